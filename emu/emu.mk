@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# The oracle: libmxoracle, static and shared.
+lib_LTLIBRARIES += libmxoracle.la
+libmxoracle_la_SOURCES = \
+	%reldir%/backend_emu.c \
+	%reldir%/call.c \
+	%reldir%/call.h \
+	%reldir%/format/f32.c \
+	%reldir%/format/real.c \
+	%reldir%/ops.def \
+	%reldir%/pending.c \
+	%reldir%/validate.c \
+	%reldir%/validate.h
+libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^mxo_'
+
+pkginclude_HEADERS = \
+	%reldir%/include/mxoracle/abi.h \
+	%reldir%/include/mxoracle/dtype.def \
+	%reldir%/include/mxoracle/format.h \
+	%reldir%/include/mxoracle/mxoracle.h
+
+pkgconfig_DATA = mxoracle.pc
+EXTRA_DIST += %reldir%/mxoracle.pc.in

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations of ops.def whose file has not landed: each refuses politely. */
+#include "call.h"
+
+#define PENDING(symbol)                                                       \
+    mxo_status infer_##symbol(const mxo_call *call, mxo_tensor *out_tensor,   \
+                              uint32_t *n_out, mxo_text why)                  \
+    {                                                                         \
+        (void)out_tensor;                                                     \
+        (void)n_out;                                                          \
+        return mxo_fail(MXO_E_UNSUPPORTED, why, "%s is not built", call->op); \
+    }                                                                         \
+    mxo_status run_##symbol(const mxo_call *call, mxo_text why)               \
+    {                                                                         \
+        return mxo_fail(MXO_E_UNSUPPORTED, why, "%s is not built", call->op); \
+    }
+
+PENDING(act_glu)
+PENDING(act_glu_quant)
+PENDING(act_unary)
+PENDING(dequant_group)
+PENDING(dequant_mx)
+PENDING(dequant_mx_table)
+PENDING(dequant_nvfp4)
+PENDING(format_classify)
+PENDING(format_convert)
+PENDING(format_decode)
+PENDING(format_e8m0_decode)
+PENDING(format_e8m0_encode)
+PENDING(format_encode)
+PENDING(math_rcp)
+PENDING(quant_group)
+PENDING(quant_mx)
+PENDING(quant_nvfp4)
+PENDING(quant_qdq)
+PENDING(quant_requant)
+PENDING(quant_scale)
+PENDING(quant_static)
