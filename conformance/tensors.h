@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tensors the harness owns, in host memory and host byte order: what vectors
+ * are read into, cases are filled into, and outputs are downloaded into.
+ */
+#ifndef MXO_TENSORS_H
+#define MXO_TENSORS_H
+
+#include <mxoracle/abi.h>
+
+enum { MXO_MAX_TENSORS = 64, MXO_NAME_SIZE = 64 };
+
+typedef struct host_tensor {
+    char name[MXO_NAME_SIZE];
+    uint32_t dtype;
+    uint32_t rank;
+    uint64_t shape[MXO_MAX_RANK];
+    uint64_t n_bytes;
+    uint8_t *data; /* owned; 16-byte aligned; NULL if n_bytes is 0 */
+} host_tensor;
+
+typedef struct tensor_set {
+    uint32_t n;
+    host_tensor t[MXO_MAX_TENSORS];
+} tensor_set;
+
+/* Append a tensor with zeroed bytes. NOMEM, or SHAPE when the set is full,
+   the name too long, or the byte count overflows. */
+MXO_MUST_CHECK mxo_status tensor_set_add(tensor_set *set, const char *name,
+                                         uint32_t dtype, uint32_t rank,
+                                         const uint64_t *shape,
+                                         host_tensor **added);
+host_tensor *tensor_set_find(const tensor_set *set, const char *name);
+void tensor_set_clear(tensor_set *set);
+
+uint64_t tensor_elems(const host_tensor *t);
+uint64_t tensor_load(const host_tensor *t, uint64_t i);
+void tensor_store(host_tensor *t, uint64_t i, uint64_t code);
+
+/* Rows of <mxoracle/dtype.def>. */
+const char *dtype_name(uint32_t dtype);      /* "bf16" */
+const char *dtype_file_name(uint32_t dtype); /* "BF16" */
+uint32_t dtype_bytes(uint32_t dtype);
+uint32_t dtype_by_name(const char *name);      /* aliases too */
+uint32_t dtype_by_file_name(const char *name); /* MXO_N_DTYPES if unknown */
+/* 1 if the pattern is a NaN of the dtype. */
+int dtype_is_nan(uint32_t dtype, uint64_t code);
+/* Exact value of a float or integer pattern, for people to read. */
+double dtype_value(uint32_t dtype, uint64_t code);
+
+#endif
