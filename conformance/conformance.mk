@@ -2,7 +2,13 @@
 # The judge: program mxoracle, its unit suites and its tests.
 bin_PROGRAMS += mxoracle
 mxoracle_SOURCES = \
-	%reldir%/main.c
+	%reldir%/cli.c \
+	%reldir%/cli.h \
+	%reldir%/cmd_list.c \
+	%reldir%/commands.def \
+	%reldir%/main.c \
+	%reldir%/tensors.c \
+	%reldir%/tensors.h
 mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libmxoracle.la $(JANSSON_LIBS)

@@ -1,11 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* mxoracle: the judge. */
+/*
+ * mxoracle: the judge.  Picks the command from commands.def; without one the
+ * arguments are those of "run".
+ */
+#include "cli.h"
+
 #include <mxoracle/mxoracle.h>
 
 #include <stdio.h>
+#include <string.h>
 
-int main(void)
+typedef struct command {
+    const char *name;
+    int (*function)(int argc, char **argv);
+    const char *help;
+} command;
+
+static const command commands[] = {
+#define MXO_COMMAND(name, function, help) {#name, function, help},
+#include "commands.def"
+#undef MXO_COMMAND
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const command *find_command(const char *name)
 {
-    printf("mxoracle %s\n", mxo_version());
-    return 2;
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int help(void)
+{
+    puts("usage: mxoracle COMMAND [OPTION]... [CASE|@FILE|PATH]...\n"
+         "Judges MXFP4 MoE kernels bit for bit against an emulator.\n");
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].help[0] != '\0') {
+            printf("  %-9s %s\n", commands[i].name, commands[i].help);
+        }
+    }
+    puts("\nmxoracle COMMAND --help lists a command's options.\n"
+         "Exit status: 0 passed, 1 red, 2 bad usage or nothing matched,\n"
+         "77 everything skipped, 99 the harness itself failed.");
+    return EXIT_PASS;
+}
+
+static int unknown(const char *name)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[80];
+
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].help[0] != '\0') {
+            cli_offer(&near, name, commands[i].name);
+        }
+    }
+    return cli_refuse("%s is not a command%s", name,
+                      cli_suggestion(&near, hint, sizeof hint));
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "run";
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
+        return help();
+    }
+    if (strcmp(name, "--version") == 0) {
+        printf("mxoracle %s\n", mxo_version());
+        return EXIT_PASS;
+    }
+    /* An option or a case (they hold ':' or '@') needs no command word. */
+    const int is_run = argc < 2 || name[0] == '-' || name[0] == '@' ||
+                       strchr(name, ':') != NULL;
+    const command *c = find_command(is_run ? "run" : name);
+
+    if (c == NULL) {
+        return unknown(name);
+    }
+    return is_run ? c->function(argc, argv)
+                  : c->function(argc - 1, argv + 1);
 }

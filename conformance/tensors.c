@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tensors in host memory, and the bit patterns of their elements.  The values
+ * decoded here are for people to read: verdicts compare patterns.  The decoder
+ * is a second one on purpose, so that a report does not lean on the oracle.
+ */
+#include "tensors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct dtype_row {
+    const char *name;
+    const char *file_name;
+    uint32_t bytes;
+} dtype_row;
+
+static const dtype_row dtypes[] = {
+#define MXO_DTYPE(id, name, file, bytes, nan) [id] = {name, file, bytes},
+#include <mxoracle/dtype.def>
+#undef MXO_DTYPE
+};
+
+typedef struct dtype_alias {
+    const char *name;
+    uint32_t dtype;
+} dtype_alias;
+
+static const dtype_alias aliases[] = {
+#define MXO_DTYPE(id, name, file, bytes, nan)
+#define MXO_DTYPE_ALIAS(name, id) {name, id},
+#include <mxoracle/dtype.def>
+#undef MXO_DTYPE_ALIAS
+#undef MXO_DTYPE
+};
+
+/* Where the special codes of a float type are. */
+enum special { IEEE, FN, FNUZ };
+
+typedef struct float_row {
+    uint32_t dtype;
+    int mbits;
+    int bits;
+    int bias;
+    enum special special;
+} float_row;
+
+static const float_row floats[] = {
+    {MXO_F16, 10, 16, 15, IEEE},   {MXO_BF16, 7, 16, 127, IEEE},
+    {MXO_F32, 23, 32, 127, IEEE},  {MXO_F64, 52, 64, 1023, IEEE},
+    {MXO_E4M3, 3, 8, 7, FN},       {MXO_E5M2, 2, 8, 15, IEEE},
+    {MXO_E4M3FNUZ, 3, 8, 8, FNUZ}, {MXO_E5M2FNUZ, 2, 8, 16, FNUZ},
+};
+
+static const float_row *float_of(uint32_t dtype)
+{
+    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
+        if (floats[i].dtype == dtype) {
+            return &floats[i];
+        }
+    }
+    return NULL;
+}
+
+/* Bytes of a dense tensor; 0 with *bad set if they do not fit memory. */
+static uint64_t dense_bytes(uint32_t dtype, uint32_t rank,
+                            const uint64_t *shape, int *bad)
+{
+    uint64_t n = dtype_bytes(dtype);
+
+    *bad = rank > MXO_MAX_RANK || n == 0;
+    for (uint32_t i = 0; !*bad && i < rank; i++) {
+        *bad = shape[i] != 0 && n > (uint64_t)PTRDIFF_MAX / 2 / shape[i];
+        n = *bad ? 0 : n * shape[i];
+    }
+    return n;
+}
+
+static uint8_t *zeroed(uint64_t n_bytes)
+{
+    const size_t padded = ((size_t)n_bytes + 15) / 16 * 16;
+    uint8_t *data = aligned_alloc(16, padded);
+
+    if (data != NULL) {
+        memset(data, 0, padded);
+    }
+    return data;
+}
+
+mxo_status tensor_set_add(tensor_set *set, const char *name, uint32_t dtype,
+                          uint32_t rank, const uint64_t *shape,
+                          host_tensor **added)
+{
+    int bad;
+    const uint64_t n_bytes = dense_bytes(dtype, rank, shape, &bad);
+
+    if (bad || set->n == MXO_MAX_TENSORS || strlen(name) >= MXO_NAME_SIZE) {
+        return MXO_E_SHAPE;
+    }
+    host_tensor *t = &set->t[set->n];
+
+    memset(t, 0, sizeof *t);
+    if (n_bytes > 0) {
+        t->data = zeroed(n_bytes);
+        if (t->data == NULL) {
+            return MXO_E_NOMEM;
+        }
+    }
+    memcpy(t->name, name, strlen(name) + 1);
+    t->dtype = dtype;
+    t->rank = rank;
+    if (rank > 0) {
+        memcpy(t->shape, shape, rank * sizeof shape[0]);
+    }
+    t->n_bytes = n_bytes;
+    set->n++;
+    if (added != NULL) {
+        *added = t;
+    }
+    return MXO_OK;
+}
+
+host_tensor *tensor_set_find(const tensor_set *set, const char *name)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        if (strcmp(set->t[i].name, name) == 0) {
+            return (host_tensor *)&set->t[i];
+        }
+    }
+    return NULL;
+}
+
+void tensor_set_clear(tensor_set *set)
+{
+    for (uint32_t i = 0; i < set->n; i++) {
+        free(set->t[i].data);
+    }
+    memset(set, 0, sizeof *set);
+}
+
+uint64_t tensor_elems(const host_tensor *t)
+{
+    return t->n_bytes / dtype_bytes(t->dtype);
+}
+
+uint64_t tensor_load(const host_tensor *t, uint64_t i)
+{
+    uint16_t u16;
+    uint32_t u32;
+    uint64_t u64;
+
+    switch (dtype_bytes(t->dtype)) {
+    case 1:
+        return t->data[i];
+    case 2:
+        memcpy(&u16, t->data + 2 * i, 2);
+        return u16;
+    case 4:
+        memcpy(&u32, t->data + 4 * i, 4);
+        return u32;
+    default:
+        memcpy(&u64, t->data + 8 * i, 8);
+        return u64;
+    }
+}
+
+void tensor_store(host_tensor *t, uint64_t i, uint64_t code)
+{
+    const uint16_t u16 = (uint16_t)code;
+    const uint32_t u32 = (uint32_t)code;
+
+    switch (dtype_bytes(t->dtype)) {
+    case 1:
+        t->data[i] = (uint8_t)code;
+        break;
+    case 2:
+        memcpy(t->data + 2 * i, &u16, 2);
+        break;
+    case 4:
+        memcpy(t->data + 4 * i, &u32, 4);
+        break;
+    default:
+        memcpy(t->data + 8 * i, &code, 8);
+        break;
+    }
+}
+
+const char *dtype_name(uint32_t dtype)
+{
+    return dtype < MXO_N_DTYPES ? dtypes[dtype].name : "?";
+}
+
+const char *dtype_file_name(uint32_t dtype)
+{
+    return dtype < MXO_N_DTYPES ? dtypes[dtype].file_name : "?";
+}
+
+uint32_t dtype_bytes(uint32_t dtype)
+{
+    return dtype < MXO_N_DTYPES ? dtypes[dtype].bytes : 0;
+}
+
+uint32_t dtype_by_name(const char *name)
+{
+    for (uint32_t i = 0; i < MXO_N_DTYPES; i++) {
+        if (strcmp(dtypes[i].name, name) == 0) {
+            return i;
+        }
+    }
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+        if (strcmp(aliases[i].name, name) == 0) {
+            return aliases[i].dtype;
+        }
+    }
+    return MXO_N_DTYPES;
+}
+
+uint32_t dtype_by_file_name(const char *name)
+{
+    uint32_t i = 0;
+
+    while (i < MXO_N_DTYPES && strcmp(dtypes[i].file_name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Magnitude code above which there is no finite number. */
+static uint64_t last_finite(const float_row *f)
+{
+    const uint64_t all = (UINT64_C(1) << (f->bits - 1)) - 1;
+
+    switch (f->special) {
+    case FN:
+        return all - 1;
+    case FNUZ:
+        return all;
+    default:
+        return (all >> f->mbits << f->mbits) - 1;
+    }
+}
+
+int dtype_is_nan(uint32_t dtype, uint64_t code)
+{
+    const float_row *f = float_of(dtype);
+
+    if (dtype == MXO_E8M0) {
+        return code == 0xff;
+    }
+    if (f == NULL) {
+        return 0;
+    }
+    const uint64_t sign = UINT64_C(1) << (f->bits - 1);
+
+    if (f->special == FNUZ) {
+        return code == sign;
+    }
+    return (code & (sign - 1)) > last_finite(f) + (f->special == IEEE);
+}
+
+static double float_value(const float_row *f, uint64_t code)
+{
+    const uint64_t sign = UINT64_C(1) << (f->bits - 1);
+    const uint64_t magnitude = code & (sign - 1);
+    const uint64_t fraction = magnitude & ((UINT64_C(1) << f->mbits) - 1);
+    const int exponent = (int)(magnitude >> f->mbits);
+    const uint64_t hidden = exponent == 0 ? 0 : UINT64_C(1) << f->mbits;
+    const double value =
+        ldexp((double)(fraction | hidden),
+              (exponent == 0 ? 1 : exponent) - f->bias - f->mbits);
+
+    if (dtype_is_nan(f->dtype, code)) {
+        return (double)NAN;
+    }
+    if (magnitude > last_finite(f)) {
+        return (code & sign) != 0 ? -(double)INFINITY : (double)INFINITY;
+    }
+    return (code & sign) != 0 ? -value : value;
+}
+
+double dtype_value(uint32_t dtype, uint64_t code)
+{
+    const float_row *f = float_of(dtype);
+
+    if (f != NULL) {
+        return float_value(f, code);
+    }
+    switch (dtype) {
+    case MXO_E8M0:
+        return code == 0xff ? (double)NAN : ldexp(1, (int)code - 127);
+    case MXO_I8:
+        return (double)(int8_t)code;
+    case MXO_I16:
+        return (double)(int16_t)code;
+    case MXO_I32:
+        return (double)(int32_t)code;
+    case MXO_I64:
+        return (double)(int64_t)code;
+    default:
+        return (double)code;
+    }
+}
