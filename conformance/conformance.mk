@@ -27,3 +27,8 @@ unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
 unit_tests_LDADD = libmxoracle.la $(CHECK_LIBS)
 TESTS += unit_tests
 endif
+
+# Shell tests, TAP on standard output; one line each. Sorted.
+dist_check_SCRIPTS = \
+	%reldir%/tests/headers.test
+TESTS += $(dist_check_SCRIPTS)
