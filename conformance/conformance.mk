@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # The judge: program mxoracle, its unit suites and its tests.
-bin_PROGRAMS += mxoracle
-mxoracle_SOURCES = \
+# Everything but main() is a library, so that unit suites and fuzz targets
+# link what the program is made of.
+noinst_LTLIBRARIES += libjudge.la
+libjudge_la_SOURCES = \
 	%reldir%/cli.c \
 	%reldir%/cli.h \
 	%reldir%/cmd_list.c \
 	%reldir%/commands.def \
-	%reldir%/main.c \
 	%reldir%/tensors.c \
 	%reldir%/tensors.h
-mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
+libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance \
+	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
+	$(JANSSON_CFLAGS)
+libjudge_la_LIBADD = $(JANSSON_LIBS) -lm
+
+bin_PROGRAMS += mxoracle
+mxoracle_SOURCES = %reldir%/main.c
+mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance
 mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
-mxoracle_LDADD = libmxoracle.la $(JANSSON_LIBS)
+mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: one Check suite per source file, listed in unit/suites.def.
 EXTRA_DIST += %reldir%/unit/suites.def
@@ -24,7 +32,7 @@ unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/emu -I$(top_srcdir)/conform
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
-unit_tests_LDADD = libmxoracle.la $(CHECK_LIBS)
+unit_tests_LDADD = libjudge.la libmxoracle.la $(CHECK_LIBS)
 TESTS += unit_tests
 endif
 
