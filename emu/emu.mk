@@ -9,6 +9,15 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/real.c \
 	%reldir%/ops.def \
 	%reldir%/pending.c \
+	%reldir%/quant/block.c \
+	%reldir%/quant/layout.c \
+	%reldir%/quant/layout.h \
+	%reldir%/quant/mx.c \
+	%reldir%/quant/quant.h \
+	%reldir%/quant/rules.c \
+	%reldir%/quant/scale.c \
+	%reldir%/quant/scale_byte.c \
+	%reldir%/quant/tensor.c \
 	%reldir%/validate.c \
 	%reldir%/validate.h
 libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^mxo_'
@@ -17,7 +26,8 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/abi.h \
 	%reldir%/include/mxoracle/dtype.def \
 	%reldir%/include/mxoracle/format.h \
-	%reldir%/include/mxoracle/mxoracle.h
+	%reldir%/include/mxoracle/mxoracle.h \
+	%reldir%/include/mxoracle/quant.h
 
 pkgconfig_DATA = mxoracle.pc
 EXTRA_DIST += %reldir%/mxoracle.pc.in

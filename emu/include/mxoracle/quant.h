@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Block quantisers: from numbers to codes and scales.
+ *
+ * A quantiser is data.  One row of mxo_quant_rule says everything in which
+ * implementations differ: what a NaN does to the block maximum, how the scale
+ * is chosen from it, what the scale byte is at the edges, by which number the
+ * elements are multiplied, and how the product becomes a code.  The arithmetic
+ * is the same for every row; the rows, each with its source, are in
+ * emu/quant/rules.c.
+ *
+ * Elements enter as binary32 patterns (BF16 and FP16 widen exactly), so that
+ * NaN signs and payloads survive where a vendor's code shows them.
+ */
+#ifndef MXORACLE_QUANT_H
+#define MXORACLE_QUANT_H
+
+#include <mxoracle/format.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Elements under one E8M0 scale of an MX block. */
+#define MXO_MX_BLOCK 32
+
+/** What a NaN element does to the block maximum. */
+typedef enum mxo_amax_nan {
+    MXO_AMAX_POISON, /* the maximum is NaN (torch.amax) */
+    MXO_AMAX_SKIP,   /* dropped; NaN only if every element is (hmax2, tl.max) */
+    MXO_AMAX_ZERO    /* dropped; 0 if every element is (fmax from 0) */
+} mxo_amax_nan;
+
+/** The number t whose exponent becomes the scale byte. */
+typedef enum mxo_ratio {
+    MXO_RATIO_NONE, /* t = amax */
+    MXO_RATIO_DIV,  /* t = RN32(amax / max) */
+    MXO_RATIO_MUL,  /* t = RN32(amax * RN32(1 / max)) */
+    MXO_RATIO_POW2, /* t = RN32(amax * 2^-emax) */
+    MXO_RATIO_EXACT /* t = amax / max, not rounded */
+} mxo_ratio;
+
+/** From t to a biased exponent; subnormal t has the exponent field 0. */
+typedef enum mxo_exponent {
+    MXO_EXP_FLOOR, /* the exponent field */
+    MXO_EXP_BITS,  /* field, + 1 if any mantissa bit is set */
+    MXO_EXP_CEIL,  /* 127 + ceil(log2 t), at least 0 (PTX cvt.rp) */
+    MXO_EXP_EVEN   /* field after rounding t half up to mbits + 1 bits */
+} mxo_exponent;
+
+/** What becomes of a quotient that is NaN. */
+typedef enum mxo_code_nan {
+    MXO_NAN_FORMAT,     /* as mxo_format_encode: NaN with its sign, or +max */
+    MXO_NAN_POSITIVE,   /* the format's positive NaN, or +max */
+    MXO_NAN_MAX,        /* +largest: fmin(y, max) comes first */
+    MXO_NAN_MIN,        /* -largest: fmax(y, -max) comes first */
+    MXO_NAN_SIGNED_MAX, /* largest with the NaN's sign */
+    MXO_NAN_ZERO,       /* code 0 */
+    MXO_NAN_TORCH_BITS  /* what the torch bit arithmetic makes of the payload */
+} mxo_code_nan;
+
+/** Sign of a code whose magnitude is zero. */
+typedef enum mxo_code_zero {
+    MXO_ZERO_KEEP,    /* the sign of the quotient */
+    MXO_ZERO_NONZERO, /* kept unless the binary32 quotient itself is zero */
+    MXO_ZERO_DROP     /* never negative */
+} mxo_code_zero;
+
+/** How a quotient becomes a code. */
+typedef struct mxo_quant_element {
+    uint8_t tie;  /* mxo_tie */
+    uint8_t sat;  /* 0: overflow and infinity become NaN or infinity */
+    uint8_t nan;  /* mxo_code_nan */
+    uint8_t zero; /* mxo_code_zero */
+} mxo_quant_element;
+
+/** Bits of mxo_quant_rule.flags. */
+enum {
+    MXO_Q_OFFSET = 1,         /* subtract the element's emax from the byte */
+    MXO_Q_ZERO_AT_0 = 2,      /* byte 0 multiplies the elements by 0 */
+    MXO_Q_ZERO_AT_254 = 4,    /* byte 254 likewise (2^-127 is flushed) */
+    MXO_Q_ZERO_AT_255 = 8,    /* byte 255 likewise (1 / Inf), else by NaN */
+    MXO_Q_NAN_AMAX = 16,      /* a NaN amax makes every quotient NaN */
+    MXO_Q_FTZ = 32,           /* binary32 steps flush subnormals */
+    MXO_Q_NEGATIVE_NAN = 64,  /* Inf * 0 is a NaN with the sign set (x86) */
+    MXO_Q_SHORT_TAIL = 128,   /* the last block may be short */
+    MXO_Q_RECIPROCAL = 256,   /* float scale: x * RN32(1/s), else RN32(x/s) */
+    MXO_Q_ZERO_SCALE_1 = 512, /* a float scale of 0 becomes 1 */
+    MXO_Q_PACK_FULL = 1024    /* packed scales: FP8 needs groups % 4 == 0 */
+};
+
+/** The byte is what the formula gives with exponent field 255. */
+#define MXO_Q_FORMULA (-1)
+
+/**
+ * One quantiser.  Bytes: nan, inf and carry replace the formula when t is
+ * NaN, when it is infinite, and when EVEN rounds a finite t to infinity.
+ */
+typedef struct mxo_quant_rule {
+    const char *name;       /* "flashinfer" */
+    uint32_t amax_floor;    /* binary32 pattern; amax is at least this */
+    uint32_t ratio_floor;   /* same for t, where t becomes a byte */
+    uint8_t amax_nan;       /* mxo_amax_nan */
+    uint8_t ratio;          /* mxo_ratio */
+    uint8_t exponent;       /* mxo_exponent */
+    uint8_t low, high;      /* clamp of the byte when t is finite */
+    int16_t nan;            /* byte, or MXO_Q_FORMULA */
+    int16_t inf;
+    int16_t carry;
+    uint16_t flags;         /* MXO_Q_* */
+    uint8_t pack_pad;       /* byte of missing groups in a packed FP4 word */
+    uint8_t fnuz_max;       /* largest E4M3FNUZ code used; 0: all of them */
+    mxo_quant_element fp8;  /* elements whose format has a NaN */
+    mxo_quant_element fp4;  /* elements whose format has none */
+} mxo_quant_rule;
+
+/** How a block turns an element into the quotient that is encoded. */
+typedef enum mxo_quant_step {
+    MXO_STEP_SHIFT,    /* x * 2^shift, exactly */
+    MXO_STEP_MULTIPLY, /* RN32(x * factor) */
+    MXO_STEP_DIVIDE    /* RN32(x / factor) */
+} mxo_quant_step;
+
+/** A block whose scale is known: what mxo_quant_code needs per element. */
+typedef struct mxo_quant_block {
+    mxo_format format;
+    uint8_t step; /* mxo_quant_step */
+    uint8_t ftz;
+    uint8_t negative_nan;
+    uint8_t fnuz_max;
+    int16_t shift;
+    uint32_t factor; /* binary32 */
+    mxo_quant_element element;
+} mxo_quant_block;
+
+/**
+ * @brief The row of a name; NULL if there is none.
+ *
+ * Map      names are those of the parameter rule in emu/ops.def.
+ * Threads  pure; the row is constant and lives forever.
+ */
+const mxo_quant_rule *mxo_quant_rule_by_name(const char *name);
+
+/**
+ * @brief Binary32 pattern of a BF16, F16, F32 or 8-bit code, exact.
+ *
+ * NaN      keeps sign and payload (8-bit formats: the quiet NaN).
+ */
+uint32_t mxo_quant_widen(mxo_format format, uint64_t code);
+
+/**
+ * @brief Block maximum of |x[0]| .. |x[n-1]|, continuing from amax.
+ *
+ * Map      call with mxo_quant_amax_start(rule) first, then with the result;
+ *          the order of the elements does not matter.
+ * NaN      by rule->amax_nan.  The sign bit of the result is 0.
+ */
+uint32_t mxo_quant_amax(const mxo_quant_rule *rule, uint32_t amax,
+                        const uint32_t *x, size_t n);
+
+/** @brief The amax of no elements (a NaN pattern if the rule skips NaN). */
+uint32_t mxo_quant_amax_start(const mxo_quant_rule *rule);
+
+/**
+ * @brief Scale byte of a block maximum.
+ *
+ * Map      byte = clamp(exponent(t) - offset), t by rule->ratio.
+ * Rounds   one or two binary32 steps, as the row says; EXACT none.
+ * NaN      rule->nan, rule->inf, rule->carry.
+ * Source   numerics 3.2, 3.3; docs/ops/quant.scale.md
+ */
+uint8_t mxo_quant_scale_byte(const mxo_quant_rule *rule, mxo_format element,
+                             uint32_t amax);
+
+/**
+ * @brief A block under a given scale byte (the byte chosen from amax).
+ *
+ * Map      quotient = x * 2^(127 - byte), exact; bytes 0, 254 and 255 by
+ *          rule->flags.
+ * Units    tie is an mxo_tie, or -1 for the row's own.
+ * NaN      byte 255 makes every quotient NaN unless MXO_Q_ZERO_AT_255.
+ */
+mxo_quant_block mxo_quant_block_byte(const mxo_quant_rule *rule,
+                                     mxo_format element, int tie,
+                                     uint32_t amax, uint8_t byte);
+
+/**
+ * @brief A block under a float32 scale: *scale = RN32(amax / max) (or times
+ *        the reciprocal), elements divided by it or multiplied by its
+ *        rounded reciprocal, as the row says.
+ */
+mxo_quant_block mxo_quant_block_float(const mxo_quant_rule *rule,
+                                      mxo_format element, uint32_t amax,
+                                      uint32_t *scale);
+
+/**
+ * @brief The code of one element of a block.
+ *
+ * Rounds   the quotient once, by the element's tie rule; overflow is decided
+ *          after rounding (mxo_format_encode).
+ * NaN      a NaN element keeps its own sign; a NaN made by a NaN scale is
+ *          positive; Inf * 0 and 0 / 0 by MXO_Q_NEGATIVE_NAN.
+ */
+uint8_t mxo_quant_code(const mxo_quant_block *block, uint32_t x);
+
+/**
+ * @brief Quantise one MX block: amax, byte, codes.
+ *
+ * Shapes   codes, x: [n], one code per byte; n <= 32 unless the caller wants
+ *          another block size.
+ * Errors   none: every pattern means something.
+ * Source   numerics 4; docs/ops/quant.mx.md
+ */
+uint8_t mxo_quant_mx(const mxo_quant_rule *rule, mxo_format element, int tie,
+                     uint8_t *codes, const uint32_t *x, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
