@@ -13,7 +13,7 @@ libjudge_la_SOURCES = \
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	$(JANSSON_CFLAGS)
-libjudge_la_LIBADD = $(JANSSON_LIBS) -lm
+libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += mxoracle
 mxoracle_SOURCES = %reldir%/main.c
@@ -36,7 +36,11 @@ unit_tests_LDADD = libjudge.la libmxoracle.la $(CHECK_LIBS)
 TESTS += unit_tests
 endif
 
+check_PROGRAMS += load_plugin
+load_plugin_SOURCES = %reldir%/tests/load_plugin.c
+
 # Shell tests, TAP on standard output; one line each. Sorted.
 dist_check_SCRIPTS = \
-	%reldir%/tests/headers.test
+	%reldir%/tests/headers.test \
+	%reldir%/tests/plugins.test
 TESTS += $(dist_check_SCRIPTS)

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of device.h for CUDA and HIP: mostly one builtin each. */
+#ifndef GPU_DEVICE_GPU_H
+#define GPU_DEVICE_GPU_H
+
+#define GPU_FN static __device__ __forceinline__
+#define GPU_UNROLL _Pragma("unroll")
+#define GPU_ENTRY(name, type, call)                                           \
+    static __global__ void __launch_bounds__(GPU_BLOCK) name(const type args) \
+    {                                                                         \
+        const type *const a = &args;                                          \
+        call;                                                                 \
+    }
+
+#if defined(__HIPCC__)
+#define GPU_WARP 64 /* of gfx9, the default target */
+#else
+#define GPU_WARP 32
+#endif
+
+GPU_FN uint32_t gpu_thread(void)
+{
+    return threadIdx.x;
+}
+
+GPU_FN uint32_t gpu_block(void)
+{
+    return blockIdx.x;
+}
+
+GPU_FN uint32_t gpu_grid(void)
+{
+    return gridDim.x;
+}
+
+GPU_FN uint32_t gpu_shfl_xor(uint32_t value, int mask)
+{
+#if defined(__HIPCC__)
+    return (uint32_t)__shfl_xor((int)value, mask, GPU_WARP);
+#else
+    return __shfl_xor_sync(0xffffffffu, value, mask, GPU_WARP);
+#endif
+}
+
+GPU_FN uint32_t gpu_shfl(uint32_t value, int lane)
+{
+#if defined(__HIPCC__)
+    return (uint32_t)__shfl((int)value, lane, GPU_WARP);
+#else
+    return __shfl_sync(0xffffffffu, value, lane, GPU_WARP);
+#endif
+}
+
+/*
+ * Data streams through once, so loads and stores ask not to be kept.  AMD
+ * spells that as a property of the access, NVIDIA as another instruction.
+ */
+#if defined(__HIPCC__)
+typedef uint32_t gpu_vec4 __attribute__((ext_vector_type(4)));
+typedef uint32_t gpu_vec2 __attribute__((ext_vector_type(2)));
+#define GPU_STREAM_LOAD(type, p) __builtin_nontemporal_load((const type *)(p))
+#define GPU_STREAM_STORE(type, p, v) \
+    __builtin_nontemporal_store((v), (type *)(p))
+#else
+typedef uint4 gpu_vec4;
+typedef uint2 gpu_vec2;
+#define GPU_STREAM_LOAD(type, p) __ldcs((const type *)(p))
+#define GPU_STREAM_STORE(type, p, v) __stcs((type *)(p), (v))
+#endif
+
+GPU_FN gpu_u128 gpu_load_u8x16(const void *p, uint64_t i)
+{
+    const gpu_vec4 v = GPU_STREAM_LOAD(gpu_vec4, (const gpu_vec4 *)p + i);
+    gpu_u128 out;
+
+    out.w[0] = v.x;
+    out.w[1] = v.y;
+    out.w[2] = v.z;
+    out.w[3] = v.w;
+    return out;
+}
+
+GPU_FN void gpu_store_u8x16(void *p, uint64_t i, gpu_u128 x)
+{
+    gpu_vec4 v;
+
+    v.x = x.w[0];
+    v.y = x.w[1];
+    v.z = x.w[2];
+    v.w = x.w[3];
+    GPU_STREAM_STORE(gpu_vec4, (gpu_vec4 *)p + i, v);
+}
+
+/* Devices are little endian: elements of any width arrive alike. */
+#define gpu_load_u16x8 gpu_load_u8x16
+#define gpu_load_u32x4 gpu_load_u8x16
+#define gpu_store_u16x8 gpu_store_u8x16
+#define gpu_store_u32x4 gpu_store_u8x16
+
+GPU_FN uint32_t gpu_load_u8x4(const void *p, uint64_t i)
+{
+    return GPU_STREAM_LOAD(uint32_t, (const uint32_t *)p + i);
+}
+
+GPU_FN uint32_t gpu_load_u8x2(const void *p, uint64_t i)
+{
+    return GPU_STREAM_LOAD(uint16_t, (const uint16_t *)p + i);
+}
+
+/* Bytes 0..3 are a's, 4..7 b's; each nibble of pick chooses one, low first. */
+#if defined(__HIPCC__)
+/* The instruction wants a byte per choice, and b's bytes below a's. */
+#define GPU_SPREAD(pick)                                                      \
+    (((pick) & 15u) | ((pick) & 0xf0u) << 4 | ((pick) & 0xf00u) << 8 |        \
+     ((pick) & 0xf000u) << 12)
+#define gpu_bytes(a, b, pick) \
+    __builtin_amdgcn_perm((b), (a), GPU_SPREAD((uint32_t)(pick)))
+#else
+#define gpu_bytes(a, b, pick) __byte_perm((a), (b), (pick))
+#endif
+
+/*
+ * codes holds eight 4-bit codes; byte (code & 7) of the table lo, hi becomes
+ * byte i of (*low, *high), in order.
+ */
+GPU_FN void gpu_lut8(uint32_t lo, uint32_t hi, uint32_t codes, uint32_t *low,
+                     uint32_t *high)
+{
+#if defined(__HIPCC__)
+    const uint32_t even =
+        __builtin_amdgcn_perm(hi, lo, codes & 0x07070707u);
+    const uint32_t odd =
+        __builtin_amdgcn_perm(hi, lo, codes >> 4 & 0x07070707u);
+
+    *low = gpu_bytes(even, odd, 0x5140);
+    *high = gpu_bytes(even, odd, 0x7362);
+#else
+    const uint32_t pick = codes & 0x77777777u;
+
+    *low = __byte_perm(lo, hi, pick);
+    *high = __byte_perm(lo, hi, pick >> 16);
+#endif
+}
+
+#endif

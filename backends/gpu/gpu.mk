@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# One kernel source, three compilations: the plugins mxo_cuda.so (nvcc) and
+# mxo_hip.so (hipcc), and the CPU shim, linked in with warps of 32 and 64.
+gpu_shared = \
+	%reldir%/backend.inc \
+	%reldir%/call.inc \
+	%reldir%/dequant.inc \
+	%reldir%/device.h \
+	%reldir%/runtime.h
+gpu_device_only = \
+	%reldir%/device_gpu.h \
+	%reldir%/plugin.cu \
+	%reldir%/runtime_gpu.h
+EXTRA_DIST += $(gpu_device_only) %reldir%/README.md
+
+noinst_LTLIBRARIES += libsimt32.la libsimt64.la
+MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
+libsimt32_la_SOURCES = %reldir%/simt.c %reldir%/simt.h $(gpu_shared)
+libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=32
+libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
+libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=64
+
+# Exactness: no contraction, no fast math.  The CUDA runtime is linked
+# statically, so that the plugin loads where there is no driver.
+GPU_CPPFLAGS = -I$(top_srcdir)/emu/include -I$(top_srcdir)/%reldir%
+GPU_NVCCFLAGS = -std=c++17 -O3 -fmad=false -cudart static -shared \
+	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
+GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC -shared \
+	-fvisibility=hidden -Wall -Wextra
+gpu_sources = $(gpu_shared) $(gpu_device_only) \
+	emu/include/mxoracle/abi.h
+mxopluginsdir = $(pkglibdir)
+mxoplugins_DATA =
+
+if MXO_CUDA
+mxoplugins_DATA += plugins/mxo_cuda.so
+CLEANFILES += plugins/mxo_cuda.so
+plugins/mxo_cuda.so: $(gpu_sources)
+	@$(MKDIR_P) plugins
+	$(AM_V_GEN)$(NVCC) $(NVCC_ARCH) $(GPU_NVCCFLAGS) $(GPU_CPPFLAGS) \
+		-o $@ $(top_srcdir)/%reldir%/plugin.cu
+endif
+
+# Without a device hipcc complains on standard error though all is well.
+if MXO_HIP
+mxoplugins_DATA += plugins/mxo_hip.so
+CLEANFILES += plugins/mxo_hip.so plugins/hip.log
+plugins/mxo_hip.so: $(gpu_sources)
+	@$(MKDIR_P) plugins
+	$(AM_V_GEN)$(HIPCC) $(HIP_ARCH) $(GPU_HIPFLAGS) $(GPU_CPPFLAGS) \
+		-o $@ $(top_srcdir)/%reldir%/plugin.cu 2>plugins/hip.log || \
+		{ cat plugins/hip.log >&2; exit 1; }
+endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plugins mxo_cuda.so and mxo_hip.so: one file, two compilers.  The whole
+ * backend is one translation unit, so that nothing needs a name outside it
+ * but the entry.
+ */
+#include "runtime.h"
+
+#include "device.h"
+
+#include "dequant.inc"
+
+#include "runtime_gpu.h"
+
+#include "call.inc"
+
+#include "backend.inc"
+
+extern "C" MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t version);
+
+extern "C" const mxo_backend *mxo_backend_entry(uint32_t version)
+{
+    return version == MXO_ABI_VERSION ? &backend : NULL;
+}

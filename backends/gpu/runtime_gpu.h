@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The host's side of a device, for CUDA and HIP.  Their runtimes differ in the
+ * prefix of each name and in next to nothing else: RT(Malloc) is cudaMalloc or
+ * hipMalloc.  simt.c offers the same gpu_* functions for the CPU.
+ */
+#ifndef GPU_RUNTIME_GPU_H
+#define GPU_RUNTIME_GPU_H
+
+#if defined(__HIPCC__)
+#include <hip/hip_runtime.h>
+#define RT(name) hip##name
+#define GPU_NAME "hip"
+#define GPU_LABEL "HIP"
+typedef hipDeviceProp_t gpu_properties;
+typedef hipError_t gpu_error;
+typedef hipEvent_t gpu_event;
+#else
+#include <cuda_runtime.h>
+#define RT(name) cuda##name
+#define GPU_NAME "cuda"
+#define GPU_LABEL "CUDA"
+typedef cudaDeviceProp gpu_properties;
+typedef cudaError_t gpu_error;
+typedef cudaEvent_t gpu_event;
+#endif
+
+#define GPU_HAS_TIMER 1
+
+static mxo_status gpu_check(gpu_error error, const char *what, mxo_text why)
+{
+    if (error == RT(Success)) {
+        return MXO_OK;
+    }
+    (void)RT(GetLastError)(); /* clear it: the next call starts clean */
+    return gpu_fail(error == RT(ErrorMemoryAllocation) ? MXO_E_NOMEM
+                                                       : MXO_E_DEVICE,
+                    why, "%s: %s", what, RT(GetErrorString)(error));
+}
+
+static mxo_status gpu_open(int device, gpu_device *d, mxo_text why)
+{
+    gpu_properties p;
+    int n = 0;
+    int version = 0;
+    const gpu_error error = RT(GetDeviceCount)(&n);
+
+    if (error != RT(Success) || n == 0) {
+        (void)RT(GetLastError)();
+        return gpu_fail(MXO_E_DEVICE, why, "no %s device (%s)", GPU_LABEL,
+                        error == RT(Success) ? "none found"
+                                             : RT(GetErrorString)(error));
+    }
+    if (device < 0 || device >= n) {
+        return gpu_fail(MXO_E_DEVICE, why, "no %s device %d: there are %d",
+                        GPU_LABEL, device, n);
+    }
+    mxo_status status = gpu_check(RT(SetDevice)(device), "open", why);
+    if (status == MXO_OK) {
+        status = gpu_check(RT(GetDeviceProperties)(&p, device), "open", why);
+    }
+    if (status == MXO_OK) {
+        status = gpu_check(RT(DriverGetVersion)(&version), "open", why);
+    }
+    if (status == MXO_OK) {
+        d->index = device;
+        d->units = (uint32_t)p.multiProcessorCount;
+        (void)snprintf(d->name, sizeof d->name, "%s", p.name);
+        (void)snprintf(d->driver, sizeof d->driver, "%s driver interface %d",
+                       GPU_LABEL, version);
+    }
+    return status;
+}
+
+static mxo_status gpu_malloc(void **p, uint64_t n_bytes)
+{
+    const mxo_text nowhere = {NULL, 0};
+
+    return gpu_check(RT(Malloc)(p, n_bytes == 0 ? 1 : (size_t)n_bytes),
+                     "alloc", nowhere);
+}
+
+static void gpu_free(void *p)
+{
+    (void)RT(Free)(p);
+}
+
+static mxo_status gpu_upload(void *dst, const void *src, uint64_t n,
+                             mxo_text why)
+{
+    return gpu_check(RT(Memcpy)(dst, src, (size_t)n, RT(MemcpyHostToDevice)),
+                     "upload", why);
+}
+
+static mxo_status gpu_download(void *dst, const void *src, uint64_t n,
+                               mxo_text why)
+{
+    return gpu_check(RT(Memcpy)(dst, src, (size_t)n, RT(MemcpyDeviceToHost)),
+                     "download", why);
+}
+
+static mxo_status gpu_copy(void *dst, const void *src, uint64_t n, mxo_text why)
+{
+    return gpu_check(
+        RT(MemcpyAsync)(dst, src, (size_t)n, RT(MemcpyDeviceToDevice), 0),
+        "copy", why);
+}
+
+static mxo_status gpu_fill(void *dst, int byte, uint64_t n, mxo_text why)
+{
+    return gpu_check(RT(Memset)(dst, byte, (size_t)n), "fill", why);
+}
+
+static mxo_status gpu_synchronize(mxo_text why)
+{
+    return gpu_check(RT(DeviceSynchronize)(), "synchronize", why);
+}
+
+/* Blocks of this kernel that one multiprocessor holds at once. */
+static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
+                                mxo_text why)
+{
+    int n = 0;
+    const mxo_status status =
+        gpu_check(RT(OccupancyMaxActiveBlocksPerMultiprocessor)(
+                      &n, (const void *)entry, GPU_BLOCK, 0),
+                  "occupancy", why);
+
+    *blocks = n < 1 ? 1 : (uint32_t)n;
+    return status;
+}
+
+static mxo_status gpu_launch(const gpu_kernel *k, uint32_t grid, void *args,
+                             mxo_text why)
+{
+    void *argv[1] = {args};
+
+    return gpu_check(RT(LaunchKernel)((const void *)k->entry, dim3(grid),
+                                      dim3(GPU_BLOCK), argv, 0, 0),
+                     k->name, why);
+}
+
+/* Two events around the work between start and stop. */
+typedef struct gpu_timer {
+    gpu_event start;
+    gpu_event stop;
+} gpu_timer;
+
+static mxo_status gpu_timer_start(gpu_timer *t, mxo_text why)
+{
+    gpu_error error = RT(EventCreate)(&t->start);
+
+    if (error == RT(Success)) {
+        error = RT(EventCreate)(&t->stop);
+        if (error == RT(Success)) {
+            error = RT(EventRecord)(t->start, 0);
+            if (error == RT(Success)) {
+                return MXO_OK;
+            }
+            (void)RT(EventDestroy)(t->stop);
+        }
+        (void)RT(EventDestroy)(t->start);
+    }
+    return gpu_check(error, "timer", why);
+}
+
+/* Waits for the work; the timer is gone afterwards. */
+static mxo_status gpu_timer_stop(gpu_timer *t, double *seconds, mxo_text why)
+{
+    float ms = 0;
+    gpu_error error = RT(EventRecord)(t->stop, 0);
+
+    if (error == RT(Success)) {
+        error = RT(EventSynchronize)(t->stop);
+    }
+    if (error == RT(Success)) {
+        error = RT(EventElapsedTime)(&ms, t->start, t->stop);
+    }
+    (void)RT(EventDestroy)(t->start);
+    (void)RT(EventDestroy)(t->stop);
+    *seconds = (double)ms * 1e-3;
+    return gpu_check(error, "timer", why);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The names of device.h on a CPU: every thread of a block is a coroutine, and
+ * runs until it meets its warp or its block.  SIMT_WARP is 32 or 64.  Stricter
+ * than a device on purpose: a warp whose lanes part before an exchange, an
+ * exchange in a kernel that did not announce any, and a misaligned vector end
+ * the process with a sentence.
+ */
+#ifndef GPU_SIMT_H
+#define GPU_SIMT_H
+
+#include <stddef.h>
+#include <string.h>
+
+#if !defined(SIMT_WARP)
+#error "SIMT_WARP is 32 or 64"
+#endif
+
+#define GPU_WARP SIMT_WARP
+#define GPU_FN static inline
+#define GPU_UNROLL
+#define GPU_ENTRY(name, type, call)                                           \
+    static void name(const void *args)                                        \
+    {                                                                         \
+        const type *const a = (const type *)args;                             \
+        call;                                                                 \
+    }
+
+/* What a coroutine can ask; simt.c keeps the state. */
+uint32_t simt_thread(void);
+uint32_t simt_block(void);
+uint32_t simt_grid(void);
+uint32_t simt_shuffle(uint32_t value, uint32_t lane, int site);
+void simt_barrier(int site);
+void simt_check_aligned(const void *p, size_t align);
+
+#define gpu_thread simt_thread
+#define gpu_block simt_block
+#define gpu_grid simt_grid
+#define gpu_shfl(value, lane) simt_shuffle((value), (uint32_t)(lane), __LINE__)
+#define gpu_shfl_xor(value, mask)                                             \
+    simt_shuffle((value), (simt_thread() % GPU_WARP) ^ (uint32_t)(mask),      \
+                 __LINE__)
+
+GPU_FN gpu_u128 gpu_load_u8x16(const void *p, uint64_t i)
+{
+    const uint8_t *const b = (const uint8_t *)p + 16 * i;
+    gpu_u128 x;
+
+    simt_check_aligned(b, 16);
+    for (int k = 0; k < 4; k++) {
+        x.w[k] = b[4 * k] | (uint32_t)b[4 * k + 1] << 8 |
+                 (uint32_t)b[4 * k + 2] << 16 | (uint32_t)b[4 * k + 3] << 24;
+    }
+    return x;
+}
+
+GPU_FN gpu_u128 gpu_load_u16x8(const void *p, uint64_t i)
+{
+    const uint16_t *const h = (const uint16_t *)p + 8 * i;
+    gpu_u128 x;
+
+    simt_check_aligned(h, 16);
+    for (int k = 0; k < 4; k++) {
+        x.w[k] = h[2 * k] | (uint32_t)h[2 * k + 1] << 16;
+    }
+    return x;
+}
+
+GPU_FN gpu_u128 gpu_load_u32x4(const void *p, uint64_t i)
+{
+    gpu_u128 x;
+
+    simt_check_aligned((const uint8_t *)p + 16 * i, 16);
+    memcpy(&x, (const uint8_t *)p + 16 * i, sizeof x);
+    return x;
+}
+
+GPU_FN void gpu_store_u8x16(void *p, uint64_t i, gpu_u128 x)
+{
+    uint8_t *const b = (uint8_t *)p + 16 * i;
+
+    simt_check_aligned(b, 16);
+    for (int k = 0; k < 16; k++) {
+        b[k] = (uint8_t)(x.w[k >> 2] >> 8 * (k & 3));
+    }
+}
+
+GPU_FN void gpu_store_u16x8(void *p, uint64_t i, gpu_u128 x)
+{
+    uint16_t *const h = (uint16_t *)p + 8 * i;
+
+    simt_check_aligned(h, 16);
+    for (int k = 0; k < 8; k++) {
+        h[k] = (uint16_t)(x.w[k >> 1] >> 16 * (k & 1));
+    }
+}
+
+GPU_FN void gpu_store_u32x4(void *p, uint64_t i, gpu_u128 x)
+{
+    simt_check_aligned((uint8_t *)p + 16 * i, 16);
+    memcpy((uint8_t *)p + 16 * i, &x, sizeof x);
+}
+
+GPU_FN uint32_t gpu_load_u8x2(const void *p, uint64_t i)
+{
+    const uint8_t *const b = (const uint8_t *)p + 2 * i;
+
+    simt_check_aligned(b, 2);
+    return b[0] | (uint32_t)b[1] << 8;
+}
+
+GPU_FN uint32_t gpu_load_u8x4(const void *p, uint64_t i)
+{
+    simt_check_aligned((const uint8_t *)p + 4 * i, 4);
+    return gpu_load_u8x2(p, 2 * i) | gpu_load_u8x2(p, 2 * i + 1) << 16;
+}
+
+/* Bytes 0..3 are a's, 4..7 b's; each nibble of pick chooses one, low first. */
+GPU_FN uint32_t gpu_bytes(uint32_t a, uint32_t b, uint32_t pick)
+{
+    const uint64_t both = (uint64_t)b << 32 | a;
+    uint32_t out = 0;
+
+    for (int k = 0; k < 4; k++) {
+        out |= (uint32_t)(both >> 8 * (pick >> 4 * k & 7) & 255) << 8 * k;
+    }
+    return out;
+}
+
+GPU_FN void gpu_lut8(uint32_t lo, uint32_t hi, uint32_t codes, uint32_t *low,
+                     uint32_t *high)
+{
+    *low = gpu_bytes(lo, hi, codes & 0x7777);
+    *high = gpu_bytes(lo, hi, codes >> 16 & 0x7777);
+}
+
+#endif
