@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * act.glu: G * sigmoid(alpha * G) * (V + beta), G = min(gate, limit),
+ * V = clamp(up, -limit, limit), the real number rounded once.
+ */
+#include "broken.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct glu {
+    double alpha;
+    double beta;
+    double limit; /* INFINITY: none */
+    int launder;  /* a NaN becomes the limit */
+} glu;
+
+typedef struct glu_call {
+    const mxo_tensor *x, *gate, *up, *expert, *alpha, *beta, *limit, *y;
+    uint64_t rows;
+    uint64_t cols;
+    glu common;
+    int halves;
+    int up_first;
+} glu_call;
+
+/* min that propagates NaN, or returns the other one. */
+static double low(double a, double limit, int launder)
+{
+    return isnan(a) ? (launder ? limit : a) : a < limit ? a : limit;
+}
+
+static double high(double a, double limit)
+{
+    return a < limit ? limit : a;
+}
+
+static double to_bf16(double x)
+{
+    static const broken faultless;
+    const number_format *f = broken_format("bf16");
+
+    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
+}
+
+static dd clamp_gate(const broken *b, const glu *p, double gate)
+{
+    double g = low(gate, p->limit, p->launder);
+
+    if (IS(A02)) {
+        g = high(g, -p->limit);
+    }
+    if (IS(A01) || IS(A04) || IS(A46)) {
+        g = gate;
+    }
+    return broken_dd(g);
+}
+
+static double clamp_up(const broken *b, const glu *p, double up)
+{
+    if (IS(A01) || IS(A47)) {
+        return up;
+    }
+    const double v = low(up, p->limit, p->launder);
+
+    if (IS(A48)) {
+        return v;
+    }
+    return IS(A49) ? fabs(high(v, -p->limit)) : high(v, -p->limit);
+}
+
+/* G * sigmoid(alpha G); minus infinity counts as its limit, -0. */
+static dd gated(const broken *b, const glu *p, double gate, dd g)
+{
+    const double alpha = IS(A05) ? 1 : IS(A06) ? 0x1.b3b646p0 : p->alpha;
+    const dd from = IS(A50) ? broken_dd(gate) : g;
+    const dd t = broken_mul(broken_dd(alpha), from);
+    dd s =
+        broken_mul(g, isinf(t.hi) ? broken_dd(t.hi > 0) : broken_sigmoid(b, t));
+
+    if (isnan(t.hi)) {
+        s = t;
+    } else if (g.hi == -INFINITY) {
+        s = broken_dd(-0.0);
+    }
+    if (IS(A04)) {
+        s = broken_dd(low(s.hi, p->limit, p->launder));
+    }
+    if (IS(A51)) {
+        s = broken_dd(to_bf16(s.hi));
+    }
+    return IS(A52) ? broken_mul(s, broken_dd(alpha)) : s;
+}
+
+static glu fault_params(const broken *b, glu p)
+{
+    p.beta = IS(A07) ? 0 : IS(A53) ? 1 : p.beta;
+    if (IS(A10) && p.alpha == 1) {
+        p.limit = INFINITY;
+    }
+    if (IS(A54)) {
+        p.limit = to_bf16(p.limit);
+    }
+    if (IS(A55)) {
+        p.alpha = to_bf16(p.alpha);
+    }
+    if (IS(A56) && isfinite(p.limit)) {
+        p.limit = 7;
+    }
+    p.launder ^= IS(A57);
+    return p;
+}
+
+static dd glu_value(const broken *b, glu p, double gate, double up)
+{
+    if (IS(A11)) {
+        const double swap = gate;
+        gate = up;
+        up = swap;
+    }
+    p = fault_params(b, p);
+    const dd g = clamp_gate(b, &p, gate);
+    const double v = clamp_up(b, &p, up);
+    const dd s = gated(b, &p, gate, g);
+    dd w = isfinite(v) ? broken_sum(v, p.beta) : broken_dd(v);
+
+    if (IS(A58)) {
+        return broken_dd(s.hi * v + p.beta);
+    }
+    if (IS(A59)) {
+        w = broken_dd(to_bf16(w.hi));
+    }
+    if (IS(A60)) {
+        w = broken_dd(low(w.hi, p.limit, 0));
+    }
+    return IS(A61) ? broken_mul(g, w) : broken_mul(s, w);
+}
+
+static double limit_of(const broken *b, double limit)
+{
+    return limit == 0 && !IS(A09) ? INFINITY : limit;
+}
+
+static glu row_params(const broken *b, const glu_call *k, uint64_t r)
+{
+    glu p = k->common;
+
+    if (k->expert == NULL) {
+        return p;
+    }
+    const uint64_t experts = broken_elems(k->alpha);
+    uint64_t e = (uint64_t)broken_load_i32(k->expert, IS(A62) ? 0 : r);
+
+    e = IS(A63) ? (e + 1) % experts : IS(A64) ? r % experts : e;
+    p.alpha = broken_load(k->alpha, e);
+    p.beta = broken_load(k->beta, e);
+    p.limit = limit_of(b, broken_load(k->limit, IS(A65) ? 0 : e));
+    if (IS(A14) && e == experts - 1) {
+        p.limit = INFINITY;
+    }
+    return p;
+}
+
+static double gate_at(const broken *b, const glu_call *k, uint64_t r,
+                      uint64_t c, int up)
+{
+    if (k->x == NULL) {
+        return broken_load(up ? k->up : k->gate, r * k->cols + c);
+    }
+    const uint64_t second = (uint64_t)(up != k->up_first);
+    const int halves = IS(A66) ? !k->halves : k->halves;
+    const uint64_t at = halves ? second * k->cols + c : 2 * c + second;
+
+    return broken_load(k->x, r * 2 * k->cols + at);
+}
+
+static glu_call read_call(const broken *b, const mxo_call *call)
+{
+    const double limit = broken_number(call, "limit");
+    const int none = broken_says(call, "limit", "none");
+    glu_call k;
+
+    memset(&k, 0, sizeof k);
+    k.x = broken_in(call, "x");
+    k.gate = broken_in(call, "gate");
+    k.up = broken_in(call, "up");
+    k.expert = broken_in(call, "expert");
+    k.alpha = broken_in(call, "alpha");
+    k.beta = broken_in(call, "beta");
+    k.limit = broken_in(call, "limit");
+    k.y = broken_out(call, "y");
+    k.rows = k.y->shape[0];
+    k.cols = k.y->shape[1];
+    k.common.alpha = (double)(float)broken_number(call, "alpha");
+    k.common.beta = (double)(float)broken_number(call, "beta");
+    k.common.limit = none ? INFINITY : limit_of(b, (double)(float)limit);
+    k.common.launder = broken_says(call, "nan", "launder");
+    k.halves = broken_says(call, "layout", "halves");
+    k.up_first = broken_says(call, "order", "up_gate") && !IS(A67);
+    return k;
+}
+
+mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
+{
+    if (!broken_says(call, "dialect", "exact") ||
+        broken_says(call, "nan", "launder_low") ||
+        broken_says(call, "from", "f64") || broken_says(call, "to", "f64")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "dialect=exact only");
+    }
+    const glu_call k = read_call(b, call);
+
+    for (uint64_t i = 0; i < k.rows; i++) {
+        const uint64_t r = IS(V03) ? k.rows - 1 - i : i;
+        const glu p = row_params(b, &k, r);
+        for (uint64_t c = 0; c < k.cols; c++) {
+            const uint64_t from =
+                IS(A68) && c > 0 && c == k.cols - 1 ? c - 1 : c;
+            const double gate = gate_at(b, &k, r, from, 0);
+            const double up = gate_at(b, &k, r, c, 1);
+            broken_store(b, k.y, r * k.cols + c, glu_value(b, p, gate, up));
+        }
+    }
+    return MXO_OK;
+}

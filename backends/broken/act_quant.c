@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * act.glu_quant as vLLM's packed kernel: silu-and-mul in float32, rounded to
+ * bfloat16, then E4M3 under a power-of-two scale per group.
+ */
+#include "broken.h"
+
+#include <math.h>
+
+typedef struct fused {
+    const mxo_tensor *x, *q, *scale, *y;
+    uint64_t rows, cols, group;
+    double limit;
+} fused;
+
+static double to_bf16(double x)
+{
+    static const broken faultless;
+    const number_format *f = broken_format("bf16");
+
+    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
+}
+
+static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
+                        double limit)
+{
+    float g = (float)broken_load(k->x, r * 2 * k->cols + c);
+    float u = (float)broken_load(k->x, r * 2 * k->cols + k->cols + c);
+
+    if (!IS(A70)) {
+        g = fminf(g, (float)limit);
+    }
+    if (isfinite(limit)) {
+        u = fmaxf(fminf(u, (float)limit), IS(A71) ? u : -(float)limit);
+    }
+    const float e = (float)exp(-(double)g);
+    const float d = 1.0f + e;
+    const float s = g / d;
+    const float y = IS(A72) ? (float)to_bf16((double)s) * u : s * u;
+
+    return IS(A73) ? (double)y : to_bf16((double)y);
+}
+
+static void quantise(const broken *b, const fused *k, uint64_t r, uint64_t n)
+{
+    const rounding nearest = {TIE_EVEN, 1, 0, 0};
+    const number_format *f = broken_format("e4m3fn");
+    const double limit = IS(Q12) ? INFINITY : k->limit;
+    double a = 0;
+
+    for (uint64_t c = n * k->group; c < (n + 1) * k->group; c++) {
+        a = fmax(a, fabs(activated(b, k, r, c, limit)));
+    }
+    double raw = (double)((float)a / 448.0f);
+    raw = raw < (double)1e-10f && !IS(Q94) ? (double)1e-10f : raw;
+    const unsigned byte = broken_scale_up(raw);
+
+    for (uint64_t c = n * k->group; c < (n + 1) * k->group; c++) {
+        const double y = activated(b, k, r, c, limit);
+        const double t = y / ldexp(1, (int)byte - 127);
+        broken_set_code(b, k->q, 0, r * k->cols + c,
+                        broken_encode(b, f, nearest, broken_dd(t)));
+        broken_store(b, k->y, r * k->cols + c,
+                     broken_dd(activated(b, k, r, c, k->limit)));
+    }
+    broken_set_code(b, k->scale, 0, r * (k->cols / k->group) + n, byte);
+}
+
+mxo_status broken_act_glu_quant(const broken *b, const mxo_call *call,
+                                mxo_text why)
+{
+    fused k = {broken_in(call, "x"),
+               broken_out(call, "q"),
+               broken_out(call, "scale"),
+               broken_out(call, "y"),
+               0,
+               0,
+               (uint64_t)broken_number(call, "group"),
+               broken_says(call, "limit", "none")
+                   ? INFINITY
+                   : broken_number(call, "limit")};
+
+    if (!broken_says(call, "dialect", "vllm_packed") ||
+        !broken_says(call, "scale", "e8m0")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why,
+                           "dialect=vllm_packed, scale=e8m0 only");
+    }
+    k.rows = k.q->shape[0];
+    k.cols = k.q->shape[1];
+    for (uint64_t r = 0; r < k.rows; r++) {
+        for (uint64_t n = 0; n < k.cols / k.group; n++) {
+            quantise(b, &k, r, n);
+        }
+    }
+    return MXO_OK;
+}

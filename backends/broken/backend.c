@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ABI table of the broken backend: open() picks the fault, describe()
+ * says it as "ID CLASS OPERATION: what is wrong", which is all that the
+ * self-test knows about a mutant.
+ */
+#include "backend.h"
+
+#include "broken.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct mutant_row {
+    const char *id;
+    const char *what;
+    const char *source;
+} mutant_row;
+
+static const mutant_row rows[] = {
+#define MXO_MUTANT(id, class, op, what, source) \
+    {#id, #id " " class " " op ": " what, source},
+#include "mutants.def"
+#undef MXO_MUTANT
+};
+
+static const struct {
+    const char *name;
+    broken_op_fn run;
+} operations[] = {
+#define BROKEN_OP(symbol, name) {name, broken_##symbol},
+#include "ops.def"
+#undef BROKEN_OP
+};
+
+static const char *const op_names[] = {
+#define BROKEN_OP(symbol, name) name,
+#include "ops.def"
+#undef BROKEN_OP
+    NULL,
+};
+
+/* A handle is the address of the memory, or nothing like it. */
+static void *handle_of(const broken *b, void *memory)
+{
+    return IS(V13) ? (void *)~(uintptr_t)memory : memory;
+}
+
+static mxo_status backend_open(void **ctx, int device, mxo_text why)
+{
+    if (device < 0 || device >= BROKEN_COUNT) {
+        return broken_fail(MXO_E_DEVICE, why, "there is no such mutant");
+    }
+    broken *b = calloc(1, sizeof *b);
+    if (b == NULL) {
+        return broken_fail(MXO_E_NOMEM, why, "no memory for a context");
+    }
+    b->mutant = device;
+    *ctx = b;
+    return MXO_OK;
+}
+
+static void backend_close(void *ctx)
+{
+    broken *b = ctx;
+
+    if (b != NULL) {
+        free(b->first);
+        free(b);
+    }
+}
+
+static void backend_describe(void *ctx, mxo_text device, mxo_text driver)
+{
+    const broken *b = ctx;
+    const int other = IS(H26) && b->runs > 0;
+    const mutant_row *row = &rows[other ? 0 : b->mutant];
+
+    (void)broken_fail(MXO_OK, device, IS(H12) ? "" : row->what);
+    (void)broken_fail(MXO_OK, driver, row->source);
+}
+
+static mxo_status backend_alloc(void *ctx, uint64_t n_bytes, void **buffer)
+{
+    void *memory = n_bytes < SIZE_MAX ? malloc((size_t)n_bytes + 1) : NULL;
+
+    *buffer = memory == NULL ? NULL : handle_of(ctx, memory);
+    return memory == NULL ? MXO_E_NOMEM : MXO_OK;
+}
+
+static void backend_dealloc(void *ctx, void *buffer)
+{
+    if (buffer != NULL) {
+        free(handle_of(ctx, buffer));
+    }
+}
+
+static mxo_status backend_upload(void *ctx, void *buffer, uint64_t offset,
+                                 const void *src, uint64_t n_bytes,
+                                 mxo_text why)
+{
+    const broken *b = ctx;
+    uint8_t *to = handle_of(b, buffer);
+
+    (void)why;
+    n_bytes -= IS(H21) && n_bytes > 0;
+    memcpy(to + offset, src, (size_t)n_bytes);
+    return MXO_OK;
+}
+
+static mxo_status backend_download(void *ctx, void *dst, void *buffer,
+                                   uint64_t offset, uint64_t n_bytes,
+                                   mxo_text why)
+{
+    const broken *b = ctx;
+    const uint8_t *from = handle_of(b, buffer);
+
+    (void)why;
+    n_bytes -= IS(H22) && n_bytes > 0;
+    memcpy(dst, from + offset, (size_t)n_bytes);
+    return MXO_OK;
+}
+
+static broken_op_fn find(const char *op)
+{
+    for (unsigned i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        if (strcmp(operations[i].name, op) == 0) {
+            return operations[i].run;
+        }
+    }
+    return NULL;
+}
+
+static mxo_status finish(broken *b, mxo_text why)
+{
+    if (!b->job.waiting) {
+        return MXO_OK;
+    }
+    b->job.waiting = 0;
+    return find(b->job.call.op)(b, &b->job.call, why);
+}
+
+static mxo_status backend_synchronize(void *ctx, mxo_text why)
+{
+    broken *b = ctx;
+
+    return IS(H20) ? MXO_OK : finish(b, why);
+}
+
+/* Can the operation do this call?  Asked before an answer is put off. */
+static mxo_status rehearse(broken *b, broken_op_fn op, const mxo_call *call,
+                           mxo_text why)
+{
+    const mxo_status status = op(b, call, why);
+
+    for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
+        memset(broken_bytes(&call->out[i]), 0x33, (size_t)call->out[i].n_bytes);
+    }
+    return status;
+}
+
+static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    broken *b = ctx;
+    const broken_op_fn op = find(call->op);
+    mxo_status status;
+
+    if (op == NULL) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "no such operation here");
+    }
+    if (IS(V13)) {
+        if (!broken_keep(&b->job, call)) {
+            return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
+        }
+        b->job.waiting = 0;
+        for (uint32_t i = 0; i < BROKEN_MAX_ARGS; i++) {
+            b->job.in[i].buffer = handle_of(b, b->job.in[i].buffer);
+            b->job.out[i].buffer = handle_of(b, b->job.out[i].buffer);
+        }
+        call = &b->job.call;
+    }
+    if (!IS(V14) && !IS(H20)) {
+        return broken_around(b, op, call, why);
+    }
+    status = rehearse(b, op, call, why);
+    return status == MXO_OK && !broken_keep(&b->job, call)
+               ? broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments")
+               : status;
+}
+
+static void backend_kernel(void *ctx, mxo_text name)
+{
+    const broken *b = ctx;
+
+    (void)broken_fail(MXO_OK, name, IS(H11) ? "" : rows[b->mutant].id);
+}
+
+static const mxo_backend table = {
+    .abi_version = MXO_ABI_VERSION,
+    .struct_size = sizeof(mxo_backend),
+    .name = "broken",
+    .version = "wrong on purpose",
+    .ops = op_names,
+    .open = backend_open,
+    .close = backend_close,
+    .describe = backend_describe,
+    .alloc = backend_alloc,
+    .dealloc = backend_dealloc,
+    .upload = backend_upload,
+    .download = backend_download,
+    .synchronize = backend_synchronize,
+    .run = backend_run,
+    .kernel = backend_kernel,
+};
+
+const mxo_backend *broken_backend(void)
+{
+    return &table;
+}

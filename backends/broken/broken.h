@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A plain backend in double arithmetic, with one fault at a time.
+ *
+ * The judge is only worth something if it sees every small wrong change, so
+ * this backend can make each of them on request: open() takes the row of
+ * mutants.def as its device number.  Row 0 has no fault and must pass; rows of
+ * class Legal do something a backend is free to do and must pass too.
+ * A fault lives where the real one lived, as `if (IS(C01))` in the plain code.
+ */
+#ifndef BROKEN_H
+#define BROKEN_H
+
+#include <mxoracle/abi.h>
+
+enum {
+#define MXO_MUTANT(id, class, op, what, source) BROKEN_##id,
+#include "mutants.def"
+#undef MXO_MUTANT
+    BROKEN_COUNT
+};
+
+/* Is this context the mutant?  Every user has a `const broken *b`. */
+#define IS(id) (b->mutant == BROKEN_##id)
+
+enum { BROKEN_MAX_ARGS = 16, BROKEN_TEXT = 32 };
+
+/* A call kept for later: everything it points to, except the buffers. */
+typedef struct broken_job {
+    int waiting;
+    mxo_call call;
+    char op[BROKEN_TEXT];
+    char text[4 * BROKEN_MAX_ARGS][BROKEN_TEXT];
+    mxo_param params[BROKEN_MAX_ARGS];
+    mxo_tensor in[BROKEN_MAX_ARGS];
+    mxo_tensor out[BROKEN_MAX_ARGS];
+} broken_job;
+
+typedef struct broken {
+    int mutant;
+    uint32_t runs;
+    broken_job job; /* of the mutants that answer late */
+    uint8_t *first; /* of the one that repeats its first answer */
+    uint64_t n_first;
+} broken;
+
+/* hi + lo, |lo| at most half an ulp of hi. */
+typedef struct dd {
+    double hi;
+    double lo;
+} dd;
+
+enum { KIND_FINITE, KIND_FN, KIND_FNUZ, KIND_IEEE, KIND_INT8 };
+enum { TIE_EVEN, TIE_ZERO, TIE_AWAY, TIE_TOWARD, TIE_RANDOM };
+
+typedef struct number_format {
+    const char *name;
+    int ebits;
+    int mbits;
+    int bias;
+    int kind;
+    unsigned max; /* largest finite magnitude code */
+} number_format;
+
+typedef struct rounding {
+    int tie;
+    int sat;
+    int bits; /* TIE_RANDOM: so many of rand */
+    uint32_t rand;
+} rounding;
+
+typedef mxo_status (*broken_op_fn)(const broken *b, const mxo_call *call,
+                                   mxo_text why);
+
+/* number.c: formats. */
+const number_format *broken_format(const char *name);
+const number_format *broken_format_of(uint32_t dtype);
+double broken_largest(const number_format *f);
+double broken_decode(const broken *b, const number_format *f, uint32_t code);
+uint32_t broken_encode(const broken *b, const number_format *f, rounding r,
+                       dd x);
+double broken_e8m0(const broken *b, unsigned code);
+/* Magnitude code of a nearest-even value, no faults: for stores. */
+uint32_t broken_round(const number_format *f, dd x);
+
+/* reading.c: calls. */
+const char *broken_text(const mxo_call *call, const char *key);
+double broken_number(const mxo_call *call, const char *key);
+int broken_says(const mxo_call *call, const char *key, const char *value);
+const mxo_tensor *broken_in(const mxo_call *call, const char *name);
+const mxo_tensor *broken_out(const mxo_call *call, const char *name);
+uint64_t broken_elems(const mxo_tensor *t);
+uint8_t *broken_bytes(const mxo_tensor *t);
+/* The value of an element of a float tensor, exact. */
+double broken_load(const mxo_tensor *t, uint64_t i);
+int32_t broken_load_i32(const mxo_tensor *t, uint64_t i);
+/* Rounded once into the tensor's type. */
+void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x);
+uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i);
+void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
+                     uint64_t i, uint32_t code);
+mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
+
+/* twofold.c: double-double. */
+dd broken_dd(double x);
+dd broken_sum(double a, double b);
+dd broken_mul(dd a, dd b);
+dd broken_div(dd a, dd b);
+dd broken_exp_minus(dd z);
+dd broken_sigmoid(const broken *b, dd t);
+
+/* scale.c: which byte a block gets. */
+enum {
+    RULE_FLOOR,
+    RULE_CEIL,
+    RULE_RCEIL,
+    RULE_EVEN,
+    RULE_RCEIL_EXACT,
+    RULE_FLOOR_DIV,
+    RULE_NO_OFFSET,
+    N_RULES
+};
+int broken_rule(const char *name);
+unsigned broken_scale(const broken *b, const number_format *f, int rule,
+                      double amax);
+/* The byte b with 2^(b-127) >= x > 2^(b-128). */
+unsigned broken_scale_up(double x);
+
+/* The operations. */
+#define BROKEN_OP(symbol, name)                                       \
+    mxo_status broken_##symbol(const broken *b, const mxo_call *call, \
+                               mxo_text why);
+#include "ops.def"
+#undef BROKEN_OP
+
+/* faults.c: what goes wrong around an operation. */
+mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
+                         mxo_text why);
+
+/* late.c: calls answered later. 0 if the call is too big to be kept. */
+int broken_keep(broken_job *job, const mxo_call *call);
+
+#endif

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Wrong on purpose: what mxoracle selftest judges.
+noinst_LTLIBRARIES += libbroken.la
+MXO_BACKEND_LIBS += libbroken.la
+libbroken_la_SOURCES = \
+	%reldir%/act.c \
+	%reldir%/act_quant.c \
+	%reldir%/backend.c \
+	%reldir%/backend.h \
+	%reldir%/broken.h \
+	%reldir%/codec.c \
+	%reldir%/dequant.c \
+	%reldir%/faults.c \
+	%reldir%/late.c \
+	%reldir%/mutants.def \
+	%reldir%/number.c \
+	%reldir%/ops.def \
+	%reldir%/quant.c \
+	%reldir%/quant_float.c \
+	%reldir%/quant_qdq.c \
+	%reldir%/reading.c \
+	%reldir%/scale.c \
+	%reldir%/twofold.c
+libbroken_la_LIBADD = -lm

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format.decode, format.encode, format.e8m0_decode. */
+#include "broken.h"
+
+#include <math.h>
+
+mxo_status broken_format_decode(const broken *b, const mxo_call *call,
+                                mxo_text why)
+{
+    const number_format *f = broken_format(broken_text(call, "format"));
+    const mxo_tensor *code = broken_in(call, "code");
+    const mxo_tensor *y = broken_out(call, "y");
+
+    if (f == NULL || !broken_says(call, "zero", "keep")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "zero=keep only");
+    }
+    for (uint64_t i = 0; i < broken_elems(code); i++) {
+        const double x = broken_decode(b, f, broken_code(code, 0, i));
+        broken_store(b, y, i, broken_dd(x));
+    }
+    return MXO_OK;
+}
+
+static int tie_by_name(const mxo_call *call)
+{
+    return broken_says(call, "tie", "rz")    ? TIE_ZERO
+           : broken_says(call, "tie", "rna") ? TIE_AWAY
+           : broken_says(call, "tie", "rnz") ? TIE_TOWARD
+           : broken_says(call, "tie", "sr")  ? TIE_RANDOM
+                                             : TIE_EVEN;
+}
+
+mxo_status broken_format_encode(const broken *b, const mxo_call *call,
+                                mxo_text why)
+{
+    const number_format *f = broken_format(broken_text(call, "format"));
+    const mxo_tensor *x = broken_in(call, "x");
+    const mxo_tensor *rand = broken_in(call, "rand");
+    const mxo_tensor *code = broken_out(call, "code");
+    rounding r = {tie_by_name(call), broken_number(call, "sat") != 0,
+                  (int)broken_number(call, "bits"), 0};
+
+    if (f == NULL || !broken_says(call, "dialect", "mxo")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "dialect=mxo only");
+    }
+    for (uint64_t i = 0; i < broken_elems(x); i++) {
+        const double value = broken_load(x, i);
+        if (rand != NULL) {
+            r.rand = (uint32_t)broken_load_i32(rand, i);
+        }
+        broken_set_code(b, code, 0, i,
+                        broken_encode(b, f, r, broken_dd(value)));
+    }
+    return MXO_OK;
+}
+
+mxo_status broken_format_e8m0_decode(const broken *b, const mxo_call *call,
+                                     mxo_text why)
+{
+    const mxo_tensor *code = broken_in(call, "code");
+    const mxo_tensor *y = broken_out(call, "y");
+
+    if (!broken_says(call, "rule", "ocp")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "rule=ocp only");
+    }
+    for (uint64_t i = 0; i < broken_elems(code); i++) {
+        broken_store(b, y, i,
+                     broken_dd(broken_e8m0(b, broken_code(code, 0, i))));
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Faults around an operation: what crashes, hangs, writes too little or too
+ * much, or remembers.  Each needs the right answer or the former bytes, so
+ * they are applied after the operation, to a copy of what was there before.
+ */
+#include "broken.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PAGE = 65536 }; /* at least a page anywhere */
+
+static int odd_rows(const mxo_call *call)
+{
+    return call->n_in > 0 && call->in[0].rank > 0 &&
+           call->in[0].shape[0] % 2 == 1;
+}
+
+static void spend(double seconds)
+{
+    const clock_t start = clock();
+
+    while ((double)(clock() - start) < seconds * CLOCKS_PER_SEC) {
+    }
+}
+
+/* Faults that need no answer; OK means: go on. */
+static mxo_status before(const broken *b, const mxo_call *call, mxo_text why)
+{
+    volatile int forever = 1;
+
+    while (IS(H06) && forever) {
+    }
+    if (IS(H07)) {
+        (void)raise(SIGSEGV);
+    }
+    if (IS(H08)) {
+        abort();
+    }
+    if (IS(H25)) {
+        _Exit(0);
+    }
+    if (IS(H15) && odd_rows(call)) {
+        return broken_fail(MXO_E_SHAPE, why, "the number of rows is odd");
+    }
+    if (IS(V12) && odd_rows(call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "even rows only");
+    }
+    if (IS(V09)) {
+        for (uint32_t i = 0; i < call->n_out; i++) {
+            memset(broken_bytes(&call->out[i]), 0xcc,
+                   (size_t)call->out[i].n_bytes);
+        }
+    }
+    if (IS(V10)) {
+        spend(0.02);
+    }
+    if (IS(V11)) {
+        printf("ok 1 - running %s\n", call->op);
+        (void)fflush(stdout);
+    }
+    return MXO_OK;
+}
+
+/* Bytes from which on output t keeps its former contents. */
+static uint64_t written(const broken *b, const mxo_tensor *t, uint32_t i)
+{
+    const uint64_t rows = t->rank > 0 && t->shape[0] > 0 ? t->shape[0] : 1;
+
+    if (IS(H01) || (IS(H19) && i == 1)) {
+        return 0;
+    }
+    if (IS(H02)) {
+        return t->n_bytes - t->n_bytes / rows;
+    }
+    return t->n_bytes - (IS(H03) && t->n_bytes > 0);
+}
+
+/* The first answer again, when it has the size of this one. */
+static void repeat_first(broken *b, const mxo_tensor *t)
+{
+    if (b->first == NULL) {
+        b->first = malloc((size_t)t->n_bytes + 1);
+        b->n_first = t->n_bytes;
+        if (b->first != NULL) {
+            memcpy(b->first, broken_bytes(t), (size_t)t->n_bytes);
+        }
+    } else if (b->n_first == t->n_bytes) {
+        memcpy(broken_bytes(t), b->first, (size_t)t->n_bytes);
+    }
+}
+
+static void spoil(broken *b, const mxo_call *call, uint32_t i,
+                  const uint8_t *former)
+{
+    const mxo_tensor *t = &call->out[i];
+    const mxo_tensor *in = &call->in[0];
+    uint8_t *data = broken_bytes(t);
+    const uint64_t keep = written(b, t, i);
+    const uint64_t last = t->n_bytes - 1;
+
+    memcpy(data + keep, former + keep, (size_t)(t->n_bytes - keep));
+    if (IS(H04)) {
+        data[t->n_bytes] ^= 1;
+    } else if (IS(H05)) {
+        data[-1] ^= 1;
+    } else if (IS(H09)) {
+        data[last] ^= (uint8_t)(b->runs & 1);
+    } else if (IS(H10)) {
+        broken_bytes(in)[0] ^= 1;
+    } else if (IS(H13)) {
+        data[last] ^= (uint8_t)(former[last] & 1);
+    } else if (IS(H14)) {
+        memset(data, 0, (size_t)t->n_bytes);
+    } else if (IS(H17) && i == 0) {
+        repeat_first(b, t);
+    } else if (IS(H18)) {
+        data[last] ^= (uint8_t)(broken_bytes(in)[in->n_bytes] != 0);
+    } else if (IS(H24)) {
+        memset(data + t->n_bytes, 0x5a, PAGE);
+    }
+}
+
+static mxo_status with_former(broken *b, broken_op_fn op, const mxo_call *call,
+                              mxo_text why)
+{
+    uint64_t n_bytes = 0;
+    uint64_t from = 0;
+
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        n_bytes += call->out[i].n_bytes;
+    }
+    uint8_t *former = malloc((size_t)n_bytes + 1);
+    if (former == NULL) {
+        return broken_fail(MXO_E_NOMEM, why, "no memory for a copy");
+    }
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        const mxo_tensor *t = &call->out[i];
+        memcpy(former + from, broken_bytes(t), (size_t)t->n_bytes);
+        from += t->n_bytes;
+    }
+    const mxo_status status = op(b, call, why);
+
+    from = 0;
+    for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
+        if (call->out[i].n_bytes > 0) {
+            spoil(b, call, i, former + from);
+        }
+        from += call->out[i].n_bytes;
+    }
+    free(former);
+    return status;
+}
+
+/* H23: the tensors as if they began where their buffers do. */
+static mxo_status at_offset_zero(const broken *b, broken_op_fn op,
+                                 const mxo_call *call, mxo_text why)
+{
+    broken_job job;
+
+    if (!broken_keep(&job, call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
+    }
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        job.out[i].offset = 0;
+    }
+    return op(b, &job.call, why);
+}
+
+mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
+                         mxo_text why)
+{
+    const mxo_status status = before(b, call, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    b->runs++;
+    if (IS(H16)) {
+        return op(b, call, why) == MXO_OK ? (mxo_status)99 : MXO_E_UNSUPPORTED;
+    }
+    if (IS(H23)) {
+        return at_offset_zero(b, op, call, why);
+    }
+    return b->mutant >= BROKEN_H01 ? with_former(b, op, call, why)
+                                   : op(b, call, why);
+}

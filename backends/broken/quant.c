@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quant.mx: blocks of 32 along the last axis. */
+#include "broken.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK = 32 };
+
+typedef struct matrix {
+    const number_format *f;
+    const mxo_tensor *x;
+    const mxo_tensor *q;
+    const mxo_tensor *scale;
+    int packed;
+    int rule;
+    uint64_t rows;
+    uint64_t cols;
+} matrix;
+
+static double at(const matrix *m, uint64_t r, uint64_t c)
+{
+    return broken_load(m->x, r * m->cols + c);
+}
+
+/* The running maximum that a block's amax is made of. */
+static double larger(const broken *b, double a, double x)
+{
+    const double v = IS(Q50) ? x : fabs(x);
+
+    if (IS(C24)) {
+        return fmax(a, v);
+    }
+    return isnan(a) || isnan(v) ? NAN : v > a ? v : a;
+}
+
+/* First and one-past-last column that the amax of block n looks at. */
+static void reach(const broken *b, const matrix *m, uint64_t n, uint64_t *from,
+                  uint64_t *to)
+{
+    *from = n * BLOCK;
+    *to = *from + BLOCK;
+    if (IS(Q14)) {
+        *to -= BLOCK / 2;
+    } else if (IS(Q14b)) {
+        *from = n / 2 * 2 * BLOCK;
+        *to = *from + 2 * (uint64_t)BLOCK;
+    } else if (IS(Q14c)) {
+        *from = 0;
+        *to = m->cols;
+    } else if (IS(Q51)) {
+        *to -= 1;
+    } else if (IS(Q52)) {
+        *to += 1;
+    } else if (IS(Q53) && n > 0 && *to == m->cols) {
+        *from -= BLOCK;
+        *to -= BLOCK;
+    }
+    *to = *to > m->cols ? m->cols : *to;
+}
+
+static double block_max(const broken *b, const matrix *m, uint64_t r,
+                        uint64_t n)
+{
+    uint64_t from;
+    uint64_t to;
+    double a = 0;
+
+    reach(b, m, n, &from, &to);
+    if (IS(Q65)) {
+        r = r < 32 ? r : 0;
+    }
+    if (IS(V02)) { /* from the end, in steps */
+        for (uint64_t step = 0; step < 4; step++) {
+            for (uint64_t c = to; c-- > from;) {
+                a = c % 4 == step ? larger(b, a, at(m, r, c)) : a;
+            }
+        }
+        return a;
+    }
+    for (uint64_t c = from; c < to; c++) {
+        a = larger(b, a,
+                   IS(Q13) ? at(m, (r + c - from) % m->rows, n * BLOCK)
+                           : at(m, r, c));
+    }
+    return a;
+}
+
+/* What becomes of x before it is rounded to a code. */
+static double quotient(const broken *b, const matrix *m, double x, double amax,
+                       unsigned byte)
+{
+    if (IS(Q56) && isfinite(amax)) {
+        return x * broken_largest(m->f) / amax;
+    }
+    if (IS(Q07)) {
+        const float inverse = 1.0f / (float)amax;
+        return x * (double)inverse * (amax / ldexp(1, (int)byte - 127));
+    }
+    if (IS(Q57) && amax < 0x1p-126) {
+        return copysign(0, x);
+    }
+    if (IS(Q61) && byte == 254) {
+        return x * 0;
+    }
+    if (IS(V07)) {
+        return ldexp(x, 127 - (int)byte);
+    }
+    return x / ldexp(1, (int)byte - 127);
+}
+
+static void encode_block(const broken *b, const matrix *m, uint64_t r,
+                         uint64_t n, double amax, unsigned byte)
+{
+    const rounding nearest = {IS(Q66) ? TIE_AWAY : TIE_EVEN, 1, 0, 0};
+
+    for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
+        const uint64_t i = r * m->cols + c;
+        const int skipped = IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols;
+        const double x = byte == 255 ? NAN : at(m, r, c);
+        const double t = skipped ? 0 : quotient(b, m, x, amax, byte);
+        broken_set_code(b, m->q, m->packed, i,
+                        broken_encode(b, m->f, nearest, broken_dd(t)));
+    }
+}
+
+/* Q09: the block as it reads back, quantised a second time. */
+static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
+                      unsigned byte)
+{
+    const rounding nearest = {TIE_EVEN, 1, 0, 0};
+    double value[BLOCK];
+    double a = 0;
+
+    for (unsigned i = 0; i < BLOCK; i++) {
+        const uint64_t c = n * BLOCK + i;
+        const uint32_t code = broken_code(m->q, m->packed, r * m->cols + c);
+        value[i] = broken_decode(b, m->f, code) * ldexp(1, (int)byte - 127);
+        a = fmax(a, fabs(value[i]));
+    }
+    const unsigned second = broken_scale(b, m->f, m->rule, a);
+
+    for (unsigned i = 0; i < BLOCK; i++) {
+        const double t = value[i] / ldexp(1, (int)second - 127);
+        broken_set_code(b, m->q, m->packed, r * m->cols + n * BLOCK + i,
+                        broken_encode(b, m->f, nearest, broken_dd(t)));
+    }
+    return second;
+}
+
+static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
+                         uint64_t n)
+{
+    const uint64_t per_row = m->cols / BLOCK;
+
+    if (IS(Q17)) {
+        return n * m->rows + r;
+    }
+    if (IS(Q54)) {
+        return r * per_row + (n + 1) % per_row;
+    }
+    return r * per_row + n;
+}
+
+mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
+{
+    const mxo_tensor *x = broken_in(call, "x");
+    const matrix m = {broken_format(broken_text(call, "element")),
+                      x,
+                      broken_out(call, "q"),
+                      broken_out(call, "scale"),
+                      broken_says(call, "element", "e2m1"),
+                      broken_rule(broken_text(call, "rule")),
+                      x->shape[0],
+                      x->shape[1]};
+    const double axis = broken_number(call, "axis");
+
+    if (x->rank != 2 || m.rule > RULE_EVEN || (axis != -1 && axis != 1) ||
+        !broken_says(call, "sf_layout", "linear") ||
+        !broken_says(call, "q_layout", "linear") ||
+        broken_number(call, "align") != BLOCK ||
+        !(broken_says(call, "tie", "rule") ||
+          broken_says(call, "tie", "rne"))) {
+        return broken_fail(MXO_E_UNSUPPORTED, why,
+                           "floor, ceil, rceil, even; last axis, linear only");
+    }
+    for (uint64_t r = 0; r < m.rows; r++) {
+        for (uint64_t n = 0; n < m.cols / BLOCK; n++) {
+            const double a = block_max(b, &m, r, n);
+            unsigned byte = broken_scale(b, m.f, m.rule, a);
+            encode_block(b, &m, r, n, a, byte);
+            byte = IS(Q09) && byte < 255 ? again(b, &m, r, n, byte) : byte;
+            broken_set_code(b, m.scale, 0, scale_at(b, &m, r, n), byte);
+        }
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quant.static and quant.group: FP8 under float32 scales. */
+#include "broken.h"
+
+#include <math.h>
+#include <string.h>
+
+/* One float32 step per statement, as the vendors' code has it. */
+static double divide(double a, double b)
+{
+    return (double)((float)a / (float)b);
+}
+
+static double times(double a, double b)
+{
+    return (double)((float)a * (float)b);
+}
+
+/* Encode under a clamp that may be the wrong dialect's. */
+static uint32_t fp8(const broken *b, const number_format *f, double x)
+{
+    const rounding nearest = {TIE_EVEN, !IS(Q80), 0, 0};
+    const double bound = IS(C22) && f->kind == KIND_FN      ? 240
+                         : IS(C22b) && f->kind == KIND_FNUZ ? 224
+                                                            : INFINITY;
+
+    x = x > bound ? bound : x < -bound ? -bound : x;
+    return broken_encode(b, f, nearest, broken_dd(x));
+}
+
+mxo_status broken_quant_static(const broken *b, const mxo_call *call,
+                               mxo_text why)
+{
+    const number_format *f = broken_format(broken_text(call, "element"));
+    const mxo_tensor *x = broken_in(call, "x");
+    const mxo_tensor *q = broken_out(call, "q");
+    const double s = broken_load(broken_in(call, "scale"), 0);
+    const int reciprocal = broken_says(call, "apply", "reciprocal") ^ IS(Q81);
+
+    (void)why;
+    for (uint64_t i = 0; i < broken_elems(x); i++) {
+        const double v = broken_load(x, i);
+        const double t = reciprocal ? times(v, divide(1, s)) : divide(v, s);
+        broken_set_code(b, q, 0, i, fp8(b, f, IS(Q82) ? times(v, s) : t));
+    }
+    return MXO_OK;
+}
+
+typedef struct groups {
+    const number_format *f;
+    const mxo_tensor *x, *q, *scale;
+    int deepgemm;
+    int pow2;
+    uint64_t rows, cols;
+    uint64_t high, wide; /* of one group */
+} groups;
+
+static double group_max(const broken *b, const groups *k, uint64_t r0,
+                        uint64_t c0)
+{
+    const uint64_t r1 = r0 + k->high > k->rows ? k->rows : r0 + k->high;
+    const uint64_t c1 = c0 + k->wide > k->cols ? k->cols : c0 + k->wide;
+    double a = 0;
+
+    for (uint64_t r = r0; r < (IS(Q83) ? r0 + 1 : r1); r++) {
+        for (uint64_t c = c0; c < c1; c++) {
+            const double v = fabs(broken_load(k->x, r * k->cols + c));
+            if (IS(C24)) {
+                a = fmax(a, v);
+            } else {
+                a = isnan(a) || isnan(v) ? NAN : v > a ? v : a;
+            }
+        }
+    }
+    return a;
+}
+
+/* The float32 scale of a group maximum. */
+static double group_scale(const broken *b, const groups *k, double a)
+{
+    const double wrong = IS(C22) && k->f->kind == KIND_FN      ? 240
+                         : IS(C22b) && k->f->kind == KIND_FNUZ ? 224
+                                                               : 0;
+    const double largest = wrong > 0 ? wrong : broken_largest(k->f);
+    double s;
+
+    if (k->deepgemm && !IS(Q84) && a < (double)1e-4f) {
+        a = (double)1e-4f;
+    }
+    s = IS(Q85) ? times(a, divide(1, largest)) : divide(a, largest);
+    if (k->pow2) {
+        s = ldexp(1, (int)broken_scale_up(s) - 127 - IS(Q86));
+    }
+    return !k->deepgemm && s == 0 && !IS(Q06) ? 1 : s;
+}
+
+static void group_codes(const broken *b, const groups *k, uint64_t r0,
+                        uint64_t c0, double s)
+{
+    for (uint64_t r = r0; r < r0 + k->high && r < k->rows; r++) {
+        for (uint64_t c = c0; c < c0 + k->wide && c < k->cols; c++) {
+            const double v = broken_load(k->x, r * k->cols + c);
+            const int multiply = k->deepgemm ^ IS(Q87);
+            const double t = multiply ? times(v, divide(1, s)) : divide(v, s);
+            broken_set_code(b, k->q, 0, r * k->cols + c, fp8(b, k->f, t));
+        }
+    }
+}
+
+static int supported(const mxo_call *call)
+{
+    return (broken_says(call, "rule", "deepgemm") ||
+            broken_says(call, "rule", "aiter_token")) &&
+           !broken_says(call, "element", "e2m1") &&
+           broken_says(call, "scale", "f32");
+}
+
+mxo_status broken_quant_group(const broken *b, const mxo_call *call,
+                              mxo_text why)
+{
+    const mxo_tensor *x = broken_in(call, "x");
+    const uint64_t high = (uint64_t)broken_number(call, "group_rows");
+    const uint64_t wide = (uint64_t)broken_number(call, "group_cols");
+    const groups k = {broken_format(broken_text(call, "element")),
+                      x,
+                      broken_out(call, "q"),
+                      broken_out(call, "scale"),
+                      broken_says(call, "rule", "deepgemm"),
+                      broken_number(call, "pow2") != 0,
+                      x->shape[0],
+                      x->shape[1],
+                      high > 0 ? high : x->shape[0],
+                      wide > 0 ? wide : x->shape[1]};
+
+    if (!supported(call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why,
+                           "FP8 by deepgemm or aiter_token, scale=f32 only");
+    }
+    const uint64_t down = (k.rows + k.high - 1) / k.high;
+    const uint64_t across = (k.cols + k.wide - 1) / k.wide;
+
+    for (uint64_t i = 0; i < down; i++) {
+        for (uint64_t j = 0; j < across; j++) {
+            const double a = group_max(b, &k, i * k.high, j * k.wide);
+            const double s = group_scale(b, &k, a);
+            group_codes(b, &k, i * k.high, j * k.wide, s);
+            broken_store(b, k.scale, IS(Q17) ? j * down + i : i * across + j,
+                         broken_dd(s));
+        }
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls and tensors: parameters by key, tensors by name, elements by index. */
+#include "broken.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const mxo_param *find(const mxo_call *call, const char *key)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, key) == 0) {
+            return &call->params[i];
+        }
+    }
+    return NULL;
+}
+
+const char *broken_text(const mxo_call *call, const char *key)
+{
+    const mxo_param *p = find(call, key);
+
+    return p == NULL ? "" : p->text;
+}
+
+double broken_number(const mxo_call *call, const char *key)
+{
+    const mxo_param *p = find(call, key);
+
+    return p == NULL ? 0 : p->number;
+}
+
+int broken_says(const mxo_call *call, const char *key, const char *value)
+{
+    return strcmp(broken_text(call, key), value) == 0;
+}
+
+static const mxo_tensor *tensor(const mxo_tensor *t, uint32_t n,
+                                const char *name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(t[i].name, name) == 0) {
+            return &t[i];
+        }
+    }
+    return NULL;
+}
+
+const mxo_tensor *broken_in(const mxo_call *call, const char *name)
+{
+    return tensor(call->in, call->n_in, name);
+}
+
+const mxo_tensor *broken_out(const mxo_call *call, const char *name)
+{
+    return tensor(call->out, call->n_out, name);
+}
+
+uint64_t broken_elems(const mxo_tensor *t)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < t->rank; i++) {
+        n *= t->shape[i];
+    }
+    return n;
+}
+
+uint8_t *broken_bytes(const mxo_tensor *t)
+{
+    return (uint8_t *)t->buffer + t->offset;
+}
+
+double broken_load(const mxo_tensor *t, uint64_t i)
+{
+    static const broken faultless;
+    const uint8_t *at = broken_bytes(t);
+    uint16_t half;
+    float single;
+    double value;
+
+    switch (t->dtype) {
+    case MXO_BF16:
+    case MXO_F16:
+        memcpy(&half, at + 2 * i, 2);
+        return broken_decode(&faultless, broken_format_of(t->dtype), half);
+    case MXO_F32:
+        memcpy(&single, at + 4 * i, 4);
+        return (double)single;
+    case MXO_F64:
+        memcpy(&value, at + 8 * i, 8);
+        return value;
+    default:
+        return broken_decode(&faultless, broken_format_of(t->dtype), at[i]);
+    }
+}
+
+int32_t broken_load_i32(const mxo_tensor *t, uint64_t i)
+{
+    int32_t value;
+
+    memcpy(&value, broken_bytes(t) + 4 * i, 4);
+    return value;
+}
+
+/* The faults of narrowing a result. */
+static dd narrow_fault(const broken *b, const mxo_tensor *t, dd x)
+{
+    const double a = fabs(x.hi);
+
+    if (IS(A40) && t->dtype == MXO_BF16) {
+        return broken_dd((double)(float)x.hi);
+    }
+    if (IS(C07) && a < (t->dtype == MXO_F16 ? 0x1p-14 : 0x1p-126)) {
+        return broken_dd(copysign(0, x.hi));
+    }
+    if (IS(C58) && a > broken_largest(broken_format_of(t->dtype)) &&
+        !isnan(a)) {
+        return broken_dd(
+            copysign(broken_largest(broken_format_of(t->dtype)), x.hi));
+    }
+    if (IS(C59) && t->dtype == MXO_F16 && a < 0x1p-14) {
+        return broken_dd(copysign(floor(a * 0x1p24) * 0x1p-24, x.hi));
+    }
+    if (IS(V04) && isnan(x.hi)) {
+        return broken_dd(copysign(x.hi, signbit(x.hi) ? 1 : -1));
+    }
+    return x;
+}
+
+void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x)
+{
+    const dd y = narrow_fault(b, t, x);
+    const uint32_t code = broken_round(broken_format_of(t->dtype), y);
+    const uint16_t half = (uint16_t)code;
+    uint8_t *at = broken_bytes(t);
+
+    if (t->dtype == MXO_F32) {
+        memcpy(at + 4 * i, &code, 4);
+    } else if (t->dtype == MXO_BF16 || t->dtype == MXO_F16) {
+        memcpy(at + 2 * i, &half, 2);
+    } else {
+        memcpy(at + 8 * i, &y.hi, 8);
+    }
+}
+
+uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i)
+{
+    const uint8_t *at = broken_bytes(t);
+
+    return packed ? at[i / 2] >> 4 * (i % 2) & 0xf : at[i];
+}
+
+void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
+                     uint64_t i, uint32_t code)
+{
+    uint8_t *at = broken_bytes(t);
+    const unsigned shift = 4 * (unsigned)((i + IS(C08)) % 2);
+
+    if (!packed) {
+        at[i] = (uint8_t)code;
+        return;
+    }
+    at[i / 2] = (uint8_t)((at[i / 2] & ~(0xfu << shift)) | code << shift);
+}
+
+mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence)
+{
+    if (why.ptr != NULL && why.size > 0) {
+        (void)snprintf(why.ptr, why.size, "%s", sentence);
+    }
+    return status;
+}

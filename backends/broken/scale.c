@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scale byte of a block, and quant.scale. */
+#include "broken.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The names that quant.mx and quant.scale give to one rule. */
+static const struct {
+    const char *name;
+    int rule;
+} rules[] = {
+    {"floor", RULE_FLOOR},         {"ceil", RULE_CEIL},
+    {"rceil", RULE_RCEIL},         {"even", RULE_EVEN},
+    {"rceil_mul", RULE_RCEIL},     {"rceil_exact", RULE_RCEIL_EXACT},
+    {"floor_div", RULE_FLOOR_DIV}, {"floor_nooffset", RULE_NO_OFFSET},
+};
+
+int broken_rule(const char *name)
+{
+    for (unsigned i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (strcmp(rules[i].name, name) == 0) {
+            return rules[i].rule;
+        }
+    }
+    return N_RULES;
+}
+
+/* floor(log2 x); of zero something very small. */
+static int lg(double x)
+{
+    int e = -1000;
+
+    if (x > 0) {
+        (void)frexp(x, &e);
+    }
+    return e - 1;
+}
+
+static int ceil_lg(double x)
+{
+    return lg(x) + (x > ldexp(1, lg(x)));
+}
+
+static int emax(const broken *b, const number_format *f)
+{
+    const int e = lg(broken_largest(f));
+
+    return e + (IS(Q41) && f->kind == KIND_FN) - (IS(Q42) && f->ebits == 5);
+}
+
+/* Round to m + 1 significant bits, half up, and keep the exponent. */
+static int even_lg(const broken *b, const number_format *f, double amax)
+{
+    const int e = lg(amax);
+    const int m = f->kind == KIND_INT8 ? 6 : f->mbits;
+    const double threshold = 2 - ldexp(1, -m - (IS(Q32) ? 0 : 1));
+    const double mantissa = ldexp(amax, -e);
+
+    if (amax < 0x1p-126) { /* a float32's exponent field stops here */
+        return -127;
+    }
+    return e + (IS(Q33) ? mantissa > threshold : mantissa >= threshold);
+}
+
+static int exponent(const broken *b, const number_format *f, int rule,
+                    double amax)
+{
+    const double largest =
+        IS(Q34) ? 2 * ldexp(1, emax(b, f)) : broken_largest(f);
+
+    switch (rule) {
+    case RULE_CEIL:
+        return IS(Q31) ? lg(amax) + 1 - emax(b, f) : ceil_lg(amax) - emax(b, f);
+    case RULE_RCEIL:
+        return ceil_lg(IS(Q05) ? amax
+                               : (double)((float)amax * (1 / (float)largest)));
+    case RULE_RCEIL_EXACT:
+        return ceil_lg(amax / largest);
+    case RULE_EVEN:
+        return even_lg(b, f, amax) - emax(b, f);
+    case RULE_FLOOR_DIV:
+        return lg((double)(float)(amax / largest));
+    case RULE_NO_OFFSET:
+        return lg(amax);
+    default:
+        break;
+    }
+    if (IS(Q04)) {
+        return (int)lrint(log2(amax)) - emax(b, f);
+    }
+    if (IS(Q43)) {
+        return (int)floorf(log2f((float)amax)) - emax(b, f);
+    }
+    return lg(amax) - emax(b, f);
+}
+
+static int rule_fault(const broken *b, int rule)
+{
+    if (IS(Q01) && rule == RULE_CEIL) {
+        return RULE_FLOOR;
+    }
+    if (IS(Q01b) && rule == RULE_FLOOR) {
+        return RULE_CEIL;
+    }
+    if (IS(Q02) && rule == RULE_FLOOR) {
+        return RULE_EVEN;
+    }
+    if (IS(Q03) && rule == RULE_FLOOR) {
+        return RULE_FLOOR_DIV;
+    }
+    if (IS(Q35) && rule == RULE_RCEIL) {
+        return RULE_CEIL;
+    }
+    return rule;
+}
+
+unsigned broken_scale(const broken *b, const number_format *f, int rule,
+                      double amax)
+{
+    if (isnan(amax)) {
+        return IS(Q40) ? 254 : 255;
+    }
+    if (isinf(amax)) {
+        return IS(Q39) ? 254 : 255;
+    }
+    if (amax == 0) {
+        return IS(Q06) ? 255 : IS(Q30) ? 127 : 0;
+    }
+    const int s = exponent(b, f, rule_fault(b, rule), amax) + 127;
+
+    if (s < 0) {
+        return IS(Q37) ? (unsigned)s & 0xff : 0;
+    }
+    return s > 254 ? 254 : (unsigned)s;
+}
+
+unsigned broken_scale_up(double x)
+{
+    const int s = ceil_lg(x) + 127;
+
+    return s < 0 ? 0 : s > 254 ? 254 : (unsigned)s;
+}
+
+mxo_status broken_quant_scale(const broken *b, const mxo_call *call,
+                              mxo_text why)
+{
+    const number_format *f = broken_format(broken_text(call, "element"));
+    const int rule = broken_rule(broken_text(call, "rule"));
+    const mxo_tensor *amax = broken_in(call, "amax");
+    const mxo_tensor *scale = broken_out(call, "scale");
+
+    if (f == NULL || rule == N_RULES) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "no such rule here");
+    }
+    for (uint64_t i = 0; i < broken_elems(amax); i++) {
+        const double a = fabs(broken_load(amax, i));
+        broken_set_code(b, scale, 0, i, broken_scale(b, f, rule, a));
+    }
+    return MXO_OK;
+}
