@@ -87,6 +87,13 @@ mxo_format mxo_call_format(const mxo_call *call, const char *key)
     return mxo_format_by_name(mxo_call_text(call, key));
 }
 
+uint32_t mxo_call_dtype(const mxo_call *call, const char *key)
+{
+    const char *name = mxo_call_text(call, key);
+
+    return mxo_dtype_by_name(name, strlen(name));
+}
+
 static const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
                                      const char *name)
 {
@@ -245,4 +252,15 @@ void mxo_out(mxo_tensor *out, uint32_t i, const char *name, uint32_t dtype,
     t->rank = rank;
     memcpy(t->shape, shape, rank * sizeof shape[0]);
     t->n_bytes = mxo_tensor_elems(t) * mxo_dtype_bytes(dtype);
+}
+
+mxo_status mxo_infer_like(const mxo_call *call, const char *in,
+                          mxo_tensor *out_tensor, uint32_t *n_out,
+                          const char *name, uint32_t dtype)
+{
+    const mxo_tensor *t = mxo_call_in(call, in);
+
+    mxo_out(out_tensor, 0, name, dtype, t->rank, t->shape);
+    *n_out = 1;
+    return MXO_OK;
 }

@@ -28,6 +28,8 @@ int mxo_call_choice(const mxo_call *call, const char *key,
                     const char *const names[], int n);
 /* Format named by a parameter ("element", "to"). */
 mxo_format mxo_call_format(const mxo_call *call, const char *key);
+/* Tensor type named by a parameter. */
+uint32_t mxo_call_dtype(const mxo_call *call, const char *key);
 
 /* Tensors by name; NULL if absent. */
 const mxo_tensor *mxo_call_in(const mxo_call *call, const char *name);
@@ -56,6 +58,11 @@ void mxo_store_nibble(uint8_t *packed, uint64_t i, uint8_t code);
 /* Describe output number i: a dense tensor of this type and shape. */
 void mxo_out(mxo_tensor *out, uint32_t i, const char *name, uint32_t dtype,
              uint32_t rank, const uint64_t *shape);
+
+/* The one output of an elementwise operation: shaped like the input in. */
+mxo_status mxo_infer_like(const mxo_call *call, const char *in,
+                          mxo_tensor *out_tensor, uint32_t *n_out,
+                          const char *name, uint32_t dtype);
 
 #define MXO_OP(symbol, name, params, in, out, summary)                        \
     mxo_status infer_##symbol(const mxo_call *call, mxo_tensor *out_tensor,   \

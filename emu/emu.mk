@@ -5,6 +5,21 @@ libmxoracle_la_SOURCES = \
 	%reldir%/backend_emu.c \
 	%reldir%/call.c \
 	%reldir%/call.h \
+	%reldir%/dequant/group.c \
+	%reldir%/dequant/mx.c \
+	%reldir%/dequant/mx_table.c \
+	%reldir%/dequant/nvfp4.c \
+	%reldir%/dequant/product.c \
+	%reldir%/dequant/product.h \
+	%reldir%/format/classify.c \
+	%reldir%/format/convert.c \
+	%reldir%/format/convert_code.c \
+	%reldir%/format/decode.c \
+	%reldir%/format/dialect.c \
+	%reldir%/format/e8m0.c \
+	%reldir%/format/e8m0_decode.c \
+	%reldir%/format/e8m0_encode.c \
+	%reldir%/format/encode.c \
 	%reldir%/format/f32.c \
 	%reldir%/format/real.c \
 	%reldir%/ops.def \
@@ -24,7 +39,11 @@ libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex
 
 pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/abi.h \
+	%reldir%/include/mxoracle/dequant.def \
+	%reldir%/include/mxoracle/dequant.h \
+	%reldir%/include/mxoracle/dialect.def \
 	%reldir%/include/mxoracle/dtype.def \
+	%reldir%/include/mxoracle/e8m0.def \
 	%reldir%/include/mxoracle/format.h \
 	%reldir%/include/mxoracle/mxoracle.h \
 	%reldir%/include/mxoracle/quant.h

@@ -35,7 +35,7 @@ static mxo_real special(uint8_t cls, int neg)
     return x;
 }
 
-static mxo_real multiply(mxo_real a, mxo_real b)
+mxo_real mxo_real_mul(mxo_real a, mxo_real b)
 {
     const int neg = a.neg ^ b.neg;
 
@@ -53,7 +53,7 @@ static mxo_real multiply(mxo_real a, mxo_real b)
     mxo_real x = a;
 
     x.neg = (uint8_t)neg;
-    x.mant = a.mant * b.mant; /* 24 + 24 bits */
+    x.mant = a.mant * b.mant;
     x.exp = a.exp + b.exp;
     return x;
 }
@@ -107,8 +107,7 @@ static mxo_real add_finite(mxo_real a, mxo_real b)
 static mxo_real add(mxo_real a, mxo_real b)
 {
     if (a.cls == MXO_CLASS_NAN || b.cls == MXO_CLASS_NAN ||
-        (a.cls == MXO_CLASS_INF && b.cls == MXO_CLASS_INF &&
-         a.neg != b.neg)) {
+        (a.cls == MXO_CLASS_INF && b.cls == MXO_CLASS_INF && a.neg != b.neg)) {
         return special(MXO_CLASS_NAN, 0);
     }
     if (a.cls == MXO_CLASS_INF || b.cls == MXO_CLASS_INF) {
@@ -163,7 +162,7 @@ uint32_t mxo_f32_sub(uint32_t a, uint32_t b)
 
 uint32_t mxo_f32_mul(uint32_t a, uint32_t b)
 {
-    return store(multiply(load(a), load(b)));
+    return store(mxo_real_mul(load(a), load(b)));
 }
 
 uint32_t mxo_f32_div(uint32_t a, uint32_t b)
@@ -173,7 +172,7 @@ uint32_t mxo_f32_div(uint32_t a, uint32_t b)
 
 uint32_t mxo_f32_fma(uint32_t a, uint32_t b, uint32_t c)
 {
-    return store(add(multiply(load(a), load(b)), load(c)));
+    return store(add(mxo_real_mul(load(a), load(b)), load(c)));
 }
 
 uint32_t mxo_f32_ftz(uint32_t a)

@@ -21,8 +21,8 @@ static const mxo_format_spec spec[] = {
     [MXO_FMT_BF16] = {"bf16", 8, 7, 127, MXO_SPECIAL_IEEE, 0x7f7f, 127},
     [MXO_FMT_F16] = {"f16", 5, 10, 15, MXO_SPECIAL_IEEE, 0x7bff, 15},
     [MXO_FMT_F32] = {"f32", 8, 23, 127, MXO_SPECIAL_IEEE, 0x7f7fffff, 127},
-    [MXO_FMT_F64] = {"f64", 11, 52, 1023, MXO_SPECIAL_IEEE,
-                     0x7fefffffffffffff, 1023},
+    [MXO_FMT_F64] = {"f64", 11, 52, 1023, MXO_SPECIAL_IEEE, 0x7fefffffffffffff,
+                     1023},
 };
 
 const mxo_format_spec *mxo_format_info(mxo_format format)
@@ -38,6 +38,17 @@ mxo_format mxo_format_by_name(const char *name)
         }
     }
     return strcmp(name, "int8") == 0 ? MXO_FMT_INT8 : MXO_N_FORMATS;
+}
+
+mxo_tie mxo_tie_by_name(const char *name)
+{
+    static const char *const names[] = {"rne", "rz", "rna", "rnz", "sr"};
+    int t = 0;
+
+    while (t < MXO_N_TIES && strcmp(names[t], name) != 0) {
+        t++;
+    }
+    return (mxo_tie)t;
 }
 
 static mxo_real decode_int8(uint64_t code)
@@ -147,7 +158,7 @@ static int rounds_up(uint64_t n, uint64_t mant, int shift, int sticky,
     case MXO_TIE_SR: {
         /* r + R/2^N >= 1  <=>  floor(r * 2^N) + R >= 2^N */
         const int drop = shift - r.bits;
-        const uint64_t top = drop > 63    ? 0
+        const uint64_t top = drop > 63   ? 0
                              : drop >= 0 ? low >> drop
                                          : low << -drop;
         return top + r.rand >= (uint64_t)1 << r.bits;
@@ -172,8 +183,8 @@ static uint64_t encode_int8(mxo_real x, mxo_rounding r)
 {
     uint64_t n = 0;
 
-    if (x.cls == MXO_CLASS_INF || (x.cls == MXO_CLASS_FINITE &&
-                                   mxo_real_lg(x) >= 1)) {
+    if (x.cls == MXO_CLASS_INF ||
+        (x.cls == MXO_CLASS_FINITE && mxo_real_lg(x) >= 1)) {
         n = 127;
     } else if (x.cls == MXO_CLASS_FINITE) {
         n = round_to_quantum(x, -6, r);
@@ -200,8 +211,7 @@ static uint64_t encode_nan(const mxo_format_spec *f, int neg)
     case MXO_SPECIAL_FN:
         return with_sign(f, neg, f->max + 1);
     default: /* quiet: the top mantissa bit */
-        return with_sign(f, neg,
-                         (f->max + 1) | (uint64_t)1 << (f->mbits - 1));
+        return with_sign(f, neg, (f->max + 1) | (uint64_t)1 << (f->mbits - 1));
     }
 }
 
