@@ -25,13 +25,20 @@ libmxoracle_la_SOURCES = \
 	%reldir%/ops.def \
 	%reldir%/pending.c \
 	%reldir%/quant/block.c \
+	%reldir%/quant/group.c \
 	%reldir%/quant/layout.c \
 	%reldir%/quant/layout.h \
 	%reldir%/quant/mx.c \
+	%reldir%/quant/nvfp4.c \
+	%reldir%/quant/nvfp4_block.c \
+	%reldir%/quant/qdq.c \
 	%reldir%/quant/quant.h \
+	%reldir%/quant/requant.c \
+	%reldir%/quant/requant_table.c \
 	%reldir%/quant/rules.c \
 	%reldir%/quant/scale.c \
 	%reldir%/quant/scale_byte.c \
+	%reldir%/quant/static.c \
 	%reldir%/quant/tensor.c \
 	%reldir%/validate.c \
 	%reldir%/validate.h

@@ -194,6 +194,17 @@ mxo_quant_block mxo_quant_block_float(const mxo_quant_rule *rule,
                                       uint32_t *scale);
 
 /**
+ * @brief A block under a scale that was given, for FP8.
+ *
+ * Map      quotient = RN32(x / scale), or RN32(x * RN32(1 / scale)).
+ * Rounds   RNE, saturating.
+ * NaN      kept (nan_is_max 0), or +largest (vLLM: fmin comes first).
+ * Source   docs/ops/quant.static.md
+ */
+mxo_quant_block mxo_quant_block_static(mxo_format element, int reciprocal,
+                                       int nan_is_max, uint32_t scale);
+
+/**
  * @brief The code of one element of a block.
  *
  * Rounds   the quotient once, by the element's tie rule; overflow is decided
@@ -213,6 +224,72 @@ uint8_t mxo_quant_code(const mxo_quant_block *block, uint32_t x);
  */
 uint8_t mxo_quant_mx(const mxo_quant_rule *rule, mxo_format element, int tie,
                      uint8_t *codes, const uint32_t *x, size_t n);
+
+/** How an NVFP4 block is computed. */
+typedef enum mxo_nvfp4_math {
+    MXO_NVFP4_FAST, /* FlashInfer's default: approximate reciprocals */
+    MXO_NVFP4_IEEE, /* FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH=1 */
+    MXO_NVFP4_EXACT /* real numbers, rounded once each */
+} mxo_nvfp4_math;
+
+/** An NVFP4 quantiser (and FlashInfer's MXFP4 from E4M3). */
+typedef struct mxo_nvfp4_rule {
+    uint8_t math;       /* mxo_nvfp4_math */
+    uint8_t rcp_hopper; /* rcp.approx.ftz of an H200; 0: correctly rounded */
+    uint8_t inverted;   /* the global scale given is its reciprocal */
+    uint8_t e8m0;       /* blocks of 32 under E8M0, else 16 under E4M3 */
+    uint8_t from_e4m3;  /* the input was E4M3: the kernel's other branch */
+} mxo_nvfp4_rule;
+
+/**
+ * @brief Quantise one NVFP4 block; returns the scale byte.
+ *
+ * Shapes   codes, x: [n], n <= 32.
+ * Map      fast  s = g*(amax*R), o = rcp(dec(sf)*rcp(g)), R = RN32(1/6)
+ *          ieee  s = amax*(g*R), o = min(1/(dec(sf)*(1/g)), FLT_MAX)
+ *          exact s = g*amax/6,   o = g/dec(sf), reals
+ *          sf = E4M3(s), code = E2M1(x*o), o = 0 where amax is 0.
+ * Rounds   every binary32 step RNE with subnormals flushed; exact: only
+ *          the two encodings round.
+ * NaN      dropped from amax unless all are NaN; a NaN product is +6.
+ * Source   numerics 4; FlashInfer quantization_utils.cuh;
+ *          docs/ops/quant.nvfp4.md
+ */
+uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,
+                        uint8_t *codes, const uint32_t *x, size_t n);
+
+/**
+ * @brief Scale byte of amd-quark's HIP kernel, from the block maximum.
+ *
+ * Map      2^(k - 2) where amax rounds half up to 2^k at one mantissa bit;
+ *          254 if it rounds to zero or infinity in the type wide.
+ * Source   docs/ops/quant.qdq.md
+ */
+uint8_t mxo_quant_quark_hip_byte(mxo_format wide, uint32_t amax);
+
+/**
+ * @brief Code of amd-quark's HIP kernel: E2M1 of RN16(x / RN16(scale)).
+ *
+ * NaN      a NaN counts as 6 with its sign.
+ */
+uint8_t mxo_quant_quark_hip_code(mxo_format wide, uint8_t byte, uint32_t x);
+
+/**
+ * @brief value(code) * RN16(2^(byte-127)) rounded to the type wide.
+ *
+ * NaN      0 * Inf is NaN (fp16 scales of 2^16 and more are infinite).
+ */
+uint64_t mxo_quant_qdq_value(mxo_format wide, uint8_t code, uint8_t byte,
+                             int zero_is_0);
+
+/**
+ * @brief E2M1 code divided by 2^offset and rounded again, ties away.
+ *
+ * Map      code 8 (-0) becomes 0; other negatives keep their sign, so a
+ *          negative value that rounds to zero is code 8.
+ * Source   Humming process_mxfp4.cuh; docs/ops/quant.requant.md
+ */
+uint8_t mxo_quant_requant(uint8_t code, uint8_t offset);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One NVFP4 block: a scale byte under a global scale, then E2M1 codes.
+ *
+ * FlashInfer's kernels chain single binary32 steps, flushing subnormals, with
+ * the approximate reciprocal (fast) or IEEE divisions (ieee); each step is
+ * one line below.  "exact" is the definition without the chain: both the
+ * scale and the codes are real numbers rounded once.
+ */
+#include "quant.h"
+
+#define ONE 0x3f800000u
+#define SIX 0x40c00000u
+#define RN_1_6 0x3e2aaaabu /* RN32(1/6); rcp.approx(6) is the same number */
+#define INFINITE 0x7f800000u
+#define FLT_MAX_BITS 0x7f7fffffu
+
+static const mxo_rounding nearest_even = {MXO_TIE_RNE, 0, 0, 0};
+static const mxo_rounding saturate = {MXO_TIE_RNE, 1, 0, 0};
+
+static uint32_t mul(uint32_t a, uint32_t b)
+{
+    return mxo_f32_ftz(mxo_f32_mul(mxo_f32_ftz(a), mxo_f32_ftz(b)));
+}
+
+static uint32_t reciprocal(uint32_t a)
+{
+    return mxo_f32_ftz(mxo_f32_div(ONE, mxo_f32_ftz(a)));
+}
+
+static uint32_t rcp(const mxo_nvfp4_rule *rule, uint32_t a)
+{
+    (void)rule;
+    return reciprocal(a);
+}
+
+static int is_zero(uint32_t a)
+{
+    return (a & INFINITE) == 0; /* a flushed comparison */
+}
+
+static int is_nan(uint32_t a)
+{
+    return (a & 0x7fffffffu) > INFINITE;
+}
+
+static uint8_t e4m3(uint32_t s)
+{
+    return (uint8_t)mxo_format_encode(
+        MXO_FMT_E4M3FN, mxo_format_decode(MXO_FMT_F32, s), saturate);
+}
+
+/* Exponent field, + 1 if any mantissa bit is set, at most 254; NaN 255. */
+static uint8_t e8m0_up(uint32_t s)
+{
+    const uint32_t byte = (s >> 23) + ((s & 0x7fffffu) != 0);
+
+    if (is_nan(s)) {
+        return 255;
+    }
+    return byte > 254 ? 254 : (uint8_t)byte;
+}
+
+static uint8_t scale_of(const mxo_nvfp4_rule *rule, uint32_t s)
+{
+    return rule->e8m0 ? e8m0_up(s) : e4m3(s);
+}
+
+/* The stored scale as the kernel reads it back: E8M0 byte 0 is 0.0. */
+static uint32_t decode_scale(const mxo_nvfp4_rule *rule, uint8_t byte)
+{
+    return rule->e8m0 ? (uint32_t)byte << 23
+                      : mxo_quant_widen(MXO_FMT_E4M3FN, byte);
+}
+
+static uint32_t amax_of(const uint32_t *x, size_t n)
+{
+    const mxo_quant_rule *skip = mxo_quant_rule_by_name("flashinfer");
+
+    return mxo_quant_amax(skip, mxo_quant_amax_start(skip), x, n);
+}
+
+static void encode(uint8_t *codes, const uint32_t *x, size_t n, uint32_t o)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t y = mul(x[i], o);
+
+        codes[i] = is_nan(y) ? 7
+                             : (uint8_t)mxo_format_encode(
+                                   MXO_FMT_E2M1,
+                                   mxo_format_decode(MXO_FMT_F32, y), saturate);
+    }
+}
+
+static uint8_t fast(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
+                    const uint32_t *x, size_t n)
+{
+    const uint32_t amax = amax_of(x, n);
+    const uint8_t sf = scale_of(rule, mul(g, mul(amax, RN_1_6)));
+    const uint32_t back = mul(decode_scale(rule, sf), rcp(rule, g));
+
+    encode(codes, x, n, is_zero(amax) ? 0 : rcp(rule, back));
+    return sf;
+}
+
+static uint8_t ieee(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
+                    const uint32_t *x, size_t n)
+{
+    const uint32_t amax = amax_of(x, n);
+    const uint8_t sf = scale_of(rule, mul(amax, mul(g, RN_1_6)));
+    uint32_t o = reciprocal(mul(decode_scale(rule, sf), reciprocal(g)));
+
+    if (is_nan(o) || mxo_f32_cmp(o, FLT_MAX_BITS) > 0) {
+        o = FLT_MAX_BITS; /* fmin drops a NaN */
+    }
+    encode(codes, x, n, is_zero(amax) ? 0 : o);
+    return sf;
+}
+
+/* FP8 input: first to FP16 at six times the global scale's inverse. */
+static uint8_t from_e4m3(const mxo_nvfp4_rule *rule, uint32_t g,
+                         uint8_t *codes, const uint32_t *x, size_t n)
+{
+    const uint32_t up = mul(SIX, rcp(rule, g));
+    uint32_t h[MXO_MX_BLOCK];
+
+    for (size_t i = 0; i < n; i++) {
+        const mxo_real y = mxo_format_decode(MXO_FMT_F32, mul(x[i], up));
+
+        h[i] = mxo_quant_widen(MXO_FMT_F16,
+                               mxo_format_encode(MXO_FMT_F16, y, nearest_even));
+    }
+    const uint32_t s = mul(g, mul(amax_of(h, n), RN_1_6));
+    const uint8_t sf = scale_of(rule, s);
+    const uint32_t o = mul(g, rcp(rule, decode_scale(rule, sf)));
+
+    encode(codes, h, n, is_zero(s) ? 0 : o);
+    return sf;
+}
+
+static mxo_real special(uint8_t cls, int neg)
+{
+    const mxo_real x = {0, 0, cls, (uint8_t)neg, 0};
+
+    return x;
+}
+
+/* a * b / divisor with the remainder as sticky; divisor < 16. */
+static mxo_real product_over(mxo_real a, mxo_real b, uint64_t divisor)
+{
+    const int neg = a.neg ^ b.neg;
+
+    if (a.cls == MXO_CLASS_NAN || b.cls == MXO_CLASS_NAN ||
+        (a.cls == MXO_CLASS_INF && b.cls == MXO_CLASS_ZERO) ||
+        (a.cls == MXO_CLASS_ZERO && b.cls == MXO_CLASS_INF)) {
+        return special(MXO_CLASS_NAN, 0);
+    }
+    if (a.cls == MXO_CLASS_INF || b.cls == MXO_CLASS_INF) {
+        return special(MXO_CLASS_INF, neg);
+    }
+    if (a.cls == MXO_CLASS_ZERO || b.cls == MXO_CLASS_ZERO) {
+        return special(MXO_CLASS_ZERO, neg);
+    }
+    mxo_real y = special(MXO_CLASS_FINITE, neg);
+
+    y.mant = a.mant * b.mant; /* 24 + 24 bits */
+    y.exp = a.exp + b.exp;
+    const int up = 62 - (mxo_real_lg(y) - y.exp);
+    const uint64_t numerator = y.mant << up;
+
+    y.mant = numerator / divisor;
+    y.exp -= up;
+    y.sticky = numerator % divisor != 0;
+    return y;
+}
+
+/* Scale: RNE of g * amax / 6.  Codes: RNE of x * g / scale, 0 under scale 0. */
+static uint8_t exact(uint32_t g, uint8_t *codes, const uint32_t *x, size_t n)
+{
+    const mxo_real amax = mxo_format_decode(MXO_FMT_F32, amax_of(x, n));
+    const mxo_real global = mxo_format_decode(MXO_FMT_F32, g);
+    const mxo_real s = mxo_real_scale(product_over(amax, global, 3), -1);
+    const uint8_t sf = (uint8_t)mxo_format_encode(MXO_FMT_E4M3FN, s, saturate);
+    const mxo_real scale = mxo_format_decode(MXO_FMT_E4M3FN, sf);
+
+    for (size_t i = 0; i < n; i++) {
+        mxo_real y = mxo_format_decode(MXO_FMT_F32, x[i]);
+
+        if (scale.cls == MXO_CLASS_FINITE) {
+            y = mxo_real_scale(product_over(y, global, scale.mant),
+                               -scale.exp);
+            y.neg ^= scale.neg;
+        } else if (y.cls != MXO_CLASS_NAN) {
+            y.cls = scale.cls; /* zero, or NaN */
+        }
+        codes[i] = y.cls == MXO_CLASS_NAN
+                       ? 7
+                       : (uint8_t)mxo_format_encode(MXO_FMT_E2M1, y, saturate);
+    }
+    return sf;
+}
+
+uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,
+                        uint8_t *codes, const uint32_t *x, size_t n)
+{
+    const uint32_t g =
+        rule->inverted ? rcp(rule, global_scale) : global_scale;
+
+    if (rule->math == MXO_NVFP4_EXACT) {
+        return exact(g, codes, x, n);
+    }
+    if (rule->from_e4m3) {
+        return from_e4m3(rule, g, codes, x, n);
+    }
+    if (rule->e8m0) { /* MXFP4: the global scale does not enter */
+        return mxo_quant_mx(mxo_quant_rule_by_name("flashinfer"),
+                            MXO_FMT_E2M1, -1, codes, x, n);
+    }
+    return rule->math == MXO_NVFP4_FAST ? fast(rule, g, codes, x, n)
+                                        : ieee(rule, g, codes, x, n);
+}
