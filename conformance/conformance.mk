@@ -8,9 +8,14 @@ libjudge_la_SOURCES = \
 	%reldir%/cli.h \
 	%reldir%/cmd_list.c \
 	%reldir%/commands.def \
+	%reldir%/safetensors.c \
+	%reldir%/safetensors.h \
+	%reldir%/safetensors_write.c \
+	%reldir%/say.c \
+	%reldir%/say.h \
 	%reldir%/tensors.c \
 	%reldir%/tensors.h
-libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance \
+libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	$(JANSSON_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
@@ -27,12 +32,13 @@ if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
 	%reldir%/unit/main.c \
-	%reldir%/unit/test_format_real.c
-unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(CHECK_CFLAGS)
+	%reldir%/unit/test_format_real.c \
+	%reldir%/unit/test_safetensors.c
+unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
-unit_tests_LDADD = libjudge.la libmxoracle.la $(CHECK_LIBS)
+unit_tests_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
 TESTS += unit_tests
 endif
 

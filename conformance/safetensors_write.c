@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writing safetensors.  The bytes go to a temporary file that takes the
+ * path's place only when every one of them has reached the disk: a full disk
+ * or a crash leaves no half of a file behind.
+ */
+#include "safetensors.h"
+
+#include "say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 8, CHUNK = 1 << 16, PATH_ROOM = 4096 };
+
+static json_t *describe(const host_tensor *t, uint64_t at)
+{
+    json_t *shape = json_array();
+
+    for (uint32_t i = 0; i < t->rank; i++) {
+        json_array_append_new(shape, json_integer((json_int_t)t->shape[i]));
+    }
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_file_name(t->dtype),
+                     "shape", shape, "data_offsets", (json_int_t)at,
+                     (json_int_t)(at + t->n_bytes));
+}
+
+/* Header as text, padded so that the data are aligned; NULL: no memory. */
+static char *make_header(const tensor_set *tensors, const json_t *metadata,
+                         size_t *n)
+{
+    json_t *header = json_object();
+    uint64_t at = 0;
+    int bad = metadata != NULL &&
+              json_object_set(header, "__metadata__", (json_t *)metadata) != 0;
+
+    for (uint32_t i = 0; i < tensors->n; i++) {
+        bad |= json_object_set_new(header, tensors->t[i].name,
+                                   describe(&tensors->t[i], at));
+        at += tensors->t[i].n_bytes;
+    }
+    char *text = bad ? NULL : json_dumps(header, JSON_COMPACT | JSON_SORT_KEYS);
+    const size_t len = text == NULL ? 0 : strlen(text);
+
+    *n = (len + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    char *padded = text == NULL ? NULL : malloc(*n);
+    if (padded != NULL) {
+        memset(padded, ' ', *n);
+        memcpy(padded, text, len);
+    }
+    free(text);
+    json_decref(header);
+    return padded;
+}
+
+/* 0, or -1 with errno. */
+static int put(int fd, const void *bytes, size_t n)
+{
+    const uint8_t *p = bytes;
+
+    while (n > 0) {
+        const ssize_t done = write(fd, p, n);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return -1;
+        }
+        p += done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+static int put_tensor(int fd, const host_tensor *t)
+{
+    uint8_t chunk[CHUNK];
+    int bad = 0;
+
+    for (uint64_t at = 0; !bad && at < t->n_bytes; at += CHUNK) {
+        const uint64_t left = t->n_bytes - at;
+        const size_t n = left < CHUNK ? (size_t)left : CHUNK;
+        memcpy(chunk, t->data + at, n);
+        safetensors_swap(t->dtype, chunk, n);
+        bad = put(fd, chunk, n);
+    }
+    return bad;
+}
+
+static int put_all(int fd, const char *header, size_t n,
+                   const tensor_set *tensors)
+{
+    uint8_t prefix[8];
+    int bad;
+
+    for (int i = 0; i < 8; i++) {
+        prefix[i] = (uint8_t)((uint64_t)n >> (8 * i));
+    }
+    bad = put(fd, prefix, sizeof prefix) || put(fd, header, n);
+    for (uint32_t i = 0; !bad && i < tensors->n; i++) {
+        bad = put_tensor(fd, &tensors->t[i]);
+    }
+    return bad || fsync(fd);
+}
+
+mxo_status safetensors_write(const char *path, const tensor_set *tensors,
+                             const json_t *metadata, mxo_text why)
+{
+    char temporary[PATH_ROOM];
+    size_t n;
+    char *header = make_header(tensors, metadata, &n);
+
+    if (header == NULL) {
+        return say(MXO_E_NOMEM, why, "%s: no memory for its header", path);
+    }
+    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path,
+                                (long)getpid());
+    const int fd =
+        length < 0 || length >= PATH_ROOM
+            ? -1
+            : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int bad = fd < 0 || put_all(fd, header, n, tensors);
+    int error = errno;
+
+    if (fd >= 0 && close(fd) != 0 && !bad) {
+        bad = 1;
+        error = errno;
+    }
+    if (!bad && rename(temporary, path) != 0) {
+        bad = 1;
+        error = errno;
+    }
+    free(header);
+    if (bad && fd >= 0) {
+        (void)unlink(temporary);
+    }
+    return bad ? say(MXO_E_DEVICE, why, "%s cannot be written: %s", path,
+                     strerror(error))
+               : MXO_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sentences for people.  A caller lends a buffer; whoever refuses writes one
+ * line into it.  Names from hostile files end up here, so control characters
+ * never do.
+ */
+#ifndef MXO_SAY_H
+#define MXO_SAY_H
+
+#include <mxoracle/abi.h>
+
+/* Write the sentence and return status, so that a check is one statement. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+mxo_status
+say(mxo_status status, mxo_text why, const char *format, ...);
+
+/* Replace control characters by '?'. */
+void say_printable(char *text);
+
+#endif
