@@ -32,6 +32,7 @@ if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
 	%reldir%/unit/main.c \
+	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
 	%reldir%/unit/test_safetensors.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)

@@ -3,4 +3,5 @@ dist_man_MANS += %reldir%/mxoracle.1
 bashcompletion_DATA = %reldir%/mxoracle.bash
 EXTRA_DIST += $(bashcompletion_DATA) \
 	%reldir%/formats.md \
-	%reldir%/design
+	%reldir%/design \
+	%reldir%/ops

@@ -21,6 +21,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/e8m0_encode.c \
 	%reldir%/format/encode.c \
 	%reldir%/format/f32.c \
+	%reldir%/format/rcp.c \
+	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
 	%reldir%/ops.def \
 	%reldir%/pending.c \

@@ -18,4 +18,3 @@
 PENDING(act_glu)
 PENDING(act_glu_quant)
 PENDING(act_unary)
-PENDING(math_rcp)
