@@ -4,4 +4,5 @@ EXTRA_DIST += %reldir%/backends.def
 # What the judge links; each list below adds its own.
 MXO_BACKEND_LIBS =
 include backends/broken/broken.mk
+include backends/cpu/cpu.mk
 include backends/gpu/gpu.mk

@@ -23,11 +23,45 @@ AC_DEFUN([MXO_STRICT_FLAGS], [
     AC_SUBST([MXO_CFLAGS])
 ])
 
+# The library is named apart from the flag: libtool then hands it on to every
+# program that links the cpu backend.
 AC_DEFUN([MXO_OPTION_OPENMP], [
     AC_OPENMP
+    OPENMP_LIBS=
+    AS_IF([test -n "$OPENMP_CFLAGS"], [
+        AC_LANG_CONFTEST([AC_LANG_PROGRAM([[#include <omp.h>]],
+            [[int n = 0;
+#pragma omp parallel for
+            for (int i = 0; i < 4; i++) n = omp_get_thread_num();
+            return n != n;]])])
+        AC_MSG_CHECKING([for the OpenMP library])
+        for mxo_lib in -lgomp -lomp -liomp5; do
+            AS_IF([$CC $CFLAGS $OPENMP_CFLAGS -c conftest.c -o conftest.o 2>/dev/null &&
+                $CC $CFLAGS $LDFLAGS conftest.o $mxo_lib -o conftest$EXEEXT 2>/dev/null],
+                [OPENMP_LIBS=$mxo_lib; break])
+        done
+        rm -f conftest*
+        AC_MSG_RESULT([${OPENMP_LIBS:-none}])
+        AS_IF([test -z "$OPENMP_LIBS"], [OPENMP_CFLAGS=])
+    ])
+    AC_SUBST([OPENMP_LIBS])
     AS_IF([test -n "$OPENMP_CFLAGS"], [mxo_openmp_says="yes ($OPENMP_CFLAGS)"],
         [test "x$enable_openmp" = xno], [mxo_openmp_says="no: switched off; the cpu backend runs one thread"],
         [mxo_openmp_says="no: $CC has none; the cpu backend runs one thread"])
+])
+
+# Lanes of the cpu backend that this host's compiler can build.
+AC_DEFUN([MXO_CPU_LANES], [
+    AC_CANONICAL_HOST
+    MXO_CPU_FLAGS=
+    mxo_cpu_says="portable"
+    AS_CASE([$host_cpu],
+        [x86_64], [mxo_cpu_says="portable, AVX2, AVX-512 (chosen at run time)"],
+        [aarch64], [mxo_cpu_says="portable, NEON"],
+        [i?86], [MXO_CPU_FLAGS="-msse2 -mfpmath=sse"])
+    AC_SUBST([MXO_CPU_FLAGS])
+    AM_CONDITIONAL([MXO_CPU_X86_64], [test "x$host_cpu" = xx86_64])
+    AM_CONDITIONAL([MXO_CPU_AARCH64], [test "x$host_cpu" = xaarch64])
 ])
 
 AC_DEFUN([MXO_OPTION_OPENBLAS], [

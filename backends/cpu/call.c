@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a call of the ABI: parameters, tensors, checks.  Everything a
+ * caller can get wrong is answered here or in the operation, before the first
+ * byte is written.
+ */
+#include "cpu.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+mxo_status cpu_fail(mxo_status status, mxo_text why, const char *format, ...)
+{
+    va_list args;
+
+    if (why.ptr != NULL && why.size > 0) {
+        va_start(args, format);
+        (void)vsnprintf(why.ptr, why.size, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+static const mxo_param *find_param(const mxo_call *call, const char *key)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, key) == 0) {
+            return &call->params[i];
+        }
+    }
+    return NULL;
+}
+
+const char *cpu_text(const mxo_call *call, const char *key)
+{
+    const mxo_param *p = find_param(call, key);
+
+    return p == NULL ? "" : p->text;
+}
+
+int cpu_is(const mxo_call *call, const char *key, const char *value)
+{
+    return strcmp(cpu_text(call, key), value) == 0;
+}
+
+double cpu_number(const mxo_call *call, const char *key)
+{
+    const mxo_param *p = find_param(call, key);
+
+    return p == NULL ? 0 : p->number;
+}
+
+int cpu_choice(const mxo_call *call, const char *key, const char *const *list)
+{
+    for (int i = 0; list[i] != NULL; i++) {
+        if (cpu_is(call, key, list[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
+                                     const char *name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(t[i].name, name) == 0) {
+            return &t[i];
+        }
+    }
+    return NULL;
+}
+
+const mxo_tensor *cpu_in(const mxo_call *call, const char *name)
+{
+    return find_tensor(call->in, call->n_in, name);
+}
+
+const mxo_tensor *cpu_out(const mxo_call *call, const char *name)
+{
+    return find_tensor(call->out, call->n_out, name);
+}
+
+void *cpu_data(const mxo_tensor *t)
+{
+    return (uint8_t *)t->buffer + t->offset;
+}
+
+uint32_t cpu_dtype_bytes(uint32_t dtype)
+{
+    switch (dtype) {
+    case MXO_U16:
+    case MXO_I16:
+    case MXO_F16:
+    case MXO_BF16:
+        return 2;
+    case MXO_U32:
+    case MXO_I32:
+    case MXO_F32:
+        return 4;
+    case MXO_U64:
+    case MXO_I64:
+    case MXO_F64:
+        return 8;
+    default:
+        return 1;
+    }
+}
+
+uint32_t cpu_float_dtype(const char *text)
+{
+    static const struct {
+        const char *text;
+        uint32_t dtype;
+    } rows[] = {{"f32", MXO_F32}, {"bf16", MXO_BF16}, {"f16", MXO_F16}};
+
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(rows[i].text, text) == 0) {
+            return rows[i].dtype;
+        }
+    }
+    return MXO_N_DTYPES;
+}
+
+mxo_status cpu_want(const mxo_tensor *t, const char *name, uint32_t dtype,
+                    uint32_t rank, const uint64_t *shape, mxo_text why)
+{
+    uint64_t bytes = cpu_dtype_bytes(dtype);
+
+    if (t == NULL) {
+        return cpu_fail(MXO_E_SHAPE, why, "the tensor %s is missing", name);
+    }
+    if (t->dtype != dtype || t->rank != rank) {
+        return cpu_fail(MXO_E_SHAPE, why, "%s has the wrong type or rank",
+                        name);
+    }
+    for (uint32_t i = 0; i < rank; i++) {
+        if (t->shape[i] != shape[i] ||
+            (shape[i] != 0 && bytes > INT64_MAX / shape[i])) {
+            return cpu_fail(MXO_E_SHAPE, why, "%s has the wrong shape", name);
+        }
+        bytes *= shape[i];
+    }
+    if (t->n_bytes != bytes || (bytes > 0 && t->buffer == NULL)) {
+        return cpu_fail(MXO_E_SHAPE, why, "the bytes of %s do not fit", name);
+    }
+    return MXO_OK;
+}
+
+mxo_status cpu_want_bytes(const mxo_tensor *t, const char *name, uint32_t dtype,
+                          uint64_t bytes, mxo_text why)
+{
+    if (t == NULL) {
+        return cpu_fail(MXO_E_SHAPE, why, "the tensor %s is missing", name);
+    }
+    if (t->dtype != dtype || t->n_bytes != bytes ||
+        (bytes > 0 && t->buffer == NULL)) {
+        return cpu_fail(MXO_E_SHAPE, why, "%s has the wrong type or size",
+                        name);
+    }
+    return MXO_OK;
+}
+
+mxo_status cpu_known(const mxo_call *call, const char *keys, mxo_text why)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        const char *key = call->params[i].key;
+        const size_t n = strlen(key);
+        const char *at = keys;
+
+        while (at != NULL &&
+               (strncmp(at, key, n) != 0 || (at[n] != ' ' && at[n] != '\0'))) {
+            at = strchr(at, ' ');
+            at = at == NULL ? NULL : at + 1;
+        }
+        if (at == NULL) {
+            return cpu_fail(MXO_E_UNSUPPORTED, why,
+                            "the cpu backend does not know the parameter %s",
+                            key);
+        }
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# The native CPU backend. Each lane has its own flags, and only its own file.
+noinst_LTLIBRARIES += libcpu.la
+MXO_BACKEND_LIBS += libcpu.la
+libcpu_la_SOURCES = \
+	%reldir%/backend.c \
+	%reldir%/call.c \
+	%reldir%/cpu.h \
+	%reldir%/dequant_mx.c \
+	%reldir%/element.c \
+	%reldir%/element.h \
+	%reldir%/lane.h \
+	%reldir%/number.h \
+	%reldir%/portable.c \
+	%reldir%/quant.h \
+	%reldir%/quant_block.c \
+	%reldir%/quant_mx.c \
+	%reldir%/quant_rule.c \
+	%reldir%/split.c
+libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)
+libcpu_la_LIBADD = $(OPENMP_LIBS)
+EXTRA_DIST += %reldir%/README.md %reldir%/quant_vec.h
+
+if MXO_CPU_X86_64
+noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la
+libcpu_avx2_la_SOURCES = %reldir%/avx2.c %reldir%/vec_avx2.h
+libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
+libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
+libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
+	-mavx512f -mavx512bw -mavx512dq -mavx512vl
+libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la
+else
+EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/vec_avx2.h \
+	%reldir%/vec_avx512.h
+endif
+if MXO_CPU_AARCH64
+noinst_LTLIBRARIES += libcpu_neon.la
+libcpu_neon_la_SOURCES = %reldir%/neon.c %reldir%/vec_neon.h
+libcpu_neon_la_CFLAGS = $(AM_CFLAGS)
+libcpu_la_LIBADD += libcpu_neon.la
+else
+EXTRA_DIST += %reldir%/neon.c %reldir%/vec_neon.h
+endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bit patterns of the three wide formats, in portable C.  Static inline,
+ * because every lane compiles its own copy with its own flags.
+ */
+#ifndef CPU_NUMBER_H
+#define CPU_NUMBER_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t cpu_bits32(float x)
+{
+    uint32_t u;
+
+    memcpy(&u, &x, 4);
+    return u;
+}
+
+static inline float cpu_float(uint32_t u)
+{
+    float x;
+
+    memcpy(&x, &u, 4);
+    return x;
+}
+
+static inline uint64_t cpu_bits64(double x)
+{
+    uint64_t u;
+
+    memcpy(&u, &x, 8);
+    return u;
+}
+
+static inline double cpu_double(uint64_t u)
+{
+    double x;
+
+    memcpy(&x, &u, 8);
+    return x;
+}
+
+/* 2^e for -1022 <= e <= 1023. */
+static inline double cpu_pow2(int e)
+{
+    return cpu_double((uint64_t)(e + 1023) << 52);
+}
+
+/* Nearest even; the carry out of the mantissa makes infinity. */
+static inline uint16_t cpu_bf16_of(float x)
+{
+    const uint32_t u = cpu_bits32(x);
+
+    if ((u & 0x7fffffffu) > 0x7f800000u) {
+        return 0x7fc0;
+    }
+    return (uint16_t)((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
+}
+
+/*
+ * Nearest even.  Adding 2^(e+13) to a number of exponent e leaves its eleven
+ * leading bits, rounded by the adder; below 2^-14 the quantum stays 2^-24.
+ */
+static inline uint16_t cpu_f16_of(float x)
+{
+    const uint32_t u = cpu_bits32(x);
+    const uint32_t sign = u >> 16 & 0x8000u;
+    const uint32_t a = u & 0x7fffffffu;
+
+    if (a > 0x7f800000u) {
+        return 0x7e00;
+    }
+    if (a >= 0x477ff000u) { /* 65520 */
+        return (uint16_t)(sign | 0x7c00u);
+    }
+    uint32_t e = a & 0x7f800000u;
+    e = e < 0x38800000u ? 0x38800000u : e;
+    const uint32_t anchor = e + (13u << 23);
+    const float sum = cpu_float(a) + cpu_float(anchor);
+    const uint32_t n = cpu_bits32(sum) - anchor;
+
+    return (uint16_t)(sign | ((((e >> 23) - 113u) << 10) + n));
+}
+
+static inline float cpu_from_bf16(uint16_t code)
+{
+    return cpu_float((uint32_t)code << 16);
+}
+
+static inline float cpu_from_f16(uint16_t code)
+{
+    const uint32_t sign = (uint32_t)(code & 0x8000u) << 16;
+    const uint32_t m = code & 0x7fffu;
+    uint32_t a;
+
+    if (m >= 0x7c00u) {
+        a = 0x7f800000u | (m & 0x3ffu) << 13;
+    } else if (m >= 0x400u) {
+        a = (m << 13) + (112u << 23);
+    } else {
+        a = cpu_bits32((float)m * 0x1p-24f);
+    }
+    return cpu_float(sign | a);
+}
+
+#endif

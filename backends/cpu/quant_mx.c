@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quant.mx: blocks of 32 along the last axis, codes and E8M0 scales.  The
+ * lanes see runs of whole blocks; this file cuts the tensor into such runs,
+ * pads rows, and puts scales where tiled layouts want them.
+ */
+#include "cpu.h"
+#include "quant.h"
+
+#include <string.h>
+
+enum { RUN = 512, GRAIN_BLOCKS = 4096 };
+
+typedef struct quant_job {
+    cpu_context *ctx;
+    cpu_quant quant;
+    const uint8_t *x;
+    uint8_t *q;
+    uint8_t *scale;
+    uint64_t rows;
+    uint64_t cols;
+    uint64_t padded;    /* columns after alignment */
+    uint64_t tile_rows; /* 0: linear */
+} quant_job;
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static uint64_t bytes_of_codes(const quant_job *job, uint64_t n)
+{
+    return job->quant.element->bits == 4 ? n / 2 : n;
+}
+
+static uint64_t groups(const quant_job *job)
+{
+    return (job->padded + 31) / 32;
+}
+
+/* Where the scale of (row, group) lies. */
+static uint64_t place(const quant_job *job, uint64_t r, uint64_t g)
+{
+    if (job->tile_rows == 0) {
+        return r * groups(job) + g;
+    }
+    const uint64_t tiles = (groups(job) + 3) / 4;
+    const uint64_t rows = job->tile_rows;
+    const uint64_t tile = (r / rows * tiles + g / 4) * rows * 4;
+    const uint64_t in = r % rows;
+
+    return tile + (rows == 128 ? in % 32 * 16 + in / 32 * 4 : in * 4) + g % 4;
+}
+
+static void run_lane(const quant_job *job, const cpu_quant_span *span)
+{
+    if (job->quant.lane_may) {
+        job->ctx->lane->quant(span);
+    } else {
+        cpu_quant_portable(span);
+    }
+}
+
+static void short_block(const quant_job *job, uint64_t r, uint64_t g, int n)
+{
+    const uint64_t size = cpu_dtype_bytes(job->quant.from);
+    uint8_t *q = job->q + r * bytes_of_codes(job, job->padded) +
+                 bytes_of_codes(job, 32 * g);
+    uint8_t code[32];
+
+    job->scale[place(job, r, g)] = cpu_quant_block(
+        &job->quant, code, job->x + (r * job->cols + 32 * g) * size, n);
+    for (int i = 0; i < n; i++) {
+        if (job->quant.element->bits == 8) {
+            q[i] = code[i];
+        } else if (i % 2 != 0) {
+            q[i / 2] = (uint8_t)(code[i - 1] | code[i] << 4);
+        }
+    }
+}
+
+static void one_row(const quant_job *job, uint64_t r)
+{
+    const uint64_t size = cpu_dtype_bytes(job->quant.from);
+    const uint64_t whole = job->cols / 32;
+    uint8_t *q = job->q + r * bytes_of_codes(job, job->padded);
+    uint8_t scale[RUN];
+
+    for (uint64_t g = 0; g < whole; g += RUN) {
+        const uint64_t n = whole - g < RUN ? whole - g : RUN;
+        const cpu_quant_span span = {&job->quant,
+                                     job->x + (r * job->cols + 32 * g) * size,
+                                     q + bytes_of_codes(job, 32 * g), scale, n};
+
+        run_lane(job, &span);
+        for (uint64_t i = 0; i < n; i++) {
+            job->scale[place(job, r, g + i)] = scale[i];
+        }
+    }
+    if (job->cols % 32 != 0) {
+        short_block(job, r, whole, (int)(job->cols % 32));
+    }
+    if (job->padded > job->cols) {
+        memset(q + bytes_of_codes(job, job->cols), 0,
+               bytes_of_codes(job, job->padded - job->cols));
+        for (uint64_t g = (job->cols + 31) / 32; g < groups(job); g++) {
+            job->scale[place(job, r, g)] = 0;
+        }
+    }
+}
+
+static void span_rows(void *arg, uint64_t begin, uint64_t end)
+{
+    for (uint64_t r = begin; r < end; r++) {
+        one_row(arg, r);
+    }
+}
+
+/* Nothing padded, nothing tiled: the tensor is one run. */
+static void span_blocks(void *arg, uint64_t begin, uint64_t end)
+{
+    const quant_job *job = arg;
+    const uint64_t size = cpu_dtype_bytes(job->quant.from);
+    const cpu_quant_span span = {&job->quant, job->x + 32 * begin * size,
+                                 job->q + bytes_of_codes(job, 32 * begin),
+                                 job->scale + begin, end - begin};
+
+    run_lane(job, &span);
+}
+
+static mxo_status read_rule(quant_job *job, const mxo_call *call, mxo_text why)
+{
+    static const char *const ties[] = {"rne", "rna", "rnz", "rz", "rule", NULL};
+    const char *const name = cpu_text(call, "rule");
+    const cpu_quant_rule *rule = cpu_quant_rule_of(name);
+    const cpu_element *element = cpu_element_of(cpu_text(call, "element"));
+    const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
+    const int tie = cpu_choice(call, "tie", ties);
+
+    if (element == NULL || from == MXO_N_DTYPES || tie < 0) {
+        return cpu_fail(MXO_E_PARAM, why, "element, from or tie is unknown");
+    }
+    if (rule == NULL) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend has no rule %s", name);
+    }
+    cpu_quant_make(&job->quant, rule, element, from, (cpu_tie)tie);
+    return MXO_OK;
+}
+
+static mxo_status read_shape(quant_job *job, const mxo_call *call,
+                             const mxo_tensor *x, mxo_text why)
+{
+    static const char *const layouts[] = {"linear", "128x4", "8x4", NULL};
+    static const uint64_t tile_rows[] = {0, 128, 8};
+    const int layout = cpu_choice(call, "sf_layout", layouts);
+    const double axis = cpu_number(call, "axis");
+    const double align = cpu_number(call, "align");
+
+    if (layout < 0 ||
+        !(cpu_is(call, "q_layout", "linear") || cpu_is(call, "q_layout", ""))) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend lacks sf_layout=%s or q_layout=%s",
+                        cpu_text(call, "sf_layout"),
+                        cpu_text(call, "q_layout"));
+    }
+    if (x == NULL || x->rank == 0) {
+        return cpu_fail(MXO_E_SHAPE, why, "x has no axis");
+    }
+    if (axis != -1 && axis != (double)x->rank - 1) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend has blocks along the last axis only");
+    }
+    if (align < 32 || align > 1 << 20 || (uint64_t)align % 32 != 0) {
+        return cpu_fail(MXO_E_PARAM, why, "align is not a multiple of 32");
+    }
+    job->tile_rows = tile_rows[layout];
+    job->cols = x->shape[x->rank - 1];
+    job->rows = 1;
+    for (uint32_t i = 0; i + 1 < x->rank; i++) {
+        job->rows *= x->shape[i];
+    }
+    job->padded = align > 32 ? round_up(job->cols, (uint64_t)align) : job->cols;
+    return MXO_OK;
+}
+
+static mxo_status read_tensors(quant_job *job, const mxo_call *call,
+                               const mxo_tensor *x, mxo_text why)
+{
+    const cpu_element *e = job->quant.element;
+    const mxo_tensor *q = cpu_out(call, "q");
+    const mxo_tensor *scale = cpu_out(call, "scale");
+    const uint64_t tile = job->tile_rows;
+    const uint64_t scales =
+        tile == 0 ? job->rows * groups(job)
+                  : round_up(job->rows, tile) * round_up(groups(job), 4);
+
+    if (job->cols % 32 != 0 && (job->quant.flags & CPU_Q_SHORT) == 0) {
+        return cpu_fail(MXO_E_SHAPE, why, "columns are not a multiple of 32");
+    }
+    if (e->bits == 4 && job->cols % 2 != 0) {
+        return cpu_fail(MXO_E_SHAPE, why, "columns do not pair up");
+    }
+    mxo_status status =
+        cpu_want(x, "x", job->quant.from, x->rank, x->shape, why);
+    if (status == MXO_OK) {
+        status =
+            cpu_want_bytes(q, "q", e->dtype,
+                           bytes_of_codes(job, job->rows * job->padded), why);
+    }
+    if (status == MXO_OK) {
+        status = cpu_want_bytes(scale, "scale", MXO_E8M0, scales, why);
+    }
+    if (status == MXO_OK) {
+        job->x = cpu_data(x);
+        job->q = cpu_data(q);
+        job->scale = cpu_data(scale);
+    }
+    return status;
+}
+
+mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
+{
+    quant_job job = {.ctx = ctx};
+    const mxo_tensor *x = cpu_in(call, "x");
+    mxo_status status = cpu_known(
+        call, "element from rule tie axis sf_layout q_layout align", why);
+
+    if (status == MXO_OK) {
+        status = read_rule(&job, call, why);
+    }
+    if (status == MXO_OK) {
+        status = read_shape(&job, call, x, why);
+    }
+    if (status == MXO_OK) {
+        status = read_tensors(&job, call, x, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    const int one_run =
+        job.tile_rows == 0 && job.padded == job.cols && job.cols % 32 == 0;
+    const uint64_t n = one_run ? job.rows * (job.cols / 32) : job.rows;
+    const uint64_t per_row = job.cols / 32 + 1;
+    const uint64_t grain = one_run ? GRAIN_BLOCKS : GRAIN_BLOCKS / per_row + 1;
+
+    if (!one_run && job.tile_rows != 0) {
+        memset(job.scale, 0, (size_t)cpu_out(call, "scale")->n_bytes);
+    }
+    cpu_split(ctx, n, grain, one_run ? span_blocks : span_rows, &job);
+    cpu_name_kernel(ctx, job.quant.lane_may ? "quant_mx" : "quant_mx_scalar",
+                    cpu_threads(ctx, n, grain));
+    return MXO_OK;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads, instruction sets and kernel names.  Threads only ever take
+ * disjoint ranges of outputs, so their number cannot change a bit.
+ */
+#include "cpu.h"
+
+#include <stdio.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+int cpu_threads(const cpu_context *ctx, uint64_t items, uint64_t grain)
+{
+#ifdef _OPENMP
+    const uint64_t chunks = items / grain + (items % grain != 0);
+    const int all = omp_get_num_procs();
+    const int want = ctx->n_threads > 0 ? ctx->n_threads : all;
+
+    return chunks < (uint64_t)want ? (chunks == 0 ? 1 : (int)chunks) : want;
+#else
+    (void)ctx;
+    (void)items;
+    (void)grain;
+    return 1;
+#endif
+}
+
+void cpu_split(cpu_context *ctx, uint64_t items, uint64_t grain, cpu_span span,
+               void *job)
+{
+    const int n = cpu_threads(ctx, items, grain);
+    const uint64_t chunks = items / grain + (items % grain != 0);
+    const uint64_t share =
+        (chunks / (uint64_t)n + (chunks % (uint64_t)n != 0)) * grain;
+
+    if (n == 1) {
+        span(job, 0, items);
+        return;
+    }
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static, 1) num_threads(n)
+#endif
+    for (int i = 0; i < n; i++) {
+        const uint64_t begin = share * (uint64_t)i;
+        const uint64_t end = begin + share < items ? begin + share : items;
+
+        if (begin < end) {
+            span(job, begin, end);
+        }
+    }
+}
+
+void cpu_name_kernel(cpu_context *ctx, const char *what, int threads)
+{
+    (void)snprintf(ctx->kernel, sizeof ctx->kernel, "%s_%s x%d", what,
+                   ctx->lane->isa, threads);
+}
+
+typedef struct lane_row {
+    int device;
+    const char *needs;
+    const cpu_lane *lane;
+    int present;
+} lane_row;
+
+#if defined(__x86_64__)
+static int has_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
+}
+
+static int has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f") &&
+           __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+const cpu_lane *cpu_lane_of(int device, mxo_text why)
+{
+    /* Worst first: device 0 is the last row that is present. */
+    const lane_row rows[] = {
+        {1, "portable", &cpu_lane_portable, 1},
+#if defined(__x86_64__)
+        {2, "AVX2, FMA and F16C", &cpu_lane_avx2, has_avx2()},
+        {3, "AVX-512 F, BW, DQ and VL", &cpu_lane_avx512, has_avx512()},
+#elif defined(CPU_NEON)
+        {3, "NEON", &cpu_lane_neon, 1},
+#endif
+    };
+    const cpu_lane *best = NULL;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].device == device && !rows[i].present) {
+            (void)cpu_fail(MXO_E_DEVICE, why, "this CPU lacks %s",
+                           rows[i].needs);
+            return NULL;
+        }
+        if (rows[i].present && (device == 0 || rows[i].device == device)) {
+            best = rows[i].lane;
+        }
+    }
+    if (best == NULL) {
+        (void)cpu_fail(MXO_E_DEVICE, why,
+                       "the cpu backend has no device %d here", device);
+    }
+    return best;
+}
