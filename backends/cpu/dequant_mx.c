@@ -18,29 +18,50 @@ enum {
     GRAIN_BLOCKS = 4096
 };
 
-/* How a dialect reads a scale byte. */
+/* How a dialect reads a scale byte and multiplies. */
+enum {
+    ZERO = 1,     /* byte 0 is 0, not 2^-127 */
+    INF = 2,      /* byte 255 is infinity, not NaN */
+    CLAMP = 4,    /* infinities become the largest finite value */
+    FIRST = 8,    /* the factor is rounded to the destination type */
+    BF16 = 16,    /* the product passes through BF16; F16: as FIRST */
+    CAP15 = 32,   /* F16: the factor is at most 2^15 */
+    DOUBLED = 64, /* twice the element, half the factor, no special 255 */
+    WRAP = 128,   /* exponent fields added modulo 2^16 */
+    ONLY_F32 = 256,
+    ONLY_BF16 = 512,
+    NOT_F32 = 1024,
+    ONLY_E2M1 = 2048
+};
+
 typedef struct dialect {
     const char *name;
-    int zero_is_zero; /* byte 0 means 0, not 2^-127 */
-    int nan_is_inf;   /* byte 255 means infinity, not NaN */
-    int clamps;       /* infinities become the largest finite value */
-    int scale_first;  /* the factor is rounded to the destination type */
+    unsigned flags;
 } dialect;
 
 static const dialect dialects[] = {
-    {"ocp", 0, 0, 0, 0},
-    {"triton35_torch", 1, 1, 0, 0},
-    {"triton36_torch", 1, 1, 1, 0},
-    {"triton35_kernel", 1, 0, 0, 1},
-    {"triton36_kernel", 1, 0, 1, 1},
-    {"triton_matmul", 1, 1, 0, 0},
-    {"ldexp", 0, 1, 0, 0},
+    {"ocp", 0},
+    {"shift", ZERO | INF},
+    {"triton35_torch", ZERO | INF},
+    {"triton36_torch", ZERO | INF | CLAMP},
+    {"triton35_kernel", ZERO | BF16},
+    {"triton36_kernel", ZERO | BF16 | CLAMP},
+    {"triton_subnormal", BF16 | CLAMP},
+    {"triton_matmul", ZERO | INF | FIRST | ONLY_BF16},
+    {"quark_hip", INF | FIRST | CAP15 | NOT_F32},
+    {"quark_triton", ZERO | FIRST | NOT_F32},
+    {"vllm_cpu", WRAP | ONLY_BF16 | ONLY_E2M1},
+    {"marlin", ZERO | INF | FIRST | ONLY_BF16 | ONLY_E2M1},
+    {"vllm_mxfp8", INF | ONLY_BF16},
+    {"ldexp", INF | FIRST},
+    {"ggml", DOUBLED | ONLY_F32 | ONLY_E2M1},
 };
 
 typedef struct dequant_job {
     cpu_context *ctx;
     const cpu_element *element;
-    const dialect *dialect;
+    unsigned flags;
+    int plus_zero; /* -0 is written as +0 */
     uint32_t to;
     cpu_dequant4 lane;
     float factor[256];
@@ -59,43 +80,70 @@ static float round_to(uint32_t to, float x)
     }
 }
 
-static float factor_of(const dialect *d, uint32_t to, int byte)
+static float factor_of(unsigned flags, uint32_t to, int byte)
 {
+    const int first =
+        (flags & FIRST) != 0 || ((flags & BF16) != 0 && to == MXO_F16);
     float f = (float)cpu_pow2(byte - 127);
 
-    if (byte == 0 && d->zero_is_zero) {
+    if ((flags & DOUBLED) != 0) {
+        return (float)cpu_pow2(byte - 128);
+    }
+    if (byte == 0 && (flags & ZERO) != 0) {
         f = 0;
     }
     if (byte == 255) {
-        f = cpu_float(d->nan_is_inf ? 0x7f800000u : 0x7fc00000u);
+        f = cpu_float((flags & INF) != 0 ? 0x7f800000u : 0x7fc00000u);
     }
-    return d->scale_first ? round_to(to, f) : f;
+    if ((flags & CAP15) != 0 && to == MXO_F16 && f > 0x1p15f) {
+        f = 0x1p15f;
+    }
+    return first ? round_to(to, f) : f;
 }
 
-static uint32_t result_of(const dialect *d, uint32_t to, float product)
+static uint32_t code_of(uint32_t to, float x)
 {
-    static const uint32_t infinity[3] = {0x7f800000u, 0x7f80u, 0x7c00u};
-    const int i = to == MXO_F32 ? 0 : to == MXO_BF16 ? 1 : 2;
+    return to == MXO_F32    ? cpu_bits32(x)
+           : to == MXO_BF16 ? cpu_bf16_of(x)
+                            : cpu_f16_of(x);
+}
+
+static uint32_t result_of(const dequant_job *job, float product)
+{
+    const uint32_t to = job->to;
     const uint32_t sign = to == MXO_F32 ? 0x80000000u : 0x8000u;
-    uint32_t code = i == 0   ? cpu_bits32(product)
-                    : i == 1 ? cpu_bf16_of(product)
-                             : cpu_f16_of(product);
+    const uint32_t infinity = code_of(to, cpu_float(0x7f800000u));
 
     if (product != product) {
-        return infinity[i] | (i == 0 ? 0x400000u : i == 1 ? 0x40u : 0x200u);
+        return code_of(to, cpu_float(0x7fc00000u));
     }
-    if (d->clamps && (code & ~sign) == infinity[i]) {
+    if ((job->flags & BF16) != 0 && to == MXO_F32) {
+        product = round_to(MXO_BF16, product);
+    }
+    uint32_t code = code_of(to, product);
+    if ((job->flags & CLAMP) != 0 && (code & ~sign) == infinity) {
         code--;
     }
-    return code;
+    return job->plus_zero && code == sign ? 0 : code;
+}
+
+/* BF16 patterns with the scale added to the exponent field, no care taken. */
+static uint32_t wrapped(const dequant_job *job, unsigned c, unsigned s)
+{
+    const uint32_t pattern = cpu_bf16_of(job->value[c]);
+    const uint32_t sum = (pattern + ((s - 127u) << 7)) & 0xffffu;
+
+    return (c & 7) == 0 || (job->plus_zero && sum == 0x8000u) ? 0 : sum;
 }
 
 static void fill_table(cpu_table4 *table, const dequant_job *job, int planes)
 {
-    for (int s = 0; s < 256; s++) {
-        for (int c = 0; c < 16; c++) {
-            const uint32_t code = result_of(job->dialect, job->to,
-                                            job->value[c] * job->factor[s]);
+    for (unsigned s = 0; s < 256; s++) {
+        for (unsigned c = 0; c < 16; c++) {
+            const uint32_t code =
+                (job->flags & WRAP) != 0
+                    ? wrapped(job, c, s)
+                    : result_of(job, job->value[c] * job->factor[s]);
             if (job->to == MXO_F32 && planes) {
                 for (int b = 0; b < 4; b++) {
                     table->u.plane32[s][b][c] = (uint8_t)(code >> 8 * b);
@@ -134,7 +182,7 @@ static void span_8(void *arg, uint64_t begin, uint64_t end)
     for (uint64_t i = begin * 32; i < end * 32; i++) {
         const float product =
             job->value[job->lane.q[i]] * job->factor[job->lane.scale[i / 32]];
-        const uint32_t code = result_of(job->dialect, job->to, product);
+        const uint32_t code = result_of(job, product);
         const uint16_t half = (uint16_t)code;
 
         if (size == 4) {
@@ -145,9 +193,21 @@ static void span_8(void *arg, uint64_t begin, uint64_t end)
     }
 }
 
+static int says(const dequant_job *job)
+{
+    const unsigned f = job->flags;
+
+    return !((f & ONLY_F32) != 0 && job->to != MXO_F32) &&
+           !((f & ONLY_BF16) != 0 && job->to != MXO_BF16) &&
+           !((f & NOT_F32) != 0 && job->to == MXO_F32) &&
+           !((f & ONLY_E2M1) != 0 && job->element->bits != 4);
+}
+
 static mxo_status read_rule(dequant_job *job, const mxo_call *call,
                             mxo_text why)
 {
+    const dialect *row = NULL;
+
     job->element = cpu_element_of(cpu_text(call, "element"));
     job->to = cpu_float_dtype(cpu_text(call, "to"));
     if (job->element == NULL || job->to == MXO_N_DTYPES) {
@@ -155,17 +215,24 @@ static mxo_status read_rule(dequant_job *job, const mxo_call *call,
     }
     for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
         if (cpu_is(call, "rule", dialects[i].name)) {
-            job->dialect = &dialects[i];
+            row = &dialects[i];
         }
     }
-    if (job->dialect == NULL) {
+    if (row == NULL) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no rule %s",
                         cpu_text(call, "rule"));
     }
+    job->flags = row->flags;
+    job->plus_zero = cpu_is(call, "zero", "positive");
+    if (!says(job)) {
+        return cpu_fail(MXO_E_PARAM, why, "rule=%s does not turn %s into %s",
+                        row->name, job->element->name, cpu_text(call, "to"));
+    }
     for (int i = 0; i < 256; i++) {
-        job->factor[i] = factor_of(job->dialect, job->to, i);
-        job->value[i] = cpu_element_value(job->element, (uint8_t)i);
+        job->factor[i] = factor_of(job->flags, job->to, i);
+        job->value[i] = cpu_element_value(job->element, (uint8_t)i) *
+                        ((job->flags & DOUBLED) != 0 ? 2.0f : 1.0f);
     }
     return MXO_OK;
 }
@@ -176,35 +243,38 @@ static mxo_status read_tensors(dequant_job *job, const mxo_call *call,
     const mxo_tensor *q = cpu_in(call, "q");
     const mxo_tensor *scale = cpu_in(call, "scale");
     const mxo_tensor *y = cpu_out(call, "y");
-    const uint64_t pack = job->element->bits == 4 ? 2 : 1;
-
-    if (q == NULL || q->rank != 2 || q->shape[1] > UINT64_MAX / 2) {
-        return cpu_fail(MXO_E_SHAPE, why, "q is not a matrix");
-    }
-    const uint64_t codes[2] = {q->shape[0], q->shape[1]};
-    const uint64_t full[2] = {codes[0], codes[1] * pack};
-    const uint64_t groups[2] = {codes[0], full[1] / 32};
     const double axis = cpu_number(call, "axis");
-    if (axis != -1 && axis != 1) {
+    uint64_t full[MXO_MAX_RANK] = {0};
+    uint64_t groups[MXO_MAX_RANK] = {0};
+
+    if (q == NULL || q->rank == 0 || q->rank > MXO_MAX_RANK) {
+        return cpu_fail(MXO_E_SHAPE, why, "q is missing or has no axis");
+    }
+    const uint32_t last = q->rank - 1;
+    for (uint32_t i = 0; i <= last; i++) {
+        full[i] = groups[i] = q->shape[i];
+    }
+    full[last] *= job->element->bits == 4 ? 2 : 1;
+    groups[last] = full[last] / 32;
+    if ((axis != -1 && axis != (double)last) || full[last] % 32 != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend has blocks along the last axis only");
+                        "the cpu backend wants whole blocks of 32 along the "
+                        "last axis");
     }
-    if (full[1] % 32 != 0) {
-        return cpu_fail(MXO_E_SHAPE, why, "columns are not a multiple of 32");
-    }
-    mxo_status status = cpu_want(q, "q", job->element->dtype, 2, codes, why);
+    mxo_status status =
+        cpu_want(q, "q", job->element->dtype, q->rank, q->shape, why);
     if (status == MXO_OK) {
-        status = cpu_want(scale, "scale", MXO_E8M0, 2, groups, why);
+        status = cpu_want(scale, "scale", MXO_E8M0, q->rank, groups, why);
     }
     if (status == MXO_OK) {
-        status = cpu_want(y, "y", job->to, 2, full, why);
+        status = cpu_want(y, "y", job->to, q->rank, full, why);
     }
     if (status == MXO_OK) {
         job->lane.q = cpu_data(q);
         job->lane.scale = cpu_data(scale);
         job->lane.y = cpu_data(y);
         job->lane.stream = y->n_bytes >= STREAM_BYTES;
-        *blocks = groups[0] * groups[1];
+        *blocks = scale->n_bytes;
     }
     return status;
 }
@@ -213,7 +283,7 @@ mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     dequant_job job = {.ctx = ctx};
     uint64_t blocks = 0;
-    mxo_status status = cpu_known(call, "element to rule axis", why);
+    mxo_status status = cpu_known(call, "element to rule axis zero", why);
 
     if (status == MXO_OK) {
         status = read_rule(&job, call, why);

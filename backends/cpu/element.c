@@ -17,6 +17,7 @@ static const cpu_element elements[] = {
     {"e4m3fn", MXO_E4M3, 4, 3, 7, 0x7e, 0x80, 0x7f, 0x7f, 8, 8},
     {"e4m3fnuz", MXO_E4M3FNUZ, 4, 3, 8, 0x7f, 0x80, 0x80, 0x80, 7, 8},
     {"e5m2", MXO_E5M2, 5, 2, 15, 0x7b, 0x80, 0x7e, 0x7e, 15, 8},
+    {"int8", MXO_U8, 1, 6, 1, 0x7f, 0x80, 0x00, 0x7f, 0, 8},
     {"e5m2fnuz", MXO_E5M2FNUZ, 5, 2, 16, 0x7f, 0x80, 0x80, 0x80, 15, 8},
 };
 
@@ -35,9 +36,18 @@ static int is_fnuz(const cpu_element *e)
     return e->nan == 0x80;
 }
 
+static int is_int8(const cpu_element *e)
+{
+    return e->mbits == 6;
+}
+
 float cpu_element_value(const cpu_element *e, uint8_t code)
 {
     const unsigned m = code & (e->sign - 1u);
+
+    if (is_int8(e)) {
+        return (float)(int8_t)code * 0x1p-6f;
+    }
     const unsigned field = m >> e->mbits;
     const unsigned part = m & ((1u << e->mbits) - 1u);
     const float nan = cpu_float(0x7fc00000u);

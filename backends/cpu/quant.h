@@ -74,7 +74,8 @@ typedef struct cpu_quant_rule {
     uint16_t flags;
     uint32_t amax_floor; /* float pattern */
     uint8_t tie4;        /* cpu_tie of elements without NaN */
-    uint8_t nan4;        /* cpu_nan_code of elements without NaN */
+    uint8_t tie8;
+    uint8_t nan4; /* cpu_nan_code of elements without NaN */
     uint8_t nan8;
 } cpu_quant_rule;
 

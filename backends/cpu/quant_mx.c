@@ -140,7 +140,7 @@ static mxo_status read_rule(quant_job *job, const mxo_call *call, mxo_text why)
     if (element == NULL || from == MXO_N_DTYPES || tie < 0) {
         return cpu_fail(MXO_E_PARAM, why, "element, from or tie is unknown");
     }
-    if (rule == NULL) {
+    if (rule == NULL || element->mbits == 6) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no rule %s", name);
     }

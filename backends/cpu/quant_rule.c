@@ -41,6 +41,10 @@ static const cpu_quant_rule rules[] = {
     PLAIN("ceil", CPU_RATIO_AMAX, CPU_UP_PTX, CPU_Q_EMAX),
     PLAIN("even", CPU_RATIO_AMAX, CPU_UP_HALF, CPU_Q_EMAX),
     PLAIN("rceil", CPU_RATIO_INVERSE, CPU_UP_PTX, 0),
+    PLAIN("rceil_div", CPU_RATIO_DIVIDE, CPU_UP_PTX, 0),
+    PLAIN("floor_div", CPU_RATIO_DIVIDE, CPU_UP_NEVER, 0),
+    PLAIN("floor_mul", CPU_RATIO_INVERSE, CPU_UP_NEVER, 0),
+    PLAIN("floor_nooffset", CPU_RATIO_AMAX, CPU_UP_NEVER, 0),
     {.name = "flashinfer",
      .amax = CPU_AMAX_SKIP,
      .ratio = CPU_RATIO_INVERSE,
@@ -104,6 +108,7 @@ static const cpu_quant_rule rules[] = {
      .inf_byte = 254,
      .flags = CPU_Q_EMAX | CPU_Q_NO_MINUS_0,
      .tie4 = CPU_RNZ,
+     .tie8 = CPU_RNZ,
      .nan4 = CPU_NAN_ZERO,
      .nan8 = CPU_NAN_ZERO},
     {.name = "quark_triton",
@@ -115,6 +120,7 @@ static const cpu_quant_rule rules[] = {
      .carry_byte = 254,
      .flags = CPU_Q_EMAX,
      .tie4 = CPU_RNA,
+     .tie8 = CPU_RNA,
      .nan4 = CPU_NAN_SIGNED,
      .nan8 = CPU_NAN_SIGNED},
 };
@@ -162,7 +168,7 @@ void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
     quant->from = from;
     quant->flags = rule->flags;
     quant->tie = (uint8_t)(tie != CPU_BY_RULE ? tie
-                           : has_nan          ? CPU_RNE
+                           : has_nan          ? (cpu_tie)rule->tie8
                                               : (cpu_tie)rule->tie4);
     quant->nan = has_nan ? rule->nan8 : rule->nan4;
     quant->largest = cpu_element_value(element, element->largest);
