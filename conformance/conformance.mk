@@ -32,6 +32,9 @@ if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
 	%reldir%/unit/main.c \
+	%reldir%/unit/test_act_eval.c \
+	%reldir%/unit/test_act_glu.c \
+	%reldir%/unit/test_act_mul64.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
 	%reldir%/unit/test_safetensors.c

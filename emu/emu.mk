@@ -2,6 +2,24 @@
 # The oracle: libmxoracle, static and shared.
 lib_LTLIBRARIES += libmxoracle.la
 libmxoracle_la_SOURCES = \
+	%reldir%/act/eval.c \
+	%reldir%/act/exp_table.h \
+	%reldir%/act/exp_u20.c \
+	%reldir%/act/f64.c \
+	%reldir%/act/f64.h \
+	%reldir%/act/fast.c \
+	%reldir%/act/glu.c \
+	%reldir%/act/limbs.c \
+	%reldir%/act/limbs.h \
+	%reldir%/act/ln2.h \
+	%reldir%/act/mul64.h \
+	%reldir%/act/op.c \
+	%reldir%/act/op.h \
+	%reldir%/act/op_glu.c \
+	%reldir%/act/op_unary.c \
+	%reldir%/act/problem.h \
+	%reldir%/act/solve.c \
+	%reldir%/act/wide.c \
 	%reldir%/backend_emu.c \
 	%reldir%/call.c \
 	%reldir%/call.h \
@@ -48,12 +66,14 @@ libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex
 
 pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/abi.h \
+	%reldir%/include/mxoracle/act.h \
 	%reldir%/include/mxoracle/dequant.def \
 	%reldir%/include/mxoracle/dequant.h \
 	%reldir%/include/mxoracle/dialect.def \
 	%reldir%/include/mxoracle/dtype.def \
 	%reldir%/include/mxoracle/e8m0.def \
 	%reldir%/include/mxoracle/format.h \
+	%reldir%/include/mxoracle/glu.def \
 	%reldir%/include/mxoracle/mxoracle.h \
 	%reldir%/include/mxoracle/quant.h
 

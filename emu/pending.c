@@ -15,6 +15,4 @@
         return mxo_fail(MXO_E_UNSUPPORTED, why, "%s is not built", call->op); \
     }
 
-PENDING(act_glu)
 PENDING(act_glu_quant)
-PENDING(act_unary)

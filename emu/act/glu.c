@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One evaluator for every dialect of the gated unit: it does what the row of
+ * glu.def says, one binary32 operation at a time.  EXACT alone takes another
+ * way, because its formula is rounded once.
+ */
+#include "f64.h"
+
+#include <mxoracle/act.h>
+
+#define ONE_F32 0x3f800000u
+#define SIGN_F32 0x80000000u
+
+enum { INPUT_ARE, INPUT_BF16 };
+enum {
+    CLAMP_NEVER,
+    CLAMP_BEFORE,
+    CLAMP_ROUNDED,
+    CLAMP_POSITIVE,
+    CLAMP_AFTER
+};
+enum { ALPHA_ONE, ALPHA_PARAM, ALPHA_TYPED };
+enum { SILU_DIVIDE, SILU_RECIP, SILU_LAST };
+enum { EXP_RN, EXP_U20 };
+enum { ROUND_F32, ROUND_TYPE };
+enum { TAIL_TIMES, TAIL_PLUS, TAIL_FMA };
+enum { BETA_ONE, BETA_PARAM, BETA_TWO_WAY };
+enum { STORE_RN, STORE_DOWN };
+enum { WIDE_NO, WIDE_STEPS };
+
+typedef struct glu_rule {
+    const char *name;
+    uint8_t input;
+    uint8_t nan;
+    uint8_t clamp;
+    uint8_t alpha;
+    uint8_t silu;
+    uint8_t exp;
+    uint8_t step;
+    uint8_t kept;
+    uint8_t tail;
+    uint8_t beta;
+    uint8_t store;
+    uint8_t wide;
+} glu_rule;
+
+static const glu_rule rules[] = {
+#define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept,    \
+                tail, beta, store, wide, source)                              \
+    {name,        INPUT_##input, MXO_GLU_NAN_##nan, CLAMP_##clamp,            \
+     ALPHA_##alpha, SILU_##silu, EXP_##exp,         ROUND_##step,             \
+     ROUND_##kept, TAIL_##tail,  BETA_##beta,       STORE_##store,            \
+     WIDE_##wide},
+#include <mxoracle/glu.def>
+#undef MXO_GLU
+};
+
+/* A call on its way through the steps; numbers are binary32 patterns. */
+typedef struct glu_state {
+    const mxo_glu *unit;
+    const glu_rule *rule;
+    uint32_t gate;
+    uint32_t up;
+    uint32_t alpha;
+    uint32_t beta;
+    uint32_t limit;
+} glu_state;
+
+const char *mxo_glu_name(mxo_glu_dialect dialect)
+{
+    return dialect < MXO_N_GLU ? rules[dialect].name : NULL;
+}
+
+static uint64_t encode(mxo_format to, mxo_real x)
+{
+    const mxo_rounding nearest_even = {MXO_TIE_RNE, 0, 0, 0};
+
+    x.neg = x.cls == MXO_CLASS_NAN ? 0 : x.neg;
+    return mxo_format_encode(to, x, nearest_even);
+}
+
+static uint32_t to_f32(mxo_real x)
+{
+    return (uint32_t)encode(MXO_FMT_F32, x);
+}
+
+const char *mxo_glu_check(const mxo_glu *unit)
+{
+    const glu_rule *rule = &rules[unit->dialect];
+
+    if (unit->limit.cls == MXO_CLASS_NAN) {
+        return "a limit is a number or none";
+    }
+    if (unit->limit.neg && unit->limit.cls != MXO_CLASS_ZERO &&
+        rule->clamp != CLAMP_POSITIVE && rule->clamp != CLAMP_NEVER) {
+        return "a limit is not negative";
+    }
+    if (unit->dialect != MXO_GLU_EXACT && unit->from == MXO_FMT_F64) {
+        return "only the dialect exact takes binary64";
+    }
+    if (rule->beta == BETA_TWO_WAY && to_f32(unit->beta) != 0 &&
+        to_f32(unit->beta) != ONE_F32) {
+        return "beta is 0 or 1 in this dialect";
+    }
+    return NULL;
+}
+
+/* A binary32 number rounded to a narrower format. */
+static uint32_t through(mxo_format format, uint32_t x)
+{
+    if (format == MXO_FMT_F32 || format == MXO_FMT_F64) {
+        return x;
+    }
+    const uint64_t code = encode(format, mxo_format_decode(MXO_FMT_F32, x));
+
+    return to_f32(mxo_format_decode(format, code));
+}
+
+/* The result of one operation. */
+static uint32_t step(const glu_state *s, uint32_t x)
+{
+    return s->rule->step == ROUND_TYPE ? through(s->unit->from, x) : x;
+}
+
+static int is_nan(uint32_t x)
+{
+    return (x & ~SIGN_F32) > 0x7f800000u;
+}
+
+static mxo_glu_nan nan_rule(const mxo_glu *unit)
+{
+    return unit->nan == MXO_GLU_NAN_DIALECT
+               ? (mxo_glu_nan)rules[unit->dialect].nan
+               : unit->nan;
+}
+
+/* min(x, limit), or what the rule makes of a NaN. */
+static uint32_t clamp_gate(const glu_state *s, uint32_t x)
+{
+    if (is_nan(x)) {
+        return nan_rule(s->unit) == MXO_GLU_NAN_PROPAGATE ? x : s->limit;
+    }
+    return mxo_f32_cmp(x, s->limit) > 0 ? s->limit : x;
+}
+
+static uint32_t clamp_up(const glu_state *s, uint32_t x)
+{
+    const uint32_t low = s->limit ^ SIGN_F32;
+
+    if (is_nan(x)) {
+        return nan_rule(s->unit) == MXO_GLU_NAN_PROPAGATE ? x
+               : nan_rule(s->unit) == MXO_GLU_NAN_LAUNDER ? s->limit
+                                                          : low;
+    }
+    x = mxo_f32_cmp(x, s->limit) > 0 ? s->limit : x;
+    return mxo_f32_cmp(x, low) < 0 ? low : x;
+}
+
+static int is_clamped(const glu_state *s)
+{
+    return s->unit->limit.cls != MXO_CLASS_INF &&
+           s->rule->clamp != CLAMP_NEVER &&
+           (s->rule->clamp != CLAMP_POSITIVE ||
+            mxo_f32_cmp(s->limit, 0) > 0);
+}
+
+static uint32_t load(const glu_state *s, mxo_format from, uint64_t code)
+{
+    const uint32_t x = to_f32(mxo_format_decode(from, code));
+
+    return s->rule->input == INPUT_BF16 ? through(MXO_FMT_BF16, x) : x;
+}
+
+static void load_operands(glu_state *s, uint64_t gate, uint64_t up)
+{
+    const glu_rule *rule = s->rule;
+    const mxo_glu *unit = s->unit;
+
+    s->limit = load(s, MXO_FMT_F32, to_f32(unit->limit));
+    s->gate = load(s, unit->from, gate);
+    s->up = load(s, unit->from, up);
+    s->beta = rule->beta == BETA_ONE ? ONE_F32 : to_f32(unit->beta);
+    s->alpha = rule->alpha == ALPHA_ONE ? ONE_F32 : to_f32(unit->alpha);
+    if (rule->alpha == ALPHA_TYPED) {
+        s->alpha = through(unit->from, s->alpha);
+    }
+    if (!is_clamped(s)) {
+        return;
+    }
+    s->up = step(s, clamp_up(s, s->up));
+    if (rule->clamp != CLAMP_AFTER) {
+        s->gate = step(s, clamp_gate(s, s->gate));
+    }
+    if (rule->clamp == CLAMP_ROUNDED) {
+        s->gate = through(unit->to, s->gate);
+        s->up = through(unit->to, s->up);
+    }
+}
+
+static uint32_t function(mxo_act_fn fn, uint32_t x)
+{
+    return (uint32_t)mxo_act_eval(fn, mxo_format_decode(MXO_FMT_F32, x),
+                                  MXO_FMT_F32, NULL);
+}
+
+/* 1 + exp(-alpha g) */
+static uint32_t denominator(const glu_state *s)
+{
+    const uint32_t t = step(s, mxo_f32_mul(s->alpha, s->gate));
+    const uint32_t minus = t ^ SIGN_F32;
+
+    return mxo_f32_add(ONE_F32, s->rule->exp == EXP_U20
+                                    ? mxo_act_exp_u20(minus)
+                                    : function(MXO_ACT_EXP, minus));
+}
+
+static uint32_t silu(const glu_state *s)
+{
+    if (s->rule->silu == SILU_DIVIDE) {
+        return mxo_f32_div(s->gate, denominator(s));
+    }
+    const uint32_t sigmoid =
+        step(s, mxo_f32_div(ONE_F32, denominator(s)));
+
+    return step(s, mxo_f32_mul(s->gate, sigmoid));
+}
+
+static uint32_t tail(const glu_state *s, uint32_t x)
+{
+    const int is_plain =
+        s->rule->tail == TAIL_TIMES ||
+        (s->rule->beta == BETA_TWO_WAY && s->beta != ONE_F32);
+
+    if (is_plain) {
+        return mxo_f32_mul(x, s->up);
+    }
+    if (s->rule->tail == TAIL_FMA) {
+        return mxo_f32_fma(x, s->up, x);
+    }
+    return mxo_f32_mul(x, step(s, mxo_f32_add(s->up, s->beta)));
+}
+
+static uint32_t steps(const glu_state *s)
+{
+    if (s->rule->silu == SILU_LAST) {
+        const uint32_t sum = mxo_f32_add(s->up, s->beta);
+        return mxo_f32_div(mxo_f32_mul(sum, s->gate), denominator(s));
+    }
+    uint32_t x = silu(s);
+
+    if (s->rule->kept == ROUND_TYPE) {
+        x = through(s->unit->to, x);
+    }
+    if (s->rule->clamp == CLAMP_AFTER && is_clamped(s)) {
+        x = clamp_gate(s, x);
+    }
+    return step(s, tail(s, x));
+}
+
+static uint64_t store(const glu_state *s, uint32_t x)
+{
+    if (s->rule->store == STORE_DOWN && s->unit->to == MXO_FMT_BF16) {
+        x = mxo_f32_ftz(x);
+    }
+    return encode(s->unit->to, mxo_format_decode(MXO_FMT_F32, x));
+}
+
+/* The clamps of EXACT, on real numbers. */
+static mxo_real exact_gate(const mxo_glu *unit, mxo_real x)
+{
+    if (x.cls == MXO_CLASS_NAN) {
+        return nan_rule(unit) == MXO_GLU_NAN_PROPAGATE ? x : unit->limit;
+    }
+    return !x.neg && mxo_real_cmp_abs(x, unit->limit) > 0 ? unit->limit : x;
+}
+
+static mxo_real exact_up(const mxo_glu *unit, mxo_real x)
+{
+    mxo_real bound = unit->limit;
+
+    if (x.cls == MXO_CLASS_NAN) {
+        if (nan_rule(unit) == MXO_GLU_NAN_PROPAGATE) {
+            return x;
+        }
+        bound.neg = nan_rule(unit) == MXO_GLU_NAN_LAUNDER_LOW;
+        return bound;
+    }
+    bound.neg = x.neg;
+    return mxo_real_cmp_abs(x, bound) > 0 ? bound : x;
+}
+
+/*
+ * The same steps in binary64: the vendors' references on double tensors.
+ * They have no fma; s * u + s is rounded twice.
+ */
+static uint64_t in_binary64(const glu_rule *rule, const mxo_act_gated *a)
+{
+    const uint64_t one = UINT64_C(0x3ff0000000000000);
+    const uint64_t sign = UINT64_C(0x8000000000000000);
+    const uint64_t gate = encode(MXO_FMT_F64, a->gate);
+    const uint64_t up = encode(MXO_FMT_F64, a->up);
+    const uint64_t t = mxo_f64_mul(encode(MXO_FMT_F64, a->alpha), gate);
+    const uint64_t e =
+        mxo_act_eval(MXO_ACT_EXP, mxo_format_decode(MXO_FMT_F64, t ^ sign),
+                     MXO_FMT_F64, NULL);
+    const uint64_t sum = mxo_f64_add(one, e);
+    const uint64_t silu = rule->silu == SILU_DIVIDE
+                              ? mxo_f64_div(gate, sum)
+                              : mxo_f64_mul(gate, mxo_f64_div(one, sum));
+
+    if (rule->beta == BETA_TWO_WAY && a->beta.cls == MXO_CLASS_ZERO) {
+        return mxo_f64_mul(silu, up);
+    }
+    return rule->tail == TAIL_FMA
+               ? mxo_f64_add(mxo_f64_mul(silu, up), silu)
+               : mxo_f64_mul(silu, mxo_f64_add(up, one));
+}
+
+static uint64_t on_reals(const mxo_glu *unit, uint64_t gate, uint64_t up)
+{
+    mxo_act_gated a = {mxo_format_decode(unit->from, gate),
+                       mxo_format_decode(unit->from, up), unit->alpha,
+                       unit->beta};
+
+    if (unit->limit.cls != MXO_CLASS_INF) {
+        a.gate = exact_gate(unit, a.gate);
+        a.up = exact_up(unit, a.up);
+    }
+    return unit->dialect == MXO_GLU_EXACT
+               ? mxo_act_gated_eval(&a, unit->to, NULL)
+               : in_binary64(&rules[unit->dialect], &a);
+}
+
+uint64_t mxo_act_glu(const mxo_glu *unit, uint64_t gate, uint64_t up)
+{
+    glu_state s = {unit, &rules[unit->dialect], 0, 0, 0, 0, 0};
+
+    if (unit->dialect == MXO_GLU_EXACT ||
+        (unit->to == MXO_FMT_F64 && s.rule->wide == WIDE_STEPS)) {
+        return on_reals(unit, gate, up);
+    }
+    load_operands(&s, gate, up);
+    return store(&s, steps(&s));
+}

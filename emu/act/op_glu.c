@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * act.glu: the gated unit over a tensor, in every layout and order, with
+ * constants for all rows or per expert.  docs/ops/act.glu.md
+ */
+#include "op.h"
+
+static mxo_status view_of(mxo_glu_view *v, const mxo_call *call, mxo_text why)
+{
+    if (mxo_call_is(call, "layout", "split")) {
+        return mxo_glu_view_split(v, call, why);
+    }
+    return mxo_glu_view_joint(v, call, mxo_call_is(call, "layout", "interleaved"),
+                              mxo_call_is(call, "order", "gate_up"), why);
+}
+
+static uint64_t out_rows(const mxo_glu_view *v, const mxo_call *call)
+{
+    return mxo_call_int(call, "gather") ? mxo_call_in(call, "row")->shape[0]
+                                        : v->rows;
+}
+
+static mxo_status check_vector(const mxo_call *call, const char *name,
+                               uint64_t len, mxo_text why)
+{
+    const mxo_tensor *t = mxo_call_in(call, name);
+
+    if (t->rank != 1 || (len != 0 && t->shape[0] != len)) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "act.glu: %s is not one vector of the right length",
+                        name);
+    }
+    return MXO_OK;
+}
+
+/* Shapes of the tensors that choose rows and constants. */
+static mxo_status check_choosers(const mxo_call *call, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    if (mxo_call_int(call, "tile") < 1) {
+        return mxo_fail(MXO_E_PARAM, why, "act.glu: tile is at least 1");
+    }
+    if (mxo_call_int(call, "gather")) {
+        status = check_vector(call, "row", 0, why);
+    }
+    if (status != MXO_OK || mxo_call_is(call, "per_expert", "none")) {
+        return status;
+    }
+    status = check_vector(call, "expert", 0, why);
+    status = status == MXO_OK ? check_vector(call, "limit", 0, why) : status;
+    if (status != MXO_OK || mxo_call_is(call, "per_expert", "limit")) {
+        return status;
+    }
+    const uint64_t experts = mxo_call_in(call, "limit")->shape[0];
+
+    status = check_vector(call, "alpha", experts, why);
+    return status == MXO_OK ? check_vector(call, "beta", experts, why)
+                            : status;
+}
+
+/* The unit that the parameters alone describe. */
+static mxo_glu unit_of(const mxo_call *call)
+{
+    static const char *const nan[] = {"dialect", "launder", "launder_low",
+                                      "propagate"};
+    int dialect = 0;
+
+    while (!mxo_call_is(call, "dialect",
+                        mxo_glu_name((mxo_glu_dialect)dialect))) {
+        dialect++;
+    }
+    const mxo_glu unit = {
+        (mxo_glu_dialect)dialect,
+        (mxo_glu_nan)mxo_call_choice(call, "nan", nan, 4),
+        mxo_call_format(call, "from"),
+        mxo_call_format(call, "to"),
+        mxo_act_param(call, "alpha"),
+        mxo_act_param(call, "beta"),
+        mxo_act_param(call, "limit"),
+    };
+
+    return unit;
+}
+
+mxo_status infer_act_glu(const mxo_call *call, mxo_tensor *out_tensor,
+                         uint32_t *n_out, mxo_text why)
+{
+    const char *to = mxo_call_text(call, "to");
+    const mxo_glu unit = unit_of(call);
+    mxo_glu_view v;
+    mxo_status status = view_of(&v, call, why);
+
+    if (status == MXO_OK) {
+        status = check_choosers(call, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    const char *sentence = mxo_glu_check(&unit);
+
+    if (sentence != NULL) {
+        return mxo_fail(MXO_E_PARAM, why, "act.glu: %s", sentence);
+    }
+    const uint64_t shape[2] = {out_rows(&v, call), v.cols};
+
+    mxo_out(out_tensor, 0, "y", mxo_dtype_by_name(to, strlen(to)), 2, shape);
+    *n_out = 1;
+    return MXO_OK;
+}
+
+/* Element i of an index vector, if it is below bound. */
+static mxo_status index_at(const mxo_call *call, const char *name, uint64_t i,
+                           uint64_t bound, uint64_t *index, mxo_text why)
+{
+    const mxo_tensor *t = mxo_call_in(call, name);
+
+    if (i >= t->shape[0]) {
+        return mxo_fail(MXO_E_SHAPE, why, "act.glu: %s has no element %llu",
+                        name, (unsigned long long)i);
+    }
+    *index = mxo_load(t, i);
+    if (*index >= bound) { /* a negative index is huge */
+        return mxo_fail(MXO_E_PARAM, why,
+                        "act.glu: %s[%llu] is not below %llu", name,
+                        (unsigned long long)i, (unsigned long long)bound);
+    }
+    return MXO_OK;
+}
+
+/* The row of the input behind output row i, and the constants for it. */
+static mxo_status row_unit(const mxo_call *call, const mxo_glu_view *v,
+                           uint64_t i, uint64_t *row, mxo_glu *unit,
+                           mxo_text why)
+{
+    mxo_status status = MXO_OK;
+    uint64_t expert;
+
+    *row = i;
+    if (mxo_call_int(call, "gather")) {
+        status = index_at(call, "row", i, v->rows, row, why);
+    }
+    if (status != MXO_OK || mxo_call_is(call, "per_expert", "none")) {
+        return status;
+    }
+    const mxo_tensor *limit = mxo_call_in(call, "limit");
+    const uint64_t tile = (uint64_t)mxo_call_int(call, "tile");
+
+    status = index_at(call, "expert", *row / tile, limit->shape[0], &expert,
+                      why);
+    if (status != MXO_OK) {
+        return status;
+    }
+    unit->limit = mxo_format_decode(MXO_FMT_F32, mxo_load(limit, expert));
+    if (mxo_call_is(call, "per_expert", "all")) {
+        unit->alpha = mxo_format_decode(
+            MXO_FMT_F32, mxo_load(mxo_call_in(call, "alpha"), expert));
+        unit->beta = mxo_format_decode(
+            MXO_FMT_F32, mxo_load(mxo_call_in(call, "beta"), expert));
+    }
+    const char *sentence = mxo_glu_check(unit);
+
+    return sentence == NULL
+               ? MXO_OK
+               : mxo_fail(MXO_E_PARAM, why, "act.glu: expert %llu: %s",
+                          (unsigned long long)expert, sentence);
+}
+
+mxo_status run_act_glu(const mxo_call *call, mxo_text why)
+{
+    const mxo_tensor *y = mxo_call_out(call, "y");
+    mxo_glu unit = unit_of(call);
+    mxo_glu_view v;
+    mxo_status status = view_of(&v, call, why);
+    uint64_t row;
+
+    for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
+        status = row_unit(call, &v, i, &row, &unit, why);
+    }
+    for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
+        status = row_unit(call, &v, i, &row, &unit, why);
+        for (uint64_t c = 0; c < v.cols; c++) {
+            const uint64_t at = row * v.pitch + c * v.step;
+            mxo_store(y, i * v.cols + c,
+                      mxo_act_glu(&unit, mxo_load(v.gate, at + v.gate_at),
+                                  mxo_load(v.up, at + v.up_at)));
+        }
+    }
+    return status;
+}
