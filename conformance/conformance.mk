@@ -4,17 +4,55 @@
 # link what the program is made of.
 noinst_LTLIBRARIES += libjudge.la
 libjudge_la_SOURCES = \
+	%reldir%/backends.c \
+	%reldir%/backends.h \
+	%reldir%/cases/act.c \
+	%reldir%/cases/dequant.c \
+	%reldir%/cases/families.def \
+	%reldir%/cases/format.c \
+	%reldir%/cases/quant.c \
+	%reldir%/casetext.c \
+	%reldir%/casetext.h \
 	%reldir%/cli.c \
 	%reldir%/cli.h \
 	%reldir%/cmd_list.c \
+	%reldir%/codes.c \
+	%reldir%/codes.h \
 	%reldir%/commands.def \
+	%reldir%/compare.c \
+	%reldir%/compare.h \
+	%reldir%/diagnose.c \
+	%reldir%/diagnose.h \
+	%reldir%/dims.def \
+	%reldir%/explain.c \
+	%reldir%/fill.c \
+	%reldir%/fill.h \
+	%reldir%/fills.c \
+	%reldir%/fills.h \
+	%reldir%/grid.c \
+	%reldir%/grid.h \
+	%reldir%/judge.c \
+	%reldir%/judge.h \
+	%reldir%/opinfo.c \
+	%reldir%/opinfo.h \
+	%reldir%/prng.c \
+	%reldir%/prng.h \
 	%reldir%/safetensors.c \
 	%reldir%/safetensors.h \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/strbuf.c \
+	%reldir%/strbuf.h \
+	%reldir%/subject.c \
+	%reldir%/subject.h \
 	%reldir%/tensors.c \
-	%reldir%/tensors.h
+	%reldir%/tensors.h \
+	%reldir%/tolerance.def \
+	%reldir%/verdict.c \
+	%reldir%/verdict.h \
+	%reldir%/views.c \
+	%reldir%/views.def
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	$(JANSSON_CFLAGS)

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tensors in host memory, and the bit patterns of their elements.  The values
- * decoded here are for people to read: verdicts compare patterns.  The decoder
- * is a second one on purpose, so that a report does not lean on the oracle.
- */
+/* Tensors in host memory, and the bit patterns of their elements. */
 #include "tensors.h"
 
-#include <math.h>
+#include "codes.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,34 +31,6 @@ static const dtype_alias aliases[] = {
 #undef MXO_DTYPE_ALIAS
 #undef MXO_DTYPE
 };
-
-/* Where the special codes of a float type are. */
-enum special { IEEE, FN, FNUZ };
-
-typedef struct float_row {
-    uint32_t dtype;
-    int mbits;
-    int bits;
-    int bias;
-    enum special special;
-} float_row;
-
-static const float_row floats[] = {
-    {MXO_F16, 10, 16, 15, IEEE},   {MXO_BF16, 7, 16, 127, IEEE},
-    {MXO_F32, 23, 32, 127, IEEE},  {MXO_F64, 52, 64, 1023, IEEE},
-    {MXO_E4M3, 3, 8, 7, FN},       {MXO_E5M2, 2, 8, 15, IEEE},
-    {MXO_E4M3FNUZ, 3, 8, 8, FNUZ}, {MXO_E5M2FNUZ, 2, 8, 16, FNUZ},
-};
-
-static const float_row *float_of(uint32_t dtype)
-{
-    for (size_t i = 0; i < sizeof floats / sizeof floats[0]; i++) {
-        if (floats[i].dtype == dtype) {
-            return &floats[i];
-        }
-    }
-    return NULL;
-}
 
 /* Bytes of a dense tensor; 0 with *bad set if they do not fit memory. */
 static uint64_t dense_bytes(uint32_t dtype, uint32_t rank,
@@ -226,69 +195,21 @@ uint32_t dtype_by_file_name(const char *name)
     return i;
 }
 
-/* Magnitude code above which there is no finite number. */
-static uint64_t last_finite(const float_row *f)
-{
-    const uint64_t all = (UINT64_C(1) << (f->bits - 1)) - 1;
-
-    switch (f->special) {
-    case FN:
-        return all - 1;
-    case FNUZ:
-        return all;
-    default:
-        return (all >> f->mbits << f->mbits) - 1;
-    }
-}
-
 int dtype_is_nan(uint32_t dtype, uint64_t code)
 {
-    const float_row *f = float_of(dtype);
+    const code_format *f = code_format_by_name(dtype_name(dtype));
 
-    if (dtype == MXO_E8M0) {
-        return code == 0xff;
-    }
-    if (f == NULL) {
-        return 0;
-    }
-    const uint64_t sign = UINT64_C(1) << (f->bits - 1);
-
-    if (f->special == FNUZ) {
-        return code == sign;
-    }
-    return (code & (sign - 1)) > last_finite(f) + (f->special == IEEE);
-}
-
-static double float_value(const float_row *f, uint64_t code)
-{
-    const uint64_t sign = UINT64_C(1) << (f->bits - 1);
-    const uint64_t magnitude = code & (sign - 1);
-    const uint64_t fraction = magnitude & ((UINT64_C(1) << f->mbits) - 1);
-    const int exponent = (int)(magnitude >> f->mbits);
-    const uint64_t hidden = exponent == 0 ? 0 : UINT64_C(1) << f->mbits;
-    const double value =
-        ldexp((double)(fraction | hidden),
-              (exponent == 0 ? 1 : exponent) - f->bias - f->mbits);
-
-    if (dtype_is_nan(f->dtype, code)) {
-        return (double)NAN;
-    }
-    if (magnitude > last_finite(f)) {
-        return (code & sign) != 0 ? -(double)INFINITY : (double)INFINITY;
-    }
-    return (code & sign) != 0 ? -value : value;
+    return f != NULL && code_is_nan(f, code);
 }
 
 double dtype_value(uint32_t dtype, uint64_t code)
 {
-    const float_row *f = float_of(dtype);
+    const code_format *f = code_format_by_name(dtype_name(dtype));
 
     if (f != NULL) {
-        return float_value(f, code);
+        return code_value(f, code);
     }
     switch (dtype) {
-    case MXO_E8M0:
-        return code == 0xff ? (double)NAN : ldexp(1, (int)code - 127);
     case MXO_I8:
         return (double)(int8_t)code;
     case MXO_I16:

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finding and loading backends; see backends.h. */
+#include "backends.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MXO_BACKEND(name, table) const mxo_backend *table(void);
+#define MXO_PLUGIN(name, file, why_not)
+#include "backends.def"
+#undef MXO_BACKEND
+#undef MXO_PLUGIN
+
+typedef struct row {
+    const char *name;
+    const mxo_backend *(*linked)(void);
+    const char *file;
+    const char *why_not;
+} row;
+
+static const row rows[] = {
+#define MXO_BACKEND(name, table) {#name, table, "", ""},
+#define MXO_PLUGIN(name, file, why_not) {#name, NULL, file, why_not},
+#include "backends.def"
+#undef MXO_BACKEND
+#undef MXO_PLUGIN
+};
+
+enum { N_ROWS = sizeof rows / sizeof rows[0], N_FOLDERS = 16 };
+
+/* Folders that may hold plugins, in the order they are searched. */
+typedef struct folder_list {
+    int n;
+    char path[N_FOLDERS][BACKEND_PATH - 256];
+} folder_list;
+
+static void add_folder(folder_list *l, const char *path, size_t len)
+{
+    if (l->n < N_FOLDERS && len > 0 && len < sizeof l->path[0]) {
+        memcpy(l->path[l->n], path, len);
+        l->path[l->n++][len] = '\0';
+    }
+}
+
+static void find_folders(folder_list *l)
+{
+    const char *given = getenv("MXORACLE_PLUGIN_PATH");
+    char self[BACKEND_PATH - 256];
+
+    l->n = 0;
+    while (given != NULL && *given != '\0') {
+        const size_t len = strcspn(given, ":");
+        add_folder(l, given, len);
+        given += len + (given[len] == ':');
+    }
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 16);
+
+    if (n > 0) {
+        self[n] = '\0';
+        char *slash = strrchr(self, '/');
+        memcpy(slash, "/plugins", sizeof "/plugins");
+        add_folder(l, self, strlen(self));
+    }
+    add_folder(l, MXO_PLUGIN_DIR, strlen(MXO_PLUGIN_DIR));
+}
+
+static int file_exists(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+static int find_file(const folder_list *folders, const char *file, char *path)
+{
+    for (int i = 0; i < folders->n; i++) {
+        (void)snprintf(path, BACKEND_PATH, "%s/%s", folders->path[i], file);
+        if (file_exists(path)) {
+            return 1;
+        }
+    }
+    path[0] = '\0';
+    return 0;
+}
+
+const backend_ref *backends_find(const backend_list *l, const char *name)
+{
+    for (int i = 0; i < l->n; i++) {
+        if (strcmp(l->ref[i].name, name) == 0) {
+            return &l->ref[i];
+        }
+    }
+    return NULL;
+}
+
+static backend_ref *append(backend_list *l, const char *name, size_t len)
+{
+    if (l->n == BACKEND_MAX || len >= BACKEND_NAME) {
+        return NULL;
+    }
+    backend_ref *ref = &l->ref[l->n++];
+
+    memset(ref, 0, sizeof *ref);
+    memcpy(ref->name, name, len);
+    return ref;
+}
+
+/* Add mxo_<name>.so unless the name is taken. */
+static void add_found(backend_list *l, const char *folder, const char *file)
+{
+    const size_t len = strlen(file);
+    char name[BACKEND_NAME] = "";
+
+    if (len < 8 || len >= BACKEND_NAME || strncmp(file, "mxo_", 4) != 0 ||
+        strcmp(file + len - 3, ".so") != 0) {
+        return;
+    }
+    memcpy(name, file + 4, len - 7);
+    if (backends_find(l, name) != NULL) {
+        return;
+    }
+    backend_ref *ref = append(l, name, strlen(name));
+
+    if (ref != NULL) {
+        (void)snprintf(ref->path, sizeof ref->path, "%.700s/%.128s", folder,
+                       file);
+    }
+}
+
+static int is_dot_file(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static void scan_folder(backend_list *l, const char *folder)
+{
+    struct dirent **entries;
+    const int n = scandir(folder, &entries, is_dot_file, alphasort);
+
+    for (int i = 0; i < n; i++) {
+        add_found(l, folder, entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (n >= 0) {
+        free(entries);
+    }
+}
+
+void backends_known(backend_list *l)
+{
+    folder_list folders;
+
+    l->n = 0;
+    find_folders(&folders);
+    for (int i = 0; i < N_ROWS; i++) {
+        backend_ref *ref = append(l, rows[i].name, strlen(rows[i].name));
+        ref->linked = rows[i].linked;
+        ref->by_default = strcmp(ref->name, "emu") != 0 &&
+                          strncmp(ref->name, "broken", 6) != 0;
+        if (ref->linked == NULL &&
+            !find_file(&folders, rows[i].file, ref->path)) {
+            (void)snprintf(ref->why_not, sizeof ref->why_not, "%s",
+                           rows[i].why_not);
+        }
+    }
+    for (int i = 0; i < folders.n; i++) {
+        scan_folder(l, folders.path[i]);
+    }
+}
+
+backend_ref *backends_add_plugin(backend_list *l, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *file = slash == NULL ? path : slash + 1;
+    const size_t len = strcspn(file, ".");
+    backend_ref *ref;
+
+    ref = append(l, file, len < BACKEND_NAME ? len : BACKEND_NAME - 1);
+    if (ref != NULL) {
+        /* Without a slash dlopen would search the system's folders. */
+        (void)snprintf(ref->path, sizeof ref->path, "%s%s",
+                       slash == NULL ? "./" : "", path);
+        ref->by_default = 1;
+    }
+    return ref;
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static const mxo_backend *no(mxo_text why, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why.ptr, why.size, format, args);
+    va_end(args);
+    return NULL;
+}
+
+static const mxo_backend *checked(const mxo_backend *b, const char *name,
+                                  mxo_text why)
+{
+    if (b->abi_version != MXO_ABI_VERSION) {
+        return no(why, "%s speaks ABI version %u, this judge speaks %u", name,
+                  b->abi_version, MXO_ABI_VERSION);
+    }
+    if (b->struct_size != sizeof *b) {
+        return no(why, "%s has a table of %u bytes, this judge expects %zu",
+                  name, b->struct_size, sizeof *b);
+    }
+    if (b->name == NULL || b->name[0] == '\0' || b->version == NULL ||
+        b->ops == NULL || strlen(b->name) >= BACKEND_NAME) {
+        return no(why, "%s lacks a name, a version or its operations", name);
+    }
+    if (b->open == NULL || b->close == NULL || b->describe == NULL ||
+        b->alloc == NULL || b->dealloc == NULL || b->upload == NULL ||
+        b->download == NULL || b->synchronize == NULL || b->run == NULL) {
+        return no(why, "%s lacks a function that every backend needs", name);
+    }
+    return b;
+}
+
+const mxo_backend *backend_load(const backend_ref *ref, mxo_text why)
+{
+    if (ref->why_not[0] != '\0') {
+        return no(why, "%s", ref->why_not);
+    }
+    if (ref->linked != NULL) {
+        return checked(ref->linked(), ref->name, why);
+    }
+    void *library = dlopen(ref->path, RTLD_NOW | RTLD_LOCAL);
+
+    if (library == NULL) {
+        return no(why, "%s", dlerror());
+    }
+    void *symbol = dlsym(library, MXO_BACKEND_ENTRY);
+    mxo_backend_entry_fn entry;
+
+    if (symbol == NULL) {
+        return no(why, "%s has no symbol %s: not a backend", ref->path,
+                  MXO_BACKEND_ENTRY);
+    }
+    /* ISO C has no cast from data to function pointers; POSIX has this. */
+    memcpy(&entry, &symbol, sizeof entry);
+    const mxo_backend *table = entry(MXO_ABI_VERSION);
+
+    return table == NULL ? no(why, "%s does not speak ABI version %u",
+                              ref->path, MXO_ABI_VERSION)
+                         : checked(table, ref->path, why);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gated activations.  Gate and up never share a range, so that an exchange
+ * shows; values lie just below, at and above either limit; alpha, beta and
+ * limit differ per expert and are not the defaults.
+ */
+#include "fills.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Which stream element i of x belongs to: 0 the first, 1 the second. */
+static int stream_of(const test_case *c, const host_tensor *t, uint64_t i)
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+
+    if (strcmp(t->name, "x") != 0) {
+        return strcmp(t->name, "up") == 0;
+    }
+    return strcmp(case_value(c, "layout"), "interleaved") == 0
+               ? (int)(i % 2)
+               : i % cols >= cols / 2;
+}
+
+/* First stream in (0.5, 4.5), second in (-9, -1): never exchangeable. */
+static void fill_disjoint(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double u = fill_uniform(rng);
+        fill_put(t, i, stream_of(c, t, i) ? -1 - 8 * u : 0.5 + 4 * u);
+    }
+}
+
+static void fill_limits(const test_case *c, host_tensor *t, prng *rng)
+{
+    const double limit = case_number(c, "limit");
+    const double edge = isfinite(limit) && limit != 0 ? limit : 7;
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double size = prng_below(rng, 4) == 0
+                                ? edge * (0.25 + 2 * fill_uniform(rng))
+                                : edge;
+        fill_put(t, i, prng_below(rng, 2) != 0 ? -size : size);
+        tensor_store(t, i, tensor_load(t, i) + prng_below(rng, 3) - 1);
+    }
+    (void)c;
+}
+
+static void fill_experts(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t experts = case_dim(c, "experts");
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, prng_below(rng, experts > 0 ? experts : 1));
+    }
+}
+
+static void fill_alphas(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, 1.3125 + (double)i * 0.15625);
+    }
+}
+
+static void fill_betas(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, 0.375 + (double)i * 0.28125);
+    }
+}
+
+static void fill_expert_limits(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, 1.5 + (double)i * 0.71875);
+    }
+}
+
+static const fill_row fills[] = {
+    {"act.glu", "expert", "*", fill_experts},
+    {"act.glu", "alpha", "*", fill_alphas},
+    {"act.glu", "beta", "*", fill_betas},
+    {"act.glu", "limit", "*", fill_expert_limits},
+    {"act.glu_quant", "topk_weight", "*", fill_positive},
+    {"act.glu*", "*", "disjoint", fill_disjoint},
+    {"act.glu*", "*", "limits", fill_limits},
+    {"act.glu*", "*", "ordinary", fill_ordinary},
+    {"act.glu*", "*", "corners", fill_corners},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const grid_row grid[] = {
+    {1, 0, "act.glu:rows=3,cols=40,data=disjoint|limits"},
+    {2, 0, "act.glu:dialect=*,layout=interleaved|halves|split,rows=3,cols=65,"
+           "data=disjoint|limits|corners"},
+    {2, 0, "act.glu:dialect=exact|triton|trtllm|vllm_swigluoai,"
+           "order=up_gate,rows=3,cols=65,data=disjoint"},
+    {2, 0, "act.glu:dialect=exact,from=bf16|f16|f32,to=bf16|f16|f32,"
+           "layout=*,rows=3,cols=33,data=random|ordinary|limits"},
+    {2, 0, "act.glu:dialect=exact,alpha=1|1.702|-0.5|2.25,beta=0|1|0.5,"
+           "limit=none|0|7|1.25|inf,rows=2,cols=48,data=limits"},
+    {2, 0, "act.glu:dialect=*,limit=none|2.5,alpha=1|2.25,beta=0|0.5,rows=2,"
+           "cols=48,data=ordinary"},
+    {2, 0, "act.glu:dialect=exact,nan=*,rows=3,cols=64,data=random|corners"},
+    {2, 0, "act.glu:dialect=exact|trtllm,per_expert=1,experts=5,rows=17,"
+           "cols=33,data=limits|disjoint"},
+    {2, 12, "act.glu:dialect=exact,layout=*,rows=$M,cols=$N,"
+            "data=disjoint|limits|ordinary"},
+    {3, 600, "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
+             "limit=none|7|0|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"
+             "cols=$N,data=*"},
+    {1, 0, "act.glu_quant:rows=2,cols=256,data=disjoint"},
+    {2, 0, "act.glu_quant:dialect=vllm_packed|vllm_colmajor,from=*,"
+           "limit=none|7|10,scale=f32|e8m0,rows=5,cols=256,"
+           "data=disjoint|limits|ordinary|corners"},
+    {2, 0, "act.glu_quant:dialect=vllm_packed,scale=packed|packed_mn,rows=5,"
+           "cols=512,data=disjoint|ordinary"},
+    {2, 0, "act.glu_quant:dialect=deepgemm_mega,from=*,group=32|128,"
+           "limit=none|10,rows=5,cols=256,data=disjoint|limits|ordinary"},
+    {3, 100, "act.glu_quant:dialect=*,from=*,group=32|64|128,"
+             "limit=none|7|10,pow2=*,scale=*,rows=$M,cols=256|512|1408,"
+             "data=disjoint|limits|ordinary|corners"},
+    {0, 0, NULL},
+};
+
+const case_family cases_act = {"act", fills, grid};

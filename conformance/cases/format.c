@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Codecs.  Every code of the small formats in every dialect; encoders meet
+ * every midpoint and both neighbours; wide formats meet random patterns.
+ */
+#include "fills.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define ALL_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e4m3fnuz|e5m2|e5m2fnuz"
+
+/* exp and its kin: around the thresholds of overflow and underflow. */
+static void fill_exp_range(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double centres[] = {0, 1, -1, 88.72, -87.33, -103.97, 16.6,
+                                     -16.6};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double centre = centres[prng_below(rng, 8)];
+        const double off = fill_uniform(rng) - 0.5;
+        fill_put(t, i, centre + ldexp(off, -(int)prng_below(rng, 12)));
+    }
+}
+
+/* Positive powers of two, their neighbours, and what lies between. */
+static void fill_powers(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double m = i % 3 == 0 ? 1 : 1 + fill_uniform(rng);
+        fill_put(t, i, ldexp(m, (int)(i % 277) - 149));
+        const uint64_t code = tensor_load(t, i);
+        const uint64_t draw = prng_below(rng, 4);
+        tensor_store(t, i, code + (draw == 1) - (draw == 2 && code > 0));
+    }
+}
+
+static const fill_row fills[] = {
+    {"format.decode", "code", "random", fill_counting},
+    {"format.classify", "code", "random", fill_counting},
+    {"format.e8m0_decode", "code", "random", fill_counting},
+    {"format.e8m0_encode", "x", "powers", fill_powers},
+    {"format.e8m0_encode", "x", "corners", fill_corners},
+    {"format.encode", "x", "ties", fill_ties},
+    {"format.encode", "x", "corners", fill_corners},
+    {"format.encode", "x", "ordinary", fill_ordinary},
+    {"format.convert", "x", "ties", fill_ties},
+    {"format.convert", "x", "corners", fill_corners},
+    {"format.convert", "x", "ordinary", fill_ordinary},
+    {"math.rcp", "x", "powers", fill_powers},
+    {"math.rcp", "x", "corners", fill_corners},
+    {"math.rcp", "x", "ordinary", fill_ordinary},
+    {"act.unary", "x", "thresholds", fill_exp_range},
+    {"act.unary", "x", "corners", fill_corners},
+    {"act.unary", "x", "ordinary", fill_ordinary},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const grid_row grid[] = {
+    {1, 0, "format.decode:format=e2m1|e4m3fn,n=256"},
+    {2, 0, "format.decode:format=" ALL_ELEMENTS "|int8,to=*,n=256"},
+    {3, 0, "format.decode:format=*,to=*,nan=*,zero=*,n=257"},
+    {2, 0, "format.classify:format=*,n=256"},
+    {1, 0, "format.e8m0_decode:rule=ocp,n=256"},
+    {2, 0, "format.e8m0_decode:rule=*,to=*,n=256"},
+    {2, 0, "format.e8m0_encode:rule=*,from=*,sat=*,n=997,data=powers|corners"},
+    {3, 0, "format.e8m0_encode:rule=*,from=*,sat=*,n=9973"},
+    {1, 0, "format.encode:format=e2m1|e4m3fn,n=1024,data=ties"},
+    {2, 0, "format.encode:format=*,from=f32|bf16,tie=rne|rz|rna|rnz,sat=*,"
+           "n=1021,data=ties"},
+    {2, 0, "format.encode:format=*,from=*,n=509,data=random|corners"},
+    {2, 0, "format.encode:format=*,tie=sr,bits=1|8|13|32,n=1021,"
+           "data=random|ties"},
+    {2, 12, "format.encode:format=e2m1|e4m3fn|e4m3fnuz|e5m2,dialect=*,"
+            "n=1021,data=random|ties|corners"},
+    {3, 0, "format.encode:format=*,from=*,tie=rne|rz|rna|rnz,sat=*,"
+           "dialect=*,n=4093,data=random|ties|corners|ordinary"},
+    {1, 0, "format.convert:n=1024"},
+    {2, 0, "format.convert:from=*,to=bf16|f16,tie=*,nan=*,n=1021,"
+           "data=random|ties|corners"},
+    {3, 0, "format.convert:from=*,to=*,tie=*,nan=*,n=8191"},
+    {1, 0, "math.rcp:n=1024,data=ordinary"},
+    {2, 0, "math.rcp:mode=*,n=4093,data=random|powers|corners|ordinary"},
+    {3, 0, "math.rcp:mode=*,n=65521"},
+    {1, 0, "act.unary:n=1024,data=ordinary"},
+    {2, 0, "act.unary:fn=exp|sigmoid|silu,to=*,n=1021,"
+           "data=random|thresholds|corners|ordinary"},
+    {2, 0, "act.unary:fn=silu_alpha,alpha=1.702|-2.5|0,n=1021,data=ordinary"},
+    {2, 0, "act.unary:fn=exp_u20,n=4093,data=thresholds"},
+    {3, 0, "act.unary:fn=*,to=*,n=65521,data=random|thresholds"},
+    {0, 0, NULL},
+};
+
+const case_family cases_format = {"format", fills, grid};

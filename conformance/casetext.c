@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parsing and printing of case text; see casetext.h. */
+#include "casetext.h"
+
+#include "cli.h"
+#include "fill.h"
+#include "tensors.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Dimensions above this are typing errors: 2^40. */
+#define LARGEST_DIM (UINT64_C(1) << 40)
+
+typedef struct dim_rule {
+    const char *op;
+    const char *dim;
+    const char *of;
+    const char *by;
+} dim_rule;
+
+static const dim_rule dim_rules[] = {
+#define MXO_DIM(op, dim, of, by) {op, dim, of, by},
+#include "dims.def"
+#undef MXO_DIM
+};
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int refuse(mxo_text why, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why.ptr, why.size, format, args);
+    va_end(args);
+    return -1;
+}
+
+const char *case_value(const test_case *c, const char *key)
+{
+    const int i = op_param_index(c->schema, key);
+
+    return i < 0 ? "" : c->value[i];
+}
+
+static double number_of(const char *text)
+{
+    return strcmp(text, "none") == 0 ? 0 : strtod(text, NULL);
+}
+
+double case_number(const test_case *c, const char *key)
+{
+    const int i = op_param_index(c->schema, key);
+
+    return i < 0 || c->schema->params[i].kind == PARAM_CHOICE
+               ? 0
+               : number_of(c->value[i]);
+}
+
+uint64_t case_dim(const test_case *c, const char *name)
+{
+    const int i = op_dim_index(c->schema, name);
+
+    return i < 0 ? 0 : c->dim[i];
+}
+
+/* Shortest spelling that reads back as the same number. */
+static void spell_real(double x, char word[OP_WORD])
+{
+    int digits = 1;
+
+    if (isnan(x)) {
+        (void)snprintf(word, OP_WORD, "nan");
+        return;
+    }
+    do {
+        (void)snprintf(word, OP_WORD, "%.*g", digits++, x);
+    } while (digits <= 17 && strtod(word, NULL) != x);
+}
+
+/* strtod alone would take blanks, hexadecimal and "infinity(...)". */
+static int read_real(const char *text, double *x)
+{
+    char *end;
+    const size_t n = strspn(text, "0123456789+-.eEinfa");
+
+    *x = strtod(text, &end);
+    return text[0] != '\0' && text[n] == '\0' && *end == '\0';
+}
+
+static int read_count(const char *text, uint64_t *n)
+{
+    const size_t digits = strspn(text, "0123456789");
+
+    if (digits == 0 || digits > 13 || text[digits] != '\0') {
+        return 0;
+    }
+    *n = strtoull(text, NULL, 10);
+    return *n <= LARGEST_DIM;
+}
+
+static int set_number(test_case *c, int i, const char *value, mxo_text why)
+{
+    const op_param *p = &c->schema->params[i];
+    double x;
+
+    if (!read_real(value, &x)) {
+        return refuse(why, "%s=%s is not a number", p->key, value);
+    }
+    if (p->kind == PARAM_BOOL && x != 0 && x != 1) {
+        return refuse(why, "%s=%s is neither 0 nor 1", p->key, value);
+    }
+    if (p->kind == PARAM_INT && !(fabs(x) <= INT32_MAX && x == trunc(x))) {
+        return refuse(why, "%s=%s is not an integer of 32 bits", p->key, value);
+    }
+    if (p->kind == PARAM_INT || p->kind == PARAM_BOOL) {
+        (void)snprintf(c->value[i], OP_WORD, "%" PRId64, (int64_t)x);
+    } else {
+        spell_real(x, c->value[i]);
+    }
+    return 0;
+}
+
+static int set_choice(test_case *c, int i, const char *value, mxo_text why)
+{
+    const op_param *p = &c->schema->params[i];
+    word_span rest = p->choices;
+    cli_nearest near = {NULL, 0};
+    char words[64][OP_WORD];
+    char hint[80];
+
+    if (strlen(value) < OP_WORD && span_lists(p->choices, value)) {
+        (void)snprintf(c->value[i], OP_WORD, "%s", value);
+        return 0;
+    }
+    for (int n = 0; n < 64 && rest.len > 0; n++) {
+        if (span_copy(span_cut(&rest, '|'), words[n])) {
+            cli_offer(&near, value, words[n]);
+        }
+    }
+    return refuse(why, "%s=%s is not one of %.*s%s", p->key, value,
+                  (int)p->choices.len, p->choices.ptr,
+                  cli_suggestion(&near, hint, sizeof hint));
+}
+
+static int set_param(test_case *c, int i, const char *value, mxo_text why)
+{
+    const param_kind kind = c->schema->params[i].kind;
+
+    if (kind == PARAM_CHOICE) {
+        return set_choice(c, i, value, why);
+    }
+    if (kind == PARAM_REAL_OR_NONE && strcmp(value, "none") == 0) {
+        (void)snprintf(c->value[i], OP_WORD, "none");
+        return 0;
+    }
+    return set_number(c, i, value, why);
+}
+
+static int set_data(test_case *c, const char *value, mxo_text why)
+{
+    char kinds[256];
+
+    if (!fill_has_data(c->schema->info->name, value)) {
+        fill_data_kinds(c->schema->info->name, kinds, sizeof kinds);
+        return refuse(why, "%s has no data=%s; it has %s",
+                      c->schema->info->name, value, kinds);
+    }
+    (void)snprintf(c->data, sizeof c->data, "%s", value);
+    return 0;
+}
+
+static int unknown_key(const test_case *c, const char *key, mxo_text why)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[80];
+
+    for (int i = 0; i < c->schema->n_params; i++) {
+        cli_offer(&near, key, c->schema->params[i].key);
+    }
+    for (int i = 0; i < c->schema->n_dims; i++) {
+        cli_offer(&near, key, c->schema->dims[i]);
+    }
+    cli_offer(&near, key, "data");
+    return refuse(why, "%s has no key %s%s", c->schema->info->name, key,
+                  cli_suggestion(&near, hint, sizeof hint));
+}
+
+int case_set(test_case *c, const char *key, const char *value, mxo_text why)
+{
+    const int param = op_param_index(c->schema, key);
+    const int dim = op_dim_index(c->schema, key);
+
+    if (strcmp(key, "data") == 0) {
+        return set_data(c, value, why);
+    }
+    if (param >= 0) {
+        return set_param(c, param, value, why);
+    }
+    if (dim < 0) {
+        return unknown_key(c, key, why);
+    }
+    return read_count(value, &c->dim[dim])
+               ? 0
+               : refuse(why, "%s=%s is not a size between 0 and 2^40", key,
+                        value);
+}
+
+static const dim_rule *rule_of(const test_case *c, int dim)
+{
+    for (size_t i = 0; i < sizeof dim_rules / sizeof dim_rules[0]; i++) {
+        if (strcmp(dim_rules[i].op, c->schema->info->name) == 0 &&
+            strcmp(dim_rules[i].dim, c->schema->dims[dim]) == 0) {
+            return &dim_rules[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t standard_dim(const test_case *c, const dim_rule *rule)
+{
+    const uint64_t of = case_dim(c, rule->of);
+    const double by = case_number(c, rule->by);
+
+    if (rule->of[0] == '\0' || !(by >= 1)) {
+        return 1;
+    }
+    return (of + (uint64_t)by - 1) / (uint64_t)by;
+}
+
+int case_has_input(const test_case *c, int i)
+{
+    const op_input *in = &c->schema->inputs[i];
+
+    return in->when < 0 || span_lists(in->values, c->value[in->when]);
+}
+
+int case_uses_dim(const test_case *c, int dim)
+{
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        const op_input *in = &c->schema->inputs[i];
+        for (uint32_t r = 0; case_has_input(c, i) && r < in->rank; r++) {
+            if (in->shape[r].dim == dim) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Fill in dimensions that were not given; refuse those nothing decides. */
+static int complete_dims(test_case *c, const uint8_t *given, mxo_text why)
+{
+    for (int d = 0; d < c->schema->n_dims; d++) {
+        const dim_rule *rule = rule_of(c, d);
+        const int used = case_uses_dim(c, d);
+
+        if (given[d] && !used) {
+            return refuse(why, "%s: %s means nothing with these parameters",
+                          c->schema->info->name, c->schema->dims[d]);
+        }
+        if (given[d] || !used) {
+            continue;
+        }
+        if (rule == NULL) {
+            return refuse(why, "%s needs %s=N", c->schema->info->name,
+                          c->schema->dims[d]);
+        }
+        c->dim[d] = standard_dim(c, rule);
+    }
+    return 0;
+}
+
+static int find_op(test_case *c, word_span name, mxo_text why)
+{
+    char word[OP_WORD];
+    char hint[80];
+    cli_nearest near = {NULL, 0};
+
+    if (!span_copy(name, word)) {
+        return refuse(why, "%.30s... is not an operation", name.ptr);
+    }
+    c->schema = op_by_name(word);
+    if (c->schema != NULL) {
+        return 0;
+    }
+    for (int i = 0; i < op_count(); i++) {
+        cli_offer(&near, word, op_at(i)->info->name);
+    }
+    return refuse(why, "%s is not an operation%s", word,
+                  cli_suggestion(&near, hint, sizeof hint));
+}
+
+static void set_standards(test_case *c)
+{
+    for (int i = 0; i < c->schema->n_params; i++) {
+        (void)snprintf(c->value[i], OP_WORD, "%s",
+                       c->schema->params[i].standard);
+    }
+    (void)snprintf(c->data, sizeof c->data, CASE_DATA_STANDARD);
+}
+
+int case_parse(test_case *c, const char *text, mxo_text why)
+{
+    word_span rest = {text, strlen(text)};
+    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 1] = {0};
+
+    memset(c, 0, sizeof *c);
+    if (rest.len >= CASE_TEXT) {
+        return refuse(why, "the case is longer than %d bytes", CASE_TEXT - 1);
+    }
+    if (find_op(c, span_cut(&rest, ':'), why) != 0) {
+        return -1;
+    }
+    set_standards(c);
+    while (rest.len > 0) {
+        const word_span entry = span_cut(&rest, ',');
+        word_span value = entry;
+        char key[OP_WORD];
+        char word[OP_WORD];
+
+        if (!span_copy(span_cut(&value, '='), key) || value.len == 0 ||
+            !span_copy(value, word)) {
+            return refuse(why, "\"%.*s\" is not key=value", (int)entry.len,
+                          entry.ptr);
+        }
+        if (case_set(c, key, word, why) != 0) {
+            return -1;
+        }
+        const int dim = op_dim_index(c->schema, key);
+        const int param = op_param_index(c->schema, key);
+        const int slot = dim >= 0     ? dim
+                         : param >= 0 ? OP_MAX_DIMS + param
+                                      : OP_MAX_DIMS + OP_MAX_PARAMS;
+
+        if (given[slot]++ != 0) {
+            return refuse(why, "%s is given twice", key);
+        }
+    }
+    return complete_dims(c, given, why);
+}
+
+typedef struct printer {
+    char *text;
+    size_t used;
+    char separator;
+} printer;
+
+static void print_key(printer *p, const char *key, const char *value)
+{
+    const int n = snprintf(p->text + p->used, CASE_TEXT - p->used, "%c%s=%s",
+                           p->separator, key, value);
+
+    p->used += n > 0 && (size_t)n < CASE_TEXT - p->used ? (size_t)n : 0;
+    p->separator = ',';
+}
+
+static int dim_is_standard(const test_case *c, int d)
+{
+    const dim_rule *rule = rule_of(c, d);
+
+    return rule != NULL && standard_dim(c, rule) == c->dim[d];
+}
+
+void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
+{
+    const op_schema *s = c->schema;
+    printer p = {text, 0, ':'};
+    char word[OP_WORD];
+
+    p.used = (size_t)snprintf(text, CASE_TEXT, "%s", s->info->name);
+    for (int d = 0; d < s->n_dims; d++) {
+        if (case_uses_dim(c, d) && (canonical || !dim_is_standard(c, d))) {
+            (void)snprintf(word, sizeof word, "%" PRIu64, c->dim[d]);
+            print_key(&p, s->dims[d], word);
+        }
+    }
+    for (int i = 0; i < s->n_params; i++) {
+        if (canonical || strcmp(c->value[i], s->params[i].standard) != 0) {
+            print_key(&p, s->params[i].key, c->value[i]);
+        }
+    }
+    if (canonical || strcmp(c->data, CASE_DATA_STANDARD) != 0) {
+        print_key(&p, "data", c->data);
+    }
+}
+
+void case_params(const test_case *c, mxo_param params[OP_MAX_PARAMS])
+{
+    for (int i = 0; i < c->schema->n_params; i++) {
+        params[i].key = c->schema->params[i].key;
+        params[i].text = c->value[i];
+        params[i].number = case_number(c, c->schema->params[i].key);
+    }
+}
+
+static int extent_of(const test_case *c, const op_extent *e, uint64_t *n,
+                     mxo_text why)
+{
+    const uint64_t dim = e->dim < 0 ? 1 : c->dim[e->dim];
+    const int packed =
+        e->pack && strcmp(case_value(c, "element"), "e2m1") == 0;
+    const uint64_t divisor = e->divisor * (packed ? 2 : 1);
+
+    /* Sizes are at most 2^40 and multiples are small: no overflow. */
+    if (dim * e->multiple % divisor != 0) {
+        return refuse(why, "%s=%" PRIu64 " is not a multiple of %" PRIu64,
+                      c->schema->dims[e->dim], dim, divisor);
+    }
+    *n = dim * e->multiple / divisor;
+    return 0;
+}
+
+int case_input(const test_case *c, int i, uint32_t *dtype,
+               uint64_t shape[MXO_MAX_RANK], mxo_text why)
+{
+    const op_input *in = &c->schema->inputs[i];
+
+    *dtype = dtype_by_name(in->dtype[0] == '$' ? case_value(c, in->dtype + 1)
+                                               : in->dtype);
+    for (uint32_t r = 0; r < in->rank; r++) {
+        if (extent_of(c, &in->shape[r], &shape[r], why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Number formats by their geometry; see codes.h. */
+#include "codes.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+static const code_format formats[] = {
+    {"e2m1", 4, 1, 1, 'n'},      {"e2m3", 6, 3, 1, 'n'},
+    {"e3m2", 6, 2, 3, 'n'},      {"e4m3", 8, 3, 7, 'f'},
+    {"e4m3fn", 8, 3, 7, 'f'},    {"e4m3fnuz", 8, 3, 8, 'z'},
+    {"e5m2", 8, 2, 15, 'i'},     {"e5m2fnuz", 8, 2, 16, 'z'},
+    {"f16", 16, 10, 15, 'i'},    {"bf16", 16, 7, 127, 'i'},
+    {"f32", 32, 23, 127, 'i'},   {"f64", 64, 52, 1023, 'i'},
+    {"e8m0", 8, 0, 127, 'e'},    {"int8", 8, 6, 0, '8'},
+};
+
+const code_format *code_format_by_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        if (strcmp(formats[i].name, name) == 0) {
+            return &formats[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t sign_bit(const code_format *f)
+{
+    return UINT64_C(1) << (f->bits - 1);
+}
+
+uint64_t code_last_finite(const code_format *f)
+{
+    const uint64_t all = sign_bit(f) - 1;
+
+    if (f->special == 'f') {
+        return all - 1;
+    }
+    return f->special == 'i' ? (all >> f->mbits << f->mbits) - 1 : all;
+}
+
+int code_is_nan(const code_format *f, uint64_t code)
+{
+    switch (f->special) {
+    case 'e':
+        return code == 0xff;
+    case 'z':
+        return code == sign_bit(f);
+    case 'f':
+        return (code & (sign_bit(f) - 1)) > code_last_finite(f);
+    case 'i':
+        return (code & (sign_bit(f) - 1)) > code_last_finite(f) + 1;
+    default:
+        return 0;
+    }
+}
+
+/* Of a finite magnitude code. */
+static double magnitude_value(const code_format *f, uint64_t magnitude)
+{
+    const uint64_t one = UINT64_C(1) << f->mbits;
+    const int exponent = (int)(magnitude >> f->mbits);
+    const uint64_t hidden = exponent == 0 ? 0 : one;
+
+    return ldexp((double)((magnitude & (one - 1)) | hidden),
+                 (exponent == 0 ? 1 : exponent) - f->bias - f->mbits);
+}
+
+double code_value(const code_format *f, uint64_t code)
+{
+    const uint64_t magnitude = code & (sign_bit(f) - 1);
+    double value;
+
+    if (code_is_nan(f, code)) {
+        return (double)NAN;
+    }
+    if (f->special == 'e') {
+        return ldexp(1, (int)code - 127);
+    }
+    if (f->special == '8') {
+        return ldexp((double)(int8_t)code, -f->mbits);
+    }
+    value = magnitude > code_last_finite(f) ? (double)INFINITY
+                                            : magnitude_value(f, magnitude);
+    return (code & sign_bit(f)) != 0 ? -value : value;
+}
+
+uint64_t code_nearest(const code_format *f, double x)
+{
+    const uint64_t negative = signbit(x) ? sign_bit(f) : 0;
+    const double size = fabs(x);
+    uint64_t low = 0;
+    uint64_t high = code_last_finite(f);
+
+    if (size >= magnitude_value(f, high)) {
+        return negative | high;
+    }
+    /* Magnitude codes are ordered like their values. */
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (magnitude_value(f, middle) <= size) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    const double below = size - magnitude_value(f, low);
+    const double above = magnitude_value(f, high) - size;
+    const int up = below > above || (!(below < above) && low % 2 == 1);
+    const uint64_t magnitude = up ? high : low;
+
+    return magnitude == 0 && f->special == 'z' ? 0 : negative | magnitude;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Known mistakes.  Each is tried: on the oracle's answer (nibbles swapped),
+ * on the call (another value of a parameter) or on the inputs (a neighbour's
+ * scale).  One that gives exactly the actual output everywhere is named.
+ */
+#include "diagnose.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Above this many output bytes only cheap mistakes are tried. */
+enum { WORTH_TRYING = 1 << 17 };
+
+/* A wrong element as a function of the right tensor. */
+typedef struct mistake {
+    const char *says;
+    uint64_t (*apply)(const host_tensor *t, uint64_t i);
+} mistake;
+
+static uint64_t swapped_nibbles(const host_tensor *t, uint64_t i)
+{
+    const uint64_t code = tensor_load(t, i);
+
+    return dtype_bytes(t->dtype) == 1 ? (code >> 4 | code << 4) & 0xff : code;
+}
+
+static uint64_t swapped_rows(const host_tensor *t, uint64_t i)
+{
+    const uint64_t cols = t->rank > 1 ? t->shape[t->rank - 1] : 1;
+    const uint64_t other = (i / cols ^ 1) * cols + i % cols;
+
+    return tensor_load(t, other < tensor_elems(t) ? other : i);
+}
+
+static uint64_t swapped_halves(const host_tensor *t, uint64_t i)
+{
+    const uint64_t n = tensor_elems(t);
+
+    return tensor_load(t, (i + n / 2) % n);
+}
+
+static uint64_t previous_element(const host_tensor *t, uint64_t i)
+{
+    return tensor_load(t, i == 0 ? 0 : i - 1);
+}
+
+static uint64_t next_element(const host_tensor *t, uint64_t i)
+{
+    return tensor_load(t, i + 1 < tensor_elems(t) ? i + 1 : i);
+}
+
+static uint64_t nothing(const host_tensor *t, uint64_t i)
+{
+    (void)t;
+    (void)i;
+    return 0;
+}
+
+static uint64_t mask_of(const host_tensor *t)
+{
+    return UINT64_MAX >> (64 - 8 * dtype_bytes(t->dtype));
+}
+
+static uint64_t one_up(const host_tensor *t, uint64_t i)
+{
+    return (tensor_load(t, i) + 1) & mask_of(t);
+}
+
+static uint64_t one_down(const host_tensor *t, uint64_t i)
+{
+    return (tensor_load(t, i) - 1) & mask_of(t);
+}
+
+static uint64_t sign_of(const host_tensor *t)
+{
+    return (mask_of(t) >> 1) + 1;
+}
+
+static uint64_t without_sign(const host_tensor *t, uint64_t i)
+{
+    return tensor_load(t, i) & ~sign_of(t);
+}
+
+static uint64_t other_sign(const host_tensor *t, uint64_t i)
+{
+    return tensor_load(t, i) ^ sign_of(t);
+}
+
+/* E2M1 pairs lose both signs. */
+static uint64_t without_nibble_signs(const host_tensor *t, uint64_t i)
+{
+    return dtype_bytes(t->dtype) == 1 ? tensor_load(t, i) & 0x77
+                                      : tensor_load(t, i);
+}
+
+/* Wrong everywhere, or only where it differs: both are exact accounts. */
+static const mistake output_mistakes[] = {
+    {"it is all zero", nothing},
+    {"nibbles are swapped", swapped_nibbles},
+    {"rows 2r and 2r+1 are swapped", swapped_rows},
+    {"its halves are swapped", swapped_halves},
+    {"every element is its left neighbour's", previous_element},
+    {"every element is its right neighbour's", next_element},
+    {"the sign is lost", without_sign},
+    {"the sign is lost", without_nibble_signs},
+    {"the sign is inverted", other_sign},
+    {"every wrong code is one too high", one_up},
+    {"every wrong code is one too low", one_down},
+};
+
+/* Does the mistake account for every element that differs? */
+static int accounts(const evidence *e, const mistake *m, uint64_t *n_right)
+{
+    const host_tensor *want = &e->want->t[e->output];
+    const host_tensor *got = &e->got->t[e->output];
+    const uint64_t n = tensor_elems(want);
+
+    *n_right = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t w = tensor_load(want, i);
+        const uint64_t g = tensor_load(got, i);
+        if (!compare_codes(e->rule, want->dtype, w, g)) {
+            if (m->apply(want, i) != g) {
+                return 0;
+            }
+            ++*n_right;
+        }
+    }
+    return *n_right > 0;
+}
+
+/* Do all differing elements expect a NaN, a minus zero, a subnormal? */
+static int explain_special(const evidence *e, char *text, size_t size)
+{
+    const host_tensor *want = &e->want->t[e->output];
+    const host_tensor *got = &e->got->t[e->output];
+    const uint64_t n = tensor_elems(want);
+    uint64_t n_nan = 0;
+    uint64_t n_zero = 0;
+    uint64_t n_flushed = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t w = tensor_load(want, i);
+        const uint64_t g = tensor_load(got, i);
+        if (compare_codes(e->rule, want->dtype, w, g)) {
+            continue;
+        }
+        n_nan += (uint64_t)(dtype_is_nan(want->dtype, w) != 0);
+        n_zero += w == sign_of(want) && g == 0;
+        n_flushed += (g & ~sign_of(want)) == 0 && w != g;
+    }
+    const char *says = n_nan == e->diff.n_diff      ? "only NaN is wrong"
+                       : n_zero == e->diff.n_diff   ? "minus zero is lost"
+                       : n_flushed == e->diff.n_diff
+                           ? "small values are flushed to zero"
+                           : NULL;
+
+    (void)snprintf(text, size, "%s", says == NULL ? "" : says);
+    return says != NULL;
+}
+
+static int explain_output(const evidence *e, char *text, size_t size)
+{
+    const size_t n = sizeof output_mistakes / sizeof output_mistakes[0];
+    uint64_t n_right;
+
+    for (size_t i = 0; i < n; i++) {
+        if (accounts(e, &output_mistakes[i], &n_right)) {
+            (void)snprintf(text, size, "%s", output_mistakes[i].says);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Does the oracle give exactly the actual outputs for this call? */
+static int oracle_agrees(const evidence *e, const op_call *call)
+{
+    tensor_set out = {0};
+    distrust d;
+    char text[256];
+    const mxo_text why = {text, sizeof text};
+    int same = subject_infer(&e->j->oracle, call, &out, why) == MXO_OK &&
+               out.n == e->got->n &&
+               subject_run(&e->j->oracle, call, &out, &d, why) == MXO_OK;
+
+    for (uint32_t o = 0; same && o < out.n; o++) {
+        const host_tensor *got = &e->got->t[o];
+        const compare_rule *rule = compare_rule_for(
+            call->op, e->j->subject.table->name, got->name);
+        same = out.t[o].dtype == got->dtype &&
+               out.t[o].n_bytes == got->n_bytes &&
+               compare_tensors(rule, &out.t[o], got, NULL).n_diff == 0;
+    }
+    tensor_set_clear(&out);
+    return same;
+}
+
+static int try_value(const evidence *e, int param, const char *value,
+                     char *text, size_t size)
+{
+    test_case other = *e->c;
+    mxo_param params[OP_MAX_PARAMS];
+    const op_call call = {e->call->op, params, e->call->n_params,
+                          e->call->in};
+    char why[256];
+    const char *key = e->c->schema->params[param].key;
+
+    if (strcmp(e->c->value[param], value) == 0 ||
+        case_set(&other, key, value, (mxo_text){why, sizeof why}) != 0) {
+        return 0;
+    }
+    case_params(&other, params);
+    if (!oracle_agrees(e, &call)) {
+        return 0;
+    }
+    (void)snprintf(text, size, "exactly what %s=%s gives, asked for %s", key,
+                   value, e->c->value[param]);
+    return 1;
+}
+
+/* Other values worth trying of a parameter: "a|b|c". */
+static word_span alternatives(const op_param *p)
+{
+    static const char numbers[] = "0|1|none|7|1.702|128|32";
+
+    return p->kind == PARAM_CHOICE
+               ? p->choices
+               : (word_span){numbers, sizeof numbers - 1};
+}
+
+static int explain_params(const evidence *e, char *text, size_t size)
+{
+    for (int i = 0; i < e->c->schema->n_params; i++) {
+        word_span rest = alternatives(&e->c->schema->params[i]);
+        char value[OP_WORD];
+        while (rest.len > 0) {
+            if (span_copy(span_cut(&rest, '|'), value) &&
+                try_value(e, i, value, text, size)) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int same_bytes(const host_tensor *a, const host_tensor *b)
+{
+    return memcmp(a->data, b->data, a->n_bytes) == 0;
+}
+
+/* The oracle on inputs of which number which has gone through a mistake. */
+static int try_input(const evidence *e, uint32_t which, const mistake *m)
+{
+    tensor_set in = {0};
+    op_call call = *e->call;
+    int ok = 1;
+
+    for (uint32_t i = 0; ok && i < e->call->in->n; i++) {
+        const host_tensor *from = &e->call->in->t[i];
+        host_tensor *to;
+        ok = tensor_set_add(&in, from->name, from->dtype, from->rank,
+                            from->shape, &to) == MXO_OK;
+        for (uint64_t k = 0; ok && k < tensor_elems(from); k++) {
+            tensor_store(to, k, i == which ? m->apply(from, k)
+                                           : tensor_load(from, k));
+        }
+    }
+    call.in = &in;
+    ok = ok && e->call->in->t[which].n_bytes > 0 &&
+         !same_bytes(&in.t[which], &e->call->in->t[which]) &&
+         oracle_agrees(e, &call);
+    tensor_set_clear(&in);
+    return ok;
+}
+
+static const mistake input_mistakes[] = {
+    {"is read with swapped nibbles", swapped_nibbles},
+    {"is read one element early", previous_element},
+    {"is read one element late", next_element},
+    {"is read with rows 2r and 2r+1 swapped", swapped_rows},
+    {"is taken one code too high", one_up},
+    {"is taken one code too low", one_down},
+    {"is read without its sign", without_sign},
+};
+
+static int explain_inputs(const evidence *e, char *text, size_t size)
+{
+    const size_t n = sizeof input_mistakes / sizeof input_mistakes[0];
+
+    for (uint32_t i = 0; i < e->call->in->n; i++) {
+        for (size_t m = 0; m < n; m++) {
+            if (try_input(e, i, &input_mistakes[m])) {
+                (void)snprintf(text, size, "exactly as if %s %s",
+                               e->call->in->t[i].name,
+                               input_mistakes[m].says);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int worth_trying(const evidence *e)
+{
+    uint64_t n = 0;
+
+    for (uint32_t o = 0; o < e->want->n; o++) {
+        n += e->want->t[o].n_bytes;
+    }
+    return n <= WORTH_TRYING;
+}
+
+int explain(const evidence *e, char *text, size_t size)
+{
+    if (worth_trying(e) && explain_params(e, text, size)) {
+        return 1;
+    }
+    return explain_output(e, text, size) ||
+           explain_special(e, text, size) ||
+           (worth_trying(e) && explain_inputs(e, text, size));
+}

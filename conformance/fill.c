@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which function fills which tensor; see fill.h. */
+#include "fill.h"
+
+#include "cli.h"
+#include "fills.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MXO_FAMILY(name) extern const case_family cases_##name;
+#include "cases/families.def"
+#undef MXO_FAMILY
+
+static const case_family *const families[] = {
+#define MXO_FAMILY(name) &cases_##name,
+#include "cases/families.def"
+#undef MXO_FAMILY
+};
+
+enum { N_FAMILIES = sizeof families / sizeof families[0] };
+
+int family_count(void)
+{
+    return N_FAMILIES;
+}
+
+const case_family *family_at(int i)
+{
+    return i >= 0 && i < N_FAMILIES ? families[i] : NULL;
+}
+
+/* The row after *family, *row that names this operation; NULL at the end. */
+static const fill_row *next_row(const char *op, int *family, int *row)
+{
+    for (; *family < N_FAMILIES; ++*family, *row = 0) {
+        const fill_row *rows = families[*family]->fills;
+        while (rows[*row].op != NULL) {
+            const fill_row *r = &rows[(*row)++];
+            if (cli_matches(r->op, op)) {
+                return r;
+            }
+        }
+    }
+    return NULL;
+}
+
+int fill_has_data(const char *op, const char *data)
+{
+    int family = 0;
+    int row = 0;
+    const fill_row *r;
+
+    if (strcmp(data, CASE_DATA_STANDARD) == 0) {
+        return 1;
+    }
+    while ((r = next_row(op, &family, &row)) != NULL) {
+        if (strcmp(r->data, data) == 0 && strcmp(data, "*") != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int lists_word(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    const char *at = list;
+
+    while ((at = strstr(at, word)) != NULL) {
+        const int starts = at == list || at[-1] == ' ';
+        if (starts && (at[n] == '\0' || at[n] == ',')) {
+            return 1;
+        }
+        at += n;
+    }
+    return 0;
+}
+
+void fill_data_kinds(const char *op, char *text, size_t size)
+{
+    int family = 0;
+    int row = 0;
+    const fill_row *r;
+
+    (void)snprintf(text, size, CASE_DATA_STANDARD);
+    while ((r = next_row(op, &family, &row)) != NULL) {
+        const size_t used = strlen(text);
+        if (strcmp(r->data, "*") != 0 && !lists_word(text, r->data)) {
+            (void)snprintf(text + used, size - used, ", %s", r->data);
+        }
+    }
+}
+
+static fill_fn function_for(const test_case *c, const char *tensor)
+{
+    int family = 0;
+    int row = 0;
+    const fill_row *r;
+
+    while ((r = next_row(c->schema->info->name, &family, &row)) != NULL) {
+        if (cli_matches(r->tensor, tensor) &&
+            (strcmp(r->data, "*") == 0 || strcmp(r->data, c->data) == 0)) {
+            return r->fill;
+        }
+    }
+    return fill_random;
+}
+
+static int fill_one(const test_case *c, int i, const char *text, uint64_t seed,
+                    tensor_set *in, mxo_text why)
+{
+    const op_input *spec = &c->schema->inputs[i];
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t dtype;
+    host_tensor *t;
+    prng rng;
+
+    if (case_input(c, i, &dtype, shape, why) != 0) {
+        return -1;
+    }
+    if (tensor_set_add(in, spec->name, dtype, spec->rank, shape, &t) !=
+        MXO_OK) {
+        (void)snprintf(why.ptr, why.size, "%s does not fit in memory",
+                       spec->name);
+        return -1;
+    }
+    prng_seed(&rng, seed_of(seed, text, spec->name));
+    function_for(c, spec->name)(c, t, &rng);
+    return 0;
+}
+
+int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
+                mxo_text why)
+{
+    char text[CASE_TEXT];
+
+    case_print(c, 1, text);
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        if (case_has_input(c, i) &&
+            fill_one(c, i, text, seed, in, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inputs of a case.  A buffer's bytes depend on the seed, the canonical case
+ * and the tensor's name, and on nothing else: order, filters and workers
+ * cannot change them.  What each kind of data means for an operation is a row
+ * in cases/<family>.c.
+ */
+#ifndef MXO_FILL_H
+#define MXO_FILL_H
+
+#include "casetext.h"
+#include "prng.h"
+#include "tensors.h"
+
+typedef void (*fill_fn)(const test_case *c, host_tensor *t, prng *rng);
+
+/* For tensors that match both patterns, under one kind of data ("*": any).
+   The first row that fits counts; without one the tensor gets random bits. */
+typedef struct fill_row {
+    const char *op;
+    const char *tensor;
+    const char *data;
+    fill_fn fill;
+} fill_row;
+
+/* Cases of a level: the product of all values of a template, or picks draws
+   from it.  Values: a|b|c, * (the whole domain), $K $M $N (pools of sizes). */
+typedef struct grid_row {
+    int level;
+    int picks;
+    const char *text;
+} grid_row;
+
+typedef struct case_family {
+    const char *name;
+    const fill_row *fills; /* ended by a row whose op is NULL */
+    const grid_row *grid;  /* ended by a row whose text is NULL */
+} case_family;
+
+int family_count(void);
+const case_family *family_at(int i);
+
+/* Does some row give this operation this kind of data? */
+int fill_has_data(const char *op, const char *data);
+/* "random, corners, ..." */
+void fill_data_kinds(const char *op, char *text, size_t size);
+
+/* Append every input of the case to in. 0, or -1 and a sentence. */
+int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
+                mxo_text why);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Common fill functions.  Values are made as doubles with few bits and then
+ * encoded; products with powers of two are exact, so every platform makes the
+ * same bytes.
+ */
+#include "fills.h"
+
+#include <math.h>
+#include <string.h>
+
+double fill_uniform(prng *rng)
+{
+    return ldexp((double)(prng_next(rng) >> 40), -24);
+}
+
+static const code_format *format_of(const host_tensor *t)
+{
+    return code_format_by_name(dtype_name(t->dtype));
+}
+
+void fill_put(host_tensor *t, uint64_t i, double x)
+{
+    tensor_store(t, i, code_nearest(format_of(t), x));
+}
+
+const code_format *fill_element(const test_case *c)
+{
+    static const char *const keys[] = {"element", "format", "to"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const code_format *f = code_format_by_name(case_value(c, keys[i]));
+        if (f != NULL) {
+            return f;
+        }
+    }
+    return code_format_by_name("e2m1");
+}
+
+void fill_random(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i,
+                     t->dtype == MXO_BOOL ? prng_below(rng, 2)
+                                          : prng_next(rng));
+    }
+}
+
+/* Codes there are in the parameter format, or in the dtype (at most 2^16). */
+static uint64_t code_count(const test_case *c, const host_tensor *t)
+{
+    const code_format *f = code_format_by_name(case_value(c, "format"));
+
+    if (f != NULL) {
+        return UINT64_C(1) << f->bits;
+    }
+    return UINT64_C(1) << (dtype_bytes(t->dtype) == 1 ? 8 : 16);
+}
+
+void fill_counting(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t codes = code_count(c, t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, i % codes);
+    }
+}
+
+void fill_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t codes = code_count(c, t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, prng_below(rng, codes));
+    }
+}
+
+/* Magnitude codes worth meeting, as positions in the format. */
+static uint64_t corner_magnitude(const code_format *f, uint64_t which)
+{
+    const uint64_t one = UINT64_C(1) << f->mbits;
+    const uint64_t last = code_last_finite(f);
+
+    switch (which) {
+    case 0:
+        return 0;
+    case 1: /* smallest subnormal */
+        return 1;
+    case 2: /* largest subnormal, smallest normal */
+        return one - 1;
+    case 3:
+        return one;
+    case 4:
+        return last;
+    case 5: /* infinity, or the first NaN */
+        return last + 1;
+    case 6: /* a NaN, signalling in IEEE formats */
+        return last + 2;
+    case 7: /* all ones */
+        return (UINT64_C(1) << (f->bits - 1)) - 1;
+    default:
+        return code_nearest(f, ldexp(1, (int)which - 12)) + which % 3;
+    }
+}
+
+void fill_corners(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double values[] = {0.25, 0.5, 0.75, 1,   1.5, 2.5,
+                                    3.5,  5,   6,    448, 57344};
+    const code_format *f = format_of(t);
+    const uint64_t n = tensor_elems(t);
+    const uint64_t sign = UINT64_C(1) << (f->bits - 1);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t draw = prng_below(rng, 40);
+        const uint64_t magnitude =
+            draw < 24 ? corner_magnitude(f, draw)
+                      : code_nearest(f, values[draw % 11]);
+        const uint64_t negative = prng_below(rng, 2) != 0 ? sign : 0;
+        tensor_store(t, i, (magnitude & (sign - 1)) | negative);
+    }
+}
+
+void fill_ordinary(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        double x = -2;
+        for (int k = 0; k < 4; k++) {
+            x += fill_uniform(rng);
+        }
+        fill_put(t, i, ldexp(x, (int)prng_below(rng, 5) - 1));
+    }
+}
+
+void fill_positive(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i,
+                 ldexp(1 + fill_uniform(rng), (int)prng_below(rng, 8) - 4));
+    }
+}
+
+/* One step up or down in the code, at most. */
+static void nudge(host_tensor *t, uint64_t i, prng *rng)
+{
+    const uint64_t draw = prng_below(rng, 6);
+    const uint64_t code = tensor_load(t, i);
+
+    if (draw == 0) {
+        tensor_store(t, i, code + 1);
+    } else if (draw == 1 && code != 0) {
+        tensor_store(t, i, code - 1);
+    }
+}
+
+static double with_sign(double x, prng *rng)
+{
+    return prng_below(rng, 2) != 0 ? -x : x;
+}
+
+void fill_ties(const test_case *c, host_tensor *t, prng *rng)
+{
+    const code_format *f = fill_element(c);
+    const int is_int = f->special == '8';
+    const double top = is_int ? 1.984375 : code_value(f, code_last_finite(f));
+    const uint64_t span = is_int ? 127 : code_last_finite(f);
+    const uint64_t n = tensor_elems(t);
+    const int wide = dtype_bytes(t->dtype) > 2;
+    int scale = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % 128 == 0) {
+            scale = (int)prng_below(rng, 9) - 4;
+            scale += wide && prng_below(rng, 4) == 0 ? -20 : 0;
+        }
+        const uint64_t low = prng_below(rng, span);
+        const double below = is_int ? (double)low / 64 : code_value(f, low);
+        const double above =
+            is_int ? (double)(low + 1) / 64 : code_value(f, low + 1);
+        const double x = i % 16 == 0 ? top : below / 2 + above / 2;
+
+        fill_put(t, i, with_sign(ldexp(x, scale), rng));
+        if (i % 16 != 0) {
+            nudge(t, i, rng);
+        }
+    }
+}
+
+/* Exponents a dtype can hold, subnormals included. */
+static int draw_exponent(const code_format *f, prng *rng)
+{
+    const int low = 1 - f->bias - f->mbits;
+    const int high =
+        (int)(code_last_finite(f) >> f->mbits) - f->bias;
+    const int extreme = (int)prng_below(rng, 4);
+
+    if (extreme == 0) {
+        return low + (int)prng_below(rng, (uint64_t)f->mbits + 4);
+    }
+    if (extreme == 1) {
+        return high - (int)prng_below(rng, 8);
+    }
+    return low + (int)prng_below(rng, (uint64_t)(high - low + 1));
+}
+
+void fill_amax(const test_case *c, host_tensor *t, prng *rng)
+{
+    const code_format *f = format_of(t);
+    const uint64_t n = tensor_elems(t);
+    const uint64_t group = t->rank == 1 ? 1 : 16;
+    double amax = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t block = i / group;
+        if (i % group == 0) {
+            const double m = 1 + (double)(block * 5 % 128) / 128;
+            amax = ldexp(m, draw_exponent(f, rng));
+            amax = block % 29 == 17 ? 0 : amax;
+        }
+        const int is_top = i % group == block % group;
+        const double x = is_top ? amax : amax * fill_uniform(rng);
+        fill_put(t, i, t->rank == 1 ? x : with_sign(x, rng));
+    }
+}
+
+void fill_index_coded(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->rank == 0 ? 1 : t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 61);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        /* Mod 61 steps of 7 and 13: no two near neighbours are equal. */
+        const uint64_t code = (start + i % cols * 7 + i / cols * 13) % 61;
+        tensor_store(t, i, 0x60 + code);
+    }
+}
+
+void fill_scale_corners(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t bytes[] = {0x00, 0x01, 0x02, 0x06, 0x6c, 0x7e, 0x7f,
+                                    0x80, 0x8e, 0xfc, 0xfd, 0xfe, 0xff};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, bytes[prng_below(rng, sizeof bytes)]);
+    }
+}
+
+void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 0x77 + prng_below(rng, 16));
+    }
+}

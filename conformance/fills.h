@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fill functions that more than one family uses. */
+#ifndef MXO_FILLS_H
+#define MXO_FILLS_H
+
+#include "codes.h"
+#include "fill.h"
+
+/* Random bits over all codes of the dtype. */
+void fill_random(const test_case *c, host_tensor *t, prng *rng);
+/* 0, 1, 2, ... over all codes of the parameter format or of the dtype. */
+void fill_counting(const test_case *c, host_tensor *t, prng *rng);
+/* Random codes of the parameter format, one per byte. */
+void fill_codes(const test_case *c, host_tensor *t, prng *rng);
+/* Zeros, ones, extremes, subnormals, infinities, NaNs of either sign. */
+void fill_corners(const test_case *c, host_tensor *t, prng *rng);
+/* Bell-shaped around zero, mostly within +-8. */
+void fill_ordinary(const test_case *c, host_tensor *t, prng *rng);
+/* Between 1/16 and 16, distinct mantissas. */
+void fill_positive(const test_case *c, host_tensor *t, prng *rng);
+/* Midpoints of the element format and their neighbours, at several scales;
+   every 16th element is the format's largest value at that scale. */
+void fill_ties(const test_case *c, host_tensor *t, prng *rng);
+/* Groups of 16 whose largest element is 2^k * m, m in fine steps, k over the
+   whole range; now and then a zero group. */
+void fill_amax(const test_case *c, host_tensor *t, prng *rng);
+/* Scale bytes: coded by position, neighbours differ by more than one. */
+void fill_index_coded(const test_case *c, host_tensor *t, prng *rng);
+/* Scale bytes: 0, 1, 7f, fe, ff and their neighbours. */
+void fill_scale_corners(const test_case *c, host_tensor *t, prng *rng);
+/* Scale bytes: 2^-8 to 2^7. */
+void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
+
+/* Number format a case's elements are in: parameter element, format or to. */
+const code_format *fill_element(const test_case *c);
+/* Store the code nearest to x in a float tensor. */
+void fill_put(host_tensor *t, uint64_t i, double x);
+/* Uniform in [0, 1), 24 bits: products with short numbers stay exact. */
+double fill_uniform(prng *rng);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See judge.h. */
+#include "judge.h"
+
+#include "diagnose.h"
+#include "fill.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Outputs with fewer elements may be constant by chance. */
+enum { ENOUGH = 32, SENTENCE = 384 };
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+static void conclude(verdict *v, verdict_status status, const char *kind,
+                     const char *format, ...)
+{
+    va_list args;
+
+    v->status = status;
+    (void)snprintf(v->kind, sizeof v->kind, "%s", kind);
+    va_start(args, format);
+    (void)vsnprintf(v->reason, sizeof v->reason, format, args);
+    va_end(args);
+}
+
+mxo_status judge_open(judge *j, const mxo_backend *table, int device,
+                      mxo_text why)
+{
+    mxo_status status;
+
+    memset(j, 0, sizeof *j);
+    status = subject_open(&j->oracle, mxo_emulator(), 0, why);
+    if (status == MXO_OK) {
+        status = subject_open(&j->subject, table, device, why);
+    }
+    if (status != MXO_OK) {
+        judge_close(j);
+    }
+    return status;
+}
+
+void judge_close(judge *j)
+{
+    subject_close(&j->subject);
+    subject_close(&j->oracle);
+}
+
+static int is_constant(const host_tensor *t)
+{
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 1; i < n; i++) {
+        if (tensor_load(t, i) != tensor_load(t, 0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_copy(const host_tensor *t, const host_tensor *in)
+{
+    return t->dtype == in->dtype && t->n_bytes == in->n_bytes &&
+           memcmp(t->data, in->data, t->n_bytes) == 0;
+}
+
+/* Would a subject that leaves the operation out pass? */
+static int is_vacuous(const tensor_set *want, const tensor_set *in,
+                      verdict *v)
+{
+    for (uint32_t o = 0; o < want->n; o++) {
+        const host_tensor *t = &want->t[o];
+        if (tensor_elems(t) < ENOUGH) {
+            continue;
+        }
+        if (is_constant(t)) {
+            conclude(v, VERDICT_VACUOUS, "vacuous",
+                     "every element of %s is %0*" PRIx64
+                     ": no work would look the same",
+                     t->name, (int)dtype_bytes(t->dtype) * 2,
+                     tensor_load(t, 0));
+            return 1;
+        }
+        for (uint32_t i = 0; i < in->n; i++) {
+            if (is_copy(t, &in->t[i])) {
+                conclude(v, VERDICT_VACUOUS, "vacuous",
+                         "%s is a copy of the input %s: no work would look "
+                         "the same",
+                         t->name, in->t[i].name);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* What the two runs showed, as a red verdict; 0 if they showed nothing. */
+static int doubts_are_red(const distrust *d, verdict *v)
+{
+    if (d->guards[0] != '\0') {
+        conclude(v, VERDICT_FAIL, "guard", "%s", d->guards);
+    } else if (d->inputs[0] != '\0') {
+        conclude(v, VERDICT_FAIL, "input", "%s", d->inputs);
+    } else if (d->refusal[0] != '\0') {
+        conclude(v, VERDICT_FAIL, "refusal", "%s", d->refusal);
+    } else if (d->n_unwritten > 0) {
+        conclude(v, VERDICT_FAIL, "unwritten",
+                 "%" PRIu64 " bytes were never written, first %s",
+                 d->n_unwritten, d->unwritten);
+    } else if (d->n_changing > 0) {
+        conclude(v, VERDICT_FAIL, "changing",
+                 "%" PRIu64 " bytes differ between two runs, first %s",
+                 d->n_changing, d->changing);
+    }
+    return v->reason[0] != '\0';
+}
+
+static void note_difference(const evidence *e, verdict *v)
+{
+    const host_tensor *want = &e->want->t[e->output];
+    const host_tensor *got = &e->got->t[e->output];
+    const int digits = (int)dtype_bytes(want->dtype) * 2;
+
+    (void)snprintf(v->tensor, sizeof v->tensor, "%s", want->name);
+    diagnose_index(want, e->diff.first, v->index, sizeof v->index);
+    (void)snprintf(v->want, sizeof v->want, "%0*" PRIx64, digits,
+                   tensor_load(want, e->diff.first));
+    (void)snprintf(v->got, sizeof v->got, "%0*" PRIx64, digits,
+                   tensor_load(got, e->diff.first));
+}
+
+/* Compare all outputs; e describes the first that differs. */
+static int outputs_differ(evidence *e, const char *backend, verdict *v)
+{
+    int differs = 0;
+
+    for (uint32_t o = 0; o < e->want->n; o++) {
+        const host_tensor *t = &e->want->t[o];
+        const compare_rule *rule =
+            compare_rule_for(e->call->op, backend, t->name);
+        const comparison c = compare_tensors(
+            rule, t, &e->got->t[o],
+            rule->mask[0] == '\0' ? NULL
+                                  : tensor_set_find(e->want, rule->mask));
+        v->n_total += c.n_total;
+        v->n_diff += c.n_diff;
+        if (rule->kind != RULE_BITS || v->rule[0] == '\0') {
+            (void)compare_rule_name(rule, v->rule, sizeof v->rule);
+        }
+        if (c.n_diff > 0 && !differs) {
+            differs = 1;
+            e->output = o;
+            e->diff = c;
+            e->rule = rule;
+        }
+    }
+    return differs;
+}
+
+static void say_doubts(const distrust *d, strbuf *lines)
+{
+    strbuf_add(lines, "%s, %s, %s",
+               d->guards[0] == '\0' ? "guards intact" : "guards HIT",
+               d->n_unwritten == 0 ? "fully written" : "partly UNWRITTEN",
+               d->n_changing == 0 ? "deterministic" : "runs DIFFER");
+}
+
+static void decide(evidence *e, const tensor_set *in, verdict *v)
+{
+    strbuf lines = {NULL, 0, 0};
+    const int differs =
+        outputs_differ(e, e->j->subject.table->name, v);
+
+    if (differs) {
+        note_difference(e, v);
+    }
+    if (!doubts_are_red(e->doubts, v) && differs) {
+        const host_tensor *t = &e->want->t[e->output];
+        char why[256] = "";
+        const int known = explain(e, why, sizeof why);
+        conclude(v, VERDICT_FAIL, known ? why : "different",
+                 "%s: %" PRIu64 " of %" PRIu64 " elements differ%s%s",
+                 t->name, e->diff.n_diff, e->diff.n_total,
+                 known ? "; " : "", why);
+    }
+    if (v->status == VERDICT_FAIL) {
+        if (differs) {
+            diagnose(e, &lines);
+        }
+        say_doubts(e->doubts, &lines);
+        v->detail = lines.text;
+        return;
+    }
+    if (v->n_total == 0) {
+        conclude(v, VERDICT_SKIP, "empty", "the outputs have no elements");
+    } else if (!is_vacuous(e->want, in, v)) {
+        v->status = VERDICT_PASS;
+    }
+}
+
+/* The oracle refuses: so must the subject, and nothing may be written. */
+static void judge_refusal(judge *j, const op_call *call, mxo_status status,
+                          const char *sentence, verdict *v)
+{
+    tensor_set none = {0};
+    distrust d;
+    char text[SENTENCE];
+
+    if (status == MXO_E_UNSUPPORTED) {
+        conclude(v, VERDICT_UNSUPPORTED, "oracle", "the emulator: %s",
+                 sentence);
+        return;
+    }
+    if (status != MXO_E_SHAPE && status != MXO_E_PARAM) {
+        conclude(v, VERDICT_ERROR, "oracle", "the emulator: %s", sentence);
+        return;
+    }
+    const mxo_status said = subject_run(&j->subject, call, &none, &d,
+                                        (mxo_text){text, sizeof text});
+
+    (void)snprintf(v->kernel, sizeof v->kernel, "%s", d.kernel);
+    if (doubts_are_red(&d, v)) {
+        return;
+    }
+    if (said == MXO_OK) {
+        conclude(v, VERDICT_FAIL, "accepted",
+                 "it accepts what must be refused: %s", sentence);
+    } else if (said == MXO_E_UNSUPPORTED) {
+        conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", text);
+    } else {
+        v->status = VERDICT_PASS;
+        (void)snprintf(v->rule, sizeof v->rule, "refusal");
+    }
+}
+
+/* A status of the subject other than OK, on a call the oracle serves. */
+static void subject_refused(mxo_status status, const char *sentence,
+                            const distrust *d, verdict *v)
+{
+    if (doubts_are_red(d, v)) {
+        return;
+    }
+    if (status == MXO_E_UNSUPPORTED) {
+        conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", sentence);
+        return;
+    }
+    conclude(v, VERDICT_ERROR, "refused",
+             "it refuses a legal call (%s)",
+             sentence[0] == '\0' ? "without a word" : sentence);
+}
+
+static void judge_outputs(judge *j, const test_case *c, const op_call *call,
+                          tensor_set *want, tensor_set *got, verdict *v)
+{
+    char text[SENTENCE];
+    const mxo_text why = {text, sizeof text};
+    distrust d;
+    evidence e = {.j = j, .c = c, .call = call, .want = want, .got = got,
+                  .doubts = &d};
+    mxo_status status = subject_infer(&j->oracle, call, want, why);
+
+    if (status == MXO_OK) {
+        status = subject_run(&j->oracle, call, want, &d, why);
+    }
+    if (status != MXO_OK) {
+        judge_refusal(j, call, status, text, v);
+        return;
+    }
+    if (doubts_are_red(&d, v)) {
+        v->status = VERDICT_ERROR;
+        return;
+    }
+    if (subject_infer(&j->oracle, call, got, why) != MXO_OK) {
+        conclude(v, VERDICT_ERROR, "memory", "%s", text);
+        return;
+    }
+    status = subject_run(&j->subject, call, got, &d, why);
+    v->ms = d.ms;
+    (void)snprintf(v->kernel, sizeof v->kernel, "%s", d.kernel);
+    if (status != MXO_OK) {
+        subject_refused(status, text, &d, v);
+        return;
+    }
+    decide(&e, call->in, v);
+}
+
+void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
+                  verdict *v)
+{
+    mxo_param params[OP_MAX_PARAMS];
+    const op_call call = {c->schema->info->name, params,
+                          (uint32_t)c->schema->n_params, in};
+    tensor_set want = {0};
+    tensor_set got = {0};
+
+    memset(v, 0, sizeof *v);
+    case_params(c, params);
+    if (subject_has_op(&j->subject, call.op)) {
+        judge_outputs(j, c, &call, &want, &got, v);
+    } else {
+        conclude(v, VERDICT_UNSUPPORTED, "operation",
+                 "%s is not among its operations", call.op);
+    }
+    tensor_set_clear(&want);
+    tensor_set_clear(&got);
+}
+
+void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)
+{
+    tensor_set in = {0};
+    char text[SENTENCE];
+
+    memset(v, 0, sizeof *v);
+    if (fill_inputs(c, seed, &in, (mxo_text){text, sizeof text}) != 0) {
+        conclude(v, VERDICT_ERROR, "inputs", "%s", text);
+    } else {
+        judge_inputs(j, c, &in, v);
+    }
+    tensor_set_clear(&in);
+}

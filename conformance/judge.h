@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One case on one backend: inputs from the seed, the answer of the oracle,
+ * the answer of the subject, a verdict.
+ */
+#ifndef MXO_JUDGE_H
+#define MXO_JUDGE_H
+
+#include "casetext.h"
+#include "compare.h"
+#include "subject.h"
+#include "verdict.h"
+
+typedef struct judge {
+    subject oracle;
+    subject subject;
+} judge;
+
+/* Everything a diagnosis may look at. */
+typedef struct evidence {
+    judge *j;
+    const test_case *c;
+    const op_call *call;
+    const tensor_set *want;
+    const tensor_set *got;
+    const distrust *doubts;
+    uint32_t output; /* the first output that differs */
+    comparison diff;  /* of that output */
+    const compare_rule *rule;
+} evidence;
+
+/* The oracle is opened too. Status and sentence are the subject's. */
+mxo_status judge_open(judge *j, const mxo_backend *table, int device,
+                      mxo_text why);
+void judge_close(judge *j);
+
+/* v is filled in whatever happens; verdict_clear() it. */
+void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v);
+
+/* The same on given inputs, in the order of the operation. */
+void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
+                  verdict *v);
+
+#endif

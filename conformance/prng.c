@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See prng.h, which is the specification. */
+#include "prng.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+uint64_t splitmix64(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void prng_seed(prng *p, uint64_t seed)
+{
+    for (int i = 0; i < 4; i++) {
+        p->s[i] = splitmix64(&seed);
+    }
+}
+
+static uint64_t rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+uint64_t prng_next(prng *p)
+{
+    uint64_t *s = p->s;
+    const uint64_t result = rotate(s[1] * 5, 7) * 9;
+    const uint64_t t = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate(s[3], 45);
+    return result;
+}
+
+/* High 64 bits of a 64 by 64 bit product, by halves: portable. */
+static uint64_t multiply_high(uint64_t a, uint64_t b)
+{
+    const uint64_t a0 = a & UINT32_MAX;
+    const uint64_t a1 = a >> 32;
+    const uint64_t b0 = b & UINT32_MAX;
+    const uint64_t b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
+    const uint64_t cross = a0 * b1 + (middle & UINT32_MAX);
+
+    return a1 * b1 + (middle >> 32) + (cross >> 32);
+}
+
+uint64_t prng_below(prng *p, uint64_t n)
+{
+    return multiply_high(prng_next(p), n);
+}
+
+static uint64_t fnv1a(uint64_t hash, const char *text)
+{
+    do {
+        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
+    } while (*text++ != '\0');
+    return hash;
+}
+
+uint64_t seed_of(uint64_t seed, const char *case_text, const char *tensor)
+{
+    char decimal[24];
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    (void)snprintf(decimal, sizeof decimal, "%" PRIu64, seed);
+    hash = fnv1a(hash, decimal);
+    hash = fnv1a(hash, case_text);
+    hash = fnv1a(hash, tensor);
+    return splitmix64(&hash);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The random numbers of the judge, documented so that anyone can make the
+ * same inputs in another language.
+ *
+ * seed_of():  FNV-1a over 64 bits of the seed in decimal, the case text in
+ *             canonical form and the tensor's name, each followed by a zero
+ *             byte; then one step of SplitMix64.
+ * prng_seed(): four steps of SplitMix64 fill the state of xoshiro256**.
+ * prng_below(n): the high half of the 128-bit product of a draw and n.
+ *
+ * Sources: Fowler/Noll/Vo, FNV-1a; Steele, Lea, Flood, "Fast splittable
+ * pseudorandom number generators" (2014); Blackman, Vigna, "Scrambled linear
+ * pseudorandom number generators" (2021).
+ */
+#ifndef MXO_PRNG_H
+#define MXO_PRNG_H
+
+#include <stdint.h>
+
+typedef struct prng {
+    uint64_t s[4];
+} prng;
+
+/* Advance *state, return the next number of SplitMix64. */
+uint64_t splitmix64(uint64_t *state);
+
+void prng_seed(prng *p, uint64_t seed);
+uint64_t prng_next(prng *p);
+/* Uniform in 0..n-1; n > 0. */
+uint64_t prng_below(prng *p, uint64_t n);
+
+/* Seed of a buffer: depends on nothing but its arguments. */
+uint64_t seed_of(uint64_t seed, const char *case_text, const char *tensor);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See strbuf.h. */
+#include "strbuf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int reserve(strbuf *b, size_t more)
+{
+    const size_t need = b->used + more + 1;
+
+    if (need > b->size) {
+        char *grown = realloc(b->text, 2 * need);
+        if (grown == NULL) {
+            return 0;
+        }
+        b->text = grown;
+        b->size = 2 * need;
+    }
+    return 1;
+}
+
+void strbuf_add(strbuf *b, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0 || !reserve(b, (size_t)n)) {
+        return;
+    }
+    va_start(args, format);
+    (void)vsnprintf(b->text + b->used, (size_t)n + 1, format, args);
+    va_end(args);
+    b->used += (size_t)n;
+}
+
+void strbuf_clear(strbuf *b)
+{
+    free(b->text);
+    memset(b, 0, sizeof *b);
+}
+
+const char *strbuf_text(const strbuf *b)
+{
+    return b->text == NULL ? "" : b->text;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call on one backend, with distrust.  Every tensor lies between guard
+ * bytes in a buffer of its own; outputs are pre-filled with 0xaa, then with
+ * 0x55 in a second run; inputs must come back unchanged; both runs must agree
+ * and a byte that follows the fill was never written.  The emulator is driven
+ * by the same code.
+ */
+#ifndef MXO_SUBJECT_H
+#define MXO_SUBJECT_H
+
+#include "tensors.h"
+
+enum { SUBJECT_TEXT = 256 };
+
+typedef struct subject {
+    const mxo_backend *table; /* borrowed */
+    void *ctx;
+    char device[SUBJECT_TEXT];
+    char driver[SUBJECT_TEXT];
+} subject;
+
+/* An operation on given bytes; everything is borrowed. */
+typedef struct op_call {
+    const char *op;
+    const mxo_param *params;
+    uint32_t n_params;
+    const tensor_set *in;
+} op_call;
+
+/* What two runs of a call showed besides the bytes of the first. */
+typedef struct distrust {
+    uint64_t n_unwritten; /* output bytes that follow the fill */
+    uint64_t n_changing;  /* output bytes that differ otherwise */
+    char unwritten[SUBJECT_TEXT]; /* where the first one is */
+    char changing[SUBJECT_TEXT];
+    char guards[SUBJECT_TEXT];    /* which guard was hit, how; "" if none */
+    char inputs[SUBJECT_TEXT];    /* which input was written to; "" if none */
+    char refusal[SUBJECT_TEXT];   /* a refused call wrote; "" if it did not */
+    char kernel[SUBJECT_TEXT];    /* what served the call; "" if it cannot
+                                     tell */
+    double ms;                    /* of the first run */
+} distrust;
+
+/* Open device number device. The status is the backend's, why its sentence. */
+mxo_status subject_open(subject *s, const mxo_backend *table, int device,
+                        mxo_text why);
+void subject_close(subject *s);
+int subject_has_op(const subject *s, const char *op);
+
+/* Append the outputs this backend's infer() wants for the call; zeroed. */
+mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
+                         mxo_text why);
+
+/*
+ * Run the call twice; out (shaped by the oracle's infer) receives the bytes
+ * of the first run. The status is the backend's, why its sentence; DEVICE if
+ * the judge itself could not move bytes. d is always filled in.
+ */
+mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
+                       distrust *d, mxo_text why);
+
+#endif

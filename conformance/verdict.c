@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See verdict.h. */
+#include "verdict.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[N_VERDICTS] = {
+    [VERDICT_PASS] = "pass",       [VERDICT_FAIL] = "fail",
+    [VERDICT_CRASH] = "crash",     [VERDICT_TIMEOUT] = "timeout",
+    [VERDICT_VACUOUS] = "vacuous", [VERDICT_ERROR] = "error",
+    [VERDICT_SKIP] = "skip",       [VERDICT_UNSUPPORTED] = "unsupported",
+    [VERDICT_EXPECTED] = "expected",
+};
+
+/* Text fields, by name. */
+static const struct {
+    const char *key;
+    size_t offset;
+    size_t size;
+} fields[] = {
+#define FIELD(name) {#name, offsetof(verdict, name), sizeof((verdict *)0)->name}
+    FIELD(reason), FIELD(tensor), FIELD(index), FIELD(want),  FIELD(got),
+    FIELD(kind),   FIELD(rule),   FIELD(kernel),
+#undef FIELD
+};
+
+enum { N_FIELDS = sizeof fields / sizeof fields[0] };
+
+const char *verdict_name(verdict_status status)
+{
+    return names[status];
+}
+
+int verdict_is_red(verdict_status status)
+{
+    return status >= VERDICT_FAIL && status <= VERDICT_ERROR;
+}
+
+void verdict_clear(verdict *v)
+{
+    free(v->detail);
+    memset(v, 0, sizeof *v);
+}
+
+/* Bytes from a backend need not be UTF-8; jansson refuses others. */
+static json_t *text_json(const char *text)
+{
+    json_t *plain = json_string(text);
+
+    if (plain != NULL) {
+        return plain;
+    }
+    char *copy = strdup(text);
+
+    for (char *at = copy; at != NULL && *at != '\0'; at++) {
+        *at = (unsigned char)*at < 0x80 ? *at : '?';
+    }
+    plain = copy == NULL ? NULL : json_string(copy);
+    free(copy);
+    return plain;
+}
+
+json_t *verdict_to_json(const verdict *v)
+{
+    json_t *o = json_object();
+
+    json_object_set_new(o, "status", json_string(names[v->status]));
+    json_object_set_new(o, "n_diff", json_integer((json_int_t)v->n_diff));
+    json_object_set_new(o, "n_total", json_integer((json_int_t)v->n_total));
+    json_object_set_new(o, "ms", json_real(v->ms));
+    for (int i = 0; i < N_FIELDS; i++) {
+        json_object_set_new(o, fields[i].key,
+                            text_json((const char *)v + fields[i].offset));
+    }
+    if (v->detail != NULL) {
+        json_object_set_new(o, "detail", text_json(v->detail));
+    }
+    return o;
+}
+
+int verdict_from_json(verdict *v, const json_t *object)
+{
+    const char *status = json_string_value(json_object_get(object, "status"));
+    const char *detail = json_string_value(json_object_get(object, "detail"));
+    int found = -1;
+
+    memset(v, 0, sizeof *v);
+    for (int i = 0; status != NULL && i < N_VERDICTS; i++) {
+        found = strcmp(names[i], status) == 0 ? i : found;
+    }
+    if (found < 0) {
+        return -1;
+    }
+    v->status = (verdict_status)found;
+    v->n_diff = (uint64_t)json_integer_value(json_object_get(object, "n_diff"));
+    v->n_total =
+        (uint64_t)json_integer_value(json_object_get(object, "n_total"));
+    v->ms = json_real_value(json_object_get(object, "ms"));
+    for (int i = 0; i < N_FIELDS; i++) {
+        const char *text =
+            json_string_value(json_object_get(object, fields[i].key));
+        (void)snprintf((char *)v + fields[i].offset, fields[i].size, "%s",
+                       text == NULL ? "" : text);
+    }
+    v->detail = detail == NULL ? NULL : strdup(detail);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the judge says about one case on one backend.  It travels from worker
+ * to parent as a line of JSON, and to every report.
+ */
+#ifndef MXO_VERDICT_H
+#define MXO_VERDICT_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+typedef enum verdict_status {
+    VERDICT_PASS,
+    VERDICT_FAIL,
+    VERDICT_CRASH,
+    VERDICT_TIMEOUT,
+    VERDICT_VACUOUS,
+    VERDICT_ERROR,
+    VERDICT_SKIP,
+    VERDICT_UNSUPPORTED,
+    VERDICT_EXPECTED,
+    N_VERDICTS
+} verdict_status;
+
+typedef struct verdict {
+    verdict_status status;
+    uint64_t n_diff; /* elements of outputs */
+    uint64_t n_total;
+    double ms;
+    char reason[512];  /* one sentence; "" on a pass */
+    char tensor[64];   /* of the first difference; "" if there is none */
+    char index[96];    /* "[16,0]" */
+    char want[64];     /* bit patterns in hexadecimal */
+    char got[64];
+    char kind[64];     /* of the failure, stable under shrinking */
+    char rule[64];     /* loosest rule used: "bits", "exact_nan", ... */
+    char kernel[256];  /* "" if the backend cannot tell */
+    char *detail;      /* owned; lines without a last newline; NULL if none */
+} verdict;
+
+const char *verdict_name(verdict_status status); /* "pass" */
+/* Does this status make the exit code 1? */
+int verdict_is_red(verdict_status status);
+void verdict_clear(verdict *v);
+
+/* JSON object with every field; NULL without memory. */
+json_t *verdict_to_json(const verdict *v);
+/* 0, or -1 if the object is not one that verdict_to_json made. */
+int verdict_from_json(verdict *v, const json_t *object);
+
+#endif
