@@ -163,8 +163,8 @@ void backends_known(backend_list *l)
     for (int i = 0; i < N_ROWS; i++) {
         backend_ref *ref = append(l, rows[i].name, strlen(rows[i].name));
         ref->linked = rows[i].linked;
-        ref->by_default = strcmp(ref->name, "emu") != 0 &&
-                          strncmp(ref->name, "broken", 6) != 0;
+        ref->is_risky = strncmp(ref->name, "broken", 6) == 0;
+        ref->by_default = strcmp(ref->name, "emu") != 0 && !ref->is_risky;
         if (ref->linked == NULL &&
             !find_file(&folders, rows[i].file, ref->path)) {
             (void)snprintf(ref->why_not, sizeof ref->why_not, "%s",
@@ -194,66 +194,79 @@ backend_ref *backends_add_plugin(backend_list *l, const char *path)
 }
 
 #if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
+__attribute__((format(printf, 3, 4)))
 #endif
-static const mxo_backend *no(mxo_text why, const char *format, ...)
+static mxo_status no(mxo_status status, mxo_text why, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     (void)vsnprintf(why.ptr, why.size, format, args);
     va_end(args);
-    return NULL;
+    return status;
 }
 
-static const mxo_backend *checked(const mxo_backend *b, const char *name,
-                                  mxo_text why)
+static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
 {
+    if (b == NULL) {
+        return no(MXO_E_UNSUPPORTED, why, "%s does not speak ABI version %u",
+                  name, MXO_ABI_VERSION);
+    }
     if (b->abi_version != MXO_ABI_VERSION) {
-        return no(why, "%s speaks ABI version %u, this judge speaks %u", name,
+        return no(MXO_E_UNSUPPORTED, why,
+                  "%s speaks ABI version %u, this judge speaks %u", name,
                   b->abi_version, MXO_ABI_VERSION);
     }
     if (b->struct_size != sizeof *b) {
-        return no(why, "%s has a table of %u bytes, this judge expects %zu",
-                  name, b->struct_size, sizeof *b);
+        return no(MXO_E_UNSUPPORTED, why,
+                  "%s has a table of %u bytes, this judge expects %zu", name,
+                  b->struct_size, sizeof *b);
     }
     if (b->name == NULL || b->name[0] == '\0' || b->version == NULL ||
         b->ops == NULL || strlen(b->name) >= BACKEND_NAME) {
-        return no(why, "%s lacks a name, a version or its operations", name);
+        return no(MXO_E_UNSUPPORTED, why,
+                  "%s lacks a name, a version or its operations", name);
     }
     if (b->open == NULL || b->close == NULL || b->describe == NULL ||
         b->alloc == NULL || b->dealloc == NULL || b->upload == NULL ||
         b->download == NULL || b->synchronize == NULL || b->run == NULL) {
-        return no(why, "%s lacks a function that every backend needs", name);
+        return no(MXO_E_UNSUPPORTED, why,
+                  "%s lacks a function that every backend needs", name);
     }
-    return b;
+    return MXO_OK;
 }
 
-const mxo_backend *backend_load(const backend_ref *ref, mxo_text why)
+static mxo_status load_plugin(const char *path, const mxo_backend **table,
+                              mxo_text why)
 {
-    if (ref->why_not[0] != '\0') {
-        return no(why, "%s", ref->why_not);
-    }
-    if (ref->linked != NULL) {
-        return checked(ref->linked(), ref->name, why);
-    }
-    void *library = dlopen(ref->path, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
     if (library == NULL) {
-        return no(why, "%s", dlerror());
+        return no(MXO_E_DEVICE, why, "cannot be loaded: %s", dlerror());
     }
     void *symbol = dlsym(library, MXO_BACKEND_ENTRY);
     mxo_backend_entry_fn entry;
 
     if (symbol == NULL) {
-        return no(why, "%s has no symbol %s: not a backend", ref->path,
+        return no(MXO_E_UNSUPPORTED, why,
+                  "%s has no symbol %s: not a backend", path,
                   MXO_BACKEND_ENTRY);
     }
     /* ISO C has no cast from data to function pointers; POSIX has this. */
     memcpy(&entry, &symbol, sizeof entry);
-    const mxo_backend *table = entry(MXO_ABI_VERSION);
+    *table = entry(MXO_ABI_VERSION);
+    return check(*table, path, why);
+}
 
-    return table == NULL ? no(why, "%s does not speak ABI version %u",
-                              ref->path, MXO_ABI_VERSION)
-                         : checked(table, ref->path, why);
+mxo_status backend_load(const backend_ref *ref, const mxo_backend **table,
+                        mxo_text why)
+{
+    if (ref->why_not[0] != '\0') {
+        return no(MXO_E_DEVICE, why, "%s", ref->why_not);
+    }
+    if (ref->linked == NULL) {
+        return load_plugin(ref->path, table, why);
+    }
+    *table = ref->linked();
+    return check(*table, ref->name, why);
 }

@@ -16,6 +16,7 @@ typedef struct backend_ref {
     char path[BACKEND_PATH];  /* plugin file; "" if linked in */
     char why_not[256];        /* not "": it is not there, and why */
     int by_default;           /* run judges it when no -b is given */
+    int is_risky;             /* wrong on purpose: never in this process */
     const mxo_backend *(*linked)(void);
 } backend_ref;
 
@@ -31,9 +32,13 @@ void backends_known(backend_list *l);
 backend_ref *backends_add_plugin(backend_list *l, const char *path);
 const backend_ref *backends_find(const backend_list *l, const char *name);
 
-/* The table, checked: version, struct size, name, required functions. NULL
-   and a sentence otherwise. The library stays loaded: the table is borrowed
-   from it for the life of the process. */
-const mxo_backend *backend_load(const backend_ref *ref, mxo_text why);
+/*
+ * The table, checked: version, struct size, name, required functions.
+ * DEVICE: not there or the system cannot load it (a driver's library is
+ * missing, say); UNSUPPORTED: it is no backend this judge can talk to.  The
+ * library stays loaded: the table is borrowed for the life of the process.
+ */
+mxo_status backend_load(const backend_ref *ref, const mxo_backend **table,
+                        mxo_text why);
 
 #endif

@@ -16,11 +16,15 @@ libjudge_la_SOURCES = \
 	%reldir%/cli.c \
 	%reldir%/cli.h \
 	%reldir%/cmd_list.c \
+	%reldir%/cmd_run.c \
+	%reldir%/cmd_worker.c \
 	%reldir%/codes.c \
 	%reldir%/codes.h \
 	%reldir%/commands.def \
 	%reldir%/compare.c \
 	%reldir%/compare.h \
+	%reldir%/crew.c \
+	%reldir%/crew.h \
 	%reldir%/diagnose.c \
 	%reldir%/diagnose.h \
 	%reldir%/dims.def \
@@ -37,6 +41,13 @@ libjudge_la_SOURCES = \
 	%reldir%/opinfo.h \
 	%reldir%/prng.c \
 	%reldir%/prng.h \
+	%reldir%/report.h \
+	%reldir%/report_json.c \
+	%reldir%/report_junit.c \
+	%reldir%/report_tap.c \
+	%reldir%/report_text.c \
+	%reldir%/runopts.c \
+	%reldir%/runopts.h \
 	%reldir%/safetensors.c \
 	%reldir%/safetensors.h \
 	%reldir%/safetensors_write.c \
@@ -46,13 +57,16 @@ libjudge_la_SOURCES = \
 	%reldir%/strbuf.h \
 	%reldir%/subject.c \
 	%reldir%/subject.h \
+	%reldir%/tally.c \
 	%reldir%/tensors.c \
 	%reldir%/tensors.h \
 	%reldir%/tolerance.def \
 	%reldir%/verdict.c \
 	%reldir%/verdict.h \
 	%reldir%/views.c \
-	%reldir%/views.def
+	%reldir%/views.def \
+	%reldir%/worker.c \
+	%reldir%/worker.h
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	$(JANSSON_CFLAGS)

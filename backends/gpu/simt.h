@@ -26,6 +26,17 @@
         call;                                                                 \
     }
 
+/* Both warp widths are linked into one program: names carry the width. */
+#define SIMT_JOIN(width, name) simt##width##_##name
+#define SIMT_EXPAND(width, name) SIMT_JOIN(width, name)
+#define SIMT_NAME(name) SIMT_EXPAND(SIMT_WARP, name)
+#define simt_thread SIMT_NAME(thread)
+#define simt_block SIMT_NAME(block)
+#define simt_grid SIMT_NAME(grid)
+#define simt_shuffle SIMT_NAME(shuffle)
+#define simt_barrier SIMT_NAME(barrier)
+#define simt_check_aligned SIMT_NAME(check_aligned)
+
 /* What a coroutine can ask; simt.c keeps the state. */
 uint32_t simt_thread(void);
 uint32_t simt_block(void);

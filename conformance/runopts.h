@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of "mxoracle run"; list, show and shrink take some of them.
+ * getopt_long (glibc) reads them: abbreviations, "--" and "=value" behave as
+ * everywhere else.
+ */
+#ifndef MXO_RUNOPTS_H
+#define MXO_RUNOPTS_H
+
+#include "crew.h"
+
+enum { RUN_MAX_GLOBS = 64, RUN_MAX_PLUGINS = 32 };
+
+typedef struct run_options {
+    char *backends[RUN_MAX_GLOBS]; /* borrowed from argv, as all strings */
+    char *ops[RUN_MAX_GLOBS];
+    char *plugins[RUN_MAX_PLUGINS];
+    int n_backends;
+    int n_ops;
+    int n_plugins;
+    int level;
+    uint64_t seed;
+    uint64_t repeat;
+    uint64_t max_fail;
+    crew_options crew;
+    int canonical;
+    int strict;
+    int verbose;          /* -1 quiet, 0, 1 */
+    int color;            /* 0 auto, 1 always, -1 never */
+    int tap;
+    int json;             /* on standard output */
+    const char *json_file;
+    const char *junit_file;
+    const char *list;     /* "ops", "backends", "devices", "cases" */
+    int vectors;          /* arguments are vector files and folders */
+    const char *save;     /* shrink: file the case line is appended to */
+    char **args;          /* cases, @files or paths */
+    int n_args;
+} run_options;
+
+/* Fill o from argv; prints help or one sentence. Returns -1 to go on, else
+   the exit status. */
+int run_options_parse(run_options *o, int argc, char **argv);
+
+/* Every known backend and every --plugin. */
+int run_options_backends(const run_options *o, backend_list *known);
+/* Those the patterns choose; without patterns the default set and plugins.
+   Returns EXIT_PASS or EXIT_USAGE after a sentence. */
+int run_options_choose(const run_options *o, const backend_list *known,
+                       backend_list *chosen);
+/* The cases the arguments, or else the grids, name for every seed. Returns
+   EXIT_PASS, EXIT_USAGE or EXIT_BROKEN after a sentence. */
+int run_options_cases(const run_options *o, case_list *cases);
+
+/* Colour on this stream? TERM, NO_COLOR and --color decide. */
+int run_options_color(const run_options *o, FILE *stream);
+
+#endif
