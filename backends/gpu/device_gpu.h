@@ -5,8 +5,16 @@
 
 #define GPU_FN static __device__ __forceinline__
 #define GPU_UNROLL _Pragma("unroll")
+#define GPU_LOOP _Pragma("unroll 1")
+/* The argument stays in constant memory even if its address is taken. */
+#if defined(__HIPCC__)
+#define GPU_PARAMETER
+#else
+#define GPU_PARAMETER __grid_constant__
+#endif
 #define GPU_ENTRY(name, type, call)                                           \
-    static __global__ void __launch_bounds__(GPU_BLOCK) name(const type args) \
+    static __global__ void __launch_bounds__(GPU_BLOCK)                       \
+        name(const GPU_PARAMETER type args)                                   \
     {                                                                         \
         const type *const a = &args;                                          \
         call;                                                                 \
@@ -49,6 +57,54 @@ GPU_FN uint32_t gpu_shfl(uint32_t value, int lane)
 #else
     return __shfl_sync(0xffffffffu, value, lane, GPU_WARP);
 #endif
+}
+
+GPU_FN int gpu_any(int claim)
+{
+#if defined(__HIPCC__)
+    return __any(claim);
+#else
+    return __any_sync(0xffffffffu, claim);
+#endif
+}
+
+GPU_FN float gpu_float(uint32_t bits)
+{
+    return __uint_as_float(bits);
+}
+
+GPU_FN uint32_t gpu_bits(float x)
+{
+    return __float_as_uint(x);
+}
+
+GPU_FN float gpu_fabsf(float x)
+{
+    return fabsf(x);
+}
+
+GPU_FN uint32_t gpu_max(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Both halves at once. */
+GPU_FN uint32_t gpu_max_u16(uint32_t a, uint32_t b)
+{
+#if defined(__HIPCC__)
+    typedef uint16_t pair __attribute__((ext_vector_type(2)));
+    const pair m = __builtin_elementwise_max(__builtin_bit_cast(pair, a),
+                                             __builtin_bit_cast(pair, b));
+    return __builtin_bit_cast(uint32_t, m);
+#else
+    return __vmaxu2(a, b);
+#endif
+}
+
+/* floor(log2 x), x > 0. */
+GPU_FN int gpu_lg(uint32_t x)
+{
+    return 31 - __clz((int)x);
 }
 
 /*
@@ -96,6 +152,36 @@ GPU_FN void gpu_store_u8x16(void *p, uint64_t i, gpu_u128 x)
 #define gpu_load_u32x4 gpu_load_u8x16
 #define gpu_store_u16x8 gpu_store_u8x16
 #define gpu_store_u32x4 gpu_store_u8x16
+
+GPU_FN void gpu_store_u8x8(void *p, uint64_t i, uint32_t low, uint32_t high)
+{
+    gpu_vec2 v;
+
+    v.x = low;
+    v.y = high;
+    GPU_STREAM_STORE(gpu_vec2, (gpu_vec2 *)p + i, v);
+}
+
+GPU_FN void gpu_store_u8x4(void *p, uint64_t i, uint32_t x)
+{
+    GPU_STREAM_STORE(uint32_t, (uint32_t *)p + i, x);
+}
+
+GPU_FN void gpu_store_u8x2(void *p, uint64_t i, uint32_t x)
+{
+    GPU_STREAM_STORE(uint16_t, (uint16_t *)p + i, (uint16_t)x);
+}
+
+/* Element i of an array of numbers. */
+GPU_FN uint32_t gpu_load_u16(const void *p, uint64_t i)
+{
+    return ((const uint16_t *)p)[i];
+}
+
+GPU_FN uint32_t gpu_load_u32(const void *p, uint64_t i)
+{
+    return ((const uint32_t *)p)[i];
+}
 
 GPU_FN uint32_t gpu_load_u8x4(const void *p, uint64_t i)
 {

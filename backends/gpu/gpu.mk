@@ -6,6 +6,10 @@ gpu_shared = \
 	%reldir%/call.inc \
 	%reldir%/dequant.inc \
 	%reldir%/device.h \
+	%reldir%/plan_dequant.inc \
+	%reldir%/plan_quant.inc \
+	%reldir%/quant.inc \
+	%reldir%/quant_rare.inc \
 	%reldir%/runtime.h
 gpu_device_only = \
 	%reldir%/device_gpu.h \

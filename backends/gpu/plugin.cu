@@ -10,9 +10,15 @@
 
 #include "dequant.inc"
 
+#include "quant.inc"
+
 #include "runtime_gpu.h"
 
 #include "call.inc"
+
+#include "plan_dequant.inc"
+
+#include "plan_quant.inc"
 
 #include "backend.inc"
 

@@ -108,7 +108,7 @@ static mxo_status gpu_copy(void *dst, const void *src, uint64_t n, mxo_text why)
 
 static mxo_status gpu_fill(void *dst, int byte, uint64_t n, mxo_text why)
 {
-    return gpu_check(RT(Memset)(dst, byte, (size_t)n), "fill", why);
+    return gpu_check(RT(MemsetAsync)(dst, byte, (size_t)n, 0), "fill", why);
 }
 
 static mxo_status gpu_synchronize(mxo_text why)

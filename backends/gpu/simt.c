@@ -15,6 +15,8 @@
 
 #include "dequant.inc"
 
+#include "quant.inc"
+
 #include <ucontext.h>
 
 #define GPU_NAME (SIMT_WARP == 32 ? "simt32" : "simt64")
@@ -30,6 +32,10 @@ enum {
 typedef void (*simt_entry)(const void *args);
 
 #include "call.inc"
+
+#include "plan_dequant.inc"
+
+#include "plan_quant.inc"
 
 enum lane_state { LANE_RUNS, LANE_EXCHANGES, LANE_WAITS, LANE_ENDED };
 
@@ -106,6 +112,20 @@ uint32_t simt_shuffle(uint32_t value, uint32_t from, int site)
     slot[now->thread] = value;
     stop(LANE_EXCHANGES, site);
     return slot[warp * SIMT_WARP + from % SIMT_WARP];
+}
+
+int simt_any(int claim, int site)
+{
+    const uint32_t warp = now->thread / SIMT_WARP;
+    uint32_t *const slot = now->slot[now->parity[warp]];
+    uint32_t any = 0;
+
+    slot[now->thread] = claim != 0;
+    stop(LANE_EXCHANGES, site);
+    for (uint32_t i = 0; i < SIMT_WARP; i++) {
+        any |= slot[warp * SIMT_WARP + i];
+    }
+    return any != 0;
 }
 
 void simt_barrier(int site)
@@ -255,6 +275,13 @@ static mxo_status gpu_upload(void *dst, const void *src, uint64_t n,
 }
 
 #define gpu_download gpu_upload
+
+static mxo_status gpu_fill(void *dst, int byte, uint64_t n, mxo_text why)
+{
+    (void)why;
+    memset(dst, byte, (size_t)n);
+    return MXO_OK;
+}
 
 static mxo_status gpu_synchronize(mxo_text why)
 {

@@ -19,6 +19,7 @@
 #define GPU_WARP SIMT_WARP
 #define GPU_FN static inline
 #define GPU_UNROLL
+#define GPU_LOOP
 #define GPU_ENTRY(name, type, call)                                           \
     static void name(const void *args)                                        \
     {                                                                         \
@@ -42,6 +43,7 @@ uint32_t simt_thread(void);
 uint32_t simt_block(void);
 uint32_t simt_grid(void);
 uint32_t simt_shuffle(uint32_t value, uint32_t lane, int site);
+int simt_any(int claim, int site);
 void simt_barrier(int site);
 void simt_check_aligned(const void *p, size_t align);
 
@@ -52,6 +54,50 @@ void simt_check_aligned(const void *p, size_t align);
 #define gpu_shfl_xor(value, mask)                                             \
     simt_shuffle((value), (simt_thread() % GPU_WARP) ^ (uint32_t)(mask),      \
                  __LINE__)
+
+#define gpu_any(claim) simt_any((claim), __LINE__)
+
+GPU_FN float gpu_float(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+GPU_FN uint32_t gpu_bits(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+GPU_FN float gpu_fabsf(float x)
+{
+    return gpu_float(gpu_bits(x) & 0x7fffffffu);
+}
+
+GPU_FN uint32_t gpu_max(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+GPU_FN uint32_t gpu_max_u16(uint32_t a, uint32_t b)
+{
+    return gpu_max(a & 0xffffu, b & 0xffffu) |
+           gpu_max(a & 0xffff0000u, b & 0xffff0000u);
+}
+
+GPU_FN int gpu_lg(uint32_t x)
+{
+    int lg = -1;
+
+    for (; x != 0; x >>= 1) {
+        lg++;
+    }
+    return lg;
+}
 
 GPU_FN gpu_u128 gpu_load_u8x16(const void *p, uint64_t i)
 {
@@ -125,6 +171,39 @@ GPU_FN uint32_t gpu_load_u8x4(const void *p, uint64_t i)
 {
     simt_check_aligned((const uint8_t *)p + 4 * i, 4);
     return gpu_load_u8x2(p, 2 * i) | gpu_load_u8x2(p, 2 * i + 1) << 16;
+}
+
+GPU_FN void gpu_store_u8x2(void *p, uint64_t i, uint32_t x)
+{
+    uint8_t *const b = (uint8_t *)p + 2 * i;
+
+    simt_check_aligned(b, 2);
+    b[0] = (uint8_t)x;
+    b[1] = (uint8_t)(x >> 8);
+}
+
+GPU_FN void gpu_store_u8x4(void *p, uint64_t i, uint32_t x)
+{
+    simt_check_aligned((uint8_t *)p + 4 * i, 4);
+    gpu_store_u8x2(p, 2 * i, x);
+    gpu_store_u8x2(p, 2 * i + 1, x >> 16);
+}
+
+GPU_FN void gpu_store_u8x8(void *p, uint64_t i, uint32_t low, uint32_t high)
+{
+    simt_check_aligned((uint8_t *)p + 8 * i, 8);
+    gpu_store_u8x4(p, 2 * i, low);
+    gpu_store_u8x4(p, 2 * i + 1, high);
+}
+
+GPU_FN uint32_t gpu_load_u16(const void *p, uint64_t i)
+{
+    return ((const uint16_t *)p)[i];
+}
+
+GPU_FN uint32_t gpu_load_u32(const void *p, uint64_t i)
+{
+    return ((const uint32_t *)p)[i];
 }
 
 /* Bytes 0..3 are a's, 4..7 b's; each nibble of pick chooses one, low first. */
