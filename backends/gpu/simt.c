@@ -67,22 +67,22 @@ static _Noreturn void die(const char *sentence, int site)
     abort();
 }
 
-uint32_t simt_thread(void)
+GPU_FN uint32_t simt_thread(void)
 {
     return now->thread;
 }
 
-uint32_t simt_block(void)
+GPU_FN uint32_t simt_block(void)
 {
     return now->block;
 }
 
-uint32_t simt_grid(void)
+GPU_FN uint32_t simt_grid(void)
 {
     return now->grid;
 }
 
-void simt_check_aligned(const void *p, size_t align)
+GPU_FN void simt_check_aligned(const void *p, size_t align)
 {
     if ((uintptr_t)p % align != 0) {
         die("a vector is not aligned", 0);
@@ -104,7 +104,7 @@ static void stop(enum lane_state state, int site)
     }
 }
 
-uint32_t simt_shuffle(uint32_t value, uint32_t from, int site)
+GPU_FN uint32_t simt_shuffle(uint32_t value, uint32_t from, int site)
 {
     const uint32_t warp = now->thread / SIMT_WARP;
     uint32_t *const slot = now->slot[now->parity[warp]];
@@ -114,7 +114,7 @@ uint32_t simt_shuffle(uint32_t value, uint32_t from, int site)
     return slot[warp * SIMT_WARP + from % SIMT_WARP];
 }
 
-int simt_any(int claim, int site)
+GPU_FN int simt_any(int claim, int site)
 {
     const uint32_t warp = now->thread / SIMT_WARP;
     uint32_t *const slot = now->slot[now->parity[warp]];
@@ -128,7 +128,7 @@ int simt_any(int claim, int site)
     return any != 0;
 }
 
-void simt_barrier(int site)
+GPU_FN void simt_barrier(int site)
 {
     stop(LANE_WAITS, site);
 }

@@ -39,13 +39,13 @@
 #define simt_check_aligned SIMT_NAME(check_aligned)
 
 /* What a coroutine can ask; simt.c keeps the state. */
-uint32_t simt_thread(void);
-uint32_t simt_block(void);
-uint32_t simt_grid(void);
-uint32_t simt_shuffle(uint32_t value, uint32_t lane, int site);
-int simt_any(int claim, int site);
-void simt_barrier(int site);
-void simt_check_aligned(const void *p, size_t align);
+GPU_FN uint32_t simt_thread(void);
+GPU_FN uint32_t simt_block(void);
+GPU_FN uint32_t simt_grid(void);
+GPU_FN uint32_t simt_shuffle(uint32_t value, uint32_t lane, int site);
+GPU_FN int simt_any(int claim, int site);
+GPU_FN void simt_barrier(int site);
+GPU_FN void simt_check_aligned(const void *p, size_t align);
 
 #define gpu_thread simt_thread
 #define gpu_block simt_block
