@@ -83,12 +83,25 @@ EXTRA_DIST += %reldir%/unit/suites.def
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
+	%reldir%/unit/emu_call.c \
+	%reldir%/unit/emu_call.h \
 	%reldir%/unit/main.c \
 	%reldir%/unit/test_act_eval.c \
 	%reldir%/unit/test_act_glu.c \
 	%reldir%/unit/test_act_mul64.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
+	%reldir%/unit/test_quant_block.c \
+	%reldir%/unit/test_quant_group.c \
+	%reldir%/unit/test_quant_layout.c \
+	%reldir%/unit/test_quant_mx.c \
+	%reldir%/unit/test_quant_nvfp4.c \
+	%reldir%/unit/test_quant_qdq.c \
+	%reldir%/unit/test_quant_requant.c \
+	%reldir%/unit/test_quant_rules.c \
+	%reldir%/unit/test_quant_scale.c \
+	%reldir%/unit/test_quant_scale_byte.c \
+	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_safetensors.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.

@@ -30,8 +30,7 @@ static uint32_t reciprocal(uint32_t a)
 
 static uint32_t rcp(const mxo_nvfp4_rule *rule, uint32_t a)
 {
-    (void)rule;
-    return reciprocal(a);
+    return rule->rcp_hopper ? mxo_rcp_hopper_ftz(a) : reciprocal(a);
 }
 
 static int is_zero(uint32_t a)

@@ -31,17 +31,23 @@ static uint32_t scale16(mxo_format wide, uint8_t byte, int zero_is_0)
 
 uint8_t mxo_quant_quark_hip_byte(mxo_format wide, uint32_t amax)
 {
-    const int min_exponent = wide == MXO_FMT_F16 ? 127 - 14 : 1;
-    /* Half of the first mantissa bit; the carry is the rounding. */
-    const uint32_t rounded = (amax + 0x200000u) & INFINITE;
-    const int field = (int)(rounded >> 23);
-    const int limit = wide == MXO_FMT_F16 ? 127 + 16 : 255;
+    const mxo_format_spec *f = mxo_format_info(wide);
+    const int top = (1 << f->ebits) - 1;
+    const uint64_t code = mxo_format_encode(
+        wide, mxo_format_decode(MXO_FMT_F32, amax), nearest_even);
+    /* Half of the first mantissa bit of the 16-bit pattern: the carry is the
+       rounding, and lifts a subnormal from three quarters to the first
+       normal. */
+    const uint64_t rounded = code + ((uint64_t)1 << (f->mbits - 2));
+    const int field = (int)(rounded >> f->mbits);
 
     /* Zero and infinity leave int32: INT_MIN - 2 wraps, INT_MAX - 2 stays. */
-    if (field < min_exponent || field >= limit || amax > INFINITE) {
+    if (field == 0 || field >= top) {
         return 254;
     }
-    return field < 2 ? 0 : (uint8_t)(field - 2);
+    const int byte = field - f->bias + 127 - 2;
+
+    return byte < 0 ? 0 : (uint8_t)byte;
 }
 
 uint8_t mxo_quant_quark_hip_code(mxo_format wide, uint8_t byte, uint32_t x)
