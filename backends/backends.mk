@@ -5,4 +5,5 @@ EXTRA_DIST += %reldir%/backends.def
 MXO_BACKEND_LIBS =
 include backends/broken/broken.mk
 include backends/cpu/cpu.mk
+include backends/example/example.mk
 include backends/gpu/gpu.mk

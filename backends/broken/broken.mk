@@ -21,4 +21,5 @@ libbroken_la_SOURCES = \
 	%reldir%/reading.c \
 	%reldir%/scale.c \
 	%reldir%/twofold.c
+EXTRA_DIST += %reldir%/README.md
 libbroken_la_LIBADD = -lm

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole backend in one file against one header: start yours from a copy.
+ * It dequantises MXFP4 blocks to BF16, on the CPU.
+ *     cc -shared -fPIC -I PREFIX/include -o mine.so example_plugin.c -lm
+ *     mxoracle run --plugin=./mine.so -b example
+ */
+#include <mxoracle/abi.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static mxo_status refuse(mxo_status status, mxo_text why, const char *sentence)
+{
+    (void)snprintf(why.ptr, why.size, "%s", sentence);
+    return status;
+}
+
+static int says(const mxo_call *call, const char *key, const char *value)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, key) == 0) {
+            return strcmp(call->params[i].text, value) == 0;
+        }
+    }
+    return 0;
+}
+
+static mxo_status example_open(void **ctx, int device, mxo_text why)
+{
+    static char opened; /* this backend has no state: any address will do */
+
+    *ctx = &opened;
+    return device == 0 ? MXO_OK
+                       : refuse(MXO_E_DEVICE, why, "there is one device, 0");
+}
+
+static void example_close(void *ctx)
+{
+    (void)ctx;
+}
+
+static void example_describe(void *ctx, mxo_text device, mxo_text driver)
+{
+    (void)ctx;
+    (void)refuse(MXO_OK, device, "this CPU");
+    (void)refuse(MXO_OK, driver, "none");
+}
+
+static mxo_status example_alloc(void *ctx, uint64_t n_bytes, void **buffer)
+{
+    (void)ctx;
+    *buffer = malloc((size_t)n_bytes + 1); /* never NULL for an empty one */
+    return *buffer == NULL ? MXO_E_NOMEM : MXO_OK;
+}
+
+static void example_dealloc(void *ctx, void *buffer)
+{
+    (void)ctx;
+    free(buffer);
+}
+
+static mxo_status example_upload(void *ctx, void *buffer, uint64_t offset,
+                                 const void *src, uint64_t n_bytes,
+                                 mxo_text why)
+{
+    (void)ctx;
+    (void)why;
+    memcpy((char *)buffer + offset, src, (size_t)n_bytes);
+    return MXO_OK;
+}
+
+static mxo_status example_download(void *ctx, void *dst, void *buffer,
+                                   uint64_t offset, uint64_t n_bytes,
+                                   mxo_text why)
+{
+    (void)ctx;
+    (void)why;
+    memcpy(dst, (char *)buffer + offset, (size_t)n_bytes);
+    return MXO_OK;
+}
+
+static mxo_status example_synchronize(void *ctx, mxo_text why)
+{
+    (void)ctx;
+    (void)why;
+    return MXO_OK;
+}
+
+/* Exact: E2M1 has two significant bits and BF16 the exponents of binary32. */
+static uint16_t bf16_of(unsigned code, unsigned scale)
+{
+    static const float value[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    const float x = ldexpf(value[code & 7], (int)scale - 127);
+    uint32_t bits;
+
+    memcpy(&bits, &x, 4);
+    return (uint16_t)(scale == 255 ? 0x7fc0 : bits >> 16 | (code & 8) << 12);
+}
+
+static mxo_status example_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    if (strcmp(call->op, "dequant.mx") != 0 || !says(call, "rule", "ocp") ||
+        !says(call, "element", "e2m1") || !says(call, "to", "bf16") ||
+        !says(call, "axis", "-1")) {
+        return refuse(MXO_E_UNSUPPORTED, why, "MXFP4 to BF16, OCP rule only");
+    }
+    const uint8_t *q = (uint8_t *)call->in[0].buffer + call->in[0].offset;
+    const uint8_t *scale = (uint8_t *)call->in[1].buffer + call->in[1].offset;
+    uint8_t *y = (uint8_t *)call->out[0].buffer + call->out[0].offset;
+
+    for (uint64_t i = 0; i < call->out[0].n_bytes / 2; i++) {
+        const uint16_t x = bf16_of(q[i / 2] >> 4 * (i % 2) & 15, scale[i / 32]);
+        memcpy(y + 2 * i, &x, 2);
+    }
+    (void)ctx;
+    return MXO_OK;
+}
+
+static void example_kernel(void *ctx, mxo_text name)
+{
+    (void)ctx;
+    (void)refuse(MXO_OK, name, "bf16_of");
+}
+
+MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);
+
+const mxo_backend *mxo_backend_entry(uint32_t abi_version)
+{
+    static const char *const ops[] = {"dequant.mx", NULL};
+    static const mxo_backend table = {
+        .abi_version = MXO_ABI_VERSION,
+        .struct_size = sizeof(mxo_backend),
+        .name = "example",
+        .version = "1",
+        .ops = ops,
+        .open = example_open,
+        .close = example_close,
+        .describe = example_describe,
+        .alloc = example_alloc,
+        .dealloc = example_dealloc,
+        .upload = example_upload,
+        .download = example_download,
+        .synchronize = example_synchronize,
+        .run = example_run,
+        .kernel = example_kernel,
+    };
+
+    return abi_version == MXO_ABI_VERSION ? &table : NULL;
+}
