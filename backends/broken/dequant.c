@@ -155,7 +155,8 @@ mxo_status broken_dequant_group(const broken *b, const mxo_call *call,
             const uint64_t n = c / group_cols;
             const uint64_t at = scale_index(b, &k, r / group_rows, n);
             const double s = IS(Q15) && whole ? 1 : broken_load(k.scale, at);
-            const double x = element(b, &k, r, c) * s;
+            const double exact = element(b, &k, r, c) * s;
+            const double x = IS(C71) ? exact : (double)(float)exact;
             broken_store(b, y, r * k.cols + c,
                          broken_dd(IS(C70) ? fabs(x) : x));
         }

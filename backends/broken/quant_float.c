@@ -17,9 +17,9 @@ static double times(double a, double b)
 }
 
 /* Encode under a clamp that may be the wrong dialect's. */
-static uint32_t fp8(const broken *b, const number_format *f, double x)
+static uint32_t fp8(const broken *b, const number_format *f, double x, int sat)
 {
-    const rounding nearest = {TIE_EVEN, !IS(Q80), 0, 0};
+    const rounding nearest = {TIE_EVEN, sat && !IS(Q80), 0, 0};
     const double bound = IS(C22) && f->kind == KIND_FN      ? 240
                          : IS(C22b) && f->kind == KIND_FNUZ ? 224
                                                             : INFINITY;
@@ -41,7 +41,7 @@ mxo_status broken_quant_static(const broken *b, const mxo_call *call,
     for (uint64_t i = 0; i < broken_elems(x); i++) {
         const double v = broken_load(x, i);
         const double t = reciprocal ? times(v, divide(1, s)) : divide(v, s);
-        broken_set_code(b, q, 0, i, fp8(b, f, IS(Q82) ? times(v, s) : t));
+        broken_set_code(b, q, 0, i, fp8(b, f, IS(Q82) ? times(v, s) : t, 1));
     }
     return MXO_OK;
 }
@@ -89,7 +89,8 @@ static double group_scale(const broken *b, const groups *k, double a)
     }
     s = IS(Q85) ? times(a, divide(1, largest)) : divide(a, largest);
     if (k->pow2) {
-        s = ldexp(1, (int)broken_scale_up(s) - 127 - IS(Q86));
+        const unsigned up = s < 0x1p+200 ? broken_scale_up(s) : 254;
+        s = ldexp(1, (int)(up > 0 ? up : 1) - 127 - IS(Q86));
     }
     return !k->deepgemm && s == 0 && !IS(Q06) ? 1 : s;
 }
@@ -102,7 +103,7 @@ static void group_codes(const broken *b, const groups *k, uint64_t r0,
             const double v = broken_load(k->x, r * k->cols + c);
             const int multiply = k->deepgemm ^ IS(Q87);
             const double t = multiply ? times(v, divide(1, s)) : divide(v, s);
-            broken_set_code(b, k->q, 0, r * k->cols + c, fp8(b, k->f, t));
+            broken_set_code(b, k->q, 0, r * k->cols + c, fp8(b, k->f, t, 0));
         }
     }
 }
@@ -112,6 +113,8 @@ static int supported(const mxo_call *call)
     return (broken_says(call, "rule", "deepgemm") ||
             broken_says(call, "rule", "aiter_token")) &&
            !broken_says(call, "element", "e2m1") &&
+           (broken_number(call, "pow2") == 0 ||
+            broken_says(call, "rule", "deepgemm")) &&
            broken_says(call, "scale", "f32");
 }
 

@@ -57,8 +57,8 @@ static int even_lg(const broken *b, const number_format *f, double amax)
     const double threshold = 2 - ldexp(1, -m - (IS(Q32) ? 0 : 1));
     const double mantissa = ldexp(amax, -e);
 
-    if (amax < 0x1p-126) { /* a float32's exponent field stops here */
-        return -127;
+    if (amax < 0x1p-126) { /* no hidden bit: only the carry counts */
+        return amax < 0x1p-126 * (1 - ldexp(1, -1 - m)) ? -127 : -126;
     }
     return e + (IS(Q33) ? mantissa > threshold : mantissa >= threshold);
 }
