@@ -169,6 +169,9 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     if (op == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such operation here");
     }
+    if (call->n_in == 0 || call->n_out == 0) {
+        return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
+    }
     if (IS(V13)) {
         if (!broken_keep(&b->job, call)) {
             return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");

@@ -16,7 +16,7 @@ mxo_status broken_format_decode(const broken *b, const mxo_call *call,
     }
     for (uint64_t i = 0; i < broken_elems(code); i++) {
         const double x = broken_decode(b, f, broken_code(code, 0, i));
-        broken_store(b, y, i, broken_dd(x));
+        broken_store(b, y, i, broken_dd(isnan(x) ? (double)NAN : x));
     }
     return MXO_OK;
 }

@@ -100,6 +100,9 @@ static dd product(const broken *b, const blocks *k, double x, unsigned byte)
         const number_format *f16 = broken_format("f16");
         s = broken_decode(b, f16, broken_round(f16, broken_dd(s)));
     }
+    if (IS(V04) && isnan(s)) {
+        return broken_dd(copysign(s, -1));
+    }
     if (IS(V05) && byte > 0 && byte < 255) {
         return broken_dd(ldexp(x, (int)byte - 127));
     }

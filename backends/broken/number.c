@@ -151,7 +151,7 @@ static uint32_t nan_code(const broken *b, const number_format *f, unsigned sign)
 {
     switch (f->kind) {
     case KIND_FN:
-        return (IS(V04) ? sign ^ 0x80 : sign) | 0x7f;
+        return sign | 0x7f;
     case KIND_FNUZ:
         return 0x80;
     case KIND_IEEE:

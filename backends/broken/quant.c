@@ -117,8 +117,11 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
     for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
         const uint64_t i = r * m->cols + c;
         const int skipped = IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols;
-        const double x = byte == 255 ? NAN : at(m, r, c);
-        const double t = skipped ? 0 : quotient(b, m, x, amax, byte);
+        const double x = at(m, r, c);
+        const double t = skipped       ? 0
+                         : isnan(x)    ? x /* keeps its sign */
+                         : byte == 255 ? (double)NAN
+                                       : quotient(b, m, x, amax, byte);
         broken_set_code(b, m->q, m->packed, i,
                         broken_encode(b, m->f, nearest, broken_dd(t)));
     }
@@ -183,6 +186,9 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
           broken_says(call, "tie", "rne"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "floor, ceil, rceil, even; last axis, linear only");
+    }
+    if (m.cols % BLOCK != 0) {
+        return broken_fail(MXO_E_SHAPE, why, "cols is no multiple of 32");
     }
     for (uint64_t r = 0; r < m.rows; r++) {
         for (uint64_t n = 0; n < m.cols / BLOCK; n++) {

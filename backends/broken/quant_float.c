@@ -5,15 +5,21 @@
 #include <math.h>
 #include <string.h>
 
-/* One float32 step per statement, as the vendors' code has it. */
+/* A NaN operand stays as it is; a NaN that arithmetic makes is positive. */
+static double result(double a, float value)
+{
+    return isnan(a) ? a : isnan(value) ? (double)NAN : (double)value;
+}
+
+/* One float32 step each, as the vendors' code has it. */
 static double divide(double a, double b)
 {
-    return (double)((float)a / (float)b);
+    return result(a, (float)a / (float)b);
 }
 
 static double times(double a, double b)
 {
-    return (double)((float)a * (float)b);
+    return result(a, (float)a * (float)b);
 }
 
 /* Encode under a clamp that may be the wrong dialect's. */

@@ -122,9 +122,6 @@ static dd narrow_fault(const broken *b, const mxo_tensor *t, dd x)
     if (IS(C59) && t->dtype == MXO_F16 && a < 0x1p-14) {
         return broken_dd(copysign(floor(a * 0x1p24) * 0x1p-24, x.hi));
     }
-    if (IS(V04) && isnan(x.hi)) {
-        return broken_dd(copysign(x.hi, signbit(x.hi) ? 1 : -1));
-    }
     return x;
 }
 
