@@ -47,6 +47,7 @@ mxo_status broken_format_encode(const broken *b, const mxo_call *call,
         const double value = broken_load(x, i);
         if (rand != NULL) {
             r.rand = (uint32_t)broken_load_i32(rand, i);
+            r.rand &= 0xffffffffu >> (32 - r.bits);
         }
         broken_set_code(b, code, 0, i,
                         broken_encode(b, f, r, broken_dd(value)));

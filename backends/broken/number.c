@@ -134,6 +134,7 @@ double broken_decode(const broken *b, const number_format *f, uint32_t code)
     if (IS(C21) && f->kind == KIND_FN) {
         f = broken_format("e4m3fnuz");
     }
+    code &= 2 * magnitude_mask(f) + 1;
     const unsigned mag = code & magnitude_mask(f);
     double x = special(b, f, code);
 
