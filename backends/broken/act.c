@@ -16,9 +16,11 @@ typedef struct glu {
 } glu;
 
 typedef struct glu_call {
-    const mxo_tensor *x, *gate, *up, *expert, *alpha, *beta, *limit, *y;
+    const mxo_tensor *x, *gate, *up, *row, *expert, *alpha, *beta, *limit, *y;
     uint64_t rows;
     uint64_t cols;
+    uint64_t source_rows;
+    uint64_t tile; /* rows that share an expert */
     glu common;
     int halves;
     int up_first;
@@ -141,6 +143,7 @@ static double limit_of(const broken *b, double limit)
     return limit == 0 && !IS(A09) ? INFINITY : limit;
 }
 
+/* Parameters of output row r. */
 static glu row_params(const broken *b, const glu_call *k, uint64_t r)
 {
     glu p = k->common;
@@ -148,13 +151,16 @@ static glu row_params(const broken *b, const glu_call *k, uint64_t r)
     if (k->expert == NULL) {
         return p;
     }
-    const uint64_t experts = broken_elems(k->alpha);
-    uint64_t e = (uint64_t)broken_load_i32(k->expert, IS(A62) ? 0 : r);
+    const uint64_t experts = broken_elems(k->limit);
+    const uint64_t tile = IS(A69) ? r % broken_elems(k->expert) : r / k->tile;
+    uint64_t e = (uint64_t)broken_load_i32(k->expert, IS(A62) ? 0 : tile);
 
     e = IS(A63) ? (e + 1) % experts : IS(A64) ? r % experts : e;
-    p.alpha = broken_load(k->alpha, e);
-    p.beta = broken_load(k->beta, e);
     p.limit = limit_of(b, broken_load(k->limit, IS(A65) ? 0 : e));
+    if (k->alpha != NULL) {
+        p.alpha = broken_load(k->alpha, e);
+        p.beta = broken_load(k->beta, e);
+    }
     if (IS(A14) && e == experts - 1) {
         p.limit = INFINITY;
     }
@@ -184,13 +190,16 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.x = broken_in(call, "x");
     k.gate = broken_in(call, "gate");
     k.up = broken_in(call, "up");
+    k.row = broken_in(call, "row");
     k.expert = broken_in(call, "expert");
+    k.tile = (uint64_t)broken_number(call, "tile");
     k.alpha = broken_in(call, "alpha");
     k.beta = broken_in(call, "beta");
     k.limit = broken_in(call, "limit");
     k.y = broken_out(call, "y");
     k.rows = k.y->shape[0];
     k.cols = k.y->shape[1];
+    k.source_rows = k.x != NULL ? k.x->shape[0] : k.gate->shape[0];
     k.common.alpha = (double)(float)broken_number(call, "alpha");
     k.common.beta = (double)(float)broken_number(call, "beta");
     k.common.limit = none ? INFINITY : limit_of(b, (double)(float)limit);
@@ -212,11 +221,14 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
     for (uint64_t i = 0; i < k.rows; i++) {
         const uint64_t r = IS(V03) ? k.rows - 1 - i : i;
         const glu p = row_params(b, &k, r);
+        const uint64_t source = k.row == NULL || IS(A80)
+                                    ? r % k.source_rows
+                                    : (uint64_t)broken_load_i32(k.row, r);
         for (uint64_t c = 0; c < k.cols; c++) {
             const uint64_t from =
                 IS(A68) && c > 0 && c == k.cols - 1 ? c - 1 : c;
-            const double gate = gate_at(b, &k, r, from, 0);
-            const double up = gate_at(b, &k, r, c, 1);
+            const double gate = gate_at(b, &k, source, from, 0);
+            const double up = gate_at(b, &k, source, c, 1);
             broken_store(b, k.y, r * k.cols + c, glu_value(b, p, gate, up));
         }
     }
