@@ -406,7 +406,10 @@ static int extent_of(const test_case *c, const op_extent *e, uint64_t *n,
     const uint64_t dim = e->dim < 0 ? 1 : c->dim[e->dim];
     const int packed =
         e->pack && strcmp(case_value(c, "element"), "e2m1") == 0;
-    const uint64_t divisor = e->divisor * (packed ? 2 : 1);
+    const double by =
+        e->by < 0 ? 1 : number_of(c->value[e->by]);
+    const uint64_t divisor =
+        e->divisor * (packed ? 2 : 1) * (by >= 1 ? (uint64_t)by : 1);
 
     /* Sizes are at most 2^40 and multiples are small: no overflow. */
     if (dim * e->multiple % divisor != 0) {

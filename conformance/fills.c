@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { PATCH = 128 };
+
 double fill_uniform(prng *rng)
 {
     return ldexp((double)(prng_next(rng) >> 40), -24);
@@ -109,22 +111,74 @@ static uint64_t corner_magnitude(const code_format *f, uint64_t which)
     }
 }
 
-void fill_corners(const test_case *c, host_tensor *t, prng *rng)
+static uint64_t draw_corner(const code_format *f, prng *rng)
 {
     static const double values[] = {0.25, 0.5, 0.75, 1,   1.5, 2.5,
                                     3.5,  5,   6,    448, 57344};
-    const code_format *f = format_of(t);
-    const uint64_t n = tensor_elems(t);
     const uint64_t sign = UINT64_C(1) << (f->bits - 1);
+    const uint64_t draw = prng_below(rng, 40);
+    const uint64_t magnitude = draw < 24 ? corner_magnitude(f, draw)
+                                         : code_nearest(f, values[draw % 11]);
+    const uint64_t negative = prng_below(rng, 2) != 0 ? sign : 0;
+
+    return (magnitude & (sign - 1)) | negative;
+}
+
+void fill_corners(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t draw = prng_below(rng, 40);
-        const uint64_t magnitude =
-            draw < 24 ? corner_magnitude(f, draw)
-                      : code_nearest(f, values[draw % 11]);
-        const uint64_t negative = prng_below(rng, 2) != 0 ? sign : 0;
-        tensor_store(t, i, (magnitude & (sign - 1)) | negative);
+        tensor_store(t, i, draw_corner(format_of(t), rng));
+    }
+}
+
+/* Values of ordinary size with every mantissa. */
+static void put_moderate(host_tensor *t, uint64_t i, prng *rng)
+{
+    const double x =
+        ldexp(1 + fill_uniform(rng), (int)prng_below(rng, 9) - 6);
+
+    fill_put(t, i, prng_below(rng, 2) != 0 ? -x : x);
+}
+
+/* Every third patch is wild, and never the only one: a NaN or a huge value
+   decides a whole group, and a tensor of nothing else would tell little. */
+static int is_wild(const host_tensor *t, uint64_t i, uint64_t start)
+{
+    return tensor_elems(t) > PATCH && (i / PATCH + start) % 3 == 0;
+}
+
+void fill_random_patches(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 3);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        if (is_wild(t, i, start)) {
+            tensor_store(t, i, prng_next(rng));
+        } else {
+            put_moderate(t, i, rng);
+        }
+    }
+}
+
+void fill_corner_patches(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 3);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const int wild = is_wild(t, i, start);
+        if (wild || prng_below(rng, 4) == 0) {
+            tensor_store(t, i, draw_corner(format_of(t), rng));
+        }
+        if (!wild && !(fabs(dtype_value(t->dtype, tensor_load(t, i))) < 64)) {
+            put_moderate(t, i, rng);
+        }
     }
 }
 
@@ -134,11 +188,13 @@ void fill_ordinary(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
+        /* Steps of 5 modulo 9: neighbouring blocks get unlike scales. */
+        const int shift = (int)(i / 32 * 5 % 9) - 4;
         double x = -2;
         for (int k = 0; k < 4; k++) {
             x += fill_uniform(rng);
         }
-        fill_put(t, i, ldexp(x, (int)prng_below(rng, 5) - 1));
+        fill_put(t, i, ldexp(x, shift));
     }
 }
 

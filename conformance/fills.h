@@ -14,7 +14,10 @@ void fill_counting(const test_case *c, host_tensor *t, prng *rng);
 void fill_codes(const test_case *c, host_tensor *t, prng *rng);
 /* Zeros, ones, extremes, subnormals, infinities, NaNs of either sign. */
 void fill_corners(const test_case *c, host_tensor *t, prng *rng);
-/* Bell-shaped around zero, mostly within +-8. */
+/* Both, but only every third stretch of 128 elements is wild. */
+void fill_random_patches(const test_case *c, host_tensor *t, prng *rng);
+void fill_corner_patches(const test_case *c, host_tensor *t, prng *rng);
+/* Bell-shaped around zero; each 32 elements have a scale of their own. */
 void fill_ordinary(const test_case *c, host_tensor *t, prng *rng);
 /* Between 1/16 and 16, distinct mantissas. */
 void fill_positive(const test_case *c, host_tensor *t, prng *rng);

@@ -123,7 +123,20 @@ static int is_number(word_span s)
     return s.len > 0 && s.ptr[0] >= '0' && s.ptr[0] <= '9';
 }
 
-/* One factor of an extent: a number, "pack" after '/', or a dimension. */
+/* What is not a number after '/': "pack" or an integer parameter. */
+static int parse_divisor(const op_schema *s, op_extent *e, word_span word)
+{
+    char key[OP_WORD];
+
+    e->pack = span_equals(word, "pack");
+    if (!e->pack && span_copy(word, key)) {
+        e->by = op_param_index(s, key);
+    }
+    return e->pack || (e->by >= 0 && s->params[e->by].kind == PARAM_INT) ? 0
+                                                                         : -1;
+}
+
+/* One factor of an extent: a number, a divisor, or a dimension. */
 static int parse_factor(op_schema *s, op_extent *e, word_span word, int divide)
 {
     if (word.len == 0) {
@@ -136,8 +149,7 @@ static int parse_factor(op_schema *s, op_extent *e, word_span word, int divide)
         return n == 0 ? -1 : 0;
     }
     if (divide) {
-        e->pack = span_equals(word, "pack");
-        return e->pack ? 0 : -1;
+        return parse_divisor(s, e, word);
     }
     if (e->dim >= 0) {
         return -1;
@@ -151,7 +163,7 @@ static int parse_extent(op_schema *s, op_extent *e, word_span text)
     word_span over = text;
     word_span product = span_cut(&over, '/');
 
-    *e = (op_extent){-1, 1, 1, 0};
+    *e = (op_extent){-1, 1, 1, 0, -1};
     while (product.len > 0) {
         if (parse_factor(s, e, span_cut(&product, '*'), 0) != 0) {
             return -1;

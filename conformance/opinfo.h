@@ -40,12 +40,14 @@ typedef struct op_param {
 } op_param;
 
 /* multiple * dim / divisor, exact; dim < 0: the number alone. pack: divided
-   by 2 once more if the parameter element is e2m1. */
+   by 2 once more if the parameter element is e2m1; by: divided once more by
+   the value of that integer parameter, unless by < 0. */
 typedef struct op_extent {
     int dim;
     uint64_t multiple;
     uint64_t divisor;
     int pack;
+    int by;
 } op_extent;
 
 typedef struct op_input {

@@ -60,6 +60,17 @@ static void fill_experts(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Rows in any order, some twice, some never. */
+static void fill_gather(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t rows = case_dim(c, "rows");
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, prng_below(rng, rows > 0 ? rows : 1));
+    }
+}
+
 static void fill_alphas(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
@@ -94,6 +105,7 @@ static void fill_expert_limits(const test_case *c, host_tensor *t, prng *rng)
 }
 
 static const fill_row fills[] = {
+    {"act.glu", "row", "*", fill_gather},
     {"act.glu", "expert", "*", fill_experts},
     {"act.glu", "alpha", "*", fill_alphas},
     {"act.glu", "beta", "*", fill_betas},
@@ -119,9 +131,11 @@ static const grid_row grid[] = {
     {2, 0, "act.glu:dialect=*,limit=none|2.5,alpha=1|2.25,beta=0|0.5,rows=2,"
            "cols=48,data=ordinary"},
     {2, 0, "act.glu:dialect=exact,nan=*,rows=3,cols=64,data=random|corners"},
-    {2, 0, "act.glu:dialect=exact|trtllm,per_expert=1,experts=5,rows=17,"
-           "cols=33,data=limits|disjoint"},
-    {2, 12, "act.glu:dialect=exact,layout=*,rows=$M,cols=$N,"
+    {2, 0, "act.glu:dialect=exact|trtllm,per_expert=limit|all,"
+           "experts=5,rows=18,tile=1|6,cols=33,data=limits|disjoint"},
+    {2, 0, "act.glu:dialect=exact,gather=1,layout=halves|interleaved,rows=9,"
+           "picks=14,cols=33,data=disjoint"},
+    {2, 72, "act.glu:dialect=exact,layout=*,rows=$M,cols=$N,"
             "data=disjoint|limits|ordinary"},
     {3, 600, "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
              "limit=none|7|0|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"

@@ -47,9 +47,9 @@ static const grid_row grid[] = {
            "data=random|indexed|corners|ordinary"},
     {2, 0, "dequant.mx:rule=" MX_RULES ",rows=4,cols=192,"
            "data=random|indexed|corners"},
-    {2, 24, "dequant.mx:element=e2m1,to=*,rows=$M,cols=$K,"
+    {2, 144, "dequant.mx:element=e2m1,to=*,rows=$M,cols=$K,"
             "data=random|indexed"},
-    {2, 12, "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
+    {2, 72, "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
             "data=random|indexed"},
     {3, 0, "dequant.mx:rows=$MALL,cols=64,data=indexed"},
     {3, 0, "dequant.mx:rows=3,cols=$KALL,element=" MX_ELEMENTS
@@ -61,7 +61,7 @@ static const grid_row grid[] = {
            "cols=384,data=random|ordinary|corners"},
     {2, 0, "dequant.group:group_rows=128|1,group_cols=128|32,rows=130,"
            "cols=256,data=ordinary"},
-    {2, 12, "dequant.group:element=e4m3fn|e5m2,zero=*,group_cols=32|64|128,"
+    {2, 72, "dequant.group:element=e4m3fn|e5m2,zero=*,group_cols=32|64|128,"
             "to=*,rows=$M,cols=$K,data=random|ordinary"},
     {3, 200, "dequant.group:element=*,to=*,zero=*,group_rows=1|32|128,"
              "group_cols=32|64|128,rows=$M,cols=$K,"
@@ -69,7 +69,7 @@ static const grid_row grid[] = {
     {1, 0, "dequant.nvfp4:rows=3,cols=64,data=ordinary"},
     {2, 0, "dequant.nvfp4:to=*,rows=7,cols=208,"
            "data=random|ordinary|corners"},
-    {2, 12, "dequant.nvfp4:to=*,rows=$M,cols=$K,data=random|ordinary"},
+    {2, 72, "dequant.nvfp4:to=*,rows=$M,cols=$K,data=random|ordinary"},
     {3, 100, "dequant.nvfp4:to=*,rows=$M,cols=$K,"
              "data=random|ordinary|corners"},
     {0, 0, NULL},

@@ -76,7 +76,7 @@ static const grid_row grid[] = {
     {2, 0, "format.encode:format=*,from=*,n=509,data=random|corners"},
     {2, 0, "format.encode:format=*,tie=sr,bits=1|8|13|32,n=1021,"
            "data=random|ties"},
-    {2, 12, "format.encode:format=e2m1|e4m3fn|e4m3fnuz|e5m2,dialect=*,"
+    {2, 72, "format.encode:format=e2m1|e4m3fn|e4m3fnuz|e5m2,dialect=*,"
             "n=1021,data=random|ties|corners"},
     {3, 0, "format.encode:format=*,from=*,tie=rne|rz|rna|rnz,sat=*,"
            "dialect=*,n=4093,data=random|ties|corners|ordinary"},

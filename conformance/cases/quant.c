@@ -27,7 +27,8 @@ static const fill_row fills[] = {
     {"quant.*", "x", "ordinary", fill_ordinary},
     {"quant.*", "x", "ties", fill_ties},
     {"quant.*", "x", "amax", fill_amax},
-    {"quant.*", "x", "corners", fill_corners},
+    {"quant.*", "x", "corners", fill_corner_patches},
+    {"quant.*", "x", "random", fill_random_patches},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -56,7 +57,7 @@ static const grid_row grid[] = {
            "data=random|ordinary|ties|amax|corners"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,rule=flashinfer,"
            "sf_layout=linear|128x4|8x4,rows=9|130,cols=192,data=amax"},
-    {2, 24, "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
+    {2, 144, "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
             "rows=$M,cols=$K,data=ordinary|amax|ties|random"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,axis=0,rows=64,cols=40,data=ties"},
     {2, 0, "quant.mx:rows=2,cols=48"},
@@ -72,12 +73,13 @@ static const grid_row grid[] = {
            "pow2=*,rows=5,cols=512,data=ordinary|amax"},
     {2, 0, "quant.group:rule=deepgemm,scale=f32|packed,pow2=1,rows=5,"
            "cols=512,data=ordinary|amax"},
-    {2, 0, "quant.group:rule=aiter_token|aiter_tensor,element=e4m3fn|e4m3fnuz,"
-           "group_rows=1|0,group_cols=0,rows=5,cols=192,"
-           "data=ordinary|amax|corners"},
+    {2, 0, "quant.group:rule=aiter_token,element=e4m3fn|e4m3fnuz,"
+           "group_cols=0,rows=5,cols=192,data=ordinary|amax|corners"},
+    {2, 0, "quant.group:rule=aiter_tensor,element=e4m3fn|e4m3fnuz,"
+           "group_rows=0,group_cols=0,rows=5,cols=192,data=ordinary|ties"},
     {2, 0, "quant.group:group_rows=128,group_cols=128,rows=130,cols=256,"
            "data=ordinary|amax"},
-    {2, 12, "quant.group:element=e4m3fn,pow2=*,rows=$M,cols=$K,"
+    {2, 72, "quant.group:element=e4m3fn,pow2=*,rows=$M,cols=$K,"
             "data=ordinary|amax|random"},
     {3, 300, "quant.group:element=*,from=*,rule=*,pow2=*,scale=*,"
              "group_cols=32|64|128|0,rows=$M,cols=$K,"
@@ -86,24 +88,23 @@ static const grid_row grid[] = {
     {2, 0, "quant.nvfp4:from=*,math=*,rows=5,cols=128,"
            "data=random|ordinary|ties|amax|corners"},
     {2, 0, "quant.nvfp4:sf_layout=*,rcp=*,rows=9|130,cols=192,data=ordinary"},
-    {2, 12, "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"
+    {2, 72, "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"
             "data=ordinary|amax|ties"},
     {3, 300, "quant.nvfp4:from=*,scale=*,math=*,rcp=*,inverted=*,global=*,"
              "sf_layout=*,rows=$M,cols=$K,data=random|ordinary|ties|amax"},
     {2, 0, "quant.qdq:from=*,rule=*,rows=5,cols=160,"
            "data=random|ordinary|ties|amax|corners"},
-    {2, 8, "quant.qdq:from=*,rule=*,rows=$M,cols=$K,data=ordinary|ties"},
+    {2, 48, "quant.qdq:from=*,rule=*,rows=$M,cols=$K,data=ordinary|ties"},
     {2, 0, "quant.requant:rows=5,cols=160"},
-    {2, 6, "quant.requant:rows=$M,cols=$K"},
+    {2, 36, "quant.requant:rows=$M,cols=$K"},
     {1, 0, "quant.scale:n=1024"},
-    {2, 0, "quant.scale:element=*,rule=floor|ceil|even|rceil_div|rceil_mul|"
-           "rceil_exact|floor_div|floor_mul|floor_nooffset,n=2039"},
-    {2, 0, "quant.scale:element=e2m1|e4m3fn|e5m2,rule=*,n=2039,"
-           "data=random|corners"},
+    {2, 0, "quant.scale:element=*,rule=*,n=1021"},
+    {2, 0, "quant.scale:element=e2m1|e4m3fn|e5m2,rule=*,n=1021,"
+           "data=corners"},
     {3, 0, "quant.scale:element=*,rule=*,n=65521,data=random|corners"},
     {2, 0, "quant.static:element=*,from=*,apply=*,rows=3,cols=96,"
            "data=random|ordinary|corners"},
-    {2, 8, "quant.static:element=*,from=*,apply=*,rows=$M,cols=$K,"
+    {2, 48, "quant.static:element=*,from=*,apply=*,rows=$M,cols=$K,"
            "data=ordinary"},
     {0, 0, NULL},
 };

@@ -131,8 +131,9 @@ typedef struct mxo_call {
  * in      "name:dtype[dim,dim] ...", dtype = a type name or $param, dim = an
  *         identifier of the case text, a number, or identifier*number,
  *         identifier/number (exact), number*identifier; "/pack" divides by 2
- *         if the parameter element is e2m1 and by 1 otherwise; "?key=a|b"
- *         after the bracket: present only then
+ *         if the parameter element is e2m1 and by 1 otherwise, "/key" by the
+ *         value of an int parameter; "?key=a|b" after the bracket: present
+ *         only then
  * out     names of the outputs, in order; infer() gives types and shapes
  */
 typedef struct mxo_op_info {
