@@ -161,6 +161,25 @@ START_TEST(zero_groups_have_documented_scales)
 }
 END_TEST
 
+START_TEST(groups_of_a_row_keep_the_leading_axes)
+{
+    emu_call c;
+
+    fill(4, 8, 1, 4, 448.0f);
+    emu_begin(&c, "quant.group", "from=f32,group_cols=4");
+    emu_in(&c, "x", MXO_F32, x32, 3, 2, 2, 8);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    ck_assert_uint_eq(emu_out(&c, "q")->rank, 3);
+    ck_assert_uint_eq(emu_out(&c, "scale")->rank, 3);
+    ck_assert_uint_eq(emu_out(&c, "scale")->shape[1], 2);
+    ck_assert_uint_eq(emu_out(&c, "scale")->shape[2], 2);
+    for (int g = 0; g < 8; g++) {
+        ck_assert_uint_eq(word_at(&c, "scale", g), (uint32_t)(127 + g) << 23);
+    }
+    emu_end(&c);
+}
+END_TEST
+
 START_TEST(wrong_parameters_are_refused)
 {
     emu_call c;
@@ -174,9 +193,12 @@ START_TEST(wrong_parameters_are_refused)
     emu_begin(&c, "quant.group", "from=f32,element=e2m1");
     emu_in(&c, "x", MXO_F32, x32, 2, 1, 5);
     emu_refuses(&c, MXO_E_SHAPE, "pair up");
-    emu_begin(&c, "quant.group", "from=f32");
-    emu_in(&c, "x", MXO_F32, x32, 1, 4);
-    emu_refuses(&c, MXO_E_SHAPE, "rank 1");
+    emu_begin(&c, "quant.group", "from=f32,group_rows=2");
+    emu_in(&c, "x", MXO_F32, x32, 3, 1, 2, 4);
+    emu_refuses(&c, MXO_E_SHAPE, "rank 3");
+    emu_begin(&c, "quant.group", "from=f32,group_rows=2");
+    emu_in(&c, "x", MXO_F32, x32, 0);
+    emu_refuses(&c, MXO_E_SHAPE, "rank 0");
 }
 END_TEST
 
@@ -193,6 +215,7 @@ Suite *suite_quant_group(void)
     tcase_add_test(group, packed_mn_is_word_major_with_tokens_padded_to_four);
     tcase_add_test(group, deepgemm_packing_pads_fp4_and_refuses_fp8);
     tcase_add_loop_test(group, zero_groups_have_documented_scales, 0, n_zeros);
+    tcase_add_test(group, groups_of_a_row_keep_the_leading_axes);
     tcase_add_test(group, wrong_parameters_are_refused);
     suite_add_tcase(s, group);
     return s;

@@ -88,9 +88,9 @@ START_TEST(the_8x4_walk_meets_every_scale_once)
 }
 END_TEST
 
-static const char *const names[] = {"linear",      "128x4",
-                                    "8x4",         "aiter",
-                                    "aiter_a16w4", "aiter_a16w4_gate_up"};
+static const char *const names[] = {
+    "linear", "128x4",       "8x4",                "aiter_linear",
+    "aiter",  "aiter_a16w4", "aiter_a16w4_gate_up"};
 
 START_TEST(every_scale_order_is_a_bijection)
 {
@@ -155,7 +155,7 @@ Suite *suite_quant_layout(void)
     tcase_add_test(t, the_code_examples_of_the_sources_hold);
     tcase_add_test(t, the_128x4_walk_meets_every_scale_once);
     tcase_add_test(t, the_8x4_walk_meets_every_scale_once);
-    tcase_add_loop_test(t, every_scale_order_is_a_bijection, 0, 6);
+    tcase_add_loop_test(t, every_scale_order_is_a_bijection, 0, 7);
     tcase_add_test(shape, padded_shapes_are_flat_where_the_vendor_is);
     tcase_add_test(shape, unfit_sizes_are_refused_in_a_sentence);
     suite_add_tcase(s, t);

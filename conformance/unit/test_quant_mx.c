@@ -162,6 +162,26 @@ START_TEST(tiled_scales_keep_their_bytes_and_pad_with_zero)
 }
 END_TEST
 
+/* Two matrices of two rows: one tiling of four rows, or one each. */
+START_TEST(tilings_run_on_or_begin_with_each_matrix)
+{
+    static const int at[2][4] = {{0, 16, 32, 48}, {0, 16, 512, 528}};
+    const char *const params[2] = {"sf_layout=128x4",
+                                   "sf_layout=128x4,sf_batch=each"};
+    emu_call c;
+
+    fill_blocks(4);
+    emu_begin(&c, "quant.mx", params[_i]);
+    emu_in(&c, "x", MXO_BF16, x16, 3, 2, 2, 32);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    ck_assert_uint_eq(emu_out(&c, "scale")->n_bytes, 512u * (unsigned)(1 + _i));
+    for (int b = 0; b < 4; b++) {
+        ck_assert_int_eq(emu_bytes(&c, "scale")[at[_i][b]], 75 + b);
+    }
+    emu_end(&c);
+}
+END_TEST
+
 START_TEST(aiter_tiles_say_which_scales_are_defined)
 {
     emu_call c;
@@ -252,6 +272,7 @@ Suite *suite_quant_mx(void)
     tcase_add_test(t, short_tails_are_tritons);
     tcase_add_test(t, alignment_pads_data_and_scales_with_zero);
     tcase_add_test(t, tiled_scales_keep_their_bytes_and_pad_with_zero);
+    tcase_add_loop_test(t, tilings_run_on_or_begin_with_each_matrix, 0, 2);
     tcase_add_test(t, aiter_tiles_say_which_scales_are_defined);
     tcase_add_test(t, wrong_parameters_are_refused);
     tcase_add_test(t, six_bit_codes_and_int8_take_a_byte_each);

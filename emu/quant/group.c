@@ -56,10 +56,13 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     const mxo_tensor *x = mxo_call_in(call, "x");
     const int64_t height = mxo_call_int(call, "group_rows");
     const int64_t width = mxo_call_int(call, "group_cols");
+    uint64_t inner;
 
-    if (x->rank != 2) {
-        return mxo_fail(MXO_E_SHAPE, why, "%s: x has rank %u, not 2", call->op,
-                        x->rank);
+    if (x->rank != 2 && (x->rank == 0 || height > 1)) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: groups of %d rows need a matrix, and x has rank "
+                        "%u",
+                        call->op, (int)height, x->rank);
     }
     if (height < 0 || width < 0) {
         return mxo_fail(MXO_E_PARAM, why,
@@ -72,8 +75,7 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     p->form = (form)mxo_call_choice(call, "scale", forms, 4);
     p->pow2 = mxo_call_int(call, "pow2") != 0;
     p->packed = p->element == MXO_FMT_E2M1;
-    p->rows = x->shape[0];
-    p->cols = x->shape[1];
+    mxo_tensor_split(x, -1, &p->rows, &p->cols, &inner);
     p->height = group_size(height, p->rows);
     p->width = group_size(width, p->cols);
     p->down = (p->rows + p->height - 1) / p->height;
@@ -81,41 +83,59 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     return check(call, p, why);
 }
 
-static void infer_scale(const mxo_call *call, const plan *p, mxo_tensor *out)
+/* Scales by group: [down, across]; one number for the whole tensor; per row
+   the leading axes of x are kept. */
+static void infer_plain(const mxo_call *call, const plan *p, mxo_tensor *out)
+{
+    const mxo_tensor *x = mxo_call_in(call, "x");
+    const uint32_t dtype = p->form == FORM_F32 ? MXO_F32 : MXO_E8M0;
+    uint64_t shape[MXO_MAX_RANK] = {p->down, p->across};
+
+    if (mxo_call_int(call, "group_rows") == 0 &&
+        mxo_call_int(call, "group_cols") == 0) {
+        mxo_out(out, 1, "scale", dtype, 1, shape);
+        return;
+    }
+    if (mxo_call_int(call, "group_rows") != 1) {
+        mxo_out(out, 1, "scale", dtype, 2, shape);
+        return;
+    }
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = p->across;
+    mxo_out(out, 1, "scale", dtype, x->rank, shape);
+}
+
+static void infer_words(const plan *p, mxo_tensor *out)
 {
     const uint64_t words = (p->across + 3) / 4;
-    const int whole = mxo_call_int(call, "group_rows") == 0 &&
-                      mxo_call_int(call, "group_cols") == 0;
-    uint64_t shape[2] = {p->down, p->across};
-    uint32_t dtype = p->form == FORM_F32 ? MXO_F32 : MXO_E8M0;
+    const uint64_t logical[2] = {p->down, words};
+    const uint64_t stored[2] = {words, quant_round_up(p->down, 4)};
 
-    if (p->form == FORM_PACKED) {
-        shape[1] = words;
-        dtype = MXO_I32;
-    } else if (p->form == FORM_PACKED_MN) {
-        shape[0] = words;
-        shape[1] = quant_round_up(p->down, 4);
-        dtype = MXO_I32;
-    }
-    mxo_out(out, 1, "scale", dtype, whole && p->form <= FORM_E8M0 ? 1 : 2,
-            shape);
+    mxo_out(out, 1, "scale", MXO_I32, 2,
+            p->form == FORM_PACKED ? logical : stored);
 }
 
 mxo_status infer_quant_group(const mxo_call *call, mxo_tensor *out_tensor,
                              uint32_t *n_out, mxo_text why)
 {
+    const mxo_tensor *x = mxo_call_in(call, "x");
     const char *element = mxo_call_text(call, "element");
+    uint64_t shape[MXO_MAX_RANK];
     plan p = {0};
     const mxo_status status = make_plan(call, &p, why);
 
     if (status != MXO_OK) {
         return status;
     }
-    const uint64_t shape[2] = {p.rows, p.packed ? p.cols / 2 : p.cols};
-
-    mxo_out(out_tensor, 0, "q", mxo_dtype_by_name(element, strlen(element)), 2,
-            shape);
-    infer_scale(call, &p, out_tensor);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = p.packed ? p.cols / 2 : p.cols;
+    mxo_out(out_tensor, 0, "q", mxo_dtype_by_name(element, strlen(element)),
+            x->rank, shape);
+    if (p.form >= FORM_PACKED) {
+        infer_words(&p, out_tensor);
+    } else {
+        infer_plain(call, &p, out_tensor);
+    }
     *n_out = 2;
     return MXO_OK;
 }

@@ -72,6 +72,7 @@ static const quant_layout sf_layouts[] = {
     {"linear", linear, 1, 1, 1, 1, 0, 0},
     {"128x4", tile_128x4, 128, 4, 1, 1, 1, 0},
     {"8x4", tile_8x4, 8, 4, 1, 1, 1, 0},
+    {"aiter_linear", linear, 1, 1, 1, 1, 0, 1},
     {"aiter", aiter, 256, 8, 1, 1, 0, 1},
     {"aiter_a16w4", aiter, 1, 1, 32, 8, 0, 1},
     {"aiter_a16w4_gate_up", aiter_gate_up, 1, 1, 32, 8, 0, 1},

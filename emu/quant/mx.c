@@ -22,6 +22,7 @@ typedef struct plan {
     uint64_t outer, len, inner; /* of x */
     uint64_t padded;            /* len after alignment */
     uint64_t blocks;            /* scales along the axis */
+    uint64_t sf_rows;           /* rows of one tiled matrix of scales */
 } plan;
 
 static const char *const ties[] = {"rne", "rz", "rna", "rnz"};
@@ -61,8 +62,29 @@ static mxo_status check(const mxo_call *call, const plan *p, int64_t align,
         quant_layout_check(p->order, p->outer, p->padded / 2, "q", why);
 
     return status != MXO_OK ? status
-                            : quant_layout_check(p->sf, p->outer, p->blocks,
+                            : quant_layout_check(p->sf, p->sf_rows, p->blocks,
                                                  "scale", why);
+}
+
+/* Rows that are tiled together: all of them, or those of one matrix. */
+static uint64_t rows_per_tiling(const mxo_call *call, const plan *p,
+                                const mxo_tensor *x)
+{
+    if (mxo_call_is(call, "sf_batch", "flat") || x->rank < 2 ||
+        p->inner != 1) {
+        return p->outer;
+    }
+    return x->shape[x->rank - 2];
+}
+
+/* Shape of the stored scales if they are not in the order of x. */
+static uint32_t tiled_shape(const plan *p, uint64_t *shape)
+{
+    const uint32_t rank =
+        quant_layout_shape(p->sf, p->sf_rows, p->blocks, shape);
+
+    shape[0] *= p->sf_rows == 0 ? 0 : p->outer / p->sf_rows;
+    return rank;
 }
 
 static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
@@ -87,6 +109,7 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     mxo_tensor_split(x, p->axis, &p->outer, &p->len, &p->inner);
     p->padded = align > 32 ? quant_round_up(p->len, (uint64_t)align) : p->len;
     p->blocks = (p->padded + 31) / 32;
+    p->sf_rows = rows_per_tiling(call, p, x);
     return check(call, p, align, why);
 }
 
@@ -109,7 +132,7 @@ mxo_status infer_quant_mx(const mxo_call *call, mxo_tensor *out_tensor,
             x->rank, shape);
     shape[p.axis] = p.blocks;
     if (!quant_layout_is_linear(p.sf)) {
-        rank = quant_layout_shape(p.sf, p.outer, p.blocks, shape);
+        rank = tiled_shape(&p, shape);
     }
     mxo_out(out_tensor, 1, "scale", MXO_E8M0, rank, shape);
     if (p.sf->holes) {
@@ -136,12 +159,22 @@ static void put_code(const plan *p, const mxo_tensor *q, uint64_t o,
     mxo_store_nibble(mxo_tensor_data(q), 2 * at + k % 2, code);
 }
 
+/* Where the scale of block b of row o lies; tilings follow each other. */
+static uint64_t tiled_at(const plan *p, uint64_t o, uint64_t b)
+{
+    const uint64_t size = quant_layout_rows(p->sf, p->sf_rows) *
+                          quant_layout_cols(p->sf, p->blocks);
+
+    return o / p->sf_rows * size +
+           quant_layout_offset(p->sf, p->sf_rows, p->blocks, o % p->sf_rows,
+                               b);
+}
+
 static void put_scale(const plan *p, const mxo_call *call, uint64_t o,
                       uint64_t i, uint64_t b, uint8_t byte)
 {
-    const uint64_t at =
-        p->inner == 1 ? quant_layout_offset(p->sf, p->outer, p->blocks, o, b)
-                      : (o * p->blocks + b) * p->inner + i;
+    const uint64_t at = p->inner == 1 ? tiled_at(p, o, b)
+                                      : (o * p->blocks + b) * p->inner + i;
 
     mxo_store(mxo_call_out(call, "scale"), at, byte);
     if (p->sf->holes) {
