@@ -119,3 +119,32 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/plugins.test
 TESTS += $(dist_check_SCRIPTS)
+
+# All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive
+# JOBS=N resumes where it was stopped.  exhaustive_static runs on machines
+# that have no MPFR.
+if MXO_MPFR
+EXTRA_PROGRAMS += exhaustive exhaustive_static
+exhaustive_SOURCES = \
+	%reldir%/exhaustive/exhaustive.c \
+	%reldir%/exhaustive/reference.c \
+	%reldir%/exhaustive/reference.h
+exhaustive_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE
+exhaustive_LDFLAGS = $(AM_LDFLAGS) -static
+exhaustive_LDADD = libmxoracle.la -lmpfr -lgmp
+exhaustive_static_SOURCES = $(exhaustive_SOURCES)
+exhaustive_static_CPPFLAGS = $(exhaustive_CPPFLAGS)
+exhaustive_static_LDFLAGS = $(AM_LDFLAGS) -all-static
+exhaustive_static_LDADD = $(exhaustive_LDADD)
+CLEANFILES += exhaustive$(EXEEXT) exhaustive_static$(EXEEXT)
+check-exhaustive: exhaustive$(EXEEXT)
+	./exhaustive$(EXEEXT) $(JOBS:%=--jobs=%) exhaustive.state
+else
+EXTRA_DIST += \
+	%reldir%/exhaustive/exhaustive.c \
+	%reldir%/exhaustive/reference.c \
+	%reldir%/exhaustive/reference.h
+check-exhaustive:
+	@echo "check-exhaustive needs MPFR: apt-get install libmpfr-dev" >&2
+	@exit 1
+endif

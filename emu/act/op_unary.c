@@ -32,6 +32,12 @@ static uint64_t silu_alpha(mxo_real x, mxo_real alpha, mxo_format to)
     return mxo_act_gated_eval(&a, to, NULL);
 }
 
+/* ftz: subnormal operands and binary32 results count as zero. */
+static uint64_t flush(uint64_t y, mxo_format to, int ftz)
+{
+    return ftz && to == MXO_FMT_F32 ? mxo_f32_ftz((uint32_t)y) : y;
+}
+
 static uint64_t exp_u20(uint32_t x, mxo_format to)
 {
     const mxo_rounding nearest_even = {MXO_TIE_RNE, 0, 0, 0};
@@ -48,15 +54,18 @@ mxo_status run_act_unary(const mxo_call *call, mxo_text why)
     const mxo_format to = mxo_call_format(call, "to");
     const mxo_real alpha = mxo_act_param(call, "alpha");
 
+    const int ftz = (int)mxo_call_int(call, "ftz");
+
     (void)why;
     for (uint64_t i = 0; i < mxo_tensor_elems(x); i++) {
-        const uint32_t code = (uint32_t)mxo_load(x, i);
+        uint32_t code = (uint32_t)mxo_load(x, i);
+        code = ftz ? mxo_f32_ftz(code) : code;
         const mxo_real value = mxo_format_decode(MXO_FMT_F32, code);
-        mxo_store(y, i,
-                  fn == SILU_ALPHA ? silu_alpha(value, alpha, to)
-                  : fn == EXP_U20  ? exp_u20(code, to)
-                                   : mxo_act_eval((mxo_act_fn)fn, value, to,
-                                                  NULL));
+        const uint64_t result =
+            fn == SILU_ALPHA ? silu_alpha(value, alpha, to)
+            : fn == EXP_U20  ? exp_u20(code, to)
+                             : mxo_act_eval((mxo_act_fn)fn, value, to, NULL);
+        mxo_store(y, i, flush(result, to, ftz));
     }
     return MXO_OK;
 }
