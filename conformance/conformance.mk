@@ -17,6 +17,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cli.h \
 	%reldir%/cmd_list.c \
 	%reldir%/cmd_run.c \
+	%reldir%/cmd_verify.c \
 	%reldir%/cmd_worker.c \
 	%reldir%/codes.c \
 	%reldir%/codes.h \
@@ -61,6 +62,31 @@ libjudge_la_SOURCES = \
 	%reldir%/tensors.c \
 	%reldir%/tensors.h \
 	%reldir%/tolerance.def \
+	%reldir%/vectors/file.c \
+	%reldir%/vectors/findings.c \
+	%reldir%/vectors/findings.h \
+	%reldir%/vectors/glue.c \
+	%reldir%/vectors/glue.h \
+	%reldir%/vectors/glue_step.h \
+	%reldir%/vectors/glue_steps.c \
+	%reldir%/vectors/invoke.c \
+	%reldir%/vectors/invoke.h \
+	%reldir%/vectors/map.c \
+	%reldir%/vectors/map.def \
+	%reldir%/vectors/map.h \
+	%reldir%/vectors/report.c \
+	%reldir%/vectors/report.h \
+	%reldir%/vectors/rows.c \
+	%reldir%/vectors/rows.h \
+	%reldir%/vectors/rules.def \
+	%reldir%/vectors/scope.c \
+	%reldir%/vectors/scope.h \
+	%reldir%/vectors/vector_compare.c \
+	%reldir%/vectors/vector_compare.h \
+	%reldir%/vectors/vectors.c \
+	%reldir%/vectors/vectors.h \
+	%reldir%/vectors/walk.c \
+	%reldir%/vectors/walk.h \
 	%reldir%/verdict.c \
 	%reldir%/verdict.h \
 	%reldir%/views.c \
@@ -114,10 +140,20 @@ endif
 check_PROGRAMS += load_plugin
 load_plugin_SOURCES = %reldir%/tests/load_plugin.c
 
+# Does verify see one wrong bit?  Every output of every shipped vector.
+check_PROGRAMS += flip_vectors
+flip_vectors_SOURCES = %reldir%/tests/flip_vectors.c
+flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
+flip_vectors_LDFLAGS = $(AM_LDFLAGS) -static
+flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
+
 # Shell tests, TAP on standard output; one line each. Sorted.
 dist_check_SCRIPTS = \
+	%reldir%/tests/flip.test \
 	%reldir%/tests/headers.test \
-	%reldir%/tests/plugins.test
+	%reldir%/tests/hostile.test \
+	%reldir%/tests/plugins.test \
+	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Findings of one file as lines of text.  See findings.h. */
+#include "findings.h"
+
+#include "say.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_LINES = 24 };
+
+/* From harmless to worst. */
+static int severity(vector_verdict v)
+{
+    switch (v) {
+    case VECTOR_FAILED:
+        return 3;
+    case VECTOR_UNKNOWN:
+        return 2;
+    case VECTOR_UNSUPPORTED:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+void finding_op(findings *f, const char *op)
+{
+    (void)snprintf(f->result->op, sizeof f->result->op, "%s", op);
+    say_printable(f->result->op);
+}
+
+void finding_case(findings *f, const test_case *c)
+{
+    size_t n =
+        (size_t)snprintf(f->as, sizeof f->as, "%s", c->schema->info->name);
+
+    for (int i = 0; i < c->schema->n_params; i++) {
+        const op_param *p = &c->schema->params[i];
+        if (strcmp(c->value[i], p->standard) != 0 && n < sizeof f->as) {
+            n += (size_t)snprintf(f->as + n, sizeof f->as - n, "%c%s=%s",
+                                  strchr(f->as, ':') == NULL ? ':' : ',',
+                                  p->key, c->value[i]);
+        }
+    }
+}
+
+static void append_line(findings *f, const char *line)
+{
+    char *text = f->result->text;
+    const size_t n = strlen(text);
+
+    if (f->n_lines == MAX_LINES) {
+        line = "...";
+    } else if (f->n_lines > MAX_LINES) {
+        return;
+    }
+    f->n_lines++;
+    if (n + strlen(line) + 2 <= VECTOR_TEXT) {
+        (void)snprintf(text + n, VECTOR_TEXT - n, "%s%s", n == 0 ? "" : "\n",
+                       line);
+    }
+}
+
+void finding_add(findings *f, vector_verdict what, const char *format, ...)
+{
+    char line[CASE_TEXT + TEXT_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    say_printable(line);
+    append_line(f, line);
+    if (severity(what) > severity(f->result->verdict)) {
+        f->result->verdict = what;
+    }
+}
+
+void finding_status(findings *f, mxo_status status, const char *sentence)
+{
+    switch (status) {
+    case MXO_E_UNSUPPORTED:
+        finding_add(f, VECTOR_UNSUPPORTED, "%s", sentence);
+        break;
+    case MXO_E_PARAM:
+        finding_add(f, VECTOR_UNKNOWN, "%s", sentence);
+        break;
+    default:
+        finding_add(f, VECTOR_FAILED, "%s", sentence);
+        break;
+    }
+}
+
+void finding_codes(findings *f, uint32_t dtype, uint64_t in_file,
+                   uint64_t computed, const char *who)
+{
+    const int digits = (int)dtype_bytes(dtype) * 2;
+
+    finding_add(f, VECTOR_FAILED,
+                "  file has %0*" PRIx64 " = %.9g   %s gives %0*" PRIx64
+                " = %.9g",
+                digits, in_file, dtype_value(dtype, in_file), who, digits,
+                computed, dtype_value(dtype, computed));
+    finding_add(f, VECTOR_FAILED, "  judged as %s", f->as);
+}
+
+void finding_count(findings *f, uint64_t n_elements, const map_rule *rule)
+{
+    f->result->n_outputs++;
+    f->result->n_elements += n_elements;
+    if (rule->kind > MAP_STRICT) {
+        f->result->n_by_rule++;
+        (void)snprintf(f->result->rule, sizeof f->result->rule, "%s",
+                       rule->name);
+    }
+}
+
+static void list(const uint64_t *numbers, uint32_t n, char *text, size_t size)
+{
+    size_t at = (size_t)snprintf(text, size, "[");
+
+    for (uint32_t i = 0; i < n && at < size; i++) {
+        at += (size_t)snprintf(text + at, size - at, "%s%" PRIu64,
+                               i == 0 ? "" : ",", numbers[i]);
+    }
+    if (at < size) {
+        (void)snprintf(text + at, size - at, "]");
+    }
+}
+
+void finding_shape(const host_tensor *t, char *text, size_t size)
+{
+    list(t->shape, t->rank, text, size);
+}
+
+void finding_index(const host_tensor *t, uint64_t i, char *text, size_t size)
+{
+    uint64_t index[MXO_MAX_RANK] = {0};
+
+    for (uint32_t axis = t->rank; axis-- > 0;) {
+        index[axis] = i % t->shape[axis];
+        i /= t->shape[axis];
+    }
+    list(index, t->rank, text, size);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values that steps work on, and the expressions that chain them. */
+#include "glue_step.h"
+
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void glue_clear(glue *g)
+{
+    free(g->data);
+    free(g->valid);
+    memset(g, 0, sizeof *g);
+}
+
+static uint64_t load(const uint8_t *data, uint32_t width, uint64_t i)
+{
+    uint64_t code = 0;
+    uint16_t u16;
+    uint32_t u32;
+
+    if (width == 1) {
+        return data[i];
+    }
+    if (width == 2) {
+        memcpy(&u16, data + 2 * i, 2);
+        return u16;
+    }
+    if (width == 4) {
+        memcpy(&u32, data + 4 * i, 4);
+        return u32;
+    }
+    memcpy(&code, data + 8 * i, 8);
+    return code;
+}
+
+uint64_t glue_load(const glue *g, uint64_t i)
+{
+    return load(g->data, dtype_bytes(g->dtype), i);
+}
+
+void glue_put(glue *g, uint64_t i, uint64_t code)
+{
+    const uint16_t u16 = (uint16_t)code;
+    const uint32_t u32 = (uint32_t)code;
+
+    switch (dtype_bytes(g->dtype)) {
+    case 1:
+        g->data[i] = (uint8_t)code;
+        break;
+    case 2:
+        memcpy(g->data + 2 * i, &u16, 2);
+        break;
+    case 4:
+        memcpy(g->data + 4 * i, &u32, 4);
+        break;
+    default:
+        memcpy(g->data + 8 * i, &code, 8);
+        break;
+    }
+}
+
+/* An empty result of this shape, with validity if from has it. */
+mxo_status glue_make(glue *g, uint32_t dtype, uint32_t rank,
+                     const uint64_t *shape, int valid)
+{
+    memset(g, 0, sizeof *g);
+    g->dtype = dtype;
+    g->rank = rank;
+    g->n = 1;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (shape[i] != 0 && g->n > (UINT64_C(1) << 40) / shape[i]) {
+            return MXO_E_NOMEM;
+        }
+        g->shape[i] = shape[i];
+        g->n *= shape[i];
+    }
+    g->data = calloc((size_t)g->n + 1, dtype_bytes(dtype));
+    g->valid = valid ? calloc((size_t)g->n + 1, 1) : NULL;
+    if (g->data == NULL || (valid && g->valid == NULL)) {
+        glue_clear(g);
+        return MXO_E_NOMEM;
+    }
+    return MXO_OK;
+}
+
+int glue_counts(const glue *g, uint64_t i)
+{
+    return g->valid == NULL || g->valid[i];
+}
+
+/* Copy element j of from to element i of g. */
+void glue_move(glue *g, uint64_t i, const glue *from, uint64_t j)
+{
+    glue_put(g, i, glue_load(from, j));
+    if (g->valid != NULL) {
+        g->valid[i] = (uint8_t)glue_counts(from, j);
+    }
+}
+
+static mxo_status from_tensor(const host_tensor *t, glue *g)
+{
+    const uint64_t scalar = 1; /* a scalar is a row of one */
+    const mxo_status status =
+        t->rank == 0 ? glue_make(g, t->dtype, 1, &scalar, 0)
+                     : glue_make(g, t->dtype, t->rank, t->shape, 0);
+
+    if (status == MXO_OK && t->n_bytes > 0) {
+        memcpy(g->data, t->data, (size_t)t->n_bytes);
+    }
+    return status;
+}
+
+static mxo_status mantissas(const host_tensor *like, glue *g)
+{
+    const uint64_t n = 4 * tensor_elems(like);
+    const mxo_status status = glue_make(g, MXO_F32, 1, &n, 0);
+
+    for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+        glue_put(g, i, 0x3f800000 + i);
+    }
+    return status;
+}
+
+/* name or name(argument) */
+static void parse_word(piece word, char *name, piece *argument)
+{
+    const char *open = memchr(word.ptr, '(', word.len);
+    const size_t n = open == NULL ? word.len : (size_t)(open - word.ptr);
+
+    name[0] = '\0';
+    (void)piece_copy((piece){word.ptr, n}, name, MXO_NAME_SIZE);
+    argument->ptr = word.ptr + n + (open != NULL);
+    argument->len = open == NULL ? 0 : word.len - n - 2;
+}
+
+static mxo_status base_value(const glue_source *source, piece word, glue *g,
+                             mxo_text why)
+{
+    char name[MXO_NAME_SIZE];
+    char inside[MXO_NAME_SIZE] = "";
+    piece argument;
+    const host_tensor *t = NULL;
+
+    parse_word(word, name, &argument);
+    if (argument.len > 0) {
+        (void)piece_copy(argument, inside, sizeof inside);
+        t = tensor_set_find(&source->s->file->tensors, inside);
+        return t != NULL ? mantissas(t, g)
+                         : say(MXO_E_PARAM, why, "has no tensor %s", inside);
+    }
+    if (source->outputs != NULL) {
+        t = tensor_set_find(source->outputs, name);
+    }
+    if (t == NULL) {
+        t = scope_tensor(source->s, name);
+    }
+    return t != NULL ? from_tensor(t, g)
+                     : say(MXO_E_PARAM, why, "has no tensor %s", name);
+}
+
+mxo_status glue_eval(const glue_source *source, piece expr, glue *g,
+                     mxo_text why)
+{
+    memset(g, 0, sizeof *g);
+    (void)say(MXO_OK, why, "has tensors that do not fit memory");
+    mxo_status status = base_value(source, piece_cut(&expr, '>'), g, why);
+
+    while (status == MXO_OK && expr.len > 0) {
+        char name[MXO_NAME_SIZE];
+        step_call call = {source, {NULL, 0}, why};
+
+        parse_word(piece_cut(&expr, '>'), name, &call.arguments);
+        const glue_step step = glue_find_step(name);
+
+        status = step != NULL
+                     ? step(g, &call)
+                     : say(MXO_E_PARAM, why, "map.def: %s is no step", name);
+    }
+    if (status != MXO_OK) {
+        glue_clear(g);
+    }
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What glue.c (names and values) and glue_steps.c (the steps) share. */
+#ifndef MXO_VECTORS_GLUE_STEP_H
+#define MXO_VECTORS_GLUE_STEP_H
+
+#include "glue.h"
+
+/* What a step sees besides its operand. */
+typedef struct step_call {
+    const glue_source *source;
+    piece arguments;
+    mxo_text why;
+} step_call;
+
+/* A step replaces *g, or leaves it and returns a status. */
+typedef mxo_status (*glue_step)(glue *g, const step_call *call);
+
+/* NULL if there is no step of that name. */
+glue_step glue_find_step(const char *name);
+
+/* An empty result of this shape; with room for validity if valid. */
+MXO_MUST_CHECK mxo_status glue_make(glue *g, uint32_t dtype, uint32_t rank,
+                                    const uint64_t *shape, int valid);
+void glue_put(glue *g, uint64_t i, uint64_t code);
+int glue_counts(const glue *g, uint64_t i);
+/* Copy element j of from, and whether it counts, to element i of g. */
+void glue_move(glue *g, uint64_t i, const glue *from, uint64_t j);
+
+#endif

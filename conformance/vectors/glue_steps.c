@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The steps of glue.h: one small function each, found by name. */
+#include "glue_step.h"
+
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_NUMBERS = 8 };
+
+static void replace(glue *g, glue *by)
+{
+    glue_clear(g);
+    *g = *by;
+}
+
+static mxo_status refuse(const step_call *call, const char *what)
+{
+    return say(MXO_E_SHAPE, call->why, "has tensors that do not fit: %s", what);
+}
+
+/* "3,*,5" -> numbers, * as 0. Returns how many. */
+static uint32_t numbers(piece list, uint64_t *out)
+{
+    uint32_t n = 0;
+
+    while (list.len > 0 && n < MAX_NUMBERS) {
+        char text[24] = "";
+        (void)piece_copy(piece_cut(&list, ','), text, sizeof text);
+        out[n++] = strtoull(text, NULL, 10);
+    }
+    return n;
+}
+
+/* Split one axis; the factor 0 takes what the others leave. */
+static int split_axis(uint64_t length, piece list, uint64_t *shape,
+                      uint32_t *rank)
+{
+    uint64_t factors[MAX_NUMBERS];
+    const uint32_t n = numbers(list, factors);
+    uint64_t product = 1;
+
+    for (uint32_t i = 0; i < n; i++) {
+        product *= factors[i] == 0 ? 1 : factors[i];
+    }
+    if (*rank + n > GLUE_RANK || length % product != 0) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        shape[*rank] = factors[i] == 0 ? length / product : factors[i];
+        product = factors[i] == 0 ? length : product;
+        (*rank)++;
+    }
+    return product == length;
+}
+
+static mxo_status step_view(glue *g, const step_call *call)
+{
+    uint64_t shape[GLUE_RANK];
+    uint32_t rank = 0;
+    piece rest = call->arguments;
+
+    for (uint32_t axis = 0; axis < g->rank; axis++) {
+        if (!split_axis(g->shape[axis], piece_cut(&rest, '|'), shape, &rank)) {
+            return refuse(call, "an axis is no multiple of its tile");
+        }
+    }
+    g->rank = rank;
+    memcpy(g->shape, shape, rank * sizeof shape[0]);
+    return MXO_OK;
+}
+
+static mxo_status step_perm(glue *g, const step_call *call)
+{
+    uint64_t axes[MAX_NUMBERS];
+    uint64_t shape[GLUE_RANK];
+    uint64_t stride[GLUE_RANK];
+    glue to;
+
+    if (numbers(call->arguments, axes) != g->rank) {
+        return refuse(call, "map.def permutes another number of axes");
+    }
+    for (uint32_t i = 0; i < g->rank; i++) {
+        shape[i] = g->shape[axes[i]];
+        stride[i] = 1;
+        for (uint32_t j = (uint32_t)axes[i] + 1; j < g->rank; j++) {
+            stride[i] *= g->shape[j];
+        }
+    }
+    const mxo_status status =
+        glue_make(&to, g->dtype, g->rank, shape, g->valid != NULL);
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint64_t i = 0; i < to.n; i++) {
+        uint64_t rest = i;
+        uint64_t from = 0;
+        for (uint32_t axis = g->rank; axis-- > 0;) {
+            from += rest % shape[axis] * stride[axis];
+            rest /= shape[axis];
+        }
+        glue_move(&to, i, g, from);
+    }
+    replace(g, &to);
+    return MXO_OK;
+}
+
+/* New size of the last two axes; elements keep their row and column. */
+static mxo_status resize(glue *g, uint64_t rows, uint64_t cols, int valid,
+                         uint64_t fill)
+{
+    const uint64_t old_rows = g->shape[g->rank - 2];
+    const uint64_t old_cols = g->shape[g->rank - 1];
+    uint64_t shape[GLUE_RANK];
+    glue to;
+
+    memcpy(shape, g->shape, sizeof shape);
+    shape[g->rank - 2] = rows;
+    shape[g->rank - 1] = cols;
+    const mxo_status status = glue_make(&to, g->dtype, g->rank, shape, valid);
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint64_t i = 0; i < to.n; i++) {
+        const uint64_t c = i % cols;
+        const uint64_t r = i / cols % rows;
+        const uint64_t outer = i / cols / rows;
+        if (r < old_rows && c < old_cols) {
+            glue_move(&to, i, g, (outer * old_rows + r) * old_cols + c);
+        } else {
+            glue_put(&to, i, fill);
+        }
+    }
+    replace(g, &to);
+    return MXO_OK;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static mxo_status pad(glue *g, const step_call *call, int valid)
+{
+    uint64_t n[MAX_NUMBERS] = {1, 1, 0};
+
+    if (g->rank < 2 || numbers(call->arguments, n) < 2 || n[0] == 0 ||
+        n[1] == 0) {
+        return refuse(call, "a tensor to pad has no rows");
+    }
+    return resize(g, round_up(g->shape[g->rank - 2], n[0]),
+                  round_up(g->shape[g->rank - 1], n[1]), valid, n[2]);
+}
+
+static mxo_status step_pad(glue *g, const step_call *call)
+{
+    return pad(g, call, 1);
+}
+
+static mxo_status step_padwith(glue *g, const step_call *call)
+{
+    return pad(g, call, 0);
+}
+
+static mxo_status step_valid(glue *g, const step_call *call)
+{
+    glue to;
+    const mxo_status status = glue_make(&to, MXO_U8, g->rank, g->shape, 0);
+
+    (void)call;
+    if (status == MXO_OK) {
+        for (uint64_t i = 0; i < to.n; i++) {
+            to.data[i] = (uint8_t)glue_counts(g, i);
+        }
+        replace(g, &to);
+    }
+    return status;
+}
+
+static mxo_status step_cols(glue *g, const step_call *call)
+{
+    uint64_t n[MAX_NUMBERS] = {0};
+
+    if (g->rank < 2 || numbers(call->arguments, n) != 1 ||
+        n[0] > g->shape[g->rank - 1]) {
+        return refuse(call, "a row is too short");
+    }
+    return resize(g, g->shape[g->rank - 2], n[0], g->valid != NULL, 0);
+}
+
+static mxo_status step_repeat(glue *g, const step_call *call)
+{
+    uint64_t n[MAX_NUMBERS] = {1};
+    glue to;
+
+    (void)numbers(call->arguments, n);
+    const mxo_status status =
+        glue_make(&to, g->dtype, 2, (uint64_t[]){n[0], g->n}, 0);
+    if (status == MXO_OK) {
+        for (uint64_t i = 0; i < to.n; i++) {
+            glue_move(&to, i, g, i % g->n);
+        }
+        replace(g, &to);
+    }
+    return status;
+}
+
+static mxo_status step_pack4(glue *g, const step_call *call)
+{
+    glue to;
+
+    if (g->shape[g->rank - 1] % 2 != 0) {
+        return refuse(call, "an odd number of codes");
+    }
+    const mxo_status status = glue_make(&to, MXO_U8, g->rank, g->shape, 0);
+    if (status == MXO_OK) {
+        to.shape[to.rank - 1] /= 2;
+        to.n /= 2;
+        for (uint64_t i = 0; i < to.n; i++) {
+            glue_put(&to, i,
+                     (glue_load(g, 2 * i) & 15) | (glue_load(g, 2 * i + 1) & 15)
+                                                      << 4);
+        }
+        replace(g, &to);
+    }
+    return status;
+}
+
+static mxo_status step_unpack4(glue *g, const step_call *call)
+{
+    uint64_t shape[GLUE_RANK];
+    glue to;
+
+    (void)call;
+    memcpy(shape, g->shape, sizeof shape);
+    shape[g->rank - 1] *= 2;
+    const mxo_status status = glue_make(&to, MXO_U8, g->rank, shape, 0);
+    if (status == MXO_OK) {
+        for (uint64_t i = 0; i < to.n; i++) {
+            glue_put(&to, i, glue_load(g, i / 2) >> (4 * (i % 2)) & 15);
+        }
+        replace(g, &to);
+    }
+    return status;
+}
+
+static mxo_status step_bytes(glue *g, const step_call *call)
+{
+    const uint64_t width = dtype_bytes(g->dtype);
+
+    (void)call;
+    safetensors_swap(g->dtype, g->data, g->n * width);
+    g->dtype = MXO_U8;
+    g->shape[g->rank - 1] *= width;
+    g->n *= width;
+    return MXO_OK;
+}
+
+/* The tensor a step names: an output of the operation, or of the file. */
+static mxo_status other(const step_call *call, const host_tensor **t)
+{
+    char name[MXO_NAME_SIZE] = "";
+
+    (void)piece_copy(call->arguments, name, sizeof name);
+    *t = call->source->outputs == NULL
+             ? NULL
+             : tensor_set_find(call->source->outputs, name);
+    if (*t == NULL) {
+        *t = scope_tensor(call->source->s, name);
+    }
+    return *t != NULL ? MXO_OK
+                      : say(MXO_E_PARAM, call->why, "has no tensor %s", name);
+}
+
+static mxo_status step_words(glue *g, const step_call *call)
+{
+    const host_tensor *like;
+    mxo_status status = other(call, &like);
+
+    if (status == MXO_OK && g->n != like->n_bytes) {
+        status = refuse(call, "another number of bytes");
+    }
+    if (status == MXO_OK) {
+        g->dtype = like->dtype;
+        g->rank = like->rank;
+        memcpy(g->shape, like->shape, sizeof like->shape);
+        g->n = tensor_elems(like);
+        safetensors_swap(g->dtype, g->data, like->n_bytes);
+    }
+    return status;
+}
+
+static mxo_status step_take(glue *g, const step_call *call)
+{
+    const host_tensor *rows;
+    uint64_t shape[GLUE_RANK];
+    glue to;
+    mxo_status status = other(call, &rows);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    const uint64_t inner = g->shape[0] == 0 ? 0 : g->n / g->shape[0];
+
+    memcpy(shape, g->shape, sizeof shape);
+    shape[0] = tensor_elems(rows);
+    status = glue_make(&to, g->dtype, g->rank, shape, 0);
+    for (uint64_t i = 0; status == MXO_OK && i < to.n; i++) {
+        const uint64_t row = tensor_load(rows, i / inner);
+        if (row >= g->shape[0]) {
+            glue_clear(&to);
+            return refuse(call, "a row index is out of range");
+        }
+        glue_move(&to, i, g, row * inner + i % inner);
+    }
+    if (status == MXO_OK) {
+        replace(g, &to);
+    }
+    return status;
+}
+
+static mxo_status step_index(glue *g, const step_call *call)
+{
+    const host_tensor *table;
+    glue to;
+    mxo_status status = other(call, &table);
+
+    if (status == MXO_OK) {
+        status = glue_make(&to, table->dtype, g->rank, g->shape, 0);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint64_t i = 0; i < to.n; i++) {
+        const uint64_t at = glue_load(g, i);
+        if (at >= tensor_elems(table)) {
+            glue_clear(&to);
+            return refuse(call, "an index is out of range");
+        }
+        glue_put(&to, i, tensor_load(table, at));
+    }
+    replace(g, &to);
+    return MXO_OK;
+}
+
+static mxo_status step_div(glue *g, const step_call *call)
+{
+    uint64_t n[MAX_NUMBERS] = {0};
+
+    if (numbers(call->arguments, n) != 1 || n[0] == 0) {
+        return refuse(call, "a divisor is 0");
+    }
+    for (uint64_t i = 0; i < g->n; i++) {
+        glue_put(g, i, glue_load(g, i) / n[0]);
+    }
+    return MXO_OK;
+}
+
+static mxo_status step_delta2(glue *g, const step_call *call)
+{
+    const host_tensor *base;
+    glue to;
+    mxo_status status = other(call, &base);
+
+    if (status == MXO_OK && tensor_elems(base) != g->n) {
+        status = refuse(call, "another number of elements");
+    }
+    if (status == MXO_OK) {
+        status = glue_make(&to, MXO_U8, 1, (uint64_t[]){(g->n + 3) / 4}, 0);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint64_t i = 0; i < g->n; i++) {
+        const uint64_t delta = (glue_load(g, i) - tensor_load(base, i)) & 3;
+        to.data[i / 4] |= (uint8_t)(delta << (2 * (i % 4)));
+    }
+    replace(g, &to);
+    return MXO_OK;
+}
+
+typedef struct step_row {
+    const char *name;
+    glue_step step;
+} step_row;
+
+static mxo_status step_where(glue *g, const step_call *call)
+{
+    const host_tensor *mask;
+    glue to;
+    mxo_status status = other(call, &mask);
+
+    if (status == MXO_OK && tensor_elems(mask) != g->n) {
+        status = refuse(call, "another number of elements");
+    }
+    if (status == MXO_OK) {
+        status = glue_make(&to, g->dtype, g->rank, g->shape, 1);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint64_t i = 0; i < to.n; i++) {
+        glue_put(&to, i, glue_load(g, i));
+        to.valid[i] = tensor_load(mask, i) != 0;
+    }
+    replace(g, &to);
+    return MXO_OK;
+}
+
+/*
+ * y[n][k] as a GEMM with the identity shows it: out[n][k] is the sum over j of
+ * y[n][j] * (j == k), started from +0. So -0 becomes +0, and 0 * Inf or NaN
+ * anywhere in a row makes its other columns NaN.
+ */
+static mxo_status step_identity(glue *g, const step_call *call)
+{
+    const uint64_t cols = g->shape[g->rank - 1];
+
+    (void)call;
+    for (uint64_t row = 0; row < (cols == 0 ? 0 : g->n / cols); row++) {
+        uint64_t n_special = 0;
+        uint64_t last = 0;
+        for (uint64_t i = row * cols; i < (row + 1) * cols; i++) {
+            const double v = dtype_value(g->dtype, glue_load(g, i));
+            const int special = v - v != 0;
+            n_special += (uint64_t)special;
+            last = special ? i : last;
+            glue_put(g, i, v == 0 ? 0 : glue_load(g, i));
+        }
+        for (uint64_t i = row * cols; i < (row + 1) * cols; i++) {
+            if (n_special > 1 || (n_special == 1 && i != last)) {
+                glue_put(g, i, UINT64_C(0x7fff));
+            }
+        }
+    }
+    return MXO_OK;
+}
+
+static const step_row steps[] = {
+    {"bytes", step_bytes},       {"cols", step_cols},
+    {"delta2", step_delta2},     {"div", step_div},
+    {"identity", step_identity}, {"index", step_index},
+    {"pack4", step_pack4},       {"pad", step_pad},
+    {"padwith", step_padwith},   {"perm", step_perm},
+    {"repeat", step_repeat},     {"take", step_take},
+    {"unpack4", step_unpack4},   {"valid", step_valid},
+    {"view", step_view},         {"where", step_where},
+    {"words", step_words},
+};
+
+glue_step glue_find_step(const char *name)
+{
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        if (strcmp(steps[i].name, name) == 0) {
+            return steps[i].step;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One row on one file: parameters and inputs by its templates, the operation
+ * on the subject, outputs by way of glue against the file's.
+ */
+#include "rows.h"
+
+#include "glue.h"
+#include "invoke.h"
+#include "say.h"
+#include "vector_compare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SENTENCE = 512 };
+
+/* The operation's input of that name under the case's parameters. */
+static const op_input *find_input(const test_case *c, const char *name)
+{
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        if (strcmp(c->schema->inputs[i].name, name) == 0 &&
+            case_has_input(c, i)) {
+            return &c->schema->inputs[i];
+        }
+    }
+    return NULL;
+}
+
+/* Give a glued value the operation's type and, with leading ones, its rank. */
+static mxo_status add_input(const test_case *c, const char *name, glue *g,
+                            tensor_set *in, mxo_text why)
+{
+    const op_input *input = find_input(c, name);
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t n = 0;
+    host_tensor *t;
+
+    if (input == NULL) {
+        return say(MXO_E_PARAM, why, "%s has no input %s",
+                   c->schema->info->name, name);
+    }
+    const uint32_t dtype =
+        dtype_by_name(input->dtype[0] == '$' ? case_value(c, input->dtype + 1)
+                                             : input->dtype);
+
+    if (!vector_can_retag(g->dtype, dtype)) {
+        return say(MXO_E_PARAM, why, "has %s as %s where %s is needed", name,
+                   dtype_name(g->dtype), dtype_name(dtype));
+    }
+    while (n + g->rank < input->rank) {
+        shape[n++] = 1;
+    }
+    for (uint32_t i = 0; i < g->rank; i++) {
+        if (n == MXO_MAX_RANK) {
+            return say(MXO_E_SHAPE, why, "gives %s too many axes", name);
+        }
+        shape[n++] = g->shape[i];
+    }
+    const mxo_status status = tensor_set_add(in, name, dtype, n, shape, &t);
+
+    if (status != MXO_OK) {
+        return say(status, why, "has an input %s that fits no memory", name);
+    }
+    if (t->n_bytes > 0) {
+        memcpy(t->data, g->data, (size_t)t->n_bytes);
+    }
+    return MXO_OK;
+}
+
+/* One "name=expression"; "name?=..." is left out if the base is missing. */
+static mxo_status bind_input(judging *j, const test_case *c, piece word,
+                             tensor_set *in, mxo_text why)
+{
+    const glue_source source = {&j->scope, NULL};
+    char text[TEXT_SIZE];
+    char name[MXO_NAME_SIZE] = "";
+    glue g;
+    mxo_status status =
+        scope_expand(&j->scope, word.ptr, word.len, text, sizeof text, why);
+    piece expr = {text, strlen(text)};
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    piece left = piece_cut(&expr, '=');
+    const int optional = left.len > 0 && left.ptr[left.len - 1] == '?';
+
+    left.len -= (size_t)optional;
+    (void)piece_copy(left, name, sizeof name);
+    if (optional) {
+        piece rest = expr;
+        char base[MXO_NAME_SIZE] = "";
+        (void)piece_copy(piece_cut(&rest, '>'), base, sizeof base);
+        if (tensor_set_find(&j->scope.file->tensors, base) == NULL) {
+            return MXO_OK;
+        }
+    }
+    status = glue_eval(&source, expr, &g, why);
+    if (status == MXO_OK) {
+        status = add_input(c, name, &g, in, why);
+        glue_clear(&g);
+    }
+    return status;
+}
+
+static mxo_status bind_inputs(judging *j, const map_row *row,
+                              const test_case *c, tensor_set *in, mxo_text why)
+{
+    piece rest = {row->in, strlen(row->in)};
+    mxo_status status = MXO_OK;
+
+    while (status == MXO_OK && rest.len > 0) {
+        status = bind_input(j, c, piece_cut(&rest, ' '), in, why);
+    }
+    return status;
+}
+
+/* Every parameter at its default; the dimensions come with the tensors. */
+static int standard_case(test_case *c, const char *op)
+{
+    memset(c, 0, sizeof *c);
+    c->schema = op_by_name(op);
+    for (int i = 0; c->schema != NULL && i < c->schema->n_params; i++) {
+        memcpy(c->value[i], c->schema->params[i].standard, OP_WORD);
+    }
+    return c->schema != NULL;
+}
+
+/* The canonical case of a row: defaults, then the row's parameters. */
+static mxo_status make_case(judging *j, const map_row *row, test_case *c,
+                            mxo_text why)
+{
+    piece rest = {row->params, strlen(row->params)};
+
+    if (!standard_case(c, row->op)) {
+        return say(MXO_E_UNSUPPORTED, why, "%s is no operation", row->op);
+    }
+    while (rest.len > 0) {
+        const piece word = piece_cut(&rest, ' ');
+        char text[TEXT_SIZE];
+        char key[OP_WORD];
+        piece value = {text, 0};
+        const mxo_status status =
+            scope_expand(&j->scope, word.ptr, word.len, text, sizeof text, why);
+        if (status != MXO_OK) {
+            return status;
+        }
+        value.len = strlen(text);
+        if (!piece_copy(piece_cut(&value, '='), key, sizeof key) ||
+            case_set(c, key, value.ptr, why) != 0) {
+            return MXO_E_PARAM;
+        }
+    }
+    return MXO_OK;
+}
+
+static void report_difference(judging *j, const host_tensor *t,
+                              const vector_difference *d)
+{
+    char at[80];
+    char shape[80];
+
+    finding_index(t, d->first, at, sizeof at);
+    finding_shape(t, shape, sizeof shape);
+    finding_add(&j->found, VECTOR_FAILED,
+                "%s %s%s: %llu of %llu elements differ, first at %s", t->name,
+                dtype_name(t->dtype), shape, (unsigned long long)d->n_differ,
+                (unsigned long long)d->n_judged, at);
+    finding_codes(&j->found, t->dtype, d->in_file, d->computed,
+                  j->j->subject.table->name);
+}
+
+/* Compare a file's tensor with what was computed for it. */
+static void judge_output(judging *j, const map_row *row, host_tensor *t,
+                         const glue *g)
+{
+    const map_rule *rule = map_find_rule(row->rule);
+    const size_t index = (size_t)(t - j->scope.file->tensors.t);
+    vector_difference d;
+
+    j->scope.judged[index]++;
+    if (!vector_same_shape(t, g) || !vector_can_retag(t->dtype, g->dtype)) {
+        char shape[80];
+        finding_shape(t, shape, sizeof shape);
+        finding_add(&j->found, VECTOR_FAILED,
+                    "%s is %s%s, which is not what %s gives (%llu of %s)",
+                    t->name, dtype_name(t->dtype), shape, row->op,
+                    (unsigned long long)g->n, dtype_name(g->dtype));
+        return;
+    }
+    vector_compare(t, g, rule, &d);
+    finding_count(&j->found, d.n_judged, rule);
+    if (d.n_differ > 0) {
+        report_difference(j, t, &d);
+    }
+}
+
+/* "out.q=q>glue": compare; "tmp.x=y": keep for later rows. */
+static mxo_status take_output(judging *j, const map_row *row, piece word,
+                              const tensor_set *out, mxo_text why)
+{
+    const glue_source source = {&j->scope, out};
+    char text[TEXT_SIZE];
+    char name[MXO_NAME_SIZE] = "";
+    glue g;
+    host_tensor *t = NULL;
+    mxo_status status =
+        scope_expand(&j->scope, word.ptr, word.len, text, sizeof text, why);
+    piece expr = {text, strlen(text)};
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    (void)piece_copy(piece_cut(&expr, '='), name, sizeof name);
+    t = tensor_set_find(&j->scope.file->tensors, name);
+    if (t == NULL && memcmp(name, "tmp.", 4) != 0) {
+        return MXO_OK;
+    }
+    status = glue_eval(&source, expr, &g, why);
+    if (status != MXO_OK) {
+        return status;
+    }
+    if (t != NULL) {
+        judge_output(j, row, t, &g);
+    } else {
+        status = tensor_set_add(&j->scope.file->tensors, name, g.dtype, g.rank,
+                                g.shape, &t);
+        if (status == MXO_OK && t->n_bytes > 0) {
+            memcpy(t->data, g.data, (size_t)t->n_bytes);
+        }
+    }
+    glue_clear(&g);
+    return status;
+}
+
+static mxo_status take_outputs(judging *j, const map_row *row,
+                               const tensor_set *out, mxo_text why)
+{
+    piece rest = {row->out, strlen(row->out)};
+    mxo_status status = MXO_OK;
+
+    while (status == MXO_OK && rest.len > 0) {
+        status = take_output(j, row, piece_cut(&rest, ' '), out, why);
+    }
+    return status;
+}
+
+/* Does the file hold any output that this row would judge? */
+static int row_has_output(judging *j, const map_row *row)
+{
+    piece rest = {row->out, strlen(row->out)};
+
+    while (rest.len > 0) {
+        const piece word = piece_cut(&rest, ' ');
+        char text[TEXT_SIZE];
+        char name[MXO_NAME_SIZE] = "";
+        piece expr = {text, 0};
+        if (scope_expand(&j->scope, word.ptr, word.len, text, sizeof text,
+                         (mxo_text){NULL, 0}) != MXO_OK) {
+            return 1; /* the sentence comes when the row is run */
+        }
+        expr.len = strlen(text);
+        (void)piece_copy(piece_cut(&expr, '='), name, sizeof name);
+        if (memcmp(name, "tmp.", 4) == 0 ||
+            tensor_set_find(&j->scope.file->tensors, name) != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A file with canonical names holds every output of its operation. */
+static void require_outputs(judging *j, const tensor_set *out)
+{
+    for (uint32_t i = 0; i < out->n; i++) {
+        char name[MXO_NAME_SIZE + 4];
+        (void)snprintf(name, sizeof name, "out.%s", out->t[i].name);
+        if (tensor_set_find(&j->scope.file->tensors, name) == NULL) {
+            finding_add(&j->found, VECTOR_FAILED, "%s is missing", name);
+        }
+    }
+}
+
+static mxo_status run_case(judging *j, const map_row *row, const test_case *c,
+                           tensor_set *in, tensor_set *out, mxo_text why)
+{
+    /* Enough for every honest file; a hostile one cannot ask for more. */
+    const uint64_t limit = 64 * j->scope.file->n_bytes + (1 << 20);
+    mxo_status status = bind_inputs(j, row, c, in, why);
+
+    if (status == MXO_OK) {
+        status = invoke(j->j, c, in, limit, out, &j->found, why);
+    }
+    if (status == MXO_OK && row->op == row->vector_op) {
+        require_outputs(j, out);
+    }
+    return status == MXO_OK ? take_outputs(j, row, out, why) : status;
+}
+
+static void run_row(judging *j, const map_row *row)
+{
+    char sentence[SENTENCE] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+    tensor_set in;
+    tensor_set out;
+    test_case c;
+    memset(&in, 0, sizeof in);
+    memset(&out, 0, sizeof out);
+    mxo_status status = make_case(j, row, &c, why);
+
+    if (status == MXO_OK) {
+        finding_case(&j->found, &c);
+        status = run_case(j, row, &c, &in, &out, why);
+    }
+    if (status != MXO_OK) {
+        finding_status(&j->found, status, sentence);
+    }
+    tensor_set_clear(&in);
+    tensor_set_clear(&out);
+}
+
+/* Run all rows of the operation that fit. */
+void rows_run(judging *j, const map_row *rows, const char *op)
+{
+    for (const map_row *row = rows; row->vector_op != NULL; row++) {
+        if (strcmp(row->vector_op, op) != 0) {
+            continue;
+        }
+        for (uint32_t i = 0; map_combination(row, i, &j->scope); i++) {
+            if (scope_holds(&j->scope, row->when) && row_has_output(j, row)) {
+                j->n_rows++;
+                run_row(j, row);
+            }
+        }
+        j->scope.n_variables = 0;
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Element by element: a file's tensor against a computed one. */
+#ifndef MXO_VECTORS_COMPARE_H
+#define MXO_VECTORS_COMPARE_H
+
+#include "glue.h"
+#include "map.h"
+
+typedef struct vector_difference {
+    uint64_t n_judged;
+    uint64_t n_differ;
+    uint64_t first; /* index of the first element that differs */
+    uint64_t in_file;
+    uint64_t computed;
+} vector_difference;
+
+/* May bytes of one type be read as the other? Same width, and one of them
+   an integer type, in which codes travel. */
+int vector_can_retag(uint32_t a, uint32_t b);
+
+/* Same shape but for axes of 1, or the file's tensor is flat. */
+int vector_same_shape(const host_tensor *file, const glue *computed);
+
+/* Both have the same number of elements of the same width. */
+void vector_compare(const host_tensor *file, const glue *computed,
+                    const map_rule *rule, vector_difference *d);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judging golden vectors: recompute the outputs of a file from its inputs
+ * with the emulator or another backend and compare every byte of every out.*
+ * tensor.  Nothing in a file goes unread: an operation, a parameter or a
+ * tensor the table does not know makes the file "unknown".
+ */
+#ifndef MXO_VECTORS_H
+#define MXO_VECTORS_H
+
+#include "judge.h"
+#include "safetensors.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum vector_verdict {
+    VECTOR_PASSED,
+    VECTOR_FAILED,     /* an element differs, or the file is no vector */
+    VECTOR_UNKNOWN,    /* operation, parameter or tensor not in the table */
+    VECTOR_UNSUPPORTED /* known, but the subject does not do it */
+} vector_verdict;
+
+enum { VECTOR_TEXT = 4096, VECTOR_OP = 96 };
+
+typedef struct vector_result {
+    vector_verdict verdict;
+    uint32_t n_outputs;     /* compared */
+    uint32_t n_by_rule;     /* of these, by a rule looser than bits */
+    uint64_t n_elements;    /* compared */
+    char op[VECTOR_OP];     /* as in the file */
+    char rule[64];          /* the last such rule */
+    char text[VECTOR_TEXT]; /* one line per finding */
+} vector_result;
+
+/* The subject of j computes; its oracle knows all shapes. */
+void vector_judge(const char *path, judge *j, vector_result *result);
+/* The same for a file that has been read; its tensors may grow. */
+void vector_judge_parsed(const char *path, safetensors *file, judge *j,
+                         vector_result *result);
+
+/* Options of a run over paths. */
+typedef enum vector_format {
+    VECTOR_AS_TEXT,
+    VECTOR_AS_TAP,
+    VECTOR_AS_JSON
+} vector_format;
+
+typedef struct vector_options {
+    vector_format format;
+    int strict;  /* unknown and unsupported are red */
+    int verbose; /* one line per file */
+    int quiet;   /* failures and the closing line only */
+} vector_options;
+
+/*
+ * Judge files and folders (recursively, sorted) and report on standard
+ * output.  Returns the exit status: 0 something passed and nothing is red,
+ * 1 red, 2 no such path or no vector in it, 77 nothing could be judged.
+ */
+int vectors_run(judge *j, char *const paths[], int n_paths,
+                const vector_options *options);
+
+#endif
