@@ -160,7 +160,7 @@ START_TEST(nan_and_infinite_elements_have_documented_codes)
 }
 END_TEST
 
-/* layouts-aiter 7: the torch bit code of four NaN patterns. */
+/* AITER fp4_utils.py: the torch bit code of four NaN patterns. */
 START_TEST(torch_bits_show_the_payload)
 {
     expect_code("aiter_torch_even", MXO_FMT_E2M1, -1, 127, 0x7fc00000, 0x3);
@@ -252,7 +252,7 @@ START_TEST(widening_keeps_values_and_nan_payloads)
 }
 END_TEST
 
-/* layouts-flashinfer 5.1, the table: max 1.0; 3, -1, 0.001; 450. */
+/* Worked FlashInfer MXFP8 blocks: max 1.0; 3, -1, 0.001; 450. */
 START_TEST(flashinfer_mxfp8_examples_hold)
 {
     const uint32_t one[] = {0x3f800000};
@@ -272,7 +272,7 @@ START_TEST(flashinfer_mxfp8_examples_hold)
 }
 END_TEST
 
-/* A block with an infinity: layouts-flashinfer 5.1 and layouts-aiter 8.2. */
+/* A block with an infinity, FlashInfer and AITER (docs/ops/quant.mx.md). */
 START_TEST(one_infinity_in_a_block)
 {
     const uint32_t x[] = {INF, INF | NEG, 0x3f800000, QNAN};

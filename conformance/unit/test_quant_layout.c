@@ -37,7 +37,7 @@ START_TEST(the_examples_of_the_sources_hold)
 }
 END_TEST
 
-/* layouts-aiter 1 and 2: byte offsets, and where rows go. */
+/* AITER shuffle.py: byte offsets, and where rows go. */
 START_TEST(the_code_examples_of_the_sources_hold)
 {
     const quant_layout *q = quant_q_layout("aiter_16x16");

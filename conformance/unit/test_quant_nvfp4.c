@@ -28,7 +28,7 @@ static uint32_t f32(float x)
     return bits;
 }
 
-/* layouts-flashinfer 5.3: [1, .5, -3, 0] * 4, g = 896: sf 7e, 24 0f .. */
+/* docs/ops/quant.nvfp4.md: [1, .5, -3, 0] * 4, g = 896: sf 7e, 24 0f .. */
 START_TEST(the_worked_example_holds_in_every_mode)
 {
     static const int want[4] = {4, 2, 15, 0};

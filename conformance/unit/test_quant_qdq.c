@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vLLM's MXFP4 emulation: the worked block of layouts-vllm 10.2 and the
+ * vLLM's MXFP4 emulation: the worked block of docs/ops/quant.qdq.md and the
  * corners it lists for zero, tiny, infinite and NaN blocks in both types.
  */
 #include "emu_call.h"

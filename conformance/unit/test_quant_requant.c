@@ -45,7 +45,7 @@ START_TEST(every_code_and_offset_agrees_with_the_distances)
 }
 END_TEST
 
-/* numerics 3.4 by hand: 6/2 = 3, 3/2 = 1.5, 1.5/2 = .75 goes up to 1. */
+/* By hand: 6/2 = 3, 3/2 = 1.5, 1.5/2 = .75 goes up to 1. */
 START_TEST(halving_twice_is_not_quartering)
 {
     ck_assert_int_eq(mxo_quant_requant(7, 1), 5);

@@ -131,7 +131,7 @@ START_TEST(floor_mul_is_the_rounded_product)
 }
 END_TEST
 
-/* numerics 3.3, "Worked, E2M1". */
+/* docs/ops/quant.scale.md, Example. */
 START_TEST(the_worked_example_holds)
 {
     const uint32_t seven = 0x40e00000;

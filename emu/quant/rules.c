@@ -4,7 +4,7 @@
  *
  * A row is read against mxo_quant_rule in <mxoracle/quant.h>; where a source
  * leaves something undefined, the comment says what this project chose.
- * "numerics" and "layouts" are the sections in docs/ops/quant.scale.md.
+ * docs/ops/quant.scale.md and quant.mx.md show the same table for readers.
  */
 #include <mxoracle/quant.h>
 
@@ -59,7 +59,7 @@
         .flags = bits, .fp8 = CUDA_MAX, .fp4 = HIP_FP4                        \
     }
 
-/* triton_kernels downcast_to_mxfp_torch; see layouts-triton 6.1. */
+/* triton_kernels numerics_details/mxfp.py downcast_to_mxfp_torch. */
 #define TRITON(rule, from, exp, nan_byte, small)                              \
     {                                                                         \
         .name = rule, .amax_nan = MXO_AMAX_POISON, .ratio = from,             \

@@ -167,7 +167,7 @@ uint32_t mxo_quant_amax_start(const mxo_quant_rule *rule);
  * Map      byte = clamp(exponent(t) - offset), t by rule->ratio.
  * Rounds   one or two binary32 steps, as the row says; EXACT none.
  * NaN      rule->nan, rule->inf, rule->carry.
- * Source   numerics 3.2, 3.3; docs/ops/quant.scale.md
+ * Source   OCP MX v1.0 6.3; PTX ISA cvt; docs/ops/quant.scale.md
  */
 uint8_t mxo_quant_scale_byte(const mxo_quant_rule *rule, mxo_format element,
                              uint32_t amax);
@@ -220,7 +220,7 @@ uint8_t mxo_quant_code(const mxo_quant_block *block, uint32_t x);
  * Shapes   codes, x: [n], one code per byte; n <= 32 unless the caller wants
  *          another block size.
  * Errors   none: every pattern means something.
- * Source   numerics 4; docs/ops/quant.mx.md
+ * Source   OCP MX v1.0 6.3; docs/ops/quant.mx.md
  */
 uint8_t mxo_quant_mx(const mxo_quant_rule *rule, mxo_format element, int tie,
                      uint8_t *codes, const uint32_t *x, size_t n);
@@ -252,7 +252,7 @@ typedef struct mxo_nvfp4_rule {
  * Rounds   every binary32 step RNE with subnormals flushed; exact: only
  *          the two encodings round.
  * NaN      dropped from amax unless all are NaN; a NaN product is +6.
- * Source   numerics 4; FlashInfer quantization_utils.cuh;
+ * Source   FlashInfer quantization_utils.cuh;
  *          docs/ops/quant.nvfp4.md
  */
 uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,
