@@ -20,11 +20,11 @@ static const mxo_quant_rule *rule(const char *name)
     return row;
 }
 
-static void expect_code(const char *name, mxo_format element, int tie,
-                        int byte, uint32_t x, int want)
+static void expect_code(const char *name, mxo_format element, int tie, int byte,
+                        uint32_t x, int want)
 {
-    const mxo_quant_block b = mxo_quant_block_byte(rule(name), element, tie, 0,
-                                                   (uint8_t)byte);
+    const mxo_quant_block b =
+        mxo_quant_block_byte(rule(name), element, tie, 0, (uint8_t)byte);
     const int got = mxo_quant_code(&b, x);
 
     ck_assert_msg(got == want, "%s byte %d x %08x: got %02x want %02x", name,
@@ -300,8 +300,7 @@ START_TEST(float_scales_divide_or_multiply_by_the_reciprocal)
 
     ck_assert_uint_eq(s, 0x3bdb6db7); /* RN32(3 / 448) */
     ck_assert_int_eq(b.step, MXO_STEP_DIVIDE);
-    b = mxo_quant_block_float(rule("deepgemm"), MXO_FMT_E4M3FN, 0x40400000,
-                              &s);
+    b = mxo_quant_block_float(rule("deepgemm"), MXO_FMT_E4M3FN, 0x40400000, &s);
     ck_assert_uint_eq(b.factor, 0x43155555); /* RN32(1 / s) = 149.3333 */
     (void)mxo_quant_block_float(rule("deepgemm"), MXO_FMT_E4M3FN, 0, &s);
     ck_assert_uint_eq(s, 0x346facad); /* 1e-4 / 448 */

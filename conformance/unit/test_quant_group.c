@@ -124,8 +124,7 @@ START_TEST(deepgemm_packing_pads_fp4_and_refuses_fp8)
     ck_assert_uint_eq(word_at(&c, "scale", 1), 0x7f7f7f83);
     ck_assert_int_eq(emu_bytes(&c, "q")[0], 0x75); /* 3 then 6 */
     emu_end(&c);
-    emu_begin(&c, "quant.group",
-              "from=f32,group_cols=4,pow2=1,scale=packed");
+    emu_begin(&c, "quant.group", "from=f32,group_cols=4,pow2=1,scale=packed");
     emu_in(&c, "x", MXO_F32, x32, 2, 1, 20);
     emu_refuses(&c, MXO_E_SHAPE, "four by four");
 }
@@ -137,10 +136,10 @@ typedef struct zero_row {
 } zero_row;
 
 static const zero_row zeros[] = {
-    {"from=f32,rule=deepgemm", 0x346facad},               /* 1e-4 / 448 */
+    {"from=f32,rule=deepgemm", 0x346facad}, /* 1e-4 / 448 */
     {"from=f32,rule=deepgemm,pow2=1", (uint32_t)105 << 23},
     {"from=f32,rule=vllm_group,pow2=1", (uint32_t)94 << 23},
-    {"from=f32,rule=deepgemm_mega,pow2=1", 0x00400000},   /* byte 0 */
+    {"from=f32,rule=deepgemm_mega,pow2=1", 0x00400000}, /* byte 0 */
     {"from=f32,rule=aiter_token", 0x3f800000},
     {"from=f32,rule=aiter_tensor", 0},
 };

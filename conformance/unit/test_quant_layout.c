@@ -65,9 +65,8 @@ START_TEST(the_128x4_walk_meets_every_scale_once)
     for (uint64_t rt = 0; rt < 2; rt++) {
         for (uint64_t ct = 0; ct < 3; ct++) {
             for (uint64_t i = 0; i < 512; i++, at++) {
-                expect_at("128x4", 200, 11,
-                          rt * 128 + i / 4 % 4 * 32 + i / 16, ct * 4 + i % 4,
-                          at);
+                expect_at("128x4", 200, 11, rt * 128 + i / 4 % 4 * 32 + i / 16,
+                          ct * 4 + i % 4, at);
             }
         }
     }
@@ -88,9 +87,13 @@ START_TEST(the_8x4_walk_meets_every_scale_once)
 }
 END_TEST
 
-static const char *const names[] = {
-    "linear", "128x4",       "8x4",                "aiter_linear",
-    "aiter",  "aiter_a16w4", "aiter_a16w4_gate_up"};
+static const char *const names[] = {"linear",
+                                    "128x4",
+                                    "8x4",
+                                    "aiter_linear",
+                                    "aiter",
+                                    "aiter_a16w4",
+                                    "aiter_a16w4_gate_up"};
 
 START_TEST(every_scale_order_is_a_bijection)
 {
@@ -116,16 +119,14 @@ START_TEST(padded_shapes_are_flat_where_the_vendor_is)
 {
     uint64_t shape[2];
 
-    ck_assert_uint_eq(quant_layout_shape(quant_sf_layout("128x4"), 130, 5,
-                                         shape),
-                      1);
+    ck_assert_uint_eq(
+        quant_layout_shape(quant_sf_layout("128x4"), 130, 5, shape), 1);
     ck_assert_uint_eq(shape[0], 256 * 8);
     ck_assert_uint_eq(quant_layout_shape(quant_sf_layout("8x4"), 9, 3, shape),
                       1);
     ck_assert_uint_eq(shape[0], 16 * 4);
-    ck_assert_uint_eq(quant_layout_shape(quant_sf_layout("aiter"), 48, 4,
-                                         shape),
-                      2);
+    ck_assert_uint_eq(
+        quant_layout_shape(quant_sf_layout("aiter"), 48, 4, shape), 2);
     ck_assert_uint_eq(shape[0], 256);
     ck_assert_uint_eq(shape[1], 8);
 }

@@ -156,7 +156,7 @@ START_TEST(tiled_scales_keep_their_bytes_and_pad_with_zero)
     for (int i = 0; i < 512; i++) {
         sum += emu_bytes(&c, "scale")[i];
     }
-    ck_assert_uint_eq(sum, 6 * 75 + 15); /* 75, 76 .. 80 */
+    ck_assert_uint_eq(sum, 6 * 75 + 15);              /* 75, 76 .. 80 */
     ck_assert_int_eq(emu_bytes(&c, "scale")[16], 78); /* (1, 0) */
     emu_end(&c);
 }

@@ -168,8 +168,7 @@ static void expect_exact(int g, const int *xs, int n)
     ck_assert_msg(got == sf, "g %d amax %d: got %02x want %02x", g, amax,
                   (unsigned)got, (unsigned)sf);
     for (int i = 0; i < n && sf > 0; i++) {
-        const int want =
-            nearest(2 * (int64_t)g * xs[i], scales[sf], halves, 8);
+        const int want = nearest(2 * (int64_t)g * xs[i], scales[sf], halves, 8);
 
         ck_assert_msg(q[i] == want, "g %d amax %d x %d: got %d want %d", g,
                       amax, xs[i], q[i], want);
@@ -194,9 +193,8 @@ START_TEST(exact_ties_go_to_the_even_code)
 {
     const int xs[8] = {24, 1, 3, 5, 7, 10, 14, 20}; /* quarters, amax 6 */
 
-    expect_exact(1, (const int[]){24 * 128, 128, 384, 640, 896, 1280, 1792,
-                                  2560},
-                 8);
+    expect_exact(
+        1, (const int[]){24 * 128, 128, 384, 640, 896, 1280, 1792, 2560}, 8);
     expect_exact(3, xs, 8);
 }
 END_TEST

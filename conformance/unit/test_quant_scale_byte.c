@@ -116,9 +116,8 @@ static int rounded_lg(uint64_t product)
  */
 START_TEST(floor_mul_is_the_rounded_product)
 {
-    for (uint32_t m = 0; m < 0x800000; m += m < 0x5ffff0 || m > 0x600010
-                                                ? 0x1f7
-                                                : 1) {
+    for (uint32_t m = 0; m < 0x800000;
+         m += m < 0x5ffff0 || m > 0x600010 ? 0x1f7 : 1) {
         const uint64_t a = 0x800000 | m;
 
         expect("floor_mul", MXO_FMT_E2M1, (uint32_t)130 << 23 | m,
@@ -213,24 +212,15 @@ typedef struct corner {
 } corner;
 
 static const corner corners[] = {
-    {"floor", 255, 255, 252},
-    {"even", 255, 255, 253},
-    {"rceil", 255, 255, 253},
-    {"torchao_rceil", 255, 255, 253},
-    {"flashinfer", 255, 254, 253},
-    {"triton35_up", 0, 255, 253},
-    {"triton35_down", 255, 255, 252},
-    {"triton36_up", 0, 255, 253},
-    {"triton36_down", 255, 255, 252},
-    {"aiter_torch_even", 255, 255, 255},
-    {"aiter_hip_even", 255, 254, 254},
-    {"aiter_hip_even_helper", 255, 253, 253},
-    {"aiter_dynamic", 254, 254, 254},
-    {"vllm_torch", 0, 254, 254},
-    {"vllm_cuda", 255, 255, 252},
-    {"quark_triton", 254, 254, 254},
-    {"deepgemm", 254, 254, 253},
-    {"vllm_group", 255, 255, 253},
+    {"floor", 255, 255, 252},          {"even", 255, 255, 253},
+    {"rceil", 255, 255, 253},          {"torchao_rceil", 255, 255, 253},
+    {"flashinfer", 255, 254, 253},     {"triton35_up", 0, 255, 253},
+    {"triton35_down", 255, 255, 252},  {"triton36_up", 0, 255, 253},
+    {"triton36_down", 255, 255, 252},  {"aiter_torch_even", 255, 255, 255},
+    {"aiter_hip_even", 255, 254, 254}, {"aiter_hip_even_helper", 255, 253, 253},
+    {"aiter_dynamic", 254, 254, 254},  {"vllm_torch", 0, 254, 254},
+    {"vllm_cuda", 255, 255, 252},      {"quark_triton", 254, 254, 254},
+    {"deepgemm", 254, 254, 253},       {"vllm_group", 255, 255, 253},
 };
 
 START_TEST(nan_infinity_and_carry_bytes_are_the_documented_ones)

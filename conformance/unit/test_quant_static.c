@@ -26,8 +26,8 @@ static int first_code(const char *params, float x, float scale)
 START_TEST(the_reciprocal_differs_from_the_division)
 {
     ck_assert_int_eq(first_code("from=f32", 10.9375f, 7.0f), 0x3c);
-    ck_assert_int_eq(
-        first_code("from=f32,apply=reciprocal", 10.9375f, 7.0f), 0x3d);
+    ck_assert_int_eq(first_code("from=f32,apply=reciprocal", 10.9375f, 7.0f),
+                     0x3d);
 }
 END_TEST
 

@@ -81,20 +81,20 @@ static int zero_at(const mxo_quant_rule *rule, uint8_t byte)
 }
 
 mxo_quant_block mxo_quant_block_byte(const mxo_quant_rule *rule,
-                                     mxo_format element, int tie,
-                                     uint32_t amax, uint8_t byte)
+                                     mxo_format element, int tie, uint32_t amax,
+                                     uint8_t byte)
 {
     mxo_quant_block b = block_of(rule, element);
 
     if (tie >= 0) {
         b.element.tie = (uint8_t)tie;
     }
+    const int nan_amax = is_nan(amax) && rule->flags & MXO_Q_NAN_AMAX;
+
     b.step = MXO_STEP_MULTIPLY;
-    if (is_nan(amax) && rule->flags & MXO_Q_NAN_AMAX) {
-        b.factor = QUIET_NAN;
-    } else if (zero_at(rule, byte)) {
+    if (!nan_amax && zero_at(rule, byte)) {
         b.factor = 0;
-    } else if (byte == 255) {
+    } else if (nan_amax || byte == 255) {
         b.factor = QUIET_NAN;
     } else {
         b.step = MXO_STEP_SHIFT;
@@ -147,8 +147,8 @@ static uint8_t torch_nan_bits(const mxo_format_spec *f, uint32_t nan)
     const int drop = 23 - f->mbits;
     const uint32_t odd = (nan & MAGNITUDE) >> drop & 1;
     const uint32_t rebias = (uint32_t)(127 - f->bias) << 23;
-    const uint32_t sum = (nan & MAGNITUDE) - rebias +
-                         (((uint32_t)1 << (drop - 1)) - 1) + odd;
+    const uint32_t sum =
+        (nan & MAGNITUDE) - rebias + (((uint32_t)1 << (drop - 1)) - 1) + odd;
     const uint32_t sign = (nan >> 31) << (f->ebits + f->mbits);
 
     return (uint8_t)((sum >> drop & 0xff) | sign);

@@ -28,8 +28,8 @@ typedef struct plan {
 static mxo_status check(const mxo_call *call, const plan *p, mxo_text why)
 {
     if (p->form != FORM_F32 && !p->pow2) {
-        return mxo_fail(MXO_E_PARAM, why, "%s: scale=%s needs pow2=1",
-                        call->op, mxo_call_text(call, "scale"));
+        return mxo_fail(MXO_E_PARAM, why, "%s: scale=%s needs pow2=1", call->op,
+                        mxo_call_text(call, "scale"));
     }
     if (p->packed && p->cols % 2 != 0) {
         return mxo_fail(MXO_E_SHAPE, why,
@@ -166,9 +166,8 @@ static uint32_t group_amax(const plan *p, const mxo_tensor *x, uint64_t gr,
 static void put_packed(const plan *p, const mxo_tensor *scale, uint64_t gr,
                        uint64_t gc, uint8_t byte)
 {
-    const uint64_t at = p->form == FORM_PACKED
-                            ? gr * scale->shape[1] + gc / 4
-                            : gc / 4 * scale->shape[1] + gr;
+    const uint64_t at = p->form == FORM_PACKED ? gr * scale->shape[1] + gc / 4
+                                               : gc / 4 * scale->shape[1] + gr;
     const unsigned shift = 8 * (unsigned)(gc % 4);
     const uint32_t word = (uint32_t)mxo_load(scale, at);
 
@@ -212,9 +211,8 @@ static void quantise(const plan *p, const mxo_call *call, uint64_t gr,
     const mxo_tensor *q = mxo_call_out(call, "q");
     const uint64_t last_row = least((gr + 1) * p->height, p->rows);
     const uint64_t last_col = least((gc + 1) * p->width, p->cols);
-    const mxo_quant_block b =
-        scale_group(p, mxo_call_out(call, "scale"), gr, gc,
-                    group_amax(p, x, gr, gc));
+    const mxo_quant_block b = scale_group(p, mxo_call_out(call, "scale"), gr,
+                                          gc, group_amax(p, x, gr, gc));
 
     for (uint64_t r = gr * p->height; r < last_row; r++) {
         for (uint64_t c = gc * p->width; c < last_col; c++) {

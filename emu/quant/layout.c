@@ -17,8 +17,7 @@ static uint64_t linear(uint64_t rows, uint64_t cols, uint64_t r, uint64_t c)
 }
 
 /* 512-byte tiles of 128 rows x 4; 16 bytes hold rows q, q+32, q+64, q+96. */
-static uint64_t tile_128x4(uint64_t rows, uint64_t cols, uint64_t r,
-                           uint64_t c)
+static uint64_t tile_128x4(uint64_t rows, uint64_t cols, uint64_t r, uint64_t c)
 {
     (void)rows;
     return (r / 128 * (cols / 4) + c / 4) * 512 + r % 32 * 16 +
@@ -139,8 +138,7 @@ mxo_status quant_layout_check(const quant_layout *layout, uint64_t rows,
         return mxo_fail(MXO_E_SHAPE, why,
                         "%s in the layout %s needs rows in multiples of %u "
                         "and columns in multiples of %u",
-                        what, layout->name, layout->row_need,
-                        layout->col_need);
+                        what, layout->name, layout->row_need, layout->col_need);
     }
     return MXO_OK;
 }

@@ -61,17 +61,16 @@ static mxo_status check(const mxo_call *call, const plan *p, int64_t align,
     const mxo_status status =
         quant_layout_check(p->order, p->outer, p->padded / 2, "q", why);
 
-    return status != MXO_OK ? status
-                            : quant_layout_check(p->sf, p->sf_rows, p->blocks,
-                                                 "scale", why);
+    return status != MXO_OK
+               ? status
+               : quant_layout_check(p->sf, p->sf_rows, p->blocks, "scale", why);
 }
 
 /* Rows that are tiled together: all of them, or those of one matrix. */
 static uint64_t rows_per_tiling(const mxo_call *call, const plan *p,
                                 const mxo_tensor *x)
 {
-    if (mxo_call_is(call, "sf_batch", "flat") || x->rank < 2 ||
-        p->inner != 1) {
+    if (mxo_call_is(call, "sf_batch", "flat") || x->rank < 2 || p->inner != 1) {
         return p->outer;
     }
     return x->shape[x->rank - 2];
@@ -93,14 +92,13 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     const int64_t axis = mxo_call_int(call, "axis");
     const int64_t align = mxo_call_int(call, "align");
 
-    if (x->rank == 0 || axis >= (int64_t)x->rank ||
-        axis < -(int64_t)x->rank) {
-        return mxo_fail(MXO_E_PARAM, why, "%s: x of rank %u has no axis %d",
-                        call->op, x->rank, (int)axis);
-    }
     p->rule = quant_rule(call);
     p->sf = quant_sf_layout(mxo_call_text(call, "sf_layout"));
     p->order = quant_q_layout(mxo_call_text(call, "q_layout"));
+    if (x->rank == 0 || axis >= (int64_t)x->rank || axis < -(int64_t)x->rank) {
+        return mxo_fail(MXO_E_PARAM, why, "%s: x of rank %u has no axis %d",
+                        call->op, x->rank, (int)axis);
+    }
     p->element = mxo_call_format(call, "element");
     p->tie = mxo_call_choice(call, "tie", ties, 4);
     p->tie = p->tie == 4 ? -1 : p->tie;
@@ -143,8 +141,8 @@ mxo_status infer_quant_mx(const mxo_call *call, mxo_tensor *out_tensor,
 }
 
 /* Element k of the line (o, i) into q. */
-static void put_code(const plan *p, const mxo_tensor *q, uint64_t o,
-                     uint64_t i, uint64_t k, uint8_t code)
+static void put_code(const plan *p, const mxo_tensor *q, uint64_t o, uint64_t i,
+                     uint64_t k, uint8_t code)
 {
     if (!p->packed) {
         mxo_store(q, (o * p->padded + k) * p->inner + i, code);
@@ -152,9 +150,8 @@ static void put_code(const plan *p, const mxo_tensor *q, uint64_t o,
     }
     const uint64_t bytes = p->padded / 2;
     const uint64_t at =
-        p->inner == 1
-            ? quant_layout_offset(p->order, p->outer, bytes, o, k / 2)
-            : (o * bytes + k / 2) * p->inner + i;
+        p->inner == 1 ? quant_layout_offset(p->order, p->outer, bytes, o, k / 2)
+                      : (o * bytes + k / 2) * p->inner + i;
 
     mxo_store_nibble(mxo_tensor_data(q), 2 * at + k % 2, code);
 }
@@ -166,15 +163,14 @@ static uint64_t tiled_at(const plan *p, uint64_t o, uint64_t b)
                           quant_layout_cols(p->sf, p->blocks);
 
     return o / p->sf_rows * size +
-           quant_layout_offset(p->sf, p->sf_rows, p->blocks, o % p->sf_rows,
-                               b);
+           quant_layout_offset(p->sf, p->sf_rows, p->blocks, o % p->sf_rows, b);
 }
 
 static void put_scale(const plan *p, const mxo_call *call, uint64_t o,
                       uint64_t i, uint64_t b, uint8_t byte)
 {
-    const uint64_t at = p->inner == 1 ? tiled_at(p, o, b)
-                                      : (o * p->blocks + b) * p->inner + i;
+    const uint64_t at =
+        p->inner == 1 ? tiled_at(p, o, b) : (o * p->blocks + b) * p->inner + i;
 
     mxo_store(mxo_call_out(call, "scale"), at, byte);
     if (p->sf->holes) {
@@ -200,8 +196,8 @@ static void quantise(const plan *p, const mxo_call *call, uint64_t o,
         values[n++] = quant_load(x, at);
     }
     if (n > 0) { /* blocks of alignment padding are zero, scale included */
-        byte = mxo_quant_mx(p->rule, p->element, p->tie, codes, values,
-                            (size_t)n);
+        byte =
+            mxo_quant_mx(p->rule, p->element, p->tie, codes, values, (size_t)n);
     }
     for (uint64_t k = 0; k < MXO_MX_BLOCK && first + k < p->padded; k++) {
         put_code(p, q, o, i, first + k, codes[k]);

@@ -58,8 +58,7 @@ mxo_status infer_quant_nvfp4(const mxo_call *call, mxo_tensor *out_tensor,
                              uint32_t *n_out, mxo_text why)
 {
     const mxo_tensor *x = mxo_call_in(call, "x");
-    const quant_layout *sf =
-        quant_sf_layout(mxo_call_text(call, "sf_layout"));
+    const quant_layout *sf = quant_sf_layout(mxo_call_text(call, "sf_layout"));
     uint64_t shape[MXO_MAX_RANK];
     uint32_t rank = x->rank;
     mxo_status status = check_params(call, why);
@@ -118,8 +117,7 @@ mxo_status run_quant_nvfp4(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *in = mxo_call_in(call, "x");
     const mxo_tensor *scale = mxo_call_out(call, "scale");
-    const quant_layout *sf =
-        quant_sf_layout(mxo_call_text(call, "sf_layout"));
+    const quant_layout *sf = quant_sf_layout(mxo_call_text(call, "sf_layout"));
     const mxo_nvfp4_rule rule = read_rule(call);
     const uint64_t size = block_size(call);
     const uint64_t blocks = in->shape[in->rank - 1] / size;

@@ -117,8 +117,8 @@ static uint8_t ieee(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
 }
 
 /* FP8 input: first to FP16 at six times the global scale's inverse. */
-static uint8_t from_e4m3(const mxo_nvfp4_rule *rule, uint32_t g,
-                         uint8_t *codes, const uint32_t *x, size_t n)
+static uint8_t from_e4m3(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
+                         const uint32_t *x, size_t n)
 {
     const uint32_t up = mul(SIX, rcp(rule, g));
     uint32_t h[MXO_MX_BLOCK];
@@ -186,8 +186,7 @@ static uint8_t exact(uint32_t g, uint8_t *codes, const uint32_t *x, size_t n)
         mxo_real y = mxo_format_decode(MXO_FMT_F32, x[i]);
 
         if (scale.cls == MXO_CLASS_FINITE) {
-            y = mxo_real_scale(product_over(y, global, scale.mant),
-                               -scale.exp);
+            y = mxo_real_scale(product_over(y, global, scale.mant), -scale.exp);
             y.neg ^= scale.neg;
         } else if (y.cls != MXO_CLASS_NAN) {
             y.cls = scale.cls; /* zero, or NaN */
@@ -202,8 +201,7 @@ static uint8_t exact(uint32_t g, uint8_t *codes, const uint32_t *x, size_t n)
 uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,
                         uint8_t *codes, const uint32_t *x, size_t n)
 {
-    const uint32_t g =
-        rule->inverted ? rcp(rule, global_scale) : global_scale;
+    const uint32_t g = rule->inverted ? rcp(rule, global_scale) : global_scale;
 
     if (rule->math == MXO_NVFP4_EXACT) {
         return exact(g, codes, x, n);
@@ -212,8 +210,8 @@ uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,
         return from_e4m3(rule, g, codes, x, n);
     }
     if (rule->e8m0) { /* MXFP4: the global scale does not enter */
-        return mxo_quant_mx(mxo_quant_rule_by_name("flashinfer"),
-                            MXO_FMT_E2M1, -1, codes, x, n);
+        return mxo_quant_mx(mxo_quant_rule_by_name("flashinfer"), MXO_FMT_E2M1,
+                            -1, codes, x, n);
     }
     return rule->math == MXO_NVFP4_FAST ? fast(rule, g, codes, x, n)
                                         : ieee(rule, g, codes, x, n);

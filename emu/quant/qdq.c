@@ -54,8 +54,8 @@ uint8_t mxo_quant_quark_hip_code(mxo_format wide, uint8_t byte, uint32_t x)
 {
     const mxo_rounding saturate = {MXO_TIE_RNE, 1, 0, 0};
     const uint32_t scale = scale16(wide, byte, 0);
-    const mxo_real q = mxo_format_decode(
-        MXO_FMT_F32, round16(wide, mxo_f32_div(x, scale)));
+    const mxo_real q =
+        mxo_format_decode(MXO_FMT_F32, round16(wide, mxo_f32_div(x, scale)));
 
     return (uint8_t)mxo_format_encode(MXO_FMT_E2M1, q, saturate);
 }
@@ -96,16 +96,16 @@ mxo_status infer_quant_qdq(const mxo_call *call, mxo_tensor *out_tensor,
 static uint8_t quark_hip(const mxo_quant_rule *skip, mxo_format wide,
                          uint8_t *codes, const uint32_t *x)
 {
-    const uint32_t amax = mxo_quant_amax(skip, mxo_quant_amax_start(skip), x,
-                                         MXO_MX_BLOCK);
+    const uint32_t amax =
+        mxo_quant_amax(skip, mxo_quant_amax_start(skip), x, MXO_MX_BLOCK);
     const uint8_t byte = mxo_quant_quark_hip_byte(wide, amax);
 
     for (int i = 0; i < MXO_MX_BLOCK; i++) {
         /* The GPU's NaN is positive, whatever the operand's sign. */
         const int nan = (x[i] & 0x7fffffffu) > INFINITE;
 
-        codes[i] = mxo_quant_quark_hip_code(wide, byte,
-                                            nan ? 0x7fc00000u : x[i]);
+        codes[i] =
+            mxo_quant_quark_hip_code(wide, byte, nan ? 0x7fc00000u : x[i]);
     }
     return byte;
 }

@@ -13,9 +13,8 @@ mxo_status infer_quant_requant_table(const mxo_call *call,
     for (uint64_t i = 0; i < shape[1]; i++) {
         if (mxo_load(code, i) > 15) {
             return mxo_fail(MXO_E_SHAPE, why,
-                            "%s: code %u at %llu is not an E2M1 code",
-                            call->op, (unsigned)mxo_load(code, i),
-                            (unsigned long long)i);
+                            "%s: code %u at %llu is not an E2M1 code", call->op,
+                            (unsigned)mxo_load(code, i), (unsigned long long)i);
         }
     }
     mxo_out(out_tensor, 0, "y", MXO_U8, 2, shape);

@@ -37,9 +37,8 @@ static geometry geometry_of(const mxo_quant_rule *rule, mxo_format element)
     }
     const int cut = element == MXO_FMT_E4M3FNUZ && rule->fnuz_max != 0;
 
-    return (geometry){
-        mxo_format_decode(element, cut ? rule->fnuz_max : f->max), f->emax,
-        f->mbits};
+    return (geometry){mxo_format_decode(element, cut ? rule->fnuz_max : f->max),
+                      f->emax, f->mbits};
 }
 
 static uint32_t flush(const mxo_quant_rule *rule, uint32_t a)
@@ -132,9 +131,8 @@ uint8_t mxo_quant_scale_byte(const mxo_quant_rule *rule, mxo_format element,
     if (t == INFINITE) {
         return special(rule, rule->inf, offset);
     }
-    const int e = rule->ratio == MXO_RATIO_EXACT
-                      ? exact_ceil(&g, amax)
-                      : exponent(rule, g.mbits, t);
+    const int e = rule->ratio == MXO_RATIO_EXACT ? exact_ceil(&g, amax)
+                                                 : exponent(rule, g.mbits, t);
 
     if (e == 255 && rule->exponent == MXO_EXP_EVEN) {
         return special(rule, rule->carry, offset);

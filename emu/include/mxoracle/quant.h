@@ -97,21 +97,21 @@ enum {
  * NaN, when it is infinite, and when EVEN rounds a finite t to infinity.
  */
 typedef struct mxo_quant_rule {
-    const char *name;       /* "flashinfer" */
-    uint32_t amax_floor;    /* binary32 pattern; amax is at least this */
-    uint32_t ratio_floor;   /* same for t, where t becomes a byte */
-    uint8_t amax_nan;       /* mxo_amax_nan */
-    uint8_t ratio;          /* mxo_ratio */
-    uint8_t exponent;       /* mxo_exponent */
-    uint8_t low, high;      /* clamp of the byte when t is finite */
-    int16_t nan;            /* byte, or MXO_Q_FORMULA */
+    const char *name;     /* "flashinfer" */
+    uint32_t amax_floor;  /* binary32 pattern; amax is at least this */
+    uint32_t ratio_floor; /* same for t, where t becomes a byte */
+    uint8_t amax_nan;     /* mxo_amax_nan */
+    uint8_t ratio;        /* mxo_ratio */
+    uint8_t exponent;     /* mxo_exponent */
+    uint8_t low, high;    /* clamp of the byte when t is finite */
+    int16_t nan;          /* byte, or MXO_Q_FORMULA */
     int16_t inf;
     int16_t carry;
-    uint16_t flags;         /* MXO_Q_* */
-    uint8_t pack_pad;       /* byte of missing groups in a packed FP4 word */
-    uint8_t fnuz_max;       /* largest E4M3FNUZ code used; 0: all of them */
-    mxo_quant_element fp8;  /* elements whose format has a NaN */
-    mxo_quant_element fp4;  /* elements whose format has none */
+    uint16_t flags;        /* MXO_Q_* */
+    uint8_t pack_pad;      /* byte of missing groups in a packed FP4 word */
+    uint8_t fnuz_max;      /* largest E4M3FNUZ code used; 0: all of them */
+    mxo_quant_element fp8; /* elements whose format has a NaN */
+    mxo_quant_element fp4; /* elements whose format has none */
 } mxo_quant_rule;
 
 /** How a block turns an element into the quotient that is encoded. */
@@ -181,8 +181,8 @@ uint8_t mxo_quant_scale_byte(const mxo_quant_rule *rule, mxo_format element,
  * NaN      byte 255 makes every quotient NaN unless MXO_Q_ZERO_AT_255.
  */
 mxo_quant_block mxo_quant_block_byte(const mxo_quant_rule *rule,
-                                     mxo_format element, int tie,
-                                     uint32_t amax, uint8_t byte);
+                                     mxo_format element, int tie, uint32_t amax,
+                                     uint8_t byte);
 
 /**
  * @brief A block under a float32 scale: *scale = RN32(amax / max) (or times
