@@ -115,6 +115,12 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_act_eval.c \
 	%reldir%/unit/test_act_glu.c \
 	%reldir%/unit/test_act_mul64.c \
+	%reldir%/unit/test_dequant_ops.c \
+	%reldir%/unit/test_dequant_product.c \
+	%reldir%/unit/test_format_convert_code.c \
+	%reldir%/unit/test_format_dialect.c \
+	%reldir%/unit/test_format_e8m0.c \
+	%reldir%/unit/test_format_ops.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
 	%reldir%/unit/test_quant_block.c \

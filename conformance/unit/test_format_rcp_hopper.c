@@ -106,8 +106,8 @@ START_TEST(rn_is_nearest_and_keeps_subnormals)
     ck_assert_uint_eq(mxo_rcp_rn(0x7e800001), 0x007fffff);
     for (uint32_t m = 0; m < MANTISSAS; m += 9973) {
         const uint32_t y = mxo_rcp_rn(0x3f800000 | m);
-        const uint32_t bits = y == 0x3f800000 ? 1u << 24
-                                              : (y & 0x7fffff) | 1u << 23;
+        const uint32_t bits =
+            y == 0x3f800000 ? 1u << 24 : (y & 0x7fffff) | 1u << 23;
         ck_assert_msg(bits == nearest(m), "mantissa 0x%06x", m);
     }
 }
