@@ -8,6 +8,7 @@
 
 #include "vec_avx2.h"
 
+#include "act_vec.h"
 #include "quant_vec.h"
 
 #include <immintrin.h>
@@ -100,4 +101,9 @@ const cpu_lane cpu_lane_avx2 = {
     .dequant4_16 = dequant4_16,
     .dequant4_32 = dequant4_32,
     .quant = quant,
+    .glu16 = glu16,
+    .glu32 = glu32,
+    .exp32 = exp32,
+    .widen = widen,
+    .widen2 = widen2,
 };

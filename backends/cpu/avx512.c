@@ -8,6 +8,7 @@
 
 #include "vec_avx512.h"
 
+#include "act_vec.h"
 #include "quant_vec.h"
 
 #include <immintrin.h>
@@ -72,4 +73,9 @@ const cpu_lane cpu_lane_avx512 = {
     .dequant4_16 = dequant4_16,
     .dequant4_32 = dequant4_32,
     .quant = quant,
+    .glu16 = glu16,
+    .glu32 = glu32,
+    .exp32 = exp32,
+    .widen = widen,
+    .widen2 = widen2,
 };

@@ -17,6 +17,8 @@ typedef struct operation {
 
 static const operation operations[] = {
 
+    {"act.glu", cpu_act_glu},
+    {"act.unary", cpu_act_unary},
     {"dequant.mx", cpu_dequant_mx},
     {"quant.mx", cpu_quant_mx},
 
@@ -24,9 +26,7 @@ static const operation operations[] = {
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "dequant.mx",
-    "quant.mx",
-    NULL,
+    "act.glu", "act.unary", "dequant.mx", "quant.mx", NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

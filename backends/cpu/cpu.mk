@@ -3,12 +3,19 @@
 noinst_LTLIBRARIES += libcpu.la
 MXO_BACKEND_LIBS += libcpu.la
 libcpu_la_SOURCES = \
+	%reldir%/act.h \
+	%reldir%/act_glu.c \
+	%reldir%/act_unary.c \
 	%reldir%/backend.c \
 	%reldir%/call.c \
 	%reldir%/cpu.h \
 	%reldir%/dequant_mx.c \
 	%reldir%/element.c \
 	%reldir%/element.h \
+	%reldir%/exact.c \
+	%reldir%/exact_table.h \
+	%reldir%/glu_steps.c \
+	%reldir%/glu_steps.h \
 	%reldir%/lane.h \
 	%reldir%/number.h \
 	%reldir%/portable.c \
@@ -19,7 +26,7 @@ libcpu_la_SOURCES = \
 	%reldir%/split.c
 libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)
 libcpu_la_LIBADD = $(OPENMP_LIBS)
-EXTRA_DIST += %reldir%/README.md %reldir%/quant_vec.h
+EXTRA_DIST += %reldir%/README.md %reldir%/act_vec.h %reldir%/quant_vec.h
 
 if MXO_CPU_X86_64
 noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la

@@ -7,6 +7,7 @@
 #ifndef CPU_LANE_H
 #define CPU_LANE_H
 
+#include "act.h"
 #include "quant.h"
 
 #include <stdint.h>
@@ -41,7 +42,25 @@ typedef struct cpu_lane {
     void (*dequant4_16)(const cpu_dequant4 *job);
     void (*dequant4_32)(const cpu_dequant4 *job);
     void (*quant)(const cpu_quant_span *span);
+
+    /* n is a multiple of 16, at most CPU_RUN.  The result is the number of
+       indices put into hard: results there are not decided. */
+    uint32_t (*glu16)(const cpu_glu *c, const float *gate, const float *up,
+                      uint32_t n, uint16_t *code, uint16_t *hard);
+    uint32_t (*glu32)(const cpu_glu *c, const float *gate, const float *up,
+                      uint32_t n, float *y, uint16_t *hard);
+    uint32_t (*exp32)(const float *x, uint32_t n, float *y, uint16_t *hard);
+
+    /* F32, BF16 or F16 to float, any n; widen2 parts pairs. */
+    void (*widen)(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
+    void (*widen2)(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
+                   float *odd);
 } cpu_lane;
+
+/* The portable widen and widen2, for what does not fill a vector. */
+void cpu_widen(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
+void cpu_widen2(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
+                float *odd);
 
 extern const cpu_lane cpu_lane_portable;
 #if defined(__x86_64__)

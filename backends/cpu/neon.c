@@ -7,6 +7,7 @@
 
 #include "vec_neon.h"
 
+#include "act_vec.h"
 #include "quant_vec.h"
 
 #include <arm_neon.h>
@@ -60,4 +61,9 @@ const cpu_lane cpu_lane_neon = {
     .dequant4_16 = dequant4_16,
     .dequant4_32 = dequant4_32,
     .quant = quant,
+    .glu16 = glu16,
+    .glu32 = glu32,
+    .exp32 = exp32,
+    .widen = widen,
+    .widen2 = widen2,
 };

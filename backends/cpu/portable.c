@@ -4,6 +4,10 @@
  */
 #include "lane.h"
 
+#include "number.h"
+
+#include <mxoracle/abi.h>
+
 #include <string.h>
 
 static void dequant4_16(const cpu_dequant4 *job)
@@ -38,9 +42,68 @@ static void dequant4_32(const cpu_dequant4 *job)
     }
 }
 
+void cpu_widen(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        uint16_t half;
+
+        if (dtype == MXO_F32) {
+            memcpy(&dst[i], src + 4 * (size_t)i, 4);
+            continue;
+        }
+        memcpy(&half, src + 2 * (size_t)i, 2);
+        dst[i] = dtype == MXO_BF16 ? cpu_from_bf16(half) : cpu_from_f16(half);
+    }
+}
+
+void cpu_widen2(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
+                float *odd)
+{
+    const size_t size = dtype == MXO_F32 ? 4 : 2;
+
+    for (uint32_t i = 0; i < n; i++) {
+        cpu_widen(dtype, src + 2 * size * i, 1, even + i);
+        cpu_widen(dtype, src + 2 * size * i + size, 1, odd + i);
+    }
+}
+
+static uint32_t glu16(const cpu_glu *c, const float *gate, const float *up,
+                      uint32_t n, uint16_t *code, uint16_t *hard)
+{
+    (void)hard;
+    for (uint32_t i = 0; i < n; i++) {
+        code[i] = (uint16_t)cpu_glu_one(c, gate[i], up[i]);
+    }
+    return 0;
+}
+
+static uint32_t glu32(const cpu_glu *c, const float *gate, const float *up,
+                      uint32_t n, float *y, uint16_t *hard)
+{
+    (void)hard;
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = cpu_float(cpu_glu_one(c, gate[i], up[i]));
+    }
+    return 0;
+}
+
+static uint32_t exp32(const float *x, uint32_t n, float *y, uint16_t *hard)
+{
+    (void)hard;
+    for (uint32_t i = 0; i < n; i++) {
+        y[i] = cpu_float(cpu_exp_one(x[i], MXO_F32));
+    }
+    return 0;
+}
+
 const cpu_lane cpu_lane_portable = {
     .isa = "portable",
     .dequant4_16 = dequant4_16,
     .dequant4_32 = dequant4_32,
     .quant = cpu_quant_portable,
+    .glu16 = glu16,
+    .glu32 = glu32,
+    .exp32 = exp32,
+    .widen = cpu_widen,
+    .widen2 = cpu_widen2,
 };

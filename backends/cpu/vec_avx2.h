@@ -52,6 +52,16 @@ static inline vec_u vec_u_or(vec_u a, vec_u b)
     return _mm256_or_si256(a, b);
 }
 
+static inline vec_u vec_u_xor(vec_u a, vec_u b)
+{
+    return _mm256_xor_si256(a, b);
+}
+
+static inline void vec_u_store(void *dst, vec_u a)
+{
+    _mm256_storeu_si256((__m256i *)dst, a);
+}
+
 static inline vec_u vec_u_min(vec_u a, vec_u b)
 {
     return _mm256_min_epu32(a, b);
@@ -88,6 +98,46 @@ static inline vec_u vec_u_fadd(vec_u a, vec_u b)
         _mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
 }
 
+/* Two vectors of four lanes in order, after a 128-bit-wise operation. */
+static inline __m256i vec_in_order(__m256i a)
+{
+    return _mm256_permute4x64_epi64(a, 0xd8);
+}
+
+static inline void vec_u_unzip(const void *src, vec_u *even, vec_u *odd)
+{
+    const __m256 a = _mm256_loadu_ps(src);
+    const __m256 b = _mm256_loadu_ps((const float *)src + 8);
+
+    *even = vec_in_order(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)));
+    *odd = vec_in_order(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)));
+}
+
+static inline __m128i vec_low16(vec_u a)
+{
+    const __m256i low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
+
+    return _mm_packus_epi32(_mm256_castsi256_si128(low),
+                            _mm256_extracti128_si256(low, 1));
+}
+
+static inline vec_u vec_u_from_f16(vec_u a)
+{
+    return _mm256_castps_si256(_mm256_cvtph_ps(vec_low16(a)));
+}
+
+static inline unsigned vec_u_le(vec_u a, vec_u b)
+{
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
+
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same));
+}
+
+static inline void vec_u_store16(uint16_t *dst, vec_u a)
+{
+    _mm_storeu_si128((__m128i *)dst, vec_low16(a));
+}
+
 static inline void vec_u_store8(uint8_t *dst, vec_u a)
 {
     const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(a),
@@ -108,6 +158,164 @@ static inline void vec_u_store4(uint8_t *dst, vec_u a)
         _mm_cvtsi128_si32(_mm_shuffle_epi8(words, _mm_set1_epi32(0x0c080400)));
 
     memcpy(dst, &four, 4);
+}
+
+typedef __m256 vec_f;
+
+static inline vec_f vec_f_of(vec_u a)
+{
+    return _mm256_castsi256_ps(a);
+}
+
+static inline vec_u vec_f_bits(vec_f a)
+{
+    return _mm256_castps_si256(a);
+}
+
+static inline vec_f vec_f_set(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+static inline vec_f vec_f_add(vec_f a, vec_f b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+static inline vec_f vec_f_sub(vec_f a, vec_f b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+static inline vec_f vec_f_mul(vec_f a, vec_f b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+static inline vec_f vec_f_div(vec_f a, vec_f b)
+{
+    return _mm256_div_ps(a, b);
+}
+
+/* a * b + c, rounded once. */
+static inline vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+/* A NaN in x stays. */
+static inline vec_f vec_f_min(vec_f limit, vec_f x)
+{
+    return _mm256_min_ps(limit, x);
+}
+
+static inline vec_f vec_f_max(vec_f limit, vec_f x)
+{
+    return _mm256_max_ps(limit, x);
+}
+
+/* a where the sign bit of x is set, else b. */
+static inline vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+{
+    return _mm256_blendv_ps(b, a, x);
+}
+
+static inline void vec_u_store_f16(uint16_t *dst, vec_f a)
+{
+    _mm_storeu_si128(
+        (__m128i *)dst,
+        _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+typedef __m256d vec_d;
+
+static inline vec_d vec_d_load_f32(const float *src)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(src));
+}
+
+static inline void vec_d_store_f32(float *dst, vec_d a)
+{
+    _mm_storeu_ps(dst, _mm256_cvtpd_ps(a));
+}
+
+static inline vec_d vec_d_set(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+static inline vec_d vec_d_add(vec_d a, vec_d b)
+{
+    return _mm256_add_pd(a, b);
+}
+
+static inline vec_d vec_d_sub(vec_d a, vec_d b)
+{
+    return _mm256_sub_pd(a, b);
+}
+
+static inline vec_d vec_d_mul(vec_d a, vec_d b)
+{
+    return _mm256_mul_pd(a, b);
+}
+
+static inline vec_d vec_d_div(vec_d a, vec_d b)
+{
+    return _mm256_div_pd(a, b);
+}
+
+static inline vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+static inline vec_d vec_d_min(vec_d limit, vec_d x)
+{
+    return _mm256_min_pd(limit, x);
+}
+
+static inline vec_d vec_d_max(vec_d limit, vec_d x)
+{
+    return _mm256_max_pd(limit, x);
+}
+
+static inline vec_d vec_d_abs(vec_d a)
+{
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+
+static inline vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
+{
+    return _mm256_blendv_pd(b, a, x);
+}
+
+/* p * 2^n for the integer in the low bits of the pattern n. */
+static inline vec_d vec_d_scale(vec_d p, vec_d n)
+{
+    return _mm256_castsi256_pd(_mm256_add_epi64(
+        _mm256_castpd_si256(p), _mm256_slli_epi64(_mm256_castpd_si256(n), 52)));
+}
+
+/* Lanes that are not in [low, high), a bit each; NaN is not. */
+static inline unsigned vec_d_outside(vec_d a, double low, double high)
+{
+    const __m256d in =
+        _mm256_and_pd(_mm256_cmp_pd(a, _mm256_set1_pd(low), _CMP_GE_OQ),
+                      _mm256_cmp_pd(a, _mm256_set1_pd(high), _CMP_LT_OQ));
+
+    return (unsigned)_mm256_movemask_pd(in) ^ 0xfu;
+}
+
+static inline unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
+                                  int64_t width)
+{
+    const __m256i sum =
+        _mm256_add_epi64(_mm256_castpd_si256(a), _mm256_set1_epi64x(shift));
+    const __m256i far =
+        _mm256_cmpgt_epi64(_mm256_and_si256(sum, _mm256_set1_epi64x(mask)),
+                           _mm256_set1_epi64x(width));
+
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(far)) ^ 0xfu;
 }
 
 #endif

@@ -52,6 +52,16 @@ static inline vec_u vec_u_or(vec_u a, vec_u b)
     return vorrq_u32(a, b);
 }
 
+static inline vec_u vec_u_xor(vec_u a, vec_u b)
+{
+    return veorq_u32(a, b);
+}
+
+static inline void vec_u_store(void *dst, vec_u a)
+{
+    vst1q_u8(dst, vreinterpretq_u8_u32(a));
+}
+
 static inline vec_u vec_u_min(vec_u a, vec_u b)
 {
     return vminq_u32(a, b);
@@ -83,6 +93,39 @@ static inline vec_u vec_u_fadd(vec_u a, vec_u b)
         vaddq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b)));
 }
 
+static inline void vec_u_unzip(const void *src, vec_u *even, vec_u *odd)
+{
+    const vec_u a = vec_u_load(src);
+    const vec_u b = vec_u_load((const uint8_t *)src + 16);
+
+    *even = vuzp1q_u32(a, b);
+    *odd = vuzp2q_u32(a, b);
+}
+
+static inline vec_u vec_u_from_f16(vec_u a)
+{
+    return vreinterpretq_u32_f32(
+        vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(a))));
+}
+
+/* One bit per lane of a mask of all-ones lanes. */
+static inline unsigned vec_u_mask(uint32x4_t mask)
+{
+    static const uint32_t weight[4] = {1, 2, 4, 8};
+
+    return vaddvq_u32(vandq_u32(mask, vld1q_u32(weight)));
+}
+
+static inline unsigned vec_u_le(vec_u a, vec_u b)
+{
+    return vec_u_mask(vcleq_u32(a, b));
+}
+
+static inline void vec_u_store16(uint16_t *dst, vec_u a)
+{
+    vst1_u16(dst, vmovn_u32(a));
+}
+
 static inline void vec_u_store8(uint8_t *dst, vec_u a)
 {
     const uint16x4_t words = vmovn_u32(a);
@@ -99,6 +142,159 @@ static inline void vec_u_store4(uint8_t *dst, vec_u a)
 
     dst[0] = vgetq_lane_u8(pair, 0);
     dst[1] = vgetq_lane_u8(pair, 8);
+}
+
+typedef float32x4_t vec_f;
+
+static inline vec_f vec_f_of(vec_u a)
+{
+    return vreinterpretq_f32_u32(a);
+}
+
+static inline vec_u vec_f_bits(vec_f a)
+{
+    return vreinterpretq_u32_f32(a);
+}
+
+static inline vec_f vec_f_set(float x)
+{
+    return vdupq_n_f32(x);
+}
+
+static inline vec_f vec_f_add(vec_f a, vec_f b)
+{
+    return vaddq_f32(a, b);
+}
+
+static inline vec_f vec_f_sub(vec_f a, vec_f b)
+{
+    return vsubq_f32(a, b);
+}
+
+static inline vec_f vec_f_mul(vec_f a, vec_f b)
+{
+    return vmulq_f32(a, b);
+}
+
+static inline vec_f vec_f_div(vec_f a, vec_f b)
+{
+    return vdivq_f32(a, b);
+}
+
+static inline vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
+{
+    return vfmaq_f32(c, a, b);
+}
+
+static inline vec_f vec_f_min(vec_f limit, vec_f x)
+{
+    return vminq_f32(limit, x);
+}
+
+static inline vec_f vec_f_max(vec_f limit, vec_f x)
+{
+    return vmaxq_f32(limit, x);
+}
+
+static inline vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+{
+    return vbslq_f32(vcltzq_s32(vreinterpretq_s32_f32(x)), a, b);
+}
+
+static inline void vec_u_store_f16(uint16_t *dst, vec_f a)
+{
+    vst1_u16(dst, vreinterpret_u16_f16(vcvt_f16_f32(a)));
+}
+
+typedef float64x2_t vec_d;
+
+static inline vec_d vec_d_load_f32(const float *src)
+{
+    return vcvt_f64_f32(vld1_f32(src));
+}
+
+static inline void vec_d_store_f32(float *dst, vec_d a)
+{
+    vst1_f32(dst, vcvt_f32_f64(a));
+}
+
+static inline vec_d vec_d_set(double x)
+{
+    return vdupq_n_f64(x);
+}
+
+static inline vec_d vec_d_add(vec_d a, vec_d b)
+{
+    return vaddq_f64(a, b);
+}
+
+static inline vec_d vec_d_sub(vec_d a, vec_d b)
+{
+    return vsubq_f64(a, b);
+}
+
+static inline vec_d vec_d_mul(vec_d a, vec_d b)
+{
+    return vmulq_f64(a, b);
+}
+
+static inline vec_d vec_d_div(vec_d a, vec_d b)
+{
+    return vdivq_f64(a, b);
+}
+
+static inline vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
+{
+    return vfmaq_f64(c, a, b);
+}
+
+static inline vec_d vec_d_min(vec_d limit, vec_d x)
+{
+    return vminq_f64(limit, x);
+}
+
+static inline vec_d vec_d_max(vec_d limit, vec_d x)
+{
+    return vmaxq_f64(limit, x);
+}
+
+static inline vec_d vec_d_abs(vec_d a)
+{
+    return vabsq_f64(a);
+}
+
+static inline vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
+{
+    return vbslq_f64(vcltzq_s64(vreinterpretq_s64_f64(x)), a, b);
+}
+
+static inline vec_d vec_d_scale(vec_d p, vec_d n)
+{
+    return vreinterpretq_f64_s64(vaddq_s64(
+        vreinterpretq_s64_f64(p), vshlq_n_s64(vreinterpretq_s64_f64(n), 52)));
+}
+
+static inline unsigned vec_d_mask(uint64x2_t mask)
+{
+    return (unsigned)(vgetq_lane_u64(mask, 0) & 1) |
+           (unsigned)(vgetq_lane_u64(mask, 1) & 2);
+}
+
+static inline unsigned vec_d_outside(vec_d a, double low, double high)
+{
+    return vec_d_mask(vandq_u64(vcgeq_f64(a, vdupq_n_f64(low)),
+                                vcltq_f64(a, vdupq_n_f64(high)))) ^
+           3u;
+}
+
+static inline unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
+                                  int64_t width)
+{
+    const int64x2_t sum =
+        vaddq_s64(vreinterpretq_s64_f64(a), vdupq_n_s64(shift));
+
+    return vec_d_mask(
+        vcleq_s64(vandq_s64(sum, vdupq_n_s64(mask)), vdupq_n_s64(width)));
 }
 
 #endif

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * act.glu: the gated unit over a tensor.  The work is cut into runs of one
+ * row; a run is widened to float, computed by the lane, and what the lane
+ * hands back is done again in scalar code.
+ */
+#include "cpu.h"
+#include "glu_steps.h"
+#include "number.h"
+
+#include <string.h>
+
+typedef struct glu_job {
+    cpu_context *ctx;
+    const cpu_steps *steps; /* NULL: exact */
+    cpu_glu base;
+    uint32_t from;
+    int interleaved;
+    int up_first; /* in memory, within x */
+    const uint8_t *gate;
+    const uint8_t *up; /* interleaved: the same as gate */
+    uint8_t *y;
+    uint64_t in_rows;
+    uint64_t rows;
+    uint64_t cols;
+    uint64_t pitch; /* bytes from row to row */
+    uint64_t runs;  /* per row */
+    uint64_t tile;
+    uint64_t experts;
+    const int32_t *row;
+    const int32_t *expert;
+    const float *limit;
+    const float *alpha;
+    const float *beta;
+} glu_job;
+
+typedef union codes {
+    uint16_t u16[CPU_RUN];
+    float f32[CPU_RUN];
+} codes;
+
+static uint64_t row_of(const glu_job *job, uint64_t i)
+{
+    return job->row == NULL ? i : (uint64_t)(uint32_t)job->row[i];
+}
+
+static cpu_glu constants(const glu_job *job, uint64_t r)
+{
+    cpu_glu c = job->base;
+
+    if (job->expert != NULL) {
+        const uint32_t e = (uint32_t)job->expert[r / job->tile];
+
+        c.limit = job->limit[e];
+        c.alpha = job->alpha == NULL ? c.alpha : job->alpha[e];
+        c.beta = job->beta == NULL ? c.beta : job->beta[e];
+    }
+    return c;
+}
+
+static void load(const glu_job *job, uint64_t at, uint32_t n, float *gate,
+                 float *up)
+{
+    const cpu_lane *lane = job->ctx->lane;
+
+    if (!job->interleaved) {
+        lane->widen(job->from, job->gate + at, n, gate);
+        lane->widen(job->from, job->up + at, n, up);
+    } else if (job->up_first) {
+        lane->widen2(job->from, job->gate + at, n, up, gate);
+    } else {
+        lane->widen2(job->from, job->gate + at, n, gate, up);
+    }
+    for (uint32_t i = n; i % 16 != 0; i++) {
+        gate[i] = 1;
+        up[i] = 1;
+    }
+}
+
+static void store(uint32_t to, codes *out, const float *y, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (to == MXO_F32) {
+            out->f32[i] = y[i] != y[i] ? cpu_float(0x7fc00000u) : y[i];
+        } else {
+            out->u16[i] = to == MXO_BF16 ? cpu_bf16_of(y[i]) : cpu_f16_of(y[i]);
+        }
+    }
+}
+
+static void exact_run(const glu_job *job, const cpu_glu *c, codes *out,
+                      const float *gate, const float *up, uint32_t n)
+{
+    const cpu_lane *lane = job->ctx->lane;
+    const uint32_t padded = (n + 15) / 16 * 16;
+    uint16_t hard[CPU_RUN];
+    const uint32_t count =
+        c->to == MXO_F32 ? lane->glu32(c, gate, up, padded, out->f32, hard)
+                         : lane->glu16(c, gate, up, padded, out->u16, hard);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t at = hard[i];
+        const uint32_t code = cpu_glu_one(c, gate[at], up[at]);
+
+        if (c->to == MXO_F32) {
+            out->f32[at] = cpu_float(code);
+        } else {
+            out->u16[at] = (uint16_t)code;
+        }
+    }
+}
+
+static void span(void *arg, uint64_t begin, uint64_t end)
+{
+    const glu_job *job = arg;
+    const uint64_t in = cpu_dtype_bytes(job->from);
+    const uint64_t size = cpu_dtype_bytes(job->base.to);
+    float gate[CPU_RUN];
+    float up[CPU_RUN];
+    codes out;
+
+    for (uint64_t item = begin; item < end; item++) {
+        const uint64_t i = item / job->runs;
+        const uint64_t col = item % job->runs * CPU_RUN;
+        const uint64_t left = job->cols - col;
+        const uint32_t n = left < CPU_RUN ? (uint32_t)left : CPU_RUN;
+        const uint64_t r = row_of(job, i);
+        const cpu_glu c = constants(job, r);
+
+        load(job, r * job->pitch + col * in * (job->interleaved ? 2 : 1), n,
+             gate, up);
+        if (job->steps == NULL) {
+            exact_run(job, &c, &out, gate, up, n);
+        } else {
+            cpu_steps_run(job->steps, &c, job->from, job->ctx->lane, gate, up,
+                          n);
+            store(c.to, &out, gate, n);
+        }
+        memcpy(job->y + (i * job->cols + col) * size, &out, (size_t)(n * size));
+    }
+}
+
+static mxo_status check_constants(const glu_job *job, const cpu_glu *c,
+                                  mxo_text why)
+{
+    const float finite = c->alpha - c->alpha + (c->beta - c->beta);
+
+    if (c->limit != c->limit) {
+        return cpu_fail(MXO_E_PARAM, why, "a limit is a number or none");
+    }
+    if (c->limit < 0 &&
+        (job->steps == NULL || !cpu_steps_any_limit(job->steps))) {
+        return cpu_fail(MXO_E_PARAM, why, "a limit is not negative");
+    }
+    if (job->steps != NULL && cpu_steps_two_way(job->steps) && c->beta != 0 &&
+        c->beta != 1) {
+        return cpu_fail(MXO_E_PARAM, why, "beta is 0 or 1 in this dialect");
+    }
+    if (finite != 0) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend wants finite constants");
+    }
+    return MXO_OK;
+}
+
+static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
+{
+    static const char *const nans[] = {"propagate", "launder", "launder_low",
+                                       "dialect", NULL};
+    const char *const dialect = cpu_text(call, "dialect");
+    const int nan = cpu_choice(call, "nan", nans);
+    const int exact = cpu_is(call, "dialect", "exact");
+
+    job->steps = cpu_steps_of(dialect);
+    job->from = cpu_float_dtype(cpu_text(call, "from"));
+    job->base.to = cpu_float_dtype(cpu_text(call, "to"));
+    if (nan < 0) {
+        return cpu_fail(MXO_E_PARAM, why, "nan is unknown");
+    }
+    if ((job->steps == NULL && !exact) || job->from == MXO_N_DTYPES ||
+        job->base.to == MXO_N_DTYPES) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend has no dialect=%s from %s to %s",
+                        dialect, cpu_text(call, "from"), cpu_text(call, "to"));
+    }
+    job->base.nan = (uint8_t)(nan < 3 ? nan
+                              : exact ? CPU_NAN_KEEP
+                                      : cpu_steps_nan(job->steps));
+    job->base.alpha = (float)cpu_number(call, "alpha");
+    job->base.beta = (float)cpu_number(call, "beta");
+    job->base.limit = cpu_is(call, "limit", "none")
+                          ? cpu_float(0x7f800000u)
+                          : (float)cpu_number(call, "limit");
+    return check_constants(job, &job->base, why);
+}
+
+static mxo_status read_operands(glu_job *job, const mxo_call *call,
+                                mxo_text why)
+{
+    const int split = cpu_is(call, "layout", "split");
+    const int joint = cpu_is(call, "layout", "halves");
+    const mxo_tensor *x = cpu_in(call, split ? "gate" : "x");
+    const mxo_tensor *up = cpu_in(call, split ? "up" : "x");
+    const uint64_t size = cpu_dtype_bytes(job->from);
+
+    if (x == NULL || up == NULL || x->rank != 2 ||
+        (!split && x->shape[1] % 2 != 0)) {
+        return cpu_fail(MXO_E_SHAPE, why,
+                        "the operands are missing or no matrices");
+    }
+    mxo_status status = cpu_want(x, x->name, job->from, 2, x->shape, why);
+    if (status == MXO_OK) {
+        status = cpu_want(up, up->name, job->from, 2, x->shape, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    job->in_rows = x->shape[0];
+    job->cols = split ? x->shape[1] : x->shape[1] / 2;
+    job->pitch = x->shape[1] * size;
+    job->interleaved = !split && !joint;
+    job->up_first = cpu_is(call, "order", "up_gate");
+    job->gate = cpu_data(x);
+    job->up = cpu_data(up);
+    if (joint) {
+        *(job->up_first ? &job->gate : &job->up) += job->cols * size;
+    }
+    job->runs = (job->cols + CPU_RUN - 1) / CPU_RUN;
+    return MXO_OK;
+}
+
+/* A vector input, or NULL with *status set. */
+static const void *vector(const mxo_call *call, const char *name,
+                          uint32_t dtype, uint64_t *len, mxo_status *status,
+                          mxo_text why)
+{
+    const mxo_tensor *t = cpu_in(call, name);
+
+    if (*status != MXO_OK) {
+        return NULL;
+    }
+    if (t == NULL || t->rank != 1) {
+        *status = cpu_fail(MXO_E_SHAPE, why, "%s is not a vector", name);
+        return NULL;
+    }
+    *status = cpu_want(t, name, dtype, 1, t->shape, why);
+    *len = t->shape[0];
+    return cpu_data(t);
+}
+
+static mxo_status read_choosers(glu_job *job, const mxo_call *call,
+                                uint64_t *n_expert, mxo_text why)
+{
+    const int all = cpu_is(call, "per_expert", "all");
+    const double tile = cpu_number(call, "tile");
+    mxo_status status = MXO_OK;
+    uint64_t n_alpha;
+    uint64_t n_beta;
+
+    job->rows = job->in_rows;
+    if (cpu_number(call, "gather") != 0) {
+        job->row = vector(call, "row", MXO_I32, &job->rows, &status, why);
+    }
+    if (cpu_is(call, "per_expert", "none") || status != MXO_OK) {
+        return status;
+    }
+    if (!(tile >= 1 && tile <= 1 << 30)) {
+        return cpu_fail(MXO_E_PARAM, why, "tile is at least 1");
+    }
+    job->tile = (uint64_t)tile;
+    job->expert = vector(call, "expert", MXO_I32, n_expert, &status, why);
+    job->limit = vector(call, "limit", MXO_F32, &job->experts, &status, why);
+    n_alpha = n_beta = job->experts;
+    if (all) {
+        job->alpha = vector(call, "alpha", MXO_F32, &n_alpha, &status, why);
+        job->beta = vector(call, "beta", MXO_F32, &n_beta, &status, why);
+    }
+    if (status == MXO_OK &&
+        (n_alpha != job->experts || n_beta != job->experts)) {
+        return cpu_fail(MXO_E_SHAPE, why, "alpha, beta and limit differ");
+    }
+    return status;
+}
+
+static mxo_status check_rows(const glu_job *job, uint64_t n_expert,
+                             mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint64_t i = 0; status == MXO_OK && i < job->rows; i++) {
+        const uint64_t r = row_of(job, i);
+
+        if (r >= job->in_rows) {
+            return cpu_fail(MXO_E_PARAM, why, "row %llu is out of range",
+                            (unsigned long long)i);
+        }
+        if (job->expert == NULL) {
+            continue;
+        }
+        if (r / job->tile >= n_expert ||
+            (uint32_t)job->expert[r / job->tile] >= job->experts) {
+            return cpu_fail(MXO_E_PARAM, why,
+                            "the expert of row %llu is out of range",
+                            (unsigned long long)r);
+        }
+        const cpu_glu c = constants(job, r);
+        status = check_constants(job, &c, why);
+    }
+    return status;
+}
+
+mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
+{
+    glu_job job = {.ctx = ctx, .tile = 1};
+    uint64_t n_expert = 0;
+    const mxo_tensor *y = cpu_out(call, "y");
+    mxo_status status =
+        cpu_known(call,
+                  "dialect layout order from to alpha beta limit nan "
+                  "per_expert tile gather",
+                  why);
+
+    status = status == MXO_OK ? read_rule(&job, call, why) : status;
+    status = status == MXO_OK ? read_operands(&job, call, why) : status;
+    status =
+        status == MXO_OK ? read_choosers(&job, call, &n_expert, why) : status;
+    status = status == MXO_OK ? check_rows(&job, n_expert, why) : status;
+    if (status == MXO_OK) {
+        const uint64_t shape[2] = {job.rows, job.cols};
+        status = cpu_want(y, "y", job.base.to, 2, shape, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    job.y = cpu_data(y);
+    cpu_split(ctx, job.rows * job.runs, 16, span, &job);
+    cpu_name_kernel(ctx, job.steps == NULL ? "act_glu" : "act_glu_steps",
+                    cpu_threads(ctx, job.rows * job.runs, 16));
+    return MXO_OK;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See glu_steps.h.  Sources of the rows: docs/ops/act.glu.md. */
+#include "glu_steps.h"
+
+#include "number.h"
+
+#include <mxoracle/abi.h>
+
+#include <string.h>
+
+enum {
+    ROUNDED = 1,     /* clamped operands are rounded to the output type */
+    POSITIVE = 2,    /* a limit of 0 or less does not clamp */
+    AFTER = 4,       /* the gate is clamped after the silu */
+    NEVER = 8,       /* no clamp */
+    PLAIN = 16,      /* alpha is 1 */
+    TYPED = 32,      /* alpha is rounded to the input type */
+    RECIPROCAL = 64, /* g * (1 / (1 + e)), else g / (1 + e) */
+    LAST = 128,      /* ((u + beta) * g) / (1 + e) */
+    EACH = 256,      /* every operation rounds to the input type too */
+    KEPT = 512,      /* the silu is rounded to the output type */
+    TIMES = 1024,    /* s * u, else s * (u + beta) */
+    FMA = 2048,      /* fma(s, u, s) */
+    ONE = 4096,      /* beta is 1 */
+    TWO_WAY = 8192,  /* beta 0 is TIMES, beta 1 as the row says */
+    AS_BF16 = 16384  /* operands are rounded to BF16 first */
+};
+
+struct cpu_steps {
+    const char *name;
+    uint8_t nan;
+    unsigned flags;
+};
+
+static const cpu_steps rows[] = {
+    {"vllm_swigluoai", CPU_NAN_LIMIT, LAST | ONE},
+    {"vllm_silu", CPU_NAN_KEEP, NEVER | PLAIN | KEPT | TIMES},
+    {"vllm_silu_clamp", CPU_NAN_LIMIT, ROUNDED | PLAIN | KEPT | TIMES},
+    {"vllm_swiglustep", CPU_NAN_LOW_LIMIT, AFTER | PLAIN | RECIPROCAL | TIMES},
+    {"vllm_swiglu_limit", CPU_NAN_KEEP, POSITIVE | PLAIN | TIMES},
+    {"trtllm", CPU_NAN_LIMIT, 0},
+    {"triton", CPU_NAN_LOW_LIMIT, FMA | ONE},
+    {"triton_torch", CPU_NAN_KEEP, TYPED | RECIPROCAL | EACH | ONE},
+    {"aiter", CPU_NAN_KEEP, RECIPROCAL | TWO_WAY},
+    {"aiter_triton", CPU_NAN_LOW_LIMIT, FMA | TWO_WAY},
+    {"gpt_oss_torch", CPU_NAN_KEEP, RECIPROCAL | EACH | ONE},
+    {"deepgemm_mega", CPU_NAN_LOW_LIMIT, AS_BF16 | PLAIN | RECIPROCAL | TIMES},
+};
+
+const cpu_steps *cpu_steps_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+uint8_t cpu_steps_nan(const cpu_steps *row)
+{
+    return row->nan;
+}
+
+int cpu_steps_two_way(const cpu_steps *row)
+{
+    return (row->flags & TWO_WAY) != 0;
+}
+
+int cpu_steps_any_limit(const cpu_steps *row)
+{
+    return (row->flags & (POSITIVE | NEVER)) != 0;
+}
+
+typedef struct state {
+    unsigned flags;
+    const cpu_glu *c;
+    uint32_t from;
+    float alpha;
+    float beta;
+    float limit;
+    int clamps;
+} state;
+
+static float through(uint32_t to, float x)
+{
+    return to == MXO_BF16  ? cpu_from_bf16(cpu_bf16_of(x))
+           : to == MXO_F16 ? cpu_from_f16(cpu_f16_of(x))
+                           : x;
+}
+
+static float step(const state *s, float x)
+{
+    return (s->flags & EACH) != 0 ? through(s->from, x) : x;
+}
+
+/* a * b + c rounded once: the double sum is rounded to odd first. */
+static float fused(float a, float b, float c)
+{
+    const double p = (double)a * (double)b;
+    const double d = (double)c;
+    const double sum = p + d;
+    const double bb = sum - p;
+    const double lost_p = p - (sum - bb);
+    const double lost = lost_p + (d - bb);
+    uint64_t u = cpu_bits64(sum);
+
+    if (lost - lost == 0 && lost != 0 && (u & 1) == 0) {
+        /* Toward the lost part: away from zero if it has sum's sign. */
+        u = (lost > 0) == (sum > 0) ? u | 1 : u - 1;
+    }
+    return (float)cpu_double(u);
+}
+
+static float clamp_gate(const state *s, float x)
+{
+    if (x != x) {
+        return s->c->nan == CPU_NAN_KEEP ? x : s->limit;
+    }
+    return x > s->limit ? s->limit : x;
+}
+
+static float clamp_up(const state *s, float x)
+{
+    if (x != x) {
+        return s->c->nan == CPU_NAN_KEEP    ? x
+               : s->c->nan == CPU_NAN_LIMIT ? s->limit
+                                            : -s->limit;
+    }
+    x = x > s->limit ? s->limit : x;
+    return x < -s->limit ? -s->limit : x;
+}
+
+static state state_of(const cpu_steps *row, const cpu_glu *c, uint32_t from)
+{
+    const unsigned f = row->flags;
+    state s = {f, c, from, c->alpha, c->beta, c->limit, 1};
+
+    s.alpha = (f & PLAIN) != 0 ? 1.0f : s.alpha;
+    s.alpha = (f & TYPED) != 0 ? through(from, s.alpha) : s.alpha;
+    s.beta = (f & ONE) != 0 ? 1.0f : s.beta;
+    s.limit = (f & AS_BF16) != 0 ? through(MXO_BF16, s.limit) : s.limit;
+    s.clamps = cpu_bits32(c->limit) != 0x7f800000u && (f & NEVER) == 0 &&
+               ((f & POSITIVE) == 0 || s.limit > 0);
+    if ((f & TWO_WAY) != 0 && s.beta != 1.0f) {
+        s.flags = (f & ~(unsigned)FMA) | TIMES;
+    }
+    return s;
+}
+
+static void prepare(const state *s, float *gate, float *up, float *minus_t,
+                    uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        float g = gate[i];
+        float u = up[i];
+
+        if ((s->flags & AS_BF16) != 0) {
+            g = through(MXO_BF16, g);
+            u = through(MXO_BF16, u);
+        }
+        if (s->clamps) {
+            u = step(s, clamp_up(s, u));
+            g = (s->flags & AFTER) != 0 ? g : step(s, clamp_gate(s, g));
+        }
+        if (s->clamps && (s->flags & ROUNDED) != 0) {
+            g = through(s->c->to, g);
+            u = through(s->c->to, u);
+        }
+        gate[i] = g;
+        up[i] = u;
+        minus_t[i] = -step(s, s->alpha * g);
+    }
+}
+
+static float finish(const state *s, float g, float u, float e)
+{
+    const unsigned f = s->flags;
+    const float d = 1.0f + e;
+
+    if ((f & LAST) != 0) {
+        const float sum = u + s->beta;
+        const float product = sum * g;
+        return product / d;
+    }
+    float x = g / d;
+    if ((f & RECIPROCAL) != 0) {
+        x = step(s, g * step(s, 1.0f / d));
+    }
+    if ((f & KEPT) != 0) {
+        x = through(s->c->to, x);
+    }
+    if ((f & AFTER) != 0 && s->clamps) {
+        x = clamp_gate(s, x);
+    }
+    if ((f & FMA) != 0) {
+        return fused(x, u, x);
+    }
+    return step(s, x * ((f & TIMES) != 0 ? u : step(s, u + s->beta)));
+}
+
+void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
+                   const cpu_lane *lane, float *gate, float *up, uint32_t n)
+{
+    const state s = state_of(row, c, from);
+    float minus_t[CPU_RUN];
+    float e[CPU_RUN];
+    uint16_t hard[CPU_RUN];
+    const uint32_t padded = (n + 15) / 16 * 16;
+
+    prepare(&s, gate, up, minus_t, n);
+    for (uint32_t i = n; i < padded; i++) {
+        minus_t[i] = 1.0f;
+    }
+    const uint32_t count = lane->exp32(minus_t, padded, e, hard);
+    for (uint32_t i = 0; i < count; i++) {
+        e[hard[i]] = cpu_float(cpu_exp_one(minus_t[hard[i]], MXO_F32));
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        gate[i] = finish(&s, gate[i], up[i], e[i]);
+    }
+}
