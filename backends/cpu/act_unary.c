@@ -85,7 +85,7 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     const mxo_tensor *x = cpu_in(call, "x");
     const mxo_tensor *y = cpu_out(call, "y");
     unary_job job = {.ctx = ctx, .is_exp = fn == 0};
-    mxo_status status = cpu_known(call, "fn alpha to", why);
+    mxo_status status = cpu_known(call, "fn alpha to ftz", why);
 
     job.c.to = cpu_float_dtype(cpu_text(call, "to"));
     job.c.no_mul = fn == 1;
@@ -93,8 +93,8 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     job.c.limit = cpu_float(0x7f800000u);
     if (fn < 0 || job.c.to == MXO_N_DTYPES || job.c.alpha - job.c.alpha != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend has no %s to %s, or alpha is not "
-                        "finite",
+                        "the cpu backend has no %s to %s, no ftz, and wants "
+                        "a finite alpha",
                         cpu_text(call, "fn"), cpu_text(call, "to"));
     }
     if (x == NULL || x->rank > MXO_MAX_RANK) {

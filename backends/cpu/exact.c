@@ -276,8 +276,12 @@ static uint32_t special(double g, double w, double t, const format *f)
     if (y != y || t != t) {
         return f->nan;
     }
+    if (y != 0 && y != inf && y != -inf) { /* sigmoid(Inf) */
+        const dd exact = {y, 0};
+        return round_pair(exact, f);
+    }
     return ((cpu_bits64(y) >> 63) != 0 ? f->sign : 0) |
-           (y == inf || y == -inf ? f->infinity : 0);
+           (y == 0 ? 0 : f->infinity);
 }
 
 static int is_nan(float x)
