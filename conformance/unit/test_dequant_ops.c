@@ -75,7 +75,7 @@ static uint64_t flat(const uint64_t *shape, const uint64_t *at)
 /* Coordinates of element i of [D0, D1, D2]. */
 static void unflatten(uint64_t i, uint64_t *at)
 {
-    at[0] = i / (D1 * D2);
+    at[0] = i / D2 / D1;
     at[1] = i / D2 % D1;
     at[2] = i % D2;
 }
