@@ -21,6 +21,7 @@ typedef struct quant_job {
     uint64_t cols;
     uint64_t padded;    /* columns after alignment */
     uint64_t tile_rows; /* 0: linear */
+    uint64_t matrix;    /* rows tiled together */
 } quant_job;
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -38,6 +39,12 @@ static uint64_t groups(const quant_job *job)
     return (job->padded + 31) / 32;
 }
 
+/* Bytes of the tiled scales of one matrix. */
+static uint64_t bytes_of_matrix(const quant_job *job)
+{
+    return round_up(job->matrix, job->tile_rows) * round_up(groups(job), 4);
+}
+
 /* Where the scale of (row, group) lies. */
 static uint64_t place(const quant_job *job, uint64_t r, uint64_t g)
 {
@@ -46,10 +53,13 @@ static uint64_t place(const quant_job *job, uint64_t r, uint64_t g)
     }
     const uint64_t tiles = (groups(job) + 3) / 4;
     const uint64_t rows = job->tile_rows;
-    const uint64_t tile = (r / rows * tiles + g / 4) * rows * 4;
-    const uint64_t in = r % rows;
+    const uint64_t base = r / job->matrix * bytes_of_matrix(job);
+    const uint64_t at = r % job->matrix;
+    const uint64_t tile = (at / rows * tiles + g / 4) * rows * 4;
+    const uint64_t in = at % rows;
 
-    return tile + (rows == 128 ? in % 32 * 16 + in / 32 * 4 : in * 4) + g % 4;
+    return base + tile + (rows == 128 ? in % 32 * 16 + in / 32 * 4 : in * 4) +
+           g % 4;
 }
 
 static void run_lane(const quant_job *job, const cpu_quant_span *span)
@@ -180,6 +190,10 @@ static mxo_status read_shape(quant_job *job, const mxo_call *call,
     for (uint32_t i = 0; i + 1 < x->rank; i++) {
         job->rows *= x->shape[i];
     }
+    job->matrix = job->rows;
+    if (cpu_is(call, "sf_batch", "each") && x->rank >= 2) {
+        job->matrix = x->shape[x->rank - 2];
+    }
     job->padded = align > 32 ? round_up(job->cols, (uint64_t)align) : job->cols;
     return MXO_OK;
 }
@@ -190,10 +204,10 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
     const cpu_element *e = job->quant.element;
     const mxo_tensor *q = cpu_out(call, "q");
     const mxo_tensor *scale = cpu_out(call, "scale");
-    const uint64_t tile = job->tile_rows;
     const uint64_t scales =
-        tile == 0 ? job->rows * groups(job)
-                  : round_up(job->rows, tile) * round_up(groups(job), 4);
+        job->tile_rows == 0 ? job->rows * groups(job)
+        : job->rows == 0    ? 0
+                            : job->rows / job->matrix * bytes_of_matrix(job);
 
     if (job->cols % 32 != 0 && (job->quant.flags & CPU_Q_SHORT) == 0) {
         return cpu_fail(MXO_E_SHAPE, why, "columns are not a multiple of 32");
@@ -224,7 +238,8 @@ mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
     quant_job job = {.ctx = ctx};
     const mxo_tensor *x = cpu_in(call, "x");
     mxo_status status = cpu_known(
-        call, "element from rule tie axis sf_layout q_layout align", why);
+        call, "element from rule tie axis sf_layout sf_batch q_layout align",
+        why);
 
     if (status == MXO_OK) {
         status = read_rule(&job, call, why);
