@@ -176,9 +176,6 @@ static uint8_t encode_nan(const mxo_quant_block *b, uint32_t nan)
     case MXO_NAN_SIGNED_MAX:
         x.cls = MXO_CLASS_INF;
         break;
-    case MXO_NAN_POSITIVE:
-        x.neg = 0;
-        break;
     default:
         break;
     }

@@ -51,7 +51,6 @@ typedef enum mxo_exponent {
 /** What becomes of a quotient that is NaN. */
 typedef enum mxo_code_nan {
     MXO_NAN_FORMAT,     /* as mxo_format_encode: NaN with its sign, or +max */
-    MXO_NAN_POSITIVE,   /* the format's positive NaN, or +max */
     MXO_NAN_MAX,        /* +largest: fmin(y, max) comes first */
     MXO_NAN_MIN,        /* -largest: fmax(y, -max) comes first */
     MXO_NAN_SIGNED_MAX, /* largest with the NaN's sign */
