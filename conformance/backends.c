@@ -196,7 +196,8 @@ backend_ref *backends_add_plugin(backend_list *l, const char *path)
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-static mxo_status no(mxo_status status, mxo_text why, const char *format, ...)
+static mxo_status
+no(mxo_status status, mxo_text why, const char *format, ...)
 {
     va_list args;
 
@@ -248,9 +249,8 @@ static mxo_status load_plugin(const char *path, const mxo_backend **table,
     mxo_backend_entry_fn entry;
 
     if (symbol == NULL) {
-        return no(MXO_E_UNSUPPORTED, why,
-                  "%s has no symbol %s: not a backend", path,
-                  MXO_BACKEND_ENTRY);
+        return no(MXO_E_UNSUPPORTED, why, "%s has no symbol %s: not a backend",
+                  path, MXO_BACKEND_ENTRY);
     }
     /* ISO C has no cast from data to function pointers; POSIX has this. */
     memcpy(&entry, &symbol, sizeof entry);

@@ -13,10 +13,10 @@ enum { BACKEND_NAME = 64, BACKEND_PATH = 1024, BACKEND_MAX = 128 };
 
 typedef struct backend_ref {
     char name[BACKEND_NAME];
-    char path[BACKEND_PATH];  /* plugin file; "" if linked in */
-    char why_not[256];        /* not "": it is not there, and why */
-    int by_default;           /* run judges it when no -b is given */
-    int is_risky;             /* wrong on purpose: never in this process */
+    char path[BACKEND_PATH]; /* plugin file; "" if linked in */
+    char why_not[256];       /* not "": it is not there, and why */
+    int by_default;          /* run judges it when no -b is given */
+    int is_risky;            /* wrong on purpose: never in this process */
     const mxo_backend *(*linked)(void);
 } backend_ref;
 

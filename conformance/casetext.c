@@ -32,7 +32,8 @@ static const dim_rule dim_rules[] = {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static int refuse(mxo_text why, const char *format, ...)
+static int
+refuse(mxo_text why, const char *format, ...)
 {
     va_list args;
 
@@ -176,6 +177,25 @@ static int set_data(test_case *c, const char *value, mxo_text why)
     return 0;
 }
 
+/* "FIRST-LAST" */
+static int set_keep(test_case *c, const char *value, mxo_text why)
+{
+    char first[OP_WORD];
+    word_span rest = {value, strlen(value)};
+
+    if (!span_copy(span_cut(&rest, '-'), first) ||
+        !read_count(first, &c->keep_first) || rest.len == 0 ||
+        !read_count(rest.ptr, &c->keep_last) || c->keep_first > c->keep_last) {
+        return refuse(why, "keep=%s is not FIRST-LAST", value);
+    }
+    return 0;
+}
+
+int case_keeps_all(const test_case *c)
+{
+    return c->keep_first == 0 && c->keep_last == UINT64_MAX;
+}
+
 static int unknown_key(const test_case *c, const char *key, mxo_text why)
 {
     cli_nearest near = {NULL, 0};
@@ -199,6 +219,9 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
 
     if (strcmp(key, "data") == 0) {
         return set_data(c, value, why);
+    }
+    if (strcmp(key, "keep") == 0) {
+        return set_keep(c, value, why);
     }
     if (param >= 0) {
         return set_param(c, param, value, why);
@@ -304,12 +327,13 @@ static void set_standards(test_case *c)
                        c->schema->params[i].standard);
     }
     (void)snprintf(c->data, sizeof c->data, CASE_DATA_STANDARD);
+    c->keep_last = UINT64_MAX;
 }
 
 int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
-    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 1] = {0};
+    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 2] = {0};
 
     memset(c, 0, sizeof *c);
     if (rest.len >= CASE_TEXT) {
@@ -335,11 +359,11 @@ int case_parse(test_case *c, const char *text, mxo_text why)
         }
         const int dim = op_dim_index(c->schema, key);
         const int param = op_param_index(c->schema, key);
-        const int slot = dim >= 0     ? dim
-                         : param >= 0 ? OP_MAX_DIMS + param
-                                      : OP_MAX_DIMS + OP_MAX_PARAMS;
+        const int other = OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k');
 
-        if (given[slot]++ != 0) {
+        if (given[dim >= 0     ? dim
+                  : param >= 0 ? OP_MAX_DIMS + param
+                               : other]++ != 0) {
             return refuse(why, "%s is given twice", key);
         }
     }
@@ -389,6 +413,11 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
     if (canonical || strcmp(c->data, CASE_DATA_STANDARD) != 0) {
         print_key(&p, "data", c->data);
     }
+    if (!case_keeps_all(c)) {
+        (void)snprintf(word, sizeof word, "%" PRIu64 "-%" PRIu64, c->keep_first,
+                       c->keep_last);
+        print_key(&p, "keep", word);
+    }
 }
 
 void case_params(const test_case *c, mxo_param params[OP_MAX_PARAMS])
@@ -404,10 +433,8 @@ static int extent_of(const test_case *c, const op_extent *e, uint64_t *n,
                      mxo_text why)
 {
     const uint64_t dim = e->dim < 0 ? 1 : c->dim[e->dim];
-    const int packed =
-        e->pack && strcmp(case_value(c, "element"), "e2m1") == 0;
-    const double by =
-        e->by < 0 ? 1 : number_of(c->value[e->by]);
+    const int packed = e->pack && strcmp(case_value(c, "element"), "e2m1") == 0;
+    const double by = e->by < 0 ? 1 : number_of(c->value[e->by]);
     const uint64_t divisor =
         e->divisor * (packed ? 2 : 1) * (by >= 1 ? (uint64_t)by : 1);
 

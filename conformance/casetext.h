@@ -2,9 +2,10 @@
 /*
  * A case is text: "op:key=value,...".  The same string is a test's name, its
  * repro and its key in JSON.  Keys are the operation's parameters, the
- * dimensions of its inputs, and "data" (how inputs are filled).  What has its
- * default value is left out, unless the canonical form is asked for;
- * parsing what was printed gives the same case.
+ * dimensions of its inputs, "data" (how inputs are filled) and "keep" (which
+ * elements were not blanked when the case was shrunk).  What has its default
+ * value is left out, unless the canonical form is asked for; parsing what was
+ * printed gives the same case.
  */
 #ifndef MXO_CASETEXT_H
 #define MXO_CASETEXT_H
@@ -14,14 +15,19 @@
 enum { CASE_TEXT = 1024 };
 
 typedef struct test_case {
-    const op_schema *schema; /* borrowed */
+    const op_schema *schema;            /* borrowed */
     char value[OP_MAX_PARAMS][OP_WORD]; /* canonical spelling */
     uint64_t dim[OP_MAX_DIMS];
     char data[OP_WORD];
+    uint64_t keep_first; /* elements outside keep_first..keep_last of the */
+    uint64_t keep_last;  /* largest inputs are zero; 0..UINT64_MAX: none */
 } test_case;
 
 /* 0, or -1 and one sentence in why that names near keys. */
 int case_parse(test_case *c, const char *text, mxo_text why);
+
+/* Does the case blank anything? */
+int case_keeps_all(const test_case *c);
 
 /* Always fits: CASE_TEXT bounds every field. */
 void case_print(const test_case *c, int canonical, char text[CASE_TEXT]);

@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 typedef enum exit_code {
-    EXIT_PASS = 0,  /* something passed and nothing is red */
-    EXIT_RED = 1,   /* a failure, crash, time-out, vacuous output or error */
-    EXIT_USAGE = 2, /* bad usage, or a filter that matches nothing */
-    EXIT_SKIP = 77, /* everything was skipped (Automake's number) */
+    EXIT_PASS = 0,   /* something passed and nothing is red */
+    EXIT_RED = 1,    /* a failure, crash, time-out, vacuous output or error */
+    EXIT_USAGE = 2,  /* bad usage, or a filter that matches nothing */
+    EXIT_SKIP = 77,  /* everything was skipped (Automake's number) */
     EXIT_BROKEN = 99 /* the harness itself failed (Automake's number) */
 } exit_code;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mxoracle run: judge cases on backends, report, and say so by exit code. */
 #include "cli.h"
+#include "listing.h"
 #include "runopts.h"
 
 #include <mxoracle/mxoracle.h>
@@ -56,8 +57,11 @@ static int open_report(session *s, const reporter *form, const char *path)
 static int open_reports(session *s)
 {
     const run_options *o = s->o;
-    int status = open_report(
-        s, o->tap ? &report_tap : o->json ? &report_json : &report_text, NULL);
+    int status = open_report(s,
+                             o->tap    ? &report_tap
+                             : o->json ? &report_json
+                                       : &report_text,
+                             NULL);
 
     if (status == EXIT_PASS && o->json_file != NULL) {
         status = open_report(s, &report_json, o->json_file);
@@ -138,8 +142,8 @@ static void plan(session *s)
 static void progress(const session *s, const char *text)
 {
     const char *columns = getenv("COLUMNS");
-    const int width = columns != NULL && atoi(columns) > 20 ? atoi(columns)
-                                                            : 80;
+    const int width =
+        columns != NULL && atoi(columns) > 20 ? atoi(columns) : 80;
 
     if (s->show_progress) {
         char line[CASE_TEXT + 128];
@@ -164,6 +168,10 @@ static void write_repro(const session *s, const char *text, uint64_t seed,
     } else {
         used = (size_t)snprintf(repro, size, "mxoracle run -b %s",
                                 s->chosen.ref[s->current].name);
+    }
+    if (used < size && s->o->crew.device != 0) {
+        used += (size_t)snprintf(repro + used, size - used, " --device=%d",
+                                 s->o->crew.device);
     }
     if (used < size) {
         (void)snprintf(repro + used, size - used, " --seed=%" PRIu64 " %s",
@@ -291,6 +299,9 @@ int cmd_run(int argc, char **argv)
 
     if (status >= 0) {
         return status;
+    }
+    if (options.list != NULL) {
+        return list_things(&options, options.list);
     }
     session *s = calloc(1, sizeof *s);
 

@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
+#include <signal.h>
+#include <sys/prctl.h>
+#endif
 
 static mxo_status open_backend(judge *j, const char *name, const char *path,
                                int device, mxo_text why)
@@ -79,12 +83,15 @@ int cmd_worker(int argc, char **argv)
     if (in == NULL) {
         return cli_refuse("worker is started by the judge, not by hand");
     }
+#ifdef __linux__
+    /* A backend that hangs must not outlive a judge that was killed. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+#endif
     memset(&j, 0, sizeof j);
     const mxo_status status = open_backend(&j, argv[1], argv[2], atoi(argv[3]),
                                            (mxo_text){why, sizeof why});
-    int alive =
-        worker_send(WORKER_SOCKET, hello(&j, status, why)) == 0 &&
-        status == MXO_OK;
+    int alive = worker_send(WORKER_SOCKET, hello(&j, status, why)) == 0 &&
+                status == MXO_OK;
 
     while (alive && getline(&line, &size, in) > 0) {
         alive = worker_send(WORKER_SOCKET, answer(&j, line)) == 0;

@@ -29,8 +29,7 @@ const compare_rule *compare_rule_for(const char *op, const char *backend,
     return r;
 }
 
-const char *compare_rule_name(const compare_rule *rule, char *text,
-                              size_t size)
+const char *compare_rule_name(const compare_rule *rule, char *text, size_t size)
 {
     switch (rule->kind) {
     case RULE_EXACT_NAN:

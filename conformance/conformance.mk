@@ -17,6 +17,8 @@ libjudge_la_SOURCES = \
 	%reldir%/cli.h \
 	%reldir%/cmd_list.c \
 	%reldir%/cmd_run.c \
+	%reldir%/cmd_show.c \
+	%reldir%/cmd_shrink.c \
 	%reldir%/cmd_verify.c \
 	%reldir%/cmd_worker.c \
 	%reldir%/codes.c \
@@ -38,6 +40,7 @@ libjudge_la_SOURCES = \
 	%reldir%/grid.h \
 	%reldir%/judge.c \
 	%reldir%/judge.h \
+	%reldir%/listing.h \
 	%reldir%/opinfo.c \
 	%reldir%/opinfo.h \
 	%reldir%/prng.c \
@@ -54,6 +57,8 @@ libjudge_la_SOURCES = \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/stage.c \
+	%reldir%/stage.h \
 	%reldir%/strbuf.c \
 	%reldir%/strbuf.h \
 	%reldir%/subject.c \
@@ -109,9 +114,9 @@ EXTRA_DIST += %reldir%/unit/suites.def
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
+	%reldir%/unit/main.c \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
-	%reldir%/unit/main.c \
 	%reldir%/unit/test_act_eval.c \
 	%reldir%/unit/test_act_glu.c \
 	%reldir%/unit/test_act_mul64.c \

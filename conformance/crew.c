@@ -15,8 +15,8 @@ enum { MAX_JOBS = 64, NO_CASE = -1 };
 
 typedef struct slot {
     worker w;
-    int greeted;   /* its hello has been read */
-    ptrdiff_t at;  /* index of the case it works on, or NO_CASE */
+    int greeted;  /* its hello has been read */
+    ptrdiff_t at; /* index of the case it works on, or NO_CASE */
     double deadline;
 } slot;
 
@@ -35,9 +35,9 @@ typedef struct campaign {
     const case_list *cases;
     crew_sink sink;
     void *state;
-    verdict *done; /* owned */
+    verdict *done;    /* owned */
     uint8_t *is_done; /* owned */
-    size_t next; /* to be given to a worker */
+    size_t next;      /* to be given to a worker */
     size_t reported;
 } campaign;
 
@@ -159,8 +159,7 @@ static int wants_workers(const crew *c)
     case ISOLATE_NONE:
         return 0;
     case ISOLATE_AUTO:
-        return c->ref.linked == NULL || c->ref.is_risky ||
-               c->options.jobs > 1;
+        return c->ref.linked == NULL || c->ref.is_risky || c->options.jobs > 1;
     default:
         return 1;
     }
@@ -183,8 +182,7 @@ crew *crew_create(const backend_ref *ref, const crew_options *options,
                                                  : options->jobs;
     c->is_local = !wants_workers(c);
     if (ref->why_not[0] != '\0') {
-        (void)snprintf(info->why_not, sizeof info->why_not, "%s",
-                       ref->why_not);
+        (void)snprintf(info->why_not, sizeof info->why_not, "%s", ref->why_not);
         info->absent = VERDICT_SKIP;
     } else if (c->is_local) {
         open_local(c, info);

@@ -86,8 +86,7 @@ static int code_differs(const close_up *u, uint64_t i)
     const uint64_t got = code_at(u->got, u->pack, i);
 
     return u->pack == 2 ? want != got
-                        : !compare_codes(u->e->rule, u->want->dtype, want,
-                                         got);
+                        : !compare_codes(u->e->rule, u->want->dtype, want, got);
 }
 
 /* Logical shape: the last axis counts codes. */
@@ -134,8 +133,8 @@ static void say_counts(const close_up *u, strbuf *lines)
     diagnose_shape(&t, shape, sizeof shape);
     diagnose_index(&t, first, index, sizeof index);
     strbuf_add(lines, "%s %s%s: %" PRIu64 " of %" PRIu64 " differ", t.name,
-               u->pack == 2 ? "e2m1" : dtype_name(t.dtype),
-               strchr(shape, '['), n_diff, n);
+               u->pack == 2 ? "e2m1" : dtype_name(t.dtype), strchr(shape, '['),
+               n_diff, n);
     say_rows(u, first, last, lines);
     strbuf_add(lines, ", first at %s", index);
     if (u->pack == 2) {
@@ -157,9 +156,8 @@ static void say_value(double value, strbuf *lines)
 static void say_code(const close_up *u, const char *word, uint64_t code,
                      strbuf *lines)
 {
-    const int digits = u->format == NULL
-                           ? 2 * (int)dtype_bytes(u->want->dtype)
-                           : (u->format->bits + 3) / 4;
+    const int digits = u->format == NULL ? 2 * (int)dtype_bytes(u->want->dtype)
+                                         : (u->format->bits + 3) / 4;
 
     strbuf_add(lines, "%s %0*" PRIx64 " = ", word, digits, code);
     say_value(u->format == NULL ? dtype_value(u->want->dtype, code)
@@ -211,8 +209,8 @@ static void say_input(const close_up *u, uint64_t i, strbuf *lines)
         return;
     }
     const uint64_t code = code_at(u->input, pack, i);
-    const double x = f == NULL ? dtype_value(u->input->dtype, code)
-                               : code_value(f, code);
+    const double x =
+        f == NULL ? dtype_value(u->input->dtype, code) : code_value(f, code);
 
     strbuf_add(lines, "   %s %s %0*" PRIx64 " = ", u->input->name,
                f == NULL ? dtype_name(u->input->dtype) : f->name,

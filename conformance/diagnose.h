@@ -21,12 +21,12 @@ void diagnose(const evidence *e, strbuf *lines);
 
 /* How the elements of a tensor are to be read. */
 typedef struct tensor_view {
-    const char *op;      /* pattern */
+    const char *op; /* pattern */
     const char *tensor;
-    const char *format;  /* "$element", "f32", "" as the dtype says */
-    uint64_t block;      /* elements per scale along the last axis; 0: none */
-    const char *scale;   /* tensor of the scales: an output or an input */
-    const char *input;   /* what the element was made from; "" unknown */
+    const char *format; /* "$element", "f32", "" as the dtype says */
+    uint64_t block;     /* elements per scale along the last axis; 0: none */
+    const char *scale;  /* tensor of the scales: an output or an input */
+    const char *input;  /* what the element was made from; "" unknown */
 } tensor_view;
 
 /* The row for a tensor; a row that says nothing if there is none. */

@@ -152,8 +152,8 @@ static int explain_special(const evidence *e, char *text, size_t size)
         n_zero += w == sign_of(want) && g == 0;
         n_flushed += (g & ~sign_of(want)) == 0 && w != g;
     }
-    const char *says = n_nan == e->diff.n_diff      ? "only NaN is wrong"
-                       : n_zero == e->diff.n_diff   ? "minus zero is lost"
+    const char *says = n_nan == e->diff.n_diff    ? "only NaN is wrong"
+                       : n_zero == e->diff.n_diff ? "minus zero is lost"
                        : n_flushed == e->diff.n_diff
                            ? "small values are flushed to zero"
                            : NULL;
@@ -189,8 +189,8 @@ static int oracle_agrees(const evidence *e, const op_call *call)
 
     for (uint32_t o = 0; same && o < out.n; o++) {
         const host_tensor *got = &e->got->t[o];
-        const compare_rule *rule = compare_rule_for(
-            call->op, e->j->subject.table->name, got->name);
+        const compare_rule *rule =
+            compare_rule_for(call->op, e->j->subject.table->name, got->name);
         same = out.t[o].dtype == got->dtype &&
                out.t[o].n_bytes == got->n_bytes &&
                compare_tensors(rule, &out.t[o], got, NULL).n_diff == 0;
@@ -204,8 +204,7 @@ static int try_value(const evidence *e, int param, const char *value,
 {
     test_case other = *e->c;
     mxo_param params[OP_MAX_PARAMS];
-    const op_call call = {e->call->op, params, e->call->n_params,
-                          e->call->in};
+    const op_call call = {e->call->op, params, e->call->n_params, e->call->in};
     char why[256];
     const char *key = e->c->schema->params[param].key;
 
@@ -227,9 +226,8 @@ static word_span alternatives(const op_param *p)
 {
     static const char numbers[] = "0|1|none|7|1.702|128|32";
 
-    return p->kind == PARAM_CHOICE
-               ? p->choices
-               : (word_span){numbers, sizeof numbers - 1};
+    return p->kind == PARAM_CHOICE ? p->choices
+                                   : (word_span){numbers, sizeof numbers - 1};
 }
 
 static int explain_params(const evidence *e, char *text, size_t size)
@@ -265,8 +263,8 @@ static int try_input(const evidence *e, uint32_t which, const mistake *m)
         ok = tensor_set_add(&in, from->name, from->dtype, from->rank,
                             from->shape, &to) == MXO_OK;
         for (uint64_t k = 0; ok && k < tensor_elems(from); k++) {
-            tensor_store(to, k, i == which ? m->apply(from, k)
-                                           : tensor_load(from, k));
+            tensor_store(to, k,
+                         i == which ? m->apply(from, k) : tensor_load(from, k));
         }
     }
     call.in = &in;
@@ -295,8 +293,7 @@ static int explain_inputs(const evidence *e, char *text, size_t size)
         for (size_t m = 0; m < n; m++) {
             if (try_input(e, i, &input_mistakes[m])) {
                 (void)snprintf(text, size, "exactly as if %s %s",
-                               e->call->in->t[i].name,
-                               input_mistakes[m].says);
+                               e->call->in->t[i].name, input_mistakes[m].says);
                 return 1;
             }
         }
@@ -319,7 +316,6 @@ int explain(const evidence *e, char *text, size_t size)
     if (worth_trying(e) && explain_params(e, text, size)) {
         return 1;
     }
-    return explain_output(e, text, size) ||
-           explain_special(e, text, size) ||
+    return explain_output(e, text, size) || explain_special(e, text, size) ||
            (worth_trying(e) && explain_inputs(e, text, size));
 }

@@ -130,17 +130,35 @@ static int fill_one(const test_case *c, int i, const char *text, uint64_t seed,
     return 0;
 }
 
-int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
-                mxo_text why)
+/* Zero what a shrunk case does not keep, in the inputs of the first's size. */
+static void blank(const test_case *c, tensor_set *in)
+{
+    const uint64_t n = in->n == 0 ? 0 : tensor_elems(&in->t[0]);
+
+    for (uint32_t i = 0; i < in->n && !case_keeps_all(c); i++) {
+        host_tensor *t = &in->t[i];
+        for (uint64_t k = 0; tensor_elems(t) == n && k < n; k++) {
+            if (k < c->keep_first || k > c->keep_last) {
+                tensor_store(t, k, 0);
+            }
+        }
+    }
+}
+
+int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
 {
     char text[CASE_TEXT];
+    test_case whole = *c;
 
-    case_print(c, 1, text);
+    /* Blanking must not change what is kept: it has no part in the seed. */
+    whole.keep_first = 0;
+    whole.keep_last = UINT64_MAX;
+    case_print(&whole, 1, text);
     for (int i = 0; i < c->schema->n_inputs; i++) {
-        if (case_has_input(c, i) &&
-            fill_one(c, i, text, seed, in, why) != 0) {
+        if (case_has_input(c, i) && fill_one(c, i, text, seed, in, why) != 0) {
             return -1;
         }
     }
+    blank(c, in);
     return 0;
 }

@@ -45,9 +45,8 @@ void fill_random(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i,
-                     t->dtype == MXO_BOOL ? prng_below(rng, 2)
-                                          : prng_next(rng));
+        tensor_store(
+            t, i, t->dtype == MXO_BOOL ? prng_below(rng, 2) : prng_next(rng));
     }
 }
 
@@ -113,7 +112,7 @@ static uint64_t corner_magnitude(const code_format *f, uint64_t which)
 
 static uint64_t draw_corner(const code_format *f, prng *rng)
 {
-    static const double values[] = {0.25, 0.5, 0.75, 1,   1.5, 2.5,
+    static const double values[] = {0.25, 0.5, 0.75, 1,   1.5,  2.5,
                                     3.5,  5,   6,    448, 57344};
     const uint64_t sign = UINT64_C(1) << (f->bits - 1);
     const uint64_t draw = prng_below(rng, 40);
@@ -137,8 +136,7 @@ void fill_corners(const test_case *c, host_tensor *t, prng *rng)
 /* Values of ordinary size with every mantissa. */
 static void put_moderate(host_tensor *t, uint64_t i, prng *rng)
 {
-    const double x =
-        ldexp(1 + fill_uniform(rng), (int)prng_below(rng, 9) - 6);
+    const double x = ldexp(1 + fill_uniform(rng), (int)prng_below(rng, 9) - 6);
 
     fill_put(t, i, prng_below(rng, 2) != 0 ? -x : x);
 }
@@ -259,8 +257,7 @@ void fill_ties(const test_case *c, host_tensor *t, prng *rng)
 static int draw_exponent(const code_format *f, prng *rng)
 {
     const int low = 1 - f->bias - f->mbits;
-    const int high =
-        (int)(code_last_finite(f) >> f->mbits) - f->bias;
+    const int high = (int)(code_last_finite(f) >> f->mbits) - f->bias;
     const int extreme = (int)prng_below(rng, 4);
 
     if (extreme == 0) {

@@ -143,8 +143,7 @@ static int parse_template(grid_template *t, const char *text, mxo_text why)
     word_span rest = {text, strlen(text)};
 
     t->n_axes = 0;
-    if (!span_copy(span_cut(&rest, ':'), t->op) ||
-        op_by_name(t->op) == NULL) {
+    if (!span_copy(span_cut(&rest, ':'), t->op) || op_by_name(t->op) == NULL) {
         return refuse(why, "no such operation", text);
     }
     while (rest.len > 0) {
@@ -181,9 +180,9 @@ static int add_choice(case_list *l, const grid_template *t,
 
     for (int i = 0; i < t->n_axes; i++) {
         const word_span v = nth_value(&t->axes[i], choice[i]);
-        const int n = snprintf(text + used, sizeof text - used, "%c%s=%.*s",
-                               i == 0 ? ':' : ',', t->axes[i].key, (int)v.len,
-                               v.ptr);
+        const int n =
+            snprintf(text + used, sizeof text - used, "%c%s=%.*s",
+                     i == 0 ? ':' : ',', t->axes[i].key, (int)v.len, v.ptr);
         used += (size_t)n;
         if (used >= sizeof text) {
             return refuse(why, "the case is too long", t->op);
@@ -269,8 +268,7 @@ int grid_append(case_list *l, int level, char *const patterns[],
 {
     for (int f = 0; f < family_count(); f++) {
         for (const grid_row *r = family_at(f)->grid; r->text != NULL; r++) {
-            if (r->level <= level &&
-                op_wanted(r->text, patterns, n_patterns) &&
+            if (r->level <= level && op_wanted(r->text, patterns, n_patterns) &&
                 grid_expand(l, r->text, r->picks, seed, why) != 0) {
                 return -1;
             }
@@ -298,8 +296,7 @@ static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)
                : refuse(why, "out of memory", text);
 }
 
-int grid_read_file(case_list *l, const char *path, uint64_t seed,
-                   mxo_text why)
+int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why)
 {
     FILE *f = fopen(path, "r");
     char line[CASE_TEXT + 8];

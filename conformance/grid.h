@@ -34,7 +34,6 @@ int grid_append(case_list *l, int level, char *const patterns[],
                 size_t n_patterns, uint64_t seed, mxo_text why);
 /* Append the lines of a file; blank lines and lines that start with # are
    comments. */
-int grid_read_file(case_list *l, const char *path, uint64_t seed,
-                   mxo_text why);
+int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why);
 
 #endif

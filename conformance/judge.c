@@ -18,8 +18,9 @@ enum { ENOUGH = 32, SENTENCE = 384 };
 #if defined(__GNUC__)
 __attribute__((format(printf, 4, 5)))
 #endif
-static void conclude(verdict *v, verdict_status status, const char *kind,
-                     const char *format, ...)
+static void
+conclude(verdict *v, verdict_status status, const char *kind,
+         const char *format, ...)
 {
     va_list args;
 
@@ -40,6 +41,11 @@ mxo_status judge_open(judge *j, const mxo_backend *table, int device,
     if (status == MXO_OK) {
         status = subject_open(&j->subject, table, device, why);
     }
+    if (status == MXO_OK && j->subject.device[0] == '\0') {
+        (void)snprintf(why.ptr, why.size, "it does not say which device it is");
+        status = MXO_E_UNSUPPORTED;
+    }
+    j->subject.decoy = 1;
     if (status != MXO_OK) {
         judge_close(j);
     }
@@ -71,8 +77,7 @@ static int is_copy(const host_tensor *t, const host_tensor *in)
 }
 
 /* Would a subject that leaves the operation out pass? */
-static int is_vacuous(const tensor_set *want, const tensor_set *in,
-                      verdict *v)
+static int is_vacuous(const tensor_set *want, const tensor_set *in, verdict *v)
 {
     for (uint32_t o = 0; o < want->n; o++) {
         const host_tensor *t = &want->t[o];
@@ -113,6 +118,8 @@ static int doubts_are_red(const distrust *d, verdict *v)
         conclude(v, VERDICT_FAIL, "unwritten",
                  "%" PRIu64 " bytes were never written, first %s",
                  d->n_unwritten, d->unwritten);
+    } else if (d->device[0] != '\0') {
+        conclude(v, VERDICT_FAIL, "device", "%s", d->device);
     } else if (d->n_changing > 0) {
         conclude(v, VERDICT_FAIL, "changing",
                  "%" PRIu64 " bytes differ between two runs, first %s",
@@ -174,8 +181,7 @@ static void say_doubts(const distrust *d, strbuf *lines)
 static void decide(evidence *e, const tensor_set *in, verdict *v)
 {
     strbuf lines = {NULL, 0, 0};
-    const int differs =
-        outputs_differ(e, e->j->subject.table->name, v);
+    const int differs = outputs_differ(e, e->j->subject.table->name, v);
 
     if (differs) {
         note_difference(e, v);
@@ -183,11 +189,13 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
     if (!doubts_are_red(e->doubts, v) && differs) {
         const host_tensor *t = &e->want->t[e->output];
         char why[256] = "";
+        char kind[sizeof v->kind];
         const int known = explain(e, why, sizeof why);
-        conclude(v, VERDICT_FAIL, known ? why : "different",
-                 "%s: %" PRIu64 " of %" PRIu64 " elements differ%s%s",
-                 t->name, e->diff.n_diff, e->diff.n_total,
-                 known ? "; " : "", why);
+        /* Without the explanation: which one is found depends on the size. */
+        (void)snprintf(kind, sizeof kind, "%.40s differs", t->name);
+        conclude(v, VERDICT_FAIL, kind,
+                 "%s: %" PRIu64 " of %" PRIu64 " elements differ%s%s", t->name,
+                 e->diff.n_diff, e->diff.n_total, known ? "; " : "", why);
     }
     if (v->status == VERDICT_FAIL) {
         if (differs) {
@@ -197,7 +205,10 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
         v->detail = lines.text;
         return;
     }
-    if (v->n_total == 0) {
+    if (e->j->subject.table->kernel != NULL && e->doubts->kernel[0] == '\0') {
+        conclude(v, VERDICT_FAIL, "kernel",
+                 "it has kernel() and yet does not say which kernel ran");
+    } else if (v->n_total == 0) {
         conclude(v, VERDICT_SKIP, "empty", "the outputs have no elements");
     } else if (!is_vacuous(e->want, in, v)) {
         v->status = VERDICT_PASS;
@@ -250,8 +261,7 @@ static void subject_refused(mxo_status status, const char *sentence,
         conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", sentence);
         return;
     }
-    conclude(v, VERDICT_ERROR, "refused",
-             "it refuses a legal call (%s)",
+    conclude(v, VERDICT_ERROR, "refused", "it refuses a legal call (%s)",
              sentence[0] == '\0' ? "without a word" : sentence);
 }
 
@@ -261,8 +271,8 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
     char text[SENTENCE];
     const mxo_text why = {text, sizeof text};
     distrust d;
-    evidence e = {.j = j, .c = c, .call = call, .want = want, .got = got,
-                  .doubts = &d};
+    evidence e = {
+        .j = j, .c = c, .call = call, .want = want, .got = got, .doubts = &d};
     mxo_status status = subject_infer(&j->oracle, call, want, why);
 
     if (status == MXO_OK) {

@@ -25,7 +25,7 @@ typedef struct evidence {
     const tensor_set *got;
     const distrust *doubts;
     uint32_t output; /* the first output that differs */
-    comparison diff;  /* of that output */
+    comparison diff; /* of that output */
     const compare_rule *rule;
 } evidence;
 

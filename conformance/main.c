@@ -83,6 +83,5 @@ int main(int argc, char **argv)
     if (c == NULL) {
         return unknown(name);
     }
-    return is_run ? c->function(argc, argv)
-                  : c->function(argc - 1, argv + 1);
+    return is_run ? c->function(argc, argv) : c->function(argc - 1, argv + 1);
 }

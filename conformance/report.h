@@ -18,7 +18,7 @@ typedef struct backend_info {
     char device[256];
     char driver[256];
     char why_not[512]; /* not "": its cases are skipped or in error, and why */
-    verdict_status absent; /* SKIP or ERROR, if why_not is not "" */
+    verdict_status absent;     /* SKIP or ERROR, if why_not is not "" */
     char plugin[BACKEND_PATH]; /* given by --plugin; "" otherwise */
 } backend_info;
 

@@ -95,8 +95,7 @@ static void json_end(reporter *r, const tally *t)
     json_object_set_new(o, "failed", count(tally_red(t)));
     json_object_set_new(o, "skipped", count(tally_left_out(t)));
     for (int i = 0; i < N_VERDICTS; i++) {
-        json_object_set_new(o, verdict_name((verdict_status)i),
-                            count(t->n[i]));
+        json_object_set_new(o, verdict_name((verdict_status)i), count(t->n[i]));
     }
     json_object_set_new(o, "seed", text(r->run->seeds));
     line(r->out, o);

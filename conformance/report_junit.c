@@ -83,8 +83,8 @@ static void junit_result(reporter *r, const report_result *result)
         return;
     }
     s += result->backend - r->run->backends;
-    (void)snprintf(op, sizeof op, "%.*s",
-                   (int)strcspn(result->case_text, ":"), result->case_text);
+    (void)snprintf(op, sizeof op, "%.*s", (int)strcspn(result->case_text, ":"),
+                   result->case_text);
     s->n++;
     s->ms += result->v->ms;
     strbuf_add(&s->cases, "    <testcase");
@@ -100,8 +100,7 @@ static void junit_end(reporter *r, const tally *t)
     suite *suites = r->state;
 
     (void)t;
-    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n",
-          r->out);
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n", r->out);
     for (int i = 0; suites != NULL && i < r->run->n_backends; i++) {
         suite *s = &suites[i];
         strbuf name = {NULL, 0, 0};

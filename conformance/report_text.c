@@ -114,8 +114,8 @@ static void text_result(reporter *r, const report_result *result)
         }
         if (s->n_red <= LIST_SHOWN) {
             strbuf_add(&s->list, "  %-7s %-6s seed %" PRIu64 "  %s\n",
-                       word_of(v->status), result->backend->name,
-                       result->seed, result->case_text);
+                       word_of(v->status), result->backend->name, result->seed,
+                       result->case_text);
         }
     } else if (r->run->verbose > 0) {
         fprintf(r->out, "%-11s %-6s %s%s%s  (%s%s%.1f ms)\n",
@@ -146,9 +146,8 @@ static uint64_t red_of(const tally_row *row)
 
 static void say_table(FILE *out, const tally *t)
 {
-    fprintf(out, "\n%-10s %-20s %7s %7s %7s %7s  %s\n", "backend",
-            "operation", "pass", "red", "unsupp.", "skip",
-            "judged by rule");
+    fprintf(out, "\n%-10s %-20s %7s %7s %7s %7s  %s\n", "backend", "operation",
+            "pass", "red", "unsupp.", "skip", "judged by rule");
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
         fprintf(out,
@@ -230,23 +229,23 @@ static void text_end(reporter *r, const tally *t)
     }
     if (s != NULL && s->n_red > 0) {
         if (s->n_red > s->n_shown) {
-            fprintf(r->out, "%" PRIu64 " more failures are not shown in full "
-                            "(--max-fail=0 shows all)\n",
+            fprintf(r->out,
+                    "%" PRIu64 " more failures are not shown in full "
+                    "(--max-fail=0 shows all)\n",
                     s->n_red - s->n_shown);
         }
         fprintf(r->out, "\nfailed:\n%s", strbuf_text(&s->list));
         if (s->n_red > LIST_SHOWN) {
-            fprintf(r->out, "  and %" PRIu64 " more\n",
-                    s->n_red - LIST_SHOWN);
+            fprintf(r->out, "  and %" PRIu64 " more\n", s->n_red - LIST_SHOWN);
         }
     }
     if (s != NULL) {
         strbuf_clear(&s->list);
     }
     free(s);
-    fputs(paint(r, tally_red(t) > 0              ? RED
-                   : tally_left_out(t) > 0       ? YELLOW
-                                                 : GREEN),
+    fputs(paint(r, tally_red(t) > 0        ? RED
+                   : tally_left_out(t) > 0 ? YELLOW
+                                           : GREEN),
           r->out);
     report_last_line(r->out, r->run, t);
     fputs(paint(r, PLAIN), r->out);

@@ -256,8 +256,8 @@ static int take(run_options *o, int code, char *text)
     case 'o':
         return take_listed(o->ops, &o->n_ops, RUN_MAX_GLOBS, "op", text);
     case OPT_PLUGIN:
-        return take_listed(o->plugins, &o->n_plugins, RUN_MAX_PLUGINS,
-                           "plugin", text);
+        return take_listed(o->plugins, &o->n_plugins, RUN_MAX_PLUGINS, "plugin",
+                           text);
     case OPT_SEED:
         return take_seed(o, text);
     case OPT_ISOLATE:
@@ -436,9 +436,8 @@ int run_options_cases(const run_options *o, case_list *cases)
             status = EXIT_BROKEN;
         }
     }
-    return status == EXIT_PASS && cases->n == 0
-               ? cli_refuse("no case matches")
-               : status;
+    return status == EXIT_PASS && cases->n == 0 ? cli_refuse("no case matches")
+                                                : status;
 }
 
 int run_options_color(const run_options *o, FILE *stream)

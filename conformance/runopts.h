@@ -25,16 +25,16 @@ typedef struct run_options {
     crew_options crew;
     int canonical;
     int strict;
-    int verbose;          /* -1 quiet, 0, 1 */
-    int color;            /* 0 auto, 1 always, -1 never */
+    int verbose; /* -1 quiet, 0, 1 */
+    int color;   /* 0 auto, 1 always, -1 never */
     int tap;
-    int json;             /* on standard output */
+    int json; /* on standard output */
     const char *json_file;
     const char *junit_file;
-    const char *list;     /* "ops", "backends", "devices", "cases" */
-    int vectors;          /* arguments are vector files and folders */
-    const char *save;     /* shrink: file the case line is appended to */
-    char **args;          /* cases, @files or paths */
+    const char *list; /* "ops", "backends", "devices", "cases" */
+    int vectors;      /* arguments are vector files and folders */
+    const char *save; /* shrink: file the case line is appended to */
+    char **args;      /* cases, @files or paths */
     int n_args;
 } run_options;
 

@@ -3,8 +3,9 @@
  * One call on one backend, with distrust.  Every tensor lies between guard
  * bytes in a buffer of its own; outputs are pre-filled with 0xaa, then with
  * 0x55 in a second run; inputs must come back unchanged; both runs must agree
- * and a byte that follows the fill was never written.  The emulator is driven
- * by the same code.
+ * and a byte that follows the fill was never written.  A subject first runs
+ * the same call on zeros, whose answer nobody looks at.  The emulator is
+ * driven by the same code.
  */
 #ifndef MXO_SUBJECT_H
 #define MXO_SUBJECT_H
@@ -18,6 +19,8 @@ typedef struct subject {
     void *ctx;
     char device[SUBJECT_TEXT];
     char driver[SUBJECT_TEXT];
+    int decoy;         /* run a call on zeros first: no stale answer passes */
+    uint64_t n_placed; /* tensors so far: no two have the same guard bytes */
 } subject;
 
 /* An operation on given bytes; everything is borrowed. */
@@ -37,6 +40,7 @@ typedef struct distrust {
     char guards[SUBJECT_TEXT];    /* which guard was hit, how; "" if none */
     char inputs[SUBJECT_TEXT];    /* which input was written to; "" if none */
     char refusal[SUBJECT_TEXT];   /* a refused call wrote; "" if it did not */
+    char device[SUBJECT_TEXT];    /* it names another device now; "" if not */
     char kernel[SUBJECT_TEXT];    /* what served the call; "" if it cannot
                                      tell */
     double ms;                    /* of the first run */

@@ -88,8 +88,8 @@ void tally_add(tally *t, const report_result *r)
         row->n[status] += r->n_cases;
         if (r->v->rule[0] != '\0') {
             count_rule(row, r->v->rule);
-            row->n_unknown_kernel += r->v->kernel[0] == '\0' &&
-                                     strcmp(r->v->rule, "refusal") != 0;
+            row->n_unknown_kernel +=
+                r->v->kernel[0] == '\0' && strcmp(r->v->rule, "refusal") != 0;
         }
     }
     if (status == VERDICT_SKIP || status == VERDICT_UNSUPPORTED) {

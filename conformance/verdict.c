@@ -8,10 +8,10 @@
 #include <string.h>
 
 static const char *const names[N_VERDICTS] = {
-    [VERDICT_PASS] = "pass",       [VERDICT_FAIL] = "fail",
-    [VERDICT_CRASH] = "crash",     [VERDICT_TIMEOUT] = "timeout",
-    [VERDICT_VACUOUS] = "vacuous", [VERDICT_ERROR] = "error",
-    [VERDICT_SKIP] = "skip",       [VERDICT_UNSUPPORTED] = "unsupported",
+    [VERDICT_PASS] = "pass",         [VERDICT_FAIL] = "fail",
+    [VERDICT_CRASH] = "crash",       [VERDICT_TIMEOUT] = "timeout",
+    [VERDICT_VACUOUS] = "vacuous",   [VERDICT_ERROR] = "error",
+    [VERDICT_SKIP] = "skip",         [VERDICT_UNSUPPORTED] = "unsupported",
     [VERDICT_EXPECTED] = "expected",
 };
 
@@ -21,9 +21,12 @@ static const struct {
     size_t offset;
     size_t size;
 } fields[] = {
-#define FIELD(name) {#name, offsetof(verdict, name), sizeof((verdict *)0)->name}
-    FIELD(reason), FIELD(tensor), FIELD(index), FIELD(want),  FIELD(got),
-    FIELD(kind),   FIELD(rule),   FIELD(kernel),
+#define FIELD(name)                                                \
+    {                                                              \
+#name, offsetof(verdict, name), sizeof((verdict *)0)->name \
+    }
+    FIELD(reason), FIELD(tensor), FIELD(index), FIELD(want),
+    FIELD(got),    FIELD(kind),   FIELD(rule),  FIELD(kernel),
 #undef FIELD
 };
 

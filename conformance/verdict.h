@@ -27,15 +27,15 @@ typedef struct verdict {
     uint64_t n_diff; /* elements of outputs */
     uint64_t n_total;
     double ms;
-    char reason[512];  /* one sentence; "" on a pass */
-    char tensor[64];   /* of the first difference; "" if there is none */
-    char index[96];    /* "[16,0]" */
-    char want[64];     /* bit patterns in hexadecimal */
+    char reason[512]; /* one sentence; "" on a pass */
+    char tensor[64];  /* of the first difference; "" if there is none */
+    char index[96];   /* "[16,0]" */
+    char want[64];    /* bit patterns in hexadecimal */
     char got[64];
-    char kind[64];     /* of the failure, stable under shrinking */
-    char rule[64];     /* loosest rule used: "bits", "exact_nan", ... */
-    char kernel[256];  /* "" if the backend cannot tell */
-    char *detail;      /* owned; lines without a last newline; NULL if none */
+    char kind[64];    /* of the failure, stable under shrinking */
+    char rule[64];    /* loosest rule used: "bits", "exact_nan", ... */
+    char kernel[256]; /* "" if the backend cannot tell */
+    char *detail;     /* owned; lines without a last newline; NULL if none */
 } verdict;
 
 const char *verdict_name(verdict_status status); /* "pass" */

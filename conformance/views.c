@@ -10,7 +10,7 @@
 #include <string.h>
 
 static const tensor_view views[] = {
-#define MXO_VIEW(op, tensor, format, block, scale, input)                     \
+#define MXO_VIEW(op, tensor, format, block, scale, input) \
     {op, tensor, format, block, scale, input},
 #include "views.def"
 #undef MXO_VIEW

@@ -39,7 +39,7 @@ static int spawn(worker *w, int end, const backend_ref *ref, int device)
     char number[16];
     char name[] = "mxoracle";
     char command[] = "worker";
-    char *args[] = {name, command, (char *)ref->name, (char *)ref->path,
+    char *args[] = {name,   command, (char *)ref->name, (char *)ref->path,
                     number, NULL};
 
     (void)snprintf(number, sizeof number, "%d", device);
@@ -121,8 +121,8 @@ int worker_ask(worker *w, const char *case_text, uint64_t seed)
 /* The first complete line as JSON; NULL if there is none yet. */
 static json_t *take_line(worker *w)
 {
-    char *end = w->line.used == 0 ? NULL
-                                  : memchr(w->line.text, '\n', w->line.used);
+    char *end =
+        w->line.used == 0 ? NULL : memchr(w->line.text, '\n', w->line.used);
     json_t *o;
 
     if (end == NULL) {
@@ -167,8 +167,8 @@ void worker_epitaph(worker *w, char *text, size_t size)
     (void)kill(w->pid, SIGKILL); /* it closed its pipe: it is over */
     (void)waitpid(w->pid, &status, 0);
     if (WIFSIGNALED(status)) {
-        (void)snprintf(text, size, "killed by signal %d (%s)",
-                       WTERMSIG(status), strsignal(WTERMSIG(status)));
+        (void)snprintf(text, size, "killed by signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
     } else {
         (void)snprintf(text, size, "exited with status %d",
                        WEXITSTATUS(status));

@@ -21,7 +21,11 @@ typedef struct worker {
 } worker;
 
 /* What a worker gave: a line, not yet anything, or its end. */
-typedef enum worker_state { WORKER_LINE, WORKER_WAIT, WORKER_GONE } worker_state;
+typedef enum worker_state {
+    WORKER_LINE,
+    WORKER_WAIT,
+    WORKER_GONE
+} worker_state;
 
 /* Where a worker finds its end: its standard output is the backend's. */
 enum { WORKER_SOCKET = 3 };

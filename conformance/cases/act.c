@@ -120,37 +120,50 @@ static const fill_row fills[] = {
 
 static const grid_row grid[] = {
     {1, 0, "act.glu:rows=3,cols=40,data=disjoint|limits"},
-    {2, 0, "act.glu:dialect=*,layout=interleaved|halves|split,rows=3,cols=65,"
-           "data=disjoint|limits|corners"},
-    {2, 0, "act.glu:dialect=exact|triton|trtllm|vllm_swigluoai,"
-           "order=up_gate,rows=3,cols=65,data=disjoint"},
-    {2, 0, "act.glu:dialect=exact,from=bf16|f16|f32,to=bf16|f16|f32,"
-           "layout=*,rows=3,cols=33,data=random|ordinary|limits"},
-    {2, 0, "act.glu:dialect=exact,alpha=1|1.702|-0.5|2.25,beta=0|1|0.5,"
-           "limit=none|0|7|1.25|inf,rows=2,cols=48,data=limits"},
-    {2, 0, "act.glu:dialect=*,limit=none|2.5,alpha=1|2.25,beta=0|0.5,rows=2,"
-           "cols=48,data=ordinary"},
+    {2, 0,
+     "act.glu:dialect=*,layout=interleaved|halves|split,rows=3,cols=65,"
+     "data=disjoint|limits|corners"},
+    {2, 0,
+     "act.glu:dialect=exact|triton|trtllm|vllm_swigluoai,"
+     "order=up_gate,rows=3,cols=65,data=disjoint"},
+    {2, 0,
+     "act.glu:dialect=exact,from=bf16|f16|f32,to=bf16|f16|f32,"
+     "layout=*,rows=3,cols=33,data=random|ordinary|limits"},
+    {2, 0,
+     "act.glu:dialect=exact,alpha=1|1.702|-0.5|2.25,beta=0|1|0.5,"
+     "limit=none|0|7|1.25|inf,rows=2,cols=48,data=limits"},
+    {2, 0,
+     "act.glu:dialect=*,limit=none|2.5,alpha=1|2.25,beta=0|0.5,rows=2,"
+     "cols=48,data=ordinary"},
     {2, 0, "act.glu:dialect=exact,nan=*,rows=3,cols=64,data=random|corners"},
-    {2, 0, "act.glu:dialect=exact|trtllm,per_expert=limit|all,"
-           "experts=5,rows=18,tile=1|6,cols=33,data=limits|disjoint"},
-    {2, 0, "act.glu:dialect=exact,gather=1,layout=halves|interleaved,rows=9,"
-           "picks=14,cols=33,data=disjoint"},
-    {2, 72, "act.glu:dialect=exact,layout=*,rows=$M,cols=$N,"
-            "data=disjoint|limits|ordinary"},
-    {3, 600, "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
-             "limit=none|7|0|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"
-             "cols=$N,data=*"},
+    {2, 0,
+     "act.glu:dialect=exact|trtllm,per_expert=limit|all,"
+     "experts=5,rows=18,tile=1|6,cols=33,data=limits|disjoint"},
+    {2, 0,
+     "act.glu:dialect=exact,gather=1,layout=halves|interleaved,rows=9,"
+     "picks=14,cols=33,data=disjoint"},
+    {2, 72,
+     "act.glu:dialect=exact,layout=*,rows=$M,cols=$N,"
+     "data=disjoint|limits|ordinary"},
+    {3, 600,
+     "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
+     "limit=none|7|0|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"
+     "cols=$N,data=*"},
     {1, 0, "act.glu_quant:rows=2,cols=256,data=disjoint"},
-    {2, 0, "act.glu_quant:dialect=vllm_packed|vllm_colmajor,from=*,"
-           "limit=none|7|10,scale=f32|e8m0,rows=5,cols=256,"
-           "data=disjoint|limits|ordinary|corners"},
-    {2, 0, "act.glu_quant:dialect=vllm_packed,scale=packed|packed_mn,rows=5,"
-           "cols=512,data=disjoint|ordinary"},
-    {2, 0, "act.glu_quant:dialect=deepgemm_mega,from=*,group=32|128,"
-           "limit=none|10,rows=5,cols=256,data=disjoint|limits|ordinary"},
-    {3, 100, "act.glu_quant:dialect=*,from=*,group=32|64|128,"
-             "limit=none|7|10,pow2=*,scale=*,rows=$M,cols=256|512|1408,"
-             "data=disjoint|limits|ordinary|corners"},
+    {2, 0,
+     "act.glu_quant:dialect=vllm_packed|vllm_colmajor,from=*,"
+     "limit=none|7|10,scale=f32|e8m0,rows=5,cols=256,"
+     "data=disjoint|limits|ordinary|corners"},
+    {2, 0,
+     "act.glu_quant:dialect=vllm_packed,scale=packed|packed_mn,rows=5,"
+     "cols=512,data=disjoint|ordinary"},
+    {2, 0,
+     "act.glu_quant:dialect=deepgemm_mega,from=*,group=32|128,"
+     "limit=none|10,rows=5,cols=256,data=disjoint|limits|ordinary"},
+    {3, 100,
+     "act.glu_quant:dialect=*,from=*,group=32|64|128,"
+     "limit=none|7|10,pow2=*,scale=*,rows=$M,cols=256|512|1408,"
+     "data=disjoint|limits|ordinary|corners"},
     {0, 0, NULL},
 };
 

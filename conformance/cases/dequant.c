@@ -35,43 +35,55 @@ static const fill_row fills[] = {
 };
 
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
-#define MX_RULES                                                              \
-    "triton35_torch|triton36_torch|triton35_kernel|triton36_kernel|"          \
+#define MX_RULES                                                     \
+    "triton35_torch|triton36_torch|triton35_kernel|triton36_kernel|" \
     "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp"
 
 static const grid_row grid[] = {
     {1, 0, "dequant.mx:rows=3,cols=96,data=indexed"},
     {1, 0, "dequant.mx_table:codes=16,scales=256"},
     {2, 0, "dequant.mx_table:codes=16,scales=256,rule=*,to=*"},
-    {2, 0, "dequant.mx:element=" MX_ELEMENTS ",to=*,rows=5,cols=160,"
-           "data=random|indexed|corners|ordinary"},
-    {2, 0, "dequant.mx:rule=" MX_RULES ",rows=4,cols=192,"
-           "data=random|indexed|corners"},
-    {2, 144, "dequant.mx:element=e2m1,to=*,rows=$M,cols=$K,"
-            "data=random|indexed"},
-    {2, 72, "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
-            "data=random|indexed"},
+    {2, 0,
+     "dequant.mx:element=" MX_ELEMENTS ",to=*,rows=5,cols=160,"
+     "data=random|indexed|corners|ordinary"},
+    {2, 0,
+     "dequant.mx:rule=" MX_RULES ",rows=4,cols=192,"
+     "data=random|indexed|corners"},
+    {2, 144,
+     "dequant.mx:element=e2m1,to=*,rows=$M,cols=$K,"
+     "data=random|indexed"},
+    {2, 72,
+     "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
+     "data=random|indexed"},
     {3, 0, "dequant.mx:rows=$MALL,cols=64,data=indexed"},
-    {3, 0, "dequant.mx:rows=3,cols=$KALL,element=" MX_ELEMENTS
-           ",data=random|indexed"},
-    {3, 400, "dequant.mx:element=*,to=*,rule=*,rows=$M,cols=$K,"
-             "data=random|indexed|corners|ordinary"},
+    {3, 0,
+     "dequant.mx:rows=3,cols=$KALL,element=" MX_ELEMENTS
+     ",data=random|indexed"},
+    {3, 400,
+     "dequant.mx:element=*,to=*,rule=*,rows=$M,cols=$K,"
+     "data=random|indexed|corners|ordinary"},
     {1, 0, "dequant.group:rows=2,cols=256,data=ordinary"},
-    {2, 0, "dequant.group:element=e4m3fn|e5m2|e4m3fnuz|e2m1,to=*,rows=5,"
-           "cols=384,data=random|ordinary|corners"},
-    {2, 0, "dequant.group:group_rows=128|1,group_cols=128|32,rows=130,"
-           "cols=256,data=ordinary"},
-    {2, 72, "dequant.group:element=e4m3fn|e5m2,zero=*,group_cols=32|64|128,"
-            "to=*,rows=$M,cols=$K,data=random|ordinary"},
-    {3, 200, "dequant.group:element=*,to=*,zero=*,group_rows=1|32|128,"
-             "group_cols=32|64|128,rows=$M,cols=$K,"
-             "data=random|ordinary|corners"},
+    {2, 0,
+     "dequant.group:element=e4m3fn|e5m2|e4m3fnuz|e2m1,to=*,rows=5,"
+     "cols=384,data=random|ordinary|corners"},
+    {2, 0,
+     "dequant.group:group_rows=128|1,group_cols=128|32,rows=130,"
+     "cols=256,data=ordinary"},
+    {2, 72,
+     "dequant.group:element=e4m3fn|e5m2,zero=*,group_cols=32|64|128,"
+     "to=*,rows=$M,cols=$K,data=random|ordinary"},
+    {3, 200,
+     "dequant.group:element=*,to=*,zero=*,group_rows=1|32|128,"
+     "group_cols=32|64|128,rows=$M,cols=$K,"
+     "data=random|ordinary|corners"},
     {1, 0, "dequant.nvfp4:rows=3,cols=64,data=ordinary"},
-    {2, 0, "dequant.nvfp4:to=*,rows=7,cols=208,"
-           "data=random|ordinary|corners"},
+    {2, 0,
+     "dequant.nvfp4:to=*,rows=7,cols=208,"
+     "data=random|ordinary|corners"},
     {2, 72, "dequant.nvfp4:to=*,rows=$M,cols=$K,data=random|ordinary"},
-    {3, 100, "dequant.nvfp4:to=*,rows=$M,cols=$K,"
-             "data=random|ordinary|corners"},
+    {3, 100,
+     "dequant.nvfp4:to=*,rows=$M,cols=$K,"
+     "data=random|ordinary|corners"},
     {0, 0, NULL},
 };
 

@@ -13,8 +13,8 @@
 /* exp and its kin: around the thresholds of overflow and underflow. */
 static void fill_exp_range(const test_case *c, host_tensor *t, prng *rng)
 {
-    static const double centres[] = {0, 1, -1, 88.72, -87.33, -103.97, 16.6,
-                                     -16.6};
+    static const double centres[] = {0,      1,       -1,   88.72,
+                                     -87.33, -103.97, 16.6, -16.6};
     const uint64_t n = tensor_elems(t);
 
     (void)c;
@@ -71,25 +71,31 @@ static const grid_row grid[] = {
     {2, 0, "format.e8m0_encode:rule=*,from=*,sat=*,n=997,data=powers|corners"},
     {3, 0, "format.e8m0_encode:rule=*,from=*,sat=*,n=9973"},
     {1, 0, "format.encode:format=e2m1|e4m3fn,n=1024,data=ties"},
-    {2, 0, "format.encode:format=*,from=f32|bf16,tie=rne|rz|rna|rnz,sat=*,"
-           "n=1021,data=ties"},
+    {2, 0,
+     "format.encode:format=*,from=f32|bf16,tie=rne|rz|rna|rnz,sat=*,"
+     "n=1021,data=ties"},
     {2, 0, "format.encode:format=*,from=*,n=509,data=random|corners"},
-    {2, 0, "format.encode:format=*,tie=sr,bits=1|8|13|32,n=1021,"
-           "data=random|ties"},
-    {2, 72, "format.encode:format=e2m1|e4m3fn|e4m3fnuz|e5m2,dialect=*,"
-            "n=1021,data=random|ties|corners"},
-    {3, 0, "format.encode:format=*,from=*,tie=rne|rz|rna|rnz,sat=*,"
-           "dialect=*,n=4093,data=random|ties|corners|ordinary"},
+    {2, 0,
+     "format.encode:format=*,tie=sr,bits=1|8|13|32,n=1021,"
+     "data=random|ties"},
+    {2, 72,
+     "format.encode:format=e2m1|e4m3fn|e4m3fnuz|e5m2,dialect=*,"
+     "n=1021,data=random|ties|corners"},
+    {3, 0,
+     "format.encode:format=*,from=*,tie=rne|rz|rna|rnz,sat=*,"
+     "dialect=*,n=4093,data=random|ties|corners|ordinary"},
     {1, 0, "format.convert:n=1024"},
-    {2, 0, "format.convert:from=*,to=bf16|f16,tie=*,nan=*,n=1021,"
-           "data=random|ties|corners"},
+    {2, 0,
+     "format.convert:from=*,to=bf16|f16,tie=*,nan=*,n=1021,"
+     "data=random|ties|corners"},
     {3, 0, "format.convert:from=*,to=*,tie=*,nan=*,n=8191"},
     {1, 0, "math.rcp:n=1024,data=ordinary"},
     {2, 0, "math.rcp:mode=*,n=4093,data=random|powers|corners|ordinary"},
     {3, 0, "math.rcp:mode=*,n=65521"},
     {1, 0, "act.unary:n=1024,data=ordinary"},
-    {2, 0, "act.unary:fn=exp|sigmoid|silu,to=*,n=1021,"
-           "data=random|thresholds|corners|ordinary"},
+    {2, 0,
+     "act.unary:fn=exp|sigmoid|silu,to=*,n=1021,"
+     "data=random|thresholds|corners|ordinary"},
     {2, 0, "act.unary:fn=silu_alpha,alpha=1.702|-2.5|0,n=1021,data=ordinary"},
     {2, 0, "act.unary:fn=exp_u20,n=4093,data=thresholds"},
     {3, 0, "act.unary:fn=*,to=*,n=65521,data=random|thresholds"},

@@ -34,78 +34,102 @@ static const fill_row fills[] = {
 
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
 #define PLAIN_RULES "floor|ceil|rceil|even"
-#define VENDOR_RULES                                                          \
-    "triton35_up|triton35_down|triton36_up|triton36_down|"                    \
-    "aiter_torch_rounddown|aiter_torch_roundup|aiter_torch_even|"             \
-    "aiter_torch_ceil|aiter_hip_rounddown|aiter_hip_roundup|aiter_hip_even|"  \
+#define VENDOR_RULES                                                         \
+    "triton35_up|triton35_down|triton36_up|triton36_down|"                   \
+    "aiter_torch_rounddown|aiter_torch_roundup|aiter_torch_even|"            \
+    "aiter_torch_ceil|aiter_hip_rounddown|aiter_hip_roundup|aiter_hip_even|" \
     "aiter_hip_ceil"
 
 static const grid_row grid[] = {
     {1, 0, "quant.mx:rows=3,cols=96,data=ordinary|ties"},
     {1, 0, "quant.mx:element=e4m3fn,rows=3,cols=96,data=ordinary"},
-    {2, 0, "quant.mx:element=" MX_ELEMENTS ",rule=" PLAIN_RULES
-           ",from=*,rows=5,cols=160,data=random|ordinary|ties|amax|corners"},
-    {2, 0, "quant.mx:element=e2m1,rule=floor|even,tie=rne|rna|rnz|rz,rows=4,"
-           "cols=128,data=ties"},
-    {2, 0, "quant.mx:element=e2m1|e4m3fn|e5m2,rule=" VENDOR_RULES
-           ",rows=5,cols=128,data=ties|amax|corners"},
-    {2, 0, "quant.mx:element=e2m1,rule=aiter_dynamic|vllm_torch|vllm_cuda|"
-           "torchao_rceil|ggml|quark_triton|flashinfer,rows=5,cols=128,"
-           "data=random|ordinary|ties|amax|corners"},
-    {2, 0, "quant.mx:element=e4m3fn,rule=flashinfer|vllm_torch|"
-           "torchao_rceil,rows=5,cols=128,"
-           "data=random|ordinary|ties|amax|corners"},
-    {2, 0, "quant.mx:element=e2m1|e4m3fn,rule=flashinfer,"
-           "sf_layout=linear|128x4|8x4,rows=9|130,cols=192,data=amax"},
-    {2, 144, "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
-            "rows=$M,cols=$K,data=ordinary|amax|ties|random"},
+    {2, 0,
+     "quant.mx:element=" MX_ELEMENTS ",rule=" PLAIN_RULES
+     ",from=*,rows=5,cols=160,data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.mx:element=e2m1,rule=floor|even,tie=rne|rna|rnz|rz,rows=4,"
+     "cols=128,data=ties"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn|e5m2,rule=" VENDOR_RULES
+     ",rows=5,cols=128,data=ties|amax|corners"},
+    {2, 0,
+     "quant.mx:element=e2m1,rule=aiter_dynamic|vllm_torch|vllm_cuda|"
+     "torchao_rceil|ggml|quark_triton|flashinfer,rows=5,cols=128,"
+     "data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.mx:element=e4m3fn,rule=flashinfer|vllm_torch|"
+     "torchao_rceil,rows=5,cols=128,"
+     "data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn,rule=flashinfer,"
+     "sf_layout=linear|128x4|8x4,rows=9|130,cols=192,data=amax"},
+    {2, 144,
+     "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
+     "rows=$M,cols=$K,data=ordinary|amax|ties|random"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,axis=0,rows=64,cols=40,data=ties"},
     {2, 0, "quant.mx:rows=2,cols=48"},
     {3, 0, "quant.mx:rows=$MALL,cols=64,data=amax"},
-    {3, 0, "quant.mx:element=e2m1|e4m3fn,rows=3,cols=$KALL,"
-           "data=ordinary|ties"},
-    {3, 400, "quant.mx:element=*,from=*,rule=*,tie=*,sf_layout=*,rows=$M,"
-             "cols=$K,data=random|ordinary|ties|amax|corners"},
+    {3, 0,
+     "quant.mx:element=e2m1|e4m3fn,rows=3,cols=$KALL,"
+     "data=ordinary|ties"},
+    {3, 400,
+     "quant.mx:element=*,from=*,rule=*,tie=*,sf_layout=*,rows=$M,"
+     "cols=$K,data=random|ordinary|ties|amax|corners"},
     {1, 0, "quant.group:rows=2,cols=256,data=ordinary"},
-    {2, 0, "quant.group:element=e4m3fn|e2m1,from=*,pow2=*,rows=5,cols=256,"
-           "data=random|ordinary|ties|amax|corners"},
-    {2, 0, "quant.group:rule=vllm_group,scale=f32|e8m0|packed|packed_mn,"
-           "pow2=*,rows=5,cols=512,data=ordinary|amax"},
-    {2, 0, "quant.group:rule=deepgemm,scale=f32|packed,pow2=1,rows=5,"
-           "cols=512,data=ordinary|amax"},
-    {2, 0, "quant.group:rule=aiter_token,element=e4m3fn|e4m3fnuz,"
-           "group_cols=0,rows=5,cols=192,data=ordinary|amax|corners"},
-    {2, 0, "quant.group:rule=aiter_tensor,element=e4m3fn|e4m3fnuz,"
-           "group_rows=0,group_cols=0,rows=5,cols=192,data=ordinary|ties"},
-    {2, 0, "quant.group:group_rows=128,group_cols=128,rows=130,cols=256,"
-           "data=ordinary|amax"},
-    {2, 72, "quant.group:element=e4m3fn,pow2=*,rows=$M,cols=$K,"
-            "data=ordinary|amax|random"},
-    {3, 300, "quant.group:element=*,from=*,rule=*,pow2=*,scale=*,"
-             "group_cols=32|64|128|0,rows=$M,cols=$K,"
-             "data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.group:element=e4m3fn|e2m1,from=*,pow2=*,rows=5,cols=256,"
+     "data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.group:rule=vllm_group,scale=f32|e8m0|packed|packed_mn,"
+     "pow2=*,rows=5,cols=512,data=ordinary|amax"},
+    {2, 0,
+     "quant.group:rule=deepgemm,scale=f32|packed,pow2=1,rows=5,"
+     "cols=512,data=ordinary|amax"},
+    {2, 0,
+     "quant.group:rule=aiter_token,element=e4m3fn|e4m3fnuz,"
+     "group_cols=0,rows=5,cols=192,data=ordinary|amax|corners"},
+    {2, 0,
+     "quant.group:rule=aiter_tensor,element=e4m3fn|e4m3fnuz,"
+     "group_rows=0,group_cols=0,rows=5,cols=192,data=ordinary|ties"},
+    {2, 0,
+     "quant.group:group_rows=128,group_cols=128,rows=130,cols=256,"
+     "data=ordinary|amax"},
+    {2, 72,
+     "quant.group:element=e4m3fn,pow2=*,rows=$M,cols=$K,"
+     "data=ordinary|amax|random"},
+    {3, 300,
+     "quant.group:element=*,from=*,rule=*,pow2=*,scale=*,"
+     "group_cols=32|64|128|0,rows=$M,cols=$K,"
+     "data=random|ordinary|ties|amax|corners"},
     {1, 0, "quant.nvfp4:rows=3,cols=64,data=ordinary"},
-    {2, 0, "quant.nvfp4:from=*,math=*,rows=5,cols=128,"
-           "data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.nvfp4:from=*,math=*,rows=5,cols=128,"
+     "data=random|ordinary|ties|amax|corners"},
     {2, 0, "quant.nvfp4:sf_layout=*,rcp=*,rows=9|130,cols=192,data=ordinary"},
-    {2, 72, "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"
-            "data=ordinary|amax|ties"},
-    {3, 300, "quant.nvfp4:from=*,scale=*,math=*,rcp=*,inverted=*,global=*,"
-             "sf_layout=*,rows=$M,cols=$K,data=random|ordinary|ties|amax"},
-    {2, 0, "quant.qdq:from=*,rule=*,rows=5,cols=160,"
-           "data=random|ordinary|ties|amax|corners"},
+    {2, 72,
+     "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"
+     "data=ordinary|amax|ties"},
+    {3, 300,
+     "quant.nvfp4:from=*,scale=*,math=*,rcp=*,inverted=*,global=*,"
+     "sf_layout=*,rows=$M,cols=$K,data=random|ordinary|ties|amax"},
+    {2, 0,
+     "quant.qdq:from=*,rule=*,rows=5,cols=160,"
+     "data=random|ordinary|ties|amax|corners"},
     {2, 48, "quant.qdq:from=*,rule=*,rows=$M,cols=$K,data=ordinary|ties"},
     {2, 0, "quant.requant:rows=5,cols=160"},
     {2, 36, "quant.requant:rows=$M,cols=$K"},
     {1, 0, "quant.scale:n=1024"},
     {2, 0, "quant.scale:element=*,rule=*,n=1021"},
-    {2, 0, "quant.scale:element=e2m1|e4m3fn|e5m2,rule=*,n=1021,"
-           "data=corners"},
+    {2, 0,
+     "quant.scale:element=e2m1|e4m3fn|e5m2,rule=*,n=1021,"
+     "data=corners"},
     {3, 0, "quant.scale:element=*,rule=*,n=65521,data=random|corners"},
-    {2, 0, "quant.static:element=*,from=*,apply=*,rows=3,cols=96,"
-           "data=random|ordinary|corners"},
-    {2, 48, "quant.static:element=*,from=*,apply=*,rows=$M,cols=$K,"
-           "data=ordinary"},
+    {2, 0,
+     "quant.static:element=*,from=*,apply=*,rows=3,cols=96,"
+     "data=random|ordinary|corners"},
+    {2, 48,
+     "quant.static:element=*,from=*,apply=*,rows=$M,cols=$K,"
+     "data=ordinary"},
     {0, 0, NULL},
 };
 
