@@ -118,8 +118,15 @@ unit_tests_SOURCES = \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
 	%reldir%/unit/test_act_eval.c \
+	%reldir%/unit/test_act_exp_u20.c \
+	%reldir%/unit/test_act_f64.c \
+	%reldir%/unit/test_act_fast.c \
 	%reldir%/unit/test_act_glu.c \
+	%reldir%/unit/test_act_glu_quant.c \
+	%reldir%/unit/test_act_limbs.c \
 	%reldir%/unit/test_act_mul64.c \
+	%reldir%/unit/test_act_ops.c \
+	%reldir%/unit/test_act_wide.c \
 	%reldir%/unit/test_dequant_ops.c \
 	%reldir%/unit/test_dequant_product.c \
 	%reldir%/unit/test_format_convert_code.c \

@@ -9,6 +9,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/f64.h \
 	%reldir%/act/fast.c \
 	%reldir%/act/glu.c \
+	%reldir%/act/glu_quant.c \
 	%reldir%/act/limbs.c \
 	%reldir%/act/limbs.h \
 	%reldir%/act/ln2.h \
@@ -16,6 +17,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/op.c \
 	%reldir%/act/op.h \
 	%reldir%/act/op_glu.c \
+	%reldir%/act/op_glu_quant.c \
 	%reldir%/act/op_unary.c \
 	%reldir%/act/problem.h \
 	%reldir%/act/solve.c \
@@ -43,7 +45,6 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
 	%reldir%/ops.def \
-	%reldir%/pending.c \
 	%reldir%/quant/block.c \
 	%reldir%/quant/group.c \
 	%reldir%/quant/layout.c \

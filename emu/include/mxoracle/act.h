@@ -142,6 +142,82 @@ const char *mxo_glu_check(const mxo_glu *unit);
  */
 uint64_t mxo_act_glu(const mxo_glu *unit, uint64_t gate, uint64_t up);
 
+/** Kernels that quantise what their gated unit gives; see mxo_glu_quant_y. */
+typedef enum mxo_glu_quant_dialect {
+    MXO_GLUQ_VLLM_PACKED,   /* silu_mul_quant_fp8_packed */
+    MXO_GLUQ_VLLM_COLMAJOR, /* silu_mul_per_token_group_quant_fp8_colmajor */
+    MXO_GLUQ_DEEPGEMM_MEGA, /* mega-MoE, epilogue of the first GEMM */
+    MXO_N_GLUQ
+} mxo_glu_quant_dialect;
+
+/** A gated unit with FP8 (E4M3) group quantisation behind it. */
+typedef struct mxo_glu_quant {
+    mxo_glu_quant_dialect dialect;
+    mxo_format from; /* bf16 or f32 */
+    mxo_real limit;  /* MXO_CLASS_INF: none */
+    uint8_t pow2;    /* scales are powers of two; only vllm_colmajor may not */
+} mxo_glu_quant;
+
+/** @brief Name of a dialect in case text; NULL past the last. */
+const char *mxo_glu_quant_name(mxo_glu_quant_dialect dialect);
+
+/** @brief Format of the y that mxo_glu_quant_y returns. */
+mxo_format mxo_glu_quant_y_format(const mxo_glu_quant *unit);
+
+/**
+ * @brief The number that is quantised, before it is.
+ *
+ * Units    gate and up are codes of unit->from; topk_weight is a binary32
+ *          pattern and only DEEPGEMM_MEGA looks at it.
+ * Map      VLLM_PACKED: (g / (1 + e^-g)) * u in binary32, rounded to bf16.
+ *          VLLM_COLMAJOR: as the dialect VLLM_SILU_CLAMP of mxo_act_glu.
+ *          DEEPGEMM_MEGA: gate, up and limit rounded to bf16, clamped, then
+ *          g * sigmoid(g) * u * topk_weight, correctly rounded to binary64
+ *          (the kernel's exponential is approximate, and the published
+ *          reference is in binary64).
+ * NaN      the clamps replace a NaN gate by limit, a NaN up by -limit.
+ * Threads  pure.
+ * Source   activation-vllm 4.1, 4.2; layouts-deepgemm 6.
+ */
+uint64_t mxo_glu_quant_y(const mxo_glu_quant *unit, uint64_t gate, uint64_t up,
+                         uint32_t topk_weight);
+
+/**
+ * @brief The larger of amax and |y|: start with 0, one call per element.
+ *
+ * Units    amax: binary32 pattern; y: code of mxo_glu_quant_y_format.
+ * NaN      is skipped.
+ */
+uint32_t mxo_glu_quant_amax(const mxo_glu_quant *unit, uint32_t amax,
+                            uint64_t y);
+
+/**
+ * @brief The scale of a group, as a binary32 pattern.
+ *
+ * Map      VLLM_PACKED: 2^ceil(log2 max(amax / 448, 1e-10));
+ *          VLLM_COLMAJOR: s = max(amax, 1e-10) * RN32(1/448), 2^ceil(log2 s)
+ *          if pow2; DEEPGEMM_MEGA: s = amax * RN32(1/448), 2^ceil(log2 s) by
+ *          exponent arithmetic, 0 for s = 0.
+ * NaN      amax is never NaN; infinite amax gives an infinite scale.
+ * Threads  pure.
+ */
+uint32_t mxo_glu_quant_scale(const mxo_glu_quant *unit, uint32_t amax);
+
+/**
+ * @brief Exponent byte of a power-of-two scale: 0 for 0, 255 for infinity.
+ */
+uint8_t mxo_glu_quant_scale_byte(uint32_t scale);
+
+/**
+ * @brief E4M3 code of y / scale, saturating at 448, to nearest even.
+ *
+ * NaN      a NaN y, and Inf / Inf, give 7f.  DEEPGEMM_MEGA multiplies by
+ *          2^(127 - byte), so scale 0 means 2^127 and infinity 2^-128.
+ * Threads  pure.
+ */
+uint8_t mxo_glu_quant_code(const mxo_glu_quant *unit, uint64_t y,
+                           uint32_t scale);
+
 #ifdef __cplusplus
 }
 #endif
