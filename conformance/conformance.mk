@@ -110,7 +110,7 @@ mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: one Check suite per source file, listed in unit/suites.def.
-EXTRA_DIST += %reldir%/unit/suites.def
+EXTRA_DIST += %reldir%/unit/suites.def %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
