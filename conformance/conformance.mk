@@ -153,6 +153,14 @@ unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_s
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
 unit_tests_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
+if MXO_MPFR
+unit_tests_SOURCES += \
+	%reldir%/exhaustive/reference.c \
+	%reldir%/exhaustive/reference.h \
+	%reldir%/unit/test_act_mpfr.c
+unit_tests_CPPFLAGS += -DMXO_WITH_MPFR
+unit_tests_LDADD += -lmpfr -lgmp
+endif
 TESTS += unit_tests
 endif
 
@@ -195,10 +203,6 @@ CLEANFILES += exhaustive$(EXEEXT) exhaustive_static$(EXEEXT)
 check-exhaustive: exhaustive$(EXEEXT)
 	./exhaustive$(EXEEXT) $(JOBS:%=--jobs=%) exhaustive.state
 else
-EXTRA_DIST += \
-	%reldir%/exhaustive/exhaustive.c \
-	%reldir%/exhaustive/reference.c \
-	%reldir%/exhaustive/reference.h
 check-exhaustive:
 	@echo "check-exhaustive needs MPFR: apt-get install libmpfr-dev" >&2
 	@exit 1

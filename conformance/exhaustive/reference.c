@@ -43,22 +43,17 @@ static uint32_t at_special(reference_fn fn, uint32_t x)
 /*
  * silu where no exponential is needed, by hand; 1 if *y is the answer.
  *
- * x < -120: |silu| < 120 e^-120 < 2^-166, which rounds to -0.
  * x > 32: silu = x (1 - d), d < e^-32 < 2^-46, less than half a quantum
  *   below x even where x is a power of two.
  * |x| < 2^-30: silu = x/2 + x^2/4 - ...: x/2 with a relative change below
  *   2^-31 upward on the number line.  x/2 is a code, or (last bit of a
  *   subnormal result) the middle of two codes, then the upper one counts.
  */
-static int by_hand(uint32_t x, uint32_t *y)
+static int silu_by_hand(uint32_t x, uint32_t *y)
 {
     const uint32_t magnitude = x & 0x7fffffff;
     const uint32_t sign = x & 0x80000000;
 
-    if (sign != 0 && magnitude > 0x42f00000) {
-        *y = 0x80000000;
-        return 1;
-    }
     if (sign == 0 && magnitude > 0x42000000) {
         *y = x;
         return 1;
@@ -70,11 +65,27 @@ static int by_hand(uint32_t x, uint32_t *y)
         *y = x - 0x00800000;
         return 1;
     }
-    /* A normal x below 2^-125 has the integer 2^23 + fraction; halved. */
-    const uint32_t integer = magnitude; /* in quanta of 2^-149 */
-
-    *y = sign | (integer / 2 + (sign == 0 && (integer & 1) != 0));
+    /* Below 2^-125 the pattern counts quanta of 2^-149. */
+    *y = sign | (magnitude / 2 + (sign == 0 && (magnitude & 1) != 0));
     return 1;
+}
+
+/*
+ * |x| >= 128: e^-128 < 2^-184, and 128 e^-128 as well, is below half the
+ * smallest subnormal, e^128 above the largest number.
+ */
+static int by_hand(reference_fn fn, uint32_t x, uint32_t *y)
+{
+    const int neg = (x >> 31) != 0;
+
+    if ((x & 0x7fffffff) >= 0x43000000 && (neg || fn != REFERENCE_SILU)) {
+        *y = fn == REFERENCE_SILU  ? 0x80000000
+             : neg                 ? 0
+             : fn == REFERENCE_EXP ? 0x7f800000
+                                   : 0x3f800000;
+        return 1;
+    }
+    return fn == REFERENCE_SILU && silu_by_hand(x, y);
 }
 
 static void evaluate(mpfr_t y, reference_fn fn, mpfr_t x, mpfr_prec_t bits)
@@ -150,7 +161,7 @@ uint32_t reference_f32(reference_fn fn, uint32_t x, reference_effort *effort)
     if ((x & 0x7fffffff) == 0 || (x & 0x7fffffff) >= 0x7f800000) {
         return at_special(fn, x);
     }
-    if (fn == REFERENCE_SILU && by_hand(x, &low)) {
+    if (by_hand(fn, x, &low)) {
         return low;
     }
     mpfr_init2(wide_x, 24);
