@@ -101,6 +101,32 @@ GPU_FN uint32_t gpu_max_u16(uint32_t a, uint32_t b)
 #endif
 }
 
+GPU_FN uint32_t gpu_min_u16(uint32_t a, uint32_t b)
+{
+#if defined(__HIPCC__)
+    typedef uint16_t pair __attribute__((ext_vector_type(2)));
+    const pair m = __builtin_elementwise_min(__builtin_bit_cast(pair, a),
+                                             __builtin_bit_cast(pair, b));
+    return __builtin_bit_cast(uint32_t, m);
+#else
+    return __vminu2(a, b);
+#endif
+}
+
+/* Two binary16 numbers; how inexact ones round is left open. */
+GPU_FN uint32_t gpu_pack_f16(float low, float high)
+{
+#if defined(__HIPCC__)
+    return __builtin_bit_cast(uint32_t,
+                              __builtin_amdgcn_cvt_pkrtz(low, high));
+#else
+    uint32_t both;
+
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#endif
+}
+
 /* floor(log2 x), x > 0. */
 GPU_FN int gpu_lg(uint32_t x)
 {

@@ -89,6 +89,36 @@ GPU_FN uint32_t gpu_max_u16(uint32_t a, uint32_t b)
            gpu_max(a & 0xffff0000u, b & 0xffff0000u);
 }
 
+GPU_FN uint32_t gpu_min_u16(uint32_t a, uint32_t b)
+{
+    const uint32_t low = (a & 0xffffu) < (b & 0xffffu) ? a : b;
+    const uint32_t high = a >> 16 < b >> 16 ? a : b;
+
+    return (low & 0xffffu) | (high & 0xffff0000u);
+}
+
+/* binary16, cut toward zero: the other side rounds to nearest. */
+GPU_FN uint32_t gpu_f16(float x)
+{
+    const uint32_t bits = gpu_bits(x);
+    const uint32_t sign = bits >> 16 & 0x8000u;
+    const uint32_t m = (bits & 0x7fffffu) | 0x800000u;
+    const int field = (int)(bits >> 23 & 255) - 112;
+
+    if (field >= 31) {
+        return sign | 0x7bffu;
+    }
+    if (field > 0) {
+        return sign | (uint32_t)field << 10 | (m >> 13 & 0x3ffu);
+    }
+    return sign | (field < -10 ? 0 : m >> (14 - field));
+}
+
+GPU_FN uint32_t gpu_pack_f16(float low, float high)
+{
+    return gpu_f16(low) | gpu_f16(high) << 16;
+}
+
 GPU_FN int gpu_lg(uint32_t x)
 {
     int lg = -1;
