@@ -15,7 +15,8 @@
  *                        in the low bits of w[0], whatever the byte order
  * gpu_lut8               eight E2M1 codes through a table of eight bytes
  * gpu_fma, gpu_fmaf      one rounding
- * gpu_ex2, gpu_rcp       2^x and 1/x to a relative 2^-21 (see each side)
+ * gpu_ex2, gpu_rcp       2^x to 5 units of 2^-24, 1/x to 3
+ * gpu_minf, gpu_maxf     of x and a number; a NaN x is the result
  *
  * Floating point is IEEE in all three: no contraction, subnormals kept.
  */
@@ -31,6 +32,13 @@ typedef struct gpu_u128 {
     uint32_t w[4];
 } gpu_u128;
 
+/* Division by an invariant: i / by is i * factor >> shift for i < 2^31. */
+typedef struct gpu_divisor {
+    uint32_t by;
+    uint32_t factor;
+    uint32_t shift;
+} gpu_divisor;
+
 #if defined(__HIPCC__)
 #include <hip/hip_runtime.h>
 #endif
@@ -40,5 +48,10 @@ typedef struct gpu_u128 {
 #else
 #include "simt.h"
 #endif
+
+GPU_FN uint32_t gpu_quotient(uint32_t i, gpu_divisor d)
+{
+    return (uint32_t)((uint64_t)i * d.factor >> d.shift);
+}
 
 #endif

@@ -4,6 +4,8 @@
 #define GPU_DEVICE_GPU_H
 
 #define GPU_FN static __device__ __forceinline__
+#define GPU_SLOW static __device__ __noinline__
+#define GPU_INFINITY __builtin_huge_val()
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_LOOP _Pragma("unroll 1")
 /* The argument stays in constant memory even if its address is taken. */
@@ -81,6 +83,126 @@ GPU_FN uint32_t gpu_bits(float x)
 GPU_FN float gpu_fabsf(float x)
 {
     return fabsf(x);
+}
+
+GPU_FN double gpu_double(uint64_t bits)
+{
+    return __longlong_as_double((long long)bits);
+}
+
+GPU_FN uint64_t gpu_bits64(double x)
+{
+    return (uint64_t)__double_as_longlong(x);
+}
+
+GPU_FN float gpu_minf(float a, float b)
+{
+#if defined(__HIPCC__)
+    return a > b ? b : a;
+#else
+    float y;
+
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+#endif
+}
+
+GPU_FN float gpu_maxf(float a, float b)
+{
+#if defined(__HIPCC__)
+    return a < b ? b : a;
+#else
+    float y;
+
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+#endif
+}
+
+GPU_FN float gpu_fmaf(float a, float b, float c)
+{
+    return __builtin_fmaf(a, b, c);
+}
+
+GPU_FN double gpu_fma(double a, double b, double c)
+{
+    return __builtin_fma(a, b, c);
+}
+
+/* Nearest integer; |x| < 2^31. */
+GPU_FN double gpu_round(double x)
+{
+    return rint(x);
+}
+
+/*
+ * 2^x and 1/x, subnormal results flushed.  PTX promises 2 units in the last
+ * place and 1, AMD's instruction set 1 and 1: relative 5 * 2^-24, 3 * 2^-24.
+ */
+GPU_FN float gpu_ex2(float x)
+{
+#if defined(__HIPCC__)
+    return exp2f(x);
+#else
+    float y;
+
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
+GPU_FN float gpu_rcp(float x)
+{
+#if defined(__HIPCC__)
+    return __builtin_amdgcn_rcpf(x);
+#else
+    float y;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#endif
+}
+
+GPU_FN float gpu_from_f16(uint32_t code)
+{
+#if defined(__HIPCC__)
+    return (float)__builtin_bit_cast(_Float16, (uint16_t)code);
+#else
+    float y;
+
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"((uint16_t)code));
+    return y;
+#endif
+}
+
+/* Rounded to nearest even; what a NaN becomes is left open. */
+GPU_FN uint32_t gpu_round_f16(float low, float high)
+{
+#if defined(__HIPCC__)
+    return __builtin_bit_cast(uint16_t, (_Float16)low) |
+           (uint32_t)__builtin_bit_cast(uint16_t, (_Float16)high) << 16;
+#else
+    uint32_t both;
+
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#endif
+}
+
+GPU_FN uint32_t gpu_round_bf16(float low, float high)
+{
+#if defined(__HIPCC__)
+    const uint32_t a = gpu_bits(low);
+    const uint32_t b = gpu_bits(high);
+
+    return ((a + 0x7fff + (a >> 16 & 1)) >> 16) |
+           ((b + 0x7fff + (b >> 16 & 1)) & 0xffff0000u);
+#else
+    uint32_t both;
+
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#endif
 }
 
 GPU_FN uint32_t gpu_max(uint32_t a, uint32_t b)
@@ -191,6 +313,20 @@ GPU_FN void gpu_store_u8x8(void *p, uint64_t i, uint32_t low, uint32_t high)
 GPU_FN void gpu_store_u8x4(void *p, uint64_t i, uint32_t x)
 {
     GPU_STREAM_STORE(uint32_t, (uint32_t *)p + i, x);
+}
+
+#define gpu_store_u16x2 gpu_store_u8x4
+#define gpu_store_u16x4 gpu_store_u8x8
+#define gpu_store_u32x2 gpu_store_u8x8
+
+GPU_FN void gpu_store_u16(void *p, uint64_t i, uint32_t x)
+{
+    ((uint16_t *)p)[i] = (uint16_t)x;
+}
+
+GPU_FN void gpu_store_u32(void *p, uint64_t i, uint32_t x)
+{
+    ((uint32_t *)p)[i] = x;
 }
 
 GPU_FN void gpu_store_u8x2(void *p, uint64_t i, uint32_t x)

@@ -6,7 +6,11 @@ gpu_shared = \
 	%reldir%/call.inc \
 	%reldir%/dequant.inc \
 	%reldir%/device.h \
+	%reldir%/glu.inc \
+	%reldir%/glu_exact.inc \
+	%reldir%/glu_steps.inc \
 	%reldir%/plan_dequant.inc \
+	%reldir%/plan_glu.inc \
 	%reldir%/plan_quant.inc \
 	%reldir%/quant.inc \
 	%reldir%/quant_rare.inc \
@@ -21,8 +25,10 @@ noinst_LTLIBRARIES += libsimt32.la libsimt64.la
 MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
 libsimt32_la_SOURCES = %reldir%/simt.c %reldir%/simt.h $(gpu_shared)
 libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=32
+libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
 libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
 libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=64
+libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
 
 # Exactness: no contraction, no fast math.  The CUDA runtime is linked
 # statically, so that the plugin loads where there is no driver.

@@ -12,6 +12,12 @@
 
 #include "quant.inc"
 
+#include "glu_exact.inc"
+
+#include "glu_steps.inc"
+
+#include "glu.inc"
+
 #include "runtime_gpu.h"
 
 #include "call.inc"
@@ -19,6 +25,8 @@
 #include "plan_dequant.inc"
 
 #include "plan_quant.inc"
+
+#include "plan_glu.inc"
 
 #include "backend.inc"
 

@@ -17,6 +17,12 @@
 
 #include "quant.inc"
 
+#include "glu_exact.inc"
+
+#include "glu_steps.inc"
+
+#include "glu.inc"
+
 #include <ucontext.h>
 
 #define GPU_NAME (SIMT_WARP == 32 ? "simt32" : "simt64")
@@ -36,6 +42,8 @@ typedef void (*simt_entry)(const void *args);
 #include "plan_dequant.inc"
 
 #include "plan_quant.inc"
+
+#include "plan_glu.inc"
 
 enum lane_state { LANE_RUNS, LANE_EXCHANGES, LANE_WAITS, LANE_ENDED };
 
