@@ -47,6 +47,8 @@ dist_vectors_aiter_DATA = \
 vectors_deepgemmdir = $(pkgdatadir)/vectors/deepgemm
 dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.ceil_to_ue8m0__n1024.safetensors \
+	%reldir%/deepgemm/deepgemm.mega_l1_epilogue__clamp10.0_6x128.safetensors \
+	%reldir%/deepgemm/deepgemm.mega_l1_epilogue__clampNone_6x128.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g128_ue0_130x200.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g128_ue1_130x200.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g32_ue0_64x40.safetensors \
@@ -80,6 +82,8 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__g32_ue1_7x130.safetensors \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__packed_5x512.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_group128_fp8__5x384.safetensors \
+	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clamp7.0_5x256.safetensors \
+	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clampNone_5x256.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_upcast_e8m0__all256.safetensors
 
 vectors_flashinferdir = $(pkgdatadir)/vectors/flashinfer
@@ -272,6 +276,10 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.silu_and_mul_with_clamp__f16_4x48_l10.0.safetensors \
 	%reldir%/vllm/vllm.silu_and_mul_with_clamp__f32_2x33_l10.0.safetensors \
 	%reldir%/vllm/vllm.silu_and_mul_with_clamp__f32_4x48_l10.0.safetensors \
+	%reldir%/vllm/vllm.silu_mul_per_token_group_quant_fp8_colmajor__128x128_f32_c7.safetensors \
+	%reldir%/vllm/vllm.silu_mul_per_token_group_quant_fp8_colmajor__128x128_ue8m0_noclamp.safetensors \
+	%reldir%/vllm/vllm.silu_mul_quant_fp8_packed__3x128_g32_c10.safetensors \
+	%reldir%/vllm/vllm.silu_mul_quant_fp8_packed__5x256_g128_noclamp.safetensors \
 	%reldir%/vllm/vllm.swiglu_limit_func__bf16_2x33_l0.0.safetensors \
 	%reldir%/vllm/vllm.swiglu_limit_func__bf16_2x33_l10.0.safetensors \
 	%reldir%/vllm/vllm.swiglu_limit_func__bf16_4x48_l0.0.safetensors \
