@@ -2,6 +2,7 @@
 /* mxoracle run: judge cases on backends, report, and say so by exit code. */
 #include "cli.h"
 #include "listing.h"
+#include "run_vectors.h"
 #include "runopts.h"
 
 #include <mxoracle/mxoracle.h>
@@ -302,6 +303,9 @@ int cmd_run(int argc, char **argv)
     }
     if (options.list != NULL) {
         return list_things(&options, options.list);
+    }
+    if (options.vectors) {
+        return run_vectors(&options);
     }
     session *s = calloc(1, sizeof *s);
 

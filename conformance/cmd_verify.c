@@ -27,20 +27,10 @@ static int usage(void)
     return EXIT_PASS;
 }
 
-static int verify(char *const paths[], int n, const vector_options *options)
+static mxo_status open_emulator(void *state, judge *j, mxo_text why)
 {
-    char sentence[256];
-    judge j;
-
-    if (judge_open(&j, mxo_emulator(), 0,
-                   (mxo_text){sentence, sizeof sentence}) != MXO_OK) {
-        (void)cli_refuse("%s", sentence);
-        return EXIT_BROKEN;
-    }
-    const int status = vectors_run(&j, paths, n, options);
-
-    judge_close(&j);
-    return status;
+    (void)state;
+    return judge_open(j, mxo_emulator(), 0, why);
 }
 
 int cmd_verify(int argc, char **argv)
@@ -52,6 +42,7 @@ int cmd_verify(int argc, char **argv)
                                           {"json", no_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
+    const vector_subject emulator = {"emu", open_emulator, NULL, 0, 0, 0};
     vector_options options;
     int option;
 
@@ -83,5 +74,5 @@ int cmd_verify(int argc, char **argv)
     if (optind == argc) {
         return cli_refuse("verify needs a file or folder of vectors");
     }
-    return verify(argv + optind, argc - optind, &options);
+    return vectors_run(&emulator, 1, argv + optind, argc - optind, &options);
 }

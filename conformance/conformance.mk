@@ -15,6 +15,7 @@ libjudge_la_SOURCES = \
 	%reldir%/casetext.h \
 	%reldir%/cli.c \
 	%reldir%/cli.h \
+	%reldir%/cmd_gen.c \
 	%reldir%/cmd_list.c \
 	%reldir%/cmd_run.c \
 	%reldir%/cmd_show.c \
@@ -50,6 +51,8 @@ libjudge_la_SOURCES = \
 	%reldir%/report_junit.c \
 	%reldir%/report_tap.c \
 	%reldir%/report_text.c \
+	%reldir%/run_vectors.c \
+	%reldir%/run_vectors.h \
 	%reldir%/runopts.c \
 	%reldir%/runopts.h \
 	%reldir%/safetensors.c \
@@ -67,6 +70,8 @@ libjudge_la_SOURCES = \
 	%reldir%/tensors.c \
 	%reldir%/tensors.h \
 	%reldir%/tolerance.def \
+	%reldir%/vectors/cell.c \
+	%reldir%/vectors/cell.h \
 	%reldir%/vectors/file.c \
 	%reldir%/vectors/findings.c \
 	%reldir%/vectors/findings.h \
@@ -177,9 +182,11 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # Shell tests, TAP on standard output; one line each. Sorted.
 dist_check_SCRIPTS = \
 	%reldir%/tests/flip.test \
+	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \
 	%reldir%/tests/plugins.test \
+	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)
 

@@ -120,7 +120,13 @@ static void judge_native(judging *j, const char *op)
         if (strncmp(name, "in.", 3) == 0) {
             fits &= append_binding(in, "", name + 3, name);
         } else if (strncmp(name, "out.", 4) == 0) {
-            fits &= append_binding(out, "", name, name + 4);
+            const compare_rule *rule =
+                compare_rule_for(op, "emu", name + 4);
+            char glued[TEXT_SIZE];
+            (void)snprintf(glued, sizeof glued,
+                           rule->kind == RULE_MASK ? "%s>where(%s)" : "%s",
+                           name + 4, rule->mask);
+            fits &= append_binding(out, "", name, glued);
         }
     }
     if (!fits) {

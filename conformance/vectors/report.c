@@ -13,21 +13,13 @@
 static const char *const words[] = {"passed", "failed", "unknown",
                                     "unsupported"};
 
-void report_start(vector_report *r, const mxo_backend *backend, size_t n_files,
+void report_start(vector_report *r, size_t n_planned,
                   const vector_options *options)
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    r->backend = backend->name;
-    r->n_files = n_files;
     if (options->format == VECTOR_AS_TAP) {
-        printf("TAP version 13\n1..%zu\n", n_files);
-    } else if (options->format == VECTOR_AS_JSON) {
-        printf("{\"backend\":\"%s\",\"version\":\"%s\",\"files\":%zu}\n",
-               backend->name, backend->version, n_files);
-    } else if (!options->quiet) {
-        printf("mxoracle %s: %zu vector files, judged with %s\n",
-               backend->version, n_files, backend->name);
+        printf("TAP version 13\n1..%zu\n", n_planned);
     }
 }
 
@@ -127,13 +119,47 @@ static json_t *json_path(const char *path)
     return s != NULL ? s : json_string("(a path that is not UTF-8)");
 }
 
-static void file_as_json(const char *path, const vector_result *v)
+static void file_as_json(const vector_report *r, const char *path,
+                         const vector_result *v)
 {
     print_json(json_pack(
-        "{s:o, s:s, s:s, s:I, s:I, s:s, s:o}", "file", json_path(path), "op",
-        v->op, "status", words[v->verdict], "outputs", (json_int_t)v->n_outputs,
-        "elements", (json_int_t)v->n_elements, "rule",
-        v->n_by_rule > 0 ? v->rule : "bits", "text", json_path(v->text)));
+        "{s:s, s:o, s:s, s:s, s:I, s:I, s:s, s:o}", "backend", r->subject,
+        "file", json_path(path), "op", v->op, "status", words[v->verdict],
+        "outputs", (json_int_t)v->n_outputs, "elements",
+        (json_int_t)v->n_elements, "rule", v->n_by_rule > 0 ? v->rule : "bits",
+        "text", json_path(v->text)));
+}
+
+void report_subject(vector_report *r, const vector_subject *who,
+                    const cell_greeting *greeting)
+{
+    r->subject = who->name;
+    if (r->options.format == VECTOR_AS_JSON) {
+        print_json(json_pack("{s:s, s:s, s:s}", "backend", who->name, "version",
+                             greeting->version, "device", greeting->device));
+    } else if (r->options.format == VECTOR_AS_TEXT && !r->options.quiet) {
+        printf("%s %s on %s\n", who->name, greeting->version, greeting->device);
+    }
+}
+
+void report_absent(vector_report *r, const vector_subject *who,
+                   const cell_greeting *greeting, size_t n_files)
+{
+    r->subject = who->name;
+    if (who->required && greeting->status == MXO_E_UNSUPPORTED) {
+        r->refused = 1;
+        (void)cli_refuse("%s: %s", who->name, greeting->why);
+    } else if (r->options.format == VECTOR_AS_JSON) {
+        print_json(json_pack("{s:s, s:s, s:s}", "backend", who->name, "status",
+                             "skip", "text", greeting->why));
+    } else if (r->options.format == VECTOR_AS_TAP) {
+        for (size_t i = 0; i < n_files; i++) {
+            printf("ok %zu - %s # SKIP %s\n", ++r->n_done, who->name,
+                   greeting->why);
+        }
+    } else {
+        printf("skip: %s: %s\n", who->name, greeting->why);
+    }
 }
 
 int report_file(vector_report *r, const char *path, const vector_result *v)
@@ -159,7 +185,7 @@ int report_file(vector_report *r, const char *path, const vector_result *v)
     if (r->options.format == VECTOR_AS_TAP) {
         file_as_tap(r, path, v);
     } else if (r->options.format == VECTOR_AS_JSON) {
-        file_as_json(path, v);
+        file_as_json(r, path, v);
     } else {
         file_as_text(r, path, v);
     }
@@ -219,18 +245,20 @@ static void print_not_judged(const vector_report *r)
     }
 }
 
-static void end_as_text(const vector_report *r)
+void report_subject_end(vector_report *r)
 {
-    if (!r->options.quiet) {
-        print_tally(r);
-        putchar('\n');
-        print_rules(r);
+    if (r->n_ops > 0) {
+        qsort(r->ops, r->n_ops, sizeof r->ops[0], by_op);
     }
-    print_not_judged(r);
-    if (r->n[VECTOR_UNSUPPORTED] > 0) {
-        printf("%" PRIu64 " unsupported by %s\n", r->n[VECTOR_UNSUPPORTED],
-               r->backend);
+    if (r->options.format == VECTOR_AS_TEXT) {
+        if (!r->options.quiet && r->n_ops > 0) {
+            print_tally(r);
+            putchar('\n');
+            print_rules(r);
+        }
+        print_not_judged(r);
     }
+    r->n_ops = 0;
 }
 
 static int exit_status(const vector_report *r)
@@ -245,7 +273,6 @@ static int exit_status(const vector_report *r)
 
 int report_end(vector_report *r)
 {
-    qsort(r->ops, r->n_ops, sizeof r->ops[0], by_op);
     if (r->options.format == VECTOR_AS_JSON) {
         print_json(json_pack("{s:I, s:I, s:I, s:I}", "passed",
                              (json_int_t)r->n[VECTOR_PASSED], "failed",
@@ -254,12 +281,14 @@ int report_end(vector_report *r)
                              (json_int_t)r->n[VECTOR_UNSUPPORTED]));
         return exit_status(r);
     }
-    if (r->options.format == VECTOR_AS_TEXT) {
-        end_as_text(r);
+    const char *lead = r->options.format == VECTOR_AS_TAP ? "# " : "";
+
+    if (r->n[VECTOR_UNSUPPORTED] > 0) {
+        printf("%s%" PRIu64 " unsupported\n", lead, r->n[VECTOR_UNSUPPORTED]);
     }
     printf("%s%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " unknown\n",
-           r->options.format == VECTOR_AS_TAP ? "# " : "", r->n[VECTOR_PASSED],
-           r->n[VECTOR_FAILED], r->n[VECTOR_UNKNOWN]);
+           lead, r->n[VECTOR_PASSED], r->n[VECTOR_FAILED],
+           r->n[VECTOR_UNKNOWN]);
     return exit_status(r);
 }
 

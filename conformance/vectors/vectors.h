@@ -53,12 +53,23 @@ typedef struct vector_options {
     int quiet;   /* failures and the closing line only */
 } vector_options;
 
+/* Who computes. */
+typedef struct vector_subject {
+    const char *name; /* borrowed */
+    /* Open oracle and subject; status and sentence are the subject's. */
+    mxo_status (*open)(void *state, judge *j, mxo_text why);
+    void *state;
+    int isolate;      /* in a process of its own: a crash costs one file */
+    int required;     /* if it is no backend, that is bad usage */
+    double timeout_s; /* of one file, if isolated */
+} vector_subject;
+
 /*
- * Judge files and folders (recursively, sorted) and report on standard
- * output.  Returns the exit status: 0 something passed and nothing is red,
- * 1 red, 2 no such path or no vector in it, 77 nothing could be judged.
+ * Judge files and folders (recursively, sorted) on each subject and report on
+ * standard output.  Returns the exit status: 0 something passed and nothing
+ * is red, 1 red, 2 no such path or no vector in it, 77 nothing was judged.
  */
-int vectors_run(judge *j, char *const paths[], int n_paths,
-                const vector_options *options);
+int vectors_run(const vector_subject *subjects, int n, char *const paths[],
+                int n_paths, const vector_options *options);
 
 #endif

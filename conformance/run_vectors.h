@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mxoracle run --vectors PATH...: "verify" with a backend as the subject. */
+#ifndef MXO_RUN_VECTORS_H
+#define MXO_RUN_VECTORS_H
+
+#include "runopts.h"
+
+/* Returns the exit status. */
+int run_vectors(const run_options *o);
+
+#endif
