@@ -6,6 +6,11 @@ noinst_LTLIBRARIES += libjudge.la
 libjudge_la_SOURCES = \
 	%reldir%/backends.c \
 	%reldir%/backends.h \
+	%reldir%/bench/bench.h \
+	%reldir%/bench/copy.c \
+	%reldir%/bench/job.c \
+	%reldir%/bench/report.c \
+	%reldir%/bench/report.h \
 	%reldir%/cases/act.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/families.def \
@@ -16,6 +21,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cli.c \
 	%reldir%/cli.h \
 	%reldir%/cmd_gen.c \
+	%reldir%/cmd_bench.c \
 	%reldir%/cmd_list.c \
 	%reldir%/cmd_run.c \
 	%reldir%/cmd_show.c \
@@ -106,7 +112,16 @@ libjudge_la_SOURCES = \
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	$(JANSSON_CFLAGS)
+libjudge_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
+
+# The cases of bench.cases as C strings.
+EXTRA_DIST += %reldir%/cases/bench.cases
+BUILT_SOURCES += bench_cases.inc
+CLEANFILES += bench_cases.inc
+bench_cases.inc: %reldir%/cases/bench.cases
+	$(AM_V_GEN)sed -e '/^#/d' -e '/^$$/d' -e 's/.*/"&",/' \
+		$(top_srcdir)/%reldir%/cases/bench.cases >$@
 
 bin_PROGRAMS += mxoracle
 mxoracle_SOURCES = %reldir%/main.c
@@ -181,6 +196,7 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Shell tests, TAP on standard output; one line each. Sorted.
 dist_check_SCRIPTS = \
+	%reldir%/tests/bench.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \

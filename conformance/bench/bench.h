@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Timing cases that pass.  A case is judged as written; what is timed is the
+ * same case repeated along its first dimension until it is large, and the
+ * large outputs must be the judged ones, repeated.  Every sample of the
+ * backend is followed by one sample of a plain copy of the same bytes, so
+ * that both see the same machine.
+ */
+#ifndef MXO_BENCH_H
+#define MXO_BENCH_H
+
+#include "../judge.h"
+
+#include <stdint.h>
+
+typedef struct bench_options {
+    uint64_t seed;
+    uint64_t host_bytes;   /* in + out, at least, where time() is missing */
+    uint64_t device_bytes; /* the same where the backend times itself */
+    int samples;
+    double box_s; /* stop a row after this time, though not before 3 samples */
+} bench_options;
+
+typedef struct bench_row {
+    int threads; /* 0: the backend has no threads to set */
+    uint64_t repeats;
+    uint64_t bytes;
+    uint64_t elements;
+    int n_samples;
+    double seconds; /* median */
+    double spread;  /* median absolute deviation, of seconds */
+    double copy;    /* median seconds of the copy */
+    double ratio;   /* median over samples of copy / seconds */
+    double emu;     /* seconds the emulator needs for as much, one thread */
+    char kernel[128];
+} bench_row;
+
+/* A case that is ready to be timed. */
+typedef struct bench_job bench_job;
+
+/*
+ * Judge the case, then set up its large form. Returns the verdict's status;
+ * only with VERDICT_PASS is there a job, to be closed. why says what is wrong.
+ */
+verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
+                          const bench_options *o, mxo_text why);
+void bench_close(bench_job **job);
+
+/* Time it with a number of threads. 0, or -1 and a sentence. */
+int bench_time(bench_job *job, int threads, const bench_options *o,
+               bench_row *row, mxo_text why);
+
+double bench_now(void);
+/* Seconds that copying n bytes takes, on a number of threads. */
+double bench_copy(void *dst, const void *src, uint64_t n, int threads);
+/* Processors this process may use. */
+int bench_processors(void);
+/* GFLOP/s of a square float GEMM, 0 without OpenBLAS. */
+double bench_gemm(int threads);
+
+#endif

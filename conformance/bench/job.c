@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Setting a large case up, checking it, timing it.  See bench.h. */
+#include "bench.h"
+
+#include "../fill.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OUT = 16, MIN_SAMPLES = 3, MAX_SAMPLES = 1000, EMU_RUNS = 3 };
+
+struct bench_job {
+    judge *j;
+    const test_case *c;
+    mxo_param params[OP_MAX_PARAMS];
+    tensor_set in;   /* of the case as written */
+    tensor_set want; /* the emulator's answer to it */
+    uint64_t repeats;
+    uint64_t bytes;
+    mxo_tensor big_in[MXO_MAX_TENSORS];
+    mxo_tensor big_out[MAX_OUT];
+    mxo_call call;   /* the large form */
+    char *copy_from; /* owned; NULL if the device copies for itself */
+    char *copy_to;
+};
+
+static int fail(mxo_text why, const char *sentence, const char *name)
+{
+    (void)snprintf(why.ptr, why.size, "%s%s", sentence, name);
+    return -1;
+}
+
+static uint64_t bytes_of(const tensor_set *set)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        n += set->t[i].n_bytes;
+    }
+    return n;
+}
+
+static const mxo_backend *table_of(const bench_job *job)
+{
+    return job->j->subject.table;
+}
+
+/* Does input i have the case's first dimension in front? */
+static int grows(const test_case *c, int i)
+{
+    const op_input *in = &c->schema->inputs[i];
+    const int rows = op_dim_index(c->schema, "rows");
+    const int dim = rows >= 0 ? rows : op_dim_index(c->schema, "n");
+
+    return in->rank > 0 && in->shape[0].dim == dim && dim >= 0;
+}
+
+static void describe(mxo_tensor *t, const host_tensor *h, uint64_t repeats)
+{
+    memset(t, 0, sizeof *t);
+    t->name = h->name;
+    t->dtype = h->dtype;
+    t->rank = h->rank;
+    memcpy(t->shape, h->shape, sizeof t->shape);
+    t->shape[0] *= repeats;
+    t->n_bytes = h->n_bytes * repeats;
+}
+
+/* Allocate, and send the small tensor as often as it fits. */
+static int place(bench_job *job, mxo_tensor *t, const host_tensor *h,
+                 mxo_text why)
+{
+    const mxo_backend *b = table_of(job);
+    void *ctx = job->j->subject.ctx;
+
+    if (b->alloc(ctx, t->n_bytes, &t->buffer) != MXO_OK) {
+        t->buffer = NULL;
+        return fail(why, "no memory for ", t->name);
+    }
+    for (uint64_t at = 0; at + h->n_bytes <= t->n_bytes && h->n_bytes > 0;
+         at += h->n_bytes) {
+        if (b->upload(ctx, t->buffer, at, h->data, h->n_bytes, why) != MXO_OK) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int place_inputs(bench_job *job, mxo_text why)
+{
+    uint32_t n = 0;
+
+    for (int i = 0; i < job->c->schema->n_inputs; i++) {
+        if (!case_has_input(job->c, i)) {
+            continue;
+        }
+        mxo_tensor *t = &job->big_in[n];
+        const host_tensor *h = &job->in.t[n];
+        describe(t, h, grows(job->c, i) ? job->repeats : 1);
+        job->call.n_in = ++n;
+        job->bytes += t->n_bytes;
+        if (place(job, t, h, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Outputs have the shapes the emulator gives them. */
+static int place_outputs(bench_job *job, mxo_text why)
+{
+    const subject *oracle = &job->j->oracle;
+    uint32_t n = MAX_OUT;
+
+    if (oracle->table->infer(oracle->ctx, &job->call, job->big_out, &n, why) !=
+        MXO_OK) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        mxo_tensor *t = &job->big_out[i];
+        const host_tensor *h = &job->want.t[i];
+        t->buffer = NULL;
+        job->call.n_out = i + 1;
+        job->bytes += t->n_bytes;
+        if (t->n_bytes != h->n_bytes * job->repeats) {
+            return fail(why, "repeating the case does not repeat ", t->name);
+        }
+        if (place(job, t, h, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Overwrite the first bytes that upload() put there: they must come back. */
+static int spoil_outputs(bench_job *job, mxo_text why)
+{
+    static const uint8_t poison[64] = {0xa5, 0x5a, 0xa5, 0x5a};
+    const mxo_backend *b = table_of(job);
+
+    for (uint32_t i = 0; i < job->call.n_out; i++) {
+        const mxo_tensor *t = &job->big_out[i];
+        const uint64_t step = job->want.t[i].n_bytes;
+        for (uint64_t at = 0; at + 64 <= t->n_bytes; at += step) {
+            if (b->upload(job->j->subject.ctx, t->buffer, at, poison, 64,
+                          why) != MXO_OK) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int run_once(bench_job *job, mxo_text why)
+{
+    const mxo_backend *b = table_of(job);
+    void *ctx = job->j->subject.ctx;
+
+    return b->run(ctx, &job->call, why) == MXO_OK &&
+                   b->synchronize(ctx, why) == MXO_OK
+               ? 0
+               : -1;
+}
+
+/* Part number r of a large output against the judged one. */
+static int part_differs(bench_job *job, uint32_t i, uint64_t r,
+                        host_tensor *got, mxo_text why)
+{
+    const host_tensor *want = &job->want.t[i];
+    const mxo_backend *b = table_of(job);
+    const compare_rule *rule =
+        compare_rule_for(job->call.op, b->name, want->name);
+
+    if (b->download(job->j->subject.ctx, got->data, job->big_out[i].buffer,
+                    r * want->n_bytes, want->n_bytes, why) != MXO_OK) {
+        return 1;
+    }
+    if (memcmp(got->data, want->data, want->n_bytes) == 0 ||
+        compare_tensors(rule, want, got,
+                        rule->mask[0] == '\0'
+                            ? NULL
+                            : tensor_set_find(&job->want, rule->mask))
+                .n_diff == 0) {
+        return 0;
+    }
+    (void)snprintf(why.ptr, why.size,
+                   "the large form differs: part %" PRIu64 " of %s", r,
+                   want->name);
+    return 1;
+}
+
+static int check_large(bench_job *job, mxo_text why)
+{
+    int status = run_once(job, why);
+
+    for (uint32_t i = 0; status == 0 && i < job->call.n_out; i++) {
+        host_tensor got = job->want.t[i];
+        got.data = malloc(got.n_bytes + 1);
+        if (got.data == NULL) {
+            return fail(why, "no memory for ", got.name);
+        }
+        for (uint64_t r = 0; status == 0 && r < job->repeats; r++) {
+            status = -part_differs(job, i, r, &got, why);
+        }
+        free(got.data);
+    }
+    return status;
+}
+
+static int take_answer(bench_job *job, mxo_text why)
+{
+    distrust d;
+    const op_call call = {job->c->schema->info->name, job->params,
+                          (uint32_t)job->c->schema->n_params, &job->in};
+
+    return subject_infer(&job->j->oracle, &call, &job->want, why) == MXO_OK &&
+                   subject_run(&job->j->oracle, &call, &job->want, &d, why) ==
+                       MXO_OK
+               ? 0
+               : -1;
+}
+
+static int has_own_clock(const bench_job *job)
+{
+    return table_of(job)->time != NULL && table_of(job)->time_copy != NULL;
+}
+
+/* Buffers of the copy, every page touched. */
+static int place_copy(bench_job *job, mxo_text why)
+{
+    const uint64_t half = job->bytes / 2 / 64 * 64 + 64;
+
+    if (has_own_clock(job)) {
+        return 0;
+    }
+    job->copy_from = aligned_alloc(64, half);
+    job->copy_to = aligned_alloc(64, half);
+    if (job->copy_from == NULL || job->copy_to == NULL) {
+        return fail(why, "no memory for the copy", "");
+    }
+    memset(job->copy_from, 1, half);
+    memset(job->copy_to, 2, half);
+    return 0;
+}
+
+static int set_up(bench_job *job, const bench_options *o, mxo_text why)
+{
+    const uint64_t least = has_own_clock(job) ? o->device_bytes : o->host_bytes;
+
+    case_params(job->c, job->params);
+    job->call.struct_size = sizeof job->call;
+    job->call.op = job->c->schema->info->name;
+    job->call.params = job->params;
+    job->call.n_params = (uint32_t)job->c->schema->n_params;
+    job->call.in = job->big_in;
+    job->call.out = job->big_out;
+    if (fill_inputs(job->c, o->seed, &job->in, why) != 0 ||
+        take_answer(job, why) != 0) {
+        return -1;
+    }
+    const uint64_t small = bytes_of(&job->in) + bytes_of(&job->want);
+    job->repeats = small == 0 ? 1 : least / small + (least % small != 0);
+    job->repeats = job->repeats == 0 ? 1 : job->repeats;
+    return place_inputs(job, why) == 0 && place_outputs(job, why) == 0 &&
+                   spoil_outputs(job, why) == 0 && check_large(job, why) == 0 &&
+                   place_copy(job, why) == 0
+               ? 0
+               : -1;
+}
+
+verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
+                          const bench_options *o, mxo_text why)
+{
+    verdict v;
+
+    *job = NULL;
+    judge_case(j, c, o->seed, &v);
+    const verdict_status status = v.status;
+    (void)snprintf(why.ptr, why.size, "%s", v.reason);
+    verdict_clear(&v);
+    if (status != VERDICT_PASS) {
+        return status;
+    }
+    *job = calloc(1, sizeof **job);
+    if (*job == NULL) {
+        (void)fail(why, "no memory", "");
+        return VERDICT_ERROR;
+    }
+    (*job)->j = j;
+    (*job)->c = c;
+    if (set_up(*job, o, why) != 0) {
+        bench_close(job);
+        return VERDICT_FAIL;
+    }
+    return VERDICT_PASS;
+}
+
+void bench_close(bench_job **job)
+{
+    bench_job *b = *job;
+
+    *job = NULL;
+    if (b == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < b->call.n_in; i++) {
+        table_of(b)->dealloc(b->j->subject.ctx, b->big_in[i].buffer);
+    }
+    for (uint32_t i = 0; i < b->call.n_out; i++) {
+        table_of(b)->dealloc(b->j->subject.ctx, b->big_out[i].buffer);
+    }
+    tensor_set_clear(&b->in);
+    tensor_set_clear(&b->want);
+    free(b->copy_from);
+    free(b->copy_to);
+    free(b);
+}
+
+/* One sample of the backend and one of the copy. */
+static int sample(bench_job *job, int threads, double *op, double *copy,
+                  mxo_text why)
+{
+    const mxo_backend *b = table_of(job);
+    void *ctx = job->j->subject.ctx;
+
+    if (has_own_clock(job)) {
+        return b->time(ctx, &job->call, 1, op, why) == MXO_OK &&
+                       b->time_copy(ctx, job->bytes / 2, 1, copy, why) == MXO_OK
+                   ? 0
+                   : -1;
+    }
+    const double start = bench_now();
+    const int status = run_once(job, why);
+    *op = bench_now() - start;
+    *copy = bench_copy(job->copy_to, job->copy_from, job->bytes / 2,
+                       threads < 1 ? 1 : threads);
+    return status;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts the values. */
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return n % 2 != 0 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static void summarise(bench_row *row, double *op, double *copy, int n)
+{
+    double ratio[MAX_SAMPLES];
+    double off[MAX_SAMPLES];
+
+    for (int i = 0; i < n; i++) {
+        ratio[i] = copy[i] / op[i];
+    }
+    row->n_samples = n;
+    row->seconds = median(op, n);
+    row->copy = median(copy, n);
+    row->ratio = median(ratio, n);
+    for (int i = 0; i < n; i++) {
+        off[i] =
+            op[i] < row->seconds ? row->seconds - op[i] : op[i] - row->seconds;
+    }
+    row->spread = median(off, n);
+}
+
+/* Seconds of the emulator for the case as written, times the repeats. */
+static double emulator_time(bench_job *job)
+{
+    const subject *oracle = &job->j->oracle;
+    mxo_tensor in[MXO_MAX_TENSORS];
+    mxo_tensor out[MAX_OUT];
+    mxo_call call = job->call;
+    double best = 0;
+
+    for (uint32_t i = 0; i < call.n_in; i++) {
+        describe(&in[i], &job->in.t[i], 1);
+        in[i].buffer = job->in.t[i].data;
+    }
+    for (uint32_t i = 0; i < call.n_out; i++) {
+        describe(&out[i], &job->want.t[i], 1);
+        out[i].buffer = job->want.t[i].data;
+    }
+    call.in = in;
+    call.out = out;
+    for (int run = 0; run < EMU_RUNS; run++) {
+        const double start = bench_now();
+        (void)oracle->table->run(oracle->ctx, &call, (mxo_text){NULL, 0});
+        const double s = bench_now() - start;
+        best = run == 0 || s < best ? s : best;
+    }
+    return best * (double)job->repeats;
+}
+
+static uint64_t elements_of(const test_case *c)
+{
+    const uint64_t rows = case_dim(c, "rows");
+
+    return rows > 0 ? rows * case_dim(c, "cols") : case_dim(c, "n");
+}
+
+int bench_time(bench_job *job, int threads, const bench_options *o,
+               bench_row *row, mxo_text why)
+{
+    double op[MAX_SAMPLES];
+    double copy[MAX_SAMPLES];
+    const mxo_backend *b = table_of(job);
+    int n = 0;
+
+    memset(row, 0, sizeof *row);
+    if (b->set_threads != NULL) {
+        b->set_threads(job->j->subject.ctx, threads);
+        row->threads = threads;
+    }
+    if (sample(job, threads, &op[0], &copy[0], why) != 0) {
+        return -1;
+    }
+    const double start = bench_now();
+    while (n < o->samples && n < MAX_SAMPLES &&
+           (n < MIN_SAMPLES || bench_now() - start < o->box_s)) {
+        if (sample(job, threads, &op[n], &copy[n], why) != 0) {
+            return -1;
+        }
+        n++;
+    }
+    row->repeats = job->repeats;
+    row->bytes = job->bytes;
+    row->elements = elements_of(job->c) * job->repeats;
+    if (b->kernel != NULL) {
+        b->kernel(job->j->subject.ctx,
+                  (mxo_text){row->kernel, sizeof row->kernel});
+    }
+    summarise(row, op, copy, n);
+    row->emu = emulator_time(job);
+    return 0;
+}

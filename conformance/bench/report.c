@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See report.h. Every line is flushed: a row takes seconds. */
+#include "report.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Prints and frees the object; a line is lost without memory. */
+static void print_json(json_t *object)
+{
+    char *line = object == NULL ? NULL : json_dumps(object, JSON_COMPACT);
+
+    if (line != NULL) {
+        printf("%s\n", line);
+    }
+    free(line);
+    json_decref(object);
+    (void)fflush(stdout);
+}
+
+void bench_report_machine(bench_form form, const char *compiler, int processors,
+                          double gemm_one, double gemm_all)
+{
+    if (form == BENCH_JSON) {
+        print_json(json_pack("{s:s, s:s, s:s, s:i, s:f, s:f}", "kind", "header",
+                             "version", mxo_version(), "compiler", compiler,
+                             "processors", processors, "sgemm_gflops_1",
+                             gemm_one, "sgemm_gflops_all", gemm_all));
+        return;
+    }
+    printf("# mxoracle bench %s, %s, %d processors\n", mxo_version(), compiler,
+           processors);
+    if (gemm_one > 0) {
+        printf("# machine: sgemm 2048 (OpenBLAS) %.1f GFLOP/s on 1 thread, "
+               "%.1f on %d\n",
+               gemm_one, gemm_all, processors);
+    }
+    if (form == BENCH_CSV) {
+        printf("backend,case,status,threads,repeats,bytes,samples,seconds,"
+               "mad,gb_per_s,copy_gb_per_s,of_copy,of_emulator,"
+               "melements_per_s,kernel,why\n");
+    }
+    (void)fflush(stdout);
+}
+
+void bench_report_backend(bench_form form, const mxo_backend *table,
+                          const subject *s)
+{
+    if (form == BENCH_JSON) {
+        print_json(json_pack("{s:s, s:s, s:s, s:s, s:s}", "kind", "backend",
+                             "name", table->name, "version", table->version,
+                             "device", s->device, "driver", s->driver));
+        return;
+    }
+    printf("# %s %s, %s, %s\n", table->name, table->version, s->device,
+           s->driver);
+    if (form == BENCH_TEXT) {
+        printf("%-7s %3s %8s %5s %8s %8s %8s %9s  %s\n", "backend", "thr",
+               "GB/s", "+-%", "copy", "of copy", "x emu", "Melem/s",
+               "kernel, case");
+    }
+    (void)fflush(stdout);
+}
+
+void bench_report_absent(bench_form form, const char *name, const char *why)
+{
+    if (form == BENCH_JSON) {
+        print_json(json_pack("{s:s, s:s, s:s}", "kind", "absent", "name", name,
+                             "why", why));
+        return;
+    }
+    printf("# %s skipped: %s\n", name, why);
+    (void)fflush(stdout);
+}
+
+static double rate(uint64_t amount, double seconds)
+{
+    return seconds > 0 ? (double)amount / seconds : 0;
+}
+
+static void print_csv(const char *backend, const char *text,
+                      const bench_row *row)
+{
+    printf(
+        "%s,\"%s\",pass,%d,%" PRIu64 ",%" PRIu64
+        ",%d,%.6g,%.3g,%.3f,%.3f,%.3f,%.1f,%.1f,%s,\n",
+        backend, text, row->threads, row->repeats, row->bytes, row->n_samples,
+        row->seconds, row->spread, rate(row->bytes, row->seconds) / 1e9,
+        rate(row->bytes, row->copy) / 1e9, row->ratio, row->emu / row->seconds,
+        rate(row->elements, row->seconds) / 1e6, row->kernel);
+}
+
+static json_t *row_object(const char *backend, const char *text,
+                          const bench_row *row)
+{
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, "
+        "s:f, s:f, s:s}",
+        "kind", "row", "backend", backend, "case", text, "status", "pass",
+        "threads", row->threads, "repeats", (json_int_t)row->repeats, "bytes",
+        (json_int_t)row->bytes, "samples", row->n_samples, "seconds",
+        row->seconds, "mad", row->spread, "gb_per_s",
+        rate(row->bytes, row->seconds) / 1e9, "copy_gb_per_s",
+        rate(row->bytes, row->copy) / 1e9, "of_copy", row->ratio, "of_emulator",
+        row->emu / row->seconds, "melements_per_s",
+        rate(row->elements, row->seconds) / 1e6, "kernel", row->kernel);
+}
+
+void bench_report_row(bench_form form, const char *backend, const char *text,
+                      const bench_row *row)
+{
+    if (form == BENCH_JSON) {
+        print_json(row_object(backend, text, row));
+        return;
+    }
+    if (form == BENCH_CSV) {
+        print_csv(backend, text, row);
+    } else {
+        printf("%-7s %3d %8.2f %5.1f %8.2f %8.2f %8.1f %9.1f  %s, %s\n",
+               backend, row->threads, rate(row->bytes, row->seconds) / 1e9,
+               100 * row->spread / row->seconds,
+               rate(row->bytes, row->copy) / 1e9, row->ratio,
+               row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6,
+               row->kernel, text);
+    }
+    (void)fflush(stdout);
+}
+
+void bench_report_refusal(bench_form form, const char *backend,
+                          const char *text, const char *status, const char *why)
+{
+    if (form == BENCH_JSON) {
+        print_json(json_pack("{s:s, s:s, s:s, s:s, s:s}", "kind", "row",
+                             "backend", backend, "case", text, "status", status,
+                             "why", why));
+        return;
+    }
+    if (form == BENCH_CSV) {
+        printf("%s,\"%s\",%s,,,,,,,,,,,,,\"%s\"\n", backend, text, status, why);
+    } else {
+        printf("%-7s not timed (%s): %s; %s\n", backend, status, text, why);
+    }
+    (void)fflush(stdout);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What bench prints: a table for people, CSV, or JSON lines. */
+#ifndef MXO_BENCH_REPORT_H
+#define MXO_BENCH_REPORT_H
+
+#include "bench.h"
+
+typedef enum bench_form { BENCH_TEXT, BENCH_CSV, BENCH_JSON } bench_form;
+
+/* Once; GFLOP/s on one thread and on all, 0 if unknown. */
+void bench_report_machine(bench_form form, const char *compiler, int processors,
+                          double gemm_one, double gemm_all);
+void bench_report_backend(bench_form form, const mxo_backend *table,
+                          const subject *s);
+void bench_report_absent(bench_form form, const char *name, const char *why);
+void bench_report_row(bench_form form, const char *backend, const char *text,
+                      const bench_row *row);
+/* A case that is not timed: status as in verdicts, and why. */
+void bench_report_refusal(bench_form form, const char *backend,
+                          const char *text, const char *status,
+                          const char *why);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mxoracle bench: how fast are backends on cases that pass. */
+#include "bench/bench.h"
+#include "bench/report.h"
+#include "cli.h"
+#include "grid.h"
+#include "runopts.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "an unknown compiler"
+#endif
+
+static const char *const standard_cases[] = {
+#include "bench_cases.inc"
+};
+
+static char *const standard_backends[] = {"cpu", "cuda", "hip"};
+
+enum { MAX_THREAD_COUNTS = 8 };
+
+typedef struct session {
+    run_options choice; /* backends, operations, plugins, device */
+    bench_options o;
+    bench_form form;
+    int threads[MAX_THREAD_COUNTS]; /* 0: all */
+    int n_threads;
+    int no_gemm;
+    int n_timed;
+    int n_red;
+} session;
+
+static const char help_text[] =
+    "usage: mxoracle bench [OPTION]... [CASE|@FILE]...\n"
+    "\n"
+    "Time cases that pass. A case is repeated along its first dimension\n"
+    "until its inputs and outputs are large. Without cases, those of\n"
+    "bench.cases are timed.\n"
+    "  -b, --backend=GLOB     which backends (default cpu, cuda, hip)\n"
+    "  -o, --op=GLOB          which operations; repeatable\n"
+    "      --plugin=FILE.so   a vendor's backend; repeatable\n"
+    "      --device=N         which device (default 0)\n"
+    "      --threads=N[,N]    for backends with threads; 0 is all\n"
+    "                         (default 1,0)\n"
+    "      --mib=N            least bytes of a case, in MiB\n"
+    "                         (default 256 on hosts, 1024 on devices)\n"
+    "      --samples=N        samples of a row (default 30)\n"
+    "      --box=S            stop a row after S seconds (default 10)\n"
+    "      --seed=N           seed of the data (default 1)\n"
+    "      --no-gemm          leave out the GEMM that rates the machine\n"
+    "      --csv | --json     other forms of the table\n"
+    "\n"
+    "Rates count bytes read plus bytes written. \"of copy\" compares with a\n"
+    "plain copy of as many bytes, taken in turn with the samples: memcpy on\n"
+    "as many threads, or the device's own copy.\n";
+
+enum option_code {
+    OPT_PLUGIN = 256,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_MIB,
+    OPT_SAMPLES,
+    OPT_BOX,
+    OPT_SEED,
+    OPT_NO_GEMM,
+    OPT_CSV,
+    OPT_JSON
+};
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"op", required_argument, NULL, 'o'},
+    {"help", no_argument, NULL, 'h'},
+    {"plugin", required_argument, NULL, OPT_PLUGIN},
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"threads", required_argument, NULL, OPT_THREADS},
+    {"mib", required_argument, NULL, OPT_MIB},
+    {"samples", required_argument, NULL, OPT_SAMPLES},
+    {"box", required_argument, NULL, OPT_BOX},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"no-gemm", no_argument, NULL, OPT_NO_GEMM},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"json", no_argument, NULL, OPT_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+/* A number at the start of *text, moved past it; -1 if there is none. */
+static double take_number(const char **text, double low, double high)
+{
+    char *end;
+    const double x = strtod(*text, &end);
+
+    if (end == *text || !(x >= low && x <= high)) {
+        return -1;
+    }
+    *text = end;
+    return x;
+}
+
+static int take_threads(session *s, const char *text)
+{
+    const char *at = text;
+
+    s->n_threads = 0;
+    do {
+        at += s->n_threads > 0;
+        const double n = take_number(&at, 0, 4096);
+        if (n < 0 || s->n_threads == MAX_THREAD_COUNTS) {
+            return cli_refuse("--threads=%s is no list of up to %d numbers",
+                              text, MAX_THREAD_COUNTS);
+        }
+        s->threads[s->n_threads++] = (int)n;
+    } while (*at == ',');
+    return *at == '\0' ? EXIT_PASS
+                       : cli_refuse("--threads=%s is no list of numbers", text);
+}
+
+static int take_value(session *s, int code, const char *text)
+{
+    static const struct {
+        int code;
+        double low, high;
+    } ranges[] = {{OPT_DEVICE, 0, 1023},
+                  {OPT_MIB, 0, 1 << 20},
+                  {OPT_SAMPLES, 1, 1000},
+                  {OPT_BOX, 0, 86400},
+                  {OPT_SEED, 0, 9007199254740992.0}};
+    const char *at = text;
+    double x = -1;
+
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        if (ranges[i].code == code) {
+            x = take_number(&at, ranges[i].low, ranges[i].high);
+        }
+    }
+    if (x < 0 || *at != '\0') {
+        return cli_refuse("%s is not a number an option of bench takes", text);
+    }
+    if (code == OPT_DEVICE) {
+        s->choice.crew.device = (int)x;
+    } else if (code == OPT_MIB) {
+        s->o.host_bytes = s->o.device_bytes = (uint64_t)(x * 1048576);
+    } else if (code == OPT_SAMPLES) {
+        s->o.samples = (int)x;
+    } else if (code == OPT_BOX) {
+        s->o.box_s = x;
+    } else {
+        s->o.seed = (uint64_t)x;
+    }
+    return EXIT_PASS;
+}
+
+static int take_word(char **list, int *n, int room, char *text)
+{
+    if (*n == room) {
+        return cli_refuse("more than %d of one option", room);
+    }
+    list[(*n)++] = text;
+    return EXIT_PASS;
+}
+
+static int take(session *s, int code, char *text)
+{
+    run_options *c = &s->choice;
+
+    switch (code) {
+    case 'b':
+        return take_word(c->backends, &c->n_backends, RUN_MAX_GLOBS, text);
+    case 'o':
+        return take_word(c->ops, &c->n_ops, RUN_MAX_GLOBS, text);
+    case OPT_PLUGIN:
+        return take_word(c->plugins, &c->n_plugins, RUN_MAX_PLUGINS, text);
+    case OPT_THREADS:
+        return take_threads(s, text);
+    case OPT_NO_GEMM:
+        s->no_gemm = 1;
+        return EXIT_PASS;
+    case OPT_CSV:
+        s->form = BENCH_CSV;
+        return EXIT_PASS;
+    case OPT_JSON:
+        s->form = BENCH_JSON;
+        return EXIT_PASS;
+    case '?':
+        return EXIT_USAGE;
+    default:
+        return take_value(s, code, text);
+    }
+}
+
+/* -1 to go on, else the exit status. */
+static int parse(session *s, int argc, char **argv)
+{
+    int code;
+
+    argv[0] = (char[]){"mxoracle bench"};
+    optind = 1;
+    while ((code = getopt_long(argc, argv, "b:o:h", long_options, NULL)) !=
+           -1) {
+        if (code == 'h') {
+            fputs(help_text, stdout);
+            return EXIT_PASS;
+        }
+        const int status = take(s, code, optarg);
+        if (status != EXIT_PASS) {
+            return status;
+        }
+    }
+    s->choice.args = argv + optind;
+    s->choice.n_args = argc - optind;
+    if (s->choice.n_backends + s->choice.n_plugins == 0) {
+        memcpy(s->choice.backends, standard_backends, sizeof standard_backends);
+        s->choice.n_backends = 3;
+    }
+    return -1;
+}
+
+/* Is the operation of a case chosen by -o? */
+static int is_chosen(const session *s, const char *text)
+{
+    char op[CASE_TEXT];
+
+    (void)snprintf(op, sizeof op, "%.*s", (int)strcspn(text, ":"), text);
+    for (int i = 0; i < s->choice.n_ops; i++) {
+        if (cli_matches(s->choice.ops[i], op)) {
+            return 1;
+        }
+    }
+    return s->choice.n_ops == 0;
+}
+
+static int collect(session *s, case_list *cases)
+{
+    const size_t n = sizeof standard_cases / sizeof standard_cases[0];
+    mxo_status status = MXO_OK;
+
+    s->choice.level = 2;
+    s->choice.repeat = 1;
+    s->choice.seed = s->o.seed;
+    if (s->choice.n_args > 0) {
+        return run_options_cases(&s->choice, cases);
+    }
+    for (size_t i = 0; status == MXO_OK && i < n; i++) {
+        if (is_chosen(s, standard_cases[i])) {
+            status = case_list_add(cases, standard_cases[i], s->o.seed);
+        }
+    }
+    if (status != MXO_OK) {
+        return EXIT_BROKEN;
+    }
+    return cases->n > 0 ? EXIT_PASS : cli_refuse("no case matches");
+}
+
+static int thread_count(const session *s, int i)
+{
+    return s->threads[i] > 0 ? s->threads[i] : bench_processors();
+}
+
+static void time_job(session *s, bench_job *job, const mxo_backend *table,
+                     const char *text)
+{
+    const int n = table->set_threads == NULL ? 1 : s->n_threads;
+    char why[512] = "";
+    bench_row row;
+
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && thread_count(s, i) == thread_count(s, i - 1)) {
+            continue;
+        }
+        if (bench_time(job, table->set_threads == NULL ? 1 : thread_count(s, i),
+                       &s->o, &row, (mxo_text){why, sizeof why}) != 0) {
+            s->n_red++;
+            bench_report_refusal(s->form, table->name, text, "error", why);
+            continue;
+        }
+        s->n_timed++;
+        bench_report_row(s->form, table->name, text, &row);
+    }
+}
+
+static int time_case(session *s, judge *j, const mxo_backend *table,
+                     const char *text)
+{
+    char why[1024] = "";
+    test_case c;
+    bench_job *job;
+
+    if (case_parse(&c, text, (mxo_text){why, sizeof why}) != 0) {
+        return cli_refuse("%s", why);
+    }
+    const verdict_status v =
+        bench_open(&job, j, &c, &s->o, (mxo_text){why, sizeof why});
+    if (v == VERDICT_PASS) {
+        time_job(s, job, table, text);
+        bench_close(&job);
+        return EXIT_PASS;
+    }
+    s->n_red += verdict_is_red(v);
+    bench_report_refusal(s->form, table->name, text, verdict_name(v), why);
+    return EXIT_PASS;
+}
+
+static int time_backend(session *s, const backend_ref *ref,
+                        const case_list *cases)
+{
+    const mxo_backend *table = NULL;
+    char why[512] = "";
+    const mxo_text text = {why, sizeof why};
+    int status = EXIT_PASS;
+    judge j;
+
+    if (ref->why_not[0] != '\0') {
+        bench_report_absent(s->form, ref->name, ref->why_not);
+        return EXIT_PASS;
+    }
+    if (backend_load(ref, &table, text) != MXO_OK ||
+        judge_open(&j, table, s->choice.crew.device, text) != MXO_OK) {
+        bench_report_absent(s->form, ref->name, why);
+        return EXIT_PASS;
+    }
+    bench_report_backend(s->form, table, &j.subject);
+    for (size_t i = 0; status == EXIT_PASS && i < cases->n; i++) {
+        status = time_case(s, &j, table, cases->item[i].text);
+    }
+    judge_close(&j);
+    return status;
+}
+
+static void rate_machine(session *s)
+{
+    const int all = bench_processors();
+    const double one = s->no_gemm ? 0 : bench_gemm(1);
+
+    bench_report_machine(s->form, COMPILER, all, one,
+                         one > 0 && all > 1 ? bench_gemm(all) : one);
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    static session s;
+    static backend_list known;
+    static backend_list chosen;
+    case_list cases = {0, 0, NULL};
+
+    s.o = (bench_options){1, UINT64_C(256) << 20, UINT64_C(1024) << 20, 30, 10};
+    s.threads[0] = 1;
+    s.threads[1] = 0;
+    s.n_threads = 2;
+    int status = parse(&s, argc, argv);
+    if (status >= 0) {
+        return status;
+    }
+    status = run_options_backends(&s.choice, &known);
+    status = status == EXIT_PASS
+                 ? run_options_choose(&s.choice, &known, &chosen)
+                 : status;
+    status = status == EXIT_PASS ? collect(&s, &cases) : status;
+    if (status == EXIT_PASS) {
+        rate_machine(&s);
+    }
+    for (int i = 0; status == EXIT_PASS && i < chosen.n; i++) {
+        status = time_backend(&s, &chosen.ref[i], &cases);
+    }
+    case_list_clear(&cases);
+    if (status != EXIT_PASS || s.n_red > 0) {
+        return status != EXIT_PASS ? status : EXIT_RED;
+    }
+    return s.n_timed > 0 ? EXIT_PASS : EXIT_SKIP;
+}
