@@ -2,9 +2,11 @@
 /*
  * All 2^32 binary32 inputs of exp, sigmoid and silu against MPFR.
  *
- * 1024 chunks per function, handed to threads; every finished chunk goes into
- * a state file that is written beside it and renamed, so that the run can be
- * stopped at any moment and resumed by the same command.  exp and sigmoid are
+ * 1024 chunks per function, handed to processes; every finished chunk goes
+ * into a state file that is written beside it and renamed, so that the run can
+ * be stopped at any moment and resumed by the same command.  Processes, not
+ * threads: GMP picks its code for the processor on first use, and threads that
+ * did so at once crashed it.  exp and sigmoid are
  * monotone: where MPFR gives the same code at both ends of an interval, every
  * input inside has it, and only our function is evaluated there.
  */
@@ -17,6 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -235,10 +239,8 @@ static void progress(const job *j, time_t start, int done_before)
             isatty(2) ? "   " : "\n");
 }
 
-static void *worker(void *argument)
+static void work(job *j)
 {
-    job *j = argument;
-
     for (;;) {
         pthread_mutex_lock(&j->lock);
         const int n = j->next++;
@@ -250,7 +252,7 @@ static void *worker(void *argument)
         chunk c;
 
         if (stop) {
-            return NULL;
+            return;
         }
         if (!done) {
             run_chunk(&c, (reference_fn)fn, (uint32_t)index);
@@ -262,35 +264,58 @@ static void *worker(void *argument)
     }
 }
 
-static void run_all(job *j, int n_threads)
+/* 1 while one of the children is alive; *bad is set if one died badly. */
+static int children_alive(int *bad)
 {
-    pthread_t thread[256];
+    int status;
+    pid_t pid;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        *bad |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    return pid == 0;
+}
+
+/* 0 if a worker died: what it had in hand is not in the state file. */
+static int run_all(job *j, int n_workers)
+{
     const int before = count_done(j);
     const time_t start = time(NULL);
-    int started = 0;
+    int bad = 0;
 
-    while (started < n_threads &&
-           pthread_create(&thread[started], NULL, worker, j) == 0) {
-        started++;
-    }
-    for (int waited = 0;; waited++) {
-        pthread_mutex_lock(&j->lock);
-        const int done = count_done(j);
-        const int stop = j->failed_to_save || started == 0 ||
-                         done == N_REFERENCE_FNS * j->limit;
-        if (stop || waited % (isatty(2) ? 1 : 30) == 0) {
-            progress(j, start, before);
+    for (int i = 0; i < n_workers; i++) {
+        const pid_t pid = fork();
+        if (pid == 0) {
+            work(j);
+            _exit(0);
         }
-        pthread_mutex_unlock(&j->lock);
-        if (stop) {
-            break;
+        bad |= pid < 0;
+    }
+    for (int waited = 0; children_alive(&bad); waited++) {
+        if (waited % (isatty(2) ? 1 : 30) == 0) {
+            progress(j, start, before);
         }
         sleep(1);
     }
-    for (int i = 0; i < started; i++) {
-        pthread_join(thread[i], NULL);
-    }
+    progress(j, start, before);
     fputs(isatty(2) ? "\n" : "", stderr);
+    return !bad;
+}
+
+/* In memory that the workers share, with a lock that works between them. */
+static job *new_job(void)
+{
+    job *j = mmap(NULL, sizeof *j, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t shared;
+
+    if (j == MAP_FAILED || pthread_mutexattr_init(&shared) != 0 ||
+        pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED) != 0 ||
+        pthread_mutex_init(&j->lock, &shared) != 0) {
+        return NULL;
+    }
+    j->limit = N_CHUNKS;
+    return j;
 }
 
 /* One line per function; returns the number of wrong results. */
@@ -340,7 +365,7 @@ static int usage(const char *why)
     fprintf(stderr,
             "exhaustive: %s\n"
             "usage: exhaustive [--jobs=N] [--chunks=N] STATE-FILE\n"
-            "  --jobs    threads, 1..256, default: all processors\n"
+            "  --jobs    processes, 1..256, default: all processors\n"
             "  --chunks  evenly spread chunks per function, a power of two up"
             " to 1024 (all)\n",
             why);
@@ -358,36 +383,44 @@ static int in_range(const char *text, int low, int high, int *value)
 
 int main(int argc, char **argv)
 {
-    static job j = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = N_CHUNKS};
+    job *j = new_job();
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int n_threads = processors > 0 && processors <= 256 ? (int)processors : 1;
+    int n_workers = processors > 0 && processors <= 256 ? (int)processors : 1;
 
+    if (j == NULL) {
+        fputs("exhaustive: no shared memory\n", stderr);
+        return 1;
+    }
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--jobs=", 7) == 0) {
-            if (!in_range(argv[i] + 7, 1, 256, &n_threads)) {
+            if (!in_range(argv[i] + 7, 1, 256, &n_workers)) {
                 return usage("--jobs is a number from 1 to 256");
             }
         } else if (strncmp(argv[i], "--chunks=", 9) == 0) {
-            if (!in_range(argv[i] + 9, 1, N_CHUNKS, &j.limit) ||
-                (j.limit & (j.limit - 1)) != 0) {
+            if (!in_range(argv[i] + 9, 1, N_CHUNKS, &j->limit) ||
+                (j->limit & (j->limit - 1)) != 0) {
                 return usage("--chunks is a power of two up to 1024");
             }
-        } else if (argv[i][0] == '-' || j.state != NULL) {
+        } else if (argv[i][0] == '-' || j->state != NULL) {
             return usage("one state file and no other option");
         } else {
-            j.state = argv[i];
+            j->state = argv[i];
         }
     }
-    if (j.state == NULL || strlen(j.state) > 4000) {
+    if (j->state == NULL || strlen(j->state) > 4000) {
         return usage("which state file?");
     }
-    if (!load(&j)) {
+    if (!load(j)) {
         return 1;
     }
-    run_all(&j, n_threads);
-    if (j.failed_to_save) {
-        fprintf(stderr, "exhaustive: cannot write %s\n", j.state);
+    const int whole = run_all(j, n_workers);
+    if (!whole) {
+        fputs("exhaustive: a worker died; run again to resume\n", stderr);
         return 1;
     }
-    return summary(&j) == 0 ? 0 : 1;
+    if (j->failed_to_save) {
+        fprintf(stderr, "exhaustive: cannot write %s\n", j->state);
+        return 1;
+    }
+    return summary(j) == 0 ? 0 : 1;
 }
