@@ -4,12 +4,13 @@
  * that C11, CUDA C++ and HIP C++ share; everything that differs between the
  * three compilations is one of the names below.
  *
- * GPU_FN                 a function of the device
+ * GPU_FN, GPU_SLOW       a function of the device, inlined or called
  * GPU_ENTRY              a kernel whose only argument is a struct, by value
  * GPU_WARP, GPU_BLOCK    lanes of a warp, threads of a block
  * gpu_thread()           this thread's number in its block
  * gpu_block(), gpu_grid()   this block's number, the number of blocks
- * gpu_shfl_xor, gpu_shfl    a warp-wide exchange; every lane takes part
+ * gpu_shfl_xor, gpu_shfl, gpu_any   among a warp; every lane takes part
+ * GPU_SHARED, gpu_barrier()   a block's memory, and where its threads meet
  * gpu_load_*, gpu_store_*   vectors: number i of the array at p.  u8x16 counts
  *                        bytes, u16x8 halves, u32x4 words; element 0 is always
  *                        in the low bits of w[0], whatever the byte order

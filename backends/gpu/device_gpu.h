@@ -5,6 +5,7 @@
 
 #define GPU_FN static __device__ __forceinline__
 #define GPU_SLOW static __device__ __noinline__
+#define GPU_SHARED __shared__
 #define GPU_INFINITY __builtin_huge_val()
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_LOOP _Pragma("unroll 1")
@@ -60,6 +61,8 @@ GPU_FN uint32_t gpu_shfl(uint32_t value, int lane)
     return __shfl_sync(0xffffffffu, value, lane, GPU_WARP);
 #endif
 }
+
+#define gpu_barrier() __syncthreads()
 
 GPU_FN int gpu_any(int claim)
 {

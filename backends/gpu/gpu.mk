@@ -21,14 +21,30 @@ gpu_device_only = \
 	%reldir%/runtime_gpu.h
 EXTRA_DIST += $(gpu_device_only) %reldir%/README.md
 
+simt_shared = \
+	%reldir%/simt.h \
+	%reldir%/simt_lanes.inc
 noinst_LTLIBRARIES += libsimt32.la libsimt64.la
 MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
-libsimt32_la_SOURCES = %reldir%/simt.c %reldir%/simt.h $(gpu_shared)
+libsimt32_la_SOURCES = %reldir%/simt.c $(simt_shared) $(gpu_shared)
 libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=32
 libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
 libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
 libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=64
 libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
+
+check_PROGRAMS += simt32_test simt64_test
+TESTS += simt32_test simt64_test
+simt32_test_SOURCES = \
+	%reldir%/device.h \
+	%reldir%/runtime.h \
+	%reldir%/test_simt.c \
+	$(simt_shared)
+simt32_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
+simt32_test_LDADD = -lm
+simt64_test_SOURCES = $(simt32_test_SOURCES)
+simt64_test_CPPFLAGS = $(libsimt64_la_CPPFLAGS)
+simt64_test_LDADD = -lm
 
 # Exactness: no contraction, no fast math.  The CUDA runtime is linked
 # statically, so that the plugin loads where there is no driver.

@@ -20,6 +20,7 @@
 #define GPU_WARP SIMT_WARP
 #define GPU_FN static inline
 #define GPU_SLOW static
+#define GPU_SHARED static /* blocks run one after another */
 #define GPU_INFINITY ((double)INFINITY)
 #define GPU_UNROLL
 #define GPU_LOOP
@@ -30,18 +31,7 @@
         call;                                                                 \
     }
 
-/* Both warp widths are linked into one program: names carry the width. */
-#define SIMT_JOIN(width, name) simt##width##_##name
-#define SIMT_EXPAND(width, name) SIMT_JOIN(width, name)
-#define SIMT_NAME(name) SIMT_EXPAND(SIMT_WARP, name)
-#define simt_thread SIMT_NAME(thread)
-#define simt_block SIMT_NAME(block)
-#define simt_grid SIMT_NAME(grid)
-#define simt_shuffle SIMT_NAME(shuffle)
-#define simt_barrier SIMT_NAME(barrier)
-#define simt_check_aligned SIMT_NAME(check_aligned)
-
-/* What a coroutine can ask; simt.c keeps the state. */
+/* What a coroutine can ask; simt_lanes.inc keeps the state. */
 GPU_FN uint32_t simt_thread(void);
 GPU_FN uint32_t simt_block(void);
 GPU_FN uint32_t simt_grid(void);
@@ -59,6 +49,7 @@ GPU_FN void simt_check_aligned(const void *p, size_t align);
                  __LINE__)
 
 #define gpu_any(claim) simt_any((claim), __LINE__)
+#define gpu_barrier() simt_barrier(__LINE__)
 
 GPU_FN float gpu_float(uint32_t bits)
 {
