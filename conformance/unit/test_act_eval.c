@@ -74,8 +74,8 @@ static void check_claim(const claim *c)
     const mxo_real x = mxo_format_decode(MXO_FMT_F32, c->x);
     const uint64_t y = mxo_act_eval(c->fn, x, MXO_FMT_F32, NULL);
 
-    ck_assert_msg(y == c->y, "function %d of %08x: got %08llx want %08x",
-                  c->fn, c->x, (unsigned long long)y, c->y);
+    ck_assert_msg(y == c->y, "function %d of %08x: got %08llx want %08x", c->fn,
+                  c->x, (unsigned long long)y, c->y);
 }
 
 START_TEST(special_value)
@@ -143,8 +143,7 @@ START_TEST(alpha_zero_is_an_exact_half)
     ck_assert_uint_eq(gated(1, 1.00390625, 0, 0, MXO_FMT_BF16), 0x3f00);
     ck_assert_uint_eq(gated(1, 1.01171875, 0, 0, MXO_FMT_BF16), 0x3f02);
     /* ... and the smallest part of beta moves it off the tie. */
-    ck_assert_uint_eq(gated(1, 1.00390625, 0, 0x1p-1074, MXO_FMT_BF16),
-                      0x3f01);
+    ck_assert_uint_eq(gated(1, 1.00390625, 0, 0x1p-1074, MXO_FMT_BF16), 0x3f01);
     ck_assert_uint_eq(gated(1, 1.01171875, 0, -0x1p-1074, MXO_FMT_BF16),
                       0x3f01);
 }
@@ -171,8 +170,7 @@ Suite *suite_act_eval(void)
 
     tcase_add_loop_test(t, special_value, 0,
                         (int)(sizeof special / sizeof special[0]));
-    tcase_add_loop_test(t, hard_value, 0,
-                        (int)(sizeof hard / sizeof hard[0]));
+    tcase_add_loop_test(t, hard_value, 0, (int)(sizeof hard / sizeof hard[0]));
     suite_add_tcase(s, t);
     t = tcase_create("gated");
     tcase_add_test(t, zeros_of_the_gated_unit_have_the_sign_of_the_product);

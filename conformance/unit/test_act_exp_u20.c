@@ -14,11 +14,9 @@ typedef struct claim {
 
 static const claim claims[] = {
     {0x00000000, 0x3f800000}, /* n = 0, r = 0, p = 1, 1 * 2^-1 * 2 */
-    {0x80000000, 0x3f800000},
-    {0x00000001, 0x3f800000},
+    {0x80000000, 0x3f800000}, {0x00000001, 0x3f800000},
     {0xff800000, 0x00000000}, /* the bottom is decided by the unclamped x */
-    {0xc2aeac51, 0x00000000},
-    {0xff7fffff, 0x00000000},
+    {0xc2aeac51, 0x00000000}, {0xff7fffff, 0x00000000},
 };
 
 START_TEST(edge)

@@ -64,7 +64,7 @@ static const claim products[] = {
 };
 
 static const claim quotients[] = {
-    {ONE, 0x4008000000000000, 0x3fd5555555555555},             /* 1/3 */
+    {ONE, 0x4008000000000000, 0x3fd5555555555555},                /* 1/3 */
     {0x4000000000000000, 0x4008000000000000, 0x3fe5555555555555}, /* 2/3 */
     {ONE, ONE, ONE},
     {ONE, MINUS, MINUS | INF},

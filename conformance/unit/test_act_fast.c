@@ -124,8 +124,7 @@ static void check_factor(uint64_t v, uint64_t b, uint64_t want)
     const mxo_real got = factor(v, b);
     const mxo_real w = mxo_format_decode(MXO_FMT_F64, want);
     const uint64_t exact = w.mant << mxo_clz64(w.mant);
-    const uint64_t off =
-        got.mant > exact ? got.mant - exact : exact - got.mant;
+    const uint64_t off = got.mant > exact ? got.mant - exact : exact - got.mant;
 
     /* Beside a power of two the mantissas wrap: compare the encoding. */
     const mxo_rounding nearest_even = {MXO_TIE_RNE, 0, 0, 0};

@@ -14,9 +14,8 @@ static mxo_real real(uint32_t f32)
 
 static mxo_glu unit(mxo_glu_dialect dialect, uint32_t limit)
 {
-    const mxo_glu u = {dialect,          MXO_GLU_NAN_DIALECT,
-                       MXO_FMT_BF16,     MXO_FMT_BF16,
-                       real(0x3fd9db23), real(0x3f800000),
+    const mxo_glu u = {dialect,      MXO_GLU_NAN_DIALECT, MXO_FMT_BF16,
+                       MXO_FMT_BF16, real(0x3fd9db23),    real(0x3f800000),
                        real(limit)};
 
     return u;
@@ -112,9 +111,8 @@ START_TEST(cpu_store_flushes_subnormals)
 {
     /* silu(-94) = -94 e^-94 = -1.40e-39 = -15.3 * 2^-133 */
     const mxo_glu cpu = unit(MXO_GLU_CPU_SILU, NONE);
-    const mxo_glu exact = {MXO_GLU_EXACT,    MXO_GLU_NAN_DIALECT,
-                           MXO_FMT_BF16,     MXO_FMT_BF16,
-                           real(0x3f800000), real(0),
+    const mxo_glu exact = {MXO_GLU_EXACT, MXO_GLU_NAN_DIALECT, MXO_FMT_BF16,
+                           MXO_FMT_BF16,  real(0x3f800000),    real(0),
                            real(NONE)};
 
     ck_assert_uint_eq(mxo_act_glu(&cpu, 0xc2bc, 0x3f80), 0x8000);

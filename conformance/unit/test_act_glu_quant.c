@@ -95,8 +95,8 @@ START_TEST(mega_rounds_inputs_to_bf16_and_weighs)
     /* 1.001 -> 1, 2.2501 -> 2.25; silu(1) = 0.731058578630005 */
     const uint64_t y = mxo_glu_quant_y(&u, 0x3f8020c5, 0x40100346, 0x3f800000);
 
-    ck_assert_uint_eq(y, mxo_glu_quant_y(&u, 0x3f800000, 0x40100000,
-                                         0x3f800000));
+    ck_assert_uint_eq(y,
+                      mxo_glu_quant_y(&u, 0x3f800000, 0x40100000, 0x3f800000));
     /* a weight of 2 is one exponent more; a NaN gate counts as the limit */
     ck_assert_uint_eq(mxo_glu_quant_y(&u, 0x3f800000, 0x40100000, 0x40000000),
                       y + (UINT64_C(1) << 52));

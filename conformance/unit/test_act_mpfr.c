@@ -104,7 +104,8 @@ static int is_rounded(mpfr_t y, mxo_format to, uint64_t code)
 /* A pseudo-random number with all bits of the format, exponent in a range. */
 static mxo_real number(uint64_t *seed, int bits, int low, int span)
 {
-    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    *seed *= UINT64_C(6364136223846793005);
+    *seed += UINT64_C(1442695040888963407);
     const uint64_t noise = *seed ^ *seed >> 29;
     const uint64_t top = (uint64_t)1 << (bits - 1);
     const mxo_real x = {top | (noise & (top - 1)),
@@ -157,8 +158,8 @@ START_TEST(functions_in_every_format)
         evaluate(y, (mxo_act_fn)fn, x);
         ck_assert_msg(is_rounded(y, to, code),
                       "function %d of %s%llx * 2^%d: %llx", fn,
-                      v.neg ? "-" : "", (unsigned long long)v.mant,
-                      (int)v.exp, (unsigned long long)code);
+                      v.neg ? "-" : "", (unsigned long long)v.mant, (int)v.exp,
+                      (unsigned long long)code);
     }
     mpfr_clears(x, y, (mpfr_ptr)NULL);
 }
@@ -231,10 +232,9 @@ START_TEST(tier_1_keeps_its_error_bound)
 
     mpfr_inits2(BITS, x, y, (mpfr_ptr)NULL);
     for (int i = 0; i < 1000; i++) {
-        const mxo_act_gated a = {number(&seed, 24, -30, 38),
-                                 number(&seed, 53, -3, 6),
-                                 number(&seed, 24, 0, 1),
-                                 number(&seed, 53, -3, 6)};
+        const mxo_act_gated a = {
+            number(&seed, 24, -30, 38), number(&seed, 53, -3, 6),
+            number(&seed, 24, 0, 1), number(&seed, 53, -3, 6)};
         mxo_act_problem p = {0};
         mxo_real fast;
 
@@ -254,9 +254,10 @@ START_TEST(tier_1_keeps_its_error_bound)
             gated(y, &a);
         } else {
             from_real(x, a.gate);
-            evaluate(y, _i == 0   ? MXO_ACT_EXP
-                        : _i == 1 ? MXO_ACT_EXP2
-                                  : MXO_ACT_SIGMOID,
+            evaluate(y,
+                     _i == 0   ? MXO_ACT_EXP
+                     : _i == 1 ? MXO_ACT_EXP2
+                               : MXO_ACT_SIGMOID,
                      x);
         }
         ck_assert_int_eq(mxo_act_fast(&p, &fast), 1);

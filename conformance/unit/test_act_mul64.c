@@ -5,9 +5,19 @@
 #include <check.h>
 
 static const uint64_t corner[] = {
-    0,          1,          2,          0xffffffff,         0x100000000,
-    0x100000001, 1ull << 63, ~0ull - 1, ~0ull,              0x123456789abcdef0,
-    0x8000000080000000,     0xfffffffe00000001, 0xb8aa3b295c17f0bb,
+    0,
+    1,
+    2,
+    0xffffffff,
+    0x100000000,
+    0x100000001,
+    1ull << 63,
+    ~0ull - 1,
+    ~0ull,
+    0x123456789abcdef0,
+    0x8000000080000000,
+    0xfffffffe00000001,
+    0xb8aa3b295c17f0bb,
 };
 
 enum { N_CORNERS = sizeof corner / sizeof corner[0] };

@@ -204,8 +204,9 @@ END_TEST
 START_TEST(unary_functions_are_the_named_ones)
 {
     static const char *const params[] = {
-        "fn=exp",  "fn=exp2", "fn=tanh",
-        "fn=sigmoid", "fn=silu", "fn=silu_alpha,alpha=1.702", "fn=exp_u20"};
+        "fn=exp",     "fn=exp2", "fn=tanh",
+        "fn=sigmoid", "fn=silu", "fn=silu_alpha,alpha=1.702",
+        "fn=exp_u20"};
     /* at 1: e, 2, 0.76159416, 0.73105858 twice, sigmoid(1.702) =
        0.84579573, e to twenty bits */
     const uint32_t y[] = {0x402df854, 0x40000000, 0x3f42f7d6, 0x3f3b26a8,

@@ -63,8 +63,8 @@ static mxo_act_problem sample(uint32_t i)
 {
     const uint32_t noise = i * 2654435761u;
     const uint32_t exponent = 101 + noise % 34;
-    const uint32_t x = (noise & 0x80000000) | exponent << 23 |
-                       (noise >> 3 & 0x7fffff);
+    const uint32_t x =
+        (noise & 0x80000000) | exponent << 23 | (noise >> 3 & 0x7fffff);
     const mxo_real t = mxo_format_decode(MXO_FMT_F32, x);
     mxo_act_problem p = {0};
 
@@ -89,8 +89,9 @@ START_TEST(tier_2_alone_agrees_with_both_tiers)
         const uint64_t both = mxo_act_solve(&p, to, &bits);
         const uint64_t wide = mxo_act_wide(&p, to, &bits);
 
-        ck_assert_msg(both == wide, "function %d, |t| = %llx * 2^%d: %llx, %llx",
-                      p.fn, (unsigned long long)p.t.lo, (int)p.t_exp,
+        ck_assert_msg(both == wide,
+                      "function %d, |t| = %llx * 2^%d: %llx, %llx", p.fn,
+                      (unsigned long long)p.t.lo, (int)p.t_exp,
                       (unsigned long long)both, (unsigned long long)wide);
         ck_assert_msg(bits == 256, "%u bits", (unsigned)bits);
     }

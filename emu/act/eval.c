@@ -66,7 +66,7 @@ static uint64_t exact_exp2(mxo_real x, mxo_format to)
 {
     const int huge = 1 << 14;
     const int lg = mxo_real_lg(x);
-    const int size = lg > 13         ? huge
+    const int size = lg > 13      ? huge
                      : x.exp >= 0 ? (int)(x.mant << x.exp)
                                   : (int)(x.mant >> -x.exp);
 
@@ -76,8 +76,8 @@ static uint64_t exact_exp2(mxo_real x, mxo_format to)
 static mxo_act_problem problem_of(mxo_act_fn fn, mxo_real x)
 {
     static const mxo_transcendent transcendent[] = {
-        [MXO_ACT_EXP] = MXO_F_EXP,         [MXO_ACT_EXP2] = MXO_F_EXP2,
-        [MXO_ACT_TANH] = MXO_F_TANH,       [MXO_ACT_SIGMOID] = MXO_F_SIGMOID,
+        [MXO_ACT_EXP] = MXO_F_EXP,      [MXO_ACT_EXP2] = MXO_F_EXP2,
+        [MXO_ACT_TANH] = MXO_F_TANH,    [MXO_ACT_SIGMOID] = MXO_F_SIGMOID,
         [MXO_ACT_SILU] = MXO_F_SIGMOID,
     };
     mxo_act_problem p = {0};

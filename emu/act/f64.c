@@ -79,8 +79,8 @@ uint64_t mxo_f64_div(uint64_t a, uint64_t b)
     const mxo_u128 wide = {0, q};
     const int rest = product.hi != n.hi || product.lo != 0;
 
-    return store(narrow(wide, x.exp - up_x + 1 - (y.exp - up_y) - 64, neg,
-                        rest));
+    return store(
+        narrow(wide, x.exp - up_x + 1 - (y.exp - up_y) - 64, neg, rest));
 }
 
 /* a + b for finite a and b, |a| >= |b|. */
@@ -117,8 +117,7 @@ uint64_t mxo_f64_add(uint64_t a, uint64_t b)
     const mxo_real y = load(b);
 
     if (x.cls == MXO_CLASS_NAN || y.cls == MXO_CLASS_NAN ||
-        (x.cls == MXO_CLASS_INF && y.cls == MXO_CLASS_INF &&
-         x.neg != y.neg)) {
+        (x.cls == MXO_CLASS_INF && y.cls == MXO_CLASS_INF && x.neg != y.neg)) {
         return special(MXO_CLASS_NAN, 0);
     }
     if (x.cls == MXO_CLASS_INF || y.cls == MXO_CLASS_ZERO) {

@@ -16,8 +16,8 @@ typedef struct approx {
 
 int mxo_act_t_lg(const mxo_act_problem *p)
 {
-    return p->t_exp + (p->t.hi != 0 ? 127 - mxo_clz64(p->t.hi)
-                                    : 63 - mxo_clz64(p->t.lo));
+    return p->t_exp +
+           (p->t.hi != 0 ? 127 - mxo_clz64(p->t.hi) : 63 - mxo_clz64(p->t.lo));
 }
 
 /* e^-r for r in units of 2^-64 below ln 2/64, times 2^(-k/64). */
@@ -30,8 +30,7 @@ static approx power(uint64_t k, uint64_t r)
         poly = mxo_taylor[i] - mxo_mulhi64(r, poly);
     }
     const uint64_t below_one = r - mxo_mulhi64(r, mxo_mulhi64(r, poly));
-    const approx e = {base - mxo_mulhi64(base, below_one),
-                      -63 - (int)(k >> 6)};
+    const approx e = {base - mxo_mulhi64(base, below_one), -63 - (int)(k >> 6)};
 
     return e;
 }
@@ -64,8 +63,7 @@ static uint64_t reciprocal(uint64_t mant)
 static approx sigmoid(approx e, int t_neg)
 {
     const int drop = -62 - e.exp; /* from e's unit to 2^-62; at least 1 */
-    const uint64_t sum =
-        ((uint64_t)1 << 62) + (drop > 63 ? 0 : e.mant >> drop);
+    const uint64_t sum = ((uint64_t)1 << 62) + (drop > 63 ? 0 : e.mant >> drop);
     const mxo_u128 top = {e.mant >> 2, e.mant << 62};
     approx s = {0, -63};
 
@@ -107,9 +105,9 @@ static approx sum(mxo_real v, mxo_real b)
     if (v.cls == MXO_CLASS_ZERO || b.cls == MXO_CLASS_ZERO) {
         return from_real(v.cls == MXO_CLASS_ZERO ? b : v);
     }
-    const int v_larger = mxo_real_lg(v) > mxo_real_lg(b) ||
-                         (mxo_real_lg(v) == mxo_real_lg(b) &&
-                          mxo_real_cmp_abs(v, b) >= 0);
+    const int v_larger =
+        mxo_real_lg(v) > mxo_real_lg(b) ||
+        (mxo_real_lg(v) == mxo_real_lg(b) && mxo_real_cmp_abs(v, b) >= 0);
     const approx x = from_real(v_larger ? v : b);
     const approx y = from_real(v_larger ? b : v);
     /* One bit of room for the carry. */

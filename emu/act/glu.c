@@ -12,13 +12,7 @@
 #define SIGN_F32 0x80000000u
 
 enum { INPUT_ARE, INPUT_BF16 };
-enum {
-    CLAMP_NEVER,
-    CLAMP_BEFORE,
-    CLAMP_ROUNDED,
-    CLAMP_POSITIVE,
-    CLAMP_AFTER
-};
+enum { CLAMP_NEVER, CLAMP_BEFORE, CLAMP_ROUNDED, CLAMP_POSITIVE, CLAMP_AFTER };
 enum { ALPHA_ONE, ALPHA_PARAM, ALPHA_TYPED };
 enum { SILU_DIVIDE, SILU_RECIP, SILU_LAST };
 enum { EXP_RN, EXP_U20 };
@@ -45,11 +39,11 @@ typedef struct glu_rule {
 } glu_rule;
 
 static const glu_rule rules[] = {
-#define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept,    \
-                tail, beta, store, wide, source)                              \
-    {name,        INPUT_##input, MXO_GLU_NAN_##nan, CLAMP_##clamp,            \
-     ALPHA_##alpha, SILU_##silu, EXP_##exp,         ROUND_##step,             \
-     ROUND_##kept, TAIL_##tail,  BETA_##beta,       STORE_##store,            \
+#define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept, \
+                tail, beta, store, wide, source)                           \
+    {name,          INPUT_##input, MXO_GLU_NAN_##nan, CLAMP_##clamp,       \
+     ALPHA_##alpha, SILU_##silu,   EXP_##exp,         ROUND_##step,        \
+     ROUND_##kept,  TAIL_##tail,   BETA_##beta,       STORE_##store,       \
      WIDE_##wide},
 #include <mxoracle/glu.def>
 #undef MXO_GLU
@@ -160,8 +154,7 @@ static int is_clamped(const glu_state *s)
 {
     return s->unit->limit.cls != MXO_CLASS_INF &&
            s->rule->clamp != CLAMP_NEVER &&
-           (s->rule->clamp != CLAMP_POSITIVE ||
-            mxo_f32_cmp(s->limit, 0) > 0);
+           (s->rule->clamp != CLAMP_POSITIVE || mxo_f32_cmp(s->limit, 0) > 0);
 }
 
 static uint32_t load(const glu_state *s, mxo_format from, uint64_t code)
@@ -219,17 +212,15 @@ static uint32_t silu(const glu_state *s)
     if (s->rule->silu == SILU_DIVIDE) {
         return mxo_f32_div(s->gate, denominator(s));
     }
-    const uint32_t sigmoid =
-        step(s, mxo_f32_div(ONE_F32, denominator(s)));
+    const uint32_t sigmoid = step(s, mxo_f32_div(ONE_F32, denominator(s)));
 
     return step(s, mxo_f32_mul(s->gate, sigmoid));
 }
 
 static uint32_t tail(const glu_state *s, uint32_t x)
 {
-    const int is_plain =
-        s->rule->tail == TAIL_TIMES ||
-        (s->rule->beta == BETA_TWO_WAY && s->beta != ONE_F32);
+    const int is_plain = s->rule->tail == TAIL_TIMES ||
+                         (s->rule->beta == BETA_TWO_WAY && s->beta != ONE_F32);
 
     if (is_plain) {
         return mxo_f32_mul(x, s->up);
@@ -311,9 +302,8 @@ static uint64_t in_binary64(const glu_rule *rule, const mxo_act_gated *a)
     if (rule->beta == BETA_TWO_WAY && a->beta.cls == MXO_CLASS_ZERO) {
         return mxo_f64_mul(silu, up);
     }
-    return rule->tail == TAIL_FMA
-               ? mxo_f64_add(mxo_f64_mul(silu, up), silu)
-               : mxo_f64_mul(silu, mxo_f64_add(up, one));
+    return rule->tail == TAIL_FMA ? mxo_f64_add(mxo_f64_mul(silu, up), silu)
+                                  : mxo_f64_mul(silu, mxo_f64_add(up, one));
 }
 
 static uint64_t on_reals(const mxo_glu *unit, uint64_t gate, uint64_t up)

@@ -10,8 +10,10 @@ static mxo_status view_of(mxo_glu_view *v, const mxo_call *call, mxo_text why)
     if (mxo_call_is(call, "layout", "split")) {
         return mxo_glu_view_split(v, call, why);
     }
-    return mxo_glu_view_joint(v, call, mxo_call_is(call, "layout", "interleaved"),
-                              mxo_call_is(call, "order", "gate_up"), why);
+    const int interleaved = mxo_call_is(call, "layout", "interleaved");
+    const int gate_first = mxo_call_is(call, "order", "gate_up");
+
+    return mxo_glu_view_joint(v, call, interleaved, gate_first, why);
 }
 
 static uint64_t out_rows(const mxo_glu_view *v, const mxo_call *call)
@@ -55,8 +57,7 @@ static mxo_status check_choosers(const mxo_call *call, mxo_text why)
     const uint64_t experts = mxo_call_in(call, "limit")->shape[0];
 
     status = check_vector(call, "alpha", experts, why);
-    return status == MXO_OK ? check_vector(call, "beta", experts, why)
-                            : status;
+    return status == MXO_OK ? check_vector(call, "beta", experts, why) : status;
 }
 
 /* The unit that the parameters alone describe. */
@@ -66,8 +67,8 @@ static mxo_glu unit_of(const mxo_call *call)
                                       "propagate"};
     int dialect = 0;
 
-    while (!mxo_call_is(call, "dialect",
-                        mxo_glu_name((mxo_glu_dialect)dialect))) {
+    while (
+        !mxo_call_is(call, "dialect", mxo_glu_name((mxo_glu_dialect)dialect))) {
         dialect++;
     }
     const mxo_glu unit = {
@@ -88,7 +89,7 @@ mxo_status infer_act_glu(const mxo_call *call, mxo_tensor *out_tensor,
 {
     const char *to = mxo_call_text(call, "to");
     const mxo_glu unit = unit_of(call);
-    mxo_glu_view v;
+    mxo_glu_view v = {0};
     mxo_status status = view_of(&v, call, why);
 
     if (status == MXO_OK) {
@@ -121,9 +122,8 @@ static mxo_status index_at(const mxo_call *call, const char *name, uint64_t i,
     }
     *index = mxo_load(t, i);
     if (*index >= bound) { /* a negative index is huge */
-        return mxo_fail(MXO_E_PARAM, why,
-                        "act.glu: %s[%llu] is not below %llu", name,
-                        (unsigned long long)i, (unsigned long long)bound);
+        return mxo_fail(MXO_E_PARAM, why, "act.glu: %s[%llu] is not below %llu",
+                        name, (unsigned long long)i, (unsigned long long)bound);
     }
     return MXO_OK;
 }
@@ -134,7 +134,7 @@ static mxo_status row_unit(const mxo_call *call, const mxo_glu_view *v,
                            mxo_text why)
 {
     mxo_status status = MXO_OK;
-    uint64_t expert;
+    uint64_t expert = 0;
 
     *row = i;
     if (mxo_call_int(call, "gather")) {
@@ -146,8 +146,8 @@ static mxo_status row_unit(const mxo_call *call, const mxo_glu_view *v,
     const mxo_tensor *limit = mxo_call_in(call, "limit");
     const uint64_t tile = (uint64_t)mxo_call_int(call, "tile");
 
-    status = index_at(call, "expert", *row / tile, limit->shape[0], &expert,
-                      why);
+    status =
+        index_at(call, "expert", *row / tile, limit->shape[0], &expert, why);
     if (status != MXO_OK) {
         return status;
     }
@@ -166,25 +166,33 @@ static mxo_status row_unit(const mxo_call *call, const mxo_glu_view *v,
                           (unsigned long long)expert, sentence);
 }
 
+static void run_row(const mxo_glu *unit, const mxo_glu_view *v, uint64_t row,
+                    const mxo_tensor *y, uint64_t i)
+{
+    for (uint64_t c = 0; c < v->cols; c++) {
+        const uint64_t at = row * v->pitch + c * v->step;
+        const uint64_t gate = mxo_load(v->gate, at + v->gate_at);
+        const uint64_t up = mxo_load(v->up, at + v->up_at);
+
+        mxo_store(y, i * v->cols + c, mxo_act_glu(unit, gate, up));
+    }
+}
+
 mxo_status run_act_glu(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *y = mxo_call_out(call, "y");
     mxo_glu unit = unit_of(call);
-    mxo_glu_view v;
+    mxo_glu_view v = {0};
     mxo_status status = view_of(&v, call, why);
-    uint64_t row;
+    uint64_t row = 0;
 
+    /* All rows are looked at before the first is written. */
     for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
         status = row_unit(call, &v, i, &row, &unit, why);
     }
     for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
         status = row_unit(call, &v, i, &row, &unit, why);
-        for (uint64_t c = 0; c < v.cols; c++) {
-            const uint64_t at = row * v.pitch + c * v.step;
-            mxo_store(y, i * v.cols + c,
-                      mxo_act_glu(&unit, mxo_load(v.gate, at + v.gate_at),
-                                  mxo_load(v.up, at + v.up_at)));
-        }
+        run_row(&unit, &v, row, y, i);
     }
     return status;
 }

@@ -81,7 +81,7 @@ mxo_status infer_act_glu_quant(const mxo_call *call, mxo_tensor *out_tensor,
                                        [MXO_FMT_F32] = MXO_F32,
                                        [MXO_FMT_F64] = MXO_F64};
     static const uint32_t scale_dtype[] = {MXO_F32, MXO_E8M0, MXO_I32, MXO_I32};
-    plan p;
+    plan p = {0};
     const mxo_status status = make_plan(&p, call, why);
 
     if (status != MXO_OK) {
@@ -112,17 +112,16 @@ static uint32_t run_group(const plan *p, const mxo_call *call, uint64_t r,
     const mxo_tensor *y = mxo_call_out(call, "y");
     const mxo_tensor *q = mxo_call_out(call, "q");
     const mxo_tensor *weights = mxo_call_in(call, "topk_weight");
-    const uint32_t weight =
-        p->unit.dialect == MXO_GLUQ_DEEPGEMM_MEGA
-            ? (uint32_t)mxo_load(weights, r)
-            : 0;
+    const uint32_t weight = p->unit.dialect == MXO_GLUQ_DEEPGEMM_MEGA
+                                ? (uint32_t)mxo_load(weights, r)
+                                : 0;
     uint32_t amax = 0;
 
     for (uint64_t c = g * p->group; c < (g + 1) * p->group; c++) {
         const uint64_t at = r * p->v.pitch + c * p->v.step;
-        const uint64_t code = mxo_glu_quant_y(
-            &p->unit, mxo_load(p->v.gate, at + p->v.gate_at),
-            mxo_load(p->v.up, at + p->v.up_at), weight);
+        const uint64_t code =
+            mxo_glu_quant_y(&p->unit, mxo_load(p->v.gate, at + p->v.gate_at),
+                            mxo_load(p->v.up, at + p->v.up_at), weight);
         mxo_store(y, r * p->v.cols + c, code);
         amax = mxo_glu_quant_amax(&p->unit, amax, code);
     }
@@ -139,9 +138,8 @@ static uint32_t run_group(const plan *p, const mxo_call *call, uint64_t r,
 static void store_words(const plan *p, const mxo_tensor *t, uint64_t r,
                         uint64_t word, uint32_t bytes)
 {
-    const uint64_t at = p->scale_form == FORM_PACKED
-                            ? r * t->shape[1] + word
-                            : word * t->shape[1] + r;
+    const uint64_t at = p->scale_form == FORM_PACKED ? r * t->shape[1] + word
+                                                     : word * t->shape[1] + r;
 
     mxo_store(t, at, bytes);
 }
@@ -169,7 +167,7 @@ static void run_row(const plan *p, const mxo_call *call, uint64_t r)
 mxo_status run_act_glu_quant(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *scale = mxo_call_out(call, "scale");
-    plan p;
+    plan p = {0};
     const mxo_status status = make_plan(&p, call, why);
 
     if (status != MXO_OK) {

@@ -153,8 +153,8 @@ static void fixed_div(uint32_t *n, const uint32_t *d, int limbs)
         uint64_t digit = 0;
         while (mxo_limbs_cmp(rest, divisor, limbs + 1) >= 0) {
             /* rest < 2^32 d: its top three limbs over d's top two. */
-            const mxo_u128 top = {
-                rest[limbs], (uint64_t)rest[limbs - 1] << 32 | rest[limbs - 2]};
+            const mxo_u128 top = {rest[limbs], (uint64_t)rest[limbs - 1] << 32 |
+                                                   rest[limbs - 2]};
             uint64_t q = mxo_div128(top, d_top);
             q = q == 0 ? 1 : q;
             copy(step, divisor, limbs + 1);
@@ -268,9 +268,9 @@ static mxo_u128 mantissa(mxo_real x)
 static int factor_sum(uint32_t *s, const mxo_act_problem *p, int limbs,
                       int *cut)
 {
-    const int swap = p->v.cls == MXO_CLASS_ZERO ||
-                     (p->b.cls == MXO_CLASS_FINITE &&
-                      mxo_real_cmp_abs(p->v, p->b) < 0);
+    const int swap =
+        p->v.cls == MXO_CLASS_ZERO ||
+        (p->b.cls == MXO_CLASS_FINITE && mxo_real_cmp_abs(p->v, p->b) < 0);
     const mxo_real x = swap ? p->b : p->v;
     const mxo_real y = swap ? p->v : p->b;
     const int exp = mxo_real_lg(x) - (32 * limbs - 2);
@@ -316,8 +316,7 @@ static mxo_real leading(uint32_t *x, int limbs, int exp, int less, int sticky)
         top = mxo_shift128(top, 32);
         top.lo |= x[i];
     }
-    const int drop =
-        top.hi != 0 ? 64 - mxo_clz64(top.hi) : -mxo_clz64(top.lo);
+    const int drop = top.hi != 0 ? 64 - mxo_clz64(top.hi) : -mxo_clz64(top.lo);
     y.mant = mxo_shift128(top, -drop).lo;
     y.exp = exp + 32 * low + drop;
     y.sticky = (uint8_t)(sticky || !is_zero(x, low) ||
