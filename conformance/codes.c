@@ -87,25 +87,29 @@ double code_value(const code_format *f, uint64_t code)
     return (code & sign_bit(f)) != 0 ? -value : value;
 }
 
+/* The largest magnitude code whose value is at most size. */
+static uint64_t magnitude_below(const code_format *f, double size)
+{
+    const int least = 1 - f->bias; /* exponent of subnormals */
+    int e;
+
+    (void)frexp(size, &e);
+    e = size == 0 || e - 1 < least ? least : e - 1;
+    /* The hidden bit of a normal number supplies the missing 1. */
+    return ((uint64_t)(e - least) << f->mbits) +
+           (uint64_t)ldexp(size, f->mbits - e);
+}
+
 uint64_t code_nearest(const code_format *f, double x)
 {
     const uint64_t negative = signbit(x) ? sign_bit(f) : 0;
     const double size = fabs(x);
-    uint64_t low = 0;
-    uint64_t high = code_last_finite(f);
 
-    if (size >= magnitude_value(f, high)) {
-        return negative | high;
+    if (size >= magnitude_value(f, code_last_finite(f))) {
+        return negative | code_last_finite(f);
     }
-    /* Magnitude codes are ordered like their values. */
-    while (high - low > 1) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (magnitude_value(f, middle) <= size) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
+    const uint64_t low = magnitude_below(f, size);
+    const uint64_t high = low + 1;
     const double below = size - magnitude_value(f, low);
     const double above = magnitude_value(f, high) - size;
     const int up = below > above || (!(below < above) && low % 2 == 1);
