@@ -13,6 +13,7 @@ typedef struct glu {
     double beta;
     double limit; /* INFINITY: none */
     int launder;  /* a NaN becomes the limit */
+    int stepwise; /* vllm_swiglu_limit: silu(G) * V in float32 steps */
 } glu;
 
 typedef struct glu_call {
@@ -71,7 +72,7 @@ static double clamp_up(const broken *b, const glu *p, double up)
     return IS(A49) ? fabs(high(v, -p->limit)) : high(v, -p->limit);
 }
 
-/* G * sigmoid(alpha G); minus infinity counts as its limit, -0. */
+/* G * sigmoid(alpha G); of minus infinity -Inf * 0, which is NaN. */
 static dd gated(const broken *b, const glu *p, double gate, dd g)
 {
     const double alpha = IS(A05) ? 1 : IS(A06) ? 0x1.b3b646p0 : p->alpha;
@@ -82,8 +83,6 @@ static dd gated(const broken *b, const glu *p, double gate, dd g)
 
     if (isnan(t.hi)) {
         s = t;
-    } else if (g.hi == -INFINITY) {
-        s = broken_dd(-0.0);
     }
     if (IS(A04)) {
         s = broken_dd(low(s.hi, p->limit, p->launder));
@@ -96,6 +95,9 @@ static dd gated(const broken *b, const glu *p, double gate, dd g)
 
 static glu fault_params(const broken *b, glu p)
 {
+    if (IS(A81) && p.limit == 0) {
+        p.limit = INFINITY;
+    }
     p.beta = IS(A07) ? 0 : IS(A53) ? 1 : p.beta;
     if (IS(A10) && p.alpha == 1) {
         p.limit = INFINITY;
@@ -113,12 +115,29 @@ static glu fault_params(const broken *b, glu p)
     return p;
 }
 
+/* vLLM's swiglu_limit_func: a limit of 0 means that there is none. */
+static dd stepwise(const broken *b, glu p, double gate, double up)
+{
+    p.limit = p.limit <= 0 && !IS(A09) ? INFINITY : p.limit;
+    const float g = (float)clamp_gate(b, &p, gate).hi;
+    const float v = (float)clamp_up(b, &p, up);
+    const float e = (float)exp(-(double)g);
+    const float d = 1 + e;
+    const float s = g / d;
+    const float y = s * v;
+
+    return broken_dd((double)y);
+}
+
 static dd glu_value(const broken *b, glu p, double gate, double up)
 {
     if (IS(A11)) {
         const double swap = gate;
         gate = up;
         up = swap;
+    }
+    if (p.stepwise) {
+        return stepwise(b, p, gate, up);
     }
     p = fault_params(b, p);
     const dd g = clamp_gate(b, &p, gate);
@@ -138,12 +157,7 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
     return IS(A61) ? broken_mul(g, w) : broken_mul(s, w);
 }
 
-static double limit_of(const broken *b, double limit)
-{
-    return limit == 0 && !IS(A09) ? INFINITY : limit;
-}
-
-/* Parameters of output row r. */
+/* Parameters of input row r. */
 static glu row_params(const broken *b, const glu_call *k, uint64_t r)
 {
     glu p = k->common;
@@ -156,7 +170,7 @@ static glu row_params(const broken *b, const glu_call *k, uint64_t r)
     uint64_t e = (uint64_t)broken_load_i32(k->expert, IS(A62) ? 0 : tile);
 
     e = IS(A63) ? (e + 1) % experts : IS(A64) ? r % experts : e;
-    p.limit = limit_of(b, broken_load(k->limit, IS(A65) ? 0 : e));
+    p.limit = broken_load(k->limit, IS(A65) ? 0 : e);
     if (k->alpha != NULL) {
         p.alpha = broken_load(k->alpha, e);
         p.beta = broken_load(k->beta, e);
@@ -202,8 +216,9 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.source_rows = k.x != NULL ? k.x->shape[0] : k.gate->shape[0];
     k.common.alpha = (double)(float)broken_number(call, "alpha");
     k.common.beta = (double)(float)broken_number(call, "beta");
-    k.common.limit = none ? INFINITY : limit_of(b, (double)(float)limit);
+    k.common.limit = none ? INFINITY : (double)(float)limit;
     k.common.launder = broken_says(call, "nan", "launder");
+    k.common.stepwise = broken_says(call, "dialect", "vllm_swiglu_limit");
     k.halves = broken_says(call, "layout", "halves");
     k.up_first = broken_says(call, "order", "up_gate") && !IS(A67);
     return k;
@@ -211,19 +226,21 @@ static glu_call read_call(const broken *b, const mxo_call *call)
 
 mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
 {
-    if (!broken_says(call, "dialect", "exact") ||
+    if ((!broken_says(call, "dialect", "exact") &&
+         !broken_says(call, "dialect", "vllm_swiglu_limit")) ||
         broken_says(call, "nan", "launder_low") ||
         broken_says(call, "from", "f64") || broken_says(call, "to", "f64")) {
-        return broken_fail(MXO_E_UNSUPPORTED, why, "dialect=exact only");
+        return broken_fail(MXO_E_UNSUPPORTED, why,
+                           "dialects exact and vllm_swiglu_limit only");
     }
     const glu_call k = read_call(b, call);
 
     for (uint64_t i = 0; i < k.rows; i++) {
         const uint64_t r = IS(V03) ? k.rows - 1 - i : i;
-        const glu p = row_params(b, &k, r);
         const uint64_t source = k.row == NULL || IS(A80)
                                     ? r % k.source_rows
                                     : (uint64_t)broken_load_i32(k.row, r);
+        const glu p = row_params(b, &k, source);
         for (uint64_t c = 0; c < k.cols; c++) {
             const uint64_t from =
                 IS(A68) && c > 0 && c == k.cols - 1 ? c - 1 : c;

@@ -27,11 +27,12 @@ static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
     float g = (float)broken_load(k->x, r * 2 * k->cols + c);
     float u = (float)broken_load(k->x, r * 2 * k->cols + k->cols + c);
 
-    if (!IS(A70)) {
+    if (isfinite(limit) && !IS(A70)) {
         g = fminf(g, (float)limit);
     }
     if (isfinite(limit)) {
-        u = fmaxf(fminf(u, (float)limit), IS(A71) ? u : -(float)limit);
+        u = IS(A71) ? u : fmaxf(u, -(float)limit);
+        u = fminf(u, (float)limit);
     }
     const float e = (float)exp(-(double)g);
     const float d = 1.0f + e;
@@ -53,11 +54,12 @@ static void quantise(const broken *b, const fused *k, uint64_t r, uint64_t n)
     }
     double raw = (double)((float)a / 448.0f);
     raw = raw < (double)1e-10f && !IS(Q94) ? (double)1e-10f : raw;
-    const unsigned byte = broken_scale_up(raw);
+    const unsigned byte = isinf(raw) ? 255 : broken_scale_up(raw);
+    const double scale = byte == 255 ? INFINITY : broken_power((int)byte - 127);
 
     for (uint64_t c = n * k->group; c < (n + 1) * k->group; c++) {
         const double y = activated(b, k, r, c, limit);
-        const double t = y / ldexp(1, (int)byte - 127);
+        const double t = isnan(y / scale) ? (double)NAN : y / scale;
         broken_set_code(b, k->q, 0, r * k->cols + c,
                         broken_encode(b, f, nearest, broken_dd(t)));
         broken_store(b, k->y, r * k->cols + c,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The ABI table of the broken backend: open() picks the fault, describe()
- * says it as "ID CLASS OPERATION: what is wrong", which is all that the
- * self-test knows about a mutant.
+ * says it in place of a driver as "ID CLASS OPERATION: what is wrong (source)",
+ * which is all that the self-test knows about a mutant.
  */
 #include "backend.h"
 
@@ -14,13 +14,13 @@
 
 typedef struct mutant_row {
     const char *id;
-    const char *what;
-    const char *source;
+    const char *device;
+    const char *driver;
 } mutant_row;
 
 static const mutant_row rows[] = {
 #define MXO_MUTANT(id, class, op, what, source) \
-    {#id, #id " " class " " op ": " what, source},
+    {#id, "mutant " #id, #id " " class " " op ": " what " (" source ")"},
 #include "mutants.def"
 #undef MXO_MUTANT
 };
@@ -74,11 +74,14 @@ static void backend_close(void *ctx)
 static void backend_describe(void *ctx, mxo_text device, mxo_text driver)
 {
     const broken *b = ctx;
+    const mutant_row *row = &rows[b->mutant];
     const int other = IS(H26) && b->runs > 0;
-    const mutant_row *row = &rows[other ? 0 : b->mutant];
 
-    (void)broken_fail(MXO_OK, device, IS(H12) ? "" : row->what);
-    (void)broken_fail(MXO_OK, driver, row->source);
+    (void)broken_fail(MXO_OK, device,
+                      IS(H12) ? ""
+                      : other ? rows[0].device
+                              : row->device);
+    (void)broken_fail(MXO_OK, driver, row->driver);
 }
 
 static mxo_status backend_alloc(void *ctx, uint64_t n_bytes, void **buffer)

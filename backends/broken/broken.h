@@ -73,6 +73,8 @@ typedef mxo_status (*broken_op_fn)(const broken *b, const mxo_call *call,
                                    mxo_text why);
 
 /* number.c: formats. */
+/* 2^e, quicker than ldexp() where a double is normal. */
+double broken_power(int e);
 const number_format *broken_format(const char *name);
 const number_format *broken_format_of(uint32_t dtype);
 double broken_largest(const number_format *f);

@@ -8,7 +8,22 @@
 #include <math.h>
 #include <string.h>
 
-static const number_format formats[] = {
+enum {
+    E2M1,
+    E2M3,
+    E3M2,
+    E4M3FN,
+    E4M3FNUZ,
+    E5M2,
+    E5M2FNUZ,
+    INT8,
+    BF16,
+    F16,
+    F32,
+    N_FORMATS
+};
+
+static const number_format formats[N_FORMATS] = {
     {"e2m1", 2, 1, 1, KIND_FINITE, 0x7},
     {"e2m3", 2, 3, 1, KIND_FINITE, 0x1f},
     {"e3m2", 3, 2, 3, KIND_FINITE, 0x1f},
@@ -21,19 +36,22 @@ static const number_format formats[] = {
     {"f16", 5, 10, 15, KIND_IEEE, 0x7bff},
     {"f32", 8, 23, 127, KIND_IEEE, 0x7f7fffff},
 };
-enum { N_FORMATS = sizeof formats / sizeof formats[0], FIRST_WIDE = 8 };
 
 static const broken faultless;
 
 /* Faults concern the small formats; bf16, f16 and f32 are always right. */
 static const broken *with_faults(const broken *b, const number_format *f)
 {
-    return f - formats < FIRST_WIDE ? b : &faultless;
+    return f - formats < BF16 ? b : &faultless;
 }
 
-static int is(const number_format *f, const char *name)
+double broken_power(int e)
 {
-    return strcmp(f->name, name) == 0;
+    const uint64_t bits = (uint64_t)(1023 + e) << 52;
+    double x;
+
+    memcpy(&x, &bits, 8);
+    return e > -1023 && e < 1024 ? x : ldexp(1, e);
 }
 
 const number_format *broken_format(const char *name)
@@ -50,19 +68,19 @@ const number_format *broken_format_of(uint32_t dtype)
 {
     switch (dtype) {
     case MXO_E4M3:
-        return &formats[3];
+        return &formats[E4M3FN];
     case MXO_E4M3FNUZ:
-        return &formats[4];
+        return &formats[E4M3FNUZ];
     case MXO_E5M2:
-        return &formats[5];
+        return &formats[E5M2];
     case MXO_E5M2FNUZ:
-        return &formats[6];
+        return &formats[E5M2FNUZ];
     case MXO_BF16:
-        return &formats[8];
+        return &formats[BF16];
     case MXO_F16:
-        return &formats[9];
+        return &formats[F16];
     default:
-        return &formats[10];
+        return &formats[F32];
     }
 }
 
@@ -77,8 +95,8 @@ static double magnitude(const number_format *f, unsigned code)
     const unsigned one = 1u << f->mbits;
     const unsigned m = code & (one - 1);
 
-    return x == 0 ? ldexp(m, 1 - f->bias - f->mbits)
-                  : ldexp(m + one, x - f->bias - f->mbits);
+    return x == 0 ? m * broken_power(1 - f->bias - f->mbits)
+                  : (m + one) * broken_power(x - f->bias - f->mbits);
 }
 
 double broken_largest(const number_format *f)
@@ -110,10 +128,10 @@ static double special(const broken *b, const number_format *f, unsigned code)
 static double value_fault(const broken *b, const number_format *f, unsigned mag,
                           double x)
 {
-    if (is(f, "e2m1") && IS(C10)) {
+    if (f == &formats[E2M1] && IS(C10)) {
         return 2 * x;
     }
-    if (is(f, "e2m1") && IS(C45) && mag == 7) {
+    if (f == &formats[E2M1] && IS(C45) && mag == 7) {
         return 8;
     }
     if (f->kind == KIND_FNUZ && IS(C44)) {
@@ -132,7 +150,7 @@ double broken_decode(const broken *b, const number_format *f, uint32_t code)
         return (int8_t)code / (IS(C47) ? 128.0 : 64.0);
     }
     if (IS(C21) && f->kind == KIND_FN) {
-        f = broken_format("e4m3fnuz");
+        f = &formats[E4M3FNUZ];
     }
     code &= 2 * magnitude_mask(f) + 1;
     const unsigned mag = code & magnitude_mask(f);
@@ -166,7 +184,7 @@ static uint32_t overflow(const broken *b, const number_format *f, rounding r,
                          unsigned sign)
 {
     if (f->kind == KIND_FINITE) {
-        return sign | (IS(C41) && is(f, "e3m2") ? f->max - 1 : f->max);
+        return sign | (IS(C41) && f == &formats[E3M2] ? f->max - 1 : f->max);
     }
     if (IS(C16) ? 1 : IS(C16b) ? 0 : r.sat) {
         return sign | f->max;
@@ -181,8 +199,8 @@ static uint32_t overflow(const broken *b, const number_format *f, rounding r,
 static int goes_up(const broken *b, rounding r, double n, double frac,
                    double lo)
 {
-    const int odd = fmod(n, 2) != 0;
-    const double random = ldexp(r.rand, -r.bits);
+    const int odd = (uint64_t)n % 2 != 0;
+    const double random = r.rand * broken_power(-r.bits);
     const int above = frac > 0.5 || (frac == 0.5 && lo > 0);
     const int tie = frac == 0.5 && lo == 0;
 
@@ -256,7 +274,7 @@ static uint32_t encode_magnitude(const broken *b, const number_format *f,
     if (e > (int)(f->max >> f->mbits) - f->bias) {
         return f->max + 1;
     }
-    const double t = ldexp(a, f->mbits - e);
+    const double t = a * broken_power(f->mbits - e);
     double n = floor(t);
     const double frac = frac_fault(b, t - n, n < one);
 
@@ -272,7 +290,7 @@ static uint32_t encode_finite(const broken *b, const number_format *f,
                               rounding r, dd x, uint32_t sign)
 {
     const double a = fabs(x.hi);
-    const int top = a >= ldexp(1, (int)(f->max >> f->mbits) - f->bias);
+    const int top = a >= broken_power((int)(f->max >> f->mbits) - f->bias);
 
     r = tie_fault(b, r, sign != 0, top);
     uint32_t mag = encode_magnitude(b, f, r, a, sign != 0 ? -x.lo : x.lo);
@@ -301,7 +319,7 @@ uint32_t broken_encode(const broken *b, const number_format *f, rounding r,
 {
     b = with_faults(b, f);
     if (IS(C49) && !isnan(x.hi)) {
-        const number_format *bf16 = broken_format("bf16");
+        const number_format *bf16 = &formats[BF16];
         x = broken_dd(broken_decode(b, bf16, broken_round(bf16, x)));
     }
     if (f->kind == KIND_INT8) {
@@ -335,10 +353,10 @@ double broken_e8m0(const broken *b, unsigned code)
         return IS(C02) ? INFINITY : NAN;
     }
     if (code == 0 && (IS(C01) || IS(C55))) {
-        return IS(C01) ? 0.0 : ldexp(1, -126);
+        return IS(C01) ? 0.0 : 0x1p-126;
     }
     if (code == 254 && IS(C56)) {
         return INFINITY;
     }
-    return ldexp(1, (int)code - (IS(C57) ? 128 : 127));
+    return broken_power((int)code - (IS(C57) ? 128 : 127));
 }

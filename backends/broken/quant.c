@@ -95,7 +95,7 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
     }
     if (IS(Q07)) {
         const float inverse = 1.0f / (float)amax;
-        return x * (double)inverse * (amax / ldexp(1, (int)byte - 127));
+        return x * (double)inverse * (amax / broken_power((int)byte - 127));
     }
     if (IS(Q57) && amax < 0x1p-126) {
         return copysign(0, x);
@@ -106,7 +106,7 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
     if (IS(V07)) {
         return ldexp(x, 127 - (int)byte);
     }
-    return x / ldexp(1, (int)byte - 127);
+    return x / broken_power((int)byte - 127);
 }
 
 static void encode_block(const broken *b, const matrix *m, uint64_t r,
@@ -138,13 +138,13 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
     for (unsigned i = 0; i < BLOCK; i++) {
         const uint64_t c = n * BLOCK + i;
         const uint32_t code = broken_code(m->q, m->packed, r * m->cols + c);
-        value[i] = broken_decode(b, m->f, code) * ldexp(1, (int)byte - 127);
+        value[i] = broken_decode(b, m->f, code) * broken_power((int)byte - 127);
         a = fmax(a, fabs(value[i]));
     }
     const unsigned second = broken_scale(b, m->f, m->rule, a);
 
     for (unsigned i = 0; i < BLOCK; i++) {
-        const double t = value[i] / ldexp(1, (int)second - 127);
+        const double t = value[i] / broken_power((int)second - 127);
         broken_set_code(b, m->q, m->packed, r * m->cols + n * BLOCK + i,
                         broken_encode(b, m->f, nearest, broken_dd(t)));
     }

@@ -96,7 +96,7 @@ static double group_scale(const broken *b, const groups *k, double a)
     s = IS(Q85) ? times(a, divide(1, largest)) : divide(a, largest);
     if (k->pow2) {
         const unsigned up = s < 0x1p+200 ? broken_scale_up(s) : 254;
-        s = ldexp(1, (int)(up > 0 ? up : 1) - 127 - IS(Q86));
+        s = broken_power((int)(up > 0 ? up : 1) - 127 - IS(Q86));
     }
     return !k->deepgemm && s == 0 && !IS(Q06) ? 1 : s;
 }

@@ -69,7 +69,7 @@ mxo_status broken_quant_qdq(const broken *b, const mxo_call *call, mxo_text why)
     }
     for (uint64_t n = 0; n < broken_elems(x) / BLOCK; n++) {
         const unsigned byte = block_byte(b, f, x, n * BLOCK);
-        const double s = narrow(f, ldexp(1, (int)byte - 127));
+        const double s = narrow(f, broken_power((int)byte - 127));
         for (uint64_t i = n * BLOCK; i < (n + 1) * BLOCK; i++) {
             const double v = broken_load(x, i);
             const uint32_t code = element(b, narrow(f, v / s));

@@ -39,7 +39,7 @@ static int lg(double x)
 
 static int ceil_lg(double x)
 {
-    return lg(x) + (x > ldexp(1, lg(x)));
+    return lg(x) + (x > broken_power(lg(x)));
 }
 
 static int emax(const broken *b, const number_format *f)
@@ -54,11 +54,11 @@ static int even_lg(const broken *b, const number_format *f, double amax)
 {
     const int e = lg(amax);
     const int m = f->kind == KIND_INT8 ? 6 : f->mbits;
-    const double threshold = 2 - ldexp(1, -m - (IS(Q32) ? 0 : 1));
+    const double threshold = 2 - broken_power(-m - (IS(Q32) ? 0 : 1));
     const double mantissa = ldexp(amax, -e);
 
     if (amax < 0x1p-126) { /* no hidden bit: only the carry counts */
-        return amax < 0x1p-126 * (1 - ldexp(1, -1 - m)) ? -127 : -126;
+        return amax < 0x1p-126 * (1 - broken_power(-1 - m)) ? -127 : -126;
     }
     return e + (IS(Q33) ? mantissa > threshold : mantissa >= threshold);
 }
@@ -67,7 +67,7 @@ static int exponent(const broken *b, const number_format *f, int rule,
                     double amax)
 {
     const double largest =
-        IS(Q34) ? 2 * ldexp(1, emax(b, f)) : broken_largest(f);
+        IS(Q34) ? 2 * broken_power(emax(b, f)) : broken_largest(f);
 
     switch (rule) {
     case RULE_CEIL:

@@ -60,6 +60,14 @@ dd broken_div(dd a, dd b)
     return add(tidy(q1, q2), broken_dd(r2.hi / b.hi));
 }
 
+/* a / n for a small integer n. */
+static dd shrink(dd a, double n)
+{
+    const double q = a.hi / n;
+
+    return tidy(q, (fma(-q, n, a.hi) + a.lo) / n);
+}
+
 /* e^-z for 0 <= z <= 700: z = k ln 2 + 64 r, Taylor for e^-r, six squarings. */
 dd broken_exp_minus(dd z)
 {
@@ -69,8 +77,8 @@ dd broken_exp_minus(dd z)
     const dd s = {r.hi / -64, r.lo / -64};
     dd e = broken_dd(1);
 
-    for (int n = 16; n > 0; n--) {
-        e = add(broken_dd(1), broken_div(broken_mul(e, s), broken_dd(n)));
+    for (int n = 13; n > 0; n--) { /* 0.0055^14 / 14! is below 2^-140 */
+        e = add(broken_dd(1), shrink(broken_mul(e, s), n));
     }
     for (int n = 0; n < 6; n++) {
         e = broken_mul(e, e);
