@@ -66,6 +66,9 @@ libjudge_la_SOURCES = \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/selftest.c \
+	%reldir%/selftest.h \
+	%reldir%/selftest_report.c \
 	%reldir%/stage.c \
 	%reldir%/stage.h \
 	%reldir%/strbuf.c \

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle selftest: judge every mutant until something kills it, its own
+ * operation first, small cases before large ones.  Only cases that the
+ * faultless device passes count, so that a mutant is never "caught" by a case
+ * that is red for everybody.  A legal variant answers all small ones, and the
+ * large ones of its own operation.
+ */
+#include "selftest.h"
+
+#include "cli.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct selftest_options {
+    const char *backend;
+    const char *class_glob;
+    const char *id_glob;
+    int level;
+    uint64_t seed;
+    double timeout_s;
+    int quiet;
+    selftest_form form;
+} selftest_options;
+
+typedef struct selftest_run {
+    const selftest_options *o;
+    const backend_ref *ref;
+    case_list cases; /* of the grids */
+    case_list small; /* of those, what device 0 passes */
+    case_list large;
+    selftest_score score;
+    int n_reported;
+    int n_bad;
+} selftest_run;
+
+/* State of a pass over many cases. */
+typedef struct watch {
+    selftest_run *s;
+    const case_list *cases;
+    uint64_t n;
+    int red;
+    size_t at;
+    verdict first; /* red */
+    int keep;      /* what passes goes to s->small or s->large */
+} watch;
+
+enum { SMALL = 4096 }; /* elements of outputs */
+
+enum {
+    OPT_CLASS = 256,
+    OPT_ID,
+    OPT_LEVEL,
+    OPT_SEED,
+    OPT_TIMEOUT,
+    OPT_TAP,
+    OPT_JSON
+};
+
+static const char help_text[] =
+    "usage: mxoracle selftest [OPTION]...\n"
+    "\n"
+    "Judges a backend that is wrong on purpose: every fault must be caught by\n"
+    "a published case, every legal variant accepted.\n"
+    "  -b, --backend=NAME   another zoo (default broken)\n"
+    "      --class=GLOB     only these classes (Codec, Quantise, ...)\n"
+    "      --id=GLOB        only these mutants\n"
+    "      --level=1|2|3    of the grids (default 2)\n"
+    "      --seed=N         of data and drawn shapes (default 1)\n"
+    "      --timeout=S      seconds for one case (default 5)\n"
+    "      --tap | --json   another report\n"
+    "  -q, --quiet          only what is not as it should be, and the score\n"
+    "\n"
+    "Exit status: 0 all killed and none rejected, 1 otherwise.\n";
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"class", required_argument, NULL, OPT_CLASS},
+    {"id", required_argument, NULL, OPT_ID},
+    {"level", required_argument, NULL, OPT_LEVEL},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+    {"tap", no_argument, NULL, OPT_TAP},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* -1, or EXIT_USAGE after a sentence. */
+static int take_number(const char *what, uint64_t most, uint64_t *n)
+{
+    char *end;
+
+    *n = strtoull(optarg, &end, 10);
+    if (optarg[0] < '0' || optarg[0] > '9' || *end != '\0' || *n > most ||
+        strlen(optarg) > 18) {
+        return cli_refuse("--%s=%s is not a number up to %" PRIu64, what,
+                          optarg, most);
+    }
+    return -1;
+}
+
+static int take_option(selftest_options *o, int code)
+{
+    uint64_t n = 0;
+    int status = -1;
+
+    switch (code) {
+    case 'b':
+        o->backend = optarg;
+        break;
+    case OPT_CLASS:
+        o->class_glob = optarg;
+        break;
+    case OPT_ID:
+        o->id_glob = optarg;
+        break;
+    case OPT_LEVEL:
+        status = take_number("level", 3, &n);
+        o->level = (int)n;
+        break;
+    case OPT_SEED:
+        status = take_number("seed", INT64_MAX / 2, &o->seed);
+        break;
+    case OPT_TIMEOUT:
+        status = take_number("timeout", 3600, &n);
+        o->timeout_s = (double)n;
+        break;
+    case OPT_TAP:
+        o->form = SELFTEST_TAP;
+        break;
+    case OPT_JSON:
+        o->form = SELFTEST_JSON;
+        break;
+    case 'q':
+        o->quiet = 1;
+        break;
+    case 'h':
+        fputs(help_text, stdout);
+        return EXIT_PASS;
+    default:
+        return EXIT_USAGE; /* getopt has said why */
+    }
+    return status;
+}
+
+static int parse_options(selftest_options *o, int argc, char **argv)
+{
+    int code;
+
+    *o = (selftest_options){"broken", "*", "*", 2, 1, 5, 0, SELFTEST_TEXT};
+    while ((code = getopt_long(argc, argv, "b:qh", long_options, NULL)) >= 0) {
+        const int status = take_option(o, code);
+        if (status >= 0) {
+            return status;
+        }
+    }
+    if (optind < argc) {
+        return cli_refuse("selftest takes no arguments, not %s", argv[optind]);
+    }
+    if (o->level < 1 || o->timeout_s < 1) {
+        return cli_refuse("--level and --timeout start at 1");
+    }
+    return -1;
+}
+
+static void watched(void *state, size_t index, const verdict *v)
+{
+    watch *w = state;
+    const case_item *item = &w->cases->item[index];
+
+    w->n++;
+    if (w->keep && v->status == VERDICT_PASS) {
+        case_list *l = v->n_total <= SMALL ? &w->s->small : &w->s->large;
+        w->keep = case_list_add(l, item->text, item->seed) == MXO_OK;
+    }
+    if (!w->red && verdict_is_red(v->status)) {
+        w->red = 1;
+        w->at = index;
+        w->first = *v;
+        w->first.detail = NULL;
+    }
+}
+
+static void announce(selftest_run *s, const mutant *m, const watch *w)
+{
+    static const case_item none = {"(no case)", 0};
+    const case_item *item = w->cases == NULL ? &none : &w->cases->item[w->at];
+    const mutant_fate fate = {.m = m,
+                              .red = w->red,
+                              .n_cases = w->n,
+                              .case_text = item->text,
+                              .seed = item->seed,
+                              .v = &w->first};
+    const int good = score_add(&s->score, &fate) && fate_is_good(&fate);
+
+    s->n_bad += !good;
+    s->n_reported++;
+    if (!good || !s->o->quiet) {
+        selftest_report(s->o->form, &fate, s->n_reported);
+    }
+}
+
+/* Is the case one of the operation? */
+static int is_case_of(const char *text, const char *op)
+{
+    const size_t n = strlen(op);
+
+    return strncmp(text, op, n) == 0 && text[n] == ':';
+}
+
+/* The cases of one list that are (own) or are not the mutant's operation's,
+   one by one, until one is red. 0, or -1 if the harness failed. */
+static int hunt(crew *c, const mutant *m, const case_list *cases, int own,
+                watch *w)
+{
+    w->cases = w->red ? w->cases : cases;
+    for (size_t i = 0; i < cases->n && !w->red; i++) {
+        const case_item *item = &cases->item[i];
+        verdict v;
+
+        if (is_case_of(item->text, m->op) != own) {
+            continue;
+        }
+        if (crew_case(c, item->text, item->seed, &v) != 0) {
+            return -1;
+        }
+        watched(w, i, &v);
+        verdict_clear(&v);
+    }
+    return 0;
+}
+
+/* 0, or -1 if the harness failed. */
+static int judge_device(selftest_run *s, crew *c, const mutant *m, int device,
+                        watch *w)
+{
+    int status = 0;
+
+    if (device == 0) {
+        w->keep = 1;
+        w->cases = &s->cases;
+        return crew_run(c, &s->cases, watched, w);
+    }
+    status |= hunt(c, m, &s->small, 1, w);
+    status |= hunt(c, m, &s->large, 1, w);
+    status |= hunt(c, m, &s->small, 0, w);
+    return m->legal ? status : status | hunt(c, m, &s->large, 0, w);
+}
+
+/*
+ * What a device says is wrong with it; asked in this process, where opening
+ * and describing are safe.  EXIT_PASS, EXIT_SKIP if there is no such device.
+ */
+static int identify(const selftest_run *s, int device, mutant *m)
+{
+    char text[2][256] = {"", ""};
+    const mxo_text why = {text[0], sizeof text[0]};
+    const mxo_text driver = {text[1], sizeof text[1]};
+    const mxo_backend *table = NULL;
+    void *ctx = NULL;
+    mxo_status status = backend_load(s->ref, &table, why);
+
+    if (status == MXO_OK) {
+        status = table->open(&ctx, device, why);
+    }
+    if (status == MXO_E_DEVICE && device > 0) {
+        return EXIT_SKIP;
+    }
+    if (status != MXO_OK) {
+        return cli_refuse("%s, device %d: %s", s->ref->name, device, text[0]);
+    }
+    table->describe(ctx, why, driver);
+    table->close(ctx);
+    if (mutant_parse(m, text[1]) != 0) {
+        return cli_refuse("%s, device %d does not say what is wrong: \"%s\"",
+                          s->ref->name, device, text[1]);
+    }
+    return EXIT_PASS;
+}
+
+/* EXIT_PASS, EXIT_SKIP if there is no such device, or what went wrong. */
+static int try_device(selftest_run *s, int device)
+{
+    const crew_options how = {ISOLATE_BATCH, 1, device, s->o->timeout_s};
+    watch w = {.s = s};
+    backend_info info;
+    mutant m;
+    int status = identify(s, device, &m);
+
+    if (status != EXIT_PASS) {
+        return status;
+    }
+    const int wanted = cli_matches(s->o->class_glob, m.class_name) &&
+                       cli_matches(s->o->id_glob, m.id);
+
+    if (!wanted && device > 0) {
+        return EXIT_PASS;
+    }
+    crew *c = crew_create(s->ref, &how, &info);
+
+    if (c == NULL) {
+        return EXIT_BROKEN;
+    }
+    if (info.why_not[0] != '\0') { /* the judge would not even begin */
+        w.red = 1;
+        w.first.status = VERDICT_ERROR;
+        (void)snprintf(w.first.kind, sizeof w.first.kind, "open");
+        (void)snprintf(w.first.reason, sizeof w.first.reason, "%.500s",
+                       info.why_not);
+    } else if (judge_device(s, c, &m, device, &w) != 0) {
+        status = EXIT_BROKEN;
+    }
+    if (wanted && status == EXIT_PASS) {
+        announce(s, &m, &w);
+    }
+    crew_destroy(&c);
+    return status;
+}
+
+/* The grids' cases of the operations that the backend has. */
+static int plan(selftest_run *s)
+{
+    char text[512];
+    const mxo_text why = {text, sizeof text};
+    const mxo_backend *table;
+    size_t n = 0;
+
+    if (backend_load(s->ref, &table, why) != MXO_OK) {
+        return cli_refuse("%s: %s", s->o->backend, text);
+    }
+    while (table->ops[n] != NULL) {
+        n++;
+    }
+    if (grid_append(&s->cases, s->o->level, (char *const *)table->ops, n,
+                    s->o->seed, why) != 0) {
+        return cli_refuse("%s", text);
+    }
+    return EXIT_PASS;
+}
+
+static void progress(const selftest_run *s, int device)
+{
+    if (isatty(STDERR_FILENO) && !s->o->quiet) {
+        fprintf(stderr,
+                "\r\033[Kdevice %d, %d reported, %d not as they should "
+                "be\r",
+                device, s->n_reported, s->n_bad);
+    }
+}
+
+static size_t n_passed(const selftest_run *s)
+{
+    return s->small.n + s->large.n;
+}
+
+static int judge_zoo(selftest_run *s)
+{
+    int status = plan(s);
+
+    for (int device = 0; status == EXIT_PASS; device++) {
+        progress(s, device);
+        status = try_device(s, device);
+        if (device == 0 && status == EXIT_PASS && n_passed(s) == 0) {
+            return cli_refuse("%s passes no case: nothing can be concluded",
+                              s->ref->name);
+        }
+    }
+    if (status != EXIT_SKIP || n_passed(s) == 0) {
+        return status;
+    }
+    if (s->n_reported == 0) {
+        return cli_refuse("no mutant has class %s and id %s", s->o->class_glob,
+                          s->o->id_glob);
+    }
+    selftest_summary(s->o->form, &s->score, n_passed(s));
+    return s->n_bad == 0 ? EXIT_PASS : EXIT_RED;
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+    selftest_options options;
+    selftest_run s = {.o = &options};
+    backend_list *known;
+    int status = parse_options(&options, argc, argv);
+
+    if (status >= 0) {
+        return status;
+    }
+    known = calloc(1, sizeof *known);
+    if (known == NULL) {
+        fputs("mxoracle: out of memory\n", stderr);
+        return EXIT_BROKEN;
+    }
+    backends_known(known);
+    s.ref = backends_find(known, options.backend);
+    status = s.ref == NULL
+                 ? cli_refuse("there is no backend %s", options.backend)
+                 : judge_zoo(&s);
+    case_list_clear(&s.cases);
+    case_list_clear(&s.small);
+    case_list_clear(&s.large);
+    free(known);
+    return status;
+}

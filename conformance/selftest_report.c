@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reports of mxoracle selftest; see selftest.h. */
+#include "selftest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+int mutant_parse(mutant *m, const char *text)
+{
+    memset(m, 0, sizeof *m);
+    if (sscanf(text, "%15s %31s %39[^: ]: %159[^\n]", m->id, m->class_name,
+               m->op, m->what) != 4) {
+        return -1;
+    }
+    m->legal = strcmp(m->class_name, "Legal") == 0;
+    return 0;
+}
+
+int fate_is_good(const mutant_fate *f)
+{
+    return f->red != f->m->legal;
+}
+
+int score_add(selftest_score *s, const mutant_fate *f)
+{
+    int i = 0;
+
+    while (i < s->n_classes &&
+           strcmp(s->classes[i].name, f->m->class_name) != 0) {
+        i++;
+    }
+    if (i == SELFTEST_MAX_CLASSES) {
+        return 0;
+    }
+    class_score *c = &s->classes[i];
+
+    if (i == s->n_classes) {
+        s->n_classes++;
+        (void)snprintf(c->name, sizeof c->name, "%s", f->m->class_name);
+        c->legal = f->m->legal;
+    }
+    c->n++;
+    c->n_red += f->red;
+    return 1;
+}
+
+void score_total(const selftest_score *s, int legal, int *n, int *n_red)
+{
+    *n = 0;
+    *n_red = 0;
+    for (int i = 0; i < s->n_classes; i++) {
+        if (s->classes[i].legal == legal) {
+            *n += s->classes[i].n;
+            *n_red += s->classes[i].n_red;
+        }
+    }
+}
+
+/* "CAUGHT", "SURVIVED", "accepted", "REJECTED" */
+static const char *word_for(const mutant_fate *f)
+{
+    if (f->m->legal) {
+        return f->red ? "REJECTED" : "accepted";
+    }
+    return f->red ? "caught" : "SURVIVED";
+}
+
+/* The verdict in a few words: the first difference, or the reason. */
+static void say_how(const verdict *v, char *text, size_t size)
+{
+    const char *kind = v->kind[0] == '\0' ? verdict_name(v->status) : v->kind;
+
+    if (v->tensor[0] != '\0') {
+        (void)snprintf(text, size, "%s%s want %s got %s (%s)", v->tensor,
+                       v->index, v->want, v->got, kind);
+    } else {
+        (void)snprintf(text, size, "%.300s (%s)", v->reason, kind);
+    }
+}
+
+static void report_text_line(const mutant_fate *f)
+{
+    char how[640];
+
+    printf("%-8s %-4s %s: %s\n", word_for(f), f->m->id, f->m->op, f->m->what);
+    if (f->red) {
+        say_how(f->v, how, sizeof how);
+        printf("         by case %" PRIu64 ", %s: %s\n", f->n_cases,
+               f->case_text, how);
+    } else {
+        printf("         by %" PRIu64 " cases\n", f->n_cases);
+    }
+}
+
+static void report_tap_line(const mutant_fate *f, int number)
+{
+    printf("%sok %d - %s %s: %s: %s\n", fate_is_good(f) ? "" : "not ", number,
+           f->m->id, f->m->op, f->m->what, word_for(f));
+    if (f->red) {
+        char how[640];
+        say_how(f->v, how, sizeof how);
+        printf("# %s: %s\n", f->case_text, how);
+    }
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    json_t *value = json_string(text);
+
+    json_object_set_new(o, key,
+                        value == NULL ? json_string("(not UTF-8)") : value);
+}
+
+static void print_json(json_t *o)
+{
+    if (o != NULL) {
+        (void)json_dumpf(o, stdout, JSON_COMPACT);
+        (void)fputc('\n', stdout);
+    }
+    json_decref(o);
+}
+
+static void report_json_line(const mutant_fate *f)
+{
+    json_t *o = json_object();
+
+    set_text(o, "type", "mutant");
+    set_text(o, "id", f->m->id);
+    set_text(o, "class", f->m->class_name);
+    set_text(o, "op", f->m->op);
+    set_text(o, "what", f->m->what);
+    set_text(o, "fate", word_for(f));
+    json_object_set_new(o, "good", json_boolean(fate_is_good(f)));
+    json_object_set_new(o, "n_cases", json_integer((json_int_t)f->n_cases));
+    if (f->red) {
+        set_text(o, "case", f->case_text);
+        json_object_set_new(o, "seed", json_integer((json_int_t)f->seed));
+        json_object_set_new(o, "verdict", verdict_to_json(f->v));
+    }
+    print_json(o);
+}
+
+void selftest_report(selftest_form form, const mutant_fate *f, int number)
+{
+    switch (form) {
+    case SELFTEST_TAP:
+        report_tap_line(f, number);
+        break;
+    case SELFTEST_JSON:
+        report_json_line(f);
+        break;
+    default:
+        report_text_line(f);
+        break;
+    }
+    (void)fflush(stdout);
+}
+
+static void summary_json(const selftest_score *s, size_t n_cases)
+{
+    json_t *o = json_object();
+    json_t *list = json_array();
+
+    for (int i = 0; i < s->n_classes; i++) {
+        const class_score *c = &s->classes[i];
+        json_array_append_new(list, json_pack("{s:s, s:b, s:i, s:i}", "class",
+                                              c->name, "legal", c->legal, "n",
+                                              c->n, "n_red", c->n_red));
+    }
+    set_text(o, "type", "summary");
+    json_object_set_new(o, "n_cases", json_integer((json_int_t)n_cases));
+    json_object_set_new(o, "classes", list);
+    print_json(o);
+}
+
+void selftest_summary(selftest_form form, const selftest_score *s,
+                      size_t n_cases)
+{
+    const char *mark = form == SELFTEST_TAP ? "# " : "";
+    int n;
+    int n_red;
+    int n_legal;
+    int n_rejected;
+
+    if (form == SELFTEST_JSON) {
+        summary_json(s, n_cases);
+        return;
+    }
+    score_total(s, 0, &n, &n_red);
+    score_total(s, 1, &n_legal, &n_rejected);
+    if (form == SELFTEST_TAP) {
+        printf("1..%d\n", n + n_legal);
+    } else {
+        printf("\nmutation score on %zu cases\n", n_cases);
+    }
+    for (int i = 0; i < s->n_classes; i++) {
+        const class_score *c = &s->classes[i];
+        printf("%s  %-12s %3d of %3d %s\n", mark, c->name, c->n_red, c->n,
+               c->legal ? "rejected" : "killed");
+    }
+    printf("%s%d passed, %d failed\n", mark, n_red + n_legal - n_rejected,
+           n - n_red + n_rejected);
+    printf("%sselftest: %d of %d mutants killed, %d of %d legal variants "
+           "rejected\n",
+           mark, n_red, n, n_rejected, n_legal);
+}
