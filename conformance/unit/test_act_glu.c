@@ -120,6 +120,86 @@ START_TEST(cpu_store_flushes_subnormals)
 }
 END_TEST
 
+/* 1.702 and its binary32 neighbour; a limit of 7 or none */
+#define ALPHA64 UINT64_C(0x3ffb3b645a1cac08)
+#define ALPHA32 UINT64_C(0x3ffb3b6460000000)
+#define LIMIT7 UINT64_C(0x401c000000000000)
+#define NO_LIMIT UINT64_C(0x7ff0000000000000)
+#define NUM1 UINT64_C(0x3ff0000000000000)
+
+/* Single values out of vendors' runs, where the dialects part. */
+typedef struct vendor_row {
+    mxo_glu_dialect dialect;
+    mxo_format from;
+    mxo_format to;
+    uint64_t alpha;
+    uint64_t beta;
+    uint64_t limit;
+    uint64_t gate;
+    uint64_t up;
+    uint64_t y;
+} vendor_row;
+
+static const vendor_row vendor[] = {
+    /* triton.swiglu_torch, bf16, alpha rounded to 1.703125 */
+    {MXO_GLU_TRITON_TORCH, MXO_FMT_BF16, MXO_FMT_BF16, ALPHA32, NUM1, LIMIT7,
+     0x3fa5, 0x3be6, 0x3f96},
+    {MXO_GLU_TRITON_TORCH, MXO_FMT_BF16, MXO_FMT_BF16, ALPHA32, NUM1, LIMIT7,
+     0xc1e8, 0xbec9, 0x9dd4},
+    {MXO_GLU_EXACT, MXO_FMT_BF16, MXO_FMT_BF16, ALPHA32, NUM1, LIMIT7, 0xc1e8,
+     0xbec9, 0x9df4},
+    /* the same with alpha as it is: -49.25, 4.08e-22, -1.184e-20, 0.609375 */
+    {MXO_GLU_GPT_OSS_TORCH, MXO_FMT_BF16, MXO_FMT_BF16, ALPHA32, NUM1, LIMIT7,
+     0xc1e8, 0xbec9, 0x9e08},
+    {MXO_GLU_TRITON_TORCH, MXO_FMT_BF16, MXO_FMT_BF16, ALPHA32, NUM1, NO_LIMIT,
+     0xbf46, 0xbf20, 0xbd7a},
+    /* aiter.triton.swiglu: s * u, and s * (u + 1), in both precisions */
+    {MXO_GLU_AITER, MXO_FMT_F32, MXO_FMT_F32, NUM1, 0, LIMIT7, 0xbfea946a,
+     0xc0830f37, 0x3f848229},
+    {MXO_GLU_AITER, MXO_FMT_F32, MXO_FMT_F64, NUM1, 0, LIMIT7, 0xbf6f8ba5,
+     0x405f93ce, 0xbfed793b07449366},
+    {MXO_GLU_AITER, MXO_FMT_F32, MXO_FMT_F64, ALPHA64, NUM1, LIMIT7, 0xbfea946a,
+     0xc0830f37, 0x3fcebbcee336646f},
+    /* triton.swiglu_kernel_special, version 3.6 */
+    {MXO_GLU_TRITON, MXO_FMT_F32, MXO_FMT_F64, ALPHA64, NUM1, LIMIT7,
+     0x3e47ea08, 0x7fc00000, 0xbfe5d3d0763aa6f8},
+    {MXO_GLU_TRITON, MXO_FMT_F32, MXO_FMT_F64, ALPHA64, NUM1, LIMIT7,
+     0xbe188686, 0x7f800000, 0xbfe0a96e1f8e3903},
+    /* vllm.silu_and_mul_with_clamp, limit 10 */
+    {MXO_GLU_VLLM_SILU_CLAMP, MXO_FMT_BF16, MXO_FMT_BF16, NUM1, NUM1,
+     UINT64_C(0x4024000000000000), 0x3f9c, 0xfa10, 0xc117},
+    {MXO_GLU_VLLM_SILU_CLAMP, MXO_FMT_BF16, MXO_FMT_BF16, NUM1, NUM1,
+     UINT64_C(0x4024000000000000), 0x4f88, 0x8817, 0x89bd},
+    /* trtllm with beta 1 in binary32 is triton_torch's sum, not an fma:
+       silu(1) * (2 + 1) = 0.7310586 * 3 */
+    {MXO_GLU_TRTLLM, MXO_FMT_F32, MXO_FMT_F32, NUM1, NUM1, NO_LIMIT, 0x3f800000,
+     0x40000000, 0x400c5cfe},
+    {MXO_GLU_AITER_TRITON, MXO_FMT_F32, MXO_FMT_F32, NUM1, 0, NO_LIMIT,
+     0x3f800000, 0x40000000, 0x3fbb26a8},
+    {MXO_GLU_TRITON, MXO_FMT_F32, MXO_FMT_F32, NUM1, NUM1, NO_LIMIT, 0x3f800000,
+     0x40000000, 0x400c5cfe},
+};
+
+START_TEST(vendor_value)
+{
+    const vendor_row *r = &vendor[_i];
+    const mxo_glu u = {r->dialect,
+                       MXO_GLU_NAN_DIALECT,
+                       r->from,
+                       r->to,
+                       mxo_format_decode(MXO_FMT_F64, r->alpha),
+                       mxo_format_decode(MXO_FMT_F64, r->beta),
+                       mxo_format_decode(MXO_FMT_F64, r->limit)};
+    const uint64_t y = mxo_act_glu(&u, r->gate, r->up);
+
+    ck_assert_ptr_null(mxo_glu_check(&u));
+    ck_assert_msg(y == r->y, "%s, gate %llx, up %llx: got %llx want %llx",
+                  mxo_glu_name(r->dialect), (unsigned long long)r->gate,
+                  (unsigned long long)r->up, (unsigned long long)y,
+                  (unsigned long long)r->y);
+}
+END_TEST
+
 START_TEST(unusable_units_are_refused_with_a_sentence)
 {
     mxo_glu u = unit(MXO_GLU_AITER_TRITON, SEVEN);
@@ -153,6 +233,8 @@ Suite *suite_act_glu(void)
     tcase_add_test(t, swiglustep_clamps_after_the_silu);
     tcase_add_test(t, vllm_silu_rounds_twice);
     tcase_add_test(t, cpu_store_flushes_subnormals);
+    tcase_add_loop_test(t, vendor_value, 0,
+                        (int)(sizeof vendor / sizeof vendor[0]));
     tcase_add_test(t, unusable_units_are_refused_with_a_sentence);
     suite_add_tcase(s, t);
     return s;

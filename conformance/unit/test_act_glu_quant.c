@@ -87,6 +87,40 @@ START_TEST(packed_y_is_rounded_once_and_colmajor_twice)
 }
 END_TEST
 
+START_TEST(mega_clamps_the_gate_from_above_only)
+{
+    mxo_glu_quant u = unit(MXO_GLUQ_DEEPGEMM_MEGA, 1);
+    const mxo_glu_quant none = u;
+
+    u.limit = mxo_format_decode(MXO_FMT_BF16, 0x4000); /* 2 */
+    ck_assert_uint_eq(mxo_glu_quant_y(&u, 0x4080, 0x3f80, 0x3f800000),
+                      mxo_glu_quant_y(&none, 0x4000, 0x3f80, 0x3f800000));
+    ck_assert_uint_eq(mxo_glu_quant_y(&u, 0xc080, 0xc080, 0x3f800000),
+                      mxo_glu_quant_y(&none, 0xc080, 0xc000, 0x3f800000));
+}
+END_TEST
+
+START_TEST(mega_as_an_operation_has_y_in_binary64)
+{
+    /* silu(32) * 14 * weight: 448 less 6e-12, times 1 and 2 */
+    const uint16_t gate[4] = {0x4200, 0x4200, 0x4200, 0x4200};
+    const uint16_t up[4] = {0x4160, 0x4160, 0x4160, 0x4160};
+    const float weight[2] = {1, 2};
+    const uint8_t bytes[2] = {127, 128};
+    emu_call c;
+
+    emu_begin(&c, "act.glu_quant", "dialect=deepgemm_mega,group=2");
+    emu_in(&c, "gate", MXO_BF16, gate, 2, 2, 2);
+    emu_in(&c, "up", MXO_BF16, up, 2, 2, 2);
+    emu_in(&c, "topk_weight", MXO_F32, weight, 1, 2);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    ck_assert_uint_eq(emu_out(&c, "y")->dtype, MXO_F64);
+    ck_assert_mem_eq(emu_bytes(&c, "scale"), bytes, 2);
+    ck_assert_uint_eq(emu_bytes(&c, "q")[3], 0x7e);
+    emu_end(&c);
+}
+END_TEST
+
 START_TEST(mega_rounds_inputs_to_bf16_and_weighs)
 {
     mxo_glu_quant u = unit(MXO_GLUQ_DEEPGEMM_MEGA, 1);
@@ -211,10 +245,12 @@ Suite *suite_act_glu_quant(void)
     tcase_add_test(t, amax_skips_nan);
     tcase_add_test(t, packed_y_is_rounded_once_and_colmajor_twice);
     tcase_add_test(t, mega_rounds_inputs_to_bf16_and_weighs);
+    tcase_add_test(t, mega_clamps_the_gate_from_above_only);
     suite_add_tcase(s, t);
     t = tcase_create("operation");
     tcase_add_test(t, words_hold_four_groups_and_padding_is_zero);
     tcase_add_test(t, scale_forms_agree);
+    tcase_add_test(t, mega_as_an_operation_has_y_in_binary64);
     tcase_add_test(t, what_does_not_fit_is_refused);
     suite_add_tcase(s, t);
     return s;

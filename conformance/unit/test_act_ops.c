@@ -201,6 +201,40 @@ START_TEST(unary_takes_any_shape_and_flushes_on_request)
 }
 END_TEST
 
+START_TEST(unary_refuses_an_alpha_that_is_no_number)
+{
+    const uint32_t one = 0x3f800000;
+    emu_call c;
+
+    emu_begin(&c, "act.unary", "fn=silu_alpha,alpha=nan");
+    emu_in(&c, "x", MXO_F32, &one, 1, 1);
+    emu_refuses(&c, MXO_E_PARAM, "alpha");
+}
+END_TEST
+
+START_TEST(alpha_is_binary32_unless_the_result_is_binary64)
+{
+    /* RN32(1.702) = 1.70200002193..., so the two results differ. */
+    const uint32_t one = 0x3f800000;
+    const char *const text[2] = {
+        "fn=silu_alpha,alpha=1.702,to=f64",
+        "fn=silu_alpha,alpha=1.702000021934509,to=f64"};
+    uint64_t y[2];
+    emu_call c;
+
+    for (int i = 0; i < 2; i++) {
+        emu_begin(&c, "act.unary", text[i]);
+        emu_in(&c, "x", MXO_F32, &one, 1, 1);
+        ck_assert_int_eq(emu_run(&c), MXO_OK);
+        memcpy(&y[i], emu_bytes(&c, "y"), 8);
+        emu_end(&c);
+    }
+    /* d sigmoid = sigmoid (1 - sigmoid) 2.2e-8 = 2.86e-9: 0.1304 * 2.2e-8 */
+    ck_assert_uint_gt(y[1], y[0]);
+    ck_assert_uint_lt(y[1] - y[0], UINT64_C(1) << 26);
+}
+END_TEST
+
 START_TEST(unary_functions_are_the_named_ones)
 {
     static const char *const params[] = {
@@ -238,6 +272,8 @@ Suite *suite_act_ops(void)
     suite_add_tcase(s, t);
     t = tcase_create("act.unary");
     tcase_add_test(t, unary_takes_any_shape_and_flushes_on_request);
+    tcase_add_test(t, unary_refuses_an_alpha_that_is_no_number);
+    tcase_add_test(t, alpha_is_binary32_unless_the_result_is_binary64);
     tcase_add_loop_test(t, unary_functions_are_the_named_ones, 0, 7);
     suite_add_tcase(s, t);
     return s;

@@ -169,6 +169,44 @@ START_TEST(a_sum_wider_than_the_first_precision_is_not_cut_wrongly)
 }
 END_TEST
 
+START_TEST(tanh_needs_more_bits_beside_a_tie)
+{
+    /* tanh(257 q) = 257 q - ..., a bf16 tie less 2^-400 of itself: down */
+    uint32_t bits;
+
+    ck_assert_uint_eq(
+        mxo_act_eval(MXO_ACT_TANH, power(257, -100), MXO_FMT_BF16, &bits),
+        0x1180);
+    ck_assert_uint_eq(bits, 256);
+    /* 2^-1066: the result itself is beyond the first precisions */
+    ck_assert_uint_eq(
+        mxo_act_eval(MXO_ACT_TANH, power(-1, -1066), MXO_FMT_F64, &bits),
+        UINT64_C(0x8000000000000100));
+    ck_assert_uint_eq(bits, 1024);
+}
+END_TEST
+
+START_TEST(tier_2_alone_knows_the_ends)
+{
+    mxo_act_problem p = {0};
+    uint32_t bits;
+
+    p.t.lo = 1;
+    p.t_exp = MXO_ACT_T_LG;
+    p.fn = MXO_F_EXP;
+    ck_assert_uint_eq(mxo_act_wide(&p, MXO_FMT_F32, &bits), 0x7f800000);
+    p.t_neg = 1;
+    ck_assert_uint_eq(mxo_act_wide(&p, MXO_FMT_F32, &bits), 0);
+    p.fn = MXO_F_SIGMOID;
+    ck_assert_uint_eq(mxo_act_wide(&p, MXO_FMT_F32, &bits), 0);
+    p.t_neg = 0;
+    ck_assert_uint_eq(mxo_act_wide(&p, MXO_FMT_F32, &bits), 0x3f800000);
+    p.fn = MXO_F_TANH;
+    p.neg = 1;
+    ck_assert_uint_eq(mxo_act_wide(&p, MXO_FMT_F32, &bits), 0xbf800000);
+}
+END_TEST
+
 Suite *suite_act_wide(void);
 Suite *suite_act_wide(void)
 {
@@ -180,6 +218,8 @@ Suite *suite_act_wide(void)
     t = tcase_create("tier 2");
     tcase_add_loop_test(t, tier_2_alone_agrees_with_both_tiers, 0, 40);
     tcase_add_test(t, precision_doubles_until_the_tie_is_left);
+    tcase_add_test(t, tanh_needs_more_bits_beside_a_tie);
+    tcase_add_test(t, tier_2_alone_knows_the_ends);
     tcase_add_test(t, the_smallest_argument_decides_a_tie_of_binary64);
     tcase_add_test(t, a_sum_wider_than_the_first_precision_is_not_cut_wrongly);
     suite_add_tcase(s, t);

@@ -5,18 +5,11 @@
  */
 #include <mxoracle/act.h>
 
-/* floor of a binary32 number below 2^31 in magnitude. */
+/* floor(x) for |x| < 256: the exponent of its 24-bit mantissa is negative. */
 static int32_t floor_f32(uint32_t x)
 {
     const mxo_real r = mxo_format_decode(MXO_FMT_F32, x);
     const int shift = -r.exp;
-
-    if (r.cls != MXO_CLASS_FINITE) {
-        return 0;
-    }
-    if (shift <= 0) {
-        return (int32_t)(r.mant << -shift) * (r.neg ? -1 : 1);
-    }
     const uint64_t whole = shift > 63 ? 0 : r.mant >> shift;
     const int has_rest = shift > 63 || whole << shift != r.mant;
 
