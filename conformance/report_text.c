@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REASONS_SHOWN = 12, LIST_SHOWN = 200 };
+enum { REASONS_SHOWN = 12, LIST_SHOWN = 200, FOLD = 78 };
 
 typedef struct text_state {
     uint64_t n_shown;
@@ -144,12 +144,47 @@ static uint64_t red_of(const tally_row *row)
     return n;
 }
 
+/* Nothing of this operation was judged on this backend. */
+static int is_blank(const tally_row *row)
+{
+    return row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED] + red_of(row) == 0;
+}
+
+/* "cpu does not judge: a, b": one folded line instead of rows of zeros. */
+static void say_blank_rows(FILE *out, const tally *t)
+{
+    const char *backend = "";
+    int column = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        if (!is_blank(row)) {
+            continue;
+        }
+        if (strcmp(row->backend, backend) != 0) {
+            fprintf(out, "%s%s, nothing judged of:", column > 0 ? "\n" : "",
+                    row->backend);
+            column = (int)strlen(row->backend) + 20;
+            backend = row->backend;
+        }
+        if (column + (int)strlen(row->op) + 1 > FOLD) {
+            fputs("\n   ", out);
+            column = 3;
+        }
+        column += fprintf(out, " %s", row->op);
+    }
+    fputs(column > 0 ? "\n" : "", out);
+}
+
 static void say_table(FILE *out, const tally *t)
 {
     fprintf(out, "\n%-10s %-20s %7s %7s %7s %7s  %s\n", "backend", "operation",
             "pass", "red", "unsupp.", "skip", "judged by rule");
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
+        if (is_blank(row)) {
+            continue;
+        }
         fprintf(out,
                 "%-10s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64
                 "  ",
@@ -158,6 +193,7 @@ static void say_table(FILE *out, const tally *t)
                 row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP]);
         say_rules(out, row);
     }
+    say_blank_rows(out, t);
 }
 
 static int by_count(const void *a, const void *b)
