@@ -351,8 +351,8 @@ int case_parse(test_case *c, const char *text, mxo_text why)
 
         if (!span_copy(span_cut(&value, '='), key) || value.len == 0 ||
             !span_copy(value, word)) {
-            return refuse(why, "\"%.*s\" is not key=value", (int)entry.len,
-                          entry.ptr);
+            return refuse(why, "\"%.*s\" is not key=value",
+                          entry.len < 60 ? (int)entry.len : 60, entry.ptr);
         }
         if (case_set(c, key, word, why) != 0) {
             return -1;

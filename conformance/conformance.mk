@@ -20,8 +20,8 @@ libjudge_la_SOURCES = \
 	%reldir%/casetext.h \
 	%reldir%/cli.c \
 	%reldir%/cli.h \
-	%reldir%/cmd_gen.c \
 	%reldir%/cmd_bench.c \
+	%reldir%/cmd_gen.c \
 	%reldir%/cmd_list.c \
 	%reldir%/cmd_run.c \
 	%reldir%/cmd_show.c \
@@ -150,8 +150,11 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_act_mul64.c \
 	%reldir%/unit/test_act_ops.c \
 	%reldir%/unit/test_act_wide.c \
+	%reldir%/unit/test_casetext.c \
+	%reldir%/unit/test_compare.c \
 	%reldir%/unit/test_dequant_ops.c \
 	%reldir%/unit/test_dequant_product.c \
+	%reldir%/unit/test_fill.c \
 	%reldir%/unit/test_format_convert_code.c \
 	%reldir%/unit/test_format_dialect.c \
 	%reldir%/unit/test_format_e8m0.c \
@@ -159,6 +162,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_format_ops.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
+	%reldir%/unit/test_opinfo.c \
+	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_quant_block.c \
 	%reldir%/unit/test_quant_group.c \
 	%reldir%/unit/test_quant_layout.c \
@@ -170,7 +175,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_scale.c \
 	%reldir%/unit/test_quant_scale_byte.c \
 	%reldir%/unit/test_quant_static.c \
-	%reldir%/unit/test_safetensors.c
+	%reldir%/unit/test_safetensors.c \
+	%reldir%/unit/test_tensors.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
@@ -200,6 +206,7 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # Shell tests, TAP on standard output; one line each. Sorted.
 dist_check_SCRIPTS = \
 	%reldir%/tests/bench.test \
+	%reldir%/tests/cli.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \
