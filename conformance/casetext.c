@@ -80,6 +80,10 @@ static void spell_real(double x, char word[OP_WORD])
         (void)snprintf(word, OP_WORD, "nan");
         return;
     }
+    if (x == trunc(x) && fabs(x) < 1e15) {
+        (void)snprintf(word, OP_WORD, "%.0f", x);
+        return;
+    }
     do {
         (void)snprintf(word, OP_WORD, "%.*g", digits++, x);
     } while (digits <= 17 && strtod(word, NULL) != x);

@@ -29,7 +29,6 @@ static const fill_row fills[] = {
     {"dequant.group", "scale", "corners", fill_corners},
     {"dequant.nvfp4", "scale", "corners", fill_corners},
     {"dequant.nvfp4", "scale", "ordinary", fill_ordinary},
-    {"dequant.nvfp4", "global_scale", "corners", fill_corners},
     {"dequant.nvfp4", "global_scale", "*", fill_positive},
     {NULL, NULL, NULL, NULL},
 };
@@ -75,10 +74,10 @@ static const grid_row grid[] = {
     {3, 200,
      "dequant.group:element=*,to=*,zero=*,group_rows=1|32|128,"
      "group_cols=32|64|128,rows=$M,cols=$K,"
-     "data=random|ordinary|corners"},
+     "data=random|ordinary"},
     {1, 0, "dequant.nvfp4:rows=3,cols=64,data=ordinary"},
     {2, 0,
-     "dequant.nvfp4:to=*,rows=7,cols=208,"
+     "dequant.nvfp4:to=*,rows=7,cols=208|464|720,"
      "data=random|ordinary|corners"},
     {2, 72, "dequant.nvfp4:to=*,rows=$M,cols=$K,data=random|ordinary"},
     {3, 100,

@@ -68,7 +68,7 @@ static const grid_row grid[] = {
      "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
      "rows=$M,cols=$K,data=ordinary|amax|ties|random"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,axis=0,rows=64,cols=40,data=ties"},
-    {2, 0, "quant.mx:rows=2,cols=48"},
+    {2, 0, "quant.mx:rows=2,cols=48|464|720"},
     {3, 0, "quant.mx:rows=$MALL,cols=64,data=amax"},
     {3, 0,
      "quant.mx:element=e2m1|e4m3fn,rows=3,cols=$KALL,"
@@ -88,7 +88,7 @@ static const grid_row grid[] = {
      "cols=512,data=ordinary|amax"},
     {2, 0,
      "quant.group:rule=aiter_token,element=e4m3fn|e4m3fnuz,"
-     "group_cols=0,rows=5,cols=192,data=ordinary|amax|corners"},
+     "group_cols=0,rows=7,cols=128,data=ordinary|amax|corners"},
     {2, 0,
      "quant.group:rule=aiter_tensor,element=e4m3fn|e4m3fnuz,"
      "group_rows=0,group_cols=0,rows=5,cols=192,data=ordinary|ties"},
@@ -100,19 +100,26 @@ static const grid_row grid[] = {
      "data=ordinary|amax|random"},
     {3, 300,
      "quant.group:element=*,from=*,rule=*,pow2=*,scale=*,"
-     "group_cols=32|64|128|0,rows=$M,cols=$K,"
+     "group_cols=32|64|128,rows=$M,cols=$K,"
      "data=random|ordinary|ties|amax|corners"},
+    {3, 100,
+     "quant.group:element=*,from=*,rule=*,scale=*,group_cols=0,rows=$M,"
+     "cols=$K,data=ordinary|ties"},
     {1, 0, "quant.nvfp4:rows=3,cols=64,data=ordinary"},
     {2, 0,
      "quant.nvfp4:from=*,math=*,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
+    {2, 0, "quant.nvfp4:rows=3,cols=464|720,data=ordinary"},
     {2, 0, "quant.nvfp4:sf_layout=*,rcp=*,rows=9|130,cols=192,data=ordinary"},
     {2, 72,
      "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"
      "data=ordinary|amax|ties"},
     {3, 300,
-     "quant.nvfp4:from=*,scale=*,math=*,rcp=*,inverted=*,global=*,"
-     "sf_layout=*,rows=$M,cols=$K,data=random|ordinary|ties|amax"},
+     "quant.nvfp4:from=*,scale=*,math=*,rcp=*,inverted=*,sf_layout=*,"
+     "rows=$M,cols=$K,data=random|ordinary|ties|amax"},
+    {3, 50,
+     "quant.nvfp4:from=*,scale=*,math=*,rcp=*,global=0,rows=$M,cols=$K,"
+     "data=ordinary"},
     {2, 0,
      "quant.qdq:from=*,rule=*,rows=5,cols=160,"
      "data=random|ordinary|ties|amax|corners"},

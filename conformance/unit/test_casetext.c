@@ -61,11 +61,15 @@ START_TEST(numbers_are_spelled_shortest_and_exact)
 {
     ck_assert_str_eq(spell("act.unary:n=1,alpha=0.1", 0),
                      "act.unary:n=1,alpha=0.1");
+    ck_assert_str_eq(spell("act.unary:n=1,alpha=1e1", 0),
+                     "act.unary:n=1,alpha=10");
     ck_assert_str_eq(spell("act.unary:n=1,alpha=1e300", 0),
                      "act.unary:n=1,alpha=1e+300");
     ck_assert_str_eq(
         spell("act.unary:n=1,alpha=0.1000000000000000055511151231", 0),
         "act.unary:n=1,alpha=0.1");
+    ck_assert_str_eq(spell("act.unary:n=1,alpha=0.70710678118654752440", 0),
+                     "act.unary:n=1,alpha=0.7071067811865476");
     ck_assert_str_eq(spell("act.unary:n=1,alpha=-inf", 0),
                      "act.unary:n=1,alpha=-inf");
 }
