@@ -12,6 +12,14 @@
 
 #include <stdint.h>
 
+/* Inner loops are written once and folded per format: only if they are really
+   inlined do formats become constants. */
+#if defined(__GNUC__)
+#define CPU_INLINE static inline __attribute__((always_inline))
+#else
+#define CPU_INLINE static inline
+#endif
+
 /*
  * What each of the 16 codes becomes under each of the 256 scale bytes.
  * row: [scale][code] as 16- or 32-bit patterns; plane: [scale][byte][code],

@@ -45,21 +45,36 @@ static uint64_t bytes_of_matrix(const quant_job *job)
     return round_up(job->matrix, job->tile_rows) * round_up(groups(job), 4);
 }
 
-/* Where the scale of (row, group) lies. */
-static uint64_t place(const quant_job *job, uint64_t r, uint64_t g)
+/* Where the scales of a row begin; tiles hold four of them in a row. */
+static uint8_t *row_scales(const quant_job *job, uint64_t r)
 {
-    if (job->tile_rows == 0) {
-        return r * groups(job) + g;
+    const uint64_t rows = job->tile_rows;
+
+    if (rows == 0) {
+        return job->scale + r * groups(job);
     }
     const uint64_t tiles = (groups(job) + 3) / 4;
-    const uint64_t rows = job->tile_rows;
-    const uint64_t base = r / job->matrix * bytes_of_matrix(job);
     const uint64_t at = r % job->matrix;
-    const uint64_t tile = (at / rows * tiles + g / 4) * rows * 4;
     const uint64_t in = at % rows;
 
-    return base + tile + (rows == 128 ? in % 32 * 16 + in / 32 * 4 : in * 4) +
-           g % 4;
+    return job->scale + r / job->matrix * bytes_of_matrix(job) +
+           at / rows * tiles * rows * 4 +
+           (rows == 128 ? in % 32 * 16 + in / 32 * 4 : in * 4);
+}
+
+/* Store n scales of a row from group g on. */
+static void put_scales(const quant_job *job, uint8_t *row, uint64_t g,
+                       const uint8_t *scale, uint64_t n)
+{
+    const uint64_t step = job->tile_rows * 4;
+
+    if (job->tile_rows == 0) {
+        memcpy(row + g, scale, (size_t)n);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        row[(g + i) / 4 * step + (g + i) % 4] = scale[i];
+    }
 }
 
 static void run_lane(const quant_job *job, const cpu_quant_span *span)
@@ -71,15 +86,17 @@ static void run_lane(const quant_job *job, const cpu_quant_span *span)
     }
 }
 
-static void short_block(const quant_job *job, uint64_t r, uint64_t g, int n)
+/* The last n < 32 elements of a row; returns their scale. */
+static uint8_t short_block(const quant_job *job, uint64_t r, uint64_t g, int n)
 {
     const uint64_t size = cpu_dtype_bytes(job->quant.from);
     uint8_t *q = job->q + r * bytes_of_codes(job, job->padded) +
                  bytes_of_codes(job, 32 * g);
     uint8_t code[32];
 
-    job->scale[place(job, r, g)] = cpu_quant_block(
+    const uint8_t scale = cpu_quant_block(
         &job->quant, code, job->x + (r * job->cols + 32 * g) * size, n);
+
     for (int i = 0; i < n; i++) {
         if (job->quant.element->bits == 8) {
             q[i] = code[i];
@@ -87,6 +104,7 @@ static void short_block(const quant_job *job, uint64_t r, uint64_t g, int n)
             q[i / 2] = (uint8_t)(code[i - 1] | code[i] << 4);
         }
     }
+    return scale;
 }
 
 static void one_row(const quant_job *job, uint64_t r)
@@ -94,7 +112,8 @@ static void one_row(const quant_job *job, uint64_t r)
     const uint64_t size = cpu_dtype_bytes(job->quant.from);
     const uint64_t whole = job->cols / 32;
     uint8_t *q = job->q + r * bytes_of_codes(job, job->padded);
-    uint8_t scale[RUN];
+    uint8_t *const row = row_scales(job, r);
+    uint8_t scale[RUN] = {0};
 
     for (uint64_t g = 0; g < whole; g += RUN) {
         const uint64_t n = whole - g < RUN ? whole - g : RUN;
@@ -103,18 +122,18 @@ static void one_row(const quant_job *job, uint64_t r)
                                      q + bytes_of_codes(job, 32 * g), scale, n};
 
         run_lane(job, &span);
-        for (uint64_t i = 0; i < n; i++) {
-            job->scale[place(job, r, g + i)] = scale[i];
-        }
+        put_scales(job, row, g, scale, n);
     }
     if (job->cols % 32 != 0) {
-        short_block(job, r, whole, (int)(job->cols % 32));
+        scale[0] = short_block(job, r, whole, (int)(job->cols % 32));
+        put_scales(job, row, whole, scale, 1);
     }
     if (job->padded > job->cols) {
         memset(q + bytes_of_codes(job, job->cols), 0,
                bytes_of_codes(job, job->padded - job->cols));
+        scale[0] = 0;
         for (uint64_t g = (job->cols + 31) / 32; g < groups(job); g++) {
-            job->scale[place(job, r, g)] = 0;
+            put_scales(job, row, g, scale, 1);
         }
     }
 }
