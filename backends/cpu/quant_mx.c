@@ -232,7 +232,10 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
         return cpu_fail(MXO_E_SHAPE, why, "columns are not a multiple of 32");
     }
     if (e->bits == 4 && job->cols % 2 != 0) {
-        return cpu_fail(MXO_E_SHAPE, why, "columns do not pair up");
+        return job->padded % 2 != 0
+                   ? cpu_fail(MXO_E_SHAPE, why, "columns do not pair up")
+                   : cpu_fail(MXO_E_UNSUPPORTED, why,
+                              "the cpu backend pads no odd number of columns");
     }
     mxo_status status =
         cpu_want(x, "x", job->quant.from, x->rank, x->shape, why);

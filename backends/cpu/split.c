@@ -5,6 +5,9 @@
  */
 #include "cpu.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdio.h>
 #ifdef _OPENMP
 #include <omp.h>
@@ -65,10 +68,21 @@ typedef struct lane_row {
 } lane_row;
 
 #if defined(__x86_64__)
+/* clang 14's __builtin_cpu_supports does not know this name. */
+static int has_f16c(void)
+{
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+
+    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
+}
+
 static int has_avx2(void)
 {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+           has_f16c();
 }
 
 static int has_avx512(void)
