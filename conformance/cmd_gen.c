@@ -6,11 +6,7 @@
 #include "cli.h"
 #include "fill.h"
 #include "grid.h"
-#include "safetensors.h"
-#include "say.h"
-#include "subject.h"
-
-#include <mxoracle/mxoracle.h>
+#include "native.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -46,49 +42,6 @@ static int usage(void)
     return EXIT_PASS;
 }
 
-/* The parameters as JSON that reads back as the same canonical texts. */
-static json_t *params_object(const test_case *c)
-{
-    json_t *o = json_object();
-
-    for (int i = 0; i < c->schema->n_params; i++) {
-        const op_param *p = &c->schema->params[i];
-        const double number = strtod(c->value[i], NULL);
-        json_t *value;
-        if (strcmp(c->value[i], "none") == 0 && p->kind != PARAM_CHOICE) {
-            value = json_null();
-        } else if (p->kind == PARAM_BOOL) {
-            value = json_boolean(number != 0);
-        } else if (p->kind == PARAM_INT) {
-            value = json_integer((json_int_t)number);
-        } else {
-            /* A real as text keeps its spelling, infinities included. */
-            value = json_string(c->value[i]);
-        }
-        json_object_set_new(o, p->key, value);
-    }
-    return o;
-}
-
-static json_t *metadata_of(const case_item *item, const test_case *c)
-{
-    json_t *params = params_object(c);
-    char *text = json_dumps(params, JSON_COMPACT);
-    char seed[24];
-    char made_by[64];
-
-    (void)snprintf(seed, sizeof seed, "%" PRIu64, item->seed);
-    (void)snprintf(made_by, sizeof made_by, "mxoracle %s gen", mxo_version());
-    json_t *metadata = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:s}", "op", c->schema->info->name, "params",
-        text == NULL ? "{}" : text, "source", "a case of mxoracle", "made_by",
-        made_by, "case", item->text, "seed", seed);
-
-    free(text);
-    json_decref(params);
-    return metadata;
-}
-
 /* "quant.mx__rule-ceil_rows-3.safetensors", with a hash if it is long. */
 static void file_name(const case_item *item, char *name, size_t size)
 {
@@ -118,81 +71,36 @@ static void file_name(const case_item *item, char *name, size_t size)
     }
 }
 
-/* Append copies of a set's tensors under "in." or "out.". */
-static int add_all(tensor_set *to, const char *prefix, const tensor_set *from)
-{
-    for (uint32_t i = 0; i < from->n; i++) {
-        const host_tensor *t = &from->t[i];
-        char name[MXO_NAME_SIZE + 8];
-        host_tensor *copy;
-        (void)snprintf(name, sizeof name, "%s%s", prefix, t->name);
-        if (tensor_set_add(to, name, t->dtype, t->rank, t->shape, &copy) !=
-            MXO_OK) {
-            return -1;
-        }
-        if (t->n_bytes > 0) {
-            memcpy(copy->data, t->data, (size_t)t->n_bytes);
-        }
-    }
-    return 0;
-}
-
-static int add_outputs(const test_case *c, const tensor_set *in,
-                       tensor_set *file, mxo_text why)
-{
-    mxo_param params[OP_MAX_PARAMS];
-    const op_call call = {c->schema->info->name, params,
-                          (uint32_t)c->schema->n_params, in};
-    tensor_set out;
-    distrust doubts;
-    subject emulator;
-
-    memset(&out, 0, sizeof out);
-    case_params(c, params);
-    mxo_status status = subject_open(&emulator, mxo_emulator(), 0, why);
-
-    if (status == MXO_OK) {
-        status = subject_infer(&emulator, &call, &out, why);
-    }
-    if (status == MXO_OK) {
-        status = subject_run(&emulator, &call, &out, &doubts, why);
-    }
-    if (status == MXO_OK && add_all(file, "out.", &out) != 0) {
-        status = say(MXO_E_NOMEM, why, "no memory for the outputs");
-    }
-    tensor_set_clear(&out);
-    subject_close(&emulator);
-    return status == MXO_OK ? 0 : -1;
-}
-
-/* The file's tensors. 0, or -1 and a sentence. */
-static int make_tensors(const gen_options *o, const case_item *item,
-                        const test_case *c, tensor_set *file, mxo_text why)
+static int make_file(const gen_options *o, const case_item *item,
+                     const char *path, mxo_text why)
 {
     tensor_set in;
+    tensor_set out;
+    test_case c;
 
     memset(&in, 0, sizeof in);
-    int bad = fill_inputs(c, item->seed, &in, why);
+    memset(&out, 0, sizeof out);
+    int bad = case_parse(&c, item->text, why);
 
-    if (bad == 0 && add_all(file, "in.", &in) != 0) {
-        (void)say(MXO_E_NOMEM, why, "no memory for the inputs");
-        bad = -1;
+    if (bad == 0) {
+        bad = fill_inputs(&c, item->seed, &in, why);
     }
     if (bad == 0 && o->outputs) {
-        bad = add_outputs(c, &in, file, why);
+        bad = native_outputs(&c, &in, &out, why);
+    }
+    if (bad == 0) {
+        bad = native_write(path, &c, item->seed, &in, &out, why);
     }
     tensor_set_clear(&in);
+    tensor_set_clear(&out);
     return bad;
 }
 
 static int write_case(const gen_options *o, const case_item *item)
 {
     char sentence[SENTENCE] = "";
-    const mxo_text why = {sentence, sizeof sentence};
     char name[STEM + 64];
     char path[PATH_SIZE];
-    tensor_set file;
-    test_case c;
 
     file_name(item, name, sizeof name);
     const int length = snprintf(path, sizeof path, "%s/%s", o->folder, name);
@@ -205,19 +113,7 @@ static int write_case(const gen_options *o, const case_item *item)
         (void)cli_refuse("%s exists already", path);
         return EXIT_RED;
     }
-    memset(&file, 0, sizeof file);
-    int bad = case_parse(&c, item->text, why);
-
-    if (bad == 0) {
-        bad = make_tensors(o, item, &c, &file, why);
-    }
-    if (bad == 0) {
-        json_t *metadata = metadata_of(item, &c);
-        bad = safetensors_write(path, &file, metadata, why) != MXO_OK;
-        json_decref(metadata);
-    }
-    tensor_set_clear(&file);
-    if (bad != 0) {
+    if (make_file(o, item, path, (mxo_text){sentence, sizeof sentence}) != 0) {
         (void)cli_refuse("%s", sentence);
         return EXIT_RED;
     }

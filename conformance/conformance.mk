@@ -48,6 +48,8 @@ libjudge_la_SOURCES = \
 	%reldir%/judge.c \
 	%reldir%/judge.h \
 	%reldir%/listing.h \
+	%reldir%/native.c \
+	%reldir%/native.h \
 	%reldir%/opinfo.c \
 	%reldir%/opinfo.h \
 	%reldir%/prng.c \

@@ -17,6 +17,11 @@ static void check_coverage(judging *j)
 {
     const tensor_set *set = &j->scope.file->tensors;
 
+    /* Where the subject or the table refused, its reason is enough. */
+    if (j->found.result->verdict != VECTOR_PASSED &&
+        j->found.result->verdict != VECTOR_FAILED) {
+        return;
+    }
     for (uint32_t i = 0; i < set->n; i++) {
         const char *name = set->t[i].name;
         const int is_out = strncmp(name, "out.", 4) == 0;
@@ -75,11 +80,7 @@ static void judge_vendor(judging *j, const char *op)
                         ? "{}"
                         : safetensors_meta(j->scope.file, "params"));
     }
-    /* Where the subject or the table refused, its reason is enough. */
-    if (j->found.result->verdict == VECTOR_PASSED ||
-        j->found.result->verdict == VECTOR_FAILED) {
-        check_coverage(j);
-    }
+    check_coverage(j);
 }
 
 /* Append "left=right " for a name of letters, digits, '_' and '.'. */
@@ -120,8 +121,7 @@ static void judge_native(judging *j, const char *op)
         if (strncmp(name, "in.", 3) == 0) {
             fits &= append_binding(in, "", name + 3, name);
         } else if (strncmp(name, "out.", 4) == 0) {
-            const compare_rule *rule =
-                compare_rule_for(op, "emu", name + 4);
+            const compare_rule *rule = compare_rule_for(op, "emu", name + 4);
             char glued[TEXT_SIZE];
             (void)snprintf(glued, sizeof glued,
                            rule->kind == RULE_MASK ? "%s>where(%s)" : "%s",
