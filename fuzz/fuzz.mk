@@ -1,1 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
+# Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
+# which replays the corpus in make check with any compiler.
+fuzz_programs = fuzz_casetext fuzz_quant fuzz_safetensors
+if MXO_FUZZING
+noinst_PROGRAMS += $(fuzz_programs)
+fuzz_driver =
+fuzz_ldflags = $(AM_LDFLAGS) -static -fsanitize=fuzzer
+else
+check_PROGRAMS += $(fuzz_programs)
+fuzz_driver = %reldir%/standalone.c
+fuzz_ldflags = $(AM_LDFLAGS) -static
+endif
+fuzz_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
+fuzz_ldadd = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
+
+fuzz_casetext_SOURCES = %reldir%/fuzz_casetext.c %reldir%/target.h $(fuzz_driver)
+fuzz_casetext_CPPFLAGS = $(fuzz_cppflags)
+fuzz_casetext_LDFLAGS = $(fuzz_ldflags)
+fuzz_casetext_LDADD = $(fuzz_ldadd)
+fuzz_quant_SOURCES = %reldir%/fuzz_quant.c %reldir%/input.c %reldir%/input.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_quant_CPPFLAGS = $(fuzz_cppflags)
+fuzz_quant_LDFLAGS = $(fuzz_ldflags)
+fuzz_quant_LDADD = $(fuzz_ldadd)
+fuzz_safetensors_SOURCES = %reldir%/fuzz_safetensors.c %reldir%/target.h $(fuzz_driver)
+fuzz_safetensors_CPPFLAGS = $(fuzz_cppflags)
+fuzz_safetensors_LDFLAGS = $(fuzz_ldflags)
+fuzz_safetensors_LDADD = $(fuzz_ldadd)
+
+TESTS += %reldir%/fuzz.test
+EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus

@@ -183,6 +183,10 @@ dist_vectors_numerics_DATA = \
 	%reldir%/numerics/numerics.swiglu__p2_n852.safetensors \
 	%reldir%/numerics/numerics.swiglu__p3_n852.safetensors
 
+vectors_regressdir = $(pkgdatadir)/vectors/regress
+dist_vectors_regress_DATA = \
+	%reldir%/regress/quant.mx__odd_columns_padded.safetensors
+
 vectors_tritondir = $(pkgdatadir)/vectors/triton
 dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.mx.dequant_matmul_bf16__all16x256.safetensors \
