@@ -142,7 +142,7 @@ static int take_option(selftest_options *o, int code)
         o->quiet = 1;
         break;
     case 'h':
-        fputs(help_text, stdout);
+        (void)fputs(help_text, stdout);
         return EXIT_PASS;
     default:
         return EXIT_USAGE; /* getopt has said why */
@@ -291,7 +291,7 @@ static int try_device(selftest_run *s, int device)
     const crew_options how = {ISOLATE_BATCH, 1, device, s->o->timeout_s};
     watch w = {.s = s};
     backend_info info;
-    mutant m;
+    mutant m = {.legal = 0};
     int status = identify(s, device, &m);
 
     if (status != EXIT_PASS) {
@@ -348,10 +348,10 @@ static int plan(selftest_run *s)
 static void progress(const selftest_run *s, int device)
 {
     if (isatty(STDERR_FILENO) && !s->o->quiet) {
-        fprintf(stderr,
-                "\r\033[Kdevice %d, %d reported, %d not as they should "
-                "be\r",
-                device, s->n_reported, s->n_bad);
+        (void)fprintf(stderr,
+                      "\r\033[Kdevice %d, %d reported, %d not as they should "
+                      "be\r",
+                      device, s->n_reported, s->n_bad);
     }
 }
 
@@ -395,7 +395,7 @@ int cmd_selftest(int argc, char **argv)
     }
     known = calloc(1, sizeof *known);
     if (known == NULL) {
-        fputs("mxoracle: out of memory\n", stderr);
+        (void)fputs("mxoracle: out of memory\n", stderr);
         return EXIT_BROKEN;
     }
     backends_known(known);

@@ -41,10 +41,14 @@ static const char *const op_names[] = {
     NULL,
 };
 
-/* A handle is the address of the memory, or nothing like it. */
-static void *handle_of(const broken *b, void *memory)
+/* V13: what a handle points to is not the memory, but where to find it. */
+typedef struct box {
+    uint8_t *memory;
+} box;
+
+static uint8_t *memory_of(const broken *b, void *handle)
 {
-    return IS(V13) ? (void *)~(uintptr_t)memory : memory;
+    return IS(V13) ? ((const box *)handle)->memory : handle;
 }
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)
@@ -86,17 +90,29 @@ static void backend_describe(void *ctx, mxo_text device, mxo_text driver)
 
 static mxo_status backend_alloc(void *ctx, uint64_t n_bytes, void **buffer)
 {
-    void *memory = n_bytes < SIZE_MAX ? malloc((size_t)n_bytes + 1) : NULL;
+    const broken *b = ctx;
 
-    *buffer = memory == NULL ? NULL : handle_of(ctx, memory);
-    return memory == NULL ? MXO_E_NOMEM : MXO_OK;
+    *buffer = n_bytes < SIZE_MAX ? malloc((size_t)n_bytes + 1) : NULL;
+    if (IS(V13) && *buffer != NULL) {
+        box *handle = malloc(sizeof *handle);
+        if (handle == NULL) {
+            free(*buffer);
+        } else {
+            handle->memory = *buffer;
+        }
+        *buffer = handle;
+    }
+    return *buffer == NULL ? MXO_E_NOMEM : MXO_OK;
 }
 
 static void backend_dealloc(void *ctx, void *buffer)
 {
-    if (buffer != NULL) {
-        free(handle_of(ctx, buffer));
+    const broken *b = ctx;
+
+    if (IS(V13) && buffer != NULL) {
+        free(memory_of(b, buffer));
     }
+    free(buffer);
 }
 
 static mxo_status backend_upload(void *ctx, void *buffer, uint64_t offset,
@@ -104,7 +120,7 @@ static mxo_status backend_upload(void *ctx, void *buffer, uint64_t offset,
                                  mxo_text why)
 {
     const broken *b = ctx;
-    uint8_t *to = handle_of(b, buffer);
+    uint8_t *to = memory_of(b, buffer);
 
     (void)why;
     n_bytes -= IS(H21) && n_bytes > 0;
@@ -117,7 +133,7 @@ static mxo_status backend_download(void *ctx, void *dst, void *buffer,
                                    mxo_text why)
 {
     const broken *b = ctx;
-    const uint8_t *from = handle_of(b, buffer);
+    const uint8_t *from = memory_of(b, buffer);
 
     (void)why;
     n_bytes -= IS(H22) && n_bytes > 0;
@@ -180,9 +196,11 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
             return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
         }
         b->job.waiting = 0;
-        for (uint32_t i = 0; i < BROKEN_MAX_ARGS; i++) {
-            b->job.in[i].buffer = handle_of(b, b->job.in[i].buffer);
-            b->job.out[i].buffer = handle_of(b, b->job.out[i].buffer);
+        for (uint32_t i = 0; i < call->n_in; i++) {
+            b->job.in[i].buffer = memory_of(b, call->in[i].buffer);
+        }
+        for (uint32_t i = 0; i < call->n_out; i++) {
+            b->job.out[i].buffer = memory_of(b, call->out[i].buffer);
         }
         call = &b->job.call;
     }

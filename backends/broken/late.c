@@ -31,15 +31,17 @@ int broken_keep(broken_job *job, const mxo_call *call)
     job->call = *call;
     job->call.op = keep_text(job->op, call->op);
     for (uint32_t i = 0; i < call->n_params; i++) {
-        job->params[i].key = keep_text(text[2 * i], call->params[i].key);
-        job->params[i].text = keep_text(text[2 * i + 1], call->params[i].text);
+        job->params[i].key =
+            keep_text(text[2 * (size_t)i], call->params[i].key);
+        job->params[i].text =
+            keep_text(text[2 * (size_t)i + 1], call->params[i].text);
         job->params[i].number = call->params[i].number;
     }
     job->call.params = job->params;
-    job->call.in =
-        keep_tensors(job->in, call->in, call->n_in, text + 2 * BROKEN_MAX_ARGS);
+    job->call.in = keep_tensors(job->in, call->in, call->n_in,
+                                &text[2 * (size_t)BROKEN_MAX_ARGS]);
     job->call.out = keep_tensors(job->out, call->out, call->n_out,
-                                 text + 3 * BROKEN_MAX_ARGS);
+                                 &text[3 * (size_t)BROKEN_MAX_ARGS]);
     job->waiting = 1;
     return 1;
 }

@@ -95,7 +95,7 @@ static dd sigmoid_fault(const broken *b, double t)
         return broken_dd(1 / (1 + (double)exp2f((float)t * -1.442695f)));
     }
     if (IS(A42)) {
-        return broken_dd(0.5 + 0.5 * (double)(float)tanh((float)t / 2));
+        return broken_dd(0.5 + 0.5 * (double)tanhf((float)t / 2));
     }
     if (IS(A43)) {
         return broken_dd(t > 15 ? 1 : t < -15 ? 0 : 1 / (1 + exp(-t)));
