@@ -135,7 +135,7 @@ mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: one Check suite per source file, listed in unit/suites.def.
-EXTRA_DIST += %reldir%/unit/suites.def %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/unit/suites.def %reldir%/tests/bad_plugin.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
@@ -213,6 +213,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \
+	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/vectors.test
