@@ -6,6 +6,8 @@
 #define GPU_FN static __device__ __forceinline__
 #define GPU_SLOW static __device__ __noinline__
 #define GPU_SHARED __shared__
+/* Not const: a folded 64-bit constant costs two moves, a bank none. */
+#define GPU_CONSTANT static __constant__
 #define GPU_INFINITY __builtin_huge_val()
 #define GPU_UNROLL _Pragma("unroll")
 #define GPU_LOOP _Pragma("unroll 1")
@@ -98,6 +100,12 @@ GPU_FN uint64_t gpu_bits64(double x)
     return (uint64_t)__double_as_longlong(x);
 }
 
+/* High word of |x|. */
+GPU_FN uint32_t gpu_high(double x)
+{
+    return (uint32_t)__double2hiint(x) & 0x7fffffffu;
+}
+
 GPU_FN float gpu_minf(float a, float b)
 {
 #if defined(__HIPCC__)
@@ -132,10 +140,17 @@ GPU_FN double gpu_fma(double a, double b, double c)
     return __builtin_fma(a, b, c);
 }
 
-/* Nearest integer; |x| < 2^31. */
-GPU_FN double gpu_round(double x)
+/* 1/x within 2^-18; x is far from the ends of the range. */
+GPU_FN double gpu_rcp64(double x)
 {
-    return rint(x);
+#if defined(__HIPCC__)
+    return __builtin_amdgcn_rcp(x);
+#else
+    double y;
+
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+    return y;
+#endif
 }
 
 /*

@@ -20,6 +20,7 @@
 #define GPU_WARP SIMT_WARP
 #define GPU_FN static inline
 #define GPU_SLOW static
+#define GPU_CONSTANT static const
 #define GPU_SHARED static /* blocks run one after another */
 #define GPU_INFINITY ((double)INFINITY)
 #define GPU_UNROLL
@@ -88,6 +89,11 @@ GPU_FN uint64_t gpu_bits64(double x)
     return bits;
 }
 
+GPU_FN uint32_t gpu_high(double x)
+{
+    return (uint32_t)(gpu_bits64(x) >> 32) & 0x7fffffffu;
+}
+
 GPU_FN float gpu_minf(float a, float b)
 {
     return a > b ? b : a;
@@ -100,7 +106,6 @@ GPU_FN float gpu_maxf(float a, float b)
 
 #define gpu_fmaf fmaf
 #define gpu_fma fma
-#define gpu_round rint
 
 /*
  * Approximations with nearly the error that the kernels allow for, its sign
@@ -123,6 +128,13 @@ GPU_FN float gpu_ex2(float x)
 GPU_FN float gpu_rcp(float x)
 {
     return gpu_wrong(1 / (double)x, x, 1.9);
+}
+
+GPU_FN double gpu_rcp64(double x)
+{
+    const uint32_t noise = (uint32_t)(gpu_bits64(x) >> 7) * 2654435761u >> 16;
+
+    return 1 / x * (1 + ((double)noise / 32768 - 1) * 0x1p-19);
 }
 
 GPU_FN float gpu_from_f16(uint32_t code)
