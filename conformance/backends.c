@@ -176,6 +176,20 @@ void backends_known(backend_list *l)
     }
 }
 
+int backends_is_library(const char *path)
+{
+    char magic[4] = "";
+    FILE *f = file_exists(path) ? fopen(path, "rb") : NULL;
+
+    if (f == NULL) {
+        return 0;
+    }
+    const size_t n = fread(magic, 1, sizeof magic, f);
+
+    (void)fclose(f);
+    return n == sizeof magic && memcmp(magic, "\177ELF", sizeof magic) == 0;
+}
+
 backend_ref *backends_add_plugin(backend_list *l, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -237,27 +251,9 @@ static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
     return MXO_OK;
 }
 
-/* Not even the loader's business: a folder, a text, a truncated file. */
-static int is_no_library(const char *path)
-{
-    char magic[4] = "";
-    FILE *f = file_exists(path) ? fopen(path, "rb") : NULL;
-
-    if (f == NULL) {
-        return 1;
-    }
-    const size_t n = fread(magic, 1, sizeof magic, f);
-
-    (void)fclose(f);
-    return n != sizeof magic || memcmp(magic, "\177ELF", sizeof magic) != 0;
-}
-
 static mxo_status load_plugin(const char *path, const mxo_backend **table,
                               mxo_text why)
 {
-    if (is_no_library(path)) {
-        return no(MXO_E_UNSUPPORTED, why, "%s is not a shared library", path);
-    }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
     if (library == NULL) {

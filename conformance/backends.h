@@ -27,6 +27,9 @@ typedef struct backend_list {
 
 /* Everything known without being told. */
 void backends_known(backend_list *l);
+/* Does the file begin like one that the loader takes? Not a folder, not text.
+ */
+int backends_is_library(const char *path);
 /* Add a plugin by path; it is loaded by that path and named by its file
    until its table says otherwise. NULL if the list is full. */
 backend_ref *backends_add_plugin(backend_list *l, const char *path);

@@ -329,6 +329,10 @@ int run_options_backends(const run_options *o, backend_list *known)
         if (access(o->plugins[i], R_OK) != 0) {
             return cli_refuse("--plugin=%s cannot be read", o->plugins[i]);
         }
+        if (!backends_is_library(o->plugins[i])) {
+            return cli_refuse("--plugin=%s is not a shared library",
+                              o->plugins[i]);
+        }
         if (backends_add_plugin(known, o->plugins[i]) == NULL) {
             return cli_refuse("there are more than %d backends", BACKEND_MAX);
         }
