@@ -60,7 +60,8 @@ AC_DEFUN([MXO_CPU_LANES], [
     AS_CASE([$host_cpu],
         [x86_64], [mxo_cpu_says="portable, AVX2, AVX-512 (chosen at run time)"],
         [aarch64], [mxo_cpu_says="portable, NEON"],
-        [i?86], [MXO_CPU_FLAGS="-msse2 -mfpmath=sse"])
+        [i?86], [MXO_CPU_FLAGS="-msse2 -mfpmath=sse"],
+        [s390x], [MXO_CPU_FLAGS="-fexcess-precision=fast"])
     AC_SUBST([MXO_CPU_FLAGS])
     AM_CONDITIONAL([MXO_CPU_X86_64], [test "x$host_cpu" = xx86_64])
     AM_CONDITIONAL([MXO_CPU_AARCH64], [test "x$host_cpu" = xaarch64])

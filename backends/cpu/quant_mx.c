@@ -130,7 +130,7 @@ static void one_row(const quant_job *job, uint64_t r)
     }
     if (job->padded > job->cols) {
         memset(q + bytes_of_codes(job, job->cols), 0,
-               bytes_of_codes(job, job->padded - job->cols));
+               (size_t)bytes_of_codes(job, job->padded - job->cols));
         scale[0] = 0;
         for (uint64_t g = (job->cols + 31) / 32; g < groups(job); g++) {
             put_scales(job, row, g, scale, 1);

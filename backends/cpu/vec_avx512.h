@@ -312,7 +312,8 @@ CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
 {
     _mm256_storeu_si256(
         (__m256i *)dst,
-        _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        _mm512_maskz_cvtps_ph(0xffff, a,
+                              _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
 typedef __m512d vec_d;

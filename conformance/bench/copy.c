@@ -45,7 +45,8 @@ double bench_copy(void *dst, const void *src, uint64_t n, int threads)
                                               : lines * (uint64_t)(i + 1) /
                                                     (uint64_t)threads * 64;
 
-        memcpy((char *)dst + begin, (const char *)src + begin, end - begin);
+        memcpy((char *)dst + begin, (const char *)src + begin,
+               (size_t)(end - begin));
     }
     return bench_now() - start;
 }

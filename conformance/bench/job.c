@@ -177,7 +177,7 @@ static int part_differs(bench_job *job, uint32_t i, uint64_t r,
                     r * want->n_bytes, want->n_bytes, why) != MXO_OK) {
         return 1;
     }
-    if (memcmp(got->data, want->data, want->n_bytes) == 0 ||
+    if (memcmp(got->data, want->data, (size_t)want->n_bytes) == 0 ||
         compare_tensors(rule, want, got,
                         rule->mask[0] == '\0'
                             ? NULL
@@ -197,7 +197,7 @@ static int check_large(bench_job *job, mxo_text why)
 
     for (uint32_t i = 0; status == 0 && i < job->call.n_out; i++) {
         host_tensor got = job->want.t[i];
-        got.data = malloc(got.n_bytes + 1);
+        got.data = malloc((size_t)got.n_bytes + 1);
         if (got.data == NULL) {
             return fail(why, "no memory for ", got.name);
         }
@@ -230,7 +230,7 @@ static int has_own_clock(const bench_job *job)
 /* Buffers of the copy, every page touched. */
 static int place_copy(bench_job *job, mxo_text why)
 {
-    const uint64_t half = job->bytes / 2 / 64 * 64 + 64;
+    const size_t half = (size_t)(job->bytes / 2 / 64 * 64 + 64);
 
     if (has_own_clock(job)) {
         return 0;
