@@ -178,7 +178,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_scale_byte.c \
 	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_safetensors.c \
-	%reldir%/unit/test_tensors.c
+	%reldir%/unit/test_tensors.c \
+	%reldir%/unit/test_vectors.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic

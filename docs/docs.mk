@@ -4,4 +4,5 @@ bashcompletion_DATA = %reldir%/mxoracle.bash
 EXTRA_DIST += $(bashcompletion_DATA) \
 	%reldir%/formats.md \
 	%reldir%/design \
-	%reldir%/ops
+	%reldir%/ops \
+	%reldir%/vectors.md
