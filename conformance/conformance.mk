@@ -217,6 +217,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/run_vectors.test \
+	%reldir%/tests/selftest.test \
 	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)
 

@@ -50,7 +50,10 @@ typedef struct watch {
     int keep;      /* what passes goes to s->small or s->large */
 } watch;
 
-enum { SMALL = 4096 }; /* elements of outputs */
+enum {
+    SMALL = 4096, /* elements of outputs */
+    JOBS = 2      /* workers, where many cases are asked */
+};
 
 enum {
     OPT_CLASS = 256,
@@ -237,21 +240,31 @@ static int hunt(crew *c, const mutant *m, const case_list *cases, int own,
     return 0;
 }
 
+/* All cases of a list, whatever becomes of them. */
+static int survey(crew *c, const case_list *cases, watch *w)
+{
+    w->cases = cases;
+    return crew_run(c, cases, watched, w);
+}
+
 /* 0, or -1 if the harness failed. */
 static int judge_device(selftest_run *s, crew *c, const mutant *m, int device,
                         watch *w)
 {
-    int status = 0;
+    int status;
 
     if (device == 0) {
         w->keep = 1;
-        w->cases = &s->cases;
-        return crew_run(c, &s->cases, watched, w);
+        return survey(c, &s->cases, w);
     }
-    status |= hunt(c, m, &s->small, 1, w);
+    if (m->legal) {
+        status = survey(c, &s->small, w);
+        return status | hunt(c, m, &s->large, 1, w);
+    }
+    status = hunt(c, m, &s->small, 1, w);
     status |= hunt(c, m, &s->large, 1, w);
     status |= hunt(c, m, &s->small, 0, w);
-    return m->legal ? status : status | hunt(c, m, &s->large, 0, w);
+    return status | hunt(c, m, &s->large, 0, w);
 }
 
 /*
@@ -288,7 +301,7 @@ static int identify(const selftest_run *s, int device, mutant *m)
 /* EXIT_PASS, EXIT_SKIP if there is no such device, or what went wrong. */
 static int try_device(selftest_run *s, int device)
 {
-    const crew_options how = {ISOLATE_BATCH, 1, device, s->o->timeout_s};
+    const crew_options how = {ISOLATE_BATCH, JOBS, device, s->o->timeout_s};
     watch w = {.s = s};
     backend_info info;
     mutant m = {.legal = 0};

@@ -55,6 +55,19 @@ static void fill_limits(const test_case *c, host_tensor *t, prng *rng)
     (void)c;
 }
 
+/* Products far below what a scale's floor lets through, down to zero. */
+static void fill_tiny(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const int down = 16 + (int)(i / 64 % 5) * 8;
+        const double x = i / 64 % 7 == 6 ? 0 : fill_uniform(rng) * 2 - 1;
+        fill_put(t, i, ldexp(x, -down));
+    }
+}
+
 static void fill_experts(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
@@ -118,6 +131,7 @@ static const fill_row fills[] = {
     {"act.glu_quant", "topk_weight", "*", fill_positive},
     {"act.glu*", "*", "disjoint", fill_disjoint},
     {"act.glu*", "*", "limits", fill_limits},
+    {"act.glu*", "*", "tiny", fill_tiny},
     {"act.glu*", "*", "ordinary", fill_ordinary},
     {"act.glu*", "*", "corners", fill_corners},
     {NULL, NULL, NULL, NULL},
@@ -150,6 +164,13 @@ static const grid_row grid[] = {
     {2, 72,
      "act.glu:dialect=exact,layout=*,rows=$M,cols=$N,"
      "data=disjoint|limits|ordinary"},
+    {2, 0, /* no bf16 holds these parameters */
+     "act.glu:dialect=exact,from=*,to=*,alpha=1.618034,beta=0.3333333,"
+     "limit=6.7890625,rows=3,cols=65,data=limits|ordinary"},
+    {2, 0, /* 0 and less mean that there is no limit */
+     "act.glu:dialect=vllm_swiglu_limit,layout=halves,limit=0|-7,rows=3,"
+     "cols=65,data=limits|ordinary"},
+    {2, 0, "act.glu:dialect=exact,from=*,to=*,rows=3,cols=65,data=tiny"},
     {3, 600,
      "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
      "limit=none|7|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"
@@ -159,6 +180,9 @@ static const grid_row grid[] = {
      "act.glu_quant:dialect=vllm_packed|vllm_colmajor,from=*,"
      "limit=none|7|10,scale=f32|e8m0,rows=5,cols=256,"
      "data=disjoint|limits|ordinary|corners"},
+    {2, 0,
+     "act.glu_quant:dialect=vllm_packed|vllm_colmajor,from=*,limit=none|7,"
+     "rows=5,cols=256,data=tiny"},
     {2, 0,
      "act.glu_quant:dialect=vllm_packed,scale=packed|packed_mn,rows=5,"
      "cols=512,data=disjoint|ordinary"},

@@ -68,6 +68,9 @@ static const grid_row grid[] = {
     {2, 0,
      "dequant.group:group_rows=128|1,group_cols=128|32,rows=130,"
      "cols=256,data=ordinary"},
+    {2, 0, /* one static scale for the whole tensor */
+     "dequant.group:element=e4m3fn|e4m3fnuz|e2m1,group_rows=0,group_cols=0,"
+     "to=*,rows=5,cols=96,data=ordinary"},
     {2, 72,
      "dequant.group:element=e4m3fn|e5m2,zero=*,group_cols=32|64|128,"
      "to=*,rows=$M,cols=$K,data=random|ordinary"},

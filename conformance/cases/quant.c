@@ -18,9 +18,34 @@ static void fill_offsets(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* 61/64: x / s and x * RN32(1/s) part at most midpoints. */
+static const double awkward = 0.953125;
+
+static void fill_awkward_scale(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    fill_put(t, 0, awkward);
+}
+
+/* The scale times a midpoint, so that the exact quotient is a tie. */
+static void fill_scaled_ties(const test_case *c, host_tensor *t, prng *rng)
+{
+    const code_format *f = fill_element(c);
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t low = prng_below(rng, code_last_finite(f));
+        const double tie = code_value(f, low) / 2 + code_value(f, low + 1) / 2;
+        fill_put(t, i, i % 2 == 0 ? -tie * awkward : tie * awkward);
+    }
+}
+
 static const fill_row fills[] = {
     {"quant.nvfp4", "global_scale", "*", fill_positive},
+    {"quant.static", "scale", "ties", fill_awkward_scale},
     {"quant.static", "scale", "*", fill_positive},
+    {"quant.static", "x", "ties", fill_scaled_ties},
     {"quant.requant", "offset", "random", fill_offsets},
     {"quant.requant_table", "*", "random", fill_counting},
     {"quant.scale", "amax", "random", fill_amax},
@@ -67,6 +92,9 @@ static const grid_row grid[] = {
     {2, 144,
      "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
      "rows=$M,cols=$K,data=ordinary|amax|ties|random"},
+    {2, 0, /* emax 0: amax up to 2^127 reaches byte 254 */
+     "quant.mx:element=int8,rule=" PLAIN_RULES ",from=*,rows=17,cols=160,"
+     "data=amax|ties"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,axis=0,rows=64,cols=40,data=ties"},
     {2, 0, "quant.mx:rows=2,cols=48|464|720"},
     {3, 0, "quant.mx:rows=$MALL,cols=64,data=amax"},
@@ -136,6 +164,8 @@ static const grid_row grid[] = {
     {2, 0,
      "quant.static:element=*,from=*,apply=*,rows=3,cols=96,"
      "data=random|ordinary|corners"},
+    {2, 0,
+     "quant.static:element=*,from=f32|f16,apply=*,rows=3,cols=96,data=ties"},
     {2, 48,
      "quant.static:element=*,from=*,apply=*,rows=$M,cols=$K,"
      "data=ordinary"},
