@@ -67,7 +67,8 @@ void cli_offer(cli_nearest *n, const char *wanted, const char *candidate)
     const size_t distance = cli_distance(wanted, candidate);
     const size_t limit = strlen(wanted) / 3 + 1;
 
-    if (distance <= limit && (n->best == NULL || distance < n->distance)) {
+    if (distance <= limit && distance < LONGEST &&
+        (n->best == NULL || distance < n->distance)) {
         n->best = candidate;
         n->distance = distance;
     }

@@ -153,6 +153,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_act_ops.c \
 	%reldir%/unit/test_act_wide.c \
 	%reldir%/unit/test_casetext.c \
+	%reldir%/unit/test_cli.c \
 	%reldir%/unit/test_compare.c \
 	%reldir%/unit/test_dequant_ops.c \
 	%reldir%/unit/test_dequant_product.c \
@@ -164,6 +165,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_format_ops.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
+	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_quant_block.c \
@@ -179,7 +181,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_safetensors.c \
 	%reldir%/unit/test_tensors.c \
-	%reldir%/unit/test_vectors.c
+	%reldir%/unit/test_vectors.c \
+	%reldir%/unit/test_verdict.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic

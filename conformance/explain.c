@@ -230,17 +230,48 @@ static word_span alternatives(const op_param *p)
                                    : (word_span){numbers, sizeof numbers - 1};
 }
 
+static int try_param(const evidence *e, int param, char *text, size_t size)
+{
+    word_span rest = alternatives(&e->c->schema->params[param]);
+    char value[OP_WORD];
+
+    while (rest.len > 0) {
+        if (span_copy(span_cut(&rest, '|'), value) &&
+            try_value(e, param, value, text, size)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static size_t n_alternatives(const op_param *p)
+{
+    word_span rest = alternatives(p);
+    size_t n = 0;
+
+    while (rest.len > 0) {
+        (void)span_cut(&rest, '|');
+        n++;
+    }
+    return n;
+}
+
+/* Parameters with few values first: many rules agree by chance. */
 static int explain_params(const evidence *e, char *text, size_t size)
 {
-    for (int i = 0; i < e->c->schema->n_params; i++) {
-        word_span rest = alternatives(&e->c->schema->params[i]);
-        char value[OP_WORD];
-        while (rest.len > 0) {
-            if (span_copy(span_cut(&rest, '|'), value) &&
-                try_value(e, i, value, text, size)) {
+    const op_schema *s = e->c->schema;
+    size_t done = 0;
+
+    while (done < SIZE_MAX) {
+        size_t next = SIZE_MAX;
+        for (int i = 0; i < s->n_params; i++) {
+            const size_t n = n_alternatives(&s->params[i]);
+            if (n == done && try_param(e, i, text, size)) {
                 return 1;
             }
+            next = n > done && n < next ? n : next;
         }
+        done = next;
     }
     return 0;
 }

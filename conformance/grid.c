@@ -52,9 +52,9 @@ static int refuse(mxo_text why, const char *what, const char *text)
 
 mxo_status case_list_add(case_list *l, const char *text, uint64_t seed)
 {
-    for (size_t i = l->n; i > 0; i--) {
-        if (l->item[i - 1].seed == seed &&
-            strcmp(l->item[i - 1].text, text) == 0) {
+    /* Seeds come one after the other: only the last one's cases matter. */
+    for (size_t i = l->n; i > 0 && l->item[i - 1].seed == seed; i--) {
+        if (strcmp(l->item[i - 1].text, text) == 0) {
             return MXO_OK;
         }
     }
