@@ -128,6 +128,9 @@ bench_cases.inc: %reldir%/cases/bench.cases
 	$(AM_V_GEN)sed -e '/^#/d' -e '/^$$/d' -e 's/.*/"&",/' \
 		$(top_srcdir)/%reldir%/cases/bench.cases >$@
 
+casesdir = $(pkgdatadir)/cases
+dist_cases_DATA = %reldir%/cases/shrunk.cases
+
 bin_PROGRAMS += mxoracle
 mxoracle_SOURCES = %reldir%/main.c
 mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance
