@@ -20,13 +20,14 @@ enum { ALIGNMENT = 8, CHUNK = 1 << 16, PATH_ROOM = 4096 };
 static json_t *describe(const host_tensor *t, uint64_t at)
 {
     json_t *shape = json_array();
+    const uint64_t end = at + t->n_bytes;
 
     for (uint32_t i = 0; i < t->rank; i++) {
         json_array_append_new(shape, json_integer((json_int_t)t->shape[i]));
     }
     return json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_file_name(t->dtype),
                      "shape", shape, "data_offsets", (json_int_t)at,
-                     (json_int_t)(at + t->n_bytes));
+                     (json_int_t)end);
 }
 
 /* Header as text, padded so that the data are aligned; NULL: no memory. */
@@ -47,12 +48,13 @@ static char *make_header(const tensor_set *tensors, const json_t *metadata,
     const size_t len = text == NULL ? 0 : strlen(text);
 
     *n = (len + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    char *padded = text == NULL ? NULL : malloc(*n);
-    if (padded != NULL) {
-        memset(padded, ' ', *n);
-        memcpy(padded, text, len);
+    char *padded = text == NULL ? NULL : realloc(text, *n + 1);
+
+    if (padded == NULL) {
+        free(text);
+    } else {
+        memset(padded + len, ' ', *n - len);
     }
-    free(text);
     json_decref(header);
     return padded;
 }

@@ -14,8 +14,9 @@ enum { LONGEST = 4096 };
 
 static void die(const char *text, const char *what)
 {
-    fprintf(stderr, "case text \"%s\": %s\nrepro: mxoracle run -b emu '%s'\n",
-            text, what, text);
+    (void)fprintf(stderr,
+                  "case text \"%s\": %s\nrepro: mxoracle run -b emu '%s'\n",
+                  text, what, text);
     abort();
 }
 

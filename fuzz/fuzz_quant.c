@@ -37,12 +37,12 @@ static void die(const test_case *c, const tensor_set *in, const char *name,
 
     memset(&out, 0, sizeof out);
     case_print(c, 0, text);
-    fprintf(stderr, "%s on %s: %s\n", text, name, what);
+    (void)fprintf(stderr, "%s on %s: %s\n", text, name, what);
     if (native_outputs(c, in, &out, (mxo_text){why, sizeof why}) == 0 &&
         native_write(repro_file, c, 0, in, &out, (mxo_text){why, sizeof why}) ==
             0) {
-        fprintf(stderr, "repro: mxoracle run -b %s --vectors %s\n", name,
-                repro_file);
+        (void)fprintf(stderr, "repro: mxoracle run -b %s --vectors %s\n", name,
+                      repro_file);
     }
     abort();
 }
@@ -68,7 +68,7 @@ static judge *judge_of(const char *name)
 
     if (ref == NULL || backend_load(ref, &table, text) != MXO_OK ||
         judge_open(&judges[i], table, 0, text) != MXO_OK) {
-        fprintf(stderr, "%s does not open: %s\n", name, why);
+        (void)fprintf(stderr, "%s does not open: %s\n", name, why);
         abort();
     }
     return &judges[i];
@@ -90,7 +90,7 @@ static void check_refusal(judge *j, const test_case *c, const tensor_set *in,
         subject_infer(&j->oracle, &call, &out, (mxo_text){why, sizeof why});
 
     if (status == MXO_OK || why[0] == '\0') {
-        fprintf(stderr, "%s: accepted with %s\n", call.op, what);
+        (void)fprintf(stderr, "%s: accepted with %s\n", call.op, what);
         abort();
     }
     tensor_set_clear(&out);
@@ -166,7 +166,8 @@ static void check_fixed_point(fuzz_input *in)
     if (run_emulator(j, quantise, &y, &again) != 0 ||
         memcmp(q.t[0].data, again.t[0].data, (size_t)q.t[0].n_bytes) != 0 ||
         memcmp(q.t[1].data, again.t[1].data, (size_t)q.t[1].n_bytes) != 0) {
-        fprintf(stderr, "%s: quantising its own result changes it\n", quantise);
+        (void)fprintf(stderr, "%s: quantising its own result changes it\n",
+                      quantise);
         abort();
     }
     tensor_set_clear(&x);

@@ -15,8 +15,9 @@
 
 static void die(const char *what)
 {
-    fprintf(stderr, "%s\nrepro: mxoracle verify on the bytes of this input\n",
-            what);
+    (void)fprintf(stderr,
+                  "%s\nrepro: mxoracle verify on the bytes of this input\n",
+                  what);
     abort();
 }
 

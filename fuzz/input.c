@@ -44,6 +44,9 @@ uint32_t input_below(fuzz_input *in, uint32_t n)
 {
     uint8_t byte = 0;
 
+    if (n == 0) {
+        return 0;
+    }
     if (in->n > 0) {
         byte = *in->bytes++;
         in->n--;
@@ -104,7 +107,7 @@ static void pick_value(fuzz_input *in, const op_param *p, char *word)
 static const op_schema *pick_operation(fuzz_input *in,
                                        const char *const patterns[])
 {
-    const op_schema *found[64];
+    const op_schema *found[64] = {op_at(0)};
     uint32_t n = 0;
 
     for (int i = 0; i < op_count() && n < 64; i++) {

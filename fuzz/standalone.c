@@ -29,7 +29,7 @@ static size_t read_file(const char *path)
     const size_t n = f == NULL ? 0 : fread(bytes, 1, sizeof bytes, f);
 
     if (f == NULL || ferror(f)) {
-        fprintf(stderr, "%s cannot be read\n", path);
+        (void)fprintf(stderr, "%s cannot be read\n", path);
         exit(2);
     }
     (void)fclose(f);

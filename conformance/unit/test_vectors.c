@@ -132,6 +132,8 @@ static const step_case step_cases[] = {
     {"in.x>perm(1,0)", "0 8 1 9 2 10 3 11 4 12 5 13 6 14 7 15"},
     {"in.x>view(2|*,4)>perm(1,0,2)", "0 1 2 3 8 9 10 11 4 5 6 7 12 13 14 15"},
     {"in.x>view(*,2|3,*)", NULL},
+    {"in.x>view(2|4,2)>rows>perm(1,0)",
+     "0 2 4 6 8 10 12 14 1 3 5 7 9 11 13 15"},
     {"in.x>cols(3)", "0 1 2 8 9 10"},
     {"in.x>cols(9)", NULL},
     {"in.x>cols(3)>pad(2,4)", "0 1 2 x 8 9 10 x"},

@@ -7,6 +7,7 @@
  * BASE       a tensor by name, or mantissas(T): four binary32 patterns from
  *            1.0 upwards per element of T
  * view(a,b|c)  split axis 0 into a x b, keep axis 1 as c, ...; * = the rest
+ * rows         all axes but the last become one
  * perm(1,0)    new axis i is old axis perm[i]
  * pad(r,c)     round the last two axes up to multiples; pads count for nothing
  * padwith(r,c,v)  the same, pads hold v and count

@@ -71,6 +71,19 @@ static mxo_status step_view(glue *g, const step_call *call)
     return MXO_OK;
 }
 
+static mxo_status step_rows(glue *g, const step_call *call)
+{
+    const uint64_t cols = g->shape[g->rank - 1];
+
+    (void)call;
+    if (g->rank > 2) {
+        g->shape[0] = cols == 0 ? 0 : g->n / cols;
+        g->shape[1] = cols;
+        g->rank = 2;
+    }
+    return MXO_OK;
+}
+
 static mxo_status step_perm(glue *g, const step_call *call)
 {
     uint64_t axes[MAX_NUMBERS];
@@ -306,7 +319,7 @@ static mxo_status step_take(glue *g, const step_call *call)
     memcpy(shape, g->shape, sizeof shape);
     shape[0] = tensor_elems(rows);
     status = glue_make(&to, g->dtype, g->rank, shape, 0);
-    for (uint64_t i = 0; status == MXO_OK && i < to.n; i++) {
+    for (uint64_t i = 0; status == MXO_OK && inner > 0 && i < to.n; i++) {
         const uint64_t row = tensor_load(rows, i / inner);
         if (row >= g->shape[0]) {
             glue_clear(&to);
@@ -443,10 +456,10 @@ static const step_row steps[] = {
     {"identity", step_identity}, {"index", step_index},
     {"pack4", step_pack4},       {"pad", step_pad},
     {"padwith", step_padwith},   {"perm", step_perm},
-    {"repeat", step_repeat},     {"take", step_take},
-    {"unpack4", step_unpack4},   {"valid", step_valid},
-    {"view", step_view},         {"where", step_where},
-    {"words", step_words},
+    {"repeat", step_repeat},     {"rows", step_rows},
+    {"take", step_take},         {"unpack4", step_unpack4},
+    {"valid", step_valid},       {"view", step_view},
+    {"where", step_where},       {"words", step_words},
 };
 
 glue_step glue_find_step(const char *name)

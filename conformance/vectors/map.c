@@ -38,9 +38,9 @@ const map_rule *map_find_rule(const char *name)
     return NULL;
 }
 
-static int is_word(char c)
+static int is_word(int c)
 {
-    return isalnum((unsigned char)c) || c == '_';
+    return isalnum(c) || c == '_';
 }
 
 /* Is key a whole word of text, led by one of the characters in before? */
@@ -48,10 +48,10 @@ static int mentions(const char *text, const char *key, const char *before)
 {
     const size_t n = strlen(key);
 
-    for (const char *at = strstr(text, key); at != NULL;
+    for (const char *at = n == 0 ? NULL : strstr(text, key); at != NULL;
          at = strstr(at + 1, key)) {
-        const char lead = at == text ? ' ' : at[-1];
-        if (strchr(before, lead) != NULL && !is_word(at[n])) {
+        const int lead = at == text ? ' ' : at[-1];
+        if (strchr(before, lead) != NULL && !is_word((unsigned char)at[n])) {
             return 1;
         }
     }
@@ -105,7 +105,7 @@ int map_combination(const map_row *row, uint32_t i, scope *s)
         piece values = piece_cut(&rest, ' ');
         const piece name = piece_cut(&values, ':');
         const uint32_t n = count(values);
-        uint32_t skip = i % n;
+        uint32_t skip = n == 0 ? 0 : i % n;
         variable *v = &s->variables[s->n_variables++];
         piece value = piece_cut(&values, '|');
 
@@ -116,7 +116,7 @@ int map_combination(const map_row *row, uint32_t i, scope *s)
             !piece_copy(value, v->text, sizeof v->text)) {
             return 0;
         }
-        i /= n;
+        i /= n == 0 ? 1 : n;
     }
     return i == 0;
 }

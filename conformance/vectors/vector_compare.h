@@ -18,7 +18,8 @@ typedef struct vector_difference {
    an integer type, in which codes travel. */
 int vector_can_retag(uint32_t a, uint32_t b);
 
-/* Same shape but for axes of 1, or the file's tensor is flat. */
+/* Same shape but for axes of 1; or the file's tensor is flat; or one side has
+   all axes but the last as one. */
 int vector_same_shape(const host_tensor *file, const glue *computed);
 
 /* Both have the same number of elements of the same width. */
