@@ -5,7 +5,9 @@
 #include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 int cli_refuse(const char *format, ...)
 {
@@ -22,6 +24,20 @@ int cli_refuse(const char *format, ...)
 int cli_matches(const char *pattern, const char *name)
 {
     return fnmatch(pattern, name, 0) == 0;
+}
+
+int cli_columns(FILE *stream)
+{
+    const char *given = getenv("COLUMNS");
+    const int columns = given == NULL ? 0 : atoi(given);
+    struct winsize size;
+
+    if (columns > 0) {
+        return columns;
+    }
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+               ? size.ws_col
+               : 80;
 }
 
 enum { LONGEST = 64 };

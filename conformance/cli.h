@@ -7,6 +7,7 @@
 #define MXO_CLI_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef enum exit_code {
     EXIT_PASS = 0,   /* something passed and nothing is red */
@@ -29,6 +30,10 @@ int cli_refuse(const char *format, ...);
 
 /* Does name match a pattern of literal characters, * and ? (and [])? */
 int cli_matches(const char *pattern, const char *name);
+
+/* Width of the terminal a stream goes to: COLUMNS, else what the terminal
+   says, else 80. */
+int cli_columns(FILE *stream);
 
 /* Edits (insert, delete, replace, swap of neighbours) from a to b. */
 size_t cli_distance(const char *a, const char *b);

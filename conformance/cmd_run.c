@@ -142,9 +142,7 @@ static void plan(session *s)
 /* One line that rewrites itself, only where someone looks. */
 static void progress(const session *s, const char *text)
 {
-    const char *columns = getenv("COLUMNS");
-    const int width =
-        columns != NULL && atoi(columns) > 20 ? atoi(columns) : 80;
+    const int width = cli_columns(stderr);
 
     if (s->show_progress) {
         char line[CASE_TEXT + 128];
@@ -264,6 +262,17 @@ static int exit_status(const tally *t)
                                                            : EXIT_SKIP;
 }
 
+/* Workers write to a pipe: they learn the width of our terminal from here. */
+static void publish_width(void)
+{
+    char width[16];
+
+    if (isatty(STDOUT_FILENO)) {
+        (void)snprintf(width, sizeof width, "%d", cli_columns(stdout));
+        (void)setenv("COLUMNS", width, 0);
+    }
+}
+
 static int run_session(session *s)
 {
     int status = run_options_backends(s->o, &s->known);
@@ -314,6 +323,7 @@ int cmd_run(int argc, char **argv)
         return EXIT_BROKEN;
     }
     s->o = &options;
+    publish_width();
     status = run_session(s);
     for (int i = 0; i < BACKEND_MAX; i++) {
         crew_destroy(&s->crews[i]);

@@ -3,6 +3,7 @@
  * The report for people: a header, a block per failure, a table of what was
  * judged by which rule and what was not, the failures again, one last line.
  */
+#include "cli.h"
 #include "report.h"
 #include "strbuf.h"
 
@@ -178,8 +179,12 @@ static void say_blank_rows(FILE *out, const tally *t)
 
 static void say_table(FILE *out, const tally *t)
 {
-    fprintf(out, "\n%-10s %-20s %7s %7s %7s %7s  %s\n", "backend", "operation",
-            "pass", "red", "unsupp.", "skip", "judged by rule");
+    /* Narrow terminals get the rules on a line of their own. */
+    const char *rules = cli_columns(out) < 80 ? "\n    by rule: " : "  ";
+
+    fprintf(out, "\n%-10s %-20s %7s %7s %7s %7s%s\n", "backend", "operation",
+            "pass", "red", "unsupp.", "skip",
+            rules[0] == '\n' ? "" : "  judged by rule");
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
         if (is_blank(row)) {
@@ -187,10 +192,10 @@ static void say_table(FILE *out, const tally *t)
         }
         fprintf(out,
                 "%-10s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64
-                "  ",
+                "%s",
                 row->backend, row->op,
                 row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED], red_of(row),
-                row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP]);
+                row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP], rules);
         say_rules(out, row);
     }
     say_blank_rows(out, t);
