@@ -25,6 +25,7 @@ typedef struct glu_job {
     uint64_t cols;
     uint64_t pitch; /* bytes from row to row */
     uint64_t runs;  /* per row */
+    int streams;    /* y is written around the caches where it can be */
     uint64_t tile;
     uint64_t experts;
     const int32_t *row;
@@ -110,33 +111,86 @@ static void exact_run(const glu_job *job, const cpu_glu *c, codes *out,
     }
 }
 
+/* One run of one row. */
+typedef struct run {
+    uint64_t row; /* of the input */
+    uint64_t in;  /* bytes into gate and up */
+    uint64_t out; /* elements into y */
+    uint32_t n;
+} run;
+
+static run run_of(const glu_job *job, uint64_t item)
+{
+    const uint64_t i = item / job->runs;
+    const uint64_t col = item % job->runs * CPU_RUN;
+    const uint64_t left = job->cols - col;
+    const uint64_t size = cpu_dtype_bytes(job->from);
+    const uint64_t row = row_of(job, i);
+    const run r = {
+        row,
+        row * job->pitch + col * size * (job->interleaved ? 2 : 1),
+        i * job->cols + col,
+        left < CPU_RUN ? (uint32_t)left : CPU_RUN,
+    };
+
+    return r;
+}
+
+/* The machine's own prefetching stops while a run is computed. */
+static void fetch(const glu_job *job, const run *r)
+{
+    const uint64_t size = cpu_dtype_bytes(job->from);
+    const uint64_t bytes = r->n * size * (job->interleaved ? 2 : 1);
+
+    for (uint64_t at = 0; at < bytes; at += 64) {
+        CPU_PREFETCH(job->gate + r->in + at);
+        if (!job->interleaved) {
+            CPU_PREFETCH(job->up + r->in + at);
+        }
+    }
+}
+
+static void put(const glu_job *job, const run *r, const codes *out)
+{
+    const cpu_lane *lane = job->ctx->lane;
+    const uint64_t size = cpu_dtype_bytes(job->base.to);
+    uint8_t *dst = job->y + r->out * size;
+
+    if (job->streams && (uintptr_t)dst % 64 == 0 && r->n * size % 64 == 0) {
+        lane->stream(dst, out, r->n * size);
+    } else {
+        memcpy(dst, out, (size_t)(r->n * size));
+    }
+}
+
 static void span(void *arg, uint64_t begin, uint64_t end)
 {
     const glu_job *job = arg;
-    const uint64_t in = cpu_dtype_bytes(job->from);
-    const uint64_t size = cpu_dtype_bytes(job->base.to);
+    const cpu_lane *lane = job->ctx->lane;
     float gate[CPU_RUN];
     float up[CPU_RUN];
     codes out;
 
     for (uint64_t item = begin; item < end; item++) {
-        const uint64_t i = item / job->runs;
-        const uint64_t col = item % job->runs * CPU_RUN;
-        const uint64_t left = job->cols - col;
-        const uint32_t n = left < CPU_RUN ? (uint32_t)left : CPU_RUN;
-        const uint64_t r = row_of(job, i);
-        const cpu_glu c = constants(job, r);
+        const run r = run_of(job, item);
+        const cpu_glu c = constants(job, r.row);
 
-        load(job, r * job->pitch + col * in * (job->interleaved ? 2 : 1), n,
-             gate, up);
-        if (job->steps == NULL) {
-            exact_run(job, &c, &out, gate, up, n);
-        } else {
-            cpu_steps_run(job->steps, &c, job->from, job->ctx->lane, gate, up,
-                          n);
-            store(c.to, &out, gate, n);
+        load(job, r.in, r.n, gate, up);
+        if (item + 1 < end) {
+            const run next = run_of(job, item + 1);
+
+            fetch(job, &next);
         }
-        memcpy(job->y + (i * job->cols + col) * size, &out, (size_t)(n * size));
+        if (job->steps == NULL) {
+            exact_run(job, &c, &out, gate, up, r.n);
+        } else {
+            cpu_steps_run(job->steps, &c, job->from, lane, gate, up, r.n);
+            store(c.to, &out, gate, r.n);
+        }
+        put(job, &r, &out);
+    }
+    if (job->streams) {
+        lane->fence();
     }
 }
 
@@ -333,6 +387,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
         return status;
     }
     job.y = cpu_data(y);
+    job.streams = ctx->lane->stream != NULL && y->n_bytes >= CPU_STREAM_BYTES;
     cpu_split(ctx, job.rows * job.runs, 16, span, &job);
     cpu_name_kernel(ctx, job.steps == NULL ? "act_glu" : "act_glu_steps",
                     cpu_threads(ctx, job.rows * job.runs, 16));

@@ -3,15 +3,15 @@
  * Activations of ordinary operands, written once over vec_*.h.
  *
  * e^-z = 2^-k * p(s), s = k ln 2 - z, |s| <= ln 2 / 2, p the Taylor polynomial
- * (degree 7 in float, 11 in double).  Nothing cancels in
+ * (degree 7 in float, 9 in double).  Nothing cancels in
  * y = G (V + beta) * (t < 0 ? E : 1) / (1 + E).
  *
  * Float tier, in units of 2^-24 relative: s 0.5 (two FMAs) and 0.5 (low part
  * of alpha G), p 4.3, truncation 0.1, 1 + E, V + beta, two products and the
  * quotient 1 each: at most 10.4, that is 10.4 ulp of a significand next to 2.
  * Lanes nearer than 16 ulp to a rounding boundary of the result are handed
- * back.  Double tier: truncation 2^-47, all else below 2^-49; lanes nearer
- * than 512 ulp = 2^-44 are handed back.  So are NaN, infinities, zeros,
+ * back.  Double tier: truncation 2^-36.6, all else below 2^-49; lanes nearer
+ * than 2^17 ulp = 2^-36 are handed back.  So are NaN, infinities, zeros,
  * results near the ends of the range, and z > 80 (float) or 600.
  */
 #ifndef CPU_ACT_VEC_H
@@ -165,8 +165,7 @@ CPU_INLINE vec_d poly_d(vec_d s)
     const vec_d a = vec_d_fma(line_d(s, 0.5, 1.0 / 6), s2, line_d(s, 1.0, 1.0));
     const vec_d b = vec_d_fma(line_d(s, 1.0 / 720, 1.0 / 5040), s2,
                               line_d(s, 1.0 / 24, 1.0 / 120));
-    const vec_d c = vec_d_fma(line_d(s, 1.0 / 3628800, 1.0 / 39916800), s2,
-                              line_d(s, 1.0 / 40320, 1.0 / 362880));
+    const vec_d c = line_d(s, 1.0 / 40320, 1.0 / 362880);
 
     return vec_d_fma(vec_d_fma(c, s4, b), s4, a);
 }
@@ -187,7 +186,7 @@ CPU_INLINE vec_d exp_d(vec_d x)
 CPU_INLINE unsigned hard_d(vec_d y)
 {
     return vec_d_outside(vec_d_abs(y), 0x1p-120, 0x1p120) |
-           vec_d_near(y, 0x10000000 + 512, 0x1fffffff, 1024);
+           vec_d_near(y, 0x10000000 + 0x20000, 0x1fffffff, 0x40000);
 }
 
 /* As glu_parts; the numerator is NaN where z > 600. */

@@ -95,6 +95,19 @@ static void dequant4_32(const cpu_dequant4 *job)
     _mm_sfence();
 }
 
+static void stream(uint8_t *dst, const void *src, uint64_t n_bytes)
+{
+    for (uint64_t i = 0; i < n_bytes; i += 32) {
+        put(dst + i,
+            _mm256_loadu_si256((const __m256i *)((const uint8_t *)src + i)), 1);
+    }
+}
+
+static void fence(void)
+{
+    _mm_sfence();
+}
+
 const cpu_lane cpu_lane_avx2 = {
     .isa = "avx2",
     .planes = 1,
@@ -106,4 +119,6 @@ const cpu_lane cpu_lane_avx2 = {
     .exp32 = exp32,
     .widen = widen,
     .widen2 = widen2,
+    .stream = stream,
+    .fence = fence,
 };

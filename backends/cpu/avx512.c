@@ -68,6 +68,18 @@ static void dequant4_32(const cpu_dequant4 *job)
     _mm_sfence();
 }
 
+static void stream(uint8_t *dst, const void *src, uint64_t n_bytes)
+{
+    for (uint64_t i = 0; i < n_bytes; i += 64) {
+        put(dst + i, _mm512_loadu_si512((const uint8_t *)src + i), 1);
+    }
+}
+
+static void fence(void)
+{
+    _mm_sfence();
+}
+
 const cpu_lane cpu_lane_avx512 = {
     .isa = "avx512",
     .dequant4_16 = dequant4_16,
@@ -78,4 +90,6 @@ const cpu_lane cpu_lane_avx512 = {
     .exp32 = exp32,
     .widen = widen,
     .widen2 = widen2,
+    .stream = stream,
+    .fence = fence,
 };

@@ -13,10 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    STREAM_BYTES = 8 << 20, /* beyond any share of a cache */
-    GRAIN_BLOCKS = 4096
-};
+enum { GRAIN_BLOCKS = 4096 };
 
 /* How a dialect reads a scale byte and multiplies. */
 enum {
@@ -273,7 +270,7 @@ static mxo_status read_tensors(dequant_job *job, const mxo_call *call,
         job->lane.q = cpu_data(q);
         job->lane.scale = cpu_data(scale);
         job->lane.y = cpu_data(y);
-        job->lane.stream = y->n_bytes >= STREAM_BYTES;
+        job->lane.stream = y->n_bytes >= CPU_STREAM_BYTES;
         *blocks = scale->n_bytes;
     }
     return status;

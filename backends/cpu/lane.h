@@ -16,9 +16,14 @@
    inlined do formats become constants. */
 #if defined(__GNUC__)
 #define CPU_INLINE static inline __attribute__((always_inline))
+#define CPU_PREFETCH(address) __builtin_prefetch(address)
 #else
 #define CPU_INLINE static inline
+#define CPU_PREFETCH(address) ((void)(address))
 #endif
+
+/* Outputs of this size and more do not stay in a cache anyway. */
+#define CPU_STREAM_BYTES ((uint64_t)8 << 20)
 
 /*
  * What each of the 16 codes becomes under each of the 256 scale bytes.
@@ -63,6 +68,11 @@ typedef struct cpu_lane {
     void (*widen)(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
     void (*widen2)(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
                    float *odd);
+
+    /* Copy whole cache lines around the caches; NULL if there is no such
+       store. fence() after the last one. */
+    void (*stream)(uint8_t *dst, const void *src, uint64_t n_bytes);
+    void (*fence)(void);
 } cpu_lane;
 
 /* The portable widen and widen2, for what does not fill a vector. */
