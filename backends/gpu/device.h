@@ -6,6 +6,8 @@
  *
  * GPU_FN, GPU_SLOW       a function of the device, inlined or called
  * GPU_ENTRY              a kernel whose only argument is a struct, by value
+ * GPU_ENTRY_DENSE        the same with few registers: a multiprocessor is to
+ *                        hold that many blocks
  * GPU_WARP, GPU_BLOCK    lanes of a warp, threads of a block
  * gpu_thread()           this thread's number in its block
  * gpu_block(), gpu_grid()   this block's number, the number of blocks
@@ -17,7 +19,8 @@
  * gpu_lut8               eight E2M1 codes through a table of eight bytes
  * gpu_fma, gpu_fmaf      one rounding
  * gpu_ex2, gpu_rcp       2^x to 5 units of 2^-24, 1/x to 3
- * gpu_minf, gpu_maxf     of x and a number; a NaN x is the result
+ * gpu_rcp64              1/x to 2^-18
+@@    of x and a number; a NaN x is the result
  *
  * Floating point is IEEE in all three: no contraction, subnormals kept.
  */
@@ -48,6 +51,23 @@ typedef struct gpu_divisor {
 #include "device_gpu.h"
 #else
 #include "simt.h"
+#endif
+
+#if !defined(GPU_HAS_E4M3)
+/* The format's subnormals are binary32's: then rounding is an addition. */
+GPU_FN uint32_t gpu_one_e4m3(float x)
+{
+    const uint32_t w = gpu_bits(gpu_fabsf(x) * 0x1p-120f);
+    const uint32_t code = (w + 0x7ffffu + (w >> 20 & 1)) >> 20;
+
+    return (code < 0x7e ? code : 0x7e) | (gpu_bits(x) >> 24 & 0x80u);
+}
+
+/* Two E4M3FN codes, to nearest even, beyond 448 the code of 448; no NaN. */
+GPU_FN uint32_t gpu_e4m3(float low, float high)
+{
+    return gpu_one_e4m3(low) | gpu_one_e4m3(high) << 8;
+}
 #endif
 
 GPU_FN uint32_t gpu_quotient(uint32_t i, gpu_divisor d)

@@ -25,6 +25,19 @@
         call;                                                                 \
     }
 
+/* The same with so many blocks on a multiprocessor that registers get few */
+#if defined(__HIPCC__)
+#define GPU_ENTRY_DENSE(name, type, blocks, call) GPU_ENTRY(name, type, call)
+#else
+#define GPU_ENTRY_DENSE(name, type, blocks, call)                             \
+    static __global__ void __launch_bounds__(GPU_BLOCK, blocks)               \
+        name(const GPU_PARAMETER type args)                                   \
+    {                                                                         \
+        const type *const a = &args;                                          \
+        call;                                                                 \
+    }
+#endif
+
 #if defined(__HIPCC__)
 #define GPU_WARP 64 /* of gfx9, the default target */
 #else
@@ -253,6 +266,52 @@ GPU_FN uint32_t gpu_min_u16(uint32_t a, uint32_t b)
 #endif
 }
 
+/* Halves of a + b as signed numbers, not below 0 and not above top's. */
+GPU_FN uint32_t gpu_add_clamp_s16(uint32_t a, uint32_t b, uint32_t top)
+{
+#if defined(__HIPCC__)
+    typedef int16_t pair __attribute__((ext_vector_type(2)));
+    const pair sum = __builtin_bit_cast(pair, a) + __builtin_bit_cast(pair, b);
+    const pair low =
+        __builtin_elementwise_min(sum, __builtin_bit_cast(pair, top));
+    const pair zero = {0, 0};
+
+    return __builtin_bit_cast(uint32_t, __builtin_elementwise_max(low, zero));
+#else
+    return __viaddmin_s16x2_relu(a, b, top);
+#endif
+}
+
+/* Halves of a * b as binary16, to nearest even. */
+GPU_FN uint32_t gpu_mul_f16(uint32_t a, uint32_t b)
+{
+#if defined(__HIPCC__)
+    typedef _Float16 pair __attribute__((ext_vector_type(2)));
+
+    return __builtin_bit_cast(uint32_t, __builtin_bit_cast(pair, a) *
+                                            __builtin_bit_cast(pair, b));
+#else
+    uint32_t y;
+
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(y) : "r"(a), "r"(b));
+    return y;
+#endif
+}
+
+/* Two E4M3FN codes; device.h has the steps for all others. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+#define GPU_HAS_E4M3 1
+GPU_FN uint32_t gpu_e4m3(float low, float high)
+{
+    uint16_t both;
+
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;"
+        : "=h"(both)
+        : "f"(high), "f"(low));
+    return both;
+}
+#endif
+
 /* Two binary16 numbers; how inexact ones round is left open. */
 GPU_FN uint32_t gpu_pack_f16(float low, float high)
 {
@@ -274,8 +333,8 @@ GPU_FN int gpu_lg(uint32_t x)
 }
 
 /*
- * Data streams through once, so loads and stores ask not to be kept.  AMD
- * spells that as a property of the access, NVIDIA as another instruction.
+ * Data streams through once.  AMD can be told so; on NVIDIA's the hint to evict
+ * early made every kernel slower (H200), so loads are only read-only.
  */
 #if defined(__HIPCC__)
 typedef uint32_t gpu_vec4 __attribute__((ext_vector_type(4)));
@@ -286,8 +345,8 @@ typedef uint32_t gpu_vec2 __attribute__((ext_vector_type(2)));
 #else
 typedef uint4 gpu_vec4;
 typedef uint2 gpu_vec2;
-#define GPU_STREAM_LOAD(type, p) __ldcs((const type *)(p))
-#define GPU_STREAM_STORE(type, p, v) __stcs((type *)(p), (v))
+#define GPU_STREAM_LOAD(type, p) __ldg((const type *)(p))
+#define GPU_STREAM_STORE(type, p, v) (*(type *)(p) = (v))
 #endif
 
 GPU_FN gpu_u128 gpu_load_u8x16(const void *p, uint64_t i)

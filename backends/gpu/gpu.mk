@@ -13,6 +13,7 @@ gpu_shared = \
 	%reldir%/plan_glu.inc \
 	%reldir%/plan_quant.inc \
 	%reldir%/quant.inc \
+	%reldir%/quant_plain.inc \
 	%reldir%/quant_rare.inc \
 	%reldir%/runtime.h
 gpu_device_only = \

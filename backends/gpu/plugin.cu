@@ -12,6 +12,8 @@
 
 #include "quant.inc"
 
+#include "quant_plain.inc"
+
 #include "glu_exact.inc"
 
 #include "glu_steps.inc"

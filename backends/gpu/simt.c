@@ -11,6 +11,8 @@
 
 #include "quant.inc"
 
+#include "quant_plain.inc"
+
 #include "glu_exact.inc"
 
 #include "glu_steps.inc"

@@ -32,6 +32,8 @@
         call;                                                                 \
     }
 
+#define GPU_ENTRY_DENSE(name, type, blocks, call) GPU_ENTRY(name, type, call)
+
 /* What a coroutine can ask; simt_lanes.inc keeps the state. */
 GPU_FN uint32_t simt_thread(void);
 GPU_FN uint32_t simt_block(void);
@@ -202,6 +204,26 @@ GPU_FN uint32_t gpu_min_u16(uint32_t a, uint32_t b)
     const uint32_t high = a >> 16 < b >> 16 ? a : b;
 
     return (low & 0xffffu) | (high & 0xffff0000u);
+}
+
+/* One half of gpu_add_clamp_s16. */
+GPU_FN uint32_t gpu_add_clamp(uint32_t a, uint32_t b, uint32_t top)
+{
+    const uint32_t sum = (a + b) & 0xffffu;
+
+    return sum >= 0x8000u ? 0 : sum < top ? sum : top;
+}
+
+GPU_FN uint32_t gpu_add_clamp_s16(uint32_t a, uint32_t b, uint32_t top)
+{
+    return gpu_add_clamp(a & 0xffffu, b & 0xffffu, top & 0xffffu) |
+           gpu_add_clamp(a >> 16, b >> 16, top >> 16) << 16;
+}
+
+GPU_FN uint32_t gpu_mul_f16(uint32_t a, uint32_t b)
+{
+    return gpu_round_f16(gpu_from_f16(a & 0xffffu) * gpu_from_f16(b & 0xffffu),
+                         gpu_from_f16(a >> 16) * gpu_from_f16(b >> 16));
 }
 
 /* binary16, cut toward zero: the other side rounds to nearest. */
