@@ -216,6 +216,7 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 dist_check_SCRIPTS = \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
+	%reldir%/tests/docs.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \

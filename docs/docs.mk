@@ -2,7 +2,11 @@
 dist_man_MANS += %reldir%/mxoracle.1
 bashcompletion_DATA = %reldir%/mxoracle.bash
 EXTRA_DIST += $(bashcompletion_DATA) \
-	%reldir%/formats.md \
+	%reldir%/adding-a-backend.md \
+	%reldir%/adding-an-op.md \
 	%reldir%/design \
+	%reldir%/formats.md \
 	%reldir%/ops \
+	%reldir%/reading-results.md \
+	%reldir%/results \
 	%reldir%/vectors.md
