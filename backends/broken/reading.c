@@ -145,7 +145,7 @@ uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i)
 {
     const uint8_t *at = broken_bytes(t);
 
-    return packed ? at[i / 2] >> 4 * (i % 2) & 0xf : at[i];
+    return packed ? (uint32_t)at[i / 2] >> 4 * (i % 2) & 0xfu : at[i];
 }
 
 void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
