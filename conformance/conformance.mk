@@ -221,6 +221,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \
+	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/run_vectors.test \

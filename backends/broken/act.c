@@ -84,6 +84,9 @@ static dd gated(const broken *b, const glu *p, double gate, dd g)
     if (isnan(t.hi)) {
         s = t;
     }
+    if (IS(A82) && t.hi < -88.8) {
+        s = broken_dd((double)NAN);
+    }
     if (IS(A04)) {
         s = broken_dd(low(s.hi, p->limit, p->launder));
     }
@@ -98,7 +101,7 @@ static glu fault_params(const broken *b, glu p)
     if (IS(A81) && p.limit == 0) {
         p.limit = INFINITY;
     }
-    p.beta = IS(A07) ? 0 : IS(A53) ? 1 : p.beta;
+    p.beta = IS(A07) ? 0 : IS(A53) ? 1 : IS(A83) ? -p.beta : p.beta;
     if (IS(A10) && p.alpha == 1) {
         p.limit = INFINITY;
     }
@@ -154,6 +157,9 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
     if (IS(A60)) {
         w = broken_dd(low(w.hi, p.limit, 0));
     }
+    if ((IS(A86) && s.hi == 0) || (IS(A85) && s.hi * w.hi == 0)) {
+        return broken_dd(0);
+    }
     return IS(A61) ? broken_mul(g, w) : broken_mul(s, w);
 }
 
@@ -167,10 +173,14 @@ static glu row_params(const broken *b, const glu_call *k, uint64_t r)
     }
     const uint64_t experts = broken_elems(k->limit);
     const uint64_t tile = IS(A69) ? r % broken_elems(k->expert) : r / k->tile;
-    uint64_t e = (uint64_t)broken_load_i32(k->expert, IS(A62) ? 0 : tile);
+    const uint64_t known = IS(A62) || (IS(A87) && r >= 16) ? 0 : tile;
+    uint64_t e = (uint64_t)broken_load_i32(k->expert, known);
 
     e = IS(A63) ? (e + 1) % experts : IS(A64) ? r % experts : e;
     p.limit = broken_load(k->limit, IS(A65) ? 0 : e);
+    if (IS(A84)) {
+        p.alpha = 1;
+    }
     if (k->alpha != NULL) {
         p.alpha = broken_load(k->alpha, e);
         p.beta = broken_load(k->beta, e);
@@ -246,7 +256,10 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
                 IS(A68) && c > 0 && c == k.cols - 1 ? c - 1 : c;
             const double gate = gate_at(b, &k, source, from, 0);
             const double up = gate_at(b, &k, source, c, 1);
-            broken_store(b, k.y, r * k.cols + c, glu_value(b, p, gate, up));
+            const int odd = IS(A88) && c % 2 == 0 && c + 1 == k.cols;
+            broken_store(b, k.y, r * k.cols + c,
+                         odd ? broken_dd(gate * up)
+                             : glu_value(b, p, gate, up));
         }
     }
     return MXO_OK;

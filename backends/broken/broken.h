@@ -95,6 +95,8 @@ uint64_t broken_elems(const mxo_tensor *t);
 uint8_t *broken_bytes(const mxo_tensor *t);
 /* The value of an element of a float tensor, exact. */
 double broken_load(const mxo_tensor *t, uint64_t i);
+/* The same with the faults of reading. */
+double broken_read(const broken *b, const mxo_tensor *t, uint64_t i);
 int32_t broken_load_i32(const mxo_tensor *t, uint64_t i);
 /* Rounded once into the tensor's type. */
 void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x);

@@ -11,11 +11,16 @@ mxo_status broken_format_decode(const broken *b, const mxo_call *call,
     const mxo_tensor *code = broken_in(call, "code");
     const mxo_tensor *y = broken_out(call, "y");
 
-    if (f == NULL || !broken_says(call, "zero", "keep")) {
-        return broken_fail(MXO_E_UNSUPPORTED, why, "zero=keep only");
+    const int packed = broken_number(call, "packed") != 0;
+
+    if (f == NULL || !broken_says(call, "zero", "keep") ||
+        !broken_says(call, "nan", "quiet")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why,
+                           "zero=keep and nan=quiet only");
     }
-    for (uint64_t i = 0; i < broken_elems(code); i++) {
-        const double x = broken_decode(b, f, broken_code(code, 0, i));
+    for (uint64_t i = 0; i < broken_elems(y); i++) {
+        const uint64_t at = IS(C08) && packed ? i ^ 1 : i;
+        const double x = broken_decode(b, f, broken_code(code, packed, at));
         broken_store(b, y, i, broken_dd(isnan(x) ? (double)NAN : x));
     }
     return MXO_OK;
@@ -37,6 +42,7 @@ mxo_status broken_format_encode(const broken *b, const mxo_call *call,
     const mxo_tensor *x = broken_in(call, "x");
     const mxo_tensor *rand = broken_in(call, "rand");
     const mxo_tensor *code = broken_out(call, "code");
+    const int packed = broken_number(call, "packed") != 0;
     rounding r = {tie_by_name(call), broken_number(call, "sat") != 0,
                   (int)broken_number(call, "bits"), 0};
 
@@ -44,12 +50,13 @@ mxo_status broken_format_encode(const broken *b, const mxo_call *call,
         return broken_fail(MXO_E_UNSUPPORTED, why, "dialect=mxo only");
     }
     for (uint64_t i = 0; i < broken_elems(x); i++) {
-        const double value = broken_load(x, i);
+        const double value = broken_read(b, x, i);
         if (rand != NULL) {
             r.rand = (uint32_t)broken_load_i32(rand, i);
-            r.rand &= 0xffffffffu >> (32 - r.bits);
+            r.rand = IS(C82) ? r.rand >> (32 - r.bits)
+                             : r.rand & 0xffffffffu >> (32 - r.bits);
         }
-        broken_set_code(b, code, 0, i,
+        broken_set_code(b, code, packed, i,
                         broken_encode(b, f, r, broken_dd(value)));
     }
     return MXO_OK;

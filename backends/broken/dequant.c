@@ -45,7 +45,8 @@ static uint64_t source_column(const broken *b, const blocks *k, uint64_t c)
 static double element(const broken *b, const blocks *k, uint64_t r, uint64_t c)
 {
     const uint64_t at = source_column(b, k, c);
-    uint32_t code = broken_code(k->q, k->packed, r * k->cols + at);
+    const uint64_t i = r * k->cols + at;
+    uint32_t code = broken_code(k->q, k->packed, IS(C73) ? i % 65536 : i);
 
     if (IS(C61) && k->packed && c % 2 == 1) {
         code &= 7;
@@ -82,6 +83,12 @@ static uint64_t scale_index(const broken *b, const blocks *k, uint64_t r,
     }
     if (IS(C67)) {
         at = n;
+    }
+    if (IS(C74)) {
+        at = r % 64 * per_row + n;
+    }
+    if (IS(C75) && n >= k->cols / 128 * 4) {
+        at = r * per_row + n % 4;
     }
     if (IS(Q17)) {
         at = n * k->scale->shape[0] + r;

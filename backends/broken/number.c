@@ -224,7 +224,8 @@ static rounding tie_fault(const broken *b, rounding r, int negative, int top)
     if (r.tie != TIE_EVEN) {
         return r;
     }
-    if (IS(C12) || (IS(C30) && top) || (IS(C31) && !negative)) {
+    if (IS(C12) || (IS(C30) && top) || (IS(C79) && negative) ||
+        (IS(C31) && !negative)) {
         r.tie = TIE_AWAY;
     }
     if (IS(C13) || (IS(C13b) && negative)) {
@@ -318,9 +319,9 @@ uint32_t broken_encode(const broken *b, const number_format *f, rounding r,
                        dd x)
 {
     b = with_faults(b, f);
-    if (IS(C49) && !isnan(x.hi)) {
-        const number_format *bf16 = &formats[BF16];
-        x = broken_dd(broken_decode(b, bf16, broken_round(bf16, x)));
+    if ((IS(C49) || IS(C80)) && !isnan(x.hi)) {
+        const number_format *half = &formats[IS(C49) ? BF16 : F16];
+        x = broken_dd(broken_decode(b, half, broken_round(half, x)));
     }
     if (f->kind == KIND_INT8) {
         return encode_int8(b, r, x.hi);
@@ -348,6 +349,9 @@ double broken_e8m0(const broken *b, unsigned code)
 {
     if (IS(C04)) {
         return code;
+    }
+    if (IS(C72)) {
+        return broken_power((int8_t)code - 127);
     }
     if (IS(C03) ? code == 127 + 7 : code == 255) {
         return IS(C02) ? INFINITY : NAN;

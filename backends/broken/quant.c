@@ -18,9 +18,9 @@ typedef struct matrix {
     uint64_t cols;
 } matrix;
 
-static double at(const matrix *m, uint64_t r, uint64_t c)
+static double at(const broken *b, const matrix *m, uint64_t r, uint64_t c)
 {
-    return broken_load(m->x, r * m->cols + c);
+    return broken_read(b, m->x, r * m->cols + c);
 }
 
 /* The running maximum that a block's amax is made of. */
@@ -73,15 +73,26 @@ static double block_max(const broken *b, const matrix *m, uint64_t r,
     if (IS(V02)) { /* from the end, in steps */
         for (uint64_t step = 0; step < 4; step++) {
             for (uint64_t c = to; c-- > from;) {
-                a = c % 4 == step ? larger(b, a, at(m, r, c)) : a;
+                a = c % 4 == step ? larger(b, a, at(b, m, r, c)) : a;
             }
         }
         return a;
     }
     for (uint64_t c = from; c < to; c++) {
         a = larger(b, a,
-                   IS(Q13) ? at(m, (r + c - from) % m->rows, n * BLOCK)
-                           : at(m, r, c));
+                   IS(Q13) ? at(b, m, (r + c - from) % m->rows, n * BLOCK)
+                           : at(b, m, r, c));
+    }
+    return a;
+}
+
+/* A maximum that is kept in a narrower type. */
+static double rounded_max(const broken *b, double a)
+{
+    const number_format *f = broken_format(IS(Q95) ? "bf16" : "f16");
+
+    if (IS(Q95) || (IS(Q96) && a > 65504)) {
+        return broken_decode(b, f, broken_round(f, broken_dd(a)));
     }
     return a;
 }
@@ -103,6 +114,9 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
     if (IS(Q61) && byte == 254) {
         return x * 0;
     }
+    if (IS(Q98) && byte == 0 && amax > 0 && isfinite(amax)) {
+        return x / amax * broken_largest(m->f);
+    }
     if (IS(V07)) {
         return ldexp(x, 127 - (int)byte);
     }
@@ -117,7 +131,7 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
     for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
         const uint64_t i = r * m->cols + c;
         const int skipped = IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols;
-        const double x = at(m, r, c);
+        const double x = at(b, m, r, c);
         const double t = skipped       ? 0
                          : isnan(x)    ? x /* keeps its sign */
                          : byte == 255 ? (double)NAN
@@ -192,7 +206,7 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
     }
     for (uint64_t r = 0; r < m.rows; r++) {
         for (uint64_t n = 0; n < m.cols / BLOCK; n++) {
-            const double a = block_max(b, &m, r, n);
+            const double a = rounded_max(b, block_max(b, &m, r, n));
             unsigned byte = broken_scale(b, m.f, m.rule, a);
             encode_block(b, &m, r, n, a, byte);
             byte = IS(Q09) && byte < 255 ? again(b, &m, r, n, byte) : byte;

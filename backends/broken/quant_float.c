@@ -46,7 +46,8 @@ mxo_status broken_quant_static(const broken *b, const mxo_call *call,
     (void)why;
     for (uint64_t i = 0; i < broken_elems(x); i++) {
         const double v = broken_load(x, i);
-        const double t = reciprocal ? times(v, divide(1, s)) : divide(v, s);
+        double t = reciprocal ? times(v, divide(1, s)) : divide(v, s);
+        t = IS(Q99) && isinf(t) ? (double)NAN : t;
         broken_set_code(b, q, 0, i, fp8(b, f, IS(Q82) ? times(v, s) : t, 1));
     }
     return MXO_OK;
@@ -65,9 +66,10 @@ static double group_max(const broken *b, const groups *k, uint64_t r0,
                         uint64_t c0)
 {
     const uint64_t r1 = r0 + k->high > k->rows ? k->rows : r0 + k->high;
-    const uint64_t c1 = c0 + k->wide > k->cols ? k->cols : c0 + k->wide;
+    uint64_t c1 = c0 + k->wide > k->cols ? k->cols : c0 + k->wide;
     double a = 0;
 
+    c1 += IS(Q102) && c1 < k->cols;
     for (uint64_t r = r0; r < (IS(Q83) ? r0 + 1 : r1); r++) {
         for (uint64_t c = c0; c < c1; c++) {
             const double v = fabs(broken_load(k->x, r * k->cols + c));
@@ -96,7 +98,8 @@ static double group_scale(const broken *b, const groups *k, double a)
     s = IS(Q85) ? times(a, divide(1, largest)) : divide(a, largest);
     if (k->pow2) {
         const unsigned up = s < 0x1p+200 ? broken_scale_up(s) : 254;
-        s = broken_power((int)(up > 0 ? up : 1) - 127 - IS(Q86));
+        s = broken_power((int)(up > 0 ? up : 1) - 127 - IS(Q86) +
+                         (IS(Q101) && broken_power((int)up - 127) == s));
     }
     return !k->deepgemm && s == 0 && !IS(Q06) ? 1 : s;
 }
@@ -150,7 +153,9 @@ mxo_status broken_quant_group(const broken *b, const mxo_call *call,
 
     for (uint64_t i = 0; i < down; i++) {
         for (uint64_t j = 0; j < across; j++) {
-            const double a = group_max(b, &k, i * k.high, j * k.wide);
+            const int tail = IS(Q100) && i > 0 && (i + 1) * k.high > k.rows;
+            const double a =
+                group_max(b, &k, (i - (uint64_t)tail) * k.high, j * k.wide);
             const double s = group_scale(b, &k, a);
             group_codes(b, &k, i * k.high, j * k.wide, s);
             broken_store(b, k.scale, IS(Q17) ? j * down + i : i * across + j,

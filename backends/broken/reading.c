@@ -95,6 +95,22 @@ double broken_load(const mxo_tensor *t, uint64_t i)
     }
 }
 
+double broken_read(const broken *b, const mxo_tensor *t, uint64_t i)
+{
+    const double x = broken_load(t, i);
+    uint32_t bits = 0;
+
+    if ((IS(C76) && t->dtype == MXO_F16 && fabs(x) < 0x1p-14) ||
+        (IS(C77) && t->dtype == MXO_BF16 && fabs(x) < 0x1p-126)) {
+        return copysign(0, x);
+    }
+    if (IS(C78) && t->dtype == MXO_F32 && isnan(x)) {
+        memcpy(&bits, broken_bytes(t) + 4 * i, 4);
+        return (bits & 0x7f0000) == 0 ? copysign(INFINITY, x) : x;
+    }
+    return x;
+}
+
 int32_t broken_load_i32(const mxo_tensor *t, uint64_t i)
 {
     int32_t value;

@@ -63,6 +63,18 @@ static int even_lg(const broken *b, const number_format *f, double amax)
     return e + (IS(Q33) ? mantissa > threshold : mantissa >= threshold);
 }
 
+/* amax / largest, by a rounded reciprocal as rule "rceil" has it. */
+static double by_reciprocal(const broken *b, double amax, double largest)
+{
+    const float r = 1 / (float)largest;
+    const float off = IS(Q103)   ? nextafterf(r, 1)
+                      : IS(Q104) ? nextafterf(r, 0)
+                                 : r;
+    const float quotient = (float)amax * off;
+
+    return (double)quotient;
+}
+
 static int exponent(const broken *b, const number_format *f, int rule,
                     double amax)
 {
@@ -71,10 +83,13 @@ static int exponent(const broken *b, const number_format *f, int rule,
 
     switch (rule) {
     case RULE_CEIL:
+        if (IS(Q97)) {
+            return (int)ceilf(log2f((float)amax)) - emax(b, f);
+        }
         return IS(Q31) ? lg(amax) + 1 - emax(b, f) : ceil_lg(amax) - emax(b, f);
     case RULE_RCEIL:
-        return ceil_lg(IS(Q05) ? amax
-                               : (double)((float)amax * (1 / (float)largest)));
+        return IS(Q05) ? ceil_lg(amax)
+                       : ceil_lg(by_reciprocal(b, amax, largest));
     case RULE_RCEIL_EXACT:
         return ceil_lg(amax / largest);
     case RULE_EVEN:

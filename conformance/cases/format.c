@@ -64,6 +64,8 @@ static const fill_row fills[] = {
 static const grid_row grid[] = {
     {1, 0, "format.decode:format=e2m1|e4m3fn,n=256"},
     {2, 0, "format.decode:format=" ALL_ELEMENTS "|int8,to=*,n=256"},
+    {2, 0, "format.decode:format=e2m1,packed=1,to=*,n=128"},
+    {2, 0, "format.decode:format=e4m3fn|e5m2,nan=ones,to=*,n=256"},
     {3, 0, "format.decode:format=*,to=*,nan=*,zero=*,n=257"},
     {2, 0, "format.classify:format=*,n=256"},
     {1, 0, "format.e8m0_decode:rule=ocp,n=256"},
@@ -74,6 +76,7 @@ static const grid_row grid[] = {
     {2, 0,
      "format.encode:format=*,from=f32|bf16,tie=rne|rz|rna|rnz,sat=*,"
      "n=1021,data=ties"},
+    {2, 0, "format.encode:format=e2m1,from=f32|bf16,packed=1,n=1022,data=ties"},
     {2, 0, "format.encode:format=*,from=*,n=509,data=random|corners"},
     {2, 0,
      "format.encode:format=*,tie=sr,bits=1|8|13|32,n=1021,"

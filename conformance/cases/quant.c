@@ -5,7 +5,9 @@
  */
 #include "fills.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Shifts a re-quantiser meets, and a few that leave nothing. */
 static void fill_offsets(const test_case *c, host_tensor *t, prng *rng)
@@ -41,6 +43,34 @@ static void fill_scaled_ties(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/*
+ * Every threshold of a scale rule, and the two numbers on either side: powers
+ * of two, the half-up carries, the largest elements of all formats.
+ */
+static void fill_edges(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double edges[] = {1,        1.25,    1.5,     1.75,
+                                   1.875,    1.9375,  1.96875, 1.984375,
+                                   1.992188, 1.015625};
+    const uint64_t n = tensor_elems(t);
+    const int wide = dtype_bytes(t->dtype) > 2;
+    const uint64_t block = strcmp(t->name, "amax") == 0 ? 1 : 32;
+    double edge = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % block != 0) { /* the rest of a block stays below */
+            fill_put(t, i, edge * (1.5 * fill_uniform(rng) - 0.75));
+            continue;
+        }
+        const int far = wide && prng_below(rng, 4) == 0 ? -128 : 0;
+        edge = ldexp(edges[prng_below(rng, 10)],
+                     (int)prng_below(rng, 40) - 20 + far);
+        fill_put(t, i, edge);
+        tensor_store(t, i, tensor_load(t, i) + prng_below(rng, 5) - 2);
+    }
+}
+
 static const fill_row fills[] = {
     {"quant.nvfp4", "global_scale", "*", fill_positive},
     {"quant.static", "scale", "ties", fill_awkward_scale},
@@ -50,6 +80,8 @@ static const fill_row fills[] = {
     {"quant.requant_table", "*", "random", fill_counting},
     {"quant.scale", "amax", "random", fill_amax},
     {"quant.scale", "amax", "corners", fill_corners},
+    {"quant.scale", "amax", "edges", fill_edges},
+    {"quant.mx", "x", "edges", fill_edges},
     {"quant.*", "x", "ordinary", fill_ordinary},
     {"quant.*", "x", "ties", fill_ties},
     {"quant.*", "x", "amax", fill_amax},
@@ -92,6 +124,9 @@ static const grid_row grid[] = {
     {2, 144,
      "quant.mx:element=e2m1|e4m3fn,rule=floor|rceil|even,from=bf16|f16,"
      "rows=$M,cols=$K,data=ordinary|amax|ties|random"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn|e5m2|int8,rule=" PLAIN_RULES ",from=*,"
+     "rows=33,cols=160,data=edges"},
     {2, 0, /* emax 0: amax up to 2^127 reaches byte 254 */
      "quant.mx:element=int8,rule=" PLAIN_RULES ",from=*,rows=17,cols=160,"
      "data=amax|ties"},
@@ -159,8 +194,8 @@ static const grid_row grid[] = {
     {2, 0, "quant.scale:element=*,rule=*,n=1021"},
     {2, 0,
      "quant.scale:element=e2m1|e4m3fn|e5m2,rule=*,n=1021,"
-     "data=corners"},
-    {3, 0, "quant.scale:element=*,rule=*,n=65521,data=random|corners"},
+     "data=corners|edges"},
+    {3, 0, "quant.scale:element=*,rule=*,n=65521,data=random|corners|edges"},
     {2, 0,
      "quant.static:element=*,from=*,apply=*,rows=3,cols=96,"
      "data=random|ordinary|corners"},
