@@ -168,6 +168,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_format_ops.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
+	%reldir%/unit/test_grid.c \
 	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \

@@ -124,8 +124,10 @@ mxo_status broken_dequant_mx(const broken *b, const mxo_call *call,
     const uint64_t block = IS(Q14) ? 16 : IS(Q14b) ? 64 : 32;
     const double axis = broken_number(call, "axis");
 
-    if (!broken_says(call, "rule", "ocp") || (axis != -1 && axis != 1)) {
-        return broken_fail(MXO_E_UNSUPPORTED, why, "rule=ocp, last axis only");
+    if (!broken_says(call, "rule", "ocp") ||
+        !broken_says(call, "zero", "keep") || (axis != -1 && axis != 1)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why,
+                           "rule=ocp, zero=keep, last axis only");
     }
     for (uint64_t i = 0; i < k.rows; i++) {
         const uint64_t r = IS(V03) ? k.rows - 1 - i : i;

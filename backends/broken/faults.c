@@ -104,7 +104,7 @@ static void spoil(broken *b, const mxo_call *call, uint32_t i,
         data[-1] ^= 1;
     } else if (IS(H09)) {
         data[last] ^= (uint8_t)(b->runs & 1);
-    } else if (IS(H10)) {
+    } else if (IS(H10) && i == 0) {
         broken_bytes(in)[0] ^= 1;
     } else if (IS(H13)) {
         data[last] ^= (uint8_t)(former[last] & 1);

@@ -43,7 +43,9 @@ mxo_status broken_quant_static(const broken *b, const mxo_call *call,
     const double s = broken_load(broken_in(call, "scale"), 0);
     const int reciprocal = broken_says(call, "apply", "reciprocal") ^ IS(Q81);
 
-    (void)why;
+    if (broken_says(call, "nan", "max")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "nan=max is not here");
+    }
     for (uint64_t i = 0; i < broken_elems(x); i++) {
         const double v = broken_load(x, i);
         double t = reciprocal ? times(v, divide(1, s)) : divide(v, s);

@@ -91,7 +91,8 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     job.c.no_mul = fn == 1;
     job.c.alpha = fn == 3 ? (float)cpu_number(call, "alpha") : 1.0f;
     job.c.limit = cpu_float(0x7f800000u);
-    if (fn < 0 || job.c.to == MXO_N_DTYPES || job.c.alpha - job.c.alpha != 0) {
+    if (fn < 0 || job.c.to == MXO_N_DTYPES || cpu_number(call, "ftz") != 0 ||
+        job.c.alpha - job.c.alpha != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no %s to %s, no ftz, and wants "
                         "a finite alpha",

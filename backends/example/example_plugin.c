@@ -104,7 +104,7 @@ static mxo_status example_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     if (strcmp(call->op, "dequant.mx") != 0 || !says(call, "rule", "ocp") ||
         !says(call, "element", "e2m1") || !says(call, "to", "bf16") ||
-        !says(call, "axis", "-1")) {
+        !says(call, "axis", "-1") || !says(call, "zero", "keep")) {
         return refuse(MXO_E_UNSUPPORTED, why, "MXFP4 to BF16, OCP rule only");
     }
     const uint8_t *q = (uint8_t *)call->in[0].buffer + call->in[0].offset;

@@ -184,6 +184,9 @@ static const grid_row grid[] = {
      "act.glu_quant:dialect=vllm_packed|vllm_colmajor,from=*,limit=none|7,"
      "rows=5,cols=256,data=tiny"},
     {2, 0,
+     "act.glu_quant:dialect=vllm_colmajor,pow2=0,scale=f32,rows=5,cols=256,"
+     "data=ordinary|disjoint"},
+    {2, 0,
      "act.glu_quant:dialect=vllm_packed,scale=packed|packed_mn,rows=5,"
      "cols=512,data=disjoint|ordinary"},
     {2, 0,

@@ -34,8 +34,9 @@ static const fill_row fills[] = {
 };
 
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
-#define MX_RULES                                                     \
-    "triton35_torch|triton36_torch|triton35_kernel|triton36_kernel|" \
+#define MX_RULES                                                          \
+    "shift|triton_subnormal|ggml|triton35_torch|triton36_torch|triton35_" \
+    "kernel|triton36_kernel|"                                             \
     "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp"
 
 static const grid_row grid[] = {
@@ -53,6 +54,15 @@ static const grid_row grid[] = {
      "data=random|indexed"},
     {2, 72,
      "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
+     "data=random|indexed"},
+    {2, 0,
+     "dequant.mx:rule=ggml|quark_hip|triton_subnormal,to=f32|f16,rows=4,"
+     "cols=192,data=random|indexed|corners"},
+    {2, 0,
+     "dequant.mx:element=e4m3fnuz|e5m2fnuz|int8,to=*,rows=5,cols=160,"
+     "data=random|indexed"},
+    {2, 0,
+     "dequant.mx:element=e2m1|e4m3fn,zero=positive,rows=5,cols=160,"
      "data=random|indexed"},
     {3, 0, "dequant.mx:rows=$MALL,cols=64,data=indexed"},
     {3, 0,
@@ -74,6 +84,9 @@ static const grid_row grid[] = {
     {2, 72,
      "dequant.group:element=e4m3fn|e5m2,zero=*,group_cols=32|64|128,"
      "to=*,rows=$M,cols=$K,data=random|ordinary"},
+    {2, 0,
+     "dequant.group:element=e2m3|e3m2|e5m2fnuz,to=*,zero=*,rows=5,cols=384,"
+     "data=random|ordinary"},
     {3, 200,
      "dequant.group:element=*,to=*,zero=*,group_rows=1|32|128,"
      "group_cols=32|64|128,rows=$M,cols=$K,"

@@ -66,6 +66,7 @@ static const grid_row grid[] = {
     {2, 0, "format.decode:format=" ALL_ELEMENTS "|int8,to=*,n=256"},
     {2, 0, "format.decode:format=e2m1,packed=1,to=*,n=128"},
     {2, 0, "format.decode:format=e4m3fn|e5m2,nan=ones,to=*,n=256"},
+    {2, 0, "format.decode:format=e2m1|e4m3fn|e5m2,zero=positive,n=256"},
     {3, 0, "format.decode:format=*,to=*,nan=*,zero=*,n=257"},
     {2, 0, "format.classify:format=*,n=256"},
     {1, 0, "format.e8m0_decode:rule=ocp,n=256"},
@@ -81,9 +82,12 @@ static const grid_row grid[] = {
     {2, 0,
      "format.encode:format=*,tie=sr,bits=1|8|13|32,n=1021,"
      "data=random|ties"},
-    {2, 72,
-     "format.encode:format=e2m1|e4m3fn|e4m3fnuz|e5m2,dialect=*,"
-     "n=1021,data=random|ties|corners"},
+    {2, 0,
+     "format.encode:format=e2m1,dialect=*,tie=rne|rnz,n=509,"
+     "data=random|ties|corners"},
+    {2, 0,
+     "format.encode:format=e4m3fn|e4m3fnuz|e5m2,dialect=cuda|ml_dtypes|hip|"
+     "hip_host|microxcaling,sat=*,n=509,data=random|ties|corners"},
     {3, 0,
      "format.encode:format=*,from=*,tie=rne|rz|rna|rnz,sat=*,"
      "dialect=*,n=4093,data=random|ties|corners|ordinary"},
@@ -91,6 +95,7 @@ static const grid_row grid[] = {
     {2, 0,
      "format.convert:from=*,to=bf16|f16,tie=*,nan=*,n=1021,"
      "data=random|ties|corners"},
+    {2, 0, "format.convert:from=f64,to=f32,tie=*,n=509,data=random|ties"},
     {3, 0, "format.convert:from=*,to=*,tie=*,nan=*,n=8191"},
     {1, 0, "math.rcp:n=1024,data=ordinary"},
     {2, 0, "math.rcp:mode=*,n=4093,data=random|powers|corners|ordinary"},
@@ -101,6 +106,7 @@ static const grid_row grid[] = {
      "data=random|thresholds|corners|ordinary"},
     {2, 0, "act.unary:fn=silu_alpha,alpha=1.702|-2.5|0,n=1021,data=ordinary"},
     {2, 0, "act.unary:fn=exp_u20,n=4093,data=thresholds"},
+    {2, 0, "act.unary:fn=*,ftz=*,n=509,data=random|thresholds|ordinary"},
     {3, 0, "act.unary:fn=*,to=*,n=65521,data=random|thresholds"},
     {0, 0, NULL},
 };

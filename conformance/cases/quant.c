@@ -132,6 +132,15 @@ static const grid_row grid[] = {
      "data=amax|ties"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,axis=0,rows=64,cols=40,data=ties"},
     {2, 0, "quant.mx:rows=2,cols=48|464|720"},
+    {2, 0,
+     "quant.mx:element=e4m3fnuz|e5m2fnuz,rule=" PLAIN_RULES ",from=*,rows=5,"
+     "cols=160,data=ordinary|ties|amax"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn,rule=rceil_div|rceil_exact|floor_div|"
+     "floor_mul|floor_nooffset,from=*,rows=5,cols=160,data=edges|amax"},
+    {2, 0,
+     "quant.mx:element=e2m1,sf_layout=aiter_linear|aiter|aiter_a16w4|"
+     "aiter_a16w4_gate_up,q_layout=*,sf_batch=*,rows=64,cols=256,data=amax"},
     {3, 0, "quant.mx:rows=$MALL,cols=64,data=amax"},
     {3, 0,
      "quant.mx:element=e2m1|e4m3fn,rows=3,cols=$KALL,"
@@ -161,6 +170,11 @@ static const grid_row grid[] = {
     {2, 72,
      "quant.group:element=e4m3fn,pow2=*,rows=$M,cols=$K,"
      "data=ordinary|amax|random"},
+    {2, 0,
+     "quant.group:element=e5m2,from=*,rows=5,cols=256,data=ordinary|ties"},
+    {2, 0,
+     "quant.group:rule=deepgemm_mega|vllm_group_mul,pow2=*,rows=5,cols=256,"
+     "data=ordinary|amax"},
     {3, 300,
      "quant.group:element=*,from=*,rule=*,pow2=*,scale=*,"
      "group_cols=32|64|128,rows=$M,cols=$K,"
@@ -177,6 +191,8 @@ static const grid_row grid[] = {
     {2, 72,
      "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"
      "data=ordinary|amax|ties"},
+    {2, 0, "quant.nvfp4:scale=*,inverted=*,rows=5,cols=128,data=ordinary|amax"},
+    {2, 0, "quant.nvfp4:scale=*,global=0,rows=5,cols=128,data=ordinary|amax"},
     {3, 300,
      "quant.nvfp4:from=*,scale=*,math=*,rcp=*,inverted=*,sf_layout=*,"
      "rows=$M,cols=$K,data=random|ordinary|ties|amax"},
@@ -187,6 +203,7 @@ static const grid_row grid[] = {
      "quant.qdq:from=*,rule=*,rows=5,cols=160,"
      "data=random|ordinary|ties|amax|corners"},
     {2, 48, "quant.qdq:from=*,rule=*,rows=$M,cols=$K,data=ordinary|ties"},
+    {2, 0, "quant.requant:container=*,rows=6,cols=192"},
     {2, 0, "quant.requant:rows=5,cols=160"},
     {2, 36, "quant.requant:rows=$M,cols=$K"},
     {1, 0, "quant.requant_table:codes=16,offsets=16"},
@@ -201,6 +218,7 @@ static const grid_row grid[] = {
      "data=random|ordinary|corners"},
     {2, 0,
      "quant.static:element=*,from=f32|f16,apply=*,rows=3,cols=96,data=ties"},
+    {2, 0, "quant.static:element=*,nan=*,rows=3,cols=96,data=random|corners"},
     {2, 48,
      "quant.static:element=*,from=*,apply=*,rows=$M,cols=$K,"
      "data=ordinary"},

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A parameter's value that no default case meets is a fault nobody sees: a
+ * backend may ignore it and pass.  Refused calls do not count.
+ */
+#include "fill.h"
+#include "grid.h"
+#include "subject.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <check.h>
+#include <string.h>
+
+enum { MAX_VALUES = 64 };
+
+/* Values of the parameters of one operation that some served case has. */
+typedef struct met {
+    uint8_t value[OP_MAX_PARAMS][MAX_VALUES];
+} met;
+
+static word_span domain_of(const op_param *p)
+{
+    static const char yes_or_no[] = "0|1";
+    const word_span all = {yes_or_no, sizeof yes_or_no - 1};
+
+    return p->kind == PARAM_BOOL ? all : p->choices;
+}
+
+static int is_listed(const op_param *p)
+{
+    return p->kind == PARAM_BOOL || p->kind == PARAM_CHOICE;
+}
+
+static void note(met *m, const test_case *c)
+{
+    for (int i = 0; i < c->schema->n_params; i++) {
+        word_span rest = domain_of(&c->schema->params[i]);
+
+        for (int k = 0; is_listed(&c->schema->params[i]) && rest.len > 0; k++) {
+            ck_assert_int_lt(k, MAX_VALUES);
+            m->value[i][k] |=
+                (uint8_t)span_equals(span_cut(&rest, '|'), c->value[i]);
+        }
+    }
+}
+
+/* Does the emulator take the call? */
+static int is_served(subject *emu, const test_case *c)
+{
+    mxo_param params[OP_MAX_PARAMS];
+    tensor_set in = {0};
+    tensor_set out = {0};
+    char text[400];
+    const mxo_text why = {text, sizeof text};
+    const op_call call = {c->schema->info->name, params,
+                          (uint32_t)c->schema->n_params, &in};
+
+    case_params(c, params);
+    ck_assert_msg(fill_inputs(c, 1, &in, why) == 0, "%s", text);
+    const int served = subject_infer(emu, &call, &out, why) == MXO_OK;
+
+    tensor_set_clear(&in);
+    tensor_set_clear(&out);
+    return served;
+}
+
+static void complain_of_unmet(const op_schema *s, const met *m)
+{
+    for (int i = 0; i < s->n_params; i++) {
+        word_span rest = domain_of(&s->params[i]);
+
+        for (int k = 0; is_listed(&s->params[i]) && rest.len > 0; k++) {
+            const word_span value = span_cut(&rest, '|');
+            ck_assert_msg(m->value[i][k], "no case of level 2 has %s:%s=%.*s",
+                          s->info->name, s->params[i].key, (int)value.len,
+                          value.ptr);
+        }
+    }
+}
+
+START_TEST(level_2_meets_every_value_of_every_parameter)
+{
+    const op_schema *s = op_at(_i);
+    char *patterns[] = {(char *)s->info->name};
+    case_list l = {0};
+    subject emu;
+    met m = {0};
+    char text[400];
+    const mxo_text why = {text, sizeof text};
+
+    ck_assert_msg(grid_append(&l, 2, patterns, 1, 1, why) == 0, "%s", text);
+    ck_assert_int_eq(subject_open(&emu, mxo_emulator(), 0, why), MXO_OK);
+    for (size_t i = 0; i < l.n; i++) {
+        test_case c;
+        ck_assert_msg(case_parse(&c, l.item[i].text, why) == 0, "%s", text);
+        if (is_served(&emu, &c)) {
+            note(&m, &c);
+        }
+    }
+    complain_of_unmet(s, &m);
+    subject_close(&emu);
+    case_list_clear(&l);
+}
+END_TEST
+
+Suite *suite_grid(void);
+
+Suite *suite_grid(void)
+{
+    Suite *s = suite_create("grid");
+    TCase *t = tcase_create("coverage");
+
+    tcase_add_loop_test(t, level_2_meets_every_value_of_every_parameter, 0,
+                        op_count());
+    tcase_set_timeout(t, 60);
+    suite_add_tcase(s, t);
+    return s;
+}
