@@ -75,6 +75,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/e8m0.def \
 	%reldir%/include/mxoracle/format.h \
 	%reldir%/include/mxoracle/glu.def \
+	%reldir%/include/mxoracle/layouts.def \
 	%reldir%/include/mxoracle/mxoracle.h \
 	%reldir%/include/mxoracle/quant.h
 
