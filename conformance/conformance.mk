@@ -160,6 +160,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_compare.c \
 	%reldir%/unit/test_dequant_ops.c \
 	%reldir%/unit/test_dequant_product.c \
+	%reldir%/unit/test_dot.c \
 	%reldir%/unit/test_fill.c \
 	%reldir%/unit/test_format_convert_code.c \
 	%reldir%/unit/test_format_dialect.c \

@@ -31,6 +31,9 @@ libmxoracle_la_SOURCES = \
 	%reldir%/dequant/nvfp4.c \
 	%reldir%/dequant/product.c \
 	%reldir%/dequant/product.h \
+	%reldir%/dot/block.c \
+	%reldir%/dot/dot.h \
+	%reldir%/dot/sum.c \
 	%reldir%/format/classify.c \
 	%reldir%/format/convert.c \
 	%reldir%/format/convert_code.c \
