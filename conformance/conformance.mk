@@ -23,6 +23,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cmd_bench.c \
 	%reldir%/cmd_gen.c \
 	%reldir%/cmd_list.c \
+	%reldir%/cmd_profiles.c \
 	%reldir%/cmd_run.c \
 	%reldir%/cmd_show.c \
 	%reldir%/cmd_shrink.c \
@@ -173,6 +174,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
+	%reldir%/unit/test_profile.c \
 	%reldir%/unit/test_quant_block.c \
 	%reldir%/unit/test_quant_group.c \
 	%reldir%/unit/test_quant_layout.c \
@@ -226,6 +228,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
+	%reldir%/tests/profiles.test \
 	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/selftest.test \
 	%reldir%/tests/vectors.test

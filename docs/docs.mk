@@ -7,6 +7,7 @@ EXTRA_DIST += $(bashcompletion_DATA) \
 	%reldir%/design \
 	%reldir%/formats.md \
 	%reldir%/ops \
+	%reldir%/profiles.md \
 	%reldir%/reading-results.md \
 	%reldir%/results \
 	%reldir%/vectors.md

@@ -48,6 +48,12 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
 	%reldir%/ops.def \
+	%reldir%/profile/aiter.def \
+	%reldir%/profile/flashinfer.def \
+	%reldir%/profile/profile.c \
+	%reldir%/profile/profiles.def \
+	%reldir%/profile/triton.def \
+	%reldir%/profile/vllm.def \
 	%reldir%/quant/block.c \
 	%reldir%/quant/group.c \
 	%reldir%/quant/layout.c \
@@ -80,6 +86,9 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/glu.def \
 	%reldir%/include/mxoracle/layouts.def \
 	%reldir%/include/mxoracle/mxoracle.h \
+	%reldir%/include/mxoracle/profile.h \
+	%reldir%/include/mxoracle/profile_choice.def \
+	%reldir%/include/mxoracle/profile_field.def \
 	%reldir%/include/mxoracle/quant.h
 
 pkgconfig_DATA = mxoracle.pc
