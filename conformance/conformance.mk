@@ -15,6 +15,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/families.def \
 	%reldir%/cases/format.c \
+	%reldir%/cases/gemm.c \
 	%reldir%/cases/quant.c \
 	%reldir%/casetext.c \
 	%reldir%/casetext.h \
@@ -170,6 +171,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_format_ops.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
+	%reldir%/unit/test_gemm.c \
 	%reldir%/unit/test_grid.c \
 	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_opinfo.c \

@@ -33,6 +33,9 @@ libmxoracle_la_SOURCES = \
 	%reldir%/dequant/product.h \
 	%reldir%/dot/block.c \
 	%reldir%/dot/dot.h \
+	%reldir%/dot/gemm.c \
+	%reldir%/dot/order.c \
+	%reldir%/dot/order.h \
 	%reldir%/dot/sum.c \
 	%reldir%/format/classify.c \
 	%reldir%/format/convert.c \

@@ -157,6 +157,14 @@ dist_vectors_numerics_DATA = \
 	%reldir%/numerics/numerics.decode__e8m0.safetensors \
 	%reldir%/numerics/numerics.decode__int8.safetensors \
 	%reldir%/numerics/numerics.dequant.mxfp4__all.safetensors \
+	%reldir%/numerics/numerics.dot__bf16_cancel_n4_k512.safetensors \
+	%reldir%/numerics/numerics.dot__bf16_full_n4_k64.safetensors \
+	%reldir%/numerics/numerics.dot__bf16_typical_n6_k2880.safetensors \
+	%reldir%/numerics/numerics.dot__bf16_wide_n4_k96.safetensors \
+	%reldir%/numerics/numerics.dot__mxfp4_full_n4_k32.safetensors \
+	%reldir%/numerics/numerics.dot__mxfp4_typical_n4_k1536.safetensors \
+	%reldir%/numerics/numerics.dot__mxfp8_full_n4_k160.safetensors \
+	%reldir%/numerics/numerics.dot__mxfp8_typical_n4_k2880.safetensors \
 	%reldir%/numerics/numerics.encode__e2m1_n739.safetensors \
 	%reldir%/numerics/numerics.encode__e2m3_n1219.safetensors \
 	%reldir%/numerics/numerics.encode__e3m2_n1219.safetensors \
@@ -240,6 +248,10 @@ dist_vectors_triton_DATA = \
 
 vectors_vllmdir = $(pkgdatadir)/vectors/vllm
 dist_vectors_vllm_DATA = \
+	%reldir%/vllm/cpu.amx_brgemm__m7_k160.safetensors \
+	%reldir%/vllm/cpu.amx_brgemm__m7_k32.safetensors \
+	%reldir%/vllm/cpu.amx_brgemm__m7_k64.safetensors \
+	%reldir%/vllm/cpu.amx_brgemm__m7_k96.safetensors \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.0_l10.0.safetensors \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.702_l7.0.safetensors \
 	%reldir%/vllm/cpu.dequant_table__all256x16.safetensors \

@@ -183,3 +183,23 @@ mxo_status glue_eval(const glue_source *source, piece expr, glue *g,
     }
     return status;
 }
+
+mxo_status glue_diagonal(glue *g, const step_call *call)
+{
+    const uint64_t n = g->rank < 2 ? 0 : g->shape[g->rank - 1];
+    glue to;
+
+    if (g->rank != 2 || g->shape[0] != n) {
+        return say(MXO_E_SHAPE, call->why,
+                   "has tensors that do not fit: a diagonal needs a square");
+    }
+    const mxo_status status = glue_make(&to, g->dtype, 1, &n, 0);
+    if (status == MXO_OK) {
+        for (uint64_t i = 0; i < n; i++) {
+            glue_move(&to, i, g, i * n + i);
+        }
+        glue_clear(g);
+        *g = to;
+    }
+    return status;
+}

@@ -12,6 +12,7 @@
  * pad(r,c)     round the last two axes up to multiples; pads count for nothing
  * padwith(r,c,v)  the same, pads hold v and count
  * valid        1 where an element counts, 0 in pads
+ * diagonal     element [i,i] of the last two axes
  * where(T)     elements count where T is not 0
  * cols(n)      the first n of the last axis
  * repeat(n)    the whole tensor n times over

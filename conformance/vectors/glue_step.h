@@ -15,6 +15,9 @@ typedef struct step_call {
 /* A step replaces *g, or leaves it and returns a status. */
 typedef mxo_status (*glue_step)(glue *g, const step_call *call);
 
+/* [i,i] of the last two axes; glue.c. */
+mxo_status glue_diagonal(glue *g, const step_call *call);
+
 /* NULL if there is no step of that name. */
 glue_step glue_find_step(const char *name);
 

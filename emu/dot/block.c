@@ -55,6 +55,15 @@ static int scale_of(const mxo_dot_matrix *m, uint64_t row, uint64_t b, int *nan)
     return (int)byte - 127;
 }
 
+mxo_real mxo_dot_block_scale(const mxo_dot_matrix *m, uint64_t row, uint64_t b)
+{
+    int nan;
+    const int exp = scale_of(m, row, b, &nan);
+    const mxo_real x = {1, exp, nan ? MXO_CLASS_NAN : MXO_CLASS_FINITE, 0, 0};
+
+    return x;
+}
+
 mxo_real mxo_dot_element(const mxo_dot_matrix *m, uint64_t row, uint64_t i)
 {
     int nan;

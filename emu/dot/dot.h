@@ -77,6 +77,8 @@ void mxo_dot_load(mxo_dot_block *block, const mxo_dot_matrix *m, uint64_t row,
                   uint64_t b);
 /* Number i of a row, scale included. */
 mxo_real mxo_dot_element(const mxo_dot_matrix *m, uint64_t row, uint64_t i);
+/* The scale of block number b of a row; 1 without scales. */
+mxo_real mxo_dot_block_scale(const mxo_dot_matrix *m, uint64_t row, uint64_t b);
 
 /* Add the 32 products, or their magnitudes. */
 void mxo_dot_mac(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b);

@@ -175,6 +175,11 @@ uint32_t mxo_f32_fma(uint32_t a, uint32_t b, uint32_t c)
     return store(add(mxo_real_mul(load(a), load(b)), load(c)));
 }
 
+uint32_t mxo_f32_add_real(uint32_t a, mxo_real x)
+{
+    return store(add(load(a), x));
+}
+
 uint32_t mxo_f32_ftz(uint32_t a)
 {
     return (a & 0x7f800000u) == 0 ? a & 0x80000000u : a;

@@ -153,6 +153,14 @@ uint32_t mxo_f32_mul(uint32_t a, uint32_t b);
 uint32_t mxo_f32_div(uint32_t a, uint32_t b);
 uint32_t mxo_f32_fma(uint32_t a, uint32_t b, uint32_t c);
 
+/**
+ * @brief a + x rounded once to nearest even: an fma whose product is given.
+ *
+ * Needs    x has at most 63 bits and no sticky.
+ * NaN      7fc00000.
+ */
+uint32_t mxo_f32_add_real(uint32_t a, mxo_real x);
+
 /** @brief Subnormal patterns become zero of the same sign (.ftz). */
 uint32_t mxo_f32_ftz(uint32_t a);
 
