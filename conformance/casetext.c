@@ -59,7 +59,8 @@ double case_number(const test_case *c, const char *key)
 {
     const int i = op_param_index(c->schema, key);
 
-    return i < 0 || c->schema->params[i].kind == PARAM_CHOICE
+    return i < 0 || c->schema->params[i].kind == PARAM_CHOICE ||
+                   c->schema->params[i].kind == PARAM_NAME
                ? 0
                : number_of(c->value[i]);
 }
@@ -154,12 +155,30 @@ static int set_choice(test_case *c, int i, const char *value, mxo_text why)
                   cli_suggestion(&near, hint, sizeof hint));
 }
 
+/* The operation itself knows which names there are. */
+static int set_name(test_case *c, int i, const char *value, mxo_text why)
+{
+    const size_t n = strspn(value, "abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                   "0123456789._-+/=");
+
+    if (n == 0 || n >= OP_WORD || value[n] != '\0') {
+        return refuse(why, "%s=%.60s is not a name",
+                      c->schema->params[i].key, value);
+    }
+    (void)snprintf(c->value[i], OP_WORD, "%s", value);
+    return 0;
+}
+
 static int set_param(test_case *c, int i, const char *value, mxo_text why)
 {
     const param_kind kind = c->schema->params[i].kind;
 
     if (kind == PARAM_CHOICE) {
         return set_choice(c, i, value, why);
+    }
+    if (kind == PARAM_NAME) {
+        return set_name(c, i, value, why);
     }
     if (kind == PARAM_REAL_OR_NONE && strcmp(value, "none") == 0) {
         (void)snprintf(c->value[i], OP_WORD, "none");

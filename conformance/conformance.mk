@@ -16,6 +16,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/families.def \
 	%reldir%/cases/format.c \
 	%reldir%/cases/gemm.c \
+	%reldir%/cases/layout.c \
 	%reldir%/cases/quant.c \
 	%reldir%/casetext.c \
 	%reldir%/casetext.h \
@@ -174,6 +175,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_gemm.c \
 	%reldir%/unit/test_grid.c \
 	%reldir%/unit/test_judge.c \
+	%reldir%/unit/test_layout_map.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \

@@ -22,7 +22,8 @@ static json_t *params_object(const test_case *c)
         const op_param *p = &c->schema->params[i];
         const double number = strtod(c->value[i], NULL);
         json_t *value;
-        if (strcmp(c->value[i], "none") == 0 && p->kind != PARAM_CHOICE) {
+        if (strcmp(c->value[i], "none") == 0 && p->kind != PARAM_CHOICE &&
+            p->kind != PARAM_NAME) {
             value = json_null();
         } else if (p->kind == PARAM_BOOL) {
             value = json_boolean(number != 0);

@@ -65,6 +65,7 @@ static param_kind kind_of(word_span domain)
         {"real", PARAM_REAL},
         {"real?", PARAM_REAL_OR_NONE},
         {"bool", PARAM_BOOL},
+        {"name", PARAM_NAME},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

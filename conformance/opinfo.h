@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-enum { OP_MAX_PARAMS = 16, OP_MAX_INPUTS = 16, OP_MAX_DIMS = 16, OP_WORD = 40 };
+enum { OP_MAX_PARAMS = 16, OP_MAX_INPUTS = 16, OP_MAX_DIMS = 16, OP_WORD = 64 };
 
 /* A stretch of borrowed text. */
 typedef struct word_span {
@@ -24,7 +24,8 @@ typedef enum param_kind {
     PARAM_INT,
     PARAM_REAL,
     PARAM_REAL_OR_NONE,
-    PARAM_BOOL
+    PARAM_BOOL,
+    PARAM_NAME /* any word without comma, quote or blank */
 } param_kind;
 
 typedef struct op_param {

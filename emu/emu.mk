@@ -50,6 +50,19 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/rcp.c \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
+	%reldir%/layout/bind.c \
+	%reldir%/layout/map.c \
+	%reldir%/layout/memory.c \
+	%reldir%/layout/op_apply.c \
+	%reldir%/layout/op_index.c \
+	%reldir%/layout/parse.h \
+	%reldir%/layout/scan.c \
+	%reldir%/layout/scan.h \
+	%reldir%/layout/source.c \
+	%reldir%/layout/step.c \
+	%reldir%/layout/step.h \
+	%reldir%/layout/values.c \
+	%reldir%/layout/values.h \
 	%reldir%/ops.def \
 	%reldir%/profile/aiter.def \
 	%reldir%/profile/flashinfer.def \
@@ -87,12 +100,14 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/e8m0.def \
 	%reldir%/include/mxoracle/format.h \
 	%reldir%/include/mxoracle/glu.def \
+	%reldir%/include/mxoracle/layout.h \
 	%reldir%/include/mxoracle/layouts.def \
 	%reldir%/include/mxoracle/mxoracle.h \
 	%reldir%/include/mxoracle/profile.h \
 	%reldir%/include/mxoracle/profile_choice.def \
 	%reldir%/include/mxoracle/profile_field.def \
-	%reldir%/include/mxoracle/quant.h
+	%reldir%/include/mxoracle/quant.h \
+	%reldir%/include/mxoracle/values.def
 
 pkgconfig_DATA = mxoracle.pc
 EXTRA_DIST += %reldir%/mxoracle.pc.in

@@ -65,6 +65,9 @@ static int in_domain(span domain, const mxo_param *p)
     if (span_is(domain, "real")) {
         return strcmp(p->text, "none") != 0;
     }
+    if (span_is(domain, "name")) {
+        return p->text[0] != '\0'; /* the operation knows its names */
+    }
     return span_is(domain, "real?") || span_lists(domain, p->text);
 }
 

@@ -269,7 +269,7 @@ mxo_status scope_expand(scope *s, const char *text, size_t len, char *out,
         if (status == MXO_OK && is_name && rest.len > 0 && rest.ptr[0] == '{') {
             status = translate(&rest, word, sizeof word, why);
         }
-        if (status == MXO_OK && is_name && word[strcspn(word, ">()=|{}, ")]) {
+        if (status == MXO_OK && is_name && word[strcspn(word, ">()|{}, ")]) {
             /* It would be read as grammar. */
             status = say(MXO_E_PARAM, why,
                          "has the parameter value %.60s, "

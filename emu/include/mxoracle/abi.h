@@ -127,7 +127,7 @@ typedef struct mxo_call {
 /**
  * What an operation looks like, as text (only the emulator must fill this in).
  * params  "key:domain=default ...", domain = a|b|c, int, real, real? (may be
- *         "none"), bool
+ *         "none"), bool, name (a word of letters, digits and ._-+/=)
  * in      "name:dtype[dim,dim] ...", dtype = a type name or $param, dim = an
  *         identifier of the case text, a number, or identifier*number,
  *         identifier/number (exact), number*identifier; "/pack" divides by 2

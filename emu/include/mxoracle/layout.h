@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts: where an element of a weight, scale or bias tensor lies in memory.
+ *
+ * A layout is a row of layouts.def.  Bound to the shape of a tensor it becomes
+ * a list of digits with strides, and both directions are a handful of
+ * divisions: no table of indices is ever built, so the arithmetic holds at any
+ * size.  The notation is specified in docs/design/005-layout-notation.md.
+ *
+ * Units: an index counts *units* of the layout: whole elements, or the nibbles
+ * or bits of a byte, in little-endian order whatever the machine.
+ */
+#ifndef MXORACLE_LAYOUT_H
+#define MXORACLE_LAYOUT_H
+
+#include <mxoracle/abi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MXO_LAYOUT_DIGITS 24 /* most digits of one map */
+#define MXO_LAYOUT_TABLE 128 /* entries of all its tables together */
+#define MXO_LAYOUT_NAME 128  /* longest name with parameters, with the NUL */
+
+/** A row of layouts.def; see there. */
+typedef struct mxo_layout_row {
+    const char *id;
+    const char *bits;
+    const char *values;
+    const char *params;
+    const char *where;
+    const char *needs;
+    const char *map;
+    const char *summary;
+    const char *source;
+} mxo_layout_row;
+
+/** What lies beyond the logical extent of an axis. */
+typedef struct mxo_layout_pad {
+    uint8_t byte;      /* every byte of the pad element */
+    uint8_t undefined; /* 1: nothing is promised */
+} mxo_layout_pad;
+
+/** One digit: its size, and its stride in the padded logical tensor. */
+typedef struct mxo_layout_digit {
+    uint64_t size;
+    uint64_t src;
+} mxo_layout_digit;
+
+/** Neighbouring digits that move as one, perhaps through a table. */
+typedef struct mxo_layout_term {
+    uint64_t size;  /* product of the members' sizes */
+    uint64_t dst;   /* stride in memory */
+    uint8_t first;  /* index of the most significant member */
+    uint8_t n;      /* members */
+    uint8_t mapped; /* 1: value v is stored as to[table + v] */
+    uint8_t table;
+} mxo_layout_term;
+
+/** A layout bound to a shape. */
+typedef struct mxo_layout {
+    const mxo_layout_row *row;
+    uint64_t extent[3];    /* experts, rows, columns of the logical tensor */
+    uint64_t padded[3];
+    mxo_layout_pad pad[3];
+    uint64_t n_units;      /* of the padded tensor, and of memory */
+    uint32_t units;        /* in an element: 1, 2 or 8 */
+    uint32_t rank;         /* of the result */
+    uint64_t shape[MXO_MAX_RANK]; /* in elements */
+    uint8_t n_digits;
+    uint8_t n_terms;
+    mxo_layout_digit digit[MXO_LAYOUT_DIGITS]; /* in memory order */
+    mxo_layout_term term[MXO_LAYOUT_DIGITS];
+    uint8_t to[MXO_LAYOUT_TABLE];
+    uint8_t from[MXO_LAYOUT_TABLE];
+} mxo_layout;
+
+/** What a unit of memory holds. */
+typedef enum mxo_layout_content {
+    MXO_LAYOUT_LIVE,
+    MXO_LAYOUT_PAD,
+    MXO_LAYOUT_UNDEFINED
+} mxo_layout_content;
+
+/**
+ * Row of a layout name.
+ * Shapes   name is "id" or "id/parameter=value/..."
+ * Errors   NULL: no such id
+ * Threads  any
+ */
+const mxo_layout_row *mxo_layout_find(const char *name);
+
+/**
+ * Row number i of layouts.def, sorted by id; NULL past the end.
+ * Threads  any
+ */
+const mxo_layout_row *mxo_layout_at(uint32_t i);
+
+/**
+ * Bind a layout to a shape.
+ * Shapes   extent: experts, rows, columns; elements of elem_bytes bytes
+ * Needs    row from mxo_layout_find(name), or one of the caller's own; name
+ *          gives the parameters and may be the bare id
+ * Errors   PARAM: the row is malformed or a parameter is unknown; SHAPE: the
+ *          vendor's code refuses this shape, or an index would not fit 63 bits
+ * Threads  any; *l is plain data afterwards
+ * Source   docs/design/005-layout-notation.md
+ */
+MXO_MUST_CHECK mxo_status mxo_layout_bind(mxo_layout *l,
+                                          const mxo_layout_row *row,
+                                          const char *name,
+                                          uint32_t elem_bytes,
+                                          const uint64_t extent[3],
+                                          mxo_text why);
+
+/**
+ * Memory position of unit src of the padded logical tensor, and back.
+ * Needs    the index is below l->n_units
+ * Map      see docs/design/005-layout-notation.md
+ * Threads  any
+ */
+uint64_t mxo_layout_forward(const mxo_layout *l, uint64_t src);
+uint64_t mxo_layout_inverse(const mxo_layout *l, uint64_t dst);
+
+/**
+ * Logical unit (of the tensor without pads) that memory position dst holds.
+ * Shapes   *src is set for MXO_LAYOUT_LIVE; *byte is set for MXO_LAYOUT_PAD
+ * Needs    dst < l->n_units
+ * Threads  any
+ */
+mxo_layout_content mxo_layout_content_at(const mxo_layout *l, uint64_t dst,
+                                         uint64_t *src, uint8_t *byte);
+
+/**
+ * Unit of the padded tensor that is unit src of the logical one.
+ * Needs    src < experts * rows * columns * units
+ */
+uint64_t mxo_layout_padded_index(const mxo_layout *l, uint64_t src);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Right of the arrow: the same digits in memory order, tables, and which of
+ * them make up a dimension of the result.
+ */
+#include "parse.h"
+
+#include <string.h>
+
+/* What is being read: tables fill a pool, groups make dimensions. */
+typedef struct reader {
+    const scan_context *c;
+    mxo_layout *l;
+    parse_digits *digits;
+    int table_used;
+} reader;
+
+static mxo_status malformed(const reader *r, const scan_span *at)
+{
+    return parse_refuse(r->c, MXO_E_PARAM, "cannot read the map at \"%.*s\"",
+                        (int)(at->len < 40 ? at->len : 40), at->ptr);
+}
+
+/* A digit of the left side, once. */
+static mxo_status read_member(reader *r, scan_span *text, mxo_layout_term *t)
+{
+    const scan_span at = *text;
+    const scan_span name = scan_name(text);
+
+    for (int i = 0; i < r->digits->n; i++) {
+        parse_digit *d = &r->digits->digit[i];
+        if (scan_same(d->name, name) && !d->used) {
+            mxo_layout_digit *to = &r->l->digit[r->l->n_digits++];
+            d->used = 1;
+            to->size = d->size;
+            to->src = d->src;
+            t->size *= d->size;
+            t->n++;
+            return MXO_OK;
+        }
+    }
+    return malformed(r, &at);
+}
+
+/* "[1 0]": a permutation of 0..size-1 into the pool. */
+static mxo_status read_table(reader *r, scan_span *text, mxo_layout_term *t)
+{
+    const scan_span at = *text;
+    uint8_t *to = r->l->to + r->table_used;
+    uint8_t *from = r->l->from + r->table_used;
+    uint64_t entry;
+
+    if (t->size > (uint64_t)(MXO_LAYOUT_TABLE - r->table_used)) {
+        return malformed(r, &at);
+    }
+    memset(from, 0xff, (size_t)t->size);
+    for (uint64_t v = 0; v < t->size; v++) {
+        scan_blanks(text);
+        if (!scan_value(text, r->c->names, &entry) || entry >= t->size ||
+            from[entry] != 0xff) {
+            return malformed(r, &at);
+        }
+        to[v] = (uint8_t)entry;
+        from[entry] = (uint8_t)v;
+    }
+    scan_blanks(text);
+    t->mapped = 1;
+    t->table = (uint8_t)r->table_used;
+    r->table_used += (int)t->size;
+    return scan_take(text, ']') ? MXO_OK : malformed(r, &at);
+}
+
+/* "d", "d[..]" or "<d e>[..]". */
+static mxo_status read_term(reader *r, scan_span *text, uint64_t *size)
+{
+    mxo_layout_term t = {1, 0, 0, 0, 0, 0};
+    const int composite = scan_take(text, '<');
+    mxo_status status;
+
+    t.first = r->l->n_digits;
+    do {
+        scan_blanks(text);
+        status = read_member(r, text, &t);
+        scan_blanks(text);
+    } while (composite && status == MXO_OK && !scan_take(text, '>'));
+    if (status == MXO_OK && scan_take(text, '[')) {
+        status = read_table(r, text, &t);
+    }
+    r->l->term[r->l->n_terms++] = t;
+    *size *= t.size;
+    return status;
+}
+
+/* A term, or terms in parentheses: one dimension. */
+static mxo_status read_dimension(reader *r, scan_span *text)
+{
+    const scan_span at = *text;
+    uint64_t size = 1;
+    mxo_status status;
+
+    if (r->l->rank == MXO_MAX_RANK) {
+        return malformed(r, &at);
+    }
+    if (!scan_take(text, '(')) {
+        status = read_term(r, text, &size);
+    } else {
+        do {
+            scan_blanks(text);
+            status = read_term(r, text, &size);
+            scan_blanks(text);
+        } while (status == MXO_OK && !scan_take(text, ')'));
+    }
+    r->l->shape[r->l->rank++] = size;
+    scan_blanks(text);
+    return status;
+}
+
+/* The last dimension is counted in units so far; a byte holds several. */
+static mxo_status finish(reader *r, const scan_span *at)
+{
+    mxo_layout *l = r->l;
+    uint64_t stride = 1;
+
+    for (int i = 0; i < r->digits->n; i++) {
+        if (!r->digits->digit[i].used) {
+            return parse_refuse(r->c, MXO_E_PARAM,
+                                "the digit %.*s has no place in memory",
+                                (int)r->digits->digit[i].name.len,
+                                r->digits->digit[i].name.ptr);
+        }
+    }
+    if (l->rank == 0 || l->shape[l->rank - 1] % l->units != 0) {
+        return malformed(r, at);
+    }
+    l->shape[l->rank - 1] /= l->units;
+    for (int i = l->n_terms - 1; i >= 0; i--) {
+        l->term[i].dst = stride;
+        stride *= l->term[i].size == 0 ? 1 : l->term[i].size;
+    }
+    return MXO_OK;
+}
+
+mxo_status parse_memory(const scan_context *c, scan_span *text,
+                        mxo_layout *l, parse_digits *digits)
+{
+    reader r = {c, l, digits, 0};
+    const scan_span at = *text;
+    mxo_status status = MXO_OK;
+
+    scan_blanks(text);
+    while (text->len > 0 && status == MXO_OK) {
+        status = read_dimension(&r, text);
+    }
+    return status == MXO_OK ? finish(&r, &at) : status;
+}
