@@ -17,6 +17,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/format.c \
 	%reldir%/cases/gemm.c \
 	%reldir%/cases/layout.c \
+	%reldir%/cases/mma.c \
 	%reldir%/cases/quant.c \
 	%reldir%/casetext.c \
 	%reldir%/casetext.h \
@@ -176,6 +177,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_grid.c \
 	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_layout_map.c \
+	%reldir%/unit/test_mma.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \

@@ -63,6 +63,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/step.h \
 	%reldir%/layout/values.c \
 	%reldir%/layout/values.h \
+	%reldir%/mma/op.c \
+	%reldir%/mma/step.c \
 	%reldir%/ops.def \
 	%reldir%/profile/aiter.def \
 	%reldir%/profile/flashinfer.def \
@@ -102,6 +104,8 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/glu.def \
 	%reldir%/include/mxoracle/layout.h \
 	%reldir%/include/mxoracle/layouts.def \
+	%reldir%/include/mxoracle/mma.def \
+	%reldir%/include/mxoracle/mma.h \
 	%reldir%/include/mxoracle/mxoracle.h \
 	%reldir%/include/mxoracle/profile.h \
 	%reldir%/include/mxoracle/profile_choice.def \

@@ -138,11 +138,26 @@ dist_vectors_hopper_DATA = \
 	%reldir%/hopper/hopper.ex2_approx_ftz__worst_n1024.safetensors \
 	%reldir%/hopper/hopper.expf_cuda13__sample_n4096.safetensors \
 	%reldir%/hopper/hopper.expf_fast__sample_n4096.safetensors \
+	%reldir%/hopper/hopper.mma_sync_bf16__k16_n560.safetensors \
+	%reldir%/hopper/hopper.mma_sync_e4m3__k32_n1760.safetensors \
+	%reldir%/hopper/hopper.mma_sync_e5m2__k32_n1760.safetensors \
+	%reldir%/hopper/hopper.mma_sync_f16__k16_n560.safetensors \
+	%reldir%/hopper/hopper.mma_sync_tf32__k8_n560.safetensors \
 	%reldir%/hopper/hopper.rcp_approx__sample_n4096.safetensors \
 	%reldir%/hopper/hopper.rcp_approx_ftz__grid_n16384.safetensors \
 	%reldir%/hopper/hopper.rcp_approx_ftz__sample_n4096.safetensors \
 	%reldir%/hopper/hopper.rcp_approx_ftz__worst_n1024.safetensors \
-	%reldir%/hopper/hopper.tanh_approx__sample_n4096.safetensors
+	%reldir%/hopper/hopper.tanh_approx__sample_n4096.safetensors \
+	%reldir%/hopper/hopper.wgmma_bf16__k16_n1760.safetensors \
+	%reldir%/hopper/hopper.wgmma_chain_bf16__k4096_cr.safetensors \
+	%reldir%/hopper/hopper.wgmma_chain_e4m3__k4096_cr.safetensors \
+	%reldir%/hopper/hopper.wgmma_chain_e5m2__k4096_cr.safetensors \
+	%reldir%/hopper/hopper.wgmma_chain_f16__k4096_cr.safetensors \
+	%reldir%/hopper/hopper.wgmma_chain_tf32__k4096_cr.safetensors \
+	%reldir%/hopper/hopper.wgmma_e4m3__k32_n1760.safetensors \
+	%reldir%/hopper/hopper.wgmma_e5m2__k32_n1760.safetensors \
+	%reldir%/hopper/hopper.wgmma_f16__k16_n1760.safetensors \
+	%reldir%/hopper/hopper.wgmma_tf32__k8_n1760.safetensors
 
 vectors_numericsdir = $(pkgdatadir)/vectors/numerics
 dist_vectors_numerics_DATA = \
@@ -173,6 +188,14 @@ dist_vectors_numerics_DATA = \
 	%reldir%/numerics/numerics.encode__e5m2_n3059.safetensors \
 	%reldir%/numerics/numerics.encode__e5m2fnuz_n3139.safetensors \
 	%reldir%/numerics/numerics.encode__e8m0_n1568.safetensors \
+	%reldir%/numerics/numerics.mma_step__ampere_bf16_half_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__blackwell_e4m3_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__cdna3_bf16_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__cdna3_f16_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__hopper_bf16_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__hopper_e4m3_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__hopper_e5m2_n64.safetensors \
+	%reldir%/numerics/numerics.mma_step__hopper_f16_n64.safetensors \
 	%reldir%/numerics/numerics.mxquant__e2m1_b64.safetensors \
 	%reldir%/numerics/numerics.mxquant__e2m3_b64.safetensors \
 	%reldir%/numerics/numerics.mxquant__e3m2_b64.safetensors \

@@ -169,6 +169,9 @@ static const grid_row grid[] = {
      "bias=none|f32|to,to=f32|bf16|f16,rows=4,cols=7,k=96|160,"
      "data=ordinary|wide"},
     {2, 0,
+     "gemm.mx:from=bf16|f16,acc=wgmma,bias=none|sum|to,to=f32|bf16,rows=4,"
+     "cols=7,k=96|160,data=ordinary|wide"},
+    {2, 0,
      "gemm.mx:acc=split,splits=2|3|4|7,mul=*,rows=4,cols=7,k=416,"
      "data=ordinary"},
     {2, 0,

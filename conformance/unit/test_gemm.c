@@ -247,6 +247,35 @@ START_TEST(bias_before_and_after_the_rounding_differ)
 }
 END_TEST
 
+/* The same numbers through mma.chain. */
+START_TEST(wgmma_is_a_chain_of_steps)
+{
+    uint16_t a[64];
+    uint16_t w[64];
+    uint32_t chain;
+    const uint32_t zero = 0;
+    emu_call c;
+
+    for (int i = 0; i < 64; i++) {
+        a[i] = (uint16_t)(0x3f00 + i * 37 % 256 + i % 3 * 0x8000);
+        w[i] = (uint16_t)(0x3c00 + i * 91 % 1024);
+    }
+    emu_begin(&c, "mma.chain", "");
+    emu_in(&c, "a", MXO_BF16, a, 2, 1, 64);
+    emu_in(&c, "b", MXO_BF16, w, 2, 1, 64);
+    emu_in(&c, "c", MXO_F32, &zero, 2, 1, 1);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    memcpy(&chain, emu_bytes(&c, "d"), sizeof chain);
+    emu_end(&c);
+    emu_begin(&c, "gemm.mx", "element=bf16,w_scale=none,acc=wgmma");
+    emu_in(&c, "a", MXO_BF16, a, 2, 1, 64);
+    emu_in(&c, "w", MXO_BF16, w, 2, 1, 64);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    ck_assert_mem_eq(emu_bytes(&c, "y"), &chain, sizeof chain);
+    emu_end(&c);
+}
+END_TEST
+
 static void refused(const char *params, uint64_t a_cols, uint64_t w_cols,
                     uint64_t scales, mxo_status status, const char *word)
 {
@@ -301,6 +330,7 @@ Suite *suite_gemm(void)
     tcase_add_loop_test(t, bias_is_added_where_it_is_declared, 0,
                         (int)(sizeof bias_cases / sizeof bias_cases[0]));
     tcase_add_test(t, bias_before_and_after_the_rounding_differ);
+    tcase_add_test(t, wgmma_is_a_chain_of_steps);
     tcase_add_test(t, what_does_not_fit_is_refused);
     tcase_add_test(t, no_k_and_no_rows_are_sums_of_nothing);
     suite_add_tcase(s, t);

@@ -73,12 +73,18 @@ static mxo_status check_order(const mxo_call *call, mxo_text why)
     const mxo_order order = mxo_order_by_name(mxo_call_text(call, "acc"));
     const int64_t splits = mxo_call_int(call, "splits");
     const int starts = mxo_order_is_exact(order) || order == MXO_ORDER_SEQ ||
-                       order == MXO_ORDER_BLOCK || order == MXO_ORDER_DPBF16;
+                       order == MXO_ORDER_BLOCK || order == MXO_ORDER_DPBF16 ||
+                       order == MXO_ORDER_WGMMA;
 
     if (splits < 1 || (splits > 1 && order != MXO_ORDER_SPLIT)) {
         return mxo_fail(MXO_E_PARAM, why,
                         "gemm.mx: splits=%s needs acc=split and at least one",
                         mxo_call_text(call, "splits"));
+    }
+    if (order == MXO_ORDER_WGMMA && !mxo_call_is(call, "from", "bf16") &&
+        !mxo_call_is(call, "from", "f16")) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "gemm.mx: acc=wgmma needs from=bf16 or f16");
     }
     if (place_of(call) == BIAS_SUM && !starts) {
         return mxo_fail(MXO_E_PARAM, why,

@@ -6,6 +6,8 @@
  */
 #include "order.h"
 
+#include <mxoracle/mma.h>
+
 #include <string.h>
 
 enum { DEPTH = 64 };
@@ -19,7 +21,7 @@ mxo_order mxo_order_by_name(const char *name)
 {
     static const char *const names[] = {"exact",  "f32",      "tc25",  "tc13",
                                         "seq",    "pairwise", "split", "block",
-                                        "dpbf16", "amx"};
+                                        "dpbf16", "amx",      "wgmma"};
     int i = 0;
 
     while (i < MXO_N_ORDERS && strcmp(names[i], name) != 0) {
@@ -200,6 +202,31 @@ static uint32_t dot_amx(const mxo_order_job *job, uint64_t r, uint64_t c)
     return sum;
 }
 
+/* Both operands in a's type; zeros after the end take no part in a step. */
+static uint32_t dot_wgmma(const mxo_order_job *job, uint64_t r, uint64_t c)
+{
+    const mxo_format f = job->a->format;
+    const mxo_mma *m = mxo_mma_find(
+        "hopper_wgmma", f == MXO_FMT_F16 ? MXO_MMA_F16 : MXO_MMA_BF16);
+    uint32_t a[MXO_DOT_BLOCK];
+    uint32_t b[MXO_DOT_BLOCK];
+    uint32_t sum = job->start;
+    pair p;
+
+    for (uint64_t n = 0; n < blocks_of(job->a->k); n++) {
+        load(&p, job, r, c, n);
+        for (int i = 0; i < MXO_DOT_BLOCK; i++) {
+            a[i] = (uint32_t)mxo_format_round(f, p.a[i]);
+            b[i] = (uint32_t)mxo_format_round(f, p.b[i]);
+        }
+        for (int i = 0; i < p.n; i += m->step) {
+            sum = mxo_mma_step(m, (mxo_mma_operand){a + i, NULL, 1, 0},
+                               (mxo_mma_operand){b + i, NULL, 1, 0}, sum);
+        }
+    }
+    return sum;
+}
+
 uint32_t mxo_order_dot(const mxo_order_job *job, uint64_t r, uint64_t c)
 {
     switch (job->order) {
@@ -213,6 +240,8 @@ uint32_t mxo_order_dot(const mxo_order_job *job, uint64_t r, uint64_t c)
         return dot_dpbf16(job, r, c);
     case MXO_ORDER_AMX:
         return dot_amx(job, r, c);
+    case MXO_ORDER_WGMMA:
+        return dot_wgmma(job, r, c);
     default:
         return blocks_seq(job, r, c, 0, blocks_of(job->a->k), job->start);
     }

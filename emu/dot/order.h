@@ -19,6 +19,7 @@ typedef enum mxo_order {
     MXO_ORDER_BLOCK,    /* 32 unscaled products, times the scale, added */
     MXO_ORDER_DPBF16,   /* AVX512-BF16: k + 1 before k, fma, no subnormals */
     MXO_ORDER_AMX,      /* even and odd chains of 32, added, then added */
+    MXO_ORDER_WGMMA,    /* Hopper's steps of 16, operands as a's type */
     MXO_N_ORDERS
 } mxo_order;
 
@@ -33,7 +34,8 @@ typedef struct mxo_order_job {
     mxo_order order;
     int fma;         /* the product is not rounded before it is added */
     uint64_t splits; /* SPLIT: parts, each a multiple of 32 long */
-    uint32_t start;  /* SEQ, BLOCK, DPBF16: what the accumulator starts with */
+    uint32_t
+        start; /* SEQ, BLOCK, DPBF16, WGMMA: what the accumulator starts with */
 } mxo_order_job;
 
 /* Row r of a against row c of b; a binary32 pattern, NaN 7fc00000. */

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Steps of matrix instructions.  Random bits over all codes meet NaN and
+ * infinity in most rows of long steps, so there are kinds of data that stay
+ * finite: one binade, all binades, and sums that cancel.
+ */
+#include "fills.h"
+
+#include <math.h>
+#include <stddef.h>
+
+static int is_codes(const host_tensor *t)
+{
+    return t->dtype == MXO_U8;
+}
+
+/* The last mantissa bits decide what is cut: all of them are met. */
+static void fill_binades(const test_case *c, host_tensor *t, prng *rng, int low,
+                         int span)
+{
+    const uint64_t n = tensor_elems(t);
+
+    if (is_codes(t)) {
+        fill_random(c, t, rng);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const double sign = prng_below(rng, 2) != 0 ? 1 : -1;
+        const double x = 1 + fill_uniform(rng);
+        const int e = low + (int)prng_below(rng, (uint64_t)span);
+        fill_put(t, i, sign * ldexp(x, e));
+    }
+}
+
+static void fill_near(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_binades(c, t, rng, -2, 4);
+}
+
+static void fill_spread(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_binades(c, t, rng, -8, 15);
+}
+
+/* Neighbours in k that cancel but for their last bits, and zeros. */
+static void fill_cancel(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    fill_near(c, t, rng);
+    for (uint64_t i = 1; i < n && !is_codes(t); i += 2) {
+        const uint64_t kind = prng_below(rng, 4);
+        const uint64_t sign = UINT64_C(1) << (8 * dtype_bytes(t->dtype) - 1);
+        if (kind != 0) {
+            tensor_store(t, i, tensor_load(t, i - 1) ^ sign);
+        }
+        if (kind == 1) {
+            tensor_store(t, i, 0);
+        }
+    }
+}
+
+/* Ordinary numbers with a corner of the format here and there. */
+static void fill_wild(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    host_tensor one = *t;
+
+    fill_near(c, t, rng);
+    one.rank = 1;
+    one.shape[0] = 1;
+    one.n_bytes = dtype_bytes(t->dtype);
+    for (uint64_t i = 0; i < n && !is_codes(t); i++) {
+        one.data = (uint8_t *)t->data + i * one.n_bytes;
+        if (prng_below(rng, 48) == 0) {
+            fill_corners(c, &one, rng);
+        }
+    }
+}
+
+static const fill_row fills[] = {
+    {"mma.*", "?_scale", "wild", fill_random},
+    {"mma.*", "?_scale", "*", fill_scale_ordinary},
+    {"mma.*", "c", "near", fill_near},
+    {"mma.*", "a", "near", fill_near},
+    {"mma.*", "b", "near", fill_near},
+    {"mma.*", "?", "spread", fill_spread},
+    {"mma.*", "a", "cancel", fill_near},
+    {"mma.*", "b", "cancel", fill_cancel},
+    {"mma.*", "c", "cancel", fill_spread},
+    {"mma.*", "?", "wild", fill_wild},
+    {NULL, NULL, NULL, NULL},
+};
+
+#define DATA "data=random|near|spread|cancel"
+
+static const grid_row grid[] = {
+    {1, 0, "mma.step:rows=64,k=16,data=near|cancel"},
+    {2, 0,
+     "mma.step:unit=hopper_wgmma|hopper_mma_sync,"
+     "type=bf16|f16|tf32|e4m3fn|e5m2,rows=128,k=32," DATA "|wild"},
+    {2, 0,
+     "mma.step:unit=ampere|ada|blackwell|cdna3|cdna1|cdna2|turing|volta,"
+     "type=f16,rows=96,k=32," DATA},
+    {2, 0,
+     "mma.step:unit=ampere|ada|blackwell|cdna3|cdna1|cdna2,type=bf16,rows=96,"
+     "k=32," DATA "|wild"},
+    {2, 0, "mma.step:unit=ampere|ada|cdna3,type=tf32,rows=96,k=32," DATA},
+    {2, 0, "mma.step:unit=ada|blackwell,type=e4m3fn|e5m2,rows=96,k=64," DATA},
+    {2, 0, "mma.step:unit=blackwell,type=e2m3|e3m2|e2m1,rows=96,k=64," DATA},
+    {2, 0, "mma.step:unit=cdna3,type=e4m3fnuz|e5m2fnuz,rows=96,k=32," DATA},
+    {2, 0,
+     "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=96,"
+     "k=64," DATA},
+    {2, 0,
+     "mma.step:unit=blackwell_fp4,type=e2m1,scale=e8m0|ue4m3,rows=96,"
+     "k=64|192,data=random|near"},
+    {2, 0,
+     "mma.chain:unit=hopper_wgmma|hopper_mma_sync,"
+     "type=bf16|f16|tf32|e4m3fn|e5m2,promote=0|64|128,rows=3,cols=5,k=256,"
+     "data=near|spread"},
+    {2, 0,
+     "mma.chain:unit=ampere|blackwell|cdna3|cdna2,rows=3,cols=5,k=96|2880,"
+     "data=near"},
+    {2, 0,
+     "mma.chain:unit=blackwell_mx|blackwell_fp4,type=e2m1,scale=e8m0,rows=3,"
+     "cols=7,k=320,data=near"},
+    {2, 0,
+     "mma.chain:unit=volta|turing|ada|cdna1,type=f16,rows=3,cols=5,k=96,"
+     "data=near"},
+    {2, 0,
+     "mma.chain:unit=cdna3,type=e4m3fnuz|e5m2fnuz,rows=3,cols=5,k=96,"
+     "data=near"},
+    {2, 0,
+     "mma.chain:unit=blackwell,type=e2m3|e3m2|e2m1|e4m3fn,rows=3,cols=5,k=96,"
+     "data=near"},
+    {2, 0,
+     "mma.chain:unit=blackwell_fp4,type=e2m1,scale=ue4m3,rows=3,cols=7,k=320,"
+     "data=random"},
+    {3, 200,
+     "mma.chain:unit=hopper_wgmma|hopper_mma_sync|ampere|blackwell,type=*,"
+     "promote=0|32|128,rows=4,cols=$N,k=128|256|2880," DATA},
+    {0, 0, NULL},
+};
+
+const case_family cases_mma = {"mma", fills, grid};
