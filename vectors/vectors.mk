@@ -88,6 +88,20 @@ dist_vectors_deepgemm_DATA = \
 
 vectors_flashinferdir = $(pkgdatadir)/vectors/flashinfer
 dist_vectors_flashinfer_DATA = \
+	%reldir%/flashinfer/convert.reorder_w1w3_to_w3w1__E2_I64_H128.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__128x4.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__128x4_bf16.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__128x6.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__130x5.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__1x1.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__256x8.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__2x128x8.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__2x130x6_bf16.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__2x256x4.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave__3x72x7.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave_reverse__128x4.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave_reverse__256x8.safetensors \
+	%reldir%/flashinfer/flashinfer.block_scale_interleave_reverse__2x128x12.safetensors \
 	%reldir%/flashinfer/flashinfer.mxfp4_quantize__130x160_bf16_v32_l0_None.safetensors \
 	%reldir%/flashinfer/flashinfer.mxfp4_quantize__1x32_bf16_v32_l2_None.safetensors \
 	%reldir%/flashinfer/flashinfer.mxfp4_quantize__6x64_e4m3_v32_l2_None.safetensors \
@@ -120,10 +134,54 @@ dist_vectors_flashinfer_DATA = \
 	%reldir%/flashinfer/flashinfer.nvfp4_quantize__special_f16_v16.safetensors \
 	%reldir%/flashinfer/flashinfer.nvfp4_quantize__special_f16_v16_exact.safetensors \
 	%reldir%/flashinfer/flashinfer.nvfp4_quantize__ties_gs2.safetensors \
+	%reldir%/flashinfer/flashinfer.sf_swizzle_8x4__1x1.safetensors \
+	%reldir%/flashinfer/flashinfer.sf_swizzle_8x4__24x12.safetensors \
+	%reldir%/flashinfer/flashinfer.sf_swizzle_8x4__8x4.safetensors \
+	%reldir%/flashinfer/flashinfer.sf_swizzle_8x4__9x5.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_scales__1x64x4_g32_rev1.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_scales__1x64x4_g32_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_scales__2x128x8_g32_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_scales__2x192x12_g32_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_scales__2x48x8_g32_rev1.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_scales__2x64x2_g128_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x16x64_fp4_fp8_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x16x64_fp4_rev1.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x16x64_fp4_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x16x64_int4_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_fp4_fp8_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_fp4_rev1.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_fp4_rev2.safetensors \
+	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_int4_rev2.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__4x2_64_limit_only.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__4x3_128_per_expert.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__5x2_64_gptoss.safetensors \
-	%reldir%/flashinfer/trtllm.gated_silu_bf16__5x2_64_none.safetensors
+	%reldir%/flashinfer/trtllm.gated_silu_bf16__5x2_64_none.safetensors \
+	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__130x1.safetensors \
+	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__256x8.safetensors \
+	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__2x3.safetensors \
+	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__64x5.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__128x16_u8_tile64.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__128x9_bf16_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__160x3_u8_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__256x1_f32_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__32x5_u8_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__48x7_u8_tile64.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_a__96x1_f32_tile64.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_sf_a__128x4_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_sf_a__128x8_tile64.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_sf_a__256x6_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.shuffle_matrix_sf_a__384x5_tile128.safetensors \
+	%reldir%/flashinfer/trtllm.w2_permute_indices__128_tile128_sfNone.safetensors \
+	%reldir%/flashinfer/trtllm.w2_permute_indices__128_tile64_sfNone.safetensors \
+	%reldir%/flashinfer/trtllm.w2_permute_indices__160_tile128_sfNone.safetensors \
+	%reldir%/flashinfer/trtllm.w2_permute_indices__256_tile128_sf16.safetensors \
+	%reldir%/flashinfer/trtllm.w2_permute_indices__256_tile128_sf32.safetensors \
+	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__128_tile128_sfNone_gated.safetensors \
+	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__128_tile64_sfNone_gated.safetensors \
+	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__160_tile128_sfNone_gated.safetensors \
+	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__256_tile128_sf16_gated.safetensors \
+	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__256_tile128_sf32_gated.safetensors \
+	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__256_tile128_sfNone_plain.safetensors
 
 vectors_hopperdir = $(pkgdatadir)/vectors/hopper
 dist_vectors_hopper_DATA = \
@@ -280,18 +338,52 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/cpu.dequant_table__all256x16.safetensors \
 	%reldir%/vllm/cpu.exp_u20__n4096.safetensors \
 	%reldir%/vllm/cpu.silu_and_mul__n4096.safetensors \
+	%reldir%/vllm/cpu.unpack_b_mxfp4__k64.safetensors \
 	%reldir%/vllm/humming.process_mxfp4_table__all.safetensors \
 	%reldir%/vllm/humming.process_mxfp4_w4a8_weight__n64_g4.safetensors \
+	%reldir%/vllm/humming.repack_weight__E1_n192_k64_a16_mma.safetensors \
+	%reldir%/vllm/humming.repack_weight__E1_n192_k64_a16_wgmma.safetensors \
+	%reldir%/vllm/humming.repack_weight__E1_n192_k64_a8.safetensors \
+	%reldir%/vllm/humming.repack_weight__E1_n64_k64_a16_mma.safetensors \
+	%reldir%/vllm/humming.repack_weight__E1_n64_k64_a16_wgmma.safetensors \
+	%reldir%/vllm/humming.repack_weight__E1_n64_k64_a8.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k128_n64_a80.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k128_n64_a81.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k16_n64_a80.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k16_n64_perm.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k32_n128_a80.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k32_n128_a81.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k32_n128_perm.safetensors \
+	%reldir%/vllm/marlin.gptq_marlin_repack__k80_n192_a80.safetensors \
 	%reldir%/vllm/marlin.moe_gemm_identity__k128_n128_s252.safetensors \
 	%reldir%/vllm/marlin.moe_gemm_identity__k64_n128_s255.safetensors \
+	%reldir%/vllm/marlin.mxfp4_process_scales__g1_n64_a16.safetensors \
+	%reldir%/vllm/marlin.mxfp4_process_scales__g1_n64_a8.safetensors \
+	%reldir%/vllm/marlin.mxfp4_process_scales__g2_n128_a16.safetensors \
+	%reldir%/vllm/marlin.mxfp4_process_scales__g2_n128_a8.safetensors \
+	%reldir%/vllm/marlin.mxfp4_process_scales__g5_n192_a16.safetensors \
+	%reldir%/vllm/marlin.mxfp4_process_scales__g5_n192_a8.safetensors \
+	%reldir%/vllm/marlin.permute_bias__n32.safetensors \
+	%reldir%/vllm/marlin.permute_bias__n96.safetensors \
+	%reldir%/vllm/marlin.permute_scales__g1_n64_a80.safetensors \
+	%reldir%/vllm/marlin.permute_scales__g1_n64_a81.safetensors \
+	%reldir%/vllm/marlin.permute_scales__g2_n128_a80.safetensors \
+	%reldir%/vllm/marlin.permute_scales__g2_n128_a81.safetensors \
+	%reldir%/vllm/marlin.permute_scales__g5_n192_a80.safetensors \
+	%reldir%/vllm/marlin.permute_scales__g5_n192_a81.safetensors \
 	%reldir%/vllm/torch.e8m0_from_bf16__step16.safetensors \
 	%reldir%/vllm/torch.e8m0_upcast__all256.safetensors \
+	%reldir%/vllm/vllm.aiter_deinterleave_w13__E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.aiter_deinterleave_w13__E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.cutlass_deinterleave_swap__E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.cutlass_deinterleave_swap__E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp4__table_bf16.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp4__table_f16.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp4__table_triton_bf16.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp4__table_triton_f16.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp8_to_bf16__3x64.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp8_to_bf16__5x160.safetensors \
+	%reldir%/vllm/vllm.interleave_mxfp4_cutlass_sm90_2026_03__E2_n128_g8.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__3x64_linear.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__3x64_swizzled.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__5x160_linear.safetensors \
@@ -302,6 +394,8 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.quant_dequant_mxfp4__nonfinite_f16.safetensors \
 	%reldir%/vllm/vllm.quant_dequant_mxfp4__triton_bf16_64.safetensors \
 	%reldir%/vllm/vllm.quant_dequant_mxfp4__triton_f16_64.safetensors \
+	%reldir%/vllm/vllm.reorder_w1w3_to_w3w1__E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.reorder_w1w3_to_w3w1__E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.silu_and_mul__bf16_2x33.safetensors \
 	%reldir%/vllm/vllm.silu_and_mul__bf16_4x48.safetensors \
 	%reldir%/vllm/vllm.silu_and_mul__bf16_sweep4096.safetensors \
@@ -319,6 +413,8 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.silu_mul_per_token_group_quant_fp8_colmajor__128x128_ue8m0_noclamp.safetensors \
 	%reldir%/vllm/vllm.silu_mul_quant_fp8_packed__3x128_g32_c10.safetensors \
 	%reldir%/vllm/vllm.silu_mul_quant_fp8_packed__5x256_g128_noclamp.safetensors \
+	%reldir%/vllm/vllm.swap_every_two_rows__E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.swap_every_two_rows__E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.swiglu_limit_func__bf16_2x33_l0.0.safetensors \
 	%reldir%/vllm/vllm.swiglu_limit_func__bf16_2x33_l10.0.safetensors \
 	%reldir%/vllm/vllm.swiglu_limit_func__bf16_4x48_l0.0.safetensors \
@@ -332,6 +428,10 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.swigluoai_and_mul__f32_4x48_a1.702_l7.0.safetensors \
 	%reldir%/vllm/vllm.swiglustep_and_mul__bf16_2x33_l7.0.safetensors \
 	%reldir%/vllm/vllm.swiglustep_and_mul__bf16_4x48_l7.0.safetensors \
+	%reldir%/vllm/vllm.triton_shuffle_weight__E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.triton_shuffle_weight__E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.trtllm_stack_w3w1__E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.trtllm_stack_w3w1__E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.upcast_e8m0_to_fp32__all256.safetensors
 
 vectorsdir = $(pkgdatadir)/vectors

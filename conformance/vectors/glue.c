@@ -123,6 +123,17 @@ static mxo_status mantissas(const host_tensor *like, glue *g)
     return status;
 }
 
+static mxo_status positions(const host_tensor *like, glue *g)
+{
+    const uint64_t n = tensor_elems(like);
+    const mxo_status status = glue_make(g, like->dtype, 1, &n, 0);
+
+    for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+        glue_put(g, i, i);
+    }
+    return status;
+}
+
 /* name or name(argument) */
 static void parse_word(piece word, char *name, piece *argument)
 {
@@ -147,14 +158,21 @@ static mxo_status base_value(const glue_source *source, piece word, glue *g,
     if (argument.len > 0) {
         (void)piece_copy(argument, inside, sizeof inside);
         t = tensor_set_find(&source->s->file->tensors, inside);
-        return t != NULL ? mantissas(t, g)
-                         : say(MXO_E_PARAM, why, "has no tensor %s", inside);
+        if (t == NULL) {
+            return say(MXO_E_PARAM, why, "has no tensor %s", inside);
+        }
+        return strcmp(name, "positions") == 0 ? positions(t, g)
+                                              : mantissas(t, g);
     }
     if (source->outputs != NULL) {
         t = tensor_set_find(source->outputs, name);
     }
     if (t == NULL) {
         t = scope_tensor(source->s, name);
+    }
+    if (t == NULL && strncmp(name, "tmp.", 4) == 0) {
+        /* The row that makes it was not supported, and has said so. */
+        return say(MXO_E_UNSUPPORTED, why, "%s was not computed", name);
     }
     return t != NULL ? from_tensor(t, g)
                      : say(MXO_E_PARAM, why, "has no tensor %s", name);
@@ -202,4 +220,44 @@ mxo_status glue_diagonal(glue *g, const step_call *call)
         *g = to;
     }
     return status;
+}
+
+/* The multiples after the tensor's name; 1 where there is none. */
+static void read_multiples(piece rest, uint64_t multiple[2])
+{
+    for (int i = 0; i < 2; i++) {
+        char text[24] = "";
+        (void)piece_copy(piece_cut(&rest, ','), text, sizeof text);
+        multiple[i] = strtoull(text, NULL, 10);
+        multiple[i] += multiple[i] == 0;
+    }
+}
+
+mxo_status glue_shaped(glue *g, const step_call *call)
+{
+    piece rest = call->arguments;
+    char name[MXO_NAME_SIZE] = "";
+    uint64_t multiple[2];
+    uint64_t n = 1;
+
+    (void)piece_copy(piece_cut(&rest, ','), name, sizeof name);
+    read_multiples(rest, multiple);
+    const host_tensor *like =
+        tensor_set_find(&call->source->s->file->tensors, name);
+
+    if (like == NULL) {
+        return say(MXO_E_PARAM, call->why, "has no tensor %s", name);
+    }
+    for (uint32_t i = 0; i < like->rank; i++) {
+        const uint64_t m =
+            i + 2 < like->rank ? 1 : multiple[i + 2 - like->rank];
+        g->shape[i] = (like->shape[i] + m - 1) / m * m;
+        n *= g->shape[i];
+    }
+    g->rank = like->rank;
+    return n == g->n && n != 0 ? MXO_OK
+                               : say(MXO_E_SHAPE, call->why,
+                                     "has tensors that do not fit: "
+                                     "%llu elements are not in the shape of %s",
+                                     (unsigned long long)g->n, name);
 }

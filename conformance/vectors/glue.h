@@ -4,8 +4,8 @@
  * map.def as "BASE>step(arguments)>step".  They move, pack and select
  * elements; none of them computes what is being judged.
  *
- * BASE       a tensor by name, or mantissas(T): four binary32 patterns from
- *            1.0 upwards per element of T
+ * BASE       a tensor by name; mantissas(T): four binary32 patterns from 1.0
+ *            upwards per element of T; positions(T): 0, 1, .. for T's elements
  * view(a,b|c)  split axis 0 into a x b, keep axis 1 as c, ...; * = the rest
  * rows         all axes but the last become one
  * perm(1,0)    new axis i is old axis perm[i]
@@ -19,6 +19,8 @@
  * pack4 unpack4  nibbles, even index low
  * bytes        elements as little-endian bytes;  words(T): the way back, as
  *            many and of the type of T
+ * shaped(T,r,c)  in the shape of T, its last two axes rounded up to multiples
+ *              of r and c (1 if left out)
  * take(T)      rows (axis 0) by index;  index(T): T[element]
  * div(n)       integer quotient
  * identity     bf16 rows as a product with the identity shows them: sums

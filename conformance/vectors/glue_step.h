@@ -17,6 +17,8 @@ typedef mxo_status (*glue_step)(glue *g, const step_call *call);
 
 /* [i,i] of the last two axes; glue.c. */
 mxo_status glue_diagonal(glue *g, const step_call *call);
+/* In the shape of another tensor; glue.c. */
+mxo_status glue_shaped(glue *g, const step_call *call);
 
 /* NULL if there is no step of that name. */
 glue_step glue_find_step(const char *name);

@@ -181,6 +181,14 @@ static int function_text(scope *s, const char *function, const char *argument,
         (void)snprintf(text, size, "%s", dtype_name(t->dtype));
         return 1;
     }
+    if (strcmp(function, "rows") == 0 || strcmp(function, "cols") == 0) {
+        const uint32_t back = function[0] == 'r' ? 2 : 1;
+        (void)snprintf(text, size, "%llu",
+                       t->rank < back
+                           ? 1ULL
+                           : (unsigned long long)t->shape[t->rank - back]);
+        return 1;
+    }
     value_text(scope_tensor(s, argument), text, size);
     return strcmp(function, "value") == 0;
 }

@@ -41,6 +41,7 @@ int scope_text(const scope *s, const char *name, char *text, size_t size);
  * Expand a template:
  *   $key  $(key)       parameter or variable; $key?word: word if absent
  *   $dtype(in.x)       dtype of a tensor, "bf16"
+ *   $rows(in.x)        length of the last axis but one;  $cols(in.x): the last
  *   $value(in.alpha)   its first element; "none" if infinite
  *   ...{a:x,b*:y}      after any of these: translate; patterns are globs,
  *                      "=" stands for the text itself
