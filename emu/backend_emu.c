@@ -14,7 +14,7 @@
 #error "MXO_VERSION comes from configure"
 #endif
 
-enum { MAX_OUTPUTS = 8 };
+enum { MAX_OUTPUTS = 16 };
 
 typedef struct operation {
     mxo_status (*infer)(const mxo_call *, mxo_tensor *, uint32_t *, mxo_text);

@@ -51,9 +51,14 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
 	%reldir%/layout/bind.c \
+	%reldir%/layout/chain.c \
+	%reldir%/layout/chain.h \
+	%reldir%/layout/conversion.c \
 	%reldir%/layout/map.c \
 	%reldir%/layout/memory.c \
+	%reldir%/layout/move.c \
 	%reldir%/layout/op_apply.c \
+	%reldir%/layout/op_convert.c \
 	%reldir%/layout/op_index.c \
 	%reldir%/layout/parse.h \
 	%reldir%/layout/scan.c \
@@ -95,6 +100,7 @@ libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex
 pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/abi.h \
 	%reldir%/include/mxoracle/act.h \
+	%reldir%/include/mxoracle/conversions.def \
 	%reldir%/include/mxoracle/dequant.def \
 	%reldir%/include/mxoracle/dequant.h \
 	%reldir%/include/mxoracle/dialect.def \

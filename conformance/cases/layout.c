@@ -36,6 +36,8 @@ static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
 static const fill_row fills[] = {
     {"layout.apply", "x", "random", fill_random},
     {"layout.apply", "x", "coded", fill_index_coded},
+    {"layout.convert", "*", "random", fill_random},
+    {"layout.convert", "*", "coded", fill_index_coded},
     {"layout.index", "at", "random", fill_positions},
     {NULL, NULL, NULL, NULL},
 };
@@ -47,6 +49,13 @@ static const grid_row grid[] = {
      "layout.apply:dir=inverse,experts=2,rows=256,cols=8,keep_rows=0|130,"
      "keep_cols=0|5"},
     {2, 0, "layout.apply:dtype=*,experts=2,rows=130,cols=5"},
+    {1, 0,
+     "layout.convert:conversion=identity|trtllm_gptoss,experts=3,inter=64,"
+     "hidden=128,data=coded"},
+    {2, 0, "layout.convert:experts=1,inter=128,hidden=384,input_scale=*"},
+    {2, 0,
+     "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,bias=*,scale=*,"
+     "input_scale=*"},
     {1, 0, "layout.index:rows=5760|1,cols=90|1,n=97"},
     {2, 0,
      "layout.index:dir=*,experts=128,rows=65537|131072,cols=511|512,n=997"},

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUT = 8 };
+enum { MAX_OUT = 16 };
 
 typedef struct hash {
     uint64_t state;

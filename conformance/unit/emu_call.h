@@ -9,7 +9,7 @@
 
 #include <mxoracle/abi.h>
 
-enum { EMU_MAX_PARAMS = 24, EMU_MAX_TENSORS = 8, EMU_POISON = 0xaa };
+enum { EMU_MAX_PARAMS = 24, EMU_MAX_TENSORS = 16, EMU_POISON = 0xaa };
 
 typedef struct emu_call {
     mxo_call call;

@@ -99,6 +99,16 @@ static int append_binding(char *list, const char *prefix, const char *left,
                     right, prefix[0] == '\0' ? "" : ")") > 0;
 }
 
+/* The mask of a rule, if the file has it; a file that lacks a mask its
+   operation gives fails for that. */
+static int has_mask(const tensor_set *set, const compare_rule *rule)
+{
+    char name[MXO_NAME_SIZE + 8];
+
+    (void)snprintf(name, sizeof name, "out.%s", rule->mask);
+    return rule->kind == RULE_MASK && tensor_set_find(set, name) != NULL;
+}
+
 /* A file with canonical names and parameters: its row is its own text. */
 static void judge_native(judging *j, const char *op)
 {
@@ -124,7 +134,7 @@ static void judge_native(judging *j, const char *op)
             const compare_rule *rule = compare_rule_for(op, "emu", name + 4);
             char glued[TEXT_SIZE];
             (void)snprintf(glued, sizeof glued,
-                           rule->kind == RULE_MASK ? "%s>where(%s)" : "%s",
+                           has_mask(set, rule) ? "%s>where(%s)" : "%s",
                            name + 4, rule->mask);
             fits &= append_binding(out, "", name, glued);
         }

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { MAX_OUTPUTS = 8 };
+enum { MAX_OUTPUTS = 16 };
 
 static void as_abi(const host_tensor *t, mxo_tensor *a)
 {

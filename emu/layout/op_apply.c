@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.apply: one layout on one tensor, forward or back.  Backwards the
- * input is memory, seen in the shape of the padded logical tensor.
+ * layout.apply: one layout, or the chain of one tensor of a conversion,
+ * forward or back.  Backwards the input is memory, seen in the shape of the
+ * padded logical tensor.
  */
-#include "step.h"
+#include "chain.h"
+
+#include <string.h>
 
 static int is_forward(const mxo_call *call)
 {
     return mxo_call_is(call, "dir", "forward");
-}
-
-static mxo_status bind(const mxo_call *call, layout_step *s, mxo_text why)
-{
-    const mxo_tensor *x = mxo_call_in(call, "x");
-    const char *name = mxo_call_text(call, "layout");
-
-    if (x->rank != 3) {
-        return mxo_fail(MXO_E_SHAPE, why,
-                        "layout.apply: x has experts, rows and columns");
-    }
-    return is_forward(call)
-               ? layout_step_bind(s, name, x->dtype, x->shape, why)
-               : layout_step_bind_back(s, name, x->dtype, x->shape, why);
 }
 
 /* What is left of an axis backwards: all of it if keep is 0. */
@@ -38,36 +27,47 @@ static mxo_status keep_of(const mxo_call *call, const char *key, uint64_t all,
                : MXO_OK;
 }
 
-static mxo_status plan(const mxo_call *call, layout_step *s, uint64_t kept[3],
+static mxo_status plan(const mxo_call *call, layout_chain *c, uint64_t kept[3],
                        mxo_text why)
 {
     const mxo_tensor *x = mxo_call_in(call, "x");
-    mxo_status status = bind(call, s, why);
+    const char *name = mxo_call_text(call, "layout");
 
-    kept[0] = x->shape[0];
-    if (status == MXO_OK) {
-        status = keep_of(call, "keep_rows", x->shape[1], &kept[1], why);
+    if (x->rank != 3) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "layout.apply: x has experts, rows and columns");
     }
-    return status == MXO_OK
-               ? keep_of(call, "keep_cols", x->shape[2], &kept[2], why)
-               : status;
+    kept[0] = x->shape[0];
+    mxo_status status = keep_of(call, "keep_rows", x->shape[1], &kept[1], why);
+
+    if (status == MXO_OK) {
+        status = keep_of(call, "keep_cols", x->shape[2], &kept[2], why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    return is_forward(call)
+               ? chain_bind(c, name, x->dtype, x->shape, why)
+               : chain_bind_back(c, name, x->dtype, x->shape, kept, why);
 }
 
 mxo_status infer_layout_apply(const mxo_call *call, mxo_tensor *out_tensor,
                               uint32_t *n_out, mxo_text why)
 {
-    layout_step s;
+    layout_chain c;
     uint64_t kept[3];
-    const mxo_status status = plan(call, &s, kept, why);
+    const mxo_status status = plan(call, &c, kept, why);
 
     if (status != MXO_OK) {
         return status;
     }
     if (is_forward(call)) {
-        mxo_out(out_tensor, 0, "y", s.to, s.map.rank, s.map.shape);
-        mxo_out(out_tensor, 1, "valid", MXO_U8, s.map.rank, s.map.shape);
+        const layout_step *last = chain_last(&c);
+        mxo_out(out_tensor, 0, "y", last->to, last->map.rank, last->map.shape);
+        mxo_out(out_tensor, 1, "valid", MXO_U8, last->map.rank,
+                last->map.shape);
     } else {
-        mxo_out(out_tensor, 0, "y", s.dtype, 3, kept);
+        mxo_out(out_tensor, 0, "y", c.step[0].dtype, 3, kept);
         mxo_out(out_tensor, 1, "valid", MXO_U8, 3, kept);
     }
     *n_out = 2;
@@ -79,18 +79,18 @@ mxo_status run_layout_apply(const mxo_call *call, mxo_text why)
     const mxo_tensor *x = mxo_call_in(call, "x");
     const mxo_tensor *y = mxo_call_out(call, "y");
     const mxo_tensor *valid = mxo_call_out(call, "valid");
-    layout_step s;
+    layout_chain c;
     uint64_t kept[3];
-    const mxo_status status = plan(call, &s, kept, why);
+    mxo_status status = plan(call, &c, kept, why);
 
-    if (status != MXO_OK) {
-        return status;
+    if (status == MXO_OK && is_forward(call)) {
+        return chain_forward(&c, x, y, valid, why);
     }
-    if (is_forward(call)) {
-        return layout_step_forward(&s, x, y, valid, why);
+    if (status == MXO_OK) {
+        status = chain_back(&c, x, y, kept, why);
     }
-    for (uint64_t i = 0; i < valid->n_bytes; i++) {
-        mxo_store(valid, i, 1);
+    if (status == MXO_OK) {
+        memset(mxo_tensor_data(valid), 1, (size_t)valid->n_bytes);
     }
-    return layout_step_back(&s, x, y, kept[1], kept[2], why);
+    return status;
 }

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An index through several maps, there and back; see chain.h. */
+#include "chain.h"
+
+#include <string.h>
+
+const layout_step *chain_last(const layout_chain *c)
+{
+    return &c->step[c->n - 1];
+}
+
+/* What a step leaves, as the three axes the next step sees: its own result
+   if that has three dimensions, else the padded tensor. */
+static void next_extent(const layout_step *s, uint64_t extent[3])
+{
+    const uint64_t *shape = s->map.rank == 3 ? s->map.shape : s->map.padded;
+
+    memcpy(extent, shape, 3 * sizeof extent[0]);
+}
+
+static mxo_status add_step(layout_chain *c, const char *name, uint32_t *dtype,
+                           uint64_t extent[3], mxo_text why)
+{
+    layout_step *s = &c->step[c->n];
+
+    if (c->n == CHAIN_STEPS) {
+        return mxo_fail(MXO_E_PARAM, why, "a chain has %d steps at most",
+                        CHAIN_STEPS);
+    }
+    const mxo_status status = layout_step_bind(s, name, *dtype, extent, why);
+
+    if (status == MXO_OK) {
+        c->n++;
+        c->units = c->units > s->map.units ? c->units : s->map.units;
+        *dtype = s->to;
+        next_extent(s, extent);
+    }
+    return status;
+}
+
+/* "a + b": the chain's text, parameters filled in. */
+static mxo_status bind_text(layout_chain *c, char *text, uint32_t dtype,
+                            const uint64_t extent[3], mxo_text why)
+{
+    uint64_t at[3];
+    mxo_status status = MXO_OK;
+
+    memcpy(at, extent, sizeof at);
+    memset(c, 0, sizeof *c);
+    for (char *rest = text; rest != NULL && status == MXO_OK;) {
+        char *plus = strstr(rest, " + ");
+        if (plus != NULL) {
+            *plus = '\0';
+        }
+        status = add_step(c, rest, &dtype, at, why);
+        rest = plus == NULL ? NULL : plus + 3;
+    }
+    return status;
+}
+
+/* Value of a parameter: what name sets, else the row's default; 0: none. */
+static int param_text(const conversion_row *row, const char *name,
+                      const char *key, size_t key_len, char value[32])
+{
+    const char *texts[2] = {strchr(name, '/'), row->params};
+    const char *separators[2] = {"/", " "};
+
+    for (int i = 0; i < 2; i++) {
+        for (const char *p = texts[i]; p != NULL && *p != '\0';) {
+            p += strspn(p, separators[i]);
+            const size_t len = strcspn(p, separators[i]);
+            if (len > key_len + 1 && len - key_len - 1 < 32 &&
+                memcmp(p, key, key_len) == 0 && p[key_len] == '=') {
+                memcpy(value, p + key_len + 1, len - key_len - 1);
+                value[len - key_len - 1] = '\0';
+                return 1;
+            }
+            p += len;
+        }
+    }
+    return 0;
+}
+
+static size_t word_length(const char *p)
+{
+    return strspn(p, "abcdefghijklmnopqrstuvwxyz_0123456789");
+}
+
+/* Every parameter that name sets is one of the row's. */
+static mxo_status check_params(const conversion_row *row, const char *name,
+                               mxo_text why)
+{
+    const char *p = strchr(name, '/');
+
+    while (p != NULL && *p == '/') {
+        const size_t key = word_length(++p);
+        const char *at = row->params;
+        int known = 0;
+
+        while (*at != '\0' && !known) {
+            at += strspn(at, " ");
+            known = key > 0 && strncmp(at, p, key) == 0 && at[key] == '=';
+            at += strcspn(at, " ");
+        }
+        if (!known || p[key] != '=') {
+            return mxo_fail(MXO_E_PARAM, why,
+                            "conversion %s has no parameter \"%.*s\"", row->id,
+                            (int)key, p);
+        }
+        p += strcspn(p, "/");
+    }
+    return MXO_OK;
+}
+
+/* chain with $name replaced. */
+static mxo_status fill_in(const conversion_row *row, const char *name,
+                          const char *chain, char text[CHAIN_TEXT],
+                          mxo_text why)
+{
+    size_t used = 0;
+
+    while (*chain != '\0' && used + 33 < CHAIN_TEXT) {
+        char value[32];
+        if (*chain != '$') {
+            text[used++] = *chain++;
+            continue;
+        }
+        const size_t len = word_length(++chain);
+        if (!param_text(row, name, chain, len, value)) {
+            return mxo_fail(MXO_E_PARAM, why,
+                            "conversion %s: no parameter is called %.*s",
+                            row->id, (int)len, chain);
+        }
+        memcpy(text + used, value, strlen(value));
+        used += strlen(value);
+        chain += len;
+    }
+    text[used] = '\0';
+    return *chain == '\0' ? MXO_OK
+                          : mxo_fail(MXO_E_PARAM, why,
+                                     "conversion %s: the chain is too long",
+                                     row->id);
+}
+
+mxo_status chain_bind_tensor(layout_chain *c, const conversion_row *row,
+                             const char *name, int i, uint32_t dtype,
+                             const uint64_t extent[3], mxo_text why)
+{
+    char text[CHAIN_TEXT];
+    mxo_status status = check_params(row, name, why);
+
+    if (status == MXO_OK) {
+        status = fill_in(row, name, row->chain[i], text, why);
+    }
+    return status == MXO_OK ? bind_text(c, text, dtype, extent, why) : status;
+}
+
+/* "CONVERSION.TENSOR/..." : the row and the tensor's number; NULL. */
+static const conversion_row *tensor_of(const char *name, int *tensor)
+{
+    const size_t id = strcspn(name, "/");
+
+    for (uint32_t i = 0; conversion_at(i) != NULL; i++) {
+        const conversion_row *row = conversion_at(i);
+        const size_t n = strlen(row->id);
+        if (n >= id || strncmp(row->id, name, n) != 0 || name[n] != '.') {
+            continue;
+        }
+        for (int k = 0; k < CONVERSION_TENSORS; k++) {
+            const char *tail = conversion_tensors[k];
+            if (strlen(tail) == id - n - 1 &&
+                strncmp(tail, name + n + 1, id - n - 1) == 0) {
+                *tensor = k;
+                return row;
+            }
+        }
+    }
+    return NULL;
+}
+
+mxo_status chain_bind(layout_chain *c, const char *name, uint32_t dtype,
+                      const uint64_t extent[3], mxo_text why)
+{
+    uint64_t at[3];
+    int tensor = 0;
+    const conversion_row *row = tensor_of(name, &tensor);
+
+    if (row != NULL) {
+        return chain_bind_tensor(c, row, name, tensor, dtype, extent, why);
+    }
+    memcpy(at, extent, sizeof at);
+    memset(c, 0, sizeof *c);
+    return add_step(c, name, &dtype, at, why);
+}
+
+static mxo_status refuse_seen(const char *name, mxo_text why)
+{
+    return mxo_fail(MXO_E_SHAPE, why,
+                    "layout %s: memory is seen as the padded tensor, and "
+                    "this is not its shape or dtype",
+                    name);
+}
+
+/* What the checkpoint holds, of which memory holds dtype. */
+static uint32_t checkpoint_dtype(int tensor, uint32_t dtype)
+{
+    const char *name = conversion_tensors[tensor];
+
+    if (strstr(name, "bias") != NULL) {
+        return MXO_BF16;
+    }
+    return strstr(name, "scale") != NULL && dtype == MXO_F32 ? MXO_E8M0 : dtype;
+}
+
+/* A layout is bound to what is seen, a conversion's chain to what is kept. */
+mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
+                           const uint64_t seen[3], const uint64_t kept[3],
+                           mxo_text why)
+{
+    int tensor = 0;
+
+    if (tensor_of(name, &tensor) == NULL) {
+        memset(c, 0, sizeof *c);
+        const mxo_status status =
+            layout_step_bind_back(&c->step[0], name, dtype, seen, why);
+        c->n = 1;
+        c->units = c->step[0].map.units;
+        return status;
+    }
+    const mxo_status status =
+        chain_bind(c, name, checkpoint_dtype(tensor, dtype), kept, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    return chain_last(c)->to == dtype &&
+                   memcmp(chain_last(c)->map.padded, seen,
+                          sizeof chain_last(c)->map.padded) == 0
+               ? MXO_OK
+               : refuse_seen(name, why);
+}
+
+uint64_t chain_forward_index(const layout_chain *c, uint64_t src)
+{
+    for (int i = 0; i < c->n; i++) {
+        const mxo_layout *l = &c->step[i].map;
+        const uint64_t finer = c->units / l->units;
+        const uint64_t at = mxo_layout_padded_index(l, src / finer);
+        src = mxo_layout_forward(l, at) * finer + src % finer;
+    }
+    return src;
+}
+
+mxo_layout_content chain_content_at(const layout_chain *c, uint64_t dst,
+                                    uint64_t *src, uint8_t *byte)
+{
+    for (int i = c->n - 1; i >= 0; i--) {
+        const mxo_layout *l = &c->step[i].map;
+        const uint64_t finer = c->units / l->units;
+        const mxo_layout_content content =
+            mxo_layout_content_at(l, dst / finer, src, byte);
+        if (content != MXO_LAYOUT_LIVE) {
+            return content;
+        }
+        dst = *src * finer + dst % finer;
+    }
+    *src = dst;
+    return MXO_LAYOUT_LIVE;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts one after the other.  A chain is never executed step by step: an
+ * index is carried through all its maps, so no intermediate tensor exists.
+ *
+ * Its name is that of one layout, or CONVERSION.TENSOR (trtllm_gptoss.w13),
+ * followed by /parameter=value.
+ */
+#ifndef MXO_EMU_LAYOUT_CHAIN_H
+#define MXO_EMU_LAYOUT_CHAIN_H
+
+#include "step.h"
+
+enum { CHAIN_STEPS = 4, CHAIN_TEXT = 256 };
+
+/* A row of conversions.def. */
+enum { CONVERSION_TENSORS = 6 };
+
+typedef struct conversion_row {
+    const char *id;
+    const char *params;
+    const char *needs;
+    const char *bias;
+    const char *chain[CONVERSION_TENSORS];
+    const char *source;
+} conversion_row;
+
+extern const char *const conversion_tensors[CONVERSION_TENSORS];
+
+const conversion_row *conversion_at(uint32_t i);
+/* Row of "id" or "id/parameter=value"; NULL. */
+const conversion_row *conversion_find(const char *name);
+
+typedef struct layout_chain {
+    int n;
+    uint32_t units; /* the finest of any step's, in an element */
+    layout_step step[CHAIN_STEPS];
+} layout_chain;
+
+/* Bind a chain to a logical tensor. */
+mxo_status chain_bind(layout_chain *c, const char *name, uint32_t dtype,
+                      const uint64_t extent[3], mxo_text why);
+/* Tensor number i of a conversion. */
+mxo_status chain_bind_tensor(layout_chain *c, const conversion_row *row,
+                             const char *name, int i, uint32_t dtype,
+                             const uint64_t extent[3], mxo_text why);
+/* Bind to memory of this dtype, seen as the padded tensor; what is kept of
+   rows and columns is the logical tensor. */
+mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
+                           const uint64_t seen[3], const uint64_t kept[3],
+                           mxo_text why);
+
+/* dtype and shape of what it gives, and of what it took. */
+const layout_step *chain_last(const layout_chain *c);
+
+mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
+                         const mxo_tensor *y, const mxo_tensor *valid,
+                         mxo_text why);
+mxo_status chain_back(const layout_chain *c, const mxo_tensor *x,
+                      const mxo_tensor *y, const uint64_t kept[3],
+                      mxo_text why);
+
+/* Indices count the chain's finest units of the logical tensor. */
+uint64_t chain_forward_index(const layout_chain *c, uint64_t src);
+mxo_layout_content chain_content_at(const layout_chain *c, uint64_t dst,
+                                    uint64_t *src, uint8_t *byte);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * layout.convert: the six tensors of a layer as a loader leaves them, a chain
+ * of layouts for each; and the one activation scale a W4A8 loader keeps.
+ */
+#include "chain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Everything about one of the six tensors. */
+typedef struct part {
+    const char *name;
+    const mxo_tensor *in; /* NULL: absent */
+    uint64_t extent[3];
+    layout_chain chain;
+} part;
+
+/* The three axes of a tensor: a bias is one column. */
+static void extent_of(const mxo_tensor *t, uint64_t extent[3])
+{
+    extent[0] = t->shape[0];
+    extent[1] = t->shape[1];
+    extent[2] = t->rank == 2 ? 1 : t->shape[2];
+}
+
+static int has_undefined_pads(const layout_chain *c)
+{
+    int undefined = 0;
+
+    for (int i = 0; i < c->n; i++) {
+        for (int axis = 0; axis < 3; axis++) {
+            undefined = undefined || c->step[i].map.pad[axis].undefined;
+        }
+    }
+    return undefined;
+}
+
+static mxo_status find_row(const mxo_call *call, const conversion_row **row,
+                           mxo_text why)
+{
+    const char *name = mxo_call_text(call, "conversion");
+
+    *row = conversion_find(name);
+    return *row != NULL
+               ? MXO_OK
+               : mxo_fail(MXO_E_PARAM, why, "no conversion is called %.60s",
+                          name);
+}
+
+/* The loader's own conditions on the layer as a whole. */
+static mxo_status check_layer(const mxo_call *call, const conversion_row *row,
+                              mxo_text why)
+{
+    const mxo_tensor *w13 = mxo_call_in(call, "w13");
+    const mxo_tensor *w2 = mxo_call_in(call, "w2");
+    const int biased = mxo_call_is(call, "bias", "1");
+    mxo_layout_row as_layout = {row->id, "8", "keep", "",
+                                "hidden=$cols*2 inter=$rows/2", row->needs,
+                                "E R C -> E R C", "", ""};
+    uint64_t extent[3];
+    mxo_layout l;
+
+    if (!biased && strcmp(row->bias, "required") == 0) {
+        return mxo_fail(MXO_E_SHAPE, why, "conversion %s needs both biases",
+                        row->id);
+    }
+    if (w13->shape[0] != w2->shape[0]) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "w13 has %llu experts and w2 has %llu",
+                        (unsigned long long)w13->shape[0],
+                        (unsigned long long)w2->shape[0]);
+    }
+    extent_of(w13, extent);
+    return mxo_layout_bind(&l, &as_layout, row->id, 1, extent, why);
+}
+
+static mxo_status bind_part(const mxo_call *call, const conversion_row *row,
+                            int i, part *p, mxo_text why)
+{
+    p->name = conversion_tensors[i];
+    p->in = mxo_call_in(call, p->name);
+    if (p->in == NULL) {
+        return MXO_OK;
+    }
+    extent_of(p->in, p->extent);
+    return chain_bind_tensor(&p->chain, row, mxo_call_text(call, "conversion"),
+                             i, p->in->dtype, p->extent, why);
+}
+
+/* Is the tensor there afterwards? */
+static int leaves(const conversion_row *row, const part *p)
+{
+    return p->in != NULL && !(strstr(p->name, "bias") != NULL &&
+                              strcmp(row->bias, "none") == 0);
+}
+
+/* A bias stays a matrix; everything else has the shape of its last step. */
+static void describe(const part *p, mxo_tensor *out, uint32_t *n)
+{
+    const layout_step *last = chain_last(&p->chain);
+    uint64_t shape[2] = {p->extent[0], 0};
+
+    if (p->in->rank == 2) {
+        shape[1] = shape[0] == 0 ? 0 : last->map.n_units / shape[0];
+        mxo_out(out, *n, p->name, last->to, 2, shape);
+    } else {
+        mxo_out(out, *n, p->name, last->to, last->map.rank, last->map.shape);
+    }
+    (*n)++;
+}
+
+static const char *valid_name(int i)
+{
+    static const char *const names[CONVERSION_TENSORS] = {
+        "w13_valid", "w13_scale_valid", "w13_bias_valid",
+        "w2_valid",  "w2_scale_valid",  "w2_bias_valid",
+    };
+
+    return names[i];
+}
+
+mxo_status infer_layout_convert(const mxo_call *call, mxo_tensor *out_tensor,
+                                uint32_t *n_out, mxo_text why)
+{
+    static const char *const kept_scales[] = {"w13_lhs_scale", "w2_lhs_scale"};
+    const uint64_t one[1] = {1};
+    const conversion_row *row;
+    uint32_t n = 0;
+    mxo_status status = find_row(call, &row, why);
+
+    if (status == MXO_OK) {
+        status = check_layer(call, row, why);
+    }
+    for (int i = 0; i < CONVERSION_TENSORS && status == MXO_OK; i++) {
+        part p = {0};
+        status = bind_part(call, row, i, &p, why);
+        if (status == MXO_OK && leaves(row, &p)) {
+            describe(&p, out_tensor, &n);
+            if (has_undefined_pads(&p.chain)) {
+                out_tensor[n] = out_tensor[n - 1];
+                mxo_out(out_tensor, n, valid_name(i), MXO_U8,
+                        out_tensor[n - 1].rank, out_tensor[n - 1].shape);
+                n++;
+            }
+        }
+    }
+    for (int i = 0; i < 2 && mxo_call_is(call, "input_scale", "1"); i++) {
+        mxo_out(out_tensor, n++, kept_scales[i], MXO_F32, 1, one);
+    }
+    *n_out = n;
+    return status;
+}
+
+/* The largest of the experts' static scales; they are positive numbers, so
+   their patterns are ordered alike. */
+static void keep_largest(const mxo_call *call, const char *in, const char *out)
+{
+    const mxo_tensor *x = mxo_call_in(call, in);
+    uint64_t largest = 0;
+
+    for (uint64_t i = 0; i < mxo_tensor_elems(x); i++) {
+        const uint64_t code = mxo_load(x, i);
+        largest = code > largest ? code : largest;
+    }
+    mxo_store(mxo_call_out(call, out), 0, largest);
+}
+
+mxo_status run_layout_convert(const mxo_call *call, mxo_text why)
+{
+    const conversion_row *row;
+    mxo_status status = find_row(call, &row, why);
+
+    for (int i = 0; i < CONVERSION_TENSORS && status == MXO_OK; i++) {
+        part p = {0};
+        status = bind_part(call, row, i, &p, why);
+        if (status == MXO_OK && leaves(row, &p)) {
+            status = chain_forward(&p.chain, p.in, mxo_call_out(call, p.name),
+                                   mxo_call_out(call, valid_name(i)), why);
+        }
+    }
+    if (status == MXO_OK && mxo_call_is(call, "input_scale", "1")) {
+        keep_largest(call, "w13_input_scale", "w13_lhs_scale");
+        keep_largest(call, "w2_input_scale", "w2_lhs_scale");
+    }
+    return status;
+}
