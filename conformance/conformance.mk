@@ -28,6 +28,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cmd_list.c \
 	%reldir%/cmd_profiles.c \
 	%reldir%/cmd_run.c \
+	%reldir%/cmd_select.c \
 	%reldir%/cmd_show.c \
 	%reldir%/cmd_shrink.c \
 	%reldir%/cmd_verify.c \
@@ -72,6 +73,22 @@ libjudge_la_SOURCES = \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/select/answer.c \
+	%reldir%/select/answer.h \
+	%reldir%/select/answer_old.c \
+	%reldir%/select/asking.h \
+	%reldir%/select/caseconfig.c \
+	%reldir%/select/caseconfig.h \
+	%reldir%/select/cases.c \
+	%reldir%/select/cases.h \
+	%reldir%/select/hardware.def \
+	%reldir%/select/matrix.c \
+	%reldir%/select/models.def \
+	%reldir%/select/options.c \
+	%reldir%/select/options.h \
+	%reldir%/select/platform.c \
+	%reldir%/select/report.c \
+	%reldir%/select/report.h \
 	%reldir%/selftest.c \
 	%reldir%/selftest.h \
 	%reldir%/selftest_report.c \
@@ -193,6 +210,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_scale_byte.c \
 	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_safetensors.c \
+	%reldir%/unit/test_select.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
 	%reldir%/unit/test_verdict.c

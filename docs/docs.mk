@@ -10,4 +10,5 @@ EXTRA_DIST += $(bashcompletion_DATA) \
 	%reldir%/profiles.md \
 	%reldir%/reading-results.md \
 	%reldir%/results \
+	%reldir%/selection.md \
 	%reldir%/vectors.md

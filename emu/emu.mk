@@ -93,6 +93,26 @@ libmxoracle_la_SOURCES = \
 	%reldir%/quant/scale_byte.c \
 	%reldir%/quant/static.c \
 	%reldir%/quant/tensor.c \
+	%reldir%/select/after.c \
+	%reldir%/select/backends.def \
+	%reldir%/select/classes.def \
+	%reldir%/select/conversions.def \
+	%reldir%/select/convert.def \
+	%reldir%/select/device.c \
+	%reldir%/select/entries.c \
+	%reldir%/select/lists.def \
+	%reldir%/select/names.def \
+	%reldir%/select/quants.def \
+	%reldir%/select/roundup.def \
+	%reldir%/select/routers.def \
+	%reldir%/select/rules.c \
+	%reldir%/select/rules.h \
+	%reldir%/select/select.c \
+	%reldir%/select/sizes.c \
+	%reldir%/select/steps.def \
+	%reldir%/select/support.c \
+	%reldir%/select/text.c \
+	%reldir%/select/words.c \
 	%reldir%/validate.c \
 	%reldir%/validate.h
 libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^mxo_'
@@ -118,6 +138,10 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/profile_field.def \
 	%reldir%/include/mxoracle/quant.h \
 	%reldir%/include/mxoracle/values.def
+	%reldir%/include/mxoracle/quant.h \
+	%reldir%/include/mxoracle/select.def \
+	%reldir%/include/mxoracle/select.h \
+	%reldir%/include/mxoracle/select_texts.def
 
 pkgconfig_DATA = mxoracle.pc
 EXTRA_DIST += %reldir%/mxoracle.pc.in

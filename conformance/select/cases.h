@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of published selections, in the form of vectors/vllm/selection.json:
+ * asks each case and compares with what vLLM answered, text and trace
+ * included.
+ */
+#ifndef MXO_SELECT_CASES_H
+#define MXO_SELECT_CASES_H
+
+#include <mxoracle/select.h>
+
+#include <jansson.h>
+#include <stddef.h>
+
+/* A file that has been read. */
+typedef struct selection_cases {
+    json_t *root;       /* owned; the defaults borrow from it */
+    const json_t *list; /* its cases */
+    mxo_select_config defaults;
+} selection_cases;
+
+/* 0, or -1 and a sentence. close() in both cases. */
+int selection_cases_open(selection_cases *s, const char *path, mxo_text why);
+int selection_cases_read(selection_cases *s, const char *text, size_t n,
+                         mxo_text why);
+void selection_cases_close(selection_cases *s);
+
+size_t selection_cases_count(const selection_cases *s);
+/* The case's id, or "" */
+const char *selection_case_id(const selection_cases *s, size_t i);
+
+/*
+ * Ask case i by some rules (NULL: vLLM's). 0 if the answer is the published
+ * one, 1 if not, 2 if it could not be asked; what then says what differs.
+ */
+int selection_case_run(const selection_cases *s, size_t i,
+                       const mxo_select_rules *rules, mxo_text what);
+
+#endif

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which backend does vLLM run for an MXFP4 mixture of experts, and how?
+ *
+ * vLLM decides from platform, configuration and environment.  Here that
+ * decision is a pure function of a struct, for each version in which vLLM
+ * decided differently.  The rules are rows of data (emu/select/); this header
+ * holds the questions that can be put to them.
+ *
+ * Every question takes the configuration, because version and platform are
+ * fields of it.  An answer is a value or a failure, never both; a failure is
+ * a code whose text, word for word vLLM's, is written by
+ * mxo_select_failure_text.  Words (names of backends, keys, ...) are those of
+ * <mxoracle/select.def>.
+ */
+#ifndef MXORACLE_SELECT_H
+#define MXORACLE_SELECT_H
+
+#include <mxoracle/abi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Which vLLM; the oracle it contains decides. */
+typedef enum mxo_sel_version {
+#define MXO_SEL_VERSION(id, name, source) MXO_SEL_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_VERSIONS
+} mxo_sel_version;
+
+/** Which of its functions is called: gpt-oss calls the first one. */
+typedef enum mxo_sel_entry {
+#define MXO_SEL_ENTRY(id, name) MXO_SEL_ENTRY_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_ENTRIES
+} mxo_sel_entry;
+
+/** What vLLM runs on. */
+typedef enum mxo_sel_platform {
+#define MXO_SEL_PLATFORM(id, name) MXO_SEL_PLATFORM_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_PLATFORMS
+} mxo_sel_platform;
+
+/** Packages that may be installed; bit numbers of config.libraries. */
+typedef enum mxo_sel_library {
+#define MXO_SEL_LIBRARY(id) MXO_SEL_LIB_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_LIBRARIES
+} mxo_sel_library;
+
+/** Environment variables; 0 is none of them. */
+typedef enum mxo_sel_env {
+    MXO_SEL_ENV_NONE,
+#define MXO_SEL_ENV(id, kind) MXO_SEL_ENV_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_ENV
+} mxo_sel_env;
+
+/** The members of vLLM's Mxfp4MoeBackend, of all versions. */
+typedef enum mxo_sel_backend {
+#define MXO_SEL_BACKEND(id, printed) MXO_SEL_BACKEND_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_BACKENDS
+} mxo_sel_backend;
+
+/** Classes of experts; 0 is none. */
+typedef enum mxo_sel_experts {
+    MXO_SEL_EXPERTS_NONE,
+#define MXO_SEL_EXPERTS(id) MXO_SEL_EXPERTS_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_EXPERTS
+} mxo_sel_experts;
+
+/** Quantisation keys; 0 is Python's None: 16-bit activations. */
+typedef enum mxo_sel_key {
+    MXO_SEL_KEY_NONE,
+#define MXO_SEL_KEY(id, element, scale, user) MXO_SEL_KEY_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_KEYS
+} mxo_sel_key;
+
+/** The layer's activation function. */
+typedef enum mxo_sel_activation {
+#define MXO_SEL_ACTIVATION(id, name, shout) MXO_SEL_ACT_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_ACTIVATIONS
+} mxo_sel_activation;
+
+/** How tokens are routed to experts. */
+typedef enum mxo_sel_routing {
+#define MXO_SEL_ROUTING(id, v2026_05, v2026_03) MXO_SEL_ROUTING_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_ROUTINGS
+} mxo_sel_routing;
+
+/** Scoring functions that routing_method_type tells apart. */
+typedef enum mxo_sel_scoring {
+#define MXO_SEL_SCORING(id) MXO_SEL_SCORING_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_SCORINGS
+} mxo_sel_scoring;
+
+/** Lists of backends in order of priority; 0 is none. */
+typedef enum mxo_sel_list {
+    MXO_SEL_LIST_NONE,
+#define MXO_SEL_LIST(id) MXO_SEL_LIST_##id,
+#include <mxoracle/select.def>
+    MXO_SEL_N_LISTS
+} mxo_sel_list;
+
+/** Most backends in any list, most names mapped to one word. */
+#define MXO_SEL_LIST_MAX 12
+/** Most candidates that one selection asks. */
+#define MXO_SEL_TRACE_MAX 32
+/** Sizes are at most this, so that no product overflows. */
+#define MXO_SEL_SIZE_MAX (INT64_C(1) << 40)
+
+/** Why a class of experts was passed over; 0: it was taken. */
+typedef enum mxo_sel_reason {
+#define MXO_SEL_REASON(id, text) MXO_SEL_BECAUSE_##id,
+#include <mxoracle/select_texts.def>
+    MXO_SEL_N_REASONS
+} mxo_sel_reason;
+
+/** What vLLM raises; 0: nothing. */
+typedef enum mxo_sel_error {
+#define MXO_SEL_ERROR(id, type, text) MXO_SEL_ERROR_##id,
+#include <mxoracle/select_texts.def>
+    MXO_SEL_N_ERRORS
+} mxo_sel_error;
+
+/** The twelve fields of vLLM's FusedMoEParallelConfig. */
+typedef struct mxo_sel_parallel {
+    int64_t tp_size, pcp_size, dp_size, ep_size;
+    int64_t tp_rank, pcp_rank, dp_rank, ep_rank;
+    int64_t sp_size;
+    int use_ep;
+    int enable_eplb;
+    const char *all2all_backend;
+} mxo_sel_parallel;
+
+/** The rules themselves. */
+typedef struct mxo_select_rules mxo_select_rules;
+
+/** Everything the decision depends on. Strings are borrowed. */
+typedef struct mxo_select_config {
+    const mxo_select_rules *rules; /* NULL: vLLM's */
+    mxo_sel_version version;
+    mxo_sel_entry entry;
+    mxo_sel_platform platform;
+    int major, minor;         /* CUDA capability; major < 0: not known */
+    const char *gfx;          /* ROCm: "gfx950"; NULL: not known */
+    uint32_t libraries;       /* bit 1 << mxo_sel_library */
+    const char *moe_backend;  /* "auto" or a name */
+    mxo_sel_key model_key;    /* activations as the checkpoint has them */
+    mxo_sel_key override_key; /* as the user wants them; none: no wish */
+    mxo_sel_activation activation;
+    mxo_sel_routing routing;
+    int is_act_and_mul; /* a gated unit */
+    int is_lora_enabled;
+    int has_bias; /* influences no selection */
+    int disable_inplace;
+    int64_t hidden, intermediate;
+    mxo_sel_parallel parallel;
+    const char *env[MXO_SEL_N_ENV]; /* NULL: not set */
+} mxo_select_config;
+
+/** One class that was asked, in the order of asking. */
+typedef struct mxo_sel_candidate {
+    uint8_t backend; /* mxo_sel_backend */
+    uint8_t experts; /* mxo_sel_experts */
+    uint8_t key;     /* mxo_sel_key it was asked with */
+    uint8_t reason;  /* mxo_sel_reason; 0: supported */
+    uint8_t hint;    /* the reason is followed by AITER's advice */
+} mxo_sel_candidate;
+
+/** What was raised, and what its text mentions. */
+typedef struct mxo_sel_failure {
+    mxo_sel_error error; /* 0: nothing was raised */
+    mxo_sel_env env;
+    mxo_sel_key keys[2];
+    mxo_sel_candidate last; /* the candidate asked last */
+    uint8_t n_variants;
+    uint8_t variants[MXO_SEL_LIST_MAX]; /* mxo_sel_backend */
+    int64_t size;
+} mxo_sel_failure;
+
+/** The decision. If failure.error is not 0 the rest is none and zero. */
+typedef struct mxo_select_result {
+    mxo_sel_failure failure;
+    mxo_sel_backend backend;
+    mxo_sel_experts experts;
+    mxo_sel_key key;              /* handed to the class that was taken */
+    int64_t hidden, intermediate; /* rounded up for the backend */
+    uint32_t n_trace;
+    mxo_sel_candidate trace[MXO_SEL_TRACE_MAX];
+} mxo_select_result;
+
+/** How one operand is quantised (make_mxfp4_moe_quant_config). */
+typedef struct mxo_sel_quant {
+    int from_layer;       /* built elsewhere: the rest says nothing */
+    const char *dtype;    /* of a1 and a2; NULL: not quantised */
+    int shape[2];         /* of a1 and a2; both 0: none */
+    int static_scale;     /* a1 and a2 have scales of their own */
+    const char *scheme;   /* ocp_mx_scheme or NULL */
+    int keeps_alpha_beta; /* else they are dropped */
+    int mx_alignment;
+    int is_scale_swizzled;
+    int has_gemm1_fields; /* this version knows the last four */
+} mxo_sel_quant;
+
+/** How the kernel object is made. */
+typedef struct mxo_sel_kernel {
+    int monolithic; /* routes by itself, else modular */
+    int batched;    /* needs max_num_tokens and num_dispatchers */
+    int inplace;
+    int skip_forward_padding;
+    int needs_layer;
+    int marks_shuffled;
+    int precision_configs; /* scales travel as precision configs */
+} mxo_sel_kernel;
+
+/** Shapes that create_weights allocates; a rank of 3 unless bias: 2. */
+typedef struct mxo_sel_weights {
+    int64_t hidden, intermediate;
+    int64_t w13[3], w13_scale[3], w13_bias[2];
+    int64_t w2[3], w2_scale[3], w2_bias[2];
+} mxo_sel_weights;
+
+/** Arguments of env-2025-08's can_support that forbid it; bits. */
+typedef enum mxo_sel_obstacle {
+    MXO_SEL_USE_GROUPED_TOPK = 1,
+    MXO_SEL_TOPK_GROUP = 2,
+    MXO_SEL_NUM_EXPERT_GROUP = 4,
+    MXO_SEL_EXPERT_MAP = 8,
+    MXO_SEL_CUSTOM_ROUTING = 16,
+    MXO_SEL_CORRECTION_BIAS = 32,
+    MXO_SEL_WEIGHT_ON_INPUT = 64,
+    MXO_SEL_SCORING_NOT_SOFTMAX = 128,
+    MXO_SEL_ACTIVATION_NOT_SILU = 256,
+    MXO_SEL_LOAD_VIEW = 512,
+    MXO_SEL_LOGICAL_TO_PHYSICAL = 1024,
+    MXO_SEL_REPLICA_COUNT = 2048
+} mxo_sel_obstacle;
+
+/** Kinds of layer that get_quant_method tells apart. */
+typedef enum mxo_sel_layer {
+    MXO_SEL_LAYER_LINEAR,
+    MXO_SEL_LAYER_MOE,
+    MXO_SEL_LAYER_ATTENTION,
+    MXO_SEL_LAYER_OTHER
+} mxo_sel_layer;
+
+/**
+ * @brief A configuration in which everything has vLLM's default.
+ *
+ * Map      newest version, select_mxfp4, CUDA 9.0, every library, moe_backend
+ *          "auto", no key, swigluoai, Renormalize, gated, sizes 0, one rank,
+ *          all2all "allgather_reducescatter", nothing in the environment.
+ */
+MXO_EXPORT void mxo_select_defaults(mxo_select_config *c);
+
+/**
+ * @brief Is the configuration one that can exist?
+ *
+ * Needs    sizes in 0 .. MXO_SEL_SIZE_MAX, group sizes 1 .. 2^20, ranks
+ *          0 .. 2^20, 0 <= minor <= 9 and major <= 99, a gfx name that
+ *          begins with "gfx" and two digits, enumerators in range, a routing
+ *          method that the version has.
+ * Errors   MXO_E_PARAM and a sentence.
+ */
+MXO_EXPORT MXO_MUST_CHECK mxo_status
+mxo_select_check(const mxo_select_config *c, mxo_text why);
+
+/**
+ * @brief The decision: which backend, which class of experts, which sizes.
+ *
+ * Map      the steps of emu/select/steps.def, first match wins; each class
+ *          of a backend is asked in turn and is noted in result->trace.
+ * Needs    a configuration that mxo_select_check accepts.
+ * Errors   those of vLLM, in result->failure.  2025-08 had no oracle: there
+ *          experts is none and the trace empty.
+ * Threads  pure and re-entrant.
+ * Source   spec of the three versions: docs/selection.md
+ */
+MXO_EXPORT void mxo_select(const mxo_select_config *c, mxo_select_result *r);
+
+/**
+ * @brief map_mxfp4_backend: backends behind a name, in the order of trying.
+ *
+ * Shapes   out: [MXO_SEL_LIST_MAX].
+ * Map      by config.moe_backend; returns how many.
+ * Errors   0 and failure if the name is not known ("auto" is none).
+ */
+MXO_EXPORT int mxo_select_map(const mxo_select_config *c, uint8_t *out,
+                              mxo_sel_failure *failure);
+
+/** @brief The key a backend quantises activations by, none for 16 bits. */
+MXO_EXPORT mxo_sel_key mxo_select_backend_key(const mxo_select_config *c,
+                                              mxo_sel_backend backend);
+
+/** @brief Does the version know the backend? */
+MXO_EXPORT int mxo_select_has_backend(const mxo_select_config *c,
+                                      mxo_sel_backend backend);
+
+/**
+ * @brief _filter_by_activation: the members of in that serve a key.
+ *
+ * Shapes   in, out: [n]; they may be the same.
+ * Map      with a key: members whose own key it is, and EMULATION; without:
+ *          members without a key, or all of in if that leaves none.  The
+ *          order is kept.  Returns how many.
+ */
+MXO_EXPORT int mxo_select_filter(const mxo_select_config *c, const uint8_t *in,
+                                 int n, mxo_sel_key key, uint8_t *out);
+
+/**
+ * @brief _resolve_activation_key: the checkpoint's key and the user's wish.
+ *
+ * Errors   failure if both are there and differ; the key is then none.
+ */
+MXO_EXPORT mxo_sel_key mxo_select_resolve(const mxo_select_config *c,
+                                          mxo_sel_failure *failure);
+
+/**
+ * @brief A list in order of priority on the platform; returns how many, 0 if
+ *        the version has no such list.
+ *
+ * Shapes   out: [MXO_SEL_LIST_MAX].
+ */
+MXO_EXPORT int mxo_select_priority(const mxo_select_config *c,
+                                   mxo_sel_list list, uint8_t *out);
+
+/**
+ * @brief Sizes rounded up to what a backend wants.
+ *
+ * Map      x becomes a * ceil(x / a), by emu/select/roundup.def.
+ * Units    elements; sizes at most MXO_SEL_SIZE_MAX.
+ */
+MXO_EXPORT void mxo_select_round_up(const mxo_select_config *c,
+                                    mxo_sel_backend backend, int64_t *hidden,
+                                    int64_t *intermediate);
+
+/**
+ * @brief The alignment mxo_select_round_up rounds to; 1: not rounded.
+ */
+MXO_EXPORT void mxo_select_alignment(const mxo_select_config *c,
+                                     mxo_sel_backend backend, int64_t *hidden,
+                                     int64_t *intermediate);
+
+/**
+ * @brief The base class's step before that: hidden as the all-to-all wants it.
+ *
+ * Map      2026-05 and all-to-all only; bf16 activations.
+ *          deepep_high_throughput: up to 256; deepep_low_latency, nixl_ep:
+ *          the next of eight sizes; others: unchanged.
+ * Errors   failure beyond 8192; the size is then returned unchanged.
+ */
+MXO_EXPORT int64_t mxo_select_comm_hidden(const mxo_select_config *c,
+                                          mxo_sel_failure *failure);
+
+/** @brief How operands are described; see mxo_sel_quant. */
+MXO_EXPORT void mxo_select_quant(const mxo_select_config *c,
+                                 mxo_sel_backend backend, mxo_sel_quant *out);
+
+/** @brief How the kernel object of a choice is made. */
+MXO_EXPORT void mxo_select_kernel(const mxo_select_config *c,
+                                  mxo_sel_backend backend,
+                                  mxo_sel_experts experts, mxo_sel_kernel *out);
+
+/**
+ * @brief The byte order the backend's kernel wants the weights in.
+ *
+ * Map      id of emu/select/conversions.def, as "convert/trtllm_gptoss".
+ * Errors   NULL and failure if vLLM cannot convert for that backend.
+ */
+MXO_EXPORT const char *mxo_select_conversion(const mxo_select_config *c,
+                                             mxo_sel_backend backend,
+                                             mxo_sel_failure *failure);
+
+/** @brief One line on a conversion, or NULL if there is no such id. */
+MXO_EXPORT const char *mxo_select_conversion_text(const char *id);
+
+/** @brief Conversion number i as an id, or NULL after the last. */
+MXO_EXPORT const char *mxo_select_conversion_at(int i);
+
+/**
+ * @brief routing_method_type: which routing method a model's router is.
+ *
+ * Units    num_expert_group: none counts as 0.
+ */
+MXO_EXPORT mxo_sel_routing mxo_select_routing(const mxo_select_config *c,
+                                              mxo_sel_scoring scoring,
+                                              int64_t top_k, int renormalize,
+                                              int64_t num_expert_group,
+                                              int has_e_score_bias);
+
+/** @brief A routing method's number in the version, -1 if it has none. */
+MXO_EXPORT int mxo_select_routing_value(const mxo_select_config *c,
+                                        mxo_sel_routing routing);
+
+/**
+ * @brief env-2025-08: tokens in one tile of the TRTLLM kernel, 8 .. 64.
+ *
+ * Map      n = trunc(1.3 * floor(tokens * top_k / experts)) in binary64, the
+ *          next power of two, held within 8 and 64.
+ * Errors   failure if num_experts is 0.
+ */
+MXO_EXPORT int mxo_select_tile_tokens(int64_t num_tokens, int64_t top_k,
+                                      int64_t num_experts,
+                                      mxo_sel_failure *failure);
+
+/**
+ * @brief Shapes of the six weight tensors, all zeros when allocated.
+ *
+ * Map      oracle versions: sizes rounded up for the backend; env-2025-08: by
+ *          its variables, whatever the backend.
+ * Errors   failure if a variable is malformed.
+ */
+MXO_EXPORT void mxo_select_weights(const mxo_select_config *c,
+                                   mxo_sel_backend backend, int64_t num_experts,
+                                   mxo_sel_weights *out,
+                                   mxo_sel_failure *failure);
+
+/** @brief env-2025-08: warps per CTA that weights are swizzled for. */
+MXO_EXPORT int mxo_select_num_warps(const mxo_select_config *c,
+                                    mxo_sel_failure *failure);
+
+/** @brief env-2025-08: may a layer with these obstacles (bits) run? */
+MXO_EXPORT int mxo_select_can_support(uint32_t obstacles);
+
+/**
+ * @brief env-2025-08: class that quantises a layer, NULL for none.
+ *
+ * Units    is_ignored: its prefix is one of ignored_layers.
+ */
+MXO_EXPORT const char *mxo_select_quant_method(mxo_sel_layer layer,
+                                               int is_ignored,
+                                               mxo_sel_failure *failure);
+
+/**
+ * @brief Texts, as vLLM prints them.
+ *
+ * Map      writes like snprintf and returns the length of the whole text.
+ *          A key is printed as its QuantKey, none as "None".
+ * Errors   the empty text for no reason or no failure.
+ */
+MXO_EXPORT size_t mxo_select_failure_text(const mxo_select_config *c,
+                                          const mxo_sel_failure *failure,
+                                          mxo_text text);
+/** @brief The same for why a candidate was passed over. */
+MXO_EXPORT size_t mxo_select_reason_text(const mxo_select_config *c,
+                                         const mxo_sel_candidate *candidate,
+                                         mxo_text text);
+/** @brief The same for a key. */
+MXO_EXPORT size_t mxo_select_key_text(const mxo_select_config *c,
+                                      mxo_sel_key key, mxo_text text);
+/** @brief Python class of an exception, "ValueError". */
+MXO_EXPORT const char *mxo_select_error_type(mxo_sel_error error);
+
+/** Words of one kind, for mxo_select_word and mxo_select_find. */
+typedef enum mxo_sel_words {
+    MXO_SEL_WORDS_VERSION,
+    MXO_SEL_WORDS_ENTRY,
+    MXO_SEL_WORDS_PLATFORM,
+    MXO_SEL_WORDS_LIBRARY,
+    MXO_SEL_WORDS_ENV,
+    MXO_SEL_WORDS_BACKEND, /* the printed value: "None" for NONE */
+    MXO_SEL_WORDS_EXPERTS,
+    MXO_SEL_WORDS_KEY,
+    MXO_SEL_WORDS_USER_KEY, /* "mxfp8", as users write keys */
+    MXO_SEL_WORDS_ACTIVATION,
+    MXO_SEL_WORDS_ROUTING,
+    MXO_SEL_WORDS_SCORING,
+    MXO_SEL_WORDS_LIST,
+    MXO_SEL_WORDS_SOURCE /* of a version */
+} mxo_sel_words;
+
+/** @brief The word of an enumerator, NULL if there is none. */
+MXO_EXPORT const char *mxo_select_word(mxo_sel_words kind, int value);
+
+/** @brief The enumerator of a word, -1 if there is none. */
+MXO_EXPORT int mxo_select_find(mxo_sel_words kind, const char *word);
+
+/** @brief moe_backend name number i of the version, NULL after the last. */
+MXO_EXPORT const char *mxo_select_name_at(const mxo_select_config *c, int i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

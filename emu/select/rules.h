@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the rows of backend selection look like.  The interpreter (select.c,
+ * support.c, entries.c) reads them through a pointer, so that a copy with one
+ * row changed can be put in their place: that is how tests are tested.
+ */
+#ifndef MXO_SELECT_RULES_H
+#define MXO_SELECT_RULES_H
+
+#include <mxoracle/select.h>
+
+enum { SEL_WINDOWS = 3, SEL_WHERES = 2, SEL_EXPERTS_MAX = 3 };
+
+/* Rooms of the tables that are lists of rows. */
+enum {
+    SEL_MAX_STEPS = 48,
+    SEL_MAX_LISTS = 8,
+    SEL_MAX_NAMES = 24,
+    SEL_MAX_ROUND = 24,
+    SEL_MAX_ROUTING = 16,
+    SEL_MAX_CONVERTS = 48
+};
+
+/*
+ * A place: one of the platforms (bits of mxo_sel_platform, 0 any), one of the
+ * gfx patterns (bits of SEL_GFX_*, 0 any), the capability in one of the
+ * windows low <= 10 * major + minor < high (none given: any).
+ * An alternative with platforms 0 in a class row is unused.
+ */
+typedef struct sel_where {
+    uint8_t platforms;
+    uint8_t gfx;
+    uint16_t keys; /* bits of mxo_sel_key; in rows about schemes */
+    struct {
+        int16_t low, high;
+    } caps[SEL_WINDOWS];
+} sel_where;
+
+enum sel_gfx {
+#define MXO_SEL_GFX(id, text) SEL_GFX_NUMBER_##id,
+#include <mxoracle/select.def>
+    SEL_N_GFX
+};
+
+/* Flags of a class of experts. */
+enum {
+    SEL_UNGATED = 1,   /* runs layers that are not gated */
+    SEL_LORA = 2,      /* runs with LoRA */
+    SEL_INVARIANT = 4, /* runs with VLLM_BATCH_INVARIANT */
+    SEL_BATCHED = 8,   /* takes batched activations, else standard ones */
+    SEL_MONOLITHIC = 16,
+    SEL_HINT = 32,           /* gives AITER's advice when it refuses */
+    SEL_ASKS_INVARIANT = 64, /* the check of batch invariance exists */
+    SEL_ASKS_LORA = 128,
+    SEL_HUMMING = 256, /* none of the checks: format and kind only */
+    SEL_HUMMING_GROUPED = 512
+};
+
+/* What a class refuses of a parallel configuration; bits. */
+enum {
+    SEL_NO_FLASHINFER_A2A = 1,
+    SEL_NO_A2A = 2,
+    SEL_NO_EPLB = 4,
+    SEL_NO_DP = 8
+};
+
+typedef struct sel_class {
+    sel_where device[SEL_WHERES];
+    sel_where scheme[SEL_WHERES];
+    uint16_t activations; /* bits of mxo_sel_activation */
+    uint16_t routings;    /* bits of mxo_sel_routing, 0: all */
+    uint16_t flags;
+    uint16_t aiter;  /* bits of mxo_sel_env that must be true */
+    uint8_t integer; /* mxo_sel_env parsed first of all, must be true */
+    uint8_t library; /* bits of mxo_sel_library */
+    uint8_t parallel;
+} sel_class;
+
+/* Flags of a backend. */
+enum {
+    SEL_KNOWN = 1, /* a member of this version's enumeration */
+    SEL_IN_PLACE = 2,
+    SEL_SKIPS_PADDING = 4,
+    SEL_NEEDS_LAYER = 8,
+    SEL_SHUFFLED = 16,
+    SEL_PRECISION = 32,
+    SEL_ALWAYS_KEPT = 64,   /* survives every filter by activation */
+    SEL_NEEDS_PACKAGE = 128 /* no classes unless humming is installed */
+};
+
+typedef struct sel_backend {
+    uint8_t key;
+    uint8_t flags;
+    uint8_t experts[SEL_EXPERTS_MAX];
+    uint8_t batched; /* what takes its place for batched activations */
+} sel_backend;
+
+typedef struct sel_list {
+    uint8_t version;
+    uint8_t list;
+    uint8_t platforms;
+    uint8_t backends[MXO_SEL_LIST_MAX]; /* up to the first NONE */
+} sel_list;
+
+typedef struct sel_name {
+    uint8_t version;
+    uint8_t backends[SEL_EXPERTS_MAX]; /* up to the first NONE */
+    char name[26];
+} sel_name;
+
+/* What a step does when its conditions hold. */
+typedef enum sel_op {
+    SEL_OP_END,
+    SEL_OP_RESOLVE,  /* the wanted key from checkpoint and user */
+    SEL_OP_PROBE,    /* is triton_kernels usable? may raise */
+    SEL_OP_PARSE,    /* look at a variable */
+    SEL_OP_EXPLICIT, /* moe_backend is not "auto": try what it names */
+    SEL_OP_LIST,     /* candidates from here on, unless there are some */
+    SEL_OP_DROP,     /* take backends out of the candidates */
+    SEL_OP_TRY,      /* this backend or an error */
+    SEL_OP_TAKE,     /* this backend, untested */
+    SEL_OP_REFUSE,   /* an error */
+    SEL_OP_WALK      /* the first candidate that is supported */
+} sel_op;
+
+/* Further conditions of a step; bits. */
+enum {
+    SEL_IF_LORA = 1,
+    SEL_IF_TRITON = 2, /* what SEL_OP_PROBE found */
+    SEL_IF_EP = 4,
+    SEL_IF_EPLB = 8,
+    SEL_FILTER = 16 /* filter candidates by the wanted key */
+};
+
+/* What a variable must be. */
+typedef enum sel_is {
+    SEL_IS_ANY,
+    SEL_IS_TRUE, /* set and true */
+    SEL_IS_FALSE /* set and false */
+} sel_is;
+
+typedef struct sel_step {
+    uint8_t version;
+    uint8_t entries; /* bits of mxo_sel_entry */
+    uint8_t op;
+    uint8_t flags;
+    uint8_t env;
+    uint8_t is;
+    uint8_t backend;
+    uint8_t key;
+    uint8_t error;
+    uint8_t list;
+    uint16_t routings; /* bits; 0: any */
+    uint32_t dropped;  /* bits of mxo_sel_backend */
+    sel_where where;
+} sel_step;
+
+typedef struct sel_round {
+    uint8_t version;
+    uint8_t platforms;
+    uint8_t gfx;
+    uint16_t hidden, intermediate; /* 1: as it is; 0 ends the table */
+    uint32_t backends;             /* bits; 0: any */
+} sel_round;
+
+/* Kinds of quantisation of the two inputs. */
+typedef enum sel_act_quant {
+    SEL_QUANT_BF16,
+    SEL_QUANT_MXFP4,
+    SEL_QUANT_MXFP8,
+    SEL_QUANT_FP8_STATIC,
+    SEL_QUANT_FP8_BLOCK,
+    SEL_QUANT_LAYER,
+    SEL_N_QUANTS
+} sel_act_quant;
+
+typedef struct sel_quant {
+    uint8_t kind; /* sel_act_quant */
+    uint8_t linear_scale;
+    uint16_t alignment;
+} sel_quant;
+
+enum { SEL_ANY = 2 };
+
+/* routing_method_type: the first row that fits. */
+typedef struct sel_router {
+    uint8_t versions;                         /* bits; 0 ends the table */
+    uint8_t scorings;                         /* bits */
+    uint8_t bias, group, single, renormalize; /* 0, 1, SEL_ANY */
+    uint8_t routing;
+} sel_router;
+
+enum sel_conversion {
+    SEL_CONVERSION_NONE,
+#define MXO_CONVERSION(id, text) SEL_CONVERSION_##id,
+#include "conversions.def"
+    SEL_N_CONVERSIONS
+};
+
+/* The byte order that follows a choice: the first row that fits. */
+typedef struct sel_convert {
+    uint8_t version;
+    uint8_t entries;   /* bits of mxo_sel_entry */
+    uint8_t id;        /* enum sel_conversion; 0 ends the table */
+    uint32_t backends; /* bits */
+    sel_where where;
+} sel_convert;
+
+/* Bits of all-to-all backends whose name means something. */
+enum {
+    SEL_A2A_DEEPEP_LL = 1,
+    SEL_A2A_NIXL = 2,
+    SEL_A2A_FLASHINFER = 4, /* any of FlashInfer's three */
+    SEL_A2A_DEEPEP_HT = 8,
+    SEL_A2A = 16 /* any at all */
+};
+
+/* Rules that are one for all backends of a version. */
+typedef struct sel_switches {
+    uint8_t batched_a2a[MXO_SEL_N_VERSIONS]; /* SEL_A2A_*: batched format */
+    uint8_t comm_a2a[MXO_SEL_N_VERSIONS];    /* SEL_A2A_*: enlarge hidden */
+    uint8_t fnuz_gfx;                        /* patterns with e4m3fnuz */
+    int16_t triton_low, triton_high;         /* SEL_OP_PROBE */
+} sel_switches;
+
+struct mxo_select_rules {
+    sel_switches switches;
+    sel_class classes[MXO_SEL_N_VERSIONS][MXO_SEL_N_EXPERTS];
+    sel_backend backends[MXO_SEL_N_VERSIONS][MXO_SEL_N_BACKENDS];
+    sel_quant quants[MXO_SEL_N_VERSIONS][MXO_SEL_N_BACKENDS];
+    sel_list lists[SEL_MAX_LISTS];
+    sel_name names[SEL_MAX_NAMES];
+    sel_step steps[SEL_MAX_STEPS];
+    sel_round rounds[SEL_MAX_ROUND];
+    sel_router routers[SEL_MAX_ROUTING];
+    sel_convert converts[SEL_MAX_CONVERTS];
+};
+
+extern const mxo_select_rules mxo_select_standard;
+
+static inline const mxo_select_rules *sel_rules(const mxo_select_config *c)
+{
+    return c->rules != NULL ? c->rules : &mxo_select_standard;
+}
+
+/* What is derived from the platform once per question. */
+typedef struct sel_device {
+    uint8_t platform; /* one bit */
+    uint8_t gfx;      /* bits of the patterns in the name */
+    int16_t cap;      /* 10 * major + minor, -1 unknown */
+} sel_device;
+
+sel_device sel_device_of(const mxo_select_config *c);
+int sel_where_holds(const sel_where *w, const sel_device *d);
+
+/* bool(int(text)): 0, 1, or -1 where Python raises ValueError. */
+int sel_int_bool(const char *text);
+/* The lower-cased text is "true" or "1". */
+int sel_aiter_bool(const char *text);
+/* Is a lower-cased text equal to a word? */
+int sel_equals_lower(const char *text, const char *word);
+
+/* SEL_A2A and the bit of the backend if ranks exchange tokens, else 0. */
+int sel_all_to_all(const mxo_select_config *c);
+int sel_is_batched(const mxo_select_config *c);
+/* Is an AITER switch on, by its default if not set? */
+int sel_aiter_on(const mxo_select_config *c, mxo_sel_env env);
+
+/*
+ * May the class run the configuration with this key? Fills the candidate's
+ * reason. 0, or the variable that is malformed.
+ */
+mxo_sel_env sel_ask(const mxo_select_config *c, const sel_device *d,
+                    int batched, mxo_sel_candidate *candidate);
+
+#endif
