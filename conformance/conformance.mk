@@ -164,6 +164,8 @@ if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
 	%reldir%/unit/main.c \
+	%reldir%/unit/closed_form.c \
+	%reldir%/unit/closed_form.h \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
 	%reldir%/unit/test_act_eval.c \
@@ -193,8 +195,11 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_gemm.c \
 	%reldir%/unit/test_grid.c \
 	%reldir%/unit/test_judge.c \
+	%reldir%/unit/test_layout_aiter.c \
+	%reldir%/unit/test_layout_deepgemm.c \
 	%reldir%/unit/test_layout_map.c \
 	%reldir%/unit/test_mma.c \
+	%reldir%/unit/test_layout_triton.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \

@@ -6,9 +6,15 @@ dist_vectors_aiter_DATA = \
 	%reldir%/aiter/aiter.dynamic_mxfp4_quant__16x256.safetensors \
 	%reldir%/aiter/aiter.dynamic_mxfp4_quant__3x64.safetensors \
 	%reldir%/aiter/aiter.dynamic_mxfp4_quant__edge_7x64.safetensors \
+	%reldir%/aiter/aiter.e8m0_shuffle__1x1.safetensors \
+	%reldir%/aiter/aiter.e8m0_shuffle__256x8.safetensors \
+	%reldir%/aiter/aiter.e8m0_shuffle__300x12.safetensors \
+	%reldir%/aiter/aiter.e8m0_shuffle__64x5.safetensors \
 	%reldir%/aiter/aiter.e8m0_to_f32__all256.safetensors \
+	%reldir%/aiter/aiter.e8m0_unshuffle__64x16.safetensors \
 	%reldir%/aiter/aiter.f32_to_mx_e8m0_scale__n2022.safetensors \
 	%reldir%/aiter/aiter.f32_to_mxfp4__n4088.safetensors \
+	%reldir%/aiter/aiter.interleave_gate_up_rows__2x12x8.safetensors \
 	%reldir%/aiter/aiter.mxfp4_to_f32__all256.safetensors \
 	%reldir%/aiter/aiter.per_1x32_f4_quant__ceil_16x256.safetensors \
 	%reldir%/aiter/aiter.per_1x32_f4_quant__ceil_3x64.safetensors \
@@ -37,9 +43,32 @@ dist_vectors_aiter_DATA = \
 	%reldir%/aiter/aiter.quant_mxfp4_fused__a16w4_32x256.safetensors \
 	%reldir%/aiter/aiter.quant_mxfp4_fused__a16w4_w_gu_32x256.safetensors \
 	%reldir%/aiter/aiter.quant_mxfp4_fused__e8m0_w_48x128.safetensors \
+	%reldir%/aiter/aiter.shuffle_mxfp8fp4_a__6x256.safetensors \
+	%reldir%/aiter/aiter.shuffle_mxfp8fp4_b__48x80.safetensors \
+	%reldir%/aiter/aiter.shuffle_mxfp8fp4_scale__40x8.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_a16w4__e1_gu1_32x8.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_a16w4__e2_gu0_128x5.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_a16w4__e2_gu1_128x20.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_a16w4__e3_gu1_288x8.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_f4__64x12.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_n32k4__gui0_2x64x8.safetensors \
+	%reldir%/aiter/aiter.shuffle_scale_n32k4__gui1_3x64x12.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__16x16_1x16x32.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__16x16_32x64.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__16x16_3x48x96.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__32x16_2x64x128.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__bf16_2x64x128.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__int4_2x64x128.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight__padk128_1x32x72.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight_a16w4__nl16_gu0_2x48x192.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight_a16w4__nl16_gu1_1x32x64.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight_a16w4__nl32_gu1_2x128x64.safetensors \
+	%reldir%/aiter/aiter.shuffle_weight_f4__32x48.safetensors \
 	%reldir%/aiter/aiter.swiglu__lim10.0_n524.safetensors \
 	%reldir%/aiter/aiter.swiglu__lim7.0_n524.safetensors \
 	%reldir%/aiter/aiter.swiglu__limNone_n524.safetensors \
+	%reldir%/aiter/aiter.triton.shuffle_scale_moe__CDNA4_SCALE_2x16x64.safetensors \
+	%reldir%/aiter/aiter.triton.shuffle_scale_moe__GFX1250_SCALE_2x16x64.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.0_l10.0_r0_n524.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.0_lNone_r0_n524.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.702_l7.0_r1_n524.safetensors
@@ -47,8 +76,19 @@ dist_vectors_aiter_DATA = \
 vectors_deepgemmdir = $(pkgdatadir)/vectors/deepgemm
 dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.ceil_to_ue8m0__n1024.safetensors \
+	%reldir%/deepgemm/deepgemm.interleave_weights__1x256x5.safetensors \
+	%reldir%/deepgemm/deepgemm.interleave_weights__2x128x12.safetensors \
 	%reldir%/deepgemm/deepgemm.mega_l1_epilogue__clamp10.0_6x128.safetensors \
 	%reldir%/deepgemm/deepgemm.mega_l1_epilogue__clampNone_6x128.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned__b0_mn1_k1.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned__b0_mn6_k5.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned__b2_mn9_k8.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned__b3_mn64_k3.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned_packed_ue8m0__b0_mn1_k1.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned_packed_ue8m0__b0_mn6_k5.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned_packed_ue8m0__b2_mn9_k8.safetensors \
+	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned_packed_ue8m0__b3_mn64_k3.safetensors \
+	%reldir%/deepgemm/deepgemm.pack_ue8m0_to_int__5x12.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g128_ue0_130x200.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g128_ue1_130x200.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g32_ue0_64x40.safetensors \
@@ -81,6 +121,11 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__g32_ue1_4x256.safetensors \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__g32_ue1_7x130.safetensors \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__packed_5x512.safetensors \
+	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn130_k256_g1x32_n2.safetensors \
+	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn96_k384_g1x128_n0.safetensors \
+	%reldir%/deepgemm/deepgemm.transpose_packed_fp4__6x5.safetensors \
+	%reldir%/deepgemm/deepgemm.transpose_sf_for_utccp__1x256x5.safetensors \
+	%reldir%/deepgemm/deepgemm.transpose_sf_for_utccp__2x128x12.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_group128_fp8__5x384.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clamp7.0_5x256.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clampNone_5x256.safetensors \
@@ -278,6 +323,56 @@ dist_vectors_regress_DATA = \
 
 vectors_tritondir = $(pkgdatadir)/vectors/triton
 dist_vectors_triton_DATA = \
+	%reldir%/triton/triton.blackwell_act_scale.swizzle__tk3.8_batched_1x128x8.safetensors \
+	%reldir%/triton/triton.blackwell_act_scale.swizzle__tk3.8_batched_2x130x5.safetensors \
+	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_128x8.safetensors \
+	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_1x1x1.safetensors \
+	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_2x128x4.safetensors \
+	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_3x36x2.safetensors \
+	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.8_2x60x13.safetensors \
+	%reldir%/triton/triton.blackwell_value.swizzle__tk3.5_2x8x100.safetensors \
+	%reldir%/triton/triton.blackwell_value.swizzle__tk3.5_3x5x1.safetensors \
+	%reldir%/triton/triton.blackwell_value.swizzle__tk3.5_4x128.safetensors \
+	%reldir%/triton/triton.blackwell_value.swizzle__tk3.6_2x6x130.safetensors \
+	%reldir%/triton/triton.blackwell_value_shuffled.swizzle__tk3.8_bk64_bn64_1x96x50.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.5_1x64x88.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.5_2x64x16.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.5_32x8.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.6_3x96x8.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.8_1x3x1.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.8_2x60x13.safetensors \
+	%reldir%/triton/triton.cdna4_scale.swizzle__tk3.8_2x64x16.safetensors \
+	%reldir%/triton/triton.gfx1250_scale.swizzle__tk3.8_1x128x4.safetensors \
+	%reldir%/triton/triton.gfx1250_scale.swizzle__tk3.8_1x60x3.safetensors \
+	%reldir%/triton/triton.gfx1250_scale.swizzle__tk3.8_2x100x13.safetensors \
+	%reldir%/triton/triton.gfx1250_scale.swizzle__tk3.8_2x256x8.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.5_nw16_1x520x6.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.5_nw1_1x32x1.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.5_nw2_1x96x3.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.5_nw4_128x2.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.5_nw4_2x200x5.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.5_nw8_2x256x4.safetensors \
+	%reldir%/triton/triton.hopper_scale.swizzle__tk3.8_nw8_1x70x7.safetensors \
+	%reldir%/triton/triton.hopper_value.pack_bits__1x1024.safetensors \
+	%reldir%/triton/triton.hopper_value.pack_bits__3x64.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma2_second_last_16x32.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma2_second_last_1x24x40.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma2_second_last_2x48x64.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_last_2x40x50.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_last_32x64.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_second_last_16x32.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_second_last_1x1x1.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_second_last_1x72x33.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_second_last_2x40x50.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_second_last_2x64x64.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.5_mma3_second_last_3x48x96.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.6_mma2_second_last_1x72x72.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.6_mma3_second_last_1x130x80.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.6_mma3_second_last_1x64x64.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.6_mma3_second_last_2x40x50.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.8_mma3_last_40x50.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.8_mma3_second_last_1x64x64.safetensors \
+	%reldir%/triton/triton.hopper_value.swizzle__tk3.8_mma3_second_last_2x40x50.safetensors \
 	%reldir%/triton/triton.mx.dequant_matmul_bf16__all16x256.safetensors \
 	%reldir%/triton/triton.mx.downcast_torch__tk3.5_down_bf16_e2m1_42x64.safetensors \
 	%reldir%/triton/triton.mx.downcast_torch__tk3.5_down_bf16_e4m3_42x64.safetensors \
@@ -315,6 +410,8 @@ dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.mx.upcast_kernel__tk3.6_all16x256.safetensors \
 	%reldir%/triton/triton.mx.upcast_torch__tk3.5_all16x256.safetensors \
 	%reldir%/triton/triton.mx.upcast_torch__tk3.6_all16x256.safetensors \
+	%reldir%/triton/triton.strided.repack_k_to_n__tk3.8_1x64x32.safetensors \
+	%reldir%/triton/triton.strided.repack_k_to_n__tk3.8_2x6x10.safetensors \
 	%reldir%/triton/triton.swiglu_kernel_special__alpha0.5_limit0.01_4x32.safetensors \
 	%reldir%/triton/triton.swiglu_kernel_special__alpha1.0_limit1.2_3x64.safetensors \
 	%reldir%/triton/triton.swiglu_kernel_special__alpha1.702_limit7.0_6x128.safetensors \

@@ -286,6 +286,18 @@ static mxo_status other(const step_call *call, const host_tensor **t)
                       : say(MXO_E_PARAM, call->why, "has no tensor %s", name);
 }
 
+/* A word counts if all of its bytes do. */
+static void merge_validity(glue *g, uint64_t width)
+{
+    for (uint64_t i = 0; g->valid != NULL && i < g->n; i++) {
+        uint8_t all = 1;
+        for (uint64_t j = 0; j < width; j++) {
+            all &= g->valid[i * width + j];
+        }
+        g->valid[i] = all;
+    }
+}
+
 static mxo_status step_words(glue *g, const step_call *call)
 {
     const host_tensor *like;
@@ -300,6 +312,7 @@ static mxo_status step_words(glue *g, const step_call *call)
         memcpy(g->shape, like->shape, sizeof like->shape);
         g->n = tensor_elems(like);
         safetensors_swap(g->dtype, g->data, like->n_bytes);
+        merge_validity(g, dtype_bytes(like->dtype));
     }
     return status;
 }
