@@ -108,6 +108,47 @@ static void fence(void)
     _mm_sfence();
 }
 
+static void swap_bits(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit)
+{
+    const uint64_t whole = n_bytes / 32 * 32;
+    const __m256i low = _mm256_set1_epi64x((long long)cpu_low_mask(bit));
+    const __m128i by = _mm_cvtsi32_si128(1 << bit);
+
+    for (uint64_t i = 0; i < whole; i += 32) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)(x + i));
+        const __m256i b = _mm256_loadu_si256((const __m256i *)(y + i));
+        const __m256i differ =
+            _mm256_and_si256(_mm256_xor_si256(_mm256_srl_epi64(a, by), b), low);
+
+        _mm256_storeu_si256((__m256i *)(x + i),
+                            _mm256_xor_si256(a, _mm256_sll_epi64(differ, by)));
+        _mm256_storeu_si256((__m256i *)(y + i), _mm256_xor_si256(b, differ));
+    }
+    cpu_swap_bits(x + whole, y + whole, n_bytes - whole, bit);
+}
+
+static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                     const uint64_t *mask)
+{
+    const uint64_t whole = n_bytes / 32 * 32;
+
+    for (uint64_t i = 0; i < whole; i += 32) {
+        const __m256i a = _mm256_loadu_si256((const __m256i *)(x + i));
+        __m256i sum = _mm256_setzero_si256();
+
+        for (int k = 0; k < n; k++) {
+            const __m256i m = _mm256_set1_epi64x((long long)mask[k]);
+            const __m128i by =
+                _mm_cvtsi32_si128(shift[k] < 0 ? -shift[k] : shift[k]);
+            const __m256i moved = shift[k] < 0 ? _mm256_srl_epi64(a, by)
+                                               : _mm256_sll_epi64(a, by);
+            sum = _mm256_or_si256(sum, _mm256_and_si256(moved, m));
+        }
+        _mm256_storeu_si256((__m256i *)(x + i), sum);
+    }
+    cpu_mix_bits(x + whole, n_bytes - whole, n, shift, mask);
+}
+
 const cpu_lane cpu_lane_avx2 = {
     .isa = "avx2",
     .planes = 1,
@@ -119,6 +160,8 @@ const cpu_lane cpu_lane_avx2 = {
     .exp32 = exp32,
     .widen = widen,
     .widen2 = widen2,
+    .swap_bits = swap_bits,
+    .mix_bits = mix_bits,
     .stream = stream,
     .fence = fence,
 };

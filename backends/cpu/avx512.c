@@ -80,6 +80,49 @@ static void fence(void)
     _mm_sfence();
 }
 
+/* y where mask is set, x elsewhere. */
+static __m512i choose(__m512i mask, __m512i x, __m512i y)
+{
+    return _mm512_ternarylogic_epi64(mask, x, y, 0xac);
+}
+
+static void swap_bits(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit)
+{
+    const uint64_t whole = n_bytes / 64 * 64;
+    const __m512i low = _mm512_set1_epi64((long long)cpu_low_mask(bit));
+    const __m128i by = _mm_cvtsi32_si128(1 << bit);
+
+    for (uint64_t i = 0; i < whole; i += 64) {
+        const __m512i a = _mm512_loadu_si512(x + i);
+        const __m512i b = _mm512_loadu_si512(y + i);
+
+        _mm512_storeu_si512(x + i, choose(low, _mm512_sll_epi64(b, by), a));
+        _mm512_storeu_si512(y + i, choose(low, b, _mm512_srl_epi64(a, by)));
+    }
+    cpu_swap_bits(x + whole, y + whole, n_bytes - whole, bit);
+}
+
+static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                     const uint64_t *mask)
+{
+    const uint64_t whole = n_bytes / 64 * 64;
+
+    for (uint64_t i = 0; i < whole; i += 64) {
+        const __m512i a = _mm512_loadu_si512(x + i);
+        __m512i sum = _mm512_setzero_si512();
+
+        for (int k = 0; k < n; k++) {
+            const __m512i m = _mm512_set1_epi64((long long)mask[k]);
+            /* A rotation: the mask leaves nothing of what comes round. */
+            const __m512i by = _mm512_set1_epi64(shift[k]);
+            sum = _mm512_ternarylogic_epi64(sum, _mm512_rolv_epi64(a, by), m,
+                                            0xf8);
+        }
+        _mm512_storeu_si512(x + i, sum);
+    }
+    cpu_mix_bits(x + whole, n_bytes - whole, n, shift, mask);
+}
+
 const cpu_lane cpu_lane_avx512 = {
     .isa = "avx512",
     .dequant4_16 = dequant4_16,
@@ -90,6 +133,8 @@ const cpu_lane cpu_lane_avx512 = {
     .exp32 = exp32,
     .widen = widen,
     .widen2 = widen2,
+    .swap_bits = swap_bits,
+    .mix_bits = mix_bits,
     .stream = stream,
     .fence = fence,
 };

@@ -20,13 +20,16 @@ static const operation operations[] = {
     {"act.glu", cpu_act_glu},
     {"act.unary", cpu_act_unary},
     {"dequant.mx", cpu_dequant_mx},
+    {"layout.apply", cpu_layout_apply},
+    {"layout.index", cpu_layout_index},
     {"quant.mx", cpu_quant_mx},
 
 };
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu", "act.unary", "dequant.mx", "quant.mx", NULL,
+    "act.glu",      "act.unary", "dequant.mx", "layout.apply",
+    "layout.index", "quant.mx",  NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

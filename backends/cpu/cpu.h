@@ -69,6 +69,10 @@ void cpu_name_kernel(cpu_context *ctx, const char *what, int threads);
 const cpu_lane *cpu_lane_of(int device, mxo_text why);
 
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
+                            mxo_text why);
+mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
+                            mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why);

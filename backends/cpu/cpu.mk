@@ -17,6 +17,17 @@ libcpu_la_SOURCES = \
 	%reldir%/glu_steps.c \
 	%reldir%/glu_steps.h \
 	%reldir%/lane.h \
+	%reldir%/layout.h \
+	%reldir%/layout_apply.c \
+	%reldir%/layout_map.c \
+	%reldir%/layout_move.c \
+	%reldir%/layout_names.c \
+	%reldir%/layout_plan.c \
+	%reldir%/layout_plan.h \
+	%reldir%/layout_tile.c \
+	%reldir%/layout_units.c \
+	%reldir%/layout_values.c \
+	%reldir%/layout_values.h \
 	%reldir%/number.h \
 	%reldir%/portable.c \
 	%reldir%/quant.h \

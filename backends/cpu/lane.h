@@ -69,6 +69,14 @@ typedef struct cpu_lane {
     void (*widen2)(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
                    float *odd);
 
+    /* Layouts; n_bytes is a multiple of 8.  swap_bits exchanges the bits of x
+       whose index has bit number bit set with their partners in y whose index
+       has not.  mix_bits moves, in each 64 bits, what mask[i] receives by
+       shift[i], left if positive. */
+    void (*swap_bits)(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit);
+    void (*mix_bits)(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                     const uint64_t *mask);
+
     /* Copy whole cache lines around the caches; NULL if there is no such
        store. fence() after the last one. */
     void (*stream)(uint8_t *dst, const void *src, uint64_t n_bytes);
@@ -79,6 +87,13 @@ typedef struct cpu_lane {
 void cpu_widen(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
 void cpu_widen2(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
                 float *odd);
+
+/* The portable layout loops, for what does not fill a vector. */
+void cpu_swap_bits(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit);
+void cpu_mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                  const uint64_t *mask);
+/* Bits of 64 whose index has bit number bit clear. */
+uint64_t cpu_low_mask(uint32_t bit);
 
 extern const cpu_lane cpu_lane_portable;
 #if defined(__x86_64__)

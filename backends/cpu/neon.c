@@ -66,4 +66,6 @@ const cpu_lane cpu_lane_neon = {
     .exp32 = exp32,
     .widen = widen,
     .widen2 = widen2,
+    .swap_bits = cpu_swap_bits,
+    .mix_bits = cpu_mix_bits,
 };

@@ -96,6 +96,48 @@ static uint32_t exp32(const float *x, uint32_t n, float *y, uint16_t *hard)
     return 0;
 }
 
+uint64_t cpu_low_mask(uint32_t bit)
+{
+    static const uint64_t mask[] = {0x5555555555555555u, 0x3333333333333333u,
+                                    0x0f0f0f0f0f0f0f0fu, 0x00ff00ff00ff00ffu,
+                                    0x0000ffff0000ffffu, 0x00000000ffffffffu};
+
+    return mask[bit];
+}
+
+void cpu_swap_bits(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit)
+{
+    const uint64_t low = cpu_low_mask(bit);
+
+    for (uint64_t i = 0; i < n_bytes; i += 8) {
+        uint64_t a;
+        uint64_t b;
+
+        memcpy(&a, x + i, 8);
+        memcpy(&b, y + i, 8);
+        const uint64_t differ = ((a >> (1u << bit)) ^ b) & low;
+        a ^= differ << (1u << bit);
+        b ^= differ;
+        memcpy(x + i, &a, 8);
+        memcpy(y + i, &b, 8);
+    }
+}
+
+void cpu_mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                  const uint64_t *mask)
+{
+    for (uint64_t i = 0; i < n_bytes; i += 8) {
+        uint64_t a;
+        uint64_t b = 0;
+
+        memcpy(&a, x + i, 8);
+        for (int k = 0; k < n; k++) {
+            b |= (shift[k] < 0 ? a >> -shift[k] : a << shift[k]) & mask[k];
+        }
+        memcpy(x + i, &b, 8);
+    }
+}
+
 const cpu_lane cpu_lane_portable = {
     .isa = "portable",
     .dequant4_16 = dequant4_16,
@@ -106,4 +148,6 @@ const cpu_lane cpu_lane_portable = {
     .exp32 = exp32,
     .widen = cpu_widen,
     .widen2 = cpu_widen2,
+    .swap_bits = cpu_swap_bits,
+    .mix_bits = cpu_mix_bits,
 };

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moving a tensor along a plan.  Threads take ranges of the outer digits in
+ * the order of memory; a tile that meets a wall is moved byte by byte.
+ */
+#include "layout_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A slot takes up to 8 bytes. */
+enum { LINE = 64, BUFFER_BYTES = 8 * CPU_TILE_SLOTS };
+
+typedef struct mover {
+    const cpu_plan *plan;
+    const cpu_lane *lane;
+    int forward;
+    int stream;
+    int out_of_memory;
+    uint8_t *dst;
+    const uint8_t *src;
+} mover;
+
+/* Where a tile or a run begins on both sides. */
+typedef struct place {
+    uint64_t logical;
+    uint64_t physical;
+    uint64_t coord[CPU_WALLS];
+} place;
+
+static place place_of(const cpu_plan *p, uint64_t step)
+{
+    place at = {0, 0, {0}};
+
+    for (int i = p->n_outer - 1; i >= 0; i--) {
+        const cpu_atom *a = &p->outer[i];
+        const uint64_t v = step % a->size;
+
+        step /= a->size;
+        at.physical += v * a->physical;
+        at.logical += a->hop == NULL ? v * a->logical : a->hop[v].logical / 8;
+        for (int w = 0; w < p->map.n_walls; w++) {
+            at.coord[w] +=
+                a->hop == NULL ? v * a->coord[w] : a->hop[v].coord[w];
+        }
+    }
+    return at;
+}
+
+/* First wall that the coordinates exceed, -1 if none. */
+static int beyond(const cpu_plan *p, const uint64_t *coord,
+                  const uint64_t *more)
+{
+    for (int w = 0; w < p->map.n_walls; w++) {
+        if (coord[w] + more[w] >= p->map.wall[w].end) {
+            return w;
+        }
+    }
+    return -1;
+}
+
+#define COPY_ALL(size)                                          \
+    case size:                                                  \
+        for (uint64_t i = 0; i < n; i++) {                      \
+            memcpy(dst + i * (size), src + at[i * step], size); \
+        }                                                       \
+        break;
+
+/* n stretches of bytes each, from the places at[0], at[step], ... */
+static void gather(uint8_t *dst, const uint8_t *src, const uint64_t *at,
+                   uint64_t step, uint64_t n, uint64_t bytes)
+{
+    switch (bytes) {
+        COPY_ALL(1)
+        COPY_ALL(2)
+        COPY_ALL(4)
+        COPY_ALL(8)
+        COPY_ALL(16)
+        COPY_ALL(32)
+        COPY_ALL(64)
+    default:
+        for (uint64_t i = 0; i < n; i++) {
+            memcpy(dst + i * bytes, src + at[i * step], (size_t)bytes);
+        }
+    }
+}
+
+#undef COPY_ALL
+#define COPY_ALL(size)                                          \
+    case size:                                                  \
+        for (uint64_t i = 0; i < n; i++) {                      \
+            memcpy(dst + at[i * step], src + i * (size), size); \
+        }                                                       \
+        break;
+
+static void scatter(uint8_t *dst, const uint8_t *src, const uint64_t *at,
+                    uint64_t step, uint64_t n, uint64_t bytes)
+{
+    switch (bytes) {
+        COPY_ALL(1)
+        COPY_ALL(2)
+        COPY_ALL(4)
+        COPY_ALL(8)
+        COPY_ALL(16)
+        COPY_ALL(32)
+        COPY_ALL(64)
+    default:
+        for (uint64_t i = 0; i < n; i++) {
+            memcpy(dst + at[i * step], src + i * bytes, (size_t)bytes);
+        }
+    }
+}
+
+/* The same inside a buffer. */
+static void stage(uint8_t *dst, const uint8_t *src, const uint32_t *at,
+                  uint64_t step, uint64_t n, uint64_t bytes)
+{
+    switch (bytes) {
+        COPY_ALL(1)
+        COPY_ALL(2)
+        COPY_ALL(4)
+        COPY_ALL(8)
+        COPY_ALL(16)
+        COPY_ALL(32)
+        COPY_ALL(64)
+    default:
+        for (uint64_t i = 0; i < n; i++) {
+            memcpy(dst + at[i * step], src + i * bytes, (size_t)bytes);
+        }
+    }
+}
+
+static void load(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
+                 const uint64_t *at, uint32_t run)
+{
+    if (p->pitch == p->word_bytes) {
+        gather(buffer, src, at, run, p->n_slots / run,
+               (uint64_t)run * p->word_bytes);
+        return;
+    }
+    memset(buffer, 0, (size_t)p->n_slots * p->pitch);
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        memcpy(buffer + (size_t)slot * p->pitch, src + at[slot], p->word_bytes);
+    }
+}
+
+static void store(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
+                  const uint64_t *at, uint32_t run)
+{
+    if (p->pitch == p->word_bytes) {
+        scatter(dst, buffer, at, run, p->n_slots / run,
+                (uint64_t)run * p->word_bytes);
+        return;
+    }
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        memcpy(dst + at[slot], buffer + (size_t)slot * p->pitch, p->word_bytes);
+    }
+}
+
+static void coords_of(const cpu_plan *p, uint32_t slot, const place *at,
+                      uint64_t coord[CPU_WALLS])
+{
+    for (int w = 0; w < p->map.n_walls; w++) {
+        coord[w] = at->coord[w] +
+                   p->slot_coord[(size_t)slot * CPU_WALLS + (unsigned)w];
+    }
+}
+
+/* The logical side of a tile at a wall: what is beyond reads as the wall's
+   byte and is not written. */
+static void load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
+                      const place *at)
+{
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        uint64_t coord[CPU_WALLS] = {0};
+        uint8_t *word = buffer + (size_t)slot * p->pitch;
+        const uint8_t *from = src + at->logical + p->logical_at[slot];
+
+        memset(word, 0, p->pitch);
+        coords_of(p, slot, at, coord);
+        if (beyond(p, coord, p->byte_most) < 0) {
+            memcpy(word, from, p->word_bytes);
+            continue;
+        }
+        for (uint32_t b = 0; b < p->word_bytes; b++) {
+            const int w = beyond(p, coord, p->byte_coord[b]);
+            word[b] = w < 0 ? from[b] : p->map.wall[w].byte;
+        }
+    }
+}
+
+static void store_edge(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
+                       const place *at)
+{
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        uint64_t coord[CPU_WALLS] = {0};
+        const uint8_t *word = buffer + (size_t)slot * p->pitch;
+
+        coords_of(p, slot, at, coord);
+        for (uint32_t b = 0; b < p->word_bytes; b++) {
+            if (beyond(p, coord, p->byte_coord[b]) < 0) {
+                dst[at->logical + p->logical_at[slot] + b] = word[b];
+            }
+        }
+    }
+}
+
+/* Words are numbers here: their bytes follow the machine. */
+static void turn_words(const cpu_plan *p, uint8_t *buffer)
+{
+    const uint16_t probe = 1;
+
+    if (*(const uint8_t *)&probe == 1 || p->n_swaps + p->mix.n == 0) {
+        return;
+    }
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        uint8_t *word = buffer + (size_t)slot * p->pitch;
+        for (uint32_t b = 0; b < p->pitch / 2; b++) {
+            const uint8_t byte = word[b];
+            word[b] = word[p->pitch - 1 - b];
+            word[p->pitch - 1 - b] = byte;
+        }
+    }
+}
+
+static void swap_pairs(const mover *m, const cpu_swap *s, uint8_t *buffer)
+{
+    const cpu_plan *p = m->plan;
+    const uint64_t total = (uint64_t)p->n_slots * p->pitch;
+    const uint64_t one = total >> p->n_reg;
+    const uint64_t block = one << s->reg;
+
+    for (uint64_t i = 0; i < total; i += 2 * block) {
+        m->lane->swap_bits(buffer + i, buffer + i + block, block, s->bit);
+    }
+}
+
+static void exchange(const mover *m, uint8_t *buffer)
+{
+    const cpu_plan *p = m->plan;
+    const uint64_t total = ((uint64_t)p->n_slots * p->pitch + 7) / 8 * 8;
+
+    turn_words(p, buffer);
+    if (!m->forward && p->unmix.n > 0) {
+        m->lane->mix_bits(buffer, total, p->unmix.n, p->unmix.shift,
+                          p->unmix.mask);
+    }
+    for (int i = 0; i < p->n_swaps; i++) {
+        swap_pairs(m, &p->swap[m->forward ? i : p->n_swaps - 1 - i], buffer);
+    }
+    if (m->forward && p->mix.n > 0) {
+        m->lane->mix_bits(buffer, total, p->mix.n, p->mix.shift, p->mix.mask);
+    }
+    turn_words(p, buffer);
+}
+
+/* Around the caches, if the stretches are whole lines. */
+static void store_stream(const mover *m, uint8_t *dst, const uint8_t *buffer,
+                         uint8_t *staged)
+{
+    const cpu_plan *p = m->plan;
+
+    if (!p->in_order) {
+        stage(staged, buffer, p->staged_at, p->physical_run,
+              p->n_slots / p->physical_run,
+              (uint64_t)p->physical_run * p->word_bytes);
+        buffer = staged;
+    }
+    for (uint32_t s = 0; s < p->n_stretches; s++) {
+        m->lane->stream(dst + p->stretch_at[s], buffer + s * p->stretch,
+                        p->stretch);
+    }
+}
+
+static void move_tile(const mover *m, uint64_t step, uint8_t *buffer)
+{
+    const cpu_plan *p = m->plan;
+    const place at = place_of(p, step);
+    const int edge = beyond(p, at.coord, p->tile_most) >= 0;
+    uint8_t *dst = m->dst + (m->forward ? at.physical : at.logical);
+
+    if (!m->forward) {
+        load(p, buffer, m->src + at.physical, p->physical_at, p->physical_run);
+    } else if (edge) {
+        load_edge(p, buffer, m->src, &at);
+    } else {
+        load(p, buffer, m->src + at.logical, p->logical_at, p->logical_run);
+    }
+    exchange(m, buffer);
+    if (m->forward && m->stream && (uintptr_t)dst % 64 == 0) {
+        store_stream(m, dst, buffer, buffer + BUFFER_BYTES);
+    } else if (m->forward) {
+        store(p, dst, buffer, p->physical_at, p->physical_run);
+    } else if (edge) {
+        store_edge(p, m->dst, buffer, &at);
+    } else {
+        store(p, dst, buffer, p->logical_at, p->logical_run);
+    }
+}
+
+static void move_tiles(void *job, uint64_t begin, uint64_t end)
+{
+    mover *m = job;
+    uint8_t *buffer = aligned_alloc(64, BUFFER_BYTES + CPU_TILE_BYTES);
+
+    if (buffer == NULL) {
+        m->out_of_memory = 1;
+        return;
+    }
+    for (uint64_t step = begin; step < end; step++) {
+        move_tile(m, step, buffer);
+    }
+    if (m->stream) {
+        m->lane->fence();
+    }
+    free(buffer);
+}
+
+/* Memory in order, whole lines around the caches. */
+typedef struct writer {
+    const mover *m;
+    uint8_t *to;
+    uint32_t n; /* bytes in line */
+    _Alignas(LINE) uint8_t line[LINE];
+} writer;
+
+static void put(writer *w, const uint8_t *src, uint64_t bytes)
+{
+    if (!w->m->stream || (w->n == 0 && (uintptr_t)w->to % LINE != 0)) {
+        uint64_t head = (LINE - (uintptr_t)w->to % LINE) % LINE;
+        head = !w->m->stream || head > bytes ? bytes : head;
+        memcpy(w->to, src, (size_t)head);
+        w->to += head;
+        src += head;
+        bytes -= head;
+    }
+    if (w->n > 0) {
+        const uint32_t room = LINE - w->n;
+        const uint32_t part = bytes < room ? (uint32_t)bytes : room;
+        memcpy(w->line + w->n, src, part);
+        w->n += part;
+        src += part;
+        bytes -= part;
+        if (w->n == LINE) {
+            w->m->lane->stream(w->to, w->line, LINE);
+            w->to += LINE;
+            w->n = 0;
+        }
+    }
+    if (bytes >= LINE) {
+        w->m->lane->stream(w->to, src, bytes / LINE * LINE);
+        w->to += bytes / LINE * LINE;
+        src += bytes / LINE * LINE;
+        bytes %= LINE;
+    }
+    memcpy(w->line + w->n, src, (size_t)bytes);
+    w->n += (uint32_t)bytes;
+}
+
+static void put_pad(writer *w, uint8_t byte, uint64_t bytes)
+{
+    uint8_t pad[256];
+
+    memset(pad, byte, sizeof pad);
+    for (; bytes > sizeof pad; bytes -= sizeof pad) {
+        put(w, pad, sizeof pad);
+    }
+    put(w, pad, bytes);
+}
+
+/* Bytes of a run before wall number i. */
+static uint64_t before_wall(const cpu_plan *p, const place *at, int i)
+{
+    const uint64_t end = p->map.wall[i].end;
+    const uint64_t left = at->coord[i] < end ? end - at->coord[i] : 0;
+
+    if (p->byte_coord[0][i] == 0) {
+        return left > 0 ? p->run_bytes : 0;
+    }
+    return left / 8 < p->run_bytes ? left / 8 : p->run_bytes;
+}
+
+static uint64_t live_of(const cpu_plan *p, const place *at)
+{
+    uint64_t live = p->run_bytes;
+
+    for (int i = 0; i < p->map.n_walls; i++) {
+        const uint64_t n = before_wall(p, at, i);
+        live = n < live ? n : live;
+    }
+    return live;
+}
+
+static void put_run(writer *w, const mover *m, const place *at)
+{
+    const cpu_plan *p = m->plan;
+    uint64_t done = live_of(p, at);
+
+    put(w, m->src + at->logical, done);
+    while (done < p->run_bytes) {
+        uint64_t next = p->run_bytes;
+        uint8_t byte = 0;
+        for (int i = p->map.n_walls - 1; i >= 0; i--) {
+            const uint64_t wall = before_wall(p, at, i);
+            byte = wall <= done ? p->map.wall[i].byte : byte;
+            next = wall > done && wall < next ? wall : next;
+        }
+        put_pad(w, byte, next - done);
+        done = next;
+    }
+}
+
+static void move_runs(void *job, uint64_t begin, uint64_t end)
+{
+    const mover *m = job;
+    const cpu_plan *p = m->plan;
+    writer w = {.m = m, .to = m->dst + begin * p->run_bytes};
+
+    for (uint64_t step = begin; step < end; step++) {
+        const place at = place_of(p, step);
+        if (m->forward) {
+            put_run(&w, m, &at);
+        } else {
+            memcpy(m->dst + at.logical, m->src + at.physical,
+                   (size_t)live_of(p, &at));
+        }
+    }
+    if (m->forward) {
+        memcpy(w.to, w.line, w.n);
+    }
+    if (m->stream) {
+        m->lane->fence();
+    }
+}
+
+mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
+                    uint8_t *dst, const uint8_t *src, mxo_text why)
+{
+    const cpu_lane *lane = ctx->lane;
+    mover m = {.plan = plan,
+               .lane = lane,
+               .forward = forward,
+               .stream = forward && lane->stream != NULL &&
+                         plan->map.physical_bits / 8 >= CPU_STREAM_BYTES,
+               .dst = dst,
+               .src = src};
+
+    const uint64_t steps = plan->n_outer_steps;
+    char what[32] = "layout_runs";
+
+    switch (plan->kind) {
+    case CPU_PLAN_RUNS:
+        cpu_split(ctx, steps, 1, move_runs, &m);
+        break;
+    case CPU_PLAN_TILES:
+        (void)snprintf(what, sizeof what, "layout_tiles%u",
+                       8 * plan->word_bytes);
+        m.stream = m.stream && plan->stretch % LINE == 0 &&
+                   plan->pitch == plan->word_bytes;
+        cpu_split(ctx, steps, 1, move_tiles, &m);
+        break;
+    case CPU_PLAN_UNITS:
+        (void)snprintf(what, sizeof what, "layout_units");
+        cpu_move_units(plan, forward, dst, src);
+        break;
+    default:
+        break;
+    }
+    cpu_name_kernel(ctx, what,
+                    plan->kind == CPU_PLAN_UNITS ? 1
+                                                 : cpu_threads(ctx, steps, 1));
+    return m.out_of_memory
+               ? cpu_fail(MXO_E_NOMEM, why, "no memory for a layout's tile")
+               : MXO_OK;
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which words make a tile, and how their bits are brought from the order of
+ * one side into that of the other.
+ */
+#include "layout_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_BITS = 6 }; /* of the index of a bit in a word */
+
+typedef struct tiler {
+    cpu_plan *plan;
+    uint32_t log; /* of the bits of a word */
+    int n;
+    cpu_atom atom[CPU_ATOMS];
+    int opened[CPU_TABLES];
+    int logical_bit[MOST_BITS]; /* atom at each bit of a word, either side */
+    int physical_bit[MOST_BITS];
+    int in_tile[CPU_ATOMS];
+    int is_word[CPU_ATOMS]; /* 1: in words of the logical side, 2: of memory */
+    uint64_t slots;
+    int n_reg;
+    int reg[MOST_BITS];     /* atoms outside the words, before the swaps */
+    int swapped[MOST_BITS]; /* and after them */
+    int n_along;
+    int along[CPU_ATOMS]; /* most significant first */
+} tiler;
+
+static int find_bit(const tiler *t, uint64_t stride, int physical)
+{
+    for (int i = 0; i < t->n; i++) {
+        const cpu_atom *a = &t->atom[i];
+        if (a->size == 2 && a->hop == NULL &&
+            (physical ? a->physical : a->logical) == stride) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Words of 2^log bits exist on both sides. */
+static int has_words(tiler *t, uint32_t log)
+{
+    t->log = log;
+    t->n = cpu_plan_atoms(t->plan, 1u << log, t->atom, t->opened);
+    for (uint32_t b = 0; b < log && t->n > 0; b++) {
+        t->logical_bit[b] = find_bit(t, (uint64_t)1 << b, 0);
+        t->physical_bit[b] = find_bit(t, (uint64_t)1 << b, 1);
+        if (t->logical_bit[b] < 0 || t->physical_bit[b] < 0) {
+            return 0;
+        }
+    }
+    return t->n > 0;
+}
+
+static int add(tiler *t, int i)
+{
+    const uint64_t slots = cpu_times(t->slots, t->atom[i].size);
+
+    if (t->in_tile[i]) {
+        return 1;
+    }
+    if (slots > CPU_TILE_SLOTS || slots > (CPU_TILE_BYTES * 8u) >> t->log) {
+        return 0;
+    }
+    t->slots = slots;
+    t->in_tile[i] = 1;
+    return 1;
+}
+
+static void add_logical_neighbours(tiler *t)
+{
+    uint64_t run = (uint64_t)1 << t->log;
+
+    for (int i = 0; i < t->n && run < 64 * 8; i++) {
+        if (t->atom[i].hop == NULL && t->atom[i].logical == run && add(t, i)) {
+            run *= t->atom[i].size;
+            i = -1;
+        }
+    }
+}
+
+static void choose_tile(tiler *t)
+{
+    for (uint32_t b = 0; b < t->log; b++) {
+        t->is_word[t->logical_bit[b]] |= 1;
+        t->is_word[t->physical_bit[b]] |= 2;
+    }
+    t->slots = 1;
+    for (int i = 0; i < t->n; i++) {
+        t->in_tile[i] = t->is_word[i] != 0;
+        if (t->is_word[i] == 2) {
+            t->reg[t->n_reg++] = i;
+            t->slots *= 2;
+        }
+    }
+    add_logical_neighbours(t);
+    for (int i = t->n - 1; i >= 0; i--) {
+        (void)add(t, i);
+    }
+}
+
+/* Along a tile the side that is read lies in order; without exchanges memory
+   does, so that words go straight to their places. */
+static void order_along(tiler *t)
+{
+    for (int i = 0; i < t->n; i++) {
+        if (t->in_tile[i] && t->is_word[i] == 0) {
+            t->along[t->n_along++] = i;
+        }
+    }
+    if (t->n_reg == 0) {
+        return;
+    }
+    for (int i = 1; i < t->n_along; i++) {
+        const int a = t->along[i];
+        int k = i;
+        while (k > 0 && t->atom[t->along[k - 1]].logical < t->atom[a].logical) {
+            t->along[k] = t->along[k - 1];
+            k--;
+        }
+        t->along[k] = a;
+    }
+}
+
+/* One swap puts one bit in its place for good. */
+static void plan_swaps(tiler *t, int at[MOST_BITS])
+{
+    cpu_plan *p = t->plan;
+    int found = 1;
+
+    memcpy(at, t->logical_bit, sizeof t->logical_bit);
+    memcpy(t->swapped, t->reg, sizeof t->reg);
+    while (found) {
+        found = 0;
+        for (uint32_t b = 0; b < t->log; b++) {
+            for (int r = 0; r < t->n_reg; r++) {
+                if (t->swapped[r] == t->physical_bit[b]) {
+                    p->swap[p->n_swaps++] = (cpu_swap){(uint32_t)r, b};
+                    t->swapped[r] = at[b];
+                    at[b] = t->physical_bit[b];
+                    found = 1;
+                }
+            }
+        }
+    }
+}
+
+/* Through the opened tables. */
+static uint32_t through_tables(const tiler *t, uint32_t bit)
+{
+    const cpu_map *m = &t->plan->map;
+
+    for (int k = 0; k < m->n_tables; k++) {
+        const cpu_table *table = &m->table[k];
+        const uint32_t stride =
+            t->opened[k]
+                ? (uint32_t)m->digit[table->first + table->count - 1].physical
+                : 0;
+        if (stride != 0) {
+            const uint32_t v = bit / stride % table->size;
+            bit = bit - v * stride + table->entry[v] * stride;
+        }
+    }
+    return bit;
+}
+
+static void mix_bit(cpu_mix *mix, const tiler *t, uint32_t from, uint32_t to)
+{
+    const int shift = (int)to - (int)from;
+    int i = 0;
+
+    while (i < mix->n && mix->shift[i] != shift) {
+        i++;
+    }
+    if (i == mix->n) {
+        mix->shift[mix->n] = (int8_t)shift;
+        mix->mask[mix->n++] = 0;
+    }
+    for (uint32_t bit = to; bit < 64; bit += 1u << t->log) {
+        mix->mask[i] |= (uint64_t)1 << bit;
+    }
+}
+
+static void plan_mix(tiler *t, const int at[MOST_BITS])
+{
+    cpu_plan *p = t->plan;
+
+    for (uint32_t from = 0; from < 1u << t->log; from++) {
+        uint32_t to = 0;
+        for (uint32_t b = 0; b < t->log; b++) {
+            for (uint32_t k = 0; k < t->log; k++) {
+                to |= t->physical_bit[k] == at[b] ? (from >> b & 1) << k : 0;
+            }
+        }
+        to = through_tables(t, to);
+        mix_bit(&p->mix, t, from, to);
+        mix_bit(&p->unmix, t, to, from);
+    }
+    if (p->mix.n == 1 && p->mix.shift[0] == 0) {
+        p->mix.n = p->unmix.n = 0;
+    }
+}
+
+static uint64_t value_at(const cpu_atom *a, uint64_t v)
+{
+    return (a->hop == NULL ? v * a->logical : a->hop[v].logical) / 8;
+}
+
+static uint64_t coord_at(const cpu_atom *a, uint64_t v, int w)
+{
+    return a->hop == NULL ? v * a->coord[w] : a->hop[v].coord[w];
+}
+
+static void fill_slot(tiler *t, uint32_t slot)
+{
+    cpu_plan *p = t->plan;
+    uint64_t rest = slot;
+
+    for (int i = t->n_along - 1; i >= 0; i--) {
+        const cpu_atom *a = &t->atom[t->along[i]];
+        const uint64_t v = rest % a->size;
+
+        rest /= a->size;
+        p->logical_at[slot] += value_at(a, v);
+        p->physical_at[slot] += v * a->physical / 8;
+        for (int w = 0; w < p->map.n_walls; w++) {
+            p->slot_coord[slot * CPU_WALLS + (unsigned)w] += coord_at(a, v, w);
+        }
+    }
+    for (int r = 0; r < t->n_reg; r++) {
+        const uint64_t v = rest >> r & 1;
+        const cpu_atom *a = &t->atom[t->reg[r]];
+
+        p->logical_at[slot] += value_at(a, v);
+        p->physical_at[slot] += v * t->atom[t->swapped[r]].physical / 8;
+        for (int w = 0; w < p->map.n_walls; w++) {
+            p->slot_coord[slot * CPU_WALLS + (unsigned)w] += coord_at(a, v, w);
+        }
+    }
+}
+
+/* Slots that lie one behind the other everywhere. */
+static uint32_t run_of(const cpu_plan *p, const uint64_t *at)
+{
+    uint32_t run = p->n_slots;
+
+    while (run > 1) {
+        uint32_t slot = 0;
+        while (slot < p->n_slots &&
+               at[slot] == at[slot - slot % run] + slot % run * p->word_bytes) {
+            slot++;
+        }
+        if (slot == p->n_slots) {
+            return run;
+        }
+        /* A run that breaks at slot cannot be longer than that. */
+        const uint32_t most = slot % run;
+        for (run = most; p->n_slots % run != 0; run--) {
+        }
+    }
+    return run;
+}
+
+/* Atoms of the tile fill memory from the least significant on. */
+static void plan_stretches(tiler *t)
+{
+    cpu_plan *p = t->plan;
+    uint64_t bits = 1;
+    int i = t->n - 1;
+
+    for (; i >= 0 && t->in_tile[i]; i--) {
+        bits *= t->atom[i].size;
+    }
+    p->in_order = 1;
+    p->stretch = bits / 8;
+    p->n_stretches = (uint32_t)(p->n_slots * p->word_bytes / p->stretch);
+    for (uint32_t s = 0; s < p->n_stretches; s++) {
+        uint64_t rest = s;
+        p->stretch_at[s] = 0;
+        for (int k = i; k >= 0; k--) {
+            if (t->in_tile[k]) {
+                p->stretch_at[s] +=
+                    rest % t->atom[k].size * t->atom[k].physical / 8;
+                rest /= t->atom[k].size;
+            }
+        }
+    }
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        const uint64_t at = p->physical_at[slot];
+        uint32_t s = 0;
+        uint32_t above = p->n_stretches;
+        while (above - s > 1) {
+            const uint32_t middle = s + (above - s) / 2;
+            s = p->stretch_at[middle] <= at ? middle : s;
+            above = s == middle ? above : middle;
+        }
+        p->staged_at[slot] =
+            (uint32_t)(s * p->stretch + (at - p->stretch_at[s]));
+        p->in_order &= p->staged_at[slot] == slot * p->word_bytes;
+    }
+}
+
+/* Coordinates inside words, and the largest in a tile. */
+static void plan_edges(tiler *t)
+{
+    cpu_plan *p = t->plan;
+
+    for (uint32_t byte = 0; byte < p->word_bytes; byte++) {
+        for (uint32_t b = 3; b < t->log; b++) {
+            for (int w = 0; w < p->map.n_walls; w++) {
+                p->byte_coord[byte][w] +=
+                    (byte >> (b - 3) & 1) * t->atom[t->logical_bit[b]].coord[w];
+            }
+        }
+    }
+    for (int w = 0; w < p->map.n_walls; w++) {
+        uint64_t most = 0;
+        for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+            const uint64_t at = p->slot_coord[slot * CPU_WALLS + (unsigned)w];
+            most = at > most ? at : most;
+        }
+        for (uint32_t byte = 0; byte < p->word_bytes; byte++) {
+            const uint64_t at = p->byte_coord[byte][w];
+            p->byte_most[w] = at > p->byte_most[w] ? at : p->byte_most[w];
+        }
+        p->tile_most[w] = most + p->byte_most[w];
+    }
+}
+
+static int allocate(cpu_plan *p)
+{
+    const size_t n = p->n_slots;
+
+    p->logical_at = calloc(n, sizeof *p->logical_at);
+    p->physical_at = calloc(n, sizeof *p->physical_at);
+    p->staged_at = calloc(n, sizeof *p->staged_at);
+    p->stretch_at = calloc(n, sizeof *p->stretch_at);
+    p->slot_coord = calloc(n * CPU_WALLS, sizeof *p->slot_coord);
+    return p->logical_at == NULL || p->physical_at == NULL ||
+                   p->staged_at == NULL || p->stretch_at == NULL ||
+                   p->slot_coord == NULL
+               ? -1
+               : 0;
+}
+
+static void plan_outer(tiler *t)
+{
+    cpu_atom outer[CPU_ATOMS];
+    int n = 0;
+
+    for (int i = 0; i < t->n; i++) {
+        if (!t->in_tile[i]) {
+            outer[n++] = t->atom[i];
+        }
+    }
+    cpu_plan_outer(t->plan, outer, n);
+}
+
+int cpu_plan_tiles(cpu_plan *plan)
+{
+    tiler t = {.plan = plan};
+    uint32_t log = MOST_BITS;
+    int at[MOST_BITS] = {0};
+
+    while (log >= 3 && !has_words(&t, log)) {
+        log--;
+    }
+    if (log < 3) {
+        return 0;
+    }
+    choose_tile(&t);
+    order_along(&t);
+    plan->word_bytes = 1u << (log - 3);
+    plan->n_slots = (uint32_t)t.slots;
+    plan_swaps(&t, at);
+    plan_mix(&t, at);
+    if (allocate(plan) != 0) {
+        return -1;
+    }
+    for (uint32_t slot = 0; slot < plan->n_slots; slot++) {
+        fill_slot(&t, slot);
+    }
+    const uint64_t along = t.slots >> t.n_reg;
+    plan->pitch = t.n_reg == 0 || along * plan->word_bytes % 8 == 0
+                      ? plan->word_bytes
+                      : 8;
+    plan->n_reg = t.n_reg;
+    plan->logical_run = run_of(plan, plan->logical_at);
+    plan->physical_run = run_of(plan, plan->physical_at);
+    plan_stretches(&t);
+    plan_edges(&t);
+    plan_outer(&t);
+    return 1;
+}
