@@ -3,6 +3,10 @@
 # more line in the list of its system.
 vectors_aiterdir = $(pkgdatadir)/vectors/aiter
 dist_vectors_aiter_DATA = \
+	%reldir%/aiter/aiter.convert.mxfp4_bf16__E1_I128_H256_b0.safetensors \
+	%reldir%/aiter/aiter.convert_gpt_oss.mxfp4_bf16__E2_I128_H256_b1.safetensors \
+	%reldir%/aiter/aiter.convert_gpt_oss.mxfp4_mxfp4__E2_I256_H256_b1.safetensors \
+	%reldir%/aiter/aiter.convert_old.ck__E1_I128_H256_b1.safetensors \
 	%reldir%/aiter/aiter.dynamic_mxfp4_quant__16x256.safetensors \
 	%reldir%/aiter/aiter.dynamic_mxfp4_quant__3x64.safetensors \
 	%reldir%/aiter/aiter.dynamic_mxfp4_quant__edge_7x64.safetensors \
@@ -123,9 +127,11 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__packed_5x512.safetensors \
 	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn130_k256_g1x32_n2.safetensors \
 	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn96_k384_g1x128_n0.safetensors \
+	%reldir%/deepgemm/deepgemm.transform_weights_for_mega_moe__E2_H128_I128.safetensors \
 	%reldir%/deepgemm/deepgemm.transpose_packed_fp4__6x5.safetensors \
 	%reldir%/deepgemm/deepgemm.transpose_sf_for_utccp__1x256x5.safetensors \
 	%reldir%/deepgemm/deepgemm.transpose_sf_for_utccp__2x128x12.safetensors \
+	%reldir%/deepgemm/deepgemm.vllm_convert__gptoss_E2_H128_I128.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_group128_fp8__5x384.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clamp7.0_5x256.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clampNone_5x256.safetensors \
@@ -422,7 +428,18 @@ dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.swiglu_torch__f32_alpha0.5_limit0.01_4x32.safetensors \
 	%reldir%/triton/triton.swiglu_torch__f32_alpha1.0_limit1.2_3x64.safetensors \
 	%reldir%/triton/triton.swiglu_torch__f32_alpha1.702_limit7.0_6x128.safetensors \
-	%reldir%/triton/triton.swiglu_torch__f32_alpha1.702_limitNone_4x64.safetensors
+	%reldir%/triton/triton.swiglu_torch__f32_alpha1.702_limitNone_4x64.safetensors \
+	%reldir%/triton/triton.vllm_convert__generic_TRITON_UNFUSED_cdna4_tk3.6_nw8_E1_I256_H256.safetensors \
+	%reldir%/triton/triton.vllm_convert__generic_TRITON_UNFUSED_hopper_tk3.5_nw8_pad4_E2_I64_H128.safetensors \
+	%reldir%/triton/triton.vllm_convert__generic_TRITON_blackwell_tk3.5_nw8_E1_I64_H128.safetensors \
+	%reldir%/triton/triton.vllm_convert__generic_TRITON_hopper_tk3.5_nw8_pad4_E2_I64_H128.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_AITER_MXFP4_FP8_strided_tk3.6_nw8_E2_I64_H96.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_TRITON_UNFUSED_strided_tk3.5_nw8_E2_I64_H96.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_TRITON_blackwell_tk3.5_nw8_E2_I64_H96.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_TRITON_cdna4_tk3.8_nw8_E1_I256_H256.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_TRITON_hopper_tk3.5_nw4_E2_I128_H160.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_TRITON_hopper_tk3.5_nw8_E2_I64_H96.safetensors \
+	%reldir%/triton/triton.vllm_convert__gpt_oss_TRITON_hopper_tk3.6_nw8_pad4_E1_I64_H96.safetensors
 
 vectors_vllmdir = $(pkgdatadir)/vectors/vllm
 dist_vectors_vllm_DATA = \

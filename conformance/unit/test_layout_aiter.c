@@ -5,9 +5,11 @@
  * as the vendor's code does, also where layouts.def has one step for both.
  */
 #include "closed_form.h"
+#include "emu_call.h"
 
 #include <mxoracle/layout.h>
 
+#include <stdio.h>
 #include <string.h>
 
 typedef uint64_t wide;
@@ -296,6 +298,45 @@ START_TEST(what_the_vendor_asserts_is_refused)
 }
 END_TEST
 
+/* layout.convert on a layer of zeros of this size. */
+static void conversion_refuses(const char *name, uint64_t experts,
+                               uint64_t hidden, uint64_t inter,
+                               const char *word)
+{
+    static const uint8_t zero[2 * 512 * 256];
+    char params[128];
+    emu_call c;
+
+    (void)snprintf(params, sizeof params, "conversion=%s,bias=0", name);
+    emu_begin(&c, "layout.convert", params);
+    emu_in(&c, "w13", MXO_U8, zero, 3, experts, 2 * inter, hidden / 2);
+    emu_in(&c, "w13_scale", MXO_E8M0, zero, 3, experts, 2 * inter, hidden / 32);
+    emu_in(&c, "w2", MXO_U8, zero, 3, experts, hidden, inter / 2);
+    emu_in(&c, "w2_scale", MXO_E8M0, zero, 3, experts, hidden, inter / 32);
+    emu_refuses(&c, MXO_E_SHAPE, word);
+    emu_end(&c);
+}
+
+START_TEST(the_conversions_refuse_what_the_loader_breaks_on)
+{
+    conversion_refuses("aiter_mxfp4_bf16", 1, 192, 128,
+                       "hidden = 192 is no multiple of 128");
+    conversion_refuses("aiter_mxfp4_bf16", 1, 128, 192,
+                       "intermediate = 192 is no multiple of 128");
+    conversion_refuses("aiter_mxfp4_mxfp4", 1, 96, 128,
+                       "hidden = 96 is no multiple of 64");
+    /* E * N = 128: the view does not hold one expert's scales */
+    conversion_refuses("aiter_mxfp4_mxfp4", 1, 128, 64,
+                       "experts * rows = 128 is no multiple of 256");
+    conversion_refuses("deepgemm_mega", 1, 128, 64,
+                       "intermediate = 64 is no multiple of 128");
+    /* tk 3.5 and 3.6 of CDNA4 pad nothing */
+    conversion_refuses("triton_cdna4", 1, 128, 64, "cols = 4");
+    /* the generic TRITON interleaves an odd number of scales */
+    conversion_refuses("triton_hopper_generic", 1, 96, 64, "cols = 3");
+}
+END_TEST
+
 /* AITER shuffle.py: (3,40) -> 616 of int4, (17,33) -> 1553 of bytes. */
 START_TEST(the_examples_of_the_source_hold)
 {
@@ -321,6 +362,7 @@ Suite *suite_layout_aiter(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, the_rows_are_the_closed_forms, 0, N_FORMS);
     tcase_add_test(t, what_the_vendor_asserts_is_refused);
+    tcase_add_test(t, the_conversions_refuse_what_the_loader_breaks_on);
     tcase_add_test(t, the_examples_of_the_source_hold);
     suite_add_tcase(s, t);
     return s;
