@@ -84,6 +84,8 @@ libjudge_la_SOURCES = \
 	%reldir%/select/hardware.def \
 	%reldir%/select/matrix.c \
 	%reldir%/select/models.def \
+	%reldir%/select/mutants.c \
+	%reldir%/select/mutants.h \
 	%reldir%/select/options.c \
 	%reldir%/select/options.h \
 	%reldir%/select/platform.c \
@@ -137,6 +139,7 @@ libjudge_la_SOURCES = \
 	%reldir%/worker.h
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
+	-DMXO_VECTORS_DIR='"$(pkgdatadir)/vectors"' \
 	$(JANSSON_CFLAGS)
 libjudge_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
@@ -216,6 +219,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_safetensors.c \
 	%reldir%/unit/test_select.c \
+	%reldir%/unit/test_select_product.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
 	%reldir%/unit/test_verdict.c

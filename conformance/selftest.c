@@ -9,6 +9,7 @@
 #include "selftest.h"
 
 #include "cli.h"
+#include "select/mutants.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -373,6 +374,57 @@ static size_t n_passed(const selftest_run *s)
     return s->small.n + s->large.n;
 }
 
+/* One changed rule of selection; in text only what survives is a line. */
+static void announce_rule(void *ctx, const selection_fate *f)
+{
+    selftest_run *s = ctx;
+    verdict v = {.status = VERDICT_FAIL};
+    mutant m = {.class_name = "Selection", .op = "select"};
+    const mutant_fate fate = {.m = &m,
+                              .red = f->killed,
+                              .n_cases = f->n_cases,
+                              .case_text = f->case_id,
+                              .v = &v};
+
+    (void)snprintf(m.id, sizeof m.id, "S%03d", f->number);
+    (void)snprintf(m.what, sizeof m.what, "%.159s", f->what);
+    (void)snprintf(v.reason, sizeof v.reason, "%.300s", f->how);
+    if (!cli_matches(s->o->id_glob, m.id)) {
+        return;
+    }
+    const int good = score_add(&s->score, &fate) && fate_is_good(&fate);
+
+    s->n_bad += !good;
+    s->n_reported++;
+    if (!good || (!s->o->quiet && s->o->form != SELFTEST_TEXT)) {
+        selftest_report(s->o->form, &fate, s->n_reported);
+    }
+}
+
+/* The rules of selection, by the published decisions. */
+static int judge_selection(selftest_run *s)
+{
+    selection_cases files[SELECTION_FILES];
+    char why[1024] = "";
+    const mxo_text text = {why, sizeof why};
+    size_t n_cases = 0;
+    int status = EXIT_PASS;
+
+    if (!cli_matches(s->o->class_glob, "Selection") ||
+        strcmp(s->o->backend, "broken") != 0) {
+        return EXIT_PASS;
+    }
+    if (selection_files_open(files, text) != 0) {
+        (void)fprintf(stderr, "mxoracle: selection is left out: %s\n", why);
+        return EXIT_PASS;
+    }
+    if (selection_mutants(files, announce_rule, s, &n_cases, text) != 0) {
+        status = cli_refuse("selection fails a published case: %s", why);
+    }
+    selection_files_close(files);
+    return status;
+}
+
 static int judge_zoo(selftest_run *s)
 {
     int status = plan(s);
@@ -386,6 +438,10 @@ static int judge_zoo(selftest_run *s)
         }
     }
     if (status != EXIT_SKIP || n_passed(s) == 0) {
+        return status;
+    }
+    status = judge_selection(s);
+    if (status != EXIT_PASS) {
         return status;
     }
     if (s->n_reported == 0) {

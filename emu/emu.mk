@@ -101,6 +101,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/device.c \
 	%reldir%/select/entries.c \
 	%reldir%/select/lists.def \
+	%reldir%/select/mutate.c \
 	%reldir%/select/names.def \
 	%reldir%/select/quants.def \
 	%reldir%/select/roundup.def \

@@ -448,6 +448,7 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/cpu.amx_brgemm__m7_k64.safetensors \
 	%reldir%/vllm/cpu.amx_brgemm__m7_k96.safetensors \
 	%reldir%/vllm/selection.json \
+	%reldir%/vllm/selection_more.json \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.0_l10.0.safetensors \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.702_l7.0.safetensors \
 	%reldir%/vllm/cpu.dequant_table__all256x16.safetensors \

@@ -141,7 +141,7 @@ typedef struct mxo_sel_parallel {
     const char *all2all_backend;
 } mxo_sel_parallel;
 
-/** The rules themselves. */
+/** The rules themselves; see mxo_select_rules_mutate. */
 typedef struct mxo_select_rules mxo_select_rules;
 
 /** Everything the decision depends on. Strings are borrowed. */
@@ -247,10 +247,8 @@ typedef enum mxo_sel_obstacle {
 
 /** Kinds of layer that get_quant_method tells apart. */
 typedef enum mxo_sel_layer {
-    MXO_SEL_LAYER_LINEAR,
-    MXO_SEL_LAYER_MOE,
-    MXO_SEL_LAYER_ATTENTION,
-    MXO_SEL_LAYER_OTHER
+    MXO_SEL_LAYER_LINEAR, MXO_SEL_LAYER_MOE,
+    MXO_SEL_LAYER_ATTENTION, MXO_SEL_LAYER_OTHER
 } mxo_sel_layer;
 
 /**
@@ -300,7 +298,6 @@ MXO_EXPORT int mxo_select_map(const mxo_select_config *c, uint8_t *out,
 /** @brief The key a backend quantises activations by, none for 16 bits. */
 MXO_EXPORT mxo_sel_key mxo_select_backend_key(const mxo_select_config *c,
                                               mxo_sel_backend backend);
-
 /** @brief Does the version know the backend? */
 MXO_EXPORT int mxo_select_has_backend(const mxo_select_config *c,
                                       mxo_sel_backend backend);
@@ -343,9 +340,7 @@ MXO_EXPORT void mxo_select_round_up(const mxo_select_config *c,
                                     mxo_sel_backend backend, int64_t *hidden,
                                     int64_t *intermediate);
 
-/**
- * @brief The alignment mxo_select_round_up rounds to; 1: not rounded.
- */
+/** @brief The alignment mxo_select_round_up rounds to; 1: not rounded. */
 MXO_EXPORT void mxo_select_alignment(const mxo_select_config *c,
                                      mxo_sel_backend backend, int64_t *hidden,
                                      int64_t *intermediate);
@@ -382,7 +377,6 @@ MXO_EXPORT const char *mxo_select_conversion(const mxo_select_config *c,
 
 /** @brief One line on a conversion, or NULL if there is no such id. */
 MXO_EXPORT const char *mxo_select_conversion_text(const char *id);
-
 /** @brief Conversion number i as an id, or NULL after the last. */
 MXO_EXPORT const char *mxo_select_conversion_at(int i);
 
@@ -430,7 +424,6 @@ MXO_EXPORT int mxo_select_num_warps(const mxo_select_config *c,
 
 /** @brief env-2025-08: may a layer with these obstacles (bits) run? */
 MXO_EXPORT int mxo_select_can_support(uint32_t obstacles);
-
 /**
  * @brief env-2025-08: class that quantises a layer, NULL for none.
  *
@@ -480,12 +473,26 @@ typedef enum mxo_sel_words {
 
 /** @brief The word of an enumerator, NULL if there is none. */
 MXO_EXPORT const char *mxo_select_word(mxo_sel_words kind, int value);
-
 /** @brief The enumerator of a word, -1 if there is none. */
 MXO_EXPORT int mxo_select_find(mxo_sel_words kind, const char *word);
 
 /** @brief moe_backend name number i of the version, NULL after the last. */
 MXO_EXPORT const char *mxo_select_name_at(const mxo_select_config *c, int i);
+
+/**
+ * @brief Rules with one of them wrong, to see whether tests notice.
+ *
+ * Shapes   copy: [mxo_select_rules_bytes()], aligned as malloc aligns.
+ * Map      copies vLLM's rules and makes change number i: each step dropped,
+ *          each list with two neighbours swapped, each cell of the tables
+ *          changed.  what says which, in words.
+ * Errors   MXO_E_PARAM if there is no change number i.
+ */
+MXO_EXPORT MXO_MUST_CHECK mxo_status mxo_select_rules_mutate(void *copy, int i,
+                                                             mxo_text what);
+
+/** @brief Bytes of a copy of the rules. */
+MXO_EXPORT size_t mxo_select_rules_bytes(void);
 
 #ifdef __cplusplus
 }

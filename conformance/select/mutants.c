@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See mutants.h. The case that killed one rule is asked first of the next. */
+#include "select/mutants.h"
+
+#include "say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef MXO_VECTORS_DIR
+#define MXO_VECTORS_DIR "vectors"
+#endif
+
+static const char *const file_names[SELECTION_FILES] = {
+    "vllm/selection.json", "vllm/selection_more.json"};
+
+int selection_files_open(selection_cases files[SELECTION_FILES], mxo_text why)
+{
+    const char *const folders[] = {getenv("MXORACLE_VECTORS"), "vectors",
+                                   "../vectors", MXO_VECTORS_DIR};
+    char path[1024];
+
+    memset(files, 0, SELECTION_FILES * sizeof files[0]);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        int n = 0;
+        while (folders[i] != NULL && n < SELECTION_FILES) {
+            (void)snprintf(path, sizeof path, "%s/%s", folders[i],
+                           file_names[n]);
+            if (selection_cases_open(&files[n], path, why) != 0) {
+                break;
+            }
+            n++;
+        }
+        if (n == SELECTION_FILES) {
+            return 0;
+        }
+        selection_files_close(files);
+    }
+    (void)say(MXO_E_PARAM, why,
+              "no %s in $MXORACLE_VECTORS, vectors, ../vectors or %s",
+              file_names[0], MXO_VECTORS_DIR);
+    return -1;
+}
+
+void selection_files_close(selection_cases files[SELECTION_FILES])
+{
+    for (int i = 0; i < SELECTION_FILES; i++) {
+        selection_cases_close(&files[i]);
+    }
+}
+
+/* A case among those of all files. */
+static int ask(const selection_cases files[SELECTION_FILES], size_t at,
+               const mxo_select_rules *rules, selection_fate *fate,
+               mxo_text how)
+{
+    int f = 0;
+
+    while (at >= selection_cases_count(&files[f])) {
+        at -= selection_cases_count(&files[f]);
+        f++;
+    }
+    fate->file = file_names[f];
+    fate->case_id = selection_case_id(&files[f], at);
+    return selection_case_run(&files[f], at, rules, how);
+}
+
+static int survey(const selection_cases files[SELECTION_FILES], size_t n_cases,
+                  mxo_text why)
+{
+    selection_fate fate;
+
+    for (size_t i = 0; i < n_cases; i++) {
+        if (ask(files, i, NULL, &fate, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int selection_mutants(const selection_cases files[SELECTION_FILES],
+                      selection_report *report, void *ctx, size_t *n_cases,
+                      mxo_text why)
+{
+    mxo_select_rules *copy = malloc(mxo_select_rules_bytes());
+    char what[256];
+    char how[512];
+    size_t first = 0;
+
+    *n_cases = 0;
+    for (int f = 0; f < SELECTION_FILES; f++) {
+        *n_cases += selection_cases_count(&files[f]);
+    }
+    if (copy == NULL || survey(files, *n_cases, why) != 0) {
+        free(copy);
+        return -1;
+    }
+    for (int i = 0; mxo_select_rules_mutate(
+                        copy, i, (mxo_text){what, sizeof what}) == MXO_OK;
+         i++) {
+        selection_fate fate = {.number = i, .what = what, .how = how};
+        for (size_t k = 0; k < *n_cases && !fate.killed; k++) {
+            const size_t at = (first + k) % *n_cases;
+            fate.n_cases++;
+            fate.killed =
+                ask(files, at, copy, &fate, (mxo_text){how, sizeof how}) != 0;
+            first = fate.killed ? at : first;
+        }
+        report(ctx, &fate);
+    }
+    free(copy);
+    return 0;
+}
