@@ -73,6 +73,11 @@ libjudge_la_SOURCES = \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/layout/cmd_explain.c \
+	%reldir%/layout/explain.c \
+	%reldir%/layout/explain.h \
+	%reldir%/layout/page.c \
+	%reldir%/layout/svg.c \
 	%reldir%/select/answer.c \
 	%reldir%/select/answer.h \
 	%reldir%/select/answer_old.c \
@@ -254,6 +259,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/docs.test \
+	%reldir%/tests/explain.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/headers.test \

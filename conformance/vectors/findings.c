@@ -45,6 +45,10 @@ void finding_case(findings *f, const test_case *c)
                                   p->key, c->value[i]);
         }
     }
+    const size_t used = strlen(f->result->cases);
+
+    (void)snprintf(f->result->cases + used, sizeof f->result->cases - used,
+                   "%s%s", used == 0 ? "" : " ", f->as);
 }
 
 static void append_line(findings *f, const char *line)

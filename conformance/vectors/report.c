@@ -123,9 +123,9 @@ static void file_as_json(const vector_report *r, const char *path,
                          const vector_result *v)
 {
     print_json(json_pack(
-        "{s:s, s:o, s:s, s:s, s:I, s:I, s:s, s:o}", "backend", r->subject,
-        "file", json_path(path), "op", v->op, "status", words[v->verdict],
-        "outputs", (json_int_t)v->n_outputs, "elements",
+        "{s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:s, s:o}", "backend", r->subject,
+        "file", json_path(path), "op", v->op, "cases", v->cases, "status",
+        words[v->verdict], "outputs", (json_int_t)v->n_outputs, "elements",
         (json_int_t)v->n_elements, "rule", v->n_by_rule > 0 ? v->rule : "bits",
         "text", json_path(v->text)));
 }

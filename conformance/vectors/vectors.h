@@ -30,6 +30,7 @@ typedef struct vector_result {
     uint64_t n_elements;    /* compared */
     char op[VECTOR_OP];     /* as in the file */
     char rule[64];          /* the last such rule */
+    char cases[VECTOR_TEXT]; /* what was called, separated by blanks */
     char text[VECTOR_TEXT]; /* one line per finding */
 } vector_result;
 

@@ -59,7 +59,7 @@ static mxo_status bind_text(layout_chain *c, char *text, uint32_t dtype,
 }
 
 /* Value of a parameter: what name sets, else the row's default; 0: none. */
-static int param_text(const conversion_row *row, const char *name,
+static int param_text(const mxo_conversion_row *row, const char *name,
                       const char *key, size_t key_len, char value[32])
 {
     const char *texts[2] = {strchr(name, '/'), row->params};
@@ -87,7 +87,7 @@ static size_t word_length(const char *p)
 }
 
 /* Every parameter that name sets is one of the row's. */
-static mxo_status check_params(const conversion_row *row, const char *name,
+static mxo_status check_params(const mxo_conversion_row *row, const char *name,
                                mxo_text why)
 {
     const char *p = strchr(name, '/');
@@ -113,7 +113,7 @@ static mxo_status check_params(const conversion_row *row, const char *name,
 }
 
 /* chain with $name replaced. */
-static mxo_status fill_in(const conversion_row *row, const char *name,
+static mxo_status fill_in(const mxo_conversion_row *row, const char *name,
                           const char *chain, char text[CHAIN_TEXT],
                           mxo_text why)
 {
@@ -142,7 +142,7 @@ static mxo_status fill_in(const conversion_row *row, const char *name,
                                      row->id);
 }
 
-mxo_status chain_bind_tensor(layout_chain *c, const conversion_row *row,
+mxo_status chain_bind_tensor(layout_chain *c, const mxo_conversion_row *row,
                              const char *name, int i, uint32_t dtype,
                              const uint64_t extent[3], mxo_text why)
 {
@@ -156,18 +156,18 @@ mxo_status chain_bind_tensor(layout_chain *c, const conversion_row *row,
 }
 
 /* "CONVERSION.TENSOR/..." : the row and the tensor's number; NULL. */
-static const conversion_row *tensor_of(const char *name, int *tensor)
+static const mxo_conversion_row *tensor_of(const char *name, int *tensor)
 {
     const size_t id = strcspn(name, "/");
 
-    for (uint32_t i = 0; conversion_at(i) != NULL; i++) {
-        const conversion_row *row = conversion_at(i);
+    for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
+        const mxo_conversion_row *row = mxo_conversion_at(i);
         const size_t n = strlen(row->id);
         if (n >= id || strncmp(row->id, name, n) != 0 || name[n] != '.') {
             continue;
         }
-        for (int k = 0; k < CONVERSION_TENSORS; k++) {
-            const char *tail = conversion_tensors[k];
+        for (int k = 0; k < MXO_CONVERSION_TENSORS; k++) {
+            const char *tail = mxo_conversion_tensor((uint32_t)k);
             if (strlen(tail) == id - n - 1 &&
                 strncmp(tail, name + n + 1, id - n - 1) == 0) {
                 *tensor = k;
@@ -183,7 +183,7 @@ mxo_status chain_bind(layout_chain *c, const char *name, uint32_t dtype,
 {
     uint64_t at[3];
     int tensor = 0;
-    const conversion_row *row = tensor_of(name, &tensor);
+    const mxo_conversion_row *row = tensor_of(name, &tensor);
 
     if (row != NULL) {
         return chain_bind_tensor(c, row, name, tensor, dtype, extent, why);
@@ -204,7 +204,7 @@ static mxo_status refuse_seen(const char *name, mxo_text why)
 /* What the checkpoint holds, of which memory holds dtype. */
 static uint32_t checkpoint_dtype(int tensor, uint32_t dtype)
 {
-    const char *name = conversion_tensors[tensor];
+    const char *name = mxo_conversion_tensor((uint32_t)tensor);
 
     if (strstr(name, "bias") != NULL) {
         return MXO_BF16;

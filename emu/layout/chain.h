@@ -13,24 +13,6 @@
 
 enum { CHAIN_STEPS = 4, CHAIN_TEXT = 256 };
 
-/* A row of conversions.def. */
-enum { CONVERSION_TENSORS = 6 };
-
-typedef struct conversion_row {
-    const char *id;
-    const char *params;
-    const char *needs;
-    const char *bias;
-    const char *chain[CONVERSION_TENSORS];
-    const char *source;
-} conversion_row;
-
-extern const char *const conversion_tensors[CONVERSION_TENSORS];
-
-const conversion_row *conversion_at(uint32_t i);
-/* Row of "id" or "id/parameter=value"; NULL. */
-const conversion_row *conversion_find(const char *name);
-
 typedef struct layout_chain {
     int n;
     uint32_t units; /* the finest of any step's, in an element */
@@ -41,7 +23,7 @@ typedef struct layout_chain {
 mxo_status chain_bind(layout_chain *c, const char *name, uint32_t dtype,
                       const uint64_t extent[3], mxo_text why);
 /* Tensor number i of a conversion. */
-mxo_status chain_bind_tensor(layout_chain *c, const conversion_row *row,
+mxo_status chain_bind_tensor(layout_chain *c, const mxo_conversion_row *row,
                              const char *name, int i, uint32_t dtype,
                              const uint64_t extent[3], mxo_text why);
 /* Bind to memory of this dtype, seen as the padded tensor; what is kept of

@@ -36,12 +36,12 @@ static int has_undefined_pads(const layout_chain *c)
     return undefined;
 }
 
-static mxo_status find_row(const mxo_call *call, const conversion_row **row,
+static mxo_status find_row(const mxo_call *call, const mxo_conversion_row **row,
                            mxo_text why)
 {
     const char *name = mxo_call_text(call, "conversion");
 
-    *row = conversion_find(name);
+    *row = mxo_conversion_find(name);
     return *row != NULL
                ? MXO_OK
                : mxo_fail(MXO_E_PARAM, why, "no conversion is called %.60s",
@@ -49,7 +49,7 @@ static mxo_status find_row(const mxo_call *call, const conversion_row **row,
 }
 
 /* The loader's own conditions on the layer as a whole. */
-static mxo_status check_layer(const mxo_call *call, const conversion_row *row,
+static mxo_status check_layer(const mxo_call *call, const mxo_conversion_row *row,
                               mxo_text why)
 {
     const mxo_tensor *w13 = mxo_call_in(call, "w13");
@@ -75,10 +75,10 @@ static mxo_status check_layer(const mxo_call *call, const conversion_row *row,
     return mxo_layout_bind(&l, &as_layout, row->id, 1, extent, why);
 }
 
-static mxo_status bind_part(const mxo_call *call, const conversion_row *row,
+static mxo_status bind_part(const mxo_call *call, const mxo_conversion_row *row,
                             int i, part *p, mxo_text why)
 {
-    p->name = conversion_tensors[i];
+    p->name = mxo_conversion_tensor((uint32_t)i);
     p->in = mxo_call_in(call, p->name);
     if (p->in == NULL) {
         return MXO_OK;
@@ -89,7 +89,7 @@ static mxo_status bind_part(const mxo_call *call, const conversion_row *row,
 }
 
 /* Is the tensor there afterwards? */
-static int leaves(const conversion_row *row, const part *p)
+static int leaves(const mxo_conversion_row *row, const part *p)
 {
     return p->in != NULL && !(strstr(p->name, "bias") != NULL &&
                               strcmp(row->bias, "none") == 0);
@@ -112,7 +112,7 @@ static void describe(const part *p, mxo_tensor *out, uint32_t *n)
 
 static const char *valid_name(int i)
 {
-    static const char *const names[CONVERSION_TENSORS] = {
+    static const char *const names[MXO_CONVERSION_TENSORS] = {
         "w13_valid", "w13_scale_valid", "w13_bias_valid",
         "w2_valid",  "w2_scale_valid",  "w2_bias_valid",
     };
@@ -125,14 +125,14 @@ mxo_status infer_layout_convert(const mxo_call *call, mxo_tensor *out_tensor,
 {
     static const char *const kept_scales[] = {"w13_lhs_scale", "w2_lhs_scale"};
     const uint64_t one[1] = {1};
-    const conversion_row *row;
+    const mxo_conversion_row *row;
     uint32_t n = 0;
     mxo_status status = find_row(call, &row, why);
 
     if (status == MXO_OK) {
         status = check_layer(call, row, why);
     }
-    for (int i = 0; i < CONVERSION_TENSORS && status == MXO_OK; i++) {
+    for (int i = 0; i < MXO_CONVERSION_TENSORS && status == MXO_OK; i++) {
         part p = {0};
         status = bind_part(call, row, i, &p, why);
         if (status == MXO_OK && leaves(row, &p)) {
@@ -168,10 +168,10 @@ static void keep_largest(const mxo_call *call, const char *in, const char *out)
 
 mxo_status run_layout_convert(const mxo_call *call, mxo_text why)
 {
-    const conversion_row *row;
+    const mxo_conversion_row *row;
     mxo_status status = find_row(call, &row, why);
 
-    for (int i = 0; i < CONVERSION_TENSORS && status == MXO_OK; i++) {
+    for (int i = 0; i < MXO_CONVERSION_TENSORS && status == MXO_OK; i++) {
         part p = {0};
         status = bind_part(call, row, i, &p, why);
         if (status == MXO_OK && leaves(row, &p)) {

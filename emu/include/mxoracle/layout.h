@@ -97,6 +97,28 @@ const mxo_layout_row *mxo_layout_find(const char *name);
  */
 const mxo_layout_row *mxo_layout_at(uint32_t i);
 
+#define MXO_CONVERSION_TENSORS 6
+
+/** A row of conversions.def; see there. */
+typedef struct mxo_conversion_row {
+    const char *id;
+    const char *params;
+    const char *needs;
+    const char *bias;
+    /** w13, w13_scale, w13_bias, w2, w2_scale, w2_bias */
+    const char *chain[MXO_CONVERSION_TENSORS];
+    const char *source;
+} mxo_conversion_row;
+
+/**
+ * Row number i of conversions.def, sorted by id, NULL past the end; row of
+ * "id" or "id/parameter=value", NULL if there is none; name of tensor i.
+ * Threads  any
+ */
+const mxo_conversion_row *mxo_conversion_at(uint32_t i);
+const mxo_conversion_row *mxo_conversion_find(const char *name);
+const char *mxo_conversion_tensor(uint32_t i);
+
 /**
  * Bind a layout to a shape.
  * Shapes   extent: experts, rows, columns; elements of elem_bytes bytes

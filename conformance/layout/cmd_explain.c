@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle explain: where a layout puts an element, and what lies at a byte.
+ * Nothing is judged here, so that the library is called directly rather than
+ * through the ABI.
+ */
+#include "../cli.h"
+#include "explain.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options {
+    const char *name;
+    uint64_t extent[3];
+    uint64_t at[3];
+    uint64_t byte;
+    int has_shape;
+    int has_at;
+    int has_byte;
+    int page;
+    uint32_t elem_bytes;
+    const char *svg;
+} options;
+
+static int usage(void)
+{
+    puts("usage: mxoracle explain [OPTION]... LAYOUT\n"
+         "       mxoracle explain --list\n"
+         "Says where LAYOUT (an id, or id/parameter=value) puts things.\n\n"
+         "  -s, --shape=[E,]R,C  experts, rows, columns of the tensor in\n"
+         "                       elements; packed E2M1 counts bytes (default:\n"
+         "                       one whole tile)\n"
+         "  -e, --elem-bytes=N   bytes of an element (default: the smallest\n"
+         "                       the layout takes)\n"
+         "  -a, --at=[E,]R,C     where does this element go?\n"
+         "  -b, --byte=N         what lies at this byte of memory?\n"
+         "      --svg=FILE       draw it\n"
+         "      --page           the page of the documentation\n"
+         "  -l, --list           every layout, with a line\n"
+         "      --conversions    every conversion of a whole layer\n"
+         "  -h, --help           this text\n\n"
+         "Exit status: 0 explained, 1 the file cannot be written, 2 bad usage\n"
+         "or a shape that the vendor's code refuses.");
+    return EXIT_PASS;
+}
+
+static int list_layouts(void)
+{
+    for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
+        printf("%-42s %s\n", mxo_layout_at(i)->id, mxo_layout_at(i)->summary);
+    }
+    return EXIT_PASS;
+}
+
+static int list_conversions(void)
+{
+    for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
+        printf("%-32s %s\n", mxo_conversion_at(i)->id,
+               mxo_conversion_at(i)->source);
+    }
+    return EXIT_PASS;
+}
+
+/* "E,R,C" or "R,C", digits only; 0 if it is neither. */
+static int read_triple(const char *text, uint64_t triple[3], uint64_t expert)
+{
+    uint64_t n[3];
+    int count = 0;
+
+    for (const char *p = text; count < 3; p++) {
+        char *end;
+        if (*p < '0' || *p > '9') {
+            return 0;
+        }
+        errno = 0;
+        n[count++] = strtoull(p, &end, 10);
+        p = end;
+        if (errno != 0 || n[count - 1] >> 40 != 0) {
+            return 0;
+        }
+        if (*p == '\0') {
+            break;
+        }
+        if (*p != ',') {
+            return 0;
+        }
+        if (count == 3) {
+            return 0;
+        }
+    }
+    triple[0] = count == 3 ? n[0] : expert;
+    triple[1] = count == 3 ? n[1] : n[0];
+    triple[2] = count == 3 ? n[2] : n[1];
+    return count >= 2;
+}
+
+static int read_number(const char *text, uint64_t *n)
+{
+    char *end;
+
+    errno = 0;
+    *n = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+}
+
+static int take_option(options *o, int letter, const char *value)
+{
+    uint64_t n = 0;
+
+    switch (letter) {
+    case 's':
+        o->has_shape = 1;
+        return read_triple(value, o->extent, 1)
+                   ? EXIT_PASS
+                   : cli_refuse("--shape=%s is not [E,]R,C", value);
+    case 'a':
+        o->has_at = 1;
+        return read_triple(value, o->at, 0)
+                   ? EXIT_PASS
+                   : cli_refuse("--at=%s is not [E,]R,C", value);
+    case 'b':
+        o->has_byte = 1;
+        return read_number(value, &o->byte)
+                   ? EXIT_PASS
+                   : cli_refuse("--byte=%s is no number", value);
+    case 'e':
+        o->elem_bytes = read_number(value, &n) && n >= 1 && n <= 8
+                            ? (uint32_t)n : 0;
+        return o->elem_bytes > 0
+                   ? EXIT_PASS
+                   : cli_refuse("--elem-bytes=%s is not 1 to 8", value);
+    case 'S':
+        o->svg = value;
+        return EXIT_PASS;
+    default:
+        o->page = 1;
+        return EXIT_PASS;
+    }
+}
+
+/* Status of bad usage, help or list; -1: go on. */
+static int read_options(options *o, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"shape", required_argument, NULL, 's'},
+        {"elem-bytes", required_argument, NULL, 'e'},
+        {"at", required_argument, NULL, 'a'},
+        {"byte", required_argument, NULL, 'b'},
+        {"svg", required_argument, NULL, 'S'},
+        {"page", no_argument, NULL, 'P'},
+        {"list", no_argument, NULL, 'l'},
+        {"conversions", no_argument, NULL, 'C'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    optind = 0;
+    opterr = 0;
+    while ((letter = getopt_long(argc, argv, "s:e:a:b:lh", longs, NULL)) >= 0) {
+        if (letter == 'h') {
+            return usage();
+        }
+        if (letter == 'l') {
+            return list_layouts();
+        }
+        if (letter == 'C') {
+            return list_conversions();
+        }
+        if (letter == '?') {
+            return cli_refuse("explain does not know \"%s\"; try --help",
+                              argv[optind - 1]);
+        }
+        const int status = take_option(o, letter, optarg);
+        if (status != EXIT_PASS) {
+            return status;
+        }
+    }
+    if (optind != argc - 1) {
+        return cli_refuse("explain takes one layout; explain --list names "
+                          "them");
+    }
+    o->name = argv[optind];
+    return -1;
+}
+
+static int refuse_layout(const char *name)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[80];
+
+    for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
+        cli_offer(&near, name, mxo_layout_at(i)->id);
+    }
+    return cli_refuse("no layout is called %.60s%s", name,
+                      cli_suggestion(&near, hint, sizeof hint));
+}
+
+static int bind(const options *o, explained *e)
+{
+    char sentence[400] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+
+    if (mxo_layout_find(o->name) == NULL) {
+        return refuse_layout(o->name);
+    }
+    if (!o->has_shape) {
+        return explain_bind_example(e, o->name) == 0
+                   ? EXIT_PASS
+                   : cli_refuse("%s needs --shape", o->name);
+    }
+    const uint32_t bytes[] = {o->elem_bytes, 1, 2, 4};
+
+    for (size_t i = o->elem_bytes == 0; i < 4; i++) {
+        if (explain_bind(e, o->name, bytes[i], o->extent, why) == 0) {
+            return EXIT_PASS;
+        }
+        if (o->elem_bytes != 0 || strstr(sentence, "moves elements") == NULL) {
+            break;
+        }
+    }
+    return cli_refuse("%s", sentence);
+}
+
+/* Every unit of one element, one line each. */
+static int say_at(const explained *e, const uint64_t at[3], strbuf *out)
+{
+    const uint64_t *extent = e->l.extent;
+
+    if (at[0] >= extent[0] || at[1] >= extent[1] || at[2] >= extent[2]) {
+        return cli_refuse("--at lies outside %" PRIu64 " x %" PRIu64
+                          " x %" PRIu64,
+                          extent[0], extent[1], extent[2]);
+    }
+    for (uint32_t k = 0; k < e->l.units; k++) {
+        const uint64_t unit =
+            ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * e->l.units + k;
+        explain_place(e, unit, out);
+        strbuf_add(out, " goes to ");
+        explain_memory(e,
+                       mxo_layout_forward(
+                           &e->l, mxo_layout_padded_index(&e->l, unit)),
+                       out);
+        strbuf_add(out, "\n");
+    }
+    return EXIT_PASS;
+}
+
+static int say_byte(const explained *e, uint64_t byte, strbuf *out)
+{
+    const uint64_t first = byte / e->elem_bytes * e->l.units;
+
+    if (first >= e->l.n_units) {
+        return cli_refuse("--byte lies beyond %" PRIu64 " bytes of memory",
+                          e->l.n_units / e->l.units * e->elem_bytes);
+    }
+    for (uint32_t k = 0; k < e->l.units; k++) {
+        uint64_t src = 0;
+        uint8_t pad = 0;
+        explain_memory(e, first + k, out);
+        switch (mxo_layout_content_at(&e->l, first + k, &src, &pad)) {
+        case MXO_LAYOUT_LIVE:
+            strbuf_add(out, " holds ");
+            explain_place(e, src, out);
+            break;
+        case MXO_LAYOUT_PAD:
+            strbuf_add(out, " is a pad of bytes %02x", pad);
+            break;
+        default:
+            strbuf_add(out, " is a pad that the vendor leaves unwritten");
+            break;
+        }
+        strbuf_add(out, "\n");
+    }
+    return EXIT_PASS;
+}
+
+/* Whole or not at all: a temporary file, then a rename. */
+static int write_svg(const explained *e, const char *path)
+{
+    strbuf picture = {0};
+    strbuf temporary = {0};
+
+    explain_svg(e, &picture);
+    strbuf_add(&temporary, "%s.part", path);
+    FILE *f = fopen(strbuf_text(&temporary), "w");
+    int bad = f == NULL || fputs(strbuf_text(&picture), f) < 0;
+
+    bad |= f != NULL && fclose(f) != 0;
+    bad = bad || rename(strbuf_text(&temporary), path) != 0;
+    if (bad) {
+        const char *reason = strerror(errno);
+        fprintf(stderr, "mxoracle: %s cannot be written: %s\n", path, reason);
+        (void)remove(strbuf_text(&temporary));
+    }
+    strbuf_clear(&picture);
+    strbuf_clear(&temporary);
+    return bad ? EXIT_RED : EXIT_PASS;
+}
+
+static int answer(const options *o, const explained *e, strbuf *out)
+{
+    int status = EXIT_PASS;
+
+    if (o->page) {
+        explain_page(e, out);
+        return EXIT_PASS;
+    }
+    if (o->has_at) {
+        status = say_at(e, o->at, out);
+    }
+    if (status == EXIT_PASS && o->has_byte) {
+        status = say_byte(e, o->byte, out);
+    }
+    if (status == EXIT_PASS && o->svg != NULL) {
+        status = write_svg(e, o->svg);
+    }
+    if (!o->has_at && !o->has_byte && o->svg == NULL) {
+        explain_text(e, out);
+        explain_grid(e, cli_columns(stdout), out);
+        explain_runs(e, cli_columns(stdout), out);
+    }
+    return status;
+}
+
+int cmd_explain(int argc, char **argv)
+{
+    options o = {0};
+    explained e;
+    strbuf out = {0};
+    int status = read_options(&o, argc, argv);
+
+    if (status >= 0) {
+        return status;
+    }
+    status = bind(&o, &e);
+    if (status == EXIT_PASS) {
+        status = answer(&o, &e, &out);
+    }
+    if (status == EXIT_PASS) {
+        fputs(strbuf_text(&out), stdout);
+    }
+    strbuf_clear(&out);
+    return status;
+}
