@@ -139,7 +139,14 @@ dist_vectors_deepgemm_DATA = \
 
 vectors_flashinferdir = $(pkgdatadir)/vectors/flashinfer
 dist_vectors_flashinfer_DATA = \
+	%reldir%/flashinfer/convert.cutlass_mxfp4_bf16__E2_I128_H128_rev1.safetensors \
+	%reldir%/flashinfer/convert.cutlass_mxfp4_bf16__E2_I128_H128_rev2.safetensors \
+	%reldir%/flashinfer/convert.cutlass_mxfp4_bf16__E2_I128_H128_seed003.safetensors \
+	%reldir%/flashinfer/convert.cutlass_mxfp4_mxfp8__E2_I128_H128.safetensors \
 	%reldir%/flashinfer/convert.reorder_w1w3_to_w3w1__E2_I64_H128.safetensors \
+	%reldir%/flashinfer/convert.trtllm_mxfp4_general__E2_I128_H128.safetensors \
+	%reldir%/flashinfer/convert.trtllm_mxfp4_gptoss__E2_I128_H128.safetensors \
+	%reldir%/flashinfer/convert.trtllm_nvfp4__E2_I64_H128.safetensors \
 	%reldir%/flashinfer/flashinfer.block_scale_interleave__128x4.safetensors \
 	%reldir%/flashinfer/flashinfer.block_scale_interleave__128x4_bf16.safetensors \
 	%reldir%/flashinfer/flashinfer.block_scale_interleave__128x6.safetensors \
@@ -453,8 +460,12 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.702_l7.0.safetensors \
 	%reldir%/vllm/cpu.dequant_table__all256x16.safetensors \
 	%reldir%/vllm/cpu.exp_u20__n4096.safetensors \
+	%reldir%/vllm/cpu.prepare_mxfp4_moe__E1_I32_H32_b1.safetensors \
+	%reldir%/vllm/cpu.prepare_mxfp4_moe__E2_I64_H96_b0.safetensors \
 	%reldir%/vllm/cpu.silu_and_mul__n4096.safetensors \
 	%reldir%/vllm/cpu.unpack_b_mxfp4__k64.safetensors \
+	%reldir%/vllm/humming.prepare_moe__E1_I64_H128_mma.safetensors \
+	%reldir%/vllm/humming.prepare_moe__E1_I64_H128_wgmma.safetensors \
 	%reldir%/vllm/humming.process_mxfp4_table__all.safetensors \
 	%reldir%/vllm/humming.process_mxfp4_w4a8_weight__n64_g4.safetensors \
 	%reldir%/vllm/humming.repack_weight__E1_n192_k64_a16_mma.safetensors \
@@ -487,10 +498,23 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/marlin.permute_scales__g2_n128_a81.safetensors \
 	%reldir%/vllm/marlin.permute_scales__g5_n192_a80.safetensors \
 	%reldir%/vllm/marlin.permute_scales__g5_n192_a81.safetensors \
+	%reldir%/vllm/marlin.prepare_moe_fp4_2025_08__E1_I64_H64.safetensors \
+	%reldir%/vllm/marlin.prepare_moe_mxfp4__E1_I32_H64_b0_fp8.safetensors \
+	%reldir%/vllm/marlin.prepare_moe_mxfp4__E1_I32_H64_b1_a16.safetensors \
+	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b0_a16.safetensors \
+	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b1_fp8.safetensors \
 	%reldir%/vllm/torch.e8m0_from_bf16__step16.safetensors \
 	%reldir%/vllm/torch.e8m0_upcast__all256.safetensors \
 	%reldir%/vllm/vllm.aiter_deinterleave_w13__E1_I64_H64.safetensors \
 	%reldir%/vllm/vllm.aiter_deinterleave_w13__E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_gptoss_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_gptoss_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_plain_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_plain_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert__emulation_gptoss_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert__emulation_gptoss_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert__xpu_gptoss_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert__xpu_gptoss_E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.cutlass_deinterleave_swap__E1_I64_H64.safetensors \
 	%reldir%/vllm/vllm.cutlass_deinterleave_swap__E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp4__table_bf16.safetensors \

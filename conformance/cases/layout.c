@@ -50,7 +50,7 @@ static const grid_row grid[] = {
      "keep_cols=0|5"},
     {2, 0, "layout.apply:dtype=*,experts=2,rows=130,cols=5"},
     {1, 0,
-     "layout.convert:conversion=identity|trtllm_gptoss,experts=3,inter=64,"
+     "layout.convert:conversion=identity|trtllm_gptoss,experts=3,inter=128,"
      "hidden=128,data=coded"},
     {2, 0, "layout.convert:experts=1,inter=128,hidden=384,input_scale=*"},
     {2, 0,
