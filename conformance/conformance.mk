@@ -208,6 +208,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_layout_map.c \
 	%reldir%/unit/test_mma.c \
 	%reldir%/unit/test_layout_triton.c \
+	%reldir%/unit/test_layout_trtllm.c \
+	%reldir%/unit/test_layout_vllm.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \

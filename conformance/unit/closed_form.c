@@ -179,3 +179,27 @@ void closed_form_holds(const closed_form *form)
         check_refusals(&t);
     }
 }
+
+static int has_form(const closed_form *forms, int n, const char *id)
+{
+    const size_t len = strlen(id);
+    int found = 0;
+
+    for (int i = 0; i < n; i++) {
+        const char *name = forms[i].layout;
+        found |= strncmp(name, id, len) == 0 &&
+                 (name[len] == '\0' || name[len] == '/');
+    }
+    return found;
+}
+
+void closed_forms_cover(const closed_form *forms, int n, const char *prefix)
+{
+    const mxo_layout_row *row;
+
+    for (uint32_t i = 0; (row = mxo_layout_at(i)) != NULL; i++) {
+        ck_assert_msg(strncmp(row->id, prefix, strlen(prefix)) != 0 ||
+                          has_form(forms, n, row->id),
+                      "%s has no closed form", row->id);
+    }
+}

@@ -47,4 +47,7 @@ uint64_t closed_up(uint64_t x, uint64_t unit);
  */
 void closed_form_holds(const closed_form *form);
 
+/* Every layout whose id starts so has one of the n forms. */
+void closed_forms_cover(const closed_form *forms, int n, const char *prefix);
+
 #endif
