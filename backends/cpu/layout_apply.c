@@ -41,8 +41,9 @@ mxo_status cpu_step_of(cpu_step *s, const char *text, uint32_t dtype,
 {
     memset(s, 0, sizeof *s);
     s->row = cpu_row_of(text);
-    if (s->row == NULL) {
-        return cpu_fail(MXO_E_PARAM, why, "no layout is called %.60s", text);
+    if (s->row == NULL) { /* perhaps a tensor of a conversion */
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend has no layout called %.60s", text);
     }
     s->values = cpu_values_of(s->row->values);
     if (s->values == NULL) {
