@@ -272,7 +272,9 @@ static const dim_rule *rule_of(const test_case *c, int dim)
 static uint64_t standard_dim(const test_case *c, const dim_rule *rule)
 {
     const uint64_t of = case_dim(c, rule->of);
-    const double by = case_number(c, rule->by);
+    const double by = rule->by[0] >= '1' && rule->by[0] <= '9'
+                          ? number_of(rule->by)
+                          : case_number(c, rule->by);
 
     if (rule->of[0] == '\0' || !(by >= 1)) {
         return 1;

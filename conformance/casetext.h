@@ -12,7 +12,7 @@
 
 #include "opinfo.h"
 
-enum { CASE_TEXT = 3072 };
+enum { CASE_TEXT = 4096 };
 
 typedef struct test_case {
     const op_schema *schema;            /* borrowed */

@@ -18,6 +18,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/gemm.c \
 	%reldir%/cases/layout.c \
 	%reldir%/cases/mma.c \
+	%reldir%/cases/layer.c \
 	%reldir%/cases/quant.c \
 	%reldir%/casetext.c \
 	%reldir%/casetext.h \
@@ -210,6 +211,10 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_layout_triton.c \
 	%reldir%/unit/test_layout_trtllm.c \
 	%reldir%/unit/test_layout_vllm.c \
+	%reldir%/unit/layer_fixture.c \
+	%reldir%/unit/layer_fixture.h \
+	%reldir%/unit/test_layer.c \
+	%reldir%/unit/test_layer_refuse.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \

@@ -30,7 +30,7 @@ static const char *const pools[][2] = {
            "704|768|896|928|960|1408|1440|1504|1856|2688|2880"},
 };
 
-enum { MAX_KEYS = 24, MAX_VALUES = 1200 };
+enum { MAX_KEYS = 48, MAX_VALUES = 1200 };
 
 typedef struct axis {
     char key[OP_WORD];

@@ -114,7 +114,7 @@ static int find_op(const char *name)
     return -1;
 }
 
-static mxo_status emu_infer(void *ctx, const mxo_call *call, mxo_tensor *out,
+static mxo_status infer_all(void *ctx, const mxo_call *call, mxo_tensor *out,
                             uint32_t *n_out, mxo_text why)
 {
     const int i = find_op(call->op);
@@ -136,17 +136,55 @@ static mxo_status emu_infer(void *ctx, const mxo_call *call, mxo_tensor *out,
                             : status;
 }
 
+/* Outputs that are the caller's; one whose name starts with a dot is scratch,
+   the last of them, and lives as long as the run. */
+static uint32_t visible(const mxo_tensor *out, uint32_t n)
+{
+    return n > 0 && out[n - 1].name[0] == '.' ? n - 1 : n;
+}
+
+static mxo_status emu_infer(void *ctx, const mxo_call *call, mxo_tensor *out,
+                            uint32_t *n_out, mxo_text why)
+{
+    const mxo_status status = infer_all(ctx, call, out, n_out, why);
+
+    *n_out = status == MXO_OK ? visible(out, *n_out) : *n_out;
+    return status;
+}
+
+static mxo_status run_with_scratch(const mxo_call *call, mxo_tensor *scratch,
+                                   mxo_text why)
+{
+    mxo_tensor out[MAX_OUTPUTS];
+    mxo_call whole = *call;
+
+    memcpy(out, call->out, call->n_out * sizeof out[0]);
+    if (emu_alloc(NULL, scratch->n_bytes, &scratch->buffer) != MXO_OK) {
+        return mxo_fail(MXO_E_NOMEM, why, "%s needs %llu bytes of scratch",
+                        call->op, (unsigned long long)scratch->n_bytes);
+    }
+    out[whole.n_out++] = *scratch;
+    whole.out = out;
+    const mxo_status status = operations[find_op(call->op)].run(&whole, why);
+
+    free(scratch->buffer);
+    return status;
+}
+
 static mxo_status emu_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     mxo_tensor want[MAX_OUTPUTS];
     uint32_t n = MAX_OUTPUTS;
-    mxo_status status = emu_infer(ctx, call, want, &n, why);
+    mxo_status status = infer_all(ctx, call, want, &n, why);
 
     if (status == MXO_OK) {
-        status = mxo_check_outputs(call, want, n, why);
+        status = mxo_check_outputs(call, want, visible(want, n), why);
     }
-    return status == MXO_OK ? operations[find_op(call->op)].run(call, why)
-                            : status;
+    if (status != MXO_OK) {
+        return status;
+    }
+    return visible(want, n) < n ? run_with_scratch(call, &want[n - 1], why)
+                                : operations[find_op(call->op)].run(call, why);
 }
 
 static void emu_kernel(void *ctx, mxo_text name)

@@ -70,6 +70,15 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/values.h \
 	%reldir%/mma/op.c \
 	%reldir%/mma/step.c \
+	%reldir%/layer/layer.h \
+	%reldir%/layer/matmul.c \
+	%reldir%/layer/op.c \
+	%reldir%/layer/op.h \
+	%reldir%/layer/plan.c \
+	%reldir%/layer/quantise.c \
+	%reldir%/layer/recipe.c \
+	%reldir%/layer/recipe.h \
+	%reldir%/layer/sum.c \
 	%reldir%/ops.def \
 	%reldir%/profile/aiter.def \
 	%reldir%/profile/flashinfer.def \

@@ -73,6 +73,10 @@ dist_vectors_aiter_DATA = \
 	%reldir%/aiter/aiter.swiglu__limNone_n524.safetensors \
 	%reldir%/aiter/aiter.triton.shuffle_scale_moe__CDNA4_SCALE_2x16x64.safetensors \
 	%reldir%/aiter/aiter.triton.shuffle_scale_moe__GFX1250_SCALE_2x16x64.safetensors \
+	%reldir%/aiter/aiter.torch_moe_stage1__a16w4_silu_clamp_T5_H64_I64_E4_k2.safetensors \
+	%reldir%/aiter/aiter.torch_moe_stage1__a16w4_swiglu_T5_H64_I64_E4_k2.safetensors \
+	%reldir%/aiter/aiter.torch_moe_stage1__a4w4_swiglu_T5_H64_I64_E4_k2.safetensors \
+	%reldir%/aiter/aiter.torch_moe_stage2__a16w4_T5_H64_I64_E4_k2.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.0_l10.0_r0_n524.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.0_lNone_r0_n524.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.702_l7.0_r1_n524.safetensors
@@ -462,6 +466,11 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/cpu.exp_u20__n4096.safetensors \
 	%reldir%/vllm/cpu.prepare_mxfp4_moe__E1_I32_H32_b1.safetensors \
 	%reldir%/vllm/cpu.prepare_mxfp4_moe__E2_I64_H96_b0.safetensors \
+	%reldir%/vllm/cpu.fused_experts_mxfp4__M1_E2_I32_H64_k2_swiglu.safetensors \
+	%reldir%/vllm/cpu.fused_experts_mxfp4__M3_E2_I64_H64_k1_silu.safetensors \
+	%reldir%/vllm/cpu.fused_experts_mxfp4__M4_E4_I64_H96_k2_swiglu.safetensors \
+	%reldir%/vllm/cpu.fused_experts_mxfp4_amx__M16_E2_I32_H64_k1_s1.safetensors \
+	%reldir%/vllm/cpu.fused_experts_mxfp4_amx__M20_E4_I64_H96_k2_s0.safetensors \
 	%reldir%/vllm/cpu.silu_and_mul__n4096.safetensors \
 	%reldir%/vllm/cpu.unpack_b_mxfp4__k64.safetensors \
 	%reldir%/vllm/humming.prepare_moe__E1_I64_H128_mma.safetensors \
@@ -482,6 +491,8 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/marlin.gptq_marlin_repack__k32_n128_a81.safetensors \
 	%reldir%/vllm/marlin.gptq_marlin_repack__k32_n128_perm.safetensors \
 	%reldir%/vllm/marlin.gptq_marlin_repack__k80_n192_a80.safetensors \
+	%reldir%/vllm/marlin.moe_gemm_exact__M5_E4_k2_K128_N128_b1_w0.safetensors \
+	%reldir%/vllm/marlin.moe_gemm_exact__M6_E4_k2_K128_N192_b1_w1.safetensors \
 	%reldir%/vllm/marlin.moe_gemm_identity__k128_n128_s252.safetensors \
 	%reldir%/vllm/marlin.moe_gemm_identity__k64_n128_s255.safetensors \
 	%reldir%/vllm/marlin.mxfp4_process_scales__g1_n64_a16.safetensors \

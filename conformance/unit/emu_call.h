@@ -9,11 +9,11 @@
 
 #include <mxoracle/abi.h>
 
-enum { EMU_MAX_PARAMS = 24, EMU_MAX_TENSORS = 16, EMU_POISON = 0xaa };
+enum { EMU_MAX_PARAMS = 48, EMU_MAX_TENSORS = 16, EMU_POISON = 0xaa };
 
 typedef struct emu_call {
     mxo_call call;
-    char text[1024]; /* keys and values, cut at their separators */
+    char text[4096]; /* keys and values, cut at their separators */
     size_t used;
     mxo_param params[EMU_MAX_PARAMS];
     mxo_tensor in[EMU_MAX_TENSORS];

@@ -114,6 +114,40 @@ static int op_knows(const char *op, const char *key, const char *word)
     return 0;
 }
 
+START_TEST(the_layer_offers_every_profile)
+{
+    const char *name = mxo_profile_at(_i)->name;
+
+    ck_assert_msg(op_knows("moe.layer", "profile", name), "%s", name);
+}
+END_TEST
+
+static int is_of_first_half(mxo_profile_field field)
+{
+    return field == MXO_FIELD_BIAS1 || field == MXO_FIELD_GEMM1_OUT ||
+           field == MXO_FIELD_GLU_OUT;
+}
+
+/* Every choice can be declared, but for quantisers that do not run here and
+   the order of rows, which is the caller's. */
+START_TEST(the_layer_offers_every_choice)
+{
+    const mxo_profile_choice c = (mxo_profile_choice)_i;
+    const mxo_profile_field field = mxo_profile_choice_field(c);
+    const char *key = mxo_profile_question_at((int)field)->key;
+    const char *name = mxo_profile_choice_name(c);
+
+    if (c != MXO_P_QUANT_STATIC && c != MXO_P_QUANT_NVFP4 &&
+        field != MXO_FIELD_ROWS) {
+        ck_assert_msg(op_knows("moe.layer", key, name), "%s=%s", key, name);
+        ck_assert_msg(op_knows(is_of_first_half(field) ? "moe.gemm1"
+                                                       : "moe.gemm2",
+                               key, name),
+                      "%s=%s", key, name);
+    }
+}
+END_TEST
+
 static void expect_rule(const mxo_profile *p, mxo_profile_field f,
                         const char *op, const char *key)
 {
@@ -237,6 +271,9 @@ Suite *suite_profile(void)
     tcase_add_test(t, there_is_no_other_profile);
     tcase_add_loop_test(t, every_fact_has_a_value_and_a_source, 0, N_BACKENDS);
     tcase_add_loop_test(t, every_dialect_is_one_of_an_operation, 0, N_BACKENDS);
+    tcase_add_loop_test(t, the_layer_offers_every_profile, 0, N_BACKENDS);
+    tcase_add_loop_test(t, the_layer_offers_every_choice, 1,
+                        MXO_N_PROFILE_CHOICES);
     tcase_add_loop_test(t, every_constant_is_a_number, 0, N_BACKENDS);
     tcase_add_test(t, every_note_names_a_profile_and_a_source);
     tcase_add_test(t, choices_and_keys_round_trip);

@@ -30,7 +30,7 @@ typedef enum mxo_profile_field {
  */
 typedef enum mxo_profile_choice {
     MXO_CHOICE_UNKNOWN,
-#define MXO_CHOICE(field, id, name, meaning) MXO_##field##_##id,
+#define MXO_CHOICE(field, id, name, meaning) MXO_P_##field##_##id,
 #include <mxoracle/profile_choice.def>
 #undef MXO_CHOICE
     MXO_N_PROFILE_CHOICES

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole MoE layers and their halves.
+ *
+ * data=orderfree is exact in binary32 in any order of summation, so that
+ * equality is the verdict: hidden states are small integers under scales of
+ * four neighbouring powers of two, coded by position; every row of w2 has two
+ * live columns, and over the rows every column is live.  Nothing is tame all
+ * the same: gate and up straddle the limit, scales differ between
+ * neighbours, routing weights have 24 bits, some experts get no token and
+ * some tokens share all of theirs.
+ */
+#include "fills.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Ids of a token differ unless there are fewer experts than slots; the last
+   expert and every sixth get no token from most draws. */
+static void fill_ids(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t experts = case_value(c, "map")[0] == '1'
+                                 ? case_dim(c, "global")
+                                 : case_dim(c, "experts");
+    const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+    uint64_t first = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % topk == 0) {
+            first = prng_below(rng, experts);
+        }
+        tensor_store(t, i, (first + i % topk * 3 % experts) % experts);
+    }
+}
+
+/* All tokens to one expert, every slot of them. */
+static void fill_crowd(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t experts = case_dim(c, "experts");
+    const uint64_t chosen = prng_below(rng, experts);
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, chosen);
+    }
+}
+
+/* The local experts are a stretch of the global ones, in reverse order. */
+static void fill_map(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t local = case_dim(c, "experts");
+    const uint64_t first = n > local ? prng_below(rng, n - local + 1) : 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const int is_local = i >= first && i < first + local;
+        tensor_store(t, i,
+                     is_local ? local - 1 - (i - first) : (uint64_t)INT64_MAX *
+                                                              2 + 1);
+    }
+}
+
+/* Integers -4 .. 4, few of them zero. */
+static void fill_small(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    if (t->dtype == MXO_U8) { /* quantised already: all codes are small */
+        fill_random(c, t, rng);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const double size = (double)(prng_below(rng, 9) + 1) / 2;
+        fill_put(t, i, prng_below(rng, 2) != 0 ? -floor(size) : floor(size));
+    }
+}
+
+static void fill_hidden(const test_case *c, host_tensor *t, prng *rng)
+{
+    if (t->dtype == MXO_U8) {
+        fill_random(c, t, rng);
+    } else {
+        fill_ordinary(c, t, rng);
+    }
+}
+
+/* Halves, -6 .. 6, distinct between neighbours, some not exact in bf16. */
+static void fill_bias(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 29);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double x = (double)((start + 11 * i) % 29) - 14;
+        fill_put(t, i, x * 0.375 + (i % 3 == 2 ? 1.0 / 1024 : 0));
+    }
+}
+
+/* Four powers of two whose products with |x| of 4 and |w| of 6 make sums of
+   the limit's size. */
+static void fill_window(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t blocks = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 4);
+    int down = 3;
+
+    (void)c;
+    for (uint64_t k = blocks; k > 3; k /= 4) {
+        down++;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = start + i % blocks * 3 + i / blocks * 2 +
+                            i / blocks / 5;
+        tensor_store(t, i, (uint64_t)(127 - down) - at % 4);
+    }
+}
+
+/* Two live codes in a row of w2. */
+static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t k = 2 * t->shape[t->rank - 1];
+    const uint64_t rows = k == 0 ? 0 : tensor_elems(t) / t->shape[t->rank - 1];
+    const uint64_t start = prng_below(rng, 1000);
+
+    (void)c;
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t live = 0; live < 2; live++) {
+            const uint64_t col = (start + 2 * r + live) % k;
+            const uint64_t at = r * (k / 2) + col / 2;
+            const uint64_t code = 1 + prng_below(rng, 7) + 8 * (r % 2);
+            const uint64_t was = tensor_load(t, at);
+            const unsigned shift = 4 * (unsigned)(col % 2);
+            tensor_store(t, at, (was & ~((uint64_t)0xf << shift)) |
+                                    code << shift);
+        }
+    }
+}
+
+static const fill_row fills[] = {
+    {"moe.layer", "topk_ids", "crowd", fill_crowd},
+    {"moe.gemm*", "topk_ids", "crowd", fill_crowd},
+    {"moe.layer", "topk_ids", "*", fill_ids},
+    {"moe.gemm*", "topk_ids", "*", fill_ids},
+    {"moe.layer", "expert_map", "*", fill_map},
+    {"moe.gemm*", "expert_map", "*", fill_map},
+    {"moe.layer", "topk_weights", "corners", fill_corners},
+    {"moe.layer", "topk_weights", "*", fill_positive},
+    {"moe.gemm2", "topk_weights", "*", fill_positive},
+    {"moe.layer", "x", "orderfree", fill_small},
+    {"moe.layer", "x", "crowd", fill_small},
+    {"moe.gemm1", "x", "orderfree", fill_small},
+    {"moe.gemm1", "x", "crowd", fill_small},
+    {"moe.layer", "w13_scale", "orderfree", fill_window},
+    {"moe.layer", "w13_scale", "crowd", fill_window},
+    {"moe.gemm1", "w13_scale", "orderfree", fill_window},
+    {"moe.gemm1", "w13_scale", "crowd", fill_window},
+    {"moe.layer", "x_scale", "orderfree", fill_window},
+    {"moe.gemm1", "x_scale", "orderfree", fill_window},
+    {"moe.layer", "w2", "orderfree", fill_two_live},
+    {"moe.layer", "w2", "crowd", fill_two_live},
+    {"moe.gemm2", "w2", "orderfree", fill_two_live},
+    {"moe.layer", "w2_scale", "orderfree", fill_index_coded},
+    {"moe.layer", "w2_scale", "crowd", fill_index_coded},
+    {"moe.gemm2", "w2_scale", "orderfree", fill_index_coded},
+    {"moe.*", "w13_bias", "*", fill_bias},
+    {"moe.*", "w2_bias", "*", fill_bias},
+    {"moe.gemm2", "act", "orderfree", fill_ordinary},
+    {"moe.gemm2", "act", "ordinary", fill_ordinary},
+    {"moe.layer", "x", "ordinary", fill_hidden},
+    {"moe.gemm1", "x", "ordinary", fill_hidden},
+    {"moe.layer", "w13_scale", "ordinary", fill_scale_ordinary},
+    {"moe.layer", "w2_scale", "ordinary", fill_scale_ordinary},
+    {"moe.layer", "x_scale", "ordinary", fill_scale_ordinary},
+    {"moe.gemm1", "w13_scale", "ordinary", fill_scale_ordinary},
+    {"moe.gemm1", "x_scale", "ordinary", fill_scale_ordinary},
+    {"moe.gemm2", "w2_scale", "ordinary", fill_scale_ordinary},
+    {"moe.layer", "x", "corners", fill_hidden},
+    {"moe.gemm1", "x", "corners", fill_hidden},
+    {"moe.gemm2", "act", "corners", fill_corner_patches},
+    {"moe.gemm1", "w13_scale", "corners", fill_scale_corners},
+    {"moe.gemm2", "w2_scale", "corners", fill_scale_corners},
+    {"moe.layer", "w13_scale", "corners", fill_scale_ordinary},
+    {"moe.layer", "w2_scale", "corners", fill_scale_corners},
+    {NULL, NULL, NULL, NULL},
+};
+
+#define KNOWN "exact|MARLIN|TRITON|TRITON_UNFUSED|EMULATION|CPU"
+#define DECLARED_GEMM "weight_rule=ocp,scale_at=weight,order=any,quant=none,"
+#define DECLARED_FIRST                                                  \
+    "bias_type=f32,bias1=acc,gemm1_out=f32,glu=exact,glu_out=bf16,"
+#define DECLARED_SECOND                                                 \
+    "requant=none,bias_type=f32,bias2=acc,routing_at=acc,routing_type=" \
+    "f32,row_out=bf16,sum=slots,out=bf16,absent=skip,"
+#define DECLARED                                                        \
+    DECLARED_GEMM "requant=none,bias2=acc,routing_at=acc,"              \
+                  "routing_type=f32,row_out=bf16,sum=slots,out=bf16,"   \
+                  "absent=skip," DECLARED_FIRST
+#define TINY "tokens=2,topk=2,experts=3,hidden=32,inter=32"
+#define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
+
+static const grid_row grid[] = {
+    {1, 0,
+     "moe.layer:tokens=5,topk=2,experts=5,hidden=96,inter=64,bias=f32,"
+     "data=orderfree"},
+    {1, 0, "moe.gemm1:" SMALL ",data=orderfree"},
+    {1, 0, "moe.gemm2:" SMALL ",data=orderfree"},
+    {2, 0, /* every profile whose entries are known, as it stands */
+     "moe.layer:profile=" KNOWN ",tokens=6,topk=2|5,experts=6,hidden=96,"
+     "inter=64,bias=none|bf16,data=orderfree"},
+    {2, 0,
+     "moe.layer:profile=" KNOWN ",tokens=5,topk=1|4,experts=4,hidden=32,"
+     "inter=96,bias=f32,data=ordinary"},
+    {2, 0,
+     "moe.layer:profile=exact|MARLIN|TRITON_UNFUSED|EMULATION|CPU,"
+     "activation=silu,rows=halves,limit=none|10,tokens=5,topk=2,experts=4,"
+     "hidden=64,inter=96,bias=f32,data=orderfree"},
+    {2, 0, /* every profile, what is unknown declared by the case */
+     "moe.layer:profile=*," DECLARED TINY ",bias=bf16,data=orderfree"},
+    {2, 0,
+     "moe.gemm1:profile=*," DECLARED_GEMM DECLARED_FIRST TINY
+     ",bias=f32,data=orderfree"},
+    {2, 0,
+     "moe.gemm2:profile=*," DECLARED_GEMM DECLARED_SECOND TINY
+     ",bias=f32,data=orderfree"},
+    {2, 0, /* sizes off the block, the tile and the pair of tiles */
+     "moe.layer:profile=exact|MARLIN,tokens=1|17|33,topk=2,experts=3,"
+     "hidden=32|80,inter=48|72,bias=f32,data=orderfree"},
+    {2, 0,
+     "moe.layer:profile=exact|TRITON,tokens=0|1|7,topk=1|3,experts=1|9,"
+     "hidden=64,inter=32,data=orderfree|crowd"},
+    {2, 0, /* experts that live elsewhere */
+     "moe.layer:profile=exact|MARLIN|TRITON,map=1,global=9,experts=3,"
+     "tokens=8,topk=3,hidden=64,inter=32,bias=f32,data=orderfree"},
+    {2, 0, "moe.layer:from=f32|e2m1," TINY ",bias=f32,data=orderfree"},
+    {2, 0,
+     "moe.gemm1:from=*,stage=*,rows=*,activation=*," TINY
+     ",bias=f32,data=orderfree"},
+    {2, 0, "moe.gemm1:stage=*,bias=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,weight_rule=*," TINY ",data=ordinary|corners"},
+    {2, 0,
+     "moe.gemm2:stage=row,weight_rule=*," TINY ",data=ordinary|corners"},
+    {2, 0, "moe.layer:weight_rule=*," TINY ",data=orderfree"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,scale_at=block,order=block32,"
+     "weight_rule=shift|ocp," SMALL ",data=orderfree|ordinary"},
+    {2, 0, "moe.gemm2:scale_at=block,order=block32," SMALL ",data=ordinary"},
+    {2, 0, "moe.layer:scale_at=block,order=block32," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=any|cpu|avx512|amx|exact,bias=f32,"
+     "bias1=none|acc|rounded,gemm1_out=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=cpu|avx512|amx,bias=f32,bias1=order,"
+     "bias_type=*,tokens=9,topk=2,experts=2,hidden=96,inter=32,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm2:stage=row,order=any|cpu|avx512|amx|exact,bias=bf16,"
+     "bias2=none|acc|rounded,row_out=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:stage=row,order=cpu,bias=f32,bias2=order,bias_type=*," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=any|cpu|avx512|amx|exact,bias=f32,bias1=none|rounded,"
+     "bias2=none|rounded,bias_type=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=amx|avx512,bias=f32,bias1=order,bias2=order," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:glu=*,alpha=1.25,beta=0|1,limit=5,glu_out=*," TINY
+     ",data=orderfree"},
+    {2, 0,
+     "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=*," TINY
+     ",data=orderfree"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,quant_rule=*,"
+     TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e4m3fn|e5m2,"
+     "quant_rule=floor|even," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:requant=same,quant=quant.mx,quant_element=e2m1|e5m2,"
+     "quant_rule=floor," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:requant=same,quant=quant.mx,quant_element=e2m1|e5m2,"
+     "quant_rule=floor," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,quant=quant.group,quant_element=e4m3fn,"
+     "quant_rule=vllm_group|deepgemm,quant_group=32|64|128,tokens=3,"
+     "topk=2,experts=3,hidden=160,inter=32,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,quant=quant.qdq,quant_element=e2m1,"
+     "quant_rule=quark_hip|quark_triton," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:requant=same,quant=quant.mx,quant_element=e4m3fn,"
+     "quant_rule=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:requant=same,quant=quant.group,quant_element=e4m3fn,"
+     "quant_rule=vllm_group,quant_group=32|64|128,tokens=3,topk=2,experts=3,"
+     "hidden=32,inter=160,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:requant=same,quant=quant.qdq,quant_element=e2m1,"
+     "quant_rule=quark_hip|quark_triton," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:requant=same,quant=quant.mx,quant_element=e4m3fn,"
+     "quant_rule=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:requant=same|none,quant=quant.group,quant_element=e4m3fn,"
+     "quant_rule=vllm_group,quant_group=32|64|128," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:requant=same,quant=quant.qdq,quant_element=e2m1,"
+     "quant_rule=quark_hip|quark_triton," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:stage=*,from=*,routing_at=acc|rounded,routing_type=*,"
+     "sum=slots|moe_sum,row_out=*," TINY ",data=orderfree"},
+    {2, 0,
+     "moe.gemm2:routing_at=acc|rounded,sum=slots|moe_sum|cpu|atomic_bf16|"
+     "exact,out=*,row_out=bf16,tokens=3,topk=3,experts=4,hidden=64,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.gemm2:routing_at=sum,routing_type=*,row_out=*,sum=fma|product|"
+     "exact,out=*,tokens=3,topk=5,experts=6,hidden=64,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.gemm2:sum=fma,map=1,global=7,absent=skip|zero,tokens=5,topk=3,"
+     "experts=3,hidden=32,inter=32,data=orderfree"},
+    {2, 0,
+     "moe.gemm1:map=1,global=7,tokens=5,topk=3,experts=3,hidden=32,"
+     "inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer:routing_at=acc|rounded,routing_type=*,row_out=*,sum=slots|"
+     "moe_sum|cpu|atomic_bf16,out=*," TINY ",data=orderfree"},
+    {2, 0,
+     "moe.layer:routing_at=sum,sum=fma|product|exact,gemm1_out=*,rows=*,"
+     "absent=skip|zero,map=1,global=5," TINY ",data=orderfree"},
+    {2, 0, "moe.layer:" SMALL ",data=corners"},
+    {3, 200,
+     "moe.layer:profile=" KNOWN ",tokens=$M,topk=1|2|4|6|8,experts=8|9|32,"
+     "hidden=$K,inter=32|64|96|160|208|352,bias=*,data=orderfree|ordinary"},
+    {0, 0, NULL},
+};
+
+const case_family cases_layer = {"layer", fills, grid};

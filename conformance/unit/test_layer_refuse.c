@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the layer's operations refuse, and in which words. */
+#include "layer_fixture.h"
+
+#include <check.h>
+#include <string.h>
+
+static void refuses(const layer *l, const char *params, mxo_status status,
+                    const char *word)
+{
+    emu_call c;
+
+    layer_begin(&c, l, params);
+    emu_refuses(&c, status, word);
+}
+
+START_TEST(unknown_entries_are_named)
+{
+    layer l;
+
+    layer_clear(&l);
+    refuses(&l, "profile=FLASHINFER_TRTLLM_MXFP4_BF16", MXO_E_UNSUPPORTED,
+            "does not say weight_rule");
+    refuses(&l, "profile=FLASHINFER_TRTLLM_MXFP4_BF16,weight_rule=ocp",
+            MXO_E_UNSUPPORTED, "scale_at");
+    refuses(&l, "profile=HUMMING", MXO_E_UNSUPPORTED, "HUMMING");
+    refuses(&l, "profile=BATCHED_MARLIN", MXO_E_UNSUPPORTED, "routing_at");
+    refuses(&l, "profile=TRITON,activation=silu", MXO_E_UNSUPPORTED,
+            "no activation=silu");
+    l.ids[0] = -1;
+    refuses(&l, "profile=CPU", MXO_E_UNSUPPORTED, "absent");
+}
+END_TEST
+
+START_TEST(contradictions_are_refused)
+{
+    layer l;
+
+    layer_clear(&l);
+    refuses(&l, "scale_at=block", MXO_E_PARAM, "block32");
+    refuses(&l, "order=block32", MXO_E_PARAM, "scale_at");
+    refuses(&l, "sum=slots", MXO_E_PARAM, "routing_at=sum");
+    refuses(&l, "sum=fma,routing_at=acc", MXO_E_PARAM, "sum=fma");
+    refuses(&l, "bias=bf16,bias1=order", MXO_E_PARAM, "bias1=order");
+    refuses(&l, "quant=quant.mx", MXO_E_PARAM, "quant_element");
+    refuses(&l, "quant=quant.group,quant_element=e4m3fn,quant_rule=vllm_group",
+            MXO_E_PARAM, "multiple of 32");
+    refuses(&l, "limit=-1", MXO_E_PARAM, "limit");
+}
+END_TEST
+
+START_TEST(ids_out_of_range_are_refused)
+{
+    layer l;
+
+    layer_clear(&l);
+    l.ids[0] = E;
+    refuses(&l, "", MXO_E_PARAM, "topk_ids[0] is 2");
+    l.ids[0] = 1;
+    l.n_map = 2;
+    l.map[1] = E;
+    refuses(&l, "map=1", MXO_E_PARAM, "expert_map[1]");
+}
+END_TEST
+
+START_TEST(slots_that_overflow_are_refused)
+{
+    emu_call c;
+
+    emu_begin(&c, "moe.gemm1", "");
+    emu_in(&c, "topk_ids", MXO_I32, NULL, 2, 1 << 30, 1 << 27);
+    emu_in(&c, "x", MXO_BF16, NULL, 2, 1 << 30, H);
+    emu_in(&c, "w13", MXO_U8, NULL, 3, E, 2 * I, H / 2);
+    emu_in(&c, "w13_scale", MXO_E8M0, NULL, 3, E, 2 * I, H / 32);
+    emu_refuses(&c, MXO_E_SHAPE, "overflows");
+}
+END_TEST
+
+START_TEST(shapes_must_fit)
+{
+    layer l;
+    emu_call c;
+
+    layer_clear(&l);
+    layer_begin(&c, &l, "");
+    c.in[1].shape[1] = H - 2; /* x */
+    c.in[1].n_bytes -= 4;
+    emu_refuses(&c, MXO_E_SHAPE, "shape of x");
+    layer_begin(&c, &l, "");
+    c.in[6].shape[2] = 1; /* w2 */
+    c.in[6].n_bytes = E * H;
+    emu_refuses(&c, MXO_E_SHAPE, "shape of w2");
+}
+END_TEST
+
+START_TEST(no_tokens_no_work)
+{
+    layer l;
+    emu_call c;
+
+    layer_clear(&l);
+    emu_begin(&c, "moe.gemm2", "");
+    emu_in(&c, "topk_ids", MXO_I32, l.ids, 2, 0, 4);
+    emu_in(&c, "topk_weights", MXO_F32, l.weights, 2, 0, 4);
+    emu_in(&c, "act", MXO_BF16, l.act, 3, 0, 4, I);
+    emu_in(&c, "w2", MXO_U8, l.w2, 3, E, H, I / 2);
+    emu_in(&c, "w2_scale", MXO_E8M0, l.s2, 3, E, H, I / 32);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    ck_assert_uint_eq(emu_out(&c, "y")->shape[0], 0);
+    emu_end(&c);
+}
+END_TEST
+
+Suite *suite_layer_refuse(void);
+Suite *suite_layer_refuse(void)
+{
+    Suite *s = suite_create("layer_refuse");
+    TCase *refused = tcase_create("refused");
+
+    tcase_add_test(refused, unknown_entries_are_named);
+    tcase_add_test(refused, contradictions_are_refused);
+    tcase_add_test(refused, ids_out_of_range_are_refused);
+    tcase_add_test(refused, slots_that_overflow_are_refused);
+    tcase_add_test(refused, shapes_must_fit);
+    tcase_add_test(refused, no_tokens_no_work);
+    suite_add_tcase(s, refused);
+    return s;
+}

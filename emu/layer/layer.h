@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layer, streamed: one column of one expert's weights at a time meets up
+ * to 16 rows of activations, so that nothing is ever dequantised as a whole.
+ */
+#ifndef MXO_EMU_LAYER_LAYER_H
+#define MXO_EMU_LAYER_LAYER_H
+
+#include "../dot/order.h"
+#include "recipe.h"
+
+enum { LAYER_TILE = 16 };
+
+/* One of the two GEMMs, over all experts. */
+typedef struct layer_gemm {
+    const layer_recipe *recipe;
+    mxo_dot_matrix a;       /* quantised activations, one row per row number */
+    mxo_profile_choice order;
+    const uint8_t *w;       /* [experts, n, k / 2] */
+    const uint8_t *scale;   /* [experts, n, ceil(k / 32)] */
+    const mxo_tensor *bias; /* [experts, n]; NULL: none */
+    uint64_t n;
+    uint64_t k;
+    mxo_dot_block *blocks; /* [LAYER_TILE, ceil(k / 32)] */
+    uint16_t *wide;        /* [k]: a row of weights in BF16 */
+} layer_gemm;
+
+/* Up to LAYER_TILE rows of one expert. */
+typedef struct layer_tile {
+    uint64_t expert;
+    uint64_t row[LAYER_TILE]; /* in a */
+    int rows;
+} layer_tile;
+
+/* Activations become codes and bytes (or 16-bit numbers) as the recipe says:
+   a is given in from, q and s receive what layer_quant_bytes asks for. */
+typedef struct layer_source {
+    mxo_format from;
+    const void *codes;
+    const uint8_t *scale; /* of E2M1 that came quantised; else NULL */
+    uint64_t rows;
+    uint64_t k;
+} layer_source;
+
+uint64_t layer_blocks(uint64_t k);
+mxo_dot_matrix layer_quantise(const layer_quant *quant,
+                              const layer_source *src, uint8_t *q, uint8_t *s);
+
+/* Bring the tile's rows into blocks; then any number of columns. */
+void layer_gemm_load(const layer_gemm *g, const layer_tile *tile);
+/* Binary32 patterns of a column for every row of the tile: sum, bias and the
+   rounding that out names (a choice of gemm1_out or row_out). */
+void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
+                       uint64_t col, mxo_profile_choice out, uint32_t *y);
+
+/* x rounded to the type of a GEMM1_OUT or ROW_OUT choice; a pattern. */
+uint32_t layer_round(mxo_profile_choice out, uint32_t x);
+/* Element i of codes in a format of 2 or 4 bytes, as a pattern. */
+uint32_t layer_load(mxo_format format, const void *codes, uint64_t i);
+
+/* A token's slots at one column: patterns, which are there, weights. */
+typedef struct layer_slots {
+    const uint32_t *row;  /* slot j at row[j * pitch] */
+    uint64_t pitch;
+    const uint8_t *there; /* 0: the slot takes no part */
+    const uint32_t *weight;
+    uint64_t n;
+} layer_slots;
+
+/* The sum over experts, in the type of recipe->out. */
+uint64_t layer_sum(const layer_recipe *r, const layer_slots *s);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One column of weights against a tile of rows.  Scale bytes 2 to 252 mean
+ * the same in every rule of dequant.def; the few others go through the rule
+ * and BF16.  A unit test holds the rules to that.
+ */
+#include "layer.h"
+
+#include <string.h>
+
+enum { SAME_FROM = 2, SAME_TO = 252 };
+
+/* Row number of a column's weights among the rows of all experts. */
+static uint64_t weight_row(const layer_gemm *g, const layer_tile *tile,
+                           uint64_t col)
+{
+    return tile->expert * g->n + col;
+}
+
+static uint8_t byte_at(const layer_gemm *g, uint64_t row, uint64_t b)
+{
+    return g->scale[row * layer_blocks(g->k) + b];
+}
+
+/* BF16 codes of block b of a row of weights; returns how many. */
+static unsigned widen_block(const layer_gemm *g, uint64_t row, uint64_t b,
+                            uint16_t *to)
+{
+    const uint64_t first = b * MXO_MX_BLOCK;
+    const uint64_t left = g->k - first;
+    const unsigned n = left < MXO_MX_BLOCK ? (unsigned)left : MXO_MX_BLOCK;
+    const uint8_t byte = byte_at(g, row, b);
+
+    for (unsigned i = 0; i < n; i++) {
+        const uint8_t code = mxo_load_nibble(g->w, row * g->k + first + i);
+        to[i] = (uint16_t)mxo_dequant_mx(g->recipe->weight_rule, MXO_FMT_E2M1,
+                                         MXO_FMT_BF16, code, byte);
+    }
+    return n;
+}
+
+static void load_weights(const layer_gemm *g, uint64_t row, uint64_t b,
+                         mxo_dot_block *block)
+{
+    const uint8_t byte = byte_at(g, row, b);
+    const int is_same = (byte >= SAME_FROM && byte <= SAME_TO) ||
+                        g->recipe->weight_rule == MXO_DEQUANT_OCP;
+
+    if (is_same) {
+        const mxo_dot_matrix m = {MXO_FMT_E2M1, g->w, g->scale, g->k};
+        mxo_dot_load(block, &m, row, b);
+        return;
+    }
+    uint16_t wide[MXO_MX_BLOCK];
+    const unsigned n = widen_block(g, row, b, wide);
+    const mxo_dot_matrix m = {MXO_FMT_BF16, wide, NULL, n};
+
+    mxo_dot_load(block, &m, 0, 0);
+}
+
+void layer_gemm_load(const layer_gemm *g, const layer_tile *tile)
+{
+    const uint64_t blocks = layer_blocks(g->k);
+
+    for (int r = 0; r < tile->rows; r++) {
+        for (uint64_t b = 0; b < blocks; b++) {
+            mxo_dot_load(&g->blocks[(uint64_t)r * blocks + b], &g->a,
+                         tile->row[r], b);
+        }
+    }
+}
+
+static void exact_column(const layer_gemm *g, const layer_tile *tile,
+                         uint64_t col, uint32_t *y)
+{
+    const uint64_t blocks = layer_blocks(g->k);
+    const uint64_t row = weight_row(g, tile, col);
+    mxo_dot sum[LAYER_TILE];
+    mxo_dot_block w;
+
+    for (int r = 0; r < tile->rows; r++) {
+        mxo_dot_reset(&sum[r]);
+    }
+    for (uint64_t b = 0; b < blocks; b++) {
+        load_weights(g, row, b, &w);
+        for (int r = 0; r < tile->rows; r++) {
+            mxo_dot_mac(&sum[r], &g->blocks[(uint64_t)r * blocks + b], &w);
+        }
+    }
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = (uint32_t)mxo_dot_round(&sum[r], MXO_FMT_F32);
+    }
+}
+
+/* Partial sums without the scale, each rounded to binary32, then an fma. */
+static void block_column(const layer_gemm *g, const layer_tile *tile,
+                         uint64_t col, uint32_t *y)
+{
+    const mxo_dot_matrix m = {MXO_FMT_E2M1, g->w, NULL, g->k};
+    const uint64_t blocks = layer_blocks(g->k);
+    const uint64_t row = weight_row(g, tile, col);
+    mxo_dot_block w;
+    mxo_dot sum;
+
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = 0;
+    }
+    for (uint64_t b = 0; b < blocks; b++) {
+        const uint32_t one = 2; /* the code of 1.0 */
+        const uint32_t factor =
+            mxo_dequant_mx(g->recipe->weight_rule, MXO_FMT_E2M1, MXO_FMT_F32,
+                           one, byte_at(g, row, b));
+        mxo_dot_load(&w, &m, row, b);
+        for (int r = 0; r < tile->rows; r++) {
+            mxo_dot_reset(&sum);
+            mxo_dot_mac(&sum, &g->blocks[(uint64_t)r * blocks + b], &w);
+            const uint32_t partial =
+                (uint32_t)mxo_dot_round(&sum, MXO_FMT_F32);
+            y[r] = mxo_f32_fma(partial, factor, y[r]);
+        }
+    }
+}
+
+static uint32_t bias_at(const layer_gemm *g, uint64_t row)
+{
+    const mxo_format from = mxo_dtype_format(g->bias->dtype);
+    const uint32_t x = mxo_quant_widen(from, mxo_load(g->bias, row));
+
+    return g->recipe->bias_type == MXO_P_BIAS_TYPE_BF16
+               ? layer_round(MXO_P_GEMM1_OUT_BF16, x)
+               : x;
+}
+
+/* An order that is named: the bias starts it, or is added behind it. */
+static void ordered_column(const layer_gemm *g, const layer_tile *tile,
+                           uint64_t col, uint32_t *y)
+{
+    const uint64_t row = weight_row(g, tile, col);
+    const int has_bias = g->recipe->bias == MXO_P_BIAS1_ORDER;
+    const int is_amx = g->order == MXO_P_ORDER_AMX;
+    const mxo_dot_matrix b = {MXO_FMT_BF16, g->wide, NULL, g->k};
+    mxo_order_job job = {0};
+
+    for (uint64_t at = 0; at < layer_blocks(g->k); at++) {
+        (void)widen_block(g, row, at, g->wide + at * MXO_MX_BLOCK);
+    }
+    job.a = &g->a;
+    job.b = &b;
+    job.order = is_amx ? MXO_ORDER_AMX : MXO_ORDER_DPBF16;
+    job.fma = 1;
+    job.splits = 1;
+    job.start = has_bias && !is_amx ? bias_at(g, row) : 0;
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = mxo_order_dot(&job, tile->row[r], 0);
+        y[r] = has_bias && is_amx ? mxo_f32_add(y[r], bias_at(g, row)) : y[r];
+    }
+}
+
+uint32_t layer_round(mxo_profile_choice out, uint32_t x)
+{
+    if (out == MXO_P_GEMM1_OUT_F32 || out == MXO_P_ROW_OUT_F32) {
+        return x;
+    }
+    if (out == MXO_P_GEMM1_OUT_DOWN || out == MXO_P_ROW_OUT_DOWN) {
+        x = mxo_f32_ftz(x);
+    }
+    const uint64_t code = mxo_format_round(
+        MXO_FMT_BF16, mxo_format_decode(MXO_FMT_F32, x));
+
+    return (uint32_t)code << 16;
+}
+
+void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
+                       uint64_t col, mxo_profile_choice out, uint32_t *y)
+{
+    const mxo_profile_choice place = g->recipe->bias;
+    uint32_t bias = 0;
+
+    if (g->order == MXO_P_ORDER_BLOCK32) {
+        block_column(g, tile, col, y);
+    } else if (g->order == MXO_P_ORDER_AVX512 || g->order == MXO_P_ORDER_AMX) {
+        ordered_column(g, tile, col, y);
+    } else {
+        exact_column(g, tile, col, y);
+    }
+    if (place == MXO_P_BIAS1_ACC || place == MXO_P_BIAS1_ROUNDED) {
+        bias = bias_at(g, weight_row(g, tile, col));
+    }
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = place == MXO_P_BIAS1_ACC ? mxo_f32_add(y[r], bias) : y[r];
+        y[r] = layer_round(out, y[r]);
+        y[r] = place == MXO_P_BIAS1_ROUNDED
+                   ? layer_round(out, mxo_f32_add(y[r], bias))
+                   : y[r];
+    }
+}

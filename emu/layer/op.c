@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * moe.layer and its two halves, moe.gemm1 and moe.gemm2.  Experts are taken
+ * one after the other, their (token, slot) pairs in tiles; every intermediate
+ * that is kept has a row per pair, in the order of topk_ids.
+ */
+#include "op.h"
+
+#include <string.h>
+
+/* What is done with a tile of one expert. */
+typedef struct pass {
+    const layer_plan *plan;
+    const layer_gemm *gemm;
+    void (*tile)(const struct pass *pass, const layer_tile *tile);
+    uint64_t divisor; /* slots per row of the GEMM's input */
+    uint64_t slot[LAYER_TILE];
+    void *to;
+} pass;
+
+static uint8_t *scratch_at(const layer_plan *p, uint64_t offset)
+{
+    uint8_t *base = mxo_tensor_data(mxo_call_out(p->call, ".scratch"));
+
+    return base + offset;
+}
+
+static mxo_status infer(const layer_plan *p, mxo_tensor *out_tensor,
+                        uint32_t *n_out, uint32_t dtype, uint32_t rank,
+                        const uint64_t *shape)
+{
+    mxo_out(out_tensor, 0, "y", dtype, rank, shape);
+    mxo_out(out_tensor, 1, ".scratch", MXO_U8, 1, &p->at.bytes);
+    *n_out = 2;
+    return MXO_OK;
+}
+
+static uint32_t dtype_of(const mxo_profile_choice out)
+{
+    return out == MXO_P_GEMM1_OUT_F32 || out == MXO_P_ROW_OUT_F32 ||
+                   out == MXO_P_OUT_F32
+               ? MXO_F32
+               : MXO_BF16;
+}
+
+mxo_status infer_moe_layer(const mxo_call *call, mxo_tensor *out_tensor,
+                           uint32_t *n_out, mxo_text why)
+{
+    layer_plan p;
+    const mxo_status status = layer_plan_make(&p, call, 1, 1, why);
+    const uint64_t shape[2] = {p.tokens, p.hidden};
+
+    return status == MXO_OK ? infer(&p, out_tensor, n_out, dtype_of(p.two.out),
+                                    2, shape)
+                            : status;
+}
+
+mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
+                           uint32_t *n_out, mxo_text why)
+{
+    layer_plan p;
+    const mxo_status status = layer_plan_make(&p, call, 1, 0, why);
+    const uint64_t shape[3] = {p.tokens, p.topk,
+                               p.has_glu ? p.inter : 2 * p.inter};
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    const uint32_t act = p.one.unit.to == MXO_FMT_F32 ? MXO_F32 : MXO_BF16;
+
+    return infer(&p, out_tensor, n_out,
+                 p.has_glu ? act : dtype_of(p.one.gemm_out), 3, shape);
+}
+
+mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
+                           uint32_t *n_out, mxo_text why)
+{
+    layer_plan p;
+    const mxo_status status = layer_plan_make(&p, call, 0, 1, why);
+    const uint64_t sum[2] = {p.tokens, p.hidden};
+    const uint64_t rows[3] = {p.tokens, p.topk, p.hidden};
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    return p.has_sum ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, sum)
+                     : infer(&p, out_tensor, n_out, dtype_of(p.two.row_out), 3,
+                             rows);
+}
+
+/* Every tile of every expert. */
+static void run_tiles(pass *ps)
+{
+    const layer_plan *p = ps->plan;
+    const uint64_t slots = p->tokens * p->topk;
+
+    for (uint64_t e = 0; e < p->experts; e++) {
+        layer_tile tile = {e, {0}, 0};
+        for (uint64_t i = 0; i < slots; i++) {
+            if (layer_expert(p, i) == (int64_t)e) {
+                ps->slot[tile.rows] = i;
+                tile.row[tile.rows++] = i / ps->divisor;
+            }
+            if (tile.rows == LAYER_TILE || (i + 1 == slots && tile.rows > 0)) {
+                layer_gemm_load(ps->gemm, &tile);
+                ps->tile(ps, &tile);
+                tile.rows = 0;
+            }
+        }
+    }
+}
+
+static void store(uint32_t dtype, void *to, uint64_t i, uint32_t x)
+{
+    const uint16_t narrow = (uint16_t)(x >> 16);
+    uint8_t *at = to;
+
+    if (dtype == MXO_F32) {
+        memcpy(at + 4 * i, &x, sizeof x);
+    } else {
+        memcpy(at + 2 * i, &narrow, sizeof narrow);
+    }
+}
+
+/* The first GEMM alone: columns in the order of w13's rows. */
+static void tile_gemm1(const pass *ps, const layer_tile *tile)
+{
+    const layer_recipe *r = &ps->plan->one;
+    const uint64_t n = 2 * ps->plan->inter;
+    uint32_t y[LAYER_TILE];
+
+    for (uint64_t c = 0; c < n; c++) {
+        layer_gemm_column(ps->gemm, tile, c, r->gemm_out, y);
+        for (int i = 0; i < tile->rows; i++) {
+            store(dtype_of(r->gemm_out), ps->to, ps->slot[i] * n + c, y[i]);
+        }
+    }
+}
+
+/* Code of a pattern in the activation's input type. */
+static uint64_t narrow(const mxo_glu *unit, uint32_t x)
+{
+    return unit->from == MXO_FMT_BF16 ? x >> 16 : x;
+}
+
+static void tile_act(const pass *ps, const layer_tile *tile)
+{
+    const layer_recipe *r = &ps->plan->one;
+    const uint64_t n = ps->plan->inter;
+    const int joint = mxo_call_is(ps->plan->call, "rows", "interleaved");
+    const uint32_t dtype = r->unit.to == MXO_FMT_F32 ? MXO_F32 : MXO_BF16;
+    uint32_t gate[LAYER_TILE];
+    uint32_t up[LAYER_TILE];
+
+    for (uint64_t c = 0; c < n; c++) {
+        layer_gemm_column(ps->gemm, tile, joint ? 2 * c : c, r->gemm_out, gate);
+        layer_gemm_column(ps->gemm, tile, joint ? 2 * c + 1 : n + c,
+                          r->gemm_out, up);
+        for (int i = 0; i < tile->rows; i++) {
+            const uint32_t y =
+                (uint32_t)mxo_act_glu(&r->unit, narrow(&r->unit, gate[i]),
+                                      narrow(&r->unit, up[i]));
+            store(dtype, ps->to, ps->slot[i] * n + c,
+                  dtype == MXO_F32 ? y : y << 16);
+        }
+    }
+}
+
+/* Routing weight of a slot in the type it is multiplied in. */
+static uint32_t weight_of(const layer_plan *p, uint64_t slot)
+{
+    const mxo_tensor *t = mxo_call_in(p->call, "topk_weights");
+    const uint32_t w = (uint32_t)mxo_load(t, slot);
+
+    return p->two.routing_type == MXO_P_ROUTING_TYPE_BF16
+               ? layer_round(MXO_P_ROW_OUT_BF16, w)
+               : w;
+}
+
+/* Routed rows; with a sum still to come they stay binary32 patterns. */
+static void tile_gemm2(const pass *ps, const layer_tile *tile)
+{
+    const layer_plan *p = ps->plan;
+    const layer_recipe *r = &p->two;
+    const int early = r->routing_at == MXO_P_ROUTING_AT_ACC;
+    const mxo_profile_choice first = early ? MXO_P_ROW_OUT_F32 : r->row_out;
+    const uint32_t dtype = p->has_sum ? MXO_F32 : dtype_of(r->row_out);
+    uint32_t y[LAYER_TILE];
+
+    for (uint64_t c = 0; c < p->hidden; c++) {
+        layer_gemm_column(ps->gemm, tile, c, first, y);
+        for (int i = 0; i < tile->rows; i++) {
+            if (r->routing_at != MXO_P_ROUTING_AT_SUM) {
+                y[i] = mxo_f32_mul(y[i], weight_of(p, ps->slot[i]));
+                y[i] = layer_round(r->row_out, y[i]);
+            }
+            store(dtype, ps->to, ps->slot[i] * p->hidden + c, y[i]);
+        }
+    }
+}
+
+static layer_gemm gemm_of(const layer_plan *p, int second, mxo_dot_matrix a)
+{
+    const char *const names[2][3] = {{"w13", "w13_scale", "w13_bias"},
+                                     {"w2", "w2_scale", "w2_bias"}};
+    const char *const *name = names[second];
+    const layer_recipe *r = second ? &p->two : &p->one;
+    const layer_gemm g = {
+        r,
+        a,
+        r->order,
+        mxo_tensor_data(mxo_call_in(p->call, name[0])),
+        mxo_tensor_data(mxo_call_in(p->call, name[1])),
+        mxo_call_in(p->call, name[2]),
+        second ? p->hidden : 2 * p->inter,
+        second ? p->inter : p->hidden,
+        (mxo_dot_block *)(void *)scratch_at(p, p->at.blocks),
+        (uint16_t *)(void *)scratch_at(p, p->at.wide),
+    };
+
+    return g;
+}
+
+/* The first half: into to, as far as the operation goes. */
+static void run_first(const layer_plan *p, void *to)
+{
+    const mxo_tensor *x = mxo_call_in(p->call, "x");
+    const mxo_tensor *scale = mxo_call_in(p->call, "x_scale");
+    const layer_source src = {
+        mxo_call_format(p->call, "from"), mxo_tensor_data(x),
+        scale == NULL ? NULL : mxo_tensor_data(scale), p->tokens, p->hidden};
+    const layer_gemm g =
+        gemm_of(p, 0,
+                layer_quantise(&p->one.quant, &src, scratch_at(p, p->at.q1),
+                               scratch_at(p, p->at.s1)));
+    const uint64_t width = p->has_glu ? p->inter : 2 * p->inter;
+    const uint32_t bytes =
+        p->has_glu ? (p->one.unit.to == MXO_FMT_F32 ? 4 : 2)
+                   : mxo_dtype_bytes(dtype_of(p->one.gemm_out));
+    pass ps = {p, &g, p->has_glu ? tile_act : tile_gemm1, p->topk, {0}, to};
+
+    /* Slots without an expert here keep zeros. */
+    memset(to, 0, (size_t)(p->tokens * p->topk * width * bytes));
+    run_tiles(&ps);
+}
+
+static void run_second(const layer_plan *p, mxo_format from, const void *act,
+                       void *to)
+{
+    const uint64_t slots = p->tokens * p->topk;
+    const layer_source src = {from, act, NULL, slots, p->inter};
+    const layer_gemm g =
+        gemm_of(p, 1,
+                layer_quantise(&p->two.quant, &src, scratch_at(p, p->at.q2),
+                               scratch_at(p, p->at.s2)));
+    const uint32_t bytes =
+        p->has_sum ? 4 : mxo_dtype_bytes(dtype_of(p->two.row_out));
+    pass ps = {p, &g, tile_gemm2, 1, {0}, to};
+
+    memset(to, 0, (size_t)(slots * p->hidden * bytes));
+    run_tiles(&ps);
+}
+
+static void run_sum(const layer_plan *p)
+{
+    const mxo_tensor *y = mxo_call_out(p->call, "y");
+    const uint32_t *rows = (void *)scratch_at(p, p->at.rows);
+    uint8_t *there = scratch_at(p, p->at.there);
+    uint32_t *weight = (void *)scratch_at(p, p->at.weight);
+    const int keeps = strcmp(layer_word(p->call, MXO_FIELD_ABSENT), "zero") == 0;
+
+    for (uint64_t t = 0; t < p->tokens; t++) {
+        for (uint64_t j = 0; j < p->topk; j++) {
+            there[j] = keeps || layer_expert(p, t * p->topk + j) >= 0;
+            weight[j] = weight_of(p, t * p->topk + j);
+        }
+        for (uint64_t c = 0; c < p->hidden; c++) {
+            const layer_slots s = {rows + t * p->topk * p->hidden + c,
+                                   p->hidden, there, weight, p->topk};
+            mxo_store(y, t * p->hidden + c, layer_sum(&p->two, &s));
+        }
+    }
+}
+
+static mxo_status start(layer_plan *p, const mxo_call *call, int has_one,
+                        int has_two, mxo_text why)
+{
+    const mxo_status status = layer_plan_make(p, call, has_one, has_two, why);
+
+    return status == MXO_OK ? layer_check_ids(p, why) : status;
+}
+
+mxo_status run_moe_layer(const mxo_call *call, mxo_text why)
+{
+    layer_plan p;
+    const mxo_status status = start(&p, call, 1, 1, why);
+
+    if (status == MXO_OK) {
+        void *act = scratch_at(&p, p.at.act);
+        run_first(&p, act);
+        run_second(&p, p.one.unit.to, act, scratch_at(&p, p.at.rows));
+        run_sum(&p);
+    }
+    return status;
+}
+
+mxo_status run_moe_gemm1(const mxo_call *call, mxo_text why)
+{
+    layer_plan p;
+    const mxo_status status = start(&p, call, 1, 0, why);
+
+    if (status == MXO_OK) {
+        run_first(&p, mxo_tensor_data(mxo_call_out(call, "y")));
+    }
+    return status;
+}
+
+mxo_status run_moe_gemm2(const mxo_call *call, mxo_text why)
+{
+    layer_plan p;
+    const mxo_status status = start(&p, call, 0, 1, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    run_second(&p, mxo_call_format(call, "from"),
+               mxo_tensor_data(mxo_call_in(call, "act")),
+               p.has_sum ? scratch_at(&p, p.at.rows)
+                         : mxo_tensor_data(mxo_call_out(call, "y")));
+    if (p.has_sum) {
+        run_sum(&p);
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What moe.layer, moe.gemm1 and moe.gemm2 share: sizes, recipes, scratch, and
+ * which (token, slot) belongs to which expert.
+ */
+#ifndef MXO_EMU_LAYER_OP_H
+#define MXO_EMU_LAYER_OP_H
+
+#include "layer.h"
+
+/* Offsets into the scratch tensor; 0 is a legal offset of nothing. */
+typedef struct layer_scratch {
+    uint64_t q1, s1;  /* quantised input of the first GEMM */
+    uint64_t q2, s2;  /* and of the second */
+    uint64_t act;     /* the activation's output */
+    uint64_t rows;    /* one row of binary32 per token and slot */
+    uint64_t blocks;  /* a tile of activations */
+    uint64_t wide;    /* a row of weights */
+    uint64_t there;   /* per slot of a token */
+    uint64_t weight;
+    uint64_t bytes;
+} layer_scratch;
+
+typedef struct layer_plan {
+    const mxo_call *call;
+    layer_recipe one; /* through the activation */
+    layer_recipe two; /* from the second GEMM on */
+    uint64_t tokens, topk, hidden, inter, experts;
+    int has_one, has_two; /* which half the operation computes */
+    int has_glu, has_sum; /* and how far */
+    layer_scratch at;
+} layer_plan;
+
+/* Sizes, shapes and recipes of a call; nothing is written. */
+mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
+                           int has_two, mxo_text why);
+
+/* Ids: is every one an expert, or absent where that is declared? */
+mxo_status layer_check_ids(const layer_plan *p, mxo_text why);
+
+/* Local expert of slot number i = token * topk + slot; -1: none. */
+int64_t layer_expert(const layer_plan *p, uint64_t i);
+
+#endif

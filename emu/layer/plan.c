@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sizes, shapes and experts of a call of the layer. */
+#include "op.h"
+
+#include <string.h>
+
+/* Largest number of elements of an intermediate: its bytes fit 63 bits. */
+#define MOST_ELEMS (INT64_MAX / 64)
+
+static mxo_status expect(const mxo_call *call, const char *name, uint32_t rank,
+                         const uint64_t *shape, mxo_text why)
+{
+    const mxo_tensor *t = mxo_call_in(call, name);
+    int same = t == NULL || t->rank == rank;
+
+    for (uint32_t i = 0; t != NULL && same && i < rank; i++) {
+        same = t->shape[i] == shape[i];
+    }
+    return same ? MXO_OK
+                : mxo_fail(MXO_E_SHAPE, why,
+                           "%s: the shape of %s does not fit the others",
+                           call->op, name);
+}
+
+/* One expert matrix of n rows and k columns with scales and bias. */
+static mxo_status expect_weights(const layer_plan *p, const char *w,
+                                 const char *scale, const char *bias,
+                                 uint64_t n, uint64_t k, mxo_text why)
+{
+    const uint64_t codes[3] = {p->experts, n, k / 2};
+    const uint64_t scales[3] = {p->experts, n, layer_blocks(k)};
+    mxo_status status = expect(p->call, w, 3, codes, why);
+
+    if (status == MXO_OK) {
+        status = expect(p->call, scale, 3, scales, why);
+    }
+    return status == MXO_OK ? expect(p->call, bias, 2, codes, why) : status;
+}
+
+static mxo_status expect_input(const layer_plan *p, mxo_text why)
+{
+    const mxo_tensor *x = mxo_call_in(p->call, "x");
+    const int is_packed = x->dtype == MXO_U8;
+    const uint64_t shape[2] = {p->tokens, p->hidden / (is_packed ? 2 : 1)};
+    const uint64_t scales[2] = {p->tokens, layer_blocks(p->hidden)};
+    mxo_status status = expect(p->call, "x", 2, shape, why);
+
+    return status == MXO_OK ? expect(p->call, "x_scale", 2, scales, why)
+                            : status;
+}
+
+static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
+{
+    const uint64_t slots[2] = {p->tokens, p->topk};
+    const uint64_t act[3] = {p->tokens, p->topk, p->inter};
+    mxo_status status = expect(p->call, "topk_weights", 2, slots, why);
+
+    if (status == MXO_OK) {
+        status = expect(p->call, "act", 3, act, why);
+    }
+    if (status == MXO_OK && p->has_one) {
+        status = expect_input(p, why);
+    }
+    if (status == MXO_OK && p->has_one) {
+        status = expect_weights(p, "w13", "w13_scale", "w13_bias",
+                                2 * p->inter, p->hidden, why);
+    }
+    if (status == MXO_OK && p->has_two) {
+        status = expect_weights(p, "w2", "w2_scale", "w2_bias", p->hidden,
+                                p->inter, why);
+    }
+    return status;
+}
+
+/* Products of sizes that an intermediate needs. */
+static int is_too_large(const layer_plan *p)
+{
+    const uint64_t widest = p->hidden > p->inter ? p->hidden : p->inter;
+    const uint64_t slots =
+        p->topk != 0 && p->tokens > MOST_ELEMS / p->topk ? MOST_ELEMS + 1
+                                                         : p->tokens * p->topk;
+
+    return slots > MOST_ELEMS || widest > MOST_ELEMS / 32 ||
+           (slots != 0 && 2 * widest + 64 > MOST_ELEMS / slots) ||
+           (p->tokens != 0 && widest > MOST_ELEMS / p->tokens);
+}
+
+static mxo_status read_sizes(layer_plan *p, mxo_text why)
+{
+    const mxo_tensor *ids = mxo_call_in(p->call, "topk_ids");
+    const mxo_tensor *w =
+        mxo_call_in(p->call, p->has_one ? "w13" : "w2");
+    const mxo_tensor *map = mxo_call_in(p->call, "expert_map");
+
+    if (ids->rank != 2 || w->rank != 3 || (map != NULL && map->rank != 1) ||
+        (p->has_one && w->shape[1] % 2 != 0)) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: topk_ids is a matrix, weights are three "
+                        "dimensions, w13 has rows in pairs",
+                        p->call->op);
+    }
+    p->tokens = ids->shape[0];
+    p->topk = ids->shape[1];
+    p->experts = w->shape[0];
+    p->hidden = p->has_one ? 2 * w->shape[2] : w->shape[1];
+    p->inter = p->has_one ? w->shape[1] / 2 : 2 * w->shape[2];
+    if (p->topk == 0 || p->experts == 0 || p->experts > INT32_MAX) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: top-k and the number of experts are at least 1",
+                        p->call->op);
+    }
+    if (is_too_large(p)) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: tokens times top-k times the layer's size "
+                        "overflows",
+                        p->call->op);
+    }
+    return p->has_one && p->has_two && p->inter % 2 != 0
+               ? mxo_fail(MXO_E_SHAPE, why,
+                          "%s: an odd intermediate size cannot be packed",
+                          p->call->op)
+               : expect_shapes(p, why);
+}
+
+static mxo_status read_recipes(layer_plan *p, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    if (p->has_one) {
+        status = layer_read_gemm1(&p->one, p->call, why);
+    }
+    if (status == MXO_OK && p->has_glu) {
+        status = layer_read_glu(&p->one, p->call, why);
+    }
+    if (status == MXO_OK && p->has_two) {
+        status = layer_read_gemm2(&p->two, p->call, why);
+    }
+    if (status == MXO_OK && p->has_sum) {
+        status = layer_read_sum(&p->two, p->call, why);
+    }
+    return status;
+}
+
+/* Combinations that have no meaning. */
+static mxo_status check_types(const layer_plan *p, mxo_text why)
+{
+    const layer_recipe *first = p->has_one ? &p->one : &p->two;
+    const int is_wide = mxo_call_is(p->call, "from", "f32");
+    const int is_ordered = first->order == MXO_P_ORDER_CPU ||
+                           first->order == MXO_P_ORDER_AVX512 ||
+                           first->order == MXO_P_ORDER_AMX;
+
+    if (mxo_call_is(p->call, "from", "e2m1") &&
+        first->quant.op != MXO_P_QUANT_NONE) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: from=e2m1 is quantised already: quant=none",
+                        p->call->op);
+    }
+    if ((first->quant.op == MXO_P_QUANT_QDQ && is_wide) ||
+        (is_ordered && !mxo_call_is(p->call, "from", "bf16")) ||
+        (p->has_one && p->has_two && p->two.quant.op == MXO_P_QUANT_QDQ &&
+         p->one.unit.to != MXO_FMT_BF16)) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: quant.qdq and the CPU's orders take bf16",
+                        p->call->op);
+    }
+    return MXO_OK;
+}
+
+static uint64_t take(uint64_t *end, uint64_t bytes)
+{
+    const uint64_t at = *end;
+
+    *end += (bytes + 15) / 16 * 16;
+    return at;
+}
+
+static void place_scratch(layer_plan *p)
+{
+    layer_scratch *s = &p->at;
+    const uint64_t slots = p->tokens * p->topk;
+    const uint64_t k1 = p->has_one ? p->hidden : 0;
+    const uint64_t k2 = p->has_two ? p->inter : 0;
+    const uint64_t widest = k1 > k2 ? k1 : k2;
+
+    if (p->has_one && p->one.quant.op != MXO_P_QUANT_NONE) {
+        s->q1 = take(&s->bytes, 2 * p->tokens * k1);
+        s->s1 = take(&s->bytes, p->tokens * layer_blocks(k1));
+    }
+    if (p->has_two && p->two.quant.op != MXO_P_QUANT_NONE) {
+        s->q2 = take(&s->bytes, 2 * slots * k2);
+        s->s2 = take(&s->bytes, slots * layer_blocks(k2));
+    }
+    if (p->has_one && p->has_two) {
+        s->act = take(&s->bytes, 4 * slots * k2);
+    }
+    if (p->has_sum) {
+        s->rows = take(&s->bytes, 4 * slots * p->hidden);
+    }
+    s->blocks = take(&s->bytes, LAYER_TILE * layer_blocks(widest) *
+                                    sizeof(mxo_dot_block));
+    s->wide = take(&s->bytes, 2 * (widest + MXO_MX_BLOCK));
+    s->there = take(&s->bytes, p->topk);
+    s->weight = take(&s->bytes, 4 * p->topk);
+}
+
+/* The CPU backend decides once per call. */
+static void settle_order(layer_recipe *r, const layer_plan *p)
+{
+    if (r->order == MXO_P_ORDER_CPU) {
+        r->order = p->tokens * p->topk / p->experts > 4 ? MXO_P_ORDER_AMX
+                                                        : MXO_P_ORDER_AVX512;
+    }
+}
+
+mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
+                           int has_two, mxo_text why)
+{
+    memset(p, 0, sizeof *p);
+    p->call = call;
+    p->has_one = has_one;
+    p->has_two = has_two;
+    p->has_glu = has_one && (has_two || mxo_call_is(call, "stage", "act"));
+    p->has_sum = has_two && (has_one || mxo_call_is(call, "stage", "sum"));
+    mxo_status status = read_sizes(p, why);
+
+    if (status == MXO_OK) {
+        status = read_recipes(p, why);
+    }
+    if (status == MXO_OK) {
+        status = check_types(p, why);
+    }
+    if (status == MXO_OK) {
+        settle_order(&p->one, p);
+        settle_order(&p->two, p);
+        place_scratch(p);
+    }
+    return status;
+}
+
+int64_t layer_expert(const layer_plan *p, uint64_t i)
+{
+    const mxo_tensor *map = mxo_call_in(p->call, "expert_map");
+    const int32_t id =
+        (int32_t)mxo_load(mxo_call_in(p->call, "topk_ids"), i);
+
+    return map == NULL || id < 0 ? id : (int32_t)mxo_load(map, (uint64_t)id);
+}
+
+/* An id or an entry of the map beyond the last expert is refused; a negative
+   one is an expert that lives elsewhere. */
+mxo_status layer_check_ids(const layer_plan *p, mxo_text why)
+{
+    const mxo_tensor *ids = mxo_call_in(p->call, "topk_ids");
+    const mxo_tensor *map = mxo_call_in(p->call, "expert_map");
+    const uint64_t known = map == NULL ? p->experts : map->shape[0];
+    mxo_profile_choice absent;
+    int has_absent = 0;
+
+    for (uint64_t i = 0; i < p->tokens * p->topk; i++) {
+        const int32_t id = (int32_t)mxo_load(ids, i);
+        if (id >= 0 && (uint64_t)id >= known) {
+            return mxo_fail(MXO_E_PARAM, why,
+                            "%s: topk_ids[%llu] is %d, and there are %llu "
+                            "experts",
+                            p->call->op, (unsigned long long)i, (int)id,
+                            (unsigned long long)known);
+        }
+        const int64_t expert = layer_expert(p, i);
+        if (expert >= (int64_t)p->experts) {
+            return mxo_fail(MXO_E_PARAM, why,
+                            "%s: expert_map[%d] is not below %llu", p->call->op,
+                            (int)id, (unsigned long long)p->experts);
+        }
+        has_absent = has_absent || expert < 0;
+    }
+    return has_absent && p->has_sum
+               ? layer_choose(&absent, p->call, MXO_FIELD_ABSENT, why)
+               : MXO_OK;
+}

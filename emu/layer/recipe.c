@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From words to a recipe.  An entry is only asked for where the layer needs
+ * it: a profile that does not say how it adds biases still runs without any.
+ */
+#include "recipe.h"
+
+#include <string.h>
+
+static const char *own_word(const mxo_call *call, const char *key)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, key) == 0) {
+            return call->params[i].text;
+        }
+    }
+    return "profile";
+}
+
+static const mxo_profile *profile_of(const mxo_call *call)
+{
+    return mxo_profile_by_name(mxo_call_text(call, "profile"));
+}
+
+const char *layer_word(const mxo_call *call, mxo_profile_field field)
+{
+    const char *own = own_word(call, mxo_profile_question_at((int)field)->key);
+
+    return strcmp(own, "profile") == 0 ? profile_of(call)->fact[field].value
+                                       : own;
+}
+
+static mxo_status refuse_unknown(const mxo_call *call, mxo_profile_field field,
+                                 mxo_text why)
+{
+    const mxo_profile *p = profile_of(call);
+    const char *key = mxo_profile_question_at((int)field)->key;
+
+    return mxo_fail(MXO_E_UNSUPPORTED, why,
+                    "%s: profile %s does not say %s (%s); declare it with "
+                    "%s=...",
+                    call->op, p->name, key, p->fact[field].source, key);
+}
+
+static int is_unknown(const char *word)
+{
+    return strcmp(word, "unknown") == 0;
+}
+
+mxo_status layer_choose(mxo_profile_choice *c, const mxo_call *call,
+                        mxo_profile_field field, mxo_text why)
+{
+    *c = mxo_profile_choice_by_name(field, layer_word(call, field));
+    return *c == MXO_CHOICE_UNKNOWN ? refuse_unknown(call, field, why)
+                                    : MXO_OK;
+}
+
+static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
+                               mxo_text why)
+{
+    const char *rule = layer_word(call, MXO_FIELD_WEIGHT_RULE);
+    mxo_status status = MXO_OK;
+
+    if (is_unknown(rule)) {
+        return refuse_unknown(call, MXO_FIELD_WEIGHT_RULE, why);
+    }
+    r->weight_rule = mxo_dequant_rule_by_name(rule);
+    status = layer_choose(&r->scale_at, call, MXO_FIELD_SCALE_AT, why);
+    if (status == MXO_OK) {
+        status = layer_choose(&r->order, call, MXO_FIELD_ORDER, why);
+    }
+    if (status == MXO_OK && (r->scale_at == MXO_P_SCALE_AT_BLOCK) !=
+                                (r->order == MXO_P_ORDER_BLOCK32)) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: scale_at=block and order=block32 go together",
+                        call->op);
+    }
+    return status;
+}
+
+static uint64_t decimal(const char *text)
+{
+    uint64_t n = 0;
+
+    for (; *text >= '0' && *text <= '9'; text++) {
+        n = 10 * n + (uint64_t)(*text - '0');
+    }
+    return n;
+}
+
+static mxo_status read_rule(layer_recipe *r, const mxo_call *call, mxo_text why)
+{
+    const char *element = layer_word(call, MXO_FIELD_QUANT_ELEMENT);
+    const char *rule = layer_word(call, MXO_FIELD_QUANT_RULE);
+
+    if (is_unknown(element)) {
+        return refuse_unknown(call, MXO_FIELD_QUANT_ELEMENT, why);
+    }
+    if (is_unknown(rule)) {
+        return refuse_unknown(call, MXO_FIELD_QUANT_RULE, why);
+    }
+    r->quant.quark_hip = strcmp(rule, "quark_hip") == 0;
+    r->quant.element = mxo_format_by_name(element);
+    r->quant.rule =
+        mxo_quant_rule_by_name(r->quant.quark_hip ? "quark_triton" : rule);
+    if (r->quant.element == MXO_N_FORMATS || r->quant.rule == NULL) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: quant=%s needs quant_element and quant_rule",
+                        call->op, layer_word(call, MXO_FIELD_QUANT));
+    }
+    return MXO_OK;
+}
+
+/* Quantisers whose result is codes under bytes of 32, or 16-bit numbers. */
+static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
+                             mxo_text why)
+{
+    mxo_status status =
+        layer_choose(&r->quant.op, call, MXO_FIELD_QUANT, why);
+
+    if (status != MXO_OK || r->quant.op == MXO_P_QUANT_NONE) {
+        return status;
+    }
+    if (r->quant.op == MXO_P_QUANT_STATIC || r->quant.op == MXO_P_QUANT_NVFP4) {
+        return mxo_fail(MXO_E_UNSUPPORTED, why,
+                        "%s: activations by %s are not executed", call->op,
+                        layer_word(call, MXO_FIELD_QUANT));
+    }
+    status = read_rule(r, call, why);
+    r->quant.group = r->quant.op == MXO_P_QUANT_GROUP
+                         ? decimal(layer_word(call, MXO_FIELD_QUANT_GROUP))
+                         : MXO_MX_BLOCK;
+    if (status == MXO_OK &&
+        (r->quant.group == 0 || r->quant.group % MXO_MX_BLOCK != 0)) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: quant_group is a multiple of 32", call->op);
+    }
+    return status;
+}
+
+static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
+                            mxo_profile_field field, mxo_text why)
+{
+    static const mxo_profile_choice same[][2] = {
+        {MXO_P_BIAS2_NONE, MXO_P_BIAS1_NONE},
+        {MXO_P_BIAS2_ACC, MXO_P_BIAS1_ACC},
+        {MXO_P_BIAS2_ROUNDED, MXO_P_BIAS1_ROUNDED},
+        {MXO_P_BIAS2_ORDER, MXO_P_BIAS1_ORDER},
+    };
+
+    r->bias = MXO_P_BIAS1_NONE;
+    r->bias_type = MXO_P_BIAS_TYPE_F32;
+    if (mxo_call_is(call, "bias", "none")) {
+        return MXO_OK;
+    }
+    mxo_status status = layer_choose(&r->bias, call, field, why);
+
+    for (int i = 0; i < 4; i++) {
+        r->bias = r->bias == same[i][0] ? same[i][1] : r->bias;
+    }
+    if (status == MXO_OK && r->bias != MXO_P_BIAS1_NONE) {
+        status =
+            layer_choose(&r->bias_type, call, MXO_FIELD_BIAS_TYPE, why);
+    }
+    const int ordered = r->order == MXO_P_ORDER_CPU ||
+                        r->order == MXO_P_ORDER_AVX512 ||
+                        r->order == MXO_P_ORDER_AMX;
+
+    if (status == MXO_OK && r->bias == MXO_P_BIAS1_ORDER && !ordered) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: %s=order needs an order that has a place for it",
+                        call->op, mxo_profile_question_at((int)field)->key);
+    }
+    return status;
+}
+
+mxo_status layer_read_gemm1(layer_recipe *r, const mxo_call *call, mxo_text why)
+{
+    mxo_status status = read_weights(r, call, why);
+
+    r->profile = profile_of(call);
+    if (status == MXO_OK) {
+        status = read_quant(r, call, why);
+    }
+    if (status == MXO_OK) {
+        status = read_bias(r, call, MXO_FIELD_BIAS1, why);
+    }
+    return status == MXO_OK
+               ? layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why)
+               : status;
+}
+
+/* A number such as "1.702" as the binary32 nearest to it: both parts are
+   exact in binary32, and the quotient is rounded once. */
+static mxo_real number_of(const char *word)
+{
+    const char *point = strchr(word, '.');
+    uint64_t units = decimal(word);
+    uint64_t parts = 1;
+
+    for (const char *d = point; d != NULL && *++d != '\0';) {
+        units = 10 * units + (uint64_t)(*d - '0');
+        parts *= 10;
+    }
+    const mxo_real a = {units, 0, units == 0 ? MXO_CLASS_ZERO
+                                             : MXO_CLASS_FINITE, 0, 0};
+    const mxo_real b = {parts, 0, MXO_CLASS_FINITE, 0, 0};
+
+    return mxo_format_decode(
+        MXO_FMT_F32,
+        mxo_f32_div((uint32_t)mxo_format_round(MXO_FMT_F32, a),
+                    (uint32_t)mxo_format_round(MXO_FMT_F32, b)));
+}
+
+static mxo_status constant(mxo_real *x, const mxo_call *call,
+                           mxo_profile_field field, mxo_text why)
+{
+    static const mxo_real infinity = {0, 0, MXO_CLASS_INF, 0, 0};
+    const char *key = mxo_profile_question_at((int)field)->key;
+    const char *fact = profile_of(call)->fact[field].value;
+
+    const int is_declared = strcmp(own_word(call, "glu"), "profile") != 0;
+
+    if (is_unknown(fact) && !is_declared) {
+        return refuse_unknown(call, field, why);
+    }
+    if (strcmp(fact, "config") == 0 || is_unknown(fact)) {
+        *x = mxo_call_is(call, key, "none")
+                 ? infinity
+                 : mxo_format_decode(MXO_FMT_F32, mxo_call_f32(call, key));
+    } else {
+        *x = strcmp(fact, "none") == 0 ? infinity : number_of(fact);
+    }
+    return MXO_OK;
+}
+
+/* Alpha 1, beta 0, and the limit that the call gives. */
+static mxo_status silu_constants(mxo_glu *unit, const mxo_call *call)
+{
+    static const mxo_real infinity = {0, 0, MXO_CLASS_INF, 0, 0};
+
+    unit->alpha = number_of("1");
+    unit->beta = number_of("0");
+    unit->limit = mxo_call_is(call, "limit", "none")
+                      ? infinity
+                      : mxo_format_decode(MXO_FMT_F32,
+                                          mxo_call_f32(call, "limit"));
+    return MXO_OK;
+}
+
+static mxo_status swiglu_constants(mxo_glu *unit, const mxo_call *call,
+                                   mxo_text why)
+{
+    mxo_status status = constant(&unit->alpha, call, MXO_FIELD_ALPHA, why);
+
+    if (status == MXO_OK) {
+        status = constant(&unit->beta, call, MXO_FIELD_BETA, why);
+    }
+    return status == MXO_OK
+               ? constant(&unit->limit, call, MXO_FIELD_LIMIT, why)
+               : status;
+}
+
+static mxo_profile_field glu_field(const mxo_call *call)
+{
+    if (mxo_call_is(call, "activation", "swiglu")) {
+        return MXO_FIELD_SWIGLU;
+    }
+    return mxo_call_is(call, "limit", "none") ? MXO_FIELD_SILU
+                                              : MXO_FIELD_SILU_LIMIT;
+}
+
+static mxo_status read_dialect(mxo_glu *unit, const mxo_call *call,
+                               mxo_text why)
+{
+    const mxo_profile_field field = glu_field(call);
+    const char *own = own_word(call, "glu");
+    const char *word = strcmp(own, "profile") == 0
+                           ? profile_of(call)->fact[field].value
+                           : own;
+    int i = 0;
+
+    if (is_unknown(word)) {
+        return refuse_unknown(call, field, why);
+    }
+    if (strcmp(word, "none") == 0) {
+        return mxo_fail(MXO_E_UNSUPPORTED, why,
+                        "%s: profile %s has no activation=%s", call->op,
+                        profile_of(call)->name,
+                        mxo_call_text(call, "activation"));
+    }
+    while (strcmp(word, mxo_glu_name((mxo_glu_dialect)i)) != 0) {
+        i++;
+    }
+    unit->dialect = (mxo_glu_dialect)i;
+    return MXO_OK;
+}
+
+mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
+{
+    mxo_profile_choice glu_out;
+    mxo_status status = read_dialect(&r->unit, call, why);
+
+    if (status == MXO_OK) {
+        status = layer_choose(&glu_out, call, MXO_FIELD_GLU_OUT, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    r->unit.nan = MXO_GLU_NAN_DIALECT;
+    r->unit.from =
+        r->gemm_out == MXO_P_GEMM1_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
+    r->unit.to = glu_out == MXO_P_GLU_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
+    status = mxo_call_is(call, "activation", "swiglu")
+                 ? swiglu_constants(&r->unit, call, why)
+                 : silu_constants(&r->unit, call);
+    const char *sentence = status == MXO_OK ? mxo_glu_check(&r->unit) : NULL;
+
+    return sentence == NULL ? status
+                            : mxo_fail(MXO_E_PARAM, why, "%s: %s", call->op,
+                                       sentence);
+}
+
+mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)
+{
+    mxo_profile_choice requant;
+    mxo_status status = read_weights(r, call, why);
+
+    r->profile = profile_of(call);
+    r->quant.op = MXO_P_QUANT_NONE;
+    if (status == MXO_OK) {
+        status = layer_choose(&requant, call, MXO_FIELD_REQUANT, why);
+    }
+    if (status == MXO_OK && requant == MXO_P_REQUANT_SAME) {
+        status = read_quant(r, call, why);
+    }
+    if (status == MXO_OK) {
+        status = read_bias(r, call, MXO_FIELD_BIAS2, why);
+    }
+    if (status == MXO_OK) {
+        status = layer_choose(&r->routing_at, call, MXO_FIELD_ROUTING_AT, why);
+    }
+    if (status == MXO_OK) {
+        status =
+            layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why);
+    }
+    return status == MXO_OK
+               ? layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why)
+               : status;
+}
+
+mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why)
+{
+    mxo_status status = layer_choose(&r->sum, call, MXO_FIELD_SUM, why);
+
+    if (status == MXO_OK) {
+        status = layer_choose(&r->out, call, MXO_FIELD_OUT, why);
+    }
+    const int weighs = r->sum == MXO_P_SUM_FMA || r->sum == MXO_P_SUM_PRODUCT;
+
+    if (status == MXO_OK && r->sum != MXO_P_SUM_EXACT &&
+        weighs != (r->routing_at == MXO_P_ROUTING_AT_SUM)) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: sum=%s and routing_at=%s contradict each other",
+                        call->op, layer_word(call, MXO_FIELD_SUM),
+                        layer_word(call, MXO_FIELD_ROUTING_AT));
+    }
+    return status;
+}
