@@ -63,6 +63,11 @@ static int is_mask(const char *op, const host_tensor *t)
     return strcmp(view_of(op, t->name)->format, "mask") == 0;
 }
 
+static int is_moved(const char *op, const host_tensor *t)
+{
+    return strcmp(view_of(op, t->name)->format, "moved") == 0;
+}
+
 static int is_constant(const host_tensor *t)
 {
     const uint64_t n = tensor_elems(t);
@@ -98,7 +103,7 @@ static int is_vacuous(const char *op, const tensor_set *want,
                      tensor_load(t, 0));
             return 1;
         }
-        for (uint32_t i = 0; i < in->n; i++) {
+        for (uint32_t i = 0; i < in->n && !is_moved(op, t); i++) {
             if (is_copy(t, &in->t[i])) {
                 conclude(v, VERDICT_VACUOUS, "vacuous",
                          "%s is a copy of the input %s: no work would look "
