@@ -13,6 +13,8 @@
  * gpu_block(), gpu_grid()   this block's number, the number of blocks
  * gpu_shfl_xor, gpu_shfl, gpu_any   among a warp; every lane takes part
  * GPU_SHARED, gpu_barrier()   a block's memory, and where its threads meet
+ * gpu_cell_load_*, gpu_cell_store_*   vectors there
+ * gpu_turn               bits turned left
  * gpu_load_*, gpu_store_*   vectors: number i of the array at p.  u8x16 counts
  *                        bytes, u16x8 halves, u32x4 words; element 0 is always
  *                        in the low bits of w[0], whatever the byte order

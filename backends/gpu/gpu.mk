@@ -9,15 +9,26 @@ gpu_shared = \
 	%reldir%/glu.inc \
 	%reldir%/glu_exact.inc \
 	%reldir%/glu_steps.inc \
+	%reldir%/layout.inc \
+	%reldir%/layout_chain.inc \
+	%reldir%/layout_map.inc \
+	%reldir%/layout_text.inc \
+	%reldir%/layout_walk.inc \
+	%reldir%/plan_convert.inc \
 	%reldir%/plan_dequant.inc \
+	%reldir%/plan_gather.inc \
 	%reldir%/plan_glu.inc \
+	%reldir%/plan_layout.inc \
+	%reldir%/plan_move.inc \
 	%reldir%/plan_quant.inc \
+	%reldir%/plan_tile.inc \
 	%reldir%/quant.inc \
 	%reldir%/quant_plain.inc \
 	%reldir%/quant_rare.inc \
 	%reldir%/runtime.h
 gpu_device_only = \
 	%reldir%/device_gpu.h \
+	%reldir%/device_memory.h \
 	%reldir%/plugin.cu \
 	%reldir%/runtime_gpu.h
 EXTRA_DIST += $(gpu_device_only) %reldir%/README.md
@@ -55,7 +66,10 @@ GPU_NVCCFLAGS = -std=c++17 -O3 -fmad=false -cudart static -shared \
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC -shared \
 	-fvisibility=hidden -Wall -Wextra
 gpu_sources = $(gpu_shared) $(gpu_device_only) \
-	emu/include/mxoracle/abi.h
+	emu/include/mxoracle/abi.h \
+	emu/include/mxoracle/conversions.def \
+	emu/include/mxoracle/layouts.def \
+	emu/include/mxoracle/values.def
 mxopluginsdir = $(pkglibdir)
 mxoplugins_DATA =
 

@@ -20,6 +20,10 @@
 
 #include "glu.inc"
 
+#include "layout.inc"
+
+#include "layout_walk.inc"
+
 #include "runtime_gpu.h"
 
 #include "call.inc"
@@ -29,6 +33,22 @@
 #include "plan_quant.inc"
 
 #include "plan_glu.inc"
+
+#include "layout_text.inc"
+
+#include "layout_map.inc"
+
+#include "plan_tile.inc"
+
+#include "plan_gather.inc"
+
+#include "plan_move.inc"
+
+#include "layout_chain.inc"
+
+#include "plan_layout.inc"
+
+#include "plan_convert.inc"
 
 #include "backend.inc"
 

@@ -130,10 +130,10 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
     return status;
 }
 
-static mxo_status gpu_launch(const gpu_kernel *k, uint32_t grid, void *args,
-                             mxo_text why)
+static mxo_status gpu_launch(const gpu_kernel *k, uint32_t grid,
+                             const void *args, mxo_text why)
 {
-    void *argv[1] = {args};
+    void *argv[1] = {(void *)args};
 
     return gpu_check(RT(LaunchKernel)((const void *)k->entry, dim3(grid),
                                       dim3(GPU_BLOCK), argv, 0, 0),

@@ -19,6 +19,10 @@
 
 #include "glu.inc"
 
+#include "layout.inc"
+
+#include "layout_walk.inc"
+
 #include "simt_lanes.inc"
 
 #define GPU_NAME SIMT_NAME
@@ -29,14 +33,6 @@ enum {
     UNITS = 3,     /* few, so that kernels must loop */
     RESIDENTS = 2
 };
-
-#include "call.inc"
-
-#include "plan_dequant.inc"
-
-#include "plan_quant.inc"
-
-#include "plan_glu.inc"
 
 static mxo_status gpu_open(int device, gpu_device *d, mxo_text why)
 {
@@ -95,6 +91,30 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
     *blocks = RESIDENTS;
     return MXO_OK;
 }
+
+#include "call.inc"
+
+#include "plan_dequant.inc"
+
+#include "plan_quant.inc"
+
+#include "plan_glu.inc"
+
+#include "layout_text.inc"
+
+#include "layout_map.inc"
+
+#include "plan_tile.inc"
+
+#include "plan_gather.inc"
+
+#include "plan_move.inc"
+
+#include "layout_chain.inc"
+
+#include "plan_layout.inc"
+
+#include "plan_convert.inc"
 
 #include "backend.inc"
 

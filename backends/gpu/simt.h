@@ -22,6 +22,7 @@
 #define GPU_SLOW static
 #define GPU_CONSTANT static const
 #define GPU_SHARED static /* blocks run one after another */
+#define GPU_ALIGN16 _Alignas(16)
 #define GPU_INFINITY ((double)INFINITY)
 #define GPU_UNROLL
 #define GPU_LOOP
@@ -407,6 +408,19 @@ GPU_FN uint32_t gpu_bytes(uint32_t a, uint32_t b, uint32_t pick)
     }
     return out;
 }
+
+GPU_FN uint32_t gpu_turn(uint32_t x, uint32_t left)
+{
+    return x << (left & 31) | x >> (-left & 31);
+}
+
+/* Shared memory is memory. */
+#define gpu_cell_load_u8x16(p) gpu_load_u8x16((p), 0)
+#define gpu_cell_load_u8x4(p) gpu_load_u8x4((p), 0)
+#define gpu_cell_load_u8x2(p) gpu_load_u8x2((p), 0)
+#define gpu_cell_store_u8x16(p, x) gpu_store_u8x16((p), 0, (x))
+#define gpu_cell_store_u8x4(p, x) gpu_store_u8x4((p), 0, (x))
+#define gpu_cell_store_u8x2(p, x) gpu_store_u8x2((p), 0, (x))
 
 GPU_FN void gpu_lut8(uint32_t lo, uint32_t hi, uint32_t codes, uint32_t *low,
                      uint32_t *high)
