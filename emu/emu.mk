@@ -54,11 +54,15 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/chain.c \
 	%reldir%/layout/chain.h \
 	%reldir%/layout/conversion.c \
+	%reldir%/layout/groups.c \
+	%reldir%/layout/groups.h \
 	%reldir%/layout/map.c \
 	%reldir%/layout/memory.c \
 	%reldir%/layout/move.c \
 	%reldir%/layout/op_apply.c \
 	%reldir%/layout/op_convert.c \
+	%reldir%/layout/op_grouped.c \
+	%reldir%/layout/op_groups.c \
 	%reldir%/layout/op_index.c \
 	%reldir%/layout/parse.h \
 	%reldir%/layout/scan.c \

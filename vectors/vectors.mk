@@ -86,6 +86,9 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.ceil_to_ue8m0__n1024.safetensors \
 	%reldir%/deepgemm/deepgemm.interleave_weights__1x256x5.safetensors \
 	%reldir%/deepgemm/deepgemm.interleave_weights__2x128x12.safetensors \
+	%reldir%/deepgemm/deepgemm.k_grouped_packed_ue8m0__mn12_g128_psum128.safetensors \
+	%reldir%/deepgemm/deepgemm.k_grouped_packed_ue8m0__mn8_g32_ks.safetensors \
+	%reldir%/deepgemm/deepgemm.m_grouped_layout__mn160_a32.safetensors \
 	%reldir%/deepgemm/deepgemm.mega_l1_epilogue__clamp10.0_6x128.safetensors \
 	%reldir%/deepgemm/deepgemm.mega_l1_epilogue__clampNone_6x128.safetensors \
 	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned__b0_mn1_k1.safetensors \
@@ -97,6 +100,7 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned_packed_ue8m0__b2_mn9_k8.safetensors \
 	%reldir%/deepgemm/deepgemm.mn_major_tma_aligned_packed_ue8m0__b3_mn64_k3.safetensors \
 	%reldir%/deepgemm/deepgemm.pack_ue8m0_to_int__5x12.safetensors \
+	%reldir%/deepgemm/deepgemm.packed_ue8m0_psum__mn160_k6_a32.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g128_ue0_130x200.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g128_ue1_130x200.safetensors \
 	%reldir%/deepgemm/deepgemm.per_block_cast_to_fp8__g32_ue0_64x40.safetensors \
@@ -130,6 +134,7 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__g32_ue1_7x130.safetensors \
 	%reldir%/deepgemm/deepgemm.per_token_cast_to_fp8__packed_5x512.safetensors \
 	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn130_k256_g1x32_n2.safetensors \
+	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn200_k512_g128x128_n0.safetensors \
 	%reldir%/deepgemm/deepgemm.transform_sf_into_required_layout__sm100_mn96_k384_g1x128_n0.safetensors \
 	%reldir%/deepgemm/deepgemm.transform_weights_for_mega_moe__E2_H128_I128.safetensors \
 	%reldir%/deepgemm/deepgemm.transpose_packed_fp4__6x5.safetensors \
@@ -342,6 +347,7 @@ vectors_tritondir = $(pkgdatadir)/vectors/triton
 dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.blackwell_act_scale.swizzle__tk3.8_batched_1x128x8.safetensors \
 	%reldir%/triton/triton.blackwell_act_scale.swizzle__tk3.8_batched_2x130x5.safetensors \
+	%reldir%/triton/triton.blackwell_act_scale.swizzle__tk3.8_ragged_3experts_6x10.safetensors \
 	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_128x8.safetensors \
 	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_1x1x1.safetensors \
 	%reldir%/triton/triton.blackwell_scale.swizzle__tk3.5_2x128x4.safetensors \

@@ -1,22 +1,128 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layouts.  Every element says where it was: bytes are coded by position, so
- * that any two near each other differ; indices walk over the whole range.
+ * that any two near each other differ; tags spell the index itself, a byte or
+ * a nibble of it at a time; indices walk over the whole range.  Each layout and
+ * each conversion has its lines in layout.cases.
  */
 #include "fills.h"
 
 #include <stddef.h>
+#include <string.h>
+
+/* Byte k of the index of each element, "tagK"; wide elements hold all of it. */
+static void fill_tag(const test_case *c, host_tensor *t, prng *rng)
+{
+    const unsigned k = (unsigned)(c->data[3] - '0');
+    const uint64_t n = tensor_elems(t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, dtype_bytes(t->dtype) > 1 ? i : i >> (8 * k) & 255);
+    }
+}
+
+/* Hexadecimal digit k of the index of each nibble, "nibK". */
+static void fill_nibbles(const test_case *c, host_tensor *t, prng *rng)
+{
+    const unsigned k = (unsigned)(c->data[3] - '0');
+    const uint64_t n = tensor_elems(t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t low = 2 * i >> (4 * k) & 15;
+        const uint64_t high = (2 * i + 1) >> (4 * k) & 15;
+        tensor_store(t, i, high << 4 | low);
+    }
+}
+
+/* Powers of two (floats) or scale bytes, coded by position; neighbours differ
+   by more than one. */
+static void fill_powers(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->rank == 0 ? 1 : t->shape[t->rank - 1];
+    const unsigned shift = t->dtype == MXO_F32    ? 23
+                           : t->dtype == MXO_BF16 ? 7
+                                                  : 0;
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 251);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t code = (start + i % cols * 7 + i / cols * 13) % 251;
+        tensor_store(t, i, code << shift);
+    }
+}
+
+/* How many rows group i has: now and then none, but not the first. */
+static uint64_t draw_size(prng *rng, uint64_t i, uint64_t left)
+{
+    const uint64_t kind = prng_below(rng, 4);
+    const uint64_t some = prng_below(rng, left + 1);
+
+    if (i == 0) {
+        return left < 2 ? left : 1 + some % (left - 1);
+    }
+    return kind == 0 ? 0 : some;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Sizes of groups, or ends, that fit the rows of x. */
+static void fill_groups(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t gran = (uint64_t)case_number(c, "gran");
+    const uint64_t ends_align = (uint64_t)case_number(c, "ends_align");
+    const int in_place = strcmp(case_value(c, "rule"), "in_place") == 0;
+    const uint64_t n = tensor_elems(t);
+    uint64_t left = case_dim(c, "rows");
+    uint64_t end = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t start = round_up(end, ends_align == 0 ? 1 : ends_align);
+        if (in_place) {
+            const uint64_t all = case_dim(c, "rows");
+            left = start < all ? all - start : 0;
+        }
+        const uint64_t rows = draw_size(rng, i, left);
+        const uint64_t short_by = prng_below(rng, gran);
+        const uint64_t size = rows == 0 ? 0 : rows * gran - short_by;
+        left -= rows;
+        end = start + size;
+        tensor_store(t, i, ends_align == 0 ? size : end);
+    }
+}
+
+/* Sizes whose groups fit the buffer of layout.groups. */
+static void fill_sizes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t align = (uint64_t)case_number(c, "align");
+    const uint64_t total = (uint64_t)case_number(c, "total");
+    const uint64_t n = tensor_elems(t);
+    uint64_t end = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t start = round_up(end, align);
+        const uint64_t size =
+            draw_size(rng, i, start < total ? total - start : 0);
+        end = start + size;
+        tensor_store(t, i, size);
+    }
+}
 
 /* Indices: the ends of the range, every edge of 2^31 and 2^32, and draws. */
 static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
 {
     static const int64_t edges[] = {
-        0,           1,           2147483647,  2147483648,  2147483649,
-        4294967295,  4294967296,  4294967297,  -1,          8589934592,
+        0,          1,          2147483647, 2147483648, 2147483649,
+        4294967295, 4294967296, 4294967297, -1,         8589934592,
     };
-    const uint64_t units = (uint64_t)(case_number(c, "experts") *
-                                      case_number(c, "rows") *
-                                      case_number(c, "cols"));
+    const uint64_t units =
+        (uint64_t)(case_number(c, "experts") * case_number(c, "rows") *
+                   case_number(c, "cols"));
     const uint64_t n = tensor_elems(t);
 
     for (uint64_t i = 0; i < n; i++) {
@@ -36,15 +142,25 @@ static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
 static const fill_row fills[] = {
     {"layout.apply", "x", "random", fill_random},
     {"layout.apply", "x", "coded", fill_index_coded},
+    {"layout.apply", "x", "powers", fill_powers},
+    {"layout.apply", "x", "tag0", fill_tag},
+    {"layout.apply", "x", "tag1", fill_tag},
+    {"layout.apply", "x", "tag2", fill_tag},
+    {"layout.apply", "x", "nib0", fill_nibbles},
+    {"layout.apply", "x", "nib1", fill_nibbles},
+    {"layout.apply", "x", "nib2", fill_nibbles},
+    {"layout.apply", "x", "nib3", fill_nibbles},
     {"layout.convert", "*", "random", fill_random},
     {"layout.convert", "*", "coded", fill_index_coded},
+    {"layout.grouped", "groups", "*", fill_groups},
+    {"layout.grouped", "x", "powers", fill_powers},
+    {"layout.groups", "sizes", "random", fill_sizes},
     {"layout.index", "at", "random", fill_positions},
     {NULL, NULL, NULL, NULL},
 };
 
 static const grid_row grid[] = {
-    {1, 0,
-     "layout.apply:experts=1|3,rows=128|130|31,cols=4|5|90,data=coded"},
+    {1, 0, "layout.apply:experts=1|3,rows=128|130|31,cols=4|5|90,data=coded"},
     {2, 0,
      "layout.apply:dir=inverse,experts=2,rows=256,cols=8,keep_rows=0|130,"
      "keep_cols=0|5"},
@@ -54,8 +170,31 @@ static const grid_row grid[] = {
      "hidden=128,data=coded"},
     {2, 0, "layout.convert:experts=1,inter=128,hidden=384,input_scale=*"},
     {2, 0,
-     "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,bias=*,scale=*,"
+     "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,bias=*,"
+     "scale=*,"
      "input_scale=*"},
+    {1, 0,
+     "layout.grouped:experts=1,rows=1|37|300,cols=5|16,n=1|4,data=powers"},
+    {1, 0,
+     "layout.grouped:layout=deepgemm.mn_major_tma_aligned_packed_ue8m0,"
+     "dtype=f32,rule=in_place,ends_align=32,experts=1,rows=160|9,cols=6|4,n=3,"
+     "data=powers"},
+    {1, 0,
+     "layout.grouped:layout=deepgemm.mn_major_tma_aligned_packed_ue8m0,"
+     "dtype=f32,rule=repeat,gran=128,align=1,blocks=200,experts=1|2,rows=2,"
+     "cols=4|1,data=powers"},
+    {1, 0,
+     "layout.grouped:layout=deepgemm.k_grouped_packed_ue8m0,dtype=f32,"
+     "align=4,gran=32|128,ends_align=0|128,experts=1,rows=15|5,cols=8|12,n=3,"
+     "data=powers"},
+    {2, 12,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=compact,gran=1|3|32,"
+     "align=2|8|64,ends_align=0|1|5,experts=1,rows=1|2|64|129,cols=1|7,"
+     "n=1|2|9,data=powers"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=2|7,"
+     "experts=3,rows=4,cols=9,data=powers"},
+    {1, 0, "layout.groups:align=1|32|128,total=1024|160,n=1|3|8"},
     {1, 0, "layout.index:rows=5760|1,cols=90|1,n=97"},
     {2, 0,
      "layout.index:dir=*,experts=128,rows=65537|131072,cols=511|512,n=997"},

@@ -71,6 +71,13 @@ static wide l2(const wide p[3], wide e, wide r, wide k, wide u)
     return packed(p, e, utccp_row(r), k, u);
 }
 
+/* word row p = row / 4, byte row % 4 of word m */
+static wide k_grouped(const wide p[3], wide e, wide r, wide m, wide u)
+{
+    (void)u;
+    return 4 * ((e * (p[1] / 4) + r / 4) * p[2] + m) + r % 4;
+}
+
 /* nibble (r, c) of [m, n] to nibble (c, r) of [n, m] */
 static wide transposed(const wide p[3], wide e, wide r, wide c, wide u)
 {
@@ -85,6 +92,7 @@ static const closed_form forms[] = {
     {"deepgemm.interleave_weights", 1, 1, interleave_8, 16, 1, NO, PAD, 0, 0},
     {"deepgemm.interleave_weights/gran=4", 4, 1, interleave_4, 8, 1, NO, PAD, 0,
      0},
+    {"deepgemm.k_grouped_packed_ue8m0", 1, 1, k_grouped, 4, 4, NO, NO, 0, 0},
     {"deepgemm.mega_l1_sf", 1, 1, l1, 128, 4, NO, NO, 0, 0},
     {"deepgemm.mega_l1_sf_logical", 1, 1, l1_logical, 128, 4, NO, NO, 0, 0},
     {"deepgemm.mega_l2_sf", 1, 1, l2, 128, 4, NO, NO, 0, 0},
