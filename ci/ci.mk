@@ -13,14 +13,20 @@ EXTRA_DIST += \
 	%reldir%/test \
 	%reldir%/try
 
-# Lines of emu/ that make check reaches; the ceiling is from below.
+# Lines of emu/ that make check reaches, and branches of emu/select, where a
+# decision is a branch; the ceilings are from below.
 if MXO_COVERAGE
 .PHONY: coverage
+lcov_branches = $(LCOV) -q --rc lcov_branch_coverage=1
 coverage: check
-	$(LCOV) -q --capture --directory . --output-file coverage.info
-	$(LCOV) -q --extract coverage.info '*/emu/*' --output-file coverage-emu.info
+	$(lcov_branches) --capture --directory . --output-file coverage.info
+	$(lcov_branches) --extract coverage.info '*/emu/*' --output-file coverage-emu.info
+	$(lcov_branches) --extract coverage.info '*/emu/select/*' --output-file coverage-select.info
 	-test -z "$(GENHTML)" || $(GENHTML) -q coverage-emu.info --output-directory coverage-html
 	$(LCOV) --summary coverage-emu.info 2>&1 | tee coverage.txt
 	$(AWK) '/lines/ { sub("%", "", $$2); rate = $$2 } \
 	    END { if (rate < 95) { print "emu/ line coverage " rate " % is below 95 %"; exit 1 } }' coverage.txt
+	$(LCOV) --rc lcov_branch_coverage=1 --summary coverage-select.info 2>&1 | tee coverage.txt
+	$(AWK) '/branches/ { sub("%", "", $$2); rate = $$2 } \
+	    END { if (rate < 95) { print "emu/select branch coverage " rate " % is below 95 %"; exit 1 } }' coverage.txt
 endif

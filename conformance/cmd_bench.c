@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "grid.h"
 #include "runopts.h"
+#include "select/speed.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -344,6 +345,9 @@ static void rate_machine(session *s)
 
     bench_report_machine(s->form, COMPILER, all, one,
                          one > 0 && all > 1 ? bench_gemm(all) : one);
+    if (s->choice.n_ops == 0 && s->choice.n_args == 0) {
+        bench_report_selection(s->form, selection_rate(s->o.samples));
+    }
 }
 
 int cmd_bench(int argc, char **argv)

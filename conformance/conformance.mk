@@ -97,6 +97,8 @@ libjudge_la_SOURCES = \
 	%reldir%/select/platform.c \
 	%reldir%/select/report.c \
 	%reldir%/select/report.h \
+	%reldir%/select/speed.c \
+	%reldir%/select/speed.h \
 	%reldir%/selftest.c \
 	%reldir%/selftest.h \
 	%reldir%/selftest_report.c \
@@ -232,6 +234,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_safetensors.c \
 	%reldir%/unit/test_select.c \
+	%reldir%/unit/test_select_after.c \
 	%reldir%/unit/test_select_product.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
@@ -277,6 +280,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/profiles.test \
 	%reldir%/tests/run_vectors.test \
+	%reldir%/tests/select.test \
 	%reldir%/tests/selftest.test \
 	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)

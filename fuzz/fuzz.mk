@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
-fuzz_programs = fuzz_casetext fuzz_quant fuzz_safetensors
+fuzz_programs = fuzz_casetext fuzz_quant fuzz_safetensors fuzz_select
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
 fuzz_driver =
@@ -27,6 +27,10 @@ fuzz_safetensors_SOURCES = %reldir%/fuzz_safetensors.c %reldir%/target.h $(fuzz_
 fuzz_safetensors_CPPFLAGS = $(fuzz_cppflags)
 fuzz_safetensors_LDFLAGS = $(fuzz_ldflags)
 fuzz_safetensors_LDADD = $(fuzz_ldadd)
+fuzz_select_SOURCES = %reldir%/fuzz_select.c %reldir%/target.h $(fuzz_driver)
+fuzz_select_CPPFLAGS = $(fuzz_cppflags)
+fuzz_select_LDFLAGS = $(fuzz_ldflags)
+fuzz_select_LDADD = $(fuzz_ldadd)
 
 TESTS += %reldir%/fuzz.test
 EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus

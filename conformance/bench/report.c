@@ -47,6 +47,18 @@ void bench_report_machine(bench_form form, const char *compiler, int processors,
     (void)fflush(stdout);
 }
 
+void bench_report_selection(bench_form form, double per_second)
+{
+    if (form == BENCH_JSON) {
+        print_json(json_pack("{s:s, s:f}", "kind", "select",
+                             "decisions_per_s", per_second));
+        return;
+    }
+    printf("# select: %.2f million decisions/s on one core\n",
+           per_second / 1e6);
+    (void)fflush(stdout);
+}
+
 void bench_report_backend(bench_form form, const mxo_backend *table,
                           const subject *s)
 {

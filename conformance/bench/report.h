@@ -10,6 +10,8 @@ typedef enum bench_form { BENCH_TEXT, BENCH_CSV, BENCH_JSON } bench_form;
 /* Once; GFLOP/s on one thread and on all, 0 if unknown. */
 void bench_report_machine(bench_form form, const char *compiler, int processors,
                           double gemm_one, double gemm_all);
+/* Decisions of backend selection per second, on one core. */
+void bench_report_selection(bench_form form, double per_second);
 void bench_report_backend(bench_form form, const mxo_backend *table,
                           const subject *s);
 void bench_report_absent(bench_form form, const char *name, const char *why);

@@ -89,15 +89,18 @@ static void head(const select_question *q)
 static void print_trace(const mxo_select_config *c, const mxo_select_result *r)
 {
     char text[SENTENCE];
+    char label[16];
 
     puts(r->n_trace > 0 ? "asked, in this order:" : "no class was asked");
     for (uint32_t i = 0; i < r->n_trace; i++) {
         const mxo_sel_candidate *t = &r->trace[i];
         const char *key = mxo_select_word(MXO_SEL_WORDS_KEY, t->key);
-        printf("%3" PRIu32 ". %s / %s%s%s\n", i + 1,
-               mxo_select_word(MXO_SEL_WORDS_BACKEND, t->backend),
-               mxo_select_word(MXO_SEL_WORDS_EXPERTS, t->experts),
-               key == NULL ? "" : ", key ", key == NULL ? "" : key);
+        (void)snprintf(label, sizeof label, "%" PRIu32, i + 1);
+        (void)snprintf(text, sizeof text, "%s / %s%s%s",
+                       mxo_select_word(MXO_SEL_WORDS_BACKEND, t->backend),
+                       mxo_select_word(MXO_SEL_WORDS_EXPERTS, t->experts),
+                       key == NULL ? "" : ", key ", key == NULL ? "" : key);
+        row(label, text);
         (void)mxo_select_reason_text(c, t, (mxo_text){text, sizeof text});
         row("", t->reason == MXO_SEL_BECAUSE_NONE ? "taken" : text);
     }
@@ -155,6 +158,13 @@ static void print_conversion(const mxo_select_config *c, mxo_sel_backend b)
             c, &f, (mxo_text){text + n, sizeof text - (size_t)n});
     }
     row("byte order", text);
+    if (id != NULL) {
+        (void)snprintf(text, sizeof text,
+                       "layout.convert:conversion=%s,experts=1,inter=256,"
+                       "hidden=256,bias=1",
+                       strchr(id, '/') + 1);
+        row("as a case", text);
+    }
 }
 
 static void print_weights(const select_page *page)

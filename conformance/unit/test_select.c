@@ -389,7 +389,7 @@ START_TEST(conversions_have_words_and_lines)
         ck_assert_msg(strlen(mxo_select_conversion_text(id)) > 10, "%s", id);
         n++;
     }
-    ck_assert_int_gt(n, 20);
+    ck_assert_int_gt(n, 15);
     ck_assert_ptr_null(mxo_select_conversion_at(-1));
     ck_assert_ptr_null(mxo_select_conversion_text("convert/frob"));
 }

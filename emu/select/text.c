@@ -377,8 +377,7 @@ static void put_template(writer *w, const topic *t, const char *text)
             break;
         }
         const size_t length = strcspn(text, "}") + 1;
-        while (strncmp(values[i].word, text, length) != 0 ||
-               values[i].word[length] != '\0') {
+        while (strncmp(values[i].word, text, length) != 0) {
             i++;
         }
         values[i].put(w, t);
