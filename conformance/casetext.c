@@ -163,8 +163,8 @@ static int set_name(test_case *c, int i, const char *value, mxo_text why)
                                    "0123456789._-+/=");
 
     if (n == 0 || n >= OP_WORD || value[n] != '\0') {
-        return refuse(why, "%s=%.60s is not a name",
-                      c->schema->params[i].key, value);
+        return refuse(why, "%s=%.60s is not a name", c->schema->params[i].key,
+                      value);
     }
     (void)snprintf(c->value[i], OP_WORD, "%s", value);
     return 0;

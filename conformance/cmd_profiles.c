@@ -133,9 +133,8 @@ static json_t *json_notes(const mxo_profile *p)
     for (int i = 0; mxo_profile_note_at(i) != NULL; i++) {
         const mxo_profile_note *n = mxo_profile_note_at(i);
         if (strcmp(n->profile, p->name) == 0) {
-            json_array_append_new(
-                list, json_pack("{s:s, s:s}", "text", n->text, "source",
-                                n->source));
+            json_array_append_new(list, json_pack("{s:s, s:s}", "text", n->text,
+                                                  "source", n->source));
         }
     }
     return list;

@@ -126,6 +126,7 @@ static void plan(session *s)
     run->n_backends = s->chosen.n;
     run->backends = s->infos;
     run->max_fail = o->max_fail;
+    run->also = o->also[0] == '\0' ? NULL : o->also;
     run->verbose = o->verbose;
     run->color = run_options_color(o, stdout);
     if (o->repeat > 1) {

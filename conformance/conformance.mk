@@ -4,6 +4,9 @@
 # link what the program is made of.
 noinst_LTLIBRARIES += libjudge.la
 libjudge_la_SOURCES = \
+	%reldir%/also.c \
+	%reldir%/also.def \
+	%reldir%/also.h \
 	%reldir%/backends.c \
 	%reldir%/backends.h \
 	%reldir%/bench/bench.h \
@@ -11,6 +14,9 @@ libjudge_la_SOURCES = \
 	%reldir%/bench/job.c \
 	%reldir%/bench/report.c \
 	%reldir%/bench/report.h \
+	%reldir%/bound.c \
+	%reldir%/bound.def \
+	%reldir%/bound.h \
 	%reldir%/cases/act.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/families.def \
@@ -189,6 +195,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_act_mul64.c \
 	%reldir%/unit/test_act_ops.c \
 	%reldir%/unit/test_act_wide.c \
+	%reldir%/unit/test_bound.c \
 	%reldir%/unit/test_casetext.c \
 	%reldir%/unit/test_cli.c \
 	%reldir%/unit/test_compare.c \

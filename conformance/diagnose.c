@@ -85,6 +85,9 @@ static int code_differs(const close_up *u, uint64_t i)
     const uint64_t want = code_at(u->want, u->pack, i);
     const uint64_t got = code_at(u->got, u->pack, i);
 
+    if (u->e->bound.fails != NULL && u->pack == 1) {
+        return u->e->bound.fails[i];
+    }
     return u->pack == 2 ? want != got
                         : !compare_codes(u->e->rule, u->want->dtype, want, got);
 }

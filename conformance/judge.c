@@ -2,6 +2,8 @@
 /* See judge.h. */
 #include "judge.h"
 
+#include "also.h"
+#include "bound.h"
 #include "diagnose.h"
 #include "fill.h"
 
@@ -153,6 +155,31 @@ static void note_difference(const evidence *e, verdict *v)
                    tensor_load(got, e->diff.first));
 }
 
+/* One output, by bits or by bounds, which are kept in *b. */
+static comparison compare_output(const evidence *e, const compare_rule *rule,
+                                 uint32_t o, bound_set *b, verdict *v)
+{
+    const host_tensor *want = &e->want->t[o];
+    const bound_row *row = bound_row_for(e->c, want->name);
+    char why[SENTENCE] = "";
+    char name[sizeof v->rule] = "bound";
+
+    memset(b, 0, sizeof *b);
+    if (row != NULL && bound_ask(b, e->j, e->c, e->call, row,
+                                 (mxo_text){why, sizeof why}) == 0) {
+        (void)snprintf(v->rule, sizeof v->rule, "%s", name);
+        return bound_compare(b, want, &e->got->t[o], &v->use);
+    }
+    bound_clear(b);
+    (void)compare_rule_name(rule, name, sizeof name);
+    if (rule->kind != RULE_BITS || v->rule[0] == '\0') {
+        (void)snprintf(v->rule, sizeof v->rule, "%s", name);
+    }
+    return compare_tensors(
+        rule, want, &e->got->t[o],
+        rule->mask[0] == '\0' ? NULL : tensor_set_find(e->want, rule->mask));
+}
+
 /* Compare all outputs; e describes the first that differs. */
 static int outputs_differ(evidence *e, const char *backend, verdict *v)
 {
@@ -162,20 +189,18 @@ static int outputs_differ(evidence *e, const char *backend, verdict *v)
         const host_tensor *t = &e->want->t[o];
         const compare_rule *rule =
             compare_rule_for(e->call->op, backend, t->name);
-        const comparison c = compare_tensors(
-            rule, t, &e->got->t[o],
-            rule->mask[0] == '\0' ? NULL
-                                  : tensor_set_find(e->want, rule->mask));
+        bound_set bound;
+        const comparison c = compare_output(e, rule, o, &bound, v);
         v->n_total += c.n_total;
         v->n_diff += c.n_diff;
-        if (rule->kind != RULE_BITS || v->rule[0] == '\0') {
-            (void)compare_rule_name(rule, v->rule, sizeof v->rule);
-        }
         if (c.n_diff > 0 && !differs) {
             differs = 1;
             e->output = o;
             e->diff = c;
             e->rule = rule;
+            e->bound = bound;
+        } else {
+            bound_clear(&bound);
         }
     }
     return differs;
@@ -211,9 +236,14 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
     if (v->status == VERDICT_FAIL) {
         if (differs) {
             diagnose(e, &lines);
+            also_names(e->want, e->got, v->also, sizeof v->also);
+        }
+        if (e->bound.y != NULL) {
+            bound_say(&e->bound, &e->got->t[e->output], &lines);
         }
         say_doubts(e->doubts, &lines);
         v->detail = lines.text;
+        bound_clear(&e->bound);
         return;
     }
     if (e->j->subject.table->kernel != NULL && e->doubts->kernel[0] == '\0') {

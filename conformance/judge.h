@@ -16,6 +16,14 @@ typedef struct judge {
     subject subject;
 } judge;
 
+/* Exact results and what may be lost, per element; see bound.h. */
+typedef struct bound_set {
+    uint64_t n;
+    double *y;      /* owned, as the others; float64, nearest */
+    double *limit;  /* before the conversion to the output */
+    uint8_t *fails; /* 1: beyond its bound */
+} bound_set;
+
 /* Everything a diagnosis may look at. */
 typedef struct evidence {
     judge *j;
@@ -27,6 +35,7 @@ typedef struct evidence {
     uint32_t output; /* the first output that differs */
     comparison diff; /* of that output */
     const compare_rule *rule;
+    bound_set bound; /* of that output; y is NULL if bits are compared */
 } evidence;
 
 /* The oracle is opened too. Status and sentence are the subject's. */

@@ -41,6 +41,7 @@ typedef struct tally_row {
     char rule[TALLY_RULES][64]; /* of what passed or failed */
     uint64_t n_by_rule[TALLY_RULES];
     uint64_t n_unknown_kernel;
+    verdict_use use; /* of bounds, over all cases */
 } tally_row;
 
 /* A status and reason that is not a pass, with how often it was met. */
@@ -77,6 +78,7 @@ typedef struct report_run {
     uint64_t max_fail;
     int verbose; /* -1 quiet, 0, 1 every case */
     int color;
+    const char *also; /* others' rules to name, "a,b" or "all"; NULL: none */
 } report_run;
 
 typedef struct reporter reporter;

@@ -63,6 +63,23 @@ static json_t *first_of(const verdict *v)
     return o;
 }
 
+/* Elements by the share of their bound that they need, and the largest. */
+static json_t *use_of(const verdict_use *use)
+{
+    json_t *bins = json_array();
+    uint64_t n = 0;
+
+    for (int i = 0; i < VERDICT_BINS; i++) {
+        json_array_append_new(bins, count(use->n[i]));
+        n += use->n[i];
+    }
+    if (n == 0) {
+        json_decref(bins);
+        return json_null();
+    }
+    return json_pack("{s:o, s:f}", "bins", bins, "most", use->most);
+}
+
 static void json_result(reporter *r, const report_result *result)
 {
     const verdict *v = result->v;
@@ -80,6 +97,8 @@ static void json_result(reporter *r, const report_result *result)
     json_object_set_new(o, "first",
                         v->tensor[0] == '\0' ? json_null() : first_of(v));
     json_object_set_new(o, "rule", text(v->rule));
+    json_object_set_new(o, "bound_used", use_of(&v->use));
+    json_object_set_new(o, "also_accepted_by", text(v->also));
     json_object_set_new(o, "kernel", text(v->kernel));
     json_object_set_new(o, "ms", json_real(v->ms));
     json_object_set_new(o, "repro", text(result->repro));

@@ -3,6 +3,7 @@
  * The report for people: a header, a block per failure, a table of what was
  * judged by which rule and what was not, the failures again, one last line.
  */
+#include "also.h"
 #include "cli.h"
 #include "report.h"
 #include "strbuf.h"
@@ -92,6 +93,12 @@ static void say_red(const reporter *r, const report_result *result)
     indent(r->out, v->reason);
     if (v->detail != NULL) {
         indent(r->out, v->detail);
+    }
+    if (r->run->also != NULL) {
+        char names[sizeof v->also];
+        also_choose(v->also, r->run->also, names, sizeof names);
+        fprintf(r->out, "  would have passed by: %s\n",
+                names[0] == '\0' ? "none of the rules asked for" : names);
     }
     if (v->kernel[0] != '\0') {
         fprintf(r->out, "  kernel: %s\n", v->kernel);
@@ -233,6 +240,29 @@ static void say_reasons(FILE *out, const tally *t)
     }
 }
 
+/* How much of the bounds was needed: a kernel that gets worse shows here. */
+static void say_use(FILE *out, const tally *t)
+{
+    static const char *const upto[VERDICT_BINS] = {
+        "none", "1/64", "1/16", "1/4", "1/2", "all", "beyond"};
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        uint64_t n = 0;
+        for (int k = 0; k < VERDICT_BINS; k++) {
+            n += row->use.n[k];
+        }
+        if (n == 0) {
+            continue;
+        }
+        fprintf(out, "bound used, %s %s:", row->backend, row->op);
+        for (int k = 0; k < VERDICT_BINS; k++) {
+            fprintf(out, " %s %" PRIu64, upto[k], row->use.n[k]);
+        }
+        fprintf(out, "; most %.3g\n", row->use.most);
+    }
+}
+
 static void say_loose(FILE *out, const tally *t)
 {
     uint64_t n_loose = 0;
@@ -266,6 +296,7 @@ static void text_end(reporter *r, const tally *t)
     if (s != NULL && r->run->verbose >= 0) {
         say_table(r->out, t);
         say_reasons(r->out, t);
+        say_use(r->out, t);
         say_loose(r->out, t);
     }
     if (s != NULL && s->n_red > 0) {

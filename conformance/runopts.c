@@ -2,6 +2,7 @@
 /* Reading the options; see runopts.h. */
 #include "runopts.h"
 
+#include "also.h"
 #include "cli.h"
 #include "prng.h"
 
@@ -30,6 +31,7 @@ enum option_code {
     OPT_DEVICE,
     OPT_VECTORS,
     OPT_SAVE,
+    OPT_ALSO,
     OPT_LIST_OPS,
     OPT_LIST_BACKENDS,
     OPT_LIST_DEVICES,
@@ -59,6 +61,7 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, OPT_DEVICE},
     {"vectors", no_argument, NULL, OPT_VECTORS},
     {"save", required_argument, NULL, OPT_SAVE},
+    {"also-rule", required_argument, NULL, OPT_ALSO},
     {"list-ops", no_argument, NULL, OPT_LIST_OPS},
     {"list-backends", no_argument, NULL, OPT_LIST_BACKENDS},
     {"list-devices", no_argument, NULL, OPT_LIST_DEVICES},
@@ -85,6 +88,7 @@ static const char help_text[] =
     "      --device=N          which device (default 0)\n"
     "      --vectors           arguments are vector files and folders\n"
     "      --canonical         spell every default in case names\n"
+    "      --also-rule=NAME|all    name who else would pass a failure\n"
     "      --strict            unsupported cases are red\n"
     "      --tap | --json[=F]  another report on standard output (or in F)\n"
     "      --junit=F           JUnit XML in F besides\n"
@@ -188,6 +192,30 @@ static int take_listed(char **list, int *n, int limit, const char *what,
     return -1;
 }
 
+static int take_also(run_options *o, const char *text)
+{
+    const size_t used = strlen(o->also);
+    char hint[96];
+    cli_nearest near = {NULL, 0};
+    int known = strcmp(text, "all") == 0;
+
+    for (int i = 0; also_name(i) != NULL; i++) {
+        known |= strcmp(also_name(i), text) == 0;
+        cli_offer(&near, text, also_name(i));
+    }
+    if (!known) {
+        return cli_refuse("--also-rule=%s is not known%s", text,
+                          cli_suggestion(&near, hint, sizeof hint));
+    }
+    if (strcmp(text, "all") == 0 || strcmp(o->also, "all") == 0) {
+        (void)snprintf(o->also, sizeof o->also, "all");
+    } else {
+        (void)snprintf(o->also + used, sizeof o->also - used, "%s%s",
+                       used == 0 ? "" : ",", text);
+    }
+    return -1;
+}
+
 /* Options that take a number. */
 static int take_numbers(run_options *o, int code, const char *text)
 {
@@ -276,6 +304,8 @@ static int take(run_options *o, int code, char *text)
     case OPT_SAVE:
         o->save = text;
         return -1;
+    case OPT_ALSO:
+        return take_also(o, text);
     case OPT_LEVEL:
     case OPT_REPEAT:
     case OPT_MAX_FAIL:

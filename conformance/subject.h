@@ -33,17 +33,17 @@ typedef struct op_call {
 
 /* What two runs of a call showed besides the bytes of the first. */
 typedef struct distrust {
-    uint64_t n_unwritten; /* output bytes that follow the fill */
-    uint64_t n_changing;  /* output bytes that differ otherwise */
+    uint64_t n_unwritten;         /* output bytes that follow the fill */
+    uint64_t n_changing;          /* output bytes that differ otherwise */
     char unwritten[SUBJECT_TEXT]; /* where the first one is */
     char changing[SUBJECT_TEXT];
-    char guards[SUBJECT_TEXT];    /* which guard was hit, how; "" if none */
-    char inputs[SUBJECT_TEXT];    /* which input was written to; "" if none */
-    char refusal[SUBJECT_TEXT];   /* a refused call wrote; "" if it did not */
-    char device[SUBJECT_TEXT];    /* it names another device now; "" if not */
-    char kernel[SUBJECT_TEXT];    /* what served the call; "" if it cannot
-                                     tell */
-    double ms;                    /* of the first run */
+    char guards[SUBJECT_TEXT];  /* which guard was hit, how; "" if none */
+    char inputs[SUBJECT_TEXT];  /* which input was written to; "" if none */
+    char refusal[SUBJECT_TEXT]; /* a refused call wrote; "" if it did not */
+    char device[SUBJECT_TEXT];  /* it names another device now; "" if not */
+    char kernel[SUBJECT_TEXT];  /* what served the call; "" if it cannot
+                                   tell */
+    double ms;                  /* of the first run */
 } distrust;
 
 /* Open device number device. The status is the backend's, why its sentence. */

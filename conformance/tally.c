@@ -75,6 +75,14 @@ static void count_reason(tally *t, const report_result *r)
                    r->v->reason);
 }
 
+static void count_use(tally_row *row, const verdict_use *use)
+{
+    for (int i = 0; i < VERDICT_BINS; i++) {
+        row->use.n[i] += use->n[i];
+    }
+    row->use.most = use->most > row->use.most ? use->most : row->use.most;
+}
+
 void tally_add(tally *t, const report_result *r)
 {
     const verdict_status status = r->v->status;
@@ -86,6 +94,7 @@ void tally_add(tally *t, const report_result *r)
 
     if (row != NULL) {
         row->n[status] += r->n_cases;
+        count_use(row, &r->v->use);
         if (r->v->rule[0] != '\0') {
             count_rule(row, r->v->rule);
             row->n_unknown_kernel +=

@@ -25,8 +25,8 @@ static const struct {
     {                                                              \
 #name, offsetof(verdict, name), sizeof((verdict *)0)->name \
     }
-    FIELD(reason), FIELD(tensor), FIELD(index), FIELD(want),
-    FIELD(got),    FIELD(kind),   FIELD(rule),  FIELD(kernel),
+    FIELD(reason), FIELD(tensor), FIELD(index),  FIELD(want), FIELD(got),
+    FIELD(kind),   FIELD(rule),   FIELD(kernel), FIELD(also),
 #undef FIELD
 };
 
@@ -66,6 +66,26 @@ static json_t *text_json(const char *text)
     return plain;
 }
 
+static json_t *use_json(const verdict_use *use)
+{
+    json_t *bins = json_array();
+
+    for (int i = 0; i < VERDICT_BINS; i++) {
+        json_array_append_new(bins, json_integer((json_int_t)use->n[i]));
+    }
+    return json_pack("{s:f, s:o}", "most", use->most, "bins", bins);
+}
+
+static void use_from_json(verdict_use *use, const json_t *o)
+{
+    const json_t *bins = json_object_get(o, "bins");
+
+    use->most = json_real_value(json_object_get(o, "most"));
+    for (size_t i = 0; i < VERDICT_BINS; i++) {
+        use->n[i] = (uint64_t)json_integer_value(json_array_get(bins, i));
+    }
+}
+
 json_t *verdict_to_json(const verdict *v)
 {
     json_t *o = json_object();
@@ -74,6 +94,7 @@ json_t *verdict_to_json(const verdict *v)
     json_object_set_new(o, "n_diff", json_integer((json_int_t)v->n_diff));
     json_object_set_new(o, "n_total", json_integer((json_int_t)v->n_total));
     json_object_set_new(o, "ms", json_real(v->ms));
+    json_object_set_new(o, "use", use_json(&v->use));
     for (int i = 0; i < N_FIELDS; i++) {
         json_object_set_new(o, fields[i].key,
                             text_json((const char *)v + fields[i].offset));
@@ -102,6 +123,7 @@ int verdict_from_json(verdict *v, const json_t *object)
     v->n_total =
         (uint64_t)json_integer_value(json_object_get(object, "n_total"));
     v->ms = json_real_value(json_object_get(object, "ms"));
+    use_from_json(&v->use, json_object_get(object, "use"));
     for (int i = 0; i < N_FIELDS; i++) {
         const char *text =
             json_string_value(json_object_get(object, fields[i].key));

@@ -22,6 +22,14 @@ typedef enum verdict_status {
     N_VERDICTS
 } verdict_status;
 
+/* Elements by the share of their bound that they need: none, up to 1/64, 1/16,
+   1/4, 1/2, all of it, more. */
+enum { VERDICT_BINS = 7 };
+typedef struct verdict_use {
+    uint64_t n[VERDICT_BINS];
+    double most; /* the largest share */
+} verdict_use;
+
 typedef struct verdict {
     verdict_status status;
     uint64_t n_diff; /* elements of outputs */
@@ -35,6 +43,8 @@ typedef struct verdict {
     char kind[64];    /* of the failure, stable under shrinking */
     char rule[64];    /* loosest rule used: "bits", "exact_nan", ... */
     char kernel[256]; /* "" if the backend cannot tell */
+    char also[192];   /* of a failure: others' rules that accept it */
+    verdict_use use;  /* all zero if bits were compared */
     char *detail;     /* owned; lines without a last newline; NULL if none */
 } verdict;
 

@@ -11,6 +11,7 @@ libbroken_la_SOURCES = \
 	%reldir%/codec.c \
 	%reldir%/dequant.c \
 	%reldir%/faults.c \
+	%reldir%/gemm.c \
 	%reldir%/late.c \
 	%reldir%/mutants.def \
 	%reldir%/number.c \

@@ -185,9 +185,13 @@ static const grid_row grid[] = {
      "gemm.mx:from=e4m3fn|e2m1,a_scale=mx,acc=f32,to=bf16,rows=160,cols=65,"
      "k=160,data=sweep"},
     {2, 48,
-     "gemm.mx:acc=exact|f32,to=bf16|f32,bias=none|sum|f32|to,rows=$M,cols=$N,"
-     "k=96|224|416,data=exact|ordinary"},
+     "gemm.mx:acc=exact|f32,to=bf16|f32,bias=none|sum|f32|to,rows=$M,"
+     "cols=1|2|5|33|63|64|65|130,k=96|224|416,data=exact|ordinary"},
     {2, 0, "gemm.mx:acc=f32,to=bf16,rows=2,cols=5,k=2880,data=exact|ordinary"},
+    /* Weights beyond 64 KiB, more than 256 rows of them. */
+    {2, 0, "gemm.mx:acc=f32,to=bf16,rows=2,cols=700,k=224,data=exact"},
+    /* A few rows of many: 10 % and 18 % of them. */
+    {2, 0, "gemm.mx:acc=f32,to=bf16|f32,rows=100,cols=65,k=96,data=ordinary"},
     {3, 0, "gemm.mx:acc=f32,to=bf16,rows=$MALL,cols=33,k=64,data=exact"},
     {3, 0, "gemm.mx:acc=f32,to=bf16,rows=3,cols=33,k=$KALL,data=exact"},
     {3, 300,

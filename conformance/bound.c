@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See bound.h.  u = 2^-24 throughout: half a unit of binary32 at 1. */
+#include "bound.h"
+
+#include "codes.h"
+#include "diagnose.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 3 };
+
+static const bound_row rows[] = {
+#define MXO_BOUND(op, tensor, key, value, step, fraction, mantissa, data) \
+    {op, tensor, key, value, step, fraction, mantissa, data},
+#include "bound.def"
+#undef MXO_BOUND
+};
+
+const bound_row *bound_row_for(const test_case *c, const char *tensor)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const bound_row *r = &rows[i];
+        const word_span data = {r->data, strlen(r->data)};
+        if (strcmp(r->op, c->schema->info->name) == 0 &&
+            strcmp(r->tensor, tensor) == 0 &&
+            strcmp(case_value(c, r->key), r->value) == 0) {
+            return span_lists(data, c->data) ? NULL : r;
+        }
+    }
+    return NULL;
+}
+
+/* h roundings to nearest: h u / (1 - h u). */
+static double nearest(double h)
+{
+    const double x = h * 0x1p-24;
+
+    return x < 1 ? x / (1 - x) : INFINITY;
+}
+
+/* What k products may lose, in units of the sum of magnitudes. */
+static double lost(const bound_row *r, double k)
+{
+    const double steps = ceil(k / r->step);
+
+    if (r->fraction == 0) {
+        return nearest(k + 2);
+    }
+    return steps * ((r->step + 1) * ldexp(1, -r->fraction) +
+                    ldexp(1, -r->mantissa)) +
+           nearest(steps + 2);
+}
+
+/* Half a unit of an output type, relative. */
+static double half_unit(uint32_t dtype)
+{
+    return dtype == MXO_BF16 ? 0x1p-8 : dtype == MXO_F16 ? 0x1p-11 : 0x1p-24;
+}
+
+static double bias_at(const op_call *call, uint64_t c)
+{
+    const host_tensor *t = tensor_set_find(call->in, "bias");
+
+    return t == NULL ? 0 : dtype_value(t->dtype, tensor_load(t, c));
+}
+
+/* The terms of numerics 9.2 for one element. */
+static double limit_of(const test_case *c, const bound_row *r, uint32_t to,
+                       double y, double sum_abs, double bias)
+{
+    const double k = (double)case_dim(c, "k");
+    const char *place = case_value(c, "bias");
+    const int in_sum = strcmp(place, "sum") == 0;
+    const double s = sum_abs + (in_sum ? fabs(bias) : 0);
+    double limit = lost(r, k + in_sum) * s;
+
+    if (s >= 0x1p127) {
+        return INFINITY; /* a partial sum may overflow */
+    }
+    if (strcmp(place, "f32") == 0) {
+        limit += 0x1p-24 * (fabs(y) + fabs(bias) + limit);
+    } else if (strcmp(place, "to") == 0) {
+        limit += half_unit(to) * (fabs(y) + 2 * fabs(bias) + limit);
+    }
+    /* Results below 2^-126 may be flushed; y itself was rounded once, and so
+       are the few operations here. */
+    limit += (2 * k + 2) * 0x1p-126 + 0x1p-50 * fabs(y);
+    return limit + 0x1p-24 * fabs(y) * (to != MXO_F32 && to != MXO_F64);
+}
+
+static int set(test_case *c, const char *key, const char *value)
+{
+    char why[128];
+
+    return case_set(c, key, value, (mxo_text){why, sizeof why});
+}
+
+/* The same case, exact, in float64, with the sums of magnitudes. */
+static int exact_case(const test_case *c, const bound_row *r, test_case *exact)
+{
+    *exact = *c;
+    if (strcmp(case_value(c, "bias"), "none") != 0 &&
+        set(exact, "bias", "sum") != 0) {
+        return -1;
+    }
+    return set(exact, r->key, "exact") == 0 && set(exact, "to", "f64") == 0 &&
+                   set(exact, "sums", "1") == 0
+               ? 0
+               : -1;
+}
+
+static int take(bound_set *b, const test_case *c, const op_call *call,
+                const bound_row *r, const tensor_set *out, uint32_t to)
+{
+    const host_tensor *y = &out->t[0];
+    const host_tensor *s = &out->t[1];
+    const uint64_t cols = y->rank == 0 ? 1 : y->shape[y->rank - 1];
+
+    b->n = tensor_elems(y);
+    b->y = calloc(b->n + 1, sizeof *b->y);
+    b->limit = calloc(b->n + 1, sizeof *b->limit);
+    b->fails = calloc(b->n + 1, 1);
+    if (b->y == NULL || b->limit == NULL || b->fails == NULL) {
+        return -1;
+    }
+    for (uint64_t i = 0; i < b->n; i++) {
+        b->y[i] = dtype_value(MXO_F64, tensor_load(y, i));
+        b->limit[i] =
+            limit_of(c, r, to, b->y[i], dtype_value(MXO_F64, tensor_load(s, i)),
+                     bias_at(call, i % cols));
+    }
+    return 0;
+}
+
+int bound_ask(bound_set *b, judge *j, const test_case *c, const op_call *call,
+              const bound_row *row, mxo_text why)
+{
+    mxo_param params[OP_MAX_PARAMS];
+    tensor_set out = {0};
+    test_case exact;
+    distrust d;
+    int bad = -1;
+    const uint32_t to = dtype_by_name(case_value(c, "to"));
+
+    memset(b, 0, sizeof *b);
+    if (exact_case(c, row, &exact) == 0) {
+        const op_call asked = {call->op, params, call->n_params, call->in};
+        case_params(&exact, params);
+        if (subject_infer(&j->oracle, &asked, &out, why) == MXO_OK &&
+            subject_run(&j->oracle, &asked, &out, &d, why) == MXO_OK &&
+            out.n == 2) {
+            bad = take(b, c, call, row, &out, to);
+        }
+    }
+    tensor_set_clear(&out);
+    return bad;
+}
+
+void bound_clear(bound_set *b)
+{
+    free(b->y);
+    free(b->limit);
+    free(b->fails);
+    memset(b, 0, sizeof *b);
+}
+
+/* x rounded to the nearest number of a type; overflow to infinity. */
+static double rounded(uint32_t dtype, double x)
+{
+    const code_format *f = code_format_by_name(dtype_name(dtype));
+
+    if (dtype == MXO_F64 || isinf(x)) {
+        return x;
+    }
+    const uint64_t last = code_last_finite(f);
+    const double most = code_value(f, last);
+    /* The next number would be two units up: the middle goes to infinity. */
+    const double middle = most + (most - code_value(f, last - 1)) / 2;
+
+    if (fabs(x) >= middle) {
+        return copysign(INFINITY, x);
+    }
+    return code_value(f, code_nearest(f, x));
+}
+
+int bound_accepts(uint32_t dtype, uint64_t code, double y, double limit)
+{
+    const double got = dtype_value(dtype, code);
+
+    if (isnan(y) || isnan(got)) {
+        return isnan(limit) || limit == INFINITY || (isnan(y) && isnan(got));
+    }
+    if (isinf(y)) {
+        return got == y;
+    }
+    return got >= rounded(dtype, y - limit) && got <= rounded(dtype, y + limit);
+}
+
+double bound_share(uint32_t dtype, uint64_t code, double y, double limit)
+{
+    const double got = dtype_value(dtype, code);
+    double low = 0;
+    double high = 1;
+
+    if (!isfinite(y) || !isfinite(got) || !(limit > 0) || isinf(limit) ||
+        bound_accepts(dtype, code, y, 0)) {
+        return 0;
+    }
+    while (high < 0x1p40 && !bound_accepts(dtype, code, y, high * limit)) {
+        low = high;
+        high *= 2;
+    }
+    for (int i = 0; i < 12; i++) {
+        const double middle = (low + high) / 2;
+        if (bound_accepts(dtype, code, y, middle * limit)) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    return high;
+}
+
+static void count(verdict_use *use, double share)
+{
+    static const double upto[VERDICT_BINS - 1] = {0,    0x1p-6, 0x1p-4,
+                                                  0.25, 0.5,    1};
+    int bin = 0;
+
+    while (bin < VERDICT_BINS - 1 && share > upto[bin]) {
+        bin++;
+    }
+    use->n[bin]++;
+    use->most = share > use->most ? share : use->most;
+}
+
+comparison bound_compare(bound_set *b, const host_tensor *want,
+                         const host_tensor *got, verdict_use *use)
+{
+    comparison c = {b->n, 0, 0, 0};
+
+    for (uint64_t i = 0; i < b->n; i++) {
+        const uint64_t code = tensor_load(got, i);
+        if (code == tensor_load(want, i)) {
+            use->n[0]++;
+            continue;
+        }
+        b->fails[i] = !bound_accepts(got->dtype, code, b->y[i], b->limit[i]);
+        count(use, bound_share(got->dtype, code, b->y[i], b->limit[i]));
+        if (b->fails[i]) {
+            c.first = c.n_diff == 0 ? i : c.first;
+            c.last = i;
+            c.n_diff++;
+        }
+    }
+    return c;
+}
+
+void bound_say(const bound_set *b, const host_tensor *got, strbuf *lines)
+{
+    int shown = 0;
+    char index[96];
+
+    for (uint64_t i = 0; i < b->n && shown < SHOWN; i++) {
+        if (b->fails[i]) {
+            diagnose_index(got, i, index, sizeof index);
+            strbuf_add(
+                lines, "%-8s exact %+.17g, got %+.9g, bound %.3g: %.3g times\n",
+                index, b->y[i], dtype_value(got->dtype, tensor_load(got, i)),
+                b->limit[i],
+                bound_share(got->dtype, tensor_load(got, i), b->y[i],
+                            b->limit[i]));
+            shown++;
+        }
+    }
+}

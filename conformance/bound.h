@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Judging a sum whose order is not declared: the exact sum and the sum of
+ * magnitudes come from the oracle, the bound from bound.def and K, and every
+ * element is judged on its own (docs/design/007-exact-sums.md).
+ */
+#ifndef MXO_BOUND_H
+#define MXO_BOUND_H
+
+#include "judge.h"
+#include "strbuf.h"
+
+/* A row of bound.def. */
+typedef struct bound_row {
+    const char *op;
+    const char *tensor;
+    const char *key;
+    const char *value;
+    int step;
+    int fraction;
+    int mantissa;
+    const char *data;
+} bound_row;
+
+/* The row that holds for an output of a case; NULL: bits are compared. */
+const bound_row *bound_row_for(const test_case *c, const char *tensor);
+
+/* Ask the oracle. 0, or -1 and a sentence; bound_clear() either way. */
+int bound_ask(bound_set *b, judge *j, const test_case *c, const op_call *call,
+              const bound_row *row, mxo_text why);
+void bound_clear(bound_set *b);
+
+/* Judge every element (want: the exact sum in the output's type); *use says
+   how much of the bounds was needed. */
+comparison bound_compare(bound_set *b, const host_tensor *want,
+                         const host_tensor *got, verdict_use *use);
+
+/* May this pattern be the result y, known up to limit? */
+int bound_accepts(uint32_t dtype, uint64_t code, double y, double limit);
+/* The least share of the limit that explains the pattern; 0 for the nearest
+   one. */
+double bound_share(uint32_t dtype, uint64_t code, double y, double limit);
+
+/* Lines about the first elements beyond their bounds. */
+void bound_say(const bound_set *b, const host_tensor *got, strbuf *lines);
+
+#endif
