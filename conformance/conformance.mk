@@ -158,13 +158,16 @@ libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance 
 libjudge_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
 
-# The cases of bench.cases as C strings.
-EXTRA_DIST += %reldir%/cases/bench.cases
-BUILT_SOURCES += bench_cases.inc
-CLEANFILES += bench_cases.inc
+# The cases of bench.cases as C strings, those of layout.cases as a grid.
+EXTRA_DIST += %reldir%/cases/bench.cases %reldir%/cases/layout.cases
+BUILT_SOURCES += bench_cases.inc layout_cases.inc
+CLEANFILES += bench_cases.inc layout_cases.inc
 bench_cases.inc: %reldir%/cases/bench.cases
 	$(AM_V_GEN)sed -e '/^#/d' -e '/^$$/d' -e 's/.*/"&",/' \
 		$(top_srcdir)/%reldir%/cases/bench.cases >$@
+layout_cases.inc: %reldir%/cases/layout.cases
+	$(AM_V_GEN)sed -e '/^#/d' -e '/^$$/d' -e 's/.*/{2, 0, "&"},/' \
+		$(top_srcdir)/%reldir%/cases/layout.cases >$@
 
 casesdir = $(pkgdatadir)/cases
 dist_cases_DATA = %reldir%/cases/shrunk.cases

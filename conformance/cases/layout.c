@@ -113,13 +113,12 @@ static void fill_sizes(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* Indices: the ends of the range, every edge of 2^31 and 2^32, and draws. */
+/* Indices: edges, the ends of the range, beyond it, and draws. */
 static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
 {
-    static const int64_t edges[] = {
-        0,          1,          2147483647, 2147483648, 2147483649,
-        4294967295, 4294967296, 4294967297, -1,         8589934592,
-    };
+    /* 2^k - 1, 2^k, 2^k + 1: 2^31 and 2^32 elements or bytes, in units of
+       elements of four bytes down to bits */
+    static const int powers[] = {29, 30, 31, 32, 33, 34, 35};
     const uint64_t units =
         (uint64_t)(case_number(c, "experts") * case_number(c, "rows") *
                    case_number(c, "cols"));
@@ -129,10 +128,12 @@ static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t high = prng_below(rng, 1u << 30);
         const uint64_t low = prng_below(rng, 1u << 30);
         const uint64_t draw = high << 30 | low;
-        if (i < sizeof edges / sizeof edges[0]) {
-            tensor_store(t, i, (uint64_t)edges[i]);
+        if (i < 3 * sizeof powers / sizeof powers[0]) {
+            tensor_store(t, i, (UINT64_C(1) << powers[i / 3]) + i % 3 - 1);
+        } else if (i % 8 == 1) {
+            tensor_store(t, i, i % 16 == 1 ? 0 : UINT64_MAX);
         } else if (i % 2 == 0 || units == 0) {
-            tensor_store(t, i, draw % (2 * units + 64));
+            tensor_store(t, i, draw % ((i % 4 == 0 ? 2 : 9) * units + 64));
         } else {
             tensor_store(t, i, units - 1 - draw % (units < 64 ? units : 64));
         }
@@ -198,6 +199,7 @@ static const grid_row grid[] = {
     {1, 0, "layout.index:rows=5760|1,cols=90|1,n=97"},
     {2, 0,
      "layout.index:dir=*,experts=128,rows=65537|131072,cols=511|512,n=997"},
+#include "layout_cases.inc"
     {0, 0, NULL},
 };
 
