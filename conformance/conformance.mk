@@ -19,6 +19,7 @@ libjudge_la_SOURCES = \
 	%reldir%/bound.h \
 	%reldir%/cases/act.c \
 	%reldir%/cases/dequant.c \
+	%reldir%/cases/dispatch.c \
 	%reldir%/cases/families.def \
 	%reldir%/cases/format.c \
 	%reldir%/cases/gemm.c \
@@ -26,6 +27,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/mma.c \
 	%reldir%/cases/layer.c \
 	%reldir%/cases/quant.c \
+	%reldir%/cases/route.c \
 	%reldir%/casetext.c \
 	%reldir%/casetext.h \
 	%reldir%/cli.c \
@@ -126,6 +128,7 @@ libjudge_la_SOURCES = \
 	%reldir%/vectors/glue.c \
 	%reldir%/vectors/glue.h \
 	%reldir%/vectors/glue_step.h \
+	%reldir%/vectors/glue_rows.c \
 	%reldir%/vectors/glue_steps.c \
 	%reldir%/vectors/invoke.c \
 	%reldir%/vectors/invoke.h \
@@ -228,6 +231,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer_fixture.h \
 	%reldir%/unit/test_layer.c \
 	%reldir%/unit/test_layer_refuse.c \
+	%reldir%/unit/test_moe_finalize.c \
+	%reldir%/unit/test_moe_sort.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \
@@ -242,6 +247,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_scale.c \
 	%reldir%/unit/test_quant_scale_byte.c \
 	%reldir%/unit/test_quant_static.c \
+	%reldir%/unit/test_route_ln.c \
+	%reldir%/unit/test_route_topk.c \
 	%reldir%/unit/test_safetensors.c \
 	%reldir%/unit/test_select.c \
 	%reldir%/unit/test_select_after.c \

@@ -83,6 +83,17 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/recipe.c \
 	%reldir%/layer/recipe.h \
 	%reldir%/layer/sum.c \
+	%reldir%/moe/finalize.c \
+	%reldir%/moe/finalize.h \
+	%reldir%/moe/op_finalize.c \
+	%reldir%/moe/permute.c \
+	%reldir%/moe/sort.c \
+	%reldir%/moe/sort.h \
+	%reldir%/moe/sort_aiter.c \
+	%reldir%/moe/sort_deepgemm.c \
+	%reldir%/moe/sort_triton.c \
+	%reldir%/moe/sort_trtllm.c \
+	%reldir%/moe/sort_vllm.c \
 	%reldir%/ops.def \
 	%reldir%/profile/aiter.def \
 	%reldir%/profile/flashinfer.def \
@@ -127,6 +138,13 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/support.c \
 	%reldir%/select/text.c \
 	%reldir%/select/words.c \
+	%reldir%/route/ln.c \
+	%reldir%/route/op_topk.c \
+	%reldir%/route/pick.c \
+	%reldir%/route/route.h \
+	%reldir%/route/score.c \
+	%reldir%/route/token.c \
+	%reldir%/route/weigh.c \
 	%reldir%/validate.c \
 	%reldir%/validate.h
 libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^mxo_'
@@ -156,6 +174,8 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/select.def \
 	%reldir%/include/mxoracle/select.h \
 	%reldir%/include/mxoracle/select_texts.def
+	%reldir%/include/mxoracle/route.def \
+	%reldir%/include/mxoracle/route.h
 
 pkgconfig_DATA = mxoracle.pc
 EXTRA_DIST += %reldir%/mxoracle.pc.in

@@ -19,6 +19,10 @@ dist_vectors_aiter_DATA = \
 	%reldir%/aiter/aiter.f32_to_mx_e8m0_scale__n2022.safetensors \
 	%reldir%/aiter/aiter.f32_to_mxfp4__n4088.safetensors \
 	%reldir%/aiter/aiter.interleave_gate_up_rows__2x12x8.safetensors \
+	%reldir%/aiter/aiter.moe_sorting__T5_E4_k2.safetensors \
+	%reldir%/aiter/aiter.moe_sorting__T9_E8_k3.safetensors \
+	%reldir%/aiter/aiter.mxfp4_moe_sort__stage1_T5_E4_k2_S8.safetensors \
+	%reldir%/aiter/aiter.mxfp4_moe_sort__stage2_T9_E8_k3_S12.safetensors \
 	%reldir%/aiter/aiter.mxfp4_to_f32__all256.safetensors \
 	%reldir%/aiter/aiter.per_1x32_f4_quant__ceil_16x256.safetensors \
 	%reldir%/aiter/aiter.per_1x32_f4_quant__ceil_3x64.safetensors \
@@ -219,6 +223,10 @@ dist_vectors_flashinfer_DATA = \
 	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_fp4_rev1.safetensors \
 	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_fp4_rev2.safetensors \
 	%reldir%/flashinfer/flashinfer.sm90_interleave_weights__1x32x128_int4_rev2.safetensors \
+	%reldir%/flashinfer/trtllm.finalize__2x8_256_256_bf16_1.safetensors \
+	%reldir%/flashinfer/trtllm.finalize__3x4_64_64_bf16_0.safetensors \
+	%reldir%/flashinfer/trtllm.finalize__4x3_40_64_f32_0.safetensors \
+	%reldir%/flashinfer/trtllm.finalize__5x2_96_128_bf16_1.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__4x2_64_limit_only.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__4x3_128_per_expert.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__5x2_64_gptoss.safetensors \
@@ -227,6 +235,53 @@ dist_vectors_flashinfer_DATA = \
 	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__256x8.safetensors \
 	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__2x3.safetensors \
 	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__64x5.safetensors \
+	%reldir%/flashinfer/trtllm.routing__DeepSeekV3_1x128_k8_t8_f32_bf32.safetensors \
+	%reldir%/flashinfer/trtllm.routing__DeepSeekV3_9x256_k8_t8_f32_bbf16.safetensors \
+	%reldir%/flashinfer/trtllm.routing__DeepSeekV3g_1x256_k8_g8_4_t8_f32_bbf16_s0.safetensors \
+	%reldir%/flashinfer/trtllm.routing__DeepSeekV3g_33x64_k4_g4_2_t8_bf16_bbf16_s0.safetensors \
+	%reldir%/flashinfer/trtllm.routing__DeepSeekV3g_6x256_k8_g8_4_t8_f32_bbf16_s1.safetensors \
+	%reldir%/flashinfer/trtllm.routing__DeepSeekV3g_9x256_k8_g8_4_t8_f32_bf32_s0.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Default_1x128_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Default_1x128_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Default_6x128_k4_t8_f32_big.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Default_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Default_7x128_k4_t8_f32_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Llama4_4x16_k1_t8_bf16.safetensors \
+	%reldir%/flashinfer/trtllm.routing__MiniMax2_1x128_k8_t8_f32_bf32.safetensors \
+	%reldir%/flashinfer/trtllm.routing__MiniMax2_9x256_k8_t8_f32_bbf16.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Precomputed_12x64_k4_t8_inv1.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Precomputed_300x32_k4_t16_inv0.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Precomputed_9x128_k4_t8_inv0.safetensors \
+	%reldir%/flashinfer/trtllm.routing__RenormalizeEP_9x128_k4_t8_o32_n32.safetensors \
+	%reldir%/flashinfer/trtllm.routing__RenormalizeNaive_4x32_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__RenormalizeNaive_4x32_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__RenormalizeNaive_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__RenormalizeNaive_7x128_k4_t8_f32_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Renormalize_1x128_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Renormalize_1x128_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Renormalize_5x160_k6_t8_bf16_wide.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Renormalize_6x128_k4_t8_f32_big.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Renormalize_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Renormalize_7x128_k4_t8_f32_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__SigmoidRenorm_1x128_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__SigmoidRenorm_1x128_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__SigmoidRenorm_6x128_k4_t8_f32_big.safetensors \
+	%reldir%/flashinfer/trtllm.routing__SigmoidRenorm_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__SigmoidRenorm_7x128_k4_t8_f32_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Sigmoid_1x128_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Sigmoid_1x128_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Sigmoid_6x128_k4_t8_f32_big.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Sigmoid_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__Sigmoid_7x128_k4_t8_f32_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopKSigmoid_1x128_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopKSigmoid_1x128_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopKSigmoid_6x128_k4_t8_f32_big.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopKSigmoid_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopKSigmoid_7x128_k4_t8_f32_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopK_1x128_k4_t8_bf16_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopK_1x128_k4_t8_bf16_ties.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopK_7x128_k4_t8_f32_normal.safetensors \
+	%reldir%/flashinfer/trtllm.routing__TopK_7x128_k4_t8_f32_ties.safetensors \
 	%reldir%/flashinfer/trtllm.shuffle_matrix_a__128x16_u8_tile64.safetensors \
 	%reldir%/flashinfer/trtllm.shuffle_matrix_a__128x9_bf16_tile128.safetensors \
 	%reldir%/flashinfer/trtllm.shuffle_matrix_a__160x3_u8_tile128.safetensors \
@@ -433,6 +488,12 @@ dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.mx.upcast_kernel__tk3.6_all16x256.safetensors \
 	%reldir%/triton/triton.mx.upcast_torch__tk3.5_all16x256.safetensors \
 	%reldir%/triton/triton.mx.upcast_torch__tk3.6_all16x256.safetensors \
+	%reldir%/triton/triton.routing_torch__bf16_16x32_k4_topkfirst.safetensors \
+	%reldir%/triton/triton.routing_torch__f32_20x128_k4_topkfirst.safetensors \
+	%reldir%/triton/triton.routing_torch__f32_24x16_k4_topkfirst_rows19.safetensors \
+	%reldir%/triton/triton.routing_torch__f32_33x8_k2_smfirst.safetensors \
+	%reldir%/triton/triton.routing_torch__f32_7x32_k4_topkfirst.safetensors \
+	%reldir%/triton/triton.routing_torch__ties_16x32_k4_topkfirst.safetensors \
 	%reldir%/triton/triton.strided.repack_k_to_n__tk3.8_1x64x32.safetensors \
 	%reldir%/triton/triton.strided.repack_k_to_n__tk3.8_2x6x10.safetensors \
 	%reldir%/triton/triton.swiglu_kernel_special__alpha0.5_limit0.01_4x32.safetensors \
@@ -520,6 +581,7 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E1_I32_H64_b1_a16.safetensors \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b0_a16.safetensors \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b1_fp8.safetensors \
+	%reldir%/vllm/selection.json \
 	%reldir%/vllm/torch.e8m0_from_bf16__step16.safetensors \
 	%reldir%/vllm/torch.e8m0_upcast__all256.safetensors \
 	%reldir%/vllm/vllm.aiter_deinterleave_w13__E1_I64_H64.safetensors \
@@ -540,7 +602,57 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.dequant_mxfp4__table_triton_f16.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp8_to_bf16__3x64.safetensors \
 	%reldir%/vllm/vllm.dequant_mxfp8_to_bf16__5x160.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E256_g8_4_k8_none_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E256_g8_4_k8_sigmoid_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E32_g4_2_k3_none_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E32_g4_2_k3_sigmoid_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E64_g1_1_k4_none_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E64_g1_1_k4_sigmoid_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E64_g8_4_k8_none_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E32_g4_2_k3_none_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E32_g4_2_k3_none_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E32_g4_2_k3_sigmoid_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E64_g1_1_k4_none_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E64_g1_1_k4_none_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E64_g1_1_k4_sigmoid_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E64_g8_4_k8_none_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E64_g8_4_k8_sigmoid_r0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E64_g8_4_k8_sigmoid_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E32_g4_2_k3_sigmoid_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E32_g4_2_k3_sigmoid_r0_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E32_g4_2_k3_softmax_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E32_g4_2_k3_softmax_r0_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E32_g4_2_k3_softmax_r1_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E32_g4_2_k3_softmax_r1_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g1_1_k4_sigmoid_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g1_1_k4_sigmoid_r0_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g1_1_k4_softmax_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g1_1_k4_softmax_r0_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g1_1_k4_softmax_r1_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g1_1_k4_softmax_r1_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_sigmoid_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_sigmoid_r0_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_sigmoid_r1_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_sigmoid_r1_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_softmax_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_softmax_r0_b1.safetensors \
 	%reldir%/vllm/vllm.interleave_mxfp4_cutlass_sm90_2026_03__E2_n128_g8.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x2x70.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x2x70_map.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x3x70.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x3x70_map.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x4x70.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x4x70_map.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x6x70.safetensors \
+	%reldir%/vllm/vllm.moe_fused_mul_sum__3x6x70_map.safetensors \
+	%reldir%/vllm/vllm.moe_sum__bf16_3x2x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__bf16_3x3x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__bf16_3x4x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__bf16_3x6x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__f16_3x2x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__f16_3x3x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__f16_3x4x40.safetensors \
+	%reldir%/vllm/vllm.moe_sum__f16_3x6x40.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__3x64_linear.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__3x64_swizzled.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__5x160_linear.safetensors \
@@ -585,6 +697,31 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.swigluoai_and_mul__f32_4x48_a1.702_l7.0.safetensors \
 	%reldir%/vllm/vllm.swiglustep_and_mul__bf16_2x33_l7.0.safetensors \
 	%reldir%/vllm/vllm.swiglustep_and_mul__bf16_4x48_l7.0.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__bf16_T6_E32_k1_b1_r1.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__bf16_T6_E32_k4_b0_r0.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__bf16_T6_E32_k4_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__bf16_T6_E384_k4_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__bf16_T6_E60_k4_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__f32_T6_E128_k1_b1_r1.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__f32_T6_E384_k1_b1_r0.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__f32_T6_E60_k1_b0_r0.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__f32_T6_E60_k1_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_sigmoid__f32_T6_E8_k1_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__bf16_T6_E32_k1_b1_r0.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__bf16_T6_E32_k4_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__bf16_T6_E384_k1_b0_r0.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__bf16_T6_E384_k1_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__bf16_T6_E384_k1_b1_r0.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__bf16_T6_E60_k4_b1_r0.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__f32_T6_E384_k4_b0_r1.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__f32_T6_E60_k4_b0_r0.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__f32_T6_E60_k4_b1_r0.safetensors \
+	%reldir%/vllm/vllm.topk_softmax__f32_T6_E60_k4_b1_r1.safetensors \
+	%reldir%/vllm/vllm.topk_softplus_sqrt__f32_T6_E64_k4_b0_r0_s1.5.safetensors \
+	%reldir%/vllm/vllm.topk_softplus_sqrt__f32_T6_E64_k4_b0_r1_s1.0.safetensors \
+	%reldir%/vllm/vllm.topk_softplus_sqrt__f32_T6_E64_k4_b1_r0_s1.5.safetensors \
+	%reldir%/vllm/vllm.topk_softplus_sqrt__f32_T6_E64_k4_b1_r1_s1.0.safetensors \
+	%reldir%/vllm/vllm.topk_softplus_sqrt__f32_T6_E64_k4_hash.safetensors \
 	%reldir%/vllm/vllm.triton_shuffle_weight__E1_I64_H64.safetensors \
 	%reldir%/vllm/vllm.triton_shuffle_weight__E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.trtllm_stack_w3w1__E1_I64_H64.safetensors \

@@ -22,6 +22,8 @@
  * shaped(T,r,c)  in the shape of T, its last two axes rounded up to multiples
  *              of r and c (1 if left out)
  * take(T)      rows (axis 0) by index;  index(T): T[element]
+ * head(T)      the first elements, as many as T has, in T's shape
+ * match(I,T)   each row in the order that turns the ids I into the ids T
  * div(n)       integer quotient
  * identity     bf16 rows as a product with the identity shows them: sums
  *              from +0, and 0 times Inf or NaN is NaN in the other columns

@@ -26,6 +26,10 @@ glue_step glue_find_step(const char *name);
 /* An empty result of this shape; with room for validity if valid. */
 MXO_MUST_CHECK mxo_status glue_make(glue *g, uint32_t dtype, uint32_t rank,
                                     const uint64_t *shape, int valid);
+/* glue_rows.c: results whose length or order is open. */
+mxo_status glue_head(glue *g, const step_call *call);
+mxo_status glue_match(glue *g, const step_call *call);
+
 void glue_put(glue *g, uint64_t i, uint64_t code);
 int glue_counts(const glue *g, uint64_t i);
 /* Copy element j of from, and whether it counts, to element i of g. */

@@ -464,16 +464,17 @@ static mxo_status step_identity(glue *g, const step_call *call)
 }
 
 static const step_row steps[] = {
-    {"bytes", step_bytes},   {"cols", step_cols},
-    {"delta2", step_delta2}, {"diagonal", glue_diagonal},
-    {"div", step_div},       {"identity", step_identity},
-    {"index", step_index},   {"pack4", step_pack4},
-    {"pad", step_pad},       {"padwith", step_padwith},
-    {"perm", step_perm},     {"repeat", step_repeat},
-    {"rows", step_rows},     {"shaped", glue_shaped},
-    {"take", step_take},     {"unpack4", step_unpack4},
-    {"valid", step_valid},   {"view", step_view},
-    {"where", step_where},   {"words", step_words},
+    {"bytes", step_bytes},       {"cols", step_cols},
+    {"delta2", step_delta2},     {"diagonal", glue_diagonal},
+    {"div", step_div},           {"head", glue_head},
+    {"identity", step_identity}, {"index", step_index},
+    {"match", glue_match},       {"pack4", step_pack4},
+    {"pad", step_pad},           {"padwith", step_padwith},
+    {"perm", step_perm},         {"repeat", step_repeat},
+    {"rows", step_rows},         {"shaped", glue_shaped},
+    {"take", step_take},         {"unpack4", step_unpack4},
+    {"valid", step_valid},       {"view", step_view},
+    {"where", step_where},       {"words", step_words},
 };
 
 glue_step glue_find_step(const char *name)

@@ -22,7 +22,8 @@ typedef enum map_rule_kind {
     MAP_CLASS, /* this and the next are looser than bits */
     MAP_ULP,
     MAP_FTZ,
-    MAP_EXPF
+    MAP_EXPF,
+    MAP_NEAR
 } map_rule_kind;
 
 typedef struct map_rule {

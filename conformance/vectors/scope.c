@@ -99,6 +99,12 @@ int scope_text(const scope *s, const char *name, char *text, size_t size)
             return 1;
         }
     }
+    if (value == NULL && strcmp(name, "file") == 0) {
+        const char *slash = strrchr(s->path, '/');
+
+        (void)snprintf(text, size, "%s", slash == NULL ? s->path : slash + 1);
+        return 1;
+    }
     if (value == NULL) {
         return 0;
     }

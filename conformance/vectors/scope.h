@@ -34,7 +34,8 @@ void scope_close(scope *s);
 const host_tensor *scope_tensor(scope *s, const char *name);
 
 /* Text of a variable or parameter: "none" for null, "1" for true, "1.702";
-   0 if there is none. */
+   "file" is the file's name where no parameter is called so. 0 if there is
+   none. */
 int scope_text(const scope *s, const char *name, char *text, size_t size);
 
 /*

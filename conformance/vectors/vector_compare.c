@@ -79,6 +79,10 @@ static int close_enough(uint32_t dtype, uint64_t a, uint64_t b,
 {
     const double x = dtype_value(dtype, a);
     const double y = dtype_value(dtype, b);
+
+    if (rule->kind == MAP_NEAR) {
+        return fabs(x - y) <= 2e-7 + fabs(x) / rule->limit;
+    }
     double limit = rule->limit;
 
     if (rule->kind != MAP_ULP && is_flush(dtype, a, b)) {

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Routers.  Logits that tie inside and across groups, rows of one value, both
+ * zeros, NaN and infinities of either sign, sigmoids that saturate, rows of
+ * neighbours one code apart, rows without a positive number; biases that no
+ * bf16 holds and that change the choice.
+ */
+#include "fills.h"
+
+#include <stddef.h>
+
+static uint64_t experts_of(const host_tensor *t)
+{
+    return t->shape[t->rank - 1] > 0 ? t->shape[t->rank - 1] : 1;
+}
+
+/* Bell-shaped within +-8, mantissas of 24 bits. */
+static void fill_logits(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        double sum = -2;
+
+        for (int k = 0; k < 4; k++) {
+            sum += fill_uniform(rng);
+        }
+        fill_put(t, i, 4 * sum);
+    }
+}
+
+static void fill_negative(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, -0.25 - 6 * fill_uniform(rng));
+    }
+}
+
+/* Five values and both zeros; every third row holds one value only, every
+   fourth nothing but zeros. */
+static void fill_few(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double values[] = {0, -0.0, 1.5, 2.25, -1.5, 0.375, -3};
+    const uint64_t n = tensor_elems(t);
+    double one = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / experts_of(t);
+        const double x = values[prng_below(rng, row % 4 == 3 ? 2 : 7)];
+
+        one = i % experts_of(t) == 0 ? x : one;
+        fill_put(t, i, row % 3 == 2 ? one : x);
+    }
+}
+
+/* From 12 to 40 up and down, where a fast tanh is already 1. */
+static void fill_saturated(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double size = 12 + 28 * fill_uniform(rng);
+
+        fill_put(t, i, prng_below(rng, 2) != 0 ? size : -size);
+    }
+}
+
+/* A row of neighbours: the largest is one code above the next. */
+static void fill_neighbours(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    uint64_t step = 0;
+
+    fill_logits(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t first = i / experts_of(t) * experts_of(t);
+
+        step = prng_below(rng, 5);
+        tensor_store(t, i, tensor_load(t, first) + step);
+    }
+}
+
+/* Ordinary, but a NaN, an infinity, one below zero or a NaN below zero in
+   one place or two of a row; every fifth row holds nothing but infinities. */
+static void fill_specials(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t sign = UINT64_C(1) << (8 * dtype_bytes(t->dtype) - 1);
+    const uint64_t infinity = t->dtype == MXO_F32    ? 0x7f800000
+                              : t->dtype == MXO_BF16 ? 0x7f80
+                                                     : 0x7c00;
+
+    fill_logits(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / experts_of(t);
+        const uint64_t draw = prng_below(rng, experts_of(t));
+        const uint64_t kind = prng_below(rng, 4);
+        const uint64_t special =
+            (infinity + (row % 5 != 4 && kind < 2)) | (kind % 2 ? sign : 0);
+
+        if (draw < 2 || row % 5 == 4) {
+            tensor_store(t, i, special);
+        }
+    }
+}
+
+/* Within +-1/2, mantissas no bf16 holds; enough to change the choice. */
+static void fill_bias(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, fill_uniform(rng) - 0.5);
+    }
+}
+
+/* The same, and every third one far below what a chosen expert gets. */
+static void fill_bias_low(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    fill_bias(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        if (prng_below(rng, 3) != 0) {
+            fill_put(t, i, -20000 - (double)i);
+        }
+    }
+}
+
+/* Indices below a dimension. */
+static void fill_below(const test_case *c, host_tensor *t, prng *rng,
+                       const char *dim)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t bound = case_dim(c, dim);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, prng_below(rng, bound > 0 ? bound : 1));
+    }
+}
+
+static void fill_input_ids(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_below(c, t, rng, "vocabulary");
+}
+
+static void fill_table(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_below(c, t, rng, "experts");
+}
+
+static const fill_row fills[] = {
+    {"route.topk", "input_ids", "*", fill_input_ids},
+    {"route.topk", "tid2eid", "*", fill_table},
+    {"route.topk", "bias", "lowbias", fill_bias_low},
+    {"route.topk", "bias", "*", fill_bias},
+    {"route.topk", "logits", "logits", fill_logits},
+    {"route.topk", "logits", "lowbias", fill_logits},
+    {"route.topk", "logits", "negative", fill_negative},
+    {"route.topk", "logits", "few", fill_few},
+    {"route.topk", "logits", "saturated", fill_saturated},
+    {"route.topk", "logits", "neighbours", fill_neighbours},
+    {"route.topk", "logits", "specials", fill_specials},
+    {"route.topk", "logits", "corners", fill_corners},
+    {NULL, NULL, NULL, NULL},
+};
+
+static const grid_row grid[] = {
+    {1, 0, "route.topk:tokens=3,experts=32,data=logits|few"},
+    {2, 0,
+     "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk,from=*,to=*,"
+     "renormalize=*,tokens=5,experts=32,data=logits"},
+    {2, 0,
+     "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
+     "trtllm_default|trtllm_renormalize|trtllm_deepseek_v3|"
+     "trtllm_renormalize_naive|trtllm_topk|trtllm_sigmoid_renorm|"
+     "trtllm_minimax2|trtllm_sigmoid|trtllm_topk_sigmoid|vllm_softmax|"
+     "vllm_sigmoid|vllm_softplus_sqrt|vllm_fused_scores|vllm_fused_sigmoid|"
+     "vllm_torch_softmax|vllm_torch_sigmoid|vllm_cpu|triton35_topk_softmax|"
+     "triton35_softmax_topk|triton37_topk_softmax|triton37_softmax_topk,"
+     "from=bf16,to=bf16,renormalize=1,top_k=3,tokens=5,experts=16,"
+     "data=logits|few|specials|negative"},
+    {2, 0,
+     "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
+     "vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt|vllm_fused_sigmoid|"
+     "vllm_torch_sigmoid|trtllm_sigmoid|trtllm_renormalize|vllm_cpu,"
+     "from=f32,top_k=4,tokens=4,experts=20,"
+     "data=logits|neighbours|saturated|specials"},
+    {2, 0,
+     "route.topk:dialect=trtllm_llama4,top_k=1,to=bf16,from=*,tokens=9,"
+     "experts=16,data=logits|few|saturated"},
+    {2, 0,
+     "route.topk:dialect=softmax_topk|sigmoid_topk|trtllm_deepseek_v3|"
+     "vllm_fused_scores|vllm_fused_sigmoid|vllm_torch_softmax|"
+     "vllm_torch_sigmoid,bias=none|f32|bf16,n_group=4,topk_group=2,top_k=3,"
+     "renormalize=1,routed_scaling_factor=2.5,tokens=5,experts=32,"
+     "data=logits|few"},
+    {2, 0,
+     "route.topk:dialect=softmax_topk|sigmoid_topk|trtllm_deepseek_v3|"
+     "trtllm_minimax2|vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt|"
+     "vllm_fused_sigmoid|vllm_torch_sigmoid,bias=f32,renormalize=*,"
+     "routed_scaling_factor=2.5,from=f32,tokens=5,experts=24,"
+     "data=logits|few|lowbias"},
+    {2, 0, /* vLLM's warps and blocks add, and blank, in different ways */
+     "route.topk:dialect=vllm_softmax|vllm_sigmoid,bias=f32,"
+     "from=bf16|f32,tokens=2,experts=1|2|8|64|60|192|320|512,top_k=1,"
+     "data=logits|lowbias"},
+    {2, 0, /* the general kernel of vLLM's fused router */
+     "route.topk:dialect=vllm_fused_scores|vllm_fused_sigmoid,bias=f32,"
+     "from=*,top_k=9,n_group=1|4,renormalize=*,routed_scaling_factor=2.5,"
+     "tokens=5,experts=64,data=logits|few|specials"},
+    {2, 0,
+     "route.topk:dialect=trtllm_deepseek_v3,n_group=4,topk_group=2,"
+     "n_shared=2,top_k=3,to=bf16,bias=f32,tokens=4,experts=32,"
+     "also=none|packed,data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_softmax|softmax_topk,also=indices,tokens=7,"
+     "experts=8,data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_softplus_sqrt,table=1,top_k=4,slots=4,"
+     "renormalize=*,routed_scaling_factor=1.5,tokens=6,experts=16,"
+     "vocabulary=11,data=logits"},
+    {2, 0, "route.topk:top_k=8|1,tokens=1|33,experts=8,data=logits"},
+    {3, 300,
+     "route.topk:dialect=*,from=*,to=*,renormalize=*,top_k=1|2|4|8,"
+     "tokens=$M,experts=8|32|60|128|256,data=*"},
+    {0, 0, NULL},
+};
+
+const case_family cases_route = {"route", fills, grid};

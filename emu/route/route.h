@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the steps of a router share: the row of its dialect, and the state of
+ * one token between scores, choice and weights.
+ */
+#ifndef MXO_EMU_ROUTE_H
+#define MXO_EMU_ROUTE_H
+
+#include <mxoracle/route.h>
+
+enum {
+    ROUTE_SCORE_LOGIT,
+    ROUTE_SCORE_SOFTMAX,
+    ROUTE_SCORE_SOFTMAX_T,
+    ROUTE_SCORE_SIGMOID,
+    ROUTE_SCORE_EXPF,
+    ROUTE_SCORE_TANH,
+    ROUTE_SCORE_TANH_SAT,
+    ROUTE_SCORE_SOFTPLUS,
+    ROUTE_SCORE_VLLM_SOFTMAX
+};
+enum { ROUTE_CLEAN_KEEP, ROUTE_CLEAN_ZERO };
+enum { ROUTE_BIAS_NONE, ROUTE_BIAS_F32, ROUTE_BIAS_GROUPED_BF16 };
+enum { ROUTE_PICK_KEY, ROUTE_PICK_BLANK, ROUTE_PICK_FUSED };
+enum { ROUTE_GROUPS_NONE, ROUTE_GROUPS_TOP2, ROUTE_GROUPS_BIASED };
+enum { ROUTE_WEIGHT_SCORE, ROUTE_WEIGHT_TANH_SAT, ROUTE_WEIGHT_UNBIAS };
+enum {
+    ROUTE_NORM_NONE,
+    ROUTE_NORM_SOFTMAX,
+    ROUTE_NORM_SUM,
+    ROUTE_NORM_SUM_POSITIVE,
+    ROUTE_NORM_SCALED_EPS,
+    ROUTE_NORM_MAX_EPS,
+    ROUTE_NORM_FACTOR,
+    ROUTE_NORM_FUSED,
+    ROUTE_NORM_TYPED
+};
+enum { ROUTE_WHEN_ALWAYS, ROUTE_WHEN_PARAM };
+enum { ROUTE_ORDER_PICKED, ROUTE_ORDER_BY_ID };
+
+typedef struct route_row {
+    const char *name;
+    uint8_t score;
+    uint8_t clean;
+    uint8_t bias;
+    uint8_t pick;
+    uint8_t groups;
+    uint8_t weight;
+    uint8_t norm;
+    uint8_t when;
+    uint8_t order;
+} route_row;
+
+/* One token; all numbers are binary32 patterns. */
+typedef struct route_token {
+    const mxo_route *route;
+    const route_row *row;
+    int general; /* vLLM's kernel for many experts */
+    int failed;  /* general: too few finite groups, weights are 1/k */
+    uint32_t x[MXO_ROUTE_MAX_EXPERTS]; /* logits */
+    uint32_t score[MXO_ROUTE_MAX_EXPERTS];
+    uint32_t choice[MXO_ROUTE_MAX_EXPERTS]; /* score and bias */
+    uint8_t out[MXO_ROUTE_MAX_EXPERTS];     /* not, or no longer, eligible */
+    uint32_t w[MXO_ROUTE_MAX_EXPERTS];      /* weight of each choice */
+} route_token;
+
+const route_row *mxo_route_row(mxo_route_dialect dialect);
+/* Does vLLM's fused router take its general kernel? */
+int mxo_route_is_general(const mxo_route *route);
+
+/* e^x and the sigmoids. */
+uint32_t mxo_route_exp(uint32_t x);
+uint32_t mxo_route_tanh_sat(uint32_t x);
+/* x rounded to a format, as binary32 again. */
+uint32_t mxo_route_narrow(mxo_format format, uint32_t x);
+/* The binary32 pattern as a number that grows as the order says. */
+uint32_t mxo_route_key(uint32_t x);
+
+/* x, then score and choice. */
+void mxo_route_score(route_token *t);
+/* ids from choice. */
+void mxo_route_pick(route_token *t, int32_t *ids);
+/* w from score and ids. */
+void mxo_route_weigh(route_token *t, const int32_t *ids);
+
+#endif
