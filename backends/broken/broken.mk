@@ -12,6 +12,7 @@ libbroken_la_SOURCES = \
 	%reldir%/dequant.c \
 	%reldir%/faults.c \
 	%reldir%/gemm.c \
+	%reldir%/finalize.c \
 	%reldir%/late.c \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
@@ -20,7 +21,9 @@ libbroken_la_SOURCES = \
 	%reldir%/quant_float.c \
 	%reldir%/quant_qdq.c \
 	%reldir%/reading.c \
+	%reldir%/route.c \
 	%reldir%/scale.c \
+	%reldir%/sort.c \
 	%reldir%/twofold.c
 EXTRA_DIST += %reldir%/README.md
 libbroken_la_LIBADD = -lm
