@@ -21,6 +21,7 @@ static const operation operations[] = {
     {"act.unary", cpu_act_unary},
     {"dequant.mx", cpu_dequant_mx},
     {"layout.apply", cpu_layout_apply},
+    {"layout.convert", cpu_layout_convert},
     {"layout.index", cpu_layout_index},
     {"quant.mx", cpu_quant_mx},
 
@@ -28,8 +29,8 @@ static const operation operations[] = {
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",      "act.unary", "dequant.mx", "layout.apply",
-    "layout.index", "quant.mx",  NULL,
+    "act.glu",        "act.unary",    "dequant.mx", "layout.apply",
+    "layout.convert", "layout.index", "quant.mx",   NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

@@ -71,6 +71,8 @@ const cpu_lane *cpu_lane_of(int device, mxo_text why);
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
+mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
+                              mxo_text why);
 mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);

@@ -19,6 +19,9 @@ libcpu_la_SOURCES = \
 	%reldir%/lane.h \
 	%reldir%/layout.h \
 	%reldir%/layout_apply.c \
+	%reldir%/layout_chain.c \
+	%reldir%/layout_chain.h \
+	%reldir%/layout_convert.c \
 	%reldir%/layout_map.c \
 	%reldir%/layout_move.c \
 	%reldir%/layout_names.c \

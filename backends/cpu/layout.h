@@ -74,7 +74,9 @@ typedef struct cpu_map {
     uint64_t extent[3];     /* live experts, rows, columns */
     uint64_t padded[3];
     uint64_t elem_bits;
-    uint64_t parts; /* units in an element */
+    uint64_t parts;             /* units in an element */
+    int rank;                   /* of the result */
+    uint64_t shape[CPU_DIGITS]; /* in elements */
     cpu_digit digit[CPU_DIGITS];
     cpu_table table[CPU_TABLES];
     cpu_wall wall[CPU_WALLS];

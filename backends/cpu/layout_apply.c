@@ -1,169 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.apply and layout.index: one layout on one tensor, or on indices
- * alone.
+ * layout.apply and layout.index: one layout, or the chain of one tensor of a
+ * conversion, on a tensor or on indices alone.
  */
-#include "layout_plan.h"
-#include "layout_values.h"
+#include "layout_chain.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const struct {
-    const char *name;
-    uint32_t dtype;
-} dtypes[] = {{"u8", MXO_U8},     {"i8", MXO_I8},     {"e8m0", MXO_E8M0},
-              {"e4m3", MXO_E4M3}, {"e5m2", MXO_E5M2}, {"bf16", MXO_BF16},
-              {"f16", MXO_F16},   {"u16", MXO_U16},   {"i16", MXO_I16},
-              {"f32", MXO_F32},   {"i32", MXO_I32},   {"u32", MXO_U32}};
-
-static uint32_t dtype_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
-        if (strcmp(dtypes[i].name, name) == 0) {
-            return dtypes[i].dtype;
-        }
-    }
-    return MXO_N_DTYPES;
-}
-
-/* One side of a conversion of values, given the other. */
-static uint32_t other_dtype(const char *here, const char *there, uint32_t dtype)
-{
-    if (strcmp(here, "*") == 0) {
-        return dtype;
-    }
-    return dtype_of(here) == dtype ? dtype_of(there) : MXO_N_DTYPES;
-}
-
-mxo_status cpu_step_of(cpu_step *s, const char *text, uint32_t dtype,
-                       const uint64_t shape[3], int forward, mxo_text why)
-{
-    memset(s, 0, sizeof *s);
-    s->row = cpu_row_of(text);
-    if (s->row == NULL) { /* perhaps a tensor of a conversion */
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend has no layout called %.60s", text);
-    }
-    s->values = cpu_values_of(s->row->values);
-    if (s->values == NULL) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend does not know the values of %s",
-                        s->row->id);
-    }
-    s->logical =
-        forward ? dtype : other_dtype(s->values->to, s->values->from, dtype);
-    s->physical =
-        forward ? other_dtype(s->values->from, s->values->to, dtype) : dtype;
-    if (s->logical == MXO_N_DTYPES || s->physical == MXO_N_DTYPES) {
-        return cpu_fail(MXO_E_SHAPE, why, "%s does not take this type",
-                        s->row->id);
-    }
-    for (int i = 0; i < 3; i++) {
-        s->shape[i] = shape[i];
-    }
-    return MXO_OK;
-}
-
-/* The values of n elements into a buffer of its own. */
-static mxo_status convert(const cpu_step *s, const uint8_t *src, uint64_t n,
-                          int forward, uint8_t **out, mxo_text why)
-{
-    const uint32_t to = forward ? s->physical : s->logical;
-
-    *out = malloc((size_t)(n * cpu_dtype_bytes(to)) + 1);
-    if (*out == NULL) {
-        return cpu_fail(MXO_E_NOMEM, why, "no memory for %s", s->row->values);
-    }
-    return s->values->move(src, n, *out, forward) == 0
-               ? MXO_OK
-               : cpu_fail(MXO_E_PARAM, why, "a code is outside %s",
-                          s->row->values);
-}
-
-mxo_status cpu_step_run(cpu_context *ctx, const cpu_step *s, const cpu_map *map,
-                        int forward, uint8_t *dst, const uint8_t *src,
-                        mxo_text why)
-{
-    const uint64_t n = map->logical_bits / map->elem_bits;
-    const int keeps = strcmp(s->row->values, "keep") == 0;
-    uint8_t *wide = NULL;
-    uint8_t *narrow = NULL;
-    cpu_plan *plan = NULL;
-    mxo_status status = cpu_plan_of(&plan, map, why);
-
-    if (status == MXO_OK && keeps) {
-        status = cpu_move(ctx, plan, forward, dst, src, why);
-    } else if (status == MXO_OK && forward) {
-        status = convert(s, src, n, 1, &wide, why);
-        status =
-            status == MXO_OK ? cpu_move(ctx, plan, 1, dst, wide, why) : status;
-    } else if (status == MXO_OK) {
-        wide = malloc((size_t)(map->logical_bits / 8) + 1);
-        status =
-            wide == NULL ? MXO_E_NOMEM : cpu_move(ctx, plan, 0, wide, src, why);
-        status =
-            status == MXO_OK ? convert(s, wide, n, 0, &narrow, why) : status;
-        if (status == MXO_OK) {
-            memcpy(dst, narrow, (size_t)(n * cpu_dtype_bytes(s->logical)));
-        }
-    }
-    cpu_plan_free(plan);
-    free(wide);
-    free(narrow);
-    return status;
-}
-
-/* 1 where memory is defined: the same plan on a tensor of ones, with pads of
-   unknown contents as zeros. */
-static mxo_status fill_valid(cpu_context *ctx, const cpu_map *map,
-                             const mxo_tensor *valid, mxo_text why)
-{
-    const uint64_t elem = map->elem_bits / 8;
-    const uint64_t n = map->physical_bits / 8;
-    cpu_map known = *map;
-    cpu_plan *plan = NULL;
-    uint8_t *ones = malloc((size_t)(map->logical_bits / 8) + 1);
-    uint8_t *image = malloc((size_t)n + 1);
-    uint8_t *out = cpu_data(valid);
-    mxo_status status = MXO_OK;
-
-    for (int w = 0; w < known.n_walls; w++) {
-        known.wall[w].byte = known.wall[w].unknown ? 0 : 0xff;
-    }
-    if (ones == NULL || image == NULL) {
-        status = cpu_fail(MXO_E_NOMEM, why, "no memory for valid");
-    } else {
-        memset(ones, 0xff, (size_t)(map->logical_bits / 8));
-        status = cpu_plan_of(&plan, &known, why);
-    }
-    if (status == MXO_OK) {
-        status = cpu_move(ctx, plan, 1, image, ones, why);
-    }
-    for (uint64_t i = 0; status == MXO_OK && i < valid->n_bytes; i++) {
-        out[i] = image[i * elem] == 0xff;
-    }
-    cpu_plan_free(plan);
-    free(ones);
-    free(image);
-    return status;
-}
-
-static mxo_status set_valid(cpu_context *ctx, const cpu_map *map, int forward,
-                            const mxo_tensor *valid, mxo_text why)
-{
-    int unknown = 0;
-
-    for (int w = 0; w < map->n_walls; w++) {
-        unknown |= map->wall[w].unknown;
-    }
-    if (forward && unknown) {
-        cpu_context unnamed = *ctx;
-        return fill_valid(&unnamed, map, valid, why);
-    }
-    memset(cpu_data(valid), 1, (size_t)valid->n_bytes);
-    return MXO_OK;
-}
 
 /* What of the axes is left on the way back. */
 static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
@@ -173,7 +16,8 @@ static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
 
     for (int a = 0; a < 3; a++) {
         const double keep = a == 0 ? 0 : cpu_number(call, keys[a]);
-        if (keep < 0 || keep > (double)shape[a]) {
+        if (keep < 0 || keep > (double)shape[a] ||
+            (keep > 0 && cpu_is(call, "dir", "forward"))) {
             return cpu_fail(MXO_E_PARAM, why, "%s is out of range", keys[a]);
         }
         live[a] = keep > 0 ? (uint64_t)keep : shape[a];
@@ -181,58 +25,96 @@ static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
     return MXO_OK;
 }
 
-static mxo_status check_padded(const cpu_map *map, const uint64_t shape[3],
+static mxo_status check_padded(const cpu_chain *c, const mxo_tensor *x,
                                mxo_text why)
 {
+    const cpu_stage *last = &c->stage[c->n - 1];
+
     for (int a = 0; a < 3; a++) {
-        if (map->padded[a] != shape[a]) {
+        if (last->map.padded[a] != x->shape[a]) {
             return cpu_fail(MXO_E_SHAPE, why,
                             "memory holds %llu of an axis, not %llu",
-                            (unsigned long long)map->padded[a],
-                            (unsigned long long)shape[a]);
+                            (unsigned long long)last->map.padded[a],
+                            (unsigned long long)x->shape[a]);
         }
     }
-    return MXO_OK;
+    return last->physical == x->dtype
+               ? MXO_OK
+               : cpu_fail(MXO_E_SHAPE, why, "memory has another type");
 }
 
-static mxo_status map_call(const mxo_call *call, const mxo_tensor *x,
-                           int forward, cpu_step *s, cpu_map *map, mxo_text why)
+/* Type of the checkpoint's tensor that became memory of this type. */
+static uint32_t checkpoint_dtype(int tensor, uint32_t dtype)
 {
-    uint64_t live[3];
-    mxo_status status = cpu_step_of(s, cpu_text(call, "layout"), x->dtype,
-                                    x->shape, forward, why);
+    const int kind = tensor % 3; /* weight, scale, bias */
 
-    status = status == MXO_OK ? keep_of(call, x->shape, live, why) : status;
-    if (status == MXO_OK) {
-        status = cpu_map_of(map, s->row, cpu_text(call, "layout"), x->shape,
-                            forward ? NULL : live, cpu_dtype_bytes(s->physical),
-                            why);
+    if (kind == 2) {
+        return MXO_BF16;
     }
-    return status == MXO_OK && !forward ? check_padded(map, x->shape, why)
-                                        : status;
+    return kind == 1 && dtype == MXO_F32 ? MXO_E8M0 : dtype;
+}
+
+static mxo_status chain_of_call(const mxo_call *call, const mxo_tensor *x,
+                                int forward, cpu_chain *c, mxo_text why)
+{
+    const char *text = cpu_text(call, "layout");
+    const int tensor = cpu_conversion_tensor(text);
+    char chain[CPU_CHAIN_TEXT];
+    uint64_t live[3];
+    mxo_status status = keep_of(call, x->shape, live, why);
+
+    if (status == MXO_OK && tensor >= 0) {
+        status = cpu_conversion_chain(text, tensor, chain, why);
+        text = chain;
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    if (forward) {
+        return cpu_chain_of(c, text, x->dtype, x->shape, why);
+    }
+    status = tensor >= 0
+                 ? cpu_chain_of(c, text, checkpoint_dtype(tensor, x->dtype),
+                                live, why)
+                 : cpu_chain_back(c, text, x->dtype, x->shape, live, why);
+    return status == MXO_OK ? check_padded(c, x, why) : status;
 }
 
 static mxo_status check_tensors(const mxo_tensor *x, const mxo_tensor *y,
-                                const mxo_tensor *valid, const cpu_step *s,
-                                const cpu_map *map, int forward, mxo_text why)
+                                const mxo_tensor *valid, const cpu_chain *c,
+                                int forward, mxo_text why)
 {
-    const uint64_t wide = cpu_dtype_bytes(s->physical);
-    const uint64_t live = map->logical_bits / 8 / wide;
-    const uint64_t memory = map->physical_bits / 8 / wide;
-    const uint64_t n_y = forward ? memory : live;
-    const uint64_t narrow = cpu_dtype_bytes(s->logical);
+    const cpu_stage *first = &c->stage[0];
+    const cpu_stage *last = &c->stage[c->n - 1];
+    const uint64_t live = first->map.logical_bits / first->map.elem_bits;
+    const uint64_t memory = last->map.physical_bits / last->map.elem_bits;
+    const uint32_t narrow = cpu_dtype_bytes(first->logical);
+    const uint32_t wide = cpu_dtype_bytes(last->physical);
     mxo_status status =
-        cpu_want_bytes(y, "y", forward ? s->physical : s->logical,
-                       n_y * (forward ? wide : narrow), why);
+        cpu_want_bytes(y, "y", forward ? last->physical : first->logical,
+                       forward ? memory * wide : live * narrow, why);
 
     if (status == MXO_OK && valid != NULL) {
-        status = cpu_want_bytes(valid, "valid", MXO_U8, n_y, why);
+        status = cpu_want_bytes(valid, "valid", MXO_U8, forward ? memory : live,
+                                why);
     }
-    if (status == MXO_OK) {
-        status = cpu_want_bytes(x, "x", x->dtype,
-                                forward ? live * narrow : memory * wide, why);
+    return status == MXO_OK
+               ? cpu_want_bytes(x, "x", x->dtype,
+                                forward ? live * narrow : memory * wide, why)
+               : status;
+}
+
+static mxo_status set_valid(cpu_context *ctx, const cpu_chain *c, int forward,
+                            const mxo_tensor *valid, mxo_text why)
+{
+    if (valid == NULL) {
+        return MXO_OK;
     }
-    return status;
+    if (forward) {
+        return cpu_chain_valid(ctx, c, cpu_data(valid), why);
+    }
+    memset(cpu_data(valid), 1, (size_t)valid->n_bytes);
+    return MXO_OK;
 }
 
 mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
@@ -242,26 +124,25 @@ mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
     const mxo_tensor *y = cpu_out(call, "y");
     const mxo_tensor *valid = cpu_out(call, "valid");
     const int forward = cpu_is(call, "dir", "forward");
-    cpu_step s;
-    cpu_map map;
+    cpu_chain *c = malloc(sizeof *c);
     mxo_status status =
         cpu_known(call, "layout dtype dir keep_rows keep_cols", why);
 
+    if (status == MXO_OK && c == NULL) {
+        status = cpu_fail(MXO_E_NOMEM, why, "no memory for a chain");
+    }
     if (status == MXO_OK && (x == NULL || x->rank != 3)) {
         status = cpu_fail(MXO_E_SHAPE, why, "x has three axes");
     }
     status =
-        status == MXO_OK ? map_call(call, x, forward, &s, &map, why) : status;
+        status == MXO_OK ? chain_of_call(call, x, forward, c, why) : status;
+    status =
+        status == MXO_OK ? check_tensors(x, y, valid, c, forward, why) : status;
     if (status == MXO_OK) {
-        status = check_tensors(x, y, valid, &s, &map, forward, why);
+        status = cpu_chain_run(ctx, c, forward, cpu_data(y), cpu_data(x), why);
     }
-    if (status == MXO_OK) {
-        status =
-            cpu_step_run(ctx, &s, &map, forward, cpu_data(y), cpu_data(x), why);
-    }
-    if (status == MXO_OK && valid != NULL) {
-        status = set_valid(ctx, &map, forward, valid, why);
-    }
+    status = status == MXO_OK ? set_valid(ctx, c, forward, valid, why) : status;
+    free(c);
     return status;
 }
 

@@ -33,6 +33,8 @@ typedef struct reader {
     written_axis axis[3];
     int n_order;
     int order[CPU_DIGITS];
+    int group[CPU_DIGITS]; /* dimension of the result, in that order */
+    int n_groups;
     int n_tables;
     cpu_table table[CPU_TABLES];
 } reader;
@@ -221,23 +223,38 @@ static mxo_status read_table(reader *r, int first)
     return status;
 }
 
+/* A digit, or "<digits>[table]". */
+static mxo_status read_term(reader *r)
+{
+    const int first = r->n_order;
+    mxo_status status = MXO_OK;
+
+    if (next(r, "<")) {
+        while (status == MXO_OK && !next(r, ">")) {
+            status = place_digit(r);
+        }
+    } else {
+        status = place_digit(r);
+    }
+    for (int i = first; i < r->n_order; i++) {
+        r->group[i] = r->n_groups;
+    }
+    return status == MXO_OK ? read_table(r, first) : status;
+}
+
 static mxo_status read_right(reader *r)
 {
     mxo_status status = MXO_OK;
 
-    while (status == MXO_OK && *(r->at += strspn(r->at, " ()")) != '\0') {
-        const int first = r->n_order;
-
-        if (next(r, "<")) {
-            while (status == MXO_OK && !next(r, ">")) {
-                status = place_digit(r);
+    while (status == MXO_OK && *(r->at += strspn(r->at, " ")) != '\0') {
+        if (next(r, "(")) {
+            while (status == MXO_OK && !next(r, ")")) {
+                status = read_term(r);
             }
         } else {
-            status = place_digit(r);
+            status = read_term(r);
         }
-        if (status == MXO_OK) {
-            status = read_table(r, first);
-        }
+        r->n_groups++;
     }
     return status == MXO_OK && r->n_order != r->n ? bad(r, "missing digit")
                                                   : status;
@@ -347,6 +364,22 @@ static void set_walls(const reader *r, cpu_map *m, int wall_of[4])
     }
 }
 
+/* Dimensions of the result; parts of a byte end in the last one. */
+static void set_shape(const reader *r, cpu_map *m)
+{
+    m->rank = r->n_groups < CPU_DIGITS ? r->n_groups : CPU_DIGITS;
+    for (int i = 0; i < m->rank; i++) {
+        m->shape[i] = 1;
+    }
+    for (int i = 0; i < r->n_order; i++) {
+        uint64_t *to = &m->shape[r->group[i]];
+        *to = cpu_times(*to, m->digit[i].size);
+    }
+    if (m->rank > 0) {
+        m->shape[m->rank - 1] /= m->parts;
+    }
+}
+
 static mxo_status build(const reader *r, cpu_map *m)
 {
     const uint64_t unit = m->elem_bits / m->parts;
@@ -380,9 +413,27 @@ static mxo_status build(const reader *r, cpu_map *m)
         physical = cpu_times(physical, w->size);
     }
     m->physical_bits = physical;
+    set_shape(r, m);
     return m->logical_bits == UINT64_MAX || physical == UINT64_MAX
                ? cpu_fail(MXO_E_SHAPE, r->why, "the tensor is too large")
                : MXO_OK;
+}
+
+/* Does the row take elements of that many bits ("8|16", "any")? */
+static int takes_bits(const cpu_row *row, uint64_t elem_bytes)
+{
+    uint64_t bits = 0;
+
+    if (strcmp(row->bits, "any") == 0) {
+        return 1;
+    }
+    for (const char *p = row->bits; *p != '\0'; p++) {
+        bits = *p == '|' ? 0 : bits * 10 + (uint64_t)(*p - '0');
+        if (bits == 8 * elem_bytes && (p[1] == '|' || p[1] == '\0')) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 mxo_status cpu_map_of(cpu_map *map, const cpu_row *row, const char *text,
@@ -395,6 +446,10 @@ mxo_status cpu_map_of(cpu_map *map, const cpu_row *row, const char *text,
         cpu_names_of(&names, row, text, extent, elem_bytes, why);
 
     memset(map, 0, sizeof *map);
+    if (status == MXO_OK && !takes_bits(row, elem_bytes)) {
+        status = cpu_fail(MXO_E_SHAPE, why, "%s takes elements of %s bits",
+                          row->id, row->bits);
+    }
     status = status == MXO_OK ? read_left(&r) : status;
     status = status == MXO_OK ? read_right(&r) : status;
     for (int a = 0; a < 3 && status == MXO_OK; a++) {

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts one after the other.  Two maps are one map if the digits of the
+ * second fall into digits of the first; what does not goes through a tensor
+ * in between.
+ */
+#include "layout_chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    uint32_t dtype;
+} dtypes[] = {{"bf16", MXO_BF16}, {"e8m0", MXO_E8M0}, {"f32", MXO_F32}};
+
+static int is_dtype(const char *name, uint32_t dtype)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        if (strcmp(dtypes[i].name, name) == 0 && dtypes[i].dtype == dtype) {
+            return 1;
+        }
+    }
+    return strcmp(name, "*") == 0;
+}
+
+/* The type on the other side of a change of values. */
+static uint32_t beyond_values(const char *here, const char *there,
+                              uint32_t dtype)
+{
+    if (strcmp(here, "*") == 0 || !is_dtype(here, dtype)) {
+        return strcmp(here, "*") == 0 ? dtype : MXO_N_DTYPES;
+    }
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        if (strcmp(dtypes[i].name, there) == 0) {
+            return dtypes[i].dtype;
+        }
+    }
+    return MXO_N_DTYPES;
+}
+
+/* Row, values and types of a stage of which one side has this type. */
+static mxo_status begin_stage(cpu_stage *s, const char *text, uint32_t dtype,
+                              int forward, mxo_text why)
+{
+    memset(s, 0, sizeof *s);
+    s->row = cpu_row_of(text);
+    if (s->row == NULL) {
+        return cpu_fail(MXO_E_PARAM, why, "no layout is called %.60s", text);
+    }
+    const cpu_values *v = cpu_values_of(s->row->values);
+    if (v == NULL) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend does not know the values of %s",
+                        s->row->id);
+    }
+    s->values = strcmp(s->row->values, "keep") == 0 ? NULL : v;
+    s->logical = forward ? dtype : beyond_values(v->to, v->from, dtype);
+    s->physical = forward ? beyond_values(v->from, v->to, dtype) : dtype;
+    return s->logical != MXO_N_DTYPES && s->physical != MXO_N_DTYPES
+               ? MXO_OK
+               : cpu_fail(MXO_E_SHAPE, why, "%s does not take this type",
+                          s->row->id);
+}
+
+mxo_status cpu_chain_back(cpu_chain *c, const char *text, uint32_t dtype,
+                          const uint64_t padded[3], const uint64_t live[3],
+                          mxo_text why)
+{
+    cpu_stage *s = &c->stage[0];
+    mxo_status status = begin_stage(s, text, dtype, 0, why);
+
+    c->n = 1;
+    if (status == MXO_OK) {
+        status = cpu_map_of(&s->map, s->row, text, padded, live,
+                            cpu_dtype_bytes(s->physical), why);
+    }
+    return status;
+}
+
+static mxo_status add_stage(cpu_chain *c, const char *text, uint32_t *dtype,
+                            uint64_t extent[3], mxo_text why)
+{
+    if (c->n == CPU_STAGES) {
+        return cpu_fail(MXO_E_PARAM, why, "a chain has %d layouts at most",
+                        CPU_STAGES);
+    }
+    cpu_stage *s = &c->stage[c->n];
+    mxo_status status = begin_stage(s, text, *dtype, 1, why);
+    if (status == MXO_OK) {
+        status = cpu_map_of(&s->map, s->row, text, extent, NULL,
+                            cpu_dtype_bytes(s->physical), why);
+    }
+    if (status == MXO_OK) {
+        const uint64_t *next = s->map.rank == 3 ? s->map.shape : s->map.padded;
+        memcpy(extent, next, 3 * sizeof *next);
+        *dtype = s->physical;
+        c->n++;
+    }
+    return status;
+}
+
+mxo_status cpu_chain_of(cpu_chain *c, const char *text, uint32_t dtype,
+                        const uint64_t extent[3], mxo_text why)
+{
+    uint64_t at[3];
+    mxo_status status = MXO_OK;
+
+    memcpy(at, extent, sizeof at);
+    c->n = 0;
+    while (status == MXO_OK && text != NULL) {
+        char one[CPU_CHAIN_TEXT];
+        const char *plus = strstr(text, " + ");
+        const size_t n = plus == NULL ? strlen(text) : (size_t)(plus - text);
+
+        if (n >= sizeof one) {
+            return cpu_fail(MXO_E_PARAM, why, "the name is too long");
+        }
+        memcpy(one, text, n);
+        one[n] = '\0';
+        status = add_stage(c, one, &dtype, at, why);
+        text = plus == NULL ? NULL : plus + 3;
+    }
+    return status;
+}
+
+/* Digit of the tensor in between that a distance falls into; -1 if it falls
+   between the multiples of one, or into a table. */
+static int digit_at(const cpu_map *first, uint64_t distance)
+{
+    for (int i = 0; i < first->n; i++) {
+        const cpu_digit *d = &first->digit[i];
+        if (d->size > 1 && d->physical <= distance) {
+            int in_table = 0;
+            for (int k = 0; k < first->n_tables; k++) {
+                const cpu_table *t = &first->table[k];
+                in_table |= i >= t->first && i < t->first + t->count;
+            }
+            return in_table || distance % d->physical != 0 ? -1 : i;
+        }
+    }
+    return -1;
+}
+
+typedef struct composer {
+    const cpu_map *first;
+    const cpu_map *second;
+    int n;
+    cpu_digit out[CPU_DIGITS];
+} composer;
+
+static cpu_digit piece_of(const composer *c, const cpu_digit *whole,
+                          uint64_t below, uint64_t size, const cpu_digit *in,
+                          uint64_t times)
+{
+    cpu_digit d = {.size = size,
+                   .logical = in->logical * times,
+                   .physical = whole->physical * below};
+
+    for (int w = 0; w < c->second->n_walls; w++) {
+        d.coord[w] = whole->coord[w] * below;
+    }
+    for (int w = 0; w < c->first->n_walls; w++) {
+        d.coord[c->second->n_walls + w] = in->coord[w] * times;
+    }
+    return d;
+}
+
+/* The most significant digit of a padded axis may run past the end of what
+   the first map leaves: a wall stands there. */
+static int runs_past(const composer *c, const cpu_digit *d, const cpu_digit *in)
+{
+    const cpu_map *m = c->second;
+    uint64_t span = m->elem_bits;
+
+    if (d->axis > 2 || m->padded[d->axis] == m->extent[d->axis] ||
+        d->step * d->size != m->padded[d->axis]) {
+        return 0;
+    }
+    for (int a = 2; a >= d->axis; a--) {
+        span = cpu_times(span, m->extent[a]);
+    }
+    return in->physical * in->size == span;
+}
+
+/* How much of a digit lies in one digit of the first map; 0 if it does not
+   fit. */
+static uint64_t part_in(const composer *c, const cpu_digit *d, uint64_t rest,
+                        const cpu_digit *in, uint64_t times)
+{
+    const uint64_t room = in->size % times == 0 ? in->size / times : 0;
+
+    if (room > 0 && room % rest == 0) {
+        return rest;
+    }
+    if (runs_past(c, d, in)) {
+        return rest;
+    }
+    return room > 1 && rest % room == 0 ? room : 0;
+}
+
+/* The pieces of one digit of the second map, most significant first. */
+static int cut_digit(composer *c, const cpu_digit *d)
+{
+    cpu_digit piece[CPU_DIGITS];
+    uint64_t rest = d->size;
+    uint64_t below = 1;
+    int n = 0;
+
+    while (rest > 1) {
+        const uint64_t distance = d->logical * below;
+        const int i = digit_at(c->first, distance);
+        if (i < 0 || c->n + n == CPU_DIGITS - 1) {
+            return -1;
+        }
+        const cpu_digit *in = &c->first->digit[i];
+        const uint64_t times = distance / in->physical;
+        const uint64_t size = part_in(c, d, rest, in, times);
+        if (size == 0) {
+            return -1;
+        }
+        piece[n++] = piece_of(c, d, below, size, in, times);
+        below *= size;
+        rest /= size;
+    }
+    while (n > 0) {
+        c->out[c->n++] = piece[--n];
+    }
+    return 0;
+}
+
+/* Which tables of the second map begin or end at digit i. */
+static void move_tables(const composer *c, cpu_map *out, int i, int begins)
+{
+    for (int k = 0; k < c->second->n_tables; k++) {
+        const cpu_table *t = &c->second->table[k];
+        if (begins && t->first == i) {
+            out->table[k].first = c->n;
+        } else if (!begins && t->first + t->count - 1 == i) {
+            out->table[k].count = c->n - out->table[k].first;
+        }
+    }
+}
+
+int cpu_compose(cpu_map *out, const cpu_map *first, const cpu_map *second)
+{
+    composer c = {.first = first, .second = second};
+
+    if (first->physical_bits != second->logical_bits ||
+        first->n_walls + second->n_walls > CPU_WALLS ||
+        first->physical_bits == 0) {
+        return -1;
+    }
+    *out = *second;
+    for (int i = 0; i < second->n; i++) {
+        move_tables(&c, out, i, 1);
+        if (cut_digit(&c, &second->digit[i]) != 0) {
+            return -1;
+        }
+        move_tables(&c, out, i, 0);
+    }
+    if (c.n == 0 || c.out[c.n - 1].physical != 1) {
+        c.out[c.n++] = (cpu_digit){.size = 1, .logical = 1, .physical = 1};
+    }
+    if (c.out[c.n - 1].logical != 1) {
+        return -1;
+    }
+    memcpy(out->digit, c.out, sizeof out->digit);
+    for (int w = 0; w < first->n_walls; w++) {
+        out->wall[out->n_walls++] = first->wall[w];
+    }
+    out->n = c.n;
+    out->parts = out->elem_bits / c.out[c.n - 1].size;
+    out->logical_bits = first->logical_bits;
+    memcpy(out->extent, first->extent, sizeof out->extent);
+    return 0;
+}
+
+/* Stages whose maps are one, made one. */
+static void fuse(cpu_chain *c)
+{
+    int kept = 0;
+
+    for (int i = 1; i < c->n; i++) {
+        cpu_map one;
+        if (c->stage[i].values == NULL &&
+            cpu_compose(&one, &c->stage[kept].map, &c->stage[i].map) == 0) {
+            c->stage[kept].map = one;
+            c->stage[kept].physical = c->stage[i].physical;
+        } else {
+            c->stage[++kept] = c->stage[i];
+        }
+    }
+    c->n = kept + 1;
+}
+
+static uint64_t elements(const cpu_map *m)
+{
+    return m->logical_bits / m->elem_bits;
+}
+
+/* Values of a stage into a buffer of their own. */
+static mxo_status convert(const cpu_stage *s, const uint8_t *src, int forward,
+                          uint8_t **out, mxo_text why)
+{
+    const uint64_t n = elements(&s->map);
+    const uint32_t to = forward ? s->physical : s->logical;
+
+    *out = malloc((size_t)(n * cpu_dtype_bytes(to)) + 1);
+    if (*out == NULL) {
+        return cpu_fail(MXO_E_NOMEM, why, "no memory for %s", s->row->values);
+    }
+    return s->values->move(src, n, *out, forward) == 0
+               ? MXO_OK
+               : cpu_fail(MXO_E_PARAM, why,
+                          "layout %s: an element is outside "
+                          "%s",
+                          s->row->id, s->row->values);
+}
+
+static mxo_status move(cpu_context *ctx, const cpu_map *map, int forward,
+                       uint8_t *dst, const uint8_t *src, mxo_text why)
+{
+    cpu_plan *plan = NULL;
+    mxo_status status = cpu_plan_of(&plan, map, why);
+
+    if (status == MXO_OK) {
+        status = cpu_move(ctx, plan, forward, dst, src, why);
+    }
+    cpu_plan_free(plan);
+    return status;
+}
+
+/* One stage into a buffer of its own, or into dst. */
+static mxo_status run_stage(cpu_context *ctx, const cpu_stage *s, int forward,
+                            uint8_t *dst, const uint8_t *src, mxo_text why)
+{
+    uint8_t *wide = NULL;
+    uint8_t *narrow = NULL;
+    mxo_status status = MXO_OK;
+
+    if (s->values == NULL) {
+        return move(ctx, &s->map, forward, dst, src, why);
+    }
+    if (forward) {
+        status = convert(s, src, 1, &wide, why);
+        status =
+            status == MXO_OK ? move(ctx, &s->map, 1, dst, wide, why) : status;
+    } else {
+        wide = malloc((size_t)(s->map.logical_bits / 8) + 1);
+        status = wide == NULL ? cpu_fail(MXO_E_NOMEM, why, "no memory")
+                              : move(ctx, &s->map, 0, wide, src, why);
+        status = status == MXO_OK ? convert(s, wide, 0, &narrow, why) : status;
+        if (status == MXO_OK) {
+            memcpy(dst, narrow,
+                   (size_t)(elements(&s->map) * cpu_dtype_bytes(s->logical)));
+        }
+    }
+    free(wide);
+    free(narrow);
+    return status;
+}
+
+mxo_status cpu_chain_run(cpu_context *ctx, const cpu_chain *chain, int forward,
+                         uint8_t *dst, const uint8_t *src, mxo_text why)
+{
+    cpu_chain c = *chain;
+    uint8_t *held = NULL;
+    mxo_status status = MXO_OK;
+
+    fuse(&c);
+    for (int k = 0; k < c.n && status == MXO_OK; k++) {
+        const cpu_stage *s = &c.stage[forward ? k : c.n - 1 - k];
+        const uint64_t bytes =
+            forward ? s->map.physical_bits / 8
+                    : elements(&s->map) * cpu_dtype_bytes(s->logical);
+        uint8_t *to = k == c.n - 1 ? dst : malloc((size_t)bytes + 1);
+
+        status = to == NULL ? cpu_fail(MXO_E_NOMEM, why, "no memory")
+                            : run_stage(ctx, s, forward, to,
+                                        held == NULL ? src : held, why);
+        free(held);
+        held = to == dst ? NULL : to;
+    }
+    free(held);
+    return status;
+}
+
+/* Every byte of an element as its first. */
+static uint8_t *widen_mask(uint8_t *mask, uint64_t n, uint64_t from,
+                           uint64_t to)
+{
+    uint8_t *wide = from == to ? mask : malloc((size_t)(n * to) + 1);
+
+    for (uint64_t i = 0; wide != NULL && from != to && i < n; i++) {
+        memset(wide + i * to, mask[i * from], (size_t)to);
+    }
+    if (wide != mask) {
+        free(mask);
+    }
+    return wide;
+}
+
+/* The chain on a tensor of ones, pads of unknown contents as zeros. */
+static mxo_status mask_of(cpu_context *ctx, const cpu_chain *c, uint8_t **mask,
+                          mxo_text why)
+{
+    cpu_context unnamed = *ctx;
+    uint64_t width = c->stage[0].map.elem_bits / 8;
+    mxo_status status = MXO_OK;
+
+    *mask = malloc((size_t)(c->stage[0].map.logical_bits / 8) + 1);
+    if (*mask != NULL) {
+        memset(*mask, 0xff, (size_t)(c->stage[0].map.logical_bits / 8));
+    }
+    for (int i = 0; i < c->n && *mask != NULL && status == MXO_OK; i++) {
+        cpu_map known = c->stage[i].map;
+        uint8_t *image = malloc((size_t)(known.physical_bits / 8) + 1);
+        for (int w = 0; w < known.n_walls; w++) {
+            known.wall[w].byte = known.wall[w].unknown ? 0 : 0xff;
+        }
+        *mask = widen_mask(*mask, elements(&known), width, known.elem_bits / 8);
+        width = known.elem_bits / 8;
+        if (image != NULL && *mask != NULL) {
+            status = move(&unnamed, &known, 1, image, *mask, why);
+        }
+        free(*mask);
+        *mask = image;
+    }
+    return status == MXO_OK && *mask == NULL
+               ? cpu_fail(MXO_E_NOMEM, why, "no memory for valid")
+               : status;
+}
+
+mxo_status cpu_chain_valid(cpu_context *ctx, const cpu_chain *c, uint8_t *valid,
+                           mxo_text why)
+{
+    const cpu_map *last = &c->stage[c->n - 1].map;
+    const uint64_t n = last->physical_bits / last->elem_bits;
+    uint8_t *mask = NULL;
+    mxo_status status = MXO_OK;
+    int unknown = 0;
+
+    for (int i = 0; i < c->n; i++) {
+        for (int w = 0; w < c->stage[i].map.n_walls; w++) {
+            unknown |= c->stage[i].map.wall[w].unknown;
+        }
+    }
+    if (!unknown) {
+        memset(valid, 1, (size_t)n);
+        return status;
+    }
+    status = mask_of(ctx, c, &mask, why);
+    for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+        valid[i] = mask[i * (last->elem_bits / 8)] == 0xff;
+    }
+    free(mask);
+    return status;
+}
