@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
-fuzz_programs = fuzz_casetext fuzz_quant fuzz_safetensors fuzz_select
+fuzz_programs = fuzz_casetext fuzz_layout fuzz_quant fuzz_safetensors \
+	fuzz_select
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
 fuzz_driver =
@@ -18,6 +19,11 @@ fuzz_casetext_SOURCES = %reldir%/fuzz_casetext.c %reldir%/target.h $(fuzz_driver
 fuzz_casetext_CPPFLAGS = $(fuzz_cppflags)
 fuzz_casetext_LDFLAGS = $(fuzz_ldflags)
 fuzz_casetext_LDADD = $(fuzz_ldadd)
+fuzz_layout_SOURCES = %reldir%/fuzz_layout.c %reldir%/input.c %reldir%/input.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_layout_CPPFLAGS = $(fuzz_cppflags)
+fuzz_layout_LDFLAGS = $(fuzz_ldflags)
+fuzz_layout_LDADD = $(fuzz_ldadd)
 fuzz_quant_SOURCES = %reldir%/fuzz_quant.c %reldir%/input.c %reldir%/input.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_quant_CPPFLAGS = $(fuzz_cppflags)
