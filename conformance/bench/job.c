@@ -47,12 +47,24 @@ static const mxo_backend *table_of(const bench_job *job)
     return job->j->subject.table;
 }
 
+/* The dimension along which a case is repeated; -1 if it has none. */
+static int repeated_dim(const test_case *c)
+{
+    const op_input *first = &c->schema->inputs[0];
+    const int experts = op_dim_index(c->schema, "experts");
+    const int rows = op_dim_index(c->schema, "rows");
+
+    if (experts >= 0 && first->rank > 0 && first->shape[0].dim == experts) {
+        return experts;
+    }
+    return rows >= 0 ? rows : op_dim_index(c->schema, "n");
+}
+
 /* Does input i have the case's first dimension in front? */
 static int grows(const test_case *c, int i)
 {
     const op_input *in = &c->schema->inputs[i];
-    const int rows = op_dim_index(c->schema, "rows");
-    const int dim = rows >= 0 ? rows : op_dim_index(c->schema, "n");
+    const int dim = repeated_dim(c);
 
     return in->rank > 0 && in->shape[0].dim == dim && dim >= 0;
 }
