@@ -82,6 +82,22 @@ libjudge_la_SOURCES = \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/convert/back.c \
+	%reldir%/convert/checkpoint.c \
+	%reldir%/convert/checkpoint.h \
+	%reldir%/convert/cmd_convert.c \
+	%reldir%/convert/digest.c \
+	%reldir%/convert/forward.c \
+	%reldir%/convert/job.c \
+	%reldir%/convert/job.h \
+	%reldir%/convert/layers.c \
+	%reldir%/convert/layers.h \
+	%reldir%/convert/mover.c \
+	%reldir%/convert/mover.h \
+	%reldir%/convert/names.def \
+	%reldir%/convert/part.c \
+	%reldir%/convert/sink.c \
+	%reldir%/convert/sink.h \
 	%reldir%/layout/cmd_explain.c \
 	%reldir%/layout/explain.c \
 	%reldir%/layout/explain.h \
@@ -276,6 +292,12 @@ check_PROGRAMS += load_plugin
 load_plugin_SOURCES = %reldir%/tests/load_plugin.c
 
 # Does verify see one wrong bit?  Every output of every shipped vector.
+check_PROGRAMS += make_checkpoint
+make_checkpoint_SOURCES = %reldir%/tests/make_checkpoint.c
+make_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
+make_checkpoint_LDFLAGS = $(AM_LDFLAGS) -static
+make_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
+
 check_PROGRAMS += flip_vectors
 flip_vectors_SOURCES = %reldir%/tests/flip_vectors.c
 flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
@@ -286,6 +308,7 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 dist_check_SCRIPTS = \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
+	%reldir%/tests/convert.test \
 	%reldir%/tests/docs.test \
 	%reldir%/tests/explain.test \
 	%reldir%/tests/flip.test \

@@ -5,6 +5,7 @@ EXTRA_DIST += $(bashcompletion_DATA) \
 	%reldir%/adding-a-backend.md \
 	%reldir%/adding-an-op.md \
 	%reldir%/design \
+	%reldir%/converting.md \
 	%reldir%/formats.md \
 	%reldir%/ops \
 	%reldir%/profiles.md \

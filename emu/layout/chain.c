@@ -240,6 +240,19 @@ mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
                : refuse_seen(name, why);
 }
 
+mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
+                             const uint64_t extent[3], uint64_t padded[3],
+                             mxo_text why)
+{
+    layout_chain c;
+    const mxo_status status = chain_bind(&c, name, dtype, extent, why);
+
+    if (status == MXO_OK) {
+        memcpy(padded, chain_last(&c)->map.padded, 3 * sizeof padded[0]);
+    }
+    return status;
+}
+
 uint64_t chain_forward_index(const layout_chain *c, uint64_t src)
 {
     for (int i = 0; i < c->n; i++) {

@@ -137,6 +137,17 @@ MXO_MUST_CHECK mxo_status mxo_layout_bind(mxo_layout *l,
                                           mxo_text why);
 
 /**
+ * Extents of the padded tensor as which memory is seen on the way back.
+ * Shapes   name: a layout, or CONVERSION.TENSOR, with parameters; extent and
+ *          padded: experts, rows, columns
+ * Errors   PARAM: no such name; SHAPE: the vendor's code refuses the shape
+ * Threads  any
+ */
+MXO_MUST_CHECK mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
+                                            const uint64_t extent[3],
+                                            uint64_t padded[3], mxo_text why);
+
+/**
  * Memory position of unit src of the padded logical tensor, and back.
  * Needs    the index is below l->n_units
  * Map      see docs/design/005-layout-notation.md

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a backend's order back to checkpoint order: the metadata of the
+ * converted file says what its layers were called and how large they were.
+ */
+#include "../say.h"
+#include "../tensors.h"
+#include "job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_ROOM = 640 };
+
+static int read_count(const json_t *o, const char *key, uint64_t *n)
+{
+    const json_int_t value = json_integer_value(json_object_get(o, key));
+
+    *n = (uint64_t)value;
+    return value > 0 && value < (json_int_t)1 << 32;
+}
+
+/* One layer as metadata tell it; sizes of the part that the file holds. */
+static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
+{
+    const char *prefix = json_string_value(json_object_get(o, "prefix"));
+    const char *style = json_string_value(json_object_get(o, "names"));
+
+    memset(l, 0, sizeof *l);
+    memset(p, 0, sizeof *p);
+    l->style = style == NULL ? NULL : layer_style(style);
+    l->prefix = prefix == NULL ? NULL : strndup(prefix, 512);
+    l->biased = json_is_true(json_object_get(o, "biased"));
+    const int good = l->style != NULL && l->prefix != NULL &&
+                     read_count(o, "experts", &p->experts) &&
+                     read_count(o, "hidden", &p->hidden) &&
+                     read_count(o, "inter", &p->inter) &&
+                     read_count(o, "padded_hidden", &p->padded_hidden) &&
+                     read_count(o, "padded_inter", &p->padded_inter) &&
+                     p->padded_hidden >= p->hidden &&
+                     p->padded_inter >= p->inter && p->hidden % 32 == 0 &&
+                     p->inter % 32 == 0;
+
+    l->experts = p->experts;
+    l->hidden = p->hidden;
+    l->inter = p->inter;
+    return good;
+}
+
+/* What a layer's tensor is called in the converted file. */
+static const checkpoint_tensor *converted(const job *j, const moe_layer *l,
+                                          int i)
+{
+    const name_style *style =
+        l->style->is_split ? layer_style("w13") : l->style;
+    char name[NAME_ROOM];
+
+    (void)snprintf(name, sizeof name, "%s%s", l->prefix, style->fused[i]);
+    return checkpoint_find(j->in, name);
+}
+
+/* Rows and bytes of a row without pads. */
+static void live_rows(const layer_part *p, int i, uint64_t *rows,
+                      uint64_t *bytes)
+{
+    layer_part live = *p;
+
+    live.padded_hidden = p->hidden;
+    live.padded_inter = p->inter;
+    *rows = part_rows(&live, i);
+    *bytes = part_row_bytes(&live, i);
+}
+
+static int add_fused(job *j, const moe_layer *l, const layer_part *p, int i)
+{
+    static const char *const dtypes[3] = {"U8", "U8", "BF16"};
+    uint64_t rows;
+    uint64_t bytes;
+    char name[NAME_ROOM];
+
+    live_rows(p, i, &rows, &bytes);
+    (void)snprintf(name, sizeof name, "%s%s", l->prefix, l->style->fused[i]);
+    const uint64_t plain[3] = {p->experts, rows, bytes};
+    const uint64_t blocks[4] = {p->experts, rows, bytes / 16, 16};
+    const int blocked = l->style->has_blocks && i % W2 == 0;
+
+    return sink_add(&j->sink, name, dtypes[i % W2],
+                    i % W2 == 2 ? 2u
+                    : blocked   ? 4u
+                                : 3u,
+                    blocked ? blocks : plain, p->experts * rows * bytes) ==
+           SIZE_MAX;
+}
+
+static int add_split(job *j, const moe_layer *l, const layer_part *p, int i)
+{
+    static const char *const dtypes[3] = {"U8", "U8", "BF16"};
+    uint64_t rows;
+    uint64_t bytes;
+    int bad = 0;
+
+    live_rows(p, i, &rows, &bytes);
+    rows = i < W2 ? rows / 2 : rows;
+    for (uint64_t e = 0; e < p->experts && !bad; e++) {
+        for (int k = i < W2 ? 0 : 2; k < (i < W2 ? 2 : 3) && !bad; k++) {
+            char name[NAME_ROOM];
+            const uint64_t shape[2] = {rows, bytes};
+            (void)snprintf(name, sizeof name, "%s.%llu.%s.%s", l->prefix,
+                           (unsigned long long)e, l->style->projection[k],
+                           l->style->kind[i % W2]);
+            bad = sink_add(&j->sink, name, dtypes[i % W2],
+                           i % W2 == 2 ? 1u : 2u, shape, rows * bytes) ==
+                  SIZE_MAX;
+        }
+    }
+    return bad;
+}
+
+/* The file holds what the conversion makes of a layer of this size. */
+static int check_layer(const job *j, const moe_layer *l, const layer_part *p,
+                       mxo_text why)
+{
+    static const char *const names[LAYER_TENSORS] = {
+        "w13", "w13_scale", "w13_bias", "w2", "w2_scale", "w2_bias",
+    };
+    mxo_tensor out[MOVER_OUTPUTS];
+    const int n = mover_infer(&j->mover, p, l->biased, p->experts, out, why);
+
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < LAYER_TENSORS; k++) {
+            const checkpoint_tensor *t = converted(j, l, k);
+            if (strcmp(out[i].name, names[k]) == 0 &&
+                (t == NULL || t->n_bytes != out[i].n_bytes)) {
+                (void)say(MXO_E_SHAPE, why,
+                          "layer %.200s: %s is missing or has the wrong size",
+                          l->prefix, names[k]);
+                return -1;
+            }
+        }
+    }
+    return n < 0 ? -1 : 0;
+}
+
+static json_t *layers_of(const job *j, mxo_text why)
+{
+    const char *layout = checkpoint_meta(j->in, META_LAYOUT);
+    const char *text = checkpoint_meta(j->in, META_LAYERS);
+    json_t *layers = text == NULL ? NULL : json_loads(text, 0, NULL);
+
+    if (layout == NULL || !json_is_array(layers)) {
+        (void)say(MXO_E_SHAPE, why,
+                  "the file does not say which layout it is in");
+    } else if (strcmp(layout, j->conversion) != 0) {
+        (void)say(MXO_E_SHAPE, why, "the file is in the layout %.100s, not %s",
+                  layout, j->conversion);
+    } else {
+        return layers;
+    }
+    json_decref(layers);
+    return NULL;
+}
+
+/* Rest of the file: what no layer claims. */
+static int plan_rest(job *j, const json_t *layers, mxo_text why)
+{
+    j->first_rest = j->sink.n;
+    for (size_t i = 0; i < j->in->n; i++) {
+        const checkpoint_tensor *t = &j->in->tensor[i];
+        size_t k;
+        json_t *o;
+        int owned = 0;
+        json_array_foreach(layers, k, o)
+        {
+            moe_layer l;
+            layer_part p;
+            if (read_layer(o, &l, &p)) {
+                for (int w = 0; w < LAYER_TENSORS; w++) {
+                    owned = owned || converted(j, &l, w) == t;
+                }
+            }
+            free(l.prefix);
+        }
+        if (!owned && sink_add(&j->sink, t->name, t->dtype, t->rank, t->shape,
+                               t->n_bytes) == SIZE_MAX) {
+            (void)say(MXO_E_NOMEM, why, "no memory");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int plan_layer(job *j, size_t number, const json_t *o, mxo_text why)
+{
+    moe_layer l;
+    layer_part p;
+    int bad = !read_layer(o, &l, &p);
+
+    if (bad) {
+        (void)say(MXO_E_SHAPE, why, "the metadata of layer %zu make no sense",
+                  number);
+    }
+    bad = bad || check_layer(j, &l, &p, why) != 0;
+    j->first_output[number] = j->sink.n;
+    for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
+        if (converted(j, &l, i) != NULL) {
+            bad = l.style->is_split ? add_split(j, &l, &p, i)
+                                    : add_fused(j, &l, &p, i);
+        }
+    }
+    free(l.prefix);
+    return bad ? -1 : 0;
+}
+
+int job_plan_back(job *j, mxo_text why)
+{
+    json_t *layers = layers_of(j, why);
+    size_t i;
+    json_t *o;
+    int bad = layers == NULL;
+
+    j->first_output = calloc(json_array_size(layers) + 1,
+                             sizeof *j->first_output);
+    json_array_foreach(layers, i, o)
+    {
+        bad = bad || j->first_output == NULL || plan_layer(j, i, o, why) != 0;
+    }
+    bad = bad || plan_rest(j, layers, why) != 0;
+    json_decref(layers);
+    return bad ? -1 : 0;
+}
+
+/* Row r of the live tensor, as a row of the padded one. */
+static uint64_t padded_row(const moe_layer *l, const layer_part *p, int i,
+                           uint64_t r)
+{
+    return i < W2 && !l->style->is_interleaved && r >= p->inter
+               ? r - p->inter + p->padded_inter
+               : r;
+}
+
+/* The live part of one expert's tensor into the sink. */
+static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
+                      uint64_t e, size_t first, const uint8_t *from,
+                      uint8_t *live, mxo_text why)
+{
+    const uint64_t pitch = part_row_bytes(p, i);
+    uint64_t rows;
+    uint64_t bytes;
+
+    live_rows(p, i, &rows, &bytes);
+    for (uint64_t r = 0; r < rows; r++) {
+        memcpy(live + r * bytes, from + padded_row(l, p, i, r) * pitch,
+               (size_t)bytes);
+    }
+    if (!l->style->is_split) {
+        return sink_put(&j->sink, first, e * rows * bytes, live, rows * bytes,
+                        NULL, why);
+    }
+    const uint64_t pieces = i < W2 ? 2 : 1;
+    const uint64_t piece = rows * bytes / pieces;
+
+    for (uint64_t k = 0; k < pieces; k++) {
+        if (sink_put(&j->sink, first + (size_t)(e * pieces + k), 0,
+                     live + k * piece, piece, NULL, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
+                      size_t first, mxo_text why)
+{
+    const checkpoint_tensor *t = converted(j, l, i);
+    const uint64_t padded = part_rows(p, i) * part_row_bytes(p, i);
+    const uint64_t each = t->n_bytes / p->experts;
+    const uint64_t step = i % W2 == 1 ? p->experts : job_experts_at_a_time(p);
+    uint8_t *logical = malloc((size_t)(step * padded) + 1);
+    uint8_t *live = malloc((size_t)padded + 1);
+    int bad = logical == NULL || live == NULL;
+
+    for (uint64_t e = 0; e < p->experts && !bad; e += step) {
+        const uint64_t n = p->experts - e < step ? p->experts - e : step;
+        const uint8_t *from = t->bytes + e * each;
+        bad = job_stopped(why) ||
+              mover_back(&j->mover, p, i, dtype_by_file_name(t->dtype), n, from,
+                         n * each, logical, why) != 0;
+        for (uint64_t k = 0; k < n && !bad; k++) {
+            bad = put_expert(j, l, p, i, e + k, first, logical + k * padded,
+                             live, why);
+        }
+        checkpoint_forget(from, n * each);
+        job_progress(j, 0);
+    }
+    free(logical);
+    free(live);
+    return bad ? -1 : 0;
+}
+
+int job_run_back(job *j, mxo_text why)
+{
+    json_t *layers = layers_of(j, why);
+    size_t number;
+    json_t *o;
+    int bad = layers == NULL;
+
+    json_array_foreach(layers, number, o)
+    {
+        size_t at = j->first_output[number];
+        moe_layer l;
+        layer_part p;
+        bad = bad || !read_layer(o, &l, &p);
+        for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
+            if (converted(j, &l, i) != NULL) {
+                bad = run_tensor(j, &l, &p, i, at, why);
+                at += !l.style->is_split ? 1
+                      : i < W2           ? (size_t)(2 * p.experts)
+                                         : (size_t)p.experts;
+            }
+        }
+        free(l.prefix);
+    }
+    json_decref(layers);
+    return bad ? -1 : job_copy_rest(j, why);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A checkpoint as it lies on disk: one safetensors file, or a folder or index
+ * file that names several.  Files are mapped, never read whole; no size in a
+ * header is believed before it was checked against the file's true size.
+ */
+#ifndef MXO_CONVERT_CHECKPOINT_H
+#define MXO_CONVERT_CHECKPOINT_H
+
+#include <mxoracle/abi.h>
+
+#include <jansson.h>
+
+typedef struct checkpoint_tensor {
+    const char *name;  /* borrowed from the header */
+    const char *dtype; /* as the file spells it; borrowed */
+    uint32_t rank;
+    uint64_t shape[MXO_MAX_RANK];
+    uint64_t n_bytes;
+    const uint8_t *bytes; /* in the mapping */
+} checkpoint_tensor;
+
+typedef struct checkpoint_file {
+    int fd;
+    uint8_t *map;
+    uint64_t n_bytes;
+    json_t *header; /* owned */
+} checkpoint_file;
+
+typedef struct checkpoint {
+    size_t n_files;
+    checkpoint_file *file; /* owned */
+    size_t n;
+    checkpoint_tensor *tensor; /* owned; sorted by name */
+} checkpoint;
+
+/* 0, or -1 and a sentence that names the file; *c is empty then. */
+int checkpoint_open(const char *path, checkpoint *c, mxo_text why);
+void checkpoint_close(checkpoint *c);
+
+/* NULL if there is none. */
+const checkpoint_tensor *checkpoint_find(const checkpoint *c, const char *name);
+/* Metadata of the first file; NULL. */
+const char *checkpoint_meta(const checkpoint *c, const char *key);
+/* These bytes will not be needed again. */
+void checkpoint_forget(const uint8_t *bytes, uint64_t n_bytes);
+
+#endif

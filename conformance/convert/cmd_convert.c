@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle convert: a checkpoint into a backend's byte order, back, or the
+ * proof that a converted file is what it says.
+ */
+#include "../backends.h"
+#include "../cli.h"
+#include "job.h"
+
+#include <mxoracle/layout.h>
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct options {
+    const char *to;
+    const char *from;
+    const char *backend;
+    const char *paths[2];
+    shard part;
+    int check;
+    int force;
+    int quiet;
+} options;
+
+static int usage(void)
+{
+    puts("usage: mxoracle convert --to=CONVERSION [OPTION]... IN OUT\n"
+         "       mxoracle convert --from=CONVERSION [OPTION]... IN OUT\n"
+         "Writes OUT, one safetensors file, with every layer of MXFP4 experts\n"
+         "of IN in the byte order a backend's loader makes (--to), or back\n"
+         "(--from). IN is a safetensors file, an index file, or a folder with\n"
+         "one. Everything else in IN is copied. Nothing is half written.\n\n"
+         "      --check        OUT exists: compare, write nothing\n"
+         "  -f, --force        replace OUT if it exists\n"
+         "      --tp=R/N       the shard of tensor-parallel rank R of N\n"
+         "      --ep=R/N       the experts of expert-parallel rank R of N\n"
+         "      --pad=H,I      round hidden and intermediate size up first\n"
+         "  -b, --backend=NAME who moves the bytes (default cpu; emu is the\n"
+         "                     oracle itself)\n"
+         "  -q, --quiet        no progress bar\n"
+         "  -h, --help         this text\n\n"
+         "mxoracle explain --conversions names the conversions. Exit status:\n"
+         "0 done, 1 not written or not equal, 2 bad usage or bad input.");
+    return EXIT_PASS;
+}
+
+/* "R/N" with R < N. */
+static int read_rank(const char *text, uint64_t *rank, uint64_t *of)
+{
+    unsigned r;
+    unsigned n;
+    char end;
+
+    if (sscanf(text, "%u/%u%c", &r, &n, &end) != 2 || r >= n) {
+        return cli_refuse("%s is not RANK/RANKS", text);
+    }
+    *rank = r;
+    *of = n;
+    return EXIT_PASS;
+}
+
+static int read_pad(const char *text, shard *s)
+{
+    unsigned h;
+    unsigned i;
+    char end;
+
+    if (sscanf(text, "%u,%u%c", &h, &i, &end) != 2 || h == 0 || i == 0 ||
+        h > 65536 || i > 65536 || (h % 32 != 0 && h != 1) ||
+        (i % 32 != 0 && i != 1)) {
+        return cli_refuse("--pad=%s is not H,I in multiples of 32", text);
+    }
+    s->round_hidden = h;
+    s->round_inter = i;
+    return EXIT_PASS;
+}
+
+static int take_option(options *o, int letter, const char *value)
+{
+    switch (letter) {
+    case 't':
+        o->to = value;
+        return EXIT_PASS;
+    case 'F':
+        o->from = value;
+        return EXIT_PASS;
+    case 'b':
+        o->backend = value;
+        return EXIT_PASS;
+    case 'T':
+        return read_rank(value, &o->part.tp_rank, &o->part.tp);
+    case 'E':
+        return read_rank(value, &o->part.ep_rank, &o->part.ep);
+    case 'P':
+        return read_pad(value, &o->part);
+    case 'C':
+        o->check = 1;
+        return EXIT_PASS;
+    case 'f':
+        o->force = 1;
+        return EXIT_PASS;
+    default:
+        o->quiet = 1;
+        return EXIT_PASS;
+    }
+}
+
+static int check_conversion(const char *name)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[80];
+
+    if (mxo_conversion_find(name) != NULL) {
+        return EXIT_PASS;
+    }
+    for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
+        cli_offer(&near, name, mxo_conversion_at(i)->id);
+    }
+    return cli_refuse("no conversion is called %.60s%s", name,
+                      cli_suggestion(&near, hint, sizeof hint));
+}
+
+static int check_paths(const options *o)
+{
+    struct stat in;
+    struct stat out;
+    const int exists = stat(o->paths[1], &out) == 0;
+
+    if (stat(o->paths[0], &in) != 0) {
+        return cli_refuse("%s: no such file", o->paths[0]);
+    }
+    if (exists && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+        return cli_refuse("IN and OUT are the same file");
+    }
+    if (exists && !o->check && !o->force) {
+        return cli_refuse("%s exists already; --force replaces it, --check "
+                          "compares it",
+                          o->paths[1]);
+    }
+    return exists || !o->check
+               ? EXIT_PASS
+               : cli_refuse("%s: no such file to check", o->paths[1]);
+}
+
+/* Status of bad usage or help; -1: go on. */
+static int read_options(options *o, int argc, char **argv)
+{
+    static const struct option longs[] = {
+        {"to", required_argument, NULL, 't'},
+        {"from", required_argument, NULL, 'F'},
+        {"backend", required_argument, NULL, 'b'},
+        {"tp", required_argument, NULL, 'T'},
+        {"ep", required_argument, NULL, 'E'},
+        {"pad", required_argument, NULL, 'P'},
+        {"check", no_argument, NULL, 'C'},
+        {"force", no_argument, NULL, 'f'},
+        {"quiet", no_argument, NULL, 'q'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int letter;
+
+    optind = 0;
+    opterr = 0;
+    while ((letter = getopt_long(argc, argv, "b:fqh", longs, NULL)) >= 0) {
+        if (letter == 'h') {
+            return usage();
+        }
+        if (letter == '?') {
+            return cli_refuse("convert does not know \"%s\"; try --help",
+                              argv[optind - 1]);
+        }
+        const int status = take_option(o, letter, optarg);
+        if (status != EXIT_PASS) {
+            return status;
+        }
+    }
+    if ((o->to == NULL) == (o->from == NULL)) {
+        return cli_refuse("convert needs --to=CONVERSION or --from=CONVERSION");
+    }
+    if (argc - optind != 2) {
+        return cli_refuse("convert takes IN and OUT");
+    }
+    o->paths[0] = argv[optind];
+    o->paths[1] = argv[optind + 1];
+    const int status = check_conversion(o->to != NULL ? o->to : o->from);
+
+    return status != EXIT_PASS ? status
+           : check_paths(o) != EXIT_PASS
+               ? EXIT_USAGE
+               : -1;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    job_interrupted = 1;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+    (void)sigaction(SIGHUP, &action, NULL);
+}
+
+/* A converted file says which layout it is in and where it came from. */
+static int check_claims(const job *j, const checkpoint *existing, mxo_text why)
+{
+    const char *layout = checkpoint_meta(existing, META_LAYOUT);
+    const char *digest = checkpoint_meta(existing, META_DIGEST);
+    char wanted[JOB_DIGEST];
+
+    if (layout == NULL || strcmp(layout, j->conversion) != 0) {
+        (void)snprintf(why.ptr, why.size, "the file is in the layout %.100s, "
+                       "not %s", layout == NULL ? "nobody knows" : layout,
+                       j->conversion);
+        return -1;
+    }
+    job_digest(j->in, wanted);
+    if (digest != NULL && strcmp(digest, "none") != 0 &&
+        strcmp(wanted, "none") != 0 && strcmp(digest, wanted) != 0) {
+        (void)snprintf(why.ptr, why.size, "the file was made from another "
+                       "checkpoint: %.40s, not %s", digest, wanted);
+        return -1;
+    }
+    return 0;
+}
+
+/* The sink of a planned job: a new file, or the one to compare with. */
+static int open_sink(job *j, const options *o, checkpoint *existing,
+                     mxo_text why)
+{
+    if (o->check) {
+        return checkpoint_open(o->paths[1], existing, why) != 0 ||
+                       (o->to != NULL && check_claims(j, existing, why) != 0)
+                   ? -1
+                   : sink_expect(&j->sink, existing, why);
+    }
+    json_t *metadata =
+        o->to != NULL ? job_metadata(j) : json_pack("{s:s}", "format", "pt");
+    const int status = sink_create(&j->sink, o->paths[1], metadata, why);
+
+    json_decref(metadata);
+    return status;
+}
+
+static int finish(job *j, const options *o, mxo_text why)
+{
+    job_progress(j, 1);
+    if (sink_finish(&j->sink, why) != 0) {
+        return EXIT_RED;
+    }
+    if (j->sink.n_wrong > 0) {
+        (void)snprintf(why.ptr, why.size, "%s: %llu bytes differ; %s",
+                       o->paths[1], (unsigned long long)j->sink.n_wrong,
+                       j->sink.wrong);
+        return EXIT_RED;
+    }
+    printf("%s %s: %zu tensors, %.1f MB, %s\n",
+           o->check ? "checked" : "wrote", o->paths[1], j->sink.n,
+           (double)j->sink.n_bytes / 1e6,
+           o->to != NULL ? o->to : "checkpoint order");
+    return EXIT_PASS;
+}
+
+static int convert(job *j, const options *o, mxo_text why)
+{
+    checkpoint existing = {0};
+    const int forward = o->to != NULL;
+    int status = EXIT_USAGE;
+
+    if ((forward ? job_plan_forward(j, why) : job_plan_back(j, why)) == 0) {
+        status = open_sink(j, o, &existing, why) != 0 ? EXIT_RED : EXIT_PASS;
+    }
+    if (status == EXIT_PASS &&
+        (forward ? job_run_forward(j, why) : job_run_back(j, why)) != 0) {
+        status = EXIT_RED;
+    }
+    if (status == EXIT_PASS) {
+        status = finish(j, o, why);
+    }
+    sink_close(&j->sink);
+    checkpoint_close(&existing);
+    return status;
+}
+
+static int open_backend(const options *o, const mxo_backend **table,
+                        mxo_text why)
+{
+    backend_list *known = calloc(1, sizeof *known);
+    const backend_ref *ref = NULL;
+
+    if (known != NULL) {
+        backends_known(known);
+        ref = backends_find(known, o->backend);
+    }
+    int status = ref == NULL ? cli_refuse("no backend is called %s", o->backend)
+                             : EXIT_PASS;
+
+    if (ref != NULL && backend_load(ref, table, why) != MXO_OK) {
+        status = cli_refuse("%s: %s", o->backend, why.ptr);
+    }
+    free(known);
+    return status;
+}
+
+int cmd_convert(int argc, char **argv)
+{
+    options o = {.backend = "cpu", .part = {0, 1, 0, 1, 1, 1}};
+    char sentence[600] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+    const mxo_backend *table = NULL;
+    checkpoint in;
+    job j = {.in = &in};
+    int status = read_options(&o, argc, argv);
+
+    if (status >= 0) {
+        return status;
+    }
+    status = open_backend(&o, &table, why);
+    if (status != EXIT_PASS) {
+        return status;
+    }
+    j.part = o.part;
+    j.conversion = o.to != NULL ? o.to : o.from;
+    j.quiet = o.quiet;
+    j.sink.fd = -1;
+    catch_signals();
+    if (checkpoint_open(o.paths[0], &in, why) != 0) {
+        return cli_refuse("%s", sentence);
+    }
+    status = mover_open(&j.mover, table, j.conversion, why) != 0
+                 ? EXIT_BROKEN
+                 : convert(&j, &o, why);
+    if (status != EXIT_PASS) {
+        fprintf(stderr, "mxoracle: %s\n", sentence);
+    }
+    job_clear(&j);
+    checkpoint_close(&in);
+    return status;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From checkpoint order to a backend's order. */
+#include "../say.h"
+#include "../tensors.h"
+#include "job.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_ROOM = 640 };
+
+/* Number of the tensor an output of the conversion belongs to; -1: a mask. */
+static int tensor_of(const char *output)
+{
+    static const char *const names[LAYER_TENSORS] = {
+        "w13", "w13_scale", "w13_bias", "w2", "w2_scale", "w2_bias",
+    };
+
+    for (int i = 0; i < LAYER_TENSORS; i++) {
+        if (strcmp(names[i], output) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* A fused tensor keeps its name; split ones get the fused names of vLLM. */
+static void output_name(const moe_layer *l, int i, char name[NAME_ROOM])
+{
+    const name_style *style =
+        l->style->is_split ? layer_style("w13") : l->style;
+
+    (void)snprintf(name, NAME_ROOM, "%s%s", l->prefix, style->fused[i]);
+}
+
+static int plan_layer(job *j, size_t number, mxo_text why)
+{
+    const moe_layer *l = &j->layers.layer[number];
+    mxo_tensor out[MOVER_OUTPUTS];
+    layer_part p;
+
+    j->first_output[number] = j->sink.n;
+    if (layer_part_of(l, &j->part, &p, why) != 0) {
+        return -1;
+    }
+    const int n = mover_infer(&j->mover, &p, l->biased, p.experts, out, why);
+
+    if (n < 0) {
+        return -1;
+    }
+    for (int i = 0; i < n; i++) {
+        char name[NAME_ROOM];
+        if (tensor_of(out[i].name) < 0) {
+            continue;
+        }
+        output_name(l, tensor_of(out[i].name), name);
+        if (sink_add(&j->sink, name, dtype_file_name(out[i].dtype),
+                     out[i].rank, out[i].shape, out[i].n_bytes) == SIZE_MAX) {
+            (void)say(MXO_E_NOMEM, why, "no memory");
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int job_plan_forward(job *j, mxo_text why)
+{
+    if (layers_find(j->in, &j->layers, why) != 0) {
+        return -1;
+    }
+    if (j->layers.n == 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "the checkpoint has no layer of MXFP4 experts by any name "
+                  "that is known");
+        return -1;
+    }
+    j->first_output = calloc(j->layers.n, sizeof *j->first_output);
+    for (size_t i = 0; i < j->layers.n; i++) {
+        if (j->first_output == NULL || plan_layer(j, i, why) != 0) {
+            return -1;
+        }
+    }
+    return job_plan_rest(j, why);
+}
+
+static json_t *layer_object(const job *j, const moe_layer *l)
+{
+    layer_part p;
+    char text[64];
+
+    if (layer_part_of(l, &j->part, &p, (mxo_text){text, sizeof text}) != 0) {
+        return NULL;
+    }
+    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "prefix",
+                     l->prefix, "names", l->style->id, "experts",
+                     (json_int_t)p.experts, "hidden", (json_int_t)p.hidden,
+                     "inter", (json_int_t)p.inter, "padded_hidden",
+                     (json_int_t)p.padded_hidden, "padded_inter",
+                     (json_int_t)p.padded_inter, "biased", l->biased);
+}
+
+json_t *job_metadata(const job *j)
+{
+    json_t *layers = json_array();
+    json_t *meta = json_object();
+
+    for (size_t i = 0; i < j->layers.n; i++) {
+        json_array_append_new(layers, layer_object(j, &j->layers.layer[i]));
+    }
+    char *text = json_dumps(layers, JSON_COMPACT);
+    char digest[JOB_DIGEST];
+
+    job_digest(j->in, digest);
+    json_object_set_new(meta, "format", json_string("pt"));
+    json_object_set_new(meta, META_LAYOUT, json_string(j->conversion));
+    json_object_set_new(meta, META_VERSION, json_string(mxo_version()));
+    json_object_set_new(meta, META_DIGEST, json_string(digest));
+    json_object_set_new(meta, META_LAYERS, json_string(text));
+    free(text);
+    json_decref(layers);
+    return meta;
+}
+
+/* Tensor i of experts e.. as the logical tensor, zeros in the pads. */
+static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
+                 uint64_t e, uint64_t n, mxo_text why)
+{
+    const uint64_t pitch = part_row_bytes(p, i);
+    const uint64_t each = part_rows(p, i) * pitch;
+    uint8_t *to = mover_staging(&j->mover, n * each, why);
+    int padded = p->padded_hidden != p->hidden || p->padded_inter != p->inter;
+
+    if (to == NULL) {
+        return -1;
+    }
+    padded = padded || (i == W2_BIAS && j->part.tp_rank != 0);
+    if (padded) {
+        memset(to, 0, (size_t)(n * each));
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        row_run run[2];
+        const int n_runs = part_runs(l, p, &j->part, i, e + k, run);
+        for (int r = 0; r < n_runs; r++) {
+            uint8_t *first = to + k * each + run[r].to_row * pitch;
+            if (run[r].pitch == pitch && run[r].bytes == pitch) {
+                memcpy(first, run[r].from, (size_t)(run[r].rows * pitch));
+            }
+            for (uint64_t row = 0;
+                 (run[r].pitch != pitch || run[r].bytes != pitch) &&
+                 row < run[r].rows;
+                 row++) {
+                memcpy(first + row * pitch, run[r].from + row * run[r].pitch,
+                       (size_t)run[r].bytes);
+            }
+            checkpoint_forget(run[r].from, run[r].rows * run[r].pitch);
+        }
+    }
+    return mover_upload(&j->mover, i, n * each, why);
+}
+
+/* The mask that follows output i, in host memory; NULL: all is defined. */
+static int take_mask(job *j, const mxo_tensor *out, int i, int n_out,
+                     uint8_t **mask, mxo_text why)
+{
+    const int follows = i + 1 < n_out && strstr(out[i + 1].name, "_valid");
+
+    *mask = NULL;
+    if (!follows || j->sink.expected == NULL) {
+        return 0;
+    }
+    *mask = malloc((size_t)out[i + 1].n_bytes + 1);
+    return *mask != NULL && mover_download(&j->mover, i + 1, *mask,
+                                           out[i + 1].n_bytes, why) == 0
+               ? 0
+               : -1;
+}
+
+static int put_outputs(job *j, size_t first, const mxo_tensor *out, int n_out,
+                       uint64_t e, uint64_t n, mxo_text why)
+{
+    size_t at = first;
+
+    for (int i = 0; i < n_out; i++) {
+        uint8_t *mask;
+        if (tensor_of(out[i].name) < 0) {
+            continue;
+        }
+        uint8_t *bytes = mover_staging(&j->mover, out[i].n_bytes, why);
+        int bad = bytes == NULL ||
+                  mover_download(&j->mover, i, bytes, out[i].n_bytes, why) ||
+                  take_mask(j, out, i, n_out, &mask, why) != 0;
+        if (!bad) {
+            bad = sink_put(&j->sink, at++, e * (out[i].n_bytes / n), bytes,
+                           out[i].n_bytes, mask, why);
+            free(mask);
+        }
+        if (bad) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int run_layer(job *j, size_t number, mxo_text why)
+{
+    const moe_layer *l = &j->layers.layer[number];
+    char unused[256];
+    layer_part p;
+    mxo_tensor out[MOVER_OUTPUTS];
+
+    if (layer_part_of(l, &j->part, &p, why) != 0) {
+        return -1;
+    }
+    uint64_t step = job_experts_at_a_time(&p);
+
+    /* A layout that needs all experts at once refuses a few. */
+    if (mover_infer(&j->mover, &p, l->biased, step, out,
+                    (mxo_text){unused, sizeof unused}) < 0 ||
+        (p.experts % step != 0 &&
+         mover_infer(&j->mover, &p, l->biased, p.experts % step, out,
+                     (mxo_text){unused, sizeof unused}) < 0)) {
+        step = p.experts;
+    }
+    for (uint64_t e = 0; e < p.experts; e += step) {
+        const uint64_t n = p.experts - e < step ? p.experts - e : step;
+        int bad = job_stopped(why);
+        for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
+            if (i % W2 != 2 || l->biased) {
+                bad = stage(j, l, &p, i, e, n, why);
+            }
+        }
+        bad = bad || mover_forward(&j->mover, &p, l->biased, n, why) != 0;
+        const int n_out =
+            bad ? -1 : mover_infer(&j->mover, &p, l->biased, n, out, why);
+        if (n_out < 0 || put_outputs(j, j->first_output[number], out, n_out, e,
+                                     n, why) != 0) {
+            return -1;
+        }
+        job_progress(j, 0);
+    }
+    return 0;
+}
+
+int job_run_forward(job *j, mxo_text why)
+{
+    for (size_t i = 0; i < j->layers.n; i++) {
+        if (run_layer(j, i, why) != 0) {
+            return -1;
+        }
+    }
+    return job_copy_rest(j, why);
+}

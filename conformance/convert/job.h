@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A conversion from checkpoint to file: what the result consists of, then its
+ * bytes, a few experts at a time.  The same for the way back and for the
+ * comparison with a file that exists.
+ */
+#ifndef MXO_CONVERT_JOB_H
+#define MXO_CONVERT_JOB_H
+
+#include "mover.h"
+#include "sink.h"
+
+typedef struct job {
+    const checkpoint *in; /* borrowed */
+    layer_list layers;    /* forward: found in it; back: from its metadata */
+    shard part;
+    const char *conversion;
+    mover mover;
+    sink sink;
+    int quiet;
+    size_t *first_output; /* owned: of each layer in the sink */
+    size_t first_rest;    /* in the sink: what belongs to no layer */
+} job;
+
+/* Metadata keys of a converted file. */
+#define META_LAYOUT "mxoracle.layout"
+#define META_VERSION "mxoracle.version"
+#define META_DIGEST "mxoracle.source_digest"
+#define META_LAYERS "mxoracle.layers"
+
+enum { JOB_DIGEST = 32 };
+
+/* "xxh3:..." of the files of a checkpoint; "none" if built without xxHash. */
+void job_digest(const checkpoint *c, char text[JOB_DIGEST]);
+
+/* All refusals come from here, before anything is written. */
+int job_plan_forward(job *j, mxo_text why);
+int job_plan_back(job *j, mxo_text why);
+/* Metadata of the result of a planned forward job; NULL without memory. */
+json_t *job_metadata(const job *j);
+/* Move everything into the sink. */
+int job_run_forward(job *j, mxo_text why);
+int job_run_back(job *j, mxo_text why);
+void job_clear(job *j);
+
+/* Set by a signal: stop at the next chunk. */
+extern volatile int job_interrupted;
+int job_stopped(mxo_text why);
+void job_progress(const job *j, int last);
+/* Tensors that belong to no layer, unchanged. */
+int job_plan_rest(job *j, mxo_text why);
+int job_copy_rest(job *j, mxo_text why);
+/* Largest number of experts that are moved at a time. */
+uint64_t job_experts_at_a_time(const layer_part *p);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layers of experts in a checkpoint, whatever its names are, and the
+ * part of one that a rank holds: which bytes make up the six tensors of the
+ * layer, expert by expert.
+ */
+#ifndef MXO_CONVERT_LAYERS_H
+#define MXO_CONVERT_LAYERS_H
+
+#include "checkpoint.h"
+
+enum { W13, W13_SCALE, W13_BIAS, W2, W2_SCALE, W2_BIAS, LAYER_TENSORS };
+
+typedef struct name_style {
+    const char *id;
+    int is_split;
+    int is_interleaved; /* rows of w13: gate 0, up 0, gate 1, ... */
+    int has_blocks;     /* weights have a last axis of 16 bytes */
+    const char *fused[LAYER_TENSORS];
+    const char *projection[3]; /* gate, up, down */
+    const char *kind[3];       /* weight, scale, bias */
+} name_style;
+
+typedef struct moe_layer {
+    char *prefix; /* owned */
+    const name_style *style;
+    uint64_t experts;
+    uint64_t hidden;
+    uint64_t inter;
+    int biased;
+    const checkpoint_tensor *fused[LAYER_TENSORS];
+    const checkpoint_tensor **split; /* owned; [experts][3][3] */
+} moe_layer;
+
+typedef struct layer_list {
+    size_t n;
+    moe_layer *layer; /* owned */
+} layer_list;
+
+/* A rank's part, and what sizes are rounded up to (1: nothing). */
+typedef struct shard {
+    uint64_t tp_rank;
+    uint64_t tp;
+    uint64_t ep_rank;
+    uint64_t ep;
+    uint64_t round_hidden;
+    uint64_t round_inter;
+} shard;
+
+/* A layer's part on a rank. */
+typedef struct layer_part {
+    uint64_t first_expert;
+    uint64_t experts;
+    uint64_t first_inter; /* of the whole layer's */
+    uint64_t inter;       /* live */
+    uint64_t padded_inter;
+    uint64_t hidden;
+    uint64_t padded_hidden;
+} layer_part;
+
+/* Rows of one expert's tensor: from the checkpoint to the logical tensor. */
+typedef struct row_run {
+    const uint8_t *from;
+    uint64_t pitch; /* bytes between rows there */
+    uint64_t rows;
+    uint64_t bytes; /* of a row that are taken */
+    uint64_t to_row;
+} row_run;
+
+const name_style *layer_style(const char *id);
+
+/* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree. */
+int layers_find(const checkpoint *c, layer_list *list, mxo_text why);
+void layers_clear(layer_list *list);
+/* Does this tensor belong to a layer of the list? */
+int layers_own(const layer_list *list, const char *name);
+
+int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
+                  mxo_text why);
+/* Rows and bytes of a row of tensor i, padded, for one expert. */
+uint64_t part_rows(const layer_part *p, int i);
+uint64_t part_row_bytes(const layer_part *p, int i);
+/* The runs of tensor i of expert e (of the part); returns how many. */
+int part_runs(const moe_layer *l, const layer_part *p, const shard *s, int i,
+              uint64_t e, row_run run[2]);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a rank holds of a layer, as vLLM cuts it: experts in runs, the
+ * intermediate size in whole blocks of 32, rounded up per rank; the second
+ * bias belongs to tensor-parallel rank 0 alone.
+ */
+#include "../say.h"
+#include "layers.h"
+
+enum { BLOCK = 32 };
+
+static uint64_t up(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b * b;
+}
+
+int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
+                  mxo_text why)
+{
+    const uint64_t blocks = (l->inter / BLOCK + s->tp - 1) / s->tp;
+    const uint64_t each = l->experts / s->ep;
+    const uint64_t more = l->experts % s->ep;
+    const uint64_t rest = s->ep_rank < more ? s->ep_rank : more;
+    const uint64_t end = (s->tp_rank + 1) * blocks * BLOCK;
+
+    p->first_expert = s->ep_rank * each + rest;
+    p->experts = each + (s->ep_rank < more);
+    p->first_inter = s->tp_rank * blocks * BLOCK;
+    p->hidden = l->hidden;
+    p->padded_hidden = up(l->hidden, s->round_hidden);
+    p->padded_inter = up(blocks * BLOCK, s->round_inter);
+    if (p->first_inter >= l->inter || p->experts == 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "layer %.200s: %llu experts of intermediate size %llu leave "
+                  "nothing for this rank",
+                  l->prefix, (unsigned long long)l->experts,
+                  (unsigned long long)l->inter);
+        return -1;
+    }
+    p->inter = (end < l->inter ? end : l->inter) - p->first_inter;
+    return 0;
+}
+
+uint64_t part_rows(const layer_part *p, int i)
+{
+    return i < W2 ? 2 * p->padded_inter : p->padded_hidden;
+}
+
+uint64_t part_row_bytes(const layer_part *p, int i)
+{
+    const uint64_t cols = i < W2 ? p->padded_hidden : p->padded_inter;
+
+    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / BLOCK : 2;
+}
+
+/* Bytes of one row of tensor i in the whole layer. */
+static uint64_t whole_row(const moe_layer *l, int i)
+{
+    const uint64_t cols = i < W2 ? l->hidden : l->inter;
+
+    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / BLOCK : 2;
+}
+
+static int w13_runs(const moe_layer *l, const layer_part *p, int i, uint64_t e,
+                    row_run run[2])
+{
+    const uint64_t pitch = whole_row(l, i);
+    const row_run whole = {NULL, pitch, p->inter, pitch, 0};
+
+    if (l->style->is_interleaved) {
+        run[0] = whole;
+        run[0].rows = 2 * p->inter;
+        run[0].from = l->fused[i]->bytes +
+                      (e * 2 * l->inter + 2 * p->first_inter) * pitch;
+        return 1;
+    }
+    for (int half = 0; half < 2; half++) {
+        const uint8_t *from =
+            l->style->is_split
+                ? l->split[e * 9 + (uint64_t)half * 3 + (uint64_t)i]->bytes
+                : l->fused[i]->bytes +
+                      (e * 2 + (uint64_t)half) * l->inter * pitch;
+        run[half] = whole;
+        run[half].from = from + p->first_inter * pitch;
+        run[half].to_row = (uint64_t)half * p->padded_inter;
+    }
+    return 2;
+}
+
+int part_runs(const moe_layer *l, const layer_part *p, const shard *s, int i,
+              uint64_t e, row_run run[2])
+{
+    const uint64_t expert = p->first_expert + e;
+    const uint64_t pitch = whole_row(l, i);
+    const uint64_t per_byte = i == W2 ? 2 : BLOCK;
+
+    if (i < W2) {
+        return w13_runs(l, p, i, expert, run);
+    }
+    if (i == W2_BIAS && s->tp_rank != 0) {
+        return 0;
+    }
+    const uint8_t *from =
+        l->style->is_split
+            ? l->split[expert * 9 + 6 + (uint64_t)(i - W2)]->bytes
+            : l->fused[i]->bytes + expert * l->hidden * pitch;
+
+    run[0] = (row_run){from, pitch, l->hidden, pitch, 0};
+    if (i != W2_BIAS) {
+        run[0].from += p->first_inter / per_byte;
+        run[0].bytes = p->inter / per_byte;
+    }
+    return 1;
+}

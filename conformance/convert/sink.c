@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A safetensors file written out of order, whole or not at all; see sink.h. */
+#include "sink.h"
+
+#include "../say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 8, PREFIX = 8 };
+
+size_t sink_add(sink *s, const char *name, const char *dtype, uint32_t rank,
+                const uint64_t *shape, uint64_t n_bytes)
+{
+    sink_tensor *grown = realloc(s->tensor, (s->n + 1) * sizeof *grown);
+    char *copy = strdup(name);
+
+    if (grown != NULL) {
+        s->tensor = grown;
+    }
+    if (grown == NULL || copy == NULL) {
+        free(copy);
+        return SIZE_MAX;
+    }
+    sink_tensor *t = &grown[s->n];
+
+    memset(t, 0, sizeof *t);
+    t->name = copy;
+    t->dtype = dtype;
+    t->rank = rank;
+    memcpy(t->shape, shape, rank * sizeof shape[0]);
+    t->n_bytes = n_bytes;
+    t->at = s->n_bytes;
+    s->n_bytes += n_bytes;
+    return s->n++;
+}
+
+static int refuse(const sink *s, mxo_text why, const char *sentence)
+{
+    (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", s->path, sentence);
+    return -1;
+}
+
+static json_t *describe(const sink_tensor *t)
+{
+    json_t *shape = json_array();
+
+    for (uint32_t i = 0; i < t->rank; i++) {
+        json_array_append_new(shape, json_integer((json_int_t)t->shape[i]));
+    }
+    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", t->dtype, "shape", shape,
+                     "data_offsets", (json_int_t)t->at,
+                     (json_int_t)(t->at + t->n_bytes));
+}
+
+/* Header with its length in front, padded; NULL without memory. */
+static char *make_header(const sink *s, const json_t *metadata, size_t *n)
+{
+    json_t *o = json_object();
+
+    json_object_set(o, "__metadata__", (json_t *)metadata);
+    for (size_t i = 0; i < s->n; i++) {
+        json_object_set_new(o, s->tensor[i].name, describe(&s->tensor[i]));
+    }
+    char *text = json_dumps(o, JSON_COMPACT);
+    const size_t len = text == NULL ? 0 : strlen(text);
+    const size_t padded = (len + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    char *header = text == NULL ? NULL : malloc(PREFIX + padded);
+
+    for (int i = 0; header != NULL && i < PREFIX; i++) {
+        header[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i));
+    }
+    if (header != NULL) {
+        memcpy(header + PREFIX, text, len);
+        memset(header + PREFIX + len, ' ', padded - len);
+    }
+    *n = PREFIX + padded;
+    free(text);
+    json_decref(o);
+    return header;
+}
+
+/* 0, or -1 with errno. */
+static int put_at(int fd, uint64_t at, const void *bytes, uint64_t n)
+{
+    const uint8_t *p = bytes;
+
+    while (n > 0) {
+        const ssize_t done = pwrite(fd, p, (size_t)n, (off_t)at);
+        if (done < 0 && errno == EINTR) {
+            continue;
+        }
+        if (done <= 0) {
+            return -1;
+        }
+        p += done;
+        at += (uint64_t)done;
+        n -= (uint64_t)done;
+    }
+    return 0;
+}
+
+int sink_create(sink *s, const char *path, const json_t *metadata,
+                mxo_text why)
+{
+    size_t n;
+    char *header = make_header(s, metadata, &n);
+    const size_t room = strlen(path) + 32;
+
+    s->path = strdup(path);
+    s->temporary = malloc(room);
+    s->data = n;
+    if (header == NULL || s->path == NULL || s->temporary == NULL) {
+        free(header);
+        (void)say(MXO_E_NOMEM, why, "no memory for the header");
+        return -1;
+    }
+    (void)snprintf(s->temporary, room, "%s.%ld.tmp", path, (long)getpid());
+    s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    /* A disk that is too small is found now, not after an hour. */
+    int error = s->fd < 0 ? errno
+                          : posix_fallocate(s->fd, 0,
+                                            (off_t)(n + s->n_bytes));
+
+    if (error == EOPNOTSUPP || error == EINVAL) {
+        error = 0;
+    }
+    if (error == 0 && put_at(s->fd, 0, header, n) != 0) {
+        error = errno;
+    }
+    free(header);
+    return error == 0 ? 0 : refuse(s, why, strerror(error));
+}
+
+static int same_shape(const sink_tensor *a, const checkpoint_tensor *b)
+{
+    return strcmp(a->dtype, b->dtype) == 0 && a->n_bytes == b->n_bytes &&
+           a->rank == b->rank &&
+           memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
+}
+
+int sink_expect(sink *s, const checkpoint *c, mxo_text why)
+{
+    s->expected = c;
+    for (size_t i = 0; i < s->n; i++) {
+        const checkpoint_tensor *t = checkpoint_find(c, s->tensor[i].name);
+        if (t == NULL || !same_shape(&s->tensor[i], t)) {
+            (void)say(MXO_E_SHAPE, why,
+                      "the converted file %s %.200s as this conversion makes "
+                      "it",
+                      t == NULL ? "lacks" : "does not have",
+                      s->tensor[i].name);
+            return -1;
+        }
+    }
+    if (c->n != s->n) {
+        (void)say(MXO_E_SHAPE, why,
+                  "the converted file has %zu tensors, not %zu", c->n, s->n);
+        return -1;
+    }
+    return 0;
+}
+
+static void compare(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
+                    uint64_t n, const uint8_t *valid)
+{
+    const checkpoint_tensor *t =
+        checkpoint_find(s->expected, s->tensor[i].name);
+    const uint8_t *there = t->bytes + offset;
+
+    if (valid == NULL && memcmp(there, bytes, (size_t)n) == 0) {
+        checkpoint_forget(there, n);
+        return;
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        if (there[k] == bytes[k] || (valid != NULL && valid[k] == 0)) {
+            continue;
+        }
+        if (s->n_wrong++ == 0) {
+            (void)snprintf(s->wrong, sizeof s->wrong,
+                           "%.120s byte %llu is %02x, not %02x",
+                           s->tensor[i].name, (unsigned long long)(offset + k),
+                           there[k], bytes[k]);
+        }
+    }
+    checkpoint_forget(there, n);
+}
+
+int sink_put(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
+             uint64_t n_bytes, const uint8_t *valid, mxo_text why)
+{
+    s->done += n_bytes;
+    if (s->expected != NULL) {
+        compare(s, i, offset, bytes, n_bytes, valid);
+        return 0;
+    }
+    return put_at(s->fd, s->data + s->tensor[i].at + offset, bytes, n_bytes) ==
+                   0
+               ? 0
+               : refuse(s, why, strerror(errno));
+}
+
+int sink_finish(sink *s, mxo_text why)
+{
+    if (s->expected != NULL) {
+        return 0;
+    }
+    const int bad = fsync(s->fd) != 0 || close(s->fd) != 0;
+
+    s->fd = bad ? s->fd : -1;
+    if (bad || rename(s->temporary, s->path) != 0) {
+        return refuse(s, why, strerror(errno));
+    }
+    s->temporary[0] = '\0';
+    return 0;
+}
+
+void sink_close(sink *s)
+{
+    if (s->temporary != NULL && s->temporary[0] != '\0') {
+        if (s->fd >= 0) {
+            (void)close(s->fd);
+        }
+        (void)unlink(s->temporary);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->tensor[i].name);
+    }
+    free(s->tensor);
+    free(s->path);
+    free(s->temporary);
+    memset(s, 0, sizeof *s);
+    s->fd = -1;
+}

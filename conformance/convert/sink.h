@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where converted bytes go: a new file that appears whole or not at all, or a
+ * file that exists and must hold them already.
+ */
+#ifndef MXO_CONVERT_SINK_H
+#define MXO_CONVERT_SINK_H
+
+#include "checkpoint.h"
+
+/* A tensor of the result; names are owned. */
+typedef struct sink_tensor {
+    char *name;
+    const char *dtype;
+    uint32_t rank;
+    uint64_t shape[MXO_MAX_RANK];
+    uint64_t n_bytes;
+    uint64_t at; /* in the data of the file */
+} sink_tensor;
+
+typedef struct sink {
+    size_t n;
+    sink_tensor *tensor; /* owned */
+    char *path;          /* owned; "" while checking */
+    char *temporary;     /* owned; removed unless the sink is finished */
+    int fd;
+    uint64_t data; /* where the tensors begin */
+    const checkpoint *expected; /* checking: what must hold the bytes */
+    uint64_t n_bytes;           /* of all tensors */
+    uint64_t done;
+    uint64_t n_wrong; /* bytes, while checking */
+    char wrong[200];  /* where the first one is */
+} sink;
+
+/* Append a tensor; its index, or SIZE_MAX without memory. */
+size_t sink_add(sink *s, const char *name, const char *dtype, uint32_t rank,
+                const uint64_t *shape, uint64_t n_bytes);
+/* All tensors are known: write the header to a temporary file beside path. */
+int sink_create(sink *s, const char *path, const json_t *metadata,
+                mxo_text why);
+/* Or compare with a checkpoint: names, types and shapes first. */
+int sink_expect(sink *s, const checkpoint *c, mxo_text why);
+/* Bytes at offset in tensor i; where valid is 0 they mean nothing. */
+int sink_put(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
+             uint64_t n_bytes, const uint8_t *valid, mxo_text why);
+/* Everything is there: the file takes its place. */
+int sink_finish(sink *s, mxo_text why);
+/* Forget everything; what is not finished is removed. */
+void sink_close(sink *s);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checkpoints for convert.test: small ones in the real names, damaged ones,
+ * and comparisons that share no code with the converter.
+ */
+#include "convert/checkpoint.h"
+#include "safetensors.h"
+#include "say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { E = 4, H = 256, I = 128 };
+
+static uint64_t state = 1;
+
+static uint8_t draw(void)
+{
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint8_t)(state >> 56);
+}
+
+static void add(tensor_set *set, const char *name, uint32_t dtype,
+                uint32_t rank, const uint64_t *shape)
+{
+    host_tensor *t;
+
+    if (tensor_set_add(set, name, dtype, rank, shape, &t) != MXO_OK) {
+        exit(99);
+    }
+    for (uint64_t i = 0; i < t->n_bytes; i++) {
+        /* A bias is finite, a scale below what any loader adds to. */
+        const uint8_t byte = draw();
+        t->data[i] = dtype == MXO_BF16              ? byte & 0x3f
+                     : strstr(name, "scale") != NULL ? byte % 200
+                                                     : byte;
+    }
+}
+
+static int save(const char *path, const tensor_set *set)
+{
+    char text[300] = "";
+    json_t *meta = json_pack("{s:s}", "format", "pt");
+    const int bad =
+        safetensors_write(path, set, meta, (mxo_text){text, 300}) != MXO_OK;
+
+    json_decref(meta);
+    if (bad) {
+        fprintf(stderr, "%s\n", text);
+    }
+    return bad;
+}
+
+static void add_layer(tensor_set *set, int layer, const char *damage)
+{
+    char name[96];
+    const uint64_t e2 = strcmp(damage, "experts") == 0 ? E - 1 : E;
+    const uint64_t inter = strcmp(damage, "granule") == 0 ? 48 : I;
+    const uint64_t w13[] = {E, 2 * inter, H / 32, 16};
+    const uint64_t s13[] = {E, 2 * inter,
+                            strcmp(damage, "scale") == 0 ? 1 : H / 32};
+    const uint64_t w2[] = {e2, H, inter / 32, 16};
+    const uint64_t s2[] = {e2, H, inter / 32};
+    const char *const names[] = {"gate_up_proj_blocks", "gate_up_proj_scales",
+                                 "gate_up_proj_bias",   "down_proj_blocks",
+                                 "down_proj_scales",    "down_proj_bias"};
+    const uint64_t *const shapes[] = {w13, s13, w13, w2, s2, w2};
+    const uint32_t ranks[] = {4, 3, 2, 4, 3, 2};
+
+    for (int i = 0; i < 6; i++) {
+        const uint32_t dtype = i % 3 == 2 ? MXO_BF16
+                               : strcmp(damage, "dtype") == 0 ? MXO_I8
+                                                              : MXO_U8;
+        if (i == 5 && strcmp(damage, "bias") == 0) {
+            continue;
+        }
+        (void)snprintf(name, sizeof name, "m.%d.mlp.experts.%s", layer,
+                       names[i]);
+        add(set, name, dtype,
+            strcmp(damage, "rank") == 0 && i == 0 ? 2 : ranks[i], shapes[i]);
+    }
+    const uint64_t other[] = {64, 33};
+    (void)snprintf(name, sizeof name, "m.%d.attention", layer);
+    add(set, name, MXO_F16, 2, other);
+}
+
+static int make_split(const char *path)
+{
+    tensor_set *set = calloc(1, sizeof *set);
+    static const char *const projections[] = {"w1", "w3", "w2"};
+
+    for (int e = 0; set != NULL && e < 3; e++) {
+        for (int p = 0; p < 3; p++) {
+            char name[96];
+            const uint64_t rows = p == 2 ? 128 : 64;
+            const uint64_t cols = p == 2 ? 64 : 128;
+            const uint64_t w[] = {rows, cols / 2};
+            const uint64_t s[] = {rows, cols / 32};
+            (void)snprintf(name, sizeof name, "m.experts.%d.%s.weight", e,
+                           projections[p]);
+            add(set, name, MXO_U8, 2, w);
+            (void)snprintf(name, sizeof name, "m.experts.%d.%s.weight_scale", e,
+                           projections[p]);
+            add(set, name, MXO_U8, 2, s);
+        }
+    }
+    return set == NULL || save(path, set);
+}
+
+/* The two layers of "gpt_oss" in two files and an index. */
+static int make_sharded(const char *folder)
+{
+    json_t *map = json_object();
+    int bad = mkdir(folder, 0777) != 0;
+
+    for (int layer = 0; layer < 2 && !bad; layer++) {
+        tensor_set *set = calloc(1, sizeof *set);
+        char path[512];
+        char file[32];
+        (void)snprintf(file, sizeof file, "part-%d.safetensors", layer);
+        (void)snprintf(path, sizeof path, "%s/%s", folder, file);
+        if (set == NULL) {
+            return 1;
+        }
+        add_layer(set, layer, "");
+        bad = save(path, set);
+        for (uint32_t i = 0; i < set->n; i++) {
+            json_object_set_new(map, set->t[i].name, json_string(file));
+        }
+    }
+    char path[512];
+    json_t *index = json_pack("{s:o}", "weight_map", map);
+
+    (void)snprintf(path, sizeof path, "%s/model.safetensors.index.json",
+                   folder);
+    return bad || json_dump_file(index, path, 0) != 0;
+}
+
+static int open_or_exit(const char *path, checkpoint *c)
+{
+    char text[400] = "";
+
+    if (checkpoint_open(path, c, (mxo_text){text, sizeof text}) != 0) {
+        printf("%s\n", text);
+        exit(1);
+    }
+    return 1;
+}
+
+static int same(const char *a_path, const char *b_path)
+{
+    checkpoint a;
+    checkpoint b;
+
+    (void)open_or_exit(a_path, &a);
+    (void)open_or_exit(b_path, &b);
+    for (size_t i = 0; i < a.n && a.n == b.n; i++) {
+        const checkpoint_tensor *x = &a.tensor[i];
+        const checkpoint_tensor *y = &b.tensor[i];
+        if (strcmp(x->name, y->name) != 0 || x->rank != y->rank ||
+            memcmp(x->shape, y->shape, sizeof x->shape) != 0 ||
+            x->n_bytes != y->n_bytes ||
+            memcmp(x->bytes, y->bytes, (size_t)x->n_bytes) != 0) {
+            printf("%s differs\n", x->name);
+            return 1;
+        }
+    }
+    return a.n != b.n;
+}
+
+/* Byte k of row r of expert e of a tensor with rows of n bytes. */
+static uint8_t at(const checkpoint_tensor *t, uint64_t rows, uint64_t n,
+                  uint64_t e, uint64_t r, uint64_t k)
+{
+    return t->bytes[(e * rows + r) * n + k];
+}
+
+static int shards(char **path)
+{
+    checkpoint c[4];
+    const checkpoint_tensor *w13[4];
+    const checkpoint_tensor *w2[4];
+    const checkpoint_tensor *b2[4];
+    int bad = 0;
+
+    for (int i = 0; i < 4; i++) {
+        (void)open_or_exit(path[i], &c[i]);
+        w13[i] = checkpoint_find(&c[i], "m.0.mlp.experts.gate_up_proj_blocks");
+        w2[i] = checkpoint_find(&c[i], "m.0.mlp.experts.down_proj_blocks");
+        b2[i] = checkpoint_find(&c[i], "m.0.mlp.experts.down_proj_bias");
+    }
+    for (uint64_t e = 0; e < E; e++) {
+        for (uint64_t r = 0; r < 2 * I; r++) {
+            const int rank = r >= I;
+            bad |= at(w13[0], 2 * I, H / 2, e, r, 7) !=
+                   at(w13[1 + rank], I, H / 2, e, r % I, 7);
+        }
+        for (uint64_t k = 0; k < I / 2; k++) {
+            const int rank = k >= I / 4;
+            bad |= at(w2[0], H, I / 2, e, 5, k) !=
+                   at(w2[1 + rank], H, I / 4, e, 5, k % (I / 4));
+        }
+        bad |= e >= 2 && at(w2[0], H, I / 2, e, 9, 3) !=
+                             at(w2[3], H, I / 2, e - 2, 9, 3);
+    }
+    bad |= memcmp(b2[0]->bytes, b2[1]->bytes, (size_t)b2[0]->n_bytes) != 0;
+    for (uint64_t i = 0; i < b2[2]->n_bytes; i++) {
+        bad |= b2[2]->bytes[i] != 0;
+    }
+    return bad;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 6 && strcmp(argv[1], "shards") == 0) {
+        return shards(argv + 2);
+    }
+    if (argc == 4 && strcmp(argv[1], "same") == 0) {
+        return same(argv[2], argv[3]);
+    }
+    if (argc != 3) {
+        return 99;
+    }
+    if (strcmp(argv[1], "split") == 0) {
+        return make_split(argv[2]);
+    }
+    if (strcmp(argv[1], "sharded") == 0) {
+        return make_sharded(argv[2]);
+    }
+    tensor_set *set = calloc(1, sizeof *set);
+
+    for (int layer = 0; set != NULL && layer < 2; layer++) {
+        add_layer(set, layer, argv[1]);
+    }
+    return set == NULL || save(argv[2], set);
+}
