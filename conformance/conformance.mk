@@ -98,9 +98,13 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/part.c \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
+	%reldir%/layout/cmd_diagnose.c \
 	%reldir%/layout/cmd_explain.c \
 	%reldir%/layout/explain.c \
 	%reldir%/layout/explain.h \
+	%reldir%/layout/mistake.c \
+	%reldir%/layout/mistake.h \
+	%reldir%/layout/mistakes.def \
 	%reldir%/layout/page.c \
 	%reldir%/layout/svg.c \
 	%reldir%/select/answer.c \
@@ -309,6 +313,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/convert.test \
+	%reldir%/tests/diagnose.test \
 	%reldir%/tests/docs.test \
 	%reldir%/tests/explain.test \
 	%reldir%/tests/flip.test \

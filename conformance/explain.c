@@ -6,6 +6,8 @@
  */
 #include "diagnose.h"
 
+#include "layout/mistake.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,8 +344,36 @@ static int worth_trying(const evidence *e)
     return n <= WORTH_TRYING;
 }
 
+/* A moved tensor: the logical bytes are the input's. */
+static int explain_layout(const evidence *e, char *text, size_t size)
+{
+    const host_tensor *x = tensor_set_find(e->call->in, "x");
+    const host_tensor *got = &e->got->t[e->output];
+
+    if (strcmp(e->call->op, "layout.apply") != 0 || x == NULL ||
+        strcmp(got->name, "y") != 0 ||
+        strcmp(case_value(e->c, "dir"), "forward") != 0) {
+        return 0;
+    }
+    const layout_evidence about = {
+        .table = e->j->oracle.table,
+        .ctx = e->j->oracle.ctx,
+        .layout = case_value(e->c, "layout"),
+        .dtype = x->dtype,
+        .extent = {x->shape[0], x->shape[1], x->shape[2]},
+        .logical = x->data,
+        .actual = got->data,
+        .n_actual = got->n_bytes,
+    };
+
+    return layout_mistake(&about, text, size);
+}
+
 int explain(const evidence *e, char *text, size_t size)
 {
+    if (worth_trying(e) && explain_layout(e, text, size)) {
+        return 1;
+    }
     if (worth_trying(e) && explain_params(e, text, size)) {
         return 1;
     }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which known mistake makes exactly these bytes?  The logical tensor is known,
+ * so every mistake is tried on it, and the first whose memory equals the
+ * actual bytes everywhere is named.
+ */
+#ifndef MXO_LAYOUT_MISTAKE_H
+#define MXO_LAYOUT_MISTAKE_H
+
+#include <mxoracle/abi.h>
+
+#include <stddef.h>
+
+/* Bytes that were to be in a layout. */
+typedef struct layout_evidence {
+    const mxo_backend *table; /* who moves tensors: the oracle, or a backend
+                                 that was judged */
+    void *ctx;
+    const char *layout; /* asked for: a layout, or CONVERSION.TENSOR */
+    uint32_t dtype;     /* of the logical tensor */
+    uint64_t extent[3];
+    const uint8_t *logical;
+    const uint8_t *actual;
+    uint64_t n_actual; /* bytes */
+} layout_evidence;
+
+/* One sentence without a full stop; 0 if no known mistake fits. */
+int layout_mistake(const layout_evidence *e, char *text, size_t size);
+
+/* Move a tensor; the result is the caller's, *n its bytes; NULL if refused. */
+uint8_t *layout_move(const layout_evidence *e, const char *layout,
+                     const char *direction, const uint8_t *bytes,
+                     uint32_t *dtype, uint64_t *n);
+
+#endif
