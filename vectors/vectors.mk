@@ -451,6 +451,10 @@ dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.hopper_value.swizzle__tk3.8_mma3_last_40x50.safetensors \
 	%reldir%/triton/triton.hopper_value.swizzle__tk3.8_mma3_second_last_1x64x64.safetensors \
 	%reldir%/triton/triton.hopper_value.swizzle__tk3.8_mma3_second_last_2x40x50.safetensors \
+	%reldir%/triton/triton.matmul_ogs_torch__gather_m3_E8_k4_N32_K96.safetensors \
+	%reldir%/triton/triton.matmul_ogs_torch__gather_m5_E4_k2_N64_K64.safetensors \
+	%reldir%/triton/triton.matmul_ogs_torch__scatter_m3_E8_k4_N32_K96.safetensors \
+	%reldir%/triton/triton.matmul_ogs_torch__scatter_m5_E4_k2_N64_K64.safetensors \
 	%reldir%/triton/triton.mx.dequant_matmul_bf16__all16x256.safetensors \
 	%reldir%/triton/triton.mx.downcast_torch__tk3.5_down_bf16_e2m1_42x64.safetensors \
 	%reldir%/triton/triton.mx.downcast_torch__tk3.5_down_bf16_e4m3_42x64.safetensors \
