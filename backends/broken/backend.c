@@ -61,6 +61,7 @@ static mxo_status backend_open(void **ctx, int device, mxo_text why)
         return broken_fail(MXO_E_NOMEM, why, "no memory for a context");
     }
     b->mutant = device;
+    b->layout = broken_layout_memory();
     *ctx = b;
     return MXO_OK;
 }
@@ -71,6 +72,7 @@ static void backend_close(void *ctx)
 
     if (b != NULL) {
         free(b->first);
+        free(b->layout);
         free(b);
     }
 }

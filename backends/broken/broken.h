@@ -23,7 +23,7 @@ enum {
 /* Is this context the mutant?  Every user has a `const broken *b`. */
 #define IS(id) (b->mutant == BROKEN_##id)
 
-enum { BROKEN_MAX_ARGS = 16, BROKEN_TEXT = 32 };
+enum { BROKEN_MAX_ARGS = 16, BROKEN_TEXT = 64 };
 
 /* A call kept for later: everything it points to, except the buffers. */
 typedef struct broken_job {
@@ -42,6 +42,7 @@ typedef struct broken {
     broken_job job; /* of the mutants that answer late */
     uint8_t *first; /* of the one that repeats its first answer */
     uint64_t n_first;
+    void *layout; /* of the one that keeps its first layout */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */
@@ -129,6 +130,18 @@ unsigned broken_scale(const broken *b, const number_format *f, int rule,
                       double amax);
 /* The byte b with 2^(b-127) >= x > 2^(b-128). */
 unsigned broken_scale_up(double x);
+
+/* layout.c: one layout on one tensor; valid may be NULL. */
+typedef struct broken_step {
+    const mxo_tensor *x;
+    const mxo_tensor *y;
+    const mxo_tensor *valid;
+    int back;
+} broken_step;
+mxo_status broken_move(const broken *b, const char *name,
+                       const broken_step *step, mxo_text why);
+/* Zeroed, for the caller to free; NULL if there is no memory. */
+void *broken_layout_memory(void);
 
 /* The operations. */
 #define BROKEN_OP(symbol, name)                                       \

@@ -14,6 +14,12 @@ libbroken_la_SOURCES = \
 	%reldir%/gemm.c \
 	%reldir%/finalize.c \
 	%reldir%/late.c \
+	%reldir%/layout.c \
+	%reldir%/layout.h \
+	%reldir%/layout_convert.c \
+	%reldir%/layout_map.c \
+	%reldir%/layout_text.c \
+	%reldir%/layout_wrong.def \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
 	%reldir%/ops.def \
