@@ -20,6 +20,7 @@ static const operation operations[] = {
     {"act.glu", cpu_act_glu},
     {"act.unary", cpu_act_unary},
     {"dequant.mx", cpu_dequant_mx},
+    {"gemm.mx", cpu_gemm_mx},
     {"layout.apply", cpu_layout_apply},
     {"layout.convert", cpu_layout_convert},
     {"layout.index", cpu_layout_index},
@@ -29,8 +30,9 @@ static const operation operations[] = {
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",        "act.unary",    "dequant.mx", "layout.apply",
-    "layout.convert", "layout.index", "quant.mx",   NULL,
+    "act.glu",      "act.unary",      "dequant.mx",   "gemm.mx",
+    "layout.apply", "layout.convert", "layout.index", "quant.mx",
+    NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

@@ -77,6 +77,7 @@ mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why);
 
 #endif

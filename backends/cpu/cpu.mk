@@ -14,6 +14,12 @@ libcpu_la_SOURCES = \
 	%reldir%/element.h \
 	%reldir%/exact.c \
 	%reldir%/exact_table.h \
+	%reldir%/gemm.h \
+	%reldir%/gemm_blas.c \
+	%reldir%/gemm_mx.c \
+	%reldir%/gemm_read.c \
+	%reldir%/gemm_read.h \
+	%reldir%/gemm_sum.c \
 	%reldir%/glu_steps.c \
 	%reldir%/glu_steps.h \
 	%reldir%/lane.h \

@@ -32,6 +32,8 @@ typedef struct bench_row {
     double copy;    /* median seconds of the copy */
     double ratio;   /* median over samples of copy / seconds */
     double emu;     /* seconds the emulator needs for as much, one thread */
+    uint64_t macs;  /* products added; 0: no matrix product */
+    double sgemm;   /* GFLOP/s of OpenBLAS's sgemm beside it; 0: unknown */
     char kernel[128];
 } bench_row;
 

@@ -420,6 +420,12 @@ static uint64_t elements_of(const test_case *c)
     return rows > 0 ? rows * case_dim(c, "cols") : case_dim(c, "n");
 }
 
+/* Products of a case whose dimensions are rows, cols and k. */
+static uint64_t macs_of(const test_case *c)
+{
+    return case_dim(c, "rows") * case_dim(c, "cols") * case_dim(c, "k");
+}
+
 int bench_time(bench_job *job, int threads, const bench_options *o,
                bench_row *row, mxo_text why)
 {
@@ -452,6 +458,10 @@ int bench_time(bench_job *job, int threads, const bench_options *o,
                   (mxo_text){row->kernel, sizeof row->kernel});
     }
     summarise(row, op, copy, n);
+    row->macs = macs_of(job->c) * job->repeats;
+    row->sgemm = row->macs > 0 && !has_own_clock(job)
+                     ? bench_gemm(threads < 1 ? 1 : threads)
+                     : 0;
     row->emu = emulator_time(job);
     return 0;
 }

@@ -50,8 +50,8 @@ void bench_report_machine(bench_form form, const char *compiler, int processors,
 void bench_report_selection(bench_form form, double per_second)
 {
     if (form == BENCH_JSON) {
-        print_json(json_pack("{s:s, s:f}", "kind", "select",
-                             "decisions_per_s", per_second));
+        print_json(json_pack("{s:s, s:f}", "kind", "select", "decisions_per_s",
+                             per_second));
         return;
     }
     printf("# select: %.2f million decisions/s on one core\n",
@@ -111,7 +111,7 @@ static json_t *row_object(const char *backend, const char *text,
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, "
-        "s:f, s:f, s:s}",
+        "s:f, s:f, s:f, s:f, s:f, s:s}",
         "kind", "row", "backend", backend, "case", text, "status", "pass",
         "threads", row->threads, "repeats", (json_int_t)row->repeats, "bytes",
         (json_int_t)row->bytes, "samples", row->n_samples, "seconds",
@@ -119,7 +119,26 @@ static json_t *row_object(const char *backend, const char *text,
         rate(row->bytes, row->seconds) / 1e9, "copy_gb_per_s",
         rate(row->bytes, row->copy) / 1e9, "of_copy", row->ratio, "of_emulator",
         row->emu / row->seconds, "melements_per_s",
-        rate(row->elements, row->seconds) / 1e6, "kernel", row->kernel);
+        rate(row->elements, row->seconds) / 1e6, "gflops",
+        2 * rate(row->macs, row->seconds) / 1e9, "sgemm_gflops", row->sgemm,
+        "emulator_macs_per_s", rate(row->macs, row->emu), "kernel",
+        row->kernel);
+}
+
+/* What a matrix product is rated by. */
+static void print_macs(const bench_row *row)
+{
+    const double speed = 2 * rate(row->macs, row->seconds) / 1e9;
+
+    if (row->macs == 0) {
+        return;
+    }
+    printf("        %.1f GFLOP/s", speed);
+    if (row->sgemm > 0) {
+        printf(", %.2f of sgemm's %.1f", speed / row->sgemm, row->sgemm);
+    }
+    printf("; emulator %.0f million products/s on one core\n",
+           rate(row->macs, row->emu) / 1e6);
 }
 
 void bench_report_row(bench_form form, const char *backend, const char *text,
@@ -138,6 +157,7 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
                rate(row->bytes, row->copy) / 1e9, row->ratio,
                row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6,
                row->kernel, text);
+        print_macs(row);
     }
     (void)fflush(stdout);
 }

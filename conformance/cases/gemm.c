@@ -129,10 +129,36 @@ static void fill_dyadic(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* As in a checkpoint: eight scale bytes, and one bell for a whole row. */
+static void fill_typical_scales(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 116 + prng_below(rng, 8));
+    }
+}
+
+static void fill_normal(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = is_packed(t) ? 0 : tensor_elems(t);
+
+    fill_random(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        double x = -6;
+        for (int k = 0; k < 12; k++) {
+            x += fill_uniform(rng);
+        }
+        fill_put(t, i, x);
+    }
+}
+
 static const fill_row fills[] = {
     {"gemm.mx", "?_scale", "exact", fill_near_scales},
     {"gemm.mx", "a_scale", "sweep", fill_near_scales},
     {"gemm.mx", "w_scale", "sweep", fill_coded_scales},
+    {"gemm.mx", "?_scale", "typical", fill_typical_scales},
     {"gemm.mx", "?_scale", "wide", fill_random},
     {"gemm.mx", "?_scale", "indexed", fill_index_coded},
     {"gemm.mx", "?_scale", "ordinary", fill_scale_ordinary},
@@ -142,6 +168,7 @@ static const fill_row fills[] = {
     {"gemm.mx", "bias", "sweep", fill_dyadic},
     {"gemm.mx", "bias", "*", fill_ordinary},
     {"gemm.mx", "*", "exact", fill_halves},
+    {"gemm.mx", "*", "typical", fill_normal},
     {"gemm.mx", "*", "wide", fill_wide},
     {"gemm.mx", "*", "*", fill_bell},
     {NULL, NULL, NULL, NULL},
@@ -154,7 +181,7 @@ static const grid_row grid[] = {
     {1, 0, "gemm.mx:acc=f32,to=bf16,rows=96,cols=33,k=96,data=sweep"},
     {2, 0,
      "gemm.mx:" GEMM_TYPES ",sums=*,rows=5,cols=19,k=160,"
-     "data=exact|ordinary|wide|indexed"},
+     "data=exact|ordinary|wide|indexed|typical"},
     {2, 0,
      "gemm.mx:from=e2m1|e4m3fn|e5m2,a_scale=mx,sums=*,rows=5,cols=19,k=160,"
      "data=exact|ordinary|wide|indexed"},
