@@ -69,12 +69,12 @@ static void print_help(void)
     const char *key;
     int column = 0;
 
-    fputs(help_text, stdout);
+    (void)fputs(help_text, stdout);
     for (int i = 0; (key = select_key_help(i)) != NULL; i++) {
         column += (int)strlen(key) + 1;
         if (column > 74) {
             column = (int)strlen(key) + 1;
-            fputs("\n", stdout);
+            (void)fputs("\n", stdout);
         }
         printf("%s%s", column == (int)strlen(key) + 1 ? "  " : " ", key);
     }
@@ -209,22 +209,23 @@ static int replay(const select_command *s)
 }
 
 /* vLLM's own sentence, as Python would print it. */
-static int refused(const select_command *s, const mxo_select_result *r)
+static int refused(const select_command *s, const mxo_sel_failure *f)
 {
     char text[4096];
 
-    (void)mxo_select_failure_text(&s->q.config, &r->failure,
+    (void)mxo_select_failure_text(&s->q.config, f,
                                   (mxo_text){text, sizeof text});
     (void)fflush(stdout);
-    return cli_refuse("vLLM raises %s: %s",
-                      mxo_select_error_type(r->failure.error), text);
+    return cli_refuse("vLLM raises %s: %s", mxo_select_error_type(f->error),
+                      text);
 }
 
 static int decide(select_command *s)
 {
     char why[512] = "";
     mxo_select_result r;
-    const select_page page = {&s->q, &r, s->why, s->env};
+    select_page page = {&s->q, &r, 0, s->why, s->env};
+    mxo_sel_failure f;
 
     if (!s->q.has_platform) {
         return cli_refuse("select needs --platform=NAME (h100, mi355x, "
@@ -233,16 +234,22 @@ static int decide(select_command *s)
     if (select_finish(&s->q, (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }
+    page.asked_hidden = s->q.config.hidden;
+    s->q.config.hidden = mxo_select_comm_hidden(&s->q.config, &f);
+    if (f.error != MXO_SEL_ERROR_NONE) {
+        return refused(s, &f);
+    }
     mxo_select(&s->q.config, &r);
     if (s->json) {
         select_print_json(&page);
         return r.failure.error == MXO_SEL_ERROR_NONE ? EXIT_PASS : EXIT_USAGE;
     }
     if (r.failure.error != MXO_SEL_ERROR_NONE && !s->why) {
-        return refused(s, &r);
+        return refused(s, &r.failure);
     }
     select_print_text(&page);
-    return r.failure.error == MXO_SEL_ERROR_NONE ? EXIT_PASS : refused(s, &r);
+    return r.failure.error == MXO_SEL_ERROR_NONE ? EXIT_PASS
+                                                 : refused(s, &r.failure);
 }
 
 int cmd_select(int argc, char **argv)

@@ -127,6 +127,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/lists.def \
 	%reldir%/select/mutate.c \
 	%reldir%/select/names.def \
+	%reldir%/select/nvfp4.c \
 	%reldir%/select/quants.def \
 	%reldir%/select/roundup.def \
 	%reldir%/select/routers.def \
@@ -173,6 +174,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/quant.h \
 	%reldir%/include/mxoracle/select.def \
 	%reldir%/include/mxoracle/select.h \
+	%reldir%/include/mxoracle/select_nvfp4.h \
 	%reldir%/include/mxoracle/select_texts.def
 	%reldir%/include/mxoracle/route.def \
 	%reldir%/include/mxoracle/route.h

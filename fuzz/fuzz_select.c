@@ -21,16 +21,24 @@ static void die(const char *input, const char *what)
     abort();
 }
 
+static int same(const mxo_select_result *a, const mxo_select_result *b)
+{
+    return a->failure.error == b->failure.error && a->backend == b->backend &&
+           a->experts == b->experts && a->key == b->key &&
+           a->hidden == b->hidden && a->intermediate == b->intermediate &&
+           a->n_trace == b->n_trace &&
+           memcmp(a->trace, b->trace, a->n_trace * sizeof a->trace[0]) == 0;
+}
+
 static void check_decision(const mxo_select_config *c, const char *input)
 {
     static mxo_select_result r[2];
     char text[LONGEST];
     size_t n;
 
-    memset(r, 0, sizeof r);
     mxo_select(c, &r[0]);
     mxo_select(c, &r[1]);
-    if (memcmp(&r[0], &r[1], sizeof r[0]) != 0) {
+    if (!same(&r[0], &r[1])) {
         die(input, "a second answer differs");
     }
     n = mxo_select_failure_text(c, &r[0].failure,
@@ -51,11 +59,29 @@ static void check_decision(const mxo_select_config *c, const char *input)
     }
 }
 
+/* One KEY=VALUE, cut in place; -1 if it is refused. */
+static int try_line(select_question *q, char *line, const char *input)
+{
+    char why[512] = "";
+    char *value = strchr(line, '=');
+
+    if (value == NULL) {
+        return 0;
+    }
+    *value++ = '\0';
+    if (select_set(q, line, value, (mxo_text){why, sizeof why}) == 0) {
+        return 0;
+    }
+    if (why[0] == '\0') {
+        die(input, "a key is refused without a word");
+    }
+    return -1;
+}
+
 /* Splits text in place. */
 static void try_lines(char *text, const char *input)
 {
     char why[512] = "";
-    const mxo_text say_why = {why, sizeof why};
     select_question q;
     char *line = text;
 
@@ -65,21 +91,12 @@ static void try_lines(char *text, const char *input)
         if (next != NULL) {
             *next++ = '\0';
         }
-        char *value = strchr(line, '=');
-        if (value != NULL) {
-            *value++ = '\0';
-            why[0] = '\0';
-            if (select_set(&q, line, value, say_why) != 0) {
-                if (why[0] == '\0') {
-                    die(input, "a key is refused without a word");
-                }
-                return;
-            }
+        if (try_line(&q, line, input) != 0) {
+            return;
         }
         line = next;
     }
-    why[0] = '\0';
-    if (select_finish(&q, say_why) == 0) {
+    if (select_finish(&q, (mxo_text){why, sizeof why}) == 0) {
         check_decision(&q.config, input);
     } else if (why[0] == '\0') {
         die(input, "a question is refused without a word");

@@ -5,6 +5,8 @@
 #include "say.h"
 #include "select/caseconfig.h"
 
+#include <mxoracle/select_nvfp4.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -328,6 +330,39 @@ static json_t *ask_routing(asking *a)
                      mxo_select_routing_value(&a->c, routing));
 }
 
+static json_t *available(asking *a, mxo_sel_nvfp4 kernel)
+{
+    mxo_sel_failure f;
+    const int is_there = mxo_select_nvfp4_available(&a->c, kernel, &f);
+
+    return f.error != MXO_SEL_ERROR_NONE
+               ? answer_failure(&a->c, &f)
+               : json_pack("{s:b, s:b}", "ok", 1, "available", is_there);
+}
+
+static json_t *ask_nvfp4_cutlass(asking *a)
+{
+    return available(a, MXO_SEL_NVFP4_CUTLASS);
+}
+
+static json_t *ask_nvfp4_cutedsl(asking *a)
+{
+    return available(a, MXO_SEL_NVFP4_CUTEDSL);
+}
+
+static json_t *ask_nvfp4(asking *a)
+{
+    const int allowed =
+        json_is_true(json_object_get(a->object, "allow_flashinfer"));
+    mxo_sel_failure f;
+    const mxo_sel_experts x = mxo_select_nvfp4(&a->c, allowed, &f);
+
+    return f.error != MXO_SEL_ERROR_NONE
+               ? answer_failure(&a->c, &f)
+               : json_pack("{s:b, s:o}", "ok", 1, "experts_cls",
+                           answer_word(MXO_SEL_WORDS_EXPERTS, (int)x));
+}
+
 json_t *case_answer(const mxo_select_config *config, const json_t *object,
                     json_t **trace, mxo_text why)
 {
@@ -347,7 +382,10 @@ json_t *case_answer(const mxo_select_config *config, const json_t *object,
                 {"tile_tokens_dim", ask_tile},
                 {"create_weights", ask_weights},
                 {"can_support", ask_can_support},
-                {"get_quant_method", ask_quant_method}};
+                {"get_quant_method", ask_quant_method},
+                {"select_nvfp4_gemm_impl", ask_nvfp4},
+                {"is_flashinfer_fp4_cutlass_moe_available", ask_nvfp4_cutlass},
+                {"is_flashinfer_fp4_cutedsl_moe_available", ask_nvfp4_cutedsl}};
     const char *fn = json_string_value(json_object_get(object, "fn"));
     asking a = {*config, object, trace, why};
 

@@ -91,7 +91,7 @@ static mxo_status take_kind(mxo_select_config *c, const json_t *value,
 static mxo_status take_capability(mxo_select_config *c, const json_t *value,
                                   mxo_text why)
 {
-    int64_t parts[2];
+    int64_t parts[2] = {0, 0};
 
     if (json_is_null(value)) {
         c->major = -1;

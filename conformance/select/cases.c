@@ -92,35 +92,51 @@ static void tell(const char *what, const json_t *want, const json_t *got,
     free(b);
 }
 
-/* Numbers are equal by value: 1 and 1.0 are one number to Python. */
-static int same(const json_t *a, const json_t *b)
+static int same(const json_t *a, const json_t *b);
+
+static int same_arrays(const json_t *a, const json_t *b)
+{
+    if (json_array_size(a) != json_array_size(b)) {
+        return 0;
+    }
+    for (size_t i = 0; i < json_array_size(a); i++) {
+        if (!same(json_array_get(a, i), json_array_get(b, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int same_objects(const json_t *a, const json_t *b)
 {
     const char *key;
     json_t *value;
 
+    if (json_object_size(a) != json_object_size(b)) {
+        return 0;
+    }
+    json_object_foreach((json_t *)a, key, value)
+    {
+        if (!same(value, json_object_get(b, key))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Numbers are equal by value: 1 and 1.0 are one number to Python. */
+static int same(const json_t *a, const json_t *b)
+{
     if (json_is_number(a) && json_is_number(b)) {
         const double x = json_number_value(a);
         const double y = json_number_value(b);
         return x <= y && x >= y;
     }
-    if (json_is_array(a) && json_array_size(a) == json_array_size(b)) {
-        for (size_t i = 0; i < json_array_size(a); i++) {
-            if (!same(json_array_get(a, i), json_array_get(b, i))) {
-                return 0;
-            }
-        }
-        return json_is_array(b);
+    if (json_is_array(a) && json_is_array(b)) {
+        return same_arrays(a, b);
     }
-    if (json_is_object(a) && json_object_size(a) == json_object_size(b)) {
-        json_object_foreach((json_t *)a, key, value)
-        {
-            if (!same(value, json_object_get(b, key))) {
-                return 0;
-            }
-        }
-        return json_is_object(b);
-    }
-    return json_equal(a, b);
+    return json_is_object(a) && json_is_object(b) ? same_objects(a, b)
+                                                  : json_equal(a, b);
 }
 
 static int judge(const json_t *object, const json_t *answer,

@@ -57,7 +57,7 @@ static int ask(const selection_cases files[SELECTION_FILES], size_t at,
 {
     int f = 0;
 
-    while (at >= selection_cases_count(&files[f])) {
+    while (f + 1 < SELECTION_FILES && at >= selection_cases_count(&files[f])) {
         at -= selection_cases_count(&files[f]);
         f++;
     }
@@ -69,7 +69,7 @@ static int ask(const selection_cases files[SELECTION_FILES], size_t at,
 static int survey(const selection_cases files[SELECTION_FILES], size_t n_cases,
                   mxo_text why)
 {
-    selection_fate fate;
+    selection_fate fate = {.number = 0};
 
     for (size_t i = 0; i < n_cases; i++) {
         if (ask(files, i, NULL, &fate, why) != 0) {

@@ -133,6 +133,12 @@ static void print_sizes(const select_page *page)
     int64_t i;
 
     mxo_select_alignment(c, page->r->backend, &h, &i);
+    if (page->asked_hidden != c->hidden) {
+        (void)snprintf(
+            text, sizeof text, "%s wants hidden %" PRId64 " as %" PRId64,
+            c->parallel.all2all_backend, page->asked_hidden, c->hidden);
+        row("transport", text);
+    }
     say_size((mxo_text){text, sizeof text}, "hidden", c->hidden,
              page->r->hidden, h);
     row("sizes", text);
@@ -302,6 +308,12 @@ static void print_choice(const select_page *page)
     if (key != NULL) {
         row("key", key);
     }
+    (void)snprintf(
+        text, sizeof text, "mxoracle profiles show %s",
+        r->backend == MXO_SEL_BACKEND_NONE
+            ? "NONE"
+            : mxo_select_word(MXO_SEL_WORDS_BACKEND, (int)r->backend));
+    row("numerics", text);
     print_sizes(page);
     print_conversion(c, r->backend);
     print_weights(page);

@@ -18,6 +18,7 @@ typedef enum select_form {
 typedef struct select_page {
     const select_question *q;
     const mxo_select_result *r;
+    int64_t asked_hidden; /* before the transport enlarged it */
     int why;
     int reads_env;
 } select_page;

@@ -69,11 +69,10 @@ int sel_where_holds(const sel_where *w, const sel_device *d)
     return w->caps[0].high == 0;
 }
 
-/* What Python's int() strips; the ASCII part of str.isspace(). */
+/* What Python's int() strips from a string of ASCII. */
 static int is_blank(char ch)
 {
-    return ch == ' ' || (ch >= '\t' && ch <= '\r') ||
-           (ch >= '\x1c' && ch <= '\x1f');
+    return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
 int sel_int_bool(const char *text)

@@ -69,9 +69,9 @@ static const char *const lists[] = {
 #include <mxoracle/select.def>
 };
 
-#define WORDS(array)                                 \
-    {                                                \
-        array, (int)(sizeof array / sizeof array[0]) \
+#define WORDS(array)                                       \
+    {                                                      \
+        (array), (int)(sizeof(array) / sizeof((array)[0])) \
     }
 static const struct {
     const char *const *word;
