@@ -8,11 +8,22 @@
 #include <check.h>
 #include <string.h>
 
+static uint64_t offset(const quant_layout *l, uint64_t rows, uint64_t cols,
+                       uint64_t r, uint64_t c)
+{
+    char why[256] = "";
+    quant_place at;
+
+    ck_assert_msg(quant_place_bind(&at, l, rows, cols,
+                                   (mxo_text){why, sizeof why}) == MXO_OK,
+                  "%s", why);
+    return quant_place_at(&at, r, c);
+}
+
 static void expect_at(const char *name, uint64_t rows, uint64_t cols,
                       uint64_t r, uint64_t c, uint64_t want)
 {
-    const uint64_t got =
-        quant_layout_offset(quant_sf_layout(name), rows, cols, r, c);
+    const uint64_t got = offset(quant_sf_layout(name), rows, cols, r, c);
 
     ck_assert_msg(got == want, "%s (%u,%u) of [%u,%u]: got %u want %u", name,
                   (unsigned)r, (unsigned)c, (unsigned)rows, (unsigned)cols,
@@ -43,17 +54,14 @@ START_TEST(the_code_examples_of_the_sources_hold)
     const quant_layout *q = quant_q_layout("aiter_16x16");
     const quant_layout *gu = quant_q_layout("aiter_16x16_gate_up");
 
-    ck_assert_uint_eq(quant_layout_offset(q, 32, 64, 1, 0), 16);
-    ck_assert_uint_eq(quant_layout_offset(q, 32, 64, 0, 16), 256);
-    ck_assert_uint_eq(quant_layout_offset(q, 32, 64, 3, 20), 308);
-    ck_assert_uint_eq(quant_layout_offset(q, 32, 64, 17, 33), 1553);
+    ck_assert_uint_eq(offset(q, 32, 64, 1, 0), 16);
+    ck_assert_uint_eq(offset(q, 32, 64, 0, 16), 256);
+    ck_assert_uint_eq(offset(q, 32, 64, 3, 20), 308);
+    ck_assert_uint_eq(offset(q, 32, 64, 17, 33), 1553);
     /* I = 32: 16 -> 32, 20 -> 36, 32 -> 16, 37 -> 21, 48 -> 48 */
-    ck_assert_uint_eq(quant_layout_offset(gu, 64, 64, 20, 0),
-                      quant_layout_offset(q, 64, 64, 36, 0));
-    ck_assert_uint_eq(quant_layout_offset(gu, 64, 64, 37, 5),
-                      quant_layout_offset(q, 64, 64, 21, 5));
-    ck_assert_uint_eq(quant_layout_offset(gu, 64, 64, 48, 1),
-                      quant_layout_offset(q, 64, 64, 48, 1));
+    ck_assert_uint_eq(offset(gu, 64, 64, 20, 0), offset(q, 64, 64, 36, 0));
+    ck_assert_uint_eq(offset(gu, 64, 64, 37, 5), offset(q, 64, 64, 21, 5));
+    ck_assert_uint_eq(offset(gu, 64, 64, 48, 1), offset(q, 64, 64, 48, 1));
 }
 END_TEST
 
@@ -65,7 +73,7 @@ START_TEST(the_128x4_walk_meets_every_scale_once)
     for (uint64_t rt = 0; rt < 2; rt++) {
         for (uint64_t ct = 0; ct < 3; ct++) {
             for (uint64_t i = 0; i < 512; i++, at++) {
-                expect_at("128x4", 200, 11, rt * 128 + i / 4 % 4 * 32 + i / 16,
+                expect_at("128x4", 256, 12, rt * 128 + i / 4 % 4 * 32 + i / 16,
                           ct * 4 + i % 4, at);
             }
         }
@@ -80,7 +88,7 @@ START_TEST(the_8x4_walk_meets_every_scale_once)
     for (uint64_t rt = 0; rt < 3; rt++) {
         for (uint64_t ct = 0; ct < 2; ct++) {
             for (uint64_t i = 0; i < 32; i++, at++) {
-                expect_at("8x4", 17, 5, rt * 8 + i / 4, ct * 4 + i % 4, at);
+                expect_at("8x4", 24, 8, rt * 8 + i / 4, ct * 4 + i % 4, at);
             }
         }
     }
@@ -105,8 +113,7 @@ START_TEST(every_scale_order_is_a_bijection)
     ck_assert_str_eq(l->name, names[_i]);
     ck_assert_uint_eq(rows * cols, sizeof seen);
     for (uint64_t i = 0; i < rows * cols; i++) {
-        const uint64_t at =
-            quant_layout_offset(l, rows, cols, i / cols, i % cols);
+        const uint64_t at = offset(l, rows, cols, i / cols, i % cols);
 
         ck_assert_msg(at < sizeof seen && !seen[at], "%s: %u twice", names[_i],
                       (unsigned)at);
@@ -149,7 +156,7 @@ Suite *suite_quant_layout(void);
 Suite *suite_quant_layout(void)
 {
     Suite *s = suite_create("quant_layout");
-    TCase *t = tcase_create("quant_layout_offset");
+    TCase *t = tcase_create("quant_place_at");
     TCase *shape = tcase_create("quant_layout_shape");
 
     tcase_add_test(t, the_examples_of_the_sources_hold);

@@ -100,9 +100,13 @@ mxo_status run_moe_permute(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *y = mxo_call_out(call, "y");
     const uint8_t *x;
+    quant_place at;
     plan p;
-    const mxo_status status = make_plan(call, &p, why);
+    mxo_status status = make_plan(call, &p, why);
 
+    if (status == MXO_OK) {
+        status = quant_place_bind(&at, p.layout, p.n_rows, p.n_bytes, why);
+    }
     if (status != MXO_OK) {
         return status;
     }
@@ -113,8 +117,7 @@ mxo_status run_moe_permute(const mxo_call *call, mxo_text why)
         const uint64_t from = source(&p, call, r);
 
         for (uint64_t c = 0; from < p.x->shape[0] && c < p.row_bytes; c++) {
-            mxo_store(y, p.layout->offset(p.n_rows, p.n_bytes, r, c),
-                      x[from * p.row_bytes + c]);
+            mxo_store(y, quant_place_at(&at, r, c), x[from * p.row_bytes + c]);
         }
     }
     return MXO_OK;

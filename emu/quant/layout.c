@@ -1,86 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orders in which quantisers store what they computed, as closed forms.
+ * Orders in which quantisers store what they computed: rows of layouts.def
+ * under the names of the parameters sf_layout and q_layout, with what each
+ * quantiser asks of its matrix and pads it to.
  *
  * 128x4 and 8x4 are FlashInfer's and TensorRT-LLM's tiles for block scales
  * (vLLM's "swizzled" is the same 128x4); the others are AITER's tiles, which
- * its fused quantiser writes.  rows and cols below are the padded sizes.
+ * its fused quantiser writes.
  */
 #include "layout.h"
 
 #include <string.h>
 
-static uint64_t linear(uint64_t rows, uint64_t cols, uint64_t r, uint64_t c)
-{
-    (void)rows;
-    return r * cols + c;
-}
-
-/* 512-byte tiles of 128 rows x 4; 16 bytes hold rows q, q+32, q+64, q+96. */
-static uint64_t tile_128x4(uint64_t rows, uint64_t cols, uint64_t r, uint64_t c)
-{
-    (void)rows;
-    return (r / 128 * (cols / 4) + c / 4) * 512 + r % 32 * 16 +
-           r % 128 / 32 * 4 + c % 4;
-}
-
-static uint64_t tile_8x4(uint64_t rows, uint64_t cols, uint64_t r, uint64_t c)
-{
-    (void)rows;
-    return (r / 8 * (cols / 4) + c / 4) * 32 + r % 8 * 4 + c % 4;
-}
-
-/* 256-byte tiles of 32 rows x 8: words of {row, row+16} x {scale, scale+4} */
-static uint64_t aiter(uint64_t rows, uint64_t cols, uint64_t r, uint64_t c)
-{
-    (void)rows;
-    return r / 32 * 32 * cols + c / 8 * 256 + c % 4 * 64 + r % 16 * 4 +
-           c % 8 / 4 * 2 + r % 32 / 16;
-}
-
-/* Sixteen gate rows, sixteen up rows, and so on. */
-static uint64_t gate_up_row(uint64_t rows, uint64_t r)
-{
-    const uint64_t half = rows / 2;
-    const uint64_t in = r % half;
-
-    return (2 * (in / 16) + r / half) * 16 + in % 16;
-}
-
-static uint64_t aiter_gate_up(uint64_t rows, uint64_t cols, uint64_t r,
-                              uint64_t c)
-{
-    return aiter(rows, cols, gate_up_row(rows, r), c);
-}
-
-/* Bands of 16 rows, in a band 16-byte columns outermost. */
-static uint64_t aiter_16x16(uint64_t rows, uint64_t cols, uint64_t r,
-                            uint64_t c)
-{
-    (void)rows;
-    return r / 16 * 16 * cols + c / 16 * 256 + r % 16 * 16 + c % 16;
-}
-
-static uint64_t aiter_16x16_gate_up(uint64_t rows, uint64_t cols, uint64_t r,
-                                    uint64_t c)
-{
-    return aiter_16x16(rows, cols, gate_up_row(rows, r), c);
-}
-
 static const quant_layout sf_layouts[] = {
-    {"linear", linear, 1, 1, 1, 1, 0, 0},
-    {"128x4", tile_128x4, 128, 4, 1, 1, 1, 0},
-    {"8x4", tile_8x4, 8, 4, 1, 1, 1, 0},
-    {"aiter_linear", linear, 1, 1, 1, 1, 0, 1},
-    {"aiter", aiter, 256, 8, 1, 1, 0, 1},
-    {"aiter_a16w4", aiter, 1, 1, 32, 8, 0, 1},
-    {"aiter_a16w4_gate_up", aiter_gate_up, 1, 1, 32, 8, 0, 1},
+    {"linear", NULL, 1, 1, 1, 1, 0, 0},
+    {"128x4", "flashinfer.128x4", 128, 4, 1, 1, 1, 0},
+    {"8x4", "flashinfer.8x4", 8, 4, 1, 1, 1, 0},
+    {"aiter_linear", NULL, 1, 1, 1, 1, 0, 1},
+    {"aiter", "aiter.e8m0_shuffle", 256, 8, 1, 1, 0, 1},
+    {"aiter_a16w4", "aiter.shuffle_scale_a16w4", 1, 1, 32, 8, 0, 1},
+    {"aiter_a16w4_gate_up", "aiter.shuffle_scale_a16w4_gate_up", 1, 1, 32, 8, 0,
+     1},
 };
 
 static const quant_layout q_layouts[] = {
-    {"linear", linear, 1, 1, 1, 1, 0, 0},
-    {"aiter_16x16", aiter_16x16, 1, 1, 16, 32, 0, 0},
-    {"aiter_16x16_gate_up", aiter_16x16_gate_up, 1, 1, 32, 64, 0, 0},
+    {"linear", NULL, 1, 1, 1, 1, 0, 0},
+    {"aiter_16x16", "aiter.shuffle_weight", 1, 1, 16, 32, 0, 0},
+    {"aiter_16x16_gate_up", "aiter.shuffle_weight_a16w4_gate_up", 1, 1, 32, 64,
+     0, 0},
 };
 
 static const quant_layout *find(const quant_layout *rows, size_t n,
@@ -106,7 +53,7 @@ const quant_layout *quant_q_layout(const char *name)
 
 int quant_layout_is_linear(const quant_layout *layout)
 {
-    return layout->offset == linear;
+    return layout->id == NULL;
 }
 
 uint64_t quant_round_up(uint64_t n, uint64_t multiple)
@@ -124,11 +71,25 @@ uint64_t quant_layout_cols(const quant_layout *layout, uint64_t cols)
     return quant_round_up(cols, layout->col_pad);
 }
 
-uint64_t quant_layout_offset(const quant_layout *layout, uint64_t rows,
-                             uint64_t cols, uint64_t r, uint64_t c)
+mxo_status quant_place_bind(quant_place *p, const quant_layout *layout,
+                            uint64_t rows, uint64_t cols, mxo_text why)
 {
-    return layout->offset(quant_layout_rows(layout, rows),
-                          quant_layout_cols(layout, cols), r, c);
+    const uint64_t extent[3] = {1, rows, cols};
+
+    p->cols = cols;
+    p->linear = quant_layout_is_linear(layout);
+    return p->linear ? MXO_OK
+                     : mxo_layout_bind(&p->map, mxo_layout_find(layout->id),
+                                       layout->id, 1, extent, why);
+}
+
+uint64_t quant_place_at(const quant_place *p, uint64_t r, uint64_t c)
+{
+    const uint64_t i = r * p->cols + c;
+
+    return p->linear ? i
+                     : mxo_layout_forward(&p->map,
+                                          mxo_layout_padded_index(&p->map, i));
 }
 
 mxo_status quant_layout_check(const quant_layout *layout, uint64_t rows,

@@ -23,6 +23,8 @@ typedef struct plan {
     uint64_t padded;            /* len after alignment */
     uint64_t blocks;            /* scales along the axis */
     uint64_t sf_rows;           /* rows of one tiled matrix of scales */
+    quant_place sf_at;
+    quant_place q_at;
 } plan;
 
 static const char *const ties[] = {"rne", "rz", "rna", "rnz"};
@@ -64,6 +66,17 @@ static mxo_status check(const mxo_call *call, const plan *p, int64_t align,
     return status != MXO_OK
                ? status
                : quant_layout_check(p->sf, p->sf_rows, p->blocks, "scale", why);
+}
+
+/* Where scales and codes go. */
+static mxo_status bind_places(plan *p, mxo_text why)
+{
+    const mxo_status status =
+        quant_place_bind(&p->sf_at, p->sf, p->sf_rows, p->blocks, why);
+
+    return status != MXO_OK ? status
+                            : quant_place_bind(&p->q_at, p->order, p->outer,
+                                               p->padded / 2, why);
 }
 
 /* Rows that are tiled together: all of them, or those of one matrix. */
@@ -108,7 +121,9 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     p->padded = align > 32 ? quant_round_up(p->len, (uint64_t)align) : p->len;
     p->blocks = (p->padded + 31) / 32;
     p->sf_rows = rows_per_tiling(call, p, x);
-    return check(call, p, align, why);
+    const mxo_status status = check(call, p, align, why);
+
+    return status == MXO_OK ? bind_places(p, why) : status;
 }
 
 mxo_status infer_quant_mx(const mxo_call *call, mxo_tensor *out_tensor,
@@ -149,9 +164,8 @@ static void put_code(const plan *p, const mxo_tensor *q, uint64_t o, uint64_t i,
         return;
     }
     const uint64_t bytes = p->padded / 2;
-    const uint64_t at =
-        p->inner == 1 ? quant_layout_offset(p->order, p->outer, bytes, o, k / 2)
-                      : (o * bytes + k / 2) * p->inner + i;
+    const uint64_t at = p->inner == 1 ? quant_place_at(&p->q_at, o, k / 2)
+                                      : (o * bytes + k / 2) * p->inner + i;
 
     mxo_store_nibble(mxo_tensor_data(q), 2 * at + k % 2, code);
 }
@@ -162,8 +176,7 @@ static uint64_t tiled_at(const plan *p, uint64_t o, uint64_t b)
     const uint64_t size = quant_layout_rows(p->sf, p->sf_rows) *
                           quant_layout_cols(p->sf, p->blocks);
 
-    return o / p->sf_rows * size +
-           quant_layout_offset(p->sf, p->sf_rows, p->blocks, o % p->sf_rows, b);
+    return o / p->sf_rows * size + quant_place_at(&p->sf_at, o % p->sf_rows, b);
 }
 
 static void put_scale(const plan *p, const mxo_call *call, uint64_t o,

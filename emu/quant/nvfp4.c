@@ -125,8 +125,13 @@ mxo_status run_quant_nvfp4(const mxo_call *call, mxo_text why)
     uint8_t *q = mxo_tensor_data(mxo_call_out(call, "q"));
     uint32_t x[MXO_MX_BLOCK];
     uint8_t codes[MXO_MX_BLOCK];
+    quant_place at;
+    const mxo_status status =
+        quant_place_bind(&at, sf, blocks == 0 ? 0 : n / blocks, blocks, why);
 
-    (void)why;
+    if (status != MXO_OK) {
+        return status;
+    }
     memset(mxo_tensor_data(scale), 0, (size_t)scale->n_bytes);
     for (uint64_t b = 0; b < n; b++) {
         const uint64_t row = b / blocks;
@@ -137,9 +142,7 @@ mxo_status run_quant_nvfp4(const mxo_call *call, mxo_text why)
         const uint8_t byte = mxo_quant_nvfp4(&rule, global_of(call, row), codes,
                                              x, (size_t)size);
 
-        mxo_store(scale,
-                  quant_layout_offset(sf, n / blocks, blocks, row, b % blocks),
-                  byte);
+        mxo_store(scale, quant_place_at(&at, row, b % blocks), byte);
         for (uint64_t i = 0; i < size; i++) {
             mxo_store_nibble(q, b * size + i, codes[i]);
         }
