@@ -249,19 +249,30 @@ static int print_csv(const matrix *m, mxo_text why)
     return 0;
 }
 
+/* The platform that was named, or those of hardware.def for the table. */
+static void choose_columns(matrix *m, const hardware *named)
+{
+    const hardware *h;
+
+    if (m->q->has_platform) {
+        m->columns[m->n_columns++] =
+            m->q->hardware != NULL ? m->q->hardware : named;
+        return;
+    }
+    for (int i = 0; (h = hardware_at(i)) != NULL; i++) {
+        if (h->in_matrix && m->n_columns < MOST_COLUMNS) {
+            m->columns[m->n_columns++] = h;
+        }
+    }
+}
+
 int select_print_matrix(const select_question *q, select_form form,
                         mxo_text why)
 {
+    const hardware named = {q->platform_text, q->platform_text, "", 1};
     matrix m = {.q = q};
-    const hardware *h;
 
-    for (int i = 0; (h = hardware_at(i)) != NULL; i++) {
-        const int wanted =
-            q->hardware != NULL ? h == q->hardware : h->in_matrix;
-        if (wanted && m.n_columns < MOST_COLUMNS) {
-            m.columns[m.n_columns++] = h;
-        }
-    }
+    choose_columns(&m, &named);
     switch (form) {
     case SELECT_MARKDOWN:
         return print_markdown(&m, why);
