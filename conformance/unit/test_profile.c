@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profiles: complete, sourced, and every word in them is one that an
    operation or the choices know. */
+#include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
 #include <mxoracle/profile.h>
 
 #include <check.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,6 +263,30 @@ START_TEST(what_is_declared_runs)
 }
 END_TEST
 
+/* "triton_*": which one depends on the platform; the others are exact. */
+static int is_conversion(const char *pattern)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
+        n += fnmatch(pattern, mxo_conversion_at(i)->id, 0) == 0;
+    }
+    return n > 0 || strcmp(pattern, "none") == 0 ||
+           strcmp(pattern, "unknown") == 0;
+}
+
+START_TEST(conversions_are_rows_of_the_layout_engine)
+{
+    const mxo_profile *p = mxo_profile_by_name(backends[_i]);
+
+    ck_assert_msg(is_conversion(p->fact[MXO_FIELD_CONVERSION].value), "%s: %s",
+                  p->name, p->fact[MXO_FIELD_CONVERSION].value);
+    ck_assert_msg(is_conversion(p->fact[MXO_FIELD_CONVERSION_GENERAL].value),
+                  "%s: %s", p->name,
+                  p->fact[MXO_FIELD_CONVERSION_GENERAL].value);
+}
+END_TEST
+
 Suite *suite_profile(void);
 Suite *suite_profile(void)
 {
@@ -268,6 +294,8 @@ Suite *suite_profile(void)
     TCase *t = tcase_create("tables");
 
     tcase_add_loop_test(t, every_backend_has_a_profile, 0, N_BACKENDS);
+    tcase_add_loop_test(t, conversions_are_rows_of_the_layout_engine, 0,
+                        N_BACKENDS);
     tcase_add_test(t, there_is_no_other_profile);
     tcase_add_loop_test(t, every_fact_has_a_value_and_a_source, 0, N_BACKENDS);
     tcase_add_loop_test(t, every_dialect_is_one_of_an_operation, 0, N_BACKENDS);
