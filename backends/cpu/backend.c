@@ -17,21 +17,19 @@ typedef struct operation {
 
 static const operation operations[] = {
 
-    {"act.glu", cpu_act_glu},
-    {"act.unary", cpu_act_unary},
-    {"dequant.mx", cpu_dequant_mx},
-    {"gemm.mx", cpu_gemm_mx},
-    {"layout.apply", cpu_layout_apply},
-    {"layout.convert", cpu_layout_convert},
-    {"layout.index", cpu_layout_index},
+    {"act.glu", cpu_act_glu},           {"act.unary", cpu_act_unary},
+    {"dequant.mx", cpu_dequant_mx},     {"gemm.mx", cpu_gemm_mx},
+    {"layout.apply", cpu_layout_apply}, {"layout.convert", cpu_layout_convert},
+    {"layout.index", cpu_layout_index}, {"moe.finalize", cpu_moe_finalize},
     {"quant.mx", cpu_quant_mx},
 
 };
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",      "act.unary",      "dequant.mx",   "gemm.mx",
-    "layout.apply", "layout.convert", "layout.index", "quant.mx",
+    "act.glu",      "act.unary",    "dequant.mx",
+    "gemm.mx",      "layout.apply", "layout.convert",
+    "layout.index", "moe.finalize", "quant.mx",
     NULL,
 };
 

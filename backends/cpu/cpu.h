@@ -75,6 +75,8 @@ mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
                               mxo_text why);
 mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
+mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,
+                            mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);

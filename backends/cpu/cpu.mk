@@ -37,6 +37,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_units.c \
 	%reldir%/layout_values.c \
 	%reldir%/layout_values.h \
+	%reldir%/moe_finalize.c \
 	%reldir%/number.h \
 	%reldir%/portable.c \
 	%reldir%/quant.h \
