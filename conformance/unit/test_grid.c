@@ -7,12 +7,16 @@
 #include "grid.h"
 #include "subject.h"
 
+#include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_VALUES = 64 };
+
+extern const case_family cases_layout;
 
 /* Values of the parameters of one operation that some served case has. */
 typedef struct met {
@@ -104,6 +108,46 @@ START_TEST(level_2_meets_every_value_of_every_parameter)
 }
 END_TEST
 
+static const char *const conversion_ids[] = {
+#define MXO_CONVERSION(id, params, needs, bias, w13, w13_scale, w13_bias, w2, \
+                       w2_scale, w2_bias, source)                             \
+    id,
+#include <mxoracle/conversions.def>
+#undef MXO_CONVERSION
+};
+
+/* Does a default case of the operation have key=id, with parameters or not? */
+static int has_case(const char *op, const char *key, const char *id)
+{
+    char prefix[160];
+    const size_t n =
+        (size_t)snprintf(prefix, sizeof prefix, "%s:%s=%s", op, key, id);
+    int found = 0;
+
+    for (const grid_row *r = cases_layout.grid; r->text != NULL; r++) {
+        found = found || (strncmp(r->text, prefix, n) == 0 &&
+                          strchr(",/", r->text[n]) != NULL);
+    }
+    return found;
+}
+
+START_TEST(every_layout_and_every_conversion_has_cases)
+{
+    for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
+        const char *id = mxo_layout_at(i)->id;
+        ck_assert_msg(has_case("layout.apply", "layout", id) &&
+                          has_case("layout.index", "layout", id),
+                      "layout.cases has no line for %s", id);
+    }
+    for (size_t i = 0; i < sizeof conversion_ids / sizeof conversion_ids[0];
+         i++) {
+        ck_assert_msg(
+            has_case("layout.convert", "conversion", conversion_ids[i]),
+            "layout.cases has no line for %s", conversion_ids[i]);
+    }
+}
+END_TEST
+
 Suite *suite_grid(void);
 
 Suite *suite_grid(void)
@@ -113,6 +157,7 @@ Suite *suite_grid(void)
 
     tcase_add_loop_test(t, level_2_meets_every_value_of_every_parameter, 0,
                         op_count());
+    tcase_add_test(t, every_layout_and_every_conversion_has_cases);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return s;
