@@ -233,6 +233,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_format_dialect.c \
 	%reldir%/unit/test_format_e8m0.c \
 	%reldir%/unit/test_format_f32.c \
+	%reldir%/unit/test_format_lg2.c \
 	%reldir%/unit/test_format_ops.c \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \

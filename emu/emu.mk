@@ -47,6 +47,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/e8m0_encode.c \
 	%reldir%/format/encode.c \
 	%reldir%/format/f32.c \
+	%reldir%/format/lg2.c \
 	%reldir%/format/rcp.c \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \

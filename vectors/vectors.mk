@@ -318,6 +318,7 @@ dist_vectors_hopper_DATA = \
 	%reldir%/hopper/hopper.ex2_approx_ftz__worst_n1024.safetensors \
 	%reldir%/hopper/hopper.expf_cuda13__sample_n4096.safetensors \
 	%reldir%/hopper/hopper.expf_fast__sample_n4096.safetensors \
+	%reldir%/hopper/hopper.lg2_approx_ftz__sample_n4096.safetensors \
 	%reldir%/hopper/hopper.mma_sync_bf16__k16_n560.safetensors \
 	%reldir%/hopper/hopper.mma_sync_e4m3__k32_n1760.safetensors \
 	%reldir%/hopper/hopper.mma_sync_e5m2__k32_n1760.safetensors \

@@ -23,6 +23,7 @@ typedef enum map_rule_kind {
     MAP_ULP,
     MAP_FTZ,
     MAP_EXPF,
+    MAP_LOG,
     MAP_NEAR
 } map_rule_kind;
 

@@ -83,6 +83,9 @@ static int close_enough(uint32_t dtype, uint64_t a, uint64_t b,
     if (rule->kind == MAP_NEAR) {
         return fabs(x - y) <= 2e-7 + fabs(x) / rule->limit;
     }
+    if (rule->kind == MAP_LOG) {
+        return fabs(x - y) <= rule->limit * fmax(1, fabs(y));
+    }
     double limit = rule->limit;
 
     if (rule->kind != MAP_ULP && is_flush(dtype, a, b)) {

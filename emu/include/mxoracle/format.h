@@ -314,6 +314,15 @@ uint32_t mxo_rcp_hopper_ftz(uint32_t x);
  */
 uint32_t mxo_rcp_hopper(uint32_t x);
 
+/**
+ * @brief log2(x), correctly rounded.
+ *
+ * Units    binary32 patterns.
+ * NaN      7fc00000 for a NaN or x < 0; -Inf for zeros.
+ * Source   docs/ops/math.lg2.md
+ */
+uint32_t mxo_lg2_rn(uint32_t x);
+
 /** @brief 1/x, correctly rounded, subnormals kept; NaN is 7fc00000. */
 uint32_t mxo_rcp_rn(uint32_t x);
 
