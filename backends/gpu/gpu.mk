@@ -11,6 +11,7 @@ gpu_shared = \
 	%reldir%/glu_steps.inc \
 	%reldir%/layout.inc \
 	%reldir%/layout_chain.inc \
+	%reldir%/layout_gather.inc \
 	%reldir%/layout_map.inc \
 	%reldir%/layout_text.inc \
 	%reldir%/layout_walk.inc \

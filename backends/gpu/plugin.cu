@@ -22,6 +22,8 @@
 
 #include "layout.inc"
 
+#include "layout_gather.inc"
+
 #include "layout_walk.inc"
 
 #include "runtime_gpu.h"

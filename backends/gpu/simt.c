@@ -21,6 +21,8 @@
 
 #include "layout.inc"
 
+#include "layout_gather.inc"
+
 #include "layout_walk.inc"
 
 #include "simt_lanes.inc"
