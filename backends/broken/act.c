@@ -163,6 +163,14 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
     return IS(A61) ? broken_mul(g, w) : broken_mul(s, w);
 }
 
+dd broken_swiglu(const broken *b, double alpha, double beta, double limit,
+                 double gate, double up)
+{
+    const glu p = {alpha, beta, limit, 0, 0};
+
+    return glu_value(b, p, gate, up);
+}
+
 /* Parameters of input row r. */
 static glu row_params(const broken *b, const glu_call *k, uint64_t r)
 {

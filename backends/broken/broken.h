@@ -23,7 +23,7 @@ enum {
 /* Is this context the mutant?  Every user has a `const broken *b`. */
 #define IS(id) (b->mutant == BROKEN_##id)
 
-enum { BROKEN_MAX_ARGS = 16, BROKEN_TEXT = 64 };
+enum { BROKEN_MAX_ARGS = 40, BROKEN_TEXT = 64 };
 
 /* A call kept for later: everything it points to, except the buffers. */
 typedef struct broken_job {
@@ -113,6 +113,10 @@ dd broken_mul(dd a, dd b);
 dd broken_div(dd a, dd b);
 dd broken_exp_minus(dd z);
 dd broken_sigmoid(const broken *b, dd t);
+
+/* act.c: the gated unit as a real number; limit INFINITY: none. */
+dd broken_swiglu(const broken *b, double alpha, double beta, double limit,
+                 double gate, double up);
 
 /* scale.c: which byte a block gets. */
 enum {

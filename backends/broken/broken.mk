@@ -20,6 +20,9 @@ libbroken_la_SOURCES = \
 	%reldir%/layout_map.c \
 	%reldir%/layout_text.c \
 	%reldir%/layout_wrong.def \
+	%reldir%/layer.c \
+	%reldir%/layer.h \
+	%reldir%/layer_steps.c \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
 	%reldir%/ops.def \

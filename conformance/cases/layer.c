@@ -213,6 +213,9 @@ static const grid_row grid[] = {
      "inter=64,bias=none|bf16,data=orderfree"},
     {2, 0,
      "moe.layer:profile=" KNOWN ",tokens=5,topk=1|4,experts=4,hidden=32,"
+     "inter=96,bias=f32,data=orderfree"},
+    {2, 0, /* no order declared means: not on data that depend on it */
+     "moe.layer:profile=exact|CPU,tokens=5,topk=1|4,experts=4,hidden=32,"
      "inter=96,bias=f32,data=ordinary"},
     {2, 0,
      "moe.layer:profile=exact|MARLIN|TRITON_UNFUSED|EMULATION|CPU,"
@@ -235,6 +238,12 @@ static const grid_row grid[] = {
     {2, 0, /* experts that live elsewhere */
      "moe.layer:profile=exact|MARLIN|TRITON,map=1,global=9,experts=3,"
      "tokens=8,topk=3,hidden=64,inter=32,bias=f32,data=orderfree"},
+    {2, 0, /* whose constants are they? */
+     "moe.layer:profile=MARLIN|TRITON|TRITON_UNFUSED|EMULATION,alpha=1.25,"
+     "limit=3," SMALL ",data=orderfree"},
+    {2, 0, /* some tokens have none of theirs here */
+     "moe.layer:profile=exact|TRITON,map=1,global=9,experts=2,tokens=9,"
+     "topk=2,hidden=32,inter=32,data=orderfree"},
     {2, 0, "moe.layer:from=f32|e2m1," TINY ",bias=f32,data=orderfree"},
     {2, 0,
      "moe.gemm1:from=*,stage=*,rows=*,activation=*," TINY
@@ -248,23 +257,25 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm1:stage=gemm,scale_at=block,order=block32,"
      "weight_rule=shift|ocp," SMALL ",data=orderfree|ordinary"},
+    {2, 0, "moe.gemm2:order=any," TINY ",data=orderfree"},
     {2, 0, "moe.gemm2:scale_at=block,order=block32," SMALL ",data=ordinary"},
     {2, 0, "moe.layer:scale_at=block,order=block32," SMALL ",data=ordinary"},
     {2, 0,
-     "moe.gemm1:stage=gemm,order=any|cpu|avx512|amx|exact,bias=f32,"
+     "moe.gemm1:stage=gemm,order=cpu|avx512|amx|exact,bias=f32,"
      "bias1=none|acc|rounded,gemm1_out=*," TINY ",data=ordinary"},
+    {2, 0, "moe.gemm1:stage=gemm,order=any," TINY ",data=orderfree"},
     {2, 0,
      "moe.gemm1:stage=gemm,order=cpu|avx512|amx,bias=f32,bias1=order,"
      "bias_type=*,tokens=9,topk=2,experts=2,hidden=96,inter=32,"
      "data=ordinary"},
     {2, 0,
-     "moe.gemm2:stage=row,order=any|cpu|avx512|amx|exact,bias=bf16,"
+     "moe.gemm2:stage=row,order=cpu|avx512|amx|exact,bias=bf16,"
      "bias2=none|acc|rounded,row_out=*," TINY ",data=ordinary"},
     {2, 0,
      "moe.gemm2:stage=row,order=cpu,bias=f32,bias2=order,bias_type=*," TINY
      ",data=ordinary"},
     {2, 0,
-     "moe.layer:order=any|cpu|avx512|amx|exact,bias=f32,bias1=none|rounded,"
+     "moe.layer:order=cpu|avx512|amx|exact,bias=f32,bias1=none|rounded,"
      "bias2=none|rounded,bias_type=*," TINY ",data=ordinary"},
     {2, 0,
      "moe.layer:order=amx|avx512,bias=f32,bias1=order,bias2=order," SMALL
@@ -339,7 +350,7 @@ static const grid_row grid[] = {
     {2, 0, "moe.layer:" SMALL ",data=corners"},
     {3, 200,
      "moe.layer:profile=" KNOWN ",tokens=$M,topk=1|2|4|6|8,experts=8|9|32,"
-     "hidden=$K,inter=32|64|96|160|208|352,bias=*,data=orderfree|ordinary"},
+     "hidden=$K,inter=32|64|96|160|208|352,bias=*,data=orderfree"},
     {0, 0, NULL},
 };
 

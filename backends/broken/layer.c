@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * moe.layer and its halves, the plain way: one output at a time, sums in
+ * twofold doubles, roundings where the row of the profile says.  Profiles
+ * exact, MARLIN, TRITON and TRITON_UNFUSED, no quantised activations.
+ */
+#include "layer.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct profile {
+    const char *name;
+    const char *words; /* "key=value ..." */
+} profile;
+
+static const profile profiles[] = {
+    {"exact",
+     "weight_rule=ocp scale_at=weight order=exact quant=none requant=none "
+     "bias_type=f32 bias1=acc gemm1_out=f32 glu=exact glu_out=bf16 bias2=acc "
+     "routing_at=sum routing_type=f32 row_out=f32 sum=exact out=bf16 "
+     "absent=skip "},
+    {"MARLIN",
+     "weight_rule=marlin scale_at=weight order=any quant=none requant=none "
+     "bias_type=bf16 bias1=rounded gemm1_out=bf16 glu=vllm_swigluoai "
+     "glu_out=bf16 bias2=rounded routing_at=rounded routing_type=bf16 "
+     "row_out=bf16 sum=moe_sum out=bf16 absent=zero "},
+    {"TRITON",
+     "weight_rule=triton_matmul scale_at=weight order=any quant=none "
+     "requant=none bias_type=f32 bias1=acc gemm1_out=f32 glu=triton "
+     "glu_out=bf16 bias2=acc routing_at=acc routing_type=bf16 row_out=bf16 "
+     "sum=slots out=bf16 absent=skip "},
+    {"TRITON_UNFUSED",
+     "weight_rule=triton_matmul scale_at=weight order=any quant=none "
+     "requant=none bias_type=f32 bias1=acc gemm1_out=bf16 "
+     "glu=vllm_swigluoai glu_out=bf16 bias2=acc routing_at=acc "
+     "routing_type=bf16 row_out=bf16 sum=moe_sum out=bf16 absent=none "},
+};
+
+/* Is the entry, by the call or by the profile's row, this word? */
+static int entry_is(const mxo_call *call, const char *key, const char *word)
+{
+    const char *own = broken_text(call, key);
+    char wanted[64];
+
+    if (own[0] != '\0' && strcmp(own, "profile") != 0) {
+        return strcmp(own, word) == 0;
+    }
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        if (broken_says(call, "profile", profiles[i].name)) {
+            (void)snprintf(wanted, sizeof wanted, "%s=%s ", key, word);
+            const char *at = strstr(profiles[i].words, wanted);
+            return at != NULL &&
+                   (at == profiles[i].words || at[-1] == ' ');
+        }
+    }
+    return 0;
+}
+
+static int knows_profile(const mxo_call *call)
+{
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        if (broken_says(call, "profile", profiles[i].name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_plain(const broken *b, const mxo_call *call)
+{
+    return knows_profile(call) &&
+           !(IS(MV15) && entry_is(call, "order", "exact")) &&
+           entry_is(call, "scale_at", "weight") &&
+           (entry_is(call, "order", "any") ||
+            entry_is(call, "order", "exact")) &&
+           entry_is(call, "quant", "none") &&
+           entry_is(call, "requant", "none") &&
+           (entry_is(call, "weight_rule", "ocp") ||
+            entry_is(call, "weight_rule", "marlin") ||
+            entry_is(call, "weight_rule", "triton_matmul")) &&
+           !broken_says(call, "from", "e2m1");
+}
+
+static int is_unit(const layer *l)
+{
+    const mxo_call *c = l->call;
+
+    return entry_is(c, "glu", "exact") ||
+           (!l->silu && (entry_is(c, "glu", "vllm_swigluoai") ||
+                         entry_is(c, "glu", "triton")));
+}
+
+static int knows_sum(const mxo_call *call)
+{
+    return entry_is(call, "sum", "exact") || entry_is(call, "sum", "slots") ||
+           entry_is(call, "sum", "moe_sum") || entry_is(call, "sum", "fma");
+}
+
+static int can(const broken *b, const layer *l)
+{
+    return is_plain(b, l->call) && is_unit(l) && knows_sum(l->call) &&
+           !entry_is(l->call, "gemm1_out", "down") &&
+           !entry_is(l->call, "row_out", "down") &&
+           !entry_is(l->call, "absent", "none");
+}
+
+static uint32_t dim(const mxo_tensor *t, int i)
+{
+    return t == NULL ? 0 : (uint32_t)t->shape[i];
+}
+
+static place_kind place_of(const mxo_call *call, const char *key)
+{
+    if (broken_says(call, "bias", "none") || entry_is(call, key, "none")) {
+        return PLACE_NONE;
+    }
+    return entry_is(call, key, "acc") ? PLACE_ACC : PLACE_ROUNDED;
+}
+
+static void read_unit(layer *l)
+{
+    const mxo_call *c = l->call;
+    const int constant = broken_says(c, "profile", "MARLIN") ||
+                         broken_says(c, "profile", "TRITON");
+
+    l->silu = broken_says(c, "activation", "silu");
+    l->alpha = (double)(float)broken_number(c, "alpha");
+    l->beta = (double)(float)broken_number(c, "beta");
+    l->limit = broken_says(c, "limit", "none")
+                   ? INFINITY
+                   : (double)(float)broken_number(c, "limit");
+    if (l->silu) {
+        l->alpha = 1;
+        l->beta = 0;
+    } else if (constant) {
+        l->alpha = (double)1.702f;
+        l->beta = 1;
+        l->limit = 7;
+    }
+    l->unit = entry_is(c, "glu", "exact")    ? UNIT_EXACT
+              : entry_is(c, "glu", "triton") ? UNIT_TRITON
+                                             : UNIT_VLLM;
+}
+
+static layer read_layer(const mxo_call *call)
+{
+    layer l;
+
+    memset(&l, 0, sizeof l);
+    l.call = call;
+    l.x = broken_in(call, "x");
+    l.act = broken_in(call, "act");
+    l.ids = broken_in(call, "topk_ids");
+    l.map = broken_in(call, "expert_map");
+    l.weights = broken_in(call, "topk_weights");
+    l.one = (gemm){broken_in(call, "w13"), broken_in(call, "w13_scale"),
+                   broken_in(call, "w13_bias"), 0, 0,
+                   place_of(call, "bias1"), entry_is(call, "gemm1_out", "f32")};
+    l.two = (gemm){broken_in(call, "w2"), broken_in(call, "w2_scale"),
+                   broken_in(call, "w2_bias"), 0, 0, place_of(call, "bias2"),
+                   entry_is(call, "row_out", "f32")};
+    l.y = broken_out(call, "y");
+    l.tokens = dim(l.ids, 0);
+    l.topk = dim(l.ids, 1);
+    l.experts = l.one.w != NULL ? dim(l.one.w, 0) : dim(l.two.w, 0);
+    l.one.n = dim(l.one.w, 1);
+    l.one.k = 2 * dim(l.one.w, 2);
+    l.two.n = dim(l.two.w, 1);
+    l.two.k = 2 * dim(l.two.w, 2);
+    l.is_ocp = entry_is(call, "weight_rule", "ocp");
+    l.interleaved = broken_says(call, "rows", "interleaved");
+    l.bias_bf16 = entry_is(call, "bias_type", "bf16");
+    l.act_f32 = entry_is(call, "glu_out", "f32");
+    l.routing = entry_is(call, "routing_at", "acc")       ? ROUTING_ACC
+                : entry_is(call, "routing_at", "rounded") ? ROUTING_ROUNDED
+                                                          : ROUTING_SUM;
+    l.weight_bf16 = entry_is(call, "routing_type", "bf16");
+    l.zero = entry_is(call, "absent", "zero");
+    l.sum = entry_is(call, "sum", "slots")     ? SUM_SLOTS
+            : entry_is(call, "sum", "moe_sum") ? SUM_MOE
+            : entry_is(call, "sum", "fma")     ? SUM_FMA
+                                               : SUM_EXACT;
+    read_unit(&l);
+    return l;
+}
+
+/* One slot's activation at column c of the intermediate. */
+static double slot_act(const broken *b, const layer *l, uint64_t t, int expert,
+                       uint64_t c)
+{
+    const uint64_t half = l->one.n / 2;
+    int joint = l->interleaved;
+
+    joint = IS(ML13b) ? !joint : joint;
+    const uint64_t gate = joint ? 2 * c : c;
+    const uint64_t up = joint ? 2 * c + 1 : half + c;
+    const double g =
+        broken_gemm(b, l, &l->one, t, (unsigned)expert, IS(ML12b) ? up : gate);
+    const double u =
+        broken_gemm(b, l, &l->one, t, (unsigned)expert, IS(ML12b) ? gate : up);
+
+    return broken_unit(b, l, g, u);
+}
+
+static int is_dead(const broken *b, const layer *l, uint64_t t, uint64_t j)
+{
+    return (IS(ME05) && t > 0) || (IS(ME07) && j > 0 && j == l->topk - 1) ||
+           (IS(MG12) && l->tokens <= 4) || (IS(MG12b) && l->tokens == 5);
+}
+
+/* Row (t, j) of the second GEMM at column c, all of its inputs from act. */
+static double slot_row(const broken *b, const layer *l, const double *act,
+                       uint64_t t, uint64_t j, uint64_t c)
+{
+    const int expert = broken_expert(b, l, t * l->topk + j);
+    const double w = broken_weight(b, l, t, j);
+    double z;
+
+    if (expert < 0 || is_dead(b, l, t, j)) {
+        return 0;
+    }
+    z = broken_gemm_of(b, l, &l->two, act, (unsigned)expert, c,
+                       l->routing == ROUTING_ACC ? 1 : l->two.f32);
+    if (l->routing == ROUTING_SUM || (IS(MR06b) && l->topk > 1)) {
+        return z;
+    }
+    z = (double)(float)(z * w);
+    if (IS(MR06)) {
+        z = (double)(float)(z * w);
+    }
+    return l->two.f32 ? z : broken_bf16(z);
+}
+
+static void put(const broken *b, const layer *l, uint64_t i, double x)
+{
+    broken_store(b, l->y, i, broken_dd(x));
+}
+
+/* Activations of one (token, slot): [I], the caller's. */
+static void slot_acts(const broken *b, const layer *l, uint64_t t, uint64_t j,
+                      double *act)
+{
+    const int expert = broken_expert(b, l, t * l->topk + j);
+
+    for (uint64_t c = 0; c < l->two.k && c < LAYER_WIDEST; c++) {
+        act[c] = l->act != NULL
+                     ? broken_load(l->act, (t * l->topk + j) * l->two.k + c)
+                 : expert < 0 ? 0
+                              : slot_act(b, l, t, expert, c);
+    }
+}
+
+static void token_sum(const broken *b, const layer *l, uint64_t t)
+{
+    static double act[LAYER_SLOTS][LAYER_WIDEST];
+    double row[LAYER_SLOTS];
+    int there[LAYER_SLOTS];
+    int n_there = 0;
+
+    for (uint64_t j = 0; j < l->topk; j++) {
+        slot_acts(b, l, t, j, act[j]);
+        there[j] = l->zero || broken_expert(b, l, t * l->topk + j) >= 0;
+        n_there += there[j];
+    }
+    if (IS(ME09) && n_there == 0) {
+        return;
+    }
+    for (uint64_t c = 0; c < l->two.n; c++) {
+        for (uint64_t j = 0; j < l->topk; j++) {
+            row[j] = slot_row(b, l, act[j], t, j, c);
+        }
+        if (IS(MG03) && c >= l->two.n / 64 * 64 && l->two.n > 64) {
+            continue;
+        }
+        const dd sum = broken_combine(b, l, t, row, there);
+        broken_store(b, l->y, t * l->two.n + c,
+                     IS(MS01) ? broken_dd(sum.hi + broken_load(
+                                                      l->y, t * l->two.n + c))
+                             : sum);
+    }
+}
+
+mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
+{
+    const layer l = read_layer(call);
+
+    if (!can(b, &l) || l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
+    }
+    for (uint64_t i = 0; i < l.tokens; i++) {
+        token_sum(b, &l, IS(MV16) ? l.tokens - 1 - i : i);
+    }
+    return MXO_OK;
+}
+
+mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
+{
+    const layer l = read_layer(call);
+    const int gemm_only = broken_says(call, "stage", "gemm");
+    const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
+
+    if (!is_plain(b, call) || !is_unit(&l) ||
+        entry_is(call, "gemm1_out", "down")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
+    }
+    for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
+        const int e = broken_expert(b, &l, i);
+        for (uint64_t c = 0; c < n; c++) {
+            const uint64_t t = i / l.topk;
+            put(b, &l, i * n + c,
+                e < 0       ? 0
+                : gemm_only ? broken_gemm(b, &l, &l.one, t, (unsigned)e, c)
+                            : slot_act(b, &l, t, e, c));
+        }
+    }
+    return MXO_OK;
+}
+
+mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
+{
+    static double act[LAYER_WIDEST];
+    const layer l = read_layer(call);
+
+    if (!is_plain(b, call) || entry_is(call, "row_out", "down") ||
+        l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
+    }
+    if (broken_says(call, "stage", "sum")) {
+        for (uint64_t t = 0; knows_sum(call) && t < l.tokens; t++) {
+            token_sum(b, &l, t);
+        }
+        return knows_sum(call)
+                   ? MXO_OK
+                   : broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
+    }
+    for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
+        slot_acts(b, &l, i / l.topk, i % l.topk, act);
+        for (uint64_t c = 0; c < l.two.n; c++) {
+            put(b, &l, i * l.two.n + c,
+                slot_row(b, &l, act, i / l.topk, i % l.topk, c));
+        }
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What layer.c (calls and rows) and layer_steps.c (single numbers) share. */
+#ifndef BROKEN_LAYER_H
+#define BROKEN_LAYER_H
+
+#include "broken.h"
+
+#include <stdio.h>
+
+enum { LAYER_SLOTS = 16, LAYER_WIDEST = 4096 };
+
+typedef enum place_kind { PLACE_NONE, PLACE_ACC, PLACE_ROUNDED } place_kind;
+typedef enum unit_kind { UNIT_EXACT, UNIT_VLLM, UNIT_TRITON } unit_kind;
+typedef enum routing_kind {
+    ROUTING_ACC,
+    ROUTING_ROUNDED,
+    ROUTING_SUM
+} routing_kind;
+typedef enum sum_kind { SUM_EXACT, SUM_SLOTS, SUM_MOE, SUM_FMA } sum_kind;
+
+typedef struct gemm {
+    const mxo_tensor *w;
+    const mxo_tensor *scale;
+    const mxo_tensor *bias;
+    uint64_t n;
+    uint64_t k;
+    place_kind bias_at;
+    int f32; /* the result is not rounded to bf16 */
+} gemm;
+
+typedef struct layer {
+    const mxo_call *call;
+    const mxo_tensor *x, *act, *ids, *map, *weights, *y;
+    gemm one;
+    gemm two;
+    uint64_t tokens, topk, experts;
+    int interleaved, bias_bf16, act_f32, weight_bf16, zero, silu;
+    int is_ocp;
+    unit_kind unit;
+    double alpha, beta, limit;
+    routing_kind routing;
+    sum_kind sum;
+} layer;
+
+double broken_bf16(double x);
+/* Expert of slot i = t * topk + j; -1: none here. */
+int broken_expert(const broken *b, const layer *l, uint64_t i);
+double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j);
+/* Column col of expert e against token t, or against numbers; with its bias
+   and in its type, f32 overriding. */
+double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
+                   unsigned e, uint64_t col);
+double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
+                      const double *a, unsigned e, uint64_t col, int f32);
+double broken_unit(const broken *b, const layer *l, double gate, double up);
+dd broken_combine(const broken *b, const layer *l, uint64_t t,
+                  const double *row, const int *there);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layer's single numbers: sums, biases, units, weights, combinations,
+   each with the faults that lived there. */
+#include "layer.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double values[16] = {0,    0.5,  1,  1.5,  2,  3,  4,  6,
+                                  -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+
+double broken_bf16(double x)
+{
+    static const broken faultless;
+    const number_format *f = broken_format("bf16");
+
+    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
+}
+
+int broken_expert(const broken *b, const layer *l, uint64_t i)
+{
+    const uint64_t pair = IS(ME11) && i % l->topk == 1 ? i - 1 : i;
+    int id = broken_load_i32(l->ids, pair);
+
+    if (l->map != NULL && id >= 0 && !IS(ME02)) {
+        id = broken_load_i32(l->map, (uint64_t)id);
+        if (IS(ME01) && id >= 0) {
+            id = broken_load_i32(l->map, (uint64_t)id);
+        }
+    }
+    id = id >= (int)l->experts ? -1 : id;
+    if (IS(ME04) && id < 0) {
+        return 0;
+    }
+    if ((IS(ME06) && id == (int)l->experts - 1 && id > 0) ||
+        (IS(MG11) && id > 0)) {
+        return -1;
+    }
+    return id;
+}
+
+double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
+{
+    const uint64_t from = IS(MR11) ? (j + 1) % l->topk : j;
+    double w = broken_load(l->weights, t * l->topk + from);
+    double all = 0;
+
+    for (uint64_t i = 0; i < l->topk; i++) {
+        all += broken_load(l->weights, t * l->topk + i);
+    }
+    if (IS(MR01)) {
+        w = (double)(float)(w / all);
+    }
+    w = IS(MR05b) ? (double)(float)w * 0x1p-8 : w;
+    return l->weight_bf16 || IS(MR05) ? broken_bf16(w) : w;
+}
+
+/* Index of a code in the weights of all experts. */
+static uint64_t code_index(const broken *b, const gemm *g, unsigned e,
+                           uint64_t col, uint64_t k)
+{
+    uint64_t i = ((uint64_t)e * g->n + col) * g->k + k;
+
+    i = IS(MG15) ? i % 65536 : i;
+    i = IS(ML14) ? i ^ 1 : i;
+    return IS(ML17) && g->n == g->k ? ((uint64_t)e * g->n + k) * g->k + col : i;
+}
+
+static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
+                        unsigned e, uint64_t col, uint64_t block)
+{
+    const uint64_t per_row = g->scale->shape[2];
+    const uint64_t experts = g->scale->shape[0];
+    uint64_t n = block;
+    uint64_t of = e;
+
+    n = IS(MG07) ? n / 2 * 2 : n;
+    of = IS(MG08) && block + 1 == per_row ? (of + 1) % experts : of;
+    of = IS(ME10) ? experts - 1 - of : of;
+    col = IS(ML18) ? col ^ 1 : col;
+    col = col < g->n ? col : g->n - 1;
+    if (IS(ML19b) && g == &l->two) {
+        n = per_row - 1 - n;
+    }
+    return broken_bytes(g->scale)[(of * g->n + col) * per_row + n];
+}
+
+/* Is element k left out? */
+static int is_lost(const broken *b, const gemm *g, uint64_t k)
+{
+    const uint64_t blocks = (g->k + 31) / 32;
+
+    return (IS(MG01) && blocks > 1 && k / 32 == blocks - 1) ||
+           (IS(MG13) && k >= (g->k + 1) / 2) || (IS(MG05) && k % 2 == 1) ||
+           (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64);
+}
+
+static dd add(dd a, double x)
+{
+    const dd s = broken_sum(a.hi, x);
+
+    return broken_sum(s.hi, s.lo + a.lo);
+}
+
+/* Bias and rounding behind a sum. */
+static double biased(const broken *b, const layer *l, const gemm *g, unsigned e,
+                     uint64_t col, int f32, double y)
+{
+    const int first = g == &l->one;
+    const uint64_t experts = g->w->shape[0];
+    uint64_t at = col;
+    double bias = 0;
+
+    if (g->bias != NULL && g->bias_at != PLACE_NONE) {
+        const uint64_t of = IS(MB07) ? (e + 1) % experts : e;
+        at = IS(MB06) && first ? (col % 2) * (g->n / 2) + col / 2 : at;
+        bias = broken_load(g->bias, of * g->n + at);
+        bias = l->bias_bf16 || IS(MB08) ? broken_bf16(bias) : bias;
+        bias = (IS(MB01) && first) || (IS(MB02) && !first) ? 0 : bias;
+        bias = IS(MB04) && !first ? 2 * bias : bias;
+    }
+    if (g->bias_at == PLACE_ACC && !(IS(MB03) && !first)) {
+        y = (double)(float)(y + bias);
+    }
+    y = f32 && !(IS(MG16) && first) ? y : broken_bf16(y);
+    if (g->bias_at == PLACE_ROUNDED) {
+        y = (double)(float)(y + bias);
+        y = f32 ? y : broken_bf16(y);
+    }
+    return y;
+}
+
+/* Marlin and Triton put the byte into an exponent field, in bf16. */
+static double weight(const broken *b, const layer *l, double x, unsigned byte)
+{
+    if (l->is_ocp) {
+        return x * broken_e8m0(b, byte);
+    }
+    return broken_bf16(x * (byte == 0     ? 0
+                            : byte == 255 ? (double)INFINITY
+                                          : broken_power((int)byte - 127)));
+}
+
+double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
+                      const double *a, unsigned e, uint64_t col, int f32)
+{
+    dd acc = {0, 0};
+    float single = 0;
+
+    if (IS(MG04) && g->n < 64) {
+        return 0;
+    }
+    const uint64_t end =
+        IS(MG02) && g->k % 32 != 0 ? (g->k + 31) / 32 * 32 : g->k;
+
+    for (uint64_t i = 0; i < end; i++) {
+        const uint64_t k = IS(MV15) || IS(MV17) ? end - 1 - i : i;
+        const uint64_t at = code_index(b, g, e, col, k);
+        if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
+            continue;
+        }
+        const uint64_t block = k / 32 < g->scale->shape[2]
+                                   ? k / 32
+                                   : g->scale->shape[2] - 1;
+        const double w = weight(b, l, values[broken_code(g->w, 1, at)],
+                                byte_of(b, l, g, e, col, block));
+        const double p = a[k < g->k ? k : g->k - 1] * w;
+        acc = add(acc, p);
+        single = single + (float)p;
+    }
+    double y = (double)(float)(acc.hi + 0 * acc.lo);
+    static const broken faultless;
+    const number_format *f = broken_format("f32");
+
+    y = isfinite(acc.hi) ? broken_decode(&faultless, f, broken_round(f, acc))
+                         : y;
+    y = IS(MV15) ? (double)single : y;
+    y = IS(MG18) ? broken_bf16(y) : y;
+    return biased(b, l, g, e, col, f32, y);
+}
+
+double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
+                   unsigned e, uint64_t col)
+{
+    static double a[LAYER_WIDEST];
+    uint64_t row = t;
+
+    row = IS(MG17) && l->tokens > 16 ? t % 16 : row;
+    for (uint64_t k = 0; k < g->k && k < LAYER_WIDEST; k++) {
+        a[k] = broken_load(l->x, row * g->k + k);
+    }
+    return broken_gemm_of(b, l, g, a, e, col, g->f32);
+}
+
+static dd clamped_unit(const broken *b, const layer *l, double gate, double up)
+{
+    double limit = l->limit;
+    double alpha = l->alpha;
+    double beta = l->beta;
+
+    limit = IS(MA01b) ? INFINITY : limit;
+    limit = IS(MA07b) ? 7 : limit;
+    alpha = IS(MA05b) ? 1 : alpha;
+    alpha = IS(MA06b) && !l->silu ? broken_number(l->call, "alpha") : alpha;
+    beta = IS(MA08b) ? 0 : beta;
+    return broken_swiglu(b, alpha, beta, limit, gate, up);
+}
+
+/* vLLM's and Triton's steps in float32. */
+static double stepped(const broken *b, const layer *l, double gate, double up)
+{
+    const float limit = (float)(IS(MA01b) ? INFINITY : l->limit);
+    const float low = IS(MA02b) ? -limit : -INFINITY;
+    float g = (float)gate < limit ? (float)gate : limit;
+    float u = (float)up < limit ? (float)up : limit;
+
+    g = g > low ? g : low;
+    u = u > -limit ? u : -limit;
+    const float alpha = (float)(IS(MA05b)   ? 1
+                                : IS(MA06b) ? broken_number(l->call, "alpha")
+                                           : l->alpha);
+    const float t = alpha * g;
+    const float e = (float)exp(-(double)t);
+    const float d = 1 + e;
+
+    if (l->unit == UNIT_TRITON) {
+        const float s = g / d;
+        return (double)fmaf(s, u, s);
+    }
+    const float v = u + (IS(MA08b) ? 0.0F : 1.0F);
+    const float p = v * g;
+
+    return (double)(p / d);
+}
+
+double broken_unit(const broken *b, const layer *l, double gate, double up)
+{
+    static const broken faultless;
+    const number_format *f = broken_format(l->act_f32 ? "f32" : "bf16");
+    const double g = IS(MA11b) ? up : gate;
+    const double u = IS(MA11b) ? gate : up;
+    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, g, u)
+                                       : broken_dd(stepped(b, l, g, u));
+
+    return broken_decode(&faultless, f, broken_round(f, y));
+}
+
+static double plus(double a, double x)
+{
+    const float s = (float)a + (float)x;
+
+    return (double)s;
+}
+
+/* moe_sum: rounded after every step for 2 to 4 slots, else four lanes. */
+static double moe_sum(const broken *b, const layer *l, const double *row,
+                      const int *there)
+{
+    const int small = l->topk >= 2 && l->topk <= 4;
+    double lane[4] = {0, 0, 0, 0};
+    double acc = 0;
+
+    for (uint64_t j = 0; j < l->topk; j++) {
+        lane[j % 4] = there[j] ? plus(lane[j % 4], row[j]) : lane[j % 4];
+        acc = there[j] ? plus(acc, row[j]) : acc;
+        acc = small && !IS(MU02) ? broken_bf16(acc) : acc;
+    }
+    return small || IS(MU03)
+               ? acc
+               : plus(plus(plus(lane[0], lane[1]), lane[2]), lane[3]);
+}
+
+dd broken_combine(const broken *b, const layer *l, uint64_t t,
+                  const double *row, const int *there)
+{
+    dd exact = {0, 0};
+    double special = 0;
+    double acc = 0;
+
+    if (l->sum == SUM_MOE) {
+        return broken_dd(moe_sum(b, l, row, there));
+    }
+    for (uint64_t i = 0; i < l->topk; i++) {
+        const uint64_t j = IS(MU04) ? l->topk - 1 - i : i;
+        const double w =
+            l->routing == ROUTING_SUM ? broken_weight(b, l, t, j) : 1;
+        const double times = IS(MR06b) ? 1 : IS(MR06) ? w * w : w;
+        if (!there[j]) {
+            continue;
+        }
+        special += isfinite(row[j] * times) ? 0 : row[j] * times;
+        exact = isfinite(row[j] * times) ? add(exact, row[j] * times) : exact;
+        acc = l->sum == SUM_FMA
+                  ? (double)fmaf((float)row[j], (float)times, (float)acc)
+                  : plus(acc, row[j]);
+        acc = IS(MU01) ? broken_bf16(acc) : acc;
+    }
+    exact = isfinite(special) ? exact : broken_dd(special);
+    return l->sum == SUM_EXACT && !IS(MU05) ? exact : broken_dd(acc);
+}
