@@ -163,8 +163,9 @@ static float group_score(const router *r, token *t, int g)
 {
     const broken *b = r->b;
     const int size = r->experts / r->groups;
-    float *key = t->key + g * size;
-    int *gone = t->gone + g * size;
+    const size_t start = (size_t)g * (size_t)size;
+    float *key = &t->key[start];
+    int *gone = &t->gone[start];
     const int first = best(b, key, gone, size);
 
     if (first < 0 || r->bias == NULL || IS(R40)) {
@@ -180,8 +181,7 @@ static float group_score(const router *r, token *t, int g)
 static void drop_groups(const router *r, token *t)
 {
     const broken *b = r->b;
-    const int size = r->experts / r->groups;
-    float score[MAX_EXPERTS];
+    float score[MAX_EXPERTS] = {0};
     int stays[MAX_EXPERTS] = {0};
 
     if (r->groups < 2 || IS(R41)) {
@@ -198,14 +198,15 @@ static void drop_groups(const router *r, token *t)
         }
     }
     for (int e = 0; e < r->experts; e++) {
-        t->gone[e] = !stays[IS(R42) ? e % r->groups : e / size];
+        t->gone[e] =
+            !stays[IS(R42) ? e % r->groups : e * r->groups / r->experts];
     }
 }
 
 /* A stable insertion sort of all experts instead of k searches. */
 static void choose_by_sorting(const router *r, const token *t, int *ids)
 {
-    int order[MAX_EXPERTS];
+    int order[MAX_EXPERTS] = {0};
     int n = 0;
 
     for (int e = 0; e < r->experts; e++) {
@@ -356,7 +357,7 @@ static int make_router(const broken *b, const mxo_call *call, router *r)
     r->renormalize = broken_number(call, "renormalize") != 0;
     r->experts = (int)broken_in(call, "logits")->shape[1];
     r->top_k = (int)broken_number(call, "top_k");
-    r->groups = (int)broken_number(call, "n_group");
+    r->groups = (int)fmax(broken_number(call, "n_group"), 1);
     r->kept = (int)broken_number(call, "topk_group");
     r->factor = (float)broken_number(call, "routed_scaling_factor");
     r->bias = broken_in(call, "bias");
@@ -369,9 +370,9 @@ mxo_status broken_route_topk(const broken *b, const mxo_call *call,
                              mxo_text why)
 {
     const mxo_tensor *logits = broken_in(call, "logits");
-    token t;
-    float w[MAX_EXPERTS];
-    int ids[MAX_EXPERTS];
+    token t = {0};
+    float w[MAX_EXPERTS] = {0};
+    int ids[MAX_EXPERTS] = {0};
     router r;
 
     if (!make_router(b, call, &r)) {

@@ -151,7 +151,7 @@ static void sort_aiter(const sorting *s, int64_t *next)
     const broken *b = s->b;
     const mxo_tensor *weights = broken_in(s->call, "topk_weights");
     uint8_t *to = broken_bytes(broken_out(s->call, "sorted_weights"));
-    const int64_t tokens = s->pairs / (s->top_k > 0 ? s->top_k : 1);
+    const int64_t tokens = s->pairs / s->top_k;
     int64_t rows = 0;
     int64_t pair;
 
@@ -237,7 +237,7 @@ static mxo_status run(const broken *b, const mxo_call *call, mxo_text why)
         .range = broken_says(call, "local", "range"),
     };
 
-    s.top_k = (int64_t)s.ids->shape[1];
+    s.top_k = s.ids->shape[1] > 0 ? (int64_t)s.ids->shape[1] : 1;
     s.pairs = (int64_t)broken_elems(s.ids);
     s.used = rows >= 0 && rows * (double)s.top_k < (double)s.pairs && !IS(E34)
                  ? (int64_t)rows * s.top_k

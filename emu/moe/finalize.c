@@ -67,8 +67,10 @@ static uint32_t by_pairs(const mxo_finalize_term *t, uint32_t n, int weighted)
     }
     for (; n > 1; n = (n + 1) / 2) {
         for (uint32_t i = 0; i < (n + 1) / 2; i++) {
-            sum[i] = 2 * i + 1 < n ? mxo_f32_add(sum[2 * i], sum[2 * i + 1])
-                                   : sum[2 * i];
+            const size_t left = (size_t)i * 2;
+
+            sum[i] = left + 1 < n ? mxo_f32_add(sum[left], sum[left + 1])
+                                  : sum[left];
         }
     }
     return n == 0 ? 0 : sum[0];

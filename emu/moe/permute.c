@@ -58,7 +58,7 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
 mxo_status infer_moe_permute(const mxo_call *call, mxo_tensor *out_tensor,
                              uint32_t *n_out, mxo_text why)
 {
-    plan p;
+    plan p = {0};
     const mxo_status status = make_plan(call, &p, why);
 
     if (status == MXO_OK) {
@@ -101,7 +101,7 @@ mxo_status run_moe_permute(const mxo_call *call, mxo_text why)
     const mxo_tensor *y = mxo_call_out(call, "y");
     const uint8_t *x;
     quant_place at;
-    plan p;
+    plan p = {0};
     mxo_status status = make_plan(call, &p, why);
 
     if (status == MXO_OK) {

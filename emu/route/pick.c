@@ -48,7 +48,7 @@ static void keep_groups(route_token *t)
     const mxo_route *r = t->route;
     const uint32_t size = r->experts / r->groups;
     const int two = t->row->groups == ROUTE_GROUPS_TOP2 || r->bias != NULL;
-    uint32_t score[MXO_ROUTE_MAX_EXPERTS];
+    uint32_t score[MXO_ROUTE_MAX_EXPERTS] = {0};
     uint8_t stays[MXO_ROUTE_MAX_EXPERTS] = {0};
 
     for (uint32_t g = 0; g < r->groups; g++) {
@@ -61,7 +61,7 @@ static void keep_groups(route_token *t)
         t->failed = t->general && score[g] == 0xff800000u;
     }
     for (uint32_t e = 0; e < r->experts; e++) {
-        t->out[e] = !stays[e / size];
+        t->out[e] = !stays[e * r->groups / r->experts];
     }
 }
 

@@ -141,10 +141,10 @@ static uint32_t warp_sum(const route_token *t)
     const int power = (n & (n - 1)) == 0;
     const uint32_t wide = t->route->from == MXO_FMT_F32;
     const uint32_t full = power ? (wide ? 4 : 8) : 2;
-    const uint32_t load = full < n ? full : n;
+    const uint32_t load = n > 0 && n < full ? n : full;
     const uint32_t loads = n / (32 * load) > 1 ? n / (32 * load) : 1;
     const uint32_t threads = n / (load * loads);
-    uint32_t part[32];
+    uint32_t part[32] = {0};
 
     for (uint32_t p = 0; p < threads; p++) {
         part[p] = 0;
