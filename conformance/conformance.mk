@@ -68,6 +68,8 @@ libjudge_la_SOURCES = \
 	%reldir%/opinfo.h \
 	%reldir%/prng.c \
 	%reldir%/prng.h \
+	%reldir%/profile_cases.c \
+	%reldir%/profile_cases.h \
 	%reldir%/report.h \
 	%reldir%/report_json.c \
 	%reldir%/report_junit.c \

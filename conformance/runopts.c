@@ -5,6 +5,7 @@
 #include "also.h"
 #include "cli.h"
 #include "prng.h"
+#include "profile_cases.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -32,6 +33,7 @@ enum option_code {
     OPT_VECTORS,
     OPT_SAVE,
     OPT_ALSO,
+    OPT_PROFILE,
     OPT_LIST_OPS,
     OPT_LIST_BACKENDS,
     OPT_LIST_DEVICES,
@@ -62,6 +64,7 @@ static const struct option long_options[] = {
     {"vectors", no_argument, NULL, OPT_VECTORS},
     {"save", required_argument, NULL, OPT_SAVE},
     {"also-rule", required_argument, NULL, OPT_ALSO},
+    {"profile", required_argument, NULL, OPT_PROFILE},
     {"list-ops", no_argument, NULL, OPT_LIST_OPS},
     {"list-backends", no_argument, NULL, OPT_LIST_BACKENDS},
     {"list-devices", no_argument, NULL, OPT_LIST_DEVICES},
@@ -89,6 +92,7 @@ static const char help_text[] =
     "      --vectors           arguments are vector files and folders\n"
     "      --canonical         spell every default in case names\n"
     "      --also-rule=NAME|all    name who else would pass a failure\n"
+    "      --profile=NAME      a whole layer as a backend declares it\n"
     "      --strict            unsupported cases are red\n"
     "      --tap | --json[=F]  another report on standard output (or in F)\n"
     "      --junit=F           JUnit XML in F besides\n"
@@ -306,6 +310,9 @@ static int take(run_options *o, int code, char *text)
         return -1;
     case OPT_ALSO:
         return take_also(o, text);
+    case OPT_PROFILE:
+        o->profile = text;
+        return -1;
     case OPT_LEVEL:
     case OPT_REPEAT:
     case OPT_MAX_FAIL:
@@ -463,9 +470,11 @@ int run_options_cases(const run_options *o, case_list *cases)
         for (int i = 0; status == EXIT_PASS && i < o->n_args; i++) {
             status = add_argument(cases, o->args[i], seed);
         }
-        if (status == EXIT_PASS && o->n_args == 0 &&
-            grid_append(cases, o->level, o->ops, (size_t)o->n_ops, seed,
-                        (mxo_text){why, sizeof why}) != 0) {
+        if (status == EXIT_PASS && o->profile != NULL) {
+            status = profile_cases_append(cases, o->profile, seed);
+        } else if (status == EXIT_PASS && o->n_args == 0 &&
+                   grid_append(cases, o->level, o->ops, (size_t)o->n_ops, seed,
+                               (mxo_text){why, sizeof why}) != 0) {
             fprintf(stderr, "mxoracle: a grid is at fault: %s\n", why);
             status = EXIT_BROKEN;
         }

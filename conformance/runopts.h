@@ -31,6 +31,7 @@ typedef struct run_options {
     int json; /* on standard output */
     const char *json_file;
     const char *junit_file;
+    const char *profile; /* --profile; NULL: none */
     char also[256];   /* --also-rule names, with commas; "" for none */
     const char *list; /* "ops", "backends", "devices", "cases" */
     int vectors;      /* arguments are vector files and folders */
