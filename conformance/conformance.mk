@@ -87,6 +87,7 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/back.c \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
+	%reldir%/convert/choose.c \
 	%reldir%/convert/cmd_convert.c \
 	%reldir%/convert/digest.c \
 	%reldir%/convert/forward.c \

@@ -19,6 +19,8 @@
 typedef struct options {
     const char *to;
     const char *from;
+    const char *machine;
+    char chosen[JOB_NAME]; /* conversion for the machine */
     const char *backend;
     const char *paths[2];
     shard part;
@@ -30,11 +32,15 @@ typedef struct options {
 static int usage(void)
 {
     puts("usage: mxoracle convert --to=CONVERSION [OPTION]... IN OUT\n"
+         "       mxoracle convert --for=PLATFORM[,KEY=VALUE]... IN OUT\n"
          "       mxoracle convert --from=CONVERSION [OPTION]... IN OUT\n"
          "Writes OUT, one safetensors file, with every layer of MXFP4 experts\n"
          "of IN in the byte order a backend's loader makes (--to), or back\n"
          "(--from). IN is a safetensors file, an index file, or a folder with\n"
          "one. Everything else in IN is copied. Nothing is half written.\n\n"
+         "--for asks the selection oracle what vLLM makes of a gpt-oss-120b\n"
+         "there, sizes rounded up included: --for=h100, --for=b200,tp=2; keys\n"
+         "are those of mxoracle select.\n\n"
          "      --check        OUT exists: compare, write nothing\n"
          "  -f, --force        replace OUT if it exists\n"
          "      --tp=R/N       the shard of tensor-parallel rank R of N\n"
@@ -88,6 +94,9 @@ static int take_option(options *o, int letter, const char *value)
         return EXIT_PASS;
     case 'F':
         o->from = value;
+        return EXIT_PASS;
+    case 'M':
+        o->machine = value;
         return EXIT_PASS;
     case 'b':
         o->backend = value;
@@ -153,6 +162,7 @@ static int read_options(options *o, int argc, char **argv)
     static const struct option longs[] = {
         {"to", required_argument, NULL, 't'},
         {"from", required_argument, NULL, 'F'},
+        {"for", required_argument, NULL, 'M'},
         {"backend", required_argument, NULL, 'b'},
         {"tp", required_argument, NULL, 'T'},
         {"ep", required_argument, NULL, 'E'},
@@ -180,8 +190,16 @@ static int read_options(options *o, int argc, char **argv)
             return status;
         }
     }
-    if ((o->to == NULL) == (o->from == NULL)) {
-        return cli_refuse("convert needs --to=CONVERSION or --from=CONVERSION");
+    if ((o->to != NULL) + (o->from != NULL) + (o->machine != NULL) != 1) {
+        return cli_refuse("convert needs one of --to, --for and --from");
+    }
+    if (o->machine != NULL) {
+        char text[400] = "";
+        if (job_choose(o->machine, o->chosen, &o->part,
+                       (mxo_text){text, sizeof text}) != 0) {
+            return cli_refuse("%s", text);
+        }
+        o->to = o->chosen;
     }
     if (argc - optind != 2) {
         return cli_refuse("convert takes IN and OUT");

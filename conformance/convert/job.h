@@ -28,7 +28,12 @@ typedef struct job {
 #define META_DIGEST "mxoracle.source_digest"
 #define META_LAYERS "mxoracle.layers"
 
-enum { JOB_DIGEST = 32 };
+enum { JOB_DIGEST = 32, JOB_NAME = 64 };
+
+/* "PLATFORM[,KEY=VALUE]...": the conversion and the rounding that vLLM would
+   choose there (keys of mxoracle select); -1 and a sentence. */
+int job_choose(const char *text, char conversion[JOB_NAME], shard *s,
+               mxo_text why);
 
 /* "xxh3:..." of the files of a checkpoint; "none" if built without xxHash. */
 void job_digest(const checkpoint *c, char text[JOB_DIGEST]);
