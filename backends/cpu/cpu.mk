@@ -27,6 +27,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_apply.c \
 	%reldir%/layout_chain.c \
 	%reldir%/layout_chain.h \
+	%reldir%/layout_compose.c \
 	%reldir%/layout_convert.c \
 	%reldir%/layout_map.c \
 	%reldir%/layout_move.c \

@@ -17,9 +17,11 @@
 #if defined(__GNUC__)
 #define CPU_INLINE static inline __attribute__((always_inline))
 #define CPU_PREFETCH(address) __builtin_prefetch(address)
+#define CPU_FETCH_L2(address) __builtin_prefetch(address, 0, 2)
 #else
 #define CPU_INLINE static inline
 #define CPU_PREFETCH(address) ((void)(address))
+#define CPU_FETCH_L2(address) ((void)(address))
 #endif
 
 /* Outputs of this size and more do not stay in a cache anyway. */

@@ -10,7 +10,10 @@
 #include <string.h>
 
 /* A slot takes up to 8 bytes. */
-enum { LINE = 64, BUFFER_BYTES = 8 * CPU_TILE_SLOTS };
+enum {
+    LINE = 64,
+    BUFFER_BYTES = 8 * CPU_TILE_SLOTS,
+};
 
 typedef struct mover {
     const cpu_plan *plan;
@@ -21,32 +24,6 @@ typedef struct mover {
     uint8_t *dst;
     const uint8_t *src;
 } mover;
-
-/* Where a tile or a run begins on both sides. */
-typedef struct place {
-    uint64_t logical;
-    uint64_t physical;
-    uint64_t coord[CPU_WALLS];
-} place;
-
-static place place_of(const cpu_plan *p, uint64_t step)
-{
-    place at = {0, 0, {0}};
-
-    for (int i = p->n_outer - 1; i >= 0; i--) {
-        const cpu_atom *a = &p->outer[i];
-        const uint64_t v = step % a->size;
-
-        step /= a->size;
-        at.physical += v * a->physical;
-        at.logical += a->hop == NULL ? v * a->logical : a->hop[v].logical / 8;
-        for (int w = 0; w < p->map.n_walls; w++) {
-            at.coord[w] +=
-                a->hop == NULL ? v * a->coord[w] : a->hop[v].coord[w];
-        }
-    }
-    return at;
-}
 
 /* First wall that the coordinates exceed, -1 if none. */
 static int beyond(const cpu_plan *p, const uint64_t *coord,
@@ -158,7 +135,7 @@ static void store(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
     }
 }
 
-static void coords_of(const cpu_plan *p, uint32_t slot, const place *at,
+static void coords_of(const cpu_plan *p, uint32_t slot, const cpu_place *at,
                       uint64_t coord[CPU_WALLS])
 {
     for (int w = 0; w < p->map.n_walls; w++) {
@@ -170,7 +147,7 @@ static void coords_of(const cpu_plan *p, uint32_t slot, const place *at,
 /* The logical side of a tile at a wall: what is beyond reads as the wall's
    byte and is not written. */
 static void load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
-                      const place *at)
+                      const cpu_place *at)
 {
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
         uint64_t coord[CPU_WALLS] = {0};
@@ -191,7 +168,7 @@ static void load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
 }
 
 static void store_edge(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
-                       const place *at)
+                       const cpu_place *at)
 {
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
         uint64_t coord[CPU_WALLS] = {0};
@@ -273,10 +250,30 @@ static void store_stream(const mover *m, uint8_t *dst, const uint8_t *buffer,
     }
 }
 
+/* Ask for what the next tile reads: its runs are too short for hardware to
+   see a pattern. */
+static void fetch_tile(const mover *m, uint64_t step)
+{
+    const cpu_plan *p = m->plan;
+    const cpu_place at = cpu_place_of(p, step);
+    const uint64_t *runs = m->forward ? p->logical_at : p->physical_at;
+    const uint32_t run = m->forward ? p->logical_run : p->physical_run;
+    const uint8_t *src = m->src + (m->forward ? at.logical : at.physical);
+
+    if (p->map.n_walls > 0 && beyond(p, at.coord, p->tile_most) >= 0) {
+        return;
+    }
+    for (uint32_t slot = 0; slot < p->n_slots; slot += run) {
+        for (uint32_t b = 0; b < run * p->word_bytes; b += LINE) {
+            CPU_FETCH_L2(src + runs[slot] + b);
+        }
+    }
+}
+
 static void move_tile(const mover *m, uint64_t step, uint8_t *buffer)
 {
     const cpu_plan *p = m->plan;
-    const place at = place_of(p, step);
+    const cpu_place at = cpu_place_of(p, step);
     const int edge = beyond(p, at.coord, p->tile_most) >= 0;
     uint8_t *dst = m->dst + (m->forward ? at.physical : at.logical);
 
@@ -304,11 +301,18 @@ static void move_tiles(void *job, uint64_t begin, uint64_t end)
     mover *m = job;
     uint8_t *buffer = aligned_alloc(64, BUFFER_BYTES + CPU_TILE_BYTES);
 
+    const uint32_t run =
+        m->forward ? m->plan->logical_run : m->plan->physical_run;
+    const int fetch = run * m->plan->word_bytes >= 32;
+
     if (buffer == NULL) {
         m->out_of_memory = 1;
         return;
     }
     for (uint64_t step = begin; step < end; step++) {
+        if (fetch && step + 1 < end) {
+            fetch_tile(m, step + 1);
+        }
         move_tile(m, step, buffer);
     }
     if (m->stream) {
@@ -370,7 +374,7 @@ static void put_pad(writer *w, uint8_t byte, uint64_t bytes)
 }
 
 /* Bytes of a run before wall number i. */
-static uint64_t before_wall(const cpu_plan *p, const place *at, int i)
+static uint64_t before_wall(const cpu_plan *p, const cpu_place *at, int i)
 {
     const uint64_t end = p->map.wall[i].end;
     const uint64_t left = at->coord[i] < end ? end - at->coord[i] : 0;
@@ -381,7 +385,7 @@ static uint64_t before_wall(const cpu_plan *p, const place *at, int i)
     return left / 8 < p->run_bytes ? left / 8 : p->run_bytes;
 }
 
-static uint64_t live_of(const cpu_plan *p, const place *at)
+static uint64_t live_of(const cpu_plan *p, const cpu_place *at)
 {
     uint64_t live = p->run_bytes;
 
@@ -392,7 +396,7 @@ static uint64_t live_of(const cpu_plan *p, const place *at)
     return live;
 }
 
-static void put_run(writer *w, const mover *m, const place *at)
+static void put_run(writer *w, const mover *m, const cpu_place *at)
 {
     const cpu_plan *p = m->plan;
     uint64_t done = live_of(p, at);
@@ -418,7 +422,7 @@ static void move_runs(void *job, uint64_t begin, uint64_t end)
     writer w = {.m = m, .to = m->dst + begin * p->run_bytes};
 
     for (uint64_t step = begin; step < end; step++) {
-        const place at = place_of(p, step);
+        const cpu_place at = cpu_place_of(p, step);
         if (m->forward) {
             put_run(&w, m, &at);
         } else {

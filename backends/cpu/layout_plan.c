@@ -194,9 +194,31 @@ void cpu_plan_outer(cpu_plan *plan, const cpu_atom *atom, int n)
     }
 }
 
-/* Long stretches that both sides have. */
+cpu_place cpu_place_of(const cpu_plan *p, uint64_t step)
+{
+    cpu_place at = {0, 0, {0}};
+
+    for (int i = p->n_outer - 1; i >= 0; i--) {
+        const cpu_atom *a = &p->outer[i];
+        const uint64_t v = step % a->size;
+
+        step /= a->size;
+        at.physical += v * a->physical;
+        at.logical += a->hop == NULL ? v * a->logical : a->hop[v].logical / 8;
+        for (int w = 0; w < p->map.n_walls; w++) {
+            at.coord[w] +=
+                a->hop == NULL ? v * a->coord[w] : a->hop[v].coord[w];
+        }
+    }
+    return at;
+}
+
+/* Long stretches that both sides have.  Shorter ones are faster by the tile,
+   but only where no wall cuts tiles. */
 static int plan_runs(cpu_plan *plan)
 {
+    const uint64_t least =
+        plan->map.n_walls > 0 ? CPU_RUN_BYTES : CPU_LONG_BYTES;
     cpu_atom atom[CPU_ATOMS];
     int opened[CPU_TABLES];
     int n = cpu_plan_atoms(plan, 0, atom, opened);
@@ -207,7 +229,7 @@ static int plan_runs(cpu_plan *plan)
     n = cpu_merge_atoms(atom, n);
     const cpu_atom *last = &atom[n - 1];
     if (last->hop != NULL || last->logical != 1 || last->physical != 1 ||
-        last->size % 8 != 0 || last->size / 8 < CPU_RUN_BYTES) {
+        last->size % 8 != 0 || last->size / 8 < least) {
         return 0;
     }
     plan->run_bytes = last->size / 8;

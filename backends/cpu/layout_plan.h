@@ -20,9 +20,10 @@
 enum {
     CPU_ATOMS = 96,         /* digits, split into factors of two */
     CPU_MIX = 127,          /* distances inside a word of 64 bits */
-    CPU_TILE_BYTES = 16384, /* at most */
+    CPU_TILE_BYTES = 32768, /* at most */
     CPU_TILE_SLOTS = 8192,  /* words, at most */
-    CPU_RUN_BYTES = 128     /* what counts as a long stretch */
+    CPU_RUN_BYTES = 128,    /* what counts as a long stretch, */
+    CPU_LONG_BYTES = 4096   /* and as a very long one */
 };
 
 typedef enum cpu_plan_kind {
@@ -105,6 +106,13 @@ int cpu_plan_atoms(cpu_plan *plan, uint32_t word_bits, cpu_atom *out,
                    int opened[CPU_TABLES]);
 /* What a plan iterates over, given in bits. */
 void cpu_plan_outer(cpu_plan *plan, const cpu_atom *atom, int n);
+/* Where step number step of the outer digits begins. */
+typedef struct cpu_place {
+    uint64_t logical;
+    uint64_t physical;
+    uint64_t coord[CPU_WALLS];
+} cpu_place;
+cpu_place cpu_place_of(const cpu_plan *p, uint64_t step);
 /* Logical bit that a unit of memory holds; result: the wall that it exceeds,
    -1 if none. */
 int cpu_unit_source(const cpu_map *m, uint64_t unit, uint64_t *bit);

@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BITS = 6 }; /* of the index of a bit in a word */
+enum {
+    MOST_BITS = 6, /* of the index of a bit in a word */
+    STRETCH_BYTES = 128,
+    LOGICAL_BYTES = 128,
+};
 
 typedef struct tiler {
     cpu_plan *plan;
@@ -62,7 +66,9 @@ static int add(tiler *t, int i)
     if (t->in_tile[i]) {
         return 1;
     }
-    if (slots > CPU_TILE_SLOTS || slots > (CPU_TILE_BYTES * 8u) >> t->log) {
+    /* Exchanges work in the nearest cache, beside what they read. */
+    const uint64_t most = t->n_reg == 0 ? CPU_TILE_BYTES : CPU_TILE_BYTES / 2;
+    if (slots > CPU_TILE_SLOTS || slots > (most * 8) >> t->log) {
         return 0;
     }
     t->slots = slots;
@@ -70,15 +76,28 @@ static int add(tiler *t, int i)
     return 1;
 }
 
+/* Neighbours on the logical side: some lines in a row, no more, so that there
+   is room for neighbours in memory. */
 static void add_logical_neighbours(tiler *t)
 {
     uint64_t run = (uint64_t)1 << t->log;
 
-    for (int i = 0; i < t->n && run < 64 * 8; i++) {
-        if (t->atom[i].hop == NULL && t->atom[i].logical == run && add(t, i)) {
+    for (int i = 0; i < t->n && run < (uint64_t)8 * LOGICAL_BYTES; i++) {
+        if (t->atom[i].hop == NULL && t->atom[i].logical == run &&
+            t->atom[i].size <= 8 && add(t, i)) {
             run *= t->atom[i].size;
             i = -1;
         }
+    }
+}
+
+/* Neighbours in memory, until a stretch has that many bytes. */
+static void add_physical_neighbours(tiler *t, uint64_t bytes)
+{
+    uint64_t stretch = 1;
+
+    for (int i = t->n - 1; i >= 0 && stretch < 8 * bytes; i--) {
+        stretch *= add(t, i) ? t->atom[i].size : 1;
     }
 }
 
@@ -96,10 +115,9 @@ static void choose_tile(tiler *t)
             t->slots *= 2;
         }
     }
+    add_physical_neighbours(t, STRETCH_BYTES);
     add_logical_neighbours(t);
-    for (int i = t->n - 1; i >= 0; i--) {
-        (void)add(t, i);
-    }
+    add_physical_neighbours(t, CPU_TILE_BYTES);
 }
 
 /* Along a tile the side that is read lies in order; without exchanges memory

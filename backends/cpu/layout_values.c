@@ -14,46 +14,54 @@ static int keep(const uint8_t *src, uint64_t n, uint8_t *dst, int forward)
     return 0;
 }
 
-/* The upper half of a binary32. */
-static int bf16_to_f32(const uint8_t *src, uint64_t n, uint8_t *dst,
-                       int forward)
+/* A pattern that begins with code, the rest zeros: shift is what is below. */
+static int narrow_f32(const uint8_t *src, uint64_t n, uint8_t *dst,
+                      uint32_t shift, uint32_t size)
 {
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t wide = 0;
-        uint16_t half;
+        uint32_t wide;
+        uint16_t code;
 
-        if (forward) {
-            memcpy(&half, src + 2 * i, 2);
-            wide = (uint32_t)half << 16;
-            memcpy(dst + 4 * i, &wide, 4);
-            continue;
-        }
         memcpy(&wide, src + 4 * i, 4);
-        if ((wide & 0xffff) != 0) {
+        code = (uint16_t)(wide >> shift);
+        if ((uint32_t)code << shift != wide || (size == 1 && code > 255)) {
             return -1;
         }
-        half = (uint16_t)(wide >> 16);
-        memcpy(dst + 2 * i, &half, 2);
+        if (size == 1) {
+            dst[i] = (uint8_t)code;
+        } else {
+            memcpy(dst + 2 * i, &code, 2);
+        }
     }
     return 0;
 }
 
+/* The upper half of a binary32. */
+static int bf16_to_f32(const uint8_t *src, uint64_t n, uint8_t *dst,
+                       int forward)
+{
+    if (!forward) {
+        return narrow_f32(src, n, dst, 16, 2);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        uint16_t half;
+        memcpy(&half, src + 2 * i, 2);
+        const uint32_t wide = (uint32_t)half << 16;
+        memcpy(dst + 4 * i, &wide, 4);
+    }
+    return 0;
+}
+
+/* The exponent field of a binary32. */
 static int e8m0_to_f32(const uint8_t *src, uint64_t n, uint8_t *dst,
                        int forward)
 {
+    if (!forward) {
+        return narrow_f32(src, n, dst, 23, 1);
+    }
     for (uint64_t i = 0; i < n; i++) {
-        uint32_t wide = 0;
-
-        if (forward) {
-            wide = (uint32_t)src[i] << 23;
-            memcpy(dst + 4 * i, &wide, 4);
-            continue;
-        }
-        memcpy(&wide, src + 4 * i, 4);
-        if ((wide & 0x807fffff) != 0) {
-            return -1;
-        }
-        dst[i] = (uint8_t)(wide >> 23);
+        const uint32_t wide = (uint32_t)src[i] << 23;
+        memcpy(dst + 4 * i, &wide, 4);
     }
     return 0;
 }
@@ -84,6 +92,11 @@ static const struct {
 #include <mxoracle/values.def>
 #undef MXO_VALUES
 };
+
+int cpu_values_total(const cpu_values *v)
+{
+    return v->move == bf16_to_f32 || v->move == e8m0_to_f32;
+}
 
 const cpu_values *cpu_values_of(const char *name)
 {

@@ -12,6 +12,8 @@ typedef struct cpu_values {
     int (*move)(const uint8_t *src, uint64_t n, uint8_t *dst, int forward);
 } cpu_values;
 
+/* Does every code have an image forward? */
+int cpu_values_total(const cpu_values *v);
 /* NULL if there is no such row. */
 const cpu_values *cpu_values_of(const char *name);
 
