@@ -147,14 +147,20 @@ static void check_refused(trial *t, int axis)
 static uint64_t extent_of(uint64_t multiple, uint64_t off, uint64_t unit,
                           int rule)
 {
-    const uint64_t n = multiple * unit + (rule == CLOSED_PADDED ? off : 0);
+    uint64_t n = multiple * unit;
 
+    if (rule == CLOSED_PADDED) {
+        n += off;
+    } else if (rule == CLOSED_EVEN) {
+        n += off + off % 2;
+    }
     return n == 0 ? unit : n;
 }
 
 static void check_refusals(trial *t)
 {
-    if (t->form->rows == CLOSED_REFUSED && t->form->row_unit > 1) {
+    if ((t->form->rows == CLOSED_REFUSED && t->form->row_unit > 1) ||
+        (t->form->rows == CLOSED_EVEN && t->extent[1] % 2 == 0)) {
         check_refused(t, 1);
     }
     if (t->form->cols == CLOSED_REFUSED && t->form->col_unit > 1) {

@@ -13,8 +13,9 @@
 
 enum { CLOSED_UNDEFINED = -1 };
 
-/* What becomes of an axis that is no multiple of its unit. */
-enum { CLOSED_REFUSED, CLOSED_PADDED, CLOSED_NOT_TRIED };
+/* What becomes of an axis that is no multiple of its unit; EVEN is padded,
+   but refused if it is odd. */
+enum { CLOSED_REFUSED, CLOSED_PADDED, CLOSED_EVEN, CLOSED_NOT_TRIED };
 
 /*
  * p is the padded tensor: experts, rows, columns.  The result counts units

@@ -187,18 +187,26 @@ static wide last_axis(const wide p[3], wide e, wide r, wide c, wide u)
     return (e * p[1] + r) * p[2] + (c < half ? 2 * c : 2 * (c - half) + 1);
 }
 
-enum { NO = CLOSED_REFUSED, PAD = CLOSED_PADDED, WHOLE = CLOSED_NOT_TRIED };
+enum {
+    NO = CLOSED_REFUSED,
+    PAD = CLOSED_PADDED,
+    EVEN = CLOSED_EVEN,
+    WHOLE = CLOSED_NOT_TRIED
+};
 
 static const closed_form forms[] = {
     {"triton.hopper_pack_bits", 1, 8, pack_bits, 1, 4, NO, NO, 0, 0},
     {"triton.hopper_value_34", 1, 1, value_mma3, 16, 32, NO, NO, 0, 0},
     {"triton.hopper_value_35", 1, 8, packed_mma3, 16, 32, PAD, PAD, 0, 0},
     {"triton.hopper_value_36", 1, 8, packed_mma3, 64, 64, PAD, PAD, 0, 0},
-    {"triton.hopper_value_38", 1, 8, packed_mma3, 256, 64, PAD, PAD, 0, 0},
+    {"triton.hopper_value_37", 1, 8, packed_mma3, 64, 64, EVEN, PAD, 0, 0},
+    {"triton.hopper_value_38", 1, 8, packed_mma3, 256, 64, EVEN, PAD, 0, 0},
     {"triton.hopper_value_mma2_34", 1, 1, value_mma2, 16, 32, NO, NO, 0, 0},
     {"triton.hopper_value_mma2_35", 1, 8, packed_mma2, 16, 32, PAD, PAD, 0, 0},
     {"triton.hopper_value_mma2_36", 1, 8, packed_mma2, 64, 64, PAD, PAD, 0, 0},
-    {"triton.hopper_value_mma2_38", 1, 8, packed_mma2, 256, 64, PAD, PAD, 0, 0},
+    {"triton.hopper_value_mma2_37", 1, 8, packed_mma2, 64, 64, EVEN, PAD, 0, 0},
+    {"triton.hopper_value_mma2_38", 1, 8, packed_mma2, 256, 64, EVEN, PAD, 0,
+     0},
     {"triton.hopper_scale/num_warps=1", 1, 1, scale_1, 32, 2, PAD, PAD, 0, 0},
     {"triton.hopper_scale/num_warps=4", 1, 1, scale_4, 128, 2, PAD, PAD, 0, 0},
     {"triton.hopper_scale", 1, 1, scale_8, 256, 2, PAD, PAD, 0, 0},
@@ -211,12 +219,12 @@ static const closed_form forms[] = {
      0},
     {"triton.blackwell_scale", 1, 1, blackwell_scale, 128, 8, PAD, PAD, 0, 0},
     {"triton.blackwell_value", 1, 1, same_place, 1, 128, PAD, PAD, 0, 0},
-    {"triton.blackwell_value_37", 1, 1, same_place, 1, 128, PAD, PAD, 0,
+    {"triton.blackwell_value_37", 1, 1, same_place, 2, 128, NO, PAD, 0,
      CLOSED_UNDEFINED},
-    {"triton.blackwell_value_shuffled", 1, 1, shuffled_default, 256, 128, PAD,
+    {"triton.blackwell_value_shuffled", 1, 1, shuffled_default, 256, 128, EVEN,
      PAD, 0, 0},
     {"triton.blackwell_value_shuffled/block_k=64/block_n=64", 1, 1, shuffled_64,
-     64, 128, PAD, PAD, 0, 0},
+     64, 128, EVEN, PAD, 0, 0},
     {"triton.cdna4_scale", 1, 1, cdna4, 32, 8, NO, NO, 0, 0},
     {"triton.cdna4_scale_37", 1, 1, cdna4, 32, 8, PAD, PAD, 0, 0},
     {"triton.gfx1250_scale", 1, 1, gfx1250_any, 128, 4, PAD, WHOLE, 0, 0},
