@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%reldir%/lane-bare \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-sanitizers \
+	%reldir%/layout-pages \
 	%reldir%/setup \
 	%reldir%/test \
 	%reldir%/try

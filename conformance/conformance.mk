@@ -322,6 +322,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/explain.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
+	%reldir%/tests/layout_pages.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \
 	%reldir%/tests/legal_vectors.test \

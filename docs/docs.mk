@@ -7,6 +7,7 @@ EXTRA_DIST += $(bashcompletion_DATA) \
 	%reldir%/design \
 	%reldir%/converting.md \
 	%reldir%/formats.md \
+	%reldir%/layouts \
 	%reldir%/ops \
 	%reldir%/profiles.md \
 	%reldir%/reading-results.md \

@@ -4,7 +4,7 @@ _mxoracle() {
     local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
         mapfile -t COMPREPLY < <(compgen -W \
-            'run verify list show shrink gen profiles select bench selftest --help --version' -- "$current")
+            'run verify list show shrink gen explain diagnose convert profiles select bench selftest --help --version' -- "$current")
         return
     fi
     case "$current" in

@@ -30,8 +30,10 @@ typedef struct options {
 static int usage(void)
 {
     puts("usage: mxoracle explain [OPTION]... LAYOUT\n"
-         "       mxoracle explain --list\n"
-         "Says where LAYOUT (an id, or id/parameter=value) puts things.\n\n"
+         "       mxoracle explain CONVERSION\n"
+         "       mxoracle explain --list | --conversions\n"
+         "Says where LAYOUT (an id, or id/parameter=value) puts things, or\n"
+         "which layouts a CONVERSION consists of.\n\n"
          "  -s, --shape=[E,]R,C  experts, rows, columns of the tensor in\n"
          "                       elements; packed E2M1 counts bytes (default:\n"
          "                       one whole tile)\n"
@@ -189,6 +191,18 @@ static int read_options(options *o, int argc, char **argv)
     return -1;
 }
 
+/* The chains of a conversion, one tensor a line. */
+static int say_conversion(const mxo_conversion_row *row)
+{
+    printf("%s: %s\nbiases are %s", row->id, row->source, row->bias);
+    printf("%s%s\n", row->params[0] == '\0' ? "" : "; parameters: ",
+           row->params);
+    for (uint32_t i = 0; i < MXO_CONVERSION_TENSORS; i++) {
+        printf("  %-10s %s\n", mxo_conversion_tensor(i), row->chain[i]);
+    }
+    return EXIT_PASS;
+}
+
 static int refuse_layout(const char *name)
 {
     cli_nearest near = {NULL, 0};
@@ -337,6 +351,9 @@ int cmd_explain(int argc, char **argv)
 
     if (status >= 0) {
         return status;
+    }
+    if (mxo_conversion_find(o.name) != NULL) {
+        return say_conversion(mxo_conversion_find(o.name));
     }
     status = bind(&o, &e);
     if (status == EXIT_PASS) {
