@@ -171,14 +171,13 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/profile_choice.def \
 	%reldir%/include/mxoracle/profile_field.def \
 	%reldir%/include/mxoracle/quant.h \
-	%reldir%/include/mxoracle/values.def
-	%reldir%/include/mxoracle/quant.h \
+	%reldir%/include/mxoracle/route.def \
+	%reldir%/include/mxoracle/route.h \
 	%reldir%/include/mxoracle/select.def \
 	%reldir%/include/mxoracle/select.h \
 	%reldir%/include/mxoracle/select_nvfp4.h \
-	%reldir%/include/mxoracle/select_texts.def
-	%reldir%/include/mxoracle/route.def \
-	%reldir%/include/mxoracle/route.h
+	%reldir%/include/mxoracle/select_texts.def \
+	%reldir%/include/mxoracle/values.def
 
 pkgconfig_DATA = mxoracle.pc
 EXTRA_DIST += %reldir%/mxoracle.pc.in

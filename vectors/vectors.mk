@@ -530,8 +530,6 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/cpu.amx_brgemm__m7_k32.safetensors \
 	%reldir%/vllm/cpu.amx_brgemm__m7_k64.safetensors \
 	%reldir%/vllm/cpu.amx_brgemm__m7_k96.safetensors \
-	%reldir%/vllm/selection.json \
-	%reldir%/vllm/selection_more.json \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.0_l10.0.safetensors \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.702_l7.0.safetensors \
 	%reldir%/vllm/cpu.dequant_table__all256x16.safetensors \
@@ -587,6 +585,7 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b0_a16.safetensors \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b1_fp8.safetensors \
 	%reldir%/vllm/selection.json \
+	%reldir%/vllm/selection_more.json \
 	%reldir%/vllm/torch.e8m0_from_bf16__step16.safetensors \
 	%reldir%/vllm/torch.e8m0_upcast__all256.safetensors \
 	%reldir%/vllm/vllm.aiter_deinterleave_w13__E1_I64_H64.safetensors \
