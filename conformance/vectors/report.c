@@ -232,14 +232,41 @@ static void print_rules(const vector_report *r)
     }
 }
 
+/* Files with verdict v that ops i.. share a first reason for; *n_ops of them.
+   0 if an earlier operation has said it. */
+static uint64_t of_reason(const vector_report *r, size_t i, int v,
+                          size_t *n_ops)
+{
+    uint64_t n = 0;
+
+    *n_ops = 0;
+    for (size_t k = 0; k < r->n_ops; k++) {
+        const op_tally *t = &r->ops[k];
+        if (t->n[v] == 0 || strcmp(t->reason, r->ops[i].reason) != 0) {
+            continue;
+        }
+        if (k < i) {
+            return 0;
+        }
+        n += t->n[v];
+        ++*n_ops;
+    }
+    return n;
+}
+
 static void print_not_judged(const vector_report *r)
 {
     for (size_t i = 0; i < r->n_ops; i++) {
         const op_tally *t = &r->ops[i];
         for (int v = VECTOR_UNKNOWN; v <= VECTOR_UNSUPPORTED; v++) {
-            if (t->n[v] > 0) {
-                printf("%s: %" PRIu64 " of %s: %s\n", words[v], t->n[v], t->op,
+            size_t n_ops;
+            const uint64_t n = t->n[v] > 0 ? of_reason(r, i, v, &n_ops) : 0;
+            if (n > 0 && n_ops == 1) {
+                printf("%s: %" PRIu64 " of %s: %s\n", words[v], n, t->op,
                        t->reason);
+            } else if (n > 0) {
+                printf("%s: %" PRIu64 " of %s and %zu more operations: %s\n",
+                       words[v], n, t->op, n_ops - 1, t->reason);
             }
         }
     }
