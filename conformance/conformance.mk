@@ -326,6 +326,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \
 	%reldir%/tests/legal_vectors.test \
+	%reldir%/tests/memory.test \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/profiles.test \

@@ -27,24 +27,51 @@ static uint8_t guard_byte(uint64_t salt, uint64_t i)
     return (uint8_t)(0x9d + 37 * i + 101 * salt);
 }
 
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
+{
+    memset(g, 0, sizeof *g);
+    g->s = s;
+    g->call = call;
+    g->in = calloc((size_t)call->in->n + 1, sizeof *g->in);
+    g->out = calloc((size_t)n_out + 1, sizeof *g->out);
+    g->chunk = malloc(STAGE_CHUNK);
+    return g->in == NULL || g->out == NULL || g->chunk == NULL ? MXO_E_NOMEM
+                                                               : MXO_OK;
+}
+
 static mxo_status place(stage *g, placed *p, const host_tensor *h, mxo_text why)
 {
     p->host = h;
     p->size = h->n_bytes + 2 * (uint64_t)STAGE_GUARD;
     p->salt = g->s->n_placed++;
-    p->image = malloc(p->size);
-    p->back = malloc(p->size);
-    if (p->image == NULL || p->back == NULL ||
-        g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
+    if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
         (void)snprintf(why.ptr, why.size, "no memory for %" PRIu64 " bytes",
                        p->size);
         p->buffer = NULL;
         return MXO_E_NOMEM;
     }
-    for (uint64_t i = 0; i < p->size; i++) {
-        p->image[i] = guard_byte(p->salt, i);
-    }
     return MXO_OK;
+}
+
+/* Bytes from .. end of a buffer become fill. */
+static mxo_status send_fill(stage *g, const placed *p, uint64_t from,
+                            uint64_t end, int fill, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    memset(g->chunk, fill, shorter(end - from, STAGE_CHUNK));
+    while (status == MXO_OK && from < end) {
+        const uint64_t n = shorter(end - from, STAGE_CHUNK);
+        status = g->s->table->upload(g->s->ctx, p->buffer, from, g->chunk, n,
+                                     why);
+        from += n;
+    }
+    return status;
 }
 
 /* Scrubbed, lest the next owner of the memory finds the right bytes there. */
@@ -53,54 +80,53 @@ static void unplace(stage *g, placed *p)
     char text[SUBJECT_TEXT];
 
     if (p->buffer != NULL) {
-        memset(p->image, 0x6c, p->size);
-        (void)g->s->table->upload(g->s->ctx, p->buffer, 0, p->image, p->size,
-                                  (mxo_text){text, sizeof text});
+        (void)send_fill(g, p, 0, p->size, 0x6c,
+                        (mxo_text){text, sizeof text});
         g->s->table->dealloc(g->s->ctx, p->buffer);
     }
-    free(p->image);
-    free(p->back);
 }
 
-/* Part 0, 1, 2: the guard before, the tensor, the guard after. */
-static uint64_t part_start(const placed *p, int part)
+/* First byte after the tensor. */
+static uint64_t end_of(const placed *p)
 {
-    return part == 0   ? 0
-           : part == 1 ? STAGE_GUARD
-           : part == 2 ? STAGE_GUARD + p->host->n_bytes
-                       : p->size;
+    return STAGE_GUARD + p->host->n_bytes;
 }
 
-/* By parts: a transfer that loses its last byte loses one of the tensor. */
-static mxo_status send_one(stage *g, placed *p, mxo_text why)
+/* The guard before the tensor (at 0) or after it (at its end). */
+static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
+                             mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (int part = 0; status == MXO_OK && part < 3; part++) {
-        const uint64_t at = part_start(p, part);
-        const uint64_t n = part_start(p, part + 1) - at;
-        if (n > 0) {
-            status = g->s->table->upload(g->s->ctx, p->buffer, at,
-                                         p->image + at, n, why);
-        }
+    for (uint64_t i = 0; i < STAGE_GUARD; i++) {
+        g->chunk[i] = guard_byte(p->salt, at + i);
     }
-    return status;
+    return g->s->table->upload(g->s->ctx, p->buffer, at, g->chunk, STAGE_GUARD,
+                               why);
 }
 
-static mxo_status fetch_one(stage *g, placed *p, mxo_text why)
+/* A tensor between its guards: bytes, or fill if there are none.  By parts: a
+   transfer that loses its last byte loses one of the tensor. */
+static mxo_status send_one(stage *g, const placed *p, const uint8_t *bytes,
+                           int fill, mxo_text why)
 {
-    mxo_status status = MXO_OK;
+    mxo_status status = send_guard(g, p, 0, why);
 
-    memset(p->back, 0x33, p->size);
-    for (int part = 0; status == MXO_OK && part < 3; part++) {
-        const uint64_t at = part_start(p, part);
-        const uint64_t n = part_start(p, part + 1) - at;
-        if (n > 0) {
-            status = g->s->table->download(g->s->ctx, p->back + at, p->buffer,
-                                           at, n, why);
-        }
+    if (status == MXO_OK && bytes == NULL) {
+        status = send_fill(g, p, STAGE_GUARD, end_of(p), fill, why);
+    } else if (status == MXO_OK && p->host->n_bytes > 0) {
+        status = g->s->table->upload(g->s->ctx, p->buffer, STAGE_GUARD, bytes,
+                                     p->host->n_bytes, why);
     }
-    return status;
+    return status == MXO_OK ? send_guard(g, p, end_of(p), why) : status;
+}
+
+/* The next bytes from .. end, as many as fit, into the chunk. */
+static mxo_status fetch(stage *g, const placed *p, uint64_t from, uint64_t end,
+                        mxo_text why)
+{
+    const uint64_t n = shorter(end - from, STAGE_CHUNK);
+
+    memset(g->chunk, 0x33, n);
+    return g->s->table->download(g->s->ctx, g->chunk, p->buffer, from, n, why);
 }
 
 mxo_status stage_place_inputs(stage *g, mxo_text why)
@@ -115,26 +141,15 @@ mxo_status stage_place_inputs(stage *g, mxo_text why)
     return status;
 }
 
-mxo_status stage_send_inputs(stage *g, mxo_text why)
+mxo_status stage_send_inputs(stage *g, int zero, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        status = send_one(g, &g->in[i], why);
+        const placed *p = &g->in[i];
+        status = send_one(g, p, zero ? NULL : p->host->data, 0, why);
     }
     return status;
-}
-
-void stage_set_inputs(stage *g, int zero)
-{
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        const host_tensor *h = g->in[i].host;
-        if (h->n_bytes > 0 && zero) {
-            memset(g->in[i].image + STAGE_GUARD, 0, h->n_bytes);
-        } else if (h->n_bytes > 0) {
-            memcpy(g->in[i].image + STAGE_GUARD, h->data, h->n_bytes);
-        }
-    }
 }
 
 mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
@@ -148,95 +163,192 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
     return status;
 }
 
-/* Where and how a guard differs; "" if it does not. */
-static void check_guards(const placed *p, char *text)
-{
-    for (uint64_t i = 0; i < p->size; i++) {
-        const uint64_t end = STAGE_GUARD + p->host->n_bytes;
-        if (i == STAGE_GUARD) {
-            i = end;
-        }
-        if (text[0] != '\0' || p->back[i] == p->image[i]) {
-            continue;
-        }
-        const int before = i < STAGE_GUARD;
-        (void)snprintf(text, SUBJECT_TEXT,
-                       "%s: byte %" PRIu64 " %s was overwritten (%02x)",
-                       p->host->name, before ? STAGE_GUARD - i : i - end + 1,
-                       before ? "before its start" : "past its end",
-                       p->back[i]);
-    }
-}
-
-static void check_input(const placed *p, char *text)
-{
-    for (uint64_t i = 0; text[0] == '\0' && i < p->host->n_bytes; i++) {
-        if (p->back[STAGE_GUARD + i] != p->image[STAGE_GUARD + i]) {
-            (void)snprintf(text, SUBJECT_TEXT,
-                           "input %s: byte %" PRIu64 " was changed",
-                           p->host->name, i);
-        }
-    }
-}
-
 mxo_status stage_send_outputs(stage *g, int fill, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        memset(g->out[i].image + STAGE_GUARD, fill, g->out[i].host->n_bytes);
-        status = send_one(g, &g->out[i], why);
+        status = send_one(g, &g->out[i], NULL, fill, why);
     }
     return status;
 }
 
-mxo_status stage_fetch_all(stage *g, mxo_text why)
+/* Where and how the guard at this place differs; "" if it does not. */
+static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
+                              char *text, mxo_text why)
+{
+    const mxo_status status = fetch(g, p, at, at + STAGE_GUARD, why);
+
+    for (uint64_t i = 0; status == MXO_OK && i < STAGE_GUARD; i++) {
+        if (text[0] == '\0' && g->chunk[i] != guard_byte(p->salt, at + i)) {
+            (void)snprintf(text, SUBJECT_TEXT,
+                           "%s: byte %" PRIu64 " %s was overwritten (%02x)",
+                           p->host->name, at == 0 ? STAGE_GUARD - i : i + 1,
+                           at == 0 ? "before its start" : "past its end",
+                           g->chunk[i]);
+        }
+    }
+    return status;
+}
+
+static mxo_status check_guards(stage *g, const placed *p, char *text,
+                               mxo_text why)
+{
+    const mxo_status status = check_guard(g, p, 0, text, why);
+
+    return status == MXO_OK ? check_guard(g, p, end_of(p), text, why) : status;
+}
+
+static mxo_status check_input(stage *g, const placed *p, char *text,
+                              mxo_text why)
+{
+    const uint64_t n_bytes = p->host->n_bytes;
+    mxo_status status = MXO_OK;
+
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
+        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
+        const uint8_t *sent = p->host->data + at;
+        uint64_t i = 0;
+
+        status = fetch(g, p, STAGE_GUARD + at, end_of(p), why);
+        if (status != MXO_OK || text[0] != '\0' ||
+            memcmp(g->chunk, sent, n) == 0) {
+            continue;
+        }
+        while (g->chunk[i] == sent[i]) {
+            i++;
+        }
+        (void)snprintf(text, SUBJECT_TEXT,
+                       "input %s: byte %" PRIu64 " was changed", p->host->name,
+                       at + i);
+    }
+    return status;
+}
+
+mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        status = fetch_one(g, &g->in[i], why);
+        status = check_guards(g, &g->in[i], d->guards, why);
+        if (status == MXO_OK) {
+            status = check_input(g, &g->in[i], d->inputs, why);
+        }
     }
     for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = fetch_one(g, &g->out[i], why);
+        status = check_guards(g, &g->out[i], d->guards, why);
     }
     return status;
 }
 
-void stage_check_guards(const stage *g, distrust *d)
+mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why)
 {
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        check_guards(&g->in[i], d->guards);
-        check_input(&g->in[i], d->inputs);
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+        const host_tensor *t = &out->t[i];
+        if (t->n_bytes > 0) {
+            memset(t->data, 0x33, t->n_bytes);
+            status =
+                g->s->table->download(g->s->ctx, t->data, g->out[i].buffer,
+                                      STAGE_GUARD, t->n_bytes, why);
+        }
     }
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        check_guards(&g->out[i], d->guards);
+    return status;
+}
+
+static void note_first(char *text, const host_tensor *t, uint64_t byte)
+{
+    if (text[0] == '\0') {
+        (void)snprintf(text, SUBJECT_TEXT, "%s, byte %" PRIu64, t->name, byte);
     }
 }
 
-/* A refused call must leave its outputs as they were. */
-void stage_check_refusal(const stage *g, int fill, distrust *d)
+/* n bytes of a second run that differ from those of t from byte at on. */
+static void compare_chunk(const host_tensor *t, uint64_t at,
+                          const uint8_t *second, uint64_t n,
+                          const uint8_t fill[2], distrust *d)
 {
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        const placed *p = &g->out[i];
-        for (uint64_t k = 0; k < p->host->n_bytes; k++) {
-            if (d->refusal[0] == '\0' && p->back[STAGE_GUARD + k] != fill) {
-                (void)snprintf(d->refusal, sizeof d->refusal,
-                               "refused, yet wrote byte %" PRIu64 " of %s", k,
-                               p->host->name);
-            }
+    const uint8_t *first = t->data + at;
+
+    if (memcmp(first, second, n) == 0) {
+        return;
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        if (first[k] == second[k]) {
+            continue;
+        }
+        if (first[k] == fill[0] && second[k] == fill[1]) {
+            d->n_unwritten++;
+            note_first(d->unwritten, t, at + k);
+        } else {
+            d->n_changing++;
+            note_first(d->changing, t, at + k);
         }
     }
 }
 
+mxo_status stage_compare_outputs(stage *g, const tensor_set *out,
+                                 const uint8_t fill[2], distrust *d,
+                                 mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+        const host_tensor *t = &out->t[i];
+        for (uint64_t at = 0; status == MXO_OK && at < t->n_bytes;
+             at += STAGE_CHUNK) {
+            status = fetch(g, &g->out[i], STAGE_GUARD + at,
+                           end_of(&g->out[i]), why);
+            if (status == MXO_OK) {
+                compare_chunk(t, at, g->chunk,
+                              shorter(t->n_bytes - at, STAGE_CHUNK), fill, d);
+            }
+        }
+    }
+    return status;
+}
+
+/* A refused call must leave its outputs as they were. */
+static mxo_status check_kept(stage *g, const placed *p, int fill, char *text,
+                             mxo_text why)
+{
+    const uint64_t n_bytes = p->host->n_bytes;
+    mxo_status status = MXO_OK;
+
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
+        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
+        status = fetch(g, p, STAGE_GUARD + at, end_of(p), why);
+        for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+            if (text[0] == '\0' && g->chunk[i] != fill) {
+                (void)snprintf(text, SUBJECT_TEXT,
+                               "refused, yet wrote byte %" PRIu64 " of %s",
+                               at + i, p->host->name);
+            }
+        }
+    }
+    return status;
+}
+
+mxo_status stage_check_refusal(stage *g, int fill, distrust *d, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+        status = check_kept(g, &g->out[i], fill, d->refusal, why);
+    }
+    return status;
+}
+
 void stage_release(stage *g)
 {
-    for (uint32_t i = 0; g->in != NULL && i < g->n_in; i++) {
+    for (uint32_t i = 0; i < g->n_in; i++) {
         unplace(g, &g->in[i]);
     }
-    for (uint32_t i = 0; g->out != NULL && i < g->n_out; i++) {
+    for (uint32_t i = 0; i < g->n_out; i++) {
         unplace(g, &g->out[i]);
     }
     free(g->in);
     free(g->out);
+    free(g->chunk);
 }

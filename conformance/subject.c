@@ -122,52 +122,31 @@ static mxo_status call_once(stage *g, distrust *d, mxo_text why)
     return status == MXO_OK ? done : status;
 }
 
-static mxo_status run_filled(stage *g, int fill, distrust *d, mxo_text why)
+/* What outputs hold before the first and the second run. */
+static const uint8_t fills[2] = {0xaa, 0x55};
+
+/* Run number 0 or 1: out receives the bytes of the first. */
+static mxo_status run_filled(stage *g, int run, tensor_set *out, distrust *d,
+                             mxo_text why)
 {
-    mxo_status status = stage_send_outputs(g, fill, why);
+    mxo_status status = stage_send_outputs(g, fills[run], why);
 
     if (status != MXO_OK) {
         return status;
     }
     status = call_once(g, d, why);
-    const mxo_status back =
-        stage_fetch_all(g, status == MXO_OK ? why : (mxo_text){NULL, 0});
+    const mxo_text unheard = {NULL, 0};
+    const mxo_text after = status == MXO_OK ? why : unheard;
+    mxo_status back = stage_check_guards(g, d, after);
 
-    if (back == MXO_OK) {
-        stage_check_guards(g, d);
-        if (status != MXO_OK) {
-            stage_check_refusal(g, fill, d);
-        }
+    if (back == MXO_OK && status != MXO_OK) {
+        back = stage_check_refusal(g, fills[run], d, after);
+    } else if (back == MXO_OK && run == 0) {
+        back = stage_fetch_outputs(g, out, after);
+    } else if (back == MXO_OK) {
+        back = stage_compare_outputs(g, out, fills, d, after);
     }
     return status == MXO_OK ? back : status;
-}
-
-static void note_first(char *text, const host_tensor *t, uint64_t byte)
-{
-    if (text[0] == '\0') {
-        (void)snprintf(text, SUBJECT_TEXT, "%s, byte %" PRIu64, t->name, byte);
-    }
-}
-
-/* out[i].back holds the second run, out->t[i].data the first. */
-static void compare_runs(const stage *g, const tensor_set *out, distrust *d)
-{
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        const host_tensor *t = &out->t[i];
-        const uint8_t *second = g->out[i].back + STAGE_GUARD;
-        for (uint64_t k = 0; k < t->n_bytes; k++) {
-            if (t->data[k] == second[k]) {
-                continue;
-            }
-            if (t->data[k] == 0xaa && second[k] == 0x55) {
-                d->n_unwritten++;
-                note_first(d->unwritten, t, k);
-            } else {
-                d->n_changing++;
-                note_first(d->changing, t, k);
-            }
-        }
-    }
 }
 
 /* A call whose answer and status nobody looks at. */
@@ -177,8 +156,7 @@ static mxo_status run_decoy(stage *g, mxo_text why)
     mxo_status status;
 
     memset(&unused, 0, sizeof unused);
-    stage_set_inputs(g, 1);
-    status = stage_send_inputs(g, why);
+    status = stage_send_inputs(g, 1, why);
     status = status == MXO_OK ? stage_send_outputs(g, 0x33, why) : status;
     if (status == MXO_OK) {
         char text[SUBJECT_TEXT];
@@ -207,25 +185,15 @@ static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
 {
     mxo_status status = g->s->decoy ? run_decoy(g, why) : MXO_OK;
 
-    stage_set_inputs(g, 0);
-    status = status == MXO_OK ? stage_send_inputs(g, why) : status;
-    status = status == MXO_OK ? run_filled(g, 0xaa, d, why) : status;
+    status = status == MXO_OK ? stage_send_inputs(g, 0, why) : status;
+    status = status == MXO_OK ? run_filled(g, 0, out, d, why) : status;
     const double first_ms = d->ms;
 
     if (status != MXO_OK) {
         return status;
     }
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        if (out->t[i].n_bytes > 0) {
-            memcpy(out->t[i].data, g->out[i].back + STAGE_GUARD,
-                   out->t[i].n_bytes);
-        }
-    }
-    status = run_filled(g, 0x55, d, why);
+    status = run_filled(g, 1, out, d, why);
     d->ms = first_ms;
-    if (status == MXO_OK) {
-        compare_runs(g, out, d);
-    }
     if (status == MXO_OK && g->s->table->kernel != NULL) {
         g->s->table->kernel(g->s->ctx, (mxo_text){d->kernel, sizeof d->kernel});
         d->kernel[sizeof d->kernel - 1] = '\0';
@@ -237,20 +205,19 @@ static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
 mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
                        distrust *d, mxo_text why)
 {
-    stage g = {.s = s, .call = call};
-    mxo_status status = MXO_E_NOMEM;
+    stage g;
+    mxo_status status = stage_open(&g, s, call, out->n);
 
     memset(d, 0, sizeof *d);
     if (why.size > 0) {
         why.ptr[0] = '\0';
     }
-    g.in = calloc((size_t)call->in->n + 1, sizeof *g.in);
-    g.out = calloc((size_t)out->n + 1, sizeof *g.out);
-    if (g.in != NULL && g.out != NULL && out->n <= MAX_OUT) {
-        status = stage_place_inputs(&g, why);
-        status = status == MXO_OK ? stage_place_outputs(&g, out, why) : status;
-        status = status == MXO_OK ? run_twice(&g, out, d, why) : status;
+    if (status == MXO_OK) {
+        status = out->n <= MAX_OUT ? MXO_OK : MXO_E_NOMEM;
     }
+    status = status == MXO_OK ? stage_place_inputs(&g, why) : status;
+    status = status == MXO_OK ? stage_place_outputs(&g, out, why) : status;
+    status = status == MXO_OK ? run_twice(&g, out, d, why) : status;
     stage_release(&g);
     return status;
 }
