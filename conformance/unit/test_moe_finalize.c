@@ -66,6 +66,37 @@ START_TEST(fma_keeps_what_a_product_loses)
 }
 END_TEST
 
+/* 2^24 + 1 + 1 - 2^24, and 1/3 is no binary32. */
+START_TEST(the_real_sum_loses_nothing)
+{
+    const float x[4] = {0x1p24f, 1, 1, -0x1p24f};
+    const float w[4] = {1, 1, 1, 1};
+    const float a = 1 + 0x1p-23f;
+    const float y[2] = {a * 0x1p60f, -0x1p60f};
+    const float v[2] = {a, 1 + 0x1p-22f};
+
+    ck_assert(total("exact", x, w, 4) == 2);
+    ck_assert(total("add", x, w, 4) == 0);
+    /* a^2 - (1 + 2^-22) is 2^-46: the product has 47 bits. */
+    ck_assert(total("exact", y, v, 2) == 0x1p14f);
+}
+END_TEST
+
+/* Two halves of the smallest normal number make one; a quarter and a half
+   do not, and are flushed; one slot alone is copied. */
+START_TEST(the_cpu_flushes_sums_of_several)
+{
+    const float x[2] = {0x1p-127f, 0x1p-127f};
+    const float y[2] = {0x1p-127f, 0x1p-128f};
+    const float w[2] = {1, 1};
+
+    ck_assert(total("cpu", x, w, 2) == 0x1p-126f);
+    ck_assert(total("cpu", y, w, 2) == 0);
+    ck_assert(total("add", y, w, 2) == 0x1.8p-127f);
+    ck_assert(total("cpu", x, w, 1) == 0x1p-127f);
+}
+END_TEST
+
 static uint32_t bf16_sum(const char *params, const uint16_t *x, int n)
 {
     uint16_t y;
@@ -207,6 +238,8 @@ Suite *suite_moe_finalize(void)
     TCase *sums = tcase_create("sums");
     TCase *rows = tcase_create("rows");
 
+    tcase_add_test(sums, the_real_sum_loses_nothing);
+    tcase_add_test(sums, the_cpu_flushes_sums_of_several);
     tcase_add_test(sums, orders_differ);
     tcase_add_test(sums, fma_keeps_what_a_product_loses);
     tcase_add_test(sums, few_slots_round_every_step);

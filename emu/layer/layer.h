@@ -7,6 +7,7 @@
 #define MXO_EMU_LAYER_LAYER_H
 
 #include "../dot/order.h"
+#include "../moe/finalize.h"
 #include "recipe.h"
 
 enum { LAYER_TILE = 16 };
@@ -14,7 +15,7 @@ enum { LAYER_TILE = 16 };
 /* One of the two GEMMs, over all experts. */
 typedef struct layer_gemm {
     const layer_recipe *recipe;
-    mxo_dot_matrix a;       /* quantised activations, one row per row number */
+    mxo_dot_matrix a; /* quantised activations, one row per row number */
     mxo_profile_choice order;
     const uint8_t *w;       /* [experts, n, k / 2] */
     const uint8_t *scale;   /* [experts, n, ceil(k / 32)] */
@@ -43,8 +44,8 @@ typedef struct layer_source {
 } layer_source;
 
 uint64_t layer_blocks(uint64_t k);
-mxo_dot_matrix layer_quantise(const layer_quant *quant,
-                              const layer_source *src, uint8_t *q, uint8_t *s);
+mxo_dot_matrix layer_quantise(const layer_quant *quant, const layer_source *src,
+                              uint8_t *q, uint8_t *s);
 
 /* Bring the tile's rows into blocks; then any number of columns. */
 void layer_gemm_load(const layer_gemm *g, const layer_tile *tile);
@@ -58,16 +59,8 @@ uint32_t layer_round(mxo_profile_choice out, uint32_t x);
 /* Element i of codes in a format of 2 or 4 bytes, as a pattern. */
 uint32_t layer_load(mxo_format format, const void *codes, uint64_t i);
 
-/* A token's slots at one column: patterns, which are there, weights. */
-typedef struct layer_slots {
-    const uint32_t *row;  /* slot j at row[j * pitch] */
-    uint64_t pitch;
-    const uint8_t *there; /* 0: the slot takes no part */
-    const uint32_t *weight;
-    uint64_t n;
-} layer_slots;
-
-/* The sum over experts, in the type of recipe->out. */
-uint64_t layer_sum(const layer_recipe *r, const layer_slots *s);
+/* The sum over a token's n slots that take part, in the type of r->out. */
+uint64_t layer_sum(const layer_recipe *r, const mxo_finalize_term *terms,
+                   uint32_t n);
 
 #endif

@@ -50,9 +50,9 @@ mxo_status infer_moe_layer(const mxo_call *call, mxo_tensor *out_tensor,
     const mxo_status status = layer_plan_make(&p, call, 1, 1, why);
     const uint64_t shape[2] = {p.tokens, p.hidden};
 
-    return status == MXO_OK ? infer(&p, out_tensor, n_out, dtype_of(p.two.out),
-                                    2, shape)
-                            : status;
+    return status == MXO_OK
+               ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, shape)
+               : status;
 }
 
 mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
@@ -83,9 +83,9 @@ mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
     if (status != MXO_OK) {
         return status;
     }
-    return p.has_sum ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, sum)
-                     : infer(&p, out_tensor, n_out, dtype_of(p.two.row_out), 3,
-                             rows);
+    return p.has_sum
+               ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, sum)
+               : infer(&p, out_tensor, n_out, dtype_of(p.two.row_out), 3, rows);
 }
 
 /* Every tile of every expert. */
@@ -157,9 +157,8 @@ static void tile_act(const pass *ps, const layer_tile *tile)
         layer_gemm_column(ps->gemm, tile, joint ? 2 * c + 1 : n + c,
                           r->gemm_out, up);
         for (int i = 0; i < tile->rows; i++) {
-            const uint32_t y =
-                (uint32_t)mxo_act_glu(&r->unit, narrow(&r->unit, gate[i]),
-                                      narrow(&r->unit, up[i]));
+            const uint32_t y = (uint32_t)mxo_act_glu(
+                &r->unit, narrow(&r->unit, gate[i]), narrow(&r->unit, up[i]));
             store(dtype, ps->to, ps->slot[i] * n + c,
                   dtype == MXO_F32 ? y : y << 16);
         }
@@ -234,9 +233,9 @@ static void run_first(const layer_plan *p, void *to)
                 layer_quantise(&p->one.quant, &src, scratch_at(p, p->at.q1),
                                scratch_at(p, p->at.s1)));
     const uint64_t width = p->has_glu ? p->inter : 2 * p->inter;
-    const uint32_t bytes =
-        p->has_glu ? (p->one.unit.to == MXO_FMT_F32 ? 4 : 2)
-                   : mxo_dtype_bytes(dtype_of(p->one.gemm_out));
+    const uint32_t bytes = p->has_glu
+                               ? (p->one.unit.to == MXO_FMT_F32 ? 4 : 2)
+                               : mxo_dtype_bytes(dtype_of(p->one.gemm_out));
     pass ps = {p, &g, p->has_glu ? tile_act : tile_gemm1, p->topk, {0}, to};
 
     /* Slots without an expert here keep zeros. */
@@ -265,19 +264,19 @@ static void run_sum(const layer_plan *p)
 {
     const mxo_tensor *y = mxo_call_out(p->call, "y");
     const uint32_t *rows = (void *)scratch_at(p, p->at.rows);
-    uint8_t *there = scratch_at(p, p->at.there);
-    uint32_t *weight = (void *)scratch_at(p, p->at.weight);
-    const int keeps = strcmp(layer_word(p->call, MXO_FIELD_ABSENT), "zero") == 0;
+    mxo_finalize_term *terms = (void *)scratch_at(p, p->at.terms);
+    const int keeps =
+        strcmp(layer_word(p->call, MXO_FIELD_ABSENT), "zero") == 0;
 
     for (uint64_t t = 0; t < p->tokens; t++) {
-        for (uint64_t j = 0; j < p->topk; j++) {
-            there[j] = keeps || layer_expert(p, t * p->topk + j) >= 0;
-            weight[j] = weight_of(p, t * p->topk + j);
-        }
         for (uint64_t c = 0; c < p->hidden; c++) {
-            const layer_slots s = {rows + t * p->topk * p->hidden + c,
-                                   p->hidden, there, weight, p->topk};
-            mxo_store(y, t * p->hidden + c, layer_sum(&p->two, &s));
+            uint32_t n = 0;
+            for (uint64_t i = t * p->topk; i < (t + 1) * p->topk; i++) {
+                terms[n].x = rows[i * p->hidden + c];
+                terms[n].weight = weight_of(p, i);
+                n += keeps || layer_expert(p, i) >= 0;
+            }
+            mxo_store(y, t * p->hidden + c, layer_sum(&p->two, terms, n));
         }
     }
 }

@@ -10,14 +10,13 @@
 
 /* Offsets into the scratch tensor; 0 is a legal offset of nothing. */
 typedef struct layer_scratch {
-    uint64_t q1, s1;  /* quantised input of the first GEMM */
-    uint64_t q2, s2;  /* and of the second */
-    uint64_t act;     /* the activation's output */
-    uint64_t rows;    /* one row of binary32 per token and slot */
-    uint64_t blocks;  /* a tile of activations */
-    uint64_t wide;    /* a row of weights */
-    uint64_t there;   /* per slot of a token */
-    uint64_t weight;
+    uint64_t q1, s1; /* quantised input of the first GEMM */
+    uint64_t q2, s2; /* and of the second */
+    uint64_t act;    /* the activation's output */
+    uint64_t rows;   /* one row of binary32 per token and slot */
+    uint64_t blocks; /* a tile of activations */
+    uint64_t wide;   /* a row of weights */
+    uint64_t terms;  /* one per slot of a token */
     uint64_t bytes;
 } layer_scratch;
 

@@ -62,8 +62,8 @@ static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
         status = expect_input(p, why);
     }
     if (status == MXO_OK && p->has_one) {
-        status = expect_weights(p, "w13", "w13_scale", "w13_bias",
-                                2 * p->inter, p->hidden, why);
+        status = expect_weights(p, "w13", "w13_scale", "w13_bias", 2 * p->inter,
+                                p->hidden, why);
     }
     if (status == MXO_OK && p->has_two) {
         status = expect_weights(p, "w2", "w2_scale", "w2_bias", p->hidden,
@@ -76,9 +76,9 @@ static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
 static int is_too_large(const layer_plan *p)
 {
     const uint64_t widest = p->hidden > p->inter ? p->hidden : p->inter;
-    const uint64_t slots =
-        p->topk != 0 && p->tokens > MOST_ELEMS / p->topk ? MOST_ELEMS + 1
-                                                         : p->tokens * p->topk;
+    const uint64_t slots = p->topk != 0 && p->tokens > MOST_ELEMS / p->topk
+                               ? MOST_ELEMS + 1
+                               : p->tokens * p->topk;
 
     return slots > MOST_ELEMS || widest > MOST_ELEMS / 32 ||
            (slots != 0 && 2 * widest + 64 > MOST_ELEMS / slots) ||
@@ -88,8 +88,7 @@ static int is_too_large(const layer_plan *p)
 static mxo_status read_sizes(layer_plan *p, mxo_text why)
 {
     const mxo_tensor *ids = mxo_call_in(p->call, "topk_ids");
-    const mxo_tensor *w =
-        mxo_call_in(p->call, p->has_one ? "w13" : "w2");
+    const mxo_tensor *w = mxo_call_in(p->call, p->has_one ? "w13" : "w2");
     const mxo_tensor *map = mxo_call_in(p->call, "expert_map");
 
     if (ids->rank != 2 || w->rank != 3 || (map != NULL && map->rank != 1) ||
@@ -197,11 +196,10 @@ static void place_scratch(layer_plan *p)
     if (p->has_sum) {
         s->rows = take(&s->bytes, 4 * slots * p->hidden);
     }
-    s->blocks = take(&s->bytes, LAYER_TILE * layer_blocks(widest) *
-                                    sizeof(mxo_dot_block));
+    s->blocks = take(&s->bytes,
+                     LAYER_TILE * layer_blocks(widest) * sizeof(mxo_dot_block));
     s->wide = take(&s->bytes, 2 * (widest + MXO_MX_BLOCK));
-    s->there = take(&s->bytes, p->topk);
-    s->weight = take(&s->bytes, 4 * p->topk);
+    s->terms = take(&s->bytes, p->topk * sizeof(mxo_finalize_term));
 }
 
 /* The CPU backend decides once per call. */
@@ -241,8 +239,7 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
 int64_t layer_expert(const layer_plan *p, uint64_t i)
 {
     const mxo_tensor *map = mxo_call_in(p->call, "expert_map");
-    const int32_t id =
-        (int32_t)mxo_load(mxo_call_in(p->call, "topk_ids"), i);
+    const int32_t id = (int32_t)mxo_load(mxo_call_in(p->call, "topk_ids"), i);
 
     return map == NULL || id < 0 ? id : (int32_t)mxo_load(map, (uint64_t)id);
 }

@@ -185,6 +185,7 @@ static uint32_t as_f32(mxo_format from, uint64_t code)
 
 static uint32_t element(const plan *p, uint64_t token, uint64_t col)
 {
+    const mxo_finalize_job job = {p->sum, p->to, 0, p->weight != NULL, p->to};
     mxo_finalize_term terms[MXO_FINALIZE_MAX_SLOTS];
     uint32_t n = 0;
 
@@ -202,7 +203,7 @@ static uint32_t element(const plan *p, uint64_t token, uint64_t col)
                                                      mxo_load(p->weight, i));
         n++;
     }
-    return mxo_finalize(p->sum, p->to, p->weight != NULL, terms, n);
+    return mxo_finalize(&job, terms, n);
 }
 
 mxo_status run_moe_finalize(const mxo_call *call, mxo_text why)
