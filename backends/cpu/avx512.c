@@ -123,18 +123,12 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     cpu_mix_bits(x + whole, n_bytes - whole, n, shift, mask);
 }
 
-const cpu_lane cpu_lane_avx512 = {
-    .isa = "avx512",
-    .dequant4_16 = dequant4_16,
-    .dequant4_32 = dequant4_32,
-    .quant = quant,
-    .glu16 = glu16,
-    .glu32 = glu32,
-    .exp32 = exp32,
-    .widen = widen,
-    .widen2 = widen2,
-    .swap_bits = swap_bits,
-    .mix_bits = mix_bits,
-    .stream = stream,
-    .fence = fence,
-};
+#define LANE                                                                \
+    .dequant4_16 = dequant4_16, .dequant4_32 = dequant4_32, .quant = quant, \
+    .glu16 = glu16, .glu32 = glu32, .exp32 = exp32, .widen = widen,         \
+    .widen2 = widen2, .swap_bits = swap_bits, .mix_bits = mix_bits,         \
+    .stream = stream, .fence = fence
+
+const cpu_lane cpu_lane_avx512 = {.isa = "avx512", LANE};
+const cpu_lane cpu_lane_avx512vbmi = {
+    .isa = "avx512vbmi", .weave = cpu_weave_vbmi, LANE};

@@ -29,15 +29,20 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_chain.h \
 	%reldir%/layout_compose.c \
 	%reldir%/layout_convert.c \
+	%reldir%/layout_inner.c \
 	%reldir%/layout_map.c \
 	%reldir%/layout_move.c \
+	%reldir%/layout_move.h \
 	%reldir%/layout_names.c \
 	%reldir%/layout_plan.c \
 	%reldir%/layout_plan.h \
 	%reldir%/layout_tile.c \
+	%reldir%/layout_tile.h \
 	%reldir%/layout_units.c \
 	%reldir%/layout_values.c \
 	%reldir%/layout_values.h \
+	%reldir%/layout_vectors.c \
+	%reldir%/layout_weave.c \
 	%reldir%/moe_finalize.c \
 	%reldir%/number.h \
 	%reldir%/portable.c \
@@ -45,22 +50,25 @@ libcpu_la_SOURCES = \
 	%reldir%/quant_block.c \
 	%reldir%/quant_mx.c \
 	%reldir%/quant_rule.c \
-	%reldir%/split.c
+	%reldir%/split.c \
+	%reldir%/weave.h
 libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)
 libcpu_la_LIBADD = $(OPENMP_LIBS)
 EXTRA_DIST += %reldir%/README.md %reldir%/act_vec.h %reldir%/quant_vec.h
 
 if MXO_CPU_X86_64
-noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la
+noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la
 libcpu_avx2_la_SOURCES = %reldir%/avx2.c %reldir%/vec_avx2.h
 libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
 libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
 libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
-libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la
+libcpu_avx512vbmi_la_SOURCES = %reldir%/avx512vbmi.c
+libcpu_avx512vbmi_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi -mgfni
+libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la
 else
-EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/vec_avx2.h \
-	%reldir%/vec_avx512.h
+EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/avx512vbmi.c \
+	%reldir%/vec_avx2.h %reldir%/vec_avx512.h
 endif
 if MXO_CPU_AARCH64
 noinst_LTLIBRARIES += libcpu_neon.la

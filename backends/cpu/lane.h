@@ -9,6 +9,7 @@
 
 #include "act.h"
 #include "quant.h"
+#include "weave.h"
 
 #include <stdint.h>
 
@@ -78,6 +79,8 @@ typedef struct cpu_lane {
     void (*swap_bits)(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit);
     void (*mix_bits)(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
                      const uint64_t *mask);
+    /* NULL: this lane has no such loop. */
+    void (*weave)(const cpu_weave *job);
 
     /* Copy whole cache lines around the caches; NULL if there is no such
        store. fence() after the last one. */
@@ -101,6 +104,8 @@ extern const cpu_lane cpu_lane_portable;
 #if defined(__x86_64__)
 extern const cpu_lane cpu_lane_avx2;
 extern const cpu_lane cpu_lane_avx512;
+extern const cpu_lane cpu_lane_avx512vbmi;
+void cpu_weave_vbmi(const cpu_weave *job);
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
 #define CPU_NEON 1
 extern const cpu_lane cpu_lane_neon;

@@ -171,7 +171,7 @@ static mxo_status move(cpu_context *ctx, const cpu_map *map, int forward,
                        uint8_t *dst, const uint8_t *src, mxo_text why)
 {
     cpu_plan *plan = NULL;
-    mxo_status status = cpu_plan_of(&plan, map, why);
+    mxo_status status = cpu_plan_of(&plan, map, ctx->lane->weave != NULL, why);
 
     if (status == MXO_OK) {
         status = cpu_move(ctx, plan, forward, dst, src, why);

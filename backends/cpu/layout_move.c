@@ -3,31 +3,15 @@
  * Moving a tensor along a plan.  Threads take ranges of the outer digits in
  * the order of memory; a tile that meets a wall is moved byte by byte.
  */
-#include "layout_plan.h"
+#include "layout_move.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A slot takes up to 8 bytes. */
-enum {
-    LINE = 64,
-    BUFFER_BYTES = 8 * CPU_TILE_SLOTS,
-};
+enum { LINE = 64 };
 
-typedef struct mover {
-    const cpu_plan *plan;
-    const cpu_lane *lane;
-    int forward;
-    int stream;
-    int out_of_memory;
-    uint8_t *dst;
-    const uint8_t *src;
-} mover;
-
-/* First wall that the coordinates exceed, -1 if none. */
-static int beyond(const cpu_plan *p, const uint64_t *coord,
-                  const uint64_t *more)
+int cpu_beyond(const cpu_plan *p, const uint64_t *coord, const uint64_t *more)
 {
     for (int w = 0; w < p->map.n_walls; w++) {
         if (coord[w] + more[w] >= p->map.wall[w].end) {
@@ -44,9 +28,8 @@ static int beyond(const cpu_plan *p, const uint64_t *coord,
         }                                                       \
         break;
 
-/* n stretches of bytes each, from the places at[0], at[step], ... */
-static void gather(uint8_t *dst, const uint8_t *src, const uint64_t *at,
-                   uint64_t step, uint64_t n, uint64_t bytes)
+void cpu_gather(uint8_t *dst, const uint8_t *src, const uint64_t *at,
+                uint64_t step, uint64_t n, uint64_t bytes)
 {
     switch (bytes) {
         COPY_ALL(1)
@@ -71,8 +54,8 @@ static void gather(uint8_t *dst, const uint8_t *src, const uint64_t *at,
         }                                                       \
         break;
 
-static void scatter(uint8_t *dst, const uint8_t *src, const uint64_t *at,
-                    uint64_t step, uint64_t n, uint64_t bytes)
+void cpu_scatter(uint8_t *dst, const uint8_t *src, const uint64_t *at,
+                 uint64_t step, uint64_t n, uint64_t bytes)
 {
     switch (bytes) {
         COPY_ALL(1)
@@ -112,8 +95,8 @@ static void load(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
                  const uint64_t *at, uint32_t run)
 {
     if (p->pitch == p->word_bytes) {
-        gather(buffer, src, at, run, p->n_slots / run,
-               (uint64_t)run * p->word_bytes);
+        cpu_gather(buffer, src, at, run, p->n_slots / run,
+                   (uint64_t)run * p->word_bytes);
         return;
     }
     memset(buffer, 0, (size_t)p->n_slots * p->pitch);
@@ -126,8 +109,8 @@ static void store(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
                   const uint64_t *at, uint32_t run)
 {
     if (p->pitch == p->word_bytes) {
-        scatter(dst, buffer, at, run, p->n_slots / run,
-                (uint64_t)run * p->word_bytes);
+        cpu_scatter(dst, buffer, at, run, p->n_slots / run,
+                    (uint64_t)run * p->word_bytes);
         return;
     }
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
@@ -144,10 +127,8 @@ static void coords_of(const cpu_plan *p, uint32_t slot, const cpu_place *at,
     }
 }
 
-/* The logical side of a tile at a wall: what is beyond reads as the wall's
-   byte and is not written. */
-static void load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
-                      const cpu_place *at)
+void cpu_load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
+                   const cpu_place *at)
 {
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
         uint64_t coord[CPU_WALLS] = {0};
@@ -156,19 +137,19 @@ static void load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
 
         memset(word, 0, p->pitch);
         coords_of(p, slot, at, coord);
-        if (beyond(p, coord, p->byte_most) < 0) {
+        if (cpu_beyond(p, coord, p->byte_most) < 0) {
             memcpy(word, from, p->word_bytes);
             continue;
         }
         for (uint32_t b = 0; b < p->word_bytes; b++) {
-            const int w = beyond(p, coord, p->byte_coord[b]);
+            const int w = cpu_beyond(p, coord, p->byte_coord[b]);
             word[b] = w < 0 ? from[b] : p->map.wall[w].byte;
         }
     }
 }
 
-static void store_edge(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
-                       const cpu_place *at)
+void cpu_store_edge(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
+                    const cpu_place *at)
 {
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
         uint64_t coord[CPU_WALLS] = {0};
@@ -176,7 +157,7 @@ static void store_edge(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
 
         coords_of(p, slot, at, coord);
         for (uint32_t b = 0; b < p->word_bytes; b++) {
-            if (beyond(p, coord, p->byte_coord[b]) < 0) {
+            if (cpu_beyond(p, coord, p->byte_coord[b]) < 0) {
                 dst[at->logical + p->logical_at[slot] + b] = word[b];
             }
         }
@@ -201,7 +182,7 @@ static void turn_words(const cpu_plan *p, uint8_t *buffer)
     }
 }
 
-static void swap_pairs(const mover *m, const cpu_swap *s, uint8_t *buffer)
+static void swap_pairs(const cpu_mover *m, const cpu_swap *s, uint8_t *buffer)
 {
     const cpu_plan *p = m->plan;
     const uint64_t total = (uint64_t)p->n_slots * p->pitch;
@@ -213,7 +194,7 @@ static void swap_pairs(const mover *m, const cpu_swap *s, uint8_t *buffer)
     }
 }
 
-static void exchange(const mover *m, uint8_t *buffer)
+static void exchange(const cpu_mover *m, uint8_t *buffer)
 {
     const cpu_plan *p = m->plan;
     const uint64_t total = ((uint64_t)p->n_slots * p->pitch + 7) / 8 * 8;
@@ -233,8 +214,8 @@ static void exchange(const mover *m, uint8_t *buffer)
 }
 
 /* Around the caches, if the stretches are whole lines. */
-static void store_stream(const mover *m, uint8_t *dst, const uint8_t *buffer,
-                         uint8_t *staged)
+static void store_stream(const cpu_mover *m, uint8_t *dst,
+                         const uint8_t *buffer, uint8_t *staged)
 {
     const cpu_plan *p = m->plan;
 
@@ -252,7 +233,7 @@ static void store_stream(const mover *m, uint8_t *dst, const uint8_t *buffer,
 
 /* Ask for what the next tile reads: its runs are too short for hardware to
    see a pattern. */
-static void fetch_tile(const mover *m, uint64_t step)
+static void fetch_tile(const cpu_mover *m, uint64_t step)
 {
     const cpu_plan *p = m->plan;
     const cpu_place at = cpu_place_of(p, step);
@@ -260,7 +241,7 @@ static void fetch_tile(const mover *m, uint64_t step)
     const uint32_t run = m->forward ? p->logical_run : p->physical_run;
     const uint8_t *src = m->src + (m->forward ? at.logical : at.physical);
 
-    if (p->map.n_walls > 0 && beyond(p, at.coord, p->tile_most) >= 0) {
+    if (p->map.n_walls > 0 && cpu_beyond(p, at.coord, p->tile_most) >= 0) {
         return;
     }
     for (uint32_t slot = 0; slot < p->n_slots; slot += run) {
@@ -270,27 +251,27 @@ static void fetch_tile(const mover *m, uint64_t step)
     }
 }
 
-static void move_tile(const mover *m, uint64_t step, uint8_t *buffer)
+static void move_tile(const cpu_mover *m, uint64_t step, uint8_t *buffer)
 {
     const cpu_plan *p = m->plan;
     const cpu_place at = cpu_place_of(p, step);
-    const int edge = beyond(p, at.coord, p->tile_most) >= 0;
+    const int edge = cpu_beyond(p, at.coord, p->tile_most) >= 0;
     uint8_t *dst = m->dst + (m->forward ? at.physical : at.logical);
 
     if (!m->forward) {
         load(p, buffer, m->src + at.physical, p->physical_at, p->physical_run);
     } else if (edge) {
-        load_edge(p, buffer, m->src, &at);
+        cpu_load_edge(p, buffer, m->src, &at);
     } else {
         load(p, buffer, m->src + at.logical, p->logical_at, p->logical_run);
     }
     exchange(m, buffer);
     if (m->forward && m->stream && (uintptr_t)dst % 64 == 0) {
-        store_stream(m, dst, buffer, buffer + BUFFER_BYTES);
+        store_stream(m, dst, buffer, buffer + CPU_BUFFER_BYTES);
     } else if (m->forward) {
         store(p, dst, buffer, p->physical_at, p->physical_run);
     } else if (edge) {
-        store_edge(p, m->dst, buffer, &at);
+        cpu_store_edge(p, m->dst, buffer, &at);
     } else {
         store(p, dst, buffer, p->logical_at, p->logical_run);
     }
@@ -298,8 +279,8 @@ static void move_tile(const mover *m, uint64_t step, uint8_t *buffer)
 
 static void move_tiles(void *job, uint64_t begin, uint64_t end)
 {
-    mover *m = job;
-    uint8_t *buffer = aligned_alloc(64, BUFFER_BYTES + CPU_TILE_BYTES);
+    cpu_mover *m = job;
+    uint8_t *buffer = aligned_alloc(64, CPU_BUFFER_BYTES + CPU_TILE_BYTES);
 
     const uint32_t run =
         m->forward ? m->plan->logical_run : m->plan->physical_run;
@@ -323,7 +304,7 @@ static void move_tiles(void *job, uint64_t begin, uint64_t end)
 
 /* Memory in order, whole lines around the caches. */
 typedef struct writer {
-    const mover *m;
+    const cpu_mover *m;
     uint8_t *to;
     uint32_t n; /* bytes in line */
     _Alignas(LINE) uint8_t line[LINE];
@@ -396,7 +377,7 @@ static uint64_t live_of(const cpu_plan *p, const cpu_place *at)
     return live;
 }
 
-static void put_run(writer *w, const mover *m, const cpu_place *at)
+static void put_run(writer *w, const cpu_mover *m, const cpu_place *at)
 {
     const cpu_plan *p = m->plan;
     uint64_t done = live_of(p, at);
@@ -417,7 +398,7 @@ static void put_run(writer *w, const mover *m, const cpu_place *at)
 
 static void move_runs(void *job, uint64_t begin, uint64_t end)
 {
-    const mover *m = job;
+    const cpu_mover *m = job;
     const cpu_plan *p = m->plan;
     writer w = {.m = m, .to = m->dst + begin * p->run_bytes};
 
@@ -442,13 +423,14 @@ mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
                     uint8_t *dst, const uint8_t *src, mxo_text why)
 {
     const cpu_lane *lane = ctx->lane;
-    mover m = {.plan = plan,
-               .lane = lane,
-               .forward = forward,
-               .stream = forward && lane->stream != NULL &&
-                         plan->map.physical_bits / 8 >= CPU_STREAM_BYTES,
-               .dst = dst,
-               .src = src};
+    cpu_mover m = {.plan = plan,
+                   .lane = lane,
+                   .forward = forward,
+                   .stream = (forward || plan->kind == CPU_PLAN_VECTORS) &&
+                             lane->stream != NULL &&
+                             plan->map.physical_bits / 8 >= CPU_STREAM_BYTES,
+                   .dst = dst,
+                   .src = src};
 
     const uint64_t steps = plan->n_outer_steps;
     char what[32] = "layout_runs";
@@ -463,6 +445,11 @@ mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
         m.stream = m.stream && plan->stretch % LINE == 0 &&
                    plan->pitch == plan->word_bytes;
         cpu_split(ctx, steps, 1, move_tiles, &m);
+        break;
+    case CPU_PLAN_VECTORS:
+        (void)snprintf(what, sizeof what, "layout_vectors%u",
+                       8 * plan->word_bytes);
+        cpu_split(ctx, steps, 1, cpu_move_vectors, &m);
         break;
     case CPU_PLAN_UNITS:
         (void)snprintf(what, sizeof what, "layout_units");

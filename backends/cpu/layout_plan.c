@@ -241,7 +241,8 @@ static int plan_runs(cpu_plan *plan)
     return 1;
 }
 
-mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, mxo_text why)
+mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, int vectors,
+                       mxo_text why)
 {
     cpu_plan *p = calloc(1, sizeof *p);
     int done = 0;
@@ -252,9 +253,12 @@ mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, mxo_text why)
     }
     p->map = *map;
     if (map->physical_bits != 0 && !plan_runs(p)) {
-        p->kind = CPU_PLAN_UNITS;
-        done = cpu_plan_tiles(p);
-        p->kind = done > 0 ? CPU_PLAN_TILES : CPU_PLAN_UNITS;
+        done = vectors ? cpu_plan_vectors(p) : 0;
+        p->kind = CPU_PLAN_VECTORS;
+        if (done == 0) {
+            done = cpu_plan_tiles(p);
+            p->kind = done > 0 ? CPU_PLAN_TILES : CPU_PLAN_UNITS;
+        }
     }
     if (done < 0) {
         cpu_plan_free(p);
@@ -272,6 +276,8 @@ void cpu_plan_free(cpu_plan *plan)
         free(plan->staged_at);
         free(plan->stretch_at);
         free(plan->slot_coord);
+        free(plan->packed_at);
+        free(plan->line_at);
         free(plan);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A plan moves a tensor along a map.  There are three kinds:
+ * A plan moves a tensor along a map.  There are four kinds:
  *
  * RUNS   long stretches are neighbours on both sides: copies.
  * TILES  A tile is a set of words of 2^3 to 2^6 bits.  The bits of a word's
@@ -8,6 +8,10 @@
  *        side has inside its words and the other outside, one exchange of
  *        halves between pairs of words brings it in and the other out.  What
  *        remains is one permutation of the bits of each word.
+ * VECTORS  The same with words of 64 bytes, for lanes that weave: a vector is
+ *        gathered from chunks that are neighbours on the logical side, up to
+ *        three bits of its index are exchanged, and what remains is one
+ *        permutation of its 512 bits.
  * UNITS  anything else, unit by unit.
  *
  * A table whose digits lie outside the words only changes addresses.
@@ -30,6 +34,7 @@ typedef enum cpu_plan_kind {
     CPU_PLAN_NOTHING,
     CPU_PLAN_RUNS,
     CPU_PLAN_TILES,
+    CPU_PLAN_VECTORS,
     CPU_PLAN_UNITS
 } cpu_plan_kind;
 
@@ -90,14 +95,25 @@ typedef struct cpu_plan {
     uint64_t *physical_at;
     uint32_t *staged_at; /* physical_at with the gaps closed */
     uint64_t *stretch_at;
-    uint64_t *slot_coord;              /* [slot][wall] */
-    uint64_t byte_coord[8][CPU_WALLS]; /* of the bytes of a word */
+    uint64_t *slot_coord;                       /* [slot][wall] */
+    uint64_t byte_coord[CPU_VECTOR][CPU_WALLS]; /* of the bytes of a word */
     uint64_t byte_most[CPU_WALLS];
     uint64_t tile_most[CPU_WALLS]; /* largest in a tile */
+
+    /* VECTORS; a slot is a chunk, physical_at is of vectors */
+    uint32_t n_vectors;
+    uint8_t bit[CPU_WEAVE_REGS]; /* exchanged with bit r of a vector's number */
+    int whole_lines;             /* chunks are lines on the logical side too */
+    cpu_inner inner;             /* after the exchanges */
+    cpu_inner outward;           /* its inverse */
+    uint64_t *packed_at;         /* vectors one behind the other */
+    uint64_t *line_at;           /* lines of the logical side */
+    uint64_t n_lines;
 } cpu_plan;
 
-/* Free with cpu_plan_free. */
-mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, mxo_text why);
+/* Free with cpu_plan_free.  vectors: the lane weaves. */
+mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, int vectors,
+                       mxo_text why);
 void cpu_plan_free(cpu_plan *plan);
 
 /* Digits as factors of two and odd ones, most significant in memory first,
@@ -119,6 +135,8 @@ int cpu_unit_source(const cpu_map *m, uint64_t unit, uint64_t *bit);
 
 /* Fills the tiles' part; 0 if the map needs UNITS, -1 without memory. */
 int cpu_plan_tiles(cpu_plan *plan);
+/* The same for vectors; 0 if the map has none, -1 without memory. */
+int cpu_plan_vectors(cpu_plan *plan);
 /* Neighbours that behave as one digit become one. */
 int cpu_merge_atoms(cpu_atom *atom, int n);
 

@@ -3,36 +3,14 @@
  * Which words make a tile, and how their bits are brought from the order of
  * one side into that of the other.
  */
-#include "layout_plan.h"
+#include "layout_tile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MOST_BITS = 6, /* of the index of a bit in a word */
-    STRETCH_BYTES = 128,
-    LOGICAL_BYTES = 128,
-};
+enum { MOST_BITS = 6, STRETCH_BYTES = 128, LOGICAL_BYTES = 128 };
 
-typedef struct tiler {
-    cpu_plan *plan;
-    uint32_t log; /* of the bits of a word */
-    int n;
-    cpu_atom atom[CPU_ATOMS];
-    int opened[CPU_TABLES];
-    int logical_bit[MOST_BITS]; /* atom at each bit of a word, either side */
-    int physical_bit[MOST_BITS];
-    int in_tile[CPU_ATOMS];
-    int is_word[CPU_ATOMS]; /* 1: in words of the logical side, 2: of memory */
-    uint64_t slots;
-    int n_reg;
-    int reg[MOST_BITS];     /* atoms outside the words, before the swaps */
-    int swapped[MOST_BITS]; /* and after them */
-    int n_along;
-    int along[CPU_ATOMS]; /* most significant first */
-} tiler;
-
-static int find_bit(const tiler *t, uint64_t stride, int physical)
+int cpu_find_bit(const cpu_tiler *t, uint64_t stride, int physical)
 {
     for (int i = 0; i < t->n; i++) {
         const cpu_atom *a = &t->atom[i];
@@ -45,13 +23,14 @@ static int find_bit(const tiler *t, uint64_t stride, int physical)
 }
 
 /* Words of 2^log bits exist on both sides. */
-static int has_words(tiler *t, uint32_t log)
+static int has_words(cpu_tiler *t, uint32_t log)
 {
     t->log = log;
+    t->chunk_log = log;
     t->n = cpu_plan_atoms(t->plan, 1u << log, t->atom, t->opened);
     for (uint32_t b = 0; b < log && t->n > 0; b++) {
-        t->logical_bit[b] = find_bit(t, (uint64_t)1 << b, 0);
-        t->physical_bit[b] = find_bit(t, (uint64_t)1 << b, 1);
+        t->logical_bit[b] = cpu_find_bit(t, (uint64_t)1 << b, 0);
+        t->physical_bit[b] = cpu_find_bit(t, (uint64_t)1 << b, 1);
         if (t->logical_bit[b] < 0 || t->physical_bit[b] < 0) {
             return 0;
         }
@@ -59,7 +38,7 @@ static int has_words(tiler *t, uint32_t log)
     return t->n > 0;
 }
 
-static int add(tiler *t, int i)
+static int add(cpu_tiler *t, int i)
 {
     const uint64_t slots = cpu_times(t->slots, t->atom[i].size);
 
@@ -78,9 +57,9 @@ static int add(tiler *t, int i)
 
 /* Neighbours on the logical side: some lines in a row, no more, so that there
    is room for neighbours in memory. */
-static void add_logical_neighbours(tiler *t)
+static void add_logical_neighbours(cpu_tiler *t)
 {
-    uint64_t run = (uint64_t)1 << t->log;
+    uint64_t run = (uint64_t)1 << t->chunk_log;
 
     for (int i = 0; i < t->n && run < (uint64_t)8 * LOGICAL_BYTES; i++) {
         if (t->atom[i].hop == NULL && t->atom[i].logical == run &&
@@ -92,7 +71,7 @@ static void add_logical_neighbours(tiler *t)
 }
 
 /* Neighbours in memory, until a stretch has that many bytes. */
-static void add_physical_neighbours(tiler *t, uint64_t bytes)
+static void add_physical_neighbours(cpu_tiler *t, uint64_t bytes)
 {
     uint64_t stretch = 1;
 
@@ -101,7 +80,14 @@ static void add_physical_neighbours(tiler *t, uint64_t bytes)
     }
 }
 
-static void choose_tile(tiler *t)
+void cpu_grow_tile(cpu_tiler *t)
+{
+    add_physical_neighbours(t, STRETCH_BYTES);
+    add_logical_neighbours(t);
+    add_physical_neighbours(t, CPU_TILE_BYTES);
+}
+
+static void choose_tile(cpu_tiler *t)
 {
     for (uint32_t b = 0; b < t->log; b++) {
         t->is_word[t->logical_bit[b]] |= 1;
@@ -115,14 +101,12 @@ static void choose_tile(tiler *t)
             t->slots *= 2;
         }
     }
-    add_physical_neighbours(t, STRETCH_BYTES);
-    add_logical_neighbours(t);
-    add_physical_neighbours(t, CPU_TILE_BYTES);
+    cpu_grow_tile(t);
 }
 
 /* Along a tile the side that is read lies in order; without exchanges memory
    does, so that words go straight to their places. */
-static void order_along(tiler *t)
+static void order_along(cpu_tiler *t)
 {
     for (int i = 0; i < t->n; i++) {
         if (t->in_tile[i] && t->is_word[i] == 0) {
@@ -144,7 +128,7 @@ static void order_along(tiler *t)
 }
 
 /* One swap puts one bit in its place for good. */
-static void plan_swaps(tiler *t, int at[MOST_BITS])
+static void plan_swaps(cpu_tiler *t, int at[CPU_MOST_BITS])
 {
     cpu_plan *p = t->plan;
     int found = 1;
@@ -166,8 +150,7 @@ static void plan_swaps(tiler *t, int at[MOST_BITS])
     }
 }
 
-/* Through the opened tables. */
-static uint32_t through_tables(const tiler *t, uint32_t bit)
+uint32_t cpu_through_tables(const cpu_tiler *t, uint32_t bit)
 {
     const cpu_map *m = &t->plan->map;
 
@@ -185,7 +168,8 @@ static uint32_t through_tables(const tiler *t, uint32_t bit)
     return bit;
 }
 
-static void mix_bit(cpu_mix *mix, const tiler *t, uint32_t from, uint32_t to)
+static void mix_bit(cpu_mix *mix, const cpu_tiler *t, uint32_t from,
+                    uint32_t to)
 {
     const int shift = (int)to - (int)from;
     int i = 0;
@@ -202,7 +186,7 @@ static void mix_bit(cpu_mix *mix, const tiler *t, uint32_t from, uint32_t to)
     }
 }
 
-static void plan_mix(tiler *t, const int at[MOST_BITS])
+static void plan_mix(cpu_tiler *t, const int at[CPU_MOST_BITS])
 {
     cpu_plan *p = t->plan;
 
@@ -213,7 +197,7 @@ static void plan_mix(tiler *t, const int at[MOST_BITS])
                 to |= t->physical_bit[k] == at[b] ? (from >> b & 1) << k : 0;
             }
         }
-        to = through_tables(t, to);
+        to = cpu_through_tables(t, to);
         mix_bit(&p->mix, t, from, to);
         mix_bit(&p->unmix, t, to, from);
     }
@@ -222,17 +206,17 @@ static void plan_mix(tiler *t, const int at[MOST_BITS])
     }
 }
 
-static uint64_t value_at(const cpu_atom *a, uint64_t v)
+uint64_t cpu_value_at(const cpu_atom *a, uint64_t v)
 {
     return (a->hop == NULL ? v * a->logical : a->hop[v].logical) / 8;
 }
 
-static uint64_t coord_at(const cpu_atom *a, uint64_t v, int w)
+uint64_t cpu_coord_at(const cpu_atom *a, uint64_t v, int w)
 {
     return a->hop == NULL ? v * a->coord[w] : a->hop[v].coord[w];
 }
 
-static void fill_slot(tiler *t, uint32_t slot)
+static void fill_slot(cpu_tiler *t, uint32_t slot)
 {
     cpu_plan *p = t->plan;
     uint64_t rest = slot;
@@ -242,26 +226,27 @@ static void fill_slot(tiler *t, uint32_t slot)
         const uint64_t v = rest % a->size;
 
         rest /= a->size;
-        p->logical_at[slot] += value_at(a, v);
+        p->logical_at[slot] += cpu_value_at(a, v);
         p->physical_at[slot] += v * a->physical / 8;
         for (int w = 0; w < p->map.n_walls; w++) {
-            p->slot_coord[slot * CPU_WALLS + (unsigned)w] += coord_at(a, v, w);
+            p->slot_coord[slot * CPU_WALLS + (unsigned)w] +=
+                cpu_coord_at(a, v, w);
         }
     }
     for (int r = 0; r < t->n_reg; r++) {
         const uint64_t v = rest >> r & 1;
         const cpu_atom *a = &t->atom[t->reg[r]];
 
-        p->logical_at[slot] += value_at(a, v);
+        p->logical_at[slot] += cpu_value_at(a, v);
         p->physical_at[slot] += v * t->atom[t->swapped[r]].physical / 8;
         for (int w = 0; w < p->map.n_walls; w++) {
-            p->slot_coord[slot * CPU_WALLS + (unsigned)w] += coord_at(a, v, w);
+            p->slot_coord[slot * CPU_WALLS + (unsigned)w] +=
+                cpu_coord_at(a, v, w);
         }
     }
 }
 
-/* Slots that lie one behind the other everywhere. */
-static uint32_t run_of(const cpu_plan *p, const uint64_t *at)
+uint32_t cpu_run_of(const cpu_plan *p, const uint64_t *at)
 {
     uint32_t run = p->n_slots;
 
@@ -283,7 +268,7 @@ static uint32_t run_of(const cpu_plan *p, const uint64_t *at)
 }
 
 /* Atoms of the tile fill memory from the least significant on. */
-static void plan_stretches(tiler *t)
+static void plan_stretches(cpu_tiler *t)
 {
     cpu_plan *p = t->plan;
     uint64_t bits = 1;
@@ -321,8 +306,7 @@ static void plan_stretches(tiler *t)
     }
 }
 
-/* Coordinates inside words, and the largest in a tile. */
-static void plan_edges(tiler *t)
+void cpu_plan_edges(cpu_tiler *t)
 {
     cpu_plan *p = t->plan;
 
@@ -364,7 +348,7 @@ static int allocate(cpu_plan *p)
                : 0;
 }
 
-static void plan_outer(tiler *t)
+void cpu_plan_rest(cpu_tiler *t)
 {
     cpu_atom outer[CPU_ATOMS];
     int n = 0;
@@ -379,9 +363,9 @@ static void plan_outer(tiler *t)
 
 int cpu_plan_tiles(cpu_plan *plan)
 {
-    tiler t = {.plan = plan};
+    cpu_tiler t = {.plan = plan};
     uint32_t log = MOST_BITS;
-    int at[MOST_BITS] = {0};
+    int at[CPU_MOST_BITS] = {0};
 
     while (log >= 3 && !has_words(&t, log)) {
         log--;
@@ -406,10 +390,10 @@ int cpu_plan_tiles(cpu_plan *plan)
                       ? plan->word_bytes
                       : 8;
     plan->n_reg = t.n_reg;
-    plan->logical_run = run_of(plan, plan->logical_at);
-    plan->physical_run = run_of(plan, plan->physical_at);
+    plan->logical_run = cpu_run_of(plan, plan->logical_at);
+    plan->physical_run = cpu_run_of(plan, plan->physical_at);
     plan_stretches(&t);
-    plan_edges(&t);
-    plan_outer(&t);
+    cpu_plan_edges(&t);
+    cpu_plan_rest(&t);
     return 1;
 }

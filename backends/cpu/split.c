@@ -92,6 +92,12 @@ static int has_avx512(void)
            __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl");
 }
+
+static int has_avx512vbmi(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("gfni");
+}
 #endif
 
 const cpu_lane *cpu_lane_of(int device, mxo_text why)
@@ -102,6 +108,7 @@ const cpu_lane *cpu_lane_of(int device, mxo_text why)
 #if defined(__x86_64__)
         {2, "AVX2, FMA and F16C", &cpu_lane_avx2, has_avx2()},
         {3, "AVX-512 F, BW, DQ and VL", &cpu_lane_avx512, has_avx512()},
+        {4, "AVX-512 VBMI and GFNI", &cpu_lane_avx512vbmi, has_avx512vbmi()},
 #elif defined(CPU_NEON)
         {3, "NEON", &cpu_lane_neon, 1},
 #endif
