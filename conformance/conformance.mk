@@ -254,6 +254,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer_fixture.c \
 	%reldir%/unit/layer_fixture.h \
 	%reldir%/unit/test_layer.c \
+	%reldir%/unit/test_layer_order.c \
 	%reldir%/unit/test_layer_refuse.c \
 	%reldir%/unit/test_moe_finalize.c \
 	%reldir%/unit/test_moe_sort.c \

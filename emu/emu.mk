@@ -73,17 +73,21 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/step.h \
 	%reldir%/layout/values.c \
 	%reldir%/layout/values.h \
+	%reldir%/mma/chain.c \
+	%reldir%/mma/chain.h \
 	%reldir%/mma/op.c \
 	%reldir%/mma/step.c \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/matmul.c \
 	%reldir%/layer/op.c \
 	%reldir%/layer/op.h \
+	%reldir%/layer/order.c \
 	%reldir%/layer/plan.c \
 	%reldir%/layer/quantise.c \
 	%reldir%/layer/recipe.c \
 	%reldir%/layer/recipe.h \
 	%reldir%/layer/sum.c \
+	%reldir%/layer/unit.c \
 	%reldir%/moe/finalize.c \
 	%reldir%/moe/finalize.h \
 	%reldir%/moe/op_finalize.c \

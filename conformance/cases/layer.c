@@ -57,8 +57,8 @@ static void fill_map(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const int is_local = i >= first && i < first + local;
         tensor_store(t, i,
-                     is_local ? local - 1 - (i - first) : (uint64_t)INT64_MAX *
-                                                              2 + 1);
+                     is_local ? local - 1 - (i - first)
+                              : (uint64_t)INT64_MAX * 2 + 1);
     }
 }
 
@@ -113,8 +113,8 @@ static void fill_window(const test_case *c, host_tensor *t, prng *rng)
         down++;
     }
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t at = start + i % blocks * 3 + i / blocks * 2 +
-                            i / blocks / 5;
+        const uint64_t at =
+            start + i % blocks * 3 + i / blocks * 2 + i / blocks / 5;
         tensor_store(t, i, (uint64_t)(127 - down) - at % 4);
     }
 }
@@ -134,8 +134,8 @@ static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
             const uint64_t code = 1 + prng_below(rng, 7) + 8 * (r % 2);
             const uint64_t was = tensor_load(t, at);
             const unsigned shift = 4 * (unsigned)(col % 2);
-            tensor_store(t, at, (was & ~((uint64_t)0xf << shift)) |
-                                    code << shift);
+            tensor_store(t, at,
+                         (was & ~((uint64_t)0xf << shift)) | code << shift);
         }
     }
 }
@@ -190,14 +190,14 @@ static const fill_row fills[] = {
 
 #define KNOWN "exact|MARLIN|TRITON|TRITON_UNFUSED|EMULATION|CPU"
 #define DECLARED_GEMM "weight_rule=ocp,scale_at=weight,order=any,quant=none,"
-#define DECLARED_FIRST                                                  \
+#define DECLARED_FIRST \
     "bias_type=f32,bias1=acc,gemm1_out=f32,glu=exact,glu_out=bf16,"
 #define DECLARED_SECOND                                                 \
     "requant=none,bias_type=f32,bias2=acc,routing_at=acc,routing_type=" \
     "f32,row_out=bf16,sum=slots,out=bf16,absent=skip,"
-#define DECLARED                                                        \
-    DECLARED_GEMM "requant=none,bias2=acc,routing_at=acc,"              \
-                  "routing_type=f32,row_out=bf16,sum=slots,out=bf16,"   \
+#define DECLARED                                                      \
+    DECLARED_GEMM "requant=none,bias2=acc,routing_at=acc,"            \
+                  "routing_type=f32,row_out=bf16,sum=slots,out=bf16," \
                   "absent=skip," DECLARED_FIRST
 #define TINY "tokens=2,topk=2,experts=3,hidden=32,inter=32"
 #define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
@@ -249,10 +249,8 @@ static const grid_row grid[] = {
      "moe.gemm1:from=*,stage=*,rows=*,activation=*," TINY
      ",bias=f32,data=orderfree"},
     {2, 0, "moe.gemm1:stage=*,bias=*," TINY ",data=ordinary"},
-    {2, 0,
-     "moe.gemm1:stage=gemm,weight_rule=*," TINY ",data=ordinary|corners"},
-    {2, 0,
-     "moe.gemm2:stage=row,weight_rule=*," TINY ",data=ordinary|corners"},
+    {2, 0, "moe.gemm1:stage=gemm,weight_rule=*," TINY ",data=ordinary|corners"},
+    {2, 0, "moe.gemm2:stage=row,weight_rule=*," TINY ",data=ordinary|corners"},
     {2, 0, "moe.layer:weight_rule=*," TINY ",data=orderfree"},
     {2, 0,
      "moe.gemm1:stage=gemm,scale_at=block,order=block32,"
@@ -264,6 +262,39 @@ static const grid_row grid[] = {
      "moe.gemm1:stage=gemm,order=cpu|avx512|amx|exact,bias=f32,"
      "bias1=none|acc|rounded,gemm1_out=*," TINY ",data=ordinary"},
     {2, 0, "moe.gemm1:stage=gemm,order=any," TINY ",data=orderfree"},
+    {2, 0, /* K orders that are known are judged by equality */
+     "moe.gemm1:stage=gemm,order=seq|pairwise|split,mul=*," SMALL
+     ",data=ordinary"},
+    {2, 0, "moe.gemm2:order=split,splits=2," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=seq|hopper_wgmma,bias=f32,bias1=order,bias2=order," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:order=block|hopper_wgmma,scale_at=block,mul=*," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=hopper_wgmma|hopper_mma_sync,promote=0|32,tokens=5,"
+     "topk=2,experts=3,hidden=80,inter=48,bias=bf16,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=hopper_wgmma,from=f32,promote=0|8," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=hopper_wgmma|hopper_mma_sync|ada|blackwell,"
+     "scale_at=block,quant=quant.mx,quant_element=e4m3fn|e5m2,"
+     "quant_rule=floor,requant=same," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=blackwell_mx,quant=quant.mx,"
+     "quant_element=e4m3fn|e5m2|e2m1,quant_rule=floor,requant=same," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=blackwell_fp4,quant=quant.mx,quant_element=e2m1,"
+     "quant_rule=floor,requant=same," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=ampere|ada|blackwell|cdna1|cdna2|cdna3," TINY
+     ",data=ordinary"},
+    {2, 0, /* five slots: four partial sums, and nothing hides them */
+     "moe.layer:routing_at=acc,row_out=f32,sum=moe_sum,out=f32,tokens=6,"
+     "topk=5,experts=6,hidden=96,inter=64,data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,order=cpu|avx512|amx,bias=f32,bias1=order,"
      "bias_type=*,tokens=9,topk=2,experts=2,hidden=96,inter=32,"
@@ -287,8 +318,8 @@ static const grid_row grid[] = {
      "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=*," TINY
      ",data=orderfree"},
     {2, 0,
-     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,quant_rule=*,"
-     TINY ",data=ordinary"},
+     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,quant_rule=*," TINY
+     ",data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e4m3fn|e5m2,"
      "quant_rule=floor|even," TINY ",data=ordinary"},

@@ -37,7 +37,7 @@ START_TEST(contradictions_are_refused)
     layer l;
 
     layer_clear(&l);
-    refuses(&l, "scale_at=block", MXO_E_PARAM, "block32");
+    refuses(&l, "scale_at=block", MXO_E_PARAM, "order=exact");
     refuses(&l, "order=block32", MXO_E_PARAM, "scale_at");
     refuses(&l, "sum=slots", MXO_E_PARAM, "routing_at=sum");
     refuses(&l, "sum=fma,routing_at=acc", MXO_E_PARAM, "sum=fma");

@@ -227,6 +227,12 @@ static uint32_t dot_wgmma(const mxo_order_job *job, uint64_t r, uint64_t c)
     return sum;
 }
 
+uint32_t mxo_order_part(const mxo_order_job *job, uint64_t r, uint64_t c,
+                        uint64_t block)
+{
+    return blocks_seq(job, r, c, block, block + 1, 0);
+}
+
 uint32_t mxo_order_dot(const mxo_order_job *job, uint64_t r, uint64_t c)
 {
     switch (job->order) {

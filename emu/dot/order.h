@@ -41,4 +41,8 @@ typedef struct mxo_order_job {
 /* Row r of a against row c of b; a binary32 pattern, NaN 7fc00000. */
 uint32_t mxo_order_dot(const mxo_order_job *job, uint64_t r, uint64_t c);
 
+/* Block number block of the same rows, k ascending, from +0. */
+uint32_t mxo_order_part(const mxo_order_job *job, uint64_t r, uint64_t c,
+                        uint64_t block);
+
 #endif

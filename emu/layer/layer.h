@@ -16,7 +16,7 @@ enum { LAYER_TILE = 16 };
 typedef struct layer_gemm {
     const layer_recipe *recipe;
     mxo_dot_matrix a; /* quantised activations, one row per row number */
-    mxo_profile_choice order;
+    const layer_order *order;
     const uint8_t *w;       /* [experts, n, k / 2] */
     const uint8_t *scale;   /* [experts, n, ceil(k / 32)] */
     const mxo_tensor *bias; /* [experts, n]; NULL: none */
@@ -24,6 +24,8 @@ typedef struct layer_gemm {
     uint64_t k;
     mxo_dot_block *blocks; /* [LAYER_TILE, ceil(k / 32)] */
     uint16_t *wide;        /* [k]: a row of weights in BF16 */
+    uint32_t *unit_a;      /* [LAYER_TILE, unit_pitch]: codes of a unit */
+    uint32_t *unit_w;      /* [unit_pitch] */
 } layer_gemm;
 
 /* Up to LAYER_TILE rows of one expert. */
@@ -53,6 +55,32 @@ void layer_gemm_load(const layer_gemm *g, const layer_tile *tile);
    rounding that out names (a choice of gemm1_out or row_out). */
 void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, uint32_t *y);
+
+/* The same for two kinds of orders, before bias and rounding: start is what
+   the accumulator starts with. */
+void layer_order_column(const layer_gemm *g, const layer_tile *tile,
+                        uint64_t col, uint32_t start, uint32_t *y);
+void layer_unit_load(const layer_gemm *g, const layer_tile *tile);
+void layer_unit_column(const layer_gemm *g, const layer_tile *tile,
+                       uint64_t col, uint32_t start, uint32_t *y);
+/* Codes of a row of k operands, zeros up to a whole step of any unit. */
+uint64_t layer_unit_pitch(uint64_t k);
+/* The unit's row for activations in this format, with a scale per block or
+   not; NULL: it has no such operands. */
+const mxo_mma *layer_unit_for(const layer_recipe *r, mxo_format a,
+                              int is_scaled);
+
+/* sum + part * the scales of block b of both rows. */
+uint32_t layer_add_scaled(const layer_gemm *g, uint64_t a_row, uint64_t row,
+                          uint64_t b, uint32_t part, uint32_t sum);
+
+/* Row number of a column's weights among the rows of all experts. */
+uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
+                          uint64_t col);
+/* A row of weights into g->wide. */
+void layer_widen(const layer_gemm *g, uint64_t row);
+/* The factor that a block's scale byte stands for; binary32. */
+uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b);
 
 /* x rounded to the type of a GEMM1_OUT or ROW_OUT choice; a pattern. */
 uint32_t layer_round(mxo_profile_choice out, uint32_t x);

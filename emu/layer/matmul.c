@@ -10,9 +10,8 @@
 
 enum { SAME_FROM = 2, SAME_TO = 252 };
 
-/* Row number of a column's weights among the rows of all experts. */
-static uint64_t weight_row(const layer_gemm *g, const layer_tile *tile,
-                           uint64_t col)
+uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
+                          uint64_t col)
 {
     return tile->expert * g->n + col;
 }
@@ -39,6 +38,21 @@ static unsigned widen_block(const layer_gemm *g, uint64_t row, uint64_t b,
     return n;
 }
 
+void layer_widen(const layer_gemm *g, uint64_t row)
+{
+    for (uint64_t b = 0; b < layer_blocks(g->k); b++) {
+        (void)widen_block(g, row, b, g->wide + b * MXO_MX_BLOCK);
+    }
+}
+
+uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b)
+{
+    const uint32_t one = 2; /* the code of 1.0 */
+
+    return mxo_dequant_mx(g->recipe->weight_rule, MXO_FMT_E2M1, MXO_FMT_F32,
+                          one, byte_at(g, row, b));
+}
+
 static void load_weights(const layer_gemm *g, uint64_t row, uint64_t b,
                          mxo_dot_block *block)
 {
@@ -62,6 +76,10 @@ void layer_gemm_load(const layer_gemm *g, const layer_tile *tile)
 {
     const uint64_t blocks = layer_blocks(g->k);
 
+    if (g->order->way == LAYER_UNIT) {
+        layer_unit_load(g, tile);
+        return;
+    }
     for (int r = 0; r < tile->rows; r++) {
         for (uint64_t b = 0; b < blocks; b++) {
             mxo_dot_load(&g->blocks[(uint64_t)r * blocks + b], &g->a,
@@ -74,7 +92,7 @@ static void exact_column(const layer_gemm *g, const layer_tile *tile,
                          uint64_t col, uint32_t *y)
 {
     const uint64_t blocks = layer_blocks(g->k);
-    const uint64_t row = weight_row(g, tile, col);
+    const uint64_t row = layer_weight_row(g, tile, col);
     mxo_dot sum[LAYER_TILE];
     mxo_dot_block w;
 
@@ -98,7 +116,7 @@ static void block_column(const layer_gemm *g, const layer_tile *tile,
 {
     const mxo_dot_matrix m = {MXO_FMT_E2M1, g->w, NULL, g->k};
     const uint64_t blocks = layer_blocks(g->k);
-    const uint64_t row = weight_row(g, tile, col);
+    const uint64_t row = layer_weight_row(g, tile, col);
     mxo_dot_block w;
     mxo_dot sum;
 
@@ -106,16 +124,12 @@ static void block_column(const layer_gemm *g, const layer_tile *tile,
         y[r] = 0;
     }
     for (uint64_t b = 0; b < blocks; b++) {
-        const uint32_t one = 2; /* the code of 1.0 */
-        const uint32_t factor =
-            mxo_dequant_mx(g->recipe->weight_rule, MXO_FMT_E2M1, MXO_FMT_F32,
-                           one, byte_at(g, row, b));
+        const uint32_t factor = layer_factor(g, row, b);
         mxo_dot_load(&w, &m, row, b);
         for (int r = 0; r < tile->rows; r++) {
             mxo_dot_reset(&sum);
             mxo_dot_mac(&sum, &g->blocks[(uint64_t)r * blocks + b], &w);
-            const uint32_t partial =
-                (uint32_t)mxo_dot_round(&sum, MXO_FMT_F32);
+            const uint32_t partial = (uint32_t)mxo_dot_round(&sum, MXO_FMT_F32);
             y[r] = mxo_f32_fma(partial, factor, y[r]);
         }
     }
@@ -131,31 +145,6 @@ static uint32_t bias_at(const layer_gemm *g, uint64_t row)
                : x;
 }
 
-/* An order that is named: the bias starts it, or is added behind it. */
-static void ordered_column(const layer_gemm *g, const layer_tile *tile,
-                           uint64_t col, uint32_t *y)
-{
-    const uint64_t row = weight_row(g, tile, col);
-    const int has_bias = g->recipe->bias == MXO_P_BIAS1_ORDER;
-    const int is_amx = g->order == MXO_P_ORDER_AMX;
-    const mxo_dot_matrix b = {MXO_FMT_BF16, g->wide, NULL, g->k};
-    mxo_order_job job = {0};
-
-    for (uint64_t at = 0; at < layer_blocks(g->k); at++) {
-        (void)widen_block(g, row, at, g->wide + at * MXO_MX_BLOCK);
-    }
-    job.a = &g->a;
-    job.b = &b;
-    job.order = is_amx ? MXO_ORDER_AMX : MXO_ORDER_DPBF16;
-    job.fma = 1;
-    job.splits = 1;
-    job.start = has_bias && !is_amx ? bias_at(g, row) : 0;
-    for (int r = 0; r < tile->rows; r++) {
-        y[r] = mxo_order_dot(&job, tile->row[r], 0);
-        y[r] = has_bias && is_amx ? mxo_f32_add(y[r], bias_at(g, row)) : y[r];
-    }
-}
-
 uint32_t layer_round(mxo_profile_choice out, uint32_t x)
 {
     if (out == MXO_P_GEMM1_OUT_F32 || out == MXO_P_ROW_OUT_F32) {
@@ -164,8 +153,8 @@ uint32_t layer_round(mxo_profile_choice out, uint32_t x)
     if (out == MXO_P_GEMM1_OUT_DOWN || out == MXO_P_ROW_OUT_DOWN) {
         x = mxo_f32_ftz(x);
     }
-    const uint64_t code = mxo_format_round(
-        MXO_FMT_BF16, mxo_format_decode(MXO_FMT_F32, x));
+    const uint64_t code =
+        mxo_format_round(MXO_FMT_BF16, mxo_format_decode(MXO_FMT_F32, x));
 
     return (uint32_t)code << 16;
 }
@@ -174,17 +163,19 @@ void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, uint32_t *y)
 {
     const mxo_profile_choice place = g->recipe->bias;
-    uint32_t bias = 0;
+    const uint32_t bias = place == MXO_P_BIAS1_NONE
+                              ? 0
+                              : bias_at(g, layer_weight_row(g, tile, col));
+    const uint32_t start = place == MXO_P_BIAS1_ORDER ? bias : 0;
 
-    if (g->order == MXO_P_ORDER_BLOCK32) {
+    if (g->order->way == LAYER_UNIT) {
+        layer_unit_column(g, tile, col, start, y);
+    } else if (g->order->way != LAYER_EXACT) {
+        layer_order_column(g, tile, col, start, y);
+    } else if (g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK) {
         block_column(g, tile, col, y);
-    } else if (g->order == MXO_P_ORDER_AVX512 || g->order == MXO_P_ORDER_AMX) {
-        ordered_column(g, tile, col, y);
     } else {
         exact_column(g, tile, col, y);
-    }
-    if (place == MXO_P_BIAS1_ACC || place == MXO_P_BIAS1_ROUNDED) {
-        bias = bias_at(g, weight_row(g, tile, col));
     }
     for (int r = 0; r < tile->rows; r++) {
         y[r] = place == MXO_P_BIAS1_ACC ? mxo_f32_add(y[r], bias) : y[r];

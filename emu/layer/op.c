@@ -207,7 +207,7 @@ static layer_gemm gemm_of(const layer_plan *p, int second, mxo_dot_matrix a)
     const layer_gemm g = {
         r,
         a,
-        r->order,
+        layer_order_of(r->order),
         mxo_tensor_data(mxo_call_in(p->call, name[0])),
         mxo_tensor_data(mxo_call_in(p->call, name[1])),
         mxo_call_in(p->call, name[2]),
@@ -215,6 +215,8 @@ static layer_gemm gemm_of(const layer_plan *p, int second, mxo_dot_matrix a)
         second ? p->inter : p->hidden,
         (mxo_dot_block *)(void *)scratch_at(p, p->at.blocks),
         (uint16_t *)(void *)scratch_at(p, p->at.wide),
+        (uint32_t *)(void *)scratch_at(p, p->at.unit_a),
+        (uint32_t *)(void *)scratch_at(p, p->at.unit_w),
     };
 
     return g;

@@ -16,6 +16,8 @@ typedef struct layer_scratch {
     uint64_t rows;   /* one row of binary32 per token and slot */
     uint64_t blocks; /* a tile of activations */
     uint64_t wide;   /* a row of weights */
+    uint64_t unit_a; /* a tile of activations as a unit's codes */
+    uint64_t unit_w; /* a row of weights as such */
     uint64_t terms;  /* one per slot of a token */
     uint64_t bytes;
 } layer_scratch;

@@ -166,6 +166,55 @@ static mxo_status check_types(const layer_plan *p, mxo_text why)
     return MXO_OK;
 }
 
+/* The operands that a matrix unit gets. */
+static mxo_status settle_unit(layer_recipe *r, const mxo_call *call,
+                              mxo_format from, uint64_t k, mxo_text why)
+{
+    const layer_order *order = layer_order_of(r->order);
+    const int has_codes =
+        r->quant.op == MXO_P_QUANT_MX || r->quant.op == MXO_P_QUANT_GROUP;
+    const mxo_format a = has_codes ? r->quant.element : from;
+
+    if (order->way != LAYER_UNIT) {
+        return MXO_OK;
+    }
+    r->mma = layer_unit_for(r, a, has_codes || a == MXO_FMT_E2M1);
+    if (r->mma == NULL) {
+        return mxo_fail(
+            MXO_E_PARAM, why,
+            "%s: order=%s with scale_at=%s has no operands for these "
+            "activations (from=%s)",
+            call->op, order->unit, mxo_profile_choice_name(r->scale_at),
+            mxo_call_text(call, "from"));
+    }
+    if (r->promote % r->mma->step != 0) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: promote=%s is no multiple of the step %d",
+                        call->op, mxo_call_text(call, "promote"), r->mma->step);
+    }
+    if (!order->by_block && k % r->mma->step != 0) {
+        return mxo_fail(
+            MXO_E_SHAPE, why, "%s: order=%s needs %d to divide the size %llu",
+            call->op, order->unit, r->mma->step, (unsigned long long)k);
+    }
+    return MXO_OK;
+}
+
+static mxo_status settle_units(layer_plan *p, mxo_text why)
+{
+    const mxo_format from = mxo_call_format(p->call, "from");
+    mxo_status status = MXO_OK;
+
+    if (p->has_one) {
+        status = settle_unit(&p->one, p->call, from, p->hidden, why);
+    }
+    if (status == MXO_OK && p->has_two) {
+        status = settle_unit(&p->two, p->call,
+                             p->has_one ? p->one.unit.to : from, p->inter, why);
+    }
+    return status;
+}
+
 static uint64_t take(uint64_t *end, uint64_t bytes)
 {
     const uint64_t at = *end;
@@ -199,6 +248,11 @@ static void place_scratch(layer_plan *p)
     s->blocks = take(&s->bytes,
                      LAYER_TILE * layer_blocks(widest) * sizeof(mxo_dot_block));
     s->wide = take(&s->bytes, 2 * (widest + MXO_MX_BLOCK));
+    if (layer_order_of(p->has_one ? p->one.order : p->two.order)->way ==
+        LAYER_UNIT) {
+        s->unit_a = take(&s->bytes, 4 * LAYER_TILE * layer_unit_pitch(widest));
+        s->unit_w = take(&s->bytes, 4 * layer_unit_pitch(widest));
+    }
     s->terms = take(&s->bytes, p->topk * sizeof(mxo_finalize_term));
 }
 
@@ -231,6 +285,9 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     if (status == MXO_OK) {
         settle_order(&p->one, p);
         settle_order(&p->two, p);
+        status = settle_units(p, why);
+    }
+    if (status == MXO_OK) {
         place_scratch(p);
     }
     return status;

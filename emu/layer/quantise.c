@@ -95,8 +95,8 @@ static void qdq(const row_job *j, uint64_t first, uint64_t end)
         byte = mxo_quant_mx(rule, MXO_FMT_E2M1, -1, codes, x, n);
     }
     for (uint64_t i = 0; i < n; i++) {
-        const uint16_t y = (uint16_t)mxo_quant_qdq_value(
-            wide, codes[i], byte, !j->quant->quark_hip);
+        const uint16_t y = (uint16_t)mxo_quant_qdq_value(wide, codes[i], byte,
+                                                         !j->quant->quark_hip);
         memcpy(j->q + 2 * (j->row * j->src->k + first + i), &y, sizeof y);
     }
 }
@@ -116,7 +116,8 @@ mxo_dot_matrix layer_quantise(const layer_quant *quant, const layer_source *src,
     for (; j.row < src->rows; j.row++) {
         for (uint64_t i = 0; i < src->k; i += quant->group) {
             const uint64_t left = src->k - i;
-            const uint64_t end = i + (left < quant->group ? left : quant->group);
+            const uint64_t end =
+                i + (left < quant->group ? left : quant->group);
             if (is_qdq) {
                 qdq(&j, i, end);
             } else {

@@ -51,8 +51,38 @@ mxo_status layer_choose(mxo_profile_choice *c, const mxo_call *call,
                         mxo_profile_field field, mxo_text why)
 {
     *c = mxo_profile_choice_by_name(field, layer_word(call, field));
-    return *c == MXO_CHOICE_UNKNOWN ? refuse_unknown(call, field, why)
-                                    : MXO_OK;
+    return *c == MXO_CHOICE_UNKNOWN ? refuse_unknown(call, field, why) : MXO_OK;
+}
+
+/* Does the order fit the place of the scale, and do its numbers fit it? */
+static mxo_status read_order(layer_recipe *r, const mxo_call *call,
+                             mxo_text why)
+{
+    const layer_order *row = layer_order_of(r->order);
+    const int is_block = r->scale_at == MXO_P_SCALE_AT_BLOCK;
+    const int64_t splits = mxo_call_int(call, "splits");
+    const int64_t promote = mxo_call_int(call, "promote");
+
+    if (is_block ? !row->by_block : !row->by_weight) {
+        return mxo_fail(MXO_E_PARAM, why, "%s: order=%s has no scale_at=%s",
+                        call->op, mxo_profile_choice_name(r->order),
+                        mxo_profile_choice_name(r->scale_at));
+    }
+    if (splits < 1 || (splits > 1 && r->order != MXO_P_ORDER_SPLIT)) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: splits=%s needs order=split and at least one",
+                        call->op, mxo_call_text(call, "splits"));
+    }
+    if (promote < 0 || (promote > 0 && (row->way != LAYER_UNIT || is_block))) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: promote=%s needs a matrix unit as order and "
+                        "scale_at=weight",
+                        call->op, mxo_call_text(call, "promote"));
+    }
+    r->fma = mxo_call_is(call, "mul", "fma");
+    r->splits = (uint64_t)splits;
+    r->promote = (uint64_t)promote;
+    return MXO_OK;
 }
 
 static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
@@ -69,13 +99,7 @@ static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
     if (status == MXO_OK) {
         status = layer_choose(&r->order, call, MXO_FIELD_ORDER, why);
     }
-    if (status == MXO_OK && (r->scale_at == MXO_P_SCALE_AT_BLOCK) !=
-                                (r->order == MXO_P_ORDER_BLOCK32)) {
-        return mxo_fail(MXO_E_PARAM, why,
-                        "%s: scale_at=block and order=block32 go together",
-                        call->op);
-    }
-    return status;
+    return status == MXO_OK ? read_order(r, call, why) : status;
 }
 
 static uint64_t decimal(const char *text)
@@ -115,8 +139,7 @@ static mxo_status read_rule(layer_recipe *r, const mxo_call *call, mxo_text why)
 static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
                              mxo_text why)
 {
-    mxo_status status =
-        layer_choose(&r->quant.op, call, MXO_FIELD_QUANT, why);
+    mxo_status status = layer_choose(&r->quant.op, call, MXO_FIELD_QUANT, why);
 
     if (status != MXO_OK || r->quant.op == MXO_P_QUANT_NONE) {
         return status;
@@ -132,8 +155,8 @@ static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
                          : MXO_MX_BLOCK;
     if (status == MXO_OK &&
         (r->quant.group == 0 || r->quant.group % MXO_MX_BLOCK != 0)) {
-        return mxo_fail(MXO_E_PARAM, why,
-                        "%s: quant_group is a multiple of 32", call->op);
+        return mxo_fail(MXO_E_PARAM, why, "%s: quant_group is a multiple of 32",
+                        call->op);
     }
     return status;
 }
@@ -159,14 +182,10 @@ static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
         r->bias = r->bias == same[i][0] ? same[i][1] : r->bias;
     }
     if (status == MXO_OK && r->bias != MXO_P_BIAS1_NONE) {
-        status =
-            layer_choose(&r->bias_type, call, MXO_FIELD_BIAS_TYPE, why);
+        status = layer_choose(&r->bias_type, call, MXO_FIELD_BIAS_TYPE, why);
     }
-    const int ordered = r->order == MXO_P_ORDER_CPU ||
-                        r->order == MXO_P_ORDER_AVX512 ||
-                        r->order == MXO_P_ORDER_AMX;
-
-    if (status == MXO_OK && r->bias == MXO_P_BIAS1_ORDER && !ordered) {
+    if (status == MXO_OK && r->bias == MXO_P_BIAS1_ORDER &&
+        !layer_order_of(r->order)->has_bias) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s: %s=order needs an order that has a place for it",
                         call->op, mxo_profile_question_at((int)field)->key);
@@ -202,14 +221,13 @@ static mxo_real number_of(const char *word)
         units = 10 * units + (uint64_t)(*d - '0');
         parts *= 10;
     }
-    const mxo_real a = {units, 0, units == 0 ? MXO_CLASS_ZERO
-                                             : MXO_CLASS_FINITE, 0, 0};
+    const mxo_real a = {units, 0,
+                        units == 0 ? MXO_CLASS_ZERO : MXO_CLASS_FINITE, 0, 0};
     const mxo_real b = {parts, 0, MXO_CLASS_FINITE, 0, 0};
 
     return mxo_format_decode(
-        MXO_FMT_F32,
-        mxo_f32_div((uint32_t)mxo_format_round(MXO_FMT_F32, a),
-                    (uint32_t)mxo_format_round(MXO_FMT_F32, b)));
+        MXO_FMT_F32, mxo_f32_div((uint32_t)mxo_format_round(MXO_FMT_F32, a),
+                                 (uint32_t)mxo_format_round(MXO_FMT_F32, b)));
 }
 
 static mxo_status constant(mxo_real *x, const mxo_call *call,
@@ -241,10 +259,10 @@ static mxo_status silu_constants(mxo_glu *unit, const mxo_call *call)
 
     unit->alpha = number_of("1");
     unit->beta = number_of("0");
-    unit->limit = mxo_call_is(call, "limit", "none")
-                      ? infinity
-                      : mxo_format_decode(MXO_FMT_F32,
-                                          mxo_call_f32(call, "limit"));
+    unit->limit =
+        mxo_call_is(call, "limit", "none")
+            ? infinity
+            : mxo_format_decode(MXO_FMT_F32, mxo_call_f32(call, "limit"));
     return MXO_OK;
 }
 
@@ -256,9 +274,8 @@ static mxo_status swiglu_constants(mxo_glu *unit, const mxo_call *call,
     if (status == MXO_OK) {
         status = constant(&unit->beta, call, MXO_FIELD_BETA, why);
     }
-    return status == MXO_OK
-               ? constant(&unit->limit, call, MXO_FIELD_LIMIT, why)
-               : status;
+    return status == MXO_OK ? constant(&unit->limit, call, MXO_FIELD_LIMIT, why)
+                            : status;
 }
 
 static mxo_profile_field glu_field(const mxo_call *call)
@@ -275,9 +292,8 @@ static mxo_status read_dialect(mxo_glu *unit, const mxo_call *call,
 {
     const mxo_profile_field field = glu_field(call);
     const char *own = own_word(call, "glu");
-    const char *word = strcmp(own, "profile") == 0
-                           ? profile_of(call)->fact[field].value
-                           : own;
+    const char *word =
+        strcmp(own, "profile") == 0 ? profile_of(call)->fact[field].value : own;
     int i = 0;
 
     if (is_unknown(word)) {
@@ -316,9 +332,9 @@ mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
                  : silu_constants(&r->unit, call);
     const char *sentence = status == MXO_OK ? mxo_glu_check(&r->unit) : NULL;
 
-    return sentence == NULL ? status
-                            : mxo_fail(MXO_E_PARAM, why, "%s: %s", call->op,
-                                       sentence);
+    return sentence == NULL
+               ? status
+               : mxo_fail(MXO_E_PARAM, why, "%s: %s", call->op, sentence);
 }
 
 mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)

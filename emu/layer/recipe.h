@@ -10,6 +10,7 @@
 
 #include <mxoracle/act.h>
 #include <mxoracle/dequant.h>
+#include <mxoracle/mma.h>
 #include <mxoracle/profile.h>
 #include <mxoracle/quant.h>
 
@@ -21,15 +22,40 @@ typedef struct layer_quant {
     uint64_t group;
 } layer_quant;
 
+/* How a row of weights meets a row of activations. */
+typedef enum layer_way {
+    LAYER_EXACT,  /* exact sums: of a row, or of each block */
+    LAYER_STEPS,  /* one of mxo_order, from operands in 16 bits */
+    LAYER_BLOCKS, /* seq within a block, then the scale */
+    LAYER_UNIT    /* steps of a matrix instruction */
+} layer_way;
+
+typedef struct layer_order {
+    mxo_profile_choice choice; /* MXO_P_ORDER_* */
+    layer_way way;
+    int order;        /* mxo_order of STEPS */
+    const char *unit; /* of UNIT */
+    int by_weight;    /* scale_at=weight has a meaning */
+    int by_block;     /* scale_at=block has one */
+    int has_bias;     /* bias=order has a place */
+} layer_order;
+
+/* The row of an order; every choice has one. */
+const layer_order *layer_order_of(mxo_profile_choice order);
+
 typedef struct layer_recipe {
     const mxo_profile *profile;
     mxo_dequant_rule weight_rule;
     mxo_profile_choice scale_at;
     mxo_profile_choice order;
-    layer_quant quant; /* of what enters the GEMM */
+    int fma;            /* a product is not rounded before it is added */
+    uint64_t splits;    /* parts of K */
+    uint64_t promote;   /* products of a unit between two promotions, or 0 */
+    const mxo_mma *mma; /* row of the operands' type; NULL: no unit */
+    layer_quant quant;  /* of what enters the GEMM */
     mxo_profile_choice bias_type;
-    mxo_profile_choice bias; /* MXO_P_BIAS1_*, for both GEMMs */
-    mxo_profile_choice gemm_out;  /* MXO_P_GEMM1_OUT_* */
+    mxo_profile_choice bias;     /* MXO_P_BIAS1_*, for both GEMMs */
+    mxo_profile_choice gemm_out; /* MXO_P_GEMM1_OUT_* */
     mxo_glu unit;
     mxo_profile_choice routing_at;
     mxo_profile_choice routing_type;

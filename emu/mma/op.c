@@ -5,8 +5,7 @@
  * accumulator is added to a binary32 register.
  */
 #include "../call.h"
-
-#include <mxoracle/mma.h>
+#include "chain.h"
 
 enum { MAX_STEP = 64, BLOCK = 32, SMALL_BLOCK = 16 };
 
@@ -179,20 +178,13 @@ static uint32_t chain(const job *j, uint64_t r, uint64_t c, uint32_t start)
 {
     uint32_t a[MAX_STEP];
     uint32_t b[MAX_STEP];
-    uint32_t total = start;
-    uint32_t sum = j->promote == 0 ? start : 0;
+    mma_chain sum = mma_chain_from(j->m, j->promote, start);
 
     for (uint64_t k = 0; k < j->a.k; k += j->m->step) {
-        const mxo_mma_operand x = operand(&j->a, r, k, j->m->step, a);
-        const mxo_mma_operand y = operand(&j->b, c, k, j->m->step, b);
-        const uint64_t done = k + j->m->step;
-        sum = mxo_mma_step(j->m, x, y, sum);
-        if (j->promote != 0 && (done % j->promote == 0 || done == j->a.k)) {
-            total = mxo_f32_add(total, sum);
-            sum = 0;
-        }
+        mma_chain_step(&sum, operand(&j->a, r, k, j->m->step, a),
+                       operand(&j->b, c, k, j->m->step, b));
     }
-    return j->promote == 0 ? sum : total;
+    return mma_chain_value(&sum);
 }
 
 static job job_of(const mxo_call *call, uint64_t promote)
