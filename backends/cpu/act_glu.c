@@ -5,16 +5,14 @@
  * hands back is done again in scalar code.
  */
 #include "cpu.h"
-#include "glu_steps.h"
+#include "glu_unit.h"
 #include "number.h"
 
 #include <string.h>
 
 typedef struct glu_job {
     cpu_context *ctx;
-    const cpu_steps *steps; /* NULL: exact */
-    cpu_glu base;
-    uint32_t from;
+    cpu_glu_unit unit;
     int interleaved;
     int up_first; /* in memory, within x */
     const uint8_t *gate;
@@ -35,11 +33,6 @@ typedef struct glu_job {
     const float *beta;
 } glu_job;
 
-typedef union codes {
-    uint16_t u16[CPU_RUN];
-    float f32[CPU_RUN];
-} codes;
-
 static uint64_t row_of(const glu_job *job, uint64_t i)
 {
     return job->row == NULL ? i : (uint64_t)(uint32_t)job->row[i];
@@ -47,7 +40,7 @@ static uint64_t row_of(const glu_job *job, uint64_t i)
 
 static cpu_glu constants(const glu_job *job, uint64_t r)
 {
-    cpu_glu c = job->base;
+    cpu_glu c = job->unit.base;
 
     if (job->expert != NULL) {
         const uint32_t e = (uint32_t)job->expert[r / job->tile];
@@ -65,49 +58,16 @@ static void load(const glu_job *job, uint64_t at, uint32_t n, float *gate,
     const cpu_lane *lane = job->ctx->lane;
 
     if (!job->interleaved) {
-        lane->widen(job->from, job->gate + at, n, gate);
-        lane->widen(job->from, job->up + at, n, up);
+        lane->widen(job->unit.from, job->gate + at, n, gate);
+        lane->widen(job->unit.from, job->up + at, n, up);
     } else if (job->up_first) {
-        lane->widen2(job->from, job->gate + at, n, up, gate);
+        lane->widen2(job->unit.from, job->gate + at, n, up, gate);
     } else {
-        lane->widen2(job->from, job->gate + at, n, gate, up);
+        lane->widen2(job->unit.from, job->gate + at, n, gate, up);
     }
     for (uint32_t i = n; i % 16 != 0; i++) {
         gate[i] = 1;
         up[i] = 1;
-    }
-}
-
-static void store(uint32_t to, codes *out, const float *y, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (to == MXO_F32) {
-            out->f32[i] = y[i] != y[i] ? cpu_float(0x7fc00000u) : y[i];
-        } else {
-            out->u16[i] = to == MXO_BF16 ? cpu_bf16_of(y[i]) : cpu_f16_of(y[i]);
-        }
-    }
-}
-
-static void exact_run(const glu_job *job, const cpu_glu *c, codes *out,
-                      const float *gate, const float *up, uint32_t n)
-{
-    const cpu_lane *lane = job->ctx->lane;
-    const uint32_t padded = (n + 15) / 16 * 16;
-    uint16_t hard[CPU_RUN];
-    const uint32_t count =
-        c->to == MXO_F32 ? lane->glu32(c, gate, up, padded, out->f32, hard)
-                         : lane->glu16(c, gate, up, padded, out->u16, hard);
-
-    for (uint32_t i = 0; i < count; i++) {
-        const uint16_t at = hard[i];
-        const uint32_t code = cpu_glu_one(c, gate[at], up[at]);
-
-        if (c->to == MXO_F32) {
-            out->f32[at] = cpu_float(code);
-        } else {
-            out->u16[at] = (uint16_t)code;
-        }
     }
 }
 
@@ -124,7 +84,7 @@ static run run_of(const glu_job *job, uint64_t item)
     const uint64_t i = item / job->runs;
     const uint64_t col = item % job->runs * CPU_RUN;
     const uint64_t left = job->cols - col;
-    const uint64_t size = cpu_dtype_bytes(job->from);
+    const uint64_t size = cpu_dtype_bytes(job->unit.from);
     const uint64_t row = row_of(job, i);
     const run r = {
         row,
@@ -139,7 +99,7 @@ static run run_of(const glu_job *job, uint64_t item)
 /* The machine's own prefetching stops while a run is computed. */
 static void fetch(const glu_job *job, const run *r)
 {
-    const uint64_t size = cpu_dtype_bytes(job->from);
+    const uint64_t size = cpu_dtype_bytes(job->unit.from);
     const uint64_t bytes = r->n * size * (job->interleaved ? 2 : 1);
 
     for (uint64_t at = 0; at < bytes; at += 64) {
@@ -150,10 +110,10 @@ static void fetch(const glu_job *job, const run *r)
     }
 }
 
-static void put(const glu_job *job, const run *r, const codes *out)
+static void put(const glu_job *job, const run *r, const cpu_codes *out)
 {
     const cpu_lane *lane = job->ctx->lane;
-    const uint64_t size = cpu_dtype_bytes(job->base.to);
+    const uint64_t size = cpu_dtype_bytes(job->unit.base.to);
     uint8_t *dst = job->y + r->out * size;
 
     if (job->streams && (uintptr_t)dst % 64 == 0 && r->n * size % 64 == 0) {
@@ -169,7 +129,7 @@ static void span(void *arg, uint64_t begin, uint64_t end)
     const cpu_lane *lane = job->ctx->lane;
     float gate[CPU_RUN];
     float up[CPU_RUN];
-    codes out;
+    cpu_codes out;
 
     for (uint64_t item = begin; item < end; item++) {
         const run r = run_of(job, item);
@@ -181,12 +141,7 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 
             fetch(job, &next);
         }
-        if (job->steps == NULL) {
-            exact_run(job, &c, &out, gate, up, r.n);
-        } else {
-            cpu_steps_run(job->steps, &c, job->from, lane, gate, up, r.n);
-            store(c.to, &out, gate, r.n);
-        }
+        cpu_glu_run(&job->unit, &c, lane, gate, up, r.n, &out);
         put(job, &r, &out);
     }
     if (job->streams) {
@@ -194,58 +149,33 @@ static void span(void *arg, uint64_t begin, uint64_t end)
     }
 }
 
-static mxo_status check_constants(const glu_job *job, const cpu_glu *c,
-                                  mxo_text why)
-{
-    const float finite = c->alpha - c->alpha + (c->beta - c->beta);
-
-    if (c->limit != c->limit) {
-        return cpu_fail(MXO_E_PARAM, why, "a limit is a number or none");
-    }
-    if (c->limit < 0 &&
-        (job->steps == NULL || !cpu_steps_any_limit(job->steps))) {
-        return cpu_fail(MXO_E_PARAM, why, "a limit is not negative");
-    }
-    if (job->steps != NULL && cpu_steps_two_way(job->steps) && c->beta != 0 &&
-        c->beta != 1) {
-        return cpu_fail(MXO_E_PARAM, why, "beta is 0 or 1 in this dialect");
-    }
-    if (finite != 0) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend wants finite constants");
-    }
-    return MXO_OK;
-}
-
 static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
 {
     static const char *const nans[] = {"propagate", "launder", "launder_low",
                                        "dialect", NULL};
-    const char *const dialect = cpu_text(call, "dialect");
     const int nan = cpu_choice(call, "nan", nans);
-    const int exact = cpu_is(call, "dialect", "exact");
 
-    job->steps = cpu_steps_of(dialect);
-    job->from = cpu_float_dtype(cpu_text(call, "from"));
-    job->base.to = cpu_float_dtype(cpu_text(call, "to"));
+    job->unit.from = cpu_float_dtype(cpu_text(call, "from"));
+    job->unit.base.to = cpu_float_dtype(cpu_text(call, "to"));
     if (nan < 0) {
         return cpu_fail(MXO_E_PARAM, why, "nan is unknown");
     }
-    if ((job->steps == NULL && !exact) || job->from == MXO_N_DTYPES ||
-        job->base.to == MXO_N_DTYPES) {
+    if (cpu_glu_dialect(&job->unit, cpu_text(call, "dialect")) != 0 ||
+        job->unit.from == MXO_N_DTYPES || job->unit.base.to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no dialect=%s from %s to %s",
-                        dialect, cpu_text(call, "from"), cpu_text(call, "to"));
+                        cpu_text(call, "dialect"), cpu_text(call, "from"),
+                        cpu_text(call, "to"));
     }
-    job->base.nan = (uint8_t)(nan < 3 ? nan
-                              : exact ? CPU_NAN_KEEP
-                                      : cpu_steps_nan(job->steps));
-    job->base.alpha = (float)cpu_number(call, "alpha");
-    job->base.beta = (float)cpu_number(call, "beta");
-    job->base.limit = cpu_is(call, "limit", "none")
-                          ? cpu_float(0x7f800000u)
-                          : (float)cpu_number(call, "limit");
-    return check_constants(job, &job->base, why);
+    if (nan < 3) {
+        job->unit.base.nan = (uint8_t)nan;
+    }
+    job->unit.base.alpha = (float)cpu_number(call, "alpha");
+    job->unit.base.beta = (float)cpu_number(call, "beta");
+    job->unit.base.limit = cpu_is(call, "limit", "none")
+                               ? cpu_float(0x7f800000u)
+                               : (float)cpu_number(call, "limit");
+    return cpu_glu_check(&job->unit, &job->unit.base, why);
 }
 
 static mxo_status read_operands(glu_job *job, const mxo_call *call,
@@ -255,16 +185,16 @@ static mxo_status read_operands(glu_job *job, const mxo_call *call,
     const int joint = cpu_is(call, "layout", "halves");
     const mxo_tensor *x = cpu_in(call, split ? "gate" : "x");
     const mxo_tensor *up = cpu_in(call, split ? "up" : "x");
-    const uint64_t size = cpu_dtype_bytes(job->from);
+    const uint64_t size = cpu_dtype_bytes(job->unit.from);
 
     if (x == NULL || up == NULL || x->rank != 2 ||
         (!split && x->shape[1] % 2 != 0)) {
         return cpu_fail(MXO_E_SHAPE, why,
                         "the operands are missing or no matrices");
     }
-    mxo_status status = cpu_want(x, x->name, job->from, 2, x->shape, why);
+    mxo_status status = cpu_want(x, x->name, job->unit.from, 2, x->shape, why);
     if (status == MXO_OK) {
-        status = cpu_want(up, up->name, job->from, 2, x->shape, why);
+        status = cpu_want(up, up->name, job->unit.from, 2, x->shape, why);
     }
     if (status != MXO_OK) {
         return status;
@@ -358,7 +288,7 @@ static mxo_status check_rows(const glu_job *job, uint64_t n_expert,
                             (unsigned long long)r);
         }
         const cpu_glu c = constants(job, r);
-        status = check_constants(job, &c, why);
+        status = cpu_glu_check(&job->unit, &c, why);
     }
     return status;
 }
@@ -381,7 +311,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
     status = status == MXO_OK ? check_rows(&job, n_expert, why) : status;
     if (status == MXO_OK) {
         const uint64_t shape[2] = {job.rows, job.cols};
-        status = cpu_want(y, "y", job.base.to, 2, shape, why);
+        status = cpu_want(y, "y", job.unit.base.to, 2, shape, why);
     }
     if (status != MXO_OK) {
         return status;
@@ -389,7 +319,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
     job.y = cpu_data(y);
     job.streams = ctx->lane->stream != NULL && y->n_bytes >= CPU_STREAM_BYTES;
     cpu_split(ctx, job.rows * job.runs, 16, span, &job);
-    cpu_name_kernel(ctx, job.steps == NULL ? "act_glu" : "act_glu_steps",
+    cpu_name_kernel(ctx, job.unit.steps == NULL ? "act_glu" : "act_glu_steps",
                     cpu_threads(ctx, job.rows * job.runs, 16));
     return MXO_OK;
 }

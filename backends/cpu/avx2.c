@@ -11,6 +11,8 @@
 #include "act_vec.h"
 #include "quant_vec.h"
 
+#include "mac_avx2.h"
+
 #include <immintrin.h>
 
 static void put(uint8_t *dst, __m256i v, int stream)
@@ -162,6 +164,7 @@ const cpu_lane cpu_lane_avx2 = {
     .widen2 = widen2,
     .swap_bits = swap_bits,
     .mix_bits = mix_bits,
+    .mac = mac,
     .stream = stream,
     .fence = fence,
 };

@@ -11,6 +11,10 @@
 #include "act_vec.h"
 #include "quant_vec.h"
 
+#define MAC_DOT2(sum, w, x) _mm512_add_epi32(sum, _mm512_madd_epi16(w, x))
+
+#include "mac_avx512.h"
+
 #include <immintrin.h>
 
 static void put(uint8_t *dst, __m512i v, int stream)
@@ -127,7 +131,7 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     .dequant4_16 = dequant4_16, .dequant4_32 = dequant4_32, .quant = quant, \
     .glu16 = glu16, .glu32 = glu32, .exp32 = exp32, .widen = widen,         \
     .widen2 = widen2, .swap_bits = swap_bits, .mix_bits = mix_bits,         \
-    .stream = stream, .fence = fence
+    .mac = mac, .stream = stream, .fence = fence
 
 const cpu_lane cpu_lane_avx512 = {.isa = "avx512", LANE};
 const cpu_lane cpu_lane_avx512vbmi = {

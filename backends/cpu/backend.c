@@ -21,7 +21,8 @@ static const operation operations[] = {
     {"dequant.mx", cpu_dequant_mx},     {"gemm.mx", cpu_gemm_mx},
     {"layout.apply", cpu_layout_apply}, {"layout.convert", cpu_layout_convert},
     {"layout.index", cpu_layout_index}, {"moe.finalize", cpu_moe_finalize},
-    {"quant.mx", cpu_quant_mx},
+    {"moe.gemm1", cpu_moe_gemm1},       {"moe.gemm2", cpu_moe_gemm2},
+    {"moe.layer", cpu_moe_layer},       {"quant.mx", cpu_quant_mx},
 
 };
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
@@ -29,7 +30,8 @@ enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 static const char *const op_names[] = {
     "act.glu",      "act.unary",    "dequant.mx",
     "gemm.mx",      "layout.apply", "layout.convert",
-    "layout.index", "moe.finalize", "quant.mx",
+    "layout.index", "moe.finalize", "moe.gemm1",
+    "moe.gemm2",    "moe.layer",    "quant.mx",
     NULL,
 };
 

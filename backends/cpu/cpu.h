@@ -60,6 +60,10 @@ typedef void (*cpu_span)(void *job, uint64_t begin, uint64_t end);
 /* Run span over [0, items), in ranges that start at multiples of grain. */
 void cpu_split(cpu_context *ctx, uint64_t items, uint64_t grain, cpu_span span,
                void *job);
+/* The same, one item after the other to whichever thread is free. */
+void cpu_each(cpu_context *ctx, uint64_t items, cpu_span span, void *job);
+/* 1 into a flag that any thread may set. */
+void cpu_set_flag(int *flag);
 /* Threads that cpu_split would use. */
 int cpu_threads(const cpu_context *ctx, uint64_t items, uint64_t grain);
 /* "<what>_<isa> x<threads>" for kernel(). */
@@ -77,6 +81,9 @@ mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
+mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_moe_gemm2(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_moe_layer(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);

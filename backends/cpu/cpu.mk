@@ -9,6 +9,7 @@ libcpu_la_SOURCES = \
 	%reldir%/backend.c \
 	%reldir%/call.c \
 	%reldir%/cpu.h \
+	%reldir%/dequant.h \
 	%reldir%/dequant_mx.c \
 	%reldir%/element.c \
 	%reldir%/element.h \
@@ -16,13 +17,27 @@ libcpu_la_SOURCES = \
 	%reldir%/exact_table.h \
 	%reldir%/gemm.h \
 	%reldir%/gemm_blas.c \
+	%reldir%/gemm_block.c \
+	%reldir%/gemm_block.h \
+	%reldir%/gemm_mac.c \
 	%reldir%/gemm_mx.c \
 	%reldir%/gemm_read.c \
 	%reldir%/gemm_read.h \
+	%reldir%/gemm_slice.c \
+	%reldir%/gemm_slice.h \
 	%reldir%/gemm_sum.c \
 	%reldir%/glu_steps.c \
 	%reldir%/glu_steps.h \
+	%reldir%/glu_unit.c \
+	%reldir%/glu_unit.h \
 	%reldir%/lane.h \
+	%reldir%/layer.h \
+	%reldir%/layer_pass.c \
+	%reldir%/layer_plan.c \
+	%reldir%/layer_profile.c \
+	%reldir%/layer_recipe.c \
+	%reldir%/layer_rows.c \
+	%reldir%/layer_sum.c \
 	%reldir%/layout.h \
 	%reldir%/layout_apply.c \
 	%reldir%/layout_chain.c \
@@ -44,6 +59,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_vectors.c \
 	%reldir%/layout_weave.c \
 	%reldir%/moe_finalize.c \
+	%reldir%/moe_layer.c \
 	%reldir%/number.h \
 	%reldir%/portable.c \
 	%reldir%/quant.h \
@@ -54,10 +70,12 @@ libcpu_la_SOURCES = \
 	%reldir%/weave.h
 libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)
 libcpu_la_LIBADD = $(OPENMP_LIBS)
-EXTRA_DIST += %reldir%/README.md %reldir%/act_vec.h %reldir%/quant_vec.h
+EXTRA_DIST += %reldir%/README.md %reldir%/act_vec.h %reldir%/mac_avx2.h \
+	%reldir%/mac_avx512.h %reldir%/quant_vec.h
 
 if MXO_CPU_X86_64
-noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la
+noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la \
+	libcpu_avx512vnni.la
 libcpu_avx2_la_SOURCES = %reldir%/avx2.c %reldir%/vec_avx2.h
 libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
 libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
@@ -65,10 +83,13 @@ libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
 libcpu_avx512vbmi_la_SOURCES = %reldir%/avx512vbmi.c
 libcpu_avx512vbmi_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi -mgfni
-libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la
+libcpu_avx512vnni_la_SOURCES = %reldir%/avx512vnni.c
+libcpu_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
+libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la \
+	libcpu_avx512vnni.la
 else
 EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/avx512vbmi.c \
-	%reldir%/vec_avx2.h %reldir%/vec_avx512.h
+	%reldir%/avx512vnni.c %reldir%/vec_avx2.h %reldir%/vec_avx512.h
 endif
 if MXO_CPU_AARCH64
 noinst_LTLIBRARIES += libcpu_neon.la

@@ -7,6 +7,7 @@
  * rounding is the one into the destination.
  */
 #include "cpu.h"
+#include "dequant.h"
 #include "element.h"
 #include "number.h"
 
@@ -133,14 +134,18 @@ static uint32_t wrapped(const dequant_job *job, unsigned c, unsigned s)
     return (c & 7) == 0 || (job->plus_zero && sum == 0x8000u) ? 0 : sum;
 }
 
+static uint32_t code_under(const dequant_job *job, unsigned c, unsigned s)
+{
+    return (job->flags & WRAP) != 0
+               ? wrapped(job, c, s)
+               : result_of(job, job->value[c] * job->factor[s]);
+}
+
 static void fill_table(cpu_table4 *table, const dequant_job *job, int planes)
 {
     for (unsigned s = 0; s < 256; s++) {
         for (unsigned c = 0; c < 16; c++) {
-            const uint32_t code =
-                (job->flags & WRAP) != 0
-                    ? wrapped(job, c, s)
-                    : result_of(job, job->value[c] * job->factor[s]);
+            const uint32_t code = code_under(job, c, s);
             if (job->to == MXO_F32 && planes) {
                 for (int b = 0; b < 4; b++) {
                     table->u.plane32[s][b][c] = (uint8_t)(code >> 8 * b);
@@ -200,20 +205,52 @@ static int says(const dequant_job *job)
            !((f & ONLY_E2M1) != 0 && job->element->bits != 4);
 }
 
+static const dialect *dialect_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+        if (strcmp(dialects[i].name, name) == 0) {
+            return &dialects[i];
+        }
+    }
+    return NULL;
+}
+
+static void fill_values(dequant_job *job)
+{
+    for (int i = 0; i < 256; i++) {
+        job->factor[i] = factor_of(job->flags, job->to, i);
+        job->value[i] = cpu_element_value(job->element, (uint8_t)i) *
+                        ((job->flags & DOUBLED) != 0 ? 2.0f : 1.0f);
+    }
+}
+
+int cpu_dequant_e2m1(const char *rule, uint16_t bf16[256][16])
+{
+    const dialect *row = dialect_of(rule);
+    dequant_job job = {.element = cpu_element_of("e2m1"), .to = MXO_BF16};
+
+    job.flags = row == NULL ? ONLY_F32 : row->flags;
+    if (!says(&job)) {
+        return -1;
+    }
+    fill_values(&job);
+    for (unsigned s = 0; s < 256; s++) {
+        for (unsigned c = 0; c < 16; c++) {
+            bf16[s][c] = (uint16_t)code_under(&job, c, s);
+        }
+    }
+    return 0;
+}
+
 static mxo_status read_rule(dequant_job *job, const mxo_call *call,
                             mxo_text why)
 {
-    const dialect *row = NULL;
+    const dialect *row = dialect_of(cpu_text(call, "rule"));
 
     job->element = cpu_element_of(cpu_text(call, "element"));
     job->to = cpu_float_dtype(cpu_text(call, "to"));
     if (job->element == NULL || job->to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_PARAM, why, "element or to is unknown");
-    }
-    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
-        if (cpu_is(call, "rule", dialects[i].name)) {
-            row = &dialects[i];
-        }
     }
     if (row == NULL) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
@@ -226,11 +263,7 @@ static mxo_status read_rule(dequant_job *job, const mxo_call *call,
         return cpu_fail(MXO_E_PARAM, why, "rule=%s does not turn %s into %s",
                         row->name, job->element->name, cpu_text(call, "to"));
     }
-    for (int i = 0; i < 256; i++) {
-        job->factor[i] = factor_of(job->flags, job->to, i);
-        job->value[i] = cpu_element_value(job->element, (uint8_t)i) *
-                        ((job->flags & DOUBLED) != 0 ? 2.0f : 1.0f);
-    }
+    fill_values(job);
     return MXO_OK;
 }
 

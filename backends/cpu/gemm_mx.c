@@ -43,26 +43,15 @@ typedef struct panel {
     size_t n_hard;
 } panel;
 
-/* A double, exact or rounded to odd, as the nearest float of a type. */
-static float to_float_odd(double s)
-{
-    const float f = (float)s;
-    uint32_t u = cpu_bits32(f);
-
-    if ((double)f != s && isfinite(f) && (u & 1) == 0) {
-        u += fabs((double)f) < fabs(s) ? 1u : UINT32_MAX;
-    }
-    return cpu_float(u);
-}
-
-/* The same to BF16 in one step, where the result is an ordinary number. */
+/* A double, exact or rounded to odd, to BF16 in one step where the result is
+   an ordinary number. */
 static inline uint16_t bf16_of_double(double s)
 {
     const uint64_t u = cpu_bits64(s);
     const uint64_t field = u >> 52 & 0x7ff;
 
     if (field - 898 > 250) {
-        return cpu_bf16_of(to_float_odd(s));
+        return cpu_bf16_of(cpu_float_odd(s));
     }
     const uint64_t up = (UINT64_C(1) << 44) - 1 + (u >> 45 & 1);
 
@@ -74,9 +63,9 @@ static float rounded(uint32_t to, double s)
 {
     switch (to) {
     case MXO_BF16:
-        return cpu_from_bf16(cpu_bf16_of(to_float_odd(s)));
+        return cpu_from_bf16(cpu_bf16_of(cpu_float_odd(s)));
     case MXO_F16:
-        return cpu_from_f16(cpu_f16_of(to_float_odd(s)));
+        return cpu_from_f16(cpu_f16_of(cpu_float_odd(s)));
     default:
         return (float)s;
     }
@@ -291,10 +280,7 @@ static void run_columns(void *job, uint64_t begin, uint64_t end)
                    .first = (size_t)c,
                    .n = end - c < PANEL ? (size_t)(end - c) : PANEL};
         if (run_and_free(&p)) {
-#ifdef _OPENMP
-#pragma omp atomic write
-#endif
-            j->failed = 1;
+            cpu_set_flag(&j->failed);
         }
     }
 }

@@ -94,24 +94,6 @@ static float step(const state *s, float x)
     return (s->flags & EACH) != 0 ? through(s->from, x) : x;
 }
 
-/* a * b + c rounded once: the double sum is rounded to odd first. */
-static float fused(float a, float b, float c)
-{
-    const double p = (double)a * (double)b;
-    const double d = (double)c;
-    const double sum = p + d;
-    const double bb = sum - p;
-    const double lost_p = p - (sum - bb);
-    const double lost = lost_p + (d - bb);
-    uint64_t u = cpu_bits64(sum);
-
-    if (lost - lost == 0 && lost != 0 && (u & 1) == 0) {
-        /* Toward the lost part: away from zero if it has sum's sign. */
-        u = (lost > 0) == (sum > 0) ? u | 1 : u - 1;
-    }
-    return (float)cpu_double(u);
-}
-
 static float clamp_gate(const state *s, float x)
 {
     if (x != x) {
@@ -194,7 +176,7 @@ static float finish(const state *s, float g, float u, float e)
         x = clamp_gate(s, x);
     }
     if ((f & FMA) != 0) {
-        return fused(x, u, x);
+        return cpu_fma32(x, u, x);
     }
     return step(s, x * ((f & TIMES) != 0 ? u : step(s, u + s->beta)));
 }

@@ -8,6 +8,7 @@
 #define CPU_LANE_H
 
 #include "act.h"
+#include "gemm_slice.h"
 #include "quant.h"
 #include "weave.h"
 
@@ -82,6 +83,9 @@ typedef struct cpu_lane {
     /* NULL: this lane has no such loop. */
     void (*weave)(const cpu_weave *job);
 
+    /* Columns of E2M1 codes against slices of rows. */
+    cpu_mac_fn mac;
+
     /* Copy whole cache lines around the caches; NULL if there is no such
        store. fence() after the last one. */
     void (*stream)(uint8_t *dst, const void *src, uint64_t n_bytes);
@@ -97,6 +101,11 @@ void cpu_widen2(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
 void cpu_swap_bits(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit);
 void cpu_mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
                   const uint64_t *mask);
+/* The portable block products, and a faster loop for one of the lanes. */
+void cpu_mac_portable(const cpu_mac *job);
+void cpu_mac_vnni(const cpu_mac *job);
+/* The best loop that this CPU has for a lane. */
+cpu_mac_fn cpu_mac_of(const cpu_lane *lane);
 /* Bits of 64 whose index has bit number bit clear. */
 uint64_t cpu_low_mask(uint32_t bit);
 

@@ -56,24 +56,6 @@ static float narrow(uint32_t dtype, float v)
                                : cpu_from_f16(cpu_f16_of(v));
 }
 
-static float fma32(float a, float b, float c)
-{
-    const double p = (double)a * (double)b;
-    const double s = p + (double)c;
-
-    if (!(s - s == 0)) {
-        return (float)s;
-    }
-    const double back = s - p;
-    const double lost = (p - (s - back)) + ((double)c - back);
-    uint64_t bits = cpu_bits64(s);
-
-    if (lost != 0 && (bits & 1) == 0) {
-        bits += (lost > 0) == (s > 0) ? 1 : UINT64_MAX;
-    }
-    return (float)cpu_double(bits);
-}
-
 /* One slot's stretch into the sums. */
 static void add_slot(const finalize_job *job, int sum, float w, const float *x,
                      uint64_t n, float *acc)
@@ -83,7 +65,7 @@ static void add_slot(const finalize_job *job, int sum, float w, const float *x,
 
     if (sum == SUM_FMA && weighted) {
         for (uint64_t c = 0; c < n; c++) {
-            acc[c] = fma32(w, x[c], acc[c]);
+            acc[c] = cpu_fma32(w, x[c], acc[c]);
         }
         return;
     }

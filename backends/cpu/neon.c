@@ -68,4 +68,5 @@ const cpu_lane cpu_lane_neon = {
     .widen2 = widen2,
     .swap_bits = cpu_swap_bits,
     .mix_bits = cpu_mix_bits,
+    .mac = cpu_mac_portable,
 };

@@ -104,4 +104,36 @@ static inline float cpu_from_f16(uint16_t code)
     return cpu_float(sign | a);
 }
 
+/* A double, exact or rounded to odd, as a float rounded to odd: rounding that
+   to a narrower type is the only rounding. */
+static inline float cpu_float_odd(double s)
+{
+    const float f = (float)s;
+    const double back = (double)f;
+    uint32_t u = cpu_bits32(f);
+
+    if (back != s && back - back == 0 && (u & 1) == 0) {
+        const int is_inside = (back < 0 ? -back : back) < (s < 0 ? -s : s);
+        u += is_inside ? 1u : UINT32_MAX;
+    }
+    return cpu_float(u);
+}
+
+/* a * b + c rounded once, without the instruction: the product is exact in
+   double, the sum is rounded to odd, so that rounding to float once more
+   gives what rounding the real number would. */
+static inline float cpu_fma32(float a, float b, float c)
+{
+    const double p = (double)a * (double)b;
+    const double s = p + (double)c;
+    const double back = s - p;
+    const double lost = (p - (s - back)) + ((double)c - back);
+    uint64_t u = cpu_bits64(s);
+
+    if (s - s == 0 && lost != 0 && (u & 1) == 0) {
+        u += (lost > 0) == (s > 0) ? 1 : UINT64_MAX;
+    }
+    return (float)cpu_double(u);
+}
+
 #endif

@@ -150,4 +150,5 @@ const cpu_lane cpu_lane_portable = {
     .widen2 = cpu_widen2,
     .swap_bits = cpu_swap_bits,
     .mix_bits = cpu_mix_bits,
+    .mac = cpu_mac_portable,
 };

@@ -54,6 +54,32 @@ void cpu_split(cpu_context *ctx, uint64_t items, uint64_t grain, cpu_span span,
     }
 }
 
+void cpu_each(cpu_context *ctx, uint64_t items, cpu_span span, void *job)
+{
+#ifdef _OPENMP
+    const int n = cpu_threads(ctx, items, 1);
+
+    if (n > 1 && items <= INT64_MAX) {
+#pragma omp parallel for schedule(dynamic, 1) num_threads(n)
+        for (int64_t i = 0; i < (int64_t)items; i++) {
+            span(job, (uint64_t)i, (uint64_t)i + 1);
+        }
+        return;
+    }
+#else
+    (void)ctx;
+#endif
+    span(job, 0, items);
+}
+
+void cpu_set_flag(int *flag)
+{
+#ifdef _OPENMP
+#pragma omp atomic write
+#endif
+    *flag = 1;
+}
+
 void cpu_name_kernel(cpu_context *ctx, const char *what, int threads)
 {
     (void)snprintf(ctx->kernel, sizeof ctx->kernel, "%s_%s x%d", what,
@@ -99,6 +125,17 @@ static int has_avx512vbmi(void)
            __builtin_cpu_supports("gfni");
 }
 #endif
+
+cpu_mac_fn cpu_mac_of(const cpu_lane *lane)
+{
+#if defined(__x86_64__)
+    if (lane->mac == cpu_lane_avx512.mac &&
+        __builtin_cpu_supports("avx512vnni")) {
+        return cpu_mac_vnni;
+    }
+#endif
+    return lane->mac;
+}
 
 const cpu_lane *cpu_lane_of(int device, mxo_text why)
 {

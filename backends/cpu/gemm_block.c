@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See gemm_block.h. */
+#include "gemm_block.h"
+
+#include "dequant.h"
+#include "gemm.h"
+#include "number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Scales of a column may differ by a factor of 2^14. */
+enum { SPREAD = 14 };
+
+static size_t blocks_of(size_t k)
+{
+    return k / CPU_MX + (k % CPU_MX != 0);
+}
+
+int cpu_tile_log_span(size_t k)
+{
+    return cpu_log_span(k, SPREAD);
+}
+
+/* Is every code under byte s the number of the code times factor? */
+static int is_scaled(const cpu_weight_rule *r, int s, double factor)
+{
+    int same = 1;
+
+    for (int c = 0; c < 16; c++) {
+        same = same && r->value[s][c] == factor * cpu_code_int[c];
+    }
+    return same;
+}
+
+int cpu_weight_rule_make(cpu_weight_rule *r, const char *name)
+{
+    const int is_plain = strcmp(name, "ocp") == 0; /* not through BF16 */
+    uint16_t bf16[256][16];
+
+    if (cpu_dequant_e2m1(name, bf16) != 0) {
+        return -1;
+    }
+    for (int s = 0; s < 256; s++) {
+        const double unit = cpu_pow2(s - 128);
+        for (int c = 0; c < 16; c++) {
+            r->value[s][c] = is_plain && s < 255
+                                 ? unit * cpu_code_int[c]
+                                 : (double)cpu_from_bf16(bf16[s][c]);
+        }
+        r->factor[s] = is_scaled(r, s, unit) ? unit : 0;
+        r->is_odd[s] = !is_scaled(r, s, r->factor[s]);
+    }
+    return 0;
+}
+
+/* Items in the order of blocks; within a block in the order of rows. */
+static void place_items(cpu_tile *t, uint32_t *next)
+{
+    const size_t blocks = blocks_of(t->k);
+
+    for (size_t i = 0; i < t->m; i++) {
+        const cpu_sliced *row = &t->row[t->index[i]];
+        for (size_t n = 0; n < row->n; n++) {
+            t->start[row->place[n].block + 1]++;
+        }
+    }
+    for (size_t b = 0; b < blocks; b++) {
+        t->start[b + 1] += t->start[b];
+        next[b] = t->start[b];
+    }
+    for (size_t i = 0; i < t->m; i++) {
+        const cpu_sliced *row = &t->row[t->index[i]];
+        for (size_t n = 0; n < row->n; n++) {
+            const cpu_slice_place *p = &row->place[n];
+            t->item[next[p->block]++] =
+                (cpu_mac_item){&row->slice[n], p->unit, t->sum[i] + p->level};
+        }
+    }
+}
+
+static void *lines(size_t bytes)
+{
+    return aligned_alloc(64, (bytes + 64) / 64 * 64);
+}
+
+int cpu_tile_open(cpu_tile *t)
+{
+    const size_t blocks = blocks_of(t->k);
+    uint32_t *next = malloc((blocks + 1) * sizeof *next);
+    size_t items = 0;
+
+    t->start = calloc(blocks + 1, sizeof *t->start);
+    t->sum = calloc(t->m + 1, sizeof *t->sum);
+    for (size_t i = 0; t->sum != NULL && i < t->m; i++) {
+        const cpu_sliced *row = &t->row[t->index[i]];
+        t->sum[i + 1] = t->sum[i] + row->levels;
+        items += row->n;
+    }
+    t->item = malloc((items + 1) * sizeof *t->item);
+    t->factor = lines(blocks * CPU_MAC_COLS * sizeof *t->factor);
+    t->x = malloc((2 * t->k + 1) * sizeof *t->x);
+    t->y = t->sum == NULL ? NULL
+                          : lines(t->sum[t->m] * CPU_MAC_COLS * sizeof *t->y);
+    const int good = next != NULL && t->start != NULL && t->item != NULL &&
+                     t->factor != NULL && t->x != NULL && t->y != NULL;
+
+    if (good) {
+        place_items(t, next);
+    }
+    free(next);
+    return good ? 0 : -1;
+}
+
+void cpu_tile_close(cpu_tile *t)
+{
+    free(t->item);
+    free(t->start);
+    free(t->sum);
+    free(t->y);
+    free(t->factor);
+    free(t->x);
+}
+
+/* Are all codes of a block zero? */
+static int is_empty(const cpu_weights *w, size_t col, size_t b)
+{
+    const uint8_t *codes = w->codes + col * (w->k / 2) + 16 * b;
+    const size_t left = w->k / 2 - 16 * b;
+    uint8_t any = 0;
+
+    for (size_t i = 0; i < (left < 16 ? left : 16); i++) {
+        any |= codes[i] & 0x77;
+    }
+    return any == 0;
+}
+
+/* Scales of one column; 0 if its products need another way. */
+static int read_scales(const cpu_weights *w, size_t col, double *factor)
+{
+    const size_t blocks = blocks_of(w->k);
+    const uint8_t *scale = w->scale + col * blocks;
+    unsigned least = 255;
+    unsigned most = 0;
+    unsigned odd = 0;
+
+    for (size_t b = 0; b < blocks; b++) {
+        const unsigned s = scale[b];
+        const double f = w->rule->factor[s];
+        odd |= w->rule->is_odd[s];
+        factor[b * CPU_MAC_COLS] = f;
+        least = s < least && f != 0 ? s : least;
+        most = s > most && f != 0 ? s : most;
+    }
+    if (!odd && most > least + SPREAD) {
+        for (size_t b = 0; b < blocks; b++) {
+            const int is_low = scale[b] < most - SPREAD;
+            if (is_low && is_empty(w, col, b)) {
+                factor[b * CPU_MAC_COLS] = 0;
+            }
+            odd |= is_low && factor[b * CPU_MAC_COLS] != 0;
+        }
+    }
+    return !odd;
+}
+
+static void read_column(const cpu_weights *w, size_t col, double *x)
+{
+    const uint8_t *scale = w->scale + col * blocks_of(w->k);
+    const uint8_t *codes = w->codes + col * (w->k / 2);
+
+    for (size_t i = 0; i < w->k; i += 2) {
+        const double *value = w->rule->value[scale[i / CPU_MX]];
+        x[i] = value[codes[i / 2] & 15];
+        x[i + 1] = value[codes[i / 2] >> 4];
+    }
+}
+
+/* All blocks; the last may be short. */
+static void run_mac(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                    size_t first, size_t n)
+{
+    const size_t whole = t->k / CPU_MX;
+    const size_t rest = t->k % CPU_MX / 2;
+    uint8_t tail[CPU_MAC_COLS][16] = {{0}};
+    cpu_mac job = {.factor = t->factor,
+                   .item = t->item,
+                   .start = t->start,
+                   .blocks = whole,
+                   .y = t->y};
+
+    memset(t->y, 0, t->sum[t->m] * CPU_MAC_COLS * sizeof *t->y);
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        const size_t col = first + (c < n ? c : 0);
+        job.col[c] = w->codes + col * (t->k / 2);
+        memcpy(tail[c], job.col[c] + 16 * whole, rest);
+    }
+    mac(&job);
+    if (rest > 0) {
+        for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+            job.col[c] = tail[c];
+        }
+        job.factor += whole * CPU_MAC_COLS;
+        job.start += whole;
+        job.blocks = 1;
+        mac(&job);
+    }
+}
+
+/* A row's levels, added exactly. */
+static void add_levels(const cpu_tile *t, size_t i, double *y)
+{
+    static const double ones[CPU_MAX_LEVELS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+                                                1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const uint32_t levels = t->sum[i + 1] - t->sum[i];
+    const double *part = t->y + (size_t)t->sum[i] * CPU_MAC_COLS;
+    double column[CPU_MAX_LEVELS];
+
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        if (levels <= 1) {
+            y[c] = levels == 0 ? 0 : part[c];
+        } else if (levels == 2) {
+            y[c] = cpu_odd_sum(part[c], part[c + CPU_MAC_COLS]);
+        } else {
+            for (uint32_t v = 0; v < levels; v++) {
+                column[v] = part[c + v * CPU_MAC_COLS];
+            }
+            y[c] = cpu_exact_dot(column, ones, levels, 0);
+        }
+    }
+}
+
+void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                      size_t first, size_t n, double (*y)[CPU_MAC_COLS])
+{
+    double *const column = t->x + t->k;
+    int is_hard[CPU_MAC_COLS] = {0};
+
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        is_hard[c] = !read_scales(w, first + (c < n ? c : 0), t->factor + c);
+    }
+    run_mac(t, mac, w, first, n);
+    for (size_t i = 0; i < t->m; i++) {
+        add_levels(t, i, y[i]);
+    }
+    for (size_t c = 0; c < n; c++) {
+        int have = 0;
+        for (size_t i = 0; i < t->m; i++) {
+            if (!is_hard[c] && !t->row[t->index[i]].is_hard) {
+                continue;
+            }
+            if (!have) {
+                read_column(w, first + c, column);
+                have = 1;
+            }
+            t->reader.read(t->reader.self, t->index[i], t->x);
+            y[i][c] = cpu_exact_dot(t->x, column, t->k, 0);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Exact sums of rows against E2M1 columns, 16 columns at a time, by slices
+ * (gemm_slice.h).  What has no slices (NaN, infinity) and columns whose scales
+ * differ by more than SPREAD powers of two are added product by product.
+ */
+#ifndef CPU_GEMM_BLOCK_H
+#define CPU_GEMM_BLOCK_H
+
+#include "gemm_slice.h"
+#include "lane.h"
+
+/* How a rule reads weights: code c under byte s is value[s][c]. */
+typedef struct cpu_weight_rule {
+    double value[256][16];
+    double factor[256];  /* value[s][c] = factor[s] * cpu_code_int[c] ... */
+    uint8_t is_odd[256]; /* ... unless this is set */
+} cpu_weight_rule;
+
+/* -1 if there is no such rule. */
+int cpu_weight_rule_make(cpu_weight_rule *r, const char *name);
+
+typedef struct cpu_weights {
+    const cpu_weight_rule *rule;
+    const uint8_t *codes; /* [n, k / 2] */
+    const uint8_t *scale; /* [n, ceil(k / 32)] */
+    size_t k;
+} cpu_weights;
+
+/* Row numbers as doubles. */
+typedef struct cpu_row_reader {
+    void (*read)(const void *self, size_t row, double *x);
+    const void *self;
+} cpu_row_reader;
+
+/* Rows that meet the same columns. */
+typedef struct cpu_tile {
+    const cpu_sliced *row; /* of all rows */
+    const uint32_t *index; /* of those in the tile */
+    size_t m;
+    size_t k;
+    cpu_row_reader reader;
+    /* Owned: */
+    cpu_mac_item *item;
+    uint32_t *start;
+    uint32_t *sum; /* number of a row's first sum, [m + 1] */
+    double *y;     /* [sums, 16] */
+    double *factor;
+    double *x; /* a row and a column */
+} cpu_tile;
+
+/* log2 of the span that rows are to be sliced for. */
+int cpu_tile_log_span(size_t k);
+/* Memory of a tile of index[m]; -1 if there is none. */
+int cpu_tile_open(cpu_tile *t);
+void cpu_tile_close(cpu_tile *t);
+/* Sums of columns first .. first + n - 1 (n <= 16), rounded to odd where they
+   do not fit a double: y[row in tile][16]. */
+void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                      size_t first, size_t n, double (*y)[CPU_MAC_COLS]);
+
+#endif

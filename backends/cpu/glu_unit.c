@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One gated unit over a run of numbers, whoever wants it: the exact one by
+ * the lane, the rest in scalar code, or a dialect's steps.
+ */
+#include "glu_unit.h"
+
+#include "number.h"
+
+#include <string.h>
+
+int cpu_glu_dialect(cpu_glu_unit *unit, const char *name)
+{
+    unit->steps = cpu_steps_of(name);
+    unit->base.nan =
+        (uint8_t)(unit->steps == NULL ? CPU_NAN_KEEP
+                                      : cpu_steps_nan(unit->steps));
+    return unit->steps == NULL && strcmp(name, "exact") != 0 ? -1 : 0;
+}
+
+mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,
+                         mxo_text why)
+{
+    const float finite = c->alpha - c->alpha + (c->beta - c->beta);
+
+    if (c->limit != c->limit) {
+        return cpu_fail(MXO_E_PARAM, why, "a limit is a number or none");
+    }
+    if (c->limit < 0 &&
+        (unit->steps == NULL || !cpu_steps_any_limit(unit->steps))) {
+        return cpu_fail(MXO_E_PARAM, why, "a limit is not negative");
+    }
+    if (unit->steps != NULL && cpu_steps_two_way(unit->steps) && c->beta != 0 &&
+        c->beta != 1) {
+        return cpu_fail(MXO_E_PARAM, why, "beta is 0 or 1 in this dialect");
+    }
+    if (finite != 0) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend wants finite constants");
+    }
+    return MXO_OK;
+}
+
+static void store(uint32_t to, cpu_codes *out, const float *y, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (to == MXO_F32) {
+            out->f32[i] = y[i] != y[i] ? cpu_float(0x7fc00000u) : y[i];
+        } else {
+            out->u16[i] = to == MXO_BF16 ? cpu_bf16_of(y[i]) : cpu_f16_of(y[i]);
+        }
+    }
+}
+
+static void exact_run(const cpu_lane *lane, const cpu_glu *c, cpu_codes *out,
+                      const float *gate, const float *up, uint32_t n)
+{
+    const uint32_t padded = (n + 15) / 16 * 16;
+    uint16_t hard[CPU_RUN];
+    const uint32_t count =
+        c->to == MXO_F32 ? lane->glu32(c, gate, up, padded, out->f32, hard)
+                         : lane->glu16(c, gate, up, padded, out->u16, hard);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t at = hard[i];
+        const uint32_t code = cpu_glu_one(c, gate[at], up[at]);
+
+        if (c->to == MXO_F32) {
+            out->f32[at] = cpu_float(code);
+        } else {
+            out->u16[at] = (uint16_t)code;
+        }
+    }
+}
+
+void cpu_glu_run(const cpu_glu_unit *unit, const cpu_glu *c,
+                 const cpu_lane *lane, float *gate, float *up, uint32_t n,
+                 cpu_codes *out)
+{
+    if (unit->steps == NULL) {
+        exact_run(lane, c, out, gate, up, n);
+    } else {
+        cpu_steps_run(unit->steps, c, unit->from, lane, gate, up, n);
+        store(c->to, out, gate, n);
+    }
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The MoE layer: a call of moe.layer, moe.gemm1 or moe.gemm2 as numbers, and
+ * its passes.  The pairs of token and slot are grouped by expert; a pass takes
+ * tiles of an expert's pairs against panels of its columns, each on whichever
+ * thread is free.  Weights are read as they are, never dequantised as a whole.
+ */
+#ifndef CPU_LAYER_H
+#define CPU_LAYER_H
+
+#include "cpu.h"
+#include "gemm_block.h"
+#include "glu_unit.h"
+#include "number.h"
+#include "quant.h"
+
+/* Facts of a profile; a parameter of the same name overrides all but the
+   constants. */
+#define LAYER_FIELDS                            \
+    LAYER_FIELD(WEIGHT_RULE, "weight_rule")     \
+    LAYER_FIELD(SCALE_AT, "scale_at")           \
+    LAYER_FIELD(ORDER, "order")                 \
+    LAYER_FIELD(BIAS_TYPE, "bias_type")         \
+    LAYER_FIELD(QUANT, "quant")                 \
+    LAYER_FIELD(QUANT_ELEMENT, "quant_element") \
+    LAYER_FIELD(QUANT_RULE, "quant_rule")       \
+    LAYER_FIELD(QUANT_GROUP, "quant_group")     \
+    LAYER_FIELD(REQUANT, "requant")             \
+    LAYER_FIELD(BIAS1, "bias1")                 \
+    LAYER_FIELD(GEMM1_OUT, "gemm1_out")         \
+    LAYER_FIELD(SWIGLU, "swiglu")               \
+    LAYER_FIELD(SILU, "silu")                   \
+    LAYER_FIELD(SILU_LIMIT, "silu_limit")       \
+    LAYER_FIELD(ALPHA, "alpha")                 \
+    LAYER_FIELD(BETA, "beta")                   \
+    LAYER_FIELD(LIMIT, "limit")                 \
+    LAYER_FIELD(GLU_OUT, "glu_out")             \
+    LAYER_FIELD(BIAS2, "bias2")                 \
+    LAYER_FIELD(ROUTING_AT, "routing_at")       \
+    LAYER_FIELD(ROUTING_TYPE, "routing_type")   \
+    LAYER_FIELD(ROW_OUT, "row_out")             \
+    LAYER_FIELD(SUM, "sum")                     \
+    LAYER_FIELD(OUT, "out")                     \
+    LAYER_FIELD(ABSENT, "absent")
+
+typedef enum layer_field {
+#define LAYER_FIELD(id, key) LAYER_##id,
+    LAYER_FIELDS
+#undef LAYER_FIELD
+        LAYER_N_FIELDS
+} layer_field;
+
+const char *cpu_layer_key(layer_field field);
+/* What the call's profile says, and what counts for the call. */
+const char *cpu_layer_fact(const mxo_call *call, layer_field field);
+const char *cpu_layer_word(const mxo_call *call, layer_field field);
+
+typedef enum layer_type { LAYER_F32, LAYER_BF16, LAYER_DOWN } layer_type;
+typedef enum layer_place {
+    LAYER_BIAS_NONE,
+    LAYER_BIAS_ACC,
+    LAYER_BIAS_ROUNDED
+} layer_place;
+typedef enum layer_routing {
+    LAYER_AT_ACC,
+    LAYER_AT_ROUNDED,
+    LAYER_AT_SUM
+} layer_routing;
+typedef enum layer_order {
+    LAYER_SUM_FMA,
+    LAYER_SUM_PRODUCT,
+    LAYER_SUM_SLOTS,
+    LAYER_SUM_MOE_SUM,
+    LAYER_SUM_CPU,
+    LAYER_SUM_ATOMIC,
+    LAYER_SUM_EXACT
+} layer_order;
+
+/* One of the two GEMMs over all experts. */
+typedef struct layer_gemm {
+    const uint8_t *codes;   /* [experts, n, k / 2] */
+    const uint8_t *scale;   /* [experts, n, blocks] */
+    const mxo_tensor *bias; /* [experts, n]; NULL: none */
+    layer_place place;
+    int bias_is_bf16;
+    layer_type out; /* rounding of its sums */
+    int has_quant;  /* of its input */
+    cpu_quant quant;
+    size_t n;
+    size_t k;
+} layer_gemm;
+
+typedef struct layer {
+    cpu_context *ctx;
+    const mxo_call *call;
+    int has_one; /* which GEMMs, */
+    int has_two;
+    int has_glu; /* and how far */
+    int has_sum;
+    size_t tokens;
+    size_t topk;
+    size_t slots; /* tokens * topk */
+    size_t hidden;
+    size_t inter;
+    size_t experts;
+    cpu_weight_rule rule;
+    layer_gemm one;
+    layer_gemm two;
+    cpu_glu_unit unit;
+    layer_routing routing_at;
+    int weight_is_bf16;
+    layer_order sum;
+    layer_type out;
+    int absent_is_zero;
+    int32_t *expert; /* of every slot, -1: none here; owned */
+    uint32_t *pair;  /* slots by expert; owned */
+    size_t *first;   /* of each expert in pair, [experts + 1]; owned */
+} layer;
+
+/* Everything about a call; nothing is written. */
+mxo_status cpu_layer_read(layer *l, mxo_text why);
+mxo_status cpu_layer_read_recipe(layer *l, mxo_text why);
+/* Which slots are whose, after cpu_layer_read. */
+mxo_status cpu_layer_group(layer *l, mxo_text why);
+void cpu_layer_close(layer *l);
+
+/* The rows that a GEMM reads: numbers, or codes under scale bytes. */
+typedef struct layer_rows {
+    const cpu_lane *lane;
+    uint32_t from; /* F32, BF16, or U8: E2M1 */
+    const uint8_t *data;
+    const uint8_t *scale;   /* of E2M1 */
+    const cpu_quant *quant; /* NULL: as they are */
+    size_t rows;
+    size_t k;
+} layer_rows;
+
+/* A row as the GEMM sees it, quantised if that is asked for. */
+void cpu_layer_rows_read(const void *self, size_t row, double *x);
+
+static inline float cpu_layer_round(layer_type to, float x)
+{
+    if (to == LAYER_DOWN && (cpu_bits32(x) & 0x7f800000u) == 0) {
+        x = cpu_float(cpu_bits32(x) & 0x80000000u);
+    }
+    return to == LAYER_F32 ? x : cpu_from_bf16(cpu_bf16_of(x));
+}
+
+/* The routing weight of a slot, in the type it is multiplied in. */
+float cpu_layer_weight(const layer *l, size_t slot);
+
+/* The passes.  NOMEM if a panel got no memory. */
+mxo_status cpu_layer_run_first(layer *l, void *to, mxo_text why);
+mxo_status cpu_layer_run_second(layer *l, uint32_t from, const void *act,
+                                void *to, mxo_text why);
+/* rows[slots, hidden] to y[tokens, hidden]. */
+mxo_status cpu_layer_run_sum(layer *l, const float *rows, mxo_text why);
+
+#endif
