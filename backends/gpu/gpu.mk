@@ -11,15 +11,19 @@ gpu_shared = \
 	%reldir%/glu_steps.inc \
 	%reldir%/layout.inc \
 	%reldir%/layout_chain.inc \
+	%reldir%/layout_fold.inc \
 	%reldir%/layout_gather.inc \
+	%reldir%/layout_lines.inc \
 	%reldir%/layout_map.inc \
 	%reldir%/layout_text.inc \
+	%reldir%/layout_values.inc \
 	%reldir%/layout_walk.inc \
 	%reldir%/plan_convert.inc \
 	%reldir%/plan_dequant.inc \
 	%reldir%/plan_gather.inc \
 	%reldir%/plan_glu.inc \
 	%reldir%/plan_layout.inc \
+	%reldir%/plan_lines.inc \
 	%reldir%/plan_move.inc \
 	%reldir%/plan_quant.inc \
 	%reldir%/plan_tile.inc \

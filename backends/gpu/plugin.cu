@@ -24,6 +24,10 @@
 
 #include "layout_gather.inc"
 
+#include "layout_lines.inc"
+
+#include "layout_values.inc"
+
 #include "layout_walk.inc"
 
 #include "runtime_gpu.h"
@@ -40,9 +44,13 @@
 
 #include "layout_map.inc"
 
+#include "layout_fold.inc"
+
 #include "plan_tile.inc"
 
 #include "plan_gather.inc"
+
+#include "plan_lines.inc"
 
 #include "plan_move.inc"
 

@@ -23,6 +23,10 @@
 
 #include "layout_gather.inc"
 
+#include "layout_lines.inc"
+
+#include "layout_values.inc"
+
 #include "layout_walk.inc"
 
 #include "simt_lanes.inc"
@@ -106,9 +110,13 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
 
 #include "layout_map.inc"
 
+#include "layout_fold.inc"
+
 #include "plan_tile.inc"
 
 #include "plan_gather.inc"
+
+#include "plan_lines.inc"
 
 #include "plan_move.inc"
 
