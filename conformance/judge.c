@@ -318,6 +318,7 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
 
     if (status == MXO_OK) {
         status = subject_run(&j->oracle, call, want, &d, why);
+        v->oracle_ms = d.ms;
     }
     if (status != MXO_OK) {
         judge_refusal(j, call, status, text, v);
@@ -341,25 +342,32 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
     decide(&e, call->in, v);
 }
 
-void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
-                  verdict *v)
+void judge_answer(judge *j, const test_case *c, const tensor_set *in,
+                  tensor_set *want, verdict *v)
 {
     mxo_param params[OP_MAX_PARAMS];
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, in};
-    tensor_set want = {0};
     tensor_set got = {0};
 
     memset(v, 0, sizeof *v);
     case_params(c, params);
     if (subject_has_op(&j->subject, call.op)) {
-        judge_outputs(j, c, &call, &want, &got, v);
+        judge_outputs(j, c, &call, want, &got, v);
     } else {
         conclude(v, VERDICT_UNSUPPORTED, "operation",
                  "the operation is not among those it has");
     }
-    tensor_set_clear(&want);
     tensor_set_clear(&got);
+}
+
+void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
+                  verdict *v)
+{
+    tensor_set want = {0};
+
+    judge_answer(j, c, in, &want, v);
+    tensor_set_clear(&want);
 }
 
 void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)

@@ -35,6 +35,7 @@ typedef struct verdict {
     uint64_t n_diff; /* elements of outputs */
     uint64_t n_total;
     double ms;
+    double oracle_ms; /* of the oracle's first run */
     char reason[512]; /* one sentence; "" on a pass */
     char tensor[64];  /* of the first difference; "" if there is none */
     char index[96];   /* "[16,0]" */
