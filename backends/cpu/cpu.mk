@@ -40,10 +40,12 @@ libcpu_la_SOURCES = \
 	%reldir%/layer_sum.c \
 	%reldir%/layout.h \
 	%reldir%/layout_apply.c \
+	%reldir%/layout_blocks.c \
 	%reldir%/layout_chain.c \
 	%reldir%/layout_chain.h \
 	%reldir%/layout_compose.c \
 	%reldir%/layout_convert.c \
+	%reldir%/layout_edge.c \
 	%reldir%/layout_inner.c \
 	%reldir%/layout_map.c \
 	%reldir%/layout_move.c \

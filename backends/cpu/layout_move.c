@@ -11,16 +11,6 @@
 
 enum { LINE = 64 };
 
-int cpu_beyond(const cpu_plan *p, const uint64_t *coord, const uint64_t *more)
-{
-    for (int w = 0; w < p->map.n_walls; w++) {
-        if (coord[w] + more[w] >= p->map.wall[w].end) {
-            return w;
-        }
-    }
-    return -1;
-}
-
 #define COPY_ALL(size)                                          \
     case size:                                                  \
         for (uint64_t i = 0; i < n; i++) {                      \
@@ -115,52 +105,6 @@ static void store(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
     }
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
         memcpy(dst + at[slot], buffer + (size_t)slot * p->pitch, p->word_bytes);
-    }
-}
-
-static void coords_of(const cpu_plan *p, uint32_t slot, const cpu_place *at,
-                      uint64_t coord[CPU_WALLS])
-{
-    for (int w = 0; w < p->map.n_walls; w++) {
-        coord[w] = at->coord[w] +
-                   p->slot_coord[(size_t)slot * CPU_WALLS + (unsigned)w];
-    }
-}
-
-void cpu_load_edge(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
-                   const cpu_place *at)
-{
-    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
-        uint64_t coord[CPU_WALLS] = {0};
-        uint8_t *word = buffer + (size_t)slot * p->pitch;
-        const uint8_t *from = src + at->logical + p->logical_at[slot];
-
-        memset(word, 0, p->pitch);
-        coords_of(p, slot, at, coord);
-        if (cpu_beyond(p, coord, p->byte_most) < 0) {
-            memcpy(word, from, p->word_bytes);
-            continue;
-        }
-        for (uint32_t b = 0; b < p->word_bytes; b++) {
-            const int w = cpu_beyond(p, coord, p->byte_coord[b]);
-            word[b] = w < 0 ? from[b] : p->map.wall[w].byte;
-        }
-    }
-}
-
-void cpu_store_edge(const cpu_plan *p, uint8_t *dst, const uint8_t *buffer,
-                    const cpu_place *at)
-{
-    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
-        uint64_t coord[CPU_WALLS] = {0};
-        const uint8_t *word = buffer + (size_t)slot * p->pitch;
-
-        coords_of(p, slot, at, coord);
-        for (uint32_t b = 0; b < p->word_bytes; b++) {
-            if (cpu_beyond(p, coord, p->byte_coord[b]) < 0) {
-                dst[at->logical + p->logical_at[slot] + b] = word[b];
-            }
-        }
     }
 }
 
@@ -449,7 +393,7 @@ mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
     case CPU_PLAN_VECTORS:
         (void)snprintf(what, sizeof what, "layout_vectors%u",
                        8 * plan->word_bytes);
-        cpu_split(ctx, steps, 1, cpu_move_vectors, &m);
+        cpu_split(ctx, steps, plan->grain, cpu_move_vectors, &m);
         break;
     case CPU_PLAN_UNITS:
         (void)snprintf(what, sizeof what, "layout_units");
@@ -459,8 +403,9 @@ mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
         break;
     }
     cpu_name_kernel(ctx, what,
-                    plan->kind == CPU_PLAN_UNITS ? 1
-                                                 : cpu_threads(ctx, steps, 1));
+                    plan->kind == CPU_PLAN_UNITS
+                        ? 1
+                        : cpu_threads(ctx, steps, plan->grain));
     return m.out_of_memory
                ? cpu_fail(MXO_E_NOMEM, why, "no memory for a layout's tile")
                : MXO_OK;

@@ -94,6 +94,8 @@ static void fill_hops(const cpu_map *map, const cpu_table *t, cpu_hop *hop)
         uint64_t rest = v;
 
         memset(h, 0, sizeof *h);
+        h->physical =
+            t->entry[v] * map->digit[t->first + t->count - 1].physical;
         for (int i = t->count - 1; i >= 0; i--) {
             const cpu_digit *d = &map->digit[t->first + i];
             h->logical += rest % d->size * d->logical;
@@ -203,7 +205,8 @@ cpu_place cpu_place_of(const cpu_plan *p, uint64_t step)
         const uint64_t v = step % a->size;
 
         step /= a->size;
-        at.physical += v * a->physical;
+        at.physical +=
+            a->hop == NULL ? v * a->physical : a->hop[v].physical / 8;
         at.logical += a->hop == NULL ? v * a->logical : a->hop[v].logical / 8;
         for (int w = 0; w < p->map.n_walls; w++) {
             at.coord[w] +=
@@ -252,6 +255,7 @@ mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, int vectors,
         return MXO_E_NOMEM;
     }
     p->map = *map;
+    p->grain = 1;
     if (map->physical_bits != 0 && !plan_runs(p)) {
         done = vectors ? cpu_plan_vectors(p) : 0;
         p->kind = CPU_PLAN_VECTORS;
@@ -278,6 +282,7 @@ void cpu_plan_free(cpu_plan *plan)
         free(plan->slot_coord);
         free(plan->packed_at);
         free(plan->line_at);
+        free(plan->blocks);
         free(plan);
     }
 }

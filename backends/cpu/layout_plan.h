@@ -41,6 +41,7 @@ typedef enum cpu_plan_kind {
 /* Where value p of a digit behind a table comes from. */
 typedef struct cpu_hop {
     uint64_t logical;
+    uint64_t physical;
     uint64_t coord[CPU_WALLS];
 } cpu_hop;
 
@@ -73,6 +74,7 @@ typedef struct cpu_plan {
     int n_outer; /* most significant in memory first; distances in bytes */
     cpu_atom outer[CPU_ATOMS];
     uint64_t n_outer_steps; /* product of their sizes */
+    uint64_t grain;         /* steps that one thread has to take */
     cpu_hop hop[CPU_TABLES][CPU_ENTRIES];
 
     uint64_t run_bytes; /* RUNS */
@@ -97,6 +99,7 @@ typedef struct cpu_plan {
     uint64_t *stretch_at;
     uint64_t *slot_coord;                       /* [slot][wall] */
     uint64_t byte_coord[CPU_VECTOR][CPU_WALLS]; /* of the bytes of a word */
+    int even; /* they grow by the same step from byte to byte */
     uint64_t byte_most[CPU_WALLS];
     uint64_t tile_most[CPU_WALLS]; /* largest in a tile */
 
@@ -104,11 +107,13 @@ typedef struct cpu_plan {
     uint32_t n_vectors;
     uint8_t bit[CPU_WEAVE_REGS]; /* exchanged with bit r of a vector's number */
     int whole_lines;             /* chunks are lines on the logical side too */
+    int memory_lines;            /* vectors are lines in memory */
     cpu_inner inner;             /* after the exchanges */
     cpu_inner outward;           /* its inverse */
     uint64_t *packed_at;         /* vectors one behind the other */
     uint64_t *line_at;           /* lines of the logical side */
     uint64_t n_lines;
+    cpu_hop *blocks; /* of a digit that is no power of two */
 } cpu_plan;
 
 /* Free with cpu_plan_free.  vectors: the lane weaves. */

@@ -310,6 +310,7 @@ void cpu_plan_edges(cpu_tiler *t)
 {
     cpu_plan *p = t->plan;
 
+    p->even = 1;
     for (uint32_t byte = 0; byte < p->word_bytes; byte++) {
         for (uint32_t b = 3; b < t->log; b++) {
             for (int w = 0; w < p->map.n_walls; w++) {
@@ -326,6 +327,7 @@ void cpu_plan_edges(cpu_tiler *t)
         }
         for (uint32_t byte = 0; byte < p->word_bytes; byte++) {
             const uint64_t at = p->byte_coord[byte][w];
+            p->even &= at == byte * p->byte_coord[1][w];
             p->byte_most[w] = at > p->byte_most[w] ? at : p->byte_most[w];
         }
         p->tile_most[w] = most + p->byte_most[w];
@@ -350,15 +352,24 @@ static int allocate(cpu_plan *p)
 
 void cpu_plan_rest(cpu_tiler *t)
 {
+    cpu_plan *p = t->plan;
     cpu_atom outer[CPU_ATOMS];
+    int blocks = -1;
     int n = 0;
 
     for (int i = 0; i < t->n; i++) {
-        if (!t->in_tile[i]) {
+        if (!t->in_tile[i] && t->atom[i].hop == p->blocks &&
+            p->blocks != NULL) {
+            blocks = i;
+        } else if (!t->in_tile[i]) {
             outer[n++] = t->atom[i];
         }
     }
-    cpu_plan_outer(t->plan, outer, n);
+    if (blocks >= 0) {
+        p->grain = t->atom[blocks].size;
+        outer[n++] = t->atom[blocks];
+    }
+    cpu_plan_outer(p, outer, n);
 }
 
 int cpu_plan_tiles(cpu_plan *plan)

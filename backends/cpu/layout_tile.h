@@ -36,6 +36,10 @@ uint32_t cpu_through_tables(const cpu_tiler *t, uint32_t bit);
 /* What value v of an atom is worth, in bytes of the logical side. */
 uint64_t cpu_value_at(const cpu_atom *a, uint64_t v);
 uint64_t cpu_coord_at(const cpu_atom *a, uint64_t v, int wall);
+/* Cuts a digit that follows the neighbours of the logical side and is no power
+   of two into blocks that are, the last of which overlaps the one before it;
+   0, or -1 without memory. */
+int cpu_cut_blocks(cpu_tiler *t);
 /* Slots that lie one behind the other everywhere. */
 uint32_t cpu_run_of(const cpu_plan *p, const uint64_t *at);
 /* Coordinates inside words, and the largest in a tile. */

@@ -50,13 +50,17 @@ static void find_in(vectors *v)
     }
 }
 
-/* Both sides' bits; 0 if memory has none or chunks are below a byte. */
+/* Both sides' bits; 0 if memory has none or chunks are below a byte, -1
+   without memory. */
 static int find_bits(vectors *v)
 {
     cpu_tiler *t = &v->t;
 
     t->log = CPU_VECTOR_LOG;
     t->n = cpu_plan_atoms(t->plan, 1u << t->log, t->atom, t->opened);
+    if (t->n > 0 && cpu_cut_blocks(t) != 0) {
+        return -1;
+    }
     for (int b = 0; b < CPU_VECTOR_LOG; b++) {
         t->physical_bit[b] =
             t->n > 0 ? cpu_find_bit(t, (uint64_t)1 << b, 1) : NONE;
@@ -198,7 +202,10 @@ static void fill_vector(vectors *v, uint64_t number)
     for (int i = t->n_along - 1; i >= 0; i--) {
         const cpu_atom *a = &t->atom[t->along[i]];
         add_value(p, first, a, rest % a->size);
-        p->physical_at[number] += rest % a->size * a->physical / 8;
+        p->physical_at[number] +=
+            (a->hop == NULL ? rest % a->size * a->physical
+                            : a->hop[rest % a->size].physical) /
+            8;
         rest /= a->size;
     }
     for (int r = 0; r < t->n_reg; r++) {
@@ -233,6 +240,10 @@ static void plan_lines(cpu_plan *p)
 {
     uint64_t n = 0;
 
+    p->memory_lines = 1;
+    for (uint32_t i = 0; i < p->n_vectors; i++) {
+        p->memory_lines &= p->physical_at[i] % CPU_VECTOR == 0;
+    }
     p->whole_lines = p->word_bytes == CPU_VECTOR;
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
         p->line_at[slot] = p->logical_at[slot] / CPU_VECTOR * CPU_VECTOR;
@@ -251,8 +262,10 @@ int cpu_plan_vectors(cpu_plan *plan)
 {
     vectors v = {.t = {.plan = plan}};
 
-    if (!find_bits(&v) || !choose_chunk(&v)) {
-        return 0;
+    const int found = find_bits(&v);
+
+    if (found <= 0 || !choose_chunk(&v)) {
+        return found < 0 ? -1 : 0;
     }
     choose_bits(&v);
     if (!plan_inner(&v)) {

@@ -41,7 +41,7 @@ static void move_in(const carrier *c, const cpu_place *at, int edge,
     w->inner = &p->inner;
     w->dst = c->m->dst + at->physical;
     w->dst_at = p->physical_at;
-    w->stream = c->m->stream && is_aligned(w->dst);
+    w->stream = c->m->stream && p->memory_lines && is_aligned(w->dst);
     w->src = c->buffer;
     w->src_at = p->packed_at;
     if (edge) {
