@@ -53,9 +53,11 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_names.c \
 	%reldir%/layout_plan.c \
 	%reldir%/layout_plan.h \
+	%reldir%/layout_slices.c \
 	%reldir%/layout_tile.c \
 	%reldir%/layout_tile.h \
 	%reldir%/layout_units.c \
+	%reldir%/layout_valid.c \
 	%reldir%/layout_values.c \
 	%reldir%/layout_values.h \
 	%reldir%/layout_vectors.c \

@@ -113,7 +113,7 @@ static mxo_status set_valid(cpu_context *ctx, const cpu_chain *c, int forward,
     if (forward) {
         return cpu_chain_valid(ctx, c, cpu_data(valid), why);
     }
-    memset(cpu_data(valid), 1, (size_t)valid->n_bytes);
+    cpu_fill_ones(ctx, cpu_data(valid), valid->n_bytes);
     return MXO_OK;
 }
 

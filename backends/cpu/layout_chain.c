@@ -125,8 +125,7 @@ mxo_status cpu_chain_of(cpu_chain *c, const char *text, uint32_t dtype,
     return status;
 }
 
-/* Stages whose maps are one, made one. */
-static void fuse(cpu_chain *c)
+void cpu_chain_fuse(cpu_chain *c)
 {
     int kept = 0;
 
@@ -258,7 +257,12 @@ mxo_status cpu_chain_run(cpu_context *ctx, const cpu_chain *chain, int forward,
     uint8_t *held = NULL;
     mxo_status status = MXO_OK;
 
-    fuse(&c);
+    cpu_chain_fuse(&c);
+    const int plain = c.n == 1 && (c.stage[0].values == NULL ||
+                                   (forward && only_widens(&c.stage[0])));
+    if (!plain && cpu_chain_slices(ctx, &c, forward)) {
+        return cpu_chain_run_slices(ctx, &c, forward, dst, src, why);
+    }
     for (int k = 0; k < c.n && status == MXO_OK; k++) {
         const cpu_stage *s = &c.stage[forward ? k : c.n - 1 - k];
         const uint64_t bytes =
@@ -273,77 +277,5 @@ mxo_status cpu_chain_run(cpu_context *ctx, const cpu_chain *chain, int forward,
         held = to == dst ? NULL : to;
     }
     free(held);
-    return status;
-}
-
-/* Every byte of an element as its first. */
-static uint8_t *widen_mask(uint8_t *mask, uint64_t n, uint64_t from,
-                           uint64_t to)
-{
-    uint8_t *wide = from == to ? mask : malloc((size_t)(n * to) + 1);
-
-    for (uint64_t i = 0; wide != NULL && from != to && i < n; i++) {
-        memset(wide + i * to, mask[i * from], (size_t)to);
-    }
-    if (wide != mask) {
-        free(mask);
-    }
-    return wide;
-}
-
-/* The chain on a tensor of ones, pads of unknown contents as zeros. */
-static mxo_status mask_of(cpu_context *ctx, const cpu_chain *c, uint8_t **mask,
-                          mxo_text why)
-{
-    cpu_context unnamed = *ctx;
-    uint64_t width = c->stage[0].map.elem_bits / 8;
-    mxo_status status = MXO_OK;
-
-    *mask = malloc((size_t)(c->stage[0].map.logical_bits / 8) + 1);
-    if (*mask != NULL) {
-        memset(*mask, 0xff, (size_t)(c->stage[0].map.logical_bits / 8));
-    }
-    for (int i = 0; i < c->n && *mask != NULL && status == MXO_OK; i++) {
-        cpu_map known = c->stage[i].map;
-        uint8_t *image = malloc((size_t)(known.physical_bits / 8) + 1);
-        for (int w = 0; w < known.n_walls; w++) {
-            known.wall[w].byte = known.wall[w].unknown ? 0 : 0xff;
-        }
-        *mask = widen_mask(*mask, elements(&known), width, known.elem_bits / 8);
-        width = known.elem_bits / 8;
-        if (image != NULL && *mask != NULL) {
-            status = move(&unnamed, &known, 1, image, *mask, why);
-        }
-        free(*mask);
-        *mask = image;
-    }
-    return status == MXO_OK && *mask == NULL
-               ? cpu_fail(MXO_E_NOMEM, why, "no memory for valid")
-               : status;
-}
-
-mxo_status cpu_chain_valid(cpu_context *ctx, const cpu_chain *c, uint8_t *valid,
-                           mxo_text why)
-{
-    const cpu_map *last = &c->stage[c->n - 1].map;
-    const uint64_t n = last->physical_bits / last->elem_bits;
-    uint8_t *mask = NULL;
-    mxo_status status = MXO_OK;
-    int unknown = 0;
-
-    for (int i = 0; i < c->n; i++) {
-        for (int w = 0; w < c->stage[i].map.n_walls; w++) {
-            unknown |= c->stage[i].map.wall[w].unknown;
-        }
-    }
-    if (!unknown) {
-        memset(valid, 1, (size_t)n);
-        return status;
-    }
-    status = mask_of(ctx, c, &mask, why);
-    for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
-        valid[i] = mask[i * (last->elem_bits / 8)] == 0xff;
-    }
-    free(mask);
     return status;
 }

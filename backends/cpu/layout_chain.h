@@ -32,9 +32,18 @@ mxo_status cpu_chain_back(cpu_chain *c, const char *text, uint32_t dtype,
 /* dst and src are memory and the tensor, or the other way round. */
 mxo_status cpu_chain_run(cpu_context *ctx, const cpu_chain *chain, int forward,
                          uint8_t *dst, const uint8_t *src, mxo_text why);
+/* The same expert by expert, if that is possible and keeps threads busy. */
+int cpu_chain_slices(const cpu_context *ctx, const cpu_chain *c, int forward);
+mxo_status cpu_chain_run_slices(cpu_context *ctx, const cpu_chain *c,
+                                int forward, uint8_t *dst, const uint8_t *src,
+                                mxo_text why);
+/* Stages whose maps are one, made one. */
+void cpu_chain_fuse(cpu_chain *c);
 /* 1 for each element of memory that is defined. */
 mxo_status cpu_chain_valid(cpu_context *ctx, const cpu_chain *c, uint8_t *valid,
                            mxo_text why);
+/* n bytes of 1. */
+void cpu_fill_ones(cpu_context *ctx, uint8_t *dst, uint64_t n);
 /* One map for both; -1 if the digits do not fall into each other. */
 int cpu_compose(cpu_map *out, const cpu_map *first, const cpu_map *second);
 

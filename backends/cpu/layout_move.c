@@ -363,6 +363,11 @@ static void move_runs(void *job, uint64_t begin, uint64_t end)
     }
 }
 
+static uint64_t out_bytes(const cpu_plan *p)
+{
+    return p->whole_bytes > 0 ? p->whole_bytes : p->map.physical_bits / 8;
+}
+
 mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
                     uint8_t *dst, const uint8_t *src, mxo_text why)
 {
@@ -372,7 +377,7 @@ mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
                    .forward = forward,
                    .stream = (forward || plan->kind == CPU_PLAN_VECTORS) &&
                              lane->stream != NULL &&
-                             plan->map.physical_bits / 8 >= CPU_STREAM_BYTES,
+                             out_bytes(plan) >= CPU_STREAM_BYTES,
                    .dst = dst,
                    .src = src};
 

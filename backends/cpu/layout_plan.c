@@ -272,6 +272,30 @@ mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, int vectors,
     return MXO_OK;
 }
 
+void cpu_plan_stand_still(cpu_plan *plan, uint64_t *reach)
+{
+    const uint64_t n_blocks = plan->blocks == NULL ? 0 : plan->grain;
+
+    *reach = plan->run_bytes + (uint64_t)plan->n_slots * plan->word_bytes;
+    for (int i = 0; i < plan->n_outer; i++) {
+        plan->outer[i].logical = 0;
+    }
+    for (int k = 0; k < CPU_TABLES; k++) {
+        for (int v = 0; v < CPU_ENTRIES; v++) {
+            plan->hop[k][v].logical = 0;
+        }
+    }
+    for (uint64_t v = 0; v < n_blocks; v++) {
+        plan->blocks[v].logical = 0;
+    }
+    for (uint32_t slot = 0; slot < plan->n_slots; slot++) {
+        plan->logical_at[slot] = 0;
+    }
+    for (uint64_t i = 0; i < plan->n_lines; i++) {
+        plan->line_at[i] = 0;
+    }
+}
+
 void cpu_plan_free(cpu_plan *plan)
 {
     if (plan != NULL) {

@@ -75,6 +75,7 @@ typedef struct cpu_plan {
     cpu_atom outer[CPU_ATOMS];
     uint64_t n_outer_steps; /* product of their sizes */
     uint64_t grain;         /* steps that one thread has to take */
+    uint64_t whole_bytes;   /* of the output that this is a part of; or 0 */
     cpu_hop hop[CPU_TABLES][CPU_ENTRIES];
 
     uint64_t run_bytes; /* RUNS */
@@ -99,7 +100,8 @@ typedef struct cpu_plan {
     uint64_t *stretch_at;
     uint64_t *slot_coord;                       /* [slot][wall] */
     uint64_t byte_coord[CPU_VECTOR][CPU_WALLS]; /* of the bytes of a word */
-    int even; /* they grow by the same step from byte to byte */
+    uint32_t even_run; /* slots along which they grow by the same step from
+                          byte to byte; 0: not even in a word */
     uint64_t byte_most[CPU_WALLS];
     uint64_t tile_most[CPU_WALLS]; /* largest in a tile */
 
@@ -115,6 +117,9 @@ typedef struct cpu_plan {
     uint64_t n_lines;
     cpu_hop *blocks; /* of a digit that is no power of two */
 } cpu_plan;
+
+/* Read the same few bytes again and again: reach of them. */
+void cpu_plan_stand_still(cpu_plan *plan, uint64_t *reach);
 
 /* Free with cpu_plan_free.  vectors: the lane weaves. */
 mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, int vectors,

@@ -8,7 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BITS = 6, STRETCH_BYTES = 128, LOGICAL_BYTES = 128 };
+enum {
+    MOST_BITS = 6,
+    STRETCH_BYTES = 128,
+    LOGICAL_BYTES = 128,
+    NEAR_BYTES = 2048,
+};
 
 int cpu_find_bit(const cpu_tiler *t, uint64_t stride, int physical)
 {
@@ -306,11 +311,30 @@ static void plan_stretches(cpu_tiler *t)
     }
 }
 
+/* Neighbours on the logical side whose coordinates go on evenly, too. */
+static uint32_t even_run(const cpu_plan *p)
+{
+    const uint32_t run = p->logical_run;
+
+    for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+        for (int w = 0; w < p->map.n_walls; w++) {
+            const uint64_t *first =
+                &p->slot_coord[(size_t)(slot - slot % run) * CPU_WALLS];
+            if (p->slot_coord[(size_t)slot * CPU_WALLS + (unsigned)w] !=
+                first[w] + (uint64_t)(slot % run) * p->word_bytes *
+                               p->byte_coord[1][w]) {
+                return 1;
+            }
+        }
+    }
+    return run;
+}
+
 void cpu_plan_edges(cpu_tiler *t)
 {
     cpu_plan *p = t->plan;
 
-    p->even = 1;
+    p->even_run = 1;
     for (uint32_t byte = 0; byte < p->word_bytes; byte++) {
         for (uint32_t b = 3; b < t->log; b++) {
             for (int w = 0; w < p->map.n_walls; w++) {
@@ -327,10 +351,13 @@ void cpu_plan_edges(cpu_tiler *t)
         }
         for (uint32_t byte = 0; byte < p->word_bytes; byte++) {
             const uint64_t at = p->byte_coord[byte][w];
-            p->even &= at == byte * p->byte_coord[1][w];
+            p->even_run &= at == byte * p->byte_coord[1][w];
             p->byte_most[w] = at > p->byte_most[w] ? at : p->byte_most[w];
         }
         p->tile_most[w] = most + p->byte_most[w];
+    }
+    if (p->even_run == 1 && p->pitch == p->word_bytes) {
+        p->even_run = even_run(p);
     }
 }
 
@@ -350,24 +377,44 @@ static int allocate(cpu_plan *p)
                : 0;
 }
 
+/* The digit that continues the rows of a tile of vectors: blocks, or else the
+   nearest neighbours; -1 if tiles have whole rows. */
+static int next_along_rows(const cpu_tiler *t)
+{
+    const cpu_plan *p = t->plan;
+    int nearest = -1;
+
+    for (int i = 0; i < t->n && p->n_vectors > 0; i++) {
+        const cpu_atom *a = &t->atom[i];
+        if (t->in_tile[i] || (a->hop != NULL && a->hop != p->blocks)) {
+            continue;
+        }
+        if (a->hop != NULL) {
+            return i;
+        }
+        if (a->logical < 8 * NEAR_BYTES &&
+            (nearest < 0 || a->logical < t->atom[nearest].logical)) {
+            nearest = i;
+        }
+    }
+    return nearest;
+}
+
 void cpu_plan_rest(cpu_tiler *t)
 {
     cpu_plan *p = t->plan;
+    const int last = next_along_rows(t);
     cpu_atom outer[CPU_ATOMS];
-    int blocks = -1;
     int n = 0;
 
     for (int i = 0; i < t->n; i++) {
-        if (!t->in_tile[i] && t->atom[i].hop == p->blocks &&
-            p->blocks != NULL) {
-            blocks = i;
-        } else if (!t->in_tile[i]) {
+        if (!t->in_tile[i] && i != last) {
             outer[n++] = t->atom[i];
         }
     }
-    if (blocks >= 0) {
-        p->grain = t->atom[blocks].size;
-        outer[n++] = t->atom[blocks];
+    if (last >= 0) {
+        outer[n++] = t->atom[last];
+        p->grain = t->atom[last].hop == NULL ? 1 : t->atom[last].size;
     }
     cpu_plan_outer(p, outer, n);
 }

@@ -246,7 +246,8 @@ static void plan_lines(cpu_plan *p)
     }
     p->whole_lines = p->word_bytes == CPU_VECTOR;
     for (uint32_t slot = 0; slot < p->n_slots; slot++) {
-        p->line_at[slot] = p->logical_at[slot] / CPU_VECTOR * CPU_VECTOR;
+        p->line_at[slot] = p->logical_at[slot] + p->word_bytes - 1;
+        p->line_at[slot] -= p->line_at[slot] % CPU_VECTOR;
         p->whole_lines &= p->logical_at[slot] % CPU_VECTOR == 0;
     }
     qsort(p->line_at, p->n_slots, sizeof *p->line_at, by_address);
