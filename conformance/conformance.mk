@@ -220,6 +220,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_act_fast.c \
 	%reldir%/unit/test_act_glu.c \
 	%reldir%/unit/test_act_glu_quant.c \
+	%reldir%/unit/test_act_glu_span.c \
 	%reldir%/unit/test_act_limbs.c \
 	%reldir%/unit/test_act_mul64.c \
 	%reldir%/unit/test_act_ops.c \
@@ -255,6 +256,9 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer_fixture.h \
 	%reldir%/unit/test_layer.c \
 	%reldir%/unit/test_layer_order.c \
+	%reldir%/unit/small_layer.c \
+	%reldir%/unit/small_layer.h \
+	%reldir%/unit/test_layer_bound.c \
 	%reldir%/unit/test_layer_refuse.c \
 	%reldir%/unit/test_moe_finalize.c \
 	%reldir%/unit/test_moe_sort.c \

@@ -10,6 +10,9 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/fast.c \
 	%reldir%/act/glu.c \
 	%reldir%/act/glu_quant.c \
+	%reldir%/act/glu_span.c \
+	%reldir%/act/glu_span.h \
+	%reldir%/act/glu_steps.h \
 	%reldir%/act/limbs.c \
 	%reldir%/act/limbs.h \
 	%reldir%/act/ln2.h \
@@ -77,6 +80,11 @@ libmxoracle_la_SOURCES = \
 	%reldir%/mma/chain.h \
 	%reldir%/mma/op.c \
 	%reldir%/mma/step.c \
+	%reldir%/layer/bound.c \
+	%reldir%/layer/bound.h \
+	%reldir%/layer/bound_gemm.c \
+	%reldir%/layer/bound_operand.c \
+	%reldir%/layer/bound_quantise.c \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/matmul.c \
 	%reldir%/layer/op.c \

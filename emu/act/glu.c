@@ -4,39 +4,9 @@
  * glu.def says, one binary32 operation at a time.  EXACT alone takes another
  * way, because its formula is rounded once.
  */
+#include "glu_steps.h"
+
 #include "f64.h"
-
-#include <mxoracle/act.h>
-
-#define ONE_F32 0x3f800000u
-#define SIGN_F32 0x80000000u
-
-enum { INPUT_ARE, INPUT_BF16 };
-enum { CLAMP_NEVER, CLAMP_BEFORE, CLAMP_ROUNDED, CLAMP_POSITIVE, CLAMP_AFTER };
-enum { ALPHA_ONE, ALPHA_PARAM, ALPHA_TYPED };
-enum { SILU_DIVIDE, SILU_RECIP, SILU_LAST };
-enum { EXP_RN, EXP_U20 };
-enum { ROUND_F32, ROUND_TYPE };
-enum { TAIL_TIMES, TAIL_PLUS, TAIL_FMA };
-enum { BETA_ONE, BETA_PARAM, BETA_TWO_WAY };
-enum { STORE_RN, STORE_DOWN };
-enum { WIDE_NO, WIDE_STEPS };
-
-typedef struct glu_rule {
-    const char *name;
-    uint8_t input;
-    uint8_t nan;
-    uint8_t clamp;
-    uint8_t alpha;
-    uint8_t silu;
-    uint8_t exp;
-    uint8_t step;
-    uint8_t kept;
-    uint8_t tail;
-    uint8_t beta;
-    uint8_t store;
-    uint8_t wide;
-} glu_rule;
 
 static const glu_rule rules[] = {
 #define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept, \
@@ -49,16 +19,10 @@ static const glu_rule rules[] = {
 #undef MXO_GLU
 };
 
-/* A call on its way through the steps; numbers are binary32 patterns. */
-typedef struct glu_state {
-    const mxo_glu *unit;
-    const glu_rule *rule;
-    uint32_t gate;
-    uint32_t up;
-    uint32_t alpha;
-    uint32_t beta;
-    uint32_t limit;
-} glu_state;
+const glu_rule *mxo_glu_rule_of(mxo_glu_dialect dialect)
+{
+    return &rules[dialect];
+}
 
 const char *mxo_glu_name(mxo_glu_dialect dialect)
 {
@@ -99,8 +63,7 @@ const char *mxo_glu_check(const mxo_glu *unit)
     return NULL;
 }
 
-/* A binary32 number rounded to a narrower format. */
-static uint32_t through(mxo_format format, uint32_t x)
+uint32_t mxo_glu_through(mxo_format format, uint32_t x)
 {
     if (format == MXO_FMT_F32 || format == MXO_FMT_F64) {
         return x;
@@ -110,10 +73,9 @@ static uint32_t through(mxo_format format, uint32_t x)
     return to_f32(mxo_format_decode(format, code));
 }
 
-/* The result of one operation. */
-static uint32_t step(const glu_state *s, uint32_t x)
+uint32_t mxo_glu_step(const glu_state *s, uint32_t x)
 {
-    return s->rule->step == ROUND_TYPE ? through(s->unit->from, x) : x;
+    return s->rule->step == ROUND_TYPE ? mxo_glu_through(s->unit->from, x) : x;
 }
 
 static int is_nan(uint32_t x)
@@ -128,8 +90,7 @@ static mxo_glu_nan nan_rule(const mxo_glu *unit)
                : unit->nan;
 }
 
-/* min(x, limit), or what the rule makes of a NaN. */
-static uint32_t clamp_gate(const glu_state *s, uint32_t x)
+uint32_t mxo_glu_clamp_gate(const glu_state *s, uint32_t x)
 {
     if (is_nan(x)) {
         return nan_rule(s->unit) == MXO_GLU_NAN_PROPAGATE ? x : s->limit;
@@ -150,7 +111,7 @@ static uint32_t clamp_up(const glu_state *s, uint32_t x)
     return mxo_f32_cmp(x, low) < 0 ? low : x;
 }
 
-static int is_clamped(const glu_state *s)
+int mxo_glu_is_clamped(const glu_state *s)
 {
     return s->unit->limit.cls != MXO_CLASS_INF &&
            s->rule->clamp != CLAMP_NEVER &&
@@ -161,50 +122,52 @@ static uint32_t load(const glu_state *s, mxo_format from, uint64_t code)
 {
     const uint32_t x = to_f32(mxo_format_decode(from, code));
 
-    return s->rule->input == INPUT_BF16 ? through(MXO_FMT_BF16, x) : x;
+    return s->rule->input == INPUT_BF16 ? mxo_glu_through(MXO_FMT_BF16, x) : x;
 }
 
-static void load_operands(glu_state *s, uint64_t gate, uint64_t up)
+void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
+                   uint64_t up)
 {
-    const glu_rule *rule = s->rule;
-    const mxo_glu *unit = s->unit;
+    const glu_rule *rule = &rules[unit->dialect];
 
+    s->unit = unit;
+    s->rule = rule;
     s->limit = load(s, MXO_FMT_F32, to_f32(unit->limit));
     s->gate = load(s, unit->from, gate);
     s->up = load(s, unit->from, up);
     s->beta = rule->beta == BETA_ONE ? ONE_F32 : to_f32(unit->beta);
     s->alpha = rule->alpha == ALPHA_ONE ? ONE_F32 : to_f32(unit->alpha);
     if (rule->alpha == ALPHA_TYPED) {
-        s->alpha = through(unit->from, s->alpha);
+        s->alpha = mxo_glu_through(unit->from, s->alpha);
     }
-    if (!is_clamped(s)) {
+    if (!mxo_glu_is_clamped(s)) {
         return;
     }
-    s->up = step(s, clamp_up(s, s->up));
+    s->up = mxo_glu_step(s, clamp_up(s, s->up));
     if (rule->clamp != CLAMP_AFTER) {
-        s->gate = step(s, clamp_gate(s, s->gate));
+        s->gate = mxo_glu_step(s, mxo_glu_clamp_gate(s, s->gate));
     }
     if (rule->clamp == CLAMP_ROUNDED) {
-        s->gate = through(unit->to, s->gate);
-        s->up = through(unit->to, s->up);
+        s->gate = mxo_glu_through(unit->to, s->gate);
+        s->up = mxo_glu_through(unit->to, s->up);
     }
 }
 
-static uint32_t function(mxo_act_fn fn, uint32_t x)
+uint32_t mxo_glu_exp(const glu_state *s, uint32_t x)
 {
-    return (uint32_t)mxo_act_eval(fn, mxo_format_decode(MXO_FMT_F32, x),
-                                  MXO_FMT_F32, NULL);
+    return s->rule->exp == EXP_U20
+               ? mxo_act_exp_u20(x)
+               : (uint32_t)mxo_act_eval(MXO_ACT_EXP,
+                                        mxo_format_decode(MXO_FMT_F32, x),
+                                        MXO_FMT_F32, NULL);
 }
 
 /* 1 + exp(-alpha g) */
 static uint32_t denominator(const glu_state *s)
 {
-    const uint32_t t = step(s, mxo_f32_mul(s->alpha, s->gate));
-    const uint32_t minus = t ^ SIGN_F32;
+    const uint32_t t = mxo_glu_step(s, mxo_f32_mul(s->alpha, s->gate));
 
-    return mxo_f32_add(ONE_F32, s->rule->exp == EXP_U20
-                                    ? mxo_act_exp_u20(minus)
-                                    : function(MXO_ACT_EXP, minus));
+    return mxo_f32_add(ONE_F32, mxo_glu_exp(s, t ^ SIGN_F32));
 }
 
 static uint32_t silu(const glu_state *s)
@@ -212,9 +175,10 @@ static uint32_t silu(const glu_state *s)
     if (s->rule->silu == SILU_DIVIDE) {
         return mxo_f32_div(s->gate, denominator(s));
     }
-    const uint32_t sigmoid = step(s, mxo_f32_div(ONE_F32, denominator(s)));
+    const uint32_t sigmoid =
+        mxo_glu_step(s, mxo_f32_div(ONE_F32, denominator(s)));
 
-    return step(s, mxo_f32_mul(s->gate, sigmoid));
+    return mxo_glu_step(s, mxo_f32_mul(s->gate, sigmoid));
 }
 
 static uint32_t tail(const glu_state *s, uint32_t x)
@@ -228,7 +192,7 @@ static uint32_t tail(const glu_state *s, uint32_t x)
     if (s->rule->tail == TAIL_FMA) {
         return mxo_f32_fma(x, s->up, x);
     }
-    return mxo_f32_mul(x, step(s, mxo_f32_add(s->up, s->beta)));
+    return mxo_f32_mul(x, mxo_glu_step(s, mxo_f32_add(s->up, s->beta)));
 }
 
 static uint32_t steps(const glu_state *s)
@@ -240,15 +204,15 @@ static uint32_t steps(const glu_state *s)
     uint32_t x = silu(s);
 
     if (s->rule->kept == ROUND_TYPE) {
-        x = through(s->unit->to, x);
+        x = mxo_glu_through(s->unit->to, x);
     }
-    if (s->rule->clamp == CLAMP_AFTER && is_clamped(s)) {
-        x = clamp_gate(s, x);
+    if (s->rule->clamp == CLAMP_AFTER && mxo_glu_is_clamped(s)) {
+        x = mxo_glu_clamp_gate(s, x);
     }
-    return step(s, tail(s, x));
+    return mxo_glu_step(s, tail(s, x));
 }
 
-static uint64_t store(const glu_state *s, uint32_t x)
+uint64_t mxo_glu_store(const glu_state *s, uint32_t x)
 {
     if (s->rule->store == STORE_DOWN && s->unit->to == MXO_FMT_BF16) {
         x = mxo_f32_ftz(x);
@@ -323,12 +287,12 @@ static uint64_t on_reals(const mxo_glu *unit, uint64_t gate, uint64_t up)
 
 uint64_t mxo_act_glu(const mxo_glu *unit, uint64_t gate, uint64_t up)
 {
-    glu_state s = {unit, &rules[unit->dialect], 0, 0, 0, 0, 0};
+    glu_state s;
 
     if (unit->dialect == MXO_GLU_EXACT ||
-        (unit->to == MXO_FMT_F64 && s.rule->wide == WIDE_STEPS)) {
+        (unit->to == MXO_FMT_F64 && rules[unit->dialect].wide == WIDE_STEPS)) {
         return on_reals(unit, gate, up);
     }
-    load_operands(&s, gate, up);
-    return store(&s, steps(&s));
+    mxo_glu_start(&s, unit, gate, up);
+    return mxo_glu_store(&s, steps(&s));
 }

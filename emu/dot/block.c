@@ -101,6 +101,12 @@ static void put(mxo_dot_block *x, int i, mxo_real r)
     x->e[i] = 0;
     x->v[i] = 0;
     if (r.cls == MXO_CLASS_FINITE) {
+        /* Without the zeros that a wide format has at the end. */
+        for (int step = 16; step > 0; step /= 2) {
+            const int zeros = (r.mant & ((UINT64_C(1) << step) - 1)) == 0;
+            r.mant >>= zeros ? step : 0;
+            r.exp += zeros ? step : 0;
+        }
         x->e[i] = (int16_t)r.exp;
         x->v[i] = r.neg ? -(int32_t)r.mant : (int32_t)r.mant;
     } else if (r.cls != MXO_CLASS_ZERO) {

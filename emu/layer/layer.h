@@ -31,7 +31,8 @@ typedef struct layer_gemm {
 /* Up to LAYER_TILE rows of one expert. */
 typedef struct layer_tile {
     uint64_t expert;
-    uint64_t row[LAYER_TILE]; /* in a */
+    uint64_t row[LAYER_TILE];  /* in a */
+    uint64_t slot[LAYER_TILE]; /* token * topk + slot */
     int rows;
 } layer_tile;
 
@@ -77,6 +78,11 @@ uint32_t layer_add_scaled(const layer_gemm *g, uint64_t a_row, uint64_t row,
 /* Row number of a column's weights among the rows of all experts. */
 uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
                           uint64_t col);
+/* Block b of a row of weights. */
+void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
+                        mxo_dot_block *block);
+/* A row's bias in the type it is added in; binary32. */
+uint32_t layer_bias_at(const layer_gemm *g, uint64_t row);
 /* A row of weights into g->wide. */
 void layer_widen(const layer_gemm *g, uint64_t row);
 /* The factor that a block's scale byte stands for; binary32. */

@@ -53,8 +53,8 @@ uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b)
                           one, byte_at(g, row, b));
 }
 
-static void load_weights(const layer_gemm *g, uint64_t row, uint64_t b,
-                         mxo_dot_block *block)
+void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
+                        mxo_dot_block *block)
 {
     const uint8_t byte = byte_at(g, row, b);
     const int is_same = (byte >= SAME_FROM && byte <= SAME_TO) ||
@@ -100,7 +100,7 @@ static void exact_column(const layer_gemm *g, const layer_tile *tile,
         mxo_dot_reset(&sum[r]);
     }
     for (uint64_t b = 0; b < blocks; b++) {
-        load_weights(g, row, b, &w);
+        layer_weights_load(g, row, b, &w);
         for (int r = 0; r < tile->rows; r++) {
             mxo_dot_mac(&sum[r], &g->blocks[(uint64_t)r * blocks + b], &w);
         }
@@ -135,7 +135,7 @@ static void block_column(const layer_gemm *g, const layer_tile *tile,
     }
 }
 
-static uint32_t bias_at(const layer_gemm *g, uint64_t row)
+uint32_t layer_bias_at(const layer_gemm *g, uint64_t row)
 {
     const mxo_format from = mxo_dtype_format(g->bias->dtype);
     const uint32_t x = mxo_quant_widen(from, mxo_load(g->bias, row));
@@ -163,9 +163,10 @@ void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, uint32_t *y)
 {
     const mxo_profile_choice place = g->recipe->bias;
-    const uint32_t bias = place == MXO_P_BIAS1_NONE
-                              ? 0
-                              : bias_at(g, layer_weight_row(g, tile, col));
+    const uint32_t bias =
+        place == MXO_P_BIAS1_NONE
+            ? 0
+            : layer_bias_at(g, layer_weight_row(g, tile, col));
     const uint32_t start = place == MXO_P_BIAS1_ORDER ? bias : 0;
 
     if (g->order->way == LAYER_UNIT) {

@@ -4,7 +4,7 @@
  * one after the other, their (token, slot) pairs in tiles; every intermediate
  * that is kept has a row per pair, in the order of topk_ids.
  */
-#include "op.h"
+#include "bound.h"
 
 #include <string.h>
 
@@ -12,13 +12,10 @@
 typedef struct pass {
     const layer_plan *plan;
     const layer_gemm *gemm;
-    void (*tile)(const struct pass *pass, const layer_tile *tile);
-    uint64_t divisor; /* slots per row of the GEMM's input */
-    uint64_t slot[LAYER_TILE];
     void *to;
 } pass;
 
-static uint8_t *scratch_at(const layer_plan *p, uint64_t offset)
+void *layer_scratch_at(const layer_plan *p, uint64_t offset)
 {
     uint8_t *base = mxo_tensor_data(mxo_call_out(p->call, ".scratch"));
 
@@ -29,9 +26,16 @@ static mxo_status infer(const layer_plan *p, mxo_tensor *out_tensor,
                         uint32_t *n_out, uint32_t dtype, uint32_t rank,
                         const uint64_t *shape)
 {
-    mxo_out(out_tensor, 0, "y", dtype, rank, shape);
-    mxo_out(out_tensor, 1, ".scratch", MXO_U8, 1, &p->at.bytes);
-    *n_out = 2;
+    uint32_t n = 0;
+
+    if (p->has_bounds) {
+        mxo_out(out_tensor, n++, "y_lo", dtype, rank, shape);
+        mxo_out(out_tensor, n++, "y_hi", dtype, rank, shape);
+    } else {
+        mxo_out(out_tensor, n++, "y", dtype, rank, shape);
+    }
+    mxo_out(out_tensor, n++, ".scratch", MXO_U8, 1, &p->at.bytes);
+    *n_out = n;
     return MXO_OK;
 }
 
@@ -88,29 +92,28 @@ mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
                : infer(&p, out_tensor, n_out, dtype_of(p.two.row_out), 3, rows);
 }
 
-/* Every tile of every expert. */
-static void run_tiles(pass *ps)
+void layer_each_tile(const layer_plan *p, uint64_t divisor,
+                     void (*tile)(void *state, const layer_tile *tile),
+                     void *state)
 {
-    const layer_plan *p = ps->plan;
     const uint64_t slots = p->tokens * p->topk;
 
     for (uint64_t e = 0; e < p->experts; e++) {
-        layer_tile tile = {e, {0}, 0};
+        layer_tile t = {e, {0}, {0}, 0};
         for (uint64_t i = 0; i < slots; i++) {
             if (layer_expert(p, i) == (int64_t)e) {
-                ps->slot[tile.rows] = i;
-                tile.row[tile.rows++] = i / ps->divisor;
+                t.slot[t.rows] = i;
+                t.row[t.rows++] = i / divisor;
             }
-            if (tile.rows == LAYER_TILE || (i + 1 == slots && tile.rows > 0)) {
-                layer_gemm_load(ps->gemm, &tile);
-                ps->tile(ps, &tile);
-                tile.rows = 0;
+            if (t.rows == LAYER_TILE || (i + 1 == slots && t.rows > 0)) {
+                tile(state, &t);
+                t.rows = 0;
             }
         }
     }
 }
 
-static void store(uint32_t dtype, void *to, uint64_t i, uint32_t x)
+void layer_store(uint32_t dtype, void *to, uint64_t i, uint32_t x)
 {
     const uint16_t narrow = (uint16_t)(x >> 16);
     uint8_t *at = to;
@@ -123,16 +126,19 @@ static void store(uint32_t dtype, void *to, uint64_t i, uint32_t x)
 }
 
 /* The first GEMM alone: columns in the order of w13's rows. */
-static void tile_gemm1(const pass *ps, const layer_tile *tile)
+static void tile_gemm1(void *state, const layer_tile *tile)
 {
+    const pass *ps = state;
     const layer_recipe *r = &ps->plan->one;
     const uint64_t n = 2 * ps->plan->inter;
     uint32_t y[LAYER_TILE];
 
+    layer_gemm_load(ps->gemm, tile);
     for (uint64_t c = 0; c < n; c++) {
         layer_gemm_column(ps->gemm, tile, c, r->gemm_out, y);
         for (int i = 0; i < tile->rows; i++) {
-            store(dtype_of(r->gemm_out), ps->to, ps->slot[i] * n + c, y[i]);
+            layer_store(dtype_of(r->gemm_out), ps->to, tile->slot[i] * n + c,
+                        y[i]);
         }
     }
 }
@@ -143,8 +149,9 @@ static uint64_t narrow(const mxo_glu *unit, uint32_t x)
     return unit->from == MXO_FMT_BF16 ? x >> 16 : x;
 }
 
-static void tile_act(const pass *ps, const layer_tile *tile)
+static void tile_act(void *state, const layer_tile *tile)
 {
+    const pass *ps = state;
     const layer_recipe *r = &ps->plan->one;
     const uint64_t n = ps->plan->inter;
     const int joint = mxo_call_is(ps->plan->call, "rows", "interleaved");
@@ -152,6 +159,7 @@ static void tile_act(const pass *ps, const layer_tile *tile)
     uint32_t gate[LAYER_TILE];
     uint32_t up[LAYER_TILE];
 
+    layer_gemm_load(ps->gemm, tile);
     for (uint64_t c = 0; c < n; c++) {
         layer_gemm_column(ps->gemm, tile, joint ? 2 * c : c, r->gemm_out, gate);
         layer_gemm_column(ps->gemm, tile, joint ? 2 * c + 1 : n + c,
@@ -159,14 +167,13 @@ static void tile_act(const pass *ps, const layer_tile *tile)
         for (int i = 0; i < tile->rows; i++) {
             const uint32_t y = (uint32_t)mxo_act_glu(
                 &r->unit, narrow(&r->unit, gate[i]), narrow(&r->unit, up[i]));
-            store(dtype, ps->to, ps->slot[i] * n + c,
-                  dtype == MXO_F32 ? y : y << 16);
+            layer_store(dtype, ps->to, tile->slot[i] * n + c,
+                        dtype == MXO_F32 ? y : y << 16);
         }
     }
 }
 
-/* Routing weight of a slot in the type it is multiplied in. */
-static uint32_t weight_of(const layer_plan *p, uint64_t slot)
+uint32_t layer_weight(const layer_plan *p, uint64_t slot)
 {
     const mxo_tensor *t = mxo_call_in(p->call, "topk_weights");
     const uint32_t w = (uint32_t)mxo_load(t, slot);
@@ -177,8 +184,9 @@ static uint32_t weight_of(const layer_plan *p, uint64_t slot)
 }
 
 /* Routed rows; with a sum still to come they stay binary32 patterns. */
-static void tile_gemm2(const pass *ps, const layer_tile *tile)
+static void tile_gemm2(void *state, const layer_tile *tile)
 {
+    const pass *ps = state;
     const layer_plan *p = ps->plan;
     const layer_recipe *r = &p->two;
     const int early = r->routing_at == MXO_P_ROUTING_AT_ACC;
@@ -186,19 +194,20 @@ static void tile_gemm2(const pass *ps, const layer_tile *tile)
     const uint32_t dtype = p->has_sum ? MXO_F32 : dtype_of(r->row_out);
     uint32_t y[LAYER_TILE];
 
+    layer_gemm_load(ps->gemm, tile);
     for (uint64_t c = 0; c < p->hidden; c++) {
         layer_gemm_column(ps->gemm, tile, c, first, y);
         for (int i = 0; i < tile->rows; i++) {
             if (r->routing_at != MXO_P_ROUTING_AT_SUM) {
-                y[i] = mxo_f32_mul(y[i], weight_of(p, ps->slot[i]));
+                y[i] = mxo_f32_mul(y[i], layer_weight(p, tile->slot[i]));
                 y[i] = layer_round(r->row_out, y[i]);
             }
-            store(dtype, ps->to, ps->slot[i] * p->hidden + c, y[i]);
+            layer_store(dtype, ps->to, tile->slot[i] * p->hidden + c, y[i]);
         }
     }
 }
 
-static layer_gemm gemm_of(const layer_plan *p, int second, mxo_dot_matrix a)
+layer_gemm layer_open_gemm(const layer_plan *p, int second, mxo_dot_matrix a)
 {
     const char *const names[2][3] = {{"w13", "w13_scale", "w13_bias"},
                                      {"w2", "w2_scale", "w2_bias"}};
@@ -213,123 +222,154 @@ static layer_gemm gemm_of(const layer_plan *p, int second, mxo_dot_matrix a)
         mxo_call_in(p->call, name[2]),
         second ? p->hidden : 2 * p->inter,
         second ? p->inter : p->hidden,
-        (mxo_dot_block *)(void *)scratch_at(p, p->at.blocks),
-        (uint16_t *)(void *)scratch_at(p, p->at.wide),
-        (uint32_t *)(void *)scratch_at(p, p->at.unit_a),
-        (uint32_t *)(void *)scratch_at(p, p->at.unit_w),
+        layer_scratch_at(p, p->at.blocks),
+        layer_scratch_at(p, p->at.wide),
+        layer_scratch_at(p, p->at.unit_a),
+        layer_scratch_at(p, p->at.unit_w),
     };
 
     return g;
 }
 
-/* The first half: into to, as far as the operation goes. */
-static void run_first(const layer_plan *p, void *to)
+layer_gemm layer_first_gemm(const layer_plan *p)
 {
     const mxo_tensor *x = mxo_call_in(p->call, "x");
     const mxo_tensor *scale = mxo_call_in(p->call, "x_scale");
     const layer_source src = {
         mxo_call_format(p->call, "from"), mxo_tensor_data(x),
         scale == NULL ? NULL : mxo_tensor_data(scale), p->tokens, p->hidden};
-    const layer_gemm g =
-        gemm_of(p, 0,
-                layer_quantise(&p->one.quant, &src, scratch_at(p, p->at.q1),
-                               scratch_at(p, p->at.s1)));
+
+    return layer_open_gemm(p, 0,
+                           layer_quantise(&p->one.quant, &src,
+                                          layer_scratch_at(p, p->at.q1),
+                                          layer_scratch_at(p, p->at.s1)));
+}
+
+layer_gemm layer_second_gemm(const layer_plan *p, mxo_format from,
+                             const void *act)
+{
+    const layer_source src = {from, act, NULL, p->tokens * p->topk, p->inter};
+
+    return layer_open_gemm(p, 1,
+                           layer_quantise(&p->two.quant, &src,
+                                          layer_scratch_at(p, p->at.q2),
+                                          layer_scratch_at(p, p->at.s2)));
+}
+
+/* The first half: into to, as far as the operation goes. */
+static void run_first(const layer_plan *p, void *to)
+{
+    const layer_gemm g = layer_first_gemm(p);
     const uint64_t width = p->has_glu ? p->inter : 2 * p->inter;
     const uint32_t bytes = p->has_glu
                                ? (p->one.unit.to == MXO_FMT_F32 ? 4 : 2)
                                : mxo_dtype_bytes(dtype_of(p->one.gemm_out));
-    pass ps = {p, &g, p->has_glu ? tile_act : tile_gemm1, p->topk, {0}, to};
+    pass ps = {p, &g, to};
 
     /* Slots without an expert here keep zeros. */
     memset(to, 0, (size_t)(p->tokens * p->topk * width * bytes));
-    run_tiles(&ps);
+    layer_each_tile(p, p->topk, p->has_glu ? tile_act : tile_gemm1, &ps);
 }
 
 static void run_second(const layer_plan *p, mxo_format from, const void *act,
                        void *to)
 {
-    const uint64_t slots = p->tokens * p->topk;
-    const layer_source src = {from, act, NULL, slots, p->inter};
-    const layer_gemm g =
-        gemm_of(p, 1,
-                layer_quantise(&p->two.quant, &src, scratch_at(p, p->at.q2),
-                               scratch_at(p, p->at.s2)));
+    const layer_gemm g = layer_second_gemm(p, from, act);
     const uint32_t bytes =
         p->has_sum ? 4 : mxo_dtype_bytes(dtype_of(p->two.row_out));
-    pass ps = {p, &g, tile_gemm2, 1, {0}, to};
+    pass ps = {p, &g, to};
 
-    memset(to, 0, (size_t)(slots * p->hidden * bytes));
-    run_tiles(&ps);
+    memset(to, 0, (size_t)(p->tokens * p->topk * p->hidden * bytes));
+    layer_each_tile(p, 1, tile_gemm2, &ps);
+}
+
+uint32_t layer_token_slots(const layer_plan *p, uint64_t token, uint64_t *slot)
+{
+    const int keeps =
+        strcmp(layer_word(p->call, MXO_FIELD_ABSENT), "zero") == 0;
+    uint32_t n = 0;
+
+    for (uint64_t i = token * p->topk; i < (token + 1) * p->topk; i++) {
+        slot[n] = i;
+        n += keeps || layer_expert(p, i) >= 0;
+    }
+    return n;
 }
 
 static void run_sum(const layer_plan *p)
 {
     const mxo_tensor *y = mxo_call_out(p->call, "y");
-    const uint32_t *rows = (void *)scratch_at(p, p->at.rows);
-    mxo_finalize_term *terms = (void *)scratch_at(p, p->at.terms);
-    const int keeps =
-        strcmp(layer_word(p->call, MXO_FIELD_ABSENT), "zero") == 0;
+    const uint32_t *rows = layer_scratch_at(p, p->at.rows);
+    mxo_finalize_term *terms = layer_scratch_at(p, p->at.terms);
+    uint64_t *slot = layer_scratch_at(p, p->at.slots);
 
     for (uint64_t t = 0; t < p->tokens; t++) {
+        const uint32_t n = layer_token_slots(p, t, slot);
         for (uint64_t c = 0; c < p->hidden; c++) {
-            uint32_t n = 0;
-            for (uint64_t i = t * p->topk; i < (t + 1) * p->topk; i++) {
-                terms[n].x = rows[i * p->hidden + c];
-                terms[n].weight = weight_of(p, i);
-                n += keeps || layer_expert(p, i) >= 0;
+            for (uint32_t j = 0; j < n; j++) {
+                terms[j].x = rows[slot[j] * p->hidden + c];
+                terms[j].weight = layer_weight(p, slot[j]);
             }
             mxo_store(y, t * p->hidden + c, layer_sum(&p->two, terms, n));
         }
     }
 }
 
-static mxo_status start(layer_plan *p, const mxo_call *call, int has_one,
-                        int has_two, mxo_text why)
+static void run_layer(const layer_plan *p)
 {
-    const mxo_status status = layer_plan_make(p, call, has_one, has_two, why);
+    void *act = layer_scratch_at(p, p->at.act);
 
-    return status == MXO_OK ? layer_check_ids(p, why) : status;
+    run_first(p, act);
+    run_second(p, p->one.unit.to, act, layer_scratch_at(p, p->at.rows));
+    run_sum(p);
+}
+
+static void run_gemm2(const layer_plan *p)
+{
+    run_second(p, mxo_call_format(p->call, "from"),
+               mxo_tensor_data(mxo_call_in(p->call, "act")),
+               p->has_sum ? layer_scratch_at(p, p->at.rows)
+                          : mxo_tensor_data(mxo_call_out(p->call, "y")));
+    if (p->has_sum) {
+        run_sum(p);
+    }
+}
+
+static mxo_status run(const mxo_call *call, int has_one, int has_two,
+                      mxo_text why)
+{
+    layer_plan p;
+    mxo_status status = layer_plan_make(&p, call, has_one, has_two, why);
+
+    if (status == MXO_OK) {
+        status = layer_check_ids(&p, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    if (p.has_bounds) {
+        bound_run(&p);
+    } else if (has_one && has_two) {
+        run_layer(&p);
+    } else if (has_one) {
+        run_first(&p, mxo_tensor_data(mxo_call_out(call, "y")));
+    } else {
+        run_gemm2(&p);
+    }
+    return MXO_OK;
 }
 
 mxo_status run_moe_layer(const mxo_call *call, mxo_text why)
 {
-    layer_plan p;
-    const mxo_status status = start(&p, call, 1, 1, why);
-
-    if (status == MXO_OK) {
-        void *act = scratch_at(&p, p.at.act);
-        run_first(&p, act);
-        run_second(&p, p.one.unit.to, act, scratch_at(&p, p.at.rows));
-        run_sum(&p);
-    }
-    return status;
+    return run(call, 1, 1, why);
 }
 
 mxo_status run_moe_gemm1(const mxo_call *call, mxo_text why)
 {
-    layer_plan p;
-    const mxo_status status = start(&p, call, 1, 0, why);
-
-    if (status == MXO_OK) {
-        run_first(&p, mxo_tensor_data(mxo_call_out(call, "y")));
-    }
-    return status;
+    return run(call, 1, 0, why);
 }
 
 mxo_status run_moe_gemm2(const mxo_call *call, mxo_text why)
 {
-    layer_plan p;
-    const mxo_status status = start(&p, call, 0, 1, why);
-
-    if (status != MXO_OK) {
-        return status;
-    }
-    run_second(&p, mxo_call_format(call, "from"),
-               mxo_tensor_data(mxo_call_in(call, "act")),
-               p.has_sum ? scratch_at(&p, p.at.rows)
-                         : mxo_tensor_data(mxo_call_out(call, "y")));
-    if (p.has_sum) {
-        run_sum(&p);
-    }
-    return MXO_OK;
+    return run(call, 0, 1, why);
 }

@@ -19,6 +19,13 @@ typedef struct layer_scratch {
     uint64_t unit_a; /* a tile of activations as a unit's codes */
     uint64_t unit_w; /* a row of weights as such */
     uint64_t terms;  /* one per slot of a token */
+    uint64_t slots;  /* likewise: its number, if it takes part */
+    uint64_t act_hi; /* of intervals: the other ends */
+    uint64_t rows_hi;
+    uint64_t magnitude; /* tiles beside blocks */
+    uint64_t radius;
+    uint64_t least; /* one exponent per block of the activation's output */
+    uint64_t ends;  /* one interval per slot of a token */
     uint64_t bytes;
 } layer_scratch;
 
@@ -29,6 +36,7 @@ typedef struct layer_plan {
     uint64_t tokens, topk, hidden, inter, experts;
     int has_one, has_two; /* which half the operation computes */
     int has_glu, has_sum; /* and how far */
+    int has_bounds;       /* the outputs are ends */
     layer_scratch at;
 } layer_plan;
 
@@ -38,6 +46,30 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
 
 /* Ids: is every one an expert, or absent where that is declared? */
 mxo_status layer_check_ids(const layer_plan *p, mxo_text why);
+
+/* Room behind the scratch; returns its offset. */
+uint64_t layer_take(layer_plan *p, uint64_t bytes);
+void *layer_scratch_at(const layer_plan *p, uint64_t offset);
+
+/* The tiles of all experts, one after the other; divisor: slots per row of
+   the GEMM's input. */
+void layer_each_tile(const layer_plan *p, uint64_t divisor,
+                     void (*tile)(void *state, const layer_tile *tile),
+                     void *state);
+
+/* The GEMMs of a call: the first over the quantised input, the second over
+   quantised activations, which start in from; either one over any a. */
+layer_gemm layer_first_gemm(const layer_plan *p);
+layer_gemm layer_second_gemm(const layer_plan *p, mxo_format from,
+                             const void *act);
+layer_gemm layer_open_gemm(const layer_plan *p, int second, mxo_dot_matrix a);
+
+/* A binary32 pattern as element i of a tensor of dtype, BF16 or F32. */
+void layer_store(uint32_t dtype, void *to, uint64_t i, uint32_t x);
+/* Routing weight of a slot in the type it is multiplied in. */
+uint32_t layer_weight(const layer_plan *p, uint64_t slot);
+/* Numbers of a token's slots that take part in the sum; returns how many. */
+uint32_t layer_token_slots(const layer_plan *p, uint64_t token, uint64_t *slot);
 
 /* Local expert of slot number i = token * topk + slot; -1: none. */
 int64_t layer_expert(const layer_plan *p, uint64_t i);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, shapes and experts of a call of the layer. */
-#include "op.h"
+#include "bound.h"
 
 #include <string.h>
 
@@ -215,11 +215,11 @@ static mxo_status settle_units(layer_plan *p, mxo_text why)
     return status;
 }
 
-static uint64_t take(uint64_t *end, uint64_t bytes)
+uint64_t layer_take(layer_plan *p, uint64_t bytes)
 {
-    const uint64_t at = *end;
+    const uint64_t at = p->at.bytes;
 
-    *end += (bytes + 15) / 16 * 16;
+    p->at.bytes += (bytes + 15) / 16 * 16;
     return at;
 }
 
@@ -232,28 +232,29 @@ static void place_scratch(layer_plan *p)
     const uint64_t widest = k1 > k2 ? k1 : k2;
 
     if (p->has_one && p->one.quant.op != MXO_P_QUANT_NONE) {
-        s->q1 = take(&s->bytes, 2 * p->tokens * k1);
-        s->s1 = take(&s->bytes, p->tokens * layer_blocks(k1));
+        s->q1 = layer_take(p, 2 * p->tokens * k1);
+        s->s1 = layer_take(p, p->tokens * layer_blocks(k1));
     }
     if (p->has_two && p->two.quant.op != MXO_P_QUANT_NONE) {
-        s->q2 = take(&s->bytes, 2 * slots * k2);
-        s->s2 = take(&s->bytes, slots * layer_blocks(k2));
+        s->q2 = layer_take(p, 2 * slots * k2);
+        s->s2 = layer_take(p, slots * layer_blocks(k2));
     }
     if (p->has_one && p->has_two) {
-        s->act = take(&s->bytes, 4 * slots * k2);
+        s->act = layer_take(p, 4 * slots * k2);
     }
     if (p->has_sum) {
-        s->rows = take(&s->bytes, 4 * slots * p->hidden);
+        s->rows = layer_take(p, 4 * slots * p->hidden);
     }
-    s->blocks = take(&s->bytes,
-                     LAYER_TILE * layer_blocks(widest) * sizeof(mxo_dot_block));
-    s->wide = take(&s->bytes, 2 * (widest + MXO_MX_BLOCK));
+    s->blocks = layer_take(p, LAYER_TILE * layer_blocks(widest) *
+                                  sizeof(mxo_dot_block));
+    s->wide = layer_take(p, 2 * (widest + MXO_MX_BLOCK));
     if (layer_order_of(p->has_one ? p->one.order : p->two.order)->way ==
         LAYER_UNIT) {
-        s->unit_a = take(&s->bytes, 4 * LAYER_TILE * layer_unit_pitch(widest));
-        s->unit_w = take(&s->bytes, 4 * layer_unit_pitch(widest));
+        s->unit_a = layer_take(p, 4 * LAYER_TILE * layer_unit_pitch(widest));
+        s->unit_w = layer_take(p, 4 * layer_unit_pitch(widest));
     }
-    s->terms = take(&s->bytes, p->topk * sizeof(mxo_finalize_term));
+    s->terms = layer_take(p, p->topk * sizeof(mxo_finalize_term));
+    s->slots = layer_take(p, p->topk * sizeof(uint64_t));
 }
 
 /* The CPU backend decides once per call. */
@@ -273,6 +274,7 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     p->has_one = has_one;
     p->has_two = has_two;
     p->has_glu = has_one && (has_two || mxo_call_is(call, "stage", "act"));
+    p->has_bounds = mxo_call_is(call, "bounds", "1");
     p->has_sum = has_two && (has_one || mxo_call_is(call, "stage", "sum"));
     mxo_status status = read_sizes(p, why);
 
@@ -289,6 +291,10 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     }
     if (status == MXO_OK) {
         place_scratch(p);
+    }
+    if (status == MXO_OK && p->has_bounds) {
+        bound_place(p);
+        status = bound_check(p, why);
     }
     return status;
 }

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Interval arithmetic with the dialect's own roundings.  A rounded operation
+ * may only grow with its real result, so its ends over a box are the rounded
+ * real ends, and those lie in the corners: products, quotients by a positive
+ * number and fma(x, u, x) are monotone in each operand.  Nothing is widened.
+ *
+ * EXACT is one rounding of g * sigmoid(alpha g) * (v + beta), whose ends lie
+ * at the ends of v, and at the ends of g or next to its one critical point.
+ */
+#include "glu_span.h"
+
+#include "glu_steps.h"
+
+const mxo_span mxo_span_anything = {0xff800000u, 0x7f800000u};
+
+static int is_nan(uint32_t x)
+{
+    return (x & ~SIGN_F32) > 0x7f800000u;
+}
+
+int mxo_span_is_point(mxo_span x)
+{
+    return x.lo == x.hi;
+}
+
+int mxo_span_is_finite(mxo_span x)
+{
+    return (x.lo & 0x7f800000u) != 0x7f800000u &&
+           (x.hi & 0x7f800000u) != 0x7f800000u;
+}
+
+mxo_span mxo_span_hull(const uint32_t *x, int n)
+{
+    mxo_span y = {x[0], x[0]};
+
+    for (int i = 0; i < n; i++) {
+        if (is_nan(x[i])) {
+            return (mxo_span){x[i], x[i]};
+        }
+        y.lo = mxo_f32_cmp(x[i], y.lo) < 0 ? x[i] : y.lo;
+        y.hi = mxo_f32_cmp(x[i], y.hi) > 0 ? x[i] : y.hi;
+    }
+    return y;
+}
+
+static mxo_span mul(mxo_span a, mxo_span b)
+{
+    const uint32_t x[4] = {mxo_f32_mul(a.lo, b.lo), mxo_f32_mul(a.lo, b.hi),
+                           mxo_f32_mul(a.hi, b.lo), mxo_f32_mul(a.hi, b.hi)};
+
+    return mxo_span_hull(x, 4);
+}
+
+/* b is positive. */
+static mxo_span divide(mxo_span a, mxo_span b)
+{
+    const uint32_t x[4] = {mxo_f32_div(a.lo, b.lo), mxo_f32_div(a.lo, b.hi),
+                           mxo_f32_div(a.hi, b.lo), mxo_f32_div(a.hi, b.hi)};
+
+    return mxo_span_hull(x, 4);
+}
+
+static mxo_span add_to(mxo_span a, uint32_t b)
+{
+    return (mxo_span){mxo_f32_add(a.lo, b), mxo_f32_add(a.hi, b)};
+}
+
+static mxo_span step(const glu_state *s, mxo_span x)
+{
+    return (mxo_span){mxo_glu_step(s, x.lo), mxo_glu_step(s, x.hi)};
+}
+
+/* What is constant in the box, and the box after the clamps. */
+typedef struct box {
+    glu_state s;
+    mxo_span gate;
+    mxo_span up;
+} box;
+
+/* e^-t.  The recipe U20 is within 2^-18 of the exponential and need not grow
+   where that does: 2^-17 makes it an enclosure. */
+static mxo_span exp_minus(const glu_state *s, mxo_span t)
+{
+    mxo_span e = {mxo_glu_exp(s, t.hi ^ SIGN_F32),
+                  mxo_glu_exp(s, t.lo ^ SIGN_F32)};
+
+    if (s->rule->exp == EXP_U20 && !mxo_span_is_point(t)) {
+        e.lo = mxo_f32_mul(e.lo, ONE_F32 - (1u << 7));
+        e.hi = mxo_f32_mul(e.hi, ONE_F32 + (1u << 6));
+    }
+    return e;
+}
+
+/* 1 + exp(-alpha g) */
+static mxo_span denominator(const box *b)
+{
+    const mxo_span alpha = {b->s.alpha, b->s.alpha};
+
+    return add_to(exp_minus(&b->s, step(&b->s, mul(alpha, b->gate))), ONE_F32);
+}
+
+static mxo_span silu(const box *b)
+{
+    const mxo_span one = {ONE_F32, ONE_F32};
+    const mxo_span d = denominator(b);
+
+    if (b->s.rule->silu == SILU_DIVIDE) {
+        return divide(b->gate, d);
+    }
+    return step(&b->s, mul(b->gate, step(&b->s, divide(one, d))));
+}
+
+static mxo_span fma_corners(mxo_span a, mxo_span u)
+{
+    const uint32_t x[4] = {
+        mxo_f32_fma(a.lo, u.lo, a.lo), mxo_f32_fma(a.lo, u.hi, a.lo),
+        mxo_f32_fma(a.hi, u.lo, a.hi), mxo_f32_fma(a.hi, u.hi, a.hi)};
+
+    return mxo_span_hull(x, 4);
+}
+
+static mxo_span tail(const box *b, mxo_span x)
+{
+    const glu_rule *rule = b->s.rule;
+    const int is_plain = rule->tail == TAIL_TIMES ||
+                         (rule->beta == BETA_TWO_WAY && b->s.beta != ONE_F32);
+
+    if (is_plain) {
+        return mul(x, b->up);
+    }
+    return rule->tail == TAIL_FMA
+               ? fma_corners(x, b->up)
+               : mul(x, step(&b->s, add_to(b->up, b->s.beta)));
+}
+
+static mxo_span steps(const box *b)
+{
+    const glu_rule *rule = b->s.rule;
+
+    if (rule->silu == SILU_LAST) {
+        return divide(mul(add_to(b->up, b->s.beta), b->gate), denominator(b));
+    }
+    mxo_span x = silu(b);
+
+    if (rule->kept == ROUND_TYPE) {
+        x.lo = mxo_glu_through(b->s.unit->to, x.lo);
+        x.hi = mxo_glu_through(b->s.unit->to, x.hi);
+    }
+    if (rule->clamp == CLAMP_AFTER && mxo_glu_is_clamped(&b->s)) {
+        x.lo = mxo_glu_clamp_gate(&b->s, x.lo);
+        x.hi = mxo_glu_clamp_gate(&b->s, x.hi);
+    }
+    return step(&b->s, tail(b, x));
+}
+
+/* Codes of a type as binary32 patterns, and back. */
+static uint64_t code_of(mxo_format format, uint32_t x)
+{
+    return format == MXO_FMT_BF16 ? x >> 16 : x;
+}
+
+static uint32_t pattern_of(mxo_format format, uint64_t code)
+{
+    return (uint32_t)(format == MXO_FMT_BF16 ? code << 16 : code);
+}
+
+static uint32_t at(const mxo_glu *unit, uint32_t gate, uint32_t up)
+{
+    return pattern_of(unit->to, mxo_act_glu(unit, code_of(unit->from, gate),
+                                            code_of(unit->from, up)));
+}
+
+enum { NEAR = 2, MOST = 2 + 2 * NEAR + 1 };
+
+/* Gates where EXACT can have an end: the ends of the span, and the codes next
+   to the critical point alpha g = -1.2784645 if they are inside. */
+static int critical_gates(const mxo_glu *unit, mxo_span gate, uint32_t *g)
+{
+    const uint32_t critical = 0xbfa3a4ba;
+    const uint32_t alpha = (uint32_t)mxo_format_round(MXO_FMT_F32, unit->alpha);
+    const uint32_t near =
+        mxo_glu_through(unit->from, mxo_f32_div(critical, alpha));
+    const uint32_t unit_of = unit->from == MXO_FMT_BF16 ? 1u << 16 : 1;
+    int n = 0;
+
+    g[n++] = gate.lo;
+    g[n++] = gate.hi;
+    for (int i = -NEAR; i <= NEAR; i++) {
+        const uint32_t x = near + (uint32_t)i * unit_of;
+        if (mxo_f32_cmp(x, gate.lo) == 1 && mxo_f32_cmp(x, gate.hi) == -1) {
+            g[n++] = x;
+        }
+    }
+    return n;
+}
+
+static mxo_span exact(const mxo_glu *unit, mxo_span gate, mxo_span up)
+{
+    uint32_t g[MOST];
+    uint32_t y[2 * MOST];
+    const int n = critical_gates(unit, gate, g);
+
+    for (int i = 0; i < n; i++) {
+        y[2 * i] = at(unit, g[i], up.lo);
+        y[2 * i + 1] = at(unit, g[i], up.hi);
+    }
+    return mxo_span_hull(y, 2 * n);
+}
+
+static mxo_span by_steps(const mxo_glu *unit, mxo_span gate, mxo_span up)
+{
+    glu_state high;
+    box b;
+
+    mxo_glu_start(&b.s, unit, code_of(unit->from, gate.lo),
+                  code_of(unit->from, up.lo));
+    mxo_glu_start(&high, unit, code_of(unit->from, gate.hi),
+                  code_of(unit->from, up.hi));
+    b.gate = (mxo_span){b.s.gate, high.gate};
+    b.up = (mxo_span){b.s.up, high.up};
+    const mxo_span y = steps(&b);
+
+    return (mxo_span){pattern_of(unit->to, mxo_glu_store(&b.s, y.lo)),
+                      pattern_of(unit->to, mxo_glu_store(&b.s, y.hi))};
+}
+
+mxo_span mxo_glu_span(const mxo_glu *unit, mxo_span gate, mxo_span up)
+{
+    if (mxo_span_is_point(gate) && mxo_span_is_point(up)) {
+        const uint32_t y = at(unit, gate.lo, up.lo);
+        return (mxo_span){y, y};
+    }
+    if (!mxo_span_is_finite(gate) || !mxo_span_is_finite(up)) {
+        return mxo_span_anything;
+    }
+    const mxo_span y = unit->dialect == MXO_GLU_EXACT
+                           ? exact(unit, gate, up)
+                           : by_steps(unit, gate, up);
+
+    return is_nan(y.lo) || is_nan(y.hi) ? mxo_span_anything : y;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A gated unit on a box: what it can give when its operands are known only to
+ * lie between ends (docs/design/007-exact-sums.md has the proofs).
+ */
+#ifndef MXO_EMU_ACT_GLU_SPAN_H
+#define MXO_EMU_ACT_GLU_SPAN_H
+
+#include <mxoracle/act.h>
+
+/* Binary32 patterns, lo <= hi as numbers.  Both NaN: NaN for certain.  From
+   -Inf to +Inf: anything, NaN too. */
+typedef struct mxo_span {
+    uint32_t lo;
+    uint32_t hi;
+} mxo_span;
+
+extern const mxo_span mxo_span_anything;
+
+int mxo_span_is_point(mxo_span x);
+/* Both ends finite? */
+int mxo_span_is_finite(mxo_span x);
+/* The smallest span with all n numbers; NaN ends if one of them is NaN. */
+mxo_span mxo_span_hull(const uint32_t *x, int n);
+
+/*
+ * A span that holds every mxo_act_glu(unit, g, u) with g in gate, u in up.
+ * The operands' ends are numbers of unit->from, the result's of unit->to,
+ * which is BF16 or F32; all as binary32 patterns.
+ */
+mxo_span mxo_glu_span(const mxo_glu *unit, mxo_span gate, mxo_span up);
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layer over intervals, from activations to the combined output: every
+ * step behind a sum may only grow with it, or is a gated unit on a box.
+ */
+#include "bound.h"
+
+#include <string.h>
+
+enum { MOST_ATOMIC = 64 };
+
+static void *at(const layer_plan *p, uint64_t offset)
+{
+    return layer_scratch_at(p, offset);
+}
+
+static bound_gemm gemm_of(const layer_plan *p, const layer_gemm *g)
+{
+    const mxo_format f = g->a.format;
+    const bound_gemm b = {
+        .g = g,
+        .is_native =
+            f == MXO_FMT_E2M1 || f == MXO_FMT_E4M3FN || f == MXO_FMT_E5M2,
+        .centre = at(p, p->at.blocks),
+        .magnitude = at(p, p->at.magnitude),
+        .radius = at(p, p->at.radius),
+    };
+
+    return b;
+}
+
+/* Where the ends of an intermediate or of the output go. */
+typedef struct ends {
+    uint32_t dtype;
+    void *lo;
+    void *hi;
+} ends;
+
+static void put(const ends *to, uint64_t i, mxo_span y)
+{
+    layer_store(to->dtype, to->lo, i, y.lo);
+    layer_store(to->dtype, to->hi, i, y.hi);
+}
+
+/* What is done with a tile of one expert. */
+typedef struct half {
+    const layer_plan *plan;
+    bound_gemm *gemm;
+    ends to;
+} half;
+
+static void tile_gemm1(void *state, const layer_tile *tile)
+{
+    const half *h = state;
+    const layer_recipe *r = &h->plan->one;
+    const uint64_t n = 2 * h->plan->inter;
+    mxo_span y[LAYER_TILE];
+
+    bound_gemm_load(h->gemm, tile);
+    for (uint64_t c = 0; c < n; c++) {
+        bound_gemm_column(h->gemm, tile, c, r->gemm_out, y);
+        for (int i = 0; i < tile->rows; i++) {
+            put(&h->to, tile->slot[i] * n + c, y[i]);
+        }
+    }
+}
+
+static void tile_act(void *state, const layer_tile *tile)
+{
+    const half *h = state;
+    const layer_recipe *r = &h->plan->one;
+    const uint64_t n = h->plan->inter;
+    const int joint = mxo_call_is(h->plan->call, "rows", "interleaved");
+    mxo_span gate[LAYER_TILE];
+    mxo_span up[LAYER_TILE];
+
+    bound_gemm_load(h->gemm, tile);
+    for (uint64_t c = 0; c < n; c++) {
+        bound_gemm_column(h->gemm, tile, joint ? 2 * c : c, r->gemm_out, gate);
+        bound_gemm_column(h->gemm, tile, joint ? 2 * c + 1 : n + c, r->gemm_out,
+                          up);
+        for (int i = 0; i < tile->rows; i++) {
+            put(&h->to, tile->slot[i] * n + c,
+                mxo_glu_span(&r->unit, gate[i], up[i]));
+        }
+    }
+}
+
+/* An operation with one number on both ends; only a certain NaN is one. */
+static mxo_span times(mxo_span x, uint32_t w)
+{
+    const uint32_t y[2] = {mxo_f32_mul(x.lo, w), mxo_f32_mul(x.hi, w)};
+    const mxo_span both = mxo_span_hull(y, 2);
+    const int is_nan = (both.lo & 0x7fffffffu) > 0x7f800000u;
+
+    return is_nan && !mxo_span_is_point(x) && (w & 0x7fffffffu) <= 0x7f800000u
+               ? mxo_span_anything
+               : both;
+}
+
+static void tile_gemm2(void *state, const layer_tile *tile)
+{
+    const half *h = state;
+    const layer_plan *p = h->plan;
+    const layer_recipe *r = &p->two;
+    const int early = r->routing_at == MXO_P_ROUTING_AT_ACC;
+    mxo_span y[LAYER_TILE];
+
+    bound_gemm_load(h->gemm, tile);
+    for (uint64_t c = 0; c < p->hidden; c++) {
+        bound_gemm_column(h->gemm, tile, c,
+                          early ? MXO_P_ROW_OUT_F32 : r->row_out, y);
+        for (int i = 0; i < tile->rows; i++) {
+            if (r->routing_at != MXO_P_ROUTING_AT_SUM) {
+                y[i] = bound_round(r->row_out,
+                                   times(y[i], layer_weight(p, tile->slot[i])));
+            }
+            put(&h->to, tile->slot[i] * p->hidden + c, y[i]);
+        }
+    }
+}
+
+static void clear(const ends *to, uint64_t n)
+{
+    memset(to->lo, 0, (size_t)(n * mxo_dtype_bytes(to->dtype)));
+    memset(to->hi, 0, (size_t)(n * mxo_dtype_bytes(to->dtype)));
+}
+
+static void run_first(const layer_plan *p, const ends *to)
+{
+    const layer_gemm g = layer_first_gemm(p);
+    bound_gemm b = gemm_of(p, &g);
+    half h = {p, &b, *to};
+
+    clear(to, p->tokens * p->topk * (p->has_glu ? p->inter : 2 * p->inter));
+    layer_each_tile(p, p->topk, p->has_glu ? tile_act : tile_gemm1, &h);
+}
+
+/* rows.lo is NULL if the operation was given its activations. */
+static void run_second(const layer_plan *p, const layer_gemm *g,
+                       bound_rows rows, const ends *to)
+{
+    bound_gemm b = gemm_of(p, g);
+    half h = {p, &b, *to};
+
+    b.rows = rows;
+    b.is_native = rows.lo == NULL ? b.is_native : rows.least != NULL;
+    clear(to, p->tokens * p->topk * p->hidden);
+    layer_each_tile(p, 1, tile_gemm2, &h);
+}
+
+/* A token's n slots at one column; weights in terms. */
+typedef struct token {
+    const mxo_span *slot;
+    mxo_finalize_term *terms;
+    uint32_t n;
+} token;
+
+/* All ends on one side; a negative weight turns its row around. */
+static uint64_t sum_side(const layer_recipe *r, const token *t, int high)
+{
+    for (uint32_t j = 0; j < t->n; j++) {
+        const int turned = r->routing_at == MXO_P_ROUTING_AT_SUM &&
+                           t->terms[j].weight >> 31 != 0;
+        t->terms[j].x = high != turned ? t->slot[j].hi : t->slot[j].lo;
+    }
+    return layer_sum(r, t->terms, t->n);
+}
+
+/* BF16 additions in no order: each of n may lose 2^-8 of the magnitudes. */
+static uint64_t atomic_side(const token *t, int high)
+{
+    mxo_dot size;
+    mxo_dot sum;
+
+    mxo_dot_reset(&size);
+    mxo_dot_reset(&sum);
+    for (uint32_t j = 0; j < t->n; j++) {
+        const mxo_span x = t->slot[j];
+        const uint32_t a = x.lo & 0x7fffffffu;
+        const uint32_t b = x.hi & 0x7fffffffu;
+        mxo_dot_add(&sum, mxo_format_decode(MXO_FMT_F32, high ? x.hi : x.lo));
+        mxo_dot_add(&size, mxo_format_decode(MXO_FMT_F32, a > b ? a : b));
+    }
+    /* n u / (1 - n u), u = 2^-8, is at most 2 n u for n up to MOST_ATOMIC. */
+    mxo_dot_scale(&size, (mxo_real){t->n, -7, MXO_CLASS_FINITE, 0, 0});
+    mxo_real loss = mxo_dot_value(&size);
+
+    if (loss.cls == MXO_CLASS_FINITE) {
+        loss.mant = (loss.mant >> 2) + 1; /* a bit for the sign, one spare */
+        loss.exp += 2;
+        loss.sticky = 0;
+        loss.neg = (uint8_t)!high;
+    }
+    mxo_dot_add(&sum, loss);
+    return mxo_dot_round(&sum, MXO_FMT_BF16);
+}
+
+/* What holds whatever the ends are. */
+typedef enum certainty {
+    BETWEEN, /* nothing */
+    SURELY_NAN,
+    UNKNOWN
+} certainty;
+
+static certainty certain(const token *t)
+{
+    certainty known = BETWEEN;
+
+    for (uint32_t j = 0; j < t->n; j++) {
+        const mxo_span x = t->slot[j];
+        if (mxo_span_is_finite(x)) {
+            continue;
+        }
+        if (mxo_span_is_point(x) && (x.lo & 0x7fffffffu) > 0x7f800000u) {
+            return SURELY_NAN;
+        }
+        known = mxo_span_is_point(x) ? known : UNKNOWN;
+    }
+    return known;
+}
+
+static int is_nan_of(mxo_format format, uint64_t code)
+{
+    return mxo_format_decode(format, code).cls == MXO_CLASS_NAN;
+}
+
+static void sum_column(const layer_recipe *r, const token *t, uint64_t *lo,
+                       uint64_t *hi)
+{
+    const mxo_format to = r->out == MXO_P_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
+    const int no_order = r->sum == MXO_P_SUM_ATOMIC && t->n > 2;
+    const certainty known =
+        no_order && t->n > MOST_ATOMIC ? UNKNOWN : certain(t);
+
+    *lo = no_order ? atomic_side(t, 0) : sum_side(r, t, 0);
+    *hi = no_order ? atomic_side(t, 1) : sum_side(r, t, 1);
+    if (known == UNKNOWN ||
+        (known == BETWEEN && is_nan_of(to, *lo) != is_nan_of(to, *hi))) {
+        *lo = mxo_format_round(
+            to, mxo_format_decode(MXO_FMT_F32, mxo_span_anything.lo));
+        *hi = mxo_format_round(
+            to, mxo_format_decode(MXO_FMT_F32, mxo_span_anything.hi));
+    }
+}
+
+static void run_sum(const layer_plan *p, const ends *rows)
+{
+    const mxo_tensor *y_lo = mxo_call_out(p->call, "y_lo");
+    const mxo_tensor *y_hi = mxo_call_out(p->call, "y_hi");
+    const uint32_t *low = rows->lo;
+    const uint32_t *high = rows->hi;
+    uint64_t *slot = at(p, p->at.slots);
+    mxo_span *spans = at(p, p->at.ends);
+    token k = {spans, at(p, p->at.terms), 0};
+
+    for (uint64_t t = 0; t < p->tokens; t++) {
+        k.n = layer_token_slots(p, t, slot);
+        for (uint64_t c = 0; c < p->hidden; c++) {
+            uint64_t lo;
+            uint64_t hi;
+            for (uint32_t j = 0; j < k.n; j++) {
+                const uint64_t i = slot[j] * p->hidden + c;
+                spans[j] = (mxo_span){low[i], high[i]};
+                k.terms[j].weight = layer_weight(p, slot[j]);
+            }
+            sum_column(&p->two, &k, &lo, &hi);
+            mxo_store(y_lo, t * p->hidden + c, lo);
+            mxo_store(y_hi, t * p->hidden + c, hi);
+        }
+    }
+}
+
+static ends outputs(const layer_plan *p)
+{
+    const mxo_tensor *lo = mxo_call_out(p->call, "y_lo");
+
+    return (ends){lo->dtype, mxo_tensor_data(lo),
+                  mxo_tensor_data(mxo_call_out(p->call, "y_hi"))};
+}
+
+/* The activation's ends, quantised if the recipe says so. */
+static bound_rows middle_rows(const layer_plan *p, const ends *act)
+{
+    const layer_quant *quant = &p->two.quant;
+    const int is_coded =
+        quant->op == MXO_P_QUANT_MX || quant->op == MXO_P_QUANT_GROUP;
+    const bound_rows rows = {act->lo, act->hi,
+                             is_coded ? at(p, p->at.least) : NULL, p->inter};
+
+    bound_quantise(quant, p->one.unit.to, &rows, p->tokens * p->topk);
+    return rows;
+}
+
+void bound_run(const layer_plan *p)
+{
+    const ends out = outputs(p);
+    const ends act = {MXO_F32, at(p, p->at.act), at(p, p->at.act_hi)};
+    const ends sums = {MXO_F32, at(p, p->at.rows), at(p, p->at.rows_hi)};
+    const ends *rows = p->has_sum ? &sums : &out;
+    bound_rows none = {NULL, NULL, NULL, p->inter};
+
+    if (!p->has_two) {
+        run_first(p, &out);
+        return;
+    }
+    if (p->has_one) {
+        run_first(p, &act);
+        none = middle_rows(p, &act);
+    }
+    const layer_gemm g =
+        p->has_one
+            ? layer_open_gemm(p, 1, (mxo_dot_matrix){0})
+            : layer_second_gemm(p, mxo_call_format(p->call, "from"),
+                                mxo_tensor_data(mxo_call_in(p->call, "act")));
+
+    run_second(p, &g, none, rows);
+    if (p->has_sum) {
+        run_sum(p, rows);
+    }
+}
+
+void bound_place(layer_plan *p)
+{
+    layer_scratch *s = &p->at;
+    const uint64_t slots = p->tokens * p->topk;
+    const uint64_t blocks1 = p->has_one ? layer_blocks(p->hidden) : 0;
+    const uint64_t blocks2 = p->has_two ? layer_blocks(p->inter) : 0;
+    const uint64_t tile = LAYER_TILE * sizeof(mxo_dot_block) *
+                          (blocks1 > blocks2 ? blocks1 : blocks2);
+
+    s->magnitude = layer_take(p, tile);
+    s->radius = layer_take(p, tile);
+    s->ends = layer_take(p, p->topk * sizeof(mxo_span));
+    if (p->has_one && p->has_two) {
+        s->act_hi = layer_take(p, 4 * slots * p->inter);
+        s->least = layer_take(p, 4 * slots * blocks2);
+    }
+    if (p->has_sum) {
+        s->rows_hi = layer_take(p, 4 * slots * p->hidden);
+    }
+}
+
+mxo_status bound_check(const layer_plan *p, mxo_text why)
+{
+    const layer_recipe *r = p->has_one ? &p->one : &p->two;
+
+    if (r->order != MXO_P_ORDER_ANY && r->order != MXO_P_ORDER_BLOCK32) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: bounds are for sums without a declared order, "
+                        "not for order=%s",
+                        p->call->op, layer_word(p->call, MXO_FIELD_ORDER));
+    }
+    return MXO_OK;
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums whose order is not declared.  Every partial sum, in any tree, is a sum
+ * over a subset of the products, and so at most M = (S + |y|) / 2 in size,
+ * where S is the sum of magnitudes.  Each rounding loses a share of that.
+ */
+#include "bound.h"
+
+enum {
+    STEP = 16,     /* products that a tensor-core step adds at once */
+    LOSS = 21,     /* units of 2^-25: 17 addends cut, and the result */
+    UNITS = 40,    /* losses are counted in 2^-40 */
+    MOST = 1 << 20 /* products, or there is no bound */
+};
+
+#define SIGN 0x80000000u
+
+/* h roundings to nearest: h u / (1 - h u), u = 2^-24, rounded up. */
+static uint64_t rounding(uint64_t h)
+{
+    return (h << UNITS) / ((UINT64_C(1) << 24) - h) + 1;
+}
+
+/* n steps, each losing the share t/n of a sum that includes what was lost
+   before: t / (1 - t) <= t + 2 t^2 for t up to 1/2. */
+static uint64_t cutting(uint64_t n)
+{
+    const uint64_t t = n * LOSS << (UNITS - 25);
+    const uint64_t root = (t >> (UNITS / 2)) + 1;
+
+    return t + 2 * root * root;
+}
+
+uint64_t bound_loss(uint64_t k)
+{
+    const uint64_t steps = k / STEP + (k % STEP != 0);
+
+    if (k >= MOST) {
+        return 0;
+    }
+    /* Additions, a rounded product and a late scale (each of S <= 2 M). */
+    const uint64_t a = rounding(k + 4);
+    const uint64_t b = cutting(steps) + rounding(steps + 4);
+
+    return a > b ? a : b;
+}
+
+/* Magnitudes of a column's weights: four bits stay four bits. */
+static int weight_sizes(mxo_dot_block *to, const mxo_dot_block *from, int least)
+{
+    if (from->kind != MXO_DOT_ALIGNED || from->bits != 4 || from->exp < least) {
+        return bound_operand(to, from, least);
+    }
+    for (int i = 0; i < MXO_DOT_BLOCK; i++) {
+        to->v[i] = from->v[i] < 0 ? -from->v[i] : from->v[i];
+    }
+    to->kind = MXO_DOT_ALIGNED;
+    to->bits = from->bits;
+    to->exp = from->exp;
+    return 0;
+}
+
+/* Sums of one output, or of one block of it. */
+typedef struct sums {
+    mxo_dot value; /* of the centres */
+    mxo_dot magnitude;
+    mxo_dot radius;
+    int is_raised;
+    int is_wild;
+} sums;
+
+static void start(sums *s, const bound_gemm *b, int r)
+{
+    mxo_dot_reset(&s->value);
+    mxo_dot_reset(&s->magnitude);
+    mxo_dot_reset(&s->radius);
+    s->is_raised = b->is_raised[r];
+    s->is_wild = b->is_wild[r];
+}
+
+static void mac(sums *s, const bound_gemm *b, uint64_t at,
+                const mxo_dot_block *w, const mxo_dot_block *size)
+{
+    const mxo_dot_block *radius = &b->radius[at];
+
+    mxo_dot_mac(&s->value, &b->centre[at], w);
+    mxo_dot_mac(&s->magnitude, &b->magnitude[at], size);
+    if (radius->bits != 0) {
+        mxo_dot_mac(&s->radius, radius, size);
+        s->is_wild |= w->kind == MXO_DOT_SPECIAL;
+    }
+}
+
+/* A positive sum with 24 bits, not less than it was. */
+static mxo_real raise(mxo_real x)
+{
+    if (x.cls == MXO_CLASS_FINITE) {
+        const int up = mxo_real_lg(x) - x.exp - 23;
+        x.sticky |= up > 0 && (x.mant & ((UINT64_C(1) << up) - 1)) != 0;
+        x.mant = (up > 0 ? x.mant >> up : x.mant) + x.sticky;
+        x.exp += up > 0 ? up : 0;
+    }
+    x.sticky = 0;
+    return x;
+}
+
+static void add_signed(mxo_dot *d, mxo_real x, int neg)
+{
+    x.neg = (uint8_t)neg;
+    mxo_dot_add(d, x);
+}
+
+/* x as a binary32 number that is not above it, or not below it. */
+static uint32_t outward(mxo_real x, int up)
+{
+    const mxo_rounding zero = {MXO_TIE_RZ, 0, 0, 0};
+    const uint32_t y = (uint32_t)mxo_format_encode(MXO_FMT_F32, x, zero);
+    const int cut =
+        x.cls == MXO_CLASS_FINITE &&
+        (x.sticky || mxo_real_cmp_abs(x, mxo_format_decode(MXO_FMT_F32, y)));
+
+    return cut && x.neg == !up ? y + 1 : y;
+}
+
+/* Half of loss times x, both ways. */
+static void widen(mxo_dot end[2], mxo_real x, uint64_t loss)
+{
+    if (x.cls == MXO_CLASS_FINITE) {
+        const int64_t p = (int64_t)(x.mant * loss);
+        mxo_dot_add_int(&end[0], -p, x.exp - UNITS - 1);
+        mxo_dot_add_int(&end[1], p, x.exp - UNITS - 1);
+    }
+}
+
+/* Where a binary32 sum of k such products can be. */
+static mxo_span ends_of(const sums *s, uint64_t k)
+{
+    const mxo_real value = mxo_dot_value(&s->value);
+    const mxo_real size = raise(mxo_dot_value(&s->magnitude));
+    const mxo_real radius = raise(mxo_dot_value(&s->radius));
+    const uint64_t loss = bound_loss(k);
+
+    if (s->is_wild) {
+        return mxo_span_anything;
+    }
+    if (value.cls == MXO_CLASS_NAN || value.cls == MXO_CLASS_INF) {
+        const uint32_t y = (uint32_t)mxo_format_round(MXO_FMT_F32, value);
+        return (mxo_span){y, y};
+    }
+    if (size.cls == MXO_CLASS_ZERO) {
+        return (mxo_span){0, 0};
+    }
+    if (loss == 0 || mxo_real_lg(size) >= 126) { /* may overflow midway */
+        return mxo_span_anything;
+    }
+    mxo_dot end[2] = {s->value, s->value};
+
+    add_signed(&end[0], radius, 1);
+    add_signed(&end[1], radius, 0);
+    const mxo_real low = raise(mxo_dot_value(&end[0]));
+    const mxo_real high = raise(mxo_dot_value(&end[1]));
+    const int is_low = mxo_real_cmp_abs(low, high) > 0;
+
+    widen(end, size, loss);
+    widen(end, s->is_raised ? size : is_low ? low : high, loss);
+    /* Results below 2^-126 may be flushed, at each step. */
+    mxo_dot_add_int(&end[0], -2 * (int64_t)k - 2, -126);
+    mxo_dot_add_int(&end[1], 2 * (int64_t)k + 2, -126);
+    return (mxo_span){outward(mxo_dot_value(&end[0]), 0),
+                      outward(mxo_dot_value(&end[1]), 1)};
+}
+
+/* Exponent of the smallest normal of a block of weights. */
+static int weight_least(const bound_gemm *b, uint64_t row, uint64_t block)
+{
+    return b->is_native ? b->g->scale[row * layer_blocks(b->g->k) + block] - 127
+                        : BOUND_BF16_LEAST;
+}
+
+static void any_column(const bound_gemm *b, const layer_tile *tile,
+                       uint64_t col, mxo_span *y)
+{
+    const uint64_t blocks = layer_blocks(b->g->k);
+    const uint64_t row = layer_weight_row(b->g, tile, col);
+    sums s[LAYER_TILE];
+    mxo_dot_block w;
+    mxo_dot_block size;
+
+    for (int r = 0; r < tile->rows; r++) {
+        start(&s[r], b, r);
+    }
+    for (uint64_t at = 0; at < blocks; at++) {
+        layer_weights_load(b->g, row, at, &w);
+        const int raised = weight_sizes(&size, &w, weight_least(b, row, at));
+        for (int r = 0; r < tile->rows; r++) {
+            mac(&s[r], b, (uint64_t)r * blocks + at, &w, &size);
+            s[r].is_raised |= raised;
+        }
+    }
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = ends_of(&s[r], b->g->k);
+    }
+}
+
+static int is_nan(uint32_t x)
+{
+    return (x & ~SIGN) > 0x7f800000u;
+}
+
+/* What an operation on both ends gave: a NaN that came from one operation on
+   a span is not certain. */
+static mxo_span tidy(mxo_span before, mxo_span after)
+{
+    const int is_sure = mxo_span_is_point(before);
+
+    return !is_sure && (is_nan(after.lo) || is_nan(after.hi))
+               ? mxo_span_anything
+               : after;
+}
+
+/* acc = fma(partial, scale, acc); the scale is not negative. */
+static mxo_span fma_scale(mxo_span partial, uint32_t scale, mxo_span acc)
+{
+    if (is_nan(scale) || (mxo_span_is_point(acc) && is_nan(acc.lo)) ||
+        (mxo_span_is_point(partial) && is_nan(partial.lo))) {
+        return (mxo_span){0x7fc00000u, 0x7fc00000u};
+    }
+    const mxo_span y = {mxo_f32_fma(partial.lo, scale, acc.lo),
+                        mxo_f32_fma(partial.hi, scale, acc.hi)};
+
+    return is_nan(y.lo) || is_nan(y.hi) ? mxo_span_anything : y;
+}
+
+/* The order within a block is open, that of the blocks is not. */
+static void block_column(const bound_gemm *b, const layer_tile *tile,
+                         uint64_t col, mxo_span *y)
+{
+    const mxo_dot_matrix m = {MXO_FMT_E2M1, b->g->w, NULL, b->g->k};
+    const uint64_t blocks = layer_blocks(b->g->k);
+    const uint64_t row = layer_weight_row(b->g, tile, col);
+    mxo_dot_block w;
+    mxo_dot_block size;
+    sums s;
+
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = (mxo_span){0, 0};
+    }
+    for (uint64_t at = 0; at < blocks; at++) {
+        const uint32_t scale = layer_factor(b->g, row, at);
+        mxo_dot_load(&w, &m, row, at);
+        const int raised =
+            weight_sizes(&size, &w, b->is_native ? 0 : BOUND_BF16_LEAST);
+        for (int r = 0; r < tile->rows; r++) {
+            start(&s, b, r);
+            s.is_raised |= raised;
+            mac(&s, b, (uint64_t)r * blocks + at, &w, &size);
+            y[r] = fma_scale(ends_of(&s, MXO_MX_BLOCK), scale, y[r]);
+        }
+    }
+}
+
+mxo_span bound_round(mxo_profile_choice out, mxo_span x)
+{
+    return (mxo_span){layer_round(out, x.lo), layer_round(out, x.hi)};
+}
+
+static mxo_span add_bias(mxo_span x, uint32_t bias)
+{
+    if (is_nan(bias)) {
+        return (mxo_span){bias, bias};
+    }
+    return tidy(x,
+                (mxo_span){mxo_f32_add(x.lo, bias), mxo_f32_add(x.hi, bias)});
+}
+
+void bound_gemm_column(const bound_gemm *b, const layer_tile *tile,
+                       uint64_t col, mxo_profile_choice out, mxo_span *y)
+{
+    const mxo_profile_choice place = b->g->recipe->bias;
+    uint32_t bias = 0;
+
+    if (b->g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK) {
+        block_column(b, tile, col, y);
+    } else {
+        any_column(b, tile, col, y);
+    }
+    if (place == MXO_P_BIAS1_ACC || place == MXO_P_BIAS1_ROUNDED) {
+        bias = layer_bias_at(b->g, layer_weight_row(b->g, tile, col));
+    }
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = place == MXO_P_BIAS1_ACC ? add_bias(y[r], bias) : y[r];
+        y[r] = bound_round(out, y[r]);
+        y[r] = place == MXO_P_BIAS1_ROUNDED
+                   ? bound_round(out, add_bias(y[r], bias))
+                   : y[r];
+    }
+}
