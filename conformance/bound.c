@@ -15,9 +15,12 @@ enum { SHOWN = 3 };
 
 static const bound_row rows[] = {
 #define MXO_BOUND(op, tensor, key, value, step, fraction, mantissa, data) \
-    {op, tensor, key, value, step, fraction, mantissa, data},
+    {op, tensor, key, value, step, fraction, mantissa, data, NULL, NULL},
+#define MXO_ENDS(op, tensor, key, low, high, data) \
+    {op, tensor, key, "0", 0, 0, 0, data, low, high},
 #include "bound.def"
 #undef MXO_BOUND
+#undef MXO_ENDS
 };
 
 const bound_row *bound_row_for(const test_case *c, const char *tensor)
@@ -113,47 +116,75 @@ static int exact_case(const test_case *c, const bound_row *r, test_case *exact)
                : -1;
 }
 
-static int take(bound_set *b, const test_case *c, const op_call *call,
-                const bound_row *r, const tensor_set *out, uint32_t to)
+static int take_limits(bound_set *b, const evidence *e, const bound_row *r,
+                       const tensor_set *out)
 {
     const host_tensor *y = &out->t[0];
     const host_tensor *s = &out->t[1];
     const uint64_t cols = y->rank == 0 ? 1 : y->shape[y->rank - 1];
+    const uint32_t to = dtype_by_name(case_value(e->c, "to"));
 
-    b->n = tensor_elems(y);
-    b->y = calloc(b->n + 1, sizeof *b->y);
     b->limit = calloc(b->n + 1, sizeof *b->limit);
-    b->fails = calloc(b->n + 1, 1);
-    if (b->y == NULL || b->limit == NULL || b->fails == NULL) {
+    for (uint64_t i = 0; b->limit != NULL && i < b->n; i++) {
+        b->y[i] = dtype_value(MXO_F64, tensor_load(y, i));
+        b->limit[i] = limit_of(e->c, r, to, b->y[i],
+                               dtype_value(MXO_F64, tensor_load(s, i)),
+                               bias_at(e->call, i % cols));
+    }
+    return b->limit == NULL ? -1 : 0;
+}
+
+static int take_ends(bound_set *b, const bound_row *r, const tensor_set *out,
+                     const host_tensor *want)
+{
+    const host_tensor *low = tensor_set_find(out, r->low);
+    const host_tensor *high = tensor_set_find(out, r->high);
+
+    b->low = calloc(b->n + 1, sizeof *b->low);
+    b->high = calloc(b->n + 1, sizeof *b->high);
+    if (low == NULL || high == NULL || b->low == NULL || b->high == NULL ||
+        tensor_elems(low) != b->n || tensor_elems(high) != b->n) {
         return -1;
     }
     for (uint64_t i = 0; i < b->n; i++) {
-        b->y[i] = dtype_value(MXO_F64, tensor_load(y, i));
-        b->limit[i] =
-            limit_of(c, r, to, b->y[i], dtype_value(MXO_F64, tensor_load(s, i)),
-                     bias_at(call, i % cols));
+        b->y[i] = dtype_value(want->dtype, tensor_load(want, i));
+        b->low[i] = dtype_value(low->dtype, tensor_load(low, i));
+        b->high[i] = dtype_value(high->dtype, tensor_load(high, i));
     }
     return 0;
 }
 
-int bound_ask(bound_set *b, judge *j, const test_case *c, const op_call *call,
-              const bound_row *row, mxo_text why)
+static int take(bound_set *b, const evidence *e, const bound_row *r,
+                const tensor_set *out, const host_tensor *want)
+{
+    b->n = tensor_elems(want);
+    b->y = calloc(b->n + 1, sizeof *b->y);
+    b->fails = calloc(b->n + 1, 1);
+    if (b->y == NULL || b->fails == NULL || out->n != 2) {
+        return -1;
+    }
+    return r->low == NULL ? take_limits(b, e, r, out)
+                          : take_ends(b, r, out, want);
+}
+
+int bound_ask(bound_set *b, const evidence *e, const bound_row *row,
+              const host_tensor *want, mxo_text why)
 {
     mxo_param params[OP_MAX_PARAMS];
+    const op_call asked = {e->call->op, params, e->call->n_params, e->call->in};
+    subject *oracle = &e->j->oracle;
     tensor_set out = {0};
-    test_case exact;
+    test_case exact = *e->c;
     distrust d;
     int bad = -1;
-    const uint32_t to = dtype_by_name(case_value(c, "to"));
 
     memset(b, 0, sizeof *b);
-    if (exact_case(c, row, &exact) == 0) {
-        const op_call asked = {call->op, params, call->n_params, call->in};
+    if ((row->low == NULL ? exact_case(e->c, row, &exact)
+                          : set(&exact, row->key, "1")) == 0) {
         case_params(&exact, params);
-        if (subject_infer(&j->oracle, &asked, &out, why) == MXO_OK &&
-            subject_run(&j->oracle, &asked, &out, &d, why) == MXO_OK &&
-            out.n == 2) {
-            bad = take(b, c, call, row, &out, to);
+        if (subject_infer(oracle, &asked, &out, why) == MXO_OK &&
+            subject_run(oracle, &asked, &out, &d, why) == MXO_OK) {
+            bad = take(b, e, row, &out, want);
         }
     }
     tensor_set_clear(&out);
@@ -164,6 +195,8 @@ void bound_clear(bound_set *b)
 {
     free(b->y);
     free(b->limit);
+    free(b->low);
+    free(b->high);
     free(b->fails);
     memset(b, 0, sizeof *b);
 }
@@ -225,6 +258,45 @@ double bound_share(uint32_t dtype, uint64_t code, double y, double limit)
     return high;
 }
 
+int ends_accept(double got, double low, double high)
+{
+    if (isnan(low) || isnan(got)) {
+        return (isnan(low) && isnan(got)) ||
+               (low == -INFINITY && high == INFINITY);
+    }
+    return got >= low && got <= high;
+}
+
+double ends_share(double got, double want, double low, double high)
+{
+    const double room = got > want ? high - want : want - low;
+    const double way = fabs(got - want);
+
+    if (isnan(got) || isnan(want) || got == want || isinf(room)) {
+        return 0;
+    }
+    return way < room * 0x1p40 ? way / room : 0x1p40;
+}
+
+static double share_of(const bound_set *b, const host_tensor *got, uint64_t i)
+{
+    const uint64_t code = tensor_load(got, i);
+
+    return b->low == NULL ? bound_share(got->dtype, code, b->y[i], b->limit[i])
+                          : ends_share(dtype_value(got->dtype, code), b->y[i],
+                                       b->low[i], b->high[i]);
+}
+
+static int accepts(const bound_set *b, const host_tensor *got, uint64_t i)
+{
+    const uint64_t code = tensor_load(got, i);
+
+    return b->low == NULL
+               ? bound_accepts(got->dtype, code, b->y[i], b->limit[i])
+               : ends_accept(dtype_value(got->dtype, code), b->low[i],
+                             b->high[i]);
+}
+
 static void count(verdict_use *use, double share)
 {
     static const double upto[VERDICT_BINS - 1] = {0,    0x1p-6, 0x1p-4,
@@ -244,13 +316,12 @@ comparison bound_compare(bound_set *b, const host_tensor *want,
     comparison c = {b->n, 0, 0, 0};
 
     for (uint64_t i = 0; i < b->n; i++) {
-        const uint64_t code = tensor_load(got, i);
-        if (code == tensor_load(want, i)) {
+        if (tensor_load(got, i) == tensor_load(want, i)) {
             use->n[0]++;
             continue;
         }
-        b->fails[i] = !bound_accepts(got->dtype, code, b->y[i], b->limit[i]);
-        count(use, bound_share(got->dtype, code, b->y[i], b->limit[i]));
+        b->fails[i] = (uint8_t)!accepts(b, got, i);
+        count(use, share_of(b, got, i));
         if (b->fails[i]) {
             c.first = c.n_diff == 0 ? i : c.first;
             c.last = i;
@@ -260,20 +331,33 @@ comparison bound_compare(bound_set *b, const host_tensor *want,
     return c;
 }
 
+static void say_one(const bound_set *b, const host_tensor *got, uint64_t i,
+                    strbuf *lines)
+{
+    const double x = dtype_value(got->dtype, tensor_load(got, i));
+    char index[96];
+
+    diagnose_index(got, i, index, sizeof index);
+    if (b->low == NULL) {
+        strbuf_add(lines,
+                   "%-8s exact %+.17g, got %+.9g, bound %.3g: %.3g times\n",
+                   index, b->y[i], x, b->limit[i], share_of(b, got, i));
+    } else {
+        strbuf_add(lines,
+                   "%-8s got %+.9g, any order gives %+.9g to %+.9g: %.3g times "
+                   "the way from %+.9g\n",
+                   index, x, b->low[i], b->high[i], share_of(b, got, i),
+                   b->y[i]);
+    }
+}
+
 void bound_say(const bound_set *b, const host_tensor *got, strbuf *lines)
 {
     int shown = 0;
-    char index[96];
 
     for (uint64_t i = 0; i < b->n && shown < SHOWN; i++) {
         if (b->fails[i]) {
-            diagnose_index(got, i, index, sizeof index);
-            strbuf_add(
-                lines, "%-8s exact %+.17g, got %+.9g, bound %.3g: %.3g times\n",
-                index, b->y[i], dtype_value(got->dtype, tensor_load(got, i)),
-                b->limit[i],
-                bound_share(got->dtype, tensor_load(got, i), b->y[i],
-                            b->limit[i]));
+            say_one(b, got, i, lines);
             shown++;
         }
     }

@@ -10,7 +10,7 @@
 #include "judge.h"
 #include "strbuf.h"
 
-/* A row of bound.def. */
+/* A row of bound.def; low is NULL unless the row is one of ends. */
 typedef struct bound_row {
     const char *op;
     const char *tensor;
@@ -20,18 +20,21 @@ typedef struct bound_row {
     int fraction;
     int mantissa;
     const char *data;
+    const char *low;
+    const char *high;
 } bound_row;
 
 /* The row that holds for an output of a case; NULL: bits are compared. */
 const bound_row *bound_row_for(const test_case *c, const char *tensor);
 
-/* Ask the oracle. 0, or -1 and a sentence; bound_clear() either way. */
-int bound_ask(bound_set *b, judge *j, const test_case *c, const op_call *call,
-              const bound_row *row, mxo_text why);
+/* Ask the oracle (want: what it gave without bounds). 0, or -1 and a
+   sentence; bound_clear() either way. */
+int bound_ask(bound_set *b, const evidence *e, const bound_row *row,
+              const host_tensor *want, mxo_text why);
 void bound_clear(bound_set *b);
 
-/* Judge every element (want: the exact sum in the output's type); *use says
-   how much of the bounds was needed. */
+/* Judge every element (want: the oracle's answer in the output's type); *use
+   says how much of the bounds was needed. */
 comparison bound_compare(bound_set *b, const host_tensor *want,
                          const host_tensor *got, verdict_use *use);
 
@@ -40,6 +43,11 @@ int bound_accepts(uint32_t dtype, uint64_t code, double y, double limit);
 /* The least share of the limit that explains the pattern; 0 for the nearest
    one. */
 double bound_share(uint32_t dtype, uint64_t code, double y, double limit);
+
+/* The same between ends, both numbers of the output's type; the share is of
+   the way from want to the end. From -Inf to +Inf: anything passes. */
+int ends_accept(double got, double low, double high);
+double ends_share(double got, double want, double low, double high);
 
 /* Lines about the first elements beyond their bounds. */
 void bound_say(const bound_set *b, const host_tensor *got, strbuf *lines);

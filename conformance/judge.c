@@ -165,7 +165,7 @@ static comparison compare_output(const evidence *e, const compare_rule *rule,
     char name[sizeof v->rule] = "bound";
 
     memset(b, 0, sizeof *b);
-    if (row != NULL && bound_ask(b, e->j, e->c, e->call, row,
+    if (row != NULL && bound_ask(b, e, row, want,
                                  (mxo_text){why, sizeof why}) == 0) {
         (void)snprintf(v->rule, sizeof v->rule, "%s", name);
         return bound_compare(b, want, &e->got->t[o], &v->use);

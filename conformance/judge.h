@@ -16,11 +16,14 @@ typedef struct judge {
     subject subject;
 } judge;
 
-/* Exact results and what may be lost, per element; see bound.h. */
+/* Exact results and what may be lost, or both ends, per element; see
+   bound.h. */
 typedef struct bound_set {
     uint64_t n;
     double *y;      /* owned, as the others; float64, nearest */
-    double *limit;  /* before the conversion to the output */
+    double *limit;  /* before the conversion to the output; NULL: ends */
+    double *low;    /* ends in the output's type; NULL: limits */
+    double *high;
     uint8_t *fails; /* 1: beyond its bound */
 } bound_set;
 

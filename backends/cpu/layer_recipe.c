@@ -51,6 +51,10 @@ static mxo_status read_weights(layer *l, mxo_text why)
     static const char *const orders[] = {"any", "exact", NULL};
     mxo_status status = MXO_OK;
 
+    if (cpu_number(l->call, "bounds") != 0) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend computes y, not its bounds");
+    }
     if (cpu_weight_rule_make(&l->rule,
                              cpu_layer_word(l->call, LAYER_WEIGHT_RULE)) != 0) {
         return refuse(l, LAYER_WEIGHT_RULE, why);

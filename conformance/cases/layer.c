@@ -217,6 +217,39 @@ static const grid_row grid[] = {
     {2, 0, /* no order declared means: not on data that depend on it */
      "moe.layer:profile=exact|CPU,tokens=5,topk=1|4,experts=4,hidden=32,"
      "inter=96,bias=f32,data=ordinary"},
+    {2, 0, /* no order declared: every order there is lies between two ends */
+     "moe.layer:profile=MARLIN|TRITON|TRITON_UNFUSED|EMULATION,tokens=5,"
+     "topk=1|4,experts=4,hidden=96,inter=64,bias=none|f32,data=ordinary"},
+    {2, 0,
+     "moe.layer:profile=MARLIN|EMULATION,activation=silu,rows=halves,"
+     "limit=none|10,tokens=4,topk=2,experts=3,hidden=80,inter=72,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm1:profile=MARLIN|TRITON,stage=*," SMALL ",bias=bf16,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm2:profile=MARLIN|TRITON,stage=*," SMALL ",bias=bf16,"
+     "data=ordinary"},
+    {2, 0, /* the ends themselves */
+     "moe.layer:bounds=1,profile=MARLIN|TRITON|EMULATION," TINY
+     ",bias=bf16,data=ordinary"},
+    {2, 0,
+     "moe.layer:bounds=1,order=any,requant=same,quant=quant.mx,"
+     "quant_element=e4m3fn,quant_rule=flashinfer,gemm1_out=*," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:bounds=1,scale_at=block,order=block32," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:bounds=1,order=any,sum=atomic_bf16,routing_at=acc,"
+     "row_out=bf16,tokens=3,topk=4,experts=5,hidden=64,inter=64,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm1:bounds=1,order=any,stage=*,glu=*," TINY ",bias=f32,"
+     "data=ordinary|corners"},
+    {2, 0,
+     "moe.gemm2:bounds=1,order=any,stage=*," TINY
+     ",bias=f32,data=ordinary|corners"},
     {2, 0,
      "moe.layer:profile=exact|MARLIN|TRITON_UNFUSED|EMULATION|CPU,"
      "activation=silu,rows=halves,limit=none|10,tokens=5,topk=2,experts=4,"

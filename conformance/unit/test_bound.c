@@ -98,6 +98,36 @@ START_TEST(bounds_hold_where_no_order_is_declared)
     ck_assert_ptr_null(row("gemm.mx:acc=seq,rows=1,cols=1,k=32,data=ordinary"));
     ck_assert_ptr_null(
         row("gemm.mx:acc=exact,rows=1,cols=1,k=32,data=ordinary"));
+    ck_assert_ptr_nonnull(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
+                              "inter=32,data=ordinary"));
+    ck_assert_ptr_null(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
+                           "inter=32,data=orderfree"));
+}
+END_TEST
+
+START_TEST(between_ends)
+{
+    ck_assert(ends_accept(1, 1, 1));
+    ck_assert(ends_accept(-0.0, 0, 0));
+    ck_assert(!ends_accept(1.5, 1, 1.25));
+    ck_assert(!ends_accept(0.5, 1, 1.25));
+    ck_assert(!ends_accept(NAN, 1, 1.25));
+    ck_assert(ends_accept(NAN, -INFINITY, INFINITY));
+    ck_assert(ends_accept(NAN, NAN, NAN));
+    ck_assert(!ends_accept(1, NAN, NAN));
+    ck_assert(!ends_accept(NAN, 1, INFINITY));
+    ck_assert(ends_accept(INFINITY, 1, INFINITY));
+}
+END_TEST
+
+START_TEST(the_share_of_the_way_to_an_end)
+{
+    ck_assert(ends_share(1, 1, 0, 2) == 0);
+    ck_assert(ends_share(1.5, 1, 0, 2) == 0.5);
+    ck_assert(ends_share(0.75, 1, 0, 2) == 0.25);
+    ck_assert(ends_share(4, 1, 0, 2) == 3);
+    ck_assert(ends_share(4, 1, 0, 1) == 0x1p40); /* no room at all */
+    ck_assert(ends_share(4, 1, -INFINITY, INFINITY) == 0);
 }
 END_TEST
 
@@ -205,6 +235,8 @@ Suite *suite_bound(void)
     tcase_add_test(bound, nan_passes_for_nan_and_where_nothing_is_bounded);
     tcase_add_test(bound, the_share_is_what_explains_the_output);
     tcase_add_test(bound, bounds_hold_where_no_order_is_declared);
+    tcase_add_test(bound, between_ends);
+    tcase_add_test(bound, the_share_of_the_way_to_an_end);
     tcase_add_test(also, hit_ratios_forgive_lost_rows);
     tcase_add_test(also, absolute_tolerances_dwarf_small_outputs);
     tcase_add_test(also, a_nan_passes_nowhere_and_equal_outputs_everywhere);
