@@ -327,3 +327,27 @@ void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng)
         tensor_store(t, i, 0x77 + prng_below(rng, 16));
     }
 }
+
+void fill_scale_typical(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 116 + prng_below(rng, 8));
+    }
+}
+
+void fill_normal(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = t->dtype == MXO_U8 ? 0 : tensor_elems(t);
+
+    fill_random(c, t, rng); /* stays where numbers are packed codes */
+    for (uint64_t i = 0; i < n; i++) {
+        double x = -6;
+        for (int k = 0; k < 12; k++) {
+            x += fill_uniform(rng);
+        }
+        fill_put(t, i, x);
+    }
+}

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scales of a column may differ by a factor of 2^14. */
-enum { SPREAD = 14 };
+/* Scales of a column may differ by a factor of 2^16. */
+enum { SPREAD = 16 };
 
 static size_t blocks_of(size_t k)
 {
@@ -223,7 +223,7 @@ static void add_levels(const cpu_tile *t, size_t i, double *y)
             y[c] = levels == 0 ? 0 : part[c];
         } else if (levels == 2) {
             y[c] = cpu_odd_sum(part[c], part[c + CPU_MAC_COLS]);
-        } else {
+        } else if (levels > 3 || !cpu_odd_sum3(part + c, CPU_MAC_COLS, &y[c])) {
             for (uint32_t v = 0; v < levels; v++) {
                 column[v] = part[c + v * CPU_MAC_COLS];
             }

@@ -80,6 +80,29 @@ double cpu_odd_sum(double hi, double lo)
     return s;
 }
 
+/* x + y = hi + lo, hi the nearest double. */
+static double add_two(double x, double y, double *lo)
+{
+    const double s = x + y;
+    const double back = s - x;
+
+    *lo = (x - (s - back)) + (y - back);
+    return s;
+}
+
+int cpu_odd_sum3(const double *part, size_t stride, double *sum)
+{
+    double low;
+    double rest;
+    const double z = add_two(part[stride], part[2 * stride], &low);
+    const double s = add_two(part[0], z, &rest);
+    /* Odd is odd again where the grid of s is coarser than that of r. */
+    const double r = cpu_odd_sum(rest, low);
+
+    *sum = cpu_odd_sum(s, r);
+    return (s == 0 && (rest == 0 || low == 0)) || fabs(r) <= fabs(s) * 0x1p-10;
+}
+
 /* Add a finite double to the register. */
 static void add(int64_t *lane, double x)
 {

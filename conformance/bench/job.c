@@ -57,7 +57,6 @@ static int repeated_dim(const test_case *c)
     const op_input *first = &c->schema->inputs[0];
     const int experts = op_dim_index(c->schema, "experts");
     const int rows = op_dim_index(c->schema, "rows");
-
     if (experts >= 0 && first->rank > 0 && first->shape[0].dim == experts) {
         return experts;
     }
@@ -261,7 +260,9 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
     job->call.out = job->big_out;
     const uint64_t small = bytes_of(&job->in) + bytes_of(&job->want);
     job->repeats = small == 0 ? 1 : least / small + (least % small != 0);
-    job->repeats = job->repeats == 0 ? 1 : job->repeats;
+    /* What has no such dimension is timed as it is. */
+    job->repeats =
+        job->repeats == 0 || repeated_dim(job->c) < 0 ? 1 : job->repeats;
     return place_inputs(job, why) == 0 && place_outputs(job, why) == 0 &&
                    spoil_outputs(job, why) == 0 && check_large(job, why) == 0 &&
                    place_copy(job, why) == 0
@@ -415,13 +416,25 @@ static double emulator_time(bench_job *job)
 static uint64_t elements_of(const test_case *c)
 {
     const uint64_t rows = case_dim(c, "rows");
+    const uint64_t tokens = case_dim(c, "tokens");
 
+    if (tokens > 0) {
+        return tokens * case_dim(c, "hidden");
+    }
     return rows > 0 ? rows * case_dim(c, "cols") : case_dim(c, "n");
 }
 
-/* Products of a case whose dimensions are rows, cols and k. */
+/* Products of a case whose dimensions are rows, cols and k, or a layer's. */
 static uint64_t macs_of(const test_case *c)
 {
+    const uint64_t slots = case_dim(c, "tokens") * case_dim(c, "topk");
+    const int has_one = op_dim_index(c->schema, "hblocks") >= 0;
+    const int has_two = op_dim_index(c->schema, "iblocks") >= 0;
+
+    if (has_one || has_two) {
+        return slots * case_dim(c, "hidden") * case_dim(c, "inter") *
+               (uint64_t)(2 * has_one + has_two);
+    }
     return case_dim(c, "rows") * case_dim(c, "cols") * case_dim(c, "k");
 }
 

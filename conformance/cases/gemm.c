@@ -129,36 +129,11 @@ static void fill_dyadic(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* As in a checkpoint: eight scale bytes, and one bell for a whole row. */
-static void fill_typical_scales(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t n = tensor_elems(t);
-
-    (void)c;
-    for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, 116 + prng_below(rng, 8));
-    }
-}
-
-static void fill_normal(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t n = is_packed(t) ? 0 : tensor_elems(t);
-
-    fill_random(c, t, rng);
-    for (uint64_t i = 0; i < n; i++) {
-        double x = -6;
-        for (int k = 0; k < 12; k++) {
-            x += fill_uniform(rng);
-        }
-        fill_put(t, i, x);
-    }
-}
-
 static const fill_row fills[] = {
     {"gemm.mx", "?_scale", "exact", fill_near_scales},
     {"gemm.mx", "a_scale", "sweep", fill_near_scales},
     {"gemm.mx", "w_scale", "sweep", fill_coded_scales},
-    {"gemm.mx", "?_scale", "typical", fill_typical_scales},
+    {"gemm.mx", "?_scale", "typical", fill_scale_typical},
     {"gemm.mx", "?_scale", "wide", fill_random},
     {"gemm.mx", "?_scale", "indexed", fill_index_coded},
     {"gemm.mx", "?_scale", "ordinary", fill_scale_ordinary},
