@@ -85,6 +85,7 @@ static mxo_status check_caller(const scan_context *c, const char *name)
         scan_span entry = scan_cut(&rest, '/');
         const scan_span key = scan_cut(&entry, '=');
         scan_span params = scan_text(c->row->params);
+        scan_span again;
         int known = 0;
 
         while (params.len > 0 && !known) {
@@ -93,6 +94,10 @@ static mxo_status check_caller(const scan_context *c, const char *name)
         }
         if (!known || entry.len == 0) {
             return parse_refuse(c, MXO_E_PARAM, "it has no parameter \"%.*s\"",
+                                (int)key.len, key.ptr);
+        }
+        if (caller_sets(name, key, &again) && again.ptr != entry.ptr) {
+            return parse_refuse(c, MXO_E_PARAM, "%.*s is given twice",
                                 (int)key.len, key.ptr);
         }
     }
@@ -175,7 +180,11 @@ static mxo_status check_needs(const scan_context *c)
         scan_span text = formula;
         uint64_t value;
 
+        /* A formula without a value (a parameter of 0) has the same words. */
         if (!scan_formula(&text, c->names, &value) || text.len > 0) {
+            if (words.len > 0) {
+                return refuse_in_words(c, words);
+            }
             return parse_refuse(c, MXO_E_PARAM, "cannot read its need \"%.*s\"",
                                 (int)formula.len, formula.ptr);
         }

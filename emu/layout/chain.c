@@ -107,6 +107,13 @@ static mxo_status check_params(const mxo_conversion_row *row, const char *name,
                             "conversion %s has no parameter \"%.*s\"", row->id,
                             (int)key, p);
         }
+        for (const char *q = strchr(p, '/'); q != NULL; q = strchr(q, '/')) {
+            if (strncmp(++q, p, key) == 0 && q[key] == '=') {
+                return mxo_fail(MXO_E_PARAM, why,
+                                "conversion %s: %.*s is given twice", row->id,
+                                (int)key, p);
+            }
+        }
         p += strcspn(p, "/");
     }
     return MXO_OK;
