@@ -15,10 +15,12 @@ enum { NAME_ROOM = 640 };
 
 static int read_count(const json_t *o, const char *key, uint64_t *n)
 {
-    const json_int_t value = json_integer_value(json_object_get(o, key));
+    const json_t *count = json_object_get(o, key);
+    const json_int_t value = json_integer_value(count);
 
     *n = (uint64_t)value;
-    return value > 0 && value < (json_int_t)1 << 32;
+    return json_is_integer(count) && value >= 0 &&
+           value < (json_int_t)1 << 32;
 }
 
 /* One layer as metadata tell it; sizes of the part that the file holds. */
@@ -38,7 +40,8 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
                      read_count(o, "inter", &p->inter) &&
                      read_count(o, "padded_hidden", &p->padded_hidden) &&
                      read_count(o, "padded_inter", &p->padded_inter) &&
-                     p->padded_hidden >= p->hidden &&
+                     p->experts > 0 && p->hidden > 0 &&
+                     p->padded_hidden >= p->hidden && p->padded_inter > 0 &&
                      p->padded_inter >= p->inter && p->hidden % 32 == 0 &&
                      p->inter % 32 == 0;
 
@@ -151,7 +154,7 @@ static json_t *layers_of(const job *j, mxo_text why)
     if (layout == NULL || !json_is_array(layers)) {
         (void)say(MXO_E_SHAPE, why,
                   "the file does not say which layout it is in");
-    } else if (strcmp(layout, j->conversion) != 0) {
+    } else if (!job_is_layout(j, layout)) {
         (void)say(MXO_E_SHAPE, why, "the file is in the layout %.100s, not %s",
                   layout, j->conversion);
     } else {

@@ -28,7 +28,8 @@ static int map_file(const char *path, checkpoint_file *f, mxo_text why)
 {
     struct stat st;
 
-    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    /* Not blocking: a pipe is refused, not waited for. */
+    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->fd < 0 || fstat(f->fd, &st) != 0) {
         return refuse(why, path, strerror(errno));
     }
@@ -120,6 +121,7 @@ static int add_entries(const char *path, checkpoint *c,
 {
     const uint64_t n_entries = json_object_size(f->header);
     uint64_t header = 0;
+    uint64_t taken = 0;
     const char *name;
     json_t *value;
     checkpoint_tensor *grown =
@@ -145,8 +147,13 @@ static int add_entries(const char *path, checkpoint *c,
                       path, name);
             return -1;
         }
+        taken += c->tensor[c->n - 1].n_bytes;
     }
-    return 0;
+    /* The format leaves no gaps: a tail is what a broken copy leaves. */
+    return taken == f->n_bytes - PREFIX - header
+               ? 0
+               : refuse(why, path, "has bytes that belong to no tensor, or to "
+                                   "two");
 }
 
 static int add_file(const char *path, checkpoint *c, mxo_text why)
@@ -164,6 +171,32 @@ static int add_file(const char *path, checkpoint *c, mxo_text why)
     return map_file(path, f, why) != 0 || read_header(path, f, why) != 0
                ? -1
                : add_entries(path, c, f, why);
+}
+
+/* Every tensor that the index promises is there. */
+static int check_promised(const char *path, const checkpoint *c,
+                          json_t *weights, mxo_text why)
+{
+    const char *tensor;
+    json_t *value;
+
+    json_object_foreach(weights, tensor, value)
+    {
+        if (checkpoint_find(c, tensor) == NULL) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%s: %.200s is not in %.200s, where the index says it "
+                      "is",
+                      path, tensor, json_string_value(value));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const checkpoint_tensor *)a)->name,
+                  ((const checkpoint_tensor *)b)->name);
 }
 
 /* Every file that the index names, once, from the index's folder. */
@@ -195,15 +228,13 @@ static int add_indexed(const char *path, checkpoint *c, mxo_text why)
             status = add_file(file, c, why);
         }
     }
+    if (status == 0) {
+        qsort(c->tensor, c->n, sizeof c->tensor[0], by_name);
+        status = check_promised(path, c, weights, why);
+    }
     json_decref(seen);
     json_decref(index);
     return status;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const checkpoint_tensor *)a)->name,
-                  ((const checkpoint_tensor *)b)->name);
 }
 
 static int check_names(const char *path, const checkpoint *c, mxo_text why)

@@ -61,7 +61,7 @@ int job_plan_rest(job *j, mxo_text why)
     j->first_rest = j->sink.n;
     for (size_t i = 0; i < j->in->n; i++) {
         const checkpoint_tensor *t = &j->in->tensor[i];
-        if (layers_own(&j->layers, t->name)) {
+        if (j->layers.owned[i]) {
             continue;
         }
         if (sink_add(&j->sink, t->name, t->dtype, t->rank, t->shape,

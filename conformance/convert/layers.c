@@ -60,61 +60,138 @@ static const checkpoint_tensor *of_expert(const checkpoint *c,
     return named(c, l->prefix, suffix);
 }
 
-/* Elements after the first n axes. */
-static uint64_t tail(const checkpoint_tensor *t, uint32_t n)
+/* "U8[4,256,8]" of a shape; "U8 or F8_E8M0" of types. */
+static void describe(char text[96], const char *dtype, uint32_t rank,
+                     const uint64_t *shape)
 {
-    uint64_t product = 1;
+    int n = snprintf(text, 96, "%.24s[", dtype);
 
-    for (uint32_t i = n; i < t->rank; i++) {
-        product *= t->shape[i];
+    for (uint32_t i = 0; i < rank && n < 80; i++) {
+        n += snprintf(text + n, 96 - (size_t)n, "%s%llu", i == 0 ? "" : ",",
+                      (unsigned long long)shape[i]);
     }
-    return product;
+    (void)snprintf(text + (n < 94 ? n : 94), 2, "]");
 }
 
-/* Is t an array of these bytes, [experts][rows][row_bytes]? */
-static int has_size(const checkpoint_tensor *t, const char *dtypes,
-                    uint64_t experts, uint64_t rows, uint64_t row_bytes)
+/* What a tensor must be; is_scale: a byte that E8M0 may be called. */
+typedef struct wanted {
+    int is_scale;
+    const char *dtype;
+    uint32_t rank;
+    uint64_t shape[4];
+} wanted;
+
+static int check_tensor(const moe_layer *l, const char *suffix,
+                        const checkpoint_tensor *t, const wanted *w,
+                        mxo_text why)
 {
-    return strstr(dtypes, t->dtype) != NULL &&
-           t->n_bytes == experts * rows * row_bytes;
+    char is[96];
+    char want[96];
+
+    if (t == NULL) {
+        (void)say(MXO_E_SHAPE, why, "layer %.200s: %.100s is missing",
+                  l->prefix, suffix);
+        return -1;
+    }
+    if ((strcmp(t->dtype, w->dtype) == 0 ||
+         (w->is_scale && strcmp(t->dtype, "F8_E8M0") == 0)) &&
+        t->rank == w->rank &&
+        memcmp(t->shape, w->shape, w->rank * sizeof w->shape[0]) == 0) {
+        return 0;
+    }
+    describe(is, t->dtype, t->rank, t->shape);
+    describe(want, w->dtype, w->rank, w->shape);
+    (void)say(MXO_E_SHAPE, why, "layer %.200s: %.100s is %s, not %s",
+              l->prefix, suffix, is, want);
+    return -1;
+}
+
+/* Tensor i of a layer of these sizes, of all experts or (split) of one. */
+static wanted tensor_wanted(const moe_layer *l, int i)
+{
+    const uint64_t rows = i < W2 ? 2 * l->inter : l->hidden;
+    const uint64_t cols = i < W2 ? l->hidden : l->inter;
+
+    if (i % W2 == 2) {
+        return (wanted){0, "BF16", 2, {l->experts, rows, 0, 0}};
+    }
+    if (i % W2 == 1) {
+        return (wanted){1, "U8", 3, {l->experts, rows, cols / 32, 0}};
+    }
+    return l->style->has_blocks
+               ? (wanted){0, "U8", 4, {l->experts, rows, cols / 32, 16}}
+               : (wanted){0, "U8", 3, {l->experts, rows, cols / 2, 0}};
+}
+
+static int check_sizes(const moe_layer *l, mxo_text why)
+{
+    if (l->hidden % 32 == 0 && l->inter % 32 == 0 && l->hidden > 0 &&
+        l->inter > 0 && l->experts > 0) {
+        return 0;
+    }
+    (void)say(MXO_E_SHAPE, why,
+              "layer %.200s: hidden size %llu and intermediate size %llu are "
+              "no multiples of 32",
+              l->prefix, (unsigned long long)l->hidden,
+              (unsigned long long)l->inter);
+    return -1;
 }
 
 static int check_fused(moe_layer *l, mxo_text why)
 {
     const checkpoint_tensor *const *t = l->fused;
+    const uint32_t rank = l->style->has_blocks ? 4 : 3;
 
+    l->biased = t[W13_BIAS] != NULL || t[W2_BIAS] != NULL;
     for (int i = 0; i < LAYER_TENSORS; i++) {
-        const int is_bias = i == W13_BIAS || i == W2_BIAS;
-        if (t[i] == NULL && !(is_bias && t[W13_BIAS] == t[W2_BIAS])) {
-            return complain(why, l, "a weight, scale or bias is missing");
+        if (t[i] == NULL && (i % W2 != 2 || l->biased)) {
+            return check_tensor(l, l->style->fused[i] + 1, NULL, NULL, why);
         }
     }
-    if (t[W13]->rank < 3 || t[W2]->rank < 3 || t[W13]->shape[1] % 2 != 0) {
+    if (t[W13]->rank != rank || t[W2]->rank != rank ||
+        t[W13]->shape[1] % 2 != 0) {
         return complain(why, l, "the weights have the wrong rank or rows");
     }
     l->experts = t[W13]->shape[0];
     l->inter = t[W13]->shape[1] / 2;
     l->hidden = t[W2]->shape[1];
-    l->biased = t[W13_BIAS] != NULL;
     if (t[W2]->shape[0] != l->experts) {
         return complain(why, l, "w13 and w2 have different numbers of experts");
     }
-    if (l->hidden % 32 != 0 || l->inter % 32 != 0 ||
-        tail(t[W13], 2) != l->hidden / 2 || tail(t[W2], 2) != l->inter / 2) {
-        return complain(why, l, "the sizes of w13 and w2 disagree");
+    if (check_sizes(l, why) != 0) {
+        return -1;
     }
-    const uint64_t n = l->experts;
-    const int good =
-        has_size(t[W13], "U8", n, 2 * l->inter, l->hidden / 2) &&
-        has_size(t[W2], "U8", n, l->hidden, l->inter / 2) &&
-        has_size(t[W13_SCALE], "U8 F8_E8M0", n, 2 * l->inter, l->hidden / 32) &&
-        has_size(t[W2_SCALE], "U8 F8_E8M0", n, l->hidden, l->inter / 32) &&
-        (!l->biased || (has_size(t[W13_BIAS], "BF16", n, 2 * l->inter, 2) &&
-                        has_size(t[W2_BIAS], "BF16", n, l->hidden, 2)));
+    for (int i = 0; i < LAYER_TENSORS; i++) {
+        const wanted w = tensor_wanted(l, i);
+        if ((i % W2 != 2 || l->biased) &&
+            check_tensor(l, l->style->fused[i] + 1, t[i], &w, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
 
-    return good ? 0
-                : complain(why, l, "a scale or bias has the wrong size or "
-                                   "dtype");
+/* Tensor i of expert e: 3 projections of weight, scale, bias. */
+static int check_split_tensor(const checkpoint *c, moe_layer *l, uint64_t e,
+                              int i, mxo_text why)
+{
+    const int projection = i / KINDS;
+    const int kind = i % KINDS;
+    const checkpoint_tensor *t = of_expert(c, l, e, projection, kind);
+    wanted w = tensor_wanted(l, projection == 2 ? W2 + kind : kind);
+    char suffix[NAME_ROOM];
+
+    /* One expert, and for w13 one half of the rows. */
+    w.shape[0] = projection == 2 ? w.shape[1] : w.shape[1] / 2;
+    w.shape[1] = w.shape[2];
+    w.rank--;
+    l->split[e * 9 + (uint64_t)i] = t;
+    if (t == NULL && kind == 2 && !l->biased) {
+        return 0;
+    }
+    (void)snprintf(suffix, sizeof suffix, "%llu.%s.%s", (unsigned long long)e,
+                   l->style->projection[projection], l->style->kind[kind]);
+    return check_tensor(l, suffix, t, &w, why);
 }
 
 static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
@@ -130,24 +207,17 @@ static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
     }
     l->inter = gate->shape[0];
     l->hidden = gate->shape[1] * 2;
-    l->biased = of_expert(c, l, 0, 0, 2) != NULL;
-    if (l->hidden % 32 != 0 || l->inter % 32 != 0) {
-        return complain(why, l, "its sizes are no multiples of 32");
+    for (int projection = 0; projection < PROJECTIONS; projection++) {
+        l->biased |= of_expert(c, l, 0, projection, 2) != NULL;
     }
-    for (uint64_t i = 0; i < 9 * l->experts; i++) {
-        const int projection = (int)(i / KINDS % PROJECTIONS);
-        const int kind = (int)(i % KINDS);
-        const uint64_t rows = projection == 2 ? l->hidden : l->inter;
-        const uint64_t cols = projection == 2 ? l->inter : l->hidden;
-        const uint64_t bytes[KINDS] = {cols / 2, cols / 32, 2};
-        static const char *const dtypes[KINDS] = {"U8", "U8 F8_E8M0", "BF16"};
-        const checkpoint_tensor *t = of_expert(c, l, i / 9, projection, kind);
-
-        l->split[i] = t;
-        if (t == NULL ? kind < 2 || l->biased
-                      : !has_size(t, dtypes[kind], 1, rows, bytes[kind])) {
-            return complain(why, l, "a tensor of an expert is missing or has "
-                                    "the wrong size");
+    if (check_sizes(l, why) != 0) {
+        return -1;
+    }
+    for (uint64_t e = 0; e < l->experts; e++) {
+        for (int i = 0; i < PROJECTIONS * KINDS; i++) {
+            if (check_split_tensor(c, l, e, i, why) != 0) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -202,20 +272,140 @@ static int add_layer(const checkpoint *c, layer_list *list,
     return check_fused(l, why);
 }
 
-int layers_find(const checkpoint *c, layer_list *list, mxo_text why)
+/* Experts kept in another type are copied like the rest: a split layer is
+   packed E2M1 if it is made of bytes or has scales. */
+static int is_mxfp4(const checkpoint *c, const name_style *s,
+                    const checkpoint_tensor *weight, size_t prefix)
 {
-    memset(list, 0, sizeof *list);
+    char name[2 * NAME_ROOM];
+
+    (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix,
+                   weight->name, s->projection[0], s->kind[1]);
+    return !s->is_split || strcmp(weight->dtype, "U8") == 0 ||
+           checkpoint_find(c, name) != NULL;
+}
+
+static int find_all(const checkpoint *c, layer_list *list, mxo_text why)
+{
     for (size_t i = 0; i < c->n; i++) {
         for (int k = 0; k < N_STYLES; k++) {
-            const size_t prefix = prefix_length(&styles[k], c->tensor[i].name);
-            if (prefix > 0 && add_layer(c, list, &styles[k],
-                                        c->tensor[i].name, prefix, why) != 0) {
-                layers_clear(list);
+            const checkpoint_tensor *t = &c->tensor[i];
+            const size_t prefix = prefix_length(&styles[k], t->name);
+            if (prefix > 0 && is_mxfp4(c, &styles[k], t, prefix) &&
+                add_layer(c, list, &styles[k], t->name, prefix, why) != 0) {
                 return -1;
             }
         }
     }
     return 0;
+}
+
+static void own(layer_list *list, const checkpoint *c,
+                const checkpoint_tensor *t)
+{
+    if (t != NULL) {
+        list->owned[t - c->tensor] = 1;
+    }
+}
+
+static void own_layer(layer_list *list, const checkpoint *c,
+                      const moe_layer *l)
+{
+    for (int k = 0; k < LAYER_TENSORS; k++) {
+        own(list, c, l->fused[k]);
+    }
+    for (uint64_t k = 0; l->split != NULL && k < 9 * l->experts; k++) {
+        own(list, c, l->split[k]);
+    }
+}
+
+/* Does name end in suffix? */
+static int ends_in(const char *name, const char *suffix)
+{
+    const size_t n = strlen(name);
+    const size_t m = strlen(suffix);
+
+    return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* ".N.PROJECTION.KIND" at the end of name: where it begins, or NULL. */
+static const char *expert_suffix(const name_style *s, const char *name)
+{
+    for (int i = 0; i < PROJECTIONS * KINDS; i++) {
+        char tail[NAME_ROOM];
+        (void)snprintf(tail, sizeof tail, ".%s.%s", s->projection[i / KINDS],
+                       s->kind[i % KINDS]);
+        if (!ends_in(name, tail)) {
+            continue;
+        }
+        const char *end = name + strlen(name) - strlen(tail);
+        const char *p = end;
+        while (p > name && p[-1] >= '0' && p[-1] <= '9') {
+            p--;
+        }
+        return p < end && p > name && p[-1] == '.' ? p - 1 : NULL;
+    }
+    return NULL;
+}
+
+/* A tensor that no layer took, though its name says that it is part of one:
+   the layer lacks a weight, or experts are missing in between. */
+static int is_left_over(const layer_list *list, const char *name)
+{
+    for (int k = 0; k < N_STYLES; k++) {
+        const name_style *s = &styles[k];
+        if (!s->is_split) {
+            for (int i = 0; i < LAYER_TENSORS; i++) {
+                if (i % W2 != 2 && ends_in(name, s->fused[i])) {
+                    return 1;
+                }
+            }
+            continue;
+        }
+        const char *suffix = expert_suffix(s, name);
+        if (suffix != NULL && ends_in(name, s->kind[1])) {
+            return 1;
+        }
+        for (size_t i = 0; suffix != NULL && i < list->n; i++) {
+            const moe_layer *l = &list->layer[i];
+            if (l->style == s && strlen(l->prefix) == (size_t)(suffix - name) &&
+                strncmp(l->prefix, name, (size_t)(suffix - name)) == 0) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int check_left_over(const checkpoint *c, const layer_list *list,
+                           mxo_text why)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        if (!list->owned[i] && is_left_over(list, c->tensor[i].name)) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s belongs to a layer of experts that lacks other "
+                      "tensors",
+                      c->tensor[i].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int layers_find(const checkpoint *c, layer_list *list, mxo_text why)
+{
+    memset(list, 0, sizeof *list);
+    list->owned = calloc(c->n + 1, 1);
+    int bad = list->owned == NULL || find_all(c, list, why) != 0;
+
+    for (size_t i = 0; i < list->n && !bad; i++) {
+        own_layer(list, c, &list->layer[i]);
+    }
+    bad = bad || check_left_over(c, list, why) != 0;
+    if (bad) {
+        layers_clear(list);
+    }
+    return bad ? -1 : 0;
 }
 
 void layers_clear(layer_list *list)
@@ -225,23 +415,6 @@ void layers_clear(layer_list *list)
         free(list->layer[i].split);
     }
     free(list->layer);
+    free(list->owned);
     memset(list, 0, sizeof *list);
-}
-
-int layers_own(const layer_list *list, const char *name)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        const moe_layer *l = &list->layer[i];
-        for (int k = 0; k < LAYER_TENSORS; k++) {
-            if (l->fused[k] != NULL && strcmp(l->fused[k]->name, name) == 0) {
-                return 1;
-            }
-        }
-        for (uint64_t k = 0; l->split != NULL && k < 9 * l->experts; k++) {
-            if (l->split[k] != NULL && strcmp(l->split[k]->name, name) == 0) {
-                return 1;
-            }
-        }
-    }
-    return 0;
 }

@@ -35,6 +35,8 @@ typedef struct moe_layer {
 typedef struct layer_list {
     size_t n;
     moe_layer *layer; /* owned */
+    uint8_t *owned;   /* owned; 1 for each tensor of the checkpoint that a
+                         layer has */
 } layer_list;
 
 /* A rank's part, and what sizes are rounded up to (1: nothing). */
@@ -69,11 +71,10 @@ typedef struct row_run {
 
 const name_style *layer_style(const char *id);
 
-/* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree. */
+/* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree, or a
+   tensor is left over that only such a layer has. */
 int layers_find(const checkpoint *c, layer_list *list, mxo_text why);
 void layers_clear(layer_list *list);
-/* Does this tensor belong to a layer of the list? */
-int layers_own(const layer_list *list, const char *name);
 
 int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
                   mxo_text why);

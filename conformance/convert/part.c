@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a rank holds of a layer, as vLLM cuts it: experts in runs, the
- * intermediate size in whole blocks of 32, rounded up per rank; the second
- * bias belongs to tensor-parallel rank 0 alone.
+ * intermediate size, which must be a multiple of the ranks, in whole blocks of
+ * 32, rounded up per rank; the second bias belongs to rank 0 alone.
  */
 #include "../say.h"
 #include "layers.h"
@@ -29,14 +29,22 @@ int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
     p->hidden = l->hidden;
     p->padded_hidden = up(l->hidden, s->round_hidden);
     p->padded_inter = up(blocks * BLOCK, s->round_inter);
-    if (p->first_inter >= l->inter || p->experts == 0) {
+    if (l->inter % s->tp != 0) {
         (void)say(MXO_E_SHAPE, why,
-                  "layer %.200s: %llu experts of intermediate size %llu leave "
-                  "nothing for this rank",
-                  l->prefix, (unsigned long long)l->experts,
-                  (unsigned long long)l->inter);
+                  "layer %.200s: intermediate size %llu is no multiple of "
+                  "tp = %llu",
+                  l->prefix, (unsigned long long)l->inter,
+                  (unsigned long long)s->tp);
         return -1;
     }
+    if (p->experts == 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "layer %.200s: %llu experts leave none for this rank",
+                  l->prefix, (unsigned long long)l->experts);
+        return -1;
+    }
+    /* The last ranks may find nothing left: they hold zeros. */
+    p->first_inter = p->first_inter < l->inter ? p->first_inter : l->inter;
     p->inter = (end < l->inter ? end : l->inter) - p->first_inter;
     return 0;
 }
