@@ -101,6 +101,7 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/part.c \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
+	%reldir%/convert/sources.def \
 	%reldir%/layout/cmd_diagnose.c \
 	%reldir%/layout/cmd_explain.c \
 	%reldir%/layout/explain.c \

@@ -21,6 +21,7 @@ typedef struct options {
     const char *from;
     const char *machine;
     char chosen[JOB_NAME]; /* conversion for the machine */
+    char spelled[JOB_NAME]; /* the conversion, as files record it */
     const char *backend;
     const char *paths[2];
     shard part;
@@ -143,6 +144,9 @@ static int check_paths(const options *o)
     if (stat(o->paths[0], &in) != 0) {
         return cli_refuse("%s: no such file", o->paths[0]);
     }
+    if (exists && !o->check && !S_ISREG(out.st_mode)) {
+        return cli_refuse("%s is no regular file", o->paths[1]);
+    }
     if (exists && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
         return cli_refuse("IN and OUT are the same file");
     }
@@ -154,6 +158,27 @@ static int check_paths(const options *o)
     return exists || !o->check
                ? EXIT_PASS
                : cli_refuse("%s: no such file to check", o->paths[1]);
+}
+
+/* A folder of several files is a source, too. */
+static int check_target(const options *o, const checkpoint *in)
+{
+    struct stat out;
+    struct stat st;
+    const size_t n = strlen(o->paths[1]);
+
+    if (n > 5 && strcmp(o->paths[1] + n - 5, ".json") == 0) {
+        return cli_refuse("%s: OUT is one safetensors file, no index",
+                          o->paths[1]);
+    }
+    for (size_t i = 0; i < in->n_files; i++) {
+        if (!o->check && stat(o->paths[1], &out) == 0 &&
+            fstat(in->file[i].fd, &st) == 0 && st.st_dev == out.st_dev &&
+            st.st_ino == out.st_ino) {
+            return cli_refuse("%s is one of the files of IN", o->paths[1]);
+        }
+    }
+    return EXIT_PASS;
 }
 
 /* Status of bad usage or help; -1: go on. */
@@ -206,8 +231,13 @@ static int read_options(options *o, int argc, char **argv)
     }
     o->paths[0] = argv[optind];
     o->paths[1] = argv[optind + 1];
-    const int status = check_conversion(o->to != NULL ? o->to : o->from);
+    const char *name = o->to != NULL ? o->to : o->from;
+    const int status = check_conversion(name);
 
+    if (strlen(name) >= JOB_NAME) {
+        return cli_refuse("the name of the conversion is too long");
+    }
+    job_spell(name, o->spelled);
     return status != EXIT_PASS ? status
            : check_paths(o) != EXIT_PASS
                ? EXIT_USAGE
@@ -229,6 +259,10 @@ static void catch_signals(void)
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
     (void)sigaction(SIGHUP, &action, NULL);
+    (void)sigaction(SIGQUIT, &action, NULL);
+    /* A limit on file sizes is an error to report, not an end. */
+    action.sa_handler = SIG_IGN;
+    (void)sigaction(SIGXFSZ, &action, NULL);
 }
 
 /* A converted file says which layout it is in and where it came from. */
@@ -238,7 +272,7 @@ static int check_claims(const job *j, const checkpoint *existing, mxo_text why)
     const char *digest = checkpoint_meta(existing, META_DIGEST);
     char wanted[JOB_DIGEST];
 
-    if (layout == NULL || strcmp(layout, j->conversion) != 0) {
+    if (!job_is_layout(j, layout)) {
         (void)snprintf(why.ptr, why.size, "the file is in the layout %.100s, "
                        "not %s", layout == NULL ? "nobody knows" : layout,
                        j->conversion);
@@ -287,7 +321,7 @@ static int finish(job *j, const options *o, mxo_text why)
     printf("%s %s: %zu tensors, %.1f MB, %s\n",
            o->check ? "checked" : "wrote", o->paths[1], j->sink.n,
            (double)j->sink.n_bytes / 1e6,
-           o->to != NULL ? o->to : "checkpoint order");
+           o->to != NULL ? o->spelled : "checkpoint order");
     return EXIT_PASS;
 }
 
@@ -350,17 +384,20 @@ int cmd_convert(int argc, char **argv)
         return status;
     }
     j.part = o.part;
-    j.conversion = o.to != NULL ? o.to : o.from;
+    j.conversion = o.spelled;
     j.quiet = o.quiet;
     j.sink.fd = -1;
     catch_signals();
     if (checkpoint_open(o.paths[0], &in, why) != 0) {
         return cli_refuse("%s", sentence);
     }
-    status = mover_open(&j.mover, table, j.conversion, why) != 0
-                 ? EXIT_BROKEN
-                 : convert(&j, &o, why);
-    if (status != EXIT_PASS) {
+    status = check_target(&o, &in);
+    if (status == EXIT_PASS) {
+        status = mover_open(&j.mover, table, j.conversion, why) != 0
+                     ? EXIT_BROKEN
+                     : convert(&j, &o, why);
+    }
+    if (status != EXIT_PASS && sentence[0] != '\0') {
         fprintf(stderr, "mxoracle: %s\n", sentence);
     }
     job_clear(&j);

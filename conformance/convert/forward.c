@@ -66,6 +66,58 @@ static int plan_layer(job *j, size_t number, mxo_text why)
     return 0;
 }
 
+/* What the conversion takes for granted: rows of this order (-1: any), scales
+   of so many elements. */
+typedef struct expectation {
+    const char *id;
+    int interleaved;
+    int group;
+} expectation;
+
+static const expectation *expected_of(const char *conversion)
+{
+    static const expectation rows[] = {
+#define MXO_ROWS(id, interleaved) {id, interleaved, 32},
+#define MXO_GROUP(id, elements) {id, -1, elements},
+#include "sources.def"
+#undef MXO_GROUP
+#undef MXO_ROWS
+    };
+    const size_t n = strcspn(conversion, "/");
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strlen(rows[i].id) == n &&
+            strncmp(rows[i].id, conversion, n) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+static int check_source(const job *j, mxo_text why)
+{
+    const expectation *e = expected_of(j->conversion);
+    const moe_layer *first = &j->layers.layer[0];
+
+    if (e != NULL && e->group != 32) {
+        (void)say(MXO_E_SHAPE, why,
+                  "%s takes scales of %d elements, the checkpoint's have 32",
+                  e->id, e->group);
+        return -1;
+    }
+    if (e != NULL && e->interleaved != first->style->is_interleaved) {
+        fprintf(stderr,
+                "mxoracle: note: %s takes w13 as %s, layer %.200s has %s\n",
+                e->id,
+                e->interleaved ? "gate and up rows in turn"
+                               : "gates, then ups",
+                first->prefix,
+                e->interleaved ? "gates, then ups"
+                               : "gate and up rows in turn");
+    }
+    return 0;
+}
+
 int job_plan_forward(job *j, mxo_text why)
 {
     if (layers_find(j->in, &j->layers, why) != 0) {
@@ -75,6 +127,9 @@ int job_plan_forward(job *j, mxo_text why)
         (void)say(MXO_E_SHAPE, why,
                   "the checkpoint has no layer of MXFP4 experts by any name "
                   "that is known");
+        return -1;
+    }
+    if (check_source(j, why) != 0) {
         return -1;
     }
     j->first_output = calloc(j->layers.n, sizeof *j->first_output);

@@ -35,6 +35,12 @@ enum { JOB_DIGEST = 32, JOB_NAME = 64 };
 int job_choose(const char *text, char conversion[JOB_NAME], shard *s,
                mxo_text why);
 
+/* A conversion's name without parameters that have their default, the others
+   in the row's order: two names of one layout are spelled alike. */
+void job_spell(const char *conversion, char name[JOB_NAME]);
+/* Is this what a file says of itself (NULL: nothing) the job's conversion? */
+int job_is_layout(const job *j, const char *claimed);
+
 /* "xxh3:..." of the files of a checkpoint; "none" if built without xxHash. */
 void job_digest(const checkpoint *c, char text[JOB_DIGEST]);
 

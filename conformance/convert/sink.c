@@ -104,6 +104,30 @@ static int put_at(int fd, uint64_t at, const void *bytes, uint64_t n)
     return 0;
 }
 
+/*
+ * A file without a name cannot be left behind, however the process ends; where
+ * the system has none, a temporary name beside path.
+ */
+static int open_new(sink *s)
+{
+#ifdef O_TMPFILE
+    const char *slash = strrchr(s->path, '/');
+    char *folder = slash == NULL ? strdup(".")
+                                 : strndup(s->path,
+                                           (size_t)(slash - s->path) + 1);
+    const int fd = folder == NULL || access("/proc/self/fd", X_OK) != 0
+                       ? -1
+                       : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+
+    free(folder);
+    s->nameless = fd >= 0;
+    if (fd >= 0) {
+        return fd;
+    }
+#endif
+    return open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
 int sink_create(sink *s, const char *path, const json_t *metadata,
                 mxo_text why)
 {
@@ -120,7 +144,7 @@ int sink_create(sink *s, const char *path, const json_t *metadata,
         return -1;
     }
     (void)snprintf(s->temporary, room, "%s.%ld.tmp", path, (long)getpid());
-    s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    s->fd = open_new(s);
     /* A disk that is too small is found now, not after an hour. */
     int error = s->fd < 0 ? errno
                           : posix_fallocate(s->fd, 0,
@@ -209,8 +233,16 @@ int sink_finish(sink *s, mxo_text why)
     if (s->expected != NULL) {
         return 0;
     }
-    const int bad = fsync(s->fd) != 0 || close(s->fd) != 0;
+    int bad = fsync(s->fd) != 0;
 
+    if (s->nameless && !bad) {
+        char link[64];
+        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", s->fd);
+        bad = linkat(AT_FDCWD, link, AT_FDCWD, s->temporary,
+                     AT_SYMLINK_FOLLOW) != 0;
+        s->nameless = bad;
+    }
+    bad = bad || close(s->fd) != 0;
     s->fd = bad ? s->fd : -1;
     if (bad || rename(s->temporary, s->path) != 0) {
         return refuse(s, why, strerror(errno));
@@ -225,7 +257,9 @@ void sink_close(sink *s)
         if (s->fd >= 0) {
             (void)close(s->fd);
         }
-        (void)unlink(s->temporary);
+        if (!s->nameless) {
+            (void)unlink(s->temporary);
+        }
     }
     for (size_t i = 0; i < s->n; i++) {
         free(s->tensor[i].name);

@@ -24,6 +24,7 @@ typedef struct sink {
     char *path;          /* owned; "" while checking */
     char *temporary;     /* owned; removed unless the sink is finished */
     int fd;
+    int nameless;  /* the new file has no name yet: temporary is to come */
     uint64_t data; /* where the tensors begin */
     const checkpoint *expected; /* checking: what must hold the bytes */
     uint64_t n_bytes;           /* of all tensors */

@@ -59,8 +59,12 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
     const uint64_t e2 = strcmp(damage, "experts") == 0 ? E - 1 : E;
     const uint64_t inter = strcmp(damage, "granule") == 0 ? 48 : I;
     const uint64_t w13[] = {E, 2 * inter, H / 32, 16};
-    const uint64_t s13[] = {E, 2 * inter,
-                            strcmp(damage, "scale") == 0 ? 1 : H / 32};
+    /* "turned" has as many bytes as it should. */
+    const uint64_t s13_turned[] = {E, H / 32, 2 * inter};
+    const uint64_t s13_plain[] = {E, 2 * inter,
+                                  strcmp(damage, "scale") == 0 ? 1 : H / 32};
+    const uint64_t *const s13 =
+        strcmp(damage, "turned") == 0 ? s13_turned : s13_plain;
     const uint64_t w2[] = {e2, H, inter / 32, 16};
     const uint64_t s2[] = {e2, H, inter / 32};
     const char *const names[] = {"gate_up_proj_blocks", "gate_up_proj_scales",
@@ -70,10 +74,13 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
     const uint32_t ranks[] = {4, 3, 2, 4, 3, 2};
 
     for (int i = 0; i < 6; i++) {
-        const uint32_t dtype = i % 3 == 2 ? MXO_BF16
+        const uint32_t dtype = i % 3 == 2
+                                   ? strcmp(damage, "bias-type") == 0 ? MXO_F16
+                                                                      : MXO_BF16
                                : strcmp(damage, "dtype") == 0 ? MXO_I8
                                                               : MXO_U8;
-        if (i == 5 && strcmp(damage, "bias") == 0) {
+        if ((i == 5 && strcmp(damage, "bias") == 0) ||
+            (i == 0 && layer == 1 && strcmp(damage, "blocks") == 0)) {
             continue;
         }
         (void)snprintf(name, sizeof name, "m.%d.mlp.experts.%s", layer,
@@ -86,13 +93,14 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
     add(set, name, MXO_F16, 2, other);
 }
 
-static int make_split(const char *path)
+/* hole: an expert in between is missing. */
+static int make_split(const char *path, int hole)
 {
     tensor_set *set = calloc(1, sizeof *set);
     static const char *const projections[] = {"w1", "w3", "w2"};
 
     for (int e = 0; set != NULL && e < 3; e++) {
-        for (int p = 0; p < 3; p++) {
+        for (int p = 0; p < 3 && e != hole; p++) {
             char name[96];
             const uint64_t rows = p == 2 ? 128 : 64;
             const uint64_t cols = p == 2 ? 64 : 128;
@@ -224,7 +232,10 @@ int main(int argc, char **argv)
         return 99;
     }
     if (strcmp(argv[1], "split") == 0) {
-        return make_split(argv[2]);
+        return make_split(argv[2], -1);
+    }
+    if (strcmp(argv[1], "hole") == 0) {
+        return make_split(argv[2], 1);
     }
     if (strcmp(argv[1], "sharded") == 0) {
         return make_sharded(argv[2]);
