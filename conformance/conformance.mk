@@ -261,6 +261,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/small_layer.h \
 	%reldir%/unit/test_layer_bound.c \
 	%reldir%/unit/test_layer_refuse.c \
+	%reldir%/unit/test_layer_types.c \
 	%reldir%/unit/test_moe_finalize.c \
 	%reldir%/unit/test_moe_sort.c \
 	%reldir%/unit/test_opinfo.c \

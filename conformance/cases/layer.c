@@ -140,6 +140,13 @@ static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* A scale that is no power of two, near 1. */
+static void fill_given(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    fill_put(t, 0, 0.25 + (double)prng_below(rng, 4096) / 3000);
+}
+
 static const fill_row fills[] = {
     {"moe.layer", "topk_ids", "crowd", fill_crowd},
     {"moe.gemm*", "topk_ids", "crowd", fill_crowd},
@@ -167,6 +174,8 @@ static const fill_row fills[] = {
     {"moe.layer", "w2_scale", "crowd", fill_index_coded},
     {"moe.gemm2", "w2_scale", "orderfree", fill_index_coded},
     {"moe.*", "w13_bias", "*", fill_bias},
+    {"moe.*", "w13_input_scale", "*", fill_given},
+    {"moe.*", "w2_input_scale", "*", fill_given},
     {"moe.*", "w2_bias", "*", fill_bias},
     {"moe.gemm2", "act", "orderfree", fill_ordinary},
     {"moe.gemm2", "act", "ordinary", fill_ordinary},
@@ -205,6 +214,9 @@ static const fill_row fills[] = {
                   "absent=skip," DECLARED_FIRST
 #define TINY "tokens=2,topk=2,experts=3,hidden=32,inter=32"
 #define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
+#define TYPES "profile|f32|bf16"
+#define OUTS "profile|f32|bf16|down"
+#define HALF "from=f16,gemm1_out=f16,glu_out=f16,row_out=f16,out=f16,"
 
 static const grid_row grid[] = {
     {1, 0,
@@ -297,8 +309,49 @@ static const grid_row grid[] = {
     {2, 0, "moe.layer:scale_at=block,order=block32," SMALL ",data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,order=cpu|avx512|amx|exact,bias=f32,"
-     "bias1=none|acc|rounded,gemm1_out=*," TINY ",data=ordinary"},
+     "bias1=none|acc|rounded,gemm1_out=" OUTS "," TINY ",data=ordinary"},
     {2, 0, "moe.gemm1:stage=gemm,order=any," TINY ",data=orderfree"},
+    {2, 0, /* FP16 throughout */
+     "moe.layer:profile=MARLIN|TRITON_UNFUSED,order=exact," HALF
+     "routing_type=f16,"
+     "bias_type=f16,bias=f16,tokens=5,topk=2|5,experts=5,hidden=64,inter=96,"
+     "data=ordinary"},
+    {2, 0, "moe.layer:" HALF "sum=exact," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=*,from=f16,gemm1_out=f16,glu_out=f16|f32," TINY
+     ",data=orderfree"},
+    {2, 0,
+     "moe.layer:from=f16,quant=quant.qdq,quant_element=e2m1,"
+     "quant_rule=quark_hip|quark_triton," SMALL ",data=ordinary"},
+    {2, 0, "moe.layer:from=f16,order=seq|hopper_wgmma," SMALL ",data=ordinary"},
+    {2, 0, /* scales that are given */
+     "moe.gemm1:stage=gemm,input_scale=given,quant=quant.static,"
+     "quant_element=e4m3fn|e5m2,quant_rule=divide|reciprocal,from=*," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
+     "quant_rule=divide,requant=*,order=exact|hopper_wgmma,bias=f32," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
+     "quant_rule=divide,requant=same,scale_at=block,"
+     "order=block32|hopper_wgmma," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,input_scale=given,quant=quant.nvfp4,"
+     "quant_element=e2m1,quant_rule=fast|ieee|exact,from=bf16|f16|f32," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
+     "quant_rule=fast,requant=same,bias=bf16,hidden=80,inter=48,tokens=3,"
+     "topk=2,experts=3,data=ordinary"},
+    {2, 0, /* apply_router_weight_on_input */
+     "moe.layer:profile=MARLIN|EMULATION|exact,routing_at=gemm1|input,"
+     "sum=slots,tokens=5,topk=1,experts=4,hidden=64,inter=32,bias=bf16,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer:routing_at=input,quant=quant.mx,quant_element=e4m3fn,"
+     "quant_rule=floor,requant=same,routing_type=bf16,tokens=5,topk=1,"
+     "experts=4,hidden=64,inter=32,data=ordinary"},
     {2, 0, /* K orders that are known are judged by equality */
      "moe.gemm1:stage=gemm,order=seq|pairwise|split,mul=*," SMALL
      ",data=ordinary"},
@@ -334,25 +387,25 @@ static const grid_row grid[] = {
      "topk=5,experts=6,hidden=96,inter=64,data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,order=cpu|avx512|amx,bias=f32,bias1=order,"
-     "bias_type=*,tokens=9,topk=2,experts=2,hidden=96,inter=32,"
+     "bias_type=" TYPES ",tokens=9,topk=2,experts=2,hidden=96,inter=32,"
      "data=ordinary"},
     {2, 0,
      "moe.gemm2:stage=row,order=cpu|avx512|amx|exact,bias=bf16,"
-     "bias2=none|acc|rounded,row_out=*," TINY ",data=ordinary"},
+     "bias2=none|acc|rounded,row_out=" OUTS "," TINY ",data=ordinary"},
     {2, 0,
-     "moe.gemm2:stage=row,order=cpu,bias=f32,bias2=order,bias_type=*," TINY
-     ",data=ordinary"},
+     "moe.gemm2:stage=row,order=cpu,bias=f32,bias2=order,bias_type=" TYPES
+     "," TINY ",data=ordinary"},
     {2, 0,
      "moe.layer:order=cpu|avx512|amx|exact,bias=f32,bias1=none|rounded,"
-     "bias2=none|rounded,bias_type=*," TINY ",data=ordinary"},
+     "bias2=none|rounded,bias_type=" TYPES "," TINY ",data=ordinary"},
     {2, 0,
      "moe.layer:order=amx|avx512,bias=f32,bias1=order,bias2=order," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.gemm1:glu=*,alpha=1.25,beta=0|1,limit=5,glu_out=*," TINY
+     "moe.gemm1:glu=*,alpha=1.25,beta=0|1,limit=5,glu_out=" TYPES "," TINY
      ",data=orderfree"},
     {2, 0,
-     "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=*," TINY
+     "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=" TYPES "," TINY
      ",data=orderfree"},
     {2, 0,
      "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,quant_rule=*," TINY
@@ -393,15 +446,17 @@ static const grid_row grid[] = {
      "moe.layer:requant=same,quant=quant.qdq,quant_element=e2m1,"
      "quant_rule=quark_hip|quark_triton," TINY ",data=ordinary"},
     {2, 0,
-     "moe.gemm2:stage=*,from=*,routing_at=acc|rounded,routing_type=*,"
-     "sum=slots|moe_sum,row_out=*," TINY ",data=orderfree"},
+     "moe.gemm2:stage=*,from=*,routing_at=acc|rounded,routing_type=" TYPES ","
+     "sum=slots|moe_sum,row_out=" OUTS "," TINY ",data=orderfree"},
     {2, 0,
      "moe.gemm2:routing_at=acc|rounded,sum=slots|moe_sum|cpu|atomic_bf16|"
-     "exact,out=*,row_out=bf16,tokens=3,topk=3,experts=4,hidden=64,inter=32,"
+     "exact,out=" TYPES
+     ",row_out=bf16,tokens=3,topk=3,experts=4,hidden=64,inter=32,"
      "data=orderfree"},
     {2, 0,
-     "moe.gemm2:routing_at=sum,routing_type=*,row_out=*,sum=fma|product|"
-     "exact,out=*,tokens=3,topk=5,experts=6,hidden=64,inter=32,"
+     "moe.gemm2:routing_at=sum,routing_type=" TYPES ",row_out=" OUTS
+     ",sum=fma|product|"
+     "exact,out=" TYPES ",tokens=3,topk=5,experts=6,hidden=64,inter=32,"
      "data=orderfree"},
     {2, 0,
      "moe.gemm2:sum=fma,map=1,global=7,absent=skip|zero,tokens=5,topk=3,"
@@ -410,10 +465,11 @@ static const grid_row grid[] = {
      "moe.gemm1:map=1,global=7,tokens=5,topk=3,experts=3,hidden=32,"
      "inter=32,data=orderfree"},
     {2, 0,
-     "moe.layer:routing_at=acc|rounded,routing_type=*,row_out=*,sum=slots|"
-     "moe_sum|cpu|atomic_bf16,out=*," TINY ",data=orderfree"},
+     "moe.layer:routing_at=acc|rounded,routing_type=" TYPES ",row_out=" OUTS
+     ",sum=slots|"
+     "moe_sum|cpu|atomic_bf16,out=" TYPES "," TINY ",data=orderfree"},
     {2, 0,
-     "moe.layer:routing_at=sum,sum=fma|product|exact,gemm1_out=*,rows=*,"
+     "moe.layer:routing_at=sum,sum=fma|product|exact,gemm1_out=" OUTS ",rows=*,"
      "absent=skip|zero,map=1,global=5," TINY ",data=orderfree"},
     {2, 0, "moe.layer:" SMALL ",data=corners"},
     {3, 200,

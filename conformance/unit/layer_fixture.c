@@ -11,6 +11,9 @@ void layer_clear(layer *l)
     memset(l->s13, ONE, sizeof l->s13);
     memset(l->s2, ONE, sizeof l->s2);
     l->topk = 1;
+    l->half = MXO_BF16;
+    l->given[0] = 0x3f800000;
+    l->given[1] = 0x3f800000;
     for (int i = 0; i < 8; i++) {
         l->weights[i] = 0x3f800000;
     }
@@ -31,10 +34,10 @@ static void add_ids(emu_call *c, const layer *l)
 
 static void add_first(emu_call *c, const layer *l)
 {
-    emu_in(c, "x", MXO_BF16, l->x, 2, 1, H);
+    emu_in(c, "x", l->half, l->x, 2, 1, H);
     emu_in(c, "w13", MXO_U8, l->w13, 3, E, 2 * I, H / 2);
     emu_in(c, "w13_scale", MXO_E8M0, l->s13, 3, E, 2 * I, H / 32);
-    emu_in(c, "w13_bias", MXO_BF16, l->b13, 2, E, 2 * I);
+    emu_in(c, "w13_bias", l->half, l->b13, 2, E, 2 * I);
 }
 
 static void add_second(emu_call *c, const layer *l)
@@ -42,7 +45,7 @@ static void add_second(emu_call *c, const layer *l)
     emu_in(c, "topk_weights", MXO_F32, l->weights, 2, 1, l->topk);
     emu_in(c, "w2", MXO_U8, l->w2, 3, E, H, I / 2);
     emu_in(c, "w2_scale", MXO_E8M0, l->s2, 3, E, H, I / 32);
-    emu_in(c, "w2_bias", MXO_BF16, l->b2, 2, E, H);
+    emu_in(c, "w2_bias", l->half, l->b2, 2, E, H);
 }
 
 void layer_begin(emu_call *c, const layer *l, const char *params)
@@ -51,6 +54,8 @@ void layer_begin(emu_call *c, const layer *l, const char *params)
     add_ids(c, l);
     add_first(c, l);
     add_second(c, l);
+    emu_in(c, "w13_input_scale", MXO_F32, &l->given[0], 1, 1);
+    emu_in(c, "w2_input_scale", MXO_F32, &l->given[1], 1, 1);
 }
 
 void layer_begin_first(emu_call *c, const layer *l, const char *params)
@@ -58,6 +63,7 @@ void layer_begin_first(emu_call *c, const layer *l, const char *params)
     emu_begin(c, "moe.gemm1", params);
     add_ids(c, l);
     add_first(c, l);
+    emu_in(c, "w13_input_scale", MXO_F32, &l->given[0], 1, 1);
 }
 
 void layer_begin_second(emu_call *c, const layer *l, const char *params)
@@ -65,7 +71,8 @@ void layer_begin_second(emu_call *c, const layer *l, const char *params)
     emu_begin(c, "moe.gemm2", params);
     add_ids(c, l);
     add_second(c, l);
-    emu_in(c, "act", MXO_BF16, l->act, 3, 1, l->topk, I);
+    emu_in(c, "act", l->half, l->act, 3, 1, l->topk, I);
+    emu_in(c, "w2_input_scale", MXO_F32, &l->given[1], 1, 1);
 }
 
 uint32_t layer_first(emu_call *c)

@@ -22,6 +22,8 @@ typedef struct layer {
     int32_t map[8];
     uint32_t weights[8];
     uint16_t act[8][I];
+    uint32_t given[2]; /* w13_input_scale, w2_input_scale */
+    uint32_t half;     /* type of x, act and biases */
     int topk;
     int n_map;
 } layer;

@@ -320,9 +320,13 @@ static void choose(const layer_quant *quant, const uint32_t *lo,
 START_TEST(what_is_quantised_between_ends_stays_there)
 {
     const quantiser *k = &quantisers[_i];
-    const layer_quant quant = {k->op, k->element,
-                               mxo_quant_rule_by_name(k->rule), k->hip,
-                               k->op == MXO_P_QUANT_GROUP ? ROW : 32};
+    const layer_quant quant = {
+        .op = k->op,
+        .element = k->element,
+        .rule = mxo_quant_rule_by_name(k->rule),
+        .quark_hip = k->hip,
+        .group = k->op == MXO_P_QUANT_GROUP ? ROW : 32,
+    };
 
     for (uint32_t seed = 1; seed <= 8; seed++) {
         uint32_t lo[ROW];

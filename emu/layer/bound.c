@@ -31,15 +31,15 @@ static bound_gemm gemm_of(const layer_plan *p, const layer_gemm *g)
 
 /* Where the ends of an intermediate or of the output go. */
 typedef struct ends {
-    uint32_t dtype;
+    mxo_format format;
     void *lo;
     void *hi;
 } ends;
 
 static void put(const ends *to, uint64_t i, mxo_span y)
 {
-    layer_store(to->dtype, to->lo, i, y.lo);
-    layer_store(to->dtype, to->hi, i, y.hi);
+    layer_store(to->format, to->lo, i, y.lo);
+    layer_store(to->format, to->hi, i, y.hi);
 }
 
 /* What is done with a tile of one expert. */
@@ -65,6 +65,26 @@ static void tile_gemm1(void *state, const layer_tile *tile)
     }
 }
 
+/* An operation with one number on both ends; only a certain NaN is one. */
+static mxo_span times(mxo_span x, uint32_t w)
+{
+    const uint32_t y[2] = {mxo_f32_mul(x.lo, w), mxo_f32_mul(x.hi, w)};
+    const mxo_span both = mxo_span_hull(y, 2);
+    const int is_nan = (both.lo & 0x7fffffffu) > 0x7f800000u;
+
+    return is_nan && !mxo_span_is_point(x) && (w & 0x7fffffffu) <= 0x7f800000u
+               ? mxo_span_anything
+               : both;
+}
+
+/* A result of the first GEMM as the activation gets it. */
+static mxo_span weighed(const layer_plan *p, uint64_t slot, mxo_span y)
+{
+    return layer_weighs_first(p)
+               ? bound_round(p->one.gemm_out, times(y, layer_weight(p, slot)))
+               : y;
+}
+
 static void tile_act(void *state, const layer_tile *tile)
 {
     const half *h = state;
@@ -80,22 +100,12 @@ static void tile_act(void *state, const layer_tile *tile)
         bound_gemm_column(h->gemm, tile, joint ? 2 * c + 1 : n + c, r->gemm_out,
                           up);
         for (int i = 0; i < tile->rows; i++) {
-            put(&h->to, tile->slot[i] * n + c,
-                mxo_glu_span(&r->unit, gate[i], up[i]));
+            const uint64_t slot = tile->slot[i];
+            put(&h->to, slot * n + c,
+                mxo_glu_span(&r->unit, weighed(h->plan, slot, gate[i]),
+                             weighed(h->plan, slot, up[i])));
         }
     }
-}
-
-/* An operation with one number on both ends; only a certain NaN is one. */
-static mxo_span times(mxo_span x, uint32_t w)
-{
-    const uint32_t y[2] = {mxo_f32_mul(x.lo, w), mxo_f32_mul(x.hi, w)};
-    const mxo_span both = mxo_span_hull(y, 2);
-    const int is_nan = (both.lo & 0x7fffffffu) > 0x7f800000u;
-
-    return is_nan && !mxo_span_is_point(x) && (w & 0x7fffffffu) <= 0x7f800000u
-               ? mxo_span_anything
-               : both;
 }
 
 static void tile_gemm2(void *state, const layer_tile *tile)
@@ -111,7 +121,7 @@ static void tile_gemm2(void *state, const layer_tile *tile)
         bound_gemm_column(h->gemm, tile, c,
                           early ? MXO_P_ROW_OUT_F32 : r->row_out, y);
         for (int i = 0; i < tile->rows; i++) {
-            if (r->routing_at != MXO_P_ROUTING_AT_SUM) {
+            if (layer_weighs_rows(r)) {
                 y[i] = bound_round(r->row_out,
                                    times(y[i], layer_weight(p, tile->slot[i])));
             }
@@ -122,8 +132,10 @@ static void tile_gemm2(void *state, const layer_tile *tile)
 
 static void clear(const ends *to, uint64_t n)
 {
-    memset(to->lo, 0, (size_t)(n * mxo_dtype_bytes(to->dtype)));
-    memset(to->hi, 0, (size_t)(n * mxo_dtype_bytes(to->dtype)));
+    const uint64_t bytes = to->format == MXO_FMT_F32 ? 4 : 2;
+
+    memset(to->lo, 0, (size_t)(n * bytes));
+    memset(to->hi, 0, (size_t)(n * bytes));
 }
 
 static void run_first(const layer_plan *p, const ends *to)
@@ -228,7 +240,7 @@ static int is_nan_of(mxo_format format, uint64_t code)
 static void sum_column(const layer_recipe *r, const token *t, uint64_t *lo,
                        uint64_t *hi)
 {
-    const mxo_format to = r->out == MXO_P_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
+    const mxo_format to = layer_format(r->out);
     const int no_order = r->sum == MXO_P_SUM_ATOMIC && t->n > 2;
     const certainty known =
         no_order && t->n > MOST_ATOMIC ? UNKNOWN : certain(t);
@@ -275,7 +287,7 @@ static ends outputs(const layer_plan *p)
 {
     const mxo_tensor *lo = mxo_call_out(p->call, "y_lo");
 
-    return (ends){lo->dtype, mxo_tensor_data(lo),
+    return (ends){mxo_dtype_format(lo->dtype), mxo_tensor_data(lo),
                   mxo_tensor_data(mxo_call_out(p->call, "y_hi"))};
 }
 
@@ -295,8 +307,8 @@ static bound_rows middle_rows(const layer_plan *p, const ends *act)
 void bound_run(const layer_plan *p)
 {
     const ends out = outputs(p);
-    const ends act = {MXO_F32, at(p, p->at.act), at(p, p->at.act_hi)};
-    const ends sums = {MXO_F32, at(p, p->at.rows), at(p, p->at.rows_hi)};
+    const ends act = {MXO_FMT_F32, at(p, p->at.act), at(p, p->at.act_hi)};
+    const ends sums = {MXO_FMT_F32, at(p, p->at.rows), at(p, p->at.rows_hi)};
     const ends *rows = p->has_sum ? &sums : &out;
     bound_rows none = {NULL, NULL, NULL, p->inter};
 
@@ -341,6 +353,23 @@ void bound_place(layer_plan *p)
     }
 }
 
+static int has_given(const layer_recipe *r)
+{
+    return r->quant.op == MXO_P_QUANT_STATIC ||
+           r->quant.op == MXO_P_QUANT_NVFP4;
+}
+
+/* Some intermediate or output is FP16. */
+static int is_half(const layer_plan *p)
+{
+    const mxo_format f16 = MXO_FMT_F16;
+
+    return (p->has_one && layer_format(p->one.gemm_out) == f16) ||
+           (p->has_glu && p->one.unit.to == f16) ||
+           (p->has_two && layer_format(p->two.row_out) == f16) ||
+           (p->has_sum && layer_format(p->two.out) == f16);
+}
+
 mxo_status bound_check(const layer_plan *p, mxo_text why)
 {
     const layer_recipe *r = p->has_one ? &p->one : &p->two;
@@ -350,6 +379,12 @@ mxo_status bound_check(const layer_plan *p, mxo_text why)
                         "%s: bounds are for sums without a declared order, "
                         "not for order=%s",
                         p->call->op, layer_word(p->call, MXO_FIELD_ORDER));
+    }
+    if (mxo_call_is(p->call, "from", "f16") || has_given(r) || is_half(p)) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: bounds are for BF16 and binary32, and for "
+                        "scales that follow from the data",
+                        p->call->op);
     }
     return MXO_OK;
 }

@@ -10,7 +10,7 @@
 #include "../moe/finalize.h"
 #include "recipe.h"
 
-enum { LAYER_TILE = 16 };
+enum { LAYER_TILE = 16, LAYER_NVFP4_BLOCK = 16 };
 
 /* One of the two GEMMs, over all experts. */
 typedef struct layer_gemm {
@@ -23,7 +23,8 @@ typedef struct layer_gemm {
     uint64_t n;
     uint64_t k;
     mxo_dot_block *blocks; /* [LAYER_TILE, ceil(k / 32)] */
-    uint16_t *wide;        /* [k]: a row of weights in BF16 */
+    mxo_format narrow;     /* FP16 beside FP16 activations, else BF16 */
+    uint16_t *wide;        /* [k]: a row of weights in it */
     uint32_t *unit_a;      /* [LAYER_TILE, unit_pitch]: codes of a unit */
     uint32_t *unit_w;      /* [unit_pitch] */
 } layer_gemm;
@@ -66,10 +67,10 @@ void layer_unit_column(const layer_gemm *g, const layer_tile *tile,
                        uint64_t col, uint32_t start, uint32_t *y);
 /* Codes of a row of k operands, zeros up to a whole step of any unit. */
 uint64_t layer_unit_pitch(uint64_t k);
-/* The unit's row for activations in this format, with a scale per block or
-   not; NULL: it has no such operands. */
+/* The unit's row for activations in this format, codes of a quantiser or not,
+   with a byte per block or not; NULL: it has no such operands. */
 const mxo_mma *layer_unit_for(const layer_recipe *r, mxo_format a,
-                              int is_scaled);
+                              int is_quantised, int has_bytes);
 
 /* sum + part * the scales of block b of both rows. */
 uint32_t layer_add_scaled(const layer_gemm *g, uint64_t a_row, uint64_t row,
@@ -88,8 +89,10 @@ void layer_widen(const layer_gemm *g, uint64_t row);
 /* The factor that a block's scale byte stands for; binary32. */
 uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b);
 
-/* x rounded to the type of a GEMM1_OUT or ROW_OUT choice; a pattern. */
+/* x rounded to the type that a choice names; a pattern. */
 uint32_t layer_round(mxo_profile_choice out, uint32_t x);
+/* Its code in a format, rounded to the nearest if need be. */
+uint64_t layer_code(mxo_format to, uint32_t x);
 /* Element i of codes in a format of 2 or 4 bytes, as a pattern. */
 uint32_t layer_load(mxo_format format, const void *codes, uint64_t i);
 

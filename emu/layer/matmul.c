@@ -10,6 +10,8 @@
 
 enum { SAME_FROM = 2, SAME_TO = 252 };
 
+#define ONE 0x3f800000u
+
 uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
                           uint64_t col)
 {
@@ -21,7 +23,7 @@ static uint8_t byte_at(const layer_gemm *g, uint64_t row, uint64_t b)
     return g->scale[row * layer_blocks(g->k) + b];
 }
 
-/* BF16 codes of block b of a row of weights; returns how many. */
+/* 16-bit codes of block b of a row of weights; returns how many. */
 static unsigned widen_block(const layer_gemm *g, uint64_t row, uint64_t b,
                             uint16_t *to)
 {
@@ -33,7 +35,7 @@ static unsigned widen_block(const layer_gemm *g, uint64_t row, uint64_t b,
     for (unsigned i = 0; i < n; i++) {
         const uint8_t code = mxo_load_nibble(g->w, row * g->k + first + i);
         to[i] = (uint16_t)mxo_dequant_mx(g->recipe->weight_rule, MXO_FMT_E2M1,
-                                         MXO_FMT_BF16, code, byte);
+                                         g->narrow, code, byte);
     }
     return n;
 }
@@ -57,8 +59,9 @@ void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
                         mxo_dot_block *block)
 {
     const uint8_t byte = byte_at(g, row, b);
-    const int is_same = (byte >= SAME_FROM && byte <= SAME_TO) ||
-                        g->recipe->weight_rule == MXO_DEQUANT_OCP;
+    const int is_same =
+        (byte >= SAME_FROM && byte <= SAME_TO && g->narrow == MXO_FMT_BF16) ||
+        g->recipe->weight_rule == MXO_DEQUANT_OCP;
 
     if (is_same) {
         const mxo_dot_matrix m = {MXO_FMT_E2M1, g->w, g->scale, g->k};
@@ -67,7 +70,7 @@ void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
     }
     uint16_t wide[MXO_MX_BLOCK];
     const unsigned n = widen_block(g, row, b, wide);
-    const mxo_dot_matrix m = {MXO_FMT_BF16, wide, NULL, n};
+    const mxo_dot_matrix m = {g->narrow, wide, NULL, n};
 
     mxo_dot_load(block, &m, 0, 0);
 }
@@ -140,23 +143,27 @@ uint32_t layer_bias_at(const layer_gemm *g, uint64_t row)
     const mxo_format from = mxo_dtype_format(g->bias->dtype);
     const uint32_t x = mxo_quant_widen(from, mxo_load(g->bias, row));
 
-    return g->recipe->bias_type == MXO_P_BIAS_TYPE_BF16
-               ? layer_round(MXO_P_GEMM1_OUT_BF16, x)
-               : x;
+    return layer_round(g->recipe->bias_type, x);
 }
 
 uint32_t layer_round(mxo_profile_choice out, uint32_t x)
 {
-    if (out == MXO_P_GEMM1_OUT_F32 || out == MXO_P_ROW_OUT_F32) {
+    const mxo_format to = layer_format(out);
+
+    if (to == MXO_FMT_F32) {
         return x;
     }
     if (out == MXO_P_GEMM1_OUT_DOWN || out == MXO_P_ROW_OUT_DOWN) {
         x = mxo_f32_ftz(x);
     }
-    const uint64_t code =
-        mxo_format_round(MXO_FMT_BF16, mxo_format_decode(MXO_FMT_F32, x));
+    return mxo_quant_widen(to, layer_code(to, x));
+}
 
-    return (uint32_t)code << 16;
+uint64_t layer_code(mxo_format to, uint32_t x)
+{
+    return to == MXO_FMT_F32
+               ? x
+               : mxo_format_round(to, mxo_format_decode(MXO_FMT_F32, x));
 }
 
 void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
@@ -167,6 +174,7 @@ void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
         place == MXO_P_BIAS1_NONE
             ? 0
             : layer_bias_at(g, layer_weight_row(g, tile, col));
+    const uint32_t factor = g->recipe->quant.factor;
     const uint32_t start = place == MXO_P_BIAS1_ORDER ? bias : 0;
 
     if (g->order->way == LAYER_UNIT) {
@@ -179,6 +187,7 @@ void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
         exact_column(g, tile, col, y);
     }
     for (int r = 0; r < tile->rows; r++) {
+        y[r] = factor == ONE ? y[r] : mxo_f32_mul(y[r], factor);
         y[r] = place == MXO_P_BIAS1_ACC ? mxo_f32_add(y[r], bias) : y[r];
         y[r] = layer_round(out, y[r]);
         y[r] = place == MXO_P_BIAS1_ROUNDED

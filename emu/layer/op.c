@@ -39,12 +39,14 @@ static mxo_status infer(const layer_plan *p, mxo_tensor *out_tensor,
     return MXO_OK;
 }
 
+static uint32_t dtype_for(mxo_format f)
+{
+    return f == MXO_FMT_F32 ? MXO_F32 : f == MXO_FMT_F16 ? MXO_F16 : MXO_BF16;
+}
+
 static uint32_t dtype_of(const mxo_profile_choice out)
 {
-    return out == MXO_P_GEMM1_OUT_F32 || out == MXO_P_ROW_OUT_F32 ||
-                   out == MXO_P_OUT_F32
-               ? MXO_F32
-               : MXO_BF16;
+    return dtype_for(layer_format(out));
 }
 
 mxo_status infer_moe_layer(const mxo_call *call, mxo_tensor *out_tensor,
@@ -70,10 +72,10 @@ mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
     if (status != MXO_OK) {
         return status;
     }
-    const uint32_t act = p.one.unit.to == MXO_FMT_F32 ? MXO_F32 : MXO_BF16;
-
     return infer(&p, out_tensor, n_out,
-                 p.has_glu ? act : dtype_of(p.one.gemm_out), 3, shape);
+                 p.has_glu ? dtype_for(p.one.unit.to)
+                           : dtype_of(p.one.gemm_out),
+                 3, shape);
 }
 
 mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
@@ -113,16 +115,22 @@ void layer_each_tile(const layer_plan *p, uint64_t divisor,
     }
 }
 
-void layer_store(uint32_t dtype, void *to, uint64_t i, uint32_t x)
+static void store_code(mxo_format f, void *to, uint64_t i, uint64_t code)
 {
-    const uint16_t narrow = (uint16_t)(x >> 16);
+    const uint32_t wide = (uint32_t)code;
+    const uint16_t narrow = (uint16_t)code;
     uint8_t *at = to;
 
-    if (dtype == MXO_F32) {
-        memcpy(at + 4 * i, &x, sizeof x);
+    if (f == MXO_FMT_F32) {
+        memcpy(at + 4 * i, &wide, sizeof wide);
     } else {
         memcpy(at + 2 * i, &narrow, sizeof narrow);
     }
+}
+
+void layer_store(mxo_format format, void *to, uint64_t i, uint32_t x)
+{
+    store_code(format, to, i, layer_code(format, x));
 }
 
 /* The first GEMM alone: columns in the order of w13's rows. */
@@ -137,50 +145,64 @@ static void tile_gemm1(void *state, const layer_tile *tile)
     for (uint64_t c = 0; c < n; c++) {
         layer_gemm_column(ps->gemm, tile, c, r->gemm_out, y);
         for (int i = 0; i < tile->rows; i++) {
-            layer_store(dtype_of(r->gemm_out), ps->to, tile->slot[i] * n + c,
-                        y[i]);
+            layer_store(layer_format(r->gemm_out), ps->to,
+                        tile->slot[i] * n + c, y[i]);
         }
     }
 }
 
-/* Code of a pattern in the activation's input type. */
-static uint64_t narrow(const mxo_glu *unit, uint32_t x)
+/* A column of the first GEMM as the activation gets it. */
+static void act_column(const pass *ps, const layer_tile *tile, uint64_t col,
+                       uint32_t *y)
 {
-    return unit->from == MXO_FMT_BF16 ? x >> 16 : x;
+    const layer_plan *p = ps->plan;
+    const layer_recipe *r = &p->one;
+
+    layer_gemm_column(ps->gemm, tile, col, r->gemm_out, y);
+    for (int i = 0; layer_weighs_first(p) && i < tile->rows; i++) {
+        y[i] = mxo_f32_mul(y[i], layer_weight(p, tile->slot[i]));
+        y[i] = layer_round(r->gemm_out, y[i]);
+    }
 }
 
 static void tile_act(void *state, const layer_tile *tile)
 {
     const pass *ps = state;
-    const layer_recipe *r = &ps->plan->one;
+    const mxo_glu *unit = &ps->plan->one.unit;
     const uint64_t n = ps->plan->inter;
     const int joint = mxo_call_is(ps->plan->call, "rows", "interleaved");
-    const uint32_t dtype = r->unit.to == MXO_FMT_F32 ? MXO_F32 : MXO_BF16;
     uint32_t gate[LAYER_TILE];
     uint32_t up[LAYER_TILE];
 
     layer_gemm_load(ps->gemm, tile);
     for (uint64_t c = 0; c < n; c++) {
-        layer_gemm_column(ps->gemm, tile, joint ? 2 * c : c, r->gemm_out, gate);
-        layer_gemm_column(ps->gemm, tile, joint ? 2 * c + 1 : n + c,
-                          r->gemm_out, up);
+        act_column(ps, tile, joint ? 2 * c : c, gate);
+        act_column(ps, tile, joint ? 2 * c + 1 : n + c, up);
         for (int i = 0; i < tile->rows; i++) {
-            const uint32_t y = (uint32_t)mxo_act_glu(
-                &r->unit, narrow(&r->unit, gate[i]), narrow(&r->unit, up[i]));
-            layer_store(dtype, ps->to, tile->slot[i] * n + c,
-                        dtype == MXO_F32 ? y : y << 16);
+            const uint64_t y =
+                mxo_act_glu(unit, layer_code(unit->from, gate[i]),
+                            layer_code(unit->from, up[i]));
+            store_code(unit->to, ps->to, tile->slot[i] * n + c, y);
         }
     }
+}
+
+int layer_weighs_rows(const layer_recipe *two)
+{
+    return two->routing_at == MXO_P_ROUTING_AT_ACC ||
+           two->routing_at == MXO_P_ROUTING_AT_ROUNDED;
+}
+
+int layer_weighs_first(const layer_plan *p)
+{
+    return p->has_two && p->two.routing_at == MXO_P_ROUTING_AT_GEMM1;
 }
 
 uint32_t layer_weight(const layer_plan *p, uint64_t slot)
 {
     const mxo_tensor *t = mxo_call_in(p->call, "topk_weights");
-    const uint32_t w = (uint32_t)mxo_load(t, slot);
 
-    return p->two.routing_type == MXO_P_ROUTING_TYPE_BF16
-               ? layer_round(MXO_P_ROW_OUT_BF16, w)
-               : w;
+    return layer_round(p->two.routing_type, (uint32_t)mxo_load(t, slot));
 }
 
 /* Routed rows; with a sum still to come they stay binary32 patterns. */
@@ -191,18 +213,18 @@ static void tile_gemm2(void *state, const layer_tile *tile)
     const layer_recipe *r = &p->two;
     const int early = r->routing_at == MXO_P_ROUTING_AT_ACC;
     const mxo_profile_choice first = early ? MXO_P_ROW_OUT_F32 : r->row_out;
-    const uint32_t dtype = p->has_sum ? MXO_F32 : dtype_of(r->row_out);
+    const mxo_format to = p->has_sum ? MXO_FMT_F32 : layer_format(r->row_out);
     uint32_t y[LAYER_TILE];
 
     layer_gemm_load(ps->gemm, tile);
     for (uint64_t c = 0; c < p->hidden; c++) {
         layer_gemm_column(ps->gemm, tile, c, first, y);
         for (int i = 0; i < tile->rows; i++) {
-            if (r->routing_at != MXO_P_ROUTING_AT_SUM) {
+            if (layer_weighs_rows(r)) {
                 y[i] = mxo_f32_mul(y[i], layer_weight(p, tile->slot[i]));
                 y[i] = layer_round(r->row_out, y[i]);
             }
-            layer_store(dtype, ps->to, tile->slot[i] * p->hidden + c, y[i]);
+            layer_store(to, ps->to, tile->slot[i] * p->hidden + c, y[i]);
         }
     }
 }
@@ -223,6 +245,7 @@ layer_gemm layer_open_gemm(const layer_plan *p, int second, mxo_dot_matrix a)
         second ? p->hidden : 2 * p->inter,
         second ? p->inter : p->hidden,
         layer_scratch_at(p, p->at.blocks),
+        a.format == MXO_FMT_F16 ? MXO_FMT_F16 : MXO_FMT_BF16,
         layer_scratch_at(p, p->at.wide),
         layer_scratch_at(p, p->at.unit_a),
         layer_scratch_at(p, p->at.unit_w),
@@ -231,13 +254,31 @@ layer_gemm layer_open_gemm(const layer_plan *p, int second, mxo_dot_matrix a)
     return g;
 }
 
-layer_gemm layer_first_gemm(const layer_plan *p)
+/* Hidden states as the layer gets them, or times their routing weights. */
+static layer_source source_of(const layer_plan *p)
 {
     const mxo_tensor *x = mxo_call_in(p->call, "x");
     const mxo_tensor *scale = mxo_call_in(p->call, "x_scale");
-    const layer_source src = {
-        mxo_call_format(p->call, "from"), mxo_tensor_data(x),
-        scale == NULL ? NULL : mxo_tensor_data(scale), p->tokens, p->hidden};
+    layer_source src = {mxo_call_format(p->call, "from"), mxo_tensor_data(x),
+                        scale == NULL ? NULL : mxo_tensor_data(scale),
+                        p->tokens, p->hidden};
+    void *weighed = layer_scratch_at(p, p->at.weighed);
+
+    if (!p->has_two || p->two.routing_at != MXO_P_ROUTING_AT_INPUT) {
+        return src;
+    }
+    for (uint64_t i = 0; i < p->tokens * p->hidden; i++) {
+        layer_store(src.from, weighed, i,
+                    mxo_f32_mul(layer_load(src.from, src.codes, i),
+                                layer_weight(p, i / p->hidden)));
+    }
+    src.codes = weighed;
+    return src;
+}
+
+layer_gemm layer_first_gemm(const layer_plan *p)
+{
+    const layer_source src = source_of(p);
 
     return layer_open_gemm(p, 0,
                            layer_quantise(&p->one.quant, &src,
@@ -261,9 +302,8 @@ static void run_first(const layer_plan *p, void *to)
 {
     const layer_gemm g = layer_first_gemm(p);
     const uint64_t width = p->has_glu ? p->inter : 2 * p->inter;
-    const uint32_t bytes = p->has_glu
-                               ? (p->one.unit.to == MXO_FMT_F32 ? 4 : 2)
-                               : mxo_dtype_bytes(dtype_of(p->one.gemm_out));
+    const uint32_t bytes = mxo_dtype_bytes(
+        p->has_glu ? dtype_for(p->one.unit.to) : dtype_of(p->one.gemm_out));
     pass ps = {p, &g, to};
 
     /* Slots without an expert here keep zeros. */
@@ -335,6 +375,14 @@ static void run_gemm2(const layer_plan *p)
     }
 }
 
+/* Data: read when the operation runs. */
+static void take_scale(layer_recipe *r, const mxo_tensor *scale)
+{
+    if (r->quant.op == MXO_P_QUANT_STATIC || r->quant.op == MXO_P_QUANT_NVFP4) {
+        layer_give_scale(&r->quant, (uint32_t)mxo_load(scale, 0));
+    }
+}
+
 static mxo_status run(const mxo_call *call, int has_one, int has_two,
                       mxo_text why)
 {
@@ -347,6 +395,8 @@ static mxo_status run(const mxo_call *call, int has_one, int has_two,
     if (status != MXO_OK) {
         return status;
     }
+    take_scale(&p.one, mxo_call_in(call, "w13_input_scale"));
+    take_scale(&p.two, mxo_call_in(call, "w2_input_scale"));
     if (p.has_bounds) {
         bound_run(&p);
     } else if (has_one && has_two) {

@@ -10,17 +10,18 @@
 
 /* Offsets into the scratch tensor; 0 is a legal offset of nothing. */
 typedef struct layer_scratch {
-    uint64_t q1, s1; /* quantised input of the first GEMM */
-    uint64_t q2, s2; /* and of the second */
-    uint64_t act;    /* the activation's output */
-    uint64_t rows;   /* one row of binary32 per token and slot */
-    uint64_t blocks; /* a tile of activations */
-    uint64_t wide;   /* a row of weights */
-    uint64_t unit_a; /* a tile of activations as a unit's codes */
-    uint64_t unit_w; /* a row of weights as such */
-    uint64_t terms;  /* one per slot of a token */
-    uint64_t slots;  /* likewise: its number, if it takes part */
-    uint64_t act_hi; /* of intervals: the other ends */
+    uint64_t weighed; /* hidden states times routing weights */
+    uint64_t q1, s1;  /* quantised input of the first GEMM */
+    uint64_t q2, s2;  /* and of the second */
+    uint64_t act;     /* the activation's output */
+    uint64_t rows;    /* one row of binary32 per token and slot */
+    uint64_t blocks;  /* a tile of activations */
+    uint64_t wide;    /* a row of weights */
+    uint64_t unit_a;  /* a tile of activations as a unit's codes */
+    uint64_t unit_w;  /* a row of weights as such */
+    uint64_t terms;   /* one per slot of a token */
+    uint64_t slots;   /* likewise: its number, if it takes part */
+    uint64_t act_hi;  /* of intervals: the other ends */
     uint64_t rows_hi;
     uint64_t magnitude; /* tiles beside blocks */
     uint64_t radius;
@@ -64,8 +65,12 @@ layer_gemm layer_second_gemm(const layer_plan *p, mxo_format from,
                              const void *act);
 layer_gemm layer_open_gemm(const layer_plan *p, int second, mxo_dot_matrix a);
 
-/* A binary32 pattern as element i of a tensor of dtype, BF16 or F32. */
-void layer_store(uint32_t dtype, void *to, uint64_t i, uint32_t x);
+/* A binary32 pattern as element i of a tensor of a float format. */
+void layer_store(mxo_format format, void *to, uint64_t i, uint32_t x);
+/* The routing weight is multiplied with a row of the second GEMM. */
+int layer_weighs_rows(const layer_recipe *two);
+/* Likewise with the first GEMM's results. */
+int layer_weighs_first(const layer_plan *p);
 /* Routing weight of a slot in the type it is multiplied in. */
 uint32_t layer_weight(const layer_plan *p, uint64_t slot);
 /* Numbers of a token's slots that take part in the sum; returns how many. */

@@ -46,7 +46,7 @@ static void steps_column(const layer_gemm *g, const layer_tile *tile,
                          uint64_t row, uint32_t start, uint32_t *y)
 {
     const int is_amx = g->order->order == MXO_ORDER_AMX;
-    const mxo_dot_matrix b = {MXO_FMT_BF16, g->wide, NULL, g->k};
+    const mxo_dot_matrix b = {g->narrow, g->wide, NULL, g->k};
     const mxo_order_job job = {&g->a,
                                &b,
                                (mxo_order)g->order->order,

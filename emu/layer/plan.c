@@ -53,8 +53,15 @@ static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
 {
     const uint64_t slots[2] = {p->tokens, p->topk};
     const uint64_t act[3] = {p->tokens, p->topk, p->inter};
+    const uint64_t one[1] = {1};
     mxo_status status = expect(p->call, "topk_weights", 2, slots, why);
 
+    if (status == MXO_OK) {
+        status = expect(p->call, "w13_input_scale", 1, one, why);
+    }
+    if (status == MXO_OK) {
+        status = expect(p->call, "w2_input_scale", 1, one, why);
+    }
     if (status == MXO_OK) {
         status = expect(p->call, "act", 3, act, why);
     }
@@ -140,6 +147,19 @@ static mxo_status read_recipes(layer_plan *p, mxo_text why)
     return status;
 }
 
+static mxo_status check_nvfp4(const layer_plan *p, mxo_text why)
+{
+    const int one = p->has_one && p->one.quant.op == MXO_P_QUANT_NVFP4;
+    const int two = p->has_two && p->two.quant.op == MXO_P_QUANT_NVFP4;
+
+    return (one && p->hidden % LAYER_NVFP4_BLOCK != 0) ||
+                   (two && p->inter % LAYER_NVFP4_BLOCK != 0)
+               ? mxo_fail(MXO_E_SHAPE, why,
+                          "%s: quant.nvfp4 has blocks of 16, no short ones",
+                          p->call->op)
+               : MXO_OK;
+}
+
 /* Combinations that have no meaning. */
 static mxo_status check_types(const layer_plan *p, mxo_text why)
 {
@@ -158,12 +178,37 @@ static mxo_status check_types(const layer_plan *p, mxo_text why)
     if ((first->quant.op == MXO_P_QUANT_QDQ && is_wide) ||
         (is_ordered && !mxo_call_is(p->call, "from", "bf16")) ||
         (p->has_one && p->has_two && p->two.quant.op == MXO_P_QUANT_QDQ &&
-         p->one.unit.to != MXO_FMT_BF16)) {
+         p->one.unit.to == MXO_FMT_F32)) {
         return mxo_fail(MXO_E_PARAM, why,
-                        "%s: quant.qdq and the CPU's orders take bf16",
+                        "%s: quant.qdq takes 16 bits and the CPU's orders "
+                        "take bf16",
                         p->call->op);
     }
-    return MXO_OK;
+    return check_nvfp4(p, why);
+}
+
+/* A routing weight before the second GEMM belongs to the only slot. */
+static mxo_status check_routing(const layer_plan *p, mxo_text why)
+{
+    const mxo_profile_choice at = p->two.routing_at;
+    const int is_input = at == MXO_P_ROUTING_AT_INPUT;
+
+    if (!p->has_one || !p->has_two ||
+        (!is_input && at != MXO_P_ROUTING_AT_GEMM1)) {
+        return MXO_OK;
+    }
+    if (p->topk != 1) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: routing_at=%s needs a top-k of 1, not %llu",
+                        p->call->op, mxo_profile_choice_name(at),
+                        (unsigned long long)p->topk);
+    }
+    return is_input && mxo_call_is(p->call, "from", "e2m1")
+               ? mxo_fail(MXO_E_PARAM, why,
+                          "%s: routing_at=input comes before quantisation: "
+                          "not with from=e2m1",
+                          p->call->op)
+               : MXO_OK;
 }
 
 /* The operands that a matrix unit gets. */
@@ -171,14 +216,19 @@ static mxo_status settle_unit(layer_recipe *r, const mxo_call *call,
                               mxo_format from, uint64_t k, mxo_text why)
 {
     const layer_order *order = layer_order_of(r->order);
-    const int has_codes =
-        r->quant.op == MXO_P_QUANT_MX || r->quant.op == MXO_P_QUANT_GROUP;
-    const mxo_format a = has_codes ? r->quant.element : from;
+    const mxo_profile_choice op = r->quant.op;
+    const int is_new = op == MXO_P_QUANT_MX || op == MXO_P_QUANT_GROUP ||
+                       op == MXO_P_QUANT_STATIC;
+    const int was = op == MXO_P_QUANT_NONE && from == MXO_FMT_E2M1;
+    const mxo_format a = is_new                    ? r->quant.element
+                         : op == MXO_P_QUANT_NVFP4 ? MXO_FMT_BF16
+                                                   : from;
 
     if (order->way != LAYER_UNIT) {
         return MXO_OK;
     }
-    r->mma = layer_unit_for(r, a, has_codes || a == MXO_FMT_E2M1);
+    r->mma = layer_unit_for(r, a, is_new || was,
+                            was || (is_new && op != MXO_P_QUANT_STATIC));
     if (r->mma == NULL) {
         return mxo_fail(
             MXO_E_PARAM, why,
@@ -231,6 +281,10 @@ static void place_scratch(layer_plan *p)
     const uint64_t k2 = p->has_two ? p->inter : 0;
     const uint64_t widest = k1 > k2 ? k1 : k2;
 
+    if (p->has_one && p->has_two &&
+        p->two.routing_at == MXO_P_ROUTING_AT_INPUT) {
+        s->weighed = layer_take(p, 4 * p->tokens * k1);
+    }
     if (p->has_one && p->one.quant.op != MXO_P_QUANT_NONE) {
         s->q1 = layer_take(p, 2 * p->tokens * k1);
         s->s1 = layer_take(p, p->tokens * layer_blocks(k1));
@@ -283,6 +337,9 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     }
     if (status == MXO_OK) {
         status = check_types(p, why);
+    }
+    if (status == MXO_OK) {
+        status = check_routing(p, why);
     }
     if (status == MXO_OK) {
         settle_order(&p->one, p);

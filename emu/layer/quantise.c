@@ -76,7 +76,7 @@ static void qdq(const row_job *j, uint64_t first, uint64_t end)
     const mxo_quant_rule *rule = j->quant->rule;
     const mxo_format wide = j->src->from;
     const uint64_t n = end - first;
-    uint32_t x[MXO_MX_BLOCK];
+    uint32_t x[MXO_MX_BLOCK] = {0};
     uint8_t codes[MXO_MX_BLOCK];
     uint8_t byte = 0;
 
@@ -101,29 +101,80 @@ static void qdq(const row_job *j, uint64_t first, uint64_t end)
     }
 }
 
+/* Every element under the one scale that was given. */
+static void given(const row_job *j, uint64_t first, uint64_t end)
+{
+    const mxo_quant_block block = mxo_quant_block_static(
+        j->quant->element, j->quant->reciprocal, 0, j->quant->scale);
+
+    for (uint64_t i = first; i < end; i++) {
+        put_code(j, i, mxo_quant_code(&block, element(j, i)));
+    }
+}
+
+/* Code times block scale has 6 bits and is exact in BF16. */
+static void nvfp4(const row_job *j, uint64_t first, uint64_t end)
+{
+    uint32_t x[LAYER_NVFP4_BLOCK] = {0};
+    uint8_t codes[LAYER_NVFP4_BLOCK];
+
+    for (uint64_t i = first; i < end; i++) {
+        x[i - first] = element(j, i);
+    }
+    const mxo_real scale = mxo_format_decode(
+        MXO_FMT_E4M3FN, mxo_quant_nvfp4(&j->quant->nvfp4, j->quant->scale,
+                                        codes, x, (size_t)(end - first)));
+
+    for (uint64_t i = first; i < end; i++) {
+        const uint16_t y = (uint16_t)mxo_format_round(
+            MXO_FMT_BF16,
+            mxo_real_mul(mxo_format_decode(MXO_FMT_E2M1, codes[i - first]),
+                         scale));
+        memcpy(j->q + 2 * (j->row * j->src->k + i), &y, sizeof y);
+    }
+}
+
+typedef struct way_row {
+    mxo_profile_choice op;
+    void (*part)(const row_job *j, uint64_t first, uint64_t end);
+    uint64_t step; /* elements at once; 0: the recipe's group */
+    int has_bytes; /* a scale byte per block of 32 */
+    int is_narrow; /* numbers of the source's type instead of codes */
+    int is_bf16;   /* numbers in BF16 */
+} way_row;
+
+static const way_row ways[] = {
+    {MXO_P_QUANT_MX, group, 0, 1, 0, 0},
+    {MXO_P_QUANT_GROUP, group, 0, 1, 0, 0},
+    {MXO_P_QUANT_QDQ, qdq, 0, 0, 1, 0},
+    {MXO_P_QUANT_STATIC, given, MXO_MX_BLOCK, 0, 0, 0},
+    {MXO_P_QUANT_NVFP4, nvfp4, LAYER_NVFP4_BLOCK, 0, 0, 1},
+};
+
 mxo_dot_matrix layer_quantise(const layer_quant *quant, const layer_source *src,
                               uint8_t *q, uint8_t *s)
 {
     const mxo_dot_matrix as_is = {src->from, src->codes, src->scale, src->k};
-    const int is_qdq = quant->op == MXO_P_QUANT_QDQ;
-    const mxo_dot_matrix quantised = {is_qdq ? src->from : quant->element, q,
-                                      is_qdq ? NULL : s, src->k};
+    const way_row *way = ways;
     row_job j = {quant, src, 0, q, s};
 
     if (quant->op == MXO_P_QUANT_NONE) {
         return as_is;
     }
+    while (way->op != quant->op) {
+        way++;
+    }
+    const uint64_t step = way->step == 0 ? quant->group : way->step;
+
     for (; j.row < src->rows; j.row++) {
-        for (uint64_t i = 0; i < src->k; i += quant->group) {
-            const uint64_t left = src->k - i;
-            const uint64_t end =
-                i + (left < quant->group ? left : quant->group);
-            if (is_qdq) {
-                qdq(&j, i, end);
-            } else {
-                group(&j, i, end);
-            }
+        for (uint64_t i = 0; i < src->k; i += step) {
+            way->part(&j, i, src->k - i < step ? src->k : i + step);
         }
     }
+    const mxo_dot_matrix quantised = {way->is_narrow ? src->from
+                                      : way->is_bf16 ? MXO_FMT_BF16
+                                                     : quant->element,
+                                      q, way->has_bytes ? s : NULL, src->k};
+
     return quantised;
 }

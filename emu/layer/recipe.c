@@ -47,6 +47,15 @@ static int is_unknown(const char *word)
     return strcmp(word, "unknown") == 0;
 }
 
+mxo_format layer_format(mxo_profile_choice type)
+{
+    const char *name = mxo_profile_choice_name(type);
+
+    return strcmp(name, "f32") == 0   ? MXO_FMT_F32
+           : strcmp(name, "f16") == 0 ? MXO_FMT_F16
+                                      : MXO_FMT_BF16; /* and "down" */
+}
+
 mxo_status layer_choose(mxo_profile_choice *c, const mxo_call *call,
                         mxo_profile_field field, mxo_text why)
 {
@@ -135,7 +144,55 @@ static mxo_status read_rule(layer_recipe *r, const mxo_call *call, mxo_text why)
     return MXO_OK;
 }
 
-/* Quantisers whose result is codes under bytes of 32, or 16-bit numbers. */
+#define ONE 0x3f800000u
+
+/* A given scale: quant.static divides by it and multiplies the sums by it,
+   quant.nvfp4 the other way round. */
+static mxo_status read_given(layer_recipe *r, const mxo_call *call,
+                             mxo_text why)
+{
+    static const char *const maths[] = {"fast", "ieee", "exact"};
+    const char *element = layer_word(call, MXO_FIELD_QUANT_ELEMENT);
+    const char *rule = layer_word(call, MXO_FIELD_QUANT_RULE);
+    const int is_static = r->quant.op == MXO_P_QUANT_STATIC;
+    int math = 0;
+
+    if (is_unknown(rule)) {
+        return refuse_unknown(call, MXO_FIELD_QUANT_RULE, why);
+    }
+    if (!mxo_call_is(call, "input_scale", "given")) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: quant=%s needs input_scale=given", call->op,
+                        layer_word(call, MXO_FIELD_QUANT));
+    }
+    while (math < 3 && strcmp(rule, maths[math]) != 0) {
+        math++;
+    }
+    r->quant.element = mxo_format_by_name(element);
+    r->quant.reciprocal = strcmp(rule, "reciprocal") == 0;
+    r->quant.nvfp4.math = (uint8_t)math;
+    r->quant.nvfp4.rcp_hopper = 1;
+    const int fits =
+        is_static ? (r->quant.element == MXO_FMT_E4M3FN ||
+                     r->quant.element == MXO_FMT_E5M2) &&
+                        (r->quant.reciprocal || strcmp(rule, "divide") == 0)
+                  : r->quant.element == MXO_FMT_E2M1 && math < 3;
+
+    return fits ? MXO_OK
+                : mxo_fail(MXO_E_PARAM, why,
+                           "%s: quant=%s has no quant_element=%s with "
+                           "quant_rule=%s",
+                           call->op, layer_word(call, MXO_FIELD_QUANT), element,
+                           rule);
+}
+
+void layer_give_scale(layer_quant *q, uint32_t scale)
+{
+    q->scale = scale;
+    q->factor = q->op == MXO_P_QUANT_NVFP4 ? mxo_f32_div(ONE, scale) : scale;
+}
+
+/* Quantisers whose result is codes, under bytes or not, or 16-bit numbers. */
 static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
                              mxo_text why)
 {
@@ -145,9 +202,7 @@ static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
         return status;
     }
     if (r->quant.op == MXO_P_QUANT_STATIC || r->quant.op == MXO_P_QUANT_NVFP4) {
-        return mxo_fail(MXO_E_UNSUPPORTED, why,
-                        "%s: activations by %s are not executed", call->op,
-                        layer_word(call, MXO_FIELD_QUANT));
+        return read_given(r, call, why);
     }
     status = read_rule(r, call, why);
     r->quant.group = r->quant.op == MXO_P_QUANT_GROUP
@@ -184,8 +239,11 @@ static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
     if (status == MXO_OK && r->bias != MXO_P_BIAS1_NONE) {
         status = layer_choose(&r->bias_type, call, MXO_FIELD_BIAS_TYPE, why);
     }
+    const int is_scaled =
+        r->quant.op == MXO_P_QUANT_STATIC || r->quant.op == MXO_P_QUANT_NVFP4;
+
     if (status == MXO_OK && r->bias == MXO_P_BIAS1_ORDER &&
-        !layer_order_of(r->order)->has_bias) {
+        (is_scaled || !layer_order_of(r->order)->has_bias)) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s: %s=order needs an order that has a place for it",
                         call->op, mxo_profile_question_at((int)field)->key);
@@ -198,6 +256,7 @@ mxo_status layer_read_gemm1(layer_recipe *r, const mxo_call *call, mxo_text why)
     mxo_status status = read_weights(r, call, why);
 
     r->profile = profile_of(call);
+    r->quant.factor = ONE;
     if (status == MXO_OK) {
         status = read_quant(r, call, why);
     }
@@ -324,9 +383,8 @@ mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
         return status;
     }
     r->unit.nan = MXO_GLU_NAN_DIALECT;
-    r->unit.from =
-        r->gemm_out == MXO_P_GEMM1_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
-    r->unit.to = glu_out == MXO_P_GLU_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
+    r->unit.from = layer_format(r->gemm_out);
+    r->unit.to = layer_format(glu_out);
     status = mxo_call_is(call, "activation", "swiglu")
                  ? swiglu_constants(&r->unit, call, why)
                  : silu_constants(&r->unit, call);
@@ -344,6 +402,7 @@ mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)
 
     r->profile = profile_of(call);
     r->quant.op = MXO_P_QUANT_NONE;
+    r->quant.factor = ONE;
     if (status == MXO_OK) {
         status = layer_choose(&requant, call, MXO_FIELD_REQUANT, why);
     }

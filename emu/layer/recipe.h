@@ -20,6 +20,10 @@ typedef struct layer_quant {
     const mxo_quant_rule *rule; /* NULL: none */
     int quark_hip;              /* qdq in 16 bits throughout */
     uint64_t group;
+    mxo_nvfp4_rule nvfp4;
+    int reciprocal;  /* STATIC: times 1 / scale, not divided by it */
+    uint32_t scale;  /* STATIC, NVFP4: the given scale, binary32 */
+    uint32_t factor; /* what the sums are multiplied by; 1.0: nothing */
 } layer_quant;
 
 /* How a row of weights meets a row of activations. */
@@ -76,6 +80,12 @@ mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why);
 mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call,
                             mxo_text why);
 mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why);
+
+/* The type that a choice of one of the out or type fields names. */
+mxo_format layer_format(mxo_profile_choice type);
+
+/* Scale and factor of a quantiser whose scale is an input. */
+void layer_give_scale(layer_quant *q, uint32_t scale);
 
 /* A choice; UNSUPPORTED with a sentence if it is unknown. */
 mxo_status layer_choose(mxo_profile_choice *c, const mxo_call *call,

@@ -29,6 +29,9 @@ uint64_t layer_sum(const layer_recipe *r, const mxo_finalize_term *terms,
     mxo_finalize_job job = row->job;
 
     job.weighted = r->routing_at == MXO_P_ROUTING_AT_SUM;
-    job.to = r->out == MXO_P_OUT_F32 ? MXO_FMT_F32 : MXO_FMT_BF16;
+    job.to = layer_format(r->out);
+    if (job.step == MXO_FMT_BF16 && layer_format(r->row_out) == MXO_FMT_F16) {
+        job.step = MXO_FMT_F16;
+    }
     return mxo_finalize(&job, terms, n);
 }

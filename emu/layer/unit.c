@@ -57,15 +57,15 @@ static int takes_scales(const layer_order *order)
 }
 
 const mxo_mma *layer_unit_for(const layer_recipe *r, mxo_format a,
-                              int is_scaled)
+                              int is_quantised, int has_bytes)
 {
     const layer_order *order = layer_order_of(r->order);
 
     if (takes_scales(order)) {
-        return is_scaled ? find(order->unit, a) : NULL;
+        return has_bytes ? find(order->unit, a) : NULL;
     }
     if (r->scale_at == MXO_P_SCALE_AT_WEIGHT) {
-        return find(order->unit, is_scaled ? MXO_FMT_BF16 : a);
+        return find(order->unit, is_quantised ? MXO_FMT_BF16 : a);
     }
     const mxo_mma *m = find(order->unit, a);
 
@@ -113,7 +113,7 @@ void layer_unit_load(const layer_gemm *g, const layer_tile *tile)
 static void load_weights(const layer_gemm *g, uint64_t row)
 {
     const mxo_dot_matrix codes = {MXO_FMT_E2M1, g->w, NULL, g->k};
-    const mxo_dot_matrix wide = {MXO_FMT_BF16, g->wide, NULL, g->k};
+    const mxo_dot_matrix wide = {g->narrow, g->wide, NULL, g->k};
 
     if (keeps_codes(g)) {
         load(g, &codes, row, g->unit_w);
