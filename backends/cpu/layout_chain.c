@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDEN_GRAIN = 4096 };
+enum { WIDEN_GRAIN = 1024 };
 
 static const struct {
     const char *name;
@@ -180,6 +180,7 @@ static mxo_status move(cpu_context *ctx, const cpu_map *map, int forward,
 }
 
 typedef struct widening {
+    const cpu_lane *lane; /* to write around the caches; NULL: do not */
     const cpu_stage *stage;
     uint8_t *dst;
     const uint8_t *src;
@@ -189,10 +190,26 @@ static void widen_span(void *job, uint64_t begin, uint64_t end)
 {
     const widening *w = job;
     const cpu_stage *s = w->stage;
+    const uint64_t narrow = cpu_dtype_bytes(s->logical);
+    const uint64_t wide = cpu_dtype_bytes(s->physical);
+    _Alignas(64) uint8_t held[WIDEN_GRAIN * 8];
 
-    (void)s->values->move(w->src + begin * cpu_dtype_bytes(s->logical),
-                          end - begin,
-                          w->dst + begin * cpu_dtype_bytes(s->physical), 1);
+    while (begin < end) {
+        const uint64_t n =
+            end - begin < WIDEN_GRAIN ? end - begin : WIDEN_GRAIN;
+        const int around = w->lane != NULL && n == WIDEN_GRAIN;
+        uint8_t *to = w->dst + begin * wide;
+
+        (void)s->values->move(w->src + begin * narrow, n, around ? held : to,
+                              1);
+        if (around) {
+            w->lane->stream(to, held, n * wide);
+        }
+        begin += n;
+    }
+    if (w->lane != NULL) {
+        w->lane->fence();
+    }
 }
 
 /* A change of values that cannot fail on elements that stay in place. */
@@ -225,8 +242,11 @@ static mxo_status run_stage(cpu_context *ctx, const cpu_stage *s, int forward,
         return move(ctx, &s->map, forward, dst, src, why);
     }
     if (forward && only_widens(s)) {
-        widening w = {s, dst, src};
         const uint64_t n = elements(&s->map);
+        const int stream = ctx->lane->stream != NULL &&
+                           (uintptr_t)dst % CPU_VECTOR == 0 &&
+                           n * cpu_dtype_bytes(s->physical) >= CPU_STREAM_BYTES;
+        widening w = {stream ? ctx->lane : NULL, s, dst, src};
         cpu_split(ctx, n, WIDEN_GRAIN, widen_span, &w);
         cpu_name_kernel(ctx, "layout_values", cpu_threads(ctx, n, WIDEN_GRAIN));
         return MXO_OK;

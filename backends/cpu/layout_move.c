@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64 };
+enum { LINE = 64, PIECE = 65536 };
 
 #define COPY_ALL(size)                                          \
     case size:                                                  \
@@ -321,14 +321,20 @@ static uint64_t live_of(const cpu_plan *p, const cpu_place *at)
     return live;
 }
 
-static void put_run(writer *w, const cpu_mover *m, const cpu_place *at)
+/* Bytes [done, end) of a run. */
+static void put_run(writer *w, const cpu_mover *m, const cpu_place *at,
+                    uint64_t done, uint64_t end)
 {
     const cpu_plan *p = m->plan;
-    uint64_t done = live_of(p, at);
+    const uint64_t run = live_of(p, at);
+    const uint64_t live = run < end ? run : end;
 
-    put(w, m->src + at->logical, done);
-    while (done < p->run_bytes) {
-        uint64_t next = p->run_bytes;
+    if (done < live) {
+        put(w, m->src + at->logical + done, live - done);
+        done = live;
+    }
+    while (done < end) {
+        uint64_t next = end;
         uint8_t byte = 0;
         for (int i = p->map.n_walls - 1; i >= 0; i--) {
             const uint64_t wall = before_wall(p, at, i);
@@ -340,19 +346,39 @@ static void put_run(writer *w, const cpu_mover *m, const cpu_place *at)
     }
 }
 
+/* Long runs are cut, so that there is work for every thread. */
+static uint64_t pieces_of(const cpu_plan *p)
+{
+    return (p->run_bytes + PIECE - 1) / PIECE;
+}
+
+static uint64_t piece_at(const cpu_plan *p, uint64_t step)
+{
+    return step / pieces_of(p) * p->run_bytes + step % pieces_of(p) * PIECE;
+}
+
 static void move_runs(void *job, uint64_t begin, uint64_t end)
 {
     const cpu_mover *m = job;
     const cpu_plan *p = m->plan;
-    writer w = {.m = m, .to = m->dst + begin * p->run_bytes};
+    const uint64_t pieces = pieces_of(p);
+    writer w = {.m = m, .to = m->dst + piece_at(p, begin)};
 
     for (uint64_t step = begin; step < end; step++) {
-        const cpu_place at = cpu_place_of(p, step);
+        const cpu_place at = cpu_place_of(p, step / pieces);
+        const uint64_t first = step % pieces * PIECE;
+        const uint64_t past =
+            first + PIECE < p->run_bytes ? first + PIECE : p->run_bytes;
+
         if (m->forward) {
-            put_run(&w, m, &at);
-        } else {
-            memcpy(m->dst + at.logical, m->src + at.physical,
-                   (size_t)live_of(p, &at));
+            put_run(&w, m, &at, first, past);
+            continue;
+        }
+        const uint64_t run = live_of(p, &at);
+        const uint64_t live = run < past ? run : past;
+        if (first < live) {
+            memcpy(m->dst + at.logical + first, m->src + at.physical + first,
+                   (size_t)(live - first));
         }
     }
     if (m->forward) {
@@ -381,7 +407,8 @@ mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
                    .dst = dst,
                    .src = src};
 
-    const uint64_t steps = plan->n_outer_steps;
+    const uint64_t steps = plan->n_outer_steps *
+                           (plan->kind == CPU_PLAN_RUNS ? pieces_of(plan) : 1);
     char what[32] = "layout_runs";
 
     switch (plan->kind) {
