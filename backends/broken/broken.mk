@@ -17,6 +17,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layout.c \
 	%reldir%/layout.h \
 	%reldir%/layout_convert.c \
+	%reldir%/layout_grouped.c \
 	%reldir%/layout_map.c \
 	%reldir%/layout_text.c \
 	%reldir%/layout_wrong.def \

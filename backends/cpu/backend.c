@@ -17,22 +17,30 @@ typedef struct operation {
 
 static const operation operations[] = {
 
-    {"act.glu", cpu_act_glu},           {"act.unary", cpu_act_unary},
-    {"dequant.mx", cpu_dequant_mx},     {"gemm.mx", cpu_gemm_mx},
-    {"layout.apply", cpu_layout_apply}, {"layout.convert", cpu_layout_convert},
-    {"layout.index", cpu_layout_index}, {"moe.finalize", cpu_moe_finalize},
-    {"moe.gemm1", cpu_moe_gemm1},       {"moe.gemm2", cpu_moe_gemm2},
-    {"moe.layer", cpu_moe_layer},       {"quant.mx", cpu_quant_mx},
+    {"act.glu", cpu_act_glu},
+    {"act.unary", cpu_act_unary},
+    {"dequant.mx", cpu_dequant_mx},
+    {"gemm.mx", cpu_gemm_mx},
+    {"layout.apply", cpu_layout_apply},
+    {"layout.convert", cpu_layout_convert},
+    {"layout.grouped", cpu_layout_grouped},
+    {"layout.groups", cpu_layout_groups},
+    {"layout.index", cpu_layout_index},
+    {"moe.finalize", cpu_moe_finalize},
+    {"moe.gemm1", cpu_moe_gemm1},
+    {"moe.gemm2", cpu_moe_gemm2},
+    {"moe.layer", cpu_moe_layer},
+    {"quant.mx", cpu_quant_mx},
 
 };
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",      "act.unary",    "dequant.mx",
-    "gemm.mx",      "layout.apply", "layout.convert",
-    "layout.index", "moe.finalize", "moe.gemm1",
-    "moe.gemm2",    "moe.layer",    "quant.mx",
-    NULL,
+    "act.glu",        "act.unary",     "dequant.mx",
+    "gemm.mx",        "layout.apply",  "layout.convert",
+    "layout.grouped", "layout.groups", "layout.index",
+    "moe.finalize",   "moe.gemm1",     "moe.gemm2",
+    "moe.layer",      "quant.mx",      NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

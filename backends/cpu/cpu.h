@@ -77,6 +77,10 @@ mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
                               mxo_text why);
+mxo_status cpu_layout_grouped(cpu_context *ctx, const mxo_call *call,
+                              mxo_text why);
+mxo_status cpu_layout_groups(cpu_context *ctx, const mxo_call *call,
+                             mxo_text why);
 mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,

@@ -46,6 +46,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_compose.c \
 	%reldir%/layout_convert.c \
 	%reldir%/layout_edge.c \
+	%reldir%/layout_grouped.c \
 	%reldir%/layout_inner.c \
 	%reldir%/layout_map.c \
 	%reldir%/layout_move.c \
