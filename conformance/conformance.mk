@@ -26,6 +26,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/layout.c \
 	%reldir%/cases/mma.c \
 	%reldir%/cases/layer.c \
+	%reldir%/cases/layer_ways.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
 	%reldir%/casetext.c \
@@ -261,6 +262,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/small_layer.h \
 	%reldir%/unit/test_layer_bound.c \
 	%reldir%/unit/test_layer_refuse.c \
+	%reldir%/unit/test_layer_routed.c \
 	%reldir%/unit/test_layer_types.c \
 	%reldir%/unit/test_moe_finalize.c \
 	%reldir%/unit/test_moe_sort.c \

@@ -89,6 +89,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/matmul.c \
 	%reldir%/layer/op.c \
 	%reldir%/layer/op.h \
+	%reldir%/layer/op_routed.c \
 	%reldir%/layer/order.c \
 	%reldir%/layer/plan.c \
 	%reldir%/layer/quantise.c \

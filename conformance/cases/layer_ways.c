@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * More of the layer: orders that are known, FP16, scales that are given,
+ * routing weights before the first GEMM or behind it, and layers from the
+ * router's logits on.
+ */
+#include "fills.h"
+
+#include <stddef.h>
+
+/* A scale that is no power of two, near 1. */
+static void fill_given(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    fill_put(t, 0, 0.25 + (double)prng_below(rng, 4096) / 3000);
+}
+
+/* Between -6 and 6, no two of a row alike in 16 bits. */
+static void fill_logits(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t experts = t->shape[1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t step = experts % 7 == 0 ? 1 : 7;
+    uint64_t start = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        start = i % experts == 0 ? prng_below(rng, experts) : start;
+        const double place = (double)((start + step * i) % experts);
+        fill_put(t, i, 12 * place / (double)experts - 6 + place / 64);
+    }
+}
+
+static const fill_row fills[] = {
+    {"moe.*", "w13_input_scale", "*", fill_given},
+    {"moe.*", "w2_input_scale", "*", fill_given},
+    {"moe.layer_routed", "logits", "*", fill_logits},
+    {"moe.layer_routed", "correction_bias", "*", fill_positive},
+    {NULL, NULL, NULL, NULL},
+};
+
+#define KNOWN "exact|MARLIN|TRITON|TRITON_UNFUSED|EMULATION|CPU"
+#define TINY "tokens=2,topk=2,experts=3,hidden=32,inter=32"
+#define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
+#define ROUTED "tokens=3,top_k=2,experts=4,hidden=64,inter=64"
+#define DECLARED                                                           \
+    "weight_rule=ocp,scale_at=weight,order=any,quant=none,requant=none,"   \
+    "bias_type=f32,bias1=acc,bias2=acc,gemm1_out=f32,glu=exact,"           \
+    "glu_out=bf16,routing_at=acc,routing_type=f32,row_out=bf16,sum=slots," \
+    "out=bf16,absent=skip"
+#define HALF "from=f16,gemm1_out=f16,glu_out=f16,row_out=f16,out=f16,"
+
+#define PLAIN_ORDERS                                                        \
+    "exact|cpu|avx512|amx|seq|pairwise|split|hopper_wgmma|hopper_mma_sync|" \
+    "ampere|ada|blackwell|cdna1|cdna2|cdna3"
+#define FP4 "quant=quant.mx,quant_element=e2m1,quant_rule=floor,"
+
+/* Every order where it has a meaning, on either half of the layer or all of
+   it: more is what else the operation needs. */
+#define EVERY_ORDER(op, more)                                                 \
+    {2, 0, op ":order=" PLAIN_ORDERS "," more ",data=ordinary"},              \
+        {2, 0,                                                                \
+         op ":order=block|block32,scale_at=block," more ",data=ordinary"},    \
+    {                                                                         \
+        2, 0,                                                                 \
+            op ":order=blackwell_mx|blackwell_fp4," FP4 more ",data=ordinary" \
+    }
+
+/* Every quantiser under a given scale. */
+#define EVERY_SCALE(op, more)                                             \
+    {2, 0,                                                                \
+     op ":input_scale=given,quant=quant.static,"                          \
+        "quant_element=e4m3fn|e5m2,quant_rule=divide|reciprocal," more    \
+        ",data=ordinary"},                                                \
+    {                                                                     \
+        2, 0,                                                             \
+            op ":input_scale=given,quant=quant.nvfp4,quant_element=e2m1," \
+               "quant_rule=fast|ieee|exact," more ",data=ordinary"        \
+    }
+
+/* Every other entry of a profile, one by one, behind a router. */
+#define ENTRY(entry)                                                 \
+    {                                                                \
+        2, 0, "moe.layer_routed:" entry "," ROUTED ",data=orderfree" \
+    }
+#define GROUP32 "quant=quant.group,quant_element=e4m3fn,quant_group=32,"
+
+static const grid_row grid[] = {
+    EVERY_SCALE("moe.gemm1", "stage=gemm," TINY),
+    EVERY_SCALE("moe.gemm2", "requant=same," TINY),
+    EVERY_SCALE("moe.layer", "requant=same," TINY),
+    EVERY_SCALE("moe.layer_routed", "requant=same," ROUTED),
+    {2, 0,
+     "moe.gemm1:stage=gemm,from=f16,bias=f16,bias_type=f16,"
+     "gemm1_out=f16," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:from=f16,routing_type=f16,row_out=f16,out=f16,"
+     "routing_at=gemm1|input|sum,sum=exact," TINY ",data=ordinary"},
+    {2, 0, "moe.gemm2:order=seq,mul=*," TINY ",data=ordinary"},
+    {2, 0, "moe.layer:order=seq,mul=*," TINY ",data=ordinary"},
+    ENTRY("dialect=*"),
+    {2, 0,
+     "moe.layer_routed:dialect=trtllm_llama4|vllm_fused_scores,top_k=1,tokens="
+     "3,experts=4,hidden=64,inter=64,data=orderfree"},
+    ENTRY("logits=*"),
+    ENTRY("renormalize=*"),
+    ENTRY("correction=*,dialect=trtllm_deepseek_v3"),
+    ENTRY("profile=*," DECLARED),
+    ENTRY("bias=*,bias_type=*"),
+    ENTRY("map=1,global=7"),
+    ENTRY("bounds=*,order=any"),
+    ENTRY("from=*"),
+    ENTRY("activation=*,rows=*"),
+    ENTRY("glu=*"),
+    ENTRY("glu_out=*"),
+    ENTRY("weight_rule=*"),
+    ENTRY("order=seq,mul=*"),
+    ENTRY("order=profile|any"),
+    ENTRY(GROUP32 "quant_rule=vllm_group|vllm_group_mul|deepgemm"),
+    ENTRY("quant=quant.group,quant_element=e4m3fn,quant_rule=vllm_group,"
+          "quant_group=32|64|128"),
+    ENTRY("quant=quant.qdq,quant_element=e2m1,quant_rule=quark_hip"),
+    ENTRY("quant=none|quant.mx,quant_element=e2m1|e4m3fn|e5m2,quant_rule="
+          "floor"),
+    ENTRY("quant=quant.mx,quant_element=e4m3fn,quant_rule=*"),
+    ENTRY("bias=f32,bias1=none|acc|rounded,bias2=none|acc|rounded"),
+    ENTRY("bias=f32,order=seq,bias1=order,bias2=order"),
+    ENTRY("gemm1_out=*"),
+    ENTRY("requant=*"),
+    ENTRY("routing_at=*,sum=exact"),
+    {2, 0,
+     "moe.layer_routed:routing_at=gemm1|input,sum=exact,top_k=1,tokens=3,"
+     "experts=4,hidden=64,inter=64,data=orderfree"},
+    ENTRY("routing_type=*"),
+    ENTRY("row_out=*"),
+    ENTRY("sum=fma|product|exact"),
+    ENTRY("routing_at=acc,sum=slots|moe_sum|cpu|atomic_bf16"),
+    ENTRY("out=*"),
+    ENTRY("absent=*"),
+    {1, 0, "moe.layer_routed:" ROUTED ",data=orderfree"},
+    EVERY_ORDER("moe.gemm1", "stage=gemm," SMALL),
+    EVERY_ORDER("moe.gemm2", "requant=same," SMALL),
+    EVERY_ORDER("moe.layer", "requant=same," SMALL),
+    EVERY_ORDER("moe.layer_routed", "requant=same," ROUTED),
+    {2, 0,
+     "moe.gemm1:stage=gemm,from=f16,order=volta|turing," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:from=f16,order=volta|turing,bias=f16,bias_type=f16," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:" HALF "order=volta|turing,bias=f16," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer_routed:" HALF "order=volta|turing,bias=f16," ROUTED
+     ",data=ordinary"},
+    {2, 0, /* FP16 throughout */
+     "moe.layer:profile=MARLIN|TRITON_UNFUSED,order=exact," HALF
+     "routing_type=f16,"
+     "bias_type=f16,bias=f16,tokens=5,topk=2|5,experts=5,hidden=64,inter=96,"
+     "data=ordinary"},
+    {2, 0, "moe.layer:" HALF "sum=exact," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=*,from=f16,gemm1_out=f16,glu_out=f16|f32," TINY
+     ",data=orderfree"},
+    {2, 0,
+     "moe.layer:from=f16,quant=quant.qdq,quant_element=e2m1,"
+     "quant_rule=quark_hip|quark_triton," SMALL ",data=ordinary"},
+    {2, 0, "moe.layer:from=f16,order=seq|hopper_wgmma," SMALL ",data=ordinary"},
+    {2, 0, /* scales that are given */
+     "moe.gemm1:stage=gemm,input_scale=given,quant=quant.static,"
+     "quant_element=e4m3fn|e5m2,quant_rule=divide|reciprocal,from=*," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
+     "quant_rule=divide,requant=*,order=exact|hopper_wgmma,bias=f32," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
+     "quant_rule=divide,requant=same,scale_at=block,"
+     "order=block32|hopper_wgmma," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,input_scale=given,quant=quant.nvfp4,"
+     "quant_element=e2m1,quant_rule=fast|ieee|exact,from=bf16|f16|f32," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
+     "quant_rule=fast,requant=same,bias=bf16,hidden=80,inter=48,tokens=3,"
+     "topk=2,experts=3,data=ordinary"},
+    {2, 0, /* apply_router_weight_on_input */
+     "moe.layer:profile=MARLIN|EMULATION|exact,routing_at=gemm1|input,"
+     "sum=slots,tokens=5,topk=1,experts=4,hidden=64,inter=32,bias=bf16,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer:routing_at=input,quant=quant.mx,quant_element=e4m3fn,"
+     "quant_rule=floor,requant=same,routing_type=bf16,tokens=5,topk=1,"
+     "experts=4,hidden=64,inter=32,data=ordinary"},
+    {2, 0, /* K orders that are known are judged by equality */
+     "moe.gemm1:stage=gemm,order=seq|pairwise|split,mul=*," SMALL
+     ",data=ordinary"},
+    {2, 0, "moe.gemm2:order=split,splits=2," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=seq|hopper_wgmma,bias=f32,bias1=order,bias2=order," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:order=block|hopper_wgmma,scale_at=block,mul=*," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=hopper_wgmma|hopper_mma_sync,promote=0|32,tokens=5,"
+     "topk=2,experts=3,hidden=80,inter=48,bias=bf16,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=hopper_wgmma,from=f32,promote=0|8," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=hopper_wgmma|hopper_mma_sync|ada|blackwell,"
+     "scale_at=block,quant=quant.mx,quant_element=e4m3fn|e5m2,"
+     "quant_rule=floor,requant=same," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=blackwell_mx,quant=quant.mx,"
+     "quant_element=e4m3fn|e5m2|e2m1,quant_rule=floor,requant=same," SMALL
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=blackwell_fp4,quant=quant.mx,quant_element=e2m1,"
+     "quant_rule=floor,requant=same," SMALL ",data=ordinary"},
+    {2, 0,
+     "moe.layer:order=ampere|ada|blackwell|cdna1|cdna2|cdna3," TINY
+     ",data=ordinary"},
+    {2, 0, /* from the router's logits on */
+     "moe.layer_routed:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
+     "trtllm_default|trtllm_llama4|vllm_softmax|vllm_cpu,"
+     "top_k=1,logits=bf16|f32,renormalize=0,tokens=5,experts=8,hidden=64,"
+     "inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:profile=" KNOWN ",dialect=topk_softmax,top_k=4,"
+     "tokens=6,experts=9,hidden=96,inter=64,bias=bf16,data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:dialect=trtllm_deepseek_v3,top_k=2,n_group=4,"
+     "topk_group=2,routed_scaling_factor=2.5,correction=f32|bf16,logits=f32,"
+     "tokens=5,experts=16,hidden=64,inter=32,data=orderfree"},
+    {2, 0, /* a shard of the experts */
+     "moe.layer_routed:profile=exact|MARLIN|TRITON,dialect=softmax_topk,"
+     "renormalize=*,top_k=3,map=1,global=9,experts=3,tokens=8,hidden=64,"
+     "inter=32,data=orderfree"},
+    {0, 0, NULL},
+};
+
+const case_family cases_layer_ways = {"layer_ways", fills, grid};
