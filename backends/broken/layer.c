@@ -70,7 +70,8 @@ static int knows_profile(const mxo_call *call)
 static int is_plain(const broken *b, const mxo_call *call)
 {
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
-           !(IS(MV15) && entry_is(call, "order", "exact")) &&
+           !((IS(MV15) || IS(MV18) || IS(MV19)) &&
+             entry_is(call, "order", "exact")) &&
            entry_is(call, "scale_at", "weight") &&
            (entry_is(call, "order", "any") ||
             entry_is(call, "order", "exact")) &&

@@ -141,11 +141,38 @@ static double weight(const broken *b, const layer *l, double x, unsigned byte)
                                           : broken_power((int)byte - 127)));
 }
 
+/* Float32 sums in other orders than one after the other. */
+typedef struct parts {
+    float part[4]; /* of K, or of the block */
+    float all;
+} parts;
+
+static void add_part(const broken *b, const gemm *g, parts *s, uint64_t k,
+                     double p)
+{
+    const uint64_t quarter = (g->k + 3) / 4;
+    const uint64_t at = IS(MV18) ? k / quarter % 4 : 0;
+
+    if (IS(MV19) && k % 32 == 0) {
+        s->all += s->part[0];
+        s->part[0] = 0;
+    }
+    s->part[at] = s->part[at] + (float)p;
+}
+
+static double all_parts(const parts *s)
+{
+    const float low = s->part[0] + s->part[1];
+    const float high = s->part[2] + s->part[3];
+
+    return (double)(s->all + (low + high));
+}
+
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                       const double *a, unsigned e, uint64_t col, int f32)
 {
     dd acc = {0, 0};
-    float single = 0;
+    parts single = {{0, 0, 0, 0}, 0};
 
     if (IS(MG04) && g->n < 64) {
         return 0;
@@ -166,7 +193,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                                 byte_of(b, l, g, e, col, block));
         const double p = a[k < g->k ? k : g->k - 1] * w;
         acc = add(acc, p);
-        single = single + (float)p;
+        add_part(b, g, &single, k, p);
     }
     double y = (double)(float)(acc.hi + 0 * acc.lo);
     static const broken faultless;
@@ -174,7 +201,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
 
     y = isfinite(acc.hi) ? broken_decode(&faultless, f, broken_round(f, acc))
                          : y;
-    y = IS(MV15) ? (double)single : y;
+    y = IS(MV15) || IS(MV18) || IS(MV19) ? all_parts(&single) : y;
     y = IS(MG18) ? broken_bf16(y) : y;
     return biased(b, l, g, e, col, f32, y);
 }
