@@ -342,6 +342,9 @@ static void say_one(const bound_set *b, const host_tensor *got, uint64_t i,
         strbuf_add(lines,
                    "%-8s exact %+.17g, got %+.9g, bound %.3g: %.3g times\n",
                    index, b->y[i], x, b->limit[i], share_of(b, got, i));
+    } else if (b->low[i] == b->high[i]) {
+        strbuf_add(lines, "%-8s got %+.9g, every order gives %+.9g\n", index, x,
+                   b->low[i]);
     } else {
         strbuf_add(lines,
                    "%-8s got %+.9g, any order gives %+.9g to %+.9g: %.3g times "

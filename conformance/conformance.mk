@@ -177,6 +177,8 @@ libjudge_la_SOURCES = \
 	%reldir%/verdict.h \
 	%reldir%/views.c \
 	%reldir%/views.def \
+	%reldir%/where.c \
+	%reldir%/where.h \
 	%reldir%/worker.c \
 	%reldir%/worker.h
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
@@ -288,7 +290,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_select_product.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
-	%reldir%/unit/test_verdict.c
+	%reldir%/unit/test_verdict.c \
+	%reldir%/unit/test_where.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic

@@ -7,6 +7,7 @@
 #include "diagnose.h"
 
 #include "codes.h"
+#include "where.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -308,6 +309,9 @@ void diagnose(const evidence *e, strbuf *lines)
     const close_up u = look_at(e);
 
     say_counts(&u, lines);
+    if (u.pack == 1) {
+        where_say(e, lines);
+    }
     say_elements(&u, lines);
     say_window(&u, lines);
 }
