@@ -137,6 +137,8 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest_report.c \
 	%reldir%/stage.c \
 	%reldir%/stage.h \
+	%reldir%/stages.c \
+	%reldir%/stages.h \
 	%reldir%/strbuf.c \
 	%reldir%/strbuf.h \
 	%reldir%/subject.c \
@@ -345,6 +347,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/select.test \
 	%reldir%/tests/selftest.test \
+	%reldir%/tests/stages.test \
 	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)
 

@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "diagnose.h"
 #include "fill.h"
+#include "stages.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -226,12 +227,16 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
         const host_tensor *t = &e->want->t[e->output];
         char why[256] = "";
         char kind[sizeof v->kind];
-        const int known = explain(e, why, sizeof why);
+        const int known = !e->j->is_brief && explain(e, why, sizeof why);
         /* Without the explanation: which one is found depends on the size. */
         (void)snprintf(kind, sizeof kind, "%.40s differs", t->name);
         conclude(v, VERDICT_FAIL, kind,
                  "%s: %" PRIu64 " of %" PRIu64 " elements differ%s%s", t->name,
                  e->diff.n_diff, e->diff.n_total, known ? "; " : "", why);
+    }
+    if (v->status == VERDICT_FAIL && e->j->is_brief) {
+        bound_clear(&e->bound);
+        return;
     }
     if (v->status == VERDICT_FAIL) {
         if (differs) {
@@ -240,6 +245,9 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
         }
         if (e->bound.y != NULL) {
             bound_say(&e->bound, &e->got->t[e->output], &lines);
+        }
+        if (differs) {
+            stages_say(e, &lines);
         }
         say_doubts(e->doubts, &lines);
         v->detail = lines.text;

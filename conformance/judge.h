@@ -14,6 +14,7 @@
 typedef struct judge {
     subject oracle;
     subject subject;
+    int is_brief; /* verdicts without explanation and diagnosis */
 } judge;
 
 /* Exact results and what may be lost, or both ends, per element; see

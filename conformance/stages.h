@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A whole layer that is wrong, taken apart: each of its stages is an
+ * operation of its own and is judged on the oracle's bytes, so that a wrong
+ * stage does not make the next one look wrong.
+ */
+#ifndef MXO_STAGES_H
+#define MXO_STAGES_H
+
+#include "judge.h"
+#include "strbuf.h"
+
+/* Lines about the stages of a failed moe.layer, as far as the backend offers
+   them: each one's verdict, and the first that is wrong by name. */
+void stages_say(const evidence *e, strbuf *lines);
+
+#endif
