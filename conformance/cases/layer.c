@@ -31,7 +31,9 @@ static void fill_ids(const test_case *c, host_tensor *t, prng *rng)
         if (i % topk == 0) {
             first = prng_below(rng, experts);
         }
-        tensor_store(t, i, (first + i % topk * 3 % experts) % experts);
+        tensor_store(t, i,
+                     experts == 0 ? 0 /* a layer that must be refused */
+                                  : (first + i % topk * 3 % experts) % experts);
     }
 }
 

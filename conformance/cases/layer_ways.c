@@ -137,6 +137,17 @@ static const grid_row grid[] = {
     ENTRY("routing_at=acc,sum=slots|moe_sum|cpu|atomic_bf16"),
     ENTRY("out=*"),
     ENTRY("absent=*"),
+    {2, 0, /* refused, and nothing is written */
+     "moe.layer:tokens=2,topk=2,experts=0,hidden=32,inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer:map=1,global=0,tokens=2,topk=2,experts=1,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer:tokens=2,topk=0,experts=1,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=2,top_k=5,experts=4,hidden=32,inter=32,"
+     "data=orderfree"},
     {1, 0, "moe.layer_routed:" ROUTED ",data=orderfree"},
     EVERY_ORDER("moe.gemm1", "stage=gemm," SMALL),
     EVERY_ORDER("moe.gemm2", "requant=same," SMALL),

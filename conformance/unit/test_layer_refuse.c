@@ -76,6 +76,97 @@ START_TEST(slots_that_overflow_are_refused)
 }
 END_TEST
 
+/* Any negative id, or entry of the map, is an expert that is elsewhere. */
+START_TEST(negative_ids_are_absent)
+{
+    layer l;
+    emu_call c;
+
+    layer_clear(&l);
+    l.act[0][0] = 0x3f80;
+    layer_put(l.w2[0][0], 0, 2);
+    l.ids[0] = INT32_MIN;
+    layer_begin_second(&c, &l, "");
+    ck_assert_uint_eq(layer_first(&c), 0);
+    l.ids[0] = 0;
+    l.n_map = 1;
+    l.map[0] = INT32_MIN;
+    layer_begin_second(&c, &l, "map=1");
+    ck_assert_uint_eq(layer_first(&c), 0);
+    l.ids[0] = INT32_MAX;
+    layer_begin_second(&c, &l, "map=1");
+    emu_refuses(&c, MXO_E_PARAM, "2147483647, and there are 1 experts");
+}
+END_TEST
+
+START_TEST(sizes_of_nothing_are_refused)
+{
+    layer l;
+    emu_call c;
+
+    layer_clear(&l);
+    emu_begin(&c, "moe.gemm2", "");
+    emu_in(&c, "topk_ids", MXO_I32, l.ids, 2, 1, 0);
+    emu_in(&c, "topk_weights", MXO_F32, l.weights, 2, 1, 0);
+    emu_in(&c, "act", MXO_BF16, l.act, 3, 1, 0, I);
+    emu_in(&c, "w2", MXO_U8, l.w2, 3, E, H, I / 2);
+    emu_in(&c, "w2_scale", MXO_E8M0, l.s2, 3, E, H, I / 32);
+    emu_refuses(&c, MXO_E_SHAPE, "at least 1");
+    emu_begin(&c, "moe.gemm1", "");
+    emu_in(&c, "topk_ids", MXO_I32, l.ids, 2, 1, 1);
+    emu_in(&c, "x", MXO_BF16, l.x, 2, 1, H);
+    emu_in(&c, "w13", MXO_U8, l.w13, 3, 0, 2 * I, H / 2);
+    emu_in(&c, "w13_scale", MXO_E8M0, l.s13, 3, 0, 2 * I, H / 32);
+    emu_refuses(&c, MXO_E_SHAPE, "at least 1");
+    emu_begin(&c, "moe.gemm1", "");
+    emu_in(&c, "topk_ids", MXO_I32, l.ids, 2, 1, 1);
+    emu_in(&c, "x", MXO_BF16, l.x, 2, 1, H);
+    emu_in(&c, "w13", MXO_U8, l.w13, 3, E, 2 * I - 1, H / 2);
+    emu_in(&c, "w13_scale", MXO_E8M0, l.s13, 3, E, 2 * I - 1, H / 32);
+    emu_refuses(&c, MXO_E_SHAPE, "rows in pairs");
+}
+END_TEST
+
+static uint32_t element(const layer *l, const char *params, int i)
+{
+    uint16_t y;
+    emu_call c;
+
+    layer_begin(&c, l, params);
+    ck_assert_msg(emu_run(&c) == MXO_OK, "%s", c.why);
+    memcpy(&y, emu_bytes(&c, "y") + 2 * i, sizeof y);
+    emu_end(&c);
+    return y;
+}
+
+/* A NaN reaches what it enters, and nothing else; a slot that takes no part
+   keeps its own to itself. */
+START_TEST(nan_reaches_what_it_enters)
+{
+    layer l;
+
+    layer_clear(&l);
+    l.topk = 2;
+    l.s2[0][3][0] = 255;
+    ck_assert_uint_eq(element(&l, "", 3), 0x7fc0);
+    ck_assert_uint_eq(element(&l, "", 2), 0);
+    l.ids[0] = 1;
+    l.ids[1] = 1;
+    ck_assert_uint_eq(element(&l, "", 3), 0);
+    l.s13[1][0][0] = 255;
+    ck_assert_uint_eq(element(&l, "", 0), 0x7fc0);
+    l.s13[1][0][0] = ONE;
+    l.x[5] = 0x7fc1;
+    ck_assert_uint_eq(element(&l, "", 31), 0x7fc0);
+    l.x[5] = 0;
+    l.weights[1] = 0x7fc00000;
+    ck_assert_uint_eq(element(&l, "", 0), 0x7fc0);
+    l.ids[1] = -1;
+    ck_assert_uint_eq(element(&l, "", 0), 0);
+    ck_assert_uint_eq(element(&l, "absent=zero", 0), 0x7fc0);
+}
+END_TEST
+
 START_TEST(shapes_must_fit)
 {
     layer l;
@@ -121,6 +212,9 @@ Suite *suite_layer_refuse(void)
     tcase_add_test(refused, contradictions_are_refused);
     tcase_add_test(refused, ids_out_of_range_are_refused);
     tcase_add_test(refused, slots_that_overflow_are_refused);
+    tcase_add_test(refused, negative_ids_are_absent);
+    tcase_add_test(refused, sizes_of_nothing_are_refused);
+    tcase_add_test(refused, nan_reaches_what_it_enters);
     tcase_add_test(refused, shapes_must_fit);
     tcase_add_test(refused, no_tokens_no_work);
     suite_add_tcase(s, refused);
