@@ -351,3 +351,71 @@ void fill_normal(const test_case *c, host_tensor *t, prng *rng)
         fill_put(t, i, x);
     }
 }
+
+/* Element i of a row of k; at is i mod k. */
+static double cancelling(uint64_t i, uint64_t k, uint64_t at, prng *rng)
+{
+    const uint64_t row = i / k;
+    const int far = (int)prng_below(rng, 40);
+    const double x = (double)(prng_below(rng, 127) + 129);
+    const double sign = prng_below(rng, 2) != 0 ? -1 : 1;
+
+    if (at < 32) {
+        return at == 0   ? 1
+               : at == 1 ? 0x1p-24
+               : at == 2 ? ldexp(1, -54 - (int)(row % 6) * 4)
+                         : 0;
+    }
+    return at + 32 < k ? sign * ldexp(x, far - (row % 2 != 0 ? 27 : 60)) : 0;
+}
+
+void fill_cancelling(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t k = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t minus = t->dtype == MXO_F32 ? 0x80000000u : 0x8000u;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = i % k;
+        const double x = cancelling(i, k, at, rng);
+        if (at >= 64 && at / 32 % 2 == 0) {
+            tensor_store(t, i, tensor_load(t, i - 32) ^ minus);
+        } else {
+            fill_put(t, i, x);
+        }
+    }
+}
+
+void fill_twins(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = i % row;
+        const uint64_t code = prng_below(rng, 256);
+        const uint64_t first = (1 + prng_below(rng, 2)) * 17;
+        const int is_twin = at >= 32 && at / 16 % 2 == 0;
+        tensor_store(t, i,
+                     is_twin  ? tensor_load(t, i - 16)
+                     : at < 2 ? first
+                              : code);
+    }
+}
+
+void fill_scale_twins(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = i % row;
+        const uint64_t far = i / row % 3 == 0 ? 40 : 15;
+        const uint64_t byte = 110 + prng_below(rng, far);
+        const int is_twin = at >= 2 && at % 2 == 0;
+        tensor_store(t, i, is_twin ? tensor_load(t, i - 1) : byte);
+    }
+}

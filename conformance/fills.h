@@ -35,6 +35,13 @@ void fill_scale_corners(const test_case *c, host_tensor *t, prng *rng);
 /* As in a checkpoint: eight scale bytes, and one bell for a whole row. */
 void fill_scale_typical(const test_case *c, host_tensor *t, prng *rng);
 void fill_normal(const test_case *c, host_tensor *t, prng *rng);
+/* A tie of binary32 that a much smaller number decides, then blocks that
+   cancel whatever their size, as weights and scales of every second block are
+   those of the block before: only an exact sum gets it right. */
+void fill_cancelling(const test_case *c, host_tensor *t, prng *rng);
+void fill_twins(const test_case *c, host_tensor *t, prng *rng);
+/* Of a row, 15 powers of two apart, in every third row 40. */
+void fill_scale_twins(const test_case *c, host_tensor *t, prng *rng);
 void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
 
 /* Number format a case's elements are in: parameter element, format or to. */

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GEMM_KEYS                                                        \
-    "profile bias map bounds from weight_rule scale_at order mul splits " \
+#define GEMM_KEYS                                                              \
+    "profile bias map bounds input_scale from weight_rule scale_at order mul " \
+    "splits "                                                                  \
     "promote bias_type quant quant_element quant_rule quant_group "
 #define FIRST_KEYS \
     "activation rows alpha beta limit glu glu_out bias1 gemm1_out "

@@ -143,6 +143,11 @@ static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
 }
 
 static const fill_row fills[] = {
+    {"moe.gemm1", "x", "cancel", fill_cancelling},
+    {"moe.gemm2", "act", "cancel", fill_cancelling},
+    {"moe.gemm1", "w13", "cancel", fill_twins},
+    {"moe.gemm2", "w2", "cancel", fill_twins},
+    {"moe.gemm?", "*_scale", "cancel", fill_scale_twins},
     {"moe.layer", "topk_ids", "crowd", fill_crowd},
     {"moe.gemm*", "topk_ids", "crowd", fill_crowd},
     {"moe.layer", "topk_ids", "*", fill_ids},
@@ -288,6 +293,18 @@ static const grid_row grid[] = {
      "moe.gemm1:from=*,stage=*,rows=*,activation=*," TINY
      ",bias=f32,data=orderfree"},
     {2, 0, "moe.gemm1:stage=*,bias=*," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,from=bf16|f32,gemm1_out=*,tokens=5,topk=2,"
+     "experts=3,hidden=32|228,inter=19,data=cancel"},
+    {2, 0,
+     "moe.gemm2:stage=row,from=bf16|f32,row_out=*,tokens=5,topk=2,"
+     "experts=3,hidden=35,inter=226,data=cancel"},
+    {2, 0,
+     "moe.gemm2:routing_at=sum,sum=fma|product|exact,out=*,tokens=3,topk=5,"
+     "experts=6,hidden=64,inter=32,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:order=exact,routing_at=acc,sum=slots|moe_sum|exact,"
+     "tokens=3,topk=5,experts=6,hidden=64,inter=32,data=ordinary"},
     {2, 0, "moe.gemm1:stage=gemm,weight_rule=*," TINY ",data=ordinary|corners"},
     {2, 0, "moe.gemm2:stage=row,weight_rule=*," TINY ",data=ordinary|corners"},
     {2, 0, "moe.layer:weight_rule=*," TINY ",data=orderfree"},
