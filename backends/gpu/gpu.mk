@@ -13,6 +13,8 @@ gpu_shared = \
 	%reldir%/layout_chain.inc \
 	%reldir%/layout_fold.inc \
 	%reldir%/layout_gather.inc \
+	%reldir%/layout_groups.inc \
+	%reldir%/layout_index.inc \
 	%reldir%/layout_lines.inc \
 	%reldir%/layout_map.inc \
 	%reldir%/layout_text.inc \
@@ -22,6 +24,8 @@ gpu_shared = \
 	%reldir%/plan_dequant.inc \
 	%reldir%/plan_gather.inc \
 	%reldir%/plan_glu.inc \
+	%reldir%/plan_groups.inc \
+	%reldir%/plan_index.inc \
 	%reldir%/plan_layout.inc \
 	%reldir%/plan_lines.inc \
 	%reldir%/plan_move.inc \

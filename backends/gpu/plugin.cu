@@ -30,6 +30,10 @@
 
 #include "layout_walk.inc"
 
+#include "layout_index.inc"
+
+#include "layout_groups.inc"
+
 #include "runtime_gpu.h"
 
 #include "call.inc"
@@ -59,6 +63,10 @@
 #include "plan_layout.inc"
 
 #include "plan_convert.inc"
+
+#include "plan_groups.inc"
+
+#include "plan_index.inc"
 
 #include "backend.inc"
 

@@ -29,6 +29,10 @@
 
 #include "layout_walk.inc"
 
+#include "layout_index.inc"
+
+#include "layout_groups.inc"
+
 #include "simt_lanes.inc"
 
 #define GPU_NAME SIMT_NAME
@@ -125,6 +129,10 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
 #include "plan_layout.inc"
 
 #include "plan_convert.inc"
+
+#include "plan_groups.inc"
+
+#include "plan_index.inc"
 
 #include "backend.inc"
 
