@@ -17,6 +17,7 @@ gpu_shared = \
 	%reldir%/layout_index.inc \
 	%reldir%/layout_lines.inc \
 	%reldir%/layout_map.inc \
+	%reldir%/layout_terms.inc \
 	%reldir%/layout_text.inc \
 	%reldir%/layout_values.inc \
 	%reldir%/layout_walk.inc \
@@ -30,6 +31,7 @@ gpu_shared = \
 	%reldir%/plan_lines.inc \
 	%reldir%/plan_move.inc \
 	%reldir%/plan_quant.inc \
+	%reldir%/plan_terms.inc \
 	%reldir%/plan_tile.inc \
 	%reldir%/quant.inc \
 	%reldir%/quant_plain.inc \

@@ -26,6 +26,8 @@
 
 #include "layout_lines.inc"
 
+#include "layout_terms.inc"
+
 #include "layout_values.inc"
 
 #include "layout_walk.inc"
@@ -57,6 +59,8 @@
 #include "plan_lines.inc"
 
 #include "plan_move.inc"
+
+#include "plan_terms.inc"
 
 #include "layout_chain.inc"
 

@@ -25,6 +25,8 @@
 
 #include "layout_lines.inc"
 
+#include "layout_terms.inc"
+
 #include "layout_values.inc"
 
 #include "layout_walk.inc"
@@ -123,6 +125,8 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
 #include "plan_lines.inc"
 
 #include "plan_move.inc"
+
+#include "plan_terms.inc"
 
 #include "layout_chain.inc"
 
