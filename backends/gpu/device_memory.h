@@ -116,6 +116,8 @@ GPU_FN gpu_u128 gpu_cell_load_u8x16(const void *p)
     return x;
 }
 
+#define gpu_cell_load_u16x8 gpu_cell_load_u8x16
+
 GPU_FN uint32_t gpu_cell_load_u8x4(const void *p)
 {
     return *(const uint32_t *)p;

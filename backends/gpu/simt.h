@@ -416,6 +416,7 @@ GPU_FN uint32_t gpu_turn(uint32_t x, uint32_t left)
 
 /* Shared memory is memory. */
 #define gpu_cell_load_u8x16(p) gpu_load_u8x16((p), 0)
+#define gpu_cell_load_u16x8(p) gpu_load_u16x8((p), 0)
 #define gpu_cell_load_u8x4(p) gpu_load_u8x4((p), 0)
 #define gpu_cell_load_u8x2(p) gpu_load_u8x2((p), 0)
 #define gpu_cell_store_u8x16(p, x) gpu_store_u8x16((p), 0, (x))
