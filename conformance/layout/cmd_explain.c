@@ -6,6 +6,7 @@
  */
 #include "../cli.h"
 #include "explain.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct options {
     const char *name;
@@ -29,11 +32,12 @@ typedef struct options {
 
 static int usage(void)
 {
-    puts("usage: mxoracle explain [OPTION]... LAYOUT\n"
+    puts("usage: mxoracle explain [OPTION]... LAYOUT | CONVERSION.TENSOR\n"
          "       mxoracle explain CONVERSION\n"
          "       mxoracle explain --list | --conversions\n"
-         "Says where LAYOUT (an id, or id/parameter=value) puts things, or\n"
-         "which layouts a CONVERSION consists of.\n\n"
+         "Says where LAYOUT (an id, or id/parameter=value) or one TENSOR of a\n"
+         "CONVERSION (w13, w2_scale, ..) puts things, or which layouts a\n"
+         "CONVERSION consists of.\n\n"
          "  -s, --shape=[E,]R,C  experts, rows, columns of the tensor in\n"
          "                       elements; packed E2M1 counts bytes (default:\n"
          "                       one whole tile)\n"
@@ -51,10 +55,20 @@ static int usage(void)
     return EXIT_PASS;
 }
 
+/* On a terminal that is too narrow the words go below the name. */
+static void list_row(const char *name, int width, const char *words)
+{
+    const int narrow = isatty(STDOUT_FILENO) &&
+                       width + 1 + (int)strlen(words) > cli_columns(stdout);
+
+    printf(narrow ? "%-*s\n    %s\n" : "%-*s %s\n", narrow ? 0 : width, name,
+           words);
+}
+
 static int list_layouts(void)
 {
     for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
-        printf("%-42s %s\n", mxo_layout_at(i)->id, mxo_layout_at(i)->summary);
+        list_row(mxo_layout_at(i)->id, 42, mxo_layout_at(i)->summary);
     }
     return EXIT_PASS;
 }
@@ -62,13 +76,12 @@ static int list_layouts(void)
 static int list_conversions(void)
 {
     for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
-        printf("%-32s %s\n", mxo_conversion_at(i)->id,
-               mxo_conversion_at(i)->source);
+        list_row(mxo_conversion_at(i)->id, 32, mxo_conversion_at(i)->source);
     }
     return EXIT_PASS;
 }
 
-/* "E,R,C" or "R,C", digits only; 0 if it is neither. */
+/* "E,R,C" or "R,C" (or with x), digits only; 0 if it is neither. */
 static int read_triple(const char *text, uint64_t triple[3], uint64_t expert)
 {
     uint64_t n[3];
@@ -88,7 +101,7 @@ static int read_triple(const char *text, uint64_t triple[3], uint64_t expert)
         if (*p == '\0') {
             break;
         }
-        if (*p != ',') {
+        if (*p != ',' && *p != 'x') {
             return 0;
         }
         if (count == 3) {
@@ -131,11 +144,12 @@ static int take_option(options *o, int letter, const char *value)
                    ? EXIT_PASS
                    : cli_refuse("--byte=%s is no number", value);
     case 'e':
-        o->elem_bytes = read_number(value, &n) && n >= 1 && n <= 8
-                            ? (uint32_t)n : 0;
+        o->elem_bytes = read_number(value, &n) && n <= 8 && (n & (n - 1)) == 0
+                            ? (uint32_t)n
+                            : 0;
         return o->elem_bytes > 0
                    ? EXIT_PASS
-                   : cli_refuse("--elem-bytes=%s is not 1 to 8", value);
+                   : cli_refuse("--elem-bytes=%s is not 1, 2, 4 or 8", value);
     case 'S':
         o->svg = value;
         return EXIT_PASS;
@@ -192,13 +206,28 @@ static int read_options(options *o, int argc, char **argv)
 }
 
 /* The chains of a conversion, one tensor a line. */
-static int say_conversion(const mxo_conversion_row *row)
+static int say_conversion(const mxo_conversion_row *row, const char *name)
 {
-    printf("%s: %s\nbiases are %s", row->id, row->source, row->bias);
+    char chain[MXO_CONVERSION_TENSORS][2 * STEP_NAME];
+    char sentence[400] = "";
+    steps s;
+
+    for (uint32_t i = 0; i < MXO_CONVERSION_TENSORS; i++) {
+        char tensor[STEP_NAME];
+        const mxo_text why = {sentence, sizeof sentence};
+        (void)snprintf(tensor, sizeof tensor, "%s.%s%.60s", row->id,
+                       mxo_conversion_tensor(i), name + strlen(row->id));
+        if (steps_chain(row, name, i, chain[i], why) != 0 ||
+            steps_find(&s, tensor, why) != 0) {
+            return cli_refuse("%.60s: %s", name, sentence);
+        }
+    }
+    printf("%s: %s\nbiases are %s", name, row->source,
+           strcmp(row->bias, "none") == 0 ? "dropped" : row->bias);
     printf("%s%s\n", row->params[0] == '\0' ? "" : "; parameters: ",
            row->params);
     for (uint32_t i = 0; i < MXO_CONVERSION_TENSORS; i++) {
-        printf("  %-10s %s\n", mxo_conversion_tensor(i), row->chain[i]);
+        printf("  %-10s %s\n", mxo_conversion_tensor(i), chain[i]);
     }
     return EXIT_PASS;
 }
@@ -215,72 +244,90 @@ static int refuse_layout(const char *name)
                       cli_suggestion(&near, hint, sizeof hint));
 }
 
-static int bind(const options *o, explained *e)
+/* The example of every step: each says what is wrong with its parameters. */
+static int bind_example(steps *s)
+{
+    static const uint64_t large[3] = {1, 4096, 4096};
+    char sentence[400] = "";
+
+    s->units = 1;
+    for (int i = 0; i < s->n; i++) {
+        steps alone = {.n = 1};
+        memcpy(alone.name[0], s->name[i], sizeof alone.name[0]);
+        if (explain_bind_example(&s->step[i], s->name[i]) == 0) {
+            const uint32_t units = s->step[i].l.units;
+            s->units = units > s->units ? units : s->units;
+            continue;
+        }
+        return steps_bind(&alone, 0, large,
+                          (mxo_text){sentence, sizeof sentence}) != 0
+                   ? cli_refuse("%s", sentence)
+                   : cli_refuse("%s needs --shape", s->name[i]);
+    }
+    return EXIT_PASS;
+}
+
+static int bind(const options *o, steps *s)
 {
     char sentence[400] = "";
     const mxo_text why = {sentence, sizeof sentence};
 
-    if (mxo_layout_find(o->name) == NULL) {
-        return refuse_layout(o->name);
+    if (steps_find(s, o->name, why) != 0) {
+        return strchr(o->name, '/') == NULL && s->n == 0
+                   ? refuse_layout(o->name)
+                   : cli_refuse("%s", sentence);
     }
     if (!o->has_shape) {
-        return explain_bind_example(e, o->name) == 0
-                   ? EXIT_PASS
-                   : cli_refuse("%s needs --shape", o->name);
+        return s->n > 1 && (o->has_at || o->has_byte)
+                   ? cli_refuse("%s needs --shape", o->name)
+                   : bind_example(s);
     }
-    const uint32_t bytes[] = {o->elem_bytes, 1, 2, 4};
-
-    for (size_t i = o->elem_bytes == 0; i < 4; i++) {
-        if (explain_bind(e, o->name, bytes[i], o->extent, why) == 0) {
-            return EXIT_PASS;
-        }
-        if (o->elem_bytes != 0 || strstr(sentence, "moves elements") == NULL) {
-            break;
-        }
-    }
-    return cli_refuse("%s", sentence);
+    return steps_bind(s, o->elem_bytes, o->extent, why) == 0
+               ? EXIT_PASS
+               : cli_refuse("%s", sentence);
 }
 
 /* Every unit of one element, one line each. */
-static int say_at(const explained *e, const uint64_t at[3], strbuf *out)
+static int say_at(const steps *s, const uint64_t at[3], strbuf *out)
 {
-    const uint64_t *extent = e->l.extent;
+    const explained *first = &s->step[0];
+    const uint64_t *extent = first->l.extent;
 
     if (at[0] >= extent[0] || at[1] >= extent[1] || at[2] >= extent[2]) {
         return cli_refuse("--at lies outside %" PRIu64 " x %" PRIu64
                           " x %" PRIu64,
                           extent[0], extent[1], extent[2]);
     }
-    for (uint32_t k = 0; k < e->l.units; k++) {
+    for (uint32_t k = 0; k < s->units; k++) {
         const uint64_t unit =
-            ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * e->l.units + k;
-        explain_place(e, unit, out);
+            ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * s->units + k;
+        explain_place(first, s->units, unit, out);
         strbuf_add(out, " goes to ");
-        explain_memory(e,
-                       mxo_layout_forward(
-                           &e->l, mxo_layout_padded_index(&e->l, unit)),
+        explain_memory(&s->step[s->n - 1], s->units, steps_forward(s, unit),
                        out);
         strbuf_add(out, "\n");
     }
     return EXIT_PASS;
 }
 
-static int say_byte(const explained *e, uint64_t byte, strbuf *out)
+static int say_byte(const steps *s, uint64_t byte, strbuf *out)
 {
-    const uint64_t first = byte / e->elem_bytes * e->l.units;
+    const explained *last = &s->step[s->n - 1];
+    const uint64_t elements = last->l.n_units / last->l.units;
+    const uint64_t first = byte / last->elem_bytes * s->units;
 
-    if (first >= e->l.n_units) {
+    if (byte / last->elem_bytes >= elements) {
         return cli_refuse("--byte lies beyond %" PRIu64 " bytes of memory",
-                          e->l.n_units / e->l.units * e->elem_bytes);
+                          elements * last->elem_bytes);
     }
-    for (uint32_t k = 0; k < e->l.units; k++) {
+    for (uint32_t k = 0; k < s->units; k++) {
         uint64_t src = 0;
         uint8_t pad = 0;
-        explain_memory(e, first + k, out);
-        switch (mxo_layout_content_at(&e->l, first + k, &src, &pad)) {
+        explain_memory(last, s->units, first + k, out);
+        switch (steps_content_at(s, first + k, &src, &pad)) {
         case MXO_LAYOUT_LIVE:
             strbuf_add(out, " holds ");
-            explain_place(e, src, out);
+            explain_place(&s->step[0], s->units, src, out);
             break;
         case MXO_LAYOUT_PAD:
             strbuf_add(out, " is a pad of bytes %02x", pad);
@@ -299,7 +346,12 @@ static int write_svg(const explained *e, const char *path)
 {
     strbuf picture = {0};
     strbuf temporary = {0};
+    struct stat st;
 
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fprintf(stderr, "mxoracle: %s is no regular file\n", path);
+        return EXIT_RED;
+    }
     explain_svg(e, &picture);
     strbuf_add(&temporary, "%s.part", path);
     FILE *f = fopen(strbuf_text(&temporary), "w");
@@ -317,27 +369,31 @@ static int write_svg(const explained *e, const char *path)
     return bad ? EXIT_RED : EXIT_PASS;
 }
 
-static int answer(const options *o, const explained *e, strbuf *out)
+/* A picture and a page show one layout: the last step, where things end. */
+static int answer(const options *o, const steps *s, strbuf *out)
 {
+    const explained *last = &s->step[s->n - 1];
     int status = EXIT_PASS;
 
     if (o->page) {
-        explain_page(e, out);
+        explain_page(last, out);
         return EXIT_PASS;
     }
     if (o->has_at) {
-        status = say_at(e, o->at, out);
+        status = say_at(s, o->at, out);
     }
     if (status == EXIT_PASS && o->has_byte) {
-        status = say_byte(e, o->byte, out);
+        status = say_byte(s, o->byte, out);
     }
     if (status == EXIT_PASS && o->svg != NULL) {
-        status = write_svg(e, o->svg);
+        status = write_svg(last, o->svg);
     }
-    if (!o->has_at && !o->has_byte && o->svg == NULL) {
-        explain_text(e, out);
-        explain_grid(e, cli_columns(stdout), out);
-        explain_runs(e, cli_columns(stdout), out);
+    for (int i = 0; i < s->n && !o->has_at && !o->has_byte && o->svg == NULL;
+         i++) {
+        strbuf_add(out, "%s", i == 0 ? "" : "\nthen\n\n");
+        explain_text(&s->step[i], cli_columns(stdout), out);
+        explain_grid(&s->step[i], cli_columns(stdout), out);
+        explain_runs(&s->step[i], cli_columns(stdout), out);
     }
     return status;
 }
@@ -345,7 +401,7 @@ static int answer(const options *o, const explained *e, strbuf *out)
 int cmd_explain(int argc, char **argv)
 {
     options o = {0};
-    explained e;
+    steps s;
     strbuf out = {0};
     int status = read_options(&o, argc, argv);
 
@@ -353,11 +409,11 @@ int cmd_explain(int argc, char **argv)
         return status;
     }
     if (mxo_conversion_find(o.name) != NULL) {
-        return say_conversion(mxo_conversion_find(o.name));
+        return say_conversion(mxo_conversion_find(o.name), o.name);
     }
-    status = bind(&o, &e);
+    status = bind(&o, &s);
     if (status == EXIT_PASS) {
-        status = answer(&o, &e, &out);
+        status = answer(&o, &s, &out);
     }
     if (status == EXIT_PASS) {
         fputs(strbuf_text(&out), stdout);

@@ -3,6 +3,7 @@
 #include "explain.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,24 +102,61 @@ static const char *part_name(uint32_t units, uint64_t i, char text[16])
     return units == 1 ? "" : text;
 }
 
-void explain_place(const explained *e, uint64_t unit, strbuf *out)
+void explain_place(const explained *e, uint32_t units, uint64_t unit,
+                   strbuf *out)
 {
     const uint64_t *extent = e->l.extent;
-    const uint64_t element = unit / e->l.units;
+    const uint64_t element = unit / units;
     char part[16];
 
     strbuf_add(out, "expert %" PRIu64 ", row %" PRIu64 ", column %" PRIu64 "%s",
                element / extent[2] / extent[1], element / extent[2] % extent[1],
-               element % extent[2],
-               part_name(e->l.units, unit % e->l.units, part));
+               element % extent[2], part_name(units, unit % units, part));
 }
 
-void explain_memory(const explained *e, uint64_t unit, strbuf *out)
+void explain_memory(const explained *e, uint32_t units, uint64_t unit,
+                    strbuf *out)
 {
     char part[16];
 
-    strbuf_add(out, "byte %" PRIu64 "%s", unit / e->l.units * e->elem_bytes,
-               part_name(e->l.units, unit % e->l.units, part));
+    strbuf_add(out, "byte %" PRIu64 "%s", unit / units * e->elem_bytes,
+               part_name(units, unit % units, part));
+}
+
+void explain_digits(const explained *e, uint64_t unit, strbuf *out)
+{
+    const mxo_layout *l = &e->l;
+
+    for (uint8_t i = 0; i < l->n_terms; i++) {
+        const mxo_layout_term *t = &l->term[i];
+        strbuf_add(out, "%s%s", i == 0 ? "" : ", ", t->n > 1 ? "<" : "");
+        for (uint8_t k = 0; k < t->n; k++) {
+            strbuf_add(out, "%s%s", k == 0 ? "" : " ", e->digit[t->first + k]);
+        }
+        strbuf_add(out, "%s %" PRIu64, t->n > 1 ? ">" : "",
+                   unit / t->dst % t->size);
+    }
+}
+
+/* "label   words", continued below the words where the line ends. */
+static void add_line(const char *label, const char *words, int columns,
+                     strbuf *out)
+{
+    const size_t room = columns < 24 ? SIZE_MAX : (size_t)columns - 8;
+
+    strbuf_add(out, "%-8s", label);
+    while (columns > 0 && strlen(words) > room) {
+        size_t n = room;
+        while (n > 0 && words[n] != ' ') {
+            n--;
+        }
+        if (n == 0) {
+            break;
+        }
+        strbuf_add(out, "%.*s\n        ", (int)n, words);
+        words += n + 1;
+    }
+    strbuf_add(out, "%s\n", words);
 }
 
 static void add_shape(strbuf *out, const uint64_t *shape, uint32_t rank)
@@ -135,13 +173,19 @@ static const char *unit_name(const explained *e)
                              : "element";
 }
 
-void explain_text(const explained *e, strbuf *out)
+void explain_text(const explained *e, int columns, strbuf *out)
 {
     const mxo_layout *l = &e->l;
 
-    strbuf_add(out, "%s: %s\n", e->name, l->row->summary);
-    strbuf_add(out, "from    %s\n", l->row->source);
-    strbuf_add(out, "map     %s\n", l->row->map);
+    if (columns > 0 &&
+        strlen(e->name) + strlen(l->row->summary) + 2 > (size_t)columns) {
+        strbuf_add(out, "%s:\n", e->name);
+        add_line("", l->row->summary, columns, out);
+    } else {
+        strbuf_add(out, "%s: %s\n", e->name, l->row->summary);
+    }
+    add_line("from", l->row->source, columns, out);
+    add_line("map", l->row->map, columns, out);
     strbuf_add(out, "tensor  ");
     add_shape(out, l->extent, 3);
     strbuf_add(out, " (experts x rows x columns)");

@@ -27,13 +27,18 @@ int explain_bind(explained *e, const char *name, uint32_t elem_bytes,
 /* The smallest whole tile: what the pages show. -1: nothing small fits. */
 int explain_bind_example(explained *e, const char *name);
 
-/* "expert 0, row 33, column 2, high nibble" of a logical unit. */
-void explain_place(const explained *e, uint64_t unit, strbuf *out);
-/* "byte 812, bits 4 to 7" of a memory unit. */
-void explain_memory(const explained *e, uint64_t unit, strbuf *out);
+/* "expert 0, row 33, column 2, high nibble" of a logical unit, of which an
+   element has so many. */
+void explain_place(const explained *e, uint32_t units, uint64_t unit,
+                   strbuf *out);
+/* "byte 812, bit 4" of a memory unit, of which an element has so many. */
+void explain_memory(const explained *e, uint32_t units, uint64_t unit,
+                    strbuf *out);
+/* "M 1, C 0, m32 17, m4 2, c4 3": the digits of an element of memory. */
+void explain_digits(const explained *e, uint64_t unit, strbuf *out);
 
-/* Name, source, map, shapes, digits. */
-void explain_text(const explained *e, strbuf *out);
+/* Name, source, map, shapes, digits; lines broken at columns, 0: never. */
+void explain_text(const explained *e, int columns, strbuf *out);
 /* Memory positions of the first rows and columns, as wide as fits. */
 void explain_grid(const explained *e, int columns, strbuf *out);
 /* Logical (row, column) of the first memory units. */

@@ -43,7 +43,7 @@ void explain_page(const explained *e, strbuf *out)
     strbuf_add(out, "Source: %s. [Notation](../design/005-layout-notation.md), "
                     "[all layouts](README.md).\n\n![%s](%s.svg)\n\n```\n",
                row->source, row->id, row->id);
-    explain_text(e, out);
+    explain_text(e, 0, out);
     explain_grid(e, 80, out);
     explain_runs(e, 80, out);
     strbuf_add(out, "```\n");
