@@ -111,6 +111,8 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/mistake.h \
 	%reldir%/layout/mistakes.def \
 	%reldir%/layout/page.c \
+	%reldir%/layout/pair.c \
+	%reldir%/layout/pair.h \
 	%reldir%/layout/steps.c \
 	%reldir%/layout/steps.h \
 	%reldir%/layout/svg.c \

@@ -7,6 +7,7 @@
 #include "diagnose.h"
 
 #include "codes.h"
+#include "layout/pair.h"
 #include "where.h"
 
 #include <inttypes.h>
@@ -304,6 +305,28 @@ static void say_window(const close_up *u, strbuf *lines)
     }
 }
 
+/* A layout's output: where the first wrong element lies, in memory and in the
+   tensor. */
+static void say_moved(const close_up *u, strbuf *lines)
+{
+    char layout[160];
+    const host_tensor *x = explain_moved(u->e, u->got, layout);
+
+    if (x == NULL || x->rank < 2 || u->got->n_bytes != u->want->n_bytes) {
+        return;
+    }
+    const pair p = {
+        .layout = layout,
+        .dtype = x->dtype,
+        .extent = {x->shape[0], x->shape[1], x->rank < 3 ? 1 : x->shape[2]},
+        .expected = u->want->data,
+        .actual = u->got->data,
+        .n = u->want->n_bytes,
+    };
+
+    layout_place(&p, u->e->diff.first * dtype_bytes(u->want->dtype), lines);
+}
+
 void diagnose(const evidence *e, strbuf *lines)
 {
     const close_up u = look_at(e);
@@ -313,5 +336,6 @@ void diagnose(const evidence *e, strbuf *lines)
         where_say(e, lines);
     }
     say_elements(&u, lines);
+    say_moved(&u, lines);
     say_window(&u, lines);
 }

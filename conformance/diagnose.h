@@ -37,6 +37,11 @@ const char *view_format(const tensor_view *v, const test_case *c,
 /* Codes per byte-sized element: 2 for packed E2M1, else 1. */
 int view_pack(const tensor_view *v, const test_case *c, const host_tensor *t);
 
+/* The tensor that output `got` of a layout operation moved, and the name of
+   the layout; NULL: it moved none. */
+const host_tensor *explain_moved(const evidence *e, const host_tensor *got,
+                                 char layout[160]);
+
 /* The known mistake that gives exactly the actual output; 0 if none does. */
 int explain(const evidence *e, char *text, size_t size);
 

@@ -344,23 +344,43 @@ static int worth_trying(const evidence *e)
     return n <= WORTH_TRYING;
 }
 
+const host_tensor *explain_moved(const evidence *e, const host_tensor *got,
+                                 char layout[160])
+{
+    const char *name = case_value(e->c, "layout");
+
+    if (strcmp(e->call->op, "layout.apply") == 0 &&
+        strcmp(got->name, "y") == 0 &&
+        strcmp(case_value(e->c, "dir"), "forward") == 0) {
+        (void)snprintf(layout, 160, "%s", name);
+        return tensor_set_find(e->call->in, "x");
+    }
+    if (strcmp(e->call->op, "layout.convert") == 0) {
+        name = case_value(e->c, "conversion");
+        const size_t id = strcspn(name, "/");
+        (void)snprintf(layout, 160, "%.*s.%s%s", (int)id, name, got->name,
+                       name + id);
+        return tensor_set_find(e->call->in, got->name);
+    }
+    return NULL;
+}
+
 /* A moved tensor: the logical bytes are the input's. */
 static int explain_layout(const evidence *e, char *text, size_t size)
 {
-    const host_tensor *x = tensor_set_find(e->call->in, "x");
     const host_tensor *got = &e->got->t[e->output];
+    char layout[160];
+    const host_tensor *x = explain_moved(e, got, layout);
 
-    if (strcmp(e->call->op, "layout.apply") != 0 || x == NULL ||
-        strcmp(got->name, "y") != 0 ||
-        strcmp(case_value(e->c, "dir"), "forward") != 0) {
+    if (x == NULL) {
         return 0;
     }
     const layout_evidence about = {
         .table = e->j->oracle.table,
         .ctx = e->j->oracle.ctx,
-        .layout = case_value(e->c, "layout"),
+        .layout = layout,
         .dtype = x->dtype,
-        .extent = {x->shape[0], x->shape[1], x->shape[2]},
+        .extent = {x->shape[0], x->shape[1], x->rank < 3 ? 1 : x->shape[2]},
         .logical = x->data,
         .actual = got->data,
         .n_actual = got->n_bytes,

@@ -3,11 +3,10 @@
  * mxoracle diagnose: two blobs that should be equal, one that is right and one
  * that is not; which known mistake makes exactly the wrong one?
  */
-#include "../backends.h"
 #include "../cli.h"
 #include "../convert/job.h"
 #include "../tensors.h"
-#include "mistake.h"
+#include "pair.h"
 
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
@@ -19,8 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { ENOUGH_EXPERTS = 2, BIG = 1 << 22 };
-
 typedef struct options {
     const char *layout;
     const char *dtype;
@@ -28,17 +25,6 @@ typedef struct options {
     uint64_t extent[3];
     int has_shape;
 } options;
-
-/* One pair of blobs. */
-typedef struct pair {
-    const char *name;
-    const char *layout;
-    uint32_t dtype; /* logical */
-    uint64_t extent[3];
-    const uint8_t *expected;
-    const uint8_t *actual;
-    uint64_t n; /* bytes of each */
-} pair;
 
 static int usage(void)
 {
@@ -64,7 +50,11 @@ static int read_shape(const char *text, options *o)
     unsigned long long b;
     unsigned long long c;
     char end;
-    const int n = sscanf(text, "%10llu,%10llu,%10llu%c", &a, &b, &c, &end);
+    const char x = strchr(text, 'x') == NULL ? ',' : 'x';
+    const int n =
+        sscanf(text, x == 'x' ? "%10llux%10llux%10llu%c"
+                              : "%10llu,%10llu,%10llu%c",
+               &a, &b, &c, &end);
 
     o->has_shape = n == 2 || n == 3;
     o->extent[0] = n == 3 ? a : 1;
@@ -144,128 +134,6 @@ static uint8_t *slurp(const char *path, uint64_t *n)
         (void)cli_refuse("%s cannot be read", path);
     }
     return bytes;
-}
-
-/* The oracle for small tensors, the CPU backend for large ones. */
-static const mxo_backend *mover_for(uint64_t n_bytes)
-{
-    const mxo_backend *table = mxo_emulator();
-    backend_list *known = n_bytes < BIG ? NULL : calloc(1, sizeof *known);
-    char text[256];
-
-    if (known != NULL) {
-        backends_known(known);
-        const backend_ref *cpu = backends_find(known, "cpu");
-        const mxo_backend *found;
-        if (cpu != NULL && backend_load(cpu, &found, (mxo_text){text, 256}) ==
-                               MXO_OK) {
-            table = found;
-        }
-    }
-    free(known);
-    return table;
-}
-
-/* The logical tensor that the right bytes hold; NULL and a sentence. */
-static uint8_t *logical_of(const pair *p, layout_evidence *e, mxo_text why)
-{
-    layout_evidence seen = *e;
-    uint32_t dtype = p->dtype;
-    uint64_t n = 0;
-
-    if (mxo_layout_padded(p->layout, p->dtype, p->extent, seen.extent, why) !=
-        MXO_OK) {
-        return NULL;
-    }
-    if (memcmp(seen.extent, p->extent, sizeof seen.extent) != 0) {
-        (void)snprintf(why.ptr, why.size,
-                       "the tensor is padded: only where it differs can be "
-                       "told");
-        return NULL;
-    }
-    uint8_t *bytes = layout_move(&seen, p->layout, "inverse", p->expected,
-                                 &dtype, &n);
-
-    if (bytes == NULL || dtype != p->dtype) {
-        (void)snprintf(why.ptr, why.size, "the bytes are not a whole %s",
-                       p->layout);
-        free(bytes);
-        return NULL;
-    }
-    return bytes;
-}
-
-/* Byte, and the element it belongs to. */
-static void say_first(const pair *p, uint64_t at, uint64_t n_wrong)
-{
-    const mxo_layout_row *row = mxo_layout_find(p->layout);
-    mxo_layout l;
-    char text[256];
-    uint64_t src = 0;
-    uint8_t pad;
-
-    printf("%s: %" PRIu64 " of %" PRIu64 " bytes differ, first byte %" PRIu64
-           " (%02x, not %02x)\n",
-           p->name, n_wrong, p->n, at, p->actual[at], p->expected[at]);
-    const uint32_t width = dtype_bytes(p->dtype);
-
-    if (row == NULL ||
-        mxo_layout_bind(&l, row, p->layout, width, p->extent,
-                        (mxo_text){text, sizeof text}) != MXO_OK ||
-        at / width * l.units >= l.n_units ||
-        mxo_layout_content_at(&l, at / width * l.units, &src, &pad) !=
-            MXO_LAYOUT_LIVE) {
-        return;
-    }
-    const uint64_t element = src / l.units;
-
-    printf("  it should hold expert %" PRIu64 ", row %" PRIu64
-           ", column %" PRIu64 "\n",
-           element / l.extent[2] / l.extent[1],
-           element / l.extent[2] % l.extent[1], element % l.extent[2]);
-}
-
-static int diagnose_pair(pair *p)
-{
-    char text[400] = "";
-    uint64_t n_wrong = 0;
-    uint64_t first = 0;
-
-    for (uint64_t i = p->n; i-- > 0;) {
-        if (p->expected[i] != p->actual[i]) {
-            n_wrong++;
-            first = i;
-        }
-    }
-    if (n_wrong == 0) {
-        return 0;
-    }
-    say_first(p, first, n_wrong);
-    if (p->extent[0] > ENOUGH_EXPERTS) {
-        p->n = p->n / p->extent[0] * ENOUGH_EXPERTS;
-        p->extent[0] = ENOUGH_EXPERTS;
-    }
-    layout_evidence e = {.table = mover_for(p->n),
-                         .layout = p->layout,
-                         .dtype = p->dtype,
-                         .actual = p->actual,
-                         .n_actual = p->n};
-
-    memcpy(e.extent, p->extent, sizeof e.extent);
-    if (e.table->open(&e.ctx, 0, (mxo_text){text, sizeof text}) != MXO_OK) {
-        printf("  %s\n", text);
-        return 1;
-    }
-    uint8_t *logical = logical_of(p, &e, (mxo_text){text, sizeof text});
-
-    e.logical = logical;
-    if (logical != NULL && !layout_mistake(&e, text, sizeof text)) {
-        (void)snprintf(text, sizeof text, "no known mistake gives these bytes");
-    }
-    printf("  %s\n", text);
-    free(logical);
-    e.table->close(e.ctx);
-    return 1;
 }
 
 /* Raw bytes of one tensor in each file. */

@@ -34,66 +34,106 @@ static void drop(buffers *b)
     }
 }
 
-static uint8_t *run(const layout_evidence *e, const mxo_call *wanted,
-                    const uint8_t *bytes, uint64_t *n, uint32_t *dtype)
+/* Output number i in host memory; NULL. */
+static uint8_t *fetch(const buffers *b, uint32_t i, uint64_t n)
 {
+    const layout_evidence *e = b->e;
+    char text[256];
+    uint8_t *bytes = malloc((size_t)n + 1);
+
+    if (bytes != NULL &&
+        e->table->download(e->ctx, bytes, b->handle[i + 1], 0, n,
+                           (mxo_text){text, sizeof text}) != MXO_OK) {
+        free(bytes);
+        bytes = NULL;
+    }
+    return bytes;
+}
+
+static int run_call(buffers *b, const mxo_call *wanted, const uint8_t *bytes,
+                    mxo_tensor *out, uint32_t *n_out)
+{
+    const layout_evidence *e = b->e;
     mxo_tensor in = wanted->in[0];
-    mxo_tensor out[OUTPUTS];
-    uint32_t n_out = OUTPUTS;
     char text[256];
     const mxo_text why = {text, sizeof text};
-    buffers b = {e, {NULL}};
     mxo_call call = *wanted;
-    uint8_t *result = NULL;
-    mxo_status status =
-        mxo_emulator()->infer(NULL, wanted, out, &n_out, why);
+    mxo_status status = mxo_emulator()->infer(NULL, wanted, out, n_out, why);
 
     if (status == MXO_OK) {
-        status = e->table->alloc(e->ctx, in.n_bytes + 1, &b.handle[0]);
+        status = e->table->alloc(e->ctx, in.n_bytes + 1, &b->handle[0]);
     }
-    for (uint32_t i = 0; status == MXO_OK && i < n_out; i++) {
-        status = e->table->alloc(e->ctx, out[i].n_bytes + 1, &b.handle[i + 1]);
-        out[i].buffer = b.handle[i + 1];
+    for (uint32_t i = 0; status == MXO_OK && i < *n_out; i++) {
+        status = e->table->alloc(e->ctx, out[i].n_bytes + 1, &b->handle[i + 1]);
+        out[i].buffer = b->handle[i + 1];
         out[i].offset = 0;
     }
-    in.buffer = b.handle[0];
+    in.buffer = b->handle[0];
     call.in = &in;
     call.out = out;
-    call.n_out = n_out;
+    call.n_out = *n_out;
     if (status == MXO_OK) {
         status = e->table->upload(e->ctx, in.buffer, 0, bytes, in.n_bytes, why);
     }
-    if (status == MXO_OK && e->table->run(e->ctx, &call, why) == MXO_OK &&
-        e->table->synchronize(e->ctx, why) == MXO_OK) {
-        result = malloc((size_t)out[0].n_bytes + 1);
-        *n = out[0].n_bytes;
-        *dtype = out[0].dtype;
-    }
-    if (result != NULL && e->table->download(e->ctx, result, b.handle[1], 0,
-                                             *n, why) != MXO_OK) {
-        free(result);
-        result = NULL;
-    }
-    drop(&b);
-    return result;
+    return status == MXO_OK &&
+           e->table->run(e->ctx, &call, why) == MXO_OK &&
+           e->table->synchronize(e->ctx, why) == MXO_OK;
 }
 
-uint8_t *layout_move(const layout_evidence *e, const char *layout,
-                     const char *direction, const uint8_t *bytes,
-                     uint32_t *dtype, uint64_t *n)
+static layout_moved run(const layout_evidence *e, const mxo_call *wanted,
+                        const uint8_t *bytes)
 {
+    mxo_tensor out[OUTPUTS];
+    uint32_t n_out = OUTPUTS;
+    buffers b = {e, {NULL}};
+    layout_moved m = {0};
+
+    if (run_call(&b, wanted, bytes, out, &n_out)) {
+        m.bytes = fetch(&b, 0, out[0].n_bytes);
+        m.n = out[0].n_bytes;
+        m.dtype = out[0].dtype;
+    }
+    if (m.bytes != NULL && n_out > 1) {
+        m.mask = fetch(&b, 1, out[1].n_bytes);
+    }
+    drop(&b);
+    return m;
+}
+
+void layout_moved_clear(layout_moved *m)
+{
+    free(m->bytes);
+    free(m->mask);
+    *m = (layout_moved){0};
+}
+
+int layout_moved_defines(const layout_moved *m, uint64_t i)
+{
+    return m->mask == NULL || m->mask[i / dtype_bytes(m->dtype)] != 0;
+}
+
+layout_moved layout_move(const layout_evidence *e, const char *layout,
+                         const char *direction, const uint8_t *bytes,
+                         uint32_t dtype)
+{
+    char rows[24];
+    char cols[24];
+    (void)snprintf(rows, sizeof rows, "%" PRIu64, e->kept[0]);
+    (void)snprintf(cols, sizeof cols, "%" PRIu64, e->kept[1]);
     const mxo_param params[] = {
-        {"layout", layout, 0}, {"dtype", dtype_name(*dtype), 0},
-        {"dir", direction, 0}, {"keep_rows", "0", 0},
-        {"keep_cols", "0", 0},
+        {"layout", layout, 0},
+        {"dtype", dtype_name(dtype), 0},
+        {"dir", direction, 0},
+        {"keep_rows", rows, (double)e->kept[0]},
+        {"keep_cols", cols, (double)e->kept[1]},
     };
     const mxo_tensor x = {
         .name = "x",
-        .dtype = *dtype,
+        .dtype = dtype,
         .rank = 3,
         .shape = {e->extent[0], e->extent[1], e->extent[2]},
         .n_bytes = e->extent[0] * e->extent[1] * e->extent[2] *
-                   dtype_bytes(*dtype)};
+                   dtype_bytes(dtype)};
     const mxo_call call = {.struct_size = sizeof call,
                            .n_params = 5,
                            .n_in = 1,
@@ -101,23 +141,41 @@ uint8_t *layout_move(const layout_evidence *e, const char *layout,
                            .params = params,
                            .in = &x};
 
-    return run(e, &call, bytes, n, dtype);
+    return run(e, &call, bytes);
 }
 
-static int equals(const layout_evidence *e, const uint8_t *bytes, uint64_t n)
+static layout_moved forward(const layout_evidence *e, const char *layout,
+                            const uint8_t *bytes)
 {
-    return bytes != NULL && n == e->n_actual &&
-           memcmp(bytes, e->actual, (size_t)n) == 0;
+    return layout_move(e, layout, "forward", bytes, e->dtype);
 }
 
-static int equals_swapped(const layout_evidence *e, const uint8_t *bytes,
-                          uint64_t n)
+/* The actual bytes, where the moved tensor has defined ones. */
+static int equals(const layout_evidence *e, const layout_moved *m)
 {
-    if (bytes == NULL || n != e->n_actual || dtype_bytes(e->dtype) != 1) {
+    if (m->bytes == NULL || m->n != e->n_actual) {
         return 0;
     }
-    for (uint64_t i = 0; i < n; i++) {
-        if ((uint8_t)(bytes[i] << 4 | bytes[i] >> 4) != e->actual[i]) {
+    if (m->mask == NULL) {
+        return memcmp(m->bytes, e->actual, (size_t)m->n) == 0;
+    }
+    for (uint64_t i = 0; i < m->n; i++) {
+        if (m->bytes[i] != e->actual[i] && layout_moved_defines(m, i)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int equals_swapped(const layout_evidence *e, const layout_moved *m)
+{
+    if (m->bytes == NULL || m->n != e->n_actual || dtype_bytes(e->dtype) != 1) {
+        return 0;
+    }
+    for (uint64_t i = 0; i < m->n; i++) {
+        const uint8_t byte = m->bytes[i];
+        if ((uint8_t)(byte << 4 | byte >> 4) != e->actual[i] &&
+            layout_moved_defines(m, i)) {
             return 0;
         }
     }
@@ -128,12 +186,10 @@ static int equals_swapped(const layout_evidence *e, const uint8_t *bytes,
 static int gives(const layout_evidence *e, const char *layout,
                  const uint8_t *bytes)
 {
-    uint32_t dtype = e->dtype;
-    uint64_t n = 0;
-    uint8_t *memory = layout_move(e, layout, "forward", bytes, &dtype, &n);
-    const int same = equals(e, memory, n);
+    layout_moved memory = forward(e, layout, bytes);
+    const int same = equals(e, &memory);
 
-    free(memory);
+    layout_moved_clear(&memory);
     return same;
 }
 
@@ -212,13 +268,13 @@ static int spoilt_source(const layout_evidence *e, char *text, size_t size)
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        uint32_t dtype = e->dtype;
-        uint64_t n = 0;
-        uint8_t *spoilt = layout_move(e, known[i].layout, known[i].direction,
-                                      e->logical, &dtype, &n);
-        const int fits = spoilt != NULL && n == logical_bytes(e) &&
-                         dtype == e->dtype && gives(e, e->layout, spoilt);
-        free(spoilt);
+        layout_moved spoilt = layout_move(e, known[i].layout,
+                                          known[i].direction, e->logical,
+                                          e->dtype);
+        const int fits = spoilt.bytes != NULL && spoilt.n == logical_bytes(e) &&
+                         spoilt.dtype == e->dtype &&
+                         gives(e, e->layout, spoilt.bytes);
+        layout_moved_clear(&spoilt);
         if (fits) {
             (void)snprintf(text, size, "%s", known[i].words);
             return 1;
@@ -251,41 +307,55 @@ static int transposed(const layout_evidence *e, char *text, size_t size)
 /* What the asked layout gives, put there in a wrong way. */
 static int spoilt_memory(const layout_evidence *e, char *text, size_t size)
 {
-    uint32_t dtype = e->dtype;
-    uint64_t n = 0;
-    uint8_t *right = layout_move(e, e->layout, "forward", e->logical, &dtype, &n);
+    layout_moved right = forward(e, e->layout, e->logical);
     const char *words = NULL;
 
-    if (right != NULL && equals_swapped(e, right, n)) {
+    if (equals_swapped(e, &right)) {
         words = "the nibbles of every byte are swapped";
-    } else if (right != NULL && n == logical_bytes(e) && dtype == e->dtype &&
-               gives(e, e->layout, right)) {
+    } else if (right.bytes != NULL && right.n == logical_bytes(e) &&
+               right.dtype == e->dtype && gives(e, e->layout, right.bytes)) {
         words = "the layout was applied twice";
     }
-    free(right);
+    layout_moved_clear(&right);
     (void)snprintf(text, size, "%s", words == NULL ? "" : words);
     return words != NULL;
+}
+
+/* Expert k of the right memory, `apart` bytes from the one before. */
+static int lies_at(const layout_evidence *e, const layout_moved *right,
+                   uint64_t k, uint64_t apart)
+{
+    const uint64_t stride = right->n / e->extent[0];
+    const uint64_t first = k * apart;
+    const uint64_t live = apart < stride ? apart : stride;
+    const uint64_t room = right->n - first < live ? right->n - first : live;
+
+    for (uint64_t i = 0; i < room; i++) {
+        if (e->actual[first + i] != right->bytes[k * stride + i] &&
+            layout_moved_defines(right, k * stride + i)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 /* Right within each expert, but the experts lie at another distance. */
 static int wrong_stride(const layout_evidence *e, char *text, size_t size)
 {
-    uint32_t dtype = e->dtype;
-    uint64_t n = 0;
-    uint8_t *right = layout_move(e, e->layout, "forward", e->logical, &dtype, &n);
+    layout_moved right = forward(e, e->layout, e->logical);
     const uint64_t experts = e->extent[0];
-    const uint64_t stride = experts == 0 ? 0 : n / experts;
-    const uint64_t plain = experts == 0 ? 0 : logical_bytes(e) / experts;
-    const uint64_t live = plain < stride ? plain : stride;
-    int fits = right != NULL && experts > 1 && plain != stride && live > 0 &&
-               n == e->n_actual;
+    const uint64_t stride = experts == 0 ? 0 : right.n / experts;
+    /* The logical tensor, in elements of what the layout gives. */
+    const uint64_t plain = e->extent[1] * e->extent[2] *
+                           dtype_bytes(right.bytes == NULL ? e->dtype
+                                                           : right.dtype);
+    int fits = right.bytes != NULL && experts > 1 && plain < stride &&
+               plain > 0 && right.n == e->n_actual;
 
     for (uint64_t k = 0; fits && k < experts; k++) {
-        const uint64_t room = n - k * plain < live ? n - k * plain : live;
-        fits = k * plain < n && memcmp(e->actual + k * plain,
-                                       right + k * stride, (size_t)room) == 0;
+        fits = lies_at(e, &right, k, plain);
     }
-    free(right);
+    layout_moved_clear(&right);
     if (fits) {
         (void)snprintf(text, size,
                        "experts are %" PRIu64 " bytes apart, not %" PRIu64

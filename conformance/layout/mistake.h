@@ -22,14 +22,26 @@ typedef struct layout_evidence {
     const uint8_t *logical;
     const uint8_t *actual;
     uint64_t n_actual; /* bytes */
+    uint64_t kept[2];  /* backwards: rows and columns of the result; 0: all */
 } layout_evidence;
 
 /* One sentence without a full stop; 0 if no known mistake fits. */
 int layout_mistake(const layout_evidence *e, char *text, size_t size);
 
-/* Move a tensor; the result is the caller's, *n its bytes; NULL if refused. */
-uint8_t *layout_move(const layout_evidence *e, const char *layout,
-                     const char *direction, const uint8_t *bytes,
-                     uint32_t *dtype, uint64_t *n);
+/* A moved tensor; what the vendor leaves undefined has mask 0. */
+typedef struct layout_moved {
+    uint8_t *bytes; /* owned; NULL: refused */
+    uint8_t *mask;  /* owned; one for each element, NULL: all is defined */
+    uint64_t n;     /* bytes */
+    uint32_t dtype;
+} layout_moved;
+
+/* Forward or inverse; layout_moved_clear() forgets the result. */
+layout_moved layout_move(const layout_evidence *e, const char *layout,
+                         const char *direction, const uint8_t *bytes,
+                         uint32_t dtype);
+void layout_moved_clear(layout_moved *m);
+/* Is byte i of the result defined? */
+int layout_moved_defines(const layout_moved *m, uint64_t i);
 
 #endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The right blob is taken apart into the logical tensor, so that known
+ * mistakes can be made on it; the first wrong byte is told in memory and in
+ * the tensor.
+ */
+#include "pair.h"
+
+#include "../backends.h"
+#include "../tensors.h"
+#include "mistake.h"
+#include "steps.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ENOUGH_EXPERTS = 2, BIG = 1 << 22 };
+
+/* The oracle for small tensors, the CPU backend for large ones. */
+static const mxo_backend *mover_for(uint64_t n_bytes)
+{
+    const mxo_backend *table = mxo_emulator();
+    backend_list *known = n_bytes < BIG ? NULL : calloc(1, sizeof *known);
+    char text[256];
+
+    if (known != NULL) {
+        backends_known(known);
+        const backend_ref *cpu = backends_find(known, "cpu");
+        const mxo_backend *found;
+        if (cpu != NULL && backend_load(cpu, &found, (mxo_text){text, 256}) ==
+                               MXO_OK) {
+            table = found;
+        }
+    }
+    free(known);
+    return table;
+}
+
+/* What memory holds: the element's size tells a type that was changed. */
+static uint32_t memory_dtype(const pair *p, const uint64_t padded[3])
+{
+    const uint64_t n = padded[0] * padded[1] * padded[2];
+    const uint64_t bytes = n == 0 ? 0 : p->n / n;
+
+    return bytes == dtype_bytes(p->dtype) ? p->dtype
+           : bytes == 4                   ? MXO_F32
+                                          : MXO_E8M0;
+}
+
+/* The logical tensor that the right bytes hold; NULL and a sentence. */
+static uint8_t *logical_of(const pair *p, const layout_evidence *e,
+                           mxo_text why)
+{
+    layout_evidence seen = *e;
+
+    if (mxo_layout_padded(p->layout, p->dtype, p->extent, seen.extent, why) !=
+        MXO_OK) {
+        return NULL;
+    }
+    seen.kept[0] = p->extent[1];
+    seen.kept[1] = p->extent[2];
+    layout_moved m =
+        layout_move(&seen, p->layout, "inverse", p->expected,
+                    memory_dtype(p, seen.extent));
+
+    if (m.bytes == NULL || m.dtype != p->dtype) {
+        (void)snprintf(why.ptr, why.size, "the bytes are not a whole %s",
+                       p->layout);
+        layout_moved_clear(&m);
+    }
+    free(m.mask);
+    return m.bytes;
+}
+
+/* The finest unit of memory that differs in byte at. */
+static uint64_t first_unit(const pair *p, uint64_t at, uint32_t units,
+                           uint32_t elem_bytes)
+{
+    const uint8_t wrong = p->expected[at] ^ p->actual[at];
+    uint32_t bit = 0;
+
+    while (bit < 7 && (wrong >> bit & 1) == 0) {
+        bit++;
+    }
+    return at / elem_bytes * units + bit * units / 8 * (units > 1);
+}
+
+void layout_place(const pair *p, uint64_t at, strbuf *out)
+{
+    char text[256];
+    const mxo_text why = {text, sizeof text};
+    steps s;
+    uint64_t logical = 0;
+    uint8_t pad = 0;
+
+    if (steps_find(&s, p->layout, why) != 0 ||
+        (steps_bind(&s, dtype_bytes(p->dtype), p->extent, why) != 0 &&
+         steps_bind(&s, 0, p->extent, why) != 0)) {
+        return;
+    }
+    const explained *last = &s.step[s.n - 1];
+    const uint64_t unit = first_unit(p, at, s.units, last->elem_bytes);
+
+    if (unit / s.units * last->l.units >= last->l.n_units) {
+        return;
+    }
+    strbuf_add(out, "  it lies at ");
+    explain_digits(last, unit / (s.units / last->l.units), out);
+    switch (steps_content_at(&s, unit, &logical, &pad)) {
+    case MXO_LAYOUT_LIVE:
+        strbuf_add(out, "\n  it should hold ");
+        explain_place(&s.step[0], s.units, logical, out);
+        break;
+    case MXO_LAYOUT_PAD:
+        strbuf_add(out, "\n  it is a pad of bytes %02x", pad);
+        break;
+    default:
+        break;
+    }
+    strbuf_add(out, "\n");
+}
+
+static void say_first(const pair *p, uint64_t at, uint64_t n_wrong)
+{
+    strbuf place = {0};
+
+    printf("%s: %" PRIu64 " of %" PRIu64 " bytes differ, first byte %" PRIu64
+           " (%02x, not %02x)\n",
+           p->name, n_wrong, p->n, at, p->actual[at], p->expected[at]);
+    layout_place(p, at, &place);
+    fputs(strbuf_text(&place), stdout);
+    strbuf_clear(&place);
+}
+
+/* A few experts from the first wrong one on say as much as all, unless the
+   layout wants all of them together. */
+static void narrow(pair *p, uint64_t first)
+{
+    const uint64_t each = p->extent[0] == 0 ? 0 : p->n / p->extent[0];
+    const uint64_t some[3] = {ENOUGH_EXPERTS, p->extent[1], p->extent[2]};
+    uint64_t padded[3];
+    char text[256];
+
+    if (p->extent[0] <= ENOUGH_EXPERTS || each == 0 ||
+        mxo_layout_padded(p->layout, p->dtype, some, padded,
+                          (mxo_text){text, sizeof text}) != MXO_OK) {
+        return;
+    }
+    const uint64_t last = p->extent[0] - ENOUGH_EXPERTS;
+    uint64_t from = first / each;
+
+    /* Counted from expert 0, a wrong distance shows from the second on. */
+    from = from <= 1 ? 0 : from < last ? from : last;
+    p->expected += from * each;
+    p->actual += from * each;
+    p->n = each * ENOUGH_EXPERTS;
+    p->extent[0] = ENOUGH_EXPERTS;
+}
+
+/* Bytes that differ although the vendor defines them; the first one. A mask
+   of a few experts is that of all. */
+static uint64_t count_wrong(const pair *p, const layout_moved *right,
+                            uint64_t *first)
+{
+    const uint64_t each =
+        right->n == p->n || p->extent[0] == 0 ? p->n + 1
+                                              : p->n / p->extent[0];
+    uint64_t n_wrong = 0;
+
+    for (uint64_t i = p->n; i-- > 0;) {
+        if (p->expected[i] != p->actual[i] &&
+            layout_moved_defines(right, i % each)) {
+            n_wrong++;
+            *first = i;
+        }
+    }
+    return n_wrong;
+}
+
+/* Open a mover and take the right bytes apart; NULL and a sentence. */
+static uint8_t *take_apart(const pair *p, layout_evidence *e, mxo_text why)
+{
+    *e = (layout_evidence){.table = mover_for(p->n),
+                           .layout = p->layout,
+                           .dtype = p->dtype,
+                           .extent = {p->extent[0], p->extent[1],
+                                      p->extent[2]},
+                           .actual = p->actual,
+                           .n_actual = p->n};
+    return e->table->open(&e->ctx, 0, why) != MXO_OK ? NULL
+                                                     : logical_of(p, e, why);
+}
+
+int diagnose_pair(pair *p)
+{
+    char text[400] = "";
+    const mxo_text why = {text, sizeof text};
+    layout_evidence e;
+    layout_moved right = {0};
+    uint64_t first = 0;
+
+    if (memcmp(p->expected, p->actual, (size_t)p->n) == 0) {
+        return 0;
+    }
+    (void)count_wrong(p, &right, &first);
+    pair some = *p;
+
+    narrow(&some, first);
+    uint8_t *logical = take_apart(&some, &e, why);
+
+    e.logical = logical;
+    if (logical != NULL) {
+        right = layout_move(&e, some.layout, "forward", logical, some.dtype);
+    }
+    uint64_t n_wrong = count_wrong(p, &right, &first);
+
+    if (n_wrong > 0) {
+        say_first(p, first, n_wrong);
+        if (logical != NULL && !layout_mistake(&e, text, sizeof text)) {
+            (void)snprintf(text, sizeof text,
+                           "no known mistake gives these bytes");
+        }
+        printf("  %s\n", text);
+    }
+    layout_moved_clear(&right);
+    free(logical);
+    if (e.ctx != NULL) {
+        e.table->close(e.ctx);
+    }
+    return n_wrong > 0;
+}
