@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above this many output bytes only cheap mistakes are tried. */
-enum { WORTH_TRYING = 1 << 17 };
+/* Above this many bytes of outputs, or of inputs, only cheap mistakes are
+   tried: the others ask the oracle hundreds of times. */
+enum { WORTH_TRYING = 1 << 17, WORTH_READING = 1 << 21 };
 
 /* A wrong element as a function of the right tensor. */
 typedef struct mistake {
@@ -341,7 +342,12 @@ static int worth_trying(const evidence *e)
     for (uint32_t o = 0; o < e->want->n; o++) {
         n += e->want->t[o].n_bytes;
     }
-    return n <= WORTH_TRYING;
+    uint64_t in = 0;
+
+    for (uint32_t i = 0; i < e->call->in->n; i++) {
+        in += e->call->in->t[i].n_bytes;
+    }
+    return n <= WORTH_TRYING && in <= WORTH_READING;
 }
 
 const host_tensor *explain_moved(const evidence *e, const host_tensor *got,
