@@ -104,3 +104,16 @@ libcpu_la_LIBADD += libcpu_neon.la
 else
 EXTRA_DIST += %reldir%/neon.c %reldir%/vec_neon.h
 endif
+
+# The layout engine from inside.
+if MXO_CHECK
+check_PROGRAMS += cpu_layout_test
+cpu_layout_test_SOURCES = \
+	%reldir%/layout_chain.h \
+	%reldir%/layout_tile.h \
+	%reldir%/test_layout.c
+cpu_layout_test_CPPFLAGS = $(AM_CPPFLAGS) $(CHECK_CFLAGS)
+cpu_layout_test_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
+cpu_layout_test_LDADD = libcpu.la $(CHECK_LIBS) -lm
+TESTS += cpu_layout_test
+endif
