@@ -22,6 +22,14 @@ static mxo_status run_first(layer *l, void **act, mxo_text why)
                         : cpu_layer_run_first(l, *act, why);
 }
 
+/* Rows of experts that live elsewhere are zeros. */
+static void clear(const mxo_tensor *y)
+{
+    if (y->n_bytes > 0) {
+        memset(cpu_data(y), 0, (size_t)y->n_bytes);
+    }
+}
+
 /* The second half, of act, through the sum if there is one. */
 static mxo_status run_second(layer *l, uint32_t from, const void *act,
                              mxo_text why)
@@ -29,7 +37,7 @@ static mxo_status run_second(layer *l, uint32_t from, const void *act,
     const mxo_tensor *y = cpu_out(l->call, "y");
 
     if (!l->has_sum) {
-        memset(cpu_data(y), 0, (size_t)y->n_bytes);
+        clear(y);
         return cpu_layer_run_second(l, from, act, cpu_data(y), why);
     }
     float *rows = calloc(l->slots * l->hidden + 1, sizeof *rows);
@@ -55,7 +63,7 @@ static mxo_status run(layer *l, mxo_text why)
         return run_second(l, given->dtype, cpu_data(given), why);
     }
     if (!l->has_two) {
-        memset(cpu_data(y), 0, (size_t)y->n_bytes);
+        clear(y);
         return cpu_layer_run_first(l, cpu_data(y), why);
     }
     status = run_first(l, &act, why);
