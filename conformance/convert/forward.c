@@ -259,6 +259,17 @@ static int put_outputs(job *j, size_t first, const mxo_tensor *out, int n_out,
     return 0;
 }
 
+/* What the mover refuses, with the place where it was. */
+static void name_layer(const moe_layer *l, uint64_t e, uint64_t n, mxo_text why)
+{
+    char sentence[320];
+
+    (void)snprintf(sentence, sizeof sentence, "%s", why.ptr);
+    (void)say(MXO_E_SHAPE, why, "layer %.200s, experts %llu to %llu: %s",
+              l->prefix, (unsigned long long)e, (unsigned long long)(e + n - 1),
+              sentence);
+}
+
 static int run_layer(job *j, size_t number, mxo_text why)
 {
     const moe_layer *l = &j->layers.layer[number];
@@ -287,7 +298,10 @@ static int run_layer(job *j, size_t number, mxo_text why)
                 bad = stage(j, l, &p, i, e, n, why);
             }
         }
-        bad = bad || mover_forward(&j->mover, &p, l->biased, n, why) != 0;
+        if (!bad && mover_forward(&j->mover, &p, l->biased, n, why) != 0) {
+            name_layer(l, p.first_expert + e, n, why);
+            bad = 1;
+        }
         const int n_out =
             bad ? -1 : mover_infer(&j->mover, &p, l->biased, n, out, why);
         if (n_out < 0 || put_outputs(j, j->first_output[number], out, n_out, e,
