@@ -216,7 +216,16 @@ double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
     for (uint64_t k = 0; k < g->k && k < LAYER_WIDEST; k++) {
         a[k] = broken_load(l->x, row * g->k + k);
     }
-    return broken_gemm_of(b, l, g, a, e, col, g->f32);
+    double y = broken_gemm_of(b, l, g, a, e, col, g->f32);
+
+    if (IS(MS02)) {
+        y += 0 * broken_load(l->x, (t + 1) % l->tokens * g->k);
+    }
+    if (IS(MS03)) {
+        const uint64_t last = broken_elems(g->scale) - 1;
+        y += 0 * broken_e8m0(b, broken_bytes(g->scale)[last]);
+    }
+    return y;
 }
 
 static dd clamped_unit(const broken *b, const layer *l, double gate, double up)
@@ -241,6 +250,7 @@ static double stepped(const broken *b, const layer *l, double gate, double up)
     float g = (float)gate < limit ? (float)gate : limit;
     float u = (float)up < limit ? (float)up : limit;
 
+    u = l->unit == UNIT_TRITON && isnan(up) ? -limit : u;
     g = g > low ? g : low;
     u = u > -limit ? u : -limit;
     const float alpha = (float)(IS(MA05b)   ? 1

@@ -227,11 +227,13 @@ static float dot(const matrix *m, const float *a, uint64_t e, uint64_t col,
     return m->bias == NULL ? sum : sum + bias_of(m, row);
 }
 
-/* min(x, 7), and NaN for a NaN up: what tl.clamp makes of it. */
+/* A NaN gate becomes the limit, a NaN up minus the limit, as by tl.clamp. */
 static float gated(float gate, float up)
 {
     const float g = gate < 7.0f ? gate : 7.0f;
-    const float u = up < -7.0f ? -7.0f : up < 7.0f ? up : 7.0f;
+    const float u = up < 7.0f   ? (up > -7.0f ? up : -7.0f)
+                    : isnan(up) ? -7.0f
+                                : 7.0f;
     const float t = 1.702f * g;
     const float e = (float)exp(-(double)t);
     const float d = 1.0f + e;

@@ -49,6 +49,20 @@ static void fill_crowd(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* As fill_ids, but the last expert gets no token. */
+static void fill_ids_idle(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t experts = case_dim(c, "experts");
+    const uint64_t busy = experts > 1 ? experts - 1 : 1;
+    const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t first = prng_below(rng, busy);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, (first + i / topk * 2 + i % topk) % busy);
+    }
+}
+
 /* The local experts are a stretch of the global ones, in reverse order. */
 static void fill_map(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -76,6 +90,20 @@ static void fill_small(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const double size = (double)(prng_below(rng, 9) + 1) / 2;
         fill_put(t, i, prng_below(rng, 2) != 0 ? -floor(size) : floor(size));
+    }
+}
+
+/* Every other token, from the second on, is NaN: no business of the rest. */
+static void fill_mates(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_small(c, t, rng);
+    for (uint64_t i = 0; t->dtype != MXO_U8 && i < n; i++) {
+        if (i / row % 2 == 1) {
+            tensor_store(t, i, t->dtype == MXO_F32 ? 0x7fc00000 : 0x7fc0);
+        }
     }
 }
 
@@ -121,6 +149,29 @@ static void fill_window(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* The same, and the scales of the expert without a token are NaN. */
+static void poison_last(host_tensor *t)
+{
+    const uint64_t experts = t->shape[0];
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = experts > 1 ? n - n / experts : n; i < n; i++) {
+        tensor_store(t, i, 0xff);
+    }
+}
+
+static void fill_window_idle(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_window(c, t, rng);
+    poison_last(t);
+}
+
+static void fill_index_idle(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_index_coded(c, t, rng);
+    poison_last(t);
+}
+
 /* Two live codes in a row of w2. */
 static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -149,6 +200,11 @@ static const fill_row fills[] = {
     {"moe.gemm2", "w2", "cancel", fill_twins},
     {"moe.gemm?", "*_scale", "cancel", fill_scale_twins},
     {"moe.layer", "topk_ids", "crowd", fill_crowd},
+    {"moe.layer", "topk_ids", "poisoned", fill_ids_idle},
+    {"moe.layer", "x", "poisoned", fill_mates},
+    {"moe.layer", "w13_scale", "poisoned", fill_window_idle},
+    {"moe.layer", "w2", "poisoned", fill_two_live},
+    {"moe.layer", "w2_scale", "poisoned", fill_index_idle},
     {"moe.gemm*", "topk_ids", "crowd", fill_crowd},
     {"moe.layer", "topk_ids", "*", fill_ids},
     {"moe.gemm*", "topk_ids", "*", fill_ids},
@@ -273,6 +329,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:profile=*," DECLARED_GEMM DECLARED_SECOND TINY
      ",bias=f32,data=orderfree"},
+    {2, 0, /* what is not a token's own must not touch it */
+     "moe.layer:profile=exact|MARLIN|TRITON,tokens=1|4|17,topk=1|2,"
+     "experts=4,hidden=64,inter=32,bias=none|f32,data=poisoned"},
     {2, 0, /* sizes off the block, the tile and the pair of tiles */
      "moe.layer:profile=exact|MARLIN,tokens=1|17|33,topk=2,experts=3,"
      "hidden=32|80,inter=48|72,bias=f32,data=orderfree"},
