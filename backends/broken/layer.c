@@ -70,6 +70,7 @@ static int knows_profile(const mxo_call *call)
 static int is_plain(const broken *b, const mxo_call *call)
 {
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
+           !entry_is(call, "routing_at", "input") &&
            !((IS(MV15) || IS(MV18) || IS(MV19)) &&
              entry_is(call, "order", "exact")) &&
            entry_is(call, "scale_at", "weight") &&

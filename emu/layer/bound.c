@@ -380,6 +380,12 @@ mxo_status bound_check(const layer_plan *p, mxo_text why)
                         "not for order=%s",
                         p->call->op, layer_word(p->call, MXO_FIELD_ORDER));
     }
+    if (p->two.routing_at == MXO_P_ROUTING_AT_INPUT ||
+        p->one.routing_at == MXO_P_ROUTING_AT_INPUT) {
+        return mxo_fail(MXO_E_UNSUPPORTED, why,
+                        "%s: there are no bounds for routing_at=input",
+                        p->call->op);
+    }
     if (mxo_call_is(p->call, "from", "f16") || has_given(r) || is_half(p)) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s: bounds are for BF16 and binary32, and for "
