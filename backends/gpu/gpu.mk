@@ -9,6 +9,8 @@ gpu_shared = \
 	%reldir%/glu.inc \
 	%reldir%/glu_exact.inc \
 	%reldir%/glu_steps.inc \
+	%reldir%/layer.inc \
+	%reldir%/layer_sum.inc \
 	%reldir%/layout.inc \
 	%reldir%/layout_chain.inc \
 	%reldir%/layout_fold.inc \
@@ -27,11 +29,13 @@ gpu_shared = \
 	%reldir%/plan_glu.inc \
 	%reldir%/plan_groups.inc \
 	%reldir%/plan_index.inc \
+	%reldir%/plan_layer.inc \
 	%reldir%/plan_layout.inc \
 	%reldir%/plan_lines.inc \
 	%reldir%/plan_move.inc \
 	%reldir%/plan_quant.inc \
 	%reldir%/plan_terms.inc \
+	%reldir%/plan_recipe.inc \
 	%reldir%/plan_tile.inc \
 	%reldir%/quant.inc \
 	%reldir%/quant_plain.inc \

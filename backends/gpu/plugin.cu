@@ -20,6 +20,10 @@
 
 #include "glu.inc"
 
+#include "layer_sum.inc"
+
+#include "layer.inc"
+
 #include "layout.inc"
 
 #include "layout_gather.inc"
@@ -45,6 +49,10 @@
 #include "plan_quant.inc"
 
 #include "plan_glu.inc"
+
+#include "plan_recipe.inc"
+
+#include "plan_layer.inc"
 
 #include "layout_text.inc"
 

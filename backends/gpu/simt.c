@@ -19,6 +19,10 @@
 
 #include "glu.inc"
 
+#include "layer_sum.inc"
+
+#include "layer.inc"
+
 #include "layout.inc"
 
 #include "layout_gather.inc"
@@ -111,6 +115,10 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
 #include "plan_quant.inc"
 
 #include "plan_glu.inc"
+
+#include "plan_recipe.inc"
+
+#include "plan_layer.inc"
 
 #include "layout_text.inc"
 
