@@ -10,6 +10,7 @@ gpu_shared = \
 	%reldir%/glu_exact.inc \
 	%reldir%/glu_steps.inc \
 	%reldir%/layer.inc \
+	%reldir%/layer_add.inc \
 	%reldir%/layer_sum.inc \
 	%reldir%/layout.inc \
 	%reldir%/layout_chain.inc \
@@ -44,8 +45,14 @@ gpu_shared = \
 gpu_device_only = \
 	%reldir%/device_gpu.h \
 	%reldir%/device_memory.h \
+	%reldir%/fused.inc \
+	%reldir%/fused_end.inc \
+	%reldir%/fused_mma.inc \
+	%reldir%/fused_prepare.inc \
+	%reldir%/plan_fused.inc \
 	%reldir%/plugin.cu \
-	%reldir%/runtime_gpu.h
+	%reldir%/runtime_gpu.h \
+	%reldir%/yardstick.inc
 EXTRA_DIST += $(gpu_device_only) %reldir%/README.md
 
 simt_shared = \

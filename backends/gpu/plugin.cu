@@ -24,6 +24,20 @@
 
 #include "layer.inc"
 
+#include "layer_add.inc"
+
+#if !defined(__HIPCC__)
+#define GPU_HAS_FUSED 1
+
+#include "fused.inc"
+
+#include "fused_end.inc"
+
+#include "fused_prepare.inc"
+#else
+#define GPU_HAS_FUSED 0
+#endif
+
 #include "layout.inc"
 
 #include "layout_gather.inc"
@@ -79,6 +93,10 @@
 #include "plan_groups.inc"
 
 #include "plan_index.inc"
+
+#if GPU_HAS_FUSED
+#include "yardstick.inc"
+#endif
 
 #include "backend.inc"
 

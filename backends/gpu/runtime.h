@@ -13,9 +13,19 @@
 typedef struct gpu_device {
     int index;
     uint32_t units; /* multiprocessors */
+    int tensor_cores; /* Hopper's */
     char name[256];
     char driver[64];
 } gpu_device;
+
+/* A launch; threads 0: GPU_BLOCK; shared: bytes beyond what a kernel declares;
+   overlaps: it may start while the launch before it ends. */
+typedef struct gpu_shape {
+    uint32_t grid;
+    uint32_t threads;
+    uint32_t shared;
+    int overlaps;
+} gpu_shape;
 
 /* A kernel of any argument, as a function pointer that is only passed on. */
 typedef void (*gpu_entry)(void);

@@ -65,6 +65,7 @@ static mxo_status gpu_open(int device, gpu_device *d, mxo_text why)
     if (status == MXO_OK) {
         d->index = device;
         d->units = (uint32_t)p.multiProcessorCount;
+        d->tensor_cores = p.major == 9 && p.minor == 0;
         (void)snprintf(d->name, sizeof d->name, "%s", p.name);
         (void)snprintf(d->driver, sizeof d->driver, "%s driver interface %d",
                        GPU_LABEL, version);
@@ -130,13 +131,48 @@ static mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks,
     return status;
 }
 
-static mxo_status gpu_launch(const gpu_kernel *k, uint32_t grid,
+/* More shared memory than a kernel gets without asking. */
+static mxo_status gpu_ask_shared(const gpu_kernel *k, uint32_t bytes,
+                                 mxo_text why)
+{
+    return bytes <= 48 << 10
+               ? MXO_OK
+               : gpu_check(RT(FuncSetAttribute)(
+                               (const void *)k->entry,
+                               RT(FuncAttributeMaxDynamicSharedMemorySize),
+                               (int)bytes),
+                           k->name, why);
+}
+
+static mxo_status gpu_launch(const gpu_kernel *k, const gpu_shape *shape,
                              const void *args, mxo_text why)
 {
+    const void *const entry = (const void *)k->entry;
+    const dim3 block(shape->threads == 0 ? (unsigned)GPU_BLOCK
+                                         : shape->threads);
     void *argv[1] = {(void *)args};
+    const mxo_status status = gpu_ask_shared(k, shape->shared, why);
 
-    return gpu_check(RT(LaunchKernel)((const void *)k->entry, dim3(grid),
-                                      dim3(GPU_BLOCK), argv, 0, 0),
+    if (status != MXO_OK) {
+        return status;
+    }
+#if !defined(__HIPCC__)
+    if (shape->overlaps) {
+        cudaLaunchConfig_t config = {};
+        cudaLaunchAttribute early = {};
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        config.gridDim = dim3(shape->grid);
+        config.blockDim = block;
+        config.dynamicSmemBytes = shape->shared;
+        config.attrs = &early;
+        config.numAttrs = 1;
+        return gpu_check(cudaLaunchKernelExC(&config, entry, argv), k->name,
+                         why);
+    }
+#endif
+    return gpu_check(RT(LaunchKernel)(entry, dim3(shape->grid), block, argv,
+                                      shape->shared, 0),
                      k->name, why);
 }
 

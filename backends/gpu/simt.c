@@ -23,6 +23,8 @@
 
 #include "layer.inc"
 
+#include "layer_add.inc"
+
 #include "layout.inc"
 
 #include "layout_gather.inc"
@@ -44,6 +46,7 @@
 #define GPU_NAME SIMT_NAME
 #define GPU_LABEL "CPU"
 #define GPU_HAS_TIMER 0
+#define GPU_HAS_FUSED 0
 
 enum {
     UNITS = 3,     /* few, so that kernels must loop */
