@@ -56,6 +56,9 @@ static const char help_text[] =
     "                         (default 1,0)\n"
     "      --mib=N            least bytes of a case, in MiB\n"
     "                         (default 256 on hosts, 1024 on devices)\n"
+    "      --tokens=N         on devices: a layer's tokens are repeated to\n"
+    "                         at least N (default: as the case says)\n"
+    "      --experts=N        and its experts (default 128)\n"
     "      --samples=N        samples of a row (default 30)\n"
     "      --box=S            stop a row after S seconds (default 10)\n"
     "      --seed=N           seed of the data (default 1)\n"
@@ -71,6 +74,8 @@ enum option_code {
     OPT_DEVICE,
     OPT_THREADS,
     OPT_MIB,
+    OPT_TOKENS,
+    OPT_EXPERTS,
     OPT_SAMPLES,
     OPT_BOX,
     OPT_SEED,
@@ -87,6 +92,8 @@ static const struct option long_options[] = {
     {"device", required_argument, NULL, OPT_DEVICE},
     {"threads", required_argument, NULL, OPT_THREADS},
     {"mib", required_argument, NULL, OPT_MIB},
+    {"tokens", required_argument, NULL, OPT_TOKENS},
+    {"experts", required_argument, NULL, OPT_EXPERTS},
     {"samples", required_argument, NULL, OPT_SAMPLES},
     {"box", required_argument, NULL, OPT_BOX},
     {"seed", required_argument, NULL, OPT_SEED},
@@ -134,6 +141,8 @@ static int take_value(session *s, int code, const char *text)
         double low, high;
     } ranges[] = {{OPT_DEVICE, 0, 1023},
                   {OPT_MIB, 0, 1 << 20},
+                  {OPT_TOKENS, 0, 1 << 20},
+                  {OPT_EXPERTS, 0, 1 << 16},
                   {OPT_SAMPLES, 1, 1000},
                   {OPT_BOX, 0, 86400},
                   {OPT_SEED, 0, 9007199254740992.0}};
@@ -152,6 +161,10 @@ static int take_value(session *s, int code, const char *text)
         s->choice.crew.device = (int)x;
     } else if (code == OPT_MIB) {
         s->o.host_bytes = s->o.device_bytes = (uint64_t)(x * 1048576);
+    } else if (code == OPT_TOKENS) {
+        s->o.tokens = (uint64_t)x;
+    } else if (code == OPT_EXPERTS) {
+        s->o.experts = (uint64_t)x;
     } else if (code == OPT_SAMPLES) {
         s->o.samples = (int)x;
     } else if (code == OPT_BOX) {
@@ -357,7 +370,12 @@ int cmd_bench(int argc, char **argv)
     static backend_list chosen;
     case_list cases = {0, 0, NULL};
 
-    s.o = (bench_options){1, UINT64_C(256) << 20, UINT64_C(1024) << 20, 30, 10};
+    s.o = (bench_options){.seed = 1,
+                          .host_bytes = UINT64_C(256) << 20,
+                          .device_bytes = UINT64_C(1024) << 20,
+                          .samples = 30,
+                          .experts = 128,
+                          .box_s = 10};
     s.threads[0] = 1;
     s.threads[1] = 0;
     s.n_threads = 2;

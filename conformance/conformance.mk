@@ -12,8 +12,11 @@ libjudge_la_SOURCES = \
 	%reldir%/bench/bench.h \
 	%reldir%/bench/copy.c \
 	%reldir%/bench/job.c \
+	%reldir%/bench/layer.c \
+	%reldir%/bench/layer.h \
 	%reldir%/bench/report.c \
 	%reldir%/bench/report.h \
+	%reldir%/bench/summary.c \
 	%reldir%/bound.c \
 	%reldir%/bound.def \
 	%reldir%/bound.h \

@@ -13,11 +13,15 @@
 
 #include <stdint.h>
 
+enum { BENCH_MAX_SAMPLES = 1000 };
+
 typedef struct bench_options {
     uint64_t seed;
     uint64_t host_bytes;   /* in + out, at least, where time() is missing */
     uint64_t device_bytes; /* the same where the backend times itself */
     int samples;
+    uint64_t tokens;  /* of a layer on a device, at least */
+    uint64_t experts; /* and these */
     double box_s; /* stop a row after this time, though not before 3 samples */
 } bench_options;
 
@@ -34,6 +38,10 @@ typedef struct bench_row {
     double emu;     /* seconds the emulator needs for as much, one thread */
     uint64_t macs;  /* products added; 0: no matrix product */
     double sgemm;   /* GFLOP/s of OpenBLAS's sgemm beside it; 0: unknown */
+    /* Of a layer on a device: */
+    uint64_t tokens, experts;
+    uint64_t streamed; /* bytes of the weights it must read */
+    double gemm;       /* GFLOP/s of the device's library, BF16, same shapes */
     char kernel[128];
 } bench_row;
 
@@ -51,6 +59,9 @@ void bench_close(bench_job **job);
 /* Time it with a number of threads. 0, or -1 and a sentence. */
 int bench_time(bench_job *job, int threads, const bench_options *o,
                bench_row *row, mxo_text why);
+
+/* Medians of n samples into the row; the arrays get sorted. */
+void bench_summarise(bench_row *row, double *op, double *copy, int n);
 
 double bench_now(void);
 /* Seconds that copying n bytes takes, on a number of threads. */

@@ -106,12 +106,21 @@ static void print_csv(const char *backend, const char *text,
         rate(row->elements, row->seconds) / 1e6, row->kernel);
 }
 
+/* The time that reading the active weights takes at the copy's speed. */
+static double of_stream(const bench_row *row)
+{
+    return row->streamed == 0
+               ? 0
+               : (double)row->streamed /
+                     rate(row->bytes, row->copy) / row->seconds;
+}
+
 static json_t *row_object(const char *backend, const char *text,
                           const bench_row *row)
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, "
-        "s:f, s:f, s:f, s:f, s:f, s:s}",
+        "s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:s}",
         "kind", "row", "backend", backend, "case", text, "status", "pass",
         "threads", row->threads, "repeats", (json_int_t)row->repeats, "bytes",
         (json_int_t)row->bytes, "samples", row->n_samples, "seconds",
@@ -121,8 +130,10 @@ static json_t *row_object(const char *backend, const char *text,
         row->emu / row->seconds, "melements_per_s",
         rate(row->elements, row->seconds) / 1e6, "gflops",
         2 * rate(row->macs, row->seconds) / 1e9, "sgemm_gflops", row->sgemm,
-        "emulator_macs_per_s", rate(row->macs, row->emu), "kernel",
-        row->kernel);
+        "emulator_macs_per_s", rate(row->macs, row->emu), "tokens",
+        (json_int_t)row->tokens, "experts", (json_int_t)row->experts,
+        "streamed_bytes", (json_int_t)row->streamed, "of_stream",
+        of_stream(row), "library_gflops", row->gemm, "kernel", row->kernel);
 }
 
 /* What a matrix product is rated by. */
@@ -139,6 +150,24 @@ static void print_macs(const bench_row *row)
     }
     printf("; emulator %.0f million products/s on one core\n",
            rate(row->macs, row->emu) / 1e6);
+}
+
+static void print_layer(const bench_row *row)
+{
+    const double speed = 2 * rate(row->macs, row->seconds) / 1e9;
+
+    if (row->streamed == 0) {
+        return;
+    }
+    printf("        %" PRIu64 " tokens, %" PRIu64 " experts, %.1f us: %.2f of "
+           "the time to read %.0f MB of weights as a copy does",
+           row->tokens, row->experts, row->seconds * 1e6, of_stream(row),
+           (double)row->streamed / 1e6);
+    if (row->gemm > 0) {
+        printf("; %.2f of the library's BF16 GEMM, %.0f GFLOP/s",
+               speed / row->gemm, row->gemm);
+    }
+    printf("\n");
 }
 
 void bench_report_row(bench_form form, const char *backend, const char *text,
@@ -158,6 +187,7 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
                row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6,
                row->kernel, text);
         print_macs(row);
+        print_layer(row);
     }
     (void)fflush(stdout);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Samples become a row: medians, and how far samples are from them. */
+#include "bench.h"
+
+#include <stdlib.h>
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a;
+    const double y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts the values. */
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return n % 2 != 0 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+void bench_summarise(bench_row *row, double *op, double *copy, int n)
+{
+    double ratio[BENCH_MAX_SAMPLES];
+    double off[BENCH_MAX_SAMPLES];
+
+    for (int i = 0; i < n; i++) {
+        ratio[i] = copy[i] / op[i];
+    }
+    row->n_samples = n;
+    row->seconds = median(op, n);
+    row->copy = median(copy, n);
+    row->ratio = median(ratio, n);
+    for (int i = 0; i < n; i++) {
+        off[i] =
+            op[i] < row->seconds ? row->seconds - op[i] : op[i] - row->seconds;
+    }
+    row->spread = median(off, n);
+}
