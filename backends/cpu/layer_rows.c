@@ -26,7 +26,7 @@ static void decode(const cpu_element *e, const uint8_t *codes,
         const uint8_t s = scale[i / CPU_MX];
         const uint8_t byte = codes[e->bits == 4 ? i / 2 : i];
         const uint8_t code =
-            e->bits == 4 ? byte >> (i % 2 * 4) & 15 : (int)byte;
+            (uint8_t)(e->bits == 4 ? byte >> (i % 2 * 4) & 15 : byte);
         const double unit = s == 255 ? (double)NAN : cpu_pow2(s - 127);
 
         x[i] = (double)cpu_element_value(e, code) * unit;
