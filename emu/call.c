@@ -117,7 +117,8 @@ const mxo_tensor *mxo_call_out(const mxo_call *call, const char *name)
 
 void *mxo_tensor_data(const mxo_tensor *t)
 {
-    return (uint8_t *)t->buffer + t->offset;
+    /* An empty tensor may lie nowhere: nothing is added to a null pointer. */
+    return t->offset == 0 ? t->buffer : (uint8_t *)t->buffer + t->offset;
 }
 
 uint64_t mxo_tensor_elems(const mxo_tensor *t)

@@ -35,7 +35,8 @@ uint32_t mxo_call_dtype(const mxo_call *call, const char *key);
 const mxo_tensor *mxo_call_in(const mxo_call *call, const char *name);
 const mxo_tensor *mxo_call_out(const mxo_call *call, const char *name);
 
-/* First byte of a tensor of the emulator (its buffers are host memory). */
+/* First byte of a tensor of the emulator (its buffers are host memory); NULL
+   for an empty one that lies nowhere. */
 void *mxo_tensor_data(const mxo_tensor *t);
 uint64_t mxo_tensor_elems(const mxo_tensor *t);
 /* Elements before, at and after axis (negative: from the end), as a product. */
