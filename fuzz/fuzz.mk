@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
-fuzz_programs = fuzz_casetext fuzz_layout fuzz_quant fuzz_safetensors \
-	fuzz_select
+fuzz_programs = fuzz_casetext fuzz_layer fuzz_layout fuzz_quant \
+	fuzz_safetensors fuzz_select
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
 fuzz_driver =
@@ -19,6 +19,11 @@ fuzz_casetext_SOURCES = %reldir%/fuzz_casetext.c %reldir%/target.h $(fuzz_driver
 fuzz_casetext_CPPFLAGS = $(fuzz_cppflags)
 fuzz_casetext_LDFLAGS = $(fuzz_ldflags)
 fuzz_casetext_LDADD = $(fuzz_ldadd)
+fuzz_layer_SOURCES = %reldir%/fuzz_layer.c %reldir%/input.c %reldir%/input.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_layer_CPPFLAGS = $(fuzz_cppflags)
+fuzz_layer_LDFLAGS = $(fuzz_ldflags)
+fuzz_layer_LDADD = $(fuzz_ldadd)
 fuzz_layout_SOURCES = %reldir%/fuzz_layout.c %reldir%/input.c %reldir%/input.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_layout_CPPFLAGS = $(fuzz_cppflags)

@@ -79,7 +79,7 @@ static void pick_choice(fuzz_input *in, word_span choices, char *word)
     (void)span_copy(span_cut(&rest, '|'), word);
 }
 
-static void pick_value(fuzz_input *in, const op_param *p, char *word)
+void input_value(fuzz_input *in, const op_param *p, char *word)
 {
     static const char *const ints[] = {"-1", "-2", "0",  "1",  "2",   "8",
                                        "16", "22", "32", "64", "128", "256"};
@@ -135,7 +135,7 @@ int input_case(fuzz_input *in, const char *const patterns[], test_case *c)
         if (input_below(in, 2) == 0) {
             memcpy(c->value[i], p->standard, OP_WORD);
         } else {
-            pick_value(in, p, c->value[i]);
+            input_value(in, p, c->value[i]);
         }
     }
     for (int i = 0; i < c->schema->n_dims; i++) {

@@ -21,6 +21,8 @@ uint64_t input_bits(fuzz_input *in);
 /* 0..n-1 */
 uint32_t input_below(fuzz_input *in, uint32_t n);
 
+/* A value of a parameter's domain, sometimes one the operation refuses. */
+void input_value(fuzz_input *in, const op_param *p, char *word);
 /* An operation one of the patterns matches, with parameters of their domains
    and small dimensions.  0, or -1 if its extents do not come out whole. */
 int input_case(fuzz_input *in, const char *const patterns[], test_case *c);
