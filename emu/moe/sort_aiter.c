@@ -18,6 +18,12 @@ static mxo_status infer(const sort_plan *p, mxo_tensor *out, uint32_t *n_out,
                         "moe.sort: layout=aiter has 24 bits for a token and 7 "
                         "for a slot");
     }
+    /* The rows are pairs + experts * (block - 1) at worst. */
+    if (p->top_k > p->num_experts) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "moe.sort: layout=aiter has no rows for more slots "
+                        "than experts");
+    }
     if (room > INT32_MAX) {
         return mxo_fail(MXO_E_SHAPE, why,
                         "moe.sort: the padded rows do not fit 31 bits");
