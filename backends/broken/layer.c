@@ -50,8 +50,7 @@ static int entry_is(const mxo_call *call, const char *key, const char *word)
         if (broken_says(call, "profile", profiles[i].name)) {
             (void)snprintf(wanted, sizeof wanted, "%s=%s ", key, word);
             const char *at = strstr(profiles[i].words, wanted);
-            return at != NULL &&
-                   (at == profiles[i].words || at[-1] == ' ');
+            return at != NULL && (at == profiles[i].words || at[-1] == ' ');
         }
     }
     return 0;
@@ -67,10 +66,24 @@ static int knows_profile(const mxo_call *call)
     return 0;
 }
 
+static int has_f16(const mxo_call *call)
+{
+    static const char *const keys[] = {"from",    "bias",        "bias_type",
+                                       "glu_out", "out",         "gemm1_out",
+                                       "row_out", "routing_type"};
+    int has = 0;
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        has |= entry_is(call, keys[i], "f16");
+    }
+    return has;
+}
+
 static int is_plain(const broken *b, const mxo_call *call)
 {
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
-           !entry_is(call, "routing_at", "input") &&
+           !has_f16(call) && !entry_is(call, "routing_at", "input") &&
+           !entry_is(call, "routing_at", "gemm1") &&
            !((IS(MV15) || IS(MV18) || IS(MV19)) &&
              entry_is(call, "order", "exact")) &&
            entry_is(call, "scale_at", "weight") &&
@@ -156,11 +169,19 @@ static layer read_layer(const mxo_call *call)
     l.ids = broken_in(call, "topk_ids");
     l.map = broken_in(call, "expert_map");
     l.weights = broken_in(call, "topk_weights");
-    l.one = (gemm){broken_in(call, "w13"), broken_in(call, "w13_scale"),
-                   broken_in(call, "w13_bias"), 0, 0,
-                   place_of(call, "bias1"), entry_is(call, "gemm1_out", "f32")};
-    l.two = (gemm){broken_in(call, "w2"), broken_in(call, "w2_scale"),
-                   broken_in(call, "w2_bias"), 0, 0, place_of(call, "bias2"),
+    l.one = (gemm){broken_in(call, "w13"),
+                   broken_in(call, "w13_scale"),
+                   broken_in(call, "w13_bias"),
+                   0,
+                   0,
+                   place_of(call, "bias1"),
+                   entry_is(call, "gemm1_out", "f32")};
+    l.two = (gemm){broken_in(call, "w2"),
+                   broken_in(call, "w2_scale"),
+                   broken_in(call, "w2_bias"),
+                   0,
+                   0,
+                   place_of(call, "bias2"),
                    entry_is(call, "row_out", "f32")};
     l.y = broken_out(call, "y");
     l.tokens = dim(l.ids, 0);
@@ -276,10 +297,10 @@ static void token_sum(const broken *b, const layer *l, uint64_t t)
             continue;
         }
         const dd sum = broken_combine(b, l, t, row, there);
-        broken_store(b, l->y, t * l->two.n + c,
-                     IS(MS01) ? broken_dd(sum.hi + broken_load(
-                                                      l->y, t * l->two.n + c))
-                             : sum);
+        broken_store(
+            b, l->y, t * l->two.n + c,
+            IS(MS01) ? broken_dd(sum.hi + broken_load(l->y, t * l->two.n + c))
+                     : sum);
     }
 }
 

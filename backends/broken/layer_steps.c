@@ -95,11 +95,41 @@ static int is_lost(const broken *b, const gemm *g, uint64_t k)
            (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64);
 }
 
-static dd add(dd a, double x)
-{
-    const dd s = broken_sum(a.hi, x);
+/* A sum without any rounding: its parts do not overlap and grow in size. */
+enum { PARTS = 44 }; /* 53 bits each cover all exponents of a double */
 
-    return broken_sum(s.hi, s.lo + a.lo);
+typedef struct exact_sum {
+    double part[PARTS];
+    int n;
+    double plain; /* tells infinities and NaN */
+} exact_sum;
+
+static void add(exact_sum *s, double x)
+{
+    int n = 0;
+
+    s->plain += x;
+    for (int i = 0; isfinite(s->plain) && i < s->n; i++) {
+        const dd t = broken_sum(s->part[i], x);
+        x = t.hi;
+        if (t.lo != 0) {
+            s->part[n++] = t.lo;
+        }
+    }
+    s->part[n++] = x;
+    s->n = n;
+}
+
+/* The nearest double and what is left of the next part: enough to round to
+   fewer bits as the whole sum would. */
+static dd leading(const exact_sum *s)
+{
+    dd top = {0, 0};
+
+    for (int i = s->n - 1; i >= 0 && top.lo == 0; i--) {
+        top = broken_sum(top.hi, s->part[i]);
+    }
+    return top;
 }
 
 /* Bias and rounding behind a sum. */
@@ -171,7 +201,7 @@ static double all_parts(const parts *s)
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                       const double *a, unsigned e, uint64_t col, int f32)
 {
-    dd acc = {0, 0};
+    exact_sum acc = {.n = 0};
     parts single = {{0, 0, 0, 0}, 0};
 
     if (IS(MG04) && g->n < 64) {
@@ -186,21 +216,20 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
         if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
             continue;
         }
-        const uint64_t block = k / 32 < g->scale->shape[2]
-                                   ? k / 32
-                                   : g->scale->shape[2] - 1;
+        const uint64_t block =
+            k / 32 < g->scale->shape[2] ? k / 32 : g->scale->shape[2] - 1;
         const double w = weight(b, l, values[broken_code(g->w, 1, at)],
                                 byte_of(b, l, g, e, col, block));
         const double p = a[k < g->k ? k : g->k - 1] * w;
-        acc = add(acc, p);
+        add(&acc, p);
         add_part(b, g, &single, k, p);
     }
-    double y = (double)(float)(acc.hi + 0 * acc.lo);
     static const broken faultless;
     const number_format *f = broken_format("f32");
-
-    y = isfinite(acc.hi) ? broken_decode(&faultless, f, broken_round(f, acc))
-                         : y;
+    double y =
+        isfinite(acc.plain)
+            ? broken_decode(&faultless, f, broken_round(f, leading(&acc)))
+            : acc.plain;
     y = IS(MV15) || IS(MV18) || IS(MV19) ? all_parts(&single) : y;
     y = IS(MG18) ? broken_bf16(y) : y;
     return biased(b, l, g, e, col, f32, y);
@@ -255,7 +284,7 @@ static double stepped(const broken *b, const layer *l, double gate, double up)
     u = u > -limit ? u : -limit;
     const float alpha = (float)(IS(MA05b)   ? 1
                                 : IS(MA06b) ? broken_number(l->call, "alpha")
-                                           : l->alpha);
+                                            : l->alpha);
     const float t = alpha * g;
     const float e = (float)exp(-(double)t);
     const float d = 1 + e;
@@ -310,8 +339,7 @@ static double moe_sum(const broken *b, const layer *l, const double *row,
 dd broken_combine(const broken *b, const layer *l, uint64_t t,
                   const double *row, const int *there)
 {
-    dd exact = {0, 0};
-    double special = 0;
+    exact_sum exact = {.n = 0};
     double acc = 0;
 
     if (l->sum == SUM_MOE) {
@@ -325,13 +353,14 @@ dd broken_combine(const broken *b, const layer *l, uint64_t t,
         if (!there[j]) {
             continue;
         }
-        special += isfinite(row[j] * times) ? 0 : row[j] * times;
-        exact = isfinite(row[j] * times) ? add(exact, row[j] * times) : exact;
+        add(&exact, row[j] * times);
         acc = l->sum == SUM_FMA
                   ? (double)fmaf((float)row[j], (float)times, (float)acc)
                   : plus(acc, row[j]);
         acc = IS(MU01) ? broken_bf16(acc) : acc;
     }
-    exact = isfinite(special) ? exact : broken_dd(special);
-    return l->sum == SUM_EXACT && !IS(MU05) ? exact : broken_dd(acc);
+    if (l->sum != SUM_EXACT || IS(MU05)) {
+        return broken_dd(acc);
+    }
+    return isfinite(exact.plain) ? leading(&exact) : broken_dd(exact.plain);
 }

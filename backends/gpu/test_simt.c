@@ -102,10 +102,11 @@ static void run(simt_entry entry, int meets)
 {
     const gpu_kernel k = {"test", (gpu_entry)entry, meets};
     const test_args args = {out};
+    const gpu_shape shape = {GRID, GPU_BLOCK, 0, 0};
     const mxo_text nowhere = {NULL, 0};
 
     memset(out, 0xaa, sizeof out);
-    if (gpu_launch(&k, GRID, &args, nowhere) != MXO_OK) {
+    if (gpu_launch(&k, &shape, &args, nowhere) != MXO_OK) {
         claim(0, "a launch finds memory");
     }
 }

@@ -172,8 +172,10 @@ static void fill_index_idle(const test_case *c, host_tensor *t, prng *rng)
     poison_last(t);
 }
 
-/* Two live codes in a row of w2. */
-static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
+/* One live code in a row of w2.  What it meets is an activation of any size,
+   and a matrix unit may cut the sum of two such products where float32 would
+   round it: one is what every order and every unit gets right. */
+static void fill_one_live(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t k = 2 * t->shape[t->rank - 1];
     const uint64_t rows = k == 0 ? 0 : tensor_elems(t) / t->shape[t->rank - 1];
@@ -181,15 +183,10 @@ static void fill_two_live(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     for (uint64_t r = 0; r < rows; r++) {
-        for (uint64_t live = 0; live < 2; live++) {
-            const uint64_t col = (start + 2 * r + live) % k;
-            const uint64_t at = r * (k / 2) + col / 2;
-            const uint64_t code = 1 + prng_below(rng, 7) + 8 * (r % 2);
-            const uint64_t was = tensor_load(t, at);
-            const unsigned shift = 4 * (unsigned)(col % 2);
-            tensor_store(t, at,
-                         (was & ~((uint64_t)0xf << shift)) | code << shift);
-        }
+        const uint64_t col = (start + r) % k;
+        const uint64_t code = 1 + prng_below(rng, 7) + 8 * (r % 2);
+
+        tensor_store(t, r * (k / 2) + col / 2, code << 4 * (col % 2));
     }
 }
 
@@ -203,7 +200,7 @@ static const fill_row fills[] = {
     {"moe.layer", "topk_ids", "poisoned", fill_ids_idle},
     {"moe.layer", "x", "poisoned", fill_mates},
     {"moe.layer", "w13_scale", "poisoned", fill_window_idle},
-    {"moe.layer", "w2", "poisoned", fill_two_live},
+    {"moe.layer", "w2", "poisoned", fill_one_live},
     {"moe.layer", "w2_scale", "poisoned", fill_index_idle},
     {"moe.gemm*", "topk_ids", "crowd", fill_crowd},
     {"moe.layer", "topk_ids", "*", fill_ids},
@@ -223,9 +220,9 @@ static const fill_row fills[] = {
     {"moe.gemm1", "w13_scale", "crowd", fill_window},
     {"moe.layer*", "x_scale", "orderfree", fill_window},
     {"moe.gemm1", "x_scale", "orderfree", fill_window},
-    {"moe.layer*", "w2", "orderfree", fill_two_live},
-    {"moe.layer*", "w2", "crowd", fill_two_live},
-    {"moe.gemm2", "w2", "orderfree", fill_two_live},
+    {"moe.layer*", "w2", "orderfree", fill_one_live},
+    {"moe.layer*", "w2", "crowd", fill_one_live},
+    {"moe.gemm2", "w2", "orderfree", fill_one_live},
     {"moe.layer*", "w2_scale", "orderfree", fill_index_coded},
     {"moe.layer*", "w2_scale", "crowd", fill_index_coded},
     {"moe.gemm2", "w2_scale", "orderfree", fill_index_coded},
