@@ -18,13 +18,17 @@ typedef struct gpu_device {
     char driver[64];
 } gpu_device;
 
+enum { GPU_LANES = 4 }; /* queues of launches that may run side by side */
+
 /* A launch; threads 0: GPU_BLOCK; shared: bytes beyond what a kernel declares;
-   overlaps: it may start while the launch before it ends. */
+   overlaps: it may start while the launch before it ends; stream: a lane's,
+   NULL: the one that all else uses. */
 typedef struct gpu_shape {
     uint32_t grid;
     uint32_t threads;
     uint32_t shared;
     int overlaps;
+    void *stream;
 } gpu_shape;
 
 /* A kernel of any argument, as a function pointer that is only passed on. */

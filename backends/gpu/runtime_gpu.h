@@ -15,6 +15,7 @@
 typedef hipDeviceProp_t gpu_properties;
 typedef hipError_t gpu_error;
 typedef hipEvent_t gpu_event;
+typedef hipStream_t gpu_stream;
 #else
 #include <cuda_runtime.h>
 #define RT(name) cuda##name
@@ -23,6 +24,7 @@ typedef hipEvent_t gpu_event;
 typedef cudaDeviceProp gpu_properties;
 typedef cudaError_t gpu_error;
 typedef cudaEvent_t gpu_event;
+typedef cudaStream_t gpu_stream;
 #endif
 
 #define GPU_HAS_TIMER 1
@@ -107,9 +109,12 @@ static mxo_status gpu_copy(void *dst, const void *src, uint64_t n, mxo_text why)
         "copy", why);
 }
 
-static mxo_status gpu_fill(void *dst, int byte, uint64_t n, mxo_text why)
+static mxo_status gpu_fill(void *dst, int byte, uint64_t n, void *stream,
+                           mxo_text why)
 {
-    return gpu_check(RT(MemsetAsync)(dst, byte, (size_t)n, 0), "fill", why);
+    return gpu_check(
+        RT(MemsetAsync)(dst, byte, (size_t)n, (gpu_stream)stream), "fill",
+        why);
 }
 
 static mxo_status gpu_synchronize(mxo_text why)
@@ -165,6 +170,7 @@ static mxo_status gpu_launch(const gpu_kernel *k, const gpu_shape *shape,
         config.gridDim = dim3(shape->grid);
         config.blockDim = block;
         config.dynamicSmemBytes = shape->shared;
+        config.stream = (gpu_stream)shape->stream;
         config.attrs = &early;
         config.numAttrs = 1;
         return gpu_check(cudaLaunchKernelExC(&config, entry, argv), k->name,
@@ -172,8 +178,79 @@ static mxo_status gpu_launch(const gpu_kernel *k, const gpu_shape *shape,
     }
 #endif
     return gpu_check(RT(LaunchKernel)(entry, dim3(shape->grid), block, argv,
-                                      shape->shared, 0),
+                                      shape->shared,
+                                      (gpu_stream)shape->stream),
                      k->name, why);
+}
+
+/* Streams beside the usual one.  Lane 0 is that one; its event is the fork, the
+   others' are the join. */
+typedef struct gpu_lanes {
+    int open; /* so many of them, lane 0 included */
+    void *stream[GPU_LANES];
+    gpu_event event[GPU_LANES];
+} gpu_lanes;
+
+static void gpu_lanes_close(gpu_lanes *l)
+{
+    for (; l->open > 0; l->open--) {
+        (void)RT(EventDestroy)(l->event[l->open - 1]);
+        if (l->open > 1) {
+            (void)RT(StreamDestroy)((gpu_stream)l->stream[l->open - 1]);
+        }
+    }
+}
+
+static gpu_error gpu_lanes_open(gpu_lanes *l)
+{
+    gpu_error error = RT(Success);
+
+    while (l->open < GPU_LANES && error == RT(Success)) {
+        gpu_stream stream = NULL;
+
+        if (l->open > 0) {
+            error = RT(StreamCreateWithFlags)(&stream, RT(StreamNonBlocking));
+        }
+        if (error != RT(Success)) {
+            break;
+        }
+        error = RT(EventCreateWithFlags)(&l->event[l->open],
+                                         RT(EventDisableTiming));
+        if (error == RT(Success)) {
+            l->stream[l->open++] = stream;
+        } else if (stream != NULL) {
+            (void)RT(StreamDestroy)(stream);
+        }
+    }
+    return error;
+}
+
+/* From here on lanes run side by side, after all that came before. */
+static mxo_status gpu_fork(gpu_lanes *l, mxo_text why)
+{
+    gpu_error error = gpu_lanes_open(l);
+
+    if (error == RT(Success)) {
+        error = RT(EventRecord)(l->event[0], 0);
+    }
+    for (int i = 1; i < GPU_LANES && error == RT(Success); i++) {
+        error = RT(StreamWaitEvent)((gpu_stream)l->stream[i], l->event[0], 0);
+    }
+    return gpu_check(error, "fork", why);
+}
+
+/* What comes after waits for every lane. */
+static mxo_status gpu_join(gpu_lanes *l, mxo_text why)
+{
+    gpu_error error = RT(Success);
+
+    for (int i = 1; i < l->open && error == RT(Success); i++) {
+        error = RT(EventRecord)(l->event[i], (gpu_stream)l->stream[i]);
+        if (error == RT(Success)) {
+            error = RT(StreamWaitEvent)(0, l->event[i], 0);
+        }
+    }
+    return gpu_check(error, "join", why);
 }
 
 /* Two events around the work between start and stop. */

@@ -89,12 +89,33 @@ static mxo_status gpu_upload(void *dst, const void *src, uint64_t n,
 
 #define gpu_download gpu_upload
 
-static mxo_status gpu_fill(void *dst, int byte, uint64_t n, mxo_text why)
+static mxo_status gpu_fill(void *dst, int byte, uint64_t n, void *stream,
+                           mxo_text why)
 {
+    (void)stream;
     (void)why;
     memset(dst, byte, (size_t)n);
     return MXO_OK;
 }
+
+/* One lane after the other, as launches come. */
+typedef struct gpu_lanes {
+    void *stream[GPU_LANES];
+} gpu_lanes;
+
+static void gpu_lanes_close(gpu_lanes *l)
+{
+    (void)l;
+}
+
+static mxo_status gpu_fork(gpu_lanes *l, mxo_text why)
+{
+    (void)l;
+    (void)why;
+    return MXO_OK;
+}
+
+#define gpu_join gpu_fork
 
 static mxo_status gpu_synchronize(mxo_text why)
 {
