@@ -66,6 +66,8 @@ libjudge_la_SOURCES = \
 	%reldir%/judge.c \
 	%reldir%/judge.h \
 	%reldir%/listing.h \
+	%reldir%/metamorph.c \
+	%reldir%/metamorph.h \
 	%reldir%/native.c \
 	%reldir%/native.h \
 	%reldir%/opinfo.c \

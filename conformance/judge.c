@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "diagnose.h"
 #include "fill.h"
+#include "metamorph.h"
 #include "stages.h"
 
 #include <mxoracle/mxoracle.h>
@@ -381,13 +382,16 @@ void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
 void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)
 {
     tensor_set in = {0};
+    tensor_set want = {0};
     char text[SENTENCE];
 
     memset(v, 0, sizeof *v);
     if (fill_inputs(c, seed, &in, (mxo_text){text, sizeof text}) != 0) {
         conclude(v, VERDICT_ERROR, "inputs", "%s", text);
     } else {
-        judge_inputs(j, c, &in, v);
+        judge_answer(j, c, &in, &want, v);
+        metamorph_check(j, c, &in, &want, v);
     }
     tensor_set_clear(&in);
+    tensor_set_clear(&want);
 }
