@@ -21,7 +21,6 @@ typedef struct token {
     size_t n;
     const float **row; /* at column 0 */
     float *weight;
-    size_t *slot; /* 0 .. topk - 1 */
     double *term; /* numbers, then factors: [2 * topk] */
 } token;
 
@@ -57,14 +56,14 @@ static void in_turn(const layer *l, const token *t, size_t first, size_t n,
     }
 }
 
-/* Slots j mod 4 in a sum of their own each. */
+/* Terms j mod 4 in a sum of their own each. */
 static void four_lanes(const layer *l, const token *t, size_t first, size_t n,
                        float *y)
 {
     float lane[LANES][STRETCH] = {{0}};
 
     for (size_t j = 0; j < t->n; j++) {
-        add_row(l->sum, t->row[j] + first, 1, n, lane[t->slot[j] % LANES]);
+        add_row(l->sum, t->row[j] + first, 1, n, lane[j % LANES]);
     }
     for (size_t c = 0; c < n; c++) {
         const float two = lane[0][c] + lane[1][c];
@@ -128,7 +127,7 @@ static float narrow(const layer *l, double s)
 static void stretch(const layer *l, const token *t, size_t first, size_t n,
                     float *y)
 {
-    const int few = l->topk >= 2 && l->topk <= 4;
+    const int few = t->n >= 2 && t->n <= 4;
 
     if (l->sum == LAYER_SUM_EXACT) {
         for (size_t c = 0; c < n; c++) {
@@ -136,7 +135,7 @@ static void stretch(const layer *l, const token *t, size_t first, size_t n,
         }
     } else if (l->sum == LAYER_SUM_MOE_SUM && !few) {
         four_lanes(l, t, first, n, y);
-    } else if (l->sum == LAYER_SUM_CPU && l->topk == 1 && t->n == 1) {
+    } else if (l->sum == LAYER_SUM_CPU && t->n == 1) {
         memcpy(y, t->row[0] + first, n * sizeof *y);
     } else {
         in_turn(l, t, first, n,
@@ -156,8 +155,7 @@ static void gather(const sum_job *job, size_t number, token *t)
         const size_t i = number * l->topk + j;
         if (l->expert[i] >= 0 || l->absent_is_zero) {
             t->row[t->n] = job->rows + i * l->hidden;
-            t->weight[t->n] = cpu_layer_weight(l, i);
-            t->slot[t->n++] = j;
+            t->weight[t->n++] = cpu_layer_weight(l, i);
         }
     }
 }
@@ -166,12 +164,12 @@ static void sum_tokens(void *arg, uint64_t begin, uint64_t end)
 {
     sum_job *job = arg;
     const layer *l = job->l;
-    token t = {
-        0, malloc(l->topk * sizeof *t.row), malloc(l->topk * sizeof *t.weight),
-        malloc(l->topk * sizeof *t.slot), malloc(2 * l->topk * sizeof *t.term)};
+    token t = {0, malloc(l->topk * sizeof *t.row),
+               malloc(l->topk * sizeof *t.weight),
+               malloc(2 * l->topk * sizeof *t.term)};
     float y[STRETCH];
 
-    if (t.row == NULL || t.weight == NULL || t.slot == NULL || t.term == NULL) {
+    if (t.row == NULL || t.weight == NULL || t.term == NULL) {
         cpu_set_flag(&job->failed);
         end = begin;
     }
@@ -186,7 +184,6 @@ static void sum_tokens(void *arg, uint64_t begin, uint64_t end)
     }
     free(t.row);
     free(t.weight);
-    free(t.slot);
     free(t.term);
 }
 

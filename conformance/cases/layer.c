@@ -453,6 +453,10 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:sum=fma,map=1,global=7,absent=skip|zero,tokens=5,topk=3,"
      "experts=3,hidden=32,inter=32,data=orderfree"},
+    {2, 0, /* absent slots are no terms, which vLLM's order counts */
+     "moe.gemm2:routing_at=acc,sum=moe_sum|cpu,row_out=bf16,map=1,global=7,"
+     "absent=skip|zero,tokens=9,topk=1|2|5,experts=3,hidden=32,inter=32,"
+     "data=ordinary"},
     {2, 0,
      "moe.gemm1:map=1,global=7,tokens=5,topk=3,experts=3,hidden=32,"
      "inter=32,data=orderfree"},
