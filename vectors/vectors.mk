@@ -399,6 +399,16 @@ vectors_regressdir = $(pkgdatadir)/vectors/regress
 dist_vectors_regress_DATA = \
 	%reldir%/regress/quant.mx__odd_columns_padded.safetensors
 
+vectors_replaydir = $(pkgdatadir)/vectors/replay
+dist_vectors_replay_DATA = \
+	%reldir%/replay/aiter.torch_moe_stage1__a16w4_swiglu_limit_T3_H96_I32_E2_k1.safetensors \
+	%reldir%/replay/aiter.torch_moe_stage1__a4w4_silu_clamp_T2_H64_I32_E3_k2_b0.safetensors \
+	%reldir%/replay/aiter.torch_moe_stage2__a16w4_T2_H64_I32_E3_k2_b0.safetensors \
+	%reldir%/replay/cpu.fused_experts_mxfp4_amx__M40_E6_I32_H32_k4_s0_b0.safetensors \
+	%reldir%/replay/marlin.moe_gemm_exact__M5_E2_k1_K64_N128_b1_w0.safetensors \
+	%reldir%/replay/marlin.moe_gemm_exact__M7_E4_k1_K128_N64_b0_w1.safetensors \
+	%reldir%/replay/triton.matmul_ogs_torch__scatter_m6_E5_k1_N32_K32.safetensors
+
 vectors_tritondir = $(pkgdatadir)/vectors/triton
 dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.blackwell_act_scale.swizzle__tk3.8_batched_1x128x8.safetensors \
