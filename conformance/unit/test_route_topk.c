@@ -129,6 +129,50 @@ START_TEST(vllm_blanks_with_minus_10000)
 }
 END_TEST
 
+/*
+ * Logits 1 and 0.5 in bf16: sigmoids 187/256 and 159/256, their sum 346/256,
+ * the quotients 69/128 and 235/512; times 2.5 they are 172.5/128 and
+ * 146.875/128, which round to 172/128 and 147/128.
+ */
+START_TEST(torch_rounds_every_step_to_the_type_of_the_logits)
+{
+    static const uint16_t row[] = {0x3f80, 0x3f00};
+    static const float want[] = {1.34375f, 1.1484375f};
+    emu_call c;
+
+    emu_begin(&c, "route.topk",
+              "dialect=vllm_torch_sigmoid,top_k=2,renormalize=1,"
+              "routed_scaling_factor=2.5");
+    emu_in(&c, "logits", MXO_BF16, row, 2, 1, 2);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    ck_assert_mem_eq(emu_bytes(&c, "topk_weights"), want, sizeof want);
+    emu_end(&c);
+}
+END_TEST
+
+/* Scores 1/2 each: in bf16 the bias 2^-9 is lost and both tie. */
+START_TEST(torch_promotes_the_bias)
+{
+    static const uint16_t row[] = {0, 0};
+    static const uint16_t bf16[] = {0, 0x3b00};
+    static const float f32[] = {0, 0.001953125f};
+
+    for (int32_t wide = 0; wide < 2; wide++) {
+        emu_call c;
+
+        emu_begin(&c, "route.topk",
+                  wide ? "dialect=vllm_torch_sigmoid,top_k=1,bias=f32"
+                       : "dialect=vllm_torch_sigmoid,top_k=1,bias=bf16");
+        emu_in(&c, "logits", MXO_BF16, row, 2, 1, 2);
+        emu_in(&c, "bias", wide ? MXO_F32 : MXO_BF16,
+               wide ? (const void *)f32 : bf16, 1, 2);
+        ck_assert_int_eq(emu_run(&c), MXO_OK);
+        ck_assert_mem_eq(emu_bytes(&c, "topk_ids"), &wide, 4);
+        emu_end(&c);
+    }
+}
+END_TEST
+
 /* 1 + 2^-9 is no bf16: with groups it ties with 1, without it wins. */
 START_TEST(trtllm_rounds_the_bias_of_groups)
 {
@@ -402,19 +446,14 @@ START_TEST(dialects_follow_their_formula)
         "trtllm_minimax2",    "vllm_softmax",       "vllm_sigmoid",
         "vllm_softplus_sqrt", "vllm_fused_sigmoid", "vllm_torch_softmax",
         "vllm_torch_sigmoid"};
-    static const char *const plain[] = {"topk_softmax",
-                                        "trtllm_default",
-                                        "trtllm_renormalize",
-                                        "trtllm_renormalize_naive",
-                                        "trtllm_topk",
-                                        "trtllm_sigmoid_renorm",
-                                        "trtllm_sigmoid",
-                                        "trtllm_topk_sigmoid",
-                                        "vllm_cpu",
-                                        "triton35_topk_softmax",
-                                        "triton35_softmax_topk",
-                                        "triton37_topk_softmax",
-                                        "triton37_softmax_topk"};
+    static const char *const plain[] = {
+        "topk_softmax",          "trtllm_default",
+        "trtllm_renormalize",    "trtllm_renormalize_naive",
+        "trtllm_topk",           "trtllm_sigmoid_renorm",
+        "trtllm_sigmoid",        "trtllm_topk_sigmoid",
+        "vllm_cpu",              "triton35_topk_softmax",
+        "triton35_softmax_topk", "triton37_topk_softmax",
+        "triton37_softmax_topk"};
 
     for (unsigned i = 0; i < sizeof scaled / sizeof scaled[0]; i++) {
         check_dialect(scaled[i], 2.5);
@@ -439,6 +478,8 @@ Suite *suite_route_topk(void)
     tcase_add_test(choice, bits_rank_nan_above_infinity_above_zeros);
     tcase_add_test(choice, vllm_gives_zeros_for_a_row_with_nan);
     tcase_add_test(choice, vllm_blanks_with_minus_10000);
+    tcase_add_test(choice, torch_rounds_every_step_to_the_type_of_the_logits);
+    tcase_add_test(choice, torch_promotes_the_bias);
     tcase_add_test(choice, trtllm_rounds_the_bias_of_groups);
     tcase_add_test(choice, groups_are_chosen_by_their_two_best);
     tcase_add_test(choice, the_general_kernel_gives_up_evenly);

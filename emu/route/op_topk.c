@@ -23,6 +23,9 @@ static mxo_route route_of(const mxo_call *call)
     r.dialect = (mxo_route_dialect)dialect;
     r.from = mxo_call_format(call, "from");
     r.to = mxo_call_format(call, "to");
+    r.bias_from = mxo_call_is(call, "bias", "none")
+                      ? MXO_FMT_F32
+                      : mxo_call_format(call, "bias");
     r.experts = (uint32_t)logits->shape[1];
     r.top_k = (uint32_t)mxo_call_int(call, "top_k");
     r.groups = (uint32_t)mxo_call_int(call, "n_group");

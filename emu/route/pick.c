@@ -37,9 +37,7 @@ static uint32_t group_score(route_token *t, uint32_t first, uint32_t size,
     const uint32_t b = best_key(v, out, size);
 
     out[a] = 0;
-    const uint32_t sum = mxo_f32_add(v[a], v[b]);
-
-    return t->general ? mxo_route_narrow(t->route->from, sum) : sum;
+    return mxo_route_choice(t, mxo_f32_add(v[a], v[b]));
 }
 
 /* Experts of groups that do not stay are out. */

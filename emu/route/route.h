@@ -13,6 +13,7 @@ enum {
     ROUTE_SCORE_SOFTMAX,
     ROUTE_SCORE_SOFTMAX_T,
     ROUTE_SCORE_SIGMOID,
+    ROUTE_SCORE_SIGMOID_T,
     ROUTE_SCORE_EXPF,
     ROUTE_SCORE_TANH,
     ROUTE_SCORE_TANH_SAT,
@@ -20,7 +21,12 @@ enum {
     ROUTE_SCORE_VLLM_SOFTMAX
 };
 enum { ROUTE_CLEAN_KEEP, ROUTE_CLEAN_ZERO };
-enum { ROUTE_BIAS_NONE, ROUTE_BIAS_F32, ROUTE_BIAS_GROUPED_BF16 };
+enum {
+    ROUTE_BIAS_NONE,
+    ROUTE_BIAS_F32,
+    ROUTE_BIAS_GROUPED_BF16,
+    ROUTE_BIAS_TYPED
+};
 enum { ROUTE_PICK_KEY, ROUTE_PICK_BLANK, ROUTE_PICK_FUSED };
 enum { ROUTE_GROUPS_NONE, ROUTE_GROUPS_TOP2, ROUTE_GROUPS_BIASED };
 enum { ROUTE_WEIGHT_SCORE, ROUTE_WEIGHT_TANH_SAT, ROUTE_WEIGHT_UNBIAS };
@@ -28,6 +34,7 @@ enum {
     ROUTE_NORM_NONE,
     ROUTE_NORM_SOFTMAX,
     ROUTE_NORM_SUM,
+    ROUTE_NORM_SUM_T,
     ROUTE_NORM_SUM_POSITIVE,
     ROUTE_NORM_SCALED_EPS,
     ROUTE_NORM_MAX_EPS,
@@ -76,6 +83,8 @@ uint32_t mxo_route_narrow(mxo_format format, uint32_t x);
 /* The binary32 pattern as a number that grows as the order says. */
 uint32_t mxo_route_key(uint32_t x);
 
+/* A choice or a sum of choices, rounded to the type that the row says. */
+uint32_t mxo_route_choice(const route_token *t, uint32_t x);
 /* x, then score and choice. */
 void mxo_route_score(route_token *t);
 /* ids from choice. */

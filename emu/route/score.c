@@ -87,6 +87,7 @@ static uint32_t own_score(int kind, uint32_t x)
 {
     switch (kind) {
     case ROUTE_SCORE_SIGMOID:
+    case ROUTE_SCORE_SIGMOID_T:
         return (uint32_t)mxo_act_eval(MXO_ACT_SIGMOID, real(x), MXO_FMT_F32,
                                       NULL);
     case ROUTE_SCORE_EXPF:
@@ -194,6 +195,19 @@ static void softmax(route_token *t, uint32_t max)
     }
 }
 
+/*
+ * torch promotes: the score, of the type of the logits, keeps it without a
+ * bias or with one of the same type, and becomes binary32 with any other.
+ */
+uint32_t mxo_route_choice(const route_token *t, uint32_t x)
+{
+    const mxo_route *r = t->route;
+    const int typed = t->row->bias == ROUTE_BIAS_TYPED &&
+                      (r->bias == NULL || r->bias_from == r->from);
+
+    return t->general || typed ? mxo_route_narrow(r->from, x) : x;
+}
+
 static uint32_t biased(const route_token *t, uint32_t e)
 {
     if (t->route->bias == NULL) {
@@ -203,8 +217,9 @@ static uint32_t biased(const route_token *t, uint32_t e)
         t->row->bias == ROUTE_BIAS_GROUPED_BF16 && t->route->groups > 1;
     const uint32_t bias = t->route->bias[e];
 
-    return mxo_f32_add(t->score[e],
-                       rounded ? mxo_route_narrow(MXO_FMT_BF16, bias) : bias);
+    return mxo_route_choice(
+        t, mxo_f32_add(t->score[e],
+                       rounded ? mxo_route_narrow(MXO_FMT_BF16, bias) : bias));
 }
 
 /* The general kernel works in the type of the scores; Inf and NaN are out. */
@@ -212,9 +227,8 @@ static void generalise(route_token *t)
 {
     for (uint32_t e = 0; e < t->route->experts; e++) {
         t->score[e] = mxo_route_narrow(t->route->from, t->score[e]);
-        t->choice[e] = is_finite(t->x[e])
-                           ? mxo_route_narrow(t->route->from, biased(t, e))
-                           : 0xff800000u;
+        t->choice[e] = is_finite(t->x[e]) ? mxo_route_choice(t, biased(t, e))
+                                          : 0xff800000u;
     }
 }
 
@@ -230,6 +244,9 @@ void mxo_route_score(route_token *t)
     } else {
         for (uint32_t e = 0; e < n; e++) {
             t->score[e] = own_score(kind, t->x[e]);
+            t->score[e] = kind == ROUTE_SCORE_SIGMOID_T
+                              ? mxo_route_narrow(t->route->from, t->score[e])
+                              : t->score[e];
         }
     }
     for (uint32_t e = 0; e < n; e++) {

@@ -7,7 +7,8 @@
  * NONE          w (w)
  * SOFTMAX       e^(w - max) / sum of these
  * SUM           c * (w / S), without the product if c is 1 (c * w)
- * SUM_POSITIVE  the same, S counting as 1 unless it is above 0
+ * SUM_T         the same, S and every step rounded to the logits' type
+ * SUM_POSITIVE  SUM, S counting as 1 unless it is above 0
  * SCALED_EPS    (w * c) / (S + 1e-20)
  * MAX_EPS       w / max(S, 1e-20) (w)
  * FACTOR        w * (c / S), S counting as 1 unless it is above 0 (w * c)
@@ -146,11 +147,17 @@ static void divide_and_scale(route_token *t, int renormalize)
 {
     const uint32_t n = t->route->top_k;
     const uint32_t c = f32_of(t->route->scale);
-    const uint32_t by = divisor(t, sum_of(t->w, n));
+    const mxo_format type =
+        t->row->norm == ROUTE_NORM_SUM_T ? t->route->from : MXO_FMT_F32;
+    const uint32_t by = mxo_route_narrow(type, divisor(t, sum_of(t->w, n)));
 
     for (uint32_t i = 0; i < n; i++) {
-        t->w[i] = renormalize ? mxo_f32_div(t->w[i], by) : t->w[i];
-        t->w[i] = c == ONE ? t->w[i] : mxo_f32_mul(t->w[i], c);
+        if (renormalize) {
+            t->w[i] = mxo_route_narrow(type, mxo_f32_div(t->w[i], by));
+        }
+        if (c != ONE) {
+            t->w[i] = mxo_route_narrow(type, mxo_f32_mul(t->w[i], c));
+        }
     }
 }
 

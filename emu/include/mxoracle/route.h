@@ -32,6 +32,7 @@ typedef struct mxo_route {
     mxo_route_dialect dialect;
     mxo_format from;      /* of the logits: bf16, f16 or f32 */
     mxo_format to;        /* of the weights: bf16, f16 or f32 */
+    mxo_format bias_from; /* of the bias, where it decides how sums round */
     uint32_t experts;     /* 1 .. MXO_ROUTE_MAX_EXPERTS */
     uint32_t top_k;       /* without shared experts */
     uint32_t groups;      /* 1: none */
