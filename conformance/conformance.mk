@@ -72,6 +72,8 @@ libjudge_la_SOURCES = \
 	%reldir%/native.h \
 	%reldir%/opinfo.c \
 	%reldir%/opinfo.h \
+	%reldir%/patience.c \
+	%reldir%/patience.h \
 	%reldir%/prng.c \
 	%reldir%/prng.h \
 	%reldir%/profile_cases.c \
@@ -281,6 +283,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_moe_finalize.c \
 	%reldir%/unit/test_moe_sort.c \
 	%reldir%/unit/test_opinfo.c \
+	%reldir%/unit/test_patience.c \
 	%reldir%/unit/test_prng.c \
 	%reldir%/unit/test_profile.c \
 	%reldir%/unit/test_quant_block.c \

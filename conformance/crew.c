@@ -2,6 +2,7 @@
 /* See crew.h. */
 #include "crew.h"
 
+#include "patience.h"
 #include "worker.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ typedef struct slot {
     worker w;
     int greeted;  /* its hello has been read */
     ptrdiff_t at; /* index of the case it works on, or NO_CASE */
-    double deadline;
+    patience patience;
 } slot;
 
 struct crew {
@@ -119,10 +120,18 @@ static int start(crew *c, slot *s)
     return 0;
 }
 
+static int is_given_up(slot *s)
+{
+    const double now = now_s();
+
+    return patience_looks(&s->patience, now) &&
+           patience_ends(&s->patience, now, worker_cpu_s(&s->w));
+}
+
 static void open_remote(crew *c, backend_info *info)
 {
     slot *s = &c->slots[0];
-    const double deadline = now_s() + c->options.timeout_s + 10;
+    const double limit_s = c->options.timeout_s + 10;
     json_t *hello = NULL;
     worker_state state = WORKER_WAIT;
 
@@ -130,7 +139,8 @@ static void open_remote(crew *c, backend_info *info)
         set_absent(info, MXO_E_NOMEM);
         return;
     }
-    while (state == WORKER_WAIT && now_s() < deadline) {
+    s->patience = patience_begin(limit_s, now_s(), 0);
+    while (state == WORKER_WAIT && !is_given_up(s)) {
         state = worker_answer(&s->w, 200, &hello);
     }
     if (state == WORKER_LINE) {
@@ -148,8 +158,7 @@ static void open_remote(crew *c, backend_info *info)
     } else {
         worker_stop(&s->w);
         (void)snprintf(info->why_not, sizeof info->why_not,
-                       "it does not open within %g s",
-                       c->options.timeout_s + 10);
+                       "it does not open within %g s", limit_s);
     }
 }
 
@@ -274,7 +283,7 @@ static void listen_to(campaign *g, slot *s)
         worker_epitaph(&s->w, end, sizeof end);
         conclude(g, s, VERDICT_CRASH, "crash", end);
     } else if (state == WORKER_WAIT) {
-        if (now_s() > s->deadline) {
+        if (is_given_up(s)) {
             took_too_long(g, s);
         }
     } else if (!s->greeted) {
@@ -297,7 +306,8 @@ static int assign(campaign *g, slot *s)
         return -1;
     }
     s->at = (ptrdiff_t)g->next++;
-    s->deadline = now_s() + g->c->options.timeout_s;
+    s->patience = patience_begin(g->c->options.timeout_s, now_s(),
+                                 worker_cpu_s(&s->w));
     /* A worker that is gone already is noticed when it is listened to. */
     (void)worker_ask(&s->w, item->text, item->seed);
     return 0;

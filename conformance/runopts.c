@@ -85,7 +85,7 @@ static const char help_text[] =
     "      --isolate=case|batch|none   a worker per case, workers that judge\n"
     "                          many, or this process (default: batch for\n"
     "                          plugins, none for what is linked in)\n"
-    "      --timeout=S         seconds a worker may take (default 60)\n"
+    "      --timeout=S         processor seconds for a case (default 60)\n"
     "  -j, --jobs=N            workers per backend\n"
     "      --plugin=FILE.so    a vendor's backend; repeatable\n"
     "      --device=N          which device (default 0)\n"

@@ -76,7 +76,7 @@ static const char help_text[] =
     "      --id=GLOB        only these mutants\n"
     "      --level=1|2|3    of the grids (default 2)\n"
     "      --seed=N         of data and drawn shapes (default 1)\n"
-    "      --timeout=S      seconds for one case (default 5)\n"
+    "      --timeout=S      processor seconds for a case (default 5)\n"
     "      --tap | --json   another report\n"
     "  -q, --quiet          only what is not as it should be, and the score\n"
     "\n"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LONGEST_LINE = 1 << 22 };
@@ -72,6 +73,18 @@ int worker_start(worker *w, const backend_ref *ref, int device)
         return -1;
     }
     return 0;
+}
+
+double worker_cpu_s(const worker *w)
+{
+    struct timespec t = {0, 0};
+    clockid_t clock;
+
+    if (clock_getcpuclockid(w->pid, &clock) != 0 ||
+        clock_gettime(clock, &t) != 0) {
+        return 0;
+    }
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static void forget(worker *w)

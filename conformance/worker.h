@@ -32,6 +32,8 @@ enum { WORKER_SOCKET = 3 };
 
 /* 0, or -1 with errno set. */
 int worker_start(worker *w, const backend_ref *ref, int device);
+/* Processor time it has used, all threads; 0 where that is not told. */
+double worker_cpu_s(const worker *w);
 /* Kill it if it runs, and forget it. */
 void worker_stop(worker *w);
 /* One object as a line; it is released. 0, or -1 if the peer is gone. */
