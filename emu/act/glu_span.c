@@ -12,6 +12,8 @@
 
 #include "glu_steps.h"
 
+#include <mxoracle/quant.h>
+
 const mxo_span mxo_span_anything = {0xff800000u, 0x7f800000u};
 
 static int is_nan(uint32_t x)
@@ -154,15 +156,19 @@ static mxo_span steps(const box *b)
     return step(&b->s, tail(b, x));
 }
 
-/* Codes of a type as binary32 patterns, and back. */
+/* Numbers of a type as its codes, and back. */
 static uint64_t code_of(mxo_format format, uint32_t x)
 {
-    return format == MXO_FMT_BF16 ? x >> 16 : x;
+    return format == MXO_FMT_F32
+               ? x
+               : mxo_format_round(format, mxo_format_decode(MXO_FMT_F32, x));
 }
 
 static uint32_t pattern_of(mxo_format format, uint64_t code)
 {
-    return (uint32_t)(format == MXO_FMT_BF16 ? code << 16 : code);
+    return (uint32_t)(format == MXO_FMT_F32
+                          ? code
+                          : mxo_quant_widen(format, (uint16_t)code));
 }
 
 static uint32_t at(const mxo_glu *unit, uint32_t gate, uint32_t up)
@@ -179,15 +185,13 @@ static int critical_gates(const mxo_glu *unit, mxo_span gate, uint32_t *g)
 {
     const uint32_t critical = 0xbfa3a4ba;
     const uint32_t alpha = (uint32_t)mxo_format_round(MXO_FMT_F32, unit->alpha);
-    const uint32_t near =
-        mxo_glu_through(unit->from, mxo_f32_div(critical, alpha));
-    const uint32_t unit_of = unit->from == MXO_FMT_BF16 ? 1u << 16 : 1;
+    const uint64_t near = code_of(unit->from, mxo_f32_div(critical, alpha));
     int n = 0;
 
     g[n++] = gate.lo;
     g[n++] = gate.hi;
-    for (int i = -NEAR; i <= NEAR; i++) {
-        const uint32_t x = near + (uint32_t)i * unit_of;
+    for (int i = 0; i <= 2 * NEAR; i++) {
+        const uint32_t x = pattern_of(unit->from, near + (uint64_t)i - NEAR);
         if (mxo_f32_cmp(x, gate.lo) == 1 && mxo_f32_cmp(x, gate.hi) == -1) {
             g[n++] = x;
         }

@@ -25,8 +25,8 @@ mxo_span mxo_span_hull(const uint32_t *x, int n);
 
 /*
  * A span that holds every mxo_act_glu(unit, g, u) with g in gate, u in up.
- * The operands' ends are numbers of unit->from, the result's of unit->to,
- * which is BF16 or F32; all as binary32 patterns.
+ * The operands' ends are numbers of unit->from, the result's of unit->to:
+ * BF16, F16 or F32, all as binary32 patterns.
  */
 mxo_span mxo_glu_span(const mxo_glu *unit, mxo_span gate, mxo_span up);
 
