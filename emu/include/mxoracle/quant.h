@@ -15,14 +15,12 @@
 #ifndef MXORACLE_QUANT_H
 #define MXORACLE_QUANT_H
 
+#include <mxoracle/dequant.h> /* MXO_MX_BLOCK */
 #include <mxoracle/format.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Elements under one E8M0 scale of an MX block. */
-#define MXO_MX_BLOCK 32
 
 /** What a NaN element does to the block maximum. */
 typedef enum mxo_amax_nan {
