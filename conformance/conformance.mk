@@ -276,6 +276,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/small_layer.c \
 	%reldir%/unit/small_layer.h \
 	%reldir%/unit/test_layer_bound.c \
+	%reldir%/unit/test_layer_bound_part.c \
 	%reldir%/unit/test_layer_parts.c \
 	%reldir%/unit/test_layer_refuse.c \
 	%reldir%/unit/test_layer_routed.c \

@@ -235,6 +235,29 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:order=ampere|ada|blackwell|cdna1|cdna2|cdna3," TINY
      ",data=ordinary"},
+    {2, 0, /* no order declared: between two ends, and the ends themselves */
+     "moe.layer:bounds=*,order=any,sum=atomic_bf16|slots,routing_at=acc," HALF
+     "bias=f16,tokens=2,topk=3,experts=3,hidden=32,inter=32,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:bounds=*,order=any,stage=*,from=f16,gemm1_out=f16,glu_out=f16,"
+     "bias=f16," TINY ",data=ordinary|corners"},
+    {2, 0,
+     "moe.gemm2:bounds=*,order=any,from=f16,row_out=f16,out=f16,sum=fma," TINY
+     ",data=ordinary|corners"},
+    {2, 0,
+     "moe.layer:bounds=*,order=any,input_scale=given,requant=same,"
+     "quant=quant.static,quant_element=e4m3fn|e5m2,quant_rule=divide," TINY
+     ",bias=f32,data=ordinary"},
+    {2, 0,
+     "moe.layer:bounds=*,order=any,input_scale=given,requant=same,"
+     "quant=quant.nvfp4,quant_element=e2m1,quant_rule=fast|ieee|exact," TINY
+     ",bias=f32,data=ordinary"},
+    {2, 0,
+     "moe.layer:bounds=*,order=any,routing_at=input,from=bf16|f16,tokens=3,"
+     "topk=1,experts=3,hidden=32,inter=32,bias=f32,data=ordinary"},
+    {2, 0,
+     "moe.layer_routed:profile=MARLIN|TRITON|EMULATION,bounds=*,bias="
+     "f32," ROUTED ",data=ordinary"},
     {2, 0, /* from the router's logits on */
      "moe.layer_routed:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
      "trtllm_default|trtllm_llama4|vllm_softmax|vllm_cpu,"

@@ -38,13 +38,32 @@ static void bytes(small_layer *l, uint8_t *to, size_t n, uint32_t low,
     }
 }
 
-void small_layer_fill(small_layer *l, uint64_t seed, int large_bias)
+/* A number through a type, and its code. */
+static uint32_t through(mxo_format to, uint32_t x)
 {
-    memset(l, 0, sizeof *l);
-    l->state = seed;
-    for (int i = 0; i < SMALL_T * SMALL_H; i++) {
-        l->x[i / SMALL_H][i % SMALL_H] = (uint16_t)(number(l, -3, 4) >> 16);
-    }
+    const uint64_t code =
+        mxo_format_round(to, mxo_format_decode(MXO_FMT_F32, x));
+
+    return (uint32_t)mxo_format_round(MXO_FMT_F32, mxo_format_decode(to, code));
+}
+
+static uint16_t code_of(mxo_format to, uint32_t x)
+{
+    return (uint16_t)mxo_format_round(to, mxo_format_decode(MXO_FMT_F32, x));
+}
+
+static uint32_t bf16(uint32_t x)
+{
+    return through(MXO_FMT_BF16, x);
+}
+
+int small_topk(const small_recipe *r)
+{
+    return r->at_input ? 1 : SMALL_K;
+}
+
+static void fill_tensors(small_layer *l, int large_bias)
+{
     bytes(l, l->w13[0][0], sizeof l->w13, 0, 256);
     bytes(l, l->s13[0][0], sizeof l->s13, 122, 4);
     bytes(l, l->w2[0][0], sizeof l->w2, 0, 256);
@@ -57,19 +76,30 @@ void small_layer_fill(small_layer *l, uint64_t seed, int large_bias)
             l->b2[e][i] = number(l, large_bias ? 5 : -3, 2);
         }
     }
-    for (int t = 0; t < SMALL_T; t++) {
-        l->ids[t][0] = t;
-        l->ids[t][1] = (t + 1) % SMALL_E;
-        l->weights[t][0] = number(l, -2, 1) & 0x7fffffffu;
-        l->weights[t][1] = number(l, -2, 1) & 0x7fffffffu;
-    }
 }
 
-static uint32_t bf16(uint32_t x)
+void small_layer_fill(small_layer *l, const small_recipe *r, uint64_t seed,
+                      int large_bias)
 {
-    return (uint32_t)mxo_format_round(MXO_FMT_BF16,
-                                      mxo_format_decode(MXO_FMT_F32, x))
-           << 16;
+    const int topk = small_topk(r);
+
+    memset(l, 0, sizeof *l);
+    l->state = seed;
+    for (int i = 0; i < SMALL_T * SMALL_H; i++) {
+        l->x[i / SMALL_H][i % SMALL_H] = code_of(r->from, number(l, -3, 4));
+    }
+    fill_tensors(l, large_bias);
+    for (int i = 0; i < SMALL_T * topk; i++) {
+        l->ids[i] = (i / topk + i % topk) % SMALL_E;
+        l->weights[i] = number(l, -2, 1) & 0x7fffffffu;
+    }
+    /* quant.static divides by them, quant.nvfp4 multiplies. */
+    l->given[0] = 0x3c23d70a + (draw(l) & 0xfffff);
+    l->given[1] = 0x3d000000 + (draw(l) & 0xfffff);
+    if (r->quant == SMALL_NVFP4) {
+        l->given[0] = mxo_f32_div(0x3f800000, l->given[0]);
+        l->given[1] = mxo_f32_div(0x3f800000, l->given[1]);
+    }
 }
 
 /* 2^(byte - 127) for bytes in the middle of the range. */
@@ -108,17 +138,19 @@ static uint32_t pairwise(const uint32_t *p, int n)
                                 pairwise(p + n / 2, n - n / 2));
 }
 
-static uint32_t steps(const uint32_t *a, const uint32_t *w, int from, int to)
+static uint32_t steps(mxo_format type, const uint32_t *a, const uint32_t *w,
+                      int from, int to)
 {
-    const mxo_mma *unit = mxo_mma_find("hopper_wgmma", MXO_MMA_BF16);
+    const mxo_mma *unit = mxo_mma_find(
+        "hopper_wgmma", type == MXO_FMT_F16 ? MXO_MMA_F16 : MXO_MMA_BF16);
     uint32_t acc = 0;
 
     for (int i = from; i < to; i += STEP) {
         uint32_t x[STEP];
         uint32_t y[STEP];
         for (int k = 0; k < STEP; k++) {
-            x[k] = a[i + k] >> 16;
-            y[k] = w[i + k] >> 16;
+            x[k] = code_of(type, a[i + k]);
+            y[k] = code_of(type, w[i + k]);
         }
         acc = mxo_mma_step(unit, (mxo_mma_operand){x, NULL, 0, 0},
                            (mxo_mma_operand){y, NULL, 0, 0}, acc);
@@ -166,9 +198,21 @@ static void permute(small_layer *l, small_order order, int n, int *to)
     }
 }
 
-static uint32_t dot(small_layer *l, small_order order, const uint32_t *a,
-                    const uint32_t *w, const uint8_t *scale, int n, int narrow)
+typedef struct job {
+    small_layer *l;
+    const small_recipe *r;
+    small_order order;
+    small_fault fault;
+} job;
+
+static uint32_t dot(const job *j, const uint32_t *a, const uint32_t *w,
+                    const uint8_t *scale, int n)
 {
+    const mxo_format type =
+        j->r->quant == SMALL_AS_IS ? j->r->from : MXO_FMT_BF16;
+    const small_order order = j->order;
+    const int narrow = j->fault == SMALL_BF16_SUM;
+    small_layer *l = j->l;
     const int half = n / 2 / STEP * STEP;
     uint32_t p[MOST];
     int at[MOST];
@@ -188,33 +232,24 @@ static uint32_t dot(small_layer *l, small_order order, const uint32_t *a,
     case SMALL_LATE_SCALE:
         return late_scale(a, w, scale, n);
     case SMALL_STEPS:
-        return steps(a, w, 0, n);
+        return steps(type, a, w, 0, n);
     case SMALL_STEPS_SPLIT:
-        return mxo_f32_add(steps(a, w, 0, half), steps(a, w, half, n));
+        return mxo_f32_add(steps(type, a, w, 0, half),
+                           steps(type, a, w, half, n));
     default:
         return sum_in_order(p, at, n, narrow);
     }
 }
 
 /* Sum, bias, rounding. */
-static uint32_t finish(uint32_t y, uint32_t bias, int narrow, int rounded)
+static uint32_t finish(const job *j, uint32_t y, uint32_t bias, mxo_format to)
 {
-    if (rounded) {
-        y = mxo_f32_add(narrow ? bf16(y) : y, bias);
-    } else {
-        y = mxo_f32_add(y, bias);
-    }
-    return narrow ? bf16(y) : y;
+    const int rounded = j->r->bias_rounded || j->fault == SMALL_BIAS_AFTER;
+
+    return through(to, mxo_f32_add(rounded ? through(to, y) : y, bias));
 }
 
-typedef struct job {
-    small_layer *l;
-    const small_recipe *r;
-    small_order order;
-    small_fault fault;
-} job;
-
-static void quantise(uint32_t *x, int n)
+static void mxfp8(uint32_t *x, int n)
 {
     const mxo_quant_rule *rule = mxo_quant_rule_by_name("floor");
     uint8_t code[BLOCK];
@@ -230,6 +265,58 @@ static void quantise(uint32_t *x, int n)
     }
 }
 
+static void nvfp4(uint32_t *x, int n, uint32_t global)
+{
+    const mxo_nvfp4_rule rule = {.math = MXO_NVFP4_FAST, .rcp_hopper = 1};
+    uint8_t code[STEP];
+
+    for (int i = 0; i < n; i += STEP) {
+        const uint8_t byte = mxo_quant_nvfp4(&rule, global, code, x + i, STEP);
+        for (int k = 0; k < STEP; k++) {
+            x[i + k] = mxo_f32_mul(mxo_quant_widen(MXO_FMT_E2M1, code[k]),
+                                   mxo_quant_widen(MXO_FMT_E4M3FN, byte));
+        }
+    }
+}
+
+static void quantise(const job *j, uint32_t *x, int n, uint32_t given)
+{
+    const mxo_rounding saturate = {MXO_TIE_RNE, 1, 0, 0};
+
+    if (j->r->quant == SMALL_MXFP8) {
+        mxfp8(x, n);
+    }
+    if (j->r->quant == SMALL_NVFP4) {
+        nvfp4(x, n, given);
+    }
+    for (int i = 0; j->r->quant == SMALL_STATIC && i < n; i++) {
+        const uint64_t code = mxo_format_encode(
+            MXO_FMT_E4M3FN,
+            mxo_format_decode(MXO_FMT_F32, mxo_f32_div(x[i], given)), saturate);
+        x[i] = mxo_quant_widen(MXO_FMT_E4M3FN, code);
+    }
+}
+
+/* Given scales come back behind the sum. */
+static uint32_t restore(const job *j, uint32_t y, uint32_t given)
+{
+    const int is_nvfp4 = j->r->quant == SMALL_NVFP4;
+
+    if (j->fault == SMALL_NOT_RESTORED ||
+        (!is_nvfp4 && j->r->quant != SMALL_STATIC)) {
+        return y;
+    }
+    return mxo_f32_mul(y, is_nvfp4 ? mxo_f32_div(0x3f800000, given) : given);
+}
+
+/* Of slot i. */
+static uint32_t weight_of(const job *j, int i)
+{
+    const uint32_t w = j->l->weights[i];
+
+    return j->fault == SMALL_EARLY_WEIGHT ? bf16(w) : w;
+}
+
 static uint32_t first(const job *j, int t, int e, int col)
 {
     const int lost = j->fault == SMALL_DROPPED_BLOCK ? BLOCK : 0;
@@ -242,24 +329,23 @@ static uint32_t first(const job *j, int t, int e, int col)
     scale[1] = (uint8_t)(scale[1] + (j->fault == SMALL_WRONG_SCALE && e == 1));
     widen(l->w13[e][col], scale, SMALL_H, w);
     for (int i = 0; i < SMALL_H; i++) {
-        a[i] = (uint32_t)l->x[t][i] << 16;
+        a[i] = mxo_quant_widen(j->r->from, l->x[t][i]);
+        a[i] = j->r->at_input
+                   ? through(j->r->from, mxo_f32_mul(a[i], weight_of(j, t)))
+                   : a[i];
     }
-    if (j->r->requant) {
-        quantise(a, SMALL_H);
-    }
-    const uint32_t y = dot(l, j->order, a, w, scale, SMALL_H - lost,
-                           j->fault == SMALL_BF16_SUM);
+    quantise(j, a, SMALL_H, l->given[0]);
+    const uint32_t y = dot(j, a, w, scale, SMALL_H - lost);
 
-    return finish(y, l->b13[e][col], j->r->gemm1_bf16,
-                  j->r->bias_rounded || j->fault == SMALL_BIAS_AFTER);
+    return finish(j, restore(j, y, l->given[0]), l->b13[e][col], j->r->gemm1);
 }
 
 static mxo_glu unit_of(const small_recipe *r)
 {
     const mxo_glu unit = {r->glu,
                           MXO_GLU_NAN_DIALECT,
-                          r->gemm1_bf16 ? MXO_FMT_BF16 : MXO_FMT_F32,
-                          r->act_bf16 ? MXO_FMT_BF16 : MXO_FMT_F32,
+                          r->gemm1,
+                          r->act,
                           mxo_format_decode(MXO_FMT_F32, 0x3fd9db23),
                           mxo_format_decode(MXO_FMT_F32, 0x3f800000),
                           mxo_format_decode(MXO_FMT_F32, 0x40e00000)};
@@ -267,59 +353,60 @@ static mxo_glu unit_of(const small_recipe *r)
     return unit;
 }
 
+static uint64_t wide_code(mxo_format f, uint32_t x)
+{
+    return f == MXO_FMT_F32 ? x : code_of(f, x);
+}
+
 static void activations(const job *j, int t, int e, uint32_t *act)
 {
     const mxo_glu unit = unit_of(j->r);
-    const unsigned from = j->r->gemm1_bf16 ? 16 : 0;
-    const unsigned to = j->r->act_bf16 ? 16 : 0;
 
     for (int c = 0; c < SMALL_I; c++) {
-        const uint32_t gate = first(j, t, e, 2 * c);
-        const uint32_t up = first(j, t, e, 2 * c + 1);
-        act[c] = (uint32_t)mxo_act_glu(&unit, gate >> from, up >> from) << to;
+        const uint64_t y =
+            mxo_act_glu(&unit, wide_code(j->r->gemm1, first(j, t, e, 2 * c)),
+                        wide_code(j->r->gemm1, first(j, t, e, 2 * c + 1)));
+        act[c] = j->r->act == MXO_FMT_F32 ? (uint32_t)y
+                                          : mxo_quant_widen(j->r->act, y);
     }
-    if (j->r->requant) {
-        quantise(act, SMALL_I);
-    }
+    quantise(j, act, SMALL_I, j->l->given[1]);
 }
 
 static uint32_t second(const job *j, const uint32_t *act, int e, int col)
 {
     const int lost = j->fault == SMALL_DROPPED_BLOCK_2 ? BLOCK : 0;
+    const int late = j->r->routing_sum || j->r->bias_rounded || j->r->at_input;
     uint32_t w[SMALL_I];
 
     widen(j->l->w2[e][col], j->l->s2[e][col], SMALL_I, w);
-    const uint32_t y = dot(j->l, j->order, act, w, j->l->s2[e][col],
-                           SMALL_I - lost, j->fault == SMALL_BF16_SUM);
-    const int narrow =
-        j->r->row_bf16 && (j->r->routing_sum || j->r->bias_rounded);
+    const uint32_t y = dot(j, act, w, j->l->s2[e][col], SMALL_I - lost);
 
-    return finish(y, j->l->b2[e][col], narrow,
-                  j->r->bias_rounded || j->fault == SMALL_BIAS_AFTER);
+    return finish(j, restore(j, y, j->l->given[1]), j->l->b2[e][col],
+                  late ? j->r->row : MXO_FMT_F32);
 }
 
 static void token(const job *j, int t, uint16_t *y)
 {
-    const small_layer *l = j->l;
+    const int topk = small_topk(j->r);
     uint32_t act[SMALL_K][SMALL_I];
 
-    for (int s = 0; s < SMALL_K; s++) {
-        activations(j, t, l->ids[t][s], act[s]);
+    for (int s = 0; s < topk; s++) {
+        activations(j, t, j->l->ids[t * topk + s], act[s]);
     }
     for (int c = 0; c < SMALL_H; c++) {
         uint32_t acc = 0;
-        for (int s = 0; s < SMALL_K; s++) {
-            uint32_t z = second(j, act[s], l->ids[t][s], c);
-            uint32_t weight = l->weights[t][s];
-            weight = j->fault == SMALL_EARLY_WEIGHT ? bf16(weight) : weight;
+        for (int s = 0; s < topk; s++) {
+            const uint32_t weight = weight_of(j, t * topk + s);
+            const uint32_t z = second(j, act[s], j->l->ids[t * topk + s], c);
             if (j->r->routing_sum) {
                 acc = mxo_f32_fma(z, weight, acc);
             } else {
-                z = mxo_f32_mul(z, weight);
-                acc = mxo_f32_add(acc, j->r->row_bf16 ? bf16(z) : z);
+                acc = mxo_f32_add(
+                    acc, through(j->r->row,
+                                 j->r->at_input ? z : mxo_f32_mul(z, weight)));
             }
         }
-        y[c] = (uint16_t)(bf16(acc) >> 16);
+        y[c] = code_of(j->r->out, acc);
     }
 }
 
@@ -336,18 +423,24 @@ void small_layer_run(small_layer *l, const small_recipe *r, small_order order,
 void small_layer_begin(emu_call *c, const small_layer *l, const small_recipe *r,
                        const char *extra)
 {
+    const int topk = small_topk(r);
     char params[1024];
 
     (void)snprintf(params, sizeof params, "%s%s", r->params, extra);
     emu_begin(c, "moe.layer", params);
-    emu_in(c, "x", MXO_BF16, l->x, 2, SMALL_T, SMALL_H);
-    emu_in(c, "topk_ids", MXO_I32, l->ids, 2, SMALL_T, SMALL_K);
+    emu_in(c, "x", r->from == MXO_FMT_F16 ? MXO_F16 : MXO_BF16, l->x, 2,
+           SMALL_T, SMALL_H);
+    emu_in(c, "topk_ids", MXO_I32, l->ids, 2, SMALL_T, topk);
     emu_in(c, "w13", MXO_U8, l->w13, 3, SMALL_E, 2 * SMALL_I, SMALL_H / 2);
     emu_in(c, "w13_scale", MXO_E8M0, l->s13, 3, SMALL_E, 2 * SMALL_I,
            SMALL_H / 32);
     emu_in(c, "w13_bias", MXO_F32, l->b13, 2, SMALL_E, 2 * SMALL_I);
-    emu_in(c, "topk_weights", MXO_F32, l->weights, 2, SMALL_T, SMALL_K);
+    emu_in(c, "topk_weights", MXO_F32, l->weights, 2, SMALL_T, topk);
     emu_in(c, "w2", MXO_U8, l->w2, 3, SMALL_E, SMALL_H, SMALL_I / 2);
     emu_in(c, "w2_scale", MXO_E8M0, l->s2, 3, SMALL_E, SMALL_H, SMALL_I / 32);
     emu_in(c, "w2_bias", MXO_F32, l->b2, 2, SMALL_E, SMALL_H);
+    if (r->quant == SMALL_STATIC || r->quant == SMALL_NVFP4) {
+        emu_in(c, "w13_input_scale", MXO_F32, &l->given[0], 1, 1);
+        emu_in(c, "w2_input_scale", MXO_F32, &l->given[1], 1, 1);
+    }
 }

@@ -14,16 +14,17 @@
 enum { SMALL_T = 3, SMALL_K = 2, SMALL_E = 3, SMALL_H = 96, SMALL_I = 64 };
 
 typedef struct small_layer {
-    uint16_t x[SMALL_T][SMALL_H];
+    uint16_t x[SMALL_T][SMALL_H]; /* codes of the recipe's type */
     uint8_t w13[SMALL_E][2 * SMALL_I][SMALL_H / 2];
     uint8_t s13[SMALL_E][2 * SMALL_I][SMALL_H / 32];
     uint32_t b13[SMALL_E][2 * SMALL_I];
     uint8_t w2[SMALL_E][SMALL_H][SMALL_I / 2];
     uint8_t s2[SMALL_E][SMALL_H][SMALL_I / 32];
     uint32_t b2[SMALL_E][SMALL_H];
-    int32_t ids[SMALL_T][SMALL_K];
-    uint32_t weights[SMALL_T][SMALL_K];
-    uint64_t state; /* of the generator */
+    int32_t ids[SMALL_T * SMALL_K]; /* a token's slots side by side */
+    uint32_t weights[SMALL_T * SMALL_K];
+    uint32_t given[2]; /* scales of either GEMM's input */
+    uint64_t state;    /* of the generator */
 } small_layer;
 
 typedef enum small_order {
@@ -47,25 +48,40 @@ typedef enum small_fault {
     SMALL_BF16_SUM,
     SMALL_BIAS_AFTER,   /* behind the rounding instead of before it */
     SMALL_EARLY_WEIGHT, /* routing weight in BF16 */
+    SMALL_NOT_RESTORED, /* sums are not multiplied by the given scale */
     SMALL_N_FAULTS
 } small_fault;
+
+/* What activations become in front of both GEMMs. */
+typedef enum small_quant {
+    SMALL_AS_IS,
+    SMALL_MXFP8,  /* rule floor */
+    SMALL_STATIC, /* E4M3 of x / given */
+    SMALL_NVFP4   /* with the arithmetic of the fast kernel */
+} small_quant;
 
 /* The recipe in words (parameters of moe.layer) and as flags. */
 typedef struct small_recipe {
     const char *params;
     mxo_glu_dialect glu;
-    int gemm1_bf16;
+    mxo_format from;
+    mxo_format gemm1;
+    mxo_format act;
+    mxo_format row;
+    mxo_format out;
+    small_quant quant;
     int bias_rounded; /* 1: to the rounded result, rounded again */
-    int act_bf16;
-    int requant;     /* before both GEMMs: MXFP8, rule floor */
-    int routing_sum; /* the weight joins in the sum, by fma */
-    int row_bf16;
+    int routing_sum;  /* the weight joins in the sum, by fma */
+    int at_input;     /* or in the hidden states, for the only slot */
 } small_recipe;
 
-/* Ordinary numbers; a large bias is about 2^6. */
-void small_layer_fill(small_layer *l, uint64_t seed, int large_bias);
+int small_topk(const small_recipe *r);
 
-/* What the kernel stores, in BF16. */
+/* Ordinary numbers; a large bias is about 2^6. */
+void small_layer_fill(small_layer *l, const small_recipe *r, uint64_t seed,
+                      int large_bias);
+
+/* What the kernel stores, as codes of the recipe's type. */
 void small_layer_run(small_layer *l, const small_recipe *r, small_order order,
                      small_fault fault, uint16_t *y);
 

@@ -17,10 +17,13 @@ static void *at(const layer_plan *p, uint64_t offset)
 static bound_gemm gemm_of(const layer_plan *p, const layer_gemm *g)
 {
     const mxo_format f = g->a.format;
+    const int is_native =
+        f == MXO_FMT_E2M1 || f == MXO_FMT_E4M3FN || f == MXO_FMT_E5M2;
     const bound_gemm b = {
         .g = g,
-        .is_native =
-            f == MXO_FMT_E2M1 || f == MXO_FMT_E4M3FN || f == MXO_FMT_E5M2,
+        .is_native = is_native,
+        .least = is_native || f == MXO_FMT_F16 ? 1 - mxo_format_info(f)->bias
+                                               : BOUND_LEAST,
         .centre = at(p, p->at.blocks),
         .magnitude = at(p, p->at.magnitude),
         .radius = at(p, p->at.radius),
@@ -65,23 +68,12 @@ static void tile_gemm1(void *state, const layer_tile *tile)
     }
 }
 
-/* An operation with one number on both ends; only a certain NaN is one. */
-static mxo_span times(mxo_span x, uint32_t w)
-{
-    const uint32_t y[2] = {mxo_f32_mul(x.lo, w), mxo_f32_mul(x.hi, w)};
-    const mxo_span both = mxo_span_hull(y, 2);
-    const int is_nan = (both.lo & 0x7fffffffu) > 0x7f800000u;
-
-    return is_nan && !mxo_span_is_point(x) && (w & 0x7fffffffu) <= 0x7f800000u
-               ? mxo_span_anything
-               : both;
-}
-
 /* A result of the first GEMM as the activation gets it. */
 static mxo_span weighed(const layer_plan *p, uint64_t slot, mxo_span y)
 {
     return layer_weighs_first(p)
-               ? bound_round(p->one.gemm_out, times(y, layer_weight(p, slot)))
+               ? bound_round(p->one.gemm_out,
+                             bound_times(y, layer_weight(p, slot)))
                : y;
 }
 
@@ -122,8 +114,9 @@ static void tile_gemm2(void *state, const layer_tile *tile)
                           early ? MXO_P_ROW_OUT_F32 : r->row_out, y);
         for (int i = 0; i < tile->rows; i++) {
             if (layer_weighs_rows(r)) {
-                y[i] = bound_round(r->row_out,
-                                   times(y[i], layer_weight(p, tile->slot[i])));
+                y[i] = bound_round(
+                    r->row_out,
+                    bound_times(y[i], layer_weight(p, tile->slot[i])));
             }
             put(&h->to, tile->slot[i] * p->hidden + c, y[i]);
         }
@@ -156,7 +149,6 @@ static void run_second(const layer_plan *p, const layer_gemm *g,
     half h = {p, &b, *to};
 
     b.rows = rows;
-    b.is_native = rows.lo == NULL ? b.is_native : rows.least != NULL;
     clear(to, p->tokens * p->topk * p->hidden);
     layer_each_tile(p, 1, tile_gemm2, &h);
 }
@@ -177,35 +169,6 @@ static uint64_t sum_side(const layer_recipe *r, const token *t, int high)
         t->terms[j].x = high != turned ? t->slot[j].hi : t->slot[j].lo;
     }
     return layer_sum(r, t->terms, t->n);
-}
-
-/* BF16 additions in no order: each of n may lose 2^-8 of the magnitudes. */
-static uint64_t atomic_side(const token *t, int high)
-{
-    mxo_dot size;
-    mxo_dot sum;
-
-    mxo_dot_reset(&size);
-    mxo_dot_reset(&sum);
-    for (uint32_t j = 0; j < t->n; j++) {
-        const mxo_span x = t->slot[j];
-        const uint32_t a = x.lo & 0x7fffffffu;
-        const uint32_t b = x.hi & 0x7fffffffu;
-        mxo_dot_add(&sum, mxo_format_decode(MXO_FMT_F32, high ? x.hi : x.lo));
-        mxo_dot_add(&size, mxo_format_decode(MXO_FMT_F32, a > b ? a : b));
-    }
-    /* n u / (1 - n u), u = 2^-8, is at most 2 n u for n up to MOST_ATOMIC. */
-    mxo_dot_scale(&size, (mxo_real){t->n, -7, MXO_CLASS_FINITE, 0, 0});
-    mxo_real loss = mxo_dot_value(&size);
-
-    if (loss.cls == MXO_CLASS_FINITE) {
-        loss.mant = (loss.mant >> 2) + 1; /* a bit for the sign, one spare */
-        loss.exp += 2;
-        loss.sticky = 0;
-        loss.neg = (uint8_t)!high;
-    }
-    mxo_dot_add(&sum, loss);
-    return mxo_dot_round(&sum, MXO_FMT_BF16);
 }
 
 /* What holds whatever the ends are. */
@@ -232,6 +195,65 @@ static certainty certain(const token *t)
     return known;
 }
 
+/* Sums of a token's slots: of the ends, and of the farther ones' sizes. */
+typedef struct side_sums {
+    mxo_dot low;
+    mxo_dot high;
+    mxo_dot size;
+} side_sums;
+
+static void add_sides(side_sums *s, const token *t)
+{
+    mxo_dot_reset(&s->low);
+    mxo_dot_reset(&s->high);
+    mxo_dot_reset(&s->size);
+    for (uint32_t j = 0; j < t->n; j++) {
+        const mxo_span x = t->slot[j];
+        const uint32_t a = x.lo & 0x7fffffffu;
+        const uint32_t b = x.hi & 0x7fffffffu;
+        mxo_dot_add(&s->low, mxo_format_decode(MXO_FMT_F32, x.lo));
+        mxo_dot_add(&s->high, mxo_format_decode(MXO_FMT_F32, x.hi));
+        mxo_dot_add(&s->size, mxo_format_decode(MXO_FMT_F32, a > b ? a : b));
+    }
+}
+
+/* Additions in a type of 16 bits in no order: each of n may lose the share u
+   of the sizes, 2^-8 in BF16 and 2^-11 in FP16. */
+static certainty atomic_ends(const layer_recipe *r, const token *t,
+                             uint32_t end[2])
+{
+    const int is_half = layer_format(r->row_out) == MXO_FMT_F16;
+    const mxo_format step = is_half ? MXO_FMT_F16 : MXO_FMT_BF16;
+    side_sums s;
+
+    add_sides(&s, t);
+    const mxo_real size = mxo_dot_value(&s.size);
+    /* n u / (1 - n u) is at most 2 n u for n up to MOST_ATOMIC. */
+    mxo_dot_scale(&s.size,
+                  (mxo_real){t->n, is_half ? -10 : -7, MXO_CLASS_FINITE, 0, 0});
+    mxo_real loss = mxo_dot_value(&s.size);
+
+    if (loss.cls == MXO_CLASS_FINITE) {
+        loss.mant = (loss.mant >> 2) + 1; /* a bit for the sign, one spare */
+        loss.exp += 2;
+        loss.sticky = 0;
+    }
+    if (size.cls == MXO_CLASS_FINITE && mxo_real_lg(size) < -110) {
+        mxo_dot_add_int(&s.low, -(int64_t)t->n, -133); /* subnormal sums */
+        mxo_dot_add_int(&s.high, t->n, -133);
+    }
+    mxo_dot_add(&s.high, loss);
+    loss.neg = 1;
+    mxo_dot_add(&s.low, loss);
+    end[0] = mxo_quant_widen(step, mxo_dot_round(&s.low, step));
+    end[1] = mxo_quant_widen(step, mxo_dot_round(&s.high, step));
+    /* A partial sum may overflow from half the largest number on. */
+    return size.cls == MXO_CLASS_FINITE &&
+                   mxo_real_lg(size) >= (is_half ? 14 : 126)
+               ? UNKNOWN
+               : BETWEEN;
+}
+
 static int is_nan_of(mxo_format format, uint64_t code)
 {
     return mxo_format_decode(format, code).cls == MXO_CLASS_NAN;
@@ -241,18 +263,23 @@ static void sum_column(const layer_recipe *r, const token *t, uint64_t *lo,
                        uint64_t *hi)
 {
     const mxo_format to = layer_format(r->out);
-    const int no_order = r->sum == MXO_P_SUM_ATOMIC && t->n > 2;
-    const certainty known =
-        no_order && t->n > MOST_ATOMIC ? UNKNOWN : certain(t);
+    certainty known = certain(t);
 
-    *lo = no_order ? atomic_side(t, 0) : sum_side(r, t, 0);
-    *hi = no_order ? atomic_side(t, 1) : sum_side(r, t, 1);
+    if (r->sum == MXO_P_SUM_ATOMIC && t->n > 2) {
+        uint32_t end[2] = {0, 0};
+        const certainty more =
+            t->n > MOST_ATOMIC ? UNKNOWN : atomic_ends(r, t, end);
+        known = known == BETWEEN ? more : known;
+        *lo = layer_code(to, end[0]);
+        *hi = layer_code(to, end[1]);
+    } else {
+        *lo = sum_side(r, t, 0);
+        *hi = sum_side(r, t, 1);
+    }
     if (known == UNKNOWN ||
         (known == BETWEEN && is_nan_of(to, *lo) != is_nan_of(to, *hi))) {
-        *lo = mxo_format_round(
-            to, mxo_format_decode(MXO_FMT_F32, mxo_span_anything.lo));
-        *hi = mxo_format_round(
-            to, mxo_format_decode(MXO_FMT_F32, mxo_span_anything.hi));
+        *lo = layer_code(to, mxo_span_anything.lo);
+        *hi = layer_code(to, mxo_span_anything.hi);
     }
 }
 
@@ -295,13 +322,27 @@ static ends outputs(const layer_plan *p)
 static bound_rows middle_rows(const layer_plan *p, const ends *act)
 {
     const layer_quant *quant = &p->two.quant;
-    const int is_coded =
+    const int has_bytes =
         quant->op == MXO_P_QUANT_MX || quant->op == MXO_P_QUANT_GROUP;
     const bound_rows rows = {act->lo, act->hi,
-                             is_coded ? at(p, p->at.least) : NULL, p->inter};
+                             has_bytes ? at(p, p->at.least) : NULL, p->inter};
 
     bound_quantise(quant, p->one.unit.to, &rows, p->tokens * p->topk);
     return rows;
+}
+
+/* Format of the numbers that the second GEMM gets. */
+static mxo_format middle_format(const layer_plan *p)
+{
+    switch (p->two.quant.op) {
+    case MXO_P_QUANT_NONE:
+    case MXO_P_QUANT_QDQ:
+        return p->one.unit.to;
+    case MXO_P_QUANT_NVFP4:
+        return MXO_FMT_BF16;
+    default:
+        return p->two.quant.element;
+    }
 }
 
 void bound_run(const layer_plan *p)
@@ -322,7 +363,8 @@ void bound_run(const layer_plan *p)
     }
     const layer_gemm g =
         p->has_one
-            ? layer_open_gemm(p, 1, (mxo_dot_matrix){0})
+            ? layer_open_gemm(p, 1,
+                              (mxo_dot_matrix){.format = middle_format(p)})
             : layer_second_gemm(p, mxo_call_format(p->call, "from"),
                                 mxo_tensor_data(mxo_call_in(p->call, "act")));
 
@@ -353,23 +395,6 @@ void bound_place(layer_plan *p)
     }
 }
 
-static int has_given(const layer_recipe *r)
-{
-    return r->quant.op == MXO_P_QUANT_STATIC ||
-           r->quant.op == MXO_P_QUANT_NVFP4;
-}
-
-/* Some intermediate or output is FP16. */
-static int is_half(const layer_plan *p)
-{
-    const mxo_format f16 = MXO_FMT_F16;
-
-    return (p->has_one && layer_format(p->one.gemm_out) == f16) ||
-           (p->has_glu && p->one.unit.to == f16) ||
-           (p->has_two && layer_format(p->two.row_out) == f16) ||
-           (p->has_sum && layer_format(p->two.out) == f16);
-}
-
 mxo_status bound_check(const layer_plan *p, mxo_text why)
 {
     const layer_recipe *r = p->has_one ? &p->one : &p->two;
@@ -379,18 +404,6 @@ mxo_status bound_check(const layer_plan *p, mxo_text why)
                         "%s: bounds are for sums without a declared order, "
                         "not for order=%s",
                         p->call->op, layer_word(p->call, MXO_FIELD_ORDER));
-    }
-    if (p->two.routing_at == MXO_P_ROUTING_AT_INPUT ||
-        p->one.routing_at == MXO_P_ROUTING_AT_INPUT) {
-        return mxo_fail(MXO_E_UNSUPPORTED, why,
-                        "%s: there are no bounds for routing_at=input",
-                        p->call->op);
-    }
-    if (mxo_call_is(p->call, "from", "f16") || has_given(r) || is_half(p)) {
-        return mxo_fail(MXO_E_PARAM, why,
-                        "%s: bounds are for BF16 and binary32, and for "
-                        "scales that follow from the data",
-                        p->call->op);
     }
     return MXO_OK;
 }

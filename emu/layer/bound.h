@@ -10,14 +10,15 @@
 #include "../act/glu_span.h"
 #include "op.h"
 
-/* Exponent of the smallest normal BF16 number. */
-enum { BOUND_BF16_LEAST = -126 };
+/* Exponent of the smallest normal number of BF16 and of binary32. */
+enum { BOUND_LEAST = -126 };
 
 /* Rows of numbers known up to their ends, as binary32 patterns. */
 typedef struct bound_rows {
     uint32_t *lo; /* [rows, k] */
     uint32_t *hi;
-    int32_t *least; /* [rows, blocks of k]: see bound_operand; NULL: none */
+    int32_t *least; /* [rows, blocks of k]: see bound_operand; NULL: the
+                       same for all */
     uint64_t k;
 } bound_rows;
 
@@ -26,6 +27,7 @@ typedef struct bound_gemm {
     const layer_gemm *g;
     bound_rows rows;
     int is_native; /* FP8 or FP4 operands go into the unit as they are */
+    int least;     /* exponent of their smallest normal, without scales */
     mxo_dot_block *centre;     /* [LAYER_TILE, blocks], as the others */
     mxo_dot_block *magnitude;  /* not less than any |a| */
     mxo_dot_block *radius;     /* not less than any distance from centre */
@@ -38,6 +40,10 @@ typedef struct bound_gemm {
    by the exponent of its format's smallest normal.  Returns whether one was
    raised to that. */
 int bound_operand(mxo_dot_block *to, const mxo_dot_block *from, int least);
+
+/* Exponent of the smallest normal number of a format under a scale byte, or
+   of the 16-bit number that it is dequantised to. */
+int bound_least(int emin, uint8_t byte);
 
 /* Bring a tile's rows into the blocks; then any number of columns: where the
    binary32 sum can be, after bias and rounding as layer_gemm_column. */
@@ -53,6 +59,8 @@ uint64_t bound_loss(uint64_t k);
 void bound_quantise(const layer_quant *quant, mxo_format from,
                     const bound_rows *rows, uint64_t n_rows);
 
+/* x times a number, rounded to binary32. */
+mxo_span bound_times(mxo_span x, uint32_t w);
 /* x rounded to the type of a GEMM1_OUT or ROW_OUT choice. */
 mxo_span bound_round(mxo_profile_choice out, mxo_span x);
 

@@ -13,6 +13,7 @@ enum {
     MOST = 1 << 20 /* products, or there is no bound */
 };
 
+#define ONE 0x3f800000u
 #define SIGN 0x80000000u
 
 /* h roundings to nearest: h u / (1 - h u), u = 2^-24, rounded up. */
@@ -173,8 +174,10 @@ static mxo_span ends_of(const sums *s, uint64_t k)
 /* Exponent of the smallest normal of a block of weights. */
 static int weight_least(const bound_gemm *b, uint64_t row, uint64_t block)
 {
-    return b->is_native ? b->g->scale[row * layer_blocks(b->g->k) + block] - 127
-                        : BOUND_BF16_LEAST;
+    return b->is_native
+               ? bound_least(0,
+                             b->g->scale[row * layer_blocks(b->g->k) + block])
+               : b->least;
 }
 
 static void any_column(const bound_gemm *b, const layer_tile *tile,
@@ -248,8 +251,7 @@ static void block_column(const bound_gemm *b, const layer_tile *tile,
     for (uint64_t at = 0; at < blocks; at++) {
         const uint32_t scale = layer_factor(b->g, row, at);
         mxo_dot_load(&w, &m, row, at);
-        const int raised =
-            weight_sizes(&size, &w, b->is_native ? 0 : BOUND_BF16_LEAST);
+        const int raised = weight_sizes(&size, &w, b->is_native ? 0 : b->least);
         for (int r = 0; r < tile->rows; r++) {
             start(&s, b, r);
             s.is_raised |= raised;
@@ -257,6 +259,14 @@ static void block_column(const bound_gemm *b, const layer_tile *tile,
             y[r] = fma_scale(ends_of(&s, MXO_MX_BLOCK), scale, y[r]);
         }
     }
+}
+
+/* One number on both ends; only a certain NaN is one. */
+mxo_span bound_times(mxo_span x, uint32_t w)
+{
+    const uint32_t y[2] = {mxo_f32_mul(x.lo, w), mxo_f32_mul(x.hi, w)};
+
+    return is_nan(w) ? mxo_span_hull(y, 2) : tidy(x, mxo_span_hull(y, 2));
 }
 
 mxo_span bound_round(mxo_profile_choice out, mxo_span x)
@@ -277,6 +287,7 @@ void bound_gemm_column(const bound_gemm *b, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, mxo_span *y)
 {
     const mxo_profile_choice place = b->g->recipe->bias;
+    const uint32_t factor = b->g->recipe->quant.factor;
     uint32_t bias = 0;
 
     if (b->g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK) {
@@ -288,6 +299,7 @@ void bound_gemm_column(const bound_gemm *b, const layer_tile *tile,
         bias = layer_bias_at(b->g, layer_weight_row(b->g, tile, col));
     }
     for (int r = 0; r < tile->rows; r++) {
+        y[r] = factor == ONE ? y[r] : bound_times(y[r], factor);
         y[r] = place == MXO_P_BIAS1_ACC ? add_bias(y[r], bias) : y[r];
         y[r] = bound_round(out, y[r]);
         y[r] = place == MXO_P_BIAS1_ROUNDED

@@ -71,19 +71,22 @@ int bound_operand(mxo_dot_block *to, const mxo_dot_block *from, int least)
     return raised;
 }
 
-/* Exponent of the smallest normal operand of a block of g->a. */
+int bound_least(int emin, uint8_t byte)
+{
+    const int least = emin + byte - 127;
+
+    return least > BOUND_LEAST ? least : BOUND_LEAST;
+}
+
+/* The same of a block of g->a. */
 static int exact_least(const bound_gemm *b, uint64_t row, uint64_t block)
 {
     const mxo_dot_matrix *a = &b->g->a;
 
-    if (!b->is_native) {
-        return BOUND_BF16_LEAST;
-    }
-    const int emin = 1 - mxo_format_info(a->format)->bias;
-
-    return emin + (a->scale == NULL
-                       ? 0
-                       : a->scale[row * layer_blocks(a->k) + block] - 127);
+    return a->scale == NULL
+               ? b->least
+               : bound_least(b->least,
+                             a->scale[row * layer_blocks(a->k) + block]);
 }
 
 static void load_exact(bound_gemm *b, uint64_t row, int r, uint64_t block)
@@ -152,7 +155,7 @@ static void load_ends(bound_gemm *b, uint64_t row, int r, uint64_t block)
     const uint32_t *lo = b->rows.lo + row * k + first;
     const uint32_t *hi = b->rows.hi + row * k + first;
     const int least = b->rows.least == NULL
-                          ? BOUND_BF16_LEAST
+                          ? b->least
                           : b->rows.least[row * layer_blocks(k) + block];
     uint32_t x[3][MXO_MX_BLOCK];
     mxo_dot_block wide;

@@ -79,16 +79,32 @@ static uint32_t amax_of(const uint32_t *x, size_t n)
     return mxo_quant_amax(skip, mxo_quant_amax_start(skip), x, n);
 }
 
+static uint8_t code_of(mxo_real y)
+{
+    return y.cls == MXO_CLASS_NAN
+               ? 7
+               : (uint8_t)mxo_format_encode(MXO_FMT_E2M1, y, saturate);
+}
+
 static void encode(uint8_t *codes, const uint32_t *x, size_t n, uint32_t o)
 {
     for (size_t i = 0; i < n; i++) {
-        const uint32_t y = mul(x[i], o);
-
-        codes[i] = is_nan(y) ? 7
-                             : (uint8_t)mxo_format_encode(
-                                   MXO_FMT_E2M1,
-                                   mxo_format_decode(MXO_FMT_F32, y), saturate);
+        codes[i] = code_of(mxo_format_decode(MXO_FMT_F32, mul(x[i], o)));
     }
+}
+
+/* What elements are multiplied by under a byte. */
+static uint32_t fast_factor(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t sf)
+{
+    return rcp(rule, mul(decode_scale(rule, sf), rcp(rule, g)));
+}
+
+static uint32_t ieee_factor(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t sf)
+{
+    const uint32_t o = reciprocal(mul(decode_scale(rule, sf), reciprocal(g)));
+
+    /* fmin drops a NaN */
+    return is_nan(o) || mxo_f32_cmp(o, FLT_MAX_BITS) > 0 ? FLT_MAX_BITS : o;
 }
 
 static uint8_t fast(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
@@ -96,9 +112,8 @@ static uint8_t fast(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
 {
     const uint32_t amax = amax_of(x, n);
     const uint8_t sf = scale_of(rule, mul(g, mul(amax, RN_1_6)));
-    const uint32_t back = mul(decode_scale(rule, sf), rcp(rule, g));
 
-    encode(codes, x, n, is_zero(amax) ? 0 : rcp(rule, back));
+    encode(codes, x, n, is_zero(amax) ? 0 : fast_factor(rule, g, sf));
     return sf;
 }
 
@@ -107,12 +122,8 @@ static uint8_t ieee(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
 {
     const uint32_t amax = amax_of(x, n);
     const uint8_t sf = scale_of(rule, mul(amax, mul(g, RN_1_6)));
-    uint32_t o = reciprocal(mul(decode_scale(rule, sf), reciprocal(g)));
 
-    if (is_nan(o) || mxo_f32_cmp(o, FLT_MAX_BITS) > 0) {
-        o = FLT_MAX_BITS; /* fmin drops a NaN */
-    }
-    encode(codes, x, n, is_zero(amax) ? 0 : o);
+    encode(codes, x, n, is_zero(amax) ? 0 : ieee_factor(rule, g, sf));
     return sf;
 }
 
@@ -173,29 +184,47 @@ static mxo_real product_over(mxo_real a, mxo_real b, uint64_t divisor)
     return y;
 }
 
-/* Scale: RNE of g * amax / 6.  Codes: RNE of x * g / scale, 0 under scale 0. */
+/* RNE of x * g / scale; 0 under scale 0, and a NaN scale makes NaN. */
+static uint8_t exact_code(mxo_real global, uint8_t sf, uint32_t x)
+{
+    const mxo_real scale = mxo_format_decode(MXO_FMT_E4M3FN, sf);
+    mxo_real y = mxo_format_decode(MXO_FMT_F32, x);
+
+    if (scale.cls == MXO_CLASS_FINITE) {
+        y = mxo_real_scale(product_over(y, global, scale.mant), -scale.exp);
+        y.neg ^= scale.neg;
+    } else if (y.cls != MXO_CLASS_NAN) {
+        y.cls = scale.cls;
+    }
+    return code_of(y);
+}
+
+/* Scale: RNE of g * amax / 6. */
 static uint8_t exact(uint32_t g, uint8_t *codes, const uint32_t *x, size_t n)
 {
     const mxo_real amax = mxo_format_decode(MXO_FMT_F32, amax_of(x, n));
     const mxo_real global = mxo_format_decode(MXO_FMT_F32, g);
     const mxo_real s = mxo_real_scale(product_over(amax, global, 3), -1);
     const uint8_t sf = (uint8_t)mxo_format_encode(MXO_FMT_E4M3FN, s, saturate);
-    const mxo_real scale = mxo_format_decode(MXO_FMT_E4M3FN, sf);
 
     for (size_t i = 0; i < n; i++) {
-        mxo_real y = mxo_format_decode(MXO_FMT_F32, x[i]);
-
-        if (scale.cls == MXO_CLASS_FINITE) {
-            y = mxo_real_scale(product_over(y, global, scale.mant), -scale.exp);
-            y.neg ^= scale.neg;
-        } else if (y.cls != MXO_CLASS_NAN) {
-            y.cls = scale.cls; /* zero, or NaN */
-        }
-        codes[i] = y.cls == MXO_CLASS_NAN
-                       ? 7
-                       : (uint8_t)mxo_format_encode(MXO_FMT_E2M1, y, saturate);
+        codes[i] = exact_code(global, sf, x[i]);
     }
     return sf;
+}
+
+uint8_t mxo_quant_nvfp4_code(const mxo_nvfp4_rule *rule, uint32_t g,
+                             uint8_t byte, uint32_t x)
+{
+    uint8_t code;
+
+    if (rule->math == MXO_NVFP4_EXACT) {
+        return exact_code(mxo_format_decode(MXO_FMT_F32, g), byte, x);
+    }
+    encode(&code, &x, 1,
+           rule->math == MXO_NVFP4_FAST ? fast_factor(rule, g, byte)
+                                        : ieee_factor(rule, g, byte));
+    return code;
 }
 
 uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,

@@ -11,6 +11,11 @@
 uint32_t mxo_quant_float_scale(const mxo_quant_rule *rule, mxo_format element,
                                uint32_t amax);
 
+/* Code of x in an NVFP4 block under this E4M3 byte, whatever made the byte;
+   g is the global scale as it is multiplied. */
+uint8_t mxo_quant_nvfp4_code(const mxo_nvfp4_rule *rule, uint32_t g,
+                             uint8_t byte, uint32_t x);
+
 /* Element i of a tensor as a binary32 pattern. */
 uint32_t quant_load(const mxo_tensor *t, uint64_t i);
 /* Row of the parameter "rule". */
