@@ -23,7 +23,9 @@ enum {
     FMA = 2048,      /* fma(s, u, s) */
     ONE = 4096,      /* beta is 1 */
     TWO_WAY = 8192,  /* beta 0 is TIMES, beta 1 as the row says */
-    AS_BF16 = 16384  /* operands are rounded to BF16 first */
+    AS_BF16 = 16384, /* operands are rounded to BF16 first */
+    U20 = 32768,     /* the exponential of vLLM's CPU kernels */
+    DOWN = 65536     /* subnormal results are zero where they become BF16 */
 };
 
 struct cpu_steps {
@@ -38,11 +40,14 @@ static const cpu_steps rows[] = {
     {"vllm_silu_clamp", CPU_NAN_LIMIT, ROUNDED | PLAIN | KEPT | TIMES},
     {"vllm_swiglustep", CPU_NAN_LOW_LIMIT, AFTER | PLAIN | RECIPROCAL | TIMES},
     {"vllm_swiglu_limit", CPU_NAN_KEEP, POSITIVE | PLAIN | TIMES},
+    {"vllm_packed", CPU_NAN_LOW_LIMIT, PLAIN | TIMES},
     {"trtllm", CPU_NAN_LIMIT, 0},
     {"triton", CPU_NAN_LOW_LIMIT, FMA | ONE},
     {"triton_torch", CPU_NAN_KEEP, TYPED | RECIPROCAL | EACH | ONE},
     {"aiter", CPU_NAN_KEEP, RECIPROCAL | TWO_WAY},
     {"aiter_triton", CPU_NAN_LOW_LIMIT, FMA | TWO_WAY},
+    {"cpu_swiglu", CPU_NAN_KEEP, ONE | U20 | DOWN},
+    {"cpu_silu", CPU_NAN_KEEP, NEVER | PLAIN | TIMES | U20 | DOWN},
     {"gpt_oss_torch", CPU_NAN_KEEP, RECIPROCAL | EACH | ONE},
     {"deepgemm_mega", CPU_NAN_LOW_LIMIT, AS_BF16 | PLAIN | RECIPROCAL | TIMES},
 };
@@ -181,24 +186,72 @@ static float finish(const state *s, float g, float u, float e)
     return step(s, x * ((f & TIMES) != 0 ? u : step(s, u + s->beta)));
 }
 
+/*
+ * e^x = 2^n p(r), n = floor(x log2(e) + 1/2), by a polynomial of degree 5;
+ * every step is a fused one in float.  2^(n-1) and a last doubling keep
+ * n = 128 finite; below the smallest argument there is zero.  A NaN counts as
+ * the largest argument.
+ */
+static float exp_u20(float x)
+{
+    static const uint32_t coefficient[] = {0x3c07cfceu, 0x3d2b9d0du,
+                                           0x3e2aad40u, 0x3efffee3u,
+                                           0x3f7ffffbu, 0x3f800000u};
+    const float top = cpu_float(0x42b17218u);
+    const float bottom = cpu_float(0xc2aeac50u);
+    float s = x < top ? x : top;
+
+    s = s > bottom ? s : bottom;
+    const float turns = cpu_fma32(s, cpu_float(0x3fb8aa3bu), 0.5f);
+    int n = (int)turns;
+
+    n -= (float)n > turns;
+    const float r = cpu_fma32((float)n, cpu_float(0xbf317218u), s);
+    float p = cpu_float(coefficient[0]);
+
+    for (int i = 1; i < 6; i++) {
+        p = cpu_fma32(r, p, cpu_float(coefficient[i]));
+    }
+    const float scale = x < bottom ? 0 : (float)cpu_pow2(n - 1);
+    const float half = p * scale;
+
+    return half * 2.0f;
+}
+
+/* e^x of numbers that have room for a multiple of 16. */
+static void exp_run(const cpu_lane *lane, float *x, float *e, uint32_t n)
+{
+    uint16_t hard[CPU_RUN];
+    const uint32_t padded = (n + 15) / 16 * 16;
+
+    for (uint32_t i = n; i < padded; i++) {
+        x[i] = 1.0f;
+    }
+    const uint32_t count = lane->exp32(x, padded, e, hard);
+
+    for (uint32_t i = 0; i < count; i++) {
+        e[hard[i]] = cpu_float(cpu_exp_one(x[hard[i]], MXO_F32));
+    }
+}
+
 void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
                    const cpu_lane *lane, float *gate, float *up, uint32_t n)
 {
     const state s = state_of(row, c, from);
     float minus_t[CPU_RUN];
     float e[CPU_RUN];
-    uint16_t hard[CPU_RUN];
-    const uint32_t padded = (n + 15) / 16 * 16;
 
     prepare(&s, gate, up, minus_t, n);
-    for (uint32_t i = n; i < padded; i++) {
-        minus_t[i] = 1.0f;
+    if ((s.flags & U20) == 0) {
+        exp_run(lane, minus_t, e, n);
     }
-    const uint32_t count = lane->exp32(minus_t, padded, e, hard);
-    for (uint32_t i = 0; i < count; i++) {
-        e[hard[i]] = cpu_float(cpu_exp_one(minus_t[hard[i]], MXO_F32));
+    for (uint32_t i = 0; i < n && (s.flags & U20) != 0; i++) {
+        e[i] = exp_u20(minus_t[i]);
     }
     for (uint32_t i = 0; i < n; i++) {
         gate[i] = finish(&s, gate[i], up[i], e[i]);
+        if ((s.flags & DOWN) != 0 && c->to == MXO_BF16) {
+            gate[i] = cpu_flush32(gate[i]);
+        }
     }
 }

@@ -119,12 +119,10 @@ static inline float cpu_float_odd(double s)
     return cpu_float(u);
 }
 
-/* a * b + c rounded once, without the instruction: the product is exact in
-   double, the sum is rounded to odd, so that rounding to float once more
-   gives what rounding the real number would. */
-static inline float cpu_fma32(float a, float b, float c)
+/* p + c rounded once: the sum is rounded to odd, so that rounding to float
+   once more gives what rounding the real number would. */
+static inline float cpu_add32(double p, float c)
 {
-    const double p = (double)a * (double)b;
     const double s = p + (double)c;
     const double back = s - p;
     const double lost = (p - (s - back)) + ((double)c - back);
@@ -134,6 +132,21 @@ static inline float cpu_fma32(float a, float b, float c)
         u += (lost > 0) == (s > 0) ? 1 : UINT64_MAX;
     }
     return (float)cpu_double(u);
+}
+
+/* a * b + c rounded once, without the instruction: the product is exact in
+   double. */
+static inline float cpu_fma32(float a, float b, float c)
+{
+    return cpu_add32((double)a * (double)b, c);
+}
+
+/* A number without the subnormals; zeros keep their signs. */
+static inline float cpu_flush32(float x)
+{
+    const uint32_t u = cpu_bits32(x);
+
+    return (u & 0x7f800000u) == 0 ? cpu_float(u & 0x80000000u) : x;
 }
 
 #endif
