@@ -26,7 +26,8 @@ typedef enum cpu_ratio {
     CPU_RATIO_AMAX,    /* amax */
     CPU_RATIO_DIVIDE,  /* amax / largest */
     CPU_RATIO_INVERSE, /* amax * (1 / largest) */
-    CPU_RATIO_SHIFT    /* amax * 2^-emax */
+    CPU_RATIO_SHIFT,   /* amax * 2^-emax */
+    CPU_RATIO_EXACT    /* amax / largest, not rounded: with CPU_UP_PTX */
 } cpu_ratio;
 
 /* From t to an exponent field. */
@@ -43,21 +44,24 @@ typedef enum cpu_nan_code {
     CPU_NAN_LARGEST,   /* +largest */
     CPU_NAN_SIGNED,    /* largest with its sign */
     CPU_NAN_ZERO,      /* 0 */
+    CPU_NAN_MINUS,     /* -largest */
     CPU_NAN_ARITHMETIC /* the carry-and-shift of the torch bit code */
 } cpu_nan_code;
 
 enum {
-    CPU_Q_EMAX = 1,          /* byte = field - emax */
-    CPU_Q_DEAD_0 = 2,        /* byte 0 multiplies by 0, not by 2^127 */
-    CPU_Q_DEAD_254 = 4,      /* likewise 254 */
-    CPU_Q_DEAD_255 = 8,      /* likewise 255, which else makes NaN */
-    CPU_Q_NAN_AMAX = 16,     /* a NaN maximum makes every element NaN */
-    CPU_Q_FLUSH = 32,        /* subnormal floats are zero */
-    CPU_Q_MINUS_NAN = 64,    /* Inf * 0 has the sign set */
-    CPU_Q_SHORT = 128,       /* the last block of a row may be short */
-    CPU_Q_POSITIVE_0 = 256,  /* E2M1: x = -0 has code 0 */
-    CPU_Q_NO_MINUS_0 = 512,  /* no code 8 at all */
-    CPU_Q_UNSATURATED = 1024 /* FP8: overflow becomes Inf or NaN */
+    CPU_Q_EMAX = 1,           /* byte = field - emax */
+    CPU_Q_DEAD_0 = 2,         /* byte 0 multiplies by 0, not by 2^127 */
+    CPU_Q_DEAD_254 = 4,       /* likewise 254 */
+    CPU_Q_DEAD_255 = 8,       /* likewise 255, which else makes NaN */
+    CPU_Q_NAN_AMAX = 16,      /* a NaN maximum makes every element NaN */
+    CPU_Q_FLUSH = 32,         /* subnormal floats are zero */
+    CPU_Q_MINUS_NAN = 64,     /* Inf * 0 has the sign set */
+    CPU_Q_SHORT = 128,        /* the last block of a row may be short */
+    CPU_Q_POSITIVE_0 = 256,   /* E2M1: x = -0 has code 0 */
+    CPU_Q_NO_MINUS_0 = 512,   /* no code 8 at all */
+    CPU_Q_UNSATURATED = 1024, /* FP8: overflow becomes Inf or NaN */
+    CPU_Q_BARE_0 = 2048,      /* no code 8, but FP8 keeps its -0 */
+    CPU_Q_BYTE_1 = 4096       /* bytes from 1 on */
 };
 
 enum { CPU_CARRY_FIELD = -1 }; /* the formula with field 255 */
@@ -72,8 +76,9 @@ typedef struct cpu_quant_rule {
     int16_t inf_byte;
     int16_t carry_byte; /* finite t, CPU_UP_HALF reaches field 255 */
     uint16_t flags;
-    uint32_t amax_floor; /* float pattern */
-    uint8_t tie4;        /* cpu_tie of elements without NaN */
+    uint32_t amax_floor; /* float patterns */
+    uint32_t ratio_floor;
+    uint8_t tie4; /* cpu_tie of elements without NaN */
     uint8_t tie8;
     uint8_t nan4; /* cpu_nan_code of elements without NaN */
     uint8_t nan8;
@@ -111,9 +116,13 @@ const cpu_quant_rule *cpu_quant_rule_of(const char *name);
 void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
                     const cpu_element *element, uint32_t from, cpu_tie tie);
 
-/* Any block of n <= 32 elements: codes one per byte; returns the scale. */
+/* Any block of n <= CPU_QUANT_MOST elements: codes one per byte; returns the
+   scale. */
+enum { CPU_QUANT_MOST = 128 };
 uint8_t cpu_quant_block(const cpu_quant *quant, uint8_t *code, const uint8_t *x,
                         int n);
+/* The code of a number that is in units of its scale already. */
+uint8_t cpu_quant_code(const cpu_quant *quant, float x);
 /* The same for a whole span, element pairs packed: what lanes repeat. */
 void cpu_quant_portable(const cpu_quant_span *span);
 /* One whole block of a span, for what a lane leaves. */

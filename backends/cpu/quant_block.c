@@ -78,7 +78,22 @@ static uint32_t ratio_of(const cpu_quant *quant, uint32_t amax)
     default:
         break;
     }
-    return flush(quant, cpu_bits32(t));
+    const uint32_t bits = flush(quant, cpu_bits32(t));
+    const uint32_t floor = quant->rule->ratio_floor;
+
+    return bits < floor ? floor : bits;
+}
+
+/* 127 + ceil(log2(amax / largest)) with nothing rounded, at least 0. */
+static int exact_ceil(const cpu_quant *quant, uint32_t amax)
+{
+    const double a = (double)cpu_float(amax);
+    int byte = 0;
+
+    while (byte < 255 && a > (double)quant->largest * cpu_pow2(byte - 127)) {
+        byte++;
+    }
+    return byte;
 }
 
 static uint8_t byte_of(const cpu_quant *quant, uint32_t amax)
@@ -103,9 +118,11 @@ static uint8_t byte_of(const cpu_quant *quant, uint32_t amax)
     }
     const int offset =
         (quant->flags & CPU_Q_EMAX) != 0 ? quant->element->emax : 0;
-    const int byte = (int)field - offset;
+    const int byte = rule->ratio == CPU_RATIO_EXACT ? exact_ceil(quant, amax)
+                                                    : (int)field - offset;
+    const int low = (quant->flags & CPU_Q_BYTE_1) != 0;
 
-    return (uint8_t)(byte < 0 ? 0 : byte > rule->high ? rule->high : byte);
+    return (uint8_t)(byte < low ? low : byte > rule->high ? rule->high : byte);
 }
 
 static block block_of(const cpu_quant *quant, uint32_t amax, uint8_t byte)
@@ -134,6 +151,8 @@ static uint8_t nan_code(const cpu_quant *quant, uint32_t pattern)
         return e->largest | sign;
     case CPU_NAN_ZERO:
         return 0;
+    case CPU_NAN_MINUS:
+        return e->largest | e->sign;
     case CPU_NAN_ARITHMETIC: {
         const uint32_t a = (pattern & 0x7fffffffu) -
                            ((uint32_t)(127 - e->bias) << 23) +
@@ -218,10 +237,17 @@ static uint8_t code_of(const block *b, float x)
     return (uint8_t)(m | (m == 0x80 ? 0 : sign));
 }
 
+uint8_t cpu_quant_code(const cpu_quant *quant, float x)
+{
+    const block b = {quant, 1, 0};
+
+    return code_of(&b, x);
+}
+
 uint8_t cpu_quant_block(const cpu_quant *quant, uint8_t *code, const uint8_t *x,
                         int n)
 {
-    float v[32];
+    float v[CPU_QUANT_MOST];
 
     for (int i = 0; i < n; i++) {
         v[i] = load(quant->from, x, i);

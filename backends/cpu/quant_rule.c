@@ -36,12 +36,23 @@
         .tie4 = tie, .nan4 = CPU_NAN_SIGNED                                   \
     }
 
+/* The smallest maximum is 1e-10; one of the two kernels has another floor
+   behind the division. */
+#define VLLM_GROUP(rule, from, floor)                                          \
+    {                                                                          \
+        .name = rule, .amax = CPU_AMAX_ZERO, .ratio = from, .up = CPU_UP_BITS, \
+        .high = 255, .nan_byte = 255, .inf_byte = 255,                         \
+        .flags = CPU_Q_DEAD_255, .amax_floor = 0x2edbe6ffu,                    \
+        .ratio_floor = floor, .nan4 = CPU_NAN_MINUS, .nan8 = CPU_NAN_MINUS     \
+    }
+
 static const cpu_quant_rule rules[] = {
     PLAIN("floor", CPU_RATIO_AMAX, CPU_UP_NEVER, CPU_Q_EMAX),
     PLAIN("ceil", CPU_RATIO_AMAX, CPU_UP_PTX, CPU_Q_EMAX),
     PLAIN("even", CPU_RATIO_AMAX, CPU_UP_HALF, CPU_Q_EMAX),
     PLAIN("rceil", CPU_RATIO_INVERSE, CPU_UP_PTX, 0),
     PLAIN("rceil_div", CPU_RATIO_DIVIDE, CPU_UP_PTX, 0),
+    PLAIN("rceil_exact", CPU_RATIO_EXACT, CPU_UP_PTX, 0),
     PLAIN("floor_div", CPU_RATIO_DIVIDE, CPU_UP_NEVER, 0),
     PLAIN("floor_mul", CPU_RATIO_INVERSE, CPU_UP_NEVER, 0),
     PLAIN("floor_nooffset", CPU_RATIO_AMAX, CPU_UP_NEVER, 0),
@@ -123,6 +134,28 @@ static const cpu_quant_rule rules[] = {
      .tie8 = CPU_RNA,
      .nan4 = CPU_NAN_SIGNED,
      .nan8 = CPU_NAN_SIGNED},
+    {.name = "deepgemm",
+     .ratio = CPU_RATIO_DIVIDE,
+     .up = CPU_UP_BITS,
+     .high = 254,
+     .nan_byte = 254,
+     .inf_byte = 254,
+     .flags = CPU_Q_UNSATURATED | CPU_Q_BARE_0 | CPU_Q_BYTE_1,
+     .amax_floor = 0x38d1b717u, /* 1e-4 */
+     .tie4 = CPU_RNZ,
+     .nan4 = CPU_NAN_ZERO},
+    {.name = "deepgemm_mega",
+     .amax = CPU_AMAX_ZERO,
+     .ratio = CPU_RATIO_INVERSE,
+     .up = CPU_UP_BITS,
+     .high = 255,
+     .nan_byte = 255,
+     .inf_byte = 255,
+     .flags = CPU_Q_DEAD_255,
+     .nan4 = CPU_NAN_LARGEST,
+     .nan8 = CPU_NAN_LARGEST},
+    VLLM_GROUP("vllm_group", CPU_RATIO_DIVIDE, 0x2edbe6ffu),
+    VLLM_GROUP("vllm_group_mul", CPU_RATIO_INVERSE, 0),
 };
 
 const cpu_quant_rule *cpu_quant_rule_of(const char *name)
@@ -142,7 +175,9 @@ static void make_lane(cpu_quant *quant)
     const int shifts =
         rule->ratio == CPU_RATIO_SHIFT || (rule->flags & CPU_Q_EMAX) != 0;
 
-    quant->lane_may = quant->tie == CPU_RNE &&
+    quant->lane_may = quant->tie == CPU_RNE && rule->ratio_floor == 0 &&
+                      (quant->flags & CPU_Q_BYTE_1) == 0 &&
+                      rule->ratio != CPU_RATIO_EXACT &&
                       (quant->flags & CPU_Q_NO_MINUS_0) == 0 &&
                       (e->bits == 8 || (quant->flags & CPU_Q_POSITIVE_0) == 0);
     quant->lane_may = quant->lane_may && e->sign != 0x20 && e->nan != 0x80;
@@ -174,6 +209,8 @@ void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
     quant->largest = cpu_element_value(element, element->largest);
     if (!has_nan) {
         quant->flags &= (uint16_t)~CPU_Q_UNSATURATED;
+        quant->flags |=
+            (quant->flags & CPU_Q_BARE_0) != 0 ? CPU_Q_NO_MINUS_0 : 0;
     } else {
         quant->flags &= (uint16_t)~CPU_Q_POSITIVE_0;
     }
