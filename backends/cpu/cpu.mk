@@ -21,6 +21,8 @@ libcpu_la_SOURCES = \
 	%reldir%/gemm_block.h \
 	%reldir%/gemm_mac.c \
 	%reldir%/gemm_mx.c \
+	%reldir%/gemm_order.c \
+	%reldir%/gemm_order.h \
 	%reldir%/gemm_read.c \
 	%reldir%/gemm_read.h \
 	%reldir%/gemm_slice.c \
@@ -35,6 +37,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layer_pass.c \
 	%reldir%/layer_plan.c \
 	%reldir%/layer_profile.c \
+	%reldir%/layer_quant.c \
 	%reldir%/layer_recipe.c \
 	%reldir%/layer_rows.c \
 	%reldir%/layer_sum.c \

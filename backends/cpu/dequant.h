@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-/* BF16 patterns of the 16 E2M1 codes under each scale byte; -1 if there is no
-   such rule. */
-int cpu_dequant_e2m1(const char *rule, uint16_t bf16[256][16]);
+/* The 16 E2M1 codes under each scale byte as numbers of the type to; -1 if
+   there is no such rule, or none into that type. */
+int cpu_dequant_e2m1(const char *rule, uint32_t to, float value[256][16]);
 
 #endif

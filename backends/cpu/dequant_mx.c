@@ -224,19 +224,27 @@ static void fill_values(dequant_job *job)
     }
 }
 
-int cpu_dequant_e2m1(const char *rule, uint16_t bf16[256][16])
+static float number_of(uint32_t to, uint32_t code)
+{
+    return to == MXO_F32    ? cpu_float(code)
+           : to == MXO_BF16 ? cpu_from_bf16((uint16_t)code)
+                            : cpu_from_f16((uint16_t)code);
+}
+
+int cpu_dequant_e2m1(const char *rule, uint32_t to, float value[256][16])
 {
     const dialect *row = dialect_of(rule);
-    dequant_job job = {.element = cpu_element_of("e2m1"), .to = MXO_BF16};
+    dequant_job job = {.element = cpu_element_of("e2m1"), .to = to};
 
     job.flags = row == NULL ? ONLY_F32 : row->flags;
-    if (!says(&job)) {
+    if ((job.flags & ONLY_F32) != 0 ||
+        ((job.flags & WRAP) != 0 && to != MXO_BF16)) {
         return -1;
     }
     fill_values(&job);
     for (unsigned s = 0; s < 256; s++) {
         for (unsigned c = 0; c < 16; c++) {
-            bf16[s][c] = (uint16_t)code_under(&job, c, s);
+            value[s][c] = number_of(to, code_under(&job, c, s));
         }
     }
     return 0;

@@ -6,6 +6,8 @@
 #include "gemm.h"
 #include "number.h"
 
+#include <mxoracle/abi.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,20 +36,30 @@ static int is_scaled(const cpu_weight_rule *r, int s, double factor)
     return same;
 }
 
-int cpu_weight_rule_make(cpu_weight_rule *r, const char *name)
+/* The factors are those of code 2, which is 1. */
+static void make_units(cpu_weight_rule *r, const char *name)
 {
-    const int is_plain = strcmp(name, "ocp") == 0; /* not through BF16 */
-    uint16_t bf16[256][16];
+    float wide[256][16];
 
-    if (cpu_dequant_e2m1(name, bf16) != 0) {
+    r->has_unit = cpu_dequant_e2m1(name, MXO_F32, wide) == 0;
+    for (int s = 0; s < 256; s++) {
+        r->unit[s] = r->has_unit ? wide[s][2] : 0;
+    }
+}
+
+int cpu_weight_rule_make(cpu_weight_rule *r, const char *name, uint32_t narrow)
+{
+    const int is_plain = strcmp(name, "ocp") == 0; /* not through 16 bits */
+
+    if (cpu_dequant_e2m1(name, narrow, r->narrow) != 0) {
         return -1;
     }
+    make_units(r, name);
     for (int s = 0; s < 256; s++) {
         const double unit = cpu_pow2(s - 128);
         for (int c = 0; c < 16; c++) {
-            r->value[s][c] = is_plain && s < 255
-                                 ? unit * cpu_code_int[c]
-                                 : (double)cpu_from_bf16(bf16[s][c]);
+            r->value[s][c] = is_plain && s < 255 ? unit * cpu_code_int[c]
+                                                 : (double)r->narrow[s][c];
         }
         r->factor[s] = is_scaled(r, s, unit) ? unit : 0;
         r->is_odd[s] = !is_scaled(r, s, r->factor[s]);
@@ -177,6 +189,19 @@ static void read_column(const cpu_weights *w, size_t col, double *x)
     }
 }
 
+/* Up to 16 columns' codes from block b on, the last one filled up. */
+static void set_columns(cpu_mac *job, uint8_t (*tail)[16], const cpu_tile *t,
+                        const cpu_weights *w, size_t first, size_t n)
+{
+    const size_t whole = t->k / CPU_MX;
+
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        const size_t col = first + (c < n ? c : 0);
+        job->col[c] = w->codes + col * (t->k / 2);
+        memcpy(tail[c], job->col[c] + 16 * whole, t->k % CPU_MX / 2);
+    }
+}
+
 /* All blocks; the last may be short. */
 static void run_mac(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
                     size_t first, size_t n)
@@ -191,11 +216,7 @@ static void run_mac(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
                    .y = t->y};
 
     memset(t->y, 0, t->sum[t->m] * CPU_MAC_COLS * sizeof *t->y);
-    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
-        const size_t col = first + (c < n ? c : 0);
-        job.col[c] = w->codes + col * (t->k / 2);
-        memcpy(tail[c], job.col[c] + 16 * whole, rest);
-    }
+    set_columns(&job, tail, t, w, first, n);
     mac(&job);
     if (rest > 0) {
         for (size_t c = 0; c < CPU_MAC_COLS; c++) {
@@ -257,6 +278,91 @@ void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
             }
             t->reader.read(t->reader.self, t->index[i], t->x);
             y[i][c] = cpu_exact_dot(t->x, column, t->k, 0);
+        }
+    }
+}
+
+/* One block of every row that has slices, as if it were all there is. */
+static void run_block(const cpu_tile *t, cpu_mac_fn mac, const cpu_mac *all,
+                      size_t b, const float *unit, float (*y)[CPU_MAC_COLS])
+{
+    static const double half[CPU_MAC_COLS] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
+                                              0.5, 0.5, 0.5, 0.5, 0.5, 0.5,
+                                              0.5, 0.5, 0.5, 0.5};
+    cpu_mac job = *all;
+    double sum[CPU_MAC_COLS];
+
+    job.factor = half;
+    job.start = t->start + b;
+    job.blocks = 1;
+    memset(t->y, 0, t->sum[t->m] * CPU_MAC_COLS * sizeof *t->y);
+    mac(&job);
+    for (size_t i = 0; i < t->m; i++) {
+        add_levels(t, i, sum);
+        for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+            /* + 0.0: an exactly zero sum is +0. */
+            y[i][c] = cpu_fma32((float)(sum[c] + 0.0), unit[c], y[i][c]);
+        }
+    }
+}
+
+/* Units of block b, and one row's block in full, for rows without slices. */
+static void get_units(const cpu_weights *w, size_t first, size_t n, size_t b,
+                      float *unit)
+{
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        const size_t col = first + (c < n ? c : 0);
+        unit[c] = w->rule->unit[w->scale[col * blocks_of(w->k) + b]];
+    }
+}
+
+static void run_hard_row(const cpu_tile *t, const cpu_weights *w, size_t first,
+                         size_t n, const double *x, float *y)
+{
+    double code[CPU_MX];
+    float unit[CPU_MAC_COLS];
+
+    memset(y, 0, CPU_MAC_COLS * sizeof *y);
+    for (size_t at = 0; at < t->k; at += CPU_MX) {
+        const size_t len = t->k - at < CPU_MX ? t->k - at : CPU_MX;
+
+        get_units(w, first, n, at / CPU_MX, unit);
+        for (size_t c = 0; c < n; c++) {
+            const uint8_t *byte = w->codes + (first + c) * (t->k / 2) + at / 2;
+            for (size_t i = 0; i < len; i++) {
+                code[i] = 0.5 * cpu_code_int[byte[i / 2] >> (i % 2 * 4) & 15];
+            }
+            const float part = (float)cpu_exact_dot(x + at, code, len, 0);
+            y[c] = cpu_fma32(part, unit[c], y[c]);
+        }
+    }
+}
+
+void cpu_tile_blocks(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                     size_t first, size_t n, float (*y)[CPU_MAC_COLS])
+{
+    uint8_t tail[CPU_MAC_COLS][16] = {{0}};
+    cpu_mac job = {.item = t->item, .y = t->y};
+    float unit[CPU_MAC_COLS];
+
+    memset(y, 0, t->m * sizeof *y);
+    set_columns(&job, tail, t, w, first, n);
+    for (size_t b = 0; b < blocks_of(t->k); b++) {
+        const int is_short = (b + 1) * CPU_MX > t->k;
+
+        for (size_t c = 0; c < CPU_MAC_COLS && is_short; c++) {
+            job.col[c] = tail[c];
+        }
+        get_units(w, first, n, b, unit);
+        run_block(t, mac, &job, b, unit, y);
+        for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+            job.col[c] += 16;
+        }
+    }
+    for (size_t i = 0; i < t->m; i++) {
+        if (t->row[t->index[i]].is_hard) {
+            t->reader.read(t->reader.self, t->index[i], t->x);
+            run_hard_row(t, w, first, n, t->x, y[i]);
         }
     }
 }

@@ -10,15 +10,20 @@
 #include "gemm_slice.h"
 #include "lane.h"
 
-/* How a rule reads weights: code c under byte s is value[s][c]. */
+/* How a rule reads weights: code c under byte s is value[s][c], or as an
+   operand of 16 bits narrow[s][c]; what multiplies a block's sum afterwards is
+   unit[s]. */
 typedef struct cpu_weight_rule {
     double value[256][16];
+    float narrow[256][16];
+    float unit[256];
+    int has_unit;
     double factor[256];  /* value[s][c] = factor[s] * cpu_code_int[c] ... */
     uint8_t is_odd[256]; /* ... unless this is set */
 } cpu_weight_rule;
 
-/* -1 if there is no such rule. */
-int cpu_weight_rule_make(cpu_weight_rule *r, const char *name);
+/* Operands are BF16 or F16; -1 if there is no such rule. */
+int cpu_weight_rule_make(cpu_weight_rule *r, const char *name, uint32_t narrow);
 
 typedef struct cpu_weights {
     const cpu_weight_rule *rule;
@@ -58,5 +63,9 @@ void cpu_tile_close(cpu_tile *t);
    do not fit a double: y[row in tile][16]. */
 void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
                       size_t first, size_t n, double (*y)[CPU_MAC_COLS]);
+/* Block by block: the exact sum of the bare codes, rounded to float, times
+   the unit of the scale byte, added in float and fused. */
+void cpu_tile_blocks(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                     size_t first, size_t n, float (*y)[CPU_MAC_COLS]);
 
 #endif

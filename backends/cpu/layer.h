@@ -9,7 +9,7 @@
 #define CPU_LAYER_H
 
 #include "cpu.h"
-#include "gemm_block.h"
+#include "gemm_order.h"
 #include "glu_unit.h"
 #include "number.h"
 #include "quant.h"
@@ -55,17 +55,33 @@ const char *cpu_layer_key(layer_field field);
 const char *cpu_layer_fact(const mxo_call *call, layer_field field);
 const char *cpu_layer_word(const mxo_call *call, layer_field field);
 
-typedef enum layer_type { LAYER_F32, LAYER_BF16, LAYER_DOWN } layer_type;
+/* DOWN: BF16 without subnormals of float. */
+typedef enum layer_type {
+    LAYER_F32,
+    LAYER_BF16,
+    LAYER_F16,
+    LAYER_DOWN
+} layer_type;
 typedef enum layer_place {
     LAYER_BIAS_NONE,
     LAYER_BIAS_ACC,
-    LAYER_BIAS_ROUNDED
+    LAYER_BIAS_ROUNDED,
+    LAYER_BIAS_ORDER /* in the sum, where its order has it */
 } layer_place;
 typedef enum layer_routing {
     LAYER_AT_ACC,
     LAYER_AT_ROUNDED,
-    LAYER_AT_SUM
+    LAYER_AT_SUM,
+    LAYER_AT_GEMM1, /* with the first GEMM's results */
+    LAYER_AT_INPUT
 } layer_routing;
+typedef enum layer_quant_op {
+    LAYER_AS_IS,
+    LAYER_BY_MX,
+    LAYER_BY_GROUP,
+    LAYER_BY_QDQ,
+    LAYER_BY_SCALE
+} layer_quant_op;
 typedef enum layer_order {
     LAYER_SUM_FMA,
     LAYER_SUM_PRODUCT,
@@ -76,16 +92,27 @@ typedef enum layer_order {
     LAYER_SUM_EXACT
 } layer_order;
 
+/* How rows are quantised; by holds the element, and the rule of those that
+   have one. */
+typedef struct layer_quant {
+    layer_quant_op op;
+    cpu_quant by;
+    size_t group;     /* GROUP: elements under one byte, at most 128 */
+    int is_quark_hip; /* QDQ in 16 bits throughout */
+    float scale;      /* STATIC: given; the sums are multiplied by it */
+    int is_reciprocal;
+} layer_quant;
+
 /* One of the two GEMMs over all experts. */
 typedef struct layer_gemm {
     const uint8_t *codes;   /* [experts, n, k / 2] */
     const uint8_t *scale;   /* [experts, n, blocks] */
     const mxo_tensor *bias; /* [experts, n]; NULL: none */
     layer_place place;
-    int bias_is_bf16;
-    layer_type out; /* rounding of its sums */
-    int has_quant;  /* of its input */
-    cpu_quant quant;
+    layer_type bias_type;
+    layer_type out;    /* rounding of its sums */
+    layer_quant quant; /* of its input */
+    cpu_weight_rule rule;
     size_t n;
     size_t k;
 } layer_gemm;
@@ -103,12 +130,12 @@ typedef struct layer {
     size_t hidden;
     size_t inter;
     size_t experts;
-    cpu_weight_rule rule;
+    cpu_order order;
     layer_gemm one;
     layer_gemm two;
     cpu_glu_unit unit;
     layer_routing routing_at;
-    int weight_is_bf16;
+    layer_type weight_type;
     layer_order sum;
     layer_type out;
     int absent_is_zero;
@@ -129,22 +156,49 @@ typedef struct layer_rows {
     const cpu_lane *lane;
     uint32_t from; /* F32, BF16, or U8: E2M1 */
     const uint8_t *data;
-    const uint8_t *scale;   /* of E2M1 */
-    const cpu_quant *quant; /* NULL: as they are */
+    const uint8_t *scale;     /* of E2M1 */
+    const layer_quant *quant; /* NULL: as they are */
     size_t rows;
     size_t k;
 } layer_rows;
 
+/* Numbers of a row; scale NULL, or the factors of its blocks apart. */
+typedef struct layer_parts {
+    double *x;
+    double *scale;
+} layer_parts;
+
 /* A row as the GEMM sees it, quantised if that is asked for. */
 void cpu_layer_rows_read(const void *self, size_t row, double *x);
+void cpu_layer_rows_parts(const layer_rows *r, size_t row,
+                          const layer_parts *to);
+/* n codes under E8M0 bytes; up to CPU_RUN numbers of the quantiser's type. */
+void cpu_layer_decode(const cpu_element *e, const uint8_t *codes,
+                      const uint8_t *scale, size_t n, const layer_parts *to);
+void cpu_layer_quantise(const layer_quant *quant, const cpu_lane *lane,
+                        const uint8_t *src, size_t n, const layer_parts *to);
+
+static inline size_t cpu_layer_blocks(size_t k)
+{
+    return k / CPU_MX + (k % CPU_MX != 0);
+}
 
 static inline float cpu_layer_round(layer_type to, float x)
 {
-    if (to == LAYER_DOWN && (cpu_bits32(x) & 0x7f800000u) == 0) {
-        x = cpu_float(cpu_bits32(x) & 0x80000000u);
-    }
-    return to == LAYER_F32 ? x : cpu_from_bf16(cpu_bf16_of(x));
+    x = to == LAYER_DOWN ? cpu_flush32(x) : x;
+    return to == LAYER_F32   ? x
+           : to == LAYER_F16 ? cpu_from_f16(cpu_f16_of(x))
+                             : cpu_from_bf16(cpu_bf16_of(x));
 }
+
+static inline uint32_t cpu_layer_dtype(layer_type type)
+{
+    return type == LAYER_F32 ? MXO_F32 : type == LAYER_F16 ? MXO_F16 : MXO_BF16;
+}
+
+/* n numbers of that type, already rounded, as elements from number at on. */
+void cpu_layer_store(layer_type type, void *to, size_t at, const float *x,
+                     size_t n);
 
 /* The routing weight of a slot, in the type it is multiplied in. */
 float cpu_layer_weight(const layer *l, size_t slot);

@@ -8,11 +8,6 @@
 /* So that counts fit 32 bits and bytes of any intermediate 63. */
 enum { MOST = INT32_MAX / 64 };
 
-static uint64_t blocks_of(uint64_t k)
-{
-    return k / CPU_MX + (k % CPU_MX != 0);
-}
-
 static mxo_status want(const layer *l, const char *name, uint32_t dtype,
                        const uint64_t *shape, uint32_t rank, mxo_text why)
 {
@@ -24,7 +19,8 @@ static mxo_status read_gemm(layer *l, layer_gemm *g, const char *const *name,
                             mxo_text why)
 {
     const uint64_t codes[3] = {l->experts, g->n, g->k / 2};
-    const uint64_t scales[3] = {l->experts, g->n, blocks_of(g->k)};
+    const uint64_t scales[3] = {l->experts, g->n, cpu_layer_blocks(g->k)};
+    const uint64_t one[1] = {1};
     mxo_status status = want(l, name[0], MXO_U8, codes, 3, why);
 
     if (status == MXO_OK) {
@@ -34,6 +30,13 @@ static mxo_status read_gemm(layer *l, layer_gemm *g, const char *const *name,
         status = want(l, name[2], cpu_float_dtype(cpu_text(l->call, "bias")),
                       codes, 2, why);
         g->bias = cpu_in(l->call, name[2]);
+    }
+    if (status == MXO_OK && g->quant.op == LAYER_BY_SCALE) {
+        status = want(l, name[3], MXO_F32, one, 1, why);
+        if (status == MXO_OK) {
+            memcpy(&g->quant.scale, cpu_data(cpu_in(l->call, name[3])),
+                   sizeof g->quant.scale);
+        }
     }
     if (status == MXO_OK) {
         g->codes = cpu_data(cpu_in(l->call, name[0]));
@@ -46,7 +49,7 @@ static mxo_status read_input(const layer *l, mxo_text why)
 {
     const int is_packed = cpu_is(l->call, "from", "e2m1");
     const uint64_t x[2] = {l->tokens, is_packed ? l->hidden / 2 : l->hidden};
-    const uint64_t scale[2] = {l->tokens, blocks_of(l->hidden)};
+    const uint64_t scale[2] = {l->tokens, cpu_layer_blocks(l->hidden)};
     const uint64_t act[3] = {l->tokens, l->topk, l->inter};
     const uint32_t from = cpu_float_dtype(cpu_text(l->call, "from"));
 
@@ -62,8 +65,10 @@ static mxo_status read_input(const layer *l, mxo_text why)
 
 static mxo_status read_tensors(layer *l, mxo_text why)
 {
-    static const char *const first[] = {"w13", "w13_scale", "w13_bias"};
-    static const char *const second[] = {"w2", "w2_scale", "w2_bias"};
+    static const char *const first[] = {"w13", "w13_scale", "w13_bias",
+                                        "w13_input_scale"};
+    static const char *const second[] = {"w2", "w2_scale", "w2_bias",
+                                         "w2_input_scale"};
     const uint64_t slots[2] = {l->tokens, l->topk};
     const mxo_tensor *map = cpu_in(l->call, "expert_map");
     mxo_status status = want(l, "topk_ids", MXO_I32, slots, 2, why);
@@ -89,9 +94,8 @@ static mxo_status read_output(const layer *l, mxo_text why)
     const layer_type type = l->has_sum   ? l->out
                             : l->has_two ? l->two.out
                                          : l->one.out;
-    const uint32_t dtype = l->has_glu && !l->has_two ? l->unit.base.to
-                           : type == LAYER_F32       ? MXO_F32
-                                                     : MXO_BF16;
+    const uint32_t dtype =
+        l->has_glu && !l->has_two ? l->unit.base.to : cpu_layer_dtype(type);
     const uint64_t sum[2] = {l->tokens, l->hidden};
     const uint64_t row[3] = {l->tokens, l->topk,
                              l->has_two   ? l->hidden

@@ -43,66 +43,189 @@ static int choose(const layer *l, layer_field field, const char *const *list,
     return i < 0 ? 0 : i;
 }
 
-static const char *const types[] = {"f32", "bf16", "down", NULL};
+/* In the order of layer_type. */
+static const char *const types[] = {"f32", "bf16", "f16", "down", NULL};
 
-static mxo_status read_weights(layer *l, mxo_text why)
+static layer_type choose_type(const layer *l, layer_field field,
+                              mxo_status *status, mxo_text why)
 {
-    static const char *const at[] = {"weight", NULL};
-    static const char *const orders[] = {"any", "exact", NULL};
-    mxo_status status = MXO_OK;
+    return (layer_type)choose(l, field, types, status, why);
+}
 
-    if (cpu_number(l->call, "bounds") != 0) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend computes y, not its bounds");
+typedef struct order_row {
+    const char *name;
+    cpu_order_kind kind;
+    int by_block;  /* scale_at=block, else weight */
+    int has_start; /* a place for the bias */
+} order_row;
+
+static const order_row orders[] = {
+    {"any", CPU_ORDER_EXACT, 0, 0},
+    {"exact", CPU_ORDER_EXACT, 0, 0},
+    {"block32", CPU_ORDER_BLOCK32, 1, 0},
+    {"block", CPU_ORDER_BLOCK, 1, 1},
+    {"seq", CPU_ORDER_SEQ, 0, 1},
+    {"pairwise", CPU_ORDER_PAIRWISE, 0, 0},
+    {"split", CPU_ORDER_SPLIT, 0, 0},
+    {"avx512", CPU_ORDER_DPBF16, 0, 1},
+    {"amx", CPU_ORDER_AMX, 0, 1},
+    {"cpu", CPU_ORDER_DPBF16, 0, 1},
+};
+enum { N_ORDERS = sizeof orders / sizeof orders[0] };
+
+static const order_row *order_row_of(const layer *l)
+{
+    const char *word = cpu_layer_word(l->call, LAYER_ORDER);
+
+    for (int i = 0; i < N_ORDERS; i++) {
+        if (strcmp(orders[i].name, word) == 0) {
+            return &orders[i];
+        }
     }
-    if (cpu_weight_rule_make(&l->rule,
-                             cpu_layer_word(l->call, LAYER_WEIGHT_RULE)) != 0) {
-        return refuse(l, LAYER_WEIGHT_RULE, why);
+    return NULL;
+}
+
+/* vLLM's CPU kernels choose once per call. */
+static cpu_order_kind settled(const layer *l, const order_row *row)
+{
+    return strcmp(row->name, "cpu") == 0 && l->slots / l->experts > 4
+               ? CPU_ORDER_AMX
+               : row->kind;
+}
+
+static mxo_status read_order(layer *l, mxo_text why)
+{
+    static const char *const at[] = {"weight", "block", NULL};
+    const order_row *row = order_row_of(l);
+    const double splits = cpu_number(l->call, "splits");
+    mxo_status status = MXO_OK;
+    const int is_block = choose(l, LAYER_SCALE_AT, at, &status, why);
+
+    if (status != MXO_OK || row == NULL) {
+        return status != MXO_OK ? status : refuse(l, LAYER_ORDER, why);
     }
-    (void)choose(l, LAYER_SCALE_AT, at, &status, why);
-    (void)choose(l, LAYER_ORDER, orders, &status, why);
-    if (status == MXO_OK && (cpu_number(l->call, "splits") > 1 ||
-                             cpu_number(l->call, "promote") > 0)) {
+    if (is_block != row->by_block) {
+        return cpu_fail(MXO_E_PARAM, why, "order=%s has no scale_at=%s",
+                        row->name, at[is_block]);
+    }
+    if (splits < 1 || (splits > 1 && row->kind != CPU_ORDER_SPLIT) ||
+        cpu_number(l->call, "promote") != 0) {
         return cpu_fail(MXO_E_PARAM, why,
                         "splits and promote need an order that has them");
     }
+    if (row->kind >= CPU_ORDER_DPBF16 && !cpu_is(l->call, "from", "bf16")) {
+        return cpu_fail(MXO_E_PARAM, why, "the CPU's orders take bf16");
+    }
+    l->order = (cpu_order){settled(l, row), cpu_is(l->call, "mul", "fma"),
+                           (size_t)splits};
+    return MXO_OK;
+}
+
+/* The rule by which a GEMM reads its weights, from being what its quantiser
+   gets: operands of 16 bits are FP16 beside FP16. */
+static mxo_status read_weights(const layer *l, layer_gemm *g, uint32_t from,
+                               mxo_text why)
+{
+    const int keeps = g->quant.op == LAYER_AS_IS || g->quant.op == LAYER_BY_QDQ;
+    const uint32_t narrow = keeps && from == MXO_F16 ? MXO_F16 : MXO_BF16;
+
+    if (cpu_weight_rule_make(&g->rule,
+                             cpu_layer_word(l->call, LAYER_WEIGHT_RULE),
+                             narrow) != 0) {
+        return refuse(l, LAYER_WEIGHT_RULE, why);
+    }
+    const int is_block =
+        l->order.kind == CPU_ORDER_BLOCK32 || l->order.kind == CPU_ORDER_BLOCK;
+
+    return is_block && !g->rule.has_unit ? refuse(l, LAYER_SCALE_AT, why)
+                                         : MXO_OK;
+}
+
+static mxo_status read_given(const layer *l, layer_quant *q, uint32_t from,
+                             mxo_text why)
+{
+    static const char *const sizes[] = {"e4m3fn", "e5m2", NULL};
+    static const char *const rules[] = {"divide", "reciprocal", NULL};
+    mxo_status status = MXO_OK;
+    const int size = choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
+
+    q->is_reciprocal = choose(l, LAYER_QUANT_RULE, rules, &status, why);
+    if (status == MXO_OK && !cpu_is(l->call, "input_scale", "given")) {
+        return cpu_fail(MXO_E_PARAM, why,
+                        "quant.static needs input_scale=given");
+    }
+    cpu_quant_make(&q->by, cpu_quant_rule_of("floor"),
+                   cpu_element_of(sizes[size]), from, CPU_BY_RULE);
+    return status;
+}
+
+static mxo_status read_rule(const layer *l, layer_quant *q, uint32_t from,
+                            mxo_text why)
+{
+    static const char *const sizes[] = {"e2m1", "e4m3fn", "e5m2", NULL};
+    const char *word = cpu_layer_word(l->call, LAYER_QUANT_RULE);
+    mxo_status status = MXO_OK;
+    const int element = choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
+
+    q->is_quark_hip = strcmp(word, "quark_hip") == 0;
+    if (q->is_quark_hip) { /* its block is quark_triton's, its code its own */
+        word = q->op == LAYER_BY_QDQ ? "floor" : "quark_triton";
+    }
+    const cpu_quant_rule *rule = cpu_quant_rule_of(word);
+
+    if (status == MXO_OK && rule == NULL) {
+        return refuse(l, LAYER_QUANT_RULE, why);
+    }
+    if (status == MXO_OK) {
+        cpu_quant_make(
+            &q->by, rule,
+            cpu_element_of(q->op == LAYER_BY_QDQ ? "e2m1" : sizes[element]),
+            from, CPU_BY_RULE);
+    }
+    return status;
+}
+
+static mxo_status read_group(const layer *l, layer_quant *q, mxo_text why)
+{
+    static const char *const groups[] = {"32", "64", "128", NULL};
+    mxo_status status = MXO_OK;
+    const int i = choose(l, LAYER_QUANT_GROUP, groups, &status, why);
+
+    q->group = (size_t)CPU_MX << i;
     return status;
 }
 
 static mxo_status read_quant(const layer *l, layer_gemm *g, uint32_t from,
                              mxo_text why)
 {
-    static const char *const ops[] = {"none", "quant.mx", NULL};
-    static const char *const sizes[] = {"e2m1", "e4m3fn", "e5m2", NULL};
+    /* In the order of layer_quant_op. */
+    static const char *const ops[] = {
+        "none", "quant.mx", "quant.group", "quant.qdq", "quant.static", NULL};
     mxo_status status = MXO_OK;
-    const int op = choose(l, LAYER_QUANT, ops, &status, why);
 
-    if (status != MXO_OK || op == 0) {
+    g->quant.op = (layer_quant_op)choose(l, LAYER_QUANT, ops, &status, why);
+    if (status != MXO_OK || g->quant.op == LAYER_AS_IS) {
         return status;
     }
-    const int element = choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
-    const cpu_quant_rule *rule =
-        cpu_quant_rule_of(cpu_layer_word(l->call, LAYER_QUANT_RULE));
-
-    if (rule == NULL && status == MXO_OK) {
-        status = refuse(l, LAYER_QUANT_RULE, why);
+    if (from == MXO_U8 || (g->quant.op == LAYER_BY_QDQ && from == MXO_F32)) {
+        return cpu_fail(MXO_E_PARAM, why,
+                        "from=e2m1 is quantised already, and quant.qdq takes "
+                        "16 bits");
     }
-    if (status == MXO_OK && from == MXO_U8) {
-        status = cpu_fail(MXO_E_PARAM, why,
-                          "from=e2m1 is quantised already: quant=none");
+    if (g->quant.op == LAYER_BY_SCALE) {
+        return read_given(l, &g->quant, from, why);
     }
-    if (status == MXO_OK) {
-        g->has_quant = 1;
-        cpu_quant_make(&g->quant, rule, cpu_element_of(sizes[element]), from,
-                       CPU_BY_RULE);
-    }
-    return status;
+    status = read_rule(l, &g->quant, from, why);
+    return status == MXO_OK && g->quant.op == LAYER_BY_GROUP
+               ? read_group(l, &g->quant, why)
+               : status;
 }
 
 static mxo_status read_bias(const layer *l, layer_gemm *g, layer_field field,
                             mxo_text why)
 {
-    static const char *const places[] = {"none", "acc", "rounded", NULL};
+    static const char *const places[] = {"none", "acc", "rounded", "order",
+                                         NULL};
     mxo_status status = MXO_OK;
 
     if (cpu_is(l->call, "bias", "none")) {
@@ -110,8 +233,13 @@ static mxo_status read_bias(const layer *l, layer_gemm *g, layer_field field,
     }
     g->place = (layer_place)choose(l, field, places, &status, why);
     if (g->place != LAYER_BIAS_NONE) {
-        g->bias_is_bf16 =
-            choose(l, LAYER_BIAS_TYPE, types, &status, why) == LAYER_BF16;
+        g->bias_type = choose_type(l, LAYER_BIAS_TYPE, &status, why);
+    }
+    if (status == MXO_OK && g->place == LAYER_BIAS_ORDER &&
+        (g->quant.op == LAYER_BY_SCALE || !order_row_of(l)->has_start)) {
+        return cpu_fail(MXO_E_PARAM, why,
+                        "%s=order needs an order that has a place for it",
+                        cpu_layer_key(field));
     }
     return status;
 }
@@ -167,10 +295,9 @@ static mxo_status read_glu(layer *l, mxo_text why)
         strcmp(own, "profile") == 0 ? cpu_layer_fact(l->call, field) : own;
     mxo_status status = MXO_OK;
 
-    l->unit.base.to = choose(l, LAYER_GLU_OUT, types, &status, why) == LAYER_F32
-                          ? MXO_F32
-                          : MXO_BF16;
-    l->unit.from = l->one.out == LAYER_F32 ? MXO_F32 : MXO_BF16;
+    l->unit.base.to =
+        cpu_layer_dtype(choose_type(l, LAYER_GLU_OUT, &status, why));
+    l->unit.from = cpu_layer_dtype(l->one.out);
     if (status == MXO_OK && cpu_glu_dialect(&l->unit, name) != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no glu=%s for activation=%s", name,
@@ -183,29 +310,51 @@ static mxo_status read_glu(layer *l, mxo_text why)
                             : status;
 }
 
+/* A routing weight before the second GEMM belongs to the only slot. */
+static mxo_status check_routing(const layer *l, mxo_text why)
+{
+    const int is_early = l->routing_at >= LAYER_AT_GEMM1;
+
+    if (!l->has_one || !is_early) {
+        return MXO_OK;
+    }
+    if (l->topk != 1) {
+        return cpu_fail(MXO_E_PARAM, why, "routing_at=%s needs a top-k of 1",
+                        cpu_layer_word(l->call, LAYER_ROUTING_AT));
+    }
+    return l->routing_at == LAYER_AT_INPUT && cpu_is(l->call, "from", "e2m1")
+               ? cpu_fail(MXO_E_PARAM, why,
+                          "routing_at=input comes before quantisation: not "
+                          "with from=e2m1")
+               : MXO_OK;
+}
+
 static mxo_status read_second(layer *l, mxo_text why)
 {
     static const char *const requants[] = {"none", "same", NULL};
-    static const char *const at[] = {"acc", "rounded", "sum", NULL};
+    /* In the order of layer_routing. */
+    static const char *const at[] = {"acc",   "rounded", "sum",
+                                     "gemm1", "input",   NULL};
+    const uint32_t from = l->has_one
+                              ? l->unit.base.to
+                              : cpu_float_dtype(cpu_text(l->call, "from"));
     mxo_status status = MXO_OK;
     const int same = choose(l, LAYER_REQUANT, requants, &status, why);
 
     if (status == MXO_OK && same) {
-        status =
-            read_quant(l, &l->two,
-                       l->has_one ? l->unit.base.to
-                                  : cpu_float_dtype(cpu_text(l->call, "from")),
-                       why);
+        status = read_quant(l, &l->two, from, why);
+    }
+    if (status == MXO_OK) {
+        status = read_weights(l, &l->two, from, why);
     }
     if (status == MXO_OK) {
         status = read_bias(l, &l->two, LAYER_BIAS2, why);
     }
     l->routing_at =
         (layer_routing)choose(l, LAYER_ROUTING_AT, at, &status, why);
-    l->weight_is_bf16 =
-        choose(l, LAYER_ROUTING_TYPE, types, &status, why) == LAYER_BF16;
-    l->two.out = (layer_type)choose(l, LAYER_ROW_OUT, types, &status, why);
-    return status;
+    l->weight_type = choose_type(l, LAYER_ROUTING_TYPE, &status, why);
+    l->two.out = choose_type(l, LAYER_ROW_OUT, &status, why);
+    return status == MXO_OK ? check_routing(l, why) : status;
 }
 
 static mxo_status read_sum(layer *l, mxo_text why)
@@ -215,7 +364,7 @@ static mxo_status read_sum(layer *l, mxo_text why)
     mxo_status status = MXO_OK;
 
     l->sum = (layer_order)choose(l, LAYER_SUM, sums, &status, why);
-    l->out = (layer_type)choose(l, LAYER_OUT, types, &status, why);
+    l->out = choose_type(l, LAYER_OUT, &status, why);
     const int weighs = l->sum <= LAYER_SUM_PRODUCT;
 
     if (status == MXO_OK && l->sum != LAYER_SUM_EXACT &&
@@ -228,23 +377,34 @@ static mxo_status read_sum(layer *l, mxo_text why)
     return status;
 }
 
+static mxo_status read_first(layer *l, mxo_text why)
+{
+    const char *text = cpu_text(l->call, "from");
+    const uint32_t from =
+        strcmp(text, "e2m1") == 0 ? MXO_U8 : cpu_float_dtype(text);
+    mxo_status status = read_quant(l, &l->one, from, why);
+
+    if (status == MXO_OK) {
+        status = read_weights(l, &l->one, from, why);
+    }
+    if (status == MXO_OK) {
+        status = read_bias(l, &l->one, LAYER_BIAS1, why);
+    }
+    l->one.out = choose_type(l, LAYER_GEMM1_OUT, &status, why);
+    return status == MXO_OK && l->has_glu ? read_glu(l, why) : status;
+}
+
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)
 {
-    const char *from = cpu_text(l->call, "from");
-    mxo_status status = read_weights(l, why);
+    mxo_status status = MXO_OK;
 
-    if (status == MXO_OK && l->has_one) {
-        status = read_quant(
-            l, &l->one,
-            strcmp(from, "e2m1") == 0 ? MXO_U8 : cpu_float_dtype(from), why);
+    if (cpu_number(l->call, "bounds") != 0) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend computes y, not its bounds");
     }
+    status = read_order(l, why);
     if (status == MXO_OK && l->has_one) {
-        status = read_bias(l, &l->one, LAYER_BIAS1, why);
-        l->one.out =
-            (layer_type)choose(l, LAYER_GEMM1_OUT, types, &status, why);
-    }
-    if (status == MXO_OK && l->has_glu) {
-        status = read_glu(l, why);
+        status = read_first(l, why);
     }
     if (status == MXO_OK && l->has_two) {
         status = read_second(l, why);

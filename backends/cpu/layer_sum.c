@@ -43,7 +43,13 @@ static void round_all(layer_type to, float *x, size_t n)
     }
 }
 
-/* Slot by slot, in float or rounded to BF16 each time. */
+/* The type of the sums that are rounded each time: that of 16-bit rows. */
+static layer_type step_of(const layer *l)
+{
+    return l->two.out == LAYER_F16 ? LAYER_F16 : LAYER_BF16;
+}
+
+/* Slot by slot, in float or rounded each time. */
 static void in_turn(const layer *l, const token *t, size_t first, size_t n,
                     int each, float *y)
 {
@@ -51,7 +57,7 @@ static void in_turn(const layer *l, const token *t, size_t first, size_t n,
     for (size_t j = 0; j < t->n; j++) {
         add_row(l->sum, t->row[j] + first, t->weight[j], n, y);
         if (each) {
-            round_all(LAYER_BF16, y, n);
+            round_all(step_of(l), y, n);
         }
     }
 }
@@ -104,20 +110,7 @@ static double exact_at(const layer *l, const token *t, size_t c)
     return cpu_exact_dot(t->term, t->term + l->topk, t->n, 0);
 }
 
-static void store(const layer *l, uint8_t *y, size_t at, const float *x,
-                  size_t n)
-{
-    for (size_t c = 0; c < n; c++) {
-        const uint16_t half = cpu_bf16_of(x[c]);
-        if (l->out == LAYER_F32) {
-            memcpy(y + 4 * (at + c), &x[c], 4);
-        } else {
-            memcpy(y + 2 * (at + c), &half, 2);
-        }
-    }
-}
-
-/* A double rounded to odd as a float that is, so that BF16 is the one
+/* A double rounded to odd as a float that is, so that 16 bits are the one
    rounding. */
 static float narrow(const layer *l, double s)
 {
@@ -141,7 +134,7 @@ static void stretch(const layer *l, const token *t, size_t first, size_t n,
         in_turn(l, t, first, n,
                 l->sum == LAYER_SUM_MOE_SUM || l->sum == LAYER_SUM_ATOMIC, y);
         if (l->sum == LAYER_SUM_CPU) {
-            round_all(LAYER_DOWN, y, n);
+            round_all(l->two.out == LAYER_F16 ? LAYER_F16 : LAYER_DOWN, y, n);
         }
     }
 }
@@ -179,7 +172,8 @@ static void sum_tokens(void *arg, uint64_t begin, uint64_t end)
             const size_t left = l->hidden - c;
             const size_t n = left < STRETCH ? left : STRETCH;
             stretch(l, &t, c, n, y);
-            store(l, job->y, i * l->hidden + c, y, n);
+            round_all(l->out, y, n);
+            cpu_layer_store(l->out, job->y, i * l->hidden + c, y, n);
         }
     }
     free(t.row);

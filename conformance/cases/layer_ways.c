@@ -209,6 +209,26 @@ static const grid_row grid[] = {
      "moe.gemm1:stage=gemm,order=seq|pairwise|split,mul=*," SMALL
      ",data=ordinary"},
     {2, 0, "moe.gemm2:order=split,splits=2," SMALL ",data=ordinary"},
+    {2, 0, /* rows in binary32, where no later rounding hides a step */
+     "moe.gemm2:stage=row,row_out=f32,order=avx512|amx|seq|pairwise|split,"
+     "bias=f32,hidden=48,inter=80,tokens=3,topk=1,experts=2,"
+     "data=ordinary|corners"},
+    {2, 0,
+     "moe.gemm2:stage=row,row_out=f32,order=block|block32,scale_at=block,"
+     "mul=*,hidden=48,inter=80,tokens=3,topk=1,experts=2,"
+     "data=ordinary|corners"},
+    {2, 0, /* where the CPU's kernels change their order */
+     "moe.gemm2:stage=row,row_out=f32,order=cpu,tokens=9|10,topk=1,experts=2,"
+     "hidden=32,inter=64,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:stage=row,row_out=f32,from=bf16|f16,requant=same,"
+     "quant=quant.qdq,quant_element=e2m1,quant_rule=quark_hip|quark_triton,"
+     "hidden=48,inter=80,tokens=5,topk=1,experts=2,data=ordinary|corners"},
+    {2, 0,
+     "moe.gemm2:stage=row,row_out=f32,requant=same,quant=quant.group,"
+     "quant_element=e4m3fn|e2m1,quant_rule=vllm_group|deepgemm,"
+     "quant_group=64,hidden=32,inter=80,tokens=5,topk=1,experts=2,"
+     "data=ordinary|corners"},
     {2, 0,
      "moe.layer:order=seq|hopper_wgmma,bias=f32,bias1=order,bias2=order," SMALL
      ",data=ordinary"},

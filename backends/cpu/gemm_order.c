@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See gemm_order.h.  docs/ops/gemm.mx.md says what each order is. */
+#include "gemm_order.h"
+
+#include "number.h"
+
+#include <string.h>
+
+enum { DEPTH = 64 };
+
+typedef float column_sums[CPU_MAC_COLS];
+
+/* One row on its way through the columns. */
+typedef struct chain {
+    const cpu_order_tile *t;
+    const double *x;
+    const double *scale;
+} chain;
+
+static size_t blocks_of(size_t k)
+{
+    return k / CPU_MX + (k % CPU_MX != 0);
+}
+
+/* The columns, k by k: as operands of 16 bits, or as bare codes. */
+static void load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
+                 size_t n)
+{
+    const int is_bare = t->order->kind == CPU_ORDER_BLOCK;
+
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        const size_t col = first + (c < n ? c : 0);
+        const uint8_t *scale = w->scale + col * blocks_of(w->k);
+        const uint8_t *codes = w->codes + col * (w->k / 2);
+
+        for (size_t k = 0; k < w->k; k++) {
+            const unsigned code = codes[k / 2] >> (k % 2 * 4) & 15;
+            t->w[k][c] = is_bare ? 0.5f * (float)cpu_code_int[code]
+                                 : w->rule->narrow[scale[k / CPU_MX]][code];
+            if (is_bare && code == 8) {
+                t->w[k][c] = -0.0f;
+            }
+        }
+    }
+}
+
+/* acc + x w, rounded once or twice. */
+static void add_product(int fma, double x, const float *w, float *acc)
+{
+    for (int c = 0; c < CPU_MAC_COLS && fma; c++) {
+        acc[c] = cpu_add32(x * (double)w[c], acc[c]);
+    }
+    for (int c = 0; c < CPU_MAC_COLS && !fma; c++) {
+        const float product = (float)(x * (double)w[c]);
+        acc[c] = acc[c] + product;
+    }
+}
+
+static void run_seq(const chain *r, size_t first, size_t end, float *acc)
+{
+    for (size_t k = first; k < end; k++) {
+        add_product(r->t->order->fma, r->x[k], r->t->w[k], acc);
+    }
+}
+
+static void run_split(const chain *r, float *acc)
+{
+    const size_t k = r->t->k;
+    const size_t blocks = blocks_of(k);
+    const size_t splits = r->t->order->splits;
+    const size_t part = (blocks / splits + (blocks % splits != 0)) * CPU_MX;
+
+    for (size_t first = 0; first < k; first += part) {
+        column_sums sum = {0};
+
+        run_seq(r, first, k - first < part ? k : first + part, sum);
+        for (int c = 0; c < CPU_MAC_COLS; c++) {
+            acc[c] = first == 0 ? sum[c] : acc[c] + sum[c];
+        }
+    }
+}
+
+/* A binary counter of finished sums: one for each bit of the number of
+   products seen. */
+static void run_pairwise(const chain *r, float *acc)
+{
+    column_sums stack[DEPTH];
+    int top = 0;
+
+    for (size_t k = 0; k < r->t->k; k++) {
+        for (int c = 0; c < CPU_MAC_COLS; c++) {
+            stack[top][c] = (float)(r->x[k] * (double)r->t->w[k][c]);
+        }
+        top++;
+        for (size_t n = k + 1; n % 2 == 0; n /= 2) {
+            top--;
+            for (int c = 0; c < CPU_MAC_COLS; c++) {
+                stack[top - 1][c] = stack[top - 1][c] + stack[top][c];
+            }
+        }
+    }
+    for (; top > 1; top--) {
+        for (int c = 0; c < CPU_MAC_COLS; c++) {
+            stack[top - 2][c] = stack[top - 2][c] + stack[top - 1][c];
+        }
+    }
+    if (top == 1) {
+        memcpy(acc, stack[0], sizeof stack[0]);
+    }
+}
+
+/* What the processor's instructions for BF16 make of a sum: fused, without
+   subnormals among operands, sums and results. */
+static void add_flushed(double x, const float *w, float *acc)
+{
+    const float a = cpu_flush32((float)x);
+
+    for (int c = 0; c < CPU_MAC_COLS; c++) {
+        const float sum = cpu_fma32(a, cpu_flush32(w[c]), cpu_flush32(acc[c]));
+        acc[c] = cpu_flush32(sum);
+    }
+}
+
+static void run_dpbf16(const chain *r, float *acc)
+{
+    for (size_t k = 0; k < r->t->k; k += 2) {
+        add_flushed(r->x[k + 1], r->t->w[k + 1], acc);
+        add_flushed(r->x[k], r->t->w[k], acc);
+    }
+}
+
+/* A short block ends in zeros, which take part. */
+static void run_amx(const chain *r, float *acc)
+{
+    static const column_sums zeros;
+
+    for (size_t first = 0; first < r->t->k; first += CPU_MX) {
+        column_sums chains[2] = {{0}, {0}};
+
+        for (size_t k = first; k < first + CPU_MX; k++) {
+            const int has = k < r->t->k;
+            add_flushed(has ? r->x[k] : 0, has ? r->t->w[k] : zeros,
+                        chains[k % 2]);
+        }
+        for (int c = 0; c < CPU_MAC_COLS; c++) {
+            const float both = cpu_flush32(chains[0][c] + chains[1][c]);
+            acc[c] = cpu_flush32(acc[c] + both);
+        }
+    }
+}
+
+/* unit: what each column's scale byte is worth in this block. */
+static void run_block(const chain *r, size_t b, const float *unit, float *acc)
+{
+    const size_t first = b * CPU_MX;
+    const size_t left = r->t->k - first;
+    column_sums part = {0};
+
+    run_seq(r, first, left < CPU_MX ? r->t->k : first + CPU_MX, part);
+    for (int c = 0; c < CPU_MAC_COLS; c++) {
+        const double factor = r->scale[b] * (double)unit[c];
+        const double x = (double)part[c] * factor;
+
+        if (r->t->order->fma) {
+            acc[c] = cpu_add32(x, acc[c]);
+        } else {
+            const float rounded = (float)x;
+            acc[c] = acc[c] + rounded;
+        }
+    }
+}
+
+static void run_blocks(const chain *r, const cpu_weights *w, size_t first,
+                       size_t n, float *acc)
+{
+    const size_t blocks = blocks_of(w->k);
+
+    for (size_t b = 0; b < blocks; b++) {
+        column_sums unit;
+
+        for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+            const size_t col = first + (c < n ? c : 0);
+            unit[c] = w->rule->unit[w->scale[col * blocks + b]];
+        }
+        run_block(r, b, unit, acc);
+    }
+}
+
+/* One row; acc holds the start. */
+static void run_row(const chain *r, float *acc)
+{
+    switch (r->t->order->kind) {
+    case CPU_ORDER_PAIRWISE:
+        run_pairwise(r, acc);
+        break;
+    case CPU_ORDER_SPLIT:
+        run_split(r, acc);
+        break;
+    case CPU_ORDER_DPBF16:
+        run_dpbf16(r, acc);
+        break;
+    case CPU_ORDER_AMX:
+        run_amx(r, acc);
+        break;
+    default:
+        run_seq(r, 0, r->t->k, acc);
+        break;
+    }
+}
+
+void cpu_order_columns(const cpu_order_tile *t, const cpu_weights *w,
+                       size_t first, size_t n, const float *start,
+                       float (*y)[CPU_MAC_COLS])
+{
+    const cpu_order_kind kind = t->order->kind;
+    const size_t bytes = sizeof(column_sums);
+
+    load(t, w, first, n);
+    for (size_t i = 0; i < t->m; i++) {
+        const chain r = {t, t->x + i * t->k,
+                         t->scale == NULL ? NULL
+                                          : t->scale + i * blocks_of(t->k)};
+
+        if (kind == CPU_ORDER_AMX || kind == CPU_ORDER_SPLIT ||
+            kind == CPU_ORDER_PAIRWISE) {
+            memset(y[i], 0, bytes);
+        } else {
+            memcpy(y[i], start, bytes);
+        }
+        if (kind == CPU_ORDER_BLOCK) {
+            run_blocks(&r, w, first, n, y[i]);
+        } else {
+            run_row(&r, y[i]);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of activations as a quantiser leaves them: codes under scale bytes, or
+ * numbers of 16 bits, or codes under the one scale that was given.  See
+ * layer.h; docs/ops/quant.*.md say what each of them is.
+ */
+#include "layer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RUN_BLOCKS = CPU_RUN / CPU_MX };
+
+static double byte_value(uint8_t byte)
+{
+    return byte == 255 ? (double)NAN : cpu_pow2(byte - 127);
+}
+
+void cpu_layer_decode(const cpu_element *e, const uint8_t *codes,
+                      const uint8_t *scale, size_t n, const layer_parts *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t byte = codes[e->bits == 4 ? i / 2 : i];
+        const uint8_t code =
+            (uint8_t)(e->bits == 4 ? byte >> (i % 2 * 4) & 15 : byte);
+        const double unit = byte_value(scale[i / CPU_MX]);
+        const double x = (double)cpu_element_value(e, code);
+
+        to->x[i] = to->scale == NULL ? x * unit : x;
+        if (to->scale != NULL) {
+            to->scale[i / CPU_MX] = unit;
+        }
+    }
+}
+
+/* Codes one per byte, in pairs where that is how they travel. */
+static void pack(const cpu_element *e, const uint8_t *code, size_t n,
+                 uint8_t *q)
+{
+    if (e->bits != 4) {
+        memcpy(q, code, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += 2) {
+        q[i / 2] = (uint8_t)(code[i] | (i + 1 < n ? code[i + 1] : 0) << 4);
+    }
+}
+
+/* One block or group, with what is left at the end of a row. */
+static void one_group(const layer_quant *quant, const uint8_t *src, size_t n,
+                      const layer_parts *to)
+{
+    uint8_t code[CPU_QUANT_MOST];
+    uint8_t q[CPU_QUANT_MOST];
+    uint8_t scale[CPU_QUANT_MOST / CPU_MX];
+
+    memset(scale, cpu_quant_block(&quant->by, code, src, (int)n), sizeof scale);
+    pack(quant->by.element, code, n, q);
+    cpu_layer_decode(quant->by.element, q, scale, n, to);
+}
+
+static layer_parts parts_at(const layer_parts *to, size_t i)
+{
+    return (layer_parts){to->x + i,
+                         to->scale == NULL ? NULL : to->scale + i / CPU_MX};
+}
+
+/* Whole blocks of 32 by the lane. */
+static void by_blocks(const layer_quant *quant, const cpu_lane *lane,
+                      const uint8_t *src, size_t n, const layer_parts *to)
+{
+    uint8_t q[CPU_RUN];
+    uint8_t scale[RUN_BLOCKS];
+    const size_t whole = n / CPU_MX;
+    const size_t size = cpu_dtype_bytes(quant->by.from);
+    const cpu_quant_span span = {&quant->by, src, q, scale, whole};
+
+    if (quant->by.lane_may) {
+        lane->quant(&span);
+    } else {
+        cpu_quant_portable(&span);
+    }
+    cpu_layer_decode(quant->by.element, q, scale, whole * CPU_MX, to);
+    if (n % CPU_MX != 0) {
+        const layer_parts rest = parts_at(to, whole * CPU_MX);
+        one_group(quant, src + whole * CPU_MX * size, n % CPU_MX, &rest);
+    }
+}
+
+static void by_groups(const layer_quant *quant, const uint8_t *src, size_t n,
+                      const layer_parts *to)
+{
+    const size_t size = cpu_dtype_bytes(quant->by.from);
+
+    for (size_t at = 0; at < n; at += quant->group) {
+        const size_t left = n - at;
+        const layer_parts part = parts_at(to, at);
+
+        one_group(quant, src + at * size,
+                  left < quant->group ? left : quant->group, &part);
+    }
+}
+
+/* x rounded to the source's 16 bits. */
+static float through(uint32_t type, float x)
+{
+    return type == MXO_F16 ? cpu_from_f16(cpu_f16_of(x))
+                           : cpu_from_bf16(cpu_bf16_of(x));
+}
+
+/* A scale byte as a number of 16 bits; FP16 has no such range. */
+static float narrow_scale(uint32_t type, uint8_t byte, int zero_is_0)
+{
+    const float wide =
+        byte == 255 ? cpu_float(0x7f800000u) : (float)cpu_pow2(byte - 127);
+
+    return byte == 0 && zero_is_0 ? 0 : through(type, wide);
+}
+
+/* amd-quark's byte: the exponent of the maximum's own 16 bits after half of
+   the first mantissa bit was added; zero, infinity and NaN give 254. */
+static uint8_t quark_byte(uint32_t type, const float *x, size_t n)
+{
+    const int mbits = type == MXO_F16 ? 10 : 7;
+    const int bias = type == MXO_F16 ? 15 : 127;
+    float most = -1;
+
+    for (size_t i = 0; i < n; i++) {
+        const float a = fabsf(x[i]);
+        most = a > most ? a : most;
+    }
+    if (most < 0) {
+        return 254; /* NaN alone */
+    }
+    const int code = type == MXO_F16 ? cpu_f16_of(most) : cpu_bf16_of(most);
+    const int field = (code + (1 << (mbits - 2))) >> mbits;
+    const int byte = field - bias + 125;
+
+    return (uint8_t)(field == 0 || field > 2 * bias ? 254
+                     : byte < 0                     ? 0
+                                                    : byte);
+}
+
+/* Quantised and back, a block at a time; what comes out has 16 bits again. */
+static void qdq_block(const layer_quant *quant, const uint8_t *src, size_t n,
+                      double *y)
+{
+    const uint32_t type = quant->by.from;
+    const cpu_element *e = quant->by.element;
+    float x[CPU_MX];
+    uint8_t code[CPU_MX];
+    uint8_t byte;
+
+    if (quant->is_quark_hip) {
+        cpu_widen(type, src, (uint32_t)n, x);
+        byte = quark_byte(type, x, n);
+        const float scale = narrow_scale(type, byte, 0);
+        for (size_t i = 0; i < n; i++) { /* the GPU's NaN is positive */
+            const float q = through(type, x[i] / scale);
+            code[i] = cpu_quant_code(&quant->by, q != q ? (float)NAN : q);
+        }
+    } else {
+        byte = cpu_quant_block(&quant->by, code, src, (int)n);
+    }
+    const float scale = narrow_scale(type, byte, !quant->is_quark_hip);
+
+    for (size_t i = 0; i < n; i++) {
+        const float product = cpu_element_value(e, code[i]) * scale;
+        y[i] = (double)through(type, product);
+    }
+}
+
+static void by_given(const layer_quant *quant, const uint8_t *src, size_t n,
+                     double *y)
+{
+    const float inverse = 1.0f / quant->scale;
+    float x[CPU_RUN];
+
+    cpu_widen(quant->by.from, src, (uint32_t)n, x);
+    for (size_t i = 0; i < n; i++) {
+        const float q =
+            quant->is_reciprocal ? x[i] * inverse : x[i] / quant->scale;
+        y[i] = (double)cpu_element_value(quant->by.element,
+                                         cpu_quant_code(&quant->by, q));
+    }
+}
+
+void cpu_layer_quantise(const layer_quant *quant, const cpu_lane *lane,
+                        const uint8_t *src, size_t n, const layer_parts *to)
+{
+    const size_t size = cpu_dtype_bytes(quant->by.from);
+
+    for (size_t b = 0; to->scale != NULL && b * CPU_MX < n; b++) {
+        to->scale[b] = 1;
+    }
+    switch (quant->op) {
+    case LAYER_BY_MX:
+        by_blocks(quant, lane, src, n, to);
+        break;
+    case LAYER_BY_GROUP:
+        by_groups(quant, src, n, to);
+        break;
+    case LAYER_BY_QDQ:
+        for (size_t at = 0; at < n; at += CPU_MX) {
+            const size_t left = n - at;
+            qdq_block(quant, src + at * size, left < CPU_MX ? left : CPU_MX,
+                      to->x + at);
+        }
+        break;
+    default:
+        by_given(quant, src, n, to->x);
+        break;
+    }
+}
