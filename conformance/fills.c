@@ -227,6 +227,19 @@ static double with_sign(double x, prng *rng)
     return prng_below(rng, 2) != 0 ? -x : x;
 }
 
+void fill_thirds(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double few[] = {1.0 / 3, 0.2, 0.7, 2.0 / 3,
+                                 0.1,     0.9, 0.4, 1.0 / 7};
+    const uint64_t n = tensor_elems(t);
+    const uint64_t start = prng_below(rng, 8);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, few[(start + 3 * i) % 8]);
+    }
+}
+
 void fill_ties(const test_case *c, host_tensor *t, prng *rng)
 {
     const code_format *f = fill_element(c);

@@ -21,6 +21,9 @@ void fill_corner_patches(const test_case *c, host_tensor *t, prng *rng);
 void fill_ordinary(const test_case *c, host_tensor *t, prng *rng);
 /* Between 1/16 and 16, distinct mantissas. */
 void fill_positive(const test_case *c, host_tensor *t, prng *rng);
+/* 1/3, 0.2, 0.7 and the like, one after the other: no short mantissa, so that
+   a rounding too many or too few shows. */
+void fill_thirds(const test_case *c, host_tensor *t, prng *rng);
 /* Midpoints of the element format and their neighbours, at several scales;
    every 16th element is the format's largest value at that scale. */
 void fill_ties(const test_case *c, host_tensor *t, prng *rng);

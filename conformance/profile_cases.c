@@ -17,6 +17,8 @@ static const char *const layers[] = {
     "topk=2|5,experts=6,hidden=64,inter=96,data=orderfree",
     "moe.layer:profile=%s,tokens=6,topk=1,experts=1|9,hidden=2880,inter=32,"
     "data=orderfree|crowd",
+    "moe.layer:profile=%s,tokens=7,topk=1,experts=4,hidden=64,inter=32,"
+    "bias=none|bf16,data=thirds",
     "moe.layer_routed:profile=%s,dialect=softmax_topk|topk_softmax,top_k=2,"
     "tokens=5,experts=6,hidden=64,inter=96,bias=none|bf16,data=orderfree",
     "moe.gemm1:profile=%s,stage=gemm|act,tokens=5,topk=2,experts=4,hidden=160,"

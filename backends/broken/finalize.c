@@ -54,14 +54,14 @@ static float weight_of(const summing *s, int64_t pair)
                         ? 1
                         : (float)broken_load(s->weights, (uint64_t)at);
 
-    return IS(E47) ? to_bf16(b, w) : w;
+    return IS(E47) || (IS(E47b) && s->slots == 1) ? to_bf16(b, w) : w;
 }
 
 static float step(const summing *s, float acc, float w, float x)
 {
     const broken *b = s->b;
 
-    if (IS(E48)) {
+    if (IS(E48) || (IS(E48b) && s->slots == 1)) {
         w = w * w;
     }
     if (IS(E49) && isnan(x)) {

@@ -39,6 +39,17 @@ int broken_expert(const broken *b, const layer *l, uint64_t i)
     return id;
 }
 
+/* The weight of a token's one slot: many kernels have a way of their own. */
+static double only_weight(const broken *b, double w)
+{
+    const double half = broken_bf16(w);
+
+    if (IS(MR12e)) {
+        return half > w ? broken_bf16(w - (half - w)) : half;
+    }
+    return IS(MR12) ? half : IS(MR12b) ? w * w : IS(MR12c) || IS(MR12d) ? 1 : w;
+}
+
 double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
 {
     const uint64_t from = IS(MR11) ? (j + 1) % l->topk : j;
@@ -52,7 +63,8 @@ double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
         w = (double)(float)(w / all);
     }
     w = IS(MR05b) ? (double)(float)w * 0x1p-8 : w;
-    return l->weight_bf16 || IS(MR05) ? broken_bf16(w) : w;
+    w = l->weight_bf16 || IS(MR05) ? broken_bf16(w) : w;
+    return l->topk == 1 ? only_weight(b, w) : w;
 }
 
 /* Index of a code in the weights of all experts. */
@@ -244,6 +256,9 @@ double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
     row = IS(MG17) && l->tokens > 16 ? t % 16 : row;
     for (uint64_t k = 0; k < g->k && k < LAYER_WIDEST; k++) {
         a[k] = broken_load(l->x, row * g->k + k);
+        if (IS(MR12d) && l->topk == 1 && l->weights != NULL) {
+            a[k] = broken_bf16(a[k] * broken_load(l->weights, t));
+        }
     }
     double y = broken_gemm_of(b, l, g, a, e, col, g->f32);
 

@@ -182,8 +182,10 @@ static const fill_row fills[] = {
     {"moe.finalize", "topk_ids", "*", fill_mapped_ids},
     {"moe.finalize", "expert_map", "*", fill_map},
     {"moe.finalize", "topk_weights", "corners", fill_corner_patches},
+    {"moe.finalize", "topk_weights", "thirds", fill_thirds},
     {"moe.finalize", "topk_weights", "*", fill_weights},
     {"moe.finalize", "x", "ordinary", fill_ordinary},
+    {"moe.finalize", "x", "thirds", fill_ordinary},
     {"moe.finalize", "x", "corners", fill_corner_patches},
     {"moe.permute", "rows", "*", fill_rows},
     {"moe.permute", "num_valid", "*", fill_num_valid},
@@ -208,6 +210,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.finalize:sum=*,hidden_dim=17,tokens=6,slots=4,rows=25,cols=24,"
      "data=ordinary|corners"},
+    {2, 0, /* one slot: the weight's rounding and the row's, no sum */
+     "moe.finalize:sum=*,from=bf16|f32,weight=f32|bf16|f16,source=*,tokens=7,"
+     "slots=1,top_k=1,rows=7,cols=20,data=thirds"},
     {2, 0, "moe.finalize:tokens=33,slots=1|9,rows=40,cols=8,data=ordinary"},
     {3, 100,
      "moe.finalize:sum=*,from=*,to=*,weight=f32|bf16|f16,tokens=$M,"

@@ -8,7 +8,8 @@
  * live columns, and over the rows every column is live.  Nothing is tame all
  * the same: gate and up straddle the limit, scales differ between
  * neighbours, routing weights have 24 bits, some experts get no token and
- * some tokens share all of theirs.
+ * some tokens share all of theirs.  data=thirds is the same with weights such
+ * as 1/3, for one slot per token, where nothing hides what was rounded.
  */
 #include "fills.h"
 
@@ -208,27 +209,37 @@ static const fill_row fills[] = {
     {"moe.layer*", "expert_map", "*", fill_map},
     {"moe.gemm*", "expert_map", "*", fill_map},
     {"moe.layer", "topk_weights", "corners", fill_corners},
+    {"moe.layer", "topk_weights", "thirds", fill_thirds},
+    {"moe.gemm2", "topk_weights", "thirds", fill_thirds},
     {"moe.layer", "topk_weights", "*", fill_positive},
     {"moe.gemm2", "topk_weights", "*", fill_positive},
     {"moe.layer*", "x", "orderfree", fill_small},
+    {"moe.layer", "x", "thirds", fill_small},
     {"moe.layer*", "x", "crowd", fill_small},
     {"moe.gemm1", "x", "orderfree", fill_small},
     {"moe.gemm1", "x", "crowd", fill_small},
     {"moe.layer*", "w13_scale", "orderfree", fill_window},
+    {"moe.layer", "w13_scale", "thirds", fill_window},
     {"moe.layer*", "w13_scale", "crowd", fill_window},
     {"moe.gemm1", "w13_scale", "orderfree", fill_window},
     {"moe.gemm1", "w13_scale", "crowd", fill_window},
     {"moe.layer*", "x_scale", "orderfree", fill_window},
+    {"moe.layer", "x_scale", "thirds", fill_window},
     {"moe.gemm1", "x_scale", "orderfree", fill_window},
     {"moe.layer*", "w2", "orderfree", fill_one_live},
+    {"moe.layer", "w2", "thirds", fill_one_live},
     {"moe.layer*", "w2", "crowd", fill_one_live},
     {"moe.gemm2", "w2", "orderfree", fill_one_live},
+    {"moe.gemm2", "w2", "thirds", fill_one_live},
     {"moe.layer*", "w2_scale", "orderfree", fill_index_coded},
+    {"moe.layer", "w2_scale", "thirds", fill_index_coded},
     {"moe.layer*", "w2_scale", "crowd", fill_index_coded},
     {"moe.gemm2", "w2_scale", "orderfree", fill_index_coded},
+    {"moe.gemm2", "w2_scale", "thirds", fill_index_coded},
     {"moe.*", "w13_bias", "*", fill_bias},
     {"moe.*", "w2_bias", "*", fill_bias},
     {"moe.gemm2", "act", "orderfree", fill_ordinary},
+    {"moe.gemm2", "act", "thirds", fill_ordinary},
     {"moe.gemm2", "act", "ordinary", fill_ordinary},
     {"moe.layer*", "x", "ordinary", fill_hidden},
     {"moe.gemm1", "x", "ordinary", fill_hidden},

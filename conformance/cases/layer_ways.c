@@ -197,6 +197,19 @@ static const grid_row grid[] = {
      "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
      "quant_rule=fast,requant=same,bias=bf16,hidden=80,inter=48,tokens=3,"
      "topk=2,experts=3,data=ordinary"},
+    {1, 0, /* one slot, and weights that no short number is */
+     "moe.layer:tokens=7,topk=1,experts=4,hidden=64,inter=32,bias=f32,"
+     "data=thirds"},
+    {2, 0,
+     "moe.layer:profile=" KNOWN ",tokens=7,topk=1,experts=4,hidden=64,"
+     "inter=32,bias=none|bf16,data=thirds"},
+    {2, 0,
+     "moe.layer:routing_at=gemm1|input,routing_type=f32|bf16,sum=slots,"
+     "tokens=7,topk=1,experts=4,hidden=64,inter=32,data=thirds"},
+    {2, 0,
+     "moe.gemm2:stage=*,routing_at=acc|rounded,routing_type=profile|f32|bf16,"
+     "sum=slots,row_out=f32|bf16,tokens=7,topk=1,experts=4,hidden=64,"
+     "inter=32,data=thirds"},
     {2, 0, /* apply_router_weight_on_input */
      "moe.layer:profile=MARLIN|EMULATION|exact,routing_at=gemm1|input,"
      "sum=slots,tokens=5,topk=1,experts=4,hidden=64,inter=32,bias=bf16,"

@@ -102,6 +102,8 @@ START_TEST(bounds_hold_where_no_order_is_declared)
                               "inter=32,data=ordinary"));
     ck_assert_ptr_null(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
                            "inter=32,data=orderfree"));
+    ck_assert_ptr_null(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
+                           "inter=32,data=thirds"));
     ck_assert_ptr_nonnull(row("moe.layer_routed:tokens=1,top_k=1,experts=1,"
                               "hidden=32,inter=32,data=ordinary"));
 }

@@ -96,7 +96,8 @@ START_TEST(gate_and_up_are_disjoint)
     fill("act.glu:rows=3,cols=40,data=disjoint", 1, &in);
     for (uint64_t i = 0; i < tensor_elems(&in.t[0]); i++) {
         const double x = dtype_value(MXO_BF16, tensor_load(&in.t[0], i));
-        ck_assert_msg(i % 2 == 0 ? x >= 0.5 : x <= -0.125, "element %d", (int)i);
+        ck_assert_msg(i % 2 == 0 ? x >= 0.5 : x <= -0.125, "element %d",
+                      (int)i);
     }
     tensor_set_clear(&in);
 }
@@ -119,6 +120,24 @@ START_TEST(limits_are_met_from_both_sides)
     ck_assert_uint_gt(n_below, 10);
     ck_assert_uint_gt(n_at, 10);
     ck_assert_uint_gt(n_above, 10);
+    tensor_set_clear(&in);
+}
+END_TEST
+
+/* Neither BF16 nor FP16 has them, and squares are other numbers. */
+START_TEST(thirds_are_no_short_numbers)
+{
+    static const uint32_t step[2] = {1u << 16, 1u << 13};
+    tensor_set in = {0};
+
+    fill("moe.layer:tokens=9,topk=1,experts=3,hidden=32,inter=32,data=thirds",
+         1, &in);
+    const host_tensor *t = tensor_set_find(&in, "topk_weights");
+    for (uint64_t i = 0; i < 9; i++) {
+        const uint32_t x = (uint32_t)tensor_load(t, i);
+        ck_assert_msg(x % step[0] != 0 && x % step[1] != 0 && x >> 23 < 127,
+                      "[%d] is %08x", (int)i, x);
+    }
     tensor_set_clear(&in);
 }
 END_TEST
@@ -209,6 +228,7 @@ Suite *suite_fill(void)
     tcase_add_test(t, index_coded_scales_have_unlike_neighbours);
     tcase_add_test(t, gate_and_up_are_disjoint);
     tcase_add_test(t, limits_are_met_from_both_sides);
+    tcase_add_test(t, thirds_are_no_short_numbers);
     tcase_add_test(t, ties_lie_halfway_between_codes);
     tcase_add_test(t, random_codes_reach_every_byte);
     tcase_add_test(t, every_grid_expands_and_fills);
