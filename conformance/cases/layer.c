@@ -249,6 +249,13 @@ static const fill_row fills[] = {
     {"moe.gemm1", "w13_scale", "ordinary", fill_scale_ordinary},
     {"moe.gemm1", "x_scale", "ordinary", fill_scale_ordinary},
     {"moe.gemm2", "w2_scale", "ordinary", fill_scale_ordinary},
+    /* all scale bytes would leave nothing but NaN: corners has them, singly */
+    {"moe.layer*", "x", "random", fill_hidden},
+    {"moe.gemm1", "x", "random", fill_hidden},
+    {"moe.gemm2", "act", "random", fill_ordinary},
+    {"moe.*", "w13_scale", "random", fill_scale_ordinary},
+    {"moe.*", "w2_scale", "random", fill_scale_ordinary},
+    {"moe.*", "x_scale", "random", fill_scale_ordinary},
     {"moe.layer*", "x", "typical", fill_normal},
     {"moe.gemm1", "x", "typical", fill_normal},
     {"moe.gemm2", "act", "typical", fill_normal},
