@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 typedef enum also_kind {
     CLOSE,
@@ -47,6 +48,30 @@ typedef struct sums {
 const char *also_name(int i)
 {
     return i >= 0 && i < N_RULES ? rules[i].name : NULL;
+}
+
+/* Is the text the name of a rule, or of its family? */
+static int is_called(const char *name, const char *text)
+{
+    const size_t n = strlen(text);
+
+    return strcasecmp(name, text) == 0 || strcmp(text, "all") == 0 ||
+           (n > 0 && strncasecmp(name, text, n) == 0 && name[n] == '_');
+}
+
+int also_add(const char *text, char *list, size_t size)
+{
+    int known = 0;
+
+    for (int i = 0; i < N_RULES; i++) {
+        const size_t used = strlen(list);
+        if (is_called(rules[i].name, text)) {
+            (void)snprintf(list + used, size - used, "%s%s",
+                           used == 0 ? "" : ",", rules[i].name);
+            known = 1;
+        }
+    }
+    return known;
 }
 
 static void values(const host_tensor *want, const host_tensor *got, uint64_t i,
@@ -170,9 +195,6 @@ void also_names(const tensor_set *want, const tensor_set *got, char *text,
 
 static int is_listed(const char *list, const char *name, size_t n)
 {
-    if (strcmp(list, "all") == 0) {
-        return 1;
-    }
     while (*list != '\0') {
         const size_t length = strcspn(list, ",");
         if (length == n && strncmp(list, name, n) == 0) {

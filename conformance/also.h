@@ -11,6 +11,11 @@
 /* Name of rule i; NULL behind the last. */
 const char *also_name(int i);
 
+/* Append to the list "a,b" the rules that the text names: one rule, a family
+   ("FlashInfer" is flashinfer_*; capitals do not matter), or "all".  0 if it
+   names none. */
+int also_add(const char *text, char *list, size_t size);
+
 /* Does rule i accept an output?  want and got have one type and shape. */
 int also_accepts(int i, const host_tensor *want, const host_tensor *got);
 
@@ -19,7 +24,7 @@ int also_accepts(int i, const host_tensor *want, const host_tensor *got);
 void also_names(const tensor_set *want, const tensor_set *got, char *text,
                 size_t size);
 
-/* Those of the names that are in the list "a,b" ("all": every one). */
+/* Those of the names that are in the list "a,b". */
 void also_choose(const char *names, const char *list, char *text, size_t size);
 
 #endif

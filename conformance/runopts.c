@@ -198,26 +198,13 @@ static int take_listed(char **list, int *n, int limit, const char *what,
 
 static int take_also(run_options *o, const char *text)
 {
-    const size_t used = strlen(o->also);
-    char hint[96];
-    cli_nearest near = {NULL, 0};
-    int known = strcmp(text, "all") == 0;
+    char names[sizeof o->also] = "";
 
-    for (int i = 0; also_name(i) != NULL; i++) {
-        known |= strcmp(also_name(i), text) == 0;
-        cli_offer(&near, text, also_name(i));
+    if (also_add(text, o->also, sizeof o->also)) {
+        return -1;
     }
-    if (!known) {
-        return cli_refuse("--also-rule=%s is not known%s", text,
-                          cli_suggestion(&near, hint, sizeof hint));
-    }
-    if (strcmp(text, "all") == 0 || strcmp(o->also, "all") == 0) {
-        (void)snprintf(o->also, sizeof o->also, "all");
-    } else {
-        (void)snprintf(o->also + used, sizeof o->also - used, "%s%s",
-                       used == 0 ? "" : ",", text);
-    }
-    return -1;
+    (void)also_add("all", names, sizeof names);
+    return cli_refuse("--also-rule=%s is not known; there are %s", text, names);
 }
 
 /* Options that take a number. */

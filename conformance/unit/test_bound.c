@@ -217,10 +217,27 @@ START_TEST(names_are_chosen_from_a_list)
 
     also_choose("aiter ggml vllm", "vllm,ggm", text, sizeof text);
     ck_assert_str_eq(text, "vllm");
-    also_choose("aiter ggml vllm", "all", text, sizeof text);
-    ck_assert_str_eq(text, "aiter, ggml, vllm");
-    also_choose("", "all", text, sizeof text);
+    also_choose("", "vllm", text, sizeof text);
     ck_assert_str_eq(text, "");
+}
+END_TEST
+
+START_TEST(rules_answer_to_the_names_of_projects)
+{
+    static const char *const projects[] = {"vLLM",       "FlashInfer", "Triton",
+                                           "AITER",      "DeepGEMM",   "ggml",
+                                           "KernelBench"};
+    char list[256] = "";
+
+    for (unsigned i = 0; i < sizeof projects / sizeof projects[0]; i++) {
+        ck_assert_msg(also_add(projects[i], list, sizeof list), "%s",
+                      projects[i]);
+    }
+    ck_assert_str_eq(list, "vllm,flashinfer_bench,flashinfer_fp4,"
+                           "flashinfer_mxfp8,flashinfer_w4a16,triton,aiter,"
+                           "aiter_tuner,deepgemm,ggml,kernelbench");
+    ck_assert(!also_add("flash", list, sizeof list));
+    ck_assert(!also_add("", list, sizeof list));
 }
 END_TEST
 
@@ -245,6 +262,7 @@ Suite *suite_bound(void)
     tcase_add_test(also, absolute_tolerances_dwarf_small_outputs);
     tcase_add_test(also, a_nan_passes_nowhere_and_equal_outputs_everywhere);
     tcase_add_test(also, names_are_chosen_from_a_list);
+    tcase_add_test(also, rules_answer_to_the_names_of_projects);
     suite_add_tcase(s, bound);
     suite_add_tcase(s, also);
     return s;
