@@ -180,6 +180,8 @@ libjudge_la_SOURCES = \
 	%reldir%/vectors/rules.def \
 	%reldir%/vectors/scope.c \
 	%reldir%/vectors/scope.h \
+	%reldir%/vectors/undeclared.c \
+	%reldir%/vectors/undeclared.h \
 	%reldir%/vectors/vector_compare.c \
 	%reldir%/vectors/vector_compare.h \
 	%reldir%/vectors/vectors.c \

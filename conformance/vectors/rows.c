@@ -8,6 +8,7 @@
 #include "glue.h"
 #include "invoke.h"
 #include "say.h"
+#include "undeclared.h"
 #include "vector_compare.h"
 
 #include <stdio.h>
@@ -198,9 +199,9 @@ static void judge_output(judging *j, const map_row *row, host_tensor *t,
 
 /* "out.q=q>glue": compare; "tmp.x=y": keep for later rows. */
 static mxo_status take_output(judging *j, const map_row *row, piece word,
-                              const tensor_set *out, mxo_text why)
+                              const answered *a, mxo_text why)
 {
-    const glue_source source = {&j->scope, out};
+    const glue_source source = {&j->scope, a->out};
     char text[TEXT_SIZE];
     char name[MXO_NAME_SIZE] = "";
     glue g;
@@ -215,6 +216,10 @@ static mxo_status take_output(judging *j, const map_row *row, piece word,
     (void)piece_copy(piece_cut(&expr, '='), name, sizeof name);
     t = tensor_set_find(&j->scope.file->tensors, name);
     if (t == NULL && memcmp(name, "tmp.", 4) != 0) {
+        return MXO_OK;
+    }
+    if (t != NULL && row->op == row->vector_op && undeclared_judge(j, a, t)) {
+        j->scope.judged[t - j->scope.file->tensors.t]++;
         return MXO_OK;
     }
     status = glue_eval(&source, expr, &g, why);
@@ -235,13 +240,13 @@ static mxo_status take_output(judging *j, const map_row *row, piece word,
 }
 
 static mxo_status take_outputs(judging *j, const map_row *row,
-                               const tensor_set *out, mxo_text why)
+                               const answered *a, mxo_text why)
 {
     piece rest = {row->out, strlen(row->out)};
     mxo_status status = MXO_OK;
 
     while (status == MXO_OK && rest.len > 0) {
-        status = take_output(j, row, piece_cut(&rest, ' '), out, why);
+        status = take_output(j, row, piece_cut(&rest, ' '), a, why);
     }
     return status;
 }
@@ -282,20 +287,25 @@ static void require_outputs(judging *j, const tensor_set *out)
     }
 }
 
-static mxo_status run_case(judging *j, const map_row *row, const test_case *c,
+static mxo_status run_case(judging *j, const map_row *row, test_case *c,
                            tensor_set *in, tensor_set *out, mxo_text why)
 {
     /* Enough for every honest file; a hostile one cannot ask for more. */
     const uint64_t limit = 64 * j->scope.file->n_bytes + (1 << 20);
     mxo_status status = bind_inputs(j, row, c, in, why);
 
+    if (status == MXO_OK && row->op == row->vector_op) {
+        undeclared_case(&j->scope, in, c);
+    }
     if (status == MXO_OK) {
         status = invoke(j->j, c, in, limit, out, &j->found, why);
     }
     if (status == MXO_OK && row->op == row->vector_op) {
         require_outputs(j, out);
     }
-    return status == MXO_OK ? take_outputs(j, row, out, why) : status;
+    const answered a = {c, in, out};
+
+    return status == MXO_OK ? take_outputs(j, row, &a, why) : status;
 }
 
 static mxo_status run_row(judging *j, const map_row *row)
