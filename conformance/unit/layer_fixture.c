@@ -91,3 +91,34 @@ uint32_t layer_first(emu_call *c)
     emu_end(c);
     return wide;
 }
+
+static void expect(emu_call *c, const char *params, uint32_t want)
+{
+    const uint32_t got = layer_first(c);
+
+    ck_assert_msg(got == want, "%s: %08x, not %08x", params, got, want);
+}
+
+void expect_layer(const layer *l, const char *params, uint32_t want)
+{
+    emu_call c;
+
+    layer_begin(&c, l, params);
+    expect(&c, params, want);
+}
+
+void expect_first(const layer *l, const char *params, uint32_t want)
+{
+    emu_call c;
+
+    layer_begin_first(&c, l, params);
+    expect(&c, params, want);
+}
+
+void expect_second(const layer *l, const char *params, uint32_t want)
+{
+    emu_call c;
+
+    layer_begin_second(&c, l, params);
+    expect(&c, params, want);
+}

@@ -39,4 +39,10 @@ void layer_begin_second(emu_call *c, const layer *l, const char *params);
 /* Run; element 0 of the output, as a pattern of its type. */
 uint32_t layer_first(emu_call *c);
 
+/* moe.layer, moe.gemm1 or moe.gemm2 with these parameters must give want in
+   element 0. */
+void expect_layer(const layer *l, const char *params, uint32_t want);
+void expect_first(const layer *l, const char *params, uint32_t want);
+void expect_second(const layer *l, const char *params, uint32_t want);
+
 #endif

@@ -11,36 +11,6 @@
 #include <check.h>
 #include <string.h>
 
-static void expect_layer(const layer *l, const char *params, uint32_t want)
-{
-    emu_call c;
-
-    layer_begin(&c, l, params);
-    const uint32_t got = layer_first(&c);
-
-    ck_assert_msg(got == want, "%s: %08x, not %08x", params, got, want);
-}
-
-static void expect_second(const layer *l, const char *params, uint32_t want)
-{
-    emu_call c;
-
-    layer_begin_second(&c, l, params);
-    const uint32_t got = layer_first(&c);
-
-    ck_assert_msg(got == want, "%s: %08x, not %08x", params, got, want);
-}
-
-static void expect_first(const layer *l, const char *params, uint32_t want)
-{
-    emu_call c;
-
-    layer_begin_first(&c, l, params);
-    const uint32_t got = layer_first(&c);
-
-    ck_assert_msg(got == want, "%s: %08x, not %08x", params, got, want);
-}
-
 /*
  * gate = 1, up = 1.5 * 1.5 = 2.25; silu(1) * 2.25 = 1.6448818: once rounded
  * 3fd3 = 1.6484375, by way of T(silu) 3fd2 = 1.640625 (test_act_glu.c).

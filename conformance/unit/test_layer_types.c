@@ -21,23 +21,6 @@ static uint32_t run_layer(const layer *l, const char *params)
     return layer_first(&c);
 }
 
-static void expect_layer(const layer *l, const char *params, uint32_t want)
-{
-    const uint32_t got = run_layer(l, params);
-
-    ck_assert_msg(got == want, "%s: %08x, not %08x", params, got, want);
-}
-
-static void expect_first(const layer *l, const char *params, uint32_t want)
-{
-    emu_call c;
-
-    layer_begin_first(&c, l, params);
-    const uint32_t got = layer_first(&c);
-
-    ck_assert_msg(got == want, "%s: %08x, not %08x", params, got, want);
-}
-
 static void refuses(const layer *l, const char *params, mxo_status status,
                     const char *word)
 {
