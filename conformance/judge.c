@@ -50,6 +50,7 @@ mxo_status judge_open(judge *j, const mxo_backend *table, int device,
         status = MXO_E_UNSUPPORTED;
     }
     j->subject.decoy = 1;
+    j->oracle.once = 1; /* it is judged as the backend emu */
     if (status != MXO_OK) {
         judge_close(j);
     }

@@ -20,6 +20,7 @@ typedef struct subject {
     char device[SUBJECT_TEXT];
     char driver[SUBJECT_TEXT];
     int decoy;         /* run a call on zeros first: no stale answer passes */
+    int once;          /* no second run: believed, as the oracle is */
     uint64_t n_placed; /* tensors so far: no two have the same guard bytes */
 } subject;
 
