@@ -145,6 +145,8 @@ libjudge_la_SOURCES = \
 	%reldir%/select/speed.h \
 	%reldir%/selftest.c \
 	%reldir%/selftest.h \
+	%reldir%/selftest_hunt.c \
+	%reldir%/selftest_hunt.h \
 	%reldir%/selftest_report.c \
 	%reldir%/stage.c \
 	%reldir%/stage.h \

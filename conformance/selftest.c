@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mxoracle selftest: judge every mutant until something kills it, its own
- * operation first, small cases before large ones.  Only cases that the
- * faultless device passes count, so that a mutant is never "caught" by a case
- * that is red for everybody.  A legal variant answers all small ones, and the
- * large ones of its own operation.
+ * mxoracle selftest: judge every mutant until something kills it, every legal
+ * variant on many cases, and the published decisions on changed rules.
  */
 #include "selftest.h"
 
 #include "cli.h"
 #include "select/mutants.h"
+#include "selftest_hunt.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -33,28 +31,13 @@ typedef struct selftest_run {
     const selftest_options *o;
     const backend_ref *ref;
     case_list cases; /* of the grids */
-    case_list small; /* of those, what device 0 passes */
-    case_list large;
+    case_pool pool;  /* of those, what device 0 passes */
     selftest_score score;
     int n_reported;
     int n_bad;
 } selftest_run;
 
-/* State of a pass over many cases. */
-typedef struct watch {
-    selftest_run *s;
-    const case_list *cases;
-    uint64_t n;
-    int red;
-    size_t at;
-    verdict first; /* red */
-    int keep;      /* what passes goes to s->small or s->large */
-} watch;
-
-enum {
-    SMALL = 4096, /* elements of outputs */
-    JOBS = 2      /* workers, where many cases are asked */
-};
+enum { JOBS = 2 }; /* workers, where many cases are asked */
 
 enum {
     OPT_CLASS = 256,
@@ -174,34 +157,15 @@ static int parse_options(selftest_options *o, int argc, char **argv)
     return -1;
 }
 
-static void watched(void *state, size_t index, const verdict *v)
+static void announce(selftest_run *s, const mutant *m, const hunt *h)
 {
-    watch *w = state;
-    const case_item *item = &w->cases->item[index];
-
-    w->n++;
-    if (w->keep && v->status == VERDICT_PASS) {
-        case_list *l = v->n_total <= SMALL ? &w->s->small : &w->s->large;
-        w->keep = case_list_add(l, item->text, item->seed) == MXO_OK;
-    }
-    if (!w->red && verdict_is_red(v->status)) {
-        w->red = 1;
-        w->at = index;
-        w->first = *v;
-        w->first.detail = NULL;
-    }
-}
-
-static void announce(selftest_run *s, const mutant *m, const watch *w)
-{
-    static const case_item none = {"(no case)", 0};
-    const case_item *item = w->cases == NULL ? &none : &w->cases->item[w->at];
-    const mutant_fate fate = {.m = m,
-                              .red = w->red,
-                              .n_cases = w->n,
-                              .case_text = item->text,
-                              .seed = item->seed,
-                              .v = &w->first};
+    const mutant_fate fate = {
+        .m = m,
+        .red = h->red,
+        .n_cases = h->n,
+        .case_text = h->killer.text == NULL ? "(no case)" : h->killer.text,
+        .seed = h->killer.seed,
+        .v = &h->first};
     const int good = score_add(&s->score, &fate) && fate_is_good(&fate);
 
     s->n_bad += !good;
@@ -211,61 +175,15 @@ static void announce(selftest_run *s, const mutant *m, const watch *w)
     }
 }
 
-/* Is the case one of the operation? */
-static int is_case_of(const char *text, const char *op)
-{
-    const size_t n = strlen(op);
-
-    return strncmp(text, op, n) == 0 && text[n] == ':';
-}
-
-/* The cases of one list that are (own) or are not the mutant's operation's,
-   one by one, until one is red. 0, or -1 if the harness failed. */
-static int hunt(crew *c, const mutant *m, const case_list *cases, int own,
-                watch *w)
-{
-    w->cases = w->red ? w->cases : cases;
-    for (size_t i = 0; i < cases->n && !w->red; i++) {
-        const case_item *item = &cases->item[i];
-        verdict v;
-
-        if (is_case_of(item->text, m->op) != own) {
-            continue;
-        }
-        if (crew_case(c, item->text, item->seed, &v) != 0) {
-            return -1;
-        }
-        watched(w, i, &v);
-        verdict_clear(&v);
-    }
-    return 0;
-}
-
-/* All cases of a list, whatever becomes of them. */
-static int survey(crew *c, const case_list *cases, watch *w)
-{
-    w->cases = cases;
-    return crew_run(c, cases, watched, w);
-}
-
 /* 0, or -1 if the harness failed. */
 static int judge_device(selftest_run *s, crew *c, const mutant *m, int device,
-                        watch *w)
+                        hunt *h)
 {
-    int status;
-
     if (device == 0) {
-        w->keep = 1;
-        return survey(c, &s->cases, w);
+        return hunt_faultless(&s->pool, c, &s->cases, h);
     }
-    if (m->legal) {
-        status = survey(c, &s->small, w);
-        return status | hunt(c, m, &s->large, 1, w);
-    }
-    status = hunt(c, m, &s->small, 1, w);
-    status |= hunt(c, m, &s->large, 1, w);
-    status |= hunt(c, m, &s->small, 0, w);
-    return status | hunt(c, m, &s->large, 0, w);
+    return m->legal ? hunt_legal(&s->pool, c, m, h)
+                    : hunt_mutant(&s->pool, c, m, h);
 }
 
 /*
@@ -303,7 +221,7 @@ static int identify(const selftest_run *s, int device, mutant *m)
 static int try_device(selftest_run *s, int device)
 {
     const crew_options how = {ISOLATE_BATCH, JOBS, device, s->o->timeout_s};
-    watch w = {.s = s};
+    hunt h = {.n = 0};
     backend_info info;
     mutant m = {.legal = 0};
     int status = identify(s, device, &m);
@@ -323,16 +241,16 @@ static int try_device(selftest_run *s, int device)
         return EXIT_BROKEN;
     }
     if (info.why_not[0] != '\0') { /* the judge would not even begin */
-        w.red = 1;
-        w.first.status = VERDICT_ERROR;
-        (void)snprintf(w.first.kind, sizeof w.first.kind, "open");
-        (void)snprintf(w.first.reason, sizeof w.first.reason, "%.500s",
+        h.red = 1;
+        h.first.status = VERDICT_ERROR;
+        (void)snprintf(h.first.kind, sizeof h.first.kind, "open");
+        (void)snprintf(h.first.reason, sizeof h.first.reason, "%.500s",
                        info.why_not);
-    } else if (judge_device(s, c, &m, device, &w) != 0) {
+    } else if (judge_device(s, c, &m, device, &h) != 0) {
         status = EXIT_BROKEN;
     }
     if (wanted && status == EXIT_PASS) {
-        announce(s, &m, &w);
+        announce(s, &m, &h);
     }
     crew_destroy(&c);
     return status;
@@ -371,7 +289,7 @@ static void progress(const selftest_run *s, int device)
 
 static size_t n_passed(const selftest_run *s)
 {
-    return s->small.n + s->large.n;
+    return s->pool.small.n + s->pool.large.n;
 }
 
 /* One changed rule of selection; in text only what survives is a line. */
@@ -473,8 +391,7 @@ int cmd_selftest(int argc, char **argv)
                  ? cli_refuse("there is no backend %s", options.backend)
                  : judge_zoo(&s);
     case_list_clear(&s.cases);
-    case_list_clear(&s.small);
-    case_list_clear(&s.large);
+    case_pool_clear(&s.pool);
     free(known);
     return status;
 }

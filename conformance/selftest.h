@@ -3,8 +3,9 @@
  * Is the judge any good?  A zoo is a backend each of whose devices makes one
  * small wrong change and says so in place of a driver:
  *   "ID CLASS OPERATION: what is wrong (source)"
- * Device 0 has no fault.  Each device is judged on the published cases; it
- * must come out red, those of class Legal must not.
+ * where OPERATION may be followed by (WORD), which stands in the cases that are
+ * worth asking first.  Device 0 has no fault.  Each device is judged on the
+ * published cases; it must come out red, those of class Legal must not.
  */
 #ifndef MXO_SELFTEST_H
 #define MXO_SELFTEST_H
@@ -17,6 +18,7 @@ typedef struct mutant {
     char id[16];
     char class_name[32];
     char op[OP_WORD];
+    char near[OP_WORD]; /* "" if no cases come first */
     char what[160];
     int legal;
 } mutant;

@@ -8,9 +8,12 @@
 
 int mutant_parse(mutant *m, const char *text)
 {
+    char where[2 * OP_WORD] = "";
+
     memset(m, 0, sizeof *m);
-    if (sscanf(text, "%15s %31s %39[^: ]: %159[^\n]", m->id, m->class_name,
-               m->op, m->what) != 4) {
+    if (sscanf(text, "%15s %31s %127[^: ]: %159[^\n]", m->id, m->class_name,
+               where, m->what) != 4 ||
+        sscanf(where, "%63[^(](%63[^)])", m->op, m->near) < 1) {
         return -1;
     }
     m->legal = strcmp(m->class_name, "Legal") == 0;
