@@ -53,6 +53,8 @@ libjudge_la_SOURCES = \
 	%reldir%/compare.h \
 	%reldir%/crew.c \
 	%reldir%/crew.h \
+	%reldir%/derive.c \
+	%reldir%/derive.h \
 	%reldir%/diagnose.c \
 	%reldir%/diagnose.h \
 	%reldir%/dims.def \
@@ -63,6 +65,9 @@ libjudge_la_SOURCES = \
 	%reldir%/fills.h \
 	%reldir%/grid.c \
 	%reldir%/grid.h \
+	%reldir%/idempotence.c \
+	%reldir%/idempotence.def \
+	%reldir%/idempotence.h \
 	%reldir%/judge.c \
 	%reldir%/judge.h \
 	%reldir%/listing.h \
@@ -269,6 +274,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_layout_deepgemm.c \
 	%reldir%/unit/test_layout_grouped.c \
 	%reldir%/unit/test_layout_map.c \
+	%reldir%/unit/test_metamorph.c \
 	%reldir%/unit/test_mma.c \
 	%reldir%/unit/test_layout_triton.c \
 	%reldir%/unit/test_layout_trtllm.c \

@@ -144,6 +144,18 @@ static int doubts_are_red(const distrust *d, verdict *v)
     return v->reason[0] != '\0';
 }
 
+int judge_doubts(const distrust *d, mxo_text why)
+{
+    verdict v;
+
+    memset(&v, 0, sizeof v);
+    if (!doubts_are_red(d, &v)) {
+        return 0;
+    }
+    (void)snprintf(why.ptr, why.size, "%s", v.reason);
+    return 1;
+}
+
 static void note_difference(const evidence *e, verdict *v)
 {
     const host_tensor *want = &e->want->t[e->output];

@@ -42,6 +42,9 @@ typedef struct evidence {
     bound_set bound; /* of that output; y is NULL if bits are compared */
 } evidence;
 
+/* What two runs showed besides bytes, in a sentence; 0 if nothing. */
+int judge_doubts(const distrust *d, mxo_text why);
+
 /* The oracle is opened too. Status and sentence are the subject's. */
 mxo_status judge_open(judge *j, const mxo_backend *table, int device,
                       mxo_text why);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What must hold between two answers of one backend, whoever is right: an
- * expert's number, a token's place, the tokens beside it and the machine an
- * expert lies on change no bit of an order-free layer.
+ * expert's number, a token's place, the tokens beside it, the room behind them
+ * and the machines that experts and columns lie on change no bit of an
+ * order-free layer; what was quantised is not changed by quantising it.
  */
 #ifndef MXO_METAMORPH_H
 #define MXO_METAMORPH_H

@@ -51,6 +51,18 @@ static uint8_t *memory_of(const broken *b, void *handle)
     return IS(V13) ? ((const box *)handle)->memory : handle;
 }
 
+static void backend_close(void *ctx)
+{
+    broken *b = ctx;
+
+    if (b != NULL) {
+        free(b->first);
+        free(b->layout);
+        free(b->past);
+        free(b);
+    }
+}
+
 static mxo_status backend_open(void **ctx, int device, mxo_text why)
 {
     if (device < 0 || device >= BROKEN_COUNT) {
@@ -62,19 +74,13 @@ static mxo_status backend_open(void **ctx, int device, mxo_text why)
     }
     b->mutant = device;
     b->layout = broken_layout_memory();
+    b->past = calloc(1, sizeof *b->past);
+    if (b->past == NULL) {
+        backend_close(b);
+        return broken_fail(MXO_E_NOMEM, why, "no memory for a context");
+    }
     *ctx = b;
     return MXO_OK;
-}
-
-static void backend_close(void *ctx)
-{
-    broken *b = ctx;
-
-    if (b != NULL) {
-        free(b->first);
-        free(b->layout);
-        free(b);
-    }
 }
 
 static void backend_describe(void *ctx, mxo_text device, mxo_text driver)

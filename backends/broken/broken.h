@@ -36,6 +36,12 @@ typedef struct broken_job {
     mxo_tensor out[BROKEN_MAX_ARGS];
 } broken_job;
 
+/* What a call leaves behind for the next: for those that should not look. */
+typedef struct broken_past {
+    uint64_t tokens; /* of the last layer */
+    double work[4096];
+} broken_past;
+
 typedef struct broken {
     int mutant;
     uint32_t runs;
@@ -43,6 +49,7 @@ typedef struct broken {
     uint8_t *first; /* of the one that repeats its first answer */
     uint64_t n_first;
     void *layout; /* of the one that keeps its first layout */
+    broken_past *past;
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */
@@ -98,6 +105,8 @@ uint8_t *broken_bytes(const mxo_tensor *t);
 double broken_load(const mxo_tensor *t, uint64_t i);
 /* The same with the faults of reading. */
 double broken_read(const broken *b, const mxo_tensor *t, uint64_t i);
+/* Word i of float32 numbers, taken for bf16. */
+double broken_load_half(const mxo_tensor *t, uint64_t i);
 int32_t broken_load_i32(const mxo_tensor *t, uint64_t i);
 /* Rounded once into the tensor's type. */
 void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x);

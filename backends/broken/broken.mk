@@ -23,6 +23,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layout_wrong.def \
 	%reldir%/layer.c \
 	%reldir%/layer.h \
+	%reldir%/layer_faults.c \
 	%reldir%/layer_steps.c \
 	%reldir%/mutants.def \
 	%reldir%/number.c \

@@ -209,8 +209,8 @@ static layer read_layer(const mxo_call *call)
 }
 
 /* One slot's activation at column c of the intermediate. */
-static double slot_act(const broken *b, const layer *l, uint64_t t, int expert,
-                       uint64_t c)
+static double slot_act(const broken *b, const layer *l, const double *x,
+                       uint64_t t, int expert, uint64_t c)
 {
     const uint64_t half = l->one.n / 2;
     int joint = l->interleaved;
@@ -219,11 +219,11 @@ static double slot_act(const broken *b, const layer *l, uint64_t t, int expert,
     const uint64_t gate = joint ? 2 * c : c;
     const uint64_t up = joint ? 2 * c + 1 : half + c;
     const double g =
-        broken_gemm(b, l, &l->one, t, (unsigned)expert, IS(ML12b) ? up : gate);
+        broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? up : gate);
     const double u =
-        broken_gemm(b, l, &l->one, t, (unsigned)expert, IS(ML12b) ? gate : up);
+        broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? gate : up);
 
-    return broken_unit(b, l, g, u);
+    return broken_unit(b, l, expert, g, u);
 }
 
 static int is_dead(const broken *b, const layer *l, uint64_t t, uint64_t j)
@@ -264,13 +264,17 @@ static void put(const broken *b, const layer *l, uint64_t i, double x)
 static void slot_acts(const broken *b, const layer *l, uint64_t t, uint64_t j,
                       double *act)
 {
+    static double x[LAYER_WIDEST];
     const int expert = broken_expert(b, l, t * l->topk + j);
 
+    if (l->act == NULL && expert >= 0) {
+        broken_hidden(b, l, t, x);
+    }
     for (uint64_t c = 0; c < l->two.k && c < LAYER_WIDEST; c++) {
         act[c] = l->act != NULL
                      ? broken_load(l->act, (t * l->topk + j) * l->two.k + c)
                  : expert < 0 ? 0
-                              : slot_act(b, l, t, expert, c);
+                              : slot_act(b, l, x, t, expert, c);
     }
 }
 
@@ -297,10 +301,12 @@ static void token_sum(const broken *b, const layer *l, uint64_t t)
             continue;
         }
         const dd sum = broken_combine(b, l, t, row, there);
-        broken_store(
-            b, l->y, t * l->two.n + c,
-            IS(MS01) ? broken_dd(sum.hi + broken_load(l->y, t * l->two.n + c))
-                     : sum);
+        const double y = broken_answer_fault(b, l, t, c, sum.hi);
+        const dd kept = {y, y == sum.hi ? sum.lo : 0};
+        broken_store(b, l->y, t * l->two.n + c,
+                     IS(MS01)
+                         ? broken_dd(y + broken_load(l->y, t * l->two.n + c))
+                         : kept);
     }
 }
 
@@ -314,11 +320,13 @@ mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
     for (uint64_t i = 0; i < l.tokens; i++) {
         token_sum(b, &l, IS(MV16) ? l.tokens - 1 - i : i);
     }
+    broken_remember(b, &l);
     return MXO_OK;
 }
 
 mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
 {
+    static double x[LAYER_WIDEST];
     const layer l = read_layer(call);
     const int gemm_only = broken_says(call, "stage", "gemm");
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
@@ -329,12 +337,13 @@ mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
     }
     for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
         const int e = broken_expert(b, &l, i);
+        const uint64_t t = i / l.topk;
+        broken_hidden(b, &l, t, x);
         for (uint64_t c = 0; c < n; c++) {
-            const uint64_t t = i / l.topk;
             put(b, &l, i * n + c,
                 e < 0       ? 0
-                : gemm_only ? broken_gemm(b, &l, &l.one, t, (unsigned)e, c)
-                            : slot_act(b, &l, t, e, c));
+                : gemm_only ? broken_gemm(b, &l, x, t, (unsigned)e, c)
+                            : slot_act(b, &l, x, t, e, c));
         }
     }
     return MXO_OK;

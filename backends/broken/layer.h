@@ -46,13 +46,24 @@ double broken_bf16(double x);
 /* Expert of slot i = t * topk + j; -1: none here. */
 int broken_expert(const broken *b, const layer *l, uint64_t i);
 double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j);
-/* Column col of expert e against token t, or against numbers; with its bias
-   and in its type, f32 overriding. */
-double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
+/* The hidden state of a token, LAYER_WIDEST numbers at most. */
+void broken_hidden(const broken *b, const layer *l, uint64_t t, double *a);
+/* Column col of expert e: of the first GEMM against token t, whose numbers a
+   are, or of either against numbers; with its bias and in its type, f32
+   overriding. */
+double broken_gemm(const broken *b, const layer *l, const double *a, uint64_t t,
                    unsigned e, uint64_t col);
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                       const double *a, unsigned e, uint64_t col, int f32);
-double broken_unit(const broken *b, const layer *l, double gate, double up);
+double broken_unit(const broken *b, const layer *l, int expert, double gate,
+                   double up);
+/* layer_faults.c */
+int broken_slice_fault(const broken *b, const layer *l, int id);
+double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
+                           uint64_t c, double y);
+/* At the end of a call. */
+void broken_remember(const broken *b, const layer *l);
+
 dd broken_combine(const broken *b, const layer *l, uint64_t t,
                   const double *row, const int *there);
 

@@ -9,12 +9,33 @@
 static const double values[16] = {0,    0.5,  1,  1.5,  2,  3,  4,  6,
                                   -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
 
-double broken_bf16(double x)
+/* The nearest number of a format, by its codes. */
+static double nearest(const char *format, dd x)
 {
     static const broken faultless;
-    const number_format *f = broken_format("bf16");
+    const number_format *f = broken_format(format);
 
-    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
+    return broken_decode(&faultless, f, broken_round(f, x));
+}
+
+/* Normal results: 45 bits of the double go, ties to even. */
+double broken_bf16(double x)
+{
+    uint64_t bits;
+
+    if (!(fabs(x) >= 0x1p-126 && fabs(x) < 0x1p127)) {
+        return nearest("bf16", broken_dd(x));
+    }
+    memcpy(&bits, &x, sizeof bits);
+    bits += ((uint64_t)1 << 44) - 1 + (bits >> 45 & 1);
+    bits &= ~(((uint64_t)1 << 45) - 1);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double to_f32(dd x)
+{
+    return x.lo == 0 ? (double)(float)x.hi : nearest("f32", x);
 }
 
 int broken_expert(const broken *b, const layer *l, uint64_t i)
@@ -28,7 +49,7 @@ int broken_expert(const broken *b, const layer *l, uint64_t i)
             id = broken_load_i32(l->map, (uint64_t)id);
         }
     }
-    id = id >= (int)l->experts ? -1 : id;
+    id = broken_slice_fault(b, l, id >= (int)l->experts ? -1 : id);
     if (IS(ME04) && id < 0) {
         return 0;
     }
@@ -61,6 +82,9 @@ double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
     }
     if (IS(MR01)) {
         w = (double)(float)(w / all);
+    }
+    if (IS(MR05c)) { /* the upper half of a float32 is a bf16 */
+        w = broken_load_half(l->weights, t * l->topk + from);
     }
     w = IS(MR05b) ? (double)(float)w * 0x1p-8 : w;
     w = l->weight_bf16 || IS(MR05) ? broken_bf16(w) : w;
@@ -104,7 +128,8 @@ static int is_lost(const broken *b, const gemm *g, uint64_t k)
 
     return (IS(MG01) && blocks > 1 && k / 32 == blocks - 1) ||
            (IS(MG13) && k >= (g->k + 1) / 2) || (IS(MG05) && k % 2 == 1) ||
-           (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64);
+           (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64) ||
+           (IS(MZ03) && g->k == 32 && k >= 16) || (IS(MZ04) && g->k < 32);
 }
 
 /* A sum without any rounding: its parts do not overlap and grow in size. */
@@ -178,6 +203,9 @@ static double weight(const broken *b, const layer *l, double x, unsigned byte)
     if (l->is_ocp) {
         return x * broken_e8m0(b, byte);
     }
+    if (byte > 8 && byte < 250) { /* no code needs more than three bits */
+        return x * broken_power((int)byte - 127);
+    }
     return broken_bf16(x * (byte == 0     ? 0
                             : byte == 255 ? (double)INFINITY
                                           : broken_power((int)byte - 127)));
@@ -233,33 +261,35 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
         const double w = weight(b, l, values[broken_code(g->w, 1, at)],
                                 byte_of(b, l, g, e, col, block));
         const double p = a[k < g->k ? k : g->k - 1] * w;
-        add(&acc, p);
+        if (p != 0) { /* NaN too */
+            add(&acc, p);
+        }
         add_part(b, g, &single, k, p);
     }
-    static const broken faultless;
-    const number_format *f = broken_format("f32");
-    double y =
-        isfinite(acc.plain)
-            ? broken_decode(&faultless, f, broken_round(f, leading(&acc)))
-            : acc.plain;
+    double y = isfinite(acc.plain) ? to_f32(leading(&acc)) : acc.plain;
+
     y = IS(MV15) || IS(MV18) || IS(MV19) ? all_parts(&single) : y;
     y = IS(MG18) ? broken_bf16(y) : y;
     return biased(b, l, g, e, col, f32, y);
 }
 
-double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
-                   unsigned e, uint64_t col)
+void broken_hidden(const broken *b, const layer *l, uint64_t t, double *a)
 {
-    static double a[LAYER_WIDEST];
-    uint64_t row = t;
+    const uint64_t n = l->one.k;
+    const uint64_t row = IS(MG17) && l->tokens > 16 ? t % 16 : t;
 
-    row = IS(MG17) && l->tokens > 16 ? t % 16 : row;
-    for (uint64_t k = 0; k < g->k && k < LAYER_WIDEST; k++) {
-        a[k] = broken_load(l->x, row * g->k + k);
+    for (uint64_t k = 0; k < n && k < LAYER_WIDEST; k++) {
+        a[k] = broken_load(l->x, row * n + k);
         if (IS(MR12d) && l->topk == 1 && l->weights != NULL) {
             a[k] = broken_bf16(a[k] * broken_load(l->weights, t));
         }
     }
+}
+
+double broken_gemm(const broken *b, const layer *l, const double *a, uint64_t t,
+                   unsigned e, uint64_t col)
+{
+    const gemm *g = &l->one;
     double y = broken_gemm_of(b, l, g, a, e, col, g->f32);
 
     if (IS(MS02)) {
@@ -272,7 +302,8 @@ double broken_gemm(const broken *b, const layer *l, const gemm *g, uint64_t t,
     return y;
 }
 
-static dd clamped_unit(const broken *b, const layer *l, double gate, double up)
+static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
+                       double up)
 {
     double limit = l->limit;
     double alpha = l->alpha;
@@ -280,9 +311,15 @@ static dd clamped_unit(const broken *b, const layer *l, double gate, double up)
 
     limit = IS(MA01b) ? INFINITY : limit;
     limit = IS(MA07b) ? 7 : limit;
+    limit = IS(MA14b) && expert == (int)l->experts - 1 ? INFINITY : limit;
     alpha = IS(MA05b) ? 1 : alpha;
+    alpha = IS(MA16b) && !l->silu ? (double)1.702f : alpha;
     alpha = IS(MA06b) && !l->silu ? broken_number(l->call, "alpha") : alpha;
     beta = IS(MA08b) ? 0 : beta;
+    if (IS(MA04b)) { /* what came of the gate is clamped, not the gate */
+        const dd y = broken_swiglu(b, alpha, beta, INFINITY, gate, up);
+        return y.hi < limit ? y : broken_dd(limit);
+    }
     return broken_swiglu(b, alpha, beta, limit, gate, up);
 }
 
@@ -314,16 +351,17 @@ static double stepped(const broken *b, const layer *l, double gate, double up)
     return (double)(p / d);
 }
 
-double broken_unit(const broken *b, const layer *l, double gate, double up)
+double broken_unit(const broken *b, const layer *l, int expert, double gate,
+                   double up)
 {
-    static const broken faultless;
-    const number_format *f = broken_format(l->act_f32 ? "f32" : "bf16");
     const double g = IS(MA11b) ? up : gate;
     const double u = IS(MA11b) ? gate : up;
-    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, g, u)
+    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, expert, g, u)
                                        : broken_dd(stepped(b, l, g, u));
 
-    return broken_decode(&faultless, f, broken_round(f, y));
+    return l->act_f32  ? to_f32(y)
+           : y.lo == 0 ? broken_bf16(y.hi)
+                       : nearest("bf16", y);
 }
 
 static double plus(double a, double x)

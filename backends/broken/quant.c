@@ -165,6 +165,20 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
     return second;
 }
 
+/* Q105: does the block read back as it was? */
+static int is_on_grid(const broken *b, const matrix *m, uint64_t r, uint64_t n,
+                      unsigned byte)
+{
+    for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
+        const uint32_t code = broken_code(m->q, m->packed, r * m->cols + c);
+        const double x = at(b, m, r, c);
+        if (broken_decode(b, m->f, code) * broken_power((int)byte - 127) != x) {
+            return 0;
+        }
+    }
+    return byte > 0 && byte < 254;
+}
+
 static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
                          uint64_t n)
 {
@@ -209,6 +223,9 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
             const double a = rounded_max(b, block_max(b, &m, r, n));
             unsigned byte = broken_scale(b, m.f, m.rule, a);
             encode_block(b, &m, r, n, a, byte);
+            if (IS(Q105) && is_on_grid(b, &m, r, n, byte)) {
+                encode_block(b, &m, r, n, a, ++byte);
+            }
             byte = IS(Q09) && byte < 255 ? again(b, &m, r, n, byte) : byte;
             broken_set_code(b, m.scale, 0, scale_at(b, &m, r, n), byte);
         }

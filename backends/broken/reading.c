@@ -111,6 +111,15 @@ double broken_read(const broken *b, const mxo_tensor *t, uint64_t i)
     return x;
 }
 
+double broken_load_half(const mxo_tensor *t, uint64_t i)
+{
+    static const broken faultless;
+    uint16_t half;
+
+    memcpy(&half, broken_bytes(t) + 2 * i, 2);
+    return broken_decode(&faultless, broken_format_of(MXO_BF16), half);
+}
+
 int32_t broken_load_i32(const mxo_tensor *t, uint64_t i)
 {
     int32_t value;
