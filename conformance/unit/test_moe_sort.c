@@ -276,6 +276,29 @@ START_TEST(a_map_renames_and_a_mask_numbers)
 }
 END_TEST
 
+START_TEST(vllm_blocks_of_masked_experts_say_their_number)
+{
+    static const int32_t mask[EXPERTS] = {1, 0, 1, 0, 0, 1};
+    static const int32_t numbered[EXPERTS] = {0, -1, 1, -1, -1, 2};
+    emu_call c;
+
+    fill();
+    emu_begin(&c, "moe.sort",
+              "layout=vllm,num_experts=6,block_size=4,local=mask");
+    emu_in(&c, "topk_ids", MXO_I32, ids, 2, TOKENS, SLOTS);
+    emu_in(&c, "expert_map", MXO_I32, mask, 1, EXPERTS);
+    ck_assert_int_eq(emu_run(&c), MXO_OK);
+    for (int i = 0; i < n_sorted; i++) {
+        const int row = padded_row(i, 4);
+
+        ck_assert_int_eq(at(&c, "sorted_token_ids", row), sorted[i]);
+        ck_assert_int_eq(at(&c, "expert_ids", row / 4),
+                         numbered[ids[sorted[i]]]);
+    }
+    emu_end(&c);
+}
+END_TEST
+
 static void refuses(const char *params, int tokens, int slots,
                     const int32_t *pairs, mxo_status status, const char *word)
 {
@@ -325,6 +348,7 @@ Suite *suite_moe_sort(void)
     tcase_add_test(layouts, the_example_of_the_page);
     tcase_add_test(local, ranks_share_the_pairs);
     tcase_add_test(local, a_map_renames_and_a_mask_numbers);
+    tcase_add_test(local, vllm_blocks_of_masked_experts_say_their_number);
     tcase_add_test(rest, bad_sorts_are_refused);
     suite_add_tcase(s, layouts);
     suite_add_tcase(s, local);

@@ -27,10 +27,23 @@ static mxo_status infer(const sort_plan *p, mxo_tensor *out, uint32_t *n_out,
     return MXO_OK;
 }
 
+/* Experts before e that the mask has. */
+static uint32_t masked_before(const sort_plan *p, uint64_t e)
+{
+    uint32_t n = 0;
+
+    for (uint64_t i = 0; i < e; i++) {
+        n += mxo_load(p->map, i) != 0;
+    }
+    return n;
+}
+
 /* The blocks of an expert are its number in this rank, or -1. */
 static uint32_t block_label(const sort_plan *p, uint64_t e)
 {
     switch (p->local) {
+    case SORT_MASK:
+        return mxo_load(p->map, e) != 0 ? masked_before(p, e) : 0xffffffffu;
     case SORT_MAP:
         return (uint32_t)mxo_load(p->map, e);
     case SORT_RANGE:
