@@ -7,13 +7,23 @@
  * later rounding to 24 bits or fewer honest.
  */
 #include "cpu.h"
+#include "gemm.h"
 #include "number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRETCH = 256, LANES = 4 };
-enum { SUM_FMA, SUM_ADD, SUM_TYPED, SUM_LANES4, SUM_VLLM };
+enum { STRETCH = 256, LANES = 4, MOST_SLOTS = 2048, DEPTH = 12 };
+enum {
+    SUM_FMA,
+    SUM_ADD,
+    SUM_TYPED,
+    SUM_LANES4,
+    SUM_VLLM,
+    SUM_CPU,
+    SUM_PAIRWISE,
+    SUM_EXACT
+};
 
 typedef struct finalize_job {
     const mxo_tensor *x;
@@ -89,50 +99,132 @@ static void read_row(const finalize_job *job, int64_t row, uint64_t first,
     }
 }
 
-/* Terms that a token has: vLLM's order depends on it. */
-static int order_of(const finalize_job *job, uint64_t token)
+/* vLLM's order depends on how many terms a token has. */
+static int order_of(const finalize_job *job, uint64_t n)
 {
-    uint64_t n = 0;
-
-    for (uint64_t k = 0; k < job->slots; k++) {
-        n += job->absent_is_zero || job->row[token * job->slots + k] >= 0;
-    }
     if (job->sum != SUM_VLLM) {
         return job->sum;
     }
     return n >= 2 && n <= 4 ? SUM_TYPED : SUM_LANES4;
 }
 
-static void token_stretch(const finalize_job *job, uint64_t token,
-                          uint64_t first, uint64_t n)
-{
-    const int sum = order_of(job, token);
-    float acc[LANES][STRETCH] = {{0}};
-    float x[STRETCH];
-    uint64_t terms = 0;
+/* The terms of one token, at most MOST_SLOTS. */
+typedef struct token_terms {
+    uint64_t n;
+    float w[MOST_SLOTS];
+    int64_t row[MOST_SLOTS];
+} token_terms;
 
+static void find_terms(const finalize_job *job, uint64_t token, token_terms *t)
+{
+    t->n = 0;
     for (uint64_t k = 0; k < job->slots; k++) {
         const uint64_t pair = token * job->slots + k;
-        const float w =
-            job->weights == NULL
-                ? 1
-                : load(job->weights->dtype, cpu_data(job->weights), pair);
 
         if (job->row[pair] < 0 && !job->absent_is_zero) {
             continue;
         }
-        read_row(job, job->row[pair], first, n, x);
-        add_slot(job, sum, w, x, n, acc[sum == SUM_LANES4 ? terms % LANES : 0]);
-        terms++;
+        t->w[t->n] = job->weights == NULL ? 1
+                                          : load(job->weights->dtype,
+                                                 cpu_data(job->weights), pair);
+        t->row[t->n++] = job->row[pair];
+    }
+}
+
+static void put(const finalize_job *job, uint64_t at, float v)
+{
+    store(job->y->dtype, cpu_data(job->y), at, v);
+}
+
+/* One sum, or four of every fourth term. */
+static void sum_in_turn(const finalize_job *job, int sum, const token_terms *t,
+                        uint64_t first, uint64_t n, float *y)
+{
+    const int lanes = sum == SUM_LANES4 ? LANES : 1;
+    float acc[LANES][STRETCH] = {{0}};
+    float x[STRETCH];
+
+    for (uint64_t i = 0; i < t->n; i++) {
+        read_row(job, t->row[i], first, n, x);
+        add_slot(job, sum, t->w[i], x, n, acc[i % (uint64_t)lanes]);
     }
     for (uint64_t c = 0; c < n; c++) {
-        float v = acc[0][c];
-
-        for (int lane = 1; sum == SUM_LANES4 && lane < LANES; lane++) {
-            v = v + acc[lane][c];
+        y[c] = acc[0][c];
+        for (int lane = 1; lane < lanes; lane++) {
+            y[c] = y[c] + acc[lane][c];
         }
-        store(job->y->dtype, cpu_data(job->y),
-              token * job->y->shape[1] + first + c, v);
+        if (sum == SUM_CPU && t->n != 1) {
+            y[c] = cpu_flush32(y[c]);
+        }
+    }
+}
+
+/* The last two of the sums that wait. */
+static void join(float (*acc)[STRETCH], int top, uint64_t n)
+{
+    for (uint64_t c = 0; c < n; c++) {
+        acc[top - 2][c] = acc[top - 2][c] + acc[top - 1][c];
+    }
+}
+
+/* Rounds of neighbours, an odd last one carried over, are a binary counter:
+   one waiting sum for each bit of the number of terms. */
+static void sum_pairs(const finalize_job *job, const token_terms *t,
+                      uint64_t first, uint64_t n, float *y)
+{
+    float acc[DEPTH + 1][STRETCH] = {{0}};
+    float x[STRETCH];
+    int top = 0;
+
+    for (uint64_t i = 0; i < t->n; i++) {
+        read_row(job, t->row[i], first, n, x);
+        for (uint64_t c = 0; c < n; c++) {
+            acc[top][c] = job->weights != NULL ? t->w[i] * x[c] : x[c];
+        }
+        top++;
+        for (uint64_t seen = i + 1; seen % 2 == 0; seen /= 2) {
+            join(acc, top--, n);
+        }
+    }
+    while (top > 1) {
+        join(acc, top--, n);
+    }
+    memcpy(y, acc[0], n * sizeof *y);
+}
+
+/* The real sum, rounded once: to odd on the way to 16 bits. */
+static void sum_exactly(const finalize_job *job, const token_terms *t,
+                        uint64_t first, uint64_t n, float *y)
+{
+    double x[MOST_SLOTS];
+    double w[MOST_SLOTS];
+
+    for (uint64_t c = 0; c < n; c++) {
+        for (uint64_t i = 0; i < t->n; i++) {
+            float v;
+            read_row(job, t->row[i], first + c, 1, &v);
+            x[i] = (double)v;
+            w[i] = job->weights != NULL ? (double)t->w[i] : 1;
+        }
+        const double sum = cpu_exact_dot(x, w, (size_t)t->n, 0);
+        y[c] = job->y->dtype == MXO_F32 ? (float)sum : cpu_float_odd(sum);
+    }
+}
+
+static void token_stretch(const finalize_job *job, uint64_t token,
+                          const token_terms *t, uint64_t first, uint64_t n)
+{
+    float y[STRETCH];
+
+    if (job->sum == SUM_PAIRWISE) {
+        sum_pairs(job, t, first, n, y);
+    } else if (job->sum == SUM_EXACT) {
+        sum_exactly(job, t, first, n, y);
+    } else {
+        sum_in_turn(job, order_of(job, t->n), t, first, n, y);
+    }
+    for (uint64_t c = 0; c < n; c++) {
+        put(job, token * job->y->shape[1] + first + c, y[c]);
     }
 }
 
@@ -140,12 +232,14 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 {
     const finalize_job *job = arg;
     const uint64_t cols = job->y->shape[1];
+    token_terms terms;
 
     for (uint64_t t = begin; t < end; t++) {
+        find_terms(job, t, &terms);
         for (uint64_t c = 0; c < cols; c += STRETCH) {
             const uint64_t left = cols - c;
 
-            token_stretch(job, t, c, left < STRETCH ? left : STRETCH);
+            token_stretch(job, t, &terms, c, left < STRETCH ? left : STRETCH);
         }
     }
 }
@@ -221,8 +315,9 @@ static mxo_status check_pairs(const mxo_call *call, const uint64_t *shape,
 
 static mxo_status check(const mxo_call *call, finalize_job *job, mxo_text why)
 {
-    static const char *const sums[] = {"fma",    "add",  "typed",
-                                       "lanes4", "vllm", NULL};
+    static const char *const sums[] = {"fma",      "add",   "typed",
+                                       "lanes4",   "vllm",  "cpu",
+                                       "pairwise", "exact", NULL};
     const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
     const uint32_t to = cpu_float_dtype(cpu_text(call, "to"));
     const double hidden = cpu_number(call, "hidden_dim");
@@ -274,7 +369,8 @@ mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,
     if (status != MXO_OK) {
         return status;
     }
-    if (job.slots != 0 && job.y->shape[0] > INT32_MAX / job.slots) {
+    if (job.slots > MOST_SLOTS ||
+        (job.slots != 0 && job.y->shape[0] > INT32_MAX / job.slots)) {
         return cpu_fail(MXO_E_SHAPE, why, "tokens times slots is too much");
     }
     int64_t *row = rows_of(call, job.y->shape[0] * job.slots, job.x->shape[0],
