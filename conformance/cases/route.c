@@ -228,6 +228,23 @@ static const grid_row grid[] = {
      "renormalize=*,routed_scaling_factor=1.5,tokens=6,experts=16,"
      "vocabulary=11,data=logits"},
     {2, 0, "route.topk:top_k=8|1,tokens=1|33,experts=8,data=logits"},
+    {2, 0, /* more choices than experts above -10000, or above -1 */
+     "route.topk:dialect=vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt,bias=f32,"
+     "from=f32,top_k=8,tokens=3,experts=16|24,data=lowbias"},
+    {2, 0, /* biases that are one bf16 decide between neighbours */
+     "route.topk:dialect=trtllm_deepseek_v3,bias=f32,from=f32,top_k=8,"
+     "n_group=1|4,topk_group=1,tokens=3,experts=256,data=neighbours"},
+    {2, 0, /* sigmoids that add up to zero */
+     "route.topk:dialect=trtllm_deepseek_v3|trtllm_minimax2|"
+     "trtllm_sigmoid_renorm,renormalize=1,from=f32,top_k=2,tokens=16,"
+     "experts=2,data=saturated"},
+    {2, 0, /* a factor that binary32 does not have */
+     "route.topk:dialect=vllm_fused_scores|vllm_fused_sigmoid,renormalize=*,"
+     "routed_scaling_factor=2.7,from=f32,bias=f32,top_k=4,tokens=5,experts=32,"
+     "data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_cpu,from=bf16|f16,to=f32,renormalize=*,top_k=4,"
+     "tokens=5,experts=24,data=logits"},
     {3, 300,
      "route.topk:dialect=*,from=*,to=*,renormalize=*,top_k=1|2|4|8,"
      "tokens=$M,experts=8|32|60|128|256,data=*"},
