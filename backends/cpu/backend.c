@@ -30,17 +30,35 @@ static const operation operations[] = {
     {"moe.gemm1", cpu_moe_gemm1},
     {"moe.gemm2", cpu_moe_gemm2},
     {"moe.layer", cpu_moe_layer},
+    {"moe.layer_routed", cpu_moe_layer_routed},
+    {"moe.permute", cpu_moe_permute},
+    {"moe.sort", cpu_moe_sort},
     {"quant.mx", cpu_quant_mx},
+    {"route.topk", cpu_route_topk},
 
 };
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",        "act.unary",     "dequant.mx",
-    "gemm.mx",        "layout.apply",  "layout.convert",
-    "layout.grouped", "layout.groups", "layout.index",
-    "moe.finalize",   "moe.gemm1",     "moe.gemm2",
-    "moe.layer",      "quant.mx",      NULL,
+    "act.glu",
+    "act.unary",
+    "dequant.mx",
+    "gemm.mx",
+    "layout.apply",
+    "layout.convert",
+    "layout.grouped",
+    "layout.groups",
+    "layout.index",
+    "moe.finalize",
+    "moe.gemm1",
+    "moe.gemm2",
+    "moe.layer",
+    "moe.layer_routed",
+    "moe.permute",
+    "moe.sort",
+    "quant.mx",
+    "route.topk",
+    NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

@@ -88,6 +88,12 @@ mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,
 mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_moe_gemm2(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_moe_layer(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_moe_layer_routed(cpu_context *ctx, const mxo_call *call,
+                                mxo_text why);
+mxo_status cpu_moe_permute(cpu_context *ctx, const mxo_call *call,
+                           mxo_text why);
+mxo_status cpu_moe_sort(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_route_topk(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);

@@ -14,6 +14,8 @@ libcpu_la_SOURCES = \
 	%reldir%/element.c \
 	%reldir%/element.h \
 	%reldir%/exact.c \
+	%reldir%/exact.h \
+	%reldir%/exact_log.c \
 	%reldir%/exact_table.h \
 	%reldir%/gemm.h \
 	%reldir%/gemm_blas.c \
@@ -68,12 +70,23 @@ libcpu_la_SOURCES = \
 	%reldir%/layout_weave.c \
 	%reldir%/moe_finalize.c \
 	%reldir%/moe_layer.c \
+	%reldir%/moe_permute.c \
+	%reldir%/moe_routed.c \
+	%reldir%/moe_sort.c \
+	%reldir%/moe_sort.h \
+	%reldir%/moe_sort_layouts.c \
 	%reldir%/number.h \
 	%reldir%/portable.c \
 	%reldir%/quant.h \
 	%reldir%/quant_block.c \
 	%reldir%/quant_mx.c \
 	%reldir%/quant_rule.c \
+	%reldir%/route.h \
+	%reldir%/route_choose.c \
+	%reldir%/route_rows.c \
+	%reldir%/route_score.c \
+	%reldir%/route_topk.c \
+	%reldir%/route_weigh.c \
 	%reldir%/split.c \
 	%reldir%/weave.h
 libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)

@@ -10,6 +10,7 @@
  * t > 60) the result is an exact product plus a small correction, summed
  * without loss.  All of it is IEEE double, no libm, no FMA.
  */
+#include "exact.h"
 #include "act.h"
 
 #include "exact_table.h"
@@ -19,113 +20,16 @@
 
 #define INF_BITS 0x7f800000u
 
-typedef struct dd {
-    double h;
-    double l;
-} dd;
+const cpu_wide cpu_wide_f32 = {23, -126, 0x7f800000u, 0x80000000u, 0x7fc00000u};
+static const cpu_wide bf16 = {7, -126, 0x7f80u, 0x8000u, 0x7fc0u};
+static const cpu_wide f16 = {10, -14, 0x7c00u, 0x8000u, 0x7e00u};
 
-typedef struct format {
-    int mbits;
-    int emin;
-    uint32_t infinity; /* magnitude code */
-    uint32_t sign;
-    uint32_t nan;
-} format;
-
-static const format f32 = {23, -126, 0x7f800000u, 0x80000000u, 0x7fc00000u};
-static const format bf16 = {7, -126, 0x7f80u, 0x8000u, 0x7fc0u};
-static const format f16 = {10, -14, 0x7c00u, 0x8000u, 0x7e00u};
-
-static const format *format_of(uint32_t to)
+static const cpu_wide *format_of(uint32_t to)
 {
-    return to == MXO_F32 ? &f32 : to == MXO_BF16 ? &bf16 : &f16;
+    return to == MXO_F32 ? &cpu_wide_f32 : to == MXO_BF16 ? &bf16 : &f16;
 }
 
-static dd two_sum(double a, double b)
-{
-    const double s = a + b;
-    const double bb = s - a;
-    const double lost_a = a - (s - bb);
-    const double lost_b = b - bb;
-    const dd r = {s, lost_a + lost_b};
-
-    return r;
-}
-
-/* For |a| >= |b|. */
-static dd quick_sum(double a, double b)
-{
-    const double s = a + b;
-    const double back = s - a;
-    const dd r = {s, b - back};
-
-    return r;
-}
-
-static dd split(double a)
-{
-    const double c = a * 134217729.0; /* 2^27 + 1 */
-    const double d = c - a;
-    const double h = c - d;
-    const dd r = {h, a - h};
-
-    return r;
-}
-
-static dd two_product(double a, double b)
-{
-    const double p = a * b;
-    const dd x = split(a);
-    const dd y = split(b);
-    const double e1 = x.h * y.h - p;
-    const double e2 = e1 + x.h * y.l;
-    const double e3 = e2 + x.l * y.h;
-    const dd r = {p, e3 + x.l * y.l};
-
-    return r;
-}
-
-static dd dd_add(dd a, dd b)
-{
-    const dd s = two_sum(a.h, b.h);
-    const dd t = two_sum(a.l, b.l);
-    const dd u = quick_sum(s.h, s.l + t.h);
-
-    return quick_sum(u.h, u.l + t.l);
-}
-
-static dd dd_mul(dd a, dd b)
-{
-    const dd p = two_product(a.h, b.h);
-    const double cross = a.h * b.l + a.l * b.h;
-
-    return quick_sum(p.h, p.l + cross);
-}
-
-static dd dd_scale(dd a, double power)
-{
-    const dd r = {a.h * power, a.l * power};
-
-    return r;
-}
-
-static dd dd_div(dd a, dd b)
-{
-    const double q1 = a.h / b.h;
-    const dd q1d = {-q1, 0};
-    const dd r1 = dd_add(a, dd_mul(b, q1d));
-    const double q2 = r1.h / b.h;
-    const dd q2d = {-q2, 0};
-    const dd r2 = dd_add(r1, dd_mul(b, q2d));
-    const double q3 = r2.h / b.h;
-    const dd q = quick_sum(q1, q2);
-    const dd q3d = {q3, 0};
-
-    return dd_add(q, q3d);
-}
-
-/* Nearest even of h + l, |l| at most half an ulp of h; h is not zero. */
-static uint32_t round_pair(dd x, const format *f)
+uint32_t cpu_round_pair(dd x, const cpu_wide *f)
 {
     const uint64_t u = cpu_bits64(x.h);
     const uint32_t sign = (u >> 63) != 0 ? f->sign : 0;
@@ -152,15 +56,14 @@ static uint32_t round_pair(dd x, const format *f)
     return sign | (uint32_t)(code > f->infinity ? f->infinity : code);
 }
 
-/* The code that every number within eps of x has; 0 if they differ. */
-static int decided(dd x, double eps, const format *f, uint32_t *code)
+int cpu_decided(dd x, double eps, const cpu_wide *f, uint32_t *code)
 {
     const double step = x.h * eps;
-    const dd low = two_sum(x.h, x.l - step);
-    const dd high = two_sum(x.h, x.l + step);
+    const dd low = dd_two_sum(x.h, x.l - step);
+    const dd high = dd_two_sum(x.h, x.l + step);
 
-    *code = round_pair(low, f);
-    return *code == round_pair(high, f);
+    *code = cpu_round_pair(low, f);
+    return *code == cpu_round_pair(high, f);
 }
 
 /* e^-r for |r| <= 0.0055, relative error 2^-52. */
@@ -174,7 +77,7 @@ static double short_exp(double r)
     return p;
 }
 
-static double exp_fast(double z)
+double cpu_exp_fast(double z)
 {
     const int k = (int)(z * INV_LN2_64 + 0.5);
     const double r = (z - k * LN2_64_A) - k * LN2_64_B;
@@ -182,11 +85,11 @@ static double exp_fast(double z)
     return power_table[k & 63][0] * short_exp(r) * cpu_pow2(-(k >> 6));
 }
 
-static dd exp_precise(double z)
+dd cpu_exp_precise(double z)
 {
     const int k = (int)(z * INV_LN2_64 + 0.5);
-    const dd a = two_sum(z - k * LN2_64_A, -(k * LN2_64_B));
-    const dd r = quick_sum(a.h, a.l - k * LN2_64_C);
+    const dd a = dd_two_sum(z - k * LN2_64_A, -(k * LN2_64_B));
+    const dd r = dd_quick_sum(a.h, a.l - k * LN2_64_C);
     const dd minus = {-r.h, -r.l};
     dd p = {factorial_table[14][0], factorial_table[14][1]};
 
@@ -206,7 +109,7 @@ static dd sum_exactly(double *term, int n)
     /* Each pass moves the sum up; n passes leave terms that do not overlap. */
     for (int pass = 0; pass < n; pass++) {
         for (int i = 0; i + 1 < n; i++) {
-            const dd s = two_sum(term[i + 1], term[i]);
+            const dd s = dd_two_sum(term[i + 1], term[i]);
 
             term[i + 1] = s.h;
             term[i] = s.l;
@@ -216,7 +119,7 @@ static dd sum_exactly(double *term, int n)
     while (i > 0 && term[i] == 0) {
         i--;
     }
-    return two_sum(term[n - 1], term[i]);
+    return dd_two_sum(term[n - 1], term[i]);
 }
 
 /*
@@ -224,17 +127,17 @@ static dd sum_exactly(double *term, int n)
  * 1 and the correction below 2^-60 of it.
  */
 static uint32_t near_product(double g, dd w, double base, double correction,
-                             const format *f)
+                             const cpu_wide *f)
 {
-    const dd a = two_product(g * base, w.h);
-    const dd b = two_product(g * base, w.l);
+    const dd a = dd_two_product(g * base, w.h);
+    const dd b = dd_two_product(g * base, w.l);
     double term[5] = {a.h * correction, b.l, b.h, a.l, a.h};
 
-    return round_pair(sum_exactly(term, 5), f);
+    return cpu_round_pair(sum_exactly(term, 5), f);
 }
 
 /* g, w and t finite, g and w not zero. */
-static uint32_t gated(double g, dd w, double t, const format *f)
+static uint32_t gated(double g, dd w, double t, const cpu_wide *f)
 {
     const double z = t < 0 ? -t : t;
     const double product = g * w.h;
@@ -243,10 +146,10 @@ static uint32_t gated(double g, dd w, double t, const format *f)
     if (t < -290) {
         return (g < 0) != (w.h < 0) ? f->sign : 0;
     }
-    const double e = exp_fast(z > 290 ? 290 : z);
+    const double e = cpu_exp_fast(z > 290 ? 290 : z);
     const double top = t < 0 ? product * e : product;
     const dd y1 = {top / (1 + e), 0};
-    if (decided(y1, 0x1p-49, f, &code)) {
+    if (cpu_decided(y1, 0x1p-49, f, &code)) {
         return code;
     }
     if (z < 0x1p-60) {
@@ -256,7 +159,7 @@ static uint32_t gated(double g, dd w, double t, const format *f)
         return near_product(g, w, 1, -e, f);
     }
     const dd one = {1, 0};
-    const dd e2 = exp_precise(z);
+    const dd e2 = cpu_exp_precise(z);
     const dd gd = {g, 0};
     const dd p = dd_mul(w, gd);
     const dd y2 = dd_div(t < 0 ? dd_mul(p, e2) : p, dd_add(one, e2));
@@ -264,10 +167,10 @@ static uint32_t gated(double g, dd w, double t, const format *f)
     /* A miss here is within 2^-95 of a boundary: nearer than any input of
        one variable, and expected nowhere among 2^64 pairs.  Rounding the
        double-double is then the answer. */
-    return decided(y2, 0x1p-95, f, &code) ? code : round_pair(y2, f);
+    return cpu_decided(y2, 0x1p-95, f, &code) ? code : cpu_round_pair(y2, f);
 }
 
-static uint32_t special(double g, double w, double t, const format *f)
+static uint32_t special(double g, double w, double t, const cpu_wide *f)
 {
     const double inf = cpu_float(INF_BITS);
     const double sigmoid = t == inf ? 1 : t == -inf ? 0 : 0.5;
@@ -278,7 +181,7 @@ static uint32_t special(double g, double w, double t, const format *f)
     }
     if (y != 0 && y != inf && y != -inf) { /* sigmoid(Inf) */
         const dd exact = {y, 0};
-        return round_pair(exact, f);
+        return cpu_round_pair(exact, f);
     }
     return ((cpu_bits64(y) >> 63) != 0 ? f->sign : 0) |
            (y == 0 ? 0 : f->infinity);
@@ -291,7 +194,7 @@ static int is_nan(float x)
 
 uint32_t cpu_glu_one(const cpu_glu *c, float gate, float up)
 {
-    const format *f = format_of(c->to);
+    const cpu_wide *f = format_of(c->to);
     const int clamps = cpu_bits32(c->limit) != INF_BITS;
     float g = gate;
     float v = up;
@@ -308,7 +211,7 @@ uint32_t cpu_glu_one(const cpu_glu *c, float gate, float up)
     }
     const double t = (double)c->alpha * (double)g;
     const double factor = c->no_mul ? 1 : (double)g;
-    dd w = two_sum((double)v, (double)c->beta);
+    dd w = dd_two_sum((double)v, (double)c->beta);
     w.h = w.h == 0 ? 0.0 : w.h; /* V + beta = 0 counts as +0 */
     const double test = factor * w.h * t;
 
@@ -324,7 +227,7 @@ uint32_t cpu_glu_one(const cpu_glu *c, float gate, float up)
 
 uint32_t cpu_exp_one(float x, uint32_t to)
 {
-    const format *f = format_of(to);
+    const cpu_wide *f = format_of(to);
     const double t = (double)x;
     const double z = t < 0 ? -t : t;
     const dd one = {1, 0};
@@ -336,13 +239,13 @@ uint32_t cpu_exp_one(float x, uint32_t to)
     if (z > 200) {
         return t < 0 ? 0 : f->infinity;
     }
-    const double e = exp_fast(z);
+    const double e = cpu_exp_fast(z);
     const dd y1 = {t < 0 ? e : 1 / e, 0};
-    if (decided(y1, 0x1p-49, f, &code)) {
+    if (cpu_decided(y1, 0x1p-49, f, &code)) {
         return code;
     }
-    const dd e2 = exp_precise(z);
+    const dd e2 = cpu_exp_precise(z);
     const dd y2 = t < 0 ? e2 : dd_div(one, e2);
 
-    return decided(y2, 0x1p-95, f, &code) ? code : round_pair(y2, f);
+    return cpu_decided(y2, 0x1p-95, f, &code) ? code : cpu_round_pair(y2, f);
 }
