@@ -2,13 +2,16 @@
 /*
  * mxoracle run --profile NAME: a whole layer and its halves as one backend
  * declares them, on data that are exact in any order of summation.  Where a
- * profile leaves an entry open, the emulator says which one.
+ * profile leaves an entry open, the emulator says which one; NAME,key=value
+ * declares it.
  */
 #include "profile_cases.h"
 
 #include "cli.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <strings.h>
 
 static const char *const layers[] = {
     "moe.layer:profile=%s,tokens=1|6|17,topk=2|4,experts=6,hidden=96,inter=64,"
@@ -27,7 +30,8 @@ static const char *const layers[] = {
     "inter=160,bias=none|bf16,data=orderfree",
 };
 
-static int check(const char *profile)
+/* The profile of that name, whatever its capitals, into name. */
+static int find(const char *profile, char name[OP_WORD])
 {
     const op_schema *s = op_by_name("moe.layer");
     word_span rest = s->params[op_param_index(s, "profile")].choices;
@@ -36,32 +40,75 @@ static int check(const char *profile)
     char hint[80];
 
     for (int n = 0; n < 64 && rest.len > 0; n++) {
-        const word_span word = span_cut(&rest, '|');
-        if (span_equals(word, profile)) {
+        if (!span_copy(span_cut(&rest, '|'), words[n])) {
+            continue;
+        }
+        if (strcasecmp(words[n], profile) == 0) {
+            memcpy(name, words[n], OP_WORD);
             return EXIT_PASS;
         }
-        if (span_copy(word, words[n])) {
-            cli_offer(&near, profile, words[n]);
-        }
+        cli_offer(&near, profile, words[n]);
     }
     return cli_refuse("%s is not a profile%s", profile,
                       cli_suggestion(&near, hint, sizeof hint));
 }
 
+/* Append ",key=value" to a grid whose operation knows the key: halves of a
+   layer have half of its entries. */
+static int declare(char *grid, size_t size, const char *entry)
+{
+    const size_t used = strlen(grid);
+    word_span op = {grid, strcspn(grid, ":")};
+    word_span left = {entry, strcspn(entry, "=")};
+    char name[OP_WORD];
+    char key[OP_WORD];
+
+    if (entry[left.len] != '=' || !span_copy(left, key) ||
+        op_param_index(op_by_name("moe.layer"), key) < 0) {
+        return cli_refuse("--profile=NAME,%s: moe.layer has no such key=value",
+                          entry);
+    }
+    if (span_copy(op, name) && op_param_index(op_by_name(name), key) >= 0) {
+        (void)snprintf(grid + used, size - used, ",%s", entry);
+    }
+    return EXIT_PASS;
+}
+
+static int append(case_list *cases, const char *layer, const char *name,
+                  const char *entries, uint64_t seed)
+{
+    char grid[1024];
+    char entry[OP_WORD * 2 + 2];
+    char why[256];
+    int status = EXIT_PASS;
+
+    (void)snprintf(grid, sizeof grid, layer, name);
+    while (status == EXIT_PASS && *entries != '\0') {
+        const size_t n = strcspn(entries, ",");
+
+        (void)snprintf(entry, sizeof entry, "%.*s", (int)n, entries);
+        status = declare(grid, sizeof grid, entry);
+        entries += n + (entries[n] == ',');
+    }
+    return status == EXIT_PASS && grid_expand(cases, grid, 0, seed,
+                                              (mxo_text){why, sizeof why}) != 0
+               ? cli_refuse("--profile=%s: %s", name, why)
+               : status;
+}
+
 int profile_cases_append(case_list *cases, const char *profile, uint64_t seed)
 {
-    char text[512];
-    char why[256];
-    int status = check(profile);
+    const size_t n = strcspn(profile, ",");
+    char word[OP_WORD];
+    char name[OP_WORD];
+
+    (void)snprintf(word, sizeof word, "%.*s", (int)n, profile);
+    int status = find(word, name);
 
     for (size_t i = 0;
          status == EXIT_PASS && i < sizeof layers / sizeof layers[0]; i++) {
-        (void)snprintf(text, sizeof text, layers[i], profile);
-        if (grid_expand(cases, text, 0, seed, (mxo_text){why, sizeof why}) !=
-            0) {
-            fprintf(stderr, "mxoracle: a grid is at fault: %s\n", why);
-            status = EXIT_BROKEN;
-        }
+        status = append(cases, layers[i], name,
+                        profile + n + (profile[n] == ','), seed);
     }
     return status;
 }

@@ -5,7 +5,8 @@
 
 #include "grid.h"
 
-/* EXIT_PASS; EXIT_USAGE or EXIT_BROKEN after a sentence. */
+/* profile: "NAME" or "NAME,key=value,...", which declares what the profile
+   leaves open. EXIT_PASS; EXIT_USAGE or EXIT_BROKEN after a sentence. */
 int profile_cases_append(case_list *cases, const char *profile, uint64_t seed);
 
 #endif

@@ -27,6 +27,9 @@ START_TEST(unknown_entries_are_named)
     refuses(&l, "profile=BATCHED_MARLIN", MXO_E_UNSUPPORTED, "routing_at");
     refuses(&l, "profile=TRITON,activation=silu", MXO_E_UNSUPPORTED,
             "no activation=silu");
+    refuses(&l, "profile=HUMMING,weight_rule=ocp,scale_at=weight,order=any,"
+                "activation=silu,limit=none",
+            MXO_E_UNSUPPORTED, "declare it with glu=");
     l.ids[0] = -1;
     refuses(&l, "profile=CPU", MXO_E_UNSUPPORTED, "absent");
 }

@@ -35,11 +35,14 @@ static mxo_status refuse_unknown(const mxo_call *call, mxo_profile_field field,
 {
     const mxo_profile *p = profile_of(call);
     const char *key = mxo_profile_question_at((int)field)->key;
+    const int is_glu = field == MXO_FIELD_SWIGLU || field == MXO_FIELD_SILU ||
+                       field == MXO_FIELD_SILU_LIMIT;
 
     return mxo_fail(MXO_E_UNSUPPORTED, why,
                     "%s: profile %s does not say %s (%s); declare it with "
                     "%s=...",
-                    call->op, p->name, key, p->fact[field].source, key);
+                    call->op, p->name, key, p->fact[field].source,
+                    is_glu ? "glu" : key);
 }
 
 static int is_unknown(const char *word)
