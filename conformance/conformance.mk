@@ -63,6 +63,7 @@ libjudge_la_SOURCES = \
 	%reldir%/fill.h \
 	%reldir%/fills.c \
 	%reldir%/fills.h \
+	%reldir%/fills_ties.c \
 	%reldir%/grid.c \
 	%reldir%/grid.h \
 	%reldir%/idempotence.c \

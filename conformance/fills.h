@@ -24,6 +24,17 @@ void fill_positive(const test_case *c, host_tensor *t, prng *rng);
 /* 1/3, 0.2, 0.7 and the like, one after the other: no short mantissa, so that
    a rounding too many or too few shows. */
 void fill_thirds(const test_case *c, host_tensor *t, prng *rng);
+/* Next to ties of the output's type, too close for binary32 or a double to
+   tell: weights and rows of a combination, w2; operands, codes and scales of
+   gemm.mx. */
+void fill_tie_weights(const test_case *c, host_tensor *t, prng *rng);
+void fill_tie_rows(const test_case *c, host_tensor *t, prng *rng);
+void fill_tie_live(const test_case *c, host_tensor *t, prng *rng);
+void fill_tie_operands(const test_case *c, host_tensor *t, prng *rng);
+void fill_tie_codes(const test_case *c, host_tensor *t, prng *rng);
+void fill_tie_scales(const test_case *c, host_tensor *t, prng *rng);
+/* One live code in every row of w2, and over the rows in every column. */
+void fill_one_live(const test_case *c, host_tensor *t, prng *rng);
 /* Midpoints of the element format and their neighbours, at several scales;
    every 16th element is the format's largest value at that scale. */
 void fill_ties(const test_case *c, host_tensor *t, prng *rng);

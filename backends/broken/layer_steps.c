@@ -371,22 +371,43 @@ static double plus(double a, double x)
     return (double)s;
 }
 
-/* moe_sum: rounded after every step for 2 to 4 slots, else four lanes. */
+/* moe_sum: rounded after every step for 2 to 4 terms, else four lanes. */
 static double moe_sum(const broken *b, const layer *l, const double *row,
                       const int *there)
 {
-    const int small = l->topk >= 2 && l->topk <= 4;
     double lane[4] = {0, 0, 0, 0};
+    double term[LAYER_SLOTS];
     double acc = 0;
+    int n = 0;
 
     for (uint64_t j = 0; j < l->topk; j++) {
-        lane[j % 4] = there[j] ? plus(lane[j % 4], row[j]) : lane[j % 4];
-        acc = there[j] ? plus(acc, row[j]) : acc;
+        if (there[j]) {
+            term[n++] = row[j];
+        }
+    }
+    const int small = n >= 2 && n <= 4;
+
+    for (int j = 0; j < n; j++) {
+        lane[j % 4] = plus(lane[j % 4], term[j]);
+        acc = plus(acc, term[j]);
         acc = small && !IS(MU02) ? broken_bf16(acc) : acc;
     }
     return small || IS(MU03)
                ? acc
                : plus(plus(plus(lane[0], lane[1]), lane[2]), lane[3]);
+}
+
+/* Rounded once, by who stores it. */
+static dd real_sum(const broken *b, const exact_sum *s)
+{
+    static const broken faultless;
+    const number_format *f = broken_format("f32");
+    const dd sum = leading(s);
+
+    if (IS(MU06)) {
+        return broken_dd(broken_decode(&faultless, f, broken_round(f, sum)));
+    }
+    return IS(MU07) ? broken_dd(sum.hi) : sum;
 }
 
 dd broken_combine(const broken *b, const layer *l, uint64_t t,
@@ -415,5 +436,5 @@ dd broken_combine(const broken *b, const layer *l, uint64_t t,
     if (l->sum != SUM_EXACT || IS(MU05)) {
         return broken_dd(acc);
     }
-    return isfinite(exact.plain) ? leading(&exact) : broken_dd(exact.plain);
+    return isfinite(exact.plain) ? real_sum(b, &exact) : broken_dd(exact.plain);
 }

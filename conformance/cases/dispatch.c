@@ -183,6 +183,8 @@ static const fill_row fills[] = {
     {"moe.finalize", "expert_map", "*", fill_map},
     {"moe.finalize", "topk_weights", "corners", fill_corner_patches},
     {"moe.finalize", "topk_weights", "thirds", fill_thirds},
+    {"moe.finalize", "topk_weights", "ties", fill_tie_weights},
+    {"moe.finalize", "x", "ties", fill_tie_rows},
     {"moe.finalize", "topk_weights", "*", fill_weights},
     {"moe.finalize", "x", "ordinary", fill_ordinary},
     {"moe.finalize", "x", "thirds", fill_ordinary},
@@ -210,6 +212,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.finalize:sum=*,hidden_dim=17,tokens=6,slots=4,rows=25,cols=24,"
      "data=ordinary|corners"},
+    {2, 0, /* who rounds twice rounds the other way */
+     "moe.finalize:sum=*,from=f32,to=bf16|f16,source=pairs,tokens=12,"
+     "slots=1|2|3,rows=36,cols=20,data=ties"},
     {2, 0, /* one slot: the weight's rounding and the row's, no sum */
      "moe.finalize:sum=*,from=bf16|f32,weight=f32|bf16|f16,source=*,tokens=7,"
      "slots=1,top_k=1,rows=7,cols=20,data=thirds"},

@@ -142,6 +142,9 @@ static const fill_row fills[] = {
     {"gemm.mx", "bias", "exact", fill_dyadic},
     {"gemm.mx", "bias", "sweep", fill_dyadic},
     {"gemm.mx", "bias", "*", fill_ordinary},
+    {"gemm.mx", "a", "ties", fill_tie_operands},
+    {"gemm.mx", "w", "ties", fill_tie_codes},
+    {"gemm.mx", "w_scale", "ties", fill_tie_scales},
     {"gemm.mx", "*", "exact", fill_halves},
     {"gemm.mx", "*", "typical", fill_normal},
     {"gemm.mx", "*", "wide", fill_wide},
@@ -179,6 +182,10 @@ static const grid_row grid[] = {
     {2, 0,
      "gemm.mx:acc=exact|f32,to=f32|bf16|f16|f64,bias=none|sum|f32,rows=7,"
      "cols=17,k=128,data=ordinary"},
+    /* Next to a tie: a sum that is rounded twice goes the other way. */
+    {2, 0,
+     "gemm.mx:from=bf16|f16|f32,acc=exact|f32,to=bf16|f16|f32,rows=8,cols=30,"
+     "k=64,data=ties"},
     /* One live column per row of activations: every column has its row. */
     {2, 0,
      "gemm.mx:acc=exact|f32,to=bf16|f32,bias=none|sum,rows=416,cols=97,"

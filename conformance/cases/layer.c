@@ -176,7 +176,7 @@ static void fill_index_idle(const test_case *c, host_tensor *t, prng *rng)
 /* One live code in a row of w2.  What it meets is an activation of any size,
    and a matrix unit may cut the sum of two such products where float32 would
    round it: one is what every order and every unit gets right. */
-static void fill_one_live(const test_case *c, host_tensor *t, prng *rng)
+void fill_one_live(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t k = 2 * t->shape[t->rank - 1];
     const uint64_t rows = k == 0 ? 0 : tensor_elems(t) / t->shape[t->rank - 1];
@@ -210,6 +210,14 @@ static const fill_row fills[] = {
     {"moe.gemm*", "expert_map", "*", fill_map},
     {"moe.layer", "topk_weights", "corners", fill_corners},
     {"moe.layer", "topk_weights", "thirds", fill_thirds},
+    {"moe.layer", "topk_weights", "ties", fill_tie_weights},
+    {"moe.gemm2", "topk_weights", "ties", fill_tie_weights},
+    {"moe.layer", "w2_bias", "ties", fill_tie_rows},
+    {"moe.gemm2", "w2_bias", "ties", fill_tie_rows},
+    {"moe.layer", "w2", "ties", fill_tie_live},
+    {"moe.gemm2", "w2", "ties", fill_tie_live},
+    {"moe.layer", "x", "ties", fill_small},
+    {"moe.layer", "w13_scale", "ties", fill_window},
     {"moe.gemm2", "topk_weights", "thirds", fill_thirds},
     {"moe.layer", "topk_weights", "*", fill_positive},
     {"moe.gemm2", "topk_weights", "*", fill_positive},
@@ -486,9 +494,6 @@ static const grid_row grid[] = {
      "moe.layer:routing_at=sum,sum=fma|product|exact,gemm1_out=" OUTS ",rows=*,"
      "absent=skip|zero,map=1,global=5," TINY ",data=orderfree"},
     {2, 0, "moe.layer:" SMALL ",data=corners"},
-    {3, 200,
-     "moe.layer:profile=" KNOWN ",tokens=$M,topk=1|2|4|6|8,experts=8|9|32,"
-     "hidden=$K,inter=32|64|96|160|208|352,bias=*,data=orderfree"},
     {0, 0, NULL},
 };
 

@@ -34,6 +34,9 @@ static void fill_logits(const test_case *c, host_tensor *t, prng *rng)
 static const fill_row fills[] = {
     {"moe.*", "w13_input_scale", "*", fill_given},
     {"moe.*", "w2_input_scale", "*", fill_given},
+    {"moe.layer", "w2_scale", "ties", fill_index_coded},
+    {"moe.gemm2", "w2_scale", "ties", fill_index_coded},
+    {"moe.gemm2", "act", "ties", fill_ordinary},
     {"moe.layer_routed", "logits", "*", fill_logits},
     {"moe.layer_routed", "correction_bias", "*", fill_positive},
     {NULL, NULL, NULL, NULL},
@@ -210,6 +213,16 @@ static const grid_row grid[] = {
      "moe.gemm2:stage=*,routing_at=acc|rounded,routing_type=profile|f32|bf16,"
      "sum=slots,row_out=f32|bf16,tokens=7,topk=1,experts=4,hidden=64,"
      "inter=32,data=thirds"},
+    {2, 0, /* who rounds a sum twice rounds it the other way */
+     "moe.layer:bias=f32,out=bf16|f16,tokens=12,topk=1|2|3,experts=5,"
+     "hidden=64,inter=32,data=ties"},
+    {2, 0,
+     "moe.layer:bias=f32,profile=MARLIN|TRITON,tokens=12,topk=1|2,experts=5,"
+     "hidden=64,inter=32,data=ties"},
+    {2, 0,
+     "moe.gemm2:bias=f32,routing_at=acc|sum,sum=exact,row_out=f32,"
+     "out=bf16|f16,tokens=12,topk=1|2,experts=5,hidden=64,inter=32,"
+     "data=ties"},
     {2, 0, /* apply_router_weight_on_input */
      "moe.layer:profile=MARLIN|EMULATION|exact,routing_at=gemm1|input,"
      "sum=slots,tokens=5,topk=1,experts=4,hidden=64,inter=32,bias=bf16,"
@@ -307,6 +320,9 @@ static const grid_row grid[] = {
      "moe.layer_routed:profile=exact|MARLIN|TRITON,dialect=softmax_topk,"
      "renormalize=*,top_k=3,map=1,global=9,experts=3,tokens=8,hidden=64,"
      "inter=32,data=orderfree"},
+    {3, 200,
+     "moe.layer:profile=" KNOWN ",tokens=$M,topk=1|2|4|6|8,experts=8|9|32,"
+     "hidden=$K,inter=32|64|96|160|208|352,bias=*,data=orderfree"},
     {0, 0, NULL},
 };
 

@@ -142,6 +142,54 @@ START_TEST(thirds_are_no_short_numbers)
 }
 END_TEST
 
+static float number(const tensor_set *in, const char *name, uint64_t i)
+{
+    const uint32_t x = (uint32_t)tensor_load(tensor_set_find(in, name), i);
+    float y;
+
+    memcpy(&y, &x, sizeof y);
+    return y;
+}
+
+static int is_bf16_tie(float x)
+{
+    uint32_t u;
+
+    memcpy(&u, &x, sizeof u);
+    return (u & 0xffff) == 0x8000;
+}
+
+/* With two slots the first gives the tie and the second at most 2^-20 of it,
+   down to what a double cannot hold beside it; with one, the product of a
+   bias and a weight is beside the tie, and its float on it. */
+START_TEST(combinations_lie_next_to_ties)
+{
+    tensor_set two = {0};
+    tensor_set one = {0};
+
+    fill("moe.layer:tokens=10,topk=2,experts=3,hidden=32,inter=32,bias=f32,"
+         "data=ties",
+         1, &two);
+    fill("moe.layer:tokens=2,topk=1,experts=3,hidden=32,inter=32,bias=f32,"
+         "data=ties",
+         1, &one);
+    const float w = number(&one, "topk_weights", 0);
+    for (uint64_t i = 0; i < UINT64_C(3) * 32; i++) {
+        const double y = (double)number(&one, "w2_bias", i) * (double)w;
+        ck_assert_msg(is_bf16_tie(number(&two, "w2_bias", i)), "%d", (int)i);
+        ck_assert_msg(is_bf16_tie((float)y) && (double)(float)y != y, "%d: %a",
+                      (int)i, y);
+    }
+    for (uint64_t t = 0; t < 10; t++) {
+        ck_assert(number(&two, "topk_weights", 2 * t) == 1);
+        ck_assert(number(&two, "topk_weights", 2 * t + 1) <= 0x1p-26f);
+    }
+    ck_assert(number(&two, "topk_weights", 17) == 0x1p-71f);
+    tensor_set_clear(&two);
+    tensor_set_clear(&one);
+}
+END_TEST
+
 START_TEST(ties_lie_halfway_between_codes)
 {
     static const double halfway[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5};
@@ -229,6 +277,7 @@ Suite *suite_fill(void)
     tcase_add_test(t, gate_and_up_are_disjoint);
     tcase_add_test(t, limits_are_met_from_both_sides);
     tcase_add_test(t, thirds_are_no_short_numbers);
+    tcase_add_test(t, combinations_lie_next_to_ties);
     tcase_add_test(t, ties_lie_halfway_between_codes);
     tcase_add_test(t, random_codes_reach_every_byte);
     tcase_add_test(t, every_grid_expands_and_fills);
