@@ -241,7 +241,7 @@ int cmd_shrink(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    if (o.n_args != 1 || o.n_backends + o.n_plugins != 1) {
+    if (o.n_args != 1 || o.n_backends + o.n_plugins < 1) {
         return cli_refuse("shrink needs one backend (-b or --plugin) and one "
                           "case");
     }
