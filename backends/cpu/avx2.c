@@ -13,6 +13,22 @@
 
 #include "mac_avx2.h"
 
+/* Sixteen exponents, four at a time: 2^(byte - 128) has byte + 895. */
+CPU_INLINE void scales_store(double *to, __m128i bytes)
+{
+    const __m256i bias = _mm256_set1_epi64x(895);
+
+    for (int i = 0; i < 4; i++) {
+        const __m256i e = _mm256_add_epi64(_mm256_cvtepu8_epi64(bytes), bias);
+        _mm256_store_si256((void *)(to + 4 * i), _mm256_slli_epi64(e, 52));
+        bytes = _mm_srli_si128(bytes, 4);
+    }
+}
+
+#define SCALES_STORE(to, bytes) scales_store(to, bytes)
+
+#include "mac_scales.h"
+
 #include <immintrin.h>
 
 static void put(uint8_t *dst, __m256i v, int stream)
@@ -165,6 +181,7 @@ const cpu_lane cpu_lane_avx2 = {
     .swap_bits = swap_bits,
     .mix_bits = mix_bits,
     .mac = mac,
+    .scales = scales,
     .stream = stream,
     .fence = fence,
 };

@@ -15,6 +15,22 @@
 
 #include "mac_avx512.h"
 
+/* Sixteen exponents, eight at a time: 2^(byte - 128) has byte + 895. */
+CPU_INLINE void scales_store(double *to, __m128i bytes)
+{
+    const __m512i bias = _mm512_set1_epi64(895);
+    const __m128i high = _mm_srli_si128(bytes, 8);
+    const __m512i e0 = _mm512_add_epi64(_mm512_cvtepu8_epi64(bytes), bias);
+    const __m512i e1 = _mm512_add_epi64(_mm512_cvtepu8_epi64(high), bias);
+
+    _mm512_store_si512((void *)to, _mm512_slli_epi64(e0, 52));
+    _mm512_store_si512((void *)(to + 8), _mm512_slli_epi64(e1, 52));
+}
+
+#define SCALES_STORE(to, bytes) scales_store(to, bytes)
+
+#include "mac_scales.h"
+
 #include <immintrin.h>
 
 static void put(uint8_t *dst, __m512i v, int stream)
@@ -131,7 +147,7 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     .dequant4_16 = dequant4_16, .dequant4_32 = dequant4_32, .quant = quant, \
     .glu16 = glu16, .glu32 = glu32, .exp32 = exp32, .widen = widen,         \
     .widen2 = widen2, .swap_bits = swap_bits, .mix_bits = mix_bits,         \
-    .mac = mac, .stream = stream, .fence = fence
+    .mac = mac, .scales = scales, .stream = stream, .fence = fence
 
 const cpu_lane cpu_lane_avx512 = {.isa = "avx512", LANE};
 const cpu_lane cpu_lane_avx512vbmi = {

@@ -92,25 +92,29 @@ libcpu_la_SOURCES = \
 libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)
 libcpu_la_LIBADD = $(OPENMP_LIBS)
 EXTRA_DIST += %reldir%/README.md %reldir%/act_vec.h %reldir%/mac_avx2.h \
+	%reldir%/mac_scales.h \
 	%reldir%/mac_avx512.h %reldir%/quant_vec.h
 
 if MXO_CPU_X86_64
-noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la \
-	libcpu_avx512vnni.la
+noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
+	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 libcpu_avx2_la_SOURCES = %reldir%/avx2.c %reldir%/vec_avx2.h
 libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
 libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
 libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
+libcpu_avx512both_la_SOURCES = %reldir%/avx512both.c
+libcpu_avx512both_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi \
+	-mavx512vnni
 libcpu_avx512vbmi_la_SOURCES = %reldir%/avx512vbmi.c
 libcpu_avx512vbmi_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi -mgfni
 libcpu_avx512vnni_la_SOURCES = %reldir%/avx512vnni.c
 libcpu_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
-libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512vbmi.la \
-	libcpu_avx512vnni.la
+libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
+	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 else
-EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/avx512vbmi.c \
-	%reldir%/avx512vnni.c %reldir%/vec_avx2.h %reldir%/vec_avx512.h
+EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/avx512both.c \
+	%reldir%/avx512vbmi.c %reldir%/avx512vnni.c %reldir%/vec_avx2.h %reldir%/vec_avx512.h
 endif
 if MXO_CPU_AARCH64
 noinst_LTLIBRARIES += libcpu_neon.la

@@ -54,6 +54,9 @@ double cpu_odd_sum(double hi, double lo);
 /* The same of three, stride apart; 0 if they cancel too far to be sure. */
 int cpu_odd_sum3(const double *part, size_t stride, double *sum);
 
+/* The same of n finite numbers, which are overwritten. */
+double cpu_odd_total(double *term, size_t n);
+
 /* Exact sum of the products of two rows, plus extra, rounded to odd; NaN and
    infinities as IEEE 754 has them. */
 double cpu_exact_dot(const double *x, const double *w, size_t k, double extra);

@@ -36,6 +36,27 @@ static int is_scaled(const cpu_weight_rule *r, int s, double factor)
     return same;
 }
 
+static int is_plain_byte(const cpu_weight_rule *r, int s)
+{
+    return !r->is_odd[s] && r->factor[s] == cpu_pow2(s - 128);
+}
+
+/* The stretch around 127 that every rule reads alike. */
+static void find_plain(cpu_weight_rule *r)
+{
+    int from = 127;
+    int to = 127;
+
+    while (from > 0 && is_plain_byte(r, from - 1)) {
+        from--;
+    }
+    while (to < 255 && is_plain_byte(r, to + 1)) {
+        to++;
+    }
+    r->plain_from = (uint8_t)from;
+    r->plain_to = (uint8_t)to;
+}
+
 /* The factors are those of code 2, which is 1. */
 static void make_units(cpu_weight_rule *r, const char *name)
 {
@@ -64,6 +85,7 @@ int cpu_weight_rule_make(cpu_weight_rule *r, const char *name, uint32_t narrow)
         r->factor[s] = is_scaled(r, s, unit) ? unit : 0;
         r->is_odd[s] = !is_scaled(r, s, r->factor[s]);
     }
+    find_plain(r);
     return 0;
 }
 
@@ -177,6 +199,32 @@ static int read_scales(const cpu_weights *w, size_t col, double *factor)
     return !odd;
 }
 
+/* Scales of 16 columns; columns with odd ones, or far apart, one by one. */
+static void read_factors(const cpu_tile *t, const cpu_weights *w, size_t first,
+                         size_t n, int *is_hard)
+{
+    const cpu_weight_rule *rule = w->rule;
+    cpu_scales job = {.blocks = blocks_of(w->k), .factor = t->factor};
+
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        job.col[c] = w->scale + (first + (c < n ? c : 0)) * job.blocks;
+    }
+    t->scales(&job);
+    if (first + 2 * CPU_MAC_COLS <= w->n) {
+        const uint8_t *next = w->scale + (first + CPU_MAC_COLS) * job.blocks;
+        for (size_t at = 0; at < CPU_MAC_COLS * job.blocks; at += 64) {
+            CPU_PREFETCH(next + at);
+        }
+    }
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        const int is_easy = job.least[c] >= rule->plain_from &&
+                            job.most[c] <= rule->plain_to &&
+                            job.most[c] - job.least[c] <= SPREAD;
+        is_hard[c] =
+            !is_easy && !read_scales(w, first + (c < n ? c : 0), t->factor + c);
+    }
+}
+
 static void read_column(const cpu_weights *w, size_t col, double *x)
 {
     const uint8_t *scale = w->scale + col * blocks_of(w->k);
@@ -213,7 +261,10 @@ static void run_mac(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
                    .item = t->item,
                    .start = t->start,
                    .blocks = whole,
-                   .y = t->y};
+                   .y = t->y,
+                   .next = first + 2 * CPU_MAC_COLS <= w->n
+                               ? w->codes + (first + CPU_MAC_COLS) * (t->k / 2)
+                               : NULL};
 
     memset(t->y, 0, t->sum[t->m] * CPU_MAC_COLS * sizeof *t->y);
     set_columns(&job, tail, t, w, first, n);
@@ -225,6 +276,7 @@ static void run_mac(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
         job.factor += whole * CPU_MAC_COLS;
         job.start += whole;
         job.blocks = 1;
+        job.next = NULL;
         mac(&job);
     }
 }
@@ -232,9 +284,6 @@ static void run_mac(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
 /* A row's levels, added exactly. */
 static void add_levels(const cpu_tile *t, size_t i, double *y)
 {
-    static const double ones[CPU_MAX_LEVELS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-                                                1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     const uint32_t levels = t->sum[i + 1] - t->sum[i];
     const double *part = t->y + (size_t)t->sum[i] * CPU_MAC_COLS;
     double column[CPU_MAX_LEVELS];
@@ -246,9 +295,9 @@ static void add_levels(const cpu_tile *t, size_t i, double *y)
             y[c] = cpu_odd_sum(part[c], part[c + CPU_MAC_COLS]);
         } else if (levels > 3 || !cpu_odd_sum3(part + c, CPU_MAC_COLS, &y[c])) {
             for (uint32_t v = 0; v < levels; v++) {
-                column[v] = part[c + v * CPU_MAC_COLS];
+                column[levels - 1 - v] = part[c + v * CPU_MAC_COLS];
             }
-            y[c] = cpu_exact_dot(column, ones, levels, 0);
+            y[c] = cpu_odd_total(column, levels);
         }
     }
 }
@@ -259,9 +308,7 @@ void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
     double *const column = t->x + t->k;
     int is_hard[CPU_MAC_COLS] = {0};
 
-    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
-        is_hard[c] = !read_scales(w, first + (c < n ? c : 0), t->factor + c);
-    }
+    read_factors(t, w, first, n, is_hard);
     run_mac(t, mac, w, first, n);
     for (size_t i = 0; i < t->m; i++) {
         add_levels(t, i, y[i]);

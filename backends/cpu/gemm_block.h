@@ -20,6 +20,8 @@ typedef struct cpu_weight_rule {
     int has_unit;
     double factor[256];  /* value[s][c] = factor[s] * cpu_code_int[c] ... */
     uint8_t is_odd[256]; /* ... unless this is set */
+    uint8_t plain_from;  /* bytes up to plain_to have factor 2^(byte - 128) */
+    uint8_t plain_to;
 } cpu_weight_rule;
 
 /* Operands are BF16 or F16; -1 if there is no such rule. */
@@ -29,6 +31,7 @@ typedef struct cpu_weights {
     const cpu_weight_rule *rule;
     const uint8_t *codes; /* [n, k / 2] */
     const uint8_t *scale; /* [n, ceil(k / 32)] */
+    size_t n;
     size_t k;
 } cpu_weights;
 
@@ -45,6 +48,7 @@ typedef struct cpu_tile {
     size_t m;
     size_t k;
     cpu_row_reader reader;
+    cpu_scales_fn scales;
     /* Owned: */
     cpu_mac_item *item;
     uint32_t *start;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cpu_mac in plain C: the definition that the lanes repeat. */
+/* cpu_mac and cpu_scales in plain C: the definitions that the lanes repeat. */
 #include "lane.h"
+#include "number.h"
 
 const int8_t cpu_code_int[16] = {0, 1,  2,  3,  4,  6,  8,  12,
                                  0, -1, -2, -3, -4, -6, -8, -12};
@@ -41,6 +42,20 @@ void cpu_mac_portable(const cpu_mac *job)
             for (size_t c = 0; c < CPU_MAC_COLS; c++) {
                 y[c] += (double)sum[c] * (factor[c] * item->unit);
             }
+        }
+    }
+}
+
+void cpu_scales_portable(cpu_scales *job)
+{
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        job->least[c] = 255;
+        job->most[c] = 0;
+        for (size_t b = 0; b < job->blocks; b++) {
+            const uint8_t s = job->col[c][b];
+            job->least[c] = s < job->least[c] ? s : job->least[c];
+            job->most[c] = s > job->most[c] ? s : job->most[c];
+            job->factor[b * CPU_MAC_COLS + c] = cpu_pow2(s - 128);
         }
     }
 }

@@ -41,9 +41,24 @@ typedef struct cpu_mac {
     const uint32_t *start; /* of each block's items; [blocks + 1] */
     size_t blocks;
     double *y; /* [sums, CPU_MAC_COLS], multiples of 64 bytes */
+    /* Codes to come, 16 CPU_MAC_COLS bytes for every block; NULL: none.  A
+       machine's own prefetching loses track of 16 columns that share pages. */
+    const uint8_t *next;
 } cpu_mac;
 
 typedef void (*cpu_mac_fn)(const cpu_mac *job);
+
+/* Scale bytes of 16 columns as the factors of cpu_mac, 2^(byte - 128), and
+   the ends of each column's bytes. */
+typedef struct cpu_scales {
+    const uint8_t *col[CPU_MAC_COLS];
+    size_t blocks;
+    double *factor; /* [blocks, CPU_MAC_COLS], multiples of 64 bytes */
+    uint8_t least[CPU_MAC_COLS];
+    uint8_t most[CPU_MAC_COLS];
+} cpu_scales;
+
+typedef void (*cpu_scales_fn)(cpu_scales *job);
 /* The codes as integers: twice their numbers. */
 extern const int8_t cpu_code_int[16];
 

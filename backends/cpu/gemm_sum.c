@@ -103,6 +103,30 @@ int cpu_odd_sum3(const double *part, size_t stride, double *sum)
     return (s == 0 && (rest == 0 || low == 0)) || fabs(r) <= fabs(s) * 0x1p-10;
 }
 
+/*
+ * Passes of exact additions move the sum to the end, until no term reaches
+ * into the last bit of the next one.  The rest then is on one side of the
+ * largest, within half its last bit: what cpu_odd_sum needs to know.
+ */
+double cpu_odd_total(double *term, size_t n)
+{
+    int moves = n > 1;
+
+    while (moves) {
+        moves = 0;
+        for (size_t i = 0; i + 1 < n; i++) {
+            double low;
+            const double high = add_two(term[i + 1], term[i], &low);
+            moves |= high != term[i + 1];
+            term[i + 1] = high;
+            term[i] = low;
+        }
+    }
+    return n == 0   ? 0
+           : n == 1 ? term[0]
+                    : cpu_odd_sum(term[n - 1], term[n - 2]);
+}
+
 /* Add a finite double to the register. */
 static void add(int64_t *lane, double x)
 {

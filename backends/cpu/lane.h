@@ -83,8 +83,9 @@ typedef struct cpu_lane {
     /* NULL: this lane has no such loop. */
     void (*weave)(const cpu_weave *job);
 
-    /* Columns of E2M1 codes against slices of rows. */
+    /* Columns of E2M1 codes against slices of rows, and their factors. */
     cpu_mac_fn mac;
+    cpu_scales_fn scales;
 
     /* Copy whole cache lines around the caches; NULL if there is no such
        store. fence() after the last one. */
@@ -103,7 +104,9 @@ void cpu_mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
                   const uint64_t *mask);
 /* The portable block products, and a faster loop for one of the lanes. */
 void cpu_mac_portable(const cpu_mac *job);
+void cpu_scales_portable(cpu_scales *job);
 void cpu_mac_vnni(const cpu_mac *job);
+void cpu_mac_both(const cpu_mac *job);
 /* The best loop that this CPU has for a lane. */
 cpu_mac_fn cpu_mac_of(const cpu_lane *lane);
 /* Bits of 64 whose index has bit number bit clear. */

@@ -145,7 +145,8 @@ static void run_columns(const panel *a, cpu_tile *t, size_t col, size_t n,
     const layer_gemm *g = a->p->g;
     const size_t e = a->place->expert;
     const cpu_weights w = {&g->rule, g->codes + e * g->n * (g->k / 2),
-                           g->scale + e * g->n * cpu_layer_blocks(g->k), g->k};
+                           g->scale + e * g->n * cpu_layer_blocks(g->k), g->n,
+                           g->k};
     float sum[TILE_ROWS][CPU_MAC_COLS];
 
     for (size_t c = 0; c < n; c += CPU_MAC_COLS) {
@@ -346,7 +347,8 @@ static void run_item(pass *p, size_t item)
                   .index = index,
                   .m = place->m,
                   .k = p->g->k,
-                  .reader = {cpu_layer_rows_read, &p->rows}};
+                  .reader = {cpu_layer_rows_read, &p->rows},
+                  .scales = p->l->ctx->lane->scales};
 
     for (size_t i = 0; i < place->m; i++) {
         index[i] = (uint32_t)(slot_of(&a, i) / p->divisor);

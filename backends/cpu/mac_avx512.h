@@ -30,20 +30,31 @@ CPU_INLINE __m512i mac_four(const cpu_mac *job, size_t b, int g)
         z, _mm_loadu_si128((const void *)(job->col[12 + g] + 16 * b)), 3);
 }
 
-/* Twice the numbers of the codes in byte i of each lane. */
-CPU_INLINE __m512i mac_pair(__m512i d, int i)
+/* Byte i of each lane: its lower and its upper code in the four lowest of 16
+   bits each; the fifth does not matter. */
+#ifndef MAC_PICK
+#define MAC_PICK(d, i) mac_pick(d, i)
+
+CPU_INLINE __m512i mac_pick(__m512i d, int i)
 {
-    const __m512i table = _mm512_broadcast_i64x4(_mm256_setr_epi16(
-        0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12));
     const int at = i * 0x00010001;
     const __m512i pick = _mm512_broadcast_i32x4(
         _mm_setr_epi32((int)0x80008000 + at, (int)0x80048004 + at,
                        (int)0x80088008 + at, (int)0x800c800c + at));
-    const __m512i twice = _mm512_shuffle_epi8(d, pick);
 
-    /* The permute looks at five bits; the table repeats after four. */
-    return _mm512_permutexvar_epi16(
-        _mm512_srlv_epi16(twice, _mm512_set1_epi32(0x00040000)), table);
+    return _mm512_srlv_epi16(_mm512_shuffle_epi8(d, pick),
+                             _mm512_set1_epi32(0x00040000));
+}
+#endif
+
+/* Twice the numbers of the codes in byte i of each lane.  The permute looks at
+   five bits; the table repeats after four. */
+CPU_INLINE __m512i mac_pair(__m512i d, int i)
+{
+    const __m512i table = _mm512_broadcast_i64x4(_mm256_setr_epi16(
+        0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12));
+
+    return _mm512_permutexvar_epi16(MAC_PICK(d, i), table);
 }
 
 CPU_INLINE void mac_decode(const cpu_mac *job, size_t b, __m512i *w)
@@ -130,9 +141,18 @@ static void mac_block(const cpu_mac *job, size_t b)
     }
 }
 
+/* What the next call will read, a block's worth at a time. */
+CPU_INLINE void mac_fetch(const cpu_mac *job, size_t b)
+{
+    for (size_t line = 4 * b; job->next != NULL && line < 4 * b + 4; line++) {
+        CPU_PREFETCH(job->next + 64 * line);
+    }
+}
+
 static void mac(const cpu_mac *job)
 {
     for (size_t b = 0; b < job->blocks; b++) {
+        mac_fetch(job, b);
         if (job->start[b] != job->start[b + 1]) {
             mac_block(job, b);
         }

@@ -69,4 +69,5 @@ const cpu_lane cpu_lane_neon = {
     .swap_bits = cpu_swap_bits,
     .mix_bits = cpu_mix_bits,
     .mac = cpu_mac_portable,
+    .scales = cpu_scales_portable,
 };

@@ -131,7 +131,7 @@ cpu_mac_fn cpu_mac_of(const cpu_lane *lane)
 #if defined(__x86_64__)
     if (lane->mac == cpu_lane_avx512.mac &&
         __builtin_cpu_supports("avx512vnni")) {
-        return cpu_mac_vnni;
+        return lane == &cpu_lane_avx512vbmi ? cpu_mac_both : cpu_mac_vnni;
     }
 #endif
     return lane->mac;
