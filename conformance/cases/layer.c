@@ -479,9 +479,6 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:sum=fma,map=1,global=7,absent=skip|zero,tokens=5,topk=3,"
      "experts=3,hidden=32,inter=32,data=orderfree"},
-    {2, 0, /* more than 16 blocks, and no multiple of 16 */
-     "moe.gemm2:stage=row,row_out=f32,from=bf16|f32,tokens=1|3,topk=1,"
-     "experts=2,hidden=32,inter=560|1136,data=ordinary|cancel|typical"},
     {2, 0, /* absent slots are no terms, which vLLM's order counts */
      "moe.gemm2:routing_at=acc,sum=moe_sum|cpu,row_out=bf16,map=1,global=7,"
      "absent=skip|zero,tokens=9,topk=1|2|5,experts=3,hidden=32,inter=32,"

@@ -243,6 +243,9 @@ static const grid_row grid[] = {
      "moe.gemm2:stage=row,row_out=f32,order=block|block32,scale_at=block,"
      "mul=*,hidden=48,inter=80,tokens=3,topk=1,experts=2,"
      "data=ordinary|corners"},
+    {2, 0, /* more than 16 blocks, and no multiple of 16 */
+     "moe.gemm2:stage=row,row_out=f32,from=bf16|f32,tokens=1|3,topk=1,"
+     "experts=2,hidden=32,inter=560|1136,data=ordinary|cancel|typical"},
     {2, 0, /* where the CPU's kernels change their order */
      "moe.gemm2:stage=row,row_out=f32,order=cpu,tokens=9|10,topk=1,experts=2,"
      "hidden=32,inter=64,data=ordinary"},
