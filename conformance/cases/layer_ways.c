@@ -223,6 +223,12 @@ static const grid_row grid[] = {
      "moe.gemm2:bias=f32,routing_at=acc|sum,sum=exact,row_out=f32,"
      "out=bf16|f16,tokens=12,topk=1|2,experts=5,hidden=64,inter=32,"
      "data=ties"},
+    {2, 0, /* K as it is: halves are known to a unit or a few of bf16 */
+     "moe.gemm1:profile=MARLIN|TRITON,stage=*,tokens=2,topk=1,experts=2,"
+     "hidden=2880,inter=24,bias=bf16,data=ordinary|typical"},
+    {2, 0,
+     "moe.gemm2:profile=MARLIN|TRITON,stage=*,tokens=2,topk=2,experts=2,"
+     "hidden=40,inter=2880,bias=bf16,data=ordinary|typical"},
     {2, 0, /* apply_router_weight_on_input */
      "moe.layer:profile=MARLIN|EMULATION|exact,routing_at=gemm1|input,"
      "sum=slots,tokens=5,topk=1,experts=4,hidden=64,inter=32,bias=bf16,"
