@@ -63,6 +63,10 @@ int bench_time(bench_job *job, int threads, const bench_options *o,
 /* Medians of n samples into the row; the arrays get sorted. */
 void bench_summarise(bench_row *row, double *op, double *copy, int n);
 
+/* Outputs of a case, and the products behind them; 0: it is no product. */
+uint64_t bench_elements(const test_case *c);
+uint64_t bench_macs(const test_case *c);
+
 double bench_now(void);
 /* Seconds that copying n bytes takes, on a number of threads. */
 double bench_copy(void *dst, const void *src, uint64_t n, int threads);

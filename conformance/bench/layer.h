@@ -3,7 +3,8 @@
  * The large form of a layer on a device: its experts several times over, so
  * that expert e + n E has expert e's weights, and its tokens again and again,
  * each time with other copies of their experts.  Every output must be the
- * small layer's.
+ * small layer's; where bounds judge that one, the first must pass them, and
+ * every other have its bits.
  */
 #ifndef MXO_BENCH_LAYER_H
 #define MXO_BENCH_LAYER_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples become a row: medians, and how far samples are from them. */
+/* Samples become a row: medians, and how far samples are from them; and how
+   much work a case is. */
 #include "bench.h"
 
 #include <stdlib.h>
@@ -36,4 +37,28 @@ void bench_summarise(bench_row *row, double *op, double *copy, int n)
             op[i] < row->seconds ? row->seconds - op[i] : op[i] - row->seconds;
     }
     row->spread = median(off, n);
+}
+
+uint64_t bench_elements(const test_case *c)
+{
+    const uint64_t rows = case_dim(c, "rows");
+    const uint64_t tokens = case_dim(c, "tokens");
+
+    if (tokens > 0) {
+        return tokens * case_dim(c, "hidden");
+    }
+    return rows > 0 ? rows * case_dim(c, "cols") : case_dim(c, "n");
+}
+
+uint64_t bench_macs(const test_case *c)
+{
+    const uint64_t slots = case_dim(c, "tokens") * case_dim(c, "topk");
+    const int has_one = op_dim_index(c->schema, "hblocks") >= 0;
+    const int has_two = op_dim_index(c->schema, "iblocks") >= 0;
+
+    if (has_one || has_two) {
+        return slots * case_dim(c, "hidden") * case_dim(c, "inter") *
+               (uint64_t)(2 * has_one + has_two);
+    }
+    return case_dim(c, "rows") * case_dim(c, "cols") * case_dim(c, "k");
 }
