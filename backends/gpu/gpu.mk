@@ -4,12 +4,16 @@
 gpu_shared = \
 	%reldir%/backend.inc \
 	%reldir%/call.inc \
+	%reldir%/decode.inc \
+	%reldir%/decode_end.inc \
+	%reldir%/decode_math.inc \
 	%reldir%/dequant.inc \
 	%reldir%/device.h \
 	%reldir%/glu.inc \
 	%reldir%/glu_exact.inc \
 	%reldir%/glu_steps.inc \
 	%reldir%/layer.inc \
+	%reldir%/layer_act.inc \
 	%reldir%/layer_add.inc \
 	%reldir%/layer_sum.inc \
 	%reldir%/layout.inc \
@@ -25,6 +29,7 @@ gpu_shared = \
 	%reldir%/layout_values.inc \
 	%reldir%/layout_walk.inc \
 	%reldir%/plan_convert.inc \
+	%reldir%/plan_decode.inc \
 	%reldir%/plan_dequant.inc \
 	%reldir%/plan_gather.inc \
 	%reldir%/plan_glu.inc \
@@ -43,6 +48,7 @@ gpu_shared = \
 	%reldir%/quant_rare.inc \
 	%reldir%/runtime.h
 gpu_device_only = \
+	%reldir%/decode_gpu.inc \
 	%reldir%/device_gpu.h \
 	%reldir%/device_memory.h \
 	%reldir%/fused.inc \
@@ -57,6 +63,8 @@ EXTRA_DIST += $(gpu_device_only) %reldir%/README.md
 
 simt_shared = \
 	%reldir%/simt.h \
+	%reldir%/simt_crowd.inc \
+	%reldir%/simt_decode.h \
 	%reldir%/simt_lanes.inc
 noinst_LTLIBRARIES += libsimt32.la libsimt64.la
 MXO_BACKEND_LIBS += libsimt32.la libsimt64.la

@@ -28,14 +28,26 @@
 
 #if !defined(__HIPCC__)
 #define GPU_HAS_FUSED 1
+#define GPU_HAS_DECODE 1
+
+#include "layer_act.inc"
 
 #include "fused.inc"
 
 #include "fused_end.inc"
 
 #include "fused_prepare.inc"
+
+#include "decode_gpu.inc"
+
+#include "decode.inc"
+
+#include "decode_math.inc"
+
+#include "decode_end.inc"
 #else
 #define GPU_HAS_FUSED 0
+#define GPU_HAS_DECODE 0
 #endif
 
 #include "layout.inc"

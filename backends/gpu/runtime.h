@@ -22,13 +22,14 @@ enum { GPU_LANES = 4 }; /* queues of launches that may run side by side */
 
 /* A launch; threads 0: GPU_BLOCK; shared: bytes beyond what a kernel declares;
    overlaps: it may start while the launch before it ends; stream: a lane's,
-   NULL: the one that all else uses. */
+   NULL: the one that all else uses; together: all blocks run at once. */
 typedef struct gpu_shape {
     uint32_t grid;
     uint32_t threads;
     uint32_t shared;
     int overlaps;
     void *stream;
+    int together;
 } gpu_shape;
 
 /* A kernel of any argument, as a function pointer that is only passed on. */

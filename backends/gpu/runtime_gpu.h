@@ -162,11 +162,16 @@ static mxo_status gpu_launch(const gpu_kernel *k, const gpu_shape *shape,
         return status;
     }
 #if !defined(__HIPCC__)
-    if (shape->overlaps) {
+    if (shape->overlaps || shape->together) {
         cudaLaunchConfig_t config = {};
         cudaLaunchAttribute early = {};
-        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        early.val.programmaticStreamSerializationAllowed = 1;
+        if (shape->together) {
+            early.id = cudaLaunchAttributeCooperative;
+            early.val.cooperative = 1;
+        } else {
+            early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            early.val.programmaticStreamSerializationAllowed = 1;
+        }
         config.gridDim = dim3(shape->grid);
         config.blockDim = block;
         config.dynamicSmemBytes = shape->shared;

@@ -25,6 +25,23 @@
 
 #include "layer_add.inc"
 
+#if SIMT_WARP == 32
+#define GPU_HAS_DECODE 1
+#define SIMT_CROWDS 1
+
+#include "simt_decode.h"
+
+#include "layer_act.inc"
+
+#include "decode.inc"
+
+#include "decode_math.inc"
+
+#include "decode_end.inc"
+#else
+#define GPU_HAS_DECODE 0
+#endif
+
 #include "layout.inc"
 
 #include "layout_gather.inc"
@@ -60,6 +77,7 @@ static mxo_status gpu_open(int device, gpu_device *d, mxo_text why)
     }
     d->index = 0;
     d->units = UNITS;
+    d->tensor_cores = SIMT_WARP == 32;
     (void)snprintf(d->name, sizeof d->name, "CPU, warps of %d", SIMT_WARP);
     (void)snprintf(d->driver, sizeof d->driver, "SIMT shim");
     return MXO_OK;

@@ -102,7 +102,7 @@ static void run(simt_entry entry, int meets)
 {
     const gpu_kernel k = {"test", (gpu_entry)entry, meets};
     const test_args args = {out};
-    const gpu_shape shape = {GRID, GPU_BLOCK, 0, 0, NULL};
+    const gpu_shape shape = {GRID, GPU_BLOCK, 0, 0, NULL, 0};
     const mxo_text nowhere = {NULL, 0};
 
     memset(out, 0xaa, sizeof out);

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of decode_gpu.inc on a CPU; simt_crowd.inc keeps the state.  Warps
+   are fewer, because lanes take turns. */
+enum { DECODE_ENDS = 2, DECODE_MATH = 3 };
+
+typedef struct decode_gate {
+    uint32_t parity;
+    uint32_t due, arrivals; /* of a phase: left, in all */
+    uint32_t bytes;         /* announced and not copied */
+} decode_gate;
+
+GPU_FN uint8_t *decode_memory(void);
+GPU_FN void decode_await(decode_gate *g, uint32_t parity);
+GPU_FN void decode_mma(float *d, const uint32_t *a, const uint32_t *b);
+GPU_FN void decode_sync_warp(void);
+GPU_FN uint32_t decode_ballot(int claim);
+GPU_FN void decode_meet(uint32_t n);
+GPU_FN uint32_t decode_look(const uint32_t *counter);
+
+GPU_FN void decode_gate_set(decode_gate *g, uint32_t n)
+{
+    const decode_gate fresh = {0, n, n, 0};
+
+    *g = fresh;
+}
+
+GPU_FN void decode_gate_turn(decode_gate *g)
+{
+    if (g->due == 0 && g->bytes == 0) {
+        g->parity ^= 1;
+        g->due = g->arrivals;
+    }
+}
+
+GPU_FN void decode_arrive(decode_gate *g)
+{
+    g->due--;
+    decode_gate_turn(g);
+}
+
+GPU_FN void decode_announce(decode_gate *g, uint32_t bytes)
+{
+    g->bytes += bytes;
+    decode_arrive(g);
+}
+
+GPU_FN void decode_copy(void *to, const void *from, uint32_t bytes,
+                        decode_gate *g)
+{
+    simt_check_aligned(to, 16);
+    simt_check_aligned(from, 16);
+    memcpy(to, from, bytes);
+    g->bytes -= bytes;
+    decode_gate_turn(g);
+}
+
+GPU_FN uint32_t decode_times(uint32_t x, uint32_t y)
+{
+    return gpu_round_bf16(gpu_float(x << 16) * gpu_float(y << 16),
+                          gpu_float(x & 0xffff0000u) *
+                              gpu_float(y & 0xffff0000u));
+}
+
+GPU_FN uint32_t decode_count(uint32_t *counter)
+{
+    return (*counter)++;
+}
+
+GPU_FN void decode_clear(uint32_t *counter)
+{
+    *counter = 0;
+}
+
+#define decode_gates_ready() ((void)0)
+#define decode_publish() ((void)0)
+#define decode_reread() ((void)0)
