@@ -23,7 +23,7 @@ enum {
 /* Is this context the mutant?  Every user has a `const broken *b`. */
 #define IS(id) (b->mutant == BROKEN_##id)
 
-enum { BROKEN_MAX_ARGS = 40, BROKEN_TEXT = 64 };
+enum { BROKEN_MAX_ARGS = 64, BROKEN_TEXT = 64 };
 
 /* A call kept for later: everything it points to, except the buffers. */
 typedef struct broken_job {

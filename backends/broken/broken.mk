@@ -24,7 +24,11 @@ libbroken_la_SOURCES = \
 	%reldir%/layer.c \
 	%reldir%/layer.h \
 	%reldir%/layer_faults.c \
+	%reldir%/layer_order.c \
+	%reldir%/layer_routed.c \
 	%reldir%/layer_steps.c \
+	%reldir%/mma.c \
+	%reldir%/mma.h \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
 	%reldir%/ops.def \

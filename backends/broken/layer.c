@@ -37,8 +37,7 @@ static const profile profiles[] = {
      "routing_type=bf16 row_out=bf16 sum=moe_sum out=bf16 absent=none "},
 };
 
-/* Is the entry, by the call or by the profile's row, this word? */
-static int entry_is(const mxo_call *call, const char *key, const char *word)
+int broken_entry_is(const mxo_call *call, const char *key, const char *word)
 {
     const char *own = broken_text(call, key);
     char wanted[64];
@@ -74,7 +73,7 @@ static int has_f16(const mxo_call *call)
     int has = 0;
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        has |= entry_is(call, keys[i], "f16");
+        has |= broken_entry_is(call, keys[i], "f16");
     }
     return has;
 }
@@ -82,18 +81,14 @@ static int has_f16(const mxo_call *call)
 static int is_plain(const broken *b, const mxo_call *call)
 {
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
-           !has_f16(call) && !entry_is(call, "routing_at", "input") &&
-           !entry_is(call, "routing_at", "gemm1") &&
-           !((IS(MV15) || IS(MV18) || IS(MV19)) &&
-             entry_is(call, "order", "exact")) &&
-           entry_is(call, "scale_at", "weight") &&
-           (entry_is(call, "order", "any") ||
-            entry_is(call, "order", "exact")) &&
-           entry_is(call, "quant", "none") &&
-           entry_is(call, "requant", "none") &&
-           (entry_is(call, "weight_rule", "ocp") ||
-            entry_is(call, "weight_rule", "marlin") ||
-            entry_is(call, "weight_rule", "triton_matmul")) &&
+           !has_f16(call) && !broken_entry_is(call, "routing_at", "input") &&
+           !broken_entry_is(call, "routing_at", "gemm1") &&
+           (!(IS(MV15) || IS(MV18) || IS(MV19)) ||
+            broken_entry_is(call, "order", "any")) &&
+           broken_knows_order(call) && broken_entry_is(call, "quant", "none") &&
+           (broken_entry_is(call, "weight_rule", "ocp") ||
+            broken_entry_is(call, "weight_rule", "marlin") ||
+            broken_entry_is(call, "weight_rule", "triton_matmul")) &&
            !broken_says(call, "from", "e2m1");
 }
 
@@ -101,23 +96,25 @@ static int is_unit(const layer *l)
 {
     const mxo_call *c = l->call;
 
-    return entry_is(c, "glu", "exact") ||
-           (!l->silu && (entry_is(c, "glu", "vllm_swigluoai") ||
-                         entry_is(c, "glu", "triton")));
+    return broken_entry_is(c, "glu", "exact") ||
+           (!l->silu && (broken_entry_is(c, "glu", "vllm_swigluoai") ||
+                         broken_entry_is(c, "glu", "triton")));
 }
 
 static int knows_sum(const mxo_call *call)
 {
-    return entry_is(call, "sum", "exact") || entry_is(call, "sum", "slots") ||
-           entry_is(call, "sum", "moe_sum") || entry_is(call, "sum", "fma");
+    return broken_entry_is(call, "sum", "exact") ||
+           broken_entry_is(call, "sum", "slots") ||
+           broken_entry_is(call, "sum", "moe_sum") ||
+           broken_entry_is(call, "sum", "fma");
 }
 
 static int can(const broken *b, const layer *l)
 {
     return is_plain(b, l->call) && is_unit(l) && knows_sum(l->call) &&
-           !entry_is(l->call, "gemm1_out", "down") &&
-           !entry_is(l->call, "row_out", "down") &&
-           !entry_is(l->call, "absent", "none");
+           !broken_entry_is(l->call, "gemm1_out", "down") &&
+           !broken_entry_is(l->call, "row_out", "down") &&
+           !broken_entry_is(l->call, "absent", "none");
 }
 
 static uint32_t dim(const mxo_tensor *t, int i)
@@ -127,10 +124,13 @@ static uint32_t dim(const mxo_tensor *t, int i)
 
 static place_kind place_of(const mxo_call *call, const char *key)
 {
-    if (broken_says(call, "bias", "none") || entry_is(call, key, "none")) {
+    if (broken_says(call, "bias", "none") ||
+        broken_entry_is(call, key, "none")) {
         return PLACE_NONE;
     }
-    return entry_is(call, key, "acc") ? PLACE_ACC : PLACE_ROUNDED;
+    return broken_entry_is(call, key, "acc")     ? PLACE_ACC
+           : broken_entry_is(call, key, "order") ? PLACE_ORDER
+                                                 : PLACE_ROUNDED;
 }
 
 static void read_unit(layer *l)
@@ -153,9 +153,9 @@ static void read_unit(layer *l)
         l->beta = 1;
         l->limit = 7;
     }
-    l->unit = entry_is(c, "glu", "exact")    ? UNIT_EXACT
-              : entry_is(c, "glu", "triton") ? UNIT_TRITON
-                                             : UNIT_VLLM;
+    l->unit = broken_entry_is(c, "glu", "exact")    ? UNIT_EXACT
+              : broken_entry_is(c, "glu", "triton") ? UNIT_TRITON
+                                                    : UNIT_VLLM;
 }
 
 static layer read_layer(const mxo_call *call)
@@ -175,14 +175,14 @@ static layer read_layer(const mxo_call *call)
                    0,
                    0,
                    place_of(call, "bias1"),
-                   entry_is(call, "gemm1_out", "f32")};
+                   broken_entry_is(call, "gemm1_out", "f32")};
     l.two = (gemm){broken_in(call, "w2"),
                    broken_in(call, "w2_scale"),
                    broken_in(call, "w2_bias"),
                    0,
                    0,
                    place_of(call, "bias2"),
-                   entry_is(call, "row_out", "f32")};
+                   broken_entry_is(call, "row_out", "f32")};
     l.y = broken_out(call, "y");
     l.tokens = dim(l.ids, 0);
     l.topk = dim(l.ids, 1);
@@ -191,19 +191,21 @@ static layer read_layer(const mxo_call *call)
     l.one.k = 2 * dim(l.one.w, 2);
     l.two.n = dim(l.two.w, 1);
     l.two.k = 2 * dim(l.two.w, 2);
-    l.is_ocp = entry_is(call, "weight_rule", "ocp");
+    l.is_ocp = broken_entry_is(call, "weight_rule", "ocp");
     l.interleaved = broken_says(call, "rows", "interleaved");
-    l.bias_bf16 = entry_is(call, "bias_type", "bf16");
-    l.act_f32 = entry_is(call, "glu_out", "f32");
-    l.routing = entry_is(call, "routing_at", "acc")       ? ROUTING_ACC
-                : entry_is(call, "routing_at", "rounded") ? ROUTING_ROUNDED
-                                                          : ROUTING_SUM;
-    l.weight_bf16 = entry_is(call, "routing_type", "bf16");
-    l.zero = entry_is(call, "absent", "zero");
-    l.sum = entry_is(call, "sum", "slots")     ? SUM_SLOTS
-            : entry_is(call, "sum", "moe_sum") ? SUM_MOE
-            : entry_is(call, "sum", "fma")     ? SUM_FMA
-                                               : SUM_EXACT;
+    l.bias_bf16 = broken_entry_is(call, "bias_type", "bf16");
+    l.act_f32 = broken_entry_is(call, "glu_out", "f32");
+    l.routing = broken_entry_is(call, "routing_at", "acc") ? ROUTING_ACC
+                : broken_entry_is(call, "routing_at", "rounded")
+                    ? ROUTING_ROUNDED
+                    : ROUTING_SUM;
+    l.weight_bf16 = broken_entry_is(call, "routing_type", "bf16");
+    l.order = broken_read_order(call);
+    l.zero = broken_entry_is(call, "absent", "zero");
+    l.sum = broken_entry_is(call, "sum", "slots")     ? SUM_SLOTS
+            : broken_entry_is(call, "sum", "moe_sum") ? SUM_MOE
+            : broken_entry_is(call, "sum", "fma")     ? SUM_FMA
+                                                      : SUM_EXACT;
     read_unit(&l);
     return l;
 }
@@ -332,7 +334,7 @@ mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
 
     if (!is_plain(b, call) || !is_unit(&l) ||
-        entry_is(call, "gemm1_out", "down")) {
+        broken_entry_is(call, "gemm1_out", "down")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
     for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
@@ -354,7 +356,7 @@ mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
     static double act[LAYER_WIDEST];
     const layer l = read_layer(call);
 
-    if (!is_plain(b, call) || entry_is(call, "row_out", "down") ||
+    if (!is_plain(b, call) || broken_entry_is(call, "row_out", "down") ||
         l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }

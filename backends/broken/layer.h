@@ -4,12 +4,27 @@
 #define BROKEN_LAYER_H
 
 #include "broken.h"
+#include "mma.h"
 
 #include <stdio.h>
 
 enum { LAYER_SLOTS = 16, LAYER_WIDEST = 4096 };
 
-typedef enum place_kind { PLACE_NONE, PLACE_ACC, PLACE_ROUNDED } place_kind;
+typedef enum place_kind {
+    PLACE_NONE,
+    PLACE_ACC,
+    PLACE_ROUNDED,
+    PLACE_ORDER /* the sum starts with it */
+} place_kind;
+typedef enum order_kind {
+    ORDER_OPEN, /* any, or the exact sum */
+    ORDER_SEQ,
+    ORDER_PAIRWISE,
+    ORDER_SPLIT,
+    ORDER_BLOCK,
+    ORDER_UNIT,
+    ORDER_UNKNOWN
+} order_kind;
 typedef enum unit_kind { UNIT_EXACT, UNIT_VLLM, UNIT_TRITON } unit_kind;
 typedef enum routing_kind {
     ROUTING_ACC,
@@ -17,6 +32,15 @@ typedef enum routing_kind {
     ROUTING_SUM
 } routing_kind;
 typedef enum sum_kind { SUM_EXACT, SUM_SLOTS, SUM_MOE, SUM_FMA } sum_kind;
+
+typedef struct layer_order {
+    order_kind kind;
+    const broken_mma *unit;
+    int at_block; /* scales behind each block of 32 */
+    int rounds_product;
+    uint64_t splits;
+    uint64_t promote;
+} layer_order;
 
 typedef struct gemm {
     const mxo_tensor *w;
@@ -39,10 +63,20 @@ typedef struct layer {
     unit_kind unit;
     double alpha, beta, limit;
     routing_kind routing;
+    layer_order order;
     sum_kind sum;
 } layer;
 
 double broken_bf16(double x);
+double broken_to_f32(dd x);
+/* Is the entry of the profile, or of the call in its place, this word? */
+int broken_entry_is(const mxo_call *call, const char *key, const char *word);
+/* layer_order.c: orders that a call declares; scale: of each block. */
+layer_order broken_read_order(const mxo_call *call);
+int broken_knows_order(const mxo_call *call);
+double broken_ordered_sum(const broken *b, const layer_order *o,
+                          const broken_line *l, const double *scale,
+                          double start);
 /* Expert of slot i = t * topk + j; -1: none here. */
 int broken_expert(const broken *b, const layer *l, uint64_t i);
 double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j);

@@ -33,7 +33,7 @@ double broken_bf16(double x)
     return x;
 }
 
-static double to_f32(dd x)
+double broken_to_f32(dd x)
 {
     return x.lo == 0 ? (double)(float)x.hi : nearest("f32", x);
 }
@@ -133,7 +133,10 @@ static int is_lost(const broken *b, const gemm *g, uint64_t k)
 }
 
 /* A sum without any rounding: its parts do not overlap and grow in size. */
-enum { PARTS = 44 }; /* 53 bits each cover all exponents of a double */
+enum {
+    PARTS = 44,
+    BLOCK = 32
+}; /* 53 bits each cover all exponents of a double */
 
 typedef struct exact_sum {
     double part[PARTS];
@@ -169,23 +172,32 @@ static dd leading(const exact_sum *s)
     return top;
 }
 
-/* Bias and rounding behind a sum. */
-static double biased(const broken *b, const layer *l, const gemm *g, unsigned e,
-                     uint64_t col, int f32, double y)
+/* The bias of a column; 0 if there is none. */
+static double bias_of(const broken *b, const layer *l, const gemm *g,
+                      unsigned e, uint64_t col)
 {
     const int first = g == &l->one;
     const uint64_t experts = g->w->shape[0];
-    uint64_t at = col;
-    double bias = 0;
+    const uint64_t of = IS(MB07) ? (e + 1) % experts : e;
+    const uint64_t at =
+        IS(MB06) && first ? (col % 2) * (g->n / 2) + col / 2 : col;
 
-    if (g->bias != NULL && g->bias_at != PLACE_NONE) {
-        const uint64_t of = IS(MB07) ? (e + 1) % experts : e;
-        at = IS(MB06) && first ? (col % 2) * (g->n / 2) + col / 2 : at;
-        bias = broken_load(g->bias, of * g->n + at);
-        bias = l->bias_bf16 || IS(MB08) ? broken_bf16(bias) : bias;
-        bias = (IS(MB01) && first) || (IS(MB02) && !first) ? 0 : bias;
-        bias = IS(MB04) && !first ? 2 * bias : bias;
+    if (g->bias == NULL || g->bias_at == PLACE_NONE || (IS(MB01) && first) ||
+        (IS(MB02) && !first)) {
+        return 0;
     }
+    double bias = broken_load(g->bias, of * g->n + at);
+
+    bias = l->bias_bf16 || IS(MB08) ? broken_bf16(bias) : bias;
+    return IS(MB04) && !first ? 2 * bias : bias;
+}
+
+/* Bias and rounding behind a sum. */
+static double biased(const broken *b, const layer *l, const gemm *g,
+                     double bias, int f32, double y)
+{
+    const int first = g == &l->one;
+
     if (g->bias_at == PLACE_ACC && !(IS(MB03) && !first)) {
         y = (double)(float)(y + bias);
     }
@@ -238,39 +250,79 @@ static double all_parts(const parts *s)
     return (double)(s->all + (low + high));
 }
 
+/* Weights of a column as numbers: with their scales, or beside them. */
+typedef struct column {
+    double w[LAYER_WIDEST + BLOCK];
+    double scale[LAYER_WIDEST / BLOCK + 1];
+    uint64_t n; /* MG02: beyond the row */
+} column;
+
+static void read_column(const broken *b, const layer *l, const gemm *g,
+                        unsigned e, uint64_t col, column *c)
+{
+    const uint64_t end = (g->k + BLOCK - 1) / BLOCK * BLOCK;
+    unsigned byte = 0;
+
+    c->n = IS(MG02) ? end : g->k;
+    for (uint64_t k = 0; k < c->n; k++) {
+        const uint64_t at = code_index(b, g, e, col, k);
+        if (k % BLOCK == 0) {
+            byte = byte_of(b, l, g, e, col, k / BLOCK);
+            c->scale[k / BLOCK] = broken_e8m0(b, byte);
+        }
+        if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
+            c->w[k] = 0;
+            continue;
+        }
+        const double x = values[broken_code(g->w, 1, at)];
+        c->w[k] = l->order.at_block ? x : weight(b, l, x, byte);
+        if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
+            c->w[k] = broken_bf16(c->w[k]);
+        }
+    }
+}
+
+/* In no order of its own: the exact sum, or what legal variants make of it. */
+static double open_sum(const broken *b, const gemm *g, const double *a,
+                       const column *c)
+{
+    const int by_parts = IS(MV15) || IS(MV18) || IS(MV19);
+    exact_sum acc = {.n = 0};
+    parts single = {{0, 0, 0, 0}, 0};
+
+    for (uint64_t i = 0; i < c->n; i++) {
+        const uint64_t k = IS(MV15) || IS(MV17) ? c->n - 1 - i : i;
+        const double p = a[k < g->k ? k : g->k - 1] * c->w[k];
+        if (p != 0) { /* NaN too */
+            add(&acc, p);
+        }
+        if (by_parts) {
+            add_part(b, g, &single, k, p);
+        }
+    }
+    return by_parts              ? all_parts(&single)
+           : isfinite(acc.plain) ? broken_to_f32(leading(&acc))
+                                 : acc.plain;
+}
+
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                       const double *a, unsigned e, uint64_t col, int f32)
 {
-    exact_sum acc = {.n = 0};
-    parts single = {{0, 0, 0, 0}, 0};
+    static column c;
+    const double bias = bias_of(b, l, g, e, col);
+    const broken_line line = {a, c.w, g->k};
+    double y;
 
     if (IS(MG04) && g->n < 64) {
         return 0;
     }
-    const uint64_t end =
-        IS(MG02) && g->k % 32 != 0 ? (g->k + 31) / 32 * 32 : g->k;
-
-    for (uint64_t i = 0; i < end; i++) {
-        const uint64_t k = IS(MV15) || IS(MV17) ? end - 1 - i : i;
-        const uint64_t at = code_index(b, g, e, col, k);
-        if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
-            continue;
-        }
-        const uint64_t block =
-            k / 32 < g->scale->shape[2] ? k / 32 : g->scale->shape[2] - 1;
-        const double w = weight(b, l, values[broken_code(g->w, 1, at)],
-                                byte_of(b, l, g, e, col, block));
-        const double p = a[k < g->k ? k : g->k - 1] * w;
-        if (p != 0) { /* NaN too */
-            add(&acc, p);
-        }
-        add_part(b, g, &single, k, p);
-    }
-    double y = isfinite(acc.plain) ? to_f32(leading(&acc)) : acc.plain;
-
-    y = IS(MV15) || IS(MV18) || IS(MV19) ? all_parts(&single) : y;
+    read_column(b, l, g, e, col, &c);
+    y = l->order.kind == ORDER_OPEN
+            ? open_sum(b, g, a, &c)
+            : broken_ordered_sum(b, &l->order, &line, c.scale,
+                                 g->bias_at == PLACE_ORDER ? bias : 0);
     y = IS(MG18) ? broken_bf16(y) : y;
-    return biased(b, l, g, e, col, f32, y);
+    return biased(b, l, g, bias, f32, y);
 }
 
 void broken_hidden(const broken *b, const layer *l, uint64_t t, double *a)
@@ -359,7 +411,7 @@ double broken_unit(const broken *b, const layer *l, int expert, double gate,
     const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, expert, g, u)
                                        : broken_dd(stepped(b, l, g, u));
 
-    return l->act_f32  ? to_f32(y)
+    return l->act_f32  ? broken_to_f32(y)
            : y.lo == 0 ? broken_bf16(y.hi)
                        : nearest("bf16", y);
 }

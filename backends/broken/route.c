@@ -235,7 +235,7 @@ static void choose(const router *r, token *t, int *ids)
     const broken *b = r->b;
 
     drop_groups(r, t);
-    if (IS(V15)) {
+    if (IS(V15) || IS(MV20)) {
         choose_by_sorting(r, t, ids);
         return;
     }

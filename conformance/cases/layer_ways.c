@@ -106,6 +106,7 @@ static const grid_row grid[] = {
      "moe.layer_routed:dialect=trtllm_llama4|vllm_fused_scores,top_k=1,tokens="
      "3,experts=4,hidden=64,inter=64,data=orderfree"},
     ENTRY("logits=*"),
+    ENTRY("dialect=softmax_topk|sigmoid_topk,routed_scaling_factor=2.5"),
     ENTRY("renormalize=*"),
     ENTRY("correction=*,dialect=trtllm_deepseek_v3"),
     ENTRY("profile=*," DECLARED),
@@ -241,6 +242,12 @@ static const grid_row grid[] = {
      "moe.gemm1:stage=gemm,order=seq|pairwise|split,mul=*," SMALL
      ",data=ordinary"},
     {2, 0, "moe.gemm2:order=split,splits=2," SMALL ",data=ordinary"},
+    {2, 0, /* parts of 2, 2 and 1 blocks */
+     "moe.gemm1:stage=gemm,order=split,splits=3,tokens=2,topk=2,experts=2,"
+     "hidden=160,inter=32,data=ordinary"},
+    {2, 0, /* off the step of a unit */
+     "moe.layer:order=hopper_wgmma,promote=0|32,tokens=3,topk=2,experts=3,"
+     "hidden=72,inter=40,bias=bf16,data=ordinary"},
     {2, 0, /* rows in binary32, where no later rounding hides a step */
      "moe.gemm2:stage=row,row_out=f32,order=avx512|amx|seq|pairwise|split,"
      "bias=f32,hidden=48,inter=80,tokens=3,topk=1,experts=2,"

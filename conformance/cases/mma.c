@@ -60,6 +60,50 @@ static void fill_cancel(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Products far below the smallest normal of binary32; an accumulator that is
+   not zero would set the exponent alone. */
+static void fill_deep(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_binades(c, t, rng, -77, 14);
+}
+
+static void fill_mostly_zero(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    fill_binades(c, t, rng, -140, 20);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % 4 != 0) {
+            tensor_store(t, i, 0);
+        }
+    }
+}
+
+/* Zeros of both signs, which meet huge numbers and must not be addends, and
+   few numbers whose products are of the accumulator's size. */
+static void fill_zeros(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t sign = UINT64_C(1) << (8 * dtype_bytes(t->dtype) - 1);
+    const uint64_t n = tensor_elems(t);
+
+    fill_binades(c, t, rng, -126, 6);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % 11 != 3) {
+            tensor_store(t, i, prng_below(rng, 2) != 0 ? sign : 0);
+        }
+    }
+}
+
+static void fill_below_one(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_binades(c, t, rng, -24, 20);
+}
+
+static void fill_huge(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_binades(c, t, rng, 100, 27);
+}
+
 /* Ordinary numbers with a corner of the format here and there. */
 static void fill_wild(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -89,6 +133,11 @@ static const fill_row fills[] = {
     {"mma.*", "b", "cancel", fill_cancel},
     {"mma.*", "c", "cancel", fill_spread},
     {"mma.*", "?", "wild", fill_wild},
+    {"mma.*", "c", "deep", fill_mostly_zero},
+    {"mma.*", "c", "zeros", fill_below_one},
+    {"mma.*", "a", "zeros", fill_zeros},
+    {"mma.*", "b", "zeros", fill_huge},
+    {"mma.*", "?", "deep", fill_deep},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -99,6 +148,9 @@ static const grid_row grid[] = {
     {2, 0,
      "mma.step:unit=hopper_wgmma|hopper_mma_sync,"
      "type=bf16|f16|tf32|e4m3fn|e5m2,rows=128,k=32," DATA "|wild"},
+    {2, 0, /* where the alignment ends, and what takes no part in it */
+     "mma.step:unit=hopper_wgmma|hopper_mma_sync,type=bf16|tf32,rows=96,k=16,"
+     "data=deep|zeros"},
     {2, 0,
      "mma.step:unit=ampere|ada|blackwell|cdna3|cdna1|cdna2|turing|volta,"
      "type=f16,rows=96,k=32," DATA},
