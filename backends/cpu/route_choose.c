@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* -NaN, -Inf .. -0, +0 .. +Inf, +NaN. */
 static uint32_t key_of(float x)
@@ -18,69 +19,82 @@ static uint32_t key_of(float x)
     return u & 0x80000000u ? ~u : u | 0x80000000u;
 }
 
-/* The first of the largest among n that are not out; -1: none. */
-static int best_of(const float *x, const uint8_t *out, int n)
+/* The larger of two is the better candidate: the key, then the lower index. */
+static uint64_t rank_of(float x, int index)
 {
-    uint32_t most = 0;
-    int best = -1;
-
-    for (int i = 0; i < n; i++) {
-        const uint32_t key = key_of(x[i]);
-
-        if (!out[i] && (best < 0 || key > most)) {
-            most = key;
-            best = i;
-        }
-    }
-    return best;
+    return (uint64_t)key_of(x) << 32 | (UINT32_MAX - (uint32_t)index);
 }
 
-static float score_group(route_token *t, int first, int size, int two)
+static int index_of(uint64_t rank)
 {
-    uint8_t *out = t->out + first;
-    const float *x = t->choice + first;
-    const int a = best_of(x, out, size);
-
-    if (!two) {
-        return x[a];
-    }
-    out[a] = 1;
-    const int b = best_of(x, out, size);
-
-    out[a] = 0;
-    const float sum = x[a] + x[b];
-
-    return cpu_route_through(t->p->choice_type, sum);
+    return (int)(UINT32_MAX - (uint32_t)rank);
 }
 
-/* Experts of groups that do not stay are out. */
+/* A group's two best in one pass: their sum, or the best alone. */
+static float score_group(const route_token *t, int first, int size, int two)
+{
+    uint64_t most = 0;
+    uint64_t next = 0;
+
+    for (int e = first; e < first + size; e++) {
+        const uint64_t rank = rank_of(t->choice[e], e);
+        const uint64_t lower = rank < most ? rank : most;
+
+        next = next < lower ? lower : next;
+        most = most < rank ? rank : most;
+    }
+    const float best = t->choice[index_of(most)];
+
+    return two ? cpu_route_through(t->p->choice_type,
+                                   best + t->choice[index_of(next)])
+               : best;
+}
+
+/* A group stays if fewer than `kept` are better; the others' experts are out.
+   With the last to stay at -Inf the token fails. */
 static void keep_groups(route_token *t)
 {
     const route_plan *p = t->p;
     const int size = p->experts / p->groups;
     const int two = (p->row->flags & ROUTE_TWO) != 0 || p->bias != NULL;
     float score[ROUTE_MOST];
-    uint8_t stays[ROUTE_MOST] = {0};
 
     for (int g = 0; g < p->groups; g++) {
         score[g] = score_group(t, g * size, size, two);
     }
-    for (int i = 0; i < p->kept; i++) {
-        const int g = best_of(score, stays, p->groups);
+    for (int g = 0; g < p->groups; g++) {
+        int better = 0;
 
-        stays[g] = 1;
-        t->failed = p->general && score[g] == -INFINITY;
-    }
-    for (int e = 0; e < p->experts; e++) {
-        t->out[e] = !stays[e / size];
+        for (int h = 0; h < p->groups; h++) {
+            better += rank_of(score[h], h) > rank_of(score[g], g);
+        }
+        memset(t->out + g * size, better >= p->kept, (size_t)size);
+        t->failed |=
+            p->general && better == p->kept - 1 && score[g] == -INFINITY;
     }
 }
 
+/* The k best so far are held in order; a candidate is let in from below. */
 static void by_key(route_token *t)
 {
-    for (int k = 0; k < t->p->top_k; k++) {
-        t->id[k] = best_of(t->choice, t->out, t->p->experts);
-        t->out[t->id[k]] = 1;
+    const int k = t->p->top_k;
+    uint64_t held[ROUTE_MOST] = {0};
+
+    for (int e = 0; e < t->p->experts; e++) {
+        const uint64_t rank = t->out[e] ? 0 : rank_of(t->choice[e], e);
+        int at = k;
+
+        while (at > 0 && held[at - 1] < rank) {
+            at--;
+        }
+        if (at < k) {
+            memmove(held + at + 1, held + at,
+                    (size_t)(k - 1 - at) * sizeof held[0]);
+            held[at] = rank;
+        }
+    }
+    for (int i = 0; i < k; i++) {
+        t->id[i] = index_of(held[i]);
     }
 }
 
