@@ -118,14 +118,15 @@ static double step(const broken *b, const broken_mma *u, const broken_row *r,
                    double c)
 {
     const double plain = plain_sum(r, c);
+
+    if (!isfinite(plain)) {
+        return plain;
+    }
     const double start = IS(MH10) ? 0 : c;
     const int e = common_exponent(b, u, r, start);
     const int f = u->f - IS(MH04) + IS(MH05);
     double total = cut(ldexp(start, f - e));
 
-    if (!isfinite(plain)) {
-        return plain;
-    }
     for (int i = 0; i < r->n; i++) {
         const double t = ldexp(r->a[i] * r->w[i], f - e);
         total += IS(MH07) ? rint(t) : cut(t);
