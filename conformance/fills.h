@@ -45,7 +45,6 @@ void fill_amax(const test_case *c, host_tensor *t, prng *rng);
 void fill_index_coded(const test_case *c, host_tensor *t, prng *rng);
 /* Scale bytes: 0, 1, 7f, fe, ff and their neighbours. */
 void fill_scale_corners(const test_case *c, host_tensor *t, prng *rng);
-/* Scale bytes: 2^-8 to 2^7. */
 /* As in a checkpoint: eight scale bytes, and one bell for a whole row. */
 void fill_scale_typical(const test_case *c, host_tensor *t, prng *rng);
 void fill_normal(const test_case *c, host_tensor *t, prng *rng);
@@ -56,6 +55,7 @@ void fill_cancelling(const test_case *c, host_tensor *t, prng *rng);
 void fill_twins(const test_case *c, host_tensor *t, prng *rng);
 /* Of a row, 15 powers of two apart, in every third row 40. */
 void fill_scale_twins(const test_case *c, host_tensor *t, prng *rng);
+/* Scale bytes: 2^-8 to 2^7. */
 void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
 
 /* Number format a case's elements are in: parameter element, format or to. */
