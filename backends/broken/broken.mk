@@ -29,6 +29,9 @@ libbroken_la_SOURCES = \
 	%reldir%/layer_steps.c \
 	%reldir%/mma.c \
 	%reldir%/mma.h \
+	%reldir%/mma_amd.c \
+	%reldir%/mma_op.c \
+	%reldir%/mma_units.c \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
 	%reldir%/ops.def \

@@ -147,8 +147,9 @@ static float blocks(const broken *b, const layer_order *o, const broken_line *l,
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t at = IS(MO10) ? n - 1 - i : i;
         const uint64_t left = l->k - at * BLOCK;
-        const broken_line own = {l->a + at * BLOCK, l->w + at * BLOCK,
-                                 left < BLOCK ? left : BLOCK};
+        const broken_line own = {.a = l->a + at * BLOCK,
+                                 .w = l->w + at * BLOCK,
+                                 .k = left < BLOCK ? left : BLOCK};
         const float part = block_part(b, o, &own);
         if (IS(MO12)) { /* scaled in the type of the rows */
             sum += (float)broken_bf16((double)part * scale[at]);

@@ -310,7 +310,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
 {
     static column c;
     const double bias = bias_of(b, l, g, e, col);
-    const broken_line line = {a, c.w, g->k};
+    const broken_line line = {.a = a, .w = c.w, .k = g->k};
     double y;
 
     if (IS(MG04) && g->n < 64) {

@@ -1,83 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Steps of matrix instructions that cut their addends at one exponent, in
- * doubles: a cut addend is an integer of less than 40 bits, and so is their
- * sum.  mma.step, mma.chain, and the orders of layers that name a unit.
+ * doubles: a cut addend is an integer of less than 50 bits, and so is their
+ * sum.  Chains of steps of any kind.
  */
 #include "mma.h"
 
 #include <math.h>
 #include <string.h>
 
-static const broken_mma units[] = {
-    {"hopper_wgmma", "bf16", 16, 25, 23, -126},
-    {"hopper_wgmma", "f16", 16, 25, 23, -14},
-    {"hopper_wgmma", "tf32", 8, 25, 23, -126},
-    {"hopper_wgmma", "e4m3fn", 32, 13, 13, -6},
-    {"hopper_wgmma", "e5m2", 32, 13, 13, -14},
-    {"hopper_mma_sync", "bf16", 16, 25, 23, -126},
-    {"hopper_mma_sync", "f16", 16, 25, 23, -14},
-    {"hopper_mma_sync", "tf32", 8, 25, 23, -126},
-    {"hopper_mma_sync", "e4m3fn", 32, 25, 23, -14}, /* in f16 */
-    {"hopper_mma_sync", "e5m2", 32, 25, 23, -14},
-    {"volta", "f16", 4, 23, 23, -14},
-    {"turing", "f16", 8, 24, 23, -14},
-    {"ampere", "bf16", 8, 24, 23, -126},
-    {"ampere", "f16", 8, 24, 23, -14},
-    {"ampere", "tf32", 4, 24, 23, -126},
-    {"ada", "bf16", 8, 24, 23, -126},
-    {"ada", "f16", 8, 24, 23, -14},
-    {"ada", "tf32", 4, 24, 23, -126},
-    {"ada", "e4m3fn", 16, 13, 13, -6},
-    {"ada", "e5m2", 16, 13, 13, -14},
-    {"blackwell", "bf16", 16, 25, 23, -126},
-    {"blackwell", "f16", 16, 25, 23, -14},
-    {"blackwell", "e4m3fn", 32, 25, 23, -6},
-    {"blackwell", "e5m2", 32, 25, 23, -14},
-};
+/* One term of a sum, and the exponent it is aligned by. */
+typedef struct addend {
+    double x;
+    int e;
+    int is_none; /* a zero, which takes no part */
+} addend;
 
-const broken_mma *broken_mma_find(const char *unit, const char *type)
-{
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (strcmp(units[i].unit, unit) == 0 &&
-            strcmp(units[i].type, type) == 0) {
-            return &units[i];
-        }
-    }
-    return NULL;
-}
+enum { GROUP = 16, LOWEST = -133, F32_EMIN = -126 };
 
-/* Exponent of an operand; MH11: zeros have one, too. */
-static int nominal(double x, int emin)
+int broken_mma_exponent(double x, int emin)
 {
-    const int e = x == 0 ? -126 : ilogb(x);
+    const int e = x == 0 ? F32_EMIN : ilogb(x);
 
     return e > emin || x == 0 ? e : emin;
-}
-
-static int product_exponent(const broken *b, const broken_mma *u, double x,
-                            double y)
-{
-    return IS(MH13) ? ilogb(x * y) : nominal(x, u->emin) + nominal(y, u->emin);
 }
 
 static int larger(int a, int c)
 {
     return a > c ? a : c;
-}
-
-/* The exponent that all addends are cut at. */
-static int common_exponent(const broken *b, const broken_mma *u,
-                           const broken_row *r, double c)
-{
-    int e = IS(MH12) ? -126 : -133;
-
-    for (int i = 0; i < r->n; i++) {
-        if (r->a[i] * r->w[i] != 0 || IS(MH11)) {
-            e = larger(e, product_exponent(b, u, r->a[i], r->w[i]));
-        }
-    }
-    return c != 0 || IS(MH11) ? larger(e, nominal(c, -126)) : e;
 }
 
 static double cut(double x)
@@ -103,35 +53,122 @@ static double narrowed(const broken *b, const broken_mma *u, double y)
     return x == 0 ? 0 : x;
 }
 
-/* NaN and infinities, which no exponent orders. */
-static double plain_sum(const broken_row *r, double c)
+double broken_mma_plain(const double *x, int n, double c)
 {
     double sum = c;
 
-    for (int i = 0; i < r->n; i++) {
-        sum += r->a[i] * r->w[i];
+    for (int i = 0; i < n; i++) {
+        sum += x[i];
     }
     return sum;
+}
+
+/* Both scales of number i; MM02: only one of them. */
+static double scales(const broken *b, const broken_row *r, int i)
+{
+    return r->a_scale[i] * (IS(MM02) ? 1 : r->w_scale[i]);
+}
+
+static int scale_exponent(const broken *b, const broken_row *r, int i)
+{
+    const int emin = IS(MM10) ? MMA_ANY_EXPONENT : r->scale_emin;
+
+    return IS(MM01) ? 0
+                    : broken_mma_exponent(r->a_scale[i], emin) +
+                          broken_mma_exponent(r->w_scale[i], emin);
+}
+
+static addend product(const broken *b, const broken_mma *u, const broken_row *r,
+                      int i)
+{
+    const double p = r->a[i] * r->w[i];
+    const int e = IS(MH13) ? ilogb(p)
+                           : broken_mma_exponent(r->a[i], u->emin) +
+                                 broken_mma_exponent(r->w[i], u->emin);
+
+    return (addend){p * scales(b, r, i), e + scale_exponent(b, r, i),
+                    p * scales(b, r, i) == 0 && !IS(MH11)};
+}
+
+/* The exact sum of a group under its scales, aligned by these alone. */
+static addend group(const broken *b, const broken_row *r, int first)
+{
+    double sum = 0;
+
+    for (int i = first; i < first + GROUP; i++) {
+        sum += r->a[i] * r->w[i];
+    }
+    const double x = sum * scales(b, r, first);
+
+    return (addend){x, scale_exponent(b, r, first), x == 0};
+}
+
+static int addends(const broken *b, const broken_mma *u, const broken_row *r,
+                   addend *t)
+{
+    int n = 0;
+
+    if (u->kind == MMA_GROUPS && !IS(MM07)) {
+        for (int i = 0; i < r->n; i += GROUP) {
+            t[n++] = group(b, r, i);
+        }
+        return n;
+    }
+    while (n < r->n) {
+        t[n] = product(b, u, r, n);
+        n++;
+    }
+    return n;
+}
+
+static int fraction(const broken *b, const broken_mma *u)
+{
+    const int is_mx = strcmp(u->unit, "blackwell_mx") == 0;
+    const int f = IS(MM04) && is_mx                   ? 24
+                  : IS(MM05) && u->kind == MMA_GROUPS ? 25
+                                                      : u->f;
+
+    return f - IS(MH04) + IS(MH05);
+}
+
+/* All addends cut at one place, added, cut again. */
+static double fused(const broken *b, const broken_mma *u, const addend *t,
+                    int n, double c)
+{
+    const int f = fraction(b, u);
+    int e = IS(MH12) ? F32_EMIN : LOWEST;
+
+    for (int i = 0; i < n; i++) {
+        e = t[i].is_none ? e : larger(e, t[i].e);
+    }
+    if (c != 0 || IS(MH11)) {
+        e = larger(e, broken_mma_exponent(c, F32_EMIN));
+    }
+    double total = cut(ldexp(c, f - e));
+
+    for (int i = 0; i < n; i++) {
+        const double x = ldexp(t[i].x, f - e);
+        total += IS(MH07) ? rint(x) : cut(x);
+    }
+    return narrowed(b, u, ldexp(total, e - f));
 }
 
 static double step(const broken *b, const broken_mma *u, const broken_row *r,
                    double c)
 {
-    const double plain = plain_sum(r, c);
+    double x[MMA_LONGEST];
+    addend t[MMA_LONGEST];
+
+    for (int i = 0; i < r->n; i++) {
+        x[i] = r->a[i] * r->w[i] * scales(b, r, i);
+    }
+    const double plain = broken_mma_plain(x, r->n, c);
 
     if (!isfinite(plain)) {
         return plain;
     }
-    const double start = IS(MH10) ? 0 : c;
-    const int e = common_exponent(b, u, r, start);
-    const int f = u->f - IS(MH04) + IS(MH05);
-    double total = cut(ldexp(start, f - e));
-
-    for (int i = 0; i < r->n; i++) {
-        const double t = ldexp(r->a[i] * r->w[i], f - e);
-        total += IS(MH07) ? rint(t) : cut(t);
-    }
-    const double y = narrowed(b, u, ldexp(total, e - f));
+    const int n = addends(b, u, r, t);
+    const double y = fused(b, u, t, n, IS(MH10) ? 0 : c);
 
     if (IS(MH15) && y == 0) {
         return copysign(0, plain);
@@ -143,10 +180,13 @@ static double step(const broken *b, const broken_mma *u, const broken_row *r,
 static double two_steps(const broken *b, const broken_mma *u,
                         const broken_row *r, double c)
 {
-    broken_row half[2] = {{.n = 0}, {.n = 0}};
+    broken_row half[2] = {{.scale_emin = MMA_ANY_EXPONENT},
+                          {.scale_emin = MMA_ANY_EXPONENT}};
 
     for (int i = 0; i < r->n; i++) {
         broken_row *to = &half[i % 4 / 2];
+        to->a_scale[to->n] = 1;
+        to->w_scale[to->n] = 1;
         to->a[to->n] = r->a[i];
         to->w[to->n++] = r->w[i];
     }
@@ -156,19 +196,23 @@ static double two_steps(const broken *b, const broken_mma *u,
     return (double)((float)c + q);
 }
 
-static int is_fp8(const broken_mma *u)
-{
-    return u->type[0] == 'e';
-}
-
 static double any_step(const broken *b, const broken_mma *u,
                        const broken_row *r, double c)
 {
-    if (strcmp(u->unit, "hopper_mma_sync") != 0 || !is_fp8(u)) {
+    switch (u->kind) {
+    case MMA_HALVES:
+        return IS(MH18)
+                   ? step(b, broken_mma_find("hopper_wgmma", u->type), r, c)
+                   : two_steps(b, u, r, c);
+    case MMA_TREE:
+    case MMA_TREE_FLUSHED:
+        return broken_mma_tree(b, u, r, c);
+    case MMA_FLOORED:
+    case MMA_PARITY:
+        return broken_mma_floored(b, u, r, c);
+    default:
         return step(b, u, r, c);
     }
-    return IS(MH18) ? step(b, broken_mma_find("hopper_wgmma", u->type), r, c)
-                    : two_steps(b, u, r, c);
 }
 
 static double operand(const broken *b, const broken_mma *u, double x)
@@ -176,16 +220,33 @@ static double operand(const broken *b, const broken_mma *u, double x)
     return IS(MH19) && fabs(x) < ldexp(1, u->emin) ? 0 : x;
 }
 
+/* The scale of number k of a step that starts at first. */
+static double scale_at(const broken *b, const double *scale, uint64_t first,
+                       uint64_t k, int per)
+{
+    const uint64_t groups = (uint64_t)per;
+
+    if (scale == NULL) {
+        return 1;
+    }
+    return scale[IS(MM06)   ? k / (2 * groups) * (2 * groups)
+                 : IS(MM08) ? first
+                            : k];
+}
+
 /* Numbers first .. first+n-1, behind the end zeros. */
 static broken_row row_at(const broken *b, const broken_mma *u,
                          const broken_line *l, uint64_t first, int n)
 {
-    broken_row r = {.n = n};
+    broken_row r = {.n = n, .scale_emin = l->scale_emin};
 
     for (int i = 0; i < n; i++) {
         const uint64_t k = first + (uint64_t)i;
-        r.a[i] = k < l->k ? operand(b, u, l->a[k]) : 0;
-        r.w[i] = k < l->k ? operand(b, u, l->w[k]) : 0;
+        const int is_there = k < l->k;
+        r.a[i] = is_there ? operand(b, u, l->a[k]) : 0;
+        r.w[i] = is_there ? operand(b, u, l->w[k]) : 0;
+        r.a_scale[i] = is_there ? scale_at(b, l->a_scale, first, k, GROUP) : 1;
+        r.w_scale[i] = is_there ? scale_at(b, l->w_scale, first, k, GROUP) : 1;
     }
     return r;
 }
@@ -213,10 +274,22 @@ static uint64_t promotion(const broken *b, const broken_mma *u, uint64_t p)
     return IS(MH01) && p > 0 ? p + (uint64_t)u->step : p;
 }
 
+/* Products that are summed at once. */
+static uint64_t steps_of(const broken *b, const broken_mma *u)
+{
+    const uint64_t n = (uint64_t)u->step;
+
+    return IS(MH09) && n % 2 == 0 && u->kind != MMA_GROUPS ? n / 2
+           : (IS(MM26) && u->kind == MMA_FLOORED) ||
+                   (IS(MM34) && u->kind == MMA_TREE)
+               ? 2 * n
+               : n;
+}
+
 float broken_mma_sum(const broken *b, const broken_mma *u, const broken_line *l,
                      float c, uint64_t promote)
 {
-    const uint64_t n = (uint64_t)u->step / (IS(MH09) ? 2 : 1);
+    const uint64_t n = steps_of(b, u);
     const uint64_t p = promotion(b, u, promote);
     const uint64_t steps = IS(MH14) ? l->k / n : (l->k + n - 1) / n;
     double acc = p > 0 ? 0 : (double)c;
@@ -235,76 +308,4 @@ float broken_mma_sum(const broken *b, const broken_mma *u, const broken_line *l,
         total = promoted(b, total, acc);
     }
     return (float)(p > 0 ? total : acc);
-}
-
-/* Operands of an operation; tf32 is float32 whose low 13 bits nobody sees. */
-static double load(const broken *b, const broken_mma *u, const mxo_tensor *t,
-                   uint64_t i)
-{
-    uint32_t bits;
-    float x;
-
-    if (strcmp(u->type, "tf32") != 0) {
-        return broken_load(t, i);
-    }
-    memcpy(&bits, broken_bytes(t) + 4 * i, 4);
-    bits += IS(MH20) ? 0xfff + (bits >> 13 & 1) : 0;
-    bits &= 0xffffe000;
-    memcpy(&x, &bits, 4);
-    return (double)x;
-}
-
-/* The unit has a NaN of its own, the addition of a promotion another. */
-static void store(const mxo_tensor *t, uint64_t i, float d, int is_added)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &d, 4);
-    bits = !isnan(d) ? bits : is_added ? 0x7fc00000 : 0x7fffffff;
-    memcpy(broken_bytes(t) + 4 * i, &bits, 4);
-}
-
-enum { LONGEST = 4096 };
-
-static mxo_status run(const broken *b, const mxo_call *call, int is_chain,
-                      mxo_text why)
-{
-    static double a[LONGEST];
-    static double w[LONGEST];
-    const broken_mma *u =
-        broken_mma_find(broken_text(call, "unit"), broken_text(call, "type"));
-    const mxo_tensor *x = broken_in(call, "a");
-    const mxo_tensor *y = broken_in(call, "b");
-    const mxo_tensor *c = broken_in(call, "c");
-    const uint64_t k = x->shape[1];
-    const uint64_t cols = is_chain ? c->shape[1] : 1;
-    const uint64_t promote =
-        is_chain ? (uint64_t)broken_number(call, "promote") : 0;
-
-    if (u == NULL || k > LONGEST || !broken_says(call, "scale", "none")) {
-        return broken_fail(MXO_E_UNSUPPORTED, why, "another unit");
-    }
-    for (uint64_t i = 0; i < broken_elems(c); i++) {
-        const uint64_t row = i / cols;
-        const broken_line l = {a, w, k};
-        for (uint64_t n = 0; n < k; n++) {
-            a[n] = load(b, u, x, row * k + n);
-            w[n] = load(b, u, y, (is_chain ? i % cols : row) * k + n);
-        }
-        const float d = broken_mma_sum(
-            b, u, &l, (float)broken_load(c, i),
-            is_chain ? (uint64_t)broken_number(call, "promote") : 0);
-        store(broken_out(call, "d"), i, d, is_chain && promote > 0);
-    }
-    return MXO_OK;
-}
-
-mxo_status broken_mma_step(const broken *b, const mxo_call *call, mxo_text why)
-{
-    return run(b, call, 0, why);
-}
-
-mxo_status broken_mma_chain(const broken *b, const mxo_call *call, mxo_text why)
-{
-    return run(b, call, 1, why);
 }

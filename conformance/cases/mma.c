@@ -122,8 +122,88 @@ static void fill_wild(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Around the smallest normals of operands and results: who flushes, shows. */
+static void fill_faint(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int is_half = t->dtype == MXO_F16;
+
+    fill_binades(c, t, rng, is_half ? -22 : -132, is_half ? 14 : 10);
+}
+
+/* Two groups of 16 that cancel, and nothing else: what is left is an
+   accumulator cut by the exponents of the scales. */
+static void fill_two_groups(const test_case *c, host_tensor *t, prng *rng,
+                            uint8_t signs)
+{
+    enum { GROUP_BYTES = 8 };
+    const uint64_t row_bytes = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_random(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = i % row_bytes / GROUP_BYTES;
+        const uint64_t twin =
+            at == 1 ? tensor_load(t, i - GROUP_BYTES) ^ signs : 0;
+        if (at > 0) {
+            tensor_store(t, i, twin);
+        }
+    }
+}
+
+static void fill_faint_a(const test_case *c, host_tensor *t, prng *rng)
+{
+    if (is_codes(t)) {
+        fill_two_groups(c, t, rng, 0);
+    } else {
+        fill_faint(c, t, rng);
+    }
+}
+
+/* UE4M3: subnormals, the same for a whole row. */
+static void fill_faint_scale(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t per_row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    if (t->dtype != MXO_E4M3) {
+        fill_scale_ordinary(c, t, rng);
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 1 + i / per_row % 7);
+    }
+}
+
+/* Below the products of subnormal scales where there are such. */
+static void fill_faint_sum(const test_case *c, host_tensor *t, prng *rng)
+{
+    if (case_value(c, "scale")[0] == 'u') {
+        fill_binades(c, t, rng, -30, 8);
+    } else {
+        fill_faint(c, t, rng);
+    }
+}
+
+static void fill_faint_b(const test_case *c, host_tensor *t, prng *rng)
+{
+    if (is_codes(t)) {
+        fill_two_groups(c, t, rng, 0x88);
+    } else if (t->dtype == MXO_F16) {
+        fill_faint(c, t, rng);
+    } else {
+        fill_binades(c, t, rng, -6, 9);
+    }
+}
+
+/* Far above sums of products of numbers near 1, of which it leaves few bits. */
+static void fill_outweighing(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_binades(c, t, rng, 5, 30);
+}
+
 static const fill_row fills[] = {
     {"mma.*", "?_scale", "wild", fill_random},
+    {"mma.*", "?_scale", "faint", fill_faint_scale},
     {"mma.*", "?_scale", "*", fill_scale_ordinary},
     {"mma.*", "c", "near", fill_near},
     {"mma.*", "a", "near", fill_near},
@@ -133,6 +213,11 @@ static const fill_row fills[] = {
     {"mma.*", "b", "cancel", fill_cancel},
     {"mma.*", "c", "cancel", fill_spread},
     {"mma.*", "?", "wild", fill_wild},
+    {"mma.*", "a", "faint", fill_faint_a},
+    {"mma.*", "b", "faint", fill_faint_b},
+    {"mma.*", "c", "faint", fill_faint_sum},
+    {"mma.*", "c", "outweighed", fill_outweighing},
+    {"mma.*", "?", "outweighed", fill_near},
     {"mma.*", "c", "deep", fill_mostly_zero},
     {"mma.*", "c", "zeros", fill_below_one},
     {"mma.*", "a", "zeros", fill_zeros},
@@ -163,10 +248,19 @@ static const grid_row grid[] = {
     {2, 0, "mma.step:unit=cdna3,type=e4m3fnuz|e5m2fnuz,rows=96,k=32," DATA},
     {2, 0,
      "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=96,"
-     "k=64," DATA},
+     "k=64," DATA "|wild"},
+    {2, 0, /* who flushes subnormals, and who floors what is far below */
+     "mma.step:unit=ampere|blackwell|cdna1|cdna2|cdna3,type=f16|bf16,rows=96,"
+     "k=32,data=faint"},
+    {2, 0,
+     "mma.step:unit=ampere|blackwell|cdna3,type=f16|bf16,rows=1500,k=32,"
+     "data=outweighed"},
+    {2, 0,
+     "mma.step:unit=cdna3,type=e4m3fnuz|e5m2fnuz,rows=1500,k=32,"
+     "data=outweighed"},
     {2, 0,
      "mma.step:unit=blackwell_fp4,type=e2m1,scale=e8m0|ue4m3,rows=96,"
-     "k=64|192,data=random|near"},
+     "k=64|192,data=random|near|wild|faint"},
     {2, 0,
      "mma.chain:unit=hopper_wgmma|hopper_mma_sync,"
      "type=bf16|f16|tf32|e4m3fn|e5m2,promote=0|64|128,rows=3,cols=5,k=256,"
