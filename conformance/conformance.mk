@@ -11,11 +11,14 @@ libjudge_la_SOURCES = \
 	%reldir%/backends.h \
 	%reldir%/bench/bench.h \
 	%reldir%/bench/copy.c \
+	%reldir%/bench/gemm.c \
+	%reldir%/bench/gemm.h \
 	%reldir%/bench/job.c \
 	%reldir%/bench/layer.c \
 	%reldir%/bench/layer.h \
 	%reldir%/bench/report.c \
 	%reldir%/bench/report.h \
+	%reldir%/bench/shapes.c \
 	%reldir%/bench/summary.c \
 	%reldir%/bound.c \
 	%reldir%/bound.def \
@@ -269,6 +272,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_format_rcp_hopper.c \
 	%reldir%/unit/test_format_real.c \
 	%reldir%/unit/test_gemm.c \
+	%reldir%/unit/test_gemm_shapes.c \
 	%reldir%/unit/test_grid.c \
 	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_layout_aiter.c \

@@ -23,6 +23,7 @@ typedef struct bench_options {
     uint64_t tokens;  /* of a layer on a device, at least */
     uint64_t experts; /* and these */
     double box_s; /* stop a row after this time, though not before 3 samples */
+    int no_gemm;  /* leave out the GEMMs that rate machine and row */
 } bench_options;
 
 typedef struct bench_row {
@@ -37,7 +38,9 @@ typedef struct bench_row {
     double ratio;   /* median over samples of copy / seconds */
     double emu;     /* seconds the emulator needs for as much, one thread */
     uint64_t macs;  /* products added; 0: no matrix product */
-    double sgemm;   /* GFLOP/s of OpenBLAS's sgemm beside it; 0: unknown */
+    /* GFLOP/s of OpenBLAS's sgemm beside it (gemm.h); 0: unknown: */
+    double square;      /* 2048 cubed */
+    double same_shapes; /* on the products of the case */
     /* Of a layer on a device: */
     uint64_t tokens, experts;
     uint64_t streamed; /* bytes of the weights it must read */
@@ -72,7 +75,5 @@ double bench_now(void);
 double bench_copy(void *dst, const void *src, uint64_t n, int threads);
 /* Processors this process may use. */
 int bench_processors(void);
-/* GFLOP/s of a square float GEMM, 0 without OpenBLAS. */
-double bench_gemm(int threads);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Setting a large case up, checking it, timing it.  See bench.h. */
 #include "bench.h"
+#include "gemm.h"
 #include "layer.h"
 
 #include "../bound.h"
@@ -479,9 +480,9 @@ int bench_time(bench_job *job, int threads, const bench_options *o,
     }
     bench_summarise(row, op, copy, n);
     row->macs = bench_macs(job->c) * job->repeats;
-    row->sgemm = row->macs > 0 && !has_own_clock(job)
-                     ? bench_gemm(threads < 1 ? 1 : threads)
-                     : 0;
+    if (!o->no_gemm && !has_own_clock(job)) {
+        gemm_rate_row(row, job->c, &job->in, threads < 1 ? 1 : threads);
+    }
     row->emu = emulator_time(job);
     if (job->layer.experts > 0) {
         bench_layer_rate(&job->layer, job->c, &job->j->subject, row);

@@ -2,6 +2,8 @@
 /* See report.h. Every line is flushed: a row takes seconds. */
 #include "report.h"
 
+#include "gemm.h"
+
 #include <mxoracle/mxoracle.h>
 
 #include <inttypes.h>
@@ -26,18 +28,19 @@ void bench_report_machine(bench_form form, const char *compiler, int processors,
                           double gemm_one, double gemm_all)
 {
     if (form == BENCH_JSON) {
-        print_json(json_pack("{s:s, s:s, s:s, s:i, s:f, s:f}", "kind", "header",
-                             "version", mxo_version(), "compiler", compiler,
-                             "processors", processors, "sgemm_gflops_1",
+        print_json(json_pack("{s:s, s:s, s:s, s:i, s:s, s:f, s:f}", "kind",
+                             "header", "version", mxo_version(), "compiler",
+                             compiler, "processors", processors,
+                             "openblas_core", gemm_core(), "sgemm_gflops_1",
                              gemm_one, "sgemm_gflops_all", gemm_all));
         return;
     }
     printf("# mxoracle bench %s, %s, %d processors\n", mxo_version(), compiler,
            processors);
     if (gemm_one > 0) {
-        printf("# machine: sgemm 2048 (OpenBLAS) %.1f GFLOP/s on 1 thread, "
-               "%.1f on %d\n",
-               gemm_one, gemm_all, processors);
+        printf("# machine: sgemm 2048 (OpenBLAS, %s) %.1f GFLOP/s on 1 "
+               "thread, %.1f on %d\n",
+               gemm_core(), gemm_one, gemm_all, processors);
     }
     if (form == BENCH_CSV) {
         printf("backend,case,status,threads,repeats,bytes,samples,seconds,"
@@ -120,7 +123,7 @@ static json_t *row_object(const char *backend, const char *text,
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, "
-        "s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:s}",
+        "s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:s}",
         "kind", "row", "backend", backend, "case", text, "status", "pass",
         "threads", row->threads, "repeats", (json_int_t)row->repeats, "bytes",
         (json_int_t)row->bytes, "samples", row->n_samples, "seconds",
@@ -129,11 +132,12 @@ static json_t *row_object(const char *backend, const char *text,
         rate(row->bytes, row->copy) / 1e9, "of_copy", row->ratio, "of_emulator",
         row->emu / row->seconds, "melements_per_s",
         rate(row->elements, row->seconds) / 1e6, "gflops",
-        2 * rate(row->macs, row->seconds) / 1e9, "sgemm_gflops", row->sgemm,
-        "emulator_macs_per_s", rate(row->macs, row->emu), "tokens",
-        (json_int_t)row->tokens, "experts", (json_int_t)row->experts,
-        "streamed_bytes", (json_int_t)row->streamed, "of_stream",
-        of_stream(row), "library_gflops", row->gemm, "kernel", row->kernel);
+        2 * rate(row->macs, row->seconds) / 1e9, "sgemm_gflops", row->square,
+        "sgemm_same_shape_gflops", row->same_shapes, "emulator_macs_per_s",
+        rate(row->macs, row->emu), "tokens", (json_int_t)row->tokens, "experts",
+        (json_int_t)row->experts, "streamed_bytes", (json_int_t)row->streamed,
+        "of_stream", of_stream(row), "library_gflops", row->gemm, "kernel",
+        row->kernel);
 }
 
 /* What a matrix product is rated by. */
@@ -145,8 +149,13 @@ static void print_macs(const bench_row *row)
         return;
     }
     printf("        %.1f GFLOP/s", speed);
-    if (row->sgemm > 0) {
-        printf(", %.2f of sgemm's %.1f", speed / row->sgemm, row->sgemm);
+    if (row->square > 0) {
+        printf(", %.2f of square sgemm's %.1f", speed / row->square,
+               row->square);
+    }
+    if (row->same_shapes > 0) {
+        printf(", %.2f of same-shape sgemm's %.1f", speed / row->same_shapes,
+               row->same_shapes);
     }
     printf("; emulator %.0f million products/s on one core\n",
            rate(row->macs, row->emu) / 1e6);
