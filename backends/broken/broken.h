@@ -144,6 +144,16 @@ unsigned broken_scale(const broken *b, const number_format *f, int rule,
 /* The byte b with 2^(b-127) >= x > 2^(b-128). */
 unsigned broken_scale_up(double x);
 
+/* quant_float.c: one float32 step or two, as the vendors' code has it. */
+double broken_over(double x, double scale, int reciprocal);
+
+/* quant_qdq.c: Quark's byte of a block of 16-bit numbers, and what becomes of
+   one of them. */
+unsigned broken_quark_byte(const broken *b, const number_format *f,
+                           const double *x, uint64_t n);
+double broken_quark_back(const broken *b, const number_format *f, double x,
+                         unsigned byte, uint32_t *code);
+
 /* layout.c: one layout on one tensor; valid may be NULL. */
 typedef struct broken_step {
     const mxo_tensor *x;

@@ -25,8 +25,11 @@ libbroken_la_SOURCES = \
 	%reldir%/layer.h \
 	%reldir%/layer_faults.c \
 	%reldir%/layer_order.c \
+	%reldir%/layer_quant.c \
 	%reldir%/layer_routed.c \
 	%reldir%/layer_steps.c \
+	%reldir%/layer_unit.c \
+	%reldir%/layer_weights.c \
 	%reldir%/mma.c \
 	%reldir%/mma.h \
 	%reldir%/mma_amd.c \

@@ -65,31 +65,39 @@ static int knows_profile(const mxo_call *call)
     return 0;
 }
 
-static int has_f16(const mxo_call *call)
+/* Weights are what they are beside FP16, or in bf16. */
+static int knows_weights(const mxo_call *call)
 {
-    static const char *const keys[] = {"from",    "bias",        "bias_type",
-                                       "glu_out", "out",         "gemm1_out",
-                                       "row_out", "routing_type"};
-    int has = 0;
-
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        has |= broken_entry_is(call, keys[i], "f16");
-    }
-    return has;
+    return broken_entry_is(call, "weight_rule", "ocp") ||
+           (!broken_says(call, "from", "f16") &&
+            (broken_entry_is(call, "weight_rule", "marlin") ||
+             broken_entry_is(call, "weight_rule", "triton_matmul")));
 }
 
-static int is_plain(const broken *b, const mxo_call *call)
+/* Can this half be quantised and summed so?  A half that the call has not, can.
+ */
+static int knows_gemm(const mxo_call *call, const gemm *g)
 {
+    return g->w == NULL ||
+           ((g->quant.kind == QUANT_NONE || g->quant.f != NULL) &&
+            (g->quant.kind != QUANT_QDQ || g->in->mbits != 23) &&
+            (g->quant.kind != QUANT_NVFP4 || g->k % 16 == 0) &&
+            broken_knows_order(call, g));
+}
+
+static int is_plain(const broken *b, const layer *l)
+{
+    const mxo_call *call = l->call;
+    const int is_open = broken_entry_is(call, "order", "any");
+
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
-           !has_f16(call) && !broken_entry_is(call, "routing_at", "input") &&
-           !broken_entry_is(call, "routing_at", "gemm1") &&
-           (!(IS(MV15) || IS(MV18) || IS(MV19)) ||
-            broken_entry_is(call, "order", "any")) &&
-           broken_knows_order(call) && broken_entry_is(call, "quant", "none") &&
-           (broken_entry_is(call, "weight_rule", "ocp") ||
-            broken_entry_is(call, "weight_rule", "marlin") ||
-            broken_entry_is(call, "weight_rule", "triton_matmul")) &&
-           !broken_says(call, "from", "e2m1");
+           (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
+           (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
+           knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
+           knows_weights(call) &&
+           (!broken_says(call, "from", "e2m1") ||
+            (l->x != NULL && l->one.quant.kind == QUANT_NONE &&
+             l->routing != ROUTING_INPUT));
 }
 
 static int is_unit(const layer *l)
@@ -111,7 +119,7 @@ static int knows_sum(const mxo_call *call)
 
 static int can(const broken *b, const layer *l)
 {
-    return is_plain(b, l->call) && is_unit(l) && knows_sum(l->call) &&
+    return is_plain(b, l) && is_unit(l) && knows_sum(l->call) &&
            !broken_entry_is(l->call, "gemm1_out", "down") &&
            !broken_entry_is(l->call, "row_out", "down") &&
            !broken_entry_is(l->call, "absent", "none");
@@ -131,6 +139,64 @@ static place_kind place_of(const mxo_call *call, const char *key)
     return broken_entry_is(call, key, "acc")     ? PLACE_ACC
            : broken_entry_is(call, key, "order") ? PLACE_ORDER
                                                  : PLACE_ROUNDED;
+}
+
+/* Of an entry: f32, f16, or bf16, which "down" is too. */
+static const number_format *type_of(const mxo_call *call, const char *key)
+{
+    return broken_format(broken_entry_is(call, key, "f32")   ? "f32"
+                         : broken_entry_is(call, key, "f16") ? "f16"
+                                                             : "bf16");
+}
+
+/* Activations of the first GEMM, and of the second where it stands alone. */
+static const number_format *input_type(const mxo_call *call)
+{
+    return broken_format(broken_text(call, "from"));
+}
+
+static void read_gemms(layer *l)
+{
+    const mxo_call *call = l->call;
+    const int again = broken_entry_is(call, "requant", "same");
+
+    l->one = (gemm){.w = broken_in(call, "w13"),
+                    .scale = broken_in(call, "w13_scale"),
+                    .bias = broken_in(call, "w13_bias"),
+                    .bias_at = place_of(call, "bias1"),
+                    .in = input_type(call),
+                    .out = type_of(call, "gemm1_out"),
+                    .quant = broken_read_quant(call, "w13_input_scale")};
+    l->two =
+        (gemm){.w = broken_in(call, "w2"),
+               .scale = broken_in(call, "w2_scale"),
+               .bias = broken_in(call, "w2_bias"),
+               .bias_at = place_of(call, "bias2"),
+               .in = l->x == NULL ? input_type(call) : type_of(call, "glu_out"),
+               .out = type_of(call, "row_out"),
+               .quant = {.given = 1, .factor = 1}};
+    if (again) {
+        l->two.quant = broken_read_quant(call, "w2_input_scale");
+    }
+    l->one.n = dim(l->one.w, 1);
+    l->one.k = 2 * dim(l->one.w, 2);
+    l->two.n = dim(l->two.w, 1);
+    l->two.k = 2 * dim(l->two.w, 2);
+    l->order = broken_read_order(call);
+    if (l->order.kind == ORDER_UNIT && knows_gemm(call, &l->one) &&
+        knows_gemm(call, &l->two)) {
+        l->one.unit = l->one.w == NULL ? NULL : broken_unit_for(call, &l->one);
+        l->two.unit = l->two.w == NULL ? NULL : broken_unit_for(call, &l->two);
+    }
+}
+
+static routing_kind read_routing(const mxo_call *call)
+{
+    return broken_entry_is(call, "routing_at", "acc")       ? ROUTING_ACC
+           : broken_entry_is(call, "routing_at", "rounded") ? ROUTING_ROUNDED
+           : broken_entry_is(call, "routing_at", "gemm1")   ? ROUTING_GEMM1
+           : broken_entry_is(call, "routing_at", "input")   ? ROUTING_INPUT
+                                                            : ROUTING_SUM;
 }
 
 static void read_unit(layer *l)
@@ -165,42 +231,22 @@ static layer read_layer(const mxo_call *call)
     memset(&l, 0, sizeof l);
     l.call = call;
     l.x = broken_in(call, "x");
+    l.x_scale = broken_in(call, "x_scale");
     l.act = broken_in(call, "act");
     l.ids = broken_in(call, "topk_ids");
     l.map = broken_in(call, "expert_map");
     l.weights = broken_in(call, "topk_weights");
-    l.one = (gemm){broken_in(call, "w13"),
-                   broken_in(call, "w13_scale"),
-                   broken_in(call, "w13_bias"),
-                   0,
-                   0,
-                   place_of(call, "bias1"),
-                   broken_entry_is(call, "gemm1_out", "f32")};
-    l.two = (gemm){broken_in(call, "w2"),
-                   broken_in(call, "w2_scale"),
-                   broken_in(call, "w2_bias"),
-                   0,
-                   0,
-                   place_of(call, "bias2"),
-                   broken_entry_is(call, "row_out", "f32")};
     l.y = broken_out(call, "y");
+    read_gemms(&l);
     l.tokens = dim(l.ids, 0);
     l.topk = dim(l.ids, 1);
     l.experts = l.one.w != NULL ? dim(l.one.w, 0) : dim(l.two.w, 0);
-    l.one.n = dim(l.one.w, 1);
-    l.one.k = 2 * dim(l.one.w, 2);
-    l.two.n = dim(l.two.w, 1);
-    l.two.k = 2 * dim(l.two.w, 2);
     l.is_ocp = broken_entry_is(call, "weight_rule", "ocp");
     l.interleaved = broken_says(call, "rows", "interleaved");
-    l.bias_bf16 = broken_entry_is(call, "bias_type", "bf16");
-    l.act_f32 = broken_entry_is(call, "glu_out", "f32");
-    l.routing = broken_entry_is(call, "routing_at", "acc") ? ROUTING_ACC
-                : broken_entry_is(call, "routing_at", "rounded")
-                    ? ROUTING_ROUNDED
-                    : ROUTING_SUM;
-    l.weight_bf16 = broken_entry_is(call, "routing_type", "bf16");
-    l.order = broken_read_order(call);
+    l.bias_type = type_of(call, "bias_type");
+    l.act_type = type_of(call, "glu_out");
+    l.routing_type = type_of(call, "routing_type");
+    l.routing = read_routing(call);
     l.zero = broken_entry_is(call, "absent", "zero");
     l.sum = broken_entry_is(call, "sum", "slots")     ? SUM_SLOTS
             : broken_entry_is(call, "sum", "moe_sum") ? SUM_MOE
@@ -210,22 +256,49 @@ static layer read_layer(const mxo_call *call)
     return l;
 }
 
-/* One slot's activation at column c of the intermediate. */
-static double slot_act(const broken *b, const layer *l, const double *x,
-                       uint64_t t, int expert, uint64_t c)
+/* What the first GEMM makes of a slot for column c of the intermediate. */
+static void gate_and_up(const broken *b, const layer *l, const layer_row *x,
+                        uint64_t t, int expert, uint64_t c, double *g,
+                        double *u)
 {
     const uint64_t half = l->one.n / 2;
-    int joint = l->interleaved;
-
-    joint = IS(ML13b) ? !joint : joint;
+    const int joint = l->interleaved ^ IS(ML13b);
     const uint64_t gate = joint ? 2 * c : c;
     const uint64_t up = joint ? 2 * c + 1 : half + c;
-    const double g =
-        broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? up : gate);
-    const double u =
-        broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? gate : up);
 
+    *g = broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? up : gate);
+    *u = broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? gate : up);
+}
+
+/* One slot's activation at column c. */
+static double slot_act(const broken *b, const layer *l, const layer_row *x,
+                       uint64_t t, int expert, uint64_t c)
+{
+    double g;
+    double u;
+
+    gate_and_up(b, l, x, t, expert, c, &g, &u);
     return broken_unit(b, l, expert, g, u);
+}
+
+/* MQ03: gates and ups are quantised, not what comes of them. */
+static void acts_of_codes(const broken *b, const layer *l, const layer_row *x,
+                          uint64_t t, int expert, double *act)
+{
+    static layer_row gate;
+    static layer_row up;
+
+    for (uint64_t c = 0; c < l->two.k; c++) {
+        gate_and_up(b, l, x, t, expert, c, &gate.x[c], &up.x[c]);
+        gate.scale[c / 32] = 1;
+        up.scale[c / 32] = 1;
+    }
+    broken_quantise(b, l, &l->two, t, &gate);
+    broken_quantise(b, l, &l->two, t, &up);
+    for (uint64_t c = 0; c < l->two.k; c++) {
+        act[c] = broken_unit(b, l, expert, gate.x[c] * gate.scale[c / 32],
+                             up.x[c] * up.scale[c / 32]);
+    }
 }
 
 static int is_dead(const broken *b, const layer *l, uint64_t t, uint64_t j)
@@ -235,7 +308,7 @@ static int is_dead(const broken *b, const layer *l, uint64_t t, uint64_t j)
 }
 
 /* Row (t, j) of the second GEMM at column c, all of its inputs from act. */
-static double slot_row(const broken *b, const layer *l, const double *act,
+static double slot_row(const broken *b, const layer *l, const layer_row *act,
                        uint64_t t, uint64_t j, uint64_t c)
 {
     const int expert = broken_expert(b, l, t * l->topk + j);
@@ -246,15 +319,15 @@ static double slot_row(const broken *b, const layer *l, const double *act,
         return 0;
     }
     z = broken_gemm_of(b, l, &l->two, act, (unsigned)expert, c,
-                       l->routing == ROUTING_ACC ? 1 : l->two.f32);
-    if (l->routing == ROUTING_SUM || (IS(MR06b) && l->topk > 1)) {
+                       l->routing == ROUTING_ACC);
+    if (l->routing >= ROUTING_SUM || (IS(MR06b) && l->topk > 1)) {
         return z;
     }
     z = (double)(float)(z * w);
     if (IS(MR06)) {
         z = (double)(float)(z * w);
     }
-    return l->two.f32 ? z : broken_bf16(z);
+    return broken_to(b, l->two.out, broken_dd(z));
 }
 
 static void put(const broken *b, const layer *l, uint64_t i, double x)
@@ -262,33 +335,39 @@ static void put(const broken *b, const layer *l, uint64_t i, double x)
     broken_store(b, l->y, i, broken_dd(x));
 }
 
-/* Activations of one (token, slot): [I], the caller's. */
+/* Activations of one (token, slot), quantised where the call says so. */
 static void slot_acts(const broken *b, const layer *l, uint64_t t, uint64_t j,
-                      double *act)
+                      layer_row *act)
 {
-    static double x[LAYER_WIDEST];
+    static layer_row x;
     const int expert = broken_expert(b, l, t * l->topk + j);
 
     if (l->act == NULL && expert >= 0) {
-        broken_hidden(b, l, t, x);
+        broken_hidden(b, l, t, &x);
     }
     for (uint64_t c = 0; c < l->two.k && c < LAYER_WIDEST; c++) {
-        act[c] = l->act != NULL
-                     ? broken_load(l->act, (t * l->topk + j) * l->two.k + c)
-                 : expert < 0 ? 0
-                              : slot_act(b, l, x, t, expert, c);
+        act->scale[c / 32] = 1;
+        act->x[c] = l->act != NULL
+                        ? broken_load(l->act, (t * l->topk + j) * l->two.k + c)
+                    : expert < 0 ? 0
+                                 : slot_act(b, l, &x, t, expert, c);
+    }
+    if (IS(MQ03) && l->act == NULL && expert >= 0) {
+        acts_of_codes(b, l, &x, t, expert, act->x);
+    } else {
+        broken_quantise(b, l, &l->two, t, act);
     }
 }
 
 static void token_sum(const broken *b, const layer *l, uint64_t t)
 {
-    static double act[LAYER_SLOTS][LAYER_WIDEST];
+    static layer_row act[LAYER_SLOTS];
     double row[LAYER_SLOTS];
     int there[LAYER_SLOTS];
     int n_there = 0;
 
     for (uint64_t j = 0; j < l->topk; j++) {
-        slot_acts(b, l, t, j, act[j]);
+        slot_acts(b, l, t, j, &act[j]);
         there[j] = l->zero || broken_expert(b, l, t * l->topk + j) >= 0;
         n_there += there[j];
     }
@@ -297,7 +376,7 @@ static void token_sum(const broken *b, const layer *l, uint64_t t)
     }
     for (uint64_t c = 0; c < l->two.n; c++) {
         for (uint64_t j = 0; j < l->topk; j++) {
-            row[j] = slot_row(b, l, act[j], t, j, c);
+            row[j] = slot_row(b, l, &act[j], t, j, c);
         }
         if (IS(MG03) && c >= l->two.n / 64 * 64 && l->two.n > 64) {
             continue;
@@ -328,24 +407,24 @@ mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
 
 mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
 {
-    static double x[LAYER_WIDEST];
+    static layer_row x;
     const layer l = read_layer(call);
     const int gemm_only = broken_says(call, "stage", "gemm");
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
 
-    if (!is_plain(b, call) || !is_unit(&l) ||
+    if (!is_plain(b, &l) || !is_unit(&l) ||
         broken_entry_is(call, "gemm1_out", "down")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
     for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
         const int e = broken_expert(b, &l, i);
         const uint64_t t = i / l.topk;
-        broken_hidden(b, &l, t, x);
+        broken_hidden(b, &l, t, &x);
         for (uint64_t c = 0; c < n; c++) {
             put(b, &l, i * n + c,
                 e < 0       ? 0
-                : gemm_only ? broken_gemm(b, &l, x, t, (unsigned)e, c)
-                            : slot_act(b, &l, x, t, e, c));
+                : gemm_only ? broken_gemm(b, &l, &x, t, (unsigned)e, c)
+                            : slot_act(b, &l, &x, t, e, c));
         }
     }
     return MXO_OK;
@@ -353,10 +432,10 @@ mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
 
 mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
 {
-    static double act[LAYER_WIDEST];
+    static layer_row act;
     const layer l = read_layer(call);
 
-    if (!is_plain(b, call) || broken_entry_is(call, "row_out", "down") ||
+    if (!is_plain(b, &l) || broken_entry_is(call, "row_out", "down") ||
         l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
@@ -369,10 +448,10 @@ mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
                    : broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
     }
     for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
-        slot_acts(b, &l, i / l.topk, i % l.topk, act);
+        slot_acts(b, &l, i / l.topk, i % l.topk, &act);
         for (uint64_t c = 0; c < l.two.n; c++) {
             put(b, &l, i * l.two.n + c,
-                slot_row(b, &l, act, i / l.topk, i % l.topk, c));
+                slot_row(b, &l, &act, i / l.topk, i % l.topk, c));
         }
     }
     return MXO_OK;

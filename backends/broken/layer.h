@@ -29,18 +29,46 @@ typedef enum unit_kind { UNIT_EXACT, UNIT_VLLM, UNIT_TRITON } unit_kind;
 typedef enum routing_kind {
     ROUTING_ACC,
     ROUTING_ROUNDED,
-    ROUTING_SUM
+    ROUTING_SUM,
+    ROUTING_GEMM1, /* the only slot's, before the second GEMM */
+    ROUTING_INPUT
 } routing_kind;
+typedef enum quant_kind {
+    QUANT_NONE,
+    QUANT_MX,
+    QUANT_GROUP,
+    QUANT_QDQ,
+    QUANT_STATIC,
+    QUANT_NVFP4
+} quant_kind;
 typedef enum sum_kind { SUM_EXACT, SUM_SLOTS, SUM_MOE, SUM_FMA } sum_kind;
 
 typedef struct layer_order {
     order_kind kind;
-    const broken_mma *unit;
     int at_block; /* scales behind each block of 32 */
+    int in_unit;  /* or multiplied by the unit */
     int rounds_product;
     uint64_t splits;
     uint64_t promote;
 } layer_order;
+
+/* How a GEMM's activations are quantised. */
+typedef struct layer_quant {
+    quant_kind kind;
+    const number_format *f;
+    int rule;
+    int reciprocal; /* times 1/scale instead of by the scale */
+    uint64_t group; /* elements under one scale */
+    double given;   /* scale of the whole tensor, 1 if there is none */
+    double factor;  /* by which sums are multiplied */
+} layer_quant;
+
+/* Activations of a row: numbers, or codes as numbers beside the scales of
+   their blocks of 32, which are ones where numbers have no scale. */
+typedef struct layer_row {
+    double x[LAYER_WIDEST];
+    double scale[LAYER_WIDEST / 32 + 1];
+} layer_row;
 
 typedef struct gemm {
     const mxo_tensor *w;
@@ -49,16 +77,20 @@ typedef struct gemm {
     uint64_t n;
     uint64_t k;
     place_kind bias_at;
-    int f32; /* the result is not rounded to bf16 */
+    const number_format *in;  /* of activations, before they are quantised */
+    const number_format *out; /* of the result */
+    layer_quant quant;
+    const broken_mma *unit; /* of an order that is one */
 } gemm;
 
 typedef struct layer {
     const mxo_call *call;
-    const mxo_tensor *x, *act, *ids, *map, *weights, *y;
+    const mxo_tensor *x, *x_scale, *act, *ids, *map, *weights, *y;
     gemm one;
     gemm two;
     uint64_t tokens, topk, experts;
-    int interleaved, bias_bf16, act_f32, weight_bf16, zero, silu;
+    const number_format *bias_type, *act_type, *routing_type;
+    int interleaved, zero, silu;
     int is_ocp;
     unit_kind unit;
     double alpha, beta, limit;
@@ -69,26 +101,45 @@ typedef struct layer {
 
 double broken_bf16(double x);
 double broken_to_f32(dd x);
+/* Rounded to f32, bf16 or f16. */
+double broken_to(const broken *b, const number_format *f, dd x);
 /* Is the entry of the profile, or of the call in its place, this word? */
 int broken_entry_is(const mxo_call *call, const char *key, const char *word);
 /* layer_order.c: orders that a call declares; scale: of each block. */
 layer_order broken_read_order(const mxo_call *call);
-int broken_knows_order(const mxo_call *call);
+/* The unit that an order names, for these activations; NULL: it has none. */
+const broken_mma *broken_unit_for(const mxo_call *call, const gemm *g);
+int broken_knows_order(const mxo_call *call, const gemm *g);
 double broken_ordered_sum(const broken *b, const layer_order *o,
-                          const broken_line *l, const double *scale,
+                          const broken_mma *unit, const broken_line *l,
                           double start);
+/* layer_weights.c: weights of a column as numbers: with their scales, or beside
+   them. */
+typedef struct layer_column {
+    double w[LAYER_WIDEST + 32];
+    double scale[LAYER_WIDEST / 32 + 1];
+    uint64_t n; /* MG02: beyond the row */
+} layer_column;
+void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
+                   uint64_t col, layer_column *c);
+/* layer_quant.c: how a call quantises; given: the name of a scale that it has.
+   Unknown ways have no element f. */
+layer_quant broken_read_quant(const mxo_call *call, const char *given);
+/* A row of numbers in place; first: of hidden states, of token t. */
+void broken_quantise(const broken *b, const layer *l, const gemm *g, uint64_t t,
+                     layer_row *r);
 /* Expert of slot i = t * topk + j; -1: none here. */
 int broken_expert(const broken *b, const layer *l, uint64_t i);
 double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j);
-/* The hidden state of a token, LAYER_WIDEST numbers at most. */
-void broken_hidden(const broken *b, const layer *l, uint64_t t, double *a);
+/* The hidden state of a token, quantised. */
+void broken_hidden(const broken *b, const layer *l, uint64_t t, layer_row *a);
 /* Column col of expert e: of the first GEMM against token t, whose numbers a
-   are, or of either against numbers; with its bias and in its type, f32
+   are, or of either against numbers; with its bias and in its type, wide
    overriding. */
-double broken_gemm(const broken *b, const layer *l, const double *a, uint64_t t,
-                   unsigned e, uint64_t col);
+double broken_gemm(const broken *b, const layer *l, const layer_row *a,
+                   uint64_t t, unsigned e, uint64_t col);
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
-                      const double *a, unsigned e, uint64_t col, int f32);
+                      const layer_row *a, unsigned e, uint64_t col, int wide);
 double broken_unit(const broken *b, const layer *l, int expert, double gate,
                    double up);
 /* layer_faults.c */

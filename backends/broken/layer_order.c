@@ -21,38 +21,80 @@ static const struct {
 };
 
 /* As the profile has it: every one here leaves the order open. */
-static order_kind kind_of(const mxo_call *call, const char *name)
+static order_kind kind_of(const mxo_call *call)
 {
+    static const char *const units[] = {
+        "hopper_wgmma", "hopper_mma_sync", "volta", "turing",       "ampere",
+        "ada",          "blackwell",       "cdna1", "blackwell_mx", "cdna2",
+        "cdna3",        "blackwell_fp4"};
+
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         if (broken_entry_is(call, "order", orders[i].name)) {
             return orders[i].kind;
         }
     }
-    return broken_mma_find(name, "bf16") != NULL ? ORDER_UNIT : ORDER_UNKNOWN;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        if (broken_says(call, "order", units[i])) {
+            return ORDER_UNIT;
+        }
+    }
+    return ORDER_UNKNOWN;
+}
+
+static int multiplies_scales(const mxo_call *call)
+{
+    return broken_says(call, "order", "blackwell_mx") ||
+           broken_says(call, "order", "blackwell_fp4");
 }
 
 layer_order broken_read_order(const mxo_call *call)
 {
-    const char *name = broken_text(call, "order");
-    layer_order o = {.kind = kind_of(call, name)};
+    layer_order o = {.kind = kind_of(call)};
 
-    o.unit = o.kind == ORDER_UNIT ? broken_mma_find(name, "bf16") : NULL;
-    o.at_block = broken_entry_is(call, "scale_at", "block");
+    o.at_block =
+        broken_entry_is(call, "scale_at", "block") || multiplies_scales(call);
+    o.in_unit = multiplies_scales(call);
     o.rounds_product = broken_says(call, "mul", "round");
     o.splits = (uint64_t)fmax(broken_number(call, "splits"), 1);
     o.promote = (uint64_t)fmax(broken_number(call, "promote"), 0);
     return o;
 }
 
-/* Scales of blocks belong to blocks and units; a unit takes bf16. */
-int broken_knows_order(const mxo_call *call)
+/* FP8 and FP4 as they are under scales behind the block, bf16 otherwise. */
+const broken_mma *broken_unit_for(const mxo_call *call, const gemm *g)
+{
+    const layer_order o = broken_read_order(call);
+    const char *unit = broken_text(call, "order");
+    const int has_codes = g->quant.kind == QUANT_MX ||
+                          g->quant.kind == QUANT_GROUP ||
+                          g->quant.kind == QUANT_STATIC;
+    const char *codes = has_codes           ? g->quant.f->name
+                        : g->in->mbits == 1 ? "e2m1"
+                                            : NULL;
+    const char *type = codes != NULL                  ? codes
+                       : g->quant.kind == QUANT_NVFP4 ? "bf16"
+                       : g->in->mbits == 23           ? "tf32"
+                                                      : g->in->name;
+    const broken_mma *u =
+        broken_mma_find(unit, o.at_block || codes == NULL ? type : "bf16");
+
+    return u == NULL && o.at_block && !o.in_unit && strcmp(type, "e2m1") == 0
+               ? broken_mma_find(unit, "e4m3fn")
+               : u;
+}
+
+/* Scales of blocks belong to blocks and units. */
+int broken_knows_order(const mxo_call *call, const gemm *g)
 {
     const layer_order o = broken_read_order(call);
 
-    return o.kind == ORDER_UNIT ? broken_says(call, "from", "bf16") &&
-                                      !broken_entry_is(call, "glu_out", "f32")
-                                : o.kind != ORDER_UNKNOWN &&
-                                      o.at_block == (o.kind == ORDER_BLOCK);
+    if (o.kind == ORDER_UNIT) {
+        const broken_mma *u = broken_unit_for(call, g);
+        return u != NULL && (!o.at_block || o.in_unit || u->step <= BLOCK) &&
+               (!o.in_unit || g->k % (uint64_t)u->step == 0) &&
+               o.promote % (uint64_t)u->step == 0;
+    }
+    return o.kind != ORDER_UNKNOWN && o.at_block == (o.kind == ORDER_BLOCK);
 }
 
 static float once(dd x)
@@ -133,14 +175,25 @@ static float pairwise(const broken *b, const broken_line *l)
 
 /* One block without its scale: in sequence, or a chain of steps. */
 static float block_part(const broken *b, const layer_order *o,
-                        const broken_line *l)
+                        const broken_mma *unit, const broken_line *l)
 {
-    return o->kind == ORDER_UNIT ? broken_mma_sum(b, o->unit, l, 0, o->promote)
+    return o->kind == ORDER_UNIT ? broken_mma_sum(b, unit, l, 0, o->promote)
                                  : sequence(b, o, l, 0, l->k, 0);
 }
 
-static float blocks(const broken *b, const layer_order *o, const broken_line *l,
-                    const double *scale, float sum)
+/* Both scales of a block; MO13: of the step with its number. */
+static double scale_of(const broken *b, const broken_mma *unit,
+                       const broken_line *l, uint64_t block)
+{
+    const uint64_t step =
+        IS(MO13) && unit != NULL ? (uint64_t)unit->step : BLOCK;
+    const uint64_t from = IS(MO09) && block > 0 ? block - 1 : block;
+
+    return l->a_scale[from * step] * l->w_scale[from * step];
+}
+
+static float blocks(const broken *b, const layer_order *o,
+                    const broken_mma *unit, const broken_line *l, float sum)
 {
     const uint64_t n = IS(MO11) ? l->k / BLOCK : (l->k + BLOCK - 1) / BLOCK;
 
@@ -150,33 +203,36 @@ static float blocks(const broken *b, const layer_order *o, const broken_line *l,
         const broken_line own = {.a = l->a + at * BLOCK,
                                  .w = l->w + at * BLOCK,
                                  .k = left < BLOCK ? left : BLOCK};
-        const float part = block_part(b, o, &own);
+        const float part = block_part(b, o, unit, &own);
+        const double scale = scale_of(b, unit, l, at);
         if (IS(MO12)) { /* scaled in the type of the rows */
-            sum += (float)broken_bf16((double)part * scale[at]);
+            sum += (float)broken_bf16((double)part * scale);
         } else {
-            sum = add(b, o, sum, (double)part,
-                      scale[IS(MO09) && at > 0 ? at - 1 : at]);
+            sum = add(b, o, sum, (double)part, scale);
         }
     }
     return sum;
 }
 
 double broken_ordered_sum(const broken *b, const layer_order *o,
-                          const broken_line *l, const double *scale,
+                          const broken_mma *unit, const broken_line *l,
                           double start)
 {
     const float from = (float)start;
+    broken_line numbers = *l;
 
-    if (o->at_block) {
-        return (double)blocks(b, o, l, scale, from);
+    if (o->at_block && !o->in_unit) {
+        return (double)blocks(b, o, unit, l, from);
     }
+    numbers.a_scale = o->in_unit ? l->a_scale : NULL;
+    numbers.w_scale = o->in_unit ? l->w_scale : NULL;
     switch (o->kind) {
     case ORDER_PAIRWISE:
         return (double)pairwise(b, l);
     case ORDER_SPLIT:
         return (double)split(b, o, l);
     case ORDER_UNIT:
-        return (double)broken_mma_sum(b, o->unit, l, from, o->promote);
+        return (double)broken_mma_sum(b, unit, &numbers, from, o->promote);
     default:
         return (double)sequence(b, o, l, 0, l->k, from);
     }

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double values[16] = {0,    0.5,  1,  1.5,  2,  3,  4,  6,
-                                  -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
-
 /* The nearest number of a format, by its codes. */
 static double nearest(const char *format, dd x)
 {
@@ -36,6 +33,29 @@ double broken_bf16(double x)
 double broken_to_f32(dd x)
 {
     return x.lo == 0 ? (double)(float)x.hi : nearest("f32", x);
+}
+
+/* FP16, and what is made of it where only bf16 is known. */
+static double to_half(const broken *b, dd x)
+{
+    const double y = IS(MF01) && x.lo == 0 ? broken_bf16(x.hi) : x.hi;
+    const double z = nearest("f16", (dd){y, y == x.hi ? x.lo : 0});
+
+    if (IS(MF02) && isinf(z) && isfinite(x.hi)) {
+        return copysign(65504, z);
+    }
+    return IS(MF03) && fabs(z) < 0x1p-14 ? copysign(0, z) : z;
+}
+
+double broken_to(const broken *b, const number_format *f, dd x)
+{
+    if (f->mbits == 23) {
+        return broken_to_f32(x);
+    }
+    if (f->mbits == 10) {
+        return to_half(b, x);
+    }
+    return x.lo == 0 ? broken_bf16(x.hi) : nearest("bf16", x);
 }
 
 int broken_expert(const broken *b, const layer *l, uint64_t i)
@@ -87,49 +107,10 @@ double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
         w = broken_load_half(l->weights, t * l->topk + from);
     }
     w = IS(MR05b) ? (double)(float)w * 0x1p-8 : w;
-    w = l->weight_bf16 || IS(MR05) ? broken_bf16(w) : w;
+    w = IS(MR05) || (IS(MF06) && l->routing_type->mbits == 10)
+            ? broken_bf16(w)
+            : broken_to(b, l->routing_type, broken_dd(w));
     return l->topk == 1 ? only_weight(b, w) : w;
-}
-
-/* Index of a code in the weights of all experts. */
-static uint64_t code_index(const broken *b, const gemm *g, unsigned e,
-                           uint64_t col, uint64_t k)
-{
-    uint64_t i = ((uint64_t)e * g->n + col) * g->k + k;
-
-    i = IS(MG15) ? i % 65536 : i;
-    i = IS(ML14) ? i ^ 1 : i;
-    return IS(ML17) && g->n == g->k ? ((uint64_t)e * g->n + k) * g->k + col : i;
-}
-
-static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
-                        unsigned e, uint64_t col, uint64_t block)
-{
-    const uint64_t per_row = g->scale->shape[2];
-    const uint64_t experts = g->scale->shape[0];
-    uint64_t n = block;
-    uint64_t of = e;
-
-    n = IS(MG07) ? n / 2 * 2 : n;
-    of = IS(MG08) && block + 1 == per_row ? (of + 1) % experts : of;
-    of = IS(ME10) ? experts - 1 - of : of;
-    col = IS(ML18) ? col ^ 1 : col;
-    col = col < g->n ? col : g->n - 1;
-    if (IS(ML19b) && g == &l->two) {
-        n = per_row - 1 - n;
-    }
-    return broken_bytes(g->scale)[(of * g->n + col) * per_row + n];
-}
-
-/* Is element k left out? */
-static int is_lost(const broken *b, const gemm *g, uint64_t k)
-{
-    const uint64_t blocks = (g->k + 31) / 32;
-
-    return (IS(MG01) && blocks > 1 && k / 32 == blocks - 1) ||
-           (IS(MG13) && k >= (g->k + 1) / 2) || (IS(MG05) && k % 2 == 1) ||
-           (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64) ||
-           (IS(MZ03) && g->k == 32 && k >= 16) || (IS(MZ04) && g->k < 32);
 }
 
 /* A sum without any rounding: its parts do not overlap and grow in size. */
@@ -188,39 +169,29 @@ static double bias_of(const broken *b, const layer *l, const gemm *g,
     }
     double bias = broken_load(g->bias, of * g->n + at);
 
-    bias = l->bias_bf16 || IS(MB08) ? broken_bf16(bias) : bias;
+    bias = IS(MB08) || (IS(MF07) && l->bias_type->mbits == 10)
+               ? broken_bf16(bias)
+               : broken_to(b, l->bias_type, broken_dd(bias));
     return IS(MB04) && !first ? 2 * bias : bias;
 }
 
 /* Bias and rounding behind a sum. */
 static double biased(const broken *b, const layer *l, const gemm *g,
-                     double bias, int f32, double y)
+                     double bias, int wide, double y)
 {
     const int first = g == &l->one;
+    const number_format *to = IS(MG16) && first ? broken_format("bf16")
+                              : wide            ? broken_format("f32")
+                                                : g->out;
 
     if (g->bias_at == PLACE_ACC && !(IS(MB03) && !first)) {
         y = (double)(float)(y + bias);
     }
-    y = f32 && !(IS(MG16) && first) ? y : broken_bf16(y);
+    y = broken_to(b, to, broken_dd(y));
     if (g->bias_at == PLACE_ROUNDED) {
-        y = (double)(float)(y + bias);
-        y = f32 ? y : broken_bf16(y);
+        y = broken_to(b, to, broken_dd((double)(float)(y + bias)));
     }
     return y;
-}
-
-/* Marlin and Triton put the byte into an exponent field, in bf16. */
-static double weight(const broken *b, const layer *l, double x, unsigned byte)
-{
-    if (l->is_ocp) {
-        return x * broken_e8m0(b, byte);
-    }
-    if (byte > 8 && byte < 250) { /* no code needs more than three bits */
-        return x * broken_power((int)byte - 127);
-    }
-    return broken_bf16(x * (byte == 0     ? 0
-                            : byte == 255 ? (double)INFINITY
-                                          : broken_power((int)byte - 127)));
 }
 
 /* Float32 sums in other orders than one after the other. */
@@ -250,41 +221,9 @@ static double all_parts(const parts *s)
     return (double)(s->all + (low + high));
 }
 
-/* Weights of a column as numbers: with their scales, or beside them. */
-typedef struct column {
-    double w[LAYER_WIDEST + BLOCK];
-    double scale[LAYER_WIDEST / BLOCK + 1];
-    uint64_t n; /* MG02: beyond the row */
-} column;
-
-static void read_column(const broken *b, const layer *l, const gemm *g,
-                        unsigned e, uint64_t col, column *c)
-{
-    const uint64_t end = (g->k + BLOCK - 1) / BLOCK * BLOCK;
-    unsigned byte = 0;
-
-    c->n = IS(MG02) ? end : g->k;
-    for (uint64_t k = 0; k < c->n; k++) {
-        const uint64_t at = code_index(b, g, e, col, k);
-        if (k % BLOCK == 0) {
-            byte = byte_of(b, l, g, e, col, k / BLOCK);
-            c->scale[k / BLOCK] = broken_e8m0(b, byte);
-        }
-        if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
-            c->w[k] = 0;
-            continue;
-        }
-        const double x = values[broken_code(g->w, 1, at)];
-        c->w[k] = l->order.at_block ? x : weight(b, l, x, byte);
-        if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
-            c->w[k] = broken_bf16(c->w[k]);
-        }
-    }
-}
-
 /* In no order of its own: the exact sum, or what legal variants make of it. */
 static double open_sum(const broken *b, const gemm *g, const double *a,
-                       const column *c)
+                       const layer_column *c)
 {
     const int by_parts = IS(MV15) || IS(MV18) || IS(MV19);
     exact_sum acc = {.n = 0};
@@ -305,45 +244,129 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
                                  : acc.plain;
 }
 
-double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
-                      const double *a, unsigned e, uint64_t col, int f32)
+/* Operands of a chain: numbers, or codes beside the scales of their blocks. */
+typedef struct operands {
+    double a[LAYER_WIDEST];
+    double a_scale[LAYER_WIDEST]; /* per number */
+    double w_scale[LAYER_WIDEST];
+} operands;
+
+/* A unit ignores the low 13 bits of a float32. */
+static double tf32(double x)
 {
-    static column c;
+    float single = (float)x;
+    uint32_t bits;
+
+    memcpy(&bits, &single, sizeof bits);
+    bits &= 0xffffe000;
+    memcpy(&single, &bits, sizeof single);
+    return (double)single;
+}
+
+static void read_operands(const broken *b, const layer *l, const gemm *g,
+                          const layer_row *a, const layer_column *c,
+                          operands *o)
+{
+    const int is_wide = g->quant.kind == QUANT_NONE && g->in->mbits != 8;
+    const int to_bf16 = l->order.kind == ORDER_UNIT && !is_wide;
+
+    for (uint64_t k = 0; k < g->k; k++) {
+        const double s = a->scale[k / BLOCK];
+        o->a_scale[k] = s;
+        o->w_scale[k] = c->scale[k / BLOCK];
+        o->a[k] = l->order.at_block ? a->x[k] : a->x[k] * s;
+        if (l->order.kind == ORDER_UNIT && is_wide && g->in->mbits == 23) {
+            o->a[k] = tf32(o->a[k]);
+        }
+        if (to_bf16 && !l->order.at_block) {
+            o->a[k] = broken_to(b, broken_format("bf16"), broken_dd(o->a[k]));
+        }
+    }
+}
+
+/* What the scale that was given makes of a sum. */
+static double given(const broken *b, const layer *l, const gemm *g, double y)
+{
+    const double factor =
+        IS(MQ16) && g == &l->two ? l->one.quant.factor : g->quant.factor;
+
+    return factor == 1 || IS(MQ14) ? y : (double)((float)y * (float)factor);
+}
+
+double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
+                      const layer_row *a, unsigned e, uint64_t col, int wide)
+{
+    static layer_column c;
+    static operands o;
     const double bias = bias_of(b, l, g, e, col);
-    const broken_line line = {.a = a, .w = c.w, .k = g->k};
+    const broken_line line = {o.a,       c.w,       g->k,
+                              o.a_scale, o.w_scale, MMA_ANY_EXPONENT};
     double y;
 
     if (IS(MG04) && g->n < 64) {
         return 0;
     }
-    read_column(b, l, g, e, col, &c);
+    broken_column(b, l, g, e, col, &c);
+    read_operands(b, l, g, a, &c, &o);
     y = l->order.kind == ORDER_OPEN
-            ? open_sum(b, g, a, &c)
-            : broken_ordered_sum(b, &l->order, &line, c.scale,
+            ? open_sum(b, g, o.a, &c)
+            : broken_ordered_sum(b, &l->order, g->unit, &line,
                                  g->bias_at == PLACE_ORDER ? bias : 0);
     y = IS(MG18) ? broken_bf16(y) : y;
-    return biased(b, l, g, bias, f32, y);
+    return biased(b, l, g, bias, wide, given(b, l, g, y));
 }
 
-void broken_hidden(const broken *b, const layer *l, uint64_t t, double *a)
+/* Hidden states that came as codes have scales of their own. */
+static double row_scale(const broken *b, const layer *l, uint64_t t, uint64_t k)
 {
+    static const broken faultless;
+    const uint64_t blocks = (l->one.k + BLOCK - 1) / BLOCK;
+    const uint64_t of = IS(MQ33) ? (t + 1) % l->tokens : t;
+
+    return broken_e8m0(&faultless,
+                       broken_code(l->x_scale, 0, of * blocks + k / BLOCK));
+}
+
+void broken_hidden(const broken *b, const layer *l, uint64_t t, layer_row *a)
+{
+    static const broken faultless;
     const uint64_t n = l->one.k;
     const uint64_t row = IS(MG17) && l->tokens > 16 ? t % 16 : t;
+    const int weighed =
+        l->routing == ROUTING_INPUT || (IS(MR12d) && l->topk == 1);
+    const double w =
+        weighed && l->weights != NULL ? broken_weight(b, l, t, 0) : 1;
+    const int is_codes = l->x->dtype == MXO_U8;
 
     for (uint64_t k = 0; k < n && k < LAYER_WIDEST; k++) {
-        a[k] = broken_load(l->x, row * n + k);
-        if (IS(MR12d) && l->topk == 1 && l->weights != NULL) {
-            a[k] = broken_bf16(a[k] * broken_load(l->weights, t));
+        const uint64_t at = IS(MQ32) ? (row * n + k) ^ 1 : row * n + k;
+        a->x[k] = is_codes ? broken_decode(&faultless, broken_format("e2m1"),
+                                           broken_code(l->x, 1, at))
+                  : IS(MF04) && l->x->dtype == MXO_F16
+                      ? broken_load_half(l->x, row * n + k)
+                      : broken_load(l->x, row * n + k);
+        a->scale[k / BLOCK] = is_codes ? row_scale(b, l, row, k) : 1;
+        if (weighed && !IS(MQ19)) {
+            a->x[k] = broken_to(b, l->one.in, broken_dd(a->x[k] * w));
         }
+    }
+    broken_quantise(b, l, &l->one, t, a);
+    for (uint64_t k = 0; weighed && IS(MQ19) && k < n; k++) {
+        a->x[k] *= w;
     }
 }
 
-double broken_gemm(const broken *b, const layer *l, const double *a, uint64_t t,
-                   unsigned e, uint64_t col)
+double broken_gemm(const broken *b, const layer *l, const layer_row *a,
+                   uint64_t t, unsigned e, uint64_t col)
 {
     const gemm *g = &l->one;
-    double y = broken_gemm_of(b, l, g, a, e, col, g->f32);
+    double y = broken_gemm_of(b, l, g, a, e, col, g->out->mbits == 23);
 
+    if (l->routing == ROUTING_GEMM1 && l->topk == 1) {
+        y = broken_to(
+            b, g->out,
+            broken_dd((double)(float)(y * broken_weight(b, l, t, 0))));
+    }
     if (IS(MS02)) {
         y += 0 * broken_load(l->x, (t + 1) % l->tokens * g->k);
     }
@@ -352,68 +375,6 @@ double broken_gemm(const broken *b, const layer *l, const double *a, uint64_t t,
         y += 0 * broken_e8m0(b, broken_bytes(g->scale)[last]);
     }
     return y;
-}
-
-static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
-                       double up)
-{
-    double limit = l->limit;
-    double alpha = l->alpha;
-    double beta = l->beta;
-
-    limit = IS(MA01b) ? INFINITY : limit;
-    limit = IS(MA07b) ? 7 : limit;
-    limit = IS(MA14b) && expert == (int)l->experts - 1 ? INFINITY : limit;
-    alpha = IS(MA05b) ? 1 : alpha;
-    alpha = IS(MA16b) && !l->silu ? (double)1.702f : alpha;
-    alpha = IS(MA06b) && !l->silu ? broken_number(l->call, "alpha") : alpha;
-    beta = IS(MA08b) ? 0 : beta;
-    if (IS(MA04b)) { /* what came of the gate is clamped, not the gate */
-        const dd y = broken_swiglu(b, alpha, beta, INFINITY, gate, up);
-        return y.hi < limit ? y : broken_dd(limit);
-    }
-    return broken_swiglu(b, alpha, beta, limit, gate, up);
-}
-
-/* vLLM's and Triton's steps in float32. */
-static double stepped(const broken *b, const layer *l, double gate, double up)
-{
-    const float limit = (float)(IS(MA01b) ? INFINITY : l->limit);
-    const float low = IS(MA02b) ? -limit : -INFINITY;
-    float g = (float)gate < limit ? (float)gate : limit;
-    float u = (float)up < limit ? (float)up : limit;
-
-    u = l->unit == UNIT_TRITON && isnan(up) ? -limit : u;
-    g = g > low ? g : low;
-    u = u > -limit ? u : -limit;
-    const float alpha = (float)(IS(MA05b)   ? 1
-                                : IS(MA06b) ? broken_number(l->call, "alpha")
-                                            : l->alpha);
-    const float t = alpha * g;
-    const float e = (float)exp(-(double)t);
-    const float d = 1 + e;
-
-    if (l->unit == UNIT_TRITON) {
-        const float s = g / d;
-        return (double)fmaf(s, u, s);
-    }
-    const float v = u + (IS(MA08b) ? 0.0F : 1.0F);
-    const float p = v * g;
-
-    return (double)(p / d);
-}
-
-double broken_unit(const broken *b, const layer *l, int expert, double gate,
-                   double up)
-{
-    const double g = IS(MA11b) ? up : gate;
-    const double u = IS(MA11b) ? gate : up;
-    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, expert, g, u)
-                                       : broken_dd(stepped(b, l, g, u));
-
-    return l->act_f32  ? broken_to_f32(y)
-           : y.lo == 0 ? broken_bf16(y.hi)
-                       : nearest("bf16", y);
 }
 
 static double plus(double a, double x)
@@ -429,6 +390,8 @@ static double moe_sum(const broken *b, const layer *l, const double *row,
 {
     double lane[4] = {0, 0, 0, 0};
     double term[LAYER_SLOTS];
+    const number_format *type =
+        broken_format(!IS(MF05) && l->two.out->mbits == 10 ? "f16" : "bf16");
     double acc = 0;
     int n = 0;
 
@@ -442,7 +405,7 @@ static double moe_sum(const broken *b, const layer *l, const double *row,
     for (int j = 0; j < n; j++) {
         lane[j % 4] = plus(lane[j % 4], term[j]);
         acc = plus(acc, term[j]);
-        acc = small && !IS(MU02) ? broken_bf16(acc) : acc;
+        acc = small && !IS(MU02) ? broken_to(b, type, broken_dd(acc)) : acc;
     }
     return small || IS(MU03)
                ? acc

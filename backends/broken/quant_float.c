@@ -22,6 +22,11 @@ static double times(double a, double b)
     return result(a, (float)a * (float)b);
 }
 
+double broken_over(double x, double scale, int reciprocal)
+{
+    return reciprocal ? times(x, divide(1, scale)) : divide(x, scale);
+}
+
 /* Encode under a clamp that may be the wrong dialect's. */
 static uint32_t fp8(const broken *b, const number_format *f, double x, int sat)
 {
@@ -48,7 +53,7 @@ mxo_status broken_quant_static(const broken *b, const mxo_call *call,
     }
     for (uint64_t i = 0; i < broken_elems(x); i++) {
         const double v = broken_load(x, i);
-        double t = reciprocal ? times(v, divide(1, s)) : divide(v, s);
+        double t = broken_over(v, s, reciprocal);
         t = IS(Q99) && isinf(t) ? (double)NAN : t;
         broken_set_code(b, q, 0, i, fp8(b, f, IS(Q82) ? times(v, s) : t, 1));
     }
@@ -113,8 +118,8 @@ static void group_codes(const broken *b, const groups *k, uint64_t r0,
         for (uint64_t c = c0; c < c0 + k->wide && c < k->cols; c++) {
             const double v = broken_load(k->x, r * k->cols + c);
             const int multiply = k->deepgemm ^ IS(Q87);
-            const double t = multiply ? times(v, divide(1, s)) : divide(v, s);
-            broken_set_code(b, k->q, 0, r * k->cols + c, fp8(b, k->f, t, 0));
+            broken_set_code(b, k->q, 0, r * k->cols + c,
+                            fp8(b, k->f, broken_over(v, s, multiply), 0));
         }
     }
 }

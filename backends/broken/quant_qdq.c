@@ -18,13 +18,13 @@ static double narrow(const number_format *f, double x)
     return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
 }
 
-static unsigned block_byte(const broken *b, const number_format *f,
-                           const mxo_tensor *x, uint64_t from)
+unsigned broken_quark_byte(const broken *b, const number_format *f,
+                           const double *x, uint64_t n)
 {
     double a = -1;
 
-    for (uint64_t i = from; i < from + BLOCK; i++) {
-        a = fmax(a, fabs(broken_load(x, i)));
+    for (uint64_t i = 0; i < n; i++) {
+        a = fmax(a, fabs(x[i]));
     }
     if (a < 0) {
         return 254;
@@ -55,6 +55,15 @@ static uint32_t element(const broken *b, double q)
     return broken_encode(b, broken_format("e2m1"), nearest, broken_dd(q));
 }
 
+double broken_quark_back(const broken *b, const number_format *f, double x,
+                         unsigned byte, uint32_t *code)
+{
+    const double s = narrow(f, broken_power((int)byte - 127));
+
+    *code = element(b, narrow(f, x / s));
+    return broken_decode(b, broken_format("e2m1"), *code) * s;
+}
+
 mxo_status broken_quant_qdq(const broken *b, const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *x = broken_in(call, "x");
@@ -62,20 +71,21 @@ mxo_status broken_quant_qdq(const broken *b, const mxo_call *call, mxo_text why)
     const mxo_tensor *q = broken_out(call, "q");
     const mxo_tensor *scale = broken_out(call, "scale");
     const number_format *f = broken_format_of(x->dtype);
-    const number_format *e2m1 = broken_format("e2m1");
+    double v[BLOCK];
 
     if (!broken_says(call, "rule", "quark_hip")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "rule=quark_hip only");
     }
     for (uint64_t n = 0; n < broken_elems(x) / BLOCK; n++) {
-        const unsigned byte = block_byte(b, f, x, n * BLOCK);
-        const double s = narrow(f, broken_power((int)byte - 127));
-        for (uint64_t i = n * BLOCK; i < (n + 1) * BLOCK; i++) {
-            const double v = broken_load(x, i);
-            const uint32_t code = element(b, narrow(f, v / s));
-            const double back = broken_decode(b, e2m1, code) * s;
-            broken_store(b, y, i, broken_dd(IS(Q10) ? v : back));
-            broken_set_code(b, q, 1, i, code);
+        for (uint64_t i = 0; i < BLOCK; i++) {
+            v[i] = broken_load(x, n * BLOCK + i);
+        }
+        const unsigned byte = broken_quark_byte(b, f, v, BLOCK);
+        for (uint64_t i = 0; i < BLOCK; i++) {
+            uint32_t code;
+            const double back = broken_quark_back(b, f, v[i], byte, &code);
+            broken_store(b, y, n * BLOCK + i, broken_dd(IS(Q10) ? v[i] : back));
+            broken_set_code(b, q, 1, n * BLOCK + i, code);
         }
         broken_set_code(b, scale, 0, n, byte);
     }

@@ -6,6 +6,7 @@
  */
 #include "fills.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* A scale that is no power of two, near 1. */
@@ -13,6 +14,33 @@ static void fill_given(const test_case *c, host_tensor *t, prng *rng)
 {
     (void)c;
     fill_put(t, 0, 0.25 + (double)prng_below(rng, 4096) / 3000);
+}
+
+enum { GIVEN = 7, BLOCK = 32 };
+
+/* Midpoints of codes under a scale of 7, which 1/7 in binary32 pushes over the
+   tie; every third block of 32 is zero. */
+static void fill_halfway(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int steps = case_value(c, "quant_element")[1] == '5' ? 4 : 8;
+    const uint64_t row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double sign = prng_below(rng, 2) != 0 ? 1 : -1;
+        const double m =
+            1 + ((double)prng_below(rng, (uint64_t)steps) + 0.5) / steps;
+        const int e = (int)prng_below(rng, 6) - 3;
+        const int is_zero = i % row / BLOCK % 3 == 2;
+        fill_put(t, i, is_zero ? 0 : sign * GIVEN * ldexp(m, e));
+    }
+}
+
+static void fill_seven(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    fill_put(t, 0, GIVEN);
 }
 
 /* Between -6 and 6, no two of a row alike in 16 bits. */
@@ -32,6 +60,12 @@ static void fill_logits(const test_case *c, host_tensor *t, prng *rng)
 }
 
 static const fill_row fills[] = {
+    {"moe.gemm1", "x", "halfway", fill_halfway},
+    {"moe.gemm2", "act", "halfway", fill_halfway},
+    {"moe.gemm1", "w13_scale", "halfway", fill_scale_ordinary},
+    {"moe.gemm2", "w2_scale", "halfway", fill_scale_ordinary},
+    {"moe.gemm1", "w13_input_scale", "halfway", fill_seven},
+    {"moe.gemm2", "w2_input_scale", "halfway", fill_seven},
     {"moe.*", "w13_input_scale", "*", fill_given},
     {"moe.*", "w2_input_scale", "*", fill_given},
     {"moe.layer", "w2_scale", "ties", fill_index_coded},
@@ -51,6 +85,7 @@ static const fill_row fills[] = {
     "bias_type=f32,bias1=acc,bias2=acc,gemm1_out=f32,glu=exact,"           \
     "glu_out=bf16,routing_at=acc,routing_type=f32,row_out=bf16,sum=slots," \
     "out=bf16,absent=skip"
+#define THREE_BLOCKS "tokens=3,topk=2,experts=3,hidden=96,inter=96,"
 #define HALF "from=f16,gemm1_out=f16,glu_out=f16,row_out=f16,out=f16,"
 
 #define PLAIN_ORDERS                                                        \
@@ -201,6 +236,36 @@ static const grid_row grid[] = {
      "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
      "quant_rule=fast,requant=same,bias=bf16,hidden=80,inter=48,tokens=3,"
      "topk=2,experts=3,data=ordinary"},
+    {2, 0, /* who multiplies by a reciprocal takes the other code */
+     "moe.gemm1:stage=gemm,input_scale=given,quant=quant.static,"
+     "quant_element=e4m3fn|e5m2,quant_rule=divide|reciprocal," THREE_BLOCKS
+     "data=halfway"},
+    {2, 0,
+     "moe.gemm2:stage=row,requant=same,input_scale=given,quant=quant.static,"
+     "quant_element=e4m3fn|e5m2,quant_rule=divide|reciprocal," THREE_BLOCKS
+     "data=halfway"},
+    {2, 0, /* blocks without anything */
+     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1|e4m3fn,"
+     "quant_rule=floor|even|ceil|rceil|flashinfer," THREE_BLOCKS
+     "data=halfway"},
+    {2, 0,
+     "moe.gemm2:stage=row,requant=same,quant=quant.group,quant_group=32,"
+     "quant_element=e4m3fn,quant_rule=vllm_group|deepgemm," THREE_BLOCKS
+     "data=halfway"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,input_scale=given,quant=quant.nvfp4,"
+     "quant_element=e2m1,quant_rule=fast|exact," THREE_BLOCKS "data=halfway"},
+    {2, 0, /* a NaN or an infinity, which FP4 has not */
+     "moe.gemm2:stage=row,row_out=f32,requant=same,quant=quant.mx,"
+     "quant_element=e2m1,quant_rule=*,tokens=5,topk=1,experts=2,hidden=32,"
+     "inter=96,data=corners"},
+    {2, 0, /* scales beyond the range of FP16 */
+     "moe.gemm1:stage=gemm,from=f16,gemm1_out=f16|f32,"
+     "order=seq|split|hopper_wgmma," SMALL ",data=corners"},
+    {2, 0,
+     "moe.layer:profile=MARLIN,weight_rule=ocp,order=exact," HALF
+     "routing_type=f16,bias_type=f16,bias=f16,tokens=5,topk=2|5,experts=5,"
+     "hidden=64,inter=96,data=ordinary"},
     {1, 0, /* one slot, and weights that no short number is */
      "moe.layer:tokens=7,topk=1,experts=4,hidden=64,inter=32,bias=f32,"
      "data=thirds"},

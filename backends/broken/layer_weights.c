@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights of a layer: which code and which scale byte are column col of expert
+   e at k, and which number they are. */
+#include "layer.h"
+
+#include <math.h>
+
+enum { BLOCK = 32 };
+
+static const double values[16] = {0,    0.5,  1,  1.5,  2,  3,  4,  6,
+                                  -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
+
+/* Index of a code in the weights of all experts. */
+static uint64_t code_index(const broken *b, const gemm *g, unsigned e,
+                           uint64_t col, uint64_t k)
+{
+    uint64_t i = ((uint64_t)e * g->n + col) * g->k + k;
+
+    i = IS(MG15) ? i % 65536 : i;
+    i = IS(ML14) ? i ^ 1 : i;
+    return IS(ML17) && g->n == g->k ? ((uint64_t)e * g->n + k) * g->k + col : i;
+}
+
+static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
+                        unsigned e, uint64_t col, uint64_t block)
+{
+    const uint64_t per_row = g->scale->shape[2];
+    const uint64_t experts = g->scale->shape[0];
+    uint64_t n = block;
+    uint64_t of = e;
+
+    n = IS(MG07) ? n / 2 * 2 : n;
+    of = IS(MG08) && block + 1 == per_row ? (of + 1) % experts : of;
+    of = IS(ME10) ? experts - 1 - of : of;
+    col = IS(ML18) ? col ^ 1 : col;
+    col = col < g->n ? col : g->n - 1;
+    if (IS(ML19b) && g == &l->two) {
+        n = per_row - 1 - n;
+    }
+    return broken_bytes(g->scale)[(of * g->n + col) * per_row + n];
+}
+
+/* Is element k left out? */
+static int is_lost(const broken *b, const gemm *g, uint64_t k)
+{
+    const uint64_t blocks = (g->k + 31) / 32;
+
+    return (IS(MG01) && blocks > 1 && k / 32 == blocks - 1) ||
+           (IS(MG13) && k >= (g->k + 1) / 2) || (IS(MG05) && k % 2 == 1) ||
+           (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64) ||
+           (IS(MZ03) && g->k == 32 && k >= 16) || (IS(MZ04) && g->k < 32);
+}
+
+/* Marlin and Triton put the byte into an exponent field, in bf16. */
+static double weight(const broken *b, const layer *l, double x, unsigned byte)
+{
+    if (l->is_ocp) {
+        return x * broken_e8m0(b, byte);
+    }
+    if (byte > 8 && byte < 250) { /* no code needs more than three bits */
+        return x * broken_power((int)byte - 127);
+    }
+    return broken_bf16(x * (byte == 0     ? 0
+                            : byte == 255 ? (double)INFINITY
+                                          : broken_power((int)byte - 127)));
+}
+
+/* FP16 activations that nobody quantised. */
+static int is_half(const gemm *g)
+{
+    return g->in->mbits == 10 && g->quant.kind == QUANT_NONE;
+}
+
+void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
+                   uint64_t col, layer_column *c)
+{
+    const uint64_t end = (g->k + BLOCK - 1) / BLOCK * BLOCK;
+    const number_format *narrow =
+        broken_format(is_half(g) && !IS(MF08) ? "f16" : "bf16");
+    unsigned byte = 0;
+
+    c->n = IS(MG02) ? end : g->k;
+    for (uint64_t k = 0; k < c->n; k++) {
+        const uint64_t at = code_index(b, g, e, col, k);
+        if (k % BLOCK == 0) {
+            byte = byte_of(b, l, g, e, col, k / BLOCK);
+            c->scale[k / BLOCK] = broken_e8m0(b, byte);
+        }
+        if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
+            c->w[k] = 0;
+            continue;
+        }
+        const double x = values[broken_code(g->w, 1, at)];
+        c->w[k] = l->order.at_block ? x : weight(b, l, x, byte);
+        if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
+            c->w[k] = broken_to(b, narrow, broken_dd(c->w[k]));
+        }
+    }
+}
