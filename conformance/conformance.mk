@@ -251,6 +251,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_act_glu.c \
 	%reldir%/unit/test_act_glu_quant.c \
 	%reldir%/unit/test_act_glu_span.c \
+	%reldir%/unit/test_act_kernel_math.c \
 	%reldir%/unit/test_act_limbs.c \
 	%reldir%/unit/test_act_mul64.c \
 	%reldir%/unit/test_act_ops.c \

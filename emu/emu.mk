@@ -13,6 +13,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/glu_span.c \
 	%reldir%/act/glu_span.h \
 	%reldir%/act/glu_steps.h \
+	%reldir%/act/kernel_math.c \
+	%reldir%/act/kernel_math.h \
 	%reldir%/act/limbs.c \
 	%reldir%/act/limbs.h \
 	%reldir%/act/ln2.h \

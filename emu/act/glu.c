@@ -7,14 +7,15 @@
 #include "glu_steps.h"
 
 #include "f64.h"
+#include "kernel_math.h"
 
 static const glu_rule rules[] = {
 #define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept, \
-                tail, beta, store, wide, source)                           \
+                tail, beta, store, wide, kernel, source)                   \
     {name,          INPUT_##input, MXO_GLU_NAN_##nan, CLAMP_##clamp,       \
      ALPHA_##alpha, SILU_##silu,   EXP_##exp,         ROUND_##step,        \
      ROUND_##kept,  TAIL_##tail,   BETA_##beta,       STORE_##store,       \
-     WIDE_##wide},
+     WIDE_##wide,   KERNEL_##kernel},
 #include <mxoracle/glu.def>
 #undef MXO_GLU
 };

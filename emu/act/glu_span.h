@@ -23,10 +23,14 @@ int mxo_span_is_finite(mxo_span x);
 /* The smallest span with all n numbers; NaN ends if one of them is NaN. */
 mxo_span mxo_span_hull(const uint32_t *x, int n);
 
+/* Is the exponential inside the published kernel not the declared one? */
+int mxo_glu_is_open(const mxo_glu *unit);
+
 /*
- * A span that holds every mxo_act_glu(unit, g, u) with g in gate, u in up.
- * The operands' ends are numbers of unit->from, the result's of unit->to:
- * BF16, F16 or F32, all as binary32 patterns.
+ * A span that holds every mxo_act_glu(unit, g, u) with g in gate, u in up,
+ * and what a kernel of an open unit may have in its place, so that a point
+ * need not give a point.  The operands' ends are numbers of unit->from, the
+ * result's of unit->to: BF16, F16 or F32, all as binary32 patterns.
  */
 mxo_span mxo_glu_span(const mxo_glu *unit, mxo_span gate, mxo_span up);
 

@@ -37,6 +37,7 @@ typedef struct glu_rule {
     uint8_t beta;
     uint8_t store;
     uint8_t wide;
+    uint8_t kernel; /* KERNEL_* of kernel_math.h */
 } glu_rule;
 
 /* A call on its way through the steps; numbers are binary32 patterns. */
