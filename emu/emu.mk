@@ -85,6 +85,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/bound.c \
 	%reldir%/layer/bound.h \
 	%reldir%/layer/bound_gemm.c \
+	%reldir%/layer/bound_loss.c \
 	%reldir%/layer/bound_operand.c \
 	%reldir%/layer/bound_quantise.c \
 	%reldir%/layer/layer.h \

@@ -11,15 +11,58 @@
 #include <check.h>
 #include <string.h>
 
-/* 100 u / (1 - 100 u) is 6553639.06 units of 2^-40, and 2884 u / (1 - 2884 u)
-   189038319.6; tensor-core steps lose less: 6 times 21 * 2^-25 and 10 u. */
+/* 96 + 8 and 2880 + 8 times 2^16 units of 2^-40; steps lose more where few
+   products are spread over many: 2 steps of 1 + 5 times 2^15, and 10 u. */
 START_TEST(losses_by_hand)
 {
-    ck_assert_msg(bound_loss(96) == 6553640, "%llu",
-                  (unsigned long long)bound_loss(96));
-    ck_assert_msg(bound_loss(2880) == 189038320, "%llu",
-                  (unsigned long long)bound_loss(2880));
-    ck_assert_msg(bound_loss(1 << 20) == 0, "no bound is claimed there");
+    ck_assert_uint_eq(bound_loss(96, 96), 104 << 16);
+    ck_assert_uint_eq(bound_loss(2880, 2880), 2888 << 16);
+    ck_assert_uint_eq(bound_loss(2, 2880), (12 << 15) + (10 << 16));
+    ck_assert_uint_eq(bound_loss(0, 32), 8 << 16);
+    ck_assert_msg(bound_loss(9, 1 << 20) == 0, "no bound is claimed there");
+}
+END_TEST
+
+static mxo_real number(uint64_t mant, int exp)
+{
+    return (mxo_real){mant, exp, MXO_CLASS_FINITE, 0, 0};
+}
+
+/* 1.5 stays in its binade whatever is lost; the number below 2 leaves it. */
+START_TEST(binades_by_hand)
+{
+    const uint64_t loss = UINT64_C(100) << 16;
+
+    ck_assert_int_eq(bound_binade(number(3, -1), loss), 0);
+    ck_assert_int_eq(bound_binade(number(1, 5), loss), 5);
+    ck_assert_int_eq(bound_binade(number(0xffffff, -23), loss), 1);
+    ck_assert_int_eq(bound_binade(number(0xffff9c, -23), loss), 1);
+    ck_assert_int_eq(bound_binade(number(0xffff90, -23), loss), 0);
+    ck_assert_int_eq(bound_binade(number(0x1000000, 0), loss), 24);
+}
+END_TEST
+
+/* 3 and 5/4 times 3 and 6, the others meet zeros: multiples of 1/4, so that
+   nothing is rounded while magnitudes stay below 2^22. */
+START_TEST(units_by_hand)
+{
+    mxo_dot_block a = {.v = {12, 0, 5, 7}, .exp = -2, .bits = 4};
+    mxo_dot_block b = {.v = {3, 9, 6, 0}, .exp = 0, .bits = 4};
+    const bound_live live = bound_live_of(&a);
+    bound_terms t = {0, INT16_MAX};
+
+    ck_assert_uint_eq(live.mask, 0xd);
+    ck_assert_int_eq(live.unit, -2);
+    bound_count(&t, live, bound_live_of(&b));
+    ck_assert_uint_eq(t.n, 2);
+    ck_assert_int_eq(t.unit, -2);
+    ck_assert(bound_is_exact(&t, number(0x3fffff, 0)));
+    ck_assert(!bound_is_exact(&t, number(0x400000, 0)));
+    bound_count(&t, (bound_live){1, BOUND_NO_UNIT}, live);
+    ck_assert(!bound_is_exact(&t, number(1, 0)));
+    /* 2^-130 is not normal: it may be flushed. */
+    bound_terms low = {1, -130};
+    ck_assert(!bound_is_exact(&low, number(1, -130)));
 }
 END_TEST
 
@@ -54,8 +97,8 @@ static uint32_t low_end(const long_row *l, uint64_t k, const char *params)
 #define ENDS "order=any,stage=gemm,gemm1_out=f32,bounds=1"
 
 /* 1 and 2047 times 0.996 * 2^-24: added one by one, each is lost.  The exact
-   sum is 1 + 2039 u; 2052 u of (S + |y|) / 2 end 13.3 u below 1, and with a
-   bound of nine tenths the worst order would be outside. */
+   sum is 1 + 2039 u; 2056 u of a binade end 17 u below 1, and with a bound of
+   nine tenths the worst order would be outside. */
 START_TEST(the_worst_order_is_just_inside)
 {
     static long_row l;
@@ -66,7 +109,11 @@ START_TEST(the_worst_order_is_just_inside)
         l.x[i] = i == 0 ? 0x3f80 : 0x337f;
     }
     const uint32_t lo = low_end(&l, LONG, ENDS);
-    ck_assert_msg(lo <= 0x3f800000 && lo >= 0x3f7ffff2, "%08x", lo);
+    ck_assert_msg(lo <= 0x3f800000 && lo >= 0x3f7fffef, "%08x", lo);
+    /* 31/16 is of the same binade: each addition loses no more. */
+    l.x[0] = 0x3ff8;
+    const uint32_t top = low_end(&l, LONG, ENDS);
+    ck_assert_msg(top <= 0x3ff80000 && top >= 0x3ff7fff7, "%08x", top);
 }
 END_TEST
 
@@ -95,6 +142,51 @@ START_TEST(subnormal_weights_align_by_the_smallest_normal)
     }
     const uint32_t lo = low_end(&l, 32, "from=f16," ENDS);
     ck_assert_msg(mxo_f32_cmp(lo, acc) <= 0, "%08x is above %08x", lo, acc);
+}
+END_TEST
+
+/* 16 products of 2^-20 and as many of -2^-20, where a step aligns each weight
+   as 2^-14: magnitudes of 2^-9, 40 u of which are 1.25 * 2^-28, and what may
+   be flushed. */
+START_TEST(raised_magnitudes_count_in_full)
+{
+    static long_row l;
+
+    memset(l.w, 0x22, sizeof l.w);
+    memset(l.scale, 107, sizeof l.scale);
+    for (int i = 0; i < 32; i++) {
+        l.x[i] = i % 2 == 0 ? 0x3c00 : 0xbc00;
+    }
+    const uint32_t lo = low_end(&l, 32, "from=f16," ENDS);
+    ck_assert_msg(lo == 0xb1a00001, "%08x", lo);
+}
+END_TEST
+
+/* A block of which one number is known up to its ends has no unit: what is
+   between them may be a multiple of anything. */
+START_TEST(numbers_between_ends_have_no_unit)
+{
+    uint32_t lo[32] = {0x40400000, 0, 0x3fa00000}; /* 3, 0, 5/4 */
+    uint32_t hi[32] = {0x40400000, 0, 0x3fa00000};
+    mxo_dot_block block[3][LAYER_TILE];
+    bound_live live[LAYER_TILE];
+    const layer_gemm g = {.k = 32};
+    const layer_tile tile = {.rows = 1};
+    bound_gemm b = {.g = &g,
+                    .rows = {lo, hi, NULL, 32},
+                    .least = BOUND_LEAST,
+                    .centre = block[0],
+                    .magnitude = block[1],
+                    .radius = block[2],
+                    .live = live};
+
+    bound_gemm_load(&b, &tile);
+    ck_assert_uint_eq(live[0].mask, 5);
+    ck_assert_int_eq(live[0].unit, -2);
+    hi[0] = 0x40800000;
+    bound_gemm_load(&b, &tile);
+    ck_assert_uint_eq(live[0].mask, 5);
+    ck_assert_int_eq(live[0].unit, BOUND_NO_UNIT);
 }
 END_TEST
 
@@ -376,6 +468,10 @@ Suite *suite_layer_bound_part(void)
     TCase *quant = tcase_create("quantise");
 
     tcase_add_test(sum, losses_by_hand);
+    tcase_add_test(sum, binades_by_hand);
+    tcase_add_test(sum, units_by_hand);
+    tcase_add_test(sum, raised_magnitudes_count_in_full);
+    tcase_add_test(sum, numbers_between_ends_have_no_unit);
     tcase_add_test(sum, the_worst_order_is_just_inside);
     tcase_add_test(sum, subnormal_weights_align_by_the_smallest_normal);
     tcase_add_loop_test(sum, atomic_additions_in_any_order_stay_inside, 0, 5);

@@ -21,12 +21,14 @@ static bound_gemm gemm_of(const layer_plan *p, const layer_gemm *g)
         f == MXO_FMT_E2M1 || f == MXO_FMT_E4M3FN || f == MXO_FMT_E5M2;
     const bound_gemm b = {
         .g = g,
+        .is_narrow = f != MXO_FMT_F32,
         .is_native = is_native,
         .least = is_native || f == MXO_FMT_F16 ? 1 - mxo_format_info(f)->bias
                                                : BOUND_LEAST,
         .centre = at(p, p->at.blocks),
         .magnitude = at(p, p->at.magnitude),
         .radius = at(p, p->at.radius),
+        .live = at(p, p->at.live),
     };
 
     return b;
@@ -380,11 +382,11 @@ void bound_place(layer_plan *p)
     const uint64_t slots = p->tokens * p->topk;
     const uint64_t blocks1 = p->has_one ? layer_blocks(p->hidden) : 0;
     const uint64_t blocks2 = p->has_two ? layer_blocks(p->inter) : 0;
-    const uint64_t tile = LAYER_TILE * sizeof(mxo_dot_block) *
-                          (blocks1 > blocks2 ? blocks1 : blocks2);
+    const uint64_t tile = LAYER_TILE * (blocks1 > blocks2 ? blocks1 : blocks2);
 
-    s->magnitude = layer_take(p, tile);
-    s->radius = layer_take(p, tile);
+    s->magnitude = layer_take(p, tile * sizeof(mxo_dot_block));
+    s->radius = layer_take(p, tile * sizeof(mxo_dot_block));
+    s->live = layer_take(p, tile * sizeof(bound_live));
     s->ends = layer_take(p, p->topk * sizeof(mxo_span));
     if (p->has_one && p->has_two) {
         s->act_hi = layer_take(p, 4 * slots * p->inter);

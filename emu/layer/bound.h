@@ -10,8 +10,21 @@
 #include "../act/glu_span.h"
 #include "op.h"
 
-/* Exponent of the smallest normal number of BF16 and of binary32. */
-enum { BOUND_LEAST = -126 };
+/* Exponent of the smallest normal number of BF16 and of binary32; what stands
+   for a unit that is not known. */
+enum { BOUND_LEAST = -126, BOUND_NO_UNIT = INT16_MIN };
+
+/* Which of 32 numbers are not zero; all are multiples of 2^unit. */
+typedef struct bound_live {
+    uint32_t mask;
+    int unit;
+} bound_live;
+
+/* Products of which neither factor is zero, and their unit. */
+typedef struct bound_terms {
+    uint64_t n;
+    int unit;
+} bound_terms;
 
 /* Rows of numbers known up to their ends, as binary32 patterns. */
 typedef struct bound_rows {
@@ -26,11 +39,13 @@ typedef struct bound_rows {
 typedef struct bound_gemm {
     const layer_gemm *g;
     bound_rows rows;
+    int is_narrow; /* operands of at most 16 bits */
     int is_native; /* FP8 or FP4 operands go into the unit as they are */
     int least;     /* exponent of their smallest normal, without scales */
     mxo_dot_block *centre;     /* [LAYER_TILE, blocks], as the others */
     mxo_dot_block *magnitude;  /* not less than any |a| */
     mxo_dot_block *radius;     /* not less than any distance from centre */
+    bound_live *live;          /* [LAYER_TILE, blocks] */
     int is_raised[LAYER_TILE]; /* magnitudes of subnormal operands are more */
     int is_wild[LAYER_TILE];   /* some operand may be an infinity */
 } bound_gemm;
@@ -51,9 +66,16 @@ void bound_gemm_load(bound_gemm *b, const layer_tile *tile);
 void bound_gemm_column(const bound_gemm *b, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, mxo_span *y);
 
-/* What k products may lose in units of 2^-40 of the largest partial sum,
-   whether each addition rounds or tensor-core steps cut; 0: no bound. */
-uint64_t bound_loss(uint64_t k);
+bound_live bound_live_of(const mxo_dot_block *x);
+void bound_count(bound_terms *t, bound_live a, bound_live b);
+/* No order rounds these products, whose magnitudes add up to size. */
+int bound_is_exact(const bound_terms *t, mxo_real size);
+/* What n products among k may lose in units of 2^(e - 40) if no partial sum
+   reaches 2^(e+1), whether each addition rounds or tensor-core steps cut; 0:
+   no bound. */
+uint64_t bound_loss(uint64_t n, uint64_t k);
+/* That e for sums whose exact values are at most most. */
+int bound_binade(mxo_real most, uint64_t loss);
 
 /* Outputs of the activation become what the second GEMM may get. */
 void bound_quantise(const layer_quant *quant, mxo_format from,

@@ -6,49 +6,36 @@
  */
 #include "bound.h"
 
-enum {
-    STEP = 16,     /* products that a tensor-core step adds at once */
-    LOSS = 21,     /* units of 2^-25: 17 addends cut, and the result */
-    UNITS = 40,    /* losses are counted in 2^-40 */
-    MOST = 1 << 20 /* products, or there is no bound */
-};
+enum { UNITS = 40 }; /* losses are counted in 2^-40 */
 
 #define ONE 0x3f800000u
 #define SIGN 0x80000000u
 
-/* h roundings to nearest: h u / (1 - h u), u = 2^-24, rounded up. */
-static uint64_t rounding(uint64_t h)
+/* Sums of one output, or of one block of it. */
+typedef struct sums {
+    mxo_dot value; /* of the centres */
+    mxo_dot magnitude;
+    mxo_dot radius;
+    bound_terms terms;
+    int is_raised;
+    int is_wild;
+    int is_narrow; /* no product has more than 24 bits */
+} sums;
+
+/* A block of a column's weights. */
+typedef struct weights {
+    mxo_dot_block value;
+    mxo_dot_block size;
+    bound_live live;
+} weights;
+
+/* Magnitudes, and which are not zero: four bits stay four bits. */
+static int weight_sizes(weights *w, int least)
 {
-    return (h << UNITS) / ((UINT64_C(1) << 24) - h) + 1;
-}
+    const mxo_dot_block *from = &w->value;
+    mxo_dot_block *to = &w->size;
 
-/* n steps, each losing the share t/n of a sum that includes what was lost
-   before: t / (1 - t) <= t + 2 t^2 for t up to 1/2. */
-static uint64_t cutting(uint64_t n)
-{
-    const uint64_t t = n * LOSS << (UNITS - 25);
-    const uint64_t root = (t >> (UNITS / 2)) + 1;
-
-    return t + 2 * root * root;
-}
-
-uint64_t bound_loss(uint64_t k)
-{
-    const uint64_t steps = k / STEP + (k % STEP != 0);
-
-    if (k >= MOST) {
-        return 0;
-    }
-    /* Additions, a rounded product and a late scale (each of S <= 2 M). */
-    const uint64_t a = rounding(k + 4);
-    const uint64_t b = cutting(steps) + rounding(steps + 4);
-
-    return a > b ? a : b;
-}
-
-/* Magnitudes of a column's weights: four bits stay four bits. */
-static int weight_sizes(mxo_dot_block *to, const mxo_dot_block *from, int least)
-{
+    w->live = bound_live_of(from);
     if (from->kind != MXO_DOT_ALIGNED || from->bits != 4 || from->exp < least) {
         return bound_operand(to, from, least);
     }
@@ -61,34 +48,27 @@ static int weight_sizes(mxo_dot_block *to, const mxo_dot_block *from, int least)
     return 0;
 }
 
-/* Sums of one output, or of one block of it. */
-typedef struct sums {
-    mxo_dot value; /* of the centres */
-    mxo_dot magnitude;
-    mxo_dot radius;
-    int is_raised;
-    int is_wild;
-} sums;
-
 static void start(sums *s, const bound_gemm *b, int r)
 {
     mxo_dot_reset(&s->value);
     mxo_dot_reset(&s->magnitude);
     mxo_dot_reset(&s->radius);
+    s->terms = (bound_terms){0, INT16_MAX};
+    s->is_narrow = b->is_narrow;
     s->is_raised = b->is_raised[r];
     s->is_wild = b->is_wild[r];
 }
 
-static void mac(sums *s, const bound_gemm *b, uint64_t at,
-                const mxo_dot_block *w, const mxo_dot_block *size)
+static void mac(sums *s, const bound_gemm *b, uint64_t at, const weights *w)
 {
     const mxo_dot_block *radius = &b->radius[at];
 
-    mxo_dot_mac(&s->value, &b->centre[at], w);
-    mxo_dot_mac(&s->magnitude, &b->magnitude[at], size);
+    mxo_dot_mac(&s->value, &b->centre[at], &w->value);
+    mxo_dot_mac(&s->magnitude, &b->magnitude[at], &w->size);
+    bound_count(&s->terms, b->live[at], w->live);
     if (radius->bits != 0) {
-        mxo_dot_mac(&s->radius, radius, size);
-        s->is_wild |= w->kind == MXO_DOT_SPECIAL;
+        mxo_dot_mac(&s->radius, radius, &w->size);
+        s->is_wild |= w->value.kind == MXO_DOT_SPECIAL;
     }
 }
 
@@ -123,14 +103,46 @@ static uint32_t outward(mxo_real x, int up)
     return cut && x.neg == !up ? y + 1 : y;
 }
 
-/* Half of loss times x, both ways. */
-static void widen(mxo_dot end[2], mxo_real x, uint64_t loss)
+/* The largest partial sum: half the magnitudes and the sum; the magnitudes if
+   they are more than the products'. */
+static mxo_real most_of(const sums *s, mxo_real size, mxo_real value)
 {
-    if (x.cls == MXO_CLASS_FINITE) {
-        const int64_t p = (int64_t)(x.mant * loss);
-        mxo_dot_add_int(&end[0], -p, x.exp - UNITS - 1);
-        mxo_dot_add_int(&end[1], p, x.exp - UNITS - 1);
-    }
+    mxo_dot both;
+
+    mxo_dot_reset(&both);
+    mxo_dot_add(&both, size);
+    add_signed(&both, s->is_raised ? size : value, 0);
+    mxo_real most = raise(mxo_dot_value(&both));
+
+    most.exp--;
+    return most;
+}
+
+/* Not zero, and not so small that it may be flushed. */
+static int is_normal(mxo_real x)
+{
+    return x.cls == MXO_CLASS_FINITE && mxo_real_lg(x) >= BOUND_LEAST;
+}
+
+/* Can nothing have been lost, for results between these numbers? */
+static int is_exact(const sums *s, mxo_real size, mxo_real low, mxo_real high)
+{
+    const int is_one = s->terms.n == 1 && s->is_narrow;
+
+    return (is_one && is_normal(low) && is_normal(high)) ||
+           (!s->is_raised && bound_is_exact(&s->terms, size));
+}
+
+static void lose(mxo_dot end[2], const sums *s, uint64_t k, mxo_real most)
+{
+    const uint64_t loss = bound_loss(s->terms.n, k);
+    const int e = bound_binade(most, loss) - UNITS;
+
+    mxo_dot_add_int(&end[0], -(int64_t)loss, e);
+    mxo_dot_add_int(&end[1], (int64_t)loss, e);
+    /* Results below 2^-126 may be flushed, at each step. */
+    mxo_dot_add_int(&end[0], -2 * (int64_t)k - 2, -126);
+    mxo_dot_add_int(&end[1], 2 * (int64_t)k + 2, -126);
 }
 
 /* Where a binary32 sum of k such products can be. */
@@ -139,7 +151,6 @@ static mxo_span ends_of(const sums *s, uint64_t k)
     const mxo_real value = mxo_dot_value(&s->value);
     const mxo_real size = raise(mxo_dot_value(&s->magnitude));
     const mxo_real radius = raise(mxo_dot_value(&s->radius));
-    const uint64_t loss = bound_loss(k);
 
     if (s->is_wild) {
         return mxo_span_anything;
@@ -151,7 +162,8 @@ static mxo_span ends_of(const sums *s, uint64_t k)
     if (size.cls == MXO_CLASS_ZERO) {
         return (mxo_span){0, 0};
     }
-    if (loss == 0 || mxo_real_lg(size) >= 126) { /* may overflow midway */
+    if (bound_loss(s->terms.n, k) == 0 || mxo_real_lg(size) >= 126) {
+        /* no bound, or it may overflow midway */
         return mxo_span_anything;
     }
     mxo_dot end[2] = {s->value, s->value};
@@ -162,11 +174,9 @@ static mxo_span ends_of(const sums *s, uint64_t k)
     const mxo_real high = raise(mxo_dot_value(&end[1]));
     const int is_low = mxo_real_cmp_abs(low, high) > 0;
 
-    widen(end, size, loss);
-    widen(end, s->is_raised ? size : is_low ? low : high, loss);
-    /* Results below 2^-126 may be flushed, at each step. */
-    mxo_dot_add_int(&end[0], -2 * (int64_t)k - 2, -126);
-    mxo_dot_add_int(&end[1], 2 * (int64_t)k + 2, -126);
+    if (!is_exact(s, size, low, high)) {
+        lose(end, s, k, most_of(s, size, is_low ? low : high));
+    }
     return (mxo_span){outward(mxo_dot_value(&end[0]), 0),
                       outward(mxo_dot_value(&end[1]), 1)};
 }
@@ -186,17 +196,16 @@ static void any_column(const bound_gemm *b, const layer_tile *tile,
     const uint64_t blocks = layer_blocks(b->g->k);
     const uint64_t row = layer_weight_row(b->g, tile, col);
     sums s[LAYER_TILE];
-    mxo_dot_block w;
-    mxo_dot_block size;
+    weights w;
 
     for (int r = 0; r < tile->rows; r++) {
         start(&s[r], b, r);
     }
     for (uint64_t at = 0; at < blocks; at++) {
-        layer_weights_load(b->g, row, at, &w);
-        const int raised = weight_sizes(&size, &w, weight_least(b, row, at));
+        layer_weights_load(b->g, row, at, &w.value);
+        const int raised = weight_sizes(&w, weight_least(b, row, at));
         for (int r = 0; r < tile->rows; r++) {
-            mac(&s[r], b, (uint64_t)r * blocks + at, &w, &size);
+            mac(&s[r], b, (uint64_t)r * blocks + at, &w);
             s[r].is_raised |= raised;
         }
     }
@@ -241,8 +250,7 @@ static void block_column(const bound_gemm *b, const layer_tile *tile,
     const mxo_dot_matrix m = {MXO_FMT_E2M1, b->g->w, NULL, b->g->k};
     const uint64_t blocks = layer_blocks(b->g->k);
     const uint64_t row = layer_weight_row(b->g, tile, col);
-    mxo_dot_block w;
-    mxo_dot_block size;
+    weights w;
     sums s;
 
     for (int r = 0; r < tile->rows; r++) {
@@ -250,12 +258,12 @@ static void block_column(const bound_gemm *b, const layer_tile *tile,
     }
     for (uint64_t at = 0; at < blocks; at++) {
         const uint32_t scale = layer_factor(b->g, row, at);
-        mxo_dot_load(&w, &m, row, at);
-        const int raised = weight_sizes(&size, &w, b->is_native ? 0 : b->least);
+        mxo_dot_load(&w.value, &m, row, at);
+        const int raised = weight_sizes(&w, b->is_native ? 0 : b->least);
         for (int r = 0; r < tile->rows; r++) {
             start(&s, b, r);
             s.is_raised |= raised;
-            mac(&s, b, (uint64_t)r * blocks + at, &w, &size);
+            mac(&s, b, (uint64_t)r * blocks + at, &w);
             y[r] = fma_scale(ends_of(&s, MXO_MX_BLOCK), scale, y[r]);
         }
     }

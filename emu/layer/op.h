@@ -25,6 +25,7 @@ typedef struct layer_scratch {
     uint64_t rows_hi;
     uint64_t magnitude; /* tiles beside blocks */
     uint64_t radius;
+    uint64_t live;
     uint64_t least; /* one exponent per block of the activation's output */
     uint64_t ends;  /* one interval per slot of a token */
     uint64_t bytes;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a sum in no declared order may lose.  Rounding a number below 2^(e+1)
+ * loses 2^(e-24) at most, wherever it lies in its binade; adding a zero, or
+ * to nothing, loses nothing; nor does a sum of multiples of one unit that
+ * stay within 24 bits of it.
+ */
+#include "bound.h"
+
+enum {
+    STEP = 16,      /* products that a tensor-core step adds at once */
+    UNIT = 1 << 16, /* 2^-24 of the binade, in units of 2^-40 */
+    CUT = 1 << 15,  /* 2^-25 of it */
+    RESULT = 4,     /* cuts that a step's result, to 2^-23, counts for */
+    ONCE = 8,       /* a product and a late scale round S <= 2 M each */
+    BITS = 24,      /* of a binary32 number */
+    MOST = 1 << 20  /* products, or there is no bound */
+};
+
+static int lowest_bit(uint32_t x)
+{
+    int n = 0;
+
+    for (; (x & 1) == 0; x >>= 1) {
+        n++;
+    }
+    return n;
+}
+
+bound_live bound_live_of(const mxo_dot_block *x)
+{
+    bound_live live = {0, INT16_MAX};
+
+    for (int i = 0; i < MXO_DOT_BLOCK; i++) {
+        const uint32_t size = (uint32_t)(x->v[i] < 0 ? -x->v[i] : x->v[i]);
+        const int is_special = x->kind == MXO_DOT_SPECIAL &&
+                               x->cls[i] != MXO_CLASS_FINITE &&
+                               x->cls[i] != MXO_CLASS_ZERO;
+        if (size != 0 && !is_special) {
+            const int e = x->kind == MXO_DOT_ALIGNED ? x->exp : x->e[i];
+            const int unit = e + lowest_bit(size);
+            live.unit = unit < live.unit ? unit : live.unit;
+        }
+        live.mask |= (uint32_t)(size != 0 || is_special) << i;
+    }
+    return live;
+}
+
+static uint64_t ones(uint32_t x)
+{
+    uint64_t n = 0;
+
+    for (; x != 0; x &= x - 1) {
+        n++;
+    }
+    return n;
+}
+
+void bound_count(bound_terms *t, bound_live a, bound_live b)
+{
+    const uint32_t both = a.mask & b.mask;
+    const int is_known = a.unit != BOUND_NO_UNIT && b.unit != BOUND_NO_UNIT;
+    const int unit = is_known ? a.unit + b.unit : BOUND_NO_UNIT;
+
+    if (both != 0) {
+        t->n += ones(both);
+        t->unit = unit < t->unit ? unit : t->unit;
+    }
+}
+
+int bound_is_exact(const bound_terms *t, mxo_real size)
+{
+    return t->unit >= BOUND_LEAST && size.cls == MXO_CLASS_FINITE &&
+           mxo_real_lg(size) < t->unit + BITS;
+}
+
+uint64_t bound_loss(uint64_t n, uint64_t k)
+{
+    const uint64_t all = k / STEP + (k % STEP != 0);
+    const uint64_t steps = n < all ? n : all; /* of zeros none counts */
+    const uint64_t a = (n + ONCE) * UNIT;
+    const uint64_t b = (n + (RESULT + 1) * steps) * CUT + (steps + ONCE) * UNIT;
+
+    return k >= MOST ? 0 : a > b ? a : b;
+}
+
+int bound_binade(mxo_real most, uint64_t loss)
+{
+    const int lg = mxo_real_lg(most);
+    const int up = BITS - 1 - (lg - most.exp);
+    const uint64_t mant = up >= 0 ? most.mant << up : (most.mant >> -up) + 1;
+    const uint64_t more = (mant * loss >> 40) + 1;
+
+    return lg + (mant + more >= UINT64_C(1) << BITS);
+}
