@@ -23,15 +23,24 @@ static const bound_row rows[] = {
 #undef MXO_ENDS
 };
 
+int bound_is_spare(const bound_row *r, const test_case *c)
+{
+    if (r == NULL) {
+        return 0;
+    }
+    const word_span data = {r->data, strlen(r->data)};
+
+    return span_lists(data, c->data);
+}
+
 const bound_row *bound_row_for(const test_case *c, const char *tensor)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const bound_row *r = &rows[i];
-        const word_span data = {r->data, strlen(r->data)};
         if (strcmp(r->op, c->schema->info->name) == 0 &&
             strcmp(r->tensor, tensor) == 0 &&
             strcmp(case_value(c, r->key), r->value) == 0) {
-            return span_lists(data, c->data) ? NULL : r;
+            return r->low == NULL && bound_is_spare(r, c) ? NULL : r;
         }
     }
     return NULL;
@@ -174,13 +183,15 @@ int bound_ask(bound_set *b, const evidence *e, const bound_row *row,
     const op_call asked = {e->call->op, params, e->call->n_params, e->call->in};
     subject *oracle = &e->j->oracle;
     tensor_set out = {0};
+    const char *word = bound_is_spare(row, e->c) ? "open" : "1";
     test_case exact = *e->c;
     distrust d;
     int bad = -1;
 
     memset(b, 0, sizeof *b);
+    b->has_signs = bound_is_spare(row, e->c);
     if ((row->low == NULL ? exact_case(e->c, row, &exact)
-                          : set(&exact, row->key, "1")) == 0) {
+                          : set(&exact, row->key, word)) == 0) {
         case_params(&exact, params);
         if (subject_infer(oracle, &asked, &out, why) == MXO_OK &&
             subject_run(oracle, &asked, &out, &d, why) == MXO_OK) {
@@ -291,10 +302,16 @@ static int accepts(const bound_set *b, const host_tensor *got, uint64_t i)
 {
     const uint64_t code = tensor_load(got, i);
 
-    return b->low == NULL
-               ? bound_accepts(got->dtype, code, b->y[i], b->limit[i])
-               : ends_accept(dtype_value(got->dtype, code), b->low[i],
-                             b->high[i]);
+    if (b->low == NULL) {
+        return bound_accepts(got->dtype, code, b->y[i], b->limit[i]);
+    }
+    const double x = dtype_value(got->dtype, code);
+    const int is_sign = b->has_signs && x == 0 && b->low[i] == 0 &&
+                        b->high[i] == 0 &&
+                        signbit(b->low[i]) == signbit(b->high[i]);
+
+    return is_sign ? signbit(x) == signbit(b->low[i])
+                   : ends_accept(x, b->low[i], b->high[i]);
 }
 
 static void count(verdict_use *use, double share)

@@ -24,11 +24,15 @@ typedef struct bound_row {
     const char *high;
 } bound_row;
 
-/* The row that holds for an output of a case; NULL: bits are compared. */
+/* The row that holds for an output of a case; NULL: bits are compared, as
+   they are where the oracle refuses what the row asks. */
 const bound_row *bound_row_for(const test_case *c, const char *tensor);
 
+/* No order rounds the data: the row is for answers that are not equal. */
+int bound_is_spare(const bound_row *row, const test_case *c);
+
 /* Ask the oracle (want: what it gave without bounds). 0, or -1 and a
-   sentence; bound_clear() either way. */
+   sentence if it gives no bounds; bound_clear() either way. */
 int bound_ask(bound_set *b, const evidence *e, const bound_row *row,
               const host_tensor *want, mxo_text why);
 void bound_clear(bound_set *b);

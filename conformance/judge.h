@@ -26,6 +26,7 @@ typedef struct bound_set {
     double *low;    /* ends in the output's type; NULL: limits */
     double *high;
     uint8_t *fails; /* 1: beyond its bound */
+    int has_signs;  /* a zero that is known has the sign of its end */
 } bound_set;
 
 /* Everything a diagnosis may look at. */

@@ -398,7 +398,7 @@ mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
-    if (cpu_number(l->call, "bounds") != 0) {
+    if (!cpu_is(l->call, "bounds", "0")) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend computes y, not its bounds");
     }

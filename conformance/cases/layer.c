@@ -322,7 +322,7 @@ static const grid_row grid[] = {
      "moe.gemm2:profile=MARLIN|TRITON,stage=*," SMALL ",bias=bf16,"
      "data=ordinary"},
     {2, 0, /* the ends themselves */
-     "moe.layer:bounds=1,profile=MARLIN|TRITON|EMULATION," TINY
+     "moe.layer:bounds=1|open,profile=MARLIN|TRITON|EMULATION," TINY
      ",bias=bf16,data=ordinary"},
     {2, 0,
      "moe.layer:bounds=1,order=any,requant=same,quant=quant.mx,"
@@ -335,8 +335,8 @@ static const grid_row grid[] = {
      "row_out=bf16,tokens=3,topk=4,experts=5,hidden=64,inter=64,"
      "data=ordinary"},
     {2, 0,
-     "moe.gemm1:bounds=1,order=any,stage=*,glu=*," TINY ",bias=f32,"
-     "data=ordinary|corners"},
+     "moe.gemm1:bounds=1|open,order=any,stage=*,glu=*," TINY
+     ",bias=f32,data=ordinary|corners"},
     {2, 0,
      "moe.gemm2:bounds=1,order=any,stage=*," TINY
      ",bias=f32,data=ordinary|corners"},

@@ -8,6 +8,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* bf16 around 1: 3f7f = 1 - 2^-8, 3f80 = 1, 3f81 = 1 + 2^-7. */
@@ -87,6 +88,21 @@ static const bound_row *row(const char *text)
     return bound_row_for(&c, "y");
 }
 
+static int is_spare(const char *data)
+{
+    char text[128];
+    char why[256];
+    test_case c;
+
+    (void)snprintf(text, sizeof text,
+                   "moe.layer:tokens=1,topk=1,experts=1,hidden=32,inter=32,"
+                   "data=%s",
+                   data);
+    ck_assert_msg(case_parse(&c, text, (mxo_text){why, sizeof why}) == 0, "%s",
+                  why);
+    return bound_is_spare(bound_row_for(&c, "y"), &c);
+}
+
 START_TEST(bounds_hold_where_no_order_is_declared)
 {
     ck_assert_ptr_nonnull(
@@ -100,10 +116,9 @@ START_TEST(bounds_hold_where_no_order_is_declared)
         row("gemm.mx:acc=exact,rows=1,cols=1,k=32,data=ordinary"));
     ck_assert_ptr_nonnull(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
                               "inter=32,data=ordinary"));
-    ck_assert_ptr_null(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
-                           "inter=32,data=orderfree"));
-    ck_assert_ptr_null(row("moe.layer:tokens=1,topk=1,experts=1,hidden=32,"
-                           "inter=32,data=thirds"));
+    ck_assert(is_spare("ordinary") == 0);
+    ck_assert(is_spare("orderfree") == 1);
+    ck_assert(is_spare("thirds") == 1);
     ck_assert_ptr_nonnull(row("moe.layer_routed:tokens=1,top_k=1,experts=1,"
                               "hidden=32,inter=32,data=ordinary"));
 }
@@ -121,6 +136,37 @@ START_TEST(between_ends)
     ck_assert(!ends_accept(1, NAN, NAN));
     ck_assert(!ends_accept(NAN, 1, INFINITY));
     ck_assert(ends_accept(INFINITY, 1, INFINITY));
+}
+END_TEST
+
+/* -0 between +0 and +0, and between -0 and +0. */
+START_TEST(a_known_zero_has_its_sign_where_data_asks_for_bits)
+{
+    const uint64_t shape[1] = {2};
+    double y[2] = {0, 0};
+    double low[2] = {0, -0.0};
+    double high[2] = {0, 0};
+    uint8_t fails[2] = {0, 0};
+    bound_set b = {.n = 2, .y = y, .low = low, .high = high, .fails = fails};
+    tensor_set set = {0};
+    host_tensor *want;
+    host_tensor *got;
+    verdict_use use = {0};
+
+    ck_assert_int_eq(tensor_set_add(&set, "want", MXO_BF16, 1, shape, &want),
+                     0);
+    ck_assert_int_eq(tensor_set_add(&set, "got", MXO_BF16, 1, shape, &got), 0);
+    want = &set.t[0];
+    for (uint64_t i = 0; i < 2; i++) {
+        tensor_store(want, i, 0);
+        tensor_store(got, i, 0x8000);
+    }
+    ck_assert_uint_eq(bound_compare(&b, want, got, &use).n_diff, 0);
+    b.has_signs = 1;
+    const comparison c = bound_compare(&b, want, got, &use);
+    ck_assert_uint_eq(c.n_diff, 1);
+    ck_assert_uint_eq(c.first, 0);
+    tensor_set_clear(&set);
 }
 END_TEST
 
@@ -257,6 +303,7 @@ Suite *suite_bound(void)
     tcase_add_test(bound, the_share_is_what_explains_the_output);
     tcase_add_test(bound, bounds_hold_where_no_order_is_declared);
     tcase_add_test(bound, between_ends);
+    tcase_add_test(bound, a_known_zero_has_its_sign_where_data_asks_for_bits);
     tcase_add_test(bound, the_share_of_the_way_to_an_end);
     tcase_add_test(also, hit_ratios_forgive_lost_rows);
     tcase_add_test(also, absolute_tolerances_dwarf_small_outputs);

@@ -265,7 +265,7 @@ START_TEST(ends_are_close)
 }
 END_TEST
 
-START_TEST(declared_orders_have_no_bounds)
+START_TEST(what_is_declared_has_no_bounds)
 {
     static small_layer l;
     small_recipe r = recipes[0];
@@ -275,6 +275,11 @@ START_TEST(declared_orders_have_no_bounds)
     r.params = "bias=f32";
     small_layer_begin(&c, &l, &r, ",bounds=1");
     emu_refuses(&c, MXO_E_PARAM, "order=exact");
+    small_layer_begin(&c, &l, &recipes[0], ",bounds=open");
+    emu_refuses(&c, MXO_E_PARAM, "not for glu=exact");
+    small_layer_begin(&c, &l, &recipes[2], ",bounds=open");
+    ck_assert_msg(emu_run(&c) == MXO_OK, "%s", c.why);
+    emu_end(&c);
 }
 END_TEST
 
@@ -290,7 +295,7 @@ Suite *suite_layer_bound(void)
     tcase_add_loop_test(whole, every_fault_falls_outside, 0, N_RECIPES);
     tcase_add_loop_test(whole, ends_are_close, 0, N_RECIPES);
     tcase_add_test(whole, weights_beside_fp16_are_fp16_in_both_halves);
-    tcase_add_test(whole, declared_orders_have_no_bounds);
+    tcase_add_test(whole, what_is_declared_has_no_bounds);
     suite_add_tcase(s, whole);
     return s;
 }

@@ -407,5 +407,14 @@ mxo_status bound_check(const layer_plan *p, mxo_text why)
                         "not for order=%s",
                         p->call->op, layer_word(p->call, MXO_FIELD_ORDER));
     }
+    if (mxo_call_is(p->call, "bounds", "open") &&
+        !(p->has_glu && mxo_glu_is_open(&p->one.unit))) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: bounds=open is for an activation whose "
+                        "exponential is the kernel's own, not for glu=%s",
+                        p->call->op,
+                        p->has_glu ? mxo_glu_name(p->one.unit.dialect)
+                                   : "none");
+    }
     return MXO_OK;
 }

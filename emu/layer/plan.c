@@ -328,7 +328,7 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     p->has_one = has_one;
     p->has_two = has_two;
     p->has_glu = has_one && (has_two || mxo_call_is(call, "stage", "act"));
-    p->has_bounds = mxo_call_is(call, "bounds", "1");
+    p->has_bounds = !mxo_call_is(call, "bounds", "0");
     p->has_sum = has_two && (has_one || mxo_call_is(call, "stage", "sum"));
     mxo_status status = read_sizes(p, why);
 
