@@ -93,7 +93,7 @@ static const char help_text[] =
     "      --canonical         spell every default in case names\n"
     "      --also-rule=NAME|all    name who else would pass a failure\n"
     "      --profile=NAME[,key=value...]  a whole layer as a backend\n"
-    "                          declares it, and as you do\n"
+    "                          declares it, and as you do; repeatable\n"
     "      --strict            unsupported cases are red\n"
     "      --tap | --json[=F]  another report on standard output (or in F)\n"
     "      --junit=F           JUnit XML in F besides\n"
@@ -299,8 +299,8 @@ static int take(run_options *o, int code, char *text)
     case OPT_ALSO:
         return take_also(o, text);
     case OPT_PROFILE:
-        o->profile = text;
-        return -1;
+        return take_listed(o->profiles, &o->n_profiles, RUN_MAX_GLOBS,
+                           "profile", text);
     case OPT_LEVEL:
     case OPT_REPEAT:
     case OPT_MAX_FAIL:
@@ -458,11 +458,12 @@ int run_options_cases(const run_options *o, case_list *cases)
         for (int i = 0; status == EXIT_PASS && i < o->n_args; i++) {
             status = add_argument(cases, o->args[i], seed);
         }
-        if (status == EXIT_PASS && o->profile != NULL) {
-            status = profile_cases_append(cases, o->profile, seed);
-        } else if (status == EXIT_PASS && o->n_args == 0 &&
-                   grid_append(cases, o->level, o->ops, (size_t)o->n_ops, seed,
-                               (mxo_text){why, sizeof why}) != 0) {
+        for (int i = 0; status == EXIT_PASS && i < o->n_profiles; i++) {
+            status = profile_cases_append(cases, o->profiles[i], seed);
+        }
+        if (status == EXIT_PASS && o->n_profiles == 0 && o->n_args == 0 &&
+            grid_append(cases, o->level, o->ops, (size_t)o->n_ops, seed,
+                        (mxo_text){why, sizeof why}) != 0) {
             fprintf(stderr, "mxoracle: a grid is at fault: %s\n", why);
             status = EXIT_BROKEN;
         }

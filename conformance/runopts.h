@@ -31,7 +31,8 @@ typedef struct run_options {
     int json; /* on standard output */
     const char *json_file;
     const char *junit_file;
-    const char *profile; /* --profile; NULL: none */
+    char *profiles[RUN_MAX_GLOBS]; /* --profile, each with its entries */
+    int n_profiles;
     char also[256];   /* --also-rule names, with commas; "" for none */
     const char *list; /* "ops", "backends", "devices", "cases" */
     int vectors;      /* arguments are vector files and folders */
