@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-sanitizers \
 	%reldir%/layout-pages \
+	%reldir%/mutant-coverage \
 	%reldir%/setup \
 	%reldir%/test \
 	%reldir%/try

@@ -364,6 +364,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/diagnose.test \
 	%reldir%/tests/docs.test \
 	%reldir%/tests/explain.test \
+	%reldir%/tests/field.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/layout_pages.test \

@@ -11,6 +11,7 @@ libbroken_la_SOURCES = \
 	%reldir%/codec.c \
 	%reldir%/dequant.c \
 	%reldir%/faults.c \
+	%reldir%/field.def \
 	%reldir%/gemm.c \
 	%reldir%/finalize.c \
 	%reldir%/late.c \

@@ -320,6 +320,9 @@ static double slot_row(const broken *b, const layer *l, const layer_row *act,
     }
     z = broken_gemm_of(b, l, &l->two, act, (unsigned)expert, c,
                        l->routing == ROUTING_ACC);
+    if (IS(MB03) && l->two.bias_at == PLACE_ACC) { /* whatever the weight */
+        z += broken_bias(b, l, &l->two, (unsigned)expert, c) / w;
+    }
     if (l->routing >= ROUTING_SUM || (IS(MR06b) && l->topk > 1)) {
         return z;
     }

@@ -140,6 +140,9 @@ double broken_gemm(const broken *b, const layer *l, const layer_row *a,
                    uint64_t t, unsigned e, uint64_t col);
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                       const layer_row *a, unsigned e, uint64_t col, int wide);
+/* The bias of a column; 0 if there is none. */
+double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
+                   uint64_t col);
 double broken_unit(const broken *b, const layer *l, int expert, double gate,
                    double up);
 /* layer_faults.c */

@@ -51,6 +51,9 @@ double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
     if (is_zero_row(b, l, t)) {
         return 0;
     }
+    if (IS(MG21) && c + 1 == l->two.n) {
+        return 0;
+    }
     if (IS(MT05)) {
         return y * (1 + (double)((int)((t * 31 + c * 17) % 9) - 4) / 64);
     }

@@ -154,14 +154,15 @@ static dd leading(const exact_sum *s)
 }
 
 /* The bias of a column; 0 if there is none. */
-static double bias_of(const broken *b, const layer *l, const gemm *g,
-                      unsigned e, uint64_t col)
+double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
+                   uint64_t col)
 {
     const int first = g == &l->one;
     const uint64_t experts = g->w->shape[0];
     const uint64_t of = IS(MB07) ? (e + 1) % experts : e;
-    const uint64_t at =
-        IS(MB06) && first ? (col % 2) * (g->n / 2) + col / 2 : col;
+    const uint64_t at = (IS(MB06) && first) || (IS(MB06b) && !first)
+                            ? (col % 2) * (g->n / 2) + col / 2
+                            : col;
 
     if (g->bias == NULL || g->bias_at == PLACE_NONE || (IS(MB01) && first) ||
         (IS(MB02) && !first)) {
@@ -180,9 +181,10 @@ static double biased(const broken *b, const layer *l, const gemm *g,
                      double bias, int wide, double y)
 {
     const int first = g == &l->one;
-    const number_format *to = IS(MG16) && first ? broken_format("bf16")
-                              : wide            ? broken_format("f32")
-                                                : g->out;
+    const int narrow = (IS(MG16) && first) || (IS(MG19) && !first);
+    const number_format *to = narrow ? broken_format("bf16")
+                              : wide ? broken_format("f32")
+                                     : g->out;
 
     if (g->bias_at == PLACE_ACC && !(IS(MB03) && !first)) {
         y = (double)(float)(y + bias);
@@ -264,17 +266,18 @@ static double tf32(double x)
 }
 
 static void read_operands(const broken *b, const layer *l, const gemm *g,
-                          const layer_row *a, const layer_column *c,
-                          operands *o)
+                          const layer_row *a, layer_column *c, operands *o)
 {
     const int is_wide = g->quant.kind == QUANT_NONE && g->in->mbits != 8;
     const int to_bf16 = l->order.kind == ORDER_UNIT && !is_wide;
+    const int moves = IS(MV21) && l->order.kind == ORDER_OPEN;
 
     for (uint64_t k = 0; k < g->k; k++) {
         const double s = a->scale[k / BLOCK];
         o->a_scale[k] = s;
         o->w_scale[k] = c->scale[k / BLOCK];
-        o->a[k] = l->order.at_block ? a->x[k] : a->x[k] * s;
+        o->a[k] = l->order.at_block || moves ? a->x[k] : a->x[k] * s;
+        c->w[k] *= moves ? s : 1;
         if (l->order.kind == ORDER_UNIT && is_wide && g->in->mbits == 23) {
             o->a[k] = tf32(o->a[k]);
         }
@@ -298,7 +301,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
 {
     static layer_column c;
     static operands o;
-    const double bias = bias_of(b, l, g, e, col);
+    const double bias = broken_bias(b, l, g, e, col);
     const broken_line line = {o.a,       c.w,       g->k,
                               o.a_scale, o.w_scale, MMA_ANY_EXPONENT};
     double y;
@@ -331,7 +334,9 @@ void broken_hidden(const broken *b, const layer *l, uint64_t t, layer_row *a)
 {
     static const broken faultless;
     const uint64_t n = l->one.k;
-    const uint64_t row = IS(MG17) && l->tokens > 16 ? t % 16 : t;
+    const uint64_t row = IS(MG17) && l->tokens > 16 ? t % 16
+                         : IS(MG15c)                ? t % 256
+                                                    : t;
     const int weighed =
         l->routing == ROUTING_INPUT || (IS(MR12d) && l->topk == 1);
     const double w =

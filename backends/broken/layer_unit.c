@@ -15,6 +15,7 @@ static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
     limit = IS(MA01b) || (IS(MQ31) && l->two.quant.kind != QUANT_NONE)
                 ? INFINITY
                 : limit;
+    limit = IS(MA10b) && l->silu ? INFINITY : limit;
     limit = IS(MA07b) ? 7 : limit;
     limit = IS(MA14b) && expert == (int)l->experts - 1 ? INFINITY : limit;
     alpha = IS(MA05b) ? 1 : alpha;

@@ -37,7 +37,9 @@ static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
     if (IS(ML19b) && g == &l->two) {
         n = per_row - 1 - n;
     }
-    return broken_bytes(g->scale)[(of * g->n + col) * per_row + n];
+    const uint64_t row = of * g->n + col;
+
+    return broken_bytes(g->scale)[(IS(MG15b) ? row % 256 : row) * per_row + n];
 }
 
 /* Is element k left out? */
@@ -46,7 +48,8 @@ static int is_lost(const broken *b, const gemm *g, uint64_t k)
     const uint64_t blocks = (g->k + 31) / 32;
 
     return (IS(MG01) && blocks > 1 && k / 32 == blocks - 1) ||
-           (IS(MG13) && k >= (g->k + 1) / 2) || (IS(MG05) && k % 2 == 1) ||
+           (IS(MG20) && k + 1 == g->k) || (IS(MG13) && k >= (g->k + 1) / 2) ||
+           (IS(MG05) && k % 2 == 1) ||
            (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64) ||
            (IS(MZ03) && g->k == 32 && k >= 16) || (IS(MZ04) && g->k < 32);
 }

@@ -301,7 +301,8 @@ static void forward(const mover *m, const mxo_tensor *valid)
                        changed(b, m->row->values, code, 0));
         } else if (!IS(L10)) {
             store_unit(m->y, n_parts, place,
-                       pad_code(m, at, pad < 0 ? 0 : pad));
+                       IS(V25) && pad < 0 ? ~UINT64_C(0)
+                                          : pad_code(m, at, pad < 0 ? 0 : pad));
         }
         if (pad == LAY_ANYTHING && valid != NULL) {
             store_unit(valid, 1, place / n_parts, 0);

@@ -255,6 +255,8 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm1:stage=gemm,input_scale=given,quant=quant.nvfp4,"
      "quant_element=e2m1,quant_rule=fast|exact," THREE_BLOCKS "data=halfway"},
+    {2, 0, /* more tokens than a byte counts */
+     "moe.layer:tokens=257,topk=1,experts=2,hidden=32,inter=32,data=orderfree"},
     {2, 0, /* a NaN or an infinity, which FP4 has not */
      "moe.gemm2:stage=row,row_out=f32,requant=same,quant=quant.mx,"
      "quant_element=e2m1,quant_rule=*,tokens=5,topk=1,experts=2,hidden=32,"

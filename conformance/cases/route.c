@@ -228,6 +228,7 @@ static const grid_row grid[] = {
      "renormalize=*,routed_scaling_factor=1.5,tokens=6,experts=16,"
      "vocabulary=11,data=logits"},
     {2, 0, "route.topk:top_k=8|1,tokens=1|33,experts=8,data=logits"},
+    {2, 0, "route.topk:top_k=2,tokens=1024|1025,experts=8,data=logits"},
     {2, 0, /* more choices than experts above -10000, or above -1 */
      "route.topk:dialect=vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt,bias=f32,"
      "from=f32,top_k=8,tokens=3,experts=16|24,data=lowbias"},
