@@ -26,6 +26,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/act.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
+	%reldir%/cases/edges.c \
 	%reldir%/cases/families.def \
 	%reldir%/cases/format.c \
 	%reldir%/cases/gemm.c \

@@ -23,7 +23,12 @@ static const code_format *format_of(const host_tensor *t)
 
 void fill_put(host_tensor *t, uint64_t i, double x)
 {
-    tensor_store(t, i, code_nearest(format_of(t), x));
+    const code_format *f = format_of(t);
+
+    tensor_store(t, i,
+                 f != NULL
+                     ? code_nearest(f, x)
+                     : 0x11 * code_nearest(code_format_by_name("e2m1"), x));
 }
 
 const code_format *fill_element(const test_case *c)

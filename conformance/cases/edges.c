@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Halves of the layer on data that one kind of fault each needs, and that
+ * random numbers do not have: sums beside a tie in rows of few bits, rows at
+ * the end of an integer's range, quotients on a tie, groups all but zero.
+ */
+#include "fills.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+enum { KINDS = 3, COLUMNS = 16, BLOCK = 32, FAR = 57, STEPS = 56 };
+
+/* Element k of a row.  A tie of binary32 and what a double has no room for
+   beside it; 255 2^7 and odd numbers, which end digits to base 256; one
+   number throughout, for the largest sum there is. */
+static double brink(uint64_t row, uint64_t k)
+{
+    if (row % KINDS == 0) {
+        return k == 0   ? 1
+               : k == 1 ? 0x1p-24
+               : k == 2 ? (row % 2 != 0 ? -0x1p-54 : 0x1p-54)
+                        : 0;
+    }
+    if (row % KINDS == 1) {
+        return k % 7 == 0 ? 32640 : (double)(1 + 2 * (k % 2));
+    }
+    return 127;
+}
+
+static void fill_brink(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t k = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, brink(i / k, i % k));
+    }
+}
+
+/* The first four codes of a column are the same power of two; every second
+   column has 6.0 everywhere else. */
+static void fill_brink_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t code = prng_below(rng, 256);
+        const uint64_t first = i / row % 3 == 0 ? 0x11 : 0x22;
+        tensor_store(t, i,
+                     i % row < 2        ? first
+                     : i / row % 2 == 0 ? 0x77
+                                        : code);
+    }
+}
+
+/* Scale bytes of 16 columns: alike; one far below the others; up to NaN; down
+   to 0; and near each other. */
+static uint64_t brink_scale(uint64_t col, uint64_t b, prng *rng)
+{
+    const uint64_t any = prng_below(rng, 8);
+
+    switch (col / COLUMNS) {
+    case 0:
+        return 127;
+    case 1:
+        return b == 0 ? 118 : 127;
+    case 2:
+        return b == 1 ? 255 : 254 - any;
+    case 3:
+        return any;
+    default:
+        return 120 + any;
+    }
+}
+
+static void fill_brink_scales(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t blocks = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, brink_scale(i / blocks, i % blocks, rng));
+    }
+}
+
+/* A given scale of 7, and multiples of 7 by odd numbers of five bits: each
+   quotient is a tie of E4M3 or E5M2, which a product with 1/7 misses. */
+static void fill_seven(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    fill_put(t, 0, 7);
+}
+
+static void fill_sevenfold(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double tie = (double)(2 * prng_below(rng, 12) + 9);
+        const double sign = prng_below(rng, 2) != 0 ? -7 : 7;
+        fill_put(t, i, ldexp(sign * tie, (int)prng_below(rng, 6) - 4));
+    }
+}
+
+/* Blocks whose largest numbers lie around 1e-10, where quantisers have floors
+   for the maximum (2^-33) and for the maximum over 448 (2^-24 before). */
+static void fill_faint(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    int exponent = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        exponent = i % BLOCK == 0 ? -(int)prng_below(rng, 20) - 20 : exponent;
+        fill_put(t, i, ldexp(2 * fill_uniform(rng) - 1, exponent));
+    }
+}
+
+/* 1 meets a zero.  The next two cancel, though who parts a row by size may
+   have them in two parts: where that is, no row can miss.  What is left has
+   no room in a double beside either. */
+static double cascade(uint64_t row, uint64_t k)
+{
+    const int e = -8 - (int)(row % STEPS);
+
+    return k == 0   ? 1
+           : k == 1 ? ldexp(1, e)
+           : k == 2 ? ldexp(1, e - 1)
+           : k == 3 ? ldexp(1.25, e - FAR)
+                    : 0;
+}
+
+static void fill_cascade(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t k = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, cascade(i / k, i % k));
+    }
+}
+
+/* 0, 0.5, -1 and 1, then anything. */
+static void fill_cascade_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t code = prng_below(rng, 256);
+        tensor_store(t, i, i % row == 0 ? 0x10 : i % row == 1 ? 0x2a : code);
+    }
+}
+
+/* Of five weights the third is the sum, if rows are alike. */
+static void fill_cascade_weights(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double weight[] = {0x1p60, 1, 0x1.4p-60, -0x1p60, -1};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, weight[i % (sizeof weight / sizeof weight[0])]);
+    }
+}
+
+/* Rows of all experts are alike: their bias, for w2 is zero. */
+static void fill_alike(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, 1 + (double)(i % cols) / 64);
+    }
+}
+
+static void fill_zero(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    memset(t->data, 0, (size_t)t->n_bytes);
+}
+
+static const fill_row fills[] = {
+    {"moe.gemm1", "x", "brink", fill_brink},
+    {"moe.gemm2", "act", "brink", fill_brink},
+    {"moe.gemm1", "w13", "brink", fill_brink_codes},
+    {"moe.gemm2", "w2", "brink", fill_brink_codes},
+    {"moe.gemm?", "*_scale", "brink", fill_brink_scales},
+    {"moe.gemm1", "x", "sevenfold", fill_sevenfold},
+    {"moe.gemm2", "act", "sevenfold", fill_sevenfold},
+    {"moe.gemm?", "*_input_scale", "sevenfold", fill_seven},
+    {"moe.gemm?", "*_scale", "sevenfold", fill_scale_ordinary},
+    {"moe.gemm1", "x", "faint", fill_faint},
+    {"moe.gemm2", "act", "faint", fill_faint},
+    {"moe.gemm?", "*_scale", "faint", fill_scale_ordinary},
+    {"moe.gemm1", "x", "cascade", fill_cascade},
+    {"moe.gemm1", "w13", "cascade", fill_cascade_codes},
+    {"moe.gemm2", "act", "cascade", fill_ordinary},
+    {"moe.gemm2", "w2", "cascade", fill_zero},
+    {"moe.gemm2", "w2_bias", "cascade", fill_alike},
+    {"moe.gemm2", "topk_weights", "cascade", fill_cascade_weights},
+    {"moe.gemm?", "*_scale", "cascade", fill_scale_ordinary},
+    {NULL, NULL, NULL, NULL},
+};
+
+#define TINY "tokens=2,topk=2,experts=3,hidden=32,inter=32"
+#define STATIC                                            \
+    "input_scale=given,quant=quant.static,quant_element=" \
+    "e4m3fn|e5m2,quant_rule=divide|reciprocal,"
+#define GROUP                                                       \
+    "quant=quant.group,quant_element=e4m3fn,quant_rule=vllm_group|" \
+    "vllm_group_mul,quant_group=32|64|128,"
+
+static const grid_row grid[] = {
+    {2, 0, /* an expert per token, and all tokens in one */
+     "moe.gemm1:stage=gemm,from=bf16|f32,gemm1_out=f32,tokens=9,topk=1,"
+     "experts=1|40,hidden=160|2880,inter=48,data=brink"},
+    {2, 0,
+     "moe.gemm2:stage=row,from=bf16|f32,row_out=f32,out=f32,tokens=9,topk=1,"
+     "experts=1|40,hidden=96,inter=160|2880,data=brink"},
+    {2, 0,
+     "moe.gemm1:stage=gemm," STATIC "from=bf16|f16|f32," TINY
+     ",data=sevenfold"},
+    {2, 0, "moe.gemm2:requant=same," STATIC TINY ",data=sevenfold"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,from=bf16|f32,gemm1_out=f32," GROUP
+     "tokens=3,topk=2,experts=3,hidden=160,inter=32,data=faint"},
+    {2, 0,
+     "moe.gemm2:requant=same," GROUP
+     "tokens=3,topk=2,experts=3,hidden=32,inter=160,data=faint"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,from=bf16|f32,gemm1_out=f32,tokens=56,topk=1,"
+     "experts=1|9,hidden=160|2880,inter=8,data=cascade"},
+    {2, 0,
+     "moe.gemm2:bias=f32,routing_at=sum,sum=exact,row_out=f32,out=bf16|f32,"
+     "tokens=3,topk=5,experts=7,hidden=64,inter=32,data=cascade"},
+    {0, 0, NULL},
+};
+
+const case_family cases_edges = {"edges", fills, grid};
