@@ -25,6 +25,8 @@ libcpu_la_SOURCES = \
 	%reldir%/gemm_mx.c \
 	%reldir%/gemm_order.c \
 	%reldir%/gemm_order.h \
+	%reldir%/gemm_plane.c \
+	%reldir%/gemm_plane.h \
 	%reldir%/gemm_read.c \
 	%reldir%/gemm_read.h \
 	%reldir%/gemm_slice.c \
@@ -103,7 +105,7 @@ libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
 libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
 libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
-libcpu_avx512both_la_SOURCES = %reldir%/avx512both.c
+libcpu_avx512both_la_SOURCES = %reldir%/avx512both.c %reldir%/avx512plane.c
 libcpu_avx512both_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi \
 	-mavx512vnni
 libcpu_avx512vbmi_la_SOURCES = %reldir%/avx512vbmi.c
@@ -114,6 +116,7 @@ libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
 	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 else
 EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/avx512both.c \
+	%reldir%/avx512plane.c \
 	%reldir%/avx512vbmi.c %reldir%/avx512vnni.c %reldir%/vec_avx2.h %reldir%/vec_avx512.h
 endif
 if MXO_CPU_AARCH64

@@ -308,6 +308,11 @@ void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
     double *const column = t->x + t->k;
     int is_hard[CPU_MAC_COLS] = {0};
 
+    if (t->m == 1 && t->plane_mac != NULL &&
+        cpu_plane_columns(&t->row[t->index[0]].planes, t->plane_mac, w, first,
+                          n, y[0])) {
+        return;
+    }
     read_factors(t, w, first, n, is_hard);
     run_mac(t, mac, w, first, n);
     for (size_t i = 0; i < t->m; i++) {

@@ -49,6 +49,7 @@ typedef struct cpu_tile {
     size_t k;
     cpu_row_reader reader;
     cpu_scales_fn scales;
+    cpu_plane_fn plane_mac; /* for a row alone; NULL: by slices */
     /* Owned: */
     cpu_mac_item *item;
     uint32_t *start;

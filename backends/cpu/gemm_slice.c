@@ -177,4 +177,5 @@ void cpu_sliced_free(cpu_sliced *row)
 {
     free(row->slice);
     free(row->place);
+    cpu_planes_free(&row->planes);
 }

@@ -12,6 +12,8 @@
 #ifndef CPU_GEMM_SLICE_H
 #define CPU_GEMM_SLICE_H
 
+#include "gemm_plane.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,7 +76,8 @@ typedef struct cpu_sliced {
     cpu_slice_place *place;
     size_t n;
     uint32_t levels;
-    int is_hard; /* NaN, infinity, or too many levels: no slices */
+    int is_hard;       /* NaN, infinity, or too many levels: no slices */
+    cpu_planes planes; /* cut where they are wanted */
 } cpu_sliced;
 
 /* Room for one row that is being cut; grows as needed. */

@@ -25,6 +25,7 @@ typedef struct pass {
     layer_rows rows;
     size_t divisor; /* slots per row of the input */
     cpu_mac_fn mac;
+    cpu_plane_fn plane_mac; /* NULL: no loop, or no tile is a single row */
     cpu_sliced *row;
     tile_place *tile;
     size_t n_tiles;
@@ -60,7 +61,9 @@ static void slice_rows(void *arg, uint64_t begin, uint64_t end)
         }
         if (used) {
             cpu_layer_rows_read(&p->rows, r, x);
-            bad = cpu_slice_row(&slicer, x, k, log_span, &p->row[r]) != 0;
+            bad = cpu_slice_row(&slicer, x, k, log_span, &p->row[r]) != 0 ||
+                  (p->plane_mac != NULL &&
+                   cpu_planes_cut(x, k, &p->row[r].planes) != 0);
         }
     }
     if (bad) {
@@ -348,7 +351,8 @@ static void run_item(pass *p, size_t item)
                   .m = place->m,
                   .k = p->g->k,
                   .reader = {cpu_layer_rows_read, &p->rows},
-                  .scales = p->l->ctx->lane->scales};
+                  .scales = p->l->ctx->lane->scales,
+                  .plane_mac = p->plane_mac};
 
     for (size_t i = 0; i < place->m; i++) {
         index[i] = (uint32_t)(slot_of(&a, i) / p->divisor);
@@ -384,6 +388,19 @@ static void make_tiles(pass *p)
     }
 }
 
+/* Rows that are alone in a tile want planes. */
+static cpu_plane_fn choose_planes(const pass *p)
+{
+    int wanted = 0;
+
+    for (size_t i = 0; i < p->n_tiles; i++) {
+        wanted |= p->tile[i].m == 1;
+    }
+    return wanted && p->l->order.kind == CPU_ORDER_EXACT
+               ? cpu_plane_of(p->l->ctx->lane)
+               : NULL;
+}
+
 static mxo_status run_pass(pass *p, mxo_text why)
 {
     const layer *l = p->l;
@@ -397,6 +414,7 @@ static mxo_status run_pass(pass *p, mxo_text why)
     p->failed = p->row == NULL || p->tile == NULL;
     if (!p->failed) {
         make_tiles(p);
+        p->plane_mac = choose_planes(p);
     }
     if (!p->failed && !is_declared(l)) {
         cpu_split(l->ctx, p->rows.rows, ROW_GRAIN, slice_rows, p);

@@ -137,6 +137,17 @@ cpu_mac_fn cpu_mac_of(const cpu_lane *lane)
     return lane->mac;
 }
 
+cpu_plane_fn cpu_plane_of(const cpu_lane *lane)
+{
+#if defined(__x86_64__)
+    if (lane == &cpu_lane_avx512vbmi && __builtin_cpu_supports("avx512vnni")) {
+        return cpu_plane_both;
+    }
+#endif
+    (void)lane;
+    return NULL;
+}
+
 const cpu_lane *cpu_lane_of(int device, mxo_text why)
 {
     /* Worst first: device 0 is the last row that is present. */
