@@ -12,6 +12,12 @@
 
 #include <immintrin.h>
 
+#if defined(__clang__)
+#define MAC_UNROLL _Pragma("unroll")
+#else
+#define MAC_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 #define MAC_EACH(step)                                                      \
     step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7) step(8) \
         step(9) step(10) step(11) step(12) step(13) step(14) step(15)
@@ -105,6 +111,30 @@ CPU_INLINE __m512i mac_one(const __m512i *w, const int32_t *x)
                             _mm512_add_epi32(s[2], s[3]));
 }
 
+/* A few slices side by side, so that none waits for itself. */
+CPU_INLINE void mac_some(const cpu_mac *job, const cpu_mac_item *item,
+                         const int n, const __m512i *w, __m512d f0, __m512d f1)
+{
+    __m512i s[8];
+
+    MAC_UNROLL
+    for (int i = 0; i < n; i++) {
+        s[i] = _mm512_setzero_si512();
+    }
+#define SOME(p)                                                              \
+    MAC_UNROLL                                                               \
+    for (int i = 0; i < n; i++) {                                            \
+        s[i] =                                                               \
+            MAC_DOT2(s[i], w[p], _mm512_set1_epi32(item[i].slice->pair[p])); \
+    }
+    MAC_EACH(SOME)
+#undef SOME
+    MAC_UNROLL
+    for (int i = 0; i < n; i++) {
+        mac_add(job, item + i, s[i], f0, f1);
+    }
+}
+
 static void mac_block(const cpu_mac *job, size_t b)
 {
     const cpu_mac_item *item = job->item + job->start[b];
@@ -114,27 +144,11 @@ static void mac_block(const cpu_mac *job, size_t b)
     __m512i w[16];
 
     mac_decode(job, b, w);
+    for (; end - item >= 8; item += 8) {
+        mac_some(job, item, 8, w, f0, f1);
+    }
     for (; end - item >= 4; item += 4) {
-        const int32_t *x0 = item[0].slice->pair;
-        const int32_t *x1 = item[1].slice->pair;
-        const int32_t *x2 = item[2].slice->pair;
-        const int32_t *x3 = item[3].slice->pair;
-        __m512i s0 = _mm512_setzero_si512();
-        __m512i s1 = s0;
-        __m512i s2 = s0;
-        __m512i s3 = s0;
-
-#define FOUR(p)                                        \
-    s0 = MAC_DOT2(s0, w[p], _mm512_set1_epi32(x0[p])); \
-    s1 = MAC_DOT2(s1, w[p], _mm512_set1_epi32(x1[p])); \
-    s2 = MAC_DOT2(s2, w[p], _mm512_set1_epi32(x2[p])); \
-    s3 = MAC_DOT2(s3, w[p], _mm512_set1_epi32(x3[p]));
-        MAC_EACH(FOUR)
-#undef FOUR
-        mac_add(job, item, s0, f0, f1);
-        mac_add(job, item + 1, s1, f0, f1);
-        mac_add(job, item + 2, s2, f0, f1);
-        mac_add(job, item + 3, s3, f0, f1);
+        mac_some(job, item, 4, w, f0, f1);
     }
     for (; item < end; item++) {
         mac_add(job, item, mac_one(w, item->slice->pair), f0, f1);
