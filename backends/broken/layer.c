@@ -379,7 +379,9 @@ static void token_sum(const broken *b, const layer *l, uint64_t t)
     }
     for (uint64_t c = 0; c < l->two.n; c++) {
         for (uint64_t j = 0; j < l->topk; j++) {
-            row[j] = slot_row(b, l, &act[j], t, j, c);
+            row[j] = !there[j] && (IS(MV22) || IS(MS08))
+                         ? NAN
+                         : slot_row(b, l, &act[j], t, j, c);
         }
         if (IS(MG03) && c >= l->two.n / 64 * 64 && l->two.n > 64) {
             continue;

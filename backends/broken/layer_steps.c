@@ -116,8 +116,9 @@ double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
 /* A sum without any rounding: its parts do not overlap and grow in size. */
 enum {
     PARTS = 44,
-    BLOCK = 32
-}; /* 53 bits each cover all exponents of a double */
+    BLOCK = 32,
+    TILE = 128 /* K of a padded row */
+};             /* 53 bits each cover all exponents of a double */
 
 typedef struct exact_sum {
     double part[PARTS];
@@ -233,7 +234,8 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
 
     for (uint64_t i = 0; i < c->n; i++) {
         const uint64_t k = IS(MV15) || IS(MV17) ? c->n - 1 - i : i;
-        const double p = a[k < g->k ? k : g->k - 1] * c->w[k];
+        const double x = k < g->k ? a[k] : IS(MS07) ? 0 : a[g->k - 1];
+        const double p = IS(MV22) && k >= g->k ? 0 : x * c->w[k];
         if (p != 0) { /* NaN too */
             add(&acc, p);
         }
@@ -244,6 +246,18 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
     return by_parts              ? all_parts(&single)
            : isfinite(acc.plain) ? broken_to_f32(leading(&acc))
                                  : acc.plain;
+}
+
+/* K becomes whole tiles, and what lies behind a row of weights is NaN: left
+   out, or multiplied by the zeros behind the activations. */
+static void pad_column(const broken *b, const gemm *g, layer_column *c)
+{
+    const uint64_t end = (g->k + TILE - 1) / TILE * TILE;
+
+    for (uint64_t k = g->k; (IS(MV22) || IS(MS07)) && k < end; k++) {
+        c->w[k] = NAN;
+        c->n = k + 1;
+    }
 }
 
 /* Operands of a chain: numbers, or codes beside the scales of their blocks. */
@@ -310,6 +324,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
         return 0;
     }
     broken_column(b, l, g, e, col, &c);
+    pad_column(b, g, &c);
     read_operands(b, l, g, a, &c, &o);
     y = l->order.kind == ORDER_OPEN
             ? open_sum(b, g, o.a, &c)
@@ -444,7 +459,7 @@ dd broken_combine(const broken *b, const layer *l, uint64_t t,
         const double w =
             l->routing == ROUTING_SUM ? broken_weight(b, l, t, j) : 1;
         const double times = IS(MR06b) ? 1 : IS(MR06) ? w * w : w;
-        if (!there[j]) {
+        if (!there[j] && !IS(MS08)) {
             continue;
         }
         add(&exact, row[j] * times);
