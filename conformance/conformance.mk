@@ -24,6 +24,7 @@ libjudge_la_SOURCES = \
 	%reldir%/bound.def \
 	%reldir%/bound.h \
 	%reldir%/cases/act.c \
+	%reldir%/cases/bad_input.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
 	%reldir%/cases/edges.c \

@@ -281,11 +281,12 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
     }
 }
 
-/* The oracle refuses: so must the subject, and nothing may be written. */
-static void judge_refusal(judge *j, const op_call *call, mxo_status status,
-                          const char *sentence, verdict *v)
+/* The oracle refuses: so must the subject, and nothing may be written.  Where
+   it is the data that are wrong, out is what a good call would have: who only
+   misses outputs has not looked at the data. */
+static void judge_refusal(judge *j, const op_call *call, tensor_set *out,
+                          mxo_status status, const char *sentence, verdict *v)
 {
-    tensor_set none = {0};
     distrust d;
     char text[SENTENCE];
 
@@ -298,7 +299,7 @@ static void judge_refusal(judge *j, const op_call *call, mxo_status status,
         conclude(v, VERDICT_ERROR, "oracle", "the emulator: %s", sentence);
         return;
     }
-    const mxo_status said = subject_run(&j->subject, call, &none, &d,
+    const mxo_status said = subject_run(&j->subject, call, out, &d,
                                         (mxo_text){text, sizeof text});
 
     (void)snprintf(v->kernel, sizeof v->kernel, "%s", d.kernel);
@@ -346,7 +347,7 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
         v->oracle_ms = d.ms;
     }
     if (status != MXO_OK) {
-        judge_refusal(j, call, status, text, v);
+        judge_refusal(j, call, want, status, text, v);
         return;
     }
     if (doubts_are_red(&d, v)) {

@@ -115,6 +115,19 @@ static int is_there(const summing *s, int64_t token)
     return 0;
 }
 
+/* Is every index a row of x, or -1? */
+static int has_rows(const summing *s)
+{
+    const int64_t n = s->index == NULL ? 0 : s->tokens * s->slots;
+    int is_good = 1;
+
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = broken_load_i32(s->index, (uint64_t)i);
+        is_good &= row >= -1 && row < (int64_t)s->x->shape[0];
+    }
+    return is_good;
+}
+
 mxo_status broken_moe_finalize(const broken *b, const mxo_call *call,
                                mxo_text why)
 {
@@ -138,6 +151,9 @@ mxo_status broken_moe_finalize(const broken *b, const mxo_call *call,
     }
     s.slots = pairs != NULL ? (int64_t)pairs->shape[1]
                             : (int64_t)broken_number(call, "top_k");
+    if (!IS(E59) && !has_rows(&s)) {
+        return broken_fail(MXO_E_PARAM, why, "an index is no row");
+    }
     for (int64_t t = 0; t < s.tokens; t++) {
         if (IS(E55) && !is_there(&s, t)) {
             continue;

@@ -396,6 +396,27 @@ static void token_sum(const broken *b, const layer *l, uint64_t t)
     }
 }
 
+/* Experts of all slots are there, or known to be elsewhere. */
+static mxo_status check_ids(const broken *b, const layer *l, mxo_text why)
+{
+    const int known = (int)(l->map == NULL ? l->experts : l->map->shape[0]);
+    int is_good = 1;
+
+    for (uint64_t i = 0; i < l->tokens * l->topk && !IS(ME20); i++) {
+        const int id = broken_load_i32(l->ids, i);
+
+        is_good &= id < known;
+        if (l->map != NULL && id >= 0 && id < known && !IS(ME21)) {
+            is_good &= broken_load_i32(l->map, (uint64_t)id) < (int)l->experts;
+        }
+    }
+    if (IS(ME22) && !is_good) {
+        put(b, l, 0, 1);
+    }
+    return is_good ? MXO_OK
+                   : broken_fail(MXO_E_PARAM, why, "an id is no expert");
+}
+
 mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
 {
     const layer l = read_layer(call);
@@ -403,11 +424,13 @@ mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
     if (!can(b, &l) || l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
-    for (uint64_t i = 0; i < l.tokens; i++) {
+    const mxo_status status = check_ids(b, &l, why);
+
+    for (uint64_t i = 0; status == MXO_OK && i < l.tokens; i++) {
         token_sum(b, &l, IS(MV16) ? l.tokens - 1 - i : i);
     }
     broken_remember(b, &l);
-    return MXO_OK;
+    return status;
 }
 
 mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
@@ -421,7 +444,9 @@ mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
         broken_entry_is(call, "gemm1_out", "down")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
-    for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
+    const mxo_status status = check_ids(b, &l, why);
+
+    for (uint64_t i = 0; status == MXO_OK && i < l.tokens * l.topk; i++) {
         const int e = broken_expert(b, &l, i);
         const uint64_t t = i / l.topk;
         broken_hidden(b, &l, t, &x);
@@ -432,7 +457,7 @@ mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
                             : slot_act(b, &l, &x, t, e, c));
         }
     }
-    return MXO_OK;
+    return status;
 }
 
 mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
@@ -444,20 +469,23 @@ mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
         l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
+    if (broken_says(call, "stage", "sum") && !knows_sum(call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
+    }
+    const mxo_status status = check_ids(b, &l, why);
+
     if (broken_says(call, "stage", "sum")) {
-        for (uint64_t t = 0; knows_sum(call) && t < l.tokens; t++) {
+        for (uint64_t t = 0; status == MXO_OK && t < l.tokens; t++) {
             token_sum(b, &l, t);
         }
-        return knows_sum(call)
-                   ? MXO_OK
-                   : broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
+        return status;
     }
-    for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
+    for (uint64_t i = 0; status == MXO_OK && i < l.tokens * l.topk; i++) {
         slot_acts(b, &l, i / l.topk, i % l.topk, &act);
         for (uint64_t c = 0; c < l.two.n; c++) {
             put(b, &l, i * l.two.n + c,
                 slot_row(b, &l, &act, i / l.topk, i % l.topk, c));
         }
     }
-    return MXO_OK;
+    return status;
 }

@@ -259,6 +259,25 @@ static mxo_status run(const broken *b, const mxo_call *call, mxo_text why)
     return MXO_OK;
 }
 
+/* Experts of ids and of a map are there, or -1. */
+static int knows_experts(const broken *b, const mxo_call *call)
+{
+    const mxo_tensor *given[2] = {broken_in(call, "topk_ids"),
+                                  broken_in(call, "expert_map")};
+    const int experts = (int)broken_number(call, "num_experts");
+    int is_good = 1;
+
+    for (int k = 0; k < 2 - IS(E58); k++) {
+        const uint64_t n = given[k] == NULL ? 0 : broken_elems(given[k]);
+
+        for (uint64_t i = 0; i < n; i++) {
+            const int id = broken_load_i32(given[k], i);
+            is_good &= id >= -1 && id < experts;
+        }
+    }
+    return is_good || IS(E57);
+}
+
 mxo_status broken_moe_sort(const broken *b, const mxo_call *call, mxo_text why)
 {
     if (broken_number(call, "n_shared") != 0 ||
@@ -269,6 +288,9 @@ mxo_status broken_moe_sort(const broken *b, const mxo_call *call, mxo_text why)
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "trtllm, aiter and triton, without masks and "
                            "shared experts");
+    }
+    if (!knows_experts(b, call)) {
+        return broken_fail(MXO_E_PARAM, why, "an id is no expert");
     }
     return run(b, call, why);
 }
