@@ -264,22 +264,44 @@ typedef struct gpu_timer {
     gpu_event stop;
 } gpu_timer;
 
-static mxo_status gpu_timer_start(gpu_timer *t, mxo_text why)
+static mxo_status gpu_timer_open(gpu_timer *t, mxo_text why)
 {
     gpu_error error = RT(EventCreate)(&t->start);
 
     if (error == RT(Success)) {
         error = RT(EventCreate)(&t->stop);
         if (error == RT(Success)) {
-            error = RT(EventRecord)(t->start, 0);
-            if (error == RT(Success)) {
-                return MXO_OK;
-            }
-            (void)RT(EventDestroy)(t->stop);
+            return MXO_OK;
         }
         (void)RT(EventDestroy)(t->start);
     }
     return gpu_check(error, "timer", why);
+}
+
+static void gpu_timer_close(gpu_timer *t)
+{
+    (void)RT(EventDestroy)(t->start);
+    (void)RT(EventDestroy)(t->stop);
+}
+
+/* On failure the timer is gone. */
+static mxo_status gpu_timer_start(gpu_timer *t, mxo_text why)
+{
+    const mxo_status status =
+        gpu_check(RT(EventRecord)(t->start, 0), "timer", why);
+
+    if (status != MXO_OK) {
+        gpu_timer_close(t);
+    }
+    return status;
+}
+
+/* Both at once. */
+static mxo_status gpu_timer_begin(gpu_timer *t, mxo_text why)
+{
+    const mxo_status status = gpu_timer_open(t, why);
+
+    return status == MXO_OK ? gpu_timer_start(t, why) : status;
 }
 
 /* Waits for the work; the timer is gone afterwards. */
@@ -294,8 +316,7 @@ static mxo_status gpu_timer_stop(gpu_timer *t, double *seconds, mxo_text why)
     if (error == RT(Success)) {
         error = RT(EventElapsedTime)(&ms, t->start, t->stop);
     }
-    (void)RT(EventDestroy)(t->start);
-    (void)RT(EventDestroy)(t->stop);
+    gpu_timer_close(t);
     *seconds = (double)ms * 1e-3;
     return gpu_check(error, "timer", why);
 }
