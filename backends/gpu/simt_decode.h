@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of decode_gpu.inc on a CPU; simt_crowd.inc keeps the state.  Warps
    are fewer, because lanes take turns. */
-enum { DECODE_ENDS = 2, DECODE_MATH = 3 };
+enum { DECODE_ENDS = 4, DECODE_TEAM = 2, DECODE_TEAMS = 2 };
 
 typedef struct decode_gate {
     uint32_t parity;
@@ -14,7 +14,7 @@ GPU_FN void decode_await(decode_gate *g, uint32_t parity);
 GPU_FN void decode_mma(float *d, const uint32_t *a, const uint32_t *b);
 GPU_FN void decode_sync_warp(void);
 GPU_FN uint32_t decode_ballot(int claim);
-GPU_FN void decode_meet(uint32_t n);
+GPU_FN void decode_meet(uint32_t name, uint32_t n);
 GPU_FN uint32_t decode_look(const uint32_t *counter);
 
 GPU_FN void decode_gate_set(decode_gate *g, uint32_t n)
@@ -66,11 +66,25 @@ GPU_FN uint32_t decode_count(uint32_t *counter)
     return (*counter)++;
 }
 
+GPU_FN void decode_add(uint32_t *counter)
+{
+    (*counter)++;
+}
+
 GPU_FN void decode_clear(uint32_t *counter)
 {
     *counter = 0;
 }
 
+GPU_FN void gpu_cell_store_f32x2(float *p, float x, float y)
+{
+    p[0] = x;
+    p[1] = y;
+}
+
+#define decode_tick decode_count
+#define decode_keep(x) (x)
+#define decode_fresh_u16x8(p) gpu_load_u16x8((p), 0)
+#define decode_prefetch(p) ((void)(p))
 #define decode_gates_ready() ((void)0)
-#define decode_publish() ((void)0)
 #define decode_reread() ((void)0)
