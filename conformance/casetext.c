@@ -246,6 +246,11 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
     if (strcmp(key, "keep") == 0) {
         return set_keep(c, value, why);
     }
+    if (strcmp(key, "stretch") == 0) {
+        return read_count(value, &c->stretch)
+                   ? 0
+                   : refuse(why, "stretch=%s is not a number", value);
+    }
     if (param >= 0) {
         return set_param(c, param, value, why);
     }
@@ -358,7 +363,7 @@ static void set_standards(test_case *c)
 int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
-    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 2] = {0};
+    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 3] = {0};
 
     memset(c, 0, sizeof *c);
     if (rest.len >= CASE_TEXT) {
@@ -384,7 +389,8 @@ int case_parse(test_case *c, const char *text, mxo_text why)
         }
         const int dim = op_dim_index(c->schema, key);
         const int param = op_param_index(c->schema, key);
-        const int other = OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k');
+        const int other =
+            OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k') + 2 * (key[0] == 's');
 
         if (given[dim >= 0     ? dim
                   : param >= 0 ? OP_MAX_DIMS + param
@@ -392,7 +398,7 @@ int case_parse(test_case *c, const char *text, mxo_text why)
             return refuse(why, "%s is given twice", key);
         }
     }
-    return complete_dims(c, given, why);
+    return complete_dims(c, given, why) == 0 ? fill_check_stretch(c, why) : -1;
 }
 
 typedef struct printer {
@@ -437,6 +443,10 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
     }
     if (canonical || strcmp(c->data, CASE_DATA_STANDARD) != 0) {
         print_key(&p, "data", c->data);
+    }
+    if (c->stretch > 0) {
+        (void)snprintf(word, sizeof word, "%" PRIu64, c->stretch);
+        print_key(&p, "stretch", word);
     }
     if (!case_keeps_all(c)) {
         (void)snprintf(word, sizeof word, "%" PRIu64 "-%" PRIu64, c->keep_first,

@@ -2,10 +2,11 @@
 /*
  * A case is text: "op:key=value,...".  The same string is a test's name, its
  * repro and its key in JSON.  Keys are the operation's parameters, the
- * dimensions of its inputs, "data" (how inputs are filled) and "keep" (which
- * elements were not blanked when the case was shrunk).  What has its default
- * value is left out, unless the canonical form is asked for; parsing what was
- * printed gives the same case.
+ * dimensions of its inputs, "data" (how inputs are filled), "stretch" (which
+ * columns are live, where one case has too few rows to meet them all) and
+ * "keep" (which elements were not blanked when the case was shrunk).  What has
+ * its default value is left out, unless the canonical form is asked for;
+ * parsing what was printed gives the same case.
  */
 #ifndef MXO_CASETEXT_H
 #define MXO_CASETEXT_H
@@ -19,6 +20,7 @@ typedef struct test_case {
     char value[OP_MAX_PARAMS][OP_WORD]; /* canonical spelling */
     uint64_t dim[OP_MAX_DIMS];
     char data[OP_WORD];
+    uint64_t stretch;    /* 0 .. fill_stretches() - 1 */
     uint64_t keep_first; /* elements outside keep_first..keep_last of the */
     uint64_t keep_last;  /* largest inputs are zero; 0..UINT64_MAX: none */
 } test_case;

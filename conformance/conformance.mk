@@ -322,6 +322,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_select.c \
 	%reldir%/unit/test_select_after.c \
 	%reldir%/unit/test_select_product.c \
+	%reldir%/unit/test_sweep.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
 	%reldir%/unit/test_verdict.c \

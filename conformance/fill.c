@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "fills.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -107,6 +108,40 @@ static fill_fn function_for(const test_case *c, const char *tensor)
     return fill_random;
 }
 
+uint64_t fill_stretches(const test_case *c)
+{
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t dtype;
+    char why[128];
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        const op_input *in = &c->schema->inputs[i];
+
+        if (function_for(c, in->name) == fill_one_live &&
+            case_input(c, i, &dtype, shape, (mxo_text){why, sizeof why}) == 0) {
+            const uint64_t rows = shape[in->rank - 2];
+            const uint64_t cols = 2 * shape[in->rank - 1];
+
+            return rows == 0 || cols <= rows ? 1 : (cols + rows - 1) / rows;
+        }
+    }
+    return 1;
+}
+
+int fill_check_stretch(const test_case *c, mxo_text why)
+{
+    const uint64_t n = fill_stretches(c);
+
+    if (c->stretch < n) {
+        return 0;
+    }
+    (void)snprintf(why.ptr, why.size,
+                   "stretch=%" PRIu64 " is not 0 .. %" PRIu64
+                   " with this shape and data",
+                   c->stretch, n - 1);
+    return -1;
+}
+
 static int fill_one(const test_case *c, int i, const char *text, uint64_t seed,
                     tensor_set *in, mxo_text why)
 {
@@ -150,7 +185,9 @@ int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
     char text[CASE_TEXT];
     test_case whole = *c;
 
-    /* Blanking must not change what is kept: it has no part in the seed. */
+    /* Blanking must not change what is kept, nor the stretch what is not
+       swept: they have no part in the seed. */
+    whole.stretch = 0;
     whole.keep_first = 0;
     whole.keep_last = UINT64_MAX;
     case_print(&whole, 1, text);

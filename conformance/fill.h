@@ -45,6 +45,13 @@ int fill_has_data(const char *op, const char *data);
 /* "random, corners, ..." */
 void fill_data_kinds(const char *op, char *text, size_t size);
 
+/* How many cases, stretch = 0, 1, .., make one whole sweep over the columns
+   of w2: more than one where an expert has fewer rows, each with one live
+   code, than columns. */
+uint64_t fill_stretches(const test_case *c);
+/* 0, or -1 and a sentence if the case's stretch is none of them. */
+int fill_check_stretch(const test_case *c, mxo_text why);
+
 /* Append every input of the case to in. 0, or -1 and a sentence. */
 int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
                 mxo_text why);

@@ -310,6 +310,25 @@ void fill_amax(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* One live code in a row of w2.  What it meets is an activation of any size,
+   and a matrix unit may cut the sum of two such products where float32 would
+   round it: one is what every order and every unit gets right.  Each stretch
+   goes on where an expert's rows ended in the one before. */
+void fill_one_live(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t k = 2 * t->shape[t->rank - 1];
+    const uint64_t rows = k == 0 ? 0 : tensor_elems(t) / t->shape[t->rank - 1];
+    const uint64_t start =
+        prng_below(rng, 1000) + c->stretch * t->shape[t->rank - 2];
+
+    for (uint64_t r = 0; r < rows; r++) {
+        const uint64_t col = (start + r) % k;
+        const uint64_t code = 1 + prng_below(rng, 7) + 8 * (r % 2);
+
+        tensor_store(t, r * (k / 2) + col / 2, code << 4 * (col % 2));
+    }
+}
+
 void fill_index_coded(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t cols = t->rank == 0 ? 1 : t->shape[t->rank - 1];

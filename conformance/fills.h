@@ -33,7 +33,8 @@ void fill_tie_live(const test_case *c, host_tensor *t, prng *rng);
 void fill_tie_operands(const test_case *c, host_tensor *t, prng *rng);
 void fill_tie_codes(const test_case *c, host_tensor *t, prng *rng);
 void fill_tie_scales(const test_case *c, host_tensor *t, prng *rng);
-/* One live code in every row of w2, and over the rows in every column. */
+/* One live code in every row of w2, and over an expert's rows in all stretches
+   in every column. */
 void fill_one_live(const test_case *c, host_tensor *t, prng *rng);
 /* Midpoints of the element format and their neighbours, at several scales;
    every 16th element is the format's largest value at that scale. */

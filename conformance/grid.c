@@ -170,6 +170,24 @@ static word_span nth_value(const axis *a, uint64_t which)
     return value;
 }
 
+/* The case, and where it leaves columns dead those that it takes to meet every
+   one of them. */
+static int add_stretches(case_list *l, test_case *c, uint64_t seed,
+                         mxo_text why)
+{
+    const uint64_t end = c->stretch > 0 ? c->stretch + 1 : fill_stretches(c);
+
+    for (; c->stretch < end; c->stretch++) {
+        char text[CASE_TEXT];
+
+        case_print(c, 0, text);
+        if (case_list_add(l, text, seed) != MXO_OK) {
+            return refuse(why, "out of memory", text);
+        }
+    }
+    return 0;
+}
+
 /* The case with value choice[i] on axis i, in its default spelling. */
 static int add_choice(case_list *l, const grid_template *t,
                       const uint64_t *choice, uint64_t seed, mxo_text why)
@@ -191,11 +209,7 @@ static int add_choice(case_list *l, const grid_template *t,
     if (case_parse(&c, text, why) != 0) {
         return -1;
     }
-    case_print(&c, 0, text);
-    if (case_list_add(l, text, seed) != MXO_OK) {
-        return refuse(why, "out of memory", text);
-    }
-    return 0;
+    return add_stretches(l, &c, seed, why);
 }
 
 static int expand_product(case_list *l, const grid_template *t, uint64_t seed,

@@ -4,12 +4,13 @@
  *
  * data=orderfree is exact in binary32 in any order of summation, so that
  * equality is the verdict: hidden states are small integers under scales of
- * four neighbouring powers of two, coded by position; every row of w2 has two
- * live columns, and over the rows every column is live.  Nothing is tame all
- * the same: gate and up straddle the limit, scales differ between
- * neighbours, routing weights have 24 bits, some experts get no token and
- * some tokens share all of theirs.  data=thirds is the same with weights such
- * as 1/3, for one slot per token, where nothing hides what was rounded.
+ * four neighbouring powers of two, coded by position; every row of w2 has one
+ * live column, and over an expert's rows, in as many stretches as that takes
+ * (fill_stretches), every column is live.  Nothing is tame all the same: gate
+ * and up straddle the limit, scales differ between neighbours, routing weights
+ * have 24 bits, some experts get no token and some tokens share all of theirs.
+ * data=thirds is the same with weights such as 1/3, for one slot per token,
+ * where nothing hides what was rounded.
  */
 #include "fills.h"
 
@@ -171,24 +172,6 @@ static void fill_index_idle(const test_case *c, host_tensor *t, prng *rng)
 {
     fill_index_coded(c, t, rng);
     poison_last(t);
-}
-
-/* One live code in a row of w2.  What it meets is an activation of any size,
-   and a matrix unit may cut the sum of two such products where float32 would
-   round it: one is what every order and every unit gets right. */
-void fill_one_live(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t k = 2 * t->shape[t->rank - 1];
-    const uint64_t rows = k == 0 ? 0 : tensor_elems(t) / t->shape[t->rank - 1];
-    const uint64_t start = prng_below(rng, 1000);
-
-    (void)c;
-    for (uint64_t r = 0; r < rows; r++) {
-        const uint64_t col = (start + r) % k;
-        const uint64_t code = 1 + prng_below(rng, 7) + 8 * (r % 2);
-
-        tensor_store(t, r * (k / 2) + col / 2, code << 4 * (col % 2));
-    }
 }
 
 static const fill_row fills[] = {

@@ -114,6 +114,13 @@ START_TEST(bad_text_is_refused_with_a_hint)
     REFUSES("quant.mx:rows", "not key=value");
     REFUSES("quant.mx:rows=1,,cols=32", "not key=value");
     REFUSES("quant.mx:rows=1,cols=32,data=limits", "it has random");
+    REFUSES("quant.mx:rows=1,cols=32,stretch=1", "stretch=1 is not 0 .. 0");
+    REFUSES("moe.layer:tokens=1,topk=1,experts=1,hidden=32,inter=96,"
+            "data=orderfree,stretch=3",
+            "stretch=3 is not 0 .. 2");
+    REFUSES("moe.layer:tokens=1,topk=1,experts=1,hidden=32,inter=96,"
+            "data=orderfree,stretch=1,stretch=2",
+            "stretch is given twice");
     REFUSES("quant.mx:rows=1,cols=32,keep=5-3", "not FIRST-LAST");
     REFUSES("act.unary:n=1,alpha=none", "not a number");
     REFUSES("act.unary:n=1,alpha=0x1p3", "not a number");
