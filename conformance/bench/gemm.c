@@ -32,7 +32,7 @@ typedef void (*threads_fn)(int);
 typedef char *(*name_fn)(void);
 
 static struct {
-    void *library;
+    void *handle;
     sgemm_fn gemm;
     sgemv_fn gemv;
     threads_fn threads;
@@ -58,13 +58,13 @@ typedef struct gemm_room {
 
 static void load(void)
 {
-    blas.library = dlopen("libopenblas.so.0", RTLD_NOW);
-    if (blas.library != NULL) {
-        *(void **)&blas.gemm = dlsym(blas.library, "cblas_sgemm");
-        *(void **)&blas.gemv = dlsym(blas.library, "cblas_sgemv");
+    blas.handle = dlopen("libopenblas.so.0", RTLD_NOW);
+    if (blas.handle != NULL) {
+        *(void **)&blas.gemm = dlsym(blas.handle, "cblas_sgemm");
+        *(void **)&blas.gemv = dlsym(blas.handle, "cblas_sgemv");
         *(void **)&blas.threads =
-            dlsym(blas.library, "openblas_set_num_threads");
-        *(void **)&blas.core = dlsym(blas.library, "openblas_get_corename");
+            dlsym(blas.handle, "openblas_set_num_threads");
+        *(void **)&blas.core = dlsym(blas.handle, "openblas_get_corename");
     }
 }
 
@@ -92,11 +92,11 @@ static int is_open(void)
 {
     static const char key[] = "OPENBLAS_CORETYPE";
 
-    if (blas.library == NULL) {
+    if (blas.handle == NULL) {
         load();
         const char *core = better_core();
         if (core != NULL && getenv(key) == NULL && setenv(key, core, 1) == 0) {
-            (void)dlclose(blas.library);
+            (void)dlclose(blas.handle);
             load();
         }
     }
@@ -105,7 +105,7 @@ static int is_open(void)
 
 const char *gemm_core(void)
 {
-    return blas.library != NULL && blas.core != NULL ? blas.core() : "";
+    return blas.handle != NULL && blas.core != NULL ? blas.core() : "";
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
