@@ -17,8 +17,8 @@ typedef struct profile {
 static const profile profiles[] = {
     {"exact",
      "weight_rule=ocp scale_at=weight order=exact quant=none requant=none "
-     "bias_type=f32 bias1=acc gemm1_out=f32 glu=exact glu_out=bf16 bias2=acc "
-     "routing_at=sum routing_type=f32 row_out=f32 sum=exact out=bf16 "
+     "bias_type=f32 bias1=order gemm1_out=f32 glu=exact glu_out=bf16 "
+     "bias2=order routing_at=sum routing_type=f32 row_out=f32 sum=exact out=bf16 "
      "absent=skip "},
     {"MARLIN",
      "weight_rule=marlin scale_at=weight order=any quant=none requant=none "
@@ -320,7 +320,7 @@ static double slot_row(const broken *b, const layer *l, const layer_row *act,
     }
     z = broken_gemm_of(b, l, &l->two, act, (unsigned)expert, c,
                        l->routing == ROUTING_ACC);
-    if (IS(MB03) && l->two.bias_at == PLACE_ACC) { /* whatever the weight */
+    if (IS(MB03) && l->two.bias_at != PLACE_ROUNDED) { /* whatever the weight */
         z += broken_bias(b, l, &l->two, (unsigned)expert, c) / w;
     }
     if (l->routing >= ROUTING_SUM || (IS(MR06b) && l->topk > 1)) {

@@ -14,7 +14,7 @@ typedef enum place_kind {
     PLACE_NONE,
     PLACE_ACC,
     PLACE_ROUNDED,
-    PLACE_ORDER /* the sum starts with it */
+    PLACE_ORDER /* the sum starts with it, whatever its order */
 } place_kind;
 typedef enum order_kind {
     ORDER_OPEN, /* any, or the exact sum */

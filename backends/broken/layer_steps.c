@@ -177,6 +177,14 @@ double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
     return IS(MB04) && !first ? 2 * bias : bias;
 }
 
+/* Is the bias added behind the sum's own rounding? */
+static int is_behind(const broken *b, const layer *l, const gemm *g)
+{
+    return g->bias_at == PLACE_ACC ||
+           (g->bias_at == PLACE_ORDER && l->order.kind == ORDER_OPEN &&
+            IS(MG18));
+}
+
 /* Bias and rounding behind a sum. */
 static double biased(const broken *b, const layer *l, const gemm *g,
                      double bias, int wide, double y)
@@ -187,7 +195,7 @@ static double biased(const broken *b, const layer *l, const gemm *g,
                               : wide ? broken_format("f32")
                                      : g->out;
 
-    if (g->bias_at == PLACE_ACC && !(IS(MB03) && !first)) {
+    if (is_behind(b, l, g)) {
         y = (double)(float)(y + bias);
     }
     y = broken_to(b, to, broken_dd(y));
@@ -226,12 +234,15 @@ static double all_parts(const parts *s)
 
 /* In no order of its own: the exact sum, or what legal variants make of it. */
 static double open_sum(const broken *b, const gemm *g, const double *a,
-                       const layer_column *c)
+                       const layer_column *c, double start)
 {
     const int by_parts = IS(MV15) || IS(MV18) || IS(MV19);
     exact_sum acc = {.n = 0};
     parts single = {{0, 0, 0, 0}, 0};
 
+    if (start != 0) {
+        add(&acc, start);
+    }
     for (uint64_t i = 0; i < c->n; i++) {
         const uint64_t k = IS(MV15) || IS(MV17) ? c->n - 1 - i : i;
         const double x = k < g->k ? a[k] : IS(MS07) ? 0 : a[g->k - 1];
@@ -315,7 +326,11 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
 {
     static layer_column c;
     static operands o;
-    const double bias = broken_bias(b, l, g, e, col);
+    const int is_unweighted =
+        IS(MB03) && g == &l->two && g->bias_at != PLACE_ROUNDED;
+    const double bias = is_unweighted ? 0 : broken_bias(b, l, g, e, col);
+    const double start =
+        g->bias_at == PLACE_ORDER && !is_behind(b, l, g) ? bias : 0;
     const broken_line line = {o.a,       c.w,       g->k,
                               o.a_scale, o.w_scale, MMA_ANY_EXPONENT};
     double y;
@@ -327,9 +342,8 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
     pad_column(b, g, &c);
     read_operands(b, l, g, a, &c, &o);
     y = l->order.kind == ORDER_OPEN
-            ? open_sum(b, g, o.a, &c)
-            : broken_ordered_sum(b, &l->order, g->unit, &line,
-                                 g->bias_at == PLACE_ORDER ? bias : 0);
+            ? open_sum(b, g, o.a, &c, start)
+            : broken_ordered_sum(b, &l->order, g->unit, &line, start);
     y = IS(MG18) ? broken_bf16(y) : y;
     return biased(b, l, g, bias, wide, given(b, l, g, y));
 }

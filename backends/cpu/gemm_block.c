@@ -302,21 +302,45 @@ static void add_levels(const cpu_tile *t, size_t i, double *y)
     }
 }
 
+/* The same with what a column starts with: a sum that is rounded to odd cannot
+   be added to, since the start may cancel its leading bits. */
+static void add_starts(const cpu_tile *t, size_t i, const float *start,
+                       double *y)
+{
+    const uint32_t levels = t->sum[i + 1] - t->sum[i];
+    const double *part = t->y + (size_t)t->sum[i] * CPU_MAC_COLS;
+    double term[CPU_MAX_LEVELS + 1];
+
+    for (size_t c = 0; c < CPU_MAC_COLS; c++) {
+        term[0] = (double)start[c];
+        if (!isfinite(term[0])) {
+            y[c] = term[0];
+        } else if (term[0] != 0) {
+            for (uint32_t v = 0; v < levels; v++) {
+                term[levels - v] = part[c + v * CPU_MAC_COLS];
+            }
+            y[c] = cpu_odd_total(term, levels + 1);
+        }
+    }
+}
+
 void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
-                      size_t first, size_t n, double (*y)[CPU_MAC_COLS])
+                      size_t first, size_t n, const float *start,
+                      double (*y)[CPU_MAC_COLS])
 {
     double *const column = t->x + t->k;
     int is_hard[CPU_MAC_COLS] = {0};
 
     if (t->m == 1 && t->plane_mac != NULL &&
         cpu_plane_columns(&t->row[t->index[0]].planes, t->plane_mac, w, first,
-                          n, y[0])) {
+                          n, start, y[0])) {
         return;
     }
     read_factors(t, w, first, n, is_hard);
     run_mac(t, mac, w, first, n);
     for (size_t i = 0; i < t->m; i++) {
         add_levels(t, i, y[i]);
+        add_starts(t, i, start, y[i]);
     }
     for (size_t c = 0; c < n; c++) {
         int have = 0;
@@ -329,7 +353,7 @@ void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
                 have = 1;
             }
             t->reader.read(t->reader.self, t->index[i], t->x);
-            y[i][c] = cpu_exact_dot(t->x, column, t->k, 0);
+            y[i][c] = cpu_exact_dot(t->x, column, t->k, (double)start[c]);
         }
     }
 }

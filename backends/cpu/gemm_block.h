@@ -64,10 +64,12 @@ int cpu_tile_log_span(size_t k);
 /* Memory of a tile of index[m]; -1 if there is none. */
 int cpu_tile_open(cpu_tile *t);
 void cpu_tile_close(cpu_tile *t);
-/* Sums of columns first .. first + n - 1 (n <= 16), rounded to odd where they
-   do not fit a double: y[row in tile][16]. */
+/* Sums of columns first .. first + n - 1 (n <= 16), each with its start as one
+   more addend, rounded to odd where they do not fit a double:
+   y[row in tile][16]. */
 void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
-                      size_t first, size_t n, double (*y)[CPU_MAC_COLS]);
+                      size_t first, size_t n, const float *start,
+                      double (*y)[CPU_MAC_COLS]);
 /* Block by block: the exact sum of the bare codes, rounded to float, times
    the unit of the scale byte, added in float and fused. */
 void cpu_tile_blocks(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,

@@ -99,26 +99,34 @@ void cpu_planes_free(cpu_planes *row)
     free(row->used);
 }
 
-/* Planes of one column put together, times unit.  The upper part stays below
-   2^48, so both parts are exact. */
-static double join(const cpu_plane_mac *job, size_t c, double unit)
+/* Planes of one column put together, times unit, and its start.  The upper
+   part stays below 2^48, so both parts are exact. */
+static double join(const cpu_plane_mac *job, size_t c, double unit,
+                   double start)
 {
     int64_t part[2] = {0, 0}; /* planes 0 to 3, the others */
 
     for (int d = job->row->n - 1; d >= 0; d--) {
         part[d / 4] = 256 * part[d / 4] + job->sum[d][c];
     }
+    if (!isfinite(start)) {
+        return start;
+    }
     if (job->row->n <= EXACT_PLANES) {
-        return (double)part[0] * unit;
+        return cpu_odd_sum((double)part[0] * unit, start);
     }
     const int64_t low = part[0] & LOW;
     const int64_t high = part[1] + (part[0] - low) / (LOW + 1);
+    double term[3] = {start, (double)low * unit,
+                      (double)high * 0x1p32 * unit};
 
-    return cpu_odd_sum((double)high * 0x1p32 * unit, (double)low * unit);
+    return start == 0 ? cpu_odd_sum(term[2], term[1])
+                      : cpu_odd_total(term, 3);
 }
 
 int cpu_plane_columns(const cpu_planes *row, cpu_plane_fn mac,
-                      const cpu_weights *w, size_t first, size_t n, double *y)
+                      const cpu_weights *w, size_t first, size_t n,
+                      const float *start, double *y)
 {
     const size_t blocks = w->k / CPU_MX + (w->k % CPU_MX != 0);
     const int spread = cpu_plane_spread(w->k);
@@ -135,7 +143,8 @@ int cpu_plane_columns(const cpu_planes *row, cpu_plane_fn mac,
         return 0;
     }
     for (size_t c = 0; c < n; c++) {
-        y[c] = join(&job, c, cpu_pow2(row->unit + job.least[c] - 128));
+        y[c] = join(&job, c, cpu_pow2(row->unit + job.least[c] - 128),
+                    (double)start[c]);
     }
     return 1;
 }

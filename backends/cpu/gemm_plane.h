@@ -67,11 +67,12 @@ typedef int (*cpu_plane_fn)(cpu_plane_mac *job);
 /* How far scale bytes may be apart for sums of k products; -1: never. */
 int cpu_plane_spread(size_t k);
 
-/* Sums of columns first .. first + n - 1, rounded to odd where they do not fit
-   a double; 0 if these columns need another way. */
+/* Sums of columns first .. first + n - 1, each with its start as one more
+   addend, rounded to odd where they do not fit a double; 0 if these columns
+   need another way. */
 struct cpu_weights;
 int cpu_plane_columns(const cpu_planes *row, cpu_plane_fn mac,
                       const struct cpu_weights *w, size_t first, size_t n,
-                      double *y);
+                      const float *start, double *y);
 
 #endif

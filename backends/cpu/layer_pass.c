@@ -108,11 +108,12 @@ static void finish(const panel *a, const float *bias, size_t n,
 }
 
 static void exact_columns(const panel *a, cpu_tile *t, const cpu_weights *w,
-                          size_t col, size_t n, float (*y)[CPU_MAC_COLS])
+                          size_t col, size_t n, const float *start,
+                          float (*y)[CPU_MAC_COLS])
 {
     double sum[TILE_ROWS][CPU_MAC_COLS];
 
-    cpu_tile_columns(t, a->p->mac, w, col, n, sum);
+    cpu_tile_columns(t, a->p->mac, w, col, n, start, sum);
     for (size_t i = 0; i < a->place->m; i++) {
         for (size_t c = 0; c < n; c++) {
             y[i][c] = (float)sum[i][c];
@@ -126,17 +127,17 @@ static void sum_columns(const panel *a, cpu_tile *t, const cpu_weights *w,
                         float (*y)[CPU_MAC_COLS])
 {
     static const float zeros[CPU_MAC_COLS];
+    const float *start = a->p->g->place == LAYER_BIAS_ORDER ? bias : zeros;
 
     switch (a->p->l->order.kind) {
     case CPU_ORDER_EXACT:
-        exact_columns(a, t, w, col, n, y);
+        exact_columns(a, t, w, col, n, start, y);
         break;
     case CPU_ORDER_BLOCK32:
         cpu_tile_blocks(t, a->p->mac, w, col, n, y);
         break;
     default:
-        cpu_order_columns(&a->rows, w, col, n,
-                          a->p->g->place == LAYER_BIAS_ORDER ? bias : zeros, y);
+        cpu_order_columns(&a->rows, w, col, n, start, y);
         break;
     }
 }

@@ -61,7 +61,7 @@ typedef struct order_row {
 
 static const order_row orders[] = {
     {"any", CPU_ORDER_EXACT, 0, 0},
-    {"exact", CPU_ORDER_EXACT, 0, 0},
+    {"exact", CPU_ORDER_EXACT, 0, 1},
     {"block32", CPU_ORDER_BLOCK32, 1, 0},
     {"block", CPU_ORDER_BLOCK, 1, 1},
     {"seq", CPU_ORDER_SEQ, 0, 1},

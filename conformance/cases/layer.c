@@ -318,10 +318,10 @@ static const grid_row grid[] = {
      "row_out=bf16,tokens=3,topk=4,experts=5,hidden=64,inter=64,"
      "data=ordinary"},
     {2, 0,
-     "moe.gemm1:bounds=1|open,order=any,stage=*,glu=*," TINY
+     "moe.gemm1:bounds=1|open,order=any,bias1=acc,stage=*,glu=*," TINY
      ",bias=f32,data=ordinary|corners"},
     {2, 0,
-     "moe.gemm2:bounds=1,order=any,stage=*," TINY
+     "moe.gemm2:bounds=1,order=any,bias2=acc,stage=*," TINY
      ",bias=f32,data=ordinary|corners"},
     {2, 0,
      "moe.layer:profile=exact|MARLIN|TRITON_UNFUSED|EMULATION|CPU,"
@@ -387,14 +387,14 @@ static const grid_row grid[] = {
      "moe.layer:routing_at=acc,row_out=f32,sum=moe_sum,out=f32,tokens=6,"
      "topk=5,experts=6,hidden=96,inter=64,data=ordinary"},
     {2, 0,
-     "moe.gemm1:stage=gemm,order=cpu|avx512|amx,bias=f32,bias1=order,"
+     "moe.gemm1:stage=gemm,order=cpu|avx512|amx|exact,bias=f32,bias1=order,"
      "bias_type=" TYPES ",tokens=9,topk=2,experts=2,hidden=96,inter=32,"
      "data=ordinary"},
     {2, 0,
      "moe.gemm2:stage=row,order=cpu|avx512|amx|exact,bias=bf16,"
      "bias2=none|acc|rounded,row_out=" OUTS "," TINY ",data=ordinary"},
     {2, 0,
-     "moe.gemm2:stage=row,order=cpu,bias=f32,bias2=order,bias_type=" TYPES
+     "moe.gemm2:stage=row,order=cpu|exact,bias=f32,bias2=order,bias_type=" TYPES
      "," TINY ",data=ordinary"},
     {2, 0,
      "moe.layer:order=cpu|avx512|amx|exact,bias=f32,bias1=none|rounded,"

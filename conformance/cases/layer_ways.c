@@ -86,6 +86,8 @@ static const fill_row fills[] = {
     "glu_out=bf16,routing_at=acc,routing_type=f32,row_out=bf16,sum=slots," \
     "out=bf16,absent=skip"
 #define THREE_BLOCKS "tokens=3,topk=2,experts=3,hidden=96,inter=96,"
+/* For orders and scales that leave a bias no place in the sum. */
+#define ADDED "bias1=acc,bias2=acc,"
 #define HALF "from=f16,gemm1_out=f16,glu_out=f16,row_out=f16,out=f16,"
 
 #define PLAIN_ORDERS                                                        \
@@ -196,12 +198,14 @@ static const grid_row grid[] = {
      "moe.gemm1:stage=gemm,from=f16,order=volta|turing," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.gemm2:from=f16,order=volta|turing,bias=f16,bias_type=f16," SMALL
+     "moe.gemm2:from=f16,order=volta|turing,bias=f16,bias_type=f16,"
+     "bias2=acc," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.layer:" HALF "order=volta|turing,bias=f16," SMALL ",data=ordinary"},
+     "moe.layer:" HALF "order=volta|turing,bias=f16," ADDED SMALL
+     ",data=ordinary"},
     {2, 0,
-     "moe.layer_routed:" HALF "order=volta|turing,bias=f16," ROUTED
+     "moe.layer_routed:" HALF "order=volta|turing,bias=f16," ADDED ROUTED
      ",data=ordinary"},
     {2, 0, /* FP16 throughout */
      "moe.layer:profile=MARLIN|TRITON_UNFUSED,order=exact," HALF
@@ -222,7 +226,8 @@ static const grid_row grid[] = {
      ",data=ordinary"},
     {2, 0,
      "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
-     "quant_rule=divide,requant=*,order=exact|hopper_wgmma,bias=f32," SMALL
+     "quant_rule=divide,requant=*,order=exact|hopper_wgmma,bias=f32," ADDED
+     SMALL
      ",data=ordinary"},
     {2, 0,
      "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
@@ -234,7 +239,8 @@ static const grid_row grid[] = {
      ",data=ordinary"},
     {2, 0,
      "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
-     "quant_rule=fast,requant=same,bias=bf16,hidden=80,inter=48,tokens=3,"
+     "quant_rule=fast,requant=same,bias=bf16," ADDED
+     "hidden=80,inter=48,tokens=3,"
      "topk=2,experts=3,data=ordinary"},
     {2, 0, /* who multiplies by a reciprocal takes the other code */
      "moe.gemm1:stage=gemm,input_scale=given,quant=quant.static,"
@@ -313,11 +319,11 @@ static const grid_row grid[] = {
      "moe.gemm1:stage=gemm,order=split,splits=3,tokens=2,topk=2,experts=2,"
      "hidden=160,inter=32,data=ordinary"},
     {2, 0, /* off the step of a unit */
-     "moe.layer:order=hopper_wgmma,promote=0|32,tokens=3,topk=2,experts=3,"
-     "hidden=72,inter=40,bias=bf16,data=ordinary"},
+     "moe.layer:order=hopper_wgmma,promote=0|32," ADDED
+     "tokens=3,topk=2,experts=3,hidden=72,inter=40,bias=bf16,data=ordinary"},
     {2, 0, /* rows in binary32, where no later rounding hides a step */
      "moe.gemm2:stage=row,row_out=f32,order=avx512|amx|seq|pairwise|split,"
-     "bias=f32,hidden=48,inter=80,tokens=3,topk=1,experts=2,"
+     "bias=f32,bias2=acc,hidden=48,inter=80,tokens=3,topk=1,experts=2,"
      "data=ordinary|corners"},
     {2, 0,
      "moe.gemm2:stage=row,row_out=f32,order=block|block32,scale_at=block,"
@@ -345,8 +351,8 @@ static const grid_row grid[] = {
      "moe.gemm1:order=block|hopper_wgmma,scale_at=block,mul=*," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.layer:order=hopper_wgmma|hopper_mma_sync,promote=0|32,tokens=5,"
-     "topk=2,experts=3,hidden=80,inter=48,bias=bf16,data=ordinary"},
+     "moe.layer:order=hopper_wgmma|hopper_mma_sync,promote=0|32," ADDED
+     "tokens=5,topk=2,experts=3,hidden=80,inter=48,bias=bf16,data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,order=hopper_wgmma,from=f32,promote=0|8," TINY
      ",data=ordinary"},
@@ -366,24 +372,25 @@ static const grid_row grid[] = {
      ",data=ordinary"},
     {2, 0, /* no order declared: between two ends, and the ends themselves */
      "moe.layer:bounds=*,order=any,sum=atomic_bf16|slots,routing_at=acc," HALF
-     "bias=f16,tokens=2,topk=3,experts=3,hidden=32,inter=32,data=ordinary"},
+     ADDED "bias=f16,tokens=2,topk=3,experts=3,hidden=32,inter=32,"
+     "data=ordinary"},
     {2, 0,
      "moe.gemm1:bounds=*,order=any,stage=*,from=f16,gemm1_out=f16,glu_out=f16,"
-     "bias=f16," TINY ",data=ordinary|corners"},
+     "bias1=acc,bias=f16," TINY ",data=ordinary|corners"},
     {2, 0,
      "moe.gemm2:bounds=*,order=any,from=f16,row_out=f16,out=f16,sum=fma," TINY
      ",data=ordinary|corners"},
     {2, 0,
      "moe.layer:bounds=*,order=any,input_scale=given,requant=same,"
-     "quant=quant.static,quant_element=e4m3fn|e5m2,quant_rule=divide," TINY
-     ",bias=f32,data=ordinary"},
+     "quant=quant.static,quant_element=e4m3fn|e5m2,quant_rule=divide," ADDED
+     TINY ",bias=f32,data=ordinary"},
     {2, 0,
      "moe.layer:bounds=*,order=any,input_scale=given,requant=same,"
-     "quant=quant.nvfp4,quant_element=e2m1,quant_rule=fast|ieee|exact," TINY
-     ",bias=f32,data=ordinary"},
+     "quant=quant.nvfp4,quant_element=e2m1,quant_rule=fast|ieee|exact," ADDED
+     TINY ",bias=f32,data=ordinary"},
     {2, 0,
-     "moe.layer:bounds=*,order=any,routing_at=input,from=bf16|f16,tokens=3,"
-     "topk=1,experts=3,hidden=32,inter=32,bias=f32,data=ordinary"},
+     "moe.layer:bounds=*,order=any,routing_at=input,from=bf16|f16," ADDED
+     "tokens=3,topk=1,experts=3,hidden=32,inter=32,bias=f32,data=ordinary"},
     {2, 0,
      "moe.layer_routed:profile=MARLIN|TRITON|EMULATION,bounds=*,bias="
      "f32," ROUTED ",data=ordinary"},

@@ -73,6 +73,40 @@ START_TEST(bias_before_or_behind_the_rounding)
 }
 END_TEST
 
+/* Sums of 1 and 1 or 3 times h = 2^-24: ties of binary32 that a bias decides,
+   or that it leaves alone; 2^128, which it brings back.  Rounded once; then
+   the sum first.  Derived in fractions (numerics 7.1). */
+START_TEST(reference_rounds_once_behind_the_bias)
+{
+    static const struct {
+        uint16_t x[2];
+        unsigned code;
+        uint16_t bias;
+        uint32_t once, sum_first;
+    } rows[] = {
+        {{0x3f80, 0x3380}, 2, 0x2180, 0x3f800001, 0x3f800000}, /* 2^-60 */
+        {{0x3f80, 0x3380}, 5, 0xa180, 0x3f800001, 0x3f800002},
+        {{0x3f80, 0x3380}, 2, 0xbf80, 0x33800000, 0},
+        {{0x7f00, 0x7f00}, 2, 0xff00, 0x7f000000, 0x7f800000},
+    };
+    layer l;
+
+    layer_clear(&l);
+    for (int k = 0; k < 2; k++) {
+        l.x[k] = rows[_i].x[k];
+        l.act[0][k] = rows[_i].x[k];
+        layer_put(l.w13[0][0], k, k == 0 ? 2 : rows[_i].code);
+        layer_put(l.w2[0][0], k, k == 0 ? 2 : rows[_i].code);
+    }
+    l.b13[0][0] = rows[_i].bias;
+    l.b2[0][0] = rows[_i].bias;
+    expect_first(&l, "stage=gemm,bias=bf16", rows[_i].once);
+    expect_second(&l, "stage=row,bias=bf16", rows[_i].once);
+    expect_first(&l, "stage=gemm,bias=bf16,bias1=acc", rows[_i].sum_first);
+    expect_second(&l, "stage=row,bias=bf16,bias2=acc", rows[_i].sum_first);
+}
+END_TEST
+
 /* Scale byte 0: 2^-127 as OCP reads it, zero for Marlin. */
 START_TEST(scale_bytes_mean_what_the_rule_says)
 {
@@ -317,6 +351,7 @@ Suite *suite_layer(void)
     tcase_add_test(by_hand, silu_layer_by_hand);
     tcase_add_test(by_hand, halves_are_not_interleaved);
     tcase_add_test(by_hand, bias_before_or_behind_the_rounding);
+    tcase_add_loop_test(by_hand, reference_rounds_once_behind_the_bias, 0, 4);
     tcase_add_test(by_hand, scale_bytes_mean_what_the_rule_says);
     tcase_add_loop_test(by_hand, rules_differ_at_the_ends_only, 0,
                         sizeof rules / sizeof rules[0]);

@@ -209,7 +209,7 @@ typedef struct adding {
 } adding;
 
 #define ATOMIC                                                   \
-    "stage=sum,order=any,bias_type=f32,routing_at=acc,bounds=1," \
+    "stage=sum,order=any,bias_type=f32,bias2=acc,routing_at=acc,bounds=1," \
     "sum=atomic_bf16,out=f32,"
 
 static const adding additions[] = {

@@ -107,6 +107,9 @@ static void run_gemm(const rows *t, const char *params,
 }
 
 static const char *const orders[][2] = {
+    {"order=exact", "acc=exact"},
+    {"order=exact,bias=bf16,bias1=order",
+     "acc=exact,bias=sum,bias_type=bf16"},
     {"order=seq", "acc=seq"},
     {"order=seq,mul=round", "acc=seq,mul=round"},
     {"order=seq,bias=bf16,bias1=order", "acc=seq,bias=sum,bias_type=bf16"},

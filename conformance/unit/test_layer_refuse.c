@@ -44,7 +44,8 @@ START_TEST(contradictions_are_refused)
     refuses(&l, "order=block32", MXO_E_PARAM, "scale_at");
     refuses(&l, "sum=slots", MXO_E_PARAM, "routing_at=sum");
     refuses(&l, "sum=fma,routing_at=acc", MXO_E_PARAM, "sum=fma");
-    refuses(&l, "bias=bf16,bias1=order", MXO_E_PARAM, "bias1=order");
+    refuses(&l, "order=pairwise,bias=bf16", MXO_E_PARAM, "bias1=order");
+    refuses(&l, "order=any,bias=bf16,bias1=acc", MXO_E_PARAM, "bias2=order");
     refuses(&l, "quant=quant.mx", MXO_E_PARAM, "quant_element");
     refuses(&l, "quant=quant.group,quant_element=e4m3fn,quant_rule=vllm_group",
             MXO_E_PARAM, "multiple of 32");

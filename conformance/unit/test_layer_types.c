@@ -116,7 +116,7 @@ START_TEST(a_given_scale_divides_and_comes_back)
     expect_first(&l, STATIC "quant_rule=reciprocal", 0x42520000); /* 52.5 */
     /* behind the scale, not before it */
     l.b13[0][0] = 0x3f80;
-    expect_first(&l, STATIC "quant_rule=divide,bias=bf16", 0x42480000);
+    expect_first(&l, STATIC "quant_rule=divide,bias=bf16,bias1=acc", 0x42480000);
 }
 END_TEST
 

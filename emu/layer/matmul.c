@@ -91,9 +91,11 @@ void layer_gemm_load(const layer_gemm *g, const layer_tile *tile)
     }
 }
 
+/* start is one more addend: nothing is rounded before it is in the sum. */
 static void exact_column(const layer_gemm *g, const layer_tile *tile,
-                         uint64_t col, uint32_t *y)
+                         uint64_t col, uint32_t start, uint32_t *y)
 {
+    const mxo_real first = mxo_format_decode(MXO_FMT_F32, start);
     const uint64_t blocks = layer_blocks(g->k);
     const uint64_t row = layer_weight_row(g, tile, col);
     mxo_dot sum[LAYER_TILE];
@@ -101,6 +103,7 @@ static void exact_column(const layer_gemm *g, const layer_tile *tile,
 
     for (int r = 0; r < tile->rows; r++) {
         mxo_dot_reset(&sum[r]);
+        mxo_dot_add(&sum[r], first);
     }
     for (uint64_t b = 0; b < blocks; b++) {
         layer_weights_load(g, row, b, &w);
@@ -184,7 +187,7 @@ void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
     } else if (g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK) {
         block_column(g, tile, col, y);
     } else {
-        exact_column(g, tile, col, y);
+        exact_column(g, tile, col, start, y);
     }
     for (int r = 0; r < tile->rows; r++) {
         y[r] = factor == ONE ? y[r] : mxo_f32_mul(y[r], factor);
