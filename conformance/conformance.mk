@@ -68,6 +68,7 @@ libjudge_la_SOURCES = \
 	%reldir%/fill.h \
 	%reldir%/fills.c \
 	%reldir%/fills.h \
+	%reldir%/fills_nudged.c \
 	%reldir%/fills_ties.c \
 	%reldir%/grid.c \
 	%reldir%/grid.h \

@@ -33,6 +33,11 @@ void fill_tie_live(const test_case *c, host_tensor *t, prng *rng);
 void fill_tie_operands(const test_case *c, host_tensor *t, prng *rng);
 void fill_tie_codes(const test_case *c, host_tensor *t, prng *rng);
 void fill_tie_scales(const test_case *c, host_tensor *t, prng *rng);
+/* Sums that their bias decides: activations, codes, scales and biases. */
+void fill_nudged(const test_case *c, host_tensor *t, prng *rng);
+void fill_nudged_codes(const test_case *c, host_tensor *t, prng *rng);
+void fill_nudged_scales(const test_case *c, host_tensor *t, prng *rng);
+void fill_nudges(const test_case *c, host_tensor *t, prng *rng);
 /* One live code in every row of w2, and over an expert's rows in all stretches
    in every column. */
 void fill_one_live(const test_case *c, host_tensor *t, prng *rng);

@@ -182,7 +182,7 @@ static int is_behind(const broken *b, const layer *l, const gemm *g)
 {
     return g->bias_at == PLACE_ACC ||
            (g->bias_at == PLACE_ORDER && l->order.kind == ORDER_OPEN &&
-            IS(MG18));
+            (IS(MB09) || IS(MG18)));
 }
 
 /* Bias and rounding behind a sum. */
@@ -237,10 +237,11 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
                        const layer_column *c, double start)
 {
     const int by_parts = IS(MV15) || IS(MV18) || IS(MV19);
+    const int is_last = IS(MV23) || IS(MB10);
     exact_sum acc = {.n = 0};
     parts single = {{0, 0, 0, 0}, 0};
 
-    if (start != 0) {
+    if (start != 0 && !is_last) {
         add(&acc, start);
     }
     for (uint64_t i = 0; i < c->n; i++) {
@@ -253,6 +254,12 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
         if (by_parts) {
             add_part(b, g, &single, k, p);
         }
+    }
+    if (IS(MB10) && isfinite(acc.plain)) { /* in float64, not in the sum */
+        return (double)(float)(leading(&acc).hi + start);
+    }
+    if (start != 0 && is_last) {
+        add(&acc, start);
     }
     return by_parts              ? all_parts(&single)
            : isfinite(acc.plain) ? broken_to_f32(leading(&acc))

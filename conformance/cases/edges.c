@@ -203,6 +203,12 @@ static const fill_row fills[] = {
     {"moe.gemm1", "w13", "brink", fill_brink_codes},
     {"moe.gemm2", "w2", "brink", fill_brink_codes},
     {"moe.gemm?", "*_scale", "brink", fill_brink_scales},
+    {"moe.gemm1", "x", "nudged", fill_nudged},
+    {"moe.gemm2", "act", "nudged", fill_nudged},
+    {"moe.gemm1", "w13", "nudged", fill_nudged_codes},
+    {"moe.gemm2", "w2", "nudged", fill_nudged_codes},
+    {"moe.gemm?", "*_scale", "nudged", fill_nudged_scales},
+    {"moe.gemm?", "*_bias", "nudged", fill_nudges},
     {"moe.gemm1", "x", "sevenfold", fill_sevenfold},
     {"moe.gemm2", "act", "sevenfold", fill_sevenfold},
     {"moe.gemm?", "*_input_scale", "sevenfold", fill_seven},
@@ -251,6 +257,20 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:bias=f32,routing_at=sum,sum=exact,row_out=f32,out=bf16|f32,"
      "tokens=3,topk=5,experts=7,hidden=64,inter=32,data=cascade"},
+    {2, 0, /* a bias that decides how the sum is rounded */
+     "moe.gemm1:stage=gemm,from=bf16|f32,bias=f32,bias1=order|acc,"
+     "gemm1_out=f32,tokens=1|3,topk=1,experts=2,hidden=48|160,inter=64,"
+     "data=nudged"},
+    {2, 0,
+     "moe.gemm2:stage=row,from=bf16|f32,bias=f32,bias2=order|acc,row_out=f32,"
+     "out=f32,tokens=1|3,topk=1,experts=2,hidden=80,inter=64|160,"
+     "data=nudged"},
+    {2, 0, /* one more addend where there are many parts, or none is safe */
+     "moe.gemm2:stage=row,row_out=f32,from=bf16|f32,bias=f32,tokens=1|3,topk=1,"
+     "experts=2,hidden=32,inter=80|560,data=ordinary|cancel"},
+    {2, 0,
+     "moe.gemm2:stage=row,row_out=f32,from=bf16|f32,bias=f32,tokens=1|3,topk=1,"
+     "experts=2,hidden=48,inter=80,data=corners"},
     {0, 0, NULL},
 };
 
