@@ -315,6 +315,8 @@ static void add_starts(const cpu_tile *t, size_t i, const float *start,
         term[0] = (double)start[c];
         if (!isfinite(term[0])) {
             y[c] = term[0];
+        } else if (levels == 1) {
+            y[c] = cpu_odd_sum(part[c], term[0]);
         } else if (term[0] != 0) {
             for (uint32_t v = 0; v < levels; v++) {
                 term[levels - v] = part[c + v * CPU_MAC_COLS];
