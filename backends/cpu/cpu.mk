@@ -27,8 +27,10 @@ libcpu_la_SOURCES = \
 	%reldir%/gemm_order.h \
 	%reldir%/gemm_plane.c \
 	%reldir%/gemm_plane.h \
+	%reldir%/gemm_plane_tile.c \
 	%reldir%/gemm_read.c \
 	%reldir%/gemm_read.h \
+	%reldir%/gemm_rule.c \
 	%reldir%/gemm_slice.c \
 	%reldir%/gemm_slice.h \
 	%reldir%/gemm_sum.c \
@@ -38,7 +40,9 @@ libcpu_la_SOURCES = \
 	%reldir%/glu_unit.h \
 	%reldir%/lane.h \
 	%reldir%/layer.h \
+	%reldir%/layer_columns.c \
 	%reldir%/layer_pass.c \
+	%reldir%/layer_pass.h \
 	%reldir%/layer_plan.c \
 	%reldir%/layer_profile.c \
 	%reldir%/layer_quant.c \
@@ -105,7 +109,8 @@ libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
 libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
 libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
-libcpu_avx512both_la_SOURCES = %reldir%/avx512both.c %reldir%/avx512plane.c
+libcpu_avx512both_la_SOURCES = %reldir%/avx512both.c \
+	%reldir%/avx512cut.c %reldir%/avx512plane.c
 libcpu_avx512both_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi \
 	-mavx512vnni
 libcpu_avx512vbmi_la_SOURCES = %reldir%/avx512vbmi.c
@@ -116,7 +121,7 @@ libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
 	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 else
 EXTRA_DIST += %reldir%/avx2.c %reldir%/avx512.c %reldir%/avx512both.c \
-	%reldir%/avx512plane.c \
+	%reldir%/avx512cut.c %reldir%/avx512plane.c \
 	%reldir%/avx512vbmi.c %reldir%/avx512vnni.c %reldir%/vec_avx2.h %reldir%/vec_avx512.h
 endif
 if MXO_CPU_AARCH64

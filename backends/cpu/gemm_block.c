@@ -2,11 +2,8 @@
 /* See gemm_block.h. */
 #include "gemm_block.h"
 
-#include "dequant.h"
 #include "gemm.h"
 #include "number.h"
-
-#include <mxoracle/abi.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,68 +22,10 @@ int cpu_tile_log_span(size_t k)
     return cpu_log_span(k, SPREAD);
 }
 
-/* Is every code under byte s the number of the code times factor? */
-static int is_scaled(const cpu_weight_rule *r, int s, double factor)
+/* A row's slices. */
+static const cpu_sliced *sliced(const cpu_tile *t, size_t i)
 {
-    int same = 1;
-
-    for (int c = 0; c < 16; c++) {
-        same = same && r->value[s][c] == factor * cpu_code_int[c];
-    }
-    return same;
-}
-
-static int is_plain_byte(const cpu_weight_rule *r, int s)
-{
-    return !r->is_odd[s] && r->factor[s] == cpu_pow2(s - 128);
-}
-
-/* The stretch around 127 that every rule reads alike. */
-static void find_plain(cpu_weight_rule *r)
-{
-    int from = 127;
-    int to = 127;
-
-    while (from > 0 && is_plain_byte(r, from - 1)) {
-        from--;
-    }
-    while (to < 255 && is_plain_byte(r, to + 1)) {
-        to++;
-    }
-    r->plain_from = (uint8_t)from;
-    r->plain_to = (uint8_t)to;
-}
-
-/* The factors are those of code 2, which is 1. */
-static void make_units(cpu_weight_rule *r, const char *name)
-{
-    float wide[256][16];
-
-    r->has_unit = cpu_dequant_e2m1(name, MXO_F32, wide) == 0;
-    for (int s = 0; s < 256; s++) {
-        r->unit[s] = r->has_unit ? wide[s][2] : 0;
-    }
-}
-
-int cpu_weight_rule_make(cpu_weight_rule *r, const char *name, uint32_t narrow)
-{
-    const int is_plain = strcmp(name, "ocp") == 0; /* not through 16 bits */
-
-    if (cpu_dequant_e2m1(name, narrow, r->narrow) != 0) {
-        return -1;
-    }
-    make_units(r, name);
-    for (int s = 0; s < 256; s++) {
-        const double unit = cpu_pow2(s - 128);
-        for (int c = 0; c < 16; c++) {
-            r->value[s][c] = is_plain && s < 255 ? unit * cpu_code_int[c]
-                                                 : (double)r->narrow[s][c];
-        }
-        r->factor[s] = is_scaled(r, s, unit) ? unit : 0;
-        r->is_odd[s] = !is_scaled(r, s, r->factor[s]);
-    }
-    find_plain(r);
-    return 0;
+    return t->own != NULL ? &t->own[i] : &t->row[t->index[i]];
 }
 
 /* Items in the order of blocks; within a block in the order of rows. */
@@ -95,7 +34,7 @@ static void place_items(cpu_tile *t, uint32_t *next)
     const size_t blocks = blocks_of(t->k);
 
     for (size_t i = 0; i < t->m; i++) {
-        const cpu_sliced *row = &t->row[t->index[i]];
+        const cpu_sliced *row = sliced(t, i);
         for (size_t n = 0; n < row->n; n++) {
             t->start[row->place[n].block + 1]++;
         }
@@ -105,7 +44,7 @@ static void place_items(cpu_tile *t, uint32_t *next)
         next[b] = t->start[b];
     }
     for (size_t i = 0; i < t->m; i++) {
-        const cpu_sliced *row = &t->row[t->index[i]];
+        const cpu_sliced *row = sliced(t, i);
         for (size_t n = 0; n < row->n; n++) {
             const cpu_slice_place *p = &row->place[n];
             t->item[next[p->block]++] =
@@ -119,7 +58,8 @@ static void *lines(size_t bytes)
     return aligned_alloc(64, (bytes + 64) / 64 * 64);
 }
 
-int cpu_tile_open(cpu_tile *t)
+/* Room for slices and sums. */
+static int open_slices(cpu_tile *t)
 {
     const size_t blocks = blocks_of(t->k);
     uint32_t *next = malloc((blocks + 1) * sizeof *next);
@@ -128,17 +68,16 @@ int cpu_tile_open(cpu_tile *t)
     t->start = calloc(blocks + 1, sizeof *t->start);
     t->sum = calloc(t->m + 1, sizeof *t->sum);
     for (size_t i = 0; t->sum != NULL && i < t->m; i++) {
-        const cpu_sliced *row = &t->row[t->index[i]];
+        const cpu_sliced *row = sliced(t, i);
         t->sum[i + 1] = t->sum[i] + row->levels;
         items += row->n;
     }
     t->item = malloc((items + 1) * sizeof *t->item);
     t->factor = lines(blocks * CPU_MAC_COLS * sizeof *t->factor);
-    t->x = malloc((2 * t->k + 1) * sizeof *t->x);
     t->y = t->sum == NULL ? NULL
                           : lines(t->sum[t->m] * CPU_MAC_COLS * sizeof *t->y);
     const int good = next != NULL && t->start != NULL && t->item != NULL &&
-                     t->factor != NULL && t->x != NULL && t->y != NULL;
+                     t->factor != NULL && t->y != NULL;
 
     if (good) {
         place_items(t, next);
@@ -147,8 +86,51 @@ int cpu_tile_open(cpu_tile *t)
     return good ? 0 : -1;
 }
 
+static int open_planes(cpu_tile *t)
+{
+    t->planes.mac = t->by->mac;
+    if (cpu_plane_room_for(&t->planes, t->m, t->k) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < t->m; i++) {
+        t->planes.row[i] = &t->row[t->index[i]].planes;
+    }
+    cpu_plane_open(&t->planes, t->bits);
+    return 0;
+}
+
+int cpu_tile_open(cpu_tile *t)
+{
+    t->x = malloc((2 * t->k + 1) * sizeof *t->x);
+    return t->x == NULL           ? -1
+           : t->by != NULL ? open_planes(t)
+                                  : open_slices(t);
+}
+
+/* Slices of rows that were only cut into planes. */
+static int slice_own(cpu_tile *t)
+{
+    cpu_slicer slicer = {0};
+    int bad;
+
+    t->own = calloc(t->m + 1, sizeof *t->own);
+    bad = t->own == NULL;
+    for (size_t i = 0; !bad && i < t->m; i++) {
+        t->reader.read(t->reader.self, t->index[i], t->x);
+        bad = cpu_slice_row(&slicer, t->x, t->k, cpu_tile_log_span(t->k),
+                            &t->own[i]) != 0;
+    }
+    cpu_slicer_free(&slicer);
+    return bad ? -1 : open_slices(t);
+}
+
 void cpu_tile_close(cpu_tile *t)
 {
+    for (size_t i = 0; t->own != NULL && i < t->m; i++) {
+        cpu_sliced_free(&t->own[i]);
+    }
+    free(t->own);
+    cpu_plane_close(&t->planes);
     free(t->item);
     free(t->start);
     free(t->sum);
@@ -326,28 +308,20 @@ static void add_starts(const cpu_tile *t, size_t i, const float *start,
     }
 }
 
-void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
-                      size_t first, size_t n, const float *start,
-                      double (*y)[CPU_MAC_COLS])
+/* Columns that are hard for all rows, and rows that are for all columns. */
+static void add_hard(cpu_tile *t, const cpu_weights *w, size_t first, size_t n,
+                     const float *start, const int *is_hard,
+                     double (*y)[CPU_MAC_COLS])
 {
     double *const column = t->x + t->k;
-    int is_hard[CPU_MAC_COLS] = {0};
 
-    if (t->m == 1 && t->plane_mac != NULL &&
-        cpu_plane_columns(&t->row[t->index[0]].planes, t->plane_mac, w, first,
-                          n, start, y[0])) {
-        return;
-    }
-    read_factors(t, w, first, n, is_hard);
-    run_mac(t, mac, w, first, n);
-    for (size_t i = 0; i < t->m; i++) {
-        add_levels(t, i, y[i]);
-        add_starts(t, i, start, y[i]);
-    }
     for (size_t c = 0; c < n; c++) {
         int have = 0;
         for (size_t i = 0; i < t->m; i++) {
-            if (!is_hard[c] && !t->row[t->index[i]].is_hard) {
+            const int row_is_hard = is_hard == NULL
+                                        ? !t->planes.row[i]->is_cut
+                                        : is_hard[c] || sliced(t, i)->is_hard;
+            if (!row_is_hard) {
                 continue;
             }
             if (!have) {
@@ -358,6 +332,49 @@ void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
             y[i][c] = cpu_exact_dot(t->x, column, t->k, (double)start[c]);
         }
     }
+}
+
+int cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                     size_t first, size_t n, const float *start,
+                     double (*y)[CPU_MAC_COLS], double (*off)[CPU_MAC_COLS])
+{
+    int is_hard[CPU_MAC_COLS] = {0};
+
+    memset(off, 0, t->m * sizeof *off);
+    if (t->by != NULL &&
+        cpu_plane_columns(&t->planes, w, first, n, start, y, off)) {
+        if (t->planes.uncut) {
+            add_hard(t, w, first, n, start, NULL, y);
+        }
+        return 0;
+    }
+    if (t->by != NULL && t->own == NULL && slice_own(t) != 0) {
+        return -1;
+    }
+    read_factors(t, w, first, n, is_hard);
+    run_mac(t, mac, w, first, n);
+    for (size_t i = 0; i < t->m; i++) {
+        add_levels(t, i, y[i]);
+        add_starts(t, i, start, y[i]);
+    }
+    add_hard(t, w, first, n, start, is_hard, y);
+    return 0;
+}
+
+double cpu_tile_more(cpu_tile *t, const cpu_weights *w, size_t col, size_t i,
+                     double start, double *y)
+{
+    return cpu_plane_one(&t->planes, w, col, i, start, y);
+}
+
+double cpu_tile_dot(cpu_tile *t, const cpu_weights *w, size_t col, size_t i,
+                    double start)
+{
+    double *const column = t->x + t->k;
+
+    read_column(w, col, column);
+    t->reader.read(t->reader.self, t->index[i], t->x);
+    return cpu_exact_dot(t->x, column, t->k, start);
 }
 
 /* One block of every row that has slices, as if it were all there is. */
@@ -438,7 +455,7 @@ void cpu_tile_blocks(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
         }
     }
     for (size_t i = 0; i < t->m; i++) {
-        if (t->row[t->index[i]].is_hard) {
+        if (sliced(t, i)->is_hard) {
             t->reader.read(t->reader.self, t->index[i], t->x);
             run_hard_row(t, w, first, n, t->x, y[i]);
         }

@@ -43,14 +43,17 @@ typedef struct cpu_row_reader {
 
 /* Rows that meet the same columns. */
 typedef struct cpu_tile {
-    const cpu_sliced *row; /* of all rows */
+    const cpu_sliced *row; /* of all rows; not cut where there are planes */
     const uint32_t *index; /* of those in the tile */
     size_t m;
     size_t k;
     cpu_row_reader reader;
     cpu_scales_fn scales;
-    cpu_plane_fn plane_mac; /* for a row alone; NULL: by slices */
+    const cpu_plane_lane *by; /* planes; NULL: by slices */
+    int bits;                 /* of results, for planes */
     /* Owned: */
+    cpu_plane_tile planes;
+    cpu_sliced *own; /* slices where planes do not do; NULL so far */
     cpu_mac_item *item;
     uint32_t *start;
     uint32_t *sum; /* number of a row's first sum, [m + 1] */
@@ -65,11 +68,18 @@ int cpu_tile_log_span(size_t k);
 int cpu_tile_open(cpu_tile *t);
 void cpu_tile_close(cpu_tile *t);
 /* Sums of columns first .. first + n - 1 (n <= 16), each with its start as one
-   more addend, rounded to odd where they do not fit a double:
-   y[row in tile][16]. */
-void cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
-                      size_t first, size_t n, const float *start,
-                      double (*y)[CPU_MAC_COLS]);
+   more addend, wrong by no more than off; where that is 0 they are exact,
+   rounded to odd where they do not fit a double: y[row in tile][16].  -1
+   without memory. */
+int cpu_tile_columns(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
+                     size_t first, size_t n, const float *start,
+                     double (*y)[CPU_MAC_COLS], double (*off)[CPU_MAC_COLS]);
+/* One sum that was off by all planes; returns by how much it still may be. */
+double cpu_tile_more(cpu_tile *t, const cpu_weights *w, size_t col, size_t i,
+                     double start, double *y);
+/* The same product by product. */
+double cpu_tile_dot(cpu_tile *t, const cpu_weights *w, size_t col, size_t i,
+                    double start);
 /* Block by block: the exact sum of the bare codes, rounded to float, times
    the unit of the scale byte, added in float and fused. */
 void cpu_tile_blocks(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,

@@ -1,150 +1,160 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See gemm_plane.h. */
+/* Rows cut into planes; see gemm_plane.h. */
 #include "gemm_plane.h"
 
 #include "gemm.h"
-#include "gemm_block.h"
 #include "number.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_DIGIT = 128, MOST_CODE = 12, SUM_BITS = 31, EXACT_PLANES = 3 };
+enum { MOST_DIGIT = 128, MOST_CODE = 12, SUM_BITS = 31, MOST_SPREAD = 14 };
+enum { TOP_BITS = 55 };
 
-#define LOW INT64_C(0xffffffff)
-
+/* Factors are 16-bit integers with a sign, so 2^14 is the largest. */
 int cpu_plane_spread(size_t k)
 {
     int spread = -1;
 
-    while (spread < SUM_BITS && (uint64_t)k * MOST_DIGIT * MOST_CODE <
-                                    (UINT64_C(1) << SUM_BITS) >> (spread + 1)) {
+    while (spread < MOST_SPREAD &&
+           (uint64_t)k * MOST_DIGIT * MOST_CODE <
+               (UINT64_C(1) << SUM_BITS) >> (spread + 1)) {
         spread++;
     }
     return spread;
 }
 
-/* Planes for integers up to most: n digits of 127 are 127 (256^n - 1) / 255;
-   0 if there are not enough. */
-static int planes_for(int64_t most)
+/* n digits of 1: (256^n - 1) / 255. */
+static int64_t ones(int n)
 {
-    int64_t reach = 0;
+    return (int64_t)(((UINT64_C(1) << 8 * n) - 1) / 255);
+}
 
-    for (int n = 1; n <= CPU_MAX_PLANES; n++) {
-        reach = 256 * reach + MOST_DIGIT - 1;
-        if (most <= reach) {
-            return n;
-        }
+static int set_planes(cpu_planes *row, const int64_t *v, size_t groups,
+                      cpu_plane_put_fn put)
+{
+    const size_t n = groups * (size_t)row->n;
+
+    row->plane = aligned_alloc(64, n * sizeof *row->plane);
+    if (row->plane == NULL) {
+        return -1;
+    }
+    for (size_t g = 0; g < groups; g++) {
+        put(row->plane + g * (size_t)row->n, row->n, v + g * CPU_PLANE_GROUP);
     }
     return 0;
 }
 
-/* Number i of a group, least digit first; the planes that it is in. */
-static unsigned put(cpu_plane *group, int n, size_t i, int64_t v)
+/* What the upper p planes leave: the lower digits' numbers.  Sums are rounded
+   k times by 2^-53, far less than is added. */
+static double left_of(const cpu_planes *row, int p, const int64_t *v, size_t k)
 {
-    unsigned used = 0;
+    const int64_t half = MOST_DIGIT * ones(row->n - p);
+    const int64_t mask = (INT64_C(1) << 8 * (row->n - p)) - 1;
+    double part[4] = {0, 0, 0, 0};
 
-    for (int d = 0; d < n; d++) {
-        const int64_t digit = ((v & 255) ^ 128) - 128;
-        int8_t *half = i % 2 == 0 ? group[d].even : group[d].odd;
-
-        half[i / 2] = (int8_t)digit;
-        group[d].start[i / 8] -= MOST_CODE * (int32_t)digit;
-        used |= (unsigned)(digit != 0) << d;
-        v = (v - digit) / 256;
+    /* v goes on to a whole group. */
+    for (size_t i = 0; i < k; i += 4) {
+        for (size_t j = 0; j < 4; j++) {
+            part[j] += fabs((double)(((v[i + j] + half) & mask) - half));
+        }
     }
-    return used;
+    const double sum = part[0] + part[1] + part[2] + part[3];
+
+    return sum * cpu_pow2(row->unit) * (1 + 0x1p-30) + row->left[row->n];
 }
 
-int cpu_planes_cut(const double *x, size_t k, cpu_planes *row)
+/* Integers of at most 55 bits, toward zero; the bits that are set in any. */
+static int64_t set_integers(cpu_planes *row, const double *x, size_t k,
+                            int64_t *v)
 {
-    const size_t groups = k / CPU_PLANE_GROUP + (k % CPU_PLANE_GROUP != 0);
-    const cpu_gemm_line line = cpu_gemm_row(x, k);
+    const double up = cpu_pow2(-row->unit);
+    const double down = cpu_pow2(row->unit);
+    double left = 0;
+    int64_t any = 0;
+
+    for (size_t i = 0; i < k; i++) {
+        v[i] = (int64_t)(x[i] * up);
+        left += fabs(x[i] - (double)v[i] * down); /* exact */
+        any |= v[i];
+    }
+    row->left[CPU_MAX_PLANES] = left * (1 + 0x1p-30);
+    return any;
+}
+
+/* The unit for which the largest number has as many bits as planes hold. */
+static int unit_for(double most)
+{
+    const int unit = ilogb(most) + 1 - TOP_BITS;
+
+    return (int64_t)(most * cpu_pow2(-unit)) >
+                   (MOST_DIGIT - 1) * ones(CPU_MAX_PLANES)
+               ? unit + 1
+               : unit;
+}
+
+/* Planes that are zero everywhere are left out. */
+static void drop_empty(cpu_planes *row, int64_t any, int64_t *v, size_t k)
+{
+    int low = 0;
+
+    while ((any & 255) == 0) {
+        any /= 256;
+        low++;
+    }
+    for (size_t i = 0; i < k && low > 0; i++) {
+        v[i] /= INT64_C(1) << 8 * low;
+    }
+    row->n = CPU_MAX_PLANES - low;
+    row->unit += 8 * low;
+    row->left[row->n] = row->left[CPU_MAX_PLANES];
+}
+
+int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
+                   cpu_planes *row)
+{
+    const size_t groups = (k + CPU_PLANE_GROUP - 1) / CPU_PLANE_GROUP;
     double most = 0;
+    int bad;
 
     memset(row, 0, sizeof *row);
+    row->norm = cpu_norm(x, k);
     for (size_t i = 0; i < k; i++) {
         most = fabs(x[i]) > most ? fabs(x[i]) : most;
     }
-    if (!isfinite(line.norm) || ldexp(most, -line.unit) > 0x1p60) {
+    row->is_cut = isfinite(row->norm) && (most == 0 || most > 0x1p-500);
+    if (!row->is_cut || most == 0) {
         return 0;
     }
-    row->unit = line.unit;
-    row->n = most == 0 ? 0 : planes_for((int64_t)ldexp(most, -line.unit));
-    row->is_cut = most == 0 || row->n > 0;
-    if (row->n == 0) {
-        return 0;
+    int64_t *v = calloc(groups * CPU_PLANE_GROUP, sizeof *v);
+    bad = v == NULL;
+    if (!bad) {
+        row->unit = unit_for(most);
+        drop_empty(row, set_integers(row, x, k, v), v, k);
+        for (int p = 2; p <= CPU_UPPER_PLANES && p < row->n; p++) {
+            row->left[p] = left_of(row, p, v, k);
+        }
+        bad = set_planes(row, v, groups, put) != 0;
     }
-    const size_t bytes = groups * (size_t)row->n * sizeof *row->plane;
-    const double up = cpu_pow2(-line.unit);
+    free(v);
+    return bad ? -1 : 0;
+}
 
-    row->plane = aligned_alloc(64, bytes);
-    row->used = calloc(groups, 1);
-    if (row->plane == NULL || row->used == NULL) {
-        return -1;
+/* With weights as they come, a sum is about a fifth of the row's norm times
+   the largest weight; then one in 25 or less is left undecided.  Only speed
+   depends on that. */
+int cpu_planes_for(const cpu_planes *row, int bits)
+{
+    for (int p = 2; p <= CPU_UPPER_PLANES && p < row->n; p++) {
+        if (row->left[p] <= ldexp(row->norm, -bits - 8)) {
+            return p;
+        }
     }
-    memset(row->plane, 0, bytes);
-    for (size_t i = 0; i < k; i++) {
-        const size_t g = i / CPU_PLANE_GROUP;
-        row->used[g] |= (uint8_t)put(row->plane + g * (size_t)row->n, row->n,
-                                     i % CPU_PLANE_GROUP, (int64_t)(x[i] * up));
-    }
-    return 0;
+    return row->n;
 }
 
 void cpu_planes_free(cpu_planes *row)
 {
     free(row->plane);
-    free(row->used);
-}
-
-/* Planes of one column put together, times unit, and its start.  The upper
-   part stays below 2^48, so both parts are exact. */
-static double join(const cpu_plane_mac *job, size_t c, double unit,
-                   double start)
-{
-    int64_t part[2] = {0, 0}; /* planes 0 to 3, the others */
-
-    for (int d = job->row->n - 1; d >= 0; d--) {
-        part[d / 4] = 256 * part[d / 4] + job->sum[d][c];
-    }
-    if (!isfinite(start)) {
-        return start;
-    }
-    if (job->row->n <= EXACT_PLANES) {
-        return cpu_odd_sum((double)part[0] * unit, start);
-    }
-    const int64_t low = part[0] & LOW;
-    const int64_t high = part[1] + (part[0] - low) / (LOW + 1);
-    double term[3] = {start, (double)low * unit,
-                      (double)high * 0x1p32 * unit};
-
-    return start == 0 ? cpu_odd_sum(term[2], term[1])
-                      : cpu_odd_total(term, 3);
-}
-
-int cpu_plane_columns(const cpu_planes *row, cpu_plane_fn mac,
-                      const cpu_weights *w, size_t first, size_t n,
-                      const float *start, double *y)
-{
-    const size_t blocks = w->k / CPU_MX + (w->k % CPU_MX != 0);
-    const int spread = cpu_plane_spread(w->k);
-    cpu_plane_mac job = {.row = row,
-                         .codes = w->codes + first * (w->k / 2),
-                         .scale = w->scale + first * blocks,
-                         .n = n,
-                         .k = w->k,
-                         .from = w->rule->plain_from,
-                         .to = w->rule->plain_to,
-                         .spread = (uint8_t)spread};
-
-    if (!row->is_cut || spread < 0 || !mac(&job)) {
-        return 0;
-    }
-    for (size_t c = 0; c < n; c++) {
-        y[c] = join(&job, c, cpu_pow2(row->unit + job.least[c] - 128),
-                    (double)start[c]);
-    }
-    return 1;
 }

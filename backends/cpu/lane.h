@@ -109,9 +109,10 @@ void cpu_mac_vnni(const cpu_mac *job);
 void cpu_mac_both(const cpu_mac *job);
 /* The best loop that this CPU has for a lane. */
 cpu_mac_fn cpu_mac_of(const cpu_lane *lane);
-/* For single rows; NULL: slices do as well. */
+/* NULL: by slices. */
 int cpu_plane_both(cpu_plane_mac *job);
-cpu_plane_fn cpu_plane_of(const cpu_lane *lane);
+void cpu_plane_put_both(cpu_plane *group, int n, const int64_t *v);
+const cpu_plane_lane *cpu_plane_of(const cpu_lane *lane);
 /* Bits of 64 whose index has bit number bit clear. */
 uint64_t cpu_low_mask(uint32_t bit);
 

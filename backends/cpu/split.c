@@ -137,11 +137,13 @@ cpu_mac_fn cpu_mac_of(const cpu_lane *lane)
     return lane->mac;
 }
 
-cpu_plane_fn cpu_plane_of(const cpu_lane *lane)
+const cpu_plane_lane *cpu_plane_of(const cpu_lane *lane)
 {
 #if defined(__x86_64__)
+    static const cpu_plane_lane both = {cpu_plane_put_both, cpu_plane_both};
+
     if (lane == &cpu_lane_avx512vbmi && __builtin_cpu_supports("avx512vnni")) {
-        return cpu_plane_both;
+        return &both;
     }
 #endif
     (void)lane;
