@@ -24,21 +24,21 @@ typedef struct operation {
 static const operation operations[] = {
 #define MXO_OP(symbol, name, params, in, out, summary)                        \
     {infer_##symbol, run_##symbol},
-#include "ops.def"
+#include <mxoracle/ops.def>
 #undef MXO_OP
 };
 
 static const mxo_op_info op_info[] = {
 #define MXO_OP(symbol, name, params, in, out, summary)                        \
     {name, summary, params, in, out},
-#include "ops.def"
+#include <mxoracle/ops.def>
 #undef MXO_OP
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static const char *const op_names[] = {
 #define MXO_OP(symbol, name, params, in, out, summary) name,
-#include "ops.def"
+#include <mxoracle/ops.def>
 #undef MXO_OP
     NULL,
 };

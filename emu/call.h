@@ -69,7 +69,7 @@ mxo_status mxo_infer_like(const mxo_call *call, const char *in,
     mxo_status infer_##symbol(const mxo_call *call, mxo_tensor *out_tensor,   \
                               uint32_t *n_out, mxo_text why);                 \
     mxo_status run_##symbol(const mxo_call *call, mxo_text why);
-#include "ops.def"
+#include <mxoracle/ops.def>
 #undef MXO_OP
 
 #endif

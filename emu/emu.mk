@@ -111,7 +111,6 @@ libmxoracle_la_SOURCES = \
 	%reldir%/moe/sort_triton.c \
 	%reldir%/moe/sort_trtllm.c \
 	%reldir%/moe/sort_vllm.c \
-	%reldir%/ops.def \
 	%reldir%/profile/aiter.def \
 	%reldir%/profile/flashinfer.def \
 	%reldir%/profile/profile.c \
@@ -183,6 +182,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/mma.def \
 	%reldir%/include/mxoracle/mma.h \
 	%reldir%/include/mxoracle/mxoracle.h \
+	%reldir%/include/mxoracle/ops.def \
 	%reldir%/include/mxoracle/profile.h \
 	%reldir%/include/mxoracle/profile_choice.def \
 	%reldir%/include/mxoracle/profile_field.def \

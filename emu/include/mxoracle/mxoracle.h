@@ -12,8 +12,8 @@ extern "C" {
 /**
  * @brief The emulator behind the backend ABI.
  *
- * Every operation of emu/ops.def, infer() and op_info included. Buffers are
- * host memory. open() takes any device number.
+ * Every operation of <mxoracle/ops.def>, infer() and op_info included. Buffers
+ * are host memory. open() takes any device number.
  *
  * Errors   run() leaves every output untouched unless it returns MXO_OK.
  * Threads  pure and re-entrant: contexts share nothing.

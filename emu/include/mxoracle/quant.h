@@ -133,7 +133,7 @@ typedef struct mxo_quant_block {
 /**
  * @brief The row of a name; NULL if there is none.
  *
- * Map      names are those of the parameter rule in emu/ops.def.
+ * Map      names are those of the parameter rule in <mxoracle/ops.def>.
  * Threads  pure; the row is constant and lives forever.
  */
 const mxo_quant_rule *mxo_quant_rule_by_name(const char *name);
