@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each backend's own list. Backends see the ABI header and nothing else.
-EXTRA_DIST += %reldir%/backends.def
+EXTRA_DIST += %reldir%/backends.def %reldir%/signature.h %reldir%/signature_text.h
 # What the judge links; each list below adds its own.
 MXO_BACKEND_LIBS =
 include backends/broken/broken.mk

@@ -281,8 +281,11 @@ static mxo_status check_rows(const glu_job *job, uint64_t n_expert,
         if (job->expert == NULL) {
             continue;
         }
-        if (r / job->tile >= n_expert ||
-            (uint32_t)job->expert[r / job->tile] >= job->experts) {
+        if (r / job->tile >= n_expert) {
+            return cpu_fail(MXO_E_SHAPE, why, "expert ends before row %llu",
+                            (unsigned long long)r);
+        }
+        if ((uint32_t)job->expert[r / job->tile] >= job->experts) {
             return cpu_fail(MXO_E_PARAM, why,
                             "the expert of row %llu is out of range",
                             (unsigned long long)r);

@@ -6,6 +6,8 @@
  */
 #include "cpu.h"
 
+#include "../signature.h"
+
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +145,10 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     }
     for (int i = 0; i < N_OPERATIONS; i++) {
         if (strcmp(operations[i].name, call->op) == 0) {
-            return operations[i].run(ctx, call, why);
+            const mxo_status status =
+                signature_check(call, "", SIGNATURE_ALL, why);
+            return status == MXO_OK ? operations[i].run(ctx, call, why)
+                                    : status;
         }
     }
     return cpu_fail(MXO_E_UNSUPPORTED, why, "the cpu backend has no %s",

@@ -94,7 +94,7 @@ static mxo_status check_tensors(const mxo_tensor *x, const mxo_tensor *y,
         cpu_want_bytes(y, "y", forward ? last->physical : first->logical,
                        forward ? memory * wide : live * narrow, why);
 
-    if (status == MXO_OK && valid != NULL) {
+    if (status == MXO_OK) {
         status = cpu_want_bytes(valid, "valid", MXO_U8, forward ? memory : live,
                                 why);
     }
@@ -220,6 +220,7 @@ mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
     const mxo_tensor *at = cpu_in(call, "at");
     const mxo_tensor *to = cpu_out(call, "to");
     const mxo_tensor *sizes = cpu_out(call, "sizes");
+    const uint64_t n_sizes[1] = {N_SIZES};
     const int forward = cpu_is(call, "dir", "forward");
     cpu_map m;
     mxo_status status =
@@ -230,10 +231,10 @@ mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                  ? cpu_fail(MXO_E_SHAPE, why, "the tensor at is missing")
                  : status;
     if (status == MXO_OK) {
-        status = cpu_want_bytes(to, "to", MXO_I64, at->n_bytes, why);
+        status = cpu_want(to, "to", MXO_I64, 1, at->shape, why);
     }
     if (status == MXO_OK) {
-        status = cpu_want_bytes(sizes, "sizes", MXO_I64, 8 * N_SIZES, why);
+        status = cpu_want(sizes, "sizes", MXO_I64, 1, n_sizes, why);
     }
     if (status != MXO_OK) {
         return status;

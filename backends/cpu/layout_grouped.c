@@ -122,11 +122,12 @@ mxo_status cpu_layout_groups(cpu_context *ctx, const mxo_call *call,
         status =
             sizes == NULL
                 ? cpu_fail(MXO_E_SHAPE, why, "the tensor sizes is missing")
-                : cpu_want_bytes(ends, "ends", MXO_I32, sizes->n_bytes, why);
+                : cpu_want(ends, "ends", MXO_I32, 1, sizes->shape, why);
     }
+    const uint64_t rows[1] = {status == MXO_OK ? (uint64_t)total : 0};
     if (status == MXO_OK) {
         status =
-            cpu_want_bytes(index, "index", MXO_I32, 4 * (uint64_t)total, why);
+            cpu_want(index, "index", MXO_I32, 1, rows, why);
     }
     const grouping g = {.align = (int64_t)align,
                         .gran = 1,

@@ -352,6 +352,10 @@ static mxo_status check(const mxo_call *call, finalize_job *job, mxo_text why)
 
     status =
         status == MXO_OK ? cpu_want(job->y, "y", to, 2, y_shape, why) : status;
+    if (status == MXO_OK && pairs == NULL &&
+        (job->slots == 0 || job->x->shape[0] != shape[0] * job->slots)) {
+        status = cpu_fail(MXO_E_PARAM, why, "top_k does not divide x's rows");
+    }
     if (status == MXO_OK && y_shape[1] > job->x->shape[1]) {
         status = cpu_fail(MXO_E_PARAM, why, "hidden_dim is beyond x");
     }

@@ -237,15 +237,20 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
                    : cpu_fail(MXO_E_UNSUPPORTED, why,
                               "the cpu backend pads no odd number of columns");
     }
+    uint64_t shape[MXO_MAX_RANK];
     mxo_status status =
         cpu_want(x, "x", job->quant.from, x->rank, x->shape, why);
+
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = bytes_of_codes(job, job->padded);
     if (status == MXO_OK) {
-        status =
-            cpu_want_bytes(q, "q", e->dtype,
-                           bytes_of_codes(job, job->rows * job->padded), why);
+        status = cpu_want(q, "q", e->dtype, x->rank, shape, why);
     }
+    shape[x->rank - 1] = groups(job);
     if (status == MXO_OK) {
-        status = cpu_want_bytes(scale, "scale", MXO_E8M0, scales, why);
+        status = job->tile_rows == 0
+                     ? cpu_want(scale, "scale", MXO_E8M0, x->rank, shape, why)
+                     : cpu_want_bytes(scale, "scale", MXO_E8M0, scales, why);
     }
     if (status == MXO_OK) {
         job->x = cpu_data(x);

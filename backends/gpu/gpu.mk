@@ -96,9 +96,13 @@ GPU_NVCCFLAGS = -std=c++17 -O3 -fmad=false -cudart static -shared \
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC -shared \
 	-fvisibility=hidden -Wall -Wextra
 gpu_sources = $(gpu_shared) $(gpu_device_only) \
+	backends/signature.h \
+	backends/signature_text.h \
 	emu/include/mxoracle/abi.h \
 	emu/include/mxoracle/conversions.def \
+	emu/include/mxoracle/dtype.def \
 	emu/include/mxoracle/layouts.def \
+	emu/include/mxoracle/ops.def \
 	emu/include/mxoracle/values.def
 mxopluginsdir = $(pkglibdir)
 mxoplugins_DATA =

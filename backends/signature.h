@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is a call what <mxoracle/ops.def> says of its operation?  Parameters are
+ * all there and in their domains, and no others; inputs are there with their
+ * types, axes and extents; every tensor has the bytes of its shape.  What is
+ * left to the operation: which sizes and parameters it can do, and its
+ * outputs, unless it describes them in the same notation.  Quantisers, formats
+ * and activations take tensors of any rank, so their extents are theirs to
+ * check, unless they want them as described.
+ */
+#ifndef BACKENDS_SIGNATURE_H
+#define BACKENDS_SIGNATURE_H
+
+#include "signature_text.h"
+
+#include <stdio.h>
+
+/* What may be asked for, and left out: a bit each. */
+enum {
+    SIGNATURE_KEYS = 1,
+    SIGNATURE_DOMAINS = 2,
+    SIGNATURE_PRESENCE = 4,
+    SIGNATURE_TYPES = 8,
+    SIGNATURE_BYTES = 16,
+    SIGNATURE_RANKS = 32,
+    SIGNATURE_EXTENTS = 64,
+    SIGNATURE_ALL = 127,
+    SIGNATURE_AS_DESCRIBED = 128 /* no other rank is supported */
+};
+
+typedef struct signature {
+    const char *op;
+    const char *params;
+    const char *in;
+} signature;
+
+static const signature signatures[] = {
+#define MXO_OP(symbol, name, params, in, out, summary) {name, params, in},
+#include <mxoracle/ops.def>
+#undef MXO_OP
+};
+
+static mxo_status signature_fail(mxo_status status, mxo_text why,
+                                 const mxo_call *call, const char *what,
+                                 const char *name)
+{
+    if (why.ptr != NULL && why.size > 0) {
+        (void)snprintf(why.ptr, why.size, "%s: %.60s %s", call->op, name, what);
+    }
+    return status;
+}
+
+/* The type that a name of ops.def stands for, and its bytes. */
+static uint32_t signature_dtype(const mxo_call *call, signature_text type)
+{
+#define MXO_DTYPE(id, name, file, bytes, nan) {name, id},
+#define MXO_DTYPE_ALIAS(name, id) {name, id},
+    static const struct {
+        const char *name;
+        uint32_t dtype;
+    } rows[] = {
+#include <mxoracle/dtype.def>
+    };
+#undef MXO_DTYPE_ALIAS
+#undef MXO_DTYPE
+
+    if (type.at < type.end && *type.at == '$') {
+        type.at++;
+        const mxo_param *p = signature_param(call, type);
+        type = signature_from(p == NULL ? "" : p->text);
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (signature_is(type, rows[i].name)) {
+            return rows[i].dtype;
+        }
+    }
+    return MXO_N_DTYPES;
+}
+
+static uint64_t signature_size(uint32_t dtype)
+{
+#define MXO_DTYPE(id, name, file, bytes, nan) bytes,
+    static const uint8_t size[] = {
+#include <mxoracle/dtype.def>
+    };
+#undef MXO_DTYPE
+
+    return dtype < sizeof size ? size[dtype] : 0;
+}
+
+/* Are its bytes those of its shape, counted without a carry? */
+static int signature_is_dense(const mxo_tensor *t)
+{
+    uint64_t n = signature_size(t->dtype);
+    int fits = n > 0 && t->rank <= MXO_MAX_RANK;
+
+    for (uint32_t i = 0; fits && i < t->rank; i++) {
+        fits = t->shape[i] == 0 || n <= (uint64_t)INT64_MAX / t->shape[i];
+        n *= t->shape[i];
+    }
+    return fits && n == t->n_bytes;
+}
+
+static int signature_in_domain(signature_text domain, const mxo_param *p)
+{
+    if (signature_is(domain, "int")) {
+        return p->number >= -2147483648.0 && p->number <= 2147483647.0 &&
+               p->number == (double)(int64_t)p->number;
+    }
+    if (signature_is(domain, "bool")) {
+        return p->number == 0 || p->number == 1;
+    }
+    if (signature_is(domain, "real")) {
+        return strcmp(p->text, "none") != 0;
+    }
+    if (signature_is(domain, "name")) {
+        return p->text[0] != '\0';
+    }
+    return signature_is(domain, "real?") || signature_lists(domain, p->text);
+}
+
+/* Parameters mostly come in the order of the description. */
+static mxo_status signature_params(const signature *s, const mxo_call *call,
+                                   int checks, mxo_text why)
+{
+    signature_text rest = signature_from(s->params);
+    uint32_t n = 0;
+
+    while (rest.at < rest.end) {
+        signature_text entry = signature_cut(&rest, ' ');
+        const signature_text key = signature_cut(&entry, ':');
+        const signature_text domain = signature_cut(&entry, '=');
+        const mxo_param *p =
+            n < call->n_params && signature_is(key, call->params[n].key)
+                ? &call->params[n]
+                : signature_param(call, key);
+        char name[64] = "";
+
+        memcpy(name, key.at,
+               key.end - key.at < 63 ? (size_t)(key.end - key.at) : 63);
+        if (p == NULL && (checks & SIGNATURE_KEYS) != 0) {
+            return signature_fail(MXO_E_PARAM, why, call, "is not given", name);
+        }
+        if (p != NULL && (checks & SIGNATURE_DOMAINS) != 0 &&
+            !signature_in_domain(domain, p)) {
+            return signature_fail(MXO_E_PARAM, why, call,
+                                  "has a value that it cannot have", name);
+        }
+        n += p != NULL;
+    }
+    return n == call->n_params || (checks & SIGNATURE_KEYS) == 0
+               ? MXO_OK
+               : signature_fail(MXO_E_PARAM, why, call,
+                                "are more than it has", "parameters");
+}
+
+static int signature_has_any_rank(const char *op)
+{
+    static const char *const families[] = {"act.", "dequant.", "format.",
+                                           "math.", "quant."};
+    int found = 0;
+
+    for (int i = 0; i < 5; i++) {
+        found |= strncmp(op, families[i], strlen(families[i])) == 0;
+    }
+    return found;
+}
+
+/* axes: "tokens,hidden/2" */
+static mxo_status signature_shape(const mxo_call *call, signature_text axes,
+                                  const mxo_tensor *t, int checks,
+                                  signature_dims *dims, mxo_text why)
+{
+    uint32_t rank = 0;
+    int fits = 1;
+
+    while (axes.at < axes.end) {
+        const signature_extent e =
+            signature_read(call, signature_cut(&axes, ','));
+        if (rank < t->rank && rank < MXO_MAX_RANK) {
+            fits = signature_fits(call, dims, e, t->shape[rank]) && fits;
+        }
+        rank++;
+    }
+    if (rank != t->rank && (checks & SIGNATURE_RANKS) != 0) {
+        return signature_fail(signature_has_any_rank(call->op)
+                                  ? MXO_E_UNSUPPORTED
+                                  : MXO_E_SHAPE,
+                              why, call, "has another number of axes", t->name);
+    }
+    return fits || (checks & SIGNATURE_EXTENTS) == 0
+               ? MXO_OK
+               : signature_fail(MXO_E_SHAPE, why, call,
+                                "does not fit the other shapes", t->name);
+}
+
+/* Is the input there: without a condition, or as its parameter has a value? */
+static int signature_holds(const mxo_call *call, signature_text condition)
+{
+    const signature_text key = signature_cut(&condition, '=');
+    const mxo_param *p = signature_param(call, key);
+
+    return key.at == key.end ||
+           (p != NULL && signature_lists(condition, p->text));
+}
+
+/* Inputs or outputs. */
+typedef struct signature_list {
+    const mxo_tensor *t;
+    uint32_t n;
+} signature_list;
+
+/* entry: "x_scale:e8m0[tokens,hblocks]?from=e2m1"; outputs may leave out type
+   and axes, which are anything then. */
+static mxo_status signature_tensor(const mxo_call *call, signature_list list,
+                                   signature_text entry, int checks,
+                                   signature_dims *dims, mxo_text why)
+{
+    signature_text head = signature_cut(&entry, '?');
+    const signature_text name = signature_cut(&head, ':');
+    const signature_text type = signature_cut(&head, '[');
+    const signature_text axes = signature_cut(&head, ']');
+    const mxo_tensor *t = NULL;
+
+    for (uint32_t i = 0; i < list.n && t == NULL; i++) {
+        t = signature_is(name, list.t[i].name) ? &list.t[i] : NULL;
+    }
+    while (entry.at < entry.end) {
+        if (!signature_holds(call, signature_cut(&entry, '?'))) {
+            return MXO_OK;
+        }
+    }
+    if (t == NULL) {
+        return (checks & SIGNATURE_PRESENCE) == 0
+                   ? MXO_OK
+                   : signature_fail(MXO_E_SHAPE, why, call, "is missing",
+                                    "a tensor");
+    }
+    if (type.at < type.end && t->dtype != signature_dtype(call, type) &&
+        (checks & SIGNATURE_TYPES) != 0) {
+        return signature_fail(MXO_E_SHAPE, why, call, "has another type",
+                              t->name);
+    }
+    return axes.at == axes.end || (signature_has_any_rank(call->op) &&
+                                   (checks & SIGNATURE_AS_DESCRIBED) == 0)
+               ? MXO_OK
+               : signature_shape(call, axes, t, checks, dims, why);
+}
+
+static mxo_status signature_bytes(const mxo_call *call, mxo_text why)
+{
+    const mxo_tensor *const lists[2] = {call->in, call->out};
+    const uint32_t n[2] = {call->n_in, call->n_out};
+
+    for (int k = 0; k < 2; k++) {
+        for (uint32_t i = 0; i < n[k]; i++) {
+            if (!signature_is_dense(&lists[k][i])) {
+                return signature_fail(MXO_E_SHAPE, why, call,
+                                      "has not the bytes of its shape",
+                                      lists[k][i].name);
+            }
+        }
+    }
+    return MXO_OK;
+}
+
+static mxo_status signature_tensors(const mxo_call *call, signature_list list,
+                                    const char *text, int checks,
+                                    signature_dims *dims, mxo_text why)
+{
+    signature_text rest = signature_from(text);
+    mxo_status status = MXO_OK;
+
+    while (status == MXO_OK && rest.at < rest.end) {
+        const signature_text entry = signature_cut(&rest, ' ');
+        if (entry.at < entry.end) {
+            status = signature_tensor(call, list, entry, checks, dims, why);
+        }
+    }
+    return status;
+}
+
+/* The whole of it, or some of the checks; outputs: what is known of them. */
+static mxo_status signature_check(const mxo_call *call, const char *outputs,
+                                  int checks, mxo_text why)
+{
+    const signature_list in = {call->in, call->n_in};
+    const signature_list out = {call->out, call->n_out};
+    const signature *s = NULL;
+    signature_dims dims;
+    mxo_status status;
+
+    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
+        s = strcmp(signatures[i].op, call->op) == 0 ? &signatures[i] : s;
+    }
+    if (s == NULL) {
+        return signature_fail(MXO_E_UNSUPPORTED, why, call, "is unknown",
+                              "the operation");
+    }
+    dims.n = 0;
+    status = signature_params(s, call, checks, why);
+    if (status == MXO_OK && (checks & SIGNATURE_BYTES) != 0) {
+        status = signature_bytes(call, why);
+    }
+    if (status == MXO_OK) {
+        status = signature_tensors(call, in, s->in, checks, &dims, why);
+    }
+    return status == MXO_OK
+               ? signature_tensors(call, out, outputs, checks, &dims, why)
+               : status;
+}
+
+#endif
