@@ -100,18 +100,61 @@ static uint16_t bf16_of(unsigned code, unsigned scale)
     return (uint16_t)(scale == 255 ? 0x7fc0 : bits >> 16 | (code & 8) << 12);
 }
 
+static const mxo_tensor *tensor(const mxo_tensor *t, uint32_t n,
+                                const char *name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(t[i].name, name) == 0) {
+            return &t[i];
+        }
+    }
+    return NULL;
+}
+
+/* Is it there, of this type, with the axes of q but for the last one? */
+static int is_like(const mxo_tensor *t, const mxo_tensor *q, uint32_t dtype,
+                   uint64_t last)
+{
+    uint64_t bytes = dtype == MXO_BF16 ? 2 : 1;
+    int fits = t != NULL && t->dtype == dtype && t->rank == q->rank;
+
+    for (uint32_t i = 0; fits && i < q->rank; i++) {
+        const uint64_t n = i + 1 == q->rank ? last : q->shape[i];
+        fits = t->shape[i] == n && n <= UINT32_MAX &&
+               (n == 0 || bytes <= UINT64_MAX / n);
+        bytes *= n;
+    }
+    return fits && t->n_bytes == bytes;
+}
+
 static mxo_status example_run(void *ctx, const mxo_call *call, mxo_text why)
 {
+    const mxo_tensor *codes = tensor(call->in, call->n_in, "q");
+    const mxo_tensor *scales = tensor(call->in, call->n_in, "scale");
+    const mxo_tensor *out = tensor(call->out, call->n_out, "y");
+
     if (strcmp(call->op, "dequant.mx") != 0 || !says(call, "rule", "ocp") ||
         !says(call, "element", "e2m1") || !says(call, "to", "bf16") ||
         !says(call, "axis", "-1") || !says(call, "zero", "keep")) {
         return refuse(MXO_E_UNSUPPORTED, why, "MXFP4 to BF16, OCP rule only");
     }
-    const uint8_t *q = (uint8_t *)call->in[0].buffer + call->in[0].offset;
-    const uint8_t *scale = (uint8_t *)call->in[1].buffer + call->in[1].offset;
-    uint8_t *y = (uint8_t *)call->out[0].buffer + call->out[0].offset;
+    if (call->n_params != 5) {
+        return refuse(MXO_E_PARAM, why, "dequant.mx has five parameters");
+    }
+    const uint64_t last =
+        codes == NULL || codes->rank == 0 ? 0 : codes->shape[codes->rank - 1];
 
-    for (uint64_t i = 0; i < call->out[0].n_bytes / 2; i++) {
+    if (codes == NULL || codes->rank == 0 || last % 16 != 0 ||
+        !is_like(codes, codes, MXO_U8, last) ||
+        !is_like(scales, codes, MXO_E8M0, last / 16) ||
+        !is_like(out, codes, MXO_BF16, last * 2)) {
+        return refuse(MXO_E_SHAPE, why, "q, scale and y do not fit each other");
+    }
+    const uint8_t *q = (uint8_t *)codes->buffer + codes->offset;
+    const uint8_t *scale = (uint8_t *)scales->buffer + scales->offset;
+    uint8_t *y = (uint8_t *)out->buffer + out->offset;
+
+    for (uint64_t i = 0; i < out->n_bytes / 2; i++) {
         const uint16_t x = bf16_of(q[i / 2] >> 4 * (i % 2) & 15, scale[i / 32]);
         memcpy(y + 2 * i, &x, 2);
     }

@@ -115,7 +115,8 @@ static int is_mine(const char *key, const char *value)
         {"profile", "TRITON"},   {"from", "bf16"}, {"activation", "swiglu"},
         {"rows", "interleaved"}, {"map", "0"},     {"bounds", "0"},
         {"mul", "fma"},          {"splits", "1"},  {"promote", "0"},
-        {"input_scale", "none"},
+        {"input_scale", "none"}, {"alpha", "1.702"}, {"beta", "1"},
+        {"limit", "7"},
     };
 
     for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++) {
@@ -123,9 +124,8 @@ static int is_mine(const char *key, const char *value)
             return strcmp(mine[i][1], value) == 0;
         }
     }
-    return strcmp(value, "profile") == 0 || strcmp(key, "bias") == 0 ||
-           strcmp(key, "stage") == 0 || strcmp(key, "alpha") == 0 ||
-           strcmp(key, "beta") == 0 || strcmp(key, "limit") == 0;
+    return strcmp(value, "profile") == 0 || strcmp(key, "stage") == 0 ||
+           (strcmp(key, "bias") == 0 && strcmp(value, "f16") != 0);
 }
 
 static float float_of(uint32_t bits)
@@ -331,6 +331,80 @@ static mxo_status run_tokens(const layer *l, int whole, mxo_text why)
     return has_memory ? MXO_OK : refuse(MXO_E_NOMEM, why, "no memory");
 }
 
+/* Is it there, of this type and shape, and has it the bytes of that? */
+static int is_shaped(const mxo_tensor *t, uint32_t dtype, uint32_t rank,
+                     uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t shape[3] = {a, b, c};
+    uint64_t bytes = dtype == MXO_F32 || dtype == MXO_I32 ? 4
+                     : dtype == MXO_BF16                  ? 2
+                                                          : 1;
+    int fits = t != NULL && t->dtype == dtype && t->rank == rank;
+
+    for (uint32_t i = 0; fits && i < rank; i++) {
+        fits = t->shape[i] == shape[i] && shape[i] <= UINT32_MAX &&
+               (shape[i] == 0 || bytes <= UINT64_MAX / shape[i]);
+        bytes *= shape[i];
+    }
+    return fits && t->n_bytes == bytes;
+}
+
+static int says(const mxo_call *call, const char *key, const char *value)
+{
+    int found = 0;
+
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        found |= strcmp(call->params[i].key, key) == 0 &&
+                 strcmp(call->params[i].text, value) == 0;
+    }
+    return found;
+}
+
+static int is_matrix(const mxo_call *call, const char *w, uint64_t experts,
+                     uint64_t n, uint64_t k)
+{
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "%s_scale", w);
+    const int fits =
+        k % 2 == 0 &&
+        is_shaped(input(call, w), MXO_U8, 3, experts, n, k / 2) &&
+        is_shaped(input(call, name), MXO_E8M0, 3, experts, n, (k + 31) / 32);
+    (void)snprintf(name, sizeof name, "%s_bias", w);
+    const mxo_tensor *bias = input(call, name);
+
+    return fits && (says(call, "bias", "f32")
+                        ? is_shaped(bias, MXO_F32, 2, experts, n, 0)
+                    : says(call, "bias", "bf16")
+                        ? is_shaped(bias, MXO_BF16, 2, experts, n, 0)
+                        : bias == NULL);
+}
+
+/* All the tensors, with the sizes that two of them told. */
+static int is_whole(const layer *l, uint64_t experts, int whole)
+{
+    const mxo_call *c = l->call;
+    const mxo_tensor *y = c->n_out > 0 ? &c->out[0] : NULL;
+    const uint64_t cols = l->only_gemm ? 2 * l->inter : l->inter;
+
+    return l->topk > 0 && experts > 0 &&
+           is_shaped(input(c, "topk_ids"), MXO_I32, 2, l->tokens, l->topk, 0) &&
+           is_shaped(input(c, "x"), MXO_BF16, 2, l->tokens, l->hidden, 0) &&
+           is_matrix(c, "w13", experts, 2 * l->inter, l->hidden) &&
+           (whole ? is_shaped(y, MXO_BF16, 2, l->tokens, l->hidden, 0) &&
+                        is_matrix(c, "w2", experts, l->hidden, l->inter) &&
+                        is_shaped(input(c, "topk_weights"), MXO_F32, 2,
+                                  l->tokens, l->topk, 0)
+                  : is_shaped(y, l->only_gemm ? MXO_F32 : MXO_BF16, 3,
+                              l->tokens, l->topk, cols));
+}
+
+/* Was every parameter given? */
+static int has_params(const mxo_call *call, int whole)
+{
+    return call->n_params == (whole ? 34u : 27u);
+}
+
 static mxo_status layer_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     const int whole = strcmp(call->op, "moe.layer") == 0;
@@ -346,10 +420,20 @@ static mxo_status layer_run(void *ctx, const mxo_call *call, mxo_text why)
         }
         l.only_gemm |= strcmp(call->params[i].text, "gemm") == 0;
     }
+    if (!has_params(call, whole)) {
+        return refuse(MXO_E_PARAM, why, "a parameter is missing");
+    }
+    if (ids == NULL || w13 == NULL || ids->rank != 2 || w13->rank != 3) {
+        return refuse(MXO_E_SHAPE, why, "topk_ids or w13 is not a tensor of "
+                                        "two and of three axes");
+    }
     l.tokens = ids->shape[0];
     l.topk = ids->shape[1];
     l.inter = w13->shape[1] / 2;
     l.hidden = 2 * w13->shape[2];
+    if (w13->shape[1] % 2 != 0 || !is_whole(&l, w13->shape[0], whole)) {
+        return refuse(MXO_E_SHAPE, why, "the tensors do not fit each other");
+    }
     for (uint64_t i = 0; i < l.tokens * l.topk; i++) {
         int32_t id;
         memcpy(&id, (uint8_t *)ids->buffer + ids->offset + 4 * i, sizeof id);
