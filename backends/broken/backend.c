@@ -199,6 +199,10 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     if (call->n_in == 0 || call->n_out == 0) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
     }
+    status = broken_legal(b, call, why);
+    if (status != MXO_OK) {
+        return status;
+    }
     if (IS(V13)) {
         if (!broken_keep(&b->job, call)) {
             return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");

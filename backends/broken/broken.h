@@ -115,6 +115,9 @@ void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
                      uint64_t i, uint32_t code);
 mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
 
+/* legal.c: is the call what its operation asks for? */
+mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why);
+
 /* twofold.c: double-double. */
 dd broken_dd(double x);
 dd broken_sum(double a, double b);

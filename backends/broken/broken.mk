@@ -8,6 +8,7 @@ libbroken_la_SOURCES = \
 	%reldir%/backend.c \
 	%reldir%/backend.h \
 	%reldir%/broken.h \
+	%reldir%/checks.def \
 	%reldir%/codec.c \
 	%reldir%/dequant.c \
 	%reldir%/faults.c \
@@ -15,6 +16,7 @@ libbroken_la_SOURCES = \
 	%reldir%/gemm.c \
 	%reldir%/finalize.c \
 	%reldir%/late.c \
+	%reldir%/legal.c \
 	%reldir%/layout.c \
 	%reldir%/layout.h \
 	%reldir%/layout_convert.c \
@@ -39,6 +41,7 @@ libbroken_la_SOURCES = \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
 	%reldir%/ops.def \
+	%reldir%/outputs.def \
 	%reldir%/quant.c \
 	%reldir%/quant_float.c \
 	%reldir%/quant_qdq.c \

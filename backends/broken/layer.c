@@ -49,7 +49,10 @@ int broken_entry_is(const mxo_call *call, const char *key, const char *word)
         if (broken_says(call, "profile", profiles[i].name)) {
             (void)snprintf(wanted, sizeof wanted, "%s=%s ", key, word);
             const char *at = strstr(profiles[i].words, wanted);
-            return at != NULL && (at == profiles[i].words || at[-1] == ' ');
+            while (at != NULL && at != profiles[i].words && at[-1] != ' ') {
+                at = strstr(at + 1, wanted); /* the end of a longer key */
+            }
+            return at != NULL;
         }
     }
     return 0;

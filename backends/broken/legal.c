@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Is a call one that may be answered?  Asked before anything else; each
+ * check is left out by one mutant.
+ */
+#include "broken.h"
+#include "layer.h"
+#include "mma.h"
+
+#include "../signature.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AXIS_BLOCK = 32, MOST_EXPERTS = 2048 };
+
+static uint64_t last_of(const mxo_tensor *t)
+{
+    return t->rank == 0 ? 0 : t->shape[t->rank - 1];
+}
+
+/* One dialect clamps between any two numbers. */
+static int fits_limit(const mxo_call *call)
+{
+    return broken_says(call, "dialect", "vllm_swiglu_limit") ||
+           broken_says(call, "glu", "vllm_swiglu_limit") ||
+           broken_number(call, "limit") >= 0;
+}
+
+static int fits_topk(const mxo_call *call)
+{
+    const uint64_t experts = last_of(broken_in(call, "logits"));
+
+    return experts >= 1 && experts <= MOST_EXPERTS &&
+           broken_number(call, "top_k") <= (double)experts;
+}
+
+static int fits_groups(const mxo_call *call)
+{
+    const uint64_t experts = last_of(broken_in(call, "logits"));
+    const double n = broken_number(call, "n_group");
+    const double chosen = broken_number(call, "topk_group");
+
+    return n >= 1 && experts % (uint64_t)n == 0 && chosen >= 1 && chosen <= n;
+}
+
+static int fits_local(const mxo_call *call)
+{
+    const double first = broken_number(call, "local_expert_offset");
+    const double n = broken_number(call, "local_num_experts");
+
+    return !broken_says(call, "local", "range") ||
+           (first >= 0 && n >= 0 &&
+            first + n <= broken_number(call, "num_experts"));
+}
+
+static int fits_map(const mxo_call *call)
+{
+    const mxo_tensor *map = broken_in(call, "expert_map");
+
+    return map == NULL ||
+           (double)broken_elems(map) == broken_number(call, "num_experts");
+}
+
+static int fits_rows(const mxo_call *call)
+{
+    const double n = broken_number(call, "n_rows");
+    const uint64_t block = (uint64_t)broken_number(call, "block_size");
+
+    return broken_says(call, "layout", "triton")
+               ? n >= -1 && (block & (block - 1)) == 0
+               : n == -1;
+}
+
+static int fits_hidden(const mxo_call *call)
+{
+    const double n = broken_number(call, "hidden_dim");
+
+    return n >= 0 && n <= (double)last_of(broken_in(call, "x"));
+}
+
+static int fits_slots(const mxo_call *call)
+{
+    const uint64_t rows = broken_in(call, "x")->shape[0];
+    const mxo_tensor *weights = broken_in(call, "topk_weights");
+    const double top_k = broken_number(call, "top_k");
+
+    if (!broken_says(call, "source", "pairs")) {
+        return 1;
+    }
+    return weights != NULL ? rows >= broken_elems(weights)
+                           : top_k >= 1 && rows % (uint64_t)top_k == 0;
+}
+
+static int fits_blocks(const mxo_call *call)
+{
+    return last_of(broken_in(call, "x")) % AXIS_BLOCK == 0;
+}
+
+/* Packed codes and their scales, where the call has them. */
+static int has_scales(const mxo_call *call, const char *codes,
+                      const char *scales)
+{
+    const mxo_tensor *q = broken_in(call, codes);
+    const mxo_tensor *s = broken_in(call, scales);
+
+    return q == NULL || s == NULL ||
+           last_of(s) == (2 * last_of(q) + AXIS_BLOCK - 1) / AXIS_BLOCK;
+}
+
+static int fits_first_scale(const mxo_call *call)
+{
+    return has_scales(call, "w13", "w13_scale");
+}
+
+static int fits_second_scale(const mxo_call *call)
+{
+    return has_scales(call, "w2", "w2_scale");
+}
+
+static int fits_experts(const mxo_call *call)
+{
+    const mxo_tensor *ids = broken_in(call, "topk_ids");
+    const mxo_tensor *w = broken_in(call, "w2");
+
+    w = w == NULL ? broken_in(call, "w13") : w;
+    return w->shape[0] > 0 && (ids == NULL || last_of(ids) > 0);
+}
+
+static int fits_steps(const mxo_call *call)
+{
+    const broken_mma *u =
+        broken_mma_find(broken_text(call, "unit"), broken_text(call, "type"));
+    const uint64_t packed = broken_says(call, "type", "e2m1") ? 2 : 1;
+    const int promote = (int)broken_number(call, "promote");
+
+    return u == NULL ||
+           (packed * last_of(broken_in(call, "a")) % (uint64_t)u->step == 0 &&
+            promote % u->step == 0);
+}
+
+static int fits_kept(const mxo_call *call)
+{
+    const mxo_tensor *x = broken_in(call, "x");
+    const double rows = broken_number(call, "keep_rows");
+    const double cols = broken_number(call, "keep_cols");
+    const int back = broken_says(call, "dir", "inverse");
+
+    return rows >= 0 && cols >= 0 && (back || rows + cols == 0) &&
+           rows <= (double)x->shape[1] && cols <= (double)x->shape[2];
+}
+
+static int fits_quant_groups(const mxo_call *call)
+{
+    const mxo_tensor *x = broken_in(call, "x");
+    const uint64_t group = (uint64_t)broken_number(call, "group");
+
+    return x == NULL || last_of(x) / 2 % group == 0;
+}
+
+static int fits_pairs(const mxo_call *call)
+{
+    return !broken_says(call, "packed", "1") ||
+           last_of(broken_in(call, "x")) % 2 == 0;
+}
+
+static int fits_packed(const mxo_call *call)
+{
+    return !broken_says(call, "packed", "1") ||
+           broken_says(call, "format", "e2m1");
+}
+
+static int fits_out_type(const mxo_call *call)
+{
+    static const struct {
+        const char *name;
+        uint32_t dtype;
+    } types[] = {{"f32", MXO_F32}, {"f16", MXO_F16}, {"bf16", MXO_BF16}};
+    const mxo_tensor *y = broken_out(call, "y");
+    int fits = 1;
+
+    for (int i = 0; i < 3 && y != NULL; i++) {
+        fits = fits && (!broken_entry_is(call, "out", types[i].name) ||
+                        y->dtype == types[i].dtype);
+    }
+    return fits;
+}
+
+/* Two codes a byte: rows as long as those of what they meet. */
+static int is_twice(const mxo_call *call, const char *codes, const char *whole)
+{
+    const mxo_tensor *q = broken_in(call, codes);
+    const mxo_tensor *x = broken_in(call, whole);
+    const uint64_t packed = broken_says(call, "from", "e2m1") ? 2 : 1;
+
+    return q == NULL || x == NULL || 2 * last_of(q) == packed * last_of(x);
+}
+
+static int fits_even(const mxo_call *call)
+{
+    const mxo_tensor *w13 = broken_in(call, "w13");
+    const mxo_tensor *w2 = broken_in(call, "w2");
+
+    return is_twice(call, "w13", "x") && is_twice(call, "w2", "act") &&
+           (w13 == NULL || w2 == NULL || w13->shape[1] == 4 * last_of(w2));
+}
+
+static uint64_t n_groups(const mxo_call *call, const char *key, uint64_t n)
+{
+    const uint64_t group = (uint64_t)broken_number(call, key);
+
+    return group == 0 ? 1 : (n + group - 1) / group;
+}
+
+static int fits_group_scales(const mxo_call *call)
+{
+    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *s = broken_in(call, "scale");
+
+    return y == NULL || y->rank != 2 || s->rank != 2 ||
+           (s->shape[0] == n_groups(call, "group_rows", y->shape[0]) &&
+            s->shape[1] == n_groups(call, "group_cols", y->shape[1]));
+}
+
+static int fits_pieces(const mxo_call *call)
+{
+    static const struct {
+        const char *layout;
+        int axis;
+        uint64_t piece;
+    } rows[] = {
+#define BROKEN_PIECES(layout, axis, piece) {layout, axis, piece},
+#include "checks.def"
+#undef BROKEN_PIECES
+    };
+    int fits = 1;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        fits = fits &&
+               (!broken_says(call, "layout", rows[i].layout) ||
+                broken_in(call, "x")->shape[rows[i].axis] % rows[i].piece == 0);
+    }
+    return fits;
+}
+
+/* Is the operation one of the words? */
+static int is_for(const char *ops, const char *op)
+{
+    const size_t n = strlen(op);
+    const char *at = strstr(ops, op);
+
+    while (at != NULL && ((at != ops && at[-1] != ' ') ||
+                          (at[n] != ' ' && at[n] != '\0'))) {
+        at = strstr(at + 1, op);
+    }
+    return at != NULL;
+}
+
+static mxo_status check_ranges(const broken *b, const mxo_call *call,
+                               mxo_text why)
+{
+    static const struct {
+        int mutant;
+        const char *ops;
+        const char *key;
+        double least;
+        double most;
+    } rows[] = {
+#define BROKEN_RANGE(id, ops, key, least, most) \
+    {BROKEN_##id, ops, key, least, most},
+#include "checks.def"
+#undef BROKEN_RANGE
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const double x = broken_number(call, rows[i].key);
+
+        if (is_for(rows[i].ops, call->op) && b->mutant != rows[i].mutant &&
+            broken_text(call, rows[i].key)[0] != '\0' &&
+            !(x >= rows[i].least && x <= rows[i].most)) {
+            return signature_fail(MXO_E_PARAM, why, call, "is out of range",
+                                  rows[i].key);
+        }
+    }
+    return MXO_OK;
+}
+
+static mxo_status check_rules(const broken *b, const mxo_call *call,
+                              mxo_text why)
+{
+    static const struct {
+        int mutant;
+        const char *ops;
+        int (*fits)(const mxo_call *);
+        const char *what;
+    } rows[] = {
+#define BROKEN_RULE(id, ops, rule, what) \
+    {BROKEN_##id, ops, fits_##rule, what},
+#include "checks.def"
+#undef BROKEN_RULE
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (is_for(rows[i].ops, call->op) && b->mutant != rows[i].mutant &&
+            !rows[i].fits(call)) {
+            return broken_fail(MXO_E_SHAPE, why, rows[i].what);
+        }
+    }
+    return MXO_OK;
+}
+
+static const char *outputs_of(const broken *b, const char *op)
+{
+    static const struct {
+        const char *op;
+        const char *text;
+    } rows[] = {
+#define BROKEN_OUTPUTS(op, text) {op, text},
+#include "outputs.def"
+#undef BROKEN_OUTPUTS
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !IS(RF07); i++) {
+        if (strcmp(rows[i].op, op) == 0) {
+            return rows[i].text;
+        }
+    }
+    return "";
+}
+
+mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
+{
+    const int left_out = IS(RF01)   ? SIGNATURE_KEYS
+                         : IS(RF02) ? SIGNATURE_DOMAINS
+                         : IS(RF03) ? SIGNATURE_PRESENCE
+                         : IS(RF04) ? SIGNATURE_TYPES
+                         : IS(RF05) ? SIGNATURE_BYTES
+                         : IS(RF06) ? SIGNATURE_RANKS | SIGNATURE_EXTENTS
+                                    : 0;
+    const int checks =
+        (SIGNATURE_ALL | SIGNATURE_AS_DESCRIBED) & ~left_out;
+    mxo_status status =
+        signature_check(call, outputs_of(b, call->op), checks, why);
+
+    status = status == MXO_OK ? check_ranges(b, call, why) : status;
+    status = status == MXO_OK ? check_rules(b, call, why) : status;
+    if (status != MXO_OK && status != MXO_E_UNSUPPORTED) {
+        status = IS(RF08) ? MXO_E_DEVICE : status;
+        if (IS(RF09)) {
+            why.ptr[0] = '\0';
+        }
+    }
+    return status;
+}
