@@ -2,9 +2,10 @@
 /* Parsing and printing of case text; see casetext.h. */
 #include "casetext.h"
 
+#include "caseflaw.h"
+#include "caseshape.h"
 #include "cli.h"
 #include "fill.h"
-#include "tensors.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -15,19 +16,6 @@
 
 /* Dimensions above this are typing errors: 2^40. */
 #define LARGEST_DIM (UINT64_C(1) << 40)
-
-typedef struct dim_rule {
-    const char *op;
-    const char *dim;
-    const char *of;
-    const char *by;
-} dim_rule;
-
-static const dim_rule dim_rules[] = {
-#define MXO_DIM(op, dim, of, by) {op, dim, of, by},
-#include "dims.def"
-#undef MXO_DIM
-};
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
@@ -63,6 +51,13 @@ double case_number(const test_case *c, const char *key)
                    c->schema->params[i].kind == PARAM_NAME
                ? 0
                : number_of(c->value[i]);
+}
+
+uint64_t case_count(const test_case *c, const char *key, uint64_t least)
+{
+    const double n = case_number(c, key);
+
+    return n >= (double)least ? (uint64_t)n : least;
 }
 
 uint64_t case_dim(const test_case *c, const char *name)
@@ -214,6 +209,16 @@ static int set_keep(test_case *c, const char *value, mxo_text why)
     return 0;
 }
 
+static int set_word(char word[OP_WORD], const char *key, const char *value,
+                    mxo_text why)
+{
+    if (strlen(value) >= OP_WORD) {
+        return refuse(why, "%s=%.60s... is too long", key, value);
+    }
+    (void)snprintf(word, OP_WORD, "%s", value);
+    return 0;
+}
+
 int case_keeps_all(const test_case *c)
 {
     return c->keep_first == 0 && c->keep_last == UINT64_MAX;
@@ -251,6 +256,10 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
                    ? 0
                    : refuse(why, "stretch=%s is not a number", value);
     }
+    if (strcmp(key, "flaw") == 0) {
+        /* What it may be done to depends on keys that may follow. */
+        return set_word(c->flaw, key, value, why);
+    }
     if (param >= 0) {
         return set_param(c, param, value, why);
     }
@@ -263,55 +272,10 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
                         value);
 }
 
-static const dim_rule *rule_of(const test_case *c, int dim)
-{
-    for (size_t i = 0; i < sizeof dim_rules / sizeof dim_rules[0]; i++) {
-        if (strcmp(dim_rules[i].op, c->schema->info->name) == 0 &&
-            strcmp(dim_rules[i].dim, c->schema->dims[dim]) == 0) {
-            return &dim_rules[i];
-        }
-    }
-    return NULL;
-}
-
-static uint64_t standard_dim(const test_case *c, const dim_rule *rule)
-{
-    const uint64_t of = case_dim(c, rule->of);
-    const double by = rule->by[0] >= '1' && rule->by[0] <= '9'
-                          ? number_of(rule->by)
-                          : case_number(c, rule->by);
-
-    if (rule->of[0] == '\0' || !(by >= 1)) {
-        return 1;
-    }
-    return (of + (uint64_t)by - 1) / (uint64_t)by;
-}
-
-int case_has_input(const test_case *c, int i)
-{
-    const op_input *in = &c->schema->inputs[i];
-
-    return in->when < 0 || span_lists(in->values, c->value[in->when]);
-}
-
-int case_uses_dim(const test_case *c, int dim)
-{
-    for (int i = 0; i < c->schema->n_inputs; i++) {
-        const op_input *in = &c->schema->inputs[i];
-        for (uint32_t r = 0; case_has_input(c, i) && r < in->rank; r++) {
-            if (in->shape[r].dim == dim) {
-                return 1;
-            }
-        }
-    }
-    return 0;
-}
-
 /* Fill in dimensions that were not given; refuse those nothing decides. */
 static int complete_dims(test_case *c, const uint8_t *given, mxo_text why)
 {
     for (int d = 0; d < c->schema->n_dims; d++) {
-        const dim_rule *rule = rule_of(c, d);
         const int used = case_uses_dim(c, d);
 
         if (given[d] && !used) {
@@ -321,11 +285,11 @@ static int complete_dims(test_case *c, const uint8_t *given, mxo_text why)
         if (given[d] || !used) {
             continue;
         }
-        if (rule == NULL) {
+        if (!case_dim_follows(c, d)) {
             return refuse(why, "%s needs %s=N", c->schema->info->name,
                           c->schema->dims[d]);
         }
-        c->dim[d] = standard_dim(c, rule);
+        c->dim[d] = case_standard_dim(c, d);
     }
     return 0;
 }
@@ -363,7 +327,7 @@ static void set_standards(test_case *c)
 int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
-    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 3] = {0};
+    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 4] = {0};
 
     memset(c, 0, sizeof *c);
     if (rest.len >= CASE_TEXT) {
@@ -389,8 +353,8 @@ int case_parse(test_case *c, const char *text, mxo_text why)
         }
         const int dim = op_dim_index(c->schema, key);
         const int param = op_param_index(c->schema, key);
-        const int other =
-            OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k') + 2 * (key[0] == 's');
+        const int other = OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k') +
+                          2 * (key[0] == 's') + 3 * (key[0] == 'f');
 
         if (given[dim >= 0     ? dim
                   : param >= 0 ? OP_MAX_DIMS + param
@@ -398,7 +362,11 @@ int case_parse(test_case *c, const char *text, mxo_text why)
             return refuse(why, "%s is given twice", key);
         }
     }
-    return complete_dims(c, given, why) == 0 ? fill_check_stretch(c, why) : -1;
+    if (complete_dims(c, given, why) != 0 ||
+        (c->flaw[0] != '\0' && case_check_flaw(c, why) != 0)) {
+        return -1;
+    }
+    return fill_check_stretch(c, why);
 }
 
 typedef struct printer {
@@ -416,13 +384,6 @@ static void print_key(printer *p, const char *key, const char *value)
     p->separator = ',';
 }
 
-static int dim_is_standard(const test_case *c, int d)
-{
-    const dim_rule *rule = rule_of(c, d);
-
-    return rule != NULL && standard_dim(c, rule) == c->dim[d];
-}
-
 void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
 {
     const op_schema *s = c->schema;
@@ -431,7 +392,7 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
 
     p.used = (size_t)snprintf(text, CASE_TEXT, "%s", s->info->name);
     for (int d = 0; d < s->n_dims; d++) {
-        if (case_uses_dim(c, d) && (canonical || !dim_is_standard(c, d))) {
+        if (case_uses_dim(c, d) && (canonical || !case_dim_is_standard(c, d))) {
             (void)snprintf(word, sizeof word, "%" PRIu64, c->dim[d]);
             print_key(&p, s->dims[d], word);
         }
@@ -448,6 +409,9 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
         (void)snprintf(word, sizeof word, "%" PRIu64, c->stretch);
         print_key(&p, "stretch", word);
     }
+    if (c->flaw[0] != '\0') {
+        print_key(&p, "flaw", c->flaw);
+    }
     if (!case_keeps_all(c)) {
         (void)snprintf(word, sizeof word, "%" PRIu64 "-%" PRIu64, c->keep_first,
                        c->keep_last);
@@ -462,37 +426,4 @@ void case_params(const test_case *c, mxo_param params[OP_MAX_PARAMS])
         params[i].text = c->value[i];
         params[i].number = case_number(c, c->schema->params[i].key);
     }
-}
-
-static int extent_of(const test_case *c, const op_extent *e, uint64_t *n,
-                     mxo_text why)
-{
-    const uint64_t dim = e->dim < 0 ? 1 : c->dim[e->dim];
-    const int packed = e->pack && strcmp(case_value(c, "element"), "e2m1") == 0;
-    const double by = e->by < 0 ? 1 : number_of(c->value[e->by]);
-    const uint64_t divisor =
-        e->divisor * (packed ? 2 : 1) * (by >= 1 ? (uint64_t)by : 1);
-
-    /* Sizes are at most 2^40 and multiples are small: no overflow. */
-    if (dim * e->multiple % divisor != 0) {
-        return refuse(why, "%s=%" PRIu64 " is not a multiple of %" PRIu64,
-                      c->schema->dims[e->dim], dim, divisor);
-    }
-    *n = dim * e->multiple / divisor;
-    return 0;
-}
-
-int case_input(const test_case *c, int i, uint32_t *dtype,
-               uint64_t shape[MXO_MAX_RANK], mxo_text why)
-{
-    const op_input *in = &c->schema->inputs[i];
-
-    *dtype = dtype_by_name(in->dtype[0] == '$' ? case_value(c, in->dtype + 1)
-                                               : in->dtype);
-    for (uint32_t r = 0; r < in->rank; r++) {
-        if (extent_of(c, &in->shape[r], &shape[r], why) != 0) {
-            return -1;
-        }
-    }
-    return 0;
 }

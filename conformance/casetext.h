@@ -6,7 +6,8 @@
  * columns are live, where one case has too few rows to meet them all) and
  * "keep" (which elements were not blanked when the case was shrunk).  What has
  * its default value is left out, unless the canonical form is asked for;
- * parsing what was printed gives the same case.
+ * parsing what was printed gives the same case.  "flaw" spoils the call that
+ * the other keys describe (caseflaw.h).
  */
 #ifndef MXO_CASETEXT_H
 #define MXO_CASETEXT_H
@@ -20,6 +21,7 @@ typedef struct test_case {
     char value[OP_MAX_PARAMS][OP_WORD]; /* canonical spelling */
     uint64_t dim[OP_MAX_DIMS];
     char data[OP_WORD];
+    char flaw[OP_WORD];  /* "": none */
     uint64_t stretch;    /* 0 .. fill_stretches() - 1 */
     uint64_t keep_first; /* elements outside keep_first..keep_last of the */
     uint64_t keep_last;  /* largest inputs are zero; 0..UINT64_MAX: none */
@@ -37,6 +39,9 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT]);
 /* Value of a parameter; "" if the operation has no such key. */
 const char *case_value(const test_case *c, const char *key);
 double case_number(const test_case *c, const char *key);
+/* A number that counts, for data: least where it is less, in calls that must
+   be refused. */
+uint64_t case_count(const test_case *c, const char *key, uint64_t least);
 /* Size of a dimension; 0 if the operation has no such name. */
 uint64_t case_dim(const test_case *c, const char *name);
 

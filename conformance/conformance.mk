@@ -24,6 +24,7 @@ libjudge_la_SOURCES = \
 	%reldir%/bound.def \
 	%reldir%/bound.h \
 	%reldir%/cases/act.c \
+	%reldir%/cases/bad_call.c \
 	%reldir%/cases/bad_input.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
@@ -37,6 +38,10 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/layer_ways.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
+	%reldir%/caseflaw.c \
+	%reldir%/caseflaw.h \
+	%reldir%/caseshape.c \
+	%reldir%/caseshape.h \
 	%reldir%/casetext.c \
 	%reldir%/casetext.h \
 	%reldir%/cli.c \
@@ -70,6 +75,9 @@ libjudge_la_SOURCES = \
 	%reldir%/fills.h \
 	%reldir%/fills_nudged.c \
 	%reldir%/fills_ties.c \
+	%reldir%/flaw.c \
+	%reldir%/flaw.h \
+	%reldir%/flaws.def \
 	%reldir%/grid.c \
 	%reldir%/grid.h \
 	%reldir%/idempotence.c \
@@ -82,6 +90,8 @@ libjudge_la_SOURCES = \
 	%reldir%/metamorph.h \
 	%reldir%/native.c \
 	%reldir%/native.h \
+	%reldir%/near.c \
+	%reldir%/near.h \
 	%reldir%/opinfo.c \
 	%reldir%/opinfo.h \
 	%reldir%/patience.c \
@@ -90,6 +100,8 @@ libjudge_la_SOURCES = \
 	%reldir%/prng.h \
 	%reldir%/profile_cases.c \
 	%reldir%/profile_cases.h \
+	%reldir%/refusal.c \
+	%reldir%/refusal.h \
 	%reldir%/report.h \
 	%reldir%/report_json.c \
 	%reldir%/report_junit.c \
@@ -317,6 +329,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_scale.c \
 	%reldir%/unit/test_quant_scale_byte.c \
 	%reldir%/unit/test_quant_static.c \
+	%reldir%/unit/test_refusal.c \
 	%reldir%/unit/test_route_ln.c \
 	%reldir%/unit/test_route_topk.c \
 	%reldir%/unit/test_safetensors.c \

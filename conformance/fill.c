@@ -186,7 +186,8 @@ int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
     test_case whole = *c;
 
     /* Blanking must not change what is kept, nor the stretch what is not
-       swept: they have no part in the seed. */
+       swept, nor a flaw what is good: they have no part in the seed. */
+    whole.flaw[0] = '\0';
     whole.stretch = 0;
     whole.keep_first = 0;
     whole.keep_last = UINT64_MAX;

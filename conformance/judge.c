@@ -7,33 +7,17 @@
 #include "diagnose.h"
 #include "fill.h"
 #include "metamorph.h"
+#include "refusal.h"
 #include "stages.h"
 
 #include <mxoracle/mxoracle.h>
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Outputs with fewer elements may be constant by chance. */
 enum { ENOUGH = 32, SENTENCE = 384 };
-
-#if defined(__GNUC__)
-__attribute__((format(printf, 4, 5)))
-#endif
-static void
-conclude(verdict *v, verdict_status status, const char *kind,
-         const char *format, ...)
-{
-    va_list args;
-
-    v->status = status;
-    (void)snprintf(v->kind, sizeof v->kind, "%s", kind);
-    va_start(args, format);
-    (void)vsnprintf(v->reason, sizeof v->reason, format, args);
-    va_end(args);
-}
 
 mxo_status judge_open(judge *j, const mxo_backend *table, int device,
                       mxo_text why)
@@ -101,7 +85,7 @@ static int is_vacuous(const char *op, const tensor_set *want,
             continue;
         }
         if (is_constant(t)) {
-            conclude(v, VERDICT_VACUOUS, "vacuous",
+            verdict_conclude(v, VERDICT_VACUOUS, "vacuous",
                      "every element of %s is %0*" PRIx64
                      ": no work would look the same",
                      t->name, (int)dtype_bytes(t->dtype) * 2,
@@ -110,7 +94,7 @@ static int is_vacuous(const char *op, const tensor_set *want,
         }
         for (uint32_t i = 0; i < in->n && !is_moved(op, t); i++) {
             if (is_copy(t, &in->t[i])) {
-                conclude(v, VERDICT_VACUOUS, "vacuous",
+                verdict_conclude(v, VERDICT_VACUOUS, "vacuous",
                          "%s is a copy of the input %s: no work would look "
                          "the same",
                          t->name, in->t[i].name);
@@ -121,23 +105,22 @@ static int is_vacuous(const char *op, const tensor_set *want,
     return 0;
 }
 
-/* What the two runs showed, as a red verdict; 0 if they showed nothing. */
-static int doubts_are_red(const distrust *d, verdict *v)
+int doubts_are_red(const distrust *d, verdict *v)
 {
     if (d->guards[0] != '\0') {
-        conclude(v, VERDICT_FAIL, "guard", "%s", d->guards);
+        verdict_conclude(v, VERDICT_FAIL, "guard", "%s", d->guards);
     } else if (d->inputs[0] != '\0') {
-        conclude(v, VERDICT_FAIL, "input", "%s", d->inputs);
+        verdict_conclude(v, VERDICT_FAIL, "input", "%s", d->inputs);
     } else if (d->refusal[0] != '\0') {
-        conclude(v, VERDICT_FAIL, "refusal", "%s", d->refusal);
+        verdict_conclude(v, VERDICT_FAIL, "refusal", "%s", d->refusal);
     } else if (d->n_unwritten > 0) {
-        conclude(v, VERDICT_FAIL, "unwritten",
+        verdict_conclude(v, VERDICT_FAIL, "unwritten",
                  "%" PRIu64 " bytes were never written, first %s",
                  d->n_unwritten, d->unwritten);
     } else if (d->device[0] != '\0') {
-        conclude(v, VERDICT_FAIL, "device", "%s", d->device);
+        verdict_conclude(v, VERDICT_FAIL, "device", "%s", d->device);
     } else if (d->n_changing > 0) {
-        conclude(v, VERDICT_FAIL, "changing",
+        verdict_conclude(v, VERDICT_FAIL, "changing",
                  "%" PRIu64 " bytes differ between two runs, first %s",
                  d->n_changing, d->changing);
     }
@@ -247,7 +230,7 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
         const int known = !e->j->is_brief && explain(e, why, sizeof why);
         /* Without the explanation: which one is found depends on the size. */
         (void)snprintf(kind, sizeof kind, "%.40s differs", t->name);
-        conclude(v, VERDICT_FAIL, kind,
+        verdict_conclude(v, VERDICT_FAIL, kind,
                  "%s: %" PRIu64 " of %" PRIu64 " elements differ%s%s", t->name,
                  e->diff.n_diff, e->diff.n_total, known ? "; " : "", why);
     }
@@ -272,48 +255,12 @@ static void decide(evidence *e, const tensor_set *in, verdict *v)
         return;
     }
     if (e->j->subject.table->kernel != NULL && e->doubts->kernel[0] == '\0') {
-        conclude(v, VERDICT_FAIL, "kernel",
+        verdict_conclude(v, VERDICT_FAIL, "kernel",
                  "it has kernel() and yet does not say which kernel ran");
     } else if (v->n_total == 0) {
-        conclude(v, VERDICT_SKIP, "empty", "the outputs have no elements");
+        verdict_conclude(v, VERDICT_SKIP, "empty", "the outputs have no elements");
     } else if (!is_vacuous(e->call->op, e->want, in, v)) {
         v->status = VERDICT_PASS;
-    }
-}
-
-/* The oracle refuses: so must the subject, and nothing may be written.  Where
-   it is the data that are wrong, out is what a good call would have: who only
-   misses outputs has not looked at the data. */
-static void judge_refusal(judge *j, const op_call *call, tensor_set *out,
-                          mxo_status status, const char *sentence, verdict *v)
-{
-    distrust d;
-    char text[SENTENCE];
-
-    if (status == MXO_E_UNSUPPORTED) {
-        conclude(v, VERDICT_UNSUPPORTED, "oracle", "the emulator: %s",
-                 sentence);
-        return;
-    }
-    if (status != MXO_E_SHAPE && status != MXO_E_PARAM) {
-        conclude(v, VERDICT_ERROR, "oracle", "the emulator: %s", sentence);
-        return;
-    }
-    const mxo_status said = subject_run(&j->subject, call, out, &d,
-                                        (mxo_text){text, sizeof text});
-
-    (void)snprintf(v->kernel, sizeof v->kernel, "%s", d.kernel);
-    if (doubts_are_red(&d, v)) {
-        return;
-    }
-    if (said == MXO_OK) {
-        conclude(v, VERDICT_FAIL, "accepted",
-                 "it accepts what must be refused: %s", sentence);
-    } else if (said == MXO_E_UNSUPPORTED) {
-        conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", text);
-    } else {
-        v->status = VERDICT_PASS;
-        (void)snprintf(v->rule, sizeof v->rule, "refusal");
     }
 }
 
@@ -325,10 +272,10 @@ static void subject_refused(mxo_status status, const char *sentence,
         return;
     }
     if (status == MXO_E_UNSUPPORTED) {
-        conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", sentence);
+        verdict_conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", sentence);
         return;
     }
-    conclude(v, VERDICT_ERROR, "refused", "it refuses a legal call (%s)",
+    verdict_conclude(v, VERDICT_ERROR, "refused", "it refuses a legal call (%s)",
              sentence[0] == '\0' ? "without a word" : sentence);
 }
 
@@ -347,7 +294,7 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
         v->oracle_ms = d.ms;
     }
     if (status != MXO_OK) {
-        judge_refusal(j, call, want, status, text, v);
+        refusal_judge(j, c, call, want, status, text, v);
         return;
     }
     if (doubts_are_red(&d, v)) {
@@ -355,7 +302,7 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
         return;
     }
     if (subject_infer(&j->oracle, call, got, why) != MXO_OK) {
-        conclude(v, VERDICT_ERROR, "memory", "%s", text);
+        verdict_conclude(v, VERDICT_ERROR, "memory", "%s", text);
         return;
     }
     status = subject_run(&j->subject, call, got, &d, why);
@@ -381,7 +328,7 @@ void judge_answer(judge *j, const test_case *c, const tensor_set *in,
     if (subject_has_op(&j->subject, call.op)) {
         judge_outputs(j, c, &call, want, &got, v);
     } else {
-        conclude(v, VERDICT_UNSUPPORTED, "operation",
+        verdict_conclude(v, VERDICT_UNSUPPORTED, "operation",
                  "the operation is not among those it has");
     }
     tensor_set_clear(&got);
@@ -404,7 +351,9 @@ void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)
 
     memset(v, 0, sizeof *v);
     if (fill_inputs(c, seed, &in, (mxo_text){text, sizeof text}) != 0) {
-        conclude(v, VERDICT_ERROR, "inputs", "%s", text);
+        verdict_conclude(v, VERDICT_ERROR, "inputs", "%s", text);
+    } else if (c->flaw[0] != '\0') {
+        refusal_judge_flaw(j, c, &in, v);
     } else {
         judge_answer(j, c, &in, &want, v);
         metamorph_check(j, c, &in, &want, v);

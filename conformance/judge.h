@@ -43,6 +43,8 @@ typedef struct evidence {
     bound_set bound; /* of that output; y is NULL if bits are compared */
 } evidence;
 
+/* What the two runs showed, as a red verdict; 0 if they showed nothing. */
+int doubts_are_red(const distrust *d, verdict *v);
 /* What two runs showed besides bytes, in a sentence; 0 if nothing. */
 int judge_doubts(const distrust *d, mxo_text why);
 

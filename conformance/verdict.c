@@ -2,6 +2,7 @@
 /* See verdict.h. */
 #include "verdict.h"
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,18 @@ const char *verdict_name(verdict_status status)
 int verdict_is_red(verdict_status status)
 {
     return status >= VERDICT_FAIL && status <= VERDICT_ERROR;
+}
+
+void verdict_conclude(verdict *v, verdict_status status, const char *kind,
+                      const char *format, ...)
+{
+    va_list args;
+
+    v->status = status;
+    (void)snprintf(v->kind, sizeof v->kind, "%s", kind);
+    va_start(args, format);
+    (void)vsnprintf(v->reason, sizeof v->reason, format, args);
+    va_end(args);
 }
 
 void verdict_clear(verdict *v)

@@ -54,6 +54,13 @@ const char *verdict_name(verdict_status status); /* "pass" */
 int verdict_is_red(verdict_status status);
 void verdict_clear(verdict *v);
 
+/* Status, kind and the sentence. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+void verdict_conclude(verdict *v, verdict_status status, const char *kind,
+                      const char *format, ...);
+
 /* JSON object with every field; NULL without memory. */
 json_t *verdict_to_json(const verdict *v);
 /* 0, or -1 if the object is not one that verdict_to_json made. */

@@ -32,7 +32,7 @@ static void fill_stray_id(const test_case *c, host_tensor *t, prng *rng)
 
 static void fill_stray_pair(const test_case *c, host_tensor *t, prng *rng)
 {
-    put_stray(t, (uint64_t)case_number(c, "num_experts"), rng);
+    put_stray(t, case_count(c, "num_experts", 1), rng);
 }
 
 static void fill_stray_row(const test_case *c, host_tensor *t, prng *rng)
@@ -55,7 +55,7 @@ static void fill_lost(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
     const uint64_t end = strcmp(c->schema->info->name, "moe.sort") == 0
-                             ? (uint64_t)case_number(c, "num_experts")
+                             ? case_count(c, "num_experts", 1)
                              : case_dim(c, "experts");
 
     (void)rng;

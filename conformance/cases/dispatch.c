@@ -12,8 +12,7 @@
 
 static uint64_t experts_of(const test_case *c)
 {
-    return (uint64_t)case_number(c, "num_experts") +
-           (uint64_t)case_number(c, "n_shared");
+    return case_count(c, "num_experts", 1) + case_count(c, "n_shared", 0);
 }
 
 /* No expert twice in a token: a random start and a random odd stride. */
@@ -131,7 +130,7 @@ static void fill_rows(const test_case *c, host_tensor *t, prng *rng)
 {
     const int aiter = strcmp(case_value(c, "ids"), "aiter") == 0;
     const int per_pair = case_number(c, "per_pair") != 0;
-    const uint64_t top_k = (uint64_t)case_number(c, "top_k");
+    const uint64_t top_k = case_count(c, "top_k", 1);
     const uint64_t sources = case_dim(c, "sources");
     const uint64_t tokens = per_pair ? sources / top_k : sources;
     const uint64_t n = tensor_elems(t);

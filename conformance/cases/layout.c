@@ -74,8 +74,8 @@ static uint64_t round_up(uint64_t n, uint64_t to)
 /* Sizes of groups, or ends, that fit the rows of x. */
 static void fill_groups(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t gran = (uint64_t)case_number(c, "gran");
-    const uint64_t ends_align = (uint64_t)case_number(c, "ends_align");
+    const uint64_t gran = case_count(c, "gran", 1);
+    const uint64_t ends_align = case_count(c, "ends_align", 0);
     const int in_place = strcmp(case_value(c, "rule"), "in_place") == 0;
     const uint64_t n = tensor_elems(t);
     uint64_t left = case_dim(c, "rows");
@@ -99,8 +99,8 @@ static void fill_groups(const test_case *c, host_tensor *t, prng *rng)
 /* Sizes whose groups fit the buffer of layout.groups. */
 static void fill_sizes(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t align = (uint64_t)case_number(c, "align");
-    const uint64_t total = (uint64_t)case_number(c, "total");
+    const uint64_t align = case_count(c, "align", 1);
+    const uint64_t total = case_count(c, "total", 0);
     const uint64_t n = tensor_elems(t);
     uint64_t end = 0;
 
@@ -120,8 +120,8 @@ static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
        elements of four bytes down to bits */
     static const int powers[] = {29, 30, 31, 32, 33, 34, 35};
     const uint64_t units =
-        (uint64_t)(case_number(c, "experts") * case_number(c, "rows") *
-                   case_number(c, "cols"));
+        case_count(c, "experts", 0) * case_count(c, "rows", 0) *
+        case_count(c, "cols", 0);
     const uint64_t n = tensor_elems(t);
 
     for (uint64_t i = 0; i < n; i++) {

@@ -38,6 +38,7 @@ extern "C" {
  * What a call returns.  Everything but OK leaves every output untouched.
  * SHAPE        a tensor is missing or its shape, dtype or byte count is wrong
  * PARAM        a parameter is missing, unknown or out of its domain
+ *              (either where sizes and parameters contradict each other)
  * UNSUPPORTED  legal, but this backend does not do it (not a failure)
  * NOMEM        no memory on host or device
  * DEVICE       the device or its driver failed; open(): there is no device

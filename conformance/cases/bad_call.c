@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that must be refused whatever their numbers are: sizes and parameters
+ * that contradict each other, and calls with a flaw (../flaws.def).  Outputs are
+ * given all the same, of the shapes that a good call beside it would have.
+ */
+#include "fills.h"
+
+#include <stddef.h>
+
+static const fill_row fills[] = {
+    {NULL, NULL, NULL, NULL},
+};
+
+#define ROUTE "route.topk:tokens=3,experts=8,"
+#define GROUPS                                                      \
+    "route.topk:dialect=trtllm_deepseek_v3|vllm_fused_scores|"      \
+    "vllm_fused_sigmoid,tokens=3,experts=8,top_k=2,"
+#define ROUTED "moe.layer_routed:tokens=3,experts=4,hidden=64,inter=96,"
+#define SORT "moe.sort:tokens=5,top_k=2,"
+#define SORTS "moe.sort:layout=*,tokens=5,top_k=2,"
+#define PERMUTE "moe.permute:sources=4,row_bytes=16,rows=8,"
+#define FINALIZE "moe.finalize:cols=8,"
+#define LAYER "moe.layer:tokens=3,experts=4,hidden=64,inter=96,topk=2"
+#define FIRST "moe.gemm1:tokens=3,experts=4,hidden=64,inter=96,topk=2"
+#define SECOND "moe.gemm2:tokens=3,experts=4,hidden=64,inter=96,topk=2"
+#define APPLY "layout.apply:experts=1,rows=128,cols=8"
+#define GROUPED "layout.grouped:experts=1,rows=256,cols=4,n=2"
+
+/* What can be wrong with a tensor of one axis, of more, or with a memory whose
+   shape is a layout's. */
+#define VECTOR(t)                                                          \
+    "missing." t "|dtype." t "|flat." t "|short." t "|long." t "|bytes." t \
+    "|vast." t
+#define TENSOR(t) VECTOR(t) "|turned." t
+#define MEMORY(t) "missing." t "|bytes." t "|vast." t
+#define KINDS(t) MEMORY(t) "|dtype." t
+
+static const grid_row grid[] = {
+    {1, 0, ROUTE "top_k=-1|0|9|2147483647"},
+    {2, 0, "route.topk:dialect=*,tokens=3,experts=8,top_k=9"},
+    {2, 0, GROUPS "n_group=0|-1|3|9"},
+    {2, 0, GROUPS "n_group=4,topk_group=0|-1|5"},
+    {2, 0, ROUTE "top_k=2,n_shared=-1"},
+    {2, 0, "route.topk:tokens=3,experts=0,top_k=2"},
+    {2, 0, ROUTED "top_k=-1|0|5|2147483647"},
+    {2, 0, ROUTED "top_k=2,n_group=0|3"},
+    {2, 0, ROUTED "top_k=2,n_group=2,topk_group=0|3"},
+    {2, 0, SORTS "num_experts=0|-1"},
+    {2, 0, SORTS "block_size=0|-16"},
+    {2, 0, SORTS "n_shared=-1"},
+    {2, 0, SORT "layout=trtllm|aiter|vllm|deepgemm,n_rows=4"},
+    {2, 0, SORT "layout=triton,block_size=3"},
+    {2, 0,
+     SORT "local=range,local_expert_offset=-1|7|8,local_num_experts=2"},
+    {2, 0, SORT "local=range,local_num_experts=-1|9"},
+    {2, 0, SORTS "local=map,experts=7"},
+    {2, 0, PERMUTE "top_k=0|-1"},
+    {2, 0, PERMUTE "pad=-1|256"},
+    {2, 0, FINALIZE "rows=6,tokens=3,slots=2,hidden_dim=-1|9"},
+    {2, 0, FINALIZE "source=pairs,rows=5,tokens=3,slots=2"},
+    {2, 0, FINALIZE "source=pairs,weight=none,rows=5,top_k=2|0|-1"},
+    {2, 0, "quant.group:rows=4,cols=256,group_cols=-1"},
+    {2, 0, "quant.group:rows=4,cols=256,group_rows=-1"},
+    {2, 0, "quant.mx:rows=4,cols=33|48|65"},
+    {2, 0, "quant.mx:rows=33,cols=64,axis=0"},
+    {2, 0, "quant.mx:rows=4,cols=64,align=0|-32|48"},
+    {2, 0, "quant.mx:rows=4,cols=64,axis=2|-3"},
+    {2, 0, "quant.nvfp4:rows=4,cols=17|24"},
+    {2, 0, "quant.qdq:rows=4,cols=33|48"},
+    {2, 0, "dequant.mx:rows=4,cols=64,axis=0|2|-3"},
+    {2, 0, "dequant.group:rows=4,cols=256,group_cols=-1"},
+    {2, 0, "dequant.group:rows=4,cols=256,group_rows=-1"},
+    {2, 0, "gemm.mx:rows=3,cols=5,k=64,acc=split,splits=0|-1"},
+    {2, 0, "gemm.mx:rows=3,cols=5,k=64,splits=2"},
+    {2, 0, FIRST ",order=split,splits=0|-1"},
+    {2, 0, FIRST ",promote=-1"},
+    {2, 0, FIRST ",limit=-1|nan"},
+    {2, 0, FIRST ",hblocks=1|3"},
+    {2, 0, SECOND ",iblocks=1|2|4"},
+    {2, 0, LAYER ",hblocks=1|3"},
+    {2, 0, LAYER ",iblocks=1|2|4"},
+    {1, 0, LAYER ",limit=-1|nan"},
+    {2, 0, LAYER ",routing_at=input"},
+    {2, 0, LAYER ",order=split,splits=0|-1"},
+    {2, 0, LAYER ",from=e2m1,hblocks=1"},
+    {2, 0, "moe.gemm1:tokens=3,experts=4,hidden=64,inter=64,topk=0"},
+    {2, 0, "moe.gemm1:tokens=3,experts=0,hidden=64,inter=64,topk=2"},
+    {2, 0, "moe.gemm2:tokens=3,experts=4,hidden=64,inter=64,topk=0"},
+    {2, 0, "moe.gemm2:tokens=3,experts=0,hidden=64,inter=64,topk=2"},
+    {1, 0, "moe.layer:tokens=3,experts=4,hidden=64,inter=64,topk=0"},
+    {2, 0, "moe.layer:tokens=3,experts=0,hidden=64,inter=64,topk=2"},
+    {2, 0, "mma.chain:rows=2,cols=3,k=64,promote=-1|3"},
+    {2, 0, "mma.chain:rows=2,cols=3,k=17"},
+    {2, 0, "mma.step:rows=2,k=17"},
+    {2, 0, APPLY ",layout=no_such_layout"},
+    {2, 0, APPLY ",keep_rows=-1"},
+    {2, 0, APPLY ",dir=inverse,keep_rows=129|-1"},
+    {2, 0, APPLY ",dir=inverse,keep_cols=9|-1"},
+    {2, 0,
+     "layout.convert:experts=1,inter=128,hidden=128,conversion=no_such"},
+    {2, 0, "layout.groups:n=3,align=0|-1"},
+    {2, 0, "layout.groups:n=3,total=-1"},
+    {2, 0, GROUPED ",align=0|-1"},
+    {2, 0, GROUPED ",gran=0|-1"},
+    {2, 0, GROUPED ",blocks=-1"},
+    {2, 0, "layout.index:n=4,elem_bytes=0|-1|9"},
+    {2, 0, "layout.index:n=4,experts=-1"},
+    {2, 0, "layout.index:n=4,rows=-1"},
+    {2, 0, "layout.index:n=4,cols=-1"},
+    {2, 0, "act.glu:rows=2,cols=32,limit=-1|nan"},
+    {2, 0, "act.glu:rows=3,cols=32,tile=0|-1,per_expert=limit"},
+    {2, 0, "act.glu_quant:rows=2,cols=128,group=0|-128|48"},
+    {2, 0, "format.encode:n=9,tie=sr,bits=0|-1|40"},
+    {2, 0, "format.encode:n=9,packed=1"},
+    {2, 0, "format.decode:n=9,format=e4m3fn,packed=1"},
+
+    {1, 0, LAYER ",flaw=" TENSOR("x") "|" TENSOR("y") "|unknown"},
+    {2, 0,
+     LAYER ",profile=exact|MARLIN|TRITON,flaw=" TENSOR("topk_ids") "|" TENSOR(
+         "w13") "|" TENSOR("w13_scale") "|" TENSOR("topk_weights")},
+    {2, 0,
+     LAYER ",profile=exact|MARLIN|TRITON,flaw=" TENSOR("w2") "|" TENSOR(
+         "w2_scale") "|" TENSOR("y") "|" TENSOR("x")},
+    {2, 0,
+     LAYER ",bias=f32,map=1,global=9,flaw=missing.expert_map|"
+           "dtype.expert_map|flat.expert_map|bytes.expert_map|vast.expert_map|"
+           TENSOR("w13_bias") "|" TENSOR("w2_bias")},
+    {2, 0, LAYER ",from=e2m1,flaw=" TENSOR("x") "|" TENSOR("x_scale")},
+    {2, 0,
+     LAYER ",flaw=odd.inter|odd.hidden|unset.profile|unset.limit|unset.alpha|"
+           "unset.activation|value.profile|value.sum|value.activation"},
+    {2, 0,
+     FIRST ",flaw=" TENSOR("x") "|" TENSOR("topk_ids") "|" TENSOR(
+         "w13") "|" TENSOR("w13_scale") "|unknown|odd.hidden|missing.y|"
+                                        "flat.y|turned.y|vast.y|bytes.y"},
+    {2, 0,
+     SECOND ",flaw=" TENSOR("act") "|" TENSOR("topk_ids") "|" TENSOR(
+         "topk_weights") "|unknown|odd.inter|missing.y|flat.y|vast.y|bytes.y"},
+    {2, 0, SECOND ",flaw=" TENSOR("w2") "|" TENSOR("w2_scale")},
+    {2, 0,
+     ROUTED "top_k=2,flaw=" TENSOR("logits") "|" TENSOR("x") "|" TENSOR(
+         "w13") "|" TENSOR("w13_scale") "|unknown|odd.inter|odd.hidden"},
+    {2, 0,
+     ROUTED "top_k=2,flaw=" TENSOR("w2") "|" TENSOR("w2_scale") "|" TENSOR(
+         "y") "|unset.top_k"},
+    {2, 0,
+     ROUTE "top_k=2,flaw=" TENSOR("logits") "|" TENSOR("topk_ids") "|" TENSOR(
+         "topk_weights") "|unset.top_k|unset.dialect|value.dialect|unknown"},
+    {2, 0, SORT "flaw=" KINDS("topk_ids") "|flat.topk_ids|unknown"},
+    {2, 0, SORT "local=map,experts=8,flaw=" VECTOR("expert_map")},
+    {2, 0, SORT "layout=triton|aiter,flaw=" TENSOR("topk_weights")},
+    {2, 0,
+     SORT "flaw=unset.block_size|unset.num_experts|unset.layout|value.layout|"
+          "value.num_experts"},
+    {2, 0,
+     FINALIZE "rows=6,tokens=3,slots=2,flaw=" KINDS("x") "|flat.x|" TENSOR(
+         "index") "|" TENSOR("topk_weights") "|" TENSOR("y") "|unknown"},
+    {2, 0,
+     FINALIZE "rows=6,tokens=3,slots=2,flaw=unset.sum|unset.hidden_dim|"
+              "unset.map|value.sum|value.map"},
+    {2, 0,
+     FINALIZE "rows=6,tokens=3,slots=2,map=1,experts=4,flaw=" TENSOR(
+         "topk_ids") "|" KINDS("expert_map")},
+    {2, 0,
+     PERMUTE "flaw=" KINDS("x") "|flat.x|" VECTOR("rows") "|" TENSOR(
+         "y") "|unset.top_k|unset.pad|value.top_k|unknown"},
+    {2, 0,
+     "quant.mx:rows=4,cols=64,flaw=" TENSOR("x") "|" TENSOR("q") "|" TENSOR(
+         "scale") "|odd.cols|off.cols|unset.rule|unset.from|value.rule|"
+                  "unset.axis|unknown"},
+    {2, 0,
+     "quant.group:rows=4,cols=256,flaw=" TENSOR("x") "|" TENSOR(
+         "q") "|" MEMORY("scale") "|unknown"},
+    {2, 0,
+     "quant.qdq:rows=4,cols=64,flaw=" TENSOR("x") "|" TENSOR("y") "|" TENSOR(
+         "q") "|" TENSOR("scale") "|unknown"},
+    {2, 0,
+     "quant.static:rows=4,cols=64,flaw=" TENSOR("x") "|" KINDS(
+         "scale") "|short.scale|long.scale|" TENSOR("q") "|unknown"},
+    {2, 0,
+     "quant.nvfp4:rows=4,cols=64,flaw=" TENSOR("x") "|" KINDS(
+         "global_scale") "|" TENSOR("q") "|" VECTOR("scale") "|unknown"},
+    {2, 0,
+     "quant.requant:rows=4,cols=64,flaw=" TENSOR("q") "|" KINDS(
+         "offset") "|short.offset|long.offset|" TENSOR("y") "|unknown"},
+    {2, 0,
+     "quant.scale:n=64,flaw=" KINDS("amax") "|flat.amax|" MEMORY(
+         "scale") "|unknown"},
+    {2, 0,
+     "dequant.mx:rows=4,cols=64,element=e2m1|e4m3fn,flaw=" TENSOR(
+         "q") "|" TENSOR("scale") "|" TENSOR("y") "|unknown"},
+    {2, 0,
+     "dequant.mx:rows=4,cols=64,flaw=unset.to|unset.rule|unset.axis|"
+     "value.element|value.rule|value.axis"},
+    {2, 0,
+     "dequant.group:rows=4,cols=256,flaw=" TENSOR("q") "|" TENSOR(
+         "scale") "|" TENSOR("y") "|unknown"},
+    {2, 0,
+     "dequant.nvfp4:rows=4,cols=64,flaw=" TENSOR("q") "|" VECTOR(
+         "scale") "|" KINDS("global_scale") "|" TENSOR("y") "|unknown"},
+    {1, 0,
+     "gemm.mx:rows=3,cols=5,k=64,bias=f32,flaw=" TENSOR("a") "|" TENSOR(
+         "w") "|" TENSOR("w_scale") "|" VECTOR("bias") "|" TENSOR("y")},
+    {2, 0,
+     "gemm.mx:rows=3,cols=5,k=64,flaw=odd.k|unset.from|unset.acc|"
+     "unset.splits|value.from|value.acc|value.to|unknown"},
+    {2, 0,
+     "gemm.mx:rows=3,cols=5,k=64,from=e2m1,a_scale=mx,flaw=" TENSOR(
+         "a") "|" TENSOR("a_scale")},
+    {2, 0,
+     "mma.chain:rows=2,cols=3,k=64,flaw=" TENSOR("a") "|" TENSOR(
+         "b") "|" TENSOR("c") "|" TENSOR("d") "|unknown"},
+    {2, 0,
+     "mma.step:rows=2,k=16,flaw=" TENSOR("a") "|" TENSOR("b") "|" VECTOR(
+         "c") "|" VECTOR("d") "|unknown"},
+    {2, 0,
+     APPLY ",flaw=" KINDS("x") "|flat.x|" MEMORY("y") "|" KINDS(
+         "valid") "|unset.layout|unset.dir|value.layout|value.dir|unknown"},
+    {2, 0,
+     GROUPED ",flaw=" KINDS("x") "|flat.x|" KINDS("groups") "|" MEMORY(
+         "y") "|" KINDS("valid") "|unknown"},
+    {2, 0,
+     "layout.groups:n=3,flaw=" KINDS("sizes") "|flat.sizes|" VECTOR(
+         "index") "|" VECTOR("ends") "|unknown"},
+    {2, 0,
+     "layout.index:n=4,flaw=" VECTOR("at") "|" VECTOR("to") "|" VECTOR(
+         "sizes") "|unknown"},
+    {2, 0,
+     "layout.convert:experts=2,inter=128,hidden=256,flaw=" TENSOR(
+         "w13") "|" TENSOR("w13_scale") "|" TENSOR("w13_bias") "|unknown"},
+    {2, 0,
+     "layout.convert:experts=2,inter=128,hidden=256,flaw=" TENSOR(
+         "w2") "|" TENSOR("w2_scale") "|" TENSOR("w2_bias")},
+    {2, 0,
+     "act.glu:rows=2,cols=32,flaw=" TENSOR("x") "|" TENSOR(
+         "y") "|unset.alpha|unset.limit|value.dialect|value.to|unknown"},
+    {2, 0,
+     "act.glu:layout=split,rows=2,cols=32,flaw=" TENSOR("gate") "|" TENSOR(
+         "up")},
+    {2, 0,
+     "act.glu:rows=2,cols=32,gather=1,picks=3,per_expert=all,experts=2,flaw="
+     VECTOR("row") "|" KINDS("expert") "|" VECTOR("limit") "|" VECTOR(
+         "alpha") "|" VECTOR("beta")},
+    {2, 0,
+     "act.glu_quant:rows=2,cols=128,flaw=" KINDS("x") "|" MEMORY(
+         "q") "|" MEMORY("scale") "|unknown"},
+    {2, 0,
+     "act.unary:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+    {2, 0,
+     "format.encode:n=64,flaw=" VECTOR("x") "|" VECTOR(
+         "code") "|value.format|unset.tie|unset.sat|unknown"},
+    {2, 0,
+     "format.decode:n=64,flaw=" VECTOR("code") "|" VECTOR("y") "|unknown"},
+    {2, 0,
+     "format.e8m0_decode:n=64,flaw=" VECTOR("code") "|" VECTOR(
+         "y") "|unknown"},
+    {2, 0,
+     "format.convert:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+    {2, 0, "math.rcp:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+    {0, 0, NULL},
+};
+
+const case_family cases_bad_call = {"bad_call", fills, grid};

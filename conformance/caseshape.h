@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the sizes of a case come to: the shape of each input, and the
+ * dimensions that follow from others (dims.def).
+ */
+#ifndef MXO_CASESHAPE_H
+#define MXO_CASESHAPE_H
+
+#include "casetext.h"
+
+/* Does a rule decide the dimension, and what is it then? */
+int case_dim_follows(const test_case *c, int dim);
+uint64_t case_standard_dim(const test_case *c, int dim);
+int case_dim_is_standard(const test_case *c, int dim);
+
+/* As case_set(); dimensions that followed follow still. */
+int case_vary(test_case *c, const char *key, const char *value, mxo_text why);
+
+/* Shape of an input, extents that are not whole rounded up. */
+void case_shape_up(const test_case *c, int i, uint64_t shape[MXO_MAX_RANK]);
+
+#endif
