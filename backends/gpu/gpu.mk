@@ -4,6 +4,7 @@
 gpu_shared = \
 	%reldir%/backend.inc \
 	%reldir%/call.inc \
+	%reldir%/cool.inc \
 	%reldir%/decode.inc \
 	%reldir%/decode_end.inc \
 	%reldir%/decode_math.inc \

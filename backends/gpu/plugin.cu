@@ -110,6 +110,8 @@
 #include "yardstick.inc"
 #endif
 
+#include "cool.inc"
+
 #include "backend.inc"
 
 extern "C" MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t version);
