@@ -15,7 +15,6 @@ GPU_FN void decode_mma(float *d, const uint32_t *a, const uint32_t *b);
 GPU_FN void decode_sync_warp(void);
 GPU_FN uint32_t decode_ballot(int claim);
 GPU_FN void decode_meet(uint32_t name, uint32_t n);
-GPU_FN uint32_t decode_look(const uint32_t *counter);
 
 GPU_FN void decode_gate_set(decode_gate *g, uint32_t n)
 {
@@ -66,11 +65,6 @@ GPU_FN uint32_t decode_count(uint32_t *counter)
     return (*counter)++;
 }
 
-GPU_FN void decode_add(uint32_t *counter)
-{
-    (*counter)++;
-}
-
 GPU_FN void decode_clear(uint32_t *counter)
 {
     *counter = 0;
@@ -82,9 +76,9 @@ GPU_FN void gpu_cell_store_f32x2(float *p, float x, float y)
     p[1] = y;
 }
 
-#define decode_tick decode_count
 #define decode_keep(x) (x)
 #define decode_fresh_u16x8(p) gpu_load_u16x8((p), 0)
+#define decode_tell_u16 gpu_store_u16
 #define decode_prefetch(p) ((void)(p))
 #define decode_gates_ready() ((void)0)
 #define decode_reread() ((void)0)
