@@ -91,7 +91,7 @@ static int signature_digit(signature_text s)
 
 static uint64_t signature_divisor(const mxo_call *call, signature_text s)
 {
-    const signature_text element = {"element", "element" + 7};
+    const signature_text element = {"element", &"element"[7]};
     const mxo_param *p =
         signature_param(call, signature_is(s, "pack") ? element : s);
 
