@@ -220,8 +220,22 @@ static void try_param(searching *s, const op_param *p)
     }
 }
 
+/* Is the case legal now?  Then its outputs are kept. */
+static void try_case(searching *s, const test_case *c)
+{
+    legal_call *legal = &s->legal[0];
+
+    legal->at = 0;
+    if (infer_outputs(s->oracle, c, &legal->out)) {
+        s->n_legal = 1;
+    } else {
+        tensor_set_clear(&legal->out);
+    }
+}
+
 /* More than one is wrong: parameters take their defaults, one after the other
-   and all of them in the end, until the oracle is content. */
+   and all of them in the end, and then sizes whole blocks, until the oracle is
+   content. */
 static void try_defaults(searching *s)
 {
     char text[SENTENCE];
@@ -231,10 +245,13 @@ static void try_defaults(searching *s)
         const op_param *p = &c.schema->params[i];
         (void)case_vary(&c, p->key, p->standard,
                         (mxo_text){text, sizeof text});
-        if (infer_outputs(s->oracle, &c, &s->legal[0].out)) {
-            s->n_legal = 1;
-        } else {
-            tensor_set_clear(&s->legal[0].out);
+        try_case(s, &c);
+    }
+    for (int d = 0; d < c.schema->n_dims && s->n_legal == 0; d++) {
+        if (case_uses_dim(&c, d)) {
+            (void)case_vary(&c, c.schema->dims[d], "128",
+                            (mxo_text){text, sizeof text});
+            try_case(s, &c);
         }
     }
     conclude(s, 0);

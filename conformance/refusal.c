@@ -82,7 +82,7 @@ static void ask_near(const refusing *r, const test_case *c)
 
     near_find(&r->j->oracle, c, &near);
     if (near.n == 0) {
-        verdict_conclude(r->v, VERDICT_ERROR, "inputs",
+        verdict_conclude(r->v, VERDICT_VACUOUS, "vacuous",
                          "no legal call is near this one, whose outputs could "
                          "be given: %s",
                          r->sentence);
