@@ -18,8 +18,8 @@ typedef struct near_outputs {
 } near_outputs;
 
 /* One parameter or dimension after the other is changed until the oracle is
-   content; where more than one must change, all take their defaults.  n stays
-   0 if that is no good either. */
+   content; where more than one must change, parameters take their defaults and
+   then sizes whole blocks.  n stays 0 if that is no good either. */
 void near_find(subject *oracle, const test_case *c, near_outputs *near);
 void near_clear(near_outputs *near);
 

@@ -45,11 +45,13 @@ typedef struct layer_panel {
    memory. */
 int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
                       float *y);
+
 /* The slot of row i of the tile. */
 static inline size_t cpu_layer_slot(const layer_panel *a, size_t i)
 {
     return a->p->l->pair[a->place->first + i];
 }
+
 /* Bits of what becomes of a sum before anything else than rounding, a bias or
    a weight does. */
 int cpu_layer_bits(const layer_pass *p);
