@@ -17,6 +17,11 @@ typedef struct near_outputs {
     tensor_set set[NEAR_MOST];
 } near_outputs;
 
+/* What the oracle says to a case by its sizes and parameters alone; OK: out
+   becomes its outputs. */
+mxo_status near_infer(subject *oracle, const test_case *c, tensor_set *out,
+                      mxo_text why);
+
 /* One parameter or dimension after the other is changed until the oracle is
    content; where more than one must change, parameters take their defaults and
    then sizes whole blocks.  n stays 0 if that is no good either. */

@@ -8,6 +8,9 @@
 #include "profile_cases.h"
 
 #include "cli.h"
+#include "near.h"
+
+#include <mxoracle/mxoracle.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -96,12 +99,42 @@ static int append(case_list *cases, const char *layer, const char *name,
                : status;
 }
 
+/* Ordinary layers: what the oracle refuses of them, the entries contradict.
+   An entry left open is no contradiction; that is said where it is judged. */
+static int check_entries(subject *oracle, const case_list *cases, size_t first,
+                         const char *profile)
+{
+    for (size_t i = first; i < cases->n; i++) {
+        char why[256] = "";
+        tensor_set out = {0};
+        test_case c;
+        mxo_status status = MXO_E_PARAM;
+
+        if (case_parse(&c, cases->item[i].text,
+                       (mxo_text){why, sizeof why}) == 0) {
+            status = near_infer(oracle, &c, &out, (mxo_text){why, sizeof why});
+        }
+        tensor_set_clear(&out);
+        if (status == MXO_E_SHAPE || status == MXO_E_PARAM) {
+            return cli_refuse("--profile=%s: %s", profile, why);
+        }
+    }
+    return EXIT_PASS;
+}
+
 int profile_cases_append(case_list *cases, const char *profile, uint64_t seed)
 {
+    const size_t before = cases->n;
     const size_t n = strcspn(profile, ",");
     char word[OP_WORD];
     char name[OP_WORD];
+    char why[256];
+    subject oracle;
 
+    if (subject_open(&oracle, mxo_emulator(), 0,
+                     (mxo_text){why, sizeof why}) != MXO_OK) {
+        return EXIT_BROKEN;
+    }
     (void)snprintf(word, sizeof word, "%.*s", (int)n, profile);
     int status = find(word, name);
 
@@ -110,5 +143,9 @@ int profile_cases_append(case_list *cases, const char *profile, uint64_t seed)
         status = append(cases, layers[i], name,
                         profile + n + (profile[n] == ','), seed);
     }
+    status = status == EXIT_PASS
+                 ? check_entries(&oracle, cases, before, profile)
+                 : status;
+    subject_close(&oracle);
     return status;
 }
