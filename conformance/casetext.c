@@ -85,14 +85,16 @@ static void spell_real(double x, char word[OP_WORD])
     } while (digits <= 17 && strtod(word, NULL) != x);
 }
 
-/* strtod alone would take blanks, hexadecimal and "infinity(...)". */
+/* strtod alone would take blanks, hexadecimal, "infinity(...)" and for an
+   infinity what is too large. */
 static int read_real(const char *text, double *x)
 {
     char *end;
     const size_t n = strspn(text, "0123456789+-.eEinfa");
 
     *x = strtod(text, &end);
-    return text[0] != '\0' && text[n] == '\0' && *end == '\0';
+    return text[0] != '\0' && text[n] == '\0' && *end == '\0' &&
+           !(isinf(*x) && strpbrk(text, "0123456789") != NULL);
 }
 
 static int read_count(const char *text, uint64_t *n)

@@ -2,6 +2,8 @@
 /* Refusals, patterns and near names, shared by the commands. */
 #include "cli.h"
 
+#include "number.h"
+
 #include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,11 +31,11 @@ int cli_matches(const char *pattern, const char *name)
 int cli_columns(FILE *stream)
 {
     const char *given = getenv("COLUMNS");
-    const int columns = given == NULL ? 0 : atoi(given);
+    uint64_t columns;
     struct winsize size;
 
-    if (columns > 0) {
-        return columns;
+    if (given != NULL && number_natural(given, 1, INT16_MAX, &columns)) {
+        return (int)columns;
     }
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                ? size.ws_col

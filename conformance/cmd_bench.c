@@ -5,6 +5,7 @@
 #include "bench/report.h"
 #include "cli.h"
 #include "grid.h"
+#include "number.h"
 #include "runopts.h"
 #include "select/speed.h"
 
@@ -13,7 +14,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef __clang__
@@ -105,74 +105,78 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* A number at the start of *text, moved past it; -1 if there is none. */
-static double take_number(const char **text, double low, double high)
-{
-    char *end;
-    const double x = strtod(*text, &end);
-
-    if (end == *text || !(x >= low && x <= high)) {
-        return -1;
-    }
-    *text = end;
-    return x;
-}
-
 static int take_threads(session *s, const char *text)
 {
-    const char *at = text;
+    uint64_t n[MAX_THREAD_COUNTS];
 
-    s->n_threads = 0;
-    do {
-        at += s->n_threads > 0;
-        const double n = take_number(&at, 0, 4096);
-        if (n < 0 || s->n_threads == MAX_THREAD_COUNTS) {
-            return cli_refuse("--threads=%s is no list of up to %d numbers",
-                              text, MAX_THREAD_COUNTS);
-        }
-        s->threads[s->n_threads++] = (int)n;
-    } while (*at == ',');
-    return *at == '\0' ? EXIT_PASS
-                       : cli_refuse("--threads=%s is no list of numbers", text);
+    s->n_threads = number_list(text, ",", 4096, n, MAX_THREAD_COUNTS);
+    for (int i = 0; i < s->n_threads; i++) {
+        s->threads[i] = (int)n[i];
+    }
+    return s->n_threads > 0
+               ? EXIT_PASS
+               : cli_refuse("--threads=%s is no list of up to %d numbers "
+                            "from 0 to 4096",
+                            text, MAX_THREAD_COUNTS);
 }
 
-static int take_value(session *s, int code, const char *text)
+/* Options that take a natural number. */
+static int take_number(session *s, int code, const char *text)
 {
     static const struct {
         int code;
-        double low, high;
-    } ranges[] = {{OPT_DEVICE, 0, 1023},
-                  {OPT_MIB, 0, 1 << 20},
-                  {OPT_TOKENS, 0, 1 << 20},
-                  {OPT_EXPERTS, 0, 1 << 16},
-                  {OPT_SAMPLES, 1, 1000},
-                  {OPT_BOX, 0, 86400},
-                  {OPT_SEED, 0, 9007199254740992.0}};
-    const char *at = text;
-    double x = -1;
+        const char *name;
+        uint64_t least, most;
+    } rows[] = {{OPT_DEVICE, "device", 0, 1023},
+                {OPT_TOKENS, "tokens", 1, 1 << 20},
+                {OPT_EXPERTS, "experts", 1, 1 << 16},
+                {OPT_SAMPLES, "samples", 1, BENCH_MAX_SAMPLES},
+                {OPT_SEED, "seed", 0, RUN_MAX_SEED}};
+    uint64_t n = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
-        if (ranges[i].code == code) {
-            x = take_number(&at, ranges[i].low, ranges[i].high);
-        }
+    while (rows[i].code != code) {
+        i++;
     }
-    if (x < 0 || *at != '\0') {
-        return cli_refuse("%s is not a number an option of bench takes", text);
+    if (number_option(rows[i].name, text, rows[i].least, rows[i].most, &n) >=
+        0) {
+        return EXIT_USAGE;
     }
-    if (code == OPT_DEVICE) {
-        s->choice.crew.device = (int)x;
-    } else if (code == OPT_MIB) {
+    switch (code) {
+    case OPT_DEVICE:
+        s->choice.crew.device = (int)n;
+        break;
+    case OPT_TOKENS:
+        s->o.tokens = n;
+        break;
+    case OPT_EXPERTS:
+        s->o.experts = n;
+        break;
+    case OPT_SAMPLES:
+        s->o.samples = (int)n;
+        break;
+    default:
+        s->o.seed = n;
+        break;
+    }
+    return EXIT_PASS;
+}
+
+/* Options that take a real number. */
+static int take_real(session *s, int code, const char *text)
+{
+    const char *name = code == OPT_MIB ? "mib" : "box";
+    const double most = code == OPT_MIB ? 1 << 20 : 86400;
+    double x = 0;
+
+    if (!number_real(text, 0, most, &x)) {
+        return cli_refuse("--%s=%s is not a number from 0 to %.0f", name, text,
+                          most);
+    }
+    if (code == OPT_MIB) {
         s->o.host_bytes = s->o.device_bytes = (uint64_t)(x * 1048576);
-    } else if (code == OPT_TOKENS) {
-        s->o.tokens = (uint64_t)x;
-    } else if (code == OPT_EXPERTS) {
-        s->o.experts = (uint64_t)x;
-    } else if (code == OPT_SAMPLES) {
-        s->o.samples = (int)x;
-    } else if (code == OPT_BOX) {
-        s->o.box_s = x;
     } else {
-        s->o.seed = (uint64_t)x;
+        s->o.box_s = x;
     }
     return EXIT_PASS;
 }
@@ -210,8 +214,11 @@ static int take(session *s, int code, char *text)
         return EXIT_PASS;
     case '?':
         return EXIT_USAGE;
+    case OPT_MIB:
+    case OPT_BOX:
+        return take_real(s, code, text);
     default:
-        return take_value(s, code, text);
+        return take_number(s, code, text);
     }
 }
 

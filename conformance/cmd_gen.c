@@ -7,6 +7,8 @@
 #include "fill.h"
 #include "grid.h"
 #include "native.h"
+#include "number.h"
+#include "runopts.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,7 +16,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -163,18 +164,6 @@ static int generate(const gen_options *o, char *const args[], int n)
     return status;
 }
 
-static int take_seed(const char *text, uint64_t *seed)
-{
-    char *end;
-
-    errno = 0;
-    *seed = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 &&
-                   *seed <= INT64_MAX
-               ? EXIT_PASS
-               : cli_refuse("--seed=%s is no natural number", text);
-}
-
 int cmd_gen(int argc, char **argv)
 {
     static const struct option known[] = {
@@ -193,7 +182,7 @@ int cmd_gen(int argc, char **argv)
             o.folder = optarg;
             break;
         case 's':
-            if (take_seed(optarg, &o.seed) != EXIT_PASS) {
+            if (number_option("seed", optarg, 0, RUN_MAX_SEED, &o.seed) >= 0) {
                 return EXIT_USAGE;
             }
             break;

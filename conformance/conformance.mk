@@ -92,6 +92,8 @@ libjudge_la_SOURCES = \
 	%reldir%/native.h \
 	%reldir%/near.c \
 	%reldir%/near.h \
+	%reldir%/number.c \
+	%reldir%/number.h \
 	%reldir%/opinfo.c \
 	%reldir%/opinfo.h \
 	%reldir%/patience.c \
@@ -314,6 +316,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_layer_types.c \
 	%reldir%/unit/test_moe_finalize.c \
 	%reldir%/unit/test_moe_sort.c \
+	%reldir%/unit/test_number.c \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_patience.c \
 	%reldir%/unit/test_prng.c \

@@ -8,6 +8,7 @@
 
 #include "codes.h"
 #include "layout/pair.h"
+#include "number.h"
 #include "where.h"
 
 #include <inttypes.h>
@@ -279,9 +280,10 @@ static void say_bytes(const uint8_t *bytes, uint64_t from, uint64_t n,
 /* Narrow terminals get half as many bytes on a line. */
 static uint64_t bytes_per_line(void)
 {
-    const char *columns = getenv("COLUMNS");
+    const char *given = getenv("COLUMNS");
+    uint64_t columns;
 
-    return columns != NULL && atoi(columns) > 0 && atoi(columns) < 76 ? 4 : 8;
+    return given != NULL && number_natural(given, 1, 75, &columns) ? 4 : 8;
 }
 
 static void say_window(const close_up *u, strbuf *lines)

@@ -4,6 +4,7 @@
 
 #include "also.h"
 #include "cli.h"
+#include "number.h"
 #include "prng.h"
 #include "profile_cases.h"
 
@@ -105,27 +106,6 @@ static const char help_text[] =
     "\n"
     "A case is OP:key=value,...; \"mxoracle show OP\" explains the keys.\n";
 
-static int read_number(const char *text, uint64_t limit, uint64_t *n)
-{
-    char *end;
-
-    if (text[0] < '0' || text[0] > '9') {
-        return 0;
-    }
-    *n = strtoull(text, &end, 10);
-    return *end == '\0' && *n <= limit && strlen(text) < 20;
-}
-
-static int take_number(const char *what, const char *text, uint64_t least,
-                       uint64_t most, uint64_t *n)
-{
-    if (read_number(text, most, n) && *n >= least) {
-        return -1;
-    }
-    return cli_refuse("--%s=%s is not a number from %llu to %llu", what, text,
-                      (unsigned long long)least, (unsigned long long)most);
-}
-
 static int take_seed(run_options *o, const char *text)
 {
     struct timespec t;
@@ -137,7 +117,7 @@ static int take_seed(run_options *o, const char *text)
         o->seed = splitmix64(&mix) % 1000000000;
         return -1;
     }
-    return take_number("seed", text, 0, INT64_MAX / 2, &o->seed);
+    return number_option("seed", text, 0, RUN_MAX_SEED, &o->seed);
 }
 
 static int take_word(const char *what, const char *text,
@@ -175,11 +155,8 @@ static int take_color(run_options *o, const char *text)
 
 static int take_timeout(run_options *o, const char *text)
 {
-    char *end;
-
-    o->crew.timeout_s = strtod(text, &end);
-    if (*end != '\0' || end == text ||
-        !(o->crew.timeout_s > 0 && o->crew.timeout_s <= 86400)) {
+    if (!number_real(text, 0, 86400, &o->crew.timeout_s) ||
+        o->crew.timeout_s == 0) {
         return cli_refuse("--timeout=%s is not a number of seconds up to "
                           "86400",
                           text);
@@ -216,21 +193,21 @@ static int take_numbers(run_options *o, int code, const char *text)
 
     switch (code) {
     case OPT_LEVEL:
-        status = take_number("level", text, 1, 3, &n);
+        status = number_option("level", text, 1, 3, &n);
         o->level = (int)n;
         break;
     case OPT_REPEAT:
-        status = take_number("repeat", text, 1, 1000000, &o->repeat);
+        status = number_option("repeat", text, 1, 1000000, &o->repeat);
         break;
     case OPT_MAX_FAIL:
-        status = take_number("max-fail", text, 0, UINT32_MAX, &o->max_fail);
+        status = number_option("max-fail", text, 0, UINT32_MAX, &o->max_fail);
         break;
     case OPT_DEVICE:
-        status = take_number("device", text, 0, 1023, &n);
+        status = number_option("device", text, 0, 1023, &n);
         o->crew.device = (int)n;
         break;
     default:
-        status = take_number("jobs", text, 1, 64, &n);
+        status = number_option("jobs", text, 1, 64, &n);
         o->crew.jobs = (int)n;
         break;
     }

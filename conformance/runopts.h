@@ -9,6 +9,9 @@
 
 #include "crew.h"
 
+/* Room for --repeat behind it. */
+#define RUN_MAX_SEED (INT64_MAX / 2)
+
 enum { RUN_MAX_GLOBS = 64, RUN_MAX_PLUGINS = 32 };
 
 typedef struct run_options {

@@ -6,6 +6,8 @@
 #include "selftest.h"
 
 #include "cli.h"
+#include "number.h"
+#include "runopts.h"
 #include "select/mutants.h"
 #include "selftest_hunt.h"
 
@@ -79,20 +81,6 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* -1, or EXIT_USAGE after a sentence. */
-static int take_number(const char *what, uint64_t most, uint64_t *n)
-{
-    char *end;
-
-    *n = strtoull(optarg, &end, 10);
-    if (optarg[0] < '0' || optarg[0] > '9' || *end != '\0' || *n > most ||
-        strlen(optarg) > 18) {
-        return cli_refuse("--%s=%s is not a number up to %" PRIu64, what,
-                          optarg, most);
-    }
-    return -1;
-}
-
 static int take_option(selftest_options *o, int code)
 {
     uint64_t n = 0;
@@ -109,14 +97,14 @@ static int take_option(selftest_options *o, int code)
         o->id_glob = optarg;
         break;
     case OPT_LEVEL:
-        status = take_number("level", 3, &n);
+        status = number_option("level", optarg, 1, 3, &n);
         o->level = (int)n;
         break;
     case OPT_SEED:
-        status = take_number("seed", INT64_MAX / 2, &o->seed);
+        status = number_option("seed", optarg, 0, RUN_MAX_SEED, &o->seed);
         break;
     case OPT_TIMEOUT:
-        status = take_number("timeout", 3600, &n);
+        status = number_option("timeout", optarg, 1, 3600, &n);
         o->timeout_s = (double)n;
         break;
     case OPT_TAP:

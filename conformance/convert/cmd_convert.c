@@ -5,6 +5,7 @@
  */
 #include "../backends.h"
 #include "../cli.h"
+#include "../number.h"
 #include "job.h"
 
 #include <mxoracle/layout.h>
@@ -15,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+enum { LARGEST = 65536 }; /* ranks, and a size to round up to */
 
 typedef struct options {
     const char *to;
@@ -59,31 +62,31 @@ static int usage(void)
 /* "R/N" with R < N. */
 static int read_rank(const char *text, uint64_t *rank, uint64_t *of)
 {
-    unsigned r;
-    unsigned n;
-    char end;
+    uint64_t n[2];
 
-    if (sscanf(text, "%u/%u%c", &r, &n, &end) != 2 || r >= n) {
+    if (number_list(text, "/", LARGEST, n, 2) != 2 || n[0] >= n[1]) {
         return cli_refuse("%s is not RANK/RANKS", text);
     }
-    *rank = r;
-    *of = n;
+    *rank = n[0];
+    *of = n[1];
     return EXIT_PASS;
+}
+
+static int is_multiple(uint64_t n)
+{
+    return n > 0 && (n % 32 == 0 || n == 1);
 }
 
 static int read_pad(const char *text, shard *s)
 {
-    unsigned h;
-    unsigned i;
-    char end;
+    uint64_t n[2];
 
-    if (sscanf(text, "%u,%u%c", &h, &i, &end) != 2 || h == 0 || i == 0 ||
-        h > 65536 || i > 65536 || (h % 32 != 0 && h != 1) ||
-        (i % 32 != 0 && i != 1)) {
+    if (number_list(text, ",", LARGEST, n, 2) != 2 || !is_multiple(n[0]) ||
+        !is_multiple(n[1])) {
         return cli_refuse("--pad=%s is not H,I in multiples of 32", text);
     }
-    s->round_hidden = h;
-    s->round_inter = i;
+    s->round_hidden = n[0];
+    s->round_inter = n[1];
     return EXIT_PASS;
 }
 

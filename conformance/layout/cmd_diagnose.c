@@ -4,6 +4,7 @@
  * that is not; which known mistake makes exactly the wrong one?
  */
 #include "../cli.h"
+#include "../number.h"
 #include "../convert/job.h"
 #include "../tensors.h"
 #include "pair.h"
@@ -46,23 +47,11 @@ static int usage(void)
 
 static int read_shape(const char *text, options *o)
 {
-    unsigned long long a;
-    unsigned long long b;
-    unsigned long long c;
-    char end;
-    const char x = strchr(text, 'x') == NULL ? ',' : 'x';
-    const int n =
-        sscanf(text, x == 'x' ? "%10llux%10llux%10llu%c"
-                              : "%10llu,%10llu,%10llu%c",
-               &a, &b, &c, &end);
-
-    o->has_shape = n == 2 || n == 3;
-    o->extent[0] = n == 3 ? a : 1;
-    o->extent[1] = n == 3 ? b : a;
-    o->extent[2] = n == 3 ? c : b;
-    return o->has_shape && strchr(text, '-') == NULL
-               ? EXIT_PASS
-               : cli_refuse("--shape=%s is not [E,]R,C", text);
+    o->has_shape = number_triple(text, 1, o->extent);
+    return o->has_shape ? EXIT_PASS
+                        : cli_refuse("--shape=%s is not [E,]R,C, each 1 or "
+                                     "more",
+                                     text);
 }
 
 /* Status of bad usage or help; -1: go on. */

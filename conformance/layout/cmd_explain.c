@@ -5,6 +5,7 @@
  * through the ABI.
  */
 #include "../cli.h"
+#include "../number.h"
 #include "explain.h"
 #include "steps.h"
 
@@ -12,7 +13,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -81,48 +81,6 @@ static int list_conversions(void)
     return EXIT_PASS;
 }
 
-/* "E,R,C" or "R,C" (or with x), digits only; 0 if it is neither. */
-static int read_triple(const char *text, uint64_t triple[3], uint64_t expert)
-{
-    uint64_t n[3];
-    int count = 0;
-
-    for (const char *p = text; count < 3; p++) {
-        char *end;
-        if (*p < '0' || *p > '9') {
-            return 0;
-        }
-        errno = 0;
-        n[count++] = strtoull(p, &end, 10);
-        p = end;
-        if (errno != 0 || n[count - 1] >> 40 != 0) {
-            return 0;
-        }
-        if (*p == '\0') {
-            break;
-        }
-        if (*p != ',' && *p != 'x') {
-            return 0;
-        }
-        if (count == 3) {
-            return 0;
-        }
-    }
-    triple[0] = count == 3 ? n[0] : expert;
-    triple[1] = count == 3 ? n[1] : n[0];
-    triple[2] = count == 3 ? n[2] : n[1];
-    return count >= 2;
-}
-
-static int read_number(const char *text, uint64_t *n)
-{
-    char *end;
-
-    errno = 0;
-    *n = strtoull(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
-}
-
 static int take_option(options *o, int letter, const char *value)
 {
     uint64_t n = 0;
@@ -130,21 +88,21 @@ static int take_option(options *o, int letter, const char *value)
     switch (letter) {
     case 's':
         o->has_shape = 1;
-        return read_triple(value, o->extent, 1)
+        return number_triple(value, 1, o->extent)
                    ? EXIT_PASS
-                   : cli_refuse("--shape=%s is not [E,]R,C", value);
+                   : cli_refuse("--shape=%s is not [E,]R,C, each 1 or more", value);
     case 'a':
         o->has_at = 1;
-        return read_triple(value, o->at, 0)
+        return number_triple(value, 0, o->at)
                    ? EXIT_PASS
                    : cli_refuse("--at=%s is not [E,]R,C", value);
     case 'b':
         o->has_byte = 1;
-        return read_number(value, &o->byte)
+        return number_natural(value, 0, UINT64_MAX, &o->byte)
                    ? EXIT_PASS
                    : cli_refuse("--byte=%s is no number", value);
     case 'e':
-        o->elem_bytes = read_number(value, &n) && n <= 8 && (n & (n - 1)) == 0
+        o->elem_bytes = number_natural(value, 1, 8, &n) && (n & (n - 1)) == 0
                             ? (uint32_t)n
                             : 0;
         return o->elem_bytes > 0

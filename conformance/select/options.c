@@ -3,9 +3,9 @@
 #include "select/options.h"
 
 #include "cli.h"
+#include "number.h"
 #include "say.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -61,15 +61,21 @@ static int take_word(mxo_sel_words kind, const char *what, const char *value,
 static int take_size(int64_t *x, const char *what, const char *value,
                      mxo_text why)
 {
-    char *end;
-    const unsigned long long n = strtoull(value, &end, 10);
+    uint64_t n;
 
-    if (value[0] < '0' || value[0] > '9' || *end != '\0' ||
-        strlen(value) > 13 || n > (unsigned long long)MXO_SEL_SIZE_MAX) {
+    if (!number_natural(value, 0, (uint64_t)MXO_SEL_SIZE_MAX, &n)) {
         return refuse(why, what, value, "a number from 0 to 2^40");
     }
     *x = (int64_t)n;
     return 0;
+}
+
+static int take_count(int64_t *x, const char *what, const char *value,
+                      mxo_text why)
+{
+    return take_size(x, what, value, why) == 0 && *x > 0
+               ? 0
+               : refuse(why, what, value, "a number from 1 to 2^40");
 }
 
 static int take_flag(int *x, const char *what, const char *value, mxo_text why)
@@ -211,9 +217,11 @@ static int set_intermediate(select_question *q, const char *value, mxo_text why)
     X(tp_rank, config.parallel.tp_rank)   \
     X(pcp_rank, config.parallel.pcp_rank) \
     X(dp_rank, config.parallel.dp_rank)   \
-    X(ep_rank, config.parallel.ep_rank)   \
-    X(experts, experts)                   \
-    X(tokens, tokens)                     \
+    X(ep_rank, config.parallel.ep_rank)
+/* Nothing to default to when somebody says 0. */
+#define COUNTS(X)       \
+    X(experts, experts) \
+    X(tokens, tokens)   \
     X(top_k, top_k)
 #define FLAGS(X)                         \
     X(ep, config.parallel.use_ep)        \
@@ -227,12 +235,18 @@ static int set_intermediate(select_question *q, const char *value, mxo_text why)
     {                                                                         \
         return take_size(&q->field, #key, value, why);                        \
     }
+#define SET_COUNT(key, field)                                                 \
+    static int set_##key(select_question *q, const char *value, mxo_text why) \
+    {                                                                         \
+        return take_count(&q->field, #key, value, why);                       \
+    }
 #define SET_FLAG(key, field)                                                  \
     static int set_##key(select_question *q, const char *value, mxo_text why) \
     {                                                                         \
         return take_flag(&q->field, #key, value, why);                        \
     }
 SIZES(SET_SIZE)
+COUNTS(SET_COUNT)
 FLAGS(SET_FLAG)
 
 static const struct {
@@ -251,7 +265,7 @@ static const struct {
             {"hidden", set_hidden},
             {"intermediate", set_intermediate},
 #define ROW(key, field) {#key, set_##key},
-            SIZES(ROW) FLAGS(ROW)
+            SIZES(ROW) COUNTS(ROW) FLAGS(ROW)
 #undef ROW
 };
 
