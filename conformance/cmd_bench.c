@@ -227,7 +227,6 @@ static int parse(session *s, int argc, char **argv)
 {
     int code;
 
-    argv[0] = (char[]){"mxoracle bench"};
     optind = 1;
     while ((code = getopt_long(argc, argv, "b:o:h", long_options, NULL)) !=
            -1) {

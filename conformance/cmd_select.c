@@ -152,6 +152,10 @@ static int take_argument(select_command *s, int argc, char **argv, int *i)
         return value == NULL ? take_own(s, code, NULL)
                              : cli_refuse("%s takes no value", key);
     }
+    if (code == 0 && select_knows(key + dashes, (mxo_text){why, sizeof why}) !=
+                         0) {
+        return cli_refuse("%s", why);
+    }
     if (value == NULL && dashes > 0 && *i + 1 < argc) {
         value = argv[++*i];
     }

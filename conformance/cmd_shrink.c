@@ -187,6 +187,9 @@ static int hunt_down(hunt *h, const run_options *o, const backend_ref *ref)
     char why[512];
     verdict v;
 
+    if (o->args[0][0] == '@') {
+        return cli_refuse("shrink takes one case, not a file of them");
+    }
     if (case_parse(&h->best, o->args[0], (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }

@@ -63,17 +63,49 @@ static int unknown(const char *name)
                       cli_suggestion(&near, hint, sizeof hint));
 }
 
+/* The command, under the program's name, with which getopt begins its
+   sentences; and whether all it said has arrived. */
+static int call(const command *c, int argc, char **argv)
+{
+    static char self[] = "mxoracle";
+
+    argv[0] = self;
+    const int status = c->function(argc, argv);
+    const int is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
+
+    if (is_lost && status != EXIT_BROKEN) {
+        fputs("mxoracle: standard output cannot be written in full\n", stderr);
+    }
+    return is_lost ? EXIT_BROKEN : status;
+}
+
+static int show_help(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return help();
+}
+
+static int show_version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    printf("mxoracle %s\n", mxo_version());
+    return EXIT_PASS;
+}
+
 int main(int argc, char **argv)
 {
+    static const command helping = {"help", show_help, ""};
+    static const command telling = {"version", show_version, ""};
     const char *name = argc > 1 ? argv[1] : "run";
 
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
         strcmp(name, "help") == 0) {
-        return help();
+        return call(&helping, argc, argv);
     }
     if (strcmp(name, "--version") == 0) {
-        printf("mxoracle %s\n", mxo_version());
-        return EXIT_PASS;
+        return call(&telling, argc, argv);
     }
     /* An option or a case (they hold ':' or '@') needs no command word. */
     const int is_run = argc < 2 || name[0] == '-' || name[0] == '@' ||
@@ -83,5 +115,5 @@ int main(int argc, char **argv)
     if (c == NULL) {
         return unknown(name);
     }
-    return is_run ? c->function(argc, argv) : c->function(argc - 1, argv + 1);
+    return is_run ? call(c, argc, argv) : call(c, argc - 1, argv + 1);
 }

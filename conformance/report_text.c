@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REASONS_SHOWN = 12, LIST_SHOWN = 200, FOLD = 78 };
+enum { REASONS_SHOWN = 12, LIST_SHOWN = 200 };
 
 typedef struct text_state {
     uint64_t n_shown;
@@ -162,6 +162,7 @@ static int is_blank(const tally_row *row)
 static void say_blank_rows(FILE *out, const tally *t)
 {
     const char *backend = "";
+    const int fold = cli_columns(out) - 2;
     int column = 0;
 
     for (size_t i = 0; i < t->n_rows; i++) {
@@ -175,7 +176,7 @@ static void say_blank_rows(FILE *out, const tally *t)
             column = (int)strlen(row->backend) + 20;
             backend = row->backend;
         }
-        if (column + (int)strlen(row->op) + 1 > FOLD) {
+        if (column + (int)strlen(row->op) + 1 > fold) {
             fputs("\n   ", out);
             column = 3;
         }
@@ -187,10 +188,12 @@ static void say_blank_rows(FILE *out, const tally *t)
 static void say_table(FILE *out, const tally *t)
 {
     /* Narrow terminals get the rules on a line of their own. */
-    const char *rules = cli_columns(out) < 80 ? "\n    by rule: " : "  ";
+    const int is_narrow = cli_columns(out) < 80;
+    const char *rules = is_narrow ? "\n    by rule: " : "  ";
+    const int name = is_narrow ? 7 : 10;
 
-    fprintf(out, "\n%-10s %-20s %7s %7s %7s %7s%s\n", "backend", "operation",
-            "pass", "red", "unsupp.", "skip",
+    fprintf(out, "\n%-*s %-20s %7s %7s %7s %7s%s\n", name, "backend",
+            "operation", "pass", "red", "unsupp.", "skip",
             rules[0] == '\n' ? "" : "  judged by rule");
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
@@ -198,9 +201,9 @@ static void say_table(FILE *out, const tally *t)
             continue;
         }
         fprintf(out,
-                "%-10s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64
+                "%-*s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64
                 "%s",
-                row->backend, row->op,
+                name, row->backend, row->op,
                 row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED], red_of(row),
                 row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP], rules);
         say_rules(out, row);

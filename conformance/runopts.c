@@ -297,7 +297,6 @@ static int take(run_options *o, int code, char *text)
 
 int run_options_parse(run_options *o, int argc, char **argv)
 {
-    char name[] = "mxoracle";
     int code;
 
     memset(o, 0, sizeof *o);
@@ -307,7 +306,6 @@ int run_options_parse(run_options *o, int argc, char **argv)
     o->max_fail = 20;
     o->crew.jobs = 1;
     o->crew.timeout_s = 60;
-    argv[0] = name; /* getopt begins its sentences with it */
     optind = 1;
     while ((code = getopt_long(argc, argv, "b:o:j:vqh", long_options, NULL)) !=
            -1) {

@@ -236,8 +236,8 @@ void explain_grid(const explained *e, int columns, strbuf *out)
     const uint64_t cols = fitting(per_row, columns, 9, width);
     const uint64_t rows = l->extent[1] < 16 ? l->extent[1] : 16;
 
-    strbuf_add(out, "\nwhere the %ss of the first rows go (memory, in %ss)\n",
-               unit_name(e), unit_name(e));
+    strbuf_add(out, "\nwhere the %ss of the first rows go%s(memory, in %ss)\n",
+               unit_name(e), columns < 62 ? "\n" : " ", unit_name(e));
     for (uint64_t r = 0; r < rows; r++) {
         strbuf_add(out, "row %-4" PRIu64 " ", r);
         for (uint64_t c = 0; c < cols; c++) {
@@ -272,8 +272,8 @@ void explain_runs(const explained *e, int columns, strbuf *out)
     const uint64_t cells = whole_power(fitting(16, columns, 9, width + 1));
     const uint64_t n = l->n_units < 4 * cells ? l->n_units : 4 * cells;
 
-    strbuf_add(out, "\nwhat the first %ss of memory hold (row,column)\n",
-               unit_name(e));
+    strbuf_add(out, "\nwhat the first %ss of memory hold%s(row,column)\n",
+               unit_name(e), columns < 53 ? "\n" : " ");
     for (uint64_t i = 0; i < n; i++) {
         uint64_t src = 0;
         uint8_t byte = 0;

@@ -44,7 +44,13 @@ int selection_cases_open(selection_cases *s, const char *path, mxo_text why)
         return -1;
     }
     root = json_loadf(f, JSON_REJECT_DUPLICATES, &error);
+    const int is_unread = root == NULL && ferror(f) != 0;
+
     (void)fclose(f);
+    if (is_unread) {
+        (void)say(MXO_E_PARAM, why, "it cannot be read");
+        return -1;
+    }
     return take_root(s, root, &error, why);
 }
 

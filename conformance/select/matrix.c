@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 24, FIRST = 24, CELL = 11 };
+enum { MOST_COLUMNS = 24, FIRST = 24, CELL = 12 };
 
 typedef struct matrix {
     const select_question *q;
@@ -74,7 +74,8 @@ static int decide(const matrix *m, int column, int i, select_question *q,
     return 0;
 }
 
-static void print_auto(const select_question *q, const mxo_select_result *r)
+static void print_auto(const select_question *q, const mxo_select_result *r,
+                       int is_narrow)
 {
     mxo_sel_failure f;
     const char *id;
@@ -85,8 +86,9 @@ static void print_auto(const select_question *q, const mxo_select_result *r)
         return;
     }
     id = mxo_select_conversion(&q->config, r->backend, &f);
-    printf("  %-10s %s (%s)\n", q->platform_text,
+    printf("  %-10s %s%s(%s)\n", q->platform_text,
            mxo_select_word(MXO_SEL_WORDS_BACKEND, (int)r->backend),
+           is_narrow ? "\n               " : " ",
            short_activations(&q->config, r->backend));
     printf("  %-10s   %s\n", "", id != NULL ? id : "no conversion");
 }
@@ -111,7 +113,7 @@ static int print_stripe(const matrix *m, int from, int to, mxo_text why)
 
     printf("%-*s", FIRST, "moe_backend");
     for (int k = from; k < to; k++) {
-        printf(" %-*s", CELL, m->columns[k]->alias);
+        printf(" %-*s", k + 1 < to ? CELL : 0, m->columns[k]->alias);
     }
     putchar('\n');
     for (int i = 0; (name = mxo_select_name_at(&m->q->config, i)) != NULL;
@@ -123,7 +125,7 @@ static int print_stripe(const matrix *m, int from, int to, mxo_text why)
                 return -1;
             }
             cell(&q, &r, (mxo_text){text, sizeof text});
-            printf(" %-*s", CELL, text);
+            printf(" %-*s", k + 1 < to ? CELL : 0, text);
         }
         putchar('\n');
     }
@@ -143,9 +145,10 @@ static int print_text(const matrix *m, mxo_text why)
         if (decide(m, k, -1, &q, &r, why) != 0) {
             return -1;
         }
-        print_auto(&q, &r);
+        print_auto(&q, &r, columns < 64);
     }
-    puts("\nBy name: what activations become, or - and why it is refused.");
+    printf("\nBy name: what activations become,%sor - and why it is refused.\n",
+           columns < 64 ? "\n" : " ");
     for (int k = 0; k < m->n_columns; k += step) {
         const int to = k + step < m->n_columns ? k + step : m->n_columns;
         putchar('\n');

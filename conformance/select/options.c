@@ -288,12 +288,37 @@ static int is_key(const char *key, const char *text)
     return *key == *text;
 }
 
+/* Its number; -1 if there is none. */
+static int find_key(const char *text)
+{
+    for (int i = 0; i < N_KEYS; i++) {
+        if (is_key(keys[i].key, text)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+int select_knows(const char *key, mxo_text why)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[96];
+
+    if (mxo_select_find(MXO_SEL_WORDS_ENV, key) > 0 || find_key(key) >= 0) {
+        return 0;
+    }
+    for (int i = 0; i < N_KEYS; i++) {
+        cli_offer(&near, key, keys[i].key);
+    }
+    (void)say(MXO_E_PARAM, why, "%.60s is not a key of select%s", key,
+              cli_suggestion(&near, hint, sizeof hint));
+    return -1;
+}
+
 int select_set(select_question *q, const char *key, const char *value,
                mxo_text why)
 {
     const int variable = mxo_select_find(MXO_SEL_WORDS_ENV, key);
-    cli_nearest near = {NULL, 0};
-    char hint[96];
 
     if (strlen(value) > 200) {
         (void)say(MXO_E_PARAM, why, "%.60s is longer than 200 characters", key);
@@ -303,15 +328,8 @@ int select_set(select_question *q, const char *key, const char *value,
         q->config.env[variable] = value;
         return 0;
     }
-    for (int i = 0; i < N_KEYS; i++) {
-        if (is_key(keys[i].key, key)) {
-            return keys[i].set(q, value, why);
-        }
-        cli_offer(&near, key, keys[i].key);
-    }
-    (void)say(MXO_E_PARAM, why, "%.60s is not a key of select%s", key,
-              cli_suggestion(&near, hint, sizeof hint));
-    return -1;
+    return select_knows(key, why) == 0 ? keys[find_key(key)].set(q, value, why)
+                                       : -1;
 }
 
 /* The model's sizes, divided among the ranks that share a layer. */

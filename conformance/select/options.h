@@ -39,6 +39,8 @@ typedef struct select_question {
 void select_question_init(select_question *q);
 
 /* One KEY=VALUE ("platform", "h100"). 0, or -1 and a sentence. */
+/* 0 if there is such a key, else -1 and a sentence. */
+int select_knows(const char *key, mxo_text why);
 int select_set(select_question *q, const char *key, const char *value,
                mxo_text why);
 
