@@ -228,7 +228,7 @@ libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance 
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	-DMXO_VECTORS_DIR='"$(pkgdatadir)/vectors"' \
 	$(JANSSON_CFLAGS)
-libjudge_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
+libjudge_la_CFLAGS = $(AM_CFLAGS) -static $(OPENMP_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
 
 # The cases of bench.cases as C strings, those of layout.cases as a grid.

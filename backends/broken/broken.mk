@@ -52,3 +52,4 @@ libbroken_la_SOURCES = \
 	%reldir%/twofold.c
 EXTRA_DIST += %reldir%/README.md
 libbroken_la_LIBADD = -lm
+libbroken_la_CFLAGS = $(AM_CFLAGS) -static

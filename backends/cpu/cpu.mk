@@ -95,7 +95,7 @@ libcpu_la_SOURCES = \
 	%reldir%/route_weigh.c \
 	%reldir%/split.c \
 	%reldir%/weave.h
-libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS)
+libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS) -static
 libcpu_la_LIBADD = $(OPENMP_LIBS)
 EXTRA_DIST += %reldir%/README.md %reldir%/act_vec.h %reldir%/mac_avx2.h \
 	%reldir%/mac_scales.h \
@@ -105,9 +105,9 @@ if MXO_CPU_X86_64
 noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
 	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 libcpu_avx2_la_SOURCES = %reldir%/avx2.c %reldir%/vec_avx2.h
-libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c
+libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c -static
 libcpu_avx512_la_SOURCES = %reldir%/avx512.c %reldir%/vec_avx512.h
-libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c \
+libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -static -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
 libcpu_avx512both_la_SOURCES = %reldir%/avx512both.c \
 	%reldir%/avx512cut.c %reldir%/avx512plane.c
@@ -127,7 +127,7 @@ endif
 if MXO_CPU_AARCH64
 noinst_LTLIBRARIES += libcpu_neon.la
 libcpu_neon_la_SOURCES = %reldir%/neon.c %reldir%/vec_neon.h
-libcpu_neon_la_CFLAGS = $(AM_CFLAGS)
+libcpu_neon_la_CFLAGS = $(AM_CFLAGS) -static
 libcpu_la_LIBADD += libcpu_neon.la
 else
 EXTRA_DIST += %reldir%/neon.c %reldir%/vec_neon.h
