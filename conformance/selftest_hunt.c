@@ -126,17 +126,16 @@ static int ask_list(const case_list *cases, uint32_t *kills, crew *c,
     return status;
 }
 
-/* The small cases that the mutant's description points at. */
-static int ask_near(const case_pool *pool, crew *c, const mutant *m, hunt *h)
+/* The cases of one list that the mutant's description points at. */
+static int ask_near(const case_list *cases, crew *c, const mutant *m, hunt *h)
 {
     int status = 0;
 
     for (size_t i = 0;
-         m->near[0] != '\0' && i < pool->small.n && !h->red && status == 0;
-         i++) {
-        const char *text = pool->small.item[i].text;
+         m->near[0] != '\0' && i < cases->n && !h->red && status == 0; i++) {
+        const char *text = cases->item[i].text;
         if (is_case_of(text, m->op) && strstr(text, m->near) != NULL) {
-            status = ask(c, &pool->small, i, h);
+            status = ask(c, cases, i, h);
         }
     }
     return status;
@@ -144,8 +143,9 @@ static int ask_near(const case_pool *pool, crew *c, const mutant *m, hunt *h)
 
 int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h)
 {
-    int status = ask_near(pool, c, m, h);
+    int status = ask_near(&pool->small, c, m, h);
 
+    status = status == 0 ? ask_near(&pool->large, c, m, h) : status;
     status = status == 0 ? ask_killers(pool, c, m->op, h) : status;
 
     for (int own = 1; own >= 0 && status == 0; own--) {
