@@ -48,17 +48,6 @@ uint64_t mxo_sort_next(const sort_plan *p, uint64_t e, uint64_t from)
     return from;
 }
 
-uint64_t mxo_sort_count(const sort_plan *p, uint64_t e)
-{
-    uint64_t n = 0;
-
-    for (uint64_t i = mxo_sort_next(p, e, 0); i < p->used;
-         i = mxo_sort_next(p, e, i + 1)) {
-        n++;
-    }
-    return n;
-}
-
 uint64_t mxo_sort_blocks(const sort_plan *p, uint64_t rows)
 {
     return (rows + p->block - 1) / p->block;

@@ -33,8 +33,6 @@ typedef struct sort_plan {
 
 /* Local expert of a pair, negative if it has none here. */
 int64_t mxo_sort_local(const sort_plan *p, uint64_t pair);
-/* Pairs of local expert e. */
-uint64_t mxo_sort_count(const sort_plan *p, uint64_t e);
 /* The first pair of local expert e from this one on; p->used if none. */
 uint64_t mxo_sort_next(const sort_plan *p, uint64_t e, uint64_t from);
 /* Blocks that so many rows fill. */
