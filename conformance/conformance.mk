@@ -261,6 +261,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/closed_form.h \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
+	%reldir%/unit/part.h \
 	%reldir%/unit/test_act_eval.c \
 	%reldir%/unit/test_act_exp_u20.c \
 	%reldir%/unit/test_act_f64.c \
@@ -376,8 +377,11 @@ flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance
 flip_vectors_LDFLAGS = $(AM_LDFLAGS) -static
 flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
-# Shell tests, TAP on standard output; one line each. Sorted.
+# Shell tests, TAP on standard output; one line each.  The longest first, that
+# none is left running alone at the end; the others sorted.
 dist_check_SCRIPTS = \
+	%reldir%/tests/selftest.test \
+	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/convert.test \
@@ -390,14 +394,12 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/layout_pages.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \
-	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/memory.test \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/profiles.test \
 	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/select.test \
-	%reldir%/tests/selftest.test \
 	%reldir%/tests/stages.test \
 	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)

@@ -164,6 +164,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/route/weigh.c \
 	%reldir%/validate.c \
 	%reldir%/validate.h
+# Coverage is asked of the emulator alone.
+libmxoracle_la_CFLAGS = $(AM_CFLAGS) $(MXO_COVERAGE)
 libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^mxo_'
 
 pkginclude_HEADERS = \

@@ -6,12 +6,12 @@
  * clamps otherwise, does not.
  */
 #include "act/glu_span.h"
+#include "unit/part.h"
 
 #include <check.h>
 #include <math.h>
 #include <string.h>
 
-enum { POINTS = 20000 };
 enum { EXPF, EX2, FAST };
 enum { DIVIDE, RECIP, LAST };
 enum { TIMES, PLUS, FMA };
@@ -50,6 +50,11 @@ typedef struct ways {
     int low_gate;
     int high_up;
 } ways;
+
+static int n_points(void)
+{
+    return 20000 / (int)unit_part();
+}
 
 static uint64_t state;
 
@@ -223,9 +228,9 @@ START_TEST(whatever_is_documented_is_inside)
     state = (uint64_t)_i + 1;
     for (int i = 0; i < 18; i++) {
         const ways w = {.exp = i / 2 % 3 - 1, .quotient = i / 6 - 1};
-        const int n = outside(m, types[i % 2], &w, POINTS);
+        const int n = outside(m, types[i % 2], &w, n_points());
         ck_assert_msg(n == 0, "%s, way %d: %d of %d are outside",
-                      mxo_glu_name(m->dialect), i, n, POINTS);
+                      mxo_glu_name(m->dialect), i, n, n_points());
     }
 }
 END_TEST
@@ -237,7 +242,7 @@ START_TEST(whatever_is_documented_is_inside_a_box)
     const mxo_glu unit = unit_of(m, MXO_FMT_F32);
 
     state = (uint64_t)_i + 1;
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < n_points(); i++) {
         const ways w = {.exp = i % 3 - 1, .quotient = i / 3 % 3 - 1};
         const float a = number();
         const float b = number();
@@ -258,10 +263,10 @@ END_TEST
 static void wants_outside(const model *m, mxo_format to, ways w,
                           const char *fault)
 {
-    const int n = outside(m, to, &w, POINTS);
+    const int n = outside(m, to, &w, n_points());
 
-    ck_assert_msg(n > POINTS / 200, "%s: %s: only %d of %d are outside",
-                  mxo_glu_name(m->dialect), fault, n, POINTS);
+    ck_assert_msg(n > n_points() / 200, "%s: %s: only %d of %d are outside",
+                  mxo_glu_name(m->dialect), fault, n, n_points());
 }
 
 /* Eight times the documented error shows in binary32, and so does a clamp that
@@ -295,7 +300,7 @@ START_TEST(declared_units_stay_points)
     const mxo_glu unit = unit_of(&m, MXO_FMT_F32);
 
     ck_assert(!mxo_glu_is_open(&unit));
-    for (int i = 0; i < POINTS; i++) {
+    for (int i = 0; i < n_points(); i++) {
         const float g = number();
         const float u = number();
         const uint32_t y =
@@ -331,7 +336,7 @@ START_TEST(most_narrow_results_are_known)
     int n = 0;
 
     state = 5;
-    while (n < POINTS) {
+    while (n < n_points()) {
         const float g = number();
         const float u = number();
         if (fabsf(g) > 0x1p-8f && fabsf(g) < 32) {
@@ -339,8 +344,8 @@ START_TEST(most_narrow_results_are_known)
             n++;
         }
     }
-    ck_assert_msg(known > POINTS - POINTS / 100, "only %d of %d", known,
-                  POINTS);
+    ck_assert_msg(known > n_points() - n_points() / 100, "only %d of %d", known,
+                  n_points());
 }
 END_TEST
 
