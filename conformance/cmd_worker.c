@@ -4,12 +4,14 @@
  * people; started by the judge so that a backend can crash or hang alone.
  */
 #include "cli.h"
+#include "fence.h"
 #include "judge.h"
 #include "worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #ifdef __linux__
 #include <signal.h>
 #include <sys/prctl.h>
@@ -72,6 +74,17 @@ static json_t *answer(judge *j, const char *line)
     return o;
 }
 
+/* From within a signal handler: names hold nothing that JSON would escape. */
+static void send_fault(const char *sentence)
+{
+    static const char head[] = "{\"fault\": \"";
+    static const char tail[] = "\"}\n";
+
+    (void)send(WORKER_SOCKET, head, sizeof head - 1, MSG_NOSIGNAL);
+    (void)send(WORKER_SOCKET, sentence, strlen(sentence), MSG_NOSIGNAL);
+    (void)send(WORKER_SOCKET, tail, sizeof tail - 1, MSG_NOSIGNAL);
+}
+
 int cmd_worker(int argc, char **argv)
 {
     FILE *in = argc == 4 ? fdopen(WORKER_SOCKET, "r") : NULL;
@@ -87,6 +100,7 @@ int cmd_worker(int argc, char **argv)
     /* A backend that hangs must not outlive a judge that was killed. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 #endif
+    fence_tell(send_fault);
     memset(&j, 0, sizeof j);
     const mxo_status status = open_backend(&j, argv[1], argv[2], atoi(argv[3]),
                                            (mxo_text){why, sizeof why});

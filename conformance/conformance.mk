@@ -69,6 +69,8 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose.h \
 	%reldir%/dims.def \
 	%reldir%/explain.c \
+	%reldir%/fence.c \
+	%reldir%/fence.h \
 	%reldir%/fill.c \
 	%reldir%/fill.h \
 	%reldir%/fills.c \
@@ -281,6 +283,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_dequant_ops.c \
 	%reldir%/unit/test_dequant_product.c \
 	%reldir%/unit/test_dot.c \
+	%reldir%/unit/test_fence.c \
 	%reldir%/unit/test_fill.c \
 	%reldir%/unit/test_format_convert_code.c \
 	%reldir%/unit/test_format_dialect.c \

@@ -33,6 +33,9 @@ mxo_status judge_open(judge *j, const mxo_backend *table, int device,
         (void)snprintf(why.ptr, why.size, "it does not say which device it is");
         status = MXO_E_UNSUPPORTED;
     }
+    if (status == MXO_OK) {
+        subject_fence(&j->subject);
+    }
     j->subject.decoy = 1;
     j->oracle.once = 1; /* it is judged as the backend emu */
     if (status != MXO_OK) {

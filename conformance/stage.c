@@ -2,6 +2,8 @@
 /* See stage.h. */
 #include "stage.h"
 
+#include "fence.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,16 +46,23 @@ mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
                                                                : MXO_OK;
 }
 
-static mxo_status place(stage *g, placed *p, const host_tensor *h, mxo_text why)
+static mxo_status place(stage *g, placed *p, const host_tensor *h,
+                        int is_fenced, mxo_text why)
 {
     p->host = h;
-    p->size = h->n_bytes + 2 * (uint64_t)STAGE_GUARD;
+    p->offset = STAGE_GUARD;
+    p->size = h->n_bytes + 2 * (uint64_t)STAGE_GUARD +
+              (is_fenced ? fence_room() : 0);
     p->salt = g->s->n_placed++;
     if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
         (void)snprintf(why.ptr, why.size, "no memory for %" PRIu64 " bytes",
                        p->size);
         p->buffer = NULL;
         return MXO_E_NOMEM;
+    }
+    if (is_fenced) {
+        p->offset = fence_offset(p->buffer, STAGE_GUARD, h->n_bytes,
+                                 g->s->host_align);
     }
     return MXO_OK;
 }
@@ -89,10 +98,16 @@ static void unplace(stage *g, placed *p)
 /* First byte after the tensor. */
 static uint64_t end_of(const placed *p)
 {
-    return STAGE_GUARD + p->host->n_bytes;
+    return p->offset + p->host->n_bytes;
 }
 
-/* The guard before the tensor (at 0) or after it (at its end). */
+/* First byte of the guard before it. */
+static uint64_t front_of(const placed *p)
+{
+    return p->offset - STAGE_GUARD;
+}
+
+/* The guard before the tensor or after it. */
 static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                              mxo_text why)
 {
@@ -108,12 +123,12 @@ static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
 static mxo_status send_one(stage *g, const placed *p, const uint8_t *bytes,
                            int fill, mxo_text why)
 {
-    mxo_status status = send_guard(g, p, 0, why);
+    mxo_status status = send_guard(g, p, front_of(p), why);
 
     if (status == MXO_OK && bytes == NULL) {
-        status = send_fill(g, p, STAGE_GUARD, end_of(p), fill, why);
+        status = send_fill(g, p, p->offset, end_of(p), fill, why);
     } else if (status == MXO_OK && p->host->n_bytes > 0) {
-        status = g->s->table->upload(g->s->ctx, p->buffer, STAGE_GUARD, bytes,
+        status = g->s->table->upload(g->s->ctx, p->buffer, p->offset, bytes,
                                      p->host->n_bytes, why);
     }
     return status == MXO_OK ? send_guard(g, p, end_of(p), why) : status;
@@ -136,7 +151,7 @@ mxo_status stage_place_inputs(stage *g, mxo_text why)
     for (uint32_t i = 0; status == MXO_OK && i < g->call->in->n; i++) {
         const host_tensor *h = &g->call->in->t[i];
         g->n_in = i + 1;
-        status = place(g, &g->in[i], h, why);
+        status = place(g, &g->in[i], h, g->s->host_align > 0, why);
     }
     return status;
 }
@@ -158,7 +173,7 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
 
     for (uint32_t i = 0; status == MXO_OK && i < out->n; i++) {
         g->n_out = i + 1;
-        status = place(g, &g->out[i], &out->t[i], why);
+        status = place(g, &g->out[i], &out->t[i], 0, why);
     }
     return status;
 }
@@ -183,8 +198,9 @@ static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
         if (text[0] == '\0' && g->chunk[i] != guard_byte(p->salt, at + i)) {
             (void)snprintf(text, SUBJECT_TEXT,
                            "%s: byte %" PRIu64 " %s was overwritten (%02x)",
-                           p->host->name, at == 0 ? STAGE_GUARD - i : i + 1,
-                           at == 0 ? "before its start" : "past its end",
+                           p->host->name,
+                           at < p->offset ? STAGE_GUARD - i : i + 1,
+                           at < p->offset ? "before its start" : "past its end",
                            g->chunk[i]);
         }
     }
@@ -194,7 +210,7 @@ static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
 static mxo_status check_guards(stage *g, const placed *p, char *text,
                                mxo_text why)
 {
-    const mxo_status status = check_guard(g, p, 0, text, why);
+    const mxo_status status = check_guard(g, p, front_of(p), text, why);
 
     return status == MXO_OK ? check_guard(g, p, end_of(p), text, why) : status;
 }
@@ -210,7 +226,7 @@ static mxo_status check_input(stage *g, const placed *p, char *text,
         const uint8_t *sent = p->host->data + at;
         uint64_t i = 0;
 
-        status = fetch(g, p, STAGE_GUARD + at, end_of(p), why);
+        status = fetch(g, p, p->offset + at, end_of(p), why);
         if (status != MXO_OK || text[0] != '\0' ||
             memcmp(g->chunk, sent, n) == 0) {
             continue;
@@ -251,7 +267,7 @@ mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why)
             memset(t->data, 0x33, t->n_bytes);
             status =
                 g->s->table->download(g->s->ctx, t->data, g->out[i].buffer,
-                                      STAGE_GUARD, t->n_bytes, why);
+                                      g->out[i].offset, t->n_bytes, why);
         }
     }
     return status;
@@ -298,7 +314,7 @@ mxo_status stage_compare_outputs(stage *g, const tensor_set *out,
         const host_tensor *t = &out->t[i];
         for (uint64_t at = 0; status == MXO_OK && at < t->n_bytes;
              at += STAGE_CHUNK) {
-            status = fetch(g, &g->out[i], STAGE_GUARD + at,
+            status = fetch(g, &g->out[i], g->out[i].offset + at,
                            end_of(&g->out[i]), why);
             if (status == MXO_OK) {
                 compare_chunk(t, at, g->chunk,
@@ -318,7 +334,7 @@ static mxo_status check_kept(stage *g, const placed *p, int fill, char *text,
 
     for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        status = fetch(g, p, STAGE_GUARD + at, end_of(p), why);
+        status = fetch(g, p, p->offset + at, end_of(p), why);
         for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
             if (text[0] == '\0' && g->chunk[i] != fill) {
                 (void)snprintf(text, SUBJECT_TEXT,
@@ -338,6 +354,28 @@ mxo_status stage_check_refusal(stage *g, int fill, distrust *d, mxo_text why)
         status = check_kept(g, &g->out[i], fill, d->refusal, why);
     }
     return status;
+}
+
+/* A handle is an address if the guard is found there. */
+static void add_fence(const stage *g, const placed *p)
+{
+    const uint8_t *end = (const uint8_t *)p->buffer + end_of(p);
+    uint8_t guard[16];
+
+    for (size_t i = 0; i < sizeof guard; i++) {
+        guard[i] = guard_byte(p->salt, end_of(p) + i);
+    }
+    if (fence_sees(end, guard, sizeof guard)) {
+        fence_add(end, g->s->host_align, p->host->name);
+    }
+}
+
+void stage_raise_fences(const stage *g)
+{
+    for (uint32_t i = 0; i < g->n_in && g->s->host_align > 0; i++) {
+        add_fence(g, &g->in[i]);
+    }
+    fence_raise();
 }
 
 void stage_release(stage *g)

@@ -22,6 +22,7 @@ typedef struct placed {
     const host_tensor *host;
     void *buffer;
     uint64_t size;
+    uint64_t offset; /* of the bytes */
     uint64_t salt; /* of the guard bytes */
 } placed;
 
@@ -49,6 +50,10 @@ void stage_release(stage *g);
 /* All inputs: zeros, or what they are to be. */
 mxo_status stage_send_inputs(stage *g, int zero, mxo_text why);
 mxo_status stage_send_outputs(stage *g, int fill, mxo_text why);
+
+/* No page behind an input may be touched any more, where the backend's memory
+   is this process's (fence.h); until fence_lower(). */
+void stage_raise_fences(const stage *g);
 
 /* Do guards and inputs come back as they were sent? */
 mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why);

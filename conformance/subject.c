@@ -2,6 +2,7 @@
 /* Driving a backend; see subject.h. */
 #include "subject.h"
 
+#include "fence.h"
 #include "stage.h"
 
 #include <inttypes.h>
@@ -37,6 +38,30 @@ void subject_close(subject *s)
         s->table->close(s->ctx);
     }
     memset(s, 0, sizeof *s);
+}
+
+/* The alignment that the ABI promises. */
+enum { HOST_ALIGN = 16, DEVICE_ALIGN = 256 };
+
+void subject_fence(subject *s)
+{
+    uint8_t bytes[64];
+    char text[SUBJECT_TEXT];
+    void *buffer = NULL;
+
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(0x3b + 89 * i);
+    }
+    if (s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK) {
+        return;
+    }
+    if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,
+                         (mxo_text){text, sizeof text}) == MXO_OK &&
+        fence_sees(buffer, bytes, sizeof bytes)) {
+        /* What times itself is a device, whose memory happens to be seen. */
+        s->host_align = s->table->time == NULL ? HOST_ALIGN : DEVICE_ALIGN;
+    }
+    s->table->dealloc(s->ctx, buffer);
 }
 
 int subject_has_op(const subject *s, const char *op)
@@ -103,22 +128,26 @@ static mxo_status call_once(stage *g, distrust *d, mxo_text why)
     mxo_tensor in[MXO_MAX_TENSORS];
     mxo_tensor out[MAX_OUT];
     mxo_call c = plain_call(g->call);
-    const double start = now_ms();
 
     for (uint32_t i = 0; i < g->n_in; i++) {
-        stage_describe(&in[i], g->in[i].host, g->in[i].buffer, STAGE_GUARD);
+        stage_describe(&in[i], g->in[i].host, g->in[i].buffer,
+                       g->in[i].offset);
     }
     for (uint32_t i = 0; i < g->n_out; i++) {
-        stage_describe(&out[i], g->out[i].host, g->out[i].buffer, STAGE_GUARD);
+        stage_describe(&out[i], g->out[i].host, g->out[i].buffer,
+                       g->out[i].offset);
     }
     c.in = in;
     c.out = out;
     c.n_out = g->n_out;
+    stage_raise_fences(g);
+    const double start = now_ms();
     const mxo_status status = g->s->table->run(g->s->ctx, &c, why);
     const mxo_status done = g->s->table->synchronize(
         g->s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
 
     d->ms = now_ms() - start;
+    fence_lower();
     return status == MXO_OK ? done : status;
 }
 

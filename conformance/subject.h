@@ -4,8 +4,9 @@
  * bytes in a buffer of its own; outputs are pre-filled with 0xaa, then with
  * 0x55 in a second run; inputs must come back unchanged; both runs must agree
  * and a byte that follows the fill was never written.  A subject first runs
- * the same call on zeros, whose answer nobody looks at.  The emulator is
- * driven by the same code.
+ * the same call on zeros, whose answer nobody looks at.  Where its memory is
+ * this process's, no byte behind an input can be read.  The emulator is driven
+ * by the same code.
  */
 #ifndef MXO_SUBJECT_H
 #define MXO_SUBJECT_H
@@ -21,6 +22,8 @@ typedef struct subject {
     char driver[SUBJECT_TEXT];
     int decoy;         /* run a call on zeros first: no stale answer passes */
     int once;          /* no second run: believed, as the oracle is */
+    uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
+                            not this process's, or it is believed */
     uint64_t n_placed; /* tensors so far: no two have the same guard bytes */
 } subject;
 
@@ -51,6 +54,8 @@ typedef struct distrust {
 mxo_status subject_open(subject *s, const mxo_backend *table, int device,
                         mxo_text why);
 void subject_close(subject *s);
+/* Find out whether the memory it gives is this process's, and fence it. */
+void subject_fence(subject *s);
 int subject_has_op(const subject *s, const char *op);
 
 /* Append the outputs this backend's infer() wants for the call; zeroed. */

@@ -151,12 +151,26 @@ static json_t *take_line(worker *w)
     return o == NULL ? json_object() : o;
 }
 
+/* The first answer; what it says of its end is kept instead. */
+static json_t *take_answer(worker *w)
+{
+    json_t *o = take_line(w);
+    const char *fault = json_string_value(json_object_get(o, "fault"));
+
+    if (fault == NULL) {
+        return o;
+    }
+    (void)snprintf(w->fault, sizeof w->fault, "%s", fault);
+    json_decref(o);
+    return NULL;
+}
+
 worker_state worker_answer(worker *w, int timeout_ms, json_t **answer)
 {
     struct pollfd p = {w->socket, POLLIN, 0};
     char chunk[4096];
 
-    *answer = take_line(w);
+    *answer = take_answer(w);
     if (*answer != NULL) {
         return WORKER_LINE;
     }
@@ -169,7 +183,7 @@ worker_state worker_answer(worker *w, int timeout_ms, json_t **answer)
         return WORKER_GONE;
     }
     strbuf_add(&w->line, "%.*s", (int)n, chunk);
-    *answer = take_line(w);
+    *answer = take_answer(w);
     return *answer == NULL ? WORKER_WAIT : WORKER_LINE;
 }
 
@@ -179,11 +193,13 @@ void worker_epitaph(worker *w, char *text, size_t size)
 
     (void)kill(w->pid, SIGKILL); /* it closed its pipe: it is over */
     (void)waitpid(w->pid, &status, 0);
+    const char *colon = w->fault[0] == '\0' ? "" : ": ";
+
     if (WIFSIGNALED(status)) {
-        (void)snprintf(text, size, "killed by signal %d (%s)", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
+        (void)snprintf(text, size, "%s%skilled by signal %d (%s)", w->fault,
+                       colon, WTERMSIG(status), strsignal(WTERMSIG(status)));
     } else {
-        (void)snprintf(text, size, "exited with status %d",
+        (void)snprintf(text, size, "%s%sexited with status %d", w->fault, colon,
                        WEXITSTATUS(status));
     }
     forget(w);

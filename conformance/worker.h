@@ -3,7 +3,7 @@
  * One worker process, as its parent sees it.  Lines of JSON both ways:
  *   worker  {"status": 0, "why": "", "name": ..., "version": ..., ...}
  *   parent  {"case": "quant.mx:rows=3,cols=96", "seed": 1}
- *   worker  a verdict
+ *   worker  a verdict, or {"fault": "what it did"} and no more
  */
 #ifndef MXO_WORKER_H
 #define MXO_WORKER_H
@@ -14,10 +14,13 @@
 #include <jansson.h>
 #include <sys/types.h>
 
+enum { WORKER_TEXT = 256 };
+
 typedef struct worker {
     pid_t pid;  /* 0: not running */
     int socket; /* owned; both ways */
     strbuf line;
+    char fault[WORKER_TEXT]; /* what it said before its end; "" if nothing */
 } worker;
 
 /* What a worker gave: a line, not yet anything, or its end. */

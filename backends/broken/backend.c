@@ -199,6 +199,7 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     if (call->n_in == 0 || call->n_out == 0) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
     }
+    broken_look_behind(b, call);
     status = broken_legal(b, call, why);
     if (status != MXO_OK) {
         return status;

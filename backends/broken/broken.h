@@ -176,7 +176,9 @@ void *broken_layout_memory(void);
 #include "ops.def"
 #undef BROKEN_OP
 
-/* faults.c: what goes wrong around an operation. */
+/* faults.c: what goes wrong before a call is looked at, and around an
+   operation. */
+void broken_look_behind(const broken *b, const mxo_call *call);
 mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
                          mxo_text why);
 

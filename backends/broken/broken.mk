@@ -7,6 +7,7 @@ libbroken_la_SOURCES = \
 	%reldir%/act_quant.c \
 	%reldir%/backend.c \
 	%reldir%/backend.h \
+	%reldir%/behind.def \
 	%reldir%/broken.h \
 	%reldir%/checks.def \
 	%reldir%/codec.c \

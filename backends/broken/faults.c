@@ -28,6 +28,40 @@ static void spend(double seconds)
     }
 }
 
+static const struct {
+    int mutant;
+    const char *input;
+} behind[] = {
+#define BROKEN_BEHIND(mutant, input) {BROKEN_##mutant, input},
+#include "behind.def"
+#undef BROKEN_BEHIND
+};
+
+static void look(const mxo_tensor *t, uint64_t at)
+{
+    const volatile uint8_t *bytes = broken_bytes(t);
+
+    (void)bytes[at];
+}
+
+void broken_look_behind(const broken *b, const mxo_call *call)
+{
+    for (size_t i = 0; i < sizeof behind / sizeof behind[0]; i++) {
+        for (uint32_t k = 0; k < call->n_in; k++) {
+            const mxo_tensor *t = &call->in[k];
+            if (b->mutant == behind[i].mutant &&
+                strcmp(t->name, behind[i].input) == 0) {
+                look(t, t->n_bytes);
+            }
+        }
+    }
+    /* Sixteen bytes of two codes each have one scale. */
+    if (IS(H36) && strcmp(call->op, "dequant.mx") == 0 && call->n_in == 2 &&
+        call->in[1].n_bytes > 0) {
+        look(&call->in[0], 16 * call->in[1].n_bytes - 1);
+    }
+}
+
 /* Faults that need no answer; OK means: go on. */
 static mxo_status before(const broken *b, const mxo_call *call, mxo_text why)
 {

@@ -10,7 +10,9 @@
  * Buffers live where the backend wants them (host memory, a device).  The
  * judge only ever holds the opaque handle that alloc() returned, and moves
  * bytes with upload() and download().  A tensor is a handle plus an offset in
- * bytes, because the judge surrounds every tensor with guard bytes.
+ * bytes, because the judge surrounds every tensor with guard bytes.  Where a
+ * handle turns out to be the bytes' address in the judge's own process, it may
+ * forbid all access to pages behind an input from run() to synchronize().
  */
 #ifndef MXORACLE_ABI_H
 #define MXORACLE_ABI_H

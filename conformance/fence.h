@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages that nobody may touch while a backend runs.  Guard bytes show what
+ * was written past an end; what was only read there shows if the answer
+ * depends on it.  So the inputs of a backend that computes in this process's
+ * memory end where such a page begins: one byte further is a fault, told in a
+ * sentence before it ends the process.
+ */
+#ifndef MXO_FENCE_H
+#define MXO_FENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Do these n bytes lie at this address of this process?  Any address may be
+   asked about; 0 too where the system does not tell. */
+int fence_sees(const void *address, const uint8_t *bytes, size_t n);
+
+/* Bytes that a buffer needs more than its tensor and what lies before it. */
+uint64_t fence_room(void);
+
+/* Where in the buffer, from byte least on, n_bytes begin on a multiple of
+   align (a power of two up to a page) and end less than align before a page. */
+uint64_t fence_offset(const void *buffer, uint64_t least, uint64_t n_bytes,
+                      uint64_t align);
+
+/* The tensor of this name, borrowed, ends here; its page is to be fenced. */
+void fence_add(const void *end, uint64_t align, const char *name);
+/* From now on whoever touches the pages ends the process; until now. */
+void fence_raise(void);
+void fence_lower(void);
+
+/* Who is told which fence was touched, from within a signal handler; NULL:
+   standard error. */
+typedef void fence_listener(const char *sentence);
+void fence_tell(fence_listener *listener);
+
+#endif
