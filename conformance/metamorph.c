@@ -450,7 +450,9 @@ static void check_again(const trial *t, verdict *v)
     tensor_set_clear(&out[1]);
 }
 
-/* Was the first answer equal, but for the bits of a NaN? */
+/* Was the first answer equal, but for the bits of a NaN?  One within the room
+   of an open exponential promises no bits to a second: another place, or
+   another number of tokens, may be computed another way. */
 static int is_equality(const verdict *v)
 {
     return strcmp(v->rule, "bits") == 0 || strcmp(v->rule, "exact_nan") == 0;
