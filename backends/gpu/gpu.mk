@@ -6,8 +6,11 @@ gpu_shared = \
 	%reldir%/call.inc \
 	%reldir%/cool.inc \
 	%reldir%/decode.inc \
+	%reldir%/decode_acts.inc \
 	%reldir%/decode_end.inc \
 	%reldir%/decode_math.inc \
+	%reldir%/decode_sort.inc \
+	%reldir%/decode_add.inc \
 	%reldir%/dequant.inc \
 	%reldir%/device.h \
 	%reldir%/glu.inc \

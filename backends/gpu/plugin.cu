@@ -42,8 +42,11 @@
 
 #include "decode.inc"
 
+#include "decode_acts.inc"
+#include "decode_sort.inc"
 #include "decode_math.inc"
 
+#include "decode_add.inc"
 #include "decode_end.inc"
 #else
 #define GPU_HAS_FUSED 0

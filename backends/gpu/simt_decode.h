@@ -60,16 +60,6 @@ GPU_FN uint32_t decode_times(uint32_t x, uint32_t y)
                               gpu_float(y & 0xffff0000u));
 }
 
-GPU_FN uint32_t decode_count(uint32_t *counter)
-{
-    return (*counter)++;
-}
-
-GPU_FN void decode_clear(uint32_t *counter)
-{
-    *counter = 0;
-}
-
 GPU_FN void gpu_cell_store_f32x2(float *p, float x, float y)
 {
     p[0] = x;
@@ -77,8 +67,13 @@ GPU_FN void gpu_cell_store_f32x2(float *p, float x, float y)
 }
 
 #define decode_keep(x) (x)
+#define decode_ones(x) ((uint32_t)__builtin_popcount(x))
 #define decode_fresh_u16x8(p) gpu_load_u16x8((p), 0)
+#define decode_fresh_u16 gpu_load_u16
+#define decode_fresh_u32 gpu_load_u32
 #define decode_tell_u16 gpu_store_u16
+#define decode_tell_u32 gpu_store_u32
+#define decode_must_wait(lacks) (decode_ballot(lacks) != 0)
 #define decode_prefetch(p) ((void)(p))
 #define decode_gates_ready() ((void)0)
 #define decode_reread() ((void)0)
