@@ -92,6 +92,17 @@ simt64_test_SOURCES = $(simt32_test_SOURCES)
 simt64_test_CPPFLAGS = $(libsimt64_la_CPPFLAGS)
 simt64_test_LDADD = -lm
 
+check_PROGRAMS += near_test
+TESTS += near_test
+near_test_SOURCES = \
+	%reldir%/device.h \
+	%reldir%/glu_exact.inc \
+	%reldir%/runtime.h \
+	%reldir%/test_near.c \
+	$(simt_shared)
+near_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
+near_test_LDADD = -lm
+
 # Exactness: no contraction, no fast math.  The CUDA runtime is linked
 # statically, so that the plugin loads where there is no driver.
 GPU_CPPFLAGS = -I$(top_srcdir)/emu/include -I$(top_srcdir)/%reldir%
