@@ -11,6 +11,9 @@
 
 enum { SENTENCE = 384 };
 
+/* Stands for the operation that the layer's entry quant names. */
+#define QUANTISER ""
+
 /* A stage: its operation, how far it goes, what it is called. */
 typedef struct stage_row {
     const char *op;
@@ -22,12 +25,35 @@ typedef struct stage_row {
 static const stage_row rows[] = {
     {"moe.gemm1", "stage", "gemm", "first GEMM"},
     {"moe.gemm1", "stage", "act", "activation"},
-    {"quant.mx", "axis", "-1", "requantisation"},
+    {QUANTISER, "", "", "requantisation"},
     {"moe.gemm2", "stage", "row", "second GEMM"},
     {"moe.gemm2", "stage", "sum", "sum over experts"},
 };
 
 enum { N_STAGES = sizeof rows / sizeof rows[0], ACT = 1 };
+
+/* Parameters of a quantiser that are entries of the layer, or fixed. */
+typedef struct quantiser_row {
+    const char *op;
+    const char *key;
+    const char *entry;
+    const char *value; /* if entry is "" */
+} quantiser_row;
+
+static const quantiser_row quantisers[] = {
+    {"quant.mx", "element", "quant_element", ""},
+    {"quant.mx", "rule", "quant_rule", ""},
+    {"quant.group", "element", "quant_element", ""},
+    {"quant.group", "rule", "quant_rule", ""},
+    {"quant.group", "group_cols", "quant_group", ""},
+    {"quant.group", "pow2", "", "1"},
+    {"quant.qdq", "rule", "quant_rule", ""},
+    {"quant.static", "element", "quant_element", ""},
+    {"quant.static", "apply", "quant_rule", ""},
+    {"quant.nvfp4", "math", "quant_rule", ""},
+};
+
+enum { N_QUANTISERS = sizeof quantisers / sizeof quantisers[0] };
 
 /* What a case of the layer says of an entry, its profile asked. */
 static const char *entry(const test_case *c, const char *key)
@@ -79,34 +105,60 @@ static int share(test_case *to, const test_case *from)
 
 static const char *from_of(const host_tensor *act)
 {
-    return act->dtype == MXO_F32 ? "f32" : "bf16";
+    return dtype_name(act->dtype);
+}
+
+static int is_quantiser(const stage_row *row)
+{
+    return strcmp(row->op, QUANTISER) == 0;
+}
+
+/* The operation of a stage; NULL: the layer has no such stage. */
+static const op_schema *operation_of(const evidence *e, const stage_row *row)
+{
+    if (!is_quantiser(row)) {
+        return op_by_name(row->op);
+    }
+    return strcmp(entry(e->c, "requant"), "same") == 0
+               ? op_by_name(entry(e->c, "quant"))
+               : NULL;
+}
+
+static int make_quantiser(test_case *c, const evidence *e,
+                          const host_tensor *act)
+{
+    int bad = set(c, "from", from_of(act)) |
+              set_dim(c, "rows", act->shape[0] * act->shape[1]) |
+              set_dim(c, "cols", act->shape[2]);
+
+    for (int i = 0; i < N_QUANTISERS; i++) {
+        const quantiser_row *q = &quantisers[i];
+        if (strcmp(q->op, c->schema->info->name) == 0) {
+            bad |= set(c, q->key,
+                       q->entry[0] == '\0' ? q->value : entry(e->c, q->entry));
+        }
+    }
+    (void)snprintf(c->data, sizeof c->data, "corners");
+    return bad;
 }
 
 /* 0, or -1: the layer has no such stage. */
 static int make_case(test_case *c, const evidence *e, const stage_row *row,
                      const host_tensor *act)
 {
-    const int is_quant = strcmp(row->op, "quant.mx") == 0;
-
     memset(c, 0, sizeof *c);
-    c->schema = op_by_name(row->op);
+    c->schema = operation_of(e, row);
+    if (c->schema == NULL) {
+        return -1;
+    }
     for (int i = 0; i < c->schema->n_params; i++) {
         (void)snprintf(c->value[i], sizeof c->value[i], "%s",
                        c->schema->params[i].standard);
     }
     (void)snprintf(c->data, sizeof c->data, "%s", e->c->data);
     c->keep_last = UINT64_MAX;
-    if (is_quant) {
-        if (strcmp(entry(e->c, "requant"), "same") != 0 ||
-            strcmp(entry(e->c, "quant"), "quant.mx") != 0 || act == NULL) {
-            return -1;
-        }
-        (void)snprintf(c->data, sizeof c->data, "corners");
-        return set(c, "element", entry(e->c, "quant_element")) |
-               set(c, "rule", entry(e->c, "quant_rule")) |
-               set(c, "from", from_of(act)) |
-               set_dim(c, "rows", act->shape[0] * act->shape[1]) |
-               set_dim(c, "cols", act->shape[2]);
+    if (is_quantiser(row)) {
+        return act == NULL ? -1 : make_quantiser(c, e, act);
     }
     if (share(c, e->c) != 0 || set(c, row->key, row->value) != 0) {
         return -1;
@@ -145,15 +197,28 @@ static int make_inputs(tensor_set *in, const test_case *c, const evidence *e,
         if (!case_has_input(c, i)) {
             continue;
         }
-        if (strcmp(c->schema->info->name, "quant.mx") == 0) {
-            const uint64_t shape[2] = {act->shape[0] * act->shape[1],
-                                       act->shape[2]};
-            bad = copy(in, name, act, 2, shape);
-        } else if (strcmp(name, "act") == 0) {
+        if (strcmp(name, "act") == 0) {
             bad = copy(in, name, act, act->rank, act->shape);
         } else {
             bad = t == NULL || copy(in, name, t, t->rank, t->shape);
         }
+    }
+    return bad;
+}
+
+/* A quantiser's: the activation's output as rows, and the layer's scale for
+   it. */
+static int make_quantiser_inputs(tensor_set *in, const test_case *c,
+                                 const evidence *e, const host_tensor *act)
+{
+    const uint64_t shape[2] = {act->shape[0] * act->shape[1], act->shape[2]};
+    const uint64_t one[1] = {1};
+    const host_tensor *scale = tensor_set_find(e->call->in, "w2_input_scale");
+    int bad = copy(in, c->schema->inputs[0].name, act, 2, shape);
+
+    for (int i = 1; !bad && i < c->schema->n_inputs; i++) {
+        bad =
+            scale == NULL || copy(in, c->schema->inputs[i].name, scale, 1, one);
     }
     return bad;
 }
@@ -181,12 +246,25 @@ static void oracle_act(const evidence *e, tensor_set *out)
     tensor_set_clear(&in);
 }
 
+/* Data on which a wrong stage would look right tell nothing of this one, and
+   neither does a call that the oracle refuses. */
+static int is_open(const verdict *v)
+{
+    return v->status == VERDICT_VACUOUS || v->status == VERDICT_UNSUPPORTED ||
+           v->status == VERDICT_SKIP || strcmp(v->rule, "refusal") == 0;
+}
+
+static int is_wrong(const verdict *v)
+{
+    return verdict_is_red(v->status) && !is_open(v);
+}
+
 static void say_stage(const stage_row *row, const verdict *v, strbuf *lines)
 {
     strbuf_add(lines, "stage %-17s ", row->name);
-    if (verdict_is_red(v->status)) {
+    if (is_wrong(v)) {
         strbuf_add(lines, "WRONG: %s\n", v->reason);
-    } else if (v->status == VERDICT_PASS) {
+    } else if (!is_open(v)) {
         strbuf_add(lines, "right (%s)\n", v->rule);
     } else {
         strbuf_add(lines, "not judged: %s\n",
@@ -195,27 +273,43 @@ static void say_stage(const stage_row *row, const verdict *v, strbuf *lines)
     }
 }
 
-static void sum_up(const stage_row *wrong, int n_right, int n_open,
-                   strbuf *lines)
+/* What the stages so far told. */
+typedef struct findings {
+    const stage_row *wrong; /* the first */
+    const char *op;         /* its operation */
+    int n_right;
+    int n_open;
+} findings;
+
+static void note_stage(findings *f, const stage_row *row, const test_case *c,
+                       const verdict *v)
 {
-    if (wrong != NULL) {
-        strbuf_add(lines, "first wrong stage: %s (%s)\n", wrong->name,
-                   wrong->op);
-    } else if (n_right > 0 && n_open == 0) {
+    f->n_right += !is_wrong(v) && !is_open(v);
+    f->n_open += is_open(v);
+    if (f->wrong == NULL && is_wrong(v)) {
+        f->wrong = row;
+        f->op = c->schema->info->name;
+    }
+}
+
+static void sum_up(const findings *f, strbuf *lines)
+{
+    if (f->wrong != NULL) {
+        strbuf_add(lines, "first wrong stage: %s (%s)\n", f->wrong->name,
+                   f->op);
+    } else if (f->n_right > 0 && f->n_open == 0) {
         strbuf_add(lines,
                    "every stage is right on given bytes: the fault is in how "
                    "they are put together\n");
-    } else if (n_right > 0) {
-        strbuf_add(lines, "no stage that it offers is wrong\n");
+    } else if (f->n_right > 0) {
+        strbuf_add(lines, "no stage that could be judged is wrong\n");
     }
 }
 
 void stages_say(const evidence *e, strbuf *lines)
 {
-    const stage_row *wrong = NULL;
     tensor_set made = {0};
-    int n_right = 0;
-    int n_open = 0;
+    findings found = {0};
 
     if (strcmp(e->call->op, "moe.layer") != 0 ||
         (!subject_has_op(&e->j->subject, "moe.gemm1") &&
@@ -230,19 +324,17 @@ void stages_say(const evidence *e, strbuf *lines)
         test_case c;
         verdict v;
         if (make_case(&c, e, &rows[i], act) == 0 &&
-            make_inputs(&in, &c, e, act) == 0) {
+            (is_quantiser(&rows[i]) ? make_quantiser_inputs(&in, &c, e, act)
+                                    : make_inputs(&in, &c, e, act)) == 0) {
             e->j->is_brief = 1;
             judge_inputs(e->j, &c, &in, &v);
             e->j->is_brief = 0;
             say_stage(&rows[i], &v, lines);
-            n_right += v.status == VERDICT_PASS;
-            n_open += v.status == VERDICT_UNSUPPORTED;
-            wrong =
-                wrong == NULL && verdict_is_red(v.status) ? &rows[i] : wrong;
+            note_stage(&found, &rows[i], &c, &v);
             verdict_clear(&v);
         }
         tensor_set_clear(&in);
     }
-    sum_up(wrong, n_right, n_open, lines);
+    sum_up(&found, lines);
     tensor_set_clear(&made);
 }
