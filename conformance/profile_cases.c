@@ -56,12 +56,32 @@ static int find(const char *profile, char name[OP_WORD])
                       cli_suggestion(&near, hint, sizeof hint));
 }
 
+/* A grid, and how much of it is the profile's own: what a caller declares
+   replaces that, and what he declares twice is refused later. */
+typedef struct layer_grid {
+    char text[1024];
+    size_t own;
+} layer_grid;
+
+/* Take ",key=values" out of the template's own part. */
+static void drop(layer_grid *t, const char *key)
+{
+    char wanted[OP_WORD + 3];
+    const int n = snprintf(wanted, sizeof wanted, ",%s=", key);
+    char *at = strstr(t->text, wanted);
+
+    if (at != NULL && at < t->text + t->own) {
+        const size_t gone = (size_t)n + strcspn(at + n, ",");
+        memmove(at, at + gone, strlen(at + gone) + 1);
+        t->own -= gone;
+    }
+}
+
 /* Append ",key=value" to a grid whose operation knows the key: halves of a
    layer have half of its entries. */
-static int declare(char *grid, size_t size, const char *entry)
+static int declare(layer_grid *t, const char *entry)
 {
-    const size_t used = strlen(grid);
-    word_span op = {grid, strcspn(grid, ":")};
+    word_span op = {t->text, strcspn(t->text, ":")};
     word_span left = {entry, strcspn(entry, "=")};
     char name[OP_WORD];
     char key[OP_WORD];
@@ -72,7 +92,9 @@ static int declare(char *grid, size_t size, const char *entry)
                           entry);
     }
     if (span_copy(op, name) && op_param_index(op_by_name(name), key) >= 0) {
-        (void)snprintf(grid + used, size - used, ",%s", entry);
+        drop(t, key);
+        const size_t used = strlen(t->text);
+        (void)snprintf(t->text + used, sizeof t->text - used, ",%s", entry);
     }
     return EXIT_PASS;
 }
@@ -80,20 +102,21 @@ static int declare(char *grid, size_t size, const char *entry)
 static int append(case_list *cases, const char *layer, const char *name,
                   const char *entries, uint64_t seed)
 {
-    char grid[1024];
+    layer_grid t;
     char entry[OP_WORD * 2 + 2];
     char why[256];
     int status = EXIT_PASS;
 
-    (void)snprintf(grid, sizeof grid, layer, name);
+    (void)snprintf(t.text, sizeof t.text, layer, name);
+    t.own = strlen(t.text);
     while (status == EXIT_PASS && *entries != '\0') {
         const size_t n = strcspn(entries, ",");
 
         (void)snprintf(entry, sizeof entry, "%.*s", (int)n, entries);
-        status = declare(grid, sizeof grid, entry);
+        status = declare(&t, entry);
         entries += n + (entries[n] == ',');
     }
-    return status == EXIT_PASS && grid_expand(cases, grid, 0, seed,
+    return status == EXIT_PASS && grid_expand(cases, t.text, 0, seed,
                                               (mxo_text){why, sizeof why}) != 0
                ? cli_refuse("--profile=%s: %s", name, why)
                : status;
@@ -110,8 +133,8 @@ static int check_entries(subject *oracle, const case_list *cases, size_t first,
         test_case c;
         mxo_status status = MXO_E_PARAM;
 
-        if (case_parse(&c, cases->item[i].text,
-                       (mxo_text){why, sizeof why}) == 0) {
+        if (case_parse(&c, cases->item[i].text, (mxo_text){why, sizeof why}) ==
+            0) {
             status = near_infer(oracle, &c, &out, (mxo_text){why, sizeof why});
         }
         tensor_set_clear(&out);
@@ -131,8 +154,8 @@ int profile_cases_append(case_list *cases, const char *profile, uint64_t seed)
     char why[256];
     subject oracle;
 
-    if (subject_open(&oracle, mxo_emulator(), 0,
-                     (mxo_text){why, sizeof why}) != MXO_OK) {
+    if (subject_open(&oracle, mxo_emulator(), 0, (mxo_text){why, sizeof why}) !=
+        MXO_OK) {
         return EXIT_BROKEN;
     }
     (void)snprintf(word, sizeof word, "%.*s", (int)n, profile);
