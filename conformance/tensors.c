@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct dtype_row {
     const char *name;
@@ -46,6 +47,30 @@ static uint64_t dense_bytes(uint32_t dtype, uint32_t rank,
     return n;
 }
 
+/*
+ * What a set may take: half of the machine's memory, since whoever is judged
+ * holds the bytes a second time.  malloc() would promise more, and the process
+ * be killed without a word when it writes there.
+ */
+static uint64_t room(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long size = sysconf(_SC_PAGESIZE);
+
+    return pages < 1 || size < 1 ? UINT64_MAX
+                                 : (uint64_t)pages / 2 * (uint64_t)size;
+}
+
+static int fits(const tensor_set *set, uint64_t n_bytes)
+{
+    uint64_t left = room();
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        left -= set->t[i].n_bytes < left ? set->t[i].n_bytes : left;
+    }
+    return n_bytes <= left;
+}
+
 static uint8_t *zeroed(uint64_t n_bytes)
 {
     const size_t padded = ((size_t)n_bytes + 15) / 16 * 16;
@@ -71,7 +96,7 @@ mxo_status tensor_set_add(tensor_set *set, const char *name, uint32_t dtype,
 
     memset(t, 0, sizeof *t);
     if (n_bytes > 0) {
-        t->data = zeroed(n_bytes);
+        t->data = fits(set, n_bytes) ? zeroed(n_bytes) : NULL;
         if (t->data == NULL) {
             return MXO_E_NOMEM;
         }

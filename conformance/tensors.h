@@ -24,8 +24,9 @@ typedef struct tensor_set {
     host_tensor t[MXO_MAX_TENSORS];
 } tensor_set;
 
-/* Append a tensor with zeroed bytes. NOMEM, or SHAPE when the set is full,
-   the name too long, or the byte count overflows. */
+/* Append a tensor with zeroed bytes. NOMEM, also where the set would take more
+   than half of the machine's memory, or SHAPE when the set is full, the name
+   too long, or the byte count overflows. */
 MXO_MUST_CHECK mxo_status tensor_set_add(tensor_set *set, const char *name,
                                          uint32_t dtype, uint32_t rank,
                                          const uint64_t *shape,

@@ -36,6 +36,21 @@ START_TEST(sets_refuse_what_does_not_fit)
 }
 END_TEST
 
+/* More than a machine has, together: nobody writes there and is killed. */
+START_TEST(sets_stay_within_the_memory_there_is)
+{
+    const uint64_t one[] = {1};
+    tensor_set set = {0};
+
+    ck_assert_int_eq(tensor_set_add(&set, "x", MXO_U8, 1, one, NULL), MXO_OK);
+    set.t[0].n_bytes = UINT64_MAX / 2;
+    ck_assert_int_eq(tensor_set_add(&set, "y", MXO_U8, 1, one, NULL),
+                     MXO_E_NOMEM);
+    ck_assert_uint_eq(set.n, 1);
+    tensor_set_clear(&set);
+}
+END_TEST
+
 /* The emulator's decoder is the other derivation. */
 START_TEST(values_agree_with_the_oracle)
 {
@@ -95,6 +110,7 @@ Suite *suite_tensors(void)
     TCase *t = tcase_create("tensors");
 
     tcase_add_test(t, sets_refuse_what_does_not_fit);
+    tcase_add_test(t, sets_stay_within_the_memory_there_is);
     tcase_add_test(t, values_agree_with_the_oracle);
     tcase_add_test(t, nearest_code_of_a_code_is_itself);
     suite_add_tcase(s, t);
