@@ -298,14 +298,12 @@ static double share_of(const bound_set *b, const host_tensor *got, uint64_t i)
                                        b->low[i], b->high[i]);
 }
 
-static int accepts(const bound_set *b, const host_tensor *got, uint64_t i)
+int bound_holds(const bound_set *b, uint64_t i, uint32_t dtype, uint64_t code)
 {
-    const uint64_t code = tensor_load(got, i);
-
     if (b->low == NULL) {
-        return bound_accepts(got->dtype, code, b->y[i], b->limit[i]);
+        return bound_accepts(dtype, code, b->y[i], b->limit[i]);
     }
-    const double x = dtype_value(got->dtype, code);
+    const double x = dtype_value(dtype, code);
     const int is_sign = b->has_signs && x == 0 && b->low[i] == 0 &&
                         b->high[i] == 0 &&
                         signbit(b->low[i]) == signbit(b->high[i]);
@@ -333,11 +331,12 @@ comparison bound_compare(bound_set *b, const host_tensor *want,
     comparison c = {b->n, 0, 0, 0};
 
     for (uint64_t i = 0; i < b->n; i++) {
-        if (tensor_load(got, i) == tensor_load(want, i)) {
+        const uint64_t code = tensor_load(got, i);
+        if (code == tensor_load(want, i)) {
             use->n[0]++;
             continue;
         }
-        b->fails[i] = (uint8_t)!accepts(b, got, i);
+        b->fails[i] = (uint8_t)!bound_holds(b, i, got->dtype, code);
         count(use, share_of(b, got, i));
         if (b->fails[i]) {
             c.first = c.n_diff == 0 ? i : c.first;

@@ -42,6 +42,9 @@ void bound_clear(bound_set *b);
 comparison bound_compare(bound_set *b, const host_tensor *want,
                          const host_tensor *got, verdict_use *use);
 
+/* May this pattern be element i? */
+int bound_holds(const bound_set *b, uint64_t i, uint32_t dtype, uint64_t code);
+
 /* May this pattern be the result y, known up to limit? */
 int bound_accepts(uint32_t dtype, uint64_t code, double y, double limit);
 /* The least share of the limit that explains the pattern; 0 for the nearest

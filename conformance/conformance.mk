@@ -120,6 +120,8 @@ libjudge_la_SOURCES = \
 	%reldir%/safetensors_write.c \
 	%reldir%/say.c \
 	%reldir%/say.h \
+	%reldir%/second.c \
+	%reldir%/second.h \
 	%reldir%/convert/back.c \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
@@ -282,6 +284,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_compare.c \
 	%reldir%/unit/test_dequant_ops.c \
 	%reldir%/unit/test_dequant_product.c \
+	%reldir%/unit/test_derive.c \
 	%reldir%/unit/test_dot.c \
 	%reldir%/unit/test_fence.c \
 	%reldir%/unit/test_fill.c \

@@ -319,37 +319,38 @@ static void judge_outputs(judge *j, const test_case *c, const op_call *call,
 }
 
 void judge_answer(judge *j, const test_case *c, const tensor_set *in,
-                  tensor_set *want, verdict *v)
+                  tensor_set *want, tensor_set *got, verdict *v)
 {
     mxo_param params[OP_MAX_PARAMS];
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, in};
-    tensor_set got = {0};
 
     memset(v, 0, sizeof *v);
     case_params(c, params);
     if (subject_has_op(&j->subject, call.op)) {
-        judge_outputs(j, c, &call, want, &got, v);
+        judge_outputs(j, c, &call, want, got, v);
     } else {
         verdict_conclude(v, VERDICT_UNSUPPORTED, "operation",
                  "the operation is not among those it has");
     }
-    tensor_set_clear(&got);
 }
 
 void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
                   verdict *v)
 {
     tensor_set want = {0};
+    tensor_set got = {0};
 
-    judge_answer(j, c, in, &want, v);
+    judge_answer(j, c, in, &want, &got, v);
     tensor_set_clear(&want);
+    tensor_set_clear(&got);
 }
 
 void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)
 {
     tensor_set in = {0};
     tensor_set want = {0};
+    tensor_set got = {0};
     char text[SENTENCE];
 
     memset(v, 0, sizeof *v);
@@ -358,9 +359,10 @@ void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)
     } else if (c->flaw[0] != '\0') {
         refusal_judge_flaw(j, c, &in, v);
     } else {
-        judge_answer(j, c, &in, &want, v);
-        metamorph_check(j, c, &in, &want, v);
+        judge_answer(j, c, &in, &want, &got, v);
+        metamorph_check(&(first_call){j, c, &in, &want, &got}, v);
     }
     tensor_set_clear(&in);
     tensor_set_clear(&want);
+    tensor_set_clear(&got);
 }

@@ -60,8 +60,9 @@ void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v);
 void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
                   verdict *v);
 
-/* The same, and the oracle's answer, which is added to an empty set. */
+/* The same, and the answers of the oracle and of the subject, each added to an
+   empty set. */
 void judge_answer(judge *j, const test_case *c, const tensor_set *in,
-                  tensor_set *want, verdict *v);
+                  tensor_set *want, tensor_set *got, verdict *v);
 
 #endif

@@ -337,12 +337,14 @@ static void take_bounds(bench_job *job, const bound_row *row)
 static verdict_status judge_small(bench_job *job, const bench_options *o,
                                   mxo_text why)
 {
+    tensor_set got = {0};
     verdict v;
 
     if (fill_inputs(job->c, o->seed, &job->in, why) != 0) {
         return VERDICT_ERROR;
     }
-    judge_answer(job->j, job->c, &job->in, &job->want, &v);
+    judge_answer(job->j, job->c, &job->in, &job->want, &got, &v);
+    tensor_set_clear(&got);
     const verdict_status status = v.status;
     (void)snprintf(why.ptr, why.size, "%s", v.reason);
     job->emu = v.oracle_ms / 1e3;
