@@ -145,6 +145,9 @@ double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
                    uint64_t col);
 double broken_unit(const broken *b, const layer *l, int expert, double gate,
                    double up);
+/* Steps with an exponential of the kernel's own, kept in float32, behind sums
+   in any order: a path that some mutants have, and are right or wrong on. */
+int broken_is_fast(const broken *b, const layer *l);
 /* layer_faults.c */
 int broken_slice_fault(const broken *b, const layer *l, int id);
 double broken_answer_fault(const broken *b, const layer *l, uint64_t t,

@@ -17,7 +17,7 @@ int broken_slice_fault(const broken *b, const layer *l, int id)
     if (l->map == NULL || l->experts != 1) {
         return id;
     }
-    if (IS(MZ01)) {
+    if (IS(MZ01) || (IS(MZ11) && broken_is_fast(b, l))) {
         return 0;
     }
     return IS(MZ02) && broken_elems(l->map) > 2 &&
@@ -35,12 +35,21 @@ static int repeats(const layer *l, uint64_t t)
     return t > 0 && memcmp(x + t * row, x + (t - 1) * row, row) == 0;
 }
 
+static int is_beyond_last(const broken *b, uint64_t t)
+{
+    return b->past->tokens > 0 && t >= b->past->tokens;
+}
+
 static int is_zero_row(const broken *b, const layer *l, uint64_t t)
 {
-    return IS(MT01) || (IS(MT02) && t == l->tokens / 2) ||
+    const int is_fast = broken_is_fast(b, l);
+
+    return (is_fast && IS(MZ09) && l->tokens == 1) ||
+           (is_fast && IS(MZ10) && is_beyond_last(b, t)) ||
+           IS(MT01) || (IS(MT02) && t == l->tokens / 2) ||
            (IS(MT03) && t % 10 == 3) || (IS(MT03b) && t % 100 < 18) ||
            (IS(MZ06) && l->x != NULL && repeats(l, t)) ||
-           (IS(MZ07) && b->past->tokens > 0 && t >= b->past->tokens);
+           (IS(MZ07) && is_beyond_last(b, t));
 }
 
 double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
@@ -63,7 +72,8 @@ double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
     if (IS(MT08) && t + 1 == l->tokens && c == l->two.n / 2) {
         return NAN;
     }
-    if (IS(MZ05) && l->x != NULL && l->tokens > 8) {
+    if ((IS(MZ05) || (IS(MZ08) && broken_is_fast(b, l))) && l->x != NULL &&
+        l->tokens > 8) {
         return y + 0 * broken_load(l->x, (l->tokens - 1) * l->one.k);
     }
     if (IS(MS05)) {

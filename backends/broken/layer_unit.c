@@ -29,6 +29,22 @@ static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
     return broken_swiglu(b, alpha, beta, limit, gate, up);
 }
 
+int broken_is_fast(const broken *b, const layer *l)
+{
+    return (IS(MV24) || IS(MZ08) || IS(MZ09) || IS(MZ10) || IS(MZ11)) &&
+           l->unit != UNIT_EXACT && l->act_type->mbits == 23 &&
+           broken_entry_is(l->call, "order", "any");
+}
+
+/* The next number but one, where the exponential is the kernel's own. */
+static float exponential(const broken *b, const layer *l, float t)
+{
+    const float e = (float)exp(-(double)t);
+
+    return broken_is_fast(b, l) ? nextafterf(nextafterf(e, INFINITY), INFINITY)
+                                : e;
+}
+
 /* vLLM's and Triton's steps in float32. */
 static double stepped(const broken *b, const layer *l, double gate, double up)
 {
@@ -44,7 +60,7 @@ static double stepped(const broken *b, const layer *l, double gate, double up)
                                 : IS(MA06b) ? broken_number(l->call, "alpha")
                                             : l->alpha);
     const float t = alpha * g;
-    const float e = (float)exp(-(double)t);
+    const float e = exponential(b, l, t);
     const float d = 1 + e;
 
     if (l->unit == UNIT_TRITON) {

@@ -288,6 +288,10 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:profile=" KNOWN ",tokens=5,topk=1|4,experts=4,hidden=32,"
      "inter=96,bias=f32,data=orderfree"},
+    {2, 0, /* numbers in which an exponential of the kernel's own shows */
+     "moe.layer:profile=MARLIN|TRITON,glu_out=f32,row_out=f32,sum=slots,"
+     "out=f32,tokens=5,topk=2,experts=4,hidden=64,inter=96,bias=f32,"
+     "data=orderfree"},
     {2, 0, /* no order declared means: not on data that depend on it */
      "moe.layer:profile=exact|CPU,tokens=5,topk=1|4,experts=4,hidden=32,"
      "inter=96,bias=f32,data=ordinary"},
