@@ -276,7 +276,8 @@ static void say_stage(const stage_row *row, const verdict *v, strbuf *lines)
 /* What the stages so far told. */
 typedef struct findings {
     const stage_row *wrong; /* the first */
-    const char *op;         /* its operation */
+    const stage_row *last;  /* the last that is wrong */
+    const char *op;         /* the first one's operation */
     int n_right;
     int n_open;
 } findings;
@@ -290,6 +291,21 @@ static void note_stage(findings *f, const stage_row *row, const test_case *c,
         f->wrong = row;
         f->op = c->schema->info->name;
     }
+    f->last = is_wrong(v) ? row : f->last;
+}
+
+/* A stage that goes on where the one before it ends, in the same operation,
+   begins with that one: if it is wrong, nothing is known of what follows. */
+static int is_spoilt(findings *f, const stage_row *row, strbuf *lines)
+{
+    if (row == rows || f->last != row - 1 ||
+        strcmp(row->op, f->last->op) != 0) {
+        return 0;
+    }
+    strbuf_add(lines, "stage %-17s not judged: the %s in it is wrong\n",
+               row->name, f->last->name);
+    f->n_open++;
+    return 1;
 }
 
 static void sum_up(const findings *f, strbuf *lines)
@@ -323,7 +339,8 @@ void stages_say(const evidence *e, strbuf *lines)
         tensor_set in = {0};
         test_case c;
         verdict v;
-        if (make_case(&c, e, &rows[i], act) == 0 &&
+        if (!is_spoilt(&found, &rows[i], lines) &&
+            make_case(&c, e, &rows[i], act) == 0 &&
             (is_quantiser(&rows[i]) ? make_quantiser_inputs(&in, &c, e, act)
                                     : make_inputs(&in, &c, e, act)) == 0) {
             e->j->is_brief = 1;
