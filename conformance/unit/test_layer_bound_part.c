@@ -117,6 +117,19 @@ START_TEST(the_worst_order_is_just_inside)
 }
 END_TEST
 
+/* +Inf is certain beside what cannot overflow: -1 twice, but not -2^127. */
+START_TEST(infinities_beside_large_numbers_are_open)
+{
+    static long_row l = {.x = {0x7f80, 0xff00, 0xff00}};
+
+    memset(l.w, 0x22, sizeof l.w);
+    memset(l.scale, 127, sizeof l.scale);
+    ck_assert_uint_eq(low_end(&l, 32, ENDS), 0xff800000);
+    l.x[1] = l.x[2] = 0xbf80;
+    ck_assert_uint_eq(low_end(&l, 32, ENDS), 0x7f800000);
+}
+END_TEST
+
 /* Weights 2^-20 are subnormal in FP16 and align a step as 2^-14 would: 1 and
    31 times (2^-12 + 2^-22), times 2^-20.  The first step cuts below 2^-39,
    so 15 of them lose 2^-42 each; aligned by 2^-20 it would cut below 2^-45,
@@ -473,6 +486,7 @@ Suite *suite_layer_bound_part(void)
     tcase_add_test(sum, raised_magnitudes_count_in_full);
     tcase_add_test(sum, numbers_between_ends_have_no_unit);
     tcase_add_test(sum, the_worst_order_is_just_inside);
+    tcase_add_test(sum, infinities_beside_large_numbers_are_open);
     tcase_add_test(sum, subnormal_weights_align_by_the_smallest_normal);
     tcase_add_loop_test(sum, atomic_additions_in_any_order_stay_inside, 0, 5);
     tcase_add_test(sum, operands_are_rounded_up_and_subnormal_ones_raised);

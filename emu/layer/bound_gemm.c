@@ -145,26 +145,39 @@ static void lose(mxo_dot end[2], const sums *s, uint64_t k, mxo_real most)
     mxo_dot_add_int(&end[1], 2 * (int64_t)k + 2, -126);
 }
 
-/* Where a binary32 sum of k such products can be. */
+/* Of those that are finite, the sum. */
+static mxo_real finite_part(mxo_dot d)
+{
+    d.nan = 0;
+    d.inf[0] = 0;
+    d.inf[1] = 0;
+    return mxo_dot_value(&d);
+}
+
+/* Where a binary32 sum of k such products can be.  One that may overflow on
+   its way may be anything: an infinity that is a product, and certain, becomes
+   NaN beside one that is not. */
 static mxo_span ends_of(const sums *s, uint64_t k)
 {
     const mxo_real value = mxo_dot_value(&s->value);
-    const mxo_real size = raise(mxo_dot_value(&s->magnitude));
+    const mxo_real size = raise(finite_part(s->magnitude));
     const mxo_real radius = raise(mxo_dot_value(&s->radius));
+    const int is_empty = size.cls == MXO_CLASS_ZERO;
+    const int is_open = bound_loss(s->terms.n, k) == 0 ||
+                        (!is_empty && mxo_real_lg(size) >= 126);
 
-    if (s->is_wild) {
+    if (value.cls == MXO_CLASS_NAN && !s->is_wild) {
+        return (mxo_span){0x7fc00000u, 0x7fc00000u};
+    }
+    if (s->is_wild || (is_open && !is_empty)) {
         return mxo_span_anything;
     }
-    if (value.cls == MXO_CLASS_NAN || value.cls == MXO_CLASS_INF) {
-        const uint32_t y = (uint32_t)mxo_format_round(MXO_FMT_F32, value);
+    if (value.cls == MXO_CLASS_INF) {
+        const uint32_t y = value.neg ? 0xff800000u : 0x7f800000u;
         return (mxo_span){y, y};
     }
-    if (size.cls == MXO_CLASS_ZERO) {
+    if (is_empty) {
         return (mxo_span){0, 0};
-    }
-    if (bound_loss(s->terms.n, k) == 0 || mxo_real_lg(size) >= 126) {
-        /* no bound, or it may overflow midway */
-        return mxo_span_anything;
     }
     mxo_dot end[2] = {s->value, s->value};
 
