@@ -31,6 +31,14 @@ static const char *const layers[] = {
     "inter=96,bias=none|bf16,data=orderfree",
     "moe.gemm2:profile=%s,stage=row|sum,tokens=5,topk=4,experts=6,hidden=96,"
     "inter=160,bias=none|bf16,data=orderfree",
+    "moe.layer:profile=%s,tokens=260,topk=1,experts=300,hidden=64,inter=112,"
+    "data=orderfree",
+    "moe.layer:profile=%s,tokens=5,topk=2,experts=3,hidden=64,inter=64,"
+    "data=corners|poisoned|ordinary",
+    "moe.gemm1:profile=%s,stage=gemm|act,tokens=5,topk=2,experts=3,hidden=64,"
+    "inter=96,data=corners|ordinary",
+    "moe.gemm2:profile=%s,stage=row|sum,tokens=5,topk=2,experts=3,hidden=96,"
+    "inter=64,data=corners|ordinary|ties",
 };
 
 /* The profile of that name, whatever its capitals, into name. */
