@@ -2,6 +2,11 @@
 # One kernel source, three compilations: the plugins mxo_cuda.so (nvcc) and
 # mxo_hip.so (hipcc), and the CPU shim, linked in with warps of 32 and 64.
 gpu_shared = \
+	%reldir%/alone.inc \
+	%reldir%/alone_carry.inc \
+	%reldir%/alone_end.inc \
+	%reldir%/alone_load.inc \
+	%reldir%/alone_math.inc \
 	%reldir%/backend.inc \
 	%reldir%/call.inc \
 	%reldir%/cool.inc \
@@ -32,6 +37,7 @@ gpu_shared = \
 	%reldir%/layout_text.inc \
 	%reldir%/layout_values.inc \
 	%reldir%/layout_walk.inc \
+	%reldir%/plan_alone.inc \
 	%reldir%/plan_convert.inc \
 	%reldir%/plan_decode.inc \
 	%reldir%/plan_dequant.inc \

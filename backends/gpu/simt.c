@@ -44,6 +44,16 @@
 #include "decode_add.inc"
 
 #include "decode_end.inc"
+
+#include "alone.inc"
+
+#include "alone_load.inc"
+
+#include "alone_carry.inc"
+
+#include "alone_math.inc"
+
+#include "alone_end.inc"
 #else
 #define GPU_HAS_DECODE 0
 #endif

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The names of decode_gpu.inc on a CPU; simt_crowd.inc keeps the state.  Warps
    are fewer, because lanes take turns. */
-enum { DECODE_ENDS = 4, DECODE_TEAM = 2, DECODE_TEAMS = 2 };
+enum {
+    DECODE_ENDS = 4,
+    DECODE_TEAM = 2,
+    DECODE_TEAMS = 2,
+    ALONE_ENDS = 3,
+    ALONE_TEAM = 2,
+    ALONE_TEAMS = 2,
+    ALONE_CARRIERS = 2
+};
 
 typedef struct decode_gate {
     uint32_t parity;
@@ -37,6 +45,11 @@ GPU_FN void decode_arrive(decode_gate *g)
     decode_gate_turn(g);
 }
 
+GPU_FN void decode_expect(decode_gate *g, uint32_t bytes)
+{
+    g->bytes += bytes;
+}
+
 GPU_FN void decode_announce(decode_gate *g, uint32_t bytes)
 {
     g->bytes += bytes;
@@ -64,6 +77,35 @@ GPU_FN void gpu_cell_store_f32x2(float *p, float x, float y)
 {
     p[0] = x;
     p[1] = y;
+}
+
+GPU_FN uint32_t decode_most_u32(uint32_t x, uint32_t y, uint32_t z)
+{
+    const uint32_t most = x > y ? x : y;
+
+    return most > z ? most : z;
+}
+
+GPU_FN uint32_t decode_most_u16x2(uint32_t x, uint32_t y, uint32_t z)
+{
+    return decode_most_u32(x & 0xffffu, y & 0xffffu, z & 0xffffu) |
+           decode_most_u32(x >> 16, y >> 16, z >> 16) << 16;
+}
+
+GPU_FN void decode_load_if(uint32_t claims, const gpu_u128 *p, gpu_u128 *x)
+{
+    if (claims) {
+        *x = gpu_cell_load_u8x16(p);
+    }
+}
+
+GPU_FN void decode_mma_first(float *d, const uint32_t *a, const uint32_t *b)
+{
+    d[0] = 0;
+    d[1] = 0;
+    d[2] = 0;
+    d[3] = 0;
+    decode_mma(d, a, b);
 }
 
 #define decode_keep(x) (x)
