@@ -84,7 +84,7 @@ static const grid_row grid[] = {
      "moe.layer:profile=TRITON,rows=halves,tokens=1,topk=2|4,experts=9,"
      "hidden=160,inter=288,bias=bf16,data=orderfree|ordinary"},
     {2, 0,
-     "moe.layer:profile=MARLIN|TRITON,map=1,global=12,tokens=1,topk=3|6,"
+     "moe.layer:profile=MARLIN|TRITON,map=1,global=12,tokens=1,topk=4|6,"
      "experts=5,hidden=160,inter=288,bias=bf16,data=orderfree|ordinary"},
     {2, 0,
      "moe.layer:profile=exact|MARLIN|TRITON,tokens=1|2,topk=2,experts=4,"
