@@ -103,6 +103,8 @@ libjudge_la_SOURCES = \
 	%reldir%/patience.h \
 	%reldir%/prng.c \
 	%reldir%/prng.h \
+	%reldir%/probe.c \
+	%reldir%/probe.h \
 	%reldir%/profile_cases.c \
 	%reldir%/profile_cases.h \
 	%reldir%/refusal.c \
@@ -181,6 +183,8 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest_report.c \
 	%reldir%/stage.c \
 	%reldir%/stage.h \
+	%reldir%/stage_half.c \
+	%reldir%/stage_half.h \
 	%reldir%/stages.c \
 	%reldir%/stages.h \
 	%reldir%/strbuf.c \
@@ -328,6 +332,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_opinfo.c \
 	%reldir%/unit/test_patience.c \
 	%reldir%/unit/test_prng.c \
+	%reldir%/unit/test_probe.c \
 	%reldir%/unit/test_profile.c \
 	%reldir%/unit/test_quant_block.c \
 	%reldir%/unit/test_quant_group.c \
@@ -347,6 +352,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_select.c \
 	%reldir%/unit/test_select_after.c \
 	%reldir%/unit/test_select_product.c \
+	%reldir%/unit/test_stages.c \
 	%reldir%/unit/test_sweep.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole layer that is wrong, taken apart: each of its stages is an
- * operation of its own and is judged on the oracle's bytes, so that a wrong
- * stage does not make the next one look wrong.
+ * A whole layer that is wrong, taken apart: each of its stages is judged on
+ * the oracle's bytes, so that a wrong stage does not make the next one look
+ * wrong.  A GEMM is an operation of its own.  What lies before it and behind
+ * it is asked for in the same operation, as the backend has it there, through
+ * a GEMM that only hands numbers on (probe.h).
  */
 #ifndef MXO_STAGES_H
 #define MXO_STAGES_H
