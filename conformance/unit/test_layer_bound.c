@@ -265,6 +265,29 @@ START_TEST(ends_are_close)
 }
 END_TEST
 
+/* A NaN scale in row 5 of w2: no activation that it meets, known or not, makes
+   a number of it. */
+START_TEST(a_weight_that_is_nan_is_certain)
+{
+    static small_layer l;
+    bounds b;
+
+    small_layer_fill(&l, &recipes[_i], 3, 0);
+    for (int e = 0; e < SMALL_E; e++) {
+        l.s2[e][5][1] = 0xff;
+    }
+    ask(&l, &recipes[_i], &b);
+    for (int i = 0; i < N; i++) {
+        const uint32_t lo = mxo_quant_widen(recipes[_i].out, b.lo[i]);
+        const uint32_t hi = mxo_quant_widen(recipes[_i].out, b.hi[i]);
+        const int nan = (lo & 0x7fffffff) > 0x7f800000 &&
+                        (hi & 0x7fffffff) > 0x7f800000;
+        ck_assert_msg(nan == (i % SMALL_H == 5), "recipe %d, [%d] is %08x..%08x",
+                      _i, i, lo, hi);
+    }
+}
+END_TEST
+
 START_TEST(what_is_declared_has_no_bounds)
 {
     static small_layer l;
@@ -296,6 +319,7 @@ Suite *suite_layer_bound(void)
     tcase_add_loop_test(whole, ends_are_close, 0, N_RECIPES);
     tcase_add_test(whole, weights_beside_fp16_are_fp16_in_both_halves);
     tcase_add_test(whole, what_is_declared_has_no_bounds);
+    tcase_add_loop_test(whole, a_weight_that_is_nan_is_certain, 0, N_RECIPES);
     suite_add_tcase(s, whole);
     return s;
 }

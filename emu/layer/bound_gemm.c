@@ -19,6 +19,7 @@ typedef struct sums {
     bound_terms terms;
     int is_raised;
     int is_wild;
+    int is_nan;    /* a weight is */
     int is_narrow; /* no product has more than 24 bits */
 } sums;
 
@@ -27,7 +28,19 @@ typedef struct weights {
     mxo_dot_block value;
     mxo_dot_block size;
     bound_live live;
+    int is_nan; /* one of them is */
 } weights;
+
+/* What NaN meets is NaN, whatever it is. */
+static int has_nan(const mxo_dot_block *x)
+{
+    int found = 0;
+
+    for (int i = 0; x->kind == MXO_DOT_SPECIAL && i < MXO_DOT_BLOCK; i++) {
+        found |= x->cls[i] == MXO_CLASS_NAN;
+    }
+    return found;
+}
 
 /* Magnitudes, and which are not zero: four bits stay four bits. */
 static int weight_sizes(weights *w, int least)
@@ -36,6 +49,7 @@ static int weight_sizes(weights *w, int least)
     mxo_dot_block *to = &w->size;
 
     w->live = bound_live_of(from);
+    w->is_nan = has_nan(from);
     if (from->kind != MXO_DOT_ALIGNED || from->bits != 4 || from->exp < least) {
         return bound_operand(to, from, least);
     }
@@ -57,6 +71,7 @@ static void start(sums *s, const bound_gemm *b, int r)
     s->is_narrow = b->is_narrow;
     s->is_raised = b->is_raised[r];
     s->is_wild = b->is_wild[r];
+    s->is_nan = 0;
 }
 
 static void mac(sums *s, const bound_gemm *b, uint64_t at, const weights *w)
@@ -66,6 +81,7 @@ static void mac(sums *s, const bound_gemm *b, uint64_t at, const weights *w)
     mxo_dot_mac(&s->value, &b->centre[at], &w->value);
     mxo_dot_mac(&s->magnitude, &b->magnitude[at], &w->size);
     bound_count(&s->terms, b->live[at], w->live);
+    s->is_nan |= w->is_nan;
     if (radius->bits != 0) {
         mxo_dot_mac(&s->radius, radius, &w->size);
         s->is_wild |= w->value.kind == MXO_DOT_SPECIAL;
@@ -166,7 +182,7 @@ static mxo_span ends_of(const sums *s, uint64_t k)
     const int is_open = bound_loss(s->terms.n, k) == 0 ||
                         (!is_empty && mxo_real_lg(size) >= 126);
 
-    if (value.cls == MXO_CLASS_NAN && !s->is_wild) {
+    if (s->is_nan || (value.cls == MXO_CLASS_NAN && !s->is_wild)) {
         return (mxo_span){0x7fc00000u, 0x7fc00000u};
     }
     if (s->is_wild || (is_open && !is_empty)) {
