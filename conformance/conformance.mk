@@ -38,6 +38,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/layer_ways.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
+	%reldir%/cases/lone.c \
 	%reldir%/cases/single.c \
 	%reldir%/caseflaw.c \
 	%reldir%/caseflaw.h \

@@ -39,6 +39,14 @@ static const char *const layers[] = {
     "inter=96,data=corners|ordinary",
     "moe.gemm2:profile=%s,stage=row|sum,tokens=5,topk=2,experts=3,hidden=96,"
     "inter=64,data=corners|ordinary|ties",
+    "moe.layer:profile=%s,tokens=24,topk=1|2,experts=7,hidden=160,inter=64,"
+    "data=lone",
+    "moe.layer:profile=%s,activation=silu,rows=halves,limit=none|10,tokens=24,"
+    "topk=2,experts=7,hidden=160,inter=64,data=lone",
+    "moe.gemm1:profile=%s,stage=gemm|act,tokens=24,topk=2,experts=7,hidden=160,"
+    "inter=24,data=lone",
+    "moe.gemm2:profile=%s,stage=row|sum,tokens=24,topk=2,experts=7,hidden=48,"
+    "inter=160,data=lone",
 };
 
 /* The profile of that name, whatever its capitals, into name. */

@@ -227,6 +227,114 @@ START_TEST(random_codes_reach_every_byte)
 END_TEST
 
 /* A template that an operation has outgrown would stop every run. */
+/* How often each of these is met. */
+typedef struct census {
+    uint64_t code[16];
+    uint64_t byte[256];
+    uint64_t nan, plus_inf, minus_inf, subnormal, minus_zero, empty;
+} census;
+
+/* BF16 rows with one number that is not zero, or none. */
+static void count_rows(census *n, const tensor_set *in, const char *name)
+{
+    const host_tensor *t = tensor_set_find(in, name);
+    const uint64_t cols = t->shape[t->rank - 1];
+
+    for (uint64_t i = 0; i < tensor_elems(t); i += cols) {
+        uint64_t live = 0;
+        for (uint64_t k = i; k < i + cols; k++) {
+            const uint64_t x = tensor_load(t, k);
+            live += (x & 0x7fff) != 0;
+            n->nan += (x & 0x7fff) > 0x7f80;
+            n->plus_inf += x == 0x7f80;
+            n->minus_inf += x == 0xff80;
+            n->subnormal += (x & 0x7fff) != 0 && (x & 0x7f80) == 0;
+            n->minus_zero += x == 0x8000;
+        }
+        n->empty += live == 0;
+        ck_assert_msg(live <= 1, "%s: %d numbers from [%d] on", name, (int)live,
+                      (int)i);
+    }
+}
+
+static void count_weights(census *n, const tensor_set *in, const char *codes,
+                          const char *scales)
+{
+    const host_tensor *w = tensor_set_find(in, codes);
+    const host_tensor *s = tensor_set_find(in, scales);
+
+    for (uint64_t i = 0; i < tensor_elems(w); i++) {
+        n->code[tensor_load(w, i) & 15]++;
+        n->code[tensor_load(w, i) >> 4]++;
+    }
+    for (uint64_t i = 0; i < tensor_elems(s); i++) {
+        n->byte[tensor_load(s, i)]++;
+    }
+}
+
+static void expect_all(const census *n, const char *text)
+{
+    static const int bytes[] = {0, 1, 2, 127, 252, 253, 254, 255};
+
+    for (int i = 0; i < 16; i++) {
+        ck_assert_msg(n->code[i] > 0, "%s: no code %x", text, (unsigned)i);
+    }
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++) {
+        ck_assert_msg(n->byte[bytes[i]] > 0, "%s: no byte %d", text, bytes[i]);
+    }
+    ck_assert_uint_gt(n->nan, 0);
+    ck_assert_uint_gt(n->plus_inf, 0);
+    ck_assert_uint_gt(n->minus_inf, 0);
+    ck_assert_uint_gt(n->subnormal, 0);
+    ck_assert_uint_gt(n->minus_zero, 0);
+    ck_assert_uint_gt(n->empty, 0);
+}
+
+START_TEST(lone_halves_have_one_live_product_and_every_number)
+{
+    static const char *const ops[2][4] = {
+        {"moe.gemm1:tokens=24,topk=2,experts=7,hidden=160,inter=24,data=lone",
+         "x", "w13", "w13_scale"},
+        {"moe.gemm2:tokens=24,topk=2,experts=7,hidden=48,inter=160,data=lone",
+         "act", "w2", "w2_scale"}};
+
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        tensor_set in = {0};
+        census n = {.nan = 0};
+
+        fill(ops[_i][0], seed, &in);
+        count_rows(&n, &in, ops[_i][1]);
+        count_weights(&n, &in, ops[_i][2], ops[_i][3]);
+        expect_all(&n, ops[_i][0]);
+        tensor_set_clear(&in);
+    }
+}
+END_TEST
+
+/* Whatever the activation is, a row of w2 takes one of it. */
+START_TEST(lone_layers_have_one_live_code_in_a_row_of_w2)
+{
+    tensor_set in = {0};
+    census n = {.nan = 0};
+
+    fill("moe.layer:tokens=24,topk=1,experts=7,hidden=160,inter=64,data=lone",
+         1, &in);
+    count_rows(&n, &in, "x");
+    count_weights(&n, &in, "w13", "w13_scale");
+    expect_all(&n, "moe.layer");
+    const host_tensor *t = tensor_set_find(&in, "w2");
+    for (uint64_t i = 0; i < tensor_elems(t); i += t->shape[2]) {
+        int live = 0;
+        for (uint64_t k = i; k < i + t->shape[2]; k++) {
+            live += (tensor_load(t, k) & 0x07) != 0;
+            live += (tensor_load(t, k) & 0x70) != 0;
+        }
+        ck_assert_int_eq(live, 1);
+    }
+    tensor_set_clear(&in);
+}
+END_TEST
+
 START_TEST(every_grid_expands_and_fills)
 {
     case_list l = {0, 0, NULL};
@@ -280,6 +388,9 @@ Suite *suite_fill(void)
     tcase_add_test(t, combinations_lie_next_to_ties);
     tcase_add_test(t, ties_lie_halfway_between_codes);
     tcase_add_test(t, random_codes_reach_every_byte);
+    tcase_add_loop_test(t, lone_halves_have_one_live_product_and_every_number,
+                        0, 2);
+    tcase_add_test(t, lone_layers_have_one_live_code_in_a_row_of_w2);
     tcase_add_test(t, every_grid_expands_and_fills);
     tcase_add_test(t, drawn_shapes_follow_the_seed);
     suite_add_tcase(s, t);
