@@ -354,6 +354,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_select_after.c \
 	%reldir%/unit/test_select_product.c \
 	%reldir%/unit/test_stages.c \
+	%reldir%/unit/test_stages_mutants.c \
 	%reldir%/unit/test_sweep.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
@@ -363,7 +364,7 @@ unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_s
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
-unit_tests_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
+unit_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
 if MXO_MPFR
 unit_tests_SOURCES += \
 	%reldir%/exhaustive/reference.c \

@@ -100,18 +100,32 @@ static int is_remade(const probe_half *h, const host_tensor *t, uint64_t n,
     return 1;
 }
 
+/* A power of two near a scale, and not 1, under which what is left out would
+   not show. */
+static double near(const host_tensor *given)
+{
+    const double s = dtype_value(given->dtype, tensor_load(given, 0));
+    int top;
+
+    if (!isfinite(s) || s <= 0) {
+        return 1;
+    }
+    (void)frexp(s, &top);
+    return top == 1 ? 0.5 : ldexp(1, top - 1);
+}
+
 static void set_start(const probe_half *h, host_tensor *t,
                       const host_tensor *from, int is_made, probe_keep keep)
 {
-    const int is_one =
-        (is_named(t, h->given) && keep != PROBE_KEEP_GIVEN) ||
-        (is_named(t, "topk_weights") && keep != PROBE_KEEP_WEIGHTS);
+    const int is_near = is_named(t, h->given) && keep == PROBE_NEAR_GIVEN;
+    const int is_one = is_named(t, h->given) || (is_named(t, "topk_weights") &&
+                                                 keep != PROBE_KEEP_WEIGHTS);
 
     if (is_named(t, h->scale) || is_named(t, h->in_scale)) {
         memset(t->data, ONE_BYTE, (size_t)t->n_bytes);
     } else if (is_one) {
         for (uint64_t i = 0; i < tensor_elems(t); i++) {
-            store_number(t, i, 1);
+            store_number(t, i, is_near ? near(from) : 1);
         }
     } else if (!is_made && t->n_bytes > 0) {
         memcpy(t->data, from->data, (size_t)t->n_bytes);

@@ -13,7 +13,7 @@
  *             units of a power of two, add up to its number.  No partial sum
  * has more than 24 bits, so that no order of summation rounds.
  *
- * Biases are zero; routing weights and given scales one, unless they are kept.
+ * Biases are zero; routing weights and given scales one unless asked for.
  */
 #ifndef MXO_PROBE_H
 #define MXO_PROBE_H
@@ -40,10 +40,10 @@ typedef struct probe_half {
 /* moe.gemm1 and moe.gemm2. */
 extern const probe_half probe_halves[2];
 
-/* What is not made one. */
+/* Which routing weights or given scales are not made one. */
 typedef enum probe_keep {
     PROBE_KEEP_NONE,
-    PROBE_KEEP_GIVEN,
+    PROBE_NEAR_GIVEN, /* a power of two: products with it are exact */
     PROBE_KEEP_WEIGHTS
 } probe_keep;
 

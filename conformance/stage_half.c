@@ -50,7 +50,7 @@ static int share(test_case *to, const test_case *from)
 
     for (int i = 0; i < to->schema->n_params; i++) {
         const char *key = to->schema->params[i].key;
-        if (case_value(from, key)[0] != '\0') {
+        if (case_value(from, key)[0] != '\0' && strcmp(key, "from") != 0) {
             bad |= set(to, key, case_value(from, key));
         }
     }
@@ -196,7 +196,7 @@ static void find_before(stage_half *h)
     }
     conclude(f, OPEN, "its columns are none");
     if (probe_signs(&signs, h->p, h->in) == 0 &&
-        probe_identity(&made, h->p, h->in, PROBE_KEEP_GIVEN) == 0) {
+        probe_identity(&made, h->p, h->in, PROBE_NEAR_GIVEN) == 0) {
         *f = ask_probe(h, h->p->alone, &signs);
         if (is_good(f)) {
             *f = ask_probe(h, h->p->alone, &made);
@@ -230,19 +230,23 @@ static finding ask_quantised(const stage_half *h)
     return f;
 }
 
+/* A scale that is given for all is near its own behind the unit matrix: what is
+   wrong there only under the scale itself shows here. */
 static void find_gemm(stage_half *h)
 {
+    const int is_given = says(h->e->c, "input_scale", "given");
     finding *before = &h->found[BEFORE];
     finding *f = &h->found[GEMM];
 
     *f = ask_own(h, h->p->alone, h->in);
     h->is_right = is_good(f);
-    if (f->kind != WRONG || before->kind == ABSENT || before->kind == RIGHT) {
+    if (f->kind != WRONG || before->kind == ABSENT ||
+        (before->kind == RIGHT && !is_given)) {
         return;
     }
     const finding given = ask_quantised(h);
 
-    if (is_good(&given) && before->kind == OPEN) {
+    if (is_good(&given) && before->kind != WRONG) {
         conclude(before, WRONG, f->says);
     }
     if (is_good(&given)) {
@@ -270,18 +274,23 @@ static void find_whole(stage_half *h)
     }
 }
 
-/* Rows that the probe's GEMM got wrong are nobody's fault but its own, or its
-   quantiser's. */
+/* Rows that the probe's GEMM got wrong are nobody's fault but its own; or its
+   quantiser's, if it has one, right as that may be on the layer's numbers. */
 static void blame_gemm(stage_half *h, const finding *alone)
 {
-    const finding *before = &h->found[BEFORE];
     finding *gemm = &h->found[GEMM];
 
-    if (gemm->kind != WRONG &&
-        (before->kind == ABSENT || before->kind == RIGHT)) {
+    if (gemm->kind != WRONG && h->found[BEFORE].kind == ABSENT) {
         *gemm = *alone;
     }
-    leave_open(h, &h->found[BEHIND], before->kind == WRONG ? BEFORE : GEMM);
+    if (h->found[BEFORE].kind == WRONG) {
+        leave_open(h, &h->found[BEHIND], BEFORE);
+    } else if (gemm->kind == WRONG) {
+        leave_open(h, &h->found[BEHIND], GEMM);
+    } else {
+        conclude(&h->found[BEHIND], OPEN,
+                 "the GEMM that it is asked through is wrong");
+    }
 }
 
 /* What follows the GEMM, on rows that the probe's GEMM gives. */
