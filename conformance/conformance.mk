@@ -310,6 +310,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_layout_deepgemm.c \
 	%reldir%/unit/test_layout_grouped.c \
 	%reldir%/unit/test_layout_map.c \
+	%reldir%/unit/test_layout_mxo.c \
 	%reldir%/unit/test_metamorph.c \
 	%reldir%/unit/test_mma.c \
 	%reldir%/unit/test_layout_triton.c \
