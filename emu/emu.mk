@@ -78,6 +78,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/step.h \
 	%reldir%/layout/values.c \
 	%reldir%/layout/values.h \
+	%reldir%/layout/walk.c \
+	%reldir%/layout/walk.h \
 	%reldir%/mma/chain.c \
 	%reldir%/mma/chain.h \
 	%reldir%/mma/op.c \

@@ -52,14 +52,9 @@ uint64_t mxo_layout_inverse(const mxo_layout *l, uint64_t dst)
     return src;
 }
 
-mxo_layout_content mxo_layout_content_at(const mxo_layout *l, uint64_t dst,
-                                         uint64_t *src, uint8_t *byte)
+mxo_layout_content mxo_layout_content_of(const mxo_layout *l,
+                                         const uint64_t index[3], uint8_t *byte)
 {
-    const uint64_t at = mxo_layout_inverse(l, dst);
-    const uint64_t element = at / l->units;
-    const uint64_t index[3] = {element / l->padded[2] / l->padded[1],
-                               element / l->padded[2] % l->padded[1],
-                               element % l->padded[2]};
     int beyond = -1;
 
     for (int axis = 2; axis >= 0; axis--) {
@@ -73,6 +68,22 @@ mxo_layout_content mxo_layout_content_at(const mxo_layout *l, uint64_t dst,
     if (beyond >= 0) {
         *byte = l->pad[beyond].byte;
         return MXO_LAYOUT_PAD;
+    }
+    return MXO_LAYOUT_LIVE;
+}
+
+mxo_layout_content mxo_layout_content_at(const mxo_layout *l, uint64_t dst,
+                                         uint64_t *src, uint8_t *byte)
+{
+    const uint64_t at = mxo_layout_inverse(l, dst);
+    const uint64_t element = at / l->units;
+    const uint64_t index[3] = {element / l->padded[2] / l->padded[1],
+                               element / l->padded[2] % l->padded[1],
+                               element % l->padded[2]};
+    const mxo_layout_content content = mxo_layout_content_of(l, index, byte);
+
+    if (content != MXO_LAYOUT_LIVE) {
+        return content;
     }
     *src = ((index[0] * l->extent[1] + index[1]) * l->extent[2] + index[2]) *
                l->units +

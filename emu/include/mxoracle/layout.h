@@ -157,6 +157,16 @@ uint64_t mxo_layout_forward(const mxo_layout *l, uint64_t src);
 uint64_t mxo_layout_inverse(const mxo_layout *l, uint64_t dst);
 
 /**
+ * Is an element of the padded tensor a live one?
+ * Shapes   index: expert, row, column; *byte is set for MXO_LAYOUT_PAD
+ * Needs    each index is below l->padded
+ * Threads  any
+ */
+mxo_layout_content mxo_layout_content_of(const mxo_layout *l,
+                                         const uint64_t index[3],
+                                         uint8_t *byte);
+
+/**
  * Logical unit (of the tensor without pads) that memory position dst holds.
  * Shapes   *src is set for MXO_LAYOUT_LIVE; *byte is set for MXO_LAYOUT_PAD
  * Needs    dst < l->n_units
