@@ -113,6 +113,10 @@ static int signature_in_domain(signature_text domain, const mxo_param *p)
     if (signature_is(domain, "real")) {
         return strcmp(p->text, "none") != 0;
     }
+    if (signature_is(domain, "size")) {
+        return p->number >= 0 && p->number <= 1099511627776.0 &&
+               p->number == (double)(int64_t)p->number;
+    }
     if (signature_is(domain, "name")) {
         return p->text[0] != '\0';
     }
@@ -210,14 +214,24 @@ typedef struct signature_list {
     uint32_t n;
 } signature_list;
 
-/* entry: "x_scale:e8m0[tokens,hblocks]?from=e2m1"; outputs may leave out type
-   and axes, which are anything then. */
+/* Is a tensor what a loader has made of the one described?  Who takes it has
+   to know its type and its axes. */
+static int signature_is_loaded(const mxo_call *call, signature_text key)
+{
+    const mxo_param *p = signature_param(call, key);
+
+    return p != NULL && strcmp(p->text, "none") != 0;
+}
+
+/* entry: "x_scale:e8m0[tokens,hblocks]?from=e2m1", "w13@conversion:u8[..]";
+   outputs may leave out type and axes, which are anything then. */
 static mxo_status signature_tensor(const mxo_call *call, signature_list list,
                                    signature_text entry, int checks,
                                    signature_dims *dims, mxo_text why)
 {
     signature_text head = signature_cut(&entry, '?');
-    const signature_text name = signature_cut(&head, ':');
+    signature_text key = signature_cut(&head, ':');
+    const signature_text name = signature_cut(&key, '@');
     const signature_text type = signature_cut(&head, '[');
     const signature_text axes = signature_cut(&head, ']');
     const mxo_tensor *t = NULL;
@@ -236,6 +250,9 @@ static mxo_status signature_tensor(const mxo_call *call, signature_list list,
                    : signature_fail(MXO_E_SHAPE, why, call, "is missing",
                                     "a tensor");
     }
+    if (signature_is_loaded(call, key)) {
+        return MXO_OK;
+    }
     if (type.at < type.end && t->dtype != signature_dtype(call, type) &&
         (checks & SIGNATURE_TYPES) != 0) {
         return signature_fail(MXO_E_SHAPE, why, call, "has another type",
@@ -245,6 +262,27 @@ static mxo_status signature_tensor(const mxo_call *call, signature_list list,
                                    (checks & SIGNATURE_AS_DESCRIBED) == 0)
                ? MXO_OK
                : signature_shape(call, axes, t, checks, dims, why);
+}
+
+/* Dimensions that a parameter says, "hidden_size:size=hidden", where loaders
+   have left tensors that do not tell them. */
+static void signature_sizes(const signature *s, const mxo_call *call,
+                            signature_dims *dims)
+{
+    signature_text rest = signature_from(s->params);
+
+    dims->n = 0;
+    while (signature_is_loaded(call, signature_from("conversion")) &&
+           rest.at < rest.end) {
+        signature_text entry = signature_cut(&rest, ' ');
+        const mxo_param *p =
+            signature_param(call, signature_cut(&entry, ':'));
+        if (signature_is(signature_cut(&entry, '='), "size") && p != NULL &&
+            p->number >= 1) {
+            dims->name[dims->n] = entry;
+            dims->size[dims->n++] = (uint64_t)p->number;
+        }
+    }
 }
 
 static mxo_status signature_bytes(const mxo_call *call, mxo_text why)
@@ -297,7 +335,7 @@ static mxo_status signature_check(const mxo_call *call, const char *outputs,
         return signature_fail(MXO_E_UNSUPPORTED, why, call, "is unknown",
                               "the operation");
     }
-    dims.n = 0;
+    signature_sizes(s, call, &dims);
     status = signature_params(s, call, checks, why);
     if (status == MXO_OK && (checks & SIGNATURE_BYTES) != 0) {
         status = signature_bytes(call, why);

@@ -57,6 +57,18 @@ int case_dim_is_standard(const test_case *c, int dim)
     return case_dim_follows(c, dim) && case_standard_dim(c, dim) == c->dim[dim];
 }
 
+void case_resize(test_case *c, int dim, uint64_t n)
+{
+    c->dim[dim] = n;
+    for (int i = 0; i < c->schema->n_params; i++) {
+        const op_param *p = &c->schema->params[i];
+        if (p->kind == PARAM_SIZE &&
+            strcmp(p->standard, c->schema->dims[dim]) == 0) {
+            (void)snprintf(c->value[i], OP_WORD, "%" PRIu64, n);
+        }
+    }
+}
+
 int case_vary(test_case *c, const char *key, const char *value, mxo_text why)
 {
     const test_case before = *c;
@@ -66,7 +78,7 @@ int case_vary(test_case *c, const char *key, const char *value, mxo_text why)
     }
     for (int d = 0; d < c->schema->n_dims; d++) {
         if (c->dim[d] == before.dim[d] && case_dim_is_standard(&before, d)) {
-            c->dim[d] = case_standard_dim(c, d);
+            case_resize(c, d, case_standard_dim(c, d));
         }
     }
     return 0;

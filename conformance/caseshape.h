@@ -13,6 +13,9 @@ int case_dim_follows(const test_case *c, int dim);
 uint64_t case_standard_dim(const test_case *c, int dim);
 int case_dim_is_standard(const test_case *c, int dim);
 
+/* Set a dimension, and the parameters that say how large it is. */
+void case_resize(test_case *c, int dim, uint64_t n);
+
 /* As case_set(); dimensions that followed follow still. */
 int case_vary(test_case *c, const char *key, const char *value, mxo_text why);
 

@@ -122,7 +122,11 @@ static int set_number(test_case *c, int i, const char *value, mxo_text why)
     if (p->kind == PARAM_INT && !(fabs(x) <= INT32_MAX && x == trunc(x))) {
         return refuse(why, "%s=%s is not an integer of 32 bits", p->key, value);
     }
-    if (p->kind == PARAM_INT || p->kind == PARAM_BOOL) {
+    if (p->kind == PARAM_SIZE && !(x >= 0 && x <= LARGEST_DIM)) {
+        return refuse(why, "%s=%s is not a size", p->key, value);
+    }
+    if (p->kind == PARAM_INT || p->kind == PARAM_BOOL ||
+        p->kind == PARAM_SIZE) {
         (void)snprintf(c->value[i], OP_WORD, "%" PRId64, (int64_t)x);
     } else {
         spell_real(x, c->value[i]);
@@ -268,10 +272,14 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
     if (dim < 0) {
         return unknown_key(c, key, why);
     }
-    return read_count(value, &c->dim[dim])
-               ? 0
-               : refuse(why, "%s=%s is not a size between 0 and 2^40", key,
-                        value);
+    uint64_t n;
+
+    if (!read_count(value, &n)) {
+        return refuse(why, "%s=%s is not a size between 0 and 2^40", key,
+                      value);
+    }
+    case_resize(c, dim, n);
+    return 0;
 }
 
 /* Fill in dimensions that were not given; refuse those nothing decides. */
@@ -291,12 +299,12 @@ static int complete_dims(test_case *c, const uint8_t *given, mxo_text why)
             return refuse(why, "%s needs %s=N", c->schema->info->name,
                           c->schema->dims[d]);
         }
-        c->dim[d] = case_standard_dim(c, d);
+        case_resize(c, d, case_standard_dim(c, d));
     }
     return 0;
 }
 
-static int find_op(test_case *c, word_span name, mxo_text why)
+static int find_op(const op_schema **schema, word_span name, mxo_text why)
 {
     char word[OP_WORD];
     char hint[80];
@@ -305,8 +313,8 @@ static int find_op(test_case *c, word_span name, mxo_text why)
     if (!span_copy(name, word)) {
         return refuse(why, "%.30s... is not an operation", name.ptr);
     }
-    c->schema = op_by_name(word);
-    if (c->schema != NULL) {
+    *schema = op_by_name(word);
+    if (*schema != NULL) {
         return 0;
     }
     for (int i = 0; i < op_count(); i++) {
@@ -316,11 +324,14 @@ static int find_op(test_case *c, word_span name, mxo_text why)
                   cli_suggestion(&near, hint, sizeof hint));
 }
 
-static void set_standards(test_case *c)
+void case_begin(test_case *c, const op_schema *schema)
 {
-    for (int i = 0; i < c->schema->n_params; i++) {
+    memset(c, 0, sizeof *c);
+    c->schema = schema;
+    for (int i = 0; i < schema->n_params; i++) {
+        const op_param *p = &schema->params[i];
         (void)snprintf(c->value[i], OP_WORD, "%s",
-                       c->schema->params[i].standard);
+                       p->kind == PARAM_SIZE ? "0" : p->standard);
     }
     (void)snprintf(c->data, sizeof c->data, CASE_DATA_STANDARD);
     c->keep_last = UINT64_MAX;
@@ -330,15 +341,15 @@ int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
     uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 4] = {0};
+    const op_schema *schema;
 
-    memset(c, 0, sizeof *c);
     if (rest.len >= CASE_TEXT) {
         return refuse(why, "the case is longer than %d bytes", CASE_TEXT - 1);
     }
-    if (find_op(c, span_cut(&rest, ':'), why) != 0) {
+    if (find_op(&schema, span_cut(&rest, ':'), why) != 0) {
         return -1;
     }
-    set_standards(c);
+    case_begin(c, schema);
     while (rest.len > 0) {
         const word_span entry = span_cut(&rest, ',');
         word_span value = entry;
@@ -350,11 +361,15 @@ int case_parse(test_case *c, const char *text, mxo_text why)
             return refuse(why, "\"%.*s\" is not key=value",
                           entry.len < 60 ? (int)entry.len : 60, entry.ptr);
         }
+        const int dim = op_dim_index(c->schema, key);
+        const int param = op_param_index(c->schema, key);
+        if (param >= 0 && schema->params[param].kind == PARAM_SIZE) {
+            return refuse(why, "%s: %s= says it", key,
+                          schema->params[param].standard);
+        }
         if (case_set(c, key, word, why) != 0) {
             return -1;
         }
-        const int dim = op_dim_index(c->schema, key);
-        const int param = op_param_index(c->schema, key);
         const int other = OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k') +
                           2 * (key[0] == 's') + 3 * (key[0] == 'f');
 
@@ -400,7 +415,8 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
         }
     }
     for (int i = 0; i < s->n_params; i++) {
-        if (canonical || strcmp(c->value[i], s->params[i].standard) != 0) {
+        if (s->params[i].kind != PARAM_SIZE && c->value[i][0] != '\0' &&
+            (canonical || strcmp(c->value[i], s->params[i].standard) != 0)) {
             print_key(&p, s->params[i].key, c->value[i]);
         }
     }

@@ -27,13 +27,17 @@ typedef struct test_case {
     uint64_t keep_last;  /* largest inputs are zero; 0..UINT64_MAX: none */
 } test_case;
 
+/* Every parameter at its default, every dimension 0. */
+void case_begin(test_case *c, const op_schema *schema);
+
 /* 0, or -1 and one sentence in why that names near keys. */
 int case_parse(test_case *c, const char *text, mxo_text why);
 
 /* Does the case blank anything? */
 int case_keeps_all(const test_case *c);
 
-/* Always fits: CASE_TEXT bounds every field. */
+/* Always fits: CASE_TEXT bounds every field.  A parameter without a value is
+   left out. */
 void case_print(const test_case *c, int canonical, char text[CASE_TEXT]);
 
 /* Value of a parameter; "" if the operation has no such key. */

@@ -26,6 +26,7 @@ static const char *kind_name(const op_param *p, char *text, size_t size)
         [PARAM_REAL_OR_NONE] = "real or none",
         [PARAM_BOOL] = "0|1",
         [PARAM_NAME] = "name",
+        [PARAM_SIZE] = "a dimension",
     };
 
     if (p->kind == PARAM_CHOICE) {

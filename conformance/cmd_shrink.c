@@ -5,6 +5,7 @@
  * their defaults, then data is blanked from both ends; a step is kept only if
  * the kind of failure stays.
  */
+#include "caseshape.h"
 #include "cli.h"
 #include "fill.h"
 #include "runopts.h"
@@ -56,7 +57,7 @@ static int shrink_dim(hunt *h, int dim)
         const uint64_t target = now / (32 / part);
         for (size_t g = 0; g < sizeof granules / sizeof granules[0]; g++) {
             test_case c = h->best;
-            c.dim[dim] = target / granules[g] * granules[g];
+            case_resize(&c, dim, target / granules[g] * granules[g]);
             if (c.dim[dim] > 0 && c.dim[dim] < now && keep_if_same(h, &c)) {
                 return 1;
             }
@@ -64,7 +65,7 @@ static int shrink_dim(hunt *h, int dim)
     }
     for (uint64_t less = 32; less > 0; less /= 32) {
         test_case c = h->best;
-        c.dim[dim] = now > less ? now - less : now;
+        case_resize(&c, dim, now > less ? now - less : now);
         if (c.dim[dim] < now && keep_if_same(h, &c)) {
             return 1;
         }

@@ -75,6 +75,8 @@ libjudge_la_SOURCES = \
 	%reldir%/fence.h \
 	%reldir%/fill.c \
 	%reldir%/fill.h \
+	%reldir%/fill_loaded.c \
+	%reldir%/fill_loaded.h \
 	%reldir%/fills.c \
 	%reldir%/fills.h \
 	%reldir%/fills_nudged.c \

@@ -5,6 +5,7 @@
  */
 #include "derive.h"
 
+#include "caseshape.h"
 #include "opinfo.h"
 
 #include <stdio.h>
@@ -169,7 +170,7 @@ static void set_dim(test_case *c, const char *name, uint64_t n)
     const int dim = op_dim_index(c->schema, name);
 
     if (dim >= 0) {
-        c->dim[dim] = n;
+        case_resize(c, dim, n);
     }
 }
 
@@ -196,6 +197,9 @@ int derive_call(const derivation *d, const test_case *c, const tensor_set *in,
     }
     for (int i = 0; i < c->schema->n_inputs; i++) {
         const op_input *input = &c->schema->inputs[i];
+        if (d->how == DERIVE_UNLOADED && input->conversion >= 0) {
+            memcpy(made->value[input->conversion], "none", 5);
+        }
         if (!case_has_input(made, i)) {
             continue;
         }

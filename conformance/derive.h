@@ -19,7 +19,8 @@ typedef enum derive_how {
     DERIVE_GROWN,    /* twice as many entries and one, those behind: all ones,
                         which is NaN in every float and in E8M0 */
     DERIVE_SLICE,    /* experts first .. first+n-1 are here, others elsewhere */
-    DERIVE_SHARD     /* columns first .. first+n-1 of the intermediate */
+    DERIVE_SHARD,    /* columns first .. first+n-1 of the intermediate */
+    DERIVE_UNLOADED  /* no loader has touched the tensors */
 } derive_how;
 
 typedef struct derivation {
@@ -31,7 +32,8 @@ typedef struct derivation {
 } derivation;
 
 /*
- * The call made from case c and its inputs.  A shard that begins within a
+ * The call made from case c and its inputs, both as in the checkpoint: what a
+ * loader makes of the call's is not done yet.  A shard that begins within a
  * block of 32 begins with the block, the codes of w2 that belong to another
  * shard being zero; the second bias is in the shard from column 0 alone.
  * 0, or -1 and a sentence.

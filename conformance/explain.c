@@ -229,8 +229,15 @@ static word_span alternatives(const op_param *p)
 {
     static const char numbers[] = "0|1|none|7|1.702|128|32";
 
-    return p->kind == PARAM_CHOICE ? p->choices
-                                   : (word_span){numbers, sizeof numbers - 1};
+    switch (p->kind) {
+    case PARAM_CHOICE:
+        return p->choices;
+    case PARAM_NAME:
+    case PARAM_SIZE:
+        return (word_span){"", 0};
+    default:
+        return (word_span){numbers, sizeof numbers - 1};
+    }
 }
 
 static int try_param(const evidence *e, int param, char *text, size_t size)

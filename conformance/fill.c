@@ -3,6 +3,7 @@
 #include "fill.h"
 
 #include "cli.h"
+#include "fill_loaded.h"
 #include "fills.h"
 
 #include <inttypes.h>
@@ -180,17 +181,32 @@ static void blank(const test_case *c, tensor_set *in)
     }
 }
 
-int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
+/* The part of the case that has a part in the seed: blanking must not change
+   what is kept, nor the stretch what is not swept, nor a flaw what is good,
+   nor a loader what it found. */
+static test_case seed_case(const test_case *c)
 {
-    char text[CASE_TEXT];
     test_case whole = *c;
 
-    /* Blanking must not change what is kept, nor the stretch what is not
-       swept, nor a flaw what is good: they have no part in the seed. */
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        const int loader = c->schema->inputs[i].conversion;
+        if (loader >= 0) {
+            whole.value[loader][0] = '\0';
+        }
+    }
     whole.flaw[0] = '\0';
     whole.stretch = 0;
     whole.keep_first = 0;
     whole.keep_last = UINT64_MAX;
+    return whole;
+}
+
+int fill_checkpoint(const test_case *c, uint64_t seed, tensor_set *in,
+                    mxo_text why)
+{
+    char text[CASE_TEXT];
+    const test_case whole = seed_case(c);
+
     case_print(&whole, 1, text);
     for (int i = 0; i < c->schema->n_inputs; i++) {
         if (case_has_input(c, i) && fill_one(c, i, text, seed, in, why) != 0) {
@@ -199,4 +215,10 @@ int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
     }
     blank(c, in);
     return 0;
+}
+
+int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
+{
+    return fill_checkpoint(c, seed, in, why) != 0 ? -1
+                                                  : fill_load(c, in, why);
 }

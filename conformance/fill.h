@@ -52,7 +52,11 @@ uint64_t fill_stretches(const test_case *c);
 /* 0, or -1 and a sentence if the case's stretch is none of them. */
 int fill_check_stretch(const test_case *c, mxo_text why);
 
-/* Append every input of the case to in. 0, or -1 and a sentence. */
+/* Append every input of the case to in. 0, or -1 and a sentence.  Tensors that
+   a loader lays out are the checkpoint's. */
+int fill_checkpoint(const test_case *c, uint64_t seed, tensor_set *in,
+                    mxo_text why);
+/* The same as the call has them (fill_loaded.h). */
 int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
                 mxo_text why);
 

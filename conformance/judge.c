@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "diagnose.h"
 #include "fill.h"
+#include "fill_loaded.h"
 #include "metamorph.h"
 #include "refusal.h"
 #include "stages.h"
@@ -348,21 +349,29 @@ void judge_inputs(judge *j, const test_case *c, const tensor_set *in,
 
 void judge_case(judge *j, const test_case *c, uint64_t seed, verdict *v)
 {
-    tensor_set in = {0};
+    const int has_loader = fill_has_loader(c);
+    tensor_set checkpoint = {0};
+    tensor_set loaded = {0};
+    tensor_set *const in = has_loader ? &loaded : &checkpoint;
     tensor_set want = {0};
     tensor_set got = {0};
     char text[SENTENCE];
+    const mxo_text why = {text, sizeof text};
 
     memset(v, 0, sizeof *v);
-    if (fill_inputs(c, seed, &in, (mxo_text){text, sizeof text}) != 0) {
+    if (fill_checkpoint(c, seed, &checkpoint, why) != 0 ||
+        (has_loader && fill_load_copy(c, &checkpoint, &loaded, why) != 0)) {
         verdict_conclude(v, VERDICT_ERROR, "inputs", "%s", text);
     } else if (c->flaw[0] != '\0') {
-        refusal_judge_flaw(j, c, &in, v);
+        refusal_judge_flaw(j, c, in, v);
     } else {
-        judge_answer(j, c, &in, &want, &got, v);
-        metamorph_check(&(first_call){j, c, &in, &want, &got}, v);
+        j->checkpoint = &checkpoint;
+        judge_answer(j, c, in, &want, &got, v);
+        j->checkpoint = NULL;
+        metamorph_check(&(first_call){j, c, &checkpoint, in, &want, &got}, v);
     }
-    tensor_set_clear(&in);
+    tensor_set_clear(&checkpoint);
+    tensor_set_clear(&loaded);
     tensor_set_clear(&want);
     tensor_set_clear(&got);
 }

@@ -15,6 +15,9 @@ typedef struct judge {
     subject oracle;
     subject subject;
     int is_brief; /* verdicts without explanation and diagnosis */
+    /* Of the case in hand, the inputs before a loader had them; NULL: they are
+       not known. */
+    const tensor_set *checkpoint;
 } judge;
 
 /* Exact results and what may be lost, or both ends, per element; see

@@ -10,6 +10,7 @@
 #include "metamorph.h"
 
 #include "cli.h"
+#include "fill_loaded.h"
 #include "idempotence.h"
 #include "second.h"
 
@@ -79,6 +80,8 @@ static const property properties[] = {
      CUT_BLOCKS, PARTS},
     {"two shards that share a block", "moe.layer*", "inter", DERIVE_SHARD,
      CUT_INSIDE, PARTS},
+    {"weights in the checkpoint's order", "moe.layer*", "", DERIVE_UNLOADED,
+     CUT_NONE, ROWS_SAME},
     {"quantised numbers quantised again", "*", "", DERIVE_WHOLE, CUT_NONE,
      SAME_AGAIN},
 };
@@ -154,7 +157,8 @@ static int applies(const trial *t)
 {
     const first_call *f = t->first;
 
-    if (!cli_matches(t->p->op, f->c->schema->info->name)) {
+    if (!cli_matches(t->p->op, f->c->schema->info->name) ||
+        (t->p->how == DERIVE_UNLOADED && !fill_has_loader(f->c))) {
         return 0;
     }
     if (t->p->relation == SAME_AGAIN) {
@@ -273,7 +277,7 @@ static void check_rows(const trial *t, verdict *v)
     second_call s;
     tensor_set out = {0};
 
-    if (second_make(&s, f->j, &d, f->c, f->in) == 0) {
+    if (second_make(&s, f->j, &d, f->c, f->checkpoint) == 0) {
         if (second_ask(&s, &f->j->subject, &out) == MXO_OK) {
             compare_rows(t, &out.t[0], v);
         } else if (s.is_red) {
@@ -315,7 +319,7 @@ static void check_part(const trial *t, int part, verdict *v)
     tensor_set want = {0};
     tensor_set got = {0};
 
-    if (second_make(&s, f->j, &d, f->c, f->in) == 0 &&
+    if (second_make(&s, f->j, &d, f->c, f->checkpoint) == 0 &&
         second_ask(&s, &f->j->oracle, &want) == MXO_OK) {
         if (second_ask(&s, &f->j->subject, &got) == MXO_OK) {
             compare_part(t, part, &s, &want.t[0], &got.t[0], v);
@@ -353,7 +357,7 @@ static void check_again(const trial *t, verdict *v)
 
     if (idempotence_inputs(&f->j->oracle, f->c, f->in, f->want, &given)) {
         const derivation d = part_of(t, 0, &given.t[0]);
-        if (second_make(&s, f->j, &d, f->c, f->in) == 0 &&
+        if (second_make(&s, f->j, &d, f->c, f->checkpoint) == 0 &&
             second_ask(&s, &f->j->oracle, &good) == MXO_OK &&
             second_ask(&s, &f->j->subject, &got) == MXO_OK) {
             compare_again(t, &good, &got, v);

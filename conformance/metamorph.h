@@ -15,6 +15,7 @@
 typedef struct first_call {
     judge *j;
     const test_case *c;
+    const tensor_set *checkpoint; /* the inputs before a loader had them */
     const tensor_set *in;
     const tensor_set *want; /* the oracle's */
     const tensor_set *got;  /* the subject's */

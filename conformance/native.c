@@ -27,7 +27,7 @@ static json_t *params_object(const test_case *c)
             value = json_null();
         } else if (p->kind == PARAM_BOOL) {
             value = json_boolean(number != 0);
-        } else if (p->kind == PARAM_INT) {
+        } else if (p->kind == PARAM_INT || p->kind == PARAM_SIZE) {
             value = json_integer((json_int_t)number);
         } else {
             /* A real as text keeps its spelling, infinities included. */

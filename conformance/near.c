@@ -7,6 +7,7 @@
 #include "near.h"
 
 #include "caseshape.h"
+#include "fill_loaded.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +50,8 @@ static mxo_status zero_inputs(const test_case *c, tensor_set *in, mxo_text why)
         status =
             tensor_set_add(in, spec->name, dtype, spec->rank, shape, NULL);
     }
-    return status;
+    return status == MXO_OK && fill_load_shapes(c, in, why) != 0 ? MXO_E_NOMEM
+                                                          : status;
 }
 
 mxo_status near_infer(subject *oracle, const test_case *c, tensor_set *out,

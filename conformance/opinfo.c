@@ -66,6 +66,7 @@ static param_kind kind_of(word_span domain)
         {"real?", PARAM_REAL_OR_NONE},
         {"bool", PARAM_BOOL},
         {"name", PARAM_NAME},
+        {"size", PARAM_SIZE},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -205,13 +206,28 @@ static int parse_condition(op_schema *s, op_input *in, word_span condition)
     return in->when < 0 || condition.len == 0 ? -1 : 0;
 }
 
+/* "name" or "name@key" */
+static int parse_name(const op_schema *s, op_input *in, word_span name)
+{
+    char key[OP_WORD];
+
+    in->conversion = -1;
+    if (!span_copy(span_cut(&name, '@'), in->name) || !span_copy(name, key)) {
+        return -1;
+    }
+    if (name.len > 0) {
+        in->conversion = op_param_index(s, key);
+    }
+    return name.len == 0 || in->conversion >= 0 ? 0 : -1;
+}
+
 static int parse_input(op_schema *s, word_span entry)
 {
     op_input *in = &s->inputs[s->n_inputs];
     word_span tail = entry;
     word_span head = span_cut(&tail, '?');
 
-    if (!span_copy(span_cut(&head, ':'), in->name) ||
+    if (parse_name(s, in, span_cut(&head, ':')) != 0 ||
         !span_copy(span_cut(&head, '['), in->dtype) ||
         (in->dtype[0] == '$' && op_param_index(s, in->dtype + 1) < 0)) {
         return -1;
@@ -239,11 +255,25 @@ static int parse_inputs(op_schema *s, mxo_text why)
     return 0;
 }
 
+/* A parameter that is a size names a dimension. */
+static int check_sizes(const op_schema *s, mxo_text why)
+{
+    for (int i = 0; i < s->n_params; i++) {
+        const op_param *p = &s->params[i];
+        if (p->kind == PARAM_SIZE && op_dim_index(s, p->standard) < 0) {
+            return bad(s, (word_span){p->key, strlen(p->key)}, why);
+        }
+    }
+    return 0;
+}
+
 int op_schema_parse(op_schema *s, const mxo_op_info *info, mxo_text why)
 {
     memset(s, 0, sizeof *s);
     s->info = info;
-    return parse_params(s, why) != 0 || parse_inputs(s, why) != 0 ? -1 : 0;
+    return parse_params(s, why) != 0 || parse_inputs(s, why) != 0
+               ? -1
+               : check_sizes(s, why);
 }
 
 int op_param_index(const op_schema *s, const char *key)

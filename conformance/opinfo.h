@@ -25,7 +25,8 @@ typedef enum param_kind {
     PARAM_REAL,
     PARAM_REAL_OR_NONE,
     PARAM_BOOL,
-    PARAM_NAME /* any word without comma, quote or blank */
+    PARAM_NAME, /* any word without comma, quote or blank */
+    PARAM_SIZE  /* the extent of the dimension that its standard names */
 } param_kind;
 
 typedef struct op_param {
@@ -53,6 +54,8 @@ typedef struct op_input {
     op_extent shape[MXO_MAX_RANK];
     int when; /* index of the deciding parameter; < 0: always there */
     word_span values;
+    int conversion; /* index of the parameter that says how a loader leaves
+                       it; < 0: as it is described */
 } op_input;
 
 typedef struct op_schema {

@@ -2,6 +2,8 @@
 /* See second.h. */
 #include "second.h"
 
+#include "fill_loaded.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +12,11 @@ int second_make(second_call *s, judge *j, const derivation *d,
 {
     memset(s, 0, sizeof *s);
     s->j = j;
-    return derive_call(d, c, in, &s->c, &s->in,
-                       (mxo_text){s->why, sizeof s->why});
+    const mxo_text why = {s->why, sizeof s->why};
+
+    return derive_call(d, c, in, &s->c, &s->in, why) == 0
+               ? fill_load(&s->c, &s->in, why)
+               : -1;
 }
 
 void second_clear(second_call *s)

@@ -18,7 +18,8 @@ typedef struct second_call {
     char why[SUBJECT_TEXT];
 } second_call;
 
-/* 0, or -1 if there is no such call; second_clear() either way. */
+/* 0, or -1 if there is no such call; second_clear() either way.  in: the
+   checkpoint's tensors. */
 int second_make(second_call *s, judge *j, const derivation *d,
                 const test_case *c, const tensor_set *in);
 void second_clear(second_call *s);

@@ -2,6 +2,9 @@
 /* See stage_half.h. */
 #include "stage_half.h"
 
+#include "caseshape.h"
+#include "fill_loaded.h"
+
 #include <mxoracle/profile.h>
 
 #include <stdio.h>
@@ -39,7 +42,7 @@ static void set_dim(test_case *c, const char *name, uint64_t n)
     const int i = op_dim_index(c->schema, name);
 
     if (i >= 0) {
-        c->dim[i] = n;
+        case_resize(c, i, n);
     }
 }
 
@@ -50,14 +53,15 @@ static int share(test_case *to, const test_case *from)
 
     for (int i = 0; i < to->schema->n_params; i++) {
         const char *key = to->schema->params[i].key;
-        if (case_value(from, key)[0] != '\0' && strcmp(key, "from") != 0) {
+        if (to->schema->params[i].kind != PARAM_SIZE &&
+            case_value(from, key)[0] != '\0' && strcmp(key, "from") != 0) {
             bad |= set(to, key, case_value(from, key));
         }
     }
     for (int i = 0; i < to->schema->n_dims; i++) {
         const char *name = to->schema->dims[i];
         if (op_dim_index(from->schema, name) >= 0) {
-            to->dim[i] = case_dim(from, name);
+            case_resize(to, i, case_dim(from, name));
         }
     }
     return bad;
@@ -66,14 +70,8 @@ static int share(test_case *to, const test_case *from)
 /* The half's operation up to a stage, on the layer's own data. */
 static int make_case(test_case *c, const stage_half *h, const char *stage)
 {
-    memset(c, 0, sizeof *c);
-    c->schema = op_by_name(h->p->op);
-    for (int i = 0; i < c->schema->n_params; i++) {
-        (void)snprintf(c->value[i], sizeof c->value[i], "%s",
-                       c->schema->params[i].standard);
-    }
+    case_begin(c, op_by_name(h->p->op));
     (void)snprintf(c->data, sizeof c->data, "%s", h->e->c->data);
-    c->keep_last = UINT64_MAX;
     return share(c, h->e->c) == 0 && set(c, "from", h->from) == 0
                ? set(c, "stage", stage)
                : -1;
@@ -95,7 +93,8 @@ static int make_probe_case(test_case *c, const stage_half *h, const char *stage,
     return 0;
 }
 
-/* What the oracle gives; an empty set if it cannot. */
+/* What the oracle gives, to whom a loader makes no difference; an empty set if
+   it cannot. */
 static void oracle_gives(const evidence *e, const test_case *c,
                          const tensor_set *in, tensor_set *out)
 {
@@ -104,9 +103,11 @@ static void oracle_gives(const evidence *e, const test_case *c,
     const mxo_text why = {text, sizeof text};
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, in};
+    test_case plain = *c;
     distrust d;
 
-    case_params(c, params);
+    (void)set(&plain, "conversion", "none");
+    case_params(&plain, params);
     if (subject_infer(&e->j->oracle, &call, out, why) != MXO_OK ||
         subject_run(&e->j->oracle, &call, out, &d, why) != MXO_OK ||
         out->n != 1) {
@@ -126,11 +127,18 @@ static finding ask(const stage_half *h, const test_case *c,
                    const tensor_set *in)
 {
     finding f = {.kind = OPEN};
+    tensor_set loaded = {0};
     verdict v;
 
+    if (fill_load_copy(c, in, &loaded,
+                       (mxo_text){f.says, sizeof f.says}) != 0) {
+        tensor_set_clear(&loaded);
+        return f;
+    }
     h->e->j->is_brief = 1;
-    judge_inputs(h->e->j, c, in, &v);
+    judge_inputs(h->e->j, c, &loaded, &v);
     h->e->j->is_brief = 0;
+    tensor_set_clear(&loaded);
     f.is_vacuous = v.status == VERDICT_VACUOUS;
     if (v.status == VERDICT_UNSUPPORTED) {
         conclude(&f, OPEN, "it is not offered");
@@ -378,7 +386,7 @@ void stage_half_inputs(tensor_set *in, const stage_half *h,
         const char *name = c.schema->inputs[i].name;
         const host_tensor *t = strcmp(name, "act") == 0
                                    ? act
-                                   : tensor_set_find(h->e->call->in, name);
+                                   : tensor_set_find(h->e->j->checkpoint, name);
         if (case_has_input(&c, i)) {
             good = t != NULL && keep(in, name, t);
         }

@@ -87,7 +87,7 @@ void stages_say(const evidence *e, strbuf *lines)
         {.e = e, .p = &probe_halves[1], .name = names[1], .in = &in[1]},
     };
 
-    if (strcmp(e->call->op, "moe.layer") != 0 ||
+    if (strcmp(e->call->op, "moe.layer") != 0 || e->j->checkpoint == NULL ||
         (!subject_has_op(&e->j->subject, "moe.gemm1") &&
          !subject_has_op(&e->j->subject, "moe.gemm2"))) {
         return;

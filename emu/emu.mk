@@ -91,6 +91,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/bound_operand.c \
 	%reldir%/layer/bound_quantise.c \
 	%reldir%/layer/layer.h \
+	%reldir%/layer/loaded.c \
 	%reldir%/layer/matmul.c \
 	%reldir%/layer/op.c \
 	%reldir%/layer/op.h \

@@ -65,6 +65,10 @@ static int in_domain(span domain, const mxo_param *p)
     if (span_is(domain, "real")) {
         return strcmp(p->text, "none") != 0;
     }
+    if (span_is(domain, "size")) {
+        return p->number >= 0 && p->number <= 1099511627776.0 &&
+               p->number == (double)(int64_t)p->number;
+    }
     if (span_is(domain, "name")) {
         return p->text[0] != '\0'; /* the operation knows its names */
     }
@@ -150,6 +154,14 @@ static uint64_t dense_bytes(const mxo_tensor *t, int *bad)
     return n;
 }
 
+/* Is the tensor as a loader leaves it?  Then the operation knows its type. */
+static int is_converted(const mxo_call *call, span key)
+{
+    const mxo_param *p = param_of(call, key);
+
+    return p != NULL && strcmp(p->text, "none") != 0;
+}
+
 static mxo_status check_tensor(const mxo_op_info *info, const mxo_tensor *t,
                                uint32_t dtype, mxo_text why)
 {
@@ -176,7 +188,8 @@ mxo_status mxo_check_inputs(const mxo_op_info *info, const mxo_call *call,
     while (rest.len > 0) {
         span entry = cut(&rest, ' ');
         span head = cut(&entry, '?');
-        const span name = cut(&head, ':');
+        span key = cut(&head, ':');
+        const span name = cut(&key, '@');
         const span type = cut(&head, '[');
         char text[32] = "";
 
@@ -189,8 +202,9 @@ mxo_status mxo_check_inputs(const mxo_op_info *info, const mxo_call *call,
             return mxo_fail(MXO_E_SHAPE, why, "%s needs the input %s",
                             info->name, text);
         }
-        const mxo_status status =
-            check_tensor(info, t, dtype_of(call, type), why);
+        const mxo_status status = check_tensor(
+            info, t,
+            is_converted(call, key) ? t->dtype : dtype_of(call, type), why);
         if (status != MXO_OK) {
             return status;
         }

@@ -2,6 +2,7 @@
 /* Bytes into calls; see input.h. */
 #include "input.h"
 
+#include "caseshape.h"
 #include "cli.h"
 
 #include <stdio.h>
@@ -139,7 +140,8 @@ int input_case(fuzz_input *in, const char *const patterns[], test_case *c)
         }
     }
     for (int i = 0; i < c->schema->n_dims; i++) {
-        c->dim[i] = sizes[input_below(in, sizeof sizes / sizeof sizes[0])];
+        case_resize(c, i,
+                    sizes[input_below(in, sizeof sizes / sizeof sizes[0])]);
     }
     for (int i = 0; i < c->schema->n_inputs; i++) {
         uint32_t dtype;

@@ -94,6 +94,7 @@ static int is_plain(const broken *b, const layer *l)
     const int is_open = broken_entry_is(call, "order", "any");
 
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
+           broken_says(call, "conversion", "none") &&
            (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define GEMM_KEYS                                                              \
-    "profile bias map bounds input_scale from weight_rule scale_at order mul " \
+    "profile bias map bounds input_scale conversion hidden_size "              \
+    "intermediate_size from weight_rule scale_at order mul " \
     "splits "                                                                  \
     "promote bias_type quant quant_element quant_rule quant_group "
 #define FIRST_KEYS \
@@ -77,6 +78,12 @@ static mxo_status run(layer *l, mxo_text why)
 static mxo_status start(cpu_context *ctx, const mxo_call *call, layer *l,
                         mxo_text why)
 {
+    if (!cpu_is(call, "conversion", "none")) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "%s on cpu: weights are the checkpoint's, not "
+                        "conversion=%s",
+                        call->op, cpu_text(call, "conversion"));
+    }
     l->ctx = ctx;
     l->call = call;
     mxo_status status = cpu_layer_read(l, why);

@@ -116,7 +116,7 @@ static int is_mine(const char *key, const char *value)
         {"rows", "interleaved"}, {"map", "0"},     {"bounds", "0"},
         {"mul", "fma"},          {"splits", "1"},  {"promote", "0"},
         {"input_scale", "none"}, {"alpha", "1.702"}, {"beta", "1"},
-        {"limit", "7"},
+        {"limit", "7"},          {"conversion", "none"},
     };
 
     for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++) {
@@ -125,6 +125,8 @@ static int is_mine(const char *key, const char *value)
         }
     }
     return strcmp(value, "profile") == 0 || strcmp(key, "stage") == 0 ||
+           strcmp(key, "hidden_size") == 0 || /* as the shapes say */
+           strcmp(key, "intermediate_size") == 0 ||
            (strcmp(key, "bias") == 0 && strcmp(value, "f16") != 0);
 }
 
@@ -402,7 +404,7 @@ static int is_whole(const layer *l, uint64_t experts, int whole)
 /* Was every parameter given? */
 static int has_params(const mxo_call *call, int whole)
 {
-    return call->n_params == (whole ? 34u : 27u);
+    return call->n_params == (whole ? 37u : 30u);
 }
 
 static mxo_status layer_run(void *ctx, const mxo_call *call, mxo_text why)

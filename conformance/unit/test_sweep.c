@@ -128,7 +128,7 @@ static uint64_t check_tensor(const case_list *l, const char *tensor)
         if (!is_of_interest(&c)) {
             continue;
         }
-        ck_assert_msg(fill_inputs(&c, l->item[i].seed, &in, why) == 0, "%s",
+        ck_assert_msg(fill_checkpoint(&c, l->item[i].seed, &in, why) == 0, "%s",
                       sentence);
         const host_tensor *w = tensor_set_find(&in, tensor);
 

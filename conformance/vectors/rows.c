@@ -117,26 +117,18 @@ static mxo_status bind_inputs(judging *j, const map_row *row,
     return status;
 }
 
-/* Every parameter at its default; the dimensions come with the tensors. */
-static int standard_case(test_case *c, const char *op)
-{
-    memset(c, 0, sizeof *c);
-    c->schema = op_by_name(op);
-    for (int i = 0; c->schema != NULL && i < c->schema->n_params; i++) {
-        memcpy(c->value[i], c->schema->params[i].standard, OP_WORD);
-    }
-    return c->schema != NULL;
-}
-
-/* The canonical case of a row: defaults, then the row's parameters. */
+/* The canonical case of a row: defaults, then the row's parameters; the
+   dimensions come with the tensors. */
 static mxo_status make_case(judging *j, const map_row *row, test_case *c,
                             mxo_text why)
 {
     piece rest = {row->params, strlen(row->params)};
+    const op_schema *schema = op_by_name(row->op);
 
-    if (!standard_case(c, row->op)) {
+    if (schema == NULL) {
         return say(MXO_E_UNSUPPORTED, why, "%s is no operation", row->op);
     }
+    case_begin(c, schema);
     while (rest.len > 0) {
         const piece word = piece_cut(&rest, ' ');
         char text[TEXT_SIZE];

@@ -49,11 +49,30 @@ static uint32_t dtype_of(const mxo_profile_choice out)
     return dtype_for(layer_format(out));
 }
 
+/* A plan, over the checkpoint's tensors, with room for those that have to be
+   brought back: they begin where *offset says. */
+static mxo_status make(layer_plan *p, layer_loaded *l, uint64_t *offset,
+                       const mxo_call *call, const int has[2], mxo_text why)
+{
+    mxo_status status = layer_read_loaded(l, call, has[0], has[1], why);
+
+    if (status == MXO_OK) {
+        status = layer_plan_make(p, &l->call, has[0], has[1], why);
+    }
+    if (status == MXO_OK) {
+        *offset = layer_take(p, l->bytes);
+    }
+    return status;
+}
+
 mxo_status infer_moe_layer(const mxo_call *call, mxo_tensor *out_tensor,
                            uint32_t *n_out, mxo_text why)
 {
     layer_plan p;
-    const mxo_status status = layer_plan_make(&p, call, 1, 1, why);
+    layer_loaded l;
+    uint64_t offset;
+    const int both[2] = {1, 1};
+    const mxo_status status = make(&p, &l, &offset, call, both, why);
     const uint64_t shape[2] = {p.tokens, p.hidden};
 
     return status == MXO_OK
@@ -65,7 +84,10 @@ mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
                            uint32_t *n_out, mxo_text why)
 {
     layer_plan p;
-    const mxo_status status = layer_plan_make(&p, call, 1, 0, why);
+    layer_loaded l;
+    uint64_t offset;
+    const int first[2] = {1, 0};
+    const mxo_status status = make(&p, &l, &offset, call, first, why);
     const uint64_t shape[3] = {p.tokens, p.topk,
                                p.has_glu ? p.inter : 2 * p.inter};
 
@@ -82,7 +104,10 @@ mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
                            uint32_t *n_out, mxo_text why)
 {
     layer_plan p;
-    const mxo_status status = layer_plan_make(&p, call, 0, 1, why);
+    layer_loaded l;
+    uint64_t offset;
+    const int second[2] = {0, 1};
+    const mxo_status status = make(&p, &l, &offset, call, second, why);
     const uint64_t sum[2] = {p.tokens, p.hidden};
     const uint64_t rows[3] = {p.tokens, p.topk, p.hidden};
 
@@ -387,10 +412,16 @@ static mxo_status run(const mxo_call *call, int has_one, int has_two,
                       mxo_text why)
 {
     layer_plan p;
-    mxo_status status = layer_plan_make(&p, call, has_one, has_two, why);
+    layer_loaded l;
+    uint64_t offset;
+    const int has[2] = {has_one, has_two};
+    mxo_status status = make(&p, &l, &offset, call, has, why);
 
     if (status == MXO_OK) {
         status = layer_check_ids(&p, why);
+    }
+    if (status == MXO_OK) {
+        status = layer_bring_back(&l, call, offset, why);
     }
     if (status != MXO_OK) {
         return status;

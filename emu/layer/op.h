@@ -8,6 +8,8 @@
 
 #include "layer.h"
 
+#include <mxoracle/layout.h>
+
 /* Offsets into the scratch tensor; 0 is a legal offset of nothing. */
 typedef struct layer_scratch {
     uint64_t weighed; /* hidden states times routing weights */
@@ -41,6 +43,26 @@ typedef struct layer_plan {
     int has_bounds;       /* the outputs are ends */
     layer_scratch at;
 } layer_plan;
+
+enum { LAYER_INPUTS = 20, LAYER_TENSORS = MXO_CONVERSION_TENSORS };
+
+/* A call whose weights are as a loader leaves them, and the same call on the
+   checkpoint's tensors. */
+typedef struct layer_loaded {
+    mxo_call call; /* the latter */
+    mxo_tensor in[LAYER_INPUTS];
+    const mxo_conversion_row *row;
+    uint64_t experts, hidden, inter;
+    uint64_t at[LAYER_TENSORS]; /* of each tensor, from the first on */
+    uint64_t bytes;             /* of all; 0: nothing has to be brought back */
+} layer_loaded;
+
+/* Check and describe; nothing is written. */
+mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
+                      int has_two, mxo_text why);
+/* Bring the tensors back into the call's scratch, from offset on. */
+mxo_status layer_bring_back(layer_loaded *l, const mxo_call *call,
+                            uint64_t offset, mxo_text why);
 
 /* Sizes, shapes and recipes of a call; nothing is written. */
 mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,

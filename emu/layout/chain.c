@@ -9,6 +9,21 @@ const layout_step *chain_last(const layout_chain *c)
     return &c->step[c->n - 1];
 }
 
+void chain_describe(const layout_chain *c, int is_bias, mxo_tensor *t,
+                    uint32_t i, const char *name)
+{
+    const layout_step *last = chain_last(c);
+    const uint64_t experts = c->step[0].map.extent[0];
+    const uint64_t matrix[2] = {
+        experts, experts == 0 ? 0 : last->map.n_units / experts};
+
+    if (is_bias) {
+        mxo_out(t, i, name, last->to, 2, matrix);
+    } else {
+        mxo_out(t, i, name, last->to, last->map.rank, last->map.shape);
+    }
+}
+
 /* What a step leaves, as the three axes the next step sees: its own result
    if that has three dimensions, else the padded tensor. */
 static void next_extent(const layout_step *s, uint64_t extent[3])

@@ -34,6 +34,20 @@ mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
 
 /* dtype and shape of what it gives, and of what it took. */
 const layout_step *chain_last(const layout_chain *c);
+/* A tensor of a conversion as it is left: a bias stays a matrix, everything
+   else has the shape of its last step. */
+void chain_describe(const layout_chain *c, int is_bias, mxo_tensor *t,
+                    uint32_t i, const char *name);
+
+/* Row of a conversion by name, or a sentence. */
+mxo_status conversion_row(const char *name, const mxo_conversion_row **row,
+                          mxo_text why);
+/* The loader's own conditions on the layer as a whole. */
+mxo_status conversion_check(const mxo_conversion_row *row, uint64_t experts,
+                            uint64_t hidden, uint64_t inter, int has_bias,
+                            mxo_text why);
+/* Does the loader leave tensor number i in place of the checkpoint's? */
+int conversion_leaves(const mxo_conversion_row *row, int i);
 
 mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
                          const mxo_tensor *y, const mxo_tensor *valid,

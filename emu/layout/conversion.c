@@ -42,3 +42,36 @@ const mxo_conversion_row *mxo_conversion_find(const char *name)
     }
     return NULL;
 }
+
+mxo_status conversion_row(const char *name, const mxo_conversion_row **row,
+                          mxo_text why)
+{
+    *row = mxo_conversion_find(name);
+    return *row != NULL
+               ? MXO_OK
+               : mxo_fail(MXO_E_PARAM, why, "no conversion is called %.60s",
+                          name);
+}
+
+mxo_status conversion_check(const mxo_conversion_row *row, uint64_t experts,
+                            uint64_t hidden, uint64_t inter, int has_bias,
+                            mxo_text why)
+{
+    const mxo_layout_row as_layout = {row->id, "8", "keep", "",
+                                      "hidden=$cols*2 inter=$rows/2",
+                                      row->needs, "E R C -> E R C", "", ""};
+    const uint64_t extent[3] = {experts, 2 * inter, hidden / 2};
+    mxo_layout l;
+
+    if (!has_bias && strcmp(row->bias, "required") == 0) {
+        return mxo_fail(MXO_E_SHAPE, why, "conversion %s needs both biases",
+                        row->id);
+    }
+    return mxo_layout_bind(&l, &as_layout, row->id, 1, extent, why);
+}
+
+int conversion_leaves(const mxo_conversion_row *row, int i)
+{
+    return strstr(mxo_conversion_tensor((uint32_t)i), "bias") == NULL ||
+           strcmp(row->bias, "none") != 0;
+}

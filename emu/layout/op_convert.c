@@ -39,40 +39,24 @@ static int has_undefined_pads(const layout_chain *c)
 static mxo_status find_row(const mxo_call *call, const mxo_conversion_row **row,
                            mxo_text why)
 {
-    const char *name = mxo_call_text(call, "conversion");
-
-    *row = mxo_conversion_find(name);
-    return *row != NULL
-               ? MXO_OK
-               : mxo_fail(MXO_E_PARAM, why, "no conversion is called %.60s",
-                          name);
+    return conversion_row(mxo_call_text(call, "conversion"), row, why);
 }
 
-/* The loader's own conditions on the layer as a whole. */
 static mxo_status check_layer(const mxo_call *call, const mxo_conversion_row *row,
                               mxo_text why)
 {
     const mxo_tensor *w13 = mxo_call_in(call, "w13");
     const mxo_tensor *w2 = mxo_call_in(call, "w2");
-    const int biased = mxo_call_is(call, "bias", "1");
-    mxo_layout_row as_layout = {row->id, "8", "keep", "",
-                                "hidden=$cols*2 inter=$rows/2", row->needs,
-                                "E R C -> E R C", "", ""};
-    uint64_t extent[3];
-    mxo_layout l;
 
-    if (!biased && strcmp(row->bias, "required") == 0) {
-        return mxo_fail(MXO_E_SHAPE, why, "conversion %s needs both biases",
-                        row->id);
-    }
     if (w13->shape[0] != w2->shape[0]) {
         return mxo_fail(MXO_E_SHAPE, why,
                         "w13 has %llu experts and w2 has %llu",
                         (unsigned long long)w13->shape[0],
                         (unsigned long long)w2->shape[0]);
     }
-    extent_of(w13, extent);
-    return mxo_layout_bind(&l, &as_layout, row->id, 1, extent, why);
+    return conversion_check(row, w13->shape[0], 2 * w13->shape[2],
+                            w13->shape[1] / 2, mxo_call_is(call, "bias", "1"),
+                            why);
 }
 
 static mxo_status bind_part(const mxo_call *call, const mxo_conversion_row *row,
@@ -89,25 +73,9 @@ static mxo_status bind_part(const mxo_call *call, const mxo_conversion_row *row,
 }
 
 /* Is the tensor there afterwards? */
-static int leaves(const mxo_conversion_row *row, const part *p)
+static int leaves(const mxo_conversion_row *row, const part *p, int i)
 {
-    return p->in != NULL && !(strstr(p->name, "bias") != NULL &&
-                              strcmp(row->bias, "none") == 0);
-}
-
-/* A bias stays a matrix; everything else has the shape of its last step. */
-static void describe(const part *p, mxo_tensor *out, uint32_t *n)
-{
-    const layout_step *last = chain_last(&p->chain);
-    uint64_t shape[2] = {p->extent[0], 0};
-
-    if (p->in->rank == 2) {
-        shape[1] = shape[0] == 0 ? 0 : last->map.n_units / shape[0];
-        mxo_out(out, *n, p->name, last->to, 2, shape);
-    } else {
-        mxo_out(out, *n, p->name, last->to, last->map.rank, last->map.shape);
-    }
-    (*n)++;
+    return p->in != NULL && conversion_leaves(row, i);
 }
 
 static const char *valid_name(int i)
@@ -135,8 +103,8 @@ mxo_status infer_layout_convert(const mxo_call *call, mxo_tensor *out_tensor,
     for (int i = 0; i < MXO_CONVERSION_TENSORS && status == MXO_OK; i++) {
         part p = {0};
         status = bind_part(call, row, i, &p, why);
-        if (status == MXO_OK && leaves(row, &p)) {
-            describe(&p, out_tensor, &n);
+        if (status == MXO_OK && leaves(row, &p, i)) {
+            chain_describe(&p.chain, p.in->rank == 2, out_tensor, n++, p.name);
             if (has_undefined_pads(&p.chain)) {
                 out_tensor[n] = out_tensor[n - 1];
                 mxo_out(out_tensor, n, valid_name(i), MXO_U8,
@@ -174,7 +142,7 @@ mxo_status run_layout_convert(const mxo_call *call, mxo_text why)
     for (int i = 0; i < MXO_CONVERSION_TENSORS && status == MXO_OK; i++) {
         part p = {0};
         status = bind_part(call, row, i, &p, why);
-        if (status == MXO_OK && leaves(row, &p)) {
+        if (status == MXO_OK && leaves(row, &p, i)) {
             status = chain_forward(&p.chain, p.in, mxo_call_out(call, p.name),
                                    mxo_call_out(call, valid_name(i)), why);
         }

@@ -130,13 +130,16 @@ typedef struct mxo_call {
 /**
  * What an operation looks like, as text (only the emulator must fill this in).
  * params  "key:domain=default ...", domain = a|b|c, int, real, real? (may be
- *         "none"), bool, name (a word of letters, digits and ._-+/=)
+ *         "none"), bool, name (a word of letters, digits and ._-+/=), size
+ *         (the extent of the dimension that stands in the default's place)
  * in      "name:dtype[dim,dim] ...", dtype = a type name or $param, dim = an
  *         identifier of the case text, a number, or identifier*number,
  *         identifier/number (exact), number*identifier; "/pack" divides by 2
  *         if the parameter element is e2m1 and by 1 otherwise, "/key" by the
  *         value of an int parameter; "?key=a|b" after the bracket: present
- *         only then
+ *         only then; "name@key": unless the parameter key is none, the tensor
+ *         is what layout.convert of that conversion makes of the one described
+ *         here, type and shape as layout.convert gives them, experts first
  * out     names of the outputs, in order; infer() gives types and shapes
  */
 typedef struct mxo_op_info {

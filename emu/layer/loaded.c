@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Weights as a loader has laid them out: each tensor goes back through the
+ * chain that its conversion sent it through, into the scratch, and the layer
+ * is computed from the checkpoint's tensors as ever.  Their sizes are not to
+ * be read off padded tiles, so hidden_size and intermediate_size say them.
+ */
+#include "../layout/chain.h"
+#include "op.h"
+
+#include <string.h>
+
+enum { CODES, SCALES, BIAS, KINDS };
+
+/* What the checkpoint has as tensor number i of a layer of these sizes. */
+static void checkpoint_of(const layer_loaded *l, int i, uint64_t extent[3])
+{
+    const int second = i / KINDS;
+    const uint64_t k = second ? l->inter : l->hidden;
+
+    extent[0] = l->experts;
+    extent[1] = second ? l->hidden : 2 * l->inter;
+    extent[2] = i % KINDS == CODES    ? k / 2
+                : i % KINDS == SCALES ? layer_blocks(k)
+                                      : 1;
+}
+
+static mxo_status bind(const layer_loaded *l, int i, layout_chain *c,
+                       uint64_t extent[3], mxo_text why)
+{
+    static const uint32_t dtypes[KINDS] = {MXO_U8, MXO_E8M0, MXO_BF16};
+
+    checkpoint_of(l, i, extent);
+    return chain_bind_tensor(c, l->row, mxo_call_text(&l->call, "conversion"),
+                             i, dtypes[i % KINDS], extent, why);
+}
+
+/* The tensor that the call has must be what the chain gives. */
+static mxo_status expect(const layer_loaded *l, const layout_chain *c, int i,
+                         const mxo_tensor *t, mxo_text why)
+{
+    mxo_tensor want;
+
+    chain_describe(c, i % KINDS == BIAS, &want, 0, t->name);
+    return t->dtype == want.dtype && t->rank == want.rank &&
+                   memcmp(t->shape, want.shape,
+                          want.rank * sizeof want.shape[0]) == 0
+               ? MXO_OK
+               : mxo_fail(MXO_E_SHAPE, why,
+                          "%s: %s has not the type or the shape that "
+                          "conversion=%s gives it with hidden_size=%llu and "
+                          "intermediate_size=%llu",
+                          l->call.op, t->name,
+                          mxo_call_text(&l->call, "conversion"),
+                          (unsigned long long)l->hidden,
+                          (unsigned long long)l->inter);
+}
+
+/* Room for tensor number i of the call, at which it stands there. */
+static mxo_status place(layer_loaded *l, int i, uint32_t at, mxo_text why)
+{
+    const mxo_tensor given = l->in[at];
+    uint64_t extent[3];
+    layout_chain c;
+
+    if (!conversion_leaves(l->row, i)) {
+        return mxo_fail(MXO_E_UNSUPPORTED, why,
+                        "%s: conversion %s drops %s, so that it cannot be "
+                        "brought back",
+                        l->call.op, l->row->id, given.name);
+    }
+    mxo_status status = bind(l, i, &c, extent, why);
+
+    if (status == MXO_OK) {
+        status = expect(l, &c, i, &given, why);
+    }
+    if (status == MXO_OK) {
+        mxo_out(l->in, at, given.name, c.step[0].dtype,
+                i % KINDS == BIAS ? 2 : 3, extent);
+        l->at[i] = l->bytes;
+        l->bytes += (l->in[at].n_bytes + 15) / 16 * 16;
+    }
+    return status;
+}
+
+static uint32_t index_of(const layer_loaded *l, const char *name)
+{
+    uint32_t at = 0;
+
+    while (at < l->call.n_in && strcmp(l->in[at].name, name) != 0) {
+        at++;
+    }
+    return at;
+}
+
+static mxo_status check(layer_loaded *l, mxo_text why)
+{
+    const mxo_call *call = &l->call;
+    const int has_bias = !mxo_call_is(call, "bias", "none");
+    mxo_status status =
+        conversion_row(mxo_call_text(call, "conversion"), &l->row, why);
+
+    if (status == MXO_OK && has_bias && !mxo_call_is(call, "bias", "bf16")) {
+        status = mxo_fail(MXO_E_PARAM, why,
+                          "%s: conversion=%s takes the checkpoint's biases in "
+                          "bf16, not bias=%s",
+                          call->op, l->row->id, mxo_call_text(call, "bias"));
+    }
+    return status == MXO_OK
+               ? conversion_check(l->row, l->experts, l->hidden, l->inter,
+                                  has_bias, why)
+               : status;
+}
+
+mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
+                      int has_two, mxo_text why)
+{
+    const mxo_tensor *w = mxo_call_in(call, has_one ? "w13" : "w2");
+
+    memset(l, 0, sizeof *l);
+    l->call = *call;
+    if (mxo_call_is(call, "conversion", "none")) {
+        return MXO_OK;
+    }
+    if (call->n_in > LAYER_INPUTS) {
+        return mxo_fail(MXO_E_SHAPE, why, "%s: too many inputs", call->op);
+    }
+    memcpy(l->in, call->in, call->n_in * sizeof l->in[0]);
+    l->call.in = l->in;
+    l->hidden = (uint64_t)mxo_call_int(call, "hidden_size");
+    l->inter = (uint64_t)mxo_call_int(call, "intermediate_size");
+    l->experts = w->rank == 0 ? 0 : w->shape[0];
+    mxo_status status = check(l, why);
+
+    for (int i = has_one ? 0 : KINDS;
+         i < (has_two ? 2 * KINDS : KINDS) && status == MXO_OK; i++) {
+        const uint32_t at = index_of(l, mxo_conversion_tensor((uint32_t)i));
+        if (at < call->n_in) {
+            status = place(l, i, at, why);
+        }
+    }
+    return status;
+}
+
+mxo_status layer_bring_back(layer_loaded *l, const mxo_call *call,
+                            uint64_t offset, mxo_text why)
+{
+    const mxo_tensor *scratch = mxo_call_out(call, ".scratch");
+    mxo_status status = MXO_OK;
+
+    for (int i = 0; i < 2 * KINDS && status == MXO_OK && l->bytes > 0; i++) {
+        const uint32_t at = index_of(l, mxo_conversion_tensor((uint32_t)i));
+        uint64_t extent[3];
+        layout_chain c;
+        if (at == call->n_in) {
+            continue;
+        }
+        l->in[at].buffer = scratch->buffer;
+        l->in[at].offset = scratch->offset + offset + l->at[i];
+        status = bind(l, i, &c, extent, why);
+        if (status == MXO_OK) {
+            status = chain_back(&c, &call->in[at], &l->in[at], extent, why);
+        }
+    }
+    return status;
+}
