@@ -36,6 +36,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/mma.c \
 	%reldir%/cases/layer.c \
 	%reldir%/cases/layer_ways.c \
+	%reldir%/cases/loaded.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
 	%reldir%/cases/lone.c \

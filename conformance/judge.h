@@ -15,8 +15,8 @@ typedef struct judge {
     subject oracle;
     subject subject;
     int is_brief; /* verdicts without explanation and diagnosis */
-    /* Of the case in hand, the inputs before a loader had them; NULL: they are
-       not known. */
+    /* Of the case in hand, the inputs before a loader had them; NULL: only
+       those of the call are known. */
     const tensor_set *checkpoint;
 } judge;
 

@@ -379,6 +379,8 @@ static int keep(tensor_set *to, const char *name, const host_tensor *t)
 void stage_half_inputs(tensor_set *in, const stage_half *h,
                        const host_tensor *act)
 {
+    const tensor_set *from = h->e->j->checkpoint != NULL ? h->e->j->checkpoint
+                                                         : h->e->call->in;
     test_case c;
     int good = make_case(&c, h, h->p->alone) == 0;
 
@@ -386,7 +388,7 @@ void stage_half_inputs(tensor_set *in, const stage_half *h,
         const char *name = c.schema->inputs[i].name;
         const host_tensor *t = strcmp(name, "act") == 0
                                    ? act
-                                   : tensor_set_find(h->e->j->checkpoint, name);
+                                   : tensor_set_find(from, name);
         if (case_has_input(&c, i)) {
             good = t != NULL && keep(in, name, t);
         }

@@ -2,6 +2,7 @@
 /* See stages.h. */
 #include "stages.h"
 
+#include "fill_loaded.h"
 #include "stage_half.h"
 
 #include <string.h>
@@ -87,7 +88,8 @@ void stages_say(const evidence *e, strbuf *lines)
         {.e = e, .p = &probe_halves[1], .name = names[1], .in = &in[1]},
     };
 
-    if (strcmp(e->call->op, "moe.layer") != 0 || e->j->checkpoint == NULL ||
+    if (strcmp(e->call->op, "moe.layer") != 0 ||
+        (fill_has_loader(e->c) && e->j->checkpoint == NULL) ||
         (!subject_has_op(&e->j->subject, "moe.gemm1") &&
          !subject_has_op(&e->j->subject, "moe.gemm2"))) {
         return;

@@ -97,6 +97,13 @@ static int fits_blocks(const mxo_call *call)
     return last_of(broken_in(call, "x")) % AXIS_BLOCK == 0;
 }
 
+/* What a loader has made of a layer's tensors has shapes of its own. */
+static int is_loaded(const mxo_call *call)
+{
+    return broken_text(call, "conversion")[0] != '\0' &&
+           !broken_says(call, "conversion", "none");
+}
+
 /* Packed codes and their scales, where the call has them. */
 static int has_scales(const mxo_call *call, const char *codes,
                       const char *scales)
@@ -104,7 +111,7 @@ static int has_scales(const mxo_call *call, const char *codes,
     const mxo_tensor *q = broken_in(call, codes);
     const mxo_tensor *s = broken_in(call, scales);
 
-    return q == NULL || s == NULL ||
+    return q == NULL || s == NULL || is_loaded(call) ||
            last_of(s) == (2 * last_of(q) + AXIS_BLOCK - 1) / AXIS_BLOCK;
 }
 
@@ -201,8 +208,9 @@ static int fits_even(const mxo_call *call)
     const mxo_tensor *w13 = broken_in(call, "w13");
     const mxo_tensor *w2 = broken_in(call, "w2");
 
-    return is_twice(call, "w13", "x") && is_twice(call, "w2", "act") &&
-           (w13 == NULL || w2 == NULL || w13->shape[1] == 4 * last_of(w2));
+    return is_loaded(call) ||
+           (is_twice(call, "w13", "x") && is_twice(call, "w2", "act") &&
+            (w13 == NULL || w2 == NULL || w13->shape[1] == 4 * last_of(w2)));
 }
 
 static uint64_t n_groups(const mxo_call *call, const char *key, uint64_t n)
