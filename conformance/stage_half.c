@@ -203,12 +203,12 @@ static void find_before(stage_half *h)
         return;
     }
     conclude(f, OPEN, "its columns are none");
-    if (probe_signs(&signs, h->p, h->in) == 0 &&
-        probe_identity(&made, h->p, h->in, PROBE_NEAR_GIVEN) == 0) {
-        *f = ask_probe(h, h->p->alone, &signs);
-        if (is_good(f)) {
-            *f = ask_probe(h, h->p->alone, &made);
-        } else if (f->kind == WRONG) {
+    if (probe_identity(&made, h->p, h->in, PROBE_NEAR_GIVEN) == 0) {
+        *f = ask_probe(h, h->p->alone, &made);
+    }
+    if (f->kind == WRONG && probe_signs(&signs, h->p, h->in) == 0) {
+        const finding gemm = ask_probe(h, h->p->alone, &signs);
+        if (!is_good(&gemm)) {
             conclude(f, OPEN, "the GEMM that it is asked through is wrong");
         }
     }
@@ -305,9 +305,13 @@ static void blame_gemm(stage_half *h, const finding *alone)
 static void judge_behind(stage_half *h, const tensor_set *made)
 {
     finding *f = &h->found[BEHIND];
-    const finding alone = ask_probe(h, h->p->alone, made);
 
     *f = ask_probe(h, h->p->through, made);
+    if (f->kind == RIGHT && h->found[GEMM].kind != OPEN) {
+        return; /* whatever it went through */
+    }
+    const finding alone = ask_probe(h, h->p->alone, made);
+
     if (alone.kind == WRONG) {
         blame_gemm(h, &alone);
     } else if (!is_good(&alone)) {
