@@ -28,6 +28,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layer.c \
 	%reldir%/layer.h \
 	%reldir%/layer_faults.c \
+	%reldir%/layer_loaded.c \
 	%reldir%/layer_order.c \
 	%reldir%/layer_quant.c \
 	%reldir%/layer_routed.c \

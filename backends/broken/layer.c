@@ -94,7 +94,6 @@ static int is_plain(const broken *b, const layer *l)
     const int is_open = broken_entry_is(call, "order", "any");
 
     return knows_profile(call) && broken_says(call, "bounds", "0") &&
-           broken_says(call, "conversion", "none") &&
            (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
@@ -421,7 +420,8 @@ static mxo_status check_ids(const broken *b, const layer *l, mxo_text why)
                    : broken_fail(MXO_E_PARAM, why, "an id is no expert");
 }
 
-mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
+mxo_status broken_plain_layer(const broken *b, const mxo_call *call,
+                              mxo_text why)
 {
     const layer l = read_layer(call);
 
@@ -437,7 +437,8 @@ mxo_status broken_moe_layer(const broken *b, const mxo_call *call, mxo_text why)
     return status;
 }
 
-mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
+mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
+                              mxo_text why)
 {
     static layer_row x;
     const layer l = read_layer(call);
@@ -464,7 +465,8 @@ mxo_status broken_moe_gemm1(const broken *b, const mxo_call *call, mxo_text why)
     return status;
 }
 
-mxo_status broken_moe_gemm2(const broken *b, const mxo_call *call, mxo_text why)
+mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
+                              mxo_text why)
 {
     static layer_row act;
     const layer l = read_layer(call);

@@ -148,6 +148,14 @@ double broken_unit(const broken *b, const layer *l, int expert, double gate,
 /* Steps with an exponential of the kernel's own, kept in float32, behind sums
    in any order: a path that some mutants have, and are right or wrong on. */
 int broken_is_fast(const broken *b, const layer *l);
+/* moe.layer and its halves on the checkpoint's tensors; layer_loaded.c brings
+   back what a loader has laid out. */
+mxo_status broken_plain_layer(const broken *b, const mxo_call *call,
+                              mxo_text why);
+mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
+                              mxo_text why);
+mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
+                              mxo_text why);
 /* layer_faults.c */
 int broken_slice_fault(const broken *b, const layer *l, int id);
 double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
