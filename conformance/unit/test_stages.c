@@ -211,6 +211,9 @@ typedef struct layer_row {
 } layer_row;
 
 static const layer_row layers[] = {
+    {"moe.layer:tokens=3,topk=2,experts=4,hidden=128,inter=128,profile=TRITON,"
+     "bias=bf16,conversion=mxo_hopper,data=ordinary",
+     0},
     {MORE "profile=exact,bias=f32", 0},
     {MORE "profile=MARLIN,bias=bf16", 0},
     {MORE "profile=MARLIN,activation=silu,rows=halves,limit=10", 0},
@@ -255,7 +258,8 @@ static void take_apart(const char *layer, strbuf *lines)
     table.run = run_planted;
     ck_assert_msg(case_parse(&c, layer, why) == 0, "%s", sentence);
     ck_assert_msg(judge_open(&j, &table, 0, why) == MXO_OK, "%s", sentence);
-    ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_checkpoint(&c, 1, &in, why) == 0, "%s", sentence);
+    j.checkpoint = &in;
     stages_say(&e, lines);
     judge_close(&j);
     tensor_set_clear(&in);
