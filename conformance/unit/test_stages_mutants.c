@@ -56,6 +56,8 @@ static const place places[] = {
     {"Routing", SECOND | SUM}, /* where the weight is multiplied */
     {"Dispatch", GEMMS},
     {"State", SUM},
+    {"LD04", GEMMS | ACT}, /* gates and ups are found behind the GEMM */
+    {"Layout", GEMMS},     /* of weights that a loader has laid out */
     {"Quantise", QUANT},
     {"Comparator", SUM},
 };
@@ -88,6 +90,9 @@ static const char *const layers[] = {
     "data=thirds",
     "moe.layer:tokens=17,topk=4,experts=4,hidden=32,inter=32,profile=MARLIN,"
     "data=ordinary",
+    SIZES "profile=TRITON,bias=bf16,conversion=mxo_hopper,data=ordinary",
+    SIZES "profile=TRITON,bias=bf16,conversion=mxo_hopper_gate_up,rows=halves,"
+          "data=ordinary",
     SIZES "from=e2m1,data=ordinary",
 };
 
@@ -181,6 +186,7 @@ static int take_apart(mutant *m, const char *layer)
 {
     char sentence[256] = "";
     const mxo_text why = {sentence, sizeof sentence};
+    tensor_set checkpoint = {0};
     tensor_set in = {0};
     strbuf lines = {NULL, 0, 0};
     const op_call call = {"moe.layer", NULL, 0, &in};
@@ -189,13 +195,18 @@ static int take_apart(mutant *m, const char *layer)
 
     ck_assert_msg(case_parse(&c, layer, why) == 0, "%s", sentence);
     ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_checkpoint(&c, 1, &checkpoint, why) == 0, "%s",
+                  sentence);
     const int is_shown = differs(&m->j, &c, &in);
 
     if (is_shown) {
+        m->j.checkpoint = &checkpoint;
         stages_say(&e, &lines);
+        m->j.checkpoint = NULL;
         expect_place(m, layer, strbuf_text(&lines));
     }
     strbuf_clear(&lines);
+    tensor_set_clear(&checkpoint);
     tensor_set_clear(&in);
     return is_shown;
 }
