@@ -374,7 +374,7 @@ static void token_sum(const broken *b, const layer *l, uint64_t t)
 
     for (uint64_t j = 0; j < l->topk; j++) {
         slot_acts(b, l, t, j, &act[j]);
-        there[j] = l->zero || broken_expert(b, l, t * l->topk + j) >= 0;
+        there[j] = broken_takes_part(b, l, t, j);
         n_there += there[j];
     }
     if (IS(ME09) && n_there == 0) {

@@ -122,6 +122,9 @@ typedef struct layer_column {
 } layer_column;
 void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
                    uint64_t col, layer_column *c);
+/* What a kernel that leaves out zeros would add. */
+void broken_drop_zeros(const broken *b, const layer *l, const gemm *g,
+                       double *a, layer_column *c);
 /* layer_quant.c: how a call quantises; given: the name of a scale that it has.
    Unknown ways have no element f. */
 layer_quant broken_read_quant(const mxo_call *call, const char *given);
@@ -158,6 +161,8 @@ mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
                               mxo_text why);
 /* layer_faults.c */
 int broken_slice_fault(const broken *b, const layer *l, int id);
+/* Does slot j of a token take part in its sum? */
+int broken_takes_part(const broken *b, const layer *l, uint64_t t, uint64_t j);
 double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
                            uint64_t c, double y);
 /* At the end of a call. */

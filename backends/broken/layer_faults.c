@@ -52,6 +52,12 @@ static int is_zero_row(const broken *b, const layer *l, uint64_t t)
            (IS(MZ07) && is_beyond_last(b, t));
 }
 
+int broken_takes_part(const broken *b, const layer *l, uint64_t t, uint64_t j)
+{
+    return (l->zero || broken_expert(b, l, t * l->topk + j) >= 0) &&
+           !(IS(MN06) && broken_weight(b, l, t, j) == 0);
+}
+
 double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
                            uint64_t c, double y)
 {
@@ -61,6 +67,9 @@ double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
         return 0;
     }
     if (IS(MG21) && c + 1 == l->two.n) {
+        return 0;
+    }
+    if (IS(MN10) && fabs(y) < 0x1p-126) {
         return 0;
     }
     if (IS(MT05)) {

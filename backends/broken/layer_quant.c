@@ -283,6 +283,13 @@ static void misplace(const broken *b, const gemm *g, layer_row *r)
     }
 }
 
+static void flush(layer_row *r, uint64_t n)
+{
+    for (uint64_t k = 0; k < n; k++) {
+        r->x[k] = fabs(r->x[k]) < 0x1p-126 ? 0 : r->x[k];
+    }
+}
+
 void broken_quantise(const broken *b, const layer *l, const gemm *g, uint64_t t,
                      layer_row *r)
 {
@@ -291,6 +298,9 @@ void broken_quantise(const broken *b, const layer *l, const gemm *g, uint64_t t,
     const int is_first = g == &l->one;
     size_t i = 0;
 
+    if (IS(MN08) && is_first) {
+        flush(r, g->k);
+    }
     if (g->quant.kind == QUANT_NONE || (IS(MQ09) && is_first) ||
         (IS(MQ10) && !is_first)) {
         return;

@@ -348,6 +348,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
     broken_column(b, l, g, e, col, &c);
     pad_column(b, g, &c);
     read_operands(b, l, g, a, &c, &o);
+    broken_drop_zeros(b, l, g, o.a, &c);
     y = l->order.kind == ORDER_OPEN
             ? open_sum(b, g, o.a, &c, start)
             : broken_ordered_sum(b, &l->order, g->unit, &line, start);

@@ -5,6 +5,13 @@
 
 #include <math.h>
 
+/* Is there no limit for these? */
+static int is_free(const broken *b, double gate, double up)
+{
+    return IS(MA01b) || (IS(MN02) && gate == (double)INFINITY) ||
+           (IS(MN03) && up == -(double)INFINITY);
+}
+
 static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
                        double up)
 {
@@ -12,7 +19,8 @@ static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
     double alpha = l->alpha;
     double beta = l->beta;
 
-    limit = IS(MA01b) || (IS(MQ31) && l->two.quant.kind != QUANT_NONE)
+    limit = is_free(b, gate, up) ||
+                    (IS(MQ31) && l->two.quant.kind != QUANT_NONE)
                 ? INFINITY
                 : limit;
     limit = IS(MA10b) && l->silu ? INFINITY : limit;
@@ -48,7 +56,7 @@ static float exponential(const broken *b, const layer *l, float t)
 /* vLLM's and Triton's steps in float32. */
 static double stepped(const broken *b, const layer *l, double gate, double up)
 {
-    const float limit = (float)(IS(MA01b) ? INFINITY : l->limit);
+    const float limit = (float)(is_free(b, gate, up) ? INFINITY : l->limit);
     const float low = IS(MA02b) ? -limit : -INFINITY;
     float g = (float)gate < limit ? (float)gate : limit;
     float u = (float)up < limit ? (float)up : limit;
@@ -73,6 +81,20 @@ static double stepped(const broken *b, const layer *l, double gate, double up)
     return (double)(p / d);
 }
 
+/* MN07, MN09: a BF16 activation whose ties go away from zero; without
+   subnormals.  The number as far beyond y as x is before it is a BF16 number
+   only if y lies halfway. */
+static double rounded_wrong(const broken *b, dd y, double x)
+{
+    const double other = 2 * y.hi - x;
+    const int is_tie = y.lo == 0 && other != x && broken_bf16(other) == other;
+
+    if (IS(MN07) && is_tie && fabs(other) > fabs(x)) {
+        return other;
+    }
+    return IS(MN09) && fabs(x) < 0x1p-126 ? 0 : x;
+}
+
 double broken_unit(const broken *b, const layer *l, int expert, double gate,
                    double up)
 {
@@ -81,9 +103,9 @@ double broken_unit(const broken *b, const layer *l, int expert, double gate,
     const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, expert, g, u)
                                        : broken_dd(stepped(b, l, g, u));
 
-    return broken_to(b,
-                     IS(MQ20) && l->two.quant.kind != QUANT_NONE
-                         ? broken_format("f32")
-                         : l->act_type,
-                     y);
+    const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
+    const double x =
+        broken_to(b, is_wide ? broken_format("f32") : l->act_type, y);
+
+    return l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
 }

@@ -57,6 +57,9 @@ static int is_lost(const broken *b, const gemm *g, uint64_t k)
 /* Marlin and Triton put the byte into an exponent field, in bf16. */
 static double weight(const broken *b, const layer *l, double x, unsigned byte)
 {
+    if (IS(MN01) && byte == 255) {
+        return x * broken_power(128);
+    }
     if (l->is_ocp) {
         return x * broken_e8m0(b, byte);
     }
@@ -93,10 +96,25 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
             c->w[k] = 0;
             continue;
         }
-        const double x = values[broken_code(g->w, 1, at)];
+        const unsigned code = broken_code(g->w, 1, at);
+        const double x = IS(MN11) && code == 8 ? -0.25 : values[code];
         c->w[k] = l->order.at_block ? x : weight(b, l, x, byte);
         if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
             c->w[k] = broken_to(b, narrow, broken_dd(c->w[k]));
+        }
+    }
+}
+
+/* MN04, MN05: a product with a zero is not added, whatever it is. */
+void broken_drop_zeros(const broken *b, const layer *l, const gemm *g,
+                       double *a, layer_column *c)
+{
+    const int drops = g == &l->one ? IS(MN04) : IS(MN05);
+
+    for (uint64_t k = 0; drops && k < g->k; k++) {
+        if (a[k] == 0 || c->w[k] == 0) {
+            a[k] = 0;
+            c->w[k] = 0;
         }
     }
 }

@@ -10,9 +10,9 @@
  * sign.  A block of K has scales near one power of two, and what is live in it
  * is about as far off the other way: the two ends of the scale bytes meet
  * numbers that make ordinary products.  What would spread all over a token
- * (0 x Inf) comes in few tokens and few rows: the scale bytes 0 and from 253 on,
- * with which some rules read a weight as no number, only in every eighth row of
- * every other expert, over codes of at most 1.
+ * (0 x Inf) comes in few tokens and few rows: the scale bytes 0 and from 253
+ * on, with which some rules read a weight as no number, only in every eighth
+ * row, of w13 in few experts, and over codes of at most 1.
  */
 #include "fills.h"
 
@@ -22,22 +22,33 @@
 
 enum { BLOCK = 32, ONE = 127, CODES = 16, MINUS = 8 };
 
-/* Scale byte that those of a block of K are near to; BF16 holds six times the
-   largest of them. */
-static int byte_near(uint64_t block)
-{
-    static const int byte[] = {ONE, 250, 3, 190, 60};
+/* The scale byte that those of a block of K are near to, BF16 holding six times
+   the largest of them, and the exponent that what is live there is near to:
+   beside 250 most are subnormal. */
+typedef struct block_kind {
+    int byte;
+    int power;
+} block_kind;
 
-    return byte[block % (sizeof byte / sizeof byte[0])];
+static block_kind kind_of(uint64_t block)
+{
+    static const block_kind kinds[] = {
+        {ONE, 0}, {250, -127}, {3, 124}, {190, -63}, {60, 67}};
+
+    return kinds[block % (sizeof kinds / sizeof kinds[0])];
 }
 
 /* Has the block a scale byte with which a weight may be no number? */
-static int is_wild(const host_tensor *t, uint64_t row, uint64_t block,
-                   uint64_t blocks)
+static int is_wild(uint64_t row, uint64_t block, uint64_t blocks)
 {
-    const uint64_t expert = row / t->shape[1];
+    return row % 8 == 5 && row / 8 % blocks == block;
+}
 
-    return expert % 2 == 1 && row % 8 == 5 && row / 8 % blocks == block;
+/* Of one expert in four: every output of a layer may hang on a row of w13. */
+static int is_wild_half(const host_tensor *t, uint64_t row, uint64_t block,
+                        uint64_t blocks)
+{
+    return row / t->shape[1] % 4 == 1 && is_wild(row, block, blocks);
 }
 
 static void put_special(host_tensor *t, uint64_t i, int is_nan, int is_minus)
@@ -65,8 +76,9 @@ static double few_bits(prng *rng)
    any (twice). */
 enum { POSITIVE, FROM_ZERO, ANY, TURNS = 4 };
 
-/* Every other row is special in one of these ways. */
-enum { INF, INF_OR_NAN, MINUS_INF, NAN_ITSELF, NOTHING, N_SPECIAL };
+/* Every other row is special in one of these ways; FAINT makes products below
+   2^-126 where the scales are not large. */
+enum { INF, INF_OR_NAN, MINUS_INF, NAN_ITSELF, NOTHING, FAINT, N_SPECIAL };
 
 static void put_live(host_tensor *t, uint64_t first, uint64_t turn, prng *rng)
 {
@@ -76,12 +88,12 @@ static void put_live(host_tensor *t, uint64_t first, uint64_t turn, prng *rng)
     const uint64_t draw = prng_below(rng, left < BLOCK ? left : BLOCK);
     const uint64_t at = first + block * BLOCK + draw;
     const uint64_t group = at - draw % TURNS;
-    const int power = (int)prng_below(rng, 8) - 5 + ONE - byte_near(block);
+    const int power = (int)prng_below(rng, 8) - 5 + kind_of(block).power;
     const double x = few_bits(rng);
     const int special = turn % 2 == 0 ? -1 : (int)(turn / 2 % N_SPECIAL);
 
-    if (special < 0) {
-        fill_put(t, at, ldexp(x, power));
+    if (special < 0 || special == FAINT) {
+        fill_put(t, at, ldexp(x, special < 0 ? power : power - 126));
     } else if (special == INF || special == INF_OR_NAN) {
         put_special(t, group + (special == INF ? POSITIVE : FROM_ZERO), 0, 0);
     } else if (special != NOTHING) {
@@ -135,7 +147,7 @@ static uint64_t code_at(const test_case *c, const host_tensor *t, uint64_t row,
     const uint64_t cols = 2 * t->shape[2];
     const uint64_t code = prng_below(rng, CODES);
 
-    if (is_wild(t, row, col / BLOCK, (cols + BLOCK - 1) / BLOCK)) {
+    if (is_wild_half(t, row, col / BLOCK, (cols + BLOCK - 1) / BLOCK)) {
         return code % 3 + (code & MINUS); /* 0, 0.5 or 1 */
     }
     return is_gate(c, t, row) ? gate_code(col, code) : code;
@@ -154,32 +166,32 @@ static void fill_lone_codes(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* 253, 254, 255 and 0: the least where what meets it is large. */
-static uint64_t wild_byte(int near, prng *rng)
+/* In turn, so that all of them come. */
+static uint64_t wild_byte(uint64_t turn)
 {
-    const uint64_t draw = prng_below(rng, 12);
+    static const uint8_t bytes[] = {255, 254, 0, 253, 255, 0, 255};
 
-    return near < ONE / 2 && draw < 6 ? 0 : (253 + draw % 4) % 256;
+    return bytes[turn % sizeof bytes];
 }
 
-/* A wild byte, or one near. */
-static uint64_t byte_at(const host_tensor *t, uint64_t i, int near, prng *rng)
+static uint64_t near_byte(int near, prng *rng)
 {
-    const uint64_t blocks = t->shape[2];
     const int byte = near - 2 + (int)prng_below(rng, 5);
 
-    return is_wild(t, i / blocks, i % blocks, blocks) ? wild_byte(near, rng)
-           : byte < 1                                 ? 1
-                                                      : (uint64_t)byte;
+    return byte < 1 ? 1 : (uint64_t)byte;
 }
 
 static void fill_lone_scales(const test_case *c, host_tensor *t, prng *rng)
 {
+    const uint64_t blocks = t->shape[2];
     const uint64_t n = tensor_elems(t);
+    uint64_t turn = prng_below(rng, 7);
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, byte_at(t, i, byte_near(i % t->shape[2]), rng));
+        const int near = kind_of(i % blocks).byte;
+        const int wild = is_wild_half(t, i / blocks, i % blocks, blocks);
+        tensor_store(t, i, wild ? wild_byte(turn++) : near_byte(near, rng));
     }
 }
 
@@ -208,14 +220,18 @@ static void fill_lone_rows(const test_case *c, host_tensor *t, prng *rng)
 /* Ordinary, low and high scales, and any. */
 static void fill_lone_row_scales(const test_case *c, host_tensor *t, prng *rng)
 {
+    const uint64_t blocks = t->shape[2];
     const uint64_t n = tensor_elems(t);
+    uint64_t turn = prng_below(rng, 7);
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
         const int low = 4 + (int)prng_below(rng, 24);
         const int any = (int)prng_below(rng, 251);
-        const int near[] = {ONE, low, any, low, ONE, 250};
-        tensor_store(t, i, byte_at(t, i, near[prng_below(rng, 6)], rng));
+        const int kinds[] = {ONE, low, any, low, ONE, 250};
+        const int near = kinds[prng_below(rng, 6)];
+        const int wild = is_wild(i / blocks, i % blocks, blocks);
+        tensor_store(t, i, wild ? wild_byte(turn++) : near_byte(near, rng));
     }
 }
 
