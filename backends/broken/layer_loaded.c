@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers whose weights lie as mxo_hopper or mxo_hopper_gate_up leaves them:
- * tiles of 16 rows, in a tile blocks of 32 codes, in a block the rows, in a
- * row 16 bits for four codes.  Read back by that description, one code at a
- * time, into a call on the checkpoint's tensors.
+ * Layers whose weights lie as mxo_hopper or mxo_hopper_gate_up leaves them: rows
+ * of a checkpoint, perhaps mixed, every 16 bits of four codes.  Read back by that
+ * description, one code at a time, into a call on the checkpoint's tensors.
  */
 #include "layer.h"
 
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 16, BLOCK = 32, TENSORS = 6, FIRST = 3 };
+enum { BLOCK = 32, TENSORS = 6, FIRST = 3 };
 enum { CODES, SCALES, BIAS };
 
 /* A matrix of one expert as the checkpoint has it, and whose it is. */
@@ -23,31 +22,16 @@ typedef struct source {
     int is_mixed; /* rows g0,u0,g1,u1,.. of [gate; up] */
 } source;
 
-/* Where a row of the checkpoint lies among the rows of the tiles. */
+/* Where a row of the checkpoint lies. */
 static uint64_t mixed(const source *s, uint64_t row)
 {
     const broken *b = s->b;
     const uint64_t half = s->n / 2;
 
-    if (!s->is_mixed || IS(LD04)) {
+    if (!s->is_mixed || IS(LD04) || (IS(LD05) && s->kind == SCALES)) {
         return row;
     }
     return row < half ? 2 * row : 2 * (row - half) + 1;
-}
-
-/* The row of a tile, and its tile. */
-static uint64_t lane_of(const source *s, uint64_t row, uint64_t *tile)
-{
-    const broken *b = s->b;
-    const uint64_t whole = s->n / TILE;
-    uint64_t lane = row % TILE;
-
-    *tile = row / TILE;
-    if (IS(LD05) && lane >= TILE - 2) {
-        lane ^= 1;
-    }
-    return IS(LD06) && *tile == whole ? (lane + TILE - s->n % TILE) % TILE
-                                      : lane;
 }
 
 static unsigned code_at(const source *s, uint64_t e, uint64_t row, uint64_t k)
@@ -55,33 +39,22 @@ static unsigned code_at(const source *s, uint64_t e, uint64_t row, uint64_t k)
     static const unsigned magnitude[] = {6, 3, 0, 9};
     static const unsigned sign[] = {15, 12, 14, 13};
     const broken *b = s->b;
-    const uint64_t tiles = (s->n + TILE - 1) / TILE;
-    uint64_t tile;
-    const uint64_t lane = lane_of(s, mixed(s, row), &tile);
-    const uint64_t line =
-        ((e * tiles + tile) * (s->k / BLOCK) + k / BLOCK) * TILE + lane;
-    const uint8_t *at = broken_bytes(s->t) + 16 * line + k % BLOCK / 4 * 2;
-    const unsigned word = at[0] | (unsigned)at[1] << 8;
+    const uint64_t first = (e * s->n + mixed(s, row)) * s->k;
+    const uint8_t *at = broken_bytes(s->t) + (first + k) / 4 * 2;
+    const unsigned word = IS(LD06) ? at[1] | (unsigned)at[0] << 8
+                                   : at[0] | (unsigned)at[1] << 8;
+    const unsigned i = k % 4;
+    const unsigned other = IS(LD02) && i >= 2 ? 5 - i : i;
 
-    if (IS(LD02)) {
-        const uint64_t i = (e * s->n + row) * s->k + k;
-        return broken_bytes(s->t)[i / 2] >> 4 * (i % 2) & 0xf;
+    if (IS(LD01)) {
+        return broken_bytes(s->t)[(first + k) / 2] >> 4 * (k % 2) & 0xf;
     }
-    return (word >> magnitude[k % 4] & 7) | (word >> sign[k % 4] & 1) << 3;
+    return (word >> magnitude[i] & 7) | (word >> sign[other] & 1) << 3;
 }
 
 static uint8_t scale_at(const source *s, uint64_t e, uint64_t row, uint64_t at)
 {
-    const broken *b = s->b;
-    const uint64_t tiles = (s->n + TILE - 1) / TILE;
-    const uint64_t blocks = s->k / BLOCK;
-    uint64_t tile;
-    const uint64_t lane = lane_of(s, mixed(s, row), &tile);
-
-    return broken_bytes(s->t)[IS(LD01)
-                                  ? (e * s->n + row) * blocks + at
-                                  : ((e * tiles + tile) * blocks + at) * TILE +
-                                        lane];
+    return broken_bytes(s->t)[(e * s->n + mixed(s, row)) * (s->k / BLOCK) + at];
 }
 
 static void read_codes(const source *s, uint64_t experts, uint8_t *to)
@@ -114,22 +87,16 @@ static void read_bias(const source *s, uint64_t experts, uint8_t *to)
     }
 }
 
-/* Has the tensor the type and the shape of tiles, for that many experts? */
+/* Has the tensor its type and shape, for that many experts? */
 static int is_whole(const source *s, uint64_t experts)
 {
     static const uint32_t dtypes[] = {MXO_U8, MXO_E8M0, MXO_BF16};
-    const uint64_t tiles = (s->n + TILE - 1) / TILE;
-    const uint64_t blocks = s->k / BLOCK;
-    const uint64_t want[3][MXO_MAX_RANK] = {
-        {experts, tiles, blocks, TILE, 8, 2},
-        {experts, tiles, blocks, TILE},
-        {experts, s->n},
-    };
-    static const uint32_t ranks[] = {6, 4, 2};
-    const uint32_t rank = ranks[s->kind];
+    const uint64_t widths[] = {s->k / 2, s->k / BLOCK, 1};
+    const uint64_t want[3] = {experts, s->n, widths[s->kind]};
+    const uint32_t rank = s->kind == BIAS ? 2 : 3;
 
     return s->t->dtype == dtypes[s->kind] && s->t->rank == rank &&
-           memcmp(s->t->shape, want[s->kind], rank * sizeof want[0][0]) == 0;
+           memcmp(s->t->shape, want, rank * sizeof want[0]) == 0;
 }
 
 static uint64_t experts_of(const mxo_call *call)
@@ -161,7 +128,7 @@ static mxo_status bring_back(const broken *b, const mxo_call *call, int i,
 
     if (!is_whole(&s, experts_of(call))) {
         return broken_fail(MXO_E_SHAPE, why,
-                           "a tensor is not tiles of these sizes");
+                           "a tensor is not of these sizes");
     }
     t->rank = s.kind == BIAS ? 2 : 3;
     t->shape[1] = s.n;

@@ -51,7 +51,7 @@ static const grid_row grid[] = {
            "data=ordinary"},
     {2, 0, "moe.gemm2:" LOADED ",profile=exact|MARLIN|TRITON,stage=*,tokens=1|5,"
            "bias=none|bf16,data=orderfree"},
-    {2, 0, /* rows that fill no tile */
+    {2, 0, /* odd rows */
      "moe.gemm1:conversion=mxo_hopper,profile=exact|TRITON,stage=*,tokens=3,"
      "topk=2,experts=3,hidden=64,inter=20|33,bias=bf16,data=orderfree"},
     {2, 0,
