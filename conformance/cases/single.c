@@ -89,6 +89,14 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:profile=exact|MARLIN|TRITON,tokens=1|2,topk=2,experts=4,"
      "hidden=160,inter=96,data=faint|vast"},
+    {2, 0, /* codes in another order */
+     "moe.layer:conversion=mxo_hopper,profile=MARLIN|TRITON,tokens=1|3,"
+     "topk=1|3,experts=9,hidden=288,inter=160,bias=bf16,"
+     "data=orderfree|ordinary"},
+    {2, 0,
+     "moe.layer:conversion=mxo_hopper|mxo_hopper_gate_up,rows=halves,"
+     "profile=TRITON,tokens=1,topk=4,experts=9,hidden=160,inter=288,bias=bf16,"
+     "data=orderfree"},
     {2, 0, /* and where there are many blocks */
      "moe.layer:profile=TRITON,rows=interleaved|halves,tokens=1,topk=2,"
      "experts=3,hidden=2144,inter=1088,bias=f32,data=orderfree|faint"},
