@@ -61,6 +61,12 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:conversion=mxo_hopper,profile=exact|TRITON,stage=*,tokens=3,"
      "topk=2,experts=3,hidden=35|72,inter=64,bias=bf16,data=orderfree"},
+    {2, 0, /* a last block of scales that is half full */
+     "moe.layer:conversion=mxo_hopper,tokens=3,topk=2,experts=4,"
+     "hidden=48,inter=64"},
+    {2, 0,
+     "moe.layer:conversion=mxo_hopper,tokens=3,topk=2,experts=4,"
+     "hidden=64,inter=48"},
     {2, 0,
      "moe.layer_routed:conversion=mxo_hopper,profile=TRITON,top_k=2,tokens=5,"
      "experts=4,hidden=64,inter=96,bias=bf16,data=orderfree"},
@@ -90,10 +96,6 @@ static const grid_row grid[] = {
     {2, 0, /* no such conversion, or none for this layer */
      "moe.layer:conversion=mxo_hoper|mxo_hopper/rev=1|mxo_hopper.w13,"
      "tokens=3," SMALL},
-    {2, 0, "moe.layer:conversion=mxo_hopper,tokens=3,topk=2,experts=4,"
-           "hidden=48,inter=64"},
-    {2, 0, "moe.layer:conversion=mxo_hopper,tokens=3,topk=2,experts=4,"
-           "hidden=64,inter=48"},
     {2, 0, "moe.layer:" LOADED ",tokens=3,bias=f32|f16"},
     {2, 0, "moe.layer:conversion=trtllm_gptoss|cutlass_mxfp4_bf16,tokens=3,"
            SMALL ",bias=bf16"},
