@@ -28,16 +28,13 @@ enum {
     SIGNATURE_AS_DESCRIBED = 128 /* no other rank is supported */
 };
 
-typedef struct signature {
-    const char *op;
-    const char *params;
-    const char *in;
-} signature;
-
-static const signature signatures[] = {
-#define MXO_OP(symbol, name, params, in, out, summary) {name, params, in},
+/* A backend hands them out as its op_info, too: these are what it checks. */
+static const mxo_op_info signatures[] = {
+#define MXO_OP(symbol, name, params, in, out, summary) \
+    {name, summary, params, in, out},
 #include <mxoracle/ops.def>
 #undef MXO_OP
+    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static mxo_status signature_fail(mxo_status status, mxo_text why,
@@ -124,7 +121,7 @@ static int signature_in_domain(signature_text domain, const mxo_param *p)
 }
 
 /* Parameters mostly come in the order of the description. */
-static mxo_status signature_params(const signature *s, const mxo_call *call,
+static mxo_status signature_params(const mxo_op_info *s, const mxo_call *call,
                                    int checks, mxo_text why)
 {
     signature_text rest = signature_from(s->params);
@@ -266,7 +263,7 @@ static mxo_status signature_tensor(const mxo_call *call, signature_list list,
 
 /* Dimensions that a parameter says, "hidden_size:size=hidden", where loaders
    have left tensors that do not tell them. */
-static void signature_sizes(const signature *s, const mxo_call *call,
+static void signature_sizes(const mxo_op_info *s, const mxo_call *call,
                             signature_dims *dims)
 {
     signature_text rest = signature_from(s->params);
@@ -324,12 +321,12 @@ static mxo_status signature_check(const mxo_call *call, const char *outputs,
 {
     const signature_list in = {call->in, call->n_in};
     const signature_list out = {call->out, call->n_out};
-    const signature *s = NULL;
+    const mxo_op_info *s = NULL;
     signature_dims dims;
     mxo_status status;
 
-    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++) {
-        s = strcmp(signatures[i].op, call->op) == 0 ? &signatures[i] : s;
+    for (size_t i = 0; signatures[i].name != NULL; i++) {
+        s = strcmp(signatures[i].name, call->op) == 0 ? &signatures[i] : s;
     }
     if (s == NULL) {
         return signature_fail(MXO_E_UNSUPPORTED, why, call, "is unknown",

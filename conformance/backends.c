@@ -2,6 +2,8 @@
 /* Finding and loading backends; see backends.h. */
 #include "backends.h"
 
+#include "described.h"
+
 #include <mxoracle/mxoracle.h>
 
 #include <dirent.h>
@@ -248,7 +250,7 @@ static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
         return no(MXO_E_UNSUPPORTED, why,
                   "%s lacks a function that every backend needs", name);
     }
-    return MXO_OK;
+    return described_as_here(b, name, why) ? MXO_OK : MXO_E_UNSUPPORTED;
 }
 
 static mxo_status load_plugin(const char *path, const mxo_backend **table,

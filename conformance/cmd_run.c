@@ -254,10 +254,27 @@ static int judge_all(session *s)
     return status == 0 ? EXIT_PASS : EXIT_BROKEN;
 }
 
-static int exit_status(const tally *t)
+/* Has a backend that was asked for by name declined everything? */
+static int is_declined(const session *s)
 {
+    int found = 0;
+
+    for (int i = 0; i < s->chosen.n; i++) {
+        found |= (s->o->n_backends > 0 || s->infos[i].plugin[0] != '\0') &&
+                 tally_is_declined(&s->counts, s->infos[i].name);
+    }
+    return found;
+}
+
+static int exit_status(const session *s)
+{
+    const tally *t = &s->counts;
+
     if (tally_red(t) > 0) {
         return EXIT_RED;
+    }
+    if (is_declined(s)) {
+        return EXIT_SKIP;
     }
     return t->n[VERDICT_PASS] + t->n[VERDICT_EXPECTED] > 0 ? EXIT_PASS
                                                            : EXIT_SKIP;
@@ -300,7 +317,7 @@ static int run_session(session *s)
     if (status != EXIT_PASS || closed != EXIT_PASS) {
         return status != EXIT_PASS ? status : closed;
     }
-    return exit_status(&s->counts);
+    return exit_status(s);
 }
 
 int cmd_run(int argc, char **argv)

@@ -67,6 +67,8 @@ libjudge_la_SOURCES = \
 	%reldir%/crew.c \
 	%reldir%/crew.h \
 	%reldir%/derive.c \
+	%reldir%/described.c \
+	%reldir%/described.h \
 	%reldir%/derive.h \
 	%reldir%/diagnose.c \
 	%reldir%/diagnose.h \

@@ -38,6 +38,8 @@ typedef struct tally_row {
     char backend[BACKEND_NAME];
     char op[64];
     uint64_t n[N_VERDICTS];
+    uint64_t n_refused;  /* passes of calls that have no answer */
+    uint64_t n_declined; /* unsupported though the operation is offered */
     char rule[TALLY_RULES][64]; /* of what passed or failed */
     uint64_t n_by_rule[TALLY_RULES];
     uint64_t n_unknown_kernel;
@@ -61,6 +63,10 @@ typedef struct tally {
 } tally;
 
 void tally_add(tally *t, const report_result *r);
+/* Answers that were judged, right or wrong: a refusal is none. */
+uint64_t tally_row_judged(const tally_row *row);
+/* Has it declined whatever it was asked of the operations that it offers? */
+int tally_is_declined(const tally *t, const char *backend);
 void tally_clear(tally *t);
 uint64_t tally_total(const tally *t);
 uint64_t tally_red(const tally *t);

@@ -243,6 +243,21 @@ static void say_reasons(FILE *out, const tally *t)
     }
 }
 
+/* Operations that a backend offers and did not answer once. */
+static void say_declined(const reporter *r, const tally *t)
+{
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        if (row->n_declined > 0 && tally_row_judged(row) == 0) {
+            fprintf(r->out,
+                    "%s%s offers %s and declined all %" PRIu64
+                    " calls of it: nothing of it was judged%s\n",
+                    paint(r, YELLOW), row->backend, row->op, row->n_declined,
+                    paint(r, PLAIN));
+        }
+    }
+}
+
 /* How much of the bounds was needed: a kernel that gets worse shows here. */
 static void say_use(FILE *out, const tally *t)
 {
@@ -316,6 +331,7 @@ static void text_end(reporter *r, const tally *t)
     }
     if (s != NULL) {
         strbuf_clear(&s->list);
+        say_declined(r, t);
     }
     free(s);
     fputs(paint(r, tally_red(t) > 0        ? RED

@@ -94,6 +94,14 @@ void tally_add(tally *t, const report_result *r)
 
     if (row != NULL) {
         row->n[status] += r->n_cases;
+        row->n_declined += status == VERDICT_UNSUPPORTED &&
+                                   strcmp(r->v->kind, "operation") != 0
+                               ? r->n_cases
+                               : 0;
+        row->n_refused += status == VERDICT_PASS &&
+                                  strcmp(r->v->rule, "refusal") == 0
+                              ? r->n_cases
+                              : 0;
         count_use(row, &r->v->use);
         if (r->v->rule[0] != '\0') {
             count_rule(row, r->v->rule);
@@ -104,6 +112,30 @@ void tally_add(tally *t, const report_result *r)
     if (status == VERDICT_SKIP || status == VERDICT_UNSUPPORTED) {
         count_reason(t, r);
     }
+}
+
+uint64_t tally_row_judged(const tally_row *row)
+{
+    uint64_t n = row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED];
+
+    for (int i = 0; i < N_VERDICTS; i++) {
+        n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
+    }
+    return n - row->n_refused;
+}
+
+int tally_is_declined(const tally *t, const char *backend)
+{
+    uint64_t n_judged = 0;
+    uint64_t n_declined = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        if (strcmp(t->row[i].backend, backend) == 0) {
+            n_judged += tally_row_judged(&t->row[i]);
+            n_declined += t->row[i].n_declined;
+        }
+    }
+    return n_declined > 0 && n_judged == 0;
 }
 
 void tally_clear(tally *t)

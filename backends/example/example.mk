@@ -8,7 +8,8 @@ plugins/mxo_example.so: %reldir%/example_plugin.c emu/include/mxoracle/abi.h
 	$(AM_V_CC)$(CC) $(AM_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared \
 		-I$(top_srcdir)/emu/include $(AM_LDFLAGS) $(LDFLAGS) \
 		-o $@ $(srcdir)/%reldir%/example_plugin.c -lm
-plugins/mxo_layer.so: %reldir%/layer_plugin.c emu/include/mxoracle/abi.h
+plugins/mxo_layer.so: %reldir%/layer_plugin.c emu/include/mxoracle/abi.h \
+		emu/include/mxoracle/ops.def
 	@$(MKDIR_P) plugins
 	$(AM_V_CC)$(CC) $(AM_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared \
 		-I$(top_srcdir)/emu/include $(AM_LDFLAGS) $(LDFLAGS) \

@@ -128,7 +128,8 @@ typedef struct mxo_call {
 } mxo_call;
 
 /**
- * What an operation looks like, as text (only the emulator must fill this in).
+ * What an operation looks like, as text (only the emulator must fill this in;
+ * who checks its calls by <mxoracle/ops.def> should).
  * params  "key:domain=default ...", domain = a|b|c, int, real, real? (may be
  *         "none"), bool, name (a word of letters, digits and ._-+/=), size
  *         (the extent of the dimension that stands in the default's place)
@@ -162,7 +163,13 @@ typedef struct mxo_backend {
 
     /** Operations it may support, by name; NULL-terminated; borrowed. */
     const char *const *ops;
-    /** (opt) Descriptions, ended by a row whose name is NULL. */
+    /**
+     * (opt) Descriptions, ended by a row whose name is NULL.  A backend fills
+     * them in with <mxoracle/ops.def> of its own build.  Where that of the
+     * judge says otherwise of an operation in ops, the backend is refused with
+     * a sentence: built before a parameter was added, it would decline every
+     * call.  Without them that is only seen in what a run declines.
+     */
     const mxo_op_info *op_info;
 
     /** Device 0..; *ctx is the backend's. MXO_E_DEVICE: no such device. */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a plugin says of its operations beside what this judge knows of them.
+ * A plugin that was built before an operation got another parameter checks its
+ * calls by the text of then and declines every one of them: it must be told
+ * from a plugin that does not do what it is asked.
+ */
+#ifndef MXO_DESCRIBED_H
+#define MXO_DESCRIBED_H
+
+#include <mxoracle/abi.h>
+
+/* Are the operations that it offers and describes described as here?  If not,
+   a sentence that begins with name.  Without op_info nothing is asked. */
+int described_as_here(const mxo_backend *b, const char *name, mxo_text why);
+
+#endif
