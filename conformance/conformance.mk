@@ -26,6 +26,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/act.c \
 	%reldir%/cases/bad_call.c \
 	%reldir%/cases/bad_input.c \
+	%reldir%/cases/constants.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
 	%reldir%/cases/edges.c \
@@ -330,6 +331,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_layer_bound.c \
 	%reldir%/unit/test_layer_bound_part.c \
 	%reldir%/unit/test_layer_parts.c \
+	%reldir%/unit/test_layer_per_expert.c \
 	%reldir%/unit/test_layer_refuse.c \
 	%reldir%/unit/test_layer_routed.c \
 	%reldir%/unit/test_layer_types.c \

@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-enum { OP_MAX_PARAMS = 48, OP_MAX_INPUTS = 16, OP_MAX_DIMS = 16, OP_WORD = 64 };
+enum { OP_MAX_PARAMS = 48, OP_MAX_INPUTS = 24, OP_MAX_DIMS = 16, OP_WORD = 64 };
 
 /* A stretch of borrowed text. */
 typedef struct word_span {

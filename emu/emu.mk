@@ -97,6 +97,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/op.h \
 	%reldir%/layer/op_routed.c \
 	%reldir%/layer/order.c \
+	%reldir%/layer/per_expert.c \
 	%reldir%/layer/plan.c \
 	%reldir%/layer/quantise.c \
 	%reldir%/layer/recipe.c \

@@ -41,6 +41,7 @@ libcpu_la_SOURCES = \
 	%reldir%/lane.h \
 	%reldir%/layer.h \
 	%reldir%/layer_columns.c \
+	%reldir%/layer_constants.c \
 	%reldir%/layer_pass.c \
 	%reldir%/layer_pass.h \
 	%reldir%/layer_plan.c \

@@ -117,6 +117,9 @@ typedef struct layer_gemm {
     size_t k;
 } layer_gemm;
 
+/* Alpha, beta and limit of the activation. */
+enum { LAYER_CONSTANTS = 3 };
+
 typedef struct layer {
     cpu_context *ctx;
     const mxo_call *call;
@@ -134,6 +137,7 @@ typedef struct layer {
     layer_gemm one;
     layer_gemm two;
     cpu_glu_unit unit;
+    const mxo_tensor *constants[LAYER_CONSTANTS]; /* NULL: the unit's own */
     layer_routing routing_at;
     layer_type weight_type;
     layer_order sum;
@@ -147,6 +151,10 @@ typedef struct layer {
 /* Everything about a call; nothing is written. */
 mxo_status cpu_layer_read(layer *l, mxo_text why);
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why);
+/* Tensors of constants, of a layer whose recipe and sizes are known, and the
+   unit as an expert here has it. */
+mxo_status cpu_layer_read_constants(layer *l, mxo_text why);
+cpu_glu cpu_layer_unit(const layer *l, size_t expert);
 /* Which slots are whose, after cpu_layer_read. */
 mxo_status cpu_layer_group(layer *l, mxo_text why);
 void cpu_layer_close(layer *l);

@@ -92,6 +92,7 @@ static void store_act(const layer_panel *a)
     const layer *l = a->p->l;
     const int joint = cpu_is(l->call, "rows", "interleaved");
     const size_t size = cpu_dtype_bytes(l->unit.base.to);
+    const cpu_glu unit = cpu_layer_unit(l, a->place->expert);
     float gate[LAYER_PANEL / 2];
     float up[LAYER_PANEL / 2];
     cpu_codes out;
@@ -107,7 +108,7 @@ static void store_act(const layer_panel *a)
             gate[c] = !has ? 1 : y[joint ? 2 * c : c];
             up[c] = !has ? 1 : y[joint ? 2 * c + 1 : a->n + c];
         }
-        cpu_glu_run(&l->unit, &l->unit.base, l->ctx->lane, gate, up,
+        cpu_glu_run(&l->unit, &unit, l->ctx->lane, gate, up,
                     (uint32_t)a->n, &out);
         memcpy((uint8_t *)a->p->to +
                    (cpu_layer_slot(a, i) * l->inter + a->first) * size,

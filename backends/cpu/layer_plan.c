@@ -151,6 +151,9 @@ mxo_status cpu_layer_read(layer *l, mxo_text why)
     if (status == MXO_OK) {
         status = read_tensors(l, why);
     }
+    if (status == MXO_OK && l->has_one) {
+        status = cpu_layer_read_constants(l, why);
+    }
     return status == MXO_OK ? read_output(l, why) : status;
 }
 

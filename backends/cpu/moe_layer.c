@@ -11,7 +11,7 @@
     "splits "                                                                  \
     "promote bias_type quant quant_element quant_rule quant_group "
 #define FIRST_KEYS \
-    "activation rows alpha beta limit glu glu_out bias1 gemm1_out "
+    "activation rows alpha beta limit per_expert glu glu_out bias1 gemm1_out "
 #define SECOND_KEYS \
     "requant bias2 routing_at routing_type row_out sum out absent "
 

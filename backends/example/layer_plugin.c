@@ -116,7 +116,7 @@ static int is_mine(const char *key, const char *value)
         {"rows", "interleaved"}, {"map", "0"},     {"bounds", "0"},
         {"mul", "fma"},          {"splits", "1"},  {"promote", "0"},
         {"input_scale", "none"}, {"alpha", "1.702"}, {"beta", "1"},
-        {"limit", "7"},          {"conversion", "none"},
+        {"limit", "7"},          {"conversion", "none"}, {"per_expert", "none"},
     };
 
     for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++) {

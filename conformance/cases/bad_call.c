@@ -126,6 +126,15 @@ static const grid_row grid[] = {
      LAYER ",bias=f32,map=1,global=9,flaw=missing.expert_map|"
            "dtype.expert_map|flat.expert_map|bytes.expert_map|vast.expert_map|"
            TENSOR("w13_bias") "|" TENSOR("w2_bias")},
+    {2, 0,
+     LAYER ",per_expert=all,flaw=" VECTOR("gemm1_alpha") "|" VECTOR(
+         "gemm1_beta") "|" VECTOR("gemm1_clamp_limit") "|unset.per_expert|"
+                                                       "value.per_expert"},
+    {2, 0,
+     FIRST ",per_expert=limit,stage=*,flaw=" VECTOR("gemm1_clamp_limit")},
+    {2, 0,
+     ROUTED "top_k=2,per_expert=all,flaw=" VECTOR("gemm1_alpha") "|" VECTOR(
+         "gemm1_beta") "|" VECTOR("gemm1_clamp_limit")},
     {2, 0, LAYER ",from=e2m1,flaw=" TENSOR("x") "|" TENSOR("x_scale")},
     {2, 0,
      LAYER ",flaw=odd.inter|odd.hidden|unset.profile|unset.limit|unset.alpha|"

@@ -83,6 +83,7 @@ static void tile_act(void *state, const layer_tile *tile)
 {
     const half *h = state;
     const layer_recipe *r = &h->plan->one;
+    const mxo_glu unit = layer_unit_of(h->plan, tile->expert);
     const uint64_t n = h->plan->inter;
     const int joint = mxo_call_is(h->plan->call, "rows", "interleaved");
     mxo_span gate[LAYER_TILE];
@@ -96,7 +97,7 @@ static void tile_act(void *state, const layer_tile *tile)
         for (int i = 0; i < tile->rows; i++) {
             const uint64_t slot = tile->slot[i];
             put(&h->to, slot * n + c,
-                mxo_glu_span(&r->unit, weighed(h->plan, slot, gate[i]),
+                mxo_glu_span(&unit, weighed(h->plan, slot, gate[i]),
                              weighed(h->plan, slot, up[i])));
         }
     }

@@ -193,7 +193,7 @@ static void act_column(const pass *ps, const layer_tile *tile, uint64_t col,
 static void tile_act(void *state, const layer_tile *tile)
 {
     const pass *ps = state;
-    const mxo_glu *unit = &ps->plan->one.unit;
+    const mxo_glu unit = layer_unit_of(ps->plan, tile->expert);
     const uint64_t n = ps->plan->inter;
     const int joint = mxo_call_is(ps->plan->call, "rows", "interleaved");
     uint32_t gate[LAYER_TILE];
@@ -205,9 +205,9 @@ static void tile_act(void *state, const layer_tile *tile)
         act_column(ps, tile, joint ? 2 * c + 1 : n + c, up);
         for (int i = 0; i < tile->rows; i++) {
             const uint64_t y =
-                mxo_act_glu(unit, layer_code(unit->from, gate[i]),
-                            layer_code(unit->from, up[i]));
-            store_code(unit->to, ps->to, tile->slot[i] * n + c, y);
+                mxo_act_glu(&unit, layer_code(unit.from, gate[i]),
+                            layer_code(unit.from, up[i]));
+            store_code(unit.to, ps->to, tile->slot[i] * n + c, y);
         }
     }
 }
@@ -419,6 +419,9 @@ static mxo_status run(const mxo_call *call, int has_one, int has_two,
 
     if (status == MXO_OK) {
         status = layer_check_ids(&p, why);
+    }
+    if (status == MXO_OK) {
+        status = layer_check_units(&p, why);
     }
     if (status == MXO_OK) {
         status = layer_bring_back(&l, call, offset, why);

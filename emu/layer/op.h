@@ -71,6 +71,13 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
 /* Ids: is every one an expert, or absent where that is declared? */
 mxo_status layer_check_ids(const layer_plan *p, mxo_text why);
 
+/* Constants of the activation per expert: do their tensors fit, is there a
+   place for each, and, once there are data, can every unit be evaluated? */
+mxo_status layer_check_per_expert(const layer_plan *p, mxo_text why);
+mxo_status layer_check_units(const layer_plan *p, mxo_text why);
+/* The activation as an expert here has it. */
+mxo_glu layer_unit_of(const layer_plan *p, uint64_t expert);
+
 /* Room behind the scratch; returns its offset. */
 uint64_t layer_take(layer_plan *p, uint64_t bytes);
 void *layer_scratch_at(const layer_plan *p, uint64_t offset);

@@ -336,6 +336,9 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
         status = read_recipes(p, why);
     }
     if (status == MXO_OK) {
+        status = layer_check_per_expert(p, why);
+    }
+    if (status == MXO_OK) {
         status = check_types(p, why);
     }
     if (status == MXO_OK) {
