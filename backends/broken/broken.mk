@@ -27,6 +27,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layout_wrong.def \
 	%reldir%/layer.c \
 	%reldir%/layer.h \
+	%reldir%/layer_constants.c \
 	%reldir%/layer_faults.c \
 	%reldir%/layer_loaded.c \
 	%reldir%/layer_order.c \

@@ -205,22 +205,21 @@ static routing_kind read_routing(const mxo_call *call)
 static void read_unit(layer *l)
 {
     const mxo_call *c = l->call;
+    layer_constants *to = &l->constants;
     const int constant = broken_says(c, "profile", "MARLIN") ||
                          broken_says(c, "profile", "TRITON");
 
     l->silu = broken_says(c, "activation", "silu");
-    l->alpha = (double)(float)broken_number(c, "alpha");
-    l->beta = (double)(float)broken_number(c, "beta");
-    l->limit = broken_says(c, "limit", "none")
-                   ? INFINITY
-                   : (double)(float)broken_number(c, "limit");
+    to->alpha = (double)(float)broken_number(c, "alpha");
+    to->beta = (double)(float)broken_number(c, "beta");
+    to->limit = broken_says(c, "limit", "none")
+                    ? INFINITY
+                    : (double)(float)broken_number(c, "limit");
     if (l->silu) {
-        l->alpha = 1;
-        l->beta = 0;
+        to->alpha = 1;
+        to->beta = 0;
     } else if (constant) {
-        l->alpha = (double)1.702f;
-        l->beta = 1;
-        l->limit = 7;
+        *to = (layer_constants){(double)1.702f, 1, 7};
     }
     l->unit = broken_entry_is(c, "glu", "exact")    ? UNIT_EXACT
               : broken_entry_is(c, "glu", "triton") ? UNIT_TRITON
@@ -275,19 +274,20 @@ static void gate_and_up(const broken *b, const layer *l, const layer_row *x,
 
 /* One slot's activation at column c. */
 static double slot_act(const broken *b, const layer *l, const layer_row *x,
-                       uint64_t t, int expert, uint64_t c)
+                       uint64_t slot, int expert, uint64_t c)
 {
     double g;
     double u;
 
-    gate_and_up(b, l, x, t, expert, c, &g, &u);
-    return broken_unit(b, l, expert, g, u);
+    gate_and_up(b, l, x, slot / l->topk, expert, c, &g, &u);
+    return broken_unit(b, l, slot, expert, g, u);
 }
 
 /* MQ03: gates and ups are quantised, not what comes of them. */
 static void acts_of_codes(const broken *b, const layer *l, const layer_row *x,
-                          uint64_t t, int expert, double *act)
+                          uint64_t slot, int expert, double *act)
 {
+    const uint64_t t = slot / l->topk;
     static layer_row gate;
     static layer_row up;
 
@@ -299,8 +299,8 @@ static void acts_of_codes(const broken *b, const layer *l, const layer_row *x,
     broken_quantise(b, l, &l->two, t, &gate);
     broken_quantise(b, l, &l->two, t, &up);
     for (uint64_t c = 0; c < l->two.k; c++) {
-        act[c] = broken_unit(b, l, expert, gate.x[c] * gate.scale[c / 32],
-                             up.x[c] * up.scale[c / 32]);
+        act[c] = broken_unit(b, l, slot, expert,
+                             gate.x[c] * gate.scale[c / 32], up.x[c] * up.scale[c / 32]);
     }
 }
 
@@ -346,7 +346,8 @@ static void slot_acts(const broken *b, const layer *l, uint64_t t, uint64_t j,
                       layer_row *act)
 {
     static layer_row x;
-    const int expert = broken_expert(b, l, t * l->topk + j);
+    const uint64_t slot = t * l->topk + j;
+    const int expert = broken_expert(b, l, slot);
 
     if (l->act == NULL && expert >= 0) {
         broken_hidden(b, l, t, &x);
@@ -354,12 +355,12 @@ static void slot_acts(const broken *b, const layer *l, uint64_t t, uint64_t j,
     for (uint64_t c = 0; c < l->two.k && c < LAYER_WIDEST; c++) {
         act->scale[c / 32] = 1;
         act->x[c] = l->act != NULL
-                        ? broken_load(l->act, (t * l->topk + j) * l->two.k + c)
+                        ? broken_load(l->act, slot * l->two.k + c)
                     : expert < 0 ? 0
-                                 : slot_act(b, l, &x, t, expert, c);
+                                 : slot_act(b, l, &x, slot, expert, c);
     }
     if (IS(MQ03) && l->act == NULL && expert >= 0) {
-        acts_of_codes(b, l, &x, t, expert, act->x);
+        acts_of_codes(b, l, &x, slot, expert, act->x);
     } else {
         broken_quantise(b, l, &l->two, t, act);
     }
@@ -459,7 +460,7 @@ mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
             put(b, &l, i * n + c,
                 e < 0       ? 0
                 : gemm_only ? broken_gemm(b, &l, &x, t, (unsigned)e, c)
-                            : slot_act(b, &l, &x, t, e, c));
+                            : slot_act(b, &l, &x, i, e, c));
         }
     }
     return status;

@@ -83,6 +83,11 @@ typedef struct gemm {
     const broken_mma *unit; /* of an order that is one */
 } gemm;
 
+/* Of the activation. */
+typedef struct layer_constants {
+    double alpha, beta, limit;
+} layer_constants;
+
 typedef struct layer {
     const mxo_call *call;
     const mxo_tensor *x, *x_scale, *act, *ids, *map, *weights, *y;
@@ -93,7 +98,7 @@ typedef struct layer {
     int interleaved, zero, silu;
     int is_ocp;
     unit_kind unit;
-    double alpha, beta, limit;
+    layer_constants constants; /* where no expert has its own */
     routing_kind routing;
     layer_order order;
     sum_kind sum;
@@ -146,8 +151,11 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
 /* The bias of a column; 0 if there is none. */
 double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
                    uint64_t col);
-double broken_unit(const broken *b, const layer *l, int expert, double gate,
-                   double up);
+/* layer_constants.c: of a slot and its expert. */
+layer_constants broken_constants(const broken *b, const layer *l,
+                                 uint64_t slot, int expert);
+double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
+                   double gate, double up);
 /* Steps with an exponential of the kernel's own, kept in float32, behind sums
    in any order: a path that some mutants have, and are right or wrong on. */
 int broken_is_fast(const broken *b, const layer *l);

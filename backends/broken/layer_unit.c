@@ -12,12 +12,13 @@ static int is_free(const broken *b, double gate, double up)
            (IS(MN03) && up == -(double)INFINITY);
 }
 
-static dd clamped_unit(const broken *b, const layer *l, int expert, double gate,
+static dd clamped_unit(const broken *b, const layer *l,
+                       const layer_constants *own, int expert, double gate,
                        double up)
 {
-    double limit = l->limit;
-    double alpha = l->alpha;
-    double beta = l->beta;
+    double limit = own->limit;
+    double alpha = own->alpha;
+    double beta = own->beta;
 
     limit = is_free(b, gate, up) ||
                     (IS(MQ31) && l->two.quant.kind != QUANT_NONE)
@@ -54,9 +55,10 @@ static float exponential(const broken *b, const layer *l, float t)
 }
 
 /* vLLM's and Triton's steps in float32. */
-static double stepped(const broken *b, const layer *l, double gate, double up)
+static double stepped(const broken *b, const layer *l,
+                      const layer_constants *own, double gate, double up)
 {
-    const float limit = (float)(is_free(b, gate, up) ? INFINITY : l->limit);
+    const float limit = (float)(is_free(b, gate, up) ? INFINITY : own->limit);
     const float low = IS(MA02b) ? -limit : -INFINITY;
     float g = (float)gate < limit ? (float)gate : limit;
     float u = (float)up < limit ? (float)up : limit;
@@ -66,7 +68,7 @@ static double stepped(const broken *b, const layer *l, double gate, double up)
     u = u > -limit ? u : -limit;
     const float alpha = (float)(IS(MA05b)   ? 1
                                 : IS(MA06b) ? broken_number(l->call, "alpha")
-                                            : l->alpha);
+                                            : own->alpha);
     const float t = alpha * g;
     const float e = exponential(b, l, t);
     const float d = 1 + e;
@@ -95,13 +97,14 @@ static double rounded_wrong(const broken *b, dd y, double x)
     return IS(MN09) && fabs(x) < 0x1p-126 ? 0 : x;
 }
 
-double broken_unit(const broken *b, const layer *l, int expert, double gate,
-                   double up)
+double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
+                   double gate, double up)
 {
+    const layer_constants own = broken_constants(b, l, slot, expert);
     const double g = IS(MA11b) ? up : gate;
     const double u = IS(MA11b) ? gate : up;
-    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, expert, g, u)
-                                       : broken_dd(stepped(b, l, g, u));
+    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, &own, expert, g, u)
+                                       : broken_dd(stepped(b, l, &own, g, u));
 
     const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
     const double x =

@@ -92,6 +92,44 @@ static int fits_slots(const mxo_call *call)
                            : top_k >= 1 && rows % (uint64_t)top_k == 0;
 }
 
+static int has_own(const mxo_call *call, const char *word)
+{
+    return broken_says(call, "per_expert", "all") ||
+           broken_says(call, "per_expert", word);
+}
+
+/* Idle experts' too. */
+static int fits_own_limits(const mxo_call *call)
+{
+    const mxo_tensor *limit = broken_in(call, "gemm1_clamp_limit");
+    int fits = 1;
+
+    for (uint64_t e = 0; has_own(call, "limit") && e < broken_elems(limit);
+         e++) {
+        fits = fits && broken_load(limit, e) >= 0;
+    }
+    return fits || broken_says(call, "stage", "gemm");
+}
+
+/* Silu has limits alone; MARLIN and TRITON have all constants in their code,
+   TRITON_UNFUSED has beta there. */
+static int fits_own_constants(const mxo_call *call)
+{
+    const int is_fixed = broken_says(call, "profile", "MARLIN") ||
+                         broken_says(call, "profile", "TRITON");
+    const int has_others = has_own(call, "alpha") || has_own(call, "beta");
+
+    if (broken_says(call, "stage", "gemm")) {
+        return 1;
+    }
+    if (broken_says(call, "activation", "silu")) {
+        return !has_others;
+    }
+    return !(is_fixed && !broken_says(call, "per_expert", "none")) &&
+           !(broken_says(call, "profile", "TRITON_UNFUSED") &&
+             has_own(call, "beta"));
+}
+
 static int fits_blocks(const mxo_call *call)
 {
     return last_of(broken_in(call, "x")) % AXIS_BLOCK == 0;
