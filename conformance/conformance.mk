@@ -75,6 +75,8 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose.h \
 	%reldir%/dims.def \
 	%reldir%/explain.c \
+	%reldir%/explain_layer.c \
+	%reldir%/explain_layer.h \
 	%reldir%/fence.c \
 	%reldir%/fence.h \
 	%reldir%/fill.c \
@@ -95,6 +97,9 @@ libjudge_la_SOURCES = \
 	%reldir%/idempotence.h \
 	%reldir%/judge.c \
 	%reldir%/judge.h \
+	%reldir%/layer_fault.c \
+	%reldir%/layer_fault.h \
+	%reldir%/layer_faults.def \
 	%reldir%/listing.h \
 	%reldir%/metamorph.c \
 	%reldir%/metamorph.h \
@@ -325,6 +330,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer_fixture.c \
 	%reldir%/unit/layer_fixture.h \
 	%reldir%/unit/test_layer.c \
+	%reldir%/unit/test_layer_fault.c \
 	%reldir%/unit/test_layer_order.c \
 	%reldir%/unit/small_layer.c \
 	%reldir%/unit/small_layer.h \
@@ -414,6 +420,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/field.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/gen.test \
+	%reldir%/tests/layer_alone.test \
 	%reldir%/tests/layout_pages.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/hostile.test \

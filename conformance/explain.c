@@ -6,6 +6,7 @@
  */
 #include "diagnose.h"
 
+#include "explain_layer.h"
 #include "layout/mistake.h"
 
 #include <inttypes.h>
@@ -405,6 +406,9 @@ static int explain_layout(const evidence *e, char *text, size_t size)
 int explain(const evidence *e, char *text, size_t size)
 {
     if (worth_trying(e) && explain_layout(e, text, size)) {
+        return 1;
+    }
+    if (worth_trying(e) && explain_layer(e, text, size)) {
         return 1;
     }
     if (worth_trying(e) && explain_params(e, text, size)) {

@@ -80,6 +80,22 @@ static void make_second(tensor_set *in, stage_half *two, const stage_half *one)
     tensor_set_clear(&act);
 }
 
+/* Does it offer neither half?  Then how to be told more. */
+static int say_missing(const evidence *e, strbuf *lines)
+{
+    const subject *s = &e->j->subject;
+
+    if (subject_has_op(s, probe_halves[0].op) ||
+        subject_has_op(s, probe_halves[1].op)) {
+        return 0;
+    }
+    strbuf_add(lines,
+               "stages are not judged: %s offers neither %s nor %s "
+               "(docs/adding-a-backend.md)\n",
+               s->table->name, probe_halves[0].op, probe_halves[1].op);
+    return 1;
+}
+
 void stages_say(const evidence *e, strbuf *lines)
 {
     tensor_set in[2] = {{0}, {0}};
@@ -90,8 +106,7 @@ void stages_say(const evidence *e, strbuf *lines)
 
     if (strcmp(e->call->op, "moe.layer") != 0 ||
         (fill_has_loader(e->c) && e->j->checkpoint == NULL) ||
-        (!subject_has_op(&e->j->subject, "moe.gemm1") &&
-         !subject_has_op(&e->j->subject, "moe.gemm2"))) {
+        say_missing(e, lines)) {
         return;
     }
     halves[0].from = case_value(e->c, "from");

@@ -13,7 +13,8 @@
 #include "strbuf.h"
 
 /* Lines about the stages of a failed moe.layer, as far as the backend offers
-   them: each one's verdict, and the first that is wrong by name. */
+   them: each one's verdict, and the first that is wrong by name; a line that says
+   so if it offers none. */
 void stages_say(const evidence *e, strbuf *lines);
 
 #endif
