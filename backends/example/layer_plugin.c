@@ -401,10 +401,28 @@ static int is_whole(const layer *l, uint64_t experts, int whole)
                               l->tokens, l->topk, cols));
 }
 
-/* Was every parameter given? */
-static int has_params(const mxo_call *call, int whole)
+/* Parameters as of this build: a judge that has others says so. */
+static const mxo_op_info op_info[] = {
+#define MXO_OP(symbol, name, params, in, out, summary) \
+    {name, summary, params, in, out},
+#include <mxoracle/ops.def>
+#undef MXO_OP
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* Was every parameter given?  Each has a colon in its description. */
+static int has_params(const mxo_call *call)
 {
-    return call->n_params == (whole ? 37u : 30u);
+    const mxo_op_info *info = op_info;
+    uint32_t n = 0;
+
+    while (strcmp(info->name, call->op) != 0) {
+        info++;
+    }
+    for (const char *at = info->params; *at != '\0'; at++) {
+        n += *at == ':';
+    }
+    return call->n_params == n;
 }
 
 static mxo_status layer_run(void *ctx, const mxo_call *call, mxo_text why)
@@ -422,7 +440,7 @@ static mxo_status layer_run(void *ctx, const mxo_call *call, mxo_text why)
         }
         l.only_gemm |= strcmp(call->params[i].text, "gemm") == 0;
     }
-    if (!has_params(call, whole)) {
+    if (!has_params(call)) {
         return refuse(MXO_E_PARAM, why, "a parameter is missing");
     }
     if (ids == NULL || w13 == NULL || ids->rank != 2 || w13->rank != 3) {
@@ -459,14 +477,6 @@ MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);
 const mxo_backend *mxo_backend_entry(uint32_t abi_version)
 {
     static const char *const ops[] = {"moe.gemm1", "moe.layer", NULL};
-    /* Parameters as of this build: a judge that has others says so. */
-    static const mxo_op_info op_info[] = {
-#define MXO_OP(symbol, name, params, in, out, summary) \
-    {name, summary, params, in, out},
-#include <mxoracle/ops.def>
-#undef MXO_OP
-        {NULL, NULL, NULL, NULL, NULL},
-    };
     static const mxo_backend table = {
         .abi_version = MXO_ABI_VERSION,
         .struct_size = sizeof(mxo_backend),
