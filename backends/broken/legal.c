@@ -27,6 +27,14 @@ static int fits_limit(const mxo_call *call)
            broken_number(call, "limit") >= 0;
 }
 
+static int fits_constants(const mxo_call *call)
+{
+    const double alpha = broken_number(call, "alpha");
+    const double beta = broken_number(call, "beta");
+
+    return !(alpha != alpha || beta != beta);
+}
+
 static int fits_topk(const mxo_call *call)
 {
     const uint64_t experts = last_of(broken_in(call, "logits"));

@@ -23,6 +23,9 @@ mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,
 {
     const float finite = c->alpha - c->alpha + (c->beta - c->beta);
 
+    if (c->alpha != c->alpha || c->beta != c->beta) {
+        return cpu_fail(MXO_E_PARAM, why, "alpha and beta are numbers");
+    }
     if (c->limit != c->limit) {
         return cpu_fail(MXO_E_PARAM, why, "a limit is a number or none");
     }

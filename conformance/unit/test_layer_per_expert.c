@@ -117,6 +117,11 @@ START_TEST(what_is_no_limit_is_refused)
     refuses(&l, &k, "per_expert=limit", MXO_E_PARAM,
             "expert 1: a limit is a number");
     expect(&l, &k, WIDE "per_expert=beta,alpha=0,limit=8", -10);
+    k.alpha[1] = NAN;
+    refuses(&l, &k, "per_expert=alpha", MXO_E_PARAM,
+            "expert 1: alpha and beta are numbers");
+    refuses(&l, &k, "per_expert=none,beta=nan", MXO_E_PARAM,
+            "alpha and beta are numbers");
 }
 END_TEST
 

@@ -47,6 +47,9 @@ const char *mxo_glu_check(const mxo_glu *unit)
 {
     const glu_rule *rule = &rules[unit->dialect];
 
+    if (unit->alpha.cls == MXO_CLASS_NAN || unit->beta.cls == MXO_CLASS_NAN) {
+        return "alpha and beta are numbers";
+    }
     if (unit->limit.cls == MXO_CLASS_NAN) {
         return "a limit is a number or none";
     }

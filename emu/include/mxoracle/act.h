@@ -122,7 +122,7 @@ const char *mxo_glu_name(mxo_glu_dialect dialect);
 /**
  * @brief The sentence that says why a unit cannot be evaluated, or NULL.
  *
- * Errors   EXACT alone takes from = f64 or a NaN constant; aiter_triton knows
+ * Errors   EXACT alone takes from = f64; no constant is NaN; aiter_triton knows
  *          beta = 0 and beta = 1 only; a limit is not negative.
  * Threads  pure.
  */
