@@ -361,6 +361,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_quant_scale_byte.c \
 	%reldir%/unit/test_quant_static.c \
 	%reldir%/unit/test_refusal.c \
+	%reldir%/unit/test_route_limits.c \
 	%reldir%/unit/test_route_ln.c \
 	%reldir%/unit/test_route_topk.c \
 	%reldir%/unit/test_safetensors.c \

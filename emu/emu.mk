@@ -159,6 +159,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/support.c \
 	%reldir%/select/text.c \
 	%reldir%/select/words.c \
+	%reldir%/route/limits.c \
+	%reldir%/route/limits.def \
 	%reldir%/route/ln.c \
 	%reldir%/route/op_topk.c \
 	%reldir%/route/pick.c \

@@ -57,6 +57,9 @@ typedef struct cpu_router {
     uint8_t score; /* route_score */
     uint8_t norm;  /* route_norm */
     unsigned flags;
+    int experts; /* the kernel takes so many at most; 0: no limit is known */
+    int top_k;
+    int groups;
 } cpu_router;
 
 /* NULL for another name. */

@@ -141,8 +141,7 @@ static int compare_ids(const void *a, const void *b)
 void cpu_route_choose(route_token *t)
 {
     const route_plan *p = t->p;
-    const int has_warp =
-        p->row->score == ROUTE_SOFTPLUS || cpu_route_is_warp(p->experts);
+    const int has_warp = cpu_route_is_warp(p->experts);
 
     for (int e = 0; e < p->experts; e++) {
         t->out[e] = 0;

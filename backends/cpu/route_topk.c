@@ -65,12 +65,43 @@ static mxo_status check_groups(const route_plan *p, mxo_text why)
                : MXO_OK;
 }
 
+static int is_beyond(int n, int most)
+{
+    return most != 0 && n > most;
+}
+
+/* What the vendors' kernels refuse of what would fit: docs/ops/route.topk.md,
+   Limits. */
+static mxo_status check_kernel(const route_plan *p, mxo_text why)
+{
+    const cpu_router *row = p->row;
+    const int in_groups = (row->flags & ROUTE_BIAS_BF16) != 0 && p->groups > 1;
+
+    if (is_beyond(p->experts, row->experts) ||
+        is_beyond(p->top_k, row->top_k) || is_beyond(p->groups, row->groups)) {
+        return refuse(MXO_E_PARAM, why,
+                      "the dialect's kernel takes fewer experts, choices or "
+                      "groups");
+    }
+    if (in_groups &&
+        (p->groups > 8 || p->kept > 4 ||
+         p->top_k > (p->experts <= 384 ? 8 : 22) ||
+         p->top_k == p->experts / p->groups * p->kept)) {
+        return refuse(MXO_E_PARAM, why,
+                      "the dialect's kernel takes fewer groups or choices");
+    }
+    return row->score == ROUTE_SOFTPLUS && !cpu_route_is_warp(p->experts)
+               ? refuse(MXO_E_PARAM, why,
+                        "the dialect has kernels of one warp alone, and none "
+                        "for so many experts")
+               : MXO_OK;
+}
+
 static mxo_status check_plan(route_plan *p, mxo_text why)
 {
     const unsigned f = p->row->flags;
 
-    if (p->top_k < 1 || p->top_k > p->experts ||
-        (strcmp(p->row->name, "trtllm_llama4") == 0 && p->top_k != 1)) {
+    if (p->top_k < 1 || p->top_k > p->experts) {
         return refuse(MXO_E_PARAM, why, "top_k does not fit the experts");
     }
     if (!isfinite(p->scale) || (p->scale != 1 && (f & ROUTE_FACTORED) == 0)) {
@@ -89,7 +120,9 @@ static mxo_status check_plan(route_plan *p, mxo_text why)
     if (p->general || ((f & ROUTE_TORCH) != 0 && !p->is_promoted)) {
         p->choice_type = p->from;
     }
-    return check_groups(p, why);
+    const mxo_status status = check_groups(p, why);
+
+    return status == MXO_OK ? check_kernel(p, why) : status;
 }
 
 /* The parameters that are counts. */

@@ -189,10 +189,17 @@ static const grid_row grid[] = {
      "data=logits|few|specials|negative"},
     {2, 0,
      "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
-     "vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt|vllm_fused_sigmoid|"
+     "vllm_softmax|vllm_sigmoid|vllm_fused_sigmoid|"
      "vllm_torch_sigmoid|trtllm_sigmoid|trtllm_renormalize|vllm_cpu,"
      "from=f32,top_k=4,tokens=4,experts=20,"
      "data=logits|neighbours|saturated|specials"},
+    {2, 0, /* which has no kernel for 20 experts, nor for 24 */
+     "route.topk:dialect=vllm_softplus_sqrt,from=f32,top_k=4,tokens=4,"
+     "experts=32|192,data=logits|neighbours|saturated|specials"},
+    {2, 0,
+     "route.topk:dialect=vllm_softplus_sqrt,bias=f32,renormalize=*,"
+     "routed_scaling_factor=2.5,from=f32,tokens=5,experts=32|64,"
+     "data=logits|few|lowbias"},
     {2, 0,
      "route.topk:dialect=trtllm_llama4,top_k=1,to=bf16,from=*,tokens=9,"
      "experts=16,data=logits|few|saturated"},
@@ -204,7 +211,7 @@ static const grid_row grid[] = {
      "data=logits|few"},
     {2, 0,
      "route.topk:dialect=softmax_topk|sigmoid_topk|trtllm_deepseek_v3|"
-     "trtllm_minimax2|vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt|"
+     "trtllm_minimax2|vllm_softmax|vllm_sigmoid|"
      "vllm_fused_sigmoid|vllm_torch_sigmoid,bias=f32,renormalize=*,"
      "routed_scaling_factor=2.5,from=f32,tokens=5,experts=24,"
      "data=logits|few|lowbias"},
@@ -246,6 +253,40 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_cpu,from=bf16|f16,to=f32,renormalize=*,top_k=4,"
      "tokens=5,experts=24,data=logits"},
+    {2, 0, /* what a kernel takes, and one more: emu/route/limits.def */
+     "route.topk:dialect=trtllm_default|trtllm_topk|trtllm_sigmoid_renorm|"
+     "trtllm_sigmoid,top_k=8|9,tokens=2,experts=256|257,data=logits"},
+    {2, 0,
+     "route.topk:dialect=trtllm_renormalize|trtllm_renormalize_naive,"
+     "top_k=32|33,tokens=2,experts=96|2048,data=logits"},
+    {2, 0,
+     "route.topk:dialect=trtllm_llama4,top_k=1|2,tokens=2,experts=128|129,"
+     "data=logits"},
+    {2, 0,
+     "route.topk:dialect=trtllm_deepseek_v3,n_group=8|16,topk_group=4|5,"
+     "top_k=3,tokens=2,experts=64,data=logits"},
+    {2, 0, /* a limit that grows with the experts */
+     "route.topk:dialect=trtllm_deepseek_v3,n_group=4,topk_group=2,"
+     "top_k=8|9|22|23,tokens=2,experts=384|388,data=logits"},
+    {2, 0, /* which only groups have */
+     "route.topk:dialect=trtllm_deepseek_v3,top_k=9|23,tokens=2,experts=256,"
+     "data=logits"},
+    {2, 0,
+     "route.topk:dialect=trtllm_deepseek_v3,n_group=4,topk_group=1,"
+     "top_k=3|4,tokens=2,experts=16,data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_softplus_sqrt,top_k=2,tokens=2,"
+     "experts=2|3|60|64|128|160|191|192|255|256|300|320|512|575|576|640|1024,"
+     "data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_fused_scores|vllm_fused_sigmoid,bias=f32,"
+     "n_group=32|64,topk_group=3,top_k=3,tokens=2,experts=128,data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_fused_scores|vllm_fused_sigmoid,bias=f32,"
+     "top_k=32|33|40,tokens=2,experts=128,data=logits"},
+    {2, 0,
+     "moe.layer_routed:dialect=vllm_softplus_sqrt,top_k=2,tokens=3,"
+     "experts=8|12,hidden=32,inter=32,data=orderfree"},
     {3, 300,
      "route.topk:dialect=*,from=*,to=*,renormalize=*,top_k=1|2|4|8,"
      "tokens=$M,experts=8|32|60|128|256,data=*"},

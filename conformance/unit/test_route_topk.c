@@ -407,7 +407,7 @@ static double weight64(const char *dialect, const double *s, int k, int i,
 
 static void check_dialect(const char *dialect, double c)
 {
-    enum { N = 24, K = 3 };
+    enum { N = 32, K = 3 };
     char params[160];
     float x[N];
     double s[K];

@@ -122,14 +122,9 @@ int mxo_route_is_general(const mxo_route *r)
            !grouped;
 }
 
-/* The router has a kernel of one warp for so many experts. */
 static int is_block(const mxo_route *r)
 {
-    const uint32_t n = r->experts;
-
-    return mxo_route_row(r->dialect)->score != ROUTE_SCORE_SOFTPLUS &&
-           !((n <= 512 && (n & (n - 1)) == 0) ||
-             (n % 64 == 0 && n >= 192 && n <= 576));
+    return !mxo_route_is_warp(r->experts);
 }
 
 static void sort_by_id(int32_t *ids, uint32_t n)

@@ -72,6 +72,11 @@ typedef struct route_token {
 } route_token;
 
 const route_row *mxo_route_row(mxo_route_dialect dialect);
+/* What the vendor's kernel would say of so many experts, groups and choices
+   that do fit each other; NULL if it takes them. */
+const char *mxo_route_beyond(const mxo_route *route);
+/* Has vLLM a kernel of one warp for so many experts? */
+int mxo_route_is_warp(uint32_t experts);
 /* Does vLLM's fused router take its general kernel? */
 int mxo_route_is_general(const mxo_route *route);
 

@@ -125,8 +125,7 @@ static uint32_t plain_sum(const uint32_t *v, uint32_t n)
     return sum;
 }
 
-/* Has vLLM a kernel of one warp for so many experts? */
-static int is_warp(uint32_t n)
+int mxo_route_is_warp(uint32_t n)
 {
     return (n <= 512 && (n & (n - 1)) == 0) ||
            (n % 64 == 0 && n >= 192 && n <= 576);
@@ -170,7 +169,7 @@ static void vllm_softmax(route_token *t, uint32_t max)
     for (uint32_t e = 0; e < n; e++) {
         t->score[e] = mxo_route_exp(mxo_f32_sub(t->x[e], max));
     }
-    const uint32_t sum = is_warp(n) ? warp_sum(t) : plain_sum(t->score, n);
+    const uint32_t sum = mxo_route_is_warp(n) ? warp_sum(t) : plain_sum(t->score, n);
     const uint32_t inverse = mxo_f32_div(ONE, sum);
 
     for (uint32_t e = 0; e < n; e++) {

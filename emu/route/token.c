@@ -98,11 +98,9 @@ const char *mxo_route_check(const mxo_route *r)
     if (r->top_k < 1 || r->top_k > r->experts) {
         return "top_k is 1 .. experts";
     }
-    if (r->dialect == MXO_ROUTE_TRTLLM_LLAMA4 && r->top_k != 1) {
-        return "trtllm_llama4 chooses one expert";
-    }
     const char *sentence = check_groups(r, row);
 
+    sentence = sentence == NULL ? mxo_route_beyond(r) : sentence;
     return sentence != NULL ? sentence : check_numbers(r, row);
 }
 

@@ -52,7 +52,8 @@ const char *mxo_route_name(mxo_route_dialect dialect);
  * Errors   more experts, choices or groups than there are; groups that do not
  *          divide the experts; a bias, groups, shared experts or a scaling
  *          factor where the row has none; a NaN in a bias that is compared by
- *          value; a scaling factor that is not finite.
+ *          value; a scaling factor that is not finite; what the vendor's
+ *          kernel refuses (emu/route/limits.def).
  * Threads  pure.
  */
 const char *mxo_route_check(const mxo_route *route);
