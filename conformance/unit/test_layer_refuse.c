@@ -206,6 +206,36 @@ START_TEST(no_tokens_no_work)
 }
 END_TEST
 
+/* Scales that DeepGEMM has in binary32; expert 1 has no token. */
+START_TEST(a_value_without_a_way_back_is_refused_of_any_expert)
+{
+    uint32_t scale[E][H];
+    layer l;
+    emu_call c;
+
+    layer_clear(&l);
+    for (int i = 0; i < E * H; i++) {
+        scale[i / H][i % H] = 0x3f800000;
+    }
+    for (int is_bad = 0; is_bad < 2; is_bad++) {
+        emu_begin(&c, "moe.gemm2",
+                  "conversion=deepgemm,hidden_size=32,intermediate_size=32");
+        emu_in(&c, "topk_ids", MXO_I32, l.ids, 2, 1, 1);
+        emu_in(&c, "topk_weights", MXO_F32, l.weights, 2, 1, 1);
+        emu_in(&c, "act", MXO_BF16, l.act, 3, 1, 1, I);
+        emu_in(&c, "w2", MXO_U8, l.w2, 3, E, H, I / 2);
+        emu_in(&c, "w2_scale", MXO_F32, scale, 3, E, H, I / 32);
+        if (is_bad) {
+            emu_refuses(&c, MXO_E_PARAM, "element 37 has no value there");
+        } else {
+            ck_assert_int_eq(emu_run(&c), MXO_OK);
+            emu_end(&c);
+        }
+        scale[1][5] = 0x3f800001;
+    }
+}
+END_TEST
+
 Suite *suite_layer_refuse(void);
 Suite *suite_layer_refuse(void)
 {
@@ -221,6 +251,8 @@ Suite *suite_layer_refuse(void)
     tcase_add_test(refused, nan_reaches_what_it_enters);
     tcase_add_test(refused, shapes_must_fit);
     tcase_add_test(refused, no_tokens_no_work);
+    tcase_add_test(refused,
+                   a_value_without_a_way_back_is_refused_of_any_expert);
     suite_add_tcase(s, refused);
     return s;
 }

@@ -197,6 +197,40 @@ START_TEST(every_row_of_the_table_binds_at_its_granule)
 }
 END_TEST
 
+/* Is the expert the outermost digit, and a dimension if there are three? */
+static int keeps_experts_apart(const mxo_layout *l)
+{
+    const mxo_layout_term *t = &l->term[0];
+
+    return t->n == 1 && !t->mapped && t->size == l->extent[0] &&
+           l->digit[t->first].src == l->n_units / l->extent[0] &&
+           (l->rank != 3 || l->shape[0] == l->extent[0]);
+}
+
+/* The layer brings its weights back an expert at a time. */
+START_TEST(every_row_keeps_experts_apart)
+{
+    mxo_layout l;
+    char why[400];
+    int n = 0;
+
+    for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
+        const mxo_layout_row *row = mxo_layout_at(i);
+        for (uint32_t bytes = 1; bytes <= 4; bytes *= 2) {
+            const uint64_t extent[3] = {2, 1536, 1536};
+            if (mxo_layout_bind(&l, row, row->id, bytes, extent,
+                                (mxo_text){why, 400}) == MXO_OK) {
+                ck_assert_msg(keeps_experts_apart(&l), "%s", row->id);
+                n++;
+            }
+        }
+    }
+    ck_assert_int_gt(n, 100);
+    ck_assert_int_eq(bind(&l, "E R C -> R E C", "test.row", 3, 2, why), MXO_OK);
+    ck_assert(!keeps_experts_apart(&l));
+}
+END_TEST
+
 START_TEST(positions_beyond_32_bits_are_exact)
 {
     const uint64_t extent[3] = {128, 131072, 512};
@@ -233,6 +267,7 @@ Suite *suite_layout_map(void)
     tcase_add_test(t, malformed_rows_are_refused);
     tcase_add_test(t, a_shape_off_the_granule_is_refused_in_words);
     tcase_add_test(t, every_row_of_the_table_binds_at_its_granule);
+    tcase_add_test(t, every_row_keeps_experts_apart);
     tcase_add_test(t, positions_beyond_32_bits_are_exact);
     suite_add_tcase(s, t);
     return s;

@@ -141,7 +141,7 @@ static void run_first(const layer_plan *p, const ends *to)
     half h = {p, &b, *to};
 
     clear(to, p->tokens * p->topk * (p->has_glu ? p->inter : 2 * p->inter));
-    layer_each_tile(p, p->topk, p->has_glu ? tile_act : tile_gemm1, &h);
+    layer_each_tile(p, 0, p->has_glu ? tile_act : tile_gemm1, &h);
 }
 
 /* rows.lo is NULL if the operation was given its activations. */

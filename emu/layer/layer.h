@@ -17,9 +17,9 @@ typedef struct layer_gemm {
     const layer_recipe *recipe;
     mxo_dot_matrix a; /* quantised activations, one row per row number */
     const layer_order *order;
-    const uint8_t *w;       /* [experts, n, k / 2] */
-    const uint8_t *scale;   /* [experts, n, ceil(k / 32)] */
-    const mxo_tensor *bias; /* [experts, n]; NULL: none */
+    const uint8_t *w;       /* [experts at hand, n, k / 2] */
+    const uint8_t *scale;   /* [experts at hand, n, ceil(k / 32)] */
+    const mxo_tensor *bias; /* [experts at hand, n]; NULL: none */
     uint64_t n;
     uint64_t k;
     mxo_dot_block *blocks; /* [LAYER_TILE, ceil(k / 32)] */
@@ -32,6 +32,7 @@ typedef struct layer_gemm {
 /* Up to LAYER_TILE rows of one expert. */
 typedef struct layer_tile {
     uint64_t expert;
+    uint64_t matrix;           /* its weights' number in w and scale */
     uint64_t row[LAYER_TILE];  /* in a */
     uint64_t slot[LAYER_TILE]; /* token * topk + slot */
     int rows;
@@ -76,7 +77,7 @@ const mxo_mma *layer_unit_for(const layer_recipe *r, mxo_format a,
 uint32_t layer_add_scaled(const layer_gemm *g, uint64_t a_row, uint64_t row,
                           uint64_t b, uint32_t part, uint32_t sum);
 
-/* Row number of a column's weights among the rows of all experts. */
+/* Row number of a column's weights among the rows of w. */
 uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
                           uint64_t col);
 /* Block b of a row of weights. */

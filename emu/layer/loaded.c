@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Weights as a loader has laid them out: each tensor goes back through the
- * chain that its conversion sent it through, into the scratch, and the layer
- * is computed from the checkpoint's tensors as ever.  Their sizes are not to
- * be read off padded tiles, so hidden_size and intermediate_size say them.
+ * chain that its conversion sent it through, and the layer is computed from
+ * the checkpoint's tensors as ever.  One expert at a time goes back, into the
+ * scratch, when it is its turn; but a value that has no way back is refused
+ * wherever it is, before.  Sizes are not to be read off padded tiles, so
+ * hidden_size and intermediate_size say them.
  */
-#include "../layout/chain.h"
 #include "op.h"
 
 #include <string.h>
@@ -25,14 +26,15 @@ static void checkpoint_of(const layer_loaded *l, int i, uint64_t extent[3])
                                       : 1;
 }
 
-static mxo_status bind(const layer_loaded *l, int i, layout_chain *c,
-                       uint64_t extent[3], mxo_text why)
+static mxo_status bind(layer_loaded *l, int i, mxo_text why)
 {
     static const uint32_t dtypes[KINDS] = {MXO_U8, MXO_E8M0, MXO_BF16};
+    layer_back *b = &l->tensor[i];
 
-    checkpoint_of(l, i, extent);
-    return chain_bind_tensor(c, l->row, mxo_call_text(&l->call, "conversion"),
-                             i, dtypes[i % KINDS], extent, why);
+    checkpoint_of(l, i, b->extent);
+    return chain_bind_tensor(&b->chain, l->row,
+                             mxo_call_text(&l->call, "conversion"), i,
+                             dtypes[i % KINDS], b->extent, why);
 }
 
 /* The tensor that the call has must be what the chain gives. */
@@ -56,29 +58,34 @@ static mxo_status expect(const layer_loaded *l, const layout_chain *c, int i,
                           (unsigned long long)l->inter);
 }
 
-/* Room for tensor number i of the call, at which it stands there. */
+/* What the checkpoint has in place of the call's tensor number at, and room
+   for one expert of it. */
 static mxo_status place(layer_loaded *l, int i, uint32_t at, mxo_text why)
 {
-    const mxo_tensor given = l->in[at];
-    uint64_t extent[3];
-    layout_chain c;
+    layer_back *b = &l->tensor[i];
 
+    b->from = &l->given->in[at];
+    b->to = &l->in[at];
     if (!conversion_leaves(l->row, i)) {
         return mxo_fail(MXO_E_UNSUPPORTED, why,
                         "%s: conversion %s drops %s, so that it cannot be "
                         "brought back",
-                        l->call.op, l->row->id, given.name);
+                        l->call.op, l->row->id, b->from->name);
     }
-    mxo_status status = bind(l, i, &c, extent, why);
+    mxo_status status = bind(l, i, why);
 
     if (status == MXO_OK) {
-        status = expect(l, &c, i, &given, why);
+        status = expect(l, &b->chain, i, b->from, why);
     }
     if (status == MXO_OK) {
-        mxo_out(l->in, at, given.name, c.step[0].dtype,
-                i % KINDS == BIAS ? 2 : 3, extent);
-        l->at[i] = l->bytes;
-        l->bytes += (l->in[at].n_bytes + 15) / 16 * 16;
+        const uint64_t one[3] = {1, b->extent[1], b->extent[2]};
+        const uint32_t rank = i % KINDS == BIAS ? 2 : 3;
+        const uint32_t dtype = b->chain.step[0].dtype;
+        mxo_tensor expert;
+        mxo_out(&expert, 0, b->from->name, dtype, rank, one);
+        mxo_out(b->to, 0, b->from->name, dtype, rank, b->extent);
+        b->at = l->bytes;
+        l->bytes += (expert.n_bytes + 15) / 16 * 16;
     }
     return status;
 }
@@ -118,6 +125,7 @@ mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
     const mxo_tensor *w = mxo_call_in(call, has_one ? "w13" : "w2");
 
     memset(l, 0, sizeof *l);
+    l->given = call;
     l->call = *call;
     if (mxo_call_is(call, "conversion", "none")) {
         return MXO_OK;
@@ -142,25 +150,40 @@ mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
     return status;
 }
 
-mxo_status layer_bring_back(layer_loaded *l, const mxo_call *call,
-                            uint64_t offset, mxo_text why)
+mxo_status layer_check_loaded(const layer_loaded *l, mxo_text why)
 {
-    const mxo_tensor *scratch = mxo_call_out(call, ".scratch");
     mxo_status status = MXO_OK;
 
-    for (int i = 0; i < 2 * KINDS && status == MXO_OK && l->bytes > 0; i++) {
-        const uint32_t at = index_of(l, mxo_conversion_tensor((uint32_t)i));
-        uint64_t extent[3];
-        layout_chain c;
-        if (at == call->n_in) {
-            continue;
-        }
-        l->in[at].buffer = scratch->buffer;
-        l->in[at].offset = scratch->offset + offset + l->at[i];
-        status = bind(l, i, &c, extent, why);
-        if (status == MXO_OK) {
-            status = chain_back(&c, &call->in[at], &l->in[at], extent, why);
+    for (int i = 0; i < LAYER_TENSORS && status == MXO_OK; i++) {
+        const layer_back *b = &l->tensor[i];
+        if (b->from != NULL) {
+            status = chain_check_back(&b->chain, b->from, b->extent, why);
         }
     }
     return status;
+}
+
+void layer_place_loaded(layer_loaded *l, uint64_t offset)
+{
+    const mxo_tensor *scratch = mxo_call_out(l->given, ".scratch");
+
+    for (int i = 0; i < LAYER_TENSORS; i++) {
+        const layer_back *b = &l->tensor[i];
+        if (b->from != NULL) {
+            b->to->buffer = scratch->buffer;
+            b->to->offset = scratch->offset + offset + b->at;
+        }
+    }
+}
+
+void layer_bring_back(const layer_loaded *l, int second, uint64_t expert)
+{
+    const layout_experts one = {expert, 1};
+
+    for (int i = second ? KINDS : 0; i < (second ? 2 * KINDS : KINDS); i++) {
+        const layer_back *b = &l->tensor[i];
+        if (b->from != NULL) {
+            chain_take_back(&b->chain, b->from, b->to, b->extent, one);
+        }
+    }
 }

@@ -15,7 +15,7 @@ enum { SAME_FROM = 2, SAME_TO = 252 };
 uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
                           uint64_t col)
 {
-    return tile->expert * g->n + col;
+    return tile->matrix * g->n + col;
 }
 
 static uint8_t byte_at(const layer_gemm *g, uint64_t row, uint64_t b)

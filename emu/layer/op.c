@@ -49,8 +49,8 @@ static uint32_t dtype_of(const mxo_profile_choice out)
     return dtype_for(layer_format(out));
 }
 
-/* A plan, over the checkpoint's tensors, with room for those that have to be
-   brought back: they begin where *offset says. */
+/* A plan, over the checkpoint's tensors, with room for an expert of those that
+   have to be brought back: it begins where *offset says. */
 static mxo_status make(layer_plan *p, layer_loaded *l, uint64_t *offset,
                        const mxo_call *call, const int has[2], mxo_text why)
 {
@@ -60,6 +60,7 @@ static mxo_status make(layer_plan *p, layer_loaded *l, uint64_t *offset,
         status = layer_plan_make(p, &l->call, has[0], has[1], why);
     }
     if (status == MXO_OK) {
+        p->loaded = l->row == NULL ? NULL : l;
         *offset = layer_take(p, l->bytes);
     }
     return status;
@@ -119,24 +120,37 @@ mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
                : infer(&p, out_tensor, n_out, dtype_of(p.two.row_out), 3, rows);
 }
 
-void layer_each_tile(const layer_plan *p, uint64_t divisor,
+/* The rows of one expert, by up to LAYER_TILE at a time. */
+static void each_tile_of(const layer_plan *p, int second, uint64_t expert,
+                         void (*tile)(void *state, const layer_tile *tile),
+                         void *state)
+{
+    const uint64_t slots = p->tokens * p->topk;
+    layer_tile t = {expert, p->loaded == NULL ? expert : 0, {0}, {0}, 0};
+    int is_at_hand = p->loaded == NULL;
+
+    for (uint64_t i = 0; i < slots; i++) {
+        if (layer_expert(p, i) == (int64_t)expert) {
+            t.slot[t.rows] = i;
+            t.row[t.rows++] = second ? i : i / p->topk;
+        }
+        if (t.rows == LAYER_TILE || (i + 1 == slots && t.rows > 0)) {
+            if (!is_at_hand) {
+                layer_bring_back(p->loaded, second, expert);
+                is_at_hand = 1;
+            }
+            tile(state, &t);
+            t.rows = 0;
+        }
+    }
+}
+
+void layer_each_tile(const layer_plan *p, int second,
                      void (*tile)(void *state, const layer_tile *tile),
                      void *state)
 {
-    const uint64_t slots = p->tokens * p->topk;
-
     for (uint64_t e = 0; e < p->experts; e++) {
-        layer_tile t = {e, {0}, {0}, 0};
-        for (uint64_t i = 0; i < slots; i++) {
-            if (layer_expert(p, i) == (int64_t)e) {
-                t.slot[t.rows] = i;
-                t.row[t.rows++] = i / divisor;
-            }
-            if (t.rows == LAYER_TILE || (i + 1 == slots && t.rows > 0)) {
-                tile(state, &t);
-                t.rows = 0;
-            }
-        }
+        each_tile_of(p, second, e, tile, state);
     }
 }
 
@@ -333,7 +347,7 @@ static void run_first(const layer_plan *p, void *to)
 
     /* Slots without an expert here keep zeros. */
     memset(to, 0, (size_t)(p->tokens * p->topk * width * bytes));
-    layer_each_tile(p, p->topk, p->has_glu ? tile_act : tile_gemm1, &ps);
+    layer_each_tile(p, 0, p->has_glu ? tile_act : tile_gemm1, &ps);
 }
 
 static void run_second(const layer_plan *p, mxo_format from, const void *act,
@@ -424,11 +438,12 @@ static mxo_status run(const mxo_call *call, int has_one, int has_two,
         status = layer_check_units(&p, why);
     }
     if (status == MXO_OK) {
-        status = layer_bring_back(&l, call, offset, why);
+        status = layer_check_loaded(&l, why);
     }
     if (status != MXO_OK) {
         return status;
     }
+    layer_place_loaded(&l, offset);
     take_scale(&p.one, mxo_call_in(call, "w13_input_scale"));
     take_scale(&p.two, mxo_call_in(call, "w2_input_scale"));
     if (p.has_bounds) {

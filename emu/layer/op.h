@@ -6,9 +6,8 @@
 #ifndef MXO_EMU_LAYER_OP_H
 #define MXO_EMU_LAYER_OP_H
 
+#include "../layout/chain.h"
 #include "layer.h"
-
-#include <mxoracle/layout.h>
 
 /* Offsets into the scratch tensor; 0 is a legal offset of nothing. */
 typedef struct layer_scratch {
@@ -33,8 +32,32 @@ typedef struct layer_scratch {
     uint64_t bytes;
 } layer_scratch;
 
+enum { LAYER_INPUTS = 20, LAYER_TENSORS = MXO_CONVERSION_TENSORS };
+
+/* A tensor that goes back, one expert at a time. */
+typedef struct layer_back {
+    const mxo_tensor *from; /* as the call has it; NULL: it has none */
+    mxo_tensor *to;         /* described with all experts, room for one */
+    uint64_t extent[3];     /* of the latter */
+    uint64_t at;            /* of the room, from the first on */
+    layout_chain chain;
+} layer_back;
+
+/* A call whose weights are as a loader leaves them, and the same call on the
+   checkpoint's tensors. */
+typedef struct layer_loaded {
+    const mxo_call *given;
+    mxo_call call; /* the latter */
+    mxo_tensor in[LAYER_INPUTS];
+    const mxo_conversion_row *row; /* NULL: nothing has to be brought back */
+    uint64_t experts, hidden, inter;
+    layer_back tensor[LAYER_TENSORS];
+    uint64_t bytes; /* of all rooms */
+} layer_loaded;
+
 typedef struct layer_plan {
     const mxo_call *call;
+    const layer_loaded *loaded; /* NULL: all weights are at hand */
     layer_recipe one; /* through the activation */
     layer_recipe two; /* from the second GEMM on */
     uint64_t tokens, topk, hidden, inter, experts;
@@ -44,25 +67,15 @@ typedef struct layer_plan {
     layer_scratch at;
 } layer_plan;
 
-enum { LAYER_INPUTS = 20, LAYER_TENSORS = MXO_CONVERSION_TENSORS };
-
-/* A call whose weights are as a loader leaves them, and the same call on the
-   checkpoint's tensors. */
-typedef struct layer_loaded {
-    mxo_call call; /* the latter */
-    mxo_tensor in[LAYER_INPUTS];
-    const mxo_conversion_row *row;
-    uint64_t experts, hidden, inter;
-    uint64_t at[LAYER_TENSORS]; /* of each tensor, from the first on */
-    uint64_t bytes;             /* of all; 0: nothing has to be brought back */
-} layer_loaded;
-
 /* Check and describe; nothing is written. */
 mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
                       int has_two, mxo_text why);
-/* Bring the tensors back into the call's scratch, from offset on. */
-mxo_status layer_bring_back(layer_loaded *l, const mxo_call *call,
-                            uint64_t offset, mxo_text why);
+/* Has every value a way back? */
+mxo_status layer_check_loaded(const layer_loaded *l, mxo_text why);
+/* Where the call's scratch has room for an expert's tensors: from offset on. */
+void layer_place_loaded(layer_loaded *l, uint64_t offset);
+/* Bring an expert's tensors of one of the GEMMs back. */
+void layer_bring_back(const layer_loaded *l, int second, uint64_t expert);
 
 /* Sizes, shapes and recipes of a call; nothing is written. */
 mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
@@ -82,9 +95,9 @@ mxo_glu layer_unit_of(const layer_plan *p, uint64_t expert);
 uint64_t layer_take(layer_plan *p, uint64_t bytes);
 void *layer_scratch_at(const layer_plan *p, uint64_t offset);
 
-/* The tiles of all experts, one after the other; divisor: slots per row of
-   the GEMM's input. */
-void layer_each_tile(const layer_plan *p, uint64_t divisor,
+/* The tiles of all experts for one of the GEMMs, expert after expert, each
+   with its weights at hand. */
+void layer_each_tile(const layer_plan *p, int second,
                      void (*tile)(void *state, const layer_tile *tile),
                      void *state);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An index through several maps, there and back; see chain.h. */
+/* From a name to the maps of a chain; see chain.h. */
 #include "chain.h"
 
 #include <string.h>
@@ -42,11 +42,15 @@ static mxo_status add_step(layout_chain *c, const char *name, uint32_t *dtype,
         return mxo_fail(MXO_E_PARAM, why, "a chain has %d steps at most",
                         CHAIN_STEPS);
     }
+    if (c->n > 0 && chain_last(c)->map.units > 1) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "only the last layout of a chain splits bytes, not %s",
+                        chain_last(c)->map.row->id);
+    }
     const mxo_status status = layout_step_bind(s, name, *dtype, extent, why);
 
     if (status == MXO_OK) {
         c->n++;
-        c->units = c->units > s->map.units ? c->units : s->map.units;
         *dtype = s->to;
         next_extent(s, extent);
     }
@@ -246,7 +250,6 @@ mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
         const mxo_status status =
             layout_step_bind_back(&c->step[0], name, dtype, seen, why);
         c->n = 1;
-        c->units = c->step[0].map.units;
         return status;
     }
     const mxo_status status =
@@ -273,32 +276,4 @@ mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
         memcpy(padded, chain_last(&c)->map.padded, 3 * sizeof padded[0]);
     }
     return status;
-}
-
-uint64_t chain_forward_index(const layout_chain *c, uint64_t src)
-{
-    for (int i = 0; i < c->n; i++) {
-        const mxo_layout *l = &c->step[i].map;
-        const uint64_t finer = c->units / l->units;
-        const uint64_t at = mxo_layout_padded_index(l, src / finer);
-        src = mxo_layout_forward(l, at) * finer + src % finer;
-    }
-    return src;
-}
-
-mxo_layout_content chain_content_at(const layout_chain *c, uint64_t dst,
-                                    uint64_t *src, uint8_t *byte)
-{
-    for (int i = c->n - 1; i >= 0; i--) {
-        const mxo_layout *l = &c->step[i].map;
-        const uint64_t finer = c->units / l->units;
-        const mxo_layout_content content =
-            mxo_layout_content_at(l, dst / finer, src, byte);
-        if (content != MXO_LAYOUT_LIVE) {
-            return content;
-        }
-        dst = *src * finer + dst % finer;
-    }
-    *src = dst;
-    return MXO_LAYOUT_LIVE;
 }

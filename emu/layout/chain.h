@@ -2,6 +2,7 @@
 /*
  * Layouts one after the other.  A chain is never executed step by step: an
  * index is carried through all its maps, so no intermediate tensor exists.
+ * Only the last of them may split bytes.
  *
  * Its name is that of one layout, or CONVERSION.TENSOR (trtllm_gptoss.w13),
  * followed by /parameter=value.
@@ -15,7 +16,6 @@ enum { CHAIN_STEPS = 4, CHAIN_TEXT = 256 };
 
 typedef struct layout_chain {
     int n;
-    uint32_t units; /* the finest of any step's, in an element */
     layout_step step[CHAIN_STEPS];
 } layout_chain;
 
@@ -56,9 +56,18 @@ mxo_status chain_back(const layout_chain *c, const mxo_tensor *x,
                       const mxo_tensor *y, const uint64_t kept[3],
                       mxo_text why);
 
-/* Indices count the chain's finest units of the logical tensor. */
-uint64_t chain_forward_index(const layout_chain *c, uint64_t src);
-mxo_layout_content chain_content_at(const layout_chain *c, uint64_t dst,
-                                    uint64_t *src, uint8_t *byte);
+/* The way back in two: whether every value of x has one there, and then some
+   experts alone, to the beginning of y.  No map moves an element from one
+   expert to another. */
+typedef struct layout_experts {
+    uint64_t first;
+    uint64_t n;
+} layout_experts;
+
+mxo_status chain_check_back(const layout_chain *c, const mxo_tensor *x,
+                            const uint64_t kept[3], mxo_text why);
+void chain_take_back(const layout_chain *c, const mxo_tensor *x,
+                     const mxo_tensor *y, const uint64_t kept[3],
+                     layout_experts experts);
 
 #endif

@@ -1,70 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moving a tensor through a chain, unit by unit, plainly.  Values that a
- * change refuses are found before the first byte is written.
+ * Moving a tensor through a chain, element by element, plainly.  Values that
+ * a change refuses are found before the first byte is written.
  */
 #include "walk.h"
 
 #include <string.h>
 
-/* Where unit i lies in a tensor whose bytes hold 2 or 8: no divisions, as
-   there are many. */
-typedef struct unit_place {
-    uint64_t byte;
-    uint32_t shift;
-    uint8_t mask;
-} unit_place;
-
-static unit_place place_of(uint32_t units, uint64_t i)
-{
-    const unit_place nibble = {i >> 1, (uint32_t)(i & 1) * 4, 0xf};
-    const unit_place bit = {i >> 3, (uint32_t)(i & 7), 1};
-
-    return units == 2 ? nibble : bit;
-}
-
-/* Unit i of a tensor: an element, or part of a byte. */
-static uint64_t load_unit(const mxo_tensor *t, uint32_t units, uint64_t i)
+/* Element i of a run as it is in memory: itself, or the parts of its byte. */
+static uint64_t gather(const mxo_tensor *t, const layout_run *r, uint64_t i)
 {
     const uint8_t *bytes = mxo_tensor_data(t);
+    uint64_t code = 0;
 
-    if (units == 1) {
-        return mxo_load(t, i);
+    if (r->bits == 8) {
+        return mxo_load(t, r->base + r->part[r->first[i]].at);
     }
-    const unit_place at = place_of(units, i);
-
-    return bytes[at.byte] >> at.shift & at.mask;
+    for (uint16_t k = r->first[i]; k < r->first[i + 1]; k++) {
+        const layout_part *p = &r->part[k];
+        const uint64_t bit = (r->base + p->at) * r->bits;
+        const unsigned part = bytes[bit / 8] >> bit % 8 & p->mask;
+        code |= part << p->shift;
+    }
+    return code;
 }
 
-static void store_unit(const mxo_tensor *t, uint32_t units, uint64_t i,
-                       uint64_t code)
+static void scatter(const mxo_tensor *t, const layout_run *r, uint64_t i,
+                    uint64_t code)
 {
     uint8_t *bytes = mxo_tensor_data(t);
 
-    if (units == 1) {
-        mxo_store(t, i, code);
+    if (r->bits == 8) {
+        mxo_store(t, r->base + r->part[r->first[i]].at, code);
         return;
     }
-    const unit_place at = place_of(units, i);
-
-    const uint64_t rest = bytes[at.byte] & ~((uint64_t)at.mask << at.shift);
-
-    bytes[at.byte] = (uint8_t)(rest | (code & at.mask) << at.shift);
+    for (uint16_t k = r->first[i]; k < r->first[i + 1]; k++) {
+        const layout_part *p = &r->part[k];
+        const uint64_t bit = (r->base + p->at) * r->bits;
+        const unsigned part = (unsigned)(code >> p->shift) & p->mask;
+        const unsigned rest = bytes[bit / 8] & ~((unsigned)p->mask << bit % 8);
+        bytes[bit / 8] = (uint8_t)(rest | part << bit % 8);
+    }
 }
 
-/* The pad byte in every byte of an element, or its part of one byte. */
-static uint64_t pad_unit(const layout_chain *c, uint64_t dst, uint8_t byte)
+/* The pad byte in every byte of an element. */
+static uint64_t pad_code(const layout_chain *c, uint8_t byte)
 {
-    const uint32_t bits = 8 / c->units;
     uint64_t code = 0;
 
-    if (c->units > 1) {
-        return byte >> (dst % c->units * bits) & ((1u << bits) - 1);
-    }
     for (uint32_t i = 0; i < mxo_dtype_bytes(chain_last(c)->to); i++) {
         code = code << 8 | byte;
     }
     return code;
+}
+
+/* What holds a part of element i has no value. */
+static void mark_undefined(const mxo_tensor *valid, const layout_run *r,
+                           uint64_t i)
+{
+    for (uint16_t k = r->first[i]; k < r->first[i + 1]; k++) {
+        mxo_store(valid, (r->base + r->part[k].at) * r->bits / 8, 0);
+    }
 }
 
 static int values_there(const layout_chain *c, uint64_t *code)
@@ -116,64 +112,39 @@ static mxo_status check_values(const layout_chain *c, const mxo_tensor *x,
     return MXO_OK;
 }
 
-/* A tensor on its way: memory is y there, x back. */
-typedef struct moving {
+/* A tensor on its way there: memory is y. */
+typedef struct going {
     const layout_chain *c;
     const mxo_tensor *x;
     const mxo_tensor *y;
     const mxo_tensor *valid; /* NULL: not wanted */
-} moving;
+    int has_values;
+} going;
 
-static int put_spot(void *state, const layout_spot *s)
+static int put_run(void *state, const layout_run *r)
 {
-    const moving *m = state;
-    const uint32_t units = m->c->units;
+    const going *g = state;
+    const uint64_t pad = pad_code(g->c, r->byte);
 
-    for (uint32_t u = 0; u < units; u++) {
-        const uint64_t dst = s->base + s->at[u];
-        uint64_t code;
-        if (s->content == MXO_LAYOUT_LIVE) {
-            code = load_unit(m->x, units, s->element * units + u);
-            (void)values_there(m->c, &code);
-        } else {
-            code = pad_unit(m->c, dst, s->byte);
+    for (uint64_t i = 0; i < r->n; i++) {
+        uint64_t code = pad;
+        if (r->content == MXO_LAYOUT_LIVE) {
+            code = mxo_load(g->x, r->element + i);
+            (void)(g->has_values && values_there(g->c, &code));
+        } else if (r->content == MXO_LAYOUT_UNDEFINED && g->valid != NULL) {
+            mark_undefined(g->valid, r, i);
         }
-        if (s->content == MXO_LAYOUT_UNDEFINED && m->valid != NULL) {
-            mxo_store(m->valid, dst / units, 0);
-        }
-        store_unit(m->y, units, dst, code);
+        scatter(g->y, r, i, code);
     }
     return 1;
-}
-
-/* Unit by unit of memory, through all maps of the chain. */
-static void put_units(const layout_chain *c, const mxo_tensor *x,
-                      const mxo_tensor *y, const mxo_tensor *valid)
-{
-    const uint64_t n = mxo_tensor_elems(y) * c->units;
-
-    for (uint64_t dst = 0; dst < n; dst++) {
-        uint64_t src = 0;
-        uint8_t byte = 0;
-        const mxo_layout_content content =
-            chain_content_at(c, dst, &src, &byte);
-        uint64_t code = pad_unit(c, dst, byte);
-
-        if (content == MXO_LAYOUT_LIVE) {
-            code = load_unit(x, c->units, src);
-            (void)values_there(c, &code);
-        } else if (content == MXO_LAYOUT_UNDEFINED && valid != NULL) {
-            mxo_store(valid, dst / c->units, 0);
-        }
-        store_unit(y, c->units, dst, code);
-    }
 }
 
 mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
                          const mxo_tensor *y, const mxo_tensor *valid,
                          mxo_text why)
 {
-    moving m = {c, x, y, valid};
+    const layout_experts all = {0, chain_last(c)->map.padded[0]};
+    going g = {c, x, y, valid, has_values(c)};
     const mxo_status status = check_values(c, x, why);
 
     if (status != MXO_OK) {
@@ -182,91 +153,87 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
     if (valid != NULL) {
         memset(mxo_tensor_data(valid), 1, (size_t)valid->n_bytes);
     }
-    if (layout_can_walk(c)) {
-        (void)layout_walk(c, put_spot, &m);
-    } else {
-        put_units(c, x, y, valid);
-    }
+    (void)layout_walk(c, all, put_run, &g);
     return MXO_OK;
 }
 
-/* On the way back: what is kept of rows and columns. */
+/* On the way back: memory is x, of which rows and columns are kept. */
 typedef struct returning {
-    moving m;
+    const layout_chain *c;
+    const mxo_tensor *x;
+    const mxo_tensor *y; /* NULL: values are only looked at */
     const uint64_t *kept;
-    int writing;
+    int has_values;
+    uint64_t first;   /* element of what is kept at which y begins */
     uint64_t refused; /* the element whose value is */
 } returning;
 
-/* Element i of what is kept, the units of which lie where at says; 0 if a value
-   is refused. */
-static int take_element(returning *r, uint64_t i, uint64_t base,
-                        const uint64_t *at)
+/* n elements from number i of what is kept on; 0 if a value is refused. */
+static int take(returning *b, const layout_run *r, uint64_t i, uint64_t n)
 {
-    const uint32_t units = r->m.c->units;
-
-    for (uint32_t u = 0; u < units; u++) {
-        uint64_t code = load_unit(r->m.x, units, base + at[u]);
-        if (!values_back(r->m.c, &code)) {
-            r->refused = i;
+    for (uint64_t k = 0; k < n; k++) {
+        uint64_t code = gather(b->x, r, k);
+        if (b->has_values && !values_back(b->c, &code)) {
+            b->refused = i + k;
             return 0;
         }
-        if (r->writing) {
-            store_unit(r->m.y, units, i * units + u, code);
+        if (b->y != NULL) {
+            mxo_store(b->y, i + k - b->first, code);
         }
     }
     return 1;
 }
 
-static int take_spot(void *state, const layout_spot *s)
+static int take_run(void *state, const layout_run *r)
 {
-    returning *r = state;
-    const uint64_t *extent = r->m.c->step[0].map.extent;
-    const uint64_t row = s->element / extent[2];
-    const uint64_t col = s->element % extent[2];
+    returning *b = state;
+    const uint64_t *extent = b->c->step[0].map.extent;
 
-    return s->content != MXO_LAYOUT_LIVE || row % extent[1] >= r->kept[1] ||
-           col >= r->kept[2] ||
-           take_element(r,
-                        (row / extent[1] * r->kept[1] + row % extent[1]) *
-                                r->kept[2] +
-                            col,
-                        s->base, s->at);
+    if (r->content != MXO_LAYOUT_LIVE) {
+        return 1;
+    }
+    const uint64_t row = r->element / extent[2];
+    const uint64_t col = r->element % extent[2];
+
+    if (row % extent[1] >= b->kept[1] || col >= b->kept[2]) {
+        return 1;
+    }
+    const uint64_t kept_row = row / extent[1] * b->kept[1] + row % extent[1];
+    const uint64_t left = b->kept[2] - col;
+
+    return take(b, r, kept_row * b->kept[2] + col, r->n < left ? r->n : left);
 }
 
-/* Element by element of what is kept, through all maps of the chain. */
-static int take_elements(returning *r)
+mxo_status chain_check_back(const layout_chain *c, const mxo_tensor *x,
+                            const uint64_t kept[3], mxo_text why)
 {
-    const layout_chain *c = r->m.c;
-    const uint64_t *extent = c->step[0].map.extent;
-    const uint64_t n = mxo_tensor_elems(r->m.y);
-    uint64_t at[8];
-    int good = 1;
+    const layout_experts all = {0, chain_last(c)->map.padded[0]};
+    returning b = {c, x, NULL, kept, has_values(c), 0, 0};
 
-    for (uint64_t i = 0; i < n && good; i++) {
-        const uint64_t row = i / r->kept[2];
-        const uint64_t element =
-            (row / r->kept[1] * extent[1] + row % r->kept[1]) * extent[2] +
-            i % r->kept[2];
-        for (uint32_t u = 0; u < c->units; u++) {
-            at[u] = chain_forward_index(c, element * c->units + u);
-        }
-        good = take_element(r, i, 0, at);
-    }
-    return good;
+    return !b.has_values || layout_walk(c, all, take_run, &b)
+               ? MXO_OK
+               : refuse_value(c, b.refused, why);
+}
+
+void chain_take_back(const layout_chain *c, const mxo_tensor *x,
+                     const mxo_tensor *y, const uint64_t kept[3],
+                     layout_experts experts)
+{
+    const uint64_t first = experts.first * kept[1] * kept[2];
+    returning b = {c, x, y, kept, has_values(c), first, 0};
+
+    (void)layout_walk(c, experts, take_run, &b);
 }
 
 mxo_status chain_back(const layout_chain *c, const mxo_tensor *x,
                       const mxo_tensor *y, const uint64_t kept[3],
                       mxo_text why)
 {
-    returning r = {{c, x, y, NULL}, kept, !has_values(c), 0};
+    const layout_experts all = {0, chain_last(c)->map.padded[0]};
+    const mxo_status status = chain_check_back(c, x, kept, why);
 
-    for (; r.writing < 2; r.writing++) {
-        if (!(layout_can_walk(c) ? layout_walk(c, take_spot, &r)
-                                 : take_elements(&r))) {
-            return refuse_value(c, r.refused, why);
-        }
+    if (status == MXO_OK) {
+        chain_take_back(c, x, y, kept, all);
     }
-    return MXO_OK;
+    return status;
 }
