@@ -316,6 +316,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_gemm.c \
 	%reldir%/unit/test_gemm_shapes.c \
 	%reldir%/unit/test_grid.c \
+	%reldir%/unit/test_idempotence.c \
 	%reldir%/unit/test_judge.c \
 	%reldir%/unit/test_layout_aiter.c \
 	%reldir%/unit/test_layout_deepgemm.c \

@@ -35,8 +35,8 @@ static uint64_t entries(const making *m)
         return 2 * m->n + 1;
     case DERIVE_SLICE:
         return m->d->n;
-    case DERIVE_SHARD:
-        return m->d->first + m->d->n - m->start;
+    case DERIVE_SHARD: /* two codes to a byte */
+        return (m->d->first + m->d->n - m->start + 1) / 2 * 2;
     default:
         return m->n;
     }
@@ -86,20 +86,41 @@ static void fill_map(const making *m, host_tensor *map)
     }
 }
 
-/* Columns of a shard out of each row of w2 or its scales; unit: columns that
-   share an element. */
-static void copy_columns(const making *m, const host_tensor *from,
-                         host_tensor *to, uint64_t unit)
+/* Is column i of the call that is made one of the shard's own? */
+static uint64_t is_own(const making *m, uint64_t i)
+{
+    const uint64_t col = m->start + i;
+
+    return col >= m->d->first && col < m->d->first + m->d->n;
+}
+
+/* Codes of a shard's columns out of each row of w2, zeros for the others in its
+   first block and its last byte. */
+static void copy_codes(const making *m, const host_tensor *from,
+                       host_tensor *to)
 {
     const uint64_t width = to->shape[to->rank - 1];
     const uint64_t was = from->shape[from->rank - 1];
-    const uint64_t rows = width == 0 ? 0 : tensor_elems(to) / width;
-    const uint64_t lead = unit == BLOCK ? 0 : (m->d->first - m->start) / unit;
 
-    for (uint64_t i = 0; i < rows * width; i++) {
+    for (uint64_t i = 0; i < tensor_elems(to); i++) {
         const uint64_t at = i % width;
-        const uint64_t k = i / width * was + m->start / unit + at;
-        tensor_store(to, i, at < lead ? 0 : tensor_load(from, k));
+        const uint64_t k = i / width * was + m->start / 2 + at;
+        const uint64_t keep =
+            15 * is_own(m, 2 * at) + 240 * is_own(m, 2 * at + 1);
+        tensor_store(to, i, tensor_load(from, k) & keep);
+    }
+}
+
+/* Scales of a shard's blocks out of each row of w2. */
+static void copy_scales(const making *m, const host_tensor *from,
+                        host_tensor *to)
+{
+    const uint64_t width = to->shape[to->rank - 1];
+    const uint64_t was = from->shape[from->rank - 1];
+
+    for (uint64_t i = 0; i < tensor_elems(to); i++) {
+        const uint64_t k = i / width * was + m->start / BLOCK + i % width;
+        tensor_store(to, i, tensor_load(from, k));
     }
 }
 
@@ -129,9 +150,9 @@ static void fill_shard(const making *m, const host_tensor *from,
     if (strncmp(to->name, "w13", 3) == 0 && to->rank > 1) {
         copy_gated_rows(m, from, to);
     } else if (strcmp(to->name, "w2") == 0) {
-        copy_columns(m, from, to, 2);
+        copy_codes(m, from, to);
     } else if (strcmp(to->name, "w2_scale") == 0) {
-        copy_columns(m, from, to, BLOCK);
+        copy_scales(m, from, to);
     } else if (strcmp(to->name, "w2_bias") != 0 || m->d->first == 0) {
         memcpy(to->data, from->data, (size_t)from->n_bytes);
     }

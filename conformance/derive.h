@@ -34,8 +34,9 @@ typedef struct derivation {
 /*
  * The call made from case c and its inputs, both as in the checkpoint: what a
  * loader makes of the call's is not done yet.  A shard that begins within a
- * block of 32 begins with the block, the codes of w2 that belong to another
- * shard being zero; the second bias is in the shard from column 0 alone.
+ * block of 32 begins with the block, and one that ends within a byte ends with
+ * the byte, the codes of w2 that belong to another shard being zero; the
+ * second bias is in the shard from column 0 alone.
  * 0, or -1 and a sentence.
  */
 int derive_call(const derivation *d, const test_case *c, const tensor_set *in,

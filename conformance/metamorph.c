@@ -26,7 +26,8 @@ enum {
     CHEAP_PARTS = 1 << 18,
     FEW = 1 << 12,
     MANY = 5,
-    MAX_PARTS = 6
+    MAX_PARTS = 6,
+    BLOCK = 32
 };
 
 typedef enum relation {
@@ -39,13 +40,14 @@ typedef enum relation {
     SAME_AGAIN   /* the subject's own, where it is so for the oracle */
 } relation;
 
+/* Where parts end. */
 typedef enum cut_kind {
     CUT_NONE,
-    CUT_HALVES,
+    CUT_EVEN,
     CUT_FIRST,  /* the first alone, and the rest */
     CUT_EACH,   /* one by one */
-    CUT_BLOCKS, /* on a block of 32 */
-    CUT_INSIDE  /* within a block */
+    CUT_BLOCKS, /* even, on a block of 32 */
+    CUT_UNEVEN  /* sizes as 1, 2, 3, ..., and never on a block */
 } cut_kind;
 
 typedef struct property {
@@ -54,35 +56,42 @@ typedef struct property {
     const char *axis;
     derive_how how;
     cut_kind cut;
+    uint64_t parts; /* 0: as many as there are entries */
     relation relation;
 } property;
 
 static const property properties[] = {
     {"experts in reverse order", "moe.layer", "experts", DERIVE_REVERSED,
-     CUT_NONE, ROWS_SAME},
+     CUT_NONE, 1, ROWS_SAME},
     {"tokens in reverse order", "moe.layer*", "tokens", DERIVE_REVERSED,
-     CUT_NONE, ROWS_REVERSED},
-    {"the last token alone", "moe.layer*", "tokens", DERIVE_LAST, CUT_NONE,
+     CUT_NONE, 1, ROWS_REVERSED},
+    {"the last token alone", "moe.layer*", "tokens", DERIVE_LAST, CUT_NONE, 1,
      ROWS_LAST},
     {"all tokens, right after one alone", "moe.layer*", "tokens", DERIVE_WHOLE,
-     CUT_NONE, ROWS_AGAIN},
-    {"every token twice", "moe.layer*", "tokens", DERIVE_PAIRS, CUT_NONE,
+     CUT_NONE, 1, ROWS_AGAIN},
+    {"every token twice", "moe.layer*", "tokens", DERIVE_PAIRS, CUT_NONE, 1,
      ROWS_PAIRED},
     {"rows of NaN behind the tokens", "moe.layer*", "tokens", DERIVE_GROWN,
-     CUT_NONE, ROWS_SAME},
-    {"experts in two halves", "moe.layer*", "experts", DERIVE_SLICE, CUT_HALVES,
-     PARTS},
+     CUT_NONE, 1, ROWS_SAME},
+    {"experts in two halves", "moe.layer*", "experts", DERIVE_SLICE, CUT_EVEN,
+     2, PARTS},
     {"the first expert alone and the rest", "moe.layer*", "experts",
-     DERIVE_SLICE, CUT_FIRST, PARTS},
-    {"every expert alone", "moe.layer*", "experts", DERIVE_SLICE, CUT_EACH,
+     DERIVE_SLICE, CUT_FIRST, 2, PARTS},
+    {"every expert alone", "moe.layer*", "experts", DERIVE_SLICE, CUT_EACH, 0,
      PARTS},
     {"two shards of the intermediate", "moe.layer*", "inter", DERIVE_SHARD,
-     CUT_BLOCKS, PARTS},
+     CUT_BLOCKS, 2, PARTS},
     {"two shards that share a block", "moe.layer*", "inter", DERIVE_SHARD,
-     CUT_INSIDE, PARTS},
+     CUT_UNEVEN, 2, PARTS},
+    {"three shards of the intermediate", "moe.layer*", "inter", DERIVE_SHARD,
+     CUT_BLOCKS, 3, PARTS},
+    {"three shards that share blocks", "moe.layer*", "inter", DERIVE_SHARD,
+     CUT_UNEVEN, 3, PARTS},
+    {"five shards that share blocks", "moe.layer*", "inter", DERIVE_SHARD,
+     CUT_UNEVEN, 5, PARTS},
     {"weights in the checkpoint's order", "moe.layer*", "", DERIVE_UNLOADED,
-     CUT_NONE, ROWS_SAME},
-    {"quantised numbers quantised again", "*", "", DERIVE_WHOLE, CUT_NONE,
+     CUT_NONE, 1, ROWS_SAME},
+    {"quantised numbers quantised again", "*", "", DERIVE_WHOLE, CUT_NONE, 1,
      SAME_AGAIN},
 };
 
@@ -130,21 +139,51 @@ static int is_plain_layer(const test_case *c, const tensor_set *want)
            products(c) <= CHEAP;
 }
 
-static int is_cut_small(const trial *t)
+static uint64_t n_parts(const trial *t)
+{
+    return t->p->parts != 0 ? t->p->parts
+                            : case_dim(t->first->c, t->p->axis);
+}
+
+/* Where part i begins, of n entries in all; part n_parts begins at the end. */
+static uint64_t begin(const trial *t, uint64_t i)
 {
     const uint64_t n = case_dim(t->first->c, t->p->axis);
+    const uint64_t parts = n_parts(t);
+    const uint64_t uneven = n * (i * (i + 1)) / (parts * (parts + 1));
 
-    switch (t->p->cut) {
-    case CUT_NONE:
-    case CUT_HALVES:
-        return 1;
-    case CUT_EACH:
-        return n > 2 && n <= MAX_PARTS && products(t->first->c) <= CHEAP_PARTS;
-    case CUT_BLOCKS:
-        return n > 32 && products(t->first->c) <= CHEAP_PARTS;
-    default:
-        return n > 2 && products(t->first->c) <= CHEAP_PARTS;
+    if (i == 0 || i == parts) {
+        return i == 0 ? 0 : n;
     }
+    switch (t->p->cut) {
+    case CUT_FIRST:
+    case CUT_EACH:
+        return i;
+    case CUT_BLOCKS:
+        return (n * i / parts + BLOCK - 1) / BLOCK * BLOCK;
+    case CUT_UNEVEN:
+        return uneven + (uneven % BLOCK == 0);
+    default:
+        return n * i / parts;
+    }
+}
+
+/* Has every part something, and are they few and cheap together? */
+static int is_cut_small(const trial *t)
+{
+    const uint64_t parts = n_parts(t);
+
+    if (t->p->cut == CUT_NONE || t->p->cut == CUT_EVEN) {
+        return 1;
+    }
+    for (uint64_t i = 0; parts <= MAX_PARTS && i < parts; i++) {
+        if (begin(t, i) >= begin(t, i + 1)) {
+            return 0;
+        }
+    }
+    return case_dim(t->first->c, t->p->axis) > 2 && parts <= MAX_PARTS &&
+           (t->p->cut == CUT_EACH ? 2 : parts) * products(t->first->c) <=
+               2 * CHEAP_PARTS;
 }
 
 /* One more call of the first one's size at most. */
@@ -170,59 +209,29 @@ static int applies(const trial *t)
            (is_cheap(t->p) || case_dim(f->c, "tokens") >= MANY);
 }
 
-static int n_parts(const trial *t)
+static derivation part_of(const trial *t, uint64_t part, const host_tensor *x)
 {
-    return t->p->cut == CUT_NONE   ? 1
-           : t->p->cut == CUT_EACH ? (int)case_dim(t->first->c, t->p->axis)
-                                   : 2;
-}
+    const uint64_t first = begin(t, part);
+    const derivation d = {t->p->how, t->p->axis, first,
+                          begin(t, part + 1) - first, x};
 
-/* Where the second of two parts begins. */
-static uint64_t middle(const trial *t)
-{
-    const uint64_t n = case_dim(t->first->c, t->p->axis);
-
-    switch (t->p->cut) {
-    case CUT_FIRST:
-        return 1;
-    case CUT_BLOCKS:
-        return (n / 2 + 31) / 32 * 32;
-    case CUT_INSIDE:
-        return n * 3 / 16 * 2 + (n < 6 ? 2 : 0);
-    default:
-        return n / 2;
-    }
-}
-
-static derivation part_of(const trial *t, int part, const host_tensor *x)
-{
-    const uint64_t n = case_dim(t->first->c, t->p->axis);
-    derivation d = {t->p->how, t->p->axis, 0, n, x};
-
-    if (t->p->cut == CUT_EACH) {
-        d.first = (uint64_t)part;
-        d.n = 1;
-    } else if (t->p->cut != CUT_NONE) {
-        d.first = part == 0 ? 0 : middle(t);
-        d.n = part == 0 ? middle(t) : n - middle(t);
-    }
     return d;
 }
 
-static void blame(const trial *t, int part, const char *why, verdict *v)
+static void blame(const trial *t, uint64_t part, const char *why, verdict *v)
 {
-    char which[32] = "";
+    char which[64] = "";
 
     if (n_parts(t) > 1) {
-        (void)snprintf(which, sizeof which, ", part %d of %d", part + 1,
-                       n_parts(t));
+        (void)snprintf(which, sizeof which,
+                       ", part %" PRIu64 " of %" PRIu64, part + 1, n_parts(t));
     }
     verdict_conclude(v, VERDICT_FAIL, "metamorphic", "%s%s: %s", t->p->name,
                      which, why);
 }
 
 /* is_open: it is beyond its ends as well. */
-static void blame_element(const trial *t, int part, uint64_t i,
+static void blame_element(const trial *t, uint64_t part, uint64_t i,
                           const host_tensor *y, int is_open, verdict *v)
 {
     char why[SUBJECT_TEXT];
@@ -294,7 +303,7 @@ static int is_zero(const host_tensor *t, uint64_t i)
 }
 
 /* What has nothing to add is zero of either sign: one row, or none. */
-static void compare_part(const trial *t, int part, const second_call *s,
+static void compare_part(const trial *t, uint64_t part, const second_call *s,
                          const host_tensor *want, const host_tensor *got,
                          verdict *v)
 {
@@ -311,7 +320,7 @@ static void compare_part(const trial *t, int part, const second_call *s,
     bound_clear(&room.ends);
 }
 
-static void check_part(const trial *t, int part, verdict *v)
+static void check_part(const trial *t, uint64_t part, verdict *v)
 {
     const first_call *f = t->first;
     const derivation d = part_of(t, part, NULL);
@@ -375,7 +384,7 @@ static void check(const trial *t, verdict *v)
 {
     switch (t->p->relation) {
     case PARTS:
-        for (int i = 0; i < n_parts(t) && v->status == VERDICT_PASS; i++) {
+        for (uint64_t i = 0; i < n_parts(t) && v->status == VERDICT_PASS; i++) {
             check_part(t, i, v);
         }
         break;

@@ -175,14 +175,13 @@ static void add_answer(const test_case *c, const tensor_set *in,
 /* One slot, one live column and no bias: each number is in one part alone. */
 enum { N_SUMS = 5 * 64 };
 
-static void check_parts(derive_how how, const char *axis, uint64_t n,
-                        uint64_t cut)
+/* end: where each part ends, the last at the end of the axis. */
+static void check_parts(derive_how how, const char *axis, const uint64_t *end,
+                        int parts)
 {
     char sentence[SUBJECT_TEXT];
     const mxo_text why = {sentence, sizeof sentence};
     const derivation whole = {DERIVE_WHOLE, "", 0, 0, NULL};
-    const derivation part[2] = {{how, axis, 0, cut, NULL},
-                                {how, axis, cut, n - cut, NULL}};
     double want[N_SUMS] = {0};
     double got[N_SUMS] = {0};
     tensor_set in = {0};
@@ -191,8 +190,11 @@ static void check_parts(derive_how how, const char *axis, uint64_t n,
     ck_assert_int_eq(case_parse(&c, ONE_SLOT, why), 0);
     ck_assert_int_eq(fill_inputs(&c, 1, &in, why), 0);
     add_answer(&c, &in, &whole, want);
-    add_answer(&c, &in, &part[0], got);
-    add_answer(&c, &in, &part[1], got);
+    for (int i = 0; i < parts; i++) {
+        const uint64_t first = i == 0 ? 0 : end[i - 1];
+        const derivation part = {how, axis, first, end[i] - first, NULL};
+        add_answer(&c, &in, &part, got);
+    }
     for (int i = 0; i < N_SUMS; i++) {
         ck_assert_msg(got[i] == want[i], "%s, element %d: %a and not %a", axis,
                       i, got[i], want[i]);
@@ -202,10 +204,21 @@ static void check_parts(derive_how how, const char *axis, uint64_t n,
 
 START_TEST(the_emulators_parts_add_up)
 {
-    check_parts(DERIVE_SLICE, "experts", 4, 2);
-    check_parts(DERIVE_SLICE, "experts", 4, 1);
-    check_parts(DERIVE_SHARD, "inter", 96, 64);
-    check_parts(DERIVE_SHARD, "inter", 96, 36);
+    static const uint64_t ends[][5] = {{2, 4},
+                                       {1, 4},
+                                       {64, 96},
+                                       {36, 96},
+                                       {33, 96},
+                                       {32, 64, 96},
+                                       {16, 48, 96},
+                                       {31, 33, 96},
+                                       {6, 19, 38, 65, 96}};
+    static const int parts[] = {2, 2, 2, 2, 2, 3, 3, 3, 5};
+
+    for (int i = 0; i < 9; i++) {
+        check_parts(i < 2 ? DERIVE_SLICE : DERIVE_SHARD,
+                    i < 2 ? "experts" : "inter", ends[i], parts[i]);
+    }
 }
 END_TEST
 
