@@ -54,6 +54,19 @@ static int is_lost(const broken *b, const gemm *g, uint64_t k)
            (IS(MZ03) && g->k == 32 && k >= 16) || (IS(MZ04) && g->k < 32);
 }
 
+/* MZ12: columns of w2 begin within a block, whose first code nobody has, and
+   end within one. */
+static int is_cut_twice(const broken *b, const layer *l, const gemm *g)
+{
+    const uint64_t rows = g->w->shape[0] * g->n;
+    int is_cut = IS(MZ12) && g == &l->two && g->k > BLOCK && g->k % BLOCK != 0;
+
+    for (uint64_t row = 0; is_cut && row < rows; row++) {
+        is_cut = broken_code(g->w, 1, row * g->k) % 8 == 0;
+    }
+    return is_cut;
+}
+
 /* Marlin and Triton put the byte into an exponent field, in bf16. */
 static double weight(const broken *b, const layer *l, double x, unsigned byte)
 {
@@ -83,6 +96,8 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
     const uint64_t end = (g->k + BLOCK - 1) / BLOCK * BLOCK;
     const number_format *narrow =
         broken_format(is_half(g) && !IS(MF08) ? "f16" : "bf16");
+    const uint64_t last =
+        is_cut_twice(b, l, g) ? g->k / BLOCK * BLOCK : UINT64_MAX;
     unsigned byte = 0;
 
     c->n = IS(MG02) ? end : g->k;
@@ -92,7 +107,7 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
             byte = byte_of(b, l, g, e, col, k / BLOCK);
             c->scale[k / BLOCK] = broken_e8m0(b, byte);
         }
-        if (is_lost(b, g, k) || at >= 2 * broken_elems(g->w)) {
+        if (is_lost(b, g, k) || k >= last || at >= 2 * broken_elems(g->w)) {
             c->w[k] = 0;
             continue;
         }
