@@ -42,6 +42,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layer.h \
 	%reldir%/layer_columns.c \
 	%reldir%/layer_constants.c \
+	%reldir%/layer_loaded.c \
 	%reldir%/layer_pass.c \
 	%reldir%/layer_pass.h \
 	%reldir%/layer_plan.c \

@@ -148,6 +148,21 @@ typedef struct layer {
     size_t *first;   /* of each expert in pair, [experts + 1]; owned */
 } layer;
 
+enum { LAYER_LOADED = 6, LAYER_MOST_IN = 32 };
+
+/* A call on the checkpoint's tensors, in place of one on what a conversion made
+   of them. */
+typedef struct layer_loaded {
+    mxo_call call;
+    mxo_tensor in[LAYER_MOST_IN];
+    void *held[LAYER_LOADED]; /* owned */
+} layer_loaded;
+
+/* to is zero before; cpu_layer_forget it in any case. */
+mxo_status cpu_layer_undo(const layer *l, const mxo_call *call,
+                          layer_loaded *to, mxo_text why);
+void cpu_layer_forget(layer_loaded *l);
+
 /* Everything about a call; nothing is written. */
 mxo_status cpu_layer_read(layer *l, mxo_text why);
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why);

@@ -51,6 +51,11 @@ int cpu_compose(cpu_map *out, const cpu_map *first, const cpu_map *second);
    sentence if there is none. */
 mxo_status cpu_conversion_chain(const char *name, int tensor, char *text,
                                 mxo_text why);
+/* Does the loader of that name take a layer with a w13 of this shape? */
+mxo_status cpu_conversion_takes(const char *name, const uint64_t w13[3],
+                                int has_bias, mxo_text why);
+/* Does it leave anything of tensor number tensor? */
+int cpu_conversion_leaves(const char *name, int tensor);
 /* "CONVERSION.TENSOR/...": tensor's number, -1 if name is no such thing. */
 int cpu_conversion_tensor(const char *name);
 

@@ -138,6 +138,16 @@ mxo_status cpu_conversion_chain(const char *name, int tensor, char *text,
     return status;
 }
 
+static int leaves(const conversion *row, int i)
+{
+    return i % 3 != 2 || strcmp(row->bias, "none") != 0;
+}
+
+int cpu_conversion_leaves(const char *name, int tensor)
+{
+    return leaves(conversion_of(name), tensor);
+}
+
 /* One tensor: all is checked with dst NULL, then done. */
 static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
                               const conversion *row, int i, cpu_chain *c,
@@ -148,7 +158,7 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
     const mxo_tensor *valid = cpu_out(call, valid_names[i]);
     char text[CPU_CHAIN_TEXT];
 
-    if (in == NULL || (i % 3 == 2 && strcmp(row->bias, "none") == 0)) {
+    if (in == NULL || !leaves(row, i)) {
         return MXO_OK;
     }
     const uint64_t extent[3] = {in->shape[0], in->shape[1],
@@ -175,15 +185,44 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
 }
 
 /* What the loader asks of the layer as a whole. */
+static mxo_status check_needs(const conversion *row, const uint64_t w13[3],
+                              int has_bias, mxo_text why)
+{
+    const cpu_row layer = {
+        row->id,    "8", "keep", "", "hidden=$cols*2 inter=$rows/2",
+        row->needs, ""};
+    cpu_names names;
+
+    if (strcmp(row->bias, "required") == 0 && !has_bias) {
+        return cpu_fail(MXO_E_SHAPE, why, "conversion %s needs both biases",
+                        row->id);
+    }
+    return cpu_names_of(&names, &layer, row->id, w13, 1, why);
+}
+
+/* The row of a whole conversion, not of one tensor of it. */
+static mxo_status row_of(const char *name, const conversion **row, mxo_text why)
+{
+    *row = strchr(name, '.') == NULL ? conversion_of(name) : NULL;
+    return *row != NULL ? MXO_OK
+                        : cpu_fail(MXO_E_PARAM, why,
+                                   "no conversion is called %.60s", name);
+}
+
+mxo_status cpu_conversion_takes(const char *name, const uint64_t w13[3],
+                                int has_bias, mxo_text why)
+{
+    const conversion *row;
+    const mxo_status status = row_of(name, &row, why);
+
+    return status == MXO_OK ? check_needs(row, w13, has_bias, why) : status;
+}
+
 static mxo_status check_layer(const mxo_call *call, const conversion *row,
                               mxo_text why)
 {
     const mxo_tensor *w13 = cpu_in(call, "w13");
     const mxo_tensor *w2 = cpu_in(call, "w2");
-    const cpu_row layer = {
-        row->id,    "8", "keep", "", "hidden=$cols*2 inter=$rows/2",
-        row->needs, ""};
-    cpu_names names;
 
     if (w13 == NULL || w2 == NULL || w13->rank != 3 || w2->rank != 3) {
         return cpu_fail(MXO_E_SHAPE, why, "w13 and w2 have three axes");
@@ -196,11 +235,7 @@ static mxo_status check_layer(const mxo_call *call, const conversion *row,
                             tensor_names[i]);
         }
     }
-    if (strcmp(row->bias, "required") == 0 && !cpu_is(call, "bias", "1")) {
-        return cpu_fail(MXO_E_SHAPE, why, "conversion %s needs both biases",
-                        row->id);
-    }
-    return cpu_names_of(&names, &layer, row->id, w13->shape, 1, why);
+    return check_needs(row, w13->shape, cpu_is(call, "bias", "1"), why);
 }
 
 /* Patterns of positive floats are ordered as the floats are. */
@@ -249,18 +284,15 @@ static mxo_status convert_all(cpu_context *ctx, const mxo_call *call,
 mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
                               mxo_text why)
 {
-    const char *name = cpu_text(call, "conversion");
-    const conversion *row =
-        strcspn(name, ".") == strlen(name) ? conversion_of(name) : NULL;
+    const conversion *row;
     mxo_status status =
         cpu_known(call, "conversion scale group bias input_scale", why);
 
+    if (status == MXO_OK) {
+        status = row_of(cpu_text(call, "conversion"), &row, why);
+    }
     if (status != MXO_OK) {
         return status;
-    }
-    if (row == NULL) {
-        return cpu_fail(MXO_E_PARAM, why, "no conversion is called %.60s",
-                        name);
     }
     cpu_chain *c = malloc(sizeof *c);
     if (c == NULL) {

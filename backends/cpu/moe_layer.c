@@ -75,25 +75,32 @@ static mxo_status run(layer *l, mxo_text why)
     return status;
 }
 
-static mxo_status start(cpu_context *ctx, const mxo_call *call, layer *l,
-                        mxo_text why)
+static mxo_status compute(layer *l, const mxo_call *call, mxo_text why)
 {
-    if (!cpu_is(call, "conversion", "none")) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "%s on cpu: weights are the checkpoint's, not "
-                        "conversion=%s",
-                        call->op, cpu_text(call, "conversion"));
-    }
-    l->ctx = ctx;
     l->call = call;
     mxo_status status = cpu_layer_read(l, why);
 
     if (status == MXO_OK) {
         status = cpu_layer_group(l, why);
     }
-    if (status == MXO_OK) {
-        status = run(l, why);
+    return status == MXO_OK ? run(l, why) : status;
+}
+
+static mxo_status start(cpu_context *ctx, const mxo_call *call, layer *l,
+                        mxo_text why)
+{
+    layer_loaded back = {0};
+    mxo_status status = MXO_OK;
+
+    l->ctx = ctx;
+    if (!cpu_is(call, "conversion", "none")) {
+        status = cpu_layer_undo(l, call, &back, why);
+        call = &back.call;
     }
+    if (status == MXO_OK) {
+        status = compute(l, call, why);
+    }
+    cpu_layer_forget(&back);
     cpu_layer_close(l);
     cpu_name_kernel(ctx,
                     cpu_mac_of(ctx->lane) == ctx->lane->mac ? "moe_slices"
