@@ -11,9 +11,10 @@
 enum { MOST = 64, LONGEST = 192, PROBE = 64 };
 
 typedef struct fence {
-    const uint8_t *end; /* of the tensor */
+    const uint8_t *edge; /* of the tensor */
     uint8_t *page;
     const char *name;
+    fence_side side;
 } fence;
 
 static fence fences[MOST];
@@ -57,9 +58,16 @@ uint64_t fence_room(void)
 }
 
 uint64_t fence_offset(const void *buffer, uint64_t least, uint64_t n_bytes,
-                      uint64_t align)
+                      uint64_t align, fence_side side)
 {
     const uintptr_t base = (uintptr_t)buffer;
+
+    if (side == FENCE_BEFORE) {
+        const uint64_t page = page_size();
+        return round_up(base + (uintptr_t)(least > page ? least : page),
+                        page_size()) -
+               base;
+    }
     const uintptr_t whole = round_up((uintptr_t)n_bytes, (uintptr_t)align);
     const uintptr_t end =
         round_up(base + (uintptr_t)least + whole, page_size());
@@ -67,14 +75,19 @@ uint64_t fence_offset(const void *buffer, uint64_t least, uint64_t n_bytes,
     return end - whole - base;
 }
 
-void fence_add(const void *end, uint64_t align, const char *name)
+void fence_add(const void *edge, uint64_t align, const char *name,
+               fence_side side)
 {
+    const uintptr_t at = (uintptr_t)edge;
+
     if (n_fences < MOST) {
         fence *f = &fences[n_fences++];
-        f->end = end;
-        f->page = (uint8_t *)end + (round_up((uintptr_t)end, (uintptr_t)align) -
-                                    (uintptr_t)end);
+        f->edge = edge;
+        f->page = side == FENCE_BEFORE
+                      ? (uint8_t *)edge - page_size()
+                      : (uint8_t *)edge + (round_up(at, (uintptr_t)align) - at);
         f->name = name;
+        f->side = side;
     }
 }
 
@@ -106,8 +119,13 @@ static void say(const fence *f, const uint8_t *at)
     char text[LONGEST];
     size_t used = add_text(text, 0, "it touches byte ");
 
-    used = add_number(text, used, (uint64_t)(at - f->end) + 1);
-    used = add_text(text, used, " past the end of the input ");
+    if (f->side == FENCE_BEFORE) {
+        used = add_number(text, used, (uint64_t)(f->edge - at));
+        used = add_text(text, used, " before the start of the input ");
+    } else {
+        used = add_number(text, used, (uint64_t)(at - f->edge) + 1);
+        used = add_text(text, used, " past the end of the input ");
+    }
     used = add_text(text, used, f->name);
     if (listener != NULL) {
         listener(text);

@@ -3,8 +3,9 @@
  * Pages that nobody may touch while a backend runs.  Guard bytes show what
  * was written past an end; what was only read there shows if the answer
  * depends on it.  So the inputs of a backend that computes in this process's
- * memory end where such a page begins: one byte further is a fault, told in a
- * sentence before it ends the process.
+ * memory end where such a page begins, and in the next run begin where one
+ * ends: one byte further is a fault, told in a sentence before it ends the
+ * process.
  */
 #ifndef MXO_FENCE_H
 #define MXO_FENCE_H
@@ -16,16 +17,22 @@
    asked about; 0 too where the system does not tell. */
 int fence_sees(const void *address, const uint8_t *bytes, size_t n);
 
+/* The end of a tensor that a page is behind, or its start. */
+typedef enum fence_side { FENCE_BEHIND, FENCE_BEFORE } fence_side;
+
 /* Bytes that a buffer needs more than its tensor and what lies before it. */
 uint64_t fence_room(void);
 
 /* Where in the buffer, from byte least on, n_bytes begin on a multiple of
-   align (a power of two up to a page) and end less than align before a page. */
+   align (a power of two up to a page) and end less than align before a page;
+   or begin where a whole page of the buffer ends. */
 uint64_t fence_offset(const void *buffer, uint64_t least, uint64_t n_bytes,
-                      uint64_t align);
+                      uint64_t align, fence_side side);
 
-/* The tensor of this name, borrowed, ends here; its page is to be fenced. */
-void fence_add(const void *end, uint64_t align, const char *name);
+/* The tensor of this name, borrowed, ends here, or begins here, where a page
+   ends: that page, or the next behind it, is to be fenced. */
+void fence_add(const void *edge, uint64_t align, const char *name,
+               fence_side side);
 /* From now on whoever touches the pages ends the process; until now. */
 void fence_raise(void);
 void fence_lower(void);

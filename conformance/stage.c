@@ -2,8 +2,6 @@
 /* See stage.h. */
 #include "stage.h"
 
-#include "fence.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +37,7 @@ mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
     memset(g, 0, sizeof *g);
     g->s = s;
     g->call = call;
+    g->side = s->decoy ? FENCE_BEFORE : FENCE_BEHIND;
     g->in = calloc((size_t)call->in->n + 1, sizeof *g->in);
     g->out = calloc((size_t)n_out + 1, sizeof *g->out);
     g->chunk = malloc(STAGE_CHUNK);
@@ -62,7 +61,7 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     }
     if (is_fenced) {
         p->offset = fence_offset(p->buffer, STAGE_GUARD, h->n_bytes,
-                                 g->s->host_align);
+                                 g->s->host_align, g->side);
     }
     return MXO_OK;
 }
@@ -154,6 +153,29 @@ mxo_status stage_place_inputs(stage *g, mxo_text why)
         status = place(g, &g->in[i], h, g->s->host_align > 0, why);
     }
     return status;
+}
+
+/* Nothing is left of where it was: its margins are filled. */
+static mxo_status move_one(stage *g, placed *p, mxo_text why)
+{
+    p->offset = fence_offset(p->buffer, STAGE_GUARD, p->host->n_bytes,
+                             g->s->host_align, g->side);
+    const mxo_status status = send_fill(g, p, 0, front_of(p), 0x6c, why);
+
+    return status == MXO_OK ? send_fill(g, p, end_of(p) + STAGE_GUARD, p->size,
+                                        0x6c, why)
+                            : status;
+}
+
+mxo_status stage_turn_inputs(stage *g, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    g->side = g->side == FENCE_BEHIND ? FENCE_BEFORE : FENCE_BEHIND;
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+        status = move_one(g, &g->in[i], why);
+    }
+    return status == MXO_OK ? stage_send_inputs(g, 0, why) : status;
 }
 
 mxo_status stage_send_inputs(stage *g, int zero, mxo_text why)
@@ -359,14 +381,17 @@ mxo_status stage_check_refusal(stage *g, int fill, distrust *d, mxo_text why)
 /* A handle is an address if the guard is found there. */
 static void add_fence(const stage *g, const placed *p)
 {
-    const uint8_t *end = (const uint8_t *)p->buffer + end_of(p);
+    const uint8_t *bytes = p->buffer;
+    const int is_before = g->side == FENCE_BEFORE;
     uint8_t guard[16];
+    const uint64_t edge = is_before ? p->offset : end_of(p);
+    const uint64_t at = is_before ? edge - sizeof guard : edge;
 
     for (size_t i = 0; i < sizeof guard; i++) {
-        guard[i] = guard_byte(p->salt, end_of(p) + i);
+        guard[i] = guard_byte(p->salt, at + i);
     }
-    if (fence_sees(end, guard, sizeof guard)) {
-        fence_add(end, g->s->host_align, p->host->name);
+    if (fence_sees(bytes + at, guard, sizeof guard)) {
+        fence_add(bytes + edge, g->s->host_align, p->host->name, g->side);
     }
 }
 

@@ -7,6 +7,7 @@
 #ifndef MXO_STAGE_H
 #define MXO_STAGE_H
 
+#include "fence.h"
 #include "subject.h"
 
 /* Bytes before and after a tensor; keeps offsets aligned for any device. */
@@ -34,6 +35,7 @@ typedef struct stage {
     uint32_t n_in;
     uint32_t n_out;
     uint8_t *chunk; /* owned: STAGE_CHUNK bytes */
+    fence_side side; /* of inputs: a decoy has it before them */
 } stage;
 
 /* As the ABI wants to see it. */
@@ -51,8 +53,12 @@ void stage_release(stage *g);
 mxo_status stage_send_inputs(stage *g, int zero, mxo_text why);
 mxo_status stage_send_outputs(stage *g, int fill, mxo_text why);
 
-/* No page behind an input may be touched any more, where the backend's memory
-   is this process's (fence.h); until fence_lower(). */
+/* All inputs once more, now with the fence on their other side; only where they
+   are fenced. */
+mxo_status stage_turn_inputs(stage *g, mxo_text why);
+
+/* No page at that side of an input may be touched any more, where the backend's
+   memory is this process's (fence.h); until fence_lower(). */
 void stage_raise_fences(const stage *g);
 
 /* Do guards and inputs come back as they were sent? */

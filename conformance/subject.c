@@ -212,16 +212,24 @@ static void check_device(const stage *g, distrust *d)
 static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
                             mxo_text why)
 {
+    const int is_fenced = g->s->host_align > 0;
     mxo_status status = g->s->decoy ? run_decoy(g, why) : MXO_OK;
 
-    status = status == MXO_OK ? stage_send_inputs(g, 0, why) : status;
+    /* From run to run the fence is on another side of the inputs. */
+    if (status == MXO_OK) {
+        status = g->s->decoy && is_fenced ? stage_turn_inputs(g, why)
+                                          : stage_send_inputs(g, 0, why);
+    }
     status = status == MXO_OK ? run_filled(g, 0, out, d, why) : status;
     const double first_ms = d->ms;
 
     if (status != MXO_OK) {
         return status;
     }
-    status = g->s->once ? MXO_OK : run_filled(g, 1, out, d, why);
+    if (!g->s->once) {
+        status = is_fenced ? stage_turn_inputs(g, why) : MXO_OK;
+        status = status == MXO_OK ? run_filled(g, 1, out, d, why) : status;
+    }
     d->ms = first_ms;
     if (status == MXO_OK && g->s->table->kernel != NULL) {
         g->s->table->kernel(g->s->ctx, (mxo_text){d->kernel, sizeof d->kernel});

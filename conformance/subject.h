@@ -5,8 +5,8 @@
  * 0x55 in a second run; inputs must come back unchanged; both runs must agree
  * and a byte that follows the fill was never written.  A subject first runs
  * the same call on zeros, whose answer nobody looks at.  Where its memory is
- * this process's, no byte behind an input can be read.  The emulator is driven
- * by the same code.
+ * this process's, no byte behind an input can be read in the first run, and
+ * none before it in the second and on zeros.  The emulator is driven by the same code.
  */
 #ifndef MXO_SUBJECT_H
 #define MXO_SUBJECT_H

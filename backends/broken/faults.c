@@ -31,17 +31,18 @@ static void spend(double seconds)
 static const struct {
     int mutant;
     const char *input;
+    int is_before;
 } behind[] = {
-#define BROKEN_BEHIND(mutant, input) {BROKEN_##mutant, input},
+#define BROKEN_BEHIND(mutant, input) {BROKEN_##mutant, input, 0},
+#define BROKEN_BEFORE(mutant, input) {BROKEN_##mutant, input, 1},
 #include "behind.def"
 #undef BROKEN_BEHIND
+#undef BROKEN_BEFORE
 };
 
-static void look(const mxo_tensor *t, uint64_t at)
+static void look(const volatile uint8_t *byte)
 {
-    const volatile uint8_t *bytes = broken_bytes(t);
-
-    (void)bytes[at];
+    (void)*byte;
 }
 
 void broken_look_behind(const broken *b, const mxo_call *call)
@@ -51,14 +52,15 @@ void broken_look_behind(const broken *b, const mxo_call *call)
             const mxo_tensor *t = &call->in[k];
             if (b->mutant == behind[i].mutant &&
                 strcmp(t->name, behind[i].input) == 0) {
-                look(t, t->n_bytes);
+                look(behind[i].is_before ? broken_bytes(t) - 1
+                                         : broken_bytes(t) + t->n_bytes);
             }
         }
     }
     /* Sixteen bytes of two codes each have one scale. */
     if (IS(H36) && strcmp(call->op, "dequant.mx") == 0 && call->n_in == 2 &&
         call->in[1].n_bytes > 0) {
-        look(&call->in[0], 16 * call->in[1].n_bytes - 1);
+        look(broken_bytes(&call->in[0]) + 16 * call->in[1].n_bytes - 1);
     }
 }
 

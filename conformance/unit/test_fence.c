@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads past the end of an input, seen though no answer shows them, and told
- * before they end the process.  A byte before the end is nobody's fault.
+ * Reads past the end of an input, and before its start, seen though no answer
+ * shows them, and told before they end the process.  A byte before the end is
+ * nobody's fault, nor is the first.
  */
 #include "fence.h"
 #include "judge.h"
@@ -15,7 +16,8 @@
 
 
 static mxo_backend table;
-static uint64_t past; /* bytes behind the input's end */
+static uint64_t past;  /* bytes behind the input's end */
+static uint64_t early; /* bytes before its start */
 static int64_t seen;  /* the sum of all that was read */
 
 static mxo_status run_past(void *ctx, const mxo_call *call, mxo_text why)
@@ -26,6 +28,9 @@ static mxo_status run_past(void *ctx, const mxo_call *call, mxo_text why)
     ck_assert_uint_eq((uintptr_t)bytes % 16, 0);
     for (uint64_t i = 0; i < t->n_bytes + past; i++) {
         seen += bytes[i];
+    }
+    for (uint64_t i = 1; i <= early; i++) {
+        seen += *(bytes - i);
     }
     return mxo_emulator()->run(ctx, call, why);
 }
@@ -88,6 +93,44 @@ START_TEST(and_no_further)
 }
 END_TEST
 
+/* Every call reads what is before its input: the first may, the second not. */
+START_TEST(one_byte_before_is_a_fault)
+{
+    expected = "it touches byte 1 before the start of the input x";
+    fence_tell(listen);
+    early = 1;
+    judge_reading("quant.mx:rows=3,cols=96,data=ordinary", 0);
+}
+END_TEST
+
+/* Whatever its size: here no multiple of 16. */
+START_TEST(the_start_has_no_room)
+{
+    expected = "it touches byte 1 before the start of the input x";
+    fence_tell(listen);
+    early = 1;
+    judge_reading("act.glu:rows=3,cols=7", 0);
+}
+END_TEST
+
+START_TEST(offsets_begin_at_a_page)
+{
+    static const uint64_t sizes[] = {0, 1, 4095, 4096, 70000};
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint8_t *buffer = malloc(1);
+
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const uint64_t at =
+            fence_offset(buffer, 4096, sizes[i], 16, FENCE_BEFORE);
+
+        ck_assert_uint_ge(at, page > 4096 ? page : 4096);
+        ck_assert_uint_eq(((uintptr_t)buffer + at) % page, 0);
+        ck_assert_uint_le(at + sizes[i], sizes[i] + 4096 + fence_room());
+    }
+    free(buffer);
+}
+END_TEST
+
 START_TEST(offsets_end_at_a_page)
 {
     static const uint64_t sizes[] = {0, 1, 15, 16, 17, 4095, 4096, 70000};
@@ -96,7 +139,8 @@ START_TEST(offsets_end_at_a_page)
 
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (uint64_t align = 16; align <= 256; align *= 16) {
-            const uint64_t at = fence_offset(buffer, 4096, sizes[i], align);
+            const uint64_t at = fence_offset(buffer, 4096, sizes[i], align,
+                                             FENCE_BEHIND);
             const uintptr_t end = (uintptr_t)buffer + at + sizes[i];
 
             ck_assert_uint_ge(at, 4096);
@@ -131,6 +175,7 @@ Suite *suite_fence(void)
     TCase *t = tcase_create("fence");
 
     tcase_add_test(t, offsets_end_at_a_page);
+    tcase_add_test(t, offsets_begin_at_a_page);
     tcase_add_test(t, all_of_an_input_can_be_read);
     suite_add_tcase(s, t);
     /* Where the system tells what memory holds, and tests may end. */
@@ -142,5 +187,7 @@ Suite *suite_fence(void)
     tcase_add_test(t, up_to_the_alignment_there_is_room);
     tcase_add_exit_test(t, one_byte_more_is_a_fault, 3);
     tcase_add_exit_test(t, and_no_further, 3);
+    tcase_add_exit_test(t, one_byte_before_is_a_fault, 3);
+    tcase_add_exit_test(t, the_start_has_no_room, 3);
     return s;
 }

@@ -12,7 +12,8 @@
  * bytes with upload() and download().  A tensor is a handle plus an offset in
  * bytes, because the judge surrounds every tensor with guard bytes.  Where a
  * handle turns out to be the bytes' address in the judge's own process, it may
- * forbid all access to pages behind an input from run() to synchronize().
+ * forbid all access to pages behind an input, or before it, from run() to
+ * synchronize().
  */
 #ifndef MXORACLE_ABI_H
 #define MXORACLE_ABI_H
