@@ -14,6 +14,7 @@
  * who keeps a double in between, even one rounded to odd, errs in some.  Every
  * 37th bias is infinite.
  */
+#include "codes.h"
 #include "fills.h"
 
 #include <math.h>
@@ -81,6 +82,15 @@ void fill_nudged_scales(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* fill_put() stops at the last finite number. */
+static void put_infinity(host_tensor *t, uint64_t i)
+{
+    const code_format *f = code_format_by_name(dtype_name(t->dtype));
+    const uint64_t sign = UINT64_C(1) << (f->bits - 1);
+
+    tensor_store(t, i, (code_last_finite(f) + 1) | (is_negative(i) ? sign : 0));
+}
+
 void fill_nudges(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
@@ -90,9 +100,11 @@ void fill_nudges(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const double tiny = ldexp(1, -LEAST - STEP * (int)(i / KINDS % STEPS));
         const double kind[KINDS] = {tiny, -tiny, -1, -0x1p-50 - 0x1p-70, -1};
-        const double x = i % WILD == WILD - 1
-                             ? INFINITY
-                             : ldexp(kind[i % KINDS], scale_of(i));
-        fill_put(t, i, is_negative(i) ? -x : x);
+        const double x = ldexp(kind[i % KINDS], scale_of(i));
+        if (i % WILD == WILD - 1) {
+            put_infinity(t, i);
+        } else {
+            fill_put(t, i, is_negative(i) ? -x : x);
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,33 @@ START_TEST(ties_lie_halfway_between_codes)
 }
 END_TEST
 
+START_TEST(every_37th_nudge_is_infinite)
+{
+    static const char *const types[] = {"f32", "bf16"};
+    char text[160];
+    tensor_set in = {0};
+    int signs = 0;
+
+    (void)snprintf(text, sizeof text,
+                   "moe.gemm1:stage=gemm,tokens=1,topk=1,experts=2,hidden=48,"
+                   "inter=64,bias=%s,data=nudged",
+                   types[_i]);
+    fill(text, 1, &in);
+    const host_tensor *t = tensor_set_find(&in, "w13_bias");
+
+    ck_assert_uint_eq(tensor_elems(t), 256);
+    for (uint64_t i = 0; i < 256; i++) {
+        const double x = dtype_value(t->dtype, tensor_load(t, i));
+        ck_assert_msg((fabs(x) > 0x1p127) == (i % 37 == 36) && !isnan(x) &&
+                          (isinf(x) != 0) == (i % 37 == 36),
+                      "%d: %g", (int)i, x);
+        signs |= i % 37 == 36 ? 1 << (x > 0) : 0;
+    }
+    ck_assert_int_eq(signs, 3);
+    tensor_set_clear(&in);
+}
+END_TEST
+
 START_TEST(random_codes_reach_every_byte)
 {
     uint8_t seen[256] = {0};
@@ -387,6 +415,7 @@ Suite *suite_fill(void)
     tcase_add_test(t, thirds_are_no_short_numbers);
     tcase_add_test(t, combinations_lie_next_to_ties);
     tcase_add_test(t, ties_lie_halfway_between_codes);
+    tcase_add_loop_test(t, every_37th_nudge_is_infinite, 0, 2);
     tcase_add_test(t, random_codes_reach_every_byte);
     tcase_add_loop_test(t, lone_halves_have_one_live_product_and_every_number,
                         0, 2);
