@@ -16,7 +16,7 @@ typedef struct addend {
     int is_none; /* a zero, which takes no part */
 } addend;
 
-enum { GROUP = 16, LOWEST = -133, F32_EMIN = -126 };
+enum { GROUP = 16, LOWEST = -133, F32_EMIN = -126, F16_EMIN = -14 };
 
 int broken_mma_exponent(double x, int emin)
 {
@@ -35,6 +35,20 @@ static double cut(double x)
     return trunc(x);
 }
 
+/* To binary16 by its codes, to nearest even. */
+static double half_of(const broken *b, double y)
+{
+    static const broken faultless;
+    const number_format *f = broken_format("f16");
+    const double x = broken_decode(&faultless, f, broken_round(f, (dd){y, 0}));
+
+    if (IS(MH23) && fabs(x) > fabs(y)) { /* toward zero, as binary32 is */
+        return broken_decode(&faultless, f,
+                             broken_round(f, (dd){y, 0}) - 1U);
+    }
+    return copysign(fabs(x), y);
+}
+
 /* A sum becomes a number of so many bits. */
 static double narrowed(const broken *b, const broken_mma *u, double y)
 {
@@ -42,6 +56,9 @@ static double narrowed(const broken *b, const broken_mma *u, double y)
 
     if (y == 0) {
         return 0;
+    }
+    if (u->m == MMA_HALF) {
+        return half_of(b, y);
     }
     const int quantum = larger(ilogb(y), -126) - m;
     const double t = ldexp(y, -quantum);
@@ -142,7 +159,8 @@ static double fused(const broken *b, const broken_mma *u, const addend *t,
         e = t[i].is_none ? e : larger(e, t[i].e);
     }
     if (c != 0 || IS(MH11)) {
-        e = larger(e, broken_mma_exponent(c, F32_EMIN));
+        e = larger(e, broken_mma_exponent(
+                          c, u->m == MMA_HALF ? F16_EMIN : F32_EMIN));
     }
     double total = cut(ldexp(c, f - e));
 

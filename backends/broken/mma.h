@@ -31,6 +31,9 @@ typedef struct broken_mma {
     int emin;
 } broken_mma;
 
+/* Mantissa bits of a step whose accumulator is binary16. */
+enum { MMA_HALF = 10 };
+
 /* Scales per number: E8M0, whose exponent is its own, or UE4M3, whose
    subnormals have that of the smallest normal. */
 enum { MMA_ANY_EXPONENT = -1000, MMA_UE4M3_EXPONENT = -6 };

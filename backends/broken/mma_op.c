@@ -96,7 +96,17 @@ static void load_row(const broken *b, const matrix *m, uint64_t row, double *x,
 /* The unit has a NaN of its own, the addition of a promotion another. */
 static void store(const mxo_tensor *t, uint64_t i, float d, int is_added)
 {
+    static const broken faultless;
+    const uint16_t ones = 0x7fff;
     uint32_t bits;
+
+    if (t->dtype == MXO_F16) {
+        broken_store(&faultless, t, i, broken_dd((double)d));
+        if (isnan(d)) {
+            memcpy(broken_bytes(t) + 2 * i, &ones, 2);
+        }
+        return;
+    }
 
     memcpy(&bits, &d, 4);
     bits = !isnan(d) ? bits : is_added ? 0x7fc00000 : 0x7fffffff;
@@ -111,8 +121,11 @@ static mxo_status run(const broken *b, const mxo_call *call, uint64_t cols,
     static double w[LONGEST];
     static double a_scale[LONGEST];
     static double w_scale[LONGEST];
-    const broken_mma *u =
+    const int is_half = broken_says(call, "acc", "f16");
+    const broken_mma *row =
         broken_mma_find(broken_text(call, "unit"), broken_text(call, "type"));
+    broken_mma of_half = row == NULL ? (broken_mma){0} : *row;
+    const broken_mma *u = is_half ? &of_half : row;
     const matrix x = matrix_of(b, call, "a", "a_scale");
     const matrix y = matrix_of(b, call, "b", "b_scale");
     const mxo_tensor *c = broken_in(call, "c");
@@ -120,7 +133,10 @@ static mxo_status run(const broken *b, const mxo_call *call, uint64_t cols,
         a,       w,       x.k,
         a_scale, w_scale, x.is_ue4m3 ? MMA_UE4M3_EXPONENT : MMA_ANY_EXPONENT};
 
-    if (u == NULL || x.k > LONGEST) {
+    of_half.m = IS(MH24) ? of_half.m : MMA_HALF;
+    if (row == NULL || x.k > LONGEST ||
+        (is_half && (promote > 0 || row->kind != MMA_FUSED ||
+                     !broken_says(call, "type", "f16")))) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another unit");
     }
     for (uint64_t i = 0; i < broken_elems(c); i++) {

@@ -283,6 +283,16 @@ static const grid_row grid[] = {
     {2, 0,
      "mma.chain:unit=blackwell_fp4,type=e2m1,scale=ue4m3,rows=3,cols=7,k=320,"
      "data=random"},
+    {2, 0, /* accumulators in binary16, which are models on every unit */
+     "mma.step:acc=f16,type=f16,unit=hopper_wgmma|hopper_mma_sync|volta|"
+     "turing|ampere|ada|blackwell,rows=96,k=32," DATA "|wild|faint"},
+    {2, 0,
+     "mma.chain:acc=f16,type=f16,unit=hopper_wgmma|volta|turing|ampere|"
+     "blackwell,rows=3,cols=5,k=96,data=random|near|spread"},
+    {2, 0, /* no other operands have them, and no promotion adds them */
+     "mma.step:acc=f16,unit=ada|cdna3,type=e4m3fn|bf16|tf32,rows=4,k=32,"
+     "data=near"},
+    {2, 0, "mma.chain:acc=f16,type=f16,promote=32,rows=3,cols=5,k=96,data=near"},
     {3, 200,
      "mma.chain:unit=hopper_wgmma|hopper_mma_sync|ampere|blackwell,type=*,"
      "promote=0|32|128,rows=4,cols=$N,k=128|256|2880," DATA},

@@ -8,6 +8,7 @@
 #include <mxoracle/mma.h>
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -247,6 +248,128 @@ START_TEST(promotion_adds_in_binary32)
 }
 END_TEST
 
+/* The same step in exact integers: products and c in units of 2^-48, cut at
+   2^(E - 24), and the binary16 number nearest to their sum by search. */
+static double half_by_search(const double *p, const int *e, int n, double c,
+                             int c_exp)
+{
+    int top = c == 0 ? -133 : c_exp;
+    double sum = 0;
+    double best = 0;
+    unsigned best_code = 0;
+
+    for (int i = 0; i < n; i++) {
+        top = p[i] != 0 && e[i] > top ? e[i] : top;
+    }
+    for (int i = 0; i <= n; i++) {
+        sum += ldexp(trunc(ldexp(i < n ? p[i] : c, 24 - top)), top - 24);
+    }
+    for (unsigned code = 0; code < 0x7c00; code++) {
+        const double x = code < 0x400
+                             ? ldexp((double)code, -24)
+                             : ldexp((double)(0x400 | (code & 0x3ff)),
+                                     (int)(code >> 10) - 25);
+        const double far = fabs(x - fabs(sum));
+        const double was = fabs(best - fabs(sum));
+        if (far < was || (far == was && code % 2 == 0 && best_code % 2 == 1)) {
+            best = x;
+            best_code = code;
+        }
+    }
+    return copysign(best, sum);
+}
+
+static uint32_t half_code(double x)
+{
+    const float f = (float)x;
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return (uint32_t)mxo_format_convert(MXO_FMT_F16, MXO_FMT_F32, bits,
+                                        MXO_TIE_RNE, MXO_NAN_QUIET);
+}
+
+/* Turing: eight products, 24 bits. */
+START_TEST(binary16_accumulators_round_once_to_nearest)
+{
+    const mxo_mma *m = mxo_mma_find_half("turing", MXO_MMA_F16);
+    uint32_t seed = 1;
+
+    ck_assert_ptr_nonnull(m);
+    for (int round = 0; round < 400; round++) {
+        uint32_t a[8];
+        uint32_t b[8];
+        double p[8];
+        int e[8];
+        const int k = round % 40 - 26;
+        const double c = ldexp((double)(round * 37 % 1024 - 512), k < -15 ? -24 : k - 8);
+        uint32_t c_bits;
+
+        for (int i = 0; i < 8; i++) {
+            double x[2];
+            for (int j = 0; j < 2; j++) {
+                seed = seed * 1664525u + 1013904223u;
+                x[j] = ldexp((double)(int)(1024 + (seed >> 12 & 1023)),
+                             -10 - (int)(seed >> 28));
+                x[j] = seed >> 27 & 1 ? -x[j] : x[j];
+            }
+            a[i] = half_code(x[0]);
+            b[i] = half_code(x[1]);
+            p[i] = x[0] * x[1];
+            e[i] = (ilogb(x[0]) < -14 ? -14 : ilogb(x[0])) +
+                   (ilogb(x[1]) < -14 ? -14 : ilogb(x[1]));
+            if (ilogb(x[0]) < -14 || ilogb(x[1]) < -14) { /* not exact then */
+                a[i] = 0;
+                p[i] = 0;
+            }
+        }
+        const float single = (float)c;
+        memcpy(&c_bits, &single, sizeof c_bits);
+        const uint32_t got = mxo_mma_step(m, (mxo_mma_operand){a, NULL, 1, 0},
+                                          (mxo_mma_operand){b, NULL, 1, 0},
+                                          c_bits);
+        const int c_exp = c == 0 || ilogb(c) < -14 ? -14 : ilogb(c);
+        const double want = half_by_search(p, e, 8, c, c_exp);
+        const float wanted = (float)want;
+        uint32_t want_bits;
+
+        memcpy(&want_bits, &wanted, sizeof want_bits);
+        ck_assert_msg(got == want_bits, "%d: %08x, not %08x", round, got,
+                      want_bits);
+    }
+}
+END_TEST
+
+START_TEST(binary16_accumulators_overflow_and_align_as_binary16)
+{
+    const mxo_mma *m = mxo_mma_find_half("ampere", MXO_MMA_F16);
+    uint32_t big[8] = {0x7bff};   /* 65504 */
+    uint32_t one[8] = {0x3c00};   /* 1 */
+    /* 2^-12 2^-13 and 2^-20 2^-20 */
+    uint32_t x[8] = {0x0c00, 0x0010};
+    uint32_t y[8] = {0x0800, 0x0010};
+    const mxo_mma_operand by_one = {one, NULL, 1, 0};
+
+    /* 65504 + 8 is 65504, + 16 is a tie to the infinity beyond. */
+    ck_assert_uint_eq(mxo_mma_step(m, (mxo_mma_operand){big, NULL, 1, 0},
+                                   by_one, 0x41000000),
+                      0x477fe000);
+    ck_assert_uint_eq(mxo_mma_step(m, (mxo_mma_operand){big, NULL, 1, 0},
+                                   by_one, 0x41800000),
+                      0x7f800000);
+    /* c = 2^-23 aligns at 2^-14, so that 2^-40 vanishes below 2^-38 and the
+       tie 2^-23 + 2^-25 stays one, which goes to the even 2^-23; aligned at
+       its own 2^-23 it would not. */
+    ck_assert_uint_eq(mxo_mma_step(m, (mxo_mma_operand){x, NULL, 1, 0},
+                                   (mxo_mma_operand){y, NULL, 1, 0},
+                                   0x34000000),
+                      0x34000000);
+    ck_assert_ptr_null(mxo_mma_find_half("ampere", MXO_MMA_BF16));
+    ck_assert_ptr_null(mxo_mma_find_half("cdna3", MXO_MMA_F16));
+    ck_assert_uint_eq(mxo_mma_find("ampere", MXO_MMA_F16)->mantissa, 23);
+}
+END_TEST
+
 static void refused(const char *op, const char *params, int k,
                     mxo_status status, const char *word)
 {
@@ -289,6 +412,8 @@ Suite *suite_mma(void)
     tcase_add_test(t, fp4_groups_take_two_scales);
     tcase_add_test(t, cdna3_fp8_sums_by_parity);
     tcase_add_test(t, promotion_adds_in_binary32);
+    tcase_add_test(t, binary16_accumulators_round_once_to_nearest);
+    tcase_add_test(t, binary16_accumulators_overflow_and_align_as_binary16);
     tcase_add_test(t, what_no_unit_does_is_refused);
     suite_add_tcase(s, t);
     return s;

@@ -27,8 +27,17 @@ typedef struct job {
 
 static const mxo_mma *row_of(const mxo_call *call)
 {
-    return mxo_mma_find(mxo_call_text(call, "unit"),
-                        mxo_mma_type_by_name(mxo_call_text(call, "type")));
+    const char *unit = mxo_call_text(call, "unit");
+    const mxo_mma_type type =
+        mxo_mma_type_by_name(mxo_call_text(call, "type"));
+
+    return mxo_call_is(call, "acc", "f16") ? mxo_mma_find_half(unit, type)
+                                           : mxo_mma_find(unit, type);
+}
+
+static uint32_t acc_dtype(const mxo_call *call)
+{
+    return mxo_call_is(call, "acc", "f16") ? MXO_F16 : MXO_F32;
 }
 
 static uint64_t k_of(const mxo_call *call, const char *name)
@@ -60,8 +69,10 @@ static mxo_status check_unit(const mxo_call *call, mxo_text why)
     const char *unit = mxo_call_text(call, "unit");
 
     if (m == NULL) {
-        return mxo_fail(MXO_E_PARAM, why, "%s: unit=%s has no operands of %s",
-                        call->op, unit, mxo_call_text(call, "type"));
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: unit=%s has no operands of %s with acc=%s",
+                        call->op, unit, mxo_call_text(call, "type"),
+                        mxo_call_text(call, "acc"));
     }
     const int plain = mxo_call_is(call, "scale", "none");
     const int mx = mxo_call_is(call, "unit", "blackwell_mx");
@@ -131,7 +142,7 @@ mxo_status infer_mma_step(const mxo_call *call, mxo_tensor *out_tensor,
         return mxo_fail(MXO_E_SHAPE, why,
                         "mma.step: a, b and c need as many rows");
     }
-    return mxo_infer_like(call, "c", out_tensor, n_out, "d", MXO_F32);
+    return mxo_infer_like(call, "c", out_tensor, n_out, "d", acc_dtype(call));
 }
 
 mxo_status infer_mma_chain(const mxo_call *call, mxo_tensor *out_tensor,
@@ -154,7 +165,13 @@ mxo_status infer_mma_chain(const mxo_call *call, mxo_tensor *out_tensor,
                         "mma.chain: promote=%s is no multiple of the step %d",
                         mxo_call_text(call, "promote"), row_of(call)->step);
     }
-    return mxo_infer_like(call, "c", out_tensor, n_out, "d", MXO_F32);
+    if (promote > 0 && mxo_call_is(call, "acc", "f16")) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "mma.chain: promote=%s adds binary32 accumulators, not "
+                        "acc=f16",
+                        mxo_call_text(call, "promote"));
+    }
+    return mxo_infer_like(call, "c", out_tensor, n_out, "d", acc_dtype(call));
 }
 
 /* The codes of one step, and where their scales are. */
@@ -172,6 +189,26 @@ static mxo_mma_operand operand(const matrix *x, uint64_t row, uint64_t k, int n,
     return (mxo_mma_operand){
         codes, x->scale == NULL ? NULL : x->scale + first / x->group, x->group,
         x->ue4m3};
+}
+
+/* An accumulator as a binary32 pattern, and back; NaN has all bits set. */
+static uint32_t load_acc(const mxo_tensor *t, uint64_t i)
+{
+    const uint32_t code = (uint32_t)mxo_load(t, i);
+
+    return t->dtype == MXO_F32
+               ? code
+               : (uint32_t)mxo_format_convert(MXO_FMT_F32, MXO_FMT_F16, code,
+                                              MXO_TIE_RNE, MXO_NAN_ONES);
+}
+
+static void store_acc(const mxo_tensor *t, uint64_t i, uint32_t d)
+{
+    mxo_store(t, i,
+              t->dtype == MXO_F32
+                  ? d
+                  : mxo_format_convert(MXO_FMT_F16, MXO_FMT_F32, d,
+                                       MXO_TIE_RNE, MXO_NAN_ONES));
 }
 
 static uint32_t chain(const job *j, uint64_t r, uint64_t c, uint32_t start)
@@ -203,7 +240,7 @@ mxo_status run_mma_step(const mxo_call *call, mxo_text why)
 
     (void)why;
     for (uint64_t r = 0; r < c->shape[0]; r++) {
-        mxo_store(d, r, chain(&j, r, r, (uint32_t)mxo_load(c, r)));
+        store_acc(d, r, chain(&j, r, r, load_acc(c, r)));
     }
     return MXO_OK;
 }
@@ -216,9 +253,8 @@ mxo_status run_mma_chain(const mxo_call *call, mxo_text why)
 
     (void)why;
     for (uint64_t i = 0; i < mxo_tensor_elems(c); i++) {
-        mxo_store(d, i,
-                  chain(&j, i / c->shape[1], i % c->shape[1],
-                        (uint32_t)mxo_load(c, i)));
+        store_acc(d, i,
+                  chain(&j, i / c->shape[1], i % c->shape[1], load_acc(c, i)));
     }
     return MXO_OK;
 }

@@ -54,14 +54,25 @@ mxo_mma_type mxo_mma_type_by_name(const char *name)
     return (mxo_mma_type)t;
 }
 
-const mxo_mma *mxo_mma_find(const char *unit, mxo_mma_type type)
+static const mxo_mma *find(const char *unit, mxo_mma_type type, int is_half)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (rows[i].type == type && strcmp(rows[i].unit, unit) == 0) {
+        if (rows[i].type == type && strcmp(rows[i].unit, unit) == 0 &&
+            (rows[i].mantissa == MXO_MMA_HALF) == is_half) {
             return &rows[i];
         }
     }
     return NULL;
+}
+
+const mxo_mma *mxo_mma_find(const char *unit, mxo_mma_type type)
+{
+    return find(unit, type, 0);
+}
+
+const mxo_mma *mxo_mma_find_half(const char *unit, mxo_mma_type type)
+{
+    return find(unit, type, 1);
 }
 
 /* A term of the sum with the exponent the hardware aligns by. */
@@ -121,12 +132,13 @@ static addend product(const mxo_mma *m, mxo_mma_operand a, mxo_mma_operand b,
     return p;
 }
 
-static addend accumulator(uint32_t c)
+static addend accumulator(const mxo_mma *m, uint32_t c)
 {
+    const int is_half = m->mantissa == MXO_MMA_HALF;
     addend t = {mxo_format_decode(MXO_FMT_F32, c), 0};
 
     if (t.x.cls == MXO_CLASS_FINITE) {
-        t.e = nominal(t.x, emin_of(MXO_FMT_F32));
+        t.e = nominal(t.x, emin_of(is_half ? MXO_FMT_F16 : MXO_FMT_F32));
     }
     return t;
 }
@@ -202,10 +214,19 @@ static uint32_t truncated(int64_t s, int unit, int mantissa)
     return (kept & 0x7fffffffu) == 0 ? 0 : kept;
 }
 
-static uint32_t fused(const addend *t, int n, int fraction, int mantissa)
+/* To binary16, to nearest even; an exact zero is +0. */
+static uint32_t halved(int64_t s, int unit)
+{
+    const uint64_t code = mxo_format_round(MXO_FMT_F16, integer(s, unit));
+
+    return (uint32_t)mxo_format_convert(MXO_FMT_F32, MXO_FMT_F16, code,
+                                        MXO_TIE_RNE, MXO_NAN_QUIET);
+}
+
+static uint32_t fused(const mxo_mma *m, const addend *t, int n)
 {
     const uint32_t answer = special(t, n);
-    const int unit = top_exponent(t, n, FLOOR_EXP) - fraction;
+    const int unit = top_exponent(t, n, FLOOR_EXP) - m->fraction;
     int64_t sum = 0;
 
     if (answer != 0) {
@@ -214,7 +235,8 @@ static uint32_t fused(const addend *t, int n, int fraction, int mantissa)
     for (int i = 0; i < n; i++) {
         sum += cut(t[i].x, unit, 0);
     }
-    return truncated(sum, unit, mantissa);
+    return m->mantissa == MXO_MMA_HALF ? halved(sum, unit)
+                                       : truncated(sum, unit, m->mantissa);
 }
 
 static uint32_t step_fused(const mxo_mma *m, mxo_mma_operand a,
@@ -225,8 +247,8 @@ static uint32_t step_fused(const mxo_mma *m, mxo_mma_operand a,
     for (int i = 0; i < m->step; i++) {
         t[i] = product(m, a, b, i);
     }
-    t[m->step] = accumulator(c);
-    return fused(t, m->step + 1, m->fraction, m->mantissa);
+    t[m->step] = accumulator(m, c);
+    return fused(m, t, m->step + 1);
 }
 
 static uint32_t ones_if_nan(uint32_t d)
@@ -290,8 +312,8 @@ static uint32_t step_groups(const mxo_mma *m, mxo_mma_operand a,
                      (b.ue4m3 ? nominal(sb, emin) : sb.exp);
         }
     }
-    t[n] = accumulator(c);
-    return fused(t, n + 1, m->fraction, m->mantissa);
+    t[n] = accumulator(m, c);
+    return fused(m, t, n + 1);
 }
 
 static uint32_t rounded(mxo_real x)
@@ -368,7 +390,7 @@ static uint32_t step_floored(const mxo_mma *m, mxo_mma_operand a,
             t[i].x.cls = MXO_CLASS_INF;
         }
     }
-    t[m->step] = accumulator(c);
+    t[m->step] = accumulator(m, c);
     const uint32_t answer = special(t, m->step + 1);
     if (answer != 0) {
         return answer;
@@ -383,7 +405,7 @@ static uint32_t step_parity(const mxo_mma *m, mxo_mma_operand a,
 {
     addend t[2][MAX_ADDENDS];
     addend sum[2];
-    addend acc = accumulator(c);
+    addend acc = accumulator(m, c);
     const int n = m->step / 2;
 
     for (int i = 0; i < m->step; i++) {

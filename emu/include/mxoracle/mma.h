@@ -52,8 +52,13 @@ typedef struct mxo_mma {
     uint8_t mantissa;
 } mxo_mma;
 
-/** @brief The row of a unit and type; NULL if it has no such operands. */
+/** Mantissa bits of a row whose accumulator is binary16. */
+enum { MXO_MMA_HALF = 10 };
+
+/** @brief The row of a unit and type with a binary32 accumulator, or with one
+ * in binary16; NULL if it has no such operands. */
 const mxo_mma *mxo_mma_find(const char *unit, mxo_mma_type type);
+const mxo_mma *mxo_mma_find_half(const char *unit, mxo_mma_type type);
 
 /**
  * Operands of one step, one code per entry.  Scales are added exponents:
@@ -70,12 +75,14 @@ typedef struct mxo_mma_operand {
 /**
  * @brief One step: c plus m->step products.
  *
- * Units    a binary32 pattern in and out.
+ * Units    a binary32 pattern in and out; of a binary16 number in and out if
+ *          m->mantissa is MXO_MMA_HALF.
  * Map      FUSED: E = max(-133, exponents of nonzero products and of c), an
  *          exponent being the sum of the operands' own, not normalised; all
  *          cut toward zero to multiples of 2^(E - F); summed.
  * Rounds   FUSED, GROUPS: toward zero, 2^128 and beyond to infinity; 13
- *          mantissa bits leave the low 10 bits zero.  Others: nearest even.
+ *          mantissa bits leave the low 10 bits zero; to binary16, and all
+ *          others, to nearest even.
  * NaN      7fffffff for a NaN, Inf * 0, infinities of both signs.
  * Zero     FUSED, GROUPS: a zero result is +0.
  * Source   hopper-measured 1, 2; numerics 8; docs/ops/mma.step.md
