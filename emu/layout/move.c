@@ -150,7 +150,7 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
     if (status != MXO_OK) {
         return status;
     }
-    if (valid != NULL) {
+    if (valid != NULL && valid->n_bytes > 0) {
         memset(mxo_tensor_data(valid), 1, (size_t)valid->n_bytes);
     }
     (void)layout_walk(c, all, put_run, &g);

@@ -89,7 +89,7 @@ mxo_status run_layout_apply(const mxo_call *call, mxo_text why)
     if (status == MXO_OK) {
         status = chain_back(&c, x, y, kept, why);
     }
-    if (status == MXO_OK) {
+    if (status == MXO_OK && valid->n_bytes > 0) {
         memset(mxo_tensor_data(valid), 1, (size_t)valid->n_bytes);
     }
     return status;
