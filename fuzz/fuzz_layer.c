@@ -5,10 +5,12 @@
  * outputs as they were.  An input is a case text, a zero byte and the bytes of
  * the tensors, or choices from which text and tensors are drawn.
  */
+#include "fill_loaded.h"
 #include "input.h"
 #include "subject.h"
 #include "target.h"
 
+#include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
 
 #include <stdio.h>
@@ -95,6 +97,44 @@ static void draw_dims(fuzz_input *in, const test_case *c, char *text, size_t n)
     }
 }
 
+/* A loader's name, often with a parameter, sometimes with a letter changed. */
+static void draw_conversion(fuzz_input *in, char *word)
+{
+    static const char letters[] = "/=019azAZ_.+-$:%";
+    uint32_t rows = 0;
+
+    while (mxo_conversion_at(rows) != NULL) {
+        rows++;
+    }
+    const mxo_conversion_row *row = mxo_conversion_at(input_below(in, rows));
+    const size_t key = strcspn(row->params, "=");
+    size_t n = (size_t)snprintf(word, OP_WORD, "%s", row->id);
+
+    if (key > 0 && input_below(in, 2) == 0) {
+        (void)snprintf(word + n, OP_WORD - n, "/%.*s=%u", (int)key, row->params,
+                       (unsigned)input_below(in, 4));
+    }
+    if (input_below(in, 8) == 0) {
+        n = strlen(word);
+        word[input_below(in, (uint32_t)n)] =
+            letters[input_below(in, sizeof letters - 1)];
+    }
+}
+
+static int is_conversion(const op_param *p)
+{
+    return p->kind == PARAM_NAME && strcmp(p->key, "conversion") == 0;
+}
+
+static void draw_value(fuzz_input *in, const op_param *p, char *word)
+{
+    if (is_conversion(p)) {
+        draw_conversion(in, word);
+    } else {
+        input_value(in, p, word);
+    }
+}
+
 /* Parameters away from their defaults: few or many. */
 static int draw_case(fuzz_input *in, test_case *c)
 {
@@ -110,8 +150,8 @@ static int draw_case(fuzz_input *in, test_case *c)
     c->schema = s;
     for (int i = 0; i < s->n_params; i++) {
         memcpy(c->value[i], s->params[i].standard, OP_WORD);
-        if (input_below(in, 128) < rate) {
-            input_value(in, &s->params[i], c->value[i]);
+        if (input_below(in, 128) < (is_conversion(&s->params[i]) ? 32 : rate)) {
+            draw_value(in, &s->params[i], c->value[i]);
             n += (size_t)snprintf(text + n, sizeof text - n, ",%s=%s",
                                   s->params[i].key, c->value[i]);
         }
@@ -188,14 +228,24 @@ static void fill(fuzz_input *in, const test_case *c, host_tensor *t)
     }
 }
 
-/* The tensors of the case, of bytes as they come (raw) or drawn. */
-static int make_tensors(fuzz_input *in, const test_case *c, int raw,
-                        tensor_set *set)
+/* The next of the bytes. */
+static void take(fuzz_input *in, host_tensor *t)
+{
+    const size_t n = t->n_bytes < in->n ? (size_t)t->n_bytes : in->n;
+
+    if (n > 0) {
+        memcpy(t->data, in->bytes, n);
+    }
+    in->bytes += n;
+    in->n -= n;
+}
+
+/* The checkpoint's tensors of the case: zeros. */
+static int add_tensors(const test_case *c, tensor_set *set)
 {
     char why[SUBJECT_TEXT];
     uint64_t shape[MXO_MAX_RANK];
     uint32_t dtype;
-    host_tensor *t;
 
     for (int i = 0; i < c->schema->n_inputs; i++) {
         const op_input *input = &c->schema->inputs[i];
@@ -212,22 +262,36 @@ static int make_tensors(fuzz_input *in, const test_case *c, int raw,
                 return -1;
             }
         }
-        if (tensor_set_add(set, input->name, dtype, input->rank, shape, &t) !=
+        if (tensor_set_add(set, input->name, dtype, input->rank, shape, NULL) !=
             MXO_OK) {
             return -1;
         }
-        if (!raw) {
-            fill(in, c, t);
-            continue;
-        }
-        const size_t take = t->n_bytes < in->n ? (size_t)t->n_bytes : in->n;
-        if (take > 0) {
-            memcpy(t->data, in->bytes, take);
-        }
-        in->bytes += take;
-        in->n -= take;
     }
     return 0;
+}
+
+/* The tensors of the call, of bytes as they come (raw) or drawn.  A loader is
+   given what was drawn, or has left bytes that it never leaves. */
+static int make_tensors(fuzz_input *in, const test_case *c, int raw,
+                        tensor_set *set)
+{
+    const int is_wild =
+        raw || (fill_has_loader(c) && input_below(in, 2) == 0);
+    char why[SUBJECT_TEXT];
+    const mxo_text text = {why, sizeof why};
+
+    if (add_tensors(c, set) != 0 ||
+        (is_wild && fill_load_shapes(c, set, text) != 0)) {
+        return -1;
+    }
+    for (uint32_t i = 0; i < set->n; i++) {
+        if (raw) {
+            take(in, &set->t[i]);
+        } else {
+            fill(in, c, &set->t[i]);
+        }
+    }
+    return is_wild ? 0 : fill_load(c, set, text);
 }
 
 /* Work that takes long is left to the suites. */
