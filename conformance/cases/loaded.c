@@ -93,6 +93,12 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:conversion=marlin|triton_hopper,profile=MARLIN,tokens=3," BLOCKS
      ",bias=bf16,data=orderfree"},
+    {2, 0, /* codes that come in fours */
+     "moe.layer:conversion=mxo_hopper|mxo_hopper_gate_up,rows=halves,tokens=3,"
+     "topk=2,experts=4,hidden=34,inter=64"},
+    {2, 0,
+     "moe.layer:conversion=mxo_hopper,tokens=3,topk=2,experts=4,hidden=64,"
+     "inter=34"},
     {2, 0, /* no such conversion, or none for this layer */
      "moe.layer:conversion=mxo_hoper|mxo_hopper/rev=1|mxo_hopper.w13,"
      "tokens=3," SMALL},
