@@ -200,10 +200,6 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
     }
     broken_look_behind(b, call);
-    status = broken_legal(b, call, why);
-    if (status != MXO_OK) {
-        return status;
-    }
     if (IS(V13)) {
         if (!broken_keep(&b->job, call)) {
             return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
@@ -216,6 +212,10 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
             b->job.out[i].buffer = memory_of(b, call->out[i].buffer);
         }
         call = &b->job.call;
+    }
+    status = broken_legal(b, call, why);
+    if (status != MXO_OK) {
+        return status;
     }
     if (!IS(V14) && !IS(H20)) {
         return broken_around(b, op, call, why);
