@@ -94,6 +94,47 @@ static void fill_zeros(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Products that cancel to nothing, and a negative one so far below them that the
+   unit cuts it off: what is left of it is no sign. */
+static void fill_vanishing(host_tensor *t, double second, double small)
+{
+    const double tiny = ldexp(small, dtype_bytes(t->dtype) == 1 ? -8 : -14);
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i,
+                 i % 8 == 0   ? 1
+                 : i % 8 == 1 ? second
+                 : i % 8 == 2 ? tiny
+                              : 0);
+    }
+}
+
+static void fill_vanishing_a(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    fill_vanishing(t, -1, -1);
+}
+
+static void fill_vanishing_b(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    fill_vanishing(t, 1, 1);
+}
+
+static void fill_nothing(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, 0);
+    }
+}
+
 static void fill_below_one(const test_case *c, host_tensor *t, prng *rng)
 {
     fill_binades(c, t, rng, -24, 20);
@@ -219,6 +260,9 @@ static const fill_row fills[] = {
     {"mma.*", "c", "outweighed", fill_outweighing},
     {"mma.*", "?", "outweighed", fill_near},
     {"mma.*", "c", "deep", fill_mostly_zero},
+    {"mma.*", "a", "vanishing", fill_vanishing_a},
+    {"mma.*", "b", "vanishing", fill_vanishing_b},
+    {"mma.*", "c", "vanishing", fill_nothing},
     {"mma.*", "c", "zeros", fill_below_one},
     {"mma.*", "a", "zeros", fill_zeros},
     {"mma.*", "b", "zeros", fill_huge},
@@ -236,6 +280,9 @@ static const grid_row grid[] = {
     {2, 0, /* where the alignment ends, and what takes no part in it */
      "mma.step:unit=hopper_wgmma|hopper_mma_sync,type=bf16|tf32,rows=96,k=16,"
      "data=deep|zeros"},
+    {2, 0,
+     "mma.step:unit=hopper_wgmma|hopper_mma_sync,"
+     "type=bf16|f16|tf32|e4m3fn|e5m2,rows=8,k=32,data=vanishing"},
     {2, 0,
      "mma.step:unit=ampere|ada|blackwell|cdna3|cdna1|cdna2|turing|volta,"
      "type=f16,rows=96,k=32," DATA},
