@@ -24,8 +24,8 @@ double code_value(const code_format *f, uint64_t code);
 int code_is_nan(const code_format *f, uint64_t code);
 /* Largest finite magnitude code of a float format. */
 uint64_t code_last_finite(const code_format *f);
-/* The code nearest to x, ties to even; beyond the range the last finite.
-   Not for E8M0 and int8. */
+/* The code nearest to x, which is no NaN; ties to even; beyond the range the
+   last finite.  Not for E8M0 and int8. */
 uint64_t code_nearest(const code_format *f, double x);
 
 #endif

@@ -66,8 +66,8 @@ void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
 
 /* Number format a case's elements are in: parameter element, format or to. */
 const code_format *fill_element(const test_case *c);
-/* Store the code nearest to x in a float tensor; in bytes of packed codes, both
-   of E2M1. */
+/* Store the code nearest to x, which is no NaN, in a float tensor, infinities
+   as the last finite; in bytes of packed codes, both of E2M1. */
 void fill_put(host_tensor *t, uint64_t i, double x);
 /* Uniform in [0, 1), 24 bits: products with short numbers stay exact. */
 double fill_uniform(prng *rng);

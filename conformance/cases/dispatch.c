@@ -15,12 +15,14 @@ static uint64_t experts_of(const test_case *c)
     return case_count(c, "num_experts", 1) + case_count(c, "n_shared", 0);
 }
 
-/* No expert twice in a token: a random start and a random odd stride. */
+/* No expert twice in a token: a random start, up or down from there.  The last
+   token begins with an expert that is here. */
 static void fill_distinct(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t slots = t->shape[1] > 0 ? t->shape[1] : 1;
     const uint64_t experts = experts_of(c);
     const uint64_t n = tensor_elems(t);
+    const int is_range = strcmp(case_value(c, "local"), "range") == 0;
     uint64_t start = 0;
     uint64_t stride = 1;
 
@@ -28,6 +30,9 @@ static void fill_distinct(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t draw = prng_below(rng, experts);
 
         start = i % slots == 0 ? draw : start;
+        if (is_range && i + slots == n) {
+            start = case_count(c, "local_expert_offset", 0);
+        }
         stride = i % slots == 0 ? prng_below(rng, 2) : stride;
         tensor_store(
             t, i, (start + i % slots * (stride ? 1 : experts - 1)) % experts);
@@ -56,14 +61,18 @@ static void fill_single(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* A third of the pairs goes nowhere, the first token's all. */
+/* A third of the pairs goes nowhere: of the first token all, of the second and
+   of the last none. */
 static void fill_holes(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
 
     fill_distinct(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {
-        if (prng_below(rng, 3) == 0 || i < t->shape[1]) {
+        const uint64_t token = i / t->shape[1];
+        const int is_kept = token == 1 || token + 1 == t->shape[0];
+        const int is_hole = prng_below(rng, 3) == 0 && !is_kept;
+        if (is_hole || token == 0) {
             tensor_store(t, i, UINT64_C(0xffffffff));
         }
     }
