@@ -255,6 +255,7 @@ static layer read_layer(const mxo_call *call)
             : broken_entry_is(call, "sum", "fma")     ? SUM_FMA
                                                       : SUM_EXACT;
     read_unit(&l);
+    broken_read_own(&l);
     return l;
 }
 

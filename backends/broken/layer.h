@@ -99,6 +99,7 @@ typedef struct layer {
     int is_ocp;
     unit_kind unit;
     layer_constants constants; /* where no expert has its own */
+    const mxo_tensor *own[3];  /* alpha, beta, limit of each expert, or NULL */
     routing_kind routing;
     layer_order order;
     sum_kind sum;
@@ -151,7 +152,9 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
 /* The bias of a column; 0 if there is none. */
 double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
                    uint64_t col);
-/* layer_constants.c: of a slot and its expert. */
+/* layer_constants.c: which a call gives for each expert; of a slot and its
+   expert. */
+void broken_read_own(layer *l);
 layer_constants broken_constants(const broken *b, const layer *l,
                                  uint64_t slot, int expert);
 double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,

@@ -27,27 +27,34 @@ static uint64_t entry_of(const broken *b, const layer *l, uint64_t slot,
     return IS(MK06) ? ((uint64_t)expert + 1) % l->experts : (uint64_t)expert;
 }
 
-layer_constants broken_constants(const broken *b, const layer *l,
-                                 uint64_t slot, int expert)
+void broken_read_own(layer *l)
 {
     static const char *const names[] = {"gemm1_alpha", "gemm1_beta",
                                         "gemm1_clamp_limit"};
     static const char *const words[] = {"alpha", "beta", "limit"};
+
+    for (int w = 0; w < 3; w++) {
+        const int is_given = broken_says(l->call, "per_expert", "all") ||
+                             broken_says(l->call, "per_expert", words[w]);
+        l->own[w] = is_given ? broken_in(l->call, names[w]) : NULL;
+    }
+}
+
+layer_constants broken_constants(const broken *b, const layer *l, uint64_t slot,
+                                 int expert)
+{
     layer_constants c = l->constants;
     double *const to[] = {&c.alpha, &c.beta, &c.limit};
 
     for (int w = 0; w < 3; w++) {
-        const mxo_tensor *t = broken_in(l->call, names[w]);
-        const int is_given = broken_says(l->call, "per_expert", "all") ||
-                             broken_says(l->call, "per_expert", words[w]);
-        if (t == NULL || !is_given || (IS(MK03) && w == 1)) {
+        if (l->own[w] == NULL || (IS(MK03) && w == 1)) {
             continue;
         }
-        if (IS(MK05) && w == 2 && !broken_says(l->call, "per_expert", "all")) {
+        if (IS(MK05) && w == 2 && (l->own[0] == NULL || l->own[1] == NULL)) {
             *to[w] = (double)INFINITY;
             continue;
         }
-        *to[w] = broken_load(t, entry_of(b, l, slot, expert, w));
+        *to[w] = broken_load(l->own[w], entry_of(b, l, slot, expert, w));
         *to[w] = IS(MK08) ? broken_bf16(*to[w]) : *to[w];
     }
     return c;

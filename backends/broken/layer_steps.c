@@ -7,21 +7,24 @@
 #include <string.h>
 
 /* The nearest number of a format, by its codes. */
-static double nearest(const char *format, dd x)
+static double nearest(uint32_t dtype, dd x)
 {
     static const broken faultless;
-    const number_format *f = broken_format(format);
+    const number_format *f = broken_format_of(dtype);
 
     return broken_decode(&faultless, f, broken_round(f, x));
 }
 
-/* Normal results: 45 bits of the double go, ties to even. */
+/* Normal results: 45 bits of the double go, ties to even; zeros are many. */
 double broken_bf16(double x)
 {
     uint64_t bits;
 
+    if (x == 0) {
+        return x;
+    }
     if (!(fabs(x) >= 0x1p-126 && fabs(x) < 0x1p127)) {
-        return nearest("bf16", broken_dd(x));
+        return nearest(MXO_BF16, broken_dd(x));
     }
     memcpy(&bits, &x, sizeof bits);
     bits += ((uint64_t)1 << 44) - 1 + (bits >> 45 & 1);
@@ -32,14 +35,14 @@ double broken_bf16(double x)
 
 double broken_to_f32(dd x)
 {
-    return x.lo == 0 ? (double)(float)x.hi : nearest("f32", x);
+    return x.lo == 0 ? (double)(float)x.hi : nearest(MXO_F32, x);
 }
 
 /* FP16, and what is made of it where only bf16 is known. */
 static double to_half(const broken *b, dd x)
 {
     const double y = IS(MF01) && x.lo == 0 ? broken_bf16(x.hi) : x.hi;
-    const double z = nearest("f16", (dd){y, y == x.hi ? x.lo : 0});
+    const double z = nearest(MXO_F16, (dd){y, y == x.hi ? x.lo : 0});
 
     if (IS(MF02) && isinf(z) && isfinite(x.hi)) {
         return copysign(65504, z);
@@ -55,7 +58,7 @@ double broken_to(const broken *b, const number_format *f, dd x)
     if (f->mbits == 10) {
         return to_half(b, x);
     }
-    return x.lo == 0 ? broken_bf16(x.hi) : nearest("bf16", x);
+    return x.lo == 0 ? broken_bf16(x.hi) : nearest(MXO_BF16, x);
 }
 
 int broken_expert(const broken *b, const layer *l, uint64_t i)
@@ -191,8 +194,8 @@ static double biased(const broken *b, const layer *l, const gemm *g,
 {
     const int first = g == &l->one;
     const int narrow = (IS(MG16) && first) || (IS(MG19) && !first);
-    const number_format *to = narrow ? broken_format("bf16")
-                              : wide ? broken_format("f32")
+    const number_format *to = narrow ? broken_format_of(MXO_BF16)
+                              : wide ? broken_format_of(MXO_F32)
                                      : g->out;
 
     if (is_behind(b, l, g)) {
@@ -314,7 +317,7 @@ static void read_operands(const broken *b, const layer *l, const gemm *g,
             o->a[k] = tf32(o->a[k]);
         }
         if (to_bf16 && !l->order.at_block) {
-            o->a[k] = broken_to(b, broken_format("bf16"), broken_dd(o->a[k]));
+            o->a[k] = broken_bf16(o->a[k]);
         }
     }
 }

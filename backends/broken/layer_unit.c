@@ -108,7 +108,7 @@ double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
 
     const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
     const double x =
-        broken_to(b, is_wide ? broken_format("f32") : l->act_type, y);
+        broken_to(b, is_wide ? broken_format_of(MXO_F32) : l->act_type, y);
 
     return l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
 }

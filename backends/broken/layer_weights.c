@@ -67,21 +67,33 @@ static int is_cut_twice(const broken *b, const layer *l, const gemm *g)
     return is_cut;
 }
 
+/* What a block's scale byte does to its codes. */
+typedef struct block_scale {
+    double factor;
+    int rounds; /* to bf16 behind it */
+} block_scale;
+
 /* Marlin and Triton put the byte into an exponent field, in bf16. */
-static double weight(const broken *b, const layer *l, double x, unsigned byte)
+static block_scale read_scale(const broken *b, const layer *l, unsigned byte)
 {
+    block_scale s = {0, 0};
+
     if (IS(MN01) && byte == 255) {
-        return x * broken_power(128);
+        s.factor = broken_power(128);
+    } else if (l->is_ocp) {
+        s.factor = broken_e8m0(b, byte);
+    } else {
+        s.factor = byte == 0     ? 0
+                   : byte == 255 ? (double)INFINITY
+                                 : broken_power((int)byte - 127);
+        s.rounds = byte <= 8 || byte >= 250; /* codes have three bits */
     }
-    if (l->is_ocp) {
-        return x * broken_e8m0(b, byte);
-    }
-    if (byte > 8 && byte < 250) { /* no code needs more than three bits */
-        return x * broken_power((int)byte - 127);
-    }
-    return broken_bf16(x * (byte == 0     ? 0
-                            : byte == 255 ? (double)INFINITY
-                                          : broken_power((int)byte - 127)));
+    return s;
+}
+
+static double weight(block_scale s, double x)
+{
+    return s.rounds ? broken_bf16(x * s.factor) : x * s.factor;
 }
 
 /* FP16 activations that nobody quantised. */
@@ -98,22 +110,24 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
         broken_format(is_half(g) && !IS(MF08) ? "f16" : "bf16");
     const uint64_t last =
         is_cut_twice(b, l, g) ? g->k / BLOCK * BLOCK : UINT64_MAX;
-    unsigned byte = 0;
+    const uint64_t codes = 2 * broken_elems(g->w);
+    block_scale scale = {0, 0};
 
     c->n = IS(MG02) ? end : g->k;
     for (uint64_t k = 0; k < c->n; k++) {
         const uint64_t at = code_index(b, g, e, col, k);
         if (k % BLOCK == 0) {
-            byte = byte_of(b, l, g, e, col, k / BLOCK);
+            const unsigned byte = byte_of(b, l, g, e, col, k / BLOCK);
+            scale = read_scale(b, l, byte);
             c->scale[k / BLOCK] = broken_e8m0(b, byte);
         }
-        if (is_lost(b, g, k) || k >= last || at >= 2 * broken_elems(g->w)) {
+        if (is_lost(b, g, k) || k >= last || at >= codes) {
             c->w[k] = 0;
             continue;
         }
         const unsigned code = broken_code(g->w, 1, at);
         const double x = IS(MN11) && code == 8 ? -0.25 : values[code];
-        c->w[k] = l->order.at_block ? x : weight(b, l, x, byte);
+        c->w[k] = l->order.at_block ? x : weight(scale, x);
         if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
             c->w[k] = broken_to(b, narrow, broken_dd(c->w[k]));
         }
