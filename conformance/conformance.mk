@@ -272,8 +272,9 @@ mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance
 mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
-# Unit suites: one Check suite per source file, listed in unit/suites.def.
-EXTRA_DIST += %reldir%/unit/suites.def %reldir%/tests/bad_plugin.c %reldir%/digest/digest.c
+# Unit suites: one Check suite per source file, listed in unit/suites.def, or in
+# unit/stage_suites.def those of a second program, which runs beside the first.
+EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/bad_plugin.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
@@ -369,14 +370,12 @@ unit_tests_SOURCES = \
 	%reldir%/unit/test_select.c \
 	%reldir%/unit/test_select_after.c \
 	%reldir%/unit/test_select_product.c \
-	%reldir%/unit/test_stages.c \
-	%reldir%/unit/test_stages_mutants.c \
 	%reldir%/unit/test_sweep.c \
 	%reldir%/unit/test_tensors.c \
 	%reldir%/unit/test_vectors.c \
 	%reldir%/unit/test_verdict.c \
 	%reldir%/unit/test_where.c
-unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"suites.def"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
@@ -390,6 +389,18 @@ unit_tests_CPPFLAGS += -DMXO_WITH_MPFR
 unit_tests_LDADD += -lmpfr -lgmp
 endif
 TESTS += unit_tests
+
+check_PROGRAMS += stage_tests
+stage_tests_SOURCES = \
+	%reldir%/unit/main.c \
+	%reldir%/unit/part.h \
+	%reldir%/unit/test_stages.c \
+	%reldir%/unit/test_stages_mutants.c
+stage_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"stage_suites.def"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+stage_tests_CFLAGS = $(unit_tests_CFLAGS)
+stage_tests_LDFLAGS = $(AM_LDFLAGS) -static
+stage_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
+TESTS += stage_tests
 endif
 
 check_PROGRAMS += load_plugin
@@ -412,6 +423,7 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # none is left running alone at the end; the others sorted.
 dist_check_SCRIPTS = \
 	%reldir%/tests/selftest.test \
+	%reldir%/tests/selftest_legal.test \
 	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \

@@ -22,6 +22,7 @@ typedef struct selftest_options {
     const char *backend;
     const char *class_glob;
     const char *id_glob;
+    const char *kind; /* NULL: both */
     int level;
     uint64_t seed;
     double timeout_s;
@@ -44,6 +45,7 @@ enum { JOBS = 2 }; /* workers, where many cases are asked */
 enum {
     OPT_CLASS = 256,
     OPT_ID,
+    OPT_KIND,
     OPT_LEVEL,
     OPT_SEED,
     OPT_TIMEOUT,
@@ -59,6 +61,7 @@ static const char help_text[] =
     "  -b, --backend=NAME   another zoo (default broken)\n"
     "      --class=GLOB     only these classes (Codec, Quantise, ...)\n"
     "      --id=GLOB        only these mutants\n"
+    "      --kind=mutants|legal  only faults, or only legal variants\n"
     "      --level=1|2|3    of the grids (default 2)\n"
     "      --seed=N         of data and drawn shapes (default 1)\n"
     "      --timeout=S      processor seconds for a case (default 5)\n"
@@ -71,6 +74,7 @@ static const struct option long_options[] = {
     {"backend", required_argument, NULL, 'b'},
     {"class", required_argument, NULL, OPT_CLASS},
     {"id", required_argument, NULL, OPT_ID},
+    {"kind", required_argument, NULL, OPT_KIND},
     {"level", required_argument, NULL, OPT_LEVEL},
     {"seed", required_argument, NULL, OPT_SEED},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -95,6 +99,9 @@ static int take_option(selftest_options *o, int code)
         break;
     case OPT_ID:
         o->id_glob = optarg;
+        break;
+    case OPT_KIND:
+        o->kind = optarg;
         break;
     case OPT_LEVEL:
         status = number_option("level", optarg, 1, 3, &n);
@@ -129,7 +136,8 @@ static int parse_options(selftest_options *o, int argc, char **argv)
 {
     int code;
 
-    *o = (selftest_options){"broken", "*", "*", 2, 1, 5, 0, SELFTEST_TEXT};
+    *o =
+        (selftest_options){"broken", "*", "*", NULL, 2, 1, 5, 0, SELFTEST_TEXT};
     while ((code = getopt_long(argc, argv, "b:qh", long_options, NULL)) >= 0) {
         const int status = take_option(o, code);
         if (status >= 0) {
@@ -142,7 +150,19 @@ static int parse_options(selftest_options *o, int argc, char **argv)
     if (o->level < 1 || o->timeout_s < 1) {
         return cli_refuse("--level and --timeout start at 1");
     }
+    if (o->kind != NULL && strcmp(o->kind, "mutants") != 0 &&
+        strcmp(o->kind, "legal") != 0) {
+        return cli_refuse("--kind=%s is neither mutants nor legal", o->kind);
+    }
     return -1;
+}
+
+/* Do the options ask for it? */
+static int is_wanted(const selftest_options *o, const mutant *m)
+{
+    return cli_matches(o->class_glob, m->class_name) &&
+           cli_matches(o->id_glob, m->id) &&
+           (o->kind == NULL || (strcmp(o->kind, "legal") == 0) == m->legal);
 }
 
 static void announce(selftest_run *s, const mutant *m, const hunt *h)
@@ -217,8 +237,7 @@ static int try_device(selftest_run *s, int device)
     if (status != EXIT_PASS) {
         return status;
     }
-    const int wanted = cli_matches(s->o->class_glob, m.class_name) &&
-                       cli_matches(s->o->id_glob, m.id);
+    const int wanted = is_wanted(s->o, &m);
 
     if (!wanted && device > 0) {
         return EXIT_PASS;
@@ -295,7 +314,7 @@ static void announce_rule(void *ctx, const selection_fate *f)
     (void)snprintf(m.id, sizeof m.id, "S%03d", f->number);
     (void)snprintf(m.what, sizeof m.what, "%.159s", f->what);
     (void)snprintf(v.reason, sizeof v.reason, "%.300s", f->how);
-    if (!cli_matches(s->o->id_glob, m.id)) {
+    if (!is_wanted(s->o, &m)) {
         return;
     }
     const int good = score_add(&s->score, &fate) && fate_is_good(&fate);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs every Check suite and speaks TAP on standard output.  A filter in
- * CK_RUN_SUITE or CK_RUN_CASE that matches nothing exits 77, not 0.
+ * Runs the Check suites of the list SUITES and speaks TAP on standard output.
+ * A filter in CK_RUN_SUITE or CK_RUN_CASE that matches nothing exits 77, not 0.
  */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MXO_SUITE(name) Suite *suite_##name(void);
-#include "suites.def"
+#include SUITES
 #undef MXO_SUITE
 
 int main(void)
@@ -16,7 +16,7 @@ int main(void)
     SRunner *runner = srunner_create(NULL);
 
 #define MXO_SUITE(name) srunner_add_suite(runner, suite_##name());
-#include "suites.def"
+#include SUITES
 #undef MXO_SUITE
     srunner_set_tap(runner, "-");
     srunner_run_all(runner, CK_SILENT);

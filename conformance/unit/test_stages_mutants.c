@@ -5,6 +5,7 @@
  * themselves.  The first layers that show a mutant are taken apart.
  */
 #include "fill.h"
+#include "part.h"
 #include "stages.h"
 
 #include <check.h>
@@ -226,6 +227,8 @@ START_TEST(the_class_of_a_mutant_says_which_stage_is_named)
 {
     int n_shown[N_PLACES] = {0};
     mxo_status status = MXO_OK;
+    const uint32_t part = unit_part();
+    uint32_t n_asked = 0;
     int n = 0;
 
     for (int device = 0; device < MOST_DEVICES && status != MXO_E_DEVICE;
@@ -234,7 +237,7 @@ START_TEST(the_class_of_a_mutant_says_which_stage_is_named)
         mutant m;
         status = judge_open(&m.j, broken_backend(), device,
                             (mxo_text){sentence, sizeof sentence});
-        if (status == MXO_OK && is_of_layers(&m)) {
+        if (status == MXO_OK && is_of_layers(&m) && n_asked++ % part == 0) {
             judge_mutant(&m, n_shown);
         }
         if (status == MXO_OK) {
@@ -244,9 +247,10 @@ START_TEST(the_class_of_a_mutant_says_which_stage_is_named)
     ck_assert_int_eq(status, MXO_E_DEVICE);
     for (int i = 0; i < N_PLACES; i++) {
         n += n_shown[i];
-        ck_assert_msg(n_shown[i] > 0, "no layer shows %s", places[i].word);
+        ck_assert_msg(n_shown[i] > 0 || part > 1, "no layer shows %s",
+                      places[i].word);
     }
-    ck_assert_int_ge(n, 80);
+    ck_assert_int_ge(n, 80 / (int)part);
 }
 END_TEST
 
