@@ -35,6 +35,7 @@ typedef struct selftest_run {
     const backend_ref *ref;
     case_list cases; /* of the grids */
     case_pool pool;  /* of those, what device 0 passes */
+    size_t n_chosen; /* published decisions of selection */
     selftest_score score;
     int n_reported;
     int n_bad;
@@ -157,12 +158,18 @@ static int parse_options(selftest_options *o, int argc, char **argv)
     return -1;
 }
 
+/* Do the options ask for legal variants alone? */
+static int asks_legal(const selftest_options *o)
+{
+    return o->kind != NULL && strcmp(o->kind, "legal") == 0;
+}
+
 /* Do the options ask for it? */
 static int is_wanted(const selftest_options *o, const mutant *m)
 {
     return cli_matches(o->class_glob, m->class_name) &&
            cli_matches(o->id_glob, m->id) &&
-           (o->kind == NULL || (strcmp(o->kind, "legal") == 0) == m->legal);
+           (o->kind == NULL || asks_legal(o) == m->legal);
 }
 
 static void announce(selftest_run *s, const mutant *m, const hunt *h)
@@ -284,6 +291,22 @@ static int plan(selftest_run *s)
     return EXIT_PASS;
 }
 
+/* EXIT_PASS if a device is asked for, EXIT_SKIP if none is, or what went
+   wrong. */
+static int find_wanted(const selftest_run *s)
+{
+    int status = EXIT_PASS;
+    mutant m = {.legal = 0};
+
+    for (int device = 0; status == EXIT_PASS; device++) {
+        status = identify(s, device, &m);
+        if (status == EXIT_PASS && is_wanted(s->o, &m)) {
+            return EXIT_PASS;
+        }
+    }
+    return status;
+}
+
 static void progress(const selftest_run *s, int device)
 {
     if (isatty(STDERR_FILENO) && !s->o->quiet) {
@@ -332,10 +355,9 @@ static int judge_selection(selftest_run *s)
     selection_cases files[SELECTION_FILES];
     char why[1024] = "";
     const mxo_text text = {why, sizeof why};
-    size_t n_cases = 0;
     int status = EXIT_PASS;
 
-    if (!cli_matches(s->o->class_glob, "Selection") ||
+    if (asks_legal(s->o) || !cli_matches(s->o->class_glob, "Selection") ||
         strcmp(s->o->backend, "broken") != 0) {
         return EXIT_PASS;
     }
@@ -343,7 +365,7 @@ static int judge_selection(selftest_run *s)
         (void)fprintf(stderr, "mxoracle: selection is left out: %s\n", why);
         return EXIT_PASS;
     }
-    if (selection_mutants(files, announce_rule, s, &n_cases, text) != 0) {
+    if (selection_mutants(files, announce_rule, s, &s->n_chosen, text) != 0) {
         status = cli_refuse("selection fails a published case: %s", why);
     }
     selection_files_close(files);
@@ -354,6 +376,7 @@ static int judge_zoo(selftest_run *s)
 {
     int status = plan(s);
 
+    status = status == EXIT_PASS ? find_wanted(s) : status;
     for (int device = 0; status == EXIT_PASS; device++) {
         progress(s, device);
         status = try_device(s, device);
@@ -362,7 +385,7 @@ static int judge_zoo(selftest_run *s)
                               s->ref->name);
         }
     }
-    if (status != EXIT_SKIP || n_passed(s) == 0) {
+    if (status != EXIT_SKIP) {
         return status;
     }
     status = judge_selection(s);
@@ -370,10 +393,12 @@ static int judge_zoo(selftest_run *s)
         return status;
     }
     if (s->n_reported == 0) {
-        return cli_refuse("no mutant has class %s and id %s", s->o->class_glob,
-                          s->o->id_glob);
+        return cli_refuse("no %s has class %s and id %s",
+                          asks_legal(s->o) ? "legal variant" : "mutant",
+                          s->o->class_glob, s->o->id_glob);
     }
-    selftest_summary(s->o->form, &s->score, n_passed(s));
+    selftest_summary(s->o->form, &s->score,
+                     n_passed(s) > 0 ? n_passed(s) : s->n_chosen);
     return s->n_bad == 0 ? EXIT_PASS : EXIT_RED;
 }
 
