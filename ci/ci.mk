@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	%reldir%/lane-sanitizers \
 	%reldir%/layout-pages \
 	%reldir%/mutant-coverage \
+	%reldir%/mutation-score \
 	%reldir%/part \
 	%reldir%/setup \
 	%reldir%/test \
