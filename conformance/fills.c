@@ -128,13 +128,18 @@ static uint64_t draw_corner(const code_format *f, prng *rng)
     return (magnitude & (sign - 1)) | negative;
 }
 
+void fill_corner(host_tensor *t, uint64_t i, prng *rng)
+{
+    tensor_store(t, i, draw_corner(format_of(t), rng));
+}
+
 void fill_corners(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, draw_corner(format_of(t), rng));
+        fill_corner(t, i, rng);
     }
 }
 
@@ -179,7 +184,7 @@ void fill_corner_patches(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const int wild = is_wild(t, i, start);
         if (wild || prng_below(rng, 4) == 0) {
-            tensor_store(t, i, draw_corner(format_of(t), rng));
+            fill_corner(t, i, rng);
         }
         if (!wild && !(fabs(dtype_value(t->dtype, tensor_load(t, i))) < 64)) {
             put_moderate(t, i, rng);
@@ -253,11 +258,13 @@ void fill_ties(const test_case *c, host_tensor *t, prng *rng)
     const uint64_t span = is_int ? 127 : code_last_finite(f);
     const uint64_t n = tensor_elems(t);
     const int wide = dtype_bytes(t->dtype) > 2;
+    uint64_t step = 0;
     int scale = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        if (i % 128 == 0) {
-            scale = (int)prng_below(rng, 9) - 4;
+        if (i % 128 == 0) { /* 1 to 8 steps on, of 9: never where it was */
+            step = (step + 1 + prng_below(rng, 8)) % 9;
+            scale = (int)step - 4;
             scale += wide && prng_below(rng, 4) == 0 ? -20 : 0;
         }
         const uint64_t low = prng_below(rng, span);

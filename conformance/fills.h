@@ -41,8 +41,9 @@ void fill_nudges(const test_case *c, host_tensor *t, prng *rng);
 /* One live code in every row of w2, and over an expert's rows in all stretches
    in every column. */
 void fill_one_live(const test_case *c, host_tensor *t, prng *rng);
-/* Midpoints of the element format and their neighbours, at several scales;
-   every 16th element is the format's largest value at that scale. */
+/* Midpoints of the element format and their neighbours, at scales that differ
+   from one stretch of 128 elements to the next; every 16th element is the
+   format's largest value at that scale. */
 void fill_ties(const test_case *c, host_tensor *t, prng *rng);
 /* Groups of 16 whose largest element is 2^k * m, m in fine steps, k over the
    whole range; now and then a zero group. */
@@ -66,6 +67,8 @@ void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
 
 /* Number format a case's elements are in: parameter element, format or to. */
 const code_format *fill_element(const test_case *c);
+/* Store one of what fill_corners draws from. */
+void fill_corner(host_tensor *t, uint64_t i, prng *rng);
 /* Store the code nearest to x, which is no NaN, in a float tensor, infinities
    as the last finite; in bytes of packed codes, both of E2M1. */
 void fill_put(host_tensor *t, uint64_t i, double x);

@@ -148,7 +148,9 @@ static const grid_row grid[] = {
     ENTRY("correction=*,dialect=trtllm_deepseek_v3"),
     ENTRY("profile=*," DECLARED),
     ENTRY("bias=*,bias_type=*"),
-    ENTRY("map=1,global=7"),
+    {2, 0, /* tokens enough for one with an expert that is here */
+     "moe.layer_routed:map=1,global=7,tokens=9,top_k=2,experts=4,hidden=64,"
+     "inter=64,data=orderfree"},
     ENTRY("bounds=*,order=any"),
     ENTRY("from=*"),
     ENTRY("activation=*,rows=*"),
@@ -199,8 +201,7 @@ static const grid_row grid[] = {
      ",data=ordinary"},
     {2, 0,
      "moe.gemm2:from=f16,order=volta|turing,bias=f16,bias_type=f16,"
-     "bias2=acc," SMALL
-     ",data=ordinary"},
+     "bias2=acc," SMALL ",data=ordinary"},
     {2, 0,
      "moe.layer:" HALF "order=volta|turing,bias=f16," ADDED SMALL
      ",data=ordinary"},
@@ -227,8 +228,7 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
      "quant_rule=divide,requant=*,order=exact|hopper_wgmma,bias=f32," ADDED
-     SMALL
-     ",data=ordinary"},
+         SMALL ",data=ordinary"},
     {2, 0,
      "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
      "quant_rule=divide,requant=same,scale_at=block,"
@@ -372,7 +372,7 @@ static const grid_row grid[] = {
      ",data=ordinary"},
     {2, 0, /* no order declared: between two ends, and the ends themselves */
      "moe.layer:bounds=*,order=any,sum=atomic_bf16|slots,routing_at=acc," HALF
-     ADDED "bias=f16,tokens=2,topk=3,experts=3,hidden=32,inter=32,"
+         ADDED "bias=f16,tokens=2,topk=3,experts=3,hidden=32,inter=32,"
      "data=ordinary"},
     {2, 0,
      "moe.gemm1:bounds=*,order=any,stage=*,from=f16,gemm1_out=f16,glu_out=f16,"
@@ -383,11 +383,11 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:bounds=*,order=any,input_scale=given,requant=same,"
      "quant=quant.static,quant_element=e4m3fn|e5m2,quant_rule=divide," ADDED
-     TINY ",bias=f32,data=ordinary"},
+         TINY ",bias=f32,data=ordinary"},
     {2, 0,
      "moe.layer:bounds=*,order=any,input_scale=given,requant=same,"
      "quant=quant.nvfp4,quant_element=e2m1,quant_rule=fast|ieee|exact," ADDED
-     TINY ",bias=f32,data=ordinary"},
+         TINY ",bias=f32,data=ordinary"},
     {2, 0,
      "moe.layer:bounds=*,order=any,routing_at=input,from=bf16|f16," ADDED
      "tokens=3,topk=1,experts=3,hidden=32,inter=32,bias=f32,data=ordinary"},
