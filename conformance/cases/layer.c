@@ -19,19 +19,19 @@
 #include <string.h>
 
 /* Ids of a token differ unless there are fewer experts than slots; the last
-   expert and every sixth get no token from most draws. */
+   expert and every sixth get no token from most draws.  Under a map tokens
+   begin with one expert after the other, so that some meet one that is here. */
 static void fill_ids(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t experts = case_value(c, "map")[0] == '1'
-                                 ? case_dim(c, "global")
-                                 : case_dim(c, "experts");
+    const int is_mapped = case_value(c, "map")[0] == '1';
+    const uint64_t experts = case_dim(c, is_mapped ? "global" : "experts");
     const uint64_t topk = t->shape[t->rank - 1];
     const uint64_t n = tensor_elems(t);
     uint64_t first = 0;
 
     for (uint64_t i = 0; i < n; i++) {
         if (i % topk == 0) {
-            first = prng_below(rng, experts);
+            first = is_mapped && i > 0 ? first + 1 : prng_below(rng, experts);
         }
         tensor_store(t, i,
                      experts == 0 ? 0 /* a layer that must be refused */
