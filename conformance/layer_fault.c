@@ -191,6 +191,16 @@ static int is_interleaved(const layer_call *call)
     return strcmp(case_value(&call->c, "rows"), "interleaved") == 0;
 }
 
+static uint64_t element_reversed(const layer_call *call, const host_tensor *was,
+                                 uint64_t i)
+{
+    const uint64_t one = per_expert(was);
+
+    (void)call;
+    return tensor_load(was, (was->shape[0] - 1 - i / one) * one + i % one);
+}
+EDIT(reversed)
+
 /* Element i with another row of its expert's 2 n; what = 0: the row of the
    other kind for the same column, 1: of the other order of rows. */
 static uint64_t of_row(const layer_call *call, const host_tensor *was,
@@ -225,6 +235,31 @@ static uint64_t element_other_rows(const layer_call *call,
 }
 EDIT(other_rows)
 
+/* Column c of an expert's n: from halves, so that they alternate. */
+static uint64_t element_woven(const layer_call *call, const host_tensor *was,
+                              uint64_t i)
+{
+    const uint64_t n = per_expert(was);
+    const uint64_t c = i % n;
+
+    (void)call;
+    return tensor_load(was, i - c + c % 2 * ((n + 1) / 2) + c / 2);
+}
+EDIT(woven)
+
+/* The reverse: the even columns, then the odd ones. */
+static uint64_t element_parted(const layer_call *call, const host_tensor *was,
+                               uint64_t i)
+{
+    const uint64_t n = per_expert(was);
+    const uint64_t half = (n + 1) / 2;
+    const uint64_t c = i % n;
+
+    (void)call;
+    return tensor_load(was, i - c + c % half * 2 + c / half);
+}
+EDIT(parted)
+
 /* 1.0 as binary32, or the scale 2^0. */
 static uint64_t element_ones(const layer_call *call, const host_tensor *was,
                              uint64_t i)
@@ -235,21 +270,46 @@ static uint64_t element_ones(const layer_call *call, const host_tensor *was,
 }
 EDIT(ones)
 
+static float float_at(const host_tensor *t, uint64_t i)
+{
+    const uint32_t code = (uint32_t)tensor_load(t, i);
+    float x;
+
+    memcpy(&x, &code, sizeof x);
+    return x;
+}
+
+static uint32_t float_bits(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
 static uint64_t element_square(const layer_call *call, const host_tensor *was,
                                uint64_t i)
 {
-    const uint32_t code = (uint32_t)tensor_load(was, i);
-    float x;
-    uint32_t bits;
-
     (void)call;
-    memcpy(&x, &code, sizeof x);
-    const float y = x * x;
-
-    memcpy(&bits, &y, sizeof bits);
-    return bits;
+    return float_bits(float_at(was, i) * float_at(was, i));
 }
 EDIT(square)
+
+/* Divided by the sum over the slots, in doubles: in which order does not show
+   in a float. */
+static uint64_t element_normalised(const layer_call *call,
+                                   const host_tensor *was, uint64_t i)
+{
+    const uint64_t topk = was->shape[1];
+    double sum = 0;
+
+    (void)call;
+    for (uint64_t j = 0; j < topk; j++) {
+        sum += (double)float_at(was, i - i % topk + j);
+    }
+    return float_bits((float)((double)float_at(was, i) / sum));
+}
+EDIT(normalised)
 
 static uint64_t element_nibbles(const layer_call *call, const host_tensor *was,
                                 uint64_t i)
@@ -260,6 +320,33 @@ static uint64_t element_nibbles(const layer_call *call, const host_tensor *was,
     return (code << 4 | code >> 4) & 0xff;
 }
 EDIT(nibbles)
+
+static uint64_t element_even_codes(const layer_call *call,
+                                   const host_tensor *was, uint64_t i)
+{
+    (void)call;
+    return tensor_load(was, i) & 0x0f;
+}
+EDIT(even_codes)
+
+static uint64_t element_odd_codes(const layer_call *call,
+                                  const host_tensor *was, uint64_t i)
+{
+    (void)call;
+    return tensor_load(was, i) & 0xf0;
+}
+EDIT(odd_codes)
+
+/* The last scale of a row. */
+static uint64_t element_last_of_next(const layer_call *call,
+                                     const host_tensor *was, uint64_t i)
+{
+    const uint64_t blocks = was->shape[was->rank - 1];
+
+    return blocks > 1 && i % blocks == blocks - 1 ? element_next(call, was, i)
+                                                  : tensor_load(was, i);
+}
+EDIT(last_of_next)
 
 /* Codes of the last 32 of K, or of what there is of them, are +0. */
 static uint64_t element_last_block(const layer_call *call,

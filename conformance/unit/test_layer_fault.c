@@ -179,6 +179,86 @@ START_TEST(who_does_not_contribute_has_no_id)
 }
 END_TEST
 
+/* A layer of two experts, two slots, two blocks of K in w13 and ten columns. */
+static void begin_counted(layer_call *call, const char *name)
+{
+    char sentence[256] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+
+    memset(call, 0, sizeof *call);
+    ck_assert_msg(case_parse(&call->c,
+                             "moe.layer:tokens=2,topk=2,experts=2,hidden=64,"
+                             "inter=10,bias=bf16,data=ordinary",
+                             why) == 0,
+                  "%s", sentence);
+    ck_assert_msg(fill_inputs(&call->c, 1, &call->in, why) == 0, "%s",
+                  sentence);
+    host_tensor *t = tensor_set_find(&call->in, name);
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, i);
+    }
+}
+
+typedef struct moved {
+    const char *says;
+    const char *name;
+    uint64_t at;   /* this element of a tensor that counts */
+    uint64_t want; /* is this after the edit */
+} moved;
+
+/* w2_bias 64 an expert, w13_scale 2 a row and 40 an expert, w13 32 bytes a
+   row: numbers from the sizes, not from the edits. */
+static const moved moves[] = {
+    {"the two halves of w2_bias took turns", "w2_bias", 1, 32},
+    {"the two halves of w2_bias took turns", "w2_bias", 66, 65},
+    {"the two halves of w2_bias took turns", "w2_bias", 127, 127},
+    {"w2_bias had its even elements before its odd ones", "w2_bias", 1, 2},
+    {"w2_bias had its even elements before its odd ones", "w2_bias", 96, 65},
+    {"all block scales were those of the experts in reverse order", "w13_scale",
+     3, 43},
+    {"all block scales were those of the experts in reverse order", "w13_scale",
+     79, 39},
+    {"the last block of K had the next expert's w13_scale", "w13_scale", 2, 2},
+    {"the last block of K had the next expert's w13_scale", "w13_scale", 3, 43},
+    {"the last block of K had the next expert's w13_scale", "w13_scale", 43, 3},
+    {"the high nibbles of w13 were left out", "w13", 0xa7, 0x07},
+    {"the low nibbles of w13 were left out", "w13", 0xa7, 0xa0},
+};
+
+START_TEST(elements_go_where_they_are_said_to)
+{
+    const moved *m = &moves[_i];
+    const layer_fault *f = fault(m->says);
+    layer_call call;
+
+    begin_counted(&call, m->name);
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    ck_assert_uint_eq(tensor_load(tensor_set_find(&call.in, m->name), m->at),
+                      m->want);
+    tensor_set_clear(&call.in);
+}
+END_TEST
+
+START_TEST(weights_are_divided_by_their_tokens_sum)
+{
+    /* 3 and 1; 0.25 and 0.25 */
+    static const uint32_t was[4] = {0x40400000, 0x3f800000, 0x3e800000,
+                                    0x3e800000};
+    static const uint32_t want[4] = {0x3f400000, 0x3e800000, 0x3f000000,
+                                     0x3f000000};
+    const layer_fault *f =
+        fault("routing weights were divided by their sum once more");
+    layer_call call;
+
+    begin(&call, "halves");
+    for (uint64_t i = 0; i < 4; i++) {
+        tensor_store(tensor_set_find(&call.in, "topk_weights"), i, was[i]);
+    }
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    expect(&call, "topk_weights", want);
+}
+END_TEST
+
 START_TEST(what_is_not_there_is_not_edited)
 {
     char why[256];
@@ -205,6 +285,9 @@ Suite *suite_layer_fault(void)
     tcase_add_loop_test(t, a_profile_spelled_out_answers_as_by_its_name, 0, 4);
     tcase_add_test(t, rows_go_where_they_are_said_to);
     tcase_add_test(t, who_does_not_contribute_has_no_id);
+    tcase_add_loop_test(t, elements_go_where_they_are_said_to, 0,
+                        sizeof moves / sizeof moves[0]);
+    tcase_add_test(t, weights_are_divided_by_their_tokens_sum);
     tcase_add_test(t, what_is_not_there_is_not_edited);
     suite_add_tcase(s, t);
     return s;
