@@ -201,6 +201,20 @@ static uint64_t element_reversed(const layer_call *call, const host_tensor *was,
 }
 EDIT(reversed)
 
+/* Of n in halves, what comes c-th once the halves take turns. */
+static uint64_t woven(uint64_t c, uint64_t n)
+{
+    return c % 2 * ((n + 1) / 2) + c / 2;
+}
+
+/* The reverse: of n, what comes c-th once even ones stand before odd ones. */
+static uint64_t parted(uint64_t c, uint64_t n)
+{
+    const uint64_t half = (n + 1) / 2;
+
+    return c % half * 2 + c / half;
+}
+
 /* Element i with another row of its expert's 2 n; what = 0: the row of the
    other kind for the same column, 1: of the other order of rows. */
 static uint64_t of_row(const layer_call *call, const host_tensor *was,
@@ -209,13 +223,9 @@ static uint64_t of_row(const layer_call *call, const host_tensor *was,
     const uint64_t rows = was->shape[1];
     const uint64_t width = per_expert(was) / rows;
     const uint64_t r = i / width % rows;
-    const uint64_t half = rows / 2;
-    const uint64_t kind = is_interleaved(call) ? r % 2 : r / half;
-    const uint64_t column = is_interleaved(call) ? r / 2 : r % half;
-    const uint64_t to_halves = kind * half + column;
-    const uint64_t to_pairs = 2 * column + kind;
-    const uint64_t other = is_interleaved(call) ? r ^ 1 : (r + half) % rows;
-    const uint64_t moved = is_interleaved(call) ? to_halves : to_pairs;
+    const int in_pairs = is_interleaved(call);
+    const uint64_t other = in_pairs ? r ^ 1 : (r + rows / 2) % rows;
+    const uint64_t moved = in_pairs ? woven(r, rows) : parted(r, rows);
 
     return tensor_load(was, i - r * width +
                                 (what == 0 ? other : moved) * width);
@@ -235,28 +245,24 @@ static uint64_t element_other_rows(const layer_call *call,
 }
 EDIT(other_rows)
 
-/* Column c of an expert's n: from halves, so that they alternate. */
+/* The columns of an expert. */
 static uint64_t element_woven(const layer_call *call, const host_tensor *was,
                               uint64_t i)
 {
     const uint64_t n = per_expert(was);
-    const uint64_t c = i % n;
 
     (void)call;
-    return tensor_load(was, i - c + c % 2 * ((n + 1) / 2) + c / 2);
+    return tensor_load(was, i - i % n + woven(i % n, n));
 }
 EDIT(woven)
 
-/* The reverse: the even columns, then the odd ones. */
 static uint64_t element_parted(const layer_call *call, const host_tensor *was,
                                uint64_t i)
 {
     const uint64_t n = per_expert(was);
-    const uint64_t half = (n + 1) / 2;
-    const uint64_t c = i % n;
 
     (void)call;
-    return tensor_load(was, i - c + c % half * 2 + c / half);
+    return tensor_load(was, i - i % n + parted(i % n, n));
 }
 EDIT(parted)
 
