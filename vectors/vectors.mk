@@ -150,6 +150,89 @@ dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.vllm_silu_mul_fp8_packed__clampNone_5x256.safetensors \
 	%reldir%/deepgemm/deepgemm.vllm_upcast_e8m0__all256.safetensors
 
+vectors_enginesdir = $(pkgdatadir)/vectors/engines
+dist_vectors_engines_DATA = \
+	%reldir%/engines/compressed_tensors.compress_mxfp4__4x96.safetensors \
+	%reldir%/engines/compressed_tensors.compress_nvfp4__4x96.safetensors \
+	%reldir%/engines/compressed_tensors.generate_mx_scales__n208.safetensors \
+	%reldir%/engines/compressed_tensors.pack_fp4__6x32.safetensors \
+	%reldir%/engines/ggml.convert_gpt_oss__E2_I4_K64.safetensors \
+	%reldir%/engines/ggml.cuda_compute_e8m0_scale__n314.safetensors \
+	%reldir%/engines/ggml.cuda_quantize_mmq_mxfp4__1x320_pad512.safetensors \
+	%reldir%/engines/ggml.cuda_quantize_mmq_mxfp4__2x192_pad512.safetensors \
+	%reldir%/engines/ggml.cuda_quantize_mmq_mxfp4__3x256_pad256.safetensors \
+	%reldir%/engines/ggml.cuda_quantize_mmq_nvfp4__2x256.safetensors \
+	%reldir%/engines/ggml.dequantize_mxfp4__3x128.safetensors \
+	%reldir%/engines/ggml.dequantize_mxfp4__all256x16.safetensors \
+	%reldir%/engines/ggml.dequantize_nvfp4__n128.safetensors \
+	%reldir%/engines/ggml.fp32_to_ue4m3__n725.safetensors \
+	%reldir%/engines/ggml.pack_blocks__6x128.safetensors \
+	%reldir%/engines/ggml.pack_blocks__all256x16.safetensors \
+	%reldir%/engines/ggml.pack_blocks_nvfp4__5x192.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__24x32.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__2x96.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__3x288.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__4x192.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__below_pow2.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__gguf_py_6x128.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__nan.safetensors \
+	%reldir%/engines/ggml.quantize_mxfp4__tiny.safetensors \
+	%reldir%/engines/ggml.quantize_nvfp4__1x192.safetensors \
+	%reldir%/engines/ggml.quantize_nvfp4__3x128.safetensors \
+	%reldir%/engines/ggml.repack_mxfp4__ik_r8_8x96.safetensors \
+	%reldir%/engines/ggml.repack_mxfp4__x4_8x96.safetensors \
+	%reldir%/engines/ggml.repack_mxfp4__x8_8x96.safetensors \
+	%reldir%/engines/ggml.scale_tables__all256.safetensors \
+	%reldir%/engines/ggml.vec_dot_mxfp4_q8_0__orderfree_8x160.safetensors \
+	%reldir%/engines/ggml.vec_dot_mxfp4_q8_0__random_8x192.safetensors \
+	%reldir%/engines/ggml.vec_dot_nvfp4_q8_0__4x256.safetensors \
+	%reldir%/engines/mlx.convert_gpt_oss__E2_I4_K64.safetensors \
+	%reldir%/engines/mlx.dequantize_mxfp4__bf16_all256x16.safetensors \
+	%reldir%/engines/mlx.dequantize_mxfp4__f16_all256x16.safetensors \
+	%reldir%/engines/mlx.dequantize_mxfp4__f32_all256x16.safetensors \
+	%reldir%/engines/mlx.dequantize_nvfp4__all256x16.safetensors \
+	%reldir%/engines/mlx.dequantize_nvfp4__all256x16_gs.safetensors \
+	%reldir%/engines/mlx.gather_qmm_mxfp4__E3_N8_K64_T5.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp4__bf16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp4__f16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp4__f32_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp8__bf16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp8__f32_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_nvfp4__bf16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_nvfp4__f16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_nvfp4__f32_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_nvfp4__f32_gs_3x64.safetensors \
+	%reldir%/engines/modelopt.mxfp4_to_nvfp4__inrange_4x128.safetensors \
+	%reldir%/engines/modelopt.mxfp4_to_nvfp4__wide_4x128.safetensors \
+	%reldir%/engines/modelopt.quantize_mxfp4__bf16_4x96.safetensors \
+	%reldir%/engines/modelopt.quantize_mxfp4__f32_4x96.safetensors \
+	%reldir%/engines/modelopt.quantize_nvfp4__bf16_4x96.safetensors \
+	%reldir%/engines/modelopt.quantize_nvfp4__f32_4x96.safetensors \
+	%reldir%/engines/nncf.compress_weights_mxfp4__48x256.safetensors \
+	%reldir%/engines/nncf.quantize_mxfp4__6x64.safetensors \
+	%reldir%/engines/onnx.pack_float4e2m1__n37.safetensors \
+	%reldir%/engines/onnx.quantize_float4e2m1__n133.safetensors \
+	%reldir%/engines/onnxruntime.pack_fp4_moe__N32_K96.safetensors \
+	%reldir%/engines/onnxruntime.pack_fp4_moe__N64_K64.safetensors \
+	%reldir%/engines/openvino.convert_f32_f4e2m1__n132.safetensors \
+	%reldir%/engines/openvino.f4e2m1__n32.safetensors \
+	%reldir%/engines/openvino.f8e8m0__all256.safetensors \
+	%reldir%/engines/quark.pack_fp4__4x64.safetensors \
+	%reldir%/engines/quark.pack_mxfp4_17__2x128.safetensors \
+	%reldir%/engines/sglang.mega_moe_interleave_gate_up__gran16_2x64x16.safetensors \
+	%reldir%/engines/sglang.mega_moe_interleave_gate_up__gran8_2x64x16.safetensors \
+	%reldir%/engines/sglang.mega_moe_sf_utccp__1x256x3.safetensors \
+	%reldir%/engines/sglang.trtllm_w13_pairs__2x10x4.safetensors \
+	%reldir%/engines/torchao.quantize_mxfp4__CEIL_6x64.safetensors \
+	%reldir%/engines/torchao.quantize_mxfp4__EVEN_6x64.safetensors \
+	%reldir%/engines/torchao.quantize_mxfp4__FLOOR_6x64.safetensors \
+	%reldir%/engines/torchao.quantize_mxfp4__RCEIL_6x64.safetensors \
+	%reldir%/engines/transformers.dequantize_mxfp4__bf16_2x6x64.safetensors \
+	%reldir%/engines/transformers.dequantize_mxfp4__bf16_all256x16.safetensors \
+	%reldir%/engines/transformers.dequantize_mxfp4__f16_all256x16.safetensors \
+	%reldir%/engines/transformers.dequantize_mxfp4__f32_all256x16.safetensors \
+	%reldir%/engines/trtllm.mxfp4_pad__10x6.safetensors
+
 vectors_flashinferdir = $(pkgdatadir)/vectors/flashinfer
 dist_vectors_flashinfer_DATA = \
 	%reldir%/flashinfer/convert.cutlass_mxfp4_bf16__E2_I128_H128_rev1.safetensors \
@@ -231,6 +314,7 @@ dist_vectors_flashinfer_DATA = \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__4x3_128_per_expert.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__5x2_64_gptoss.safetensors \
 	%reldir%/flashinfer/trtllm.gated_silu_bf16__5x2_64_none.safetensors \
+	%reldir%/flashinfer/trtllm.gated_silu_bf16__6x2_192_alpha_only.safetensors \
 	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__130x1.safetensors \
 	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__256x8.safetensors \
 	%reldir%/flashinfer/trtllm.reorder_rows_for_gated_act_gemm__2x3.safetensors \
@@ -305,6 +389,86 @@ dist_vectors_flashinfer_DATA = \
 	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__256_tile128_sf32_gated.safetensors \
 	%reldir%/flashinfer/trtllm.w3_w1_permute_indices__256_tile128_sfNone_plain.safetensors
 
+vectors_h200dir = $(pkgdatadir)/vectors/h200
+dist_vectors_h200_DATA = \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e2m1_ROUND_DOWN_5x80_default_f36fe2.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e2m1_ROUND_DOWN_96x256_edges_36a142.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e2m1_ROUND_UP_128x96_default_e1e9a5.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e2m1_ROUND_UP_5x80_default_b04ec9.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e2m1_ROUND_UP_96x256_corners_b571c9.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e4m3fn_ROUND_DOWN_128x96_default_d1ad83.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e4m3fn_ROUND_DOWN_5x80_default_349ac7.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e4m3fn_ROUND_UP_128x96_default_30f8a2.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e5m2_ROUND_DOWN_5x80_default_074461.safetensors \
+	%reldir%/h200/h200.triton35.downcast_to_mxfp__e5m2_ROUND_UP_128x96_default_a4ee86.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_corners_52607b.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_corners_f8d358.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_corners_fddfd4.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_default_2e40d4.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_limits_623caa.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_ordinary_dc3323.safetensors \
+	%reldir%/h200/h200.triton35.swiglu__1.702_interleaved_64x320_tiny_aafb4d.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_corners_63a3c8.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_corners_f39a09.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_few_979742.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_logits_4ab529.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_logits_8250a1.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_negative_04faeb.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_negative_4dae0d.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_negative_937104.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_neighbours_22f527.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_saturated_37c04e.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_saturated_750bab.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_saturated_996be2.safetensors \
+	%reldir%/h200/h200.triton35.topk__2_70x16_specials_e6bc8c.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_corners_63c700.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_corners_cc9681.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_default_0f8e84.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_logits_48a240.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_logits_9edc6b.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_neighbours_96ba62.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x128_specials_8b0004.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_corners_56b508.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_corners_ded466.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_default_318e8b.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_few_663d6a.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_few_ac6f84.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_neighbours_903be3.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x300_specials_5b9622.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_corners_1720a3.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_corners_6e0244.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_corners_99c763.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_corners_b9c541.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_few_3ae30b.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_few_af8e8f.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_logits_6147eb.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_logits_c54b67.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_negative_280103.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_negative_ea7f4c.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_neighbours_12a74b.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_neighbours_b5462f.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_neighbours_e265c7.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_saturated_dab74c.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_specials_0f6a07.safetensors \
+	%reldir%/h200/h200.triton35.topk__4_70x32_specials_8e866c.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_corners_4b510a.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_default_1ac5cb.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_default_aab728.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_default_fcceeb.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_few_0ffd05.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_few_365721.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_negative_43ae48.safetensors \
+	%reldir%/h200/h200.triton35.topk__8_70x100_saturated_e05ca0.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e2m1_f16_70x128_corners_625f40.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e2m1_f16_70x128_default_b6a8a6.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e2m1_f32_70x128_corners_869bfe.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e2m1_f32_70x128_ordinary_1697e8.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e4m3fn_bf16_70x256_corners_8d1858.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e4m3fn_f16_70x256_corners_db1050.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e5m2_bf16_70x256_corners_045308.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e5m2_f16_70x256_default_f170c9.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e5m2_f16_70x256_ordinary_9f2940.safetensors \
+	%reldir%/h200/h200.triton35.upcast_from_mxfp__e5m2_f32_70x256_corners_de8855.safetensors
 vectors_hopperdir = $(pkgdatadir)/vectors/hopper
 dist_vectors_hopper_DATA = \
 	%reldir%/hopper/hopper.cvt_e4m3__n4034.safetensors \
@@ -504,6 +668,7 @@ dist_vectors_triton_DATA = \
 	%reldir%/triton/triton.mx.upcast_torch__tk3.5_all16x256.safetensors \
 	%reldir%/triton/triton.mx.upcast_torch__tk3.6_all16x256.safetensors \
 	%reldir%/triton/triton.routing_torch__bf16_16x32_k4_topkfirst.safetensors \
+	%reldir%/triton/triton.routing_torch__bf16_90x256_k6_topkfirst.safetensors \
 	%reldir%/triton/triton.routing_torch__f32_20x128_k4_topkfirst.safetensors \
 	%reldir%/triton/triton.routing_torch__f32_24x16_k4_topkfirst_rows19.safetensors \
 	%reldir%/triton/triton.routing_torch__f32_33x8_k2_smfirst.safetensors \
@@ -544,13 +709,13 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/cpu.clamp_sigmoid_and_mul__n4096_a1.702_l7.0.safetensors \
 	%reldir%/vllm/cpu.dequant_table__all256x16.safetensors \
 	%reldir%/vllm/cpu.exp_u20__n4096.safetensors \
-	%reldir%/vllm/cpu.prepare_mxfp4_moe__E1_I32_H32_b1.safetensors \
-	%reldir%/vllm/cpu.prepare_mxfp4_moe__E2_I64_H96_b0.safetensors \
 	%reldir%/vllm/cpu.fused_experts_mxfp4__M1_E2_I32_H64_k2_swiglu.safetensors \
 	%reldir%/vllm/cpu.fused_experts_mxfp4__M3_E2_I64_H64_k1_silu.safetensors \
 	%reldir%/vllm/cpu.fused_experts_mxfp4__M4_E4_I64_H96_k2_swiglu.safetensors \
 	%reldir%/vllm/cpu.fused_experts_mxfp4_amx__M16_E2_I32_H64_k1_s1.safetensors \
 	%reldir%/vllm/cpu.fused_experts_mxfp4_amx__M20_E4_I64_H96_k2_s0.safetensors \
+	%reldir%/vllm/cpu.prepare_mxfp4_moe__E1_I32_H32_b1.safetensors \
+	%reldir%/vllm/cpu.prepare_mxfp4_moe__E2_I64_H96_b0.safetensors \
 	%reldir%/vllm/cpu.silu_and_mul__n4096.safetensors \
 	%reldir%/vllm/cpu.unpack_b_mxfp4__k64.safetensors \
 	%reldir%/vllm/humming.prepare_moe__E1_I64_H128_mma.safetensors \
@@ -595,11 +760,46 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b0_a16.safetensors \
 	%reldir%/vllm/marlin.prepare_moe_mxfp4__E2_I64_H128_b1_fp8.safetensors \
 	%reldir%/vllm/selection.json \
+	%reldir%/vllm/selection_2026_07.json \
+	%reldir%/vllm/selection_2026_09.json \
+	%reldir%/vllm/selection_2026_11.json \
 	%reldir%/vllm/selection_more.json \
 	%reldir%/vllm/torch.e8m0_from_bf16__step16.safetensors \
 	%reldir%/vllm/torch.e8m0_upcast__all256.safetensors \
 	%reldir%/vllm/vllm.aiter_deinterleave_w13__E1_I64_H64.safetensors \
 	%reldir%/vllm/vllm.aiter_deinterleave_w13__E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_interleave_E1_I256_H512.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_interleave_E2_I256_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_separated_E1_I256_H512.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_separated_E2_I256_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_situ_a16w4_E1_I128_H512.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_situ_a16w4_E2_I384_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_situ_a8w4_E1_I128_H512.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_bf16_situ_a8w4_E2_I384_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_triton_bf16_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_triton_bf16_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_triton_mxfp4_silu_E1_I256_H128.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_triton_mxfp4_silu_E2_I128_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_triton_mxfp4_swigluoai_E1_I256_H128.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__aiter_triton_mxfp4_swigluoai_E2_I128_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__b12x_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__b12x_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__cutlass_mxfp4_E1_I256_H128.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__cutlass_mxfp4_E2_I128_H256.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__deepgemm_gptoss_E1_I96_H320.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__deepgemm_gptoss_E2_I64_H128.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__deepgemm_plain_E1_I96_H320.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__deepgemm_plain_E2_I64_H128.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__emulation_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__emulation_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__emulation_inputscale_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__emulation_inputscale_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__flashinfer_cutlass_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__flashinfer_cutlass_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__moe_ep_cutedsl_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__moe_ep_cutedsl_E2_I32_H96.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__xpu_E1_I64_H64.safetensors \
+	%reldir%/vllm/vllm.convert_2026_11__xpu_E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_gptoss_E1_I64_H64.safetensors \
 	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_gptoss_E2_I32_H96.safetensors \
 	%reldir%/vllm/vllm.convert__deepgemm_mxfp4_plain_E1_I64_H64.safetensors \
@@ -623,6 +823,7 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E64_g1_1_k4_none_r0.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E64_g1_1_k4_sigmoid_r1.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T6_E64_g8_4_k8_none_r1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_fused__bf16_T8_E512_g2_1_k8_none_r1.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E32_g4_2_k3_none_r0.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E32_g4_2_k3_none_r1.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_fused__f32_T6_E32_g4_2_k3_sigmoid_r0.safetensors \
@@ -650,6 +851,8 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_sigmoid_r1_b1.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_softmax_r0_b0.safetensors \
 	%reldir%/vllm/vllm.grouped_topk_torch__f32_T6_E64_g8_4_k8_softmax_r0_b1.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T8_E384_g1_1_k8_softmax_r0_b0.safetensors \
+	%reldir%/vllm/vllm.grouped_topk_torch__f32_T8_E512_g2_1_k8_softmax_r0_b0.safetensors \
 	%reldir%/vllm/vllm.interleave_mxfp4_cutlass_sm90_2026_03__E2_n128_g8.safetensors \
 	%reldir%/vllm/vllm.moe_fused_mul_sum__3x2x70.safetensors \
 	%reldir%/vllm/vllm.moe_fused_mul_sum__3x2x70_map.safetensors \
@@ -744,3 +947,26 @@ dist_vectors_vllm_DATA = \
 
 vectorsdir = $(pkgdatadir)/vectors
 dist_vectors_DATA = %reldir%/README.md
+
+vectors_nvidiadir = $(pkgdatadir)/vectors/nvidia
+dist_vectors_nvidia_DATA = \
+	%reldir%/nvidia/cutlass.swiglu_bias__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.act_gptoss__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.act_nvfp4__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.act_silu__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.requant_mxfp8__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.requant_nvfp4_0__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.requant_nvfp4_1__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.requant_nvfp4_2__a.safetensors \
+	%reldir%/nvidia/trtllm_gen.requant_nvfp4_3__a.safetensors
+
+vectors_otherdir = $(pkgdatadir)/vectors/other
+dist_vectors_other_DATA = \
+	%reldir%/other/aiter.torch_swiglu__a.safetensors \
+	%reldir%/other/b12x.quant_mxfp8__a.safetensors \
+	%reldir%/other/situ.eager_linear25__a.safetensors \
+	%reldir%/other/situ.eager_nolinear__a.safetensors \
+	%reldir%/other/vllm.silu_and_mul_with_clamp_native_l10__a.safetensors \
+	%reldir%/other/vllm.silu_and_mul_with_clamp_native_m3__a.safetensors \
+	%reldir%/other/vllm.silu_and_mul_with_clamp_native_silu__a.safetensors \
+	%reldir%/other/xpu.dequantize_mxfp4__a.safetensors
