@@ -151,8 +151,8 @@ static mxo_status signature_params(const mxo_op_info *s, const mxo_call *call,
     }
     return n == call->n_params || (checks & SIGNATURE_KEYS) == 0
                ? MXO_OK
-               : signature_fail(MXO_E_PARAM, why, call,
-                                "are more than it has", "parameters");
+               : signature_fail(MXO_E_PARAM, why, call, "are more than it has",
+                                "parameters");
 }
 
 static int signature_has_any_rank(const char *op)
@@ -184,10 +184,9 @@ static mxo_status signature_shape(const mxo_call *call, signature_text axes,
         rank++;
     }
     if (rank != t->rank && (checks & SIGNATURE_RANKS) != 0) {
-        return signature_fail(signature_has_any_rank(call->op)
-                                  ? MXO_E_UNSUPPORTED
-                                  : MXO_E_SHAPE,
-                              why, call, "has another number of axes", t->name);
+        return signature_fail(
+            signature_has_any_rank(call->op) ? MXO_E_UNSUPPORTED : MXO_E_SHAPE,
+            why, call, "has another number of axes", t->name);
     }
     return fits || (checks & SIGNATURE_EXTENTS) == 0
                ? MXO_OK
@@ -272,8 +271,7 @@ static void signature_sizes(const mxo_op_info *s, const mxo_call *call,
     while (signature_is_loaded(call, signature_from("conversion")) &&
            rest.at < rest.end) {
         signature_text entry = signature_cut(&rest, ' ');
-        const mxo_param *p =
-            signature_param(call, signature_cut(&entry, ':'));
+        const mxo_param *p = signature_param(call, signature_cut(&entry, ':'));
         if (signature_is(signature_cut(&entry, '='), "size") && p != NULL &&
             p->number >= 1) {
             dims->name[dims->n] = entry;

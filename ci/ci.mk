@@ -2,14 +2,18 @@
 # Every step of continuous integration is a script that also runs on a laptop.
 EXTRA_DIST += \
 	%reldir%/build \
+	%reldir%/campaign \
+	%reldir%/check-citations \
 	%reldir%/check-deps \
 	%reldir%/check-style \
 	%reldir%/coverage \
 	%reldir%/digest \
 	%reldir%/lane-bare \
+	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-sanitizers \
 	%reldir%/layout-pages \
+	%reldir%/man-page \
 	%reldir%/mutant-coverage \
 	%reldir%/mutation-score \
 	%reldir%/part \

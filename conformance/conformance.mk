@@ -4,11 +4,33 @@
 # link what the program is made of.
 noinst_LTLIBRARIES += libjudge.la
 libjudge_la_SOURCES = \
-	%reldir%/also.c \
-	%reldir%/also.def \
-	%reldir%/also.h \
-	%reldir%/backends.c \
-	%reldir%/backends.h \
+	%reldir%/base/citation.c \
+	%reldir%/base/citation.h \
+	%reldir%/base/cli.c \
+	%reldir%/base/cli.h \
+	%reldir%/base/codes.c \
+	%reldir%/base/codes.h \
+	%reldir%/base/number.c \
+	%reldir%/base/number.h \
+	%reldir%/base/options.c \
+	%reldir%/base/options.h \
+	%reldir%/base/prng.c \
+	%reldir%/base/prng.h \
+	%reldir%/base/process.c \
+	%reldir%/base/process.h \
+	%reldir%/base/progress.c \
+	%reldir%/base/progress.h \
+	%reldir%/base/safetensors.c \
+	%reldir%/base/safetensors.h \
+	%reldir%/base/safetensors_write.c \
+	%reldir%/base/say.c \
+	%reldir%/base/say.h \
+	%reldir%/base/stop.c \
+	%reldir%/base/stop.h \
+	%reldir%/base/strbuf.c \
+	%reldir%/base/strbuf.h \
+	%reldir%/base/tensors.c \
+	%reldir%/base/tensors.h \
 	%reldir%/bench/bench.h \
 	%reldir%/bench/copy.c \
 	%reldir%/bench/gemm.c \
@@ -20,9 +42,27 @@ libjudge_la_SOURCES = \
 	%reldir%/bench/report.h \
 	%reldir%/bench/shapes.c \
 	%reldir%/bench/summary.c \
-	%reldir%/bound.c \
-	%reldir%/bound.def \
-	%reldir%/bound.h \
+	%reldir%/case/case_invalid.c \
+	%reldir%/case/case_invalid.h \
+	%reldir%/case/case_shape.c \
+	%reldir%/case/case_shape.h \
+	%reldir%/case/case_text.c \
+	%reldir%/case/case_text.h \
+	%reldir%/case/described.c \
+	%reldir%/case/described.h \
+	%reldir%/case/dims.def \
+	%reldir%/case/families.def \
+	%reldir%/case/family.c \
+	%reldir%/case/family.h \
+	%reldir%/case/grid.c \
+	%reldir%/case/grid.h \
+	%reldir%/case/invalid_calls.def \
+	%reldir%/case/opinfo.c \
+	%reldir%/case/opinfo.h \
+	%reldir%/case/profile_fact.c \
+	%reldir%/case/profile_fact.h \
+	%reldir%/case/test_case.c \
+	%reldir%/case/test_case.h \
 	%reldir%/cases/act.c \
 	%reldir%/cases/bad_call.c \
 	%reldir%/cases/bad_input.c \
@@ -30,113 +70,44 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
 	%reldir%/cases/edges.c \
-	%reldir%/cases/families.def \
 	%reldir%/cases/format.c \
 	%reldir%/cases/gemm.c \
-	%reldir%/cases/layout.c \
-	%reldir%/cases/mma.c \
 	%reldir%/cases/layer.c \
 	%reldir%/cases/layer_ways.c \
+	%reldir%/cases/layout.c \
 	%reldir%/cases/loaded.c \
+	%reldir%/cases/lone.c \
+	%reldir%/cases/mma.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
-	%reldir%/cases/lone.c \
 	%reldir%/cases/single.c \
-	%reldir%/caseflaw.c \
-	%reldir%/caseflaw.h \
-	%reldir%/caseshape.c \
-	%reldir%/caseshape.h \
-	%reldir%/casetext.c \
-	%reldir%/casetext.h \
-	%reldir%/cli.c \
-	%reldir%/cli.h \
-	%reldir%/cmd_bench.c \
-	%reldir%/cmd_gen.c \
-	%reldir%/cmd_list.c \
-	%reldir%/cmd_profiles.c \
-	%reldir%/cmd_run.c \
-	%reldir%/cmd_select.c \
-	%reldir%/cmd_show.c \
-	%reldir%/cmd_shrink.c \
-	%reldir%/cmd_verify.c \
-	%reldir%/cmd_worker.c \
-	%reldir%/codes.c \
-	%reldir%/codes.h \
-	%reldir%/commands.def \
-	%reldir%/compare.c \
-	%reldir%/compare.h \
-	%reldir%/crew.c \
-	%reldir%/crew.h \
-	%reldir%/derive.c \
-	%reldir%/described.c \
-	%reldir%/described.h \
-	%reldir%/derive.h \
-	%reldir%/diagnose.c \
-	%reldir%/diagnose.h \
-	%reldir%/dims.def \
-	%reldir%/explain.c \
-	%reldir%/explain_layer.c \
-	%reldir%/explain_layer.h \
-	%reldir%/fence.c \
-	%reldir%/fence.h \
-	%reldir%/fill.c \
-	%reldir%/fill.h \
-	%reldir%/fill_loaded.c \
-	%reldir%/fill_loaded.h \
-	%reldir%/fills.c \
-	%reldir%/fills.h \
-	%reldir%/fills_nudged.c \
-	%reldir%/fills_ties.c \
-	%reldir%/flaw.c \
-	%reldir%/flaw.h \
-	%reldir%/flaws.def \
-	%reldir%/grid.c \
-	%reldir%/grid.h \
-	%reldir%/idempotence.c \
-	%reldir%/idempotence.def \
-	%reldir%/idempotence.h \
-	%reldir%/judge.c \
-	%reldir%/judge.h \
-	%reldir%/layer_fault.c \
-	%reldir%/layer_fault.h \
-	%reldir%/layer_faults.def \
-	%reldir%/listing.h \
-	%reldir%/metamorph.c \
-	%reldir%/metamorph.h \
-	%reldir%/native.c \
-	%reldir%/native.h \
-	%reldir%/near.c \
-	%reldir%/near.h \
-	%reldir%/number.c \
-	%reldir%/number.h \
-	%reldir%/opinfo.c \
-	%reldir%/opinfo.h \
-	%reldir%/patience.c \
-	%reldir%/patience.h \
-	%reldir%/prng.c \
-	%reldir%/prng.h \
-	%reldir%/probe.c \
-	%reldir%/probe.h \
-	%reldir%/profile_cases.c \
-	%reldir%/profile_cases.h \
-	%reldir%/refusal.c \
-	%reldir%/refusal.h \
-	%reldir%/report.h \
-	%reldir%/report_json.c \
-	%reldir%/report_junit.c \
-	%reldir%/report_tap.c \
-	%reldir%/report_text.c \
-	%reldir%/run_vectors.c \
-	%reldir%/run_vectors.h \
-	%reldir%/runopts.c \
-	%reldir%/runopts.h \
-	%reldir%/safetensors.c \
-	%reldir%/safetensors.h \
-	%reldir%/safetensors_write.c \
-	%reldir%/say.c \
-	%reldir%/say.h \
-	%reldir%/second.c \
-	%reldir%/second.h \
+	%reldir%/cases/sizes.c \
+	%reldir%/cli/campaign.c \
+	%reldir%/cli/campaign.h \
+	%reldir%/cli/cmd_baseline.c \
+	%reldir%/cli/cmd_bench.c \
+	%reldir%/cli/cmd_complete.c \
+	%reldir%/cli/cmd_gen.c \
+	%reldir%/cli/cmd_list.c \
+	%reldir%/cli/cmd_profiles.c \
+	%reldir%/cli/cmd_report.c \
+	%reldir%/cli/cmd_run.c \
+	%reldir%/cli/cmd_select.c \
+	%reldir%/cli/cmd_serve.c \
+	%reldir%/cli/cmd_show.c \
+	%reldir%/cli/cmd_shrink.c \
+	%reldir%/cli/cmd_verify.c \
+	%reldir%/cli/cmd_worker.c \
+	%reldir%/base/commands.def \
+	%reldir%/cli/listing.h \
+	%reldir%/cli/profile_cases.c \
+	%reldir%/cli/profile_cases.h \
+	%reldir%/cli/run_vectors.c \
+	%reldir%/cli/run_vectors.h \
+	%reldir%/cli/runopts.c \
+	%reldir%/cli/runopts.h \
+	%reldir%/cli/runchoice.c \
+	%reldir%/base/options.def \
 	%reldir%/convert/back.c \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
@@ -144,6 +115,11 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/cmd_convert.c \
 	%reldir%/convert/digest.c \
 	%reldir%/convert/forward.c \
+	%reldir%/convert/gguf.h \
+	%reldir%/convert/gguf_parse.c \
+	%reldir%/convert/gguf_parse.h \
+	%reldir%/convert/gguf_read.c \
+	%reldir%/convert/gguf_write.c \
 	%reldir%/convert/job.c \
 	%reldir%/convert/job.h \
 	%reldir%/convert/layers.c \
@@ -155,6 +131,81 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
 	%reldir%/convert/sources.def \
+	%reldir%/data/kinds.def \
+	%reldir%/data/derive.c \
+	%reldir%/data/derive.h \
+	%reldir%/data/fill.c \
+	%reldir%/data/fill.h \
+	%reldir%/data/fill_loaded.c \
+	%reldir%/data/fill_loaded.h \
+	%reldir%/data/fills.c \
+	%reldir%/data/fills.h \
+	%reldir%/data/fills_nudged.c \
+	%reldir%/data/fills_ties.c \
+	%reldir%/data/gemm_probe_inputs.c \
+	%reldir%/data/gemm_probe_inputs.h \
+	%reldir%/data/invalid_call.c \
+	%reldir%/data/invalid_call.h \
+	%reldir%/data/nearest_legal_shape.c \
+	%reldir%/data/nearest_legal_shape.h \
+	%reldir%/device/device_buffers.c \
+	%reldir%/device/device_buffers.h \
+	%reldir%/device/device_under_test.c \
+	%reldir%/device/device_under_test.h \
+	%reldir%/device/fence.c \
+	%reldir%/device/fence.h \
+	%reldir%/diagnose/diagnose.c \
+	%reldir%/diagnose/diagnose.h \
+	%reldir%/diagnose/diff_location.c \
+	%reldir%/diagnose/diff_location.h \
+	%reldir%/diagnose/explain.c \
+	%reldir%/diagnose/explain_layer.c \
+	%reldir%/diagnose/explain_layer.h \
+	%reldir%/diagnose/layer_fault.c \
+	%reldir%/diagnose/layer_fault.h \
+	%reldir%/diagnose/layer_faults.def \
+	%reldir%/diagnose/layer_stage_half.c \
+	%reldir%/diagnose/layer_stage_half.h \
+	%reldir%/diagnose/layer_stages.c \
+	%reldir%/diagnose/layer_stages.h \
+	%reldir%/exec/call_json.c \
+	%reldir%/exec/call_json.h \
+	%reldir%/exec/channel.c \
+	%reldir%/exec/channel.h \
+	%reldir%/exec/clock_check.c \
+	%reldir%/exec/clock_check.h \
+	%reldir%/exec/greeting.c \
+	%reldir%/exec/greeting.h \
+	%reldir%/exec/memory.c \
+	%reldir%/exec/memory.h \
+	%reldir%/exec/process_state.c \
+	%reldir%/exec/process_state.h \
+	%reldir%/exec/proxy.c \
+	%reldir%/exec/proxy.h \
+	%reldir%/exec/proxy_process.c \
+	%reldir%/exec/proxy_process.h \
+	%reldir%/exec/reply.c \
+	%reldir%/exec/reply.h \
+	%reldir%/exec/serve.c \
+	%reldir%/exec/serve.h \
+	%reldir%/judge/bound.c \
+	%reldir%/judge/bound.def \
+	%reldir%/judge/bound.h \
+	%reldir%/judge/compare.c \
+	%reldir%/judge/compare.h \
+	%reldir%/judge/judge.c \
+	%reldir%/judge/judge.h \
+	%reldir%/judge/third_party_tolerances.c \
+	%reldir%/judge/third_party_tolerances.def \
+	%reldir%/judge/third_party_tolerances.h \
+	%reldir%/judge/tolerance.def \
+	%reldir%/judge/refusal.c \
+	%reldir%/judge/refusal.h \
+	%reldir%/judge/verdict.c \
+	%reldir%/judge/verdict.h \
+	%reldir%/judge/views.c \
+	%reldir%/judge/views.def \
+	%reldir%/judge/views.h \
 	%reldir%/layout/cmd_diagnose.c \
 	%reldir%/layout/cmd_explain.c \
 	%reldir%/layout/explain.c \
@@ -168,6 +219,58 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/steps.c \
 	%reldir%/layout/steps.h \
 	%reldir%/layout/svg.c \
+	%reldir%/report/report.h \
+	%reldir%/report/baseline.c \
+	%reldir%/report/baseline.h \
+	%reldir%/report/causes.c \
+	%reldir%/report/causes.h \
+	%reldir%/report/changes.c \
+	%reldir%/report/changes.h \
+	%reldir%/report/journal.c \
+	%reldir%/report/journal.h \
+	%reldir%/report/record.c \
+	%reldir%/report/record.h \
+	%reldir%/report/report_file.c \
+	%reldir%/report/report_file.h \
+	%reldir%/report/report_run.c \
+	%reldir%/report/report_set.c \
+	%reldir%/report/report_set.h \
+	%reldir%/report/stored.c \
+	%reldir%/report/stored.h \
+	%reldir%/report/html_page.c \
+	%reldir%/report/html_page.h \
+	%reldir%/report/html_style.inc \
+	%reldir%/report/report_html.c \
+	%reldir%/report/report_json.c \
+	%reldir%/report/report_junit.c \
+	%reldir%/report/report_tap.c \
+	%reldir%/report/report_text.c \
+	%reldir%/report/tally.c \
+	%reldir%/run/backends.c \
+	%reldir%/run/backends.h \
+	%reldir%/run/case_run.c \
+	%reldir%/run/case_run.h \
+	%reldir%/run/cpu_timeout.c \
+	%reldir%/run/cpu_timeout.h \
+	%reldir%/run/limits.c \
+	%reldir%/run/limits.h \
+	%reldir%/run/metamorph.c \
+	%reldir%/run/metamorph.h \
+	%reldir%/run/mutant_device.c \
+	%reldir%/run/mutant_device.h \
+	%reldir%/run/native.c \
+	%reldir%/run/native.h \
+	%reldir%/run/open_judge.c \
+	%reldir%/run/open_judge.h \
+	%reldir%/run/requantise_check.c \
+	%reldir%/run/requantise_check.def \
+	%reldir%/run/requantise_check.h \
+	%reldir%/run/variant_call.c \
+	%reldir%/run/variant_call.h \
+	%reldir%/run/worker.c \
+	%reldir%/run/worker.h \
+	%reldir%/run/worker_pool.c \
+	%reldir%/run/worker_pool.h \
 	%reldir%/select/answer.c \
 	%reldir%/select/answer.h \
 	%reldir%/select/answer_old.c \
@@ -184,38 +287,32 @@ libjudge_la_SOURCES = \
 	%reldir%/select/options.c \
 	%reldir%/select/options.h \
 	%reldir%/select/platform.c \
+	%reldir%/select/replay.c \
+	%reldir%/select/replay.h \
 	%reldir%/select/report.c \
 	%reldir%/select/report.h \
+	%reldir%/select/since.c \
 	%reldir%/select/speed.c \
 	%reldir%/select/speed.h \
-	%reldir%/selftest.c \
-	%reldir%/selftest.h \
-	%reldir%/selftest_hunt.c \
-	%reldir%/selftest_hunt.h \
-	%reldir%/selftest_report.c \
-	%reldir%/stage.c \
-	%reldir%/stage.h \
-	%reldir%/stage_half.c \
-	%reldir%/stage_half.h \
-	%reldir%/stages.c \
-	%reldir%/stages.h \
-	%reldir%/strbuf.c \
-	%reldir%/strbuf.h \
-	%reldir%/subject.c \
-	%reldir%/subject.h \
-	%reldir%/tally.c \
-	%reldir%/tensors.c \
-	%reldir%/tensors.h \
-	%reldir%/tolerance.def \
-	%reldir%/vectors/cell.c \
-	%reldir%/vectors/cell.h \
+	%reldir%/selftest/mutate.c \
+	%reldir%/selftest/mutate.h \
+	%reldir%/selftest/mutate_classes.c \
+	%reldir%/selftest/mutation.h \
+	%reldir%/selftest/selftest.c \
+	%reldir%/selftest/selftest.h \
+	%reldir%/selftest/selftest_hunt.c \
+	%reldir%/selftest/selftest_hunt.h \
+	%reldir%/selftest/selftest_options.c \
+	%reldir%/selftest/selftest_options.h \
+	%reldir%/selftest/selftest_report.c \
 	%reldir%/vectors/file.c \
 	%reldir%/vectors/findings.c \
 	%reldir%/vectors/findings.h \
 	%reldir%/vectors/glue.c \
 	%reldir%/vectors/glue.h \
-	%reldir%/vectors/glue_step.h \
 	%reldir%/vectors/glue_rows.c \
+	%reldir%/vectors/glue_step.h \
+	%reldir%/vectors/glue_shapes.c \
 	%reldir%/vectors/glue_steps.c \
 	%reldir%/vectors/invoke.c \
 	%reldir%/vectors/invoke.h \
@@ -236,15 +333,7 @@ libjudge_la_SOURCES = \
 	%reldir%/vectors/vectors.c \
 	%reldir%/vectors/vectors.h \
 	%reldir%/vectors/walk.c \
-	%reldir%/vectors/walk.h \
-	%reldir%/verdict.c \
-	%reldir%/verdict.h \
-	%reldir%/views.c \
-	%reldir%/views.def \
-	%reldir%/where.c \
-	%reldir%/where.h \
-	%reldir%/worker.c \
-	%reldir%/worker.h
+	%reldir%/vectors/walk.h
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \
 	-DMXO_VECTORS_DIR='"$(pkgdatadir)/vectors"' \
@@ -267,114 +356,119 @@ casesdir = $(pkgdatadir)/cases
 dist_cases_DATA = %reldir%/cases/shrunk.cases
 
 bin_PROGRAMS += mxoracle
-mxoracle_SOURCES = %reldir%/main.c
+mxoracle_SOURCES = %reldir%/cli/main.c
 mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance
 mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: one Check suite per source file, listed in unit/suites.def, or in
 # unit/stage_suites.def those of a second program, which runs beside the first.
-EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/bad_plugin.c %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/bad_plugin.c %reldir%/tests/hostile_plugin.c %reldir%/tests/hostile_subject.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
-	%reldir%/unit/main.c \
-	%reldir%/unit/closed_form.c \
-	%reldir%/unit/closed_form.h \
+	%reldir%/unit/act/test_act_dialects.c \
+	%reldir%/unit/act/test_act_eval.c \
+	%reldir%/unit/act/test_act_exp_u20.c \
+	%reldir%/unit/act/test_act_f64.c \
+	%reldir%/unit/act/test_act_fast.c \
+	%reldir%/unit/act/test_act_glu.c \
+	%reldir%/unit/act/test_act_glu_quant.c \
+	%reldir%/unit/act/test_act_glu_span.c \
+	%reldir%/unit/act/test_act_kernel_math.c \
+	%reldir%/unit/act/test_act_limbs.c \
+	%reldir%/unit/act/test_act_mul64.c \
+	%reldir%/unit/act/test_act_ops.c \
+	%reldir%/unit/act/test_act_wide.c \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
+	%reldir%/unit/format/test_format_convert_code.c \
+	%reldir%/unit/format/test_format_dialect.c \
+	%reldir%/unit/format/test_format_e8m0.c \
+	%reldir%/unit/format/test_format_f32.c \
+	%reldir%/unit/format/test_format_lg2.c \
+	%reldir%/unit/format/test_format_ops.c \
+	%reldir%/unit/format/test_format_rcp_hopper.c \
+	%reldir%/unit/format/test_format_real.c \
+	%reldir%/unit/gemm/test_dequant_ops.c \
+	%reldir%/unit/gemm/test_dequant_product.c \
+	%reldir%/unit/gemm/test_dot.c \
+	%reldir%/unit/gemm/test_gemm.c \
+	%reldir%/unit/gemm/test_gemm_shapes.c \
+	%reldir%/unit/gemm/test_mma.c \
+	%reldir%/unit/judge/test_bound.c \
+	%reldir%/unit/judge/test_case_text.c \
+	%reldir%/unit/judge/test_cli.c \
+	%reldir%/unit/judge/test_compare.c \
+	%reldir%/unit/judge/test_cpu_timeout.c \
+	%reldir%/unit/judge/test_derive.c \
+	%reldir%/unit/judge/test_diff_location.c \
+	%reldir%/unit/judge/test_fence.c \
+	%reldir%/unit/judge/test_fill.c \
+	%reldir%/unit/judge/test_gemm_probe_inputs.c \
+	%reldir%/unit/judge/test_grid.c \
+	%reldir%/unit/judge/test_judge.c \
+	%reldir%/unit/judge/test_layer_fault.c \
+	%reldir%/unit/judge/test_metamorph.c \
+	%reldir%/unit/judge/test_number.c \
+	%reldir%/unit/judge/test_opinfo.c \
+	%reldir%/unit/judge/test_prng.c \
+	%reldir%/unit/judge/test_refusal.c \
+	%reldir%/unit/judge/test_requantise_check.c \
+	%reldir%/unit/judge/test_safetensors.c \
+	%reldir%/unit/judge/test_sweep.c \
+	%reldir%/unit/judge/test_tensors.c \
+	%reldir%/unit/judge/test_vectors.c \
+	%reldir%/unit/judge/test_verdict.c \
+	%reldir%/unit/layer/layer_fixture.c \
+	%reldir%/unit/layer/layer_fixture.h \
+	%reldir%/unit/layer/small_layer.c \
+	%reldir%/unit/layer/small_layer.h \
+	%reldir%/unit/layer/test_layer.c \
+	%reldir%/unit/layer/test_layer_bound.c \
+	%reldir%/unit/layer/test_layer_bound_part.c \
+	%reldir%/unit/layer/test_layer_order.c \
+	%reldir%/unit/layer/test_layer_parts.c \
+	%reldir%/unit/layer/test_layer_per_expert.c \
+	%reldir%/unit/layer/test_layer_plain.c \
+	%reldir%/unit/layer/test_layer_refuse.c \
+	%reldir%/unit/layer/test_layer_routed.c \
+	%reldir%/unit/layer/test_layer_types.c \
+	%reldir%/unit/layer/test_profile.c \
+	%reldir%/unit/layer/test_profile_facts.c \
+	%reldir%/unit/layout/closed_form.c \
+	%reldir%/unit/layout/closed_form.h \
+	%reldir%/unit/layout/test_layout_aiter.c \
+	%reldir%/unit/layout/test_layout_deepgemm.c \
+	%reldir%/unit/layout/test_layout_engines.c \
+	%reldir%/unit/layout/test_layout_grouped.c \
+	%reldir%/unit/layout/test_layout_map.c \
+	%reldir%/unit/layout/test_layout_mxo.c \
+	%reldir%/unit/layout/test_layout_triton.c \
+	%reldir%/unit/layout/test_layout_trtllm.c \
+	%reldir%/unit/layout/test_layout_vllm.c \
+	%reldir%/unit/main.c \
+	%reldir%/unit/moe/test_moe_finalize.c \
+	%reldir%/unit/moe/test_moe_sort.c \
+	%reldir%/unit/moe/test_route_bounds.c \
+	%reldir%/unit/moe/test_route_limits.c \
+	%reldir%/unit/moe/test_route_ln.c \
+	%reldir%/unit/moe/test_route_topk.c \
 	%reldir%/unit/part.h \
-	%reldir%/unit/test_act_eval.c \
-	%reldir%/unit/test_act_exp_u20.c \
-	%reldir%/unit/test_act_f64.c \
-	%reldir%/unit/test_act_fast.c \
-	%reldir%/unit/test_act_glu.c \
-	%reldir%/unit/test_act_glu_quant.c \
-	%reldir%/unit/test_act_glu_span.c \
-	%reldir%/unit/test_act_kernel_math.c \
-	%reldir%/unit/test_act_limbs.c \
-	%reldir%/unit/test_act_mul64.c \
-	%reldir%/unit/test_act_ops.c \
-	%reldir%/unit/test_act_wide.c \
-	%reldir%/unit/test_bound.c \
-	%reldir%/unit/test_casetext.c \
-	%reldir%/unit/test_cli.c \
-	%reldir%/unit/test_compare.c \
-	%reldir%/unit/test_dequant_ops.c \
-	%reldir%/unit/test_dequant_product.c \
-	%reldir%/unit/test_derive.c \
-	%reldir%/unit/test_dot.c \
-	%reldir%/unit/test_fence.c \
-	%reldir%/unit/test_fill.c \
-	%reldir%/unit/test_format_convert_code.c \
-	%reldir%/unit/test_format_dialect.c \
-	%reldir%/unit/test_format_e8m0.c \
-	%reldir%/unit/test_format_f32.c \
-	%reldir%/unit/test_format_lg2.c \
-	%reldir%/unit/test_format_ops.c \
-	%reldir%/unit/test_format_rcp_hopper.c \
-	%reldir%/unit/test_format_real.c \
-	%reldir%/unit/test_gemm.c \
-	%reldir%/unit/test_gemm_shapes.c \
-	%reldir%/unit/test_grid.c \
-	%reldir%/unit/test_idempotence.c \
-	%reldir%/unit/test_judge.c \
-	%reldir%/unit/test_layout_aiter.c \
-	%reldir%/unit/test_layout_deepgemm.c \
-	%reldir%/unit/test_layout_grouped.c \
-	%reldir%/unit/test_layout_map.c \
-	%reldir%/unit/test_layout_mxo.c \
-	%reldir%/unit/test_metamorph.c \
-	%reldir%/unit/test_mma.c \
-	%reldir%/unit/test_layout_triton.c \
-	%reldir%/unit/test_layout_trtllm.c \
-	%reldir%/unit/test_layout_vllm.c \
-	%reldir%/unit/layer_fixture.c \
-	%reldir%/unit/layer_fixture.h \
-	%reldir%/unit/test_layer.c \
-	%reldir%/unit/test_layer_fault.c \
-	%reldir%/unit/test_layer_order.c \
-	%reldir%/unit/small_layer.c \
-	%reldir%/unit/small_layer.h \
-	%reldir%/unit/test_layer_bound.c \
-	%reldir%/unit/test_layer_bound_part.c \
-	%reldir%/unit/test_layer_parts.c \
-	%reldir%/unit/test_layer_per_expert.c \
-	%reldir%/unit/test_layer_refuse.c \
-	%reldir%/unit/test_layer_routed.c \
-	%reldir%/unit/test_layer_types.c \
-	%reldir%/unit/test_moe_finalize.c \
-	%reldir%/unit/test_moe_sort.c \
-	%reldir%/unit/test_number.c \
-	%reldir%/unit/test_opinfo.c \
-	%reldir%/unit/test_patience.c \
-	%reldir%/unit/test_prng.c \
-	%reldir%/unit/test_probe.c \
-	%reldir%/unit/test_profile.c \
-	%reldir%/unit/test_quant_block.c \
-	%reldir%/unit/test_quant_group.c \
-	%reldir%/unit/test_quant_layout.c \
-	%reldir%/unit/test_quant_mx.c \
-	%reldir%/unit/test_quant_nvfp4.c \
-	%reldir%/unit/test_quant_qdq.c \
-	%reldir%/unit/test_quant_requant.c \
-	%reldir%/unit/test_quant_rules.c \
-	%reldir%/unit/test_quant_scale.c \
-	%reldir%/unit/test_quant_scale_byte.c \
-	%reldir%/unit/test_quant_static.c \
-	%reldir%/unit/test_refusal.c \
-	%reldir%/unit/test_route_limits.c \
-	%reldir%/unit/test_route_ln.c \
-	%reldir%/unit/test_route_topk.c \
-	%reldir%/unit/test_safetensors.c \
-	%reldir%/unit/test_select.c \
-	%reldir%/unit/test_select_after.c \
-	%reldir%/unit/test_select_product.c \
-	%reldir%/unit/test_sweep.c \
-	%reldir%/unit/test_tensors.c \
-	%reldir%/unit/test_vectors.c \
-	%reldir%/unit/test_verdict.c \
-	%reldir%/unit/test_where.c
+	%reldir%/unit/quant/test_quant_block.c \
+	%reldir%/unit/quant/test_quant_group.c \
+	%reldir%/unit/quant/test_quant_layout.c \
+	%reldir%/unit/quant/test_quant_mx.c \
+	%reldir%/unit/quant/test_quant_nvfp4.c \
+	%reldir%/unit/quant/test_quant_qdq.c \
+	%reldir%/unit/quant/test_quant_requant.c \
+	%reldir%/unit/quant/test_quant_rules.c \
+	%reldir%/unit/quant/test_quant_scale.c \
+	%reldir%/unit/quant/test_quant_scale_byte.c \
+	%reldir%/unit/quant/test_quant_static.c \
+	%reldir%/unit/select/test_select.c \
+	%reldir%/unit/select/test_select_after.c \
+	%reldir%/unit/select/test_select_product.c
 unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"suites.def"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
@@ -384,7 +478,7 @@ if MXO_MPFR
 unit_tests_SOURCES += \
 	%reldir%/exhaustive/reference.c \
 	%reldir%/exhaustive/reference.h \
-	%reldir%/unit/test_act_mpfr.c
+	%reldir%/unit/act/test_act_mpfr.c
 unit_tests_CPPFLAGS += -DMXO_WITH_MPFR
 unit_tests_LDADD += -lmpfr -lgmp
 endif
@@ -392,10 +486,10 @@ TESTS += unit_tests
 
 check_PROGRAMS += stage_tests
 stage_tests_SOURCES = \
+	%reldir%/unit/judge/test_layer_stages.c \
+	%reldir%/unit/judge/test_layer_stages_mutants.c \
 	%reldir%/unit/main.c \
-	%reldir%/unit/part.h \
-	%reldir%/unit/test_stages.c \
-	%reldir%/unit/test_stages_mutants.c
+	%reldir%/unit/part.h
 stage_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"stage_suites.def"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 stage_tests_CFLAGS = $(unit_tests_CFLAGS)
 stage_tests_LDFLAGS = $(AM_LDFLAGS) -static
@@ -430,6 +524,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/convert.test \
 	%reldir%/tests/diagnose.test \
 	%reldir%/tests/docs.test \
+	%reldir%/tests/exec.test \
 	%reldir%/tests/explain.test \
 	%reldir%/tests/field.test \
 	%reldir%/tests/flip.test \
@@ -437,11 +532,15 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/layer_alone.test \
 	%reldir%/tests/layout_pages.test \
 	%reldir%/tests/headers.test \
+	%reldir%/tests/help.test \
 	%reldir%/tests/hostile.test \
+	%reldir%/tests/hostile_subjects.test \
 	%reldir%/tests/memory.test \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
+	%reldir%/tests/python.test \
 	%reldir%/tests/profiles.test \
+	%reldir%/tests/reports.test \
 	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/select.test \
 	%reldir%/tests/stages.test \

@@ -1,26 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-# bash completion for mxoracle: names come from the program itself.
+# bash completion for mxoracle: commands, options and names all come from the
+# program itself.
+_mxoracle_words() { # WORDS PREFIX
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
+}
+_mxoracle_options() { # COMMAND: from the table, or from what --help says
+    mxoracle complete options "$1" 2>/dev/null | grep . ||
+        mxoracle "$1" --help 2>/dev/null | grep -oE -- '--[a-z-]+=?' | sort -u
+}
 _mxoracle() {
-    local current=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]}
+    local line=${COMP_LINE:0:COMP_POINT} current command kind
+    current=${line##* }
+    command=${COMP_WORDS[1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W \
-            'run verify list show shrink gen explain diagnose convert profiles select bench selftest --help --version' -- "$current")
+        _mxoracle_words "$(mxoracle complete commands 2>/dev/null) --help --version" "$current"
         return
     fi
     case "$current" in
-    --backend=*)
-        mapfile -t COMPREPLY < <(compgen -W \
-            "$(mxoracle list --list-backends 2>/dev/null | awk '{ print $1 }')" -- "${current#*=}")
-        return ;;
-    --op=*)
-        mapfile -t COMPREPLY < <(compgen -W \
-            "$(mxoracle list --list-ops 2>/dev/null | awk '{ print $1 }')" -- "${current#*=}")
+    --*=*)
+        compopt +o filenames
+        kind=${current%%=*}
+        _mxoracle_words "$(mxoracle complete values "$command" "${kind#--}" 2>/dev/null)" "${current#*=}"
+        [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- "${current#*=}")
         return ;;
     -*)
-        mapfile -t COMPREPLY < <(compgen -W \
-            "$(mxoracle "$command" --help 2>/dev/null | grep -oE -- '--[a-z-]+=?' | sort -u)" -- "$current")
+        compopt +o filenames # '=' is no part of a file name to be quoted
+        _mxoracle_words "$(_mxoracle_options "$command")" "$current"
+        [ "${#COMPREPLY[@]}" -ne 1 ] || [ "${COMPREPLY[0]%=}" = "${COMPREPLY[0]}" ] || compopt -o nospace
         return ;;
     esac
+    if [ "$command" = help ]; then
+        _mxoracle_words "$(mxoracle complete commands 2>/dev/null)" "$current"
+        return
+    fi
     mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 complete -o filenames -F _mxoracle mxoracle

@@ -22,14 +22,14 @@ typedef struct operation {
 } operation;
 
 static const operation operations[] = {
-#define MXO_OP(symbol, name, params, in, out, summary)                        \
+#define MXO_OP(symbol, name, params, in, out, summary) \
     {infer_##symbol, run_##symbol},
 #include <mxoracle/ops.def>
 #undef MXO_OP
 };
 
 static const mxo_op_info op_info[] = {
-#define MXO_OP(symbol, name, params, in, out, summary)                        \
+#define MXO_OP(symbol, name, params, in, out, summary) \
     {name, summary, params, in, out},
 #include <mxoracle/ops.def>
 #undef MXO_OP

@@ -14,7 +14,8 @@
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-mxo_status mxo_fail(mxo_status status, mxo_text why, const char *format, ...);
+mxo_status
+mxo_fail(mxo_status status, mxo_text why, const char *format, ...);
 
 /* Parameters; the key exists (checked). */
 const char *mxo_call_text(const mxo_call *call, const char *key);
@@ -65,9 +66,9 @@ mxo_status mxo_infer_like(const mxo_call *call, const char *in,
                           mxo_tensor *out_tensor, uint32_t *n_out,
                           const char *name, uint32_t dtype);
 
-#define MXO_OP(symbol, name, params, in, out, summary)                        \
-    mxo_status infer_##symbol(const mxo_call *call, mxo_tensor *out_tensor,   \
-                              uint32_t *n_out, mxo_text why);                 \
+#define MXO_OP(symbol, name, params, in, out, summary)                      \
+    mxo_status infer_##symbol(const mxo_call *call, mxo_tensor *out_tensor, \
+                              uint32_t *n_out, mxo_text why);               \
     mxo_status run_##symbol(const mxo_call *call, mxo_text why);
 #include <mxoracle/ops.def>
 #undef MXO_OP

@@ -7,14 +7,9 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/exp_u20.c \
 	%reldir%/act/f64.c \
 	%reldir%/act/f64.h \
-	%reldir%/act/fast.c \
 	%reldir%/act/glu.c \
 	%reldir%/act/glu_quant.c \
-	%reldir%/act/glu_span.c \
-	%reldir%/act/glu_span.h \
 	%reldir%/act/glu_steps.h \
-	%reldir%/act/kernel_math.c \
-	%reldir%/act/kernel_math.h \
 	%reldir%/act/limbs.c \
 	%reldir%/act/limbs.h \
 	%reldir%/act/ln2.h \
@@ -25,23 +20,48 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/op_glu_quant.c \
 	%reldir%/act/op_unary.c \
 	%reldir%/act/problem.h \
+	%reldir%/act/situ.c \
 	%reldir%/act/solve.c \
 	%reldir%/act/wide.c \
 	%reldir%/backend_emu.c \
+	%reldir%/bounds/bound.c \
+	%reldir%/bounds/bound.h \
+	%reldir%/bounds/bound_gemm.c \
+	%reldir%/bounds/bound_loss.c \
+	%reldir%/bounds/bound_operand.c \
+	%reldir%/bounds/bound_quantise.c \
+	%reldir%/bounds/glu_span.c \
+	%reldir%/bounds/glu_span.h \
+	%reldir%/bounds/kernel_math.c \
+	%reldir%/bounds/kernel_math.h \
+	%reldir%/bounds/route_score_span.c \
+	%reldir%/bounds/route_score_span.h \
+	%reldir%/bounds/route_span.c \
+	%reldir%/bounds/route_span.h \
+	%reldir%/bounds/span.c \
+	%reldir%/bounds/span.h \
 	%reldir%/call.c \
 	%reldir%/call.h \
+	%reldir%/dequant/engine_nvfp4.c \
 	%reldir%/dequant/group.c \
 	%reldir%/dequant/mx.c \
 	%reldir%/dequant/mx_table.c \
 	%reldir%/dequant/nvfp4.c \
 	%reldir%/dequant/product.c \
 	%reldir%/dequant/product.h \
-	%reldir%/dot/block.c \
 	%reldir%/dot/dot.h \
 	%reldir%/dot/gemm.c \
+	%reldir%/dot/operand.c \
+	%reldir%/dot/operand.h \
 	%reldir%/dot/order.c \
 	%reldir%/dot/order.h \
+	%reldir%/dot/q8_0.c \
 	%reldir%/dot/sum.c \
+	%reldir%/fast/act_sigmoid.c \
+	%reldir%/fast/dot_block.c \
+	%reldir%/fast/layer_matmul.c \
+	%reldir%/fast/layout_walk.c \
+	%reldir%/fast/layout_walk.h \
 	%reldir%/format/classify.c \
 	%reldir%/format/convert.c \
 	%reldir%/format/convert_code.c \
@@ -56,6 +76,23 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/rcp.c \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
+	%reldir%/layer/finish.c \
+	%reldir%/format/ue4m3.c \
+	%reldir%/layer/layer.h \
+	%reldir%/layer/loaded.c \
+	%reldir%/layer/op.c \
+	%reldir%/layer/op.h \
+	%reldir%/layer/op_routed.c \
+	%reldir%/layer/order.c \
+	%reldir%/layer/per_expert.c \
+	%reldir%/layer/plain.c \
+	%reldir%/layer/plain.h \
+	%reldir%/layer/plan.c \
+	%reldir%/layer/quantise.c \
+	%reldir%/layer/recipe.c \
+	%reldir%/layer/recipe.h \
+	%reldir%/layer/sum.c \
+	%reldir%/layer/unit.c \
 	%reldir%/layout/bind.c \
 	%reldir%/layout/chain.c \
 	%reldir%/layout/chain.h \
@@ -70,6 +107,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/op_grouped.c \
 	%reldir%/layout/op_groups.c \
 	%reldir%/layout/op_index.c \
+	%reldir%/layout/op_record.c \
+	%reldir%/layout/op_tp_pad.c \
 	%reldir%/layout/parse.h \
 	%reldir%/layout/scan.c \
 	%reldir%/layout/scan.h \
@@ -78,32 +117,10 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layout/step.h \
 	%reldir%/layout/values.c \
 	%reldir%/layout/values.h \
-	%reldir%/layout/walk.c \
-	%reldir%/layout/walk.h \
 	%reldir%/mma/chain.c \
 	%reldir%/mma/chain.h \
 	%reldir%/mma/op.c \
 	%reldir%/mma/step.c \
-	%reldir%/layer/bound.c \
-	%reldir%/layer/bound.h \
-	%reldir%/layer/bound_gemm.c \
-	%reldir%/layer/bound_loss.c \
-	%reldir%/layer/bound_operand.c \
-	%reldir%/layer/bound_quantise.c \
-	%reldir%/layer/layer.h \
-	%reldir%/layer/loaded.c \
-	%reldir%/layer/matmul.c \
-	%reldir%/layer/op.c \
-	%reldir%/layer/op.h \
-	%reldir%/layer/op_routed.c \
-	%reldir%/layer/order.c \
-	%reldir%/layer/per_expert.c \
-	%reldir%/layer/plan.c \
-	%reldir%/layer/quantise.c \
-	%reldir%/layer/recipe.c \
-	%reldir%/layer/recipe.h \
-	%reldir%/layer/sum.c \
-	%reldir%/layer/unit.c \
 	%reldir%/moe/finalize.c \
 	%reldir%/moe/finalize.h \
 	%reldir%/moe/op_finalize.c \
@@ -115,28 +132,38 @@ libmxoracle_la_SOURCES = \
 	%reldir%/moe/sort_triton.c \
 	%reldir%/moe/sort_trtllm.c \
 	%reldir%/moe/sort_vllm.c \
-	%reldir%/profile/aiter.def \
-	%reldir%/profile/flashinfer.def \
 	%reldir%/profile/profile.c \
-	%reldir%/profile/profiles.def \
-	%reldir%/profile/triton.def \
-	%reldir%/profile/vllm.def \
 	%reldir%/quant/block.c \
+	%reldir%/quant/engine.c \
+	%reldir%/quant/engine_nvfp4.c \
+	%reldir%/quant/engine_steps.c \
 	%reldir%/quant/group.c \
 	%reldir%/quant/layout.c \
 	%reldir%/quant/layout.h \
 	%reldir%/quant/mx.c \
+	%reldir%/quant/mxfp4_to_nvfp4.c \
 	%reldir%/quant/nvfp4.c \
 	%reldir%/quant/nvfp4_block.c \
 	%reldir%/quant/qdq.c \
+	%reldir%/quant/engine.h \
 	%reldir%/quant/quant.h \
 	%reldir%/quant/requant.c \
 	%reldir%/quant/requant_table.c \
 	%reldir%/quant/rules.c \
 	%reldir%/quant/scale.c \
 	%reldir%/quant/scale_byte.c \
+	%reldir%/quant/scaled.c \
 	%reldir%/quant/static.c \
 	%reldir%/quant/tensor.c \
+	%reldir%/route/limits.c \
+	%reldir%/route/limits.def \
+	%reldir%/route/ln.c \
+	%reldir%/route/op_topk.c \
+	%reldir%/route/pick.c \
+	%reldir%/route/route.h \
+	%reldir%/route/score.c \
+	%reldir%/route/token.c \
+	%reldir%/route/weigh.c \
 	%reldir%/select/after.c \
 	%reldir%/select/backends.def \
 	%reldir%/select/classes.def \
@@ -145,7 +172,6 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/device.c \
 	%reldir%/select/entries.c \
 	%reldir%/select/lists.def \
-	%reldir%/select/mutate.c \
 	%reldir%/select/names.def \
 	%reldir%/select/nvfp4.c \
 	%reldir%/select/quants.def \
@@ -156,18 +182,10 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/select.c \
 	%reldir%/select/sizes.c \
 	%reldir%/select/steps.def \
+	%reldir%/select/own.c \
 	%reldir%/select/support.c \
 	%reldir%/select/text.c \
 	%reldir%/select/words.c \
-	%reldir%/route/limits.c \
-	%reldir%/route/limits.def \
-	%reldir%/route/ln.c \
-	%reldir%/route/op_topk.c \
-	%reldir%/route/pick.c \
-	%reldir%/route/route.h \
-	%reldir%/route/score.c \
-	%reldir%/route/token.c \
-	%reldir%/route/weigh.c \
 	%reldir%/validate.c \
 	%reldir%/validate.h
 # Coverage is asked of the emulator alone.
@@ -183,6 +201,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/dialect.def \
 	%reldir%/include/mxoracle/dtype.def \
 	%reldir%/include/mxoracle/e8m0.def \
+	%reldir%/include/mxoracle/engine.def \
 	%reldir%/include/mxoracle/format.h \
 	%reldir%/include/mxoracle/glu.def \
 	%reldir%/include/mxoracle/layout.h \
@@ -194,6 +213,11 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/profile.h \
 	%reldir%/include/mxoracle/profile_choice.def \
 	%reldir%/include/mxoracle/profile_field.def \
+	%reldir%/include/mxoracle/profiles.def \
+	%reldir%/include/mxoracle/profiles_aiter.def \
+	%reldir%/include/mxoracle/profiles_flashinfer.def \
+	%reldir%/include/mxoracle/profiles_triton.def \
+	%reldir%/include/mxoracle/profiles_vllm.def \
 	%reldir%/include/mxoracle/quant.h \
 	%reldir%/include/mxoracle/route.def \
 	%reldir%/include/mxoracle/route.h \
@@ -201,6 +225,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/select.h \
 	%reldir%/include/mxoracle/select_nvfp4.h \
 	%reldir%/include/mxoracle/select_texts.def \
+	%reldir%/include/mxoracle/select_types.h \
 	%reldir%/include/mxoracle/values.def
 
 pkgconfig_DATA = mxoracle.pc

@@ -21,8 +21,8 @@ static int span_is(span s, const char *text)
 /* Cut the part before the separator off *rest; all of it if there is none. */
 static span cut(span *rest, char separator)
 {
-    const char *at = rest->len == 0 ? NULL
-                                    : memchr(rest->ptr, separator, rest->len);
+    const char *at =
+        rest->len == 0 ? NULL : memchr(rest->ptr, separator, rest->len);
     const size_t len = at == NULL ? rest->len : (size_t)(at - rest->ptr);
     const span head = {rest->ptr, len};
 
@@ -203,8 +203,8 @@ mxo_status mxo_check_inputs(const mxo_op_info *info, const mxo_call *call,
                             info->name, text);
         }
         const mxo_status status = check_tensor(
-            info, t,
-            is_converted(call, key) ? t->dtype : dtype_of(call, type), why);
+            info, t, is_converted(call, key) ? t->dtype : dtype_of(call, type),
+            why);
         if (status != MXO_OK) {
             return status;
         }

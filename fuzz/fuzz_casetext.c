@@ -3,7 +3,7 @@
  * Case text: a text is refused by a sentence, or printing what was parsed and
  * parsing it again gives the same case, short and with every default.
  */
-#include "casetext.h"
+#include "case/case_text.h"
 #include "target.h"
 
 #include <stdio.h>

@@ -5,9 +5,9 @@
  * outputs as they were.  An input is a case text, a zero byte and the bytes of
  * the tensors, or choices from which text and tensors are drawn.
  */
-#include "fill_loaded.h"
+#include "data/fill_loaded.h"
+#include "device/device_under_test.h"
 #include "input.h"
-#include "subject.h"
 #include "target.h"
 
 #include <mxoracle/layout.h>
@@ -275,8 +275,7 @@ static int add_tensors(const test_case *c, tensor_set *set)
 static int make_tensors(fuzz_input *in, const test_case *c, int raw,
                         tensor_set *set)
 {
-    const int is_wild =
-        raw || (fill_has_loader(c) && input_below(in, 2) == 0);
+    const int is_wild = raw || (fill_has_loader(c) && input_below(in, 2) == 0);
     char why[SUBJECT_TEXT];
     const mxo_text text = {why, sizeof why};
 

@@ -4,9 +4,10 @@
  * the cpu backend, which parses rows and names with code of its own, moves
  * what the emulator moves and refuses what the emulator refuses.
  */
-#include "backends.h"
 #include "input.h"
-#include "judge.h"
+#include "judge/judge.h"
+#include "run/backends.h"
+#include "run/case_run.h"
 #include "target.h"
 
 #include <mxoracle/layout.h>
@@ -100,7 +101,7 @@ static void check_case(const char *text)
     if (case_parse(&c, text, (mxo_text){why, sizeof why}) != 0) {
         return;
     }
-    judge_case(the_judge(), &c, 1, &v);
+    case_run(the_judge(), &c, 1, &v);
     if (v.status == VERDICT_FAIL || v.status == VERDICT_ERROR) {
         (void)fprintf(stderr, "%s\nrepro: mxoracle run -b cpu '%s'\n", v.reason,
                       text);

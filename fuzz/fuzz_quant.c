@@ -6,10 +6,10 @@
  * are those of the judge.  Quantising what was dequantised changes nothing
  * under the rule of the standard.
  */
-#include "backends.h"
 #include "input.h"
-#include "judge.h"
-#include "native.h"
+#include "judge/judge.h"
+#include "run/backends.h"
+#include "run/native.h"
 #include "target.h"
 
 #include <mxoracle/mxoracle.h>
@@ -33,14 +33,15 @@ static void die(const test_case *c, const tensor_set *in, const char *name,
 {
     char text[CASE_TEXT];
     char why[256];
-    tensor_set out;
+    native_answer answer;
 
-    memset(&out, 0, sizeof out);
+    memset(&answer, 0, sizeof answer);
+    answer.has_bytes = 1;
     case_print(c, 0, text);
     (void)fprintf(stderr, "%s on %s: %s\n", text, name, what);
-    if (native_outputs(c, in, &out, (mxo_text){why, sizeof why}) == 0 &&
-        native_write(repro_file, c, 0, in, &out, (mxo_text){why, sizeof why}) ==
-            0) {
+    if (native_outputs(c, in, &answer.out, (mxo_text){why, sizeof why}) == 0 &&
+        native_write(repro_file, c, 0, in, &answer,
+                     (mxo_text){why, sizeof why}) == 0) {
         (void)fprintf(stderr, "repro: mxoracle run -b %s --vectors %s\n", name,
                       repro_file);
     }

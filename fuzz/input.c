@@ -2,8 +2,8 @@
 /* Bytes into calls; see input.h. */
 #include "input.h"
 
-#include "caseshape.h"
-#include "cli.h"
+#include "base/cli.h"
+#include "case/case_shape.h"
 
 #include <stdio.h>
 #include <string.h>

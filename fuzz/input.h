@@ -7,8 +7,8 @@
 #ifndef MXO_FUZZ_INPUT_H
 #define MXO_FUZZ_INPUT_H
 
-#include "casetext.h"
-#include "tensors.h"
+#include "base/tensors.h"
+#include "case/case_text.h"
 
 typedef struct fuzz_input {
     const uint8_t *bytes;

@@ -199,6 +199,10 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     if (call->n_in == 0 || call->n_out == 0) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
     }
+    if (broken_says(call, "bounds", "1") ||
+        broken_says(call, "bounds", "open")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "results, not their bounds");
+    }
     broken_look_behind(b, call);
     if (IS(V13)) {
         if (!broken_keep(&b->job, call)) {

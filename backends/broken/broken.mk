@@ -3,56 +3,57 @@
 noinst_LTLIBRARIES += libbroken.la
 MXO_BACKEND_LIBS += libbroken.la
 libbroken_la_SOURCES = \
-	%reldir%/act.c \
-	%reldir%/act_quant.c \
+	%reldir%/async.c \
 	%reldir%/backend.c \
 	%reldir%/backend.h \
-	%reldir%/behind.def \
 	%reldir%/broken.h \
+	%reldir%/call_access.c \
 	%reldir%/checks.def \
-	%reldir%/codec.c \
-	%reldir%/dequant.c \
+	%reldir%/double_double.c \
 	%reldir%/faults.c \
 	%reldir%/field.def \
-	%reldir%/gemm.c \
-	%reldir%/finalize.c \
-	%reldir%/late.c \
+	%reldir%/layer/finalize.c \
+	%reldir%/layer/layer.c \
+	%reldir%/layer/layer.h \
+	%reldir%/layer/layer_constants.c \
+	%reldir%/layer/layer_faults.c \
+	%reldir%/layer/layer_loaded.c \
+	%reldir%/layer/layer_order.c \
+	%reldir%/layer/layer_quant.c \
+	%reldir%/layer/layer_routed.c \
+	%reldir%/layer/layer_steps.c \
+	%reldir%/layer/layer_unit.c \
+	%reldir%/layer/layer_weights.c \
+	%reldir%/layout/layout.c \
+	%reldir%/layout/layout.h \
+	%reldir%/layout/layout_convert.c \
+	%reldir%/layout/layout_grouped.c \
+	%reldir%/layout/layout_map.c \
+	%reldir%/layout/layout_text.c \
+	%reldir%/layout/layout_values.c \
+	%reldir%/layout/layout_wrong.def \
 	%reldir%/legal.c \
-	%reldir%/layout.c \
-	%reldir%/layout.h \
-	%reldir%/layout_convert.c \
-	%reldir%/layout_grouped.c \
-	%reldir%/layout_map.c \
-	%reldir%/layout_text.c \
-	%reldir%/layout_wrong.def \
-	%reldir%/layer.c \
-	%reldir%/layer.h \
-	%reldir%/layer_constants.c \
-	%reldir%/layer_faults.c \
-	%reldir%/layer_loaded.c \
-	%reldir%/layer_order.c \
-	%reldir%/layer_quant.c \
-	%reldir%/layer_routed.c \
-	%reldir%/layer_steps.c \
-	%reldir%/layer_unit.c \
-	%reldir%/layer_weights.c \
-	%reldir%/mma.c \
-	%reldir%/mma.h \
-	%reldir%/mma_amd.c \
-	%reldir%/mma_op.c \
-	%reldir%/mma_units.c \
+	%reldir%/mma/gemm.c \
+	%reldir%/mma/mma.c \
+	%reldir%/mma/mma.h \
+	%reldir%/mma/mma_amd.c \
+	%reldir%/mma/mma_op.c \
+	%reldir%/mma/mma_units.c \
 	%reldir%/mutants.def \
 	%reldir%/number.c \
 	%reldir%/ops.def \
-	%reldir%/outputs.def \
-	%reldir%/quant.c \
-	%reldir%/quant_float.c \
-	%reldir%/quant_qdq.c \
-	%reldir%/reading.c \
+	%reldir%/out_of_bounds_reads.def \
+	%reldir%/quant/act.c \
+	%reldir%/quant/act_quant.c \
+	%reldir%/quant/codec.c \
+	%reldir%/quant/dequant.c \
+	%reldir%/quant/quant.c \
+	%reldir%/quant/quant_float.c \
+	%reldir%/quant/quant_qdq.c \
+	%reldir%/quant/scale.c \
 	%reldir%/route.c \
-	%reldir%/scale.c \
-	%reldir%/sort.c \
-	%reldir%/twofold.c
+	%reldir%/sort.c
 EXTRA_DIST += %reldir%/README.md
 libbroken_la_LIBADD = -lm
+libbroken_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libbroken_la_CFLAGS = $(AM_CFLAGS) -static

@@ -35,7 +35,7 @@ static const struct {
 } behind[] = {
 #define BROKEN_BEHIND(mutant, input) {BROKEN_##mutant, input, 0},
 #define BROKEN_BEFORE(mutant, input) {BROKEN_##mutant, input, 1},
-#include "behind.def"
+#include "out_of_bounds_reads.def"
 #undef BROKEN_BEHIND
 #undef BROKEN_BEFORE
 };

@@ -4,8 +4,8 @@
  * check is left out by one mutant.
  */
 #include "broken.h"
-#include "layer.h"
-#include "mma.h"
+#include "layer/layer.h"
+#include "mma/mma.h"
 
 #include "../signature.h"
 
@@ -303,8 +303,8 @@ static int is_for(const char *ops, const char *op)
     const size_t n = strlen(op);
     const char *at = strstr(ops, op);
 
-    while (at != NULL && ((at != ops && at[-1] != ' ') ||
-                          (at[n] != ' ' && at[n] != '\0'))) {
+    while (at != NULL &&
+           ((at != ops && at[-1] != ' ') || (at[n] != ' ' && at[n] != '\0'))) {
         at = strstr(at + 1, op);
     }
     return at != NULL;
@@ -348,8 +348,7 @@ static mxo_status check_rules(const broken *b, const mxo_call *call,
         int (*fits)(const mxo_call *);
         const char *what;
     } rows[] = {
-#define BROKEN_RULE(id, ops, rule, what) \
-    {BROKEN_##id, ops, fits_##rule, what},
+#define BROKEN_RULE(id, ops, rule, what) {BROKEN_##id, ops, fits_##rule, what},
 #include "checks.def"
 #undef BROKEN_RULE
     };
@@ -369,9 +368,9 @@ static const char *outputs_of(const broken *b, const char *op)
         const char *op;
         const char *text;
     } rows[] = {
-#define BROKEN_OUTPUTS(op, text) {op, text},
-#include "outputs.def"
-#undef BROKEN_OUTPUTS
+#define MXO_OUTPUTS(op, text) {op, text},
+#include "../outputs.def"
+#undef MXO_OUTPUTS
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !IS(RF07); i++) {
@@ -391,8 +390,7 @@ mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
                          : IS(RF05) ? SIGNATURE_BYTES
                          : IS(RF06) ? SIGNATURE_RANKS | SIGNATURE_EXTENTS
                                     : 0;
-    const int checks =
-        (SIGNATURE_ALL | SIGNATURE_AS_DESCRIBED) & ~left_out;
+    const int checks = (SIGNATURE_ALL | SIGNATURE_AS_DESCRIBED) & ~left_out;
     mxo_status status =
         signature_check(call, outputs_of(b, call->op), checks, why);
 

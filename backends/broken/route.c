@@ -127,7 +127,7 @@ static void softmax(const broken *b, float *v, int n)
         v[i] = exp32(IS(R36) ? v[i] : add32(v[i], -max));
     }
     for (int i = 0; i < n; i++) {
-        sum = add32(sum, v[IS(R37) ? n - 1 - i : i]);
+        sum = add32(sum, v[IS(V26) ? n - 1 - i : i]);
     }
     for (int i = 0; i < n; i++) {
         v[i] = IS(R10) ? mul32(v[i], div32(1, sum)) : div32(v[i], sum);

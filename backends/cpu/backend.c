@@ -28,6 +28,7 @@ static const operation operations[] = {
     {"layout.grouped", cpu_layout_grouped},
     {"layout.groups", cpu_layout_groups},
     {"layout.index", cpu_layout_index},
+    {"layout.record", cpu_layout_record},
     {"moe.finalize", cpu_moe_finalize},
     {"moe.gemm1", cpu_moe_gemm1},
     {"moe.gemm2", cpu_moe_gemm2},
@@ -42,25 +43,11 @@ static const operation operations[] = {
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",
-    "act.unary",
-    "dequant.mx",
-    "gemm.mx",
-    "layout.apply",
-    "layout.convert",
-    "layout.grouped",
-    "layout.groups",
-    "layout.index",
-    "moe.finalize",
-    "moe.gemm1",
-    "moe.gemm2",
-    "moe.layer",
-    "moe.layer_routed",
-    "moe.permute",
-    "moe.sort",
-    "quant.mx",
-    "route.topk",
-    NULL,
+    "act.glu",      "act.unary",      "dequant.mx",       "gemm.mx",
+    "layout.apply", "layout.convert", "layout.grouped",   "layout.groups",
+    "layout.index", "layout.record",  "moe.finalize",     "moe.gemm1",
+    "moe.gemm2",    "moe.layer",      "moe.layer_routed", "moe.permute",
+    "moe.sort",     "quant.mx",       "route.topk",       NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

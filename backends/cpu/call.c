@@ -162,6 +162,14 @@ mxo_status cpu_want_bytes(const mxo_tensor *t, const char *name, uint32_t dtype,
     return MXO_OK;
 }
 
+mxo_status cpu_no_bounds(const mxo_call *call, mxo_text why)
+{
+    return cpu_is(call, "bounds", "0")
+               ? MXO_OK
+               : cpu_fail(MXO_E_UNSUPPORTED, why,
+                          "the cpu backend computes results, not their bounds");
+}
+
 mxo_status cpu_known(const mxo_call *call, const char *keys, mxo_text why)
 {
     for (uint32_t i = 0; i < call->n_params; i++) {

@@ -9,7 +9,7 @@
 #ifndef CPU_CPU_H
 #define CPU_CPU_H
 
-#include "lane.h"
+#include "isa/isa_ops.h"
 
 #include <mxoracle/abi.h>
 
@@ -49,6 +49,8 @@ mxo_status cpu_want_bytes(const mxo_tensor *t, const char *name, uint32_t dtype,
                           uint64_t bytes, mxo_text why);
 /* UNSUPPORTED if the call has a parameter that is not in "key key ...": a
    parameter added later must not be ignored. */
+/* UNSUPPORTED if the call asks for bounds in place of results. */
+mxo_status cpu_no_bounds(const mxo_call *call, mxo_text why);
 mxo_status cpu_known(const mxo_call *call, const char *keys, mxo_text why);
 uint32_t cpu_dtype_bytes(uint32_t dtype);
 /* f32, bf16, f16; MXO_N_DTYPES for other texts. */
@@ -83,6 +85,8 @@ mxo_status cpu_layout_groups(cpu_context *ctx, const mxo_call *call,
                              mxo_text why);
 mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
+mxo_status cpu_layout_record(cpu_context *ctx, const mxo_call *call,
+                             mxo_text why);
 mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why);

@@ -5,8 +5,8 @@
  * judged against the emulator elsewhere; here it is seen that the fast ways
  * are the ones taken.
  */
-#include "layout_chain.h"
-#include "layout_tile.h"
+#include "layout/layout_chain.h"
+#include "layout/layout_tile.h"
 
 #include <check.h>
 #include <stdio.h>

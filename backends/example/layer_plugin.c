@@ -111,13 +111,21 @@ static const mxo_tensor *input(const mxo_call *call, const char *name)
 /* What this kernel does; everything else is the profile's. */
 static int is_mine(const char *key, const char *value)
 {
-    static const char *const mine[][2] = {
-        {"profile", "TRITON"},   {"from", "bf16"}, {"activation", "swiglu"},
-        {"rows", "interleaved"}, {"map", "0"},     {"bounds", "0"},
-        {"mul", "fma"},          {"splits", "1"},  {"promote", "0"},
-        {"input_scale", "none"}, {"alpha", "1.702"}, {"beta", "1"},
-        {"limit", "7"},          {"conversion", "none"}, {"per_expert", "none"},
-    };
+    static const char *const mine[][2] = {{"profile", "TRITON"},
+                                          {"from", "bf16"},
+                                          {"activation", "swiglu"},
+                                          {"rows", "interleaved"},
+                                          {"map", "0"},
+                                          {"bounds", "0"},
+                                          {"mul", "fma"},
+                                          {"splits", "1"},
+                                          {"promote", "0"},
+                                          {"input_scale", "none"},
+                                          {"alpha", "1.702"},
+                                          {"beta", "1"},
+                                          {"limit", "7"},
+                                          {"conversion", "none"},
+                                          {"per_expert", "none"}};
 
     for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++) {
         if (strcmp(mine[i][0], key) == 0) {
@@ -369,8 +377,7 @@ static int is_matrix(const mxo_call *call, const char *w, uint64_t experts,
 
     (void)snprintf(name, sizeof name, "%s_scale", w);
     const int fits =
-        k % 2 == 0 &&
-        is_shaped(input(call, w), MXO_U8, 3, experts, n, k / 2) &&
+        k % 2 == 0 && is_shaped(input(call, w), MXO_U8, 3, experts, n, k / 2) &&
         is_shaped(input(call, name), MXO_E8M0, 3, experts, n, (k + 31) / 32);
     (void)snprintf(name, sizeof name, "%s_bias", w);
     const mxo_tensor *bias = input(call, name);
@@ -444,8 +451,8 @@ static mxo_status layer_run(void *ctx, const mxo_call *call, mxo_text why)
         return refuse(MXO_E_PARAM, why, "a parameter is missing");
     }
     if (ids == NULL || w13 == NULL || ids->rank != 2 || w13->rank != 3) {
-        return refuse(MXO_E_SHAPE, why, "topk_ids or w13 is not a tensor of "
-                                        "two and of three axes");
+        return refuse(MXO_E_SHAPE, why,
+                      "topk_ids has not two axes or w13 not three");
     }
     l.tokens = ids->shape[0];
     l.topk = ids->shape[1];

@@ -1,97 +1,113 @@
 # SPDX-License-Identifier: Apache-2.0
 # One kernel source, three compilations: the plugins mxo_cuda.so (nvcc) and
 # mxo_hip.so (hipcc), and the CPU shim, linked in with warps of 32 and 64.
-gpu_shared = \
-	%reldir%/alone.inc \
-	%reldir%/alone_carry.inc \
-	%reldir%/alone_end.inc \
-	%reldir%/alone_load.inc \
-	%reldir%/alone_math.inc \
-	%reldir%/backend.inc \
-	%reldir%/call.inc \
-	%reldir%/cool.inc \
-	%reldir%/decode.inc \
-	%reldir%/decode_acts.inc \
-	%reldir%/decode_end.inc \
-	%reldir%/decode_math.inc \
-	%reldir%/decode_sort.inc \
-	%reldir%/decode_add.inc \
-	%reldir%/dequant.inc \
-	%reldir%/device.h \
-	%reldir%/glu.inc \
-	%reldir%/glu_exact.inc \
-	%reldir%/glu_steps.inc \
-	%reldir%/layer.inc \
-	%reldir%/layer_act.inc \
-	%reldir%/layer_add.inc \
-	%reldir%/layer_sum.inc \
-	%reldir%/layout.inc \
-	%reldir%/layout_chain.inc \
-	%reldir%/layout_fold.inc \
-	%reldir%/layout_gather.inc \
-	%reldir%/layout_groups.inc \
-	%reldir%/layout_index.inc \
-	%reldir%/layout_lines.inc \
-	%reldir%/layout_map.inc \
-	%reldir%/layout_terms.inc \
-	%reldir%/layout_text.inc \
-	%reldir%/layout_values.inc \
-	%reldir%/layout_walk.inc \
-	%reldir%/plan_alone.inc \
-	%reldir%/plan_convert.inc \
-	%reldir%/plan_decode.inc \
-	%reldir%/plan_dequant.inc \
-	%reldir%/plan_gather.inc \
-	%reldir%/plan_glu.inc \
-	%reldir%/plan_groups.inc \
-	%reldir%/plan_index.inc \
-	%reldir%/plan_layer.inc \
-	%reldir%/plan_layout.inc \
-	%reldir%/plan_lines.inc \
-	%reldir%/plan_move.inc \
-	%reldir%/plan_quant.inc \
-	%reldir%/plan_terms.inc \
-	%reldir%/plan_recipe.inc \
-	%reldir%/plan_tile.inc \
-	%reldir%/quant.inc \
-	%reldir%/quant_plain.inc \
-	%reldir%/quant_rare.inc \
-	%reldir%/runtime.h
-gpu_device_only = \
-	%reldir%/decode_gpu.inc \
-	%reldir%/device_gpu.h \
-	%reldir%/device_memory.h \
-	%reldir%/fused.inc \
-	%reldir%/fused_end.inc \
-	%reldir%/fused_mma.inc \
-	%reldir%/fused_prepare.inc \
-	%reldir%/plan_fused.inc \
-	%reldir%/plugin.cu \
-	%reldir%/runtime_gpu.h \
-	%reldir%/yardstick.inc
-EXTRA_DIST += $(gpu_device_only) %reldir%/README.md
+# Every unit is compiled alone: a kernel that changes rebuilds its own.
+gpu_units = \
+	%reldir%/host/backend.c \
+	%reldir%/host/plan_dequant.c \
+	%reldir%/host/plan_glu.c \
+	%reldir%/host/plan_layer.c \
+	%reldir%/host/plan_layouts.c \
+	%reldir%/host/plan_quant.c \
+	%reldir%/host/plan_single_token.c \
+	%reldir%/host/plan_small_batch.c
+gpu_headers = \
+	%reldir%/bench/flush_l2.h \
+	%reldir%/host/call.h \
+	%reldir%/ops/dequant_rules.h \
+	%reldir%/host/gather_cost.h \
+	%reldir%/host/layer_job.h \
+	%reldir%/host/layout_chain.h \
+	%reldir%/host/layout_fold.h \
+	%reldir%/host/layout_map.h \
+	%reldir%/host/layout_text.h \
+	%reldir%/host/plan_convert.h \
+	%reldir%/host/plan_gather.h \
+	%reldir%/host/plan_groups.h \
+	%reldir%/host/plan_index.h \
+	%reldir%/host/plan_layout.h \
+	%reldir%/host/plan_lines.h \
+	%reldir%/host/plan_move.h \
+	%reldir%/host/plan_prefill.h \
+	%reldir%/host/plan_recipe.h \
+	%reldir%/host/plan_single_token.h \
+	%reldir%/host/plan_terms.h \
+	%reldir%/host/plan_tile.h \
+	%reldir%/host/plans.h \
+	%reldir%/layer/layer.h \
+	%reldir%/layer/layer_act.h \
+	%reldir%/layer/layer_add.h \
+	%reldir%/layer/layer_sum.h \
+	%reldir%/layer_fast/single_token.h \
+	%reldir%/layer_fast/single_token_activations.h \
+	%reldir%/layer_fast/single_token_epilogue.h \
+	%reldir%/layer_fast/single_token_load.h \
+	%reldir%/layer_fast/single_token_math.h \
+	%reldir%/layer_fast/small_batch.h \
+	%reldir%/layer_fast/small_batch_acts.h \
+	%reldir%/layer_fast/small_batch_add.h \
+	%reldir%/layer_fast/small_batch_epilogue.h \
+	%reldir%/layer_fast/small_batch_math.h \
+	%reldir%/layer_fast/small_batch_sort.h \
+	%reldir%/layout/layout.h \
+	%reldir%/layout/layout_gather.h \
+	%reldir%/layout/layout_groups.h \
+	%reldir%/layout/layout_index.h \
+	%reldir%/layout/layout_lines.h \
+	%reldir%/layout/layout_terms.h \
+	%reldir%/layout/layout_values.h \
+	%reldir%/layout/layout_walk.h \
+	%reldir%/ops/dequant.h \
+	%reldir%/ops/glu.h \
+	%reldir%/ops/glu_exact.h \
+	%reldir%/ops/glu_steps.h \
+	%reldir%/ops/quant.h \
+	%reldir%/ops/quant_args.h \
+	%reldir%/ops/quant_plain.h \
+	%reldir%/ops/quant_rare.h \
+	%reldir%/port/device.h \
+	%reldir%/port/device_types.h \
+	%reldir%/port/global_names.h \
+	%reldir%/port/runtime.h
+gpu_device_headers = \
+	%reldir%/layer_fast/fused.cuh \
+	%reldir%/layer_fast/fused_end.cuh \
+	%reldir%/layer_fast/fused_mma.cuh \
+	%reldir%/layer_fast/fused_prepare.cuh \
+	%reldir%/layer_fast/prefill.cuh \
+	%reldir%/layer_fast/prefill_epilogue.cuh \
+	%reldir%/layer_fast/prefill_mma.cuh \
+	%reldir%/layer_fast/prefill_place.cuh \
+	%reldir%/layer_fast/small_batch_gpu.cuh \
+	%reldir%/port/device_gpu.h \
+	%reldir%/port/device_memory.h
+gpu_device_units = \
+	%reldir%/bench/yardstick.cu \
+	%reldir%/host/plan_fused.cu \
+	%reldir%/host/plan_prefill.cu \
+	%reldir%/port/runtime_gpu.cu
+EXTRA_DIST += $(gpu_device_headers) $(gpu_device_units) %reldir%/README.md
 
-simt_shared = \
-	%reldir%/simt.h \
-	%reldir%/simt_crowd.inc \
-	%reldir%/simt_decode.h \
-	%reldir%/simt_lanes.inc
+simt_headers = \
+	%reldir%/port/simt.h \
+	%reldir%/port/simt_blocks.h \
+	%reldir%/port/simt_small_batch.h
+simt_lanes = \
+	%reldir%/port/simt_crowd.c \
+	%reldir%/port/simt_lanes.c
 noinst_LTLIBRARIES += libsimt32.la libsimt64.la
 MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
-libsimt32_la_SOURCES = %reldir%/simt.c $(simt_shared) $(gpu_shared)
-libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=32
+libsimt32_la_SOURCES = $(gpu_units) $(gpu_headers) $(simt_lanes) \
+	$(simt_headers) %reldir%/port/simt.c
+libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=32
 libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
 libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
-libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -DSIMT_WARP=64
+libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=64
 libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
 
 check_PROGRAMS += simt32_test simt64_test
 TESTS += simt32_test simt64_test
-simt32_test_SOURCES = \
-	%reldir%/device.h \
-	%reldir%/runtime.h \
-	%reldir%/test_simt.c \
-	$(simt_shared)
+simt32_test_SOURCES = %reldir%/test_simt.c $(simt_lanes) $(simt_headers)
 simt32_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
 simt32_test_LDADD = -lm
 simt64_test_SOURCES = $(simt32_test_SOURCES)
@@ -100,50 +116,59 @@ simt64_test_LDADD = -lm
 
 check_PROGRAMS += near_test
 TESTS += near_test
-near_test_SOURCES = \
-	%reldir%/device.h \
-	%reldir%/glu_exact.inc \
-	%reldir%/runtime.h \
-	%reldir%/test_near.c \
-	$(simt_shared)
+near_test_SOURCES = %reldir%/test_near.c $(simt_lanes) $(simt_headers)
 near_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
 near_test_LDADD = -lm
 
 # Exactness: no contraction, no fast math.  The CUDA runtime is linked
 # statically, so that the plugin loads where there is no driver.
 GPU_CPPFLAGS = -I$(top_srcdir)/emu/include -I$(top_srcdir)/%reldir%
-GPU_NVCCFLAGS = -std=c++17 -O3 -fmad=false -cudart static -shared \
+GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
-GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC -shared \
+GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_sources = $(gpu_shared) $(gpu_device_only) \
-	backends/signature.h \
-	backends/signature_text.h \
-	emu/include/mxoracle/abi.h \
-	emu/include/mxoracle/conversions.def \
-	emu/include/mxoracle/dtype.def \
-	emu/include/mxoracle/layouts.def \
-	emu/include/mxoracle/ops.def \
-	emu/include/mxoracle/values.def
+gpu_plan_names = backend plan_dequant plan_glu plan_layer plan_layouts plan_quant
+hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \
+	plugins/hip/port/runtime_gpu.o
+cuda_objects = $(gpu_plan_names:%=plugins/cuda/host/%.o) \
+	plugins/cuda/bench/yardstick.o \
+	plugins/cuda/host/plan_fused.o \
+	plugins/cuda/host/plan_prefill.o \
+	plugins/cuda/host/plan_single_token.o \
+	plugins/cuda/host/plan_small_batch.o \
+	plugins/cuda/port/runtime_gpu.o
 mxopluginsdir = $(pkglibdir)
 mxoplugins_DATA =
 
 if MXO_CUDA
 mxoplugins_DATA += plugins/mxo_cuda.so
-CLEANFILES += plugins/mxo_cuda.so
-plugins/mxo_cuda.so: $(gpu_sources)
-	@$(MKDIR_P) plugins
-	$(AM_V_GEN)$(NVCC) $(NVCC_ARCH) $(GPU_NVCCFLAGS) $(GPU_CPPFLAGS) \
-		-o $@ $(top_srcdir)/%reldir%/plugin.cu
+CLEANFILES += plugins/mxo_cuda.so $(cuda_objects) $(cuda_objects:.o=.d)
+-include $(cuda_objects:.o=.d)
+cuda_unit = $(MKDIR_P) $(@D) && $(NVCC) $(NVCC_ARCH) $(GPU_NVCCFLAGS) \
+	$(GPU_CPPFLAGS) -MD -c -o $@
+plugins/cuda/%.o: $(top_srcdir)/%reldir%/%.c
+	$(AM_V_GEN)$(cuda_unit) $<
+plugins/cuda/%.o: $(top_srcdir)/%reldir%/%.cu
+	$(AM_V_GEN)$(cuda_unit) $<
+plugins/mxo_cuda.so: $(cuda_objects)
+	$(AM_V_GEN)$(NVCC) $(NVCC_ARCH) -shared -cudart static -o $@ \
+		$(cuda_objects)
 endif
 
 # Without a device hipcc complains on standard error though all is well.
 if MXO_HIP
 mxoplugins_DATA += plugins/mxo_hip.so
-CLEANFILES += plugins/mxo_hip.so plugins/hip.log
-plugins/mxo_hip.so: $(gpu_sources)
-	@$(MKDIR_P) plugins
-	$(AM_V_GEN)$(HIPCC) $(HIP_ARCH) $(GPU_HIPFLAGS) $(GPU_CPPFLAGS) \
-		-o $@ $(top_srcdir)/%reldir%/plugin.cu 2>plugins/hip.log || \
-		{ cat plugins/hip.log >&2; exit 1; }
+CLEANFILES += plugins/mxo_hip.so $(hip_objects) $(hip_objects:.o=.d) \
+	$(hip_objects:=.log) plugins/hip.log
+-include $(hip_objects:.o=.d)
+hip_unit = $(MKDIR_P) $(@D) && { $(HIPCC) $(HIP_ARCH) $(GPU_HIPFLAGS) \
+	$(GPU_CPPFLAGS) -MD -c -o $@ $< 2>$@.log || \
+	{ cat $@.log >&2; exit 1; }; }
+plugins/hip/%.o: $(top_srcdir)/%reldir%/%.c
+	$(AM_V_GEN)$(hip_unit)
+plugins/hip/%.o: $(top_srcdir)/%reldir%/%.cu
+	$(AM_V_GEN)$(hip_unit)
+plugins/mxo_hip.so: $(hip_objects)
+	$(AM_V_GEN)$(HIPCC) $(HIP_ARCH) -shared -o $@ $(hip_objects) \
+		2>plugins/hip.log || { cat plugins/hip.log >&2; exit 1; }
 endif

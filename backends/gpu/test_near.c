@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exponential of few steps (glu_exact.inc) says the same as that of many,
+ * The exponential of few steps (glu_exact.h) says the same as that of many,
  * which has another polynomial, or that it has to wait; and it seldom has to.
  * No layer and no act.glu asks it often enough to see a unit too much.  TAP on
  * standard output.
  */
-#include "runtime.h"
-
-#include "device.h"
-
-#include "simt_lanes.inc"
-
-#include "glu_exact.inc"
+#include "ops/glu_exact.h"
+#include "port/device.h"
+#include "port/runtime.h"
 
 enum { GRID = 2, EACH = 4096, SAMPLES = GRID * GPU_BLOCK * EACH };
 

@@ -4,11 +4,8 @@
  * gives, and kernels that a device would run into undefined behaviour die.
  * TAP on standard output; compiled for both warp widths.
  */
-#include "runtime.h"
-
-#include "device.h"
-
-#include "simt_lanes.inc"
+#include "port/device.h"
+#include "port/runtime.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,7 +95,7 @@ static void claim(int holds, const char *what)
            SIMT_WARP, what);
 }
 
-static void run(simt_entry entry, int meets)
+static void run(void (*entry)(const void *), int meets)
 {
     const gpu_kernel k = {"test", (gpu_entry)entry, meets};
     const test_args args = {out};
@@ -152,7 +149,7 @@ static uint32_t want_reverse(uint32_t block, uint32_t t)
 }
 
 /* Does the kernel end its process? */
-static int dies(simt_entry entry, int meets)
+static int dies(void (*entry)(const void *), int meets)
 {
     int status = 0;
     const pid_t child = fork();

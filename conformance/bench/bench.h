@@ -9,7 +9,7 @@
 #ifndef MXO_BENCH_H
 #define MXO_BENCH_H
 
-#include "../judge.h"
+#include "judge/judge.h"
 
 #include <stdint.h>
 

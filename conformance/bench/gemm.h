@@ -9,7 +9,7 @@
 
 #include "bench.h"
 
-#include "../fill.h"
+#include "data/fill.h"
 
 #include <stdint.h>
 

@@ -4,8 +4,8 @@
 #include "gemm.h"
 #include "layer.h"
 
-#include "../bound.h"
-#include "../fill.h"
+#include "data/fill.h"
+#include "judge/bound.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -343,7 +343,10 @@ static verdict_status judge_small(bench_job *job, const bench_options *o,
     if (fill_inputs(job->c, o->seed, &job->in, why) != 0) {
         return VERDICT_ERROR;
     }
-    judge_answer(job->j, job->c, &job->in, &job->want, &got, &v);
+    judgement g;
+
+    judge_answer(job->j, job->c, &job->in, &job->want, &got, &g, &v);
+    judgement_clear(&g);
     tensor_set_clear(&got);
     const verdict_status status = v.status;
     (void)snprintf(why.ptr, why.size, "%s", v.reason);

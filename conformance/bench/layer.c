@@ -70,8 +70,8 @@ int bench_layer_ids(bench_layer *l, const test_case *c,
             l->active += !met[e];
             met[e] = 1;
         }
-        status = s->table->upload(s->ctx, t->buffer, 0, ids, t->n_bytes,
-                                  why) == MXO_OK
+        status = s->table->upload(s->ctx, t->buffer, 0, ids, t->n_bytes, why) ==
+                         MXO_OK
                      ? 0
                      : -1;
     } else {
@@ -90,8 +90,8 @@ static double gemm_seconds(subject *s, uint64_t batch, uint64_t m, uint64_t n,
                                 {"m", "", (double)m},
                                 {"n", "", (double)n},
                                 {"k", "", (double)k}};
-    const mxo_call call = {sizeof call, 4, 0, 0, "yardstick.gemm_bf16", params,
-                           NULL, NULL};
+    const mxo_call call = {sizeof call,           4,      0,    0,
+                           "yardstick.gemm_bf16", params, NULL, NULL};
     double seconds = 0;
 
     return s->table->time(s->ctx, &call, GEMM_RUNS, &seconds,
@@ -120,8 +120,8 @@ void bench_layer_rate(const bench_layer *l, const test_case *c, subject *s,
     }
     const double one = gemm_seconds(s, experts, rows, 2 * inter, hidden);
     const double two = gemm_seconds(s, experts, rows, hidden, inter);
-    const double flops = 6.0 * (double)(experts * rows * hidden) *
-                         (double)inter;
+    const double flops =
+        6.0 * (double)(experts * rows * hidden) * (double)inter;
 
     row->gemm = one > 0 && two > 0 ? flops / (one + two) / 1e9 : 0;
 }

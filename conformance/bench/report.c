@@ -112,10 +112,9 @@ static void print_csv(const char *backend, const char *text,
 /* The time that reading the active weights takes at the copy's speed. */
 static double of_stream(const bench_row *row)
 {
-    return row->streamed == 0
-               ? 0
-               : (double)row->streamed /
-                     rate(row->bytes, row->copy) / row->seconds;
+    return row->streamed == 0 ? 0
+                              : (double)row->streamed /
+                                    rate(row->bytes, row->copy) / row->seconds;
 }
 
 static json_t *row_object(const char *backend, const char *text,

@@ -4,7 +4,7 @@
  * shows; values lie just below, at and above either limit; alpha, beta and
  * limit differ per expert and are not the defaults.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -171,6 +171,20 @@ static const grid_row grid[] = {
      "act.glu:dialect=vllm_swiglu_limit,layout=halves,limit=0|-7,rows=3,"
      "cols=65,data=limits|ordinary"},
     {2, 0, "act.glu:dialect=exact,from=*,to=*,rows=3,cols=65,data=tiny"},
+    {2, 0, /* NaN and infinities with a limit and without */
+     "act.glu:dialect=trtllm_gen|cutlass_swiglu|aiter_ck|aiter_hip|"
+     "flydsl_swiglu|vllm_clamp_oai,from=f32,to=f32|bf16,limit=none|7,rows=3,"
+     "cols=65,data=corners|limits|ordinary"},
+    {2, 0, /* what gate and up are worth, as NVFP4 layers have it */
+     "act.glu:dialect=trtllm_gen,from=f32,to=f32,scale_gate=0.0037|3,alpha=1,"
+     "beta=0|0.5,limit=none|7,rows=3,cols=65,data=ordinary"},
+    {2, 0,
+     "act.glu:dialect=situ|situ_vllm|situ_aiter|situ_flashinfer|situ_mega|"
+     "situ_b12x,beta=4,linear_beta=25|none,limit=none|2.5,rows=3,cols=65,"
+     "data=ordinary|corners|tiny"},
+    {2, 0, /* the ends of what the kernels' own exponentials give */
+     "act.glu:bounds=1,dialect=triton|trtllm|vllm_silu,rows=3,cols=65,"
+     "data=ordinary"},
     {3, 600,
      "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
      "limit=none|7|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"

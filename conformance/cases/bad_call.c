@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that must be refused whatever their numbers are: sizes and parameters
- * that contradict each other, and calls with a flaw (../flaws.def).  Outputs are
- * given all the same, of the shapes that a good call beside it would have.
+ * that contradict each other, and calls with a flaw (../flaws.def).  Outputs
+ * are given all the same, of the shapes that a good call beside it would have.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 
@@ -13,8 +13,8 @@ static const fill_row fills[] = {
 };
 
 #define ROUTE "route.topk:tokens=3,experts=8,"
-#define GROUPS                                                      \
-    "route.topk:dialect=trtllm_deepseek_v3|vllm_fused_scores|"      \
+#define GROUPS                                                 \
+    "route.topk:dialect=trtllm_deepseek_v3|vllm_fused_scores|" \
     "vllm_fused_sigmoid,tokens=3,experts=8,top_k=2,"
 #define ROUTED "moe.layer_routed:tokens=3,experts=4,hidden=64,inter=96,"
 #define SORT "moe.sort:tokens=5,top_k=2,"
@@ -51,8 +51,7 @@ static const grid_row grid[] = {
     {2, 0, SORTS "n_shared=-1"},
     {2, 0, SORT "layout=trtllm|aiter|vllm|deepgemm,n_rows=4"},
     {2, 0, SORT "layout=triton,block_size=3"},
-    {2, 0,
-     SORT "local=range,local_expert_offset=-1|7|8,local_num_experts=2"},
+    {2, 0, SORT "local=range,local_expert_offset=-1|7|8,local_num_experts=2"},
     {2, 0, SORT "local=range,local_num_experts=-1|9"},
     {2, 0, SORTS "local=map,experts=7"},
     {2, 0, PERMUTE "top_k=0|-1"},
@@ -97,8 +96,7 @@ static const grid_row grid[] = {
     {2, 0, APPLY ",keep_rows=-1"},
     {2, 0, APPLY ",dir=inverse,keep_rows=129|-1"},
     {2, 0, APPLY ",dir=inverse,keep_cols=9|-1"},
-    {2, 0,
-     "layout.convert:experts=1,inter=128,hidden=128,conversion=no_such"},
+    {2, 0, "layout.convert:experts=1,inter=128,hidden=128,conversion=no_such"},
     {2, 0, "layout.groups:n=3,align=0|-1"},
     {2, 0, "layout.groups:n=3,total=-1"},
     {2, 0, GROUPED ",align=0|-1"},
@@ -132,14 +130,13 @@ static const grid_row grid[] = {
          "w2_scale") "|" TENSOR("y") "|" TENSOR("x")},
     {2, 0,
      LAYER ",bias=f32,map=1,global=9,flaw=missing.expert_map|"
-           "dtype.expert_map|flat.expert_map|bytes.expert_map|vast.expert_map|"
-           TENSOR("w13_bias") "|" TENSOR("w2_bias")},
+           "dtype.expert_map|flat.expert_map|bytes.expert_map|vast.expert_"
+           "map|" TENSOR("w13_bias") "|" TENSOR("w2_bias")},
     {2, 0,
      LAYER ",per_expert=all,flaw=" VECTOR("gemm1_alpha") "|" VECTOR(
          "gemm1_beta") "|" VECTOR("gemm1_clamp_limit") "|unset.per_expert|"
                                                        "value.per_expert"},
-    {2, 0,
-     FIRST ",per_expert=limit,stage=*,flaw=" VECTOR("gemm1_clamp_limit")},
+    {2, 0, FIRST ",per_expert=limit,stage=*,flaw=" VECTOR("gemm1_clamp_limit")},
     {2, 0,
      ROUTED "top_k=2,per_expert=all,flaw=" VECTOR("gemm1_alpha") "|" VECTOR(
          "gemm1_beta") "|" VECTOR("gemm1_clamp_limit")},
@@ -187,8 +184,8 @@ static const grid_row grid[] = {
          "scale") "|odd.cols|off.cols|unset.rule|unset.from|value.rule|"
                   "unset.axis|unknown"},
     {2, 0,
-     "quant.group:rows=4,cols=256,flaw=" TENSOR("x") "|" TENSOR(
-         "q") "|" MEMORY("scale") "|unknown"},
+     "quant.group:rows=4,cols=256,flaw=" TENSOR("x") "|" TENSOR("q") "|" MEMORY(
+         "scale") "|unknown"},
     {2, 0,
      "quant.qdq:rows=4,cols=64,flaw=" TENSOR("x") "|" TENSOR("y") "|" TENSOR(
          "q") "|" TENSOR("scale") "|unknown"},
@@ -256,24 +253,21 @@ static const grid_row grid[] = {
      "act.glu:layout=split,rows=2,cols=32,flaw=" TENSOR("gate") "|" TENSOR(
          "up")},
     {2, 0,
-     "act.glu:rows=2,cols=32,gather=1,picks=3,per_expert=all,experts=2,flaw="
-     VECTOR("row") "|" KINDS("expert") "|" VECTOR("limit") "|" VECTOR(
+     "act.glu:rows=2,cols=32,gather=1,picks=3,per_expert=all,experts=2,"
+     "flaw=" VECTOR("row") "|" KINDS("expert") "|" VECTOR("limit") "|" VECTOR(
          "alpha") "|" VECTOR("beta")},
     {2, 0,
      "act.glu_quant:rows=2,cols=128,flaw=" KINDS("x") "|" MEMORY(
          "q") "|" MEMORY("scale") "|unknown"},
-    {2, 0,
-     "act.unary:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+    {2, 0, "act.unary:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
     {2, 0,
      "format.encode:n=64,flaw=" VECTOR("x") "|" VECTOR(
          "code") "|value.format|unset.tie|unset.sat|unknown"},
     {2, 0,
      "format.decode:n=64,flaw=" VECTOR("code") "|" VECTOR("y") "|unknown"},
     {2, 0,
-     "format.e8m0_decode:n=64,flaw=" VECTOR("code") "|" VECTOR(
-         "y") "|unknown"},
-    {2, 0,
-     "format.convert:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+     "format.e8m0_decode:n=64,flaw=" VECTOR("code") "|" VECTOR("y") "|unknown"},
+    {2, 0, "format.convert:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
     {2, 0, "math.rcp:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
     {0, 0, NULL},
 };

@@ -5,7 +5,7 @@
  * data=lost has a map whose every entry does.  Who reads what lies there gives
  * an answer, and that is the failure.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -91,7 +91,8 @@ static const grid_row grid[] = {
      "inter=64,data=lost"},
     {2, 0, "moe.sort:layout=*,tokens=5,top_k=2,data=stray"},
     {2, 0, "moe.sort:layout=*,local=map,tokens=5,top_k=2,experts=8,data=lost"},
-    {2, 0, "moe.finalize:source=permuted,tokens=3,slots=2,rows=6,cols=8,data=stray"},
+    {2, 0,
+     "moe.finalize:source=permuted,tokens=3,slots=2,rows=6,cols=8,data=stray"},
     {2, 0,
      "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=3,experts=8,"
      "slots=2,vocabulary=5,top_k=2,data=stray|lost"},

@@ -6,7 +6,7 @@
  * data=spoilt has one expert whose limit is none at all, so that the call must
  * be refused, whether a token goes there or not.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 
@@ -65,19 +65,19 @@ static const fill_row fills[] = {
 #define SMALL "tokens=5,topk=3,experts=5,hidden=64,inter=64"
 #define SHARD "map=1,global=11,tokens=9,topk=3,experts=4,hidden=64,inter=32"
 /* What cubins that are not public leave unsaid. */
-#define CUBIN                                                              \
-    "weight_rule=ocp,scale_at=weight,order=any,requant=none,bias1=acc,"    \
+#define CUBIN                                                               \
+    "weight_rule=ocp,scale_at=weight,order=any,requant=none,bias1=acc,"     \
     "bias2=acc,gemm1_out=f32,glu_out=bf16,routing_at=sum,routing_type=f32," \
     "row_out=f32,sum=fma,out=bf16,absent=skip,"
 static const grid_row grid[] = {
     {1, 0, "moe.layer:per_expert=all," SMALL ",bias=f32,data=orderfree"},
     {2, 0, "moe.layer:per_expert=alpha|beta|limit," SMALL ",data=orderfree"},
-    {2, 0,
-     "moe.gemm1:per_expert=*,stage=*,rows=*," SMALL ",data=orderfree"},
+    {2, 0, "moe.gemm1:per_expert=*,stage=*,rows=*," SMALL ",data=orderfree"},
     {2, 0, "moe.layer:per_expert=all," SHARD ",bias=f32,data=orderfree"},
     {2, 0, "moe.gemm1:per_expert=all," SHARD ",data=orderfree"},
     {2, 0,
-     "moe.layer_routed:per_expert=alpha|beta|limit|all,top_k=3,tokens=5,experts=5,hidden=64,"
+     "moe.layer_routed:per_expert=alpha|beta|limit|all,top_k=3,tokens=5,"
+     "experts=5,hidden=64,"
      "inter=64,data=orderfree"},
     {2, 0,
      "moe.layer_routed:per_expert=all,top_k=3,map=1,global=9,tokens=9,"

@@ -3,7 +3,7 @@
  * Dequantisers.  Scales are coded by position so that a neighbour's scale is
  * never the right one; the table operation meets all 16 x 256 products.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 
@@ -30,14 +30,17 @@ static const fill_row fills[] = {
     {"dequant.nvfp4", "scale", "corners", fill_corners},
     {"dequant.nvfp4", "scale", "ordinary", fill_ordinary},
     {"dequant.nvfp4", "global_scale", "*", fill_positive},
+    {"dequant.nvfp4_engine", "scale", "ordinary", fill_ordinary},
+    {"dequant.nvfp4_engine", "global_scale", "*", fill_positive},
     {NULL, NULL, NULL, NULL},
 };
 
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
-#define MX_RULES                                                          \
-    "shift|triton_subnormal|ggml|triton35_torch|triton36_torch|triton35_" \
-    "kernel|triton36_kernel|"                                             \
-    "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp"
+#define MX_RULES                                                             \
+    "shift|triton_subnormal|ggml|triton35_torch|triton36_torch|triton35_"    \
+    "kernel|triton36_kernel|"                                                \
+    "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp|" \
+    "ocp_bf16|xpu|humming|b12x"
 
 static const grid_row grid[] = {
     {1, 0, "dequant.mx:rows=3,cols=96,data=indexed"},
@@ -56,7 +59,8 @@ static const grid_row grid[] = {
      "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
      "data=random|indexed"},
     {2, 0,
-     "dequant.mx:rule=ggml|quark_hip|triton_subnormal,to=f32|f16,rows=4,"
+     "dequant.mx:rule=ggml|transformers|quark_hip|triton_subnormal,to=f32|f16,"
+     "rows=4,"
      "cols=192,data=random|indexed|corners"},
     {2, 0,
      "dequant.mx:element=e4m3fnuz|e5m2fnuz|int8,to=*,rows=5,cols=160,"
@@ -91,6 +95,8 @@ static const grid_row grid[] = {
      "dequant.group:element=*,to=*,zero=*,group_rows=1|32|128,"
      "group_cols=32|64|128,rows=$M,cols=$K,"
      "data=random|ordinary"},
+    {1, 0,
+     "dequant.nvfp4_engine:rule=*,to=*,rows=3,cols=64,data=random|ordinary"},
     {1, 0, "dequant.nvfp4:rows=3,cols=64,data=ordinary"},
     {2, 0,
      "dequant.nvfp4:to=*,rows=7,cols=208|464|720,"

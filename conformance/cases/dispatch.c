@@ -4,7 +4,7 @@
  * without a token, one expert with all of them, pairs that go nowhere, an
  * expert twice in one token; weights that are not exact in bf16.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * random numbers do not have: sums beside a tie in rows of few bits, rows at
  * the end of an integer's range, quotients on a tie, groups all but zero.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * Codecs.  Every code of the small formats in every dialect; encoders meet
  * every midpoint and both neighbours; wide formats meet random patterns.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -46,6 +46,10 @@ static const fill_row fills[] = {
     {"format.e8m0_decode", "code", "random", fill_counting},
     {"format.e8m0_encode", "x", "powers", fill_powers},
     {"format.e8m0_encode", "x", "corners", fill_corners},
+    {"format.ue4m3", "code", "random", fill_counting},
+    {"format.ue4m3", "x", "random", fill_random_patches},
+    {"format.ue4m3", "x", "corners", fill_corners},
+    {"format.ue4m3", "x", "ordinary", fill_ordinary},
     {"format.encode", "x", "ties", fill_ties},
     {"format.encode", "x", "corners", fill_corners},
     {"format.encode", "x", "ordinary", fill_ordinary},
@@ -99,6 +103,8 @@ static const grid_row grid[] = {
      "data=random|ties|corners"},
     {2, 0, "format.convert:from=f64,to=f32,tie=*,n=509,data=random|ties"},
     {3, 0, "format.convert:from=*,to=*,tie=*,nan=*,n=8191"},
+    {1, 0, "format.ue4m3:n=256"},
+    {1, 0, "format.ue4m3:dir=encode,n=509,data=random|corners|ordinary"},
     {1, 0, "math.lg2:n=256,data=ordinary"},
     {2, 0, "math.lg2:ftz=*,n=509,data=random|powers|ordinary"},
     {1, 0, "math.rcp:n=1024,data=ordinary"},

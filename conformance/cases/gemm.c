@@ -6,7 +6,7 @@
  * one, and every scale byte is coded by its place.  There every legal order
  * gives the same bits (bugs 3, numerics 9.2).
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -136,6 +136,9 @@ static const fill_row fills[] = {
     {"gemm.mx", "?_scale", "typical", fill_scale_typical},
     {"gemm.mx", "?_scale", "wide", fill_random},
     {"gemm.mx", "?_scale", "indexed", fill_index_coded},
+    {"gemm.q8_0", "a_scale", "random", fill_positive},
+    {"gemm.q8_0", "w_scale", "random", fill_scale_typical},
+    {"gemm.q8_0", "*", "random", fill_random},
     {"gemm.mx", "?_scale", "ordinary", fill_scale_ordinary},
     {"gemm.mx", "a", "sweep", fill_one_column},
     {"gemm.mx", "w", "sweep", fill_nonzero_codes},
@@ -155,6 +158,8 @@ static const fill_row fills[] = {
 #define GEMM_TYPES "from=bf16|f16|f32|e4m3fn|e5m2"
 
 static const grid_row grid[] = {
+    {1, 0, "gemm.q8_0:order=*,rows=2,cols=5,k=96,data=random"},
+    {1, 0, "gemm.q8_0:weights=nvfp4,rows=2,cols=5,k=128,data=random"},
     {1, 0, "gemm.mx:rows=5,cols=33,k=96,data=exact|ordinary"},
     {1, 0, "gemm.mx:acc=f32,to=bf16,rows=96,cols=33,k=96,data=sweep"},
     {2, 0,

@@ -12,11 +12,17 @@
  * data=thirds is the same with weights such as 1/3, for one slot per token,
  * where nothing hides what was rounded.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
+
+/* From slot to slot: prime to the number of experts, so that ids differ. */
+static uint64_t stride_of(uint64_t experts)
+{
+    return experts % 3 != 0 ? 3 : experts % 5 != 0 ? 5 : 1;
+}
 
 /* Ids of a token differ unless there are fewer experts than slots; the last
    expert and every sixth get no token from most draws.  Under a map tokens
@@ -26,6 +32,7 @@ static void fill_ids(const test_case *c, host_tensor *t, prng *rng)
     const int is_mapped = case_value(c, "map")[0] == '1';
     const uint64_t experts = case_dim(c, is_mapped ? "global" : "experts");
     const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t stride = stride_of(experts);
     const uint64_t n = tensor_elems(t);
     uint64_t first = 0;
 
@@ -35,7 +42,7 @@ static void fill_ids(const test_case *c, host_tensor *t, prng *rng)
         }
         tensor_store(t, i,
                      experts == 0 ? 0 /* a layer that must be refused */
-                                  : (first + i % topk * 3 % experts) % experts);
+                                  : (first + i % topk * stride) % experts);
     }
 }
 
@@ -410,10 +417,10 @@ static const grid_row grid[] = {
      "moe.layer:order=amx|avx512,bias=f32,bias1=order,bias2=order," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.gemm1:glu=*,alpha=1.25,beta=0|1,limit=5,glu_out=" TYPES "," TINY
-     ",data=orderfree"},
+     "moe.gemm1:glu=*,alpha=1.25,beta=0|1,limit=5,glu_out=" TYPES
+     "|bf16sat," TINY ",data=orderfree"},
     {2, 0,
-     "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=" TYPES "," TINY
+     "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=" TYPES "|bf16sat," TINY
      ",data=orderfree"},
     {2, 0,
      "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,quant_rule=*," TINY

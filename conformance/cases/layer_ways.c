@@ -4,7 +4,7 @@
  * routing weights before the first GEMM or behind it, and layers from the
  * router's logits on.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -79,6 +79,8 @@ static const fill_row fills[] = {
 #define KNOWN "exact|MARLIN|TRITON|TRITON_UNFUSED|EMULATION|CPU"
 #define TINY "tokens=2,topk=2,experts=3,hidden=32,inter=32"
 #define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
+#define ONE "tokens=2,topk=1,experts=3,hidden=32,inter=32"
+#define NINE "tokens=9,topk=2,experts=3,hidden=32,inter=32"
 #define ROUTED "tokens=3,top_k=2,experts=4,hidden=64,inter=64"
 #define DECLARED                                                           \
     "weight_rule=ocp,scale_at=weight,order=any,quant=none,requant=none,"   \
@@ -115,7 +117,8 @@ static const fill_row fills[] = {
     {                                                                     \
         2, 0,                                                             \
             op ":input_scale=given,quant=quant.nvfp4,quant_element=e2m1," \
-               "quant_rule=fast|ieee|exact," more ",data=ordinary"        \
+               "quant_rule=fast|ieee|exact|vllm|trtllm_gen," more         \
+               ",data=ordinary"                                           \
     }
 
 /* Every other entry of a profile, one by one, behind a router. */
@@ -235,8 +238,8 @@ static const grid_row grid[] = {
      "order=block32|hopper_wgmma," SMALL ",data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,input_scale=given,quant=quant.nvfp4,"
-     "quant_element=e2m1,quant_rule=fast|ieee|exact,from=bf16|f16|f32," TINY
-     ",data=ordinary"},
+     "quant_element=e2m1,quant_rule=fast|ieee|exact|vllm|trtllm_gen,"
+     "from=bf16|f16|f32," TINY ",data=ordinary"},
     {2, 0,
      "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
      "quant_rule=fast,requant=same,bias=bf16," ADDED
@@ -413,6 +416,61 @@ static const grid_row grid[] = {
     {3, 200,
      "moe.layer:profile=" KNOWN ",tokens=$M,topk=1|2|4|6|8,experts=8|9|32,"
      "hidden=$K,inter=32|64|96|160|208|352,bias=*,data=orderfree"},
+    /* Entries that single vendors have (docs/profiles.md). */
+    {2, 0, "moe.gemm1:bias=f32,bias1=acc_ftz|behind," TINY ",data=ordinary"},
+    {2, 0, "moe.gemm2:bias=f32,bias2=acc_ftz|behind," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:quant=quant.mx,quant_element=e4m3fn,quant_rule=floor,"
+     "requant=same,requant_rule=*," NINE ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:input_scale=given,quant=quant.static,"
+     "quant_element=e4m3fn,quant_rule=divide,requant=same,"
+     "requant_rule=same|divide|reciprocal," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
+     "quant_rule=fast,requant=same,"
+     "requant_rule=fast|ieee|exact|vllm|trtllm_gen," TINY ",data=ordinary"},
+    {2, 0, "moe.gemm2:routing_at=glu,sum=slots," ONE ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:routing_at=sum,routing_type=f32,sum=fma_ftz," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.gemm2:routing_at=acc,routing_type=f32,row_out=bf16sat,"
+     "sum=by_expert|experts_bf16,absent=refuse," TINY ",data=ordinary"},
+    {2, 0, "moe.layer:bias=f32,bias2=acc_ftz|behind," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:quant=quant.mx,quant_element=e4m3fn,quant_rule=floor,"
+     "requant=same,requant_rule=*," NINE ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.static,"
+     "quant_element=e4m3fn,quant_rule=divide,requant=same,"
+     "requant_rule=same|divide|reciprocal," TINY ",data=ordinary"},
+    {2, 0,
+     "moe.layer:input_scale=given,quant=quant.nvfp4,quant_element=e2m1,"
+     "quant_rule=fast,requant=same,"
+     "requant_rule=fast|ieee|exact|vllm|trtllm_gen," TINY ",data=ordinary"},
+    {2, 0, "moe.layer:routing_at=glu,sum=slots," ONE ",data=ordinary"},
+    {2, 0,
+     "moe.layer:routing_at=sum,routing_type=f32,sum=fma_ftz," TINY
+     ",data=ordinary"},
+    {2, 0,
+     "moe.layer:routing_at=acc,routing_type=f32,row_out=bf16sat,"
+     "sum=by_expert|experts_bf16,absent=refuse," TINY ",data=ordinary"},
+    {2, 0, "moe.layer:bias=f32,bias1=acc_ftz|behind," TINY ",data=ordinary"},
+    ENTRY("bias=f32,bias1=acc_ftz|behind,bias2=acc_ftz|behind"),
+    {2, 0,
+     "moe.layer_routed:routing_at=glu,sum=slots,tokens=3,top_k=1,experts=4,"
+     "hidden=64,inter=64,data=ordinary"},
+    ENTRY("routing_at=sum,routing_type=f32,sum=fma_ftz"),
+    ENTRY("routing_at=acc,routing_type=f32,sum=by_expert|experts_bf16"),
+    ENTRY("quant=quant.mx,quant_element=e4m3fn,quant_rul"
+          "e=floor,requant=same,requant_rule=*"),
+    ENTRY(
+        "input_scale=given,quant=quant.static,quant_element=e4m3fn"
+        ",quant_rule=divide,requant=same,requant_rule=same|divide|reciprocal"),
+    ENTRY("input_scale=given,quant=quant.nvfp4,quant_element=e2m1,qu"
+          "ant_rule=fast,requant=same,requant_rule=fast|ieee|exact|vllm|trtllm_"
+          "gen"),
     {0, 0, NULL},
 };
 

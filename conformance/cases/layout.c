@@ -5,7 +5,7 @@
  * a nibble of it at a time; indices walk over the whole range.  Each layout and
  * each conversion has its lines in layout.cases.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -119,9 +119,8 @@ static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
     /* 2^k - 1, 2^k, 2^k + 1: 2^31 and 2^32 elements or bytes, in units of
        elements of four bytes down to bits */
     static const int powers[] = {29, 30, 31, 32, 33, 34, 35};
-    const uint64_t units =
-        case_count(c, "experts", 0) * case_count(c, "rows", 0) *
-        case_count(c, "cols", 0);
+    const uint64_t units = case_count(c, "experts", 0) *
+                           case_count(c, "rows", 0) * case_count(c, "cols", 0);
     const uint64_t n = tensor_elems(t);
 
     for (uint64_t i = 0; i < n; i++) {
@@ -137,6 +136,17 @@ static void fill_positions(const test_case *c, host_tensor *t, prng *rng)
         } else {
             tensor_store(t, i, units - 1 - draw % (units < 64 ? units : 64));
         }
+    }
+}
+
+/* Dimensions and ranks. */
+static void fill_small(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int is_rank = strcmp(t->name, "tp") == 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, 1 + prng_below(rng, is_rank ? 16 : 8192));
     }
 }
 
@@ -157,6 +167,8 @@ static const fill_row fills[] = {
     {"layout.grouped", "x", "powers", fill_powers},
     {"layout.groups", "sizes", "random", fill_sizes},
     {"layout.index", "at", "random", fill_positions},
+    {"layout.record", "*", "random", fill_random},
+    {"layout.tp_pad", "*", "random", fill_small},
     {NULL, NULL, NULL, NULL},
 };
 

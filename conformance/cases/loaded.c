@@ -3,7 +3,7 @@
  * Layers whose weights are as a loader has laid them out: data of the layers,
  * which ../fill_loaded.h sends through a conversion.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 
@@ -16,11 +16,11 @@ static const fill_row fills[] = {
 #define LOADED "conversion=mxo_hopper," SMALL
 #define MIXED "conversion=mxo_hopper_gate_up,rows=halves," SMALL
 /* Loaders that leave gates and ups for one kernel, and some that widen. */
-#define VENDORS                                                            \
-    "cutlass_mxfp4_bf16|cutlass_mxfp4_bf16/revision=1|cutlass_mxfp4_mxfp8|" \
+#define VENDORS                                                              \
+    "cutlass_mxfp4_bf16|cutlass_mxfp4_bf16/revision=1|cutlass_mxfp4_mxfp8|"  \
     "aiter_mxfp4_bf16|cpu_amx|deepgemm|humming/mma=wgmma|marlin|marlin_fp8|" \
     "triton_blackwell|triton_cdna4|triton_hopper|trtllm_gptoss"
-#define TENSORS(w)                                                         \
+#define TENSORS(w) \
     "missing." w "|dtype." w "|short." w "|long." w "|bytes." w "|flat." w
 
 static const grid_row grid[] = {
@@ -45,12 +45,15 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:conversion=mxo_hopper|mxo_hopper_gate_up,profile=TRITON,"
      "tokens=3,topk=2,experts=3,hidden=32,inter=32,data=corners"},
-    {2, 0, "moe.gemm1:" LOADED ",profile=exact|MARLIN|TRITON,stage=*,tokens=1|5,"
-           "bias=none|bf16,data=orderfree"},
-    {2, 0, "moe.gemm1:" MIXED ",profile=exact|TRITON,stage=*,tokens=5,bias=bf16,"
-           "data=ordinary"},
-    {2, 0, "moe.gemm2:" LOADED ",profile=exact|MARLIN|TRITON,stage=*,tokens=1|5,"
-           "bias=none|bf16,data=orderfree"},
+    {2, 0,
+     "moe.gemm1:" LOADED ",profile=exact|MARLIN|TRITON,stage=*,tokens=1|5,"
+     "bias=none|bf16,data=orderfree"},
+    {2, 0,
+     "moe.gemm1:" MIXED ",profile=exact|TRITON,stage=*,tokens=5,bias=bf16,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm2:" LOADED ",profile=exact|MARLIN|TRITON,stage=*,tokens=1|5,"
+     "bias=none|bf16,data=orderfree"},
     {2, 0, /* odd rows */
      "moe.gemm1:conversion=mxo_hopper,profile=exact|TRITON,stage=*,tokens=3,"
      "topk=2,experts=3,hidden=64,inter=20|33,bias=bf16,data=orderfree"},
@@ -103,12 +106,13 @@ static const grid_row grid[] = {
      "moe.layer:conversion=mxo_hoper|mxo_hopper/rev=1|mxo_hopper.w13,"
      "tokens=3," SMALL},
     {2, 0, "moe.layer:" LOADED ",tokens=3,bias=f32|f16"},
-    {2, 0, "moe.layer:conversion=trtllm_gptoss|cutlass_mxfp4_bf16,tokens=3,"
-           SMALL ",bias=bf16"},
+    {2, 0,
+     "moe.layer:conversion=trtllm_gptoss|cutlass_mxfp4_bf16,tokens=3," SMALL
+     ",bias=bf16"},
     {2, 0, "moe.layer:conversion=cutlass_mxfp4_bf16,tokens=3," BLOCKS},
     {2, 0,
-     "moe.layer:" LOADED ",tokens=3,bias=bf16,flaw=" TENSORS("w13") "|"
-     TENSORS("w2_scale") "|" TENSORS("w13_bias") "|value.conversion"},
+     "moe.layer:" LOADED ",tokens=3,bias=bf16,flaw=" TENSORS("w13") "|" TENSORS(
+         "w2_scale") "|" TENSORS("w13_bias") "|value.conversion"},
     {3, 0,
      "moe.layer:conversion=mxo_hopper,profile=TRITON,tokens=1,topk=4,"
      "experts=4,hidden=2880,inter=2880,bias=bf16,data=typical"},

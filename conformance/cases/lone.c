@@ -14,7 +14,7 @@
  * on, with which some rules read a weight as no number, only in every eighth
  * row, of w13 in few experts, and over codes of at most 1.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -136,9 +136,8 @@ static int is_gate(const test_case *c, const host_tensor *t, uint64_t row)
 {
     const uint64_t rows = t->shape[1];
 
-    return strcmp(case_value(c, "rows"), "halves") == 0
-               ? row % rows < rows / 2
-               : row % 2 == 0;
+    return strcmp(case_value(c, "rows"), "halves") == 0 ? row % rows < rows / 2
+                                                        : row % 2 == 0;
 }
 
 static uint64_t code_at(const test_case *c, const host_tensor *t, uint64_t row,
@@ -205,8 +204,9 @@ static void fill_lone_rows(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, MINUS * prng_below(rng, 2) +
-                               MINUS * CODES * prng_below(rng, 2));
+        tensor_store(t, i,
+                     MINUS * prng_below(rng, 2) +
+                         MINUS * CODES * prng_below(rng, 2));
     }
     for (uint64_t i = 0; i < n; i += bytes) {
         const uint64_t col = (start + i / bytes) % (2 * bytes);

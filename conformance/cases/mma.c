@@ -4,7 +4,7 @@
  * infinity in most rows of long steps, so there are kinds of data that stay
  * finite: one binade, all binades, and sums that cancel.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -111,8 +111,8 @@ static void fill_zeros(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* Products that cancel to nothing, and a negative one so far below them that the
-   unit cuts it off: what is left of it is no sign. */
+/* Products that cancel to nothing, and a negative one so far below them that
+   the unit cuts it off: what is left of it is no sign. */
 static void fill_vanishing(host_tensor *t, double second, double small)
 {
     const double tiny = ldexp(small, dtype_bytes(t->dtype) == 1 ? -8 : -14);
@@ -357,7 +357,8 @@ static const grid_row grid[] = {
     {2, 0, /* no other operands have them, and no promotion adds them */
      "mma.step:acc=f16,unit=ada|cdna3,type=e4m3fn|bf16|tf32,rows=4,k=32,"
      "data=near"},
-    {2, 0, "mma.chain:acc=f16,type=f16,promote=32,rows=3,cols=5,k=96,data=near"},
+    {2, 0,
+     "mma.chain:acc=f16,type=f16,promote=32,rows=3,cols=5,k=96,data=near"},
     {3, 200,
      "mma.chain:unit=hopper_wgmma|hopper_mma_sync|ampere|blackwell,type=*,"
      "promote=0|32|128,rows=4,cols=$N,k=128|256|2880," DATA},

@@ -3,7 +3,7 @@
  * Quantisers.  Block maxima sweep every mantissa step and the whole exponent
  * range; elements sit on midpoints; zero groups, NaN and infinity are met.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -17,6 +17,24 @@ static void fill_offsets(const test_case *c, host_tensor *t, prng *rng)
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
         tensor_store(t, i, prng_below(rng, prng_below(rng, 4) ? 4 : 12));
+    }
+}
+
+/* Scale bytes within what NVFP4 holds without loss. */
+static void fill_near_bytes(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, 110 + prng_below(rng, 18));
+    }
+}
+
+/* Scale bytes of numbers. */
+static void fill_random_below_255(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, prng_below(rng, 255));
     }
 }
 
@@ -83,6 +101,16 @@ static const fill_row fills[] = {
     {"quant.scale", "amax", "corners", fill_corners},
     {"quant.scale", "amax", "edges", fill_edges},
     {"quant.mx", "x", "edges", fill_edges},
+    {"quant.mx_exponent", "amax", "random", fill_amax},
+    {"quant.mx_exponent", "amax", "corners", fill_corners},
+    {"quant.mx_exponent", "amax", "edges", fill_edges},
+    {"quant.mxfp4_to_nvfp4", "q", "random", fill_random},
+    {"quant.mxfp4_to_nvfp4", "q", "near", fill_random},
+    {"quant.mxfp4_to_nvfp4", "scale", "near", fill_near_bytes},
+    {"quant.mxfp4_to_nvfp4", "scale", "random", fill_random_below_255},
+    {"quant.nvfp4_engine", "global_scale", "*", fill_positive},
+    {"quant.scaled", "global_scale", "*", fill_positive},
+    {"quant.scaled", "scale", "*", fill_positive},
     {"quant.*", "x", "ordinary", fill_ordinary},
     {"quant.*", "x", "ties", fill_ties},
     {"quant.*", "x", "amax", fill_amax},
@@ -94,7 +122,8 @@ static const fill_row fills[] = {
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
 #define PLAIN_RULES "floor|ceil|rceil|even"
 #define VENDOR_RULES                                                         \
-    "triton35_up|triton35_down|triton36_up|triton36_down|"                   \
+    "triton35_up|triton35_down|triton35_kernel_up|triton35_kernel_down|"     \
+    "triton36_up|triton36_down|"                                             \
     "aiter_torch_rounddown|aiter_torch_roundup|aiter_torch_even|"            \
     "aiter_torch_ceil|aiter_hip_rounddown|aiter_hip_roundup|aiter_hip_even|" \
     "aiter_hip_ceil"
@@ -119,6 +148,12 @@ static const grid_row grid[] = {
      "quant.mx:element=e4m3fn,rule=flashinfer|vllm_torch|"
      "torchao_rceil,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
+    {2, 0, /* binary32, as it comes out of an activation */
+     "quant.mx:element=e4m3fn,rule=trtllm_gen|aiter_flydsl|b12x_mxfp8,"
+     "from=f32|bf16,rows=5,cols=128,data=random|ordinary|ties|amax|corners"},
+    {2, 0,
+     "quant.mx:element=e2m1,rule=aiter_flydsl,from=f32|bf16,rows=5,cols=128,"
+     "data=ordinary|ties|amax"},
     {2, 0,
      "quant.mx:element=e2m1|e4m3fn,rule=flashinfer,"
      "sf_layout=linear|128x4|8x4,rows=9|130,cols=192,data=amax"},
@@ -146,6 +181,21 @@ static const grid_row grid[] = {
     {3, 0,
      "quant.mx:element=e2m1|e4m3fn,rows=3,cols=$KALL,"
      "data=ordinary|ties"},
+    {1, 0, "quant.engine:rule=*,from=*,rows=3,cols=96,data=ordinary|ties|amax"},
+    {2, 0, "quant.engine:rule=*,from=*,rows=5,cols=128,data=random|corners"},
+    {2, 0,
+     "quant.engine:rule=mlx,element=e4m3fn,from=*,rows=5,cols=128,"
+     "data=ordinary|ties|amax"},
+    {1, 0,
+     "quant.nvfp4_engine:rule=*,from=*,rows=3,cols=64,data=ordinary|ties"},
+    {2, 0, "quant.nvfp4_engine:rule=*,rows=3,cols=160,data=random|corners"},
+    {1, 0,
+     "quant.mxfp4_to_nvfp4:lossless=*,rows=5,cols=96,k_max=127,data=random"},
+    {2, 0, "quant.mxfp4_to_nvfp4:lossless=*,rows=3,cols=64,data=near"},
+    {1, 0,
+     "quant.scaled:from=*,scale=*,rows=3,cols=96,data=ordinary|ties|random"},
+    {1, 0, "quant.mx_exponent:n=257,data=random|corners|edges"},
+    {1, 0, "quant.q8_0:rows=3,cols=96,data=ordinary|ties|amax"},
     {3, 400,
      "quant.mx:element=*,from=*,rule=*,tie=*,sf_layout=*,rows=$M,"
      "cols=$K,data=random|ordinary|ties|amax|corners"},
@@ -188,6 +238,9 @@ static const grid_row grid[] = {
      "quant.nvfp4:from=*,math=*,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
     {2, 0, "quant.nvfp4:rows=3,cols=464|720,data=ordinary"},
+    {2, 0,
+     "quant.nvfp4:from=f32,math=trtllm_gen,rows=5,cols=128,"
+     "data=random|ordinary|ties|amax|corners"},
     {2, 0, "quant.nvfp4:sf_layout=*,rcp=*,rows=9|130,cols=192,data=ordinary"},
     {2, 72,
      "quant.nvfp4:from=bf16|f16,rows=$M,cols=$K,"

@@ -5,7 +5,7 @@
  * neighbours one code apart, rows without a positive number; biases that no
  * bf16 holds and that change the choice.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <stddef.h>
 
@@ -156,7 +156,21 @@ static void fill_table(const test_case *c, host_tensor *t, prng *rng)
     fill_below(c, t, rng, "experts");
 }
 
+/* What a kernel might have picked: distinct experts, the last ones first. */
+static void fill_picked(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t experts = case_dim(c, "experts");
+    const uint64_t slots = case_dim(c, "chosen");
+
+    (void)rng;
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i,
+                     experts == 0 ? 0 : experts - 1 - i % slots % experts);
+    }
+}
+
 static const fill_row fills[] = {
+    {"route.topk", "picked", "*", fill_picked},
     {"route.topk", "input_ids", "*", fill_input_ids},
     {"route.topk", "tid2eid", "*", fill_table},
     {"route.topk", "bias", "lowbias", fill_bias_low},
@@ -287,6 +301,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer_routed:dialect=vllm_softplus_sqrt,top_k=2,tokens=3,"
      "experts=8|12,hidden=32,inter=32,data=orderfree"},
+    {2, 0, /* the ends of what the kernels' own exponentials give */
+     "route.topk:bounds=1,dialect=softmax_topk|sigmoid_topk|vllm_cpu,"
+     "chosen=4,tokens=3,experts=24,data=logits"},
     {3, 300,
      "route.topk:dialect=*,from=*,to=*,renormalize=*,top_k=1|2|4|8,"
      "tokens=$M,experts=8|32|60|128|256,data=*"},

@@ -4,7 +4,7 @@
  * have some rows of each of the token's experts, codes may be widened under
  * another exponent and activations lifted to make that good.
  */
-#include "fills.h"
+#include "data/fills.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * From a backend's order back to checkpoint order: the metadata of the
  * converted file says what its layers were called and how large they were.
  */
-#include "../say.h"
-#include "../tensors.h"
+#include "base/say.h"
+#include "base/tensors.h"
 #include "job.h"
 
 #include <stdio.h>
@@ -19,8 +19,7 @@ static int read_count(const json_t *o, const char *key, uint64_t *n)
     const json_int_t value = json_integer_value(count);
 
     *n = (uint64_t)value;
-    return json_is_integer(count) && value >= 0 &&
-           value < (json_int_t)1 << 32;
+    return json_is_integer(count) && value >= 0 && value < (json_int_t)1 << 32;
 }
 
 /* One layer as metadata tell it; sizes of the part that the file holds. */
@@ -31,6 +30,13 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
 
     memset(l, 0, sizeof *l);
     memset(p, 0, sizeof *p);
+    const char *weight =
+        layer_dtype(json_string_value(json_object_get(o, "weight_dtype")));
+    const char *scale =
+        layer_dtype(json_string_value(json_object_get(o, "scale_dtype")));
+
+    l->weight_dtype = weight == NULL ? "U8" : weight;
+    l->scale_dtype = scale == NULL ? "U8" : scale;
     l->style = style == NULL ? NULL : layer_style(style);
     l->prefix = prefix == NULL ? NULL : strndup(prefix, 512);
     l->biased = json_is_true(json_object_get(o, "biased"));
@@ -77,7 +83,7 @@ static void live_rows(const layer_part *p, int i, uint64_t *rows,
 
 static int add_fused(job *j, const moe_layer *l, const layer_part *p, int i)
 {
-    static const char *const dtypes[3] = {"U8", "U8", "BF16"};
+    const char *const dtypes[3] = {l->weight_dtype, l->scale_dtype, "BF16"};
     uint64_t rows;
     uint64_t bytes;
     char name[NAME_ROOM];
@@ -92,13 +98,13 @@ static int add_fused(job *j, const moe_layer *l, const layer_part *p, int i)
                     i % W2 == 2 ? 2u
                     : blocked   ? 4u
                                 : 3u,
-                    blocked ? blocks : plain, p->experts * rows * bytes) ==
-           SIZE_MAX;
+                    blocked ? blocks : plain,
+                    p->experts * rows * bytes) == SIZE_MAX;
 }
 
 static int add_split(job *j, const moe_layer *l, const layer_part *p, int i)
 {
-    static const char *const dtypes[3] = {"U8", "U8", "BF16"};
+    const char *const dtypes[3] = {l->weight_dtype, l->scale_dtype, "BF16"};
     uint64_t rows;
     uint64_t bytes;
     int bad = 0;
@@ -112,9 +118,9 @@ static int add_split(job *j, const moe_layer *l, const layer_part *p, int i)
             (void)snprintf(name, sizeof name, "%s.%llu.%s.%s", l->prefix,
                            (unsigned long long)e, l->style->projection[k],
                            l->style->kind[i % W2]);
-            bad = sink_add(&j->sink, name, dtypes[i % W2],
-                           i % W2 == 2 ? 1u : 2u, shape, rows * bytes) ==
-                  SIZE_MAX;
+            bad =
+                sink_add(&j->sink, name, dtypes[i % W2], i % W2 == 2 ? 1u : 2u,
+                         shape, rows * bytes) == SIZE_MAX;
         }
     }
     return bad;
@@ -222,8 +228,8 @@ int job_plan_back(job *j, mxo_text why)
     json_t *o;
     int bad = layers == NULL;
 
-    j->first_output = calloc(json_array_size(layers) + 1,
-                             sizeof *j->first_output);
+    j->first_output =
+        calloc(json_array_size(layers) + 1, sizeof *j->first_output);
     json_array_foreach(layers, i, o)
     {
         bad = bad || j->first_output == NULL || plan_layer(j, i, o, why) != 0;
@@ -242,7 +248,18 @@ static uint64_t padded_row(const moe_layer *l, const layer_part *p, int i,
                : r;
 }
 
-/* The live part of one expert's tensor into the sink. */
+static uint64_t count_set(const uint8_t *bytes, uint64_t n)
+{
+    uint64_t set = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        set += bytes[i] != 0;
+    }
+    return set;
+}
+
+/* The live part of one expert's tensor into the sink.  Pads are zeros: what
+   is not, outside the live part, would be lost. */
 static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
                       uint64_t e, size_t first, const uint8_t *from,
                       uint8_t *live, mxo_text why)
@@ -255,6 +272,14 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
     for (uint64_t r = 0; r < rows; r++) {
         memcpy(live + r * bytes, from + padded_row(l, p, i, r) * pitch,
                (size_t)bytes);
+    }
+    if (count_set(from, part_rows(p, i) * pitch) !=
+        count_set(live, rows * bytes)) {
+        (void)say(MXO_E_SHAPE, why,
+                  "layer %.200s: the sizes in the metadata leave out bytes "
+                  "that are no pad",
+                  l->prefix);
+        return -1;
     }
     if (!l->style->is_split) {
         return sink_put(&j->sink, first, e * rows * bytes, live, rows * bytes,
@@ -311,7 +336,7 @@ int job_run_back(job *j, mxo_text why)
     json_array_foreach(layers, number, o)
     {
         size_t at = j->first_output[number];
-        moe_layer l;
+        moe_layer l = {.prefix = NULL};
         layer_part p;
         bad = bad || !read_layer(o, &l, &p);
         for (int i = 0; i < LAYER_TENSORS && !bad; i++) {

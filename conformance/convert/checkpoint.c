@@ -2,8 +2,8 @@
 /* Mapping checkpoints and reading their headers; see checkpoint.h. */
 #include "checkpoint.h"
 
-#include "../say.h"
-#include "../tensors.h"
+#include "base/say.h"
+#include "base/tensors.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,8 +87,8 @@ static int shape_fits(const checkpoint_tensor *t)
 }
 
 /* One entry of the header; 0 if it contradicts itself or the file. */
-static int read_entry(const checkpoint_file *f, uint64_t data,
-                      const char *name, const json_t *o, checkpoint_tensor *t)
+static int read_entry(const checkpoint_file *f, uint64_t data, const char *name,
+                      const json_t *o, checkpoint_tensor *t)
 {
     const json_t *shape = json_object_get(o, "shape");
     const json_t *offsets = json_object_get(o, "data_offsets");
@@ -140,8 +140,7 @@ static int add_entries(const char *path, checkpoint *c,
             continue;
         }
         memset(&c->tensor[c->n], 0, sizeof c->tensor[c->n]);
-        if (!read_entry(f, PREFIX + header, name, value,
-                        &c->tensor[c->n++])) {
+        if (!read_entry(f, PREFIX + header, name, value, &c->tensor[c->n++])) {
             (void)say(MXO_E_SHAPE, why,
                       "%s: the header contradicts itself or the file at %.80s",
                       path, name);
@@ -152,14 +151,14 @@ static int add_entries(const char *path, checkpoint *c,
     /* The format leaves no gaps: a tail is what a broken copy leaves. */
     return taken == f->n_bytes - PREFIX - header
                ? 0
-               : refuse(why, path, "has bytes that belong to no tensor, or to "
-                                   "two");
+               : refuse(why, path,
+                        "has bytes that belong to no tensor, or to "
+                        "two");
 }
 
 static int add_file(const char *path, checkpoint *c, mxo_text why)
 {
-    checkpoint_file *grown =
-        realloc(c->file, (c->n_files + 1) * sizeof *grown);
+    checkpoint_file *grown = realloc(c->file, (c->n_files + 1) * sizeof *grown);
 
     if (grown == NULL) {
         return refuse(why, path, "no memory");

@@ -5,7 +5,7 @@
  */
 #include "job.h"
 
-#include "../select/options.h"
+#include "select/options.h"
 
 #include <mxoracle/layout.h>
 
@@ -16,7 +16,8 @@
  * "h100,vllm=oracle-2026-03,moe_backend=marlin": the platform, then keys. The
  * question borrows the words. A shard's number of ranks is vLLM's tp.
  */
-static int ask(char *words, uint64_t tp, select_question *q, mxo_text why)
+static int ask(char *words, const char *model, uint64_t tp, select_question *q,
+               mxo_text why)
 {
     const int has_model = strstr(words, "model=") != NULL;
     char *rest = words;
@@ -28,7 +29,7 @@ static int ask(char *words, uint64_t tp, select_question *q, mxo_text why)
 
     status = select_set(q, "platform", word, why);
     if (status == 0 && !has_model) {
-        status = select_set(q, "model", "gpt-oss-120b", why);
+        status = select_set(q, "model", model, why);
     }
     if (status == 0 && tp > 1) {
         (void)snprintf(ranks, sizeof ranks, "%llu", (unsigned long long)tp);
@@ -46,8 +47,8 @@ static int ask(char *words, uint64_t tp, select_question *q, mxo_text why)
     return status == 0 ? select_finish(q, why) : -1;
 }
 
-int job_choose(const char *text, char conversion[JOB_NAME], shard *s,
-               mxo_text why)
+int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
+               shard *s, mxo_text why)
 {
     static const char family[] = "convert/";
     char words[512];
@@ -63,7 +64,7 @@ int job_choose(const char *text, char conversion[JOB_NAME], shard *s,
         return -1;
     }
     memcpy(words, text, strlen(text) + 1);
-    if (ask(words, s->tp, &q, why) != 0) {
+    if (ask(words, model, s->tp, &q, why) != 0) {
         return -1;
     }
     if (q.config.parallel.tp_size != (int64_t)s->tp) {

@@ -3,10 +3,11 @@
  * mxoracle convert: a checkpoint into a backend's byte order, back, or the
  * proof that a converted file is what it says.
  */
-#include "../backends.h"
-#include "../cli.h"
-#include "../number.h"
+#include "base/cli.h"
+#include "base/number.h"
+#include "gguf.h"
 #include "job.h"
+#include "run/backends.h"
 
 #include <mxoracle/layout.h>
 
@@ -23,7 +24,7 @@ typedef struct options {
     const char *to;
     const char *from;
     const char *machine;
-    char chosen[JOB_NAME]; /* conversion for the machine */
+    char chosen[JOB_NAME];  /* conversion for the machine */
     char spelled[JOB_NAME]; /* the conversion, as files record it */
     const char *backend;
     const char *paths[2];
@@ -42,9 +43,12 @@ static int usage(void)
          "of IN in the byte order a backend's loader makes (--to), or back\n"
          "(--from). IN is a safetensors file, an index file, or a folder with\n"
          "one. Everything else in IN is copied. Nothing is half written.\n\n"
-         "--for asks the selection oracle what vLLM makes of a gpt-oss-120b\n"
-         "there, sizes rounded up included: --for=h100, --for=b200,tp=2; keys\n"
-         "are those of mxoracle select.\n\n"
+         "--to=gguf and --from=gguf: the expert tensors as a GGUF file of\n"
+         "llama.cpp, whole layers on one rank, and back.\n\n"
+         "--for asks the selection oracle what vLLM makes of IN there, sizes\n"
+         "rounded up included: --for=h100, --for=b200,tp=2; keys are those of\n"
+         "mxoracle select. Without model= rows of w13 in turn are loaded as\n"
+         "gpt-oss-120b, all others as generic; a note says which.\n\n"
          "      --check        OUT exists: compare, write nothing\n"
          "  -f, --force        replace OUT if it exists\n"
          "      --tp=R/N       the shard of tensor-parallel rank R of N\n"
@@ -52,7 +56,7 @@ static int usage(void)
          "      --pad=H,I      round hidden and intermediate size up first\n"
          "  -b, --backend=NAME who moves the bytes (default cpu; emu is the\n"
          "                     oracle itself)\n"
-         "  -q, --quiet        no progress bar\n"
+         "  -q, --quiet        no progress line\n"
          "  -h, --help         this text\n\n"
          "mxoracle explain --conversions names the conversions. Exit status:\n"
          "0 done, 1 not written or not equal, 2 bad usage or bad input.");
@@ -123,12 +127,17 @@ static int take_option(options *o, int letter, const char *value)
     }
 }
 
+static int is_gguf(const options *o)
+{
+    return strcmp(o->to != NULL ? o->to : o->from, "gguf") == 0;
+}
+
 static int check_conversion(const char *name)
 {
     cli_nearest near = {NULL, 0};
     char hint[80];
 
-    if (mxo_conversion_find(name) != NULL) {
+    if (mxo_conversion_find(name) != NULL || strcmp(name, "gguf") == 0) {
         return EXIT_PASS;
     }
     for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
@@ -223,7 +232,8 @@ static int read_options(options *o, int argc, char **argv)
     }
     if (o->machine != NULL) {
         char text[400] = "";
-        if (job_choose(o->machine, o->chosen, &o->part,
+        /* Until the checkpoint is read; see follow_checkpoint. */
+        if (job_choose(o->machine, "gpt-oss-120b", o->chosen, &o->part,
                        (mxo_text){text, sizeof text}) != 0) {
             return cli_refuse("%s", text);
         }
@@ -240,11 +250,12 @@ static int read_options(options *o, int argc, char **argv)
     if (strlen(name) >= JOB_NAME) {
         return cli_refuse("the name of the conversion is too long");
     }
-    job_spell(name, o->spelled);
-    return status != EXIT_PASS ? status
-           : check_paths(o) != EXIT_PASS
-               ? EXIT_USAGE
-               : -1;
+    if (!is_gguf(o)) {
+        job_spell(name, o->spelled);
+    }
+    return status != EXIT_PASS           ? status
+           : check_paths(o) != EXIT_PASS ? EXIT_USAGE
+                                         : -1;
 }
 
 static void on_signal(int number)
@@ -268,6 +279,26 @@ static void catch_signals(void)
     (void)sigaction(SIGXFSZ, &action, NULL);
 }
 
+/* A converted file says of its layers what is said of them today. */
+static int check_layers(const job *j, const checkpoint *existing, mxo_text why)
+{
+    const char *text = checkpoint_meta(existing, META_LAYERS);
+    json_t *meta = job_metadata(j);
+    json_t *said = text == NULL ? NULL : json_loads(text, 0, NULL);
+    json_t *right = json_loads(
+        json_string_value(json_object_get(meta, META_LAYERS)), 0, NULL);
+    const int same = said != NULL && json_equal(said, right);
+
+    json_decref(said);
+    json_decref(right);
+    json_decref(meta);
+    if (!same) {
+        (void)snprintf(why.ptr, why.size,
+                       "the file's metadata say other layers than it has");
+    }
+    return same ? 0 : -1;
+}
+
 /* A converted file says which layout it is in and where it came from. */
 static int check_claims(const job *j, const checkpoint *existing, mxo_text why)
 {
@@ -276,19 +307,22 @@ static int check_claims(const job *j, const checkpoint *existing, mxo_text why)
     char wanted[JOB_DIGEST];
 
     if (!job_is_layout(j, layout)) {
-        (void)snprintf(why.ptr, why.size, "the file is in the layout %.100s, "
-                       "not %s", layout == NULL ? "nobody knows" : layout,
-                       j->conversion);
+        (void)snprintf(why.ptr, why.size,
+                       "the file is in the layout %.100s, "
+                       "not %s",
+                       layout == NULL ? "nobody knows" : layout, j->conversion);
         return -1;
     }
     job_digest(j->in, wanted);
     if (digest != NULL && strcmp(digest, "none") != 0 &&
         strcmp(wanted, "none") != 0 && strcmp(digest, wanted) != 0) {
-        (void)snprintf(why.ptr, why.size, "the file was made from another "
-                       "checkpoint: %.40s, not %s", digest, wanted);
+        (void)snprintf(why.ptr, why.size,
+                       "the file was made from another "
+                       "checkpoint: %.40s, not %s",
+                       digest, wanted);
         return -1;
     }
-    return 0;
+    return check_layers(j, existing, why);
 }
 
 /* The sink of a planned job: a new file, or the one to compare with. */
@@ -321,9 +355,8 @@ static int finish(job *j, const options *o, mxo_text why)
                        j->sink.wrong);
         return EXIT_RED;
     }
-    printf("%s %s: %zu tensors, %.1f MB, %s\n",
-           o->check ? "checked" : "wrote", o->paths[1], j->sink.n,
-           (double)j->sink.n_bytes / 1e6,
+    printf("%s %s: %zu tensors, %.1f MB, %s\n", o->check ? "checked" : "wrote",
+           o->paths[1], j->sink.n, (double)j->sink.n_bytes / 1e6,
            o->to != NULL ? o->spelled : "checkpoint order");
     return EXIT_PASS;
 }
@@ -337,6 +370,7 @@ static int convert(job *j, const options *o, mxo_text why)
     if ((forward ? job_plan_forward(j, why) : job_plan_back(j, why)) == 0) {
         status = open_sink(j, o, &existing, why) != 0 ? EXIT_RED : EXIT_PASS;
     }
+    j->start_s = job_now();
     if (status == EXIT_PASS &&
         (forward ? job_run_forward(j, why) : job_run_back(j, why)) != 0) {
         status = EXIT_RED;
@@ -347,6 +381,26 @@ static int convert(job *j, const options *o, mxo_text why)
     sink_close(&j->sink);
     checkpoint_close(&existing);
     return status;
+}
+
+/* GGUF has whole layers, and no order of a backend's. */
+static int convert_gguf(const options *o)
+{
+    const shard *s = &o->part;
+    char sentence[600] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+
+    if (o->check || s->tp != 1 || s->ep != 1 || s->round_hidden != 1 ||
+        s->round_inter != 1) {
+        return cli_refuse("gguf takes whole layers: no --check, --tp, --ep or "
+                          "--pad");
+    }
+    if ((o->to != NULL ? gguf_from_checkpoint(o->paths[0], o->paths[1], why)
+                       : gguf_read(o->paths[0], o->paths[1], why)) != 0) {
+        return cli_refuse("%s", sentence);
+    }
+    printf("wrote %s: gguf\n", o->paths[1]);
+    return EXIT_PASS;
 }
 
 static int open_backend(const options *o, const mxo_backend **table,
@@ -369,6 +423,33 @@ static int open_backend(const options *o, const mxo_backend **table,
     return status;
 }
 
+/*
+ * What vLLM makes of this checkpoint: its loader for gpt-oss takes fused
+ * tensors with the rows of w13 in turn, the other one everything else.
+ */
+static int follow_checkpoint(options *o, const checkpoint *in, mxo_text why)
+{
+    const int is_named = strstr(o->machine, "model=") != NULL;
+    const char *model = "gpt-oss-120b";
+    layer_list list = {0};
+
+    if (layers_find(in, &list, why) != 0 || list.n == 0) {
+        layers_clear(&list);
+        return EXIT_PASS; /* the plan refuses it, in its own words */
+    }
+    if (!list.layer[0].style->is_interleaved) {
+        model = "generic";
+    }
+    layers_clear(&list);
+    if (job_choose(o->machine, model, o->chosen, &o->part, why) != 0) {
+        return EXIT_USAGE;
+    }
+    job_spell(o->chosen, o->spelled);
+    fprintf(stderr, "note: --for=%s chooses %s%s%s\n", o->machine, o->spelled,
+            is_named ? "" : ", assumed: loaded as ", is_named ? "" : model);
+    return EXIT_PASS;
+}
+
 int cmd_convert(int argc, char **argv)
 {
     options o = {.backend = "cpu", .part = {0, 1, 0, 1, 1, 1}};
@@ -381,6 +462,9 @@ int cmd_convert(int argc, char **argv)
 
     if (status >= 0) {
         return status;
+    }
+    if (is_gguf(&o)) {
+        return convert_gguf(&o);
     }
     status = open_backend(&o, &table, why);
     if (status != EXIT_PASS) {
@@ -395,6 +479,10 @@ int cmd_convert(int argc, char **argv)
         return cli_refuse("%s", sentence);
     }
     status = check_target(&o, &in);
+    if (status == EXIT_PASS && o.machine != NULL) {
+        status = follow_checkpoint(&o, &in, why);
+        j.part = o.part;
+    }
     if (status == EXIT_PASS) {
         status = mover_open(&j.mover, table, j.conversion, why) != 0
                      ? EXIT_BROKEN

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From checkpoint order to a backend's order. */
-#include "../say.h"
-#include "../tensors.h"
+#include "base/say.h"
+#include "base/tensors.h"
 #include "job.h"
 
 #include <mxoracle/mxoracle.h>
@@ -36,6 +36,22 @@ static void output_name(const moe_layer *l, int i, char name[NAME_ROOM])
     (void)snprintf(name, NAME_ROOM, "%s%s", l->prefix, style->fused[i]);
 }
 
+/* A size that is off a multiple can be rounded up. */
+static void name_remedy(mxo_text why)
+{
+    char sentence[400];
+
+    if (strstr(why.ptr, "multiple") == NULL &&
+        strstr(why.ptr, "divisible") == NULL &&
+        strstr(why.ptr, "== 0") == NULL) {
+        return;
+    }
+    (void)snprintf(sentence, sizeof sentence, "%s", why.ptr);
+    (void)say(MXO_E_SHAPE, why,
+              "%s; --pad=H,I rounds the sizes up, --for=PLATFORM as vLLM does",
+              sentence);
+}
+
 static int plan_layer(job *j, size_t number, mxo_text why)
 {
     const moe_layer *l = &j->layers.layer[number];
@@ -49,6 +65,7 @@ static int plan_layer(job *j, size_t number, mxo_text why)
     const int n = mover_infer(&j->mover, &p, l->biased, p.experts, out, why);
 
     if (n < 0) {
+        name_remedy(why);
         return -1;
     }
     for (int i = 0; i < n; i++) {
@@ -57,8 +74,8 @@ static int plan_layer(job *j, size_t number, mxo_text why)
             continue;
         }
         output_name(l, tensor_of(out[i].name), name);
-        if (sink_add(&j->sink, name, dtype_file_name(out[i].dtype),
-                     out[i].rank, out[i].shape, out[i].n_bytes) == SIZE_MAX) {
+        if (sink_add(&j->sink, name, dtype_file_name(out[i].dtype), out[i].rank,
+                     out[i].shape, out[i].n_bytes) == SIZE_MAX) {
             (void)say(MXO_E_NOMEM, why, "no memory");
             return -1;
         }
@@ -106,14 +123,12 @@ static int check_source(const job *j, mxo_text why)
         return -1;
     }
     if (e != NULL && e->interleaved != first->style->is_interleaved) {
-        fprintf(stderr,
-                "mxoracle: note: %s takes w13 as %s, layer %.200s has %s\n",
-                e->id,
-                e->interleaved ? "gate and up rows in turn"
-                               : "gates, then ups",
-                first->prefix,
-                e->interleaved ? "gates, then ups"
-                               : "gate and up rows in turn");
+        fprintf(
+            stderr, "mxoracle: note: %s takes w13 as %s, layer %.200s has %s\n",
+            e->id,
+            e->interleaved ? "gate and up rows in turn" : "gates, then ups",
+            first->prefix,
+            e->interleaved ? "gates, then ups" : "gate and up rows in turn");
     }
     return 0;
 }
@@ -149,8 +164,9 @@ static json_t *layer_object(const job *j, const moe_layer *l)
     if (layer_part_of(l, &j->part, &p, (mxo_text){text, sizeof text}) != 0) {
         return NULL;
     }
-    return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "prefix",
-                     l->prefix, "names", l->style->id, "experts",
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}",
+                     "prefix", l->prefix, "names", l->style->id, "weight_dtype",
+                     l->weight_dtype, "scale_dtype", l->scale_dtype, "experts",
                      (json_int_t)p.experts, "hidden", (json_int_t)p.hidden,
                      "inter", (json_int_t)p.inter, "padded_hidden",
                      (json_int_t)p.padded_hidden, "padded_inter",

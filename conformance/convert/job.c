@@ -2,7 +2,7 @@
 /* What both directions share: the rest of the checkpoint, progress, stop. */
 #include "job.h"
 
-#include "../say.h"
+#include "base/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,23 +28,29 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+double job_now(void)
+{
+    return now();
+}
+
+/* " 42%   12.30 of 29.10 GB  1.95 GB/s": 40 columns at most. */
 void job_progress(const job *j, int last)
 {
-    static double start;
     static double shown;
     const double t = now();
-    const double share =
-        j->sink.n_bytes == 0 ? 1
-                             : (double)j->sink.done / (double)j->sink.n_bytes;
+    const double spent_s = t - j->start_s;
+    const double n = (double)j->sink.n_bytes;
+    const double share = n > 0 ? (double)j->sink.done / n : 1;
 
-    start = j->sink.done == 0 || start == 0 ? t : start;
-    if (j->quiet || !isatty(STDERR_FILENO) || (!last && t - shown < 0.1)) {
+    if (j->quiet || !isatty(STDERR_FILENO) || spent_s < 2 ||
+        (!last && t - shown < 0.1)) {
         return;
     }
     shown = t;
-    fprintf(stderr, "\r[%-40.*s] %3.0f%% %6.2f GB/s%s", (int)(share * 40),
-            "########################################", share * 100,
-            (double)j->sink.done / 1e9 / (t - start + 1e-9), last ? "\n" : "");
+    (void)fprintf(stderr, "\r\033[K%3.0f%% %7.2f of %.2f GB %5.2f GB/s",
+                  share * 100, (double)j->sink.done / 1e9, n / 1e9,
+                  (double)j->sink.done / 1e9 / spent_s);
+    (void)fputs(last ? "\r\033[K" : "", stderr);
 }
 
 uint64_t job_experts_at_a_time(const layer_part *p)

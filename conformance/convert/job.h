@@ -18,6 +18,7 @@ typedef struct job {
     mover mover;
     sink sink;
     int quiet;
+    double start_s;       /* when bytes began to move; see job_now */
     size_t *first_output; /* owned: of each layer in the sink */
     size_t first_rest;    /* in the sink: what belongs to no layer */
 } job;
@@ -31,9 +32,10 @@ typedef struct job {
 enum { JOB_DIGEST = 32, JOB_NAME = 64 };
 
 /* "PLATFORM[,KEY=VALUE]...": the conversion and the rounding that vLLM would
-   choose there (keys of mxoracle select); -1 and a sentence. */
-int job_choose(const char *text, char conversion[JOB_NAME], shard *s,
-               mxo_text why);
+   choose there for the model, unless the keys name one (those of mxoracle
+   select); -1 and a sentence. */
+int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
+               shard *s, mxo_text why);
 
 /* A conversion's name without parameters that have their default, the others
    in the row's order: two names of one layout are spelled alike. */
@@ -58,6 +60,7 @@ void job_clear(job *j);
 extern volatile int job_interrupted;
 int job_stopped(mxo_text why);
 void job_progress(const job *j, int last);
+double job_now(void); /* monotonic seconds */
 /* Tensors that belong to no layer, unchanged. */
 int job_plan_rest(job *j, mxo_text why);
 int job_copy_rest(job *j, mxo_text why);

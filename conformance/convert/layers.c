@@ -2,7 +2,7 @@
 /* Recognising layers by name and checking that their sizes agree. */
 #include "layers.h"
 
-#include "../say.h"
+#include "base/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,11 +10,16 @@
 
 enum { NAME_ROOM = 512, PROJECTIONS = 3, KINDS = 3 };
 
-#define MXO_FUSED(id, interleaved, blocks, w13, w13_scale, w13_bias, w2,       \
-                  w2_scale, w2_bias)                                           \
-    {id, 0, interleaved, blocks,                                               \
-     {w13, w13_scale, w13_bias, w2, w2_scale, w2_bias}, {0}, {0}},
-#define MXO_SPLIT(id, gate, up, down, weight, scale, bias)                     \
+#define MXO_FUSED(id, interleaved, blocks, w13, w13_scale, w13_bias, w2, \
+                  w2_scale, w2_bias)                                     \
+    {id,                                                                 \
+     0,                                                                  \
+     interleaved,                                                        \
+     blocks,                                                             \
+     {w13, w13_scale, w13_bias, w2, w2_scale, w2_bias},                  \
+     {0},                                                                \
+     {0}},
+#define MXO_SPLIT(id, gate, up, down, weight, scale, bias) \
     {id, 1, 0, 0, {0}, {gate, up, down}, {weight, scale, bias}},
 static const name_style styles[] = {
 #include "names.def"
@@ -29,6 +34,18 @@ const name_style *layer_style(const char *id)
     for (int i = 0; i < N_STYLES; i++) {
         if (strcmp(styles[i].id, id) == 0) {
             return &styles[i];
+        }
+    }
+    return NULL;
+}
+
+const char *layer_dtype(const char *text)
+{
+    static const char *const known[] = {"U8", "I8", "F8_E8M0"};
+
+    for (int i = 0; text != NULL && i < 3; i++) {
+        if (strcmp(text, known[i]) == 0) {
+            return known[i];
         }
     }
     return NULL;
@@ -73,9 +90,8 @@ static void describe(char text[96], const char *dtype, uint32_t rank,
     (void)snprintf(text + (n < 94 ? n : 94), 2, "]");
 }
 
-/* What a tensor must be; is_scale: a byte that E8M0 may be called. */
+/* What a tensor must be. */
 typedef struct wanted {
-    int is_scale;
     const char *dtype;
     uint32_t rank;
     uint64_t shape[4];
@@ -93,16 +109,14 @@ static int check_tensor(const moe_layer *l, const char *suffix,
                   l->prefix, suffix);
         return -1;
     }
-    if ((strcmp(t->dtype, w->dtype) == 0 ||
-         (w->is_scale && strcmp(t->dtype, "F8_E8M0") == 0)) &&
-        t->rank == w->rank &&
+    if (strcmp(t->dtype, w->dtype) == 0 && t->rank == w->rank &&
         memcmp(t->shape, w->shape, w->rank * sizeof w->shape[0]) == 0) {
         return 0;
     }
     describe(is, t->dtype, t->rank, t->shape);
     describe(want, w->dtype, w->rank, w->shape);
-    (void)say(MXO_E_SHAPE, why, "layer %.200s: %.100s is %s, not %s",
-              l->prefix, suffix, is, want);
+    (void)say(MXO_E_SHAPE, why, "layer %.200s: %.100s is %s, not %s", l->prefix,
+              suffix, is, want);
     return -1;
 }
 
@@ -113,14 +127,14 @@ static wanted tensor_wanted(const moe_layer *l, int i)
     const uint64_t cols = i < W2 ? l->hidden : l->inter;
 
     if (i % W2 == 2) {
-        return (wanted){0, "BF16", 2, {l->experts, rows, 0, 0}};
+        return (wanted){"BF16", 2, {l->experts, rows, 0, 0}};
     }
     if (i % W2 == 1) {
-        return (wanted){1, "U8", 3, {l->experts, rows, cols / 32, 0}};
+        return (wanted){l->scale_dtype, 3, {l->experts, rows, cols / 32, 0}};
     }
     return l->style->has_blocks
-               ? (wanted){0, "U8", 4, {l->experts, rows, cols / 32, 16}}
-               : (wanted){0, "U8", 3, {l->experts, rows, cols / 2, 0}};
+               ? (wanted){l->weight_dtype, 4, {l->experts, rows, cols / 32, 16}}
+               : (wanted){l->weight_dtype, 3, {l->experts, rows, cols / 2, 0}};
 }
 
 static int check_sizes(const moe_layer *l, mxo_text why)
@@ -135,6 +149,19 @@ static int check_sizes(const moe_layer *l, mxo_text why)
               l->prefix, (unsigned long long)l->hidden,
               (unsigned long long)l->inter);
     return -1;
+}
+
+/* Types that a layer keeps, here and on the way back; of a layer all weights
+   have one type and all scales have one. */
+static void take_dtypes(moe_layer *l, const checkpoint_tensor *weight,
+                        const checkpoint_tensor *scale)
+{
+    const char *of_weight = layer_dtype(weight->dtype);
+    const char *of_scale = layer_dtype(scale == NULL ? NULL : scale->dtype);
+
+    l->weight_dtype =
+        of_weight == NULL || of_weight[0] == 'F' ? "U8" : of_weight;
+    l->scale_dtype = of_scale == NULL || of_scale[0] == 'I' ? "U8" : of_scale;
 }
 
 static int check_fused(moe_layer *l, mxo_text why)
@@ -152,6 +179,7 @@ static int check_fused(moe_layer *l, mxo_text why)
         t[W13]->shape[1] % 2 != 0) {
         return complain(why, l, "the weights have the wrong rank or rows");
     }
+    take_dtypes(l, t[W13], t[W13_SCALE]);
     l->experts = t[W13]->shape[0];
     l->inter = t[W13]->shape[1] / 2;
     l->hidden = t[W2]->shape[1];
@@ -207,6 +235,7 @@ static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
     }
     l->inter = gate->shape[0];
     l->hidden = gate->shape[1] * 2;
+    take_dtypes(l, gate, of_expert(c, l, 0, 0, 1));
     for (int projection = 0; projection < PROJECTIONS; projection++) {
         l->biased |= of_expert(c, l, 0, projection, 2) != NULL;
     }
@@ -272,6 +301,27 @@ static int add_layer(const checkpoint *c, layer_list *list,
     return check_fused(l, why);
 }
 
+/* Do the scales of another style lie beside this weight? */
+static int has_other_style(const checkpoint *c, const name_style *s,
+                           const checkpoint_tensor *weight, size_t prefix)
+{
+    char name[2 * NAME_ROOM];
+    int found = 0;
+
+    for (int k = 0; k < N_STYLES; k++) {
+        const name_style *o = &styles[k];
+        if (o == s || !o->is_split ||
+            strcmp(o->projection[0], s->projection[0]) != 0 ||
+            strcmp(o->kind[0], s->kind[0]) != 0) {
+            continue;
+        }
+        (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix,
+                       weight->name, o->projection[0], o->kind[1]);
+        found |= checkpoint_find(c, name) != NULL;
+    }
+    return found;
+}
+
 /* Experts kept in another type are copied like the rest: a split layer is
    packed E2M1 if it is made of bytes or has scales. */
 static int is_mxfp4(const checkpoint *c, const name_style *s,
@@ -279,10 +329,13 @@ static int is_mxfp4(const checkpoint *c, const name_style *s,
 {
     char name[2 * NAME_ROOM];
 
-    (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix,
-                   weight->name, s->projection[0], s->kind[1]);
-    return !s->is_split || strcmp(weight->dtype, "U8") == 0 ||
-           checkpoint_find(c, name) != NULL;
+    (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix, weight->name,
+                   s->projection[0], s->kind[1]);
+    if (!s->is_split || checkpoint_find(c, name) != NULL) {
+        return 1;
+    }
+    return strcmp(weight->dtype, "U8") == 0 &&
+           !has_other_style(c, s, weight, prefix);
 }
 
 static int find_all(const checkpoint *c, layer_list *list, mxo_text why)
@@ -308,8 +361,7 @@ static void own(layer_list *list, const checkpoint *c,
     }
 }
 
-static void own_layer(layer_list *list, const checkpoint *c,
-                      const moe_layer *l)
+static void own_layer(layer_list *list, const checkpoint *c, const moe_layer *l)
 {
     for (int k = 0; k < LAYER_TENSORS; k++) {
         own(list, c, l->fused[k]);

@@ -24,6 +24,8 @@ typedef struct name_style {
 typedef struct moe_layer {
     char *prefix; /* owned */
     const name_style *style;
+    const char *weight_dtype; /* U8 or I8: borrowed, of the first weight */
+    const char *scale_dtype;  /* U8 or F8_E8M0: of the first scale */
     uint64_t experts;
     uint64_t hidden;
     uint64_t inter;
@@ -69,6 +71,8 @@ typedef struct row_run {
     uint64_t to_row;
 } row_run;
 
+/* The constant spelling of "U8", "I8" or "F8_E8M0"; NULL if it is neither. */
+const char *layer_dtype(const char *text);
 const name_style *layer_style(const char *id);
 
 /* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree, or a

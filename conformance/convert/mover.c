@@ -2,8 +2,8 @@
 /* layout.convert and layout.apply as calls of a backend; see mover.h. */
 #include "mover.h"
 
-#include "../say.h"
-#include "../tensors.h"
+#include "base/say.h"
+#include "base/tensors.h"
 
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
@@ -92,8 +92,8 @@ typedef struct convert_call {
     mxo_call call;
 } convert_call;
 
-static void prepare(const mover *m, const layer_part *p, int biased,
-                    uint64_t n, convert_call *c)
+static void prepare(const mover *m, const layer_part *p, int biased, uint64_t n,
+                    convert_call *c)
 {
     uint32_t n_in = 0;
 
@@ -173,8 +173,7 @@ int mover_forward(mover *m, const layer_part *p, int biased, uint64_t n,
                : -1;
 }
 
-int mover_download(mover *m, int i, uint8_t *to, uint64_t n_bytes,
-                   mxo_text why)
+int mover_download(mover *m, int i, uint8_t *to, uint64_t n_bytes, mxo_text why)
 {
     return m->table->download(m->ctx, to, m->out[i].handle, 0, n_bytes, why) ==
                    MXO_OK
@@ -237,17 +236,17 @@ static int run_apply(mover *m, const mxo_tensor *x, const char *layout,
 static int seen_extent(const char *layout, const layer_part *p, int i,
                        uint64_t n, uint64_t seen[3], mxo_text why)
 {
-    const uint64_t extent[3] = {
-        n, part_rows(p, i), part_row_bytes(p, i) / dtype_bytes(dtypes[i])};
+    const uint64_t extent[3] = {n, part_rows(p, i),
+                                part_row_bytes(p, i) / dtype_bytes(dtypes[i])};
 
     return mxo_layout_padded(layout, dtypes[i], extent, seen, why) == MXO_OK
                ? 0
                : -1;
 }
 
-int mover_back(mover *m, const layer_part *p, int i, uint32_t dtype,
-               uint64_t n, const uint8_t *from, uint64_t from_bytes,
-               uint8_t *to, mxo_text why)
+int mover_back(mover *m, const layer_part *p, int i, uint32_t dtype, uint64_t n,
+               const uint8_t *from, uint64_t from_bytes, uint8_t *to,
+               mxo_text why)
 {
     const uint64_t kept[2] = {part_rows(p, i),
                               part_row_bytes(p, i) / dtype_bytes(dtypes[i])};

@@ -47,8 +47,8 @@ int mover_download(mover *m, int i, uint8_t *to, uint64_t n_bytes,
                    mxo_text why);
 /* Take tensor i of n experts back from memory to the logical tensor; both are
    staged bytes, to has room for the padded tensor. dtype: of memory. */
-int mover_back(mover *m, const layer_part *p, int i, uint32_t dtype,
-               uint64_t n, const uint8_t *from, uint64_t from_bytes,
-               uint8_t *to, mxo_text why);
+int mover_back(mover *m, const layer_part *p, int i, uint32_t dtype, uint64_t n,
+               const uint8_t *from, uint64_t from_bytes, uint8_t *to,
+               mxo_text why);
 
 #endif

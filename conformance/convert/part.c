@@ -4,7 +4,7 @@
  * intermediate size, which must be a multiple of the ranks, in whole blocks of
  * 32, rounded up per rank; the second bias belongs to rank 0 alone.
  */
-#include "../say.h"
+#include "base/say.h"
 #include "layers.h"
 
 enum { BLOCK = 32 };

@@ -2,7 +2,7 @@
 /* A safetensors file written out of order, whole or not at all; see sink.h. */
 #include "sink.h"
 
-#include "../say.h"
+#include "base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,9 +112,9 @@ static int open_new(sink *s)
 {
 #ifdef O_TMPFILE
     const char *slash = strrchr(s->path, '/');
-    char *folder = slash == NULL ? strdup(".")
-                                 : strndup(s->path,
-                                           (size_t)(slash - s->path) + 1);
+    char *folder = slash == NULL
+                       ? strdup(".")
+                       : strndup(s->path, (size_t)(slash - s->path) + 1);
     const int fd = folder == NULL || access("/proc/self/fd", X_OK) != 0
                        ? -1
                        : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
@@ -128,8 +128,7 @@ static int open_new(sink *s)
     return open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-int sink_create(sink *s, const char *path, const json_t *metadata,
-                mxo_text why)
+int sink_create(sink *s, const char *path, const json_t *metadata, mxo_text why)
 {
     size_t n;
     char *header = make_header(s, metadata, &n);
@@ -146,9 +145,8 @@ int sink_create(sink *s, const char *path, const json_t *metadata,
     (void)snprintf(s->temporary, room, "%s.%ld.tmp", path, (long)getpid());
     s->fd = open_new(s);
     /* A disk that is too small is found now, not after an hour. */
-    int error = s->fd < 0 ? errno
-                          : posix_fallocate(s->fd, 0,
-                                            (off_t)(n + s->n_bytes));
+    int error =
+        s->fd < 0 ? errno : posix_fallocate(s->fd, 0, (off_t)(n + s->n_bytes));
 
     if (error == EOPNOTSUPP || error == EINVAL) {
         error = 0;
@@ -176,8 +174,7 @@ int sink_expect(sink *s, const checkpoint *c, mxo_text why)
             (void)say(MXO_E_SHAPE, why,
                       "the converted file %s %.200s as this conversion makes "
                       "it",
-                      t == NULL ? "lacks" : "does not have",
-                      s->tensor[i].name);
+                      t == NULL ? "lacks" : "does not have", s->tensor[i].name);
             return -1;
         }
     }

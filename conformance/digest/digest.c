@@ -6,8 +6,8 @@
  * line everywhere.  -v prints a line per case, so that two machines that
  * disagree can be compared with diff.
  */
-#include "fill.h"
-#include "grid.h"
+#include "case/grid.h"
+#include "data/fill.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -75,8 +75,14 @@ static mxo_status answer(const test_case *c, const tensor_set *in,
     mxo_tensor in_tensor[OP_MAX_INPUTS];
     mxo_tensor out_tensor[MAX_OUT];
     uint32_t n_out = MAX_OUT;
-    mxo_call call = {sizeof call, (uint32_t)c->schema->n_params, in->n, 0,
-                     c->schema->info->name, params, in_tensor, out_tensor};
+    mxo_call call = {sizeof call,
+                     (uint32_t)c->schema->n_params,
+                     in->n,
+                     0,
+                     c->schema->info->name,
+                     params,
+                     in_tensor,
+                     out_tensor};
 
     case_params(c, params);
     for (uint32_t i = 0; i < in->n; i++) {

@@ -105,8 +105,7 @@ static void span(chunk *c, reference_fn fn, uint32_t first, uint32_t last,
 }
 
 /* silu is not monotone, and its NaN are not constant: every input. */
-static void one_by_one(chunk *c, reference_fn fn, uint32_t first,
-                       uint32_t last)
+static void one_by_one(chunk *c, reference_fn fn, uint32_t first, uint32_t last)
 {
     for (uint32_t x = first; x - first < last - first; x++) {
         judge(c, fn, x, reference(c, fn, x));
@@ -352,9 +351,8 @@ static uint64_t summary(const job *j)
                " needed tier 2, %" PRIu64 " more than 64 bits of MPFR,"
                " hardest %08" PRIx32 " at 2^%d of a boundary, digest"
                " %016" PRIx64 "\n",
-               reference_name((reference_fn)fn), (uint64_t)n << CHUNK_LG,
-               wrong, tier2, more, hardest->nearest, hardest->lg_nearest,
-               digest);
+               reference_name((reference_fn)fn), (uint64_t)n << CHUNK_LG, wrong,
+               tier2, more, hardest->nearest, hardest->lg_nearest, digest);
         all_wrong += wrong;
     }
     return all_wrong;

@@ -3,10 +3,10 @@
  * mxoracle diagnose: two blobs that should be equal, one that is right and one
  * that is not; which known mistake makes exactly the wrong one?
  */
-#include "../cli.h"
-#include "../number.h"
-#include "../convert/job.h"
-#include "../tensors.h"
+#include "base/cli.h"
+#include "base/number.h"
+#include "base/tensors.h"
+#include "convert/job.h"
 #include "pair.h"
 
 #include <mxoracle/layout.h>
@@ -29,19 +29,20 @@ typedef struct options {
 
 static int usage(void)
 {
-    puts("usage: mxoracle diagnose --layout=NAME --shape=[E,]R,C EXPECTED "
-         "ACTUAL\n"
-         "       mxoracle diagnose EXPECTED ACTUAL\n"
-         "Names the known mistake that turns the right bytes of a layout\n"
-         "(EXPECTED) into the wrong ones (ACTUAL), and the first wrong element\n"
-         "in memory and in the tensor. The files hold the bytes of one tensor\n"
-         "in memory order, or are files made by mxoracle convert, which say\n"
-         "themselves what they are.\n\n"
-         "  -l, --layout=NAME   a layout, or CONVERSION.TENSOR\n"
-         "  -s, --shape=[E,]R,C experts, rows, columns of the tensor\n"
-         "  -d, --dtype=TYPE    of the tensor (default u8)\n"
-         "  -h, --help          this text\n\n"
-         "Exit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
+    puts(
+        "usage: mxoracle diagnose --layout=NAME --shape=[E,]R,C EXPECTED "
+        "ACTUAL\n"
+        "       mxoracle diagnose EXPECTED ACTUAL\n"
+        "Names the known mistake that turns the right bytes of a layout\n"
+        "(EXPECTED) into the wrong ones (ACTUAL), and the first wrong element\n"
+        "in memory and in the tensor. The files hold the bytes of one tensor\n"
+        "in memory order, or are files made by mxoracle convert, which say\n"
+        "themselves what they are.\n\n"
+        "  -l, --layout=NAME   a layout, or CONVERSION.TENSOR\n"
+        "  -s, --shape=[E,]R,C experts, rows, columns of the tensor\n"
+        "  -d, --dtype=TYPE    of the tensor (default u8)\n"
+        "  -h, --help          this text\n\n"
+        "Exit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
     return EXIT_PASS;
 }
 
@@ -134,7 +135,7 @@ static int diagnose_raw(const options *o)
     char text[400] = "";
     uint64_t padded[3];
     pair p = {o->paths[1], o->layout, dtype_by_name(o->dtype), {0}, expected,
-              actual, n[0]};
+              actual,      n[0]};
     int status = actual == NULL ? EXIT_USAGE : EXIT_PASS;
 
     memcpy(p.extent, o->extent, sizeof p.extent);
@@ -149,6 +150,10 @@ static int diagnose_raw(const options *o)
     if (status == EXIT_PASS && n[0] != n[1]) {
         status = cli_refuse("the files have %" PRIu64 " and %" PRIu64 " bytes",
                             n[0], n[1]);
+    }
+    if (status == EXIT_PASS &&
+        !pair_is_whole(&p, (mxo_text){text, sizeof text})) {
+        status = cli_refuse("%s", text);
     }
     if (status == EXIT_PASS) {
         status = diagnose_pair(&p) ? EXIT_RED : EXIT_PASS;
@@ -182,8 +187,51 @@ static int extent_of(const json_t *layer, int i, uint64_t extent[3])
     return 1;
 }
 
-static int diagnose_tensor(const checkpoint *c, const char *conversion,
-                           const json_t *layer, int i)
+/* What became of the tensors of a pair of files. */
+typedef struct file_count {
+    int n_compared;
+    int n_wrong;
+    int is_bad; /* a sentence was said: the files cannot be compared */
+} file_count;
+
+static void refuse_file(file_count *n, const char *sentence, const char *name)
+{
+    n->is_bad = 1;
+    (void)cli_refuse("%s: %s", name, sentence);
+}
+
+/* A tensor of which at least one file has the name. */
+static void compare_tensor(file_count *n, pair *p, const checkpoint_tensor *a,
+                           const checkpoint_tensor *b)
+{
+    char text[400];
+
+    if (a == NULL || b == NULL) {
+        printf("%s: only %s has it\n", p->name,
+               a == NULL ? "ACTUAL" : "EXPECTED");
+        n->n_wrong++;
+        return;
+    }
+    if (a->n_bytes != b->n_bytes) {
+        printf("%s: %" PRIu64 " bytes, not %" PRIu64 "\n", p->name, b->n_bytes,
+               a->n_bytes);
+        n->n_wrong++;
+        return;
+    }
+    p->expected = a->bytes;
+    p->actual = b->bytes;
+    p->n = a->n_bytes;
+    if (!pair_is_whole(p, (mxo_text){text, sizeof text})) {
+        n->is_bad = 1;
+        (void)cli_refuse("%s", text);
+        return;
+    }
+    n->n_compared++;
+    n->n_wrong += diagnose_pair(p);
+}
+
+static void diagnose_tensor(file_count *n, const checkpoint *c,
+                            const char *conversion, const json_t *layer, int i)
 {
     static const char *const names[LAYER_TENSORS] = {
         "w13", "w13_scale", "w13_bias", "w2", "w2_scale", "w2_bias",
@@ -196,7 +244,8 @@ static int diagnose_tensor(const checkpoint *c, const char *conversion,
     char layout[64];
 
     if (prefix == NULL || style == NULL) {
-        return 0;
+        refuse_file(n, "names a layer by no prefix and style", META_LAYERS);
+        return;
     }
     style = style->is_split ? layer_style("w13") : style;
     (void)snprintf(name, sizeof name, "%s%s", prefix, style->fused[i]);
@@ -207,18 +256,17 @@ static int diagnose_tensor(const checkpoint *c, const char *conversion,
     const checkpoint_tensor *b = checkpoint_find(&c[1], name);
     pair p = {name, layout, dtypes[i % W2], {0}, NULL, NULL, 0};
 
-    if (a == NULL || b == NULL || !extent_of(layer, i, p.extent)) {
-        return 0;
+    if (a == NULL && b == NULL) {
+        if (i % W2 != 2) { /* every layer has weights and scales */
+            refuse_file(n, "nothing to compare: neither file has it", name);
+        }
+        return;
     }
-    if (a->n_bytes != b->n_bytes) {
-        printf("%s: %" PRIu64 " bytes, not %" PRIu64 "\n", name, b->n_bytes,
-               a->n_bytes);
-        return 1;
+    if (!extent_of(layer, i, p.extent)) {
+        refuse_file(n, "has no sizes of the layer", META_LAYERS);
+        return;
     }
-    p.expected = a->bytes;
-    p.actual = b->bytes;
-    p.n = a->n_bytes;
-    return diagnose_pair(&p);
+    compare_tensor(n, &p, a, b);
 }
 
 static int diagnose_files(const options *o)
@@ -234,6 +282,7 @@ static int diagnose_files(const options *o)
     const char *layers_text = checkpoint_meta(&c[0], META_LAYERS);
     json_t *layers =
         layers_text == NULL ? NULL : json_loads(layers_text, 0, NULL);
+    file_count n = {0, 0, 0};
     size_t k;
     json_t *layer;
 
@@ -244,11 +293,18 @@ static int diagnose_files(const options *o)
     }
     json_array_foreach(layers, k, layer)
     {
-        for (int i = 0; i < LAYER_TENSORS && status != EXIT_USAGE; i++) {
-            if (diagnose_tensor(c, conversion, layer, i)) {
-                status = EXIT_RED;
-            }
+        for (int i = 0; i < LAYER_TENSORS && status == EXIT_PASS && !n.is_bad;
+             i++) {
+            diagnose_tensor(&n, c, conversion, layer, i);
         }
+    }
+    if (status == EXIT_PASS && n.n_wrong > 0) {
+        status = EXIT_RED;
+    } else if (status == EXIT_PASS && n.is_bad) {
+        status = EXIT_USAGE;
+    } else if (status == EXIT_PASS && n.n_compared == 0) {
+        status = cli_refuse("nothing to compare: %s says it has no layers",
+                            o->paths[0]);
     }
     json_decref(layers);
     checkpoint_close(&c[0]);

@@ -4,8 +4,8 @@
  * Nothing is judged here, so that the library is called directly rather than
  * through the ABI.
  */
-#include "../cli.h"
-#include "../number.h"
+#include "base/cli.h"
+#include "base/number.h"
 #include "explain.h"
 #include "steps.h"
 
@@ -90,7 +90,8 @@ static int take_option(options *o, int letter, const char *value)
         o->has_shape = 1;
         return number_triple(value, 1, o->extent)
                    ? EXIT_PASS
-                   : cli_refuse("--shape=%s is not [E,]R,C, each 1 or more", value);
+                   : cli_refuse("--shape=%s is not [E,]R,C, each 1 or more",
+                                value);
     case 'a':
         o->has_at = 1;
         return number_triple(value, 0, o->at)
@@ -182,8 +183,8 @@ static int say_conversion(const mxo_conversion_row *row, const char *name)
     }
     printf("%s: %s\nbiases are %s", name, row->source,
            strcmp(row->bias, "none") == 0 ? "dropped" : row->bias);
-    printf("%s%s\n", row->params[0] == '\0' ? "" : "; parameters: ",
-           row->params);
+    printf("%s%s\n",
+           row->params[0] == '\0' ? "" : "; parameters: ", row->params);
     for (uint32_t i = 0; i < MXO_CONVERSION_TENSORS; i++) {
         printf("  %-10s %s\n", mxo_conversion_tensor(i), chain[i]);
     }

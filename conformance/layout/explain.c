@@ -2,6 +2,8 @@
 /* A bound layout in words and small tables; see explain.h. */
 #include "explain.h"
 
+#include "base/citation.h"
+
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +16,8 @@ static void name_digits(explained *e)
     int n = 0;
 
     while (p != NULL && *p != '\0' && n < e->l.n_digits) {
-        p += strcspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz[");
+        p +=
+            strcspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz[");
         if (*p == '[') {
             p += strcspn(p, "]");
             continue;
@@ -70,7 +73,8 @@ int explain_bind_example(explained *e, const char *name)
         for (uint64_t cols = 1; cols <= 1024; cols *= 2) {
             const uint64_t extent[3] = {1, rows, cols};
             /* A picture of one row or one column shows nothing. */
-            const uint64_t size = rows * cols + (rows < 4 || cols < 4 ? 256u : 0u);
+            const uint64_t size =
+                rows * cols + (rows < 4 || cols < 4 ? 256u : 0u);
             if (size < best &&
                 explain_bind(e, name, smallest_element(row), extent, why) ==
                     0 &&
@@ -168,9 +172,16 @@ static void add_shape(strbuf *out, const uint64_t *shape, uint32_t rank)
 
 static const char *unit_name(const explained *e)
 {
-    return e->l.units == 8   ? "bit"
-           : e->l.units == 2 ? "nibble"
-                             : "element";
+    return e->l.units == 8 ? "bit" : e->l.units == 2 ? "nibble" : "element";
+}
+
+static void add_source(const char *source, int columns, strbuf *out)
+{
+    strbuf text = {0};
+
+    citation_add(&text, source, CITATION_PATH);
+    add_line("from", strbuf_text(&text), columns, out);
+    strbuf_clear(&text);
 }
 
 void explain_text(const explained *e, int columns, strbuf *out)
@@ -184,7 +195,7 @@ void explain_text(const explained *e, int columns, strbuf *out)
     } else {
         strbuf_add(out, "%s: %s\n", e->name, l->row->summary);
     }
-    add_line("from", l->row->source, columns, out);
+    add_source(l->row->source, columns, out);
     add_line("map", l->row->map, columns, out);
     strbuf_add(out, "tensor  ");
     add_shape(out, l->extent, 3);
@@ -267,8 +278,7 @@ void explain_runs(const explained *e, int columns, strbuf *out)
 {
     const mxo_layout *l = &e->l;
     const uint64_t per_row = l->extent[2] * l->units;
-    const int width =
-        digits_of(l->extent[1]) + digits_of(per_row) + 2;
+    const int width = digits_of(l->extent[1]) + digits_of(per_row) + 2;
     const uint64_t cells = whole_power(fitting(16, columns, 9, width + 1));
     const uint64_t n = l->n_units < 4 * cells ? l->n_units : 4 * cells;
 

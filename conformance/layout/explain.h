@@ -7,7 +7,7 @@
 #ifndef MXO_LAYOUT_EXPLAIN_H
 #define MXO_LAYOUT_EXPLAIN_H
 
-#include "../strbuf.h"
+#include "base/strbuf.h"
 
 #include <mxoracle/layout.h>
 

@@ -2,7 +2,7 @@
 /* Trying known mistakes on a tensor whose logical content is known. */
 #include "mistake.h"
 
-#include "../tensors.h"
+#include "base/tensors.h"
 
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
@@ -75,8 +75,7 @@ static int run_call(buffers *b, const mxo_call *wanted, const uint8_t *bytes,
     if (status == MXO_OK) {
         status = e->table->upload(e->ctx, in.buffer, 0, bytes, in.n_bytes, why);
     }
-    return status == MXO_OK &&
-           e->table->run(e->ctx, &call, why) == MXO_OK &&
+    return status == MXO_OK && e->table->run(e->ctx, &call, why) == MXO_OK &&
            e->table->synchronize(e->ctx, why) == MXO_OK;
 }
 
@@ -127,13 +126,12 @@ layout_moved layout_move(const layout_evidence *e, const char *layout,
         {"keep_rows", rows, (double)e->kept[0]},
         {"keep_cols", cols, (double)e->kept[1]},
     };
-    const mxo_tensor x = {
-        .name = "x",
-        .dtype = dtype,
-        .rank = 3,
-        .shape = {e->extent[0], e->extent[1], e->extent[2]},
-        .n_bytes = e->extent[0] * e->extent[1] * e->extent[2] *
-                   dtype_bytes(dtype)};
+    const mxo_tensor x = {.name = "x",
+                          .dtype = dtype,
+                          .rank = 3,
+                          .shape = {e->extent[0], e->extent[1], e->extent[2]},
+                          .n_bytes = e->extent[0] * e->extent[1] *
+                                     e->extent[2] * dtype_bytes(dtype)};
     const mxo_call call = {.struct_size = sizeof call,
                            .n_params = 5,
                            .n_in = 1,
@@ -194,8 +192,8 @@ static int gives(const layout_evidence *e, const char *layout,
 }
 
 /* Values of a row's parameter that occur in the field. */
-static const char *const parameter_values[] = {"1", "2", "4", "8", "16", "32",
-                                               "64", "128"};
+static const char *const parameter_values[] = {"1",  "2",  "4",  "8",
+                                               "16", "32", "64", "128"};
 
 /* The row with one of its parameters set otherwise. */
 static int variant_gives(const layout_evidence *e, const mxo_layout_row *row,
@@ -204,9 +202,8 @@ static int variant_gives(const layout_evidence *e, const mxo_layout_row *row,
     for (const char *p = row->params; *p != '\0';) {
         p += strspn(p, " ");
         const size_t key = strcspn(p, "= ");
-        for (size_t i = 0;
-             key > 0 &&
-             i < sizeof parameter_values / sizeof parameter_values[0];
+        for (size_t i = 0; key > 0 && i < sizeof parameter_values /
+                                              sizeof parameter_values[0];
              i++) {
             char name[NAME];
             (void)snprintf(name, sizeof name, "%s/%.*s=%s", row->id, (int)key,
@@ -229,8 +226,9 @@ static int another_layout(const layout_evidence *e, char *text, size_t size)
 
     if (logical_bytes(e) == e->n_actual &&
         memcmp(e->logical, e->actual, (size_t)e->n_actual) == 0) {
-        (void)snprintf(text, size, "it is in logical order: no layout was "
-                                   "applied");
+        (void)snprintf(text, size,
+                       "it is in logical order: no layout was "
+                       "applied");
         return 1;
     }
     if (asked != NULL && variant_gives(e, asked, text, size)) {
@@ -261,16 +259,14 @@ static int spoilt_source(const layout_evidence *e, char *text, size_t size)
         const char *direction;
         const char *words;
     } known[] = {
-#define MXO_LAYOUT_MISTAKE(layout, direction, words)                          \
-    {layout, direction, words},
+#define MXO_LAYOUT_MISTAKE(layout, direction, words) {layout, direction, words},
 #include "mistakes.def"
 #undef MXO_LAYOUT_MISTAKE
     };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        layout_moved spoilt = layout_move(e, known[i].layout,
-                                          known[i].direction, e->logical,
-                                          e->dtype);
+        layout_moved spoilt = layout_move(
+            e, known[i].layout, known[i].direction, e->logical, e->dtype);
         const int fits = spoilt.bytes != NULL && spoilt.n == logical_bytes(e) &&
                          spoilt.dtype == e->dtype &&
                          gives(e, e->layout, spoilt.bytes);
@@ -288,8 +284,8 @@ static int transposed(const layout_evidence *e, char *text, size_t size)
 {
     const uint64_t n = e->extent[1];
     const uint32_t width = dtype_bytes(e->dtype);
-    uint8_t *other = n != e->extent[2] ? NULL
-                                       : malloc((size_t)logical_bytes(e) + 1);
+    uint8_t *other =
+        n != e->extent[2] ? NULL : malloc((size_t)logical_bytes(e) + 1);
 
     for (uint64_t i = 0; other != NULL && i < e->extent[0] * n * n; i++) {
         const uint64_t to = i / (n * n) * n * n + i % n * n + i / n % n;
@@ -346,9 +342,9 @@ static int wrong_stride(const layout_evidence *e, char *text, size_t size)
     const uint64_t experts = e->extent[0];
     const uint64_t stride = experts == 0 ? 0 : right.n / experts;
     /* The logical tensor, in elements of what the layout gives. */
-    const uint64_t plain = e->extent[1] * e->extent[2] *
-                           dtype_bytes(right.bytes == NULL ? e->dtype
-                                                           : right.dtype);
+    const uint64_t plain =
+        e->extent[1] * e->extent[2] *
+        dtype_bytes(right.bytes == NULL ? e->dtype : right.dtype);
     int fits = right.bytes != NULL && experts > 1 && plain < stride &&
                plain > 0 && right.n == e->n_actual;
 

@@ -34,14 +34,15 @@ void explain_page(const explained *e, strbuf *out)
     strbuf_add(out, "Elements of %s bits%s%s%s%s%s.\n\n", row->bits,
                strcmp(row->values, "keep") == 0 ? "" : "; values: ",
                strcmp(row->values, "keep") == 0 ? "" : row->values,
-               row->params[0] == '\0' ? "" : "; parameters: `",
-               row->params, row->params[0] == '\0' ? "" : "`");
+               row->params[0] == '\0' ? "" : "; parameters: `", row->params,
+               row->params[0] == '\0' ? "" : "`");
     if (row->where[0] != '\0') {
         strbuf_add(out, "Derived: `%s`.\n\n", row->where);
     }
     add_needs(row, out);
-    strbuf_add(out, "Source: %s. [Notation](../design/005-layout-notation.md), "
-                    "[all layouts](README.md).\n\n![%s](%s.svg)\n\n```\n",
+    strbuf_add(out,
+               "Source: %s. [Notation](../design/005-layout-notation.md), "
+               "[all layouts](README.md).\n\n![%s](%s.svg)\n\n```\n",
                row->source, row->id, row->id);
     explain_text(e, 0, out);
     explain_grid(e, 80, out);

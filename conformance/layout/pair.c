@@ -6,9 +6,10 @@
  */
 #include "pair.h"
 
-#include "../backends.h"
-#include "../tensors.h"
+#include "base/say.h"
+#include "base/tensors.h"
 #include "mistake.h"
+#include "run/backends.h"
 #include "steps.h"
 
 #include <mxoracle/mxoracle.h>
@@ -31,8 +32,8 @@ static const mxo_backend *mover_for(uint64_t n_bytes)
         backends_known(known);
         const backend_ref *cpu = backends_find(known, "cpu");
         const mxo_backend *found;
-        if (cpu != NULL && backend_load(cpu, &found, (mxo_text){text, 256}) ==
-                               MXO_OK) {
+        if (cpu != NULL &&
+            backend_load(cpu, &found, (mxo_text){text, 256}) == MXO_OK) {
             table = found;
         }
     }
@@ -51,6 +52,38 @@ static uint32_t memory_dtype(const pair *p, const uint64_t padded[3])
                                           : MXO_E8M0;
 }
 
+int pair_is_whole(const pair *p, mxo_text why)
+{
+    uint64_t padded[3];
+    uint64_t bytes = 1;
+
+    if (p->n == 0) {
+        (void)say(MXO_E_SHAPE, why, "%s: nothing to compare: no bytes",
+                  p->name);
+        return 0;
+    }
+    if (mxo_layout_padded(p->layout, p->dtype, p->extent, padded, why) !=
+        MXO_OK) {
+        return 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (padded[i] == 0 || bytes > p->n / padded[i]) {
+            bytes = 0;
+            break;
+        }
+        bytes *= padded[i];
+    }
+    if (bytes > 0 && bytes * dtype_bytes(memory_dtype(p, padded)) == p->n) {
+        return 1;
+    }
+    (void)say(MXO_E_SHAPE, why,
+              "%s: nothing to compare: %" PRIu64 " bytes are no %s of "
+              "%" PRIu64 " x %" PRIu64 " x %" PRIu64,
+              p->name, p->n, p->layout, p->extent[0], p->extent[1],
+              p->extent[2]);
+    return 0;
+}
+
 /* The logical tensor that the right bytes hold; NULL and a sentence. */
 static uint8_t *logical_of(const pair *p, const layout_evidence *e,
                            mxo_text why)
@@ -63,9 +96,8 @@ static uint8_t *logical_of(const pair *p, const layout_evidence *e,
     }
     seen.kept[0] = p->extent[1];
     seen.kept[1] = p->extent[2];
-    layout_moved m =
-        layout_move(&seen, p->layout, "inverse", p->expected,
-                    memory_dtype(p, seen.extent));
+    layout_moved m = layout_move(&seen, p->layout, "inverse", p->expected,
+                                 memory_dtype(p, seen.extent));
 
     if (m.bytes == NULL || m.dtype != p->dtype) {
         (void)snprintf(why.ptr, why.size, "the bytes are not a whole %s",
@@ -167,8 +199,7 @@ static uint64_t count_wrong(const pair *p, const layout_moved *right,
                             uint64_t *first)
 {
     const uint64_t each =
-        right->n == p->n || p->extent[0] == 0 ? p->n + 1
-                                              : p->n / p->extent[0];
+        right->n == p->n || p->extent[0] == 0 ? p->n + 1 : p->n / p->extent[0];
     uint64_t n_wrong = 0;
 
     for (uint64_t i = p->n; i-- > 0;) {
@@ -187,8 +218,7 @@ static uint8_t *take_apart(const pair *p, layout_evidence *e, mxo_text why)
     *e = (layout_evidence){.table = mover_for(p->n),
                            .layout = p->layout,
                            .dtype = p->dtype,
-                           .extent = {p->extent[0], p->extent[1],
-                                      p->extent[2]},
+                           .extent = {p->extent[0], p->extent[1], p->extent[2]},
                            .actual = p->actual,
                            .n_actual = p->n};
     return e->table->open(&e->ctx, 0, why) != MXO_OK ? NULL

@@ -3,7 +3,9 @@
 #ifndef MXO_LAYOUT_PAIR_H
 #define MXO_LAYOUT_PAIR_H
 
-#include "../strbuf.h"
+#include "base/strbuf.h"
+
+#include <mxoracle/abi.h>
 
 #include <stdint.h>
 
@@ -17,8 +19,12 @@ typedef struct pair {
     uint64_t n; /* bytes of each */
 } pair;
 
-/* Say where they differ and which mistake it is; 0: they are equal wherever
-   the vendor defines them. */
+/* Are the right bytes as many as the layout has for the shape, and any at all?
+   1, else 0 and a sentence: there is nothing to compare. */
+int pair_is_whole(const pair *p, mxo_text why);
+
+/* Of a pair that is whole: say where they differ and which mistake it is; 0:
+   they are equal wherever the vendor defines them. */
 int diagnose_pair(pair *p);
 
 /* Two lines on byte `at` of memory: its digits, and the element that belongs

@@ -88,8 +88,7 @@ static const mxo_conversion_row *tensor_of(const char *name, uint32_t *tensor)
         if (strlen(row->id) != dot || strncmp(row->id, name, dot) != 0) {
             continue;
         }
-        for (*tensor = 0; mxo_conversion_tensor(*tensor) != NULL;
-             (*tensor)++) {
+        for (*tensor = 0; mxo_conversion_tensor(*tensor) != NULL; (*tensor)++) {
             const char *tail = mxo_conversion_tensor(*tensor);
             if (strlen(tail) == end - dot - 1 &&
                 strncmp(tail, name + dot + 1, end - dot - 1) == 0) {
@@ -174,8 +173,7 @@ uint64_t steps_forward(const steps *s, uint64_t unit)
     for (int i = 0; i < s->n; i++) {
         const mxo_layout *l = &s->step[i].l;
         const uint64_t finer = s->units / l->units;
-        unit = mxo_layout_forward(
-                   l, mxo_layout_padded_index(l, unit / finer)) *
+        unit = mxo_layout_forward(l, mxo_layout_padded_index(l, unit / finer)) *
                    finer +
                unit % finer;
     }

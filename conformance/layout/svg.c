@@ -151,8 +151,7 @@ static void arrow(const frame *f)
         const uint64_t col = src % f->per_row;
         n++;
         if (row < f->rows && col < f->cols) {
-            strbuf_add(f->out, "%d,%d ",
-                       8 + (int)col * CELL_W + CELL_W - 6,
+            strbuf_add(f->out, "%d,%d ", 8 + (int)col * CELL_W + CELL_W - 6,
                        TOP + (int)row * CELL_H + CELL_H / 2);
         }
     }
@@ -180,7 +179,8 @@ static void heading(const frame *f, int left, int width, int height)
                "<title>%s</title>\n"
                "<style>text{font:9px monospace;text-anchor:middle;fill:#111}"
                "text.h{font:12px sans-serif;text-anchor:start}"
-               "polyline{fill:none;stroke:#c00;stroke-width:1.5;stroke-opacity:.5}</style>\n"
+               "polyline{fill:none;stroke:#c00;stroke-width:1.5;stroke-opacity:"
+               ".5}</style>\n"
                "<defs><marker id=\"tip\" viewBox=\"0 0 6 6\" refX=\"5\" "
                "refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
                "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" fill=\"#c00\"/>"
@@ -204,8 +204,12 @@ void explain_svg(const explained *e, strbuf *out)
     const uint64_t rows = l->extent[1] < most ? l->extent[1] : most;
     const uint64_t all = (l->n_units + MEMORY_COLS - 1) / MEMORY_COLS;
     const uint64_t tall = rows < 16 ? 16 : rows;
-    const frame f = {e,    out,  per_row,
-                     rows, cols, run_of(l->n_units),
+    const frame f = {e,
+                     out,
+                     per_row,
+                     rows,
+                     cols,
+                     run_of(l->n_units),
                      all < tall ? all : tall};
     const int left = 8 + (int)cols * CELL_W + GAP;
     const uint64_t tallest = rows > f.memory_rows ? rows : f.memory_rows;

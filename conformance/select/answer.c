@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See answer.h. One row per fn says how to ask and how to write it down. */
-#include "select/asking.h"
+#include "asking.h"
 
-#include "say.h"
-#include "select/caseconfig.h"
+#include "base/say.h"
+#include "caseconfig.h"
 
 #include <mxoracle/select_nvfp4.h>
 
@@ -193,6 +193,11 @@ static json_t *ask_round_up(asking *a)
     if (b < 0) {
         return NULL;
     }
+    /* select_deepseek_v4 hands the activation in, select_mxfp4 does not. */
+    a->c.entry = MXO_SEL_ENTRY_mxfp4;
+    if (json_is_string(json_object_get(a->object, "activation"))) {
+        a->c.entry = MXO_SEL_ENTRY_deepseek_v4;
+    }
     mxo_select_round_up(&a->c, (mxo_sel_backend)b, &h, &i);
     return json_pack("{s:b, s:I, s:I}", "ok", 1, "hidden", (json_int_t)h,
                      "intermediate", (json_int_t)i);
@@ -219,6 +224,55 @@ static json_t *ask_filter(asking *a)
         mxo_select_filter(&a->c, list, (int)n, a->c.model_key, out);
 
     return backends_answer(out, kept);
+}
+
+static json_t *ask_requested(asking *a)
+{
+    uint8_t list[MXO_SEL_LIST_MAX];
+    mxo_sel_failure f;
+    const int n = mxo_select_requested(&a->c, a->c.model_key, list, &f);
+
+    return f.error != MXO_SEL_ERROR_NONE ? answer_failure(&a->c, &f)
+                                         : backends_answer(list, n);
+}
+
+static json_t *ask_classes(asking *a)
+{
+    const int b = the_backend(a);
+    json_t *names = json_array();
+    mxo_sel_failure f = {.error = MXO_SEL_ERROR_UNKNOWN_BACKEND,
+                         .last = {.backend = (uint8_t)b}};
+    mxo_sel_experts x;
+
+    for (int i = 0;
+         b >= 0 && (x = mxo_select_class_at(&a->c, (mxo_sel_backend)b, i)) != 0;
+         i++) {
+        json_array_append_new(names,
+                              answer_word(MXO_SEL_WORDS_EXPERTS, (int)x));
+    }
+    if (b >= 0 && json_array_size(names) > 0) {
+        return json_pack("{s:b, s:o}", "ok", 1, "classes", names);
+    }
+    json_decref(names);
+    return b < 0 ? NULL : answer_failure(&a->c, &f);
+}
+
+static json_t *ask_validate(asking *a)
+{
+    const int b = the_backend(a);
+    const int x =
+        b < 0 ? -1
+              : case_word(MXO_SEL_WORDS_EXPERTS, "experts_cls",
+                          json_object_get(a->object, "experts_cls"), a->why);
+    mxo_sel_failure f;
+
+    if (x < 0) {
+        return NULL;
+    }
+    mxo_select_validate(&a->c, (mxo_sel_backend)b, (mxo_sel_experts)x, &f);
+    return f.error != MXO_SEL_ERROR_NONE
+               ? answer_failure(&a->c, &f)
+               : json_pack("{s:b, s:b}", "ok", 1, "valid", 1);
 }
 
 static json_t *ask_resolve(asking *a)
@@ -267,15 +321,19 @@ static json_t *operand(const mxo_sel_quant *q, const char *scale,
 
 static json_t *quant_answer(const asking *a, const mxo_sel_quant *q)
 {
-    const int bias = json_is_true(json_object_get(a->object, "bias"));
+    const int bias =
+        !q->bare_weights && json_is_true(json_object_get(a->object, "bias"));
+    const json_t *limit = json_object_get(a->object, "limit");
     const json_t *alpha = json_object_get(a->object, "alpha");
     const json_t *beta = json_object_get(a->object, "beta");
     json_t *o = json_pack(
         "{s:b, s:o, s:o, s:o, s:o, s:s?}", "ok", 1, "a1",
         operand(q, q->static_scale ? "A1S" : NULL, NULL, 0), "a2",
         operand(q, q->static_scale ? "A2S" : NULL, NULL, 0), "w1",
-        operand(q, "W1S", bias ? "W1B" : NULL, 1), "w2",
-        operand(q, "W2S", bias ? "W2B" : NULL, 1), "ocp_mx_scheme", q->scheme);
+        operand(q, q->bare_weights ? NULL : "W1S", bias ? "W1B" : NULL, 1),
+        "w2",
+        operand(q, q->bare_weights ? NULL : "W2S", bias ? "W2B" : NULL, 1),
+        "ocp_mx_scheme", q->scheme);
 
     if (!q->has_gemm1_fields) {
         return o;
@@ -285,7 +343,7 @@ static json_t *quant_answer(const asking *a, const mxo_sel_quant *q)
     json_object_set_new(o, "gemm1_beta",
                         number_or_null(q->keeps_alpha_beta ? beta : NULL));
     json_object_set_new(o, "gemm1_clamp_limit",
-                        number_or_null(json_object_get(a->object, "limit")));
+                        number_or_null(q->drops_limit ? NULL : limit));
     json_object_set_new(o, "mx_alignment", json_integer(q->mx_alignment));
     json_object_set_new(o, "is_scale_swizzled",
                         json_boolean(q->is_scale_swizzled));
@@ -312,6 +370,7 @@ static json_t *ask_routing(asking *a)
 {
     const json_t *args = json_object_get(a->object, "args");
     const char *name = json_string_value(json_object_get(args, "scoring_func"));
+    const json_t *factor = json_object_get(args, "routed_scaling_factor");
     int scoring;
     mxo_sel_routing routing;
 
@@ -324,7 +383,9 @@ static json_t *ask_routing(asking *a)
         asked_integer(args, "top_k", 0),
         json_is_true(json_object_get(args, "renormalize")),
         asked_integer(args, "num_expert_group", 0),
-        json_is_true(json_object_get(args, "has_e_score_bias")));
+        json_is_true(json_object_get(args, "has_e_score_bias")),
+        json_is_number(factor) &&
+            (json_number_value(factor) < 1 || json_number_value(factor) > 1));
     return json_pack("{s:b, s:o, s:i}", "ok", 1, "name",
                      answer_word(MXO_SEL_WORDS_ROUTING, (int)routing), "value",
                      mxo_select_routing_value(&a->c, routing));
@@ -375,6 +436,9 @@ json_t *case_answer(const mxo_select_config *config, const json_t *object,
                 {"backend_activation_key", ask_backend_key},
                 {"round_up", ask_round_up},
                 {"quant_config", ask_quant},
+                {"requested_backends", ask_requested},
+                {"classes", ask_classes},
+                {"validate_kernel_config", ask_validate},
                 {"filter_by_activation", ask_filter},
                 {"resolve_activation_key", ask_resolve},
                 {"priority_list", ask_priority},

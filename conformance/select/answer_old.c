@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers to what env-2025-08 asked: tiles, weights, refusals, methods. */
-#include "say.h"
-#include "select/asking.h"
+#include "asking.h"
+#include "base/say.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef MXO_SELECT_ASKING_H
 #define MXO_SELECT_ASKING_H
 
-#include "select/answer.h"
+#include "answer.h"
 
 /* What a handler is given. */
 typedef struct asking {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See caseconfig.h. Tables say which key fills which field. */
-#include "select/caseconfig.h"
+#include "caseconfig.h"
 
-#include "say.h"
+#include "base/say.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -287,6 +288,55 @@ TAKE_BOOL(is_act_and_mul, is_act_and_mul)
 TAKE_BOOL(is_lora_enabled, is_lora_enabled)
 TAKE_BOOL(has_bias, has_bias)
 TAKE_BOOL(disable_inplace, disable_inplace)
+TAKE_BOOL(has_hash_routing, has_hash_routing)
+TAKE_BOOL(require_decomposed_backend, require_decomposed_backend)
+TAKE_BOOL(skip_final_all_reduce, skip_final_all_reduce)
+TAKE_INT(num_experts, num_experts)
+
+/* Numbers that may be none: 0 or NaN then. */
+#define TAKE_OPTIONAL_INT(name)                                              \
+    static mxo_status take_##name(mxo_select_config *c, const json_t *value, \
+                                  mxo_text why)                              \
+    {                                                                        \
+        c->name = 0;                                                         \
+        return json_is_null(value) ? MXO_OK                                  \
+                                   : take_int(&c->name, #name, value, why);  \
+    }
+#define TAKE_OPTIONAL(name)                                                  \
+    static mxo_status take_##name(mxo_select_config *c, const json_t *value, \
+                                  mxo_text why)                              \
+    {                                                                        \
+        if (!json_is_null(value) && !json_is_number(value)) {                \
+            return wrong(why, #name, "a number or null");                    \
+        }                                                                    \
+        c->name =                                                            \
+            json_is_null(value) ? (double)NAN : json_number_value(value);    \
+        return MXO_OK;                                                       \
+    }
+TAKE_OPTIONAL_INT(num_local_experts)
+TAKE_OPTIONAL_INT(intermediate_unpadded)
+TAKE_OPTIONAL(situ_beta)
+TAKE_OPTIONAL(situ_linear_beta)
+TAKE_OPTIONAL(swiglu_alpha)
+TAKE_OPTIONAL(swiglu_beta)
+
+static mxo_status take_in_dtype(mxo_select_config *c, const json_t *value,
+                                mxo_text why)
+{
+    static const char *const names[] = {
+#define MXO_SEL_DTYPE(id, name) #id,
+#include <mxoracle/select.def>
+    };
+    const char *text = json_string_value(value);
+
+    for (int i = 0; text != NULL && i < MXO_SEL_N_DTYPES; i++) {
+        if (strcmp(names[i], text) == 0) {
+            c->in_dtype = (mxo_sel_dtype)i;
+            return MXO_OK;
+        }
+    }
+    return wrong(why, "in_dtype", "bf16, f16 or f32");
+}
 
 static mxo_status take_a2a(mxo_select_config *c, const json_t *value,
                            mxo_text why)
@@ -331,10 +381,30 @@ static mxo_status take_config(mxo_select_config *c, const json_t *value,
                                    {"hidden", take_hidden},
                                    {"intermediate", take_intermediate},
                                    {"parallel", take_parallel},
+#define ROW(name) {#name, take_##name}
+                                   ROW(has_hash_routing),
+                                   ROW(require_decomposed_backend),
+                                   ROW(skip_final_all_reduce),
+                                   ROW(num_experts),
+                                   ROW(num_local_experts),
+                                   ROW(intermediate_unpadded),
+                                   ROW(situ_beta),
+                                   ROW(situ_linear_beta),
+                                   ROW(swiglu_alpha),
+                                   ROW(swiglu_beta),
+                                   ROW(in_dtype),
+#undef ROW
                                    {NULL, NULL}};
 
     return json_is_object(value) ? take_object(c, value, takers, 0, why)
                                  : wrong(why, "config", "an object");
+}
+
+/* Of round_up: none where none is handed in. */
+static mxo_status take_top_activation(mxo_select_config *c, const json_t *value,
+                                      mxo_text why)
+{
+    return json_is_null(value) ? MXO_OK : take_activation(c, value, why);
 }
 
 mxo_status case_config(mxo_select_config *config, const json_t *object,
@@ -351,6 +421,7 @@ mxo_status case_config(mxo_select_config *config, const json_t *object,
                                    {"hidden", take_hidden},
                                    {"intermediate", take_intermediate},
                                    {"moe_backend", take_moe_backend},
+                                   {"activation", take_top_activation},
                                    {NULL, NULL}};
 
     if (!json_is_object(object)) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See cases.h. */
-#include "select/cases.h"
+#include "cases.h"
 
-#include "say.h"
-#include "select/answer.h"
-#include "select/caseconfig.h"
+#include "answer.h"
+#include "base/say.h"
+#include "caseconfig.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +82,14 @@ const char *selection_case_id(const selection_cases *s, size_t i)
         json_string_value(json_object_get(json_array_get(s->list, i), "id"));
 
     return id == NULL ? "" : id;
+}
+
+const char *selection_case_profile(const selection_cases *s, size_t i)
+{
+    const char *profile = json_string_value(
+        json_object_get(json_array_get(s->list, i), "profile"));
+
+    return profile == NULL ? "" : profile;
 }
 
 /* "what: want ..., got ..." */

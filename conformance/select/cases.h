@@ -28,6 +28,8 @@ void selection_cases_close(selection_cases *s);
 size_t selection_cases_count(const selection_cases *s);
 /* The case's id, or "" */
 const char *selection_case_id(const selection_cases *s, size_t i);
+/* The version it is about, "" if it names none. */
+const char *selection_case_profile(const selection_cases *s, size_t i);
 
 /*
  * Ask case i by some rules (NULL: vLLM's). 0 if the answer is the published

@@ -4,15 +4,15 @@
  * cell is short: the type of activations where the backend is chosen, else a
  * word for why not.  CSV has a line per cell with everything.
  */
-#include "select/report.h"
+#include "report.h"
 
-#include "cli.h"
+#include "base/cli.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 24, FIRST = 24, CELL = 12 };
+enum { MOST_COLUMNS = 24, FIRST = 33, CELL = 12 };
 
 typedef struct matrix {
     const select_question *q;
@@ -34,7 +34,20 @@ static const char *short_reason(const mxo_select_config *c,
         [MXO_SEL_BECAUSE_INVARIANT] = "invariant",
         [MXO_SEL_BECAUSE_LORA] = "LoRA",
         [MXO_SEL_BECAUSE_HUMMING_FORMAT] = "format",
-        [MXO_SEL_BECAUSE_HUMMING_TYPE] = "gemm type"};
+        [MXO_SEL_BECAUSE_HUMMING_TYPE] = "gemm type",
+        [MXO_SEL_BECAUSE_HASH_ROUTING] = "routing",
+        [MXO_SEL_BECAUSE_ADJUSTED_ROUTES] = "routing",
+        [MXO_SEL_BECAUSE_QUARK] = "no quark",
+        [MXO_SEL_BECAUSE_MANY_EXPERTS] = "experts",
+        [MXO_SEL_BECAUSE_B12X_BIAS] = "bias",
+        [MXO_SEL_BECAUSE_B12X_DTYPE] = "dtype",
+        [MXO_SEL_BECAUSE_B12X_SITU] = "situ",
+        [MXO_SEL_BECAUSE_B12X_UNINTERLEAVE] = "activation",
+        [MXO_SEL_BECAUSE_B12X_INTERMEDIATE] = "sizes",
+        [MXO_SEL_BECAUSE_B12X_W4A8] = "activation",
+        [MXO_SEL_BECAUSE_B12X_W4A8_SIZES] = "sizes",
+        [MXO_SEL_BECAUSE_HUMMING_KIND] = "gemm type",
+        [MXO_SEL_BECAUSE_MOE_EP] = "layer"};
     const char *word = words[f->last.reason];
 
     if (f->error != MXO_SEL_ERROR_UNSUPPORTED || word == NULL) {

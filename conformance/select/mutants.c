@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See mutants.h. The case that killed one rule is asked first of the next. */
-#include "select/mutants.h"
+#include "mutants.h"
 
-#include "say.h"
+#include "base/say.h"
+#include "selftest/mutate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,9 @@
 #endif
 
 static const char *const file_names[SELECTION_FILES] = {
-    "vllm/selection.json", "vllm/selection_more.json"};
+    "vllm/selection.json", "vllm/selection_more.json",
+    "vllm/selection_2026_07.json", "vllm/selection_2026_09.json",
+    "vllm/selection_2026_11.json"};
 
 int selection_files_open(selection_cases files[SELECTION_FILES], mxo_text why)
 {
@@ -50,6 +53,35 @@ void selection_files_close(selection_cases files[SELECTION_FILES])
     }
 }
 
+/* Is the case of the version that a change is to? "" is any. */
+static int concerns(const selection_cases files[SELECTION_FILES], size_t at,
+                    const char *version)
+{
+    int f = 0;
+
+    while (f + 1 < SELECTION_FILES && at >= selection_cases_count(&files[f])) {
+        at -= selection_cases_count(&files[f]);
+        f++;
+    }
+    const char *profile = selection_case_profile(&files[f], at);
+
+    return version[0] == '\0' || strcmp(profile, version) == 0;
+}
+
+/* The version that a change's name begins with, or "". */
+static const char *version_in(const char *what)
+{
+    const char *word;
+
+    for (int v = 0; (word = mxo_select_word(MXO_SEL_WORDS_VERSION, v)) != NULL;
+         v++) {
+        if (strncmp(what, word, strlen(word)) == 0) {
+            return word;
+        }
+    }
+    return "";
+}
+
 /* A case among those of all files. */
 static int ask(const selection_cases files[SELECTION_FILES], size_t at,
                const mxo_select_rules *rules, selection_fate *fate,
@@ -83,7 +115,7 @@ int selection_mutants(const selection_cases files[SELECTION_FILES],
                       selection_report *report, void *ctx, size_t *n_cases,
                       mxo_text why)
 {
-    mxo_select_rules *copy = malloc(mxo_select_rules_bytes());
+    mxo_select_rules *copy = malloc(select_rules_bytes());
     char what[256];
     char how[512];
     size_t first = 0;
@@ -96,12 +128,16 @@ int selection_mutants(const selection_cases files[SELECTION_FILES],
         free(copy);
         return -1;
     }
-    for (int i = 0; mxo_select_rules_mutate(
-                        copy, i, (mxo_text){what, sizeof what}) == MXO_OK;
+    for (int i = 0;
+         select_rules_mutate(copy, i, (mxo_text){what, sizeof what}) == MXO_OK;
          i++) {
         selection_fate fate = {.number = i, .what = what, .how = how};
+        const char *version = version_in(what);
         for (size_t k = 0; k < *n_cases && !fate.killed; k++) {
             const size_t at = (first + k) % *n_cases;
+            if (!concerns(files, at, version)) {
+                continue;
+            }
             fate.n_cases++;
             fate.killed =
                 ask(files, at, copy, &fate, (mxo_text){how, sizeof how}) != 0;

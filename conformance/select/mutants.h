@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Do the published cases notice a changed rule?  Puts every copy of the rules
- * with one of them wrong (mxo_select_rules_mutate) to the published cases.
+ * with one of them wrong (select_rules_mutate) to the published cases.
  */
 #ifndef MXO_SELECT_MUTANTS_H
 #define MXO_SELECT_MUTANTS_H
 
-#include "select/cases.h"
+#include "cases.h"
 
 /* What became of one changed rule. */
 typedef struct selection_fate {
@@ -25,7 +25,7 @@ typedef void selection_report(void *ctx, const selection_fate *fate);
  * Open the published files in a folder of vectors: MXORACLE_VECTORS, where
  * they are installed, or ./vectors and ../vectors. 0, or -1 and a sentence.
  */
-enum { SELECTION_FILES = 2 };
+enum { SELECTION_FILES = 5 };
 int selection_files_open(selection_cases files[SELECTION_FILES], mxo_text why);
 void selection_files_close(selection_cases files[SELECTION_FILES]);
 

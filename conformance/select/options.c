@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See options.h. One row per key. */
-#include "select/options.h"
+#include "options.h"
 
-#include "cli.h"
-#include "number.h"
-#include "say.h"
+#include "base/cli.h"
+#include "base/number.h"
+#include "base/say.h"
 
 #include <string.h>
 #include <strings.h>
@@ -19,7 +19,7 @@ static const select_model models[] = {
      i,                                                     \
      e,                                                     \
      bias},
-#include "select/models.def"
+#include "models.def"
 };
 
 enum { N_MODELS = sizeof models / sizeof models[0] };
@@ -109,8 +109,13 @@ static int set_model(select_question *q, const char *value, mxo_text why)
     return -1;
 }
 
+const select_model *select_model_at(int i)
+{
+    return i >= 0 && i < N_MODELS ? &models[i] : NULL;
+}
+
 /* "oracle-2026-05" or any end of it: "2026-05" */
-static int set_vllm(select_question *q, const char *value, mxo_text why)
+int select_version(const char *value, mxo_text why)
 {
     const char *word;
 
@@ -119,12 +124,24 @@ static int set_vllm(select_question *q, const char *value, mxo_text why)
         const size_t n = strlen(word);
         const size_t m = strlen(value);
         if (m >= 7 && m <= n && strcmp(word + n - m, value) == 0) {
-            q->config.version = (mxo_sel_version)i;
-            return 0;
+            return i;
         }
     }
     return refuse(why, "vllm", value,
+                  "oracle-2026-11, oracle-2026-09, oracle-2026-07, "
                   "oracle-2026-05, oracle-2026-03 or env-2025-08");
+}
+
+static int set_vllm(select_question *q, const char *value, mxo_text why)
+{
+    const int found = select_version(value, why);
+
+    if (found < 0) {
+        return -1;
+    }
+    q->config.version = (mxo_sel_version)found;
+    q->has_version = 1;
+    return 0;
 }
 
 static int set_moe_backend(select_question *q, const char *value, mxo_text why)
@@ -195,6 +212,23 @@ static int set_without(select_question *q, const char *value, mxo_text why)
     return found < 0 ? -1 : 0;
 }
 
+/* The reverse of without: what is not taken as installed unless it is said. */
+static int set_with(select_question *q, const char *value, mxo_text why)
+{
+    const int found = take_word(MXO_SEL_WORDS_LIBRARY, "with", value, why);
+
+    if (found >= 0) {
+        q->config.libraries |= 1u << found;
+    }
+    return found < 0 ? -1 : 0;
+}
+
+static int set_bias(select_question *q, const char *value, mxo_text why)
+{
+    q->has_bias = 1;
+    return take_flag(&q->config.has_bias, "bias", value, why);
+}
+
 static int set_hidden(select_question *q, const char *value, mxo_text why)
 {
     q->has_hidden = 1;
@@ -228,7 +262,6 @@ static int set_intermediate(select_question *q, const char *value, mxo_text why)
     X(eplb, config.parallel.enable_eplb) \
     X(gated, config.is_act_and_mul)      \
     X(lora, config.is_lora_enabled)      \
-    X(bias, config.has_bias)             \
     X(disable_inplace, config.disable_inplace)
 #define SET_SIZE(key, field)                                                  \
     static int set_##key(select_question *q, const char *value, mxo_text why) \
@@ -262,6 +295,8 @@ static const struct {
             {"override", set_override},
             {"all2all", set_a2a},
             {"without", set_without},
+            {"with", set_with},
+            {"bias", set_bias},
             {"hidden", set_hidden},
             {"intermediate", set_intermediate},
 #define ROW(key, field) {#key, set_##key},
@@ -362,7 +397,7 @@ static int take_model(select_question *q, mxo_text why)
     if (m == NULL) {
         return 0;
     }
-    if (q->config.version == MXO_SEL_2026_05) {
+    if (q->config.version <= MXO_SEL_2026_05) {
         q->config.entry = m->entry;
     }
     if (!q->has_activation) {
@@ -375,7 +410,10 @@ static int take_model(select_question *q, mxo_text why)
         !q->has_routing) {
         q->config.routing = MXO_SEL_ROUTING_Unspecified;
     }
-    q->config.has_bias |= m->has_bias;
+    if (!q->has_bias) {
+        q->config.has_bias = m->has_bias;
+    }
+    q->config.num_experts = m->experts > 0 ? m->experts : 32;
     q->experts = q->experts == 0 ? m->experts : q->experts;
     return size_by_model(q, why);
 }

@@ -32,6 +32,7 @@ typedef struct select_question {
     int has_platform;
     int has_hidden, has_intermediate;
     int has_activation, has_routing;
+    int has_bias, has_version; /* said by the user */
     int64_t experts, tokens, top_k;
     char gfx[32];
 } select_question;
@@ -52,6 +53,12 @@ int select_finish(select_question *q, mxo_text why);
 
 /* Only the platform: an alias, or KIND[:CAPABILITY or GFX]. */
 int select_platform(select_question *q, const char *text, mxo_text why);
+
+/* Model number i, NULL after the last. */
+const select_model *select_model_at(int i);
+
+/* A version by its name or the end of it; -1 and a sentence. */
+int select_version(const char *value, mxo_text why);
 
 /* Hardware number i, NULL after the last. */
 const hardware *hardware_at(int i);

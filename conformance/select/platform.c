@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What vLLM runs on, as people say it; see options.h. */
-#include "select/options.h"
+#include "options.h"
 
-#include "cli.h"
-#include "say.h"
+#include "base/cli.h"
+#include "base/say.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,16 @@
 static const hardware hardware_rows[] = {
 #define MXO_HARDWARE(alias, platform, name, in_matrix) \
     {alias, platform, name, in_matrix},
-#include "select/hardware.def"
+#define MXO_HARDWARE_UNKNOWN(alias, name, example)
+#include "hardware.def"
+};
+
+static const struct {
+    const char *alias, *name, *example;
+} unknown_rows[] = {
+#define MXO_HARDWARE(alias, platform, name, in_matrix)
+#define MXO_HARDWARE_UNKNOWN(alias, name, example) {alias, name, example},
+#include "hardware.def"
 };
 
 enum { N_HARDWARE = sizeof hardware_rows / sizeof hardware_rows[0] };
@@ -62,6 +71,15 @@ static int unknown_platform(const char *text, mxo_text why)
     cli_nearest near = {NULL, 0};
     char hint[96];
 
+    for (size_t i = 0; i < sizeof unknown_rows / sizeof *unknown_rows; i++) {
+        if (strcasecmp(unknown_rows[i].alias, text) == 0) {
+            (void)say(MXO_E_PARAM, why,
+                      "what vLLM is told of %s is not known here: name it as "
+                      "%s",
+                      unknown_rows[i].name, unknown_rows[i].example);
+            return -1;
+        }
+    }
     for (int i = 0; i < N_HARDWARE; i++) {
         cli_offer(&near, text, hardware_rows[i].alias);
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See report.h. Lines wrap at the terminal's width, under their label. */
-#include "select/report.h"
+#include "report.h"
 
-#include "cli.h"
-#include "select/answer.h"
+#include "answer.h"
+#include "base/cli.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -164,11 +164,17 @@ static void print_conversion(const mxo_select_config *c, mxo_sel_backend b)
             c, &f, (mxo_text){text + n, sizeof text - (size_t)n});
     }
     row("byte order", text);
-    if (id != NULL) {
+    if (id != NULL && strcmp(id, "convert/humming") == 0 &&
+        c->platform == MXO_SEL_PLATFORM_cuda && c->major == 9) {
+        row("", "Humming's WGMMA path on SM90 wants humming/mma=wgmma; which "
+                "path it takes is not decided here");
+    }
+    /* Dequantised weights are no order of bytes. */
+    if (id != NULL && strcmp(id, "convert/dequantised_bf16") != 0) {
         (void)snprintf(text, sizeof text,
                        "layout.convert:conversion=%s,experts=1,inter=256,"
-                       "hidden=256,bias=1",
-                       strchr(id, '/') + 1);
+                       "hidden=256,bias=%d",
+                       strchr(id, '/') + 1, c->has_bias);
         row("as a case", text);
     }
 }
@@ -235,12 +241,43 @@ static void print_tile(const select_page *page)
     }
 }
 
+/* What the question left open, and what was taken instead. */
+static void print_defaults(const select_question *q)
+{
+    const mxo_select_config *c = &q->config;
+    char text[256];
+
+    if (!q->has_version) {
+        row("assumed", "the newest version known here (--vllm names another)");
+    }
+    if (q->model == NULL) {
+        (void)snprintf(
+            text, sizeof text, "no --model: %s, %s, routing %s, %s biases",
+            mxo_select_word(MXO_SEL_WORDS_ENTRY, (int)c->entry),
+            mxo_select_word(MXO_SEL_WORDS_ACTIVATION, (int)c->activation),
+            mxo_select_word(MXO_SEL_WORDS_ROUTING, (int)c->routing),
+            c->has_bias ? "with" : "without");
+        row(q->has_version ? "assumed" : "", text);
+    }
+    if ((c->platform == MXO_SEL_PLATFORM_cuda && c->major < 0) ||
+        (c->platform == MXO_SEL_PLATFORM_rocm && c->gfx == NULL)) {
+        row("not known", c->platform == MXO_SEL_PLATFORM_cuda
+                             ? "the capability (cuda:9.0 says it)"
+                             : "the gfx name (rocm:gfx942 says it)");
+    }
+    if (q->model != NULL && q->model->has_bias && !c->has_bias) {
+        row("note", "the model has biases; here they are said to be missing");
+    }
+}
+
 static void print_assumed(const select_page *page)
 {
     const mxo_select_config *c = &page->q->config;
     char text[SENTENCE];
     size_t n = 0;
     int set = 0;
+
+    print_defaults(page->q);
 
     text[0] = '\0';
     for (int e = 1; e < MXO_SEL_N_ENV; e++) {
@@ -266,7 +303,10 @@ static void print_assumed(const select_page *page)
                                   mxo_select_word(MXO_SEL_WORDS_LIBRARY, l));
         }
     }
-    row("installed", n > 0 ? text : "every library (--without=NAME)");
+    (void)snprintf(text + n, sizeof text - n, "%s",
+                   n > 0 ? " (--with=NAME, --without=NAME)"
+                         : "every library (--without=NAME)");
+    row("installed", text);
 }
 
 /* What AITER would change, where it was only switched off. */

@@ -3,7 +3,7 @@
 #ifndef MXO_SELECT_REPORT_H
 #define MXO_SELECT_REPORT_H
 
-#include "select/options.h"
+#include "options.h"
 
 #include <jansson.h>
 
@@ -30,6 +30,13 @@ void select_print_json(const select_page *page);
    sentence. */
 int select_print_matrix(const select_question *q, select_form form,
                         mxo_text why);
+
+/*
+ * What changes on a platform between a version and that of q: for its model,
+ * or for every model known. 0, or -1 and a sentence.
+ */
+int select_print_since(const select_question *q, mxo_sel_version from,
+                       mxo_text why);
 
 /* What becomes of activations, in a few words. */
 void select_say_activations(const mxo_select_config *c, mxo_sel_backend b,

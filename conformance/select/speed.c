@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See speed.h. */
-#include "select/speed.h"
+#include "speed.h"
 
 #include "bench/bench.h"
-#include "select/options.h"
+#include "options.h"
 
 #include <stdlib.h>
 

@@ -30,7 +30,7 @@ const mxo_backend *ENTRY(uint32_t abi_version)
     static const char *const ops[] = {"dequant.mx", NULL};
     static const mxo_backend table = {
         .abi_version = FAULT == 1 ? MXO_ABI_VERSION + 1 : MXO_ABI_VERSION,
-        .struct_size = sizeof(mxo_backend) - (FAULT == 2 ? 8 : 0),
+        .struct_size = sizeof(mxo_backend) - (FAULT == 2 ? 16 : 0),
         .name = FAULT == 6 ? NULL : "bad",
         .version = "1",
         .ops = ops,

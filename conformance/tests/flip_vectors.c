@@ -7,7 +7,7 @@
  * writes; and where a rule allows some codes, the bit is one that leaves them.
  * TAP on standard output, one line per file.
  */
-#include "safetensors.h"
+#include "base/safetensors.h"
 #include "vectors/vectors.h"
 #include "vectors/walk.h"
 
@@ -45,8 +45,8 @@ static int is_pad(const tensor_set *set, const host_tensor *t, uint64_t i)
     valid = tensor_set_find(set, name);
     if (valid == NULL) {
         valid = tensor_set_find(set, "out.valid");
-        if (valid == t || (valid != NULL &&
-                           tensor_elems(valid) != tensor_elems(t))) {
+        if (valid == t ||
+            (valid != NULL && tensor_elems(valid) != tensor_elems(t))) {
             valid = NULL;
         }
     }

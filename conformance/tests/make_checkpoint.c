@@ -3,9 +3,9 @@
  * Checkpoints for convert.test: small ones in the real names, damaged ones,
  * and comparisons that share no code with the converter.
  */
+#include "base/safetensors.h"
+#include "base/say.h"
 #include "convert/checkpoint.h"
-#include "safetensors.h"
-#include "say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void add(tensor_set *set, const char *name, uint32_t dtype,
     for (uint64_t i = 0; i < t->n_bytes; i++) {
         /* A bias is finite, a scale below what any loader adds to. */
         const uint8_t byte = draw();
-        t->data[i] = dtype == MXO_BF16              ? byte & 0x3f
+        t->data[i] = dtype == MXO_BF16               ? byte & 0x3f
                      : strstr(name, "scale") != NULL ? byte % 200
                                                      : byte;
     }
@@ -74,11 +74,10 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
     const uint32_t ranks[] = {4, 3, 2, 4, 3, 2};
 
     for (int i = 0; i < 6; i++) {
-        const uint32_t dtype = i % 3 == 2
-                                   ? strcmp(damage, "bias-type") == 0 ? MXO_F16
-                                                                      : MXO_BF16
-                               : strcmp(damage, "dtype") == 0 ? MXO_I8
-                                                              : MXO_U8;
+        const uint32_t dtype =
+            i % 3 == 2 ? strcmp(damage, "bias-type") == 0 ? MXO_F16 : MXO_BF16
+            : strcmp(damage, "dtype") == 0 ? MXO_I8
+                                           : MXO_U8;
         if ((i == 5 && strcmp(damage, "bias") == 0) ||
             (i == 0 && layer == 1 && strcmp(damage, "blocks") == 0)) {
             continue;
@@ -93,28 +92,67 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
     add(set, name, MXO_F16, 2, other);
 }
 
-/* hole: an expert in between is missing. */
-static int make_split(const char *path, int hole)
+/* How one expert's tensors are called, and their types. */
+typedef struct split_names {
+    const char *prefix;
+    const char *projection[3];
+    const char *weight;
+    const char *scale;
+    uint32_t weight_type;
+    uint32_t scale_type;
+} split_names;
+
+static const split_names plain_names = {
+    "m.experts", {"w1", "w3", "w2"}, "weight", "weight_scale", MXO_U8, MXO_U8};
+static const split_names deepseek_names = {"layers.3.ffn.experts",
+                                           {"w1", "w3", "w2"},
+                                           "weight",
+                                           "scale",
+                                           MXO_I8,
+                                           MXO_E8M0};
+static const split_names kimi_names = {
+    "model.layers.1.block_sparse_moe.experts",
+    {"w1", "w3", "w2"},
+    "weight_packed",
+    "weight_scale",
+    MXO_U8,
+    MXO_U8};
+static const split_names quark_names = {"model.layers.1.mlp.experts",
+                                        {"gate_proj", "up_proj", "down_proj"},
+                                        "weight",
+                                        "weight_scale",
+                                        MXO_U8,
+                                        MXO_U8};
+
+/* hole: an expert in between is missing; odd: the last scale has another type.
+ */
+static int make_split_as(const char *path, const split_names *names, int hole,
+                         int odd)
 {
     tensor_set *set = calloc(1, sizeof *set);
-    static const char *const projections[] = {"w1", "w3", "w2"};
 
     for (int e = 0; set != NULL && e < 3; e++) {
         for (int p = 0; p < 3 && e != hole; p++) {
-            char name[96];
+            const int is_odd = odd && e == 2 && p == 2;
+            char name[128];
             const uint64_t rows = p == 2 ? 128 : 64;
             const uint64_t cols = p == 2 ? 64 : 128;
             const uint64_t w[] = {rows, cols / 2};
             const uint64_t s[] = {rows, cols / 32};
-            (void)snprintf(name, sizeof name, "m.experts.%d.%s.weight", e,
-                           projections[p]);
-            add(set, name, MXO_U8, 2, w);
-            (void)snprintf(name, sizeof name, "m.experts.%d.%s.weight_scale", e,
-                           projections[p]);
-            add(set, name, MXO_U8, 2, s);
+            (void)snprintf(name, sizeof name, "%s.%d.%s.%s", names->prefix, e,
+                           names->projection[p], names->weight);
+            add(set, name, names->weight_type, 2, w);
+            (void)snprintf(name, sizeof name, "%s.%d.%s.%s", names->prefix, e,
+                           names->projection[p], names->scale);
+            add(set, name, is_odd ? MXO_E4M3 : names->scale_type, 2, s);
         }
     }
     return set == NULL || save(path, set);
+}
+
+static int make_split(const char *path, int hole)
+{
+    return make_split_as(path, &plain_names, hole, 0);
 }
 
 /* The two layers of "gpt_oss" in two files and an index. */
@@ -167,7 +205,8 @@ static int same(const char *a_path, const char *b_path)
     for (size_t i = 0; i < a.n && a.n == b.n; i++) {
         const checkpoint_tensor *x = &a.tensor[i];
         const checkpoint_tensor *y = &b.tensor[i];
-        if (strcmp(x->name, y->name) != 0 || x->rank != y->rank ||
+        if (strcmp(x->name, y->name) != 0 || strcmp(x->dtype, y->dtype) != 0 ||
+            x->rank != y->rank ||
             memcmp(x->shape, y->shape, sizeof x->shape) != 0 ||
             x->n_bytes != y->n_bytes ||
             memcmp(x->bytes, y->bytes, (size_t)x->n_bytes) != 0) {
@@ -176,6 +215,29 @@ static int same(const char *a_path, const char *b_path)
         }
     }
     return a.n != b.n;
+}
+
+/* Is every tensor of a one of b's, name, type, shape and bytes? */
+static int part_of(const char *a_path, const char *b_path)
+{
+    checkpoint a;
+    checkpoint b;
+
+    (void)open_or_exit(a_path, &a);
+    (void)open_or_exit(b_path, &b);
+    for (size_t i = 0; i < a.n; i++) {
+        const checkpoint_tensor *x = &a.tensor[i];
+        const checkpoint_tensor *y = checkpoint_find(&b, x->name);
+        if (y == NULL || strcmp(x->dtype, y->dtype) != 0 ||
+            x->rank != y->rank ||
+            memcmp(x->shape, y->shape, sizeof x->shape) != 0 ||
+            x->n_bytes != y->n_bytes ||
+            memcmp(x->bytes, y->bytes, (size_t)x->n_bytes) != 0) {
+            printf("%s differs\n", x->name);
+            return 1;
+        }
+    }
+    return a.n == 0;
 }
 
 /* Byte k of row r of expert e of a tensor with rows of n bytes. */
@@ -210,8 +272,8 @@ static int shards(char **path)
             bad |= at(w2[0], H, I / 2, e, 5, k) !=
                    at(w2[1 + rank], H, I / 4, e, 5, k % (I / 4));
         }
-        bad |= e >= 2 && at(w2[0], H, I / 2, e, 9, 3) !=
-                             at(w2[3], H, I / 2, e - 2, 9, 3);
+        bad |= e >= 2 &&
+               at(w2[0], H, I / 2, e, 9, 3) != at(w2[3], H, I / 2, e - 2, 9, 3);
     }
     bad |= memcmp(b2[0]->bytes, b2[1]->bytes, (size_t)b2[0]->n_bytes) != 0;
     for (uint64_t i = 0; i < b2[2]->n_bytes; i++) {
@@ -228,6 +290,9 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "same") == 0) {
         return same(argv[2], argv[3]);
     }
+    if (argc == 4 && strcmp(argv[1], "part") == 0) {
+        return part_of(argv[2], argv[3]);
+    }
     if (argc != 3) {
         return 99;
     }
@@ -236,6 +301,18 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "hole") == 0) {
         return make_split(argv[2], 1);
+    }
+    if (strcmp(argv[1], "deepseek") == 0) {
+        return make_split_as(argv[2], &deepseek_names, -1, 0);
+    }
+    if (strcmp(argv[1], "kimi") == 0) {
+        return make_split_as(argv[2], &kimi_names, -1, 0);
+    }
+    if (strcmp(argv[1], "quark") == 0) {
+        return make_split_as(argv[2], &quark_names, -1, 0);
+    }
+    if (strcmp(argv[1], "mixed") == 0) {
+        return make_split_as(argv[2], &deepseek_names, -1, 1);
     }
     if (strcmp(argv[1], "sharded") == 0) {
         return make_sharded(argv[2]);

@@ -3,8 +3,8 @@
  * The verdict on one file: every row of the table that fits is run, every
  * out.* tensor must be judged by exactly one of them, every in.* be read.
  */
+#include "base/say.h"
 #include "rows.h"
-#include "say.h"
 #include "vectors.h"
 
 #include <stdio.h>
@@ -72,7 +72,9 @@ static void judge_vendor(judging *j, const char *op)
         return;
     }
     check_params(j, op);
-    rows_run(j, map_rows(), op);
+    if (rows_run(j, map_rows(), op) != 0) {
+        return;
+    }
     if (j->n_rows == 0) {
         finding_add(&j->found, VECTOR_UNKNOWN,
                     "no row of the table fits its parameters %.200s",
@@ -144,8 +146,9 @@ static void judge_native(judging *j, const char *op)
                     "%s has a name that no operation uses", op);
         return;
     }
-    rows_run(j, rows, op);
-    check_coverage(j);
+    if (rows_run(j, rows, op) == 0) {
+        check_coverage(j);
+    }
 }
 
 static void judge_file(judging *j, const char *path, safetensors *file)

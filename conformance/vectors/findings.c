@@ -2,7 +2,7 @@
 /* Findings of one file as lines of text.  See findings.h. */
 #include "findings.h"
 
-#include "say.h"
+#include "base/say.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #ifndef MXO_VECTORS_FINDINGS_H
 #define MXO_VECTORS_FINDINGS_H
 
-#include "casetext.h"
+#include "case/case_text.h"
 #include "map.h"
 #include "vectors.h"
 

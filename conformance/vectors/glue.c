@@ -2,7 +2,7 @@
 /* Values that steps work on, and the expressions that chain them. */
 #include "glue_step.h"
 
-#include "say.h"
+#include "base/say.h"
 
 #include <stdlib.h>
 #include <string.h>

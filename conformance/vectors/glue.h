@@ -7,6 +7,10 @@
  * BASE       a tensor by name; mantissas(T): four binary32 patterns from 1.0
  *            upwards per element of T; positions(T): 0, 1, .. for T's elements
  * view(a,b|c)  split axis 0 into a x b, keep axis 1 as c, ...; * = the rest
+ * lead         the first of the last axis;  tail: the others
+ * merge        the last two axes become one;  flat: all of them
+ * part(a,i,n): the i-th of n parts of axis a
+ * cast(u8)     the same bits under another type of the size
  * rows         all axes but the last become one
  * perm(1,0)    new axis i is old axis perm[i]
  * pad(r,c)     round the last two axes up to multiples; pads count for nothing
@@ -23,10 +27,11 @@
  *              of r and c (1 if left out)
  * take(T)      rows (axis 0) by index;  index(T): T[element]
  * head(T)      the first elements, as many as T has, in T's shape
- * match(I,T)   each row in the order that turns the ids I into the ids T
- * div(n)       integer quotient
+ * div(n)       integer quotient;  filled(v)  every element the binary32 number
+ *              0, 1 or inf
  * identity     bf16 rows as a product with the identity shows them: sums
  *              from +0, and 0 times Inf or NaN is NaN in the other columns
+ * wide         bf16 as binary32
  * delta2(T)    difference of patterns to those of T, two bits each
  */
 #ifndef MXO_VECTORS_GLUE_H

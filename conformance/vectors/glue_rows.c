@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps for results whose length or order the vendor leaves open: the first
- * elements of a longer answer, and rows put into the file's order.
+ * Steps for results whose length or values another tensor decides: the first
+ * elements of a longer answer, and constants.
  */
+#include "base/say.h"
 #include "glue_step.h"
-#include "say.h"
 
 #include <string.h>
 
@@ -42,52 +42,44 @@ mxo_status glue_head(glue *g, const step_call *call)
     return MXO_OK;
 }
 
-/* Where the id of element i of the file stands in the row computed; a row's
-   equal ids are taken in order. cols if it is not there. */
-static uint64_t place_of(const host_tensor *have, const host_tensor *want,
-                         uint64_t cols, uint64_t i)
+/* Every element the same small number. */
+mxo_status glue_filled(glue *g, const step_call *call)
 {
-    const uint64_t row = i / cols * cols;
-    const uint64_t id = tensor_load(want, i);
-    uint64_t skip = 0;
-    uint64_t at = 0;
+    static const struct {
+        const char *word;
+        uint64_t f32;
+    } words[] = {{"0", 0}, {"1", 0x3f800000u}, {"inf", 0x7f800000u}};
+    char word[8] = "";
 
-    for (uint64_t j = row; j < i; j++) {
-        skip += tensor_load(want, j) == id;
+    (void)piece_copy(call->arguments, word, sizeof word);
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+        if (strcmp(words[w].word, word) == 0 && g->dtype == MXO_F32) {
+            for (uint64_t i = 0; i < g->n; i++) {
+                glue_put(g, i, words[w].f32);
+            }
+            return MXO_OK;
+        }
     }
-    while (at < cols && (tensor_load(have, row + at) != id || skip-- > 0)) {
-        at++;
-    }
-    return at;
+    return say(
+        MXO_E_SHAPE, call->why,
+        "has tensors that do not fit: binary32 0, 1 or inf is filled in");
 }
 
-mxo_status glue_match(glue *g, const step_call *call)
+/* A bf16 number is the upper half of the same binary32 number. */
+mxo_status glue_wide(glue *g, const step_call *call)
 {
-    piece rest = call->arguments;
-    const piece first = piece_cut(&rest, ',');
-    const host_tensor *have = NULL;
-    const host_tensor *want = NULL;
     glue to;
-    mxo_status status = find(call, first, &have);
 
-    status = status == MXO_OK ? find(call, rest, &want) : status;
+    if (g->dtype != MXO_BF16) {
+        return say(MXO_E_PARAM, call->why, "widens what is no bf16");
+    }
+    const mxo_status status = glue_make(&to, MXO_F32, g->rank, g->shape, 0);
+
     if (status != MXO_OK) {
         return status;
     }
-    if (tensor_elems(have) != g->n || tensor_elems(want) != g->n) {
-        return say(MXO_E_SHAPE, call->why,
-                   "has tensors that do not fit: another number of elements");
-    }
-    status = glue_make(&to, g->dtype, g->rank, g->shape, 0);
-    if (status != MXO_OK) {
-        return status;
-    }
-    const uint64_t cols = g->shape[g->rank - 1];
-
     for (uint64_t i = 0; i < g->n; i++) {
-        const uint64_t at = place_of(have, want, cols, i);
-
-        glue_move(&to, i, g, at < cols ? i / cols * cols + at : i);
+        glue_put(&to, i, glue_load(g, i) << 16);
     }
     glue_clear(g);
     *g = to;

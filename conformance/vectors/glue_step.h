@@ -26,9 +26,17 @@ glue_step glue_find_step(const char *name);
 /* An empty result of this shape; with room for validity if valid. */
 MXO_MUST_CHECK mxo_status glue_make(glue *g, uint32_t dtype, uint32_t rank,
                                     const uint64_t *shape, int valid);
-/* glue_rows.c: results whose length or order is open. */
+/* glue_rows.c: results whose length or values another tensor decides, and
+   wider ones. */
+mxo_status glue_filled(glue *g, const step_call *call);
 mxo_status glue_head(glue *g, const step_call *call);
-mxo_status glue_match(glue *g, const step_call *call);
+mxo_status glue_wide(glue *g, const step_call *call);
+mxo_status glue_flat(glue *g, const step_call *call);
+mxo_status glue_lead(glue *g, const step_call *call);
+mxo_status glue_tail(glue *g, const step_call *call);
+mxo_status glue_merge(glue *g, const step_call *call);
+mxo_status glue_cast(glue *g, const step_call *call);
+mxo_status glue_part(glue *g, const step_call *call);
 
 void glue_put(glue *g, uint64_t i, uint64_t code);
 int glue_counts(const glue *g, uint64_t i);

@@ -2,7 +2,7 @@
 /* The steps of glue.h: one small function each, found by name. */
 #include "glue_step.h"
 
-#include "say.h"
+#include "base/say.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -464,17 +464,21 @@ static mxo_status step_identity(glue *g, const step_call *call)
 }
 
 static const step_row steps[] = {
-    {"bytes", step_bytes},       {"cols", step_cols},
-    {"delta2", step_delta2},     {"diagonal", glue_diagonal},
-    {"div", step_div},           {"head", glue_head},
-    {"identity", step_identity}, {"index", step_index},
-    {"match", glue_match},       {"pack4", step_pack4},
+    {"bytes", step_bytes},       {"cast", glue_cast},
+    {"cols", step_cols},         {"delta2", step_delta2},
+    {"diagonal", glue_diagonal}, {"div", step_div},
+    {"filled", glue_filled},     {"flat", glue_flat},
+    {"head", glue_head},         {"identity", step_identity},
+    {"index", step_index},       {"pack4", step_pack4},
+    {"lead", glue_lead},         {"merge", glue_merge},
     {"pad", step_pad},           {"padwith", step_padwith},
-    {"perm", step_perm},         {"repeat", step_repeat},
-    {"rows", step_rows},         {"shaped", glue_shaped},
+    {"part", glue_part},         {"perm", step_perm},
+    {"repeat", step_repeat},     {"rows", step_rows},
+    {"shaped", glue_shaped},     {"tail", glue_tail},
     {"take", step_take},         {"unpack4", step_unpack4},
     {"valid", step_valid},       {"view", step_view},
-    {"where", step_where},       {"words", step_words},
+    {"where", step_where},       {"wide", glue_wide},
+    {"words", step_words},
 };
 
 glue_step glue_find_step(const char *name)

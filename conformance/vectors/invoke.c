@@ -2,11 +2,11 @@
 /* One call of the subject.  See invoke.h. */
 #include "invoke.h"
 
-#include "say.h"
+#include "base/say.h"
 
 #include <string.h>
 
-enum { MAX_OUTPUTS = 16 };
+enum { MAX_OUTPUTS = 16, SENTENCE = 384 };
 
 static void as_abi(const host_tensor *t, mxo_tensor *a)
 {
@@ -59,7 +59,7 @@ static mxo_status infer(judge *j, const op_call *call, uint64_t limit,
 
 static void add_doubts(const distrust *d, findings *f)
 {
-    const char *const texts[] = {d->guards, d->inputs, d->refusal};
+    const char *const texts[] = {d->left, d->guards, d->inputs, d->refusal};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         if (texts[i][0] != '\0') {
@@ -95,7 +95,13 @@ mxo_status invoke(judge *j, const test_case *c, const tensor_set *in,
         return say(MXO_E_UNSUPPORTED, why, "%s has no %s",
                    j->subject.table->name, call.op);
     }
+    char text[SENTENCE] = "";
+
+    if (subject_begin(&j->subject, (mxo_text){text, sizeof text}) != MXO_OK) {
+        return say(MXO_E_DEVICE, why, "it cannot be started again: %s", text);
+    }
     status = subject_run(&j->subject, &call, out, &doubts, why);
     add_doubts(&doubts, f);
-    return status;
+    return doubts.gone[0] == '\0' ? status
+                                  : say(MXO_E_DEVICE, why, "%s", doubts.gone);
 }

@@ -4,13 +4,14 @@
 #define MXO_VECTORS_INVOKE_H
 
 #include "findings.h"
-#include "judge.h"
+#include "judge/judge.h"
 
 /*
  * Compute out, which gets the tensors that the oracle infers. SHAPE if their
  * bytes together exceed limit; UNSUPPORTED if the subject does not do it,
- * PARAM if the oracle does not. What the distrust of two runs showed is
- * added to the findings.
+ * PARAM if the oracle does not; DEVICE if its process is gone, which the next
+ * call starts again. What the distrust of two runs showed is added to the
+ * findings.
  */
 MXO_MUST_CHECK mxo_status invoke(judge *j, const test_case *c,
                                  const tensor_set *in, uint64_t limit,

@@ -23,8 +23,7 @@ typedef enum map_rule_kind {
     MAP_ULP,
     MAP_FTZ,
     MAP_EXPF,
-    MAP_LOG,
-    MAP_NEAR
+    MAP_LOG
 } map_rule_kind;
 
 typedef struct map_rule {

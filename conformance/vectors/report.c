@@ -2,7 +2,10 @@
 /* Reports of a run over vectors.  See report.h. */
 #include "report.h"
 
-#include "cli.h"
+#include "base/citation.h"
+
+#include "base/cli.h"
+#include "base/stop.h"
 #include "map.h"
 
 #include <inttypes.h>
@@ -13,14 +16,27 @@
 static const char *const words[] = {"passed", "failed", "unknown",
                                     "unsupported"};
 
-void report_start(vector_report *r, size_t n_planned,
-                  const vector_options *options)
+int report_start(vector_report *r, const vector_subject *subjects, int n,
+                 size_t n_files, const vector_options *options)
 {
     memset(r, 0, sizeof *r);
     r->options = *options;
-    if (options->format == VECTOR_AS_TAP) {
-        printf("TAP version 13\n1..%zu\n", n_planned);
+    r->is_text = !report_options_stdout(options->reports);
+    report_run_begin(&r->run, options->command);
+    r->run.n_planned = (uint64_t)n * n_files;
+    r->run.n_backends = n;
+    r->run.backends = r->infos;
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(r->infos[i].name, sizeof r->infos[i].name, "%s",
+                       subjects[i].name);
     }
+    const int status = report_set_open(&r->reports, options->reports, NULL);
+
+    if (status == EXIT_PASS) {
+        stop_catch_signals();
+        progress_begin(&r->progress, r->run.n_planned, !options->quiet);
+    }
+    return status;
 }
 
 static op_tally *tally_of(vector_report *r, const char *op)
@@ -86,91 +102,105 @@ static void file_as_text(const vector_report *r, const char *path,
     }
 }
 
-static void file_as_tap(const vector_report *r, const char *path,
-                        const vector_result *v)
+/* The verdict of a file in the words of all reports. */
+static verdict_status status_of(const vector_report *r, vector_verdict v)
 {
-    printf("%s %zu - ", is_red(r, v->verdict) ? "not ok" : "ok", r->n_done);
-    print_path(path);
-    if (v->verdict >= VECTOR_UNKNOWN) {
-        printf(" # SKIP %.*s", (int)strcspn(v->text, "\n"), v->text);
-    }
-    putchar('\n');
-    if (v->verdict == VECTOR_FAILED) {
-        indented("# ", v->text);
+    static const verdict_status statuses[] = {
+        VERDICT_PASS, VERDICT_FAIL, VERDICT_SKIP, VERDICT_UNSUPPORTED};
+
+    return is_red(r, v) && v != VECTOR_FAILED ? VERDICT_ERROR : statuses[v];
+}
+
+/* Files of reports begin with the first backend: it has opened then. */
+static void begin(vector_report *r)
+{
+    if (!r->has_begun) {
+        report_set_begin(&r->reports, &r->run);
+        r->has_begun = 1;
     }
 }
 
-static void print_json(json_t *object)
+/* A file, or ("*") all n_files of an absent subject: those are skipped. */
+static void report_one(vector_report *r, const char *path, uint64_t n_files,
+                       const vector_result *f)
 {
-    char *text = json_dumps(object, JSON_COMPACT);
+    const size_t first = strcspn(f->text, "\n");
+    const int is_absent = strcmp(path, "*") == 0;
+    verdict v = {.status = is_absent ? VERDICT_SKIP : status_of(r, f->verdict),
+                 .n_total = f->n_elements};
+    report_result result = {.backend = &r->infos[r->current],
+                            .case_text = path,
+                            .op = f->op[0] == '\0' ? "(none)" : f->op,
+                            .calls = f->cases[0] == '\0' ? NULL : f->cases,
+                            .n_cases = n_files,
+                            .seed = 1,
+                            .index = r->n_done,
+                            .judged = v.status,
+                            .v = &v};
 
-    if (text != NULL) {
-        puts(text);
+    (void)snprintf(v.reason, sizeof v.reason, "%.*s", (int)first, f->text);
+    if (f->verdict == VECTOR_PASSED || f->verdict == VECTOR_FAILED) {
+        (void)snprintf(v.rule, sizeof v.rule, "%s",
+                       f->n_by_rule > 0 ? f->rule : "bits");
     }
-    free(text);
-    json_decref(object);
+    v.detail = f->text[first] == '\n' ? strdup(f->text + first + 1) : NULL;
+    if (strcmp(r->run.command, "verify") == 0) {
+        (void)snprintf(result.repro, sizeof result.repro,
+                       "mxoracle verify '%.1400s'", path);
+    } else {
+        (void)snprintf(result.repro, sizeof result.repro,
+                       "mxoracle run -b %s --vectors '%.1300s'",
+                       result.backend->name, path);
+    }
+    begin(r);
+    report_set_result(&r->reports, &result);
+    tally_add(&r->counts, &result);
+    verdict_clear(&v);
 }
 
-/* Paths need not be UTF-8; JSON must be. */
-static json_t *json_path(const char *path)
+void report_turn(vector_report *r, const vector_subject *who)
 {
-    json_t *s = json_string(path);
-
-    return s != NULL ? s : json_string("(a path that is not UTF-8)");
-}
-
-static void file_as_json(const vector_report *r, const char *path,
-                         const vector_result *v)
-{
-    print_json(json_pack(
-        "{s:s, s:o, s:s, s:s, s:s, s:I, s:I, s:s, s:o}", "backend", r->subject,
-        "file", json_path(path), "op", v->op, "cases", v->cases, "status",
-        words[v->verdict], "outputs", (json_int_t)v->n_outputs, "elements",
-        (json_int_t)v->n_elements, "rule", v->n_by_rule > 0 ? v->rule : "bits",
-        "text", json_path(v->text)));
+    r->subject = who->name;
+    for (int i = 0; i < r->run.n_backends; i++) {
+        r->current = strcmp(r->infos[i].name, who->name) == 0 ? i : r->current;
+    }
 }
 
 void report_subject(vector_report *r, const vector_subject *who,
-                    const cell_greeting *greeting)
+                    const vector_greeting *greeting)
 {
-    r->subject = who->name;
-    if (r->options.format == VECTOR_AS_JSON) {
-        print_json(json_pack("{s:s, s:s, s:s}", "backend", who->name, "version",
-                             greeting->version, "device", greeting->device));
-    } else if (r->options.format == VECTOR_AS_TEXT && !r->options.quiet) {
+    backend_info *info = &r->infos[r->current];
+
+    (void)snprintf(info->version, sizeof info->version, "%.127s",
+                   greeting->version);
+    (void)snprintf(info->device, sizeof info->device, "%.255s",
+                   greeting->device);
+    if (r->is_text && !r->options.quiet) {
         printf("%s %s on %s\n", who->name, greeting->version, greeting->device);
     }
 }
 
 void report_absent(vector_report *r, const vector_subject *who,
-                   const cell_greeting *greeting, size_t n_files)
+                   const vector_greeting *greeting, size_t n_files)
 {
-    r->subject = who->name;
+    vector_result nothing;
+
     if (who->required && greeting->status == MXO_E_UNSUPPORTED) {
         r->refused = 1;
         (void)cli_refuse("%s: %s", who->name, greeting->why);
-    } else if (r->options.format == VECTOR_AS_JSON) {
-        print_json(json_pack("{s:s, s:s, s:s}", "backend", who->name, "status",
-                             "skip", "text", greeting->why));
-    } else if (r->options.format == VECTOR_AS_TAP) {
-        for (size_t i = 0; i < n_files; i++) {
-            printf("ok %zu - %s # SKIP %s\n", ++r->n_done, who->name,
-                   greeting->why);
-        }
-    } else {
+        return;
+    }
+    memset(&nothing, 0, sizeof nothing);
+    nothing.verdict = VECTOR_UNKNOWN;
+    (void)snprintf(nothing.text, sizeof nothing.text, "%s", greeting->why);
+    report_one(r, "*", n_files, &nothing);
+    if (r->is_text) {
         printf("skip: %s: %s\n", who->name, greeting->why);
     }
 }
 
-int report_file(vector_report *r, const char *path, const vector_result *v)
+static void count(op_tally *t, const vector_result *v)
 {
-    op_tally *t = tally_of(r, v->op[0] == '\0' ? "(no operation)" : v->op);
-
-    if (t == NULL) {
-        return -1;
-    }
-    r->n_done++;
-    r->n[v->verdict]++;
     t->n[v->verdict]++;
     t->n_outputs += v->n_outputs;
     t->n_elements += v->n_elements;
@@ -182,13 +212,24 @@ int report_file(vector_report *r, const char *path, const vector_result *v)
         (void)snprintf(t->reason, sizeof t->reason, "%.*s",
                        (int)strcspn(v->text, "\n"), v->text);
     }
-    if (r->options.format == VECTOR_AS_TAP) {
-        file_as_tap(r, path, v);
-    } else if (r->options.format == VECTOR_AS_JSON) {
-        file_as_json(r, path, v);
-    } else {
+}
+
+int report_judged(vector_report *r, const char *path, const vector_result *v)
+{
+    op_tally *t = tally_of(r, v->op[0] == '\0' ? "(no operation)" : v->op);
+
+    if (t == NULL) {
+        return -1;
+    }
+    r->n_done++;
+    r->n[v->verdict]++;
+    count(t, v);
+    if (r->is_text && (v->verdict == VECTOR_FAILED || r->options.verbose)) {
+        progress_wipe(&r->progress);
         file_as_text(r, path, v);
     }
+    report_one(r, path, 1, v);
+    progress_show(&r->progress, r->n_done, tally_red(&r->counts), path);
     return 0;
 }
 
@@ -226,8 +267,11 @@ static void print_rules(const vector_report *r)
                     strcmp(r->ops[k].rule, rule->name) == 0;
         }
         if (rule != NULL && !seen) {
+            strbuf source = {0};
+            citation_add(&source, rule->source, CITATION_PATH);
             printf("rule %s: %s (%s)\n", rule->name, rule->reason,
-                   rule->source);
+                   strbuf_text(&source));
+            strbuf_clear(&source);
         }
     }
 }
@@ -277,7 +321,8 @@ void report_subject_end(vector_report *r)
     if (r->n_ops > 0) {
         qsort(r->ops, r->n_ops, sizeof r->ops[0], by_op);
     }
-    if (r->options.format == VECTOR_AS_TEXT) {
+    progress_wipe(&r->progress);
+    if (r->is_text) {
         if (!r->options.quiet && r->n_ops > 0) {
             print_tally(r);
             putchar('\n');
@@ -298,29 +343,37 @@ static int exit_status(const vector_report *r)
     return r->n[VECTOR_PASSED] > 0 ? EXIT_PASS : EXIT_SKIP;
 }
 
+static void print_end(const vector_report *r)
+{
+    if (r->n[VECTOR_UNSUPPORTED] > 0) {
+        printf("%" PRIu64 " unsupported\n", r->n[VECTOR_UNSUPPORTED]);
+    }
+    printf("%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " unknown",
+           r->n[VECTOR_PASSED], r->n[VECTOR_FAILED], r->n[VECTOR_UNKNOWN]);
+    if (r->run.stopped != NULL) {
+        printf(", stopped by %s before %" PRIu64 " more", r->run.stopped,
+               r->run.n_planned - tally_total(&r->counts));
+    }
+    putchar('\n');
+}
+
 int report_end(vector_report *r)
 {
-    if (r->options.format == VECTOR_AS_JSON) {
-        print_json(json_pack("{s:I, s:I, s:I, s:I}", "passed",
-                             (json_int_t)r->n[VECTOR_PASSED], "failed",
-                             (json_int_t)r->n[VECTOR_FAILED], "unknown",
-                             (json_int_t)r->n[VECTOR_UNKNOWN], "unsupported",
-                             (json_int_t)r->n[VECTOR_UNSUPPORTED]));
-        return exit_status(r);
-    }
-    const char *lead = r->options.format == VECTOR_AS_TAP ? "# " : "";
+    r->run.stopped = stop_reason();
+    begin(r);
+    report_set_end(&r->reports, &r->counts);
+    const int status = report_set_close(&r->reports);
 
-    if (r->n[VECTOR_UNSUPPORTED] > 0) {
-        printf("%s%" PRIu64 " unsupported\n", lead, r->n[VECTOR_UNSUPPORTED]);
+    if (r->is_text) {
+        print_end(r);
     }
-    printf("%s%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " unknown\n",
-           lead, r->n[VECTOR_PASSED], r->n[VECTOR_FAILED],
-           r->n[VECTOR_UNKNOWN]);
-    return exit_status(r);
+    return status != EXIT_PASS ? status : stop_exit_status(exit_status(r));
 }
 
 void report_clear(vector_report *r)
 {
+    report_set_abandon(&r->reports);
+    tally_clear(&r->counts);
     free(r->ops);
     r->ops = NULL;
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is printed about a run over vectors, as text, TAP or JSON Lines. */
+/* What is reported of a run over vectors: a text of its own on standard
+   output, or the forms of report/report_set.h. */
 #ifndef MXO_VECTORS_REPORT_H
 #define MXO_VECTORS_REPORT_H
 
-#include "cell.h"
+#include "base/progress.h"
+#include "vectors.h"
 
 /* What became of the files of one operation. */
 typedef struct op_tally {
@@ -18,6 +20,14 @@ typedef struct op_tally {
 
 typedef struct vector_report {
     vector_options options;
+    int is_text; /* on standard output */
+    report_set reports;
+    int has_begun;
+    report_run run;
+    tally counts;
+    backend_info infos[BACKEND_MAX]; /* of the subjects */
+    int current;
+    progress progress;
     const char *subject; /* borrowed: its name */
     size_t n_done;
     uint64_t n[VECTOR_UNSUPPORTED + 1]; /* files, of all subjects */
@@ -27,19 +37,23 @@ typedef struct vector_report {
     op_tally *ops; /* owned; of the subject at work */
 } vector_report;
 
-void report_start(vector_report *r, size_t n_planned,
-                  const vector_options *options);
-/* A subject has opened, or has not. */
+/* EXIT_PASS, or what went wrong after a sentence. */
+int report_start(vector_report *r, const vector_subject *subjects, int n,
+                 size_t n_files, const vector_options *options);
+/* The turn of a subject: it opens, or does not. */
+void report_turn(vector_report *r, const vector_subject *who);
 void report_subject(vector_report *r, const vector_subject *who,
-                    const cell_greeting *greeting);
+                    const vector_greeting *greeting);
 void report_absent(vector_report *r, const vector_subject *who,
-                   const cell_greeting *greeting, size_t n_files);
+                   const vector_greeting *greeting, size_t n_files);
 /* 0, or -1: no memory. */
-int report_file(vector_report *r, const char *path, const vector_result *v);
+int report_judged(vector_report *r, const char *path, const vector_result *v);
 /* The subject's tables. */
 void report_subject_end(vector_report *r);
-/* Prints the closing line and returns the exit status. */
+/* Prints the closing line, moves files into place and returns the exit
+   status. */
 int report_end(vector_report *r);
+/* What is not ended leaves files as they were. */
 void report_clear(vector_report *r);
 
 #endif

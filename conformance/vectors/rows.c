@@ -5,9 +5,9 @@
  */
 #include "rows.h"
 
+#include "base/say.h"
 #include "glue.h"
 #include "invoke.h"
-#include "say.h"
 #include "undeclared.h"
 #include "vector_compare.h"
 
@@ -164,6 +164,17 @@ static void report_difference(judging *j, const host_tensor *t,
                   j->j->subject.table->name);
 }
 
+/* In canonical files types and shapes are those of the operation, or raw codes
+   as unsigned integers of their width. */
+static int is_labelled(const host_tensor *t, const glue *g)
+{
+    const int is_raw = dtype_name(t->dtype)[0] == 'u' &&
+                       dtype_bytes(t->dtype) == dtype_bytes(g->dtype);
+
+    return (t->dtype == g->dtype || is_raw) && t->rank == g->rank &&
+           memcmp(t->shape, g->shape, t->rank * sizeof t->shape[0]) == 0;
+}
+
 /* Compare a file's tensor with what was computed for it. */
 static void judge_output(judging *j, const map_row *row, host_tensor *t,
                          const glue *g)
@@ -173,7 +184,8 @@ static void judge_output(judging *j, const map_row *row, host_tensor *t,
     vector_difference d;
 
     j->scope.judged[index]++;
-    if (!vector_same_shape(t, g) || !vector_can_retag(t->dtype, g->dtype)) {
+    if (!vector_same_shape(t, g) || !vector_can_retag(t->dtype, g->dtype) ||
+        (row->op == row->vector_op && !is_labelled(t, g))) {
         char shape[80];
         finding_shape(t, shape, sizeof shape);
         finding_add(&j->found, VECTOR_FAILED,
@@ -189,6 +201,19 @@ static void judge_output(judging *j, const map_row *row, host_tensor *t,
     }
 }
 
+/* Is the row for outputs that the oracle may have bounds for? */
+static int is_bounded(const map_row *row)
+{
+    return row->op == row->vector_op || strcmp(row->rule, "bound") == 0;
+}
+
+/* An output of the operation as it is, without glue? */
+static int is_plain_name(piece expr, char output[MXO_NAME_SIZE])
+{
+    return memchr(expr.ptr, '>', expr.len) == NULL &&
+           piece_copy(expr, output, MXO_NAME_SIZE);
+}
+
 /* "out.q=q>glue": compare; "tmp.x=y": keep for later rows. */
 static mxo_status take_output(judging *j, const map_row *row, piece word,
                               const answered *a, mxo_text why)
@@ -196,6 +221,7 @@ static mxo_status take_output(judging *j, const map_row *row, piece word,
     const glue_source source = {&j->scope, a->out};
     char text[TEXT_SIZE];
     char name[MXO_NAME_SIZE] = "";
+    char output[MXO_NAME_SIZE] = "";
     glue g;
     host_tensor *t = NULL;
     mxo_status status =
@@ -210,7 +236,15 @@ static mxo_status take_output(judging *j, const map_row *row, piece word,
     if (t == NULL && memcmp(name, "tmp.", 4) != 0) {
         return MXO_OK;
     }
-    if (t != NULL && row->op == row->vector_op && undeclared_judge(j, a, t)) {
+    if (t != NULL && row->op == row->vector_op &&
+        tensor_set_find(a->out, name + strlen("out.")) == NULL) {
+        j->scope.judged[t - j->scope.file->tensors.t]++;
+        finding_add(&j->found, VECTOR_FAILED, "%s is no output of %s", name,
+                    row->op);
+        return MXO_OK;
+    }
+    if (t != NULL && is_bounded(row) && is_plain_name(expr, output) &&
+        undeclared_judge(j, a, t, output)) {
         j->scope.judged[t - j->scope.file->tensors.t]++;
         return MXO_OK;
     }
@@ -324,7 +358,7 @@ static mxo_status run_row(judging *j, const map_row *row)
 }
 
 /* Every value of the row's variables; UNSUPPORTED if later rows would miss
-   what this one was to keep for them. */
+   what this one was to keep for them, DEVICE if the subject is gone. */
 static mxo_status run_combinations(judging *j, const map_row *row)
 {
     mxo_status status = MXO_OK;
@@ -333,7 +367,8 @@ static mxo_status run_combinations(judging *j, const map_row *row)
         if (scope_holds(&j->scope, row->when) && row_has_output(j, row)) {
             j->n_rows++;
             status = run_row(j, row);
-            if (status == MXO_E_UNSUPPORTED && strstr(row->out, "tmp.")) {
+            if (status == MXO_E_DEVICE ||
+                (status == MXO_E_UNSUPPORTED && strstr(row->out, "tmp."))) {
                 return status;
             }
         }
@@ -343,12 +378,13 @@ static mxo_status run_combinations(judging *j, const map_row *row)
 }
 
 /* Run all rows of the operation that fit. */
-void rows_run(judging *j, const map_row *rows, const char *op)
+int rows_run(judging *j, const map_row *rows, const char *op)
 {
     for (const map_row *row = rows; row->vector_op != NULL; row++) {
         if (strcmp(row->vector_op, op) == 0 &&
             run_combinations(j, row) != MXO_OK) {
-            return;
+            return -1;
         }
     }
+    return 0;
 }

@@ -4,7 +4,7 @@
 #define MXO_VECTORS_ROWS_H
 
 #include "findings.h"
-#include "judge.h"
+#include "judge/judge.h"
 #include "map.h"
 
 /* One file on its way through the table. */
@@ -15,7 +15,8 @@ typedef struct judging {
     findings found;
 } judging;
 
-/* Run every row of this operation that fits, and compare its outputs. */
-void rows_run(judging *j, const map_row *rows, const char *op);
+/* Run every row of this operation that fits, and compare its outputs; -1 where
+   a row that could not run, which is found, left no sense in the rest. */
+int rows_run(judging *j, const map_row *rows, const char *op);
 
 #endif

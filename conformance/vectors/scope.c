@@ -2,8 +2,8 @@
 /* Reading a vector's metadata on behalf of map.def.  See scope.h. */
 #include "scope.h"
 
-#include "cli.h"
-#include "say.h"
+#include "base/cli.h"
+#include "base/say.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -23,6 +23,7 @@ void undeclared_case(const scope *s, const tensor_set *in, test_case *c);
 
 /* Judge the file's tensor t, and what the subject computed for it, by bounds.
    0: not such an output, compare bits. */
-int undeclared_judge(judging *j, const answered *a, host_tensor *t);
+int undeclared_judge(judging *j, const answered *a, host_tensor *t,
+                     const char *name);
 
 #endif

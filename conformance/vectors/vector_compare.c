@@ -80,9 +80,6 @@ static int close_enough(uint32_t dtype, uint64_t a, uint64_t b,
     const double x = dtype_value(dtype, a);
     const double y = dtype_value(dtype, b);
 
-    if (rule->kind == MAP_NEAR) {
-        return fabs(x - y) <= 2e-7 + fabs(x) / rule->limit;
-    }
     if (rule->kind == MAP_LOG) {
         return fabs(x - y) <= rule->limit * fmax(1, fabs(y));
     }

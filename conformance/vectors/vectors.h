@@ -8,8 +8,9 @@
 #ifndef MXO_VECTORS_H
 #define MXO_VECTORS_H
 
-#include "judge.h"
-#include "safetensors.h"
+#include "base/safetensors.h"
+#include "report/report_set.h"
+#include "run/open_judge.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,13 +26,13 @@ enum { VECTOR_TEXT = 4096, VECTOR_OP = 96 };
 
 typedef struct vector_result {
     vector_verdict verdict;
-    uint32_t n_outputs;     /* compared */
-    uint32_t n_by_rule;     /* of these, by a rule looser than bits */
-    uint64_t n_elements;    /* compared */
-    char op[VECTOR_OP];     /* as in the file */
-    char rule[64];          /* the last such rule */
+    uint32_t n_outputs;      /* compared */
+    uint32_t n_by_rule;      /* of these, by a rule looser than bits */
+    uint64_t n_elements;     /* compared */
+    char op[VECTOR_OP];      /* as in the file */
+    char rule[64];           /* the last such rule */
     char cases[VECTOR_TEXT]; /* what was called, separated by blanks */
-    char text[VECTOR_TEXT]; /* one line per finding */
+    char text[VECTOR_TEXT];  /* one line per finding */
 } vector_result;
 
 /* The subject of j computes; its oracle knows all shapes. */
@@ -41,34 +42,34 @@ void vector_judge_parsed(const char *path, safetensors *file, judge *j,
                          vector_result *result);
 
 /* Options of a run over paths. */
-typedef enum vector_format {
-    VECTOR_AS_TEXT,
-    VECTOR_AS_TAP,
-    VECTOR_AS_JSON
-} vector_format;
-
 typedef struct vector_options {
-    vector_format format;
-    int strict;  /* unknown and unsupported are red */
-    int verbose; /* one line per file */
-    int quiet;   /* failures and the closing line only */
+    const char *command;           /* "verify" or "run" */
+    const report_options *reports; /* checked */
+    int strict;                    /* unknown and unsupported are red */
+    int verbose;                   /* one line per file */
+    int quiet;                     /* failures and the closing line only */
 } vector_options;
 
 /* Who computes. */
 typedef struct vector_subject {
     const char *name; /* borrowed */
-    /* Open oracle and subject; status and sentence are the subject's. */
-    mxo_status (*open)(void *state, judge *j, mxo_text why);
-    void *state;
-    int isolate;      /* in a process of its own: a crash costs one file */
-    int required;     /* if it is no backend, that is bad usage */
-    double timeout_s; /* of one file, if isolated */
+    backend_ref ref;
+    open_options how;
+    int required; /* if it is no backend, that is bad usage */
 } vector_subject;
 
+/* Did the subject open, and what is it? */
+typedef struct vector_greeting {
+    mxo_status status;
+    char why[256];
+    char version[128];
+    char device[SUBJECT_TEXT];
+} vector_greeting;
+
 /*
- * Judge files and folders (recursively, sorted) on each subject and report on
- * standard output.  Returns the exit status: 0 something passed and nothing
- * is red, 1 red, 2 no such path or no vector in it, 77 nothing was judged.
+ * Judge files and folders (recursively, sorted) on each subject and report.
+ * Returns the exit status: 0 something passed and nothing is red, 1 red, 2 no
+ * such path or no vector in it, 77 nothing was judged, or that of a stop.
  */
 int vectors_run(const vector_subject *subjects, int n, char *const paths[],
                 int n_paths, const vector_options *options);

@@ -2,7 +2,7 @@
 /* Folders, recursively and in a fixed order.  See walk.h. */
 #include "walk.h"
 
-#include "say.h"
+#include "base/say.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,15 +6,15 @@
  */
 #include "glu_steps.h"
 
+#include "../bounds/kernel_math.h"
 #include "f64.h"
-#include "kernel_math.h"
 
 static const glu_rule rules[] = {
 #define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept, \
                 tail, beta, store, wide, kernel, source)                   \
-    {name,          INPUT_##input, MXO_GLU_NAN_##nan, CLAMP_##clamp,       \
-     ALPHA_##alpha, SILU_##silu,   EXP_##exp,         ROUND_##step,        \
-     ROUND_##kept,  TAIL_##tail,   BETA_##beta,       STORE_##store,       \
+    {name,          INPUT_##input,  MXO_GLU_NAN_##nan, CLAMP_##clamp,      \
+     ALPHA_##alpha, SILU_##silu,    EXP_##exp,         ROUND_##step,       \
+     ROUND_##kept,  TAIL_##tail,    BETA_##beta,       STORE_##store,      \
      WIDE_##wide,   KERNEL_##kernel},
 #include <mxoracle/glu.def>
 #undef MXO_GLU
@@ -54,7 +54,8 @@ const char *mxo_glu_check(const mxo_glu *unit)
         return "a limit is a number or none";
     }
     if (unit->limit.neg && unit->limit.cls != MXO_CLASS_ZERO &&
-        rule->clamp != CLAMP_POSITIVE && rule->clamp != CLAMP_NEVER) {
+        rule->clamp != CLAMP_POSITIVE && rule->clamp != CLAMP_NEVER &&
+        rule->clamp != CLAMP_POSITIVE_ROUNDED) {
         return "a limit is not negative";
     }
     if (unit->dialect != MXO_GLU_EXACT && unit->from == MXO_FMT_F64) {
@@ -99,6 +100,9 @@ uint32_t mxo_glu_clamp_gate(const glu_state *s, uint32_t x)
     if (is_nan(x)) {
         return nan_rule(s->unit) == MXO_GLU_NAN_PROPAGATE ? x : s->limit;
     }
+    if (s->rule->clamp == CLAMP_FINITE && x == (INFINITE_F32 | SIGN_F32)) {
+        return LARGEST_F32 | SIGN_F32;
+    }
     return mxo_f32_cmp(x, s->limit) > 0 ? s->limit : x;
 }
 
@@ -117,9 +121,15 @@ static uint32_t clamp_up(const glu_state *s, uint32_t x)
 
 int mxo_glu_is_clamped(const glu_state *s)
 {
-    return s->unit->limit.cls != MXO_CLASS_INF &&
-           s->rule->clamp != CLAMP_NEVER &&
-           (s->rule->clamp != CLAMP_POSITIVE || mxo_f32_cmp(s->limit, 0) > 0);
+    const int clamp = s->rule->clamp;
+    const int is_optional =
+        clamp == CLAMP_POSITIVE || clamp == CLAMP_POSITIVE_ROUNDED;
+
+    if (clamp == CLAMP_ALWAYS || clamp == CLAMP_FINITE) {
+        return 1;
+    }
+    return s->unit->limit.cls != MXO_CLASS_INF && clamp != CLAMP_NEVER &&
+           (!is_optional || mxo_f32_cmp(s->limit, 0) > 0);
 }
 
 static uint32_t load(const glu_state *s, mxo_format from, uint64_t code)
@@ -127,6 +137,12 @@ static uint32_t load(const glu_state *s, mxo_format from, uint64_t code)
     const uint32_t x = to_f32(mxo_format_decode(from, code));
 
     return s->rule->input == INPUT_BF16 ? mxo_glu_through(MXO_FMT_BF16, x) : x;
+}
+
+/* A positive finite number, or 0. */
+static uint32_t positive(mxo_real x)
+{
+    return x.cls == MXO_CLASS_FINITE && !x.neg ? to_f32(x) : 0;
 }
 
 void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
@@ -144,6 +160,15 @@ void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
     if (rule->alpha == ALPHA_TYPED) {
         s->alpha = mxo_glu_through(unit->from, s->alpha);
     }
+    s->linear = positive(unit->linear_beta);
+    s->scale = positive(unit->scale_gate);
+    s->scale = s->scale == 0 ? ONE_F32 : s->scale;
+    if (rule->alpha == ALPHA_FOLDED) {
+        s->alpha = mxo_f32_mul(mxo_f32_mul(s->alpha, LOG2_E), s->scale);
+    }
+    if (rule->clamp == CLAMP_FINITE && unit->limit.cls == MXO_CLASS_INF) {
+        s->limit = LARGEST_F32;
+    }
     if (!mxo_glu_is_clamped(s)) {
         return;
     }
@@ -151,7 +176,7 @@ void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
     if (rule->clamp != CLAMP_AFTER) {
         s->gate = mxo_glu_step(s, mxo_glu_clamp_gate(s, s->gate));
     }
-    if (rule->clamp == CLAMP_ROUNDED) {
+    if (rule->clamp == CLAMP_ROUNDED || rule->clamp == CLAMP_POSITIVE_ROUNDED) {
         s->gate = mxo_glu_through(unit->to, s->gate);
         s->up = mxo_glu_through(unit->to, s->up);
     }
@@ -159,11 +184,15 @@ void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
 
 uint32_t mxo_glu_exp(const glu_state *s, uint32_t x)
 {
-    return s->rule->exp == EXP_U20
-               ? mxo_act_exp_u20(x)
-               : (uint32_t)mxo_act_eval(MXO_ACT_EXP,
-                                        mxo_format_decode(MXO_FMT_F32, x),
-                                        MXO_FMT_F32, NULL);
+    const int exp = s->rule->exp;
+    const mxo_act_fn fn = exp == EXP_RN ? MXO_ACT_EXP : MXO_ACT_EXP2;
+
+    if (exp == EXP_U20) {
+        return mxo_act_exp_u20(x);
+    }
+    x = exp == EXP_TWICE ? mxo_f32_mul(x, LOG2_E) : x;
+    return (uint32_t)mxo_act_eval(fn, mxo_format_decode(MXO_FMT_F32, x),
+                                  MXO_FMT_F32, NULL);
 }
 
 /* 1 + exp(-alpha g) */
@@ -179,9 +208,11 @@ static uint32_t silu(const glu_state *s)
     if (s->rule->silu == SILU_DIVIDE) {
         return mxo_f32_div(s->gate, denominator(s));
     }
-    const uint32_t sigmoid =
-        mxo_glu_step(s, mxo_f32_div(ONE_F32, denominator(s)));
+    uint32_t sigmoid = mxo_glu_step(s, mxo_f32_div(ONE_F32, denominator(s)));
 
+    if (s->rule->alpha == ALPHA_FOLDED) { /* rcp.approx.ftz */
+        sigmoid = mxo_f32_ftz(sigmoid);
+    }
     return mxo_glu_step(s, mxo_f32_mul(s->gate, sigmoid));
 }
 
@@ -196,11 +227,18 @@ static uint32_t tail(const glu_state *s, uint32_t x)
     if (s->rule->tail == TAIL_FMA) {
         return mxo_f32_fma(x, s->up, x);
     }
+    if (s->rule->alpha == ALPHA_FOLDED) {
+        const uint32_t beta = mxo_f32_mul(s->beta, s->scale);
+        return mxo_f32_mul(x, mxo_f32_fma(s->up, s->scale, beta));
+    }
     return mxo_f32_mul(x, mxo_glu_step(s, mxo_f32_add(s->up, s->beta)));
 }
 
 static uint32_t steps(const glu_state *s)
 {
+    if (s->rule->silu >= SILU_TANH) {
+        return mxo_situ(s);
+    }
     if (s->rule->silu == SILU_LAST) {
         const uint32_t sum = mxo_f32_add(s->up, s->beta);
         return mxo_f32_div(mxo_f32_mul(sum, s->gate), denominator(s));

@@ -99,13 +99,15 @@ uint64_t mxo_glu_quant_y(const mxo_glu_quant *unit, uint64_t gate, uint64_t up,
                          uint32_t topk_weight)
 {
     const mxo_real one = {1, 0, MXO_CLASS_FINITE, 0, 0};
-    const mxo_glu steps = {(mxo_glu_dialect)rules[unit->dialect].unit,
-                           MXO_GLU_NAN_LAUNDER_LOW,
-                           unit->from,
-                           mxo_glu_quant_y_format(unit),
-                           one,
-                           one,
-                           unit->limit};
+    const mxo_glu steps = {
+        .dialect = (mxo_glu_dialect)rules[unit->dialect].unit,
+        .nan = MXO_GLU_NAN_LAUNDER_LOW,
+        .from = unit->from,
+        .to = mxo_glu_quant_y_format(unit),
+        .alpha = one,
+        .beta = one,
+        .limit = unit->limit,
+    };
 
     if (unit->dialect == MXO_GLUQ_DEEPGEMM_MEGA) {
         return mega(unit, gate, up, topk_weight);

@@ -11,12 +11,32 @@
 
 #define ONE_F32 0x3f800000u
 #define SIGN_F32 0x80000000u
+#define LARGEST_F32 0x7f7fffffu
+#define INFINITE_F32 0x7f800000u
+#define LOG2_E 0x3fb8aa3bu /* RN32(log2 e) */
 
 enum { INPUT_ARE, INPUT_BF16 };
-enum { CLAMP_NEVER, CLAMP_BEFORE, CLAMP_ROUNDED, CLAMP_POSITIVE, CLAMP_AFTER };
-enum { ALPHA_ONE, ALPHA_PARAM, ALPHA_TYPED };
-enum { SILU_DIVIDE, SILU_RECIP, SILU_LAST };
-enum { EXP_RN, EXP_U20 };
+enum {
+    CLAMP_NEVER,
+    CLAMP_BEFORE,
+    CLAMP_ROUNDED,
+    CLAMP_POSITIVE,
+    CLAMP_POSITIVE_ROUNDED,
+    CLAMP_AFTER,
+    CLAMP_ALWAYS,
+    CLAMP_FINITE
+};
+enum { ALPHA_ONE, ALPHA_PARAM, ALPHA_TYPED, ALPHA_FOLDED };
+enum {
+    SILU_DIVIDE,
+    SILU_RECIP,
+    SILU_LAST,
+    SILU_TANH, /* from here on: SiTU */
+    SILU_TANH_INVERSE,
+    SILU_TANH_EXP2,
+    SILU_TANH_SIGMOID
+};
+enum { EXP_RN, EXP_U20, EXP_TWO, EXP_TWICE };
 enum { ROUND_F32, ROUND_TYPE };
 enum { TAIL_TIMES, TAIL_PLUS, TAIL_FMA };
 enum { BETA_ONE, BETA_PARAM, BETA_TWO_WAY };
@@ -49,7 +69,17 @@ typedef struct glu_state {
     uint32_t alpha;
     uint32_t beta;
     uint32_t limit;
+    uint32_t linear; /* SiTU's beta of the up half; 0: none */
+    uint32_t scale;  /* trtllm_gen's scale_gate */
 } glu_state;
+
+/* Steps of SiTU (situ.c): of the gate; tanh as the row has it. */
+uint32_t mxo_situ_tanh(const glu_state *s, uint32_t x);
+/* x over a beta, as the row divides. */
+uint32_t mxo_situ_over(const glu_state *s, uint32_t x, uint32_t beta);
+/* 1 + e^-g, by the exponential the row has. */
+uint32_t mxo_situ_denominator(const glu_state *s, uint32_t gate);
+uint32_t mxo_situ(const glu_state *s);
 
 /* The row of a dialect. */
 const glu_rule *mxo_glu_rule_of(mxo_glu_dialect dialect);

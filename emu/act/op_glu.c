@@ -5,6 +5,10 @@
  */
 #include "op.h"
 
+#include "../bounds/glu_span.h"
+
+#include <mxoracle/quant.h>
+
 static mxo_status view_of(mxo_glu_view *v, const mxo_call *call, mxo_text why)
 {
     if (mxo_call_is(call, "layout", "split")) {
@@ -79,9 +83,22 @@ static mxo_glu unit_of(const mxo_call *call)
         mxo_act_param(call, "alpha"),
         mxo_act_param(call, "beta"),
         mxo_act_param(call, "limit"),
+        mxo_act_param(call, "linear_beta"),
+        mxo_act_param(call, "scale_gate"),
     };
 
     return unit;
+}
+
+static mxo_status check_bounds(const mxo_glu *unit, mxo_text why)
+{
+    if (!mxo_glu_is_open(unit) || unit->from == MXO_FMT_F64 ||
+        unit->to == MXO_FMT_F64) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "act.glu: every bit is declared: bounds=1 has nothing "
+                        "to leave open");
+    }
+    return MXO_OK;
 }
 
 mxo_status infer_act_glu(const mxo_call *call, mxo_tensor *out_tensor,
@@ -104,8 +121,15 @@ mxo_status infer_act_glu(const mxo_call *call, mxo_tensor *out_tensor,
         return mxo_fail(MXO_E_PARAM, why, "act.glu: %s", sentence);
     }
     const uint64_t shape[2] = {out_rows(&v, call), v.cols};
+    const uint32_t dtype = mxo_dtype_by_name(to, strlen(to));
 
-    mxo_out(out_tensor, 0, "y", mxo_dtype_by_name(to, strlen(to)), 2, shape);
+    if (mxo_call_int(call, "bounds")) {
+        mxo_out(out_tensor, 0, "y_lo", dtype, 2, shape);
+        mxo_out(out_tensor, 1, "y_hi", dtype, 2, shape);
+        *n_out = 2;
+        return check_bounds(&unit, why);
+    }
+    mxo_out(out_tensor, 0, "y", dtype, 2, shape);
     *n_out = 1;
     return MXO_OK;
 }
@@ -166,6 +190,37 @@ static mxo_status row_unit(const mxo_call *call, const mxo_glu_view *v,
                           (unsigned long long)expert, sentence);
 }
 
+/* A code as binary32, and back. */
+static uint32_t widened(mxo_format format, uint64_t code)
+{
+    return mxo_quant_widen(format, code);
+}
+
+static uint64_t narrowed(mxo_format format, uint32_t x)
+{
+    return format == MXO_FMT_F32
+               ? x
+               : mxo_format_round(format, mxo_format_decode(MXO_FMT_F32, x));
+}
+
+static void run_bounds(const mxo_glu *unit, const mxo_glu_view *v, uint64_t row,
+                       const mxo_call *call, uint64_t i)
+{
+    for (uint64_t c = 0; c < v->cols; c++) {
+        const uint64_t at = row * v->pitch + c * v->step;
+        const uint32_t gate =
+            widened(unit->from, mxo_load(v->gate, at + v->gate_at));
+        const uint32_t up = widened(unit->from, mxo_load(v->up, at + v->up_at));
+        const mxo_span y =
+            mxo_glu_span(unit, (mxo_span){gate, gate}, (mxo_span){up, up});
+
+        mxo_store(mxo_call_out(call, "y_lo"), i * v->cols + c,
+                  narrowed(unit->to, y.lo));
+        mxo_store(mxo_call_out(call, "y_hi"), i * v->cols + c,
+                  narrowed(unit->to, y.hi));
+    }
+}
+
 static void run_row(const mxo_glu *unit, const mxo_glu_view *v, uint64_t row,
                     const mxo_tensor *y, uint64_t i)
 {
@@ -180,7 +235,8 @@ static void run_row(const mxo_glu *unit, const mxo_glu_view *v, uint64_t row,
 
 mxo_status run_act_glu(const mxo_call *call, mxo_text why)
 {
-    const mxo_tensor *y = mxo_call_out(call, "y");
+    const int bounds = mxo_call_int(call, "bounds") != 0;
+    const mxo_tensor *y = mxo_call_out(call, bounds ? "y_lo" : "y");
     mxo_glu unit = unit_of(call);
     mxo_glu_view v = {0};
     mxo_status status = view_of(&v, call, why);
@@ -192,7 +248,11 @@ mxo_status run_act_glu(const mxo_call *call, mxo_text why)
     }
     for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
         status = row_unit(call, &v, i, &row, &unit, why);
-        run_row(&unit, &v, row, y, i);
+        if (status == MXO_OK && bounds) {
+            run_bounds(&unit, &v, row, call, i);
+        } else if (status == MXO_OK) {
+            run_row(&unit, &v, row, y, i);
+        }
     }
     return status;
 }

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-enum product { IN_F32, IN_BF16, IN_TO, EXACT, BITS };
-enum flags { CLAMP = 1, E2M1 = 2, DOUBLED = 4 };
+enum product { IN_F32, IN_BF16, IN_TO, EXACT, BITS, BEHIND_2, BEHIND_119 };
+enum flags { CLAMP = 1, E2M1 = 2, DOUBLED = 4, TWICE = 8 };
 enum targets { TO_F32 = 1, TO_BF16 = 2, TO_F16 = 4 };
 
 typedef struct rule_row {
@@ -54,6 +54,8 @@ static mxo_format held_in(const rule_row *r, mxo_format to)
 {
     switch (r->product) {
     case IN_TO:
+    case BEHIND_2:
+    case BEHIND_119:
         return to;
     case IN_BF16:
         return to == MXO_FMT_F16 ? to : MXO_FMT_BF16;
@@ -70,9 +72,29 @@ mxo_real mxo_dequant_element(mxo_format element, uint64_t code)
     return mxo_format_decode(element, code & ((1u << width) - 1));
 }
 
+int mxo_dequant_behind(mxo_dequant_rule rule)
+{
+    return rules[rule].product == BEHIND_2     ? 2
+           : rules[rule].product == BEHIND_119 ? 119
+                                               : 0;
+}
+
+/* B12X: no byte is NaN, those above 247 count as it, and 0 is nothing. */
+static mxo_real capped_scale(uint8_t scale)
+{
+    const int exp = (scale < 247 ? scale : 247) - 127;
+
+    return (mxo_real){scale != 0, exp,
+                      scale == 0 ? MXO_CLASS_ZERO : MXO_CLASS_FINITE, 0, 0};
+}
+
 mxo_real mxo_dequant_scale(mxo_dequant_rule rule, mxo_format to, uint8_t scale)
 {
     const rule_row *r = &rules[rule];
+
+    if (r->product == BEHIND_119) {
+        return capped_scale(scale);
+    }
     const mxo_format held = held_in(r, to);
     const mxo_e8m0_rule read = (mxo_e8m0_rule)r->e8m0;
 
@@ -96,12 +118,20 @@ uint32_t mxo_dequant_product(mxo_dequant_rule rule, mxo_format to,
     const mxo_format held = r->product == EXACT ? to : held_in(r, to);
     mxo_real x = mxo_real_mul(element, scale);
 
-    if ((r->flags & DOUBLED) != 0) {
+    if ((r->flags & TWICE) != 0) { /* half the scale, so that 2^128 is held */
         x.exp++;
     }
+    if ((r->flags & DOUBLED) != 0) { /* an integer table: code 8 is 0 */
+        x.exp++;
+        x.neg = x.cls == MXO_CLASS_ZERO ? 0 : x.neg;
+    }
+    x.exp -= mxo_dequant_behind(rule);
     uint64_t y = mxo_format_round(held, x);
     if (held != to) {
         y = mxo_format_convert(to, held, y, MXO_TIE_RNE, MXO_NAN_QUIET);
+    }
+    if (r->product == BEHIND_119 && (y & 0x7fff) == 0) {
+        return 0; /* no negative zero */
     }
     return (uint32_t)((r->flags & CLAMP) != 0 ? clamp(to, y) : y);
 }

@@ -90,6 +90,14 @@ void layer_widen(const layer_gemm *g, uint64_t row);
 /* The factor that a block's scale byte stands for; binary32. */
 uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b);
 
+/* A sum of products as it leaves the GEMM: brought back if the operands were
+   small, times the given scales, with its bias, rounded. */
+uint32_t layer_finish(const layer_recipe *r, mxo_profile_choice out,
+                      uint32_t bias, uint32_t y);
+/* An activation's code with the saturation that glu_out may ask for. */
+uint64_t layer_act(const layer_recipe *r, const mxo_glu *unit, uint32_t gate,
+                   uint32_t up);
+
 /* x rounded to the type that a choice names; a pattern. */
 uint32_t layer_round(mxo_profile_choice out, uint32_t x);
 /* Its code in a format, rounded to the nearest if need be. */

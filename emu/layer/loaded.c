@@ -113,14 +113,13 @@ static mxo_status check(layer_loaded *l, mxo_text why)
                           "bf16, not bias=%s",
                           call->op, l->row->id, mxo_call_text(call, "bias"));
     }
-    return status == MXO_OK
-               ? conversion_check(l->row, l->experts, l->hidden, l->inter,
-                                  has_bias, why)
-               : status;
+    return status == MXO_OK ? conversion_check(l->row, l->experts, l->hidden,
+                                               l->inter, has_bias, why)
+                            : status;
 }
 
 mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
-                      int has_two, mxo_text why)
+                             int has_two, mxo_text why)
 {
     const mxo_tensor *w = mxo_call_in(call, has_one ? "w13" : "w2");
 

@@ -4,7 +4,7 @@
  * one after the other, their (token, slot) pairs in tiles; every intermediate
  * that is kept has a row per pair, in the order of topk_ids.
  */
-#include "bound.h"
+#include "../bounds/bound.h"
 
 #include <string.h>
 
@@ -97,7 +97,7 @@ mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
     }
     return infer(&p, out_tensor, n_out,
                  p.has_glu ? dtype_for(p.one.unit.to)
-                           : dtype_of(p.one.gemm_out),
+                           : dtype_for(layer_leaves(&p.one, p.one.gemm_out)),
                  3, shape);
 }
 
@@ -117,7 +117,8 @@ mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
     }
     return p.has_sum
                ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, sum)
-               : infer(&p, out_tensor, n_out, dtype_of(p.two.row_out), 3, rows);
+               : infer(&p, out_tensor, n_out,
+                       dtype_for(layer_leaves(&p.two, p.two.row_out)), 3, rows);
 }
 
 /* The rows of one expert, by up to LAYER_TILE at a time. */
@@ -184,7 +185,7 @@ static void tile_gemm1(void *state, const layer_tile *tile)
     for (uint64_t c = 0; c < n; c++) {
         layer_gemm_column(ps->gemm, tile, c, r->gemm_out, y);
         for (int i = 0; i < tile->rows; i++) {
-            layer_store(layer_format(r->gemm_out), ps->to,
+            layer_store(layer_leaves(r, r->gemm_out), ps->to,
                         tile->slot[i] * n + c, y[i]);
         }
     }
@@ -207,9 +208,10 @@ static void act_column(const pass *ps, const layer_tile *tile, uint64_t col,
 static void tile_act(void *state, const layer_tile *tile)
 {
     const pass *ps = state;
-    const mxo_glu unit = layer_unit_of(ps->plan, tile->expert);
-    const uint64_t n = ps->plan->inter;
-    const int joint = mxo_call_is(ps->plan->call, "rows", "interleaved");
+    const layer_plan *p = ps->plan;
+    const mxo_glu unit = layer_unit_of(p, tile->expert);
+    const uint64_t n = p->inter;
+    const int joint = mxo_call_is(p->call, "rows", "interleaved");
     uint32_t gate[LAYER_TILE];
     uint32_t up[LAYER_TILE];
 
@@ -218,10 +220,9 @@ static void tile_act(void *state, const layer_tile *tile)
         act_column(ps, tile, joint ? 2 * c : c, gate);
         act_column(ps, tile, joint ? 2 * c + 1 : n + c, up);
         for (int i = 0; i < tile->rows; i++) {
-            const uint64_t y =
-                mxo_act_glu(&unit, layer_code(unit.from, gate[i]),
-                            layer_code(unit.from, up[i]));
-            store_code(unit.to, ps->to, tile->slot[i] * n + c, y);
+            const uint64_t y = layer_act(&p->one, &unit, gate[i], up[i]);
+            store_code(unit.to, ps->to, tile->slot[i] * n + c,
+                       layer_weigh_act(p, tile->slot[i], y));
         }
     }
 }
@@ -239,9 +240,22 @@ int layer_weighs_first(const layer_plan *p)
 
 uint32_t layer_weight(const layer_plan *p, uint64_t slot)
 {
+    const uint32_t up = (uint32_t)(127 + p->two.behind) << 23;
     const mxo_tensor *t = mxo_call_in(p->call, "topk_weights");
+    const uint32_t w =
+        layer_round(p->two.routing_type, (uint32_t)mxo_load(t, slot));
 
-    return layer_round(p->two.routing_type, (uint32_t)mxo_load(t, slot));
+    return layer_scales_late(&p->two) ? mxo_f32_mul(w, up) : w;
+}
+
+uint64_t layer_weigh_act(const layer_plan *p, uint64_t slot, uint64_t y)
+{
+    const mxo_format f = p->one.unit.to;
+
+    return p->has_two && p->two.routing_at == MXO_P_ROUTING_AT_GLU
+               ? layer_code(f, mxo_f32_mul(mxo_quant_widen(f, y),
+                                           layer_weight(p, slot)))
+               : y;
 }
 
 /* Routed rows; with a sum still to come they stay binary32 patterns. */
@@ -252,7 +266,8 @@ static void tile_gemm2(void *state, const layer_tile *tile)
     const layer_recipe *r = &p->two;
     const int early = r->routing_at == MXO_P_ROUTING_AT_ACC;
     const mxo_profile_choice first = early ? MXO_P_ROW_OUT_F32 : r->row_out;
-    const mxo_format to = p->has_sum ? MXO_FMT_F32 : layer_format(r->row_out);
+    const mxo_format to =
+        p->has_sum ? MXO_FMT_F32 : layer_leaves(r, r->row_out);
     uint32_t y[LAYER_TILE];
 
     layer_gemm_load(ps->gemm, tile);
@@ -341,8 +356,8 @@ static void run_first(const layer_plan *p, void *to)
 {
     const layer_gemm g = layer_first_gemm(p);
     const uint64_t width = p->has_glu ? p->inter : 2 * p->inter;
-    const uint32_t bytes = mxo_dtype_bytes(
-        p->has_glu ? dtype_for(p->one.unit.to) : dtype_of(p->one.gemm_out));
+    const uint32_t bytes = mxo_dtype_bytes(dtype_for(
+        p->has_glu ? p->one.unit.to : layer_leaves(&p->one, p->one.gemm_out)));
     pass ps = {p, &g, to};
 
     /* Slots without an expert here keep zeros. */
@@ -355,24 +370,13 @@ static void run_second(const layer_plan *p, mxo_format from, const void *act,
 {
     const layer_gemm g = layer_second_gemm(p, from, act);
     const uint32_t bytes =
-        p->has_sum ? 4 : mxo_dtype_bytes(dtype_of(p->two.row_out));
+        p->has_sum
+            ? 4
+            : mxo_dtype_bytes(dtype_for(layer_leaves(&p->two, p->two.row_out)));
     pass ps = {p, &g, to};
 
     memset(to, 0, (size_t)(p->tokens * p->topk * p->hidden * bytes));
     layer_each_tile(p, 1, tile_gemm2, &ps);
-}
-
-uint32_t layer_token_slots(const layer_plan *p, uint64_t token, uint64_t *slot)
-{
-    const int keeps =
-        strcmp(layer_word(p->call, MXO_FIELD_ABSENT), "zero") == 0;
-    uint32_t n = 0;
-
-    for (uint64_t i = token * p->topk; i < (token + 1) * p->topk; i++) {
-        slot[n] = i;
-        n += keeps || layer_expert(p, i) >= 0;
-    }
-    return n;
 }
 
 static void run_sum(const layer_plan *p)
@@ -422,30 +426,35 @@ static void take_scale(layer_recipe *r, const mxo_tensor *scale)
     }
 }
 
+mxo_status layer_prepare(layer_plan *p, layer_loaded *l, const mxo_call *call,
+                         const int has[2], mxo_text why)
+{
+    uint64_t offset;
+    mxo_status status = make(p, l, &offset, call, has, why);
+
+    status = status == MXO_OK ? layer_check_ids(p, why) : status;
+    status = status == MXO_OK ? layer_check_units(p, why) : status;
+    status = status == MXO_OK ? layer_check_loaded(l, why) : status;
+    if (status != MXO_OK) {
+        return status;
+    }
+    layer_place_loaded(l, offset);
+    take_scale(&p->one, mxo_call_in(call, "w13_input_scale"));
+    take_scale(&p->two, mxo_call_in(call, "w2_input_scale"));
+    return MXO_OK;
+}
+
 static mxo_status run(const mxo_call *call, int has_one, int has_two,
                       mxo_text why)
 {
     layer_plan p;
     layer_loaded l;
-    uint64_t offset;
     const int has[2] = {has_one, has_two};
-    mxo_status status = make(&p, &l, &offset, call, has, why);
+    const mxo_status status = layer_prepare(&p, &l, call, has, why);
 
-    if (status == MXO_OK) {
-        status = layer_check_ids(&p, why);
-    }
-    if (status == MXO_OK) {
-        status = layer_check_units(&p, why);
-    }
-    if (status == MXO_OK) {
-        status = layer_check_loaded(&l, why);
-    }
     if (status != MXO_OK) {
         return status;
     }
-    layer_place_loaded(&l, offset);
-    take_scale(&p.one, mxo_call_in(call, "w13_input_scale"));
-    take_scale(&p.two, mxo_call_in(call, "w2_input_scale"));
     if (p.has_bounds) {
         bound_run(&p);
     } else if (has_one && has_two) {

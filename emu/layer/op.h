@@ -58,8 +58,8 @@ typedef struct layer_loaded {
 typedef struct layer_plan {
     const mxo_call *call;
     const layer_loaded *loaded; /* NULL: all weights are at hand */
-    layer_recipe one; /* through the activation */
-    layer_recipe two; /* from the second GEMM on */
+    layer_recipe one;           /* through the activation */
+    layer_recipe two;           /* from the second GEMM on */
     uint64_t tokens, topk, hidden, inter, experts;
     int has_one, has_two; /* which half the operation computes */
     int has_glu, has_sum; /* and how far */
@@ -69,13 +69,18 @@ typedef struct layer_plan {
 
 /* Check and describe; nothing is written. */
 mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
-                      int has_two, mxo_text why);
+                             int has_two, mxo_text why);
 /* Has every value a way back? */
 mxo_status layer_check_loaded(const layer_loaded *l, mxo_text why);
 /* Where the call's scratch has room for an expert's tensors: from offset on. */
 void layer_place_loaded(layer_loaded *l, uint64_t offset);
 /* Bring an expert's tensors of one of the GEMMs back. */
 void layer_bring_back(const layer_loaded *l, int second, uint64_t expert);
+
+/* All of that and the plan, checked against the data: ready to be computed.
+   has: which of the two halves. */
+mxo_status layer_prepare(layer_plan *p, layer_loaded *l, const mxo_call *call,
+                         const int has[2], mxo_text why);
 
 /* Sizes, shapes and recipes of a call; nothing is written. */
 mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
@@ -116,6 +121,9 @@ int layer_weighs_rows(const layer_recipe *two);
 int layer_weighs_first(const layer_plan *p);
 /* Routing weight of a slot in the type it is multiplied in. */
 uint32_t layer_weight(const layer_plan *p, uint64_t slot);
+/* The code of an activation, times its routing weight where that is the place
+   for it. */
+uint64_t layer_weigh_act(const layer_plan *p, uint64_t slot, uint64_t y);
 /* Numbers of a token's slots that take part in the sum; returns how many. */
 uint32_t layer_token_slots(const layer_plan *p, uint64_t token, uint64_t *slot);
 

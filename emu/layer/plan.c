@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, shapes and experts of a call of the layer. */
-#include "bound.h"
+#include "../bounds/bound.h"
 
 #include <string.h>
 
@@ -194,7 +194,8 @@ static mxo_status check_routing(const layer_plan *p, mxo_text why)
     const int is_input = at == MXO_P_ROUTING_AT_INPUT;
 
     if (!p->has_one || !p->has_two ||
-        (!is_input && at != MXO_P_ROUTING_AT_GEMM1)) {
+        (!is_input && at != MXO_P_ROUTING_AT_GEMM1 &&
+         at != MXO_P_ROUTING_AT_GLU)) {
         return MXO_OK;
     }
     if (p->topk != 1) {
@@ -394,7 +395,16 @@ mxo_status layer_check_ids(const layer_plan *p, mxo_text why)
         }
         has_absent = has_absent || expert < 0;
     }
-    return has_absent && p->has_sum
-               ? layer_choose(&absent, p->call, MXO_FIELD_ABSENT, why)
-               : MXO_OK;
+    if (!has_absent || !p->has_sum) {
+        return MXO_OK;
+    }
+    const mxo_status status =
+        layer_choose(&absent, p->call, MXO_FIELD_ABSENT, why);
+
+    return status == MXO_OK && absent == MXO_P_ABSENT_REFUSE
+               ? mxo_fail(MXO_E_UNSUPPORTED, why,
+                          "%s: profile %s has no value for an expert that "
+                          "lives elsewhere: the kernel reads past the weights",
+                          p->call->op, mxo_call_text(p->call, "profile"))
+               : status;
 }

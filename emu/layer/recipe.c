@@ -59,6 +59,16 @@ mxo_format layer_format(mxo_profile_choice type)
                                       : MXO_FMT_BF16; /* and "down" */
 }
 
+mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out)
+{
+    return r->bias == MXO_P_BIAS1_BEHIND ? MXO_FMT_F32 : layer_format(out);
+}
+
+int layer_scales_late(const layer_recipe *r)
+{
+    return r->behind > 2 && r->routing_at == MXO_P_ROUTING_AT_ROUNDED;
+}
+
 mxo_status layer_choose(mxo_profile_choice *c, const mxo_call *call,
                         mxo_profile_field field, mxo_text why)
 {
@@ -75,7 +85,7 @@ static mxo_status read_order(layer_recipe *r, const mxo_call *call,
     const int64_t splits = mxo_call_int(call, "splits");
     const int64_t promote = mxo_call_int(call, "promote");
 
-    if (is_block ? !row->by_block : !row->by_weight) {
+    if (is_block ? !row->by_block || r->behind != 0 : !row->by_weight) {
         return mxo_fail(MXO_E_PARAM, why, "%s: order=%s has no scale_at=%s",
                         call->op, mxo_profile_choice_name(r->order),
                         mxo_profile_choice_name(r->scale_at));
@@ -107,6 +117,13 @@ static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
         return refuse_unknown(call, MXO_FIELD_WEIGHT_RULE, why);
     }
     r->weight_rule = mxo_dequant_rule_by_name(rule);
+    if (r->weight_rule == MXO_N_DEQUANT_RULES) {
+        return mxo_fail(MXO_E_UNSUPPORTED, why,
+                        "%s: weight_rule=%s: its weights are not MXFP4, and "
+                        "this layer has no others",
+                        call->op, rule);
+    }
+    r->behind = mxo_dequant_behind(r->weight_rule);
     status = layer_choose(&r->scale_at, call, MXO_FIELD_SCALE_AT, why);
     if (status == MXO_OK) {
         status = layer_choose(&r->order, call, MXO_FIELD_ORDER, why);
@@ -124,10 +141,22 @@ static uint64_t decimal(const char *text)
     return n;
 }
 
-static mxo_status read_rule(layer_recipe *r, const mxo_call *call, mxo_text why)
+/* The rule of the quantiser before the first GEMM or the second. */
+static const char *rule_word(const mxo_call *call, int second)
+{
+    const char *own =
+        second ? layer_word(call, MXO_FIELD_REQUANT_RULE) : "same";
+
+    return strcmp(own, "same") == 0 || strcmp(own, "none") == 0
+               ? layer_word(call, MXO_FIELD_QUANT_RULE)
+               : own;
+}
+
+static mxo_status read_rule(layer_recipe *r, const mxo_call *call, int second,
+                            mxo_text why)
 {
     const char *element = layer_word(call, MXO_FIELD_QUANT_ELEMENT);
-    const char *rule = layer_word(call, MXO_FIELD_QUANT_RULE);
+    const char *rule = rule_word(call, second);
 
     if (is_unknown(element)) {
         return refuse_unknown(call, MXO_FIELD_QUANT_ELEMENT, why);
@@ -147,16 +176,20 @@ static mxo_status read_rule(layer_recipe *r, const mxo_call *call, mxo_text why)
     return MXO_OK;
 }
 
+enum { N_MATHS = 5 };
+
 #define ONE 0x3f800000u
 
 /* A given scale: quant.static divides by it and multiplies the sums by it,
    quant.nvfp4 the other way round. */
-static mxo_status read_given(layer_recipe *r, const mxo_call *call,
+static mxo_status read_given(layer_recipe *r, const mxo_call *call, int second,
                              mxo_text why)
 {
-    static const char *const maths[] = {"fast", "ieee", "exact"};
+    /* In the order of mxo_nvfp4_math. */
+    static const char *const maths[N_MATHS] = {"fast", "ieee", "exact", "vllm",
+                                               "trtllm_gen"};
     const char *element = layer_word(call, MXO_FIELD_QUANT_ELEMENT);
-    const char *rule = layer_word(call, MXO_FIELD_QUANT_RULE);
+    const char *rule = rule_word(call, second);
     const int is_static = r->quant.op == MXO_P_QUANT_STATIC;
     int math = 0;
 
@@ -168,7 +201,7 @@ static mxo_status read_given(layer_recipe *r, const mxo_call *call,
                         "%s: quant=%s needs input_scale=given", call->op,
                         layer_word(call, MXO_FIELD_QUANT));
     }
-    while (math < 3 && strcmp(rule, maths[math]) != 0) {
+    while (math < N_MATHS && strcmp(rule, maths[math]) != 0) {
         math++;
     }
     r->quant.element = mxo_format_by_name(element);
@@ -179,7 +212,7 @@ static mxo_status read_given(layer_recipe *r, const mxo_call *call,
         is_static ? (r->quant.element == MXO_FMT_E4M3FN ||
                      r->quant.element == MXO_FMT_E5M2) &&
                         (r->quant.reciprocal || strcmp(rule, "divide") == 0)
-                  : r->quant.element == MXO_FMT_E2M1 && math < 3;
+                  : r->quant.element == MXO_FMT_E2M1 && math < N_MATHS;
 
     return fits ? MXO_OK
                 : mxo_fail(MXO_E_PARAM, why,
@@ -196,7 +229,7 @@ void layer_give_scale(layer_quant *q, uint32_t scale)
 }
 
 /* Quantisers whose result is codes, under bytes or not, or 16-bit numbers. */
-static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
+static mxo_status read_quant(layer_recipe *r, const mxo_call *call, int second,
                              mxo_text why)
 {
     mxo_status status = layer_choose(&r->quant.op, call, MXO_FIELD_QUANT, why);
@@ -205,9 +238,9 @@ static mxo_status read_quant(layer_recipe *r, const mxo_call *call,
         return status;
     }
     if (r->quant.op == MXO_P_QUANT_STATIC || r->quant.op == MXO_P_QUANT_NVFP4) {
-        return read_given(r, call, why);
+        return read_given(r, call, second, why);
     }
-    status = read_rule(r, call, why);
+    status = read_rule(r, call, second, why);
     r->quant.group = r->quant.op == MXO_P_QUANT_GROUP
                          ? decimal(layer_word(call, MXO_FIELD_QUANT_GROUP))
                          : MXO_MX_BLOCK;
@@ -225,6 +258,8 @@ static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
     static const mxo_profile_choice same[][2] = {
         {MXO_P_BIAS2_NONE, MXO_P_BIAS1_NONE},
         {MXO_P_BIAS2_ACC, MXO_P_BIAS1_ACC},
+        {MXO_P_BIAS2_ACC_FTZ, MXO_P_BIAS1_ACC_FTZ},
+        {MXO_P_BIAS2_BEHIND, MXO_P_BIAS1_BEHIND},
         {MXO_P_BIAS2_ROUNDED, MXO_P_BIAS1_ROUNDED},
         {MXO_P_BIAS2_ORDER, MXO_P_BIAS1_ORDER},
     };
@@ -236,7 +271,7 @@ static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
     }
     mxo_status status = layer_choose(&r->bias, call, field, why);
 
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         r->bias = r->bias == same[i][0] ? same[i][1] : r->bias;
     }
     if (status == MXO_OK && r->bias != MXO_P_BIAS1_NONE) {
@@ -261,7 +296,7 @@ mxo_status layer_read_gemm1(layer_recipe *r, const mxo_call *call, mxo_text why)
     r->profile = profile_of(call);
     r->quant.factor = ONE;
     if (status == MXO_OK) {
-        status = read_quant(r, call, why);
+        status = read_quant(r, call, 0, why);
     }
     if (status == MXO_OK) {
         status = read_bias(r, call, MXO_FIELD_BIAS1, why);
@@ -349,10 +384,20 @@ static mxo_profile_field glu_field(const mxo_call *call)
                                               : MXO_FIELD_SILU_LIMIT;
 }
 
+/* Some kernels run swiglu, with its constants, where silu was asked for. */
+static int is_swiglu(const mxo_call *call)
+{
+    return mxo_call_is(call, "activation", "swiglu") ||
+           (strcmp(own_word(call, "glu"), "profile") == 0 &&
+            strcmp(profile_of(call)->fact[glu_field(call)].value, "swiglu") ==
+                0);
+}
+
 static mxo_status read_dialect(mxo_glu *unit, const mxo_call *call,
                                mxo_text why)
 {
-    const mxo_profile_field field = glu_field(call);
+    const mxo_profile_field field =
+        is_swiglu(call) ? MXO_FIELD_SWIGLU : glu_field(call);
     const char *own = own_word(call, "glu");
     const char *word =
         strcmp(own, "profile") == 0 ? profile_of(call)->fact[field].value : own;
@@ -376,21 +421,19 @@ static mxo_status read_dialect(mxo_glu *unit, const mxo_call *call,
 
 mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
 {
-    mxo_profile_choice glu_out;
     mxo_status status = read_dialect(&r->unit, call, why);
 
     if (status == MXO_OK) {
-        status = layer_choose(&glu_out, call, MXO_FIELD_GLU_OUT, why);
+        status = layer_choose(&r->glu_out, call, MXO_FIELD_GLU_OUT, why);
     }
     if (status != MXO_OK) {
         return status;
     }
     r->unit.nan = MXO_GLU_NAN_DIALECT;
-    r->unit.from = layer_format(r->gemm_out);
-    r->unit.to = layer_format(glu_out);
-    status = mxo_call_is(call, "activation", "swiglu")
-                 ? swiglu_constants(&r->unit, call, why)
-                 : silu_constants(&r->unit, call);
+    r->unit.from = layer_leaves(r, r->gemm_out);
+    r->unit.to = layer_format(r->glu_out);
+    status = is_swiglu(call) ? swiglu_constants(&r->unit, call, why)
+                             : silu_constants(&r->unit, call);
     const char *sentence = status == MXO_OK ? mxo_glu_check(&r->unit) : NULL;
 
     return sentence == NULL
@@ -410,7 +453,7 @@ mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)
         status = layer_choose(&requant, call, MXO_FIELD_REQUANT, why);
     }
     if (status == MXO_OK && requant == MXO_P_REQUANT_SAME) {
-        status = read_quant(r, call, why);
+        status = read_quant(r, call, 1, why);
     }
     if (status == MXO_OK) {
         status = read_bias(r, call, MXO_FIELD_BIAS2, why);
@@ -434,7 +477,8 @@ mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why)
     if (status == MXO_OK) {
         status = layer_choose(&r->out, call, MXO_FIELD_OUT, why);
     }
-    const int weighs = r->sum == MXO_P_SUM_FMA || r->sum == MXO_P_SUM_PRODUCT;
+    const int weighs = r->sum == MXO_P_SUM_FMA || r->sum == MXO_P_SUM_FMA_FTZ ||
+                       r->sum == MXO_P_SUM_PRODUCT;
 
     if (status == MXO_OK && r->sum != MXO_P_SUM_EXACT &&
         weighs != (r->routing_at == MXO_P_ROUTING_AT_SUM)) {

@@ -60,7 +60,9 @@ typedef struct layer_recipe {
     mxo_profile_choice bias_type;
     mxo_profile_choice bias;     /* MXO_P_BIAS1_*, for both GEMMs */
     mxo_profile_choice gemm_out; /* MXO_P_GEMM1_OUT_* */
+    int behind; /* binary places by which weight_rule's operands are small */
     mxo_glu unit;
+    mxo_profile_choice glu_out;
     mxo_profile_choice routing_at;
     mxo_profile_choice routing_type;
     mxo_profile_choice row_out; /* MXO_P_ROW_OUT_* */
@@ -80,6 +82,12 @@ mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why);
 mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call,
                             mxo_text why);
 mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why);
+
+/* The type of what leaves a GEMM whose sums are rounded to out: binary32 where
+   a bias was added behind that. */
+mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out);
+/* The operands' scale is put right with the routing weight (B12X). */
+int layer_scales_late(const layer_recipe *r);
 
 /* The type that a choice of one of the out or type fields names. */
 mxo_format layer_format(mxo_profile_choice type);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const mxo_layout_row rows[] = {
-#define MXO_LAYOUT(id, bits, values, params, where, needs, map, summary,      \
-                   source)                                                    \
+#define MXO_LAYOUT(id, bits, values, params, where, needs, map, summary, \
+                   source)                                               \
     {id, bits, values, params, where, needs, map, summary, source},
 #include <mxoracle/layouts.def>
 #undef MXO_LAYOUT
@@ -153,8 +153,8 @@ static mxo_status refuse_formula(const scan_context *c, scan_span formula)
     for (size_t i = 0; i < formula.len && used + 4 < sizeof text; i++) {
         const char ch = formula.ptr[i];
         if (strchr("*/+-%", ch) != NULL) {
-            used += (size_t)snprintf(text + used, sizeof text - used, " %c ",
-                                     ch);
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, " %c ", ch);
         } else if (ch != '$') {
             text[used++] = ch;
         }
@@ -163,10 +163,10 @@ static mxo_status refuse_formula(const scan_context *c, scan_span formula)
     const scan_span name = scan_name(&rest);
     const int i = scan_find(c->names, name);
 
-    return parse_refuse(
-        c, MXO_E_SHAPE, "it needs %.*s == 0, and %.*s is %llu", (int)used,
-        text, (int)name.len, name.ptr,
-        i < 0 ? 0ULL : (unsigned long long)c->names->entry[i].value);
+    return parse_refuse(c, MXO_E_SHAPE, "it needs %.*s == 0, and %.*s is %llu",
+                        (int)used, text, (int)name.len, name.ptr,
+                        i < 0 ? 0ULL
+                              : (unsigned long long)c->names->entry[i].value);
 }
 
 /* "formula; formula: words": each formula must be zero. */
@@ -260,5 +260,6 @@ mxo_status mxo_layout_bind(mxo_layout *l, const mxo_layout_row *row,
     if (status == MXO_OK && l->units > 1 && elem_bytes != 1) {
         status = parse_refuse(&c, MXO_E_SHAPE, "it splits bytes only");
     }
-    return status == MXO_OK ? parse_memory(&c, &text, l, &digits) : status;
+    return status == MXO_OK ? parse_memory(&c, &text, l, &digits, elem_bytes)
+                            : status;
 }

@@ -14,8 +14,8 @@ void chain_describe(const layout_chain *c, int is_bias, mxo_tensor *t,
 {
     const layout_step *last = chain_last(c);
     const uint64_t experts = c->step[0].map.extent[0];
-    const uint64_t matrix[2] = {
-        experts, experts == 0 ? 0 : last->map.n_units / experts};
+    const uint64_t matrix[2] = {experts,
+                                experts == 0 ? 0 : last->map.n_units / experts};
 
     if (is_bias) {
         mxo_out(t, i, name, last->to, 2, matrix);
@@ -162,10 +162,10 @@ static mxo_status fill_in(const mxo_conversion_row *row, const char *name,
         chain += len;
     }
     text[used] = '\0';
-    return *chain == '\0' ? MXO_OK
-                          : mxo_fail(MXO_E_PARAM, why,
-                                     "conversion %s: the chain is too long",
-                                     row->id);
+    return *chain == '\0'
+               ? MXO_OK
+               : mxo_fail(MXO_E_PARAM, why,
+                          "conversion %s: the chain is too long", row->id);
 }
 
 mxo_status chain_bind_tensor(layout_chain *c, const mxo_conversion_row *row,
@@ -238,6 +238,76 @@ static uint32_t checkpoint_dtype(int tensor, uint32_t dtype)
     return strstr(name, "scale") != NULL && dtype == MXO_F32 ? MXO_E8M0 : dtype;
 }
 
+/* Memory as it is seen: the padded tensor, rows as long as records make them.
+ */
+static void seen_extent(const mxo_layout *l, uint64_t seen[3])
+{
+    memcpy(seen, l->padded, 3 * sizeof seen[0]);
+    for (uint8_t i = 0; i < l->n_records; i++) {
+        seen[2] = seen[2] * l->record[i].every / l->record[i].body;
+    }
+}
+
+/* The chain, bound to what is kept, leaves this memory. */
+static mxo_status check_seen(const layout_chain *c, const char *name,
+                             uint32_t dtype, const uint64_t seen[3],
+                             mxo_text why)
+{
+    uint64_t want[3];
+
+    seen_extent(&chain_last(c)->map, want);
+    return chain_last(c)->to == dtype && memcmp(want, seen, sizeof want) == 0
+               ? MXO_OK
+               : refuse_seen(name, why);
+}
+
+/* How many columns lie in rows of records that are so long.  What a record
+   holds does not depend on the shape, so that any other shape tells. */
+static uint64_t record_cols(const char *name, uint32_t dtype, uint64_t seen)
+{
+    const uint64_t extent[3] = {1, 1024, 1024};
+    char text[128];
+    const mxo_text why = {text, sizeof text};
+    layout_chain c;
+
+    if (chain_bind(&c, name, dtype, extent, why) != MXO_OK) {
+        return seen;
+    }
+    const mxo_layout *l = &chain_last(&c)->map;
+
+    uint64_t cols = seen;
+
+    for (int i = l->n_records - 1; i >= 0; i--) {
+        cols = cols * l->record[i].body / l->record[i].every;
+    }
+    return cols;
+}
+
+/* Records are longer than what they hold, so that their layout is bound to
+   what is kept; any other one to what is seen. */
+static mxo_status bind_layout_back(layout_chain *c, const char *name,
+                                   uint32_t dtype, const uint64_t seen[3],
+                                   const uint64_t kept[3], mxo_text why)
+{
+    const mxo_layout_row *row = mxo_layout_find(name);
+    uint32_t from = dtype;
+
+    if (row == NULL || strchr(row->map, '@') == NULL) {
+        memset(c, 0, sizeof *c);
+        c->n = 1;
+        return layout_step_bind_back(&c->step[0], name, dtype, seen, why);
+    }
+    from = layout_values_from(layout_values_find(row->values), dtype);
+    uint64_t extent[3] = {kept[0], kept[1], kept[2]};
+
+    if (kept[2] == seen[2]) {
+        extent[2] = record_cols(name, from, seen[2]);
+    }
+    const mxo_status status = chain_bind(c, name, from, extent, why);
+
+    return status == MXO_OK ? check_seen(c, name, dtype, seen, why) : status;
+}
+
 /* A layout is bound to what is seen, a conversion's chain to what is kept. */
 mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
                            const uint64_t seen[3], const uint64_t kept[3],
@@ -246,23 +316,12 @@ mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
     int tensor = 0;
 
     if (tensor_of(name, &tensor) == NULL) {
-        memset(c, 0, sizeof *c);
-        const mxo_status status =
-            layout_step_bind_back(&c->step[0], name, dtype, seen, why);
-        c->n = 1;
-        return status;
+        return bind_layout_back(c, name, dtype, seen, kept, why);
     }
     const mxo_status status =
         chain_bind(c, name, checkpoint_dtype(tensor, dtype), kept, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
-    return chain_last(c)->to == dtype &&
-                   memcmp(chain_last(c)->map.padded, seen,
-                          sizeof chain_last(c)->map.padded) == 0
-               ? MXO_OK
-               : refuse_seen(name, why);
+    return status == MXO_OK ? check_seen(c, name, dtype, seen, why) : status;
 }
 
 mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
@@ -273,7 +332,7 @@ mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
     const mxo_status status = chain_bind(&c, name, dtype, extent, why);
 
     if (status == MXO_OK) {
-        memcpy(padded, chain_last(&c)->map.padded, 3 * sizeof padded[0]);
+        seen_extent(&chain_last(&c)->map, padded);
     }
     return status;
 }

@@ -14,7 +14,7 @@ const char *mxo_conversion_tensor(uint32_t i)
 }
 
 static const mxo_conversion_row rows[] = {
-#define MXO_CONVERSION(id, params, needs, bias, w13, w13_scale, w13_bias, w2,  \
+#define MXO_CONVERSION(id, params, needs, bias, w13, w13_scale, w13_bias, w2, \
                        w2_scale, w2_bias, source)                             \
     {id,                                                                      \
      params,                                                                  \
@@ -47,19 +47,24 @@ mxo_status conversion_row(const char *name, const mxo_conversion_row **row,
                           mxo_text why)
 {
     *row = mxo_conversion_find(name);
-    return *row != NULL
-               ? MXO_OK
-               : mxo_fail(MXO_E_PARAM, why, "no conversion is called %.60s",
-                          name);
+    return *row != NULL ? MXO_OK
+                        : mxo_fail(MXO_E_PARAM, why,
+                                   "no conversion is called %.60s", name);
 }
 
 mxo_status conversion_check(const mxo_conversion_row *row, uint64_t experts,
                             uint64_t hidden, uint64_t inter, int has_bias,
                             mxo_text why)
 {
-    const mxo_layout_row as_layout = {row->id, "8", "keep", "",
+    const mxo_layout_row as_layout = {row->id,
+                                      "8",
+                                      "keep",
+                                      "",
                                       "hidden=$cols*2 inter=$rows/2",
-                                      row->needs, "E R C -> E R C", "", ""};
+                                      row->needs,
+                                      "E R C -> E R C",
+                                      "",
+                                      ""};
     const uint64_t extent[3] = {experts, 2 * inter, hidden / 2};
     mxo_layout l;
 

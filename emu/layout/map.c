@@ -28,6 +28,39 @@ static uint64_t scatter(const mxo_layout *l, const mxo_layout_term *t,
     return src;
 }
 
+/* The dense index with the gaps of records in between, and without. */
+static uint64_t spread(const mxo_layout *l, uint64_t dst)
+{
+    for (uint8_t i = 0; i < l->n_records; i++) {
+        const mxo_layout_record *r = &l->record[i];
+        dst = dst / r->body * r->every + r->first + dst % r->body;
+    }
+    return dst;
+}
+
+static uint64_t close_up(const mxo_layout *l, uint64_t dst)
+{
+    for (int i = l->n_records - 1; i >= 0; i--) {
+        const mxo_layout_record *r = &l->record[i];
+        dst = dst / r->every * r->body + (dst % r->every - r->first);
+    }
+    return dst;
+}
+
+/* Does a unit of memory lie between two bodies? */
+static int is_gap(const mxo_layout *l, uint64_t dst)
+{
+    for (int i = l->n_records - 1; i >= 0; i--) {
+        const mxo_layout_record *r = &l->record[i];
+        const uint64_t at = dst % r->every;
+        if (at < r->first || at - r->first >= r->body) {
+            return 1;
+        }
+        dst = dst / r->every * r->body + (at - r->first);
+    }
+    return 0;
+}
+
 uint64_t mxo_layout_forward(const mxo_layout *l, uint64_t src)
 {
     uint64_t dst = 0;
@@ -37,13 +70,14 @@ uint64_t mxo_layout_forward(const mxo_layout *l, uint64_t src)
         const uint64_t value = gather(l, t, src);
         dst += (t->mapped ? l->to[t->table + value] : value) * t->dst;
     }
-    return dst;
+    return spread(l, dst);
 }
 
 uint64_t mxo_layout_inverse(const mxo_layout *l, uint64_t dst)
 {
     uint64_t src = 0;
 
+    dst = close_up(l, dst);
     for (uint8_t i = 0; i < l->n_terms; i++) {
         const mxo_layout_term *t = &l->term[i];
         const uint64_t value = dst / t->dst % t->size;
@@ -75,6 +109,9 @@ mxo_layout_content mxo_layout_content_of(const mxo_layout *l,
 mxo_layout_content mxo_layout_content_at(const mxo_layout *l, uint64_t dst,
                                          uint64_t *src, uint8_t *byte)
 {
+    if (is_gap(l, dst)) {
+        return MXO_LAYOUT_UNDEFINED;
+    }
     const uint64_t at = mxo_layout_inverse(l, dst);
     const uint64_t element = at / l->units;
     const uint64_t index[3] = {element / l->padded[2] / l->padded[1],

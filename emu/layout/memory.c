@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Right of the arrow: the same digits in memory order, tables, and which of
- * them make up a dimension of the result.
+ * Right of the arrow: the same digits in memory order, tables, records, and
+ * which of them make up a dimension of the result.
  */
 #include "parse.h"
 
@@ -13,6 +13,7 @@ typedef struct reader {
     mxo_layout *l;
     parse_digits *digits;
     int table_used;
+    uint64_t n_inside[MXO_LAYOUT_RECORDS]; /* terms right of each record's @ */
 } reader;
 
 static mxo_status malformed(const reader *r, const scan_span *at)
@@ -98,6 +99,8 @@ static mxo_status read_dimension(reader *r, scan_span *text)
     uint64_t size = 1;
     mxo_status status;
 
+    const int is_inside = r->l->n_records > 0; /* a record is one dimension */
+
     if (r->l->rank == MXO_MAX_RANK) {
         return malformed(r, &at);
     }
@@ -110,9 +113,76 @@ static mxo_status read_dimension(reader *r, scan_span *text)
             scan_blanks(text);
         } while (status == MXO_OK && !scan_take(text, ')'));
     }
-    r->l->shape[r->l->rank++] = size;
+    if (!is_inside) {
+        r->l->shape[r->l->rank++] = size;
+    }
     scan_blanks(text);
     return status;
+}
+
+/* "@1/17": what follows lies in records of 17 bytes, from byte 1 on. */
+static mxo_status read_record(reader *r, scan_span *text)
+{
+    const scan_span at = *text;
+    mxo_layout *l = r->l;
+    mxo_layout_record *record = &l->record[l->n_records];
+
+    if (l->n_records == MXO_LAYOUT_RECORDS ||
+        !scan_value(text, r->c->names, &record->first) ||
+        !scan_take(text, '/') ||
+        !scan_value(text, r->c->names, &record->every)) {
+        return malformed(r, &at);
+    }
+    r->n_inside[l->n_records++] = l->n_terms;
+    scan_blanks(text);
+    return MXO_OK;
+}
+
+/* Bytes become units; the text has the outermost record first. */
+static mxo_status measure_records(reader *r, uint32_t elem_bytes)
+{
+    mxo_layout *l = r->l;
+    uint64_t size = 1;
+    int term = l->n_terms;
+
+    l->n_units = l->n_dense;
+    for (int i = l->n_records - 1; i >= 0; i--) {
+        mxo_layout_record *record = &l->record[i];
+        while (term > (int)r->n_inside[i]) {
+            size *= l->term[--term].size;
+        }
+        if (record->first % elem_bytes != 0 ||
+            record->every % elem_bytes != 0) {
+            return parse_refuse(r->c, MXO_E_SHAPE,
+                                "its records do not hold elements of %u bytes",
+                                (unsigned)elem_bytes);
+        }
+        record->body = size;
+        record->first = record->first / elem_bytes * l->units;
+        record->every = record->every / elem_bytes * l->units;
+        if (size == 0 || record->first + size > record->every) {
+            return parse_refuse(r->c, MXO_E_PARAM, "a record is too short");
+        }
+        l->n_units = l->n_units / size * record->every;
+        size = record->every;
+    }
+    return MXO_OK;
+}
+
+/* Innermost first, and what they hold is one dimension. */
+static void close_records(reader *r)
+{
+    mxo_layout *l = r->l;
+
+    if (l->n_records == 0) {
+        return;
+    }
+    l->shape[l->rank++] = l->record[0].every;
+    for (int i = 0; i < l->n_records / 2; i++) {
+        const mxo_layout_record outer = l->record[i];
+        l->record[i] = l->record[l->n_records - 1 - i];
+        l->record[l->n_records - 1 - i] = outer;
+    }
 }
 
 /* The last dimension is counted in units so far; a byte holds several. */
@@ -129,6 +199,7 @@ static mxo_status finish(reader *r, const scan_span *at)
                                 r->digits->digit[i].name.ptr);
         }
     }
+    close_records(r);
     if (l->rank == 0 || l->shape[l->rank - 1] % l->units != 0) {
         return malformed(r, at);
     }
@@ -140,16 +211,20 @@ static mxo_status finish(reader *r, const scan_span *at)
     return MXO_OK;
 }
 
-mxo_status parse_memory(const scan_context *c, scan_span *text,
-                        mxo_layout *l, parse_digits *digits)
+mxo_status parse_memory(const scan_context *c, scan_span *text, mxo_layout *l,
+                        parse_digits *digits, uint32_t elem_bytes)
 {
-    reader r = {c, l, digits, 0};
+    reader r = {c, l, digits, 0, {0}};
     const scan_span at = *text;
     mxo_status status = MXO_OK;
 
     scan_blanks(text);
     while (text->len > 0 && status == MXO_OK) {
-        status = read_dimension(&r, text);
+        status = scan_take(text, '@') ? read_record(&r, text)
+                                      : read_dimension(&r, text);
+    }
+    if (status == MXO_OK) {
+        status = measure_records(&r, elem_bytes);
     }
     return status == MXO_OK ? finish(&r, &at) : status;
 }

@@ -3,7 +3,7 @@
  * Moving a tensor through a chain, element by element, plainly.  Values that
  * a change refuses are found before the first byte is written.
  */
-#include "walk.h"
+#include "../fast/layout_walk.h"
 
 #include <string.h>
 
@@ -54,12 +54,13 @@ static uint64_t pad_code(const layout_chain *c, uint8_t byte)
     return code;
 }
 
-/* What holds a part of element i has no value. */
-static void mark_undefined(const mxo_tensor *valid, const layout_run *r,
-                           uint64_t i)
+/* What holds a part of element i has a value, or none. */
+static void mark(const mxo_tensor *valid, const layout_run *r, uint64_t i,
+                 int is_defined)
 {
     for (uint16_t k = r->first[i]; k < r->first[i + 1]; k++) {
-        mxo_store(valid, (r->base + r->part[k].at) * r->bits / 8, 0);
+        mxo_store(valid, (r->base + r->part[k].at) * r->bits / 8,
+                  (uint64_t)is_defined);
     }
 }
 
@@ -119,6 +120,7 @@ typedef struct going {
     const mxo_tensor *y;
     const mxo_tensor *valid; /* NULL: not wanted */
     int has_values;
+    int has_gaps; /* of records: they have no value */
 } going;
 
 static int put_run(void *state, const layout_run *r)
@@ -131,8 +133,10 @@ static int put_run(void *state, const layout_run *r)
         if (r->content == MXO_LAYOUT_LIVE) {
             code = mxo_load(g->x, r->element + i);
             (void)(g->has_values && values_there(g->c, &code));
-        } else if (r->content == MXO_LAYOUT_UNDEFINED && g->valid != NULL) {
-            mark_undefined(g->valid, r, i);
+        }
+        if (g->valid != NULL &&
+            (g->has_gaps || r->content == MXO_LAYOUT_UNDEFINED)) {
+            mark(g->valid, r, i, r->content != MXO_LAYOUT_UNDEFINED);
         }
         scatter(g->y, r, i, code);
     }
@@ -144,14 +148,18 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
                          mxo_text why)
 {
     const layout_experts all = {0, chain_last(c)->map.padded[0]};
-    going g = {c, x, y, valid, has_values(c)};
+    const int has_gaps = chain_last(c)->map.n_records > 0;
+    going g = {c, x, y, valid, has_values(c), has_gaps};
     const mxo_status status = check_values(c, x, why);
 
     if (status != MXO_OK) {
         return status;
     }
     if (valid != NULL && valid->n_bytes > 0) {
-        memset(mxo_tensor_data(valid), 1, (size_t)valid->n_bytes);
+        memset(mxo_tensor_data(valid), !has_gaps, (size_t)valid->n_bytes);
+    }
+    if (has_gaps && y->n_bytes > 0) {
+        memset(mxo_tensor_data(y), 0, (size_t)y->n_bytes);
     }
     (void)layout_walk(c, all, put_run, &g);
     return MXO_OK;
@@ -226,8 +234,7 @@ void chain_take_back(const layout_chain *c, const mxo_tensor *x,
 }
 
 mxo_status chain_back(const layout_chain *c, const mxo_tensor *x,
-                      const mxo_tensor *y, const uint64_t kept[3],
-                      mxo_text why)
+                      const mxo_tensor *y, const uint64_t kept[3], mxo_text why)
 {
     const layout_experts all = {0, chain_last(c)->map.padded[0]};
     const mxo_status status = chain_check_back(c, x, kept, why);

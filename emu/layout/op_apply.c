@@ -46,9 +46,14 @@ static mxo_status plan(const mxo_call *call, layout_chain *c, uint64_t kept[3],
     if (status != MXO_OK) {
         return status;
     }
-    return is_forward(call)
-               ? chain_bind(c, name, x->dtype, x->shape, why)
-               : chain_bind_back(c, name, x->dtype, x->shape, kept, why);
+    if (is_forward(call)) {
+        return chain_bind(c, name, x->dtype, x->shape, why);
+    }
+    status = chain_bind_back(c, name, x->dtype, x->shape, kept, why);
+    if (status == MXO_OK && chain_last(c)->map.n_records > 0) {
+        memcpy(kept, c->step[0].map.extent, 3 * sizeof kept[0]);
+    }
+    return status;
 }
 
 mxo_status infer_layout_apply(const mxo_call *call, mxo_tensor *out_tensor,

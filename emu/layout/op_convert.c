@@ -42,8 +42,8 @@ static mxo_status find_row(const mxo_call *call, const mxo_conversion_row **row,
     return conversion_row(mxo_call_text(call, "conversion"), row, why);
 }
 
-static mxo_status check_layer(const mxo_call *call, const mxo_conversion_row *row,
-                              mxo_text why)
+static mxo_status check_layer(const mxo_call *call,
+                              const mxo_conversion_row *row, mxo_text why)
 {
     const mxo_tensor *w13 = mxo_call_in(call, "w13");
     const mxo_tensor *w2 = mxo_call_in(call, "w2");

@@ -96,8 +96,9 @@ mxo_status run_layout_index(const mxo_call *call, mxo_text why)
     }
     for (uint64_t i = 0; i < mxo_tensor_elems(at); i++) {
         const int64_t index = (int64_t)mxo_load(at, i);
-        mxo_store(to, i, (uint64_t)(is_forward ? forward(&l, n, index)
-                                               : inverse(&l, index)));
+        mxo_store(to, i,
+                  (uint64_t)(is_forward ? forward(&l, n, index)
+                                        : inverse(&l, index)));
     }
     return MXO_OK;
 }

@@ -22,14 +22,15 @@ typedef struct parse_digits {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-mxo_status parse_refuse(const scan_context *c, mxo_status status,
-                        const char *format, ...);
+mxo_status
+parse_refuse(const scan_context *c, mxo_status status, const char *format, ...);
 
 /* Left of the arrow: l->extent is given; padded, pad, units are set. */
-mxo_status parse_source(const scan_context *c, scan_span *text,
-                        mxo_layout *l, parse_digits *digits);
-/* Right of the arrow: digits, terms, tables and shape are set. */
-mxo_status parse_memory(const scan_context *c, scan_span *text,
-                        mxo_layout *l, parse_digits *digits);
+mxo_status parse_source(const scan_context *c, scan_span *text, mxo_layout *l,
+                        parse_digits *digits);
+/* Right of the arrow: digits, terms, tables, records and shape
+   are set. */
+mxo_status parse_memory(const scan_context *c, scan_span *text, mxo_layout *l,
+                        parse_digits *digits, uint32_t elem_bytes);
 
 #endif

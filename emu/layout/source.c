@@ -141,9 +141,8 @@ static mxo_status close_axis(const scan_context *c, mxo_layout *l, int axis,
                             axis_names[axis]);
     }
     if (padding == 0 && extent % product != 0) {
-        return parse_refuse(c, MXO_E_SHAPE,
-                            "%s = %llu is no multiple of %llu", axis_names[axis],
-                            (unsigned long long)extent,
+        return parse_refuse(c, MXO_E_SHAPE, "%s = %llu is no multiple of %llu",
+                            axis_names[axis], (unsigned long long)extent,
                             (unsigned long long)product);
     }
     l->padded[axis] = padding ? scan_round_up(extent, unit) : extent;
@@ -172,9 +171,9 @@ static mxo_status read_axis(const scan_context *c, scan_span *text,
     }
     const int padding = read_pad(c, text, &l->pad[axis], &multiple);
 
-    return padding < 0 ? malformed(c, &at)
-                       : close_axis(c, l, axis, digits, first, padding,
-                                    multiple);
+    return padding < 0
+               ? malformed(c, &at)
+               : close_axis(c, l, axis, digits, first, padding, multiple);
 }
 
 /* "f:2" or "f:2 i:4" and the arrow. */
@@ -213,15 +212,15 @@ static mxo_status set_strides(const scan_context *c, mxo_layout *l,
         }
         stride *= size == 0 ? 1 : size;
     }
-    l->n_units = l->units;
+    l->n_dense = l->units;
     for (int axis = 0; axis < 3; axis++) {
-        l->n_units *= l->padded[axis];
+        l->n_dense *= l->padded[axis];
     }
     return MXO_OK;
 }
 
-mxo_status parse_source(const scan_context *c, scan_span *text,
-                        mxo_layout *l, parse_digits *digits)
+mxo_status parse_source(const scan_context *c, scan_span *text, mxo_layout *l,
+                        parse_digits *digits)
 {
     mxo_status status = MXO_OK;
 

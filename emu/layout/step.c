@@ -34,8 +34,7 @@ const mxo_layout_row *layout_step_row(const char *name, mxo_text why)
 }
 
 static mxo_status bind(layout_step *s, const mxo_layout_row *row,
-                       const char *name, const uint64_t extent[3],
-                       mxo_text why)
+                       const char *name, const uint64_t extent[3], mxo_text why)
 {
     if (s->dtype == MXO_N_DTYPES || s->to == MXO_N_DTYPES) {
         return mxo_fail(MXO_E_SHAPE, why, "layout %s: it takes %s, gives %s",
@@ -55,10 +54,10 @@ static mxo_status begin(layout_step *s, const char *name,
         return MXO_E_PARAM;
     }
     s->values = layout_values_find((*row)->values);
-    return s->values != NULL
-               ? MXO_OK
-               : mxo_fail(MXO_E_PARAM, why, "layout %s: no values are called %s",
-                          (*row)->id, (*row)->values);
+    return s->values != NULL ? MXO_OK
+                             : mxo_fail(MXO_E_PARAM, why,
+                                        "layout %s: no values are called %s",
+                                        (*row)->id, (*row)->values);
 }
 
 mxo_status layout_step_bind(layout_step *s, const char *name, uint32_t dtype,
@@ -93,8 +92,7 @@ mxo_status layout_step_bind_back(layout_step *s, const char *name,
             status = mxo_fail(MXO_E_SHAPE, why,
                               "layout %s: memory holds %llu of an axis, not "
                               "%llu",
-                              row->id,
-                              (unsigned long long)s->map.padded[axis],
+                              row->id, (unsigned long long)s->map.padded[axis],
                               (unsigned long long)extent[axis]);
         }
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of values.def, as integer operations on bit patterns. */
+/* The rules of values.def, as operations on bit patterns. */
 #include "values.h"
 
 #include <string.h>
@@ -68,8 +68,56 @@ static int back_e8m0_plus_6(uint64_t *code)
     return exact;
 }
 
+static int there_e4m3_magnitude(uint64_t *code)
+{
+    *code &= 0x7f;
+    return 1;
+}
+
+static int back_e4m3_magnitude(uint64_t *code)
+{
+    return *code <= 0x7f;
+}
+
+static int there_e8m0_unbiased(uint64_t *code)
+{
+    *code = (*code - 127) & 0xff;
+    return 1;
+}
+
+static int back_e8m0_unbiased(uint64_t *code)
+{
+    *code = (*code + 127) & 0xff;
+    return 1;
+}
+
+static int there_f32_reciprocal(uint64_t *code)
+{
+    *code = mxo_f32_div(0x3f800000u, (uint32_t)*code);
+    return 1;
+}
+
+static int back_f32_reciprocal(uint64_t *code)
+{
+    return there_f32_reciprocal(code);
+}
+
+#define F32_2688 0x45280000u
+
+static int there_f32_times_2688(uint64_t *code)
+{
+    *code = mxo_f32_mul((uint32_t)*code, F32_2688);
+    return 1;
+}
+
+static int back_f32_times_2688(uint64_t *code)
+{
+    *code = mxo_f32_div((uint32_t)*code, F32_2688);
+    return 1;
+}
+
 static const layout_values rows[] = {
-#define MXO_VALUES(name, from, to, rule, source)                              \
+#define MXO_VALUES(name, from, to, rule, source) \
     {#name, from, to, there_##name, back_##name},
 #include <mxoracle/values.def>
 #undef MXO_VALUES

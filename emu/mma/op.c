@@ -28,8 +28,7 @@ typedef struct job {
 static const mxo_mma *row_of(const mxo_call *call)
 {
     const char *unit = mxo_call_text(call, "unit");
-    const mxo_mma_type type =
-        mxo_mma_type_by_name(mxo_call_text(call, "type"));
+    const mxo_mma_type type = mxo_mma_type_by_name(mxo_call_text(call, "type"));
 
     return mxo_call_is(call, "acc", "f16") ? mxo_mma_find_half(unit, type)
                                            : mxo_mma_find(unit, type);
@@ -207,8 +206,8 @@ static void store_acc(const mxo_tensor *t, uint64_t i, uint32_t d)
     mxo_store(t, i,
               t->dtype == MXO_F32
                   ? d
-                  : mxo_format_convert(MXO_FMT_F16, MXO_FMT_F32, d,
-                                       MXO_TIE_RNE, MXO_NAN_ONES));
+                  : mxo_format_convert(MXO_FMT_F16, MXO_FMT_F32, d, MXO_TIE_RNE,
+                                       MXO_NAN_ONES));
 }
 
 static uint32_t chain(const job *j, uint64_t r, uint64_t c, uint32_t start)

@@ -43,6 +43,21 @@ static uint32_t by_fma(const mxo_finalize_job *job, const mxo_finalize_term *t,
     return acc;
 }
 
+/* What leaves an fma is flushed, and so is what enters it. */
+static uint32_t by_flushed(const mxo_finalize_job *job,
+                           const mxo_finalize_term *t, uint32_t n)
+{
+    uint32_t acc = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t x = mxo_f32_ftz(t[i].x);
+        const uint32_t w =
+            job->weighted ? mxo_f32_ftz(t[i].weight) : 0x3f800000u;
+        acc = mxo_f32_ftz(mxo_f32_fma(w, x, acc));
+    }
+    return acc;
+}
+
 static uint32_t by_adding(const mxo_finalize_job *job,
                           const mxo_finalize_term *t, uint32_t n)
 {
@@ -139,6 +154,7 @@ static const struct {
     order_fn order; /* NULL: exact */
 } sums[] = {
     [MXO_FINALIZE_FMA] = {"fma", by_fma},
+    [MXO_FINALIZE_FMA_FTZ] = {"fma_ftz", by_flushed},
     [MXO_FINALIZE_ADD] = {"add", by_adding},
     [MXO_FINALIZE_TYPED] = {"typed", by_steps},
     [MXO_FINALIZE_LANES4] = {"lanes4", by_lanes},

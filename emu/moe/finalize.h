@@ -14,6 +14,7 @@ enum { MXO_FINALIZE_MAX_SLOTS = 2048 };
 
 typedef enum mxo_finalize_sum {
     MXO_FINALIZE_FMA,      /* one fma after the other, slot by slot */
+    MXO_FINALIZE_FMA_FTZ,  /* the same, subnormals flushed */
     MXO_FINALIZE_ADD,      /* acc = acc + w x, each rounded */
     MXO_FINALIZE_TYPED,    /* the same, term and sum rounded to step */
     MXO_FINALIZE_LANES4,   /* four sums over slots i mod 4, then added up */

@@ -9,11 +9,17 @@
 #include <string.h>
 
 #define MXO_FACT(field, value, source) [MXO_FIELD_##field] = {value, source},
-#define MXO_PROFILE(name, title) {#name, title, {
-#define MXO_PROFILE_END }},
+#define MXO_PROFILE(name, title) \
+    {                            \
+        name, title,             \
+        {
+#define MXO_PROFILE_END \
+    }                   \
+    }                   \
+    ,
 #define MXO_NOTE(name, text, source)
 static const mxo_profile profiles[] = {
-#include "profiles.def"
+#include <mxoracle/profiles.def>
 };
 #undef MXO_FACT
 #undef MXO_PROFILE
@@ -25,7 +31,7 @@ static const mxo_profile profiles[] = {
 #define MXO_PROFILE_END
 #define MXO_NOTE(name, text, source) {name, text, source},
 static const mxo_profile_note notes[] = {
-#include "profiles.def"
+#include <mxoracle/profiles.def>
 };
 #undef MXO_FACT
 #undef MXO_PROFILE
@@ -140,6 +146,9 @@ int mxo_profile_is_known(const mxo_profile *profile)
         MXO_FIELD_ROW_OUT,     MXO_FIELD_SUM,        MXO_FIELD_OUT,
     };
 
+    if (strcmp(profile->fact[MXO_FIELD_WEIGHT_RULE].value, "nvfp4") == 0) {
+        return 0; /* moe.layer has MXFP4 weights alone */
+    }
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         if (!is_known(profile, needed[i])) {
             return 0;

@@ -94,7 +94,9 @@ mxo_quant_block mxo_quant_block_byte(const mxo_quant_rule *rule,
     b.step = MXO_STEP_MULTIPLY;
     if (!nan_amax && zero_at(rule, byte)) {
         b.factor = 0;
-    } else if (nan_amax || byte == 255) {
+    } else if (byte == 254 && rule->flags & MXO_Q_MINUS_INF_254) {
+        b.factor = INFINITE | SIGN;
+    } else if (nan_amax || (byte == 255 && !(rule->flags & MXO_Q_NUMBER_255))) {
         b.factor = QUIET_NAN;
     } else {
         b.step = MXO_STEP_SHIFT;
@@ -168,10 +170,18 @@ static uint8_t encode_nan(const mxo_quant_block *b, uint32_t nan)
             return torch_nan_bits(f, nan | 0x400000u);
         }
         break;
+    case MXO_NAN_POSITIVE:
+        x.neg = 0;
+        break;
     case MXO_NAN_MAX:
     case MXO_NAN_MIN:
         x.neg = b->element.nan == MXO_NAN_MIN;
         x.cls = MXO_CLASS_INF;
+        break;
+    case MXO_NAN_PLUS_ONES:
+        if (f != NULL) {
+            return (uint8_t)((1u << (f->ebits + f->mbits)) - 1);
+        }
         break;
     case MXO_NAN_SIGNED_MAX:
         x.cls = MXO_CLASS_INF;

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-static const char *const maths[] = {"fast", "ieee", "exact"};
+/* In the order of mxo_nvfp4_math. */
+static const char *const maths[] = {"fast", "ieee", "exact", "vllm",
+                                    "trtllm_gen"};
+enum { N_MATHS = sizeof maths / sizeof maths[0] };
 
 static uint64_t block_size(const mxo_call *call)
 {
@@ -16,16 +19,26 @@ static mxo_status check_params(const mxo_call *call, mxo_text why)
 {
     const int e4m3 = mxo_call_is(call, "from", "e4m3");
 
-    if (mxo_call_is(call, "math", "ieee") && e4m3) {
+    const int fast = mxo_call_is(call, "math", "fast");
+    const int exact = mxo_call_is(call, "math", "exact");
+
+    if (e4m3 && !fast && !exact) {
         return mxo_fail(MXO_E_PARAM, why,
-                        "%s: the kernel for from=e4m3 has no math=ieee",
-                        call->op);
+                        "%s: the kernel for from=e4m3 has no math=%s", call->op,
+                        mxo_call_text(call, "math"));
     }
-    if (mxo_call_is(call, "math", "exact") &&
-        mxo_call_is(call, "scale", "e8m0")) {
+    if (mxo_call_is(call, "scale", "e8m0") && !fast &&
+        !mxo_call_is(call, "math", "ieee")) {
         return mxo_fail(MXO_E_PARAM, why,
-                        "%s: math=exact has scale=e4m3; with scale=e8m0 it "
+                        "%s: math=%s has scale=e4m3; with scale=e8m0 it "
                         "is quant.mx, rule=rceil_exact",
+                        call->op, mxo_call_text(call, "math"));
+    }
+    if (mxo_call_is(call, "math", "trtllm_gen") !=
+        mxo_call_is(call, "from", "f32")) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: math=trtllm_gen takes from=f32, and no other "
+                        "does",
                         call->op);
     }
     return MXO_OK;
@@ -92,7 +105,7 @@ mxo_status infer_quant_nvfp4(const mxo_call *call, mxo_tensor *out_tensor,
 static mxo_nvfp4_rule read_rule(const mxo_call *call)
 {
     const mxo_nvfp4_rule rule = {
-        .math = (uint8_t)mxo_call_choice(call, "math", maths, 3),
+        .math = (uint8_t)mxo_call_choice(call, "math", maths, N_MATHS),
         .rcp_hopper = mxo_call_is(call, "rcp", "hopper") != 0,
         .inverted = mxo_call_int(call, "inverted") != 0,
         .e8m0 = mxo_call_is(call, "scale", "e8m0") != 0,

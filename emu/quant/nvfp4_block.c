@@ -127,6 +127,51 @@ static uint8_t ieee(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
     return sf;
 }
 
+static uint32_t vllm_factor(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t sf)
+{
+    const uint32_t scale = decode_scale(rule, sf);
+
+    return is_zero(scale) ? 0 : rcp(rule, mxo_f32_mul(scale, rcp(rule, g)));
+}
+
+/* vLLM nvfp4_utils.cuh: only reciprocals flush subnormals. */
+static uint8_t vllm(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
+                    const uint32_t *x, size_t n)
+{
+    const uint32_t s = mxo_f32_mul(g, mxo_f32_mul(amax_of(x, n), RN_1_6));
+    const uint8_t sf = e4m3(s);
+    const uint32_t o = vllm_factor(rule, g, sf);
+
+    for (size_t i = 0; i < n; i++) {
+        codes[i] =
+            code_of(mxo_format_decode(MXO_FMT_F32, mxo_f32_mul(x[i], o)));
+    }
+    return sf;
+}
+
+/* By the stored scale first, which is exact but for one rounding, and by the
+   global one last. */
+static uint8_t trtllm_code(uint32_t g, uint8_t sf, uint32_t x)
+{
+    const uint32_t scale = mxo_quant_widen(MXO_FMT_E4M3FN, sf);
+    const uint32_t enc = is_zero(scale) ? 0 : mxo_f32_div(ONE, scale);
+
+    return code_of(mxo_format_decode(MXO_FMT_F32, mxo_f32_mul(mul(x, enc), g)));
+}
+
+static uint8_t trtllm_gen(uint32_t g, uint8_t *codes, const uint32_t *x,
+                          size_t n)
+{
+    const uint32_t most = amax_of(x, n);
+    const uint32_t amax = is_nan(most) ? 0 : most;
+    const uint8_t sf = e4m3(mxo_f32_mul(mxo_f32_mul(amax, g), RN_1_6));
+
+    for (size_t i = 0; i < n; i++) {
+        codes[i] = trtllm_code(g, sf, x[i]);
+    }
+    return sf;
+}
+
 /* FP8 input: first to FP16 at six times the global scale's inverse. */
 static uint8_t from_e4m3(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
                          const uint32_t *x, size_t n)
@@ -221,6 +266,13 @@ uint8_t mxo_quant_nvfp4_code(const mxo_nvfp4_rule *rule, uint32_t g,
     if (rule->math == MXO_NVFP4_EXACT) {
         return exact_code(mxo_format_decode(MXO_FMT_F32, g), byte, x);
     }
+    if (rule->math == MXO_NVFP4_TRTLLM_GEN) {
+        return trtllm_code(g, byte, x);
+    }
+    if (rule->math == MXO_NVFP4_VLLM) {
+        return code_of(mxo_format_decode(
+            MXO_FMT_F32, mxo_f32_mul(x, vllm_factor(rule, g, byte))));
+    }
     encode(&code, &x, 1,
            rule->math == MXO_NVFP4_FAST ? fast_factor(rule, g, byte)
                                         : ieee_factor(rule, g, byte));
@@ -234,6 +286,12 @@ uint8_t mxo_quant_nvfp4(const mxo_nvfp4_rule *rule, uint32_t global_scale,
 
     if (rule->math == MXO_NVFP4_EXACT) {
         return exact(g, codes, x, n);
+    }
+    if (rule->math == MXO_NVFP4_VLLM) {
+        return vllm(rule, g, codes, x, n);
+    }
+    if (rule->math == MXO_NVFP4_TRTLLM_GEN) {
+        return trtllm_gen(g, codes, x, n);
     }
     if (rule->from_e4m3) {
         return from_e4m3(rule, g, codes, x, n);

@@ -97,6 +97,25 @@
         }                                                                   \
     }
 
+/*
+ * The Triton kernel of the same file, as triton_kernels 3.5.1 runs on an H200:
+ * the block maximum drops NaN, the division is a product with RN(1/max), Inf
+ * times a zero factor is a NaN, and every NaN is 7f.  A block of NaN alone has
+ * the byte that the formula makes of the pattern 7fffffff; no device was asked.
+ */
+#define TRITON_KERNEL(rule, exp, nan_byte)                                  \
+    {                                                                       \
+        .name = (rule), .amax_nan = MXO_AMAX_SKIP, .ratio = MXO_RATIO_MUL,  \
+        .exponent = (exp), .high = 255, .nan = (nan_byte), .inf = 255,      \
+        .flags = MXO_Q_ZERO_AT_0 | MXO_Q_ZERO_AT_255 | MXO_Q_SHORT_TAIL,    \
+        .fp8 = {MXO_TIE_RNE, 1, MXO_NAN_PLUS_ONES, MXO_ZERO_KEEP}, .fp4 = { \
+            MXO_TIE_RNA,                                                    \
+            1,                                                              \
+            MXO_NAN_MAX,                                                    \
+            MXO_ZERO_KEEP                                                   \
+        }                                                                   \
+    }
+
 static const mxo_quant_rule rules[] = {
     PLAIN("floor", MXO_RATIO_NONE, MXO_EXP_FLOOR, MXO_Q_OFFSET),
     PLAIN("ceil", MXO_RATIO_NONE, MXO_EXP_CEIL, MXO_Q_OFFSET),
@@ -155,6 +174,8 @@ static const mxo_quant_rule rules[] = {
 
     TRITON("triton35_up", MXO_RATIO_DIV, MXO_EXP_BITS, 0, MXO_TIE_RNA),
     TRITON("triton35_down", MXO_RATIO_DIV, MXO_EXP_FLOOR, 255, MXO_TIE_RNA),
+    TRITON_KERNEL("triton35_kernel_up", MXO_EXP_BITS, 0),
+    TRITON_KERNEL("triton35_kernel_down", MXO_EXP_FLOOR, 255),
     TRITON("triton36_up", MXO_RATIO_DIV, MXO_EXP_BITS, 0, MXO_TIE_RNE),
     TRITON("triton36_down", MXO_RATIO_POW2, MXO_EXP_FLOOR, 255, MXO_TIE_RNE),
 
@@ -273,6 +294,44 @@ static const mxo_quant_rule rules[] = {
      .fnuz_max = 0x7e,
      .fp8 = CUDA_MIN,
      .fp4 = CUDA_MIN},
+
+    /* trtllm-gen behind its activation: floor of the binary32 maximum, FP8
+       saturated.  2^-8 of the maximum's power of two, ceiling of the UE8M0
+       conversion, its reciprocal by the pattern: of infinity that is -Inf. */
+    {.name = "trtllm_gen",
+     .amax_nan = MXO_AMAX_ZERO,
+     .exponent = MXO_EXP_FLOOR,
+     .high = 254,
+     .nan = 0,
+     .inf = 254,
+     .flags = MXO_Q_OFFSET | MXO_Q_ZERO_AT_0 | MXO_Q_MINUS_INF_254 | MXO_Q_FTZ,
+     .fp8 = {MXO_TIE_RNE, 1, MXO_NAN_POSITIVE, MXO_ZERO_KEEP},
+     .fp4 = CUDA_MAX},
+
+    /* AITER FlyDSL: the exponent goes up from 1.5 on.  A NaN maximum depends
+       on the signedness of a shift: the formula is used. */
+    {.name = "aiter_flydsl",
+     .amax_nan = MXO_AMAX_POISON,
+     .exponent = MXO_EXP_HALF,
+     .high = 254,
+     .nan = MXO_Q_FORMULA,
+     .inf = MXO_Q_FORMULA,
+     .carry = MXO_Q_FORMULA,
+     .flags = MXO_Q_OFFSET,
+     .fp8 = OCP,
+     .fp4 = OCP},
+
+    /* b12x/_lib/intrinsics.py pow2_ceil_ue8m0 and the kernel around it. */
+    {.name = "b12x_mxfp8",
+     .amax_nan = MXO_AMAX_ZERO,
+     .ratio = MXO_RATIO_MUL,
+     .exponent = MXO_EXP_BITS,
+     .high = 254,
+     .nan = 255,
+     .inf = 255,
+     .flags = MXO_Q_ZERO_AT_0 | MXO_Q_NUMBER_255,
+     .fp8 = CUDA_MAX,
+     .fp4 = CUDA_MAX},
 
     /* AITER aiter/ops/quant.py pertoken_quant and per_tensor_quant. */
     {.name = "aiter_token",

@@ -90,6 +90,8 @@ static int exponent(const mxo_quant_rule *rule, int mbits, uint32_t t)
         return (int)(field + (mantissa != 0));
     case MXO_EXP_CEIL: /* a subnormal up to 2^-127 stays 0 */
         return (int)(field + (mantissa > (field == 0 ? 0x400000u : 0u)));
+    case MXO_EXP_HALF:
+        return (int)((t + (1u << 22)) >> 23);
     case MXO_EXP_EVEN:
         return (int)((t + (1u << (22 - mbits))) >> 23);
     default:
@@ -134,7 +136,7 @@ uint8_t mxo_quant_scale_byte(const mxo_quant_rule *rule, mxo_format element,
     const int e = rule->ratio == MXO_RATIO_EXACT ? exact_ceil(&g, amax)
                                                  : exponent(rule, g.mbits, t);
 
-    if (e == 255 && rule->exponent == MXO_EXP_EVEN) {
+    if (e == 255 && rule->exponent >= MXO_EXP_EVEN) {
         return special(rule, rule->carry, offset);
     }
     return clamp(rule, e - offset);

@@ -3,6 +3,7 @@
  * route.topk: a router over a batch of tokens, with the two extras that
  * vendors derive from its answer.  docs/ops/route.topk.md
  */
+#include "../bounds/route_span.h"
 #include "../call.h"
 
 #include <mxoracle/route.h>
@@ -163,6 +164,28 @@ static mxo_status check_data(const mxo_call *call, mxo_route *r, uint32_t *bias,
     return MXO_OK;
 }
 
+/* topk_ids becomes what picked justifies; the weights become two ends. */
+static mxo_status infer_bounds(const mxo_call *call, mxo_tensor *out_tensor,
+                               uint32_t *n_out, const uint64_t shape[2],
+                               uint32_t dtype, mxo_text why)
+{
+    const mxo_tensor *picked = mxo_call_in(call, "picked");
+
+    if (picked->rank != 2 || picked->shape[0] != shape[0] ||
+        picked->shape[1] != shape[1]) {
+        return shape_error(why, "picked is not the ids of every token");
+    }
+    mxo_out(out_tensor, 1, "weights_lo", dtype, 2, shape);
+    mxo_out(out_tensor, 2, "weights_hi", dtype, 2, shape);
+    *n_out = 3;
+    if (mxo_call_is(call, "also", "packed")) {
+        mxo_out(out_tensor, 3, "packed_lo", MXO_I32, 2, shape);
+        mxo_out(out_tensor, 4, "packed_hi", MXO_I32, 2, shape);
+        *n_out = 5;
+    }
+    return MXO_OK;
+}
+
 mxo_status infer_route_topk(const mxo_call *call, mxo_tensor *out_tensor,
                             uint32_t *n_out, mxo_text why)
 {
@@ -175,13 +198,16 @@ mxo_status infer_route_topk(const mxo_call *call, mxo_tensor *out_tensor,
     }
     const uint64_t tokens = mxo_call_in(call, "logits")->shape[0];
     const uint64_t shape[2] = {tokens, r.top_k + r.shared};
+    const uint32_t dtype = mxo_dtype_by_name(to, strlen(to));
 
     if (tokens > INT32_MAX / shape[1]) {
         return shape_error(why, "tokens times top_k does not fit 31 bits");
     }
     mxo_out(out_tensor, 0, "topk_ids", MXO_I32, 2, shape);
-    mxo_out(out_tensor, 1, "topk_weights", mxo_dtype_by_name(to, strlen(to)), 2,
-            shape);
+    if (mxo_call_int(call, "bounds")) {
+        return infer_bounds(call, out_tensor, n_out, shape, dtype, why);
+    }
+    mxo_out(out_tensor, 1, "topk_weights", dtype, 2, shape);
     *n_out = 2;
     if (mxo_call_is(call, "also", "indices")) {
         mxo_out(out_tensor, (*n_out)++, "token_expert_indices", MXO_I32, 2,
@@ -214,6 +240,48 @@ static void store(const mxo_call *call, uint64_t t, uint64_t slots,
     }
 }
 
+static void store_bounds(const mxo_call *call, uint64_t t, uint64_t slots,
+                         const int32_t *ids, const uint32_t *const ends[2])
+{
+    const mxo_tensor *packed[2] = {mxo_call_out(call, "packed_lo"),
+                                   mxo_call_out(call, "packed_hi")};
+    const mxo_tensor *weights[2] = {mxo_call_out(call, "weights_lo"),
+                                    mxo_call_out(call, "weights_hi")};
+
+    for (uint64_t k = 0; k < slots; k++) {
+        const uint64_t at = t * slots + k;
+        const uint32_t id = (uint32_t)ids[k] << 16;
+        /* Codes of negative weights fall as the weights grow. */
+        const int turned = ends[0][k] > ends[1][k];
+
+        mxo_store(mxo_call_out(call, "topk_ids"), at, (uint32_t)ids[k]);
+        for (int i = 0; i < 2; i++) {
+            mxo_store(weights[i], at, ends[i][k]);
+            if (packed[i] != NULL) {
+                mxo_store(packed[i], at, id | ends[turned ? 1 - i : i][k]);
+            }
+        }
+    }
+}
+
+/* One token under bounds: row and given are what its choice is made of. */
+static void run_bounds(const mxo_call *call, const mxo_route *r, uint64_t t,
+                       const uint32_t *row, const int32_t *given)
+{
+    const mxo_tensor *picked = mxo_call_in(call, "picked");
+    const uint64_t slots = r->top_k + r->shared;
+    uint32_t lo[2 * MXO_ROUTE_MAX_EXPERTS];
+    uint32_t hi[2 * MXO_ROUTE_MAX_EXPERTS];
+    int32_t ids[2 * MXO_ROUTE_MAX_EXPERTS];
+    int32_t theirs[2 * MXO_ROUTE_MAX_EXPERTS];
+
+    for (uint64_t k = 0; k < slots; k++) {
+        theirs[k] = (int32_t)mxo_load(picked, t * slots + k);
+    }
+    mxo_route_token_span(r, row, given, theirs, ids, lo, hi);
+    store_bounds(call, t, slots, ids, (const uint32_t *[2]){lo, hi});
+}
+
 mxo_status run_route_topk(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *logits = mxo_call_in(call, "logits");
@@ -238,6 +306,10 @@ mxo_status run_route_topk(const mxo_call *call, mxo_text why)
             const uint64_t id = mxo_load(mxo_call_in(call, "input_ids"), t);
 
             given[k] = (int32_t)mxo_load(table, id * r.top_k + k);
+        }
+        if (mxo_call_int(call, "bounds")) {
+            run_bounds(call, &r, t, row, table != NULL ? given : NULL);
+            continue;
         }
         mxo_route_token(&r, row, table != NULL ? given : NULL, ids, weights);
         store(call, t, r.top_k + r.shared, ids, weights);

@@ -40,17 +40,24 @@ static uint32_t group_score(route_token *t, uint32_t first, uint32_t size,
     return mxo_route_choice(t, mxo_f32_add(v[a], v[b]));
 }
 
+uint32_t mxo_route_group_score(route_token *t, uint32_t group)
+{
+    const uint32_t size = t->route->experts / t->route->groups;
+    const int two =
+        t->row->groups == ROUTE_GROUPS_TOP2 || t->route->bias != NULL;
+
+    return group_score(t, group * size, size, two);
+}
+
 /* Experts of groups that do not stay are out. */
 static void keep_groups(route_token *t)
 {
     const mxo_route *r = t->route;
-    const uint32_t size = r->experts / r->groups;
-    const int two = t->row->groups == ROUTE_GROUPS_TOP2 || r->bias != NULL;
     uint32_t score[MXO_ROUTE_MAX_EXPERTS] = {0};
     uint8_t stays[MXO_ROUTE_MAX_EXPERTS] = {0};
 
     for (uint32_t g = 0; g < r->groups; g++) {
-        score[g] = group_score(t, g * size, size, two);
+        score[g] = mxo_route_group_score(t, g);
     }
     for (uint32_t i = 0; i < r->kept; i++) {
         const uint32_t g = best_key(score, stays, r->groups);

@@ -27,7 +27,7 @@ enum {
     ROUTE_BIAS_GROUPED_BF16,
     ROUTE_BIAS_TYPED
 };
-enum { ROUTE_PICK_KEY, ROUTE_PICK_BLANK, ROUTE_PICK_FUSED };
+enum { ROUTE_PICK_KEY, ROUTE_PICK_BITS, ROUTE_PICK_BLANK, ROUTE_PICK_FUSED };
 enum { ROUTE_GROUPS_NONE, ROUTE_GROUPS_TOP2, ROUTE_GROUPS_BIASED };
 enum { ROUTE_WEIGHT_SCORE, ROUTE_WEIGHT_TANH_SAT, ROUTE_WEIGHT_UNBIAS };
 enum {
@@ -43,7 +43,7 @@ enum {
     ROUTE_NORM_TYPED
 };
 enum { ROUTE_WHEN_ALWAYS, ROUTE_WHEN_PARAM };
-enum { ROUTE_ORDER_PICKED, ROUTE_ORDER_BY_ID };
+enum { ROUTE_ORDER_PICKED, ROUTE_ORDER_BY_ID, ROUTE_ORDER_FREE };
 
 typedef struct route_row {
     const char *name;
@@ -56,6 +56,7 @@ typedef struct route_row {
     uint8_t norm;
     uint8_t when;
     uint8_t order;
+    uint8_t kernel; /* KERNEL_ of act/kernel_math.h */
 } route_row;
 
 /* One token; all numbers are binary32 patterns. */
@@ -96,5 +97,15 @@ void mxo_route_score(route_token *t);
 void mxo_route_pick(route_token *t, int32_t *ids);
 /* w from score and ids. */
 void mxo_route_weigh(route_token *t, const int32_t *ids);
+/* w as it is before the norm, and what the norm makes of w. */
+uint32_t mxo_route_raw_weight(const route_token *t, int32_t id);
+void mxo_route_normalise(route_token *t);
+/* The choice of expert e, if that is its score. */
+uint32_t mxo_route_biased(const route_token *t, uint32_t e, uint32_t score);
+/* The score of a group by choice. */
+uint32_t mxo_route_group_score(route_token *t, uint32_t group);
+/* Is the router set up?  Fills all but score, choice, out and w. */
+void mxo_route_load(route_token *t, const mxo_route *r, const uint32_t *logits);
+uint32_t mxo_route_store(const mxo_route *r, uint32_t w);
 
 #endif

@@ -169,7 +169,8 @@ static void vllm_softmax(route_token *t, uint32_t max)
     for (uint32_t e = 0; e < n; e++) {
         t->score[e] = mxo_route_exp(mxo_f32_sub(t->x[e], max));
     }
-    const uint32_t sum = mxo_route_is_warp(n) ? warp_sum(t) : plain_sum(t->score, n);
+    const uint32_t sum =
+        mxo_route_is_warp(n) ? warp_sum(t) : plain_sum(t->score, n);
     const uint32_t inverse = mxo_f32_div(ONE, sum);
 
     for (uint32_t e = 0; e < n; e++) {
@@ -207,28 +208,28 @@ uint32_t mxo_route_choice(const route_token *t, uint32_t x)
     return t->general || typed ? mxo_route_narrow(r->from, x) : x;
 }
 
-static uint32_t biased(const route_token *t, uint32_t e)
+/* The bias as it is added: vLLM's general kernel casts it to the type of the
+   logits first. */
+static uint32_t bias_of(const route_token *t, uint32_t e)
 {
-    if (t->route->bias == NULL) {
-        return t->score[e];
-    }
-    const int rounded =
-        t->row->bias == ROUTE_BIAS_GROUPED_BF16 && t->route->groups > 1;
     const uint32_t bias = t->route->bias[e];
 
-    return mxo_route_choice(
-        t, mxo_f32_add(t->score[e],
-                       rounded ? mxo_route_narrow(MXO_FMT_BF16, bias) : bias));
+    if (t->general) {
+        return mxo_route_narrow(t->route->from, bias);
+    }
+    return t->row->bias == ROUTE_BIAS_GROUPED_BF16 && t->route->groups > 1
+               ? mxo_route_narrow(MXO_FMT_BF16, bias)
+               : bias;
 }
 
-/* The general kernel works in the type of the scores; Inf and NaN are out. */
-static void generalise(route_token *t)
+uint32_t mxo_route_biased(const route_token *t, uint32_t e, uint32_t score)
 {
-    for (uint32_t e = 0; e < t->route->experts; e++) {
-        t->score[e] = mxo_route_narrow(t->route->from, t->score[e]);
-        t->choice[e] = is_finite(t->x[e]) ? mxo_route_choice(t, biased(t, e))
-                                          : 0xff800000u;
+    if (t->general && !is_finite(t->x[e])) {
+        return 0xff800000u; /* Inf and NaN are out */
     }
+    return t->route->bias == NULL
+               ? (t->general ? mxo_route_choice(t, score) : score)
+               : mxo_route_choice(t, mxo_f32_add(score, bias_of(t, e)));
 }
 
 void mxo_route_score(route_token *t)
@@ -252,9 +253,9 @@ void mxo_route_score(route_token *t)
         if (t->row->clean == ROUTE_CLEAN_ZERO && !is_finite(t->score[e])) {
             t->score[e] = 0;
         }
-        t->choice[e] = biased(t, e);
-    }
-    if (t->general) {
-        generalise(t);
+        if (t->general) { /* it works in the type of the scores */
+            t->score[e] = mxo_route_narrow(t->route->from, t->score[e]);
+        }
+        t->choice[e] = mxo_route_biased(t, e, t->score[e]);
     }
 }

@@ -3,13 +3,16 @@
  * A router from end to end: score, choose, weigh, for one token at a time.
  * The rows of route.def say how; nothing here knows a vendor.
  */
+#include "../bounds/kernel_math.h"
 #include "route.h"
+
+#include <mxoracle/quant.h>
 
 #include <stddef.h>
 
 static const route_row rows[] = {
 #define MXO_ROUTE(id, name, score, clean, bias, pick, groups, weight, norm, \
-                  when, order, source)                                      \
+                  when, order, kernel, source)                              \
     {name,                                                                  \
      ROUTE_SCORE_##score,                                                   \
      ROUTE_CLEAN_##clean,                                                   \
@@ -19,7 +22,8 @@ static const route_row rows[] = {
      ROUTE_WEIGHT_##weight,                                                 \
      ROUTE_NORM_##norm,                                                     \
      ROUTE_WHEN_##when,                                                     \
-     ROUTE_ORDER_##order},
+     ROUTE_ORDER_##order,                                                   \
+     KERNEL_##kernel},
 #include <mxoracle/route.def>
 #undef MXO_ROUTE
 };
@@ -104,20 +108,34 @@ const char *mxo_route_check(const mxo_route *r)
     return sentence != NULL ? sentence : check_numbers(r, row);
 }
 
-static uint32_t store(const mxo_route *r, uint32_t w)
+uint32_t mxo_route_store(const mxo_route *r, uint32_t w)
 {
     return (uint32_t)mxo_format_convert(r->to, MXO_FMT_F32, w, MXO_TIE_RNE,
                                         MXO_NAN_QUIET);
 }
 
-/* Exact; the sign of a NaN is kept, because it ranks. */
-static uint32_t widen(mxo_format from, uint32_t code)
+/* Exact.  Of a NaN the sign is kept, which ranks, and the payload where that
+   ranks too. */
+static uint32_t widen(const route_row *row, mxo_format from, uint32_t code)
 {
-    const uint32_t x = (uint32_t)mxo_format_convert(MXO_FMT_F32, from, code,
-                                                    MXO_TIE_RNE, MXO_NAN_QUIET);
-    const uint32_t sign = from == MXO_FMT_F32 ? code >> 31 : code >> 15 & 1;
+    const uint32_t x = mxo_quant_widen(from, code);
+    const int is_nan = (x & 0x7fffffff) > 0x7f800000;
 
-    return x | sign << 31;
+    return is_nan && row->pick != ROUTE_PICK_BITS
+               ? (x & 0x80000000u) | 0x7fc00000u
+               : x;
+}
+
+void mxo_route_load(route_token *t, const mxo_route *r, const uint32_t *logits)
+{
+    t->route = r;
+    t->row = mxo_route_row(r->dialect);
+    t->general = mxo_route_is_general(r);
+    t->failed = 0;
+    for (uint32_t e = 0; e < r->experts; e++) {
+        t->x[e] = widen(t->row, r->from, logits[e]);
+        t->out[e] = 0;
+    }
 }
 
 void mxo_route_token(const mxo_route *r, const uint32_t *logits,
@@ -125,12 +143,7 @@ void mxo_route_token(const mxo_route *r, const uint32_t *logits,
 {
     route_token t;
 
-    t.route = r;
-    t.row = mxo_route_row(r->dialect);
-    t.general = mxo_route_is_general(r);
-    for (uint32_t e = 0; e < r->experts; e++) {
-        t.x[e] = widen(r->from, logits[e]);
-    }
+    mxo_route_load(&t, r, logits);
     mxo_route_score(&t);
     mxo_route_pick(&t, ids);
     for (uint32_t i = 0; given != NULL && i < r->top_k; i++) {
@@ -138,10 +151,10 @@ void mxo_route_token(const mxo_route *r, const uint32_t *logits,
     }
     mxo_route_weigh(&t, ids);
     for (uint32_t i = 0; i < r->top_k; i++) {
-        weights[i] = store(r, t.w[i]);
+        weights[i] = mxo_route_store(r, t.w[i]);
     }
     for (uint32_t i = 0; i < r->shared; i++) {
         ids[r->top_k + i] = (int32_t)(r->experts + i);
-        weights[r->top_k + i] = store(r, 0x3f800000);
+        weights[r->top_k + i] = mxo_route_store(r, 0x3f800000);
     }
 }

@@ -184,7 +184,7 @@ static void factor(route_token *t, int renormalize)
     }
 }
 
-static void normalise(route_token *t)
+void mxo_route_normalise(route_token *t)
 {
     const int renormalize =
         t->row->when == ROUTE_WHEN_ALWAYS || t->route->renormalize;
@@ -213,7 +213,7 @@ static void normalise(route_token *t)
     }
 }
 
-static uint32_t raw_weight(const route_token *t, int32_t id)
+uint32_t mxo_route_raw_weight(const route_token *t, int32_t id)
 {
     switch (t->row->weight) {
     case ROUTE_WEIGHT_TANH_SAT:
@@ -233,7 +233,7 @@ void mxo_route_weigh(route_token *t, const int32_t *ids)
     const uint32_t n = t->route->top_k;
 
     for (uint32_t i = 0; i < n; i++) {
-        t->w[i] = raw_weight(t, ids[i]);
+        t->w[i] = mxo_route_raw_weight(t, ids[i]);
     }
     if (t->failed) {
         const uint32_t even = mxo_f32_div(ONE, mxo_f32_from_f64((double)n));
@@ -243,5 +243,5 @@ void mxo_route_weigh(route_token *t, const int32_t *ids)
         }
         return;
     }
-    normalise(t);
+    mxo_route_normalise(t);
 }

@@ -13,7 +13,7 @@ static const struct {
     const char *dtype; /* "fp8": e4m3 of the platform's flavour */
     const char *scheme;
     int16_t shape[2];
-    uint8_t static_scale, drops_alpha_beta, from_layer, named_fp8;
+    uint8_t static_scale, drops_alpha_beta, from_layer, named_fp8, bare;
 } quant_kinds[SEL_N_QUANTS] = {
     [SEL_QUANT_BF16] = {.scheme = "w_mxfp4"},
     [SEL_QUANT_MXFP4] = {.dtype = "mxfp4",
@@ -25,6 +25,10 @@ static const struct {
                               .static_scale = 1,
                               .drops_alpha_beta = 1},
     [SEL_QUANT_FP8_BLOCK] = {.named_fp8 = 1, .shape = {128, 128}},
+    [SEL_QUANT_NVFP4] = {.dtype = "nvfp4",
+                         .shape = {-1, -1},
+                         .drops_alpha_beta = 1,
+                         .bare = 1},
     [SEL_QUANT_LAYER] = {.from_layer = 1},
 };
 
@@ -36,17 +40,19 @@ void mxo_select_quant(const mxo_select_config *c, mxo_sel_backend backend,
     const sel_device d = sel_device_of(c);
     const int fnuz = (d.gfx & rules->switches.fnuz_gfx) != 0;
 
-    *out = (mxo_sel_quant){.from_layer = quant_kinds[row->kind].from_layer,
-                           .dtype = quant_kinds[row->kind].dtype,
-                           .shape = {quant_kinds[row->kind].shape[0],
-                                     quant_kinds[row->kind].shape[1]},
-                           .static_scale = quant_kinds[row->kind].static_scale,
-                           .scheme = quant_kinds[row->kind].scheme,
-                           .keeps_alpha_beta =
-                               !quant_kinds[row->kind].drops_alpha_beta,
-                           .mx_alignment = row->alignment,
-                           .is_scale_swizzled = !row->linear_scale,
-                           .has_gemm1_fields = c->version == MXO_SEL_2026_05};
+    *out = (mxo_sel_quant){
+        .from_layer = quant_kinds[row->kind].from_layer,
+        .dtype = quant_kinds[row->kind].dtype,
+        .shape = {quant_kinds[row->kind].shape[0],
+                  quant_kinds[row->kind].shape[1]},
+        .static_scale = quant_kinds[row->kind].static_scale,
+        .scheme = quant_kinds[row->kind].scheme,
+        .keeps_alpha_beta = !quant_kinds[row->kind].drops_alpha_beta,
+        .mx_alignment = row->alignment,
+        .is_scale_swizzled = !row->linear_scale,
+        .has_gemm1_fields = sel_has(c, rules->switches.gemm1_fields),
+        .drops_limit = quant_kinds[row->kind].bare,
+        .bare_weights = quant_kinds[row->kind].bare};
     if (quant_kinds[row->kind].named_fp8) {
         out->dtype = fnuz ? "float8_e4m3fnuz" : "float8_e4m3fn";
     }
@@ -57,7 +63,7 @@ void mxo_select_kernel(const mxo_select_config *c, mxo_sel_backend backend,
 {
     const mxo_select_rules *rules = sel_rules(c);
     const int flags = rules->backends[c->version][backend].flags;
-    const int of_class = rules->classes[c->version][experts].flags;
+    const uint32_t of_class = rules->classes[c->version][experts].flags;
 
     *out = (mxo_sel_kernel){
         .monolithic = (of_class & SEL_MONOLITHIC) != 0,
@@ -66,7 +72,9 @@ void mxo_select_kernel(const mxo_select_config *c, mxo_sel_backend backend,
         .skip_forward_padding = (flags & SEL_SKIPS_PADDING) != 0,
         .needs_layer = (flags & SEL_NEEDS_LAYER) != 0,
         .marks_shuffled = (flags & SEL_SHUFFLED) != 0,
-        .precision_configs = (flags & SEL_PRECISION) != 0};
+        .precision_configs = (flags & SEL_PRECISION) != 0,
+        .has_unpadded_output = (flags & SEL_UNPADDED) != 0,
+        .knows_inplace = !sel_has(c, rules->switches.gates_by_name)};
 }
 
 static const struct {
@@ -77,6 +85,29 @@ static const struct {
     [SEL_CONVERSION_##id_] = {"convert/" #id_, text_},
 #include "conversions.def"
 };
+
+/* What models other than gpt-oss are told. */
+static const mxo_sel_error unconverted[MXO_SEL_N_VERSIONS] = {
+    [MXO_SEL_2026_11] = MXO_SEL_ERROR_CONVERT_2026_11,
+    [MXO_SEL_2026_09] = MXO_SEL_ERROR_CONVERT_2026_09,
+    [MXO_SEL_2026_07] = MXO_SEL_ERROR_CONVERT_2026_07,
+    [MXO_SEL_2026_05] = MXO_SEL_ERROR_CONVERT,
+    [MXO_SEL_2026_03] = MXO_SEL_ERROR_CONVERT_ANY,
+    [MXO_SEL_2025_08] = MXO_SEL_ERROR_CONVERT_ANY};
+
+/* Do the conditions of a row hold beside version, function and backend? */
+static int converts(const mxo_select_config *c, const sel_convert *row,
+                    const sel_device *d)
+{
+    const char *text = c->env[row->env];
+
+    return sel_where_holds(&row->where, d) &&
+           (row->ranks == 0 || c->parallel.tp_size <= row->ranks) &&
+           (row->activations == 0 ||
+            (row->activations >> c->activation & 1) != 0) &&
+           (row->env == 0 ||
+            (text != NULL && sel_equals_lower(text, row->value)));
+}
 
 const char *mxo_select_conversion(const mxo_select_config *c,
                                   mxo_sel_backend backend,
@@ -90,14 +121,13 @@ const char *mxo_select_conversion(const mxo_select_config *c,
         if (rows[i].version == c->version &&
             (rows[i].entries >> c->entry & 1) != 0 &&
             (rows[i].backends >> backend & 1) != 0 &&
-            sel_where_holds(&rows[i].where, &d)) {
+            converts(c, &rows[i], &d)) {
             return conversions[rows[i].id].id;
         }
     }
-    failure->error =
-        c->version == MXO_SEL_2026_05 && c->entry == MXO_SEL_ENTRY_deepseek_v4
-            ? MXO_SEL_ERROR_CONVERT
-            : MXO_SEL_ERROR_CONVERT_ANY;
+    failure->error = c->entry == MXO_SEL_ENTRY_deepseek_v4
+                         ? unconverted[c->version]
+                         : MXO_SEL_ERROR_CONVERT_ANY;
     failure->last.backend = (uint8_t)backend;
     return NULL;
 }

@@ -58,7 +58,7 @@ sel_device sel_device_of(const mxo_select_config *c)
 int sel_where_holds(const sel_where *w, const sel_device *d)
 {
     if ((w->platforms != 0 && (w->platforms & d->platform) == 0) ||
-        (w->gfx != 0 && (w->gfx & d->gfx) == 0)) {
+        (w->gfx != 0 && (w->gfx & d->gfx) == 0) || (w->not_gfx & d->gfx) != 0) {
         return 0;
     }
     for (int i = 0; i < SEL_WINDOWS && w->caps[i].high != 0; i++) {
@@ -132,12 +132,16 @@ int sel_all_to_all(const mxo_select_config *c)
         {"deepep_low_latency", SEL_A2A_DEEPEP_LL},
         {"deepep_high_throughput", SEL_A2A_DEEPEP_HT},
         {"nixl_ep", SEL_A2A_NIXL},
-        {"flashinfer_all2allv", SEL_A2A_FLASHINFER},
-        {"flashinfer_nvlink_one_sided", SEL_A2A_FLASHINFER},
-        {"flashinfer_nvlink_two_sided", SEL_A2A_FLASHINFER},
+        {"deepep_v2", SEL_A2A_DEEPEP_V2},
+        {"flashinfer_all2allv", SEL_A2A_TWO_SIDED},
+        {"flashinfer_nvlink_one_sided", SEL_A2A_ONE_SIDED},
+        {"flashinfer_nvlink_two_sided", SEL_A2A_TWO_SIDED},
     };
+    const mxo_sel_parallel *p = &c->parallel;
+    const int is_wide = sel_has(c, sel_rules(c)->switches.wide_a2a) &&
+                        (p->pcp_size > 1 || p->sp_size > 1);
 
-    if (c->parallel.dp_size <= 1 || !c->parallel.use_ep) {
+    if (!p->use_ep || (p->dp_size <= 1 && !is_wide)) {
         return 0;
     }
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -146,6 +150,17 @@ int sel_all_to_all(const mxo_select_config *c)
         }
     }
     return SEL_A2A;
+}
+
+int sel_is_gated(const mxo_select_config *c)
+{
+    const unsigned ungated =
+        1u << MXO_SEL_ACT_silu_no_mul | 1u << MXO_SEL_ACT_gelu_no_mul |
+        1u << MXO_SEL_ACT_gelu_tanh_no_mul | 1u << MXO_SEL_ACT_relu2_no_mul;
+
+    return sel_has(c, sel_rules(c)->switches.gates_by_name)
+               ? (ungated >> c->activation & 1) == 0
+               : c->is_act_and_mul;
 }
 
 int sel_is_batched(const mxo_select_config *c)

@@ -17,6 +17,9 @@
 #define X(id) MXO_SEL_EXPERTS_##id
 #define V(id) (1 << MXO_SEL_##id)
 #define BOTH (V(2026_05) | V(2026_03))
+#define SINCE_2026_09 (V(2026_09) | V(2026_11))
+#define SINCE_2026_07 (V(2026_07) | SINCE_2026_09)
+#define SINCE_2026_05 (V(2026_05) | SINCE_2026_07)
 #define S(id) (1 << MXO_SEL_SCORING_##id)
 #define EVERY_SCORING ((1 << MXO_SEL_N_SCORINGS) - 1)
 #define N(id) (1 << MXO_SEL_ENTRY_##id)
@@ -31,6 +34,11 @@
                                          .flags = SEL_KNOWN | (flags_), \
                                          .batched = B(batched_),        \
                                          .experts = {__VA_ARGS__}},
+#define MXO_SEL_LORA_ROW(version_, backend_, key_, flags_, lora_, ...)  \
+    [MXO_SEL_##version_][B(backend_)] = {.key = MXO_SEL_KEY_##key_,     \
+                                         .flags = SEL_KNOWN | (flags_), \
+                                         .lora = (lora_),               \
+                                         .experts = {__VA_ARGS__}},
 #define MXO_SEL_QUANT(version_, backend_, kind_, linear_, alignment_) \
     [MXO_SEL_##version_][B(backend_)] = {.kind = SEL_QUANT_##kind_,   \
                                          .linear_scale = (linear_),   \
@@ -40,8 +48,21 @@
      .list = MXO_SEL_LIST_##list_,                         \
      .platforms = (platforms_),                            \
      .backends = {__VA_ARGS__}},
+#define MXO_SEL_PRIORITY_AT(version_, list_, platforms_, low_, high_, ...) \
+    {.version = MXO_SEL_##version_,                                        \
+     .list = MXO_SEL_LIST_##list_,                                         \
+     .platforms = (platforms_),                                            \
+     .low = (low_),                                                        \
+     .high = (high_),                                                      \
+     .backends = {__VA_ARGS__}},
 #define MXO_SEL_NAME(version_, name_, ...) \
     {.version = MXO_SEL_##version_, .name = name_, .backends = {__VA_ARGS__}},
+#define MXO_SEL_NAME_BY(version_, name_, env_, forced_, ...) \
+    {.version = MXO_SEL_##version_,                          \
+     .name = name_,                                          \
+     .env = (env_),                                          \
+     .forced = (forced_),                                    \
+     .backends = {__VA_ARGS__}},
 #define MXO_SEL_STEP(version_, entry_, op_, ...) \
     {.version = MXO_SEL_##version_,              \
      .entries = N(entry_),                       \
@@ -54,14 +75,26 @@
      .gfx = (gfx_),                                                  \
      .hidden = (h_),                                                 \
      .intermediate = (i_)},
-#define MXO_SEL_ROUTER(versions_, scorings_, bias_, group_, single_, norm_, \
-                       routing_)                                            \
-    {.versions = (versions_),                                               \
-     .scorings = (scorings_),                                               \
-     .bias = (bias_),                                                       \
-     .group = (group_),                                                     \
-     .single = (single_),                                                   \
-     .renormalize = (norm_),                                                \
+#define MXO_SEL_ROUND_FOR(version_, backends_, platforms_, acts_, not_gfx_, \
+                          h_, i_)                                           \
+    {.version = MXO_SEL_##version_,                                         \
+     .backends = (backends_),                                               \
+     .platforms = (platforms_),                                             \
+     .activations = (acts_),                                                \
+     .not_gfx = (not_gfx_),                                                 \
+     .hidden = (h_),                                                        \
+     .intermediate = (i_)},
+#define MXO_SEL_ROUTER(...) MXO_SEL_ROUTER_ROW(SEL_ANY, __VA_ARGS__)
+#define MXO_SEL_ROUTER_UNSCALED(...) MXO_SEL_ROUTER_ROW(YES, __VA_ARGS__)
+#define MXO_SEL_ROUTER_ROW(unscaled_, versions_, scorings_, bias_, group_, \
+                           single_, norm_, routing_)                       \
+    {.versions = (versions_),                                              \
+     .unscaled = (unscaled_),                                              \
+     .scorings = (scorings_),                                              \
+     .bias = (bias_),                                                      \
+     .group = (group_),                                                    \
+     .single = (single_),                                                  \
+     .renormalize = (norm_),                                               \
      .routing = MXO_SEL_ROUTING_##routing_},
 #define MXO_SEL_CONVERT(version_, entries_, backends_, id_, ...) \
     {.version = MXO_SEL_##version_,                              \
@@ -69,17 +102,56 @@
      .id = SEL_CONVERSION_##id_,                                 \
      .backends = (backends_),                                    \
      .where = {__VA_ARGS__}},
+#define MXO_SEL_CONVERT_RANKS(version_, entries_, backends_, id_, ranks_, ...) \
+    {.version = MXO_SEL_##version_,                                            \
+     .entries = (entries_),                                                    \
+     .id = SEL_CONVERSION_##id_,                                               \
+     .backends = (backends_),                                                  \
+     .ranks = (ranks_),                                                        \
+     .where = {__VA_ARGS__}},
+#define MXO_SEL_CONVERT_BY(version_, entries_, backends_, id_, acts_, env_, \
+                           value_)                                          \
+    {.version = MXO_SEL_##version_,                                         \
+     .entries = (entries_),                                                 \
+     .id = SEL_CONVERSION_##id_,                                            \
+     .backends = (backends_),                                               \
+     .activations = (acts_),                                                \
+     .env = (env_),                                                         \
+     .value = value_,                                                       \
+     .where = {.platforms = EVERYWHERE}},
 
 /* clang-format off */
 const mxo_select_rules mxo_select_standard = {
     .switches = {
-        .batched_a2a = {[MXO_SEL_2026_05] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL,
+        .batched_a2a = {[MXO_SEL_2026_11] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL,
+                        [MXO_SEL_2026_09] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL,
+                        [MXO_SEL_2026_07] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL,
+                        [MXO_SEL_2026_05] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL,
                         [MXO_SEL_2026_03] = SEL_A2A_DEEPEP_LL},
-        .comm_a2a = {[MXO_SEL_2026_05] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL |
+        .comm_a2a = {[MXO_SEL_2026_11] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL |
+                                         SEL_A2A_DEEPEP_HT | SEL_A2A_DEEPEP_V2,
+                     [MXO_SEL_2026_09] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL |
+                                         SEL_A2A_DEEPEP_HT | SEL_A2A_DEEPEP_V2,
+                     [MXO_SEL_2026_07] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL |
+                                         SEL_A2A_DEEPEP_HT | SEL_A2A_DEEPEP_V2,
+                     [MXO_SEL_2026_05] = SEL_A2A_DEEPEP_LL | SEL_A2A_NIXL |
                                          SEL_A2A_DEEPEP_HT},
         .fnuz_gfx = G(gfx94),
         .triton_low = 90,
         .triton_high = 110,
+        .gates_by_name = SINCE_2026_07,
+        .wide_a2a = SINCE_2026_07,
+        .asks_routes = V(2026_11),
+        .keeps_keyless = V(2026_11),
+        .humming_kinds = V(2026_11),
+        .gemm1_fields = SINCE_2026_05,
+        .hands_activation = SINCE_2026_09,
+        .shape = {.key = MXO_SEL_KEY_kMxfp4Dynamic,
+                  .ep_size = 8,
+                  .num_experts = 512,
+                  .num_local_experts = 64,
+                  .hidden = 2560,
+                  .intermediate = 640},
     },
     .classes = {
 #include "classes.def"

@@ -18,6 +18,7 @@ typedef struct selection {
     mxo_sel_key wanted;
     int n;
     uint8_t list[MXO_SEL_LIST_MAX];
+    uint32_t n_walked; /* classes a list came to */
 } selection;
 
 /* What trying something came to. */
@@ -45,6 +46,26 @@ static outcome take(selection *s, mxo_sel_backend backend,
     return DONE;
 }
 
+/* One class; it is taken if it supports the configuration. */
+static outcome ask_class(selection *s, mxo_sel_backend backend, uint8_t experts,
+                         mxo_sel_key key)
+{
+    mxo_sel_candidate *last = &s->r->failure.last;
+
+    *last = (mxo_sel_candidate){(uint8_t)backend, experts, (uint8_t)key, 0, 0};
+    const mxo_sel_env env = sel_ask(s->c, &s->device, last);
+
+    if (env != MXO_SEL_ENV_NONE) {
+        return malformed(s, env);
+    }
+    if (s->r->n_trace < MXO_SEL_TRACE_MAX) {
+        s->r->trace[s->r->n_trace++] = *last;
+    }
+    return last->reason == MXO_SEL_BECAUSE_NONE
+               ? take(s, backend, (mxo_sel_experts)experts, key)
+               : GO_ON;
+}
+
 /* The first class of a backend that supports the configuration, if any. */
 static outcome ask_backend(selection *s, mxo_sel_backend backend,
                            mxo_sel_key key)
@@ -60,18 +81,8 @@ static outcome ask_backend(selection *s, mxo_sel_backend backend,
         return fail(s, MXO_SEL_ERROR_UNKNOWN_BACKEND);
     }
     for (int i = 0; i < SEL_EXPERTS_MAX && b->experts[i] != 0; i++) {
-        mxo_sel_candidate *last = &s->r->failure.last;
-        *last = (mxo_sel_candidate){(uint8_t)backend, b->experts[i],
-                                    (uint8_t)key, 0, 0};
-        const mxo_sel_env env = sel_ask(s->c, &s->device, s->batched, last);
-        if (env != MXO_SEL_ENV_NONE) {
-            return malformed(s, env);
-        }
-        if (s->r->n_trace < MXO_SEL_TRACE_MAX) {
-            s->r->trace[s->r->n_trace++] = *last;
-        }
-        if (last->reason == MXO_SEL_BECAUSE_NONE) {
-            return take(s, backend, (mxo_sel_experts)b->experts[i], key);
+        if (ask_class(s, backend, b->experts[i], key) == DONE) {
+            return DONE;
         }
     }
     return GO_ON;
@@ -86,11 +97,16 @@ static outcome try_backend(selection *s, mxo_sel_backend backend,
                : fail(s, MXO_SEL_ERROR_UNSUPPORTED);
 }
 
-static mxo_sel_key key_for(const selection *s, mxo_sel_backend backend)
+/* The key a candidate is asked with. */
+static mxo_sel_key key_for(const selection *s, const sel_step *step,
+                           mxo_sel_backend backend)
 {
-    return s->wanted != MXO_SEL_KEY_NONE
-               ? s->wanted
-               : mxo_select_backend_key(s->c, backend);
+    const sel_backend *b = &s->rules->backends[s->c->version][backend];
+    const int is_wanted =
+        (step->flags & SEL_OWN_KEYS) == 0 || (b->flags & SEL_ALWAYS_KEPT) != 0;
+
+    return s->wanted != MXO_SEL_KEY_NONE && is_wanted ? s->wanted
+                                                      : (mxo_sel_key)b->key;
 }
 
 static int is_value_error(mxo_sel_error error)
@@ -98,48 +114,82 @@ static int is_value_error(mxo_sel_error error)
     return strcmp(mxo_select_error_type(error), "ValueError") == 0;
 }
 
-/* What moe_backend names, one after the other; the last error counts. */
-static outcome try_named(selection *s, const sel_step *step)
+/* A backend that is named may have a class for LoRA, or none. */
+static outcome try_one_named(selection *s, mxo_sel_backend backend,
+                             mxo_sel_key key)
+{
+    const sel_backend *b = &s->rules->backends[s->c->version][backend];
+
+    if (s->c->is_lora_enabled && (b->flags & SEL_REFUSES_LORA) != 0) {
+        s->r->failure.last = (mxo_sel_candidate){.backend = (uint8_t)backend};
+        return fail(s, MXO_SEL_ERROR_LORA_MXFP8);
+    }
+    if (s->c->is_lora_enabled && b->lora != MXO_SEL_EXPERTS_NONE &&
+        ask_class(s, backend, b->lora, key) == DONE) {
+        return DONE;
+    }
+    return try_backend(s, backend, key);
+}
+
+static void replace_batched(const selection *s, uint8_t *list, int n)
+{
+    for (int i = 0; s->batched && i < n; i++) {
+        const uint8_t b = s->rules->backends[s->c->version][list[i]].batched;
+        list[i] = b != MXO_SEL_BACKEND_NONE ? b : list[i];
+    }
+}
+
+/* Candidates of moe_backend; 0: an error is set. */
+static int name_candidates(selection *s, const sel_step *step)
 {
     mxo_sel_failure *f = &s->r->failure;
+    const int filters = (step->flags & SEL_FILTER) != 0;
     uint8_t named[MXO_SEL_LIST_MAX];
     int n = mxo_select_map(s->c, named, f);
 
-    if (f->error != MXO_SEL_ERROR_NONE) {
-        return DONE;
+    replace_batched(s, named, n);
+    if ((step->flags & SEL_REQUESTED) != 0) {
+        s->n = sel_requested(s->c, s->wanted, filters, s->list, f);
+        replace_batched(s, s->list, s->n);
+    } else {
+        memcpy(s->list, named, sizeof named);
+        s->n = !filters ? n
+                        : mxo_select_filter(s->c, named, n, s->wanted, s->list);
     }
-    for (int i = 0; s->batched && i < n; i++) {
-        const uint8_t b = s->rules->backends[s->c->version][named[i]].batched;
-        named[i] = b != MXO_SEL_BACKEND_NONE ? b : named[i];
-    }
-    memcpy(s->list, named, sizeof named);
-    s->n = (step->flags & SEL_FILTER) == 0
-               ? n
-               : mxo_select_filter(s->c, named, n, s->wanted, s->list);
-    if (s->n == 0) {
+    if (s->n == 0 && f->error == MXO_SEL_ERROR_NONE) {
         f->keys[0] = s->wanted;
         f->n_variants = (uint8_t)n;
         memcpy(f->variants, named, sizeof named);
-        return fail(s, MXO_SEL_ERROR_FILTER);
+        (void)fail(s, (mxo_sel_error)step->error);
     }
-    for (int i = 0; i < s->n; i++) {
+    return f->error == MXO_SEL_ERROR_NONE ? s->n : 0;
+}
+
+/* What moe_backend names, one after the other; the last error counts. */
+static outcome try_named(selection *s, const sel_step *step)
+{
+    const int n = name_candidates(s, step);
+
+    for (int i = 0; i < n; i++) {
         const mxo_sel_backend b = (mxo_sel_backend)s->list[i];
-        (void)try_backend(s, b, key_for(s, b));
-        if (f->error == MXO_SEL_ERROR_NONE || !is_value_error(f->error)) {
+        (void)try_one_named(s, b, key_for(s, step, b));
+        if (s->r->failure.error == MXO_SEL_ERROR_NONE ||
+            !is_value_error(s->r->failure.error)) {
             break;
         }
     }
     return DONE;
 }
 
-static outcome walk(selection *s)
+static outcome walk(selection *s, const sel_step *step)
 {
     for (int i = 0; i < s->n; i++) {
         const mxo_sel_backend b = (mxo_sel_backend)s->list[i];
-        if (ask_backend(s, b, key_for(s, b)) == DONE) {
+        if (ask_backend(s, b, key_for(s, step, b)) == DONE) {
             return DONE;
         }
     }
+    s->n_walked = s->r->n_trace;
     return GO_ON;
 }
 
@@ -204,11 +254,29 @@ static int variable_holds(const selection *s, const sel_step *step)
     return step->is == SEL_IS_ANY || on == (step->is == SEL_IS_TRUE);
 }
 
+/* The one deployment that a release singled out. */
+static int has_shape(const selection *s)
+{
+    const mxo_select_config *c = s->c;
+    const int64_t local =
+        c->num_local_experts != 0 ? c->num_local_experts : c->num_experts;
+    const sel_switches *w = &s->rules->switches;
+
+    return s->wanted == w->shape.key && c->parallel.use_ep &&
+           c->parallel.ep_size == w->shape.ep_size &&
+           c->num_experts == w->shape.num_experts &&
+           local == w->shape.num_local_experts &&
+           c->hidden == w->shape.hidden &&
+           c->intermediate == w->shape.intermediate;
+}
+
 static int holds(const selection *s, const sel_step *step)
 {
     const mxo_select_config *c = s->c;
 
-    return !(((step->flags & SEL_IF_LORA) != 0 && !c->is_lora_enabled) ||
+    return !(((step->flags & SEL_IF_UNGATED) != 0 && sel_is_gated(c)) ||
+             ((step->flags & SEL_IF_SHAPE) != 0 && !has_shape(s)) ||
+             ((step->flags & SEL_IF_LORA) != 0 && !c->is_lora_enabled) ||
              ((step->flags & SEL_IF_EP) != 0 && !c->parallel.use_ep) ||
              ((step->flags & SEL_IF_EPLB) != 0 && !c->parallel.enable_eplb) ||
              !sel_where_holds(&step->where, &s->device) ||
@@ -217,8 +285,14 @@ static int holds(const selection *s, const sel_step *step)
 
 static outcome refuse(selection *s, const sel_step *step)
 {
+    mxo_sel_failure *f = &s->r->failure;
+
     /* The checkpoint's key, even where the user's was in force. */
-    s->r->failure.keys[0] = s->c->model_key;
+    f->keys[0] = s->c->model_key;
+    f->n_variants = (uint8_t)s->n;
+    memcpy(f->variants, s->list, sizeof f->variants);
+    f->n_refused = s->n_walked;
+    memcpy(f->refused, s->r->trace, s->n_walked * sizeof f->refused[0]);
     return fail(s, (mxo_sel_error)step->error);
 }
 
@@ -252,14 +326,17 @@ static outcome perform(selection *s, const sel_step *step)
         drop(s, step->dropped);
         return GO_ON;
     case SEL_OP_TRY:
-        return try_backend(s, backend, (mxo_sel_key)step->key);
+        return try_backend(s, backend,
+                           (step->flags & SEL_WITH_WANTED) != 0
+                               ? s->wanted
+                               : (mxo_sel_key)step->key);
     case SEL_OP_TAKE:
         return take(s, backend, (mxo_sel_experts)row->experts[0],
                     (mxo_sel_key)step->key);
     case SEL_OP_REFUSE:
         return refuse(s, step);
     case SEL_OP_WALK:
-        return walk(s);
+        return walk(s, step);
     default: /* SEL_OP_PARSE: its condition has been asked */
         return GO_ON;
     }
@@ -304,5 +381,35 @@ void mxo_select(const mxo_select_config *c, mxo_select_result *r)
         r->hidden = c->hidden;
         r->intermediate = c->intermediate;
         mxo_select_round_up(c, r->backend, &r->hidden, &r->intermediate);
+    }
+}
+
+void mxo_select_validate(const mxo_select_config *c, mxo_sel_backend backend,
+                         mxo_sel_experts experts, mxo_sel_failure *failure)
+{
+    static const mxo_sel_key in_order[] = {
+        MXO_SEL_KEY_kMxfp4Dynamic, MXO_SEL_KEY_kMxfp8Dynamic,
+        MXO_SEL_KEY_kFp8Dynamic128Sym, MXO_SEL_KEY_kFp8StaticTensorSym,
+        MXO_SEL_KEY_NONE};
+    const sel_device d = sel_device_of(c);
+    const sel_class *k = &sel_rules(c)->classes[c->version][experts];
+    mxo_sel_key key = mxo_select_backend_key(c, backend);
+    mxo_sel_env env;
+
+    for (size_t i = 0; i < sizeof in_order / sizeof in_order[0]; i++) {
+        if (sel_has_scheme(&d, k, in_order[i])) {
+            key = in_order[i];
+            break;
+        }
+    }
+    *failure = (mxo_sel_failure){.error = MXO_SEL_ERROR_NONE};
+    failure->last = (mxo_sel_candidate){(uint8_t)backend, (uint8_t)experts,
+                                        (uint8_t)key, 0, 0};
+    env = sel_ask(c, &d, &failure->last);
+    if (env != MXO_SEL_ENV_NONE) {
+        failure->error = MXO_SEL_ERROR_INTEGER;
+        failure->env = env;
+    } else if (failure->last.reason != MXO_SEL_BECAUSE_NONE) {
+        failure->error = MXO_SEL_ERROR_VALIDATE;
     }
 }

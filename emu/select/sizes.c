@@ -9,13 +9,18 @@ static const sel_round *round_row(const mxo_select_config *c,
 {
     const sel_round *rows = sel_rules(c)->rounds;
     const sel_device d = sel_device_of(c);
+    const int handed = c->entry == MXO_SEL_ENTRY_deepseek_v4 &&
+                       sel_has(c, sel_rules(c)->switches.hands_activation);
     int i = 0;
 
     for (; i < SEL_MAX_ROUND && rows[i].hidden != 0; i++) {
         if (rows[i].version == c->version &&
             (rows[i].backends == 0 || (rows[i].backends >> backend & 1) != 0) &&
             (rows[i].platforms & d.platform) != 0 &&
-            (rows[i].gfx == 0 || (rows[i].gfx & d.gfx) != 0)) {
+            (rows[i].gfx == 0 || (rows[i].gfx & d.gfx) != 0) &&
+            (rows[i].not_gfx & d.gfx) == 0 &&
+            (rows[i].activations == 0 ||
+             (handed && (rows[i].activations >> c->activation & 1) != 0))) {
             return &rows[i];
         }
     }
@@ -56,7 +61,7 @@ int64_t mxo_select_comm_hidden(const mxo_select_config *c,
         sel_all_to_all(c) & sel_rules(c)->switches.comm_a2a[c->version];
 
     *failure = (mxo_sel_failure){.error = MXO_SEL_ERROR_NONE};
-    if ((a2a & SEL_A2A_DEEPEP_HT) != 0) {
+    if ((a2a & (SEL_A2A_DEEPEP_HT | SEL_A2A_DEEPEP_V2)) != 0) {
         return up(c->hidden, 256); /* 512 bytes of bf16 */
     }
     if (a2a == 0) {
@@ -110,12 +115,14 @@ void mxo_select_weights(const mxo_select_config *c, mxo_sel_backend backend,
             return;
         }
     }
+    const int64_t gated = sel_is_gated(c) ? 2 : 1;
+
     mxo_select_round_up(c, backend, &h, &i);
     *out = (mxo_sel_weights){.hidden = h,
                              .intermediate = i,
-                             .w13 = {num_experts, 2 * i, h / 2},
-                             .w13_scale = {num_experts, 2 * i, h / 32},
-                             .w13_bias = {num_experts, 2 * i},
+                             .w13 = {num_experts, gated * i, h / 2},
+                             .w13_scale = {num_experts, gated * i, h / 32},
+                             .w13_bias = {num_experts, gated * i},
                              .w2 = {num_experts, h, i / 2},
                              .w2_scale = {num_experts, h, i / 32},
                              .w2_bias = {num_experts, h}};

@@ -11,7 +11,8 @@ static int is_on_device(const mxo_select_config *c, const sel_device *d,
                         const sel_class *k, mxo_sel_env *malformed)
 {
     /* Before the platform is looked at, so that it can raise anywhere. */
-    if (k->integer != 0 && c->env[k->integer] != NULL) {
+    if (k->integer != 0 && c->env[k->integer] != NULL &&
+        (k->parsed.platforms == 0 || sel_where_holds(&k->parsed, d))) {
         const int on = sel_int_bool(c->env[k->integer]);
         if (on <= 0) {
             *malformed = on < 0 ? (mxo_sel_env)k->integer : MXO_SEL_ENV_NONE;
@@ -34,7 +35,7 @@ static int is_on_device(const mxo_select_config *c, const sel_device *d,
     return 0;
 }
 
-static int has_scheme(const sel_device *d, const sel_class *k, unsigned key)
+int sel_has_scheme(const sel_device *d, const sel_class *k, unsigned key)
 {
     for (int i = 0; i < SEL_WHERES; i++) {
         if ((k->scheme[i].keys >> key & 1) != 0 &&
@@ -48,12 +49,18 @@ static int has_scheme(const sel_device *d, const sel_class *k, unsigned key)
 static int runs_parallel(const mxo_select_config *c, const sel_class *k)
 {
     const int a2a = sel_all_to_all(c);
+    const mxo_sel_parallel *p = &c->parallel;
+    const int there = ((a2a & SEL_A2A_TWO_SIDED) != 0 ? SEL_NO_TWO_SIDED : 0) |
+                      ((a2a & SEL_A2A_ONE_SIDED) != 0 ? SEL_NO_ONE_SIDED : 0) |
+                      ((a2a & SEL_A2A_DEEPEP_HT) != 0 ? SEL_NO_DEEPEP_HT : 0) |
+                      (a2a != 0 ? SEL_NO_A2A : 0) |
+                      (p->enable_eplb ? SEL_NO_EPLB : 0) |
+                      (p->dp_size > 1 ? SEL_NO_DP : 0) |
+                      (p->use_ep || p->ep_size > 1 ? SEL_NO_EP : 0) |
+                      (p->use_ep ? SEL_NO_USE_EP : SEL_NEEDS_EP) |
+                      (sel_is_batched(c) ? SEL_NO_BATCHED : 0);
 
-    return !(((k->parallel & SEL_NO_FLASHINFER_A2A) != 0 &&
-              (a2a & SEL_A2A_FLASHINFER) != 0) ||
-             ((k->parallel & SEL_NO_A2A) != 0 && a2a != 0) ||
-             ((k->parallel & SEL_NO_EPLB) != 0 && c->parallel.enable_eplb) ||
-             ((k->parallel & SEL_NO_DP) != 0 && c->parallel.dp_size > 1));
+    return (k->parallel & there) == 0;
 }
 
 static mxo_sel_reason humming_reason(const mxo_select_config *c, int batched,
@@ -68,8 +75,38 @@ static mxo_sel_reason humming_reason(const mxo_select_config *c, int batched,
     if (is_batched != batched) {
         return MXO_SEL_BECAUSE_HUMMING_FORMAT;
     }
-    if (!batched && wants_grouped != ((k->flags & SEL_HUMMING_GROUPED) != 0)) {
+    if (!batched && wants_grouped != ((k->flags & SEL_GROUPED) != 0)) {
         return MXO_SEL_BECAUSE_HUMMING_TYPE;
+    }
+    return MXO_SEL_BECAUSE_NONE;
+}
+
+static int has_activation(const mxo_select_config *c, const sel_class *k)
+{
+    const int is_optional = k->optional >> c->activation & 1;
+
+    return (k->activations >> c->activation & 1) != 0 &&
+           (!is_optional || (k->optional_library & ~c->libraries) == 0);
+}
+
+/* How tokens come and go: ranks and routes. */
+static mxo_sel_reason route_reason(const mxo_select_config *c,
+                                   const sel_class *k)
+{
+    const int asks = (k->flags & SEL_MONOLITHIC) != 0 &&
+                     sel_has(c, sel_rules(c)->switches.asks_routes);
+
+    if (!runs_parallel(c, k)) {
+        return MXO_SEL_BECAUSE_PARALLEL;
+    }
+    if (asks && c->has_hash_routing && (k->flags & SEL_HASH_ROUTING) == 0) {
+        return MXO_SEL_BECAUSE_HASH_ROUTING;
+    }
+    if (asks && c->require_decomposed_backend) {
+        return MXO_SEL_BECAUSE_ADJUSTED_ROUTES;
+    }
+    if (k->routings != 0 && (k->routings >> c->routing & 1) == 0) {
+        return MXO_SEL_BECAUSE_ROUTING;
     }
     return MXO_SEL_BECAUSE_NONE;
 }
@@ -79,22 +116,16 @@ static mxo_sel_reason layer_reason(const mxo_select_config *c,
                                    const sel_device *d, const sel_class *k,
                                    unsigned key)
 {
-    if (!c->is_act_and_mul && (k->flags & SEL_UNGATED) == 0) {
+    if (!sel_is_gated(c) && (k->flags & SEL_UNGATED) == 0) {
         return MXO_SEL_BECAUSE_UNGATED;
     }
-    if ((k->activations >> c->activation & 1) == 0) {
+    if (!has_activation(c, k)) {
         return MXO_SEL_BECAUSE_ACTIVATION;
     }
-    if (!has_scheme(d, k, key)) {
+    if (!sel_has_scheme(d, k, key)) {
         return MXO_SEL_BECAUSE_SCHEME;
     }
-    if (!runs_parallel(c, k)) {
-        return MXO_SEL_BECAUSE_PARALLEL;
-    }
-    if (k->routings != 0 && (k->routings >> c->routing & 1) == 0) {
-        return MXO_SEL_BECAUSE_ROUTING;
-    }
-    return MXO_SEL_BECAUSE_NONE;
+    return route_reason(c, k);
 }
 
 static mxo_sel_reason last_reason(const mxo_select_config *c,
@@ -127,31 +158,45 @@ static int lacks_aiter(const mxo_select_config *c, const sel_device *d,
     return (k->flags & SEL_HINT) != 0 && !is_on_device(c, d, k, &malformed);
 }
 
+/* Every check of a class, in order. */
+static mxo_sel_reason first_reason(const mxo_select_config *c,
+                                   const sel_device *d, const sel_class *k,
+                                   unsigned key, mxo_sel_env *malformed)
+{
+    const int batched = sel_is_batched(c);
+    mxo_sel_reason reason = sel_own_before(c, k, key);
+
+    if (reason != MXO_SEL_BECAUSE_NONE) {
+        return reason;
+    }
+    if (!is_on_device(c, d, k, malformed)) {
+        return MXO_SEL_BECAUSE_DEVICE;
+    }
+    reason = layer_reason(c, d, k, key);
+    if (reason != MXO_SEL_BECAUSE_NONE) {
+        return reason;
+    }
+    if (((k->flags & SEL_BATCHED) != 0) != batched) {
+        return MXO_SEL_BECAUSE_FORMAT;
+    }
+    reason = last_reason(c, k, malformed);
+    return reason != MXO_SEL_BECAUSE_NONE ? reason : sel_own_after(c, k);
+}
+
 mxo_sel_env sel_ask(const mxo_select_config *c, const sel_device *d,
-                    int batched, mxo_sel_candidate *candidate)
+                    mxo_sel_candidate *candidate)
 {
     const sel_class *k = &sel_rules(c)->classes[c->version][candidate->experts];
     mxo_sel_env malformed = MXO_SEL_ENV_NONE;
-    mxo_sel_reason reason;
 
     candidate->hint = 0;
     if ((k->flags & SEL_HUMMING) != 0) {
-        candidate->reason = (uint8_t)humming_reason(c, batched, k);
+        candidate->reason = (uint8_t)humming_reason(c, sel_is_batched(c), k);
         return MXO_SEL_ENV_NONE;
     }
-    if (!is_on_device(c, d, k, &malformed)) {
-        reason = MXO_SEL_BECAUSE_DEVICE;
-    } else {
-        reason = layer_reason(c, d, k, candidate->key);
-        if (reason == MXO_SEL_BECAUSE_NONE &&
-            ((k->flags & SEL_BATCHED) != 0) != batched) {
-            reason = MXO_SEL_BECAUSE_FORMAT;
-        }
-        if (reason == MXO_SEL_BECAUSE_NONE) {
-            reason = last_reason(c, k, &malformed);
-        }
-    }
-    candidate->reason = (uint8_t)reason;
-    candidate->hint = reason != MXO_SEL_BECAUSE_NONE && lacks_aiter(c, d, k);
+    candidate->reason =
+        (uint8_t)first_reason(c, d, k, candidate->key, &malformed);
+    candidate->hint =
+        candidate->reason != MXO_SEL_BECAUSE_NONE && lacks_aiter(c, d, k);
     return malformed;
 }

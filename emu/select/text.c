@@ -251,10 +251,70 @@ static void value_enum(writer *w, const topic *t)
     put_enumeration(w, t->c);
 }
 
+static void value_experts(writer *w, const topic *t)
+{
+    const char *name =
+        mxo_select_word(MXO_SEL_WORDS_EXPERTS, t->candidate->experts);
+
+    put_word(w, name == NULL ? "" : name);
+}
+
 static void value_format(writer *w, const topic *t)
 {
     put_word(w,
              sel_is_batched(t->c) ? "('batched_experts',)" : "('standard',)");
+}
+
+static const sel_class *class_of(const topic *t)
+{
+    return &sel_rules(t->c)->classes[t->c->version][t->candidate->experts];
+}
+
+static void value_kind(writer *w, const topic *t)
+{
+    const char *kind = sel_humming_kind(t->c);
+
+    for (; *kind != '\0'; kind++) {
+        const char lower =
+            (char)(*kind >= 'A' && *kind <= 'Z' ? *kind - 'A' + 'a' : *kind);
+        put(w, &lower, 1);
+    }
+}
+
+static void value_own_kind(writer *w, const topic *t)
+{
+    put_word(w, sel_humming_own(class_of(t)));
+}
+
+/* In the order in which the class looks at them. */
+static void value_moe_ep(writer *w, const topic *t)
+{
+    const mxo_select_config *c = t->c;
+    const int has_glu =
+        c->swiglu_alpha >= c->swiglu_alpha || c->swiglu_beta >= c->swiglu_beta;
+    const int is_mega =
+        strcmp(c->moe_backend, "flashinfer_moe_ep_mega_deep_gemm") == 0;
+    const struct {
+        int applies;
+        const char *text, *detail;
+    } rows[] = {{c->skip_final_all_reduce, "skip_final_all_reduce", ""},
+                {c->in_dtype != MXO_SEL_DTYPE_bf16, "activation dtype torch.",
+                 mxo_select_word(MXO_SEL_WORDS_DTYPE, (int)c->in_dtype)},
+                {c->has_bias, "expert bias", ""},
+                {has_glu, "custom SwiGLU alpha or beta", ""},
+                {is_mega && c->routing != MXO_SEL_ROUTING_DeepseekV4,
+                 "routing method ",
+                 mxo_select_word(MXO_SEL_WORDS_ROUTING, (int)c->routing)}};
+    const char *before = "";
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (rows[i].applies) {
+            put_word(w, before);
+            put_word(w, rows[i].text);
+            put_word(w, rows[i].detail);
+            before = ", ";
+        }
+    }
 }
 
 static void value_key(writer *w, const topic *t)
@@ -297,6 +357,18 @@ static void value_reason(writer *w, const topic *t)
     put_template(w, t, reasons[t->candidate->reason]);
     if (t->candidate->hint) {
         put_word(w, reasons[MXO_SEL_BECAUSE_AITER_HINT]);
+    }
+}
+
+/* "backend: NAME, reason: ..." of every class of a list, joined by "; ". */
+static void value_refused(writer *w, const topic *t)
+{
+    for (uint32_t i = 0; i < t->f->n_refused; i++) {
+        const topic one = {t->c, t->f, &t->f->refused[i]};
+        put_word(w, i == 0 ? "backend: " : "; backend: ");
+        value_backend(w, &one);
+        put_word(w, ", reason: ");
+        value_reason(w, &one);
     }
 }
 
@@ -349,15 +421,20 @@ static const struct {
     {"{backend}", value_backend},
     {"{device}", value_device},
     {"{enum}", value_enum},
+    {"{experts}", value_experts},
     {"{format}", value_format},
     {"{key}", value_key},
     {"{key0}", value_key0},
     {"{key1}", value_key1},
+    {"{kind}", value_kind},
     {"{member}", value_member},
+    {"{moe_ep}", value_moe_ep},
     {"{name}", value_name},
     {"{names}", value_names},
+    {"{own_kind}", value_own_kind},
     {"{parallel}", value_parallel},
     {"{reason}", value_reason},
+    {"{refused}", value_refused},
     {"{routing}", value_routing},
     {"{size}", value_size},
     {"{value}", value_value},

@@ -56,11 +56,15 @@ static const char *const activations[] = {
 #include <mxoracle/select.def>
 };
 static const char *const routings[] = {
-#define MXO_SEL_ROUTING(id, v2026_05, v2026_03) #id,
+#define MXO_SEL_ROUTING(id, v2026_07, v2026_05, v2026_03) #id,
 #include <mxoracle/select.def>
 };
 static const char *const scorings[] = {
 #define MXO_SEL_SCORING(id) #id,
+#include <mxoracle/select.def>
+};
+static const char *const dtypes[] = {
+#define MXO_SEL_DTYPE(id, name) name,
 #include <mxoracle/select.def>
 };
 static const char *const lists[] = {
@@ -90,6 +94,7 @@ static const struct {
     [MXO_SEL_WORDS_ROUTING] = WORDS(routings),
     [MXO_SEL_WORDS_SCORING] = WORDS(scorings),
     [MXO_SEL_WORDS_LIST] = WORDS(lists),
+    [MXO_SEL_WORDS_DTYPE] = WORDS(dtypes),
     [MXO_SEL_WORDS_SOURCE] = WORDS(sources),
 };
 
@@ -111,18 +116,37 @@ int mxo_select_find(mxo_sel_words kind, const char *word)
     return -1;
 }
 
+/* A NaN: what is not given. */
+static double not_given(void)
+{
+    const uint64_t bits = UINT64_C(0x7ff8000000000000);
+    double x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 void mxo_select_defaults(mxo_select_config *c)
 {
+    const double nothing = not_given();
+
     *c = (mxo_select_config){
-        .version = MXO_SEL_2026_05,
+        .version = MXO_SEL_2026_11,
         .entry = MXO_SEL_ENTRY_mxfp4,
         .platform = MXO_SEL_PLATFORM_cuda,
         .major = 9,
-        .libraries = (1u << MXO_SEL_N_LIBRARIES) - 1,
+        /* Which devices the compiled operator takes is not known. */
+        .libraries = ((1u << MXO_SEL_N_LIBRARIES) - 1) &
+                     ~(1u << MXO_SEL_LIB_cutlass_mxfp4),
         .moe_backend = "auto",
         .activation = MXO_SEL_ACT_swigluoai,
         .routing = MXO_SEL_ROUTING_Renormalize,
         .is_act_and_mul = 1,
+        .num_experts = 32,
+        .situ_beta = nothing,
+        .situ_linear_beta = nothing,
+        .swiglu_alpha = nothing,
+        .swiglu_beta = nothing,
         .parallel = {.tp_size = 1,
                      .pcp_size = 1,
                      .dp_size = 1,
@@ -196,6 +220,7 @@ static mxo_status check_enumerators(const mxo_select_config *c, mxo_text why)
         {"override", (int)c->override_key, MXO_SEL_N_KEYS},
         {"activation", (int)c->activation, MXO_SEL_N_ACTIVATIONS},
         {"routing method", (int)c->routing, MXO_SEL_N_ROUTINGS},
+        {"input dtype", (int)c->in_dtype, MXO_SEL_N_DTYPES},
     };
 
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
@@ -223,12 +248,22 @@ mxo_status mxo_select_check(const mxo_select_config *c, mxo_text why)
     if (status == MXO_OK) {
         status = check_size("intermediate", c->intermediate, why);
     }
+    if (status == MXO_OK) {
+        status = check_size("num_experts", c->num_experts, why);
+    }
+    if (status == MXO_OK) {
+        status = check_size("num_local_experts", c->num_local_experts, why);
+    }
+    if (status == MXO_OK) {
+        status =
+            check_size("intermediate_unpadded", c->intermediate_unpadded, why);
+    }
     if (status == MXO_OK && mxo_select_routing_value(c, c->routing) < 0) {
         return mxo_fail(MXO_E_PARAM, why, "%s has no routing method %s",
                         versions[c->version], routings[c->routing]);
     }
     if (status == MXO_OK && c->entry == MXO_SEL_ENTRY_deepseek_v4 &&
-        c->version != MXO_SEL_2026_05) {
+        c->version > MXO_SEL_2026_05) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s has one function for all models, select_mxfp4",
                         versions[c->version]);

@@ -56,10 +56,11 @@ typedef enum mxo_status {
 } mxo_status;
 
 /**
- * Element types of tensors.  Values are part of the ABI: append, never renumber.
- * Multi-byte elements are in the host's byte order inside buffers (files are
- * little endian; the judge converts).  E2M1 codes travel as U8, two per byte,
- * even index in the low nibble; E2M3 and E3M2 codes as U8, one per byte.
+ * Element types of tensors.  Values are part of the ABI: append, never
+ * renumber. Multi-byte elements are in the host's byte order inside buffers
+ * (files are little endian; the judge converts).  E2M1 codes travel as U8, two
+ * per byte, even index in the low nibble; E2M3 and E3M2 codes as U8, one per
+ * byte.
  */
 typedef enum mxo_dtype {
     MXO_U8 = 0,
@@ -74,7 +75,7 @@ typedef enum mxo_dtype {
     MXO_BF16 = 9,
     MXO_F32 = 10,
     MXO_F64 = 11,
-    MXO_E4M3 = 12,     /* OCP "FN": 7f/ff are NaN, no infinity */
+    MXO_E4M3 = 12, /* OCP "FN": 7f/ff are NaN, no infinity */
     MXO_E5M2 = 13,
     MXO_E8M0 = 14,
     MXO_E4M3FNUZ = 15, /* 80 is the only NaN; tagged U8 in files */
@@ -209,6 +210,12 @@ typedef struct mxo_backend {
     /** (opt) Same for a plain copy of n_bytes inside the device. */
     mxo_status (*time_copy)(void *ctx, uint64_t n_bytes, uint32_t repeat,
                             double *seconds, mxo_text why);
+    /**
+     * (opt) What it declares instead of declining it call by call: the JSON
+     * object that docs/exec-protocol.md calls limits.  A table that ends
+     * before this member (by its struct_size) declares nothing.
+     */
+    const char *limits;
 } mxo_backend;
 
 /**

@@ -42,8 +42,7 @@ typedef enum mxo_act_fn {
  * Threads  pure.
  * Source   numerics 6.1, 6.2.
  */
-uint64_t mxo_act_eval(mxo_act_fn fn, mxo_real x, mxo_format to,
-                      uint32_t *bits);
+uint64_t mxo_act_eval(mxo_act_fn fn, mxo_real x, mxo_format to, uint32_t *bits);
 
 /** Operands of G * sigmoid(alpha * G) * (V + beta), each without sticky. */
 typedef struct mxo_act_gated {
@@ -113,7 +112,10 @@ typedef struct mxo_glu {
     mxo_format to;   /* bf16, f16, f32 or f64 */
     mxo_real alpha;  /* what a dialect has no use for is ignored */
     mxo_real beta;
-    mxo_real limit; /* MXO_CLASS_INF: none */
+    mxo_real limit;       /* MXO_CLASS_INF: none */
+    mxo_real linear_beta; /* of SiTU's up half; not positive or Inf: none */
+    mxo_real scale_gate;  /* of trtllm_gen: what gate and up are worth; zero
+                             stands for 1 */
 } mxo_glu;
 
 /** @brief Name of a dialect in case text ("vllm_silu"); NULL past the last. */

@@ -47,6 +47,12 @@ int mxo_dequant_rule_has(mxo_dequant_rule rule, mxo_format element,
 uint32_t mxo_dequant_mx(mxo_dequant_rule rule, mxo_format element,
                         mxo_format to, uint64_t code, uint8_t scale);
 
+/**
+ * @brief Binary places by which operands of the rule are too small: what a
+ *        sum of products with them is multiplied by afterwards; usually 0.
+ */
+int mxo_dequant_behind(mxo_dequant_rule rule);
+
 /** What became of a product; the numbers are those of dequant.mx_table. */
 typedef enum mxo_dequant_status {
     MXO_DEQUANT_EXACT,

@@ -22,6 +22,7 @@ extern "C" {
 #define MXO_LAYOUT_DIGITS 24 /* most digits of one map */
 #define MXO_LAYOUT_TABLE 128 /* entries of all its tables together */
 #define MXO_LAYOUT_NAME 128  /* longest name with parameters, with the NUL */
+#define MXO_LAYOUT_RECORDS 2 /* most records of one map */
 
 /** A row of layouts.def; see there. */
 typedef struct mxo_layout_row {
@@ -58,17 +59,30 @@ typedef struct mxo_layout_term {
     uint8_t table;
 } mxo_layout_term;
 
+/**
+ * A record: memory repeats every so many units, and body units of it, from
+ * unit first on, are this layout's.  The rest belongs to other tensors.
+ */
+typedef struct mxo_layout_record {
+    uint64_t body;
+    uint64_t every;
+    uint64_t first;
+} mxo_layout_record;
+
 /** A layout bound to a shape. */
 typedef struct mxo_layout {
     const mxo_layout_row *row;
-    uint64_t extent[3];    /* experts, rows, columns of the logical tensor */
+    uint64_t extent[3]; /* experts, rows, columns of the logical tensor */
     uint64_t padded[3];
     mxo_layout_pad pad[3];
-    uint64_t n_units;      /* of the padded tensor, and of memory */
-    uint32_t units;        /* in an element: 1, 2 or 8 */
-    uint32_t rank;         /* of the result */
+    uint64_t n_dense; /* units of the padded tensor */
+    uint64_t n_units; /* of memory: n_dense, and what records leave out */
+    uint32_t units;   /* in an element: 1, 2 or 8 */
+    uint32_t rank;    /* of the result */
     uint64_t shape[MXO_MAX_RANK]; /* in elements */
     uint8_t n_digits;
+    uint8_t n_records; /* innermost first */
+    mxo_layout_record record[MXO_LAYOUT_RECORDS];
     uint8_t n_terms;
     mxo_layout_digit digit[MXO_LAYOUT_DIGITS]; /* in memory order */
     mxo_layout_term term[MXO_LAYOUT_DIGITS];
@@ -131,8 +145,7 @@ const char *mxo_conversion_tensor(uint32_t i);
  */
 MXO_MUST_CHECK mxo_status mxo_layout_bind(mxo_layout *l,
                                           const mxo_layout_row *row,
-                                          const char *name,
-                                          uint32_t elem_bytes,
+                                          const char *name, uint32_t elem_bytes,
                                           const uint64_t extent[3],
                                           mxo_text why);
 
@@ -149,7 +162,7 @@ MXO_MUST_CHECK mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
 
 /**
  * Memory position of unit src of the padded logical tensor, and back.
- * Needs    the index is below l->n_units
+ * Needs    src < l->n_dense; dst < l->n_units and not in a record's gap
  * Map      see docs/design/005-layout-notation.md
  * Threads  any
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The emulator as a backend: the oracle behind the same table as its subjects. */
+/* The emulator as a backend: the oracle behind the same table as its subjects.
+ */
 #ifndef MXORACLE_MXORACLE_H
 #define MXORACLE_MXORACLE_H
 
@@ -20,7 +21,7 @@ extern "C" {
  */
 MXO_EXPORT const mxo_backend *mxo_emulator(void);
 
-/** @brief Version of the library, "0.1.0". */
+/** @brief Version of the library, "0.2.0". */
 MXO_EXPORT const char *mxo_version(void);
 
 #ifdef __cplusplus

@@ -103,7 +103,8 @@ mxo_profile_field mxo_profile_choice_field(mxo_profile_choice choice);
 /** @brief 1 if every fact that moe.layer executes is known. */
 int mxo_profile_is_known(const mxo_profile *profile);
 
-/** @brief Note 0 .. over all profiles, in the order of the data; NULL beyond. */
+/** @brief Note 0 .. over all profiles, in the order of the data; NULL beyond.
+ */
 const mxo_profile_note *mxo_profile_note_at(int i);
 
 #ifdef __cplusplus

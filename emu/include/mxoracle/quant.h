@@ -43,15 +43,18 @@ typedef enum mxo_exponent {
     MXO_EXP_FLOOR, /* the exponent field */
     MXO_EXP_BITS,  /* field, + 1 if any mantissa bit is set */
     MXO_EXP_CEIL,  /* 127 + ceil(log2 t), at least 0 (PTX cvt.rp) */
-    MXO_EXP_EVEN   /* field after rounding t half up to mbits + 1 bits */
+    MXO_EXP_EVEN,  /* field after rounding t half up to mbits + 1 bits */
+    MXO_EXP_HALF   /* field, + 1 from a significand of 1.5 on */
 } mxo_exponent;
 
 /** What becomes of a quotient that is NaN. */
 typedef enum mxo_code_nan {
     MXO_NAN_FORMAT,     /* as mxo_format_encode: NaN with its sign, or +max */
+    MXO_NAN_POSITIVE,   /* the format's NaN without a sign */
     MXO_NAN_MAX,        /* +largest: fmin(y, max) comes first */
     MXO_NAN_MIN,        /* -largest: fmax(y, -max) comes first */
     MXO_NAN_SIGNED_MAX, /* largest with the NaN's sign */
+    MXO_NAN_PLUS_ONES,  /* all bits but the sign: the NaN 7f of FP8 */
     MXO_NAN_ZERO,       /* code 0 */
     MXO_NAN_TORCH_BITS  /* what the torch bit arithmetic makes of the payload */
 } mxo_code_nan;
@@ -73,17 +76,19 @@ typedef struct mxo_quant_element {
 
 /** Bits of mxo_quant_rule.flags. */
 enum {
-    MXO_Q_OFFSET = 1,         /* subtract the element's emax from the byte */
-    MXO_Q_ZERO_AT_0 = 2,      /* byte 0 multiplies the elements by 0 */
-    MXO_Q_ZERO_AT_254 = 4,    /* byte 254 likewise (2^-127 is flushed) */
-    MXO_Q_ZERO_AT_255 = 8,    /* byte 255 likewise (1 / Inf), else by NaN */
-    MXO_Q_NAN_AMAX = 16,      /* a NaN amax makes every quotient NaN */
-    MXO_Q_FTZ = 32,           /* binary32 steps flush subnormals */
-    MXO_Q_NEGATIVE_NAN = 64,  /* Inf * 0 is a NaN with the sign set (x86) */
-    MXO_Q_SHORT_TAIL = 128,   /* the last block may be short */
-    MXO_Q_RECIPROCAL = 256,   /* float scale: x * RN32(1/s), else RN32(x/s) */
-    MXO_Q_ZERO_SCALE_1 = 512, /* a float scale of 0 becomes 1 */
-    MXO_Q_PACK_FULL = 1024    /* packed scales: FP8 needs groups % 4 == 0 */
+    MXO_Q_OFFSET = 1,           /* subtract the element's emax from the byte */
+    MXO_Q_ZERO_AT_0 = 2,        /* byte 0 multiplies the elements by 0 */
+    MXO_Q_ZERO_AT_254 = 4,      /* byte 254 likewise (2^-127 is flushed) */
+    MXO_Q_ZERO_AT_255 = 8,      /* byte 255 likewise (1 / Inf), else by NaN */
+    MXO_Q_NAN_AMAX = 16,        /* a NaN amax makes every quotient NaN */
+    MXO_Q_FTZ = 32,             /* binary32 steps flush subnormals */
+    MXO_Q_NEGATIVE_NAN = 64,    /* Inf * 0 is a NaN with the sign set (x86) */
+    MXO_Q_SHORT_TAIL = 128,     /* the last block may be short */
+    MXO_Q_RECIPROCAL = 256,     /* float scale: x * RN32(1/s), else RN32(x/s) */
+    MXO_Q_ZERO_SCALE_1 = 512,   /* a float scale of 0 becomes 1 */
+    MXO_Q_PACK_FULL = 1024,     /* packed scales: FP8 needs groups % 4 == 0 */
+    MXO_Q_MINUS_INF_254 = 2048, /* byte 254 multiplies by -Inf */
+    MXO_Q_NUMBER_255 = 4096     /* byte 255 multiplies by 2^-128, not NaN */
 };
 
 /** The byte is what the formula gives with exponent field 255. */
@@ -224,9 +229,12 @@ uint8_t mxo_quant_mx(const mxo_quant_rule *rule, mxo_format element, int tie,
 
 /** How an NVFP4 block is computed. */
 typedef enum mxo_nvfp4_math {
-    MXO_NVFP4_FAST, /* FlashInfer's default: approximate reciprocals */
-    MXO_NVFP4_IEEE, /* FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH=1 */
-    MXO_NVFP4_EXACT /* real numbers, rounded once each */
+    MXO_NVFP4_FAST,      /* FlashInfer's default: approximate reciprocals */
+    MXO_NVFP4_IEEE,      /* FLASHINFER_DISABLE_FP4_QUANT_FAST_MATH=1 */
+    MXO_NVFP4_EXACT,     /* real numbers, rounded once each */
+    MXO_NVFP4_VLLM,      /* vLLM's own kernel: as FAST, but the stored scale is
+                            tested, and only reciprocals flush */
+    MXO_NVFP4_TRTLLM_GEN /* behind trtllm-gen's activation */
 } mxo_nvfp4_math;
 
 /** An NVFP4 quantiser (and FlashInfer's MXFP4 from E4M3). */
@@ -245,6 +253,8 @@ typedef struct mxo_nvfp4_rule {
  * Map      fast  s = g*(amax*R), o = rcp(dec(sf)*rcp(g)), R = RN32(1/6)
  *          ieee  s = amax*(g*R), o = min(1/(dec(sf)*(1/g)), FLT_MAX)
  *          exact s = g*amax/6,   o = g/dec(sf), reals
+ *          vllm  as fast, o = 0 where dec(sf) is 0
+ *          trtllm_gen  s = (amax*g)*R, code = E2M1((x*rcp(dec(sf)))*g)
  *          sf = E4M3(s), code = E2M1(x*o), o = 0 where amax is 0.
  * Rounds   every binary32 step RNE with subnormals flushed; exact: only
  *          the two encodings round.

@@ -16,218 +16,11 @@
 #ifndef MXORACLE_SELECT_H
 #define MXORACLE_SELECT_H
 
-#include <mxoracle/abi.h>
+#include <mxoracle/select_types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** Which vLLM; the oracle it contains decides. */
-typedef enum mxo_sel_version {
-#define MXO_SEL_VERSION(id, name, source) MXO_SEL_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_VERSIONS
-} mxo_sel_version;
-
-/** Which of its functions is called: gpt-oss calls the first one. */
-typedef enum mxo_sel_entry {
-#define MXO_SEL_ENTRY(id, name) MXO_SEL_ENTRY_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_ENTRIES
-} mxo_sel_entry;
-
-/** What vLLM runs on. */
-typedef enum mxo_sel_platform {
-#define MXO_SEL_PLATFORM(id, name) MXO_SEL_PLATFORM_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_PLATFORMS
-} mxo_sel_platform;
-
-/** Packages that may be installed; bit numbers of config.libraries. */
-typedef enum mxo_sel_library {
-#define MXO_SEL_LIBRARY(id) MXO_SEL_LIB_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_LIBRARIES
-} mxo_sel_library;
-
-/** Environment variables; 0 is none of them. */
-typedef enum mxo_sel_env {
-    MXO_SEL_ENV_NONE,
-#define MXO_SEL_ENV(id, kind) MXO_SEL_ENV_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_ENV
-} mxo_sel_env;
-
-/** The members of vLLM's Mxfp4MoeBackend, of all versions. */
-typedef enum mxo_sel_backend {
-#define MXO_SEL_BACKEND(id, printed) MXO_SEL_BACKEND_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_BACKENDS
-} mxo_sel_backend;
-
-/** Classes of experts; 0 is none. */
-typedef enum mxo_sel_experts {
-    MXO_SEL_EXPERTS_NONE,
-#define MXO_SEL_EXPERTS(id) MXO_SEL_EXPERTS_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_EXPERTS
-} mxo_sel_experts;
-
-/** Quantisation keys; 0 is Python's None: 16-bit activations. */
-typedef enum mxo_sel_key {
-    MXO_SEL_KEY_NONE,
-#define MXO_SEL_KEY(id, element, scale, user) MXO_SEL_KEY_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_KEYS
-} mxo_sel_key;
-
-/** The layer's activation function. */
-typedef enum mxo_sel_activation {
-#define MXO_SEL_ACTIVATION(id, name, shout) MXO_SEL_ACT_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_ACTIVATIONS
-} mxo_sel_activation;
-
-/** How tokens are routed to experts. */
-typedef enum mxo_sel_routing {
-#define MXO_SEL_ROUTING(id, v2026_05, v2026_03) MXO_SEL_ROUTING_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_ROUTINGS
-} mxo_sel_routing;
-
-/** Scoring functions that routing_method_type tells apart. */
-typedef enum mxo_sel_scoring {
-#define MXO_SEL_SCORING(id) MXO_SEL_SCORING_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_SCORINGS
-} mxo_sel_scoring;
-
-/** Lists of backends in order of priority; 0 is none. */
-typedef enum mxo_sel_list {
-    MXO_SEL_LIST_NONE,
-#define MXO_SEL_LIST(id) MXO_SEL_LIST_##id,
-#include <mxoracle/select.def>
-    MXO_SEL_N_LISTS
-} mxo_sel_list;
-
-/** Most backends in any list, most names mapped to one word. */
-#define MXO_SEL_LIST_MAX 12
-/** Most candidates that one selection asks. */
-#define MXO_SEL_TRACE_MAX 32
-/** Sizes are at most this, so that no product overflows. */
-#define MXO_SEL_SIZE_MAX (INT64_C(1) << 40)
-
-/** Why a class of experts was passed over; 0: it was taken. */
-typedef enum mxo_sel_reason {
-#define MXO_SEL_REASON(id, text) MXO_SEL_BECAUSE_##id,
-#include <mxoracle/select_texts.def>
-    MXO_SEL_N_REASONS
-} mxo_sel_reason;
-
-/** What vLLM raises; 0: nothing. */
-typedef enum mxo_sel_error {
-#define MXO_SEL_ERROR(id, type, text) MXO_SEL_ERROR_##id,
-#include <mxoracle/select_texts.def>
-    MXO_SEL_N_ERRORS
-} mxo_sel_error;
-
-/** The twelve fields of vLLM's FusedMoEParallelConfig. */
-typedef struct mxo_sel_parallel {
-    int64_t tp_size, pcp_size, dp_size, ep_size;
-    int64_t tp_rank, pcp_rank, dp_rank, ep_rank;
-    int64_t sp_size;
-    int use_ep;
-    int enable_eplb;
-    const char *all2all_backend;
-} mxo_sel_parallel;
-
-/** The rules themselves; see mxo_select_rules_mutate. */
-typedef struct mxo_select_rules mxo_select_rules;
-
-/** Everything the decision depends on. Strings are borrowed. */
-typedef struct mxo_select_config {
-    const mxo_select_rules *rules; /* NULL: vLLM's */
-    mxo_sel_version version;
-    mxo_sel_entry entry;
-    mxo_sel_platform platform;
-    int major, minor;         /* CUDA capability; major < 0: not known */
-    const char *gfx;          /* ROCm: "gfx950"; NULL: not known */
-    uint32_t libraries;       /* bit 1 << mxo_sel_library */
-    const char *moe_backend;  /* "auto" or a name */
-    mxo_sel_key model_key;    /* activations as the checkpoint has them */
-    mxo_sel_key override_key; /* as the user wants them; none: no wish */
-    mxo_sel_activation activation;
-    mxo_sel_routing routing;
-    int is_act_and_mul; /* a gated unit */
-    int is_lora_enabled;
-    int has_bias; /* influences no selection */
-    int disable_inplace;
-    int64_t hidden, intermediate;
-    mxo_sel_parallel parallel;
-    const char *env[MXO_SEL_N_ENV]; /* NULL: not set */
-} mxo_select_config;
-
-/** One class that was asked, in the order of asking. */
-typedef struct mxo_sel_candidate {
-    uint8_t backend; /* mxo_sel_backend */
-    uint8_t experts; /* mxo_sel_experts */
-    uint8_t key;     /* mxo_sel_key it was asked with */
-    uint8_t reason;  /* mxo_sel_reason; 0: supported */
-    uint8_t hint;    /* the reason is followed by AITER's advice */
-} mxo_sel_candidate;
-
-/** What was raised, and what its text mentions. */
-typedef struct mxo_sel_failure {
-    mxo_sel_error error; /* 0: nothing was raised */
-    mxo_sel_env env;
-    mxo_sel_key keys[2];
-    mxo_sel_candidate last; /* the candidate asked last */
-    uint8_t n_variants;
-    uint8_t variants[MXO_SEL_LIST_MAX]; /* mxo_sel_backend */
-    int64_t size;
-} mxo_sel_failure;
-
-/** The decision. If failure.error is not 0 the rest is none and zero. */
-typedef struct mxo_select_result {
-    mxo_sel_failure failure;
-    mxo_sel_backend backend;
-    mxo_sel_experts experts;
-    mxo_sel_key key;              /* handed to the class that was taken */
-    int64_t hidden, intermediate; /* rounded up for the backend */
-    uint32_t n_trace;
-    mxo_sel_candidate trace[MXO_SEL_TRACE_MAX];
-} mxo_select_result;
-
-/** How one operand is quantised (make_mxfp4_moe_quant_config). */
-typedef struct mxo_sel_quant {
-    int from_layer;       /* built elsewhere: the rest says nothing */
-    const char *dtype;    /* of a1 and a2; NULL: not quantised */
-    int shape[2];         /* of a1 and a2; both 0: none */
-    int static_scale;     /* a1 and a2 have scales of their own */
-    const char *scheme;   /* ocp_mx_scheme or NULL */
-    int keeps_alpha_beta; /* else they are dropped */
-    int mx_alignment;
-    int is_scale_swizzled;
-    int has_gemm1_fields; /* this version knows the last four */
-} mxo_sel_quant;
-
-/** How the kernel object is made. */
-typedef struct mxo_sel_kernel {
-    int monolithic; /* routes by itself, else modular */
-    int batched;    /* needs max_num_tokens and num_dispatchers */
-    int inplace;
-    int skip_forward_padding;
-    int needs_layer;
-    int marks_shuffled;
-    int precision_configs; /* scales travel as precision configs */
-} mxo_sel_kernel;
-
-/** Shapes that create_weights allocates; a rank of 3 unless bias: 2. */
-typedef struct mxo_sel_weights {
-    int64_t hidden, intermediate;
-    int64_t w13[3], w13_scale[3], w13_bias[2];
-    int64_t w2[3], w2_scale[3], w2_bias[2];
-} mxo_sel_weights;
 
 /** Arguments of env-2025-08's can_support that forbid it; bits. */
 typedef enum mxo_sel_obstacle {
@@ -247,8 +40,10 @@ typedef enum mxo_sel_obstacle {
 
 /** Kinds of layer that get_quant_method tells apart. */
 typedef enum mxo_sel_layer {
-    MXO_SEL_LAYER_LINEAR, MXO_SEL_LAYER_MOE,
-    MXO_SEL_LAYER_ATTENTION, MXO_SEL_LAYER_OTHER
+    MXO_SEL_LAYER_LINEAR,
+    MXO_SEL_LAYER_MOE,
+    MXO_SEL_LAYER_ATTENTION,
+    MXO_SEL_LAYER_OTHER
 } mxo_sel_layer;
 
 /**
@@ -289,7 +84,7 @@ MXO_EXPORT void mxo_select(const mxo_select_config *c, mxo_select_result *r);
  * @brief map_mxfp4_backend: backends behind a name, in the order of trying.
  *
  * Shapes   out: [MXO_SEL_LIST_MAX].
- * Map      by config.moe_backend; returns how many.
+ * Map      by config.moe_backend; returns how many, at most five.
  * Errors   0 and failure if the name is not known ("auto" is none).
  */
 MXO_EXPORT int mxo_select_map(const mxo_select_config *c, uint8_t *out,
@@ -302,16 +97,45 @@ MXO_EXPORT mxo_sel_key mxo_select_backend_key(const mxo_select_config *c,
 MXO_EXPORT int mxo_select_has_backend(const mxo_select_config *c,
                                       mxo_sel_backend backend);
 
+/** @brief Class number i of a backend, in the order of asking; none after. */
+MXO_EXPORT mxo_sel_experts mxo_select_class_at(const mxo_select_config *c,
+                                               mxo_sel_backend backend, int i);
+
 /**
  * @brief _filter_by_activation: the members of in that serve a key.
  *
- * Shapes   in, out: [n]; they may be the same.
- * Map      with a key: members whose own key it is, and EMULATION; without:
- *          members without a key, or all of in if that leaves none.  The
- *          order is kept.  Returns how many.
+ * Shapes   in, out: [n]; they do not overlap.
+ * Map      with a key: members whose own key it is, and EMULATION, then since
+ *          2026-11 the others without a key; without: members without a key,
+ *          or all of in if that leaves none.  The order is kept.  Returns how
+ *          many.
  */
 MXO_EXPORT int mxo_select_filter(const mxo_select_config *c, const uint8_t *in,
                                  int n, mxo_sel_key key, uint8_t *out);
+
+/**
+ * @brief What moe_backend asks for, filtered by a wanted key (since 2026-09).
+ *
+ * Shapes   out: [MXO_SEL_LIST_MAX].
+ * Map      mxo_select_map, then the variable of the name if it has one (only
+ *          b12x: VLLM_B12X_MOE_FP4_FORCE_A16), then mxo_select_filter.
+ * Errors   0 and failure; 0 without one if no backend is left.
+ */
+MXO_EXPORT int mxo_select_requested(const mxo_select_config *c, mxo_sel_key key,
+                                    uint8_t *out, mxo_sel_failure *failure);
+
+/**
+ * @brief The check before a kernel is made (2026-11): may the class run here?
+ *
+ * Map      the key is the first the class takes of kMxfp4Dynamic,
+ *          kMxfp8Dynamic, kFp8Dynamic128Sym, kFp8StaticTensorSym and none,
+ *          else the backend's own; then every check of the class.
+ * Errors   failure if it may not.
+ */
+MXO_EXPORT void mxo_select_validate(const mxo_select_config *c,
+                                    mxo_sel_backend backend,
+                                    mxo_sel_experts experts,
+                                    mxo_sel_failure *failure);
 
 /**
  * @brief _resolve_activation_key: the checkpoint's key and the user's wish.
@@ -333,7 +157,8 @@ MXO_EXPORT int mxo_select_priority(const mxo_select_config *c,
 /**
  * @brief Sizes rounded up to what a backend wants.
  *
- * Map      x becomes a * ceil(x / a), by emu/select/roundup.def.
+ * Map      x becomes a * ceil(x / a), by emu/select/roundup.def.  Since
+ *          2026-09 select_deepseek_v4 rounds by the activation too.
  * Units    elements; sizes at most MXO_SEL_SIZE_MAX.
  */
 MXO_EXPORT void mxo_select_round_up(const mxo_select_config *c,
@@ -348,8 +173,9 @@ MXO_EXPORT void mxo_select_alignment(const mxo_select_config *c,
 /**
  * @brief The base class's step before that: hidden as the all-to-all wants it.
  *
- * Map      2026-05 and all-to-all only; bf16 activations.
- *          deepep_high_throughput: up to 256; deepep_low_latency, nixl_ep:
+ * Map      since 2026-05, all-to-all only; bf16 activations.
+ *          deepep_high_throughput, since 2026-07 deepep_v2: up to 256;
+ *          deepep_low_latency, nixl_ep:
  *          the next of eight sizes; others: unchanged.
  * Errors   failure beyond 8192; the size is then returned unchanged.
  */
@@ -383,13 +209,15 @@ MXO_EXPORT const char *mxo_select_conversion_at(int i);
 /**
  * @brief routing_method_type: which routing method a model's router is.
  *
- * Units    num_expert_group: none counts as 0.
+ * Units    num_expert_group: none counts as 0; is_scaled: a factor other than
+ *          1 multiplies the weights (2026-07 and 2026-09 look at it).
  */
 MXO_EXPORT mxo_sel_routing mxo_select_routing(const mxo_select_config *c,
                                               mxo_sel_scoring scoring,
                                               int64_t top_k, int renormalize,
                                               int64_t num_expert_group,
-                                              int has_e_score_bias);
+                                              int has_e_score_bias,
+                                              int is_scaled);
 
 /** @brief A routing method's number in the version, -1 if it has none. */
 MXO_EXPORT int mxo_select_routing_value(const mxo_select_config *c,
@@ -468,6 +296,7 @@ typedef enum mxo_sel_words {
     MXO_SEL_WORDS_ROUTING,
     MXO_SEL_WORDS_SCORING,
     MXO_SEL_WORDS_LIST,
+    MXO_SEL_WORDS_DTYPE,
     MXO_SEL_WORDS_SOURCE /* of a version */
 } mxo_sel_words;
 
@@ -478,21 +307,6 @@ MXO_EXPORT int mxo_select_find(mxo_sel_words kind, const char *word);
 
 /** @brief moe_backend name number i of the version, NULL after the last. */
 MXO_EXPORT const char *mxo_select_name_at(const mxo_select_config *c, int i);
-
-/**
- * @brief Rules with one of them wrong, to see whether tests notice.
- *
- * Shapes   copy: [mxo_select_rules_bytes()], aligned as malloc aligns.
- * Map      copies vLLM's rules and makes change number i: each step dropped,
- *          each list with two neighbours swapped, each cell of the tables
- *          changed.  what says which, in words.
- * Errors   MXO_E_PARAM if there is no change number i.
- */
-MXO_EXPORT MXO_MUST_CHECK mxo_status mxo_select_rules_mutate(void *copy, int i,
-                                                             mxo_text what);
-
-/** @brief Bytes of a copy of the rules. */
-MXO_EXPORT size_t mxo_select_rules_bytes(void);
 
 #ifdef __cplusplus
 }

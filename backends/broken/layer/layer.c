@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * moe.layer and its halves, the plain way: one output at a time, sums in
+ * twofold doubles, roundings where the row of the profile says.  Profiles
+ * exact, MARLIN, TRITON and TRITON_UNFUSED, no quantised activations.
+ */
+#include "layer.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct profile {
+    const char *name;
+    const char *words; /* "key=value ..." */
+} profile;
+
+static const profile profiles[] = {
+    {"exact",
+     "weight_rule=ocp scale_at=weight order=exact quant=none requant=none "
+     "bias_type=f32 bias1=order gemm1_out=f32 glu=exact glu_out=bf16 "
+     "bias2=order routing_at=sum routing_type=f32 row_out=f32 sum=exact "
+     "out=bf16 "
+     "absent=skip "},
+    {"MARLIN",
+     "weight_rule=marlin scale_at=weight order=any quant=none requant=none "
+     "bias_type=bf16 bias1=rounded gemm1_out=bf16 glu=vllm_swigluoai "
+     "glu_out=bf16 bias2=rounded routing_at=rounded routing_type=bf16 "
+     "row_out=bf16 sum=moe_sum out=bf16 absent=zero "},
+    {"TRITON",
+     "weight_rule=triton_matmul scale_at=weight order=any quant=none "
+     "requant=none bias_type=f32 bias1=acc gemm1_out=f32 glu=triton "
+     "glu_out=bf16 bias2=acc routing_at=acc routing_type=bf16 row_out=bf16 "
+     "sum=slots out=bf16 absent=skip "},
+    {"TRITON_UNFUSED",
+     "weight_rule=triton_matmul scale_at=weight order=any quant=none "
+     "requant=none bias_type=f32 bias1=acc gemm1_out=bf16 "
+     "glu=vllm_swigluoai glu_out=bf16 bias2=acc routing_at=acc "
+     "routing_type=bf16 row_out=bf16 sum=moe_sum out=bf16 absent=none "},
+};
+
+int broken_entry_is(const mxo_call *call, const char *key, const char *word)
+{
+    const char *own = broken_text(call, key);
+    char wanted[64];
+
+    if (own[0] != '\0' && strcmp(own, "profile") != 0) {
+        return strcmp(own, word) == 0;
+    }
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        if (broken_says(call, "profile", profiles[i].name)) {
+            (void)snprintf(wanted, sizeof wanted, "%s=%s ", key, word);
+            const char *at = strstr(profiles[i].words, wanted);
+            while (at != NULL && at != profiles[i].words && at[-1] != ' ') {
+                at = strstr(at + 1, wanted); /* the end of a longer key */
+            }
+            return at != NULL;
+        }
+    }
+    return 0;
+}
+
+static int knows_profile(const mxo_call *call)
+{
+    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
+        if (broken_says(call, "profile", profiles[i].name)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Weights are what they are beside FP16, or in bf16. */
+static int knows_weights(const mxo_call *call)
+{
+    return broken_entry_is(call, "weight_rule", "ocp") ||
+           (!broken_says(call, "from", "f16") &&
+            (broken_entry_is(call, "weight_rule", "marlin") ||
+             broken_entry_is(call, "weight_rule", "triton_matmul")));
+}
+
+/* Can this half be quantised and summed so?  A half that the call has not, can.
+ */
+static int knows_gemm(const mxo_call *call, const gemm *g)
+{
+    return g->w == NULL ||
+           ((g->quant.kind == QUANT_NONE || g->quant.f != NULL) &&
+            (g->quant.kind != QUANT_QDQ || g->in->mbits != 23) &&
+            (g->quant.kind != QUANT_NVFP4 || g->k % 16 == 0) &&
+            broken_knows_order(call, g));
+}
+
+static int is_plain(const broken *b, const layer *l)
+{
+    const mxo_call *call = l->call;
+    const int is_open = broken_entry_is(call, "order", "any");
+
+    return knows_profile(call) && broken_says(call, "bounds", "0") &&
+           (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
+           (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
+           knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
+           knows_weights(call) &&
+           (!broken_says(call, "from", "e2m1") ||
+            (l->x != NULL && l->one.quant.kind == QUANT_NONE &&
+             l->routing != ROUTING_INPUT));
+}
+
+static int is_unit(const layer *l)
+{
+    const mxo_call *c = l->call;
+
+    return broken_entry_is(c, "glu", "exact") ||
+           (!l->silu && (broken_entry_is(c, "glu", "vllm_swigluoai") ||
+                         broken_entry_is(c, "glu", "triton")));
+}
+
+static int knows_sum(const mxo_call *call)
+{
+    return broken_entry_is(call, "sum", "exact") ||
+           broken_entry_is(call, "sum", "slots") ||
+           broken_entry_is(call, "sum", "moe_sum") ||
+           broken_entry_is(call, "sum", "fma");
+}
+
+static int can(const broken *b, const layer *l)
+{
+    return is_plain(b, l) && is_unit(l) && knows_sum(l->call) &&
+           !broken_entry_is(l->call, "gemm1_out", "down") &&
+           !broken_entry_is(l->call, "row_out", "down") &&
+           !broken_entry_is(l->call, "absent", "none");
+}
+
+static uint32_t dim(const mxo_tensor *t, int i)
+{
+    return t == NULL ? 0 : (uint32_t)t->shape[i];
+}
+
+static place_kind place_of(const mxo_call *call, const char *key)
+{
+    if (broken_says(call, "bias", "none") ||
+        broken_entry_is(call, key, "none")) {
+        return PLACE_NONE;
+    }
+    return broken_entry_is(call, key, "acc")     ? PLACE_ACC
+           : broken_entry_is(call, key, "order") ? PLACE_ORDER
+                                                 : PLACE_ROUNDED;
+}
+
+/* Of an entry: f32, f16, or bf16, which "down" is too. */
+static const number_format *type_of(const mxo_call *call, const char *key)
+{
+    return broken_format(broken_entry_is(call, key, "f32")   ? "f32"
+                         : broken_entry_is(call, key, "f16") ? "f16"
+                                                             : "bf16");
+}
+
+/* Activations of the first GEMM, and of the second where it stands alone. */
+static const number_format *input_type(const mxo_call *call)
+{
+    return broken_format(broken_text(call, "from"));
+}
+
+static void read_gemms(layer *l)
+{
+    const mxo_call *call = l->call;
+    const int again = broken_entry_is(call, "requant", "same");
+
+    l->one = (gemm){.w = broken_in(call, "w13"),
+                    .scale = broken_in(call, "w13_scale"),
+                    .bias = broken_in(call, "w13_bias"),
+                    .bias_at = place_of(call, "bias1"),
+                    .in = input_type(call),
+                    .out = type_of(call, "gemm1_out"),
+                    .quant = broken_read_quant(call, "w13_input_scale")};
+    l->two =
+        (gemm){.w = broken_in(call, "w2"),
+               .scale = broken_in(call, "w2_scale"),
+               .bias = broken_in(call, "w2_bias"),
+               .bias_at = place_of(call, "bias2"),
+               .in = l->x == NULL ? input_type(call) : type_of(call, "glu_out"),
+               .out = type_of(call, "row_out"),
+               .quant = {.given = 1, .factor = 1}};
+    if (again) {
+        l->two.quant = broken_read_quant(call, "w2_input_scale");
+    }
+    l->one.n = dim(l->one.w, 1);
+    l->one.k = 2 * dim(l->one.w, 2);
+    l->two.n = dim(l->two.w, 1);
+    l->two.k = 2 * dim(l->two.w, 2);
+    l->order = broken_read_order(call);
+    if (l->order.kind == ORDER_UNIT && knows_gemm(call, &l->one) &&
+        knows_gemm(call, &l->two)) {
+        l->one.unit = l->one.w == NULL ? NULL : broken_unit_for(call, &l->one);
+        l->two.unit = l->two.w == NULL ? NULL : broken_unit_for(call, &l->two);
+    }
+}
+
+static routing_kind read_routing(const mxo_call *call)
+{
+    return broken_entry_is(call, "routing_at", "acc")       ? ROUTING_ACC
+           : broken_entry_is(call, "routing_at", "rounded") ? ROUTING_ROUNDED
+           : broken_entry_is(call, "routing_at", "gemm1")   ? ROUTING_GEMM1
+           : broken_entry_is(call, "routing_at", "input")   ? ROUTING_INPUT
+                                                            : ROUTING_SUM;
+}
+
+static void read_unit(layer *l)
+{
+    const mxo_call *c = l->call;
+    layer_constants *to = &l->constants;
+    const int constant = broken_says(c, "profile", "MARLIN") ||
+                         broken_says(c, "profile", "TRITON");
+
+    l->silu = broken_says(c, "activation", "silu");
+    to->alpha = (double)(float)broken_number(c, "alpha");
+    to->beta = (double)(float)broken_number(c, "beta");
+    to->limit = broken_says(c, "limit", "none")
+                    ? INFINITY
+                    : (double)(float)broken_number(c, "limit");
+    if (l->silu) {
+        to->alpha = 1;
+        to->beta = 0;
+    } else if (constant) {
+        *to = (layer_constants){(double)1.702f, 1, 7};
+    }
+    l->unit = broken_entry_is(c, "glu", "exact")    ? UNIT_EXACT
+              : broken_entry_is(c, "glu", "triton") ? UNIT_TRITON
+                                                    : UNIT_VLLM;
+}
+
+static layer read_layer(const mxo_call *call)
+{
+    layer l;
+
+    memset(&l, 0, sizeof l);
+    l.call = call;
+    l.x = broken_in(call, "x");
+    l.x_scale = broken_in(call, "x_scale");
+    l.act = broken_in(call, "act");
+    l.ids = broken_in(call, "topk_ids");
+    l.map = broken_in(call, "expert_map");
+    l.weights = broken_in(call, "topk_weights");
+    l.y = broken_out(call, "y");
+    read_gemms(&l);
+    l.tokens = dim(l.ids, 0);
+    l.topk = dim(l.ids, 1);
+    l.experts = l.one.w != NULL ? dim(l.one.w, 0) : dim(l.two.w, 0);
+    l.is_ocp = broken_entry_is(call, "weight_rule", "ocp");
+    l.interleaved = broken_says(call, "rows", "interleaved");
+    l.bias_type = type_of(call, "bias_type");
+    l.act_type = type_of(call, "glu_out");
+    l.routing_type = type_of(call, "routing_type");
+    l.routing = read_routing(call);
+    l.zero = broken_entry_is(call, "absent", "zero");
+    l.sum = broken_entry_is(call, "sum", "slots")     ? SUM_SLOTS
+            : broken_entry_is(call, "sum", "moe_sum") ? SUM_MOE
+            : broken_entry_is(call, "sum", "fma")     ? SUM_FMA
+                                                      : SUM_EXACT;
+    read_unit(&l);
+    broken_read_own(&l);
+    return l;
+}
+
+/* What the first GEMM makes of a slot for column c of the intermediate. */
+static void gate_and_up(const broken *b, const layer *l, const layer_row *x,
+                        uint64_t t, int expert, uint64_t c, double *g,
+                        double *u)
+{
+    const uint64_t half = l->one.n / 2;
+    const int joint = l->interleaved ^ IS(ML13b);
+    const uint64_t gate = joint ? 2 * c : c;
+    const uint64_t up = joint ? 2 * c + 1 : half + c;
+
+    *g = broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? up : gate);
+    *u = broken_gemm(b, l, x, t, (unsigned)expert, IS(ML12b) ? gate : up);
+}
+
+/* One slot's activation at column c. */
+static double slot_act(const broken *b, const layer *l, const layer_row *x,
+                       uint64_t slot, int expert, uint64_t c)
+{
+    double g;
+    double u;
+
+    gate_and_up(b, l, x, slot / l->topk, expert, c, &g, &u);
+    return broken_unit(b, l, slot, expert, g, u);
+}
+
+/* MQ03: gates and ups are quantised, not what comes of them. */
+static void acts_of_codes(const broken *b, const layer *l, const layer_row *x,
+                          uint64_t slot, int expert, double *act)
+{
+    const uint64_t t = slot / l->topk;
+    static layer_row gate;
+    static layer_row up;
+
+    for (uint64_t c = 0; c < l->two.k; c++) {
+        gate_and_up(b, l, x, t, expert, c, &gate.x[c], &up.x[c]);
+        gate.scale[c / 32] = 1;
+        up.scale[c / 32] = 1;
+    }
+    broken_quantise(b, l, &l->two, t, &gate);
+    broken_quantise(b, l, &l->two, t, &up);
+    for (uint64_t c = 0; c < l->two.k; c++) {
+        act[c] = broken_unit(b, l, slot, expert, gate.x[c] * gate.scale[c / 32],
+                             up.x[c] * up.scale[c / 32]);
+    }
+}
+
+static int is_dead(const broken *b, const layer *l, uint64_t t, uint64_t j)
+{
+    return (IS(ME05) && t > 0) || (IS(ME07) && j > 0 && j == l->topk - 1) ||
+           (IS(MG12) && l->tokens <= 4) || (IS(MG12b) && l->tokens == 5);
+}
+
+/* Row (t, j) of the second GEMM at column c, all of its inputs from act. */
+static double slot_row(const broken *b, const layer *l, const layer_row *act,
+                       uint64_t t, uint64_t j, uint64_t c)
+{
+    const int expert = broken_expert(b, l, t * l->topk + j);
+    const double w = broken_weight(b, l, t, j);
+    double z;
+
+    if (expert < 0 || is_dead(b, l, t, j)) {
+        return 0;
+    }
+    z = broken_gemm_of(b, l, &l->two, act, (unsigned)expert, c,
+                       l->routing == ROUTING_ACC);
+    if (IS(MB03) && l->two.bias_at != PLACE_ROUNDED) { /* whatever the weight */
+        z += broken_bias(b, l, &l->two, (unsigned)expert, c) / w;
+    }
+    if (l->routing >= ROUTING_SUM || (IS(MR06b) && l->topk > 1)) {
+        return z;
+    }
+    z = (double)(float)(z * w);
+    if (IS(MR06)) {
+        z = (double)(float)(z * w);
+    }
+    return broken_to(b, l->two.out, broken_dd(z));
+}
+
+static void put(const broken *b, const layer *l, uint64_t i, double x)
+{
+    broken_store(b, l->y, i, broken_dd(x));
+}
+
+/* Activations of one (token, slot), quantised where the call says so. */
+static void slot_acts(const broken *b, const layer *l, uint64_t t, uint64_t j,
+                      layer_row *act)
+{
+    static layer_row x;
+    const uint64_t slot = t * l->topk + j;
+    const int expert = broken_expert(b, l, slot);
+
+    if (l->act == NULL && expert >= 0) {
+        broken_hidden(b, l, t, &x);
+    }
+    for (uint64_t c = 0; c < l->two.k && c < LAYER_WIDEST; c++) {
+        act->scale[c / 32] = 1;
+        act->x[c] = l->act != NULL ? broken_load(l->act, slot * l->two.k + c)
+                    : expert < 0   ? 0
+                                   : slot_act(b, l, &x, slot, expert, c);
+    }
+    if (IS(MQ03) && l->act == NULL && expert >= 0) {
+        acts_of_codes(b, l, &x, slot, expert, act->x);
+    } else {
+        broken_quantise(b, l, &l->two, t, act);
+    }
+}
+
+static void token_sum(const broken *b, const layer *l, uint64_t t)
+{
+    static layer_row act[LAYER_SLOTS];
+    double row[LAYER_SLOTS];
+    int there[LAYER_SLOTS];
+    int n_there = 0;
+
+    for (uint64_t j = 0; j < l->topk; j++) {
+        slot_acts(b, l, t, j, &act[j]);
+        there[j] = broken_takes_part(b, l, t, j);
+        n_there += there[j];
+    }
+    if (IS(ME09) && n_there == 0) {
+        return;
+    }
+    for (uint64_t c = 0; c < l->two.n; c++) {
+        for (uint64_t j = 0; j < l->topk; j++) {
+            row[j] = !there[j] && (IS(MV22) || IS(MS08))
+                         ? NAN
+                         : slot_row(b, l, &act[j], t, j, c);
+        }
+        if (IS(MG03) && c >= l->two.n / 64 * 64 && l->two.n > 64) {
+            continue;
+        }
+        const dd sum = broken_combine(b, l, t, row, there);
+        const double y = broken_answer_fault(b, l, t, c, sum.hi);
+        const dd kept = {y, y == sum.hi ? sum.lo : 0};
+        broken_store(b, l->y, t * l->two.n + c,
+                     IS(MS01)
+                         ? broken_dd(y + broken_load(l->y, t * l->two.n + c))
+                         : kept);
+    }
+}
+
+/* Experts of all slots are there, or known to be elsewhere. */
+static mxo_status check_ids(const broken *b, const layer *l, mxo_text why)
+{
+    const int known = (int)(l->map == NULL ? l->experts : l->map->shape[0]);
+    int is_good = 1;
+
+    for (uint64_t i = 0; i < l->tokens * l->topk && !IS(ME20); i++) {
+        const int id = broken_load_i32(l->ids, i);
+
+        is_good &= id < known;
+        if (l->map != NULL && id >= 0 && id < known && !IS(ME21)) {
+            is_good &= broken_load_i32(l->map, (uint64_t)id) < (int)l->experts;
+        }
+    }
+    if (IS(ME22) && !is_good) {
+        put(b, l, 0, 1);
+    }
+    return is_good ? MXO_OK
+                   : broken_fail(MXO_E_PARAM, why, "an id is no expert");
+}
+
+mxo_status broken_plain_layer(const broken *b, const mxo_call *call,
+                              mxo_text why)
+{
+    const layer l = read_layer(call);
+
+    if (!can(b, &l) || l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
+    }
+    const mxo_status status = check_ids(b, &l, why);
+
+    for (uint64_t i = 0; status == MXO_OK && i < l.tokens; i++) {
+        token_sum(b, &l, IS(MV16) ? l.tokens - 1 - i : i);
+    }
+    broken_remember(b, &l);
+    return status;
+}
+
+mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
+                              mxo_text why)
+{
+    static layer_row x;
+    const layer l = read_layer(call);
+    const int gemm_only = broken_says(call, "stage", "gemm");
+    const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
+
+    if (!is_plain(b, &l) || !is_unit(&l) ||
+        broken_entry_is(call, "gemm1_out", "down")) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
+    }
+    const mxo_status status = check_ids(b, &l, why);
+
+    for (uint64_t i = 0; status == MXO_OK && i < l.tokens * l.topk; i++) {
+        const int e = broken_expert(b, &l, i);
+        const uint64_t t = i / l.topk;
+        broken_hidden(b, &l, t, &x);
+        for (uint64_t c = 0; c < n; c++) {
+            put(b, &l, i * n + c,
+                e < 0       ? 0
+                : gemm_only ? broken_gemm(b, &l, &x, t, (unsigned)e, c)
+                            : slot_act(b, &l, &x, i, e, c));
+        }
+    }
+    return status;
+}
+
+mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
+                              mxo_text why)
+{
+    static layer_row act;
+    const layer l = read_layer(call);
+
+    if (!is_plain(b, &l) || broken_entry_is(call, "row_out", "down") ||
+        l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
+    }
+    if (broken_says(call, "stage", "sum") && !knows_sum(call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
+    }
+    const mxo_status status = check_ids(b, &l, why);
+
+    if (broken_says(call, "stage", "sum")) {
+        for (uint64_t t = 0; status == MXO_OK && t < l.tokens; t++) {
+            token_sum(b, &l, t);
+        }
+        return status;
+    }
+    for (uint64_t i = 0; status == MXO_OK && i < l.tokens * l.topk; i++) {
+        slot_acts(b, &l, i / l.topk, i % l.topk, &act);
+        for (uint64_t c = 0; c < l.two.n; c++) {
+            put(b, &l, i * l.two.n + c,
+                slot_row(b, &l, &act, i / l.topk, i % l.topk, c));
+        }
+    }
+    return status;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layer's gated unit: as a real number, or in the steps of vLLM and
+   Triton. */
+#include "layer.h"
+
+#include <math.h>
+
+/* Is there no limit for these? */
+static int is_free(const broken *b, double gate, double up)
+{
+    return IS(MA01b) || (IS(MN02) && gate == (double)INFINITY) ||
+           (IS(MN03) && up == -(double)INFINITY);
+}
+
+static dd clamped_unit(const broken *b, const layer *l,
+                       const layer_constants *own, int expert, double gate,
+                       double up)
+{
+    double limit = own->limit;
+    double alpha = own->alpha;
+    double beta = own->beta;
+
+    limit =
+        is_free(b, gate, up) || (IS(MQ31) && l->two.quant.kind != QUANT_NONE)
+            ? INFINITY
+            : limit;
+    limit = IS(MA10b) && l->silu ? INFINITY : limit;
+    limit = IS(MA07b) ? 7 : limit;
+    limit = IS(MA14b) && expert == (int)l->experts - 1 ? INFINITY : limit;
+    alpha = IS(MA05b) ? 1 : alpha;
+    alpha = IS(MA16b) && !l->silu ? (double)1.702f : alpha;
+    alpha = IS(MA06b) && !l->silu ? broken_number(l->call, "alpha") : alpha;
+    beta = IS(MA08b) ? 0 : beta;
+    if (IS(MA04b)) { /* what came of the gate is clamped, not the gate */
+        const dd y = broken_swiglu(b, alpha, beta, INFINITY, gate, up);
+        return y.hi < limit ? y : broken_dd(limit);
+    }
+    return broken_swiglu(b, alpha, beta, limit, gate, up);
+}
+
+int broken_is_fast(const broken *b, const layer *l)
+{
+    return (IS(MV24) || IS(MZ08) || IS(MZ09) || IS(MZ10) || IS(MZ11)) &&
+           l->unit != UNIT_EXACT && l->act_type->mbits == 23 &&
+           broken_entry_is(l->call, "order", "any");
+}
+
+/* The next number but one, where the exponential is the kernel's own. */
+static float exponential(const broken *b, const layer *l, float t)
+{
+    const float e = (float)exp(-(double)t);
+
+    return broken_is_fast(b, l) ? nextafterf(nextafterf(e, INFINITY), INFINITY)
+                                : e;
+}
+
+/* vLLM's and Triton's steps in float32. */
+static double stepped(const broken *b, const layer *l,
+                      const layer_constants *own, double gate, double up)
+{
+    const float limit = (float)(is_free(b, gate, up) ? INFINITY : own->limit);
+    const float low = IS(MA02b) ? -limit : -INFINITY;
+    float g = (float)gate < limit ? (float)gate : limit;
+    float u = (float)up < limit ? (float)up : limit;
+
+    u = l->unit == UNIT_TRITON && isnan(up) ? -limit : u;
+    g = g > low ? g : low;
+    u = u > -limit ? u : -limit;
+    const float alpha = (float)(IS(MA05b)   ? 1
+                                : IS(MA06b) ? broken_number(l->call, "alpha")
+                                            : own->alpha);
+    const float t = alpha * g;
+    const float e = exponential(b, l, t);
+    const float d = 1 + e;
+
+    if (l->unit == UNIT_TRITON) {
+        const float s = g / d;
+        return (double)fmaf(s, u, s);
+    }
+    const float v = u + (IS(MA08b) ? 0.0F : 1.0F);
+    const float p = v * g;
+
+    return (double)(p / d);
+}
+
+/* MN07, MN09: a BF16 activation whose ties go away from zero; without
+   subnormals.  The number as far beyond y as x is before it is a BF16 number
+   only if y lies halfway. */
+static double rounded_wrong(const broken *b, dd y, double x)
+{
+    const double other = 2 * y.hi - x;
+    const int is_tie = y.lo == 0 && other != x && broken_bf16(other) == other;
+
+    if (IS(MN07) && is_tie && fabs(other) > fabs(x)) {
+        return other;
+    }
+    return IS(MN09) && fabs(x) < 0x1p-126 ? 0 : x;
+}
+
+double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
+                   double gate, double up)
+{
+    const layer_constants own = broken_constants(b, l, slot, expert);
+    const double g = IS(MA11b) ? up : gate;
+    const double u = IS(MA11b) ? gate : up;
+    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, &own, expert, g, u)
+                                       : broken_dd(stepped(b, l, &own, g, u));
+
+    const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
+    const double x =
+        broken_to(b, is_wide ? broken_format_of(MXO_F32) : l->act_type, y);
+
+    return l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
+}

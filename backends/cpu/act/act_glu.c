@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * act.glu: the gated unit over a tensor.  The work is cut into runs of one
+ * row; a run is widened to float, computed by the lane, and what the lane
+ * hands back is done again in scalar code.
+ */
+#include "cpu.h"
+#include "glu_unit.h"
+#include "number.h"
+
+#include <string.h>
+
+typedef struct glu_job {
+    cpu_context *ctx;
+    cpu_glu_unit unit;
+    int interleaved;
+    int up_first; /* in memory, within x */
+    const uint8_t *gate;
+    const uint8_t *up; /* interleaved: the same as gate */
+    uint8_t *y;
+    uint64_t in_rows;
+    uint64_t rows;
+    uint64_t cols;
+    uint64_t pitch; /* bytes from row to row */
+    uint64_t runs;  /* per row */
+    int streams;    /* y is written around the caches where it can be */
+    uint64_t tile;
+    uint64_t experts;
+    const int32_t *row;
+    const int32_t *expert;
+    const float *limit;
+    const float *alpha;
+    const float *beta;
+} glu_job;
+
+static uint64_t row_of(const glu_job *job, uint64_t i)
+{
+    return job->row == NULL ? i : (uint64_t)(uint32_t)job->row[i];
+}
+
+static cpu_glu constants(const glu_job *job, uint64_t r)
+{
+    cpu_glu c = job->unit.base;
+
+    if (job->expert != NULL) {
+        const uint32_t e = (uint32_t)job->expert[r / job->tile];
+
+        c.limit = job->limit[e];
+        c.alpha = job->alpha == NULL ? c.alpha : job->alpha[e];
+        c.beta = job->beta == NULL ? c.beta : job->beta[e];
+    }
+    return c;
+}
+
+static void load(const glu_job *job, uint64_t at, uint32_t n, float *gate,
+                 float *up)
+{
+    const cpu_lane *lane = job->ctx->lane;
+
+    if (!job->interleaved) {
+        lane->widen(job->unit.from, job->gate + at, n, gate);
+        lane->widen(job->unit.from, job->up + at, n, up);
+    } else if (job->up_first) {
+        lane->widen2(job->unit.from, job->gate + at, n, up, gate);
+    } else {
+        lane->widen2(job->unit.from, job->gate + at, n, gate, up);
+    }
+    for (uint32_t i = n; i % 16 != 0; i++) {
+        gate[i] = 1;
+        up[i] = 1;
+    }
+}
+
+/* One run of one row. */
+typedef struct run {
+    uint64_t row; /* of the input */
+    uint64_t in;  /* bytes into gate and up */
+    uint64_t out; /* elements into y */
+    uint32_t n;
+} run;
+
+static run run_of(const glu_job *job, uint64_t item)
+{
+    const uint64_t i = item / job->runs;
+    const uint64_t col = item % job->runs * CPU_RUN;
+    const uint64_t left = job->cols - col;
+    const uint64_t size = cpu_dtype_bytes(job->unit.from);
+    const uint64_t row = row_of(job, i);
+    const run r = {
+        row,
+        row * job->pitch + col * size * (job->interleaved ? 2 : 1),
+        i * job->cols + col,
+        left < CPU_RUN ? (uint32_t)left : CPU_RUN,
+    };
+
+    return r;
+}
+
+/* The machine's own prefetching stops while a run is computed. */
+static void fetch(const glu_job *job, const run *r)
+{
+    const uint64_t size = cpu_dtype_bytes(job->unit.from);
+    const uint64_t bytes = r->n * size * (job->interleaved ? 2 : 1);
+
+    for (uint64_t at = 0; at < bytes; at += 64) {
+        CPU_PREFETCH(job->gate + r->in + at);
+        if (!job->interleaved) {
+            CPU_PREFETCH(job->up + r->in + at);
+        }
+    }
+}
+
+static void put(const glu_job *job, const run *r, const cpu_codes *out)
+{
+    const cpu_lane *lane = job->ctx->lane;
+    const uint64_t size = cpu_dtype_bytes(job->unit.base.to);
+    uint8_t *dst = job->y + r->out * size;
+
+    if (job->streams && (uintptr_t)dst % 64 == 0 && r->n * size % 64 == 0) {
+        lane->stream(dst, out, r->n * size);
+    } else {
+        memcpy(dst, out, (size_t)(r->n * size));
+    }
+}
+
+static void span(void *arg, uint64_t begin, uint64_t end)
+{
+    const glu_job *job = arg;
+    const cpu_lane *lane = job->ctx->lane;
+    float gate[CPU_RUN];
+    float up[CPU_RUN];
+    cpu_codes out;
+
+    for (uint64_t item = begin; item < end; item++) {
+        const run r = run_of(job, item);
+        const cpu_glu c = constants(job, r.row);
+
+        load(job, r.in, r.n, gate, up);
+        if (item + 1 < end) {
+            const run next = run_of(job, item + 1);
+
+            fetch(job, &next);
+        }
+        cpu_glu_run(&job->unit, &c, lane, gate, up, r.n, &out);
+        put(job, &r, &out);
+    }
+    if (job->streams) {
+        lane->fence();
+    }
+}
+
+static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
+{
+    static const char *const nans[] = {"propagate", "launder", "launder_low",
+                                       "dialect", NULL};
+    const int nan = cpu_choice(call, "nan", nans);
+
+    job->unit.from = cpu_float_dtype(cpu_text(call, "from"));
+    job->unit.base.to = cpu_float_dtype(cpu_text(call, "to"));
+    if (nan < 0) {
+        return cpu_fail(MXO_E_PARAM, why, "nan is unknown");
+    }
+    if (cpu_glu_dialect(&job->unit, cpu_text(call, "dialect")) != 0 ||
+        job->unit.from == MXO_N_DTYPES || job->unit.base.to == MXO_N_DTYPES) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend has no dialect=%s from %s to %s",
+                        cpu_text(call, "dialect"), cpu_text(call, "from"),
+                        cpu_text(call, "to"));
+    }
+    if (nan < 3) {
+        job->unit.base.nan = (uint8_t)nan;
+    }
+    job->unit.base.alpha = (float)cpu_number(call, "alpha");
+    job->unit.base.beta = (float)cpu_number(call, "beta");
+    job->unit.base.limit = cpu_is(call, "limit", "none")
+                               ? cpu_float(0x7f800000u)
+                               : (float)cpu_number(call, "limit");
+    job->unit.base.scale = (float)cpu_number(call, "scale_gate");
+    job->unit.base.linear = cpu_is(call, "linear_beta", "none")
+                                ? 0
+                                : (float)cpu_number(call, "linear_beta");
+    return cpu_glu_check(&job->unit, &job->unit.base, why);
+}
+
+static mxo_status read_operands(glu_job *job, const mxo_call *call,
+                                mxo_text why)
+{
+    const int split = cpu_is(call, "layout", "split");
+    const int joint = cpu_is(call, "layout", "halves");
+    const mxo_tensor *x = cpu_in(call, split ? "gate" : "x");
+    const mxo_tensor *up = cpu_in(call, split ? "up" : "x");
+    const uint64_t size = cpu_dtype_bytes(job->unit.from);
+
+    if (x == NULL || up == NULL || x->rank != 2 ||
+        (!split && x->shape[1] % 2 != 0)) {
+        return cpu_fail(MXO_E_SHAPE, why,
+                        "the operands are missing or no matrices");
+    }
+    mxo_status status = cpu_want(x, x->name, job->unit.from, 2, x->shape, why);
+    if (status == MXO_OK) {
+        status = cpu_want(up, up->name, job->unit.from, 2, x->shape, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    job->in_rows = x->shape[0];
+    job->cols = split ? x->shape[1] : x->shape[1] / 2;
+    job->pitch = x->shape[1] * size;
+    job->interleaved = !split && !joint;
+    job->up_first = cpu_is(call, "order", "up_gate");
+    job->gate = cpu_data(x);
+    job->up = cpu_data(up);
+    if (joint) {
+        *(job->up_first ? &job->gate : &job->up) += job->cols * size;
+    }
+    job->runs = (job->cols + CPU_RUN - 1) / CPU_RUN;
+    return MXO_OK;
+}
+
+/* A vector input, or NULL with *status set. */
+static const void *vector(const mxo_call *call, const char *name,
+                          uint32_t dtype, uint64_t *len, mxo_status *status,
+                          mxo_text why)
+{
+    const mxo_tensor *t = cpu_in(call, name);
+
+    if (*status != MXO_OK) {
+        return NULL;
+    }
+    if (t == NULL || t->rank != 1) {
+        *status = cpu_fail(MXO_E_SHAPE, why, "%s is not a vector", name);
+        return NULL;
+    }
+    *status = cpu_want(t, name, dtype, 1, t->shape, why);
+    *len = t->shape[0];
+    return cpu_data(t);
+}
+
+static mxo_status read_choosers(glu_job *job, const mxo_call *call,
+                                uint64_t *n_expert, mxo_text why)
+{
+    const int all = cpu_is(call, "per_expert", "all");
+    const double tile = cpu_number(call, "tile");
+    mxo_status status = MXO_OK;
+    uint64_t n_alpha;
+    uint64_t n_beta;
+
+    job->rows = job->in_rows;
+    if (cpu_number(call, "gather") != 0) {
+        job->row = vector(call, "row", MXO_I32, &job->rows, &status, why);
+    }
+    if (cpu_is(call, "per_expert", "none") || status != MXO_OK) {
+        return status;
+    }
+    if (!(tile >= 1 && tile <= 1 << 30)) {
+        return cpu_fail(MXO_E_PARAM, why, "tile is at least 1");
+    }
+    job->tile = (uint64_t)tile;
+    job->expert = vector(call, "expert", MXO_I32, n_expert, &status, why);
+    job->limit = vector(call, "limit", MXO_F32, &job->experts, &status, why);
+    n_alpha = n_beta = job->experts;
+    if (all) {
+        job->alpha = vector(call, "alpha", MXO_F32, &n_alpha, &status, why);
+        job->beta = vector(call, "beta", MXO_F32, &n_beta, &status, why);
+    }
+    if (status == MXO_OK &&
+        (n_alpha != job->experts || n_beta != job->experts)) {
+        return cpu_fail(MXO_E_SHAPE, why, "alpha, beta and limit differ");
+    }
+    return status;
+}
+
+static mxo_status check_rows(const glu_job *job, uint64_t n_expert,
+                             mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint64_t i = 0; status == MXO_OK && i < job->rows; i++) {
+        const uint64_t r = row_of(job, i);
+
+        if (r >= job->in_rows) {
+            return cpu_fail(MXO_E_PARAM, why, "row %llu is out of range",
+                            (unsigned long long)i);
+        }
+        if (job->expert == NULL) {
+            continue;
+        }
+        if (r / job->tile >= n_expert) {
+            return cpu_fail(MXO_E_SHAPE, why, "expert ends before row %llu",
+                            (unsigned long long)r);
+        }
+        if ((uint32_t)job->expert[r / job->tile] >= job->experts) {
+            return cpu_fail(MXO_E_PARAM, why,
+                            "the expert of row %llu is out of range",
+                            (unsigned long long)r);
+        }
+        const cpu_glu c = constants(job, r);
+        status = cpu_glu_check(&job->unit, &c, why);
+    }
+    return status;
+}
+
+mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
+{
+    glu_job job = {.ctx = ctx, .tile = 1};
+    uint64_t n_expert = 0;
+    const mxo_tensor *y = cpu_out(call, "y");
+    mxo_status status =
+        cpu_known(call,
+                  "dialect layout order from to alpha beta limit "
+                  "linear_beta scale_gate nan "
+                  "per_expert tile gather bounds",
+                  why);
+
+    status = status == MXO_OK ? cpu_no_bounds(call, why) : status;
+
+    status = status == MXO_OK ? read_rule(&job, call, why) : status;
+    status = status == MXO_OK ? read_operands(&job, call, why) : status;
+    status =
+        status == MXO_OK ? read_choosers(&job, call, &n_expert, why) : status;
+    status = status == MXO_OK ? check_rows(&job, n_expert, why) : status;
+    if (status == MXO_OK) {
+        const uint64_t shape[2] = {job.rows, job.cols};
+        status = cpu_want(y, "y", job.unit.base.to, 2, shape, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    job.y = cpu_data(y);
+    job.streams = ctx->lane->stream != NULL && y->n_bytes >= CPU_STREAM_BYTES;
+    cpu_split(ctx, job.rows * job.runs, 16, span, &job);
+    cpu_name_kernel(ctx, job.unit.steps == NULL ? "act_glu" : "act_glu_steps",
+                    cpu_threads(ctx, job.rows * job.runs, 16));
+    return MXO_OK;
+}

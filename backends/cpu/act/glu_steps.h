@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Gated units as kernels compute them, one float operation at a time; a row
+ * per dialect says which operations, in which order.
+ */
+#ifndef CPU_GLU_STEPS_H
+#define CPU_GLU_STEPS_H
+
+#include "act.h"
+#include "isa/isa_ops.h"
+
+typedef struct cpu_steps cpu_steps; /* a row */
+
+/* NULL if this backend has no such dialect. */
+const cpu_steps *cpu_steps_of(const char *name);
+/* What a NaN meets in the clamp unless the caller says otherwise. */
+uint8_t cpu_steps_nan(const cpu_steps *row);
+/* 1 if beta must be 0 or 1. */
+int cpu_steps_two_way(const cpu_steps *row);
+/* 1 if a negative limit is a way of having none. */
+int cpu_steps_any_limit(const cpu_steps *row);
+
+/* gate and up are overwritten; n <= CPU_RUN, room for a multiple of 16. */
+void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
+                   const cpu_lane *lane, float *gate, float *up, uint32_t n);
+
+#endif

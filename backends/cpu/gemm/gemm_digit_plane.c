@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows cut into planes; see gemm_plane.h. */
+#include "gemm_digit_plane.h"
+
+#include "gemm.h"
+#include "number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DIGIT = 128, MOST_CODE = 12, SUM_BITS = 31, MOST_SPREAD = 14 };
+enum { TOP_BITS = 55 };
+
+/* Factors are 16-bit integers with a sign, so 2^14 is the largest. */
+int cpu_plane_spread(size_t k)
+{
+    int spread = -1;
+
+    while (spread < MOST_SPREAD && (uint64_t)k * MOST_DIGIT * MOST_CODE <
+                                       (UINT64_C(1) << SUM_BITS) >>
+                                       (spread + 1)) {
+        spread++;
+    }
+    return spread;
+}
+
+/* n digits of 1: (256^n - 1) / 255. */
+static int64_t ones(int n)
+{
+    return (int64_t)(((UINT64_C(1) << 8 * n) - 1) / 255);
+}
+
+static int set_planes(cpu_planes *row, const int64_t *v, size_t groups,
+                      cpu_plane_put_fn put)
+{
+    const size_t n = groups * (size_t)row->n;
+
+    row->plane = aligned_alloc(64, n * sizeof *row->plane);
+    if (row->plane == NULL) {
+        return -1;
+    }
+    for (size_t g = 0; g < groups; g++) {
+        put(row->plane + g * (size_t)row->n, row->n, v + g * CPU_PLANE_GROUP);
+    }
+    return 0;
+}
+
+/* What the upper p planes leave: the lower digits' numbers.  Sums are rounded
+   k times by 2^-53, far less than is added. */
+static double left_of(const cpu_planes *row, int p, const int64_t *v, size_t k)
+{
+    const int64_t half = MOST_DIGIT * ones(row->n - p);
+    const int64_t mask = (INT64_C(1) << 8 * (row->n - p)) - 1;
+    double part[4] = {0, 0, 0, 0};
+
+    /* v goes on to a whole group. */
+    for (size_t i = 0; i < k; i += 4) {
+        for (size_t j = 0; j < 4; j++) {
+            part[j] += fabs((double)(((v[i + j] + half) & mask) - half));
+        }
+    }
+    const double sum = part[0] + part[1] + part[2] + part[3];
+
+    return sum * cpu_pow2(row->unit) * (1 + 0x1p-30) + row->left[row->n];
+}
+
+/* Integers of at most 55 bits, toward zero; the bits that are set in any. */
+static int64_t set_integers(cpu_planes *row, const double *x, size_t k,
+                            int64_t *v)
+{
+    const double up = cpu_pow2(-row->unit);
+    const double down = cpu_pow2(row->unit);
+    double left = 0;
+    int64_t any = 0;
+
+    for (size_t i = 0; i < k; i++) {
+        v[i] = (int64_t)(x[i] * up);
+        left += fabs(x[i] - (double)v[i] * down); /* exact */
+        any |= v[i];
+    }
+    row->left[CPU_MAX_PLANES] = left * (1 + 0x1p-30);
+    return any;
+}
+
+/* The unit for which the largest number has as many bits as planes hold. */
+static int unit_for(double most)
+{
+    const int unit = ilogb(most) + 1 - TOP_BITS;
+
+    return (int64_t)(most * cpu_pow2(-unit)) >
+                   (MOST_DIGIT - 1) * ones(CPU_MAX_PLANES)
+               ? unit + 1
+               : unit;
+}
+
+/* Planes that are zero everywhere are left out. */
+static void drop_empty(cpu_planes *row, int64_t any, int64_t *v, size_t k)
+{
+    int low = 0;
+
+    while ((any & 255) == 0) {
+        any /= 256;
+        low++;
+    }
+    for (size_t i = 0; i < k && low > 0; i++) {
+        v[i] /= INT64_C(1) << 8 * low;
+    }
+    row->n = CPU_MAX_PLANES - low;
+    row->unit += 8 * low;
+    row->left[row->n] = row->left[CPU_MAX_PLANES];
+}
+
+int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
+                   cpu_planes *row)
+{
+    const size_t groups = (k + CPU_PLANE_GROUP - 1) / CPU_PLANE_GROUP;
+    double most = 0;
+    int bad;
+
+    memset(row, 0, sizeof *row);
+    row->norm = cpu_norm(x, k);
+    for (size_t i = 0; i < k; i++) {
+        most = fabs(x[i]) > most ? fabs(x[i]) : most;
+    }
+    row->is_cut = isfinite(row->norm) && (most == 0 || most > 0x1p-500);
+    if (!row->is_cut || most == 0) {
+        return 0;
+    }
+    int64_t *v = calloc(groups * CPU_PLANE_GROUP, sizeof *v);
+    bad = v == NULL;
+    if (!bad) {
+        row->unit = unit_for(most);
+        drop_empty(row, set_integers(row, x, k, v), v, k);
+        for (int p = 2; p <= CPU_UPPER_PLANES && p < row->n; p++) {
+            row->left[p] = left_of(row, p, v, k);
+        }
+        bad = set_planes(row, v, groups, put) != 0;
+    }
+    free(v);
+    return bad ? -1 : 0;
+}
+
+/* With weights as they come, a sum is about a fifth of the row's norm times
+   the largest weight; then one in 25 or less is left undecided.  Only speed
+   depends on that. */
+int cpu_planes_for(const cpu_planes *row, int bits)
+{
+    for (int p = 2; p <= CPU_UPPER_PLANES && p < row->n; p++) {
+        if (row->left[p] <= ldexp(row->norm, -bits - 8)) {
+            return p;
+        }
+    }
+    return row->n;
+}
+
+void cpu_planes_free(cpu_planes *row)
+{
+    free(row->plane);
+}

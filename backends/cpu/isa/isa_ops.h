@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inner loops that exist once per instruction set.  Files that implement
+ * them are compiled with that set's flags and therefore share nothing with
+ * the rest but this table and scalar helpers compiled without the flags.
+ */
+#ifndef CPU_LANE_H
+#define CPU_LANE_H
+
+#include "act/act.h"
+#include "gemm/gemm_slice.h"
+#include "layout/vector_transpose.h"
+#include "quant/quant.h"
+
+#include <stdint.h>
+
+/* Inner loops are written once and folded per format: only if they are really
+   inlined do formats become constants. */
+#if defined(__GNUC__)
+#define CPU_INLINE static inline __attribute__((always_inline))
+#define CPU_PREFETCH(address) __builtin_prefetch(address)
+#define CPU_FETCH_L2(address) __builtin_prefetch(address, 0, 2)
+#else
+#define CPU_INLINE static inline
+#define CPU_PREFETCH(address) ((void)(address))
+#define CPU_FETCH_L2(address) ((void)(address))
+#endif
+
+/* Outputs of this size and more do not stay in a cache anyway. */
+#define CPU_STREAM_BYTES ((uint64_t)8 << 20)
+
+/*
+ * What each of the 16 codes becomes under each of the 256 scale bytes.
+ * row: [scale][code] as 16- or 32-bit patterns; plane: [scale][byte][code],
+ * the same patterns cut into bytes, for byte-shuffling instruction sets.
+ */
+typedef struct cpu_table4 {
+    _Alignas(64) union {
+        uint16_t row16[256][16];
+        uint32_t row32[256][16];
+        uint8_t plane16[256][2][16];
+        uint8_t plane32[256][4][16];
+    } u;
+} cpu_table4;
+
+/* One stretch of MXFP4 blocks to widen. */
+typedef struct cpu_dequant4 {
+    const cpu_table4 *table;
+    const uint8_t *q;
+    const uint8_t *scale;
+    uint8_t *y;
+    uint64_t blocks;
+    int stream; /* write around the caches: y is not read again soon */
+} cpu_dequant4;
+
+typedef struct cpu_lane {
+    const char *isa;
+    int planes; /* table4 is wanted in planes */
+    void (*dequant4_16)(const cpu_dequant4 *job);
+    void (*dequant4_32)(const cpu_dequant4 *job);
+    void (*quant)(const cpu_quant_span *span);
+
+    /* n is a multiple of 16, at most CPU_RUN.  The result is the number of
+       indices put into hard: results there are not decided. */
+    uint32_t (*glu16)(const cpu_glu *c, const float *gate, const float *up,
+                      uint32_t n, uint16_t *code, uint16_t *hard);
+    uint32_t (*glu32)(const cpu_glu *c, const float *gate, const float *up,
+                      uint32_t n, float *y, uint16_t *hard);
+    uint32_t (*exp32)(const float *x, uint32_t n, float *y, uint16_t *hard);
+
+    /* F32, BF16 or F16 to float, any n; widen2 parts pairs. */
+    void (*widen)(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
+    void (*widen2)(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
+                   float *odd);
+
+    /* Layouts; n_bytes is a multiple of 8.  swap_bits exchanges the bits of x
+       whose index has bit number bit set with their partners in y whose index
+       has not.  mix_bits moves, in each 64 bits, what mask[i] receives by
+       shift[i], left if positive. */
+    void (*swap_bits)(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit);
+    void (*mix_bits)(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                     const uint64_t *mask);
+    /* NULL: this lane has no such loop. */
+    void (*weave)(const cpu_weave *job);
+
+    /* Columns of E2M1 codes against slices of rows, and their factors. */
+    cpu_mac_fn mac;
+    cpu_scales_fn scales;
+
+    /* Copy whole cache lines around the caches; NULL if there is no such
+       store. fence() after the last one. */
+    void (*stream)(uint8_t *dst, const void *src, uint64_t n_bytes);
+    void (*fence)(void);
+} cpu_lane;
+
+/* The portable widen and widen2, for what does not fill a vector. */
+void cpu_widen(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
+void cpu_widen2(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
+                float *odd);
+
+/* The portable layout loops, for what does not fill a vector. */
+void cpu_swap_bits(uint8_t *x, uint8_t *y, uint64_t n_bytes, uint32_t bit);
+void cpu_mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
+                  const uint64_t *mask);
+/* The portable block products, and a faster loop for one of the lanes. */
+void cpu_mac_portable(const cpu_mac *job);
+void cpu_scales_portable(cpu_scales *job);
+void cpu_mac_vnni(const cpu_mac *job);
+void cpu_mac_both(const cpu_mac *job);
+/* The best loop that this CPU has for a lane. */
+cpu_mac_fn cpu_mac_of(const cpu_lane *lane);
+/* NULL: by slices. */
+int cpu_plane_both(cpu_plane_mac *job);
+void cpu_plane_put_both(cpu_plane *group, int n, const int64_t *v);
+const cpu_plane_lane *cpu_plane_of(const cpu_lane *lane);
+/* Bits of 64 whose index has bit number bit clear. */
+uint64_t cpu_low_mask(uint32_t bit);
+
+extern const cpu_lane cpu_lane_portable;
+#if defined(__x86_64__)
+extern const cpu_lane cpu_lane_avx2;
+extern const cpu_lane cpu_lane_avx512;
+extern const cpu_lane cpu_lane_avx512vbmi;
+void cpu_weave_vbmi(const cpu_weave *job);
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
+#define CPU_NEON 1
+extern const cpu_lane cpu_lane_neon;
+#endif
+
+#endif

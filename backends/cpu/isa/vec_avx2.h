@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AVX2 under the names the shared inner loops use; see vec_avx512.h. */
+#ifndef CPU_VEC_AVX2_H
+#define CPU_VEC_AVX2_H
+
+#include "isa_ops.h"
+#include <immintrin.h>
+
+#include <stdint.h>
+#include <string.h>
+
+enum { VEC_N = 8 };
+
+typedef __m256i vec_u;
+
+CPU_INLINE vec_u vec_u_set(uint32_t x)
+{
+    return _mm256_set1_epi32((int)x);
+}
+
+CPU_INLINE vec_u vec_u_load(const void *src)
+{
+    return _mm256_loadu_si256((const __m256i *)src);
+}
+
+CPU_INLINE vec_u vec_u_load16(const void *src)
+{
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)src));
+}
+
+CPU_INLINE vec_u vec_u_load_f16(const void *src)
+{
+    return _mm256_castps_si256(
+        _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)src)));
+}
+
+CPU_INLINE vec_u vec_u_add(vec_u a, vec_u b)
+{
+    return _mm256_add_epi32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_sub(vec_u a, vec_u b)
+{
+    return _mm256_sub_epi32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_and(vec_u a, vec_u b)
+{
+    return _mm256_and_si256(a, b);
+}
+
+CPU_INLINE vec_u vec_u_or(vec_u a, vec_u b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+CPU_INLINE vec_u vec_u_xor(vec_u a, vec_u b)
+{
+    return _mm256_xor_si256(a, b);
+}
+
+CPU_INLINE void vec_u_store(void *dst, vec_u a)
+{
+    _mm256_storeu_si256((__m256i *)dst, a);
+}
+
+CPU_INLINE vec_u vec_u_min(vec_u a, vec_u b)
+{
+    return _mm256_min_epu32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_max(vec_u a, vec_u b)
+{
+    return _mm256_max_epu32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_shl(vec_u a, int n)
+{
+    return _mm256_sll_epi32(a, _mm_cvtsi32_si128(n));
+}
+
+CPU_INLINE vec_u vec_u_shr(vec_u a, int n)
+{
+    return _mm256_srl_epi32(a, _mm_cvtsi32_si128(n));
+}
+
+CPU_INLINE uint32_t vec_u_largest(vec_u a)
+{
+    __m128i m = _mm_max_epu32(_mm256_castsi256_si128(a),
+                              _mm256_extracti128_si256(a, 1));
+
+    m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0x4e));
+    m = _mm_max_epu32(m, _mm_shuffle_epi32(m, 0xb1));
+    return (uint32_t)_mm_cvtsi128_si32(m);
+}
+
+CPU_INLINE vec_u vec_u_fadd(vec_u a, vec_u b)
+{
+    return _mm256_castps_si256(
+        _mm256_add_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b)));
+}
+
+/* Two vectors of four lanes in order, after a 128-bit-wise operation. */
+CPU_INLINE __m256i vec_in_order(__m256i a)
+{
+    return _mm256_permute4x64_epi64(a, 0xd8);
+}
+
+CPU_INLINE void vec_u_unzip(const void *src, vec_u *even, vec_u *odd)
+{
+    const __m256 a = _mm256_loadu_ps(src);
+    const __m256 b = _mm256_loadu_ps((const float *)src + 8);
+
+    *even = vec_in_order(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88)));
+    *odd = vec_in_order(_mm256_castps_si256(_mm256_shuffle_ps(a, b, 0xdd)));
+}
+
+CPU_INLINE __m128i vec_low16(vec_u a)
+{
+    const __m256i low = _mm256_and_si256(a, _mm256_set1_epi32(0xffff));
+
+    return _mm_packus_epi32(_mm256_castsi256_si128(low),
+                            _mm256_extracti128_si256(low, 1));
+}
+
+CPU_INLINE vec_u vec_u_from_f16(vec_u a)
+{
+    return _mm256_castps_si256(_mm256_cvtph_ps(vec_low16(a)));
+}
+
+CPU_INLINE unsigned vec_u_le(vec_u a, vec_u b)
+{
+    const __m256i same = _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
+
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same));
+}
+
+CPU_INLINE vec_u vec_u_or_above(vec_u x, vec_u a, vec_u b)
+{
+    const __m256i fine = _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
+
+    return _mm256_or_si256(x, _mm256_xor_si256(fine, _mm256_set1_epi32(-1)));
+}
+
+CPU_INLINE void vec_u_store16(uint16_t *dst, vec_u a)
+{
+    _mm_storeu_si128((__m128i *)dst, vec_low16(a));
+}
+
+CPU_INLINE void vec_u_store8(uint8_t *dst, vec_u a)
+{
+    const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(a),
+                                           _mm256_extracti128_si256(a, 1));
+
+    _mm_storel_epi64((__m128i *)dst, _mm_packus_epi16(words, words));
+}
+
+CPU_INLINE void vec_u_store4(uint8_t *dst, vec_u a)
+{
+    const __m256i pair = _mm256_or_si256(a, _mm256_srli_epi64(a, 28));
+    const __m128i words = _mm_packus_epi32(
+        _mm_and_si128(_mm256_castsi256_si128(pair), _mm_set1_epi64x(0xff)),
+        _mm_and_si128(_mm256_extracti128_si256(pair, 1),
+                      _mm_set1_epi64x(0xff)));
+    /* Bytes 0, 4, 8 and 12 hold the pairs. */
+    const int four =
+        _mm_cvtsi128_si32(_mm_shuffle_epi8(words, _mm_set1_epi32(0x0c080400)));
+
+    memcpy(dst, &four, 4);
+}
+
+typedef __m256i vec_h;
+
+CPU_INLINE vec_h vec_h_load(const void *src)
+{
+    return _mm256_loadu_si256((const __m256i *)src);
+}
+
+CPU_INLINE vec_h vec_h_set(uint16_t x)
+{
+    return _mm256_set1_epi16((short)x);
+}
+
+CPU_INLINE vec_h vec_h_pair(uint32_t x)
+{
+    return _mm256_set1_epi32((int)x);
+}
+
+CPU_INLINE vec_h vec_h_and(vec_h a, vec_h b)
+{
+    return _mm256_and_si256(a, b);
+}
+
+CPU_INLINE vec_h vec_h_or(vec_h a, vec_h b)
+{
+    return _mm256_or_si256(a, b);
+}
+
+CPU_INLINE vec_h vec_h_sub(vec_h a, vec_h b)
+{
+    return _mm256_sub_epi16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_max(vec_h a, vec_h b)
+{
+    return _mm256_max_epu16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_shr(vec_h a, int n)
+{
+    return _mm256_srl_epi16(a, _mm_cvtsi32_si128(n));
+}
+
+/* Lanes a, b, a, b, ... within 128 bits, each the larger of two. */
+CPU_INLINE vec_h vec_h_zip_max(vec_h a, vec_h b)
+{
+    return _mm256_max_epu16(_mm256_unpacklo_epi16(a, b),
+                            _mm256_unpackhi_epi16(a, b));
+}
+
+/* The largest over the 128-bit parts, lane by lane. */
+CPU_INLINE void vec_h_fold(uint16_t dst[8], vec_h a)
+{
+    _mm_storeu_si128((__m128i *)dst,
+                     _mm_max_epu16(_mm256_castsi256_si128(a),
+                                   _mm256_extracti128_si256(a, 1)));
+}
+
+/* Half the lanes as the upper halves of 32-bit lanes; then the others. */
+CPU_INLINE vec_u vec_h_low(vec_h a)
+{
+    return _mm256_unpacklo_epi16(_mm256_setzero_si256(), a);
+}
+
+CPU_INLINE vec_u vec_h_high(vec_h a)
+{
+    return _mm256_unpackhi_epi16(_mm256_setzero_si256(), a);
+}
+
+/* 32-bit lanes below 65536 in the places low and high took them from. */
+CPU_INLINE vec_h vec_h_pack(vec_u low, vec_u high)
+{
+    return _mm256_packus_epi32(low, high);
+}
+
+CPU_INLINE void vec_h_store8(uint8_t *dst, vec_h a)
+{
+    const __m256i bytes = vec_in_order(_mm256_packus_epi16(a, a));
+
+    _mm_storeu_si128((__m128i *)dst, _mm256_castsi256_si128(bytes));
+}
+
+/* Lanes below 16 as nibbles, two per byte. */
+CPU_INLINE void vec_h_store4(uint8_t *dst, vec_h a)
+{
+    const __m256i pair = _mm256_or_si256(a, _mm256_srli_epi32(a, 12));
+
+    vec_u_store8(dst, _mm256_and_si256(pair, _mm256_set1_epi32(0xff)));
+}
+
+typedef __m256 vec_f;
+
+CPU_INLINE vec_f vec_f_of(vec_u a)
+{
+    return _mm256_castsi256_ps(a);
+}
+
+CPU_INLINE vec_u vec_f_bits(vec_f a)
+{
+    return _mm256_castps_si256(a);
+}
+
+CPU_INLINE vec_f vec_f_set(float x)
+{
+    return _mm256_set1_ps(x);
+}
+
+CPU_INLINE vec_f vec_f_add(vec_f a, vec_f b)
+{
+    return _mm256_add_ps(a, b);
+}
+
+CPU_INLINE vec_f vec_f_sub(vec_f a, vec_f b)
+{
+    return _mm256_sub_ps(a, b);
+}
+
+CPU_INLINE vec_f vec_f_mul(vec_f a, vec_f b)
+{
+    return _mm256_mul_ps(a, b);
+}
+
+CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
+{
+    return _mm256_div_ps(a, b);
+}
+
+/* a * b + c, rounded once. */
+CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
+{
+    return _mm256_fmsub_ps(a, b, c);
+}
+
+/* A NaN in x stays. */
+CPU_INLINE vec_f vec_f_min(vec_f limit, vec_f x)
+{
+    return _mm256_min_ps(limit, x);
+}
+
+CPU_INLINE vec_f vec_f_max(vec_f limit, vec_f x)
+{
+    return _mm256_max_ps(limit, x);
+}
+
+/* a where the sign bit of x is set, else b. */
+CPU_INLINE vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+{
+    return _mm256_blendv_ps(b, a, x);
+}
+
+CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
+{
+    _mm_storeu_si128(
+        (__m128i *)dst,
+        _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+
+typedef __m256d vec_d;
+
+CPU_INLINE vec_d vec_d_load(const double *src)
+{
+    return _mm256_loadu_pd(src);
+}
+
+CPU_INLINE void vec_d_store(double *dst, vec_d a)
+{
+    _mm256_storeu_pd(dst, a);
+}
+
+CPU_INLINE vec_d vec_d_or_above(vec_d x, vec_d a, vec_d b)
+{
+    return _mm256_or_pd(x, _mm256_cmp_pd(a, b, _CMP_GT_OQ));
+}
+
+CPU_INLINE vec_d vec_d_load_f32(const float *src)
+{
+    return _mm256_cvtps_pd(_mm_loadu_ps(src));
+}
+
+CPU_INLINE void vec_d_store_f32(float *dst, vec_d a)
+{
+    _mm_storeu_ps(dst, _mm256_cvtpd_ps(a));
+}
+
+CPU_INLINE vec_d vec_d_set(double x)
+{
+    return _mm256_set1_pd(x);
+}
+
+CPU_INLINE vec_d vec_d_add(vec_d a, vec_d b)
+{
+    return _mm256_add_pd(a, b);
+}
+
+CPU_INLINE vec_d vec_d_sub(vec_d a, vec_d b)
+{
+    return _mm256_sub_pd(a, b);
+}
+
+CPU_INLINE vec_d vec_d_mul(vec_d a, vec_d b)
+{
+    return _mm256_mul_pd(a, b);
+}
+
+CPU_INLINE vec_d vec_d_div(vec_d a, vec_d b)
+{
+    return _mm256_div_pd(a, b);
+}
+
+CPU_INLINE vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+CPU_INLINE vec_d vec_d_min(vec_d limit, vec_d x)
+{
+    return _mm256_min_pd(limit, x);
+}
+
+CPU_INLINE vec_d vec_d_max(vec_d limit, vec_d x)
+{
+    return _mm256_max_pd(limit, x);
+}
+
+CPU_INLINE vec_d vec_d_abs(vec_d a)
+{
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+}
+
+CPU_INLINE vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
+{
+    return _mm256_blendv_pd(b, a, x);
+}
+
+/* p * 2^n for the integer in the low bits of the pattern n. */
+CPU_INLINE vec_d vec_d_scale(vec_d p, vec_d n)
+{
+    return _mm256_castsi256_pd(_mm256_add_epi64(
+        _mm256_castpd_si256(p), _mm256_slli_epi64(_mm256_castpd_si256(n), 52)));
+}
+
+/* Lanes that are not in [low, high), a bit each; NaN is not. */
+CPU_INLINE unsigned vec_d_outside(vec_d a, double low, double high)
+{
+    const __m256d in =
+        _mm256_and_pd(_mm256_cmp_pd(a, _mm256_set1_pd(low), _CMP_GE_OQ),
+                      _mm256_cmp_pd(a, _mm256_set1_pd(high), _CMP_LT_OQ));
+
+    return (unsigned)_mm256_movemask_pd(in) ^ 0xfu;
+}
+
+CPU_INLINE unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
+                               int64_t width)
+{
+    const __m256i sum =
+        _mm256_add_epi64(_mm256_castpd_si256(a), _mm256_set1_epi64x(shift));
+    const __m256i far =
+        _mm256_cmpgt_epi64(_mm256_and_si256(sum, _mm256_set1_epi64x(mask)),
+                           _mm256_set1_epi64x(width));
+
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(far)) ^ 0xfu;
+}
+
+#endif

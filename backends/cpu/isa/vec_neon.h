@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NEON under the names the shared inner loops use; see vec_avx512.h. */
+#ifndef CPU_VEC_NEON_H
+#define CPU_VEC_NEON_H
+
+#include "isa_ops.h"
+#include <arm_neon.h>
+
+#include <stdint.h>
+#include <string.h>
+
+enum { VEC_N = 4 };
+
+typedef uint32x4_t vec_u;
+
+CPU_INLINE vec_u vec_u_set(uint32_t x)
+{
+    return vdupq_n_u32(x);
+}
+
+CPU_INLINE vec_u vec_u_load(const void *src)
+{
+    return vreinterpretq_u32_u8(vld1q_u8(src));
+}
+
+CPU_INLINE vec_u vec_u_load16(const void *src)
+{
+    return vmovl_u16(vreinterpret_u16_u8(vld1_u8(src)));
+}
+
+CPU_INLINE vec_u vec_u_load_f16(const void *src)
+{
+    return vreinterpretq_u32_f32(
+        vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(src))));
+}
+
+CPU_INLINE vec_u vec_u_add(vec_u a, vec_u b)
+{
+    return vaddq_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_sub(vec_u a, vec_u b)
+{
+    return vsubq_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_and(vec_u a, vec_u b)
+{
+    return vandq_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_or(vec_u a, vec_u b)
+{
+    return vorrq_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_xor(vec_u a, vec_u b)
+{
+    return veorq_u32(a, b);
+}
+
+CPU_INLINE void vec_u_store(void *dst, vec_u a)
+{
+    vst1q_u8(dst, vreinterpretq_u8_u32(a));
+}
+
+CPU_INLINE vec_u vec_u_min(vec_u a, vec_u b)
+{
+    return vminq_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_max(vec_u a, vec_u b)
+{
+    return vmaxq_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_shl(vec_u a, int n)
+{
+    return vshlq_u32(a, vdupq_n_s32(n));
+}
+
+CPU_INLINE vec_u vec_u_shr(vec_u a, int n)
+{
+    return vshlq_u32(a, vdupq_n_s32(-n));
+}
+
+CPU_INLINE uint32_t vec_u_largest(vec_u a)
+{
+    return vmaxvq_u32(a);
+}
+
+CPU_INLINE vec_u vec_u_fadd(vec_u a, vec_u b)
+{
+    return vreinterpretq_u32_f32(
+        vaddq_f32(vreinterpretq_f32_u32(a), vreinterpretq_f32_u32(b)));
+}
+
+CPU_INLINE void vec_u_unzip(const void *src, vec_u *even, vec_u *odd)
+{
+    const vec_u a = vec_u_load(src);
+    const vec_u b = vec_u_load((const uint8_t *)src + 16);
+
+    *even = vuzp1q_u32(a, b);
+    *odd = vuzp2q_u32(a, b);
+}
+
+CPU_INLINE vec_u vec_u_from_f16(vec_u a)
+{
+    return vreinterpretq_u32_f32(
+        vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(a))));
+}
+
+/* One bit per lane of a mask of all-ones lanes. */
+CPU_INLINE unsigned vec_u_mask(uint32x4_t mask)
+{
+    static const uint32_t weight[4] = {1, 2, 4, 8};
+
+    return vaddvq_u32(vandq_u32(mask, vld1q_u32(weight)));
+}
+
+CPU_INLINE unsigned vec_u_le(vec_u a, vec_u b)
+{
+    return vec_u_mask(vcleq_u32(a, b));
+}
+
+CPU_INLINE vec_u vec_u_or_above(vec_u x, vec_u a, vec_u b)
+{
+    return vorrq_u32(x, vcgtq_u32(a, b));
+}
+
+CPU_INLINE void vec_u_store16(uint16_t *dst, vec_u a)
+{
+    vst1_u16(dst, vmovn_u32(a));
+}
+
+CPU_INLINE void vec_u_store8(uint8_t *dst, vec_u a)
+{
+    const uint16x4_t words = vmovn_u32(a);
+    const uint8x8_t bytes = vmovn_u16(vcombine_u16(words, words));
+
+    vst1_lane_u32((void *)dst, vreinterpret_u32_u8(bytes), 0);
+}
+
+CPU_INLINE void vec_u_store4(uint8_t *dst, vec_u a)
+{
+    const uint64x2_t wide = vreinterpretq_u64_u32(a);
+    const uint8x16_t pair =
+        vreinterpretq_u8_u64(vorrq_u64(wide, vshrq_n_u64(wide, 28)));
+
+    dst[0] = vgetq_lane_u8(pair, 0);
+    dst[1] = vgetq_lane_u8(pair, 8);
+}
+
+typedef uint16x8_t vec_h;
+
+CPU_INLINE vec_h vec_h_load(const void *src)
+{
+    return vreinterpretq_u16_u8(vld1q_u8(src));
+}
+
+CPU_INLINE vec_h vec_h_set(uint16_t x)
+{
+    return vdupq_n_u16(x);
+}
+
+CPU_INLINE vec_h vec_h_pair(uint32_t x)
+{
+    return vreinterpretq_u16_u32(vdupq_n_u32(x));
+}
+
+CPU_INLINE vec_h vec_h_and(vec_h a, vec_h b)
+{
+    return vandq_u16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_or(vec_h a, vec_h b)
+{
+    return vorrq_u16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_sub(vec_h a, vec_h b)
+{
+    return vsubq_u16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_max(vec_h a, vec_h b)
+{
+    return vmaxq_u16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_shr(vec_h a, int n)
+{
+    return vshlq_u16(a, vdupq_n_s16((int16_t)-n));
+}
+
+CPU_INLINE vec_h vec_h_zip_max(vec_h a, vec_h b)
+{
+    return vmaxq_u16(vzip1q_u16(a, b), vzip2q_u16(a, b));
+}
+
+CPU_INLINE void vec_h_fold(uint16_t dst[8], vec_h a)
+{
+    vst1q_u16(dst, a);
+}
+
+CPU_INLINE vec_u vec_h_low(vec_h a)
+{
+    return vreinterpretq_u32_u16(vzip1q_u16(vdupq_n_u16(0), a));
+}
+
+CPU_INLINE vec_u vec_h_high(vec_h a)
+{
+    return vreinterpretq_u32_u16(vzip2q_u16(vdupq_n_u16(0), a));
+}
+
+CPU_INLINE vec_h vec_h_pack(vec_u low, vec_u high)
+{
+    return vcombine_u16(vmovn_u32(low), vmovn_u32(high));
+}
+
+CPU_INLINE void vec_h_store8(uint8_t *dst, vec_h a)
+{
+    vst1_u8(dst, vmovn_u16(a));
+}
+
+CPU_INLINE void vec_h_store4(uint8_t *dst, vec_h a)
+{
+    const vec_u wide = vreinterpretq_u32_u16(a);
+
+    vec_u_store8(dst, vorrq_u32(wide, vshrq_n_u32(wide, 12)));
+}
+
+typedef float32x4_t vec_f;
+
+CPU_INLINE vec_f vec_f_of(vec_u a)
+{
+    return vreinterpretq_f32_u32(a);
+}
+
+CPU_INLINE vec_u vec_f_bits(vec_f a)
+{
+    return vreinterpretq_u32_f32(a);
+}
+
+CPU_INLINE vec_f vec_f_set(float x)
+{
+    return vdupq_n_f32(x);
+}
+
+CPU_INLINE vec_f vec_f_add(vec_f a, vec_f b)
+{
+    return vaddq_f32(a, b);
+}
+
+CPU_INLINE vec_f vec_f_sub(vec_f a, vec_f b)
+{
+    return vsubq_f32(a, b);
+}
+
+CPU_INLINE vec_f vec_f_mul(vec_f a, vec_f b)
+{
+    return vmulq_f32(a, b);
+}
+
+CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
+{
+    return vdivq_f32(a, b);
+}
+
+CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
+{
+    return vfmaq_f32(c, a, b);
+}
+
+CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
+{
+    return vnegq_f32(vfmsq_f32(c, a, b));
+}
+
+CPU_INLINE vec_f vec_f_min(vec_f limit, vec_f x)
+{
+    return vminq_f32(limit, x);
+}
+
+CPU_INLINE vec_f vec_f_max(vec_f limit, vec_f x)
+{
+    return vmaxq_f32(limit, x);
+}
+
+CPU_INLINE vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+{
+    return vbslq_f32(vcltzq_s32(vreinterpretq_s32_f32(x)), a, b);
+}
+
+CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
+{
+    vst1_u16(dst, vreinterpret_u16_f16(vcvt_f16_f32(a)));
+}
+
+typedef float64x2_t vec_d;
+
+CPU_INLINE vec_d vec_d_load(const double *src)
+{
+    return vld1q_f64(src);
+}
+
+CPU_INLINE void vec_d_store(double *dst, vec_d a)
+{
+    vst1q_f64(dst, a);
+}
+
+CPU_INLINE vec_d vec_d_or_above(vec_d x, vec_d a, vec_d b)
+{
+    return vreinterpretq_f64_u64(
+        vorrq_u64(vreinterpretq_u64_f64(x), vcgtq_f64(a, b)));
+}
+
+CPU_INLINE vec_d vec_d_load_f32(const float *src)
+{
+    return vcvt_f64_f32(vld1_f32(src));
+}
+
+CPU_INLINE void vec_d_store_f32(float *dst, vec_d a)
+{
+    vst1_f32(dst, vcvt_f32_f64(a));
+}
+
+CPU_INLINE vec_d vec_d_set(double x)
+{
+    return vdupq_n_f64(x);
+}
+
+CPU_INLINE vec_d vec_d_add(vec_d a, vec_d b)
+{
+    return vaddq_f64(a, b);
+}
+
+CPU_INLINE vec_d vec_d_sub(vec_d a, vec_d b)
+{
+    return vsubq_f64(a, b);
+}
+
+CPU_INLINE vec_d vec_d_mul(vec_d a, vec_d b)
+{
+    return vmulq_f64(a, b);
+}
+
+CPU_INLINE vec_d vec_d_div(vec_d a, vec_d b)
+{
+    return vdivq_f64(a, b);
+}
+
+CPU_INLINE vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
+{
+    return vfmaq_f64(c, a, b);
+}
+
+CPU_INLINE vec_d vec_d_min(vec_d limit, vec_d x)
+{
+    return vminq_f64(limit, x);
+}
+
+CPU_INLINE vec_d vec_d_max(vec_d limit, vec_d x)
+{
+    return vmaxq_f64(limit, x);
+}
+
+CPU_INLINE vec_d vec_d_abs(vec_d a)
+{
+    return vabsq_f64(a);
+}
+
+CPU_INLINE vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
+{
+    return vbslq_f64(vcltzq_s64(vreinterpretq_s64_f64(x)), a, b);
+}
+
+CPU_INLINE vec_d vec_d_scale(vec_d p, vec_d n)
+{
+    return vreinterpretq_f64_s64(vaddq_s64(
+        vreinterpretq_s64_f64(p), vshlq_n_s64(vreinterpretq_s64_f64(n), 52)));
+}
+
+CPU_INLINE unsigned vec_d_mask(uint64x2_t mask)
+{
+    return (unsigned)(vgetq_lane_u64(mask, 0) & 1) |
+           (unsigned)(vgetq_lane_u64(mask, 1) & 2);
+}
+
+CPU_INLINE unsigned vec_d_outside(vec_d a, double low, double high)
+{
+    return vec_d_mask(vandq_u64(vcgeq_f64(a, vdupq_n_f64(low)),
+                                vcltq_f64(a, vdupq_n_f64(high)))) ^
+           3u;
+}
+
+CPU_INLINE unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
+                               int64_t width)
+{
+    const int64x2_t sum =
+        vaddq_s64(vreinterpretq_s64_f64(a), vdupq_n_s64(shift));
+
+    return vec_d_mask(
+        vcleq_s64(vandq_s64(sum, vdupq_n_s64(mask)), vdupq_n_s64(width)));
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sums of a panel's columns by the layer's order, rounded and with their bias.
+   Where a sum is only known within an interval (gemm_plane.h), both ends are
+   taken as far as everything is monotone. */
+#include "layer_pass.h"
+
+#include "gemm/gemm_read.h"
+
+static float bias_at(const layer_gemm *g, size_t expert, size_t col)
+{
+    const float b = (float)cpu_wide_value(g->bias, expert * g->n + col);
+
+    return cpu_layer_round(g->bias_type, b);
+}
+
+/* Where the routing weight is multiplied before a row is rounded, sums are. */
+static layer_type out_of(const layer_pass *p)
+{
+    const int early =
+        p->l->has_two && p->g == &p->l->two && p->l->routing_at == LAYER_AT_ACC;
+
+    return early ? LAYER_F32 : p->g->out;
+}
+
+/* What happens to a sum. */
+typedef struct ending {
+    float factor;
+    int adds;
+    int adds_flushed;
+    int adds_rounded;
+    int adds_behind;
+    layer_type out;
+    float early; /* what small operands need before the rounding, */
+    float late;  /* and behind it */
+} ending;
+
+static ending ending_of(const layer_pass *p)
+{
+    const layer_gemm *g = p->g;
+    const int is_late =
+        g->place == LAYER_BIAS_ORDER && p->l->order.kind == CPU_ORDER_AMX;
+
+    const int is_weighed = g == &p->l->two && cpu_layer_scales_late(p->l);
+
+    return (ending){
+        .factor = g->quant.op == LAYER_BY_SCALE ? g->quant.scale : 1,
+        .adds = g->place == LAYER_BIAS_ACC || is_late,
+        .adds_flushed = g->place == LAYER_BIAS_FLUSHED,
+        .adds_rounded = g->place == LAYER_BIAS_ROUNDED,
+        .adds_behind = g->place == LAYER_BIAS_BEHIND,
+        .out = out_of(p),
+        .early = g->behind > 2 && !is_weighed ? (float)cpu_pow2(g->behind) : 1,
+        .late = g->behind == 2 ? 4 : 1,
+    };
+}
+
+static inline float add_flushed(float a, float b)
+{
+    return cpu_flush32(cpu_flush32(a) + cpu_flush32(b));
+}
+
+/* A sum, rounded, with its bias.  Monotone in the order of bit patterns, -0
+   below +0, like all roundings, sums and products with a constant. */
+static inline float finished(const ending *e, float bias, float sum)
+{
+    float v = sum * e->factor;
+
+    v = e->adds ? v + bias : v;
+    v = e->adds_flushed ? add_flushed(v, bias) : v;
+    v = cpu_layer_round(e->out, v * e->early);
+    v = e->late > 1 ? cpu_layer_round(e->out, v * e->late) : v;
+    v = e->adds_behind ? add_flushed(v, bias) : v;
+    return e->adds_rounded ? cpu_layer_round(e->out, v + bias) : v;
+}
+
+static void finish(const layer_panel *a, const float *bias, size_t n,
+                   float (*sum)[CPU_MAC_COLS], float *y)
+{
+    const ending e = ending_of(a->p);
+
+    for (size_t i = 0; i < a->place->m; i++) {
+        for (size_t c = 0; c < n; c++) {
+            y[i * a->stride + c] = finished(&e, bias[c], sum[i][c]);
+        }
+    }
+}
+
+/* Is a routing weight next, before anything that is not monotone? */
+static int is_weighed(const layer_pass *p)
+{
+    return p->g == &p->l->two && p->l->routing_at <= LAYER_AT_ROUNDED;
+}
+
+int cpu_layer_bits(const layer_pass *p)
+{
+    const layer_type type = is_weighed(p) ? p->g->out : out_of(p);
+
+    return type == LAYER_F32 ? 24 : type == LAYER_F16 ? 11 : 8;
+}
+
+/* Does row i's sum come to the same from both ends of what it may be? */
+static int is_decided(const layer_panel *a, size_t i, float bias, double sum,
+                      double off)
+{
+    const layer_pass *p = a->p;
+    const ending e = ending_of(p);
+    float low = finished(&e, bias, (float)(sum - off));
+    float high = finished(&e, bias, (float)(sum + off));
+
+    if (is_weighed(p)) {
+        const float w = a->weight[i];
+        low = cpu_layer_round(p->g->out, low * w);
+        high = cpu_layer_round(p->g->out, high * w);
+    }
+    return cpu_bits32(low) == cpu_bits32(high);
+}
+
+/* A sum that is off, as far as it takes to decide. */
+static double decide(const layer_panel *a, cpu_tile *t, const cpu_weights *w,
+                     size_t col, size_t i, const float *bias, double start)
+{
+    double sum;
+    const double off = cpu_tile_more(t, w, col, i, start, &sum);
+
+    return off == 0 || is_decided(a, i, *bias, sum, off)
+               ? sum
+               : cpu_tile_dot(t, w, col, i, start);
+}
+
+static int exact_columns(const layer_panel *a, cpu_tile *t,
+                         const cpu_weights *w, size_t col, size_t n,
+                         const float *bias, const float *start,
+                         float (*y)[CPU_MAC_COLS])
+{
+    double sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
+    double off[LAYER_TILE_ROWS][CPU_MAC_COLS];
+
+    if (cpu_tile_columns(t, a->p->mac, w, col, n, start, sum, off) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < a->place->m; i++) {
+        for (size_t c = 0; c < n; c++) {
+            const int good = off[i][c] == 0 ||
+                             is_decided(a, i, bias[c], sum[i][c], off[i][c]);
+            y[i][c] = (float)(good ? sum[i][c]
+                                   : decide(a, t, w, col + c, i, bias + c,
+                                            (double)start[c]));
+        }
+    }
+    return 0;
+}
+
+/* Up to 16 columns by the layer's order. */
+static int sum_columns(const layer_panel *a, cpu_tile *t, const cpu_weights *w,
+                       size_t col, size_t n, const float *bias,
+                       float (*y)[CPU_MAC_COLS])
+{
+    static const float zeros[CPU_MAC_COLS];
+    const float *start = a->p->g->place == LAYER_BIAS_ORDER ? bias : zeros;
+
+    switch (a->p->l->order.kind) {
+    case CPU_ORDER_EXACT:
+        return exact_columns(a, t, w, col, n, bias, start, y);
+    case CPU_ORDER_BLOCK32:
+        cpu_tile_blocks(t, a->p->mac, w, col, n, y);
+        break;
+    default:
+        cpu_order_columns(&a->rows, w, col, n, start, y);
+        break;
+    }
+    return 0;
+}
+
+int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
+                      float *y)
+{
+    const layer_gemm *g = a->p->g;
+    const size_t e = a->place->expert;
+    const cpu_weights w = {&g->rule, g->codes + e * g->n * (g->k / 2),
+                           g->scale + e * g->n * cpu_layer_blocks(g->k), g->n,
+                           g->k};
+    float sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
+
+    for (size_t c = 0; c < n; c += CPU_MAC_COLS) {
+        const size_t left = n - c;
+        const size_t part = left < CPU_MAC_COLS ? left : CPU_MAC_COLS;
+        float bias[CPU_MAC_COLS] = {0};
+
+        for (size_t i = 0; i < part && g->place != LAYER_BIAS_NONE; i++) {
+            bias[i] = bias_at(g, e, col + c + i);
+        }
+        if (sum_columns(a, t, &w, col + c, part, bias, sum) != 0) {
+            return -1;
+        }
+        finish(a, bias, part, sum, y + c);
+    }
+    return 0;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ABI's table over the gpu_* functions of a runtime.  A call becomes a
+ * plan (which kernel, how many blocks of work, its argument); run() launches
+ * the plan once, time() many times between two events.
+ */
+#include "host/call.h"
+#include "host/plans.h"
+#include "port/runtime.h"
+
+#include "../../signature.h"
+
+#if GPU_HAS_TIMER
+#include "bench/flush_l2.h"
+#endif
+
+typedef struct gpu_context {
+    gpu_device device;
+    const char *kernel; /* of the last launch */
+    uint32_t grid;
+    uint32_t threads;
+    gpu_scratch scratch;
+} gpu_context;
+
+static mxo_status backend_open(void **ctx, int device, mxo_text why)
+{
+    gpu_context *const c = (gpu_context *)calloc(1, sizeof *c);
+
+    if (c == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the context");
+    }
+    const mxo_status status = gpu_open(device, &c->device, why);
+    if (status != MXO_OK) {
+        free(c);
+        return status;
+    }
+    c->scratch.has_tensor_cores = c->device.tensor_cores;
+    c->scratch.units = c->device.units;
+    *ctx = c;
+    return MXO_OK;
+}
+
+static void backend_close(void *ctx)
+{
+    gpu_context *const c = (gpu_context *)ctx;
+
+    gpu_lanes_close(&c->scratch.lanes);
+    gpu_free(c->scratch.published[0]);
+    gpu_free(c->scratch.published[1]);
+    gpu_free(c->scratch.heap);
+    gpu_free(c->scratch.copy[0]);
+    gpu_free(c->scratch.copy[1]);
+    gpu_free(c->scratch.p);
+    free(c);
+}
+
+static void backend_describe(void *ctx, mxo_text device, mxo_text driver)
+{
+    const gpu_context *const c = (const gpu_context *)ctx;
+
+    (void)gpu_fail(MXO_OK, device, "%s", c->device.name);
+    (void)gpu_fail(MXO_OK, driver, "%s", c->device.driver);
+}
+
+static mxo_status backend_alloc(void *ctx, uint64_t n_bytes, void **buffer)
+{
+    (void)ctx;
+    return gpu_malloc(buffer, n_bytes);
+}
+
+static void backend_dealloc(void *ctx, void *buffer)
+{
+    (void)ctx;
+    gpu_free(buffer);
+}
+
+static mxo_status backend_upload(void *ctx, void *buffer, uint64_t offset,
+                                 const void *src, uint64_t n_bytes,
+                                 mxo_text why)
+{
+    (void)ctx;
+    return gpu_upload((uint8_t *)buffer + offset, src, n_bytes, why);
+}
+
+static mxo_status backend_download(void *ctx, void *dst, void *buffer,
+                                   uint64_t offset, uint64_t n_bytes,
+                                   mxo_text why)
+{
+    (void)ctx;
+    return gpu_download(dst, (const uint8_t *)buffer + offset, n_bytes, why);
+}
+
+static mxo_status backend_synchronize(void *ctx, mxo_text why)
+{
+    (void)ctx;
+    return gpu_synchronize(why);
+}
+
+uint32_t call_dtype(const mxo_call *call, const char *type)
+{
+    return signature_dtype(call, signature_from(type));
+}
+
+typedef mxo_status (*plan_fn)(const mxo_call *call, gpu_plan *plan,
+                              mxo_text why);
+
+static const struct {
+    const char *op;
+    plan_fn plan;
+} operations[] = {
+    {"act.glu", plan_glu},
+    {"dequant.mx", plan_dequant},
+    {"layout.apply", plan_apply},
+    {"layout.convert", plan_convert},
+    {"layout.grouped", plan_grouped},
+    {"layout.groups", plan_groups},
+    {"layout.index", plan_index},
+    {"moe.gemm1", plan_layer},
+    {"moe.gemm2", plan_layer},
+    {"moe.layer", plan_layer},
+    {"quant.mx", plan_quant},
+};
+
+static const char *const op_names[] = {
+    "act.glu",        "dequant.mx",    "layout.apply", "layout.convert",
+    "layout.grouped", "layout.groups", "layout.index", "moe.gemm1",
+    "moe.gemm2",      "moe.layer",     "quant.mx",     NULL};
+
+static void plan_end(gpu_plan *plan)
+{
+    while (plan->next != NULL) {
+        gpu_plan *const next = plan->next;
+
+        plan->next = next->next;
+        free(next);
+    }
+}
+
+/* Whatever is returned, plan_end() must follow. */
+static mxo_status backend_plan(gpu_context *c, const mxo_call *call,
+                               gpu_plan *plan, mxo_text why)
+{
+    memset(plan, 0, sizeof *plan);
+    plan->scratch = &c->scratch;
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        if (strcmp(operations[i].op, call->op) == 0) {
+            const mxo_status status =
+                signature_check(call, "", SIGNATURE_ALL, why);
+            return status == MXO_OK ? operations[i].plan(call, plan, why)
+                                    : status;
+        }
+    }
+    return gpu_fail(MXO_E_UNSUPPORTED, why, "%s is not done on %s", call->op,
+                    GPU_NAME);
+}
+
+/* Few enough to keep busy, or all: fresh blocks hide each other's ends. */
+static mxo_status plan_grid(gpu_context *c, gpu_plan *plan, mxo_text why)
+{
+    uint32_t residents = 1;
+
+    if (plan->kernel == NULL) {
+        return MXO_OK;
+    }
+    const mxo_status status =
+        plan->waves == 0 ? MXO_OK
+                         : gpu_residents(plan->kernel->entry, &residents, why);
+    const uint64_t held =
+        plan->waves == 0 ? plan->blocks
+                         : (uint64_t)residents * c->device.units * plan->waves;
+
+    plan->grid = (uint32_t)(plan->blocks < held ? plan->blocks : held);
+    c->kernel = plan->kernel->name;
+    c->grid = plan->grid;
+    c->threads = plan->threads;
+    return status;
+}
+
+static mxo_status plan_grids(gpu_context *c, gpu_plan *plan, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (; plan != NULL && status == MXO_OK; plan = plan->next) {
+        status = plan_grid(c, plan, why);
+    }
+    return status;
+}
+
+/* Whether a launch met an element that it has no answer for. */
+static mxo_status plan_probe(const gpu_plan *plan, mxo_text why)
+{
+    uint8_t odd = 0;
+    const mxo_status status = gpu_download(&odd, plan->odd, 1, why);
+
+    return status != MXO_OK || !odd
+               ? status
+               : gpu_fail(MXO_E_PARAM, why,
+                          "an element has no counterpart in the result");
+}
+
+static mxo_status plan_one(gpu_plan *plan, int is_first, int probe,
+                           mxo_text why)
+{
+    void *const stream = plan->scratch->lanes.stream[plan->lane];
+    mxo_status status = MXO_OK;
+
+    if (plan->turn != NULL) {
+        plan->turn(plan);
+    }
+    if (plan->n_clear > 0) {
+        status =
+            gpu_fill(plan->clear, plan->clear_to, plan->n_clear, stream, why);
+    }
+    if (status == MXO_OK && plan->grid > 0) {
+        const gpu_shape shape = {plan->grid,   plan->threads,
+                                 plan->shared, plan->overlaps && !is_first,
+                                 stream,       plan->together};
+        status = gpu_launch(plan->kernel, &shape, &plan->args, why);
+    }
+    return status == MXO_OK && probe && plan->odd != NULL
+               ? plan_probe(plan, why)
+               : status;
+}
+
+/* Lanes that were begun are joined even if a launch fails. */
+static mxo_status plan_launch(gpu_plan *plan, int probe, mxo_text why)
+{
+    const gpu_plan *const first = plan;
+    gpu_lanes *const lanes = &plan->scratch->lanes;
+    mxo_status status = MXO_OK;
+    int forked = 0;
+
+    for (; plan != NULL && status == MXO_OK; plan = plan->next) {
+        if (plan->lane > 0 && !forked) {
+            status = gpu_fork(lanes, why);
+            forked = 1;
+        }
+        if (status == MXO_OK) {
+            status = plan_one(plan, plan == first, probe, why);
+        }
+    }
+    if (!forked) {
+        return status;
+    }
+    const mxo_status joined = gpu_join(lanes, why);
+    return status == MXO_OK ? joined : status;
+}
+
+static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    gpu_context *const c = (gpu_context *)ctx;
+    gpu_plan plan;
+    mxo_status status = backend_plan(c, call, &plan, why);
+
+    if (status == MXO_OK) {
+        status = plan_grids(c, &plan, why);
+    }
+    if (status == MXO_OK) {
+        status = plan_launch(&plan, 1, why);
+    }
+    plan_end(&plan);
+    return status;
+}
+
+static void backend_kernel(void *ctx, mxo_text name)
+{
+    const gpu_context *const c = (const gpu_context *)ctx;
+
+    (void)gpu_fail(MXO_OK, name, "%s, %u blocks of %d",
+                   c->kernel == NULL ? "none" : c->kernel, (unsigned)c->grid,
+                   (int)(c->threads == 0 ? (uint32_t)GPU_BLOCK : c->threads));
+}
+
+#if GPU_HAS_TIMER
+static mxo_status time_plan(gpu_plan *plan, uint32_t repeat, double *seconds,
+                            mxo_text why)
+{
+    gpu_timer timer;
+    mxo_status status = plan_launch(plan, 0, why); /* warm up */
+
+    if (status == MXO_OK) {
+        status = gpu_timer_open(&timer, plan->cold, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    if (plan->cold) {
+        status = flush_l2(plan->scratch, why);
+    }
+    if (status != MXO_OK) {
+        gpu_timer_close(&timer);
+        return status;
+    }
+    status = gpu_timer_start(&timer, why);
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < repeat && status == MXO_OK; i++) {
+        status = plan_launch(plan, 0, why);
+    }
+    const mxo_status stopped = gpu_timer_stop(&timer, seconds, why);
+    return status == MXO_OK ? stopped : status;
+}
+
+static mxo_status backend_time(void *ctx, const mxo_call *call, uint32_t repeat,
+                               double *seconds, mxo_text why)
+{
+    gpu_context *const c = (gpu_context *)ctx;
+    gpu_plan plan;
+
+#if GPU_HAS_FUSED
+    if (strcmp(call->op, "yardstick.gemm_bf16") == 0) {
+        return time_library(call, repeat, seconds, why);
+    }
+#endif
+    mxo_status status = backend_plan(c, call, &plan, why);
+
+    if (status == MXO_OK) {
+        status = plan_grids(c, &plan, why);
+    }
+    if (status == MXO_OK) {
+        status = time_plan(&plan, repeat, seconds, why);
+    }
+    plan_end(&plan);
+    return status;
+}
+
+static void copy_end(gpu_scratch *s)
+{
+    gpu_free(s->copy[0]);
+    gpu_free(s->copy[1]);
+    s->copy[0] = NULL;
+    s->copy[1] = NULL;
+    s->n_copy = 0;
+}
+
+/* Two buffers that have been written: fresh pages may share one.  They are
+   kept: memory that comes and goes between samples makes the device look up
+   anew where the operation's is. */
+static mxo_status copy_begin(gpu_scratch *s, uint64_t n_bytes, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    if (s->n_copy == n_bytes) {
+        return MXO_OK;
+    }
+    copy_end(s);
+    for (int i = 0; i < 2 && status == MXO_OK; i++) {
+        status = gpu_malloc(&s->copy[i], n_bytes);
+    }
+    if (status != MXO_OK) {
+        copy_end(s);
+        return gpu_fail(status, why, "no room for two buffers of that size");
+    }
+    s->n_copy = n_bytes;
+    return gpu_fill(s->copy[0], 0x5a, n_bytes, NULL, why);
+}
+
+static mxo_status backend_time_copy(void *ctx, uint64_t n_bytes,
+                                    uint32_t repeat, double *seconds,
+                                    mxo_text why)
+{
+    gpu_scratch *const s = &((gpu_context *)ctx)->scratch;
+    gpu_timer timer;
+    mxo_status status = copy_begin(s, n_bytes, why);
+
+    if (status == MXO_OK) {
+        status = gpu_copy(s->copy[1], s->copy[0], n_bytes, why); /* warm up */
+    }
+    if (status == MXO_OK) {
+        status = gpu_timer_begin(&timer, why);
+    }
+    if (status != MXO_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < repeat && status == MXO_OK; i++) {
+        status = gpu_copy(s->copy[1], s->copy[0], n_bytes, why);
+    }
+    const mxo_status stopped = gpu_timer_stop(&timer, seconds, why);
+    return status == MXO_OK ? stopped : status;
+}
+#else
+#define backend_time NULL
+#define backend_time_copy NULL
+#endif
+
+/* In the order of the struct: C++ before 20 has no designated initialisers. */
+static const mxo_backend backend = {
+    MXO_ABI_VERSION,
+    sizeof(mxo_backend),
+    GPU_NAME,
+    "0.1 " GPU_LABEL,
+    op_names,
+    signatures, /* op_info */
+    backend_open,
+    backend_close,
+    backend_describe,
+    backend_alloc,
+    backend_dealloc,
+    backend_upload,
+    backend_download,
+    backend_synchronize,
+    NULL, /* infer */
+    backend_run,
+    backend_kernel,
+    NULL, /* set_threads */
+    backend_time,
+    backend_time_copy,
+    NULL, /* limits */
+};
+
+#if defined(SIMT_WARP)
+/* simt32_backend() or simt64_backend() */
+const mxo_backend *SIMT_GLOBAL(backend)(void);
+
+const mxo_backend *SIMT_GLOBAL(backend)(void)
+{
+    return &backend;
+}
+#else
+extern "C" MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t version);
+
+extern "C" const mxo_backend *mxo_backend_entry(uint32_t version)
+{
+    return version == MXO_ABI_VERSION ? &backend : NULL;
+}
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a call to a plan: reads parameters, checks tensors, picks the kernel.
+ * A plan is only asked for when the call is what its operation's description
+ * says (signature.h); outputs and what sizes mean are checked by the plans.
+ */
+#ifndef GPU_CALL_H
+#define GPU_CALL_H
+
+#include "port/device_types.h"
+#include "port/runtime.h"
+
+/* Device memory and lanes that a context keeps from call to call. */
+typedef struct gpu_scratch {
+    gpu_lanes lanes;
+    void *p;
+    uint64_t n;
+    int has_tensor_cores; /* the ones that the layer's kernels are for */
+    uint32_t units;       /* multiprocessors */
+    void *published[2];   /* what blocks of small_batch.h tell each other; NULL
+                        before the first need; launches take turns */
+    uint32_t n_published[2]; /* that are not blank, in sixteen bytes */
+    uint32_t turn;
+    void *heap;    /* of flush_l2.h, likewise */
+    void *copy[2]; /* what the yardstick copies */
+    uint64_t n_copy;
+} gpu_scratch;
+
+enum { GPU_ARGS_BYTES = 4096 };
+
+/* One launch of a call, and what comes after it. */
+typedef struct gpu_plan {
+    struct gpu_plan *next;
+    gpu_scratch *scratch;
+    const gpu_kernel *kernel; /* NULL: only clears */
+    uint64_t blocks;          /* of work */
+    uint32_t grid;            /* blocks of the launch */
+    uint32_t threads;         /* of a block; 0: GPU_BLOCK */
+    uint32_t shared;          /* bytes that the launch gives to a block */
+    int overlaps;   /* kernels that say themselves when they need the one
+                       before: the first of a plan waits all the same */
+    int together;   /* blocks wait for each other: all must be there at once */
+    uint32_t waves; /* a launch has at most so many times the blocks that the
+                       device holds, and they loop; 0: it has them all */
+    int lane;       /* those of other lanes may run beside it, once all before
+                       the first that is not of lane 0 is done */
+    void (*turn)(
+        struct gpu_plan *plan); /* arguments that each launch has anew */
+    int cold;                   /* timed with nothing of it in the cache */
+    void *clear;                /* bytes to set before the launch */
+    uint64_t n_clear;
+    int clear_to;
+    const uint8_t *odd; /* a byte that the launch sets if it meets an element
+                           that it has no answer for: nothing follows then */
+    union {
+        uint64_t align[2];
+        uint8_t bytes[GPU_ARGS_BYTES];
+    } args; /* the kernel's, see PLAN_ARGS */
+} gpu_plan;
+
+/* The argument of a plan's kernel as its type; zeros at first. */
+#define PLAN_ARGS(plan, type)              \
+    ((type *)(void *)((plan)->args.bytes + \
+                      0 * sizeof(          \
+                              char[sizeof(type) <= GPU_ARGS_BYTES ? 1 : -1])))
+
+#define KERNEL(name, meets)             \
+    {                                   \
+#name, GPU_ADDRESS(name), meets \
+    }
+
+/* With 2^(l-1) < by <= 2^l, factor = floor(2^(31+l) / by) + 1 is too large by
+   less than 2^l / by parts of 2^(31+l): too little for any i < 2^31. */
+static inline gpu_divisor divisor_of(uint32_t by)
+{
+    gpu_divisor d = {by, 0, 31};
+
+    while (by > 1u << (d.shift - 31)) {
+        d.shift++;
+    }
+    if (by != 0) {
+        d.factor = (uint32_t)(((uint64_t)1 << d.shift) / by + 1);
+    }
+    return d;
+}
+
+/* Another launch behind `plan`, or NULL. */
+static inline gpu_plan *plan_append(gpu_plan *plan)
+{
+    while (plan->next != NULL) {
+        plan = plan->next;
+    }
+    plan->next = (gpu_plan *)calloc(1, sizeof *plan);
+    if (plan->next != NULL) {
+        plan->next->scratch = plan->scratch;
+    }
+    return plan->next;
+}
+
+/* At least n bytes, aligned; what a call before had there is gone. */
+static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
+{
+    if (s->n >= n) {
+        return MXO_OK;
+    }
+    gpu_free(s->p);
+    s->p = NULL;
+    s->n = 0;
+    const mxo_status status = gpu_malloc(&s->p, n);
+    if (status != MXO_OK) {
+        s->p = NULL;
+        return gpu_fail(status, why, "no memory for what lies between steps");
+    }
+    s->n = n;
+    return MXO_OK;
+}
+
+static inline const char *call_text(const mxo_call *call, const char *key)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, key) == 0) {
+            return call->params[i].text;
+        }
+    }
+    return "";
+}
+
+static inline int call_is(const mxo_call *call, const char *key,
+                          const char *value)
+{
+    return strcmp(call_text(call, key), value) == 0;
+}
+
+static inline double call_number(const mxo_call *call, const char *key)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, key) == 0) {
+            return call->params[i].number;
+        }
+    }
+    return 0;
+}
+
+static inline const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
+                                            const char *name)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (strcmp(t[i].name, name) == 0) {
+            return &t[i];
+        }
+    }
+    return NULL;
+}
+
+static inline uint8_t *tensor_address(const mxo_tensor *t)
+{
+    return (uint8_t *)t->buffer + t->offset;
+}
+
+/* An input or output with this many bytes, or a sentence. */
+static inline mxo_status need_tensor(const mxo_call *call, int is_output,
+                                     const char *name, uint64_t n_bytes,
+                                     uint8_t **address, mxo_text why)
+{
+    const mxo_tensor *const t = is_output
+                                    ? find_tensor(call->out, call->n_out, name)
+                                    : find_tensor(call->in, call->n_in, name);
+
+    if (t == NULL) {
+        return gpu_fail(MXO_E_SHAPE, why, "%s needs the tensor %s", call->op,
+                        name);
+    }
+    if (t->n_bytes != n_bytes) {
+        return gpu_fail(MXO_E_SHAPE, why, "%s: %s has the wrong size", call->op,
+                        name);
+    }
+    *address = tensor_address(t);
+    return MXO_OK;
+}
+
+/* What a tensor must look like. */
+typedef struct gpu_want {
+    uint32_t dtype;
+    uint32_t rank;
+    uint64_t shape[MXO_MAX_RANK];
+} gpu_want;
+
+static inline gpu_want want_vector(uint32_t dtype, uint64_t n)
+{
+    const gpu_want w = {dtype, 1, {n}};
+
+    return w;
+}
+
+/* The axes of t, but for the last. */
+static inline gpu_want want_beside(const mxo_tensor *t, uint32_t dtype,
+                                   uint64_t last)
+{
+    gpu_want w = {dtype, t->rank, {0}};
+
+    memcpy(w.shape, t->shape, sizeof w.shape);
+    w.shape[t->rank - 1] = last;
+    return w;
+}
+
+/* need_tensor() for one whose type and extents are known. */
+static inline mxo_status need_shaped(const mxo_call *call, int is_output,
+                                     const char *name, const gpu_want *want,
+                                     uint8_t **address, mxo_text why)
+{
+    const mxo_tensor *const t = is_output
+                                    ? find_tensor(call->out, call->n_out, name)
+                                    : find_tensor(call->in, call->n_in, name);
+
+    if (t == NULL || t->dtype != want->dtype || t->rank != want->rank ||
+        memcmp(t->shape, want->shape, t->rank * sizeof t->shape[0]) != 0) {
+        return gpu_fail(MXO_E_SHAPE, why, "%s: %s is missing or not in shape",
+                        call->op, name);
+    }
+    *address = tensor_address(t);
+    return MXO_OK;
+}
+
+/* The same for a memory, which has elements of a type and no axes. */
+static inline mxo_status need_memory(const mxo_call *call, const char *name,
+                                     uint32_t dtype, uint64_t n,
+                                     uint8_t **address, mxo_text why)
+{
+    const mxo_tensor *const t = find_tensor(call->out, call->n_out, name);
+
+    if (t != NULL && t->dtype != dtype) {
+        return gpu_fail(MXO_E_SHAPE, why, "%s: %s has another type", call->op,
+                        name);
+    }
+    return need_tensor(call, 1, name, n, address, why);
+}
+
+/* The quantised axis must be the last: 32 neighbours in memory. */
+static inline mxo_status need_last_axis(const mxo_call *call,
+                                        const mxo_tensor *t, mxo_text why)
+{
+    const double axis = call_number(call, "axis");
+
+    if (t->rank == 0 || (axis != -1 && axis != (double)t->rank - 1)) {
+        return gpu_fail(MXO_E_UNSUPPORTED, why,
+                        "%s on %s runs along the last axis only", call->op,
+                        GPU_NAME);
+    }
+    return MXO_OK;
+}
+
+#endif

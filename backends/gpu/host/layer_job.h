@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call of the MoE layer or of one of its halves, read and checked, and the
+ * plans that can take it: small batch, tensor cores, or the plain kernels.
+ */
+#ifndef GPU_LAYER_JOB_H
+#define GPU_LAYER_JOB_H
+
+#include "host/call.h"
+#include "layer/layer.h"
+#include "layer/layer_act.h"
+#include "port/runtime.h"
+
+typedef struct layer_job {
+    const mxo_call *call;
+    int has_one, has_two; /* halves that the operation computes */
+    int has_glu, has_sum; /* and how far */
+    int halves;           /* rows of w13 are gates, then ups */
+    uint64_t tokens, hidden, inter, experts;
+    layer_pairs p;
+    layer_gemm one, two;
+    layer_glu_args glu;
+    layer_sum_args sum;
+    void *y;
+} layer_job;
+
+static inline uint64_t layer_bytes(uint32_t type)
+{
+    return type == LAYER_F32 ? 4 : 2;
+}
+
+/* Reserves bytes of scratch memory from *end on, in multiples of 256. */
+static inline uint64_t job_take(uint64_t *end, uint64_t bytes)
+{
+    const uint64_t at = *end;
+
+    *end += (bytes + 255) / 256 * 256;
+    return at;
+}
+
+/* How layer_act_two() gets the dialect. */
+static inline uint32_t layer_act_mode(const glu_args *u)
+{
+    if (u->margin >= 1 || u->rule.typed || u->rule.through_bf16 ||
+        u->rule.clamp == GLU_CLAMP_AFTER) {
+        return u->rule.exact && u->margin < 1 ? (uint32_t)GLU_EXACT
+                                              : (uint32_t)LAYER_ACT_SLOW;
+    }
+    return u->rule.exact ? GLU_EXACT : u->rule.kept ? GLU_KEPT : GLU_STEPS;
+}
+
+/* What of the sum over experts does not depend on addresses. */
+void sum_fill(layer_job *j);
+
+/* Appends the sum over experts; 0: no memory. */
+int step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add);
+
+#if GPU_HAS_SMALL_BATCH
+int job_is_small_batch(const layer_job *j, const gpu_plan *plan);
+mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why);
+#endif
+
+#if GPU_HAS_FUSED
+int job_is_fused(const layer_job *j, const gpu_plan *plan);
+mxo_status plan_fused(layer_job *j, gpu_plan *plan, mxo_text why);
+#endif
+
+#endif

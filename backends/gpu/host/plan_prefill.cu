@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layer for many tokens on Hopper, or one of its halves: sort, store
+ * activations, one or two GEMMs, the sum over experts.
+ */
+#include "host/layer_job.h"
+#include "host/plan_prefill.h"
+#include "layer/layer.h"
+#include "layer_fast/prefill.cuh"
+#include "layer_fast/prefill_epilogue.cuh"
+#include "layer_fast/prefill_place.cuh"
+#include "port/runtime.h"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+enum {
+    PREFILL_MEMORY = 227 << 10, /* bytes of shared memory of a block */
+    PREFILL_LEAST_STAGES = 3
+};
+
+static uint64_t prefill_pitch(uint64_t k)
+{
+    return (k + PREFILL_CHUNK - 1) / PREFILL_CHUNK * PREFILL_CHUNK;
+}
+
+static uint32_t prefill_scale_bytes(const layer_gemm *g)
+{
+    return (uint32_t)(PREFILL_ROWS * (g->k / LAYER_BLOCK) + 16 + 127) / 128 *
+           128;
+}
+
+/* Stages beside the scales of so many tiles. */
+static uint32_t prefill_stages(const layer_gemm *g, uint32_t columns,
+                               uint32_t buffers)
+{
+    const uint64_t other = 1024 + (uint64_t)buffers * prefill_scale_bytes(g) +
+                           sizeof(prefill_shared);
+    const uint64_t stage = PREFILL_CODES + columns * 256;
+    const uint64_t n =
+        other < PREFILL_MEMORY ? (PREFILL_MEMORY - other) / stage : 0;
+
+    return n < PREFILL_STAGES ? (uint32_t)n : (uint32_t)PREFILL_STAGES;
+}
+
+static int prefill_fits(const layer_gemm *g, uint32_t columns)
+{
+    return prefill_stages(g, columns, 1) >= PREFILL_LEAST_STAGES;
+}
+
+/* Columns of a tile: half more than an expert's share of the pairs, and fewer
+   where rows are long; 0: shared memory has no room. */
+static uint32_t prefill_columns(const layer_job *j)
+{
+    const uint64_t share = j->p.pairs / j->experts;
+    uint32_t n = share <= 20 ? 32 : share <= 44 ? 64 : PREFILL_COLUMNS;
+
+    while (n > 0 && ((j->has_one && !prefill_fits(&j->one, n)) ||
+                     (j->has_two && !prefill_fits(&j->two, n)))) {
+        n -= 32;
+    }
+    return n;
+}
+
+static uint64_t prefill_tiles(const layer_job *j)
+{
+    const uint64_t experts = j->p.pairs < j->experts ? j->p.pairs : j->experts;
+
+    return experts + j->p.pairs / prefill_columns(j);
+}
+
+int prefill_takes(const layer_job *j)
+{
+    return j->experts <= PREFILL_EXPERTS && prefill_columns(j) > 0 &&
+           j->experts * 2 * j->inter < 1u << 31 &&
+           j->experts * j->hidden < 1u << 31;
+}
+
+/* A map of all codes: rows of k / 2 bytes, boxes of 128 rows by 64 bytes. */
+static mxo_status prefill_map(const layer_gemm *g, uint64_t rows,
+                              uint64_t *words, mxo_text why)
+{
+    typedef CUresult (*encode_fn)(
+        CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+        const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+        const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+        CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+    const cuuint64_t size[2] = {g->k / 2, rows};
+    const cuuint64_t stride[1] = {g->k / 2};
+    const cuuint32_t box[2] = {PREFILL_CHUNK / 2, PREFILL_ROWS / 2};
+    const cuuint32_t step[2] = {1, 1};
+    CUtensorMap map;
+    void *encode = NULL;
+    cudaDriverEntryPointQueryResult found;
+
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
+                                         12000, cudaEnableDefault,
+                                         &found) != cudaSuccess ||
+        found != cudaDriverEntryPointSuccess ||
+        ((encode_fn)encode)(
+            &map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, (void *)g->w, size, stride,
+            box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+            CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
+        return gpu_fail(MXO_E_DEVICE, why, "no tensor map of the weights");
+    }
+    memcpy(words, &map, sizeof map);
+    return MXO_OK;
+}
+
+/* Scratch: routes, stored activations of both GEMMs, rows. */
+static mxo_status prefill_scratch(layer_job *j, prefill_place_args *f,
+                                  gpu_scratch *scratch, mxo_text why)
+{
+    const layer_gemm *const g = j->has_one ? &j->one : &j->two;
+    const int joined = j->has_one && j->has_two;
+    const uint64_t n = prefill_tiles(j);
+    const uint64_t stored = j->p.pairs + 8 * n;
+    uint64_t end = 0;
+
+    f->k = g->k;
+    f->pitch = prefill_pitch(g->k);
+    f->share = g->share;
+    const uint64_t count = job_take(&end, 8);
+    const uint64_t tiles = job_take(&end, n * sizeof(prefill_tile));
+    const uint64_t list = job_take(&end, 4 * j->p.pairs);
+    const uint64_t tile_of = job_take(&end, 4 * j->p.pairs);
+    const uint64_t placed = job_take(&end, 2 * stored * f->pitch);
+    const uint64_t act =
+        job_take(&end, joined ? 2 * stored * prefill_pitch(j->inter) : 0);
+    const uint64_t rows = job_take(
+        &end,
+        j->has_sum ? j->p.pairs * j->hidden * layer_bytes(j->two.out) : 0);
+    const mxo_status status = scratch_need(scratch, end, why);
+    uint8_t *const base = (uint8_t *)scratch->p;
+
+    f->routes.n_tiles = (uint32_t *)(base + count);
+    f->routes.tiles = (prefill_tile *)(base + tiles);
+    f->routes.list = (uint32_t *)(base + list);
+    f->routes.tile_of = (uint32_t *)(base + tile_of);
+    f->x = g->a;
+    f->placed = base + placed;
+    j->one.a = f->placed;
+    j->one.y = joined ? base + act : (uint8_t *)j->y;
+    j->two.a = joined ? base + act : base + placed;
+    j->two.y = j->has_sum ? base + rows : (uint8_t *)j->y;
+    j->sum.rows = j->two.y;
+    j->sum.row_type = j->two.out;
+    j->sum.y = j->y;
+    return status;
+}
+
+/* One of the two GEMMs; is_act: its sums are gates and ups. */
+static mxo_status step_prefill(gpu_plan *plan, const layer_job *j,
+                               const prefill_place_args *f, const layer_gemm *g,
+                               int is_act, mxo_text why)
+{
+    static const gpu_kernel kernel = KERNEL(prefill_gemm, 0);
+    const uint32_t columns = prefill_columns(j);
+    const uint64_t rows = is_act ? PREFILL_ROWS / 2 : PREFILL_ROWS;
+    gpu_plan *const step = plan_append(plan);
+
+    if (step == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
+    }
+    prefill_args *const a = PLAN_ARGS(step, prefill_args);
+    a->p = j->p;
+    a->g = *g;
+    a->g.pitch = prefill_pitch(g->k);
+    a->glu = j->glu.glu;
+    a->glu_mode = layer_act_mode(&a->glu);
+    a->routes = f->routes;
+    a->is_glu = (uint32_t)is_act;
+    a->halves = (uint32_t)j->halves;
+    a->placed = (uint32_t)(is_act && j->has_two);
+    a->y_pitch = a->placed ? prefill_pitch(j->inter) : is_act ? j->inter : g->n;
+    a->m_tiles = (uint32_t)(((is_act ? g->n / 2 : g->n) + rows - 1) / rows);
+    a->scale_turns = prefill_stages(g, columns, 2) >= PREFILL_LEAST_STAGES;
+    a->stages = prefill_stages(g, columns, 1 + a->scale_turns);
+    a->stage_bytes = PREFILL_CODES + columns * 256;
+    a->scale_bytes = prefill_scale_bytes(g);
+    step->kernel = &kernel;
+    step->threads = PREFILL_THREADS;
+    step->shared = 1024 + a->stages * a->stage_bytes +
+                   (1 + a->scale_turns) * a->scale_bytes +
+                   (uint32_t)sizeof(prefill_shared);
+    step->blocks = plan->scratch->units;
+    step->overlaps = 1;
+    return prefill_map(g, j->experts * g->n, a->map, why);
+}
+
+static mxo_status prefill_begin(gpu_plan *plan, const layer_job *j,
+                                const prefill_place_args *f, mxo_text why)
+{
+    static const gpu_kernel sort = KERNEL(prefill_sort, 0);
+    static const gpu_kernel store = KERNEL(prefill_store, 0);
+    const uint64_t work = j->p.pairs * f->pitch / 8;
+    const uint64_t blocks = (work + GPU_BLOCK - 1) / GPU_BLOCK;
+
+    plan->kernel = &sort;
+    plan->overlaps = 1;
+    plan->threads = PREFILL_SORTERS;
+    plan->blocks = 1;
+    *PLAN_ARGS(plan, prefill_place_args) = *f;
+    if (!j->has_sum) { /* pairs without an expert here keep zeros */
+        plan->clear = j->y;
+        plan->n_clear = find_tensor(j->call->out, j->call->n_out, "y")->n_bytes;
+    }
+    gpu_plan *const step = plan_append(plan);
+    if (step == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
+    }
+    step->kernel = &store;
+    step->overlaps = 1;
+    step->blocks = blocks < 16 * plan->scratch->units
+                       ? blocks
+                       : 16 * (uint64_t)plan->scratch->units;
+    *PLAN_ARGS(step, prefill_place_args) = *f;
+    return MXO_OK;
+}
+
+mxo_status plan_prefill(layer_job *j, const gpu_kernel *add, gpu_plan *plan,
+                        mxo_text why)
+{
+    prefill_place_args f;
+    memset(&f, 0, sizeof f);
+    mxo_status status = prefill_scratch(j, &f, plan->scratch, why);
+
+    f.p = j->p;
+    f.experts = (uint32_t)j->experts;
+    f.columns = prefill_columns(j);
+    if (status == MXO_OK) {
+        status = prefill_begin(plan, j, &f, why);
+    }
+    if (status == MXO_OK && j->has_one) {
+        status = step_prefill(plan, j, &f, &j->one, j->has_glu, why);
+    }
+    if (status == MXO_OK && j->has_two) {
+        status = step_prefill(plan, j, &f, &j->two, 0, why);
+    }
+    return status == MXO_OK && j->has_sum && !step_sum(plan, j, add)
+               ? gpu_fail(MXO_E_NOMEM, why, "no memory for the launches")
+               : status;
+}

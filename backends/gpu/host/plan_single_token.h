@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which small batches are a single token that has a kernel of its own. */
+#ifndef GPU_PLAN_SINGLE_TOKEN_H
+#define GPU_PLAN_SINGLE_TOKEN_H
+
+#include "host/call.h"
+#include "layer_fast/small_batch.h"
+
+/* Bytes of shared memory that a block has on Hopper. */
+enum { SMALL_BATCH_SHARED = 227 << 10 };
+
+/* Fills in the sizes; 0: the small batch kernel takes the call. */
+int plan_is_single_token(small_batch_args *a, uint64_t units);
+
+/* The launch of a call for which the above holds. */
+void plan_single_token(const small_batch_args *a, gpu_plan *plan);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One plan for each operation: it reads the call's parameters and tensors and
+ * fills in the launches.  Each lives in a unit of its own, with its kernels.
+ */
+#ifndef GPU_PLANS_H
+#define GPU_PLANS_H
+
+#include "host/call.h"
+
+struct glu_args;
+
+mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_convert(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_layer(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+
+/* Type of a tensor that a description of the operation spells as type. */
+uint32_t call_dtype(const mxo_call *call, const char *type);
+
+/* Dialect and numbers of a gated activation, also the layer's. */
+mxo_status glu_numbers(const mxo_call *call, struct glu_args *a, mxo_text why);
+
+#if GPU_HAS_FUSED
+/* Time of cuBLAS on the shapes that the call names. */
+mxo_status time_library(const mxo_call *call, uint32_t repeat, double *seconds,
+                        mxo_text why);
+#endif
+
+#endif

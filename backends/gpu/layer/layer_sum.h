@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sums whose value does not depend on an order, for moe.layer: products of
+ * two binary32 numbers are added as binary64 numbers first, and the error of
+ * every addition is kept.  While nothing gets lost the answer is known; else
+ * the products are added once more as integers of fixed weight.
+ */
+#ifndef GPU_LAYER_SUM_H
+#define GPU_LAYER_SUM_H
+
+#include "ops/glu_exact.h"
+#include "port/device.h"
+
+enum {
+    LAYER_LIMBS = 24,  /* of 32 bits; the products need 2^-298 .. 2^290 */
+    LAYER_LOWEST = 320 /* limb 0 counts units of 2^-320 */
+};
+
+typedef struct layer_limbs {
+    int64_t limb[LAYER_LIMBS];
+} layer_limbs;
+
+/* A sum as a number, what it lacks, and whether even that is not all. */
+typedef struct layer_total {
+    double value;
+    double rest;
+    uint32_t lost;
+} layer_total;
+
+GPU_FN void layer_total_add(layer_total *t, double x)
+{
+    const glu_pair sum = glu_two_sum(t->value, x);
+    const glu_pair rest = glu_two_sum(t->rest, sum.lo);
+
+    t->value = sum.hi;
+    t->rest = rest.hi;
+    t->lost |= rest.lo != 0;
+}
+
+/* x is an integer times 2^-320, and below 2^350. */
+GPU_FN void layer_limbs_add(layer_limbs *s, double x)
+{
+    const uint64_t bits = gpu_bits64(x);
+    const int64_t sign = bits >> 63 != 0 ? -1 : 1;
+    uint64_t m = (bits & 0xfffffffffffffull) | 0x10000000000000ull;
+    int at = (int)(bits >> 52 & 2047) - 1075 + LAYER_LOWEST;
+
+    if (x == 0) {
+        return;
+    }
+    if (at < 0) {
+        m >>= -at;
+        at = 0;
+    }
+    const uint64_t low = (m & 0xffffffffu) << (at & 31);
+    const uint64_t high = (m >> 32) << (at & 31);
+    int64_t *const limb = s->limb + at / 32;
+
+    limb[0] += sign * (int64_t)(low & 0xffffffffu);
+    limb[1] += sign * (int64_t)((low >> 32) + (high & 0xffffffffu));
+    limb[2] += sign * (int64_t)(high >> 32);
+}
+
+/* Every limb but the last becomes 0 .. 2^32 - 1. */
+GPU_FN void layer_limbs_carry(layer_limbs *s)
+{
+    for (int i = 0; i + 1 < LAYER_LIMBS; i++) {
+        const int64_t low = s->limb[i] & 0xffffffff;
+
+        s->limb[i + 1] += (s->limb[i] - low) / ((int64_t)1 << 32);
+        s->limb[i] = low;
+    }
+}
+
+/* The sum, rounded to a type. */
+GPU_FN uint32_t layer_limbs_round(layer_limbs *s, int to)
+{
+    int top = LAYER_LIMBS - 1;
+    uint32_t sticky = 0;
+
+    layer_limbs_carry(s);
+    const int negative = s->limb[top] < 0;
+    if (negative) {
+        for (int i = 0; i < LAYER_LIMBS; i++) {
+            s->limb[i] = -s->limb[i];
+        }
+        layer_limbs_carry(s);
+    }
+    while (top > 1 && s->limb[top] == 0) {
+        top--;
+    }
+    uint64_t m = (uint64_t)s->limb[top] << 32 | (uint64_t)s->limb[top - 1];
+    int unit = 32 * (top - 1) - LAYER_LOWEST;
+    for (int i = top - 2; i >= 0; i--) {
+        sticky |= s->limb[i] != 0;
+    }
+    if (m == 0) {
+        return 0;
+    }
+    /* 32 bits more where the top limb is short of them. */
+    if (m >> 53 == 0 && top >= 2) {
+        sticky = 0;
+        for (int i = top - 3; i >= 0; i--) {
+            sticky |= s->limb[i] != 0;
+        }
+        const uint64_t next = (uint64_t)s->limb[top - 2];
+        int shift = 0;
+        while (shift < 32 && m >> 52 == 0) {
+            shift++;
+            m = m << 1 | (next >> (32 - shift) & 1);
+        }
+        sticky |= shift < 32 && (next & (0xffffffffu >> shift)) != 0;
+        unit -= shift;
+    }
+    while (m >> 53 != 0) {
+        sticky |= m & 1;
+        m >>= 1;
+        unit++;
+    }
+    const double h = (double)m * gpu_double((uint64_t)(unit + 1023) << 52);
+
+    return glu_round(to, negative ? -h : h, sticky != 0);
+}
+
+/* A total that lost nothing, rounded once; NaN and infinities as they are. */
+GPU_FN uint32_t layer_total_round(const layer_total *t, int to)
+{
+    const glu_pair sum = glu_two_sum(t->value, t->rest);
+
+    if (t->value != t->value) {
+        return glu_nan(to);
+    }
+    if (t->value - t->value != 0) {
+        return glu_infinity(to) | glu_sign(to, t->value < 0);
+    }
+    if (sum.hi == 0) {
+        return 0;
+    }
+    const int rest = sum.lo == 0 ? 0 : (sum.lo > 0) == (sum.hi > 0) ? 1 : -1;
+
+    return glu_round(to, sum.hi, rest);
+}
+
+/* Nothing got lost, or something is not finite: then the total is the answer.
+   Errors of additions to an infinity are NaN, and no loss. */
+GPU_FN int layer_total_is_answer(const layer_total *t)
+{
+    return !t->lost || t->value - t->value != 0;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Before the GEMMs of prefill.cuh: one block sorts the pairs by expert and cuts
+ * experts into tiles of about the same size; then every pair's activations are
+ * stored as the tensor cores meet them, zeros where rows end before a chunk.
+ */
+#ifndef GPU_PREFILL_PLACE_CUH
+#define GPU_PREFILL_PLACE_CUH
+
+#include "layer/layer.h"
+#include "layer_fast/prefill.cuh"
+#include "port/device.h"
+
+enum { PREFILL_EXPERTS = 1024, PREFILL_SORTERS = 1024 };
+
+typedef struct prefill_place_args {
+    layer_pairs p;
+    prefill_routes routes;
+    const void *x; /* [rows, k], a row for `share` pairs */
+    void *placed;  /* as prefill_at() says */
+    uint64_t k, pitch;
+    uint32_t share;
+    uint32_t experts;
+    uint32_t columns; /* of a tile, at most */
+} prefill_place_args;
+
+/* Sum of x over the threads before this one. */
+GPU_FN uint32_t prefill_sum_before(uint32_t x, uint32_t *of_warp)
+{
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t sum = x;
+
+    GPU_UNROLL
+    for (int by = 1; by < 32; by *= 2) {
+        const uint32_t other = __shfl_up_sync(0xffffffffu, sum, by);
+        sum += lane >= (uint32_t)by ? other : 0;
+    }
+    if (lane == 31) {
+        of_warp[threadIdx.x / 32] = sum;
+    }
+    __syncthreads();
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < threadIdx.x / 32; i++) {
+        before += of_warp[i];
+    }
+    __syncthreads();
+    return before + sum - x;
+}
+
+/* Columns of an expert's tiles but the last: n in equal parts, in eights. */
+GPU_FN uint32_t prefill_part(uint32_t n, uint32_t tiles)
+{
+    return tiles == 0 ? 0 : prefill_padded((n + tiles - 1) / tiles);
+}
+
+/* Counts become the first of each expert; tiles are cut. */
+GPU_FN void prefill_cut(const prefill_place_args *a, uint32_t *count,
+                        uint32_t *tile)
+{
+    __shared__ uint32_t of_warp[PREFILL_SORTERS / 32];
+    const uint32_t e = threadIdx.x;
+    const uint32_t n = e < a->experts ? count[e] : 0;
+    const uint32_t tiles = (n + a->columns - 1) / a->columns;
+    const uint32_t part = prefill_part(n, tiles);
+    const uint32_t first = prefill_sum_before(n, of_warp);
+    const uint32_t at = prefill_sum_before(tiles, of_warp);
+    const uint32_t row = prefill_sum_before(prefill_padded(n), of_warp);
+
+    for (uint32_t i = 0; i < tiles; i++) {
+        prefill_tile *const t = &a->routes.tiles[at + i];
+        const uint32_t done = i * part;
+        const uint32_t left = n > done ? n - done : 0;
+
+        t->expert = e;
+        t->first = first + done;
+        t->n = left < part ? left : part;
+        t->row = row + done;
+    }
+    if (e < a->experts) {
+        count[e] = first;
+        tile[e] = at;
+        /* What a place in the list says of its tile: i - first over part. */
+        tile[PREFILL_EXPERTS + e] = first;
+        tile[2 * PREFILL_EXPERTS + e] = part;
+    }
+    if (e == PREFILL_SORTERS - 1) {
+        *a->routes.n_tiles = at + tiles;
+    }
+}
+
+static __global__ void __launch_bounds__(PREFILL_SORTERS)
+    prefill_sort(const __grid_constant__ prefill_place_args a)
+{
+    __shared__ uint32_t count[PREFILL_EXPERTS];
+    __shared__ uint32_t tile[3 * PREFILL_EXPERTS];
+
+    for (uint32_t e = threadIdx.x; e < a.experts; e += PREFILL_SORTERS) {
+        count[e] = 0;
+    }
+    __syncthreads();
+    for (uint64_t i = threadIdx.x; i < a.p.pairs; i += PREFILL_SORTERS) {
+        const int32_t e = layer_expert(&a.p, i);
+        if (e >= 0) {
+            atomicAdd(&count[e], 1u);
+        }
+    }
+    __syncthreads();
+    prefill_cut(&a, count, tile);
+    __syncthreads();
+    for (uint64_t i = threadIdx.x; i < a.p.pairs; i += PREFILL_SORTERS) {
+        const int32_t e = layer_expert(&a.p, i);
+        if (e >= 0) {
+            const uint32_t at = atomicAdd(&count[e], 1u);
+            a.routes.list[at] = (uint32_t)i;
+            a.routes.tile_of[at] = tile[e] + (at - tile[PREFILL_EXPERTS + e]) /
+                                                 tile[2 * PREFILL_EXPERTS + e];
+        }
+    }
+    __syncthreads();
+    /* Pairs that the list has; the rest of it has no expert here. */
+    if (threadIdx.x == 0) {
+        const uint32_t n = *a.routes.n_tiles;
+        const prefill_tile last = a.routes.tiles[n == 0 ? 0 : n - 1];
+        a.routes.n_tiles[1] = n == 0 ? 0 : last.first + last.n;
+    }
+}
+
+/* Four lanes have eight neighbours of k in each block of a chunk: every lane
+   gathers eight that are stored side by side. */
+static __global__ void __launch_bounds__(GPU_BLOCK)
+    prefill_store(const __grid_constant__ prefill_place_args a)
+{
+#if defined(GPU_IS_SM90A)
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+    const uint32_t per = (uint32_t)(a.pitch / 8);
+    const uint64_t all = (uint64_t)a.routes.n_tiles[1] * per;
+    const uint32_t lane = threadIdx.x % 4;
+
+    for (uint64_t i = blockIdx.x * (uint64_t)GPU_BLOCK + threadIdx.x; i < all;
+         i += gridDim.x * (uint64_t)GPU_BLOCK) {
+        const uint32_t at = (uint32_t)(i / per);
+        const uint32_t rest = (uint32_t)(i % per);
+        const uint32_t chunk = rest / 16 * 128;
+        const uint32_t eight = rest / 4 % 4 * 8;
+        const uint32_t k = chunk + lane * 32 + eight;
+        const prefill_tile t = a.routes.tiles[a.routes.tile_of[at]];
+        const uint64_t row = a.routes.list[at] / a.share;
+        const gpu_u128 none = {{0, 0, 0, 0}};
+        const gpu_u128 x =
+            k < a.k ? gpu_load_u16x8((const uint16_t *)a.x + row * a.k + k, 0)
+                    : none;
+        const uint32_t own[4] = {__byte_perm(x.w[0], x.w[2], 0x5410),
+                                 __byte_perm(x.w[0], x.w[2], 0x7632),
+                                 __byte_perm(x.w[1], x.w[3], 0x5410),
+                                 __byte_perm(x.w[1], x.w[3], 0x7632)};
+        uint16_t *const to =
+            (uint16_t *)a.placed +
+            prefill_at(&t, a.pitch, at - t.first, chunk + eight + lane);
+        gpu_u128 y = none;
+
+        GPU_UNROLL
+        for (uint32_t d = 0; d < 4; d++) {
+            const uint32_t other = lane ^ d;
+            const uint32_t sent = other == 0   ? own[0]
+                                  : other == 1 ? own[1]
+                                  : other == 2 ? own[2]
+                                               : own[3];
+            const uint32_t got = __shfl_xor_sync(__activemask(), sent, (int)d);
+            GPU_UNROLL
+            for (uint32_t s = 0; s < 4; s++) {
+                y.w[s] = s == other ? got : y.w[s];
+            }
+        }
+        gpu_store_u16x8(to, 0, y);
+    }
+}
+
+#endif

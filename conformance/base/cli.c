@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Refusals, patterns and near names, shared by the commands. */
+#include "cli.h"
+
+#include "number.h"
+
+#include <fnmatch.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+int cli_refuse(const char *format, ...)
+{
+    va_list args;
+
+    fputs("mxoracle: ", stderr);
+    va_start(args, format);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_USAGE;
+}
+
+int cli_matches(const char *pattern, const char *name)
+{
+    return fnmatch(pattern, name, 0) == 0;
+}
+
+int cli_columns(FILE *stream)
+{
+    const char *given = getenv("COLUMNS");
+    uint64_t columns;
+    struct winsize size;
+
+    if (given != NULL && number_natural(given, 1, INT16_MAX, &columns)) {
+        return (int)columns;
+    }
+    return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
+               ? size.ws_col
+               : 80;
+}
+
+enum { LONGEST = 64 };
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    const size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Optimal string alignment, three rows at a time. */
+size_t cli_distance(const char *a, const char *b)
+{
+    size_t rows[3][LONGEST + 1];
+    const size_t n = strlen(b);
+
+    if (n > LONGEST || strlen(a) > LONGEST) {
+        return LONGEST;
+    }
+    for (size_t j = 0; j <= n; j++) {
+        rows[0][j] = j;
+    }
+    for (size_t i = 1; a[i - 1] != '\0'; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            row[j] = min3(above[j] + 1, row[j - 1] + 1,
+                          above[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+                a[i - 2] == b[j - 1]) {
+                const size_t swap = rows[(i + 1) % 3][j - 2] + 1;
+                row[j] = swap < row[j] ? swap : row[j];
+            }
+        }
+    }
+    return rows[strlen(a) % 3][n];
+}
+
+void cli_offer(cli_nearest *n, const char *wanted, const char *candidate)
+{
+    const size_t distance = cli_distance(wanted, candidate);
+    const size_t limit = strlen(wanted) / 3 + 1;
+
+    if (distance <= limit && distance < LONGEST &&
+        (n->best == NULL || distance < n->distance)) {
+        n->best = candidate;
+        n->distance = distance;
+    }
+}
+
+const char *cli_suggestion(const cli_nearest *n, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (n->best != NULL) {
+        (void)snprintf(buf, size, "; did you mean %s?", n->best);
+    }
+    return buf;
+}
+
+int number_option(const char *what, const char *text, uint64_t least,
+                  uint64_t most, uint64_t *n)
+{
+    return number_natural(text, least, most, n)
+               ? -1
+               : cli_refuse("--%s=%s is not a number from %llu to %llu", what,
+                            text, (unsigned long long)least,
+                            (unsigned long long)most);
+}

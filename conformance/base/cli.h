@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every command of mxoracle agrees on: exit codes, sentences for bad
+ * usage, near names.
+ */
+#ifndef MXO_CLI_H
+#define MXO_CLI_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum exit_code {
+    EXIT_PASS = 0,   /* something passed and nothing is red */
+    EXIT_RED = 1,    /* a failure, crash, time-out, vacuous output or error */
+    EXIT_USAGE = 2,  /* bad usage, or a filter that matches nothing */
+    EXIT_SKIP = 77,  /* everything was skipped (Automake's number) */
+    EXIT_BROKEN = 99 /* the harness itself failed (Automake's number) */
+} exit_code;
+
+#define MXO_COMMAND(name, function, help) int function(int argc, char **argv);
+#include "base/commands.def"
+#undef MXO_COMMAND
+
+/* One line "mxoracle: ..." on standard error; returns EXIT_USAGE, so that a
+   refusal is one statement. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+int cli_refuse(const char *format, ...);
+
+/* Does name match a pattern of literal characters, * and ? (and [])? */
+int cli_matches(const char *pattern, const char *name);
+
+/* Width of the terminal a stream goes to: COLUMNS, else what the terminal
+   says, else 80. */
+int cli_columns(FILE *stream);
+
+/* Edits (insert, delete, replace, swap of neighbours) from a to b. */
+size_t cli_distance(const char *a, const char *b);
+
+/*
+ * Remembers the name nearest to a wanted one.  Start with {0}; offer every
+ * candidate; nearest is NULL unless one is near enough to be meant.
+ */
+typedef struct cli_nearest {
+    const char *best; /* borrowed */
+    size_t distance;
+} cli_nearest;
+
+void cli_offer(cli_nearest *n, const char *wanted, const char *candidate);
+/* ", did you mean NAME?" or "" in buf. */
+const char *cli_suggestion(const cli_nearest *n, char *buf, size_t size);
+
+/* The value of an option --what: -1 to go on, or EXIT_USAGE after a
+   sentence. */
+int number_option(const char *what, const char *text, uint64_t least,
+                  uint64_t most, uint64_t *n);
+
+#endif

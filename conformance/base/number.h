@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers as people type them: digits and no more.  strtoull() and scanf()
+ * would also take blanks, signs, hexadecimal and what overflows.
+ */
+#ifndef MXO_NUMBER_H
+#define MXO_NUMBER_H
+
+#include <stdint.h>
+
+/* A natural number of least .. most: 1 and *n; else 0, *n as it was. */
+int number_natural(const char *text, uint64_t least, uint64_t most,
+                   uint64_t *n);
+/* A finite decimal number ("0.5", "1e3") of low .. high, low >= 0. */
+int number_real(const char *text, double low, double high, double *x);
+/* "1,0,8": up to room natural numbers of at most most, between any two of
+   them one of the characters between. How many; 0 if text is no such list. */
+int number_list(const char *text, const char *between, uint64_t most,
+                uint64_t n[], int room);
+/* "E,R,C", or "R,C" for an E of least, or with x for commas; each at least
+   least. 1, else 0. */
+int number_triple(const char *text, uint64_t least, uint64_t triple[3]);
+
+#endif

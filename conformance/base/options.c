@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See options.h. */
+#include "options.h"
+
+#include <getopt.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 64, HELP_COLUMN = 28, HELP_WIDTH = 79 };
+
+static const struct {
+    option_group group;
+    const char *id;
+    char letter;
+    option_value value;
+    const char *value_name;
+    const char *completes;
+    const char *help;
+} rows[] = {
+#define MXO_OPTION(group, id, letter, value, name, completes, help) \
+    {OPTIONS_##group, #id, letter, OPTION_##value, name, completes, help},
+#include "base/options.def"
+#undef MXO_OPTION
+};
+
+enum { N_ROWS = sizeof rows / sizeof rows[0] };
+
+static void make_row(int at, option_row *row)
+{
+    *row = (option_row){.group = rows[at].group,
+                        .code = OPT_BEFORE_FIRST + 1 + at,
+                        .letter = rows[at].letter,
+                        .value = rows[at].value,
+                        .value_name = rows[at].value_name,
+                        .completes = rows[at].completes,
+                        .help = rows[at].help};
+    (void)snprintf(row->name, sizeof row->name, "%s", rows[at].id);
+    for (char *c = row->name; *c != '\0'; c++) {
+        *c = (char)(*c == '_' ? '-' : *c);
+    }
+}
+
+int options_row(option_group group, int i, option_row *row)
+{
+    for (int at = 0; at < N_ROWS; at++) {
+        if (rows[at].group == group && i-- == 0) {
+            make_row(at, row);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+void options_start(void)
+{
+    optind = 0; /* glibc and musl: forget the last command line */
+}
+
+/* getopt's two tables for a group. */
+static void fill(option_group group, option_row list[MAX_OPTIONS],
+                 struct option longs[MAX_OPTIONS + 1], char *shorts)
+{
+    int n = 0;
+
+    while (n < MAX_OPTIONS && options_row(group, n, &list[n])) {
+        const option_row *row = &list[n];
+        longs[n++] =
+            (struct option){row->name,
+                            row->value == OPTION_NONE    ? no_argument
+                            : row->value == OPTION_NEEDS ? required_argument
+                                                         : optional_argument,
+                            NULL, row->code};
+        if (row->letter != 0) {
+            *shorts++ = row->letter;
+            if (row->value == OPTION_NEEDS) {
+                *shorts++ = ':';
+            }
+        }
+    }
+    *shorts = '\0';
+    memset(&longs[n], 0, sizeof longs[n]);
+}
+
+int options_next(option_group group, int argc, char **argv, char **value)
+{
+    option_row list[MAX_OPTIONS];
+    struct option longs[MAX_OPTIONS + 1];
+    char shorts[2 * MAX_OPTIONS + 1];
+
+    fill(group, list, longs, shorts);
+    const int code = getopt_long(argc, argv, shorts, longs, NULL);
+
+    *value = optarg;
+    for (int i = 0; longs[i].name != NULL; i++) {
+        if (code > 0 && code < OPT_BEFORE_FIRST && list[i].letter == code) {
+            return list[i].code;
+        }
+    }
+    return code;
+}
+
+/* Words from column HELP_COLUMN on. */
+static void print_wrapped(const char *text, int column, FILE *out)
+{
+    while (*text != '\0') {
+        const int n = (int)strcspn(text, " ");
+        if (column > HELP_COLUMN && column + n + 1 > HELP_WIDTH) {
+            (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        }
+        column +=
+            fprintf(out, "%s%.*s", column > HELP_COLUMN ? " " : "", n, text);
+        text += n;
+        text += *text == ' ';
+    }
+    (void)fputc('\n', out);
+}
+
+void options_help(option_group group, FILE *out)
+{
+    option_row row;
+
+    for (int i = 0; options_row(group, i, &row); i++) {
+        char head[96];
+        char letter[8] = "    ";
+        if (row.letter != 0) {
+            (void)snprintf(letter, sizeof letter, "-%c, ", row.letter);
+        }
+        (void)snprintf(head, sizeof head, "  %s--%s%s%s%s", letter, row.name,
+                       row.value == OPTION_MAY     ? "[="
+                       : row.value == OPTION_NEEDS ? "="
+                                                   : "",
+                       row.value_name, row.value == OPTION_MAY ? "]" : "");
+        (void)fputs(head, out);
+        if (strlen(head) + 2 > HELP_COLUMN) {
+            (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
+        } else {
+            (void)fprintf(out, "%*s", HELP_COLUMN - (int)strlen(head), "");
+        }
+        print_wrapped(row.help, HELP_COLUMN, out);
+    }
+}

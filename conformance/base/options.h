@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options by the table base/options.def: read with getopt_long, so that
+ * abbreviations, "--" and "=value" behave as everywhere else, and listed in
+ * --help, man page and completions.
+ */
+#ifndef MXO_OPTIONS_H
+#define MXO_OPTIONS_H
+
+#include <stdio.h>
+
+typedef enum option_group {
+    OPTIONS_run, /* list, show and shrink take the same */
+    OPTIONS_verify,
+    OPTIONS_selftest,
+    OPTIONS_report,
+    OPTIONS_baseline,
+    N_OPTION_GROUPS
+} option_group;
+
+typedef enum option_value {
+    OPTION_NONE,
+    OPTION_NEEDS,
+    OPTION_MAY
+} option_value;
+
+enum option_code {
+    OPT_BEFORE_FIRST = 255,
+#define MXO_OPTION(group, id, letter, value, name, completes, help) \
+    OPT_##group##_##id,
+#include "base/options.def"
+#undef MXO_OPTION
+    OPT_END
+};
+
+typedef struct option_row {
+    option_group group;
+    int code;
+    char name[32];
+    char letter; /* or 0 */
+    option_value value;
+    const char *value_name;
+    const char *completes; /* "@backend", "@file", words or "" */
+    const char *help;
+} option_row;
+
+/* The next option of argv: its code and *value, -1 behind the last, or '?'
+   after getopt's sentence. optind is the first argument then. */
+int options_next(option_group group, int argc, char **argv, char **value);
+/* Start over, before the first options_next(). */
+void options_start(void);
+
+/* Row number i of the group; 0 behind the last. */
+int options_row(option_group group, int i, option_row *row);
+/* A line for each, wrapped at 79 columns. */
+void options_help(option_group group, FILE *out);
+
+#endif

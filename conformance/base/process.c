@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See process.h. */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Above every descriptor that a plan has. */
+enum { HIGH = 16 };
+
+/*
+ * dup2 onto itself would keep close-on-exec, and a file may have the number of
+ * another already; so all of them first move out of the way.
+ */
+static int plan_files(const process_plan *plan, posix_spawn_file_actions_t *a,
+                      int high[PROCESS_FILES])
+{
+    int error =
+        posix_spawn_file_actions_addopen(a, 0, "/dev/null", O_RDONLY, 0);
+
+    for (int i = 0; i < plan->n_files; i++) {
+        high[i] = fcntl(plan->files[i], F_DUPFD_CLOEXEC, HIGH);
+        if (high[i] < 0) {
+            error = errno;
+        } else if (error == 0) {
+            error = posix_spawn_file_actions_adddup2(a, high[i], i + 1);
+        }
+    }
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
+#if __GLIBC_PREREQ(2, 34)
+    if (error == 0) {
+        error = posix_spawn_file_actions_addclosefrom_np(a, plan->n_files + 1);
+    }
+#endif
+#endif
+    return error;
+}
+
+static int plan_signals(const process_plan *plan, posix_spawnattr_t *a)
+{
+    const int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK |
+                      (plan->own_group ? POSIX_SPAWN_SETPGROUP : 0);
+    sigset_t all;
+    sigset_t none;
+
+    (void)sigfillset(&all);
+    (void)sigemptyset(&none);
+    (void)posix_spawnattr_setsigdefault(a, &all);
+    (void)posix_spawnattr_setsigmask(a, &none);
+    return posix_spawnattr_setflags(a, (short)flags);
+}
+
+int process_start(const process_plan *plan, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int high[PROCESS_FILES] = {-1, -1, -1, -1};
+
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    int error = plan_files(plan, &actions, high);
+
+    error = error == 0 ? plan_signals(plan, &attributes) : error;
+    error = error == 0
+                ? posix_spawn(
+                      pid, plan->file, &actions, &attributes, plan->args,
+                      plan->environment == NULL ? environ : plan->environment)
+                : error;
+    for (int i = 0; i < plan->n_files; i++) {
+        if (high[i] >= 0) {
+            (void)close(high[i]);
+        }
+    }
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    errno = error;
+    return error == 0 ? 0 : -1;
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t = {0, 0};
+
+    (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+double process_clock(void)
+{
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+double process_cpu_s(pid_t pid)
+{
+    clockid_t clock;
+
+    return clock_getcpuclockid(pid, &clock) == 0 ? seconds_of(clock) : 0;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec t = {0, ms * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+/* A shell says of a child that a signal killed: 128 and its number. */
+static void say_end(int status, char *text, size_t size)
+{
+    const int by_shell = WIFEXITED(status) && WEXITSTATUS(status) > 128 &&
+                         WEXITSTATUS(status) < 128 + 65;
+    const int number = by_shell              ? WEXITSTATUS(status) - 128
+                       : WIFSIGNALED(status) ? WTERMSIG(status)
+                                             : 0;
+
+    if (number > 0) {
+        (void)snprintf(text, size, "killed by signal %d (%s)", number,
+                       strsignal(number));
+    } else {
+        (void)snprintf(text, size, "exited with status %d",
+                       WEXITSTATUS(status));
+    }
+}
+
+void process_end(pid_t pid, int own_group, double grace_s, char *text,
+                 size_t size)
+{
+    const double until = process_clock() + grace_s;
+    int status = 0;
+    pid_t reaped = waitpid(pid, &status, WNOHANG);
+
+    for (long ms = 1; reaped == 0 && process_clock() < until;
+         ms = ms < 50 ? 2 * ms : ms) {
+        pause_ms(ms);
+        reaped = waitpid(pid, &status, WNOHANG);
+    }
+    /* What it has left behind goes with it. */
+    (void)kill(own_group ? -pid : pid, SIGKILL);
+    if (reaped == 0) {
+        (void)waitpid(pid, &status, 0);
+    }
+    if (text != NULL) {
+        say_end(status, text, size);
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stopping early and in order: a signal, a time budget or a first failure.
+ * Whoever loops over cases asks stop_requested() between two of them; what was
+ * judged until then is reported, and the exit status tells why it was not all.
+ */
+#ifndef MXO_STOP_H
+#define MXO_STOP_H
+
+enum { EXIT_BUDGET = 124 }; /* the time budget ran out (as timeout(1)) */
+
+/* SIGINT, SIGTERM, SIGHUP and SIGPIPE stop instead of ending the process; the
+   second of a kind ends it. Signals that are ignored stay ignored. */
+void stop_catch_signals(void);
+/* From now on so many seconds; 0: no limit. */
+void stop_after(double seconds);
+/* Stop for a reason of the program's own ("--fail-fast"); borrowed. */
+void stop_now(const char *reason);
+
+int stop_requested(void);
+/* "SIGINT", "the time budget", what stop_now() was told; NULL: not stopped. */
+const char *stop_reason(void);
+/* 128 and the signal, EXIT_BUDGET, or otherwise unless those apply. */
+int stop_exit_status(int otherwise);
+
+/* "90", "90s", "10m" or "2h" in seconds; 0 if it is none of them. */
+double stop_parse_budget(const char *text);
+
+#endif

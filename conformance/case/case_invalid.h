@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The key "flaw" of a case, NAME.TARGET: a call that would be good, but for
+ * one thing that must be refused before anything is read or written.  What
+ * can be wrong is listed in flaws.def; the target is a tensor, a dimension or
+ * a parameter of the operation.
+ */
+#ifndef MXO_CASEFLAW_H
+#define MXO_CASEFLAW_H
+
+#include "test_case.h"
+
+typedef enum flaw_kind {
+#define MXO_FLAW(name, on, status, what) FLAW_##name,
+#include "invalid_calls.def"
+#undef MXO_FLAW
+    N_FLAWS
+} flaw_kind;
+
+typedef struct case_flaw {
+    flaw_kind kind;
+    mxo_status status;  /* OK: SHAPE or PARAM */
+    const char *target; /* borrowed from the case; "" of the call itself */
+    const char *what;
+} case_flaw;
+
+/* 0, or -1 and a sentence: c->flaw is none, or there is nothing that it could
+   be done to. */
+int case_check_flaw(const test_case *c, mxo_text why);
+
+/* The flaw of a case that has one: c->flaw is not empty. */
+case_flaw case_flaw_of(const test_case *c);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Expanding case templates.  A template is case text whose values are lists
+ * (a|b|c), the whole domain (*) or a pool of sizes that have broken kernels
+ * before: tile edges, odd tails, the dimensions of shipped models.
+ */
+#include "grid.h"
+
+#include "base/cli.h"
+#include "base/prng.h"
+#include "family.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const pools[][2] = {
+    {"$MALL", "1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24|"
+              "25|26|27|28|29|30|31|32|33|34|35|36|37|38|39|40|41|42|43|44|45|"
+              "46|47|48|49|50|51|52|53|54|55|56|57|58|59|60|61|62|63|64|65|"
+              "127|128|129|255|256|257|480|512|513|1024|1025"},
+    {"$M", "1|2|3|4|5|7|8|9|15|16|17|24|31|32|33|47|48|63|64|65|96|127|128|"
+           "129|130"},
+    {"$N", "1|2|3|5|8|9|31|32|33|63|64|65|96|127|128|129|130|192|258|1026"},
+    {"$KALL", "32|64|96|128|160|192|224|256|352|384|416|448|544|576|608|"
+              "640|672|704|768|896|928|960|1408|1440|1504|1856|2688|2880|"
+              "3072"},
+    {"$K", "32|64|96|128|160|192|224|256|352|384|416|448|544|576|608|640|672|"
+           "704|768|896|928|960|1408|1440|1504|1856|2688|2880"},
+};
+
+enum { MAX_KEYS = 48, MAX_VALUES = 1200 };
+
+typedef struct axis {
+    char key[OP_WORD];
+    char values[MAX_VALUES]; /* a|b|c */
+    uint64_t n;
+} axis;
+
+typedef struct grid_template {
+    char op[OP_WORD];
+    int n_axes;
+    axis axes[MAX_KEYS];
+} grid_template;
+
+static int refuse(mxo_text why, const char *what, const char *text)
+{
+    (void)snprintf(why.ptr, why.size, "%.200s: %.200s", text, what);
+    return -1;
+}
+
+mxo_status case_list_add(case_list *l, const char *text, uint64_t seed)
+{
+    /* Seeds come one after the other: only the last one's cases matter. */
+    for (size_t i = l->n; i > 0 && l->item[i - 1].seed == seed; i--) {
+        if (strcmp(l->item[i - 1].text, text) == 0) {
+            return MXO_OK;
+        }
+    }
+    if (l->n == l->capacity) {
+        const size_t capacity = l->capacity == 0 ? 256 : 2 * l->capacity;
+        case_item *grown = realloc(l->item, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return MXO_E_NOMEM;
+        }
+        l->item = grown;
+        l->capacity = capacity;
+    }
+    char *copy = strdup(text);
+
+    if (copy == NULL) {
+        return MXO_E_NOMEM;
+    }
+    l->item[l->n++] = (case_item){copy, seed};
+    return MXO_OK;
+}
+
+void case_list_clear(case_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        free(l->item[i].text);
+    }
+    free(l->item);
+    memset(l, 0, sizeof *l);
+}
+
+static uint64_t count_values(const char *values)
+{
+    uint64_t n = 1;
+
+    for (const char *at = values; *at != '\0'; at++) {
+        n += *at == '|';
+    }
+    return n;
+}
+
+/* All data kinds of an operation as a|b|c. */
+static void data_values(const char *op, char *values, size_t size)
+{
+    char *to = values;
+
+    fill_data_kinds(op, values, size);
+    for (const char *from = values; *from != '\0'; from++) {
+        if (*from != ' ') {
+            *to++ = *from == ',' ? '|' : *from;
+        }
+    }
+    *to = '\0';
+}
+
+static int set_values(axis *a, const op_schema *s, word_span value)
+{
+    const int param = op_param_index(s, a->key);
+    char word[MAX_VALUES];
+
+    if (value.len >= sizeof word) {
+        return -1;
+    }
+    memcpy(word, value.ptr, value.len);
+    word[value.len] = '\0';
+    for (size_t i = 0; i < sizeof pools / sizeof pools[0]; i++) {
+        if (strcmp(word, pools[i][0]) == 0) {
+            (void)snprintf(word, sizeof word, "%s", pools[i][1]);
+        }
+    }
+    if (strcmp(word, "*") == 0 && strcmp(a->key, "data") == 0) {
+        data_values(s->info->name, word, sizeof word);
+    } else if (strcmp(word, "*") == 0 && param >= 0) {
+        const op_param *p = &s->params[param];
+        const int is_bool = p->kind == PARAM_BOOL;
+        (void)snprintf(word, sizeof word, "%.*s",
+                       is_bool ? 3 : (int)p->choices.len,
+                       is_bool ? "0|1" : p->choices.ptr);
+    }
+    memcpy(a->values, word, strlen(word) + 1);
+    a->n = count_values(a->values);
+    return 0;
+}
+
+static int parse_template(grid_template *t, const char *text, mxo_text why)
+{
+    word_span rest = {text, strlen(text)};
+
+    t->n_axes = 0;
+    if (!span_copy(span_cut(&rest, ':'), t->op) || op_by_name(t->op) == NULL) {
+        return refuse(why, "no such operation", text);
+    }
+    while (rest.len > 0) {
+        axis *a = &t->axes[t->n_axes];
+        word_span value = span_cut(&rest, ',');
+        if (t->n_axes == MAX_KEYS ||
+            !span_copy(span_cut(&value, '='), a->key) || value.len == 0 ||
+            set_values(a, op_by_name(t->op), value) != 0) {
+            return refuse(why, "not a template", text);
+        }
+        t->n_axes++;
+    }
+    return 0;
+}
+
+static word_span nth_value(const axis *a, uint64_t which)
+{
+    word_span rest = {a->values, strlen(a->values)};
+    word_span value = span_cut(&rest, '|');
+
+    while (which-- > 0) {
+        value = span_cut(&rest, '|');
+    }
+    return value;
+}
+
+/* The case, and where it leaves columns dead those that it takes to meet every
+   one of them. */
+static int add_stretches(case_list *l, test_case *c, uint64_t seed,
+                         mxo_text why)
+{
+    const uint64_t end = c->stretch > 0 ? c->stretch + 1 : fill_stretches(c);
+
+    for (; c->stretch < end; c->stretch++) {
+        char text[CASE_TEXT];
+
+        case_print(c, 0, text);
+        if (case_list_add(l, text, seed) != MXO_OK) {
+            return refuse(why, "out of memory", text);
+        }
+    }
+    return 0;
+}
+
+/* The case with value choice[i] on axis i, in its default spelling. */
+static int add_choice(case_list *l, const grid_template *t,
+                      const uint64_t *choice, uint64_t seed, mxo_text why)
+{
+    char text[CASE_TEXT];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", t->op);
+    test_case c;
+
+    for (int i = 0; i < t->n_axes; i++) {
+        const word_span v = nth_value(&t->axes[i], choice[i]);
+        const int n =
+            snprintf(text + used, sizeof text - used, "%c%s=%.*s",
+                     i == 0 ? ':' : ',', t->axes[i].key, (int)v.len, v.ptr);
+        used += (size_t)n;
+        if (used >= sizeof text) {
+            return refuse(why, "the case is too long", t->op);
+        }
+    }
+    if (case_parse(&c, text, why) != 0) {
+        return -1;
+    }
+    return add_stretches(l, &c, seed, why);
+}
+
+static int expand_product(case_list *l, const grid_template *t, uint64_t seed,
+                          mxo_text why)
+{
+    uint64_t choice[MAX_KEYS] = {0};
+    int i = 0;
+
+    while (i < t->n_axes || t->n_axes == 0) {
+        if (add_choice(l, t, choice, seed, why) != 0) {
+            return -1;
+        }
+        for (i = 0; i < t->n_axes && ++choice[i] == t->axes[i].n; i++) {
+            choice[i] = 0;
+        }
+        if (t->n_axes == 0) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+static int expand_picks(case_list *l, const grid_template *t, int picks,
+                        uint64_t seed, const char *text, mxo_text why)
+{
+    uint64_t choice[MAX_KEYS] = {0};
+    prng rng;
+
+    prng_seed(&rng, seed_of(seed, text, "grid"));
+    for (int k = 0; k < picks; k++) {
+        for (int i = 0; i < t->n_axes; i++) {
+            choice[i] = prng_below(&rng, t->axes[i].n);
+        }
+        if (add_choice(l, t, choice, seed, why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
+                mxo_text why)
+{
+    grid_template t;
+
+    if (parse_template(&t, text, why) != 0) {
+        return -1;
+    }
+    return picks == 0 ? expand_product(l, &t, seed, why)
+                      : expand_picks(l, &t, picks, seed, text, why);
+}
+
+static int op_wanted(const char *template_text, char *const patterns[],
+                     size_t n)
+{
+    word_span rest = {template_text, strlen(template_text)};
+    char op[OP_WORD] = "";
+
+    (void)span_copy(span_cut(&rest, ':'), op);
+    for (size_t i = 0; i < n; i++) {
+        if (cli_matches(patterns[i], op)) {
+            return 1;
+        }
+    }
+    return n == 0;
+}
+
+int grid_append(case_list *l, int level, char *const patterns[],
+                size_t n_patterns, uint64_t seed, mxo_text why)
+{
+    for (int f = 0; f < family_count(); f++) {
+        for (const grid_row *r = family_at(f)->grid; r->text != NULL; r++) {
+            if (r->level <= level && op_wanted(r->text, patterns, n_patterns) &&
+                grid_expand(l, r->text, r->picks, seed, why) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)
+{
+    test_case c;
+    char text[CASE_TEXT];
+
+    line += strspn(line, " \t");
+    line[strcspn(line, " \t\r\n#")] = '\0';
+    if (line[0] == '\0') {
+        return 0;
+    }
+    if (case_parse(&c, line, why) != 0) {
+        return -1;
+    }
+    case_print(&c, 0, text);
+    return case_list_add(l, text, seed) == MXO_OK
+               ? 0
+               : refuse(why, "out of memory", text);
+}
+
+int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why)
+{
+    FILE *f = fopen(path, "r");
+    char line[CASE_TEXT + 8];
+    char inner[512];
+    int number = 0;
+    int status = 0;
+
+    if (f == NULL) {
+        return refuse(why, strerror(errno), path);
+    }
+    while (status == 0 && fgets(line, sizeof line, f) != NULL) {
+        number++;
+        status = add_line(l, line, seed, (mxo_text){inner, sizeof inner});
+    }
+    if (status != 0) {
+        (void)snprintf(why.ptr, why.size, "%s, line %d: %s", path, number,
+                       inner);
+    } else if (ferror(f)) {
+        status = refuse(why, "cannot be read", path);
+    }
+    fclose(f);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From templates to cases: the grids of cases/<family>.c, files of case
+ * lines, and cases given by name, in one list.
+ */
+#ifndef MXO_GRID_H
+#define MXO_GRID_H
+
+#include "case_text.h"
+
+typedef struct case_item {
+    char *text; /* owned; default spelling */
+    uint64_t seed;
+} case_item;
+
+typedef struct case_list {
+    size_t n;
+    size_t capacity;
+    case_item *item;
+} case_list;
+
+/* Append a copy, unless the list has it with this seed already. NOMEM or OK. */
+MXO_MUST_CHECK mxo_status case_list_add(case_list *l, const char *text,
+                                        uint64_t seed);
+void case_list_clear(case_list *l);
+
+/* Append the cases of one template; draws depend on seed and template only.
+   0, or -1 and a sentence. */
+int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
+                mxo_text why);
+/* Append the grids of all families up to a level for the operations that one
+   of the patterns matches (no patterns: all). */
+int grid_append(case_list *l, int level, char *const patterns[],
+                size_t n_patterns, uint64_t seed, mxo_text why);
+/* Append the lines of a file; blank lines and lines that start with # are
+   comments. */
+int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why);
+
+#endif

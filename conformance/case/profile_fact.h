@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a profile says, for those who draw cases and data for it. */
+#ifndef MXO_CASE_PROFILE_FACT_H
+#define MXO_CASE_PROFILE_FACT_H
+
+/* Value of a fact such as "quant"; "" if there is no such profile or fact. */
+const char *profile_fact(const char *profile, const char *key);
+
+#endif

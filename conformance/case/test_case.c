@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See test_case.h. */
+#include "test_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *case_value(const test_case *c, const char *key)
+{
+    const int i = op_param_index(c->schema, key);
+
+    return i < 0 ? "" : c->value[i];
+}
+
+static double number_of(const char *text)
+{
+    return strcmp(text, "none") == 0 ? 0 : strtod(text, NULL);
+}
+
+double case_number(const test_case *c, const char *key)
+{
+    const int i = op_param_index(c->schema, key);
+
+    return i < 0 || c->schema->params[i].kind == PARAM_CHOICE ||
+                   c->schema->params[i].kind == PARAM_NAME
+               ? 0
+               : number_of(c->value[i]);
+}
+
+uint64_t case_count(const test_case *c, const char *key, uint64_t least)
+{
+    const double n = case_number(c, key);
+
+    return n >= (double)least ? (uint64_t)n : least;
+}
+
+uint64_t case_dim(const test_case *c, const char *name)
+{
+    const int i = op_dim_index(c->schema, name);
+
+    return i < 0 ? 0 : c->dim[i];
+}
+
+int case_keeps_all(const test_case *c)
+{
+    return c->keep_first == 0 && c->keep_last == UINT64_MAX;
+}
+
+void case_begin(test_case *c, const op_schema *schema)
+{
+    memset(c, 0, sizeof *c);
+    c->schema = schema;
+    for (int i = 0; i < schema->n_params; i++) {
+        const op_param *p = &schema->params[i];
+        (void)snprintf(c->value[i], OP_WORD, "%s",
+                       p->kind == PARAM_SIZE ? "0" : p->standard);
+    }
+    (void)snprintf(c->data, sizeof c->data, CASE_DATA_STANDARD);
+    c->keep_last = UINT64_MAX;
+}
+
+void case_params(const test_case *c, mxo_param params[OP_MAX_PARAMS])
+{
+    for (int i = 0; i < c->schema->n_params; i++) {
+        params[i].key = c->schema->params[i].key;
+        params[i].text = c->value[i];
+        params[i].number = case_number(c, c->schema->params[i].key);
+    }
+}

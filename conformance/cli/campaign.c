@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See campaign.h. */
+#include "campaign.h"
+
+#include "base/cli.h"
+#include "base/prng.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint64_t fnv_start = UINT64_C(14695981039346656037);
+
+/* FNV-1a, the end of the text included. */
+static uint64_t mix_text(uint64_t digest, const char *text)
+{
+    do {
+        digest = (digest ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    } while (*text++ != '\0');
+    return digest;
+}
+
+static uint64_t mix_number(uint64_t digest, uint64_t n)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, n);
+    return mix_text(digest, text);
+}
+
+uint64_t campaign_shard_of(const case_item *item, uint64_t n_shards)
+{
+    uint64_t mix = mix_number(mix_text(fnv_start, item->text), item->seed);
+
+    return splitmix64(&mix) % n_shards + 1;
+}
+
+static int is_excluded(const run_options *o, const char *text)
+{
+    char op[OP_WORD];
+
+    (void)snprintf(op, sizeof op, "%.*s", (int)strcspn(text, ":"), text);
+    for (int i = 0; i < o->n_excludes; i++) {
+        if (cli_matches(o->excludes[i], op) ||
+            cli_matches(o->excludes[i], text)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A filter that meets nothing is a misspelled one. */
+static int check_excludes(const run_options *o, const case_list *all)
+{
+    for (int k = 0; k < o->n_excludes; k++) {
+        int n = 0;
+        for (size_t i = 0; i < all->n && n == 0; i++) {
+            char op[OP_WORD];
+            (void)snprintf(op, sizeof op, "%.*s",
+                           (int)strcspn(all->item[i].text, ":"),
+                           all->item[i].text);
+            n = cli_matches(o->excludes[k], op) ||
+                cli_matches(o->excludes[k], all->item[i].text);
+        }
+        if (n == 0) {
+            return cli_refuse("--exclude=%s leaves out nothing",
+                              o->excludes[k]);
+        }
+    }
+    return EXIT_PASS;
+}
+
+/* Keep what is of this shard; the texts of the others are freed. */
+static void sort_out(campaign_plan *p, const run_options *o, case_list *all,
+                     uint64_t digest)
+{
+    uint64_t place = 0;
+
+    for (size_t i = 0; i < all->n; i++) {
+        const case_item item = all->item[i];
+        if (is_excluded(o, item.text)) {
+            free(item.text);
+            continue;
+        }
+        digest = mix_number(mix_text(digest, item.text), item.seed);
+        if (o->n_shards > 0 &&
+            campaign_shard_of(&item, o->n_shards) != o->shard) {
+            free(item.text);
+        } else {
+            p->index[p->cases.n] = place;
+            p->cases.item[p->cases.n++] = item;
+        }
+        place++;
+    }
+    all->n = 0;
+    (void)snprintf(p->digest, sizeof p->digest, "%016" PRIx64, digest);
+}
+
+int campaign_plan_make(campaign_plan *p, const run_options *o,
+                       const backend_list *chosen)
+{
+    case_list all = {0, 0, NULL};
+    uint64_t digest = fnv_start;
+    int status = run_options_cases(o, &all);
+
+    memset(p, 0, sizeof *p);
+    if (status == EXIT_PASS) {
+        status = check_excludes(o, &all);
+    }
+    for (int i = 0; i < chosen->n; i++) {
+        digest = mix_text(digest, chosen->ref[i].name);
+    }
+    p->cases.item = calloc(all.n + 1, sizeof *p->cases.item);
+    p->index = calloc(all.n + 1, sizeof *p->index);
+    p->cases.capacity = all.n + 1;
+    if (p->cases.item == NULL || p->index == NULL) {
+        status = EXIT_BROKEN;
+    }
+    if (status == EXIT_PASS) {
+        sort_out(p, o, &all, digest);
+    }
+    case_list_clear(&all);
+    if (status == EXIT_PASS && p->cases.n == 0 && o->n_shards == 0) {
+        status = cli_refuse("no case is left");
+    }
+    return status;
+}
+
+void campaign_plan_clear(campaign_plan *p)
+{
+    case_list_clear(&p->cases);
+    free(p->index);
+    memset(p, 0, sizeof *p);
+}

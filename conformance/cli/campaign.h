@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cases of one machine of a campaign: which are left out, which belong to
+ * this shard, which the journal has judged already.
+ */
+#ifndef MXO_CAMPAIGN_H
+#define MXO_CAMPAIGN_H
+
+#include "runopts.h"
+
+typedef struct campaign_plan {
+    case_list cases; /* owned; of this shard */
+    uint64_t *index; /* owned: of each in the plan of all shards */
+    char digest[24]; /* of the plan of all shards */
+} campaign_plan;
+
+/* The cases the options name, on the backends chosen. EXIT_PASS or what went
+   wrong, after a sentence. */
+int campaign_plan_make(campaign_plan *p, const run_options *o,
+                       const backend_list *chosen);
+void campaign_plan_clear(campaign_plan *p);
+
+/* From 1 to n_shards: depends on the case and its seed alone. */
+uint64_t campaign_shard_of(const case_item *item, uint64_t n_shards);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mxoracle bench: how fast are backends on cases that pass. */
+#include "base/cli.h"
+#include "base/number.h"
+#include "bench/bench.h"
+#include "bench/gemm.h"
+#include "bench/report.h"
+#include "case/grid.h"
+#include "run/open_judge.h"
+#include "runopts.h"
+#include "select/speed.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "an unknown compiler"
+#endif
+
+static const char *const standard_cases[] = {
+#include "bench_cases.inc"
+};
+
+static char *const standard_backends[] = {"cpu", "cuda", "hip"};
+
+enum { MAX_THREAD_COUNTS = 8 };
+
+typedef struct session {
+    run_options choice; /* backends, operations, plugins, device */
+    bench_options o;
+    bench_form form;
+    int threads[MAX_THREAD_COUNTS]; /* 0: all */
+    int n_threads;
+    int n_timed;
+    int n_red;
+} session;
+
+static const char help_text[] =
+    "usage: mxoracle bench [OPTION]... [CASE|@FILE]...\n"
+    "\n"
+    "Time cases that pass. A case is repeated along its first dimension\n"
+    "until its inputs and outputs are large. Without cases, those of\n"
+    "bench.cases are timed.\n"
+    "  -b, --backend=GLOB     which backends (default cpu, cuda, hip)\n"
+    "  -o, --op=GLOB          which operations; repeatable\n"
+    "      --plugin=FILE.so   a vendor's backend; repeatable\n"
+    "      --exec=COMMAND     a program that speaks the exec protocol\n"
+    "      --device=N         which device (default 0)\n"
+    "      --threads=N[,N]    for backends with threads; 0 is all\n"
+    "                         (default 1,0)\n"
+    "      --mib=N            least bytes of a case, in MiB\n"
+    "                         (default 256 on hosts, 1024 on devices)\n"
+    "      --tokens=N         on devices: a layer's tokens are repeated to\n"
+    "                         at least N (default: as the case says)\n"
+    "      --experts=N        and its experts (default 128)\n"
+    "      --samples=N        samples of a row (default 30)\n"
+    "      --box=S            stop a row after S seconds (default 10)\n"
+    "      --seed=N           seed of the data (default 1)\n"
+    "      --no-gemm          leave out the GEMMs that rate machine and rows\n"
+    "      --csv | --json     other forms of the table\n"
+    "\n"
+    "Rates count bytes read plus bytes written. \"of copy\" compares with a\n"
+    "plain copy of as many bytes, taken in turn with the samples: memcpy on\n"
+    "as many threads, or the device's own copy. Products are held against\n"
+    "OpenBLAS's sgemm on as many threads: 2048 cubed, and the shapes of the\n"
+    "case, its weights in float32 and apart from each other.\n";
+
+enum option_code {
+    OPT_PLUGIN = 256,
+    OPT_EXEC,
+    OPT_DEVICE,
+    OPT_THREADS,
+    OPT_MIB,
+    OPT_TOKENS,
+    OPT_EXPERTS,
+    OPT_SAMPLES,
+    OPT_BOX,
+    OPT_SEED,
+    OPT_NO_GEMM,
+    OPT_CSV,
+    OPT_JSON
+};
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"op", required_argument, NULL, 'o'},
+    {"help", no_argument, NULL, 'h'},
+    {"plugin", required_argument, NULL, OPT_PLUGIN},
+    {"exec", required_argument, NULL, OPT_EXEC},
+    {"device", required_argument, NULL, OPT_DEVICE},
+    {"threads", required_argument, NULL, OPT_THREADS},
+    {"mib", required_argument, NULL, OPT_MIB},
+    {"tokens", required_argument, NULL, OPT_TOKENS},
+    {"experts", required_argument, NULL, OPT_EXPERTS},
+    {"samples", required_argument, NULL, OPT_SAMPLES},
+    {"box", required_argument, NULL, OPT_BOX},
+    {"seed", required_argument, NULL, OPT_SEED},
+    {"no-gemm", no_argument, NULL, OPT_NO_GEMM},
+    {"csv", no_argument, NULL, OPT_CSV},
+    {"json", no_argument, NULL, OPT_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+static int take_threads(session *s, const char *text)
+{
+    uint64_t n[MAX_THREAD_COUNTS];
+
+    s->n_threads = number_list(text, ",", 4096, n, MAX_THREAD_COUNTS);
+    for (int i = 0; i < s->n_threads; i++) {
+        s->threads[i] = (int)n[i];
+    }
+    return s->n_threads > 0
+               ? EXIT_PASS
+               : cli_refuse("--threads=%s is no list of up to %d numbers "
+                            "from 0 to 4096",
+                            text, MAX_THREAD_COUNTS);
+}
+
+/* Options that take a natural number. */
+static int take_number(session *s, int code, const char *text)
+{
+    static const struct {
+        int code;
+        const char *name;
+        uint64_t least, most;
+    } rows[] = {{OPT_DEVICE, "device", 0, 1023},
+                {OPT_TOKENS, "tokens", 1, 1 << 20},
+                {OPT_EXPERTS, "experts", 1, 1 << 16},
+                {OPT_SAMPLES, "samples", 1, BENCH_MAX_SAMPLES},
+                {OPT_SEED, "seed", 0, RUN_MAX_SEED}};
+    uint64_t n = 0;
+    size_t i = 0;
+
+    while (rows[i].code != code) {
+        i++;
+    }
+    if (number_option(rows[i].name, text, rows[i].least, rows[i].most, &n) >=
+        0) {
+        return EXIT_USAGE;
+    }
+    switch (code) {
+    case OPT_DEVICE:
+        s->choice.crew.device = (int)n;
+        break;
+    case OPT_TOKENS:
+        s->o.tokens = n;
+        break;
+    case OPT_EXPERTS:
+        s->o.experts = n;
+        break;
+    case OPT_SAMPLES:
+        s->o.samples = (int)n;
+        break;
+    default:
+        s->o.seed = n;
+        break;
+    }
+    return EXIT_PASS;
+}
+
+/* Options that take a real number. */
+static int take_real(session *s, int code, const char *text)
+{
+    const char *name = code == OPT_MIB ? "mib" : "box";
+    const double most = code == OPT_MIB ? 1 << 20 : 86400;
+    double x = 0;
+
+    if (!number_real(text, 0, most, &x)) {
+        return cli_refuse("--%s=%s is not a number from 0 to %.0f", name, text,
+                          most);
+    }
+    if (code == OPT_MIB) {
+        s->o.host_bytes = s->o.device_bytes = (uint64_t)(x * 1048576);
+    } else {
+        s->o.box_s = x;
+    }
+    return EXIT_PASS;
+}
+
+static int take_word(char **list, int *n, int room, char *text)
+{
+    if (*n == room) {
+        return cli_refuse("more than %d of one option", room);
+    }
+    list[(*n)++] = text;
+    return EXIT_PASS;
+}
+
+static int take(session *s, int code, char *text)
+{
+    run_options *c = &s->choice;
+
+    switch (code) {
+    case 'b':
+        return take_word(c->backends, &c->n_backends, RUN_MAX_GLOBS, text);
+    case 'o':
+        return take_word(c->ops, &c->n_ops, RUN_MAX_GLOBS, text);
+    case OPT_PLUGIN:
+        return take_word(c->plugins, &c->n_plugins, RUN_MAX_PLUGINS, text);
+    case OPT_EXEC:
+        return take_word(c->commands, &c->n_commands, RUN_MAX_PLUGINS, text);
+    case OPT_THREADS:
+        return take_threads(s, text);
+    case OPT_NO_GEMM:
+        s->o.no_gemm = 1;
+        return EXIT_PASS;
+    case OPT_CSV:
+        s->form = BENCH_CSV;
+        return EXIT_PASS;
+    case OPT_JSON:
+        s->form = BENCH_JSON;
+        return EXIT_PASS;
+    case '?':
+        return EXIT_USAGE;
+    case OPT_MIB:
+    case OPT_BOX:
+        return take_real(s, code, text);
+    default:
+        return take_number(s, code, text);
+    }
+}
+
+/* -1 to go on, else the exit status. */
+static int parse(session *s, int argc, char **argv)
+{
+    int code;
+
+    optind = 1;
+    while ((code = getopt_long(argc, argv, "b:o:h", long_options, NULL)) !=
+           -1) {
+        if (code == 'h') {
+            fputs(help_text, stdout);
+            return EXIT_PASS;
+        }
+        const int status = take(s, code, optarg);
+        if (status != EXIT_PASS) {
+            return status;
+        }
+    }
+    s->choice.args = argv + optind;
+    s->choice.n_args = argc - optind;
+    if (s->choice.n_backends + s->choice.n_plugins + s->choice.n_commands ==
+        0) {
+        memcpy(s->choice.backends, standard_backends, sizeof standard_backends);
+        s->choice.n_backends = 3;
+    }
+    return -1;
+}
+
+/* Is the operation of a case chosen by -o? */
+static int is_chosen(const session *s, const char *text)
+{
+    char op[CASE_TEXT];
+
+    (void)snprintf(op, sizeof op, "%.*s", (int)strcspn(text, ":"), text);
+    for (int i = 0; i < s->choice.n_ops; i++) {
+        if (cli_matches(s->choice.ops[i], op)) {
+            return 1;
+        }
+    }
+    return s->choice.n_ops == 0;
+}
+
+static int collect(session *s, case_list *cases)
+{
+    const size_t n = sizeof standard_cases / sizeof standard_cases[0];
+    mxo_status status = MXO_OK;
+
+    s->choice.level = 2;
+    s->choice.repeat = 1;
+    s->choice.seed = s->o.seed;
+    if (s->choice.n_args > 0) {
+        return run_options_cases(&s->choice, cases);
+    }
+    for (size_t i = 0; status == MXO_OK && i < n; i++) {
+        if (is_chosen(s, standard_cases[i])) {
+            status = case_list_add(cases, standard_cases[i], s->o.seed);
+        }
+    }
+    if (status != MXO_OK) {
+        return EXIT_BROKEN;
+    }
+    return cases->n > 0 ? EXIT_PASS : cli_refuse("no case matches");
+}
+
+static int thread_count(const session *s, int i)
+{
+    return s->threads[i] > 0 ? s->threads[i] : bench_processors();
+}
+
+static void time_job(session *s, bench_job *job, const mxo_backend *table,
+                     const char *text)
+{
+    const int n = table->set_threads == NULL ? 1 : s->n_threads;
+    char why[512] = "";
+    bench_row row;
+
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && thread_count(s, i) == thread_count(s, i - 1)) {
+            continue;
+        }
+        if (bench_time(job, table->set_threads == NULL ? 1 : thread_count(s, i),
+                       &s->o, &row, (mxo_text){why, sizeof why}) != 0) {
+            s->n_red++;
+            bench_report_refusal(s->form, table->name, text, "error", why);
+            continue;
+        }
+        s->n_timed++;
+        bench_report_row(s->form, table->name, text, &row);
+    }
+}
+
+static int time_case(session *s, judge *j, const mxo_backend *table,
+                     const char *text)
+{
+    char why[1024] = "";
+    test_case c;
+    bench_job *job;
+
+    if (case_parse(&c, text, (mxo_text){why, sizeof why}) != 0) {
+        return cli_refuse("%s", why);
+    }
+    const verdict_status v =
+        bench_open(&job, j, &c, &s->o, (mxo_text){why, sizeof why});
+    if (v == VERDICT_PASS) {
+        time_job(s, job, table, text);
+        bench_close(&job);
+        return EXIT_PASS;
+    }
+    s->n_red += verdict_is_red(v);
+    bench_report_refusal(s->form, table->name, text, verdict_name(v), why);
+    return EXIT_PASS;
+}
+
+static int time_backend(session *s, const backend_ref *ref,
+                        const case_list *cases)
+{
+    const open_options how = {.device = s->choice.crew.device,
+                              .timeout_s = s->choice.crew.timeout_s};
+    char why[512] = "";
+    int status = EXIT_PASS;
+    opened_judge o;
+
+    if (opened_judge_open(&o, ref, &how, (mxo_text){why, sizeof why}) !=
+        MXO_OK) {
+        bench_report_absent(s->form, ref->name, why);
+        return EXIT_PASS;
+    }
+    const mxo_backend *table = o.j.subject.table;
+
+    bench_report_backend(s->form, table, &o.j.subject);
+    for (size_t i = 0; status == EXIT_PASS && i < cases->n; i++) {
+        status = time_case(s, &o.j, table, cases->item[i].text);
+    }
+    opened_judge_close(&o);
+    return status;
+}
+
+static void rate_machine(session *s)
+{
+    const int all = bench_processors();
+    const double one = s->o.no_gemm ? 0 : gemm_rate(&gemm_square, 1, 1);
+
+    bench_report_machine(s->form, COMPILER, all, one,
+                         one > 0 && all > 1 ? gemm_rate(&gemm_square, 1, all)
+                                            : one);
+    if (s->choice.n_ops == 0 && s->choice.n_args == 0) {
+        bench_report_selection(s->form, selection_rate(s->o.samples));
+    }
+}
+
+int cmd_bench(int argc, char **argv)
+{
+    static session s;
+    static backend_list known;
+    static backend_list chosen;
+    case_list cases = {0, 0, NULL};
+
+    s.o = (bench_options){.seed = 1,
+                          .host_bytes = UINT64_C(256) << 20,
+                          .device_bytes = UINT64_C(1024) << 20,
+                          .samples = 30,
+                          .experts = 128,
+                          .box_s = 10};
+    s.choice.crew.timeout_s = 600;
+    s.threads[0] = 1;
+    s.threads[1] = 0;
+    s.n_threads = 2;
+    int status = parse(&s, argc, argv);
+    if (status >= 0) {
+        return status;
+    }
+    status = run_options_backends(&s.choice, &known);
+    status = status == EXIT_PASS
+                 ? run_options_choose(&s.choice, &known, &chosen)
+                 : status;
+    status = status == EXIT_PASS ? collect(&s, &cases) : status;
+    if (status == EXIT_PASS) {
+        rate_machine(&s);
+    }
+    for (int i = 0; status == EXIT_PASS && i < chosen.n; i++) {
+        status = time_backend(&s, &chosen.ref[i], &cases);
+    }
+    case_list_clear(&cases);
+    if (status != EXIT_PASS || s.n_red > 0) {
+        return status != EXIT_PASS ? status : EXIT_RED;
+    }
+    return s.n_timed > 0 ? EXIT_PASS : EXIT_SKIP;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle complete: the words that the completions of bash, zsh and fish
+ * offer, one a line.  Not for people.
+ *
+ *     complete commands
+ *     complete options COMMAND
+ *     complete values COMMAND OPTION
+ */
+#include "base/cli.h"
+#include "base/options.h"
+#include "case/opinfo.h"
+#include "listing.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    const char *help;
+} commands[] = {
+#define MXO_COMMAND(name, function, help) {#name, help},
+#include "base/commands.def"
+#undef MXO_COMMAND
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_commands(void)
+{
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].help[0] != '\0') {
+            puts(commands[i].name);
+        }
+    }
+    puts("help");
+}
+
+/* -1 if its options are not in the table. */
+static int group_of(const char *command)
+{
+    static const struct {
+        const char *command;
+        option_group group;
+    } rows[] = {{"run", OPTIONS_run},       {"list", OPTIONS_run},
+                {"show", OPTIONS_run},      {"shrink", OPTIONS_run},
+                {"verify", OPTIONS_verify}, {"selftest", OPTIONS_selftest},
+                {"report", OPTIONS_report}, {"baseline", OPTIONS_baseline}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].command, command) == 0) {
+            return (int)rows[i].group;
+        }
+    }
+    return -1;
+}
+
+static void print_options(int group)
+{
+    option_row row;
+
+    for (int i = 0; group >= 0 && options_row((option_group)group, i, &row);
+         i++) {
+        printf("--%s%s\n", row.name, row.value == OPTION_NEEDS ? "=" : "");
+        if (row.letter != 0) {
+            printf("-%c\n", row.letter);
+        }
+    }
+}
+
+static void print_backends(void)
+{
+    static backend_list known;
+
+    backends_known(&known);
+    for (int i = 0; i < known.n; i++) {
+        puts(known.ref[i].name);
+    }
+}
+
+static void print_ops(void)
+{
+    for (int i = 0; i < op_count(); i++) {
+        puts(op_at(i)->info->name);
+    }
+}
+
+static void print_values(int group, const char *option)
+{
+    option_row row;
+
+    for (int i = 0; group >= 0 && options_row((option_group)group, i, &row);
+         i++) {
+        if (strcmp(row.name, option) != 0) {
+            continue;
+        }
+        if (strcmp(row.completes, "@backend") == 0) {
+            print_backends();
+        } else if (strcmp(row.completes, "@op") == 0) {
+            print_ops();
+        } else if (row.completes[0] != '@') {
+            for (const char *c = row.completes; *c != '\0'; c++) {
+                putchar(*c == ' ' ? '\n' : *c);
+            }
+            puts("");
+        }
+    }
+}
+
+int cmd_complete(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    if (strcmp(what, "commands") == 0 && argc == 2) {
+        print_commands();
+    } else if (strcmp(what, "options") == 0 && argc == 3) {
+        print_options(group_of(argv[2]));
+    } else if (strcmp(what, "values") == 0 && argc == 4) {
+        print_values(group_of(argv[2]), argv[3]);
+    } else {
+        return cli_refuse("complete is asked by shells, not by hand");
+    }
+    return EXIT_PASS;
+}

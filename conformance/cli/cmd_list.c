@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mxoracle list: what there is to judge, by whom, and what was left out. */
+#include "base/cli.h"
+#include "listing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_DEVICES = 16 };
+
+static int list_ops(const run_options *o)
+{
+    int n = 0;
+
+    for (int i = 0; i < op_count(); i++) {
+        const mxo_op_info *info = op_at(i)->info;
+        int wanted = o->n_ops == 0;
+        for (int k = 0; k < o->n_ops; k++) {
+            wanted = wanted || cli_matches(o->ops[k], info->name);
+        }
+        if (wanted) {
+            printf("%-20s %s\n", info->name, info->summary);
+            n++;
+        }
+    }
+    return n > 0 ? EXIT_PASS : cli_refuse("no operation matches");
+}
+
+/* Those of the command line, or all of them: nothing is left unsaid. */
+static int choose(const run_options *o, backend_list *known,
+                  backend_list *chosen)
+{
+    const int status = run_options_backends(o, known);
+
+    if (status != EXIT_PASS) {
+        return status;
+    }
+    if (o->n_backends > 0) {
+        return run_options_choose(o, known, chosen);
+    }
+    *chosen = *known;
+    return EXIT_PASS;
+}
+
+static void say_absent(const backend_info *info)
+{
+    printf("%-12s %s: %s\n", info->name,
+           info->absent == VERDICT_SKIP ? "left out" : "broken", info->why_not);
+}
+
+static int list_backends(const run_options *o, const backend_list *chosen)
+{
+    for (int i = 0; i < chosen->n; i++) {
+        backend_info info;
+        crew *c = crew_create(&chosen->ref[i], &o->crew, &info);
+        if (info.why_not[0] != '\0') {
+            say_absent(&info);
+        } else {
+            printf("%-12s %s, %s, %s%s%s\n", info.name, info.version,
+                   info.device,
+                   chosen->ref[i].linked != NULL ? "linked in" : "plugin ",
+                   chosen->ref[i].path,
+                   chosen->ref[i].by_default ? "" : " (only when named by -b)");
+        }
+        crew_destroy(&c);
+    }
+    return EXIT_PASS;
+}
+
+/* Devices 0.. until one is absent; equal neighbours share a line. */
+static void list_devices_of(const run_options *o, const backend_ref *ref)
+{
+    crew_options options = o->crew;
+    backend_info info;
+    char last[sizeof info.device + sizeof info.driver + 4] = "";
+    int first = 0;
+    int d = 0;
+
+    for (; d < MOST_DEVICES; d++) {
+        char text[sizeof last];
+        options.device = d;
+        crew *c = crew_create(ref, &options, &info);
+        crew_destroy(&c);
+        if (info.why_not[0] != '\0') {
+            break;
+        }
+        (void)snprintf(text, sizeof text, "%s, %s", info.device, info.driver);
+        if (d > 0 && strcmp(text, last) != 0) {
+            printf("%-12s %2d..%-2d  %s\n", ref->name, first, d - 1, last);
+            first = d;
+        }
+        memcpy(last, text, sizeof last);
+    }
+    if (d == 0) {
+        say_absent(&info);
+    } else {
+        printf("%-12s %2d..%-2d  %s\n", ref->name, first, d - 1, last);
+    }
+}
+
+static int list_cases(const run_options *o)
+{
+    case_list cases = {0, 0, NULL};
+    const int status = run_options_cases(o, &cases);
+
+    for (size_t i = 0; status == EXIT_PASS && i < cases.n; i++) {
+        char text[CASE_TEXT];
+        char why[64];
+        test_case c;
+        if (case_parse(&c, cases.item[i].text, (mxo_text){why, sizeof why}) ==
+            0) {
+            case_print(&c, o->canonical, text);
+            puts(text);
+        }
+    }
+    case_list_clear(&cases);
+    return status;
+}
+
+static int list_by_backend(const run_options *o, int devices)
+{
+    backend_list *lists = calloc(2, sizeof *lists);
+    int status = EXIT_BROKEN;
+
+    if (lists != NULL) {
+        status = choose(o, &lists[0], &lists[1]);
+    }
+    if (status == EXIT_PASS && !devices) {
+        status = list_backends(o, &lists[1]);
+    }
+    for (int i = 0; status == EXIT_PASS && devices && i < lists[1].n; i++) {
+        list_devices_of(o, &lists[1].ref[i]);
+    }
+    free(lists);
+    return status;
+}
+
+int list_things(const run_options *o, const char *what)
+{
+    if (strcmp(what, "ops") == 0) {
+        return list_ops(o);
+    }
+    if (strcmp(what, "cases") == 0) {
+        return list_cases(o);
+    }
+    return list_by_backend(o, strcmp(what, "devices") == 0);
+}
+
+int cmd_list(int argc, char **argv)
+{
+    static const char *const things[] = {"ops", "backends", "devices", "cases"};
+    run_options o;
+    cli_nearest near = {NULL, 0};
+    char hint[64];
+    const int status = run_options_parse(&o, argc, argv);
+
+    if (status >= 0) {
+        return status;
+    }
+    if (o.n_args == 0) {
+        return list_things(&o, o.list == NULL ? "ops" : o.list);
+    }
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(o.args[0], things[i]) == 0) {
+            o.args++;
+            o.n_args--;
+            return list_things(&o, things[i]);
+        }
+        cli_offer(&near, o.args[0], things[i]);
+    }
+    return cli_refuse("list knows ops, backends, devices and cases, not "
+                      "%s%s",
+                      o.args[0], cli_suggestion(&near, hint, sizeof hint));
+}

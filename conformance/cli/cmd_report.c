@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle report: put the shards of a run together, group what is red, hold
+ * it against a baseline and against an older run.
+ */
+#include "base/cli.h"
+#include "base/number.h"
+#include "base/options.h"
+#include "report/baseline.h"
+#include "report/changes.h"
+#include "report/report_set.h"
+#include "report/stored.h"
+#include "runopts.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OLD = 4096 };
+
+typedef struct session {
+    report_options options;
+    const char *baseline_file;
+    char *old_paths[MAX_OLD];
+    int n_old;
+    double slower;
+    int verbose;
+    stored_run now;
+    stored_run old;
+    baseline expected;
+    report_run run;
+    backend_info infos[BACKEND_MAX];
+    report_set reports;
+    tally counts;
+} session;
+
+static int usage(void)
+{
+    puts(
+        "usage: mxoracle report [OPTION]... RUN.jsonl...\n"
+        "Puts the shards of a run together (or reads one run), groups what is\n"
+        "red by cause, and lists what has changed since an older run.\n");
+    options_help(OPTIONS_report, stdout);
+    puts(
+        "\nExit status: 0 passed, 1 red, 2 bad usage, or reports that are cut\n"
+        "off, of another schema or of different runs.");
+    return EXIT_PASS;
+}
+
+static int take_text(const char **to, const char *what, const char *text)
+{
+    if (*to != NULL) {
+        return cli_refuse("--%s is given twice", what);
+    }
+    *to = text;
+    return -1;
+}
+
+static int take(session *s, int code, char *text)
+{
+    switch (code) {
+    case OPT_report_against:
+        if (s->n_old == MAX_OLD) {
+            return cli_refuse("--against is given more than %d times", MAX_OLD);
+        }
+        s->old_paths[s->n_old++] = text;
+        return -1;
+    case OPT_report_baseline:
+        return take_text(&s->baseline_file, "baseline", text);
+    case OPT_report_slower:
+        return number_real(text, 1, 1e6, &s->slower)
+                   ? -1
+                   : cli_refuse("--slower=%s is no factor from 1", text);
+    case OPT_report_tap:
+        return report_option(&s->options, REPORT_TAP, text);
+    case OPT_report_json:
+        return report_option(&s->options, REPORT_JSON, text);
+    case OPT_report_junit:
+        return report_option(&s->options, REPORT_JUNIT, text);
+    case OPT_report_html:
+        return report_option(&s->options, REPORT_HTML, text);
+    case OPT_report_verbose:
+        s->verbose = 1;
+        return -1;
+    case OPT_report_quiet:
+        s->verbose = -1;
+        return -1;
+    case OPT_report_help:
+        return usage();
+    default:
+        return EXIT_USAGE;
+    }
+}
+
+static const backend_info *info_of(session *s, const char *name)
+{
+    for (int i = 0; i < s->run.n_backends; i++) {
+        if (strcmp(s->infos[i].name, name) == 0) {
+            return &s->infos[i];
+        }
+    }
+    if (s->run.n_backends == BACKEND_MAX) {
+        return &s->infos[0];
+    }
+    backend_info *info = &s->infos[s->run.n_backends++];
+
+    (void)snprintf(info->name, sizeof info->name, "%s", name);
+    return info;
+}
+
+static void report_one(session *s, const report_result *r)
+{
+    report_set_result(&s->reports, r);
+    tally_add(&s->counts, r);
+}
+
+static void replay(session *s, const json_t *record)
+{
+    report_result r;
+    verdict v;
+
+    if (record_read(record, &r, &v) != 0) {
+        return; /* all were read once already */
+    }
+    r.backend = info_of(s, record_text(record, "backend"));
+    if (s->baseline_file != NULL && s->run.baseline == NULL) {
+        baseline_judge(&s->expected, &r, &v);
+    }
+    report_one(s, &r);
+    verdict_clear(&v);
+}
+
+/* A whole run must cover what the baseline requires. */
+static void report_lost(session *s)
+{
+    for (size_t i = 0; i < s->expected.n && s->run.stopped == NULL; i++) {
+        const baseline_entry *e = &s->expected.entry[i];
+        verdict v;
+        report_result r = {.case_text = e->op, .n_cases = 1, .v = &v};
+        if (baseline_lost(&s->expected, i, &s->counts, &v)) {
+            r.backend = info_of(s, e->backend);
+            r.judged = v.status;
+            (void)snprintf(r.repro, sizeof r.repro, "mxoracle run -b %s -o %s",
+                           e->backend, e->op);
+            report_one(s, &r);
+        }
+    }
+}
+
+static int replay_all(session *s)
+{
+    char missing[256];
+    int status = report_set_open(&s->reports, &s->options, &report_text);
+
+    if (status != EXIT_PASS) {
+        return status;
+    }
+    stored_missing(&s->now, missing, sizeof missing);
+    if (missing[0] != '\0') {
+        (void)snprintf(s->now.stopped, sizeof s->now.stopped,
+                       "the lack of shard %.120s", missing);
+    }
+    report_set_begin(&s->reports, &s->run);
+    for (size_t i = 0; i < json_array_size(s->now.cases); i++) {
+        replay(s, json_array_get(s->now.cases, i));
+    }
+    s->run.stopped = s->now.stopped[0] == '\0' ? NULL : s->now.stopped;
+    report_lost(s);
+    report_set_end(&s->reports, &s->counts);
+    return report_set_close(&s->reports);
+}
+
+static int open_inputs(session *s, char **paths, int n)
+{
+    char why[1024];
+    const mxo_text text = {why, sizeof why};
+
+    if (stored_read(&s->now, paths, n, text) != 0 ||
+        (s->n_old > 0 &&
+         stored_read(&s->old, s->old_paths, s->n_old, text) != 0) ||
+        (s->baseline_file != NULL &&
+         baseline_read(&s->expected, s->baseline_file, text) != 0)) {
+        return cli_refuse("%s", why);
+    }
+    stored_describe(&s->now, &s->run, s->infos);
+    s->run.verbose = s->verbose;
+    s->run.max_fail = 20;
+    s->run.expected = s->baseline_file == NULL ? NULL : &s->expected;
+    const char *already = record_text(s->now.header, "baseline");
+
+    s->run.baseline = already[0] == '\0' ? NULL : already;
+    return EXIT_PASS;
+}
+
+static int conclude(const session *s)
+{
+    if (tally_red(&s->counts) > 0) {
+        return EXIT_RED;
+    }
+    if (s->run.stopped != NULL) {
+        return cli_refuse("the run is not whole: %s", s->run.stopped);
+    }
+    return s->counts.n[VERDICT_PASS] + s->counts.n[VERDICT_EXPECTED] > 0
+               ? EXIT_PASS
+               : EXIT_SKIP;
+}
+
+static int report(session *s, char **paths, int n)
+{
+    int status = report_options_check(&s->options);
+
+    for (int i = 0; status == EXIT_PASS && i < n; i++) {
+        for (int k = 0; k < N_REPORT_FORMS; k++) {
+            if (s->options.file[k] != NULL &&
+                strcmp(s->options.file[k], paths[i]) == 0) {
+                status = cli_refuse("%s cannot be read and written in one "
+                                    "run",
+                                    paths[i]);
+            }
+        }
+    }
+    if (status == EXIT_PASS) {
+        status = open_inputs(s, paths, n);
+    }
+    if (status == EXIT_PASS) {
+        status = replay_all(s);
+    }
+    if (status == EXIT_PASS && s->n_old > 0) {
+        changes_print(report_options_stdout(&s->options) ? stderr : stdout,
+                      s->now.cases, s->old.cases, s->slower);
+    }
+    return status == EXIT_PASS ? conclude(s) : status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    session *s = calloc(1, sizeof *s);
+    char *text = NULL;
+    int status = -1;
+    int code;
+
+    if (s == NULL) {
+        return EXIT_BROKEN;
+    }
+    s->slower = 2;
+    options_start();
+    while (status < 0 &&
+           (code = options_next(OPTIONS_report, argc, argv, &text)) != -1) {
+        status = take(s, code, text);
+    }
+    if (status < 0) {
+        status = optind == argc
+                     ? cli_refuse("report needs a report of --json=FILE")
+                     : report(s, argv + optind, argc - optind);
+    }
+    report_set_abandon(&s->reports);
+    tally_clear(&s->counts);
+    stored_clear(&s->now);
+    stored_clear(&s->old);
+    baseline_clear(&s->expected);
+    free(s);
+    return status;
+}

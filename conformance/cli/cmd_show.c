@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle show OP|CASE|data: the keys of an operation; for a case its tensors
+ * and the first values of inputs and outputs, as the emulator has them; what
+ * each kind of data= is for.
+ */
+#include "base/cli.h"
+#include "data/fill.h"
+#include "diagnose/diagnose.h"
+#include "runopts.h"
+
+#include "base/codes.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VALUES_SHOWN = 8 };
+
+/* Every kind of data=: the inputs, and the faults they are for. */
+static int show_data(void)
+{
+#define MXO_DATA(name, inputs, faults) {name, inputs, faults},
+    static const char *const kinds[][3] = {
+#include "data/kinds.def"
+    };
+#undef MXO_DATA
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        printf("%s\n    %s\n    sees: %s\n", kinds[i][0], kinds[i][1],
+               kinds[i][2]);
+    }
+    return EXIT_PASS;
+}
+
+static const char *kind_name(const op_param *p, char *text, size_t size)
+{
+    static const char *const names[] = {
+        [PARAM_INT] = "int",
+        [PARAM_REAL] = "real",
+        [PARAM_REAL_OR_NONE] = "real or none",
+        [PARAM_BOOL] = "0|1",
+        [PARAM_NAME] = "name",
+        [PARAM_SIZE] = "a dimension",
+    };
+
+    if (p->kind == PARAM_CHOICE) {
+        (void)snprintf(text, size, "%.*s", (int)p->choices.len, p->choices.ptr);
+    } else {
+        (void)snprintf(text, size, "%s", names[p->kind]);
+    }
+    return text;
+}
+
+static void show_schema(const op_schema *s)
+{
+    char text[1024];
+
+    printf("%s: %s\n\ndimensions:", s->info->name, s->info->summary);
+    for (int i = 0; i < s->n_dims; i++) {
+        printf(" %s", s->dims[i]);
+    }
+    printf("\nparameters (default first):\n");
+    for (int i = 0; i < s->n_params; i++) {
+        printf("  %-12s %s  of %s\n", s->params[i].key, s->params[i].standard,
+               kind_name(&s->params[i], text, sizeof text));
+    }
+    fill_data_kinds(s->info->name, text, sizeof text);
+    printf("  %-12s %s\n", "data", text);
+    printf("inputs:  %s\noutputs: %s\n", s->info->in, s->info->out);
+}
+
+static void show_tensor(const test_case *c, const host_tensor *t)
+{
+    const tensor_view *v = view_of(c->schema->info->name, t->name);
+    const code_format *f = code_format_by_name(view_format(v, c, t));
+    const int pack = view_pack(v, c, t);
+    const uint64_t n = tensor_elems(t) * (uint64_t)pack;
+    char shape[128];
+
+    view_shape(t, shape, sizeof shape);
+    printf("  %-12s %-16s", t->name, shape);
+    for (uint64_t i = 0; i < n && i < VALUES_SHOWN; i++) {
+        const uint64_t stored = tensor_load(t, i / (uint64_t)pack);
+        const uint64_t code =
+            pack == 2 ? stored >> (4 * (i % 2)) & 0xf : stored;
+        const int digits = pack == 2 ? 1 : 2 * (int)dtype_bytes(t->dtype);
+        printf(" %0*" PRIx64 "=%.9g", digits, code,
+               f == NULL ? dtype_value(t->dtype, code) : code_value(f, code));
+    }
+    printf("%s\n", n > VALUES_SHOWN ? " ..." : "");
+}
+
+static int show_outputs(const test_case *c, const tensor_set *in)
+{
+    mxo_param params[OP_MAX_PARAMS];
+    const op_call call = {c->schema->info->name, params,
+                          (uint32_t)c->schema->n_params, in};
+    char why[384];
+    const mxo_text text = {why, sizeof why};
+    tensor_set out = {0};
+    subject emulator;
+    distrust d;
+    mxo_status status = subject_open(&emulator, mxo_emulator(), 0, text);
+
+    case_params(c, params);
+    if (status == MXO_OK) {
+        status = subject_infer(&emulator, &call, &out, text);
+    }
+    if (status == MXO_OK) {
+        status = subject_run(&emulator, &call, &out, &d, text);
+    }
+    puts("outputs, by the emulator");
+    for (uint32_t i = 0; status == MXO_OK && i < out.n; i++) {
+        show_tensor(c, &out.t[i]);
+    }
+    tensor_set_clear(&out);
+    subject_close(&emulator);
+    return status == MXO_OK ? EXIT_PASS
+                            : cli_refuse("the emulator refuses it: %s", why);
+}
+
+static int show_case(const char *text, uint64_t seed)
+{
+    char why[512];
+    char canonical[CASE_TEXT];
+    tensor_set in = {0};
+    test_case c;
+    int status;
+
+    if (case_parse(&c, text, (mxo_text){why, sizeof why}) != 0 ||
+        fill_inputs(&c, seed, &in, (mxo_text){why, sizeof why}) != 0) {
+        tensor_set_clear(&in);
+        return cli_refuse("%s", why);
+    }
+    case_print(&c, 1, canonical);
+    printf("%s\ninputs, seed %" PRIu64 "\n", canonical, seed);
+    for (uint32_t i = 0; i < in.n; i++) {
+        show_tensor(&c, &in.t[i]);
+    }
+    status = show_outputs(&c, &in);
+    tensor_set_clear(&in);
+    return status;
+}
+
+int cmd_show(int argc, char **argv)
+{
+    run_options o;
+    int status = run_options_parse(&o, argc, argv);
+
+    if (status >= 0) {
+        return status;
+    }
+    if (o.n_args == 0) {
+        return cli_refuse("show needs an operation, a case, or the word data");
+    }
+    status = EXIT_PASS;
+    for (int i = 0; status == EXIT_PASS && i < o.n_args; i++) {
+        const op_schema *s = op_by_name(o.args[i]);
+        if (strcmp(o.args[i], "data") == 0) {
+            status = show_data();
+        } else if (s != NULL) {
+            show_schema(s);
+        } else {
+            status = show_case(o.args[i], o.seed);
+        }
+    }
+    return status;
+}

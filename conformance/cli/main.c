@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle: the judge.  Picks the command from commands.def; without one the
+ * arguments are those of "run".
+ */
+#include "base/cli.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct command {
+    const char *name;
+    int (*function)(int argc, char **argv);
+    const char *help;
+} command;
+
+static const command commands[] = {
+#define MXO_COMMAND(name, function, help) {#name, function, help},
+#include "base/commands.def"
+#undef MXO_COMMAND
+};
+
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static const command *find_command(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+static int help(void)
+{
+    puts("usage: mxoracle COMMAND [OPTION]... [CASE|@FILE|PATH]...\n"
+         "Judges MXFP4 MoE kernels bit for bit against an emulator.\n");
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].help[0] != '\0') {
+            printf("  %-9s %s\n", commands[i].name, commands[i].help);
+        }
+    }
+    puts("\nmxoracle help COMMAND lists a command's options.\n"
+         "Exit status: 0 passed, 1 red, 2 bad usage or nothing matched,\n"
+         "77 everything skipped, 99 the harness itself failed, 124 the time\n"
+         "budget ran out, 128 and the signal's number stopped by a signal.");
+    return EXIT_PASS;
+}
+
+static int unknown(const char *name)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[80];
+
+    for (int i = 0; i < N_COMMANDS; i++) {
+        if (commands[i].help[0] != '\0') {
+            cli_offer(&near, name, commands[i].name);
+        }
+    }
+    return cli_refuse("%s is not a command%s", name,
+                      cli_suggestion(&near, hint, sizeof hint));
+}
+
+/* The command, under the program's name, with which getopt begins its
+   sentences; and whether all it said has arrived. */
+static int call(const command *c, int argc, char **argv)
+{
+    static char self[] = "mxoracle";
+
+    argv[0] = self;
+    /* Whoever reads along, or what is left of a run that is killed, has whole
+       lines. */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    const int status = c->function(argc, argv);
+    const int is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
+
+    if (is_lost && status != EXIT_BROKEN) {
+        fputs("mxoracle: standard output cannot be written in full\n", stderr);
+    }
+    return is_lost ? EXIT_BROKEN : status;
+}
+
+static int show_help(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    return help();
+}
+
+static int show_version(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    printf("mxoracle %s\n", mxo_version());
+    return EXIT_PASS;
+}
+
+/* "help COMMAND": what COMMAND --help says. */
+static int help_for(const char *name)
+{
+    static char self[] = "mxoracle";
+    static char option[] = "--help";
+    char *args[] = {self, option, NULL};
+    const command *c = find_command(name);
+
+    return c == NULL || c->help[0] == '\0' ? unknown(name) : call(c, 2, args);
+}
+
+int main(int argc, char **argv)
+{
+    static const command helping = {"help", show_help, ""};
+    static const command telling = {"version", show_version, ""};
+    const char *name = argc > 1 ? argv[1] : "run";
+
+    if (strcmp(name, "help") == 0 && argc > 2) {
+        return help_for(argv[2]);
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 ||
+        strcmp(name, "help") == 0) {
+        return call(&helping, argc, argv);
+    }
+    if (strcmp(name, "--version") == 0) {
+        return call(&telling, argc, argv);
+    }
+    /* An option or a case (they hold ':' or '@') needs no command word. */
+    const int is_run = argc < 2 || name[0] == '-' || name[0] == '@' ||
+                       strchr(name, ':') != NULL;
+    const command *c = find_command(is_run ? "run" : name);
+
+    if (c == NULL) {
+        return unknown(name);
+    }
+    return is_run ? call(c, argc, argv) : call(c, argc - 1, argv + 1);
+}

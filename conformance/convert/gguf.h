@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The expert tensors of a checkpoint as a GGUF file of llama.cpp, and back:
+ * version 3, tensor type 39 (MXFP4, blocks of 17 bytes), biases as F32.
+ */
+#ifndef MXO_CONVERT_GGUF_H
+#define MXO_CONVERT_GGUF_H
+
+#include "layers.h"
+
+enum {
+    GGUF_VERSION = 3,
+    GGUF_F32 = 0,
+    GGUF_MXFP4 = 39,
+    GGUF_ALIGN = 32,
+    GGUF_BLOCK = 17,
+    GGUF_UINT32 = 4,
+    GGUF_STRING = 8,
+    GGUF_ARRAY = 9
+};
+
+#define GGUF_LAYERS "mxoracle.layers"
+
+/* 0, or -1 and a sentence; path appears whole or not at all.  It may not be
+   one of the files of the checkpoint. */
+int gguf_from_checkpoint(const char *from, const char *path, mxo_text why);
+int gguf_write(const layer_list *layers, const char *path, mxo_text why);
+/* The same for the way back: a safetensors file of the experts alone. */
+int gguf_read(const char *from, const char *path, mxo_text why);
+
+#endif

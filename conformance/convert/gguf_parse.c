@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the header of a GGUF file: every length against what is left. */
+#include "gguf_parse.h"
+
+#include "base/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *const gguf_names[PROJECTIONS] = {"gate", "up", "down"};
+
+int gguf_refuse(const gguf *g, const char *sentence)
+{
+    (void)say(MXO_E_SHAPE, g->why, "%s: %s", g->path, sentence);
+    return -1;
+}
+
+static uint64_t number(gguf *g, int n)
+{
+    uint64_t value = 0;
+
+    if (g->bad || g->n_bytes - g->at < (uint64_t)n) {
+        g->bad = 1;
+        return 0;
+    }
+    for (int i = n - 1; i >= 0; i--) {
+        value = value << 8 | g->map[g->at + (uint64_t)i];
+    }
+    g->at += (uint64_t)n;
+    return value;
+}
+
+/* A string in the file; its length in *n, NULL if it ends beyond. */
+static const char *string(gguf *g, uint64_t *n)
+{
+    const char *text = (const char *)g->map + g->at + 8;
+
+    *n = number(g, 8);
+    if (g->bad || *n > g->n_bytes - g->at) {
+        g->bad = 1;
+        *n = 0;
+        return NULL;
+    }
+    g->at += *n;
+    return text;
+}
+
+static void skip_value(gguf *g, uint64_t type, int depth)
+{
+    static const uint8_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+    uint64_t n;
+
+    if (type == GGUF_STRING) {
+        (void)string(g, &n);
+        return;
+    }
+    if (type == GGUF_ARRAY && depth < 4) {
+        const uint64_t inner = number(g, 4);
+        const uint64_t count = number(g, 8);
+        for (uint64_t i = 0; i < count && !g->bad; i++) {
+            skip_value(g, inner, depth + 1);
+        }
+        return;
+    }
+    if (type >= sizeof sizes || sizes[type] == 0) {
+        g->bad = 1;
+        return;
+    }
+    (void)number(g, sizes[type]);
+}
+
+static int is_key(const char *text, uint64_t n, const char *key)
+{
+    return text != NULL && n == strlen(key) && memcmp(text, key, n) == 0;
+}
+
+static void read_key(gguf *g)
+{
+    uint64_t n;
+    uint64_t length;
+    const char *key = string(g, &n);
+    const uint64_t type = number(g, 4);
+
+    if (is_key(key, n, "general.alignment") && type == GGUF_UINT32) {
+        g->align = number(g, 4);
+    } else if (is_key(key, n, GGUF_LAYERS) && type == GGUF_STRING) {
+        const char *text = string(g, &length);
+        json_decref(g->layers);
+        g->layers =
+            text == NULL ? NULL : json_loadb(text, (size_t)length, 0, NULL);
+    } else {
+        skip_value(g, type, 0);
+    }
+}
+
+/* Where a tensor of that name belongs; NULL: it is none of the experts'. */
+static gguf_tensor *place_of(gguf *g, const char *name)
+{
+    unsigned block = 0;
+    int used = 0;
+
+    if (sscanf(name, "blk.%4u.ffn_%n", &block, &used) != 1 || used == 0 ||
+        block >= MOST_BLOCKS) {
+        return NULL;
+    }
+    for (int p = 0; p < PROJECTIONS; p++) {
+        char tail[32];
+        (void)snprintf(tail, sizeof tail, "%s_exps.weight", gguf_names[p]);
+        if (strcmp(name + used, tail) == 0) {
+            return &g->block[block].weight[p];
+        }
+        (void)snprintf(tail, sizeof tail, "%s_exps.bias", gguf_names[p]);
+        if (strcmp(name + used, tail) == 0) {
+            return &g->block[block].bias[p];
+        }
+    }
+    return NULL;
+}
+
+static void read_info(gguf *g)
+{
+    gguf_tensor t = {.present = 1};
+    char name[128] = "";
+    uint64_t n;
+    const char *text = string(g, &n);
+
+    if (text != NULL) {
+        memcpy(name, text, n < sizeof name ? (size_t)n : sizeof name - 1);
+    }
+    t.rank = (uint32_t)number(g, 4);
+    g->bad |= t.rank > 4;
+    for (uint32_t i = 0; i < t.rank && !g->bad; i++) {
+        t.dim[i] = number(g, 8);
+        g->bad |= t.dim[i] > (uint64_t)1 << 32;
+    }
+    t.type = (uint32_t)number(g, 4);
+    t.offset = number(g, 8);
+    gguf_tensor *to = place_of(g, name);
+    if (to != NULL) {
+        *to = t;
+    }
+}
+
+static int read_header(gguf *g)
+{
+    if (g->n_bytes < 24 || memcmp(g->map, "GGUF", 4) != 0) {
+        return gguf_refuse(g, "is no GGUF file");
+    }
+    g->at = 4;
+    const uint64_t version = number(g, 4);
+    const uint64_t n_tensors = number(g, 8);
+    const uint64_t n_keys = number(g, 8);
+
+    if (version != GGUF_VERSION) {
+        (void)say(MXO_E_SHAPE, g->why, "%s: is GGUF of version %llu, not 3",
+                  g->path, (unsigned long long)version);
+        return -1;
+    }
+    for (uint64_t i = 0; i < n_keys && !g->bad; i++) {
+        read_key(g);
+    }
+    for (uint64_t i = 0; i < n_tensors && !g->bad; i++) {
+        read_info(g);
+    }
+    if (g->bad || g->align == 0 || g->align > 65536) {
+        return gguf_refuse(g, "its header is cut off or contradicts itself");
+    }
+    g->data = (g->at + g->align - 1) / g->align * g->align;
+    return 0;
+}
+
+static int open_map(gguf *g)
+{
+    struct stat st;
+    const int fd = open(g->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size <= 0) {
+        if (fd >= 0) {
+            (void)close(fd);
+        }
+        return gguf_refuse(g, "is no GGUF file");
+    }
+    g->n_bytes = (uint64_t)st.st_size;
+    void *map = mmap(NULL, (size_t)g->n_bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+    (void)close(fd);
+    if (map == MAP_FAILED) {
+        return gguf_refuse(g, strerror(errno));
+    }
+    g->map = map;
+    return 0;
+}
+
+int gguf_open(gguf *g)
+{
+    return open_map(g) != 0 ? -1 : read_header(g);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A GGUF file as it is read: the header, and where experts' tensors lie. */
+#ifndef MXO_CONVERT_GGUF_PARSE_H
+#define MXO_CONVERT_GGUF_PARSE_H
+
+#include "gguf.h"
+
+enum { GATE, UP, DOWN, PROJECTIONS, MOST_BLOCKS = 4096, NAME_ROOM = 512 };
+
+typedef struct gguf_tensor {
+    uint64_t dim[4];
+    uint32_t rank;
+    uint32_t type;
+    uint64_t offset;
+    int present;
+} gguf_tensor;
+
+typedef struct gguf_block {
+    gguf_tensor weight[PROJECTIONS];
+    gguf_tensor bias[PROJECTIONS];
+    uint64_t experts;
+    uint64_t hidden;
+    uint64_t inter;
+    int biased;
+    char prefix[NAME_ROOM];
+    const name_style *style;
+    const char *weight_dtype;
+    const char *scale_dtype;
+} gguf_block;
+
+typedef struct gguf {
+    const char *path;
+    const uint8_t *map;
+    uint64_t n_bytes;
+    uint64_t at;
+    int bad;
+    uint64_t align;
+    uint64_t data;
+    json_t *layers;    /* owned, or NULL */
+    gguf_block *block; /* owned; [MOST_BLOCKS] */
+    mxo_text why;
+} gguf;
+
+/* "gate", "up", "down" */
+extern const char *const gguf_names[PROJECTIONS];
+
+/* -1 and a sentence that begins with the path. */
+int gguf_refuse(const gguf *g, const char *sentence);
+/* Map the file and read its header; g->path, block, align, why are set. */
+int gguf_open(gguf *g);
+
+#endif

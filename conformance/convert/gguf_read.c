@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From GGUF to a checkpoint; see gguf.h.  Every tensor is checked before the
+ * result is begun.
+ */
+#include "base/say.h"
+#include "gguf_parse.h"
+#include "sink.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static int complain(const gguf *g, uint64_t block, int p, const char *kind,
+                    const char *sentence)
+{
+    (void)say(MXO_E_SHAPE, g->why, "%s: blk.%llu.ffn_%s_exps.%s %s", g->path,
+              (unsigned long long)block, gguf_names[p], kind, sentence);
+    return -1;
+}
+
+/* Type, size and place of one tensor of rows x cols for each expert. */
+static int check_tensor(const gguf *g, uint64_t n, int p, int is_bias)
+{
+    const gguf_block *b = &g->block[n];
+    const gguf_tensor *t = is_bias ? &b->bias[p] : &b->weight[p];
+    const char *kind = is_bias ? "bias" : "weight";
+    const uint64_t rows = p == DOWN ? b->hidden : b->inter;
+    const uint64_t cols = p == DOWN ? b->inter : b->hidden;
+    const uint64_t want[3] = {is_bias ? rows : cols,
+                              is_bias ? b->experts : rows, b->experts};
+    const uint32_t rank = is_bias ? 2 : 3;
+    char sentence[96];
+
+    if (!t->present) {
+        return complain(g, n, p, kind, "is missing");
+    }
+    if (t->type != (is_bias ? GGUF_F32 : GGUF_MXFP4)) {
+        (void)snprintf(sentence, sizeof sentence, "has type %u, not %s",
+                       (unsigned)t->type, is_bias ? "0 (F32)" : "39 (MXFP4)");
+        return complain(g, n, p, kind, sentence);
+    }
+    if (t->rank != rank || memcmp(t->dim, want, rank * sizeof want[0]) != 0) {
+        return complain(g, n, p, kind,
+                        "has another size than the other experts' tensors");
+    }
+    const uint64_t bytes = is_bias
+                               ? 4 * rows * b->experts
+                               : b->experts * rows * (cols / 32) * GGUF_BLOCK;
+
+    if (t->offset > g->n_bytes || g->data > g->n_bytes - t->offset ||
+        bytes > g->n_bytes - t->offset - g->data) {
+        return complain(g, n, p, kind, "ends beyond the file");
+    }
+    return 0;
+}
+
+static int check_block(const gguf *g, uint64_t n)
+{
+    gguf_block *b = &g->block[n];
+    const gguf_tensor *gate = &b->weight[GATE];
+    int bad = 0;
+
+    if (!gate->present) {
+        return complain(g, n, GATE, "weight", "is missing");
+    }
+    b->hidden = gate->dim[0];
+    b->inter = gate->dim[1];
+    b->experts = gate->rank == 3 ? gate->dim[2] : 0;
+    b->biased =
+        b->bias[GATE].present || b->bias[UP].present || b->bias[DOWN].present;
+    if (b->experts == 0 || b->hidden == 0 || b->inter == 0 ||
+        b->hidden % 32 != 0 || b->inter % 32 != 0 || b->experts > 65536) {
+        return complain(g, n, GATE, "weight",
+                        "is no tensor of experts in blocks of 32");
+    }
+    for (int p = 0; p < PROJECTIONS && !bad; p++) {
+        bad = check_tensor(g, n, p, 0) != 0 ||
+              (b->biased && check_tensor(g, n, p, 1) != 0);
+    }
+    return bad ? -1 : 0;
+}
+
+/* Names and types as our own file tells them, else those of gpt-oss. */
+static void name_block(const gguf *g, uint64_t n)
+{
+    gguf_block *b = &g->block[n];
+
+    b->style = layer_style("gpt_oss");
+    b->weight_dtype = "U8";
+    b->scale_dtype = "U8";
+    (void)snprintf(b->prefix, sizeof b->prefix, "model.layers.%llu",
+                   (unsigned long long)n);
+    for (size_t i = 0; i < json_array_size(g->layers); i++) {
+        const json_t *o = json_array_get(g->layers, i);
+        const char *prefix = json_string_value(json_object_get(o, "prefix"));
+        const char *style = json_string_value(json_object_get(o, "names"));
+        const char *weight =
+            layer_dtype(json_string_value(json_object_get(o, "weight_dtype")));
+        const char *scale =
+            layer_dtype(json_string_value(json_object_get(o, "scale_dtype")));
+        if ((uint64_t)json_integer_value(json_object_get(o, "block")) != n ||
+            prefix == NULL || strlen(prefix) >= 300 || style == NULL ||
+            layer_style(style) == NULL || weight == NULL || scale == NULL) {
+            continue;
+        }
+        b->style = layer_style(style);
+        b->weight_dtype = weight;
+        b->scale_dtype = scale;
+        (void)snprintf(b->prefix, sizeof b->prefix, "%s", prefix);
+    }
+}
+
+/* Element j beside j + 16 back to pairs. */
+static void take_block(const uint8_t *block, uint8_t *pairs)
+{
+    for (int i = 0; i < 8; i++) {
+        const uint8_t *two = block + 1 + 2 * i;
+        pairs[i] = (uint8_t)((two[0] & 15) | (two[1] & 15) << 4);
+        pairs[8 + i] = (uint8_t)(two[0] >> 4 | (two[1] >> 4) << 4);
+    }
+}
+
+/* Row r of an expert's projection as the checkpoint keeps it. */
+static int take_row(const gguf *g, const gguf_block *b, int p, int kind,
+                    uint64_t row, uint8_t *to)
+{
+    const uint64_t blocks = (p == DOWN ? b->inter : b->hidden) / 32;
+
+    if (kind == 2) {
+        const uint8_t *from = g->map + g->data + b->bias[p].offset + 4 * row;
+        memcpy(to, from + 2, 2);
+        return (from[0] | from[1]) == 0;
+    }
+    const uint8_t *from =
+        g->map + g->data + b->weight[p].offset + row * blocks * GGUF_BLOCK;
+
+    for (uint64_t k = 0; k < blocks; k++) {
+        if (kind == 1) {
+            to[k] = from[k * GGUF_BLOCK];
+        } else {
+            take_block(from + k * GGUF_BLOCK, to + 16 * k);
+        }
+    }
+    return 1;
+}
+
+/* All of one expert's tensor i (W13 ..): its rows in the order of the style. */
+static int take_expert(const gguf *g, const gguf_block *b, int i, uint64_t e,
+                       uint8_t *to)
+{
+    const int kind = i % W2;
+    const int is_w13 = i < W2;
+    const uint64_t cols = is_w13 ? b->hidden : b->inter;
+    const uint64_t pitch = kind == 0 ? cols / 2 : kind == 1 ? cols / 32 : 2;
+    const uint64_t each = is_w13 ? b->inter : b->hidden;
+    int exact = 1;
+
+    for (int p = is_w13 ? GATE : DOWN; p < (is_w13 ? DOWN : PROJECTIONS); p++) {
+        for (uint64_t r = 0; r < each; r++) {
+            const uint64_t at = !is_w13 ? r
+                                : b->style->is_interleaved
+                                    ? 2 * r + (uint64_t)p
+                                    : (uint64_t)p * each + r;
+            exact &= take_row(g, b, p, kind, e * each + r, to + at * pitch);
+        }
+    }
+    return exact;
+}
+
+static uint64_t expert_bytes(const gguf_block *b, int i)
+{
+    const uint64_t rows = i < W2 ? 2 * b->inter : b->hidden;
+    const uint64_t cols = i < W2 ? b->hidden : b->inter;
+
+    return i % W2 == 0   ? rows * cols / 2
+           : i % W2 == 1 ? rows * (cols / 32)
+                         : 2 * rows;
+}
+
+/* Biases come back as BF16, or not at all. */
+static int check_biases(const gguf *g, uint64_t n)
+{
+    const gguf_block *b = &g->block[n];
+
+    for (int p = 0; p < PROJECTIONS && b->biased; p++) {
+        const uint64_t rows = b->experts * (p == DOWN ? b->hidden : b->inter);
+        for (uint64_t r = 0; r < rows; r++) {
+            uint8_t two[2];
+            if (!take_row(g, b, p, 2, r, two)) {
+                return complain(g, n, p, "bias", "does not fit BF16");
+            }
+        }
+    }
+    return 0;
+}
+
+static const char *dtype_of(const gguf_block *b, int i)
+{
+    return i % W2 == 0   ? b->weight_dtype
+           : i % W2 == 1 ? b->scale_dtype
+                         : "BF16";
+}
+
+static int add_fused(sink *s, const gguf_block *b, int i)
+{
+    const uint64_t rows = i < W2 ? 2 * b->inter : b->hidden;
+    const uint64_t pitch = expert_bytes(b, i) / rows;
+    const int blocked = b->style->has_blocks && i % W2 == 0;
+    const uint64_t plain[3] = {b->experts, rows, pitch};
+    const uint64_t blocks[4] = {b->experts, rows, pitch / 16, 16};
+    char name[2 * NAME_ROOM];
+
+    (void)snprintf(name, sizeof name, "%s%s", b->prefix, b->style->fused[i]);
+    return sink_add(s, name, dtype_of(b, i),
+                    i % W2 == 2 ? 2u
+                    : blocked   ? 4u
+                                : 3u,
+                    blocked ? blocks : plain,
+                    b->experts * rows * pitch) == SIZE_MAX;
+}
+
+static int add_split(sink *s, const gguf_block *b, int i)
+{
+    const uint64_t rows = i < W2 ? b->inter : b->hidden;
+    const uint64_t pitch =
+        expert_bytes(b, i) / (i < W2 ? 2 * b->inter : b->hidden);
+    const uint64_t shape[2] = {rows, pitch};
+    int bad = 0;
+
+    for (uint64_t e = 0; e < b->experts && !bad; e++) {
+        for (int p = i < W2 ? GATE : DOWN; p < (i < W2 ? DOWN : PROJECTIONS);
+             p++) {
+            char name[2 * NAME_ROOM];
+            (void)snprintf(name, sizeof name, "%s.%llu.%s.%s", b->prefix,
+                           (unsigned long long)e, b->style->projection[p],
+                           b->style->kind[i % W2]);
+            bad |= sink_add(s, name, dtype_of(b, i), i % W2 == 2 ? 1u : 2u,
+                            shape, rows * pitch) == SIZE_MAX;
+        }
+    }
+    return bad;
+}
+
+static int is_there(const gguf *g, uint64_t n)
+{
+    int there = 0;
+
+    for (int p = 0; p < PROJECTIONS; p++) {
+        there |= g->block[n].weight[p].present | g->block[n].bias[p].present;
+    }
+    return there;
+}
+
+static int plan(const gguf *g, sink *s)
+{
+    size_t found = 0;
+
+    for (uint64_t n = 0; n < MOST_BLOCKS; n++) {
+        const gguf_block *b = &g->block[n];
+        if (!is_there(g, n)) {
+            continue;
+        }
+        found++;
+        if (check_block(g, n) != 0 || check_biases(g, n) != 0) {
+            return -1;
+        }
+        name_block(g, n);
+        for (int i = 0; i < LAYER_TENSORS; i++) {
+            if ((i % W2 != 2 || b->biased) &&
+                (b->style->is_split ? add_split(s, b, i)
+                                    : add_fused(s, b, i))) {
+                return gguf_refuse(g, "no memory");
+            }
+        }
+    }
+    return found > 0 ? 0 : gguf_refuse(g, "has no tensors of experts");
+}
+
+/* One expert's tensor into one tensor of the sink, or its two halves. */
+static int put_expert(const gguf *g, const gguf_block *b, sink *s, int i,
+                      uint64_t e, size_t at, uint8_t *bytes)
+{
+    const uint64_t n = expert_bytes(b, i);
+    const uint64_t half = n / 2;
+
+    (void)take_expert(g, b, i, e, bytes);
+    if (!b->style->is_split) {
+        return sink_put(s, at, e * n, bytes, n, NULL, g->why);
+    }
+    if (i >= W2) {
+        return sink_put(s, at + e, 0, bytes, n, NULL, g->why);
+    }
+    return sink_put(s, at + 2 * e, 0, bytes, half, NULL, g->why) != 0
+               ? -1
+               : sink_put(s, at + 2 * e + 1, 0, bytes + half, half, NULL,
+                          g->why);
+}
+
+static int put_all(const gguf *g, sink *s)
+{
+    size_t at = 0;
+
+    for (uint64_t n = 0; n < MOST_BLOCKS; n++) {
+        const gguf_block *b = &g->block[n];
+        for (int i = 0; i < LAYER_TENSORS && is_there(g, n); i++) {
+            if (i % W2 == 2 && !b->biased) {
+                continue;
+            }
+            uint8_t *bytes = malloc((size_t)expert_bytes(b, i));
+            int bad = bytes == NULL;
+            for (uint64_t e = 0; e < b->experts && !bad; e++) {
+                bad = put_expert(g, b, s, i, e, at, bytes) != 0;
+            }
+            free(bytes);
+            if (bad) {
+                return -1;
+            }
+            at += !b->style->is_split ? 1
+                  : i < W2            ? 2 * (size_t)b->experts
+                                      : (size_t)b->experts;
+        }
+    }
+    return 0;
+}
+
+int gguf_read(const char *from, const char *path, mxo_text why)
+{
+    gguf g = {.path = from, .align = GGUF_ALIGN, .why = why};
+    json_t *metadata = json_pack("{s:s}", "format", "pt");
+    sink s;
+    int bad;
+
+    memset(&s, 0, sizeof s);
+    s.fd = -1;
+    g.block = calloc(MOST_BLOCKS, sizeof *g.block);
+    bad = g.block == NULL || gguf_open(&g) != 0 || plan(&g, &s) != 0 ||
+          sink_create(&s, path, metadata, why) != 0 || put_all(&g, &s) != 0 ||
+          sink_finish(&s, why) != 0;
+    sink_close(&s);
+    if (g.map != NULL) {
+        (void)munmap((void *)(uintptr_t)g.map, (size_t)g.n_bytes);
+    }
+    json_decref(g.layers);
+    json_decref(metadata);
+    free(g.block);
+    return bad ? -1 : 0;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing GGUF; see gguf.h. */
+#include "base/say.h"
+#include "gguf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { GATE, UP, DOWN, PROJECTIONS, NAME_ROOM = 64 };
+
+static const char *const names[PROJECTIONS] = {"gate", "up", "down"};
+
+typedef struct writer {
+    FILE *file;
+    uint64_t at;
+    int bad;
+} writer;
+
+static void put(writer *w, const void *bytes, uint64_t n)
+{
+    w->bad |= n > 0 && fwrite(bytes, 1, (size_t)n, w->file) != n;
+    w->at += n;
+}
+
+static void put_number(writer *w, uint64_t value, int n)
+{
+    uint8_t bytes[8];
+
+    for (int i = 0; i < n; i++) {
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    }
+    put(w, bytes, (uint64_t)n);
+}
+
+static void put_string(writer *w, const char *text)
+{
+    put_number(w, strlen(text), 8);
+    put(w, text, strlen(text));
+}
+
+static void put_key_number(writer *w, const char *key, uint32_t value)
+{
+    put_string(w, key);
+    put_number(w, GGUF_UINT32, 4);
+    put_number(w, value, 4);
+}
+
+static void put_key_string(writer *w, const char *key, const char *value)
+{
+    put_string(w, key);
+    put_number(w, GGUF_STRING, 4);
+    put_string(w, value);
+}
+
+/* The number in a prefix such as model.layers.3.mlp; else its place. */
+static uint64_t block_number(const moe_layer *l, uint64_t place)
+{
+    for (const char *p = l->prefix; p != NULL; p = strchr(p, '.')) {
+        char *end;
+        p += *p == '.';
+        const unsigned long long n = strtoull(p, &end, 10);
+        if (end != p && (*end == '.' || *end == '\0')) {
+            return n;
+        }
+    }
+    return place;
+}
+
+static uint64_t rows_of(const moe_layer *l, int projection)
+{
+    return projection == DOWN ? l->hidden : l->inter;
+}
+
+static uint64_t cols_of(const moe_layer *l, int projection)
+{
+    return projection == DOWN ? l->inter : l->hidden;
+}
+
+static uint64_t bytes_of(const moe_layer *l, int projection, int is_bias)
+{
+    const uint64_t rows = l->experts * rows_of(l, projection);
+
+    return is_bias ? 4 * rows
+                   : rows * (cols_of(l, projection) / 32) * GGUF_BLOCK;
+}
+
+static uint64_t aligned(uint64_t n)
+{
+    return (n + GGUF_ALIGN - 1) / GGUF_ALIGN * GGUF_ALIGN;
+}
+
+static void put_info(writer *w, const moe_layer *l, uint64_t number, int i,
+                     uint64_t *offset)
+{
+    const int projection = i % PROJECTIONS;
+    const int is_bias = i >= PROJECTIONS;
+    char name[NAME_ROOM];
+
+    (void)snprintf(name, sizeof name, "blk.%llu.ffn_%s_exps.%s",
+                   (unsigned long long)number, names[projection],
+                   is_bias ? "bias" : "weight");
+    put_string(w, name);
+    put_number(w, is_bias ? 2 : 3, 4);
+    if (!is_bias) {
+        put_number(w, cols_of(l, projection), 8);
+    }
+    put_number(w, rows_of(l, projection), 8);
+    put_number(w, l->experts, 8);
+    put_number(w, is_bias ? GGUF_F32 : GGUF_MXFP4, 4);
+    put_number(w, *offset, 8);
+    *offset += aligned(bytes_of(l, projection, is_bias));
+}
+
+/* Row r of an expert's projection: 0 weight, 1 scale, 2 bias. */
+static const uint8_t *row_of(const moe_layer *l, int projection, int kind,
+                             uint64_t e, uint64_t r)
+{
+    const uint64_t cols = cols_of(l, projection);
+    const uint64_t pitch = kind == 0 ? cols / 2 : kind == 1 ? cols / 32 : 2;
+
+    if (l->style->is_split) {
+        return l->split[e * 9 + (uint64_t)(projection * 3 + kind)]->bytes +
+               r * pitch;
+    }
+    if (projection == DOWN) {
+        return l->fused[W2 + kind]->bytes + (e * l->hidden + r) * pitch;
+    }
+    const uint64_t row = l->style->is_interleaved
+                             ? 2 * r + (uint64_t)projection
+                             : (uint64_t)projection * l->inter + r;
+
+    return l->fused[kind]->bytes + (e * 2 * l->inter + row) * pitch;
+}
+
+/* 32 elements in pairs to element j beside j + 16. */
+static void put_block(writer *w, const uint8_t *pairs, uint8_t scale)
+{
+    uint8_t block[GGUF_BLOCK] = {scale};
+
+    for (int j = 0; j < 16; j++) {
+        const int low = pairs[j / 2] >> (4 * (j % 2)) & 15;
+        const int high = pairs[8 + j / 2] >> (4 * (j % 2)) & 15;
+        block[1 + j] = (uint8_t)(low | high << 4);
+    }
+    put(w, block, GGUF_BLOCK);
+}
+
+static void put_row(writer *w, const moe_layer *l, int i, uint64_t e,
+                    uint64_t r)
+{
+    const int projection = i % PROJECTIONS;
+
+    if (i >= PROJECTIONS) {
+        const uint8_t *bias = row_of(l, projection, 2, e, r);
+        const uint8_t wide[4] = {0, 0, bias[0], bias[1]};
+        put(w, wide, sizeof wide);
+        return;
+    }
+    const uint8_t *weight = row_of(l, projection, 0, e, r);
+    const uint8_t *scale = row_of(l, projection, 1, e, r);
+
+    for (uint64_t b = 0; b < cols_of(l, projection) / 32; b++) {
+        put_block(w, weight + 16 * b, scale[b]);
+    }
+}
+
+static void put_tensor(writer *w, const moe_layer *l, int i)
+{
+    static const uint8_t zeros[GGUF_ALIGN];
+
+    for (uint64_t e = 0; e < l->experts && !w->bad; e++) {
+        for (uint64_t r = 0; r < rows_of(l, i % PROJECTIONS); r++) {
+            put_row(w, l, i, e, r);
+        }
+    }
+    put(w, zeros, aligned(w->at) - w->at);
+}
+
+/* Names and types, so that the way back gives the same file. */
+static char *describe(const layer_list *layers)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < layers->n; i++) {
+        const moe_layer *l = &layers->layer[i];
+        json_array_append_new(
+            list, json_pack("{s:I, s:s, s:s, s:s, s:s}", "block",
+                            (json_int_t)block_number(l, i), "prefix", l->prefix,
+                            "names", l->style->id, "weight_dtype",
+                            l->weight_dtype, "scale_dtype", l->scale_dtype));
+    }
+    char *text = json_dumps(list, JSON_COMPACT);
+
+    json_decref(list);
+    return text;
+}
+
+static int n_tensors(const moe_layer *l)
+{
+    return l->biased ? 2 * PROJECTIONS : PROJECTIONS;
+}
+
+static void put_all(writer *w, const layer_list *layers, const char *text)
+{
+    static const uint8_t zeros[GGUF_ALIGN];
+    uint64_t n = 0;
+    uint64_t offset = 0;
+
+    for (size_t i = 0; i < layers->n; i++) {
+        n += (uint64_t)n_tensors(&layers->layer[i]);
+    }
+    put(w, "GGUF", 4);
+    put_number(w, GGUF_VERSION, 4);
+    put_number(w, n, 8);
+    put_number(w, 4, 8);
+    put_key_string(w, "general.architecture", "gpt-oss");
+    put_key_number(w, "general.alignment", GGUF_ALIGN);
+    put_key_number(w, "general.file_type", 38); /* MOSTLY_MXFP4_MOE */
+    put_key_string(w, GGUF_LAYERS, text);
+    for (size_t i = 0; i < layers->n; i++) {
+        const moe_layer *l = &layers->layer[i];
+        for (int k = 0; k < n_tensors(l); k++) {
+            put_info(w, l, block_number(l, i), k, &offset);
+        }
+    }
+    put(w, zeros, aligned(w->at) - w->at);
+    for (size_t i = 0; i < layers->n && !w->bad; i++) {
+        for (int k = 0; k < n_tensors(&layers->layer[i]); k++) {
+            put_tensor(w, &layers->layer[i], k);
+        }
+    }
+}
+
+/* Two layers of one number would be one in GGUF. */
+static int check_numbers(const layer_list *layers, mxo_text why)
+{
+    for (size_t i = 0; i < layers->n; i++) {
+        for (size_t k = 0; k < i; k++) {
+            if (block_number(&layers->layer[i], i) ==
+                block_number(&layers->layer[k], k)) {
+                (void)say(MXO_E_SHAPE, why,
+                          "layers %.150s and %.150s have one number, and GGUF "
+                          "names blocks by it",
+                          layers->layer[k].prefix, layers->layer[i].prefix);
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+int gguf_write(const layer_list *layers, const char *path, mxo_text why)
+{
+    char temporary[4096];
+    writer w = {0};
+    char *text;
+
+    if (check_numbers(layers, why) != 0) {
+        return -1;
+    }
+    (void)snprintf(temporary, sizeof temporary, "%s.part-%ld", path,
+                   (long)getpid());
+    w.file = fopen(temporary, "wbx");
+    text = describe(layers);
+    if (w.file == NULL || text == NULL) {
+        (void)say(MXO_E_NOMEM, why, "%s: %s", temporary, strerror(errno));
+        free(text);
+        return -1;
+    }
+    put_all(&w, layers, text);
+    free(text);
+    w.bad |= fflush(w.file) != 0 || fsync(fileno(w.file)) != 0;
+    w.bad |= fclose(w.file) != 0;
+    if (w.bad || rename(temporary, path) != 0) {
+        (void)say(MXO_E_NOMEM, why, "%s: %s", path, strerror(errno));
+        (void)unlink(temporary);
+        return -1;
+    }
+    return 0;
+}
+
+/* Is path one of the files the bytes come from? */
+static int is_source(const checkpoint *in, const char *path)
+{
+    struct stat out;
+    struct stat st;
+    int same = 0;
+
+    for (size_t i = 0; i < in->n_files && stat(path, &out) == 0; i++) {
+        same |= fstat(in->file[i].fd, &st) == 0 && st.st_dev == out.st_dev &&
+                st.st_ino == out.st_ino;
+    }
+    return same;
+}
+
+int gguf_from_checkpoint(const char *from, const char *path, mxo_text why)
+{
+    layer_list layers = {0};
+    checkpoint in;
+    int bad;
+
+    if (checkpoint_open(from, &in, why) != 0) {
+        return -1;
+    }
+    bad = layers_find(&in, &layers, why) != 0;
+    if (!bad && is_source(&in, path)) {
+        (void)say(MXO_E_PARAM, why, "%s is one of the files of IN", path);
+        bad = 1;
+    } else if (!bad && layers.n == 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "the checkpoint has no layer of MXFP4 experts by any name "
+                  "that is known");
+        bad = 1;
+    }
+    bad = bad || gguf_write(&layers, path, why) != 0;
+    layers_clear(&layers);
+    checkpoint_close(&in);
+    return bad ? -1 : 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensors filled by the rows of their family; see fill.h. */
+#include "fill.h"
+
+#include "case/profile_fact.h"
+#include "fill_loaded.h"
+#include "fills.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int fill_one(const test_case *c, int i, const char *text, uint64_t seed,
+                    tensor_set *in, mxo_text why)
+{
+    const op_input *spec = &c->schema->inputs[i];
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t dtype;
+    host_tensor *t;
+    prng rng;
+
+    if (case_input(c, i, &dtype, shape, why) != 0) {
+        return -1;
+    }
+    if (tensor_set_add(in, spec->name, dtype, spec->rank, shape, &t) !=
+        MXO_OK) {
+        (void)snprintf(why.ptr, why.size, "%s does not fit in memory",
+                       spec->name);
+        return -1;
+    }
+    prng_seed(&rng, seed_of(seed, text, spec->name));
+    family_fill_of(c, spec->name)(c, t, &rng);
+    return 0;
+}
+
+/* Zero what a shrunk case does not keep, in the inputs of the first's size. */
+static void blank(const test_case *c, tensor_set *in)
+{
+    const uint64_t n = in->n == 0 ? 0 : tensor_elems(&in->t[0]);
+
+    for (uint32_t i = 0; i < in->n && !case_keeps_all(c); i++) {
+        host_tensor *t = &in->t[i];
+        for (uint64_t k = 0; tensor_elems(t) == n && k < n; k++) {
+            if (k < c->keep_first || k > c->keep_last) {
+                tensor_store(t, k, 0);
+            }
+        }
+    }
+}
+
+/* Does the case's profile leave open what scale bytes 0 and 255 mean? */
+static int has_open_ends(const test_case *c)
+{
+    return op_param_index(c->schema, "profile") >= 0 &&
+           op_param_index(c->schema, "weight_rule") >= 0 &&
+           strcmp(case_value(c, "weight_rule"), "profile") == 0 &&
+           strcmp(profile_fact(case_value(c, "profile"), "scale_ends"),
+                  "open") == 0;
+}
+
+/* Nothing can be judged behind a byte whose meaning is not known: its
+   neighbour stands in for it.  Experts that no token chose keep theirs. */
+static void leave_out_ends(const test_case *c, tensor_set *in)
+{
+    static const char *const names[] = {"w13_scale", "w2_scale"};
+
+    for (int i = 0; i < 2 && strcmp(c->data, "poisoned") != 0; i++) {
+        host_tensor *t = tensor_set_find(in, names[i]);
+        const uint64_t n = t == NULL ? 0 : tensor_elems(t);
+        for (uint64_t k = 0; k < n; k++) {
+            const uint64_t byte = tensor_load(t, k);
+            tensor_store(t, k, byte == 0 ? 1 : byte == 255 ? 254 : byte);
+        }
+    }
+}
+
+/* The part of the case that has a part in the seed: blanking must not change
+   what is kept, nor the stretch what is not swept, nor a flaw what is good,
+   nor a loader what it found. */
+static test_case seed_case(const test_case *c)
+{
+    test_case whole = *c;
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        const int loader = c->schema->inputs[i].conversion;
+        if (loader >= 0) {
+            whole.value[loader][0] = '\0';
+        }
+    }
+    whole.flaw[0] = '\0';
+    whole.stretch = 0;
+    whole.keep_first = 0;
+    whole.keep_last = UINT64_MAX;
+    return whole;
+}
+
+int fill_checkpoint(const test_case *c, uint64_t seed, tensor_set *in,
+                    mxo_text why)
+{
+    char text[CASE_TEXT];
+    const test_case whole = seed_case(c);
+
+    case_print(&whole, 1, text);
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        if (case_has_input(c, i) && fill_one(c, i, text, seed, in, why) != 0) {
+            return -1;
+        }
+    }
+    if (has_open_ends(c)) {
+        leave_out_ends(c, in);
+    }
+    blank(c, in);
+    return 0;
+}
+
+int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
+{
+    return fill_checkpoint(c, seed, in, why) != 0 ? -1 : fill_load(c, in, why);
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Driving a backend; see subject.h. */
+#include "device_under_test.h"
+
+#include "device_buffers.h"
+#include "fence.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Room for the outputs of one call. */
+enum { MAX_OUT = 16 };
+
+mxo_status subject_open(subject *s, const mxo_backend *table, int device,
+                        mxo_text why)
+{
+    memset(s, 0, sizeof *s);
+    if (why.size > 0) {
+        why.ptr[0] = '\0';
+    }
+    const mxo_status status = table->open(&s->ctx, device, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    s->table = table;
+    table->describe(s->ctx, (mxo_text){s->device, sizeof s->device},
+                    (mxo_text){s->driver, sizeof s->driver});
+    return MXO_OK;
+}
+
+void subject_attach(subject *s, const mxo_backend *table, void *ctx,
+                    const subject_link *link)
+{
+    memset(s, 0, sizeof *s);
+    s->table = table;
+    s->ctx = ctx;
+    s->link = link;
+    table->describe(ctx, (mxo_text){s->device, sizeof s->device},
+                    (mxo_text){s->driver, sizeof s->driver});
+}
+
+mxo_status subject_begin(const subject *s, mxo_text why)
+{
+    return s->link == NULL ? MXO_OK : s->link->begin(s->link->state, why);
+}
+
+void subject_close(subject *s)
+{
+    if (s->table != NULL) {
+        s->table->close(s->ctx);
+    }
+    memset(s, 0, sizeof *s);
+}
+
+/* The alignment that the ABI promises. */
+enum { HOST_ALIGN = 16, DEVICE_ALIGN = 256 };
+
+void subject_fence(subject *s)
+{
+    uint8_t bytes[64];
+    char text[SUBJECT_TEXT];
+    void *buffer = NULL;
+
+    if (s->link != NULL) {
+        s->host_align = !s->link->has_fence      ? 0
+                        : s->table->time == NULL ? HOST_ALIGN
+                                                 : DEVICE_ALIGN;
+        return;
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(0x3b + 89 * i);
+    }
+    if (s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK) {
+        return;
+    }
+    if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,
+                         (mxo_text){text, sizeof text}) == MXO_OK &&
+        fence_sees(buffer, bytes, sizeof bytes)) {
+        /* What times itself is a device, whose memory happens to be seen. */
+        s->host_align = s->table->time == NULL ? HOST_ALIGN : DEVICE_ALIGN;
+    }
+    s->table->dealloc(s->ctx, buffer);
+}
+
+int subject_has_op(const subject *s, const char *op)
+{
+    for (const char *const *name = s->table->ops; *name != NULL; name++) {
+        if (strcmp(*name, op) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static mxo_call plain_call(const op_call *call)
+{
+    const mxo_call c = {
+        .struct_size = sizeof(mxo_call),
+        .n_params = call->n_params,
+        .n_in = call->in->n,
+        .op = call->op,
+        .params = call->params,
+    };
+
+    return c;
+}
+
+mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
+                         mxo_text why)
+{
+    mxo_tensor in[MXO_MAX_TENSORS];
+    mxo_tensor want[MAX_OUT];
+    uint32_t n = MAX_OUT;
+    mxo_call c = plain_call(call);
+
+    for (uint32_t i = 0; i < call->in->n; i++) {
+        stage_describe(&in[i], &call->in->t[i], call->in->t[i].data, 0);
+    }
+    c.in = in;
+    if (s->table->infer == NULL) {
+        (void)snprintf(why.ptr, why.size, "%s has no infer()", s->table->name);
+        return MXO_E_UNSUPPORTED;
+    }
+    mxo_status status = s->table->infer(s->ctx, &c, want, &n, why);
+
+    for (uint32_t i = 0; status == MXO_OK && i < n; i++) {
+        status = tensor_set_add(out, want[i].name, want[i].dtype, want[i].rank,
+                                want[i].shape, NULL);
+        if (status != MXO_OK) {
+            (void)snprintf(why.ptr, why.size, "no memory for %s", want[i].name);
+        }
+    }
+    return status;
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static mxo_status call_once(stage *g, distrust *d, mxo_text why)
+{
+    mxo_tensor in[MXO_MAX_TENSORS];
+    mxo_tensor out[MAX_OUT];
+    mxo_call c = plain_call(g->call);
+
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        stage_describe(&in[i], g->in[i].host, g->in[i].buffer, g->in[i].offset);
+    }
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        stage_describe(&out[i], g->out[i].host, g->out[i].buffer,
+                       g->out[i].offset);
+    }
+    c.in = in;
+    c.out = out;
+    c.n_out = g->n_out;
+    stage_raise_fences(g);
+    const double start = now_ms();
+    const mxo_status status = g->s->table->run(g->s->ctx, &c, why);
+    const mxo_status done = g->s->table->synchronize(
+        g->s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
+
+    d->ms = now_ms() - start;
+    fence_lower();
+    return status == MXO_OK ? done : status;
+}
+
+/* What outputs hold before the first and the second run. */
+static const uint8_t fills[2] = {0xaa, 0x55};
+
+/* Run number 0 or 1: out receives the bytes of the first. */
+static mxo_status run_filled(stage *g, int run, tensor_set *out, distrust *d,
+                             mxo_text why)
+{
+    mxo_status status = stage_send_outputs(g, fills[run], why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    status = call_once(g, d, why);
+    const mxo_text unheard = {NULL, 0};
+    const mxo_text after = status == MXO_OK ? why : unheard;
+    mxo_status back = stage_check_guards(g, d, after);
+
+    if (back == MXO_OK && status != MXO_OK) {
+        back = stage_check_refusal(g, fills[run], d, after);
+    } else if (back == MXO_OK && run == 0) {
+        back = stage_fetch_outputs(g, out, after);
+    } else if (back == MXO_OK) {
+        back = stage_compare_outputs(g, out, fills, d, after);
+    }
+    return status == MXO_OK ? back : status;
+}
+
+/* A call whose answer and status nobody looks at. */
+static mxo_status run_decoy(stage *g, mxo_text why)
+{
+    distrust unused;
+    mxo_status status;
+
+    memset(&unused, 0, sizeof unused);
+    status = stage_send_inputs(g, 1, why);
+    status = status == MXO_OK ? stage_send_outputs(g, 0x33, why) : status;
+    if (status == MXO_OK) {
+        char text[SUBJECT_TEXT];
+        (void)call_once(g, &unused, (mxo_text){text, sizeof text});
+    }
+    return status;
+}
+
+/* Which device it says it is, now that it has run. */
+static void check_device(const stage *g, distrust *d)
+{
+    char device[SUBJECT_TEXT] = "";
+    char driver[SUBJECT_TEXT] = "";
+
+    g->s->table->describe(g->s->ctx, (mxo_text){device, sizeof device},
+                          (mxo_text){driver, sizeof driver});
+    if (strcmp(device, g->s->device) != 0) {
+        (void)snprintf(d->device, sizeof d->device,
+                       "it was opened as %.90s and now says %.90s",
+                       g->s->device, device);
+    }
+}
+
+static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
+                            mxo_text why)
+{
+    const int is_fenced = g->s->host_align > 0;
+    mxo_status status = g->s->decoy ? run_decoy(g, why) : MXO_OK;
+
+    /* From run to run the fence is on another side of the inputs. */
+    if (status == MXO_OK) {
+        status = g->s->decoy && is_fenced ? stage_turn_inputs(g, why)
+                                          : stage_send_inputs(g, 0, why);
+    }
+    status = status == MXO_OK ? run_filled(g, 0, out, d, why) : status;
+    const double first_ms = d->ms;
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    if (!g->s->once) {
+        status = is_fenced ? stage_turn_inputs(g, why) : MXO_OK;
+        status = status == MXO_OK ? run_filled(g, 1, out, d, why) : status;
+    }
+    d->ms = first_ms;
+    if (status == MXO_OK && g->s->table->kernel != NULL) {
+        g->s->table->kernel(g->s->ctx, (mxo_text){d->kernel, sizeof d->kernel});
+        d->kernel[sizeof d->kernel - 1] = '\0';
+    }
+    check_device(g, d);
+    return status;
+}
+
+mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
+                       distrust *d, mxo_text why)
+{
+    stage g;
+    mxo_status status = stage_open(&g, s, call, out->n);
+
+    memset(d, 0, sizeof *d);
+    if (why.size > 0) {
+        why.ptr[0] = '\0';
+    }
+    if (status == MXO_OK) {
+        status = out->n <= MAX_OUT ? MXO_OK : MXO_E_NOMEM;
+    }
+    status = status == MXO_OK ? stage_place_inputs(&g, why) : status;
+    status = status == MXO_OK ? stage_place_outputs(&g, out, why) : status;
+    status = status == MXO_OK ? run_twice(&g, out, d, why) : status;
+    stage_release(&g);
+    if (s->link != NULL) {
+        s->link->seen(s->link->state, d);
+    }
+    return status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One call on one backend, with distrust.  Every tensor lies between guard
+ * bytes in a buffer of its own; outputs are pre-filled with 0xaa, then with
+ * 0x55 in a second run; inputs must come back unchanged; both runs must agree
+ * and a byte that follows the fill was never written.  A subject first runs
+ * the same call on zeros, whose answer nobody looks at.  Where its memory is
+ * this process's, no byte behind an input can be read in the first run, and
+ * none before it in the second and on zeros.  The emulator is driven by the
+ * same code.
+ */
+#ifndef MXO_SUBJECT_H
+#define MXO_SUBJECT_H
+
+#include "base/strbuf.h"
+#include "base/tensors.h"
+#include "fence.h"
+
+enum { SUBJECT_TEXT = 256 };
+
+typedef struct distrust distrust;
+
+/* What the process of a subject can do besides answering, where it has one of
+   its own; state is its owner's. */
+typedef struct subject_link {
+    void *state;
+    int has_fence; /* its inputs can be fenced */
+    /* A case begins: start the process if it is gone. */
+    mxo_status (*begin)(void *state, mxo_text why);
+    /* In the next run this page of a buffer must not be touched. */
+    void (*fence)(void *state, const fence_place *f, void *buffer);
+    /* What was seen since the case began: left, gone, is_late, kernel. */
+    void (*seen)(void *state, distrust *d);
+    /* Append what it printed and long messages, as lines. */
+    void (*say)(void *state, strbuf *lines);
+} subject_link;
+
+typedef struct subject {
+    const mxo_backend *table; /* borrowed */
+    void *ctx;
+    const subject_link *link; /* borrowed; NULL: it is in this process */
+    char device[SUBJECT_TEXT];
+    char driver[SUBJECT_TEXT];
+    int decoy;           /* run a call on zeros first: no stale answer passes */
+    int once;            /* no second run: believed, as the oracle is */
+    uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
+                            not this process's, or it is believed */
+    uint64_t n_placed;   /* tensors so far: no two have the same guard bytes */
+} subject;
+
+/* An operation on given bytes; everything is borrowed. */
+typedef struct op_call {
+    const char *op;
+    const mxo_param *params;
+    uint32_t n_params;
+    const tensor_set *in;
+} op_call;
+
+/* What two runs of a call showed besides the bytes of the first. */
+struct distrust {
+    uint64_t n_unwritten;         /* output bytes that follow the fill */
+    uint64_t n_changing;          /* output bytes that differ otherwise */
+    char unwritten[SUBJECT_TEXT]; /* where the first one is */
+    char changing[SUBJECT_TEXT];
+    char guards[SUBJECT_TEXT];   /* which guard was hit, how; "" if none */
+    char inputs[SUBJECT_TEXT];   /* which input was written to; "" if none */
+    char refusal[SUBJECT_TEXT];  /* a refused call wrote; "" if it did not */
+    char left[SUBJECT_TEXT];     /* changed in its process; "" if nothing */
+    char gone[2 * SUBJECT_TEXT]; /* how its process ended; "" if it runs */
+    int is_late;                 /* it ended because no answer came */
+    char device[SUBJECT_TEXT];   /* it names another device now; "" if not */
+    char kernel[SUBJECT_TEXT];   /* what served the call; "" if it cannot
+                                    tell */
+    double ms;                   /* of the first run */
+};
+
+/* Open device number device. The status is the backend's, why its sentence. */
+mxo_status subject_open(subject *s, const mxo_backend *table, int device,
+                        mxo_text why);
+/* A backend that is open already, in a process of its own. */
+void subject_attach(subject *s, const mxo_backend *table, void *ctx,
+                    const subject_link *link);
+void subject_close(subject *s);
+/* A case begins. Status and sentence are those of subject_link. */
+mxo_status subject_begin(const subject *s, mxo_text why);
+/* Find out whether the memory it gives is this process's, and fence it. */
+void subject_fence(subject *s);
+int subject_has_op(const subject *s, const char *op);
+
+/* Append the outputs this backend's infer() wants for the call; zeroed. */
+mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
+                         mxo_text why);
+
+/*
+ * Run the call twice; out (shaped by the oracle's infer) receives the bytes
+ * of the first run. The status is the backend's, why its sentence; DEVICE if
+ * the judge itself could not move bytes. d is always filled in.
+ */
+mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
+                       distrust *d, mxo_text why);
+
+#endif

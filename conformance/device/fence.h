@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages that nobody may touch while a backend runs.  Guard bytes show what
+ * was written past an end; what was only read there shows if the answer
+ * depends on it.  So the inputs of a backend that computes in this process's
+ * memory end where such a page begins, and in the next run begin where one
+ * ends: one byte further is a fault, told in a sentence before it ends the
+ * process.
+ */
+#ifndef MXO_FENCE_H
+#define MXO_FENCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Do these n bytes lie at this address of this process?  Any address may be
+   asked about; 0 too where the system does not tell. */
+int fence_sees(const void *address, const uint8_t *bytes, size_t n);
+
+/* The end of a tensor that a page is behind, or its start. */
+typedef enum fence_side { FENCE_BEHIND, FENCE_BEFORE } fence_side;
+
+/* Bytes that a buffer needs more than its tensor and what lies before it. */
+uint64_t fence_room(void);
+
+/* Where in the buffer, from byte least on, n_bytes begin on a multiple of
+   align (a power of two up to a page) and end less than align before a page;
+   or begin where a whole page of the buffer ends. */
+uint64_t fence_offset(const void *buffer, uint64_t least, uint64_t n_bytes,
+                      uint64_t align, fence_side side);
+
+/* The page to be closed at this side of a tensor, both as bytes from the start
+   of its buffer. */
+typedef struct fence_place {
+    const char *name; /* borrowed */
+    fence_side side;
+    uint64_t edge; /* of the tensor: its end or its start */
+    uint64_t page; /* the page's first byte */
+} fence_place;
+
+/* Where that page is. */
+uint64_t fence_page(const void *buffer, uint64_t edge, uint64_t align,
+                    fence_side side);
+
+/* The tensor of this name, borrowed, ends here, or begins here, where a page
+   ends: that page, or the next behind it, is to be fenced. */
+void fence_add(const void *edge, uint64_t align, const char *name,
+               fence_side side);
+/* The same, of a place in a buffer at this address. */
+void fence_add_page(const fence_place *f, void *buffer);
+/* From now on whoever touches the pages ends the process; until now. */
+void fence_raise(void);
+/* Is the handler of fence_raise() still the one that a fault calls? */
+int fence_is_intact(void);
+void fence_lower(void);
+
+/* Who is told which fence was touched, from within a signal handler; NULL:
+   standard error. */
+typedef void fence_listener(const char *sentence);
+void fence_tell(fence_listener *listener);
+
+#endif

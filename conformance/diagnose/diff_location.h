@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where an output is wrong: which rows, columns, tiles and experts.  A verdict
+ * is per element; this is what the wrong ones have in common.
+ */
+#ifndef MXO_WHERE_H
+#define MXO_WHERE_H
+
+#include "base/strbuf.h"
+#include "judge/judge.h"
+
+/* Lines about the first output that differs; none if it has no rows. */
+void where_say(const evidence *e, strbuf *lines);
+
+/*
+ * The share of wrong elements in a grid of at most 48 x 48 cells, as JSON:
+ * {"tensor", "rows", "cols", "down", "across", "tile", "experts", "wrong"},
+ * where wrong goes row by row from 0 to 1, and experts is the first expert of
+ * each row of cells (-1: none) where rows are tokens. NULL if the output has
+ * no rows, or codes share bytes; the caller frees it.
+ */
+char *where_map(const evidence *e);
+
+#endif

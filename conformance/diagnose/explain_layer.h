@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a wrong layer says of itself by its output alone: the oracle answers
+ * calls with one named fault each, and one whose answer is the actual output
+ * in every element is named.  Where sums have no declared order, so that a
+ * kernel cannot have the oracle's bits, it is one whose bounds hold the
+ * actual output in every element.
+ */
+#ifndef MXO_EXPLAIN_LAYER_H
+#define MXO_EXPLAIN_LAYER_H
+
+#include "judge/judge.h"
+
+/* The sentence; 0 if no fault of layer_faults.def accounts for all. */
+int explain_layer(const evidence *e, char *text, size_t size);
+
+#endif

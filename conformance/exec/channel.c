@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See channel.h. */
+#include "channel.h"
+
+#include "base/say.h"
+#include "run/cpu_timeout.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Between two looks at a clock; for a process that has closed its channel. */
+static const int look_ms = 100;
+static const double grace_s = 2;
+
+int channel_start(channel *c, const process_plan *plan, int memory)
+{
+    process_plan p = *plan;
+    const double timeout_s = c->timeout_s;
+    int ends[2] = {-1, -1};
+    int noise[2] = {-1, -1};
+    const int yes = 1;
+    int status = -1;
+
+    memset(c, 0, sizeof *c);
+    c->timeout_s = timeout_s;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 &&
+        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0 &&
+        pipe2(noise, O_CLOEXEC) == 0 &&
+        fcntl(noise[0], F_SETFL, O_NONBLOCK) == 0) {
+        p.own_group = 1;
+        p.n_files = 4;
+        p.files[0] = p.files[1] = noise[1];
+        p.files[2] = ends[1];
+        p.files[3] = memory;
+        status = process_start(&p, &c->pid);
+    }
+    const int error = errno;
+
+    (void)(ends[1] >= 0 && close(ends[1]));
+    (void)(noise[1] >= 0 && close(noise[1]));
+    c->socket = ends[0];
+    c->noise = noise[0];
+    if (status != 0) {
+        (void)(ends[0] >= 0 && close(ends[0]));
+        (void)(noise[0] >= 0 && close(noise[0]));
+        c->pid = 0;
+    }
+    errno = error;
+    return status;
+}
+
+/* Forget the process, not what it said. */
+static void reap(channel *c, double grace, char *text, size_t size)
+{
+    (void)close(c->socket);
+    process_end(c->pid, 1, grace, text, size);
+    (void)close(c->noise);
+    c->pid = 0;
+}
+
+void channel_stop(channel *c)
+{
+    const double timeout_s = c->timeout_s;
+
+    if (c->pid != 0) {
+        reap(c, 0, NULL, 0);
+    }
+    strbuf_clear(&c->line);
+    strbuf_clear(&c->reply);
+    strbuf_clear(&c->first);
+    strbuf_clear(&c->last);
+    memset(c, 0, sizeof *c);
+    c->timeout_s = timeout_s;
+}
+
+/* What has been printed by now: the first bytes and the last. */
+static void take_noise(channel *c)
+{
+    char chunk[4096];
+    ssize_t n;
+
+    while (c->pid != 0 && (n = read(c->noise, chunk, sizeof chunk)) > 0) {
+        for (ssize_t i = 0; i < n; i++) {
+            chunk[i] = chunk[i] == '\0' ? '?' : chunk[i];
+        }
+        if (c->first.used < CHANNEL_NOISE) {
+            strbuf_add(&c->first, "%.*s", (int)n, chunk);
+            continue;
+        }
+        strbuf_add(&c->last, "%.*s", (int)n, chunk);
+        if (c->last.used > 2 * CHANNEL_NOISE) {
+            const size_t gone = c->last.used - CHANNEL_NOISE;
+            memmove(c->last.text, c->last.text + gone, CHANNEL_NOISE + 1);
+            c->last.used = CHANNEL_NOISE;
+            c->n_dropped += gone;
+        }
+    }
+}
+
+void channel_begin(channel *c)
+{
+    take_noise(c);
+    strbuf_clear(&c->first);
+    strbuf_clear(&c->last);
+    c->n_dropped = 0;
+}
+
+void channel_say_noise(channel *c, strbuf *lines)
+{
+    take_noise(c);
+    const size_t before = lines->used;
+
+    strbuf_add(lines, "%s", strbuf_text(&c->first));
+    if (c->n_dropped > 0) {
+        strbuf_add(lines, "\n[%" PRIu64 " bytes left out]\n", c->n_dropped);
+    }
+    strbuf_add(lines, "%s", strbuf_text(&c->last));
+    while (lines->used > before && lines->text[lines->used - 1] == '\n') {
+        lines->text[--lines->used] = '\0';
+    }
+}
+
+/* The channel was closed: how did the process end, and what did it say? */
+static void bury(channel *c)
+{
+    const size_t said = strlen(c->end);
+    char how[128];
+
+    reap(c, grace_s, how, sizeof how);
+    (void)snprintf(c->end + said, sizeof c->end - said, "%s%s",
+                   said > 0 ? ": " : "", how);
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static int
+end_it(channel *c, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(c->end, sizeof c->end, format, args);
+    va_end(args);
+    say_printable(c->end);
+    take_noise(c);
+    reap(c, 0, NULL, 0);
+    return -1;
+}
+
+/* Who sent what came in; 0: the system does not tell. */
+static pid_t sender_of(struct msghdr *message)
+{
+    pid_t pid = 0;
+
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(message); h != NULL;
+         h = CMSG_NXTHDR(message, h)) {
+        if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_CREDENTIALS) {
+            struct ucred who;
+            memcpy(&who, CMSG_DATA(h), sizeof who);
+            pid = who.pid;
+        } else if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS) {
+            /* Descriptors that nobody wants: MSG_CMSG_CLOEXEC, and closed. */
+            int fd;
+            for (size_t at = 0; at + sizeof fd <= h->cmsg_len - CMSG_LEN(0);
+                 at += sizeof fd) {
+                memcpy(&fd, CMSG_DATA(h) + at, sizeof fd);
+                (void)close(fd);
+            }
+        }
+    }
+    return pid;
+}
+
+/* Bytes from the channel to c->line: how many, 0: none now, -1: it is over. */
+static ssize_t receive(channel *c)
+{
+    char chunk[4096];
+    _Alignas(struct cmsghdr) char control[256];
+    struct iovec part = {chunk, sizeof chunk};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    const ssize_t n =
+        recvmsg(c->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return 0;
+    }
+    if (n <= 0) {
+        take_noise(c);
+        bury(c);
+        return -1;
+    }
+    const pid_t who = sender_of(&message);
+
+    if (c->speaker != 0 && who != c->speaker) {
+        return end_it(c, "another process than the one that said hello "
+                         "replies: did a child return from fork()?");
+    }
+    c->speaker = who;
+    if (memchr(chunk, '\0', (size_t)n) != NULL) {
+        return end_it(c, "its reply holds a byte 00");
+    }
+    strbuf_add(&c->line, "%.*s", (int)n, chunk);
+    return c->line.used <= CHANNEL_LINE
+               ? n
+               : end_it(c, "its reply has more than %d bytes", CHANNEL_LINE);
+}
+
+/* Wait for more. As receive(). */
+static ssize_t wait_for_more(channel *c, patience *p)
+{
+    struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise, POLLIN, 0}};
+    const pid_t who = c->speaker != 0 ? c->speaker : c->pid;
+    const double now = process_clock();
+
+    if (patience_looks(p, now) && patience_ends(p, now, process_cpu_s(who))) {
+        c->is_late = 1;
+        return end_it(c, "no answer within %g s", c->timeout_s);
+    }
+    (void)poll(fds, 2, look_ms);
+    if (fds[1].revents & POLLIN) {
+        take_noise(c);
+    } else if (fds[1].revents != 0 && fds[0].revents == 0) {
+        /* Its output is closed: poll() would come back at once. */
+        (void)poll(fds, 1, look_ms);
+    }
+    return fds[0].revents != 0 ? receive(c) : 0;
+}
+
+static void undo_escapes(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0'; from++) {
+        if (*from == '\\' && (from[1] == 'n' || from[1] == '\\')) {
+            from++;
+            *to++ = *from == 'n' ? '\n' : '\\';
+        } else {
+            /* Only what a terminal shows as itself. */
+            *to++ = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+        }
+    }
+    *to = '\0';
+}
+
+static int status_of(const char *word, size_t n)
+{
+    if (n == 1 && word[0] >= '0' && word[0] <= '0' + MXO_E_DEVICE) {
+        return word[0] - '0';
+    }
+    if (n == 4 && memcmp(word, "left", n) == 0) {
+        return REPLY_LEFT;
+    }
+    return n == 5 && memcmp(word, "fault", n) == 0 ? REPLY_FAULT : -1;
+}
+
+/* A whole line: its status, or -1: it is over. */
+static int take_reply(channel *c, size_t n)
+{
+    char *line = c->line.text;
+
+    line[n] = '\0';
+    if (n < 34 || memcmp(line, c->token, 32) != 0 || line[32] != ' ') {
+        return end_it(c,
+                      "its reply has not the token of the request: "
+                      "\"%.120s\"",
+                      line);
+    }
+    const size_t word = strcspn(line + 33, " ");
+    const int status = status_of(line + 33, word);
+    const char *text = line + 33 + word;
+
+    if (status < 0) {
+        return end_it(c, "its reply has no status: \"%.120s\"", line + 33);
+    }
+    strbuf_clear(&c->reply);
+    strbuf_add(&c->reply, "%s", text[0] == '\0' ? text : text + 1);
+    if (c->reply.text == NULL) {
+        return end_it(c, "there is no memory for its reply");
+    }
+    undo_escapes(c->reply.text);
+    if (c->line.used > n + 1 && status != REPLY_FAULT) {
+        return end_it(c, "it replies twice to one request");
+    }
+    c->line.used = 0;
+    return status;
+}
+
+static int listen_to(channel *c, const char **text)
+{
+    patience p =
+        patience_begin(c->timeout_s, process_clock(),
+                       process_cpu_s(c->speaker != 0 ? c->speaker : c->pid));
+    ssize_t n = 0;
+
+    while (n >= 0) {
+        const char *end =
+            c->line.used == 0 ? NULL : memchr(c->line.text, '\n', c->line.used);
+        if (end != NULL) {
+            const int status = take_reply(c, (size_t)(end - c->line.text));
+            if (status != REPLY_FAULT) {
+                *text = strbuf_text(&c->reply);
+                return status;
+            }
+            (void)snprintf(c->end, sizeof c->end, "%.300s",
+                           strbuf_text(&c->reply));
+        }
+        n = wait_for_more(c, &p);
+    }
+    return -1;
+}
+
+static void draw_token(char token[33])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t bytes[16];
+    size_t n = 0;
+
+    while (n < sizeof bytes) {
+        const ssize_t k = getrandom(bytes + n, sizeof bytes - n, 0);
+        n += k > 0 ? (size_t)k : 0;
+    }
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        token[2 * i] = digits[bytes[i] >> 4];
+        token[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    token[32] = '\0';
+}
+
+int channel_is_over(channel *c)
+{
+    if (c->pid != 0 && (c->line.used > 0 || receive(c) > 0)) {
+        (void)end_it(c, "it replies twice, or to what nobody asked");
+    }
+    return c->pid == 0;
+}
+
+static int send_all(channel *c, const char *text, size_t n)
+{
+    size_t sent = 0;
+
+    while (sent < n) {
+        const ssize_t k = send(c->socket, text + sent, n - sent, MSG_NOSIGNAL);
+        if (k < 0 && errno != EINTR) {
+            return -1; /* its end is read from the channel */
+        }
+        sent += k > 0 ? (size_t)k : 0;
+    }
+    return 0;
+}
+
+int channel_ask(channel *c, json_t *request, const char **text)
+{
+    char *line;
+
+    *text = "";
+    if (channel_is_over(c)) {
+        json_decref(request);
+        return -1;
+    }
+    draw_token(c->token);
+    (void)json_object_set_new(request, "token", json_string(c->token));
+    line = json_dumps(request, JSON_COMPACT);
+    json_decref(request);
+    if (line == NULL) {
+        return end_it(c, "a request could not be written");
+    }
+    const size_t n = strlen(line);
+
+    line[n] = '\n'; /* in place of the end: sent, never read */
+    (void)send_all(c, line, n + 1);
+    free(line);
+    return listen_to(c, text);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge's end of one subject in a process of its own, as
+ * docs/exec-protocol.md has it: starting it, one reply to each request, what
+ * it prints, and how it ended.  The judge believes nothing here: a reply
+ * counts if it has the token of its request and comes from the process that
+ * replied first.
+ */
+#ifndef MXO_EXEC_CHANNEL_H
+#define MXO_EXEC_CHANNEL_H
+
+#include "base/process.h"
+#include "base/strbuf.h"
+
+#include <jansson.h>
+#include <mxoracle/abi.h>
+
+enum {
+    CHANNEL_SOCKET = 3, /* descriptors of the subject */
+    CHANNEL_MEMORY = 4,
+    CHANNEL_LINE = 1 << 20,  /* the longest line */
+    CHANNEL_NOISE = 16 << 10 /* of what it prints, kept from either end */
+};
+
+/* What stands behind the token: a status of the ABI, or a word. */
+enum { REPLY_LEFT = 100, REPLY_FAULT };
+
+typedef struct channel {
+    pid_t pid;     /* what was started; 0: nothing runs */
+    pid_t speaker; /* who replied first; 0: nobody yet */
+    int socket;
+    int noise;        /* what it prints, to be read */
+    double timeout_s; /* of processor time, for one reply */
+    char token[33];
+    strbuf line;   /* received and not yet a line */
+    strbuf reply;  /* text of the last reply */
+    char end[512]; /* why it is over; "" while it runs */
+    int is_late;   /* over because no reply came */
+    strbuf first;  /* what it printed since channel_begin() */
+    strbuf last;
+    uint64_t n_dropped; /* bytes between the two */
+} channel;
+
+/* The command of a shell, or with file the program and its arguments. 0, or -1
+   with errno set. */
+int channel_start(channel *c, const process_plan *plan, int memory);
+/* Kill it if it runs and forget it. */
+void channel_stop(channel *c);
+/* What it prints is kept from here on. */
+void channel_begin(channel *c);
+/*
+ * Send a request, which is released and gets its token here, and wait for the
+ * reply: a status of the ABI or REPLY_LEFT, text in *text, borrowed until the
+ * next. -1: it is over, c->end says why.
+ */
+int channel_ask(channel *c, json_t *request, const char **text);
+/* Has it replied to what nobody asked?  Then it is over. */
+int channel_is_over(channel *c);
+/* Everything it printed since channel_begin(), without a last newline. */
+void channel_say_noise(channel *c, strbuf *lines);
+
+#endif

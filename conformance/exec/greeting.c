@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See greeting.h. */
+#include "greeting.h"
+
+#include "base/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    greeting_can can;
+    const char *word;
+} words[] = {{CAN_TIME, "time"},         {CAN_TIME_COPY, "time_copy"},
+             {CAN_THREADS, "threads"},   {CAN_FENCE, "fence"},
+             {CAN_DESCRIBE, "describe"}, {CAN_MEMORY, "memory"},
+             {CAN_KERNEL, "kernel"}};
+
+enum { N_WORDS = sizeof words / sizeof words[0] };
+
+const char *greeting_word(greeting_can can)
+{
+    int i = 0;
+
+    while (words[i].can != can) {
+        i++;
+    }
+    return words[i].word;
+}
+
+static int no(mxo_text why, const char *format, const char *word)
+{
+    (void)say(MXO_E_UNSUPPORTED, why, format, word);
+    say_printable(why.ptr);
+    return -1;
+}
+
+static int read_text(const json_t *o, const char *key, char *to, size_t size,
+                     int may_be_empty, mxo_text why)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    if (text == NULL || (text[0] == '\0' && !may_be_empty)) {
+        return no(why, "its hello has no %s", key);
+    }
+    if (strlen(text) >= size) {
+        return no(why, "its hello has a %s that is too long", key);
+    }
+    (void)snprintf(to, size, "%s", text);
+    say_printable(to);
+    return 0;
+}
+
+/* A name stands in repro lines, file names and reports. */
+static int check_name(const char *name, mxo_text why)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+
+    return name[strspn(name, good)] == '\0' && strchr("._-", name[0]) == NULL
+               ? 0
+               : no(why, "its name is not made of a-z, 0-9 and ._-: \"%s\"",
+                    name);
+}
+
+static int read_does(greeting *g, const json_t *list, mxo_text why)
+{
+    if (list != NULL && !json_is_array(list)) {
+        return no(why, "%s is not a list", "does");
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        int k = 0;
+        while (word != NULL && k < N_WORDS &&
+               strcmp(words[k].word, word) != 0) {
+            k++;
+        }
+        if (word == NULL || k == N_WORDS) {
+            return no(why, "does holds \"%s\", which no request is called",
+                      word == NULL ? "" : word);
+        }
+        g->can |= words[k].can;
+    }
+    return (g->can & CAN_TIME) != 0 && (g->can & CAN_TIME_COPY) == 0
+               ? no(why, "it does time and not %s", "time_copy")
+               : 0;
+}
+
+static int read_ops(greeting *g, const json_t *list, mxo_text why)
+{
+    const size_t n = json_array_size(list);
+
+    if (!json_is_array(list) || n == 0) {
+        return no(why, "its hello has no %s", "ops");
+    }
+    g->ops = calloc(n + 1, sizeof *g->ops);
+    if (g->ops == NULL) {
+        return no(why, "no memory for %s", "ops");
+    }
+    for (size_t i = 0; i < n; i++) {
+        g->ops[i] = json_string_value(json_array_get(list, i));
+        if (g->ops[i] == NULL) {
+            return no(why, "%s is not a list of names", "ops");
+        }
+    }
+    return 0;
+}
+
+static int check_keys(const json_t *o, mxo_text why)
+{
+    static const char *const known[] = {"name", "version", "device", "driver",
+                                        "ops",  "limits",  "does"};
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)o, key, value)
+    {
+        size_t i = 0;
+        while (i < sizeof known / sizeof known[0] &&
+               strcmp(known[i], key) != 0) {
+            i++;
+        }
+        if (i == sizeof known / sizeof known[0]) {
+            return no(why, "its hello has a key nobody knows: \"%s\"", key);
+        }
+    }
+    return 0;
+}
+
+int greeting_read(greeting *g, const char *text, mxo_text why)
+{
+    memset(g, 0, sizeof *g);
+    g->object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *o = g->object;
+
+    if (!json_is_object(o)) {
+        return no(why, "its hello is no JSON object: %.100s", text);
+    }
+    if (check_keys(o, why) != 0 ||
+        read_text(o, "name", g->name, sizeof g->name, 0, why) != 0 ||
+        check_name(g->name, why) != 0 ||
+        read_text(o, "version", g->version, sizeof g->version, 0, why) != 0 ||
+        read_text(o, "device", g->device, sizeof g->device, 1, why) != 0 ||
+        read_text(o, "driver", g->driver, sizeof g->driver, 1, why) != 0) {
+        return -1;
+    }
+    return read_does(g, json_object_get(o, "does"), why) == 0 &&
+                   read_ops(g, json_object_get(o, "ops"), why) == 0
+               ? 0
+               : -1;
+}
+
+void greeting_clear(greeting *g)
+{
+    free(g->ops);
+    json_decref(g->object);
+    memset(g, 0, sizeof *g);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a subject says of itself: the object in its reply to hello. */
+#ifndef MXO_EXEC_GREETING_H
+#define MXO_EXEC_GREETING_H
+
+#include <jansson.h>
+#include <mxoracle/abi.h>
+
+enum { GREETING_NAME = 64, GREETING_TEXT = 256 };
+
+/* Requests that a subject may serve, and promises it may make. */
+typedef enum greeting_can {
+    CAN_TIME = 1,
+    CAN_TIME_COPY = 2,
+    CAN_THREADS = 4,
+    CAN_FENCE = 8,
+    CAN_DESCRIBE = 16,
+    CAN_MEMORY = 32,
+    CAN_KERNEL = 64
+} greeting_can;
+
+typedef struct greeting {
+    char name[GREETING_NAME];
+    char version[GREETING_TEXT];
+    char device[GREETING_TEXT];
+    char driver[GREETING_TEXT];
+    unsigned can;     /* of greeting_can */
+    const char **ops; /* owned, NULL-terminated; texts are those of object */
+    json_t *object;   /* owned */
+} greeting;
+
+/* Read the text of a reply. 0, or -1 and a sentence. */
+int greeting_read(greeting *g, const char *text, mxo_text why);
+/* The word of a single greeting_can, in "does". */
+const char *greeting_word(greeting_can can);
+void greeting_clear(greeting *g);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See process_state.h. */
+#include "process_state.h"
+
+#include "base/say.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fenv.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+/* Descriptors whose files are known; leaks in a row that are one too many: a
+   library may open something in its first calls. */
+enum { N_FILES = 5, N_LEAKS = 4, N_SIGNALS = 65, PATH = 4096 };
+
+struct process_state {
+    struct sigaction handlers[N_SIGNALS];
+    sigset_t mask;
+    struct stat files[N_FILES];
+    char folder[PATH];
+    int n_open;  /* descriptors after the last call */
+    int n_leaks; /* calls in a row that left more of them */
+};
+
+/* Control bits that no call leaves changed: rounding, traps, flushing to zero;
+   not the flags that every operation sets. */
+static unsigned control_bits(void)
+{
+#if defined(__SSE__)
+    return _mm_getcsr() & ~0x3fu;
+#else
+    return 0;
+#endif
+}
+
+static unsigned standard_bits(void)
+{
+#if defined(__SSE__)
+    return 0x1f80;
+#else
+    return 0;
+#endif
+}
+
+static int count_open(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (d != NULL && readdir(d) != NULL) {
+        n++;
+    }
+    if (d != NULL) {
+        (void)closedir(d);
+    }
+    return n;
+}
+
+static void set_files(process_state *s)
+{
+    for (int i = 0; i < N_FILES; i++) {
+        if (fstat(i, &s->files[i]) != 0) {
+            memset(&s->files[i], 0, sizeof s->files[i]);
+        }
+    }
+}
+
+static int is_ours(int number)
+{
+    return number != SIGKILL && number != SIGSTOP && number < 32;
+}
+
+process_state *process_state_take(void)
+{
+    process_state *s = calloc(1, sizeof *s);
+
+    if (s == NULL) {
+        return NULL;
+    }
+    for (int i = 1; i < N_SIGNALS; i++) {
+        (void)sigaction(i, NULL, &s->handlers[i]);
+    }
+    (void)sigprocmask(SIG_SETMASK, NULL, &s->mask);
+    set_files(s);
+    if (getcwd(s->folder, sizeof s->folder) == NULL) {
+        s->folder[0] = '\0';
+    }
+    s->n_open = count_open();
+    return s;
+}
+
+void process_state_free(process_state **s)
+{
+    free(*s);
+    *s = NULL;
+}
+
+void process_state_reset(process_state *s)
+{
+    const struct itimerval off = {{0, 0}, {0, 0}};
+
+    (void)fesetenv(FE_DFL_ENV);
+    (void)setlocale(LC_ALL, "C");
+    for (int i = 1; i < N_SIGNALS; i++) {
+        if (is_ours(i)) {
+            (void)sigaction(i, &s->handlers[i], NULL);
+        }
+    }
+    (void)sigprocmask(SIG_SETMASK, &s->mask, NULL);
+    (void)setitimer(ITIMER_REAL, &off, NULL);
+    if (s->folder[0] != '\0') {
+        (void)!chdir(s->folder);
+    }
+    s->n_open = count_open();
+}
+
+static int differs(mxo_text what, const char *format, const char *word)
+{
+    (void)say(MXO_OK, what, format, word);
+    return 1;
+}
+
+static int numbers_differ(mxo_text what)
+{
+    static const struct {
+        int mode;
+        const char *name;
+    } modes[] = {{FE_DOWNWARD, "downward"},
+                 {FE_UPWARD, "upward"},
+                 {FE_TOWARDZERO, "towards zero"}};
+    const int mode = fegetround();
+
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        if (mode == modes[i].mode) {
+            return differs(what, "rounding is %s", modes[i].name);
+        }
+    }
+    return control_bits() == standard_bits()
+               ? 0
+               : differs(what, "%s",
+                         control_bits() & 0x8040
+                             ? "subnormal numbers are taken for zero"
+                             : "floating-point exceptions trap");
+}
+
+static int locale_differs(mxo_text what)
+{
+    const char *now = setlocale(LC_ALL, NULL);
+
+    return now == NULL || strcmp(now, "C") == 0
+               ? 0
+               : differs(what, "the locale is %.100s", now);
+}
+
+static int signals_differ(const process_state *s, mxo_text what)
+{
+    struct sigaction now;
+    sigset_t mask;
+
+    for (int i = 1; i < N_SIGNALS; i++) {
+        if (!is_ours(i) || sigaction(i, NULL, &now) != 0) {
+            continue;
+        }
+        if (now.sa_handler != s->handlers[i].sa_handler) {
+            return differs(what, "the handler of the signal \"%s\"",
+                           strsignal(i));
+        }
+    }
+    (void)sigprocmask(SIG_SETMASK, NULL, &mask);
+    for (int i = 1; i < 32; i++) {
+        if (sigismember(&mask, i) != sigismember(&s->mask, i)) {
+            return differs(what, "the signal \"%s\" is blocked", strsignal(i));
+        }
+    }
+    return 0;
+}
+
+static int files_differ(process_state *s, mxo_text what)
+{
+    char number[16];
+    const int n = count_open();
+
+    for (int i = 0; i < N_FILES; i++) {
+        struct stat now;
+        (void)snprintf(number, sizeof number, "%d", i);
+        if (fstat(i, &now) != 0) {
+            return differs(what, "descriptor %s is closed", number);
+        }
+        if (now.st_dev != s->files[i].st_dev ||
+            now.st_ino != s->files[i].st_ino) {
+            return differs(what, "descriptor %s is another file", number);
+        }
+    }
+    s->n_leaks = n > s->n_open ? s->n_leaks + 1 : 0;
+    return s->n_leaks < N_LEAKS
+               ? 0
+               : differs(what, "%s", "every call leaves descriptors open");
+}
+
+static int rest_differs(const process_state *s, mxo_text what)
+{
+    char folder[PATH];
+    struct itimerval timer;
+    siginfo_t child;
+
+    if (getcwd(folder, sizeof folder) != NULL && s->folder[0] != '\0' &&
+        strcmp(folder, s->folder) != 0) {
+        return differs(what, "the working directory is %.120s", folder);
+    }
+    if (getitimer(ITIMER_REAL, &timer) == 0 &&
+        (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0)) {
+        return differs(what, "%s", "a timer runs");
+    }
+    return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0
+               ? differs(what, "%s", "a child process is there")
+               : 0;
+}
+
+int process_state_differs(process_state *s, mxo_text what)
+{
+    return numbers_differ(what) || locale_differs(what) ||
+           signals_differ(s, what) || files_differ(s, what) ||
+           rest_differs(s, what);
+}

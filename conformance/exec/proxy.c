@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See proxy.h. */
+#include "proxy.h"
+
+#include "base/process.h"
+#include "base/say.h"
+#include "call_json.h"
+#include "proxy_process.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes that go through the shared memory at once. */
+static const uint64_t transfer = 64 << 20;
+
+static uint64_t number_of(const void *buffer)
+{
+    return (uint64_t)(uintptr_t)buffer;
+}
+
+static mxo_status proxy_alloc(void *ctx, uint64_t n_bytes, void **buffer)
+{
+    proxy *p = ctx;
+    const char *text;
+    uint64_t n = 0;
+
+    *buffer = NULL;
+    if (p->channel.pid == 0) {
+        return MXO_E_DEVICE;
+    }
+    if (!proxy_has_memory(p)) {
+        if (shared_memory_take(&p->memory, n_bytes, &n) != 0) {
+            return MXO_E_NOMEM;
+        }
+        *buffer = (void *)(uintptr_t)(n + PROXY_HANDLE);
+        return MXO_OK;
+    }
+    json_t *o = proxy_request("alloc");
+
+    (void)json_object_set_new(o, "bytes", json_u64(n_bytes));
+    const mxo_status status = proxy_ask(p, o, &text);
+    json_t *number = json_string(text);
+
+    if (status == MXO_OK && (!json_to_u64(number, &n) || n == 0)) {
+        (void)snprintf(p->left, sizeof p->left,
+                       "alloc gave no buffer: \"%.100s\"", text);
+    }
+    json_decref(number);
+    *buffer = (void *)(uintptr_t)n;
+    return status != MXO_OK ? status : n != 0 ? MXO_OK : MXO_E_DEVICE;
+}
+
+static void proxy_dealloc(void *ctx, void *buffer)
+{
+    proxy *p = ctx;
+    const char *text;
+
+    if (buffer == NULL) {
+        return;
+    }
+    if (!proxy_has_memory(p)) {
+        shared_memory_give(&p->memory);
+        return;
+    }
+    json_t *o = proxy_request("dealloc");
+
+    (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
+    (void)proxy_ask(p, o, &text);
+}
+
+/* Part of a transfer through the start of the shared memory. */
+static mxo_status move_part(proxy *p, const char *what, const char *way,
+                            void *buffer, uint64_t offset, uint64_t n,
+                            mxo_text why)
+{
+    const char *text;
+    json_t *o = proxy_request(what);
+
+    (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
+    (void)json_object_set_new(o, "offset", json_u64(offset));
+    (void)json_object_set_new(o, "bytes", json_u64(n));
+    (void)json_object_set_new(o, way, json_u64(0));
+    (void)json_object_set_new(o, "memory", json_u64(p->memory.size));
+    const mxo_status status = proxy_ask(p, o, &text);
+
+    return proxy_give_text(p, status, text, why);
+}
+
+static uint8_t *shared_at(const proxy *p, const void *buffer, uint64_t offset)
+{
+    return p->memory.base + (number_of(buffer) - PROXY_HANDLE) + offset;
+}
+
+static mxo_status no_room(mxo_text why)
+{
+    return say(MXO_E_NOMEM, why, "no memory to share");
+}
+
+static mxo_status proxy_upload(void *ctx, void *buffer, uint64_t offset,
+                               const void *src, uint64_t n_bytes, mxo_text why)
+{
+    proxy *p = ctx;
+    mxo_status status = MXO_OK;
+
+    if (!proxy_has_memory(p)) {
+        memcpy(shared_at(p, buffer, offset), src, (size_t)n_bytes);
+        return MXO_OK;
+    }
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += transfer) {
+        const uint64_t n = n_bytes - at < transfer ? n_bytes - at : transfer;
+        if (shared_memory_reach(&p->memory, n) != 0) {
+            return no_room(why);
+        }
+        memcpy(p->memory.base, (const char *)src + at, (size_t)n);
+        status = move_part(p, "upload", "from", buffer, offset + at, n, why);
+    }
+    return status;
+}
+
+/* What it does not write stays as it was in dst. */
+static mxo_status proxy_download(void *ctx, void *dst, void *buffer,
+                                 uint64_t offset, uint64_t n_bytes,
+                                 mxo_text why)
+{
+    proxy *p = ctx;
+    mxo_status status = MXO_OK;
+
+    if (!proxy_has_memory(p)) {
+        memcpy(dst, shared_at(p, buffer, offset), (size_t)n_bytes);
+        return MXO_OK;
+    }
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += transfer) {
+        const uint64_t n = n_bytes - at < transfer ? n_bytes - at : transfer;
+        if (shared_memory_reach(&p->memory, n) != 0) {
+            return no_room(why);
+        }
+        memcpy(p->memory.base, (const char *)dst + at, (size_t)n);
+        status = move_part(p, "download", "to", buffer, offset + at, n, why);
+        memcpy((char *)dst + at, p->memory.base, (size_t)n);
+    }
+    return status;
+}
+
+/* run is over when it was answered. */
+static mxo_status proxy_synchronize(void *ctx, mxo_text why)
+{
+    (void)ctx;
+    (void)why;
+    return MXO_OK;
+}
+
+static void place_shared(const mxo_tensor *t, json_t *o)
+{
+    const uint64_t base =
+        t->buffer == NULL ? 0 : number_of(t->buffer) - PROXY_HANDLE;
+
+    (void)json_object_set_new(o, "offset", json_u64(base + t->offset));
+}
+
+static void place_own(const mxo_tensor *t, json_t *o)
+{
+    (void)json_object_set_new(o, "offset", json_u64(t->offset));
+    (void)json_object_set_new(o, "buffer", json_u64(number_of(t->buffer)));
+}
+
+static json_t *call_request(const proxy *p, const char *what,
+                            const mxo_call *call)
+{
+    json_t *o = proxy_request(what);
+
+    call_to_json(call, proxy_has_memory(p) ? place_own : place_shared, o);
+    (void)json_object_set_new(o, "memory", json_u64(p->memory.size));
+    return o;
+}
+
+static mxo_status proxy_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    proxy *p = ctx;
+    const char *text;
+    json_t *o = call_request(p, "run", call);
+
+    if (p->fences != NULL) {
+        (void)json_object_set_new(o, "fence", p->fences);
+        p->fences = NULL;
+    }
+    p->kernel[0] = '\0';
+    const mxo_status status = proxy_ask(p, o, &text);
+
+    if (status == MXO_OK) {
+        (void)snprintf(p->kernel, sizeof p->kernel, "%.*s",
+                       (int)strcspn(text, "\n"), text);
+    }
+    return proxy_give_text(p, status, text, why);
+}
+
+static void proxy_kernel(void *ctx, mxo_text name)
+{
+    const proxy *p = ctx;
+
+    (void)snprintf(name.ptr, name.size, "%s", p->kernel);
+}
+
+static void proxy_set_threads(void *ctx, int n)
+{
+    const char *text;
+    json_t *o = proxy_request("threads");
+
+    (void)json_object_set_new(o, "n", json_integer(n));
+    (void)proxy_ask(ctx, o, &text);
+}
+
+/* A request whose answer is seconds, held against the clock here. */
+static mxo_status ask_seconds(proxy *p, json_t *o, uint32_t repeat, timed *t,
+                              mxo_text why)
+{
+    const char *text;
+
+    (void)json_object_set_new(o, "repeat", json_integer(repeat));
+    const double start = process_clock();
+    const mxo_status status = proxy_ask(p, o, &text);
+
+    t->wall = process_clock() - start;
+    t->repeat = repeat;
+    return status == MXO_OK ? timed_read(t, text, why)
+                            : proxy_give_text(p, status, text, why);
+}
+
+static mxo_status proxy_time(void *ctx, const mxo_call *call, uint32_t repeat,
+                             double *seconds, mxo_text why)
+{
+    proxy *p = ctx;
+    timed t;
+    mxo_status status =
+        ask_seconds(p, call_request(p, "time", call), repeat, &t, why);
+
+    if (status == MXO_OK &&
+        clock_check_is_due(&p->clock, call->op, call->in[0].n_bytes)) {
+        timed more;
+        const uint32_t runs = clock_check_repeat(&t);
+        status =
+            ask_seconds(p, call_request(p, "time", call), runs, &more, why);
+        status = status == MXO_OK ? clock_check_weigh(&t, &more, why) : status;
+    }
+    *seconds = t.seconds;
+    return status;
+}
+
+static mxo_status proxy_time_copy(void *ctx, uint64_t n_bytes, uint32_t repeat,
+                                  double *seconds, mxo_text why)
+{
+    timed t;
+    json_t *o = proxy_request("time_copy");
+
+    (void)json_object_set_new(o, "bytes", json_u64(n_bytes));
+    const mxo_status status = ask_seconds(ctx, o, repeat, &t, why);
+
+    *seconds = t.seconds;
+    return status;
+}
+
+static void proxy_describe(void *ctx, mxo_text device, mxo_text driver)
+{
+    proxy *p = ctx;
+    const char *text = "";
+    const int asks = (p->hello.can & CAN_DESCRIBE) != 0 && p->channel.pid != 0;
+    json_t *o = asks && proxy_ask(p, proxy_request("describe"), &text) == MXO_OK
+                    ? json_loads(text, 0, NULL)
+                    : NULL;
+    const char *now = json_string_value(json_object_get(o, "device"));
+    const char *by = json_string_value(json_object_get(o, "driver"));
+
+    (void)snprintf(device.ptr, device.size, "%s",
+                   now == NULL ? p->hello.device : now);
+    (void)snprintf(driver.ptr, driver.size, "%s",
+                   by == NULL ? p->hello.driver : by);
+    json_decref(o);
+}
+
+/* The table's open and close: the process is started before there is a table
+   and ended after it. */
+static mxo_status proxy_is_open(void **ctx, int device, mxo_text why)
+{
+    (void)ctx;
+    (void)device;
+    return say(MXO_E_DEVICE, why, "a subject is opened by its command");
+}
+
+static void proxy_keep(void *ctx)
+{
+    (void)ctx;
+}
+
+static void link_fence(void *state, const fence_place *f, void *buffer)
+{
+    proxy *p = state;
+    const uint64_t base =
+        proxy_has_memory(p) ? 0 : number_of(buffer) - PROXY_HANDLE;
+    json_t *o = json_object();
+
+    p->fences = p->fences == NULL ? json_array() : p->fences;
+    (void)json_object_set_new(o, "name", json_string(f->name));
+    (void)json_object_set_new(
+        o, "side", json_string(f->side == FENCE_BEFORE ? "before" : "behind"));
+    (void)json_object_set_new(o, "edge", json_u64(base + f->edge));
+    (void)json_object_set_new(o, "at", json_u64(base + f->page));
+    if (proxy_has_memory(p)) {
+        (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
+    }
+    (void)json_array_append_new(p->fences, o);
+}
+
+static void fill_table(proxy *p)
+{
+    const unsigned can = p->hello.can;
+
+    p->table = (mxo_backend){
+        .abi_version = MXO_ABI_VERSION,
+        .struct_size = sizeof p->table,
+        .name = p->hello.name,
+        .version = p->hello.version,
+        .ops = p->hello.ops,
+        .open = proxy_is_open,
+        .close = proxy_keep,
+        .describe = proxy_describe,
+        .alloc = proxy_alloc,
+        .dealloc = proxy_dealloc,
+        .upload = proxy_upload,
+        .download = proxy_download,
+        .synchronize = proxy_synchronize,
+        .run = proxy_run,
+        .kernel = can & CAN_KERNEL ? proxy_kernel : NULL,
+        .set_threads = can & CAN_THREADS ? proxy_set_threads : NULL,
+        .time = can & CAN_TIME ? proxy_time : NULL,
+        .time_copy = can & CAN_TIME_COPY ? proxy_time_copy : NULL};
+    p->link = (subject_link){p,           (can & CAN_FENCE) != 0,
+                             proxy_begin, link_fence,
+                             proxy_seen,  proxy_say};
+}
+
+mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)
+{
+    proxy *p = calloc(1, sizeof *p);
+    mxo_status status = MXO_OK;
+
+    *made = p;
+    if (p == NULL) {
+        return say(MXO_E_NOMEM, why, "out of memory");
+    }
+    p->options = *o;
+    if (shared_memory_create(&p->memory) != 0) {
+        status =
+            say(MXO_E_NOMEM, why, "no memory to share: %s", strerror(errno));
+    } else {
+        status = proxy_greet(p, &p->hello, why);
+    }
+    if (status != MXO_OK) {
+        proxy_close(made);
+        return status;
+    }
+    fill_table(p);
+    return MXO_OK;
+}
+
+void proxy_close(proxy **made)
+{
+    proxy *p = *made;
+
+    *made = NULL;
+    if (p == NULL) {
+        return;
+    }
+    channel_stop(&p->channel);
+    shared_memory_destroy(&p->memory);
+    greeting_clear(&p->hello);
+    strbuf_clear(&p->message);
+    json_decref(p->fences);
+    free(p);
+}
+
+const mxo_backend *proxy_table(const proxy *p)
+{
+    return &p->table;
+}
+
+const subject_link *proxy_link(const proxy *p)
+{
+    return &p->link;
+}
+
+const json_t *proxy_limits(const proxy *p)
+{
+    return json_object_get(p->hello.object, "limits");
+}
+
+void proxy_renew(proxy *p)
+{
+    p->wants_renewal = 1;
+}

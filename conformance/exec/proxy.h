@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A backend's table whose functions ask a subject in a process of its own, by
+ * docs/exec-protocol.md.  The rest of the judge sees a backend like any other;
+ * what a process can do besides answering (die, hang, leave something changed)
+ * comes through the subject_link.
+ */
+#ifndef MXO_EXEC_PROXY_H
+#define MXO_EXEC_PROXY_H
+
+#include "device/device_under_test.h"
+
+#include <jansson.h>
+
+typedef struct proxy_options {
+    const char *command; /* of a shell; NULL: */
+    const char *plugin;  /* a shared library, served by this program, or */
+    int is_linked;       /* the name of what is linked in */
+    int global_symbols;  /* the plugin's are visible to what it loads */
+    int device;
+    double timeout_s; /* of processor time, for one reply */
+} proxy_options;
+
+typedef struct proxy proxy;
+
+/*
+ * Start the subject and shake hands; strings of the options are borrowed.
+ * DEVICE: it is not there, there is no such device; UNSUPPORTED: it is no
+ * subject that this judge can talk to; NOMEM: the judge's own fault.
+ */
+mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why);
+void proxy_close(proxy **p);
+
+const mxo_backend *proxy_table(const proxy *p);
+const subject_link *proxy_link(const proxy *p);
+/* What it declared, borrowed; NULL: nothing. */
+const json_t *proxy_limits(const proxy *p);
+/* The next case gets a new process. */
+void proxy_renew(proxy *p);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See proxy_process.h. */
+#include "proxy_process.h"
+
+#include "base/say.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int proxy_has_memory(const proxy *p)
+{
+    return (p->hello.can & CAN_MEMORY) != 0;
+}
+
+json_t *proxy_request(const char *what)
+{
+    json_t *o = json_object();
+
+    (void)json_object_set_new(o, "do", json_string(what));
+    return o;
+}
+
+mxo_status proxy_ask(proxy *p, json_t *request, const char **text)
+{
+    *text = p->gone;
+    if (p->channel.pid == 0) {
+        json_decref(request);
+        return MXO_E_DEVICE;
+    }
+    const int status = channel_ask(&p->channel, request, text);
+
+    if (status < 0) {
+        (void)snprintf(p->gone, sizeof p->gone, "%s", p->channel.end);
+        p->is_late = p->channel.is_late;
+        *text = p->gone;
+        return MXO_E_DEVICE;
+    }
+    if (status == REPLY_LEFT) {
+        (void)snprintf(p->left, sizeof p->left, "%s",
+                       (*text)[0] == '\0' ? "it does not say what" : *text);
+        *text = "";
+        return MXO_OK;
+    }
+    return (mxo_status)status;
+}
+
+mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,
+                           mxo_text why)
+{
+    if (status == MXO_E_NOMEM || status == MXO_E_DEVICE) {
+        strbuf_clear(&p->message);
+        strbuf_add(&p->message, "%s", text);
+    }
+    if (status != MXO_OK && why.size > 0) {
+        (void)snprintf(why.ptr, why.size, "%.*s", (int)strcspn(text, "\n"),
+                       text);
+    }
+    return status;
+}
+
+/* The process, ready for a hello. */
+static mxo_status start(proxy *p, mxo_text why)
+{
+    const proxy_options *o = &p->options;
+    char *const by_shell[] = {"sh", "-c", (char *)o->command, NULL};
+    char *const by_us[] = {"mxoracle", "serve", (char *)o->plugin,
+                           o->is_linked        ? "linked"
+                           : o->global_symbols ? "global"
+                                               : "local",
+                           NULL};
+    const process_plan plan = {.file = o->plugin == NULL ? "/bin/sh"
+                                                         : "/proc/self/exe",
+                               .args = o->plugin == NULL ? by_shell : by_us};
+
+    channel_stop(&p->channel);
+    p->channel.timeout_s = o->timeout_s;
+    (void)setenv("MXORACLE_EXEC", "1 3 4", 1);
+    const int status = channel_start(&p->channel, &plan, p->memory.fd);
+
+    (void)unsetenv("MXORACLE_EXEC");
+    return status == 0 ? MXO_OK
+                       : say(MXO_E_NOMEM, why, "no process for it: %s",
+                             strerror(errno));
+}
+
+/* What it printed while it failed to say hello is for people. */
+static void show_noise(proxy *p)
+{
+    strbuf lines = {NULL, 0, 0};
+
+    channel_say_noise(&p->channel, &lines);
+    if (lines.used > 0) {
+        (void)fprintf(stderr, "%s\n", lines.text);
+    }
+    strbuf_clear(&lines);
+}
+
+mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
+{
+    const char *text;
+    mxo_status status = start(p, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    json_t *o = proxy_request("hello");
+
+    (void)json_object_set_new(o, "protocol", json_integer(1));
+    (void)json_object_set_new(o, "device", json_integer(p->options.device));
+    p->channel.timeout_s = p->options.timeout_s + 60; /* what it imports */
+    const int reply = channel_ask(&p->channel, o, &text);
+
+    p->channel.timeout_s = p->options.timeout_s;
+    if (reply < 0) {
+        show_noise(p);
+        return say(MXO_E_UNSUPPORTED, why, "it says no hello: %s",
+                   p->channel.end);
+    }
+    if (reply != MXO_OK) {
+        (void)say(MXO_OK, why, "%.*s", (int)strcspn(text, "\n"), text);
+        show_noise(p);
+        return reply == REPLY_LEFT ? MXO_E_UNSUPPORTED : (mxo_status)reply;
+    }
+    status = greeting_read(g, text, why) == 0 ? MXO_OK : MXO_E_UNSUPPORTED;
+    if (status != MXO_OK) {
+        channel_stop(&p->channel);
+    }
+    return status;
+}
+
+/* Is it the one of before? */
+static mxo_status greet_again(proxy *p, mxo_text why)
+{
+    greeting again = {.object = NULL};
+    mxo_status status = proxy_greet(p, &again, why);
+
+    if (status == MXO_OK && !json_equal(again.object, p->hello.object)) {
+        status =
+            say(MXO_E_UNSUPPORTED, why, "started again, it says another hello");
+    }
+    greeting_clear(&again);
+    return status;
+}
+
+mxo_status proxy_begin(void *state, mxo_text why)
+{
+    proxy *p = state;
+
+    p->left[0] = p->gone[0] = p->kernel[0] = '\0';
+    p->is_late = 0;
+    strbuf_clear(&p->message);
+    json_decref(p->fences);
+    p->fences = NULL;
+    if (p->wants_renewal) {
+        p->wants_renewal = 0;
+        channel_stop(&p->channel);
+    }
+    if (channel_is_over(&p->channel)) {
+        p->memory.n_live = 0;
+        p->memory.top = 0;
+        const mxo_status status = greet_again(p, why);
+        if (status != MXO_OK) {
+            (void)snprintf(p->gone, sizeof p->gone, "%.300s", why.ptr);
+            return status;
+        }
+    }
+    channel_begin(&p->channel);
+    return MXO_OK;
+}
+
+void proxy_seen(void *state, distrust *d)
+{
+    proxy *p = state;
+
+    if (p->gone[0] == '\0' && channel_is_over(&p->channel)) {
+        (void)snprintf(p->gone, sizeof p->gone, "%s", p->channel.end);
+    }
+    (void)snprintf(d->left, sizeof d->left, "%s", p->left);
+    (void)snprintf(d->gone, sizeof d->gone, "%s", p->gone);
+    (void)snprintf(d->kernel, sizeof d->kernel, "%s", p->kernel);
+    d->is_late = p->is_late;
+}
+
+void proxy_say(void *state, strbuf *lines)
+{
+    proxy *p = state;
+    strbuf noise = {NULL, 0, 0};
+
+    if (strchr(strbuf_text(&p->message), '\n') != NULL) {
+        strbuf_add(lines, "%sits message:\n%s", lines->used > 0 ? "\n" : "",
+                   p->message.text);
+    }
+    channel_say_noise(&p->channel, &noise);
+    if (noise.used > 0) {
+        strbuf_add(lines, "%sit printed:\n%s", lines->used > 0 ? "\n" : "",
+                   noise.text);
+    }
+    strbuf_clear(&noise);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process behind a proxy: starting it, asking it, what was seen of it.
+ * For proxy.c, which makes a backend of this.
+ */
+#ifndef MXO_EXEC_PROXY_PROCESS_H
+#define MXO_EXEC_PROXY_PROCESS_H
+
+#include "channel.h"
+#include "clock_check.h"
+#include "greeting.h"
+#include "memory.h"
+#include "proxy.h"
+
+/* A handle of shared memory is its offset and this: never NULL, and as far
+   into a page as the bytes are. */
+enum { PROXY_HANDLE = 4096 };
+
+struct proxy {
+    mxo_backend table; /* ctx is the proxy */
+    subject_link link;
+    proxy_options options;
+    channel channel;
+    shared_memory memory;
+    greeting hello;
+    json_t *fences;          /* of the next run */
+    strbuf message;          /* of the last failure, all of it */
+    char left[SUBJECT_TEXT]; /* changed by a call since begin() */
+    char gone[512];          /* why it is over since begin() */
+    int is_late;
+    int wants_renewal;
+    clock_check clock;
+    char kernel[SUBJECT_TEXT];
+};
+
+/* Does the subject have buffers of its own? */
+int proxy_has_memory(const proxy *p);
+/* An object with "do", and so far no more. */
+json_t *proxy_request(const char *what);
+/* Ask; the request is released. A status of the ABI, its text in *text. */
+mxo_status proxy_ask(proxy *p, json_t *request, const char **text);
+/* The first line of a text into why; all of it is kept if it is a failure.
+   Returns the status. */
+mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,
+                           mxo_text why);
+/* Start it and read its hello. */
+mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why);
+
+/* Functions of its subject_link. */
+mxo_status proxy_begin(void *state, mxo_text why);
+void proxy_seen(void *state, distrust *d);
+void proxy_say(void *state, strbuf *lines);
+
+#endif

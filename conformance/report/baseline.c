@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See baseline.h. */
+#include "baseline.h"
+
+#include "base/number.h"
+#include "base/say.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char baseline_magic[] = "mxoracle-baseline 1";
+
+enum { KEY = BACKEND_NAME + 2048 };
+
+typedef struct reading {
+    baseline *b;
+    unsigned line;
+    mxo_text why;
+} reading;
+
+static int refuse(const reading *r, const char *what, const char *text)
+{
+    (void)say(MXO_E_PARAM, r->why, "%s:%u: %s%.120s", r->b->path, r->line, what,
+              text);
+    return -1;
+}
+
+static void key_of(char key[KEY], const char *backend, uint64_t seed,
+                   const char *case_text)
+{
+    (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
+}
+
+static baseline_entry *add_entry(baseline *b)
+{
+    baseline_entry *grown = realloc(b->entry, (b->n + 1) * sizeof *grown);
+
+    if (grown == NULL) {
+        return NULL;
+    }
+    b->entry = grown;
+    memset(&grown[b->n], 0, sizeof *grown);
+    return &grown[b->n++];
+}
+
+/* The text without blanks at its ends. */
+static char *trim(char *text)
+{
+    size_t n;
+
+    text += strspn(text, " \t");
+    n = strlen(text);
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]) != NULL) {
+        text[--n] = '\0';
+    }
+    return text;
+}
+
+/* The next word, ended in place; "" at the end. */
+static char *next_word(char **rest)
+{
+    char *word = *rest + strspn(*rest, " \t");
+    const size_t n = strcspn(word, " \t");
+
+    *rest = word + n + (word[n] != '\0');
+    word[n] = '\0';
+    return word;
+}
+
+static int read_cover(const reading *r, baseline_entry *e, char *rest)
+{
+    (void)snprintf(e->backend, sizeof e->backend, "%s", next_word(&rest));
+    (void)snprintf(e->op, sizeof e->op, "%s", next_word(&rest));
+    e->is_cover = 1;
+    return number_natural(trim(rest), 1, INT64_MAX, &e->n)
+               ? 0
+               : refuse(r, "cover needs BACKEND OPERATION CASES", "");
+}
+
+static int has_double(const reading *r, const baseline_entry *e)
+{
+    char key[KEY];
+
+    key_of(key, e->backend, e->seed, e->case_text);
+    if (json_object_get(r->b->by_case, key) != NULL) {
+        return 1;
+    }
+    return json_object_set_new(r->b->by_case, key,
+                               json_integer((json_int_t)r->b->n - 1)) != 0;
+}
+
+static int read_failure(const reading *r, baseline_entry *e, char *rest)
+{
+    char *reason = strchr(rest, '|');
+    char *link = reason == NULL ? NULL : strchr(reason + 1, '|');
+
+    if (link == NULL) {
+        return refuse(r, "an expected failure needs | REASON | LINK", "");
+    }
+    *reason++ = '\0';
+    *link++ = '\0';
+    (void)snprintf(e->backend, sizeof e->backend, "%s", next_word(&rest));
+    if (!number_natural(next_word(&rest), 0, INT64_MAX, &e->seed)) {
+        return refuse(r, "a seed must follow the backend", "");
+    }
+    e->case_text = strdup(trim(rest));
+    e->reason = strdup(trim(reason));
+    e->link = strdup(trim(link));
+    if (e->case_text == NULL || e->reason == NULL || e->link == NULL) {
+        return refuse(r, "out of memory", "");
+    }
+    if (e->case_text[0] == '\0' || e->reason[0] == '\0' || e->link[0] == '\0') {
+        return refuse(r, "case, reason and link may not be empty", "");
+    }
+    return has_double(r, e) ? refuse(r, "is there twice: ", e->case_text) : 0;
+}
+
+static int read_line(const reading *r, char *line)
+{
+    char *rest = trim(line);
+
+    if (rest[0] == '\0' || rest[0] == '#') {
+        return 0;
+    }
+    const char *word = next_word(&rest);
+    baseline_entry *e = add_entry(r->b);
+
+    if (e == NULL) {
+        return refuse(r, "out of memory", "");
+    }
+    e->line = r->line;
+    if (strcmp(word, "cover") == 0) {
+        return read_cover(r, e, rest);
+    }
+    return verdict_by_name(word, &e->status) == 0 && verdict_is_red(e->status)
+               ? read_failure(r, e, rest)
+               : refuse(r, "no entry begins with ", word);
+}
+
+static int read_lines(reading *r, FILE *f)
+{
+    char *line = NULL;
+    size_t size = 0;
+    int has_magic = 0;
+    int bad = 0;
+
+    while (!bad && getline(&line, &size, f) > 0) {
+        r->line++;
+        if (!has_magic && line[0] != '#') {
+            has_magic = strcmp(trim(line), baseline_magic) == 0;
+            bad = has_magic
+                      ? 0
+                      : refuse(r, "the first line is not ", baseline_magic);
+        } else {
+            bad = read_line(r, line);
+        }
+    }
+    free(line);
+    if (!bad && !has_magic) {
+        bad = refuse(r, "the first line is not ", baseline_magic);
+    }
+    return bad;
+}
+
+int baseline_read(baseline *b, const char *path, mxo_text why)
+{
+    reading r = {b, 0, why};
+    FILE *f = fopen(path, "re");
+
+    memset(b, 0, sizeof *b);
+    b->path = path;
+    b->by_case = json_object();
+    if (f == NULL) {
+        (void)say(MXO_E_PARAM, why, "%s: %s", path, strerror(errno));
+        return -1;
+    }
+    const int bad = read_lines(&r, f);
+
+    (void)fclose(f);
+    return bad;
+}
+
+void baseline_clear(baseline *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        free(b->entry[i].case_text);
+        free(b->entry[i].reason);
+        free(b->entry[i].link);
+    }
+    free(b->entry);
+    json_decref(b->by_case);
+    memset(b, 0, sizeof *b);
+}
+
+static baseline_entry *find(const baseline *b, const report_result *r)
+{
+    char key[KEY];
+    const json_t *place;
+
+    key_of(key, r->backend->name, r->seed, r->case_text);
+    place = json_object_get(b->by_case, key);
+    return place == NULL ? NULL : &b->entry[json_integer_value(place)];
+}
+
+static void set_reason(verdict *v, const char *text)
+{
+    (void)snprintf(v->reason, sizeof v->reason, "%.500s", text);
+}
+
+void baseline_judge(baseline *b, const report_result *r, verdict *v)
+{
+    baseline_entry *e = find(b, r);
+    const int is_red = verdict_is_red(v->status);
+    char text[2048];
+
+    if (e == NULL && is_red) {
+        (void)snprintf(text, sizeof text, "unexpected failure: %s", v->reason);
+        set_reason(v, text);
+    }
+    if (e == NULL || (!is_red && v->status != VERDICT_PASS)) {
+        return;
+    }
+    e->met = 1;
+    if (v->status == e->status) {
+        (void)snprintf(text, sizeof text, "expected: %s (%s)", e->reason,
+                       e->link);
+        v->status = VERDICT_EXPECTED;
+    } else if (is_red) {
+        (void)snprintf(text, sizeof text,
+                       "unexpected failure: %s:%u expects %s, not %s: %s",
+                       b->path, e->line, verdict_name(e->status),
+                       verdict_name(v->status), v->reason);
+    } else {
+        (void)snprintf(text, sizeof text,
+                       "unexpected pass: %s:%u expects %s (%s, %s); remove "
+                       "the entry",
+                       b->path, e->line, verdict_name(e->status), e->reason,
+                       e->link);
+        v->status = VERDICT_FAIL;
+        (void)snprintf(v->kind, sizeof v->kind, "unexpected pass");
+    }
+    set_reason(v, text);
+}
+
+static uint64_t judged_of(const tally *t, const baseline_entry *e)
+{
+    for (size_t i = 0; i < t->n_rows; i++) {
+        if (strcmp(t->row[i].backend, e->backend) == 0 &&
+            strcmp(t->row[i].op, e->op) == 0) {
+            return tally_row_judged(&t->row[i]);
+        }
+    }
+    return 0;
+}
+
+int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v)
+{
+    const baseline_entry *e = &b->entry[i];
+    const uint64_t n = e->is_cover ? judged_of(t, e) : 0;
+
+    memset(v, 0, sizeof *v);
+    if (!e->is_cover || n >= e->n) {
+        return 0;
+    }
+    verdict_conclude(v, VERDICT_FAIL, "lost coverage",
+                     "lost coverage: %" PRIu64 " cases of %s were judged on "
+                     "%s, %.200s:%u requires %" PRIu64,
+                     n, e->op, e->backend, b->path, e->line, e->n);
+    return 1;
+}
+
+uint64_t baseline_unmet(const baseline *b)
+{
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        n += !b->entry[i].is_cover && !b->entry[i].met;
+    }
+    return n;
+}
+
+uint64_t baseline_required(const baseline *b, const char *backend,
+                           const char *op)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const baseline_entry *e = &b->entry[i];
+        if (e->is_cover && strcmp(e->backend, backend) == 0 &&
+            strcmp(e->op, op) == 0) {
+            return e->n;
+        }
+    }
+    return 0;
+}

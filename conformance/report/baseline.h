@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run is held against: failures that are known, each with its reason
+ * and a link to where it is tracked, and how many cases of each backend and
+ * operation must be judged.  A text file, one entry a line, sorted:
+ *
+ *     mxoracle-baseline 1
+ *     cover BACKEND OPERATION CASES
+ *     fail BACKEND SEED CASE | REASON | LINK
+ *
+ * where fail may also be crash, timeout, vacuous or error.  Lines that start
+ * with # are comments.
+ */
+#ifndef MXO_BASELINE_H
+#define MXO_BASELINE_H
+
+#include "report.h"
+
+#include <jansson.h>
+
+typedef struct baseline_entry {
+    unsigned line;
+    int is_cover;
+    char backend[BACKEND_NAME];
+    char op[64];     /* of cover */
+    uint64_t n;      /* of cover */
+    char *case_text; /* owned; of failures, as the rest */
+    uint64_t seed;
+    verdict_status status;
+    char *reason; /* owned */
+    char *link;   /* owned */
+    int met;      /* the case was judged in this run */
+} baseline_entry;
+
+typedef struct baseline {
+    const char *path; /* borrowed */
+    size_t n;
+    baseline_entry *entry; /* owned */
+    json_t *by_case;       /* owned: place in entry by backend, seed, case */
+} baseline;
+
+/* 0, or -1 and a sentence with the line that is at fault. */
+int baseline_read(baseline *b, const char *path, mxo_text why);
+void baseline_clear(baseline *b);
+
+/*
+ * What the verdict is in the light of the baseline: red that is expected
+ * becomes VERDICT_EXPECTED; a pass that is not, another way of failing and red
+ * that nobody expects are red, each in its own words.
+ */
+void baseline_judge(baseline *b, const report_result *r, verdict *v);
+
+/* Is too little judged of what entry i covers? Then v is red and says so. */
+int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v);
+/* What the baseline requires of a backend and operation; 0: nothing. */
+uint64_t baseline_required(const baseline *b, const char *backend,
+                           const char *op);
+/* Failures expected of cases that were not asked. */
+uint64_t baseline_unmet(const baseline *b);
+
+/* The header line of a file. */
+extern const char baseline_magic[];
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is new, gone, changed and slower between two runs. */
+#ifndef MXO_CHANGES_H
+#define MXO_CHANGES_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* Arrays of records; a case is slower if it takes so many times as long, and
+   a millisecond more. */
+void changes_print(FILE *out, const json_t *now, const json_t *old,
+                   double slower);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See journal.h. */
+#include "journal.h"
+
+#include "base/say.h"
+#include "stored.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { KEY = 4096 };
+
+static void key_of(char key[KEY], const char *backend, uint64_t seed,
+                   const char *case_text)
+{
+    (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
+}
+
+/* One line by one write: a process that is killed leaves whole lines and at
+   most one part of one. */
+static int append(const journal *j, json_t *record)
+{
+    char *text = json_dumps(record, JSON_COMPACT);
+    size_t n = text == NULL ? 0 : strlen(text);
+    ssize_t done = -1;
+
+    if (text != NULL) {
+        text[n++] = '\n'; /* in place of the end, which is not written */
+        done = write(j->fd, text, n);
+    }
+    free(text);
+    json_decref(record);
+    return done == (ssize_t)n && n > 0 ? 0 : -1;
+}
+
+static int refuse(const journal *j, mxo_text why, const char *sentence)
+{
+    (void)say(MXO_E_PARAM, why, "--resume=%s: %.300s", j->path, sentence);
+    return -1;
+}
+
+/* Name and version of each backend: another one answers otherwise. */
+static int same_backends(const json_t *a, const json_t *b)
+{
+    const json_t *x = json_object_get(a, "backends");
+    const json_t *y = json_object_get(b, "backends");
+    int same = json_array_size(x) == json_array_size(y);
+
+    for (size_t i = 0; same && i < json_array_size(x); i++) {
+        const json_t *p = json_array_get(x, i);
+        const json_t *q = json_array_get(y, i);
+        same =
+            strcmp(record_text(p, "name"), record_text(q, "name")) == 0 &&
+            strcmp(record_text(p, "version"), record_text(q, "version")) == 0;
+    }
+    return same;
+}
+
+static int check_header(const journal *j, const json_t *there,
+                        const report_run *run, mxo_text why)
+{
+    static const struct {
+        const char *key;
+        const char *what;
+    } keys[] = {{"command", "the journal of another command"},
+                {"version", "a journal from another version"},
+                {"build", "a journal from another build"},
+                {"seed", "a journal of other seeds"},
+                {"plan", "a journal of other cases"}};
+    json_t *own = record_header(run);
+    const char *wrong = NULL;
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (wrong == NULL && strcmp(record_text(there, keys[i].key),
+                                    record_text(own, keys[i].key)) != 0) {
+            wrong = keys[i].what;
+        }
+    }
+    if (wrong == NULL && !json_equal(json_object_get(there, "shard"),
+                                     json_object_get(own, "shard"))) {
+        wrong = "the journal of another shard";
+    }
+    if (wrong == NULL && !same_backends(there, own)) {
+        wrong = "a journal of other backends";
+    }
+    if (json_integer_value(json_object_get(there, "schema")) != RECORD_SCHEMA) {
+        wrong = "no journal of this schema";
+    }
+    json_decref(own);
+    if (wrong != NULL) {
+        char text[128];
+        (void)snprintf(text, sizeof text, "it is %s", wrong);
+        return refuse(j, why, text);
+    }
+    return 0;
+}
+
+static int take_case(journal *j, json_t *o, mxo_text why)
+{
+    report_result r;
+    verdict v;
+    char key[KEY];
+
+    if (record_read(o, &r, &v) != 0) {
+        json_decref(o);
+        return refuse(j, why, "it holds a line that is no case");
+    }
+    verdict_clear(&v);
+    key_of(key, record_text(o, "backend"), r.seed, r.case_text);
+    return json_object_set_new(j->done, key, o);
+}
+
+/* All whole lines; *end is where they end. */
+static int read_lines(journal *j, FILE *f, const report_run *run, off_t *end,
+                      mxo_text why)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    unsigned number = 0;
+    int bad = 0;
+
+    while (!bad && (n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
+        json_t *o = stored_line(j->path, ++number, line, why);
+        if (o == NULL) {
+            bad = -1;
+        } else if (number == 1) {
+            bad = check_header(j, o, run, why);
+            json_decref(o);
+        } else {
+            bad = take_case(j, o, why);
+        }
+        *end += (off_t)n;
+    }
+    free(line);
+    return bad;
+}
+
+/* A file without a whole line: is it empty, or a header that was cut off? */
+static int is_begun(const journal *j)
+{
+    static const char start[] = "{\"type\":\"header\"";
+    char text[sizeof start];
+    const ssize_t n = pread(j->fd, text, sizeof start - 1, 0);
+
+    return n >= 0 && memcmp(text, start, (size_t)n) == 0;
+}
+
+static int read_all(journal *j, const report_run *run, mxo_text why)
+{
+    FILE *f = fopen(j->path, "re");
+    off_t end = 0;
+
+    if (f == NULL) {
+        return refuse(j, why, strerror(errno));
+    }
+    const int bad = read_lines(j, f, run, &end, why);
+
+    (void)fclose(f);
+    if (bad) {
+        return -1;
+    }
+    if (end == 0 && !is_begun(j)) {
+        return refuse(j, why, "it is no journal");
+    }
+    if (ftruncate(j->fd, end) != 0 ||
+        (end == 0 && append(j, record_header(run)) != 0)) {
+        return refuse(j, why, strerror(errno));
+    }
+    return 0;
+}
+
+int journal_open(journal *j, const char *path, const report_run *run,
+                 mxo_text why)
+{
+    *j = (journal){.path = path, .fd = -1, .done = json_object()};
+    const int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        return refuse(j, why, strerror(errno));
+    }
+    j->fd = fd;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        return refuse(j, why, "another run writes to it");
+    }
+    return read_all(j, run, why);
+}
+
+const json_t *journal_find(const journal *j, const char *backend, uint64_t seed,
+                           const char *case_text)
+{
+    char key[KEY];
+
+    key_of(key, backend, seed, case_text);
+    return j->fd < 0 ? NULL : json_object_get(j->done, key);
+}
+
+int journal_add(journal *j, const report_result *r)
+{
+    return j->fd < 0 ? 0 : append(j, record_case(r));
+}
+
+void journal_close(journal *j)
+{
+    if (j->fd >= 0) {
+        (void)close(j->fd);
+        j->fd = -1;
+    }
+    json_decref(j->done);
+    j->done = NULL;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See record.h. */
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *count(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, verdict_text_json(text));
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text == NULL || text[0] == '\0' ? json_null()
+                                           : verdict_text_json(text);
+}
+
+static json_t *backends_of(const report_run *run)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < run->n_backends; i++) {
+        const backend_info *b = &run->backends[i];
+        json_t *entry = json_object();
+        set_text(entry, "name", b->name);
+        set_text(entry, "version", b->version);
+        set_text(entry, "device", b->device);
+        set_text(entry, "driver", b->driver);
+        set_text(entry, "why_not", b->why_not);
+        json_array_append_new(list, entry);
+    }
+    return list;
+}
+
+json_t *record_header(const report_run *run)
+{
+    json_t *o = json_object();
+
+    set_text(o, "type", "header");
+    json_object_set_new(o, "schema", json_integer(RECORD_SCHEMA));
+    set_text(o, "command", run->command);
+    set_text(o, "version", run->version);
+    set_text(o, "compiler", run->compiler);
+    set_text(o, "build", run->build);
+    set_text(o, "started", run->started);
+    set_text(o, "seed", run->seeds);
+    json_object_set_new(o, "level", json_integer(run->level));
+    json_object_set_new(o, "planned", count(run->n_planned));
+    set_text(o, "plan", run->plan);
+    json_object_set_new(o, "shard",
+                        run->shard == 0 ? json_null()
+                                        : json_pack("{s:I, s:I}", "k",
+                                                    (json_int_t)run->shard, "n",
+                                                    (json_int_t)run->n_shards));
+    json_object_set_new(o, "baseline", text_or_null(run->baseline));
+    json_object_set_new(o, "backends", backends_of(run));
+    return o;
+}
+
+static json_t *first_of(const verdict *v)
+{
+    json_t *o;
+
+    if (v->tensor[0] == '\0') {
+        return json_null();
+    }
+    o = json_object();
+    set_text(o, "tensor", v->tensor);
+    set_text(o, "index", v->index);
+    set_text(o, "want", v->want);
+    set_text(o, "got", v->got);
+    return o;
+}
+
+/* Elements by the share of their bound that they need, and the largest. */
+static json_t *use_of(const verdict_use *use)
+{
+    json_t *bins = json_array();
+    uint64_t n = 0;
+
+    for (int i = 0; i < VERDICT_BINS; i++) {
+        json_array_append_new(bins, count(use->n[i]));
+        n += use->n[i];
+    }
+    if (n == 0) {
+        json_decref(bins);
+        return json_null();
+    }
+    return json_pack("{s:o, s:f}", "bins", bins, "most", use->most);
+}
+
+json_t *record_case(const report_result *r)
+{
+    const verdict *v = r->v;
+    json_t *o = json_object();
+    char op[96];
+
+    report_op(r, op, sizeof op);
+    set_text(o, "type", "case");
+    set_text(o, "backend", r->backend->name);
+    set_text(o, "op", op);
+    set_text(o, "case", r->case_text);
+    json_object_set_new(o, "seed", count(r->seed));
+    json_object_set_new(o, "index", count(r->index));
+    set_text(o, "status", verdict_name(v->status));
+    set_text(o, "judged", verdict_name(r->judged));
+    set_text(o, "kind", v->kind);
+    set_text(o, "reason", v->reason);
+    json_object_set_new(o, "n_cases", count(r->n_cases));
+    json_object_set_new(o, "n_diff", count(v->n_diff));
+    json_object_set_new(o, "n_total", count(v->n_total));
+    json_object_set_new(o, "first", first_of(v));
+    set_text(o, "rule", v->rule);
+    json_object_set_new(o, "bound_used", use_of(&v->use));
+    set_text(o, "also_accepted_by", v->also);
+    set_text(o, "kernel", v->kernel);
+    json_object_set_new(o, "ms", json_real(v->ms));
+    json_object_set_new(o, "calls", text_or_null(r->calls));
+    json_object_set_new(o, "detail", text_or_null(v->detail));
+    json_object_set_new(
+        o, "map", v->map == NULL ? json_null() : json_loads(v->map, 0, NULL));
+    set_text(o, "repro", r->repro);
+    return o;
+}
+
+json_t *record_summary(const report_run *run, const tally *t)
+{
+    json_t *o = json_object();
+
+    set_text(o, "type", "summary");
+    json_object_set_new(o, "stopped", text_or_null(run->stopped));
+    json_object_set_new(o, "planned", count(run->n_planned));
+    json_object_set_new(o, "total", count(tally_total(t)));
+    json_object_set_new(o, "failed", count(tally_red(t)));
+    json_object_set_new(o, "skipped", count(tally_left_out(t)));
+    for (int i = 0; i < N_VERDICTS; i++) {
+        json_object_set_new(o, verdict_name((verdict_status)i), count(t->n[i]));
+    }
+    set_text(o, "seed", run->seeds);
+    json_object_set_new(o, "seconds", json_real(report_run_seconds(run)));
+    return o;
+}
+
+int record_write(FILE *out, json_t *record)
+{
+    char *text = record == NULL ? NULL : json_dumps(record, JSON_COMPACT);
+    const int bad =
+        text == NULL || fputs(text, out) < 0 || fputc('\n', out) == EOF;
+
+    free(text);
+    json_decref(record);
+    return bad ? -1 : 0;
+}
+
+const char *record_text(const json_t *record, const char *key)
+{
+    const char *text = json_string_value(json_object_get(record, key));
+
+    return text == NULL ? "" : text;
+}
+
+uint64_t record_count(const json_t *record, const char *key)
+{
+    const json_int_t n = json_integer_value(json_object_get(record, key));
+
+    return n < 0 ? 0 : (uint64_t)n;
+}
+
+static void copy_text(char *to, size_t size, const json_t *o, const char *key)
+{
+    (void)snprintf(to, size, "%s", record_text(o, key));
+}
+
+static void read_use(verdict_use *use, const json_t *o)
+{
+    const json_t *bins = json_object_get(o, "bins");
+
+    use->most = json_real_value(json_object_get(o, "most"));
+    for (size_t i = 0; i < VERDICT_BINS; i++) {
+        use->n[i] = (uint64_t)json_integer_value(json_array_get(bins, i));
+    }
+}
+
+static void read_verdict(const json_t *record, verdict *v)
+{
+    const json_t *first = json_object_get(record, "first");
+    const char *detail = record_text(record, "detail");
+    const json_t *map = json_object_get(record, "map");
+
+    v->n_diff = record_count(record, "n_diff");
+    v->n_total = record_count(record, "n_total");
+    v->ms = json_real_value(json_object_get(record, "ms"));
+    copy_text(v->reason, sizeof v->reason, record, "reason");
+    copy_text(v->kind, sizeof v->kind, record, "kind");
+    copy_text(v->rule, sizeof v->rule, record, "rule");
+    copy_text(v->kernel, sizeof v->kernel, record, "kernel");
+    copy_text(v->also, sizeof v->also, record, "also_accepted_by");
+    copy_text(v->tensor, sizeof v->tensor, first, "tensor");
+    copy_text(v->index, sizeof v->index, first, "index");
+    copy_text(v->want, sizeof v->want, first, "want");
+    copy_text(v->got, sizeof v->got, first, "got");
+    read_use(&v->use, json_object_get(record, "bound_used"));
+    v->detail = detail[0] == '\0' ? NULL : strdup(detail);
+    v->map = json_is_object(map) ? json_dumps(map, JSON_COMPACT) : NULL;
+}
+
+int record_read(const json_t *record, report_result *result, verdict *v)
+{
+    const char *calls = record_text(record, "calls");
+
+    memset(v, 0, sizeof *v);
+    memset(result, 0, sizeof *result);
+    if (strcmp(record_text(record, "type"), "case") != 0 ||
+        record_text(record, "case")[0] == '\0' ||
+        verdict_by_name(record_text(record, "status"), &v->status) != 0 ||
+        verdict_by_name(record_text(record, "judged"), &result->judged) != 0) {
+        return -1;
+    }
+    read_verdict(record, v);
+    result->case_text = record_text(record, "case");
+    result->op = record_text(record, "op");
+    result->calls = calls[0] == '\0' ? NULL : calls;
+    result->seed = record_count(record, "seed");
+    result->index = record_count(record, "index");
+    result->n_cases = record_count(record, "n_cases");
+    result->v = v;
+    copy_text(result->repro, sizeof result->repro, record, "repro");
+    return 0;
+}

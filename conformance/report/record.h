@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lines of a report as JSON, written and read: docs/reports.md and
+ * docs/reports.schema.json describe them.
+ */
+#ifndef MXO_RECORD_H
+#define MXO_RECORD_H
+
+#include "report.h"
+
+#include <jansson.h>
+
+enum { RECORD_SCHEMA = 1 }; /* raised when a reader would misread */
+
+json_t *record_header(const report_run *run);
+json_t *record_case(const report_result *result);
+json_t *record_summary(const report_run *run, const tally *t);
+
+/* A line: compact, one write. 0, or -1. */
+int record_write(FILE *out, json_t *record); /* takes the record */
+
+/*
+ * Back from a case's record: verdict (to be cleared), text and numbers;
+ * strings are borrowed from the record. backend is not set. 0, or -1 if the
+ * object is no case.
+ */
+int record_read(const json_t *record, report_result *result, verdict *v);
+const char *record_text(const json_t *record, const char *key); /* or "" */
+uint64_t record_count(const json_t *record, const char *key);   /* or 0 */
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every form of report is told, and the numbers they share.  Results
+ * arrive in the order of the plan, whatever order workers finish in.
+ */
+#ifndef MXO_REPORT_H
+#define MXO_REPORT_H
+
+#include "judge/verdict.h"
+#include "run/backends.h"
+
+#include <stdio.h>
+
+/* One backend of the run. */
+typedef struct backend_info {
+    char name[BACKEND_NAME];
+    char version[128];
+    char device[256];
+    char driver[256];
+    char why_not[512]; /* not "": its cases are skipped or in error, and why */
+    verdict_status absent; /* SKIP or ERROR, if why_not is not "" */
+    int is_given;          /* by --plugin or --exec */
+} backend_info;
+
+typedef struct report_result {
+    const backend_info *backend;
+    const char *case_text; /* "*" stands for all n_cases of a missing backend */
+    const char *op;        /* NULL: what stands before ':' in case_text */
+    const char *calls;     /* of a vector: the calls it makes; NULL: none */
+    uint64_t index;        /* in the plan of the whole run, all shards */
+    verdict_status judged; /* before a baseline expected anything */
+    uint64_t n_cases;
+    uint64_t seed;
+    const verdict *v;
+    char repro[8192];
+} report_result;
+
+/* Cases of one backend and operation, by status and by rule. */
+enum { TALLY_RULES = 6 };
+
+typedef struct tally_row {
+    char backend[BACKEND_NAME];
+    char op[64];
+    uint64_t n[N_VERDICTS];
+    uint64_t n_refused;  /* passes of calls that have no answer */
+    uint64_t n_declined; /* unsupported though the operation is offered */
+    char rule[TALLY_RULES][64]; /* of what passed or failed */
+    uint64_t n_by_rule[TALLY_RULES];
+    uint64_t n_unknown_kernel;
+    verdict_use use; /* of bounds, over all cases */
+} tally_row;
+
+/* A status and reason that is not a pass, with how often it was met. */
+typedef struct tally_reason {
+    char backend[BACKEND_NAME];
+    verdict_status status;
+    char reason[192];
+    uint64_t n;
+} tally_reason;
+
+typedef struct tally {
+    uint64_t n[N_VERDICTS];
+    size_t n_rows;
+    size_t n_reasons;
+    tally_row *row;       /* owned */
+    tally_reason *reason; /* owned; skip and unsupported only */
+} tally;
+
+void tally_add(tally *t, const report_result *r);
+/* Answers that were judged, right or wrong: a refusal is none. */
+uint64_t tally_row_judged(const tally_row *row);
+/* Has it declined whatever it was asked of the operations that it offers? */
+int tally_is_declined(const tally *t, const char *backend);
+void tally_clear(tally *t);
+uint64_t tally_total(const tally *t);
+uint64_t tally_red(const tally *t);
+/* Neither passed nor red. */
+uint64_t tally_left_out(const tally *t);
+
+typedef struct report_run {
+    const char *command; /* "run", "verify", .. */
+    const char *version;
+    const char *compiler;
+    char build[24];      /* digest of the program */
+    char started[24];    /* UTC, "2026-01-31T23:59:59Z" */
+    double start_s;      /* monotonic */
+    const char *stopped; /* why before the end; NULL: it was not */
+    uint64_t shard;      /* from 1; 0: not a shard */
+    uint64_t n_shards;
+    char plan[24];        /* digest of all cases, whatever the shard */
+    const char *baseline; /* file; NULL: none */
+    const struct baseline *expected; /* what stands in it; NULL: none */
+    char seeds[64];                  /* "1", "1..4" */
+    int level;                       /* 0: cases were given */
+    uint64_t n_planned;
+    int n_backends;
+    const backend_info *backends;
+    uint64_t max_fail;
+    int verbose; /* -1 quiet, 0, 1 every case */
+    int color;
+    const char *also; /* others' rules to name, "a,b" or "all"; NULL: none */
+} report_run;
+
+/* Who runs which command since when; the rest is zero. */
+void report_run_begin(report_run *run, const char *command);
+double report_run_seconds(const report_run *run);
+/* The operation of a result. */
+void report_op(const report_result *r, char *op, size_t size);
+
+typedef struct reporter reporter;
+
+/* begin once, result for every case in order, end once. */
+struct reporter {
+    void (*begin)(reporter *r, const report_run *run);
+    void (*result)(reporter *r, const report_result *result);
+    void (*end)(reporter *r, const tally *t);
+    FILE *out; /* borrowed */
+    const report_run *run;
+    void *state; /* the form's own; freed by end */
+};
+
+extern const reporter report_text;
+extern const reporter report_tap;
+extern const reporter report_junit;
+extern const reporter report_json;
+extern const reporter report_html;
+
+/* "mxoracle: 1 of 1284 failed, 96 skipped, seed 1" */
+void report_last_line(FILE *out, const report_run *run, const tally *t);
+
+#endif

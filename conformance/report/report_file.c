@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See report_file.h. */
+#include "report_file.h"
+
+#include "base/say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int refuse(const report_file *f, mxo_text why, int error)
+{
+    (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", f->path,
+              strerror(error));
+    return -1;
+}
+
+/* Follow links, so that a link to a report stays one. */
+static void take_path(report_file *f, const char *path)
+{
+    char *real = realpath(path, NULL);
+
+    (void)snprintf(f->path, sizeof f->path, "%s", real == NULL ? path : real);
+    free(real);
+}
+
+/* The mode of the file that is replaced, or that of any new file. */
+static mode_t mode_for(const struct stat *old, int exists)
+{
+    const mode_t mask = umask(0);
+
+    (void)umask(mask);
+    return exists ? old->st_mode & 0777 : 0666 & ~mask;
+}
+
+static int open_beside(report_file *f, const struct stat *old, int exists)
+{
+    const char *slash = strrchr(f->path, '/');
+    const int n = slash == NULL ? 0 : (int)(slash - f->path) + 1;
+
+    if (exists && access(f->path, W_OK) != 0) {
+        return -1; /* what may not be written may not be replaced */
+    }
+    (void)snprintf(f->beside, sizeof f->beside, "%.*s.mxoracle-XXXXXX", n,
+                   f->path);
+    const int fd = mkstemp(f->beside);
+
+    if (fd >= 0) {
+        (void)fchmod(fd, mode_for(old, exists));
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        f->out = fdopen(fd, "w");
+    }
+    return f->out == NULL ? -1 : 0;
+}
+
+int report_file_open(report_file *f, const char *path, mxo_text why)
+{
+    struct stat old;
+
+    memset(f, 0, sizeof *f);
+    if (path[0] == '\0' || strlen(path) + 32 > sizeof f->path) {
+        (void)say(MXO_E_PARAM, why, "a report needs the name of a file");
+        return -1;
+    }
+    take_path(f, path);
+    const int exists = stat(f->path, &old) == 0;
+
+    if (exists && S_ISDIR(old.st_mode)) {
+        return refuse(f, why, EISDIR);
+    }
+    if (exists && !S_ISREG(old.st_mode)) {
+        f->out = fopen(path, "we");
+    } else if (open_beside(f, &old, exists) != 0) {
+        const int error = errno;
+        report_file_abandon(f);
+        return refuse(f, why, error);
+    }
+    return f->out == NULL ? refuse(f, why, errno) : 0;
+}
+
+/* The folder's entry shall last as well. */
+static void sync_folder(const char *path)
+{
+    char folder[REPORT_PATH];
+    const char *slash = strrchr(path, '/');
+
+    (void)snprintf(folder, sizeof folder, "%.*s",
+                   slash == NULL ? 1 : (int)(slash - path) + 1,
+                   slash == NULL ? "." : path);
+    const int fd = open(folder, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+}
+
+int report_file_commit(report_file *f, mxo_text why)
+{
+    const int is_moved = f->beside[0] != '\0';
+    int error = 0;
+
+    errno = 0;
+    if (fflush(f->out) != 0 || ferror(f->out) ||
+        (is_moved && fsync(fileno(f->out)) != 0)) {
+        error = errno == 0 ? EIO : errno;
+    }
+    if (fclose(f->out) != 0 && error == 0) {
+        error = errno;
+    }
+    f->out = NULL;
+    if (error == 0 && is_moved && rename(f->beside, f->path) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        report_file_abandon(f);
+        return refuse(f, why, error);
+    }
+    if (is_moved) {
+        f->beside[0] = '\0';
+        sync_folder(f->path);
+    }
+    return 0;
+}
+
+void report_file_abandon(report_file *f)
+{
+    if (f->out != NULL) {
+        (void)fclose(f->out);
+        f->out = NULL;
+    }
+    if (f->beside[0] != '\0') {
+        (void)unlink(f->beside);
+        f->beside[0] = '\0';
+    }
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One page in one file: no script, no network.  The verdict, operations by
+ * backends, each cause with its first case and where it is wrong, how much of
+ * the bounds was needed, what was not judged, where it ran.
+ */
+#include "html_page.h"
+
+#include <stdlib.h>
+
+static void html_begin(reporter *r, const report_run *run)
+{
+    r->run = run;
+    r->state = calloc(1, sizeof(cause_list));
+}
+
+static void html_result(reporter *r, const report_result *result)
+{
+    if (r->state != NULL) {
+        causes_add(r->state, result);
+    }
+}
+
+static void html_end(reporter *r, const tally *t)
+{
+    cause_list *causes = r->state;
+
+    html_open(r->out, r->run, t);
+    if (causes != NULL) {
+        causes_sort(causes);
+        html_causes(r->out, causes);
+        causes_clear(causes);
+    }
+    html_matrix(r->out, r->run, t);
+    html_bounds(r->out, t);
+    html_left_out(r->out, t);
+    html_environment(r->out, r->run);
+    fputs("</main></html>\n", r->out);
+    free(causes);
+}
+
+const reporter report_html = {
+    .begin = html_begin,
+    .result = html_result,
+    .end = html_end,
+};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run says of itself; see report.h. */
+#include "report.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "an unknown compiler"
+#endif
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* FNV-1a of the program's own bytes: two builds of one version differ. Where
+   they cannot be read, of what the compiler says. */
+static uint64_t digest_program(void)
+{
+    const char *const other = COMPILER;
+    uint64_t digest = UINT64_C(14695981039346656037);
+    unsigned char piece[65536];
+    FILE *f = fopen("/proc/self/exe", "rb");
+    size_t n = 0;
+
+    while (f != NULL && (n = fread(piece, 1, sizeof piece, f)) > 0) {
+        for (size_t i = 0; i < n; i++) {
+            digest = (digest ^ piece[i]) * UINT64_C(1099511628211);
+        }
+    }
+    for (size_t i = 0; f == NULL && other[i] != '\0'; i++) {
+        digest = (digest ^ (unsigned char)other[i]) * UINT64_C(1099511628211);
+    }
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+    return digest;
+}
+
+void report_run_begin(report_run *run, const char *command)
+{
+    const time_t now = time(NULL);
+    struct tm utc;
+
+    memset(run, 0, sizeof *run);
+    run->command = command;
+    run->version = mxo_version();
+    run->compiler = COMPILER;
+    run->start_s = now_s();
+    (void)snprintf(run->seeds, sizeof run->seeds, "1");
+    (void)snprintf(run->build, sizeof run->build, "%016" PRIx64,
+                   digest_program());
+    if (gmtime_r(&now, &utc) != NULL) {
+        (void)strftime(run->started, sizeof run->started, "%Y-%m-%dT%H:%M:%SZ",
+                       &utc);
+    }
+}
+
+double report_run_seconds(const report_run *run)
+{
+    return now_s() - run->start_s;
+}
+
+void report_op(const report_result *r, char *op, size_t size)
+{
+    if (r->op != NULL) {
+        (void)snprintf(op, size, "%s", r->op);
+    } else {
+        (void)snprintf(op, size, "%.*s", (int)strcspn(r->case_text, ":"),
+                       r->case_text);
+    }
+}

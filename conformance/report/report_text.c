@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report for people: a header, a block per failure, a table of what was
+ * judged by which rule and what was not, the failures again, one last line.
+ */
+#include "base/cli.h"
+#include "base/strbuf.h"
+#include "causes.h"
+#include "judge/third_party_tolerances.h"
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REASONS_SHOWN = 12, LIST_SHOWN = 200, CAUSES_SHOWN = 12 };
+
+typedef struct text_state {
+    uint64_t n_shown;
+    uint64_t n_red;
+    strbuf list; /* the failures, for the end */
+    cause_list causes;
+} text_state;
+
+static const char *paint(const reporter *r, const char *code)
+{
+    return r->run->color ? code : "";
+}
+
+#define RED "\033[31m"
+#define GREEN "\033[32m"
+#define YELLOW "\033[33m"
+#define PLAIN "\033[0m"
+
+static void say_backend(FILE *out, const backend_info *b)
+{
+    if (b->why_not[0] != '\0') {
+        fprintf(out, "  %-8s %s: %s\n", b->name,
+                b->absent == VERDICT_SKIP ? "skipped" : "error", b->why_not);
+        return;
+    }
+    fprintf(out, "  %-8s %s", b->name, b->version);
+    if (b->device[0] != '\0') {
+        fprintf(out, ", %s", b->device);
+    }
+    if (b->driver[0] != '\0') {
+        fprintf(out, ", %s", b->driver);
+    }
+    fputc('\n', out);
+}
+
+static void text_begin(reporter *r, const report_run *run)
+{
+    r->run = run;
+    r->state = calloc(1, sizeof(text_state));
+    if (run->verbose < 0) {
+        return;
+    }
+    fprintf(r->out, "mxoracle %s, %s, seed %s, ", run->version, run->compiler,
+            run->seeds);
+    if (run->level > 0) {
+        fprintf(r->out, "level %d, ", run->level);
+    }
+    fprintf(r->out, "%" PRIu64 " cases\n", run->n_planned);
+    for (int i = 0; i < run->n_backends; i++) {
+        say_backend(r->out, &run->backends[i]);
+    }
+}
+
+static const char *word_of(verdict_status status)
+{
+    static const char *const words[N_VERDICTS] = {
+        "pass",  "FAIL", "CRASH",       "TIMEOUT", "VACUOUS",
+        "ERROR", "skip", "unsupported", "expected"};
+
+    return words[status];
+}
+
+/* Every line of a text, indented. */
+static void indent(FILE *out, const char *text)
+{
+    while (*text != '\0') {
+        const size_t n = strcspn(text, "\n");
+        fprintf(out, "  %.*s\n", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void say_red(const reporter *r, const report_result *result)
+{
+    const verdict *v = result->v;
+
+    fprintf(r->out, "%s%s%s %-5s %s\n", paint(r, RED), word_of(v->status),
+            paint(r, PLAIN), result->backend->name, result->case_text);
+    indent(r->out, v->reason);
+    if (v->detail != NULL) {
+        indent(r->out, v->detail);
+    }
+    if (r->run->also != NULL) {
+        char names[sizeof v->also];
+        also_choose(v->also, r->run->also, names, sizeof names);
+        fprintf(r->out, "  would have passed by: %s\n",
+                names[0] == '\0' ? "none of the rules asked for" : names);
+    }
+    if (v->kernel[0] != '\0') {
+        fprintf(r->out, "  kernel: %s\n", v->kernel);
+    }
+    fprintf(r->out, "  repro: %s\n", result->repro);
+}
+
+static void text_result(reporter *r, const report_result *result)
+{
+    text_state *s = r->state;
+    const verdict *v = result->v;
+
+    if (s == NULL) {
+        return;
+    }
+    if (verdict_is_red(v->status)) {
+        s->n_red++;
+        causes_add(&s->causes, result);
+        if (r->run->max_fail == 0 || s->n_red <= r->run->max_fail) {
+            say_red(r, result);
+            s->n_shown++;
+        }
+        if (s->n_red <= LIST_SHOWN) {
+            strbuf_add(&s->list, "  %-7s %-6s seed %" PRIu64 "  %s\n",
+                       word_of(v->status), result->backend->name, result->seed,
+                       result->case_text);
+        }
+    } else if (r->run->verbose > 0) {
+        fprintf(r->out, "%-11s %-6s %s%s%s  (%s%s%.1f ms)\n",
+                word_of(v->status), result->backend->name, result->case_text,
+                v->reason[0] == '\0' ? "" : "  ", v->reason, v->kernel,
+                v->kernel[0] == '\0' ? "" : ", ", v->ms);
+    }
+}
+
+static void say_rules(FILE *out, const tally_row *row)
+{
+    for (int i = 0; i < TALLY_RULES && row->rule[i][0] != '\0'; i++) {
+        fprintf(out, "%s%s %" PRIu64, i == 0 ? "" : ", ", row->rule[i],
+                row->n_by_rule[i]);
+    }
+    fputc('\n', out);
+}
+
+static uint64_t red_of(const tally_row *row)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < N_VERDICTS; i++) {
+        n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
+    }
+    return n;
+}
+
+/* Nothing of this operation was judged on this backend. */
+static int is_blank(const tally_row *row)
+{
+    return row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED] + red_of(row) == 0;
+}
+
+/* "cpu does not judge: a, b": one folded line instead of rows of zeros. */
+static void say_blank_rows(FILE *out, const tally *t)
+{
+    const char *backend = "";
+    const int fold = cli_columns(out) - 2;
+    int column = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        if (!is_blank(row)) {
+            continue;
+        }
+        if (strcmp(row->backend, backend) != 0) {
+            fprintf(out, "%s%s, nothing judged of:", column > 0 ? "\n" : "",
+                    row->backend);
+            column = (int)strlen(row->backend) + 20;
+            backend = row->backend;
+        }
+        if (column + (int)strlen(row->op) + 1 > fold) {
+            fputs("\n   ", out);
+            column = 3;
+        }
+        column += fprintf(out, " %s", row->op);
+    }
+    fputs(column > 0 ? "\n" : "", out);
+}
+
+static void say_table(FILE *out, const tally *t)
+{
+    /* Narrow terminals get the rules on a line of their own. */
+    const int is_narrow = cli_columns(out) < 80;
+    const char *rules = is_narrow ? "\n    by rule: " : "  ";
+    const int name = is_narrow ? 7 : 10;
+
+    fprintf(out, "\n%-*s %-20s %7s %7s %7s %7s%s\n", name, "backend",
+            "operation", "pass", "red", "unsupp.", "skip",
+            rules[0] == '\n' ? "" : "  judged by rule");
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        if (is_blank(row)) {
+            continue;
+        }
+        fprintf(out,
+                "%-*s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64
+                "%s",
+                name, row->backend, row->op,
+                row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED], red_of(row),
+                row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP], rules);
+        say_rules(out, row);
+    }
+    say_blank_rows(out, t);
+}
+
+static int by_count(const void *a, const void *b)
+{
+    const tally_reason *x = a;
+    const tally_reason *y = b;
+
+    return x->n == y->n ? strcmp(x->reason, y->reason) : x->n < y->n ? 1 : -1;
+}
+
+static void say_reasons(FILE *out, const tally *t)
+{
+    uint64_t rest = 0;
+
+    if (t->n_reasons == 0) {
+        return;
+    }
+    fputs("\nnot judged:\n", out);
+    qsort(t->reason, t->n_reasons, sizeof t->reason[0], by_count);
+    for (size_t i = 0; i < t->n_reasons; i++) {
+        const tally_reason *r = &t->reason[i];
+        if (i < REASONS_SHOWN) {
+            fprintf(out, "  %6" PRIu64 " %s, %s: %s\n", r->n, r->backend,
+                    verdict_name(r->status), r->reason);
+        } else {
+            rest += r->n;
+        }
+    }
+    if (rest > 0) {
+        fprintf(out, "  %6" PRIu64 " for %zu more reasons\n", rest,
+                t->n_reasons - REASONS_SHOWN);
+    }
+}
+
+/* Operations that a backend offers and did not answer once. */
+static void say_declined(const reporter *r, const tally *t)
+{
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        if (row->n_declined > 0 && tally_row_judged(row) == 0) {
+            fprintf(r->out,
+                    "%s%s offers %s and declined all %" PRIu64
+                    " calls of it: nothing of it was judged%s\n",
+                    paint(r, YELLOW), row->backend, row->op, row->n_declined,
+                    paint(r, PLAIN));
+        }
+    }
+}
+
+/* How much of the bounds was needed: a kernel that gets worse shows here. */
+static void say_use(FILE *out, const tally *t)
+{
+    static const char *const upto[VERDICT_BINS] = {
+        "none", "1/64", "1/16", "1/4", "1/2", "all", "beyond"};
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        uint64_t n = 0;
+        for (int k = 0; k < VERDICT_BINS; k++) {
+            n += row->use.n[k];
+        }
+        if (n == 0) {
+            continue;
+        }
+        fprintf(out, "bound used, %s %s:", row->backend, row->op);
+        for (int k = 0; k < VERDICT_BINS; k++) {
+            fprintf(out, " %s %" PRIu64, upto[k], row->use.n[k]);
+        }
+        fprintf(out, "; most %.3g\n", row->use.most);
+    }
+}
+
+static void say_loose(FILE *out, const tally *t)
+{
+    uint64_t n_loose = 0;
+    uint64_t n_kernel = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        n_kernel += t->row[i].n_unknown_kernel;
+        for (int k = 0; k < TALLY_RULES; k++) {
+            n_loose += strcmp(t->row[i].rule[k], "bits") != 0 &&
+                               strcmp(t->row[i].rule[k], "refusal") != 0
+                           ? t->row[i].n_by_rule[k]
+                           : 0;
+        }
+    }
+    if (n_loose > 0) {
+        fprintf(out, "%" PRIu64 " cases judged by rows of tolerance.def\n",
+                n_loose);
+    }
+    if (n_kernel > 0) {
+        fprintf(out,
+                "%" PRIu64 " cases: the backend could not tell which kernel "
+                "ran\n",
+                n_kernel);
+    }
+}
+
+static void text_end(reporter *r, const tally *t)
+{
+    text_state *s = r->state;
+
+    if (s != NULL && r->run->verbose >= 0) {
+        say_table(r->out, t);
+        say_reasons(r->out, t);
+        say_use(r->out, t);
+        say_loose(r->out, t);
+    }
+    if (s != NULL && s->n_red > 0) {
+        if (s->n_red > s->n_shown) {
+            fprintf(r->out,
+                    "%" PRIu64 " more failures are not shown in full "
+                    "(--max-fail=0 shows all)\n",
+                    s->n_red - s->n_shown);
+        }
+        fprintf(r->out, "\nfailed:\n%s", strbuf_text(&s->list));
+        if (s->n_red > LIST_SHOWN) {
+            fprintf(r->out, "  and %" PRIu64 " more\n", s->n_red - LIST_SHOWN);
+        }
+        if (s->n_red > s->causes.n) {
+            fputc('\n', r->out);
+            causes_print(r->out, &s->causes, CAUSES_SHOWN);
+        }
+    }
+    if (s != NULL) {
+        strbuf_clear(&s->list);
+        causes_clear(&s->causes);
+        say_declined(r, t);
+    }
+    free(s);
+    fputs(paint(r, tally_red(t) > 0        ? RED
+                   : tally_left_out(t) > 0 ? YELLOW
+                                           : GREEN),
+          r->out);
+    report_last_line(r->out, r->run, t);
+    fputs(paint(r, PLAIN), r->out);
+}
+
+const reporter report_text = {
+    .begin = text_begin,
+    .result = text_result,
+    .end = text_end,
+};

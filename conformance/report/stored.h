@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reports read back: one file, or the shards of one run put together again.
+ */
+#ifndef MXO_STORED_H
+#define MXO_STORED_H
+
+#include "record.h"
+
+typedef struct stored_run {
+    json_t *header;  /* owned; of the first file */
+    json_t *summary; /* owned; of the first file; NULL: none */
+    json_t *cases;   /* owned; array of records, in the order of the plan */
+    int n_files;
+    uint64_t n_shards; /* the run was cut into; 0: it was not */
+    uint64_t planned;  /* of all files */
+    char *is_there;    /* owned: which shards */
+    char stopped[160]; /* which file was stopped, and by what; "" if none */
+} stored_run;
+
+/*
+ * Read the files and put them together. They must be complete, of this schema
+ * and, if there are several, different shards of one run. 0, or -1 and a
+ * sentence.
+ */
+int stored_read(stored_run *s, char *const paths[], int n, mxo_text why);
+void stored_clear(stored_run *s);
+
+/* Shards that are not among the files, as "3, 5"; "" if none. */
+void stored_missing(const stored_run *s, char *text, size_t size);
+
+/* What the header says, for a report of the whole; infos must have room for
+   BACKEND_MAX. */
+void stored_describe(const stored_run *s, report_run *run,
+                     backend_info infos[BACKEND_MAX]);
+
+/* One line of a file as JSON of the schema; NULL and a sentence otherwise. */
+json_t *stored_line(const char *path, unsigned line, const char *text,
+                    mxo_text why);
+
+#endif

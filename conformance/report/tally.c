@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The numbers under every report. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tally_row *row_for(tally *t, const char *backend, const char *op)
+{
+    for (size_t i = 0; i < t->n_rows; i++) {
+        if (strcmp(t->row[i].backend, backend) == 0 &&
+            strcmp(t->row[i].op, op) == 0) {
+            return &t->row[i];
+        }
+    }
+    tally_row *grown = realloc(t->row, (t->n_rows + 1) * sizeof *grown);
+
+    if (grown == NULL) {
+        return NULL;
+    }
+    t->row = grown;
+    tally_row *row = &t->row[t->n_rows++];
+
+    memset(row, 0, sizeof *row);
+    (void)snprintf(row->backend, sizeof row->backend, "%s", backend);
+    (void)snprintf(row->op, sizeof row->op, "%s", op);
+    return row;
+}
+
+static void count_rule(tally_row *row, const char *rule)
+{
+    for (int i = 0; i < TALLY_RULES; i++) {
+        if (row->rule[i][0] == '\0') {
+            (void)snprintf(row->rule[i], sizeof row->rule[i], "%s", rule);
+        }
+        if (strcmp(row->rule[i], rule) == 0) {
+            row->n_by_rule[i]++;
+            return;
+        }
+    }
+}
+
+static void count_reason(tally *t, const report_result *r)
+{
+    for (size_t i = 0; i < t->n_reasons; i++) {
+        if (t->reason[i].status == r->v->status &&
+            strcmp(t->reason[i].backend, r->backend->name) == 0 &&
+            strncmp(t->reason[i].reason, r->v->reason,
+                    sizeof t->reason[i].reason - 1) == 0) {
+            t->reason[i].n += r->n_cases;
+            return;
+        }
+    }
+    tally_reason *grown =
+        realloc(t->reason, (t->n_reasons + 1) * sizeof *grown);
+
+    if (grown == NULL) {
+        return;
+    }
+    t->reason = grown;
+    tally_reason *reason = &t->reason[t->n_reasons++];
+
+    memset(reason, 0, sizeof *reason);
+    reason->status = r->v->status;
+    reason->n = r->n_cases;
+    (void)snprintf(reason->backend, sizeof reason->backend, "%s",
+                   r->backend->name);
+    (void)snprintf(reason->reason, sizeof reason->reason, "%.191s",
+                   r->v->reason);
+}
+
+static void count_use(tally_row *row, const verdict_use *use)
+{
+    for (int i = 0; i < VERDICT_BINS; i++) {
+        row->use.n[i] += use->n[i];
+    }
+    row->use.most = use->most > row->use.most ? use->most : row->use.most;
+}
+
+void tally_add(tally *t, const report_result *r)
+{
+    const verdict_status status = r->v->status;
+    char op[64];
+
+    report_op(r, op, sizeof op);
+    t->n[status] += r->n_cases;
+    tally_row *row = row_for(t, r->backend->name, op);
+
+    if (row != NULL) {
+        row->n[status] += r->n_cases;
+        row->n_declined += status == VERDICT_UNSUPPORTED &&
+                                   strcmp(r->v->kind, "operation") != 0
+                               ? r->n_cases
+                               : 0;
+        row->n_refused +=
+            status == VERDICT_PASS && strcmp(r->v->rule, "refusal") == 0
+                ? r->n_cases
+                : 0;
+        count_use(row, &r->v->use);
+        if (r->v->rule[0] != '\0') {
+            count_rule(row, r->v->rule);
+            row->n_unknown_kernel +=
+                r->v->kernel[0] == '\0' && strcmp(r->v->rule, "refusal") != 0;
+        }
+    }
+    if (status == VERDICT_SKIP || status == VERDICT_UNSUPPORTED) {
+        count_reason(t, r);
+    }
+}
+
+uint64_t tally_row_judged(const tally_row *row)
+{
+    uint64_t n = row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED];
+
+    for (int i = 0; i < N_VERDICTS; i++) {
+        n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
+    }
+    return n - row->n_refused;
+}
+
+int tally_is_declined(const tally *t, const char *backend)
+{
+    uint64_t n_judged = 0;
+    uint64_t n_declined = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        if (strcmp(t->row[i].backend, backend) == 0) {
+            n_judged += tally_row_judged(&t->row[i]);
+            n_declined += t->row[i].n_declined;
+        }
+    }
+    return n_declined > 0 && n_judged == 0;
+}
+
+void tally_clear(tally *t)
+{
+    free(t->row);
+    free(t->reason);
+    memset(t, 0, sizeof *t);
+}
+
+uint64_t tally_total(const tally *t)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < N_VERDICTS; i++) {
+        n += t->n[i];
+    }
+    return n;
+}
+
+uint64_t tally_red(const tally *t)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < N_VERDICTS; i++) {
+        n += verdict_is_red((verdict_status)i) ? t->n[i] : 0;
+    }
+    return n;
+}
+
+uint64_t tally_left_out(const tally *t)
+{
+    return t->n[VERDICT_SKIP] + t->n[VERDICT_UNSUPPORTED];
+}
+
+void report_last_line(FILE *out, const report_run *run, const tally *t)
+{
+    fprintf(out,
+            "mxoracle: %" PRIu64 " of %" PRIu64 " failed, %" PRIu64
+            " skipped, seed %s",
+            tally_red(t), tally_total(t), tally_left_out(t), run->seeds);
+    if (run->stopped != NULL) {
+        fprintf(out, ", stopped by %s before %" PRIu64 " more", run->stopped,
+                run->n_planned > tally_total(t)
+                    ? run->n_planned - tally_total(t)
+                    : 0);
+    }
+    fputc('\n', out);
+}

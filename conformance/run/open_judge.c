@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See open_judge.h. */
+#include "open_judge.h"
+#include "case_run.h"
+
+#include "base/say.h"
+#include "limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int backend_is_apart(const backend_ref *ref)
+{
+    return ref->linked == NULL;
+}
+
+static mxo_status open_here(opened_judge *o, const backend_ref *ref,
+                            const open_options *how, mxo_text why)
+{
+    const mxo_backend *table = NULL;
+    const mxo_status status = backend_load(ref, &table, why);
+
+    return status == MXO_OK ? judge_open(&o->j, table, how->device, why)
+                            : status;
+}
+
+static mxo_status open_apart(opened_judge *o, const backend_ref *ref,
+                             const open_options *how, mxo_text why)
+{
+    const proxy_options options = {
+        .command = ref->command[0] != '\0' ? ref->command : NULL,
+        .plugin = ref->command[0] != '\0' ? NULL
+                  : ref->linked != NULL   ? ref->name
+                                          : ref->path,
+        .is_linked = ref->linked != NULL,
+        .global_symbols = ref->global_symbols,
+        .device = how->device,
+        .timeout_s = how->timeout_s};
+    mxo_status status = proxy_open(&o->proxy, &options, why);
+
+    if (status == MXO_OK) {
+        status = judge_attach(&o->j, proxy_table(o->proxy), o->proxy,
+                              proxy_link(o->proxy), why);
+    }
+    if (status == MXO_OK && proxy_limits(o->proxy) != NULL &&
+        limits_check(proxy_limits(o->proxy), why) != 0) {
+        judge_close(&o->j);
+        status = MXO_E_UNSUPPORTED;
+    }
+    if (status != MXO_OK) {
+        proxy_close(&o->proxy);
+    }
+    return status;
+}
+
+mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
+                             const open_options *how, mxo_text why)
+{
+    mxo_status status;
+
+    memset(o, 0, sizeof *o);
+    if (ref->why_not[0] != '\0') {
+        status = say(MXO_E_DEVICE, why, "%s", ref->why_not);
+    } else if (how->in_process && ref->command[0] != '\0') {
+        status = say(MXO_E_UNSUPPORTED, why,
+                     "a program cannot be judged in this process");
+    } else if (how->in_process || (!backend_is_apart(ref) && !how->apart)) {
+        status = open_here(o, ref, how, why);
+    } else {
+        status = open_apart(o, ref, how, why);
+    }
+    o->is_open = status == MXO_OK;
+    return status;
+}
+
+/* A red line must say which call it is about. */
+static void say_other_shape(const test_case *c, verdict *v)
+{
+    strbuf lines = {NULL, 0, 0};
+    char text[CASE_TEXT];
+
+    case_print(c, 0, text);
+    strbuf_add(&lines, "judged as %s, the nearest within its limits%s%s", text,
+               v->detail == NULL ? "" : "\n",
+               v->detail == NULL ? "" : v->detail);
+    free(v->detail);
+    v->detail = lines.text;
+}
+
+void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
+                       verdict *v)
+{
+    const json_t *limits = o->proxy == NULL ? NULL : proxy_limits(o->proxy);
+    test_case asked = *c;
+    const limits_place place = limits_find(limits, &asked);
+
+    if (place == LIMITS_OUTSIDE) {
+        memset(v, 0, sizeof *v);
+        verdict_conclude(v, VERDICT_UNSUPPORTED, "outside",
+                         "it lies outside its declared limits");
+    } else {
+        o->j.promises =
+            limits != NULL && limits_speak_of(limits, c->schema->info->name);
+        case_run(&o->j, &asked, seed, v);
+        if (place == LIMITS_NEAR && verdict_is_red(v->status)) {
+            say_other_shape(&asked, v);
+        }
+    }
+    v->limits = (int)place;
+}
+
+void opened_judge_close(opened_judge *o)
+{
+    if (o->is_open) {
+        judge_close(&o->j);
+    }
+    proxy_close(&o->proxy);
+    o->is_open = 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A judge over a backend: what is linked in computes in this process, a plugin
+ * or a program in one of its own.
+ */
+#ifndef MXO_OPEN_JUDGE_H
+#define MXO_OPEN_JUDGE_H
+
+#include "backends.h"
+#include "exec/proxy.h"
+#include "judge/judge.h"
+
+typedef struct open_options {
+    int device;
+    double timeout_s; /* of processor time, for one call in another process */
+    int in_process;   /* plugins too: for a debugger */
+    int apart;        /* what is linked in too */
+} open_options;
+
+typedef struct opened_judge {
+    judge j;
+    proxy *proxy; /* NULL: the subject is in this process */
+    int is_open;
+} opened_judge;
+
+/* Is it judged in a process of its own, unless this is declined? */
+int backend_is_apart(const backend_ref *ref);
+
+/* Status and sentence as backend_load() and judge_open(). */
+mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
+                             const open_options *how, mxo_text why);
+/* As case_run(), of a case or of the nearest one that the subject takes;
+   what it takes in no shape is not asked. */
+void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
+                       verdict *v);
+void opened_judge_close(opened_judge *o);
+
+#endif

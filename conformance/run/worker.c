@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See worker.h. */
+#include "worker.h"
+
+#include "base/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { LONGEST_LINE = 1 << 22 };
+
+static int spawn(worker *w, int end, const backend_ref *ref,
+                 const open_options *how)
+{
+    char text[3][32];
+    char *const args[] = {"mxoracle",
+                          "worker",
+                          (char *)ref->name,
+                          (char *)ref->path,
+                          (char *)ref->command,
+                          text[0],
+                          text[1],
+                          text[2],
+                          NULL};
+    const process_plan plan = {.file = "/proc/self/exe",
+                               .args = args,
+                               .n_files = 3,
+                               .files = {STDERR_FILENO, STDERR_FILENO, end}};
+
+    (void)snprintf(text[0], sizeof text[0], "%d", ref->global_symbols);
+    (void)snprintf(text[1], sizeof text[1], "%d", how->device);
+    (void)snprintf(text[2], sizeof text[2], "%.17g", how->timeout_s);
+    const int status = process_start(&plan, &w->pid);
+    const int error = errno;
+
+    close(end);
+    errno = error;
+    return status;
+}
+
+int worker_start(worker *w, const backend_ref *ref, const open_options *how)
+{
+    int ends[2];
+
+    memset(w, 0, sizeof *w);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+        return -1;
+    }
+    w->socket = ends[0];
+    if (spawn(w, ends[1], ref, how) != 0) {
+        close(w->socket);
+        w->pid = 0;
+        return -1;
+    }
+    return 0;
+}
+
+double worker_cpu_s(const worker *w)
+{
+    return process_cpu_s(w->pid);
+}
+
+static void forget(worker *w)
+{
+    close(w->socket);
+    strbuf_clear(&w->line);
+    memset(w, 0, sizeof *w);
+}
+
+void worker_stop(worker *w)
+{
+    if (w->pid != 0) {
+        process_end(w->pid, 0, 0, NULL, 0);
+        forget(w);
+    }
+}
+
+int worker_send(int socket, json_t *object)
+{
+    char *text = json_dumps(object, JSON_COMPACT);
+    size_t n = text == NULL ? 0 : strlen(text);
+    size_t sent = 0;
+
+    if (text != NULL) {
+        text[n++] = '\n'; /* in place of the end: sent, never read */
+    }
+    while (sent < n) {
+        const ssize_t k = send(socket, text + sent, n - sent, MSG_NOSIGNAL);
+        if (k < 0 && errno != EINTR) {
+            break;
+        }
+        sent += k > 0 ? (size_t)k : 0;
+    }
+    free(text);
+    json_decref(object);
+    return n > 0 && sent == n ? 0 : -1;
+}
+
+int worker_ask(worker *w, const char *case_text, uint64_t seed)
+{
+    return worker_send(w->socket, json_pack("{s:s, s:I}", "case", case_text,
+                                            "seed", (json_int_t)seed));
+}
+
+/* The first complete line as JSON; NULL if there is none yet. */
+static json_t *take_line(worker *w)
+{
+    char *end =
+        w->line.used == 0 ? NULL : memchr(w->line.text, '\n', w->line.used);
+    json_t *o;
+
+    if (end == NULL) {
+        return NULL;
+    }
+    o = json_loadb(w->line.text, (size_t)(end - w->line.text), 0, NULL);
+    const size_t gone = (size_t)(end + 1 - w->line.text);
+
+    memmove(w->line.text, end + 1, w->line.used - gone);
+    w->line.used -= gone;
+    w->line.text[w->line.used] = '\0';
+    /* A line that is no JSON counts as an answer nobody understands. */
+    return o == NULL ? json_object() : o;
+}
+
+/* The first answer; what it says of its end is kept instead. */
+static json_t *take_answer(worker *w)
+{
+    json_t *o = take_line(w);
+    const char *fault = json_string_value(json_object_get(o, "fault"));
+
+    if (fault == NULL) {
+        return o;
+    }
+    (void)snprintf(w->fault, sizeof w->fault, "%s", fault);
+    json_decref(o);
+    return NULL;
+}
+
+worker_state worker_answer(worker *w, int timeout_ms, json_t **answer)
+{
+    struct pollfd p = {w->socket, POLLIN, 0};
+    char chunk[4096];
+
+    *answer = take_answer(w);
+    if (*answer != NULL) {
+        return WORKER_LINE;
+    }
+    if (poll(&p, 1, timeout_ms) <= 0) {
+        return WORKER_WAIT;
+    }
+    const ssize_t n = read(w->socket, chunk, sizeof chunk - 1);
+
+    if (n <= 0 || w->line.used > LONGEST_LINE) {
+        return WORKER_GONE;
+    }
+    strbuf_add(&w->line, "%.*s", (int)n, chunk);
+    *answer = take_answer(w);
+    return *answer == NULL ? WORKER_WAIT : WORKER_LINE;
+}
+
+void worker_epitaph(worker *w, char *text, size_t size)
+{
+    const char *colon = w->fault[0] == '\0' ? "" : ": ";
+    char how[128];
+
+    process_end(w->pid, 0, 1, how, sizeof how); /* it closed its pipe */
+    (void)snprintf(text, size, "%s%s%s", w->fault, colon, how);
+    forget(w);
+}

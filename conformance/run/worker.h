@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One worker process, as its parent sees it.  Lines of JSON both ways:
+ *   worker  {"status": 0, "why": "", "name": ..., "version": ..., ...}
+ *   parent  {"case": "quant.mx:rows=3,cols=96", "seed": 1}
+ *   worker  a verdict, or {"fault": "what it did"} and no more
+ */
+#ifndef MXO_WORKER_H
+#define MXO_WORKER_H
+
+#include "base/strbuf.h"
+#include "open_judge.h"
+
+#include <jansson.h>
+#include <sys/types.h>
+
+enum { WORKER_TEXT = 256 };
+
+typedef struct worker {
+    pid_t pid;  /* 0: not running */
+    int socket; /* owned; both ways */
+    strbuf line;
+    char fault[WORKER_TEXT]; /* what it said before its end; "" if nothing */
+} worker;
+
+/* What a worker gave: a line, not yet anything, or its end. */
+typedef enum worker_state {
+    WORKER_LINE,
+    WORKER_WAIT,
+    WORKER_GONE
+} worker_state;
+
+/* Where a worker finds its end: its standard output is the backend's. */
+enum { WORKER_SOCKET = 3 };
+
+/* 0, or -1 with errno set. */
+int worker_start(worker *w, const backend_ref *ref, const open_options *how);
+/* Processor time it has used, all threads; 0 where that is not told. */
+double worker_cpu_s(const worker *w);
+/* Kill it if it runs, and forget it. */
+void worker_stop(worker *w);
+/* One object as a line; it is released. 0, or -1 if the peer is gone. */
+int worker_send(int socket, json_t *object);
+/* 0, or -1 if the worker is gone. */
+int worker_ask(worker *w, const char *case_text, uint64_t seed);
+/* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */
+worker_state worker_answer(worker *w, int timeout_ms, json_t **answer);
+/* After GONE: reap it and say how it ended. */
+void worker_epitaph(worker *w, char *text, size_t size);
+
+#endif

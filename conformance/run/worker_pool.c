@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See crew.h. */
+#include "worker_pool.h"
+
+#include "base/process.h"
+#include "base/stop.h"
+#include "cpu_timeout.h"
+#include "worker.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_JOBS = 64, NO_CASE = -1 };
+
+typedef struct slot {
+    worker w;
+    int greeted;  /* its hello has been read */
+    ptrdiff_t at; /* index of the case it works on, or NO_CASE */
+    patience patience;
+} slot;
+
+struct crew {
+    backend_ref ref;
+    crew_options options;
+    open_options how;
+    int is_local;
+    opened_judge local;
+    slot slots[MAX_JOBS];
+};
+
+/* One crew_run. */
+typedef struct campaign {
+    crew *c;
+    const case_list *cases;
+    crew_sink sink;
+    void *state;
+    verdict *done;    /* owned */
+    uint8_t *is_done; /* owned */
+    size_t next;      /* to be given to a worker */
+    size_t reported;
+} campaign;
+
+static void copy_field(char *to, size_t size, const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    (void)snprintf(to, size, "%s", text == NULL ? "" : text);
+}
+
+/* The status of an absent backend: no device is a skip, the rest is red. */
+static void set_absent(backend_info *info, mxo_status status)
+{
+    const int no_device = status == MXO_E_DEVICE;
+
+    info->absent = no_device ? VERDICT_SKIP : VERDICT_ERROR;
+    if (info->why_not[0] == '\0') {
+        (void)snprintf(info->why_not, sizeof info->why_not, "%s",
+                       no_device ? "no device" : "it cannot be opened");
+    }
+}
+
+static void open_local(crew *c, backend_info *info)
+{
+    const mxo_text why = {info->why_not, sizeof info->why_not};
+    const subject *s = &c->local.j.subject;
+    const mxo_status status =
+        opened_judge_open(&c->local, &c->ref, &c->how, why);
+
+    if (status != MXO_OK) {
+        set_absent(info, status);
+        return;
+    }
+    info->why_not[0] = '\0';
+    (void)snprintf(info->name, sizeof info->name, "%s", s->table->name);
+    (void)snprintf(info->version, sizeof info->version, "%s",
+                   s->table->version);
+    (void)snprintf(info->device, sizeof info->device, "%s", s->device);
+    (void)snprintf(info->driver, sizeof info->driver, "%s", s->driver);
+}
+
+static void read_hello(const json_t *o, backend_info *info)
+{
+    const json_t *status = json_object_get(o, "status");
+
+    copy_field(info->why_not, sizeof info->why_not, o, "why");
+    if (!json_is_integer(status) || json_integer_value(status) != MXO_OK) {
+        set_absent(info, (mxo_status)json_integer_value(status));
+        return;
+    }
+    info->why_not[0] = '\0';
+    copy_field(info->name, sizeof info->name, o, "name");
+    copy_field(info->version, sizeof info->version, o, "version");
+    copy_field(info->device, sizeof info->device, o, "device");
+    copy_field(info->driver, sizeof info->driver, o, "driver");
+}
+
+static int start(crew *c, slot *s)
+{
+    s->greeted = 0;
+    s->at = NO_CASE;
+    if (worker_start(&s->w, &c->ref, &c->how) != 0) {
+        fprintf(stderr, "mxoracle: cannot start a worker: %s\n",
+                strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+static int is_given_up(slot *s)
+{
+    const double now = process_clock();
+
+    return patience_looks(&s->patience, now) &&
+           patience_ends(&s->patience, now, worker_cpu_s(&s->w));
+}
+
+/* Seconds for a case.  A worker that has its subject apart waits for it and
+   gives it up by itself: more than one call may take as long as it may. */
+static double limit_of(const crew *c)
+{
+    const double s = c->options.timeout_s;
+
+    return backend_is_apart(&c->ref) ? 64 * s + 600 : s;
+}
+
+static void open_remote(crew *c, backend_info *info)
+{
+    slot *s = &c->slots[0];
+    const double limit_s = limit_of(c) + 10;
+    json_t *hello = NULL;
+    worker_state state = WORKER_WAIT;
+
+    if (start(c, s) != 0) {
+        set_absent(info, MXO_E_NOMEM);
+        return;
+    }
+    s->patience = patience_begin(limit_s, process_clock(), 0);
+    while (state == WORKER_WAIT && !is_given_up(s)) {
+        state = worker_answer(&s->w, 200, &hello);
+    }
+    if (state == WORKER_LINE) {
+        s->greeted = 1;
+        read_hello(hello, info);
+        json_decref(hello);
+        return;
+    }
+    info->absent = VERDICT_ERROR;
+    if (state == WORKER_GONE) {
+        char end[128];
+        worker_epitaph(&s->w, end, sizeof end);
+        (void)snprintf(info->why_not, sizeof info->why_not,
+                       "while opening it the worker was %s", end);
+    } else {
+        worker_stop(&s->w);
+        (void)snprintf(info->why_not, sizeof info->why_not,
+                       "it does not open within %g s", limit_s);
+    }
+}
+
+/* What is judged apart has a process of its own; workers only make more of
+   them. */
+static int wants_workers(const crew *c)
+{
+    if (backend_is_apart(&c->ref)) {
+        return c->options.jobs > 1 && c->options.isolate != ISOLATE_NONE;
+    }
+    switch (c->options.isolate) {
+    case ISOLATE_NONE:
+        return 0;
+    case ISOLATE_AUTO:
+        return c->ref.is_risky || c->options.jobs > 1;
+    default:
+        return 1;
+    }
+}
+
+crew *crew_create(const backend_ref *ref, const crew_options *options,
+                  backend_info *info)
+{
+    crew *c = calloc(1, sizeof *c);
+
+    memset(info, 0, sizeof *info);
+    (void)snprintf(info->name, sizeof info->name, "%s", ref->name);
+    if (c == NULL) {
+        return NULL;
+    }
+    c->ref = *ref;
+    c->options = *options;
+    c->options.jobs = options->jobs < 1          ? 1
+                      : options->jobs > MAX_JOBS ? MAX_JOBS
+                                                 : options->jobs;
+    c->is_local = !wants_workers(c);
+    c->how = (open_options){.device = options->device,
+                            .timeout_s = options->timeout_s,
+                            .in_process = options->isolate == ISOLATE_NONE};
+    if (ref->why_not[0] != '\0') {
+        (void)snprintf(info->why_not, sizeof info->why_not, "%s", ref->why_not);
+        info->absent = VERDICT_SKIP;
+    } else if (c->is_local) {
+        open_local(c, info);
+    } else {
+        open_remote(c, info);
+    }
+    return c;
+}
+
+void crew_destroy(crew **c)
+{
+    if (*c == NULL) {
+        return;
+    }
+    for (int i = 0; i < MAX_JOBS; i++) {
+        worker_stop(&(*c)->slots[i].w);
+    }
+    opened_judge_close(&(*c)->local);
+    free(*c);
+    *c = NULL;
+}
+
+static void judge_here(crew *c, const char *text, uint64_t seed, verdict *v)
+{
+    test_case parsed;
+
+    memset(v, 0, sizeof *v);
+    v->status = VERDICT_ERROR;
+    if (c->options.isolate == ISOLATE_CASE && c->local.proxy != NULL) {
+        proxy_renew(c->local.proxy);
+    }
+    if (case_parse(&parsed, text, (mxo_text){v->reason, sizeof v->reason}) ==
+        0) {
+        opened_judge_case(&c->local, &parsed, seed, v);
+    }
+}
+
+static void finish(campaign *g, slot *s)
+{
+    g->is_done[s->at] = 1;
+    s->at = NO_CASE;
+    if (g->c->options.isolate == ISOLATE_CASE) {
+        worker_stop(&s->w);
+    }
+}
+
+static void conclude(campaign *g, slot *s, verdict_status status,
+                     const char *kind, const char *reason)
+{
+    verdict *v = &g->done[s->at];
+
+    memset(v, 0, sizeof *v);
+    v->status = status;
+    (void)snprintf(v->kind, sizeof v->kind, "%s", kind);
+    (void)snprintf(v->reason, sizeof v->reason, "%s", reason);
+    finish(g, s);
+}
+
+/* The hello of a worker that was started again. */
+static void greet(campaign *g, slot *s, const json_t *hello)
+{
+    backend_info again;
+
+    memset(&again, 0, sizeof again);
+    read_hello(hello, &again);
+    s->greeted = 1;
+    if (again.why_not[0] != '\0') {
+        conclude(g, s, VERDICT_ERROR, "open", again.why_not);
+        worker_stop(&s->w);
+    }
+}
+
+static void took_too_long(campaign *g, slot *s)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof text, "no answer within %g s",
+                   g->c->options.timeout_s);
+    worker_stop(&s->w);
+    conclude(g, s, VERDICT_TIMEOUT, "timeout", text);
+}
+
+static void listen_to(campaign *g, slot *s)
+{
+    json_t *answer = NULL;
+    const worker_state state = worker_answer(&s->w, 0, &answer);
+    char end[128];
+
+    if (state == WORKER_GONE) {
+        worker_epitaph(&s->w, end, sizeof end);
+        conclude(g, s, VERDICT_CRASH, "crash", end);
+    } else if (state == WORKER_WAIT) {
+        if (is_given_up(s)) {
+            took_too_long(g, s);
+        }
+    } else if (!s->greeted) {
+        greet(g, s, answer);
+    } else if (verdict_from_json(&g->done[s->at], answer) == 0) {
+        finish(g, s);
+    } else {
+        worker_stop(&s->w);
+        conclude(g, s, VERDICT_ERROR, "protocol",
+                 "the worker's answer makes no sense");
+    }
+    json_decref(answer);
+}
+
+static int assign(campaign *g, slot *s)
+{
+    const case_item *item = &g->cases->item[g->next];
+
+    if (s->w.pid == 0 && start(g->c, s) != 0) {
+        return -1;
+    }
+    s->at = (ptrdiff_t)g->next++;
+    s->patience =
+        patience_begin(limit_of(g->c), process_clock(), worker_cpu_s(&s->w));
+    /* A worker that is gone already is noticed when it is listened to. */
+    (void)worker_ask(&s->w, item->text, item->seed);
+    return 0;
+}
+
+static void wait_for_any(campaign *g)
+{
+    struct pollfd fds[MAX_JOBS];
+    nfds_t n = 0;
+
+    for (int i = 0; i < g->c->options.jobs; i++) {
+        const slot *s = &g->c->slots[i];
+        if (s->at != NO_CASE) {
+            fds[n++] = (struct pollfd){s->w.socket, POLLIN, 0};
+        }
+    }
+    (void)poll(fds, n, 100);
+}
+
+static void report_done(campaign *g)
+{
+    while (g->reported < g->cases->n && g->is_done[g->reported]) {
+        verdict *v = &g->done[g->reported];
+        g->sink(g->state, g->reported++, v);
+        verdict_clear(v);
+    }
+}
+
+/* Stopped: report what has an answer, and end those at work. */
+static void leave_early(campaign *g)
+{
+    for (int i = 0; i < g->c->options.jobs; i++) {
+        worker_stop(&g->c->slots[i].w);
+        g->c->slots[i].at = NO_CASE;
+    }
+    for (; g->reported < g->cases->n; g->reported++) {
+        verdict *v = &g->done[g->reported];
+        if (g->is_done[g->reported]) {
+            g->sink(g->state, g->reported, v);
+            verdict_clear(v);
+        }
+    }
+}
+
+static int run_remote(campaign *g)
+{
+    for (int i = 0; i < g->c->options.jobs; i++) {
+        g->c->slots[i].at = NO_CASE;
+    }
+    while (g->reported < g->cases->n && !stop_requested()) {
+        for (int i = 0; i < g->c->options.jobs; i++) {
+            slot *s = &g->c->slots[i];
+            if (s->at == NO_CASE && g->next < g->cases->n &&
+                assign(g, s) != 0) {
+                return -1;
+            }
+        }
+        wait_for_any(g);
+        if (stop_requested()) { /* a signal may have met the workers, too */
+            break;
+        }
+        for (int i = 0; i < g->c->options.jobs; i++) {
+            if (g->c->slots[i].at != NO_CASE) {
+                listen_to(g, &g->c->slots[i]);
+            }
+        }
+        report_done(g);
+    }
+    if (g->reported < g->cases->n) {
+        leave_early(g);
+    }
+    return 0;
+}
+
+static int run_local(campaign *g)
+{
+    for (size_t i = 0; i < g->cases->n && !stop_requested(); i++) {
+        verdict v;
+        judge_here(g->c, g->cases->item[i].text, g->cases->item[i].seed, &v);
+        g->sink(g->state, i, &v);
+        verdict_clear(&v);
+    }
+    return 0;
+}
+
+int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state)
+{
+    campaign g = {.c = c, .cases = cases, .sink = sink, .state = state};
+    int status = -1;
+
+    if (c->is_local) {
+        return run_local(&g);
+    }
+    g.done = calloc(cases->n + 1, sizeof *g.done);
+    g.is_done = calloc(cases->n + 1, 1);
+    if (g.done != NULL && g.is_done != NULL) {
+        status = run_remote(&g);
+    }
+    for (size_t i = g.reported; g.done != NULL && i < cases->n; i++) {
+        verdict_clear(&g.done[i]);
+    }
+    free(g.done);
+    free(g.is_done);
+    return status;
+}
+
+static void keep_verdict(void *state, size_t index, const verdict *v)
+{
+    verdict *kept = state;
+
+    (void)index;
+    *kept = *v;
+    kept->detail = v->detail == NULL ? NULL : strdup(v->detail);
+    kept->map = v->map == NULL ? NULL : strdup(v->map);
+}
+
+int crew_case(crew *c, const char *text, uint64_t seed, verdict *v)
+{
+    char copy[CASE_TEXT];
+    case_item item = {copy, seed};
+    const case_list one = {1, 1, &item};
+
+    memset(v, 0, sizeof *v);
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    return crew_run(c, &one, keep_verdict, v);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who judges the cases of one backend: this process, or workers.  A worker is
+ * this program started again with the hidden command "worker" (spawned, never
+ * forked: a device may be open); it reads cases from one pipe and answers
+ * verdicts on another, so that a crash or a hang costs one red line.
+ */
+#ifndef MXO_CREW_H
+#define MXO_CREW_H
+
+#include "case/grid.h"
+#include "judge/judge.h"
+#include "report/report.h"
+
+typedef enum isolation {
+    ISOLATE_AUTO,  /* workers for plugins and for more than one job */
+    ISOLATE_NONE,  /* in this process */
+    ISOLATE_BATCH, /* workers, each for many cases */
+    ISOLATE_CASE   /* a new worker for every case */
+} isolation;
+
+typedef struct crew_options {
+    isolation isolate;
+    int jobs;
+    int device;
+    double timeout_s; /* of one case, in a worker */
+} crew_options;
+
+typedef struct crew crew;
+
+/* Called once per case, in the order of the list. */
+typedef void (*crew_sink)(void *state, size_t index, const verdict *v);
+
+/* Opens the backend and describes it. info->why_not tells if it is absent;
+   a crew is made all the same. NULL only without memory. */
+crew *crew_create(const backend_ref *ref, const crew_options *options,
+                  backend_info *info);
+void crew_destroy(crew **c);
+
+/* 0, or -1 if the harness itself failed (a sentence is on stderr).  If a stop
+   is requested (base/stop.h) the cases left are not asked. */
+int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state);
+/* One case, for commands that ask again and again. */
+int crew_case(crew *c, const char *text, uint64_t seed, verdict *v);
+
+#endif

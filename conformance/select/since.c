@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an upgrade of vLLM changes on a platform; see report.h. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct decided {
+    select_question q;
+    mxo_select_result r;
+    const char *conversion; /* NULL: none, or nothing was chosen */
+} decided;
+
+static int decide(const select_question *q, mxo_sel_version version,
+                  const select_model *model, decided *d, mxo_text why)
+{
+    mxo_sel_failure f;
+
+    d->q = *q;
+    d->q.config.version = version;
+    d->q.model = model;
+    d->conversion = NULL;
+    if (select_finish(&d->q, why) != 0) {
+        return -1;
+    }
+    mxo_select(&d->q.config, &d->r);
+    if (d->r.failure.error == MXO_SEL_ERROR_NONE) {
+        d->conversion = mxo_select_conversion(&d->q.config, d->r.backend, &f);
+    }
+    return 0;
+}
+
+static const char *backend_of(const decided *d)
+{
+    return d->r.failure.error != MXO_SEL_ERROR_NONE
+               ? mxo_select_error_type(d->r.failure.error)
+               : mxo_select_word(MXO_SEL_WORDS_BACKEND, (int)d->r.backend);
+}
+
+static const char *or_none(const char *word)
+{
+    return word == NULL ? "none" : word;
+}
+
+static int say_change(const char *what, const char *before, const char *after)
+{
+    if (strcmp(before, after) == 0) {
+        return 0;
+    }
+    printf("  %-11s %s -> %s\n", what, before, after);
+    return 1;
+}
+
+static int say_sizes(const mxo_select_result *a, const mxo_select_result *b)
+{
+    char before[64];
+    char after[64];
+
+    (void)snprintf(before, sizeof before, "%" PRId64 " x %" PRId64, a->hidden,
+                   a->intermediate);
+    (void)snprintf(after, sizeof after, "%" PRId64 " x %" PRId64, b->hidden,
+                   b->intermediate);
+    return say_change("sizes", before, after);
+}
+
+static void compare(const decided *a, const decided *b)
+{
+    const int both = a->r.failure.error == MXO_SEL_ERROR_NONE &&
+                     b->r.failure.error == MXO_SEL_ERROR_NONE;
+    int n = say_change("backend", backend_of(a), backend_of(b));
+
+    n += say_change(
+        "experts",
+        or_none(mxo_select_word(MXO_SEL_WORDS_EXPERTS, (int)a->r.experts)),
+        or_none(mxo_select_word(MXO_SEL_WORDS_EXPERTS, (int)b->r.experts)));
+    n += say_change("byte order", or_none(a->conversion),
+                    or_none(b->conversion));
+    n += both ? say_sizes(&a->r, &b->r) : 0;
+    if (n == 0) {
+        printf("  nothing changes: %s\n", backend_of(b));
+    }
+}
+
+int select_print_since(const select_question *q, mxo_sel_version from,
+                       mxo_text why)
+{
+    const mxo_sel_version to = q->config.version;
+    const select_model *model;
+    decided before;
+    decided after;
+
+    printf("on %s, from %s to %s\n", q->platform_text,
+           mxo_select_word(MXO_SEL_WORDS_VERSION, (int)from),
+           mxo_select_word(MXO_SEL_WORDS_VERSION, (int)to));
+    for (int i = 0; (model = select_model_at(i)) != NULL; i++) {
+        if (q->model != NULL && q->model != model) {
+            continue;
+        }
+        if (decide(q, from, model, &before, why) != 0 ||
+            decide(q, to, model, &after, why) != 0) {
+            return -1;
+        }
+        printf("%s\n", model->name);
+        compare(&before, &after);
+    }
+    return 0;
+}

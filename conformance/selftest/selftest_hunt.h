@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which cases a device of a zoo is asked, and in which order.  Only what the
+ * faultless device passes counts, so that a mutant is never "caught" by a case
+ * that is red for everybody.
+ */
+#ifndef MXO_SELFTEST_HUNT_H
+#define MXO_SELFTEST_HUNT_H
+
+#include "selftest.h"
+
+/* What the faultless device passes. */
+typedef struct case_pool {
+    case_list small;
+    case_list large; /* outputs of more than 4096 elements */
+    uint32_t *kills; /* by each small case; owned */
+} case_pool;
+
+/* What became of one device. */
+typedef struct hunt {
+    uint64_t n; /* cases asked */
+    int red;
+    case_item killer; /* the first red one; its text is borrowed */
+    verdict first;    /* its verdict, without detail */
+    void (*tick)(void *state, const char *case_text); /* or NULL */
+    void *state;
+} hunt;
+
+void case_pool_clear(case_pool *pool);
+
+/* Ask all cases and keep in an empty pool what passes. 0, or -1 if the
+   harness failed; so the others. */
+int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h);
+
+/*
+ * Until something is red: cases that the mutant's description points at; what
+ * killed other mutants of the operation, most first; the operation's other
+ * cases, small ones first; everybody else's.
+ */
+int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h);
+
+/* A legal variant: all cases of its operation, and of every other one the
+   first and some more. */
+int hunt_legal(const case_pool *pool, crew *c, const mutant *m, hunt *h);
+
+#endif

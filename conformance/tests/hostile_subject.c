@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The example subject of the exec protocol with something that a subject must
+ * not do, chosen by its argument: hostile.test wants each of them red, or
+ * refused before anything is judged.
+ */
+#define _GNU_SOURCE
+#define main example_main
+#include "../../backends/example/subject.c"
+#undef main
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char *fault = "";
+static const char *token = "";
+
+static int is_fault(const char *name)
+{
+    return strcmp(fault, name) == 0;
+}
+
+static void say(const char *line)
+{
+    (void)send(3, line, strlen(line), MSG_NOSIGNAL);
+}
+
+static void reply(const char *status, const char *said)
+{
+    static char line[8192];
+
+    (void)snprintf(line, sizeof line, "%s %s %s\n", token, status, said);
+    say(line);
+}
+
+/* What is said in place of a hello; 0: the example's. */
+static int bad_hello(void)
+{
+    static const struct {
+        const char *fault, *hello;
+    } rows[] = {
+        {"hello-no-object", "[]"},
+        {"hello-no-json", "{\"name\":"},
+        {"hello-empty", "{}"},
+        {"hello-unknown-key", "{\"name\":\"x\",\"version\":\"1\",\"device\":"
+                              "\"d\",\"driver\":\"\",\"ops\":[\"dequant.mx\"],"
+                              "\"limit\":{}}"},
+        {"hello-name", "{\"name\":\"../X\",\"version\":\"1\",\"device\":\"d\","
+                       "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
+        {"hello-no-ops", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                         "\"driver\":\"\",\"ops\":[]}"},
+        {"hello-does", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                       "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
+                       "[\"magic\"]}"},
+        {"hello-no-device", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"\","
+                            "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
+#define LIMITED(name, limits)                                               \
+    {name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
+           "\"\",\"ops\":[\"dequant.mx\"],\"limits\":" limits "}"}
+        LIMITED("limits-nan", "{\"*\":{\"dims\":{\"cols\":{\"most\":NaN}}}}"),
+        LIMITED("limits-list", "[1]"),
+        LIMITED("limits-op", "{\"dequant.mxx\":{}}"),
+        LIMITED("limits-key", "{\"dequant.mx\":{\"dim\":{}}}"),
+        LIMITED("limits-dim", "{\"dequant.mx\":{\"dims\":{\"k\":{}}}}"),
+        LIMITED("limits-zero",
+                "{\"*\":{\"dims\":{\"cols\":{\"multiple\":0}}}}"),
+        LIMITED("limits-order",
+                "{\"*\":{\"dims\":{\"cols\":{\"least\":9,\"most\":8}}}}"),
+        LIMITED("limits-empty", "{\"*\":{\"params\":{\"rule\":[]}}}"),
+        LIMITED("limits-minus", "{\"*\":{\"dims\":{\"cols\":{\"least\":-1}}}}"),
+        LIMITED("limits-dtype", "{\"*\":{\"dtypes\":{\"q\":[\"u7\"]}}}"),
+        LIMITED("limits-ids", "{\"*\":{\"ids\":\"all\"}}"),
+        LIMITED("limits-huge",
+                "{\"*\":{\"dims\":{\"cols\":{\"most\":1e400}}}}"),
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (is_fault(rows[i].fault)) {
+            reply("0", rows[i].hello);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Ends, or never answers. */
+static void end_badly(void)
+{
+    if (is_fault("exit-0")) {
+        exit(0);
+    } else if (is_fault("exit-3")) {
+        exit(3);
+    } else if (is_fault("abort")) {
+        abort();
+    } else if (is_fault("segv")) {
+        (void)raise(SIGSEGV);
+    } else if (is_fault("kill")) {
+        (void)raise(SIGKILL);
+    } else if (is_fault("hang")) {
+        (void)pause();
+    } else if (is_fault("stop")) {
+        (void)raise(SIGSTOP);
+    } else if (is_fault("close")) {
+        (void)close(3);
+        (void)pause();
+    } else if (is_fault("fault")) {
+        reply("fault", "it gives up");
+        exit(0);
+    } else if (is_fault("half-line")) {
+        say(token);
+        exit(0);
+    }
+}
+
+/* Answers in a way that is none; 1: that was its answer. */
+static int answer_badly(void)
+{
+    static char flood[2 << 20];
+
+    if (is_fault("forge")) {
+        say("00000000000000000000000000000000 0 bf16\n");
+    } else if (is_fault("no-token")) {
+        say("0 bf16\n");
+    } else if (is_fault("garbage")) {
+        say("Traceback (most recent call last):\n");
+    } else if (is_fault("newline")) {
+        say("\n");
+    } else if (is_fault("nul")) {
+        (void)send(3, "\0\0\n", 3, MSG_NOSIGNAL);
+    } else if (is_fault("long")) {
+        memset(flood, 'a', sizeof flood);
+        (void)send(3, flood, sizeof flood, MSG_NOSIGNAL);
+    } else if (is_fault("status-9")) {
+        reply("9", "bf16");
+    } else if (is_fault("status-word")) {
+        reply("pass", "bf16");
+    } else if (is_fault("status-none")) {
+        reply("", "");
+    } else if (is_fault("fork-replies")) {
+        if (fork() != 0) {
+            (void)pause();
+        }
+        reply("0", "bf16");
+    } else if (is_fault("left")) {
+        reply("left", "the clock");
+    } else if (is_fault("device")) {
+        reply("5", "CompilationError: line 3\\n    x = y\\n    ^");
+    } else if (is_fault("nomem")) {
+        reply("4", "out of memory");
+    } else if (is_fault("refuses")) {
+        reply("1", "no");
+    } else if (is_fault("declines")) {
+        reply("3", "not today");
+    } else if (is_fault("nothing")) {
+        reply("0", "bf16");
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static void touch(json_t *request)
+{
+    json_t *q = json_array_get(json_object_get(request, "in"), 0);
+    json_t *y = json_array_get(json_object_get(request, "out"), 0);
+    const json_int_t n = json_integer_value(json_object_get(y, "bytes"));
+
+    if (is_fault("write-behind")) {
+        bytes_of(y)[n] ^= 1;
+    } else if (is_fault("write-before")) {
+        bytes_of(y)[-1] ^= 1;
+    } else if (is_fault("write-input")) {
+        bytes_of(q)[0] ^= 1;
+    } else if (is_fault("wrong-bit")) {
+        bytes_of(y)[n - 1] ^= 0x80;
+    } else if (is_fault("changing")) {
+        static uint8_t count;
+        bytes_of(y)[0] ^= count++;
+    } else if (is_fault("ok-prints")) {
+        for (int i = 0; i < 20000; i++) {
+            (void)puts("a long line that nobody wants to read, once more");
+        }
+        (void)fflush(stdout);
+    } else if (is_fault("ok-shrink")) {
+        (void)!ftruncate(4, 0);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    FILE *channel = fdopen(3, "r");
+    char *line = NULL;
+    size_t size = 0, mapped = 0;
+
+    fault = argc > 1 ? argv[1] : "";
+    if (is_fault("early")) {
+        say("00000000000000000000000000000000 0 {}\n");
+    }
+    while (channel != NULL && getline(&line, &size, channel) > 0) {
+        json_t *request = json_loads(line, 0, NULL);
+        const char *what = json_string_value(json_object_get(request, "do"));
+        char status[2] = "0";
+        struct stat file;
+
+        token = json_string_value(json_object_get(request, "token"));
+        if (fstat(4, &file) == 0 && (size_t)file.st_size > mapped) {
+            mapped = (size_t)file.st_size;
+            memory =
+                mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
+        }
+        if (strcmp(what, "hello") == 0) {
+            if (!bad_hello()) {
+                reply("0", HELLO);
+            }
+        } else {
+            end_badly();
+            if (!answer_badly()) {
+                status[0] = (char)('0' + run(request));
+                touch(request);
+                reply(status, text);
+                if (is_fault("twice")) {
+                    reply(status, text);
+                }
+            }
+        }
+        json_decref(request);
+    }
+    return 0;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Faults of a layer: a profile spelled out answers as by its name, in every
+ * bit, and each edit changes what it says and nothing else.
+ */
+#include "data/fill.h"
+#include "diagnose/layer_fault.h"
+#include "run/native.h"
+
+#include <mxoracle/profile.h>
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static int answer(const test_case *c, const tensor_set *in, tensor_set *out)
+{
+    char text[256];
+
+    return native_outputs(c, in, out, (mxo_text){text, sizeof text}) == 0;
+}
+
+/* 1: spelled out and equal; 0: the profile does not do such a layer. */
+static int is_equal(const char *text)
+{
+    char sentence[256] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+    tensor_set in = {0};
+    tensor_set by_name = {0};
+    tensor_set by_entry = {0};
+    test_case c;
+    int equal = 0;
+
+    ck_assert_msg(case_parse(&c, text, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+    if (answer(&c, &in, &by_name)) {
+        ck_assert_msg(layer_spell_out(&c), "%s", text);
+        ck_assert_str_eq(case_value(&c, "profile"), "exact");
+        ck_assert_msg(answer(&c, &in, &by_entry), "%s", text);
+        ck_assert_uint_eq(by_name.t[0].n_bytes, by_entry.t[0].n_bytes);
+        ck_assert_msg(memcmp(by_name.t[0].data, by_entry.t[0].data,
+                             by_name.t[0].n_bytes) == 0,
+                      "%s", text);
+        equal = 1;
+    }
+    tensor_set_clear(&in);
+    tensor_set_clear(&by_name);
+    tensor_set_clear(&by_entry);
+    return equal;
+}
+
+START_TEST(a_profile_spelled_out_answers_as_by_its_name)
+{
+    static const char *const ways[] = {"", ",activation=silu,limit=none",
+                                       ",activation=silu,limit=3",
+                                       ",alpha=1.25,limit=5"};
+    int n_equal = 0;
+
+    for (int i = 0; i < mxo_profile_count(); i++) {
+        char text[256];
+        (void)snprintf(text, sizeof text,
+                       "moe.layer:profile=%s,tokens=3,topk=2,experts=4,"
+                       "hidden=128,inter=128,data=ordinary,bias=f32%s",
+                       mxo_profile_at(i)->name, ways[_i]);
+        n_equal += is_equal(text);
+    }
+    ck_assert_int_ge(n_equal, 3);
+}
+END_TEST
+
+static const layer_fault *fault(const char *says)
+{
+    const layer_fault *f = layer_faults;
+
+    while (f->edit != NULL && strcmp(f->says, says) != 0) {
+        f++;
+    }
+    ck_assert_msg(f->edit != NULL, "%s", says);
+    return f;
+}
+
+/* Two experts, gate rows 1 and 2, up rows 3 and 4 of a single column. */
+static void begin(layer_call *call, const char *rows)
+{
+    char text[160];
+    char sentence[256] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+
+    memset(call, 0, sizeof *call);
+    (void)snprintf(text, sizeof text,
+                   "moe.layer:tokens=2,topk=2,experts=2,hidden=32,inter=2,"
+                   "bias=bf16,data=ordinary,rows=%s",
+                   rows);
+    ck_assert_msg(case_parse(&call->c, text, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_inputs(&call->c, 1, &call->in, why) == 0, "%s",
+                  sentence);
+    for (uint64_t i = 0; i < 8; i++) {
+        tensor_store(tensor_set_find(&call->in, "w13_bias"), i, 0x3f81 + i);
+    }
+    for (uint64_t i = 0; i < 4; i++) {
+        tensor_store(tensor_set_find(&call->in, "topk_ids"), i, i % 2);
+    }
+}
+
+static void expect(layer_call *call, const char *name, const uint32_t *want)
+{
+    const host_tensor *t = tensor_set_find(&call->in, name);
+
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        ck_assert_msg(tensor_load(t, i) == want[i], "%s %d: got 0x%x want 0x%x",
+                      name, (int)i, (unsigned)tensor_load(t, i), want[i]);
+    }
+    tensor_set_clear(&call->in);
+}
+
+static void expect_bias(const char *rows, const char *says,
+                        const uint32_t want[8])
+{
+    const layer_fault *f = fault(says);
+    layer_call call;
+
+    begin(&call, rows);
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    expect(&call, "w13_bias", want);
+}
+
+START_TEST(rows_go_where_they_are_said_to)
+{
+    static const uint32_t pairs[8] = {0x3f82, 0x3f81, 0x3f84, 0x3f83,
+                                      0x3f86, 0x3f85, 0x3f88, 0x3f87};
+    static const uint32_t halves[8] = {0x3f83, 0x3f84, 0x3f81, 0x3f82,
+                                       0x3f87, 0x3f88, 0x3f85, 0x3f86};
+    static const uint32_t between[8] = {0x3f81, 0x3f83, 0x3f82, 0x3f84,
+                                        0x3f85, 0x3f87, 0x3f86, 0x3f88};
+    static const uint32_t next[8] = {0x3f85, 0x3f86, 0x3f87, 0x3f88,
+                                     0x3f81, 0x3f82, 0x3f83, 0x3f84};
+    static const uint32_t twice[8] = {0x4001, 0x4002, 0x4003, 0x4004,
+                                      0x4005, 0x4006, 0x4007, 0x4008};
+
+    expect_bias("interleaved", "gate and up were exchanged in w13_bias", pairs);
+    expect_bias("halves", "gate and up were exchanged in w13_bias", halves);
+    expect_bias("interleaved",
+                "w13_bias had gate and up interleaved where they are in "
+                "halves, or the reverse",
+                between);
+    expect_bias("halves", "w13_bias were the next expert's", next);
+    expect_bias("halves", "w13_bias counted twice", twice);
+}
+END_TEST
+
+static void expect_ids(const char *says, unsigned which, const uint32_t want[4])
+{
+    const layer_fault *f = fault(says);
+    layer_call call;
+
+    begin(&call, "halves");
+    ck_assert_int_eq(f->edit(&call, f->on, which), EDIT_DONE);
+    expect(&call, "topk_ids", want);
+}
+
+START_TEST(who_does_not_contribute_has_no_id)
+{
+    static const uint32_t one[4] = {UINT32_MAX, 1, UINT32_MAX, 1};
+    static const uint32_t zero[4] = {0, UINT32_MAX, 0, UINT32_MAX};
+    static const uint32_t same[4] = {0, 0, 0, 0};
+    const layer_fault *f = fault("expert %s did not contribute");
+    layer_call call;
+
+    expect_ids("expert %s did not contribute", 0, one);
+    expect_ids("expert %s did not contribute", 1, zero);
+    expect_ids("expert %s alone contributed", 0, zero);
+    expect_ids("slot %s did not contribute", 1, zero);
+    expect_ids("every slot had the first slot's expert", 0, same);
+    begin(&call, "halves");
+    ck_assert_int_eq(f->edit(&call, f->on, 2), EDIT_END);
+    tensor_set_clear(&call.in);
+}
+END_TEST
+
+/* A layer of two experts, two slots, two blocks of K in w13 and ten columns. */
+static void begin_counted(layer_call *call, const char *name)
+{
+    char sentence[256] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+
+    memset(call, 0, sizeof *call);
+    ck_assert_msg(case_parse(&call->c,
+                             "moe.layer:tokens=2,topk=2,experts=2,hidden=64,"
+                             "inter=10,bias=bf16,data=ordinary",
+                             why) == 0,
+                  "%s", sentence);
+    ck_assert_msg(fill_inputs(&call->c, 1, &call->in, why) == 0, "%s",
+                  sentence);
+    host_tensor *t = tensor_set_find(&call->in, name);
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, i);
+    }
+}
+
+typedef struct moved {
+    const char *says;
+    const char *name;
+    uint64_t at;   /* this element of a tensor that counts */
+    uint64_t want; /* is this after the edit */
+} moved;
+
+/* w2_bias 64 an expert, w13_scale 2 a row and 40 an expert, w13 32 bytes a
+   row: numbers from the sizes, not from the edits. */
+static const moved moves[] = {
+    {"the two halves of w2_bias took turns", "w2_bias", 1, 32},
+    {"the two halves of w2_bias took turns", "w2_bias", 66, 65},
+    {"the two halves of w2_bias took turns", "w2_bias", 127, 127},
+    {"w2_bias had its even elements before its odd ones", "w2_bias", 1, 2},
+    {"w2_bias had its even elements before its odd ones", "w2_bias", 96, 65},
+    {"all block scales were those of the experts in reverse order", "w13_scale",
+     3, 43},
+    {"all block scales were those of the experts in reverse order", "w13_scale",
+     79, 39},
+    {"the last block of K had the next expert's w13_scale", "w13_scale", 2, 2},
+    {"the last block of K had the next expert's w13_scale", "w13_scale", 3, 43},
+    {"the last block of K had the next expert's w13_scale", "w13_scale", 43, 3},
+    {"the high nibbles of w13 were left out", "w13", 0xa7, 0x07},
+    {"the low nibbles of w13 were left out", "w13", 0xa7, 0xa0},
+};
+
+START_TEST(elements_go_where_they_are_said_to)
+{
+    const moved *m = &moves[_i];
+    const layer_fault *f = fault(m->says);
+    layer_call call;
+
+    begin_counted(&call, m->name);
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    ck_assert_uint_eq(tensor_load(tensor_set_find(&call.in, m->name), m->at),
+                      m->want);
+    tensor_set_clear(&call.in);
+}
+END_TEST
+
+START_TEST(weights_are_divided_by_their_tokens_sum)
+{
+    /* 3 and 1; 0.25 and 0.25 */
+    static const uint32_t was[4] = {0x40400000, 0x3f800000, 0x3e800000,
+                                    0x3e800000};
+    static const uint32_t want[4] = {0x3f400000, 0x3e800000, 0x3f000000,
+                                     0x3f000000};
+    const layer_fault *f =
+        fault("routing weights were divided by their sum once more");
+    layer_call call;
+
+    begin(&call, "halves");
+    for (uint64_t i = 0; i < 4; i++) {
+        tensor_store(tensor_set_find(&call.in, "topk_weights"), i, was[i]);
+    }
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    expect(&call, "topk_weights", want);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_not_edited)
+{
+    char why[256];
+    layer_call call = {.in = {0}};
+    const layer_fault *f = layer_faults;
+
+    ck_assert_int_eq(case_parse(&call.c, "act.glu:rows=1,cols=32",
+                                (mxo_text){why, sizeof why}),
+                     0);
+    for (; f->edit != NULL; f++) {
+        if (strchr(f->on, '=') == NULL) {
+            ck_assert_msg(f->edit(&call, f->on, 0) == EDIT_END, "%s", f->says);
+        }
+    }
+    ck_assert_ptr_ne(f, layer_faults);
+}
+END_TEST
+
+Suite *suite_layer_fault(void);
+Suite *suite_layer_fault(void)
+{
+    Suite *s = suite_create("layer_fault");
+    TCase *t = tcase_create("layer_fault");
+
+    tcase_add_loop_test(t, a_profile_spelled_out_answers_as_by_its_name, 0, 4);
+    tcase_add_test(t, rows_go_where_they_are_said_to);
+    tcase_add_test(t, who_does_not_contribute_has_no_id);
+    tcase_add_loop_test(t, elements_go_where_they_are_said_to, 0,
+                        sizeof moves / sizeof moves[0]);
+    tcase_add_test(t, weights_are_divided_by_their_tokens_sum);
+    tcase_add_test(t, what_is_not_there_is_not_edited);
+    suite_add_tcase(s, t);
+    return s;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * quant.scaled and quant.mx_exponent: compressed-tensors, where an observer
+ * chooses the scales and the packer takes them as they are.
+ */
+#include "engine.h"
+
+#define MAGNITUDE 0x7fffffffu
+
+mxo_status infer_quant_scaled(const mxo_call *call, mxo_tensor *out_tensor,
+                              uint32_t *n_out, mxo_text why)
+{
+    const mxo_tensor *x = mxo_call_in(call, "x");
+    const mxo_tensor *scale = mxo_call_in(call, "scale");
+    const mxo_tensor *global = mxo_call_in(call, "global_scale");
+    const uint64_t group = mxo_call_is(call, "scale", "e4m3") ? 16 : 32;
+
+    if (x->rank != 2 || scale->rank != 2 || x->shape[0] != scale->shape[0] ||
+        x->shape[1] != group * scale->shape[1]) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: x and scale need rows of whole groups of %llu",
+                        call->op, (unsigned long long)group);
+    }
+    if (global != NULL && mxo_tensor_elems(global) != 1) {
+        return mxo_fail(MXO_E_SHAPE, why, "%s: global_scale needs one element",
+                        call->op);
+    }
+    const uint64_t shape[2] = {x->shape[0], x->shape[1] / 2};
+
+    mxo_out(out_tensor, 0, "q", MXO_U8, 2, shape);
+    *n_out = 1;
+    return MXO_OK;
+}
+
+mxo_status run_quant_scaled(const mxo_call *call, mxo_text why)
+{
+    const mxo_tensor *x = mxo_call_in(call, "x");
+    const mxo_tensor *scale = mxo_call_in(call, "scale");
+    const mxo_tensor *global = mxo_call_in(call, "global_scale");
+    const uint64_t group = global != NULL ? 16 : 32;
+    const mxo_format type =
+        global != NULL ? MXO_FMT_F32 : mxo_call_format(call, "from");
+
+    (void)why;
+    for (uint64_t i = 0; i < mxo_tensor_elems(x); i++) {
+        const uint32_t v = quant_load(x, i);
+        uint32_t by = quant_load(scale, i / group);
+        if (global != NULL) {
+            by = mxo_f32_div(by, (uint32_t)mxo_load(global, 0));
+        }
+        const uint8_t code =
+            engine_e2m1(engine_divide(type, v, by), MXO_TIE_RNE);
+        mxo_store_nibble(mxo_tensor_data(mxo_call_out(call, "q")), i,
+                         (v & MAGNITUDE) == 0 ? 0 : code);
+    }
+    return MXO_OK;
+}
+
+mxo_status infer_quant_mx_exponent(const mxo_call *call, mxo_tensor *out_tensor,
+                                   uint32_t *n_out, mxo_text why)
+{
+    (void)why;
+    return mxo_infer_like(call, "amax", out_tensor, n_out, "y", MXO_F32);
+}
+
+/* The field of amax rounded half up to one mantissa bit, less 2. */
+mxo_status run_quant_mx_exponent(const mxo_call *call, mxo_text why)
+{
+    const mxo_tensor *amax = mxo_call_in(call, "amax");
+    const mxo_tensor *y = mxo_call_out(call, "y");
+
+    (void)why;
+    for (uint64_t i = 0; i < mxo_tensor_elems(amax); i++) {
+        const uint32_t a = (uint32_t)mxo_load(amax, i) & MAGNITUDE;
+        const int exponent = (int)((a + 0x200000u) >> 23) - 2;
+        mxo_store(y, i, mxo_f32_from_f64((double)exponent));
+    }
+    return MXO_OK;
+}
