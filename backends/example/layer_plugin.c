@@ -111,21 +111,14 @@ static const mxo_tensor *input(const mxo_call *call, const char *name)
 /* What this kernel does; everything else is the profile's. */
 static int is_mine(const char *key, const char *value)
 {
-    static const char *const mine[][2] = {{"profile", "TRITON"},
-                                          {"from", "bf16"},
-                                          {"activation", "swiglu"},
-                                          {"rows", "interleaved"},
-                                          {"map", "0"},
-                                          {"bounds", "0"},
-                                          {"mul", "fma"},
-                                          {"splits", "1"},
-                                          {"promote", "0"},
-                                          {"input_scale", "none"},
-                                          {"alpha", "1.702"},
-                                          {"beta", "1"},
-                                          {"limit", "7"},
-                                          {"conversion", "none"},
-                                          {"per_expert", "none"}};
+    /* clang-format off */
+    static const char *const mine[][2] = {
+        {"profile", "TRITON"},  {"from", "bf16"},     {"activation", "swiglu"},
+        {"map", "0"},           {"bounds", "0"},      {"rows", "interleaved"},
+        {"mul", "fma"},         {"splits", "1"},      {"input_scale", "none"},
+        {"promote", "0"},       {"alpha", "1.702"},   {"conversion", "none"},
+        {"beta", "1"},          {"limit", "7"},       {"per_expert", "none"}};
+    /* clang-format on */
 
     for (size_t i = 0; i < sizeof mine / sizeof mine[0]; i++) {
         if (strcmp(mine[i][0], key) == 0) {

@@ -122,10 +122,9 @@ static mxo_status read_digit(reader *r, int axis)
 static int hex(char c)
 {
     const char *const digits = "0123456789abcdef";
+    const char *const at = c == '\0' ? NULL : strchr(digits, c);
 
-    return c == '\0' || strchr(digits, c) == NULL
-               ? -1
-               : (int)strcspn(digits, (char[]){c, '\0'});
+    return at == NULL ? -1 : (int)(at - digits);
 }
 
 /* ^, ^size, ^size=7f, ^size=? */

@@ -446,20 +446,13 @@ START_TEST(dialects_follow_their_formula)
         "trtllm_minimax2",    "vllm_softmax",       "vllm_sigmoid",
         "vllm_softplus_sqrt", "vllm_fused_sigmoid", "vllm_torch_softmax",
         "vllm_torch_sigmoid"};
-    /* clang-format off: a table */
-    static const char *const plain[] = {"topk_softmax",
-                                        "trtllm_default",
-                                        "trtllm_renormalize",
-                                        "trtllm_renormalize_naive",
-                                        "trtllm_topk",
-                                        "trtllm_sigmoid_renorm",
-                                        "trtllm_sigmoid",
-                                        "trtllm_topk_sigmoid",
-                                        "vllm_cpu",
-                                        "triton35_topk_softmax",
-                                        "triton35_softmax_topk",
-                                        "triton37_topk_softmax",
-                                        "triton37_softmax_topk"};
+    /* clang-format off */
+    static const char *const plain[] = {
+        "topk_softmax",          "trtllm_default",        "trtllm_renormalize",
+        "trtllm_topk",           "trtllm_sigmoid",        "trtllm_topk_sigmoid",
+        "triton35_topk_softmax", "triton35_softmax_topk", "vllm_cpu",
+        "triton37_topk_softmax", "triton37_softmax_topk",
+        "trtllm_sigmoid_renorm", "trtllm_renormalize_naive"};
     /* clang-format on */
 
     for (unsigned i = 0; i < sizeof scaled / sizeof scaled[0]; i++) {
