@@ -87,6 +87,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/cmd_baseline.c \
 	%reldir%/cli/cmd_bench.c \
 	%reldir%/cli/cmd_complete.c \
+	%reldir%/cli/cmd_fuzz.c \
 	%reldir%/cli/cmd_gen.c \
 	%reldir%/cli/cmd_list.c \
 	%reldir%/cli/cmd_profiles.c \
@@ -168,6 +169,16 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/layer_stage_half.h \
 	%reldir%/diagnose/layer_stages.c \
 	%reldir%/diagnose/layer_stages.h \
+	%reldir%/draw/decode.c \
+	%reldir%/draw/draw.h \
+	%reldir%/draw/granule.c \
+	%reldir%/draw/granule.h \
+	%reldir%/draw/legal.c \
+	%reldir%/draw/plan.c \
+	%reldir%/draw/plan.h \
+	%reldir%/draw/record.c \
+	%reldir%/draw/value.c \
+	%reldir%/draw/value.h \
 	%reldir%/exec/call_json.c \
 	%reldir%/exec/call_json.h \
 	%reldir%/exec/channel.c \
@@ -403,6 +414,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_cpu_timeout.c \
 	%reldir%/unit/judge/test_derive.c \
 	%reldir%/unit/judge/test_diff_location.c \
+	%reldir%/unit/judge/test_draw.c \
 	%reldir%/unit/judge/test_fence.c \
 	%reldir%/unit/judge/test_fill.c \
 	%reldir%/unit/judge/test_gemm_probe_inputs.c \

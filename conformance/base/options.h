@@ -15,6 +15,7 @@ typedef enum option_group {
     OPTIONS_selftest,
     OPTIONS_report,
     OPTIONS_baseline,
+    OPTIONS_fuzz,
     N_OPTION_GROUPS
 } option_group;
 

@@ -45,7 +45,8 @@ static int group_of(const char *command)
     } rows[] = {{"run", OPTIONS_run},       {"list", OPTIONS_run},
                 {"show", OPTIONS_run},      {"shrink", OPTIONS_run},
                 {"verify", OPTIONS_verify}, {"selftest", OPTIONS_selftest},
-                {"report", OPTIONS_report}, {"baseline", OPTIONS_baseline}};
+                {"report", OPTIONS_report}, {"baseline", OPTIONS_baseline},
+                {"fuzz", OPTIONS_fuzz}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].command, command) == 0) {

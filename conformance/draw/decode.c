@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records into cases; see draw.h.  A case of the grid is changed slot by slot,
+ * brought down to a small call, and mended where the emulator would refuse
+ * it: sizes go up to a granule, then what was changed is taken back.
+ */
+#include "granule.h"
+#include "plan.h"
+#include "value.h"
+
+#include "case/case_invalid.h"
+#include "case/family.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONG_AXIS = 1 << 15 };
+
+typedef struct drawing {
+    const draw_plan *plan;
+    const draw_record *r;
+    const test_case *base;
+    test_case *c;
+    granules axis[3]; /* of layout.apply's experts, rows, columns */
+    uint8_t new_dim[OP_MAX_DIMS];
+    uint8_t new_param[OP_MAX_PARAMS];
+} drawing;
+
+static uint32_t slot16(const draw_record *r, int at)
+{
+    return (uint32_t)(r->byte[at] | r->byte[at + 1] << 8);
+}
+
+static uint32_t slot32(const draw_record *r, int at)
+{
+    return slot16(r, at) | slot16(r, at + 2) << 16;
+}
+
+static void set_dim(test_case *c, int dim, uint64_t n)
+{
+    char text[24];
+    char why[256];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, n);
+    (void)case_vary(c, c->schema->dims[dim], text, (mxo_text){why, sizeof why});
+}
+
+static const granules *granules_at(const drawing *d, int dim)
+{
+    static const char *const names[] = {"experts", "rows", "cols"};
+    static const granules common = {6, {2, 16, 32, 64, 128, 256}};
+
+    for (int a = 0; a < 3; a++) {
+        if (strcmp(d->base->schema->dims[dim], names[a]) == 0 &&
+            d->axis[1].n + d->axis[2].n > 0) {
+            return &d->axis[a];
+        }
+    }
+    return &common;
+}
+
+static void find_granules(drawing *d)
+{
+    const char *layout = case_value(d->base, "layout");
+    const uint32_t dtype = dtype_by_name(case_value(d->base, "dtype"));
+
+    if (layout[0] != '\0' && op_dim_index(d->base->schema, "rows") >= 0) {
+        granules_of(layout, dtype < MXO_N_DTYPES ? dtype_bytes(dtype) : 1,
+                    d->axis);
+    }
+}
+
+static void change_params(drawing *d)
+{
+    test_case *c = d->c;
+
+    for (int i = 0; i < c->schema->n_params; i++) {
+        const op_param *p = &c->schema->params[i];
+        const uint32_t slot = slot16(d->r, DRAW_PARAMS + 2 * i);
+        char word[OP_WORD];
+        char why[256];
+        if (slot == 0 || p->kind == PARAM_SIZE ||
+            draw_is_pinned(d->plan, c, p->key)) {
+            continue;
+        }
+        if (value_of_param(c, i, slot - 1, word) &&
+            case_vary(c, p->key, word, (mxo_text){why, sizeof why}) == 0) {
+            d->new_param[i] = strcmp(c->value[i], d->base->value[i]) != 0;
+        }
+    }
+    /* What other parameters brought in has no size yet. */
+    for (int k = 0; k < c->schema->n_dims; k++) {
+        if (case_uses_dim(c, k) && c->dim[k] == 0 &&
+            !(case_uses_dim(d->base, k))) {
+            set_dim(c, k, 32);
+        }
+    }
+}
+
+static void change_dims(drawing *d)
+{
+    test_case *c = d->c;
+
+    for (int k = 0; k < c->schema->n_dims; k++) {
+        const uint32_t slot = slot32(d->r, DRAW_DIMS + 4 * k);
+        if (slot == 0 || !case_uses_dim(c, k) ||
+            draw_is_pinned(d->plan, c, c->schema->dims[k])) {
+            continue;
+        }
+        set_dim(c, k, value_of_dim(granules_at(d, k), slot - 1));
+        d->new_dim[k] = c->dim[k] != d->base->dim[k];
+    }
+}
+
+/* The largest dimension that may be made smaller, but for a very long one;
+   -1 if there is none. */
+static int largest_dim(const drawing *d, uint64_t below)
+{
+    int best = -1;
+
+    for (int k = 0; k < d->c->schema->n_dims; k++) {
+        if (case_uses_dim(d->c, k) && d->c->dim[k] > 1 &&
+            d->c->dim[k] < below &&
+            !draw_is_pinned(d->plan, d->c, d->c->schema->dims[k]) &&
+            (best < 0 || d->c->dim[k] > d->c->dim[best])) {
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* Halve until the call is small: a very long axis stays, once, beside short
+   ones. */
+static void make_small(drawing *d)
+{
+    uint64_t most = d->plan->most_bytes;
+    uint64_t below = UINT64_MAX;
+    int k = largest_dim(d, UINT64_MAX);
+
+    if (k >= 0 && d->c->dim[k] > LONG_AXIS) {
+        most *= 16;
+        below = LONG_AXIS;
+    }
+    while (draw_bytes(d->c) > most && (k = largest_dim(d, below)) >= 0) {
+        set_dim(d->c, k, d->c->dim[k] / 2);
+        d->new_dim[k] = 1;
+        if (largest_dim(d, below) < 0) {
+            below = UINT64_MAX;
+        }
+    }
+}
+
+static void change_data(drawing *d)
+{
+    const uint32_t slot = slot16(d->r, DRAW_DATA);
+    char why[256];
+    char word[OP_WORD];
+
+    if (slot > 0 && !draw_is_pinned(d->plan, d->c, "data") &&
+        value_of_data(d->c, slot - 1, word)) {
+        (void)case_set(d->c, "data", word, (mxo_text){why, sizeof why});
+    }
+}
+
+/* The way back is drawn by what it gives: memory has the padded extents. */
+static void turn_round(drawing *d)
+{
+    test_case *c = d->c;
+    static const char *const names[] = {"experts", "rows", "cols"};
+    static const char *const keeps[] = {NULL, "keep_rows", "keep_cols"};
+    uint64_t extent[3];
+    uint64_t padded[3];
+    char why[256];
+
+    if (strcmp(c->schema->info->name, "layout.apply") != 0 ||
+        strcmp(case_value(c, "dir"), "inverse") != 0) {
+        return;
+    }
+    for (int a = 0; a < 3; a++) {
+        extent[a] = case_dim(c, names[a]);
+    }
+    if (value_padded(c, extent, padded) != 0) {
+        return;
+    }
+    for (int a = 0; a < 3; a++) {
+        const int dim = op_dim_index(c->schema, names[a]);
+        char text[24];
+        if (draw_is_pinned(d->plan, c, names[a]) ||
+            (keeps[a] != NULL && draw_is_pinned(d->plan, c, keeps[a]))) {
+            continue;
+        }
+        set_dim(c, dim, padded[a]);
+        (void)snprintf(text, sizeof text, "%" PRIu64,
+                       padded[a] == extent[a] ? 0 : extent[a]);
+        if (keeps[a] != NULL) {
+            (void)case_set(c, keeps[a], text, (mxo_text){why, sizeof why});
+        }
+    }
+}
+
+static uint64_t round_up(uint64_t n, uint64_t by)
+{
+    return (n + by - 1) / by * by;
+}
+
+/* Every changed dimension up to its granules, the small ones first. */
+static int mend_sizes(drawing *d)
+{
+    const test_case drawn = *d->c;
+
+    for (int g = 0; g < GRANULE_MOST; g++) {
+        int is_other = 0;
+        for (int k = 0; k < drawn.schema->n_dims; k++) {
+            const granules *of = granules_at(d, k);
+            if (d->new_dim[k] && g < of->n) {
+                set_dim(d->c, k, round_up(drawn.dim[k], of->size[g]));
+                is_other |= d->c->dim[k] != drawn.dim[k];
+            }
+        }
+        if (is_other && draw_is_legal(d->c) &&
+            draw_bytes(d->c) <= 16 * d->plan->most_bytes) {
+            return 1;
+        }
+    }
+    *d->c = drawn;
+    return 0;
+}
+
+static int take_back_params(drawing *d)
+{
+    for (int i = d->c->schema->n_params - 1; i >= 0; i--) {
+        char why[256];
+        if (d->new_param[i]) {
+            (void)case_vary(d->c, d->c->schema->params[i].key,
+                            d->base->value[i], (mxo_text){why, sizeof why});
+            if (draw_is_legal(d->c)) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static int take_back_dims(drawing *d)
+{
+    for (int k = 0; k < d->c->schema->n_dims; k++) {
+        if (d->new_dim[k]) {
+            set_dim(d->c, k, d->base->dim[k]);
+            if (draw_is_legal(d->c)) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void mend(drawing *d)
+{
+    if (draw_is_legal(d->c) || mend_sizes(d) || take_back_params(d) ||
+        mend_sizes(d) || take_back_dims(d)) {
+        return;
+    }
+    const test_case drawn = *d->c;
+
+    *d->c = *d->base;
+    memcpy(d->c->data, drawn.data, sizeof d->c->data);
+}
+
+static void spoil(drawing *d)
+{
+    const uint32_t kind = slot16(d->r, DRAW_FLAW);
+    char why[256];
+
+    if (kind > 0 && d->base->flaw[0] == '\0' &&
+        !draw_is_pinned(d->plan, d->c, "flaw")) {
+        value_of_flaw(d->c, kind - 1, slot16(d->r, DRAW_TARGET), d->c->flaw);
+    }
+    if (d->c->flaw[0] != '\0' &&
+        case_check_flaw(d->c, (mxo_text){why, sizeof why}) != 0) {
+        d->c->flaw[0] = '\0';
+    }
+}
+
+static void change(drawing *d)
+{
+    find_granules(d);
+    change_params(d);
+    change_dims(d);
+    change_data(d);
+    if (memcmp(d->c->dim, d->base->dim, sizeof d->c->dim) != 0 ||
+        memcmp(d->c->value, d->base->value, sizeof d->c->value) != 0) {
+        d->c->stretch = 0;
+        make_small(d);
+        turn_round(d);
+        if ((slot16(d->r, DRAW_FLAGS) & 1) == 0) {
+            mend(d);
+        }
+    }
+    if (fill_check_stretch(d->c, (mxo_text){NULL, 0}) != 0) {
+        d->c->stretch = 0;
+    }
+    spoil(d);
+}
+
+uint32_t draw_group_of(const draw_plan *p, const uint8_t *bytes, size_t n)
+{
+    return ((n > 0 ? bytes[0] : 0u) + (n > 1 ? bytes[1] * 256u : 0u)) % p->n;
+}
+
+void draw_decode(const draw_plan *p, const uint8_t *bytes, size_t n,
+                 test_case *c, uint64_t *seed)
+{
+    draw_record r;
+    drawing d = {.plan = p, .r = &r, .c = c};
+
+    memset(&r, 0, sizeof r);
+    if (n > 0) {
+        memcpy(r.byte, bytes, n < sizeof r.byte ? n : sizeof r.byte);
+    }
+    const draw_group *g = &p->group[slot16(&r, DRAW_GROUP) % p->n];
+
+    d.base = &g->base[slot16(&r, DRAW_BASE) % g->n];
+    *c = *d.base;
+    *seed = slot32(&r, DRAW_SEED);
+    change(&d);
+}

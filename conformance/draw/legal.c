@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How large the inputs of a case are, and whether the emulator takes it with
+   zeros for data. */
+#include "plan.h"
+
+#include "base/tensors.h"
+#include "case/case_shape.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_OUTPUTS = 32, MOST_ZEROS = 1 << 22 };
+
+/* Input i as infer() sees it. 0, or -1 if an extent is not whole or the bytes
+   are too many to count. */
+static int describe(const test_case *c, int i, mxo_tensor *t)
+{
+    char why[256];
+
+    memset(t, 0, sizeof *t);
+    t->name = c->schema->inputs[i].name;
+    t->rank = c->schema->inputs[i].rank;
+    if (case_input(c, i, &t->dtype, t->shape, (mxo_text){why, sizeof why}) !=
+            0 ||
+        t->dtype >= MXO_N_DTYPES) {
+        return -1;
+    }
+    t->n_bytes = dtype_bytes(t->dtype);
+    for (uint32_t r = 0; r < t->rank; r++) {
+        if (t->shape[r] > 0 && t->n_bytes > (UINT64_C(1) << 40) / t->shape[r]) {
+            return -1;
+        }
+        t->n_bytes *= t->shape[r];
+    }
+    return 0;
+}
+
+uint64_t draw_bytes(const test_case *c)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        mxo_tensor t;
+        if (!case_has_input(c, i)) {
+            continue;
+        }
+        if (describe(c, i, &t) != 0) {
+            return UINT64_MAX;
+        }
+        n += t.n_bytes;
+    }
+    return n;
+}
+
+/* Does the emulator infer outputs? */
+static int is_inferred(const test_case *c, mxo_call *call)
+{
+    const mxo_backend *emu = mxo_emulator();
+    mxo_param params[OP_MAX_PARAMS];
+    mxo_tensor out[MOST_OUTPUTS];
+    uint32_t n_out = MOST_OUTPUTS;
+    char why[512] = "";
+
+    case_params(c, params);
+    call->struct_size = sizeof *call;
+    call->op = c->schema->info->name;
+    call->n_params = (uint32_t)c->schema->n_params;
+    call->params = params;
+    return emu->infer(NULL, call, out, &n_out, (mxo_text){why, sizeof why}) ==
+           MXO_OK;
+}
+
+int draw_is_legal(const test_case *c)
+{
+    mxo_tensor in[OP_MAX_INPUTS];
+    mxo_call call = {.in = in};
+    uint64_t most = 0;
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        mxo_tensor *t = &in[call.n_in];
+        if (!case_has_input(c, i)) {
+            continue;
+        }
+        if (describe(c, i, t) != 0) {
+            return 0;
+        }
+        most = t->n_bytes > most ? t->n_bytes : most;
+        call.n_in++;
+    }
+    /* Some read what says how large their outputs are. */
+    void *zeros = most > MOST_ZEROS ? NULL : calloc((size_t)most + 1, 1);
+
+    for (uint32_t i = 0; i < call.n_in; i++) {
+        in[i].buffer = zeros;
+    }
+    const int is_legal = zeros != NULL && is_inferred(c, &call);
+
+    free(zeros);
+    return is_legal;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records from a generator, and records a slot away from another. */
+#include "draw.h"
+
+#include <string.h>
+
+static void put16(draw_record *r, int at, uint32_t x)
+{
+    r->byte[at] = (uint8_t)x;
+    r->byte[at + 1] = (uint8_t)(x >> 8);
+}
+
+static void put32(draw_record *r, int at, uint32_t x)
+{
+    put16(r, at, x);
+    put16(r, at + 2, x >> 16);
+}
+
+static uint32_t any(prng *rng)
+{
+    return (uint32_t)(prng_next(rng) >> 32);
+}
+
+static uint32_t pick_group(const draw_plan *p, prng *rng)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < p->n; i++) {
+        sum += p->group[i].weight;
+    }
+    uint64_t at = sum == 0 ? 0 : prng_below(rng, sum);
+    uint32_t i = 0;
+
+    while (i + 1 < p->n && at >= p->group[i].weight) {
+        at -= p->group[i++].weight;
+    }
+    return i;
+}
+
+static const op_schema *schema_of(const draw_plan *p, const draw_record *r)
+{
+    return p->group[draw_group_of(p, r->byte, sizeof r->byte)].base[0].schema;
+}
+
+static void draw_dim(const op_schema *s, prng *rng, draw_record *r)
+{
+    if (s->n_dims > 0) {
+        put32(r, DRAW_DIMS + 4 * (int)prng_below(rng, (uint64_t)s->n_dims),
+              any(rng));
+    }
+}
+
+static void draw_param(const op_schema *s, prng *rng, draw_record *r)
+{
+    if (s->n_params > 0) {
+        put16(r, DRAW_PARAMS + 2 * (int)prng_below(rng, (uint64_t)s->n_params),
+              any(rng));
+    }
+}
+
+void draw_random(const draw_plan *p, prng *rng, draw_record *r)
+{
+    memset(r, 0, sizeof *r);
+    put16(r, DRAW_GROUP, pick_group(p, rng));
+    put16(r, DRAW_BASE, any(rng));
+    put32(r, DRAW_SEED, any(rng) >> 1);
+    const op_schema *s = schema_of(p, r);
+
+    if (prng_below(rng, 2) == 0) {
+        put16(r, DRAW_DATA, any(rng));
+    }
+    put16(r, DRAW_FLAGS, prng_below(rng, 16) == 0);
+    if (prng_below(rng, 32) == 0) {
+        put16(r, DRAW_FLAW, any(rng));
+        put16(r, DRAW_TARGET, any(rng));
+    }
+    for (int k = 0; k < s->n_dims; k++) {
+        if (prng_below(rng, 4) != 0) {
+            put32(r, DRAW_DIMS + 4 * k, any(rng));
+        }
+    }
+    while (prng_below(rng, 2) == 0) {
+        draw_param(s, rng, r);
+    }
+}
+
+void draw_mutate(const draw_plan *p, prng *rng, draw_record *r)
+{
+    const op_schema *s = schema_of(p, r);
+
+    switch (prng_below(rng, 16)) {
+    case 0:
+        put16(r, DRAW_GROUP, pick_group(p, rng));
+        break;
+    case 1:
+        put16(r, DRAW_BASE, any(rng));
+        break;
+    case 2:
+    case 3:
+        put32(r, DRAW_SEED, any(rng) >> 1);
+        break;
+    case 4:
+    case 5:
+        put16(r, DRAW_DATA, any(rng));
+        break;
+    case 6:
+        put16(r, DRAW_FLAW, prng_below(rng, 2) == 0 ? 0 : any(rng));
+        put16(r, DRAW_TARGET, any(rng));
+        break;
+    case 7:
+        put16(r, DRAW_FLAGS, any(rng));
+        break;
+    case 8:
+    case 9:
+    case 10:
+        draw_param(s, rng, r);
+        break;
+    default:
+        draw_dim(s, rng, r);
+        break;
+    }
+}

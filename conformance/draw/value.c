@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See value.h. */
+#include "value.h"
+
+#include "base/tensors.h"
+#include "case/case_shape.h"
+#include "case/family.h"
+
+#include <mxoracle/layout.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KINDS = 1024 };
+
+/* A multiple of one of the granules and something around it. */
+static uint64_t near_granule(const granules *g, uint32_t kind, uint32_t x)
+{
+    const uint64_t granule = g->n == 0 ? 1 : g->size[x % (uint32_t)g->n];
+    const uint64_t times = 1 + x / 16 % 5;
+    const uint64_t n = granule * times;
+
+    switch (kind) {
+    case 0:
+        return n;
+    case 1:
+        return n + 1;
+    case 2:
+        return n - 1;
+    default:
+        return n + x / 128 % granule;
+    }
+}
+
+uint64_t value_of_dim(const granules *g, uint32_t slot)
+{
+    const uint32_t x = slot >> 4;
+    uint64_t n;
+
+    switch (slot & 15) {
+    case 0:
+    case 1:
+    case 2:
+        return 1 + x % 17;
+    case 3:
+    case 4:
+        n = (UINT64_C(1) << x % 10) + x / 16 % 3;
+        return n < 2 ? 1 : n - 1;
+    case 5:
+        n = g->n == 0 ? 1 : g->size[g->n - 1];
+        /* One draw in 64 of these sees more than 2^16. */
+        return x % 4 == 0 ? 65535 + x / 4 % 3 : n * (1 + x % 3);
+    default:
+        n = near_granule(g, (slot & 15) % 4, x);
+        return n < 1 ? 1 : n;
+    }
+}
+
+/* Entry number at of "a|b" or "a b" or "a, b". */
+static int pick(const char *list, size_t len, char separator, uint32_t at,
+                char word[OP_WORD])
+{
+    word_span rest = {list, len};
+    uint32_t n = 0;
+
+    while (rest.len > 0) {
+        (void)span_cut(&rest, separator);
+        n++;
+    }
+    if (n == 0) {
+        return 0;
+    }
+    rest = (word_span){list, len};
+    for (at %= n; at > 0; at--) {
+        (void)span_cut(&rest, separator);
+    }
+    word_span found = span_cut(&rest, separator);
+
+    while (found.len > 0 && *found.ptr == ' ') {
+        found.ptr++;
+        found.len--;
+    }
+    return span_copy(found, word);
+}
+
+/* An integer: common sizes, or next to a dimension of the case. */
+static void pick_int(const test_case *c, uint32_t slot, char word[OP_WORD])
+{
+    static const int common[] = {0,  1,  2,  3,  4,   7,   8,     16,
+                                 22, 32, 64, 96, 128, 256, 65537, -1};
+    const uint32_t n_dims = (uint32_t)c->schema->n_dims;
+
+    if (slot % 4 == 3 && n_dims > 0) {
+        const uint64_t dim = c->dim[slot / 4 % n_dims];
+        (void)snprintf(word, OP_WORD, "%" PRId64,
+                       (int64_t)(dim % 65536) + (int)(slot / 64 % 3) - 1);
+    } else {
+        (void)snprintf(word, OP_WORD, "%d", common[slot / 4 % 16]);
+    }
+}
+
+/* The name with one parameter of its layout set: a power of two. */
+static int vary_name(const char *name, uint32_t slot, char word[OP_WORD])
+{
+    const mxo_layout_row *row = mxo_layout_find(name);
+    char entry[OP_WORD];
+
+    if (row == NULL || row->params[0] == '\0' ||
+        !pick(row->params, strlen(row->params), ' ', slot, entry)) {
+        return 0;
+    }
+    const int n = snprintf(word, OP_WORD, "%s/%.*s=%u", row->id,
+                           (int)strcspn(entry, "="), entry, 1u << slot / 8 % 9);
+    return n > 0 && n < OP_WORD;
+}
+
+int value_of_param(const test_case *c, int param, uint32_t slot,
+                   char word[OP_WORD])
+{
+    static const char reals[] =
+        "1|0|-1|0.5|7|1.702|-1.25|1e-40|3e38|inf|0.1|6|448|none";
+    const op_param *p = &c->schema->params[param];
+
+    switch (p->kind) {
+    case PARAM_CHOICE:
+        return pick(p->choices.ptr, p->choices.len, '|', slot, word);
+    case PARAM_BOOL:
+        (void)snprintf(word, OP_WORD, "%u", slot % 2);
+        return 1;
+    case PARAM_INT:
+        pick_int(c, slot, word);
+        return 1;
+    case PARAM_NAME:
+        return vary_name(c->value[param], slot, word);
+    case PARAM_REAL:
+        return pick(reals, sizeof reals - 1 - strlen("|none"), '|', slot, word);
+    case PARAM_REAL_OR_NONE:
+        return pick(reals, sizeof reals - 1, '|', slot, word);
+    default:
+        return 0;
+    }
+}
+
+int value_of_data(const test_case *c, uint32_t slot, char word[OP_WORD])
+{
+    char kinds[KINDS];
+
+    fill_data_kinds(c->schema->info->name, kinds, sizeof kinds);
+    return pick(kinds, strlen(kinds), ',', slot, word);
+}
+
+void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
+                   char word[OP_WORD])
+{
+    static const struct {
+        const char *name;
+        const char *on;
+    } flaws[] = {
+#define MXO_FLAW(name, on, status, what) {#name, #on},
+#include "case/invalid_calls.def"
+#undef MXO_FLAW
+    };
+    const op_schema *s = c->schema;
+    const size_t i = kind % (sizeof flaws / sizeof flaws[0]);
+    const char *of = "";
+
+    if (strcmp(flaws[i].on, "TENSOR") == 0 && s->n_inputs > 0) {
+        of = s->inputs[target % (uint32_t)s->n_inputs].name;
+    } else if (strcmp(flaws[i].on, "DIM") == 0 && s->n_dims > 0) {
+        of = s->dims[target % (uint32_t)s->n_dims];
+    } else if (strcmp(flaws[i].on, "PARAM") == 0 && s->n_params > 0) {
+        of = s->params[target % (uint32_t)s->n_params].key;
+    }
+    const int n = snprintf(word, OP_WORD, "%s%s%s", flaws[i].name,
+                           of[0] == '\0' ? "" : ".", of);
+
+    if (n < 0 || n >= OP_WORD) {
+        word[0] = '\0';
+    }
+}
+
+int value_padded(const test_case *c, const uint64_t extent[3],
+                 uint64_t padded[3])
+{
+    char why[256];
+
+    return mxo_layout_padded(case_value(c, "layout"),
+                             dtype_by_name(case_value(c, "dtype")), extent,
+                             padded, (mxo_text){why, sizeof why}) == MXO_OK
+               ? 0
+               : -1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Slots into values: sizes, parameters, kinds of data, flaws. */
+#ifndef MXO_DRAW_VALUE_H
+#define MXO_DRAW_VALUE_H
+
+#include "granule.h"
+
+#include "case/case_text.h"
+
+/* Any slot is a size of at least 1: small, around a power of two, around
+   multiples of a granule, or now and then beyond 2^16. */
+uint64_t value_of_dim(const granules *g, uint32_t slot);
+/* 0 if the parameter has no other value. */
+int value_of_param(const test_case *c, int param, uint32_t slot,
+                   char word[OP_WORD]);
+int value_of_data(const test_case *c, uint32_t slot, char word[OP_WORD]);
+void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
+                   char word[OP_WORD]);
+/* Extents of memory of a layout.apply whose logical extents are given. */
+int value_padded(const test_case *c, const uint64_t extent[3],
+                 uint64_t padded[3]);
+
+#endif
