@@ -30,9 +30,11 @@ EXTRA_DIST += %reldir%/README.md %reldir%/MANIFEST.in %reldir%/pyproject.toml \
 
 # Shipped packages as subjects: a file and a page each, nothing of theirs.
 python_subjects = \
+	backends/flashinfer/subject.py \
 	backends/gguf/subject.py \
 	backends/marlin/subject.py \
 	backends/torch/subject.py \
 	backends/triton_kernels/subject.py
 EXTRA_DIST += $(python_subjects) $(python_subjects:subject.py=README.md) \
+	backends/flashinfer/host.cases backends/flashinfer/layer.cases \
 	backends/marlin/gemm.cases backends/triton_kernels/layer.cases
