@@ -23,6 +23,7 @@ static void fill_distinct(const test_case *c, host_tensor *t, prng *rng)
 static const fill_row fills[] = {
     {"dequant.mx_table", "*", "random", fill_counting},
     {"dequant.*", "scale", "indexed", fill_index_coded},
+    {"dequant.mx", "q", "highbits", fill_random},
     {"dequant.mx", "scale", "corners", fill_scale_corners},
     {"dequant.mx", "scale", "ordinary", fill_scale_ordinary},
     {"dequant.group", "scale", "ordinary", fill_distinct},

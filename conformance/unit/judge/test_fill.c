@@ -67,6 +67,35 @@ START_TEST(blanking_keeps_the_rest_as_it_was)
 }
 END_TEST
 
+/* Bits 6 and 7 of all bytes of q. */
+static unsigned high_bits(const char *text)
+{
+    tensor_set in = {0};
+    unsigned found = 0;
+
+    fill(text, 1, &in);
+    const host_tensor *q = tensor_set_find(&in, "q");
+    for (uint64_t i = 0; i < tensor_elems(q); i++) {
+        found |= (unsigned)tensor_load(q, i) & 0xc0;
+    }
+    tensor_set_clear(&in);
+    return found;
+}
+
+START_TEST(a_code_of_six_bits_has_none_above)
+{
+    ck_assert_uint_eq(high_bits("dequant.mx:element=e2m3,rows=9,cols=96"), 0);
+    ck_assert_uint_eq(high_bits("dequant.mx:element=e3m2,rows=9,cols=96"), 0);
+    ck_assert_uint_eq(
+        high_bits("dequant.mx:element=e3m2,rows=9,cols=96,data=highbits"),
+        0xc0);
+    ck_assert_uint_eq(high_bits("dequant.mx:element=e2m1,rows=9,cols=96"),
+                      0xc0);
+    ck_assert_uint_eq(high_bits("dequant.mx:element=int8,rows=9,cols=96"),
+                      0xc0);
+}
+END_TEST
+
 START_TEST(index_coded_scales_have_unlike_neighbours)
 {
     tensor_set in = {0};
@@ -409,6 +438,7 @@ Suite *suite_fill(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, order_of_cases_does_not_change_data);
     tcase_add_test(t, blanking_keeps_the_rest_as_it_was);
+    tcase_add_test(t, a_code_of_six_bits_has_none_above);
     tcase_add_test(t, index_coded_scales_have_unlike_neighbours);
     tcase_add_test(t, gate_and_up_are_disjoint);
     tcase_add_test(t, limits_are_met_from_both_sides);
