@@ -206,6 +206,9 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/compare.h \
 	%reldir%/judge/judge.c \
 	%reldir%/judge/judge.h \
+	%reldir%/judge/nan_blocks.c \
+	%reldir%/judge/nan_blocks.def \
+	%reldir%/judge/nan_blocks.h \
 	%reldir%/judge/third_party_tolerances.c \
 	%reldir%/judge/third_party_tolerances.def \
 	%reldir%/judge/third_party_tolerances.h \
@@ -420,6 +423,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_gemm_probe_inputs.c \
 	%reldir%/unit/judge/test_grid.c \
 	%reldir%/unit/judge/test_judge.c \
+	%reldir%/unit/judge/test_nan_blocks.c \
 	%reldir%/unit/judge/test_layer_fault.c \
 	%reldir%/unit/judge/test_metamorph.c \
 	%reldir%/unit/judge/test_number.c \

@@ -194,7 +194,7 @@ static int oracle_agrees(const evidence *e, const op_call *call)
     for (uint32_t o = 0; same && o < out.n; o++) {
         const host_tensor *got = &e->got->t[o];
         const compare_rule *rule =
-            compare_rule_for(call->op, e->j->subject.table->name, got->name);
+            compare_rule_for(call, e->j->subject.table->name, got->name);
         same = out.t[o].dtype == got->dtype &&
                out.t[o].n_bytes == got->n_bytes &&
                compare_tensors(rule, &out.t[o], got, NULL).n_diff == 0;

@@ -20,7 +20,7 @@ static account account_of(const evidence *e, const host_tensor *want,
                           const host_tensor *got, int has_bounds)
 {
     const compare_rule *rule =
-        compare_rule_for(e->call->op, e->j->subject.table->name, want->name);
+        compare_rule_for(e->call, e->j->subject.table->name, want->name);
     const bound_row *row = bound_row_for(e->c, want->name);
     char text[SENTENCE];
     verdict_use use = {0};

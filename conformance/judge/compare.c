@@ -3,27 +3,42 @@
 #include "compare.h"
 
 #include "base/cli.h"
+#include "case/opinfo.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 static const compare_rule rules[] = {
-#define MXO_TOLERANCE(op, backend, tensor, kind, limit, mask, reason, source) \
-    {op, backend, tensor, RULE_##kind, limit, mask, reason, source},
+#define MXO_TOLERANCE(op, backend, tensor, key, values, kind, limit, mask, \
+                      reason, source)                                      \
+    {op,          backend, tensor, key,    values,                         \
+     RULE_##kind, limit,   mask,   reason, source},
 #include "tolerance.def"
 #undef MXO_TOLERANCE
-    {"*", "*", "*", RULE_BITS, 0, "", "", ""},
+    {"*", "*", "*", "", "", RULE_BITS, 0, "", "", ""},
 };
 
-const compare_rule *compare_rule_for(const char *op, const char *backend,
+static int holds(const compare_rule *r, const op_call *call)
+{
+    const word_span values = {r->values, strlen(r->values)};
+
+    for (uint32_t i = 0; r->key[0] != '\0' && i < call->n_params; i++) {
+        if (strcmp(call->params[i].key, r->key) == 0) {
+            return span_lists(values, call->params[i].text);
+        }
+    }
+    return r->key[0] == '\0';
+}
+
+const compare_rule *compare_rule_for(const op_call *call, const char *backend,
                                      const char *tensor)
 {
     const compare_rule *r = rules;
 
     /* The last row fits everything. */
-    while (!cli_matches(r->op, op) || !cli_matches(r->backend, backend) ||
-           !cli_matches(r->tensor, tensor)) {
+    while (!cli_matches(r->op, call->op) || !cli_matches(r->backend, backend) ||
+           !cli_matches(r->tensor, tensor) || !holds(r, call)) {
         r++;
     }
     return r;

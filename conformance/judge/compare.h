@@ -6,7 +6,7 @@
 #ifndef MXO_COMPARE_H
 #define MXO_COMPARE_H
 
-#include "base/tensors.h"
+#include "device/device_under_test.h"
 
 typedef enum rule_kind {
     RULE_BITS,
@@ -19,6 +19,8 @@ typedef struct compare_rule {
     const char *op;
     const char *backend;
     const char *tensor;
+    const char *key;    /* of a parameter; "": the row always holds */
+    const char *values; /* of the parameter, "a|b" */
     rule_kind kind;
     uint64_t limit;
     const char *mask;
@@ -33,8 +35,9 @@ typedef struct comparison {
     uint64_t last;
 } comparison;
 
-/* The row for this output; the rule "bits" if there is none. Never NULL. */
-const compare_rule *compare_rule_for(const char *op, const char *backend,
+/* The row for an output of a call; the rule "bits" if there is none. Never
+   NULL. */
+const compare_rule *compare_rule_for(const op_call *call, const char *backend,
                                      const char *tensor);
 /* "bits", "exact_nan", "ulp=2", "mask=valid" into text. */
 const char *compare_rule_name(const compare_rule *rule, char *text,

@@ -4,6 +4,7 @@
 
 #include "base/say.h"
 #include "bound.h"
+#include "nan_blocks.h"
 #include "refusal.h"
 #include "views.h"
 
@@ -214,8 +215,7 @@ static int outputs_differ(evidence *e, const char *backend, verdict *v)
 
     for (uint32_t o = 0; o < e->want->n; o++) {
         const host_tensor *t = &e->want->t[o];
-        const compare_rule *rule =
-            compare_rule_for(e->call->op, backend, t->name);
+        const compare_rule *rule = compare_rule_for(e->call, backend, t->name);
         bound_set bound;
         const comparison c = compare_output(e, rule, o, &bound, v);
         v->n_total += c.n_total;
@@ -328,7 +328,13 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
         subject_refused(status, j->promises, text, d, v);
         return;
     }
+    const uint64_t n_free =
+        nan_blocks_settle(j, g->evidence.c, call, want, got);
+
     decide(g, call->in, v);
+    if (n_free > 0 && strcmp(v->rule, "bits") == 0) {
+        (void)snprintf(v->rule, sizeof v->rule, "nan_block");
+    }
 }
 
 int judge_begins(const judge *j, verdict *v)

@@ -133,7 +133,8 @@ static void judge_native(judging *j, const char *op)
         if (strncmp(name, "in.", 3) == 0) {
             fits &= append_binding(in, "", name + 3, name);
         } else if (strncmp(name, "out.", 4) == 0) {
-            const compare_rule *rule = compare_rule_for(op, "emu", name + 4);
+            const op_call call = {.op = op};
+            const compare_rule *rule = compare_rule_for(&call, "emu", name + 4);
             char glued[TEXT_SIZE];
             (void)snprintf(glued, sizeof glued,
                            has_mask(set, rule) ? "%s>where(%s)" : "%s",

@@ -21,7 +21,8 @@ mxo_status broken_format_decode(const broken *b, const mxo_call *call,
     for (uint64_t i = 0; i < broken_elems(y); i++) {
         const uint64_t at = IS(C08) && packed ? i ^ 1 : i;
         const double x = broken_decode(b, f, broken_code(code, packed, at));
-        broken_store(b, y, i, broken_dd(isnan(x) ? (double)NAN : x));
+        const double nan = IS(V28) ? -(double)NAN : (double)NAN;
+        broken_store(b, y, i, broken_dd(isnan(x) ? nan : x));
     }
     return MXO_OK;
 }

@@ -137,7 +137,9 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
                          : byte == 255 ? (double)NAN
                                        : quotient(b, m, x, amax, byte);
         broken_set_code(b, m->q, m->packed, i,
-                        broken_encode(b, m->f, nearest, broken_dd(t)));
+                        IS(V27) && byte == 255
+                            ? (uint32_t)c & 7
+                            : broken_encode(b, m->f, nearest, broken_dd(t)));
     }
 }
 

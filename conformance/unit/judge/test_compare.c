@@ -7,7 +7,7 @@
 
 static compare_rule rule(rule_kind kind, uint64_t limit)
 {
-    const compare_rule r = {"*", "*", "*", kind, limit, "", "", ""};
+    const compare_rule r = {"*", "*", "*", "", "", kind, limit, "", "", ""};
 
     return r;
 }
@@ -93,21 +93,35 @@ START_TEST(differences_are_counted_and_placed)
 }
 END_TEST
 
+/* The name of the rule for an output of a call with one parameter. */
+static const char *named(const char *op, const char *output, const char *key,
+                         const char *value)
+{
+    static char text[32];
+    const mxo_param param = {key, value, 0};
+    const op_call call = {op, &param, 1, NULL};
+
+    return compare_rule_name(compare_rule_for(&call, "cpu", output), text,
+                             sizeof text);
+}
+
 START_TEST(without_a_row_the_rule_is_bits)
 {
-    char text[32];
+    ck_assert_str_eq(named("quant.mx", "q", "", ""), "bits");
+    ck_assert_str_eq(named("quant.mx", "scale", "", ""), "bits");
+    ck_assert_str_eq(named("dequant.mx", "y", "", ""), "exact_nan");
+}
+END_TEST
 
-    ck_assert_str_eq(compare_rule_name(compare_rule_for("quant.mx", "cpu", "q"),
-                                       text, sizeof text),
-                     "bits");
-    ck_assert_str_eq(
-        compare_rule_name(compare_rule_for("quant.mx", "cpu", "scale"), text,
-                          sizeof text),
-        "bits");
-    ck_assert_str_eq(
-        compare_rule_name(compare_rule_for("dequant.mx", "cpu", "y"), text,
-                          sizeof text),
-        "exact_nan");
+START_TEST(a_row_holds_under_the_values_it_lists)
+{
+    ck_assert_str_eq(named("format.convert", "y", "nan", "quiet"), "exact_nan");
+    ck_assert_str_eq(named("format.convert", "y", "nan", "ones"), "bits");
+    ck_assert_str_eq(named("format.decode", "y", "nan", "ones"), "bits");
+    ck_assert_str_eq(named("format.e8m0_decode", "y", "rule", "ocp"),
+                     "exact_nan");
+    ck_assert_str_eq(named("format.e8m0_decode", "y", "rule", "aiter"), "bits");
+    ck_assert_str_eq(named("format.convert", "y", "to", "quiet"), "bits");
 }
 END_TEST
 
@@ -122,6 +136,7 @@ Suite *suite_compare(void)
     tcase_add_test(t, ulp_counts_steps_across_zero);
     tcase_add_test(t, differences_are_counted_and_placed);
     tcase_add_test(t, without_a_row_the_rule_is_bits);
+    tcase_add_test(t, a_row_holds_under_the_values_it_lists);
     suite_add_tcase(s, t);
     return s;
 }

@@ -51,7 +51,7 @@ static void expect(const scene *s, const char *text)
     const evidence e = {.call = &call,
                         .want = &want,
                         .got = &got,
-                        .rule = compare_rule_for("moe.layer", "x", "y")};
+                        .rule = compare_rule_for(&call, "x", "y")};
 
     where_say(&e, &lines);
     ck_assert_msg(strcmp(lines.text, text) == 0, "it says:\n%s", lines.text);
