@@ -222,8 +222,12 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/views.h \
 	%reldir%/layout/cmd_diagnose.c \
 	%reldir%/layout/cmd_explain.c \
+	%reldir%/layout/converted.c \
+	%reldir%/layout/converted.h \
 	%reldir%/layout/explain.c \
 	%reldir%/layout/explain.h \
+	%reldir%/layout/memory_mistake.c \
+	%reldir%/layout/memory_mistake.h \
 	%reldir%/layout/mistake.c \
 	%reldir%/layout/mistake.h \
 	%reldir%/layout/mistakes.def \

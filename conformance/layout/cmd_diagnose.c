@@ -6,8 +6,7 @@
 #include "base/cli.h"
 #include "base/number.h"
 #include "base/tensors.h"
-#include "convert/job.h"
-#include "pair.h"
+#include "converted.h"
 
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
@@ -134,8 +133,12 @@ static int diagnose_raw(const options *o)
     uint8_t *actual = expected == NULL ? NULL : slurp(o->paths[1], &n[1]);
     char text[400] = "";
     uint64_t padded[3];
-    pair p = {o->paths[1], o->layout, dtype_by_name(o->dtype), {0}, expected,
-              actual,      n[0]};
+    pair p = {.name = o->paths[1],
+              .layout = o->layout,
+              .dtype = dtype_by_name(o->dtype),
+              .expected = expected,
+              .actual = actual,
+              .n = n[0]};
     int status = actual == NULL ? EXIT_USAGE : EXIT_PASS;
 
     memcpy(p.extent, o->extent, sizeof p.extent);
@@ -161,30 +164,6 @@ static int diagnose_raw(const options *o)
     free(expected);
     free(actual);
     return status;
-}
-
-/* Extent of tensor i of a layer as the metadata of a converted file tell. */
-static int extent_of(const json_t *layer, int i, uint64_t extent[3])
-{
-    static const char *const keys[3] = {"experts", "padded_hidden",
-                                        "padded_inter"};
-    uint64_t size[3];
-    layer_part part = {0};
-
-    for (int k = 0; k < 3; k++) {
-        const json_int_t value =
-            json_integer_value(json_object_get(layer, keys[k]));
-        if (value <= 0 || value >= (json_int_t)1 << 32) {
-            return 0;
-        }
-        size[k] = (uint64_t)value;
-    }
-    part.padded_hidden = size[1];
-    part.padded_inter = size[2];
-    extent[0] = size[0];
-    extent[1] = part_rows(&part, i);
-    extent[2] = part_row_bytes(&part, i) / (i % W2 == 2 ? 2 : 1);
-    return 1;
 }
 
 /* What became of the tensors of a pair of files. */
@@ -233,40 +212,26 @@ static void compare_tensor(file_count *n, pair *p, const checkpoint_tensor *a,
 static void diagnose_tensor(file_count *n, const checkpoint *c,
                             const char *conversion, const json_t *layer, int i)
 {
-    static const char *const names[LAYER_TENSORS] = {
-        "w13", "w13_scale", "w13_bias", "w2", "w2_scale", "w2_bias",
-    };
-    static const uint32_t dtypes[3] = {MXO_U8, MXO_E8M0, MXO_BF16};
-    const char *prefix = json_string_value(json_object_get(layer, "prefix"));
-    const char *id = json_string_value(json_object_get(layer, "names"));
-    const name_style *style = id == NULL ? NULL : layer_style(id);
-    char name[640];
-    char layout[64];
+    converted_tensor t;
 
-    if (prefix == NULL || style == NULL) {
+    if (!converted_tensor_of(layer, conversion, i, &t)) {
         refuse_file(n, "names a layer by no prefix and style", META_LAYERS);
         return;
     }
-    style = style->is_split ? layer_style("w13") : style;
-    (void)snprintf(name, sizeof name, "%s%s", prefix, style->fused[i]);
-    const size_t length = strcspn(conversion, "/");
-    (void)snprintf(layout, sizeof layout, "%.*s.%s%s", (int)length, conversion,
-                   names[i], conversion + length);
-    const checkpoint_tensor *a = checkpoint_find(&c[0], name);
-    const checkpoint_tensor *b = checkpoint_find(&c[1], name);
-    pair p = {name, layout, dtypes[i % W2], {0}, NULL, NULL, 0};
+    const checkpoint_tensor *a = checkpoint_find(&c[0], t.name);
+    const checkpoint_tensor *b = checkpoint_find(&c[1], t.name);
 
     if (a == NULL && b == NULL) {
         if (i % W2 != 2) { /* every layer has weights and scales */
-            refuse_file(n, "nothing to compare: neither file has it", name);
+            refuse_file(n, "nothing to compare: neither file has it", t.name);
         }
         return;
     }
-    if (!extent_of(layer, i, p.extent)) {
+    if (!t.has_extent) {
         refuse_file(n, "has no sizes of the layer", META_LAYERS);
         return;
     }
-    compare_tensor(n, &p, a, b);
+    compare_tensor(n, &t.pair, a, b);
 }
 
 static int diagnose_files(const options *o)

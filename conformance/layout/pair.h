@@ -17,15 +17,22 @@ typedef struct pair {
     const uint8_t *expected;
     const uint8_t *actual;
     uint64_t n; /* bytes of each */
+    /* Where sizes were rounded up: row r is live if r % period < live[0], a
+       column below live[1]. period 0: not known. */
+    uint64_t live[2];
+    uint64_t period;
 } pair;
 
 /* Are the right bytes as many as the layout has for the shape, and any at all?
    1, else 0 and a sentence: there is nothing to compare. */
 int pair_is_whole(const pair *p, mxo_text why);
 
-/* Of a pair that is whole: say where they differ and which mistake it is; 0:
-   they are equal wherever the vendor defines them. */
-int diagnose_pair(pair *p);
+/* Of a pair that is whole: lines that say where they differ and which mistake
+   it is, and the mistake alone; 0: they are equal wherever the vendor defines
+   them. */
+int pair_compare(const pair *p, strbuf *out, char *mistake, size_t size);
+/* The same on standard output. */
+int diagnose_pair(const pair *p);
 
 /* Two lines on byte `at` of memory: its digits, and the element that belongs
    there. */

@@ -282,8 +282,39 @@ static int shards(char **path)
     return bad;
 }
 
+/* A copy with byte 7f where the first layer's first scales, of a hidden size
+   and rows that were rounded up to twice as much, have their pad. */
+static int pad(const char *from, const char *to)
+{
+    static const char name[] = "m.0.mlp.experts.gate_up_proj_scales";
+    checkpoint c;
+    FILE *f = fopen(to, "wb");
+
+    (void)open_or_exit(from, &c);
+    const checkpoint_tensor *t = checkpoint_find(&c, name);
+    uint8_t *copy = malloc((size_t)c.file[0].n_bytes);
+
+    if (f == NULL || t == NULL || copy == NULL) {
+        return 1;
+    }
+    memcpy(copy, c.file[0].map, (size_t)c.file[0].n_bytes);
+    for (uint64_t i = 0; i < t->n_bytes; i++) {
+        const uint64_t cols = t->shape[2];
+        const uint64_t row = i / cols % t->shape[1];
+        if (row >= 2 * I || i % cols >= H / 32) {
+            copy[(size_t)(t->bytes - c.file[0].map) + i] = 0x7f;
+        }
+    }
+    const size_t n = fwrite(copy, 1, (size_t)c.file[0].n_bytes, f);
+
+    return fclose(f) != 0 || n != c.file[0].n_bytes;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && strcmp(argv[1], "pad") == 0) {
+        return pad(argv[2], argv[3]);
+    }
     if (argc == 6 && strcmp(argv[1], "shards") == 0) {
         return shards(argv + 2);
     }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the metadata of a converted file say of a layer's tensors. */
+#ifndef MXO_LAYOUT_CONVERTED_H
+#define MXO_LAYOUT_CONVERTED_H
+
+#include "convert/job.h"
+#include "pair.h"
+
+enum { CONVERTED_NAME = 640, CONVERTED_LAYOUT = 64 };
+
+typedef struct converted_tensor {
+    char name[CONVERTED_NAME];
+    char layout[CONVERTED_LAYOUT]; /* CONVERSION.TENSOR */
+    pair pair;                     /* without bytes */
+    int has_extent;
+} converted_tensor;
+
+/* "w13", "w13_scale", ... of tensor i. */
+const char *converted_role(int i);
+/* Tensor i of a layer object; 0 if it names no prefix and style. The result
+   holds pointers to itself: it stays where it is. */
+int converted_tensor_of(const json_t *layer, const char *conversion, int i,
+                        converted_tensor *t);
+
+#endif
