@@ -199,6 +199,20 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/reply.h \
 	%reldir%/exec/serve.c \
 	%reldir%/exec/serve.h \
+	%reldir%/fuzz_converter/campaign.c \
+	%reldir%/fuzz_converter/campaign.h \
+	%reldir%/fuzz_converter/converter.c \
+	%reldir%/fuzz_converter/converter.h \
+	%reldir%/fuzz_converter/drawn.c \
+	%reldir%/fuzz_converter/drawn.h \
+	%reldir%/fuzz_converter/drawn_write.c \
+	%reldir%/fuzz_converter/fields.def \
+	%reldir%/fuzz_converter/fault.c \
+	%reldir%/fuzz_converter/fault.h \
+	%reldir%/fuzz_converter/fault_compare.c \
+	%reldir%/fuzz_converter/fuzz_converter.c \
+	%reldir%/fuzz_converter/fuzz_converter.h \
+	%reldir%/fuzz_converter/words.def \
 	%reldir%/judge/bound.c \
 	%reldir%/judge/bound.def \
 	%reldir%/judge/bound.h \
@@ -527,6 +541,12 @@ make_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conforma
 make_checkpoint_LDFLAGS = $(AM_LDFLAGS) -static
 make_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
+check_PROGRAMS += spoil_checkpoint
+spoil_checkpoint_SOURCES = %reldir%/tests/spoil_checkpoint.c
+spoil_checkpoint_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
+spoil_checkpoint_LDFLAGS = $(AM_LDFLAGS) -static
+spoil_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
+
 check_PROGRAMS += flip_vectors
 flip_vectors_SOURCES = %reldir%/tests/flip_vectors.c
 flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
@@ -548,6 +568,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/explain.test \
 	%reldir%/tests/field.test \
 	%reldir%/tests/flip.test \
+	%reldir%/tests/fuzz_converter.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/layer_alone.test \
 	%reldir%/tests/layout_pages.test \

@@ -16,6 +16,7 @@ typedef enum option_group {
     OPTIONS_report,
     OPTIONS_baseline,
     OPTIONS_fuzz,
+    OPTIONS_fuzz_converter,
     N_OPTION_GROUPS
 } option_group;
 

@@ -6,6 +6,7 @@
 #include "base/cli.h"
 #include "base/options.h"
 #include "draw/draw.h"
+#include "fuzz_converter/fuzz_converter.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -98,6 +99,10 @@ int cmd_fuzz(int argc, char **argv)
     char why[1024] = "";
     fuzz_options o;
     draw_plan plan;
+
+    if (fuzz_converter_is_asked(argc, argv)) {
+        return fuzz_converter(argc, argv);
+    }
     int status = parse(&o, argc, argv);
 
     if (status >= 0) {
