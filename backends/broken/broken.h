@@ -163,6 +163,7 @@ typedef struct broken_step {
     const mxo_tensor *y;
     const mxo_tensor *valid;
     int back;
+    int only_check; /* says whether it fits, writes nothing */
 } broken_step;
 mxo_status broken_move(const broken *b, const char *name,
                        const broken_step *step, mxo_text why);

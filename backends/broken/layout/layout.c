@@ -343,6 +343,9 @@ mxo_status broken_move(const broken *b, const char *name,
                     to_records ? m.y->shape : m.x->shape) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the layout does not fit");
     }
+    if (step->only_check) {
+        return MXO_OK;
+    }
     remember(b, &m.l, name);
     if (step->back) {
         memcpy(m.kept, m.y->shape, sizeof m.kept);
@@ -358,7 +361,7 @@ mxo_status broken_layout_apply(const broken *b, const mxo_call *call,
 {
     const broken_step step = {broken_in(call, "x"), broken_out(call, "y"),
                               broken_out(call, "valid"),
-                              broken_says(call, "dir", "inverse")};
+                              broken_says(call, "dir", "inverse"), 0};
 
     return step.x == NULL || step.y == NULL
                ? broken_fail(MXO_E_SHAPE, why, "tensors are missing")

@@ -134,7 +134,8 @@ static int is_left(const broken *b, int i)
 }
 
 static mxo_status convert_one(const broken *b, const mxo_call *call,
-                              const conversion *c, int i, mxo_text why)
+                              const conversion *c, int i, int only_check,
+                              mxo_text why)
 {
     const char *name = broken_text(call, "conversion");
     char valid[32];
@@ -143,7 +144,7 @@ static mxo_status convert_one(const broken *b, const mxo_call *call,
 
     (void)snprintf(valid, sizeof valid, "%s_valid", names[i]);
     const broken_step step = {&x, broken_out(call, names[i]),
-                              broken_out(call, valid), 0};
+                              broken_out(call, valid), 0, only_check};
 
     if (x.rank == 2) {
         x.shape[2] = 1;
@@ -152,7 +153,7 @@ static mxo_status convert_one(const broken *b, const mxo_call *call,
     fill_in(c, name, c->chain[IS(L45) && i == 3 ? 0 : i], chain);
     const mxo_status status = convert(b, chain, step, why);
 
-    if (status == MXO_OK && (is_left(b, i) || IS(L44))) {
+    if (status == MXO_OK && !only_check && (is_left(b, i) || IS(L44))) {
         (void)leave(&x, step.y, IS(L44) ? 1 : x.shape[0]);
     }
     return status;
@@ -167,10 +168,12 @@ mxo_status broken_layout_convert(const broken *b, const mxo_call *call,
     if (c == NULL || broken_number(call, "input_scale") != 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such conversion here");
     }
-    for (int i = 0; i < TENSORS && status == MXO_OK; i++) {
+    /* What is refused writes nothing: all six are checked before the first. */
+    for (int at = 0; at < 2 * TENSORS && status == MXO_OK; at++) {
+        const int i = at % TENSORS;
         if (broken_in(call, names[i]) != NULL &&
             broken_out(call, names[i]) != NULL) {
-            status = convert_one(b, call, c, i, why);
+            status = convert_one(b, call, c, i, at < TENSORS, why);
         }
     }
     return status;
