@@ -429,6 +429,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/gemm/test_gemm_shapes.c \
 	%reldir%/unit/gemm/test_mma.c \
 	%reldir%/unit/judge/test_bound.c \
+	%reldir%/unit/judge/test_call_json.c \
 	%reldir%/unit/judge/test_case_text.c \
 	%reldir%/unit/judge/test_cli.c \
 	%reldir%/unit/judge/test_compare.c \

@@ -5,7 +5,6 @@
 #include "base/number.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +73,13 @@ void call_to_json(const mxo_call *call, call_place *place, json_t *object)
                               tensors_to_json(call->out, call->n_out, place));
 }
 
-/* A parameter's number: 0 unless all of the text is one. */
+/* A parameter's number, which may be NaN: 0 unless all of the text is one. */
 static double number_of(const char *text)
 {
     char *end;
     const double x = strtod(text, &end);
 
-    return end != text && *end == '\0' && !isnan(x) ? x : 0;
+    return end != text && *end == '\0' ? x : 0;
 }
 
 static int read_params(read_call *r, const json_t *params)
