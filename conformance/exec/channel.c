@@ -272,6 +272,9 @@ static int take_reply(channel *c, size_t n)
     char *line = c->line.text;
 
     line[n] = '\0';
+    if (n >= 34 && strncmp(line, c->token_before, 32) == 0) {
+        return end_it(c, "it replies twice to one request");
+    }
     if (n < 34 || memcmp(line, c->token, 32) != 0 || line[32] != ' ') {
         return end_it(c,
                       "its reply has not the token of the request: "
@@ -370,6 +373,7 @@ int channel_ask(channel *c, json_t *request, const char **text)
         json_decref(request);
         return -1;
     }
+    memcpy(c->token_before, c->token, sizeof c->token);
     draw_token(c->token);
     (void)json_object_set_new(request, "token", json_string(c->token));
     line = json_dumps(request, JSON_COMPACT);

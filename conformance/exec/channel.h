@@ -32,11 +32,12 @@ typedef struct channel {
     int noise;        /* what it prints, to be read */
     double timeout_s; /* of processor time, for one reply */
     char token[33];
-    strbuf line;   /* received and not yet a line */
-    strbuf reply;  /* text of the last reply */
-    char end[512]; /* why it is over; "" while it runs */
-    int is_late;   /* over because no reply came */
-    strbuf first;  /* what it printed since channel_begin() */
+    char token_before[33]; /* of the request before */
+    strbuf line;           /* received and not yet a line */
+    strbuf reply;          /* text of the last reply */
+    char end[512];         /* why it is over; "" while it runs */
+    int is_late;           /* over because no reply came */
+    strbuf first;          /* what it printed since channel_begin() */
     strbuf last;
     uint64_t n_dropped; /* bytes between the two */
 } channel;
