@@ -78,6 +78,7 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/loaded.c \
 	%reldir%/cases/lone.c \
 	%reldir%/cases/mma.c \
+	%reldir%/cases/nvfp4.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
 	%reldir%/cases/single.c \
@@ -469,6 +470,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer/test_layer_refuse.c \
 	%reldir%/unit/layer/test_layer_routed.c \
 	%reldir%/unit/layer/test_layer_types.c \
+	%reldir%/unit/layer/test_nvfp4_layer.c \
+	%reldir%/unit/layer/test_nvfp4_scalars.c \
 	%reldir%/unit/layer/test_profile.c \
 	%reldir%/unit/layer/test_profile_facts.c \
 	%reldir%/unit/layout/closed_form.c \

@@ -80,6 +80,10 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/ue4m3.c \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/loaded.c \
+	%reldir%/layer/nvfp4.c \
+	%reldir%/layer/nvfp4.h \
+	%reldir%/layer/nvfp4_plan.c \
+	%reldir%/layer/nvfp4_scalars.c \
 	%reldir%/layer/op.c \
 	%reldir%/layer/op.h \
 	%reldir%/layer/op_routed.c \

@@ -38,8 +38,8 @@ static void list_text(void)
         printf("%-30s %s, %2d unknown  %s\n", p->name, state(p), n_unknown(p),
                p->title);
     }
-    puts("runs: moe.layer executes it; open: entries that it needs are "
-         "unknown");
+    puts("runs: moe.layer (NVFP4: moe.nvfp4_layer) executes it; open: entries "
+         "that it needs are unknown");
 }
 
 /* The choice's meaning, or nothing. */
@@ -99,12 +99,12 @@ static void show_text(const mxo_profile *p)
 
 static void show_markdown(const mxo_profile *p)
 {
-    printf("\n## %s\n\n%s. %s\n\n| fact | value | meaning | source |\n"
+    const char *op = mxo_profile_layer(p);
+
+    printf("\n## %s\n\n%s. %s`%s` %s.\n\n| fact | value | meaning | source |\n"
            "|---|---|---|---|\n",
-           p->name, p->title,
-           mxo_profile_is_known(p)
-               ? "`moe.layer` executes it."
-               : "Entries that `moe.layer` needs are unknown.");
+           p->name, p->title, mxo_profile_is_known(p) ? "" : "Entries that ",
+           op, mxo_profile_is_known(p) ? "executes it" : "needs are unknown");
     for (int f = 0; f < (int)MXO_N_PROFILE_FIELDS; f++) {
         const mxo_profile_question *q = mxo_profile_question_at(f);
         const char *value = p->fact[f].value;

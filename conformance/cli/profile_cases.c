@@ -48,26 +48,63 @@ static const char *const layers[] = {
     "inter=24,data=lone",
     "moe.gemm2:profile=%s,stage=row|sum,tokens=24,topk=2,experts=7,hidden=48,"
     "inter=160,data=lone",
+    NULL,
 };
+
+/* Where weights are NVFP4. */
+static const char *const nvfp4_layers[] = {
+    "moe.nvfp4_layer:profile=%s,tokens=1|6|17,topk=2|4,experts=6,hidden=96,"
+    "inter=64,data=orderfree",
+    "moe.nvfp4_layer:profile=%s,activation=swiglu|silu,limit=none|3,rows=*,"
+    "tokens=5,topk=2,experts=6,hidden=64,inter=96,data=orderfree",
+    "moe.nvfp4_layer:profile=%s,tokens=6,topk=1,experts=1|9,hidden=160,inter="
+    "32,"
+    "data=orderfree|crowd",
+    "moe.nvfp4_layer:profile=%s,tokens=7,topk=1,experts=4,hidden=64,inter=32,"
+    "data=thirds",
+    "moe.nvfp4_layer:profile=%s,map=1,global=9,tokens=7,topk=3,experts=4,"
+    "hidden=64,inter=32,data=orderfree",
+    "moe.nvfp4_layer:profile=%s,tokens=5,topk=2,experts=3,hidden=64,inter=64,"
+    "data=poisoned",
+    "moe.nvfp4_gemm1:profile=%s,stage=gemm|act,tokens=5,topk=2,experts=4,"
+    "hidden=160,inter=96,data=orderfree",
+    "moe.nvfp4_gemm2:profile=%s,stage=row|sum,tokens=5,topk=4,experts=6,"
+    "hidden=96,inter=160,data=orderfree",
+    NULL,
+};
+
+static int is_nvfp4(const char *profile)
+{
+    return strcmp(profile_fact(profile, "weight_rule"), "nvfp4") == 0;
+}
+
+/* The operation that executes a profile. */
+static const op_schema *layer_of(const char *profile)
+{
+    return op_by_name(is_nvfp4(profile) ? "moe.nvfp4_layer" : "moe.layer");
+}
 
 /* The profile of that name, whatever its capitals, into name. */
 static int find(const char *profile, char name[OP_WORD])
 {
-    const op_schema *s = op_by_name("moe.layer");
-    word_span rest = s->params[op_param_index(s, "profile")].choices;
+    static const char *const ops[] = {"moe.layer", "moe.nvfp4_layer"};
     cli_nearest near = {NULL, 0};
-    char words[64][OP_WORD];
+    char words[2][64][OP_WORD];
     char hint[80];
 
-    for (int n = 0; n < 64 && rest.len > 0; n++) {
-        if (!span_copy(span_cut(&rest, '|'), words[n])) {
-            continue;
+    for (int i = 0; i < 2; i++) {
+        const op_schema *s = op_by_name(ops[i]);
+        word_span rest = s->params[op_param_index(s, "profile")].choices;
+        for (int n = 0; n < 64 && rest.len > 0; n++) {
+            if (!span_copy(span_cut(&rest, '|'), words[i][n])) {
+                continue;
+            }
+            if (strcasecmp(words[i][n], profile) == 0) {
+                memcpy(name, words[i][n], OP_WORD);
+                return EXIT_PASS;
+            }
+            cli_offer(&near, profile, words[i][n]);
         }
-        if (strcasecmp(words[n], profile) == 0) {
-            memcpy(name, words[n], OP_WORD);
-            return EXIT_PASS;
-        }
-        cli_offer(&near, profile, words[n]);
     }
     return cli_refuse("%s is not a profile%s", profile,
                       cli_suggestion(&near, hint, sizeof hint));
@@ -96,17 +133,18 @@ static void drop(layer_grid *t, const char *key)
 
 /* Append ",key=value" to a grid whose operation knows the key: halves of a
    layer have half of its entries. */
-static int declare(layer_grid *t, const char *entry)
+static int declare(layer_grid *t, const char *profile, const char *entry)
 {
+    const op_schema *layer = layer_of(profile);
     word_span op = {t->text, strcspn(t->text, ":")};
     word_span left = {entry, strcspn(entry, "=")};
     char name[OP_WORD];
     char key[OP_WORD];
 
     if (entry[left.len] != '=' || !span_copy(left, key) ||
-        op_param_index(op_by_name("moe.layer"), key) < 0) {
-        return cli_refuse("--profile=NAME,%s: moe.layer has no such key=value",
-                          entry);
+        op_param_index(layer, key) < 0) {
+        return cli_refuse("--profile=NAME,%s: %s has no such key=value", entry,
+                          layer->info->name);
     }
     if (span_copy(op, name) && op_param_index(op_by_name(name), key) >= 0) {
         drop(t, key);
@@ -131,21 +169,22 @@ static int append(case_list *cases, const char *layer, const char *name,
 
     (void)snprintf(t.text, sizeof t.text, layer, name);
     t.own = strlen(t.text);
-    if (is(name, "quant", "quant.static") || is(name, "quant", "quant.nvfp4")) {
-        status = declare(&t, "input_scale=given");
+    if (!is_nvfp4(name) && (is(name, "quant", "quant.static") ||
+                            is(name, "quant", "quant.nvfp4"))) {
+        status = declare(&t, name, "input_scale=given");
     }
     if (status == EXIT_PASS && is(name, "swiglu", "none")) {
-        status = declare(&t, "activation=silu");
+        status = declare(&t, name, "activation=silu");
     }
     if (status == EXIT_PASS && is(name, "silu", "none")) {
-        status = declare(&t, "activation=swiglu");
+        status = declare(&t, name, "activation=swiglu");
     }
     t.own = strlen(t.text);
     while (status == EXIT_PASS && *entries != '\0') {
         const size_t n = strcspn(entries, ",");
 
         (void)snprintf(entry, sizeof entry, "%.*s", (int)n, entries);
-        status = declare(&t, entry);
+        status = declare(&t, name, entry);
         entries += n + (entries[n] == ',');
     }
     return status == EXIT_PASS && grid_expand(cases, t.text, 0, seed,
@@ -194,14 +233,16 @@ int profile_cases_append(case_list *cases, const char *profile, uint64_t seed)
     int status = find(word, name);
 
     if (status == EXIT_PASS && is(name, "scale_ends", "open")) {
-        (void)fprintf(stderr,
-                      "mxoracle: %s: what scale bytes 0 and 255 mean is not "
-                      "known, so the cases have none\n",
-                      name);
+        (void)fprintf(
+            stderr,
+            "mxoracle: %s: what scale %s is not known, so the "
+            "cases have none\n",
+            name, is_nvfp4(name) ? "byte 7f means" : "bytes 0 and 255 mean");
     }
-    for (size_t i = 0;
-         status == EXIT_PASS && i < sizeof layers / sizeof layers[0]; i++) {
-        status = append(cases, layers[i], name,
+    const char *const *grids = is_nvfp4(name) ? nvfp4_layers : layers;
+
+    for (size_t i = 0; status == EXIT_PASS && grids[i] != NULL; i++) {
+        status = append(cases, grids[i], name,
                         profile + n + (profile[n] == ','), seed);
     }
     status = status == EXIT_PASS

@@ -119,8 +119,8 @@ static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
     r->weight_rule = mxo_dequant_rule_by_name(rule);
     if (r->weight_rule == MXO_N_DEQUANT_RULES) {
         return mxo_fail(MXO_E_UNSUPPORTED, why,
-                        "%s: weight_rule=%s: its weights are not MXFP4, and "
-                        "this layer has no others",
+                        "%s: weight_rule=%s: its weights are not MXFP4; "
+                        "moe.nvfp4_layer takes them",
                         call->op, rule);
     }
     r->behind = mxo_dequant_behind(r->weight_rule);
@@ -180,18 +180,29 @@ enum { N_MATHS = 5 };
 
 #define ONE 0x3f800000u
 
+int layer_nvfp4_math(const char *rule)
+{
+    /* In the order of mxo_nvfp4_math. */
+    static const char *const maths[N_MATHS] = {"fast", "ieee", "exact", "vllm",
+                                               "trtllm_gen"};
+
+    for (int i = 0; i < N_MATHS; i++) {
+        if (strcmp(rule, maths[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* A given scale: quant.static divides by it and multiplies the sums by it,
    quant.nvfp4 the other way round. */
 static mxo_status read_given(layer_recipe *r, const mxo_call *call, int second,
                              mxo_text why)
 {
-    /* In the order of mxo_nvfp4_math. */
-    static const char *const maths[N_MATHS] = {"fast", "ieee", "exact", "vllm",
-                                               "trtllm_gen"};
     const char *element = layer_word(call, MXO_FIELD_QUANT_ELEMENT);
     const char *rule = rule_word(call, second);
     const int is_static = r->quant.op == MXO_P_QUANT_STATIC;
-    int math = 0;
+    const int math = layer_nvfp4_math(rule);
 
     if (is_unknown(rule)) {
         return refuse_unknown(call, MXO_FIELD_QUANT_RULE, why);
@@ -201,18 +212,15 @@ static mxo_status read_given(layer_recipe *r, const mxo_call *call, int second,
                         "%s: quant=%s needs input_scale=given", call->op,
                         layer_word(call, MXO_FIELD_QUANT));
     }
-    while (math < N_MATHS && strcmp(rule, maths[math]) != 0) {
-        math++;
-    }
     r->quant.element = mxo_format_by_name(element);
     r->quant.reciprocal = strcmp(rule, "reciprocal") == 0;
-    r->quant.nvfp4.math = (uint8_t)math;
+    r->quant.nvfp4.math = (uint8_t)(math < 0 ? 0 : math);
     r->quant.nvfp4.rcp_hopper = 1;
     const int fits =
         is_static ? (r->quant.element == MXO_FMT_E4M3FN ||
                      r->quant.element == MXO_FMT_E5M2) &&
                         (r->quant.reciprocal || strcmp(rule, "divide") == 0)
-                  : r->quant.element == MXO_FMT_E2M1 && math < N_MATHS;
+                  : r->quant.element == MXO_FMT_E2M1 && math >= 0;
 
     return fits ? MXO_OK
                 : mxo_fail(MXO_E_PARAM, why,

@@ -89,6 +89,9 @@ mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out);
 /* The operands' scale is put right with the routing weight (B12X). */
 int layer_scales_late(const layer_recipe *r);
 
+/* Number of a rule of quant.nvfp4 (mxo_nvfp4_math); -1: there is none. */
+int layer_nvfp4_math(const char *rule);
+
 /* The type that a choice of one of the out or type fields names. */
 mxo_format layer_format(mxo_profile_choice type);
 

@@ -136,6 +136,13 @@ static int is_dialect(const mxo_profile *p, mxo_profile_field field)
     return is_known(p, field) && strcmp(p->fact[field].value, "none") != 0;
 }
 
+const char *mxo_profile_layer(const mxo_profile *profile)
+{
+    return strcmp(profile->fact[MXO_FIELD_WEIGHT_RULE].value, "nvfp4") == 0
+               ? "moe.nvfp4_layer"
+               : "moe.layer";
+}
+
 int mxo_profile_is_known(const mxo_profile *profile)
 {
     static const mxo_profile_field needed[] = {
@@ -146,9 +153,6 @@ int mxo_profile_is_known(const mxo_profile *profile)
         MXO_FIELD_ROW_OUT,     MXO_FIELD_SUM,        MXO_FIELD_OUT,
     };
 
-    if (strcmp(profile->fact[MXO_FIELD_WEIGHT_RULE].value, "nvfp4") == 0) {
-        return 0; /* moe.layer has MXFP4 weights alone */
-    }
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
         if (!is_known(profile, needed[i])) {
             return 0;

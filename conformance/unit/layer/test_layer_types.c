@@ -240,6 +240,9 @@ START_TEST(a_profile_runs_or_names_what_it_lacks)
     emu_call c;
     layer l;
 
+    if (strcmp(mxo_profile_layer(p), "moe.layer") != 0) {
+        return; /* test_nvfp4_layer.c */
+    }
     layer_clear(&l);
     (void)snprintf(params, sizeof params, "profile=%s%s", p->name,
                    is_given ? ",input_scale=given" : "");
@@ -249,8 +252,7 @@ START_TEST(a_profile_runs_or_names_what_it_lacks)
     ck_assert_msg(status == MXO_OK || status == MXO_E_UNSUPPORTED, "%s: %s",
                   p->name, c.why);
     ck_assert_msg(status == MXO_OK || strstr(c.why, "does not say") != NULL ||
-                      strstr(c.why, "has no activation") != NULL ||
-                      strstr(c.why, "are not MXFP4") != NULL,
+                      strstr(c.why, "has no activation") != NULL,
                   "%s: %s", p->name, c.why);
     ck_assert_msg(mxo_profile_is_known(p) <= (status == MXO_OK) ||
                       strstr(c.why, "has no activation") != NULL,

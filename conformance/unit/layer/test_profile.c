@@ -33,6 +33,7 @@ static const char *const backends[] = {
     "HUMMING",
     "CK",
     "FLASHINFER_TRTLLM_NVFP4",
+    "FLASHINFER_CUTLASS_NVFP4",
     "AITER_TRITON_MXFP4_BF16",
     "B12X_MXFP4_BF16",
     "B12X_MXFP4_MXFP8",
@@ -125,9 +126,10 @@ static int op_knows(const char *op, const char *key, const char *word)
 
 START_TEST(the_layer_offers_every_profile)
 {
-    const char *name = mxo_profile_at(_i)->name;
+    const mxo_profile *p = mxo_profile_at(_i);
 
-    ck_assert_msg(op_knows("moe.layer", "profile", name), "%s", name);
+    ck_assert_msg(op_knows(mxo_profile_layer(p), "profile", p->name), "%s",
+                  p->name);
 }
 END_TEST
 
@@ -147,7 +149,8 @@ START_TEST(the_layer_offers_every_choice)
     const char *name = mxo_profile_choice_name(c);
 
     if (c != MXO_P_QUANT_STATIC && c != MXO_P_QUANT_NVFP4 &&
-        field != MXO_FIELD_ROWS && field != MXO_FIELD_SCALE_ENDS) {
+        field != MXO_FIELD_ROWS && field != MXO_FIELD_SCALE_ENDS &&
+        field != MXO_FIELD_GLOBAL_AT) {
         ck_assert_msg(op_knows("moe.layer", key, name), "%s=%s", key, name);
         ck_assert_msg(
             op_knows(is_of_first_half(field) ? "moe.gemm1" : "moe.gemm2", key,
@@ -255,14 +258,26 @@ START_TEST(choices_and_keys_round_trip)
 }
 END_TEST
 
-/* All but the one that runs nothing, and NVFP4 weights, which the layer has
-   not. */
+/* Global scales, where an NVFP4 layer has them. */
+START_TEST(the_nvfp4_layer_offers_its_choices)
+{
+    for (int i = 0; i < (int)MXO_N_PROFILE_CHOICES; i++) {
+        const mxo_profile_choice c = (mxo_profile_choice)i;
+        if (c != MXO_P_GLOBAL_AT_NONE &&
+            mxo_profile_choice_field(c) == MXO_FIELD_GLOBAL_AT) {
+            ck_assert(op_knows("moe.nvfp4_layer", "global_at",
+                               mxo_profile_choice_name(c)));
+        }
+    }
+}
+END_TEST
+
+/* All but the one that runs nothing. */
 START_TEST(what_is_declared_runs)
 {
     for (int i = 0; i < mxo_profile_count(); i++) {
         const mxo_profile *p = mxo_profile_at(i);
-        const int is_open = is_word(p->name, "NONE") ||
-                            is_word(p->name, "FLASHINFER_TRTLLM_NVFP4");
+        const int is_open = is_word(p->name, "NONE");
         ck_assert_msg(mxo_profile_is_known(p) == !is_open, "%s", p->name);
     }
 }
@@ -311,6 +326,7 @@ Suite *suite_profile(void)
     tcase_add_test(t, every_note_names_a_profile_and_a_source);
     tcase_add_test(t, choices_and_keys_round_trip);
     tcase_add_test(t, what_is_declared_runs);
+    tcase_add_test(t, the_nvfp4_layer_offers_its_choices);
     suite_add_tcase(s, t);
     return s;
 }

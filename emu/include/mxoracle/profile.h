@@ -100,7 +100,10 @@ const char *mxo_profile_choice_name(mxo_profile_choice choice);
 const char *mxo_profile_choice_meaning(mxo_profile_choice choice);
 mxo_profile_field mxo_profile_choice_field(mxo_profile_choice choice);
 
-/** @brief 1 if every fact that moe.layer executes is known. */
+/** @brief The operation that executes it: moe.layer, or moe.nvfp4_layer. */
+const char *mxo_profile_layer(const mxo_profile *profile);
+
+/** @brief 1 if every fact that this operation executes is known. */
 int mxo_profile_is_known(const mxo_profile *profile);
 
 /** @brief Note 0 .. over all profiles, in the order of the data; NULL beyond.
