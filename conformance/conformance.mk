@@ -339,6 +339,8 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/selftest_options.h \
 	%reldir%/selftest/selftest_report.c \
 	%reldir%/vectors/file.c \
+	%reldir%/vectors/filled.c \
+	%reldir%/vectors/filled.h \
 	%reldir%/vectors/findings.c \
 	%reldir%/vectors/findings.h \
 	%reldir%/vectors/glue.c \
@@ -347,6 +349,8 @@ libjudge_la_SOURCES = \
 	%reldir%/vectors/glue_step.h \
 	%reldir%/vectors/glue_shapes.c \
 	%reldir%/vectors/glue_steps.c \
+	%reldir%/vectors/lanes.c \
+	%reldir%/vectors/lanes.h \
 	%reldir%/vectors/invoke.c \
 	%reldir%/vectors/invoke.h \
 	%reldir%/vectors/map.c \

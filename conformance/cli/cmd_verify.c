@@ -10,6 +10,7 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int usage(void)
 {
@@ -36,6 +37,7 @@ static int take_choice(run_options *o, int code, char *text)
                 {OPT_verify_plugin, OPT_run_plugin},
                 {OPT_verify_exec, OPT_run_exec},
                 {OPT_verify_device, OPT_run_device},
+                {OPT_verify_jobs, OPT_run_jobs},
                 {OPT_verify_timeout, OPT_run_timeout}};
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
@@ -46,15 +48,27 @@ static int take_choice(run_options *o, int code, char *text)
     return EXIT_USAGE;
 }
 
-static int verify_on(run_options *o, const vector_options *options)
+/* All cores for the emulator; devices are shared only when that is asked. */
+static int jobs_of(const run_options *o, int is_emulator)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const int all = cores > 64 ? 64 : cores < 1 ? 1 : (int)cores;
+
+    return o->crew.jobs > 0 ? o->crew.jobs : is_emulator ? all : 1;
+}
+
+static int verify_on(run_options *o, vector_options *options)
 {
     static char emulator[] = "emu";
     static backend_list known;
     static backend_list chosen;
 
-    if (o->n_backends + o->n_plugins + o->n_commands == 0) {
+    const int is_emulator = o->n_backends + o->n_plugins + o->n_commands == 0;
+
+    if (is_emulator) {
         o->backends[o->n_backends++] = emulator;
     }
+    options->jobs = jobs_of(o, is_emulator);
     int status = run_options_backends(o, &known);
 
     if (status == EXIT_PASS) {
@@ -107,6 +121,7 @@ int cmd_verify(int argc, char **argv)
     int code;
 
     run_options_begin(&choice);
+    choice.crew.jobs = 0; /* not said */
     options_start();
     while ((code = options_next(OPTIONS_verify, argc, argv, &text)) != -1) {
         const int status = take(&options, &reports, &choice, code, text);

@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "device/fence.h"
 #include "run/worker.h"
+#include "vectors/lanes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,9 +59,23 @@ static json_t *hello(const opened_judge *o, mxo_status status, const char *why)
     return line;
 }
 
+static json_t *judge_file(opened_judge *by, json_t *request)
+{
+    const char *path = json_string_value(json_object_get(request, "file"));
+    vector_result result;
+
+    vector_judge(path, &by->j, &result);
+    json_decref(request);
+    return vector_result_json(&result);
+}
+
 static json_t *answer(opened_judge *by, const char *line)
 {
     json_t *request = json_loads(line, 0, NULL);
+
+    if (json_is_string(json_object_get(request, "file"))) {
+        return judge_file(by, request);
+    }
     const char *text = json_string_value(json_object_get(request, "case"));
     const json_int_t seed =
         json_integer_value(json_object_get(request, "seed"));

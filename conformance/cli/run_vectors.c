@@ -62,6 +62,7 @@ int run_vectors(const run_options *o)
     const vector_options options = {.command = "run",
                                     .reports = &o->reports,
                                     .strict = o->strict,
+                                    .jobs = o->crew.jobs,
                                     .verbose = o->verbose > 0,
                                     .quiet = o->verbose < 0};
 

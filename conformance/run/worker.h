@@ -3,7 +3,9 @@
  * One worker process, as its parent sees it.  Lines of JSON both ways:
  *   worker  {"status": 0, "why": "", "name": ..., "version": ..., ...}
  *   parent  {"case": "quant.mx:rows=3,cols=96", "seed": 1}
- *   worker  a verdict, or {"fault": "what it did"} and no more
+ *           or {"file": "a.safetensors"}
+ *   worker  a verdict, or what was found in the file, or {"fault": "what it
+ * did"} and no more
  */
 #ifndef MXO_WORKER_H
 #define MXO_WORKER_H

@@ -6,6 +6,7 @@
 #include "rows.h"
 
 #include "base/say.h"
+#include "filled.h"
 #include "glue.h"
 #include "invoke.h"
 #include "undeclared.h"
@@ -265,6 +266,23 @@ static mxo_status take_output(judging *j, const map_row *row, piece word,
     return status;
 }
 
+/* As take_output(); a fault in a file with canonical names is explained. */
+static mxo_status take_explained(judging *j, const map_row *row, piece word,
+                                 const answered *a, mxo_text why)
+{
+    const uint32_t n_lines = j->found.n_lines;
+    const mxo_status status = take_output(j, row, word, a, why);
+    piece name = piece_cut(&word, '=');
+    char output[MXO_NAME_SIZE];
+
+    (void)piece_cut(&name, '.');
+    if (status == MXO_OK && row->op == row->vector_op &&
+        j->found.n_lines > n_lines && piece_copy(name, output, sizeof output)) {
+        filled_explain(j, a, output);
+    }
+    return status;
+}
+
 static mxo_status take_outputs(judging *j, const map_row *row,
                                const answered *a, mxo_text why)
 {
@@ -272,7 +290,7 @@ static mxo_status take_outputs(judging *j, const map_row *row,
     mxo_status status = MXO_OK;
 
     while (status == MXO_OK && rest.len > 0) {
-        status = take_output(j, row, piece_cut(&rest, ' '), a, why);
+        status = take_explained(j, row, piece_cut(&rest, ' '), a, why);
     }
     return status;
 }
@@ -330,6 +348,10 @@ static mxo_status run_case(judging *j, const map_row *row, test_case *c,
         require_outputs(j, out);
     }
     const answered a = {c, in, out};
+
+    if (status == MXO_OK && row->op == row->vector_op) {
+        filled_settle(j, &a);
+    }
 
     return status == MXO_OK ? take_outputs(j, row, &a, why) : status;
 }

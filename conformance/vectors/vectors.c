@@ -4,6 +4,7 @@
 
 #include "base/cli.h"
 #include "base/stop.h"
+#include "lanes.h"
 #include "report.h"
 #include "walk.h"
 
@@ -23,10 +24,60 @@ static void greet(const vector_subject *who, opened_judge *o,
     }
 }
 
+/* What a run of lanes reports to. */
+typedef struct turn {
+    const vector_subject *who;
+    const path_list *list;
+    vector_report *report;
+} turn;
+
+static int take_greeting(void *state, const vector_greeting *g)
+{
+    const turn *t = state;
+
+    if (g->status != MXO_OK) {
+        report_absent(t->report, t->who, g, t->list->n);
+    } else {
+        report_subject(t->report, t->who, g);
+    }
+    return 0;
+}
+
+static int take_result(void *state, size_t file, const vector_result *result)
+{
+    const turn *t = state;
+
+    return report_judged(t->report, t->list->path[file], result);
+}
+
+static int judge_in_lanes(const vector_subject *who, const path_list *list,
+                          int jobs, vector_report *report)
+{
+    turn t = {who, list, report};
+    const lane_sink sink = {take_greeting, take_result, &t};
+
+    report_turn(report, who);
+    return lanes_run(who, list, jobs, &sink);
+}
+
+/* How many processes are worth starting. */
+static int lanes_for(const vector_subject *who, const path_list *list, int jobs)
+{
+    const int n = list->n < (size_t)jobs ? (int)list->n : jobs;
+
+    return who->how.in_process || who->ref.why_not[0] != '\0' ||
+                   !lanes_can(list)
+               ? 1
+               : n;
+}
+
 /* 0, or -1: the harness failed. */
 static int judge_subject(const vector_subject *who, const path_list *list,
-                         vector_report *report)
+                         int jobs, vector_report *report)
 {
+    if (lanes_for(who, list, jobs) > 1) {
+        return judge_in_lanes(who, list, lanes_for(who, list, jobs), report);
+    }
     vector_greeting greeting;
     vector_result result;
     opened_judge o;
@@ -57,7 +108,7 @@ static int judge_all(const vector_subject *subjects, int n,
     for (int i = 0; opened == EXIT_PASS && !bad && !report.refused &&
                     !stop_requested() && i < n;
          i++) {
-        bad = judge_subject(&subjects[i], list, &report);
+        bad = judge_subject(&subjects[i], list, options->jobs, &report);
         report_subject_end(&report);
     }
     const int status = opened != EXIT_PASS ? opened

@@ -48,6 +48,7 @@ typedef struct vector_options {
     int strict;                    /* unknown and unsupported are red */
     int verbose;                   /* one line per file */
     int quiet;                     /* failures and the closing line only */
+    int jobs;                      /* processes that judge; below 2: none */
 } vector_options;
 
 /* Who computes. */
