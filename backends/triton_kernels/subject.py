@@ -7,6 +7,7 @@
 spare: sizes that are multiples of 128 and no repeated expert.  See README.md.
 """
 import ast
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -15,6 +16,7 @@ import sys
 import mxoracle as mx
 
 FUSED_MOE = ("model_executor", "layers", "fused_moe")
+ANY_TOPK = "_patch_legacy_routing_for_nonpow2_topk"
 ROUTING_FILES = (FUSED_MOE + ("experts", "gpt_oss_triton_kernels_moe.py"),
                  FUSED_MOE + ("gpt_oss_triton_kernels_moe.py",))
 
@@ -36,28 +38,47 @@ def load():
     return importlib.metadata.version("triton_kernels")
 
 
+def routing_file():
+    paths = [os.path.join(vllm_folder() or "", *p) for p in ROUTING_FILES]
+    return next((p for p in paths if os.path.exists(p)), None)
+
+
+def topk_taken():
+    """Powers of two, unless this vLLM patches the routing for others."""
+    path = routing_file()
+    if path is not None:
+        with open(path, encoding="utf-8") as f:
+            if f"def {ANY_TOPK}(" in f.read():
+                return mx.size(least=1, most=16)
+    return [1, 2, 4, 8, 16]
+
+
+@functools.cache
 def routing_of_vllm():
     """make_routing_data of the installed vLLM, without importing an engine.
 
-    The two functions are compiled from the installed file under its own name
+    The functions are compiled from the installed file under its own name
     and lines: Triton reads a kernel's source there."""
     import torch
     import triton
     import triton.language as tl
     from triton_kernels.tensor import Bitmatrix
-    paths = [os.path.join(vllm_folder() or "", *p) for p in ROUTING_FILES]
-    path = next((p for p in paths if os.path.exists(p)), None)
+    path = routing_file()
     if path is None:
         raise ImportError("there is no gpt_oss_triton_kernels_moe.py of vLLM")
     with open(path, encoding="utf-8") as f:
         tree = ast.parse(f.read())
-    wanted = ("pack_bitmatrix", "make_routing_data")
+    wanted = ("pack_bitmatrix", "make_routing_data", ANY_TOPK)
     tree.body = [node for node in tree.body
                  if getattr(node, "name", None) in wanted]
+    # Both of vLLM's words for the generation that it ships.
     room = {"torch": torch, "triton": triton, "tl": tl, "BIT": None,
             "Bitmatrix": Bitmatrix, "use_legacy_triton_kernels": True,
+            "triton_kernels_version": "3.5.1",
             "__name__": "gpt_oss_triton_kernels_moe"}
     exec(compile(tree, path, "exec"), room)
+    if ANY_TOPK in room:
+        room[ANY_TOPK]()
     return room["make_routing_data"]
 
 
@@ -120,7 +141,7 @@ def swiglu_fused():
 
 @mx.op("moe.layer", arrays="torch", device="cuda", prepare=bring_weights,
        kernel="matmul_ogs x2", profile="TRITON", bias=["none", "bf16", "f32"],
-       topk=[1, 2, 4, 8, 16], experts=mx.size(most=1024), **NARROW)
+       topk=topk_taken(), experts=mx.size(most=1024), **NARROW)
 def layer(x, topk_ids, topk_weights, first, second):
     """The two calls of vLLM's triton_kernel_fused_experts."""
     import torch
