@@ -4,6 +4,7 @@ files of strangers.  python3 test_package.py"""
 import bisect
 import json
 import math
+import mmap
 import os
 import struct
 import tempfile
@@ -20,6 +21,11 @@ try:
     import numpy as np
 except ImportError:
     np = None
+
+try:
+    import jax
+except ImportError:
+    jax = None
 
 NUMBERS = [0.0, -0.0, 1.0, 1.5, -2.5, 1 + 2**-8, 1 + 2**-8 + 2**-40,
            1 + 2**-8 - 2**-40, 1 + 3 * 2**-8, 3.3895e38, -3.4e38, 1e300, -1e300,
@@ -210,6 +216,41 @@ def _answering(value):
     def function(q):
         return value
     return function
+
+
+def shared(dtype, shape):
+    """A tensor in memory that another process could share."""
+    n = described.SIZES[dtype] * math.prod(shape)
+    return Tensor("x", dtype, shape, memoryview(mmap.mmap(-1, 4096))[:n])
+
+
+if jax is not None:  # else the class is not there: nothing is skipped
+
+    class Jax(unittest.TestCase):
+        def test_arrays_lie_in_the_judges_memory(self):
+            for dtype in ("u8", "u16", "i32", "f32", "f16", "e8m0"):
+                t = shared(dtype, (3, 32))
+                self.assertEqual(t.jax().unsafe_buffer_pointer(),
+                                 t.numpy().ctypes.data, dtype)
+
+        def test_bf16_keeps_its_bits(self):
+            t = shared("bf16", (4,))
+            t.memory[:] = struct.pack("<4H", 0x3f80, 0x8000, 0x7f81, 1)
+            back = np.asarray(t.jax()).view(np.uint16)
+            self.assertEqual(back.tolist(), t.numpy().tolist())
+            self.assertEqual(str(t.jax().dtype), "bfloat16")
+
+        def test_nothing_is_narrowed(self):
+            for dtype in ("f64", "i64"):
+                with self.assertRaisesRegex(TypeError, "JAX_ENABLE_X64"):
+                    shared(dtype, (4,)).jax()
+
+        def test_its_answers_are_taken(self):
+            t = shared("bf16", (4,))
+            t.accept(jax.numpy.full((4,), 1.5, "bfloat16"))()
+            self.assertEqual(t.numpy().tolist(), [0x3fc0] * 4)
+            with self.assertRaises(WrongAnswer):
+                t.accept(jax.numpy.ones((4,), "float32"))
 
 
 class Lines(unittest.TestCase):

@@ -20,7 +20,7 @@ def _outputs(meta):
         for name, kind in zip(words[0::2], words[1::2]):
             tag, _, axes = kind.rstrip("],").partition("[")
             shape = [int(n) for n in axes.split(",") if n]
-            dtype = safetensors._NAMES[tag]
+            dtype = safetensors.DTYPES[tag]
             n = product(shape) * SIZES[dtype]
             found.append(Tensor(name[len("out."):], dtype, shape,
                                 memoryview(bytearray(n))))

@@ -9,7 +9,8 @@ import sys
 from .described import FILE_TAGS, SIZES
 from .tensor import Tensor, product
 
-_NAMES = {tag: name for name, tag in FILE_TAGS.items()}
+# dtype by a file's tag: {"BF16": "bf16", ...}
+DTYPES = {tag: name for name, tag in FILE_TAGS.items()}
 
 
 class NotAVector(Exception):
@@ -29,7 +30,7 @@ def _swap(t):
 
 def _tensor(name, row, data):
     try:
-        dtype, shape = _NAMES[row["dtype"]], tuple(row["shape"])
+        dtype, shape = DTYPES[row["dtype"]], tuple(row["shape"])
         begin, end = row["data_offsets"]
     except (KeyError, TypeError, ValueError):
         raise NotAVector(f"{name} has no dtype, shape and offsets") from None
