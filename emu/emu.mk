@@ -223,6 +223,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/profiles_triton.def \
 	%reldir%/include/mxoracle/profiles_vllm.def \
 	%reldir%/include/mxoracle/quant.h \
+	%reldir%/include/mxoracle/rcp_hopper.def \
 	%reldir%/include/mxoracle/route.def \
 	%reldir%/include/mxoracle/route.h \
 	%reldir%/include/mxoracle/select.def \

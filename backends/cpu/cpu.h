@@ -94,6 +94,12 @@ mxo_status cpu_moe_gemm2(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_moe_layer(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_moe_layer_routed(cpu_context *ctx, const mxo_call *call,
                                 mxo_text why);
+mxo_status cpu_moe_nvfp4_gemm1(cpu_context *ctx, const mxo_call *call,
+                               mxo_text why);
+mxo_status cpu_moe_nvfp4_gemm2(cpu_context *ctx, const mxo_call *call,
+                               mxo_text why);
+mxo_status cpu_moe_nvfp4_layer(cpu_context *ctx, const mxo_call *call,
+                               mxo_text why);
 mxo_status cpu_moe_permute(cpu_context *ctx, const mxo_call *call,
                            mxo_text why);
 mxo_status cpu_moe_sort(cpu_context *ctx, const mxo_call *call, mxo_text why);

@@ -53,6 +53,9 @@ libcpu_la_SOURCES = \
 	%reldir%/layer/layer_rows.c \
 	%reldir%/layer/layer_sum.c \
 	%reldir%/layer/moe_layer.c \
+	%reldir%/layer/moe_nvfp4.c \
+	%reldir%/layer/moe_nvfp4.h \
+	%reldir%/layer/moe_nvfp4_plan.c \
 	%reldir%/layer/moe_routed.c \
 	%reldir%/layout/layout.h \
 	%reldir%/layout/layout_apply.c \
@@ -91,6 +94,8 @@ libcpu_la_SOURCES = \
 	%reldir%/quant/quant.h \
 	%reldir%/quant/quant_block.c \
 	%reldir%/quant/quant_mx.c \
+	%reldir%/quant/quant_nvfp4.c \
+	%reldir%/quant/quant_nvfp4.h \
 	%reldir%/quant/quant_rule.c \
 	%reldir%/route/route.h \
 	%reldir%/route/route_choose.c \

@@ -148,6 +148,11 @@ void cpu_layer_forget(layer_loaded *l);
 /* Everything about a call; nothing is written. */
 mxo_status cpu_layer_read(layer *l, mxo_text why);
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why);
+/* Parts of it: a type, the activation, the sum over experts. */
+layer_type cpu_layer_type(const layer *l, layer_field field, mxo_status *status,
+                          mxo_text why);
+mxo_status cpu_layer_read_glu(layer *l, mxo_text why);
+mxo_status cpu_layer_read_sum(layer *l, mxo_text why);
 /* Tensors of constants, of a layer whose recipe and sizes are known, and the
    unit as an expert here has it. */
 mxo_status cpu_layer_read_constants(layer *l, mxo_text why);

@@ -47,8 +47,8 @@ static int choose(const layer *l, layer_field field, const char *const *list,
 static const char *const types[] = {"f32",  "bf16",    "f16",
                                     "down", "bf16sat", NULL};
 
-static layer_type choose_type(const layer *l, layer_field field,
-                              mxo_status *status, mxo_text why)
+layer_type cpu_layer_type(const layer *l, layer_field field, mxo_status *status,
+                          mxo_text why)
 {
     return (layer_type)choose(l, field, types, status, why);
 }
@@ -254,7 +254,7 @@ static mxo_status read_bias(const layer *l, layer_gemm *g, layer_field field,
     }
     g->place = (layer_place)choose(l, field, places, &status, why);
     if (g->place != LAYER_BIAS_NONE) {
-        g->bias_type = choose_type(l, LAYER_BIAS_TYPE, &status, why);
+        g->bias_type = cpu_layer_type(l, LAYER_BIAS_TYPE, &status, why);
     }
     if (status == MXO_OK && g->place == LAYER_BIAS_ORDER &&
         (g->quant.op == LAYER_BY_SCALE || !order_row_of(l)->has_start)) {
@@ -304,7 +304,7 @@ static mxo_status read_constants(layer *l, int is_silu, mxo_text why)
     return status;
 }
 
-static mxo_status read_glu(layer *l, mxo_text why)
+mxo_status cpu_layer_read_glu(layer *l, mxo_text why)
 {
     const char *own = cpu_text(l->call, "glu");
     int is_silu = cpu_is(l->call, "activation", "silu");
@@ -321,7 +321,7 @@ static mxo_status read_glu(layer *l, mxo_text why)
         strcmp(own, "profile") == 0 ? cpu_layer_fact(l->call, field) : own;
     mxo_status status = MXO_OK;
 
-    const layer_type out = choose_type(l, LAYER_GLU_OUT, &status, why);
+    const layer_type out = cpu_layer_type(l, LAYER_GLU_OUT, &status, why);
 
     l->glu_saturates = out == LAYER_SAT;
     l->unit.base.to = cpu_layer_dtype(out);
@@ -380,12 +380,12 @@ static mxo_status read_second(layer *l, mxo_text why)
     }
     l->routing_at =
         (layer_routing)choose(l, LAYER_ROUTING_AT, at, &status, why);
-    l->weight_type = choose_type(l, LAYER_ROUTING_TYPE, &status, why);
-    l->two.out = choose_type(l, LAYER_ROW_OUT, &status, why);
+    l->weight_type = cpu_layer_type(l, LAYER_ROUTING_TYPE, &status, why);
+    l->two.out = cpu_layer_type(l, LAYER_ROW_OUT, &status, why);
     return status == MXO_OK ? check_routing(l, why) : status;
 }
 
-static mxo_status read_sum(layer *l, mxo_text why)
+mxo_status cpu_layer_read_sum(layer *l, mxo_text why)
 {
     static const char *const sums[] = {
         "fma",   "product", "slots",     "moe_sum",      "cpu", "atomic_bf16",
@@ -393,7 +393,7 @@ static mxo_status read_sum(layer *l, mxo_text why)
     mxo_status status = MXO_OK;
 
     l->sum = (layer_order)choose(l, LAYER_SUM, sums, &status, why);
-    l->out = choose_type(l, LAYER_OUT, &status, why);
+    l->out = cpu_layer_type(l, LAYER_OUT, &status, why);
     const int weighs =
         l->sum <= LAYER_SUM_PRODUCT || l->sum == LAYER_SUM_FLUSHED;
 
@@ -420,8 +420,8 @@ static mxo_status read_first(layer *l, mxo_text why)
     if (status == MXO_OK) {
         status = read_bias(l, &l->one, LAYER_BIAS1, why);
     }
-    l->one.out = choose_type(l, LAYER_GEMM1_OUT, &status, why);
-    return status == MXO_OK && l->has_glu ? read_glu(l, why) : status;
+    l->one.out = cpu_layer_type(l, LAYER_GEMM1_OUT, &status, why);
+    return status == MXO_OK && l->has_glu ? cpu_layer_read_glu(l, why) : status;
 }
 
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)
@@ -436,5 +436,5 @@ mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)
     if (status == MXO_OK && l->has_two) {
         status = read_second(l, why);
     }
-    return status == MXO_OK && l->has_sum ? read_sum(l, why) : status;
+    return status == MXO_OK && l->has_sum ? cpu_layer_read_sum(l, why) : status;
 }

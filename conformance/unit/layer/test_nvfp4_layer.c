@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NVFP4 layers: the worked layer of profiles-nvidia 4.5, whose numbers were
- * made apart from this code, a CUTLASS layer by hand, scalars of 4.1, and what
- * must be refused.
+ * made apart from this code, a CUTLASS layer by hand, and what must be refused.
  */
 #include "case/grid.h"
 #include "data/fill.h"

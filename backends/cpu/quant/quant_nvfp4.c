@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVFP4 quantisers in float arithmetic, as the kernels chain them; exact is in
+ * double, where the quotients of 24-bit numbers stay on their side of every
+ * tie of 4 bits.
+ */
+#include "quant_nvfp4.h"
+
+#include "number.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define SIXTH 0x1.555556p-3f
+#define LARGEST 0x1.fffffep127f
+
+struct cpu_nvfp4 {
+    const char *name;
+    uint8_t (*block)(float global, const float *x, uint8_t *code);
+};
+
+int32_t cpu_nvfp4_scale(uint8_t byte)
+{
+    const int field = byte >> 3 & 15;
+    const int32_t mantissa = byte & 7;
+
+    if ((byte & 0x7f) == 0x7f) {
+        return -1;
+    }
+    return field == 0 ? mantissa : (8 + mantissa) << (field - 1);
+}
+
+static float scale_value(uint8_t byte)
+{
+    const int32_t n = cpu_nvfp4_scale(byte);
+
+    return n < 0 ? cpu_float(0x7fc00000u) : (float)n * 0x1p-9f;
+}
+
+/* Nearest even, at most 448; not for negative numbers. */
+static uint8_t e4m3(double x)
+{
+    const double integers = 0x1.8p52;
+    int e = (int)(cpu_bits64(x) >> 52) - 1023;
+
+    if (x != x) {
+        return 0x7f;
+    }
+    if (x >= 448) {
+        return 0x7e;
+    }
+    e = e < -6 ? -6 : e;
+    const double units = x * cpu_pow2(3 - e);
+
+    return (uint8_t)(((e + 6) << 3) + (int)(units + integers - integers));
+}
+
+/* Ties to the even code; NaN is 6. */
+static uint8_t e2m1(double y)
+{
+    static const double tie[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5};
+    const double size = y < 0 ? -y : y;
+    uint8_t code = 0;
+
+    if (y != y) {
+        return 7;
+    }
+    for (uint8_t i = 0; i < 7; i++) {
+        code = (uint8_t)(code + (size > tie[i] || (size == tie[i] && i % 2)));
+    }
+    return (uint8_t)(code | (cpu_bits64(y) >> 63 << 3));
+}
+
+/* A product of flushed numbers, flushed. */
+static float times(float a, float b)
+{
+    return cpu_flush32(cpu_flush32(a) * cpu_flush32(b));
+}
+
+static int is_nought(float x)
+{
+    return cpu_flush32(x) == 0;
+}
+
+/* Of the numbers; NaN if there are none. */
+static float largest_of(const float *x)
+{
+    float most = -1;
+
+    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+        const float size = x[i] < 0 ? -x[i] : x[i];
+        most = size > most ? size : most;
+    }
+    return most < 0 ? cpu_float(0x7fc00000u)
+                    : cpu_float(cpu_bits32(most) & 0x7fffffffu);
+}
+
+/* rcp.approx.ftz.f32 of Hopper: a parabola over each of 128 intervals, whose
+   square leaves out what is below 2^17. */
+static float rcp(float x)
+{
+    static const uint32_t row[128][3] = {
+#define MXO_RCP(c0, c1, c2) {c0, c1, c2},
+#include <mxoracle/rcp_hopper.def>
+#undef MXO_RCP
+    };
+    const uint32_t bits = cpu_bits32(cpu_flush32(x));
+    const uint32_t *c = row[bits >> 16 & 127];
+    const uint32_t t = bits & 0xffff;
+    const float sign = bits >> 31 != 0 ? -1 : 1;
+    int64_t square = 0;
+
+    if (x != x) {
+        return x;
+    }
+    if ((bits & 0x7fffffffu) == 0 || (bits & 0x7fffffffu) == 0x7f800000u) {
+        return (bits & 0x7fffffffu) == 0 ? sign * cpu_float(0x7f800000u)
+                                         : sign * 0.0f;
+    }
+    for (int i = 0; i < 16; i++) {
+        const int64_t twice = (int64_t)(t >> i >> 1) << (2 * i + 2);
+        const int64_t own = INT64_C(1) << (2 * i);
+        square += (t >> i & 1) != 0 ? (twice | own) >> 17 : 0;
+    }
+    const int64_t y = ((int64_t)c[0] * 8192 + 2023 - (int64_t)c[1] * t +
+                       (int64_t)c[2] * square) >>
+                      15;
+
+    return cpu_flush32(
+        sign *
+        (float)((double)y * cpu_pow2(127 - 24 - (int)(bits >> 23 & 255))));
+}
+
+static void encode(const float *x, float factor, uint8_t *code)
+{
+    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+        code[i] = e2m1((double)times(x[i], factor));
+    }
+}
+
+static uint8_t fast(float global, const float *x, uint8_t *code)
+{
+    const float amax = largest_of(x);
+    const uint8_t byte = e4m3((double)times(global, times(amax, SIXTH)));
+
+    encode(x, is_nought(amax) ? 0 : rcp(times(scale_value(byte), rcp(global))),
+           code);
+    return byte;
+}
+
+static float inverse(float x)
+{
+    return cpu_flush32(1 / cpu_flush32(x));
+}
+
+static uint8_t ieee(float global, const float *x, uint8_t *code)
+{
+    const float amax = largest_of(x);
+    const uint8_t byte = e4m3((double)times(amax, times(global, SIXTH)));
+    const float factor = inverse(times(scale_value(byte), inverse(global)));
+
+    encode(x, is_nought(amax) ? 0 : factor < LARGEST ? factor : LARGEST, code);
+    return byte;
+}
+
+static uint8_t vllm(float global, const float *x, uint8_t *code)
+{
+    const float part = largest_of(x) * SIXTH;
+    const uint8_t byte = e4m3((double)(global * part));
+    const float scale = scale_value(byte);
+    const float factor = is_nought(scale) ? 0 : rcp(scale * rcp(global));
+
+    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+        code[i] = e2m1((double)(x[i] * factor));
+    }
+    return byte;
+}
+
+static uint8_t trtllm_gen(float global, const float *x, uint8_t *code)
+{
+    const float most = largest_of(x);
+    const float amax = most != most ? 0 : most;
+    const float scaled = amax * global;
+    const uint8_t byte = e4m3((double)(scaled * SIXTH));
+    const float scale = scale_value(byte);
+    const float down = scale == 0 ? 0 : 1 / scale;
+
+    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+        const float own = times(x[i], down);
+        code[i] = e2m1((double)(own * global));
+    }
+    return byte;
+}
+
+static uint8_t exact(float global, const float *x, uint8_t *code)
+{
+    const uint8_t byte = e4m3((double)largest_of(x) * (double)global / 6);
+    const double scale = (double)scale_value(byte);
+
+    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+        const double y = (double)x[i] * (double)global;
+        code[i] = e2m1(scale == 0 ? y * 0 : y / scale);
+    }
+    return byte;
+}
+
+const cpu_nvfp4 *cpu_nvfp4_of(const char *name)
+{
+    static const cpu_nvfp4 rules[] = {{"fast", fast},
+                                      {"ieee", ieee},
+                                      {"exact", exact},
+                                      {"vllm", vllm},
+                                      {"trtllm_gen", trtllm_gen}};
+
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (strcmp(name, rules[i].name) == 0) {
+            return &rules[i];
+        }
+    }
+    return NULL;
+}
+
+uint8_t cpu_nvfp4_block(const cpu_nvfp4 *rule, float global, const float *x,
+                        uint8_t *code)
+{
+    return rule->block(global, x, code);
+}

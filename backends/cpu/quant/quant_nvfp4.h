@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block of 16 numbers under an E4M3 byte and a global scale, natively. */
+#ifndef CPU_QUANT_NVFP4_H
+#define CPU_QUANT_NVFP4_H
+
+#include <stdint.h>
+
+enum { CPU_NVFP4_BLOCK = 16 };
+
+typedef struct cpu_nvfp4 cpu_nvfp4; /* a rule */
+
+/* fast, ieee, exact, vllm, trtllm_gen; NULL for other names. */
+const cpu_nvfp4 *cpu_nvfp4_of(const char *name);
+/* Codes one per byte; returns the scale. */
+uint8_t cpu_nvfp4_block(const cpu_nvfp4 *rule, float global, const float *x,
+                        uint8_t *code);
+/* A scale byte without its sign, as a multiple of 2^-9; -1: NaN. */
+int32_t cpu_nvfp4_scale(uint8_t byte);
+
+#endif
