@@ -588,6 +588,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/plugin.test \
 	%reldir%/tests/plugins.test \
 	%reldir%/tests/python.test \
+	%reldir%/tests/python_fuzz.test \
 	%reldir%/tests/profiles.test \
 	%reldir%/tests/reports.test \
 	%reldir%/tests/run_vectors.test \

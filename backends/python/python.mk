@@ -4,14 +4,19 @@
 python_package = \
 	%reldir%/mxoracle/__init__.py \
 	%reldir%/mxoracle/call.py \
+	%reldir%/mxoracle/cases.py \
 	%reldir%/mxoracle/channel.py \
 	%reldir%/mxoracle/described.py \
 	%reldir%/mxoracle/folder.py \
 	%reldir%/mxoracle/formats.py \
+	%reldir%/mxoracle/hunt.py \
+	%reldir%/mxoracle/library.py \
 	%reldir%/mxoracle/limits.py \
+	%reldir%/mxoracle/naming.py \
 	%reldir%/mxoracle/registry.py \
 	%reldir%/mxoracle/safetensors.py \
 	%reldir%/mxoracle/signature.py \
+	%reldir%/mxoracle/strategies.py \
 	%reldir%/mxoracle/tensor.py
 python_examples = \
 	%reldir%/examples/faults.py \
@@ -26,7 +31,7 @@ dist_python_example_DATA = $(python_examples)
 python_def_DATA = configure.ac backends/outputs.def emu/include/mxoracle/dtype.def \
 	emu/include/mxoracle/ops.def
 EXTRA_DIST += %reldir%/README.md %reldir%/MANIFEST.in %reldir%/pyproject.toml \
-	%reldir%/setup.py %reldir%/test_package.py
+	%reldir%/setup.py %reldir%/test_fuzz.py %reldir%/test_package.py
 
 # Shipped packages as subjects: a file and a page each, nothing of theirs.
 python_subjects = \

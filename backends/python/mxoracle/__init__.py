@@ -24,19 +24,29 @@ import sys
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 from . import channel, registry
+from .cases import load_case
 from .described import VERSION
 from .folder import answer_folder
 from .formats import (TABLES, decode, encode, f32, pack_e2m1, to_bf16,
                       unpack_e2m1)
+from .hunt import Counterexample, fuzz
 from .limits import Between as between, Extent as size
 from .registry import op
 from .signature import NoMemory, Param, Shape, Unsupported
 from .tensor import Tensor
 
 __version__ = VERSION
-__all__ = ["NoMemory", "Param", "Shape", "TABLES", "Tensor", "Unsupported",
-           "between", "decode", "encode", "f32", "main", "op", "pack_e2m1",
+__all__ = ["Counterexample", "NoMemory", "Param", "Shape", "TABLES", "Tensor", "Unsupported",
+           "between", "decode", "encode", "f32", "fuzz", "load_case", "main", "op", "pack_e2m1",
            "serve", "size", "to_bf16", "unpack_e2m1"]
+
+
+def __getattr__(name):
+    """mx.strategies, which alone needs hypothesis."""
+    if name != "strategies":
+        raise AttributeError(f"module mxoracle has no attribute {name!r}")
+    import importlib
+    return importlib.import_module(".strategies", __name__)
 
 
 def serve(name=None, version="1", missing=None):
