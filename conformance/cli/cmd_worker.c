@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT: the other end of
+ * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE: the other end of
  * worker.h.  Not for people; started by the judge so that a backend that is
  * linked in can crash or hang alone, and to judge several cases at once.
  */
@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #endif
 
-enum { N_ARGS = 7 };
+enum { N_ARGS = 8 };
 
 static mxo_status open_backend(opened_judge *o, char **argv, mxo_text why)
 {
@@ -28,7 +28,8 @@ static mxo_status open_backend(opened_judge *o, char **argv, mxo_text why)
     const backend_ref *ref;
     backend_ref given;
     const open_options how = {.device = atoi(argv[5]),
-                              .timeout_s = atof(argv[6])};
+                              .timeout_s = atof(argv[6]),
+                              .in_process = atoi(argv[7])};
 
     memset(&given, 0, sizeof given);
     (void)snprintf(given.path, sizeof given.path, "%s", argv[2]);

@@ -15,7 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONG_AXIS = 1 << 15 };
+/* Bytes beside an axis that is longer than LONG_AXIS, else MOST_TIMES what a
+   plan allows for the inputs. */
+enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 19, MOST_TIMES = 16 };
 
 typedef struct drawing {
     const draw_plan *plan;
@@ -108,7 +110,12 @@ static void change_dims(drawing *d)
             draw_is_pinned(d->plan, c, c->schema->dims[k])) {
             continue;
         }
-        set_dim(c, k, value_of_dim(granules_at(d, k), slot - 1));
+        const uint64_t n = value_of_dim(granules_at(d, k), slot - 1);
+        /* Experts are alike: few of them show what many would. */
+        set_dim(c, k,
+                n < LONG_AXIS && strcmp(c->schema->dims[k], "experts") == 0
+                    ? 1 + n % 5
+                    : n);
         d->new_dim[k] = c->dim[k] != d->base->dim[k];
     }
 }
@@ -139,7 +146,7 @@ static void make_small(drawing *d)
     int k = largest_dim(d, UINT64_MAX);
 
     if (k >= 0 && d->c->dim[k] > LONG_AXIS) {
-        most *= 16;
+        most = LONG_BYTES / 2;
         below = LONG_AXIS;
     }
     while (draw_bytes(d->c) > most && (k = largest_dim(d, below)) >= 0) {
@@ -204,6 +211,24 @@ static uint64_t round_up(uint64_t n, uint64_t by)
     return (n + by - 1) / by * by;
 }
 
+static uint64_t most_bytes(const drawing *d)
+{
+    for (int k = 0; k < d->c->schema->n_dims; k++) {
+        if (d->c->dim[k] > LONG_AXIS && case_uses_dim(d->c, k)) {
+            return LONG_BYTES;
+        }
+    }
+    return MOST_TIMES * d->plan->most_bytes;
+}
+
+/* Taken by the emulator, and small enough. */
+static int is_fit(const drawing *d)
+{
+    uint64_t most;
+
+    return draw_is_legal(d->c, &most) && most <= most_bytes(d);
+}
+
 /* Every changed dimension up to its granules, the small ones first. */
 static int mend_sizes(drawing *d)
 {
@@ -218,8 +243,7 @@ static int mend_sizes(drawing *d)
                 is_other |= d->c->dim[k] != drawn.dim[k];
             }
         }
-        if (is_other && draw_is_legal(d->c) &&
-            draw_bytes(d->c) <= 16 * d->plan->most_bytes) {
+        if (is_other && is_fit(d)) {
             return 1;
         }
     }
@@ -234,7 +258,7 @@ static int take_back_params(drawing *d)
         if (d->new_param[i]) {
             (void)case_vary(d->c, d->c->schema->params[i].key,
                             d->base->value[i], (mxo_text){why, sizeof why});
-            if (draw_is_legal(d->c)) {
+            if (is_fit(d)) {
                 return 1;
             }
         }
@@ -247,7 +271,7 @@ static int take_back_dims(drawing *d)
     for (int k = 0; k < d->c->schema->n_dims; k++) {
         if (d->new_dim[k]) {
             set_dim(d->c, k, d->base->dim[k]);
-            if (draw_is_legal(d->c)) {
+            if (is_fit(d)) {
                 return 1;
             }
         }
@@ -255,10 +279,19 @@ static int take_back_dims(drawing *d)
     return 0;
 }
 
+/* Refused, or small enough. */
+static int is_small(const drawing *d)
+{
+    uint64_t most;
+
+    return draw_bytes(d->c) <= most_bytes(d) &&
+           (!draw_is_legal(d->c, &most) || most <= most_bytes(d));
+}
+
 static void mend(drawing *d)
 {
-    if (draw_is_legal(d->c) || mend_sizes(d) || take_back_params(d) ||
-        mend_sizes(d) || take_back_dims(d)) {
+    if (is_fit(d) || mend_sizes(d) || take_back_params(d) || mend_sizes(d) ||
+        take_back_dims(d)) {
         return;
     }
     const test_case drawn = *d->c;
@@ -272,8 +305,10 @@ static void spoil(drawing *d)
     const uint32_t kind = slot16(d->r, DRAW_FLAW);
     char why[256];
 
+    uint64_t most;
+
     if (kind > 0 && d->base->flaw[0] == '\0' &&
-        !draw_is_pinned(d->plan, d->c, "flaw")) {
+        !draw_is_pinned(d->plan, d->c, "flaw") && draw_is_legal(d->c, &most)) {
         value_of_flaw(d->c, kind - 1, slot16(d->r, DRAW_TARGET), d->c->flaw);
     }
     if (d->c->flaw[0] != '\0' &&
@@ -293,7 +328,7 @@ static void change(drawing *d)
         d->c->stretch = 0;
         make_small(d);
         turn_round(d);
-        if ((slot16(d->r, DRAW_FLAGS) & 1) == 0) {
+        if ((slot16(d->r, DRAW_FLAGS) & 1) == 0 || !is_small(d)) {
             mend(d);
         }
     }

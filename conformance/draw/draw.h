@@ -62,8 +62,8 @@ typedef struct draw_group {
 typedef struct draw_plan {
     uint32_t n;
     draw_group *group;    /* owned */
-    uint64_t most_bytes;  /* of all inputs of a call; calls of one very long
-                             axis may have sixteen times as many */
+    uint64_t most_bytes;  /* of all inputs of a call; pads, granules and a very
+                             long axis may make more of them */
     uint32_t n_pins;      /* of wanted calls with given keys */
     struct draw_pin *pin; /* owned */
 } draw_plan;

@@ -55,7 +55,7 @@ uint64_t draw_bytes(const test_case *c)
 }
 
 /* Does the emulator infer outputs? */
-static int is_inferred(const test_case *c, mxo_call *call)
+static int is_inferred(const test_case *c, mxo_call *call, uint64_t *n_bytes)
 {
     const mxo_backend *emu = mxo_emulator();
     mxo_param params[OP_MAX_PARAMS];
@@ -68,15 +68,24 @@ static int is_inferred(const test_case *c, mxo_call *call)
     call->op = c->schema->info->name;
     call->n_params = (uint32_t)c->schema->n_params;
     call->params = params;
-    return emu->infer(NULL, call, out, &n_out, (mxo_text){why, sizeof why}) ==
-           MXO_OK;
+    if (emu->infer(NULL, call, out, &n_out, (mxo_text){why, sizeof why}) !=
+        MXO_OK) {
+        return 0;
+    }
+    *n_bytes = 0;
+    for (uint32_t i = 0; i < n_out; i++) {
+        *n_bytes += out[i].n_bytes;
+    }
+    return 1;
 }
 
-int draw_is_legal(const test_case *c)
+int draw_is_legal(const test_case *c, uint64_t *most)
 {
     mxo_tensor in[OP_MAX_INPUTS];
     mxo_call call = {.in = in};
-    uint64_t most = 0;
+    uint64_t largest = 0;
+    uint64_t n_in = 0;
+    uint64_t n_out = 0;
 
     for (int i = 0; i < c->schema->n_inputs; i++) {
         mxo_tensor *t = &in[call.n_in];
@@ -86,17 +95,19 @@ int draw_is_legal(const test_case *c)
         if (describe(c, i, t) != 0) {
             return 0;
         }
-        most = t->n_bytes > most ? t->n_bytes : most;
+        largest = t->n_bytes > largest ? t->n_bytes : largest;
+        n_in += t->n_bytes;
         call.n_in++;
     }
     /* Some read what says how large their outputs are. */
-    void *zeros = most > MOST_ZEROS ? NULL : calloc((size_t)most + 1, 1);
+    void *zeros = largest > MOST_ZEROS ? NULL : calloc((size_t)largest + 1, 1);
 
     for (uint32_t i = 0; i < call.n_in; i++) {
         in[i].buffer = zeros;
     }
-    const int is_legal = zeros != NULL && is_inferred(c, &call);
+    const int is_legal = zeros != NULL && is_inferred(c, &call, &n_out);
 
     free(zeros);
+    *most = n_in > n_out ? n_in : n_out;
     return is_legal;
 }

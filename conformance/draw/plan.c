@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Of a template, and of a group. */
-enum { MOST_PICKS = 8, MOST_BASES = 128, MOST_BYTES = 1 << 15 };
+enum { MOST_PICKS = 8, MOST_BASES = 128, MOST_BYTES = 1 << 12 };
 
 static int refuse(mxo_text why, const char *what, const char *of)
 {

@@ -18,7 +18,8 @@ void draw_pin_keys(const draw_plan *p, test_case *c);
 
 /* Bytes of all inputs, or UINT64_MAX if an extent is not whole. */
 uint64_t draw_bytes(const test_case *c);
-/* Does the emulator take the call? */
-int draw_is_legal(const test_case *c);
+/* Does the emulator take the call?  *most is the bytes of its inputs or of its
+   outputs, whichever are more; only where it does. */
+int draw_is_legal(const test_case *c, uint64_t *most);
 
 #endif

@@ -17,7 +17,7 @@ enum { LONGEST_LINE = 1 << 22 };
 static int spawn(worker *w, int end, const backend_ref *ref,
                  const open_options *how)
 {
-    char text[3][32];
+    char text[4][32];
     char *const args[] = {"mxoracle",
                           "worker",
                           (char *)ref->name,
@@ -26,6 +26,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
                           text[0],
                           text[1],
                           text[2],
+                          text[3],
                           NULL};
     const process_plan plan = {.file = "/proc/self/exe",
                                .args = args,
@@ -35,6 +36,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
     (void)snprintf(text[0], sizeof text[0], "%d", ref->global_symbols);
     (void)snprintf(text[1], sizeof text[1], "%d", how->device);
     (void)snprintf(text[2], sizeof text[2], "%.17g", how->timeout_s);
+    (void)snprintf(text[3], sizeof text[3], "%d", how->in_process);
     const int status = process_start(&plan, &w->pid);
     const int error = errno;
 

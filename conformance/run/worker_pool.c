@@ -123,7 +123,7 @@ static double limit_of(const crew *c)
 {
     const double s = c->options.timeout_s;
 
-    return backend_is_apart(&c->ref) ? 64 * s + 600 : s;
+    return backend_is_apart(&c->ref) && !c->how.in_process ? 64 * s + 600 : s;
 }
 
 static void open_remote(crew *c, backend_info *info)
@@ -164,6 +164,9 @@ static void open_remote(crew *c, backend_info *info)
    them. */
 static int wants_workers(const crew *c)
 {
+    if (c->options.isolate == ISOLATE_SHARED && c->ref.command[0] == '\0') {
+        return 1;
+    }
     if (backend_is_apart(&c->ref)) {
         return c->options.jobs > 1 && c->options.isolate != ISOLATE_NONE;
     }
@@ -195,7 +198,9 @@ crew *crew_create(const backend_ref *ref, const crew_options *options,
     c->is_local = !wants_workers(c);
     c->how = (open_options){.device = options->device,
                             .timeout_s = options->timeout_s,
-                            .in_process = options->isolate == ISOLATE_NONE};
+                            .in_process = options->isolate == ISOLATE_NONE ||
+                                          (options->isolate == ISOLATE_SHARED &&
+                                           ref->command[0] == '\0')};
     if (ref->why_not[0] != '\0') {
         (void)snprintf(info->why_not, sizeof info->why_not, "%s", ref->why_not);
         info->absent = VERDICT_SKIP;

@@ -16,7 +16,10 @@ typedef enum isolation {
     ISOLATE_AUTO,  /* workers for plugins and for more than one job */
     ISOLATE_NONE,  /* in this process */
     ISOLATE_BATCH, /* workers, each for many cases */
-    ISOLATE_CASE   /* a new worker for every case */
+    ISOLATE_CASE,  /* a new worker for every case */
+    ISOLATE_SHARED /* workers, each with the subject in its own process: many
+                      small cases a second; what a subject does to its process
+                      is seen only where it ends it */
 } isolation;
 
 typedef struct crew_options {

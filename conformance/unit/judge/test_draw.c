@@ -44,11 +44,12 @@ START_TEST(every_input_is_a_call)
 
     make(&p, "*");
     prng_seed(&rng, 7);
-    for (int i = 0; i < 6000; i++) {
+    for (int i = 0; i < 3000; i++) {
         test_case c;
         test_case again;
         uint64_t seed;
         uint64_t same;
+        uint64_t most = 0;
         draw_record r;
         size_t n = DRAW_BYTES;
         draw_random(&p, &rng, &r);
@@ -63,10 +64,11 @@ START_TEST(every_input_is_a_call)
         ck_assert_mem_eq(&c, &again, sizeof c);
         ck_assert_uint_eq(seed, same);
         check_round_trip(&c);
-        n_legal += i % 3 != 1 && c.flaw[0] == '\0' && draw_is_legal(&c);
+        ck_assert_uint_le(draw_bytes(&c), 1 << 20);
+        n_legal += i % 3 != 1 && c.flaw[0] == '\0' && draw_is_legal(&c, &most);
     }
-    ck_assert_msg(n_legal > 2800, "of 4000 drawn calls %d are legal", n_legal);
-    ck_assert_msg(n_legal < 3990, "none of the drawn calls is refused");
+    ck_assert_msg(n_legal > 1400, "of 2000 drawn calls %d are legal", n_legal);
+    ck_assert_msg(n_legal < 1990, "none of the drawn calls is refused");
     draw_plan_clear(&p);
 }
 END_TEST
@@ -147,6 +149,7 @@ START_TEST(sizes_meet_every_edge_of_the_layout)
         draw_record r;
         test_case c;
         uint64_t seed;
+        uint64_t most;
         draw_random(&p, &rng, &r);
         draw_decode(&p, r.byte, sizeof r.byte, &c, &seed);
         const uint64_t rows = case_dim(&c, "rows");
@@ -156,18 +159,18 @@ START_TEST(sizes_meet_every_edge_of_the_layout)
         row_edge[1] += rows > 128 && rows % 128 == 1;
         row_edge[2] += rows % 128 == 127;
         n_long += rows > 65536;
-        n_back +=
-            strcmp(case_value(&c, "dir"), "inverse") == 0 && draw_is_legal(&c);
+        n_back += strcmp(case_value(&c, "dir"), "inverse") == 0 &&
+                  draw_is_legal(&c, &most);
     }
     for (int k = 0; k < 4; k++) {
         ck_assert_msg(tail[k] > 100, "%d cases with cols %% 4 = %d", tail[k],
                       k);
     }
     for (int k = 0; k < 3; k++) {
-        ck_assert_msg(row_edge[k] > 20, "%d cases on row edge %d", row_edge[k],
+        ck_assert_msg(row_edge[k] > 5, "%d cases on row edge %d", row_edge[k],
                       k);
     }
-    ck_assert_msg(n_long > 5, "%d cases beyond 2^16 rows", n_long);
+    ck_assert_msg(n_long > 0, "%d cases beyond 2^16 rows", n_long);
     ck_assert_msg(n_back > 300, "%d legal cases back", n_back);
     draw_plan_clear(&p);
 }
@@ -227,6 +230,7 @@ Suite *suite_draw(void)
     tcase_add_test(t, sizes_meet_every_edge_of_the_layout);
     tcase_add_test(t, given_keys_stay);
     tcase_add_test(t, what_matches_nothing_is_refused);
+    tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return s;
 }
