@@ -214,6 +214,15 @@ libjudge_la_SOURCES = \
 	%reldir%/fuzz_converter/fuzz_converter.c \
 	%reldir%/fuzz_converter/fuzz_converter.h \
 	%reldir%/fuzz_converter/words.def \
+	%reldir%/hunt/finding.c \
+	%reldir%/hunt/finding.h \
+	%reldir%/hunt/hunt.c \
+	%reldir%/hunt/hunt.h \
+	%reldir%/hunt/journal.c \
+	%reldir%/hunt/seen.c \
+	%reldir%/hunt/seen.h \
+	%reldir%/hunt/state.c \
+	%reldir%/hunt/state.h \
 	%reldir%/judge/bound.c \
 	%reldir%/judge/bound.def \
 	%reldir%/judge/bound.h \
@@ -298,6 +307,8 @@ libjudge_la_SOURCES = \
 	%reldir%/run/requantise_check.c \
 	%reldir%/run/requantise_check.def \
 	%reldir%/run/requantise_check.h \
+	%reldir%/run/shrink.c \
+	%reldir%/run/shrink.h \
 	%reldir%/run/variant_call.c \
 	%reldir%/run/variant_call.h \
 	%reldir%/run/worker.c \
@@ -577,6 +588,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/field.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/fuzz_converter.test \
+	%reldir%/tests/fuzz_run.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/layer_alone.test \
 	%reldir%/tests/layout_pages.test \

@@ -17,7 +17,7 @@
 
 /* Bytes beside an axis that is longer than LONG_AXIS, else MOST_TIMES what a
    plan allows for the inputs. */
-enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 19, MOST_TIMES = 16 };
+enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 20, MOST_TIMES = 16 };
 
 typedef struct drawing {
     const draw_plan *plan;
@@ -141,12 +141,12 @@ static int largest_dim(const drawing *d, uint64_t below)
    ones. */
 static void make_small(drawing *d)
 {
-    uint64_t most = d->plan->most_bytes;
+    uint64_t most = d->plan->most_bytes >> (slot16(d->r, DRAW_FLAGS) >> 1 & 3);
     uint64_t below = UINT64_MAX;
     int k = largest_dim(d, UINT64_MAX);
 
     if (k >= 0 && d->c->dim[k] > LONG_AXIS) {
-        most = LONG_BYTES / 2;
+        most = LONG_BYTES / 4;
         below = LONG_AXIS;
     }
     while (draw_bytes(d->c) > most && (k = largest_dim(d, below)) >= 0) {
@@ -305,10 +305,9 @@ static void spoil(drawing *d)
     const uint32_t kind = slot16(d->r, DRAW_FLAW);
     char why[256];
 
-    uint64_t most;
-
     if (kind > 0 && d->base->flaw[0] == '\0' &&
-        !draw_is_pinned(d->plan, d->c, "flaw") && draw_is_legal(d->c, &most)) {
+        !draw_is_pinned(d->plan, d->c, "flaw") &&
+        draw_is_served(d->c, slot32(d->r, DRAW_SEED))) {
         value_of_flaw(d->c, kind - 1, slot16(d->r, DRAW_TARGET), d->c->flaw);
     }
     if (d->c->flaw[0] != '\0' &&

@@ -35,7 +35,8 @@ enum {
     DRAW_BASE = 2,    /* u16 */
     DRAW_SEED = 4,    /* u32 */
     DRAW_DATA = 8,    /* u16: 0 keeps the kind of data */
-    DRAW_FLAGS = 10,  /* u16: 1 leaves a call that is refused as it is */
+    DRAW_FLAGS = 10,  /* u16: bit 0 leaves a call that is refused as it is,
+                         bits 1 and 2 halve how large it may be */
     DRAW_FLAW = 12,   /* u16: 0 none, else a kind of flaw */
     DRAW_TARGET = 14, /* u16: what has the flaw */
     DRAW_DIMS = 16,   /* u32 each */

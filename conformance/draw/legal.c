@@ -5,6 +5,7 @@
 
 #include "base/tensors.h"
 #include "case/case_shape.h"
+#include "data/fill.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -110,4 +111,28 @@ int draw_is_legal(const test_case *c, uint64_t *most)
     free(zeros);
     *most = n_in > n_out ? n_in : n_out;
     return is_legal;
+}
+
+int draw_is_served(const test_case *c, uint64_t seed)
+{
+    mxo_tensor in[OP_MAX_INPUTS];
+    mxo_call call = {.in = in};
+    tensor_set set = {0};
+    uint64_t n_out = 0;
+    char why[512];
+    int is_served =
+        fill_inputs(c, seed, &set, (mxo_text){why, sizeof why}) == 0;
+
+    for (uint32_t i = 0; is_served && i < set.n && i < OP_MAX_INPUTS; i++) {
+        const host_tensor *t = &set.t[i];
+        in[call.n_in] = (mxo_tensor){.name = t->name,
+                                     .dtype = t->dtype,
+                                     .rank = t->rank,
+                                     .n_bytes = t->n_bytes,
+                                     .buffer = t->data};
+        memcpy(in[call.n_in++].shape, t->shape, sizeof t->shape);
+    }
+    is_served = is_served && is_inferred(c, &call, &n_out);
+    tensor_set_clear(&set);
+    return is_served;
 }

@@ -69,7 +69,7 @@ void draw_random(const draw_plan *p, prng *rng, draw_record *r)
     if (prng_below(rng, 2) == 0) {
         put16(r, DRAW_DATA, any(rng));
     }
-    put16(r, DRAW_FLAGS, prng_below(rng, 16) == 0);
+    put16(r, DRAW_FLAGS, (any(rng) & 6) | (prng_below(rng, 16) == 0));
     if (prng_below(rng, 32) == 0) {
         put16(r, DRAW_FLAW, any(rng));
         put16(r, DRAW_TARGET, any(rng));

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See finding.h. */
+#include "finding.h"
+
+#include "base/say.h"
+#include "data/fill.h"
+#include "report/report_file.h"
+#include "run/native.h"
+#include "run/shrink.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void write_repro(finding *f, const backend_ref *ref, int device)
+{
+    char option[2 * BACKEND_COMMAND];
+    char number[32] = "";
+
+    backend_option(ref, option, sizeof option);
+    if (device != 0) {
+        (void)snprintf(number, sizeof number, " --device=%d", device);
+    }
+    (void)snprintf(f->repro, sizeof f->repro,
+                   "mxoracle run %.4100s%s --seed=%" PRIu64 " %.4000s", option,
+                   number, f->seed, f->text);
+}
+
+/* With one crew; 0 if it is red there. */
+static int make_with(finding *f, crew *c, const char *text, uint64_t seed)
+{
+    shrinking s;
+    char why[512];
+
+    memset(&s, 0, sizeof s);
+    s.c = c;
+    s.seed = seed;
+    if (c == NULL ||
+        case_parse(&s.best, text, (mxo_text){why, sizeof why}) != 0 ||
+        !verdict_is_red(shrink_case(&s))) {
+        return -1;
+    }
+    case_print(&s.best, 0, f->text);
+    f->seed = seed;
+    return crew_case(c, f->text, seed, &f->v);
+}
+
+int finding_make(finding *f, crew *thorough, crew *fast, const backend_ref *ref,
+                 int device, const char *text, uint64_t seed)
+{
+    memset(f, 0, sizeof *f);
+    if (make_with(f, thorough, text, seed) != 0 &&
+        make_with(f, fast, text, seed) != 0) {
+        return -1;
+    }
+    write_repro(f, ref, device);
+    return 0;
+}
+
+/* What to read, as comments, and the case. */
+static int write_case(const finding *f, const char *path, mxo_text why)
+{
+    report_file file;
+
+    if (report_file_open(&file, path, why) != 0) {
+        return -1;
+    }
+    (void)fprintf(file.out, "# SPDX-License-Identifier: Apache-2.0\n# %s: %s\n",
+                  verdict_name(f->v.status), f->v.reason);
+    (void)fprintf(file.out, "# %s\n%s\n", f->repro, f->text);
+    return report_file_commit(&file, why);
+}
+
+static int write_vector(const finding *f, const char *path, mxo_text why)
+{
+    tensor_set in = {0};
+    native_answer answer = {.has_bytes = 1};
+    test_case c;
+    int status = case_parse(&c, f->text, why);
+
+    if (status == 0 && c.flaw[0] == '\0') {
+        status = fill_inputs(&c, f->seed, &in, why);
+        /* A call that must be refused has no answer to keep. */
+        if (status == 0 && native_outputs(&c, &in, &answer.out, why) == 0) {
+            status = native_write(path, &c, f->seed, &in, &answer, why);
+        }
+    }
+    tensor_set_clear(&in);
+    tensor_set_clear(&answer.out);
+    return status;
+}
+
+static int add_repro(const finding *f, const char *path, mxo_text why)
+{
+    FILE *out = fopen(path, "a");
+    int bad = out == NULL || fprintf(out, "%s\n", f->repro) < 0;
+
+    bad |= out != NULL && fclose(out) != 0;
+    if (bad) {
+        (void)say(MXO_E_PARAM, why, "%s: %s", path, strerror(errno));
+    }
+    return bad ? -1 : 0;
+}
+
+int finding_write(const finding *f, const char *folder, uint64_t number,
+                  mxo_text why)
+{
+    char stem[REPORT_PATH];
+    char path[REPORT_PATH + 16];
+
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        (void)say(MXO_E_PARAM, why, "%s: %s", folder, strerror(errno));
+        return -1;
+    }
+    (void)snprintf(stem, sizeof stem, "%.3000s/%03" PRIu64 "-%.*s", folder,
+                   number, (int)strcspn(f->text, ":"), f->text);
+    (void)snprintf(path, sizeof path, "%s.case", stem);
+    int status = write_case(f, path, why);
+
+    (void)snprintf(path, sizeof path, "%.3000s/repro.sh", folder);
+    status = status == 0 ? add_repro(f, path, why) : status;
+    (void)snprintf(path, sizeof path, "%s.safetensors", stem);
+    return status == 0 ? write_vector(f, path, why) : status;
+}
+
+void finding_clear(finding *f)
+{
+    verdict_clear(&f->v);
+}

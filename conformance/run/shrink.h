@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The smallest case found that fails in the same way.  Dimensions go down to
+ * the smallest legal size, parameters to their defaults, then data is blanked
+ * from both ends; a step is kept only if the kind of failure stays.
+ */
+#ifndef MXO_SHRINK_H
+#define MXO_SHRINK_H
+
+#include "worker_pool.h"
+
+#include "case/case_text.h"
+
+typedef struct shrinking {
+    crew *c; /* borrowed */
+    uint64_t seed;
+    test_case best; /* in: what fails; out: the smallest */
+    char kind[sizeof((verdict *)0)->kind]; /* out: how it fails */
+    uint64_t n_tried;
+    uint64_t n_kept;
+} shrinking;
+
+/* The status of the case as it was given; it is made smaller if that is
+   red. */
+verdict_status shrink_case(shrinking *h);
+
+#endif
