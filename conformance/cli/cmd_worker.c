@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE: the other end of
- * worker.h.  Not for people; started by the judge so that a backend that is
+ * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE: the other end
+ * of worker.h.  Not for people; started by the judge so that a backend that is
  * linked in can crash or hang alone, and to judge several cases at once.
  */
 #include "base/cli.h"
