@@ -187,6 +187,24 @@ class Declarations(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.subject(lambda q, scales: None)
 
+    def test_numbers_that_are_none(self):
+        """One sentence each: not a traceback of an int() somewhere."""
+        nan, inf = math.nan, math.inf
+        for make in (lambda: mx.size(multiple=nan), lambda: mx.size(least=inf),
+                     lambda: mx.size(most=-1), lambda: mx.size(most=2 ** 63),
+                     lambda: mx.size(least=2, most=1),
+                     lambda: mx.between(nan, 1), lambda: mx.between(0, inf),
+                     lambda: mx.between(2, 1), lambda: mx.between("a", None)):
+            with self.assertRaisesRegex(ValueError, "[a-z]+ .*(nan|inf|1|a)"):
+                make()
+        for words in ({"alpha": nan}, {"limit": [1, nan]}, {"rows": nan},
+                      {"rows": 2.5}, {"rows": -1}, {"cols": [64, True]}):
+            with self.assertRaisesRegex(ValueError, "count|NaN"):
+                limits.Limits("act.glu", words)
+        made = limits.Limits("act.glu", {"limit": inf, "alpha": 7.0})
+        self.assertEqual(made.declared()["params"]["limit"], ["inf"])
+        self.assertEqual(made.declared()["params"]["alpha"], ["7"])
+
     def test_an_id_beyond_the_last_expert(self):
         ids = Tensor("topk_ids", "i32", (1, 2),
                      memoryview(bytearray(struct.pack("<ii", 0, 5))))
@@ -296,7 +314,8 @@ class Files(unittest.TestCase):
             with open(path, "wb") as f:
                 f.write(good)
             self.assertEqual(folder._line(path)[:2], (1, "is no case"))
-            self.assertEqual(open(path, "rb").read(), good)
+            with open(path, "rb") as f:
+                self.assertEqual(f.read(), good)
 
 
 if __name__ == "__main__":

@@ -44,10 +44,21 @@ def _call(tensors, meta):
     return Call(meta.get("op", ""), _texts(meta), inputs, _outputs(meta))
 
 
+def _has_outputs(tensors, meta):
+    """All of them; some are a file that somebody left half done."""
+    there = {name for name in tensors if name.startswith("out.")}
+    if there and "outputs" in meta:
+        lacks = sorted({f"out.{t.name}" for t in _outputs(meta)} - there)
+        if lacks:
+            raise NotAVector(f"it has {' '.join(sorted(there))} and lacks "
+                             f"{' '.join(lacks)}: half of its outputs")
+    return bool(there)
+
+
 def fill(path):
     """Answer one file in place; the word of its line, and a sentence."""
     tensors, meta = safetensors.read(path)
-    if any(name.startswith("out.") for name in tensors):
+    if _has_outputs(tensors, meta):
         return "has outputs already", None
     call = _call(tensors, meta)
     kernel = registry.subject_of(call.op).answer(call)

@@ -4,6 +4,8 @@
 A parameter that is not named keeps its default, and no other value is taken.
 A dimension that is not named may have any extent.
 """
+import math
+
 from .described import OPERATIONS
 from .signature import Unsupported, is_present, number
 
@@ -13,6 +15,13 @@ class Between:
 
     def __init__(self, least=None, most=None):
         self.least, self.most = least, most
+        for end in (least, most):
+            if end is not None and (not isinstance(end, (int, float)) or
+                                    not math.isfinite(end)):
+                raise ValueError(f"an end of a range is a finite number, not "
+                                 f"{end!r}")
+        if None not in (least, most) and least > most:
+            raise ValueError(f"least {least} is above most {most}")
 
     def declared(self):
         ends = {"min": self.least, "max": self.most}
@@ -24,6 +33,10 @@ class Between:
             self.most is None or n <= self.most)
 
 
+def _is_count(n):
+    return isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 2 ** 63
+
+
 class Extent:
     """Extents of a dimension: multiples, least, most, or a list of them."""
 
@@ -32,8 +45,11 @@ class Extent:
         self.among = None if among is None else sorted(among)
         for name in ("multiple", "least", "most"):
             n = getattr(self, name)
-            if n is not None and (not isinstance(n, int) or n < 0):
+            if n is not None and not _is_count(n):
                 raise ValueError(f"{name} of a dimension is a count, not {n!r}")
+        for n in self.among or ():
+            if not _is_count(n):
+                raise ValueError(f"an extent is a count, not {n!r}")
         if multiple == 0 or self.among == []:
             raise ValueError("no extent at all is declared")
         if None not in (least, most) and least > most:
@@ -63,7 +79,9 @@ def text_of(value):
         return "none"
     if isinstance(value, bool):
         return str(int(value))
-    if isinstance(value, float) and value == int(value):
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("a parameter cannot be NaN")
+    if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)
 
@@ -75,9 +93,9 @@ def _same(a, b):
 def _as_extent(value):
     if isinstance(value, Extent):
         return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Extent(among=[value])
-    return Extent(among=list(value))
+    if isinstance(value, (list, tuple, set, range)):
+        return Extent(among=list(value))
+    return Extent(among=[value])
 
 
 def _as_values(p, value):
