@@ -22,6 +22,7 @@ python_examples = \
 	%reldir%/examples/faults.py \
 	%reldir%/examples/numpy_subject.py \
 	%reldir%/examples/plain_subject.py \
+	%reldir%/examples/torch_bits.py \
 	%reldir%/examples/torch_layer.py
 python_packagedir = $(pkgdatadir)/python/mxoracle
 python_defdir = $(pkgdatadir)/python/mxoracle/def
@@ -32,6 +33,14 @@ python_def_DATA = configure.ac backends/outputs.def emu/include/mxoracle/dtype.d
 	emu/include/mxoracle/ops.def
 EXTRA_DIST += %reldir%/README.md %reldir%/MANIFEST.in %reldir%/pyproject.toml \
 	%reldir%/setup.py %reldir%/test_fuzz.py %reldir%/test_package.py
+
+# What was installed is a whole package; of what is not there nothing is asked.
+installcheck-local:
+	if python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' 2>/dev/null; \
+	then cd / && PYTHONDONTWRITEBYTECODE=1 \
+	    PYTHONPATH=$(DESTDIR)$(pkgdatadir)/python python3 -c \
+	    'import mxoracle; assert mxoracle.__version__ == "$(PACKAGE_VERSION)"'; \
+	fi
 
 # Shipped packages as subjects: a file and a page each, nothing of theirs.
 python_subjects = \
