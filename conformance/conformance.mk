@@ -142,6 +142,7 @@ libjudge_la_SOURCES = \
 	%reldir%/data/fill_loaded.h \
 	%reldir%/data/fills.c \
 	%reldir%/data/fills.h \
+	%reldir%/data/fills_ids.c \
 	%reldir%/data/fills_nudged.c \
 	%reldir%/data/fills_ties.c \
 	%reldir%/data/gemm_probe_inputs.c \
@@ -455,6 +456,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_draw.c \
 	%reldir%/unit/judge/test_fence.c \
 	%reldir%/unit/judge/test_fill.c \
+	%reldir%/unit/judge/test_fill_ids.c \
 	%reldir%/unit/judge/test_gemm_probe_inputs.c \
 	%reldir%/unit/judge/test_grid.c \
 	%reldir%/unit/judge/test_judge.c \

@@ -179,6 +179,15 @@ static int set_keep(test_case *c, const char *value, mxo_text why)
     return 0;
 }
 
+static int set_ids(test_case *c, const char *value, mxo_text why)
+{
+    c->repeats = strcmp(value, "repeated") == 0;
+    return c->repeats || strcmp(value, "distinct") == 0
+               ? 0
+               : refuse(why, "ids=%.60s is neither distinct nor repeated",
+                        value);
+}
+
 static int set_word(char word[OP_WORD], const char *key, const char *value,
                     mxo_text why)
 {
@@ -212,6 +221,9 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
 
     if (strcmp(key, "data") == 0) {
         return set_data(c, value, why);
+    }
+    if (strcmp(key, "ids") == 0 && case_has_ids(c)) {
+        return set_ids(c, value, why);
     }
     if (strcmp(key, "keep") == 0) {
         return set_keep(c, value, why);
@@ -286,7 +298,7 @@ static int find_op(const op_schema **schema, word_span name, mxo_text why)
 int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
-    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 4] = {0};
+    uint8_t given[OP_MAX_DIMS + OP_MAX_PARAMS + 5] = {0};
     const op_schema *schema;
 
     if (rest.len >= CASE_TEXT) {
@@ -317,7 +329,8 @@ int case_parse(test_case *c, const char *text, mxo_text why)
             return -1;
         }
         const int other = OP_MAX_DIMS + OP_MAX_PARAMS + (key[0] == 'k') +
-                          2 * (key[0] == 's') + 3 * (key[0] == 'f');
+                          2 * (key[0] == 's') + 3 * (key[0] == 'f') +
+                          4 * (key[0] == 'i');
 
         if (given[dim >= 0     ? dim
                   : param >= 0 ? OP_MAX_DIMS + param
@@ -329,7 +342,7 @@ int case_parse(test_case *c, const char *text, mxo_text why)
         (c->flaw[0] != '\0' && case_check_flaw(c, why) != 0)) {
         return -1;
     }
-    return fill_check_stretch(c, why);
+    return fill_check_ids(c, why) != 0 ? -1 : fill_check_stretch(c, why);
 }
 
 typedef struct printer {
@@ -368,6 +381,9 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
     }
     if (canonical || strcmp(c->data, CASE_DATA_STANDARD) != 0) {
         print_key(&p, "data", c->data);
+    }
+    if (c->repeats) {
+        print_key(&p, "ids", "repeated");
     }
     if (c->stretch > 0) {
         (void)snprintf(word, sizeof word, "%" PRIu64, c->stretch);

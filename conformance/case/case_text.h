@@ -2,7 +2,8 @@
 /*
  * A case is text: "op:key=value,...".  The same string is a test's name, its
  * repro and its key in JSON.  Keys are the operation's parameters, the
- * dimensions of its inputs, "data" (how inputs are filled), "stretch" (which
+ * dimensions of its inputs, "data" (how inputs are filled), "ids" (may a token
+ * choose an expert twice; distinct, or repeated), "stretch" (which
  * columns are live, where one case has too few rows to meet them all) and
  * "keep" (which elements were not blanked when the case was shrunk).  What has
  * its default value is left out, unless the canonical form is asked for;

@@ -142,3 +142,29 @@ int fill_check_stretch(const test_case *c, mxo_text why)
                    c->stretch, n - 1);
     return -1;
 }
+
+/* Experts a token may choose from. */
+static uint64_t experts_of(const test_case *c)
+{
+    if (op_param_index(c->schema, "num_experts") >= 0) {
+        return case_count(c, "num_experts", 0) + case_count(c, "n_shared", 0);
+    }
+    return case_dim(c, case_value(c, "map")[0] == '1' ? "global" : "experts");
+}
+
+int fill_check_ids(const test_case *c, mxo_text why)
+{
+    const uint64_t slots =
+        case_dim(c, op_dim_index(c->schema, "topk") >= 0 ? "topk" : "top_k");
+    const uint64_t experts = case_has_ids(c) ? experts_of(c) : 0;
+
+    /* What must be refused for its sizes is a case all the same. */
+    if (c->repeats || experts == 0 || slots <= experts || c->flaw[0] != '\0') {
+        return 0;
+    }
+    (void)snprintf(why.ptr, why.size,
+                   "%" PRIu64 " ids of a token among %" PRIu64
+                   " experts need ids=repeated",
+                   slots, experts);
+    return -1;
+}

@@ -57,6 +57,10 @@ uint64_t fill_stretches(const test_case *c);
 /* 0, or -1 and a sentence if the case's stretch is none of them. */
 int fill_check_stretch(const test_case *c, mxo_text why);
 
+/* 0, or -1 and a sentence if a token has more experts to choose than there
+   are, and the case does not say ids=repeated. */
+int fill_check_ids(const test_case *c, mxo_text why);
+
 /* The function of the first row that fits. */
 fill_fn family_fill_of(const test_case *c, const char *tensor);
 

@@ -42,6 +42,17 @@ uint64_t case_dim(const test_case *c, const char *name)
     return i < 0 ? 0 : c->dim[i];
 }
 
+int case_has_ids(const test_case *c)
+{
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        if (strcmp(c->schema->inputs[i].name, "topk_ids") == 0) {
+            return op_param_index(c->schema, "ids") < 0 &&
+                   strcmp(c->schema->info->name, "moe.finalize") != 0;
+        }
+    }
+    return 0;
+}
+
 int case_keeps_all(const test_case *c)
 {
     return c->keep_first == 0 && c->keep_last == UINT64_MAX;

@@ -13,6 +13,7 @@ typedef struct test_case {
     uint64_t dim[OP_MAX_DIMS];
     char data[OP_WORD];
     char flaw[OP_WORD];  /* "": none */
+    int repeats;         /* ids=repeated: an expert twice in a token's choice */
     uint64_t stretch;    /* 0 .. fill_stretches() - 1 */
     uint64_t keep_first; /* elements outside keep_first..keep_last of the */
     uint64_t keep_last;  /* largest inputs are zero; 0..UINT64_MAX: none */
@@ -20,6 +21,9 @@ typedef struct test_case {
 
 /* Every parameter at its default, every dimension 0. */
 void case_begin(test_case *c, const op_schema *schema);
+
+/* Has the operation experts of tokens as an input, so that ids= is a key? */
+int case_has_ids(const test_case *c);
 
 /* Does the case blank anything? */
 int case_keeps_all(const test_case *c);

@@ -39,25 +39,38 @@ static void fill_distinct(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* Experts from the lower half only, some twice in a token. */
+/* Experts from the lower half only, or as many as a token has slots; where ids
+   may repeat, some twice in a token. */
 static void fill_crowded(const test_case *c, host_tensor *t, prng *rng)
 {
+    const uint64_t slots = t->shape[1] > 0 ? t->shape[1] : 1;
+    const uint64_t half = (experts_of(c) + 1) / 2;
+    const uint64_t few = c->repeats || half > slots ? half : slots;
     const uint64_t n = tensor_elems(t);
+    uint64_t start = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, prng_below(rng, (experts_of(c) + 1) / 2));
+        const uint64_t draw = prng_below(rng, few);
+
+        start = c->repeats || i % slots == 0 ? draw : start + 1;
+        tensor_store(t, i, start % few);
     }
 }
 
-/* All to one expert, which is not the first; the last pair goes nowhere. */
+/* All to one expert, which is not the first, and to its neighbours with their
+   other slots; where ids may repeat, every pair to the one.  The last pair goes
+   nowhere. */
 static void fill_single(const test_case *c, host_tensor *t, prng *rng)
 {
+    const uint64_t slots = t->shape[1] > 0 ? t->shape[1] : 1;
     const uint64_t n = tensor_elems(t);
 
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
+        const uint64_t id = 3 + (c->repeats ? 0 : i % slots);
+
         tensor_store(t, i,
-                     i + 1 < n ? 3 % experts_of(c) : UINT64_C(0xffffffff));
+                     i + 1 < n ? id % experts_of(c) : UINT64_C(0xffffffff));
     }
 }
 
@@ -271,6 +284,9 @@ static const grid_row grid[] = {
      "moe.sort:layout=trtllm,n_shared=2,local=all|range,block_size=8,"
      "local_expert_offset=4,local_num_experts=4,tokens=13,top_k=3,"
      "data=distinct|crowded"},
+    {2, 0, /* an expert twice in a token's choice */
+     "moe.sort:layout=*,num_experts=8|3,tokens=5|40,top_k=3,"
+     "data=crowded|single,ids=repeated"},
     {3, 120,
      "moe.sort:layout=*,num_experts=8|32|128,block_size=16|32|64|128,"
      "tokens=$M,top_k=1|2|4|8,data=distinct|crowded|holes|single"},

@@ -18,60 +18,6 @@
 #include <stddef.h>
 #include <string.h>
 
-/* From slot to slot: prime to the number of experts, so that ids differ. */
-static uint64_t stride_of(uint64_t experts)
-{
-    return experts % 3 != 0 ? 3 : experts % 5 != 0 ? 5 : 1;
-}
-
-/* Ids of a token differ unless there are fewer experts than slots; the last
-   expert and every sixth get no token from most draws.  Under a map tokens
-   begin with one expert after the other, so that some meet one that is here. */
-static void fill_ids(const test_case *c, host_tensor *t, prng *rng)
-{
-    const int is_mapped = case_value(c, "map")[0] == '1';
-    const uint64_t experts = case_dim(c, is_mapped ? "global" : "experts");
-    const uint64_t topk = t->shape[t->rank - 1];
-    const uint64_t stride = stride_of(experts);
-    const uint64_t n = tensor_elems(t);
-    uint64_t first = 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        if (i % topk == 0) {
-            first = is_mapped && i > 0 ? first + 1 : prng_below(rng, experts);
-        }
-        tensor_store(t, i,
-                     experts == 0 ? 0 /* a layer that must be refused */
-                                  : (first + i % topk * stride) % experts);
-    }
-}
-
-/* All tokens to one expert, every slot of them. */
-static void fill_crowd(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t experts = case_dim(c, "experts");
-    const uint64_t chosen = prng_below(rng, experts);
-    const uint64_t n = tensor_elems(t);
-
-    for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, chosen);
-    }
-}
-
-/* As fill_ids, but the last expert gets no token. */
-static void fill_ids_idle(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t experts = case_dim(c, "experts");
-    const uint64_t busy = experts > 1 ? experts - 1 : 1;
-    const uint64_t topk = t->shape[t->rank - 1];
-    const uint64_t n = tensor_elems(t);
-    const uint64_t first = prng_below(rng, busy);
-
-    for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, (first + i / topk * 2 + i % topk) % busy);
-    }
-}
-
 /* The local experts are a stretch of the global ones, in reverse order. */
 static void fill_map(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -187,16 +133,16 @@ static const fill_row fills[] = {
     {"moe.gemm1", "w13", "cancel", fill_twins},
     {"moe.gemm2", "w2", "cancel", fill_twins},
     {"moe.gemm?", "*_scale", "cancel", fill_scale_twins},
-    {"moe.layer", "topk_ids", "crowd", fill_crowd},
-    {"moe.layer", "topk_ids", "poisoned", fill_ids_idle},
+    {"moe.layer", "topk_ids", "crowd", fill_one_expert},
+    {"moe.layer", "topk_ids", "poisoned", fill_idle_ids},
     {"moe.layer", "x", "poisoned", fill_mates},
     {"moe.layer", "w13_scale", "poisoned", fill_window_idle},
     {"moe.layer", "w2", "poisoned", fill_one_live},
     {"moe.layer", "w2_scale", "poisoned", fill_index_idle},
-    {"moe.gemm*", "topk_ids", "crowd", fill_crowd},
-    {"moe.nvfp4_*", "topk_ids", "crowd", fill_crowd},
-    {"moe.nvfp4_*", "topk_ids", "poisoned", fill_ids_idle},
-    {"moe.[gln]*", "topk_ids", "*", fill_ids},
+    {"moe.gemm*", "topk_ids", "crowd", fill_one_expert},
+    {"moe.nvfp4_*", "topk_ids", "crowd", fill_one_expert},
+    {"moe.nvfp4_*", "topk_ids", "poisoned", fill_idle_ids},
+    {"moe.[gln]*", "topk_ids", "*", fill_distinct_ids},
     {"moe.[gln]*", "expert_map", "*", fill_map},
     {"moe.layer", "topk_weights", "corners", fill_corners},
     {"moe.layer", "topk_weights", "thirds", fill_thirds},
@@ -356,8 +302,20 @@ static const grid_row grid[] = {
      "moe.layer:profile=exact|MARLIN,tokens=1|17|33,topk=2,experts=3,"
      "hidden=32|80,inter=48|72,bias=f32,data=orderfree"},
     {2, 0,
-     "moe.layer:profile=exact|TRITON,tokens=0|1|7,topk=1|3,experts=1|9,"
+     "moe.layer:profile=exact|TRITON,tokens=0|1|7,topk=1|3,experts=9,"
      "hidden=64,inter=32,data=orderfree|crowd"},
+    {2, 0,
+     "moe.layer:profile=exact|TRITON,tokens=0|1|7,topk=1,experts=1,"
+     "hidden=64,inter=32,data=orderfree|crowd"},
+    {2, 0, /* an expert twice in a token's choice */
+     "moe.layer:profile=exact|MARLIN|TRITON,tokens=1|7,topk=3,experts=1|9,"
+     "hidden=64,inter=32,data=orderfree|crowd,ids=repeated"},
+    {2, 0,
+     "moe.gemm1:tokens=7,topk=3,experts=4,hidden=64,inter=32,data=orderfree,"
+     "ids=repeated"},
+    {2, 0,
+     "moe.gemm2:tokens=7,topk=3,experts=4,hidden=64,inter=32,data=orderfree,"
+     "ids=repeated"},
     {2, 0, /* experts that live elsewhere */
      "moe.layer:profile=exact|MARLIN|TRITON,map=1,global=9,experts=3,"
      "tokens=8,topk=3,hidden=64,inter=32,bias=f32,data=orderfree"},

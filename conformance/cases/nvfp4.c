@@ -237,7 +237,7 @@ static const grid_row grid[] = {
      "inter=32,data=poisoned"},
     {2, 0,
      "moe.nvfp4_layer:profile=*,tokens=9,topk=2,experts=1|4,hidden=64,inter=32,"
-     "data=crowd"},
+     "data=crowd,ids=repeated"},
     {2, 0,
      "moe.nvfp4_layer:profile=*,map=1,global=9,experts=3,tokens=8,topk=3,"
      "hidden=64,inter=32,data=orderfree"},

@@ -334,6 +334,7 @@ static void change(drawing *d)
     if (fill_check_stretch(d->c, (mxo_text){NULL, 0}) != 0) {
         d->c->stretch = 0;
     }
+    d->c->repeats |= fill_check_ids(d->c, (mxo_text){NULL, 0}) != 0;
     spoil(d);
 }
 

@@ -306,7 +306,7 @@ static int allows_rest(const json_t *limits, const test_case *c)
         }
     }
     return json_object_get(json_object_get(limits, op), "ids") == NULL ||
-           strcmp(c->data, "repeated") != 0;
+           !c->repeats;
 }
 
 int limits_allow(const json_t *limits, const test_case *c)

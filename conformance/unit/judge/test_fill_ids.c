@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Experts of tokens: distinct, unless the case says ids=repeated. */
+#include "case/case_text.h"
+#include "data/fill.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static char sentence[512];
+static const mxo_text why = {sentence, sizeof sentence};
+
+/* Has any token of the case an expert twice? */
+static int repeats(const char *text)
+{
+    tensor_set in = {0};
+    int found = 0;
+    test_case c;
+
+    ck_assert_msg(case_parse(&c, text, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+    const host_tensor *t = tensor_set_find(&in, "topk_ids");
+    const uint64_t slots = t->shape[1];
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        for (uint64_t k = i - i % slots; k < i; k++) {
+            const uint64_t id = tensor_load(t, i);
+            found |= id == tensor_load(t, k) && id != 0xffffffff;
+        }
+    }
+    tensor_set_clear(&in);
+    return found;
+}
+
+START_TEST(ids_of_a_token_differ_unless_the_case_says_otherwise)
+{
+    static const char *const layers[] = {"orderfree", "crowd", "poisoned",
+                                         "ordinary"};
+    static const char *const sorts[] = {"distinct", "crowded", "single",
+                                        "holes"};
+    char text[256];
+
+    for (int i = 0; i < 4; i++) {
+        for (int again = 0; again < 2; again++) {
+            const char *ids = again ? ",ids=repeated" : "";
+            (void)snprintf(text, sizeof text,
+                           "moe.layer:tokens=9,topk=4,experts=6,hidden=32,"
+                           "inter=32,data=%s%s",
+                           layers[i], ids);
+            ck_assert_msg(repeats(text) == again, "%s", text);
+            (void)snprintf(text, sizeof text,
+                           "moe.sort:tokens=40,top_k=4,num_experts=8,data=%s%s",
+                           sorts[i], i == 1 || i == 2 ? ids : "");
+            ck_assert_msg(repeats(text) == (again && (i == 1 || i == 2)), "%s",
+                          text);
+        }
+    }
+}
+END_TEST
+
+START_TEST(more_ids_than_experts_must_be_said)
+{
+    test_case c;
+
+    ck_assert_int_ne(case_parse(&c,
+                                "moe.layer:tokens=1,topk=3,experts=2,"
+                                "hidden=32,inter=32",
+                                why),
+                     0);
+    ck_assert_ptr_nonnull(strstr(sentence, "need ids=repeated"));
+    ck_assert_int_eq(case_parse(&c,
+                                "moe.layer:tokens=1,topk=3,experts=2,"
+                                "hidden=32,inter=32,ids=repeated",
+                                why),
+                     0);
+    ck_assert_int_ne(
+        case_parse(&c, "quant.mx:rows=1,cols=32,ids=repeated", why), 0);
+}
+END_TEST
+
+Suite *suite_fill_ids(void);
+Suite *suite_fill_ids(void)
+{
+    Suite *s = suite_create("fill_ids");
+    TCase *t = tcase_create("fill_ids");
+
+    tcase_add_test(t, ids_of_a_token_differ_unless_the_case_says_otherwise);
+    tcase_add_test(t, more_ids_than_experts_must_be_said);
+    suite_add_tcase(s, t);
+    return s;
+}
