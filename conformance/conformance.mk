@@ -591,6 +591,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/fuzz_converter.test \
 	%reldir%/tests/fuzz_run.test \
+	%reldir%/tests/fuzzing_page.test \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/layer_alone.test \
 	%reldir%/tests/layout_pages.test \

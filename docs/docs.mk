@@ -20,6 +20,7 @@ EXTRA_DIST += $(bashcompletion_DATA) %reldir%/mxoracle.1.in \
 	%reldir%/converting.md \
 	%reldir%/exec-protocol.md \
 	%reldir%/formats.md \
+	%reldir%/fuzzing.md \
 	%reldir%/judging-python.md \
 	%reldir%/layouts \
 	%reldir%/log \

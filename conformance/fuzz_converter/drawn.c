@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TRIES = 20000, GRANULE = 32, MOST_BYTES = 1 << 20 };
+enum { TRIES = 20000, GRANULE = 32, MOST_BYTES = 1 << 18 };
 
 static const struct {
     const char *name;
