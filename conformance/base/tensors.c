@@ -47,12 +47,21 @@ static uint64_t dense_bytes(uint32_t dtype, uint32_t rank,
     return n;
 }
 
+uint64_t tensor_dense_bytes(uint32_t dtype, uint32_t rank,
+                            const uint64_t *shape)
+{
+    int bad = 0;
+    const uint64_t n = dense_bytes(dtype, rank, shape, &bad);
+
+    return bad ? UINT64_MAX : n;
+}
+
 /*
  * What a set may take: half of the machine's memory, since whoever is judged
  * holds the bytes a second time.  malloc() would promise more, and the process
  * be killed without a word when it writes there.
  */
-static uint64_t room(void)
+uint64_t tensor_room(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES);
     const long size = sysconf(_SC_PAGESIZE);
@@ -63,7 +72,7 @@ static uint64_t room(void)
 
 static int fits(const tensor_set *set, uint64_t n_bytes)
 {
-    uint64_t left = room();
+    uint64_t left = tensor_room();
 
     for (uint32_t i = 0; i < set->n; i++) {
         left -= set->t[i].n_bytes < left ? set->t[i].n_bytes : left;

@@ -3,6 +3,7 @@
 #include "runopts.h"
 
 #include "base/cli.h"
+#include "data/fill.h"
 #include "profile_cases.h"
 #include "run/open_judge.h"
 
@@ -146,7 +147,7 @@ static int add_argument(case_list *cases, const char *arg, uint64_t seed)
                    ? EXIT_PASS
                    : cli_refuse("%s", why);
     }
-    if (case_parse(&c, arg, text) != 0) {
+    if (case_parse(&c, arg, text) != 0 || fill_check_memory(&c, text) != 0) {
         return cli_refuse("%s", why);
     }
     case_print(&c, 0, spelled);

@@ -6,6 +6,7 @@
 #include "fill_loaded.h"
 #include "fills.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -132,4 +133,32 @@ int fill_checkpoint(const test_case *c, uint64_t seed, tensor_set *in,
 int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in, mxo_text why)
 {
     return fill_checkpoint(c, seed, in, why) != 0 ? -1 : fill_load(c, in, why);
+}
+
+int fill_check_memory(const test_case *c, mxo_text why)
+{
+    uint64_t left = tensor_room();
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t dtype;
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        const op_input *input = &c->schema->inputs[i];
+
+        if (!case_has_input(c, i) ||
+            case_input(c, i, &dtype, shape, why) != 0) {
+            continue; /* a shape at fault is the run's to say */
+        }
+        const uint64_t n = tensor_dense_bytes(dtype, input->rank, shape);
+
+        if (n > left) {
+            (void)snprintf(why.ptr, why.size,
+                           "%s: its inputs take more than half of this "
+                           "machine's memory (%" PRIu64 " MiB), at %s",
+                           c->schema->info->name, tensor_room() >> 20,
+                           input->name);
+            return -1;
+        }
+        left -= n;
+    }
+    return 0;
 }

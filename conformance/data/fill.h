@@ -19,4 +19,7 @@ int fill_checkpoint(const test_case *c, uint64_t seed, tensor_set *in,
 int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
                 mxo_text why);
 
+/* 0, or -1 and a sentence: the inputs need more memory than there is. */
+int fill_check_memory(const test_case *c, mxo_text why);
+
 #endif

@@ -102,6 +102,9 @@ void refusal_judge(judge *j, const test_case *c, const op_call *call,
     if (status == MXO_E_UNSUPPORTED) {
         verdict_conclude(v, VERDICT_UNSUPPORTED, "oracle", "the emulator: %s",
                          sentence);
+    } else if (status == MXO_E_NOMEM) { /* no fault of the subject's */
+        verdict_conclude(v, VERDICT_SKIP, "memory", "the emulator: %s",
+                         sentence);
     } else if (!is_right(status, MXO_OK)) {
         verdict_conclude(v, VERDICT_ERROR, "oracle", "the emulator: %s",
                          sentence);

@@ -107,7 +107,9 @@ static void run_draw(judge *j, const test_case *c, uint64_t seed, verdict *v)
     memset(v, 0, sizeof *v);
     if (fill_checkpoint(c, seed, &checkpoint, why) != 0 ||
         (has_loader && fill_load_copy(c, &checkpoint, &loaded, why) != 0)) {
-        verdict_conclude(v, VERDICT_ERROR, "inputs", "%s", text);
+        const int is_vast = fill_check_memory(c, why) != 0;
+        verdict_conclude(v, is_vast ? VERDICT_SKIP : VERDICT_ERROR,
+                         is_vast ? "memory" : "inputs", "%s", text);
     } else if (c->flaw[0] != '\0') {
         if (judge_begins(j, v)) {
             refusal_judge_flaw(j, c, in, v);
