@@ -167,6 +167,8 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/layer_fault.c \
 	%reldir%/diagnose/layer_fault.h \
 	%reldir%/diagnose/layer_faults.def \
+	%reldir%/diagnose/read_as_sm90.c \
+	%reldir%/diagnose/read_as_sm90.h \
 	%reldir%/diagnose/layer_stage_half.c \
 	%reldir%/diagnose/layer_stage_half.h \
 	%reldir%/diagnose/layer_stages.c \

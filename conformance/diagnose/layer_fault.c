@@ -2,6 +2,8 @@
 /* See layer_fault.h. */
 #include "layer_fault.h"
 
+#include "read_as_sm90.h"
+
 #include <mxoracle/profile.h>
 
 #include <stdio.h>
@@ -347,6 +349,34 @@ static uint64_t element_odd_codes(const layer_call *call,
     return tensor_load(was, i) & 0xf0;
 }
 EDIT(odd_codes)
+
+/* Only where the kernel of the profile wants that order. */
+static uint64_t as_sm90(const layer_call *call, const host_tensor *was,
+                        uint64_t i, int revision)
+{
+    const row_order order = strcmp(was->name, "w2") == 0 ? ROWS_PLAIN
+                            : is_interleaved(call)       ? ROWS_INTERLEAVED
+                                                         : ROWS_HALVES;
+
+    return strcmp(case_value(&call->c, "profile"),
+                  "FLASHINFER_CUTLASS_MXFP4_BF16") == 0
+               ? read_as_sm90(was, i, order, revision)
+               : tensor_load(was, i);
+}
+
+static uint64_t element_raw_rev1(const layer_call *call, const host_tensor *was,
+                                 uint64_t i)
+{
+    return as_sm90(call, was, i, 1);
+}
+EDIT(raw_rev1)
+
+static uint64_t element_raw_rev2(const layer_call *call, const host_tensor *was,
+                                 uint64_t i)
+{
+    return as_sm90(call, was, i, 2);
+}
+EDIT(raw_rev2)
 
 /* The last scale of a row. */
 static uint64_t element_last_of_next(const layer_call *call,

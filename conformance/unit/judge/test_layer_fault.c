@@ -275,6 +275,82 @@ START_TEST(what_is_not_there_is_not_edited)
 }
 END_TEST
 
+/* The codes of t through a layout, forward or back, in place. */
+static void pass_through(const char *layout, const char *dir,
+                         const host_tensor *t)
+{
+    char text[256];
+    char sentence[256] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+    tensor_set in = {0};
+    tensor_set out = {0};
+    test_case c;
+
+    (void)snprintf(text, sizeof text,
+                   "layout.apply:experts=%d,rows=%d,cols=%d,layout=%s,dir=%s",
+                   (int)t->shape[0], (int)t->shape[1], (int)t->shape[2], layout,
+                   dir);
+    ck_assert_msg(case_parse(&c, text, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+    memcpy(in.t[0].data, t->data, t->n_bytes);
+    ck_assert_msg(answer(&c, &in, &out), "%s", text);
+    ck_assert_uint_eq(out.t[0].n_bytes, t->n_bytes);
+    memcpy(t->data, out.t[0].data, t->n_bytes);
+    tensor_set_clear(&in);
+    tensor_set_clear(&out);
+}
+
+/* The layouts of layouts.def, held against the vendor's vectors, say the same:
+   rows to the kernel's order, back through the interleave, rows back. */
+static void read_raw(const tensor_set *in, const char *rows, int revision)
+{
+    const char *order = strcmp(rows, "halves") == 0
+                            ? "vllm.reorder_w1w3_to_w3w1"
+                            : "vllm.cutlass_deinterleave_swap";
+    const host_tensor *w13 = tensor_set_find(in, "w13");
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "cutlass.sm90_weight_fp4_rev%d",
+                   revision);
+    pass_through(name, "inverse", tensor_set_find(in, "w2"));
+    pass_through(order, "forward", w13);
+    pass_through(name, "inverse", w13);
+    pass_through(order, "inverse", w13);
+}
+
+START_TEST(raw_weights_are_read_as_the_layouts_say)
+{
+    const char *rows = _i % 2 == 0 ? "interleaved" : "halves";
+    const int revision = _i / 2 + 1;
+    const layer_fault *f = layer_faults;
+    layer_call call = {.in = {0}};
+    tensor_set want = {0};
+    char text[256];
+    char sentence[256] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+
+    (void)snprintf(text, sizeof text,
+                   "moe.layer:profile=FLASHINFER_CUTLASS_MXFP4_BF16,tokens=1,"
+                   "topk=1,experts=2,hidden=64,inter=64,data=ordinary,rows=%s",
+                   rows);
+    ck_assert_msg(case_parse(&call.c, text, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_inputs(&call.c, 1, &call.in, why) == 0, "%s", sentence);
+    ck_assert_msg(fill_inputs(&call.c, 1, &want, why) == 0, "%s", sentence);
+    read_raw(&want, rows, revision);
+    while (strstr(f->says, revision == 1 ? "0.6.10" : "0.6.16") == NULL) {
+        f++;
+    }
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    for (uint32_t i = 0; i < want.n; i++) {
+        ck_assert_msg(
+            memcmp(call.in.t[i].data, want.t[i].data, want.t[i].n_bytes) == 0,
+            "%s, revision %d, %s", rows, revision, want.t[i].name);
+    }
+    tensor_set_clear(&call.in);
+    tensor_set_clear(&want);
+}
+END_TEST
+
 Suite *suite_layer_fault(void);
 Suite *suite_layer_fault(void)
 {
@@ -288,6 +364,7 @@ Suite *suite_layer_fault(void)
                         sizeof moves / sizeof moves[0]);
     tcase_add_test(t, weights_are_divided_by_their_tokens_sum);
     tcase_add_test(t, what_is_not_there_is_not_edited);
+    tcase_add_loop_test(t, raw_weights_are_read_as_the_layouts_say, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
