@@ -50,5 +50,5 @@ python_subjects = \
 	backends/torch/subject.py \
 	backends/triton_kernels/subject.py
 EXTRA_DIST += $(python_subjects) $(python_subjects:subject.py=README.md) \
-	backends/flashinfer/host.cases backends/flashinfer/layer.cases \
+	backends/flashinfer/host.cases backends/flashinfer/issue_3334.py backends/flashinfer/layer.cases \
 	backends/marlin/gemm.cases backends/triton_kernels/layer.cases
