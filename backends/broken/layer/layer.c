@@ -78,8 +78,7 @@ static int knows_weights(const mxo_call *call)
              broken_entry_is(call, "weight_rule", "triton_matmul")));
 }
 
-/* Can this half be quantised and summed so?  A half that the call has not, can.
- */
+/* Can this half be quantised and summed so?  A half that is not there can. */
 static int knows_gemm(const mxo_call *call, const gemm *g)
 {
     return g->w == NULL ||
@@ -162,7 +161,6 @@ static const number_format *input_type(const mxo_call *call)
 static void read_gemms(layer *l)
 {
     const mxo_call *call = l->call;
-    const int again = broken_entry_is(call, "requant", "same");
 
     l->one = (gemm){.w = broken_in(call, "w13"),
                     .scale = broken_in(call, "w13_scale"),
@@ -170,7 +168,7 @@ static void read_gemms(layer *l)
                     .bias_at = place_of(call, "bias1"),
                     .in = input_type(call),
                     .out = type_of(call, "gemm1_out"),
-                    .quant = broken_read_quant(call, "w13_input_scale")};
+                    .quant = broken_read_quant(call, 0, "w13_input_scale")};
     l->two =
         (gemm){.w = broken_in(call, "w2"),
                .scale = broken_in(call, "w2_scale"),
@@ -179,8 +177,8 @@ static void read_gemms(layer *l)
                .in = l->x == NULL ? input_type(call) : type_of(call, "glu_out"),
                .out = type_of(call, "row_out"),
                .quant = {.given = 1, .factor = 1}};
-    if (again) {
-        l->two.quant = broken_read_quant(call, "w2_input_scale");
+    if (broken_entry_is(call, "requant", "same")) {
+        l->two.quant = broken_read_quant(call, 1, "w2_input_scale");
     }
     l->one.n = dim(l->one.w, 1);
     l->one.k = 2 * dim(l->one.w, 2);
@@ -199,6 +197,7 @@ static routing_kind read_routing(const mxo_call *call)
     return broken_entry_is(call, "routing_at", "acc")       ? ROUTING_ACC
            : broken_entry_is(call, "routing_at", "rounded") ? ROUTING_ROUNDED
            : broken_entry_is(call, "routing_at", "gemm1")   ? ROUTING_GEMM1
+           : broken_entry_is(call, "routing_at", "glu")     ? ROUTING_GLU
            : broken_entry_is(call, "routing_at", "input")   ? ROUTING_INPUT
                                                             : ROUTING_SUM;
 }

@@ -31,6 +31,7 @@ typedef enum routing_kind {
     ROUTING_ROUNDED,
     ROUTING_SUM,
     ROUTING_GEMM1, /* the only slot's, before the second GEMM */
+    ROUTING_GLU,
     ROUTING_INPUT
 } routing_kind;
 typedef enum quant_kind {
@@ -131,9 +132,10 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
 /* What a kernel that leaves out zeros would add. */
 void broken_drop_zeros(const broken *b, const layer *l, const gemm *g,
                        double *a, layer_column *c);
-/* layer_quant.c: how a call quantises; given: the name of a scale that it has.
-   Unknown ways have no element f. */
-layer_quant broken_read_quant(const mxo_call *call, const char *given);
+/* layer_quant.c: how a call quantises, once more before the second GEMM; given:
+   the name of a scale that it has.  Unknown ways have no element f. */
+layer_quant broken_read_quant(const mxo_call *call, int again,
+                              const char *given);
 /* A row of numbers in place; first: of hidden states, of token t. */
 void broken_quantise(const broken *b, const layer *l, const gemm *g, uint64_t t,
                      layer_row *r);

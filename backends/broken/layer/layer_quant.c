@@ -33,9 +33,8 @@ static quant_kind kind_of(const mxo_call *call)
 }
 
 /* -1: not here. */
-static int rule_of(quant_kind kind, const mxo_call *call)
+static int rule_of(quant_kind kind, const char *name, const mxo_call *call)
 {
-    const char *name = broken_text(call, "quant_rule");
     const int mx = broken_rule(name);
     const int is_fp8 = broken_says(call, "quant_element", "e4m3fn");
 
@@ -56,17 +55,28 @@ static int rule_of(quant_kind kind, const mxo_call *call)
     }
 }
 
-layer_quant broken_read_quant(const mxo_call *call, const char *given)
+/* The second GEMM's inputs may have a rule of their own. */
+static const char *rule_text(const mxo_call *call, int again)
 {
+    const int is_own = again && !broken_says(call, "requant_rule", "profile") &&
+                       !broken_says(call, "requant_rule", "same");
+
+    return broken_text(call, is_own ? "requant_rule" : "quant_rule");
+}
+
+layer_quant broken_read_quant(const mxo_call *call, int again,
+                              const char *given)
+{
+    const char *const rule = rule_text(call, again);
     const mxo_tensor *scale = broken_in(call, given);
     layer_quant q = {.kind = kind_of(call), .given = 1, .factor = 1};
 
     if (q.kind == QUANT_NONE) {
         return q;
     }
-    q.rule = rule_of(q.kind, call);
+    q.rule = rule_of(q.kind, rule, call);
     q.f = q.rule < 0 ? NULL : broken_format(broken_text(call, "quant_element"));
-    q.reciprocal = broken_says(call, "quant_rule", "reciprocal");
+    q.reciprocal = strcmp(rule, "reciprocal") == 0;
     q.group = q.kind == QUANT_GROUP
                   ? strtoull(broken_text(call, "quant_group"), NULL, 10)
                   : BLOCK;
@@ -294,8 +304,9 @@ void broken_quantise(const broken *b, const layer *l, const gemm *g, uint64_t t,
                      layer_row *r)
 {
     static double came[LAYER_WIDEST];
-    const job j = {b, l, g, &g->quant, t, came, r};
     const int is_first = g == &l->one;
+    const int old_rule = IS(MQ34) && l->one.quant.kind == QUANT_MX;
+    const job j = {b, l, g, old_rule ? &l->one.quant : &g->quant, t, came, r};
     size_t i = 0;
 
     if (IS(MN08) && is_first) {

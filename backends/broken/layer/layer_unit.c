@@ -105,10 +105,17 @@ double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
     const double u = IS(MA11b) ? gate : up;
     const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, &own, expert, g, u)
                                        : broken_dd(stepped(b, l, &own, g, u));
-
     const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
     const double x =
         broken_to(b, is_wide ? broken_format_of(MXO_F32) : l->act_type, y);
+    const double z = l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
 
-    return l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
+    if (l->routing != ROUTING_GLU) {
+        return z;
+    }
+    const dd weighed =
+        broken_dd((double)(float)(z * broken_weight(b, l, slot / l->topk,
+                                                    slot % l->topk)));
+
+    return IS(MR13) ? weighed.hi : broken_to(b, l->act_type, weighed);
 }
