@@ -31,7 +31,12 @@ static int is_equal(const char *text)
     test_case c;
     int equal = 0;
 
-    ck_assert_msg(case_parse(&c, text, why) == 0, "%s", sentence);
+    if (case_parse(&c, text, why) != 0) {
+        /* A profile of layers of another operation. */
+        ck_assert_msg(strstr(sentence, "is not one of") != NULL, "%s",
+                      sentence);
+        return 0;
+    }
     ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
     if (answer(&c, &in, &by_name)) {
         ck_assert_msg(layer_spell_out(&c), "%s", text);
