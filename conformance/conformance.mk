@@ -240,6 +240,9 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/third_party_tolerances.def \
 	%reldir%/judge/third_party_tolerances.h \
 	%reldir%/judge/tolerance.def \
+	%reldir%/judge/row_order.c \
+	%reldir%/judge/row_order.def \
+	%reldir%/judge/row_order.h \
 	%reldir%/judge/refusal.c \
 	%reldir%/judge/refusal.h \
 	%reldir%/judge/verdict.c \

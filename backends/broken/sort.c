@@ -108,7 +108,8 @@ static int64_t place(const sorting *s, int64_t *next, int64_t i, int64_t *pair)
     if (e < 0) {
         return -1;
     }
-    return s->first[e] + (IS(V16) ? s->count[e] - 1 - next[e]++ : next[e]++);
+    return s->first[e] +
+           (IS(V16) || IS(V29) ? s->count[e] - 1 - next[e]++ : next[e]++);
 }
 
 static void sort_trtllm(const sorting *s, int64_t *next)

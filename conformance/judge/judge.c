@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "nan_blocks.h"
 #include "refusal.h"
+#include "row_order.h"
 #include "views.h"
 
 #include <mxoracle/mxoracle.h>
@@ -330,10 +331,12 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     }
     const uint64_t n_free =
         nan_blocks_settle(j, g->evidence.c, call, want, got);
+    const uint64_t n_moved = row_order_settle(g->evidence.c, call, want, got);
 
     decide(g, call->in, v);
-    if (n_free > 0 && strcmp(v->rule, "bits") == 0) {
-        (void)snprintf(v->rule, sizeof v->rule, "nan_block");
+    if (n_free + n_moved > 0 && strcmp(v->rule, "bits") == 0) {
+        (void)snprintf(v->rule, sizeof v->rule,
+                       n_free > 0 ? "nan_block" : "row_order");
     }
 }
 
