@@ -177,6 +177,12 @@ void *broken_layout_memory(void);
 #include "ops.def"
 #undef BROKEN_OP
 
+/* size_faults.c: what goes wrong from a size on. */
+int broken_has_size_fault(const broken *b);
+/* Does this row of activations get the scales of the row before? */
+int broken_scale_is_former(const broken *b, uint64_t row);
+mxo_status broken_beyond_size(const broken *b, broken_op_fn op,
+                              const mxo_call *call, mxo_text why);
 /* faults.c: what goes wrong before a call is looked at, and around an
    operation. */
 void broken_look_behind(const broken *b, const mxo_call *call);

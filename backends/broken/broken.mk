@@ -52,6 +52,8 @@ libbroken_la_SOURCES = \
 	%reldir%/quant/quant_qdq.c \
 	%reldir%/quant/scale.c \
 	%reldir%/route.c \
+	%reldir%/size_faults.c \
+	%reldir%/size_faults.def \
 	%reldir%/sort.c
 EXTRA_DIST += %reldir%/README.md
 libbroken_la_LIBADD = -lm

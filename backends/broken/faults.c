@@ -231,6 +231,9 @@ mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
     if (IS(V09)) {
         return over_scratch(b, op, call, why);
     }
+    if (broken_has_size_fault(b)) {
+        return broken_beyond_size(b, op, call, why);
+    }
     return b->mutant >= BROKEN_H01 ? with_former(b, op, call, why)
                                    : op(b, call, why);
 }

@@ -14,24 +14,82 @@ static const fill_row fills[] = {
 };
 
 #define FLAT "topk=1,experts=2,hidden=32,inter=32,data=orderfree"
+/* Every count up to two tiles of 32, then both sides of larger tiles. */
+#define COUNTS                                                              \
+    "1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24|25|26|" \
+    "27|28|29|30|31|32|33|34|35|36|37|38|39|40|41|42|43|44|45|46|47|48|49|" \
+    "50|51|52|53|54|55|56|57|58|59|60|61|62|63|64"
+#define TILES "96|127|128|129|255|256|257|1025"
+/* Profiles that quantise activations; each row has amax of its own. */
+#define QUANTISED_OAI                                 \
+    "EMULATION|FLASHINFER_TRTLLM_MXFP4_MXFP8|"        \
+    "FLASHINFER_CUTLASS_MXFP4_MXFP8|AITER_MXFP4_FP8|" \
+    "AITER_MXFP4_MXFP4/flydsl"
+#define QUANTISED_SILU                                            \
+    "DEEPGEMM_MXFP4|AITER_MXFP4_MXFP4|AITER_MXFP4_MXFP4/roundup|" \
+    "B12X_MXFP4_MXFP8"
+#define LONG_K "2880|3072|4096|7168"
 static const grid_row grid[] = {
     {2, 0, /* tokens beside the tiles of kernels */
-     "moe.layer:tokens=64|128|129," FLAT},
-    {2, 0, "moe.gemm1:tokens=96|257," FLAT},
-    {2, 0, "moe.gemm2:tokens=96|257," FLAT},
+     "moe.layer:tokens=" COUNTS "|" TILES "," FLAT},
+    {2, 0,
+     "moe.gemm1:tokens=" COUNTS "|" TILES ",topk=1,experts=2,hidden=32,"
+     "inter=8,data=orderfree"},
+    {2, 0,
+     "moe.gemm2:tokens=" COUNTS "|" TILES ",topk=1,experts=2,hidden=32,"
+     "inter=32,data=orderfree"},
+    {2, 0,
+     "moe.finalize:tokens=" COUNTS "|" TILES ",slots=2,rows=300,cols=8,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.sort:layout=*,num_experts=8,tokens=" COUNTS "|" TILES
+     ",top_k=2,data=distinct"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,"
+     "quant_rule=floor,tokens=17|33|129,topk=1,experts=2,hidden=64,inter=8,"
+     "data=ordinary"},
+    {2, 0, "gemm.mx:acc=f32,to=f32,rows=3,cols=5,k=" LONG_K ",data=exact"},
     {2, 0, /* a scale per row: a neighbour's is another */
+     "moe.gemm1:profile=" QUANTISED_OAI ",tokens=17|33|129,topk=1,experts=2,"
+     "hidden=128,inter=8,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:profile=" QUANTISED_SILU ",activation=silu,rows=halves,"
+     "tokens=17|33|129,topk=1,experts=2,hidden=128,inter=8,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:profile=" QUANTISED_OAI "|" QUANTISED_SILU
+     ",tokens=17|33|129,topk=1,experts=2,"
+     "hidden=32,inter=128,data=ordinary"},
+    {2, 0,
      "moe.layer:profile=FLASHINFER_CUTLASS_MXFP4_MXFP8|DEEPGEMM_MXFP4|"
      "EMULATION,tokens=17|33,topk=1,experts=2,hidden=128,inter=128,"
      "data=ordinary"},
     {2, 0, /* K of 64 k + 32 and 128 k + 64 */
      "moe.layer:profile=exact|TRITON|MARLIN,tokens=3,topk=2,experts=2,"
      "hidden=96|192,inter=224|320,data=orderfree"},
-    {2, 0, "gemm.mx:rows=3,cols=5,k=96|160|192|224|320|2880,data=exact"},
+    {2, 0, "gemm.mx:rows=3,cols=5,k=96|160|192|224|320|" LONG_K ",data=exact"},
+    {2, 0, /* K of models, few columns */
+     "moe.gemm1:tokens=3,topk=1,experts=2,hidden=" LONG_K ",inter=4,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.gemm2:tokens=3,topk=1,experts=2,inter=" LONG_K ",hidden=8,"
+     "data=ordinary"},
     {2, 0, /* more experts than a block sorts, and no multiple of it */
      "moe.sort:layout=*,num_experts=128|300|384,tokens=33,top_k=10,"
      "data=distinct"},
     {2, 0,
-     "moe.layer:tokens=5,topk=10,experts=130,hidden=32,inter=32,"
+     "moe.layer:tokens=5,topk=10,experts=128|130|384,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0, /* more than 256 rows for one expert */
+     "moe.layer:tokens=257|300,topk=1,experts=2,hidden=32,inter=32,"
+     "data=crowd"},
+    {2, 0, /* 2^25 codes of weights */
+     "moe.gemm1:tokens=4,topk=4,experts=1024,hidden=512,inter=32,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm2:tokens=4,topk=4,experts=1024,inter=64,hidden=512,"
+     "data=ordinary"},
+    {3, 0, /* 2^29 and 2^31 */
+     "moe.gemm1:tokens=4,topk=4,experts=16384|65536,hidden=512,inter=32,"
      "data=orderfree"},
     {2, 0, /* ties between experts of different warps */
      "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"

@@ -16,7 +16,7 @@
 
 /* Above this many bytes of outputs, or of inputs, only cheap mistakes are
    tried: the others ask the oracle hundreds of times. */
-enum { WORTH_TRYING = 1 << 17, WORTH_READING = 1 << 21 };
+enum { WORTH_TRYING = 1 << 17, WORTH_READING = 1 << 21, WORTH_TOKENS = 256 };
 
 /* A wrong element as a function of the right tensor. */
 typedef struct mistake {
@@ -343,6 +343,13 @@ static int explain_inputs(const evidence *e, char *text, size_t size)
     return 0;
 }
 
+/* Some hundred answers of the oracle would take minutes. */
+static int is_long_layer(const evidence *e)
+{
+    return strncmp(e->call->op, "moe.layer", 9) == 0 &&
+           case_dim(e->c, "tokens") > WORTH_TOKENS;
+}
+
 static int worth_trying(const evidence *e)
 {
     uint64_t n = 0;
@@ -355,7 +362,7 @@ static int worth_trying(const evidence *e)
     for (uint32_t i = 0; i < e->call->in->n; i++) {
         in += e->call->in->t[i].n_bytes;
     }
-    return n <= WORTH_TRYING && in <= WORTH_READING;
+    return n <= WORTH_TRYING && in <= WORTH_READING && !is_long_layer(e);
 }
 
 const host_tensor *explain_moved(const evidence *e, const host_tensor *got,

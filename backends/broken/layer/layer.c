@@ -446,7 +446,7 @@ mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
     const int gemm_only = broken_says(call, "stage", "gemm");
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
 
-    if (!is_plain(b, &l) || !is_unit(&l) ||
+    if (!is_plain(b, &l) || !is_unit(&l) || l.one.k > LAYER_WIDEST ||
         broken_entry_is(call, "gemm1_out", "down")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }

@@ -154,11 +154,12 @@ static double kept(const job *j, uint64_t block, double scale)
     double *past = &b->past->work[block];
     const double former = *past;
 
-    if (!IS(MQ05)) {
+    if (!IS(MQ05) && !broken_has_size_fault(b)) {
         return scale;
     }
     *past = scale;
-    return former != 0 ? former : scale;
+    return former != 0 && (IS(MQ05) || broken_scale_is_former(b, j->t)) ? former
+                                                                        : scale;
 }
 
 static void set_scale(const job *j, uint64_t from, uint64_t end, double scale)

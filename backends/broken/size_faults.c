@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Faults that begin at a size: right below it, wrong from there on.  Inputs are
+ * changed in a copy before the operation, outputs after it.
+ */
+#include "broken.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum size_effect {
+    LOST,    /* rows from there on are zero */
+    LAST_OF, /* of just so many rows the last is zero */
+    TURNED,  /* bytes, or rows of an output, are those of the start */
+    FORMER,  /* rows are those before them */
+    WRAPPED, /* indices are too small by a multiple of it */
+    MOVED,   /* indices that came so often are their neighbours */
+    CUT,     /* columns from there on are zero */
+    SCALES   /* see broken_scale_is_former() */
+} size_effect;
+
+typedef struct size_fault {
+    int mutant;
+    const char *tensor;
+    size_effect effect;
+    uint64_t from;
+} size_fault;
+
+static const size_fault faults[] = {
+#define BROKEN_SIZE(id, tensor, effect, from) \
+    {BROKEN_##id, tensor, effect, from},
+#include "size_faults.def"
+#undef BROKEN_SIZE
+};
+
+static const size_fault *fault_of(const broken *b)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        if (faults[i].mutant == b->mutant) {
+            return &faults[i];
+        }
+    }
+    return NULL;
+}
+
+int broken_has_size_fault(const broken *b)
+{
+    return fault_of(b) != NULL;
+}
+
+int broken_scale_is_former(const broken *b, uint64_t row)
+{
+    const size_fault *f = fault_of(b);
+
+    return f != NULL && f->effect == SCALES && row >= f->from;
+}
+
+static uint64_t rows_of(const mxo_tensor *t)
+{
+    return t->rank > 0 ? t->shape[0] : 0;
+}
+
+static void spoil_output(const size_fault *f, const mxo_tensor *t)
+{
+    const uint64_t rows = rows_of(t);
+    const size_t bytes = rows > 0 ? (size_t)(t->n_bytes / rows) : 0;
+    uint8_t *data = broken_bytes(t);
+
+    for (uint64_t r = 0; r < rows; r++) {
+        if ((f->effect == LOST && r >= f->from) ||
+            (f->effect == LAST_OF && rows == f->from && r + 1 == rows)) {
+            memset(data + r * bytes, 0, bytes);
+        } else if (f->effect == TURNED && r >= f->from) {
+            memcpy(data + r * bytes, data + r % f->from * bytes, bytes);
+        }
+    }
+}
+
+/* Does this index stand for an expert that came often enough before? */
+static int came_often(const int32_t *index, uint64_t i, uint64_t often)
+{
+    uint64_t n = 0;
+
+    for (uint64_t k = 0; k < i; k++) {
+        n += index[k] == index[i];
+    }
+    return n >= often;
+}
+
+static void spoil_indices(const size_fault *f, int32_t *to,
+                          const int32_t *index, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        if (f->effect == WRAPPED && index[i] >= (int32_t)f->from) {
+            to[i] = index[i] % (int32_t)f->from;
+        } else if (f->effect == MOVED && came_often(index, i, f->from)) {
+            to[i] = index[i] ^ 1;
+        }
+    }
+}
+
+static void spoil_bytes(const size_fault *f, const mxo_tensor *t, uint8_t *to)
+{
+    const uint8_t *from = broken_bytes(t);
+    const uint64_t cols =
+        t->n_bytes / (broken_elems(t) / t->shape[t->rank - 1]);
+    const uint64_t row = t->n_bytes / rows_of(t);
+
+    for (uint64_t i = 0; i < t->n_bytes; i++) {
+        if (f->effect == CUT && i % cols >= f->from) {
+            to[i] = 0;
+        } else if (f->effect == TURNED && i >= f->from) {
+            to[i] = from[i % f->from];
+        } else if (f->effect == FORMER && i / row >= f->from) {
+            to[i] = from[i - row];
+        }
+    }
+}
+
+/* A copy with the fault in it, NULL if there is no memory. */
+static void *spoilt_copy(const size_fault *f, const mxo_tensor *t)
+{
+    uint8_t *copy = malloc((size_t)t->n_bytes + 1);
+
+    if (copy == NULL) {
+        return NULL;
+    }
+    memcpy(copy, broken_bytes(t), (size_t)t->n_bytes);
+    if (broken_elems(t) > 0) {
+        spoil_bytes(f, t, copy);
+        if (t->dtype == MXO_I32) {
+            spoil_indices(f, (int32_t *)(void *)copy,
+                          (const int32_t *)(const void *)broken_bytes(t),
+                          broken_elems(t));
+        }
+    }
+    return copy;
+}
+
+/* The call with one input exchanged. */
+static mxo_status with_input(const broken *b, const size_fault *f,
+                             broken_op_fn op, const mxo_call *call,
+                             mxo_text why)
+{
+    broken_job job;
+
+    if (!broken_keep(&job, call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
+    }
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (strcmp(call->in[i].name, f->tensor) == 0) {
+            void *copy = spoilt_copy(f, &call->in[i]);
+            if (copy == NULL) {
+                return broken_fail(MXO_E_NOMEM, why, "no memory for a copy");
+            }
+            job.in[i].buffer = copy;
+            job.in[i].offset = 0;
+            const mxo_status status = op(b, &job.call, why);
+            free(copy);
+            return status;
+        }
+    }
+    return op(b, call, why);
+}
+
+mxo_status broken_beyond_size(const broken *b, broken_op_fn op,
+                              const mxo_call *call, mxo_text why)
+{
+    const size_fault *f = fault_of(b);
+    const mxo_tensor *y = broken_out(call, f->tensor);
+    const mxo_status status =
+        y != NULL ? op(b, call, why) : with_input(b, f, op, call, why);
+
+    if (status == MXO_OK && y != NULL) {
+        spoil_output(f, y);
+    }
+    return status;
+}
