@@ -3,19 +3,22 @@
  * Calls drawn from bytes: the one structured decoder behind `mxoracle fuzz`,
  * the libFuzzer targets and libmxoracle-fuzz.
  *
- *   draw_plan   which calls are wanted: operations by pattern, or
- * "op:key=value" with keys that stay as they are; made once draw_record
- * DRAW_BYTES bytes of slots at fixed places: a group, a case of the grids in
- * it, and for every dimension and parameter what is changed in that case.  A
- * slot of zero changes nothing, so an empty input is a case of the grid, and to
- * change one slot is to change one dimension, one parameter or the data.
- *   draw_decode any bytes, of any length -> a case and a seed.  Total: what is
- *               missing is zero, what is too much is not read, a number out of
- *               range is taken modulo.  A change that the emulator would refuse
- *               is mended or taken back, but in records that ask for a call
- *               that must be refused.
- *   draw_random a record from a generator, groups by their weight
- *   draw_mutate one slot of a record changed
+ * draw_plan: which calls are wanted, by patterns of operations or
+ * "op:key=value" with keys that stay as they are; made once.
+ *
+ * draw_record: DRAW_BYTES bytes of slots at fixed places. They name a group, a
+ * case of the grids in it, and for every dimension and parameter the change to
+ * that case. A slot of zero changes nothing, so an empty input is a case of the
+ * grid, and to change one slot is to change one dimension, one parameter or the
+ * data.
+ *
+ * draw_decode: any bytes, of any length, to a case and a seed. Total: a missing
+ * byte is zero, a surplus byte is not read, a number out of range is taken
+ * modulo. A change that the emulator would refuse is mended or taken back,
+ * except in records that ask for a call that must be refused.
+ *
+ * draw_random: a record from a generator, groups by their weight.
+ * draw_mutate: one slot of a record changed.
  *
  * A case is printed with case_print(); that text and the seed are the call.
  * Sizes lie around the granules, tiles and pads of the layout at hand, which
