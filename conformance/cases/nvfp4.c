@@ -293,6 +293,13 @@ static const grid_row grid[] = {
      "moe.nvfp4_gemm2:map=1,global=7,stage=*,absent=skip|zero," TINY
      ",data=orderfree"},
     {2, 0, "moe.nvfp4_gemm2:order=any,absent=*," TINY ",data=orderfree"},
+    {2, 0, /* trtllm-gen's steps behind a plain quantiser */
+     "moe.nvfp4_layer:quant_rule=exact,activation=*,limit=none|3,"
+     "rows=halves|up_first,tokens=5,topk=2,experts=4,hidden=64,inter=64,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_layer:quant_rule=exact,order=exact,activation=*,tokens=24,"
+     "topk=2,experts=4,hidden=64,inter=64,data=ordinary|corners"},
     {2, 0, /* plain steps: see above */
      "moe.nvfp4_layer:" PLAIN_FIRST PLAIN_SECOND
      "sum=product,out=f32,activation=*,limit=none|3," SMALL ",data=orderfree"},
