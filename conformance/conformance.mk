@@ -595,6 +595,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/field.test \
 	%reldir%/tests/flip.test \
 	%reldir%/tests/fuzz_converter.test \
+	%reldir%/tests/fuzz_library.test \
 	%reldir%/tests/fuzz_run.test \
 	%reldir%/tests/fuzzing_page.test \
 	%reldir%/tests/gen.test \

@@ -207,6 +207,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/e8m0.def \
 	%reldir%/include/mxoracle/engine.def \
 	%reldir%/include/mxoracle/format.h \
+	%reldir%/include/mxoracle/fuzz.h \
 	%reldir%/include/mxoracle/glu.def \
 	%reldir%/include/mxoracle/layout.h \
 	%reldir%/include/mxoracle/layouts.def \

@@ -45,3 +45,16 @@ fuzz_select_LDADD = $(fuzz_ldadd)
 
 TESTS += %reldir%/fuzz.test
 EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus
+
+# For fuzzers of users' own code: static, as a fuzz target links it.
+lib_LTLIBRARIES += libmxoracle-fuzz.la
+libmxoracle_fuzz_la_SOURCES = \
+	%reldir%/library/call.c \
+	%reldir%/library/call.h \
+	%reldir%/library/library.c
+libmxoracle_fuzz_la_CPPFLAGS = $(fuzz_cppflags)
+libmxoracle_fuzz_la_CFLAGS = $(AM_CFLAGS) -static
+libmxoracle_fuzz_la_LDFLAGS = $(AM_LDFLAGS) -static
+libmxoracle_fuzz_la_LIBADD = libjudge.la
+pkgconfig_DATA += mxoracle-fuzz.pc
+EXTRA_DIST += %reldir%/mxoracle-fuzz.pc.in

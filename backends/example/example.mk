@@ -2,6 +2,7 @@
 # The plugins that documentation and tests start from.
 EXTRA_DIST += %reldir%/README.md %reldir%/example_plugin.c %reldir%/layer_plugin.c \
 	%reldir%/one_layout.h \
+	%reldir%/fuzz_swizzle.c \
 	%reldir%/subject.c %reldir%/subject.py
 noinst_DATA += plugins/mxo_example.so plugins/mxo_layer.so
 CLEANFILES += plugins/mxo_example.so plugins/mxo_layer.so
