@@ -298,6 +298,7 @@ static void mend(drawing *d)
 
     *d->c = *d->base;
     memcpy(d->c->data, drawn.data, sizeof d->c->data);
+    memcpy(d->c->flaw, drawn.flaw, sizeof d->c->flaw);
 }
 
 static void spoil(drawing *d)
@@ -325,6 +326,10 @@ static void change(drawing *d)
     if (memcmp(d->c->dim, d->base->dim, sizeof d->c->dim) != 0 ||
         memcmp(d->c->value, d->base->value, sizeof d->c->value) != 0) {
         d->c->stretch = 0;
+        /* What is wrong in the grid's shape may be right in another. */
+        if (!draw_is_pinned(d->plan, d->c, "flaw")) {
+            d->c->flaw[0] = '\0';
+        }
         make_small(d);
         turn_round(d);
         if ((slot16(d->r, DRAW_FLAGS) & 1) == 0 || !is_small(d)) {

@@ -34,7 +34,7 @@ void mxo_fuzz_begin(const char *wanted, mxo_fuzz_function function)
     }
     free(copy);
     target.function = function;
-    target.plan.most_bytes = 1024;
+    target.plan.most_bytes = 256;
 }
 
 int mxo_fuzz_one(const uint8_t *bytes, size_t n)
