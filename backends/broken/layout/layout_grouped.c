@@ -172,7 +172,7 @@ mxo_status broken_layout_grouped(const broken *b, const mxo_call *call,
         }
     }
     const broken_step step = {&held, broken_out(call, "y"),
-                              broken_out(call, "valid"), 0};
+                              broken_out(call, "valid"), 0, 0};
     const mxo_status status =
         broken_move(b, broken_text(call, "layout"), &step, why);
     free(held.buffer);
