@@ -5,6 +5,8 @@
  * multiple of 128, as a kernel without a tail does.
  *     clang -g -O1 -fsanitize=fuzzer,address fuzz_swizzle.c \
  *         $(pkg-config --cflags --libs --static mxoracle-fuzz)
+ * and ./a.out; with AFL++ the same options behind afl-clang-fast, and
+ *     afl-fuzz -i SEEDS -o FOUND ./a.out
  */
 #include <mxoracle/fuzz.h>
 
