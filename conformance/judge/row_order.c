@@ -45,6 +45,11 @@ static const row_order *order_for(const test_case *c)
     return NULL;
 }
 
+int row_order_is_free(const test_case *c)
+{
+    return order_for(c) != NULL;
+}
+
 /* The pair that a word of a row names; UINT64_MAX: none. */
 static uint64_t pair_of(const settling *s, uint64_t word)
 {

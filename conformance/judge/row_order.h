@@ -5,6 +5,9 @@
 
 #include "judge.h"
 
+/* Does nobody promise it for this case? */
+int row_order_is_free(const test_case *c);
+
 /* Bring the rows of each expert into the oracle's order, with what moves with
    them, where the subject has the same pairs there and its outputs agree with
    one another; others stay as they are.  How many rows moved. */
