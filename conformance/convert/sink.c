@@ -32,7 +32,9 @@ size_t sink_add(sink *s, const char *name, const char *dtype, uint32_t rank,
     t->name = copy;
     t->dtype = dtype;
     t->rank = rank;
-    memcpy(t->shape, shape, rank * sizeof shape[0]);
+    if (rank > 0) { /* a scalar may have no shape at all */
+        memcpy(t->shape, shape, rank * sizeof shape[0]);
+    }
     t->n_bytes = n_bytes;
     t->at = s->n_bytes;
     s->n_bytes += n_bytes;
