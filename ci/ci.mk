@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	%reldir%/check-style \
 	%reldir%/coverage \
 	%reldir%/digest \
+	%reldir%/judge \
 	%reldir%/lane-bare \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \

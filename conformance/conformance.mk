@@ -289,6 +289,7 @@ libjudge_la_SOURCES = \
 	%reldir%/report/html_page.h \
 	%reldir%/report/html_style.inc \
 	%reldir%/report/report_html.c \
+	%reldir%/report/report_matrix.c \
 	%reldir%/report/report_json.c \
 	%reldir%/report/report_junit.c \
 	%reldir%/report/report_tap.c \

@@ -26,6 +26,7 @@ typedef struct session {
     int n_old;
     double slower;
     int verbose;
+    int is_matrix;
     stored_run now;
     stored_run old;
     baseline expected;
@@ -72,6 +73,9 @@ static int take(session *s, int code, char *text)
         return number_real(text, 1, 1e6, &s->slower)
                    ? -1
                    : cli_refuse("--slower=%s is no factor from 1", text);
+    case OPT_report_matrix:
+        s->is_matrix = 1;
+        return -1;
     case OPT_report_tap:
         return report_option(&s->options, REPORT_TAP, text);
     case OPT_report_json:
@@ -151,7 +155,8 @@ static void report_lost(session *s)
 static int replay_all(session *s)
 {
     char missing[256];
-    int status = report_set_open(&s->reports, &s->options, &report_text);
+    int status = report_set_open(&s->reports, &s->options,
+                                 s->is_matrix ? &report_matrix : &report_text);
 
     if (status != EXIT_PASS) {
         return status;

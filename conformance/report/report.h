@@ -120,6 +120,7 @@ struct reporter {
 };
 
 extern const reporter report_text;
+extern const reporter report_matrix;
 extern const reporter report_tap;
 extern const reporter report_junit;
 extern const reporter report_json;

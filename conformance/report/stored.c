@@ -314,6 +314,22 @@ void stored_missing(const stored_run *s, char *text, size_t size)
     }
 }
 
+/* Red or skipped? The rows "*" of absent backends tell. */
+static verdict_status absence_of(const stored_run *s, const char *backend)
+{
+    for (size_t i = 0; i < json_array_size(s->cases); i++) {
+        const json_t *o = json_array_get(s->cases, i);
+        if (strcmp(record_text(o, "case"), "*") == 0 &&
+            strcmp(record_text(o, "backend"), backend) == 0) {
+            return strcmp(record_text(o, "judged"),
+                          verdict_name(VERDICT_SKIP)) == 0
+                       ? VERDICT_SKIP
+                       : VERDICT_ERROR;
+        }
+    }
+    return VERDICT_SKIP;
+}
+
 void stored_describe(const stored_run *s, report_run *run,
                      backend_info infos[BACKEND_MAX])
 {
@@ -346,5 +362,6 @@ void stored_describe(const stored_run *s, report_run *run,
                        record_text(b, "driver"));
         (void)snprintf(info->why_not, sizeof info->why_not, "%s",
                        record_text(b, "why_not"));
+        info->absent = absence_of(s, info->name);
     }
 }
