@@ -418,7 +418,7 @@ mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: one Check suite per source file, listed in unit/suites.def, or in
 # unit/stage_suites.def those of a second program, which runs beside the first.
-EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/bad_plugin.c %reldir%/tests/embed_plugin.c %reldir%/tests/hostile_plugin.c %reldir%/tests/hostile_subject.c %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/bad_plugin.c %reldir%/tests/embed_plugin.c %reldir%/tests/hostile_plugin.c %reldir%/tests/hostile_subject.c %reldir%/tests/hostile.def %reldir%/tests/hostile_process.h %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
@@ -605,6 +605,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/help.test \
 	%reldir%/tests/hostile.test \
+	%reldir%/tests/hostile_process.test \
 	%reldir%/tests/hostile_subjects.test \
 	%reldir%/tests/memory.test \
 	%reldir%/tests/plugin.test \

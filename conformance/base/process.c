@@ -142,7 +142,13 @@ void process_end(pid_t pid, int own_group, double grace_s, char *text,
         reaped = waitpid(pid, &status, WNOHANG);
     }
     /* What it has left behind goes with it. */
-    (void)kill(own_group ? -pid : pid, SIGKILL);
+    if (own_group) {
+        (void)kill(-pid, SIGKILL);
+    }
+    /* It may have left its group. */
+    if (reaped == 0) {
+        (void)kill(pid, SIGKILL);
+    }
     if (reaped == 0) {
         (void)waitpid(pid, &status, 0);
     }

@@ -9,10 +9,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,6 +34,8 @@ int channel_start(channel *c, const process_plan *plan, int memory)
 
     memset(c, 0, sizeof *c);
     c->timeout_s = timeout_s;
+    /* Its user may neither read this process's memory nor trace it. */
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 &&
         setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0 &&
         pipe2(noise, O_CLOEXEC) == 0 &&
@@ -153,6 +157,9 @@ end_it(channel *c, const char *format, ...)
     va_end(args);
     say_printable(c->end);
     take_noise(c);
+    if (c->speaker != 0 && c->speaker != getpid()) {
+        (void)kill(c->speaker, SIGKILL); /* it may have left its group */
+    }
     reap(c, 0, NULL, 0);
     return -1;
 }

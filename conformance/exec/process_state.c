@@ -29,8 +29,9 @@ struct process_state {
     sigset_t mask;
     struct stat files[N_FILES];
     char folder[PATH];
-    int n_open;  /* descriptors after the last call */
-    int n_leaks; /* calls in a row that left more of them */
+    mode_t umask; /* bits that new files lack */
+    int n_open;   /* descriptors after the last call */
+    int n_leaks;  /* calls in a row that left more of them */
 };
 
 /* Control bits that no call leaves changed: rounding, traps, flushing to zero;
@@ -76,6 +77,38 @@ static void set_files(process_state *s)
     }
 }
 
+static mode_t umask_now(void)
+{
+    const mode_t now = umask(0);
+
+    (void)umask(now);
+    return now;
+}
+
+static const int timers[] = {ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF};
+
+static void stop_timers(void)
+{
+    const struct itimerval off = {{0, 0}, {0, 0}};
+
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
+        (void)setitimer(timers[i], &off, NULL);
+    }
+}
+
+static int timers_run(void)
+{
+    struct itimerval t;
+
+    for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++) {
+        if (getitimer(timers[i], &t) == 0 &&
+            (t.it_value.tv_sec != 0 || t.it_value.tv_usec != 0)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int is_ours(int number)
 {
     return number != SIGKILL && number != SIGSTOP && number < 32;
@@ -96,6 +129,7 @@ process_state *process_state_take(void)
     if (getcwd(s->folder, sizeof s->folder) == NULL) {
         s->folder[0] = '\0';
     }
+    s->umask = umask_now();
     s->n_open = count_open();
     return s;
 }
@@ -108,8 +142,6 @@ void process_state_free(process_state **s)
 
 void process_state_reset(process_state *s)
 {
-    const struct itimerval off = {{0, 0}, {0, 0}};
-
     (void)fesetenv(FE_DFL_ENV);
     (void)setlocale(LC_ALL, "C");
     for (int i = 1; i < N_SIGNALS; i++) {
@@ -118,7 +150,8 @@ void process_state_reset(process_state *s)
         }
     }
     (void)sigprocmask(SIG_SETMASK, &s->mask, NULL);
-    (void)setitimer(ITIMER_REAL, &off, NULL);
+    stop_timers();
+    (void)umask(s->umask);
     if (s->folder[0] != '\0') {
         (void)!chdir(s->folder);
     }
@@ -211,15 +244,18 @@ static int files_differ(process_state *s, mxo_text what)
 static int rest_differs(const process_state *s, mxo_text what)
 {
     char folder[PATH];
-    struct itimerval timer;
+    char bits[16];
     siginfo_t child;
 
     if (getcwd(folder, sizeof folder) != NULL && s->folder[0] != '\0' &&
         strcmp(folder, s->folder) != 0) {
         return differs(what, "the working directory is %.120s", folder);
     }
-    if (getitimer(ITIMER_REAL, &timer) == 0 &&
-        (timer.it_value.tv_sec != 0 || timer.it_value.tv_usec != 0)) {
+    if (umask_now() != s->umask) {
+        (void)snprintf(bits, sizeof bits, "%03o", (unsigned)umask_now());
+        return differs(what, "the mask of new files is %s", bits);
+    }
+    if (timers_run()) {
         return differs(what, "%s", "a timer runs");
     }
     return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a call may not change in its process: floating-point environment,
- * locale, signal handlers and masks, descriptors, working directory, timers,
- * child processes.  The serving side puts all of it in order before a call and
- * looks at it after the call.
+ * locale, signal handlers and masks, descriptors, working directory, mask of
+ * new files, timers, child processes.  The serving side puts all of it in order
+ * before a call and looks at it after the call.
  */
 #ifndef MXO_EXEC_PROCESS_STATE_H
 #define MXO_EXEC_PROCESS_STATE_H

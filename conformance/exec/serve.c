@@ -24,6 +24,7 @@ typedef struct server {
     serve_load *load;
     void *state;
     const mxo_backend *table;
+    mxo_backend greeted; /* the table when it said hello */
     void *ctx;
     uint8_t *memory;
     uint64_t memory_size;
@@ -198,6 +199,7 @@ static void do_hello(server *s, const json_t *request)
         reply_status(s, status);
         return;
     }
+    s->greeted = *s->table;
     process_state_reset(s->order); /* what loading it changed is no call's */
     s->is_address = handles_are_addresses(s);
     (void)make_hello(s);
@@ -330,6 +332,10 @@ static void reply_after_call(server *s, mxo_status status)
     if (process_state_differs(s->order, (mxo_text){left, sizeof left})) {
         process_state_reset(s->order);
         reply_send("left", left);
+        return;
+    }
+    if (memcmp(&s->greeted, s->table, sizeof s->greeted) != 0) {
+        reply_send("left", "it changes its table");
         return;
     }
     reply_status(s, status);
