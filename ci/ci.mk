@@ -6,6 +6,7 @@ EXTRA_DIST += \
 	%reldir%/check-citations \
 	%reldir%/check-deps \
 	%reldir%/check-style \
+	%reldir%/check-tidy \
 	%reldir%/coverage \
 	%reldir%/digest \
 	%reldir%/judge \

@@ -223,7 +223,8 @@ mxo_status mxo_check_outputs(const mxo_call *call, const mxo_tensor *want,
         const mxo_tensor *t = mxo_call_out(call, want[i].name);
         if (t == NULL || t->dtype != want[i].dtype ||
             t->n_bytes != want[i].n_bytes || t->rank != want[i].rank ||
-            memcmp(t->shape, want[i].shape, t->rank * sizeof t->shape[0])) {
+            memcmp(t->shape, want[i].shape, t->rank * sizeof t->shape[0]) !=
+                0) {
             return mxo_fail(MXO_E_SHAPE, why,
                             "%s: the output %s is missing or has another shape",
                             call->op, want[i].name);

@@ -93,8 +93,9 @@ static int run(json_t *request)
                        &element, "to", &to, "axis", &axis, "zero", &zero)) {
         return refuse(PARAM, "dequant.mx has five parameters");
     }
-    if (strcmp(rule, "ocp") || strcmp(element, "e2m1") || strcmp(to, "bf16") ||
-        strcmp(axis, "-1") || strcmp(zero, "keep")) {
+    if (strcmp(rule, "ocp") != 0 || strcmp(element, "e2m1") != 0 ||
+        strcmp(to, "bf16") != 0 || strcmp(axis, "-1") != 0 ||
+        strcmp(zero, "keep") != 0) {
         return refuse(UNSUPPORTED, "MXFP4 to BF16, rule ocp only");
     }
     n = fits(y, "y", "bf16", q, 2 * last, 2);

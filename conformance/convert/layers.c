@@ -229,6 +229,7 @@ static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
     while (of_expert(c, l, l->experts, 0, 0) != NULL) {
         l->experts++;
     }
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
     l->split = calloc((size_t)l->experts, 9 * sizeof *l->split);
     if (l->split == NULL || gate->rank != 2) {
         return complain(why, l, "the weights are no matrices");

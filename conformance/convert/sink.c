@@ -77,6 +77,7 @@ static char *make_header(const sink *s, const json_t *metadata, size_t *n)
         header[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i));
     }
     if (header != NULL) {
+        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): no text */
         memcpy(header + PREFIX, text, len);
         memset(header + PREFIX + len, ' ', padded - len);
     }

@@ -29,7 +29,7 @@ typedef struct proxy proxy;
  * subject that this judge can talk to; NOMEM: the judge's own fault.
  */
 mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why);
-void proxy_close(proxy **p);
+void proxy_close(proxy **made);
 
 const mxo_backend *proxy_table(const proxy *p);
 const subject_link *proxy_link(const proxy *p);

@@ -7,6 +7,7 @@
 #include <Python.h>
 
 #define mxo_backend_entry example_entry
+/* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
 #include "../../backends/example/example_plugin.c"
 #undef mxo_backend_entry
 

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #define main example_main
+/* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
 #include "../../backends/example/subject.c"
 #undef main
 

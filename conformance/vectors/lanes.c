@@ -222,6 +222,7 @@ int lanes_run(const vector_subject *who, const path_list *list, int jobs,
     int bad = -1;
 
     r.n_lanes = jobs < MAX_LANES ? jobs : MAX_LANES;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
     r.done = calloc(list->n + 1, sizeof *r.done);
     for (int i = 0; i < r.n_lanes; i++) {
         r.lanes[i].at = NO_FILE;

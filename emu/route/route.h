@@ -77,7 +77,7 @@ const route_row *mxo_route_row(mxo_route_dialect dialect);
    that do fit each other; NULL if it takes them. */
 const char *mxo_route_beyond(const mxo_route *route);
 /* Has vLLM a kernel of one warp for so many experts? */
-int mxo_route_is_warp(uint32_t experts);
+int mxo_route_is_warp(uint32_t n);
 /* Does vLLM's fused router take its general kernel? */
 int mxo_route_is_general(const mxo_route *route);
 

@@ -18,6 +18,7 @@ int cpu_plane_room_for(cpu_plane_tile *t, size_t m, size_t k)
     const size_t room = CPU_PLANE_COLS * cpu_plane_room(k);
 
     t->m = m;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
     t->row = malloc((m + 1) * sizeof *t->row);
     t->upper = malloc((m + 1) * sizeof *t->upper);
     t->first = malloc((m + 1) * sizeof *t->first);

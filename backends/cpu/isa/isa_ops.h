@@ -121,7 +121,7 @@ extern const cpu_lane cpu_lane_portable;
 extern const cpu_lane cpu_lane_avx2;
 extern const cpu_lane cpu_lane_avx512;
 extern const cpu_lane cpu_lane_avx512vbmi;
-void cpu_weave_vbmi(const cpu_weave *job);
+void cpu_weave_vbmi(const cpu_weave *w);
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
 #define CPU_NEON 1
 extern const cpu_lane cpu_lane_neon;

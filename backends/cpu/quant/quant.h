@@ -131,6 +131,6 @@ uint8_t cpu_quant_code(const cpu_quant *quant, float x);
 /* The same for a whole span, element pairs packed: what lanes repeat. */
 void cpu_quant_portable(const cpu_quant_span *span);
 /* One whole block of a span, for what a lane leaves. */
-void cpu_quant_hard(const cpu_quant_span *span, uint64_t block);
+void cpu_quant_hard(const cpu_quant_span *span, uint64_t at);
 
 #endif

@@ -110,9 +110,9 @@ static float exp_of(const model *m, float t, const ways *w)
     case EX2:
         return flush(EX2, shift((float)exp2((double)(t * log2e)), 2 * w->exp));
     default:
-        return flush(
-            FAST, shift((float)exp((double)t),
-                        (2 + (int)fmin(floor(1.173 * fabs(t)), 200)) * w->exp));
+        return flush(FAST, shift((float)exp((double)t),
+                                 (2 + (int)fmin(floor(1.173 * fabsf(t)), 200)) *
+                                     w->exp));
     }
 }
 

@@ -18,7 +18,8 @@ static void fill_blocks(uint32_t *x)
     static const float three[] = {0x3p-10F, 0x3p-11F, 0x3p-17F, 0x3p-18F};
 
     for (int i = 0; i < ROWS * COLS; i++) {
-        const float top = 1 + (float)(i / COLS) / ROWS;
+        const int row = i / COLS;
+        const float top = 1 + (float)row / ROWS;
         const int k = i % COLS;
         float y = k % 3 == 0 ? top / (float)(1 << k % 11) : top * (float)k / 40;
 

@@ -22,6 +22,7 @@ static size_t make(uint8_t *file, const char *header, size_t n_data)
     for (int i = 0; i < 8; i++) {
         file[i] = (uint8_t)((uint64_t)n >> (8 * i));
     }
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): no text */
     memcpy(file + 8, header, n);
     for (size_t i = 0; i < n_data; i++) {
         file[8 + n + i] = (uint8_t)i;
