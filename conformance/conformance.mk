@@ -250,6 +250,10 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/views.c \
 	%reldir%/judge/views.def \
 	%reldir%/judge/views.h \
+	%reldir%/layout/block_mistake.c \
+	%reldir%/layout/block_mistake.h \
+	%reldir%/layout/byte_mistake.c \
+	%reldir%/layout/byte_mistake.h \
 	%reldir%/layout/cmd_diagnose.c \
 	%reldir%/layout/cmd_explain.c \
 	%reldir%/layout/converted.c \
@@ -264,6 +268,8 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/page.c \
 	%reldir%/layout/pair.c \
 	%reldir%/layout/pair.h \
+	%reldir%/layout/source_mistake.c \
+	%reldir%/layout/source_mistake.h \
 	%reldir%/layout/steps.c \
 	%reldir%/layout/steps.h \
 	%reldir%/layout/svg.c \
@@ -568,6 +574,13 @@ make_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conforma
 make_checkpoint_LDFLAGS = $(AM_LDFLAGS) -static
 make_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
+# Blobs with one fault each; it links nothing of ours.
+check_PROGRAMS += plant_layout_faults
+plant_layout_faults_SOURCES = \
+	%reldir%/tests/plant_layout_faults.c \
+	%reldir%/tests/planted_layouts.c \
+	%reldir%/tests/planted_layouts.h
+
 check_PROGRAMS += spoil_checkpoint
 spoil_checkpoint_SOURCES = %reldir%/tests/spoil_checkpoint.c
 spoil_checkpoint_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
@@ -590,6 +603,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/convert.test \
 	%reldir%/tests/diagnose.test \
+	%reldir%/tests/diagnose_faults.test \
 	%reldir%/tests/docs.test \
 	%reldir%/tests/exec.test \
 	%reldir%/tests/explain.test \

@@ -117,6 +117,11 @@ static int expert_order(const pair *p, char *text, size_t size)
     if (experts < 2 || experts > MOST_EXPERTS || each < FEWEST_BYTES) {
         return 0;
     }
+    if (expert_in(p, 0, each) == 0 &&
+        memcmp(p->actual, p->actual + each, (size_t)(p->n - each)) == 0) {
+        (void)snprintf(text, size, "every expert holds expert 0");
+        return 1;
+    }
     used = (size_t)snprintf(text, size, "experts are in another order:");
     for (uint64_t k = 0; k < experts; k++) {
         const uint64_t e = expert_in(p, k, each);

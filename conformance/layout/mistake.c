@@ -3,6 +3,7 @@
 #include "mistake.h"
 
 #include "base/tensors.h"
+#include "source_mistake.h"
 
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
@@ -180,8 +181,7 @@ static int equals_swapped(const layout_evidence *e, const layout_moved *m)
     return 1;
 }
 
-/* Does this layout, applied to these bytes, give what is there? */
-static int gives(const layout_evidence *e, const char *layout,
+int layout_gives(const layout_evidence *e, const char *layout,
                  const uint8_t *bytes)
 {
     layout_moved memory = forward(e, layout, bytes);
@@ -192,8 +192,8 @@ static int gives(const layout_evidence *e, const char *layout,
 }
 
 /* Values of a row's parameter that occur in the field. */
-static const char *const parameter_values[] = {"1",  "2",  "4",  "8",
-                                               "16", "32", "64", "128"};
+static const char *const parameter_values[] = {"128", "64", "32", "16",
+                                               "8",   "4",  "2",  "1"};
 
 /* The row with one of its parameters set otherwise. */
 static int variant_gives(const layout_evidence *e, const mxo_layout_row *row,
@@ -208,7 +208,8 @@ static int variant_gives(const layout_evidence *e, const mxo_layout_row *row,
             char name[NAME];
             (void)snprintf(name, sizeof name, "%s/%.*s=%s", row->id, (int)key,
                            p, parameter_values[i]);
-            if (strcmp(name, e->layout) != 0 && gives(e, name, e->logical)) {
+            if (strcmp(name, e->layout) != 0 &&
+                layout_gives(e, name, e->logical)) {
                 (void)snprintf(text, size, "it is in the layout %s, not %s",
                                name, e->layout);
                 return 1;
@@ -219,29 +220,74 @@ static int variant_gives(const layout_evidence *e, const mxo_layout_row *row,
     return 0;
 }
 
-/* The layout that was asked for, otherwise parametrised; then all others. */
+/* The tensor as it is in the extents that its memory has: pads are 0. */
+static uint8_t *whole_tensor(const layout_evidence *e, layout_evidence *whole)
+{
+    const uint32_t width = dtype_bytes(e->dtype);
+    char text[256];
+
+    *whole = *e;
+    if (mxo_layout_padded(e->layout, e->dtype, e->extent, whole->extent,
+                          (mxo_text){text, sizeof text}) != MXO_OK ||
+        logical_bytes(whole) != e->n_actual) {
+        return NULL;
+    }
+    uint8_t *to = calloc((size_t)e->n_actual + 1, 1);
+    const uint64_t row = e->extent[2] * width;
+
+    for (uint64_t i = 0; to != NULL && i < e->extent[0] * e->extent[1]; i++) {
+        const uint64_t r =
+            i / e->extent[1] * whole->extent[1] + i % e->extent[1];
+        memcpy(to + r * whole->extent[2] * width, e->logical + i * row,
+               (size_t)row);
+    }
+    return to;
+}
+
+/* The logical order, with or without a pad, and no layout at all. */
+static int not_applied(const layout_evidence *e, const uint8_t *whole,
+                       char *text, size_t size)
+{
+    const uint64_t n = logical_bytes(e);
+    const int is_plain =
+        n <= e->n_actual && memcmp(e->logical, e->actual, (size_t)n) == 0;
+
+    if (is_plain ||
+        (whole != NULL && memcmp(whole, e->actual, (size_t)e->n_actual) == 0)) {
+        (void)snprintf(text, size,
+                       "it is in logical order: no layout was applied%s",
+                       n == e->n_actual ? ""
+                       : is_plain       ? ", and nothing was padded"
+                                        : " but the pad");
+        return 1;
+    }
+    return 0;
+}
+
+/* Another layout, as its row says it or parametrised. */
 static int another_layout(const layout_evidence *e, char *text, size_t size)
 {
     const mxo_layout_row *asked = mxo_layout_find(e->layout);
 
-    if (logical_bytes(e) == e->n_actual &&
-        memcmp(e->logical, e->actual, (size_t)e->n_actual) == 0) {
-        (void)snprintf(text, size,
-                       "it is in logical order: no layout was "
-                       "applied");
-        return 1;
-    }
     if (asked != NULL && variant_gives(e, asked, text, size)) {
         return 1;
     }
     for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
         const mxo_layout_row *row = mxo_layout_at(i);
-        if (strcmp(row->id, e->layout) != 0 && gives(e, row->id, e->logical)) {
+        if (strcmp(row->id, e->layout) != 0 &&
+            layout_gives(e, row->id, e->logical)) {
             (void)snprintf(text, size, "it is in the layout %s, not %s",
                            row->id, e->layout);
             return 1;
         }
     }
+    return 0;
+}
+
+static int another_variant(const layout_evidence *e, char *text, size_t size)
+{
+    const mxo_layout_row *asked = mxo_layout_find(e->layout);
+
     for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
         if (mxo_layout_at(i) != asked &&
             variant_gives(e, mxo_layout_at(i), text, size)) {
@@ -269,7 +315,7 @@ static int spoilt_source(const layout_evidence *e, char *text, size_t size)
             e, known[i].layout, known[i].direction, e->logical, e->dtype);
         const int fits = spoilt.bytes != NULL && spoilt.n == logical_bytes(e) &&
                          spoilt.dtype == e->dtype &&
-                         gives(e, e->layout, spoilt.bytes);
+                         layout_gives(e, e->layout, spoilt.bytes);
         layout_moved_clear(&spoilt);
         if (fits) {
             (void)snprintf(text, size, "%s", known[i].words);
@@ -291,7 +337,7 @@ static int transposed(const layout_evidence *e, char *text, size_t size)
         const uint64_t to = i / (n * n) * n * n + i % n * n + i / n % n;
         memcpy(other + to * width, e->logical + i * width, width);
     }
-    const int fits = other != NULL && gives(e, e->layout, other);
+    const int fits = other != NULL && layout_gives(e, e->layout, other);
 
     free(other);
     if (fits) {
@@ -300,21 +346,80 @@ static int transposed(const layout_evidence *e, char *text, size_t size)
     return fits;
 }
 
+/* Memory taken for a tensor of its own extents. */
+static int moved_again(const layout_evidence *whole, const uint8_t *bytes,
+                       const char *direction)
+{
+    layout_moved m =
+        layout_move(whole, whole->layout, direction, bytes, whole->dtype);
+    const int same = equals(whole, &m);
+
+    layout_moved_clear(&m);
+    return same;
+}
+
+/* The pads of the layout are bytes that do not follow the tensor's. */
+static int pad_is_other(const layout_evidence *e, const layout_moved *right,
+                        char *text, size_t size)
+{
+    const uint64_t n = logical_bytes(e);
+    uint8_t *inverted = malloc((size_t)n + 1);
+    layout_moved other = {0};
+    uint64_t first = right->n;
+
+    for (uint64_t i = 0; inverted != NULL && i < n; i++) {
+        inverted[i] = (uint8_t)~e->logical[i];
+    }
+    if (inverted != NULL && right->bytes != NULL && right->n == e->n_actual) {
+        other = forward(e, e->layout, inverted);
+    }
+    int fits = other.bytes != NULL && other.n == right->n;
+
+    for (uint64_t i = 0; fits && i < right->n; i++) {
+        if (e->actual[i] != right->bytes[i] && layout_moved_defines(right, i)) {
+            fits = other.bytes[i] == right->bytes[i];
+            first = first == right->n ? i : first;
+        }
+    }
+    fits = fits && first < right->n;
+    if (fits) {
+        (void)snprintf(text, size,
+                       "all is right but the pad of the layout: it is %02x, "
+                       "not %02x",
+                       e->actual[first], right->bytes[first]);
+    }
+    layout_moved_clear(&other);
+    free(inverted);
+    return fits;
+}
+
 /* What the asked layout gives, put there in a wrong way. */
 static int spoilt_memory(const layout_evidence *e, char *text, size_t size)
 {
+    layout_evidence whole;
     layout_moved right = forward(e, e->layout, e->logical);
+    uint8_t *plain = whole_tensor(e, &whole);
     const char *words = NULL;
+    int found = not_applied(e, plain, text, size);
 
-    if (equals_swapped(e, &right)) {
+    if (found) {
+        words = text;
+    } else if (equals_swapped(e, &right)) {
         words = "the nibbles of every byte are swapped";
-    } else if (right.bytes != NULL && right.n == logical_bytes(e) &&
-               right.dtype == e->dtype && gives(e, e->layout, right.bytes)) {
+    } else if (plain != NULL && right.bytes != NULL && right.n == e->n_actual &&
+               right.dtype == e->dtype &&
+               moved_again(&whole, right.bytes, "forward")) {
         words = "the layout was applied twice";
+    } else if (plain != NULL && moved_again(&whole, plain, "inverse")) {
+        words = "the inverse of the layout was applied";
     }
+    if (!found && words != NULL) {
+        (void)snprintf(text, size, "%s", words);
+    }
+    found = words != NULL || pad_is_other(e, &right, text, size);
     layout_moved_clear(&right);
-    (void)snprintf(text, size, "%s", words == NULL ? "" : words);
-    return words != NULL;
+    free(plain);
+    return found;
 }
 
 /* Expert k of the right memory, `apart` bytes from the one before. */
@@ -363,7 +468,8 @@ static int wrong_stride(const layout_evidence *e, char *text, size_t size)
 
 int layout_mistake(const layout_evidence *e, char *text, size_t size)
 {
-    return another_layout(e, text, size) || spoilt_source(e, text, size) ||
-           transposed(e, text, size) || spoilt_memory(e, text, size) ||
-           wrong_stride(e, text, size);
+    return wrong_stride(e, text, size) || spoilt_memory(e, text, size) ||
+           source_mistake(e, text, size) || another_layout(e, text, size) ||
+           spoilt_source(e, text, size) || transposed(e, text, size) ||
+           another_variant(e, text, size);
 }

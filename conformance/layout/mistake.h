@@ -28,6 +28,10 @@ typedef struct layout_evidence {
 /* One sentence without a full stop; 0 if no known mistake fits. */
 int layout_mistake(const layout_evidence *e, char *text, size_t size);
 
+/* Does this layout, applied to these bytes, give the actual ones? */
+int layout_gives(const layout_evidence *e, const char *layout,
+                 const uint8_t *bytes);
+
 /* A moved tensor; what the vendor leaves undefined has mask 0. */
 typedef struct layout_moved {
     uint8_t *bytes; /* owned; NULL: refused */

@@ -8,6 +8,8 @@
 
 #include "base/say.h"
 #include "base/tensors.h"
+#include "block_mistake.h"
+#include "byte_mistake.h"
 #include "memory_mistake.h"
 #include "mistake.h"
 #include "run/backends.h"
@@ -282,6 +284,69 @@ static int wrong_pad(const pair *p, const layout_evidence *e,
     return fits && first < p->n;
 }
 
+/* The mistake of a pair whose logical tensor is known. */
+static int name_mistake(const pair *p, const pair *some,
+                        const layout_evidence *e, const layout_moved *right,
+                        char *text, size_t size)
+{
+    return wrong_pad(some, e, right, text, size) ||
+           memory_mistake(p, text, size) || byte_mistake(p, text, size) ||
+           layout_mistake(e, text, size) || block_mistake(p, text, size);
+}
+
+/* The one expert that is wrong, on its own; 0: others are wrong as well. */
+static int narrow_to_one(pair *p)
+{
+    const uint64_t each = p->extent[0] == 0 ? 0 : p->n / p->extent[0];
+    uint64_t first = 0;
+    uint64_t end = p->n;
+
+    while (first < end && p->expected[first] == p->actual[first]) {
+        first++;
+    }
+    while (end > first && p->expected[end - 1] == p->actual[end - 1]) {
+        end--;
+    }
+    if (p->extent[0] < 2 || each == 0 || first == end ||
+        first / each != (end - 1) / each) {
+        return 0;
+    }
+    p->expected += first / each * each;
+    p->actual += first / each * each;
+    p->n = each;
+    p->extent[0] = 1;
+    return 1;
+}
+
+/* A mistake that was made with one expert only. */
+static int name_in_one_expert(const pair *p, char *text, size_t size)
+{
+    pair one = *p;
+    layout_evidence e = {0};
+    char said[320] = "";
+    const mxo_text why = {said, sizeof said};
+    uint8_t *logical = NULL;
+    layout_moved right = {0};
+    int found = 0;
+
+    if (narrow_to_one(&one) && pair_is_whole(&one, why)) {
+        logical = take_apart(&one, &e, why);
+        e.logical = logical;
+    }
+    if (logical != NULL) {
+        right = layout_move(&e, one.layout, "forward", logical, one.dtype);
+        found = name_mistake(&one, &one, &e, &right, said, sizeof said);
+        (void)snprintf(text, size, "expert %" PRIu64 " alone: %s",
+                       (uint64_t)(one.actual - p->actual) / one.n, said);
+    }
+    layout_moved_clear(&right);
+    free(logical);
+    if (e.ctx != NULL) {
+        e.table->close(e.ctx);
+    }
+    return found;
+}
+
 int pair_compare(const pair *p, strbuf *out, char *mistake, size_t size)
 {
     char text[400] = "";
@@ -308,9 +373,8 @@ int pair_compare(const pair *p, strbuf *out, char *mistake, size_t size)
     if (n_wrong > 0) {
         say_first(p, first, n_wrong, out);
         if (logical != NULL &&
-            !wrong_pad(&some, &e, &right, text, sizeof text) &&
-            !memory_mistake(p, text, sizeof text) &&
-            !layout_mistake(&e, text, sizeof text)) {
+            !name_mistake(p, &some, &e, &right, text, sizeof text) &&
+            !name_in_one_expert(p, text, sizeof text)) {
             (void)snprintf(text, sizeof text,
                            "no known mistake gives these bytes");
         }
