@@ -5,9 +5,9 @@
 #include "base/cli.h"
 #include "base/say.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const hardware hardware_rows[] = {
 #define MXO_HARDWARE(alias, platform, name, in_matrix) \
@@ -66,13 +66,46 @@ static int take_gfx(select_question *q, const char *text, mxo_text why)
     return 0;
 }
 
+/* Equal but for case, blanks, dashes and underscores? */
+static int is_spelled(const char *a, const char *b)
+{
+    static const char gaps[] = " -_";
+
+    a += strspn(a, gaps);
+    b += strspn(b, gaps);
+    while (*a != '\0' &&
+           tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+        a++;
+        b++;
+        a += strspn(a, gaps);
+        b += strspn(b, gaps);
+    }
+    return *a == '\0' && *b == '\0';
+}
+
+/* "NVIDIA GeForce RTX 5090", or its end: "RTX 5090", not "Ti" alone. */
+static int is_end_of_name(const char *name, const char *text)
+{
+    int is_end = 0;
+
+    if (strpbrk(text, "0123456789") == NULL) {
+        return 0;
+    }
+    for (; name != NULL && !is_end; name = strchr(name, ' ')) {
+        name += *name == ' ';
+        is_end = is_spelled(name, text);
+    }
+    return is_end;
+}
+
 static int unknown_platform(const char *text, mxo_text why)
 {
     cli_nearest near = {NULL, 0};
     char hint[96];
 
     for (size_t i = 0; i < sizeof unknown_rows / sizeof *unknown_rows; i++) {
-        if (strcasecmp(unknown_rows[i].alias, text) == 0) {
+        if (is_spelled(unknown_rows[i].alias, text) ||
+            is_end_of_name(unknown_rows[i].name, text)) {
             (void)say(MXO_E_PARAM, why,
                       "what vLLM is told of %s is not known here: name it as "
                       "%s",
@@ -126,10 +159,12 @@ int select_platform(select_question *q, const char *text, mxo_text why)
     q->has_platform = 1;
     q->hardware = NULL;
     for (int i = 0; i < N_HARDWARE; i++) {
-        if (strcasecmp(hardware_rows[i].alias, text) == 0) {
+        if (is_spelled(hardware_rows[i].alias, text) ||
+            is_end_of_name(hardware_rows[i].name, text)) {
             q->hardware = &hardware_rows[i];
             q->platform_text = hardware_rows[i].alias;
             text = hardware_rows[i].platform;
+            break;
         }
     }
     return take_kind(q, text, q->platform_text, why);
