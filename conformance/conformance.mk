@@ -88,6 +88,9 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/cmd_baseline.c \
 	%reldir%/cli/cmd_bench.c \
 	%reldir%/cli/cmd_complete.c \
+	%reldir%/cli/complete_names.c \
+	%reldir%/cli/complete_names.h \
+	%reldir%/cli/completes.def \
 	%reldir%/cli/cmd_fuzz.c \
 	%reldir%/cli/cmd_gen.c \
 	%reldir%/cli/cmd_list.c \
@@ -262,6 +265,8 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/explain.h \
 	%reldir%/layout/memory_mistake.c \
 	%reldir%/layout/memory_mistake.h \
+	%reldir%/layout/layout_names.c \
+	%reldir%/layout/layout_names.h \
 	%reldir%/layout/mistake.c \
 	%reldir%/layout/mistake.h \
 	%reldir%/layout/mistakes.def \

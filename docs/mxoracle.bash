@@ -8,8 +8,19 @@ _mxoracle_options() { # COMMAND: from the table, or from what --help says
     mxoracle complete options "$1" 2>/dev/null | grep . ||
         mxoracle "$1" --help 2>/dev/null | grep -oE -- '--[a-z-]+=?' | sort -u
 }
+_mxoracle_open() { # a word that ends in = or : goes on
+    [[ "${#COMPREPLY[@]}" -ne 1 || "${COMPREPLY[0]}" != *[=:] ]] || compopt -o nospace
+}
+_mxoracle_argument() { # COMMAND CURRENT: readline cuts words at = and :
+    local cut=${2%"${2##*[=:]}"}
+    _mxoracle_words "$(mxoracle complete arguments "$1" "$2" 2>/dev/null)" "$2"
+    [ ${#COMPREPLY[@]} -gt 0 ] || return
+    compopt +o filenames
+    COMPREPLY=("${COMPREPLY[@]#"$cut"}")
+    _mxoracle_open
+}
 _mxoracle() {
-    local line=${COMP_LINE:0:COMP_POINT} current command kind
+    local line=${COMP_LINE:0:COMP_POINT} current command kind previous
     current=${line##* }
     command=${COMP_WORDS[1]}
     if [ "$COMP_CWORD" -eq 1 ]; then
@@ -26,13 +37,22 @@ _mxoracle() {
     -*)
         compopt +o filenames # '=' is no part of a file name to be quoted
         _mxoracle_words "$(_mxoracle_options "$command")" "$current"
-        [ "${#COMPREPLY[@]}" -ne 1 ] || [ "${COMPREPLY[0]%=}" = "${COMPREPLY[0]}" ] || compopt -o nospace
+        _mxoracle_open
         return ;;
     esac
     if [ "$command" = help ]; then
         _mxoracle_words "$(mxoracle complete commands 2>/dev/null)" "$current"
         return
     fi
-    mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    previous=${line% *}
+    previous=${previous##* }
+    COMPREPLY=()
+    case "$previous" in
+    --*=*) ;;
+    --*) _mxoracle_words "$(mxoracle complete values "$command" "${previous#--}" 2>/dev/null)" "$current" ;;
+    -?) _mxoracle_words "$(mxoracle complete values "$command" "${previous#-}" 2>/dev/null)" "$current" ;;
+    esac
+    [ ${#COMPREPLY[@]} -gt 0 ] || _mxoracle_argument "$command" "$current"
+    [ ${#COMPREPLY[@]} -gt 0 ] || mapfile -t COMPREPLY < <(compgen -f -- "$current")
 }
 complete -o filenames -F _mxoracle mxoracle

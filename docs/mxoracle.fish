@@ -15,6 +15,11 @@ function __mxoracle_complete
         test -n "$options"
         or set options (mxoracle $words[2] --help 2>/dev/null | string match -ra -- '--[a-z-]+=?')
         printf '%s\n' $options
+    else
+        if string match -qr -- '^--?[a-z-]+$' $words[-1]
+            mxoracle complete values $words[2] (string replace -r '^--?' '' -- $words[-1]) 2>/dev/null
+        end
+        mxoracle complete arguments $words[2] "$current" 2>/dev/null
     end
 end
 complete -c mxoracle -a '(__mxoracle_complete)'

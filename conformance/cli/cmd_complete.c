@@ -6,11 +6,11 @@
  *     complete commands
  *     complete options COMMAND
  *     complete values COMMAND OPTION
+ *     complete arguments COMMAND BEGINNING
  */
 #include "base/cli.h"
 #include "base/options.h"
-#include "case/opinfo.h"
-#include "listing.h"
+#include "complete_names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,41 +69,29 @@ static void print_options(int group)
     }
 }
 
-static void print_backends(void)
+/* option: its name, its letter, or "" for the arguments. */
+static void print_values(const char *command, const char *option,
+                         const char *current)
 {
-    static backend_list known;
-
-    backends_known(&known);
-    for (int i = 0; i < known.n; i++) {
-        puts(known.ref[i].name);
-    }
-}
-
-static void print_ops(void)
-{
-    for (int i = 0; i < op_count(); i++) {
-        puts(op_at(i)->info->name);
-    }
-}
-
-static void print_values(int group, const char *option)
-{
+#define MXO_COMPLETES(command, option, what) {command, option, what},
+    static const char *const others[][3] = {
+#include "completes.def"
+    };
+    const int group = group_of(command);
     option_row row;
 
     for (int i = 0; group >= 0 && options_row((option_group)group, i, &row);
          i++) {
-        if (strcmp(row.name, option) != 0) {
-            continue;
+        if (strcmp(row.name, option) == 0 ||
+            (option[0] != '\0' && option[1] == '\0' &&
+             option[0] == row.letter)) {
+            complete_names(row.completes, current);
         }
-        if (strcmp(row.completes, "@backend") == 0) {
-            print_backends();
-        } else if (strcmp(row.completes, "@op") == 0) {
-            print_ops();
-        } else if (row.completes[0] != '@') {
-            for (const char *c = row.completes; *c != '\0'; c++) {
-                putchar(*c == ' ' ? '\n' : *c);
-            }
-            puts("");
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(others[i][0], command) == 0 &&
+            strcmp(others[i][1], option) == 0) {
+            complete_names(others[i][2], current);
         }
     }
 }
@@ -117,7 +105,9 @@ int cmd_complete(int argc, char **argv)
     } else if (strcmp(what, "options") == 0 && argc == 3) {
         print_options(group_of(argv[2]));
     } else if (strcmp(what, "values") == 0 && argc == 4) {
-        print_values(group_of(argv[2]), argv[3]);
+        print_values(argv[2], argv[3], "");
+    } else if (strcmp(what, "arguments") == 0 && argc == 4) {
+        print_values(argv[2], "", argv[3]);
     } else {
         return cli_refuse("complete is asked by shells, not by hand");
     }

@@ -7,6 +7,7 @@
  */
 #include "base/citation.h"
 #include "base/cli.h"
+#include "listing.h"
 
 #include <mxoracle/profile.h>
 
@@ -29,6 +30,13 @@ static int n_unknown(const mxo_profile *p)
 static const char *state(const mxo_profile *p)
 {
     return mxo_profile_is_known(p) ? "runs" : "open";
+}
+
+void list_profile_names(void)
+{
+    for (int i = 0; i < mxo_profile_count(); i++) {
+        puts(mxo_profile_at(i)->name);
+    }
 }
 
 static void list_text(void)
