@@ -119,12 +119,16 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/choose.c \
 	%reldir%/convert/cmd_convert.c \
 	%reldir%/convert/digest.c \
+	%reldir%/convert/find_globals.c \
 	%reldir%/convert/forward.c \
 	%reldir%/convert/gguf.h \
 	%reldir%/convert/gguf_parse.c \
 	%reldir%/convert/gguf_parse.h \
 	%reldir%/convert/gguf_read.c \
 	%reldir%/convert/gguf_write.c \
+	%reldir%/convert/globals.c \
+	%reldir%/convert/globals.def \
+	%reldir%/convert/globals.h \
 	%reldir%/convert/job.c \
 	%reldir%/convert/job.h \
 	%reldir%/convert/layers.c \
@@ -586,6 +590,12 @@ plant_layout_faults_SOURCES = \
 	%reldir%/tests/planted_layouts.c \
 	%reldir%/tests/planted_layouts.h
 
+check_PROGRAMS += make_nvfp4
+make_nvfp4_SOURCES = %reldir%/tests/make_nvfp4.c
+make_nvfp4_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
+make_nvfp4_LDFLAGS = $(AM_LDFLAGS) -static
+make_nvfp4_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
+
 check_PROGRAMS += spoil_checkpoint
 spoil_checkpoint_SOURCES = %reldir%/tests/spoil_checkpoint.c
 spoil_checkpoint_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
@@ -607,6 +617,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/convert.test \
+	%reldir%/tests/convert_nvfp4.test \
 	%reldir%/tests/diagnose.test \
 	%reldir%/tests/diagnose_faults.test \
 	%reldir%/tests/docs.test \

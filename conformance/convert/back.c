@@ -5,7 +5,7 @@
  */
 #include "base/say.h"
 #include "base/tensors.h"
-#include "job.h"
+#include "globals.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,17 +39,23 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     l->scale_dtype = scale == NULL ? "U8" : scale;
     l->style = style == NULL ? NULL : layer_style(style);
     l->prefix = prefix == NULL ? NULL : strndup(prefix, 512);
+    l->group = layer_group(l->scale_dtype);
+    p->group = l->group;
+    l->globals = l->group == 32 ? NULL
+                                : layer_global_style(json_string_value(
+                                      json_object_get(o, "globals")));
+    l->global_rank = json_integer_value(json_object_get(o, "global_rank")) == 1;
     l->biased = json_is_true(json_object_get(o, "biased"));
-    const int good = l->style != NULL && l->prefix != NULL &&
-                     read_count(o, "experts", &p->experts) &&
-                     read_count(o, "hidden", &p->hidden) &&
-                     read_count(o, "inter", &p->inter) &&
-                     read_count(o, "padded_hidden", &p->padded_hidden) &&
-                     read_count(o, "padded_inter", &p->padded_inter) &&
-                     p->experts > 0 && p->hidden > 0 &&
-                     p->padded_hidden >= p->hidden && p->padded_inter > 0 &&
-                     p->padded_inter >= p->inter && p->hidden % 32 == 0 &&
-                     p->inter % 32 == 0;
+    const int good =
+        l->style != NULL && l->prefix != NULL &&
+        read_count(o, "experts", &p->experts) &&
+        read_count(o, "hidden", &p->hidden) &&
+        read_count(o, "inter", &p->inter) &&
+        read_count(o, "padded_hidden", &p->padded_hidden) &&
+        read_count(o, "padded_inter", &p->padded_inter) && p->experts > 0 &&
+        p->hidden > 0 && p->padded_hidden >= p->hidden && p->padded_inter > 0 &&
+        p->padded_inter >= p->inter && p->hidden % 32 == 0 &&
+        p->inter % 32 == 0 && (l->group == 32 || l->globals != NULL);
 
     l->experts = p->experts;
     l->hidden = p->hidden;
@@ -187,6 +193,7 @@ static int plan_rest(job *j, const json_t *layers, mxo_text why)
                 for (int w = 0; w < LAYER_TENSORS; w++) {
                     owned = owned || converted(j, &l, w) == t;
                 }
+                owned = owned || globals_made(&l, t->name);
             }
             free(l.prefix);
         }
@@ -217,6 +224,7 @@ static int plan_layer(job *j, size_t number, const json_t *o, mxo_text why)
                                     : add_fused(j, &l, &p, i);
         }
     }
+    bad = bad || globals_plan_back(j, &l, &p, why) != 0;
     free(l.prefix);
     return bad ? -1 : 0;
 }
@@ -243,9 +251,13 @@ int job_plan_back(job *j, mxo_text why)
 static uint64_t padded_row(const moe_layer *l, const layer_part *p, int i,
                            uint64_t r)
 {
-    return i < W2 && !l->style->is_interleaved && r >= p->inter
-               ? r - p->inter + p->padded_inter
-               : r;
+    const uint64_t half = r >= p->inter;
+
+    if (i >= W2 || l->style->is_interleaved) {
+        return r;
+    }
+    return r - half * p->inter +
+           (half ^ (uint64_t)p->up_first) * p->padded_inter;
 }
 
 static uint64_t count_set(const uint8_t *bytes, uint64_t n)
@@ -329,6 +341,7 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
 int job_run_back(job *j, mxo_text why)
 {
     json_t *layers = layers_of(j, why);
+    const expectation *e = job_expected(j->conversion);
     size_t number;
     json_t *o;
     int bad = layers == NULL;
@@ -339,6 +352,7 @@ int job_run_back(job *j, mxo_text why)
         moe_layer l = {.prefix = NULL};
         layer_part p;
         bad = bad || !read_layer(o, &l, &p);
+        p.up_first = e != NULL && e->up_first;
         for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
             if (converted(j, &l, i) != NULL) {
                 bad = run_tensor(j, &l, &p, i, at, why);
@@ -347,6 +361,7 @@ int job_run_back(job *j, mxo_text why)
                                          : (size_t)p.experts;
             }
         }
+        bad = bad || globals_run_back(j, &l, &p, at, why) != 0;
         free(l.prefix);
     }
     json_decref(layers);

@@ -2,7 +2,7 @@
 /* From checkpoint order to a backend's order. */
 #include "base/say.h"
 #include "base/tensors.h"
-#include "job.h"
+#include "globals.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -80,22 +80,15 @@ static int plan_layer(job *j, size_t number, mxo_text why)
             return -1;
         }
     }
-    return 0;
+    j->first_global[number] = j->sink.n;
+    return globals_plan_forward(j, l, &p, why);
 }
 
-/* What the conversion takes for granted: rows of this order (-1: any), scales
-   of so many elements. */
-typedef struct expectation {
-    const char *id;
-    int interleaved;
-    int group;
-} expectation;
-
-static const expectation *expected_of(const char *conversion)
+const expectation *job_expected(const char *conversion)
 {
     static const expectation rows[] = {
-#define MXO_ROWS(id, interleaved) {id, interleaved, 32},
-#define MXO_GROUP(id, elements) {id, -1, elements},
+#define MXO_ROWS(id, interleaved) {id, interleaved, 32, 0},
+#define MXO_GROUP(id, elements) {id, 0, elements, 1},
 #include "sources.def"
 #undef MXO_GROUP
 #undef MXO_ROWS
@@ -111,25 +104,48 @@ static const expectation *expected_of(const char *conversion)
     return NULL;
 }
 
+/* Scales of the other format are no matter of a note: the codes would be
+   multiplied by other numbers. */
+static int check_group(const job *j, const moe_layer *l, uint64_t group,
+                       mxo_text why)
+{
+    if (l->group == group) {
+        return 0;
+    }
+    (void)say(MXO_E_SHAPE, why,
+              "%.100s takes scales of %d elements (%s), %.300s is %s: one for "
+              "%d (%s)",
+              j->conversion, (int)group, group == 16 ? "NVFP4" : "MXFP4",
+              layer_scale_name(l), l->scale_dtype, (int)l->group,
+              l->group == 16 ? "NVFP4" : "MXFP4");
+    return -1;
+}
+
 static int check_source(const job *j, mxo_text why)
 {
-    const expectation *e = expected_of(j->conversion);
+    const expectation *e = job_expected(j->conversion);
     const moe_layer *first = &j->layers.layer[0];
 
-    if (e != NULL && e->group != 32) {
+    for (size_t i = 0; i < j->layers.n; i++) {
+        if (check_group(j, &j->layers.layer[i], e == NULL ? 32 : e->group,
+                        why) != 0) {
+            return -1;
+        }
+    }
+    if (e == NULL || e->interleaved == first->style->is_interleaved) {
+        return 0;
+    }
+    if (e->up_first) {
         (void)say(MXO_E_SHAPE, why,
-                  "%s takes scales of %d elements, the checkpoint's have 32",
-                  e->id, e->group);
+                  "%s takes gates, then ups; layer %.200s has them in turn",
+                  e->id, first->prefix);
         return -1;
     }
-    if (e != NULL && e->interleaved != first->style->is_interleaved) {
-        fprintf(
-            stderr, "mxoracle: note: %s takes w13 as %s, layer %.200s has %s\n",
+    fprintf(stderr, "mxoracle: note: %s takes w13 as %s, layer %.200s has %s\n",
             e->id,
             e->interleaved ? "gate and up rows in turn" : "gates, then ups",
             first->prefix,
             e->interleaved ? "gates, then ups" : "gate and up rows in turn");
-    }
     return 0;
 }
 
@@ -147,9 +163,14 @@ int job_plan_forward(job *j, mxo_text why)
     if (check_source(j, why) != 0) {
         return -1;
     }
+    const expectation *e = job_expected(j->conversion);
+
+    j->part.up_first = e != NULL && e->up_first;
     j->first_output = calloc(j->layers.n, sizeof *j->first_output);
+    j->first_global = calloc(j->layers.n, sizeof *j->first_global);
     for (size_t i = 0; i < j->layers.n; i++) {
-        if (j->first_output == NULL || plan_layer(j, i, why) != 0) {
+        if (j->first_output == NULL || j->first_global == NULL ||
+            plan_layer(j, i, why) != 0) {
             return -1;
         }
     }
@@ -164,13 +185,19 @@ static json_t *layer_object(const job *j, const moe_layer *l)
     if (layer_part_of(l, &j->part, &p, (mxo_text){text, sizeof text}) != 0) {
         return NULL;
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}",
-                     "prefix", l->prefix, "names", l->style->id, "weight_dtype",
-                     l->weight_dtype, "scale_dtype", l->scale_dtype, "experts",
-                     (json_int_t)p.experts, "hidden", (json_int_t)p.hidden,
-                     "inter", (json_int_t)p.inter, "padded_hidden",
-                     (json_int_t)p.padded_hidden, "padded_inter",
-                     (json_int_t)p.padded_inter, "biased", l->biased);
+    json_t *o = json_pack(
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b}", "prefix",
+        l->prefix, "names", l->style->id, "weight_dtype", l->weight_dtype,
+        "scale_dtype", l->scale_dtype, "experts", (json_int_t)p.experts,
+        "hidden", (json_int_t)p.hidden, "inter", (json_int_t)p.inter,
+        "padded_hidden", (json_int_t)p.padded_hidden, "padded_inter",
+        (json_int_t)p.padded_inter, "biased", l->biased);
+
+    if (l->globals != NULL) {
+        json_object_set_new(o, "globals", json_string(l->globals->scales));
+        json_object_set_new(o, "global_rank", json_integer(l->global_rank));
+    }
+    return o;
 }
 
 json_t *job_metadata(const job *j)
@@ -326,7 +353,7 @@ static int run_layer(job *j, size_t number, mxo_text why)
         }
         job_progress(j, 0);
     }
-    return 0;
+    return globals_run_forward(j, l, &p, j->first_global[number], why);
 }
 
 int job_run_forward(job *j, mxo_text why)

@@ -316,6 +316,16 @@ int gguf_from_checkpoint(const char *from, const char *path, mxo_text why)
                   "that is known");
         bad = 1;
     }
+    for (size_t i = 0; i < layers.n && !bad; i++) {
+        const moe_layer *l = &layers.layer[i];
+        bad = l->group != 32;
+        if (bad) {
+            (void)say(MXO_E_SHAPE, why,
+                      "gguf takes scales of 32 elements (MXFP4), %.300s is %s: "
+                      "one for 16 (NVFP4)",
+                      layer_scale_name(l), l->scale_dtype);
+        }
+    }
     bad = bad || gguf_write(&layers, path, why) != 0;
     layers_clear(&layers);
     checkpoint_close(&in);

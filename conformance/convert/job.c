@@ -107,4 +107,6 @@ void job_clear(job *j)
     sink_close(&j->sink);
     free(j->first_output);
     j->first_output = NULL;
+    free(j->first_global);
+    j->first_global = NULL;
 }

@@ -20,6 +20,7 @@ typedef struct job {
     int quiet;
     double start_s;       /* when bytes began to move; see job_now */
     size_t *first_output; /* owned: of each layer in the sink */
+    size_t *first_global; /* owned: of its global scales */
     size_t first_rest;    /* in the sink: what belongs to no layer */
 } job;
 
@@ -42,6 +43,17 @@ int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
 void job_spell(const char *conversion, char name[JOB_NAME]);
 /* Is this what a file says of itself (NULL: nothing) the job's conversion? */
 int job_is_layout(const job *j, const char *claimed);
+
+/* What a conversion takes for granted; see sources.def. */
+typedef struct expectation {
+    const char *id;
+    int interleaved; /* rows of w13; -1: any */
+    uint64_t group;  /* elements of a scale */
+    int up_first;    /* w13 is handed over as ups, then gates */
+} expectation;
+
+/* NULL: any order of rows, scales of 32 elements. */
+const expectation *job_expected(const char *conversion);
 
 /* "xxh3:..." of the files of a checkpoint; "none" if built without xxHash. */
 void job_digest(const checkpoint *c, char text[JOB_DIGEST]);

@@ -41,14 +41,19 @@ const name_style *layer_style(const char *id)
 
 const char *layer_dtype(const char *text)
 {
-    static const char *const known[] = {"U8", "I8", "F8_E8M0"};
+    static const char *const known[] = {"U8", "I8", "F8_E8M0", "F8_E4M3"};
 
-    for (int i = 0; text != NULL && i < 3; i++) {
+    for (int i = 0; text != NULL && i < 4; i++) {
         if (strcmp(text, known[i]) == 0) {
             return known[i];
         }
     }
     return NULL;
+}
+
+uint64_t layer_group(const char *scale_dtype)
+{
+    return strcmp(scale_dtype, "F8_E4M3") == 0 ? 16 : 32;
 }
 
 static int complain(mxo_text why, const moe_layer *l, const char *sentence)
@@ -130,7 +135,8 @@ static wanted tensor_wanted(const moe_layer *l, int i)
         return (wanted){"BF16", 2, {l->experts, rows, 0, 0}};
     }
     if (i % W2 == 1) {
-        return (wanted){l->scale_dtype, 3, {l->experts, rows, cols / 32, 0}};
+        return (wanted){
+            l->scale_dtype, 3, {l->experts, rows, cols / l->group, 0}};
     }
     return l->style->has_blocks
                ? (wanted){l->weight_dtype, 4, {l->experts, rows, cols / 32, 16}}
@@ -162,6 +168,7 @@ static void take_dtypes(moe_layer *l, const checkpoint_tensor *weight,
     l->weight_dtype =
         of_weight == NULL || of_weight[0] == 'F' ? "U8" : of_weight;
     l->scale_dtype = of_scale == NULL || of_scale[0] == 'I' ? "U8" : of_scale;
+    l->group = layer_group(l->scale_dtype);
 }
 
 static int check_fused(moe_layer *l, mxo_text why)
@@ -293,13 +300,13 @@ static int add_layer(const checkpoint *c, layer_list *list,
         return -1;
     }
     list->n++;
-    if (style->is_split) {
-        return check_split(c, l, why);
-    }
-    for (int i = 0; i < LAYER_TENSORS; i++) {
+    for (int i = 0; i < LAYER_TENSORS && !style->is_split; i++) {
         l->fused[i] = named(c, l->prefix, style->fused[i]);
     }
-    return check_fused(l, why);
+    if ((style->is_split ? check_split(c, l, why) : check_fused(l, why)) != 0) {
+        return -1;
+    }
+    return l->group == 16 ? layer_find_globals(c, l, why) : 0;
 }
 
 /* Do the scales of another style lie beside this weight? */
@@ -369,6 +376,9 @@ static void own_layer(layer_list *list, const checkpoint *c, const moe_layer *l)
     }
     for (uint64_t k = 0; l->split != NULL && k < 9 * l->experts; k++) {
         own(list, c, l->split[k]);
+    }
+    for (uint64_t k = 0; l->global != NULL && k < layer_globals(l); k++) {
+        own(list, c, l->global[k]);
     }
 }
 
@@ -466,6 +476,7 @@ void layers_clear(layer_list *list)
     for (size_t i = 0; i < list->n; i++) {
         free(list->layer[i].prefix);
         free(list->layer[i].split);
+        free(list->layer[i].global);
     }
     free(list->layer);
     free(list->owned);

@@ -21,17 +21,28 @@ typedef struct name_style {
     const char *kind[3];       /* weight, scale, bias */
 } name_style;
 
+/* How the global scales of NVFP4 are called; see globals.def. */
+typedef struct global_style {
+    const char *scales;  /* as moe.nvfp4_scalars has it */
+    const char *kind[2]; /* of the weights, of the input */
+} global_style;
+
 typedef struct moe_layer {
     char *prefix; /* owned */
     const name_style *style;
     const char *weight_dtype; /* U8 or I8: borrowed, of the first weight */
-    const char *scale_dtype;  /* U8 or F8_E8M0: of the first scale */
+    const char *scale_dtype;  /* of the first scale; F8_E4M3: NVFP4 */
+    uint64_t group;           /* elements of a scale: 32, of NVFP4 16 */
     uint64_t experts;
     uint64_t hidden;
     uint64_t inter;
     int biased;
     const checkpoint_tensor *fused[LAYER_TENSORS];
     const checkpoint_tensor **split; /* owned; [experts][3][3] */
+    const global_style *globals;     /* of NVFP4; else NULL */
+    uint32_t global_rank; /* of one expert's: 0, or 1 of one number */
+    /* owned; [experts][3][2], or of all experts: w13, w13, w2, w2 */
+    const checkpoint_tensor **global;
 } moe_layer;
 
 typedef struct layer_list {
@@ -49,6 +60,7 @@ typedef struct shard {
     uint64_t ep;
     uint64_t round_hidden;
     uint64_t round_inter;
+    int up_first; /* w13 is to have ups, then gates */
 } shard;
 
 /* A layer's part on a rank. */
@@ -60,6 +72,8 @@ typedef struct layer_part {
     uint64_t padded_inter;
     uint64_t hidden;
     uint64_t padded_hidden;
+    uint64_t group; /* elements of a scale */
+    int up_first;
 } layer_part;
 
 /* Rows of one expert's tensor: from the checkpoint to the logical tensor. */
@@ -71,9 +85,19 @@ typedef struct row_run {
     uint64_t to_row;
 } row_run;
 
-/* The constant spelling of "U8", "I8" or "F8_E8M0"; NULL if it is neither. */
+/* The constant spelling of a type of weights or scales; NULL if it is none. */
 const char *layer_dtype(const char *text);
 const name_style *layer_style(const char *id);
+/* Of the first scale, for a sentence. */
+const char *layer_scale_name(const moe_layer *l);
+uint64_t layer_group(const char *scale_dtype);
+const global_style *layer_global_style(const char *scales);
+/* How many tensors hold a layer's global scales, and the name of one. */
+uint64_t layer_globals(const moe_layer *l);
+void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
+                       char *name, size_t room);
+/* 0, or -1 and a sentence: one is missing, misshapen, or no positive number. */
+int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why);
 
 /* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree, or a
    tensor is left over that only such a layer has. */

@@ -70,13 +70,19 @@ static const uint32_t dtypes[LAYER_TENSORS] = {
     MXO_U8, MXO_E8M0, MXO_BF16, MXO_U8, MXO_E8M0, MXO_BF16,
 };
 
+/* The type of logical tensor i. */
+static uint32_t type_of(const layer_part *p, int i)
+{
+    return i % W2 == 1 && p->group == 16 ? MXO_E4M3 : dtypes[i];
+}
+
 /* Input i of layout.convert for n experts. */
 static mxo_tensor input_of(const mover *m, const layer_part *p, int i,
                            uint64_t n)
 {
     const uint64_t row = part_row_bytes(p, i) / dtype_bytes(dtypes[i]);
     mxo_tensor t = {.name = names[i],
-                    .dtype = dtypes[i],
+                    .dtype = type_of(p, i),
                     .rank = i % W2 == 2 ? 2u : 3u,
                     .shape = {n, part_rows(p, i), row},
                     .n_bytes = n * part_rows(p, i) * part_row_bytes(p, i),
@@ -99,8 +105,9 @@ static void prepare(const mover *m, const layer_part *p, int biased, uint64_t n,
 
     memset(c, 0, sizeof *c);
     c->params[0] = (mxo_param){"conversion", m->conversion, 0};
-    c->params[1] = (mxo_param){"scale", "e8m0", 0};
-    c->params[2] = (mxo_param){"group", "32", 32};
+    c->params[1] = (mxo_param){"scale", p->group == 16 ? "e4m3" : "e8m0", 0};
+    c->params[2] =
+        (mxo_param){"group", p->group == 16 ? "16" : "32", (double)p->group};
     c->params[3] = (mxo_param){"bias", biased ? "1" : "0", biased};
     c->params[4] = (mxo_param){"input_scale", "0", 0};
     for (int i = 0; i < LAYER_TENSORS; i++) {
@@ -239,7 +246,7 @@ static int seen_extent(const char *layout, const layer_part *p, int i,
     const uint64_t extent[3] = {n, part_rows(p, i),
                                 part_row_bytes(p, i) / dtype_bytes(dtypes[i])};
 
-    return mxo_layout_padded(layout, dtypes[i], extent, seen, why) == MXO_OK
+    return mxo_layout_padded(layout, type_of(p, i), extent, seen, why) == MXO_OK
                ? 0
                : -1;
 }

@@ -27,6 +27,8 @@ int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
     p->experts = each + (s->ep_rank < more);
     p->first_inter = s->tp_rank * blocks * BLOCK;
     p->hidden = l->hidden;
+    p->group = l->group;
+    p->up_first = s->up_first;
     p->padded_hidden = up(l->hidden, s->round_hidden);
     p->padded_inter = up(blocks * BLOCK, s->round_inter);
     if (l->inter % s->tp != 0) {
@@ -58,7 +60,7 @@ uint64_t part_row_bytes(const layer_part *p, int i)
 {
     const uint64_t cols = i < W2 ? p->padded_hidden : p->padded_inter;
 
-    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / BLOCK : 2;
+    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / p->group : 2;
 }
 
 /* Bytes of one row of tensor i in the whole layer. */
@@ -66,7 +68,7 @@ static uint64_t whole_row(const moe_layer *l, int i)
 {
     const uint64_t cols = i < W2 ? l->hidden : l->inter;
 
-    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / BLOCK : 2;
+    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / l->group : 2;
 }
 
 static int w13_runs(const moe_layer *l, const layer_part *p, int i, uint64_t e,
@@ -90,7 +92,7 @@ static int w13_runs(const moe_layer *l, const layer_part *p, int i, uint64_t e,
                       (e * 2 + (uint64_t)half) * l->inter * pitch;
         run[half] = whole;
         run[half].from = from + p->first_inter * pitch;
-        run[half].to_row = (uint64_t)half * p->padded_inter;
+        run[half].to_row = (uint64_t)(half ^ p->up_first) * p->padded_inter;
     }
     return 2;
 }
@@ -100,7 +102,7 @@ int part_runs(const moe_layer *l, const layer_part *p, const shard *s, int i,
 {
     const uint64_t expert = p->first_expert + e;
     const uint64_t pitch = whole_row(l, i);
-    const uint64_t per_byte = i == W2 ? 2 : BLOCK;
+    const uint64_t per_byte = i == W2 ? 2 : l->group;
 
     if (i < W2) {
         return w13_runs(l, p, i, expert, run);

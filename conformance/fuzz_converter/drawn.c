@@ -108,6 +108,7 @@ int drawn_is_legal(const drawn_rules *rules, const drawn *d)
     const uint64_t *f = d->field;
     const moe_layer l = {.prefix = prefix,
                          .style = d->style,
+                         .group = GRANULE,
                          .experts = f[DRAWN_experts],
                          .hidden = f[DRAWN_hidden],
                          .inter = f[DRAWN_inter],

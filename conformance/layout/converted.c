@@ -22,6 +22,15 @@ static uint64_t size_of(const json_t *layer, const char *key)
     return value <= 0 || value >= (json_int_t)1 << 32 ? 0 : (uint64_t)value;
 }
 
+/* Elements of a scale; a file that does not say has MXFP4. */
+static uint64_t group_of(const json_t *layer)
+{
+    const char *scale =
+        json_string_value(json_object_get(layer, "scale_dtype"));
+
+    return layer_group(scale == NULL ? "U8" : scale);
+}
+
 /* Rows and columns of tensor i of a part with these sizes. */
 static void matrix_of(const layer_part *part, int i, uint64_t extent[2])
 {
@@ -33,7 +42,8 @@ static void matrix_of(const layer_part *part, int i, uint64_t extent[2])
 static void set_live(pair *p, const json_t *layer, int i, int interleaved)
 {
     const layer_part live = {.padded_hidden = size_of(layer, "hidden"),
-                             .padded_inter = size_of(layer, "inter")};
+                             .padded_inter = size_of(layer, "inter"),
+                             .group = group_of(layer)};
     const int in_halves = i < W2 && !interleaved;
 
     if (live.padded_hidden == 0 || live.padded_inter == 0) {
@@ -52,7 +62,8 @@ int converted_tensor_of(const json_t *layer, const char *conversion, int i,
     const char *id = json_string_value(json_object_get(layer, "names"));
     const name_style *style = id == NULL ? NULL : layer_style(id);
     const layer_part part = {.padded_hidden = size_of(layer, "padded_hidden"),
-                             .padded_inter = size_of(layer, "padded_inter")};
+                             .padded_inter = size_of(layer, "padded_inter"),
+                             .group = group_of(layer)};
 
     memset(t, 0, sizeof *t);
     if (prefix == NULL || style == NULL) {
@@ -66,7 +77,8 @@ int converted_tensor_of(const json_t *layer, const char *conversion, int i,
                    conversion, converted_role(i), conversion + length);
     t->pair = (pair){.name = t->name,
                      .layout = t->layout,
-                     .dtype = dtypes[i % W2],
+                     .dtype = i % W2 == 1 && part.group == 16 ? MXO_E4M3
+                                                              : dtypes[i % W2],
                      .extent = {size_of(layer, "experts"), 0, 0}};
     t->has_extent = t->pair.extent[0] > 0 && part.padded_hidden > 0 &&
                     part.padded_inter > 0;

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The global scales of an NVFP4 layer in a checkpoint; see globals.def. */
+#include "layers.h"
+
+#include "base/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_ROOM = 640 };
+
+static const global_style styles[] = {
+#define MXO_GLOBALS(scales, weight, input) {scales, {weight, input}},
+#include "globals.def"
+#undef MXO_GLOBALS
+};
+
+enum { N_STYLES = (int)(sizeof styles / sizeof styles[0]) };
+
+const global_style *layer_global_style(const char *scales)
+{
+    for (int i = 0; scales != NULL && i < N_STYLES; i++) {
+        if (strcmp(styles[i].scales, scales) == 0) {
+            return &styles[i];
+        }
+    }
+    return NULL;
+}
+
+const char *layer_scale_name(const moe_layer *l)
+{
+    return l->style->is_split ? l->split[1]->name : l->fused[W13_SCALE]->name;
+}
+
+uint64_t layer_globals(const moe_layer *l)
+{
+    return l->style->is_split ? l->experts * 6 : 4;
+}
+
+void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
+                       char *name, size_t room)
+{
+    const char *kind = s->kind[i % 2];
+
+    if (l->style->is_split) {
+        (void)snprintf(name, room, "%s.%llu.%s.%s", l->prefix,
+                       (unsigned long long)(i / 6),
+                       l->style->projection[i / 2 % 3], kind);
+    } else {
+        (void)snprintf(name, room, "%s.%s_%s", l->prefix, i < 2 ? "w13" : "w2",
+                       kind);
+    }
+}
+
+static uint32_t bits_at(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+/* One F32 per expert and projection, every one a positive number. */
+static int check_global(const moe_layer *l, uint64_t i,
+                        const checkpoint_tensor *t, mxo_text why)
+{
+    const uint64_t n = l->style->is_split ? 1
+                       : i < 2            ? 2 * l->experts
+                                          : l->experts;
+    const uint32_t rank = l->style->is_split ? l->global_rank : i < 2 ? 2u : 1u;
+
+    if (strcmp(t->dtype, "F32") != 0 || t->rank != rank || rank > 2 ||
+        t->n_bytes != 4 * n ||
+        (rank > 0 &&
+         t->shape[rank - 1] != (i < 2 && !l->style->is_split ? 2 : n))) {
+        (void)say(MXO_E_SHAPE, why,
+                  "%.300s is not one F32 for each expert and projection",
+                  t->name);
+        return -1;
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        const uint32_t x = bits_at(t->bytes + 4 * k);
+        if (x == 0 || x >= 0x7f800000u) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s holds %08x, which is no positive number", t->name,
+                      x);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The names under which the first scales are; NULL and a sentence if there
+   are none, or two of them. */
+static const global_style *style_of(const checkpoint *c, const moe_layer *l,
+                                    mxo_text why)
+{
+    const global_style *found = NULL;
+    char first[NAME_ROOM] = "";
+
+    for (int k = 0; k < N_STYLES; k++) {
+        for (uint64_t i = 0; i < layer_globals(l); i++) {
+            char name[NAME_ROOM];
+            layer_global_name(l, &styles[k], i, name, sizeof name);
+            if (checkpoint_find(c, name) == NULL || found == &styles[k]) {
+                continue;
+            }
+            if (found != NULL) {
+                (void)say(MXO_E_SHAPE, why,
+                          "%.250s and %.250s are global scales of two kinds",
+                          first, name);
+                return NULL;
+            }
+            found = &styles[k];
+            memcpy(first, name, sizeof first);
+        }
+    }
+    if (found == NULL) {
+        layer_global_name(l, &styles[0], 0, first, sizeof first);
+        (void)say(MXO_E_SHAPE, why,
+                  "%.300s is missing: NVFP4 weights have a global scale",
+                  first);
+    }
+    return found;
+}
+
+int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why)
+{
+    l->globals = style_of(c, l, why);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
+    l->global = calloc((size_t)layer_globals(l), sizeof *l->global);
+    if (l->globals == NULL || l->global == NULL) {
+        return -1;
+    }
+    for (uint64_t i = 0; i < layer_globals(l); i++) {
+        char name[NAME_ROOM];
+        layer_global_name(l, l->globals, i, name, sizeof name);
+        l->global[i] = checkpoint_find(c, name);
+        if (l->global[i] == NULL) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s is missing: NVFP4 layers have a global scale of "
+                      "each projection's weights and of its input",
+                      name);
+            return -1;
+        }
+        l->global_rank = i == 0 ? l->global[0]->rank : l->global_rank;
+        if (check_global(l, i, l->global[i], why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * NVFP4 checkpoints for convert_nvfp4.test, of the bytes of a vendor's vector
+ * (prepare_static_weights_for_trtllm_fp4_moe), sound and spoiled, and the
+ * comparison of a converted one with what the vendor's code made of them.
+ *
+ *     make_nvfp4 KIND VECTOR OUT           modelopt, modelopt_rank1, ct, fused,
+ *                                          or a fault
+ *     make_nvfp4 is-vendors VECTOR FILE    its weights and block scales
+ *     make_nvfp4 bits FILE TENSOR HEX ..   its binary32 numbers
+ */
+#include "base/safetensors.h"
+#include "base/say.h"
+#include "convert/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { E = 2, I = 64, H = 128 };
+
+/* Of the weights and of the input; of expert e; of gate, up and down. Numbers
+   of profiles-nvidia 4.1; the largest input scales are those of the first
+   expert's gate and down. */
+static const uint32_t modelopt[2][E][3] = {
+    {{0x3d3ef01c, 0x3d3ef01c, 0x3f800000},
+     {0x40000000, 0x40000000, 0x3f000000}},
+    {{0x3b4473c2, 0x3b000000, 0x3dc13608},
+     {0x3a800000, 0x3b400000, 0x3d000000}},
+};
+/* The encode factors: 4, 2; 256, 512; 16, 32. */
+static const uint32_t encode[2][E][3] = {
+    {{0x40800000, 0x40800000, 0x40800000},
+     {0x40000000, 0x40000000, 0x40800000}},
+    {{0x43800000, 0x44000000, 0x41800000},
+     {0x44000000, 0x44000000, 0x42000000}},
+};
+
+typedef struct maker {
+    checkpoint vector;
+    tensor_set *set;
+    const char *kind;
+} maker;
+
+static int is(const maker *m, const char *kind)
+{
+    return strcmp(m->kind, kind) == 0;
+}
+
+static const checkpoint_tensor *of(const checkpoint *c, const char *name)
+{
+    const checkpoint_tensor *t = checkpoint_find(c, name);
+
+    if (t == NULL) {
+        printf("%s is missing\n", name);
+        exit(1);
+    }
+    return t;
+}
+
+static void open_or_exit(const char *path, checkpoint *c)
+{
+    char text[400] = "";
+
+    if (checkpoint_open(path, c, (mxo_text){text, sizeof text}) != 0) {
+        printf("%s\n", text);
+        exit(1);
+    }
+}
+
+static uint8_t *add(maker *m, const char *name, uint32_t dtype, uint32_t rank,
+                    uint64_t a, uint64_t b)
+{
+    const uint64_t shape[3] = {rank == 3 ? E : a, rank == 3 ? a : b, b};
+    host_tensor *t;
+
+    if (tensor_set_add(m->set, name, dtype, rank, shape, &t) != MXO_OK) {
+        exit(99);
+    }
+    return t->data;
+}
+
+static void put_f32(uint8_t *to, uint32_t x)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (uint8_t)(x >> 8 * i);
+    }
+}
+
+/* The vector's rows are ups, then gates; here those of one projection. */
+static const uint8_t *rows_of(const maker *m, int e, int p, int is_scale)
+{
+    static const char *const names[2][2] = {
+        {"in.gemm1_weights", "in.gemm2_weights"},
+        {"in.gemm1_scales", "in.gemm2_scales"}};
+    const checkpoint_tensor *t = of(&m->vector, names[is_scale][p == 2]);
+    const uint64_t each = t->n_bytes / E;
+
+    return t->bytes + (uint64_t)e * each + (p == 0 ? each / 2 : 0);
+}
+
+static void add_matrix(maker *m, const char *name, int e, int p, int is_scale)
+{
+    const int odd = e == 1 && p == 2;
+    const uint64_t rows = odd && !is_scale && is(m, "unequal") ? H / 2
+                          : p == 2                             ? H
+                                                               : I;
+    const uint64_t cols = (p == 2 ? I : H) / (is_scale ? 16u : 2u);
+    const uint32_t dtype = !is_scale               ? MXO_U8
+                           : odd && is(m, "mixed") ? MXO_E8M0
+                                                   : MXO_E4M3;
+
+    memcpy(add(m, name, dtype, 2, rows, cols), rows_of(m, e, p, is_scale),
+           (size_t)(rows * cols));
+}
+
+static void add_global(maker *m, const char *name, int e, int p, int input,
+                       const uint32_t numbers[2][E][3])
+{
+    const int last = e == 1 && p == 2;
+    uint32_t x = numbers[input][e][p];
+
+    if ((last && !input && is(m, "no-weight-global")) ||
+        (last && input && is(m, "no-input-global")) || is(m, "no-globals")) {
+        return;
+    }
+    if (is(m, "halves") && p == 1) {
+        x += !input;
+    }
+    if (last && input && is(m, "negative")) {
+        x |= 0x80000000;
+    }
+    put_f32(add(m, name, MXO_F32, is(m, "modelopt_rank1") || is(m, "ct"), 1, 0),
+            x);
+}
+
+static void make_split(maker *m)
+{
+    static const char *const projections[3] = {"gate_proj", "up_proj",
+                                               "down_proj"};
+    static const char *const kinds[2][2] = {
+        {"weight_scale_2", "input_scale"},
+        {"weight_global_scale", "input_global_scale"}};
+    const int ct = is(m, "ct");
+    char name[128];
+
+    for (int i = 0; i < E * 3; i++) {
+        const int n =
+            snprintf(name, sizeof name, "model.layers.3.mlp.experts.%d.%s.",
+                     i / 3, projections[i % 3]);
+        const size_t room = sizeof name - (size_t)n;
+        (void)snprintf(name + n, room, ct ? "weight_packed" : "weight");
+        add_matrix(m, name, i / 3, i % 3, 0);
+        (void)snprintf(name + n, room, "weight_scale");
+        add_matrix(m, name, i / 3, i % 3, 1);
+        for (int k = 0; k < 2; k++) {
+            (void)snprintf(name + n, room, "%s", kinds[ct][k]);
+            add_global(m, name, i / 3, i % 3, k, ct ? encode : modelopt);
+        }
+    }
+    if (is(m, "both")) {
+        put_f32(add(m,
+                    "model.layers.3.mlp.experts.1.up_proj.input_global_scale",
+                    MXO_F32, 0, 1, 0),
+                0x3f800000);
+    }
+}
+
+/* One of the weights or block scales of all experts: gates, then ups. */
+static void add_fused(maker *m, int w2, int is_scale)
+{
+    const uint64_t rows = w2 ? H : 2 * I;
+    const uint64_t cols = (w2 ? I : H) / (is_scale ? 16u : 2u);
+    char name[64];
+
+    (void)snprintf(name, sizeof name, "m.experts.w%s_weight%s", w2 ? "2" : "13",
+                   is_scale ? "_scale" : "");
+    uint8_t *to = add(m, name, is_scale ? MXO_E4M3 : MXO_U8, 3, rows, cols);
+
+    for (int e = 0; e < E; e++) {
+        for (int p = w2 ? 2 : 0; p < (w2 ? 3 : 2); p++) {
+            const uint64_t n = (p == 2 ? H : I) * cols;
+            memcpy(to, rows_of(m, e, p, is_scale), (size_t)n);
+            to += n;
+        }
+    }
+}
+
+static void make_fused(maker *m)
+{
+    static const char *const kinds[2] = {"weight_scale_2", "input_scale"};
+    char name[64];
+
+    for (int i = 0; i < 4; i++) {
+        const int w2 = i / 2;
+        const int k = i % 2;
+        add_fused(m, w2, k);
+        (void)snprintf(name, sizeof name, "m.experts.w%s_%s", w2 ? "2" : "13",
+                       kinds[k]);
+        uint8_t *to = add(m, name, MXO_F32, w2 ? 1 : 2, E, w2 ? 0 : 2);
+        for (int n = 0; n < (w2 ? E : 2 * E); n++) {
+            put_f32(to + (size_t)(4 * n),
+                    w2 ? modelopt[k][n][2] : modelopt[k][n / 2][n % 2]);
+        }
+    }
+}
+
+static int make(const char *kind, const char *vector, const char *path)
+{
+    char text[300] = "";
+    maker m = {.kind = kind, .set = calloc(1, sizeof *m.set)};
+    json_t *meta = json_pack("{s:s}", "format", "pt");
+
+    open_or_exit(vector, &m.vector);
+    if (m.set == NULL) {
+        return 99;
+    }
+    if (is(&m, "fused")) {
+        make_fused(&m);
+    } else {
+        make_split(&m);
+    }
+    memset(add(&m, "lm_head.weight", MXO_BF16, 2, 3, 5), 0x3e, 30);
+    const int bad =
+        safetensors_write(path, m.set, meta, (mxo_text){text, 300}) != MXO_OK;
+
+    json_decref(meta);
+    return bad;
+}
+
+/* Does a tensor of that last name have the vendor's bytes? */
+static int is_vendors_tensor(const checkpoint *c, const char *last,
+                             const checkpoint_tensor *want)
+{
+    for (size_t k = 0; k < c->n; k++) {
+        const checkpoint_tensor *t = &c->tensor[k];
+        const char *dot = strrchr(t->name, '.');
+        if (dot != NULL && strcmp(dot + 1, last) == 0) {
+            return t->n_bytes == want->n_bytes &&
+                   memcmp(t->bytes, want->bytes, (size_t)want->n_bytes) == 0;
+        }
+    }
+    return 0;
+}
+
+static int is_vendors(const char *vector, const char *path)
+{
+    static const char *const pairs[4][2] = {
+        {"out.gemm1_weights", "w13_weight"},
+        {"out.gemm1_scales", "w13_weight_scale"},
+        {"out.gemm2_weights", "w2_weight"},
+        {"out.gemm2_scales", "w2_weight_scale"}};
+    checkpoint v;
+    checkpoint c;
+    int bad = 0;
+
+    open_or_exit(vector, &v);
+    open_or_exit(path, &c);
+    for (int i = 0; i < 4; i++) {
+        if (!is_vendors_tensor(&c, pairs[i][1], of(&v, pairs[i][0]))) {
+            printf("%s is not the vendor's\n", pairs[i][1]);
+            bad = 1;
+        }
+    }
+    return bad;
+}
+
+static int is_bits(char **word, int n)
+{
+    checkpoint c;
+
+    open_or_exit(word[0], &c);
+    const checkpoint_tensor *t = of(&c, word[1]);
+
+    if (t->n_bytes != 4 * (uint64_t)(n - 2)) {
+        printf("%s has another size\n", word[1]);
+        return 1;
+    }
+    for (int i = 0; i < n - 2; i++) {
+        const uint8_t *b = t->bytes + (size_t)(4 * i);
+        char hex[9];
+        (void)snprintf(hex, sizeof hex, "%02x%02x%02x%02x", b[3], b[2], b[1],
+                       b[0]);
+        if (strcmp(hex, word[2 + i]) != 0) {
+            printf("%s[%d] is %s, not %s\n", word[1], i, hex, word[2 + i]);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 4 && strcmp(argv[1], "bits") == 0) {
+        return is_bits(argv + 2, argc - 2);
+    }
+    if (argc != 4) {
+        return 99;
+    }
+    return strcmp(argv[1], "is-vendors") == 0 ? is_vendors(argv[2], argv[3])
+                                              : make(argv[1], argv[2], argv[3]);
+}
