@@ -158,6 +158,9 @@ libjudge_la_SOURCES = \
 	%reldir%/data/invalid_call.h \
 	%reldir%/data/nearest_legal_shape.c \
 	%reldir%/data/nearest_legal_shape.h \
+	%reldir%/device/by_token.c \
+	%reldir%/device/by_token.def \
+	%reldir%/device/by_token.h \
 	%reldir%/device/device_buffers.c \
 	%reldir%/device/device_buffers.h \
 	%reldir%/device/device_under_test.c \
@@ -467,6 +470,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/gemm/test_gemm_shapes.c \
 	%reldir%/unit/gemm/test_mma.c \
 	%reldir%/unit/judge/test_bound.c \
+	%reldir%/unit/judge/test_by_token.c \
 	%reldir%/unit/judge/test_call_json.c \
 	%reldir%/unit/judge/test_case_text.c \
 	%reldir%/unit/judge/test_cli.c \

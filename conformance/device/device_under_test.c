@@ -2,6 +2,7 @@
 /* Driving a backend; see subject.h. */
 #include "device_under_test.h"
 
+#include "by_token.h"
 #include "device_buffers.h"
 #include "fence.h"
 
@@ -163,7 +164,10 @@ static mxo_status call_once(stage *g, distrust *d, mxo_text why)
     c.n_out = g->n_out;
     stage_raise_fences(g);
     const double start = now_ms();
-    const mxo_status status = g->s->table->run(g->s->ctx, &c, why);
+    const mxo_status status =
+        g->s->all_cores
+            ? by_token_run_all_cores(g->s->table, g->s->ctx, &c, why)
+            : g->s->table->run(g->s->ctx, &c, why);
     const mxo_status done = g->s->table->synchronize(
         g->s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
 

@@ -43,6 +43,7 @@ typedef struct subject {
     char driver[SUBJECT_TEXT];
     int decoy;           /* run a call on zeros first: no stale answer passes */
     int once;            /* no second run: believed, as the oracle is */
+    int all_cores;       /* large calls are cut by tokens (by_token.h) */
     uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
                             not this process's, or it is believed */
     uint64_t n_placed;   /* tensors so far: no two have the same guard bytes */

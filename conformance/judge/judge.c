@@ -31,6 +31,7 @@ static mxo_status accept(judge *j, mxo_status status, mxo_text why)
     }
     j->subject.decoy = 1;
     j->oracle.once = 1; /* it is judged as the backend emu */
+    j->oracle.all_cores = 1;
     if (status != MXO_OK) {
         judge_close(j);
     }

@@ -27,18 +27,34 @@ static int lowest_bit(uint32_t x)
     return n;
 }
 
+/* Under one exponent the lowest bit that any number has is the unit; it is the
+   same bit in a number and in its negative. */
+static bound_live aligned_live(const mxo_dot_block *x)
+{
+    uint32_t mask = 0;
+    uint32_t any = 0;
+
+    for (int i = 0; i < MXO_DOT_BLOCK; i++) {
+        any |= (uint32_t)x->v[i];
+        mask |= (uint32_t)(x->v[i] != 0) << i;
+    }
+    return (bound_live){mask, any == 0 ? INT16_MAX : x->exp + lowest_bit(any)};
+}
+
 bound_live bound_live_of(const mxo_dot_block *x)
 {
     bound_live live = {0, INT16_MAX};
 
+    if (x->kind == MXO_DOT_ALIGNED) {
+        return aligned_live(x);
+    }
     for (int i = 0; i < MXO_DOT_BLOCK; i++) {
         const uint32_t size = (uint32_t)(x->v[i] < 0 ? -x->v[i] : x->v[i]);
         const int is_special = x->kind == MXO_DOT_SPECIAL &&
                                x->cls[i] != MXO_CLASS_FINITE &&
                                x->cls[i] != MXO_CLASS_ZERO;
         if (size != 0 && !is_special) {
-            const int e = x->kind == MXO_DOT_ALIGNED ? x->exp : x->e[i];
-            const int unit = e + lowest_bit(size);
+            const int unit = x->e[i] + lowest_bit(size);
             live.unit = unit < live.unit ? unit : live.unit;
         }
         live.mask |= (uint32_t)(size != 0 || is_special) << i;
@@ -46,14 +62,13 @@ bound_live bound_live_of(const mxo_dot_block *x)
     return live;
 }
 
+/* Bits that are set: in pairs, fours, eights, then the sum of the bytes. */
 static uint64_t ones(uint32_t x)
 {
-    uint64_t n = 0;
-
-    for (; x != 0; x &= x - 1) {
-        n++;
-    }
-    return n;
+    x -= x >> 1 & 0x55555555u;
+    x = (x & 0x33333333u) + (x >> 2 & 0x33333333u);
+    x = (x + (x >> 4)) & 0x0f0f0f0fu;
+    return x * 0x01010101u >> 24;
 }
 
 void bound_count(bound_terms *t, bound_live a, bound_live b)
