@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	%reldir%/mutation-score \
 	%reldir%/part \
 	%reldir%/setup \
+	%reldir%/systems-page \
 	%reldir%/test \
 	%reldir%/try
 

@@ -651,6 +651,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/run_vectors.test \
 	%reldir%/tests/select.test \
 	%reldir%/tests/stages.test \
+	%reldir%/tests/systems.test \
 	%reldir%/tests/vectors.test
 TESTS += $(dist_check_SCRIPTS)
 

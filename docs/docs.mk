@@ -24,6 +24,7 @@ EXTRA_DIST += $(bashcompletion_DATA) %reldir%/mxoracle.1.in \
 	%reldir%/judging-python.md \
 	%reldir%/layouts \
 	%reldir%/log \
+	%reldir%/systems.md \
 	%reldir%/trust.md \
 	%reldir%/unknown.md \
 	%reldir%/ops \
