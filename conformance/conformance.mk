@@ -636,6 +636,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/gen.test \
 	%reldir%/tests/layer_alone.test \
 	%reldir%/tests/layout_pages.test \
+	%reldir%/tests/exports.test \
 	%reldir%/tests/headers.test \
 	%reldir%/tests/help.test \
 	%reldir%/tests/hostile.test \

@@ -194,7 +194,14 @@ libmxoracle_la_SOURCES = \
 	%reldir%/validate.h
 # Coverage is asked of the emulator alone.
 libmxoracle_la_CFLAGS = $(AM_CFLAGS) $(MXO_COVERAGE)
-libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols-regex '^mxo_'
+# Exported is what the installed headers declare, nothing else.
+libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols mxoracle.sym
+EXTRA_libmxoracle_la_DEPENDENCIES = mxoracle.sym
+mxoracle.sym: $(pkginclude_HEADERS) %reldir%/exported-symbols
+	$(AM_V_GEN)sh $(srcdir)/%reldir%/exported-symbols $(srcdir)/%reldir%/include/mxoracle >$@.tmp
+	$(AM_V_at)mv $@.tmp $@
+CLEANFILES += mxoracle.sym
+EXTRA_DIST += %reldir%/exported-symbols
 
 pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/abi.h \
