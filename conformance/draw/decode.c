@@ -17,7 +17,7 @@
 
 /* Bytes beside an axis that is longer than LONG_AXIS, else MOST_TIMES what a
    plan allows for the inputs. */
-enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 20, MOST_TIMES = 16 };
+enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 23, MOST_TIMES = 16 };
 
 typedef struct drawing {
     const draw_plan *plan;
@@ -146,7 +146,7 @@ static void make_small(drawing *d)
     int k = largest_dim(d, UINT64_MAX);
 
     if (k >= 0 && d->c->dim[k] > LONG_AXIS) {
-        most = LONG_BYTES / 4;
+        most = LONG_BYTES / 64;
         below = LONG_AXIS;
     }
     while (draw_bytes(d->c) > most && (k = largest_dim(d, below)) >= 0) {
@@ -236,6 +236,7 @@ static int mend_sizes(drawing *d)
 
     for (int g = 0; g < GRANULE_MOST; g++) {
         int is_other = 0;
+        *d->c = drawn;
         for (int k = 0; k < drawn.schema->n_dims; k++) {
             const granules *of = granules_at(d, k);
             if (d->new_dim[k] && g < of->n) {

@@ -4,7 +4,8 @@
  * the libFuzzer targets and libmxoracle-fuzz.
  *
  * draw_plan: which calls are wanted, by patterns of operations or
- * "op:key=value" with keys that stay as they are; made once.
+ * "op:key=value" with keys that stay as they are; "layout=NAME/" and a star
+ * holds a layout and leaves its parameters free. Made once.
  *
  * draw_record: DRAW_BYTES bytes of slots at fixed places. They name a group, a
  * case of the grids in it, and for every dimension and parameter the change to
@@ -31,7 +32,7 @@
 #include "case/case_text.h"
 
 /* Raised when the same bytes come to mean another call. */
-enum { DRAW_VERSION = 1 };
+enum { DRAW_VERSION = 2 };
 
 enum {
     DRAW_GROUP = 0,   /* u16 */

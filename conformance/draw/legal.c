@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OUTPUTS = 32, MOST_ZEROS = 1 << 22 };
+enum { MOST_OUTPUTS = 32, MOST_ZEROS = 1 << 23 };
 
 /* Input i as infer() sees it. 0, or -1 if an extent is not whole or the bytes
    are too many to count. */

@@ -29,6 +29,17 @@ static const draw_pin *pin_of(const draw_plan *p, const char *op)
     return NULL;
 }
 
+/* "layout=NAME/" and a star holds the layout and leaves its parameters free:
+   without the end; 1 if there was one. */
+static int cut_free(word_span *value)
+{
+    const int is_free =
+        value->len > 2 && memcmp(value->ptr + value->len - 2, "/*", 2) == 0;
+
+    value->len -= is_free ? 2 : 0;
+    return is_free;
+}
+
 int draw_is_pinned(const draw_plan *p, const test_case *c, const char *key)
 {
     const draw_pin *pin = pin_of(p, c->schema->info->name);
@@ -38,9 +49,9 @@ int draw_is_pinned(const draw_plan *p, const test_case *c, const char *key)
         rest = (word_span){pin->keys, strlen(pin->keys)};
     }
     while (rest.len > 0) {
-        word_span entry = span_cut(&rest, ',');
-        if (span_equals(span_cut(&entry, '='), key)) {
-            return 1;
+        word_span value = span_cut(&rest, ',');
+        if (span_equals(span_cut(&value, '='), key)) {
+            return !cut_free(&value);
         }
     }
     return 0;
@@ -60,6 +71,7 @@ void draw_pin_keys(const draw_plan *p, test_case *c)
         const word_span key = span_cut(&value, '=');
         char k[OP_WORD];
         char v[OP_WORD];
+        (void)cut_free(&value);
         if (span_copy(key, k) && span_copy(value, v)) {
             /* Checked when the plan was made. */
             (void)case_vary(c, k, v, (mxo_text){why, sizeof why});
@@ -215,6 +227,7 @@ static int add_pin(draw_plan *p, const char *text, mxo_text why)
         const word_span key = span_cut(&value, '=');
         char k[OP_WORD];
         char v[OP_WORD];
+        (void)cut_free(&value);
         if (!span_copy(key, k) || !span_copy(value, v)) {
             return refuse(why, "%s: a key or value is too long", text);
         }

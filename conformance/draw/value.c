@@ -50,8 +50,8 @@ uint64_t value_of_dim(const granules *g, uint32_t slot)
         return n < 2 ? 1 : n - 1;
     case 5:
         n = g->n == 0 ? 1 : g->size[g->n - 1];
-        /* One draw in 512 goes beyond 2^16. */
-        return x % 32 == 0 ? 65535 + x / 32 % 3 : n * (1 + x % 3);
+        /* One draw in 256 is long, most of those beyond 2^16. */
+        return x % 16 == 0 ? 65538 - x / 16 % 4 : n * (1 + x % 3);
     default:
         n = near_granule(g, (slot & 15) % 4, x);
         return n < 1 ? 1 : n;

@@ -64,7 +64,7 @@ START_TEST(every_input_is_a_call)
         ck_assert_mem_eq(&c, &again, sizeof c);
         ck_assert_uint_eq(seed, same);
         check_round_trip(&c);
-        ck_assert_uint_le(draw_bytes(&c), 1 << 20);
+        ck_assert_uint_le(draw_bytes(&c), 1 << 23);
         n_legal += i % 3 != 1 && c.flaw[0] == '\0' && draw_is_legal(&c, &most);
     }
     ck_assert_msg(n_legal > 1400, "of 2000 drawn calls %d are legal", n_legal);
@@ -187,8 +187,8 @@ START_TEST(some_draws_go_beyond_65536_rows)
     while (!draw_is_legal(&p.group[0].base[r.byte[DRAW_BASE]], &most)) {
         r.byte[DRAW_BASE]++;
     }
-    /* Kind 5, and number 64 of its values. */
-    const unsigned slot = 1 + (64 << 4 | 5);
+    /* Kind 5, and number 80 of its values. */
+    const unsigned slot = 1 + (80 << 4 | 5);
     r.byte[DRAW_DIMS + 4 * rows] = (uint8_t)slot;
     r.byte[DRAW_DIMS + 4 * rows + 1] = (uint8_t)(slot >> 8);
     draw_decode(&p, r.byte, sizeof r.byte, &c, &seed);
@@ -215,6 +215,68 @@ START_TEST(given_keys_stay)
         ck_assert_str_eq(c.data, "corners");
         check_round_trip(&c);
     }
+    draw_plan_clear(&p);
+}
+END_TEST
+
+/* Of 500 draws: how many have the layout, how many with a parameter set. */
+static void count_names(const char *wanted, const char *layout, int *named,
+                        int *set)
+{
+    draw_plan p;
+    prng rng;
+
+    make(&p, wanted);
+    prng_seed(&rng, 5);
+    *named = 0;
+    *set = 0;
+    for (int i = 0; i < 500; i++) {
+        draw_record r;
+        test_case c;
+        uint64_t seed;
+        draw_random(&p, &rng, &r);
+        draw_decode(&p, r.byte, sizeof r.byte, &c, &seed);
+        const char *name = case_value(&c, "layout");
+        *named += strncmp(name, layout, strlen(layout)) == 0;
+        *set += strchr(name, '/') != NULL;
+    }
+    draw_plan_clear(&p);
+}
+
+START_TEST(a_star_leaves_the_parameters_of_a_layout_free)
+{
+    int named;
+    int set;
+
+    count_names("layout.apply:layout=triton.hopper_scale/*",
+                "triton.hopper_scale", &named, &set);
+    ck_assert_int_eq(named, 500);
+    ck_assert_int_gt(set, 20);
+    count_names("layout.apply:layout=triton.hopper_scale",
+                "triton.hopper_scale", &named, &set);
+    ck_assert_int_eq(named, 500);
+    ck_assert_int_eq(set, 0);
+}
+END_TEST
+
+/* Such a call holds more than a draw is given, and its rows must be 32 k. */
+START_TEST(more_than_65536_columns_are_drawn_beside_whole_blocks_of_rows)
+{
+    draw_plan p;
+    prng rng;
+    int n = 0;
+
+    make(&p, "layout.apply:layout=trtllm.shuffle_matrix_a,dtype=u8");
+    prng_seed(&rng, 5);
+    for (int i = 0; i < 10000; i++) {
+        draw_record r;
+        test_case c;
+        uint64_t seed;
+        draw_random(&p, &rng, &r);
+        draw_decode(&p, r.byte, sizeof r.byte, &c, &seed);
+        n += case_dim(&c, "cols") > 65536 && case_dim(&c, "rows") % 32 == 0;
+    }
+    ck_assert_int_ge(n, 3);
     draw_plan_clear(&p);
 }
 END_TEST
@@ -251,6 +313,9 @@ Suite *suite_draw(void)
     tcase_add_test(t, sizes_meet_every_edge_of_the_layout);
     tcase_add_test(t, some_draws_go_beyond_65536_rows);
     tcase_add_test(t, given_keys_stay);
+    tcase_add_test(t, a_star_leaves_the_parameters_of_a_layout_free);
+    tcase_add_test(
+        t, more_than_65536_columns_are_drawn_beside_whole_blocks_of_rows);
     tcase_add_test(t, what_matches_nothing_is_refused);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
