@@ -415,7 +415,8 @@ libjudge_la_CFLAGS = $(AM_CFLAGS) -static $(OPENMP_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
 
 # The cases of bench.cases as C strings, those of layout.cases as a grid.
-EXTRA_DIST += %reldir%/cases/bench.cases %reldir%/cases/layout.cases
+EXTRA_DIST += %reldir%/tests/commands.list \
+	%reldir%/cases/bench.cases %reldir%/cases/layout.cases
 BUILT_SOURCES += bench_cases.inc layout_cases.inc
 CLEANFILES += bench_cases.inc layout_cases.inc
 bench_cases.inc: %reldir%/cases/bench.cases
@@ -620,6 +621,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/bench.test \
 	%reldir%/tests/cli.test \
+	%reldir%/tests/commands.test \
 	%reldir%/tests/convert.test \
 	%reldir%/tests/convert_nvfp4.test \
 	%reldir%/tests/diagnose.test \
