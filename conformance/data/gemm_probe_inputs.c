@@ -10,6 +10,9 @@
 
 /* Bytes that codes made here may have, or as many as the layer's own. */
 #define MOST_BYTES ((uint64_t)64 << 20)
+/* Products of a GEMM made here, unless the layer's own K has more: a subject in
+   plain C takes half a second for them, and is asked twice or more. */
+#define MOST_PRODUCTS ((uint64_t)1 << 26)
 
 /* E8M0 bytes below 2 do not mean the same to everybody. */
 enum { BLOCK = 32, ONE_BYTE = 127, LEAST_BYTE = 2, PIECE_BITS = 8 };
@@ -305,14 +308,21 @@ static void put_fours(host_tensor *t, uint64_t r, uint64_t k, uint64_t first,
 /* K for all tokens and a block that stays free, lest a GEMM that loses its last
    one spoils what is asked through it; or as much of it as may be. */
 static uint64_t depth_for(const probe_half *h, const tensor_set *in,
-                          uint64_t blocks)
+                          uint64_t slots, uint64_t blocks)
 {
     const uint64_t own = probe_depth(h, in);
     const uint64_t bytes = tensor_set_find(in, h->w)->n_bytes;
     const uint64_t times = ceil_div((blocks + 1) * BLOCK, own);
-    const uint64_t most = bytes == 0 ? times : MOST_BYTES / bytes;
+    const uint64_t products = slots * probe_columns(h, in) * own;
+    uint64_t most = times;
 
-    return own * (times < most ? times : most < 1 ? 1 : most);
+    if (bytes > 0 && MOST_BYTES / bytes < most) {
+        most = MOST_BYTES / bytes;
+    }
+    if (products > 0 && MOST_PRODUCTS / products < most) {
+        most = MOST_PRODUCTS / products;
+    }
+    return own * (most < 1 ? 1 : most);
 }
 
 /* Slots of the same token and expert before this one: where every slot has
@@ -357,7 +367,7 @@ int probe_rows(tensor_set *to, const probe_half *h, const tensor_set *in,
         return -1;
     }
     const uint64_t times = most_repeats(h, in, slots, topk);
-    const uint64_t k = depth_for(h, in, rows->shape[0] * times * pieces);
+    const uint64_t k = depth_for(h, in, slots, rows->shape[0] * times * pieces);
     const uint64_t room = k / BLOCK / pieces;
 
     if (remake(to, h, in, rows->shape[2], k, keep) != 0) {

@@ -112,6 +112,23 @@ START_TEST(the_rows_are_those_asked_for)
 }
 END_TEST
 
+/* 1025 tokens had K of 98,432 here, and 6.5e9 products. */
+START_TEST(many_tokens_do_not_make_a_huge_probe)
+{
+    tensor_set made = {0};
+    asked a;
+
+    begin(&a, "moe.gemm1:stage=gemm,tokens=1025,topk=1,experts=2,hidden=32,"
+              "inter=32,data=ordinary");
+    ck_assert_int_eq(
+        probe_rows(&made, a.h, &a.in, &a.rows.t[0], PROBE_KEEP_NONE), 0);
+    ck_assert_uint_ge(probe_depth(a.h, &made), 64);
+    ck_assert_uint_le(1025 * 64 * probe_depth(a.h, &made), 1 << 26);
+    tensor_set_clear(&made);
+    end(&a);
+}
+END_TEST
+
 static const char *const plain[] = {ONE "data=ordinary",
                                     TWO "row_out=f32,data=ordinary"};
 
@@ -152,6 +169,7 @@ Suite *suite_probe(void)
     TCase *t = tcase_create("probe");
 
     tcase_add_loop_test(t, the_rows_are_those_asked_for, 0, N_CALLS);
+    tcase_add_test(t, many_tokens_do_not_make_a_huge_probe);
     tcase_add_loop_test(t, the_unit_matrix_hands_activations_on, 0, 2);
     suite_add_tcase(s, t);
     return s;
