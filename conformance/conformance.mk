@@ -117,6 +117,7 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
 	%reldir%/convert/choose.c \
+	%reldir%/convert/cmd_audit.c \
 	%reldir%/convert/cmd_convert.c \
 	%reldir%/convert/digest.c \
 	%reldir%/convert/find_globals.c \
@@ -137,6 +138,8 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/mover.h \
 	%reldir%/convert/names.def \
 	%reldir%/convert/part.c \
+	%reldir%/convert/rows.c \
+	%reldir%/convert/rows.h \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
 	%reldir%/convert/sources.def \
@@ -620,6 +623,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/selftest_legal.test \
 	%reldir%/tests/legal_vectors.test \
 	%reldir%/tests/bench.test \
+	%reldir%/tests/audit.test \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/commands.test \
 	%reldir%/tests/convert.test \

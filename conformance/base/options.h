@@ -17,6 +17,7 @@ typedef enum option_group {
     OPTIONS_baseline,
     OPTIONS_fuzz,
     OPTIONS_fuzz_converter,
+    OPTIONS_audit,
     N_OPTION_GROUPS
 } option_group;
 

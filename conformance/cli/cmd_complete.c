@@ -46,7 +46,7 @@ static int group_of(const char *command)
                 {"show", OPTIONS_run},      {"shrink", OPTIONS_run},
                 {"verify", OPTIONS_verify}, {"selftest", OPTIONS_selftest},
                 {"report", OPTIONS_report}, {"baseline", OPTIONS_baseline},
-                {"fuzz", OPTIONS_fuzz}};
+                {"fuzz", OPTIONS_fuzz},     {"audit", OPTIONS_audit}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].command, command) == 0) {

@@ -310,6 +310,55 @@ static int pad(const char *from, const char *to)
     return fclose(f) != 0 || n != c.file[0].n_bytes;
 }
 
+/* What is added to a scale of row r of so many, in layer number layer. */
+static uint64_t offset_of(const char *kind, int layer, uint64_t r,
+                          uint64_t rows)
+{
+    if (strcmp(kind, "same") == 0) {
+        return 0;
+    }
+    if (strcmp(kind, "sorted") == 0) {
+        return r * 16 / rows;
+    }
+    /* "two": one layer of each order */
+    return strcmp(kind, "halves") == 0 ||
+                   (strcmp(kind, "two") == 0 && layer == 1)
+               ? r / (rows / 2) * 2
+               : r % 2 * 2;
+}
+
+/* Layers whose gates have other scales than their ups, in some order. */
+static int make_rows(const char *kind, const char *names, const char *path)
+{
+    const int is_fused = strcmp(names, "w13") == 0;
+    const uint64_t inter = strcmp(kind, "few") == 0 ? 32 : I;
+    const uint64_t shapes[4][4] = {{E, 2 * inter, H / 32, 16},
+                                   {E, 2 * inter, H / 32, 0},
+                                   {E, H, inter / 32, 16},
+                                   {E, H, inter / 32, 0}};
+    static const char *const suffixes[2][4] = {
+        {".mlp.experts.gate_up_proj_blocks", ".mlp.experts.gate_up_proj_scales",
+         ".mlp.experts.down_proj_blocks", ".mlp.experts.down_proj_scales"},
+        {".w13_weight", ".w13_weight_scale", ".w2_weight", ".w2_weight_scale"}};
+    tensor_set *set = calloc(1, sizeof *set);
+
+    for (int i = 0; set != NULL && i < 8; i++) {
+        const uint64_t *s = shapes[i % 4];
+        const uint64_t plain[3] = {s[0], s[1], i % 2 == 0 ? s[2] * 16 : s[2]};
+        char name[96];
+        (void)snprintf(name, sizeof name, "m.%d%s", i / 4,
+                       suffixes[is_fused][i % 4]);
+        add(set, name, MXO_U8, i % 2 == 0 && !is_fused ? 4 : 3,
+            is_fused ? plain : s);
+        uint8_t *byte = set->t[set->n - 1].data;
+        for (uint64_t k = 0; i % 4 == 1 && k < s[0] * s[1] * s[2]; k++) {
+            byte[k] = (uint8_t)(110 + draw() % 4 +
+                                offset_of(kind, i / 4, k / s[2] % s[1], s[1]));
+        }
+    }
+    return set == NULL || save(path, set);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "pad") == 0) {
@@ -323,6 +372,9 @@ int main(int argc, char **argv)
     }
     if (argc == 4 && strcmp(argv[1], "part") == 0) {
         return part_of(argv[2], argv[3]);
+    }
+    if (argc == 5 && strcmp(argv[1], "rows") == 0) {
+        return make_rows(argv[2], argv[3], argv[4]);
     }
     if (argc != 3) {
         return 99;

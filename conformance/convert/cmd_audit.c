@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * mxoracle audit: are the rows of w13 in the order that a backend's loader
+ * takes for granted?  The loader looks at names, the auditor at numbers.
+ */
+#include "base/cli.h"
+#include "base/options.h"
+#include "job.h"
+#include "rows.h"
+
+#include <mxoracle/layout.h>
+#include <mxoracle/profile.h>
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static int usage(void)
+{
+    puts("usage: mxoracle audit --backend=NAME CHECKPOINT\n"
+         "Which order the rows of w13 have by their block scales, against the\n"
+         "order that vLLM's loader for the backend (mxoracle profiles) or a\n"
+         "conversion (mxoracle explain --conversions) takes for granted.\n"
+         "Nothing is guessed: what the numbers do not tell is said so.\n");
+    options_help(OPTIONS_audit, stdout);
+    puts("\nExit status: 0 as expected, 1 in the other order, 2 bad usage or\n"
+         "bad input, 77 cannot tell.");
+    return EXIT_PASS;
+}
+
+static const char *order_text(int in_turn)
+{
+    return in_turn ? "gate and up rows in turn" : "gates, then ups";
+}
+
+/* The conversion that the backend's loader makes of such a checkpoint. */
+static const char *conversion_for(const char *backend, int in_turn)
+{
+    const mxo_profile *p = mxo_profile_by_name(backend);
+    const mxo_profile_field field =
+        in_turn ? MXO_FIELD_CONVERSION : MXO_FIELD_CONVERSION_GENERAL;
+
+    if (p != NULL) {
+        return p->fact[field].value;
+    }
+    return mxo_conversion_find(backend) != NULL ? backend : NULL;
+}
+
+static int refuse_backend(const char *name)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[80];
+
+    for (int i = 0; i < mxo_profile_count(); i++) {
+        cli_offer(&near, name, mxo_profile_at(i)->name);
+    }
+    for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
+        cli_offer(&near, name, mxo_conversion_at(i)->id);
+    }
+    return cli_refuse("no backend or conversion is called %.60s%s", name,
+                      cli_suggestion(&near, hint, sizeof hint));
+}
+
+/* What all layers that tell agree on. */
+static int read_layers(const layer_list *list, row_order *order)
+{
+    int has_both = 0;
+
+    *order = ROWS_UNTOLD;
+    for (size_t i = 0; i < list->n; i++) {
+        const moe_layer *l = &list->layer[i];
+        row_evidence e;
+        if (l->style->is_split) {
+            continue;
+        }
+        if (rows_tell(l, &e) != 0) {
+            return -1;
+        }
+        printf("%s: t^2 = %.1f between even and odd rows, %.1f between halves, "
+               "%.1f within: %s\n",
+               l->prefix, e.parity, e.halves, e.quarter,
+               e.order == ROWS_UNTOLD    ? "cannot tell"
+               : e.order == ROWS_IN_TURN ? "rows in turn"
+                                         : "rows in halves");
+        has_both |= *order != ROWS_UNTOLD && e.order != ROWS_UNTOLD &&
+                    *order != e.order;
+        *order = e.order == ROWS_UNTOLD ? *order : e.order;
+    }
+    *order = has_both ? ROWS_UNTOLD : *order;
+    return 0;
+}
+
+static int judge(const char *conversion, const moe_layer *first,
+                 row_order order)
+{
+    const expectation *e = job_expected(conversion);
+    const int is_split = first->style->is_split;
+
+    printf("names: %s, %s, low nibble first%s\n", first->style->id,
+           order_text(first->style->is_interleaved),
+           is_split ? "; gate and up are tensors of their own" : "");
+    puts("no number tells which half is the gate's, or which nibble is first: "
+         "cannot tell beyond the names");
+    if (e == NULL) {
+        printf("verdict: cannot tell, the order that %s takes is not known\n",
+               conversion);
+        return EXIT_SKIP;
+    }
+    printf("%s takes %s\n", conversion, order_text(e->interleaved));
+    if (!is_split && order == ROWS_UNTOLD) {
+        puts("verdict: cannot tell");
+        return EXIT_SKIP;
+    }
+    const int in_turn = !is_split && order == ROWS_IN_TURN;
+
+    if (in_turn == e->interleaved) {
+        puts("verdict: as expected");
+        return EXIT_PASS;
+    }
+    printf("verdict: OTHER ORDER: the rows are %s\n",
+           in_turn ? "in turn" : "in halves");
+    return EXIT_RED;
+}
+
+static int audit(const char *backend, const char *path)
+{
+    char sentence[600] = "";
+    const mxo_text why = {sentence, sizeof sentence};
+    layer_list list = {0};
+    row_order order;
+    checkpoint c;
+    int status;
+
+    if (checkpoint_open(path, &c, why) != 0) {
+        return cli_refuse("%s", sentence);
+    }
+    if (layers_find(&c, &list, why) != 0) {
+        status = cli_refuse("%s", sentence);
+    } else if (list.n == 0) {
+        status = cli_refuse("the checkpoint has no layer of FP4 experts by any "
+                            "name that is known");
+    } else if (read_layers(&list, &order) != 0) {
+        status = cli_refuse("no memory");
+    } else {
+        const moe_layer *first = &list.layer[0];
+        status = judge(conversion_for(backend, first->style->is_interleaved),
+                       first, order);
+    }
+    layers_clear(&list);
+    checkpoint_close(&c);
+    return status;
+}
+
+int cmd_audit(int argc, char **argv)
+{
+    const char *backend = NULL;
+    char *value;
+    int code;
+
+    options_start();
+    while ((code = options_next(OPTIONS_audit, argc, argv, &value)) != -1) {
+        if (code == OPT_audit_help) {
+            return usage();
+        }
+        if (code != OPT_audit_backend) {
+            return EXIT_USAGE;
+        }
+        backend = value;
+    }
+    if (backend == NULL || argc - optind != 1) {
+        return cli_refuse("audit takes --backend=NAME and one CHECKPOINT");
+    }
+    if (conversion_for(backend, 0) == NULL) {
+        return refuse_backend(backend);
+    }
+    return audit(backend, argv[optind]);
+}
