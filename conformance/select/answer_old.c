@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers to what env-2025-08 asked: tiles, weights, refusals, methods. */
+/* Answers on what stands beside the choice: env-2025-08's tiles, weights,
+   refusals and methods; the seed pages' refusals and arguments. */
 #include "asking.h"
 #include "base/say.h"
+
+#include <mxoracle/select_nvfp4.h>
 
 #include <string.h>
 
@@ -158,4 +161,37 @@ json_t *ask_quant_method(asking *a)
     return f.error != MXO_SEL_ERROR_NONE
                ? answer_failure(&a->c, &f)
                : json_pack("{s:b, s:s?}", "ok", 1, "method", method);
+}
+
+json_t *ask_gemm_impl(asking *a)
+{
+    mxo_sel_failure f;
+
+    mxo_select_gemm_impl(&f);
+    return answer_failure(&a->c, &f);
+}
+
+json_t *ask_input_scales(asking *a)
+{
+    const int b = the_backend(a);
+    mxo_sel_failure f;
+
+    if (b < 0) {
+        return NULL;
+    }
+    mxo_select_input_scales(
+        (mxo_sel_backend)b,
+        json_is_true(json_object_get(a->object, "w13_input_scale")),
+        json_is_true(json_object_get(a->object, "w2_input_scale")), &f);
+    return f.error != MXO_SEL_ERROR_NONE ? answer_failure(&a->c, &f)
+                                         : json_pack("{s:b}", "ok", 1);
+}
+
+json_t *ask_prepare(asking *a)
+{
+    const mxo_sel_prepare p = mxo_select_nvfp4_prepare(&a->c);
+
+    return json_pack("{s:b, s:b, s:b, s:b}", "ok", 1, "use_dp", p.use_dp,
+                     "use_nvfp4", p.use_nvfp4, "enable_alltoallv",
+                     p.enable_alltoallv);
 }

@@ -20,6 +20,9 @@ ask ask_tile;
 ask ask_weights;
 ask ask_can_support;
 ask ask_quant_method;
+ask ask_gemm_impl;
+ask ask_input_scales;
+ask ask_prepare;
 
 /* "what is not wanted"; NULL. */
 json_t *no_answer(mxo_text why, const char *what, const char *wanted);

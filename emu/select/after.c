@@ -172,3 +172,18 @@ const char *mxo_select_quant_method(mxo_sel_layer layer, int is_ignored,
         return NULL;
     }
 }
+
+void mxo_select_input_scales(mxo_sel_backend backend, int has_w13, int has_w2,
+                             mxo_sel_failure *failure)
+{
+    const int needed = backend == MXO_SEL_BACKEND_AITER_MXFP4_FP8;
+
+    *failure = (mxo_sel_failure){.error = needed && !(has_w13 && has_w2)
+                                              ? MXO_SEL_ERROR_INPUT_SCALES
+                                              : MXO_SEL_ERROR_NONE};
+}
+
+void mxo_select_gemm_impl(mxo_sel_failure *failure)
+{
+    *failure = (mxo_sel_failure){.error = MXO_SEL_ERROR_GEMM_IMPL};
+}

@@ -55,3 +55,12 @@ mxo_sel_experts mxo_select_nvfp4(const mxo_select_config *c,
     failure->error = MXO_SEL_ERROR_NVFP4;
     return MXO_SEL_EXPERTS_NONE;
 }
+
+mxo_sel_prepare mxo_select_nvfp4_prepare(const mxo_select_config *c)
+{
+    return (mxo_sel_prepare){
+        .use_dp = c->parallel.dp_size > 1,
+        .use_nvfp4 = 1,
+        .enable_alltoallv =
+            strcmp(c->parallel.all2all_backend, "flashinfer_all2allv") == 0};
+}

@@ -201,6 +201,25 @@ MXO_EXPORT const char *mxo_select_conversion(const mxo_select_config *c,
                                              mxo_sel_backend backend,
                                              mxo_sel_failure *failure);
 
+/**
+ * @brief Static activation scales of a layer: may the backend convert it?
+ *
+ * Map      AITER_MXFP4_FP8 needs both; the others look at neither.
+ * Errors   failure if one is missing that is needed.
+ * Threads  pure and re-entrant.
+ * Source   vLLM oracle/mxfp4.py convert_to_mxfp4_moe_kernel_format
+ */
+MXO_EXPORT void mxo_select_input_scales(mxo_sel_backend backend, int has_w13,
+                                        int has_w2, mxo_sel_failure *failure);
+
+/**
+ * @brief Mxfp4MoEMethod.select_gemm_impl: there only to refuse.
+ *
+ * Errors   failure, always.
+ * Source   vLLM mxfp4.py Mxfp4MoEMethod.select_gemm_impl
+ */
+MXO_EXPORT void mxo_select_gemm_impl(mxo_sel_failure *failure);
+
 /** @brief One line on a conversion, or NULL if there is no such id. */
 MXO_EXPORT const char *mxo_select_conversion_text(const char *id);
 /** @brief Conversion number i as an id, or NULL after the last. */

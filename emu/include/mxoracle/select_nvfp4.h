@@ -49,6 +49,22 @@ MXO_EXPORT mxo_sel_experts mxo_select_nvfp4(const mxo_select_config *c,
                                             int allow_flashinfer,
                                             mxo_sel_failure *failure);
 
+/** What create_flashinfer_prepare_finalize is asked for. */
+typedef struct mxo_sel_prepare {
+    int use_dp, use_nvfp4, enable_alltoallv;
+} mxo_sel_prepare;
+
+/**
+ * @brief build_flashinfer_fp4_cutlass_moe_prepare_finalize: its arguments.
+ *
+ * Map      use_dp: more than one data-parallel rank; use_nvfp4: always;
+ *          enable_alltoallv: the all-to-all is "flashinfer_all2allv".
+ * Needs    a configuration that mxo_select_check accepts.
+ * Threads  pure and re-entrant.
+ * Source   vLLM flashinfer_fp4_moe.py, function of that name
+ */
+MXO_EXPORT mxo_sel_prepare mxo_select_nvfp4_prepare(const mxo_select_config *c);
+
 #ifdef __cplusplus
 }
 #endif
