@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void write_repro(finding *f, const backend_ref *ref, int device)
 {
@@ -109,14 +110,18 @@ int finding_write(const finding *f, const char *folder, uint64_t number,
 {
     char stem[REPORT_PATH];
     char path[REPORT_PATH + 16];
+    const int op = (int)strcspn(f->text, ":");
 
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         (void)say(MXO_E_PARAM, why, "%s: %s", folder, strerror(errno));
         return -1;
     }
-    (void)snprintf(stem, sizeof stem, "%.3000s/%03" PRIu64 "-%.*s", folder,
-                   number, (int)strcspn(f->text, ":"), f->text);
-    (void)snprintf(path, sizeof path, "%s.case", stem);
+    /* What an earlier hunt has kept stays. */
+    do {
+        (void)snprintf(stem, sizeof stem, "%.3000s/%03" PRIu64 "-%.*s", folder,
+                       number++, op, f->text);
+        (void)snprintf(path, sizeof path, "%s.case", stem);
+    } while (access(path, F_OK) == 0);
     int status = write_case(f, path, why);
 
     (void)snprintf(path, sizeof path, "%.3000s/repro.sh", folder);
