@@ -90,7 +90,7 @@ static const grid_row grid[] = {
      "data=ordinary"},
     {3, 0, /* 2^29 and 2^31 */
      "moe.gemm1:tokens=4,topk=4,experts=16384|65536,hidden=512,inter=32,"
-     "data=orderfree"},
+     "data=ordinary"},
     {2, 0, /* ties between experts of different warps */
      "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
      "trtllm_default|trtllm_renormalize|trtllm_deepseek_v3|"
