@@ -626,6 +626,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/audit.test \
 	%reldir%/tests/cli.test \
 	%reldir%/tests/commands.test \
+	%reldir%/tests/consumer.test \
 	%reldir%/tests/convert.test \
 	%reldir%/tests/convert_nvfp4.test \
 	%reldir%/tests/diagnose.test \

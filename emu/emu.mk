@@ -242,4 +242,6 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/values.def
 
 pkgconfig_DATA = mxoracle.pc
-EXTRA_DIST += %reldir%/mxoracle.pc.in
+cmakedir = $(libdir)/cmake/mxoracle
+cmake_DATA = mxoracle-config.cmake
+EXTRA_DIST += %reldir%/mxoracle.pc.in %reldir%/mxoracle-config.cmake.in
