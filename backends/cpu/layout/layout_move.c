@@ -11,74 +11,59 @@
 
 enum { LINE = 64, PIECE = 65536 };
 
-#define COPY_ALL(size)                                          \
-    case size:                                                  \
-        for (uint64_t i = 0; i < n; i++) {                      \
-            memcpy(dst + i * (size), src + at[i * step], size); \
-        }                                                       \
-        break;
+/* Copies n runs; each usual width has a loop in which memcpy is one move. */
+#define BY_WIDTH(COPY)      \
+    switch (bytes) {        \
+    case 1:                 \
+        COPY(1)             \
+        break;              \
+    case 2:                 \
+        COPY(2)             \
+        break;              \
+    case 4:                 \
+        COPY(4)             \
+        break;              \
+    case 8:                 \
+        COPY(8)             \
+        break;              \
+    case 16:                \
+        COPY(16)            \
+        break;              \
+    case 32:                \
+        COPY(32)            \
+        break;              \
+    case 64:                \
+        COPY(64)            \
+        break;              \
+    default:                \
+        COPY((size_t)bytes) \
+    }
+#define GATHER(size)                                        \
+    for (uint64_t i = 0; i < n; i++) {                      \
+        memcpy(dst + i * (size), src + at[i * step], size); \
+    }
+#define SCATTER(size)                                       \
+    for (uint64_t i = 0; i < n; i++) {                      \
+        memcpy(dst + at[i * step], src + i * (size), size); \
+    }
 
 void cpu_gather(uint8_t *dst, const uint8_t *src, const uint64_t *at,
                 uint64_t step, uint64_t n, uint64_t bytes)
 {
-    switch (bytes) {
-        COPY_ALL(1)
-        COPY_ALL(2)
-        COPY_ALL(4)
-        COPY_ALL(8)
-        COPY_ALL(16)
-        COPY_ALL(32)
-        COPY_ALL(64)
-    default:
-        for (uint64_t i = 0; i < n; i++) {
-            memcpy(dst + i * bytes, src + at[i * step], (size_t)bytes);
-        }
-    }
+    BY_WIDTH(GATHER)
 }
-
-#undef COPY_ALL
-#define COPY_ALL(size)                                          \
-    case size:                                                  \
-        for (uint64_t i = 0; i < n; i++) {                      \
-            memcpy(dst + at[i * step], src + i * (size), size); \
-        }                                                       \
-        break;
 
 void cpu_scatter(uint8_t *dst, const uint8_t *src, const uint64_t *at,
                  uint64_t step, uint64_t n, uint64_t bytes)
 {
-    switch (bytes) {
-        COPY_ALL(1)
-        COPY_ALL(2)
-        COPY_ALL(4)
-        COPY_ALL(8)
-        COPY_ALL(16)
-        COPY_ALL(32)
-        COPY_ALL(64)
-    default:
-        for (uint64_t i = 0; i < n; i++) {
-            memcpy(dst + at[i * step], src + i * bytes, (size_t)bytes);
-        }
-    }
+    BY_WIDTH(SCATTER)
 }
 
 /* The same inside a buffer. */
 static void stage(uint8_t *dst, const uint8_t *src, const uint32_t *at,
                   uint64_t step, uint64_t n, uint64_t bytes)
 {
-    switch (bytes) {
-        COPY_ALL(1)
-        COPY_ALL(2)
-        COPY_ALL(4)
-        COPY_ALL(8)
-        COPY_ALL(16)
-        COPY_ALL(32)
-        COPY_ALL(64)
-    default:
-        for (uint64_t i = 0; i < n; i++) {
-            memcpy(dst + at[i * step], src + i * bytes, (size_t)bytes);
-        }
-    }
+    BY_WIDTH(SCATTER)
 }
 
 static void load(const cpu_plan *p, uint8_t *buffer, const uint8_t *src,
