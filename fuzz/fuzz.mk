@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
-fuzz_programs = fuzz_casetext fuzz_layer fuzz_layout fuzz_quant \
-	fuzz_safetensors fuzz_select
+fuzz_programs = fuzz_casetext fuzz_layer fuzz_layout fuzz_number fuzz_protocol \
+	fuzz_quant fuzz_safetensors fuzz_select
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
 fuzz_driver =
@@ -29,6 +29,14 @@ fuzz_layout_SOURCES = %reldir%/fuzz_layout.c %reldir%/input.c %reldir%/input.h \
 fuzz_layout_CPPFLAGS = $(fuzz_cppflags)
 fuzz_layout_LDFLAGS = $(fuzz_ldflags)
 fuzz_layout_LDADD = $(fuzz_ldadd)
+fuzz_number_SOURCES = %reldir%/fuzz_number.c %reldir%/target.h $(fuzz_driver)
+fuzz_number_CPPFLAGS = $(fuzz_cppflags)
+fuzz_number_LDFLAGS = $(fuzz_ldflags)
+fuzz_number_LDADD = $(fuzz_ldadd)
+fuzz_protocol_SOURCES = %reldir%/fuzz_protocol.c %reldir%/target.h $(fuzz_driver)
+fuzz_protocol_CPPFLAGS = $(fuzz_cppflags)
+fuzz_protocol_LDFLAGS = $(fuzz_ldflags)
+fuzz_protocol_LDADD = $(fuzz_ldadd)
 fuzz_quant_SOURCES = %reldir%/fuzz_quant.c %reldir%/input.c %reldir%/input.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_quant_CPPFLAGS = $(fuzz_cppflags)
