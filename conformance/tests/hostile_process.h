@@ -59,9 +59,10 @@ static void *thread_stays(void *state)
 
 static void *thread_works(void *state)
 {
-    (void)state;
-    spin();
-    return NULL;
+    for (;;) {
+        (void)usleep(100);
+    }
+    return state;
 }
 
 static void *thread_forges(void *state)
@@ -124,9 +125,16 @@ static void take_all_memory(void)
     abort();
 }
 
-/* A grandchild in a session of its own, which is nobody's child here. */
+/* A grandchild in a session of its own, which is nobody's child here; over when
+   it has written and everybody's end of the pipe is closed. */
 static void leave_daemon(void)
 {
+    int ends[2];
+    char none;
+
+    if (pipe(ends) != 0) {
+        return;
+    }
     const pid_t child = fork();
 
     if (child == 0) {
@@ -136,8 +144,10 @@ static void leave_daemon(void)
         }
         _exit(0);
     }
+    (void)close(ends[1]);
+    (void)!read(ends[0], &none, 1);
+    (void)close(ends[0]);
     (void)waitpid(child, NULL, 0);
-    (void)usleep(20000);
 }
 
 static void change_environment(void)
