@@ -382,26 +382,26 @@ libjudge_la_SOURCES = \
 	%reldir%/vectors/filled.h \
 	%reldir%/vectors/findings.c \
 	%reldir%/vectors/findings.h \
-	%reldir%/vectors/glue.c \
-	%reldir%/vectors/glue.h \
-	%reldir%/vectors/glue_rows.c \
-	%reldir%/vectors/glue_step.h \
-	%reldir%/vectors/glue_shapes.c \
-	%reldir%/vectors/glue_steps.c \
-	%reldir%/vectors/lanes.c \
-	%reldir%/vectors/lanes.h \
 	%reldir%/vectors/invoke.c \
 	%reldir%/vectors/invoke.h \
-	%reldir%/vectors/map.c \
-	%reldir%/vectors/map.def \
-	%reldir%/vectors/map.h \
+	%reldir%/vectors/lanes.c \
+	%reldir%/vectors/lanes.h \
+	%reldir%/vectors/map/glue.c \
+	%reldir%/vectors/map/glue.h \
+	%reldir%/vectors/map/glue_rows.c \
+	%reldir%/vectors/map/glue_shapes.c \
+	%reldir%/vectors/map/glue_step.h \
+	%reldir%/vectors/map/glue_steps.c \
+	%reldir%/vectors/map/map.c \
+	%reldir%/vectors/map/map.def \
+	%reldir%/vectors/map/map.h \
+	%reldir%/vectors/map/rules.def \
+	%reldir%/vectors/map/scope.c \
+	%reldir%/vectors/map/scope.h \
 	%reldir%/vectors/report.c \
 	%reldir%/vectors/report.h \
 	%reldir%/vectors/rows.c \
 	%reldir%/vectors/rows.h \
-	%reldir%/vectors/rules.def \
-	%reldir%/vectors/scope.c \
-	%reldir%/vectors/scope.h \
 	%reldir%/vectors/undeclared.c \
 	%reldir%/vectors/undeclared.h \
 	%reldir%/vectors/vector_compare.c \
@@ -418,7 +418,7 @@ libjudge_la_CFLAGS = $(AM_CFLAGS) -static $(OPENMP_CFLAGS)
 libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
 
 # The cases of bench.cases as C strings, those of layout.cases as a grid.
-EXTRA_DIST += %reldir%/tests/commands.list \
+EXTRA_DIST += %reldir%/tests/house/commands.list \
 	%reldir%/cases/bench.cases %reldir%/cases/layout.cases
 BUILT_SOURCES += bench_cases.inc layout_cases.inc
 CLEANFILES += bench_cases.inc layout_cases.inc
@@ -440,7 +440,7 @@ mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: one Check suite per source file, listed in unit/suites.def, or in
 # unit/stage_suites.def those of a second program, which runs beside the first.
-EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/bad_plugin.c %reldir%/tests/embed_plugin.c %reldir%/tests/hostile_plugin.c %reldir%/tests/hostile_subject.c %reldir%/tests/hostile.def %reldir%/tests/hostile_process.h %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
@@ -457,6 +457,19 @@ unit_tests_SOURCES = \
 	%reldir%/unit/act/test_act_mul64.c \
 	%reldir%/unit/act/test_act_ops.c \
 	%reldir%/unit/act/test_act_wide.c \
+	%reldir%/unit/base/test_cli.c \
+	%reldir%/unit/base/test_number.c \
+	%reldir%/unit/base/test_prng.c \
+	%reldir%/unit/base/test_safetensors.c \
+	%reldir%/unit/base/test_tensors.c \
+	%reldir%/unit/case/test_case_text.c \
+	%reldir%/unit/case/test_grid.c \
+	%reldir%/unit/case/test_opinfo.c \
+	%reldir%/unit/data/test_derive.c \
+	%reldir%/unit/data/test_draw.c \
+	%reldir%/unit/data/test_fill.c \
+	%reldir%/unit/data/test_fill_ids.c \
+	%reldir%/unit/data/test_gemm_probe_inputs.c \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
 	%reldir%/unit/format/test_format_convert_code.c \
@@ -476,30 +489,17 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_bound.c \
 	%reldir%/unit/judge/test_by_token.c \
 	%reldir%/unit/judge/test_call_json.c \
-	%reldir%/unit/judge/test_case_text.c \
-	%reldir%/unit/judge/test_cli.c \
 	%reldir%/unit/judge/test_compare.c \
 	%reldir%/unit/judge/test_cpu_timeout.c \
-	%reldir%/unit/judge/test_derive.c \
 	%reldir%/unit/judge/test_diff_location.c \
-	%reldir%/unit/judge/test_draw.c \
 	%reldir%/unit/judge/test_fence.c \
-	%reldir%/unit/judge/test_fill.c \
-	%reldir%/unit/judge/test_fill_ids.c \
-	%reldir%/unit/judge/test_gemm_probe_inputs.c \
-	%reldir%/unit/judge/test_grid.c \
 	%reldir%/unit/judge/test_judge.c \
-	%reldir%/unit/judge/test_nan_blocks.c \
 	%reldir%/unit/judge/test_layer_fault.c \
 	%reldir%/unit/judge/test_metamorph.c \
-	%reldir%/unit/judge/test_number.c \
-	%reldir%/unit/judge/test_opinfo.c \
-	%reldir%/unit/judge/test_prng.c \
+	%reldir%/unit/judge/test_nan_blocks.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
-	%reldir%/unit/judge/test_safetensors.c \
 	%reldir%/unit/judge/test_sweep.c \
-	%reldir%/unit/judge/test_tensors.c \
 	%reldir%/unit/judge/test_vectors.c \
 	%reldir%/unit/judge/test_verdict.c \
 	%reldir%/unit/layer/layer_fixture.c \
@@ -582,11 +582,10 @@ TESTS += stage_tests
 endif
 
 check_PROGRAMS += load_plugin
-load_plugin_SOURCES = %reldir%/tests/load_plugin.c
+load_plugin_SOURCES = %reldir%/tests/device/load_plugin.c
 
-# Does verify see one wrong bit?  Every output of every shipped vector.
 check_PROGRAMS += make_checkpoint
-make_checkpoint_SOURCES = %reldir%/tests/make_checkpoint.c
+make_checkpoint_SOURCES = %reldir%/tests/files/make_checkpoint.c
 make_checkpoint_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 make_checkpoint_LDFLAGS = $(AM_LDFLAGS) -static
 make_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
@@ -594,24 +593,25 @@ make_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # Blobs with one fault each; it links nothing of ours.
 check_PROGRAMS += plant_layout_faults
 plant_layout_faults_SOURCES = \
-	%reldir%/tests/plant_layout_faults.c \
-	%reldir%/tests/planted_layouts.c \
-	%reldir%/tests/planted_layouts.h
+	%reldir%/tests/layout/plant_layout_faults.c \
+	%reldir%/tests/layout/planted_layouts.c \
+	%reldir%/tests/layout/planted_layouts.h
 
 check_PROGRAMS += make_nvfp4
-make_nvfp4_SOURCES = %reldir%/tests/make_nvfp4.c
+make_nvfp4_SOURCES = %reldir%/tests/files/make_nvfp4.c
 make_nvfp4_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
 make_nvfp4_LDFLAGS = $(AM_LDFLAGS) -static
 make_nvfp4_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 check_PROGRAMS += spoil_checkpoint
-spoil_checkpoint_SOURCES = %reldir%/tests/spoil_checkpoint.c
+spoil_checkpoint_SOURCES = %reldir%/tests/files/spoil_checkpoint.c
 spoil_checkpoint_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
 spoil_checkpoint_LDFLAGS = $(AM_LDFLAGS) -static
 spoil_checkpoint_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
+# Does verify see one wrong bit?  Every output of every shipped vector.
 check_PROGRAMS += flip_vectors
-flip_vectors_SOURCES = %reldir%/tests/flip_vectors.c
+flip_vectors_SOURCES = %reldir%/tests/vectors/flip_vectors.c
 flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 flip_vectors_LDFLAGS = $(AM_LDFLAGS) -static
 flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
@@ -619,48 +619,48 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # Shell tests, TAP on standard output; one line each.  The longest first, that
 # none is left running alone at the end; the others sorted.
 dist_check_SCRIPTS = \
-	%reldir%/tests/selftest.test \
-	%reldir%/tests/selftest_legal.test \
-	%reldir%/tests/legal_vectors.test \
-	%reldir%/tests/bench.test \
-	%reldir%/tests/audit.test \
-	%reldir%/tests/cli.test \
-	%reldir%/tests/commands.test \
-	%reldir%/tests/consumer.test \
-	%reldir%/tests/convert.test \
-	%reldir%/tests/convert_nvfp4.test \
-	%reldir%/tests/diagnose.test \
-	%reldir%/tests/diagnose_faults.test \
-	%reldir%/tests/docs.test \
-	%reldir%/tests/exec.test \
-	%reldir%/tests/explain.test \
-	%reldir%/tests/field.test \
-	%reldir%/tests/flip.test \
-	%reldir%/tests/fuzz_converter.test \
-	%reldir%/tests/fuzz_library.test \
-	%reldir%/tests/fuzz_run.test \
-	%reldir%/tests/fuzzing_page.test \
-	%reldir%/tests/gen.test \
-	%reldir%/tests/layer_alone.test \
-	%reldir%/tests/layout_pages.test \
-	%reldir%/tests/exports.test \
-	%reldir%/tests/headers.test \
-	%reldir%/tests/help.test \
-	%reldir%/tests/hostile.test \
-	%reldir%/tests/hostile_process.test \
-	%reldir%/tests/hostile_subjects.test \
-	%reldir%/tests/memory.test \
-	%reldir%/tests/plugin.test \
-	%reldir%/tests/plugins.test \
-	%reldir%/tests/python.test \
-	%reldir%/tests/python_fuzz.test \
-	%reldir%/tests/profiles.test \
-	%reldir%/tests/reports.test \
-	%reldir%/tests/run_vectors.test \
-	%reldir%/tests/select.test \
-	%reldir%/tests/stages.test \
-	%reldir%/tests/systems.test \
-	%reldir%/tests/vectors.test
+	%reldir%/tests/judge/selftest.test \
+	%reldir%/tests/judge/selftest_legal.test \
+	%reldir%/tests/vectors/legal_vectors.test \
+	%reldir%/tests/judge/bench.test \
+	%reldir%/tests/files/audit.test \
+	%reldir%/tests/judge/cli.test \
+	%reldir%/tests/house/commands.test \
+	%reldir%/tests/house/consumer.test \
+	%reldir%/tests/files/convert.test \
+	%reldir%/tests/files/convert_nvfp4.test \
+	%reldir%/tests/layout/diagnose.test \
+	%reldir%/tests/layout/diagnose_faults.test \
+	%reldir%/tests/house/docs.test \
+	%reldir%/tests/device/exec.test \
+	%reldir%/tests/layout/explain.test \
+	%reldir%/tests/judge/field.test \
+	%reldir%/tests/vectors/flip.test \
+	%reldir%/tests/fuzzing/fuzz_converter.test \
+	%reldir%/tests/fuzzing/fuzz_library.test \
+	%reldir%/tests/fuzzing/fuzz_run.test \
+	%reldir%/tests/fuzzing/fuzzing_page.test \
+	%reldir%/tests/files/gen.test \
+	%reldir%/tests/judge/layer_alone.test \
+	%reldir%/tests/house/layout_pages.test \
+	%reldir%/tests/house/exports.test \
+	%reldir%/tests/house/headers.test \
+	%reldir%/tests/house/help.test \
+	%reldir%/tests/device/hostile.test \
+	%reldir%/tests/device/hostile_process.test \
+	%reldir%/tests/device/hostile_subjects.test \
+	%reldir%/tests/judge/memory.test \
+	%reldir%/tests/device/plugin.test \
+	%reldir%/tests/device/plugins.test \
+	%reldir%/tests/device/python.test \
+	%reldir%/tests/fuzzing/python_fuzz.test \
+	%reldir%/tests/judge/profiles.test \
+	%reldir%/tests/judge/reports.test \
+	%reldir%/tests/vectors/run_vectors.test \
+	%reldir%/tests/judge/select.test \
+	%reldir%/tests/judge/stages.test \
+	%reldir%/tests/house/systems.test \
+	%reldir%/tests/vectors/vectors.test
 TESTS += $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive

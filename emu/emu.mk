@@ -223,13 +223,7 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/mxoracle.h \
 	%reldir%/include/mxoracle/ops.def \
 	%reldir%/include/mxoracle/profile.h \
-	%reldir%/include/mxoracle/profile_choice.def \
-	%reldir%/include/mxoracle/profile_field.def \
 	%reldir%/include/mxoracle/profiles.def \
-	%reldir%/include/mxoracle/profiles_aiter.def \
-	%reldir%/include/mxoracle/profiles_flashinfer.def \
-	%reldir%/include/mxoracle/profiles_triton.def \
-	%reldir%/include/mxoracle/profiles_vllm.def \
 	%reldir%/include/mxoracle/quant.h \
 	%reldir%/include/mxoracle/rcp_hopper.def \
 	%reldir%/include/mxoracle/route.def \
@@ -237,9 +231,20 @@ pkginclude_HEADERS = \
 	%reldir%/include/mxoracle/select.def \
 	%reldir%/include/mxoracle/select.h \
 	%reldir%/include/mxoracle/select_nvfp4.h \
-	%reldir%/include/mxoracle/select_texts.def \
 	%reldir%/include/mxoracle/select_types.h \
 	%reldir%/include/mxoracle/values.def
+
+# Tables that a table or header above includes.
+profiletablesdir = $(pkgincludedir)/profile
+profiletables_HEADERS = \
+	%reldir%/include/mxoracle/profile/aiter.def \
+	%reldir%/include/mxoracle/profile/choice.def \
+	%reldir%/include/mxoracle/profile/field.def \
+	%reldir%/include/mxoracle/profile/flashinfer.def \
+	%reldir%/include/mxoracle/profile/triton.def \
+	%reldir%/include/mxoracle/profile/vllm.def
+selecttablesdir = $(pkgincludedir)/select
+selecttables_HEADERS = %reldir%/include/mxoracle/select/texts.def
 
 pkgconfig_DATA = mxoracle.pc
 cmakedir = $(libdir)/cmake/mxoracle

@@ -5,14 +5,14 @@
 
 enum {
 #define MXO_FIELD(id, key, group, kind, meaning) FACT_##id,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
     N_FACTS
 };
 
 static const char *const keys[N_FACTS] = {
 #define MXO_FIELD(id, key, group, kind, meaning) key,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
 };
 

@@ -135,7 +135,7 @@ static void list_markdown(void)
     puts("<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
          "<!-- made by: mxoracle profiles --markdown -->\n"
          "# What each backend does with a layer\n\n"
-         "Data: `emu/include/mxoracle/profiles*.def`; `mxoracle profiles show "
+         "Data: `emu/include/mxoracle/profiles.def`; `mxoracle profiles show "
          "NAME` prints one "
          "page. `unknown` means\nthat no public source says it: the emulator "
          "refuses rather than guesses, and a parameter of\n`moe.layer` of the "

@@ -4,8 +4,8 @@
 #define MXO_VECTORS_FINDINGS_H
 
 #include "case/case_text.h"
-#include "map.h"
 #include "vectors.h"
+#include "vectors/map/map.h"
 
 typedef struct findings {
     vector_result *result;

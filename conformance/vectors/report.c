@@ -6,7 +6,7 @@
 
 #include "base/cli.h"
 #include "base/stop.h"
-#include "map.h"
+#include "vectors/map/map.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,10 +7,10 @@
 
 #include "base/say.h"
 #include "filled.h"
-#include "glue.h"
 #include "invoke.h"
 #include "undeclared.h"
 #include "vector_compare.h"
+#include "vectors/map/glue.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "findings.h"
 #include "judge/judge.h"
-#include "map.h"
+#include "vectors/map/map.h"
 
 /* One file on its way through the table. */
 typedef struct judging {

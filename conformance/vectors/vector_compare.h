@@ -3,8 +3,8 @@
 #ifndef MXO_VECTORS_COMPARE_H
 #define MXO_VECTORS_COMPARE_H
 
-#include "glue.h"
-#include "map.h"
+#include "vectors/map/glue.h"
+#include "vectors/map/map.h"
 
 typedef struct vector_difference {
     uint64_t n_judged;

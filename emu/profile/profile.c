@@ -41,7 +41,7 @@ static const mxo_profile_note notes[] = {
 static const mxo_profile_question questions[] = {
 #define MXO_FIELD(id, key, group, kind, meaning) \
     {key, group, meaning, MXO_PROFILE_##kind},
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
 };
 
@@ -54,7 +54,7 @@ typedef struct choice {
 static const choice choices[] = {
     {"unknown", "the public sources do not say", MXO_N_PROFILE_FIELDS},
 #define MXO_CHOICE(field, id, name, meaning) {name, meaning, MXO_FIELD_##field},
-#include <mxoracle/profile_choice.def>
+#include <mxoracle/profile/choice.def>
 #undef MXO_CHOICE
 };
 

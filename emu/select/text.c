@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sentences from the templates of select_texts.def.  Python shows through in
+ * Sentences from the templates of select/texts.def.  Python shows through in
  * them: repr() of strings, printed dataclasses, lists with quotes.
  */
 #include "rules.h"
@@ -209,7 +209,7 @@ static const char *const shouted[] = {
 
 static const char *const reasons[] = {
 #define MXO_SEL_REASON(id, text) text,
-#include <mxoracle/select_texts.def>
+#include <mxoracle/select/texts.def>
 };
 
 static const struct {
@@ -217,7 +217,7 @@ static const struct {
     const char *text;
 } errors[] = {
 #define MXO_SEL_ERROR(id, type, text) {type, text},
-#include <mxoracle/select_texts.def>
+#include <mxoracle/select/texts.def>
 };
 
 /* What a sentence is about. */

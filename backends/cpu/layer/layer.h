@@ -18,7 +18,7 @@
    constants. */
 typedef enum layer_field {
 #define MXO_FIELD(id, key, group, kind, meaning) LAYER_##id,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
     LAYER_N_FIELDS
 } layer_field;

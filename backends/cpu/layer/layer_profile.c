@@ -14,7 +14,7 @@ typedef struct profile {
 
 static const char *const keys[LAYER_N_FIELDS] = {
 #define MXO_FIELD(id, key, group, kind, meaning) key,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
 };
 

@@ -15,14 +15,14 @@
 
 enum {
 #define MXO_FIELD(id, key, group, kind, meaning) LAYER_FACT_##id,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
     LAYER_FACTS
 };
 
 static const char *const layer_keys[LAYER_FACTS] = {
 #define MXO_FIELD(id, key, group, kind, meaning) key,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
 };
 

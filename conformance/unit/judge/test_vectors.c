@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The language of map.def: templates, conditions, steps, and the table. */
 #include "case/case_text.h"
-#include "vectors/glue.h"
-#include "vectors/map.h"
+#include "vectors/map/glue.h"
+#include "vectors/map/map.h"
 #include "vectors/vector_compare.h"
 
 #include <check.h>

@@ -16,22 +16,22 @@
 extern "C" {
 #endif
 
-/** The questions; rows of <mxoracle/profile_field.def>. */
+/** The questions; rows of <mxoracle/profile/field.def>. */
 typedef enum mxo_profile_field {
 #define MXO_FIELD(id, key, group, kind, meaning) MXO_FIELD_##id,
-#include <mxoracle/profile_field.def>
+#include <mxoracle/profile/field.def>
 #undef MXO_FIELD
     MXO_N_PROFILE_FIELDS
 } mxo_profile_field;
 
 /**
- * The answers to CHOICE questions; rows of <mxoracle/profile_choice.def>.
+ * The answers to CHOICE questions; rows of <mxoracle/profile/choice.def>.
  * MXO_CHOICE_UNKNOWN also stands for a question of another kind.
  */
 typedef enum mxo_profile_choice {
     MXO_CHOICE_UNKNOWN,
 #define MXO_CHOICE(field, id, name, meaning) MXO_P_##field##_##id,
-#include <mxoracle/profile_choice.def>
+#include <mxoracle/profile/choice.def>
 #undef MXO_CHOICE
     MXO_N_PROFILE_CHOICES
 } mxo_profile_choice;

@@ -117,14 +117,14 @@ typedef enum mxo_sel_list {
 /** Why a class of experts was passed over; 0: it was taken. */
 typedef enum mxo_sel_reason {
 #define MXO_SEL_REASON(id, text) MXO_SEL_BECAUSE_##id,
-#include <mxoracle/select_texts.def>
+#include <mxoracle/select/texts.def>
     MXO_SEL_N_REASONS
 } mxo_sel_reason;
 
 /** What vLLM raises; 0: nothing. */
 typedef enum mxo_sel_error {
 #define MXO_SEL_ERROR(id, type, text) MXO_SEL_ERROR_##id,
-#include <mxoracle/select_texts.def>
+#include <mxoracle/select/texts.def>
     MXO_SEL_N_ERRORS
 } mxo_sel_error;
 

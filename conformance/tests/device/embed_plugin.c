@@ -8,7 +8,7 @@
 
 #define mxo_backend_entry example_entry
 /* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
-#include "../../backends/example/example_plugin.c"
+#include "../../../backends/example/example_plugin.c"
 #undef mxo_backend_entry
 
 /* _queue stands for any extension: a file of its own, loaded by dlopen. */

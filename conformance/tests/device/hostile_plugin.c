@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #define mxo_backend_entry example_entry
 /* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
-#include "../../backends/example/example_plugin.c"
+#include "../../../backends/example/example_plugin.c"
 #undef mxo_backend_entry
 
 #include "hostile_process.h"

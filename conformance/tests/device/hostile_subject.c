@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #define main example_main
 /* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
-#include "../../backends/example/subject.c"
+#include "../../../backends/example/subject.c"
 #undef main
 
 #include "hostile_process.h"
