@@ -16,6 +16,7 @@ gpu_headers = \
 	%reldir%/host/call.h \
 	%reldir%/ops/dequant_rules.h \
 	%reldir%/host/gather_cost.h \
+	%reldir%/host/glu_choosers.h \
 	%reldir%/host/layer_job.h \
 	%reldir%/host/layout_chain.h \
 	%reldir%/host/layout_fold.h \
@@ -60,6 +61,7 @@ gpu_headers = \
 	%reldir%/ops/dequant.h \
 	%reldir%/ops/glu.h \
 	%reldir%/ops/glu_exact.h \
+	%reldir%/ops/glu_power.h \
 	%reldir%/ops/glu_steps.h \
 	%reldir%/ops/quant.h \
 	%reldir%/ops/quant_args.h \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* act.glu: the dialects as rows, and the plan of a call. */
 #include "host/call.h"
+#include "host/glu_choosers.h"
 #include "host/plans.h"
 #include "ops/glu.h"
 #include "ops/glu_exact.h"
@@ -24,54 +25,51 @@ GLU_KERNELS(kept_bf16, GLU_BF16, GLU_BF16, GLU_KEPT)
 GLU_KERNELS(kept_f16, GLU_F16, GLU_F16, GLU_KEPT)
 GPU_ENTRY(glu_any, glu_args, glu_one_by_one(a))
 
-/* What a row says that does not reach the kernel. */
-enum { GLU_ALPHA_ONE, GLU_ALPHA_GIVEN, GLU_ALPHA_TYPED };
-enum { GLU_BETA_ONE, GLU_BETA_GIVEN, GLU_BETA_SWITCH, GLU_BETA_NONE };
+/* The words of <mxoracle/glu.def>.  A name of two words is a clamp and what
+   else it says. */
+enum { GLU_INPUT_ARE, GLU_INPUT_BF16 };
+enum { GLU_NAN_LAUNDER = GLU_NAN_LIMIT, GLU_NAN_LAUNDER_LOW = GLU_NAN_LOW };
+enum {
+    GLU_POSITIVE = 8, /* a limit that is not above 0 does not clamp */
+    GLU_LIMIT_NEVER = GLU_CLAMP_NEVER,
+    GLU_LIMIT_BEFORE = GLU_CLAMP_BEFORE,
+    GLU_LIMIT_ROUNDED = GLU_CLAMP_ROUNDED,
+    GLU_LIMIT_AFTER = GLU_CLAMP_AFTER,
+    GLU_LIMIT_POSITIVE = GLU_CLAMP_BEFORE | GLU_POSITIVE,
+    GLU_LIMIT_POSITIVE_ROUNDED = GLU_CLAMP_ROUNDED | GLU_POSITIVE,
+    GLU_LIMIT_ALWAYS = GLU_CLAMP_BEFORE | 16,
+    GLU_LIMIT_FINITE = GLU_CLAMP_BEFORE | 32
+};
+enum { GLU_ALPHA_ONE, GLU_ALPHA_PARAM, GLU_ALPHA_TYPED, GLU_ALPHA_FOLDED };
+enum { GLU_BETA_ONE, GLU_BETA_PARAM, GLU_BETA_TWO_WAY };
+enum { GLU_STEP_F32, GLU_STEP_TYPE };
+enum { GLU_STORE_RN, GLU_STORE_DOWN };
 
 typedef struct glu_row {
     const char *name;
     glu_dialect d;
     uint8_t alpha;    /* multiplies the gate: 1, as given, rounded to from */
-    uint8_t beta;     /* SWITCH: 0 or 1; 0 turns the tail into TIMES */
+    uint8_t beta;     /* TWO_WAY: 0 or 1; 0 turns the tail into TIMES */
     uint8_t positive; /* a limit that is not above 0 does not clamp */
 } glu_row;
 
-#define DIALECT(exact, nan, clamp, silu, tail, kept, typed, through) \
-    {                                                                \
-        exact, GLU_NAN_##nan, GLU_CLAMP_##clamp, GLU_SILU_##silu,    \
-            GLU_TAIL_##tail, kept, typed, through                    \
-    }
+#define MXO_GLU(id, name, input, nan, clamp, alpha, silu, exp, step, kept,  \
+                tail, beta, store, wide, kernel, source)                    \
+    {name,                                                                  \
+     {0, GLU_NAN_##nan, GLU_LIMIT_##clamp & 7, GLU_SILU_##silu,             \
+      GLU_TAIL_##tail, GLU_STEP_##kept, GLU_STEP_##step, GLU_INPUT_##input, \
+      GLU_EXP_##exp, GLU_LIMIT_##clamp == GLU_LIMIT_ALWAYS,                 \
+      GLU_LIMIT_##clamp == GLU_LIMIT_FINITE,                                \
+      GLU_ALPHA_##alpha == GLU_ALPHA_FOLDED, GLU_STORE_##store},            \
+     GLU_ALPHA_##alpha,                                                     \
+     GLU_BETA_##beta,                                                       \
+     (GLU_LIMIT_##clamp & GLU_POSITIVE) != 0},
 
+/* The first row is the one that is not steps. */
 static const glu_row glu_rows[] = {
-    {"exact", DIALECT(1, PROPAGATE, BEFORE, RECIP, PLUS, 0, 0, 0),
-     GLU_ALPHA_GIVEN, GLU_BETA_GIVEN, 0},
-    {"vllm_swigluoai", DIALECT(0, LIMIT, BEFORE, LAST, PLUS, 0, 0, 0),
-     GLU_ALPHA_GIVEN, GLU_BETA_ONE, 0},
-    {"vllm_silu", DIALECT(0, PROPAGATE, NEVER, DIVIDE, TIMES, 1, 0, 0),
-     GLU_ALPHA_ONE, GLU_BETA_NONE, 0},
-    {"vllm_silu_clamp", DIALECT(0, LIMIT, ROUNDED, DIVIDE, TIMES, 1, 0, 0),
-     GLU_ALPHA_ONE, GLU_BETA_NONE, 0},
-    {"vllm_swiglustep", DIALECT(0, LOW, AFTER, RECIP, TIMES, 0, 0, 0),
-     GLU_ALPHA_ONE, GLU_BETA_NONE, 0},
-    {"vllm_swiglu_limit", DIALECT(0, PROPAGATE, BEFORE, DIVIDE, TIMES, 0, 0, 0),
-     GLU_ALPHA_ONE, GLU_BETA_NONE, 1},
-    {"trtllm", DIALECT(0, LIMIT, BEFORE, DIVIDE, PLUS, 0, 0, 0),
-     GLU_ALPHA_GIVEN, GLU_BETA_GIVEN, 0},
-    {"triton", DIALECT(0, LOW, BEFORE, DIVIDE, FMA, 0, 0, 0), GLU_ALPHA_GIVEN,
-     GLU_BETA_ONE, 0},
-    {"triton_torch", DIALECT(0, PROPAGATE, BEFORE, RECIP, PLUS, 0, 1, 0),
-     GLU_ALPHA_TYPED, GLU_BETA_ONE, 0},
-    {"aiter", DIALECT(0, PROPAGATE, BEFORE, RECIP, PLUS, 0, 0, 0),
-     GLU_ALPHA_GIVEN, GLU_BETA_SWITCH, 0},
-    {"aiter_triton", DIALECT(0, LIMIT, BEFORE, DIVIDE, FMA, 0, 0, 0),
-     GLU_ALPHA_GIVEN, GLU_BETA_SWITCH, 0},
-    {"gpt_oss_torch", DIALECT(0, PROPAGATE, BEFORE, RECIP, PLUS, 0, 1, 0),
-     GLU_ALPHA_GIVEN, GLU_BETA_ONE, 0},
-    {"deepgemm_mega", DIALECT(0, LOW, BEFORE, RECIP, TIMES, 0, 0, 1),
-     GLU_ALPHA_ONE, GLU_BETA_NONE, 0},
+#include <mxoracle/glu.def>
 };
-
-#undef DIALECT
+#undef MXO_GLU
 
 static const glu_row *glu_row_of(const mxo_call *call)
 {
@@ -112,12 +110,14 @@ static float host_through(int type, float x)
     return x;
 }
 
+/* A limit that the row does not have, or none, is infinity. */
 static float glu_limit(const mxo_call *call, const glu_row *row)
 {
-    const float infinite = __builtin_inff();
+    const float infinite = row->d.finite ? GLU_LARGEST : __builtin_inff();
     const float limit = (float)call_number(call, "limit");
 
-    if (call_is(call, "limit", "none") || (row->positive && !(limit > 0))) {
+    if (call_is(call, "limit", "none") || (row->positive && limit <= 0) ||
+        limit > GLU_LARGEST) {
         return infinite;
     }
     return row->d.through_bf16 ? host_through(GLU_BF16, limit) : limit;
@@ -139,20 +139,23 @@ static void glu_fill_fast(glu_args *a, const glu_row *row)
         memcpy(&a->c_hi, &bits, sizeof bits);
     }
     a->c_lo = (float)((c - (double)a->c_hi) * 0.69314718055994531);
-    if (row->d.exact) {
+    if (a->rule.exact) {
         a->margin = (float)((a->from == GLU_BF16 ? 20 : 16) * u);
     } else {
         a->margin = (float)(23 * u);
         a->slope = row->alpha == GLU_ALPHA_ONE ? 0.0f : (float)(0.75 * u);
     }
     /* Elsewhere the sign of a zero follows other rules. */
-    a->zero_ok = row->d.exact || row->d.kept || a->rule.tail == GLU_TAIL_PLUS;
+    a->zero_ok = a->rule.exact || row->d.kept || a->rule.tail == GLU_TAIL_PLUS;
     if (row->d.clamp == GLU_CLAMP_ROUNDED) {
         /* A clamped number of the type is the rounded limit. */
         a->limit_fast = host_through((int)a->to, a->limit);
     }
-    /* A minimum of +0 and -0 may be either. */
-    if (a->limit_fast == 0) {
+    /* A minimum of +0 and -0 may be either; and no margin was shown for what
+       is not e^x, an infinite limit that clamps, or a kept silu's sum. */
+    if (a->limit_fast == 0 || row->d.exp != GLU_EXP_RN || row->d.always ||
+        row->d.finite || row->d.folded || row->d.silu >= GLU_SILU_TANH ||
+        row->d.down || (row->d.kept && row->d.tail != GLU_TAIL_TIMES)) {
         a->margin = 1;
     }
 }
@@ -173,7 +176,11 @@ mxo_status glu_numbers(const mxo_call *call, glu_args *a, mxo_text why)
                         "act.glu: alpha and beta are numbers");
     }
     a->rule = row->d;
+    a->rule.exact = row == glu_rows;
     a->limit = glu_limit(call, row);
+    if (a->limit != a->limit) {
+        return gpu_fail(MXO_E_PARAM, why, "act.glu: a limit is a number");
+    }
     if (row->d.clamp == GLU_CLAMP_NEVER) {
         a->limit = __builtin_inff();
     }
@@ -186,16 +193,27 @@ mxo_status glu_numbers(const mxo_call *call, glu_args *a, mxo_text why)
     if (row->alpha == GLU_ALPHA_TYPED) {
         a->alpha = host_through((int)a->from, a->alpha);
     }
-    a->beta = row->beta == GLU_BETA_ONE    ? 1.0f
-              : row->beta == GLU_BETA_NONE ? 0.0f
-                                           : (float)call_number(call, "beta");
-    if (row->beta == GLU_BETA_SWITCH && a->beta != 1 && a->beta != 0) {
+    a->scale = call_number(call, "scale_gate") == 0
+                   ? 1.0f
+                   : (float)call_number(call, "scale_gate");
+    a->linear = call_is(call, "linear_beta", "none")
+                    ? 0.0f
+                    : (float)call_number(call, "linear_beta");
+    if (row->alpha == GLU_ALPHA_FOLDED) {
+        const float turns = a->alpha * GLU_LOG2E_F32;
+        a->alpha = turns * a->scale;
+    }
+    a->beta = row->d.tail == GLU_TAIL_TIMES && row->d.silu < GLU_SILU_TANH
+                  ? 0.0f
+              : row->beta == GLU_BETA_ONE ? 1.0f
+                                          : (float)call_number(call, "beta");
+    if (row->beta == GLU_BETA_TWO_WAY && a->beta != 1 && a->beta != 0) {
         return gpu_fail(MXO_E_PARAM, why, "act.glu: beta is 0 or 1 here");
     }
-    if (row->beta == GLU_BETA_SWITCH && a->beta == 0) {
+    if (row->beta == GLU_BETA_TWO_WAY && a->beta == 0) {
         a->rule.tail = GLU_TAIL_TIMES;
     }
-    if (row->d.exact && a->beta == 0) {
+    if (a->rule.exact && a->beta == 0) {
         a->beta = 0; /* never -0: V + beta = 0 counts as +0 */
     }
     if (!call_is(call, "nan", "dialect")) {
@@ -205,6 +223,42 @@ mxo_status glu_numbers(const mxo_call *call, glu_args *a, mxo_text why)
     }
     glu_fill_fast(a, row);
     return MXO_OK;
+}
+
+mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
+                          const glu_own *own, uint64_t n, glu_constants *to,
+                          mxo_text why)
+{
+    static const char *const keys[] = {"dialect",     "nan",   "scale_gate",
+                                       "linear_beta", "alpha", "beta",
+                                       "limit"};
+    const float *const vectors[] = {own->alpha, own->beta, own->limit};
+    mxo_param params[7];
+    mxo_call one = *call;
+    mxo_status status = MXO_OK;
+
+    for (int i = 0; i < 7; i++) {
+        params[i].key = keys[i];
+        params[i].text = call_text(call, keys[i]);
+        params[i].number = call_number(call, keys[i]);
+    }
+    one.params = params;
+    one.n_params = 7;
+    for (uint64_t e = 0; e < n && status == MXO_OK; e++) {
+        glu_args a = *base;
+        for (int i = 0; i < 3; i++) {
+            if (vectors[i] != NULL) {
+                params[4 + i].text = "";
+                params[4 + i].number = (double)vectors[i][e];
+            }
+        }
+        status = glu_numbers(&one, &a, why);
+        to[e].alpha = a.alpha;
+        to[e].beta = a.beta;
+        to[e].limit = a.limit;
+        to[e].tail = a.rule.tail;
+    }
+    return status;
 }
 
 static int glu_type(const mxo_call *call, const char *key)
@@ -258,11 +312,14 @@ static int glu_kernel_row(const glu_args *a)
 {
     const int same = a->from == a->to;
 
+    if (a->pick != NULL || a->table != NULL) {
+        return -1;
+    }
     if (a->rule.exact) {
         return same ? (int)a->from : a->from == GLU_F32 ? 3 + (int)a->to : -1;
     }
     if (!same || a->from == GLU_F32 || a->rule.typed || a->rule.through_bf16 ||
-        a->rule.clamp == GLU_CLAMP_AFTER) {
+        a->rule.clamp == GLU_CLAMP_AFTER || a->margin >= 1) {
         return -1;
     }
     return (a->rule.kept ? 7 : 5) + (int)a->from;
@@ -307,17 +364,19 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
     const int to = glu_type(call, "to");
     uint8_t *y = NULL;
 
-    if (from < 0 || to < 0 || !call_is(call, "per_expert", "none") ||
-        !call_is(call, "bounds", "0") || call_number(call, "gather") != 0) {
+    if (from < 0 || to < 0 || !call_is(call, "bounds", "0")) {
         return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "act.glu on %s: no f64, per_expert, gather or bounds",
-                        GPU_NAME);
+                        "act.glu on %s: no f64 and no bounds", GPU_NAME);
     }
     a->from = (uint32_t)from;
     a->to = (uint32_t)to;
     mxo_status status = glu_numbers(call, a, why);
     if (status == MXO_OK) {
         status = glu_operands(call, a, why);
+    }
+    if (status == MXO_OK && (call_number(call, "gather") != 0 ||
+                             !call_is(call, "per_expert", "none"))) {
+        status = glu_choosers(call, a, plan->scratch, why);
     }
     if (status == MXO_OK) {
         const gpu_want w = {

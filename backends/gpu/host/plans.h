@@ -9,6 +9,7 @@
 #include "host/call.h"
 
 struct glu_args;
+struct glu_constants;
 
 mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why);
@@ -25,6 +26,16 @@ uint32_t call_dtype(const mxo_call *call, const char *type);
 
 /* Dialect and numbers of a gated activation, also the layer's. */
 mxo_status glu_numbers(const mxo_call *call, struct glu_args *a, mxo_text why);
+
+/* Constants of n experts on the host, by vectors there; NULL: the call's. */
+typedef struct glu_own {
+    const float *alpha, *beta, *limit;
+} glu_own;
+
+/* What each expert has in place of base, which has the types. */
+mxo_status glu_per_expert(const mxo_call *call, const struct glu_args *base,
+                          const glu_own *own, uint64_t n,
+                          struct glu_constants *to, mxo_text why);
 
 #if GPU_HAS_FUSED
 /* Time of cuBLAS on the shapes that the call names. */

@@ -26,6 +26,12 @@
 #include "ops/glu_steps.h"
 #include "port/device.h"
 
+/* What an expert of its own constants has in place of the unit's. */
+typedef struct glu_constants {
+    float alpha, beta, limit;
+    uint32_t tail;
+} glu_constants;
+
 typedef struct glu_args {
     const void *gate; /* or, interleaved, both */
     const void *up;
@@ -36,6 +42,7 @@ typedef struct glu_args {
     uint32_t gate_odd; /* interleaved: gates are the odd elements */
     uint32_t pick_gate, pick_up; /* their bytes of a pair of bfloat16 */
     float alpha, beta, limit;    /* limit: infinity if there is none */
+    float scale, linear;         /* of dialects that have them */
     float limit_fast;            /* the same for the fast path */
     float c_hi, c_lo;            /* -alpha * log2 e; the second times ln 2 */
     double c, wide_beta;         /* the sum, and beta, for binary64 */
@@ -45,6 +52,10 @@ typedef struct glu_args {
     /* The scalar kernel alone: */
     uint32_t from, to, interleaved;
     uint64_t cols, outputs;
+    const int32_t *pick;        /* rows of the input; NULL: in turn */
+    const int32_t *expert;      /* of every tile of rows, */
+    const glu_constants *table; /* and what experts have; NULL: one unit */
+    uint32_t tile;
 } glu_args;
 
 /* What the fast path computes: the formula; within a dialect's margin too; the
@@ -65,8 +76,8 @@ GPU_SLOW uint32_t glu_slow(const glu_args *a, int from, int to, float g,
         const float up = glu_clamp_up(a->rule.nan, a->limit, v);
         return glu_exact_slow(to, gate, up, a->alpha, a->beta);
     }
-    const glu_work k = {&a->rule, from,    to,       g,   v,
-                        a->alpha, a->beta, a->limit, NULL};
+    const glu_work k = {&a->rule, from,     to,       g,         v,   a->alpha,
+                        a->beta,  a->limit, a->scale, a->linear, NULL};
 
     return glu_by_steps(k);
 }
@@ -75,8 +86,8 @@ GPU_SLOW uint32_t glu_slow(const glu_args *a, int from, int to, float g,
 GPU_FN uint32_t glu_near(const glu_args *a, int from, int to, float g, float v,
                          int *waits)
 {
-    const glu_work k = {&a->rule, from,    to,       g,    v,
-                        a->alpha, a->beta, a->limit, waits};
+    const glu_work k = {&a->rule, from,     to,       g,         v,    a->alpha,
+                        a->beta,  a->limit, a->scale, a->linear, waits};
 
     return glu_by_steps(k);
 }
@@ -370,6 +381,22 @@ GPU_FN void glu_body(const glu_args *a, int from, int to, int mode,
     }
 }
 
+/* The slow tiers with an expert's constants; table is NULL if all share them */
+GPU_SLOW uint32_t glu_slow_of(const glu_args *a, const glu_constants *own,
+                              int from, int to, float g, float v)
+{
+    if (own == NULL) {
+        return glu_slow(a, from, to, g, v);
+    }
+    glu_args unit = *a;
+
+    unit.alpha = own->alpha;
+    unit.beta = own->beta;
+    unit.limit = own->limit;
+    unit.rule.tail = (uint8_t)own->tail;
+    return glu_slow(&unit, from, to, g, v);
+}
+
 /* Any shape and pair of types, one output per thread, by the slow tiers. */
 GPU_FN void glu_one_by_one(const glu_args *a)
 {
@@ -377,14 +404,18 @@ GPU_FN void glu_one_by_one(const glu_args *a)
 
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
-        const uint64_t at = a->interleaved
-                                ? 2 * i
-                                : i + (a->row_gap ? i / a->cols * a->cols : 0);
+        const uint64_t row =
+            a->pick == NULL ? i / a->cols : (uint64_t)a->pick[i / a->cols];
+        const uint64_t flat = row * a->cols + i % a->cols;
+        const uint64_t at =
+            a->interleaved ? 2 * flat : flat + (a->row_gap ? row * a->cols : 0);
         const float g =
             glu_scalar(from, a->gate, at + (a->interleaved ? a->gate_odd : 0));
         const float v = glu_scalar(from, a->interleaved ? a->gate : a->up,
                                    at + (a->interleaved ? 1 - a->gate_odd : 0));
-        const uint32_t code = glu_slow(a, from, (int)a->to, g, v);
+        const glu_constants *const own =
+            a->table == NULL ? NULL : a->table + a->expert[row / a->tile];
+        const uint32_t code = glu_slow_of(a, own, from, (int)a->to, g, v);
         if (a->to == GLU_F32) {
             gpu_store_u32(a->y, i, code);
         } else {

@@ -13,6 +13,7 @@
 #define call_dtype SIMT_GLOBAL(call_dtype)
 #define dynamic_shared SIMT_GLOBAL(dynamic_shared)
 #define glu_numbers SIMT_GLOBAL(glu_numbers)
+#define glu_per_expert SIMT_GLOBAL(glu_per_expert)
 #define gpu_download SIMT_GLOBAL(gpu_download)
 #define gpu_fill SIMT_GLOBAL(gpu_fill)
 #define gpu_fork SIMT_GLOBAL(gpu_fork)
