@@ -45,5 +45,12 @@ install-data-local:
 		$(MKDIR_P) "$(DESTDIR)$(docdir)/docs/$$(dirname "$$page")" && \
 		$(INSTALL_DATA) "$$page" "$(DESTDIR)$(docdir)/docs/$$page" || exit 1; \
 	done
+# The examples lie beside them, not in a tree of sources.
+install-data-hook:
+	cd "$(DESTDIR)$(docdir)" && for page in example/README.md docs/*.md; do \
+		sed 's|\](\.\./\.\./docs/|](../docs/|g; s|\](\.\./backends/example/|](../example/|g' \
+			"$$page" >page.new && { cmp -s page.new "$$page" || \
+			$(INSTALL_DATA) page.new "$$page"; } || exit 1; \
+	done && rm -f page.new
 uninstall-local:
 	rm -rf "$(DESTDIR)$(docdir)/docs"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugins that documentation and tests start from.
-EXTRA_DIST += %reldir%/README.md %reldir%/example_plugin.c %reldir%/layer_plugin.c \
+# Installed, too: an installed tree is all that a plugin needs.
+exampledir = $(docdir)/example
+dist_example_DATA = %reldir%/README.md %reldir%/example_plugin.c %reldir%/layer_plugin.c \
 	%reldir%/one_layout.h \
 	%reldir%/fuzz_swizzle.c \
 	%reldir%/subject.c %reldir%/subject.py

@@ -2,7 +2,8 @@
 /*
  * A whole backend in one file against one header: start yours from a copy.
  * It dequantises MXFP4 blocks to BF16, on the CPU.
- *     cc -shared -fPIC -I PREFIX/include -o mine.so example_plugin.c -lm
+ *     cc -shared -fPIC $(pkg-config --cflags mxoracle) -o mine.so \
+ *         example_plugin.c -lm
  *     mxoracle run --plugin=./mine.so -b example
  */
 #include <mxoracle/abi.h>
