@@ -78,6 +78,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/real.c \
 	%reldir%/layer/finish.c \
 	%reldir%/format/ue4m3.c \
+	%reldir%/layer/gemm.c \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/loaded.c \
 	%reldir%/layer/nvfp4.c \
@@ -92,6 +93,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/plain.c \
 	%reldir%/layer/plain.h \
 	%reldir%/layer/plan.c \
+	%reldir%/layer/plan.h \
 	%reldir%/layer/quantise.c \
 	%reldir%/layer/recipe.c \
 	%reldir%/layer/recipe.h \

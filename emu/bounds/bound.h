@@ -7,7 +7,7 @@
 #ifndef MXO_EMU_LAYER_BOUND_H
 #define MXO_EMU_LAYER_BOUND_H
 
-#include "../layer/op.h"
+#include "../layer/plan.h"
 #include "glu_span.h"
 
 /* Exponent of the smallest normal number of BF16 and of binary32; what stands

@@ -7,7 +7,7 @@
  * wherever it is, before.  Sizes are not to be read off padded tiles, so
  * hidden_size and intermediate_size say them.
  */
-#include "op.h"
+#include "plan.h"
 
 #include <string.h>
 

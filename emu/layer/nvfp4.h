@@ -7,7 +7,7 @@
 #ifndef MXO_EMU_LAYER_NVFP4_H
 #define MXO_EMU_LAYER_NVFP4_H
 
-#include "op.h"
+#include "plan.h"
 
 typedef struct nvfp4_plan {
     layer_plan layer;       /* two.out, two.row_out, one.unit and the like */

@@ -4,7 +4,7 @@
  * belong to the experts that are here, as weights do: entry e is that of the
  * expert whose weights are entry e, whatever number the router has for it.
  */
-#include "op.h"
+#include "plan.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -226,14 +226,12 @@ mxo_status run_moe_layer_plain(const mxo_call *call, mxo_text why)
     const int both[2] = {1, 1};
     layer_plan p;
     layer_loaded l;
-    const mxo_status status = layer_prepare(&p, &l, call, both, why);
 
-    if (status == MXO_OK && p.has_bounds) {
+    MXO_TRY(layer_prepare(&p, &l, call, both, why));
+    if (p.has_bounds) {
         return mxo_fail(MXO_E_UNSUPPORTED, why,
                         "the plain layer has one result, not two ends");
     }
-    if (status == MXO_OK) {
-        run(&p);
-    }
-    return status;
+    run(&p);
+    return MXO_OK;
 }

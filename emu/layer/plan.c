@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes, shapes and experts of a call of the layer. */
-#include "../bounds/bound.h"
+#include "plan.h"
 
 #include <string.h>
 
@@ -331,33 +331,16 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     p->has_glu = has_one && (has_two || mxo_call_is(call, "stage", "act"));
     p->has_bounds = !mxo_call_is(call, "bounds", "0");
     p->has_sum = has_two && (has_one || mxo_call_is(call, "stage", "sum"));
-    mxo_status status = read_sizes(p, why);
-
-    if (status == MXO_OK) {
-        status = read_recipes(p, why);
-    }
-    if (status == MXO_OK) {
-        status = layer_check_per_expert(p, why);
-    }
-    if (status == MXO_OK) {
-        status = check_types(p, why);
-    }
-    if (status == MXO_OK) {
-        status = check_routing(p, why);
-    }
-    if (status == MXO_OK) {
-        settle_order(&p->one, p);
-        settle_order(&p->two, p);
-        status = settle_units(p, why);
-    }
-    if (status == MXO_OK) {
-        place_scratch(p);
-    }
-    if (status == MXO_OK && p->has_bounds) {
-        bound_place(p);
-        status = bound_check(p, why);
-    }
-    return status;
+    MXO_TRY(read_sizes(p, why));
+    MXO_TRY(read_recipes(p, why));
+    MXO_TRY(layer_check_per_expert(p, why));
+    MXO_TRY(check_types(p, why));
+    MXO_TRY(check_routing(p, why));
+    settle_order(&p->one, p);
+    settle_order(&p->two, p);
+    MXO_TRY(settle_units(p, why));
+    place_scratch(p);
+    return MXO_OK;
 }
 
 int64_t layer_expert(const layer_plan *p, uint64_t i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sum over a token's experts: moe.finalize's, under the names of profiles.
  */
-#include "op.h"
+#include "plan.h"
 
 #include <string.h>
 
