@@ -9,6 +9,7 @@ EXTRA_DIST += \
 	%reldir%/check-tidy \
 	%reldir%/coverage \
 	%reldir%/digest \
+	%reldir%/includes.awk \
 	%reldir%/judge \
 	%reldir%/lane-bare \
 	%reldir%/lane-campaign \
@@ -19,6 +20,7 @@ EXTRA_DIST += \
 	%reldir%/mutant-coverage \
 	%reldir%/mutation-score \
 	%reldir%/part \
+	%reldir%/rooms \
 	%reldir%/setup \
 	%reldir%/systems-page \
 	%reldir%/test \

@@ -10,9 +10,11 @@ libjudge_la_SOURCES = \
 	%reldir%/base/cli.h \
 	%reldir%/base/codes.c \
 	%reldir%/base/codes.h \
+	%reldir%/base/commands.def \
 	%reldir%/base/number.c \
 	%reldir%/base/number.h \
 	%reldir%/base/options.c \
+	%reldir%/base/options.def \
 	%reldir%/base/options.h \
 	%reldir%/base/prng.c \
 	%reldir%/base/prng.h \
@@ -88,31 +90,25 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/cmd_baseline.c \
 	%reldir%/cli/cmd_bench.c \
 	%reldir%/cli/cmd_complete.c \
-	%reldir%/cli/complete_names.c \
-	%reldir%/cli/complete_names.h \
-	%reldir%/cli/completes.def \
 	%reldir%/cli/cmd_fuzz.c \
 	%reldir%/cli/cmd_gen.c \
 	%reldir%/cli/cmd_list.c \
-	%reldir%/cli/cmd_profiles.c \
 	%reldir%/cli/cmd_report.c \
 	%reldir%/cli/cmd_run.c \
-	%reldir%/cli/cmd_select.c \
 	%reldir%/cli/cmd_serve.c \
 	%reldir%/cli/cmd_show.c \
 	%reldir%/cli/cmd_shrink.c \
 	%reldir%/cli/cmd_verify.c \
 	%reldir%/cli/cmd_worker.c \
-	%reldir%/base/commands.def \
+	%reldir%/cli/complete_names.c \
+	%reldir%/cli/complete_names.h \
+	%reldir%/cli/completes.def \
 	%reldir%/cli/listing.h \
-	%reldir%/cli/profile_cases.c \
-	%reldir%/cli/profile_cases.h \
 	%reldir%/cli/run_vectors.c \
 	%reldir%/cli/run_vectors.h \
+	%reldir%/cli/runchoice.c \
 	%reldir%/cli/runopts.c \
 	%reldir%/cli/runopts.h \
-	%reldir%/cli/runchoice.c \
-	%reldir%/base/options.def \
 	%reldir%/convert/back.c \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
@@ -143,7 +139,6 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
 	%reldir%/convert/sources.def \
-	%reldir%/data/kinds.def \
 	%reldir%/data/derive.c \
 	%reldir%/data/derive.h \
 	%reldir%/data/fill.c \
@@ -159,6 +154,7 @@ libjudge_la_SOURCES = \
 	%reldir%/data/gemm_probe_inputs.h \
 	%reldir%/data/invalid_call.c \
 	%reldir%/data/invalid_call.h \
+	%reldir%/data/kinds.def \
 	%reldir%/data/nearest_legal_shape.c \
 	%reldir%/data/nearest_legal_shape.h \
 	%reldir%/device/by_token.c \
@@ -180,12 +176,12 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/layer_fault.c \
 	%reldir%/diagnose/layer_fault.h \
 	%reldir%/diagnose/layer_faults.def \
-	%reldir%/diagnose/read_as_sm90.c \
-	%reldir%/diagnose/read_as_sm90.h \
 	%reldir%/diagnose/layer_stage_half.c \
 	%reldir%/diagnose/layer_stage_half.h \
 	%reldir%/diagnose/layer_stages.c \
 	%reldir%/diagnose/layer_stages.h \
+	%reldir%/diagnose/read_as_sm90.c \
+	%reldir%/diagnose/read_as_sm90.h \
 	%reldir%/draw/decode.c \
 	%reldir%/draw/draw.h \
 	%reldir%/draw/granule.c \
@@ -223,10 +219,10 @@ libjudge_la_SOURCES = \
 	%reldir%/fuzz_converter/drawn.c \
 	%reldir%/fuzz_converter/drawn.h \
 	%reldir%/fuzz_converter/drawn_write.c \
-	%reldir%/fuzz_converter/fields.def \
 	%reldir%/fuzz_converter/fault.c \
 	%reldir%/fuzz_converter/fault.h \
 	%reldir%/fuzz_converter/fault_compare.c \
+	%reldir%/fuzz_converter/fields.def \
 	%reldir%/fuzz_converter/fuzz_converter.c \
 	%reldir%/fuzz_converter/fuzz_converter.h \
 	%reldir%/fuzz_converter/words.def \
@@ -249,15 +245,15 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/nan_blocks.c \
 	%reldir%/judge/nan_blocks.def \
 	%reldir%/judge/nan_blocks.h \
+	%reldir%/judge/refusal.c \
+	%reldir%/judge/refusal.h \
+	%reldir%/judge/row_order.c \
+	%reldir%/judge/row_order.def \
+	%reldir%/judge/row_order.h \
 	%reldir%/judge/third_party_tolerances.c \
 	%reldir%/judge/third_party_tolerances.def \
 	%reldir%/judge/third_party_tolerances.h \
 	%reldir%/judge/tolerance.def \
-	%reldir%/judge/row_order.c \
-	%reldir%/judge/row_order.def \
-	%reldir%/judge/row_order.h \
-	%reldir%/judge/refusal.c \
-	%reldir%/judge/refusal.h \
 	%reldir%/judge/verdict.c \
 	%reldir%/judge/verdict.h \
 	%reldir%/judge/views.c \
@@ -273,10 +269,10 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/converted.h \
 	%reldir%/layout/explain.c \
 	%reldir%/layout/explain.h \
-	%reldir%/layout/memory_mistake.c \
-	%reldir%/layout/memory_mistake.h \
 	%reldir%/layout/layout_names.c \
 	%reldir%/layout/layout_names.h \
+	%reldir%/layout/memory_mistake.c \
+	%reldir%/layout/memory_mistake.h \
 	%reldir%/layout/mistake.c \
 	%reldir%/layout/mistake.h \
 	%reldir%/layout/mistakes.def \
@@ -288,33 +284,37 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/steps.c \
 	%reldir%/layout/steps.h \
 	%reldir%/layout/svg.c \
-	%reldir%/report/report.h \
+	%reldir%/profiles/cmd_profiles.c \
+	%reldir%/profiles/profile_cases.c \
+	%reldir%/profiles/profile_cases.h \
+	%reldir%/profiles/profile_names.h \
 	%reldir%/report/baseline.c \
 	%reldir%/report/baseline.h \
 	%reldir%/report/causes.c \
 	%reldir%/report/causes.h \
 	%reldir%/report/changes.c \
 	%reldir%/report/changes.h \
+	%reldir%/report/html_page.c \
+	%reldir%/report/html_page.h \
+	%reldir%/report/html_style.inc \
 	%reldir%/report/journal.c \
 	%reldir%/report/journal.h \
 	%reldir%/report/record.c \
 	%reldir%/report/record.h \
+	%reldir%/report/report.h \
 	%reldir%/report/report_file.c \
 	%reldir%/report/report_file.h \
+	%reldir%/report/report_html.c \
+	%reldir%/report/report_json.c \
+	%reldir%/report/report_junit.c \
+	%reldir%/report/report_matrix.c \
 	%reldir%/report/report_run.c \
 	%reldir%/report/report_set.c \
 	%reldir%/report/report_set.h \
-	%reldir%/report/stored.c \
-	%reldir%/report/stored.h \
-	%reldir%/report/html_page.c \
-	%reldir%/report/html_page.h \
-	%reldir%/report/html_style.inc \
-	%reldir%/report/report_html.c \
-	%reldir%/report/report_matrix.c \
-	%reldir%/report/report_json.c \
-	%reldir%/report/report_junit.c \
 	%reldir%/report/report_tap.c \
 	%reldir%/report/report_text.c \
+	%reldir%/report/stored.c \
+	%reldir%/report/stored.h \
 	%reldir%/report/tally.c \
 	%reldir%/run/backends.c \
 	%reldir%/run/backends.h \
@@ -351,6 +351,7 @@ libjudge_la_SOURCES = \
 	%reldir%/select/caseconfig.h \
 	%reldir%/select/cases.c \
 	%reldir%/select/cases.h \
+	%reldir%/select/cmd_select.c \
 	%reldir%/select/hardware.def \
 	%reldir%/select/matrix.c \
 	%reldir%/select/models.def \

@@ -2,6 +2,9 @@
 # The oracle: libmxoracle, static and shared.
 lib_LTLIBRARIES += libmxoracle.la
 libmxoracle_la_SOURCES = \
+	%reldir%/abi/backend_emu.c \
+	%reldir%/abi/validate.c \
+	%reldir%/abi/validate.h \
 	%reldir%/act/eval.c \
 	%reldir%/act/exp_table.h \
 	%reldir%/act/exp_u20.c \
@@ -23,7 +26,6 @@ libmxoracle_la_SOURCES = \
 	%reldir%/act/situ.c \
 	%reldir%/act/solve.c \
 	%reldir%/act/wide.c \
-	%reldir%/backend_emu.c \
 	%reldir%/bounds/bound.c \
 	%reldir%/bounds/bound.h \
 	%reldir%/bounds/bound_gemm.c \
@@ -76,8 +78,8 @@ libmxoracle_la_SOURCES = \
 	%reldir%/format/rcp.c \
 	%reldir%/format/rcp_hopper.c \
 	%reldir%/format/real.c \
-	%reldir%/layer/finish.c \
 	%reldir%/format/ue4m3.c \
+	%reldir%/layer/finish.c \
 	%reldir%/layer/gemm.c \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/loaded.c \
@@ -141,6 +143,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/profile/profile.c \
 	%reldir%/quant/block.c \
 	%reldir%/quant/engine.c \
+	%reldir%/quant/engine.h \
 	%reldir%/quant/engine_nvfp4.c \
 	%reldir%/quant/engine_steps.c \
 	%reldir%/quant/group.c \
@@ -151,7 +154,6 @@ libmxoracle_la_SOURCES = \
 	%reldir%/quant/nvfp4.c \
 	%reldir%/quant/nvfp4_block.c \
 	%reldir%/quant/qdq.c \
-	%reldir%/quant/engine.h \
 	%reldir%/quant/quant.h \
 	%reldir%/quant/requant.c \
 	%reldir%/quant/requant_table.c \
@@ -180,6 +182,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/lists.def \
 	%reldir%/select/names.def \
 	%reldir%/select/nvfp4.c \
+	%reldir%/select/own.c \
 	%reldir%/select/quants.def \
 	%reldir%/select/roundup.def \
 	%reldir%/select/routers.def \
@@ -188,12 +191,9 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/select.c \
 	%reldir%/select/sizes.c \
 	%reldir%/select/steps.def \
-	%reldir%/select/own.c \
 	%reldir%/select/support.c \
 	%reldir%/select/text.c \
-	%reldir%/select/words.c \
-	%reldir%/validate.c \
-	%reldir%/validate.h
+	%reldir%/select/words.c
 # Coverage is asked of the emulator alone.
 libmxoracle_la_CFLAGS = $(AM_CFLAGS) $(MXO_COVERAGE)
 # Exported is what the installed headers declare, nothing else.

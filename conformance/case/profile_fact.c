@@ -37,6 +37,11 @@ static const struct {
 #undef MXO_NOTE
 };
 
+const char *profile_key(int i)
+{
+    return i < N_FACTS ? keys[i] : NULL;
+}
+
 const char *profile_fact(const char *profile, const char *key)
 {
     for (size_t p = 0; p < sizeof profiles / sizeof profiles[0]; p++) {

@@ -6,4 +6,8 @@
 /* Value of a fact such as "quant"; "" if there is no such profile or fact. */
 const char *profile_fact(const char *profile, const char *key);
 
+/* Key of fact number i, which is a parameter of the layer likewise; NULL
+   behind the last. */
+const char *profile_key(int i);
+
 #endif

@@ -6,6 +6,7 @@
 #include "data/fill.h"
 #include "layout/layout_names.h"
 #include "listing.h"
+#include "profiles/profile_names.h"
 #include "run/backends.h"
 #include "select/options.h"
 

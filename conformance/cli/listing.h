@@ -7,7 +7,5 @@
 
 /* what: "ops", "backends", "devices" or "cases". Returns the exit status. */
 int list_things(const run_options *o, const char *what);
-/* Profiles of backends, one a line. */
-void list_profile_names(void);
 
 #endif

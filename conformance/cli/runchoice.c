@@ -4,7 +4,7 @@
 
 #include "base/cli.h"
 #include "data/fill.h"
-#include "profile_cases.h"
+#include "profiles/profile_cases.h"
 #include "run/open_judge.h"
 
 #include <stdio.h>

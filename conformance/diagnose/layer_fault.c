@@ -2,9 +2,8 @@
 /* See layer_fault.h. */
 #include "layer_fault.h"
 
+#include "case/profile_fact.h"
 #include "read_as_sm90.h"
-
-#include <mxoracle/profile.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -19,40 +18,43 @@ static int set(test_case *c, const char *key, const char *value)
     return case_set(c, key, value, (mxo_text){why, sizeof why});
 }
 
-static const char *glu_of(const mxo_profile *p, const test_case *c)
+/* The profile's unit for the activation of the case. */
+static const char *glu_of(const char *profile, const test_case *c)
 {
-    const mxo_profile_field field =
-        strcmp(case_value(c, "activation"), "swiglu") == 0 ? MXO_FIELD_SWIGLU
-        : strcmp(case_value(c, "limit"), "none") == 0      ? MXO_FIELD_SILU
-                                                      : MXO_FIELD_SILU_LIMIT;
+    return profile_fact(
+        profile, strcmp(case_value(c, "activation"), "swiglu") == 0 ? "swiglu"
+                 : strcmp(case_value(c, "limit"), "none") == 0      ? "silu"
+                                                               : "silu_limit");
+}
 
-    return p->fact[field].value;
+static int is_constant(const char *key)
+{
+    return strcmp(key, "alpha") == 0 || strcmp(key, "beta") == 0 ||
+           strcmp(key, "limit") == 0;
 }
 
 int layer_spell_out(test_case *c)
 {
-    const mxo_profile *p = mxo_profile_by_name(case_value(c, "profile"));
-    const mxo_profile *exact = mxo_profile_by_name("exact");
-    int bad = p == NULL;
+    char profile[OP_WORD];
+    int bad = *profile_fact(case_value(c, "profile"), "glu_out") == '\0';
+    const char *key;
 
+    (void)snprintf(profile, sizeof profile, "%s", case_value(c, "profile"));
     if (!bad && strcmp(case_value(c, "glu"), "profile") == 0 &&
-        strcmp(glu_of(p, c), "swiglu") == 0) {
+        strcmp(glu_of(profile, c), "swiglu") == 0) {
         /* The kernel runs swiglu all the same. */
         bad |= set(c, "activation", "swiglu");
     }
     if (!bad && strcmp(case_value(c, "glu"), "profile") == 0) {
-        bad |= set(c, "glu", glu_of(p, c));
+        bad |= set(c, "glu", glu_of(profile, c));
     }
-    for (int i = 0; !bad && i < MXO_N_PROFILE_FIELDS; i++) {
-        const char *key = mxo_profile_question_at(i)->key;
-        const char *value = p->fact[i].value;
-        const int is_constant =
-            i == MXO_FIELD_ALPHA || i == MXO_FIELD_BETA || i == MXO_FIELD_LIMIT;
-        /* What a profile leaves open no call has needed. */
+    for (int i = 0; !bad && (key = profile_key(i)) != NULL; i++) {
+        const char *value = profile_fact(profile, key);
+        /* An entry that a profile leaves open was not needed by the call. */
         if ((strcmp(case_value(c, key), "profile") == 0 &&
              strcmp(value, "unknown") != 0 &&
-             strcmp(value, exact->fact[i].value) != 0) ||
-            (is_constant && strcmp(value, "config") != 0 &&
+             strcmp(value, profile_fact("exact", key)) != 0) ||
+            (is_constant(key) && strcmp(value, "config") != 0 &&
              strcmp(case_value(c, "activation"), "swiglu") == 0)) {
             bad |= set(c, key, value);
         }

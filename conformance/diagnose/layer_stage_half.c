@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stage_half.h. */
+/* See layer_stage_half.h. */
 #include "layer_stage_half.h"
 
 #include "case/case_shape.h"
+#include "case/profile_fact.h"
 #include "data/fill_loaded.h"
-
-#include <mxoracle/profile.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -16,13 +15,9 @@ enum { SENTENCE = 384 };
 static const char *entry(const test_case *c, const char *key)
 {
     const char *own = case_value(c, key);
-    const mxo_profile *p = mxo_profile_by_name(case_value(c, "profile"));
-    const mxo_profile_field field = mxo_profile_field_by_key(key);
+    const char *fact = profile_fact(case_value(c, "profile"), key);
 
-    return strcmp(own, "profile") == 0 && p != NULL &&
-                   field < MXO_N_PROFILE_FIELDS
-               ? p->fact[field].value
-               : own;
+    return strcmp(own, "profile") == 0 && *fact != '\0' ? fact : own;
 }
 
 static int says(const test_case *c, const char *key, const char *word)

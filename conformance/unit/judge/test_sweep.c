@@ -6,8 +6,8 @@
  * tensors alone.
  */
 #include "case/grid.h"
-#include "cli/profile_cases.h"
 #include "data/fill.h"
+#include "profiles/profile_cases.h"
 
 #include <check.h>
 #include <inttypes.h>

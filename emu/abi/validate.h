@@ -3,7 +3,7 @@
 #ifndef MXO_EMU_VALIDATE_H
 #define MXO_EMU_VALIDATE_H
 
-#include "call.h"
+#include "../call.h"
 
 /* Every parameter of info is there, in its domain, and no other is. */
 mxo_status mxo_check_params(const mxo_op_info *info, const mxo_call *call,

@@ -7,7 +7,7 @@
  */
 #include "base/citation.h"
 #include "base/cli.h"
-#include "listing.h"
+#include "profile_names.h"
 
 #include <mxoracle/profile.h>
 
