@@ -20,7 +20,7 @@ EXTRA_DIST += \
 	%reldir%/mutant-coverage \
 	%reldir%/mutation-score \
 	%reldir%/part \
-	%reldir%/rooms \
+	%reldir%/rooms.list \
 	%reldir%/setup \
 	%reldir%/systems-page \
 	%reldir%/test \

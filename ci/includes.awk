@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every #include against ci/rooms, and circles of files that cross folders, a
-# source and its header taken as one file. Input: ci/rooms, then the names of
+# Every #include against ci/rooms.list, and circles of files that cross folders, a
+# source and its header taken as one file. Input: ci/rooms.list, then the names of
 # all files of code with part=files, then "file:line:#include ..." with
 # part=includes.
 function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
@@ -33,7 +33,7 @@ function meant(file, name,    at, n, i, parts) {
     return ""
 }
 
-# The word of ci/rooms under which a file may be included.
+# The word of ci/rooms.list under which a file may be included.
 function word_of(file) {
     if (file !~ /^emu\/include\//) {
         return folder(file)
@@ -57,7 +57,7 @@ function check(where, room, word) {
     if ((room, word) in may) {
         used[room, word] = 1
     } else {
-        complain(where ", and " room " may not include " word " (ci/rooms)")
+        complain(where ", and " room " may not include " word " (ci/rooms.list)")
     }
 }
 
@@ -120,7 +120,7 @@ part == "rooms" {
 part == "files" {
     is_file[$0] = 1
     if (!(folder($0) in is_room)) {
-        complain($0 " is in a folder that ci/rooms does not name")
+        complain($0 " is in a folder that ci/rooms.list does not name")
         is_room[folder($0)] = 1
     }
     next
@@ -168,7 +168,7 @@ part == "files" {
     } else if ((room, "libc") in may) {
         used[room, "libc"] = 1
         if (name !~ standard) {
-            complain(where ": " name ", and " room " may include C's own headers only (libc in ci/rooms)")
+            complain(where ": " name ", and " room " may include C's own headers only (libc in ci/rooms.list)")
         }
     }
 }
@@ -177,7 +177,7 @@ END {
     for (key in may) {
         split(key, pair, SUBSEP)
         if (!(key in used) && pair[2] != "pure" && pair[2] != "libc") {
-            complain("ci/rooms lets " pair[1] " include " may[key] ", and no file there does")
+            complain("ci/rooms.list lets " pair[1] " include " may[key] ", and no file there does")
         }
     }
     for (v in edges) {

@@ -14,26 +14,11 @@ gpu_units = \
 gpu_headers = \
 	%reldir%/bench/flush_l2.h \
 	%reldir%/host/call.h \
-	%reldir%/ops/dequant_rules.h \
-	%reldir%/host/gather_cost.h \
 	%reldir%/host/glu_choosers.h \
 	%reldir%/host/layer_job.h \
-	%reldir%/host/layout_chain.h \
-	%reldir%/host/layout_fold.h \
-	%reldir%/host/layout_map.h \
-	%reldir%/host/layout_text.h \
-	%reldir%/host/plan_convert.h \
-	%reldir%/host/plan_gather.h \
-	%reldir%/host/plan_groups.h \
-	%reldir%/host/plan_index.h \
-	%reldir%/host/plan_layout.h \
-	%reldir%/host/plan_lines.h \
-	%reldir%/host/plan_move.h \
 	%reldir%/host/plan_prefill.h \
 	%reldir%/host/plan_recipe.h \
 	%reldir%/host/plan_single_token.h \
-	%reldir%/host/plan_terms.h \
-	%reldir%/host/plan_tile.h \
 	%reldir%/host/plans.h \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/layer_act.h \
@@ -58,7 +43,22 @@ gpu_headers = \
 	%reldir%/layout/layout_terms.h \
 	%reldir%/layout/layout_values.h \
 	%reldir%/layout/layout_walk.h \
+	%reldir%/layout_plan/gather_cost.h \
+	%reldir%/layout_plan/layout_chain.h \
+	%reldir%/layout_plan/layout_fold.h \
+	%reldir%/layout_plan/layout_map.h \
+	%reldir%/layout_plan/layout_text.h \
+	%reldir%/layout_plan/plan_convert.h \
+	%reldir%/layout_plan/plan_gather.h \
+	%reldir%/layout_plan/plan_groups.h \
+	%reldir%/layout_plan/plan_index.h \
+	%reldir%/layout_plan/plan_layout.h \
+	%reldir%/layout_plan/plan_lines.h \
+	%reldir%/layout_plan/plan_move.h \
+	%reldir%/layout_plan/plan_terms.h \
+	%reldir%/layout_plan/plan_tile.h \
 	%reldir%/ops/dequant.h \
+	%reldir%/ops/dequant_rules.h \
 	%reldir%/ops/glu.h \
 	%reldir%/ops/glu_exact.h \
 	%reldir%/ops/glu_power.h \

@@ -7,12 +7,12 @@
 #define GPU_PLAN_LAYOUT_H
 
 #include "host/call.h"
-#include "host/layout_chain.h"
-#include "host/layout_text.h"
-#include "host/plan_move.h"
-#include "host/plan_terms.h"
 #include "host/plans.h"
 #include "layout/layout_values.h"
+#include "layout_plan/layout_chain.h"
+#include "layout_plan/layout_text.h"
+#include "layout_plan/plan_move.h"
+#include "layout_plan/plan_terms.h"
 #include "port/runtime.h"
 
 /* Whether some elements have no counterpart in the result. */

@@ -7,11 +7,11 @@
 #define GPU_PLAN_GROUPS_H
 
 #include "host/call.h"
-#include "host/layout_chain.h"
-#include "host/plan_layout.h"
-#include "host/plan_move.h"
 #include "host/plans.h"
 #include "layout/layout_groups.h"
+#include "layout_plan/layout_chain.h"
+#include "layout_plan/plan_layout.h"
+#include "layout_plan/plan_move.h"
 #include "port/runtime.h"
 
 typedef struct groups_plan {

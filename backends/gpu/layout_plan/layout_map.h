@@ -6,7 +6,7 @@
 #ifndef GPU_LAYOUT_MAP_H
 #define GPU_LAYOUT_MAP_H
 
-#include "host/layout_text.h"
+#include "layout_plan/layout_text.h"
 #include "port/runtime.h"
 
 /* name or name:size; n stays 0 where the digit is free. */

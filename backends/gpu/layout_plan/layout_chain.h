@@ -6,10 +6,10 @@
 #ifndef GPU_LAYOUT_CHAIN_H
 #define GPU_LAYOUT_CHAIN_H
 
-#include "host/layout_fold.h"
-#include "host/layout_map.h"
-#include "host/layout_text.h"
 #include "layout/layout_values.h"
+#include "layout_plan/layout_fold.h"
+#include "layout_plan/layout_map.h"
+#include "layout_plan/layout_text.h"
 #include "port/runtime.h"
 
 /* Rows of values.def: the way there and the way back. */

@@ -10,8 +10,8 @@
 #ifndef GPU_PLAN_TILE_H
 #define GPU_PLAN_TILE_H
 
-#include "host/layout_text.h"
 #include "layout/layout.h"
+#include "layout_plan/layout_text.h"
 #include "port/runtime.h"
 
 enum { TILE_ATOMS = 48, TILE_LEAST = TILE_BYTES / 4 * 3 };

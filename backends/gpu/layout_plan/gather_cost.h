@@ -3,9 +3,9 @@
 #ifndef GPU_GATHER_COST_H
 #define GPU_GATHER_COST_H
 
-#include "host/plan_gather.h"
 #include "layout/layout.h"
 #include "layout/layout_gather.h"
+#include "layout_plan/plan_gather.h"
 #include "port/runtime.h"
 
 /* Cycles that a warp of 32 needs for words at these bytes: same bank, other

@@ -4,15 +4,15 @@
 #define GPU_PLAN_MOVE_H
 
 #include "host/call.h"
-#include "host/gather_cost.h"
-#include "host/layout_text.h"
-#include "host/plan_gather.h"
-#include "host/plan_lines.h"
-#include "host/plan_tile.h"
 #include "layout/layout.h"
 #include "layout/layout_gather.h"
 #include "layout/layout_lines.h"
 #include "layout/layout_walk.h"
+#include "layout_plan/gather_cost.h"
+#include "layout_plan/layout_text.h"
+#include "layout_plan/plan_gather.h"
+#include "layout_plan/plan_lines.h"
+#include "layout_plan/plan_tile.h"
 #include "port/runtime.h"
 
 typedef struct layout_move {

@@ -8,8 +8,8 @@
 #ifndef GPU_LAYOUT_FOLD_H
 #define GPU_LAYOUT_FOLD_H
 
-#include "host/layout_map.h"
-#include "host/layout_text.h"
+#include "layout_plan/layout_map.h"
+#include "layout_plan/layout_text.h"
 #include "port/runtime.h"
 
 /* E R (h:2 C) -> E R (C h), and nothing else. */

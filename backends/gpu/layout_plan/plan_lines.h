@@ -8,11 +8,11 @@
 #define GPU_PLAN_LINES_H
 
 #include "host/call.h"
-#include "host/layout_text.h"
-#include "host/plan_gather.h"
-#include "host/plan_tile.h"
 #include "layout/layout.h"
 #include "layout/layout_lines.h"
+#include "layout_plan/layout_text.h"
+#include "layout_plan/plan_gather.h"
+#include "layout_plan/plan_tile.h"
 #include "port/runtime.h"
 
 static uint64_t common_unit(uint64_t unit, uint64_t bytes)

@@ -7,13 +7,13 @@
 #define GPU_PLAN_TERMS_H
 
 #include "host/call.h"
-#include "host/layout_text.h"
-#include "host/plan_gather.h"
-#include "host/plan_lines.h"
-#include "host/plan_move.h"
-#include "host/plan_tile.h"
 #include "layout/layout.h"
 #include "layout/layout_terms.h"
+#include "layout_plan/layout_text.h"
+#include "layout_plan/plan_gather.h"
+#include "layout_plan/plan_lines.h"
+#include "layout_plan/plan_move.h"
+#include "layout_plan/plan_tile.h"
 #include "port/runtime.h"
 
 /* The digit of a group's member for a bit of the vector; `kind` if it counts

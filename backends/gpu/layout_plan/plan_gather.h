@@ -7,10 +7,10 @@
 #define GPU_PLAN_GATHER_H
 
 #include "host/call.h"
-#include "host/layout_text.h"
-#include "host/plan_tile.h"
 #include "layout/layout.h"
 #include "layout/layout_gather.h"
+#include "layout_plan/layout_text.h"
+#include "layout_plan/plan_tile.h"
 #include "port/runtime.h"
 
 typedef struct gather_plan {

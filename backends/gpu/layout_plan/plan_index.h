@@ -4,12 +4,12 @@
 #define GPU_PLAN_INDEX_H
 
 #include "host/call.h"
-#include "host/layout_map.h"
-#include "host/layout_text.h"
-#include "host/plan_layout.h"
-#include "host/plan_move.h"
 #include "host/plans.h"
 #include "layout/layout_index.h"
+#include "layout_plan/layout_map.h"
+#include "layout_plan/layout_text.h"
+#include "layout_plan/plan_layout.h"
+#include "layout_plan/plan_move.h"
 #include "port/runtime.h"
 
 /* Units of experts * rows * columns, or 0: more than 63 bits count. */
