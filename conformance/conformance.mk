@@ -439,9 +439,9 @@ mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance
 mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
-# Unit suites: one Check suite per source file, listed in unit/suites.def, or in
-# unit/stage_suites.def those of a second program, which runs beside the first.
-EXTRA_DIST += %reldir%/unit/suites.def %reldir%/unit/stage_suites.def %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/digest/digest.c
+# Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those of a second
+# program, stage_tests, run beside the first.
+EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
@@ -554,7 +554,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/select/test_select.c \
 	%reldir%/unit/select/test_select_after.c \
 	%reldir%/unit/select/test_select_product.c
-unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"suites.def"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"unit_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
@@ -575,11 +575,20 @@ stage_tests_SOURCES = \
 	%reldir%/unit/judge/test_layer_stages_mutants.c \
 	%reldir%/unit/main.c \
 	%reldir%/unit/part.h
-stage_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"stage_suites.def"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+stage_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"stage_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 stage_tests_CFLAGS = $(unit_tests_CFLAGS)
 stage_tests_LDFLAGS = $(AM_LDFLAGS) -static
 stage_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
 TESTS += stage_tests
+
+# The suites of a program are its sources of that name.
+BUILT_SOURCES += unit_suites.inc stage_suites.inc
+CLEANFILES += unit_suites.inc stage_suites.inc
+suites_of = sed -n 's|.*/test_\(.*\)\.c$$|MXO_SUITE(\1)|p' >$@
+unit_suites.inc: Makefile
+	$(AM_V_GEN)printf '%s\n' $(unit_tests_SOURCES) | $(suites_of)
+stage_suites.inc: Makefile
+	$(AM_V_GEN)printf '%s\n' $(stage_tests_SOURCES) | $(suites_of)
 endif
 
 check_PROGRAMS += load_plugin

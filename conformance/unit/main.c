@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs the Check suites of the list SUITES and speaks TAP on standard output.
- * A filter in CK_RUN_SUITE or CK_RUN_CASE that matches nothing exits 77, not 0.
+ * Runs the Check suites of the list SUITES, which the build makes from the
+ * names of the sources, MXO_SUITE(name) a line, and speaks TAP on standard
+ * output. A filter in CK_RUN_SUITE or CK_RUN_CASE that matches nothing exits
+ * 77, not 0.
  */
 #include <check.h>
 #include <stdio.h>

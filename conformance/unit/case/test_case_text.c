@@ -157,10 +157,10 @@ START_TEST(inexact_extents_are_refused)
 }
 END_TEST
 
-Suite *suite_casetext(void);
-Suite *suite_casetext(void)
+Suite *suite_case_text(void);
+Suite *suite_case_text(void)
 {
-    Suite *s = suite_create("casetext");
+    Suite *s = suite_create("case_text");
     TCase *t = tcase_create("casetext");
 
     tcase_set_timeout(t, 60);

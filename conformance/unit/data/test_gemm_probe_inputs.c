@@ -162,10 +162,10 @@ START_TEST(the_unit_matrix_hands_activations_on)
 }
 END_TEST
 
-Suite *suite_probe(void);
-Suite *suite_probe(void)
+Suite *suite_gemm_probe_inputs(void);
+Suite *suite_gemm_probe_inputs(void)
 {
-    Suite *s = suite_create("probe");
+    Suite *s = suite_create("gemm_probe_inputs");
     TCase *t = tcase_create("probe");
 
     tcase_add_loop_test(t, the_rows_are_those_asked_for, 0, N_CALLS);

@@ -49,10 +49,10 @@ START_TEST(a_worker_that_stops_working_ends_at_the_look_after)
 }
 END_TEST
 
-Suite *suite_patience(void);
-Suite *suite_patience(void)
+Suite *suite_cpu_timeout(void);
+Suite *suite_cpu_timeout(void)
 {
-    Suite *s = suite_create("patience");
+    Suite *s = suite_create("cpu_timeout");
     TCase *t = tcase_create("patience");
 
     tcase_add_test(t, a_spinning_worker_ends_with_the_limit);

@@ -103,10 +103,10 @@ START_TEST(a_tail)
 }
 END_TEST
 
-Suite *suite_where(void);
-Suite *suite_where(void)
+Suite *suite_diff_location(void);
+Suite *suite_diff_location(void)
 {
-    Suite *s = suite_create("where");
+    Suite *s = suite_create("diff_location");
     TCase *t = tcase_create("where_say");
 
     tcase_add_test(t, one_token);

@@ -422,11 +422,11 @@ START_TEST(what_is_not_offered_alone_is_told_apart)
 }
 END_TEST
 
-Suite *suite_stages(void);
+Suite *suite_layer_stages(void);
 
-Suite *suite_stages(void)
+Suite *suite_layer_stages(void)
 {
-    Suite *s = suite_create("stages");
+    Suite *s = suite_create("layer_stages");
     TCase *t = tcase_create("stages_say");
 
     tcase_set_timeout(t, 0); /* a sanitizer takes its time */

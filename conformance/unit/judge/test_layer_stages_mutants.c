@@ -254,10 +254,10 @@ START_TEST(the_class_of_a_mutant_says_which_stage_is_named)
 }
 END_TEST
 
-Suite *suite_stages_mutants(void);
-Suite *suite_stages_mutants(void)
+Suite *suite_layer_stages_mutants(void);
+Suite *suite_layer_stages_mutants(void)
 {
-    Suite *s = suite_create("stages_mutants");
+    Suite *s = suite_create("layer_stages_mutants");
     TCase *t = tcase_create("stages_say");
 
     tcase_set_timeout(t, 0); /* a sanitizer takes its time */

@@ -130,10 +130,10 @@ START_TEST(the_table_says_which_rules_quantise_twice_as_once)
 }
 END_TEST
 
-Suite *suite_idempotence(void);
-Suite *suite_idempotence(void)
+Suite *suite_requantise_check(void);
+Suite *suite_requantise_check(void)
 {
-    Suite *s = suite_create("idempotence");
+    Suite *s = suite_create("requantise_check");
     TCase *t = tcase_create("idempotence");
 
     tcase_set_timeout(t, 0); /* a sanitizer takes its time */
