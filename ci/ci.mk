@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	%reldir%/campaign \
 	%reldir%/check-citations \
 	%reldir%/check-deps \
+	%reldir%/check-ops \
 	%reldir%/check-style \
 	%reldir%/check-tidy \
 	%reldir%/coverage \

@@ -632,6 +632,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/selftest.test \
 	%reldir%/tests/judge/selftest_legal.test \
 	%reldir%/tests/vectors/legal_vectors.test \
+	%reldir%/tests/house/adding_op.test \
 	%reldir%/tests/judge/bench.test \
 	%reldir%/tests/files/audit.test \
 	%reldir%/tests/judge/cli.test \
