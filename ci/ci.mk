@@ -20,6 +20,8 @@ EXTRA_DIST += \
 	%reldir%/man-page \
 	%reldir%/mutant-coverage \
 	%reldir%/mutation-score \
+	%reldir%/nightly \
+	%reldir%/package \
 	%reldir%/part \
 	%reldir%/rooms.list \
 	%reldir%/setup \
