@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
-fuzz_programs = fuzz_casetext fuzz_layer fuzz_layout fuzz_number fuzz_protocol \
-	fuzz_quant fuzz_safetensors fuzz_select
+fuzz_programs = fuzz_casefile fuzz_casetext fuzz_checkpoint fuzz_diagnose \
+	fuzz_layer fuzz_layers fuzz_layout fuzz_number fuzz_profile fuzz_protocol \
+	fuzz_quant fuzz_safetensors fuzz_select fuzz_table
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
 fuzz_driver =
@@ -15,15 +16,34 @@ endif
 fuzz_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 fuzz_ldadd = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
+fuzz_casefile_SOURCES = %reldir%/fuzz_casefile.c %reldir%/scratch.c %reldir%/scratch.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_casefile_CPPFLAGS = $(fuzz_cppflags)
+fuzz_casefile_LDFLAGS = $(fuzz_ldflags)
+fuzz_casefile_LDADD = $(fuzz_ldadd)
 fuzz_casetext_SOURCES = %reldir%/fuzz_casetext.c %reldir%/target.h $(fuzz_driver)
 fuzz_casetext_CPPFLAGS = $(fuzz_cppflags)
 fuzz_casetext_LDFLAGS = $(fuzz_ldflags)
 fuzz_casetext_LDADD = $(fuzz_ldadd)
+fuzz_checkpoint_SOURCES = %reldir%/fuzz_checkpoint.c %reldir%/scratch.c %reldir%/scratch.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_checkpoint_CPPFLAGS = $(fuzz_cppflags)
+fuzz_checkpoint_LDFLAGS = $(fuzz_ldflags)
+fuzz_checkpoint_LDADD = $(fuzz_ldadd)
+fuzz_diagnose_SOURCES = %reldir%/fuzz_diagnose.c %reldir%/target.h $(fuzz_driver)
+fuzz_diagnose_CPPFLAGS = $(fuzz_cppflags)
+fuzz_diagnose_LDFLAGS = $(fuzz_ldflags)
+fuzz_diagnose_LDADD = $(fuzz_ldadd)
 fuzz_layer_SOURCES = %reldir%/fuzz_layer.c %reldir%/input.c %reldir%/input.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_layer_CPPFLAGS = $(fuzz_cppflags)
 fuzz_layer_LDFLAGS = $(fuzz_ldflags)
 fuzz_layer_LDADD = $(fuzz_ldadd)
+fuzz_layers_SOURCES = %reldir%/fuzz_layers.c %reldir%/scratch.c %reldir%/scratch.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_layers_CPPFLAGS = $(fuzz_cppflags)
+fuzz_layers_LDFLAGS = $(fuzz_ldflags)
+fuzz_layers_LDADD = $(fuzz_ldadd)
 fuzz_layout_SOURCES = %reldir%/fuzz_layout.c %reldir%/input.c %reldir%/input.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_layout_CPPFLAGS = $(fuzz_cppflags)
@@ -33,6 +53,10 @@ fuzz_number_SOURCES = %reldir%/fuzz_number.c %reldir%/target.h $(fuzz_driver)
 fuzz_number_CPPFLAGS = $(fuzz_cppflags)
 fuzz_number_LDFLAGS = $(fuzz_ldflags)
 fuzz_number_LDADD = $(fuzz_ldadd)
+fuzz_profile_SOURCES = %reldir%/fuzz_profile.c %reldir%/target.h $(fuzz_driver)
+fuzz_profile_CPPFLAGS = $(fuzz_cppflags)
+fuzz_profile_LDFLAGS = $(fuzz_ldflags)
+fuzz_profile_LDADD = $(fuzz_ldadd)
 fuzz_protocol_SOURCES = %reldir%/fuzz_protocol.c %reldir%/target.h $(fuzz_driver)
 fuzz_protocol_CPPFLAGS = $(fuzz_cppflags)
 fuzz_protocol_LDFLAGS = $(fuzz_ldflags)
@@ -50,6 +74,10 @@ fuzz_select_SOURCES = %reldir%/fuzz_select.c %reldir%/target.h $(fuzz_driver)
 fuzz_select_CPPFLAGS = $(fuzz_cppflags)
 fuzz_select_LDFLAGS = $(fuzz_ldflags)
 fuzz_select_LDADD = $(fuzz_ldadd)
+fuzz_table_SOURCES = %reldir%/fuzz_table.c %reldir%/target.h $(fuzz_driver)
+fuzz_table_CPPFLAGS = $(fuzz_cppflags)
+fuzz_table_LDFLAGS = $(fuzz_ldflags)
+fuzz_table_LDADD = $(fuzz_ldadd)
 
 TESTS += %reldir%/fuzz.test %reldir%/planted.test
 EXTRA_DIST += %reldir%/planted.test %reldir%/planted/place.c \

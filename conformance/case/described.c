@@ -60,6 +60,13 @@ static int compare(const mxo_op_info *theirs, const mxo_op_info *ours,
 {
     int n_new;
     int n_old;
+
+    if (theirs->params == NULL || theirs->in == NULL || theirs->out == NULL) {
+        (void)snprintf(why.ptr, why.size,
+                       "%s describes %s without its parameters or tensors",
+                       name, ours->name);
+        return 0;
+    }
     const char *added = lacks(ours->params, theirs->params, &n_new);
     const char *gone = lacks(theirs->params, ours->params, &n_old);
 

@@ -297,7 +297,7 @@ static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)
     char text[CASE_TEXT];
 
     line += strspn(line, " \t");
-    line[strcspn(line, " \t\r\n#")] = '\0';
+    line[strcspn(line, " \t\r#")] = '\0';
     if (line[0] == '\0') {
         return 0;
     }
@@ -310,20 +310,39 @@ static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)
                : refuse(why, "out of memory", text);
 }
 
+/* A line without its end: 1; 0: there is none; -1: it is none of text. */
+static int read_line(FILE *f, char *line, size_t room)
+{
+    size_t n = 0;
+    int c;
+
+    while ((c = getc(f)) != EOF && c != '\n') {
+        if (c == '\0' || n + 1 == room) {
+            return -1;
+        }
+        line[n++] = (char)c;
+    }
+    line[n] = '\0';
+    return c != EOF || n > 0;
+}
+
 int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why)
 {
     FILE *f = fopen(path, "r");
     char line[CASE_TEXT + 8];
-    char inner[512];
+    char inner[512] = "too long, or with a zero byte";
     int number = 0;
     int status = 0;
+    int more = 1;
 
     if (f == NULL) {
         return refuse(why, strerror(errno), path);
     }
-    while (status == 0 && fgets(line, sizeof line, f) != NULL) {
+    while (status == 0 && (more = read_line(f, line, sizeof line)) != 0) {
         number++;
-        status = add_line(l, line, seed, (mxo_text){inner, sizeof inner});
+        status = more < 0
+                     ? -1
+                     : add_line(l, line, seed, (mxo_text){inner, sizeof inner});
     }
     if (status != 0) {
         (void)snprintf(why.ptr, why.size, "%s, line %d: %s", path, number,

@@ -125,6 +125,21 @@ static int is_number(word_span s)
     return s.len > 0 && s.ptr[0] >= '0' && s.ptr[0] <= '9';
 }
 
+/* Digits alone; 0 if there is anything else, or more than a factor is. */
+static uint64_t number_of(word_span s)
+{
+    const uint64_t largest = UINT64_C(1) << 15;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < s.len; i++) {
+        n = 10 * n + (uint64_t)(s.ptr[i] - '0');
+        if (s.ptr[i] < '0' || s.ptr[i] > '9' || n > largest) {
+            return 0;
+        }
+    }
+    return n;
+}
+
 /* What is not a number after '/': "pack" or an integer parameter. */
 static int parse_divisor(const op_schema *s, op_extent *e, word_span word)
 {
@@ -145,10 +160,10 @@ static int parse_factor(op_schema *s, op_extent *e, word_span word, int divide)
         return -1;
     }
     if (is_number(word)) {
-        const uint64_t n = strtoull(word.ptr, NULL, 10);
+        const uint64_t n = number_of(word);
         e->divisor *= divide ? n : 1;
         e->multiple *= divide ? 1 : n;
-        return n == 0 ? -1 : 0;
+        return n == 0 || e->multiple > UINT32_MAX ? -1 : 0;
     }
     if (divide) {
         return parse_divisor(s, e, word);

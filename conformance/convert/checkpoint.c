@@ -116,12 +116,38 @@ static int read_entry(const checkpoint_file *f, uint64_t data, const char *name,
     return good && shape_fits(t);
 }
 
+static int by_place(const void *a, const void *b)
+{
+    const checkpoint_tensor *x = a;
+    const checkpoint_tensor *y = b;
+
+    if (x->bytes != y->bytes) {
+        return x->bytes < y->bytes ? -1 : 1;
+    }
+    return x->n_bytes < y->n_bytes ? -1 : x->n_bytes > y->n_bytes;
+}
+
+/* The format leaves no gaps: a tail is what a broken copy leaves. */
+static int check_tiling(const char *path, const checkpoint_file *f,
+                        const uint8_t *data, checkpoint_tensor *t, size_t n,
+                        mxo_text why)
+{
+    qsort(t, n, sizeof *t, by_place);
+    for (size_t i = 0; i < n && t[i].bytes == data; i++) {
+        data += t[i].n_bytes;
+    }
+    return data == f->map + f->n_bytes
+               ? 0
+               : refuse(why, path,
+                        "has bytes that belong to no tensor, or to two");
+}
+
 static int add_entries(const char *path, checkpoint *c,
                        const checkpoint_file *f, mxo_text why)
 {
     const uint64_t n_entries = json_object_size(f->header);
+    const size_t first = c->n;
     uint64_t header = 0;
-    uint64_t taken = 0;
     const char *name;
     json_t *value;
     checkpoint_tensor *grown =
@@ -146,14 +172,9 @@ static int add_entries(const char *path, checkpoint *c,
                       path, name);
             return -1;
         }
-        taken += c->tensor[c->n - 1].n_bytes;
     }
-    /* The format leaves no gaps: a tail is what a broken copy leaves. */
-    return taken == f->n_bytes - PREFIX - header
-               ? 0
-               : refuse(why, path,
-                        "has bytes that belong to no tensor, or to "
-                        "two");
+    return check_tiling(path, f, f->map + PREFIX + header, c->tensor + first,
+                        c->n - first, why);
 }
 
 static int add_file(const char *path, checkpoint *c, mxo_text why)

@@ -149,7 +149,11 @@ static int declare(layer_grid *t, const char *profile, const char *entry)
     if (span_copy(op, name) && op_param_index(op_by_name(name), key) >= 0) {
         drop(t, key);
         const size_t used = strlen(t->text);
-        (void)snprintf(t->text + used, sizeof t->text - used, ",%s", entry);
+        const size_t room = sizeof t->text - used;
+        if ((size_t)snprintf(t->text + used, room, ",%s", entry) >= room) {
+            return cli_refuse("--profile=%s: its entries are too long",
+                              profile);
+        }
     }
     return EXIT_PASS;
 }
