@@ -283,11 +283,14 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/source_mistake.h \
 	%reldir%/layout/steps.c \
 	%reldir%/layout/steps.h \
+	%reldir%/layout/picture.c \
+	%reldir%/layout/picture.h \
 	%reldir%/layout/svg.c \
 	%reldir%/profiles/cmd_profiles.c \
 	%reldir%/profiles/profile_cases.c \
 	%reldir%/profiles/profile_cases.h \
 	%reldir%/profiles/profile_names.h \
+	%reldir%/layout/terminal.c \
 	%reldir%/report/baseline.c \
 	%reldir%/report/baseline.h \
 	%reldir%/report/causes.c \

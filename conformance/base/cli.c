@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 int cli_refuse(const char *format, ...)
 {
@@ -40,6 +41,15 @@ int cli_columns(FILE *stream)
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                ? size.ws_col
                : 80;
+}
+
+int cli_color(FILE *stream)
+{
+    const char *term = getenv("TERM");
+    const char *no = getenv("NO_COLOR");
+
+    return isatty(fileno(stream)) && term != NULL &&
+           strcmp(term, "dumb") != 0 && (no == NULL || no[0] == '\0');
 }
 
 enum { LONGEST = 64 };

@@ -35,6 +35,8 @@ int cli_matches(const char *pattern, const char *name);
 /* Width of the terminal a stream goes to: COLUMNS, else what the terminal
    says, else 80. */
 int cli_columns(FILE *stream);
+/* Does a terminal that shows colours read this stream? TERM, NO_COLOR. */
+int cli_color(FILE *stream);
 
 /* Edits (insert, delete, replace, swap of neighbours) from a to b. */
 size_t cli_distance(const char *a, const char *b);

@@ -244,12 +244,5 @@ int run_options_check_baseline(const run_options *o, const backend_list *known,
 
 int run_options_color(const run_options *o, FILE *stream)
 {
-    const char *term = getenv("TERM");
-    const char *no = getenv("NO_COLOR");
-
-    if (o->color != 0) {
-        return o->color > 0;
-    }
-    return isatty(fileno(stream)) && term != NULL &&
-           strcmp(term, "dumb") != 0 && (no == NULL || no[0] == '\0');
+    return o->color != 0 ? o->color > 0 : cli_color(stream);
 }

@@ -6,7 +6,7 @@
  */
 #include "base/cli.h"
 #include "base/number.h"
-#include "explain.h"
+#include "picture.h"
 #include "steps.h"
 
 #include <errno.h>
@@ -26,6 +26,7 @@ typedef struct options {
     int has_at;
     int has_byte;
     int page;
+    int drawn; /* --picture */
     uint32_t elem_bytes;
     const char *svg;
 } options;
@@ -46,6 +47,7 @@ static int usage(void)
          "  -a, --at=[E,]R,C     where does this element go?\n"
          "  -b, --byte=N         what lies at this byte of memory?\n"
          "      --svg=FILE       draw it\n"
+         "      --picture        draw it here\n"
          "      --page           the page of the documentation\n"
          "  -l, --list           every layout, with a line\n"
          "      --conversions    every conversion of a whole layer\n"
@@ -112,6 +114,9 @@ static int take_option(options *o, int letter, const char *value)
     case 'S':
         o->svg = value;
         return EXIT_PASS;
+    case 'T':
+        o->drawn = 1;
+        return EXIT_PASS;
     default:
         o->page = 1;
         return EXIT_PASS;
@@ -128,6 +133,7 @@ static int read_options(options *o, int argc, char **argv)
         {"byte", required_argument, NULL, 'b'},
         {"svg", required_argument, NULL, 'S'},
         {"page", no_argument, NULL, 'P'},
+        {"picture", no_argument, NULL, 'T'},
         {"list", no_argument, NULL, 'l'},
         {"conversions", no_argument, NULL, 'C'},
         {"help", no_argument, NULL, 'h'},
@@ -303,7 +309,7 @@ static int say_byte(const steps *s, uint64_t byte, strbuf *out)
 /* Whole or not at all: a temporary file, then a rename. */
 static int write_svg(const explained *e, const char *path)
 {
-    strbuf picture = {0};
+    strbuf drawing = {0};
     strbuf temporary = {0};
     struct stat st;
 
@@ -311,10 +317,10 @@ static int write_svg(const explained *e, const char *path)
         fprintf(stderr, "mxoracle: %s is no regular file\n", path);
         return EXIT_RED;
     }
-    explain_svg(e, &picture);
+    explain_svg(e, &drawing);
     strbuf_add(&temporary, "%s.part", path);
     FILE *f = fopen(strbuf_text(&temporary), "w");
-    int bad = f == NULL || fputs(strbuf_text(&picture), f) < 0;
+    int bad = f == NULL || fputs(strbuf_text(&drawing), f) < 0;
 
     bad |= f != NULL && fclose(f) != 0;
     bad = bad || rename(strbuf_text(&temporary), path) != 0;
@@ -323,7 +329,7 @@ static int write_svg(const explained *e, const char *path)
         fprintf(stderr, "mxoracle: %s cannot be written: %s\n", path, reason);
         (void)remove(strbuf_text(&temporary));
     }
-    strbuf_clear(&picture);
+    strbuf_clear(&drawing);
     strbuf_clear(&temporary);
     return bad ? EXIT_RED : EXIT_PASS;
 }
@@ -346,6 +352,10 @@ static int answer(const options *o, const steps *s, strbuf *out)
     }
     if (status == EXIT_PASS && o->svg != NULL) {
         status = write_svg(last, o->svg);
+    }
+    if (status == EXIT_PASS && o->drawn) {
+        explain_terminal(last, cli_columns(stdout), cli_color(stdout), out);
+        return EXIT_PASS;
     }
     for (int i = 0; i < s->n && !o->has_at && !o->has_byte && o->svg == NULL;
          i++) {

@@ -61,6 +61,17 @@ static uint32_t smallest_element(const mxo_layout_row *row)
                                               : 1;
 }
 
+/* Does every unit lie in memory where it lies in the tensor? */
+static int stays(const explained *e)
+{
+    for (uint64_t i = 0; i < e->l.n_dense; i++) {
+        if (mxo_layout_forward(&e->l, i) != i) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 int explain_bind_example(explained *e, const char *name)
 {
     const mxo_layout_row *row = mxo_layout_find(name);
@@ -87,10 +98,14 @@ int explain_bind_example(explained *e, const char *name)
     if (best == UINT64_MAX) {
         return -1;
     }
-    /* Four tiles say more than one, if they stay legible. */
+    /* Four tiles say more than one, if they stay legible, and all there is to
+       say where nothing moves within a tile. */
     const uint64_t four[3] = {1, 2 * chosen[1], 2 * chosen[2]};
+    const int still =
+        explain_bind(e, name, smallest_element(row), chosen, why) == 0 &&
+        stays(e);
 
-    if (4 * best <= 512 &&
+    if ((4 * best <= 512 || still) &&
         explain_bind(e, name, smallest_element(row), four, why) == 0) {
         return 0;
     }

@@ -1,225 +1,405 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The picture of a layout: on the left the tensor, each cell with its place
- * in memory; on the right memory, each cell with the row and column it holds.
- * A colour stands for one run of memory, so that tiles are seen at once; an
- * arrow follows memory through the tensor.
+ * The picture of a layout: the tensor with each element's offset in memory,
+ * and memory with the row and column of what it holds. Digits of the notation
+ * are frames around both; colours are the values of the digit that moves
+ * furthest, so that the eye follows it from one table to the other.
  */
-#include "explain.h"
+#include "picture.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
-    MOST_COLS = 16,
-    CELL_W = 44,
-    CELL_H = 14,
-    MEMORY_COLS = 8,
-    TOP = 44,
-    GAP = 56,
-    N_COLOURS = 12
+    MOST_ROWS = 12,
+    MOST_COLS = 8,
+    MEMORY_COLS = 16,
+    CELL_H = 18,
+    LETTER_W = 7, /* of 11 px monospace, rounded up */
+    GAP_W = 34,
+    GAP_H = 16,
+    MARGIN = 12,
+    TOP = 62,      /* below the title, the map and the caption */
+    LEAST_W = 860, /* of the caption */
+    BESIDE = 1280
 };
 
-static const char *const colours[N_COLOURS] = {
-    "#cfe8ff", "#ffe3c2", "#d6f5d6", "#f6d5e5", "#e4dcf7", "#fff3b0",
-    "#c9f0ee", "#f9d0c4", "#dfe7b8", "#d9d9e8", "#ffd6f0", "#cde0c9",
-};
-
+/* Where a table lies, and how wide its parts are. */
 typedef struct frame {
-    const explained *e;
+    const picture *p;
+    const picture_table *t;
     strbuf *out;
-    uint64_t per_row; /* units */
-    uint64_t rows;    /* shown */
-    uint64_t cols;
-    uint64_t run; /* units of memory of one colour */
-    uint64_t memory_rows;
+    int x, y; /* of the headings' corner */
+    int head_w[MXO_LAYOUT_DIGITS +
+               1]; /* each part of the rows, the last: number */
+    int left, top; /* of the first cell */
+    int cell_w;
+    int right, bottom;
 } frame;
 
-/* Colour number of a memory unit. */
-static uint64_t colour_of(const frame *f, uint64_t dst)
+/* Paul Tol's light scheme: told apart by the colour-blind, dark text on all. */
+static const char style[] =
+    "text{font:11px monospace;text-anchor:middle;fill:#111}"
+    ".t{font:bold 14px sans-serif}.c{font:12px sans-serif}"
+    ".t,.c,.m{text-anchor:start}.n{font-weight:bold}.g{fill:#555}"
+    ".d{fill:#e8e8e8}.x{fill:#fff}"
+    ".k0{fill:#77aadd}.k1{fill:#eedd88}.k2{fill:#ee8866}.k3{fill:#99ddff}"
+    ".k4{fill:#bbcc33}.k5{fill:#ffaabb}.k6{fill:#44bb99}.k7{fill:#aaaa00}"
+    ".k{fill:#f4f4f4}.p{fill:url(#pad)}"
+    "path{fill:none;stroke:#222}rect:hover+text{font-weight:bold}";
+
+static int gap_before(const picture_side *s, int i)
 {
-    return dst / f->run % N_COLOURS;
+    return picture_skipped(s, i) > 0;
 }
 
-/* Neighbours of one colour are one rectangle: the file stays small. */
-static void band(const frame *f, int x, int y, const uint64_t *dst, uint64_t n)
+static int row_y(const frame *f, int i)
 {
-    uint64_t first = 0;
+    int y = f->top;
 
-    for (uint64_t i = 1; i <= n; i++) {
-        if (i < n && colour_of(f, dst[i]) == colour_of(f, dst[first])) {
-            continue;
-        }
-        strbuf_add(f->out,
-                   "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                   "fill=\"%s\"/>\n",
-                   x + (int)first * CELL_W, y, (int)(i - first) * CELL_W,
-                   CELL_H, colours[colour_of(f, dst[first])]);
-        first = i;
+    for (int k = 0; k <= i; k++) {
+        y += (k < i ? CELL_H : 0) + (gap_before(&f->t->rows, k) ? GAP_H : 0);
+    }
+    return y;
+}
+
+static int col_x(const frame *f, int i)
+{
+    int x = f->left;
+
+    for (int k = 0; k <= i; k++) {
+        x += (k < i ? f->cell_w : 0) + (gap_before(&f->t->cols, k) ? GAP_W : 0);
+    }
+    return x;
+}
+
+static void put(strbuf *out, const char *class, int x, int y, const char *text)
+{
+    strbuf_add(out, "<text%s%s%s x=\"%d\" y=\"%d\">",
+               class[0] ? " class=\"" : "", class, class[0] ? "\"" : "", x, y);
+    for (; *text != '\0'; text++) {
+        strbuf_add(out,
+                   *text == '<'   ? "&lt;"
+                   : *text == '>' ? "&gt;"
+                                  : "%c",
+                   *text);
+    }
+    strbuf_add(out, "</text>\n");
+}
+
+static void box(const frame *f, const char *class, int x, int y, int w, int h)
+{
+    strbuf_add(f->out,
+               "<rect class=\"%s\" x=\"%d\" y=\"%d\" width=\"%d\" "
+               "height=\"%d\"/>",
+               class, x, y, w, h);
+}
+
+static void cell_text(const frame *f, const picture_cell *c, char text[64])
+{
+    if (!f->t->is_memory) {
+        (void)snprintf(text, 64, "%" PRIu64, c->unit);
+    } else if (c->live) {
+        picture_place(f->p, c->source, text);
+    } else {
+        (void)snprintf(text, 64, "pad");
     }
 }
 
-static void tensor_panel(const frame *f)
+static int text_width(const char *text)
 {
-    const mxo_layout *l = &f->e->l;
+    return LETTER_W * (int)strlen(text);
+}
 
-    for (uint64_t r = 0; r < f->rows; r++) {
-        const int y = TOP + (int)r * CELL_H;
-        uint64_t dst[MOST_COLS];
-        for (uint64_t c = 0; c < f->cols; c++) {
-            dst[c] = mxo_layout_forward(
-                l, mxo_layout_padded_index(l, r * f->per_row + c));
+/* Wide enough for the longest text of a cell and of a column's number. */
+static int widest_cell(const frame *f)
+{
+    int most = 24;
+
+    for (int r = 0; r < f->t->rows.n; r++) {
+        for (int c = 0; c < f->t->cols.n; c++) {
+            char text[64];
+            const picture_cell cell = picture_at(f->p, f->t, r, c);
+            cell_text(f, &cell, text);
+            most = text_width(text) + 8 > most ? text_width(text) + 8 : most;
         }
-        band(f, 8, y, dst, f->cols);
-        strbuf_add(f->out, "<text y=\"%d\">", y + 10);
-        for (uint64_t c = 0; c < f->cols; c++) {
-            strbuf_add(f->out, "<tspan x=\"%d\">%" PRIu64 "</tspan>",
-                       8 + (int)c * CELL_W + CELL_W / 2, dst[c]);
+    }
+    return most;
+}
+
+static void place(frame *f, int x, int y)
+{
+    const picture_side *rows = &f->t->rows;
+
+    f->x = x;
+    f->y = y;
+    f->left = x;
+    for (int k = 0; k < rows->n_parts; k++) {
+        const int name = text_width(rows->part[k].name) + 8;
+        f->head_w[k] = name > 28 ? name : 28;
+        f->left += f->head_w[k];
+    }
+    f->head_w[rows->n_parts] = 50;
+    f->left += 50;
+    f->top = y + (f->t->cols.n_parts + 1) * CELL_H + 4;
+    f->cell_w = widest_cell(f);
+    f->right = col_x(f, f->t->cols.n - 1) + f->cell_w +
+               (gap_before(&f->t->cols, f->t->cols.n) ? GAP_W : 0);
+    f->bottom = row_y(f, rows->n - 1) + CELL_H +
+                (gap_before(rows, rows->n) ? GAP_H : 0);
+}
+
+/* A value of a part and the frame around the rows that have it. */
+static void row_headings(const frame *f, int k, int x)
+{
+    const picture_side *s = &f->t->rows;
+    const picture_part *part = &s->part[k];
+    const int w = f->head_w[k];
+    char text[24];
+
+    put(f->out, "n", x + w / 2, f->top - 8, part->name);
+    for (int i = 0, end; i < s->n; i = end) {
+        for (end = i + 1; end < s->n && !picture_starts(s, k, end); end++) {
         }
-        strbuf_add(f->out, "</text>\n");
+        const int y = row_y(f, i);
+        const int h = row_y(f, end - 1) + CELL_H - y;
+        box(f, "d", x, y, w - 2, h - 1);
+        (void)snprintf(text, sizeof text, "%" PRIu64,
+                       picture_value(f->p, part, s->at[i]));
+        put(f->out, "", x + w / 2 - 1, y + h / 2 + 4, text);
     }
 }
 
-/* "row,column" of what memory unit i holds. */
-static void held(const frame *f, uint64_t i, char text[48])
+static void col_headings(const frame *f, int k, int y)
 {
-    const mxo_layout *l = &f->e->l;
-    uint64_t src = 0;
-    uint8_t byte = 0;
+    const picture_side *s = &f->t->cols;
+    const picture_part *part = &s->part[k];
+    char text[24];
 
-    if (mxo_layout_content_at(l, i, &src, &byte) != MXO_LAYOUT_LIVE) {
-        (void)snprintf(text, 48, "pad");
+    put(f->out, "n", f->left - 26, y + 13, part->name);
+    for (int i = 0, end; i < s->n; i = end) {
+        for (end = i + 1; end < s->n && !picture_starts(s, k, end); end++) {
+        }
+        const int x = col_x(f, i);
+        const int w = col_x(f, end - 1) + f->cell_w - x;
+        box(f, "d", x, y, w - 1, CELL_H - 2);
+        (void)snprintf(text, sizeof text, "%" PRIu64,
+                       picture_value(f->p, part, s->at[i]));
+        put(f->out, "", x + w / 2, y + 12, text);
+    }
+}
+
+/* Row, column or offset: the number at the edge of the cells. */
+static void edge_numbers(const frame *f)
+{
+    const picture_side *rows = &f->t->rows;
+    const picture_side *cols = &f->t->cols;
+    const uint64_t units = f->p->e->l.units;
+    const uint64_t base = picture_at(f->p, f->t, 0, 0).unit;
+    char text[32];
+
+    for (int i = 0; i < rows->n; i++) {
+        (void)snprintf(text, sizeof text, "%" PRIu64,
+                       f->t->is_memory ? picture_at(f->p, f->t, i, 0).unit
+                                       : rows->at[i]);
+        put(f->out, "g", f->left - 26, row_y(f, i) + 13, text);
+    }
+    for (int i = 0; i < cols->n; i++) {
+        if (f->t->is_memory) {
+            (void)snprintf(text, sizeof text, "+%" PRIu64,
+                           picture_at(f->p, f->t, 0, i).unit - base);
+        } else {
+            (void)snprintf(text, sizeof text,
+                           cols->at[i] % units == 0 ? "%" PRIu64 : "",
+                           cols->at[i] / units);
+        }
+        put(f->out, "g", col_x(f, i) + f->cell_w / 2, f->top - 8, text);
+    }
+}
+
+/* What is left out, with its count. */
+static void gaps(const frame *f)
+{
+    const picture_side *rows = &f->t->rows;
+    const picture_side *cols = &f->t->cols;
+    char text[32];
+
+    for (int i = 0; i <= rows->n; i++) {
+        if (gap_before(rows, i)) {
+            const int y = i < rows->n ? row_y(f, i) : f->bottom;
+            (void)snprintf(text, sizeof text, "..%" PRIu64,
+                           picture_skipped(rows, i));
+            put(f->out, "g", f->left - 26, y - 4, text);
+        }
+    }
+    for (int i = 0; i <= cols->n; i++) {
+        if (gap_before(cols, i)) {
+            const int x = i < cols->n ? col_x(f, i) : f->right;
+            (void)snprintf(text, sizeof text, "..%" PRIu64,
+                           picture_skipped(cols, i));
+            put(f->out, "g", x - GAP_W / 2, f->top - 8, text);
+        }
+    }
+}
+
+static void cells(const frame *f)
+{
+    const explained *e = f->p->e;
+
+    for (int r = 0; r < f->t->rows.n; r++) {
+        for (int c = 0; c < f->t->cols.n; c++) {
+            const picture_cell cell = picture_at(f->p, f->t, r, c);
+            const int x = col_x(f, c);
+            const int y = row_y(f, r);
+            char text[64];
+            char class[4] = "p";
+            strbuf_add(f->out, "<g><title>");
+            if (cell.live) {
+                explain_place(e, e->l.units, cell.source, f->out);
+                (void)snprintf(class, sizeof class,
+                               cell.colour < 0 ? "k" : "k%d", cell.colour);
+            } else {
+                strbuf_add(f->out, "pad");
+            }
+            strbuf_add(f->out, ": ");
+            explain_memory(e, e->l.units, cell.unit, f->out);
+            strbuf_add(f->out, "</title>");
+            box(f, class, x, y, f->cell_w, CELL_H);
+            cell_text(f, &cell, text);
+            strbuf_add(f->out, "<text x=\"%d\" y=\"%d\">%s</text></g>\n",
+                       x + f->cell_w / 2, y + 13, text);
+        }
+    }
+}
+
+/* Frames: the further out a digit is, the stronger the line. */
+static double weight(const picture_side *s, int i)
+{
+    const int inner = s->n_parts - 1 - picture_level(s, i);
+
+    return inner <= 0 ? 0.3 : inner == 1 ? 1.2 : inner == 2 ? 2.0 : 2.8;
+}
+
+static void frames(const frame *f)
+{
+    const picture_side *rows = &f->t->rows;
+    const picture_side *cols = &f->t->cols;
+
+    for (int i = 1; i < rows->n; i++) {
+        strbuf_add(f->out, "<path stroke-width=\"%.1f\" d=\"M%d %dH%d\"/>\n",
+                   weight(rows, i), f->left, row_y(f, i), f->right);
+    }
+    for (int i = 1; i < cols->n; i++) {
+        strbuf_add(f->out, "<path stroke-width=\"%.1f\" d=\"M%d %dV%d\"/>\n",
+                   weight(cols, i), col_x(f, i), f->top, f->bottom);
+    }
+    strbuf_add(f->out, "<path stroke-width=\"2.8\" d=\"M%d %dH%dV%dH%dz\"/>\n",
+               f->left, f->top, f->right, f->bottom, f->left);
+}
+
+static void table(const frame *f)
+{
+    int x = f->x;
+
+    for (int k = 0; k < f->t->rows.n_parts; k++) {
+        row_headings(f, k, x);
+        x += f->head_w[k];
+    }
+    for (int k = 0; k < f->t->cols.n_parts; k++) {
+        col_headings(f, k, f->y + k * CELL_H);
+    }
+    put(f->out, "n", f->left - 26, f->top - 8,
+        f->t->is_memory ? "offset" : "row");
+    edge_numbers(f);
+    cells(f);
+    gaps(f);
+    frames(f);
+}
+
+static void legend(const picture *p, int y, strbuf *out)
+{
+    int x = MARGIN;
+    char text[96];
+
+    if (p->moving < 0) {
+        put(out, "c", x, y, "No digit moves: memory is in the tensor's order.");
         return;
     }
-    (void)snprintf(text, 48, "%" PRIu64 ",%" PRIu64,
-                   src / f->per_row % l->extent[1], src % f->per_row);
-}
-
-static void memory_panel(const frame *f, int left)
-{
-    for (uint64_t r = 0; r < f->memory_rows; r++) {
-        const uint64_t first = r * MEMORY_COLS;
-        const uint64_t rest = f->e->l.n_units - first;
-        const uint64_t n = rest < MEMORY_COLS ? rest : MEMORY_COLS;
-        const int y = TOP + (int)r * CELL_H;
-        uint64_t dst[MEMORY_COLS];
-        for (uint64_t i = 0; i < n; i++) {
-            dst[i] = first + i;
-        }
-        band(f, left, y, dst, n);
-        strbuf_add(f->out, "<text y=\"%d\">", y + 10);
-        for (uint64_t i = 0; i < n; i++) {
-            char text[48];
-            held(f, first + i, text);
-            strbuf_add(f->out, "<tspan x=\"%d\">%s</tspan>",
-                       left + (int)i * CELL_W + CELL_W / 2, text);
-        }
-        strbuf_add(f->out, "</text>\n");
+    (void)snprintf(text, sizeof text,
+                   "Colour: %s, the digit that moves furthest.",
+                   p->e->digit[p->moving]);
+    put(out, "c", x, y, text);
+    x += text_width(text) + 8;
+    for (uint64_t k = 0; k < p->colours; k++) {
+        char value[48];
+        picture_legend(p, k, value);
+        const int w = text_width(value) + 14;
+        strbuf_add(out,
+                   "<rect class=\"k%d\" x=\"%d\" y=\"%d\" width=\"%d\" "
+                   "height=\"16\"/>",
+                   (int)k, x, y - 12, w);
+        put(out, "", x + w / 2, y, value);
+        x += w + 3;
     }
 }
 
-/* Lines between the cells of a panel. */
-static void lines(const frame *f, int left, uint64_t rows, uint64_t cols)
+static void heading(const picture *p, int width, int height, strbuf *out)
 {
-    const int width = (int)cols * CELL_W;
-    const int height = (int)rows * CELL_H;
+    const mxo_layout *l = &p->e->l;
+    char text[200];
 
-    strbuf_add(f->out, "<path d=\"");
-    for (int r = 0; r <= (int)rows; r++) {
-        strbuf_add(f->out, "M%d %dh%d", left, TOP + r * CELL_H, width);
-    }
-    for (int c = 0; c <= (int)cols; c++) {
-        strbuf_add(f->out, "M%d %dv%d", left + c * CELL_W, TOP, height);
-    }
-    strbuf_add(f->out, "\" stroke=\"#999\" stroke-width=\".5\"/>\n");
-}
-
-/* A line through the cells that the first units of memory come from. */
-static void arrow(const frame *f)
-{
-    const mxo_layout *l = &f->e->l;
-    uint64_t n = 0;
-
-    strbuf_add(f->out, "<polyline marker-end=\"url(#tip)\" points=\"");
-    for (uint64_t i = 0; i < l->n_units && n < 16; i++) {
-        uint64_t src = 0;
-        uint8_t byte = 0;
-        if (mxo_layout_content_at(l, i, &src, &byte) != MXO_LAYOUT_LIVE) {
-            continue;
-        }
-        const uint64_t row = src / f->per_row;
-        const uint64_t col = src % f->per_row;
-        n++;
-        if (row < f->rows && col < f->cols) {
-            strbuf_add(f->out, "%d,%d ", 8 + (int)col * CELL_W + CELL_W - 6,
-                       TOP + (int)row * CELL_H + CELL_H / 2);
-        }
-    }
-    strbuf_add(f->out, "\"/>\n");
-}
-
-/* Largest power-of-two run that still gives several colours. */
-static uint64_t run_of(uint64_t n_units)
-{
-    uint64_t run = MEMORY_COLS;
-
-    while (run * 4 * N_COLOURS < n_units) {
-        run *= 2;
-    }
-    return run;
-}
-
-static void heading(const frame *f, int left, int width, int height)
-{
-
-    strbuf_add(f->out,
+    strbuf_add(out,
                "<svg xmlns=\"http://www.w3.org/2000/svg\" "
                "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
                "role=\"img\">\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-               "<title>%s</title>\n"
-               "<style>text{font:9px monospace;text-anchor:middle;fill:#111}"
-               "text.h{font:12px sans-serif;text-anchor:start}"
-               "polyline{fill:none;stroke:#c00;stroke-width:1.5;stroke-opacity:"
-               ".5}</style>\n"
-               "<defs><marker id=\"tip\" viewBox=\"0 0 6 6\" refX=\"5\" "
-               "refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
-               "orient=\"auto\"><path d=\"M0 0 6 3 0 6z\" fill=\"#c00\"/>"
-               "</marker></defs>\n"
-               "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n",
-               width, height, width, height, f->e->name, width, height);
-    strbuf_add(f->out,
-               "<text class=\"h\" x=\"8\" y=\"16\">%s</text>\n"
-               "<text class=\"h\" x=\"8\" y=\"34\">tensor: place in "
-               "memory</text>\n<text class=\"h\" x=\"%d\" y=\"34\">memory: "
-               "row,column</text>\n",
-               f->e->name, left);
+               "<title>%s</title>\n<style>%s</style>\n"
+               "<defs><pattern id=\"pad\" width=\"6\" height=\"6\" "
+               "patternUnits=\"userSpaceOnUse\"><rect class=\"d\" width=\"6\" "
+               "height=\"6\"/><path d=\"M0 6 6 0\" stroke-width=\".5\"/>"
+               "</pattern></defs>\n"
+               "<rect class=\"x\" width=\"%d\" height=\"%d\"/>\n",
+               width, height, width, height, p->e->name, style, width, height);
+    put(out, "t", MARGIN, 20, p->e->name);
+    put(out, "m", MARGIN, 38, l->row->map);
+    (void)snprintf(
+        text, sizeof text,
+        "Tensor %" PRIu64 " x %" PRIu64 "%s: the offset of each "
+        "element; memory, in its order: row,column. Counted in %s; ..N: "
+        "so many left out.",
+        l->extent[1], l->extent[2], l->extent[0] > 1 ? " (expert 0)" : "",
+        l->units == 8   ? "bits"
+        : l->units == 2 ? "nibbles (l low, h high)"
+                        : "elements");
+    put(out, "c", MARGIN, 56, text);
 }
 
 void explain_svg(const explained *e, strbuf *out)
 {
-    const mxo_layout *l = &e->l;
-    const uint64_t per_row = l->extent[2] * l->units;
-    const uint64_t cols = per_row < MOST_COLS ? per_row : MOST_COLS;
-    const uint64_t most = cols <= 4 ? 128 : 32;
-    const uint64_t rows = l->extent[1] < most ? l->extent[1] : most;
-    const uint64_t all = (l->n_units + MEMORY_COLS - 1) / MEMORY_COLS;
-    const uint64_t tall = rows < 16 ? 16 : rows;
-    const frame f = {e,
-                     out,
-                     per_row,
-                     rows,
-                     cols,
-                     run_of(l->n_units),
-                     all < tall ? all : tall};
-    const int left = 8 + (int)cols * CELL_W + GAP;
-    const uint64_t tallest = rows > f.memory_rows ? rows : f.memory_rows;
+    picture p;
+    strbuf body = {0};
 
-    heading(&f, left, left + MEMORY_COLS * CELL_W + 8,
-            TOP + (int)tallest * CELL_H + 8);
-    tensor_panel(&f);
-    lines(&f, 8, rows, cols);
-    memory_panel(&f, left);
-    lines(&f, left, f.memory_rows, MEMORY_COLS);
-    arrow(&f);
-    strbuf_add(out, "</svg>\n");
+    picture_make(&p, e, MOST_ROWS, MOST_COLS, MEMORY_COLS);
+    frame tensor = {.p = &p, .t = &p.tensor, .out = &body};
+    frame memory = {.p = &p, .t = &p.memory, .out = &body};
+    place(&tensor, MARGIN, TOP + 22);
+    place(&memory, tensor.right + 28, TOP + 22);
+    if (memory.right > BESIDE) {
+        place(&memory, MARGIN, tensor.bottom + 40);
+    }
+    put(&body, "c n", tensor.x, tensor.y - 8, "tensor");
+    put(&body, "c n", memory.x, memory.y - 8, "memory");
+    table(&tensor);
+    table(&memory);
+
+    const int right = tensor.right > memory.right ? tensor.right : memory.right;
+    const int bottom =
+        tensor.bottom > memory.bottom ? tensor.bottom : memory.bottom;
+    legend(&p, bottom + 26, &body);
+    const int map = text_width(e->l.row->map) + 2 * MARGIN;
+    const int least = map > LEAST_W ? map : LEAST_W;
+    heading(&p, right + MARGIN > least ? right + MARGIN : least, bottom + 40,
+            out);
+    strbuf_add(out, "%s</svg>\n", strbuf_text(&body));
+    strbuf_clear(&body);
 }
