@@ -85,4 +85,12 @@ uint32_t draw_group_of(const draw_plan *p, const uint8_t *bytes, size_t n);
 void draw_random(const draw_plan *p, prng *rng, draw_record *r);
 void draw_mutate(const draw_plan *p, prng *rng, draw_record *r);
 
+/* Files of records outlive a version: DRAW_STAMP bytes behind a record say
+   which one it is of. */
+enum { DRAW_STAMP = 4 };
+void draw_stamp(uint8_t stamp[DRAW_STAMP]);
+/* The version that the bytes are of; DRAW_VERSION where no stamp is there:
+   any bytes are a call. */
+int draw_version_of(const uint8_t *bytes, size_t n);
+
 #endif

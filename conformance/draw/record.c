@@ -120,3 +120,24 @@ void draw_mutate(const draw_plan *p, prng *rng, draw_record *r)
         break;
     }
 }
+
+void draw_stamp(uint8_t stamp[DRAW_STAMP])
+{
+    const uint8_t version = DRAW_VERSION;
+
+    stamp[0] = 'm';
+    stamp[1] = 'x';
+    stamp[2] = version;
+    stamp[3] = (uint8_t)~version;
+}
+
+/* The number twice: a byte that a fuzzer changes makes no other version. */
+int draw_version_of(const uint8_t *bytes, size_t n)
+{
+    const uint8_t *stamp = n < DRAW_STAMP ? bytes : bytes + n - DRAW_STAMP;
+
+    return n <= DRAW_STAMP || stamp[0] != 'm' || stamp[1] != 'x' ||
+                   (stamp[2] ^ stamp[3]) != 0xff
+               ? DRAW_VERSION
+               : stamp[2];
+}

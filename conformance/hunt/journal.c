@@ -81,8 +81,8 @@ static void take_record(hunt_state *s, const char *hex)
     draw_record r;
 
     memset(&r, 0, sizeof r);
-    for (size_t i = 0;
-         i < sizeof r.byte && hex[2 * i] != '\0' && hex[2 * i + 1] != '\0';
+    for (size_t i = 0; hex != NULL && i < sizeof r.byte && hex[2 * i] != '\0' &&
+                       hex[2 * i + 1] != '\0';
          i++) {
         const char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
         r.byte[i] = (uint8_t)strtoul(pair, NULL, 16);

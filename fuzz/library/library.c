@@ -37,6 +37,19 @@ void mxo_fuzz_begin(const char *wanted, mxo_fuzz_function function)
     target.plan.most_bytes = 256;
 }
 
+/* A corpus of another version is other calls: none of them is judged. */
+static void check_version(const uint8_t *bytes, size_t n)
+{
+    const int version = draw_version_of(bytes, n);
+
+    if (version != DRAW_VERSION) {
+        (void)cli_refuse("this input is of version %d of the draw, not %d: "
+                         "begin with an empty corpus",
+                         version, (int)DRAW_VERSION);
+        exit(EXIT_USAGE);
+    }
+}
+
 int mxo_fuzz_one(const uint8_t *bytes, size_t n)
 {
     tensor_set in = {0};
@@ -44,6 +57,7 @@ int mxo_fuzz_one(const uint8_t *bytes, size_t n)
     uint64_t seed;
     test_case c;
 
+    check_version(bytes, n);
     draw_decode(&target.plan, bytes, n, &c, &seed);
     if (c.flaw[0] == '\0' &&
         fill_inputs(&c, seed, &in, (mxo_text){why, sizeof why}) == 0 &&
@@ -59,7 +73,7 @@ size_t mxo_fuzz_mutate(uint8_t *bytes, size_t n, size_t most, unsigned seed)
     draw_record r;
     prng rng;
 
-    if (most < sizeof r.byte) {
+    if (most < sizeof r.byte + DRAW_STAMP) {
         return n;
     }
     prng_seed(&rng, seed);
@@ -71,5 +85,6 @@ size_t mxo_fuzz_mutate(uint8_t *bytes, size_t n, size_t most, unsigned seed)
         draw_mutate(&target.plan, &rng, &r);
     }
     memcpy(bytes, r.byte, sizeof r.byte);
-    return sizeof r.byte;
+    draw_stamp(bytes + sizeof r.byte);
+    return sizeof r.byte + DRAW_STAMP;
 }

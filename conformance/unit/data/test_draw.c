@@ -299,6 +299,21 @@ START_TEST(what_matches_nothing_is_refused)
 }
 END_TEST
 
+START_TEST(a_stamp_of_another_version_is_seen)
+{
+    uint8_t bytes[DRAW_BYTES + DRAW_STAMP] = {0};
+
+    ck_assert_int_eq(draw_version_of(bytes, 0), DRAW_VERSION);
+    ck_assert_int_eq(draw_version_of(bytes, sizeof bytes), DRAW_VERSION);
+    draw_stamp(bytes + DRAW_BYTES);
+    ck_assert_int_eq(draw_version_of(bytes, sizeof bytes), DRAW_VERSION);
+    bytes[DRAW_BYTES + 2] ^= 1; /* a change of one byte is none of version */
+    ck_assert_int_eq(draw_version_of(bytes, sizeof bytes), DRAW_VERSION);
+    bytes[DRAW_BYTES + 3] ^= 1;
+    ck_assert_int_eq(draw_version_of(bytes, sizeof bytes), DRAW_VERSION ^ 1);
+}
+END_TEST
+
 Suite *suite_draw(void);
 
 Suite *suite_draw(void)
@@ -317,6 +332,7 @@ Suite *suite_draw(void)
     tcase_add_test(
         t, more_than_65536_columns_are_drawn_beside_whole_blocks_of_rows);
     tcase_add_test(t, what_matches_nothing_is_refused);
+    tcase_add_test(t, a_stamp_of_another_version_is_seen);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return s;
