@@ -90,7 +90,9 @@ void fence_add(const void *edge, uint64_t align, const char *name,
     if (n_fences < MOST) {
         fence *f = &fences[n_fences++];
         f->edge = edge;
-        f->page = (uint8_t *)edge + fence_page(edge, 0, align, side);
+        f->page = side == FENCE_BEFORE
+                      ? (uint8_t *)edge - page_size()
+                      : (uint8_t *)edge + fence_page(edge, 0, align, side);
         f->name = name;
         f->side = side;
     }
