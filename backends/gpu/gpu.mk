@@ -16,14 +16,20 @@ gpu_headers = \
 	%reldir%/host/call.h \
 	%reldir%/host/glu_choosers.h \
 	%reldir%/host/layer_job.h \
+	%reldir%/host/layer_read.h \
 	%reldir%/host/plan_prefill.h \
 	%reldir%/host/plan_recipe.h \
+	%reldir%/host/plan_recipe_glu.h \
 	%reldir%/host/plan_single_token.h \
 	%reldir%/host/plans.h \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/layer_act.h \
 	%reldir%/layer/layer_add.h \
+	%reldir%/layer/layer_any.h \
+	%reldir%/layer/layer_operands.h \
+	%reldir%/layer/layer_order.h \
 	%reldir%/layer/layer_sum.h \
+	%reldir%/layer/layer_type.h \
 	%reldir%/layer_fast/single_token.h \
 	%reldir%/layer_fast/single_token_activations.h \
 	%reldir%/layer_fast/single_token_epilogue.h \
@@ -65,6 +71,7 @@ gpu_headers = \
 	%reldir%/ops/glu_steps.h \
 	%reldir%/ops/quant.h \
 	%reldir%/ops/quant_args.h \
+	%reldir%/ops/quant_block.h \
 	%reldir%/ops/quant_plain.h \
 	%reldir%/ops/quant_rare.h \
 	%reldir%/port/device.h \

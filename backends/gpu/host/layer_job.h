@@ -9,6 +9,8 @@
 #include "host/call.h"
 #include "layer/layer.h"
 #include "layer/layer_act.h"
+#include "layer/layer_any.h"
+#include "layer/layer_operands.h"
 #include "port/runtime.h"
 
 typedef struct layer_job {
@@ -19,6 +21,12 @@ typedef struct layer_job {
     uint64_t tokens, hidden, inter, experts;
     layer_pairs p;
     layer_gemm one, two;
+    layer_args rest[2];          /* of them: all but p and g */
+    layer_operands_args rows[2]; /* and how their rows are made */
+    int behind[2];        /* binary places by which their operands are small */
+    int is_any;           /* more than the kernels of layer_fast/ know */
+    int by_glu, by_input; /* places of the routing weight */
+    glu_constants *table; /* of the experts, on the host; owned; or NULL */
     layer_glu_args glu;
     layer_sum_args sum;
     void *y;

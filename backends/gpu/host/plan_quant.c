@@ -62,6 +62,23 @@ typedef struct quant_class {
         QUANT_RNE, 1, QUANT_NAN_SIGNED_MAX, QUANT_ZERO_KEEP \
     }
 
+#define MINUS                                          \
+    {                                                  \
+        QUANT_RNE, 1, QUANT_NAN_MINUS, QUANT_ZERO_KEEP \
+    }
+#define PLUS                                          \
+    {                                                 \
+        QUANT_RNE, 1, QUANT_NAN_PLUS, QUANT_ZERO_KEEP \
+    }
+#define ONES                                          \
+    {                                                 \
+        QUANT_RNE, 1, QUANT_NAN_ONES, QUANT_ZERO_KEEP \
+    }
+#define FMIN_AWAY                                    \
+    {                                                \
+        QUANT_RNA, 1, QUANT_NAN_MAX, QUANT_ZERO_KEEP \
+    }
+
 #define POISON QUANT_AMAX_POISON
 #define SKIP QUANT_AMAX_SKIP
 #define ZERO QUANT_AMAX_ZERO
@@ -74,14 +91,22 @@ typedef struct quant_row {
     int16_t nan, inf, carry;
     uint16_t flags;
     quant_class with_nan, without_nan; /* formats that have one, or none */
+    uint32_t amax_floor, ratio_floor;  /* binary32 patterns */
+    uint8_t low;                       /* the smallest byte */
 } quant_row;
 
 /* name, NaN in amax, t, its exponent, largest byte, bytes of NaN, infinity and
-   carry, flags, classes */
+   carry, flags, classes; then floors of the maximum and of t, smallest byte */
+#define FLOORED(name, nan_in, from, exponent, high, nan, inf, carry, flags, a, \
+                b, floor, ratio, low)                                          \
+    {                                                                          \
+        name, nan_in, QUANT_FROM_##from, QUANT_EXP_##exponent, high, nan, inf, \
+            carry, flags, a, b, floor, ratio, low                              \
+    }
 #define ROW(name, nan_in, from, exponent, high, nan, inf, carry, flags, a, b)  \
     {                                                                          \
         name, nan_in, QUANT_FROM_##from, QUANT_EXP_##exponent, high, nan, inf, \
-            carry, flags, a, b                                                 \
+            carry, flags, a, b, 0, 0, 0                                        \
     }
 #define FORMULA QUANT_FORMULA
 
@@ -124,8 +149,13 @@ static const quant_row quant_rows[] = {
         NULL_ENDS | QUANT_NEGATIVE, OCP, EVENUP),
     ROW("triton36_down", POISON, SHIFTED, FLOOR, 255, 255, 255, 0,
         NULL_ENDS | QUANT_NEGATIVE, OCP, EVENUP),
-    ROW("vllm_torch", POISON, AMAX, FLOOR, 254, 0, 254, 0, QUANT_NAN_SPREADS,
-        CAST, OCP),
+    ROW("triton35_kernel_up", SKIP, PRODUCT, BITS, 255, 0, 255, 0, NULL_ENDS,
+        ONES, FMIN_AWAY),
+    ROW("triton35_kernel_down", SKIP, PRODUCT, FLOOR, 255, 255, 255, 0,
+        NULL_ENDS, ONES, FMIN_AWAY),
+    /* The smallest maximum is the smallest normal. */
+    FLOORED("vllm_torch", POISON, AMAX, FLOOR, 254, 0, 254, 0,
+            QUANT_NAN_SPREADS, CAST, OCP, 0x00800000u, 0, 0),
     ROW("vllm_cuda", SKIP, PRODUCT, FLOOR, 255, 255, 255, 0, NULL_ALL, FMIN,
         FMIN),
     ROW("torchao_rceil", POISON, PRODUCT, CEIL, 255, 255, 255, 0, 0, OCP,
@@ -133,6 +163,20 @@ static const quant_row quant_rows[] = {
     ROW("ggml", ZERO, AMAX, FLOOR, 254, 0, 254, 0, QUANT_OFFSET, SCAN, SCAN),
     ROW("quark_triton", SKIP, AMAX, EVEN, 254, 254, 254, 254, QUANT_OFFSET,
         HALFUP, HALFUP),
+    ROW("trtllm_gen", ZERO, AMAX, FLOOR, 254, 0, 254, 0,
+        QUANT_OFFSET | QUANT_NULL_0 | QUANT_TURNED_254 | QUANT_FTZ, PLUS, FMIN),
+    ROW("aiter_flydsl", POISON, AMAX, 15, 254, FORMULA, FORMULA, FORMULA,
+        QUANT_OFFSET, OCP, OCP),
+    ROW("b12x_mxfp8", ZERO, PRODUCT, BITS, 254, 255, 255, 0,
+        QUANT_NULL_0 | QUANT_LIVE_255, FMIN, FMIN),
+    FLOORED("deepgemm", POISON, QUOTIENT, BITS, 254, 254, 254, 0, 0, CAST, SCAN,
+            0x38d1b717u, 0, 1),
+    ROW("deepgemm_mega", ZERO, PRODUCT, BITS, 255, 255, 255, 0, QUANT_NULL_255,
+        FMIN, FMIN),
+    FLOORED("vllm_group", ZERO, QUOTIENT, BITS, 255, 255, 255, 0,
+            QUANT_NULL_255, MINUS, MINUS, 0x2edbe6ffu, 0x2edbe6ffu, 0),
+    FLOORED("vllm_group_mul", ZERO, PRODUCT, BITS, 255, 255, 255, 0,
+            QUANT_NULL_255, MINUS, MINUS, 0x2edbe6ffu, 0, 0),
 };
 
 #undef OCP
@@ -143,12 +187,17 @@ static const quant_row quant_rows[] = {
 #undef SCAN
 #undef HALFUP
 #undef EVENUP
+#undef MINUS
+#undef PLUS
+#undef ONES
+#undef FMIN_AWAY
 #undef POISON
 #undef SKIP
 #undef ZERO
 #undef NULL_ENDS
 #undef NULL_ALL
 #undef ROW
+#undef FLOORED
 #undef FORMULA
 
 static const char *const quant_ties[] = {"rne", "rz", "rna", "rnz"};
@@ -170,8 +219,9 @@ static void quant_fill_rule(quant_args *a, const quant_row *row,
     a->rule.sat = c.sat;
     a->rule.code_nan = c.code_nan;
     a->rule.zero = c.zero;
-    /* The smallest normal, by vLLM's torch code only. */
-    a->rule.amax_floor = strcmp(row->name, "vllm_torch") == 0 ? 0x00800000u : 0;
+    a->rule.amax_floor = row->amax_floor;
+    a->rule.ratio_floor = row->ratio_floor;
+    a->rule.low = row->low;
     for (uint8_t i = 0; i < 4; i++) {
         if (strcmp(tie, quant_ties[i]) == 0) {
             a->rule.tie = i;
@@ -205,6 +255,8 @@ static void quant_fill_fast(quant_args *a)
     a->add = up ? 0x7fffffu : 0;
     if (a->rule.exponent == QUANT_EXP_EVEN) {
         a->add = 1u << (22 - a->f.mbits);
+    } else if (a->rule.exponent == QUANT_EXP_15) {
+        a->add = 1u << 22;
     }
     if (divides) {
         a->add -= mantissa;
@@ -228,30 +280,39 @@ static void quant_fill_fast(quant_args *a)
     a->limit = a->rule.sat || a->rule.tie == QUANT_RZ ? a->f.max : a->f.inf;
 }
 
-static mxo_status quant_element_and_rule(const mxo_call *call, quant_args *a,
-                                         mxo_text why)
+int quant_make(quant_args *a, const char *element, const char *rule,
+               const char *tie)
 {
     const size_t n_formats = sizeof quant_formats / sizeof quant_formats[0];
     const size_t n_rows = sizeof quant_rows / sizeof quant_rows[0];
     size_t i = 0;
     size_t k = 0;
 
-    while (i < n_formats && !call_is(call, "element", quant_formats[i].name)) {
+    while (i < n_formats && strcmp(element, quant_formats[i].name) != 0) {
         i++;
     }
-    while (k < n_rows && !call_is(call, "rule", quant_rows[k].name)) {
+    while (k < n_rows && strcmp(rule, quant_rows[k].name) != 0) {
         k++;
     }
     if (i == n_formats || k == n_rows) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "quant.mx on %s has no element=%s with rule=%s",
-                        GPU_NAME, call_text(call, "element"),
-                        call_text(call, "rule"));
+        return -1;
     }
     a->f = quant_formats[i].f;
-    quant_fill_rule(a, &quant_rows[k], call_text(call, "tie"));
+    quant_fill_rule(a, &quant_rows[k], tie);
     quant_fill_fast(a);
-    return MXO_OK;
+    return 0;
+}
+
+static mxo_status quant_element_and_rule(const mxo_call *call, quant_args *a,
+                                         mxo_text why)
+{
+    return quant_make(a, call_text(call, "element"), call_text(call, "rule"),
+                      call_text(call, "tie")) == 0
+               ? MXO_OK
+               : gpu_fail(MXO_E_UNSUPPORTED, why,
+                          "quant.mx on %s has no element=%s with rule=%s",
+                          GPU_NAME, call_text(call, "element"),
+                          call_text(call, "rule"));
 }
 
 /* Rows of whole blocks, the last axis, no padding, an order we know. */

@@ -7,6 +7,7 @@
 #define GPU_PLAN_RECIPE_H
 
 #include "host/call.h"
+#include "host/layer_job.h"
 #include "host/plans.h"
 #include "layer/layer.h"
 #include "ops/dequant_rules.h"
@@ -117,137 +118,342 @@ static mxo_status layer_choose(const mxo_call *call, const char *key,
     return layer_refuse(call, key, why);
 }
 
+/* What rows become; "down" and "bf16sat" have places of their own. */
 static const layer_choice layer_types[] = {
-    {"f32", LAYER_F32}, {"bf16", LAYER_BF16}, {"down", LAYER_DOWN}, {NULL, 0}};
+    {"f32", LAYER_F32},   {"bf16", LAYER_BF16},   {"f16", LAYER_F16},
+    {"down", LAYER_DOWN}, {"bf16sat", LAYER_SAT}, {NULL, 0}};
 
-static mxo_status recipe_weights(const mxo_call *call, layer_gemm *g,
-                                 mxo_text why)
+/* What a number is rounded to before it takes part. */
+static const layer_choice layer_narrows[] = {
+    {"f32", 0}, {"bf16", 1}, {"f16", 2}, {NULL, 0}};
+
+typedef struct layer_order_row {
+    const char *name;
+    uint32_t kind;
+    uint8_t exact, by_block; /* by_block: scale_at=block */
+    uint8_t has_start;       /* a place for the bias */
+} layer_order_row;
+
+static const layer_order_row layer_orders[] = {
+    {"any", LAYER_ORDER_ANY, 0, 0, 0},
+    {"exact", LAYER_ORDER_ANY, 1, 0, 1},
+    {"block32", LAYER_ORDER_BLOCK32, 0, 1, 0},
+    {"block", LAYER_ORDER_BLOCK, 0, 1, 1},
+    {"seq", LAYER_ORDER_SEQ, 0, 0, 1},
+    {"pairwise", LAYER_ORDER_PAIRWISE, 0, 0, 0},
+    {"split", LAYER_ORDER_SPLIT, 0, 0, 0},
+    {"avx512", LAYER_ORDER_DPBF16, 0, 0, 1},
+    {"amx", LAYER_ORDER_AMX, 0, 0, 1},
+    {"cpu", LAYER_ORDER_DPBF16, 0, 0, 1},
+};
+
+static const layer_order_row *recipe_order_row(const mxo_call *call)
 {
-    static const layer_choice at[] = {{"weight", 0}, {NULL, 0}};
-    static const layer_choice orders[] = {{"any", 0}, {"exact", 1}, {NULL, 0}};
-    const char *const rule = layer_word(call, "weight_rule");
-    uint32_t scale_at = 0;
-    int known = 0;
+    const char *const word = layer_word(call, "order");
 
-    for (size_t i = 0; i < sizeof dequant_rules / sizeof dequant_rules[0];
-         i++) {
-        if (rule != NULL && strcmp(dequant_rules[i].name, rule) == 0 &&
-            (dequant_rules[i].formats & TO_BF16) != 0) {
-            g->rule = dequant_rules[i].flags;
-            known = 1;
+    for (size_t i = 0; i < sizeof layer_orders / sizeof layer_orders[0]; i++) {
+        if (word != NULL && strcmp(layer_orders[i].name, word) == 0) {
+            return &layer_orders[i];
         }
     }
-    if (!known) {
-        return layer_refuse(call, "weight_rule", why);
-    }
-    mxo_status status = layer_choose(call, "scale_at", at, &scale_at, why);
-    if (status == MXO_OK) {
-        status = layer_choose(call, "order", orders, &g->exact, why);
-    }
-    return status == MXO_OK && (call_number(call, "splits") != 1 ||
-                                call_number(call, "promote") != 0)
-               ? gpu_fail(MXO_E_PARAM, why,
-                          "%s: this order has no splits and no promote",
-                          call->op)
-               : status;
+    return NULL;
 }
 
-/* Of the sums here the exact one alone has a place for it. */
-static mxo_status recipe_bias(const mxo_call *call, const char *key,
-                              layer_gemm *g, mxo_text why)
+/* The same order for both GEMMs. */
+static mxo_status recipe_order(layer_job *j, mxo_text why)
+{
+    static const layer_choice at[] = {{"weight", 0}, {"block", 1}, {NULL, 0}};
+    const mxo_call *const call = j->call;
+    const layer_order_row *const row = recipe_order_row(call);
+    const double splits = call_number(call, "splits");
+    uint32_t by_block = 0;
+    const mxo_status status =
+        layer_choose(call, "scale_at", at, &by_block, why);
+
+    if (status != MXO_OK || row == NULL) {
+        return status != MXO_OK ? status : layer_refuse(call, "order", why);
+    }
+    if (by_block != row->by_block || splits < 1 ||
+        (splits > 1 && row->kind != LAYER_ORDER_SPLIT) ||
+        call_number(call, "promote") != 0 ||
+        (row->kind >= LAYER_ORDER_DPBF16 && !call_is(call, "from", "bf16"))) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s on %s: order=%s has no such scale_at, splits, "
+                        "promote or from",
+                        call->op, GPU_NAME, row->name);
+    }
+    for (int i = 0; i < 2; i++) {
+        layer_order *const o = &j->rest[i].order;
+        /* vLLM's CPU kernels choose once per call. */
+        o->kind = strcmp(row->name, "cpu") == 0 && j->p.pairs / j->experts > 4
+                      ? (uint32_t)LAYER_ORDER_AMX
+                      : row->kind;
+        o->fma = (uint32_t)call_is(call, "mul", "fma");
+        o->splits = (uint64_t)splits;
+    }
+    j->one.exact = row->exact;
+    j->two.exact = row->exact;
+    return MXO_OK;
+}
+
+/* The rule by which a GEMM reads its weights, from being what its quantiser
+   gets: operands of 16 bits are FP16 beside FP16. */
+static mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
+                                 mxo_text why)
+{
+    const mxo_call *const call = j->call;
+    const char *const rule = layer_word(call, "weight_rule");
+    const uint32_t op = j->rows[second].op;
+    const int f16 =
+        from == LAYER_F16 &&
+        (op == LAYER_AS_IS || op == LAYER_BY_QDQ || op == LAYER_BY_QUARK_HIP);
+    layer_gemm *const g = second ? &j->two : &j->one;
+    const size_t n = sizeof dequant_rules / sizeof dequant_rules[0];
+    size_t i = 0;
+
+    j->behind[second] = rule == NULL                   ? 0
+                        : strcmp(rule, "humming") == 0 ? 2
+                        : strcmp(rule, "b12x") == 0    ? 119
+                                                       : 0;
+    if (j->behind[second] != 0) {
+        g->rule = (uint32_t)(j->behind[second] == 2 ? LAYER_BEHIND_2
+                                                    : LAYER_BEHIND_119) |
+                  (f16 ? (uint32_t)LAYER_TO_F16 : 0);
+    } else {
+        while (i < n && (rule == NULL || strcmp(dequant_rules[i].name, rule))) {
+            i++;
+        }
+        if (i == n || (dequant_rules[i].formats & TO_BF16) == 0 ||
+            (f16 && (dequant_rules[i].flags & DEQUANT_WRAP) != 0)) {
+            return layer_refuse(call, "weight_rule", why);
+        }
+        g->rule = dequant_rules[i].flags;
+        if (f16 && (dequant_rules[i].formats & TO_F16) == 0) {
+            g->rule |= DEQUANT_NARROW;
+        }
+        if (f16 && strcmp(rule, "ocp") != 0) {
+            g->rule |= LAYER_TO_F16;
+        }
+    }
+    if (f16 && j->rest[second].order.kind != LAYER_ORDER_ANY) {
+        g->rule |= LAYER_TO_F16;
+    }
+    const uint32_t kind = j->rest[second].order.kind;
+    const int is_block =
+        kind == LAYER_ORDER_BLOCK || kind == LAYER_ORDER_BLOCK32;
+    return is_block && (j->behind[second] != 0 ||
+                        (dequant_rules[i].formats & TO_F32) == 0)
+               ? layer_refuse(call, "scale_at", why)
+               : MXO_OK;
+}
+
+/* Of the sums here some have a place for it. */
+static mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
 {
     static const layer_choice places[] = {{"none", LAYER_BIAS_NONE},
                                           {"acc", LAYER_BIAS_ACC},
                                           {"rounded", LAYER_BIAS_ROUNDED},
                                           {"order", LAYER_BIAS_SUM},
+                                          {"acc_ftz", LAYER_BIAS_FLUSHED},
+                                          {"behind", LAYER_BIAS_BEHIND},
                                           {NULL, 0}};
-    static const layer_choice types[] = {{"f32", 0}, {"bf16", 1}, {NULL, 0}};
+    const mxo_call *const call = j->call;
+    const char *const key = second ? "bias2" : "bias1";
+    const uint32_t op = j->rows[second].op;
+    layer_gemm *const g = second ? &j->two : &j->one;
 
     g->bias_at = LAYER_BIAS_NONE;
     if (call_is(call, "bias", "none")) {
         return MXO_OK;
     }
-    g->bias_type = call_is(call, "bias", "f32") ? LAYER_F32 : LAYER_BF16;
+    g->bias_type = call_is(call, "bias", "f32")   ? LAYER_F32
+                   : call_is(call, "bias", "f16") ? LAYER_F16
+                                                  : LAYER_BF16;
     const mxo_status status = layer_choose(call, key, places, &g->bias_at, why);
 
-    if (status == MXO_OK && g->bias_at == LAYER_BIAS_SUM && !g->exact) {
+    if (status == MXO_OK && g->bias_at == LAYER_BIAS_SUM &&
+        (op == LAYER_BY_GIVEN || op == LAYER_BY_INVERSE ||
+         !recipe_order_row(call)->has_start)) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s on %s: %s=order needs an order that has a place "
                         "for it",
                         call->op, GPU_NAME, key);
     }
     return status == MXO_OK && g->bias_at != LAYER_BIAS_NONE
-               ? layer_choose(call, "bias_type", types, &g->bias_narrow, why)
+               ? layer_choose(call, "bias_type", layer_narrows, &g->bias_narrow,
+                              why)
                : status;
 }
 
-/* Activations stay as they are. */
-static mxo_status recipe_quant(const mxo_call *call, const char *key,
-                               mxo_text why)
+/* The rule before the first GEMM, or before the second. */
+static const char *recipe_quant_rule(const mxo_call *call, int second)
 {
-    const char *const word = layer_word(call, key);
+    const char *const own = layer_word(call, "requant_rule");
 
-    if (word != NULL && strcmp(word, "same") == 0) {
-        return recipe_quant(call, "quant", why);
-    }
-    return word != NULL && strcmp(word, "none") == 0
-               ? MXO_OK
-               : layer_refuse(call, key, why);
+    return second && own != NULL && strcmp(own, "same") != 0 &&
+                   strcmp(own, "none") != 0
+               ? own
+               : layer_word(call, "quant_rule");
 }
 
-static mxo_status recipe_gemm1(const mxo_call *call, layer_gemm *g,
+static mxo_status recipe_given(const layer_job *j, int second,
+                               layer_operands_args *o, mxo_text why)
+{
+    const char *const rule = recipe_quant_rule(j->call, second);
+    const char *const element = layer_word(j->call, "quant_element");
+
+    if (!call_is(j->call, "input_scale", "given")) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s: quant.static needs input_scale=given",
+                        j->call->op);
+    }
+    if (rule == NULL ||
+        (strcmp(rule, "divide") != 0 && strcmp(rule, "reciprocal") != 0)) {
+        return layer_refuse(j->call, "quant_rule", why);
+    }
+    o->op = strcmp(rule, "divide") == 0 ? LAYER_BY_GIVEN : LAYER_BY_INVERSE;
+    return element != NULL && quant_make(&o->q, element, "floor", "") == 0
+               ? MXO_OK
+               : layer_refuse(j->call, "quant_element", why);
+}
+
+/* How the rows of one GEMM are quantised; from: their type. */
+static mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
                                mxo_text why)
 {
-    mxo_status status = recipe_weights(call, g, why);
+    static const layer_choice ops[] = {{"none", LAYER_AS_IS},
+                                       {"quant.mx", LAYER_BY_MX},
+                                       {"quant.group", 64},
+                                       {"quant.qdq", LAYER_BY_QDQ},
+                                       {"quant.static", LAYER_BY_GIVEN},
+                                       {NULL, 0}};
+    static const layer_choice groups[] = {
+        {"32", 32}, {"64", 64}, {"128", 128}, {NULL, 0}};
+    const mxo_call *const call = j->call;
+    layer_operands_args *const o = &j->rows[second];
+    const char *rule = recipe_quant_rule(call, second);
+    const char *element = layer_word(call, "quant_element");
+    mxo_status status = layer_choose(call, "quant", ops, &o->op, why);
+
+    o->group = LAYER_BLOCK;
+    if (status != MXO_OK || o->op == LAYER_AS_IS) {
+        return status;
+    }
+    if (from == LAYER_CODES || (o->op == LAYER_BY_QDQ && from == LAYER_F32)) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s: from=e2m1 is quantised already, and quant.qdq "
+                        "takes 16 bits",
+                        call->op);
+    }
+    if (o->op == LAYER_BY_GIVEN) {
+        return recipe_given(j, second, o, why);
+    }
+    if (o->op == 64) {
+        o->op = LAYER_BY_MX;
+        status = layer_choose(call, "quant_group", groups, &o->group, why);
+    }
+    if (rule != NULL && strcmp(rule, "quark_hip") == 0) {
+        rule = o->op == LAYER_BY_QDQ ? "floor" : "quark_triton";
+        o->op = o->op == LAYER_BY_QDQ ? LAYER_BY_QUARK_HIP : LAYER_BY_MX;
+    }
+    if (o->op != LAYER_BY_MX) {
+        element = "e2m1";
+    }
+    return status != MXO_OK ? status
+           : rule != NULL && element != NULL &&
+                   quant_make(&o->q, element, rule, "") == 0
+               ? MXO_OK
+               : layer_refuse(call, "quant_rule", why);
+}
+
+static mxo_status recipe_gemm1(layer_job *j, mxo_text why)
+{
+    mxo_status status = recipe_quant(j, 0, j->one.a_type, why);
 
     if (status == MXO_OK) {
-        status = recipe_quant(call, "quant", why);
+        status = recipe_weights(j, 0, j->one.a_type, why);
     }
     if (status == MXO_OK) {
-        status = recipe_bias(call, "bias1", g, why);
+        status = recipe_bias(j, 0, why);
     }
     if (status == MXO_OK) {
-        status = layer_choose(call, "gemm1_out", layer_types, &g->mid, why);
+        status =
+            layer_choose(j->call, "gemm1_out", layer_types, &j->one.mid, why);
     }
-    g->out = g->mid;
+    j->one.out = j->one.mid;
     return status;
 }
 
-static mxo_status recipe_gemm2(const mxo_call *call, layer_gemm *g,
-                               layer_pairs *p, mxo_text why)
+/* A routing weight before the second GEMM belongs to the only slot. */
+static mxo_status recipe_routing(layer_job *j, mxo_text why)
 {
+    enum { AT_GEMM1 = 3, AT_GLU, AT_INPUT };
     static const layer_choice places[] = {
-        {"acc", 1}, {"rounded", 2}, {"sum", 0}, {NULL, 0}};
-    static const layer_choice types[] = {{"f32", 0}, {"bf16", 1}, {NULL, 0}};
-    mxo_status status = recipe_weights(call, g, why);
+        {"acc", 1},      {"rounded", 2},      {"sum", 0}, {"gemm1", AT_GEMM1},
+        {"glu", AT_GLU}, {"input", AT_INPUT}, {NULL, 0}};
+    uint32_t at = 0;
+    mxo_status status = layer_choose(j->call, "routing_at", places, &at, why);
 
     if (status == MXO_OK) {
-        status = recipe_quant(call, "requant", why);
+        status = layer_choose(j->call, "routing_type", layer_narrows,
+                              &j->p.narrow, why);
+    }
+    if (status == MXO_OK && j->has_one && at >= AT_GEMM1 &&
+        (j->p.topk != 1 || (at == AT_INPUT && j->one.a_type == LAYER_CODES))) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s: this routing_at needs a top-k of 1 and numbers",
+                        j->call->op);
+    }
+    j->two.weigh = at < AT_GEMM1 ? at : 0;
+    j->one.weigh = j->has_one && at == AT_GEMM1 ? 2 : 0;
+    j->by_glu = j->has_one && at == AT_GLU;
+    j->by_input = j->has_one && at == AT_INPUT;
+    return status;
+}
+
+static mxo_status recipe_gemm2(layer_job *j, mxo_text why)
+{
+    static const layer_choice requants[] = {
+        {"none", 0}, {"same", 1}, {NULL, 0}};
+    const uint32_t from = j->has_one ? j->glu.glu.to : j->two.a_type;
+    uint32_t same = 0;
+    mxo_status status = layer_choose(j->call, "requant", requants, &same, why);
+
+    j->rows[1].group = LAYER_BLOCK;
+    if (status == MXO_OK && same) {
+        status = recipe_quant(j, 1, from, why);
     }
     if (status == MXO_OK) {
-        status = recipe_bias(call, "bias2", g, why);
+        status = recipe_weights(j, 1, from, why);
     }
     if (status == MXO_OK) {
-        status = layer_choose(call, "routing_at", places, &g->weigh, why);
+        status = recipe_bias(j, 1, why);
     }
     if (status == MXO_OK) {
-        status = layer_choose(call, "routing_type", types, &p->narrow, why);
+        status = recipe_routing(j, why);
     }
     if (status == MXO_OK) {
-        status = layer_choose(call, "row_out", layer_types, &g->out, why);
+        status =
+            layer_choose(j->call, "row_out", layer_types, &j->two.out, why);
     }
-    g->mid = g->weigh == 1 ? (uint32_t)LAYER_F32 : g->out;
+    j->two.mid = j->two.weigh == 1 ? (uint32_t)LAYER_F32 : j->two.out;
     return status;
 }
 
 static mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
                              mxo_text why)
 {
-    static const layer_choice sums[] = {
-        {"fma", LAYER_SUM_FMA},     {"product", LAYER_SUM_PRODUCT},
-        {"slots", LAYER_SUM_SLOTS}, {"moe_sum", LAYER_SUM_MOE},
-        {"cpu", LAYER_SUM_CPU},     {"atomic_bf16", LAYER_SUM_ATOMIC},
-        {"exact", LAYER_SUM_EXACT}, {NULL, 0}};
+    static const layer_choice sums[] = {{"fma", LAYER_SUM_FMA},
+                                        {"product", LAYER_SUM_PRODUCT},
+                                        {"slots", LAYER_SUM_SLOTS},
+                                        {"moe_sum", LAYER_SUM_MOE},
+                                        {"cpu", LAYER_SUM_CPU},
+                                        {"atomic_bf16", LAYER_SUM_ATOMIC},
+                                        {"exact", LAYER_SUM_EXACT},
+                                        {"fma_ftz", LAYER_SUM_FLUSHED},
+                                        {"by_expert", LAYER_SUM_BY_EXPERT},
+                                        {"experts_bf16", LAYER_SUM_EXPERTS},
+                                        {NULL, 0}};
     const char *const at = layer_word(call, "routing_at");
     mxo_status status = layer_choose(call, "sum", sums, &s->sum, why);
 
@@ -255,7 +461,8 @@ static mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
         status = layer_choose(call, "out", layer_types, &s->out, why);
     }
     s->weigh = at != NULL && strcmp(at, "sum") == 0;
-    const int weighs = s->sum == LAYER_SUM_FMA || s->sum == LAYER_SUM_PRODUCT;
+    const int weighs = s->sum == LAYER_SUM_FMA || s->sum == LAYER_SUM_PRODUCT ||
+                       s->sum == LAYER_SUM_FLUSHED;
 
     if (status == MXO_OK && s->sum != LAYER_SUM_EXACT &&
         weighs != (int)s->weigh) {
@@ -265,61 +472,6 @@ static mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
                         call->op, GPU_NAME, layer_word(call, "sum"), at);
     }
     return status;
-}
-
-/* A constant of the activation: the profile's, or what the call says. */
-static mxo_param recipe_constant(const mxo_call *call, const char *key)
-{
-    const char *const fact = layer_fact(call, key);
-    const int given = fact == NULL || strcmp(fact, "config") == 0;
-    const mxo_param p = {key, given ? call_text(call, key) : fact,
-                         given ? call_number(call, key) : atof(fact)};
-
-    return p;
-}
-
-/* The activation's rule and numbers, read as act.glu reads its own. */
-static mxo_status recipe_glu(const mxo_call *call, glu_args *a, uint32_t mid,
-                             mxo_text why)
-{
-    static const layer_choice types[] = {
-        {"f32", GLU_F32}, {"bf16", GLU_BF16}, {NULL, 0}};
-    const int is_swiglu = call_is(call, "activation", "swiglu");
-    const char *const key = is_swiglu                        ? "swiglu"
-                            : call_is(call, "limit", "none") ? "silu"
-                                                             : "silu_limit";
-    const char *const own = call_text(call, "glu");
-    const char *const dialect =
-        strcmp(own, "profile") == 0 ? layer_fact(call, key) : own;
-    mxo_param params[5] = {
-        {"dialect", dialect, 0},
-        {"nan", "dialect", 0},
-        {"alpha", "1", 1},
-        {"beta", "0", 0},
-        {"limit", call_text(call, "limit"), call_number(call, "limit")}};
-    mxo_call act = *call;
-
-    if (dialect == NULL || strcmp(dialect, "none") == 0) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "%s on %s: the profile has no activation=%s", call->op,
-                        GPU_NAME, call_text(call, "activation"));
-    }
-    if (!call_is(call, "per_expert", "none")) {
-        return layer_refuse(call, "per_expert", why);
-    }
-    if (is_swiglu && layer_fact(call, "alpha") == NULL) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "%s on %s: profile=%s has no constants here", call->op,
-                        GPU_NAME, call_text(call, "profile"));
-    }
-    for (int i = 2; i < 5 && is_swiglu; i++) {
-        params[i] = recipe_constant(call, params[i].key);
-    }
-    act.params = params;
-    act.n_params = 5;
-    a->from = mid == LAYER_F32 ? GLU_F32 : GLU_BF16;
-    const mxo_status status = layer_choose(call, "glu_out", types, &a->to, why);
-    return status == MXO_OK ? glu_numbers(&act, a, why) : status;
 }
 
 #endif

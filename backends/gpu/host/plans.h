@@ -37,6 +37,12 @@ mxo_status glu_per_expert(const mxo_call *call, const struct glu_args *base,
                           const glu_own *own, uint64_t n,
                           struct glu_constants *to, mxo_text why);
 
+struct quant_args;
+
+/* Format and rule of a quantiser; tie "": the rule's own; -1: not here. */
+int quant_make(struct quant_args *a, const char *element, const char *rule,
+               const char *tie);
+
 #if GPU_HAS_FUSED
 /* Time of cuBLAS on the shapes that the call names. */
 mxo_status time_library(const mxo_call *call, uint32_t repeat, double *seconds,

@@ -13,12 +13,24 @@
 #include "ops/glu.h"
 #include "port/device.h"
 
-enum { LAYER_BF16 = GLU_BF16, LAYER_F32 = GLU_F32, LAYER_DOWN, LAYER_CODES };
+/* DOWN: BF16 without subnormals of binary32; SAT: without infinities; F64:
+   operands as layer_operands() leaves them. */
+enum {
+    LAYER_BF16 = GLU_BF16,
+    LAYER_F16 = GLU_F16,
+    LAYER_F32 = GLU_F32,
+    LAYER_DOWN,
+    LAYER_CODES,
+    LAYER_SAT,
+    LAYER_F64
+};
 enum {
     LAYER_BIAS_NONE,
     LAYER_BIAS_ACC,
     LAYER_BIAS_ROUNDED,
-    LAYER_BIAS_SUM /* an addend of the exact sum */
+    LAYER_BIAS_SUM,     /* in the sum, where its order has it */
+    LAYER_BIAS_FLUSHED, /* as ACC without subnormals */
+    LAYER_BIAS_BEHIND   /* to the rounded result, which is a float then */
 };
 enum {
     LAYER_SUM_FMA,
@@ -27,8 +39,14 @@ enum {
     LAYER_SUM_MOE,
     LAYER_SUM_CPU,
     LAYER_SUM_ATOMIC,
-    LAYER_SUM_EXACT
+    LAYER_SUM_EXACT,
+    LAYER_SUM_FLUSHED,   /* FMA without subnormals */
+    LAYER_SUM_BY_EXPERT, /* SLOTS by the experts' numbers */
+    LAYER_SUM_EXPERTS    /* the same, rounded after every addition */
 };
+/* Of weights, beside DEQUANT_...: operands are small by two or by 119 binary
+   places; they are binary16. */
+enum { LAYER_BEHIND_2 = 512, LAYER_BEHIND_119 = 1024, LAYER_TO_F16 = 2048 };
 enum { LAYER_BLOCK = 32 };
 /* Codes as a checkpoint has them, or as mxo.hopper_codes of layouts.def. */
 enum { LAYER_LAID_PLAIN, LAYER_LAID_HOPPER };
@@ -40,7 +58,7 @@ typedef struct layer_pairs {
     const void *weights; /* binary32 */
     uint64_t pairs;
     uint32_t topk;
-    uint32_t narrow; /* weights are rounded to bfloat16 */
+    uint32_t narrow; /* weights are what layer_narrow() makes of them */
 } layer_pairs;
 
 /* One of the two GEMMs; rows of the result are pairs. */
@@ -60,17 +78,12 @@ typedef struct layer_gemm {
     uint32_t rule;        /* DEQUANT_..., a sum */
     uint32_t exact;       /* rounded once, whatever the data */
     uint32_t bias_type;   /* of the tensor */
-    uint32_t bias_narrow; /* rounded to bfloat16 first */
+    uint32_t bias_narrow; /* what layer_narrow() makes of it first */
     uint32_t bias_at;
     uint32_t mid; /* type that the sum is rounded to */
     uint32_t out; /* and behind the routing weight */
     uint32_t weigh;
 } layer_gemm;
-
-typedef struct layer_args {
-    layer_pairs p;
-    layer_gemm g;
-} layer_args;
 
 /* Expert of a pair; negative: it lives elsewhere. */
 GPU_FN int32_t layer_expert(const layer_pairs *p, uint64_t pair)
@@ -125,19 +138,45 @@ GPU_FN double layer_halves(uint32_t code)
     return (code & 8) != 0 ? -x : x;
 }
 
+/* A weight that is brought back to its scale behind the sum. */
+GPU_FN double layer_small(uint32_t rule, uint32_t byte, uint32_t code)
+{
+    const int low = (rule & LAYER_BEHIND_119) != 0;
+    const uint32_t top = low && byte > 247 ? 247 : byte;
+    const int e = (int)top - (low ? 247 : 130);
+    const double power = byte == 0 ? 0.0
+                         : byte == 255 && !low
+                             ? GPU_INFINITY
+                             : gpu_double((uint64_t)(1023 + e) << 52);
+    const float x = (float)(layer_halves(code) * power);
+    const int to = (rule & LAYER_TO_F16) != 0 ? GLU_F16 : GLU_BF16;
+    const double y = (double)glu_through(to, x);
+
+    return low && y == 0 ? 0.0 : y;
+}
+
 /* A weight whose scale byte the rules disagree about. */
 GPU_SLOW double layer_rare(uint32_t rule, uint32_t byte, uint32_t code)
 {
-    const uint32_t m = dequant_entry(rule, 0, byte, code & 7);
+    const int f16 = (rule & LAYER_TO_F16) != 0;
 
-    return (double)gpu_float((m ^ (code << 12 & 0x8000u)) << 16);
+    if ((rule & (LAYER_BEHIND_2 | LAYER_BEHIND_119)) != 0) {
+        return layer_small(rule, byte, code);
+    }
+    if ((rule & DEQUANT_WRAP) != 0 && (code & 7) == 0) {
+        return 0;
+    }
+    const uint32_t m = dequant_entry(rule, f16, byte, code & 7);
+
+    return (double)glu_widen(f16 ? GLU_F16 : GLU_BF16,
+                             m ^ (code << 12 & 0x8000u));
 }
 
 /* OCP's numbers are not rounded to any type. */
 GPU_FN double layer_weight(uint32_t rule, uint32_t byte, double power,
                            uint32_t code)
 {
-    if (rule == 0 || (byte >= 2 && byte <= 252)) {
+    if (rule == 0 || (byte >= 2 && byte <= 252 && rule < LAYER_BEHIND_2)) {
         return layer_halves(code) * power;
     }
     return layer_rare(rule, byte, code);
@@ -214,6 +253,9 @@ GPU_FN double layer_operand(const layer_row *r, uint64_t k)
         r->a +
         (g->placed ? (k & ~(uint64_t)127) + layer_place((uint32_t)k & 127) : k);
 
+    if (g->a_type == LAYER_F64) {
+        return ((const double *)g->a)[i];
+    }
     if (g->a_type != LAYER_CODES) {
         return (double)layer_load(g->a_type, g->a, i);
     }
@@ -252,12 +294,22 @@ GPU_FN double layer_product(const layer_row *r, const layer_block *b,
                         layer_code(r->g, r->w * r->g->k + k));
 }
 
+/* x as it is, rounded to bfloat16 (1) or to binary16 (2). */
+GPU_FN float layer_narrow(uint32_t to, float x)
+{
+    return to == 0   ? x
+           : to == 1 ? layer_round(LAYER_BF16, x)
+                     : glu_through(GLU_F16, x);
+}
+
 /* Bias of a row of weights. */
 GPU_FN float layer_bias(const layer_gemm *g, uint64_t w)
 {
-    const float x = layer_load(g->bias_type, g->bias, w);
+    const float x = g->bias_type == LAYER_F16
+                        ? gpu_from_f16(gpu_load_u16(g->bias, w))
+                        : layer_load(g->bias_type, g->bias, w);
 
-    return g->bias_narrow ? layer_round(LAYER_BF16, x) : x;
+    return layer_narrow(g->bias_narrow, x);
 }
 
 /* What an exact sum starts with. */
@@ -335,59 +387,15 @@ GPU_FN float layer_weight_of(const layer_pairs *p, uint64_t pair)
 {
     const float w = gpu_float(gpu_load_u32(p->weights, pair));
 
-    return p->narrow ? layer_round(LAYER_BF16, w) : w;
-}
-
-/* Pairs whose expert is elsewhere get zeros. */
-GPU_FN void layer_plain_body(const layer_args *a)
-{
-    const layer_gemm *const g = &a->g;
-
-    for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
-         i < a->p.pairs * g->n; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
-        const uint64_t pair = i / g->n;
-        const int32_t expert = layer_expert(&a->p, pair);
-        float y = 0;
-
-        if (expert >= 0) {
-            const uint64_t w = (uint64_t)expert * g->n + i % g->n;
-            y = layer_finish(g, layer_dot(g, pair, w),
-                             g->bias_at == LAYER_BIAS_NONE ? 0
-                                                           : layer_bias(g, w),
-                             g->weigh ? layer_weight_of(&a->p, pair) : 0);
-        }
-        layer_store(g->out, g->y, i, y);
-    }
+    return layer_narrow(p->narrow, w);
 }
 
 typedef struct layer_glu_args {
     layer_pairs p;
     glu_args glu; /* gate, up, types and numbers; y has cols columns */
+    uint32_t saturates;
+    uint32_t weigh; /* by the routing weight, behind everything */
 } layer_glu_args;
-
-GPU_FN void layer_glu_body(const layer_glu_args *a)
-{
-    const glu_args *const u = &a->glu;
-
-    for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
-         i < u->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
-        const uint64_t pair = i / u->cols;
-        const uint64_t at = u->interleaved ? 2 * i : i + pair * u->cols;
-        const uint64_t up = u->interleaved ? at + 1 : at + u->cols;
-        uint32_t code = 0;
-
-        if (layer_expert(&a->p, pair) >= 0) {
-            code = glu_slow(u, (int)u->from, (int)u->to,
-                            layer_load(u->from, u->gate, at),
-                            layer_load(u->from, u->gate, up));
-        }
-        if (u->to == GLU_F32) {
-            gpu_store_u32(u->y, i, code);
-        } else {
-            gpu_store_u16(u->y, i, code);
-        }
-    }
-}
 
 typedef struct layer_sum_args {
     layer_pairs p;
@@ -397,6 +405,7 @@ typedef struct layer_sum_args {
     uint64_t outputs;
     gpu_divisor columns; /* the same cols */
     uint32_t row_type, out;
+    uint32_t step; /* rows were rounded to it: the type of single steps */
     uint32_t sum;
     uint32_t weigh; /* the weight takes part in the sum */
     uint32_t keeps; /* experts elsewhere count as a row of zeros */

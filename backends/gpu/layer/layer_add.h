@@ -147,22 +147,18 @@ GPU_SLOW uint32_t layer_sum_exact(const layer_slots *s, int to)
                                          : layer_limbs_round(&sum, to);
 }
 
+/* The sums that the fast kernels know; layer_any.h has the others. */
 GPU_FN float layer_sum_of(const layer_slots *s)
 {
     const layer_sum_args *const a = s->a;
-    const int counts = a->sum == LAYER_SUM_MOE || a->sum == LAYER_SUM_CPU;
-    const uint32_t n = counts ? layer_terms(s) : 0;
+    const uint32_t n = a->sum == LAYER_SUM_MOE ? layer_terms(s) : 0;
 
     if (a->sum == LAYER_SUM_MOE && (n < 2 || n > 4)) {
         return layer_four_lanes(s);
     }
-    if (a->sum == LAYER_SUM_CPU && n == 1) {
-        return layer_in_turn(s, LAYER_F32);
-    }
-    const float sum = layer_in_turn(
+    return layer_in_turn(
         s, a->sum == LAYER_SUM_MOE || a->sum == LAYER_SUM_ATOMIC ? LAYER_BF16
                                                                  : LAYER_F32);
-    return a->sum == LAYER_SUM_CPU ? layer_round(LAYER_DOWN, sum) : sum;
 }
 
 GPU_FN void layer_sum_one(const layer_sum_args *a, uint64_t i, uint64_t token)

@@ -25,15 +25,16 @@ typedef struct dequant_args {
 
 /* How a rule departs from OCP's: byte 0 is 2^-127, byte 255 NaN. */
 enum {
-    DEQUANT_ZERO = 1,      /* byte 0 is zero */
-    DEQUANT_INF = 2,       /* byte 255 is infinity */
-    DEQUANT_CLAMP = 4,     /* overflow gives the largest finite number */
-    DEQUANT_NARROW = 8,    /* a binary16 result: the scale is rounded first */
-    DEQUANT_CAP = 16,      /* and then not above 2^15 */
-    DEQUANT_WRAP = 32,     /* bfloat16 bits plus s - 127 in the exponent, modulo
-                              2^16; codes 0 and 8 give +0 */
-    DEQUANT_POWER = 64,    /* byte 255 is 2^128 */
-    DEQUANT_POSITIVE = 128 /* zeros have no sign */
+    DEQUANT_ZERO = 1,   /* byte 0 is zero */
+    DEQUANT_INF = 2,    /* byte 255 is infinity */
+    DEQUANT_CLAMP = 4,  /* overflow gives the largest finite number */
+    DEQUANT_NARROW = 8, /* a binary16 result: the scale is rounded first */
+    DEQUANT_CAP = 16,   /* and then not above 2^15 */
+    DEQUANT_WRAP = 32,  /* bfloat16 bits plus s - 127 in the exponent, modulo
+                           2^16; codes 0 and 8 give +0 */
+    DEQUANT_POWER = 64, /* byte 255 is 2^128 */
+    DEQUANT_POSITIVE = 128, /* zeros have no sign */
+    DEQUANT_ROUNDED = 256   /* a layer's weights are rounded, unlike OCP's */
 };
 
 enum { DEQUANT_STEPS = 4 };

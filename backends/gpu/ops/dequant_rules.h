@@ -27,6 +27,8 @@ static const struct {
     {"marlin", DEQUANT_ZERO | DEQUANT_INF, TO_BF16},
     {"vllm_mxfp8", DEQUANT_INF, TO_BF16},
     {"ldexp", DEQUANT_INF | DEQUANT_NARROW, TO_ANY},
+    {"ocp_bf16", DEQUANT_ROUNDED, TO_BF16},
+    {"xpu", DEQUANT_ZERO | DEQUANT_INF | DEQUANT_NARROW, TO_BF16 | TO_F16},
     {"ggml", DEQUANT_POWER | DEQUANT_POSITIVE, TO_F32},
 };
 

@@ -7,7 +7,7 @@
 
 /* How a rule treats what is not ordinary; rows are in plan_quant.c. */
 typedef struct quant_rule {
-    uint32_t amax_floor;
+    uint32_t amax_floor, ratio_floor; /* binary32 patterns */
     uint8_t amax_nan, from, exponent, low, high;
     int16_t nan, inf, carry; /* bytes; QUANT_FORMULA: exponent field 255 */
     uint16_t flags;

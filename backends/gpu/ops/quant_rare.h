@@ -23,14 +23,18 @@ enum {
     QUANT_EXP_FLOOR, /* the exponent field */
     QUANT_EXP_BITS,  /* one more if any mantissa bit is set */
     QUANT_EXP_CEIL,  /* 127 + ceil(log2 t), at least 0 */
-    QUANT_EXP_EVEN   /* after rounding half up to the format's mantissa */
+    QUANT_EXP_EVEN,  /* after rounding half up to the format's mantissa */
+    QUANT_EXP_15     /* one more from a significand of 1.5 on */
 };
 enum {
     QUANT_NAN_FORMAT, /* the format's, with the sign; or +max */
     QUANT_NAN_MAX,
     QUANT_NAN_SIGNED_MAX,
     QUANT_NAN_ZERO,
-    QUANT_NAN_TORCH /* what torch's bit arithmetic leaves of it */
+    QUANT_NAN_TORCH, /* what torch's bit arithmetic leaves of it */
+    QUANT_NAN_MINUS, /* -max */
+    QUANT_NAN_PLUS,  /* the format's without a sign; or +max */
+    QUANT_NAN_ONES   /* all bits but the sign */
 };
 enum { QUANT_ZERO_KEEP, QUANT_ZERO_NONZERO, QUANT_ZERO_DROP };
 enum { QUANT_RNE, QUANT_RZ, QUANT_RNA, QUANT_RNZ };
@@ -41,7 +45,9 @@ enum {
     QUANT_NULL_255 = 8,     /* otherwise 255 multiplies by NaN */
     QUANT_NAN_SPREADS = 16, /* a NaN maximum multiplies by NaN */
     QUANT_FTZ = 32,         /* binary32 steps flush subnormals */
-    QUANT_NEGATIVE = 64     /* infinity times 0 is a negative NaN */
+    QUANT_NEGATIVE = 64,    /* infinity times 0 is a negative NaN */
+    QUANT_TURNED_254 = 128, /* 254 multiplies by minus infinity */
+    QUANT_LIVE_255 = 256    /* 255 multiplies by 2^-128 */
 };
 #define QUANT_FORMULA (-1)
 #define QUANT_QUIET 0x7fc00000u
@@ -89,6 +95,20 @@ GPU_FN uint32_t quant_pattern(int from, gpu_u128 x, int j)
                : quant_widen(from, x.w[j >> 1] >> 16 * (j & 1) & 0xffffu);
 }
 
+/* A block's maximum under the rule for NaN, from 1 + the largest magnitude
+   that is a number, 0 if none is. */
+GPU_FN uint32_t quant_amax_of(const quant_args *a, uint32_t numbers,
+                              uint32_t any_nan)
+{
+    if (any_nan && a->rule.amax_nan == QUANT_AMAX_POISON) {
+        return QUANT_QUIET;
+    }
+    if (numbers == 0) {
+        return a->rule.amax_nan == QUANT_AMAX_SKIP ? QUANT_QUIET : 0;
+    }
+    return numbers - 1;
+}
+
 /* The block's maximum under the rule for NaN; every lane takes part. */
 GPU_FN uint32_t quant_rare_amax(const quant_args *a, int from, gpu_u128 x)
 {
@@ -106,13 +126,7 @@ GPU_FN uint32_t quant_rare_amax(const quant_args *a, int from, gpu_u128 x)
         numbers = gpu_max(numbers, gpu_shfl_xor(numbers, s));
         any_nan |= gpu_shfl_xor(any_nan, s);
     }
-    if (any_nan && a->rule.amax_nan == QUANT_AMAX_POISON) {
-        return QUANT_QUIET;
-    }
-    if (numbers == 0) {
-        return a->rule.amax_nan == QUANT_AMAX_SKIP ? QUANT_QUIET : 0;
-    }
-    return numbers - 1;
+    return quant_amax_of(a, numbers, any_nan);
 }
 
 GPU_FN uint32_t quant_flush(const quant_args *a, uint32_t bits)
@@ -139,7 +153,7 @@ GPU_FN uint32_t quant_ratio(const quant_args *a, uint32_t amax)
     case QUANT_FROM_SHIFTED:
         return gpu_bits(gpu_float(amax) * gpu_float((127 - a->f.emax) << 23));
     default:
-        return amax;
+        return quant_flush(a, amax);
     }
 }
 
@@ -167,6 +181,8 @@ GPU_FN int quant_exponent(const quant_args *a, uint32_t t)
         return (int)(field + (mantissa != 0));
     case QUANT_EXP_CEIL:
         return (int)(field + (mantissa > (field == 0 ? 0x400000u : 0u)));
+    case QUANT_EXP_15:
+        return (int)((t + (1u << 22)) >> 23);
     case QUANT_EXP_EVEN:
         return (int)((t + (1u << (22 - a->f.mbits))) >> 23);
     default:
@@ -183,7 +199,8 @@ GPU_FN uint32_t quant_clamp(const quant_args *a, int byte)
 GPU_FN uint32_t quant_rare_byte(const quant_args *a, uint32_t amax)
 {
     const int offset = (a->rule.flags & QUANT_OFFSET) != 0 ? (int)a->f.emax : 0;
-    const uint32_t t = quant_ratio(a, gpu_max(amax, a->rule.amax_floor));
+    const uint32_t t = gpu_max(
+        quant_ratio(a, gpu_max(amax, a->rule.amax_floor)), a->rule.ratio_floor);
     int given;
 
     if (t > 0x7f800000u) {
@@ -232,6 +249,12 @@ GPU_FN uint32_t quant_nan(const quant_args *a, uint32_t nan)
         return a->f.max;
     case QUANT_NAN_SIGNED_MAX:
         return a->f.max | sign;
+    case QUANT_NAN_MINUS:
+        return a->f.max | 1u << a->f.width;
+    case QUANT_NAN_ONES:
+        return (1u << a->f.width) - 1;
+    case QUANT_NAN_PLUS:
+        return a->f.nan == 0 ? a->f.max : a->f.nan;
     case QUANT_NAN_TORCH:
         nan = (nan & 0x7fffffffu) | 0x400000u;
         return ((nan - ((126 - a->f.emin) << 23) + (1u << (drop - 1)) - 1 +
@@ -297,7 +320,7 @@ GPU_FN uint32_t quant_rare_code(const quant_args *a, uint32_t x, uint32_t amax,
     if (quant_is_nan(x)) {
         return quant_nan(a, x);
     }
-    if (spreads || (byte == 255 && !null)) {
+    if (spreads || (byte == 255 && !null && (flags & QUANT_LIVE_255) == 0)) {
         return quant_nan(a, QUANT_QUIET);
     }
     if (null) {
@@ -306,6 +329,11 @@ GPU_FN uint32_t quant_rare_code(const quant_args *a, uint32_t x, uint32_t amax,
             return quant_nan(a, QUANT_QUIET | sign);
         }
         return quant_signed(a, 0, x >> 31, 0);
+    }
+    if (byte == 254 && (flags & QUANT_TURNED_254) != 0) {
+        return (x & 0x7fffffffu) == 0
+                   ? quant_nan(a, QUANT_QUIET)
+                   : quant_signed(a, a->f.max, x >> 31 ^ 1, 1);
     }
     if ((x & 0x7fffffffu) == 0x7f800000u) {
         return quant_signed(a, a->rule.sat ? a->f.max : a->f.inf, x >> 31, 1);

@@ -41,6 +41,7 @@
 #define plan_quant SIMT_GLOBAL(plan_quant)
 #define plan_single_token SIMT_GLOBAL(plan_single_token)
 #define plan_small_batch SIMT_GLOBAL(plan_small_batch)
+#define quant_make SIMT_GLOBAL(quant_make)
 #define simt_any SIMT_GLOBAL(simt_any)
 #define simt_barrier SIMT_GLOBAL(simt_barrier)
 #define simt_blocks_barrier SIMT_GLOBAL(simt_blocks_barrier)
