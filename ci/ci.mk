@@ -25,6 +25,7 @@ EXTRA_DIST += \
 	%reldir%/part \
 	%reldir%/rooms.list \
 	%reldir%/setup \
+	%reldir%/site \
 	%reldir%/systems-page \
 	%reldir%/test \
 	%reldir%/try
