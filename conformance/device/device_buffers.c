@@ -27,6 +27,30 @@ static uint8_t guard_byte(uint64_t salt, uint64_t i)
     return (uint8_t)(0x9d + 37 * i + 101 * salt);
 }
 
+/* What outputs hold before a run differs from byte to byte and tensor to
+   tensor, so that nothing tells a judge's output; in the second run every bit
+   is another. */
+static uint8_t fill_byte(int run, uint64_t salt, uint64_t i)
+{
+    const unsigned byte = (unsigned)(0x5b + 29 * i + 77 * (i >> 8) + 53 * salt);
+
+    return (uint8_t)(run == 0 ? byte : ~byte);
+}
+
+/* What inputs hold in a call before the first: a third thing for floating-point
+   numbers and codes, finite and positive; nothing that is an index. */
+static uint8_t noise_byte(uint32_t dtype, uint64_t salt, uint64_t i)
+{
+    const uint64_t drawn = (i + 1 + (salt << 40)) * 0x9e3779b97f4a7c15u >> 48;
+    const int is_code = dtype == MXO_U8;
+    const int is_index = dtype < MXO_F16 || dtype == MXO_BOOL;
+
+    return (uint8_t)(is_code             ? drawn
+                     : is_index          ? 0
+                     : dtype == MXO_E8M0 ? 0x7c + (drawn & 7)
+                                         : drawn & 0x3f);
+}
+
 static uint64_t shorter(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -116,15 +140,34 @@ static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                                why);
 }
 
-/* A tensor between its guards: bytes, or fill if there are none.  By parts: a
-   transfer that loses its last byte loses one of the tensor. */
+/* Noise, or what an output holds before run number 0 or 1. */
+static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
+{
+    const uint64_t n_bytes = p->host->n_bytes;
+    mxo_status status = MXO_OK;
+
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
+        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
+        for (uint64_t i = 0; i < n; i++) {
+            g->chunk[i] = run == STAGE_NOISE
+                              ? noise_byte(p->host->dtype, p->salt, at + i)
+                              : fill_byte(run, p->salt, at + i);
+        }
+        status = g->s->table->upload(g->s->ctx, p->buffer, p->offset + at,
+                                     g->chunk, n, why);
+    }
+    return status;
+}
+
+/* A tensor between its guards: bytes, or what is made if there are none.  By
+   parts: a transfer that loses its last byte loses one of the tensor. */
 static mxo_status send_one(stage *g, const placed *p, const uint8_t *bytes,
-                           int fill, mxo_text why)
+                           int run, mxo_text why)
 {
     mxo_status status = send_guard(g, p, front_of(p), why);
 
     if (status == MXO_OK && bytes == NULL) {
-        status = send_fill(g, p, p->offset, end_of(p), fill, why);
+        status = send_made(g, p, run, why);
     } else if (status == MXO_OK && p->host->n_bytes > 0) {
         status = g->s->table->upload(g->s->ctx, p->buffer, p->offset, bytes,
                                      p->host->n_bytes, why);
@@ -177,13 +220,13 @@ mxo_status stage_turn_inputs(stage *g, mxo_text why)
     return status == MXO_OK ? stage_send_inputs(g, 0, why) : status;
 }
 
-mxo_status stage_send_inputs(stage *g, int zero, mxo_text why)
+mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
         const placed *p = &g->in[i];
-        status = send_one(g, p, zero ? NULL : p->host->data, 0, why);
+        status = send_one(g, p, noise ? NULL : p->host->data, STAGE_NOISE, why);
     }
     return status;
 }
@@ -199,12 +242,12 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
     return status;
 }
 
-mxo_status stage_send_outputs(stage *g, int fill, mxo_text why)
+mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = send_one(g, &g->out[i], NULL, fill, why);
+        status = send_one(g, &g->out[i], NULL, run, why);
     }
     return status;
 }
@@ -302,8 +345,8 @@ static void note_first(char *text, const host_tensor *t, uint64_t byte)
 
 /* n bytes of a second run that differ from those of t from byte at on. */
 static void compare_chunk(const host_tensor *t, uint64_t at,
-                          const uint8_t *second, uint64_t n,
-                          const uint8_t fill[2], distrust *d)
+                          const uint8_t *second, uint64_t n, uint64_t salt,
+                          distrust *d)
 {
     const uint8_t *first = t->data + at;
 
@@ -314,7 +357,8 @@ static void compare_chunk(const host_tensor *t, uint64_t at,
         if (first[k] == second[k]) {
             continue;
         }
-        if (first[k] == fill[0] && second[k] == fill[1]) {
+        if (first[k] == fill_byte(0, salt, at + k) &&
+            second[k] == fill_byte(1, salt, at + k)) {
             d->n_unwritten++;
             note_first(d->unwritten, t, at + k);
         } else {
@@ -324,8 +368,7 @@ static void compare_chunk(const host_tensor *t, uint64_t at,
     }
 }
 
-mxo_status stage_compare_outputs(stage *g, const tensor_set *out,
-                                 const uint8_t fill[2], distrust *d,
+mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
                                  mxo_text why)
 {
     mxo_status status = MXO_OK;
@@ -338,7 +381,8 @@ mxo_status stage_compare_outputs(stage *g, const tensor_set *out,
                            end_of(&g->out[i]), why);
             if (status == MXO_OK) {
                 compare_chunk(t, at, g->chunk,
-                              shorter(t->n_bytes - at, STAGE_CHUNK), fill, d);
+                              shorter(t->n_bytes - at, STAGE_CHUNK),
+                              g->out[i].salt, d);
             }
         }
     }
@@ -346,7 +390,7 @@ mxo_status stage_compare_outputs(stage *g, const tensor_set *out,
 }
 
 /* A refused call must leave its outputs as they were. */
-static mxo_status check_kept(stage *g, const placed *p, int fill, char *text,
+static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
                              mxo_text why)
 {
     const uint64_t n_bytes = p->host->n_bytes;
@@ -356,7 +400,8 @@ static mxo_status check_kept(stage *g, const placed *p, int fill, char *text,
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
         status = fetch(g, p, p->offset + at, end_of(p), why);
         for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
-            if (text[0] == '\0' && g->chunk[i] != fill) {
+            if (text[0] == '\0' &&
+                g->chunk[i] != fill_byte(run, p->salt, at + i)) {
                 (void)snprintf(text, SUBJECT_TEXT,
                                "refused, yet wrote byte %" PRIu64 " of %s",
                                at + i, p->host->name);
@@ -366,12 +411,12 @@ static mxo_status check_kept(stage *g, const placed *p, int fill, char *text,
     return status;
 }
 
-mxo_status stage_check_refusal(stage *g, int fill, distrust *d, mxo_text why)
+mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = check_kept(g, &g->out[i], fill, d->refusal, why);
+        status = check_kept(g, &g->out[i], run, d->refusal, why);
     }
     return status;
 }

@@ -16,7 +16,7 @@ enum { STAGE_GUARD = 4096 };
 /* Bytes that are on their way at once.  A layer's weights are the larger part
    of memory: they exist once here and once in the backend, and no third time
    for being uploaded or looked at. */
-enum { STAGE_CHUNK = 4 << 20 };
+enum { STAGE_CHUNK = 4 << 20, STAGE_NOISE = -1 };
 
 /* A tensor in the backend's memory: guard, bytes, guard. */
 typedef struct placed {
@@ -49,9 +49,10 @@ mxo_status stage_place_inputs(stage *g, mxo_text why);
 mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why);
 void stage_release(stage *g);
 
-/* All inputs: zeros, or what they are to be. */
-mxo_status stage_send_inputs(stage *g, int zero, mxo_text why);
-mxo_status stage_send_outputs(stage *g, int fill, mxo_text why);
+/* All inputs: noise, or what they are to be. */
+mxo_status stage_send_inputs(stage *g, int noise, mxo_text why);
+/* What they hold before run number 0 or 1. */
+mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
 
 /* All inputs once more, now with the fence on their other side; only where they
    are fenced. */
@@ -63,12 +64,11 @@ void stage_raise_fences(const stage *g);
 
 /* Do guards and inputs come back as they were sent? */
 mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why);
-/* The outputs of a first run, into out; of a second, against out, where the
-   two were pre-filled with these bytes; of a refused call. */
+/* The outputs of a first run, into out; of a second, against out; of a
+   refused call. */
 mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why);
-mxo_status stage_compare_outputs(stage *g, const tensor_set *out,
-                                 const uint8_t fill[2], distrust *d,
+mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
                                  mxo_text why);
-mxo_status stage_check_refusal(stage *g, int fill, distrust *d, mxo_text why);
+mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why);
 
 #endif

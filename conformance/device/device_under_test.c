@@ -146,8 +146,11 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static mxo_status call_once(stage *g, distrust *d, mxo_text why)
+/* So many runs before one synchronize(), which work alike. */
+static mxo_status call_ahead(stage *g, int n_runs, distrust *d, mxo_text why)
 {
+    mxo_status status = MXO_OK;
+
     mxo_tensor in[MXO_MAX_TENSORS];
     mxo_tensor out[MAX_OUT];
     mxo_call c = plain_call(g->call);
@@ -163,11 +166,17 @@ static mxo_status call_once(stage *g, distrust *d, mxo_text why)
     c.out = out;
     c.n_out = g->n_out;
     stage_raise_fences(g);
+    if (g->s->link != NULL) {
+        g->s->link->ahead(g->s->link->state, n_runs);
+        n_runs = 1;
+    }
     const double start = now_ms();
-    const mxo_status status =
-        g->s->all_cores
-            ? by_token_run_all_cores(g->s->table, g->s->ctx, &c, why)
-            : g->s->table->run(g->s->ctx, &c, why);
+
+    for (int i = 0; status == MXO_OK && i < n_runs; i++) {
+        status = g->s->all_cores
+                     ? by_token_run_all_cores(g->s->table, g->s->ctx, &c, why)
+                     : g->s->table->run(g->s->ctx, &c, why);
+    }
     const mxo_status done = g->s->table->synchronize(
         g->s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
 
@@ -176,29 +185,44 @@ static mxo_status call_once(stage *g, distrust *d, mxo_text why)
     return status == MXO_OK ? done : status;
 }
 
-/* What outputs hold before the first and the second run. */
-static const uint8_t fills[2] = {0xaa, 0x55};
+/* Of runs before one synchronize(): in the second run two, of small calls and
+   of one in eight of the others, as that costs a run. */
+static int runs_ahead(const stage *g, int run)
+{
+    enum { SMALL = 1 << 14 };
+    uint64_t n_bytes = 0;
+
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        n_bytes += g->in[i].host->n_bytes;
+    }
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        n_bytes += g->out[i].host->n_bytes;
+    }
+    const uint64_t drawn = n_bytes * 0x9e3779b97f4a7c15u >> 61;
+
+    return run == 1 && (n_bytes <= SMALL || drawn == 0) ? 2 : 1;
+}
 
 /* Run number 0 or 1: out receives the bytes of the first. */
 static mxo_status run_filled(stage *g, int run, tensor_set *out, distrust *d,
                              mxo_text why)
 {
-    mxo_status status = stage_send_outputs(g, fills[run], why);
+    mxo_status status = stage_send_outputs(g, run, why);
 
     if (status != MXO_OK) {
         return status;
     }
-    status = call_once(g, d, why);
+    status = call_ahead(g, runs_ahead(g, run), d, why);
     const mxo_text unheard = {NULL, 0};
     const mxo_text after = status == MXO_OK ? why : unheard;
     mxo_status back = stage_check_guards(g, d, after);
 
     if (back == MXO_OK && status != MXO_OK) {
-        back = stage_check_refusal(g, fills[run], d, after);
+        back = stage_check_refusal(g, run, d, after);
     } else if (back == MXO_OK && run == 0) {
         back = stage_fetch_outputs(g, out, after);
     } else if (back == MXO_OK) {
-        back = stage_compare_outputs(g, out, fills, d, after);
+        back = stage_compare_outputs(g, out, d, after);
     }
     return status == MXO_OK ? back : status;
 }
@@ -211,10 +235,10 @@ static mxo_status run_decoy(stage *g, mxo_text why)
 
     memset(&unused, 0, sizeof unused);
     status = stage_send_inputs(g, 1, why);
-    status = status == MXO_OK ? stage_send_outputs(g, 0x33, why) : status;
+    status = status == MXO_OK ? stage_send_outputs(g, 0, why) : status;
     if (status == MXO_OK) {
         char text[SUBJECT_TEXT];
-        (void)call_once(g, &unused, (mxo_text){text, sizeof text});
+        (void)call_ahead(g, 1, &unused, (mxo_text){text, sizeof text});
     }
     return status;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One call on one backend, with distrust.  Every tensor lies between guard
- * bytes in a buffer of its own; outputs are pre-filled with 0xaa, then with
- * 0x55 in a second run; inputs must come back unchanged; both runs must agree
- * and a byte that follows the fill was never written.  A subject first runs
- * the same call on zeros, whose answer nobody looks at.  Where its memory is
- * this process's, no byte behind an input can be read in the first run, and
- * none before it in the second and on zeros.  The emulator is driven by the
+ * bytes in a buffer of its own; outputs hold bytes without a pattern, and in a
+ * second run others; inputs must come back unchanged; in the second run small
+ * calls, and some others, are made twice before one synchronize; both runs must
+ * agree and a byte that follows the fill was never written.  A subject first
+ * runs the same call on noise, whose answer nobody looks at.  Where its memory
+ * is this process's, no byte behind an input can be read in the first run, and
+ * none before it in the second and on noise.  The emulator is driven by the
  * same code.
  */
 #ifndef MXO_SUBJECT_H
@@ -29,6 +30,8 @@ typedef struct subject_link {
     mxo_status (*begin)(void *state, mxo_text why);
     /* In the next run this page of a buffer must not be touched. */
     void (*fence)(void *state, const fence_place *f, void *buffer);
+    /* The next request to run is for so many runs before one synchronize(). */
+    void (*ahead)(void *state, int n_runs);
     /* What was seen since the case began: left, gone, is_late, kernel. */
     void (*seen)(void *state, distrust *d);
     /* Append what it printed and long messages, as lines. */
@@ -41,7 +44,7 @@ typedef struct subject {
     const subject_link *link; /* borrowed; NULL: it is in this process */
     char device[SUBJECT_TEXT];
     char driver[SUBJECT_TEXT];
-    int decoy;           /* run a call on zeros first: no stale answer passes */
+    int decoy;           /* run a call on noise first: no stale answer passes */
     int once;            /* no second run: believed, as the oracle is */
     int all_cores;       /* large calls are cut by tokens (by_token.h) */
     uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is

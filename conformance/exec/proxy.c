@@ -186,6 +186,9 @@ static mxo_status proxy_run(void *ctx, const mxo_call *call, mxo_text why)
         (void)json_object_set_new(o, "fence", p->fences);
         p->fences = NULL;
     }
+    if (proxy_has_memory(p) && p->n_runs > 1) {
+        (void)json_object_set_new(o, "runs", json_integer(p->n_runs));
+    }
     p->kernel[0] = '\0';
     const mxo_status status = proxy_ask(p, o, &text);
 
@@ -312,6 +315,13 @@ static void link_fence(void *state, const fence_place *f, void *buffer)
     (void)json_array_append_new(p->fences, o);
 }
 
+static void run_ahead(void *state, int n_runs)
+{
+    proxy *p = state;
+
+    p->n_runs = n_runs;
+}
+
 static void fill_table(proxy *p)
 {
     const unsigned can = p->hello.can;
@@ -337,7 +347,8 @@ static void fill_table(proxy *p)
         .time_copy = can & CAN_TIME_COPY ? proxy_time_copy : NULL};
     p->link = (subject_link){p,           (can & CAN_FENCE) != 0,
                              proxy_begin, link_fence,
-                             proxy_seen,  proxy_say};
+                             run_ahead,   proxy_seen,
+                             proxy_say};
 }
 
 mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)

@@ -28,6 +28,7 @@ struct proxy {
     char left[SUBJECT_TEXT]; /* changed by a call since begin() */
     char gone[512];          /* why it is over since begin() */
     int is_late;
+    int n_runs; /* of the next call, before one synchronize() */
     int wants_renewal;
     clock_check clock;
     char kernel[SUBJECT_TEXT];

@@ -230,11 +230,60 @@ static mxo_status change_by_table(mxo_text why)
     return MXO_OK;
 }
 
+static int n_ahead; /* runs since the last synchronize() */
+
+/* Right about each call alone: state of other calls spoils this one. */
+static void spoil_by_state(const mxo_call *call, int is_patterned)
+{
+    static uint8_t first;
+    static int knows;
+    const mxo_tensor *q = codes_of(call);
+    const mxo_tensor *y = tensor(call->out, call->n_out, "y");
+
+    if (q == NULL || y == NULL || q->n_bytes == 0 || y->n_bytes == 0) {
+        return;
+    }
+    const uint8_t *in = (uint8_t *)q->buffer + q->offset;
+    uint8_t *out = (uint8_t *)y->buffer + y->offset;
+    int is_zero = 1;
+
+    for (uint64_t i = 0; i < q->n_bytes; i++) {
+        is_zero = is_zero && in[i] == 0;
+    }
+    if (is_fault("keeps-data") && !is_zero) {
+        out[0] ^= knows && first != in[0];
+        first = in[0];
+        knows = 1;
+    } else if (is_fault("one-ahead")) {
+        out[0] ^= n_ahead > 1;
+    } else if (is_fault("knows-fill")) {
+        out[0] ^= !is_patterned;
+    }
+}
+
+/* Four equal bytes at the start of an output. */
+static int has_pattern(const mxo_call *call)
+{
+    const mxo_tensor *y = tensor(call->out, call->n_out, "y");
+    const uint8_t *out = y == NULL ? NULL : (uint8_t *)y->buffer + y->offset;
+
+    return out != NULL && y->n_bytes >= 4 && memcmp(out, out + 1, 3) == 0;
+}
+
+static mxo_status hostile_synchronize(void *ctx, mxo_text why)
+{
+    n_ahead = 0;
+    return example_synchronize(ctx, why);
+}
+
 static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     static uint8_t kept[1 << 16];
     static uint64_t n_kept;
 
+    const int is_patterned = has_pattern(call);
+
+    n_ahead++;
     end_badly();
     meddle();
     if (is_fault("nothing")) {
@@ -261,6 +310,9 @@ static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
             memcpy(kept, out, (size_t)y->n_bytes);
             n_kept = y->n_bytes;
         }
+    }
+    if (status == MXO_OK) {
+        spoil_by_state(call, is_patterned);
     }
     touch(call);
     change_process();
@@ -354,6 +406,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.alloc = hostile_alloc;
     table.upload = hostile_upload;
     table.download = hostile_download;
+    table.synchronize = hostile_synchronize;
     table.describe = hostile_describe;
     table.kernel = hostile_kernel;
     if (fault != NULL && strncmp(fault, "time-", 5) == 0) {
