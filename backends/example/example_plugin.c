@@ -190,6 +190,9 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
         .synchronize = example_synchronize,
         .run = example_run,
         .kernel = example_kernel,
+        .limits = "{\"dequant.mx\":{\"params\":{\"rule\":[\"ocp\"],"
+                  "\"element\":[\"e2m1\"],\"to\":[\"bf16\"],"
+                  "\"axis\":[\"-1\"],\"zero\":[\"keep\"]}}}",
     };
 
     return abi_version == MXO_ABI_VERSION ? &table : NULL;

@@ -261,34 +261,73 @@ static int judge_backend(session *s)
     return status;
 }
 
-/* Coverage that the baseline requires of what was asked for.  Cases that are
-   given by name, and a part of a run, cover what they cover. */
+/* Cases that are given by name, and a part of a run, cover what they cover. */
+static int is_whole(const session *s)
+{
+    return s->o->n_args == 0 && s->o->n_profiles == 0 && s->o->n_shards == 0 &&
+           s->run.stopped == NULL;
+}
+
+/* A red line about an operation as a whole. */
+static void report_op_red(session *s, const backend_info *who, const char *op,
+                          const char *option, const verdict *v)
+{
+    report_result r = {.case_text = op,
+                       .n_cases = 1,
+                       .backend = who,
+                       .judged = v->status,
+                       .v = v};
+
+    (void)snprintf(r.repro, sizeof r.repro, "mxoracle run %s -o %s", option,
+                   op);
+    report_set_result(&s->reports, &r);
+    tally_add(&s->counts, &r);
+}
+
+/* Coverage that the baseline requires of what was asked for. */
 static void report_lost(session *s)
 {
-    if (s->o->n_args > 0 || s->o->n_profiles > 0 || s->o->n_shards > 0 ||
-        s->run.stopped != NULL) {
-        return;
-    }
-    for (size_t i = 0; i < s->expected.n; i++) {
+    for (size_t i = 0; is_whole(s) && i < s->expected.n; i++) {
         const baseline_entry *e = &s->expected.entry[i];
+        const backend_info *who = NULL;
         backend_info nobody = {.name = ""};
+        char option[BACKEND_NAME + 4];
         verdict v;
-        report_result r = {.case_text = e->op, .n_cases = 1, .v = &v};
         if (!run_options_wants(s->o, e->backend, e->op) ||
             !baseline_lost(&s->expected, i, &s->counts, &v)) {
             continue;
         }
         (void)snprintf(nobody.name, sizeof nobody.name, "%s", e->backend);
-        r.backend = &nobody;
         for (int k = 0; k < s->chosen.n; k++) {
-            r.backend = strcmp(s->infos[k].name, e->backend) == 0 ? &s->infos[k]
-                                                                  : r.backend;
+            who =
+                strcmp(s->infos[k].name, e->backend) == 0 ? &s->infos[k] : who;
         }
-        (void)snprintf(r.repro, sizeof r.repro, "mxoracle run -b %s -o %s",
-                       e->backend, e->op);
-        r.judged = v.status;
-        report_set_result(&s->reports, &r);
-        tally_add(&s->counts, &r);
+        (void)snprintf(option, sizeof option, "-b %s", e->backend);
+        report_op_red(s, who == NULL ? &nobody : who, e->op, option, &v);
+    }
+}
+
+/* A given subject that declines part of what it offers without a word about it
+   in limits or a baseline: lost coverage.  One that answers nothing at all ends
+   the run with a status of its own. */
+static void report_undeclared(session *s, int k)
+{
+    const backend_info *who = &s->infos[k];
+    char option[2 * BACKEND_COMMAND];
+    verdict v;
+
+    if (!who->is_given || s->o->allow_declines || !is_whole(s) ||
+        tally_is_declined(&s->counts, who->name)) {
+        return;
+    }
+    backend_option(&s->chosen.ref[k], option, sizeof option);
+    for (size_t i = 0; i < s->counts.n_rows; i++) {
+        const tally_row row = s->counts.row[i];
+        if (strcmp(row.backend, who->name) == 0 &&
+            baseline_required(&s->expected, row.backend, row.op) == 0 &&
+            tally_row_undeclared(&row, &v)) {
+            report_op_red(s, who, row.op, option, &v);
+        }
     }
 }
 
@@ -305,6 +344,9 @@ static int judge_all(session *s)
     progress_wipe(&s->progress);
     s->run.stopped = stop_reason();
     report_lost(s);
+    for (int k = 0; k < s->chosen.n; k++) {
+        report_undeclared(s, k);
+    }
     report_set_end(&s->reports, &s->counts);
     return status == 0 && !s->is_unwritten ? EXIT_PASS : EXIT_BROKEN;
 }

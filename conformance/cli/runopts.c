@@ -221,6 +221,9 @@ static int take_switch(run_options *o, int code)
     case OPT_run_strict:
         o->strict = 1;
         break;
+    case OPT_run_allow_declines:
+        o->allow_declines = 1;
+        break;
     case OPT_run_vectors:
         o->vectors = 1;
         break;

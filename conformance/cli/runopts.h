@@ -33,6 +33,7 @@ typedef struct run_options {
     crew_options crew;
     int canonical;
     int strict;
+    int allow_declines; /* undeclared, of subjects that are given */
     int verbose; /* -1 quiet, 0, 1 */
     int color;   /* 0 auto, 1 always, -1 never */
     report_options reports;

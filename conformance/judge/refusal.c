@@ -46,7 +46,7 @@ static void weigh(const refusing *r, mxo_status said, const char *text)
                          "it refuses without a word; the emulator: %s",
                          r->sentence);
     } else if (said == MXO_E_UNSUPPORTED) {
-        verdict_conclude(v, VERDICT_UNSUPPORTED, "unsupported", "%s", text);
+        verdict_conclude(v, VERDICT_UNSUPPORTED, "declined", "%s", text);
     } else if (!is_right(said, r->status)) {
         verdict_conclude(v, VERDICT_FAIL, "status",
                          "it refuses with %s (%.200s), which is %s: %s",

@@ -42,8 +42,9 @@ typedef struct tally_row {
     char backend[BACKEND_NAME];
     char op[64];
     uint64_t n[N_VERDICTS];
-    uint64_t n_refused;  /* passes of calls that have no answer */
-    uint64_t n_declined; /* unsupported though the operation is offered */
+    uint64_t n_refused;    /* passes of calls that have no answer */
+    uint64_t n_declined;   /* unsupported though the operation is offered */
+    uint64_t n_undeclared; /* and though no declared limit says so */
     char rule[TALLY_RULES][64]; /* of what passed or failed */
     uint64_t n_by_rule[TALLY_RULES];
     uint64_t n_unknown_kernel;
@@ -69,6 +70,9 @@ typedef struct tally {
 void tally_add(tally *t, const report_result *r);
 /* Answers that were judged, right or wrong: a refusal is none. */
 uint64_t tally_row_judged(const tally_row *row);
+/* Does it decline of the operation what no limits of its declare?  Then v is
+   red and says so. */
+int tally_row_undeclared(const tally_row *row, verdict *v);
 /* Has it declined whatever it was asked of the operations that it offers? */
 int tally_is_declined(const tally *t, const char *backend);
 void tally_clear(tally *t);

@@ -93,6 +93,10 @@ void tally_add(tally *t, const report_result *r)
                                    strcmp(r->v->kind, "operation") != 0
                                ? r->n_cases
                                : 0;
+        row->n_undeclared += status == VERDICT_UNSUPPORTED &&
+                                     strcmp(r->v->kind, "unsupported") == 0
+                                 ? r->n_cases
+                                 : 0;
         row->n_refused +=
             status == VERDICT_PASS && strcmp(r->v->rule, "refusal") == 0
                 ? r->n_cases
@@ -117,6 +121,20 @@ uint64_t tally_row_judged(const tally_row *row)
         n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
     }
     return n - row->n_refused;
+}
+
+int tally_row_undeclared(const tally_row *row, verdict *v)
+{
+    if (row->n_undeclared == 0) {
+        return 0;
+    }
+    memset(v, 0, sizeof *v);
+    verdict_conclude(v, VERDICT_ERROR, "declined",
+                     "it answers %" PRIu64 " cases and declines %" PRIu64
+                     ", and declares no limits: declare them, or run with "
+                     "--allow-declines",
+                     tally_row_judged(row), row->n_undeclared);
+    return 1;
 }
 
 int tally_is_declined(const tally *t, const char *backend)
