@@ -273,6 +273,7 @@ static int has_pattern(const mxo_call *call)
 static mxo_status hostile_synchronize(void *ctx, mxo_text why)
 {
     n_ahead = 0;
+    end_at(getenv("FAULT"), "synchronize");
     return example_synchronize(ctx, why);
 }
 
@@ -349,10 +350,23 @@ static mxo_status hostile_alloc(void *ctx, uint64_t n, void **buffer)
     return example_alloc(ctx, n, buffer);
 }
 
+static mxo_status hostile_open(void **ctx, int device, mxo_text why)
+{
+    end_at(getenv("FAULT"), "open");
+    return example_open(ctx, device, why);
+}
+
+static void hostile_close(void *ctx)
+{
+    end_at(getenv("FAULT"), "close");
+    example_close(ctx);
+}
+
 static void hostile_describe(void *ctx, mxo_text device, mxo_text driver)
 {
     static int n;
 
+    end_at(getenv("FAULT"), "hello");
     example_describe(ctx, device, driver);
     if (is_fault("another-device") && n++ > 1) {
         (void)refuse(MXO_OK, device, "another CPU");
@@ -399,9 +413,12 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     static mxo_backend table;
     const char *fault = getenv("FAULT");
 
+    end_at(fault, "load");
     changed = &table;
     table = *example_entry(abi_version);
     table.name = "hostile";
+    table.open = hostile_open;
+    table.close = hostile_close;
     table.run = hostile_run;
     table.alloc = hostile_alloc;
     table.upload = hostile_upload;

@@ -360,9 +360,32 @@ static int leave_behind(const char *fault)
     return 1;
 }
 
+/* Ends, or does not, elsewhere than in a call: at-PHASE-segv, -exit, -hang. */
+static void end_at(const char *fault, const char *phase)
+{
+    char word[32];
+    const int n = snprintf(word, sizeof word, "at-%s-", phase);
+
+    if (fault == NULL || strncmp(fault, word, (size_t)n) != 0) {
+        return;
+    }
+    if (strcmp(fault + n, "segv") == 0) {
+        limit(RLIMIT_CORE, 0);
+        (void)signal(SIGSEGV, SIG_DFL);
+        (void)raise(SIGSEGV);
+    } else if (strcmp(fault + n, "exit") == 0) {
+        exit(0);
+    } else {
+        hang();
+    }
+}
+
 /* 0: no row of the table is called so; -1: it reached the judge. */
 static int do_to_process(const char *fault)
 {
+    if (strncmp(fault, "at-", 3) == 0) {
+        return 1; /* not in a call */
+    }
     if (strcmp(fault, "peek") == 0) {
         return reads_judge() ? -1 : 1;
     }

@@ -212,6 +212,7 @@ int main(int argc, char **argv)
     size_t size = 0, mapped = 0;
 
     fault = argc > 1 ? argv[1] : "";
+    end_at(fault, "load");
     if (is_fault("early")) {
         say("00000000000000000000000000000000 0 {}\n");
     }
@@ -228,6 +229,7 @@ int main(int argc, char **argv)
                 mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, 4, 0);
         }
         if (strcmp(what, "hello") == 0) {
+            end_at(fault, "hello");
             if (!bad_hello()) {
                 reply("0", HELLO);
             }
@@ -244,5 +246,6 @@ int main(int argc, char **argv)
         }
         json_decref(request);
     }
+    end_at(fault, "close");
     return 0;
 }
