@@ -34,8 +34,8 @@ typedef struct run_options {
     int canonical;
     int strict;
     int allow_declines; /* undeclared, of subjects that are given */
-    int verbose; /* -1 quiet, 0, 1 */
-    int color;   /* 0 auto, 1 always, -1 never */
+    int verbose;        /* -1 quiet, 0, 1 */
+    int color;          /* 0 auto, 1 always, -1 never */
     report_options reports;
     char *excludes[RUN_MAX_GLOBS];
     int n_excludes;
