@@ -544,6 +544,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/moe/test_route_topk.c \
 	%reldir%/unit/part.h \
 	%reldir%/unit/quant/test_quant_block.c \
+	%reldir%/unit/quant/test_quant_engine.c \
 	%reldir%/unit/quant/test_quant_group.c \
 	%reldir%/unit/quant/test_quant_layout.c \
 	%reldir%/unit/quant/test_quant_mx.c \

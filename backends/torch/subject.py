@@ -47,6 +47,15 @@ def quantise(x, element, rule):
     return codes(q), codes(scale).view(x.shape[0], -1)
 
 
+@mx.op("quant.engine", arrays="torch", kernel="torchao to_mx", element="e2m1",
+       from_=["bf16", "f32"], rule=["torchao_floor", "torchao_ceil", "torchao_even", "torchao_rceil"],
+       rows=mx.size(least=1), cols=mx.size(multiple=32, least=32))
+def quantise_as_an_engine(x, rule):
+    mode = ScaleCalculationMode[rule.removeprefix("torchao_").upper()]
+    scale, q = mx_tensor.to_mx(x, ELEMENTS["e2m1"], 32, mode)
+    return codes(q), codes(scale).view(x.shape[0], -1)
+
+
 @mx.op("dequant.mx", arrays="torch", kernel="torchao to_dtype",
        element=["e2m1", "e2m3", "e3m2", "e4m3fn", "e5m2"],
        to=["bf16", "f32"], rows=mx.size(least=1),

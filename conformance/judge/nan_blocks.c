@@ -140,7 +140,8 @@ static uint64_t settle_codes(const host_tensor *want, const host_tensor *marked,
 static uint32_t axis_of(const nan_blocks_row *r, const test_case *c,
                         const host_tensor *x)
 {
-    const int axis = (int)case_number(c, r->axis);
+    const int axis =
+        strcmp(r->axis, "-") == 0 ? -1 : (int)case_number(c, r->axis);
 
     return (uint32_t)(axis < 0 ? axis + (int)x->rank : axis);
 }

@@ -24,7 +24,7 @@ typedef enum engine_exponent {
     NEAR,
     LN
 } engine_exponent;
-typedef enum engine_edge { WRAP, CLAMP, CLAMP255 } engine_edge;
+typedef enum engine_edge { WRAP, CLAMP, NORMAL, ONE } engine_edge;
 typedef enum engine_element { SCAN, RNE, RNZ } engine_element;
 typedef enum engine_sign { KEEP, PLUS, MINUS, ALWAYS } engine_sign;
 
@@ -128,12 +128,11 @@ static int exponent_of(const engine_rule *r, uint32_t t)
 static uint8_t byte_of(const engine_rule *r, int exponent)
 {
     const int byte = exponent - r->offset + 127;
-    const int top = r->edge == CLAMP255 ? 255 : 254;
 
     if (r->edge == WRAP) {
         return (uint8_t)byte;
     }
-    return (uint8_t)(byte < 0 ? 0 : byte > top ? top : byte);
+    return (uint8_t)(byte < 0 ? 0 : byte > 254 ? 254 : byte);
 }
 
 typedef struct plan {
@@ -164,7 +163,7 @@ static uint8_t scale_of(const plan *p, const uint32_t *x)
         return r->zero;
     }
     if (t == INFINITE) {
-        return r->edge == WRAP ? 0 : r->edge == CLAMP ? 254 : 255;
+        return r->edge == WRAP ? 0 : r->edge == NORMAL ? byte_of(r, 128) : 254;
     }
     return byte_of(r, exponent_of(r, t));
 }
@@ -195,10 +194,13 @@ static uint32_t power(uint8_t byte)
 /* The quotient, exactly, as a number to be encoded. */
 static mxo_real quotient(const engine_rule *r, uint32_t x, uint8_t byte)
 {
-    const int least = r->edge == CLAMP255 && byte == 0; /* 2^-126 at least */
+    const mxo_real number = mxo_format_decode(MXO_FMT_F32, x);
+    const int exponent = byte != 0           ? byte - 127
+                         : r->edge == NORMAL ? -126
+                         : r->edge == ONE    ? 0
+                                             : -127;
 
-    return mxo_real_scale(mxo_format_decode(MXO_FMT_F32, x),
-                          127 - byte - least);
+    return mxo_real_scale(number, -exponent);
 }
 
 static uint8_t code_of(const plan *p, uint32_t x, uint8_t byte)
