@@ -7,6 +7,8 @@
  *     make_nvfp4 KIND VECTOR OUT           modelopt, modelopt_rank1, ct, fused,
  *                                          or a fault
  *     make_nvfp4 is-vendors VECTOR FILE    its weights and block scales
+ *     make_nvfp4 is-cutlass VECTOR FILE    weights as they came, scales in the
+ *                                          tiles of layouts-flashinfer 2
  *     make_nvfp4 bits FILE TENSOR HEX ..   its binary32 numbers
  */
 #include "base/safetensors.h"
@@ -228,19 +230,66 @@ static int make(const char *kind, const char *vector, const char *path)
     return bad;
 }
 
-/* Does a tensor of that last name have the vendor's bytes? */
-static int is_vendors_tensor(const checkpoint *c, const char *last,
-                             const checkpoint_tensor *want)
+/* Does a tensor of that last name have these bytes? */
+static int has_bytes(const checkpoint *c, const char *last, const uint8_t *want,
+                     uint64_t n)
 {
     for (size_t k = 0; k < c->n; k++) {
         const checkpoint_tensor *t = &c->tensor[k];
         const char *dot = strrchr(t->name, '.');
         if (dot != NULL && strcmp(dot + 1, last) == 0) {
-            return t->n_bytes == want->n_bytes &&
-                   memcmp(t->bytes, want->bytes, (size_t)want->n_bytes) == 0;
+            return t->n_bytes == n && memcmp(t->bytes, want, (size_t)n) == 0;
         }
     }
     return 0;
+}
+
+/* Scales of rows x cols in tiles of 128 x 4, by the formula of
+   layouts-flashinfer 2; rows and columns fill whole tiles. */
+static void tile_scales(uint8_t *to, const uint8_t *from, uint64_t rows,
+                        uint64_t cols)
+{
+    for (uint64_t r = 0; r < rows; r++) {
+        for (uint64_t c = 0; c < cols; c++) {
+            to[(r / 128 * (cols / 4) + c / 4) * 512 + r % 32 * 16 +
+               r % 128 / 32 * 4 + c % 4] = from[r * cols + c];
+        }
+    }
+}
+
+/* The vector's input already has ups, then gates, as CUTLASS takes them. */
+static int is_cutlass(const char *vector, const char *path)
+{
+    static const char *const inputs[4] = {"in.gemm1_weights",
+                                          "in.gemm2_weights", "in.gemm1_scales",
+                                          "in.gemm2_scales"};
+    static const char *const made[4] = {"w13_weight", "w2_weight",
+                                        "w13_weight_scale", "w2_weight_scale"};
+    static const uint64_t cols[2] = {H / 16, I / 16};
+    uint8_t tiled[E * 2 * I * H / 16];
+    checkpoint v;
+    checkpoint c;
+    int bad = 0;
+
+    open_or_exit(vector, &v);
+    open_or_exit(path, &c);
+    for (int i = 0; i < 4; i++) {
+        const checkpoint_tensor *in = of(&v, inputs[i]);
+        const uint8_t *want = in->bytes;
+        if (i >= 2) {
+            const uint64_t each = in->n_bytes / E;
+            for (uint64_t e = 0; e < E; e++) {
+                tile_scales(tiled + e * each, in->bytes + e * each,
+                            each / cols[i - 2], cols[i - 2]);
+            }
+            want = tiled;
+        }
+        if (!has_bytes(&c, made[i], want, in->n_bytes)) {
+            printf("%s is not as CUTLASS takes it\n", made[i]);
+            bad = 1;
+        }
+    }
+    return bad;
 }
 
 static int is_vendors(const char *vector, const char *path)
@@ -257,7 +306,8 @@ static int is_vendors(const char *vector, const char *path)
     open_or_exit(vector, &v);
     open_or_exit(path, &c);
     for (int i = 0; i < 4; i++) {
-        if (!is_vendors_tensor(&c, pairs[i][1], of(&v, pairs[i][0]))) {
+        const checkpoint_tensor *want = of(&v, pairs[i][0]);
+        if (!has_bytes(&c, pairs[i][1], want->bytes, want->n_bytes)) {
             printf("%s is not the vendor's\n", pairs[i][1]);
             bad = 1;
         }
@@ -296,6 +346,9 @@ int main(int argc, char **argv)
     }
     if (argc != 4) {
         return 99;
+    }
+    if (strcmp(argv[1], "is-cutlass") == 0) {
+        return is_cutlass(argv[2], argv[3]);
     }
     return strcmp(argv[1], "is-vendors") == 0 ? is_vendors(argv[2], argv[3])
                                               : make(argv[1], argv[2], argv[3]);
