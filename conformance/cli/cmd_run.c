@@ -7,6 +7,7 @@
 #include "listing.h"
 #include "report/baseline.h"
 #include "report/journal.h"
+#include "run/mutant_device.h"
 #include "run_vectors.h"
 
 #include <errno.h>
@@ -96,17 +97,10 @@ static void write_repro(const session *s, const char *text, uint64_t seed,
 {
     char option[2 * BACKEND_COMMAND];
 
-    backend_option(&s->chosen.ref[s->current], option, sizeof option);
-    size_t used = (size_t)snprintf(repro, size, "mxoracle run %s", option);
-
-    if (used < size && s->o->crew.device != 0) {
-        used += (size_t)snprintf(repro + used, size - used, " --device=%d",
-                                 s->o->crew.device);
-    }
-    if (used < size) {
-        (void)snprintf(repro + used, size - used, " --seed=%" PRIu64 " %s",
-                       seed, text);
-    }
+    device_option(&s->chosen.ref[s->current], s->o->crew.device, option,
+                  sizeof option);
+    (void)snprintf(repro, size, "mxoracle run %s --seed=%" PRIu64 " %s", option,
+                   seed, text);
 }
 
 /* To every report, in the light of the baseline. */

@@ -4,6 +4,7 @@
  * same way (run/shrink.h).
  */
 #include "base/cli.h"
+#include "run/mutant_device.h"
 #include "run/shrink.h"
 #include "runopts.h"
 
@@ -37,12 +38,9 @@ static int conclude(const shrinking *h, const run_options *o,
            h->n_tried, h->n_kept, h->kind);
     char option[2 * BACKEND_COMMAND];
 
-    backend_option(ref, option, sizeof option);
-    printf("repro: mxoracle run %s", option);
-    if (o->crew.device != 0) {
-        printf(" --device=%d", o->crew.device);
-    }
-    printf(" --seed=%" PRIu64 " %s\n", o->seed, text);
+    device_option(ref, o->crew.device, option, sizeof option);
+    printf("repro: mxoracle run %s --seed=%" PRIu64 " %s\n", option, o->seed,
+           text);
     return o->save == NULL ? EXIT_PASS : save_line(o, text);
 }
 

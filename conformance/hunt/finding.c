@@ -5,6 +5,7 @@
 #include "base/say.h"
 #include "data/fill.h"
 #include "report/report_file.h"
+#include "run/mutant_device.h"
 #include "run/native.h"
 #include "run/shrink.h"
 
@@ -18,15 +19,11 @@
 static void write_repro(finding *f, const backend_ref *ref, int device)
 {
     char option[2 * BACKEND_COMMAND];
-    char number[32] = "";
 
-    backend_option(ref, option, sizeof option);
-    if (device != 0) {
-        (void)snprintf(number, sizeof number, " --device=%d", device);
-    }
+    device_option(ref, device, option, sizeof option);
     (void)snprintf(f->repro, sizeof f->repro,
-                   "mxoracle run %.4100s%s --seed=%" PRIu64 " %.4000s", option,
-                   number, f->seed, f->text);
+                   "mxoracle run %.4100s --seed=%" PRIu64 " %.4000s", option,
+                   f->seed, f->text);
 }
 
 /* With one crew; 0 if it is red there. */
