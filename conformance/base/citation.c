@@ -25,11 +25,6 @@ static const char *const pages[] = {
 
 enum { N_PAGES = sizeof pages / sizeof *pages };
 
-const char *citation_page_at(int i)
-{
-    return i >= 0 && i < N_PAGES ? pages[i] : NULL;
-}
-
 static size_t word_length(const char *text)
 {
     size_t n = 0;

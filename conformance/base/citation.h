@@ -15,7 +15,5 @@ typedef enum citation_form {
 
 /* Appends source with every page name spelled out; other words stay. */
 void citation_add(strbuf *to, const char *source, citation_form form);
-/* Page number i, NULL after the last. */
-const char *citation_page_at(int i);
 
 #endif

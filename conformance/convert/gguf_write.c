@@ -257,16 +257,16 @@ int gguf_write(const layer_list *layers, const char *path, mxo_text why)
 {
     char temporary[4096];
     writer w = {0};
-    char *text;
 
     if (check_numbers(layers, why) != 0) {
         return -1;
     }
+    char *text = describe(layers);
+
     (void)snprintf(temporary, sizeof temporary, "%s.part-%ld", path,
                    (long)getpid());
-    w.file = fopen(temporary, "wbx");
-    text = describe(layers);
-    if (w.file == NULL || text == NULL) {
+    w.file = text == NULL ? NULL : fopen(temporary, "wbx");
+    if (w.file == NULL) {
         (void)say(MXO_E_NOMEM, why, "%s: %s", temporary, strerror(errno));
         free(text);
         return -1;

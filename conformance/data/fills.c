@@ -77,16 +77,6 @@ void fill_counting(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-void fill_codes(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t n = tensor_elems(t);
-    const uint64_t codes = code_count(c, t);
-
-    for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, prng_below(rng, codes));
-    }
-}
-
 /* Magnitude codes worth meeting, as positions in the format. */
 static uint64_t corner_magnitude(const code_format *f, uint64_t which)
 {

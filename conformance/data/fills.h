@@ -8,8 +8,6 @@
 
 /* 0, 1, 2, ... over all codes of the parameter format or of the dtype. */
 void fill_counting(const test_case *c, host_tensor *t, prng *rng);
-/* Random codes of the parameter format, one per byte. */
-void fill_codes(const test_case *c, host_tensor *t, prng *rng);
 /* Zeros, ones, extremes, subnormals, infinities, NaNs of either sign. */
 void fill_corners(const test_case *c, host_tensor *t, prng *rng);
 /* Both, but only every third stretch of 128 elements is wild. */

@@ -222,7 +222,6 @@ void baseline_judge(baseline *b, const report_result *r, verdict *v)
     if (e == NULL || (!is_red && v->status != VERDICT_PASS)) {
         return;
     }
-    e->met = 1;
     if (v->status == e->status) {
         (void)snprintf(text, sizeof text, "expected: %s (%s)", e->reason,
                        e->link);
@@ -269,16 +268,6 @@ int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v)
                      "%s, %.200s:%u requires %" PRIu64,
                      n, e->op, e->backend, b->path, e->line, e->n);
     return 1;
-}
-
-uint64_t baseline_unmet(const baseline *b)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < b->n; i++) {
-        n += !b->entry[i].is_cover && !b->entry[i].met;
-    }
-    return n;
 }
 
 uint64_t baseline_required(const baseline *b, const char *backend,

@@ -29,7 +29,6 @@ typedef struct baseline_entry {
     verdict_status status;
     char *reason; /* owned */
     char *link;   /* owned */
-    int met;      /* the case was judged in this run */
 } baseline_entry;
 
 typedef struct baseline {
@@ -55,8 +54,6 @@ int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v);
 /* What the baseline requires of a backend and operation; 0: nothing. */
 uint64_t baseline_required(const baseline *b, const char *backend,
                            const char *op);
-/* Failures expected of cases that were not asked. */
-uint64_t baseline_unmet(const baseline *b);
 
 /* The header line of a file. */
 extern const char baseline_magic[];

@@ -57,8 +57,7 @@ mxo_status second_ask(second_call *s, subject *by, tensor_set *out)
     } else if (by == &s->j->subject && status != MXO_OK &&
                status != MXO_E_UNSUPPORTED) {
         s->is_red = 1;
-        (void)snprintf(why.ptr, why.size,
-                       "it refuses what differs in nothing else");
+        (void)snprintf(why.ptr, why.size, "it refused an equivalent call");
     }
     return status;
 }

@@ -65,7 +65,8 @@ static inline size_t cpu_plane_at(size_t i)
 /* The n digits of a group's integers, which fit, and what lanes start at. */
 typedef void (*cpu_plane_put_fn)(cpu_plane *group, int n, const int64_t *v);
 
-/* Cut x[k]; 0, or -1 without memory.  Not cut are NaN and infinity. */
+/* Cut x[k]; 0, or -1 without memory.  Rows holding NaN or infinity are not cut.
+ */
 int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
                    cpu_planes *row);
 void cpu_planes_free(cpu_planes *row);

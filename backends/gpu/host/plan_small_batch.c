@@ -159,7 +159,7 @@ static mxo_status small_batch_keeps(void **p, uint64_t n, mxo_text why)
     return MXO_OK;
 }
 
-/* A launch takes what is blank and makes blank what the last one was told. */
+/* Each launch uses one buffer and clears the previous launch's. */
 static void small_batch_turn(gpu_plan *plan)
 {
     gpu_scratch *const s = plan->scratch;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The layer for one token, in one launch with one block per multiprocessor: its
- * few products are done before much could be sorted, asked for or handed
- * around.
+ * The layer for one token, in one launch with one block per multiprocessor.
+ * One token is too little work to amortise sorting or exchange between blocks.
  *
  * A block has the same rows of every expert in both GEMMs, one expert after the
  * other: its outputs of the first, and its columns of the layer.  So all blocks
@@ -17,8 +16,8 @@
  * multiply (single_token_math.h), and some warps finish rows
  * (single_token_epilogue.h).  They meet when gates are set and the experts
  * known, and those who need tables when there are any; from then on they wait
- * for each other at gates, and at the end to sum.  How blocks tell each other
- * activations is said in small_batch.h.
+ * for each other at gates, and at the end to sum.  small_batch.h says how
+ * blocks publish activations.
  */
 #ifndef GPU_SINGLE_TOKEN_H
 #define GPU_SINGLE_TOKEN_H

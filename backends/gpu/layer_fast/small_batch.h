@@ -14,12 +14,11 @@
  * group are in shared memory, in the order in which lanes want them, those of
  * the next one beside them if there is room.
  *
- * Activations of the second GEMM begin as codes that no activation has: who
- * reads another knows that it is there, and nobody has to wait for stores,
- * count and look.  Rows of the second GEMM tell themselves likewise to those
- * who sum over a token's experts: the warps that have nothing left to multiply.
- * Launches take turns with two arrays of both, and each makes the other's
- * blank.
+ * Slots for activations of the second GEMM are pre-filled with a reserved NaN;
+ * any other value means the data has arrived, so no counter or barrier is
+ * needed.  Rows of the second GEMM are published likewise, to the warps that
+ * have nothing left to multiply and sum over a token's experts.  Launches
+ * alternate between two arrays of both; each clears the other's.
  *
  * Every block is resident: the launch asks for that, or nothing would end.
  */
