@@ -963,6 +963,7 @@ dist_vectors_nvidia_DATA = \
 vectors_otherdir = $(pkgdatadir)/vectors/other
 dist_vectors_other_DATA = \
 	%reldir%/other/aiter.torch_swiglu__a.safetensors \
+	%reldir%/other/b12x.moe_reference__a.safetensors \
 	%reldir%/other/b12x.quant_mxfp8__a.safetensors \
 	%reldir%/other/situ.eager_linear25__a.safetensors \
 	%reldir%/other/situ.eager_nolinear__a.safetensors \

@@ -74,6 +74,30 @@ static int is_flush(uint32_t dtype, uint64_t a, uint64_t b)
            fabs(dtype_value(dtype, b)) < tiny;
 }
 
+/* Root of the mean square of a file's tensor. */
+static double root_mean_square(const host_tensor *file)
+{
+    const uint64_t n = tensor_elems(file);
+    double sum = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double x = dtype_value(file->dtype, tensor_load(file, i));
+        sum += x * x;
+    }
+    return sqrt(sum / (double)n);
+}
+
+/* The rule with its limit as a distance of numbers, where it has such one. */
+static map_rule settle_rule(const map_rule *rule, const host_tensor *file)
+{
+    map_rule settled = *rule;
+
+    if (rule->kind == MAP_RMS) {
+        settled.limit *= root_mean_square(file);
+    }
+    return settled;
+}
+
 static int close_enough(uint32_t dtype, uint64_t a, uint64_t b,
                         const map_rule *rule)
 {
@@ -82,6 +106,9 @@ static int close_enough(uint32_t dtype, uint64_t a, uint64_t b,
 
     if (rule->kind == MAP_LOG) {
         return fabs(x - y) <= rule->limit * fmax(1, fabs(y));
+    }
+    if (rule->kind == MAP_RMS) {
+        return fabs(x - y) <= rule->limit;
     }
     double limit = rule->limit;
 
@@ -117,6 +144,8 @@ static int equal(uint32_t dtype, uint64_t a, uint64_t b, const map_rule *rule)
 void vector_compare(const host_tensor *file, const glue *computed,
                     const map_rule *rule, vector_difference *d)
 {
+    const map_rule settled = settle_rule(rule, file);
+
     memset(d, 0, sizeof *d);
     for (uint64_t i = 0; i < computed->n; i++) {
         if (computed->valid != NULL && !computed->valid[i]) {
@@ -125,7 +154,7 @@ void vector_compare(const host_tensor *file, const glue *computed,
         const uint64_t a = tensor_load(file, i);
         const uint64_t b = glue_load(computed, i);
         d->n_judged++;
-        if (!equal(file->dtype, a, b, rule)) {
+        if (!equal(file->dtype, a, b, &settled)) {
             if (d->n_differ == 0) {
                 d->first = i;
                 d->in_file = a;

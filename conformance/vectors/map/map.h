@@ -23,7 +23,8 @@ typedef enum map_rule_kind {
     MAP_ULP,
     MAP_FTZ,
     MAP_EXPF,
-    MAP_LOG
+    MAP_LOG,
+    MAP_RMS
 } map_rule_kind;
 
 typedef struct map_rule {
