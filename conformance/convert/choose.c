@@ -8,9 +8,12 @@
 #include "select/options.h"
 
 #include <mxoracle/layout.h>
+#include <mxoracle/select_nvfp4.h>
 
 #include <stdio.h>
 #include <string.h>
+
+enum { WORDS = 512 };
 
 /*
  * "h100,vllm=oracle-2026-03,moe_backend=marlin": the platform, then keys. The
@@ -47,11 +50,81 @@ static int ask(char *words, const char *model, uint64_t tp, select_question *q,
     return status == 0 ? select_finish(q, why) : -1;
 }
 
+/* The question that --for asks, in words, which it borrows. */
+static int read_question(const char *text, const char *model, const shard *s,
+                         char words[WORDS], select_question *q, mxo_text why)
+{
+    if (strlen(text) >= WORDS) {
+        (void)snprintf(why.ptr, why.size, "--for is too long");
+        return -1;
+    }
+    memcpy(words, text, strlen(text) + 1);
+    if (ask(words, model, s->tp, q, why) != 0) {
+        return -1;
+    }
+    if (q->config.parallel.tp_size != (int64_t)s->tp) {
+        (void)snprintf(why.ptr, why.size,
+                       "--for says tp=%lld: --tp=RANK/%lld says whose shard",
+                       (long long)q->config.parallel.tp_size,
+                       (long long)q->config.parallel.tp_size);
+        return -1;
+    }
+    return 0;
+}
+
+/* Of a checkpoint of NVFP4, which vLLM chooses for by two variables; *assumed
+   is the one that was not said, or NULL. */
+static int choose_nvfp4(const char *text, char conversion[JOB_NAME], shard *s,
+                        const char **assumed, mxo_text why)
+{
+    char words[WORDS];
+    select_question q;
+    mxo_sel_failure failure;
+
+    if (read_question(text, "generic", s, words, &q, why) != 0) {
+        return -1;
+    }
+    const char **const use =
+        &q.config.env[MXO_SEL_ENV_VLLM_USE_FLASHINFER_MOE_FP4];
+    const char *const word =
+        q.config.env[MXO_SEL_ENV_VLLM_FLASHINFER_MOE_BACKEND];
+    const int is_throughput = word != NULL && strcmp(word, "throughput") == 0;
+    const int is_latency = word != NULL && strcmp(word, "latency") == 0;
+
+    *use = *use == NULL ? "1" : *use;
+    const int has_cutlass =
+        mxo_select_nvfp4_available(&q.config, MXO_SEL_NVFP4_CUTLASS, &failure);
+    if (!has_cutlass || (word != NULL && !is_throughput && !is_latency)) {
+        (void)snprintf(why.ptr, why.size,
+                       "the NVFP4 kernels that are known here, FlashInfer's "
+                       "trtllm-gen and CUTLASS, do not run with --for=%s; "
+                       "--to=NAME converts for one all the same",
+                       text);
+        return -1;
+    }
+    /* trtllm-gen has kernels of SM10x alone. */
+    const int is_trtllm = !is_throughput && q.config.major == 10;
+    if (is_latency && !is_trtllm) {
+        (void)snprintf(why.ptr, why.size,
+                       "trtllm-gen's NVFP4 kernels are for SM10x: not for %s",
+                       text);
+        return -1;
+    }
+    *assumed = word != NULL ? NULL
+               : is_trtllm  ? "VLLM_FLASHINFER_MOE_BACKEND=latency"
+                            : "VLLM_FLASHINFER_MOE_BACKEND=throughput";
+    (void)snprintf(conversion, JOB_NAME, "%s",
+                   is_trtllm ? "trtllm_nvfp4" : "cutlass_nvfp4");
+    s->round_hidden = 1;
+    s->round_inter = 1;
+    return 0;
+}
+
 int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
                shard *s, mxo_text why)
 {
     static const char family[] = "convert/";
-    char words[512];
+    char words[WORDS];
     select_question q;
     mxo_select_result r;
     mxo_sel_failure failure;
@@ -59,19 +132,7 @@ int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
     int64_t inter;
 
     memset(&failure, 0, sizeof failure);
-    if (strlen(text) >= sizeof words) {
-        (void)snprintf(why.ptr, why.size, "--for is too long");
-        return -1;
-    }
-    memcpy(words, text, strlen(text) + 1);
-    if (ask(words, model, s->tp, &q, why) != 0) {
-        return -1;
-    }
-    if (q.config.parallel.tp_size != (int64_t)s->tp) {
-        (void)snprintf(why.ptr, why.size,
-                       "--for says tp=%lld: --tp=RANK/%lld says whose shard",
-                       (long long)q.config.parallel.tp_size,
-                       (long long)q.config.parallel.tp_size);
+    if (read_question(text, model, s, words, &q, why) != 0) {
         return -1;
     }
     mxo_select(&q.config, &r);
@@ -91,6 +152,51 @@ int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
     s->round_hidden = hidden < 1 ? 1 : (uint64_t)hidden;
     s->round_inter = inter < 1 ? 1 : (uint64_t)inter;
     return 0;
+}
+
+/*
+ * What vLLM makes of a layer: its loader for gpt-oss takes fused tensors with
+ * the rows of w13 in turn, that of DeepSeek-V4 its names, one everything else.
+ */
+static const char *model_of(const moe_layer *l)
+{
+    return l->style->is_interleaved                   ? "gpt-oss-120b"
+           : strcmp(l->style->id, "deepseek_v4") == 0 ? "deepseek-v4"
+                                                      : "generic";
+}
+
+static int follow_layer(const char *text, const moe_layer *l,
+                        char conversion[JOB_NAME], shard *s,
+                        char assumed[JOB_ASSUMED], mxo_text why)
+{
+    const char *word = NULL;
+
+    if (l->globals != NULL) {
+        const int status = choose_nvfp4(text, conversion, s, &word, why);
+        (void)snprintf(assumed, JOB_ASSUMED, "%s", word == NULL ? "" : word);
+        return status;
+    }
+    word = model_of(l);
+    if (strstr(text, "model=") == NULL) {
+        (void)snprintf(assumed, JOB_ASSUMED, "loaded as %s", word);
+    }
+    return job_choose(text, word, conversion, s, why);
+}
+
+int job_follow(const char *text, const checkpoint *in,
+               char conversion[JOB_NAME], shard *s, char assumed[JOB_ASSUMED],
+               mxo_text why)
+{
+    layer_list list = {0};
+    int status = 1;
+
+    assumed[0] = '\0';
+    if (layers_find(in, &list, why) == 0 && list.n > 0) {
+        status =
+            follow_layer(text, &list.layer[0], conversion, s, assumed, why);
+    }
+    layers_clear(&list);
+    return status;
 }
 
 /* Length of "key=value" at p up to a separator. */

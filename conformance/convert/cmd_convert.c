@@ -49,7 +49,9 @@ static int usage(void)
          "--for asks the selection oracle what vLLM makes of IN there, sizes\n"
          "rounded up included: --for=h100, --for=b200,tp=2; keys are those of\n"
          "mxoracle select. Without model= rows of w13 in turn are loaded as\n"
-         "gpt-oss-120b, all others as generic; a note says which.\n\n"
+         "gpt-oss-120b, DeepSeek-V4's names as deepseek-v4, all others as\n"
+         "generic; NVFP4 follows VLLM_FLASHINFER_MOE_BACKEND. A note says\n"
+         "what was assumed.\n\n"
          "      --check        OUT exists: compare, write nothing\n"
          "  -f, --force        replace OUT if it exists\n"
          "      --tp=R/N       the shard of tensor-parallel rank R of N\n"
@@ -424,30 +426,22 @@ static int open_backend(const options *o, const mxo_backend **table,
     return status;
 }
 
-/*
- * What vLLM makes of this checkpoint: its loader for gpt-oss takes fused
- * tensors with the rows of w13 in turn, the other one everything else.
- */
+/* The conversion that --for asks for, and what was assumed about IN. */
 static int follow_checkpoint(options *o, const checkpoint *in, mxo_text why)
 {
-    const int is_named = strstr(o->machine, "model=") != NULL;
-    const char *model = "gpt-oss-120b";
-    layer_list list = {0};
+    char assumed[JOB_ASSUMED];
+    const int status =
+        job_follow(o->machine, in, o->chosen, &o->part, assumed, why);
 
-    if (layers_find(in, &list, why) != 0 || list.n == 0) {
-        layers_clear(&list);
+    if (status > 0) {
         return EXIT_PASS; /* the plan refuses it, in its own words */
     }
-    if (!list.layer[0].style->is_interleaved) {
-        model = "generic";
-    }
-    layers_clear(&list);
-    if (job_choose(o->machine, model, o->chosen, &o->part, why) != 0) {
+    if (status < 0) {
         return EXIT_USAGE;
     }
     job_spell(o->chosen, o->spelled);
     fprintf(stderr, "note: --for=%s chooses %s%s%s\n", o->machine, o->spelled,
-            is_named ? "" : ", assumed: loaded as ", is_named ? "" : model);
+            assumed[0] == '\0' ? "" : ", assumed: ", assumed);
     return EXIT_PASS;
 }
 

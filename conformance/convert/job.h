@@ -30,13 +30,19 @@ typedef struct job {
 #define META_DIGEST "mxoracle.source_digest"
 #define META_LAYERS "mxoracle.layers"
 
-enum { JOB_DIGEST = 32, JOB_NAME = 64 };
+enum { JOB_DIGEST = 32, JOB_NAME = 64, JOB_ASSUMED = 80 };
 
 /* "PLATFORM[,KEY=VALUE]...": the conversion and the rounding that vLLM would
    choose there for the model, unless the keys name one (those of mxoracle
    select); -1 and a sentence. */
 int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
                shard *s, mxo_text why);
+
+/* The same for what IN holds, and what was assumed ("": nothing); 1: no layer
+   is found, or one is not whole. */
+int job_follow(const char *text, const checkpoint *in,
+               char conversion[JOB_NAME], shard *s, char assumed[JOB_ASSUMED],
+               mxo_text why);
 
 /* A conversion's name without parameters that have their default, the others
    in the row's order: two names of one layout are spelled alike. */
