@@ -15,6 +15,7 @@ EXTRA_DIST += \
 	%reldir%/lane-bare \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
+	%reldir%/lane-portable \
 	%reldir%/lane-sanitizers \
 	%reldir%/layout-pages \
 	%reldir%/man-page \

@@ -31,6 +31,8 @@ libjudge_la_SOURCES = \
 	%reldir%/base/stop.h \
 	%reldir%/base/strbuf.c \
 	%reldir%/base/strbuf.h \
+	%reldir%/base/system.c \
+	%reldir%/base/system.h \
 	%reldir%/base/tensors.c \
 	%reldir%/base/tensors.h \
 	%reldir%/bench/bench.h \
@@ -465,6 +467,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/base/test_number.c \
 	%reldir%/unit/base/test_prng.c \
 	%reldir%/unit/base/test_safetensors.c \
+	%reldir%/unit/base/test_system.c \
 	%reldir%/unit/base/test_tensors.c \
 	%reldir%/unit/case/test_case_text.c \
 	%reldir%/unit/case/test_grid.c \
@@ -585,14 +588,25 @@ stage_tests_LDFLAGS = $(AM_LDFLAGS) -static
 stage_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
 TESTS += stage_tests
 
+# The suite system once more, with POSIX's calls alone.
+check_PROGRAMS += posix_tests
+posix_tests_SOURCES = %reldir%/unit/main.c %reldir%/unit/base/test_system.c \
+	%reldir%/base/system.c
+posix_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DMXO_POSIX_ONLY -DSUITES='"posix_suites.inc"' -I$(top_srcdir)/conformance $(CHECK_CFLAGS)
+posix_tests_CFLAGS = $(unit_tests_CFLAGS)
+posix_tests_LDADD = $(CHECK_LIBS)
+TESTS += posix_tests
+
 # The suites of a program are its sources of that name.
-BUILT_SOURCES += unit_suites.inc stage_suites.inc
-CLEANFILES += unit_suites.inc stage_suites.inc
+BUILT_SOURCES += unit_suites.inc stage_suites.inc posix_suites.inc
+CLEANFILES += unit_suites.inc stage_suites.inc posix_suites.inc
 suites_of = sed -n 's|.*/test_\(.*\)\.c$$|MXO_SUITE(\1)|p' >$@
 unit_suites.inc: Makefile
 	$(AM_V_GEN)printf '%s\n' $(unit_tests_SOURCES) | $(suites_of)
 stage_suites.inc: Makefile
 	$(AM_V_GEN)printf '%s\n' $(stage_tests_SOURCES) | $(suites_of)
+posix_suites.inc: Makefile
+	$(AM_V_GEN)printf '%s\n' $(posix_tests_SOURCES) | $(suites_of)
 endif
 
 check_PROGRAMS += load_plugin

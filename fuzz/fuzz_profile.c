@@ -21,10 +21,11 @@ static void die(const char *text, const char *what)
     abort();
 }
 
-/* Refusals go nowhere while fuzzing; what a sanitizer says goes on.  That
-   stderr can be set is glibc's. */
+/* Refusals go nowhere while fuzzing; what a sanitizer says goes on.  Where
+   stderr cannot be set, as it can be in glibc, they are printed. */
 static int silent_append(case_list *l, const char *text)
 {
+#if defined(__GLIBC__)
     static FILE *nowhere;
     FILE *kept = stderr;
 
@@ -36,6 +37,9 @@ static int silent_append(case_list *l, const char *text)
 
     stderr = kept;
     return status;
+#else
+    return profile_cases_append(l, text, 1);
+#endif
 }
 
 /* The last value that the text declares for a key, 0 if it declares none. */

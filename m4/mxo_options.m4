@@ -52,6 +52,13 @@ AC_DEFUN([MXO_OPTION_OPENMP], [
         [mxo_openmp_says="no: $CC has none; the cpu backend runs one thread"])
 ])
 
+# The shim runs GPU sources on contexts of the C library; musl has none.
+AC_DEFUN([MXO_OPTION_SIMT], [
+    AC_CHECK_FUNC([makecontext], [mxo_simt=yes mxo_simt_says="yes: backends simt32 and simt64"],
+        [mxo_simt=no mxo_simt_says="no: the C library has no makecontext()"])
+    AM_CONDITIONAL([MXO_SIMT], [test "$mxo_simt" = yes])
+])
+
 # Lanes of the cpu backend that this host's compiler can build.
 AC_DEFUN([MXO_CPU_LANES], [
     AC_CANONICAL_HOST

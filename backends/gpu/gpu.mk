@@ -104,6 +104,9 @@ simt_headers = \
 simt_lanes = \
 	%reldir%/port/simt_crowd.c \
 	%reldir%/port/simt_lanes.c
+# Its lanes are contexts of the C library; where there are none, it is left out.
+if MXO_SIMT
+AM_CPPFLAGS += -DMXO_WITH_SIMT
 noinst_LTLIBRARIES += libsimt32.la libsimt64.la
 MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
 libsimt32_la_SOURCES = $(gpu_units) $(gpu_headers) $(simt_lanes) \
@@ -128,6 +131,8 @@ TESTS += near_test
 near_test_SOURCES = %reldir%/test_near.c $(simt_lanes) $(simt_headers)
 near_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
 near_test_LDADD = -lm
+endif
+EXTRA_DIST += $(simt_lanes) $(simt_headers) %reldir%/port/simt.c %reldir%/test_simt.c %reldir%/test_near.c
 
 # Exactness: no contraction, no fast math.  The CUDA runtime is linked
 # statically, so that the plugin loads where there is no driver.

@@ -4,15 +4,12 @@
  * as docs/exec-protocol.md has it.  Not for people; started by the judge.
  */
 #include "base/cli.h"
+#include "base/system.h"
 #include "exec/serve.h"
 #include "run/backends.h"
 
 #include <stdlib.h>
 #include <string.h>
-#ifdef __linux__
-#include <signal.h>
-#include <sys/prctl.h>
-#endif
 
 static mxo_status load(void *state, const mxo_backend **table, mxo_text why)
 {
@@ -28,10 +25,8 @@ int cmd_serve(int argc, char **argv)
     if (argc != 3 || getenv("MXORACLE_EXEC") == NULL) {
         return cli_refuse("serve is started by the judge, not by hand");
     }
-#ifdef __linux__
     /* A plugin that hangs must not outlive a judge that was killed. */
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
+    system_end_with_parent();
     memset(&given, 0, sizeof given);
     (void)snprintf(given.path, sizeof given.path, "%s", argv[1]);
     given.global_symbols = strcmp(argv[2], "global") == 0;

@@ -6,6 +6,7 @@
  */
 #include "base/cli.h"
 #include "base/say.h"
+#include "base/system.h"
 #include "device/fence.h"
 #include "run/worker.h"
 #include "vectors/lanes.h"
@@ -14,10 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#ifdef __linux__
-#include <signal.h>
-#include <sys/prctl.h>
-#endif
 
 enum { N_ARGS = 8 };
 
@@ -118,10 +115,8 @@ int cmd_worker(int argc, char **argv)
     if (in == NULL) {
         return cli_refuse("worker is started by the judge, not by hand");
     }
-#ifdef __linux__
     /* A backend that hangs must not outlive a judge that was killed. */
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-#endif
+    system_end_with_parent();
     fence_tell(send_fault);
     memset(&o, 0, sizeof o);
     const mxo_status status =

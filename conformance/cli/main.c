@@ -4,6 +4,7 @@
  * arguments are those of "run".
  */
 #include "base/cli.h"
+#include "base/system.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -115,6 +116,7 @@ int main(int argc, char **argv)
     static const command telling = {"version", show_version, ""};
     const char *name = argc > 1 ? argv[1] : "run";
 
+    system_note_program(argv[0]);
     if (strcmp(name, "help") == 0 && argc > 2) {
         return help_for(argv[2]);
     }

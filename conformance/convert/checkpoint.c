@@ -3,6 +3,7 @@
 #include "checkpoint.h"
 
 #include "base/say.h"
+#include "base/system.h"
 #include "base/tensors.h"
 
 #include <errno.h>
@@ -340,6 +341,6 @@ void checkpoint_forget(const uint8_t *bytes, uint64_t n_bytes)
     const uintptr_t end = ((uintptr_t)bytes + n_bytes) / page * page;
 
     if (end > first) {
-        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+        system_forget((const void *)first, end - first);
     }
 }

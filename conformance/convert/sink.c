@@ -3,6 +3,7 @@
 #include "sink.h"
 
 #include "base/say.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,21 +114,17 @@ static int put_at(int fd, uint64_t at, const void *bytes, uint64_t n)
  */
 static int open_new(sink *s)
 {
-#ifdef O_TMPFILE
     const char *slash = strrchr(s->path, '/');
     char *folder = slash == NULL
                        ? strdup(".")
                        : strndup(s->path, (size_t)(slash - s->path) + 1);
-    const int fd = folder == NULL || access("/proc/self/fd", X_OK) != 0
-                       ? -1
-                       : open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    const int fd = folder == NULL ? -1 : system_nameless_file(folder);
 
     free(folder);
     s->nameless = fd >= 0;
     if (fd >= 0) {
         return fd;
     }
-#endif
     return open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
@@ -236,10 +233,7 @@ int sink_finish(sink *s, mxo_text why)
     int bad = fsync(s->fd) != 0;
 
     if (s->nameless && !bad) {
-        char link[64];
-        (void)snprintf(link, sizeof link, "/proc/self/fd/%d", s->fd);
-        bad = linkat(AT_FDCWD, link, AT_FDCWD, s->temporary,
-                     AT_SYMLINK_FOLLOW) != 0;
+        bad = system_name_file(s->fd, s->temporary) != 0;
         s->nameless = bad;
     }
     bad = bad || close(s->fd) != 0;

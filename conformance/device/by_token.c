@@ -5,12 +5,12 @@
  */
 #include "by_token.h"
 
+#include "base/system.h"
 #include "base/tensors.h"
 #include "case/opinfo.h"
 #include "case/profile_fact.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,21 +273,12 @@ static uint64_t shared_bytes(const mxo_call *call)
     return bytes;
 }
 
-static unsigned cores_at_hand(void)
-{
-    cpu_set_t set;
-
-    return sched_getaffinity(0, sizeof set, &set) == 0
-               ? (unsigned)CPU_COUNT(&set)
-               : 1;
-}
-
 mxo_status by_token_run_all_cores(const mxo_backend *table, void *ctx,
                                   const mxo_call *call, mxo_text why)
 {
     const uint64_t n = by_token_count(call);
     const uint64_t worth = n == 0 ? 0 : n * shared_bytes(call) / PART_WORTH;
-    const unsigned cores = worth < 2 ? 1 : cores_at_hand();
+    const unsigned cores = worth < 2 ? 1 : system_cores();
 
     return by_token_run(table, ctx, call,
                         worth < cores ? (unsigned)worth : cores, why);

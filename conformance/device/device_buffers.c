@@ -2,6 +2,8 @@
 /* See stage.h. */
 #include "device_buffers.h"
 
+#include "base/system.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -442,7 +444,7 @@ static void add_fence(const stage *g, const placed *p)
     for (size_t i = 0; i < sizeof guard; i++) {
         guard[i] = guard_byte(p->salt, at + i);
     }
-    if (fence_sees(bytes + at, guard, sizeof guard)) {
+    if (system_sees(bytes + at, guard, sizeof guard)) {
         fence_add(bytes + edge, g->s->host_align, p->host->name, g->side);
     }
 }

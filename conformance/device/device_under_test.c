@@ -2,6 +2,7 @@
 /* Driving a backend; see subject.h. */
 #include "device_under_test.h"
 
+#include "base/system.h"
 #include "by_token.h"
 #include "device_buffers.h"
 #include "fence.h"
@@ -80,7 +81,7 @@ void subject_fence(subject *s)
     }
     if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,
                          (mxo_text){text, sizeof text}) == MXO_OK &&
-        fence_sees(buffer, bytes, sizeof bytes)) {
+        system_sees(buffer, bytes, sizeof bytes)) {
         /* What times itself is a device, whose memory happens to be seen. */
         s->host_align = s->table->time == NULL ? HOST_ALIGN : DEVICE_ALIGN;
     }

@@ -13,10 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Do these n bytes lie at this address of this process?  Any address may be
-   asked about; 0 too where the system does not tell. */
-int fence_sees(const void *address, const uint8_t *bytes, size_t n);
-
 /* The end of a tensor that a page is behind, or its start. */
 typedef enum fence_side { FENCE_BEHIND, FENCE_BEFORE } fence_side;
 

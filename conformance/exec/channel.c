@@ -3,6 +3,7 @@
 #include "channel.h"
 
 #include "base/say.h"
+#include "base/system.h"
 #include "run/cpu_timeout.h"
 
 #include <errno.h>
@@ -14,8 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -29,17 +28,14 @@ int channel_start(channel *c, const process_plan *plan, int memory)
     const double timeout_s = c->timeout_s;
     int ends[2] = {-1, -1};
     int noise[2] = {-1, -1};
-    const int yes = 1;
     int status = -1;
 
     memset(c, 0, sizeof *c);
     c->timeout_s = timeout_s;
     /* Its user may neither read this process's memory nor trace it. */
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 &&
-        setsockopt(ends[0], SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0 &&
-        pipe2(noise, O_CLOEXEC) == 0 &&
-        fcntl(noise[0], F_SETFL, O_NONBLOCK) == 0) {
+    system_hide_memory();
+    if (system_socket_pair(ends) == 0 && system_ask_sender(ends[0]) == 0 &&
+        system_pipe(noise) == 0 && fcntl(noise[0], F_SETFL, O_NONBLOCK) == 0) {
         p.own_group = 1;
         p.n_files = 4;
         p.files[0] = p.files[1] = noise[1];
@@ -164,30 +160,6 @@ end_it(channel *c, const char *format, ...)
     return -1;
 }
 
-/* Who sent what came in; 0: the system does not tell. */
-static pid_t sender_of(struct msghdr *message)
-{
-    pid_t pid = 0;
-
-    for (struct cmsghdr *h = CMSG_FIRSTHDR(message); h != NULL;
-         h = CMSG_NXTHDR(message, h)) {
-        if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_CREDENTIALS) {
-            struct ucred who;
-            memcpy(&who, CMSG_DATA(h), sizeof who);
-            pid = who.pid;
-        } else if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS) {
-            /* Descriptors that nobody wants: MSG_CMSG_CLOEXEC, and closed. */
-            int fd;
-            for (size_t at = 0; at + sizeof fd <= h->cmsg_len - CMSG_LEN(0);
-                 at += sizeof fd) {
-                memcpy(&fd, CMSG_DATA(h) + at, sizeof fd);
-                (void)close(fd);
-            }
-        }
-    }
-    return pid;
-}
-
 /* Bytes from the channel to c->line: how many, 0: none now, -1: it is over. */
 static ssize_t receive(channel *c)
 {
@@ -199,7 +171,7 @@ static ssize_t receive(channel *c)
                              .msg_control = control,
                              .msg_controllen = sizeof control};
     const ssize_t n =
-        recvmsg(c->socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        recvmsg(c->socket, &message, MSG_DONTWAIT | system_receive_flags());
 
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
         return 0;
@@ -209,7 +181,7 @@ static ssize_t receive(channel *c)
         bury(c);
         return -1;
     }
-    const pid_t who = sender_of(&message);
+    const pid_t who = system_sender(&message);
 
     if (c->speaker != 0 && who != c->speaker) {
         return end_it(c, "another process than the one that said hello "
@@ -332,21 +304,20 @@ static int listen_to(channel *c, const char **text)
     return -1;
 }
 
-static void draw_token(char token[33])
+static int draw_token(char token[33])
 {
     static const char digits[] = "0123456789abcdef";
     uint8_t bytes[16];
-    size_t n = 0;
 
-    while (n < sizeof bytes) {
-        const ssize_t k = getrandom(bytes + n, sizeof bytes - n, 0);
-        n += k > 0 ? (size_t)k : 0;
+    if (system_random(bytes, sizeof bytes) != 0) {
+        return -1;
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
         token[2 * i] = digits[bytes[i] >> 4];
         token[2 * i + 1] = digits[bytes[i] & 15];
     }
     token[32] = '\0';
+    return 0;
 }
 
 int channel_is_over(channel *c)
@@ -381,7 +352,10 @@ int channel_ask(channel *c, json_t *request, const char **text)
         return -1;
     }
     memcpy(c->token_before, c->token, sizeof c->token);
-    draw_token(c->token);
+    if (draw_token(c->token) != 0) {
+        json_decref(request);
+        return end_it(c, "the system gives no random bytes for a token");
+    }
     (void)json_object_set_new(request, "token", json_string(c->token));
     line = json_dumps(request, JSON_COMPACT);
     json_decref(request);

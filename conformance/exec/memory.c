@@ -2,8 +2,9 @@
 /* See memory.h. */
 #include "memory.h"
 
+#include "base/system.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,11 +15,9 @@ static const uint64_t page = 4096, granule = 1 << 20, keep = 64 << 20;
 int shared_memory_create(shared_memory *m)
 {
     memset(m, 0, sizeof *m);
-    m->fd = memfd_create("mxoracle", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     /* A subject that made it smaller would end the judge with a signal. */
-    if (m->fd >= 0 &&
-        fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0 &&
-        shared_memory_reach(m, granule) == 0) {
+    m->fd = system_memory_file();
+    if (m->fd >= 0 && shared_memory_reach(m, granule) == 0) {
         return 0;
     }
     const int error = errno;
@@ -56,11 +55,8 @@ int shared_memory_reach(shared_memory *m, uint64_t n_bytes)
     if (ftruncate(m->fd, (off_t)size) != 0) {
         return -1;
     }
-    moved = m->base == NULL ? mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED, m->fd, 0)
-                            : mremap(m->base, (size_t)m->size, (size_t)size,
-                                     MREMAP_MAYMOVE);
-    if (moved == MAP_FAILED) {
+    moved = system_map_again(m->fd, m->base, (size_t)m->size, (size_t)size);
+    if (moved == NULL) {
         return -1;
     }
     m->base = moved;
@@ -89,8 +85,7 @@ void shared_memory_give(shared_memory *m)
         return;
     }
     if (m->top > keep) {
-        (void)fallocate(m->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                        (off_t)keep, (off_t)(m->size - keep));
+        system_drop_bytes(m->fd, keep, m->size - keep);
     }
     m->top = 0;
 }

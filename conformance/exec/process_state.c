@@ -3,8 +3,8 @@
 #include "process_state.h"
 
 #include "base/say.h"
+#include "base/system.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fenv.h>
 #include <locale.h>
@@ -52,20 +52,6 @@ static unsigned standard_bits(void)
 #else
     return 0;
 #endif
-}
-
-static int count_open(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    int n = 0;
-
-    while (d != NULL && readdir(d) != NULL) {
-        n++;
-    }
-    if (d != NULL) {
-        (void)closedir(d);
-    }
-    return n;
 }
 
 static void set_files(process_state *s)
@@ -130,7 +116,7 @@ process_state *process_state_take(void)
         s->folder[0] = '\0';
     }
     s->umask = umask_now();
-    s->n_open = count_open();
+    s->n_open = system_open_files();
     return s;
 }
 
@@ -155,7 +141,7 @@ void process_state_reset(process_state *s)
     if (s->folder[0] != '\0') {
         (void)!chdir(s->folder);
     }
-    s->n_open = count_open();
+    s->n_open = system_open_files();
 }
 
 static int differs(mxo_text what, const char *format, const char *word)
@@ -222,7 +208,7 @@ static int signals_differ(const process_state *s, mxo_text what)
 static int files_differ(process_state *s, mxo_text what)
 {
     char number[16];
-    const int n = count_open();
+    const int n = system_open_files();
 
     for (int i = 0; i < N_FILES; i++) {
         struct stat now;

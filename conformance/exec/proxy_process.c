@@ -3,6 +3,7 @@
 #include "proxy_process.h"
 
 #include "base/say.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -65,13 +66,14 @@ static mxo_status start(proxy *p, mxo_text why)
 {
     const proxy_options *o = &p->options;
     char *const by_shell[] = {"sh", "-c", (char *)o->command, NULL};
-    char *const by_us[] = {"mxoracle", "serve", (char *)o->plugin,
+    char *const by_us[] = {(char *)system_program_name(), "serve",
+                           (char *)o->plugin,
                            o->is_linked        ? "linked"
                            : o->global_symbols ? "global"
                                                : "local",
                            NULL};
     const process_plan plan = {.file = o->plugin == NULL ? "/bin/sh"
-                                                         : "/proc/self/exe",
+                                                         : system_program(),
                                .args = o->plugin == NULL ? by_shell : by_us};
 
     channel_stop(&p->channel);

@@ -3,6 +3,7 @@
 #include "serve.h"
 
 #include "base/say.h"
+#include "base/system.h"
 #include "call_json.h"
 #include "channel.h"
 #include "device/fence.h"
@@ -91,7 +92,7 @@ static int handles_are_addresses(server *s)
     }
     if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes, text_of(s)) ==
         MXO_OK) {
-        is_address = fence_sees(buffer, bytes, sizeof bytes);
+        is_address = system_sees(buffer, bytes, sizeof bytes);
     }
     s->table->dealloc(s->ctx, buffer);
     return is_address;
@@ -299,7 +300,7 @@ static int is_at_address(server *s, void *buffer, uint64_t at)
 
     return s->table->download(s->ctx, bytes, buffer, at, sizeof bytes,
                               text_of(s)) == MXO_OK &&
-           fence_sees((const uint8_t *)buffer + at, bytes, sizeof bytes);
+           system_sees((const uint8_t *)buffer + at, bytes, sizeof bytes);
 }
 
 static void raise_fences(server *s, const json_t *fences)

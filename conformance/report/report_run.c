@@ -2,6 +2,8 @@
 /* What a run says of itself; see report.h. */
 #include "report.h"
 
+#include "base/system.h"
+
 #include <mxoracle/mxoracle.h>
 
 #include <inttypes.h>
@@ -31,7 +33,7 @@ static uint64_t digest_program(void)
     const char *const other = COMPILER;
     uint64_t digest = UINT64_C(14695981039346656037);
     unsigned char piece[65536];
-    FILE *f = fopen("/proc/self/exe", "rb");
+    FILE *f = system_program() == NULL ? NULL : fopen(system_program(), "rb");
     size_t n = 0;
 
     while (f != NULL && (n = fread(piece, 1, sizeof piece, f)) > 0) {

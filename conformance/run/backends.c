@@ -2,6 +2,7 @@
 /* Finding and loading backends; see backends.h. */
 #include "backends.h"
 
+#include "base/system.h"
 #include "case/described.h"
 
 #include <mxoracle/mxoracle.h>
@@ -64,10 +65,7 @@ static void find_folders(folder_list *l)
         add_folder(l, given, len);
         given += len + (given[len] == ':');
     }
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 16);
-
-    if (n > 0) {
-        self[n] = '\0';
+    if (system_program_path(self, sizeof self - 16) == 0) {
         char *slash = strrchr(self, '/');
         memcpy(slash, "/plugins", sizeof "/plugins");
         add_folder(l, self, strlen(self));

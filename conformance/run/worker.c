@@ -3,6 +3,7 @@
 #include "worker.h"
 
 #include "base/process.h"
+#include "base/system.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +19,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
                  const open_options *how)
 {
     char text[4][32];
-    char *const args[] = {"mxoracle",
+    char *const args[] = {(char *)system_program_name(),
                           "worker",
                           (char *)ref->name,
                           (char *)ref->path,
@@ -28,7 +29,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
                           text[2],
                           text[3],
                           NULL};
-    const process_plan plan = {.file = "/proc/self/exe",
+    const process_plan plan = {.file = system_program(),
                                .args = args,
                                .n_files = 3,
                                .files = {STDERR_FILENO, STDERR_FILENO, end}};
@@ -50,7 +51,7 @@ int worker_start(worker *w, const backend_ref *ref, const open_options *how)
     int ends[2];
 
     memset(w, 0, sizeof *w);
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    if (system_socket_pair(ends) != 0) {
         return -1;
     }
     w->socket = ends[0];

@@ -4,6 +4,7 @@
  * shows them, and told before they end the process.  A byte before the end is
  * nobody's fault, nor is the first.
  */
+#include "base/system.h"
 #include "device/fence.h"
 #include "judge/judge.h"
 #include "run/case_run.h"
@@ -159,10 +160,10 @@ START_TEST(only_what_is_there_is_seen)
     const uint8_t bytes[4] = {1, 2, 3, 4};
     const uint8_t others[4] = {1, 2, 3, 5};
 
-    ck_assert(fence_sees(bytes, bytes, sizeof bytes));
-    ck_assert(!fence_sees(others, bytes, sizeof bytes));
-    ck_assert(!fence_sees(NULL, bytes, sizeof bytes));
-    ck_assert(!fence_sees((const void *)UINTPTR_MAX, bytes, sizeof bytes));
+    ck_assert(system_sees(bytes, bytes, sizeof bytes));
+    ck_assert(!system_sees(others, bytes, sizeof bytes));
+    ck_assert(!system_sees(NULL, bytes, sizeof bytes));
+    ck_assert(!system_sees((const void *)UINTPTR_MAX, bytes, sizeof bytes));
 }
 END_TEST
 
@@ -179,7 +180,7 @@ Suite *suite_fence(void)
     tcase_add_test(t, all_of_an_input_can_be_read);
     suite_add_tcase(s, t);
     /* Where the system tells what memory holds, and tests may end. */
-    if (!fence_sees(here, here, 1) ||
+    if (!system_sees(here, here, 1) ||
         (forked != NULL && strcmp(forked, "no") == 0)) {
         return s;
     }
