@@ -17,15 +17,6 @@ __attribute__((format(printf, 3, 4)))
 mxo_status
 mxo_fail(mxo_status status, mxo_text why, const char *format, ...);
 
-/* Leaves a function that owns nothing with the first status that is not OK. */
-#define MXO_TRY(step)                    \
-    do {                                 \
-        const mxo_status tried = (step); \
-        if (tried != MXO_OK) {           \
-            return tried;                \
-        }                                \
-    } while (0)
-
 /* Parameters; the key exists (checked). */
 const char *mxo_call_text(const mxo_call *call, const char *key);
 int mxo_call_is(const mxo_call *call, const char *key, const char *value);

@@ -205,22 +205,17 @@ static mxo_status at_offset_zero(const broken *b, broken_op_fn op,
 static mxo_status over_scratch(const broken *b, broken_op_fn op,
                                const mxo_call *call, mxo_text why)
 {
-    const mxo_status status = op(b, call, why);
-
-    for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
+    MXO_TRY(op(b, call, why));
+    for (uint32_t i = 0; i < call->n_out; i++) {
         memset(broken_bytes(&call->out[i]), 0xcc, (size_t)call->out[i].n_bytes);
     }
-    return status == MXO_OK ? op(b, call, why) : status;
+    return op(b, call, why);
 }
 
 mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
                          mxo_text why)
 {
-    const mxo_status status = before(b, call, why);
-
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(before(b, call, why));
     b->runs++;
     if (IS(H16)) {
         return op(b, call, why) == MXO_OK ? (mxo_status)99 : MXO_E_UNSUPPORTED;

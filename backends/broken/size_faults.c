@@ -168,11 +168,10 @@ mxo_status broken_beyond_size(const broken *b, broken_op_fn op,
 {
     const size_fault *f = fault_of(b);
     const mxo_tensor *y = broken_out(call, f->tensor);
-    const mxo_status status =
-        y != NULL ? op(b, call, why) : with_input(b, f, op, call, why);
 
-    if (status == MXO_OK && y != NULL) {
+    MXO_TRY(y != NULL ? op(b, call, why) : with_input(b, f, op, call, why));
+    if (y != NULL) {
         spoil_output(f, y);
     }
-    return status;
+    return MXO_OK;
 }

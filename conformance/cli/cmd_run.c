@@ -99,8 +99,8 @@ static void write_repro(const session *s, const char *text, uint64_t seed,
 
     device_option(&s->chosen.ref[s->current], s->o->crew.device, option,
                   sizeof option);
-    (void)snprintf(repro, size, "mxoracle run %s --seed=%" PRIu64 " %s", option,
-                   seed, text);
+    (void)snprintf(repro, size, "mxoracle run %.4000s --seed=%" PRIu64 " %s",
+                   option, seed, text);
 }
 
 /* To every report, in the light of the baseline. */

@@ -110,12 +110,11 @@ static mxo_status bind_inputs(judging *j, const map_row *row,
                               const test_case *c, tensor_set *in, mxo_text why)
 {
     piece rest = {row->in, strlen(row->in)};
-    mxo_status status = MXO_OK;
 
-    while (status == MXO_OK && rest.len > 0) {
-        status = bind_input(j, c, piece_cut(&rest, ' '), in, why);
+    while (rest.len > 0) {
+        MXO_TRY(bind_input(j, c, piece_cut(&rest, ' '), in, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* The canonical case of a row: defaults, then the row's parameters; the
@@ -271,28 +270,28 @@ static mxo_status take_explained(judging *j, const map_row *row, piece word,
                                  const answered *a, mxo_text why)
 {
     const uint32_t n_lines = j->found.n_lines;
-    const mxo_status status = take_output(j, row, word, a, why);
+
+    MXO_TRY(take_output(j, row, word, a, why));
     piece name = piece_cut(&word, '=');
     char output[MXO_NAME_SIZE];
 
     (void)piece_cut(&name, '.');
-    if (status == MXO_OK && row->op == row->vector_op &&
-        j->found.n_lines > n_lines && piece_copy(name, output, sizeof output)) {
+    if (row->op == row->vector_op && j->found.n_lines > n_lines &&
+        piece_copy(name, output, sizeof output)) {
         filled_explain(j, a, output);
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status take_outputs(judging *j, const map_row *row,
                                const answered *a, mxo_text why)
 {
     piece rest = {row->out, strlen(row->out)};
-    mxo_status status = MXO_OK;
 
-    while (status == MXO_OK && rest.len > 0) {
-        status = take_explained(j, row, piece_cut(&rest, ' '), a, why);
+    while (rest.len > 0) {
+        MXO_TRY(take_explained(j, row, piece_cut(&rest, ' '), a, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Does the file hold any output that this row would judge? */
@@ -336,24 +335,22 @@ static mxo_status run_case(judging *j, const map_row *row, test_case *c,
 {
     /* Enough for every honest file; a hostile one cannot ask for more. */
     const uint64_t limit = 64 * j->scope.file->n_bytes + (1 << 20);
-    mxo_status status = bind_inputs(j, row, c, in, why);
 
-    if (status == MXO_OK && row->op == row->vector_op) {
+    MXO_TRY(bind_inputs(j, row, c, in, why));
+    if (row->op == row->vector_op) {
         undeclared_case(&j->scope, in, c);
     }
-    if (status == MXO_OK) {
-        status = invoke(j->j, c, in, limit, out, &j->found, why);
-    }
-    if (status == MXO_OK && row->op == row->vector_op) {
+    MXO_TRY(invoke(j->j, c, in, limit, out, &j->found, why));
+    if (row->op == row->vector_op) {
         require_outputs(j, out);
     }
     const answered a = {c, in, out};
 
-    if (status == MXO_OK && row->op == row->vector_op) {
+    if (row->op == row->vector_op) {
         filled_settle(j, &a);
     }
 
-    return status == MXO_OK ? take_outputs(j, row, &a, why) : status;
+    return take_outputs(j, row, &a, why);
 }
 
 static mxo_status run_row(judging *j, const map_row *row)

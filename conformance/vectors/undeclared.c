@@ -101,9 +101,9 @@ static mxo_status ask_oracle(subject *oracle, const op_call *call,
     char sentence[256] = "";
     const mxo_text why = {sentence, sizeof sentence};
     distrust d;
-    const mxo_status status = subject_infer(oracle, call, want, why);
 
-    return status == MXO_OK ? subject_run(oracle, call, want, &d, why) : status;
+    MXO_TRY(subject_infer(oracle, call, want, why));
+    return subject_run(oracle, call, want, &d, why);
 }
 
 /* Leading axes may be one axis on one side. */

@@ -128,12 +128,9 @@ static mxo_status infer_all(void *ctx, const mxo_call *call, mxo_tensor *out,
         return mxo_fail(MXO_E_SHAPE, why, "infer needs room for %d outputs",
                         MAX_OUTPUTS);
     }
-    mxo_status status = mxo_check_params(&op_info[i], call, why);
-    if (status == MXO_OK) {
-        status = mxo_check_inputs(&op_info[i], call, why);
-    }
-    return status == MXO_OK ? operations[i].infer(call, out, n_out, why)
-                            : status;
+    MXO_TRY(mxo_check_params(&op_info[i], call, why));
+    MXO_TRY(mxo_check_inputs(&op_info[i], call, why));
+    return operations[i].infer(call, out, n_out, why);
 }
 
 /* Outputs that are the caller's; one whose name starts with a dot is scratch,
@@ -175,14 +172,9 @@ static mxo_status emu_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     mxo_tensor want[MAX_OUTPUTS];
     uint32_t n = MAX_OUTPUTS;
-    mxo_status status = infer_all(ctx, call, want, &n, why);
 
-    if (status == MXO_OK) {
-        status = mxo_check_outputs(call, want, visible(want, n), why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(infer_all(ctx, call, want, &n, why));
+    MXO_TRY(mxo_check_outputs(call, want, visible(want, n), why));
     return visible(want, n) < n ? run_with_scratch(call, &want[n - 1], why)
                                 : operations[find_op(call->op)].run(call, why);
 }

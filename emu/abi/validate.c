@@ -202,12 +202,9 @@ mxo_status mxo_check_inputs(const mxo_op_info *info, const mxo_call *call,
             return mxo_fail(MXO_E_SHAPE, why, "%s needs the input %s",
                             info->name, text);
         }
-        const mxo_status status = check_tensor(
+        MXO_TRY(check_tensor(
             info, t, is_converted(call, key) ? t->dtype : dtype_of(call, type),
-            why);
-        if (status != MXO_OK) {
-            return status;
-        }
+            why));
     }
     return MXO_OK;
 }

@@ -107,14 +107,9 @@ mxo_status infer_act_glu(const mxo_call *call, mxo_tensor *out_tensor,
     const char *to = mxo_call_text(call, "to");
     const mxo_glu unit = unit_of(call);
     mxo_glu_view v = {0};
-    mxo_status status = view_of(&v, call, why);
 
-    if (status == MXO_OK) {
-        status = check_choosers(call, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(view_of(&v, call, why));
+    MXO_TRY(check_choosers(call, why));
     const char *sentence = mxo_glu_check(&unit);
 
     if (sentence != NULL) {

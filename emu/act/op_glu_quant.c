@@ -82,11 +82,8 @@ mxo_status infer_act_glu_quant(const mxo_call *call, mxo_tensor *out_tensor,
                                        [MXO_FMT_F64] = MXO_F64};
     static const uint32_t scale_dtype[] = {MXO_F32, MXO_E8M0, MXO_I32, MXO_I32};
     plan p = {0};
-    const mxo_status status = make_plan(&p, call, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(&p, call, why));
     const uint64_t shape[2] = {p.v.rows, p.v.cols};
     const uint64_t words = (p.n_groups + 3) / 4;
     uint64_t scale[2] = {p.v.rows, p.n_groups};
@@ -168,11 +165,8 @@ mxo_status run_act_glu_quant(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *scale = mxo_call_out(call, "scale");
     plan p = {0};
-    const mxo_status status = make_plan(&p, call, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(&p, call, why));
     for (uint64_t r = 0; r < p.v.rows; r++) {
         run_row(&p, call, r);
     }

@@ -125,8 +125,8 @@ mxo_status infer_gemm_mx(const mxo_call *call, mxo_tensor *out_tensor,
     }
     const uint64_t shape[2] = {a->shape[0], w->shape[0]};
     const uint64_t k = matrix_of(call, "a", "a_scale", "from").k;
-    mxo_status status = check_order(call, why);
 
+    MXO_TRY(check_order(call, why));
     if (matrix_of(call, "w", "w_scale", "element").k != k) {
         return mxo_fail(MXO_E_SHAPE, why,
                         "gemm.mx: a and w have rows of different length");
@@ -134,18 +134,9 @@ mxo_status infer_gemm_mx(const mxo_call *call, mxo_tensor *out_tensor,
     if (shape[0] != 0 && shape[1] > INT64_MAX / 8 / shape[0]) {
         return mxo_fail(MXO_E_SHAPE, why, "gemm.mx: the output is too large");
     }
-    if (status == MXO_OK) {
-        status = check_scale(call, "a_scale", shape[0], k, why);
-    }
-    if (status == MXO_OK) {
-        status = check_scale(call, "w_scale", shape[1], k, why);
-    }
-    if (status == MXO_OK) {
-        status = check_bias(call, shape[1], why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check_scale(call, "a_scale", shape[0], k, why));
+    MXO_TRY(check_scale(call, "w_scale", shape[1], k, why));
+    MXO_TRY(check_bias(call, shape[1], why));
     mxo_out(out_tensor, 0, "y", mxo_call_dtype(call, "to"), 2, shape);
     *n_out = 1;
     if (mxo_call_int(call, "sums") != 0) {

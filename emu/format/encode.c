@@ -56,20 +56,16 @@ mxo_status infer_format_encode(const mxo_call *call, mxo_tensor *out_tensor,
     const char *refusal =
         mxo_dialect_refuses(dialect_of(call), mxo_call_format(call, "format"),
                             mxo_call_format(call, "from"), r);
-    mxo_status status = MXO_OK;
 
     if (refusal != NULL) {
         return mxo_fail(MXO_E_PARAM, why, "format.encode: dialect=%s %s",
                         mxo_call_text(call, "dialect"), refusal);
     }
     if (r.tie == MXO_TIE_SR) {
-        status = check_rand(call, why);
+        MXO_TRY(check_rand(call, why));
     }
-    if (status == MXO_OK && packed) {
-        status = check_packed(call, why);
-    }
-    if (status != MXO_OK) {
-        return status;
+    if (packed) {
+        MXO_TRY(check_packed(call, why));
     }
     (void)mxo_infer_like(call, "x", out_tensor, n_out, "code", MXO_U8);
     if (packed) {

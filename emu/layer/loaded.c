@@ -72,22 +72,17 @@ static mxo_status place(layer_loaded *l, int i, uint32_t at, mxo_text why)
                         "brought back",
                         l->call.op, l->row->id, b->from->name);
     }
-    mxo_status status = bind(l, i, why);
-
-    if (status == MXO_OK) {
-        status = expect(l, &b->chain, i, b->from, why);
-    }
-    if (status == MXO_OK) {
-        const uint64_t one[3] = {1, b->extent[1], b->extent[2]};
-        const uint32_t rank = i % KINDS == BIAS ? 2 : 3;
-        const uint32_t dtype = b->chain.step[0].dtype;
-        mxo_tensor expert;
-        mxo_out(&expert, 0, b->from->name, dtype, rank, one);
-        mxo_out(b->to, 0, b->from->name, dtype, rank, b->extent);
-        b->at = l->bytes;
-        l->bytes += (expert.n_bytes + 15) / 16 * 16;
-    }
-    return status;
+    MXO_TRY(bind(l, i, why));
+    MXO_TRY(expect(l, &b->chain, i, b->from, why));
+    const uint64_t one[3] = {1, b->extent[1], b->extent[2]};
+    const uint32_t rank = i % KINDS == BIAS ? 2 : 3;
+    const uint32_t dtype = b->chain.step[0].dtype;
+    mxo_tensor expert;
+    mxo_out(&expert, 0, b->from->name, dtype, rank, one);
+    mxo_out(b->to, 0, b->from->name, dtype, rank, b->extent);
+    b->at = l->bytes;
+    l->bytes += (expert.n_bytes + 15) / 16 * 16;
+    return MXO_OK;
 }
 
 static uint32_t index_of(const layer_loaded *l, const char *name)
@@ -104,18 +99,16 @@ static mxo_status check(layer_loaded *l, mxo_text why)
 {
     const mxo_call *call = &l->call;
     const int has_bias = !mxo_call_is(call, "bias", "none");
-    mxo_status status =
-        conversion_row(mxo_call_text(call, "conversion"), &l->row, why);
 
-    if (status == MXO_OK && has_bias && !mxo_call_is(call, "bias", "bf16")) {
-        status = mxo_fail(MXO_E_PARAM, why,
-                          "%s: conversion=%s takes the checkpoint's biases in "
-                          "bf16, not bias=%s",
-                          call->op, l->row->id, mxo_call_text(call, "bias"));
+    MXO_TRY(conversion_row(mxo_call_text(call, "conversion"), &l->row, why));
+    if (has_bias && !mxo_call_is(call, "bias", "bf16")) {
+        return mxo_fail(MXO_E_PARAM, why,
+                        "%s: conversion=%s takes the checkpoint's biases in "
+                        "bf16, not bias=%s",
+                        call->op, l->row->id, mxo_call_text(call, "bias"));
     }
-    return status == MXO_OK ? conversion_check(l->row, l->experts, l->hidden,
-                                               l->inter, has_bias, why)
-                            : status;
+    return conversion_check(l->row, l->experts, l->hidden, l->inter, has_bias,
+                            why);
 }
 
 mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
@@ -137,29 +130,26 @@ mxo_status layer_read_loaded(layer_loaded *l, const mxo_call *call, int has_one,
     l->hidden = (uint64_t)mxo_call_int(call, "hidden_size");
     l->inter = (uint64_t)mxo_call_int(call, "intermediate_size");
     l->experts = w->rank == 0 ? 0 : w->shape[0];
-    mxo_status status = check(l, why);
 
-    for (int i = has_one ? 0 : KINDS;
-         i < (has_two ? 2 * KINDS : KINDS) && status == MXO_OK; i++) {
+    MXO_TRY(check(l, why));
+    for (int i = has_one ? 0 : KINDS; i < (has_two ? 2 * KINDS : KINDS); i++) {
         const uint32_t at = index_of(l, mxo_conversion_tensor((uint32_t)i));
         if (at < call->n_in) {
-            status = place(l, i, at, why);
+            MXO_TRY(place(l, i, at, why));
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status layer_check_loaded(const layer_loaded *l, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (int i = 0; i < LAYER_TENSORS && status == MXO_OK; i++) {
+    for (int i = 0; i < LAYER_TENSORS; i++) {
         const layer_back *b = &l->tensor[i];
         if (b->from != NULL) {
-            status = chain_check_back(&b->chain, b->from, b->extent, why);
+            MXO_TRY(chain_check_back(&b->chain, b->from, b->extent, why));
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 void layer_place_loaded(layer_loaded *l, uint64_t offset)

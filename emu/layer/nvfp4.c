@@ -276,12 +276,9 @@ static mxo_status run(const mxo_call *call, int has_one, int has_two,
     const int has[2] = {has_one, has_two};
     const mxo_tensor *out = mxo_call_out(call, "y");
     nvfp4_plan p;
-    mxo_status status = nvfp4_make(&p, call, has, why);
 
-    status = status == MXO_OK ? nvfp4_check_data(&p, why) : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(nvfp4_make(&p, call, has, why));
+    MXO_TRY(nvfp4_check_data(&p, why));
     uint32_t *y = layer_scratch_at(&p.layer, p.y);
 
     if (!compute(&p, y)) {
@@ -317,12 +314,10 @@ static mxo_status infer(const mxo_call *call, int has_one, int has_two,
 {
     const int has[2] = {has_one, has_two};
     nvfp4_plan p;
-    const mxo_status status = nvfp4_make(&p, call, has, why);
+
+    MXO_TRY(nvfp4_make(&p, call, has, why));
     const layer_plan *l = &p.layer;
 
-    if (status != MXO_OK) {
-        return status;
-    }
     const uint64_t sum[2] = {l->tokens, l->hidden};
     const uint64_t slots[3] = {l->tokens, l->topk,
                                has_two ? l->hidden

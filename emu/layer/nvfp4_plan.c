@@ -48,14 +48,12 @@ static mxo_status expect_shapes(const layer_plan *l, mxo_text why)
         {"g1_scale_c", 1, {e, 0, 0}},
         {"g2_alphas", 1, {e, 0, 0}},
     };
-    mxo_status status = MXO_OK;
 
-    for (size_t i = 0; status == MXO_OK && i < sizeof all / sizeof all[0];
-         i++) {
-        status = expect(l->call, all[i].name, all[i].rank, all[i].shape[0],
-                        all[i].shape[1], all[i].shape[2], why);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        MXO_TRY(expect(l->call, all[i].name, all[i].rank, all[i].shape[0],
+                       all[i].shape[1], all[i].shape[2], why));
     }
-    return status;
+    return MXO_OK;
 }
 
 static int is_too_large(const layer_plan *l)
@@ -165,19 +163,13 @@ static mxo_status read_second(nvfp4_plan *p, mxo_text why)
 {
     layer_recipe *r = &p->layer.two;
     const mxo_call *call = p->layer.call;
-    mxo_status status = read_rule(&p->requant, call, 1, why);
 
+    MXO_TRY(read_rule(&p->requant, call, 1, why));
     r->bias = MXO_P_BIAS1_NONE;
     r->routing_at = MXO_P_ROUTING_AT_SUM;
-    if (status == MXO_OK) {
-        status =
-            layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why);
-    }
-    if (status == MXO_OK) {
-        status = layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why);
-    }
-    return status == MXO_OK && p->layer.has_sum ? layer_read_sum(r, call, why)
-                                                : status;
+    MXO_TRY(layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why));
+    MXO_TRY(layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why));
+    return p->layer.has_sum ? layer_read_sum(r, call, why) : MXO_OK;
 }
 
 /* Elements and type of the result. */
@@ -295,13 +287,12 @@ mxo_status nvfp4_check_data(const nvfp4_plan *p, mxo_text why)
     static const char *const names[] = {"a1_gscale", "g1_alphas", "g1_scale_c",
                                         "g2_alphas"};
     const layer_plan *l = &p->layer;
-    mxo_status status = layer_check_ids(l, why);
 
-    for (int i = 0; status == MXO_OK && i < 4; i++) {
-        status = check_globals(p, names[i], why);
+    MXO_TRY(layer_check_ids(l, why));
+    for (int i = 0; i < 4; i++) {
+        MXO_TRY(check_globals(p, names[i], why));
     }
-    for (uint64_t e = 0; status == MXO_OK && l->has_glu && e < l->experts;
-         e++) {
+    for (uint64_t e = 0; l->has_glu && e < l->experts; e++) {
         const mxo_glu unit = nvfp4_unit_of(p, e);
         const char *sentence = mxo_glu_check(&unit);
         if (sentence != NULL) {
@@ -309,5 +300,5 @@ mxo_status nvfp4_check_data(const nvfp4_plan *p, mxo_text why)
                             l->call->op, (unsigned long long)e, sentence);
         }
     }
-    return status;
+    return MXO_OK;
 }

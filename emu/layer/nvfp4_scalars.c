@@ -84,11 +84,8 @@ static mxo_status check(const scalars *s, mxo_text why)
 mxo_status run_moe_nvfp4_scalars(const mxo_call *call, mxo_text why)
 {
     const scalars s = {call, mxo_call_is(call, "scales", "compressed_tensors")};
-    const mxo_status status = check(&s, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check(&s, why));
     const uint32_t a13 = largest(&s, "w13_input_scale");
     const uint32_t a2 = largest(&s, "w2_input_scale");
     const uint32_t a2_gscale = mxo_f32_div(ONE, a2);

@@ -67,12 +67,11 @@ mxo_status infer_moe_layer(const mxo_call *call, mxo_tensor *out_tensor,
     layer_loaded l;
     uint64_t offset;
     const int both[2] = {1, 1};
-    const mxo_status status = make(&p, &l, &offset, call, both, why);
+
+    MXO_TRY(make(&p, &l, &offset, call, both, why));
     const uint64_t shape[2] = {p.tokens, p.hidden};
 
-    return status == MXO_OK
-               ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, shape)
-               : status;
+    return infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, shape);
 }
 
 mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
@@ -82,13 +81,11 @@ mxo_status infer_moe_gemm1(const mxo_call *call, mxo_tensor *out_tensor,
     layer_loaded l;
     uint64_t offset;
     const int first[2] = {1, 0};
-    const mxo_status status = make(&p, &l, &offset, call, first, why);
+
+    MXO_TRY(make(&p, &l, &offset, call, first, why));
     const uint64_t shape[3] = {p.tokens, p.topk,
                                p.has_glu ? p.inter : 2 * p.inter};
 
-    if (status != MXO_OK) {
-        return status;
-    }
     return infer(&p, out_tensor, n_out,
                  p.has_glu ? dtype_for(p.one.unit.to)
                            : dtype_for(layer_leaves(&p.one, p.one.gemm_out)),
@@ -102,13 +99,11 @@ mxo_status infer_moe_gemm2(const mxo_call *call, mxo_tensor *out_tensor,
     layer_loaded l;
     uint64_t offset;
     const int second[2] = {0, 1};
-    const mxo_status status = make(&p, &l, &offset, call, second, why);
+
+    MXO_TRY(make(&p, &l, &offset, call, second, why));
     const uint64_t sum[2] = {p.tokens, p.hidden};
     const uint64_t rows[3] = {p.tokens, p.topk, p.hidden};
 
-    if (status != MXO_OK) {
-        return status;
-    }
     return p.has_sum
                ? infer(&p, out_tensor, n_out, dtype_of(p.two.out), 2, sum)
                : infer(&p, out_tensor, n_out,

@@ -125,28 +125,22 @@ static mxo_status make(routed *r, const mxo_call *call, mxo_text why)
 
     r->bytes = 0;
     make_route(r, call);
-    const mxo_status status =
-        infer_route_topk(&r->route, r->route_out, &n, why);
 
-    return status == MXO_OK ? make_layer(r, call, why) : status;
+    MXO_TRY(infer_route_topk(&r->route, r->route_out, &n, why));
+    return make_layer(r, call, why);
 }
 
 mxo_status infer_moe_layer_routed(const mxo_call *call, mxo_tensor *out_tensor,
                                   uint32_t *n_out, mxo_text why)
 {
     routed r;
-    mxo_status status = make(&r, call, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
-    status = infer_moe_layer(&r.layer, out_tensor, n_out, why);
-    if (status == MXO_OK) {
-        mxo_tensor *scratch = &out_tensor[*n_out - 1];
-        const uint64_t bytes = scratch->n_bytes + r.bytes;
-        mxo_out(out_tensor, *n_out - 1, scratch->name, MXO_U8, 1, &bytes);
-    }
-    return status;
+    MXO_TRY(make(&r, call, why));
+    MXO_TRY(infer_moe_layer(&r.layer, out_tensor, n_out, why));
+    mxo_tensor *scratch = &out_tensor[*n_out - 1];
+    const uint64_t bytes = scratch->n_bytes + r.bytes;
+    mxo_out(out_tensor, *n_out - 1, scratch->name, MXO_U8, 1, &bytes);
+    return MXO_OK;
 }
 
 /* Ids, weights and the layer's scratch, one behind the other. */
@@ -171,11 +165,9 @@ static void place(routed *r, const mxo_call *call)
 mxo_status run_moe_layer_routed(const mxo_call *call, mxo_text why)
 {
     routed r;
-    mxo_status status = make(&r, call, why);
 
-    if (status == MXO_OK) {
-        place(&r, call);
-        status = run_route_topk(&r.route, why);
-    }
-    return status == MXO_OK ? run_moe_layer(&r.layer, why) : status;
+    MXO_TRY(make(&r, call, why));
+    place(&r, call);
+    MXO_TRY(run_route_topk(&r.route, why));
+    return run_moe_layer(&r.layer, why);
 }

@@ -74,19 +74,17 @@ static mxo_status check_place(const layer_plan *p, const constant_row *row,
 
 mxo_status layer_check_per_expert(const layer_plan *p, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (int i = 0; p->has_one && status == MXO_OK && i < N_ROWS; i++) {
+    for (int i = 0; p->has_one && i < N_ROWS; i++) {
         const mxo_tensor *t = tensor_of(p->call, &rows[i]);
         if (t == NULL) {
             continue;
         }
-        status = check_shape(p, &rows[i], t, why);
-        if (status == MXO_OK && p->has_glu) {
-            status = check_place(p, &rows[i], why);
+        MXO_TRY(check_shape(p, &rows[i], t, why));
+        if (p->has_glu) {
+            MXO_TRY(check_place(p, &rows[i], why));
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_glu layer_unit_of(const layer_plan *p, uint64_t expert)

@@ -29,12 +29,10 @@ static mxo_status expect_weights(const layer_plan *p, const char *w,
 {
     const uint64_t codes[3] = {p->experts, n, k / 2};
     const uint64_t scales[3] = {p->experts, n, layer_blocks(k)};
-    mxo_status status = expect(p->call, w, 3, codes, why);
 
-    if (status == MXO_OK) {
-        status = expect(p->call, scale, 3, scales, why);
-    }
-    return status == MXO_OK ? expect(p->call, bias, 2, codes, why) : status;
+    MXO_TRY(expect(p->call, w, 3, codes, why));
+    MXO_TRY(expect(p->call, scale, 3, scales, why));
+    return expect(p->call, bias, 2, codes, why);
 }
 
 static mxo_status expect_input(const layer_plan *p, mxo_text why)
@@ -43,10 +41,9 @@ static mxo_status expect_input(const layer_plan *p, mxo_text why)
     const int is_packed = x->dtype == MXO_U8;
     const uint64_t shape[2] = {p->tokens, p->hidden / (is_packed ? 2 : 1)};
     const uint64_t scales[2] = {p->tokens, layer_blocks(p->hidden)};
-    mxo_status status = expect(p->call, "x", 2, shape, why);
 
-    return status == MXO_OK ? expect(p->call, "x_scale", 2, scales, why)
-                            : status;
+    MXO_TRY(expect(p->call, "x", 2, shape, why));
+    return expect(p->call, "x_scale", 2, scales, why);
 }
 
 static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
@@ -54,29 +51,23 @@ static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
     const uint64_t slots[2] = {p->tokens, p->topk};
     const uint64_t act[3] = {p->tokens, p->topk, p->inter};
     const uint64_t one[1] = {1};
-    mxo_status status = expect(p->call, "topk_weights", 2, slots, why);
 
-    if (status == MXO_OK) {
-        status = expect(p->call, "w13_input_scale", 1, one, why);
+    MXO_TRY(expect(p->call, "topk_weights", 2, slots, why));
+    MXO_TRY(expect(p->call, "w13_input_scale", 1, one, why));
+    MXO_TRY(expect(p->call, "w2_input_scale", 1, one, why));
+    MXO_TRY(expect(p->call, "act", 3, act, why));
+    if (p->has_one) {
+        MXO_TRY(expect_input(p, why));
     }
-    if (status == MXO_OK) {
-        status = expect(p->call, "w2_input_scale", 1, one, why);
+    if (p->has_one) {
+        MXO_TRY(expect_weights(p, "w13", "w13_scale", "w13_bias", 2 * p->inter,
+                               p->hidden, why));
     }
-    if (status == MXO_OK) {
-        status = expect(p->call, "act", 3, act, why);
+    if (p->has_two) {
+        MXO_TRY(expect_weights(p, "w2", "w2_scale", "w2_bias", p->hidden,
+                               p->inter, why));
     }
-    if (status == MXO_OK && p->has_one) {
-        status = expect_input(p, why);
-    }
-    if (status == MXO_OK && p->has_one) {
-        status = expect_weights(p, "w13", "w13_scale", "w13_bias", 2 * p->inter,
-                                p->hidden, why);
-    }
-    if (status == MXO_OK && p->has_two) {
-        status = expect_weights(p, "w2", "w2_scale", "w2_bias", p->hidden,
-                                p->inter, why);
-    }
-    return status;
+    return MXO_OK;
 }
 
 /* Products of sizes that an intermediate needs. */
@@ -130,21 +121,19 @@ static mxo_status read_sizes(layer_plan *p, mxo_text why)
 
 static mxo_status read_recipes(layer_plan *p, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
     if (p->has_one) {
-        status = layer_read_gemm1(&p->one, p->call, why);
+        MXO_TRY(layer_read_gemm1(&p->one, p->call, why));
     }
-    if (status == MXO_OK && p->has_glu) {
-        status = layer_read_glu(&p->one, p->call, why);
+    if (p->has_glu) {
+        MXO_TRY(layer_read_glu(&p->one, p->call, why));
     }
-    if (status == MXO_OK && p->has_two) {
-        status = layer_read_gemm2(&p->two, p->call, why);
+    if (p->has_two) {
+        MXO_TRY(layer_read_gemm2(&p->two, p->call, why));
     }
-    if (status == MXO_OK && p->has_sum) {
-        status = layer_read_sum(&p->two, p->call, why);
+    if (p->has_sum) {
+        MXO_TRY(layer_read_sum(&p->two, p->call, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status check_nvfp4(const layer_plan *p, mxo_text why)
@@ -254,16 +243,15 @@ static mxo_status settle_unit(layer_recipe *r, const mxo_call *call,
 static mxo_status settle_units(layer_plan *p, mxo_text why)
 {
     const mxo_format from = mxo_call_format(p->call, "from");
-    mxo_status status = MXO_OK;
 
     if (p->has_one) {
-        status = settle_unit(&p->one, p->call, from, p->hidden, why);
+        MXO_TRY(settle_unit(&p->one, p->call, from, p->hidden, why));
     }
-    if (status == MXO_OK && p->has_two) {
-        status = settle_unit(&p->two, p->call,
-                             p->has_one ? p->one.unit.to : from, p->inter, why);
+    if (p->has_two) {
+        MXO_TRY(settle_unit(&p->two, p->call,
+                            p->has_one ? p->one.unit.to : from, p->inter, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 uint64_t layer_take(layer_plan *p, uint64_t bytes)
@@ -381,13 +369,11 @@ mxo_status layer_check_ids(const layer_plan *p, mxo_text why)
     if (!has_absent || !p->has_sum) {
         return MXO_OK;
     }
-    const mxo_status status =
-        layer_choose(&absent, p->call, MXO_FIELD_ABSENT, why);
-
-    return status == MXO_OK && absent == MXO_P_ABSENT_REFUSE
+    MXO_TRY(layer_choose(&absent, p->call, MXO_FIELD_ABSENT, why));
+    return absent == MXO_P_ABSENT_REFUSE
                ? mxo_fail(MXO_E_UNSUPPORTED, why,
                           "%s: profile %s has no value for an expert that "
                           "lives elsewhere: the kernel reads past the weights",
                           p->call->op, mxo_call_text(p->call, "profile"))
-               : status;
+               : MXO_OK;
 }

@@ -111,7 +111,6 @@ static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
                                mxo_text why)
 {
     const char *rule = layer_word(call, MXO_FIELD_WEIGHT_RULE);
-    mxo_status status = MXO_OK;
 
     if (is_unknown(rule)) {
         return refuse_unknown(call, MXO_FIELD_WEIGHT_RULE, why);
@@ -124,11 +123,9 @@ static mxo_status read_weights(layer_recipe *r, const mxo_call *call,
                         call->op, rule);
     }
     r->behind = mxo_dequant_behind(r->weight_rule);
-    status = layer_choose(&r->scale_at, call, MXO_FIELD_SCALE_AT, why);
-    if (status == MXO_OK) {
-        status = layer_choose(&r->order, call, MXO_FIELD_ORDER, why);
-    }
-    return status == MXO_OK ? read_order(r, call, why) : status;
+    MXO_TRY(layer_choose(&r->scale_at, call, MXO_FIELD_SCALE_AT, why));
+    MXO_TRY(layer_choose(&r->order, call, MXO_FIELD_ORDER, why));
+    return read_order(r, call, why);
 }
 
 static uint64_t decimal(const char *text)
@@ -299,19 +296,12 @@ static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
 
 mxo_status layer_read_gemm1(layer_recipe *r, const mxo_call *call, mxo_text why)
 {
-    mxo_status status = read_weights(r, call, why);
-
+    MXO_TRY(read_weights(r, call, why));
     r->profile = profile_of(call);
     r->quant.factor = ONE;
-    if (status == MXO_OK) {
-        status = read_quant(r, call, 0, why);
-    }
-    if (status == MXO_OK) {
-        status = read_bias(r, call, MXO_FIELD_BIAS1, why);
-    }
-    return status == MXO_OK
-               ? layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why)
-               : status;
+    MXO_TRY(read_quant(r, call, 0, why));
+    MXO_TRY(read_bias(r, call, MXO_FIELD_BIAS1, why));
+    return layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why);
 }
 
 /* A number such as "1.702" as the binary32 nearest to it: both parts are
@@ -374,13 +364,9 @@ static mxo_status silu_constants(mxo_glu *unit, const mxo_call *call)
 static mxo_status swiglu_constants(mxo_glu *unit, const mxo_call *call,
                                    mxo_text why)
 {
-    mxo_status status = constant(&unit->alpha, call, MXO_FIELD_ALPHA, why);
-
-    if (status == MXO_OK) {
-        status = constant(&unit->beta, call, MXO_FIELD_BETA, why);
-    }
-    return status == MXO_OK ? constant(&unit->limit, call, MXO_FIELD_LIMIT, why)
-                            : status;
+    MXO_TRY(constant(&unit->alpha, call, MXO_FIELD_ALPHA, why));
+    MXO_TRY(constant(&unit->beta, call, MXO_FIELD_BETA, why));
+    return constant(&unit->limit, call, MXO_FIELD_LIMIT, why);
 }
 
 static mxo_profile_field glu_field(const mxo_call *call)
@@ -452,48 +438,34 @@ mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
 mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)
 {
     mxo_profile_choice requant;
-    mxo_status status = read_weights(r, call, why);
 
+    MXO_TRY(read_weights(r, call, why));
     r->profile = profile_of(call);
     r->quant.op = MXO_P_QUANT_NONE;
     r->quant.factor = ONE;
-    if (status == MXO_OK) {
-        status = layer_choose(&requant, call, MXO_FIELD_REQUANT, why);
+    MXO_TRY(layer_choose(&requant, call, MXO_FIELD_REQUANT, why));
+    if (requant == MXO_P_REQUANT_SAME) {
+        MXO_TRY(read_quant(r, call, 1, why));
     }
-    if (status == MXO_OK && requant == MXO_P_REQUANT_SAME) {
-        status = read_quant(r, call, 1, why);
-    }
-    if (status == MXO_OK) {
-        status = read_bias(r, call, MXO_FIELD_BIAS2, why);
-    }
-    if (status == MXO_OK) {
-        status = layer_choose(&r->routing_at, call, MXO_FIELD_ROUTING_AT, why);
-    }
-    if (status == MXO_OK) {
-        status =
-            layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why);
-    }
-    return status == MXO_OK
-               ? layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why)
-               : status;
+    MXO_TRY(read_bias(r, call, MXO_FIELD_BIAS2, why));
+    MXO_TRY(layer_choose(&r->routing_at, call, MXO_FIELD_ROUTING_AT, why));
+    MXO_TRY(layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why));
+    return layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why);
 }
 
 mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why)
 {
-    mxo_status status = layer_choose(&r->sum, call, MXO_FIELD_SUM, why);
-
-    if (status == MXO_OK) {
-        status = layer_choose(&r->out, call, MXO_FIELD_OUT, why);
-    }
+    MXO_TRY(layer_choose(&r->sum, call, MXO_FIELD_SUM, why));
+    MXO_TRY(layer_choose(&r->out, call, MXO_FIELD_OUT, why));
     const int weighs = r->sum == MXO_P_SUM_FMA || r->sum == MXO_P_SUM_FMA_FTZ ||
                        r->sum == MXO_P_SUM_PRODUCT;
 
-    if (status == MXO_OK && r->sum != MXO_P_SUM_EXACT &&
+    if (r->sum != MXO_P_SUM_EXACT &&
         weighs != (r->routing_at == MXO_P_ROUTING_AT_SUM)) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s: sum=%s and routing_at=%s contradict each other",
                         call->op, layer_word(call, MXO_FIELD_SUM),
                         layer_word(call, MXO_FIELD_ROUTING_AT));
     }
-    return status;
+    return MXO_OK;
 }

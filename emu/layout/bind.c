@@ -217,22 +217,15 @@ static mxo_status define_all(const scan_context *c, scan_names *names,
                              const char *name, uint32_t elem_bytes,
                              const uint64_t extent[3])
 {
-    mxo_status status = check_bits(c, elem_bytes);
-
+    MXO_TRY(check_bits(c, elem_bytes));
     (void)scan_define(names, scan_text("elem_bytes"), elem_bytes);
     (void)scan_define(names, scan_text("experts"), extent[0]);
     (void)scan_define(names, scan_text("rows"), extent[1]);
     (void)scan_define(names, scan_text("cols"), extent[2]);
-    if (status == MXO_OK) {
-        status = check_caller(c, name);
-    }
-    if (status == MXO_OK) {
-        status = define_params(c, names, name);
-    }
-    if (status == MXO_OK) {
-        status = define_derived(c, names);
-    }
-    return status == MXO_OK ? check_needs(c) : status;
+    MXO_TRY(check_caller(c, name));
+    MXO_TRY(define_params(c, names, name));
+    MXO_TRY(define_derived(c, names));
+    return check_needs(c);
 }
 
 mxo_status mxo_layout_bind(mxo_layout *l, const mxo_layout_row *row,
@@ -252,14 +245,10 @@ mxo_status mxo_layout_bind(mxo_layout *l, const mxo_layout_row *row,
             return parse_refuse(&c, MXO_E_SHAPE, "the tensor is too large");
         }
     }
-    mxo_status status = define_all(&c, &names, name, elem_bytes, extent);
-
-    if (status == MXO_OK) {
-        status = parse_source(&c, &text, l, &digits);
+    MXO_TRY(define_all(&c, &names, name, elem_bytes, extent));
+    MXO_TRY(parse_source(&c, &text, l, &digits));
+    if (l->units > 1 && elem_bytes != 1) {
+        return parse_refuse(&c, MXO_E_SHAPE, "it splits bytes only");
     }
-    if (status == MXO_OK && l->units > 1 && elem_bytes != 1) {
-        status = parse_refuse(&c, MXO_E_SHAPE, "it splits bytes only");
-    }
-    return status == MXO_OK ? parse_memory(&c, &text, l, &digits, elem_bytes)
-                            : status;
+    return parse_memory(&c, &text, l, &digits, elem_bytes);
 }

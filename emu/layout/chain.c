@@ -47,14 +47,11 @@ static mxo_status add_step(layout_chain *c, const char *name, uint32_t *dtype,
                         "only the last layout of a chain splits bytes, not %s",
                         chain_last(c)->map.row->id);
     }
-    const mxo_status status = layout_step_bind(s, name, *dtype, extent, why);
-
-    if (status == MXO_OK) {
-        c->n++;
-        *dtype = s->to;
-        next_extent(s, extent);
-    }
-    return status;
+    MXO_TRY(layout_step_bind(s, name, *dtype, extent, why));
+    c->n++;
+    *dtype = s->to;
+    next_extent(s, extent);
+    return MXO_OK;
 }
 
 /* "a + b": the chain's text, parameters filled in. */
@@ -62,19 +59,18 @@ static mxo_status bind_text(layout_chain *c, char *text, uint32_t dtype,
                             const uint64_t extent[3], mxo_text why)
 {
     uint64_t at[3];
-    mxo_status status = MXO_OK;
 
     memcpy(at, extent, sizeof at);
     memset(c, 0, sizeof *c);
-    for (char *rest = text; rest != NULL && status == MXO_OK;) {
+    for (char *rest = text; rest != NULL;) {
         char *plus = strstr(rest, " + ");
         if (plus != NULL) {
             *plus = '\0';
         }
-        status = add_step(c, rest, &dtype, at, why);
+        MXO_TRY(add_step(c, rest, &dtype, at, why));
         rest = plus == NULL ? NULL : plus + 3;
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Value of a parameter: what name sets, else the row's default; 0: none. */
@@ -173,12 +169,10 @@ mxo_status chain_bind_tensor(layout_chain *c, const mxo_conversion_row *row,
                              const uint64_t extent[3], mxo_text why)
 {
     char text[CHAIN_TEXT];
-    mxo_status status = check_params(row, name, why);
 
-    if (status == MXO_OK) {
-        status = fill_in(row, name, row->chain[i], text, why);
-    }
-    return status == MXO_OK ? bind_text(c, text, dtype, extent, why) : status;
+    MXO_TRY(check_params(row, name, why));
+    MXO_TRY(fill_in(row, name, row->chain[i], text, why));
+    return bind_text(c, text, dtype, extent, why);
 }
 
 /* "CONVERSION.TENSOR/..." : the row and the tensor's number; NULL. */
@@ -303,9 +297,8 @@ static mxo_status bind_layout_back(layout_chain *c, const char *name,
     if (kept[2] == seen[2]) {
         extent[2] = record_cols(name, from, seen[2]);
     }
-    const mxo_status status = chain_bind(c, name, from, extent, why);
-
-    return status == MXO_OK ? check_seen(c, name, dtype, seen, why) : status;
+    MXO_TRY(chain_bind(c, name, from, extent, why));
+    return check_seen(c, name, dtype, seen, why);
 }
 
 /* A layout is bound to what is seen, a conversion's chain to what is kept. */
@@ -318,10 +311,8 @@ mxo_status chain_bind_back(layout_chain *c, const char *name, uint32_t dtype,
     if (tensor_of(name, &tensor) == NULL) {
         return bind_layout_back(c, name, dtype, seen, kept, why);
     }
-    const mxo_status status =
-        chain_bind(c, name, checkpoint_dtype(tensor, dtype), kept, why);
-
-    return status == MXO_OK ? check_seen(c, name, dtype, seen, why) : status;
+    MXO_TRY(chain_bind(c, name, checkpoint_dtype(tensor, dtype), kept, why));
+    return check_seen(c, name, dtype, seen, why);
 }
 
 mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
@@ -329,10 +320,8 @@ mxo_status mxo_layout_padded(const char *name, uint32_t dtype,
                              mxo_text why)
 {
     layout_chain c;
-    const mxo_status status = chain_bind(&c, name, dtype, extent, why);
 
-    if (status == MXO_OK) {
-        seen_extent(&chain_last(&c)->map, padded);
-    }
-    return status;
+    MXO_TRY(chain_bind(&c, name, dtype, extent, why));
+    seen_extent(&chain_last(&c)->map, padded);
+    return MXO_OK;
 }

@@ -216,15 +216,12 @@ mxo_status parse_memory(const scan_context *c, scan_span *text, mxo_layout *l,
 {
     reader r = {c, l, digits, 0, {0}};
     const scan_span at = *text;
-    mxo_status status = MXO_OK;
 
     scan_blanks(text);
-    while (text->len > 0 && status == MXO_OK) {
-        status = scan_take(text, '@') ? read_record(&r, text)
-                                      : read_dimension(&r, text);
+    while (text->len > 0) {
+        MXO_TRY(scan_take(text, '@') ? read_record(&r, text)
+                                     : read_dimension(&r, text));
     }
-    if (status == MXO_OK) {
-        status = measure_records(&r, elem_bytes);
-    }
-    return status == MXO_OK ? finish(&r, &at) : status;
+    MXO_TRY(measure_records(&r, elem_bytes));
+    return finish(&r, &at);
 }

@@ -150,11 +150,8 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
     const layout_experts all = {0, chain_last(c)->map.padded[0]};
     const int has_gaps = chain_last(c)->map.n_records > 0;
     going g = {c, x, y, valid, has_values(c), has_gaps};
-    const mxo_status status = check_values(c, x, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check_values(c, x, why));
     if (valid != NULL && valid->n_bytes > 0) {
         memset(mxo_tensor_data(valid), !has_gaps, (size_t)valid->n_bytes);
     }
@@ -237,10 +234,8 @@ mxo_status chain_back(const layout_chain *c, const mxo_tensor *x,
                       const mxo_tensor *y, const uint64_t kept[3], mxo_text why)
 {
     const layout_experts all = {0, chain_last(c)->map.padded[0]};
-    const mxo_status status = chain_check_back(c, x, kept, why);
 
-    if (status == MXO_OK) {
-        chain_take_back(c, x, y, kept, all);
-    }
-    return status;
+    MXO_TRY(chain_check_back(c, x, kept, why));
+    chain_take_back(c, x, y, kept, all);
+    return MXO_OK;
 }

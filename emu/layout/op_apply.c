@@ -38,22 +38,17 @@ static mxo_status plan(const mxo_call *call, layout_chain *c, uint64_t kept[3],
                         "layout.apply: x has experts, rows and columns");
     }
     kept[0] = x->shape[0];
-    mxo_status status = keep_of(call, "keep_rows", x->shape[1], &kept[1], why);
 
-    if (status == MXO_OK) {
-        status = keep_of(call, "keep_cols", x->shape[2], &kept[2], why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(keep_of(call, "keep_rows", x->shape[1], &kept[1], why));
+    MXO_TRY(keep_of(call, "keep_cols", x->shape[2], &kept[2], why));
     if (is_forward(call)) {
         return chain_bind(c, name, x->dtype, x->shape, why);
     }
-    status = chain_bind_back(c, name, x->dtype, x->shape, kept, why);
-    if (status == MXO_OK && chain_last(c)->map.n_records > 0) {
+    MXO_TRY(chain_bind_back(c, name, x->dtype, x->shape, kept, why));
+    if (chain_last(c)->map.n_records > 0) {
         memcpy(kept, c->step[0].map.extent, 3 * sizeof kept[0]);
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status infer_layout_apply(const mxo_call *call, mxo_tensor *out_tensor,
@@ -61,11 +56,8 @@ mxo_status infer_layout_apply(const mxo_call *call, mxo_tensor *out_tensor,
 {
     layout_chain c;
     uint64_t kept[3];
-    const mxo_status status = plan(call, &c, kept, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(plan(call, &c, kept, why));
     if (is_forward(call)) {
         const layout_step *last = chain_last(&c);
         mxo_out(out_tensor, 0, "y", last->to, last->map.rank, last->map.shape);
@@ -86,16 +78,14 @@ mxo_status run_layout_apply(const mxo_call *call, mxo_text why)
     const mxo_tensor *valid = mxo_call_out(call, "valid");
     layout_chain c;
     uint64_t kept[3];
-    mxo_status status = plan(call, &c, kept, why);
 
-    if (status == MXO_OK && is_forward(call)) {
+    MXO_TRY(plan(call, &c, kept, why));
+    if (is_forward(call)) {
         return chain_forward(&c, x, y, valid, why);
     }
-    if (status == MXO_OK) {
-        status = chain_back(&c, x, y, kept, why);
-    }
-    if (status == MXO_OK && valid->n_bytes > 0) {
+    MXO_TRY(chain_back(&c, x, y, kept, why));
+    if (valid->n_bytes > 0) {
         memset(mxo_tensor_data(valid), 1, (size_t)valid->n_bytes);
     }
-    return status;
+    return MXO_OK;
 }

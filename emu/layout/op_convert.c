@@ -95,15 +95,13 @@ mxo_status infer_layout_convert(const mxo_call *call, mxo_tensor *out_tensor,
     const uint64_t one[1] = {1};
     const mxo_conversion_row *row;
     uint32_t n = 0;
-    mxo_status status = find_row(call, &row, why);
 
-    if (status == MXO_OK) {
-        status = check_layer(call, row, why);
-    }
-    for (int i = 0; i < MXO_CONVERSION_TENSORS && status == MXO_OK; i++) {
+    MXO_TRY(find_row(call, &row, why));
+    MXO_TRY(check_layer(call, row, why));
+    for (int i = 0; i < MXO_CONVERSION_TENSORS; i++) {
         part p = {0};
-        status = bind_part(call, row, i, &p, why);
-        if (status == MXO_OK && leaves(row, &p, i)) {
+        MXO_TRY(bind_part(call, row, i, &p, why));
+        if (leaves(row, &p, i)) {
             chain_describe(&p.chain, p.in->rank == 2, out_tensor, n++, p.name);
             if (has_undefined_pads(&p.chain)) {
                 out_tensor[n] = out_tensor[n - 1];
@@ -117,7 +115,7 @@ mxo_status infer_layout_convert(const mxo_call *call, mxo_tensor *out_tensor,
         mxo_out(out_tensor, n++, kept_scales[i], MXO_F32, 1, one);
     }
     *n_out = n;
-    return status;
+    return MXO_OK;
 }
 
 /* The largest of the experts' static scales; they are positive numbers, so
@@ -137,19 +135,19 @@ static void keep_largest(const mxo_call *call, const char *in, const char *out)
 mxo_status run_layout_convert(const mxo_call *call, mxo_text why)
 {
     const mxo_conversion_row *row;
-    mxo_status status = find_row(call, &row, why);
 
-    for (int i = 0; i < MXO_CONVERSION_TENSORS && status == MXO_OK; i++) {
+    MXO_TRY(find_row(call, &row, why));
+    for (int i = 0; i < MXO_CONVERSION_TENSORS; i++) {
         part p = {0};
-        status = bind_part(call, row, i, &p, why);
-        if (status == MXO_OK && leaves(row, &p, i)) {
-            status = chain_forward(&p.chain, p.in, mxo_call_out(call, p.name),
-                                   mxo_call_out(call, valid_name(i)), why);
+        MXO_TRY(bind_part(call, row, i, &p, why));
+        if (leaves(row, &p, i)) {
+            MXO_TRY(chain_forward(&p.chain, p.in, mxo_call_out(call, p.name),
+                                  mxo_call_out(call, valid_name(i)), why));
         }
     }
-    if (status == MXO_OK && mxo_call_is(call, "input_scale", "1")) {
+    if (mxo_call_is(call, "input_scale", "1")) {
         keep_largest(call, "w13_input_scale", "w13_lhs_scale");
         keep_largest(call, "w2_input_scale", "w2_lhs_scale");
     }
-    return status;
+    return MXO_OK;
 }

@@ -82,37 +82,31 @@ static mxo_status size_buffer(const mxo_call *call, groups *g, mxo_text why)
 static mxo_status plan(const mxo_call *call, grouped *p, mxo_text why)
 {
     const mxo_tensor *x = mxo_call_in(call, "x");
-    mxo_status status = read_params(call, &p->g, why);
 
-    if (status == MXO_OK) {
-        status = size_buffer(call, &p->g, why);
-    }
-    if (status == MXO_OK) {
-        const uint64_t extent[3] = {x->shape[0], (uint64_t)p->g.to_rows,
-                                    x->shape[2]};
-        p->cols = x->shape[2];
-        status = layout_step_bind(&p->s, mxo_call_text(call, "layout"),
-                                  x->dtype, extent, why);
-    }
-    return status == MXO_OK && p->s.map.units != 1
+    MXO_TRY(read_params(call, &p->g, why));
+    MXO_TRY(size_buffer(call, &p->g, why));
+    const uint64_t extent[3] = {x->shape[0], (uint64_t)p->g.to_rows,
+                                x->shape[2]};
+    p->cols = x->shape[2];
+    MXO_TRY(layout_step_bind(&p->s, mxo_call_text(call, "layout"), x->dtype,
+                             extent, why));
+    return p->s.map.units != 1
                ? mxo_fail(MXO_E_PARAM, why,
                           "layout.grouped: layout %s splits bytes",
                           p->s.map.row->id)
-               : status;
+               : MXO_OK;
 }
 
 mxo_status infer_layout_grouped(const mxo_call *call, mxo_tensor *out_tensor,
                                 uint32_t *n_out, mxo_text why)
 {
     grouped p;
-    const mxo_status status = plan(call, &p, why);
 
-    if (status == MXO_OK) {
-        mxo_out(out_tensor, 0, "y", p.s.to, p.s.map.rank, p.s.map.shape);
-        mxo_out(out_tensor, 1, "valid", MXO_U8, p.s.map.rank, p.s.map.shape);
-        *n_out = 2;
-    }
-    return status;
+    MXO_TRY(plan(call, &p, why));
+    mxo_out(out_tensor, 0, "y", p.s.to, p.s.map.rank, p.s.map.shape);
+    mxo_out(out_tensor, 1, "valid", MXO_U8, p.s.map.rank, p.s.map.shape);
+    *n_out = 2;
+    return MXO_OK;
 }
 
 /* Code of element i of the buffer between the steps; 0 if it is refused. */
@@ -165,15 +159,11 @@ mxo_status run_layout_grouped(const mxo_call *call, mxo_text why)
     const mxo_tensor *y = mxo_call_out(call, "y");
     const mxo_tensor *valid = mxo_call_out(call, "valid");
     grouped p;
-    mxo_status status = plan(call, &p, why);
 
-    if (status == MXO_OK) {
-        status = groups_check(&p.g, why);
-    }
-    if (status == MXO_OK) {
-        status = check_values(&p, x, why);
-    }
-    for (uint64_t dst = 0; status == MXO_OK && dst < p.s.map.n_units; dst++) {
+    MXO_TRY(plan(call, &p, why));
+    MXO_TRY(groups_check(&p.g, why));
+    MXO_TRY(check_values(&p, x, why));
+    for (uint64_t dst = 0; dst < p.s.map.n_units; dst++) {
         uint64_t src = 0;
         uint8_t byte = 0;
         const mxo_layout_content content =
@@ -186,5 +176,5 @@ mxo_status run_layout_grouped(const mxo_call *call, mxo_text why)
         mxo_store(y, dst, code);
         mxo_store(valid, dst, content != MXO_LAYOUT_UNDEFINED);
     }
-    return status;
+    return MXO_OK;
 }

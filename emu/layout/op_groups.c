@@ -30,15 +30,14 @@ mxo_status infer_layout_groups(const mxo_call *call, mxo_tensor *out_tensor,
 {
     const mxo_tensor *sizes = mxo_call_in(call, "sizes");
     groups g;
-    const mxo_status status = plan(call, &g, why);
+
+    MXO_TRY(plan(call, &g, why));
     const uint64_t total[1] = {(uint64_t)g.to_rows};
 
-    if (status == MXO_OK) {
-        mxo_out(out_tensor, 0, "index", MXO_I32, 1, total);
-        mxo_out(out_tensor, 1, "ends", MXO_I32, 1, sizes->shape);
-        *n_out = 2;
-    }
-    return status;
+    mxo_out(out_tensor, 0, "index", MXO_I32, 1, total);
+    mxo_out(out_tensor, 1, "ends", MXO_I32, 1, sizes->shape);
+    *n_out = 2;
+    return MXO_OK;
 }
 
 mxo_status run_layout_groups(const mxo_call *call, mxo_text why)
@@ -47,20 +46,18 @@ mxo_status run_layout_groups(const mxo_call *call, mxo_text why)
     const mxo_tensor *ends = mxo_call_out(call, "ends");
     groups_range r = {0, 0, 0};
     groups g;
-    mxo_status status = plan(call, &g, why);
 
-    if (status == MXO_OK) {
-        status = groups_check(&g, why);
-    }
-    for (int64_t i = 0; status == MXO_OK && i < g.to_rows; i++) {
+    MXO_TRY(plan(call, &g, why));
+    MXO_TRY(groups_check(&g, why));
+    for (int64_t i = 0; i < g.to_rows; i++) {
         mxo_store(index, (uint64_t)i, UINT32_MAX); /* -1: padding */
     }
-    for (uint64_t i = 0; status == MXO_OK && i < mxo_tensor_elems(ends); i++) {
+    for (uint64_t i = 0; i < mxo_tensor_elems(ends); i++) {
         r = groups_next(&g, i, r);
         for (int64_t k = 0; k < r.n; k++) {
             mxo_store(index, (uint64_t)(r.dst + k), i);
         }
         mxo_store(ends, i, (uint64_t)(r.dst + r.n));
     }
-    return status;
+    return MXO_OK;
 }

@@ -38,11 +38,8 @@ mxo_status infer_layout_index(const mxo_call *call, mxo_tensor *out_tensor,
     const mxo_tensor *at = mxo_call_in(call, "at");
     const uint64_t sizes[1] = {N_SIZES};
     mxo_layout l;
-    const mxo_status status = bind(call, &l, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(bind(call, &l, why));
     mxo_out(out_tensor, 0, "to", MXO_I64, at->rank, at->shape);
     mxo_out(out_tensor, 1, "sizes", MXO_I64, 1, sizes);
     *n_out = 2;
@@ -82,11 +79,8 @@ mxo_status run_layout_index(const mxo_call *call, mxo_text why)
     const mxo_tensor *sizes = mxo_call_out(call, "sizes");
     const int is_forward = mxo_call_is(call, "dir", "forward");
     mxo_layout l;
-    const mxo_status status = bind(call, &l, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(bind(call, &l, why));
     const uint64_t n = l.extent[0] * l.extent[1] * l.extent[2] * l.units;
     const uint64_t facts[N_SIZES] = {l.units,     n,           l.n_units,
                                      l.padded[0], l.padded[1], l.padded[2]};

@@ -44,18 +44,12 @@ static uint64_t memory_bytes(const layout_chain *c)
 
 static mxo_status plan(const mxo_call *call, record *r, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (int part = 0; part < N_PARTS && status == MXO_OK; part++) {
-        status = bind_part(call, r, part, why);
-        if (status == MXO_OK &&
-            chain_last(&r->chain[part])->map.n_records == 0) {
-            status = mxo_fail(MXO_E_PARAM, why, "layout %s has no records",
-                              chain_last(&r->chain[part])->map.row->id);
+    for (int part = 0; part < N_PARTS; part++) {
+        MXO_TRY(bind_part(call, r, part, why));
+        if (chain_last(&r->chain[part])->map.n_records == 0) {
+            return mxo_fail(MXO_E_PARAM, why, "layout %s has no records",
+                            chain_last(&r->chain[part])->map.row->id);
         }
-    }
-    if (status != MXO_OK) {
-        return status;
     }
     r->n_bytes = memory_bytes(&r->chain[CODES]);
     return memory_bytes(&r->chain[SCALE]) == r->n_bytes
@@ -71,14 +65,12 @@ mxo_status infer_layout_record(const mxo_call *call, mxo_tensor *out_tensor,
                                uint32_t *n_out, mxo_text why)
 {
     record r;
-    const mxo_status status = plan(call, &r, why);
 
-    if (status == MXO_OK) {
-        const mxo_layout *map = &chain_last(&r.chain[CODES])->map;
-        mxo_out(out_tensor, 0, "y", MXO_U8, map->rank, map->shape);
-        *n_out = 1;
-    }
-    return status;
+    MXO_TRY(plan(call, &r, why));
+    const mxo_layout *map = &chain_last(&r.chain[CODES])->map;
+    mxo_out(out_tensor, 0, "y", MXO_U8, map->rank, map->shape);
+    *n_out = 1;
+    return MXO_OK;
 }
 
 /* Elements of one part go where its map says, over what is there. */
@@ -124,17 +116,17 @@ mxo_status run_layout_record(const mxo_call *call, mxo_text why)
 {
     uint8_t *y = mxo_tensor_data(mxo_call_out(call, "y"));
     record r;
-    mxo_status status = plan(call, &r, why);
 
-    if (status == MXO_OK && r.n_bytes > 0) {
+    MXO_TRY(plan(call, &r, why));
+    if (r.n_bytes > 0) {
         memset(y, 0, (size_t)r.n_bytes);
     }
-    for (int part = 0; part < N_PARTS && status == MXO_OK; part++) {
+    for (int part = 0; part < N_PARTS; part++) {
         const layout_step *step = chain_last(&r.chain[part]);
         const placing p = {step, mxo_call_in(call, parts[part]), y};
-        for (uint64_t i = 0; i < step->map.n_units && status == MXO_OK; i++) {
-            status = place(&p, i, why);
+        for (uint64_t i = 0; i < step->map.n_units; i++) {
+            MXO_TRY(place(&p, i, why));
         }
     }
-    return status;
+    return MXO_OK;
 }

@@ -56,17 +56,15 @@ static mxo_status read_digit(const scan_context *c, scan_span *text,
 static mxo_status read_item(const scan_context *c, scan_span *text,
                             parse_digits *digits)
 {
-    mxo_status status = MXO_OK;
-
     if (!scan_take(text, '(')) {
         return read_digit(c, text, digits);
     }
     do {
         scan_blanks(text);
-        status = read_digit(c, text, digits);
+        MXO_TRY(read_digit(c, text, digits));
         scan_blanks(text);
-    } while (status == MXO_OK && !scan_take(text, ')'));
-    return status;
+    } while (!scan_take(text, ')'));
+    return MXO_OK;
 }
 
 static int hex_digit(scan_span *text)
@@ -183,10 +181,7 @@ static mxo_status read_sub_digits(const scan_context *c, scan_span *text,
     scan_blanks(text);
     while (!scan_take(text, '-')) {
         const scan_span at = *text;
-        const mxo_status status = read_digit(c, text, digits);
-        if (status != MXO_OK) {
-            return status;
-        }
+        MXO_TRY(read_digit(c, text, digits));
         const uint64_t size = digits->digit[digits->n - 1].size;
         if ((size != 2 && size != 4 && size != 8) || l->units * size > 8) {
             return malformed(c, &at);
@@ -222,14 +217,10 @@ static mxo_status set_strides(const scan_context *c, mxo_layout *l,
 mxo_status parse_source(const scan_context *c, scan_span *text, mxo_layout *l,
                         parse_digits *digits)
 {
-    mxo_status status = MXO_OK;
-
     l->units = 1;
-    for (int axis = 0; axis < 3 && status == MXO_OK; axis++) {
-        status = read_axis(c, text, l, axis, digits);
+    for (int axis = 0; axis < 3; axis++) {
+        MXO_TRY(read_axis(c, text, l, axis, digits));
     }
-    if (status == MXO_OK) {
-        status = read_sub_digits(c, text, l, digits);
-    }
-    return status == MXO_OK ? set_strides(c, l, digits) : status;
+    MXO_TRY(read_sub_digits(c, text, l, digits));
+    return set_strides(c, l, digits);
 }

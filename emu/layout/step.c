@@ -64,11 +64,8 @@ mxo_status layout_step_bind(layout_step *s, const char *name, uint32_t dtype,
                             const uint64_t extent[3], mxo_text why)
 {
     const mxo_layout_row *row;
-    const mxo_status status = begin(s, name, &row, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(begin(s, name, &row, why));
     s->dtype = dtype;
     s->to = layout_values_to(s->values, dtype);
     return bind(s, row, name, extent, why);
@@ -79,22 +76,19 @@ mxo_status layout_step_bind_back(layout_step *s, const char *name,
                                  mxo_text why)
 {
     const mxo_layout_row *row;
-    mxo_status status = begin(s, name, &row, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(begin(s, name, &row, why));
     s->to = dtype;
     s->dtype = layout_values_from(s->values, dtype);
-    status = bind(s, row, name, extent, why);
-    for (int axis = 0; axis < 3 && status == MXO_OK; axis++) {
+    MXO_TRY(bind(s, row, name, extent, why));
+    for (int axis = 0; axis < 3; axis++) {
         if (s->map.padded[axis] != extent[axis]) {
-            status = mxo_fail(MXO_E_SHAPE, why,
-                              "layout %s: memory holds %llu of an axis, not "
-                              "%llu",
-                              row->id, (unsigned long long)s->map.padded[axis],
-                              (unsigned long long)extent[axis]);
+            return mxo_fail(MXO_E_SHAPE, why,
+                            "layout %s: memory holds %llu of an axis, not "
+                            "%llu",
+                            row->id, (unsigned long long)s->map.padded[axis],
+                            (unsigned long long)extent[axis]);
         }
     }
-    return status;
+    return MXO_OK;
 }

@@ -109,31 +109,22 @@ static mxo_status check_matrix(const mxo_call *call, const char *code,
 
 static mxo_status check(const mxo_call *call, mxo_text why)
 {
-    mxo_status status = check_unit(call, why);
-
-    if (status == MXO_OK) {
-        status = check_matrix(call, "a", "a_scale", why);
+    MXO_TRY(check_unit(call, why));
+    MXO_TRY(check_matrix(call, "a", "a_scale", why));
+    MXO_TRY(check_matrix(call, "b", "b_scale", why));
+    if (k_of(call, "a") != k_of(call, "b")) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: a and b have rows of different length", call->op);
     }
-    if (status == MXO_OK) {
-        status = check_matrix(call, "b", "b_scale", why);
-    }
-    if (status == MXO_OK && k_of(call, "a") != k_of(call, "b")) {
-        status =
-            mxo_fail(MXO_E_SHAPE, why,
-                     "%s: a and b have rows of different length", call->op);
-    }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status infer_mma_step(const mxo_call *call, mxo_tensor *out_tensor,
                           uint32_t *n_out, mxo_text why)
 {
     const mxo_tensor *c = mxo_call_in(call, "c");
-    const mxo_status status = check(call, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check(call, why));
     const uint64_t rows = mxo_call_in(call, "a")->shape[0];
 
     if (c->rank != 1 || c->shape[0] != rows ||
@@ -149,11 +140,8 @@ mxo_status infer_mma_chain(const mxo_call *call, mxo_tensor *out_tensor,
 {
     const mxo_tensor *c = mxo_call_in(call, "c");
     const int64_t promote = mxo_call_int(call, "promote");
-    const mxo_status status = check(call, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check(call, why));
     if (c->rank != 2 || c->shape[0] != mxo_call_in(call, "a")->shape[0] ||
         c->shape[1] != mxo_call_in(call, "b")->shape[0]) {
         return mxo_fail(MXO_E_SHAPE, why,

@@ -128,11 +128,8 @@ mxo_status infer_moe_finalize(const mxo_call *call, mxo_tensor *out_tensor,
 {
     const char *to = mxo_call_text(call, "to");
     plan p;
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     const uint64_t shape[2] = {p.tokens, p.cols};
 
     mxo_out(out_tensor, 0, "y", mxo_dtype_by_name(to, strlen(to)), 2, shape);
@@ -210,13 +207,13 @@ mxo_status run_moe_finalize(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *y = mxo_call_out(call, "y");
     plan p;
-    mxo_status status = make_plan(call, &p, why);
 
-    status = status == MXO_OK ? check_data(&p, why) : status;
-    for (uint64_t t = 0; status == MXO_OK && t < p.tokens; t++) {
+    MXO_TRY(make_plan(call, &p, why));
+    MXO_TRY(check_data(&p, why));
+    for (uint64_t t = 0; t < p.tokens; t++) {
         for (uint64_t c = 0; c < p.cols; c++) {
             mxo_store(y, t * p.cols + c, element(&p, t, c));
         }
     }
-    return status;
+    return MXO_OK;
 }

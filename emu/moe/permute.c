@@ -59,15 +59,13 @@ mxo_status infer_moe_permute(const mxo_call *call, mxo_tensor *out_tensor,
                              uint32_t *n_out, mxo_text why)
 {
     plan p = {0};
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status == MXO_OK) {
-        const uint64_t shape[2] = {p.n_rows, p.n_bytes};
+    MXO_TRY(make_plan(call, &p, why));
+    const uint64_t shape[2] = {p.n_rows, p.n_bytes};
 
-        mxo_out(out_tensor, 0, "y", MXO_U8, 2, shape);
-        *n_out = 1;
-    }
-    return status;
+    mxo_out(out_tensor, 0, "y", MXO_U8, 2, shape);
+    *n_out = 1;
+    return MXO_OK;
 }
 
 /* Row of x that row r of y takes; as many as x has if it is a pad. */
@@ -102,14 +100,9 @@ mxo_status run_moe_permute(const mxo_call *call, mxo_text why)
     const uint8_t *x;
     quant_place at;
     plan p = {0};
-    mxo_status status = make_plan(call, &p, why);
 
-    if (status == MXO_OK) {
-        status = quant_place_bind(&at, p.layout, p.n_rows, p.n_bytes, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
+    MXO_TRY(quant_place_bind(&at, p.layout, p.n_rows, p.n_bytes, why));
     x = mxo_tensor_data(p.x);
     memset(mxo_tensor_data(y), (int)mxo_call_int(call, "pad"),
            (size_t)y->n_bytes);

@@ -126,12 +126,8 @@ static mxo_status check_shapes(const mxo_call *call, mxo_text why)
 
 static mxo_status make_plan(const mxo_call *call, sort_plan *p, mxo_text why)
 {
-    mxo_status status = check_params(call, why);
-
-    status = status == MXO_OK ? check_shapes(call, why) : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check_params(call, why));
+    MXO_TRY(check_shapes(call, why));
     const int64_t rows = mxo_call_int(call, "n_rows");
 
     p->ids = mxo_call_in(call, "topk_ids");
@@ -173,10 +169,9 @@ mxo_status infer_moe_sort(const mxo_call *call, mxo_tensor *out_tensor,
                           uint32_t *n_out, mxo_text why)
 {
     sort_plan p;
-    const mxo_status status = make_plan(call, &p, why);
 
-    return status == MXO_OK ? layout_of(call)->infer(&p, out_tensor, n_out, why)
-                            : status;
+    MXO_TRY(make_plan(call, &p, why));
+    return layout_of(call)->infer(&p, out_tensor, n_out, why);
 }
 
 /* Ids and maps point to experts, or nowhere. */
@@ -209,11 +204,9 @@ static mxo_status check_data(const sort_plan *p, mxo_text why)
 mxo_status run_moe_sort(const mxo_call *call, mxo_text why)
 {
     sort_plan p;
-    mxo_status status = make_plan(call, &p, why);
 
-    status = status == MXO_OK ? check_data(&p, why) : status;
-    if (status == MXO_OK) {
-        layout_of(call)->run(&p, call);
-    }
-    return status;
+    MXO_TRY(make_plan(call, &p, why));
+    MXO_TRY(check_data(&p, why));
+    layout_of(call)->run(&p, call);
+    return MXO_OK;
 }

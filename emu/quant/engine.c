@@ -251,11 +251,8 @@ mxo_status infer_quant_engine(const mxo_call *call, mxo_tensor *out_tensor,
 {
     const char *element = mxo_call_text(call, "element");
     plan p;
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     const uint64_t codes[2] = {p.rows,
                                p.element == MXO_FMT_E2M1 ? p.cols / 2 : p.cols};
     const uint64_t scales[2] = {p.rows, p.cols / MXO_MX_BLOCK};
@@ -273,11 +270,8 @@ mxo_status run_quant_engine(const mxo_call *call, mxo_text why)
     const mxo_tensor *q = mxo_call_out(call, "q");
     uint32_t block[MXO_MX_BLOCK];
     plan p;
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     for (uint64_t b = 0; b < p.rows * p.cols / MXO_MX_BLOCK; b++) {
         for (uint64_t i = 0; i < MXO_MX_BLOCK; i++) {
             block[i] = quant_load(x, b * MXO_MX_BLOCK + i);

@@ -122,11 +122,8 @@ mxo_status infer_quant_group(const mxo_call *call, mxo_tensor *out_tensor,
     const char *element = mxo_call_text(call, "element");
     uint64_t shape[MXO_MAX_RANK];
     plan p = {0};
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = p.packed ? p.cols / 2 : p.cols;
     mxo_out(out_tensor, 0, "q", mxo_dtype_by_name(element, strlen(element)),
@@ -242,11 +239,8 @@ static void pad_words(const plan *p, const mxo_tensor *scale)
 mxo_status run_quant_group(const mxo_call *call, mxo_text why)
 {
     plan p = {0};
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     if (p.form >= FORM_PACKED) {
         pad_words(&p, mxo_call_out(call, "scale"));
     }

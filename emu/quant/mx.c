@@ -121,9 +121,9 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     p->padded = align > 32 ? quant_round_up(p->len, (uint64_t)align) : p->len;
     p->blocks = (p->padded + 31) / 32;
     p->sf_rows = rows_per_tiling(call, p, x);
-    const mxo_status status = check(call, p, align, why);
 
-    return status == MXO_OK ? bind_places(p, why) : status;
+    MXO_TRY(check(call, p, align, why));
+    return bind_places(p, why);
 }
 
 mxo_status infer_quant_mx(const mxo_call *call, mxo_tensor *out_tensor,
@@ -134,11 +134,8 @@ mxo_status infer_quant_mx(const mxo_call *call, mxo_tensor *out_tensor,
     uint64_t shape[MXO_MAX_RANK] = {0};
     uint32_t rank = x->rank;
     plan p = {0};
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     memcpy(shape, x->shape, sizeof shape);
     shape[p.axis] = p.packed ? p.padded / 2 : p.padded;
     mxo_out(out_tensor, 0, "q", mxo_dtype_by_name(element, strlen(element)),
@@ -221,11 +218,8 @@ static void quantise(const plan *p, const mxo_call *call, uint64_t o,
 mxo_status run_quant_mx(const mxo_call *call, mxo_text why)
 {
     plan p = {0};
-    const mxo_status status = make_plan(call, &p, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(make_plan(call, &p, why));
     if (!quant_layout_is_linear(p.sf)) { /* the padding of the tiles */
         const mxo_tensor *scale = mxo_call_out(call, "scale");
 

@@ -129,12 +129,10 @@ mxo_status run_quant_mxfp4_to_nvfp4(const mxo_call *call, mxo_text why)
     const uint64_t n = mxo_tensor_elems(mxo_call_in(call, "scale"));
     const int k_max = k_max_of(call);
     const mxo_real global = {1, k_max - TOP, MXO_CLASS_FINITE, 0, 0};
-    const mxo_status status = check(call, k_max, why);
+
+    MXO_TRY(check(call, k_max, why));
     uint64_t kept = 0;
 
-    if (status != MXO_OK) {
-        return status;
-    }
     for (uint64_t b = 0; b < n; b++) {
         kept += (uint64_t)cast_block(call, b, k_max);
     }

@@ -74,14 +74,9 @@ mxo_status infer_quant_nvfp4(const mxo_call *call, mxo_tensor *out_tensor,
     const quant_layout *sf = quant_sf_layout(mxo_call_text(call, "sf_layout"));
     uint64_t shape[MXO_MAX_RANK];
     uint32_t rank = x->rank;
-    mxo_status status = check_params(call, why);
 
-    if (status == MXO_OK) {
-        status = check_shapes(call, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check_params(call, why));
+    MXO_TRY(check_shapes(call, why));
     const uint64_t cols = x->shape[rank - 1];
     uint64_t rows;
     uint64_t inner;
@@ -139,12 +134,9 @@ mxo_status run_quant_nvfp4(const mxo_call *call, mxo_text why)
     uint32_t x[MXO_MX_BLOCK];
     uint8_t codes[MXO_MX_BLOCK];
     quant_place at;
-    const mxo_status status =
-        quant_place_bind(&at, sf, blocks == 0 ? 0 : n / blocks, blocks, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(
+        quant_place_bind(&at, sf, blocks == 0 ? 0 : n / blocks, blocks, why));
     memset(mxo_tensor_data(scale), 0, (size_t)scale->n_bytes);
     for (uint64_t b = 0; b < n; b++) {
         const uint64_t row = b / blocks;

@@ -108,12 +108,8 @@ static mxo_status check_params(const mxo_call *call, mxo_text why)
 
 static mxo_status check(const mxo_call *call, mxo_route *r, mxo_text why)
 {
-    mxo_status status = check_shapes(call, why);
-
-    status = status == MXO_OK ? check_params(call, why) : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check_shapes(call, why));
+    MXO_TRY(check_params(call, why));
     *r = route_of(call);
     const char *sentence = mxo_route_check(r);
 
@@ -191,11 +187,8 @@ mxo_status infer_route_topk(const mxo_call *call, mxo_tensor *out_tensor,
 {
     const char *to = mxo_call_text(call, "to");
     mxo_route r;
-    const mxo_status status = check(call, &r, why);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check(call, &r, why));
     const uint64_t tokens = mxo_call_in(call, "logits")->shape[0];
     const uint64_t shape[2] = {tokens, r.top_k + r.shared};
     const uint32_t dtype = mxo_dtype_by_name(to, strlen(to));
@@ -292,12 +285,9 @@ mxo_status run_route_topk(const mxo_call *call, mxo_text why)
     int32_t ids[2 * MXO_ROUTE_MAX_EXPERTS];
     int32_t given[MXO_ROUTE_MAX_EXPERTS];
     mxo_route r;
-    mxo_status status = check(call, &r, why);
 
-    status = status == MXO_OK ? check_data(call, &r, bias, why) : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(check(call, &r, why));
+    MXO_TRY(check_data(call, &r, bias, why));
     for (uint64_t t = 0; t < logits->shape[0]; t++) {
         for (uint32_t e = 0; e < r.experts; e++) {
             row[e] = (uint32_t)mxo_load(logits, t * r.experts + e);

@@ -234,41 +234,24 @@ static mxo_status check_enumerators(const mxo_select_config *c, mxo_text why)
 
 mxo_status mxo_select_check(const mxo_select_config *c, mxo_text why)
 {
-    mxo_status status = check_enumerators(c, why);
-
-    if (status == MXO_OK) {
-        status = check_platform(c, why);
-    }
-    if (status == MXO_OK) {
-        status = check_parallel(&c->parallel, why);
-    }
-    if (status == MXO_OK) {
-        status = check_size("hidden", c->hidden, why);
-    }
-    if (status == MXO_OK) {
-        status = check_size("intermediate", c->intermediate, why);
-    }
-    if (status == MXO_OK) {
-        status = check_size("num_experts", c->num_experts, why);
-    }
-    if (status == MXO_OK) {
-        status = check_size("num_local_experts", c->num_local_experts, why);
-    }
-    if (status == MXO_OK) {
-        status =
-            check_size("intermediate_unpadded", c->intermediate_unpadded, why);
-    }
-    if (status == MXO_OK && mxo_select_routing_value(c, c->routing) < 0) {
+    MXO_TRY(check_enumerators(c, why));
+    MXO_TRY(check_platform(c, why));
+    MXO_TRY(check_parallel(&c->parallel, why));
+    MXO_TRY(check_size("hidden", c->hidden, why));
+    MXO_TRY(check_size("intermediate", c->intermediate, why));
+    MXO_TRY(check_size("num_experts", c->num_experts, why));
+    MXO_TRY(check_size("num_local_experts", c->num_local_experts, why));
+    MXO_TRY(check_size("intermediate_unpadded", c->intermediate_unpadded, why));
+    if (mxo_select_routing_value(c, c->routing) < 0) {
         return mxo_fail(MXO_E_PARAM, why, "%s has no routing method %s",
                         versions[c->version], routings[c->routing]);
     }
-    if (status == MXO_OK && c->entry == MXO_SEL_ENTRY_deepseek_v4 &&
-        c->version > MXO_SEL_2026_05) {
+    if (c->entry == MXO_SEL_ENTRY_deepseek_v4 && c->version > MXO_SEL_2026_05) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s has one function for all models, select_mxfp4",
                         versions[c->version]);
     }
-    return status == MXO_OK && c->moe_backend == NULL
+    return c->moe_backend == NULL
                ? mxo_fail(MXO_E_PARAM, why, "moe_backend is missing")
-               : status;
+               : MXO_OK;
 }

@@ -397,12 +397,11 @@ static mxo_status put_part(const broken *b, const mxo_call *call,
 mxo_status broken_layout_record(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
-    mxo_status status = put_part(b, call, "codes", 0, why);
-
-    if (status == MXO_OK && !IS(EN20)) {
-        status = put_part(b, call, "scale", 1, why);
+    MXO_TRY(put_part(b, call, "codes", 0, why));
+    if (!IS(EN20)) {
+        MXO_TRY(put_part(b, call, "scale", 1, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 static int64_t index_forward(const broken *b, const lay *l, int64_t at)

@@ -163,18 +163,17 @@ mxo_status broken_layout_convert(const broken *b, const mxo_call *call,
                                  mxo_text why)
 {
     const conversion *c = find(broken_text(call, "conversion"));
-    mxo_status status = MXO_OK;
 
     if (c == NULL || broken_number(call, "input_scale") != 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such conversion here");
     }
     /* What is refused writes nothing: all six are checked before the first. */
-    for (int at = 0; at < 2 * TENSORS && status == MXO_OK; at++) {
+    for (int at = 0; at < 2 * TENSORS; at++) {
         const int i = at % TENSORS;
         if (broken_in(call, names[i]) != NULL &&
             broken_out(call, names[i]) != NULL) {
-            status = convert_one(b, call, c, i, at < TENSORS, why);
+            MXO_TRY(convert_one(b, call, c, i, at < TENSORS, why));
         }
     }
-    return status;
+    return MXO_OK;
 }

@@ -196,13 +196,8 @@ static mxo_status read_operands(glu_job *job, const mxo_call *call,
         return cpu_fail(MXO_E_SHAPE, why,
                         "the operands are missing or no matrices");
     }
-    mxo_status status = cpu_want(x, x->name, job->unit.from, 2, x->shape, why);
-    if (status == MXO_OK) {
-        status = cpu_want(up, up->name, job->unit.from, 2, x->shape, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_want(x, x->name, job->unit.from, 2, x->shape, why));
+    MXO_TRY(cpu_want(up, up->name, job->unit.from, 2, x->shape, why));
     job->in_rows = x->shape[0];
     job->cols = split ? x->shape[1] : x->shape[1] / 2;
     job->pitch = x->shape[1] * size;
@@ -273,9 +268,7 @@ static mxo_status read_choosers(glu_job *job, const mxo_call *call,
 static mxo_status check_rows(const glu_job *job, uint64_t n_expert,
                              mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint64_t i = 0; status == MXO_OK && i < job->rows; i++) {
+    for (uint64_t i = 0; i < job->rows; i++) {
         const uint64_t r = row_of(job, i);
 
         if (r >= job->in_rows) {
@@ -295,9 +288,9 @@ static mxo_status check_rows(const glu_job *job, uint64_t n_expert,
                             (unsigned long long)r);
         }
         const cpu_glu c = constants(job, r);
-        status = cpu_glu_check(&job->unit, &c, why);
+        MXO_TRY(cpu_glu_check(&job->unit, &c, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
@@ -305,27 +298,20 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
     glu_job job = {.ctx = ctx, .tile = 1};
     uint64_t n_expert = 0;
     const mxo_tensor *y = cpu_out(call, "y");
-    mxo_status status =
-        cpu_known(call,
-                  "dialect layout order from to alpha beta limit "
-                  "linear_beta scale_gate nan "
-                  "per_expert tile gather bounds",
-                  why);
 
-    status = status == MXO_OK ? cpu_no_bounds(call, why) : status;
+    MXO_TRY(cpu_known(call,
+                      "dialect layout order from to alpha beta limit "
+                      "linear_beta scale_gate nan "
+                      "per_expert tile gather bounds",
+                      why));
+    MXO_TRY(cpu_no_bounds(call, why));
 
-    status = status == MXO_OK ? read_rule(&job, call, why) : status;
-    status = status == MXO_OK ? read_operands(&job, call, why) : status;
-    status =
-        status == MXO_OK ? read_choosers(&job, call, &n_expert, why) : status;
-    status = status == MXO_OK ? check_rows(&job, n_expert, why) : status;
-    if (status == MXO_OK) {
-        const uint64_t shape[2] = {job.rows, job.cols};
-        status = cpu_want(y, "y", job.unit.base.to, 2, shape, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(read_rule(&job, call, why));
+    MXO_TRY(read_operands(&job, call, why));
+    MXO_TRY(read_choosers(&job, call, &n_expert, why));
+    MXO_TRY(check_rows(&job, n_expert, why));
+    const uint64_t shape[2] = {job.rows, job.cols};
+    MXO_TRY(cpu_want(y, "y", job.unit.base.to, 2, shape, why));
     job.y = cpu_data(y);
     job.streams = ctx->lane->stream != NULL && y->n_bytes >= CPU_STREAM_BYTES;
     cpu_split(ctx, job.rows * job.runs, 16, span, &job);

@@ -85,8 +85,8 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     const mxo_tensor *x = cpu_in(call, "x");
     const mxo_tensor *y = cpu_out(call, "y");
     unary_job job = {.ctx = ctx, .is_exp = fn == 0};
-    mxo_status status = cpu_known(call, "fn alpha to ftz", why);
 
+    MXO_TRY(cpu_known(call, "fn alpha to ftz", why));
     job.c.to = cpu_float_dtype(cpu_text(call, "to"));
     job.c.no_mul = fn == 1;
     job.c.alpha = fn == 3 ? (float)cpu_number(call, "alpha") : 1.0f;
@@ -101,15 +101,8 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     if (x == NULL || x->rank > MXO_MAX_RANK) {
         return cpu_fail(MXO_E_SHAPE, why, "x is missing");
     }
-    status = status == MXO_OK
-                 ? cpu_want(x, "x", MXO_F32, x->rank, x->shape, why)
-                 : status;
-    status = status == MXO_OK
-                 ? cpu_want(y, "y", job.c.to, x->rank, x->shape, why)
-                 : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_want(x, "x", MXO_F32, x->rank, x->shape, why));
+    MXO_TRY(cpu_want(y, "y", job.c.to, x->rank, x->shape, why));
     job.x = cpu_data(x);
     job.y = cpu_data(y);
     cpu_split(ctx, x->n_bytes / 4, 16 * CPU_RUN, span, &job);

@@ -313,39 +313,25 @@ static mxo_status read_tensors(dequant_job *job, const mxo_call *call,
                         "the cpu backend wants whole blocks of 32 along the "
                         "last axis");
     }
-    mxo_status status =
-        cpu_want(q, "q", job->element->dtype, q->rank, q->shape, why);
-    if (status == MXO_OK) {
-        status = cpu_want(scale, "scale", MXO_E8M0, q->rank, groups, why);
-    }
-    if (status == MXO_OK) {
-        status = cpu_want(y, "y", job->to, q->rank, full, why);
-    }
-    if (status == MXO_OK) {
-        job->lane.q = cpu_data(q);
-        job->lane.scale = cpu_data(scale);
-        job->lane.y = cpu_data(y);
-        job->lane.stream = y->n_bytes >= CPU_STREAM_BYTES;
-        *blocks = scale->n_bytes;
-    }
-    return status;
+    MXO_TRY(cpu_want(q, "q", job->element->dtype, q->rank, q->shape, why));
+    MXO_TRY(cpu_want(scale, "scale", MXO_E8M0, q->rank, groups, why));
+    MXO_TRY(cpu_want(y, "y", job->to, q->rank, full, why));
+    job->lane.q = cpu_data(q);
+    job->lane.scale = cpu_data(scale);
+    job->lane.y = cpu_data(y);
+    job->lane.stream = y->n_bytes >= CPU_STREAM_BYTES;
+    *blocks = scale->n_bytes;
+    return MXO_OK;
 }
 
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     dequant_job job = {.ctx = ctx};
     uint64_t blocks = 0;
-    mxo_status status = cpu_known(call, "element to rule axis zero", why);
 
-    if (status == MXO_OK) {
-        status = read_rule(&job, call, why);
-    }
-    if (status == MXO_OK) {
-        status = read_tensors(&job, call, &blocks, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_known(call, "element to rule axis zero", why));
+    MXO_TRY(read_rule(&job, call, why));
+    MXO_TRY(read_tensors(&job, call, &blocks, why));
     const int threads = cpu_threads(ctx, blocks, GRAIN_BLOCKS);
     if (job.element->bits == 8) {
         cpu_split(ctx, blocks, GRAIN_BLOCKS, span_8, &job);

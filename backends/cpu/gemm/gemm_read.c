@@ -124,11 +124,11 @@ mxo_status cpu_operand_read(const mxo_call *call, const char *codes,
     const uint32_t dtype = o->element != NULL
                                ? o->element->dtype
                                : cpu_float_dtype(cpu_text(call, format));
-    mxo_status status = cpu_want(t, codes, dtype, 2, t->shape, why);
 
-    if (status == MXO_OK && s != NULL) {
+    MXO_TRY(cpu_want(t, codes, dtype, 2, t->shape, why));
+    if (s != NULL) {
         const uint64_t shape[2] = {o->rows, blocks_of(o->k)};
-        status = cpu_want(s, scale, MXO_E8M0, 2, shape, why);
+        MXO_TRY(cpu_want(s, scale, MXO_E8M0, 2, shape, why));
     }
-    return status;
+    return MXO_OK;
 }

@@ -54,24 +54,23 @@ mxo_status cpu_layer_read_constants(layer *l, mxo_text why)
 {
     const uint64_t shape[1] = {l->experts};
     const char *word = cpu_text(l->call, "per_expert");
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; status == MXO_OK && i < LAYER_CONSTANTS; i++) {
+    for (int i = 0; i < LAYER_CONSTANTS; i++) {
         const mxo_tensor *t = cpu_in(l->call, own[i].tensor);
         if (strcmp(word, "all") != 0 && strcmp(word, own[i].word) != 0) {
             continue;
         }
-        status = cpu_want(t, own[i].tensor, MXO_F32, 1, shape, why);
-        if (status == MXO_OK && l->has_glu && !may_be_given(l, i)) {
+        MXO_TRY(cpu_want(t, own[i].tensor, MXO_F32, 1, shape, why));
+        if (l->has_glu && !may_be_given(l, i)) {
             return cpu_fail(MXO_E_PARAM, why,
                             "this activation has its %s in its code, not %s",
                             own[i].word, own[i].tensor);
         }
         l->constants[i] = t;
     }
-    for (size_t e = 0; status == MXO_OK && l->has_glu && e < l->experts; e++) {
+    for (size_t e = 0; l->has_glu && e < l->experts; e++) {
         const cpu_glu c = cpu_layer_unit(l, e);
-        status = cpu_glu_check(&l->unit, &c, why);
+        MXO_TRY(cpu_glu_check(&l->unit, &c, why));
     }
-    return status;
+    return MXO_OK;
 }

@@ -131,18 +131,18 @@ static mxo_status undo(undoing *u, const layer *l, mxo_text why)
                         u->call->op);
     }
     u->experts = w->shape[0];
-    mxo_status status = check(u, why);
 
-    for (uint32_t at = 0; at < u->call->n_in && status == MXO_OK; at++) {
+    MXO_TRY(check(u, why));
+    for (uint32_t at = 0; at < u->call->n_in; at++) {
         const int i = number_of(u->call->in[at].name);
         u->to->in[at] = u->call->in[at];
         if (i >= 0 && (i / KINDS ? l->has_two : l->has_one)) {
-            status = undo_one(u, at, i, why);
+            MXO_TRY(undo_one(u, at, i, why));
         }
     }
     u->to->call = *u->call;
     u->to->call.in = u->to->in;
-    return status;
+    return MXO_OK;
 }
 
 mxo_status cpu_layer_undo(const layer *l, const mxo_call *call,

@@ -21,28 +21,22 @@ static mxo_status read_gemm(layer *l, layer_gemm *g, const char *const *name,
     const uint64_t codes[3] = {l->experts, g->n, g->k / 2};
     const uint64_t scales[3] = {l->experts, g->n, cpu_layer_blocks(g->k)};
     const uint64_t one[1] = {1};
-    mxo_status status = want(l, name[0], MXO_U8, codes, 3, why);
 
-    if (status == MXO_OK) {
-        status = want(l, name[1], MXO_E8M0, scales, 3, why);
-    }
-    if (status == MXO_OK && g->place != LAYER_BIAS_NONE) {
-        status = want(l, name[2], cpu_float_dtype(cpu_text(l->call, "bias")),
-                      codes, 2, why);
+    MXO_TRY(want(l, name[0], MXO_U8, codes, 3, why));
+    MXO_TRY(want(l, name[1], MXO_E8M0, scales, 3, why));
+    if (g->place != LAYER_BIAS_NONE) {
+        MXO_TRY(want(l, name[2], cpu_float_dtype(cpu_text(l->call, "bias")),
+                     codes, 2, why));
         g->bias = cpu_in(l->call, name[2]);
     }
-    if (status == MXO_OK && g->quant.op == LAYER_BY_SCALE) {
-        status = want(l, name[3], MXO_F32, one, 1, why);
-        if (status == MXO_OK) {
-            memcpy(&g->quant.scale, cpu_data(cpu_in(l->call, name[3])),
-                   sizeof g->quant.scale);
-        }
+    if (g->quant.op == LAYER_BY_SCALE) {
+        MXO_TRY(want(l, name[3], MXO_F32, one, 1, why));
+        memcpy(&g->quant.scale, cpu_data(cpu_in(l->call, name[3])),
+               sizeof g->quant.scale);
     }
-    if (status == MXO_OK) {
-        g->codes = cpu_data(cpu_in(l->call, name[0]));
-        g->scale = cpu_data(cpu_in(l->call, name[1]));
-    }
-    return status;
+    g->codes = cpu_data(cpu_in(l->call, name[0]));
+    g->scale = cpu_data(cpu_in(l->call, name[1]));
+    return MXO_OK;
 }
 
 static mxo_status read_input(const layer *l, mxo_text why)
@@ -56,11 +50,8 @@ static mxo_status read_input(const layer *l, mxo_text why)
     if (!l->has_one) {
         return want(l, "act", from, act, 3, why);
     }
-    mxo_status status = want(l, "x", is_packed ? MXO_U8 : from, x, 2, why);
-
-    return status == MXO_OK && is_packed
-               ? want(l, "x_scale", MXO_E8M0, scale, 2, why)
-               : status;
+    MXO_TRY(want(l, "x", is_packed ? MXO_U8 : from, x, 2, why));
+    return is_packed ? want(l, "x_scale", MXO_E8M0, scale, 2, why) : MXO_OK;
 }
 
 static mxo_status read_tensors(layer *l, mxo_text why)
@@ -71,22 +62,19 @@ static mxo_status read_tensors(layer *l, mxo_text why)
                                          "w2_input_scale"};
     const uint64_t slots[2] = {l->tokens, l->topk};
     const mxo_tensor *map = cpu_in(l->call, "expert_map");
-    mxo_status status = want(l, "topk_ids", MXO_I32, slots, 2, why);
 
-    if (status == MXO_OK && l->has_two) {
-        status = want(l, "topk_weights", MXO_F32, slots, 2, why);
+    MXO_TRY(want(l, "topk_ids", MXO_I32, slots, 2, why));
+    if (l->has_two) {
+        MXO_TRY(want(l, "topk_weights", MXO_F32, slots, 2, why));
     }
-    if (status == MXO_OK && map != NULL) {
-        status = want(l, "expert_map", MXO_I32, map->shape, 1, why);
+    if (map != NULL) {
+        MXO_TRY(want(l, "expert_map", MXO_I32, map->shape, 1, why));
     }
-    if (status == MXO_OK) {
-        status = read_input(l, why);
+    MXO_TRY(read_input(l, why));
+    if (l->has_one) {
+        MXO_TRY(read_gemm(l, &l->one, first, why));
     }
-    if (status == MXO_OK && l->has_one) {
-        status = read_gemm(l, &l->one, first, why);
-    }
-    return status == MXO_OK && l->has_two ? read_gemm(l, &l->two, second, why)
-                                          : status;
+    return l->has_two ? read_gemm(l, &l->two, second, why) : MXO_OK;
 }
 
 static mxo_status read_output(const layer *l, mxo_text why)
@@ -143,18 +131,13 @@ static mxo_status read_sizes(layer *l, mxo_text why)
 
 mxo_status cpu_layer_read(layer *l, mxo_text why)
 {
-    mxo_status status = read_sizes(l, why);
-
-    if (status == MXO_OK) {
-        status = cpu_layer_read_recipe(l, why);
+    MXO_TRY(read_sizes(l, why));
+    MXO_TRY(cpu_layer_read_recipe(l, why));
+    MXO_TRY(read_tensors(l, why));
+    if (l->has_one) {
+        MXO_TRY(cpu_layer_read_constants(l, why));
     }
-    if (status == MXO_OK) {
-        status = read_tensors(l, why);
-    }
-    if (status == MXO_OK && l->has_one) {
-        status = cpu_layer_read_constants(l, why);
-    }
-    return status == MXO_OK ? read_output(l, why) : status;
+    return read_output(l, why);
 }
 
 static int32_t int_at(const mxo_tensor *t, size_t i)

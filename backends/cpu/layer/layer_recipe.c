@@ -426,15 +426,13 @@ static mxo_status read_first(layer *l, mxo_text why)
 
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    status = cpu_no_bounds(l->call, why);
-    status = status == MXO_OK ? read_order(l, why) : status;
-    if (status == MXO_OK && l->has_one) {
-        status = read_first(l, why);
+    MXO_TRY(cpu_no_bounds(l->call, why));
+    MXO_TRY(read_order(l, why));
+    if (l->has_one) {
+        MXO_TRY(read_first(l, why));
     }
-    if (status == MXO_OK && l->has_two) {
-        status = read_second(l, why);
+    if (l->has_two) {
+        MXO_TRY(read_second(l, why));
     }
-    return status == MXO_OK && l->has_sum ? cpu_layer_read_sum(l, why) : status;
+    return l->has_sum ? cpu_layer_read_sum(l, why) : MXO_OK;
 }

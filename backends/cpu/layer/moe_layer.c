@@ -79,12 +79,10 @@ static mxo_status run(layer *l, mxo_text why)
 static mxo_status compute(layer *l, const mxo_call *call, mxo_text why)
 {
     l->call = call;
-    mxo_status status = cpu_layer_read(l, why);
 
-    if (status == MXO_OK) {
-        status = cpu_layer_group(l, why);
-    }
-    return status == MXO_OK ? run(l, why) : status;
+    MXO_TRY(cpu_layer_read(l, why));
+    MXO_TRY(cpu_layer_group(l, why));
+    return run(l, why);
 }
 
 static mxo_status start(cpu_context *ctx, const mxo_call *call, layer *l,
@@ -113,26 +111,23 @@ static mxo_status start(cpu_context *ctx, const mxo_call *call, layer *l,
 mxo_status cpu_moe_layer(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     layer l = {.has_one = 1, .has_two = 1, .has_glu = 1, .has_sum = 1};
-    const mxo_status status =
-        cpu_known(call, GEMM_KEYS FIRST_KEYS SECOND_KEYS, why);
 
-    return status == MXO_OK ? start(ctx, call, &l, why) : status;
+    MXO_TRY(cpu_known(call, GEMM_KEYS FIRST_KEYS SECOND_KEYS, why));
+    return start(ctx, call, &l, why);
 }
 
 mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     layer l = {.has_one = 1, .has_glu = cpu_is(call, "stage", "act")};
-    const mxo_status status =
-        cpu_known(call, GEMM_KEYS FIRST_KEYS "stage ", why);
 
-    return status == MXO_OK ? start(ctx, call, &l, why) : status;
+    MXO_TRY(cpu_known(call, GEMM_KEYS FIRST_KEYS "stage ", why));
+    return start(ctx, call, &l, why);
 }
 
 mxo_status cpu_moe_gemm2(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     layer l = {.has_two = 1, .has_sum = cpu_is(call, "stage", "sum")};
-    const mxo_status status =
-        cpu_known(call, GEMM_KEYS SECOND_KEYS "stage ", why);
 
-    return status == MXO_OK ? start(ctx, call, &l, why) : status;
+    MXO_TRY(cpu_known(call, GEMM_KEYS SECOND_KEYS "stage ", why));
+    return start(ctx, call, &l, why);
 }

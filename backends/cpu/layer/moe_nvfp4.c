@@ -309,25 +309,25 @@ mxo_status cpu_moe_nvfp4_layer(cpu_context *ctx, const mxo_call *call,
                                mxo_text why)
 {
     fp4 f = {.base = {.has_one = 1, .has_two = 1, .has_glu = 1, .has_sum = 1}};
-    const mxo_status status = cpu_known(call, SETUP FIRST SECOND, why);
 
-    return status == MXO_OK ? start(ctx, call, &f, why) : status;
+    MXO_TRY(cpu_known(call, SETUP FIRST SECOND, why));
+    return start(ctx, call, &f, why);
 }
 
 mxo_status cpu_moe_nvfp4_gemm1(cpu_context *ctx, const mxo_call *call,
                                mxo_text why)
 {
     fp4 f = {.base = {.has_one = 1, .has_glu = cpu_is(call, "stage", "act")}};
-    const mxo_status status = cpu_known(call, SETUP FIRST "stage ", why);
 
-    return status == MXO_OK ? start(ctx, call, &f, why) : status;
+    MXO_TRY(cpu_known(call, SETUP FIRST "stage ", why));
+    return start(ctx, call, &f, why);
 }
 
 mxo_status cpu_moe_nvfp4_gemm2(cpu_context *ctx, const mxo_call *call,
                                mxo_text why)
 {
     fp4 f = {.base = {.has_two = 1, .has_sum = cpu_is(call, "stage", "sum")}};
-    const mxo_status status = cpu_known(call, SETUP "from stage " SECOND, why);
 
-    return status == MXO_OK ? start(ctx, call, &f, why) : status;
+    MXO_TRY(cpu_known(call, SETUP "from stage " SECOND, why));
+    return start(ctx, call, &f, why);
 }

@@ -84,21 +84,19 @@ static mxo_status read_tensors(const fp4 *f, mxo_text why)
         {"g2_alphas", MXO_F32, 1, {e, 0, 0}, 0, 1},
     };
     const mxo_tensor *map = cpu_in(l->call, "expert_map");
-    mxo_status status = MXO_OK;
 
-    for (size_t i = 0; status == MXO_OK && i < sizeof all / sizeof all[0];
-         i++) {
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if ((all[i].of_first && l->has_one) ||
             (all[i].of_second && l->has_two)) {
-            status = cpu_want(cpu_in(l->call, all[i].name), all[i].name,
-                              all[i].dtype, all[i].rank, all[i].shape, why);
+            MXO_TRY(cpu_want(cpu_in(l->call, all[i].name), all[i].name,
+                             all[i].dtype, all[i].rank, all[i].shape, why));
         }
     }
-    if (status == MXO_OK && cpu_is(l->call, "map", "1")) {
-        status = cpu_want(map, "expert_map", MXO_I32, 1,
-                          map == NULL ? NULL : map->shape, why);
+    if (cpu_is(l->call, "map", "1")) {
+        MXO_TRY(cpu_want(map, "expert_map", MXO_I32, 1,
+                         map == NULL ? NULL : map->shape, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* The rule of a field; "same" in a profile is that of hidden states. */
@@ -154,7 +152,6 @@ static mxo_status read_recipe(fp4 *f, mxo_text why)
 {
     const mxo_call *call = f->base.call;
     const char *order = cpu_layer_word(call, LAYER_ORDER);
-    mxo_status status = MXO_OK;
 
     f->is_raw = strcmp(cpu_layer_word(call, LAYER_GLOBAL_AT), "glu") == 0;
     f->is_seq = strcmp(order, "seq") == 0;
@@ -166,16 +163,17 @@ static mxo_status read_recipe(fp4 *f, mxo_text why)
                         "order=%s",
                         cpu_text(call, "profile"), order);
     }
-    status = f->base.has_one ? read_first(f, why) : MXO_OK;
-    return status == MXO_OK && f->base.has_two ? read_second(f, why) : status;
+    if (f->base.has_one) {
+        MXO_TRY(read_first(f, why));
+    }
+    return f->base.has_two ? read_second(f, why) : MXO_OK;
 }
 
 mxo_status cpu_fp4_read(fp4 *f, mxo_text why)
 {
-    mxo_status status = read_sizes(f, why);
-
-    status = status == MXO_OK ? read_tensors(f, why) : status;
-    return status == MXO_OK ? read_recipe(f, why) : status;
+    MXO_TRY(read_sizes(f, why));
+    MXO_TRY(read_tensors(f, why));
+    return read_recipe(f, why);
 }
 
 mxo_status cpu_fp4_check(const fp4 *f, mxo_text why)
@@ -183,7 +181,6 @@ mxo_status cpu_fp4_check(const fp4 *f, mxo_text why)
     static const char *const names[N_GLOBALS] = {"a1_gscale", "g1_alphas",
                                                  "g1_scale_c", "g2_alphas"};
     const layer *l = &f->base;
-    mxo_status status = MXO_OK;
 
     for (int i = 0; i < N_GLOBALS; i++) {
         const mxo_tensor *t = cpu_in(l->call, names[i]);
@@ -196,9 +193,9 @@ mxo_status cpu_fp4_check(const fp4 *f, mxo_text why)
             }
         }
     }
-    for (size_t e = 0; status == MXO_OK && l->has_glu && e < l->experts; e++) {
+    for (size_t e = 0; l->has_glu && e < l->experts; e++) {
         const cpu_glu c = cpu_fp4_unit(f, e);
-        status = cpu_glu_check(&l->unit, &c, why);
+        MXO_TRY(cpu_glu_check(&l->unit, &c, why));
     }
-    return status;
+    return MXO_OK;
 }

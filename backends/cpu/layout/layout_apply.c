@@ -87,14 +87,11 @@ static mxo_status chain_of_call(const mxo_call *call, const mxo_tensor *x,
     const int tensor = cpu_conversion_tensor(text);
     char chain[CPU_CHAIN_TEXT];
     uint64_t live[3];
-    mxo_status status = keep_of(call, x->shape, live, why);
 
-    if (status == MXO_OK && tensor >= 0) {
-        status = cpu_conversion_chain(text, tensor, chain, why);
+    MXO_TRY(keep_of(call, x->shape, live, why));
+    if (tensor >= 0) {
+        MXO_TRY(cpu_conversion_chain(text, tensor, chain, why));
         text = chain;
-    }
-    if (status != MXO_OK) {
-        return status;
     }
     if (forward) {
         return cpu_chain_of(c, text, x->dtype, x->shape, why);
@@ -102,14 +99,14 @@ static mxo_status chain_of_call(const mxo_call *call, const mxo_tensor *x,
     const cpu_row *row = tensor >= 0 ? NULL : cpu_row_of(text);
 
     if (row != NULL && strchr(row->map, '@') != NULL) {
-        status = records_back(c, row, text, x, live, why);
-        return status == MXO_OK ? check_padded(c, x, why) : status;
+        MXO_TRY(records_back(c, row, text, x, live, why));
+        return check_padded(c, x, why);
     }
-    status = tensor >= 0
-                 ? cpu_chain_of(c, text, checkpoint_dtype(tensor, x->dtype),
-                                live, why)
-                 : cpu_chain_back(c, text, x->dtype, x->shape, live, why);
-    return status == MXO_OK ? check_padded(c, x, why) : status;
+    MXO_TRY(tensor >= 0
+                ? cpu_chain_of(c, text, checkpoint_dtype(tensor, x->dtype),
+                               live, why)
+                : cpu_chain_back(c, text, x->dtype, x->shape, live, why));
+    return check_padded(c, x, why);
 }
 
 static mxo_status check_tensors(const mxo_tensor *x, const mxo_tensor *y,
@@ -123,18 +120,13 @@ static mxo_status check_tensors(const mxo_tensor *x, const mxo_tensor *y,
         cpu_memory_bytes(&last->map) / (last->map.elem_bits / 8);
     const uint32_t narrow = cpu_dtype_bytes(first->logical);
     const uint32_t wide = cpu_dtype_bytes(last->physical);
-    mxo_status status =
-        cpu_want_bytes(y, "y", forward ? last->physical : first->logical,
-                       forward ? memory * wide : live * narrow, why);
 
-    if (status == MXO_OK) {
-        status = cpu_want_bytes(valid, "valid", MXO_U8, forward ? memory : live,
-                                why);
-    }
-    return status == MXO_OK
-               ? cpu_want_bytes(x, "x", x->dtype,
-                                forward ? live * narrow : memory * wide, why)
-               : status;
+    MXO_TRY(cpu_want_bytes(y, "y", forward ? last->physical : first->logical,
+                           forward ? memory * wide : live * narrow, why));
+    MXO_TRY(
+        cpu_want_bytes(valid, "valid", MXO_U8, forward ? memory : live, why));
+    return cpu_want_bytes(x, "x", x->dtype,
+                          forward ? live * narrow : memory * wide, why);
 }
 
 /* 1 for each element of memory that is one of a record's body. */
@@ -332,22 +324,14 @@ mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
     const uint64_t n_sizes[1] = {N_SIZES};
     const int forward = cpu_is(call, "dir", "forward");
     cpu_map m;
-    mxo_status status =
-        cpu_known(call, "layout dir elem_bytes experts rows cols", why);
 
-    status = status == MXO_OK ? map_sizes(call, &m, why) : status;
-    status = status == MXO_OK && at == NULL
-                 ? cpu_fail(MXO_E_SHAPE, why, "the tensor at is missing")
-                 : status;
-    if (status == MXO_OK) {
-        status = cpu_want(to, "to", MXO_I64, 1, at->shape, why);
+    MXO_TRY(cpu_known(call, "layout dir elem_bytes experts rows cols", why));
+    MXO_TRY(map_sizes(call, &m, why));
+    if (at == NULL) {
+        return cpu_fail(MXO_E_SHAPE, why, "the tensor at is missing");
     }
-    if (status == MXO_OK) {
-        status = cpu_want(sizes, "sizes", MXO_I64, 1, n_sizes, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_want(to, "to", MXO_I64, 1, at->shape, why));
+    MXO_TRY(cpu_want(sizes, "sizes", MXO_I64, 1, n_sizes, why));
     const uint64_t unit = m.digit[m.n - 1].size;
     const int64_t facts[N_SIZES] = {(int64_t)m.parts,
                                     (int64_t)(m.logical_bits / unit),

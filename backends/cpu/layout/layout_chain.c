@@ -72,14 +72,11 @@ mxo_status cpu_chain_back(cpu_chain *c, const char *text, uint32_t dtype,
                           mxo_text why)
 {
     cpu_stage *s = &c->stage[0];
-    mxo_status status = begin_stage(s, text, dtype, 0, why);
 
+    MXO_TRY(begin_stage(s, text, dtype, 0, why));
     c->n = 1;
-    if (status == MXO_OK) {
-        status = cpu_map_of(&s->map, s->row, text, padded, live,
-                            cpu_dtype_bytes(s->physical), why);
-    }
-    return status;
+    return cpu_map_of(&s->map, s->row, text, padded, live,
+                      cpu_dtype_bytes(s->physical), why);
 }
 
 static mxo_status add_stage(cpu_chain *c, const char *text, uint32_t *dtype,
@@ -90,29 +87,25 @@ static mxo_status add_stage(cpu_chain *c, const char *text, uint32_t *dtype,
                         CPU_STAGES);
     }
     cpu_stage *s = &c->stage[c->n];
-    mxo_status status = begin_stage(s, text, *dtype, 1, why);
-    if (status == MXO_OK) {
-        status = cpu_map_of(&s->map, s->row, text, extent, NULL,
-                            cpu_dtype_bytes(s->physical), why);
-    }
-    if (status == MXO_OK) {
-        const uint64_t *next = s->map.rank == 3 ? s->map.shape : s->map.padded;
-        memcpy(extent, next, 3 * sizeof *next);
-        *dtype = s->physical;
-        c->n++;
-    }
-    return status;
+
+    MXO_TRY(begin_stage(s, text, *dtype, 1, why));
+    MXO_TRY(cpu_map_of(&s->map, s->row, text, extent, NULL,
+                       cpu_dtype_bytes(s->physical), why));
+    const uint64_t *next = s->map.rank == 3 ? s->map.shape : s->map.padded;
+    memcpy(extent, next, 3 * sizeof *next);
+    *dtype = s->physical;
+    c->n++;
+    return MXO_OK;
 }
 
 mxo_status cpu_chain_of(cpu_chain *c, const char *text, uint32_t dtype,
                         const uint64_t extent[3], mxo_text why)
 {
     uint64_t at[3];
-    mxo_status status = MXO_OK;
 
     memcpy(at, extent, sizeof at);
     c->n = 0;
-    while (status == MXO_OK && text != NULL) {
+    while (text != NULL) {
         char one[CPU_CHAIN_TEXT];
         const char *plus = strstr(text, " + ");
         const size_t n = plus == NULL ? strlen(text) : (size_t)(plus - text);
@@ -122,10 +115,10 @@ mxo_status cpu_chain_of(cpu_chain *c, const char *text, uint32_t dtype,
         }
         memcpy(one, text, n);
         one[n] = '\0';
-        status = add_stage(c, one, &dtype, at, why);
+        MXO_TRY(add_stage(c, one, &dtype, at, why));
         text = plus == NULL ? NULL : plus + 3;
     }
-    return status;
+    return MXO_OK;
 }
 
 void cpu_chain_fuse(cpu_chain *c)

@@ -113,9 +113,9 @@ mxo_status cpu_conversion_chain(const char *name, int tensor, char *text,
     const conversion *row = conversion_of(name);
     const char *at = row->chain[tensor];
     size_t used = 0;
-    mxo_status status = check_params(row, name, why);
 
-    while (status == MXO_OK && *at != '\0') {
+    MXO_TRY(check_params(row, name, why));
+    while (*at != '\0') {
         const size_t key = *at == '$' ? word_length(at + 1) : 0;
         size_t length = 1;
         const char *from = at;
@@ -135,7 +135,7 @@ mxo_status cpu_conversion_chain(const char *name, int tensor, char *text,
         at += 1 + key;
     }
     text[used] = '\0';
-    return status;
+    return MXO_OK;
 }
 
 static int leaves(const conversion *row, int i)
@@ -217,9 +217,9 @@ mxo_status cpu_conversion_takes(const char *name, const uint64_t w13[3],
                                 int has_bias, mxo_text why)
 {
     const conversion *row;
-    const mxo_status status = row_of(name, &row, why);
 
-    return status == MXO_OK ? check_needs(row, w13, has_bias, why) : status;
+    MXO_TRY(row_of(name, &row, why));
+    return check_needs(row, w13, has_bias, why);
 }
 
 static mxo_status check_layer(const mxo_call *call, const conversion *row,
@@ -253,10 +253,7 @@ static mxo_status keep_largest(const mxo_call *call, const char *from,
     if (x == NULL) {
         return cpu_fail(MXO_E_SHAPE, why, "the tensor %s is missing", from);
     }
-    const mxo_status status = cpu_want_bytes(y, to, MXO_F32, 4, why);
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_want_bytes(y, to, MXO_F32, 4, why));
     for (uint64_t i = 0; i < x->n_bytes / 4; i++) {
         uint32_t code;
         memcpy(&code, (const uint8_t *)cpu_data(x) + 4 * i, 4);
@@ -269,20 +266,17 @@ static mxo_status keep_largest(const mxo_call *call, const char *from,
 static mxo_status convert_all(cpu_context *ctx, const mxo_call *call,
                               const conversion *row, cpu_chain *c, mxo_text why)
 {
-    mxo_status status = check_layer(call, row, why);
-
+    MXO_TRY(check_layer(call, row, why));
     for (int check = 1; check >= 0; check--) {
-        for (int i = 0; i < TENSORS && status == MXO_OK; i++) {
-            status = convert_one(ctx, call, row, i, c, check, why);
+        for (int i = 0; i < TENSORS; i++) {
+            MXO_TRY(convert_one(ctx, call, row, i, c, check, why));
         }
     }
-    if (status == MXO_OK && cpu_is(call, "input_scale", "1")) {
-        status = keep_largest(call, "w13_input_scale", "w13_lhs_scale", why);
-        status = status == MXO_OK
-                     ? keep_largest(call, "w2_input_scale", "w2_lhs_scale", why)
-                     : status;
+    if (cpu_is(call, "input_scale", "1")) {
+        MXO_TRY(keep_largest(call, "w13_input_scale", "w13_lhs_scale", why));
+        MXO_TRY(keep_largest(call, "w2_input_scale", "w2_lhs_scale", why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,

@@ -79,13 +79,12 @@ static mxo_status check_group(const grouping *g, uint64_t i, group at,
 static mxo_status check_groups(const grouping *g, mxo_text why)
 {
     group at = {0, 0, 0};
-    mxo_status status = MXO_OK;
 
-    for (uint64_t i = 0; i < g->list->n_bytes / 4 && status == MXO_OK; i++) {
+    for (uint64_t i = 0; i < g->list->n_bytes / 4; i++) {
         at = next_group(g, i, at);
-        status = check_group(g, i, at, why);
+        MXO_TRY(check_group(g, i, at, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Which input row each row of the buffer holds. */
@@ -222,15 +221,13 @@ static mxo_status check_outputs(const cpu_chain *c, const mxo_tensor *y,
 {
     const cpu_stage *last = &c->stage[c->n - 1];
     const uint64_t n = last->map.physical_bits / last->map.elem_bits;
-    mxo_status status = MXO_OK;
 
     if (last->map.parts != 1) {
         return cpu_fail(MXO_E_PARAM, why, "the layout splits bytes");
     }
-    status = cpu_want_bytes(y, "y", last->physical,
-                            n * cpu_dtype_bytes(last->physical), why);
-    return status == MXO_OK ? cpu_want_bytes(valid, "valid", MXO_U8, n, why)
-                            : status;
+    MXO_TRY(cpu_want_bytes(y, "y", last->physical,
+                           n * cpu_dtype_bytes(last->physical), why));
+    return cpu_want_bytes(valid, "valid", MXO_U8, n, why);
 }
 
 /* The buffer between the steps, then the layout. */

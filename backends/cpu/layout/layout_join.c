@@ -49,26 +49,23 @@ static mxo_status run(cpu_context *ctx, const mxo_call *call, cpu_chain *c,
                       mxo_text why)
 {
     const mxo_tensor *y = cpu_out(call, "y");
-    mxo_status status = part_chain(call, "codes", &c[0], why);
 
-    status = status == MXO_OK ? part_chain(call, "scale", &c[1], why) : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(part_chain(call, "codes", &c[0], why));
+    MXO_TRY(part_chain(call, "scale", &c[1], why));
     const uint64_t n = cpu_memory_bytes(&c[0].stage[c[0].n - 1].map);
 
     if (cpu_memory_bytes(&c[1].stage[c[1].n - 1].map) != n) {
         return cpu_fail(MXO_E_SHAPE, why, "codes and scales do not fit");
     }
-    status = cpu_want_bytes(y, "y", MXO_U8, n, why);
-    if (status == MXO_OK && n > 0) {
+    MXO_TRY(cpu_want_bytes(y, "y", MXO_U8, n, why));
+    if (n > 0) {
         memset(cpu_data(y), 0, (size_t)n);
     }
-    for (int i = 0; i < 2 && status == MXO_OK; i++) {
-        status = put_part(ctx, &c[i], cpu_data(y),
-                          cpu_in(call, i == 0 ? "codes" : "scale"), why);
+    for (int i = 0; i < 2; i++) {
+        MXO_TRY(put_part(ctx, &c[i], cpu_data(y),
+                         cpu_in(call, i == 0 ? "codes" : "scale"), why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status cpu_layout_record(cpu_context *ctx, const mxo_call *call,

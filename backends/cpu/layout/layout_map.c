@@ -83,8 +83,6 @@ static mxo_status read_number(reader *r, uint64_t *value)
 /* A number or $name, 1 at least. */
 static mxo_status read_size(reader *r, uint64_t *value)
 {
-    mxo_status status = MXO_OK;
-
     if (next(r, "$")) {
         const size_t n = word(r);
         const int64_t *named = cpu_name_find(r->names, r->at, n);
@@ -94,13 +92,13 @@ static mxo_status read_size(reader *r, uint64_t *value)
         *value = *named < 1 ? 0 : (uint64_t)*named;
         r->at += n;
     } else {
-        status = read_number(r, value);
+        MXO_TRY(read_number(r, value));
     }
-    if (status == MXO_OK && *value == 0) {
-        status = cpu_fail(MXO_E_PARAM, r->why,
-                          "a size of the layout is not positive");
+    if (*value == 0) {
+        return cpu_fail(MXO_E_PARAM, r->why,
+                        "a size of the layout is not positive");
     }
-    return status;
+    return MXO_OK;
 }
 
 /* name[:size] */
@@ -160,25 +158,22 @@ static mxo_status read_suffix(reader *r, written_axis *axis)
 
 static mxo_status read_left(reader *r)
 {
-    mxo_status status = MXO_OK;
-
-    while (status == MXO_OK && !next(r, "->")) {
+    while (!next(r, "->")) {
         const int axis = r->n_axes < 3 ? r->n_axes : 3;
 
         if (next(r, "(")) {
-            while (status == MXO_OK && !next(r, ")")) {
-                status = read_digit(r, axis);
+            while (!next(r, ")")) {
+                MXO_TRY(read_digit(r, axis));
             }
         } else {
-            status = read_digit(r, axis);
+            MXO_TRY(read_digit(r, axis));
         }
-        if (status == MXO_OK && axis < 3) {
-            status = read_suffix(r, &r->axis[axis]);
+        if (axis < 3) {
+            MXO_TRY(read_suffix(r, &r->axis[axis]));
         }
         r->n_axes++;
     }
-    return status == MXO_OK && r->n_axes < 3 ? bad(r, "fewer than three axes")
-                                             : status;
+    return r->n_axes < 3 ? bad(r, "fewer than three axes") : MXO_OK;
 }
 
 static mxo_status place_digit(reader *r)
@@ -201,11 +196,10 @@ static mxo_status place_digit(reader *r)
 /* [1 0] after the digits from number first of the right side. */
 static mxo_status read_table(reader *r, int first)
 {
-    mxo_status status = MXO_OK;
     uint64_t value = 0;
 
     if (!next(r, "[")) {
-        return status;
+        return MXO_OK;
     }
     if (r->n_tables == CPU_TABLES) {
         return bad(r, "too many tables");
@@ -214,36 +208,32 @@ static mxo_status read_table(reader *r, int first)
     t->first = first;
     t->count = r->n_order - first;
     t->size = 0;
-    while (status == MXO_OK && !next(r, "]")) {
-        status = read_number(r, &value);
-        if (status == MXO_OK &&
-            (t->size == CPU_ENTRIES || value >= CPU_ENTRIES)) {
-            status = bad(r, "too large a table");
+    while (!next(r, "]")) {
+        MXO_TRY(read_number(r, &value));
+        if (t->size == CPU_ENTRIES || value >= CPU_ENTRIES) {
+            return bad(r, "too large a table");
         }
-        if (status == MXO_OK) {
-            t->entry[t->size++] = (uint8_t)value;
-        }
+        t->entry[t->size++] = (uint8_t)value;
     }
-    return status;
+    return MXO_OK;
 }
 
 /* A digit, or "<digits>[table]". */
 static mxo_status read_term(reader *r)
 {
     const int first = r->n_order;
-    mxo_status status = MXO_OK;
 
     if (next(r, "<")) {
-        while (status == MXO_OK && !next(r, ">")) {
-            status = place_digit(r);
+        while (!next(r, ">")) {
+            MXO_TRY(place_digit(r));
         }
     } else {
-        status = place_digit(r);
+        MXO_TRY(place_digit(r));
     }
     for (int i = first; i < r->n_order; i++) {
         r->group[i] = r->n_groups;
     }
-    return status == MXO_OK ? read_table(r, first) : status;
+    return read_table(r, first);
 }
 
 /* @first/every */
@@ -263,24 +253,21 @@ static mxo_status read_record(reader *r)
 
 static mxo_status read_right(reader *r)
 {
-    mxo_status status = MXO_OK;
-
-    while (status == MXO_OK && *(r->at += strspn(r->at, " ")) != '\0') {
+    while (*(r->at += strspn(r->at, " ")) != '\0') {
         if (next(r, "@")) {
-            status = read_record(r);
+            MXO_TRY(read_record(r));
             continue;
         }
         if (next(r, "(")) {
-            while (status == MXO_OK && !next(r, ")")) {
-                status = read_term(r);
+            while (!next(r, ")")) {
+                MXO_TRY(read_term(r));
             }
         } else {
-            status = read_term(r);
+            MXO_TRY(read_term(r));
         }
         r->n_groups++;
     }
-    return status == MXO_OK && r->n_order != r->n ? bad(r, "missing digit")
-                                                  : status;
+    return r->n_order != r->n ? bad(r, "missing digit") : MXO_OK;
 }
 
 /* Sizes and strides of one axis; its padded extent into *padded. */
@@ -473,28 +460,27 @@ mxo_status cpu_map_of(cpu_map *map, const cpu_row *row, const char *text,
 {
     cpu_names names;
     reader r = {.at = row->map, .names = &names, .why = why};
-    mxo_status status =
-        cpu_names_of(&names, row, text, extent, elem_bytes, why);
 
     memset(map, 0, sizeof *map);
-    if (status == MXO_OK && !takes_bits(row, elem_bytes)) {
-        status = cpu_fail(MXO_E_SHAPE, why, "%s takes elements of %s bits",
-                          row->id, row->bits);
+    MXO_TRY(cpu_names_of(&names, row, text, extent, elem_bytes, why));
+    if (!takes_bits(row, elem_bytes)) {
+        return cpu_fail(MXO_E_SHAPE, why, "%s takes elements of %s bits",
+                        row->id, row->bits);
     }
-    status = status == MXO_OK ? read_left(&r) : status;
-    status = status == MXO_OK ? read_right(&r) : status;
-    for (int a = 0; a < 3 && status == MXO_OK; a++) {
+    MXO_TRY(read_left(&r));
+    MXO_TRY(read_right(&r));
+    for (int a = 0; a < 3; a++) {
         map->extent[a] = live == NULL ? extent[a] : live[a];
-        status = bind_axis(&r, a, extent[a], &map->padded[a]);
-        if (status == MXO_OK && map->extent[a] > map->padded[a]) {
-            status = cpu_fail(MXO_E_SHAPE, why, "more is kept than there is");
+        MXO_TRY(bind_axis(&r, a, extent[a], &map->padded[a]));
+        if (map->extent[a] > map->padded[a]) {
+            return cpu_fail(MXO_E_SHAPE, why, "more is kept than there is");
         }
     }
-    status = status == MXO_OK ? bind_byte(&r, elem_bytes, &map->parts) : status;
-    for (int i = 0; i < r.n_tables && status == MXO_OK; i++) {
+    MXO_TRY(bind_byte(&r, elem_bytes, &map->parts));
+    for (int i = 0; i < r.n_tables; i++) {
         map->table[map->n_tables++] = r.table[i];
-        status = check_table(&r, &r.table[i]);
+        MXO_TRY(check_table(&r, &r.table[i]));
     }
     map->elem_bits = cpu_times(8, elem_bytes);
-    return status == MXO_OK ? build(&r, map) : status;
+    return build(&r, map);
 }

@@ -185,32 +185,29 @@ static mxo_status take_name(cpu_names *names, const char **at, mxo_text why)
         return cpu_fail(MXO_E_PARAM, why, "no name at \"%.24s\"", name);
     }
     *at = name + length + 1;
-    mxo_status status = take_value(names, at, &value, why);
-    for (*at = skip(*at);
-         status == MXO_OK && **at != '\0' && word_length(*at) == 0;
+
+    MXO_TRY(take_value(names, at, &value, why));
+    for (*at = skip(*at); **at != '\0' && word_length(*at) == 0;
          *at = skip(*at)) {
         const char op = *(*at)++;
         int64_t right = 0;
 
         *at = skip(*at);
-        status = take_value(names, at, &right, why);
-        if (status == MXO_OK && combine(op, &value, right) != 0) {
-            status = cpu_fail(MXO_E_PARAM, why, "%.*s has no value",
-                              (int)length, name);
+        MXO_TRY(take_value(names, at, &right, why));
+        if (combine(op, &value, right) != 0) {
+            return cpu_fail(MXO_E_PARAM, why, "%.*s has no value", (int)length,
+                            name);
         }
     }
-    return status == MXO_OK ? cpu_name_add(names, name, length, value, why)
-                            : status;
+    return cpu_name_add(names, name, length, value, why);
 }
 
 static mxo_status take_names(cpu_names *names, const char *at, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (at = skip(at); status == MXO_OK && *at != '\0'; at = skip(at)) {
-        status = take_name(names, &at, why);
+    for (at = skip(at); *at != '\0'; at = skip(at)) {
+        MXO_TRY(take_name(names, &at, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* "/name=value..." after the id: each overrides a parameter. */
@@ -274,15 +271,11 @@ static mxo_status check_needs(const cpu_names *names, const char *at,
         const size_t length = strcspn(at, ";");
         int64_t a = 0;
         int64_t b = 0;
-        mxo_status status = take_value(names, &at, &a, why);
-
-        if (status == MXO_OK && *at++ != '%') {
-            status = cpu_fail(MXO_E_PARAM, why, "no %% in \"%.24s\"", start);
+        MXO_TRY(take_value(names, &at, &a, why));
+        if (*at++ != '%') {
+            return cpu_fail(MXO_E_PARAM, why, "no %% in \"%.24s\"", start);
         }
-        status = status == MXO_OK ? take_value(names, &at, &b, why) : status;
-        if (status != MXO_OK) {
-            return status;
-        }
+        MXO_TRY(take_value(names, &at, &b, why));
         if ((b <= 0 || a % b != 0) && *at == ':') {
             at = skip(at + 1);
             return refuse(names, at, length - (size_t)(at - start), why);
@@ -302,23 +295,19 @@ mxo_status cpu_names_of(cpu_names *names, const cpu_row *row, const char *text,
                         mxo_text why)
 {
     static const char *const fixed[] = {"experts", "rows", "cols"};
-    mxo_status status = MXO_OK;
 
     names->n = 0;
-    for (int i = 0; i < 3 && status == MXO_OK; i++) {
+    for (int i = 0; i < 3; i++) {
         if (extent[i] > (uint64_t)1 << 62) {
             return cpu_fail(MXO_E_SHAPE, why, "%s is too large", fixed[i]);
         }
-        status = cpu_name_add(names, fixed[i], strlen(fixed[i]),
-                              (int64_t)extent[i], why);
+        MXO_TRY(cpu_name_add(names, fixed[i], strlen(fixed[i]),
+                             (int64_t)extent[i], why));
     }
-    if (status == MXO_OK) {
-        status =
-            cpu_name_add(names, "elem_bytes", 10, (int64_t)elem_bytes, why);
-    }
+    MXO_TRY(cpu_name_add(names, "elem_bytes", 10, (int64_t)elem_bytes, why));
     const int first = names->n;
-    status = status == MXO_OK ? take_names(names, row->params, why) : status;
-    status = status == MXO_OK ? set_params(names, first, text, why) : status;
-    status = status == MXO_OK ? take_names(names, row->where, why) : status;
-    return status == MXO_OK ? check_needs(names, row->needs, why) : status;
+    MXO_TRY(take_names(names, row->params, why));
+    MXO_TRY(set_params(names, first, text, why));
+    MXO_TRY(take_names(names, row->where, why));
+    return check_needs(names, row->needs, why);
 }

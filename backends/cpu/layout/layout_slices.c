@@ -123,9 +123,8 @@ static mxo_status move_one(const slicing *s, cpu_context *ctx, uint64_t e,
 {
     const uint8_t *from = s->src + e * s->src_step;
     uint64_t half = 0;
-    mxo_status status = MXO_OK;
 
-    for (int k = 0; k < s->one->n && status == MXO_OK; k++) {
+    for (int k = 0; k < s->one->n; k++) {
         const int i = s->forward ? k : s->one->n - 1 - k;
         const cpu_stage *stage = &s->one->stage[i];
         uint8_t *to = room + half;
@@ -139,12 +138,12 @@ static mxo_status move_one(const slicing *s, cpu_context *ctx, uint64_t e,
         if (k == s->one->n - 1) {
             to = s->dst + e * s->dst_step;
         }
-        status = cpu_move(ctx, s->plan[i], s->forward, to, from,
-                          (mxo_text){NULL, 0});
+        MXO_TRY(cpu_move(ctx, s->plan[i], s->forward, to, from,
+                         (mxo_text){NULL, 0}));
         from = to;
         half ^= s->room;
     }
-    return status;
+    return MXO_OK;
 }
 
 static void move_span(void *job, uint64_t begin, uint64_t end)
@@ -166,25 +165,20 @@ static void move_span(void *job, uint64_t begin, uint64_t end)
 
 static mxo_status make_plans(slicing *s, const cpu_chain *c, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (int i = 0; i < c->n && status == MXO_OK; i++) {
+    for (int i = 0; i < c->n; i++) {
         const cpu_stage *stage = &s->one->stage[i];
         const uint64_t logical = stage->map.logical_bits / 8;
         const uint64_t memory = stage->map.physical_bits / 8;
 
         s->room = logical > s->room ? logical : s->room;
         s->room = memory > s->room ? memory : s->room;
-        status = cpu_plan_of(&s->plan[i], &stage->map,
-                             s->ctx->lane->weave != NULL, why);
+        MXO_TRY(cpu_plan_of(&s->plan[i], &stage->map,
+                            s->ctx->lane->weave != NULL, why));
     }
     s->room = (s->room + CPU_VECTOR - 1) / CPU_VECTOR * CPU_VECTOR;
-    if (status == MXO_OK) {
-        cpu_plan *last = s->plan[s->forward ? c->n - 1 : 0];
-        last->whole_bytes =
-            last->map.physical_bits / 8 * c->stage[0].map.extent[0];
-    }
-    return status;
+    cpu_plan *last = s->plan[s->forward ? c->n - 1 : 0];
+    last->whole_bytes = last->map.physical_bits / 8 * c->stage[0].map.extent[0];
+    return MXO_OK;
 }
 
 int cpu_chain_slices(const cpu_context *ctx, const cpu_chain *c, int forward)

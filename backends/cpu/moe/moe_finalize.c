@@ -292,25 +292,24 @@ static mxo_status check_pairs(const mxo_call *call, const uint64_t *shape,
     static const char *const names[] = {"index", "topk_ids"};
     const mxo_tensor *map = cpu_in(call, "expert_map");
     const uint32_t weight = cpu_float_dtype(cpu_text(call, "weight"));
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; status == MXO_OK && i < 2; i++) {
+    for (int i = 0; i < 2; i++) {
         const mxo_tensor *t = cpu_in(call, names[i]);
 
         if (t != NULL || cpu_number(call, i == 0 ? "" : "map") != 0 ||
             (i == 0 && cpu_is(call, "source", "permuted"))) {
-            status = cpu_want(t, names[i], MXO_I32, 2, shape, why);
+            MXO_TRY(cpu_want(t, names[i], MXO_I32, 2, shape, why));
         }
     }
-    if (status == MXO_OK && weight != MXO_N_DTYPES) {
-        status = cpu_want(cpu_in(call, "topk_weights"), "topk_weights", weight,
-                          2, shape, why);
+    if (weight != MXO_N_DTYPES) {
+        MXO_TRY(cpu_want(cpu_in(call, "topk_weights"), "topk_weights", weight,
+                         2, shape, why));
     }
-    if (status == MXO_OK && cpu_number(call, "map") != 0) {
-        status = cpu_want(map, "expert_map", MXO_I32, 1,
-                          map == NULL ? shape : map->shape, why);
+    if (cpu_number(call, "map") != 0) {
+        MXO_TRY(cpu_want(map, "expert_map", MXO_I32, 1,
+                         map == NULL ? shape : map->shape, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status check(const mxo_call *call, finalize_job *job, mxo_text why)

@@ -117,15 +117,11 @@ static mxo_status read_valid(const mxo_call *call, permute_job *j, mxo_text why)
         return cpu_fail(MXO_E_SHAPE, why,
                         "moe.permute on cpu: num_valid is empty");
     }
-    const mxo_status status =
-        cpu_want(t, "num_valid", MXO_I32, 1, t->shape, why);
-
-    if (status == MXO_OK) {
-        memcpy(&valid, cpu_data(t), sizeof valid);
-        valid = valid < 0 ? 0 : valid;
-        j->live = (uint64_t)valid < j->n ? (uint64_t)valid : j->n;
-    }
-    return status;
+    MXO_TRY(cpu_want(t, "num_valid", MXO_I32, 1, t->shape, why));
+    memcpy(&valid, cpu_data(t), sizeof valid);
+    valid = valid < 0 ? 0 : valid;
+    j->live = (uint64_t)valid < j->n ? (uint64_t)valid : j->n;
+    return MXO_OK;
 }
 
 static mxo_status read_call(const mxo_call *call, permute_job *j, mxo_text why)
@@ -133,21 +129,14 @@ static mxo_status read_call(const mxo_call *call, permute_job *j, mxo_text why)
     const mxo_tensor *x = cpu_in(call, "x");
     const mxo_tensor *rows = cpu_in(call, "rows");
     const mxo_tensor *y = cpu_out(call, "y");
-    mxo_status status = read_params(call, j, why);
 
-    if (status == MXO_OK &&
-        (x == NULL || x->rank != 2 || rows == NULL || rows->rank != 1)) {
+    MXO_TRY(read_params(call, j, why));
+    if (x == NULL || x->rank != 2 || rows == NULL || rows->rank != 1) {
         return cpu_fail(MXO_E_SHAPE, why,
                         "moe.permute on cpu: x is a matrix, rows a vector");
     }
-    status =
-        status == MXO_OK ? cpu_want(x, "x", MXO_U8, 2, x->shape, why) : status;
-    status = status == MXO_OK
-                 ? cpu_want(rows, "rows", MXO_I32, 1, rows->shape, why)
-                 : status;
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_want(x, "x", MXO_U8, 2, x->shape, why));
+    MXO_TRY(cpu_want(rows, "rows", MXO_I32, 1, rows->shape, why));
     if (j->per_pair && x->shape[0] % j->top_k != 0) {
         return cpu_fail(MXO_E_PARAM, why,
                         "moe.permute on cpu: top_k does not divide the rows");
@@ -162,25 +151,21 @@ static mxo_status read_call(const mxo_call *call, permute_job *j, mxo_text why)
     j->bytes = x->shape[1];
     j->n = rows->shape[0];
     j->pitch = shape[1];
-    status = cpu_want(y, "y", MXO_U8, 2, shape, why);
-    if (status == MXO_OK) {
-        j->y = cpu_data(y);
-    }
-    return status == MXO_OK ? read_valid(call, j, why) : status;
+    MXO_TRY(cpu_want(y, "y", MXO_U8, 2, shape, why));
+    j->y = cpu_data(y);
+    return read_valid(call, j, why);
 }
 
 mxo_status cpu_moe_permute(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     permute_job j = {0};
-    mxo_status status = cpu_known(call, "ids top_k per_pair pad layout", why);
 
-    if (status == MXO_OK) {
-        status = read_call(call, &j, why);
-    }
-    if (status == MXO_OK && j.pitch > 0) {
+    MXO_TRY(cpu_known(call, "ids top_k per_pair pad layout", why));
+    MXO_TRY(read_call(call, &j, why));
+    if (j.pitch > 0) {
         const uint64_t rows = cpu_out(call, "y")->shape[0];
         cpu_split(ctx, rows, TILE_ROWS, span, &j);
         cpu_name_kernel(ctx, "moe_permute", cpu_threads(ctx, rows, TILE_ROWS));
     }
-    return status;
+    return MXO_OK;
 }

@@ -131,16 +131,12 @@ static mxo_status read_tensors(sort_job *j, mxo_text why)
         (ids->shape[1] != 0 && ids->shape[0] > INT32_MAX / ids->shape[1])) {
         return refuse(MXO_E_SHAPE, why, "topk_ids is no matrix of 31 bits");
     }
-    mxo_status status = cpu_want(ids, "topk_ids", MXO_I32, 2, ids->shape, why);
-
-    if (status == MXO_OK && weights != NULL) {
-        status = cpu_want(weights, "topk_weights", MXO_F32, 2, ids->shape, why);
+    MXO_TRY(cpu_want(ids, "topk_ids", MXO_I32, 2, ids->shape, why));
+    if (weights != NULL) {
+        MXO_TRY(cpu_want(weights, "topk_weights", MXO_F32, 2, ids->shape, why));
     }
-    if (status == MXO_OK && j->kind >= SORT_MAP) {
-        status = cpu_want(map, "expert_map", MXO_I32, 1, experts, why);
-    }
-    if (status != MXO_OK) {
-        return status;
+    if (j->kind >= SORT_MAP) {
+        MXO_TRY(cpu_want(map, "expert_map", MXO_I32, 1, experts, why));
     }
     j->ids = cpu_data(ids);
     j->map = j->kind >= SORT_MAP ? cpu_data(map) : NULL;
@@ -201,30 +197,19 @@ mxo_status cpu_moe_sort(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     sort_job j = {.call = call};
     const sort_layout *layout = cpu_sort_layout(cpu_text(call, "layout"));
-    mxo_status status =
-        cpu_known(call,
-                  "layout num_experts block_size local local_expert_offset "
-                  "local_num_experts n_shared n_rows",
-                  why);
 
-    if (status == MXO_OK && layout == NULL) {
+    MXO_TRY(cpu_known(call,
+                      "layout num_experts block_size local local_expert_offset "
+                      "local_num_experts n_shared n_rows",
+                      why));
+    if (layout == NULL) {
         return refuse(MXO_E_UNSUPPORTED, why, "no such layout");
     }
-    if (status == MXO_OK) {
-        status = read_params(&j, why);
-    }
-    if (status == MXO_OK) {
-        status = read_tensors(&j, why);
-    }
-    if (status == MXO_OK) {
-        status = layout->check(&j, why);
-    }
-    if (status == MXO_OK) {
-        status = check_data(&j, why);
-    }
-    if (status == MXO_OK) {
-        status = run_layout(&j, layout, why);
-    }
+    MXO_TRY(read_params(&j, why));
+    MXO_TRY(read_tensors(&j, why));
+    MXO_TRY(layout->check(&j, why));
+    MXO_TRY(check_data(&j, why));
+    MXO_TRY(run_layout(&j, layout, why));
     cpu_name_kernel(ctx, "moe_sort", 1);
-    return status;
+    return MXO_OK;
 }

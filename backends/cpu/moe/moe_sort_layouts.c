@@ -17,15 +17,14 @@ static mxo_status check_outputs(const sort_job *j, const sort_want *want, int n,
                                 mxo_text why)
 {
     const uint64_t pairs[2] = {j->tokens, j->slots};
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; status == MXO_OK && i < n; i++) {
+    for (int i = 0; i < n; i++) {
         const int is_matrix = want[i].n == MATRIX;
-        status = cpu_want(cpu_out(j->call, want[i].name), want[i].name,
-                          want[i].dtype, is_matrix ? 2 : 1,
-                          is_matrix ? pairs : &want[i].n, why);
+        MXO_TRY(cpu_want(cpu_out(j->call, want[i].name), want[i].name,
+                         want[i].dtype, is_matrix ? 2 : 1,
+                         is_matrix ? pairs : &want[i].n, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status too_much(mxo_text why)

@@ -238,48 +238,32 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
                               "the cpu backend pads no odd number of columns");
     }
     uint64_t shape[MXO_MAX_RANK];
-    mxo_status status =
-        cpu_want(x, "x", job->quant.from, x->rank, x->shape, why);
 
+    MXO_TRY(cpu_want(x, "x", job->quant.from, x->rank, x->shape, why));
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = bytes_of_codes(job, job->padded);
-    if (status == MXO_OK) {
-        status = cpu_want(q, "q", e->dtype, x->rank, shape, why);
-    }
+    MXO_TRY(cpu_want(q, "q", e->dtype, x->rank, shape, why));
     shape[x->rank - 1] = groups(job);
-    if (status == MXO_OK) {
-        status = job->tile_rows == 0
-                     ? cpu_want(scale, "scale", MXO_E8M0, x->rank, shape, why)
-                     : cpu_want_bytes(scale, "scale", MXO_E8M0, scales, why);
-    }
-    if (status == MXO_OK) {
-        job->x = cpu_data(x);
-        job->q = cpu_data(q);
-        job->scale = cpu_data(scale);
-    }
-    return status;
+    MXO_TRY(job->tile_rows == 0
+                ? cpu_want(scale, "scale", MXO_E8M0, x->rank, shape, why)
+                : cpu_want_bytes(scale, "scale", MXO_E8M0, scales, why));
+    job->x = cpu_data(x);
+    job->q = cpu_data(q);
+    job->scale = cpu_data(scale);
+    return MXO_OK;
 }
 
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     quant_job job = {.ctx = ctx};
     const mxo_tensor *x = cpu_in(call, "x");
-    mxo_status status = cpu_known(
-        call, "element from rule tie axis sf_layout sf_batch q_layout align",
-        why);
 
-    if (status == MXO_OK) {
-        status = read_rule(&job, call, why);
-    }
-    if (status == MXO_OK) {
-        status = read_shape(&job, call, x, why);
-    }
-    if (status == MXO_OK) {
-        status = read_tensors(&job, call, x, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_known(
+        call, "element from rule tie axis sf_layout sf_batch q_layout align",
+        why));
+    MXO_TRY(read_rule(&job, call, why));
+    MXO_TRY(read_shape(&job, call, x, why));
+    MXO_TRY(read_tensors(&job, call, x, why));
     const int one_run =
         job.tile_rows == 0 && job.padded == job.cols && job.cols % 32 == 0;
     const uint64_t n = one_run ? job.rows * (job.cols / 32) : job.rows;

@@ -119,9 +119,8 @@ static mxo_status check_plan(route_plan *p, mxo_text why)
     if (p->general || ((f & ROUTE_TORCH) != 0 && !p->is_promoted)) {
         p->choice_type = p->from;
     }
-    const mxo_status status = check_groups(p, why);
-
-    return status == MXO_OK ? check_kernel(p, why) : status;
+    MXO_TRY(check_groups(p, why));
+    return check_kernel(p, why);
 }
 
 /* The parameters that are counts. */
@@ -151,14 +150,11 @@ static mxo_status read_bias(const mxo_call *call, route_plan *p, float *bias,
     if (cpu_is(call, "bias", "none")) {
         return MXO_OK;
     }
-    const mxo_status status = cpu_want(t, "bias", dtype, 1, shape, why);
-
-    if (status == MXO_OK) {
-        cpu_widen(dtype, cpu_data(t), (uint32_t)p->experts, bias);
-        p->bias = bias;
-        p->is_promoted = dtype != p->from;
-    }
-    return status;
+    MXO_TRY(cpu_want(t, "bias", dtype, 1, shape, why));
+    cpu_widen(dtype, cpu_data(t), (uint32_t)p->experts, bias);
+    p->bias = bias;
+    p->is_promoted = dtype != p->from;
+    return MXO_OK;
 }
 
 static mxo_status read_table(const mxo_call *call, route_job *j, mxo_text why)
@@ -176,14 +172,9 @@ static mxo_status read_table(const mxo_call *call, route_job *j, mxo_text why)
     const uint64_t shape[2] = {
         table != NULL && table->rank == 2 ? table->shape[0] : 0,
         (uint64_t)j->p.top_k};
-    mxo_status status = cpu_want(ids, "input_ids", MXO_I32, 1, &j->tokens, why);
 
-    if (status == MXO_OK) {
-        status = cpu_want(table, "tid2eid", MXO_I32, 2, shape, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_want(ids, "input_ids", MXO_I32, 1, &j->tokens, why));
+    MXO_TRY(cpu_want(table, "tid2eid", MXO_I32, 2, shape, why));
     j->input = cpu_data(ids);
     j->table = cpu_data(table);
     for (uint64_t t = 0; t < j->tokens; t++) {
@@ -207,27 +198,20 @@ static mxo_status read_outputs(const mxo_call *call, route_job *j, mxo_text why)
     const mxo_tensor *weights = cpu_out(call, "topk_weights");
     const int has_indices = cpu_is(call, "also", "indices");
     const char *more = has_indices ? "token_expert_indices" : "packed";
-    mxo_status status = MXO_OK;
 
     if (j->tokens > INT32_MAX / slots) {
         return refuse(MXO_E_SHAPE, why, "tokens times top_k is too much");
     }
-    status = cpu_want(ids, "topk_ids", MXO_I32, 2, shape, why);
-    if (status == MXO_OK) {
-        status = cpu_want(weights, "topk_weights", j->p.to, 2, shape, why);
+    MXO_TRY(cpu_want(ids, "topk_ids", MXO_I32, 2, shape, why));
+    MXO_TRY(cpu_want(weights, "topk_weights", j->p.to, 2, shape, why));
+    if (!cpu_is(call, "also", "none")) {
+        MXO_TRY(cpu_want(cpu_out(call, more), more, MXO_I32, 2, shape, why));
+        *(has_indices ? &j->indices : &j->packed) =
+            cpu_data(cpu_out(call, more));
     }
-    if (status == MXO_OK && !cpu_is(call, "also", "none")) {
-        status = cpu_want(cpu_out(call, more), more, MXO_I32, 2, shape, why);
-        if (status == MXO_OK) {
-            *(has_indices ? &j->indices : &j->packed) =
-                cpu_data(cpu_out(call, more));
-        }
-    }
-    if (status == MXO_OK) {
-        j->ids = cpu_data(ids);
-        j->weights = cpu_data(weights);
-    }
-    return status;
+    j->ids = cpu_data(ids);
+    j->weights = cpu_data(weights);
+    return MXO_OK;
 }
 
 static mxo_status read_call(const mxo_call *call, route_job *j, float *bias,
@@ -235,36 +219,31 @@ static mxo_status read_call(const mxo_call *call, route_job *j, float *bias,
 {
     const mxo_tensor *x = cpu_in(call, "logits");
     route_plan *p = &j->p;
-    mxo_status status = read_counts(call, p, why);
 
+    MXO_TRY(read_counts(call, p, why));
     p->row = cpu_router_of(cpu_text(call, "dialect"));
     p->from = cpu_float_dtype(cpu_text(call, "from"));
     p->to = cpu_float_dtype(cpu_text(call, "to"));
     p->renormalize = cpu_number(call, "renormalize") != 0;
     p->scale = cpu_number(call, "routed_scaling_factor");
     p->choice_type = MXO_F32;
-    if (status == MXO_OK && p->row == NULL) {
+    if (p->row == NULL) {
         return refuse(MXO_E_UNSUPPORTED, why, "no such dialect");
     }
-    if (status == MXO_OK && (x == NULL || x->rank != 2 || x->shape[1] < 1 ||
-                             x->shape[1] > ROUTE_MOST)) {
+    if (x == NULL || x->rank != 2 || x->shape[1] < 1 ||
+        x->shape[1] > ROUTE_MOST) {
         return refuse(MXO_E_SHAPE, why,
                       "logits are tokens by 1 .. 2048 experts");
     }
-    if (status == MXO_OK && cpu_is(call, "also", "packed") &&
-        p->to != MXO_BF16) {
+    if (cpu_is(call, "also", "packed") && p->to != MXO_BF16) {
         return refuse(MXO_E_PARAM, why, "packed results hold bf16 weights");
     }
-    if (status == MXO_OK) {
-        p->experts = (int)x->shape[1];
-        j->tokens = x->shape[0];
-        status = cpu_want(x, "logits", p->from, 2, x->shape, why);
-    }
-    if (status == MXO_OK) {
-        j->logits = cpu_data(x);
-        status = read_bias(call, p, bias, why);
-    }
-    return status == MXO_OK ? check_plan(p, why) : status;
+    p->experts = (int)x->shape[1];
+    j->tokens = x->shape[0];
+    MXO_TRY(cpu_want(x, "logits", p->from, 2, x->shape, why));
+    j->logits = cpu_data(x);
+    MXO_TRY(read_bias(call, p, bias, why));
+    return check_plan(p, why);
 }
 
 /* A binary16 NaN with its payload, which instructions may not keep. */
@@ -352,26 +331,16 @@ mxo_status cpu_route_topk(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     float bias[ROUTE_MOST];
     route_job j = {.ids = NULL};
-    mxo_status status =
-        cpu_known(call,
-                  "dialect from to top_k renormalize routed_scaling_factor "
-                  "n_group topk_group n_shared bias table also bounds",
-                  why);
 
-    status = status == MXO_OK ? cpu_no_bounds(call, why) : status;
+    MXO_TRY(cpu_known(call,
+                      "dialect from to top_k renormalize routed_scaling_factor "
+                      "n_group topk_group n_shared bias table also bounds",
+                      why));
+    MXO_TRY(cpu_no_bounds(call, why));
 
-    if (status == MXO_OK) {
-        status = read_call(call, &j, bias, why);
-    }
-    if (status == MXO_OK) {
-        status = read_table(call, &j, why);
-    }
-    if (status == MXO_OK) {
-        status = read_outputs(call, &j, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(read_call(call, &j, bias, why));
+    MXO_TRY(read_table(call, &j, why));
+    MXO_TRY(read_outputs(call, &j, why));
     cpu_split(ctx, j.tokens, 1, route_span, &j);
     cpu_name_kernel(ctx, "route_topk", cpu_threads(ctx, j.tokens, 1));
     return j.failed ? cpu_fail(MXO_E_NOMEM, why, "no memory for a token")

@@ -29,23 +29,21 @@ static mxo_status job_weights(layer_job *j, layer_gemm *g, int second,
     const gpu_want given = want_vector(MXO_F32, 1);
     const uint32_t op = j->rows[second].op;
     uint8_t *at = NULL;
-    mxo_status status = need_shaped(j->call, 0, name[0], &codes, &at, why);
 
+    MXO_TRY(need_shaped(j->call, 0, name[0], &codes, &at, why));
     g->w = at;
-    if (status == MXO_OK) {
-        status = need_shaped(j->call, 0, name[1], &scales, &at, why);
-        g->scale = at;
-    }
-    if (status == MXO_OK && g->bias_at != LAYER_BIAS_NONE) {
-        status = need_shaped(j->call, 0, name[2], &biases, &at, why);
+    MXO_TRY(need_shaped(j->call, 0, name[1], &scales, &at, why));
+    g->scale = at;
+    if (g->bias_at != LAYER_BIAS_NONE) {
+        MXO_TRY(need_shaped(j->call, 0, name[2], &biases, &at, why));
         g->bias = at;
     }
-    if (status == MXO_OK && (op == LAYER_BY_GIVEN || op == LAYER_BY_INVERSE)) {
-        status = need_shaped(j->call, 0, name[3], &given, &at, why);
+    if (op == LAYER_BY_GIVEN || op == LAYER_BY_INVERSE) {
+        MXO_TRY(need_shaped(j->call, 0, name[3], &given, &at, why));
         j->rest[second].given = (const float *)(const void *)at;
         j->rows[second].given = j->rest[second].given;
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status job_pairs(layer_job *j, mxo_text why)
@@ -54,16 +52,15 @@ static mxo_status job_pairs(layer_job *j, mxo_text why)
         find_tensor(j->call->in, j->call->n_in, "expert_map");
     const uint64_t pairs = j->p.pairs;
     uint8_t *at = NULL;
-    mxo_status status =
-        need_tensor(j->call, 0, "topk_ids", 4 * pairs, &at, why);
 
+    MXO_TRY(need_tensor(j->call, 0, "topk_ids", 4 * pairs, &at, why));
     j->p.ids = at;
     j->p.map = map == NULL ? NULL : tensor_address(map);
-    if (status == MXO_OK && j->has_two) {
-        status = need_tensor(j->call, 0, "topk_weights", 4 * pairs, &at, why);
+    if (j->has_two) {
+        MXO_TRY(need_tensor(j->call, 0, "topk_weights", 4 * pairs, &at, why));
         j->p.weights = at;
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status job_sizes(layer_job *j, mxo_text why)
@@ -123,34 +120,32 @@ static mxo_status job_input(layer_job *j, mxo_text why)
                                                   : LAYER_BF16;
     const uint64_t bytes =
         packed ? rows * (g->k / 2) : rows * g->k * layer_bytes(g->a_type);
-    mxo_status status =
-        need_tensor(j->call, 0, j->has_one ? "x" : "act", bytes, &at, why);
 
+    MXO_TRY(need_tensor(j->call, 0, j->has_one ? "x" : "act", bytes, &at, why));
     g->a = at;
-    if (status == MXO_OK && packed) {
-        status = need_tensor(j->call, 0, "x_scale", rows * blocks, &at, why);
+    if (packed) {
+        MXO_TRY(need_tensor(j->call, 0, "x_scale", rows * blocks, &at, why));
         g->a_scale = at;
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status job_recipes(layer_job *j, mxo_text why)
 {
-    mxo_status status = recipe_order(j, why);
-
-    if (status == MXO_OK && j->has_one) {
-        status = recipe_gemm1(j, why);
+    MXO_TRY(recipe_order(j, why));
+    if (j->has_one) {
+        MXO_TRY(recipe_gemm1(j, why));
     }
-    if (status == MXO_OK && j->has_glu) {
-        status = recipe_glu(j, why);
+    if (j->has_glu) {
+        MXO_TRY(recipe_glu(j, why));
     }
-    if (status == MXO_OK && j->has_two) {
-        status = recipe_gemm2(j, why);
+    if (j->has_two) {
+        MXO_TRY(recipe_gemm2(j, why));
     }
-    if (status == MXO_OK && j->has_sum) {
-        status = recipe_sum(j->call, &j->sum, why);
+    if (j->has_sum) {
+        MXO_TRY(recipe_sum(j->call, &j->sum, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Is a GEMM more than the kernels of layer_fast/ know? */
@@ -288,28 +283,19 @@ static mxo_status job_read(layer_job *j, const mxo_call *call, mxo_text why)
         return gpu_fail(MXO_E_UNSUPPORTED, why,
                         "%s on %s: bounds are not given", call->op, GPU_NAME);
     }
-    mxo_status status = job_laid(j, why);
-
-    if (status == MXO_OK) {
-        status = job_sizes(j, why);
+    MXO_TRY(job_laid(j, why));
+    MXO_TRY(job_sizes(j, why));
+    MXO_TRY(job_input(j, why));
+    MXO_TRY(job_recipes(j, why));
+    MXO_TRY(job_pairs(j, why));
+    if (j->has_one) {
+        MXO_TRY(job_weights(j, &j->one, 0, why));
     }
-    if (status == MXO_OK) {
-        status = job_input(j, why);
-    }
-    if (status == MXO_OK) {
-        status = job_recipes(j, why);
-    }
-    if (status == MXO_OK) {
-        status = job_pairs(j, why);
-    }
-    if (status == MXO_OK && j->has_one) {
-        status = job_weights(j, &j->one, 0, why);
-    }
-    if (status == MXO_OK && j->has_two) {
-        status = job_weights(j, &j->two, 1, why);
+    if (j->has_two) {
+        MXO_TRY(job_weights(j, &j->two, 1, why));
     }
     j->is_any = job_is_any(j);
-    return status == MXO_OK ? check_ids(j, why) : status;
+    return check_ids(j, why);
 }
 
 #endif

@@ -53,32 +53,27 @@ mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     if (q == NULL) {
         return gpu_fail(MXO_E_SHAPE, why, "dequant.mx needs the tensor q");
     }
-    mxo_status status = need_last_axis(call, q, why);
-    if (status == MXO_OK) {
-        status = dequant_rule(call, &a->flags, why);
-    }
-    if (status == MXO_OK && q->shape[q->rank - 1] % 16 != 0) {
-        status = gpu_fail(MXO_E_SHAPE, why,
-                          "dequant.mx: a row is not whole blocks of 32");
+    MXO_TRY(need_last_axis(call, q, why));
+    MXO_TRY(dequant_rule(call, &a->flags, why));
+    if (q->shape[q->rank - 1] % 16 != 0) {
+        return gpu_fail(MXO_E_SHAPE, why,
+                        "dequant.mx: a row is not whole blocks of 32");
     }
     const int to = call_is(call, "to", "f32")   ? DEQUANT_F32
                    : call_is(call, "to", "f16") ? DEQUANT_F16
                                                 : DEQUANT_BF16;
     const uint64_t out_bytes = q->n_bytes * (to == DEQUANT_F32 ? 8 : 4);
-    if (status == MXO_OK) {
-        const gpu_want w = want_beside(q, MXO_E8M0, q->shape[q->rank - 1] / 16);
-        status = need_shaped(call, 0, "scale", &w, &address, why);
-        a->scale = address;
-    }
-    if (status == MXO_OK) {
-        const gpu_want w = want_beside(q, types[to], q->shape[q->rank - 1] * 2);
-        status = need_shaped(call, 1, "y", &w, &address, why);
-        a->y = address;
-    }
+    const gpu_want scale = want_beside(q, MXO_E8M0, q->shape[q->rank - 1] / 16);
+    const gpu_want y = want_beside(q, types[to], q->shape[q->rank - 1] * 2);
+
+    MXO_TRY(need_shaped(call, 0, "scale", &scale, &address, why));
+    a->scale = address;
+    MXO_TRY(need_shaped(call, 1, "y", &y, &address, why));
+    a->y = address;
     a->q = tensor_address(q);
     a->n = out_bytes / 16;
     plan->kernel = &kernels[to];
     plan->blocks =
         (a->n + DEQUANT_STEPS * GPU_BLOCK - 1) / (DEQUANT_STEPS * GPU_BLOCK);
-    return status;
+    return MXO_OK;
 }

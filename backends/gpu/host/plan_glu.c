@@ -235,7 +235,6 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
     const float *const vectors[] = {own->alpha, own->beta, own->limit};
     mxo_param params[7];
     mxo_call one = *call;
-    mxo_status status = MXO_OK;
 
     for (int i = 0; i < 7; i++) {
         params[i].key = keys[i];
@@ -244,7 +243,7 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
     }
     one.params = params;
     one.n_params = 7;
-    for (uint64_t e = 0; e < n && status == MXO_OK; e++) {
+    for (uint64_t e = 0; e < n; e++) {
         glu_args a = *base;
         for (int i = 0; i < 3; i++) {
             if (vectors[i] != NULL) {
@@ -252,13 +251,13 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
                 params[4 + i].number = (double)vectors[i][e];
             }
         }
-        status = glu_numbers(&one, &a, why);
+        MXO_TRY(glu_numbers(&one, &a, why));
         to[e].alpha = a.alpha;
         to[e].beta = a.beta;
         to[e].limit = a.limit;
         to[e].tail = a.rule.tail;
     }
-    return status;
+    return MXO_OK;
 }
 
 static int glu_type(const mxo_call *call, const char *key)
@@ -370,22 +369,16 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
     }
     a->from = (uint32_t)from;
     a->to = (uint32_t)to;
-    mxo_status status = glu_numbers(call, a, why);
-    if (status == MXO_OK) {
-        status = glu_operands(call, a, why);
+
+    MXO_TRY(glu_numbers(call, a, why));
+    MXO_TRY(glu_operands(call, a, why));
+    if (call_number(call, "gather") != 0 ||
+        !call_is(call, "per_expert", "none")) {
+        MXO_TRY(glu_choosers(call, a, plan->scratch, why));
     }
-    if (status == MXO_OK && (call_number(call, "gather") != 0 ||
-                             !call_is(call, "per_expert", "none"))) {
-        status = glu_choosers(call, a, plan->scratch, why);
-    }
-    if (status == MXO_OK) {
-        const gpu_want w = {
-            types[to], 2, {a->cols == 0 ? 0 : a->outputs / a->cols, a->cols}};
-        status = need_shaped(call, 1, "y", &w, &y, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    const gpu_want w = {
+        types[to], 2, {a->cols == 0 ? 0 : a->outputs / a->cols, a->cols}};
+    MXO_TRY(need_shaped(call, 1, "y", &w, &y, why));
     a->y = y;
     plan->kernel = glu_kernel(a);
     const uint64_t tile = (uint64_t)GPU_BLOCK * GLU_UNROLLED;

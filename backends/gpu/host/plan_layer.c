@@ -137,12 +137,10 @@ static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
         job_take(&end, j->table == NULL ? 0 : j->experts * sizeof *j->table);
     const job_room one = job_rows_room(j, 0, &end);
     const job_room two = job_rows_room(j, 1, &end);
-    const mxo_status status = scratch_need(scratch, end, why);
+
+    MXO_TRY(scratch_need(scratch, end, why));
     uint8_t *const base = (uint8_t *)scratch->p;
 
-    if (status != MXO_OK) {
-        return status;
-    }
     j->one.y = j->has_glu ? base + h : j->y;
     j->glu.glu.gate = j->one.y;
     j->glu.glu.up = j->one.y;
@@ -256,12 +254,10 @@ static mxo_status job_steps(layer_job *j, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel add = KERNEL(layer_add, 0);
     static const gpu_kernel any = KERNEL(layer_any_add, 0);
-    const mxo_status status = job_scratch(j, plan->scratch, why);
+
+    MXO_TRY(job_scratch(j, plan->scratch, why));
     int done = 1;
 
-    if (status != MXO_OK) {
-        return status;
-    }
     if (j->has_one) {
         done = done && step_gemm(plan, j, 0);
     }

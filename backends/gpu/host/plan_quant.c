@@ -319,12 +319,9 @@ static mxo_status quant_element_and_rule(const mxo_call *call, quant_args *a,
 static mxo_status quant_check(const mxo_call *call, const mxo_tensor *x,
                               mxo_text why)
 {
-    const mxo_status status = need_last_axis(call, x, why);
+    MXO_TRY(need_last_axis(call, x, why));
     const double align = call_number(call, "align");
 
-    if (status != MXO_OK) {
-        return status;
-    }
     const uint64_t len = x->shape[x->rank - 1];
     if (len % 32 != 0 || align < 32 || len % (uint64_t)align != 0) {
         return gpu_fail(MXO_E_UNSUPPORTED, why,
@@ -416,19 +413,14 @@ mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
         return gpu_fail(MXO_E_SHAPE, why, "quant.mx needs the tensor x");
     }
     const uint64_t n = x->n_bytes / (from == QUANT_F32 ? 4 : 2);
-    mxo_status status = quant_check(call, x, why);
-    if (status == MXO_OK) {
-        status = quant_element_and_rule(call, a, why);
-    }
-    if (status == MXO_OK) {
-        status = quant_scales(call, x, n / 32, plan, why);
-    }
-    if (status == MXO_OK) {
-        const uint64_t cols = x->shape[x->rank - 1];
-        const gpu_want w =
-            want_beside(x, quant_dtype(call), packed ? cols / 2 : cols);
-        status = need_shaped(call, 1, "q", &w, &q, why);
-    }
+
+    MXO_TRY(quant_check(call, x, why));
+    MXO_TRY(quant_element_and_rule(call, a, why));
+    MXO_TRY(quant_scales(call, x, n / 32, plan, why));
+    const uint64_t cols = x->shape[x->rank - 1];
+    const gpu_want w =
+        want_beside(x, quant_dtype(call), packed ? cols / 2 : cols);
+    MXO_TRY(need_shaped(call, 1, "q", &w, &q, why));
     a->x = tensor_address(x);
     a->q = q;
     a->n = x->n_bytes / 16;
@@ -436,5 +428,5 @@ mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     plan->blocks =
         (a->n + QUANT_STEPS * GPU_BLOCK - 1) / (QUANT_STEPS * GPU_BLOCK);
     plan->waves = 8;
-    return status;
+    return MXO_OK;
 }

@@ -368,20 +368,12 @@ static mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
 
 static mxo_status recipe_gemm1(layer_job *j, mxo_text why)
 {
-    mxo_status status = recipe_quant(j, 0, j->one.a_type, why);
-
-    if (status == MXO_OK) {
-        status = recipe_weights(j, 0, j->one.a_type, why);
-    }
-    if (status == MXO_OK) {
-        status = recipe_bias(j, 0, why);
-    }
-    if (status == MXO_OK) {
-        status =
-            layer_choose(j->call, "gemm1_out", layer_types, &j->one.mid, why);
-    }
+    MXO_TRY(recipe_quant(j, 0, j->one.a_type, why));
+    MXO_TRY(recipe_weights(j, 0, j->one.a_type, why));
+    MXO_TRY(recipe_bias(j, 0, why));
+    MXO_TRY(layer_choose(j->call, "gemm1_out", layer_types, &j->one.mid, why));
     j->one.out = j->one.mid;
-    return status;
+    return MXO_OK;
 }
 
 /* A routing weight before the second GEMM belongs to the only slot. */
@@ -417,27 +409,18 @@ static mxo_status recipe_gemm2(layer_job *j, mxo_text why)
         {"none", 0}, {"same", 1}, {NULL, 0}};
     const uint32_t from = j->has_one ? j->glu.glu.to : j->two.a_type;
     uint32_t same = 0;
-    mxo_status status = layer_choose(j->call, "requant", requants, &same, why);
 
+    MXO_TRY(layer_choose(j->call, "requant", requants, &same, why));
     j->rows[1].group = LAYER_BLOCK;
-    if (status == MXO_OK && same) {
-        status = recipe_quant(j, 1, from, why);
+    if (same) {
+        MXO_TRY(recipe_quant(j, 1, from, why));
     }
-    if (status == MXO_OK) {
-        status = recipe_weights(j, 1, from, why);
-    }
-    if (status == MXO_OK) {
-        status = recipe_bias(j, 1, why);
-    }
-    if (status == MXO_OK) {
-        status = recipe_routing(j, why);
-    }
-    if (status == MXO_OK) {
-        status =
-            layer_choose(j->call, "row_out", layer_types, &j->two.out, why);
-    }
+    MXO_TRY(recipe_weights(j, 1, from, why));
+    MXO_TRY(recipe_bias(j, 1, why));
+    MXO_TRY(recipe_routing(j, why));
+    MXO_TRY(layer_choose(j->call, "row_out", layer_types, &j->two.out, why));
     j->two.mid = j->two.weigh == 1 ? (uint32_t)LAYER_F32 : j->two.out;
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
@@ -455,23 +438,20 @@ static mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
                                         {"experts_bf16", LAYER_SUM_EXPERTS},
                                         {NULL, 0}};
     const char *const at = layer_word(call, "routing_at");
-    mxo_status status = layer_choose(call, "sum", sums, &s->sum, why);
 
-    if (status == MXO_OK) {
-        status = layer_choose(call, "out", layer_types, &s->out, why);
-    }
+    MXO_TRY(layer_choose(call, "sum", sums, &s->sum, why));
+    MXO_TRY(layer_choose(call, "out", layer_types, &s->out, why));
     s->weigh = at != NULL && strcmp(at, "sum") == 0;
     const int weighs = s->sum == LAYER_SUM_FMA || s->sum == LAYER_SUM_PRODUCT ||
                        s->sum == LAYER_SUM_FLUSHED;
 
-    if (status == MXO_OK && s->sum != LAYER_SUM_EXACT &&
-        weighs != (int)s->weigh) {
+    if (s->sum != LAYER_SUM_EXACT && weighs != (int)s->weigh) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s on %s: sum=%s and routing_at=%s contradict each "
                         "other",
                         call->op, GPU_NAME, layer_word(call, "sum"), at);
     }
-    return status;
+    return MXO_OK;
 }
 
 #endif

@@ -135,22 +135,17 @@ static mxo_status recipe_glu(layer_job *j, mxo_text why)
     glu_args *const a = &j->glu.glu;
     mxo_param params[RECIPE_GLU_PARAMS];
     mxo_call act;
-    mxo_status status = recipe_glu_call(j->call, &act, params, why);
 
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "glu_out", layer_types, &a->to, why);
-    }
+    MXO_TRY(recipe_glu_call(j->call, &act, params, why));
+    MXO_TRY(layer_choose(j->call, "glu_out", layer_types, &a->to, why));
     j->glu.saturates = a->to == LAYER_SAT;
     a->to = j->glu.saturates ? (uint32_t)GLU_BF16 : a->to;
     a->from = j->one.bias_at == LAYER_BIAS_BEHIND ? (uint32_t)LAYER_F32
               : j->one.mid == LAYER_DOWN          ? (uint32_t)LAYER_BF16
                                                   : j->one.mid;
-    if (status == MXO_OK) {
-        status = glu_numbers(&act, a, why);
-    }
-    return status == MXO_OK && !call_is(j->call, "per_expert", "none")
-               ? recipe_table(j, &act, why)
-               : status;
+    MXO_TRY(glu_numbers(&act, a, why));
+    return !call_is(j->call, "per_expert", "none") ? recipe_table(j, &act, why)
+                                                   : MXO_OK;
 }
 
 #endif

@@ -185,11 +185,8 @@ mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
     gpu_scratch *const scratch = plan->scratch;
 
     for (int i = 0; i < 2; i++) {
-        const mxo_status status = small_batch_keeps(&scratch->published[i],
-                                                    SMALL_BATCH_PUBLISHED, why);
-        if (status != MXO_OK) {
-            return status;
-        }
+        MXO_TRY(small_batch_keeps(&scratch->published[i], SMALL_BATCH_PUBLISHED,
+                                  why));
     }
     j->sum.row_type = j->two.out;
     j->sum.y = j->y;

@@ -241,24 +241,23 @@ static mxo_status chain_add(layout_chain *c, const char *name, size_t n,
                         name);
     }
     layout_step *const s = &c->step[c->n++];
-    mxo_status status = values_of(row->values, back, *type, &s->values, why);
-    if (status == MXO_OK) {
-        status = map_read(&s->map, name, n, shape,
-                          type_bytes(back ? *type : s->values.to), why);
-    }
+
+    MXO_TRY(values_of(row->values, back, *type, &s->values, why));
+    MXO_TRY(map_read(&s->map, name, n, shape,
+                     type_bytes(back ? *type : s->values.to), why));
     *type = s->values.to;
     for (int i = 0; i < 3; i++) {
         shape[i] = s->map.rank == 3 ? s->map.shape[i] : s->map.axis[i].padded;
     }
     s->folded = 0;
     c->last = s->map;
-    if (status == MXO_OK && c->n > 1 && s->values.kind < 0 &&
-        s[-1].values.kind < 0 && map_fold(&s[-1].map, &s->map)) {
+    if (c->n > 1 && s->values.kind < 0 && s[-1].values.kind < 0 &&
+        map_fold(&s[-1].map, &s->map)) {
         s->folded = 1;
         s[-1] = *s;
         c->n--;
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status chain_of_tensor(layout_chain *c, const conversion_row *row,
@@ -267,21 +266,20 @@ static mxo_status chain_of_tensor(layout_chain *c, const conversion_row *row,
 {
     char text[CHAIN_TEXT];
     uint64_t at[3] = {shape[0], shape[1], shape[2]};
-    mxo_status status = MXO_OK;
 
     c->n = 0;
     if (!chain_fill(row, name, row->chain[tensor], text)) {
         return gpu_fail(MXO_E_PARAM, why, "%s: a parameter is wrong", row->id);
     }
-    for (const char *rest = text; rest != NULL && status == MXO_OK;) {
+    for (const char *rest = text; rest != NULL;) {
         const char *const plus = strstr(rest, " + ");
 
-        status = chain_add(c, rest,
-                           plus == NULL ? strlen(rest) : (size_t)(plus - rest),
-                           0, &type, at, why);
+        MXO_TRY(chain_add(c, rest,
+                          plus == NULL ? strlen(rest) : (size_t)(plus - rest),
+                          0, &type, at, why));
         rest = plus == NULL ? NULL : plus + 3;
     }
-    return status;
+    return MXO_OK;
 }
 
 /* In the order of the text: digits, sizes, and no pads. */

@@ -87,18 +87,16 @@ static mxo_status convert_tensor(const mxo_call *call, int i,
 
     run.at =
         tensor_address(find_tensor(call->in, call->n_in, chain_tensors[i]));
-    mxo_status status =
-        need_memory(call, chain_tensors[i], last->values.to,
-                    n * type_bytes(last->values.to), &run.end, why);
-    if (status == MXO_OK) {
-        status = chain_there(&run, c, why);
-    }
+
+    MXO_TRY(need_memory(call, chain_tensors[i], last->values.to,
+                        n * type_bytes(last->values.to), &run.end, why));
+    MXO_TRY(chain_there(&run, c, why));
     (void)snprintf(valid, sizeof valid, "%s_valid", chain_tensors[i]);
     const mxo_tensor *const defined =
         find_tensor(call->out, call->n_out, valid);
-    return status == MXO_OK && defined != NULL && defined->n_bytes == n
+    return defined != NULL && defined->n_bytes == n
                ? plan_valid(run.plan, c, 0, tensor_address(defined), n, why)
-               : status;
+               : MXO_OK;
 }
 
 /* NAME_input_scale's largest, if the call wants it. */
@@ -157,23 +155,22 @@ static mxo_status convert_tensors(const mxo_call *call, gpu_plan *plan,
                                   const chain_run *run, mxo_text why)
 {
     layout_chain chain;
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; i < CHAIN_TENSORS && status == MXO_OK; i++) {
+    for (int i = 0; i < CHAIN_TENSORS; i++) {
         const int tensor = convert_order[i].tensor;
 
         while (plan->next != NULL) {
             plan = plan->next;
         }
-        status = convert_chain(call, row, tensor, &chain, why);
-        if (status == MXO_OK && chain.n > 0) {
-            status = convert_tensor(call, tensor, &chain, *run, why);
+        MXO_TRY(convert_chain(call, row, tensor, &chain, why));
+        if (chain.n > 0) {
+            MXO_TRY(convert_tensor(call, tensor, &chain, *run, why));
         }
-        if (status == MXO_OK && chain.n > 0 && chain_room(&chain) == 0) {
+        if (chain.n > 0 && chain_room(&chain) == 0) {
             convert_beside(plan, &convert_order[i]);
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status plan_convert(const mxo_call *call, gpu_plan *plan, mxo_text why)

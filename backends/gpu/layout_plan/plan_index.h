@@ -56,22 +56,16 @@ mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why)
     uint8_t *to = NULL;
     uint8_t *sizes = NULL;
     layout_map m;
-    mxo_status status = index_map(call, &m, why);
 
-    if (status == MXO_OK && (at == NULL || at->dtype != MXO_I64)) {
-        status = gpu_fail(MXO_E_SHAPE, why, "layout.index needs at");
+    MXO_TRY(index_map(call, &m, why));
+    if (at == NULL || at->dtype != MXO_I64) {
+        return gpu_fail(MXO_E_SHAPE, why, "layout.index needs at");
     }
-    if (status == MXO_OK) {
-        const gpu_want w = want_beside(at, MXO_I64, at->shape[0]);
-        status = need_shaped(call, 1, "to", &w, &to, why);
-    }
-    if (status == MXO_OK) {
-        const gpu_want w = want_vector(MXO_I64, INDEX_SIZES);
-        status = need_shaped(call, 1, "sizes", &w, &sizes, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    const gpu_want like_at = want_beside(at, MXO_I64, at->shape[0]);
+    const gpu_want n_facts = want_vector(MXO_I64, INDEX_SIZES);
+
+    MXO_TRY(need_shaped(call, 1, "to", &like_at, &to, why));
+    MXO_TRY(need_shaped(call, 1, "sizes", &n_facts, &sizes, why));
     const uint64_t extent[3] = {m.axis[0].extent, m.axis[1].extent,
                                 m.axis[2].extent};
     const uint64_t padded[3] = {m.axis[0].padded, m.axis[1].padded,

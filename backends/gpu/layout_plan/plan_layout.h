@@ -161,16 +161,13 @@ static uint64_t chain_room(const layout_chain *c)
 static mxo_status chain_begin(chain_run *run, gpu_plan *plan, uint64_t room,
                               mxo_text why)
 {
-    const mxo_status status = scratch_need(plan->scratch, 2 * room + 256, why);
-
+    MXO_TRY(scratch_need(plan->scratch, 2 * room + 256, why));
     run->plan = plan;
     run->odd = (uint8_t *)plan->scratch->p;
-    if (status == MXO_OK) {
-        run->between[0] = run->odd + 256;
-        run->between[1] = run->between[0] + room;
-    }
+    run->between[0] = run->odd + 256;
+    run->between[1] = run->between[0] + room;
     run->turn = 0;
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status chain_move(chain_run *run, layout_move move, int last,
@@ -188,24 +185,19 @@ static mxo_status chain_values(chain_run *run, const value_change *v,
                                uint64_t n, int last, mxo_text why)
 {
     const uint8_t *const from = run->at;
-    mxo_status status = MXO_OK;
 
     if (last && values_lose(v)) {
-        status = plan_values(run->plan, v, from, NULL, n, run->odd, why);
+        MXO_TRY(plan_values(run->plan, v, from, NULL, n, run->odd, why));
     }
     uint8_t *const to = last ? run->end : run->between[run->turn ^= 1];
     run->at = to;
-    return status == MXO_OK
-               ? plan_values(run->plan, v, from, to, n, run->odd, why)
-               : status;
+    return plan_values(run->plan, v, from, to, n, run->odd, why);
 }
 
 static mxo_status chain_there(chain_run *run, const layout_chain *c,
                               mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; i < c->n && status == MXO_OK; i++) {
+    for (uint32_t i = 0; i < c->n; i++) {
         const layout_map *const m = &c->step[i].map;
         const value_change *const v = &c->step[i].values;
         const int moves = v->kind < 0 || !map_is_plain(m);
@@ -218,15 +210,15 @@ static mxo_status chain_there(chain_run *run, const layout_chain *c,
             NULL};
 
         if (v->kind >= 0) {
-            status =
-                chain_values(run, v, move.kept[0] * move.kept[1] * move.kept[2],
-                             last && !moves, why);
+            MXO_TRY(chain_values(run, v,
+                                 move.kept[0] * move.kept[1] * move.kept[2],
+                                 last && !moves, why));
         }
-        if (moves && status == MXO_OK) {
-            status = chain_move(run, move, last, why);
+        if (moves) {
+            MXO_TRY(chain_move(run, move, last, why));
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Nothing of the tensor is cut off. */
@@ -244,9 +236,7 @@ static int move_is_whole(const layout_move *move)
 static mxo_status chain_back(chain_run *run, const layout_chain *c,
                              const uint64_t kept[3], mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = c->n; i-- > 0 && status == MXO_OK;) {
+    for (uint32_t i = c->n; i-- > 0;) {
         const layout_map *const m = &c->step[i].map;
         const value_change *const v = &c->step[i].values;
         layout_move move = {m, 1, {kept[0], kept[1], kept[2]}, NULL, NULL};
@@ -255,29 +245,27 @@ static mxo_status chain_back(chain_run *run, const layout_chain *c,
             move.kept[axis] = m->axis[axis].extent;
         }
         if (v->kind < 0 || !map_is_plain(m) || !move_is_whole(&move)) {
-            status = chain_move(run, move, i == 0 && v->kind < 0, why);
+            MXO_TRY(chain_move(run, move, i == 0 && v->kind < 0, why));
         }
-        if (v->kind >= 0 && status == MXO_OK) {
-            status =
-                chain_values(run, v, move.kept[0] * move.kept[1] * move.kept[2],
-                             i == 0, why);
+        if (v->kind >= 0) {
+            MXO_TRY(chain_values(run, v,
+                                 move.kept[0] * move.kept[1] * move.kept[2],
+                                 i == 0, why));
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Values of a chain that was read forward, turned round. */
 static mxo_status chain_turn(layout_chain *c, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; i < c->n && status == MXO_OK; i++) {
+    for (uint32_t i = 0; i < c->n; i++) {
         layout_step *const s = &c->step[i];
 
-        status =
-            values_of(s->map.row->values, 1, s->values.to, &s->values, why);
+        MXO_TRY(
+            values_of(s->map.row->values, 1, s->values.to, &s->values, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* A name's chain for x; back: of what x is memory. */
@@ -300,9 +288,8 @@ static mxo_status chain_of(layout_chain *c, const mxo_call *call, int back,
     } else if (back && type == MXO_F32) {
         type = MXO_E8M0;
     }
-    const mxo_status status =
-        chain_of_tensor(c, row, name, tensor, type, kept, why);
-    return status == MXO_OK && back ? chain_turn(c, why) : status;
+    MXO_TRY(chain_of_tensor(c, row, name, tensor, type, kept, why));
+    return back ? chain_turn(c, why) : MXO_OK;
 }
 
 mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why)

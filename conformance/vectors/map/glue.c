@@ -102,36 +102,35 @@ void glue_move(glue *g, uint64_t i, const glue *from, uint64_t j)
 static mxo_status from_tensor(const host_tensor *t, glue *g)
 {
     const uint64_t scalar = 1; /* a scalar is a row of one */
-    const mxo_status status =
-        t->rank == 0 ? glue_make(g, t->dtype, 1, &scalar, 0)
-                     : glue_make(g, t->dtype, t->rank, t->shape, 0);
 
-    if (status == MXO_OK && t->n_bytes > 0) {
+    MXO_TRY(t->rank == 0 ? glue_make(g, t->dtype, 1, &scalar, 0)
+                         : glue_make(g, t->dtype, t->rank, t->shape, 0));
+    if (t->n_bytes > 0) {
         memcpy(g->data, t->data, (size_t)t->n_bytes);
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status mantissas(const host_tensor *like, glue *g)
 {
     const uint64_t n = 4 * tensor_elems(like);
-    const mxo_status status = glue_make(g, MXO_F32, 1, &n, 0);
 
-    for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+    MXO_TRY(glue_make(g, MXO_F32, 1, &n, 0));
+    for (uint64_t i = 0; i < n; i++) {
         glue_put(g, i, 0x3f800000 + i);
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status positions(const host_tensor *like, glue *g)
 {
     const uint64_t n = tensor_elems(like);
-    const mxo_status status = glue_make(g, like->dtype, 1, &n, 0);
 
-    for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+    MXO_TRY(glue_make(g, like->dtype, 1, &n, 0));
+    for (uint64_t i = 0; i < n; i++) {
         glue_put(g, i, i);
     }
-    return status;
+    return MXO_OK;
 }
 
 /* name or name(argument) */

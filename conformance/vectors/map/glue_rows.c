@@ -26,11 +26,8 @@ static mxo_status find(const step_call *call, piece name, const host_tensor **t)
 mxo_status glue_head(glue *g, const step_call *call)
 {
     const host_tensor *like;
-    const mxo_status status = find(call, call->arguments, &like);
 
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(find(call, call->arguments, &like));
     if (g->n < tensor_elems(like)) {
         return say(MXO_E_SHAPE, call->why,
                    "has tensors that do not fit: %s is longer than the answer",

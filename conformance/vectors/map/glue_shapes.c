@@ -50,9 +50,8 @@ static mxo_status last_axis(glue *g, uint64_t from, uint64_t to)
 
 mxo_status glue_lead(glue *g, const step_call *call)
 {
-    const mxo_status status = last_axis(g, 0, 1);
-
-    return status == MXO_OK ? glue_merge(g, call) : status;
+    MXO_TRY(last_axis(g, 0, 1));
+    return glue_merge(g, call);
 }
 
 mxo_status glue_tail(glue *g, const step_call *call)

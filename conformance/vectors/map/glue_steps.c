@@ -101,11 +101,7 @@ static mxo_status step_perm(glue *g, const step_call *call)
             stride[i] *= g->shape[j];
         }
     }
-    const mxo_status status =
-        glue_make(&to, g->dtype, g->rank, shape, g->valid != NULL);
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(glue_make(&to, g->dtype, g->rank, shape, g->valid != NULL));
     for (uint64_t i = 0; i < to.n; i++) {
         uint64_t rest = i;
         uint64_t from = 0;
@@ -131,10 +127,8 @@ static mxo_status resize(glue *g, uint64_t rows, uint64_t cols, int valid,
     memcpy(shape, g->shape, sizeof shape);
     shape[g->rank - 2] = rows;
     shape[g->rank - 1] = cols;
-    const mxo_status status = glue_make(&to, g->dtype, g->rank, shape, valid);
-    if (status != MXO_OK) {
-        return status;
-    }
+
+    MXO_TRY(glue_make(&to, g->dtype, g->rank, shape, valid));
     for (uint64_t i = 0; i < to.n; i++) {
         const uint64_t c = i % cols;
         const uint64_t r = i / cols % rows;
@@ -179,16 +173,14 @@ static mxo_status step_padwith(glue *g, const step_call *call)
 static mxo_status step_valid(glue *g, const step_call *call)
 {
     glue to;
-    const mxo_status status = glue_make(&to, MXO_U8, g->rank, g->shape, 0);
 
+    MXO_TRY(glue_make(&to, MXO_U8, g->rank, g->shape, 0));
     (void)call;
-    if (status == MXO_OK) {
-        for (uint64_t i = 0; i < to.n; i++) {
-            to.data[i] = (uint8_t)glue_counts(g, i);
-        }
-        replace(g, &to);
+    for (uint64_t i = 0; i < to.n; i++) {
+        to.data[i] = (uint8_t)glue_counts(g, i);
     }
-    return status;
+    replace(g, &to);
+    return MXO_OK;
 }
 
 static mxo_status step_cols(glue *g, const step_call *call)
@@ -208,15 +200,13 @@ static mxo_status step_repeat(glue *g, const step_call *call)
     glue to;
 
     (void)numbers(call->arguments, n);
-    const mxo_status status =
-        glue_make(&to, g->dtype, 2, (uint64_t[]){n[0], g->n}, 0);
-    if (status == MXO_OK) {
-        for (uint64_t i = 0; i < to.n; i++) {
-            glue_move(&to, i, g, i % g->n);
-        }
-        replace(g, &to);
+
+    MXO_TRY(glue_make(&to, g->dtype, 2, (uint64_t[]){n[0], g->n}, 0));
+    for (uint64_t i = 0; i < to.n; i++) {
+        glue_move(&to, i, g, i % g->n);
     }
-    return status;
+    replace(g, &to);
+    return MXO_OK;
 }
 
 static mxo_status step_pack4(glue *g, const step_call *call)
@@ -226,18 +216,16 @@ static mxo_status step_pack4(glue *g, const step_call *call)
     if (g->shape[g->rank - 1] % 2 != 0) {
         return refuse(call, "an odd number of codes");
     }
-    const mxo_status status = glue_make(&to, MXO_U8, g->rank, g->shape, 0);
-    if (status == MXO_OK) {
-        to.shape[to.rank - 1] /= 2;
-        to.n /= 2;
-        for (uint64_t i = 0; i < to.n; i++) {
-            glue_put(&to, i,
-                     (glue_load(g, 2 * i) & 15) | (glue_load(g, 2 * i + 1) & 15)
-                                                      << 4);
-        }
-        replace(g, &to);
+    MXO_TRY(glue_make(&to, MXO_U8, g->rank, g->shape, 0));
+    to.shape[to.rank - 1] /= 2;
+    to.n /= 2;
+    for (uint64_t i = 0; i < to.n; i++) {
+        glue_put(&to, i,
+                 (glue_load(g, 2 * i) & 15) | (glue_load(g, 2 * i + 1) & 15)
+                                                  << 4);
     }
-    return status;
+    replace(g, &to);
+    return MXO_OK;
 }
 
 static mxo_status step_unpack4(glue *g, const step_call *call)
@@ -248,14 +236,13 @@ static mxo_status step_unpack4(glue *g, const step_call *call)
     (void)call;
     memcpy(shape, g->shape, sizeof shape);
     shape[g->rank - 1] *= 2;
-    const mxo_status status = glue_make(&to, MXO_U8, g->rank, shape, 0);
-    if (status == MXO_OK) {
-        for (uint64_t i = 0; i < to.n; i++) {
-            glue_put(&to, i, glue_load(g, i / 2) >> (4 * (i % 2)) & 15);
-        }
-        replace(g, &to);
+
+    MXO_TRY(glue_make(&to, MXO_U8, g->rank, shape, 0));
+    for (uint64_t i = 0; i < to.n; i++) {
+        glue_put(&to, i, glue_load(g, i / 2) >> (4 * (i % 2)) & 15);
     }
-    return status;
+    replace(g, &to);
+    return MXO_OK;
 }
 
 static mxo_status step_bytes(glue *g, const step_call *call)
@@ -301,20 +288,18 @@ static void merge_validity(glue *g, uint64_t width)
 static mxo_status step_words(glue *g, const step_call *call)
 {
     const host_tensor *like;
-    mxo_status status = other(call, &like);
 
-    if (status == MXO_OK && g->n != like->n_bytes) {
-        status = refuse(call, "another number of bytes");
+    MXO_TRY(other(call, &like));
+    if (g->n != like->n_bytes) {
+        return refuse(call, "another number of bytes");
     }
-    if (status == MXO_OK) {
-        g->dtype = like->dtype;
-        g->rank = like->rank;
-        memcpy(g->shape, like->shape, sizeof like->shape);
-        g->n = tensor_elems(like);
-        safetensors_swap(g->dtype, g->data, like->n_bytes);
-        merge_validity(g, dtype_bytes(like->dtype));
-    }
-    return status;
+    g->dtype = like->dtype;
+    g->rank = like->rank;
+    memcpy(g->shape, like->shape, sizeof like->shape);
+    g->n = tensor_elems(like);
+    safetensors_swap(g->dtype, g->data, like->n_bytes);
+    merge_validity(g, dtype_bytes(like->dtype));
+    return MXO_OK;
 }
 
 static mxo_status step_take(glue *g, const step_call *call)
@@ -387,17 +372,12 @@ static mxo_status step_delta2(glue *g, const step_call *call)
 {
     const host_tensor *base;
     glue to;
-    mxo_status status = other(call, &base);
 
-    if (status == MXO_OK && tensor_elems(base) != g->n) {
-        status = refuse(call, "another number of elements");
+    MXO_TRY(other(call, &base));
+    if (tensor_elems(base) != g->n) {
+        return refuse(call, "another number of elements");
     }
-    if (status == MXO_OK) {
-        status = glue_make(&to, MXO_U8, 1, (uint64_t[]){(g->n + 3) / 4}, 0);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(glue_make(&to, MXO_U8, 1, (uint64_t[]){(g->n + 3) / 4}, 0));
     for (uint64_t i = 0; i < g->n; i++) {
         const uint64_t delta = (glue_load(g, i) - tensor_load(base, i)) & 3;
         to.data[i / 4] |= (uint8_t)(delta << (2 * (i % 4)));
@@ -415,17 +395,12 @@ static mxo_status step_where(glue *g, const step_call *call)
 {
     const host_tensor *mask;
     glue to;
-    mxo_status status = other(call, &mask);
 
-    if (status == MXO_OK && tensor_elems(mask) != g->n) {
-        status = refuse(call, "another number of elements");
+    MXO_TRY(other(call, &mask));
+    if (tensor_elems(mask) != g->n) {
+        return refuse(call, "another number of elements");
     }
-    if (status == MXO_OK) {
-        status = glue_make(&to, g->dtype, g->rank, g->shape, 1);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(glue_make(&to, g->dtype, g->rank, g->shape, 1));
     for (uint64_t i = 0; i < to.n; i++) {
         glue_put(&to, i, glue_load(g, i));
         to.valid[i] = tensor_load(mask, i) != 0;

@@ -274,24 +274,20 @@ mxo_status scope_expand(scope *s, const char *text, size_t len, char *out,
     while (rest.len > 0) {
         char word[TEXT_SIZE] = {rest.ptr[0], '\0'};
         const int is_name = rest.ptr[0] == '$';
-        mxo_status status = MXO_OK;
 
         advance(&rest, 1);
         if (is_name) {
-            status = look_up(s, &rest, word, sizeof word, why);
+            MXO_TRY(look_up(s, &rest, word, sizeof word, why));
         }
-        if (status == MXO_OK && is_name && rest.len > 0 && rest.ptr[0] == '{') {
-            status = translate(&rest, word, sizeof word, why);
+        if (is_name && rest.len > 0 && rest.ptr[0] == '{') {
+            MXO_TRY(translate(&rest, word, sizeof word, why));
         }
-        if (status == MXO_OK && is_name && word[strcspn(word, ">()|{}, ")]) {
+        if (is_name && word[strcspn(word, ">()|{}, ")]) {
             /* It would be read as grammar. */
-            status = say(MXO_E_PARAM, why,
-                         "has the parameter value %.60s, "
-                         "which the table does not know",
-                         word);
-        }
-        if (status != MXO_OK) {
-            return status;
+            return say(MXO_E_PARAM, why,
+                       "has the parameter value %.60s, "
+                       "which the table does not know",
+                       word);
         }
         if (n + strlen(word) >= size) {
             return say(MXO_E_PARAM, why, "has a parameter that is too long");

@@ -55,6 +55,15 @@ typedef enum mxo_status {
     MXO_E_DEVICE = 5
 } mxo_status;
 
+/* Leaves a function that owns nothing with the first status that is not OK. */
+#define MXO_TRY(step)                    \
+    do {                                 \
+        const mxo_status tried = (step); \
+        if (tried != MXO_OK) {           \
+            return tried;                \
+        }                                \
+    } while (0)
+
 /**
  * Element types of tensors.  Values are part of the ABI: append, never
  * renumber. Multi-byte elements are in the host's byte order inside buffers
