@@ -18,8 +18,6 @@ libjudge_la_SOURCES = \
 	%reldir%/base/options.h \
 	%reldir%/base/prng.c \
 	%reldir%/base/prng.h \
-	%reldir%/base/process.c \
-	%reldir%/base/process.h \
 	%reldir%/base/progress.c \
 	%reldir%/base/progress.h \
 	%reldir%/base/safetensors.c \
@@ -31,8 +29,6 @@ libjudge_la_SOURCES = \
 	%reldir%/base/stop.h \
 	%reldir%/base/strbuf.c \
 	%reldir%/base/strbuf.h \
-	%reldir%/base/system.c \
-	%reldir%/base/system.h \
 	%reldir%/base/tensors.c \
 	%reldir%/base/tensors.h \
 	%reldir%/bench/bench.h \
@@ -383,6 +379,10 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/selftest_options.c \
 	%reldir%/selftest/selftest_options.h \
 	%reldir%/selftest/selftest_report.c \
+	%reldir%/system/process.c \
+	%reldir%/system/process.h \
+	%reldir%/system/system.c \
+	%reldir%/system/system.h \
 	%reldir%/vectors/file.c \
 	%reldir%/vectors/filled.c \
 	%reldir%/vectors/filled.h \
@@ -591,7 +591,7 @@ TESTS += stage_tests
 # The suite system once more, with POSIX's calls alone.
 check_PROGRAMS += posix_tests
 posix_tests_SOURCES = %reldir%/unit/main.c %reldir%/unit/base/test_system.c \
-	%reldir%/base/system.c
+	%reldir%/system/system.c
 posix_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DMXO_POSIX_ONLY -DSUITES='"posix_suites.inc"' -I$(top_srcdir)/conformance $(CHECK_CFLAGS)
 posix_tests_CFLAGS = $(unit_tests_CFLAGS)
 posix_tests_LDADD = $(CHECK_LIBS)

@@ -4,9 +4,9 @@
  * as docs/exec-protocol.md has it.  Not for people; started by the judge.
  */
 #include "base/cli.h"
-#include "base/system.h"
 #include "exec/serve.h"
 #include "run/backends.h"
+#include "system/system.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  */
 #include "base/cli.h"
 #include "base/say.h"
-#include "base/system.h"
 #include "device/fence.h"
 #include "run/worker.h"
+#include "system/system.h"
 #include "vectors/lanes.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * arguments are those of "run".
  */
 #include "base/cli.h"
-#include "base/system.h"
+#include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
 

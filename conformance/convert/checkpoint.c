@@ -3,8 +3,8 @@
 #include "checkpoint.h"
 
 #include "base/say.h"
-#include "base/system.h"
 #include "base/tensors.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,10 +5,10 @@
  */
 #include "by_token.h"
 
-#include "base/system.h"
 #include "base/tensors.h"
 #include "case/opinfo.h"
 #include "case/profile_fact.h"
+#include "system/system.h"
 
 #include <pthread.h>
 #include <stdlib.h>

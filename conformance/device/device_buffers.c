@@ -2,7 +2,7 @@
 /* See stage.h. */
 #include "device_buffers.h"
 
-#include "base/system.h"
+#include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 /* Driving a backend; see subject.h. */
 #include "device_under_test.h"
 
-#include "base/system.h"
 #include "by_token.h"
 #include "device_buffers.h"
 #include "fence.h"
+#include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>

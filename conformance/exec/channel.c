@@ -3,8 +3,8 @@
 #include "channel.h"
 
 #include "base/say.h"
-#include "base/system.h"
 #include "run/cpu_timeout.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
 #ifndef MXO_EXEC_CHANNEL_H
 #define MXO_EXEC_CHANNEL_H
 
-#include "base/process.h"
 #include "base/strbuf.h"
+#include "system/process.h"
 
 #include <jansson.h>
 #include <mxoracle/abi.h>

@@ -2,7 +2,7 @@
 /* See memory.h. */
 #include "memory.h"
 
-#include "base/system.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <string.h>

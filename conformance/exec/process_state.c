@@ -3,7 +3,7 @@
 #include "process_state.h"
 
 #include "base/say.h"
-#include "base/system.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <fenv.h>

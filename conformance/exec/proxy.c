@@ -2,10 +2,10 @@
 /* See proxy.h. */
 #include "proxy.h"
 
-#include "base/process.h"
 #include "base/say.h"
 #include "call_json.h"
 #include "proxy_process.h"
+#include "system/process.h"
 
 #include <errno.h>
 #include <inttypes.h>

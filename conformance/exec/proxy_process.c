@@ -3,7 +3,7 @@
 #include "proxy_process.h"
 
 #include "base/say.h"
-#include "base/system.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <stdio.h>

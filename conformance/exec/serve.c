@@ -3,13 +3,13 @@
 #include "serve.h"
 
 #include "base/say.h"
-#include "base/system.h"
 #include "call_json.h"
 #include "channel.h"
 #include "device/fence.h"
 #include "greeting.h"
 #include "process_state.h"
 #include "reply.h"
+#include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* See converter.h. */
 #include "converter.h"
 
-#include "base/process.h"
 #include "base/say.h"
+#include "system/process.h"
 
 #include <mxoracle/mxoracle.h>
 

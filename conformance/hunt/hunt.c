@@ -3,11 +3,11 @@
 #include "hunt.h"
 
 #include "base/cli.h"
-#include "base/process.h"
 #include "base/progress.h"
 #include "base/stop.h"
 #include "finding.h"
 #include "state.h"
+#include "system/process.h"
 
 #include <errno.h>
 #include <inttypes.h>

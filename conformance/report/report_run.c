@@ -2,7 +2,7 @@
 /* What a run says of itself; see report.h. */
 #include "report.h"
 
-#include "base/system.h"
+#include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
 

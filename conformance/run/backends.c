@@ -2,8 +2,8 @@
 /* Finding and loading backends; see backends.h. */
 #include "backends.h"
 
-#include "base/system.h"
 #include "case/described.h"
+#include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
 

@@ -2,8 +2,8 @@
 /* See worker.h. */
 #include "worker.h"
 
-#include "base/process.h"
-#include "base/system.h"
+#include "system/process.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <poll.h>

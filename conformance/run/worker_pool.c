@@ -2,9 +2,9 @@
 /* See crew.h. */
 #include "worker_pool.h"
 
-#include "base/process.h"
 #include "base/stop.h"
 #include "cpu_timeout.h"
+#include "system/process.h"
 #include "worker.h"
 
 #include <errno.h>

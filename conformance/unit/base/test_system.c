@@ -4,7 +4,7 @@
  * and on POSIX's.  Built twice: into unit_tests, and with MXO_POSIX_ONLY into
  * posix_tests.
  */
-#include "base/system.h"
+#include "system/system.h"
 
 #include <check.h>
 #include <errno.h>

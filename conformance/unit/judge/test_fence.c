@@ -4,10 +4,10 @@
  * shows them, and told before they end the process.  A byte before the end is
  * nobody's fault, nor is the first.
  */
-#include "base/system.h"
 #include "device/fence.h"
 #include "judge/judge.h"
 #include "run/case_run.h"
+#include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
 
