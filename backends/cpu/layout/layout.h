@@ -102,6 +102,8 @@ mxo_status cpu_name_add(cpu_names *names, const char *name, size_t length,
                         int64_t value, mxo_text why);
 const int64_t *cpu_name_find(const cpu_names *names, const char *name,
                              size_t length);
+/* Has the rest of a layout's name the parameter once more? */
+int cpu_is_given_again(const char *name, size_t length);
 
 /* The map of the row at a shape.  live, if not NULL, is the part of the padded
    tensor that exists on the logical side instead of extent. */

@@ -102,6 +102,10 @@ static mxo_status check_params(const conversion *row, const char *name,
                             "the conversion %s has no parameter \"%.*s\"",
                             row->id, (int)key, p);
         }
+        if (cpu_is_given_again(p, key)) {
+            return cpu_fail(MXO_E_PARAM, why, "%.*s is given twice", (int)key,
+                            p);
+        }
     }
     return MXO_OK;
 }

@@ -210,7 +210,18 @@ static mxo_status take_names(cpu_names *names, const char *at, mxo_text why)
     return MXO_OK;
 }
 
-/* "/name=value..." after the id: each overrides a parameter. */
+int cpu_is_given_again(const char *name, size_t length)
+{
+    for (const char *at = strchr(name, '/'); at != NULL; at = strchr(at, '/')) {
+        at++;
+        if (strncmp(at, name, length) == 0 && at[length] == '=') {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* "/name=value..." after the id: each overrides a parameter, once. */
 static mxo_status set_params(cpu_names *names, int first, const char *text,
                              mxo_text why)
 {
@@ -235,6 +246,10 @@ static mxo_status set_params(cpu_names *names, int first, const char *text,
         if (i == names->n) {
             return cpu_fail(MXO_E_PARAM, why,
                             "the layout has no parameter \"%.24s\"", name);
+        }
+        if (cpu_is_given_again(name, length)) {
+            return cpu_fail(MXO_E_PARAM, why, "%.*s is given twice",
+                            (int)length, name);
         }
         names->at[i].value = value;
     }

@@ -191,6 +191,24 @@ static size_t param_text(const char *list, char separator, const char *key,
     return 0;
 }
 
+/* /name=text/name=text: only names that the row has, each once. */
+static int params_are_known(const conversion_row *row, const char *set)
+{
+    while (set != NULL && *set == '/') {
+        const char *const name = set + 1;
+        const char *unused;
+        const size_t n = strcspn(name, "=/");
+
+        set = name + strcspn(name, "/");
+        if (name[n] != '=' ||
+            param_text(row->params, ' ', name, n, &unused) == 0 ||
+            is_set_in(set, name, n)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* A chain with each $name replaced by what the caller or the row sets. */
 static int chain_fill(const conversion_row *row, const char *name,
                       const char *chain, char text[CHAIN_TEXT])
@@ -198,6 +216,9 @@ static int chain_fill(const conversion_row *row, const char *name,
     const char *const set = strchr(name, '/');
     size_t n = 0;
 
+    if (!params_are_known(row, set)) {
+        return 0;
+    }
     while (*chain != '\0') {
         const char *from = chain;
         size_t length = 1;

@@ -262,7 +262,18 @@ static int names_derive(layout_names *names, const char *where)
     return !r.bad;
 }
 
-/* /name=value/name=value: only names that the row has. */
+/* Does "/name=value/..." set the name of n letters? */
+static int is_set_in(const char *text, const char *name, size_t n)
+{
+    const char *at = strchr(text, '/');
+
+    while (at != NULL && (strncmp(at + 1, name, n) != 0 || at[1 + n] != '=')) {
+        at = strchr(at + 1, '/');
+    }
+    return at != NULL;
+}
+
+/* /name=value/name=value: only names that the row has, each once. */
 static int names_override(layout_names *names, const char *text)
 {
     layout_reader r = {text, names, 0};
@@ -274,6 +285,7 @@ static int names_override(layout_names *names, const char *text)
         reader_name(&r, name);
         r.bad |= names_find(names, name) == NULL || !reader_takes(&r, '=');
         r.bad |= !names_set(names, name, reader_value(&r));
+        r.bad |= is_set_in(r.at, name, strlen(name));
     }
     return !r.bad;
 }
