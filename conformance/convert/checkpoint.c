@@ -72,7 +72,8 @@ static int natural(const json_t *value, uint64_t *n)
     return json_is_integer(value) && i >= 0;
 }
 
-/* Product of the shape times the type's size, if the type is known. */
+/* Product of the shape times the type's size, if the type is known; of another
+   one, elements have bytes and no elements have none. */
 static int shape_fits(const checkpoint_tensor *t)
 {
     const uint32_t dtype = dtype_by_file_name(t->dtype);
@@ -84,7 +85,8 @@ static int shape_fits(const checkpoint_tensor *t)
         }
         n *= t->shape[i];
     }
-    return dtype == MXO_N_DTYPES || n == t->n_bytes;
+    return dtype == MXO_N_DTYPES ? (n == 0) == (t->n_bytes == 0)
+                                 : n == t->n_bytes;
 }
 
 /* One entry of the header; 0 if it contradicts itself or the file. */
