@@ -2,17 +2,23 @@
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
 fuzz_programs = fuzz_casefile fuzz_casetext fuzz_checkpoint fuzz_diagnose \
-	fuzz_layer fuzz_layers fuzz_layout fuzz_number fuzz_profile fuzz_protocol \
-	fuzz_quant fuzz_safetensors fuzz_select fuzz_table
+	fuzz_layer fuzz_layers fuzz_layout fuzz_layout_text fuzz_number \
+	fuzz_profile fuzz_protocol fuzz_quant fuzz_safetensors fuzz_select \
+	fuzz_table
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
 fuzz_driver =
-fuzz_ldflags = $(AM_LDFLAGS) -static -fsanitize=fuzzer
+fuzz_ldflags = $(AM_LDFLAGS) -static $(LIB_FUZZING_ENGINE)
 else
 check_PROGRAMS += $(fuzz_programs)
 fuzz_driver = %reldir%/standalone.c
 fuzz_ldflags = $(AM_LDFLAGS) -static
 endif
+# All of them and nothing else: fuzz/oss-fuzz/build.sh asks for it.
+fuzz-targets: $(BUILT_SOURCES)
+	$(MAKE) $(fuzz_programs)
+.PHONY: fuzz-targets
+
 fuzz_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 fuzz_ldadd = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
@@ -34,7 +40,7 @@ fuzz_diagnose_SOURCES = %reldir%/fuzz_diagnose.c %reldir%/target.h $(fuzz_driver
 fuzz_diagnose_CPPFLAGS = $(fuzz_cppflags)
 fuzz_diagnose_LDFLAGS = $(fuzz_ldflags)
 fuzz_diagnose_LDADD = $(fuzz_ldadd)
-fuzz_layer_SOURCES = %reldir%/fuzz_layer.c %reldir%/input.c %reldir%/input.h \
+fuzz_layer_SOURCES = %reldir%/fuzz_layer.c %reldir%/drawn.c %reldir%/drawn.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_layer_CPPFLAGS = $(fuzz_cppflags)
 fuzz_layer_LDFLAGS = $(fuzz_ldflags)
@@ -44,11 +50,16 @@ fuzz_layers_SOURCES = %reldir%/fuzz_layers.c %reldir%/scratch.c %reldir%/scratch
 fuzz_layers_CPPFLAGS = $(fuzz_cppflags)
 fuzz_layers_LDFLAGS = $(fuzz_ldflags)
 fuzz_layers_LDADD = $(fuzz_ldadd)
-fuzz_layout_SOURCES = %reldir%/fuzz_layout.c %reldir%/input.c %reldir%/input.h \
-	%reldir%/target.h $(fuzz_driver)
+fuzz_layout_SOURCES = %reldir%/fuzz_layout.c %reldir%/drawn.c %reldir%/drawn.h \
+	%reldir%/judges.c %reldir%/judges.h %reldir%/target.h $(fuzz_driver)
 fuzz_layout_CPPFLAGS = $(fuzz_cppflags)
 fuzz_layout_LDFLAGS = $(fuzz_ldflags)
 fuzz_layout_LDADD = $(fuzz_ldadd)
+fuzz_layout_text_SOURCES = %reldir%/fuzz_layout_text.c %reldir%/judges.c \
+	%reldir%/judges.h %reldir%/target.h $(fuzz_driver)
+fuzz_layout_text_CPPFLAGS = $(fuzz_cppflags)
+fuzz_layout_text_LDFLAGS = $(fuzz_ldflags)
+fuzz_layout_text_LDADD = $(fuzz_ldadd)
 fuzz_number_SOURCES = %reldir%/fuzz_number.c %reldir%/target.h $(fuzz_driver)
 fuzz_number_CPPFLAGS = $(fuzz_cppflags)
 fuzz_number_LDFLAGS = $(fuzz_ldflags)
@@ -61,8 +72,8 @@ fuzz_protocol_SOURCES = %reldir%/fuzz_protocol.c %reldir%/target.h $(fuzz_driver
 fuzz_protocol_CPPFLAGS = $(fuzz_cppflags)
 fuzz_protocol_LDFLAGS = $(fuzz_ldflags)
 fuzz_protocol_LDADD = $(fuzz_ldadd)
-fuzz_quant_SOURCES = %reldir%/fuzz_quant.c %reldir%/input.c %reldir%/input.h \
-	%reldir%/target.h $(fuzz_driver)
+fuzz_quant_SOURCES = %reldir%/fuzz_quant.c %reldir%/drawn.c %reldir%/drawn.h \
+	%reldir%/judges.c %reldir%/judges.h %reldir%/target.h $(fuzz_driver)
 fuzz_quant_CPPFLAGS = $(fuzz_cppflags)
 fuzz_quant_LDFLAGS = $(fuzz_ldflags)
 fuzz_quant_LDADD = $(fuzz_ldadd)
@@ -83,7 +94,8 @@ TESTS += %reldir%/fuzz.test %reldir%/planted.test
 EXTRA_DIST += %reldir%/planted.test %reldir%/planted/place.c \
 	%reldir%/planted/place.h %reldir%/planted/planted-faults \
 	%reldir%/planted/planted.c %reldir%/planted/planted.def
-EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus
+EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus \
+	%reldir%/oss-fuzz
 
 # Converters with known faults.
 noinst_DATA += fuzz/planted.so

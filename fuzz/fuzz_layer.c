@@ -3,14 +3,13 @@
  * The steps of an MoE layer on any bytes, through the emulator's ABI: no
  * crash, and either an answer, the same twice and whole, or one sentence and
  * outputs as they were.  An input is a case text, a zero byte and the bytes of
- * the tensors, or choices from which text and tensors are drawn.
+ * the tensors, or a drawn call (drawn.h).
  */
 #include "data/fill_loaded.h"
 #include "device/device_under_test.h"
-#include "input.h"
+#include "drawn.h"
 #include "target.h"
 
-#include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
 
 #include <stdio.h>
@@ -24,23 +23,6 @@ static const char *const operations[] = {
     "moe.sort",  "moe.permute", "route.topk", "moe.layer_routed"};
 
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
-
-/* Small dimensions that fit each other more often than not. */
-typedef struct extent_row {
-    const char *dim; /* "": every other */
-    uint8_t of[16];
-} extent_row;
-
-static const extent_row extents[] = {
-    {"experts", {4, 8, 5, 4, 16, 8, 4, 6, 8, 4, 32, 4, 3, 2, 1, 0}},
-    {"hidden", {32, 64, 32, 96, 32, 64, 2, 34, 32, 48, 80, 32, 64, 32, 1, 0}},
-    {"inter", {32, 16, 64, 32, 32, 64, 2, 34, 1, 48, 80, 32, 3, 16, 33, 0}},
-    {"k", {32, 64, 32, 96, 128, 192, 2, 33, 16, 48, 80, 64, 32, 3, 1, 0}},
-    {"one", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0}},
-    {"slots", {4, 2, 4, 1, 3, 4, 2, 4, 2, 1, 4, 2, 8, 5, 4, 0}},
-    {"topk", {2, 1, 2, 1, 3, 4, 2, 1, 2, 1, 4, 2, 3, 2, 5, 0}},
-    {"", {1, 2, 3, 4, 8, 5, 16, 1, 2, 3, 4, 17, 20, 4, 7, 0}},
-};
 
 #if defined(__GNUC__)
 __attribute__((noreturn))
@@ -67,177 +49,6 @@ static subject *emulator(void)
         abort();
     }
     return &s;
-}
-
-static unsigned draw_extent(fuzz_input *in, const char *dim)
-{
-    const extent_row *row = extents;
-
-    while (row->dim[0] != '\0' && strcmp(row->dim, dim) != 0) {
-        row++;
-    }
-    return row->of[input_below(in, sizeof row->of)];
-}
-
-/* The dimensions its inputs have, as text; most of those that follow from
-   others are left to follow. */
-static void draw_dims(fuzz_input *in, const test_case *c, char *text, size_t n)
-{
-    const op_schema *s = c->schema;
-
-    for (int i = 0; i < s->n_dims; i++) {
-        const char *dim = s->dims[i];
-        const unsigned extent = draw_extent(in, dim);
-        const int follows =
-            strstr(dim, "blocks") != NULL || strcmp(dim, "global") == 0;
-        const size_t used = strlen(text);
-        if (case_uses_dim(c, i) && (!follows || input_below(in, 16) == 0)) {
-            (void)snprintf(text + used, n - used, ",%s=%u", dim, extent);
-        }
-    }
-}
-
-/* A loader's name, often with a parameter, sometimes with a letter changed. */
-static void draw_conversion(fuzz_input *in, char *word)
-{
-    static const char letters[] = "/=019azAZ_.+-$:%";
-    uint32_t rows = 0;
-
-    while (mxo_conversion_at(rows) != NULL) {
-        rows++;
-    }
-    const mxo_conversion_row *row = mxo_conversion_at(input_below(in, rows));
-    const size_t key = strcspn(row->params, "=");
-    size_t n = (size_t)snprintf(word, OP_WORD, "%s", row->id);
-
-    if (key > 0 && input_below(in, 2) == 0) {
-        (void)snprintf(word + n, OP_WORD - n, "/%.*s=%u", (int)key, row->params,
-                       (unsigned)input_below(in, 4));
-    }
-    if (input_below(in, 8) == 0) {
-        n = strlen(word);
-        word[input_below(in, (uint32_t)n)] =
-            letters[input_below(in, sizeof letters - 1)];
-    }
-}
-
-static int is_conversion(const op_param *p)
-{
-    return p->kind == PARAM_NAME && strcmp(p->key, "conversion") == 0;
-}
-
-static void draw_value(fuzz_input *in, const op_param *p, char *word)
-{
-    if (is_conversion(p)) {
-        draw_conversion(in, word);
-    } else {
-        input_value(in, p, word);
-    }
-}
-
-/* Parameters away from their defaults: few or many. */
-static int draw_case(fuzz_input *in, test_case *c)
-{
-    static const uint32_t rates[] = {1, 4, 12, 48};
-    const op_schema *s = op_by_name(operations[input_below(in, N_OPERATIONS)]);
-    const uint32_t rate = rates[input_below(in, 4)];
-    char text[CASE_TEXT];
-    char why[SUBJECT_TEXT];
-    size_t n =
-        (size_t)snprintf(text, sizeof text, "%s:data=random", s->info->name);
-
-    memset(c, 0, sizeof *c);
-    c->schema = s;
-    for (int i = 0; i < s->n_params; i++) {
-        memcpy(c->value[i], s->params[i].standard, OP_WORD);
-        if (input_below(in, 128) < (is_conversion(&s->params[i]) ? 32 : rate)) {
-            draw_value(in, &s->params[i], c->value[i]);
-            n += (size_t)snprintf(text + n, sizeof text - n, ",%s=%s",
-                                  s->params[i].key, c->value[i]);
-        }
-    }
-    draw_dims(in, c, text, sizeof text);
-    return case_parse(c, text, (mxo_text){why, sizeof why});
-}
-
-/* A pattern of the type whose value lies near 1. */
-static uint64_t gentle(uint32_t dtype, uint64_t bits)
-{
-    const uint64_t step = bits >> 32 & 7;
-
-    switch (dtype) {
-    case MXO_F32:
-        return (bits & 0x807fffff) | (0x78 + step) << 23;
-    case MXO_BF16:
-        return (bits & 0x807f) | (0x78 + step) << 7;
-    case MXO_F16:
-        return (bits & 0x83ff) | (8 + step) << 10;
-    case MXO_E8M0:
-        return 0x78 + step;
-    default:
-        return bits;
-    }
-}
-
-/* How many things an index of the call may name. */
-static uint32_t index_bound(fuzz_input *in, const test_case *c)
-{
-    static const char *const dims[] = {"experts", "sources", "rows",
-                                       "vocabulary"};
-    uint64_t bound = 0;
-
-    for (int i = 0; i < 4 && bound == 0; i++) {
-        bound = case_dim(c, dims[i]);
-    }
-    if (bound == 0 && case_number(c, "num_experts") > 0) {
-        bound = (uint64_t)case_number(c, "num_experts");
-    }
-    return input_below(in, 8) == 0 ? 1 + input_below(in, 9) : (uint32_t)bound;
-}
-
-static void fill_indices(fuzz_input *in, const test_case *c, host_tensor *t)
-{
-    const uint32_t bound = index_bound(in, c);
-    const uint32_t kind = input_below(in, 4);
-    uint32_t at = input_below(in, bound);
-
-    for (uint64_t i = 0; i < tensor_elems(t); i++) {
-        /* Neighbours differ: no expert twice in a token, if they suffice. */
-        at = kind == 1    ? input_below(in, bound)
-             : bound == 0 ? 0
-                          : (at + 1) % bound;
-        const int absent = kind == 2 && input_below(in, 4) == 0;
-        tensor_store(t, i,
-                     kind == 3 ? input_bits(in)
-                     : absent  ? UINT64_MAX
-                               : at);
-    }
-}
-
-static void fill(fuzz_input *in, const test_case *c, host_tensor *t)
-{
-    const int wild = input_below(in, 8) == 0;
-
-    if (t->dtype == MXO_I32) {
-        fill_indices(in, c, t);
-        return;
-    }
-    for (uint64_t i = 0; i < tensor_elems(t); i++) {
-        const uint64_t bits = input_bits(in);
-        tensor_store(t, i, wild ? bits : gentle(t->dtype, bits));
-    }
-}
-
-/* The next of the bytes. */
-static void take(fuzz_input *in, host_tensor *t)
-{
-    const size_t n = t->n_bytes < in->n ? (size_t)t->n_bytes : in->n;
-
-    if (n > 0) {
-        memcpy(t->data, in->bytes, n);
-    }
-    in->bytes += n;
-    in->n -= n;
 }
 
 /* The checkpoint's tensors of the case: zeros. */
@@ -270,27 +81,19 @@ static int add_tensors(const test_case *c, tensor_set *set)
     return 0;
 }
 
-/* The tensors of the call, of bytes as they come (raw) or drawn.  A loader is
-   given what was drawn, or has left bytes that it never leaves. */
-static int make_tensors(fuzz_input *in, const test_case *c, int raw,
+/* Tensors of the case that a text spells, of the bytes behind it.  A loader has
+   left bytes that it never leaves. */
+static int make_tensors(const test_case *c, const uint8_t *bytes, size_t n,
                         tensor_set *set)
 {
-    const int is_wild = raw || (fill_has_loader(c) && input_below(in, 2) == 0);
     char why[SUBJECT_TEXT];
-    const mxo_text text = {why, sizeof why};
 
     if (add_tensors(c, set) != 0 ||
-        (is_wild && fill_load_shapes(c, set, text) != 0)) {
+        fill_load_shapes(c, set, (mxo_text){why, sizeof why}) != 0) {
         return -1;
     }
-    for (uint32_t i = 0; i < set->n; i++) {
-        if (raw) {
-            take(in, &set->t[i]);
-        } else {
-            fill(in, c, &set->t[i]);
-        }
-    }
-    return is_wild ? 0 : fill_load(c, set, text);
+    drawn_take(bytes, n, set);
+    return 0;
 }
 
 /* Work that takes long is left to the suites. */
@@ -412,40 +215,54 @@ static void check_call(const test_case *c, const tensor_set *in)
     }
 }
 
-/* The text before the first zero byte, 0 if it is a case of these steps. */
-static int read_case(fuzz_input *in, test_case *c)
+/* The bytes behind the text, which ends with a zero byte; NULL if it is no
+   case of these steps. */
+static const uint8_t *read_case(const uint8_t *bytes, size_t n, test_case *c)
 {
-    const uint8_t *end = in->n == 0 ? NULL : memchr(in->bytes, 0, in->n);
+    const uint8_t *end = memchr(bytes, 0, n);
     char why[SUBJECT_TEXT];
 
-    if (end == NULL || end - in->bytes >= CASE_TEXT ||
-        case_parse(c, (const char *)in->bytes, (mxo_text){why, sizeof why}) !=
-            0) {
-        return -1;
+    if (end == NULL || end - bytes >= CASE_TEXT ||
+        case_parse(c, (const char *)bytes, (mxo_text){why, sizeof why}) != 0) {
+        return NULL;
     }
-    in->n -= (size_t)(end + 1 - in->bytes);
-    in->bytes = end + 1;
-    for (int i = 0; i < N_OPERATIONS; i++) {
+    for (size_t i = 0; i < N_OPERATIONS; i++) {
         if (strcmp(operations[i], c->schema->info->name) == 0) {
-            return 0;
+            return end + 1;
         }
     }
-    return -1;
+    return NULL;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    fuzz_input in;
     tensor_set set = {0};
-    test_case c;
-    /* Names of operations start with small letters. */
-    const int raw = n > 0 && bytes[0] >= 'a' && bytes[0] <= 'z';
+    drawn_call d;
+    int status;
 
-    input_start(&in, bytes, n);
-    if ((raw ? read_case(&in, &c) : draw_case(&in, &c)) == 0 && is_small(&c) &&
-        make_tensors(&in, &c, raw, &set) == 0) {
-        check_call(&c, &set);
+    /* Names of operations start with small letters; groups are fewer. */
+    if (n > 1 && bytes[0] >= 'a' && bytes[0] <= 'z' && bytes[1] >= 'a' &&
+        bytes[1] <= 'z') {
+        const uint8_t *rest = read_case(bytes, n, &d.c);
+        status =
+            rest != NULL && is_small(&d.c)
+                ? make_tensors(&d.c, rest, n - (size_t)(rest - bytes), &set)
+                : -1;
+    } else {
+        drawn_begin(operations, N_OPERATIONS);
+        drawn_read(bytes, n, &d);
+        status = is_small(&d.c) ? drawn_inputs(&d, &set) : -1;
+    }
+    if (status == 0) {
+        check_call(&d.c, &set);
     }
     tensor_set_clear(&set);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t most,
+                               unsigned seed)
+{
+    drawn_begin(operations, N_OPERATIONS);
+    return drawn_mutate(bytes, n, most, seed);
 }
