@@ -16,6 +16,7 @@ EXTRA_DIST += \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-portable \
+	%reldir%/lane-oss-fuzz \
 	%reldir%/lane-sanitizers \
 	%reldir%/layout-pages \
 	%reldir%/man-page \

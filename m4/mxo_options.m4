@@ -166,13 +166,20 @@ AC_DEFUN([MXO_OPTION_SANITIZERS], [
 
 AC_DEFUN([MXO_OPTION_FUZZING], [
     AC_ARG_ENABLE([fuzzing], AS_HELP_STRING([--enable-fuzzing], [libFuzzer targets (CC=clang)]))
+    AC_ARG_VAR([LIB_FUZZING_ENGINE],
+        [with --enable-fuzzing: another engine; CFLAGS then say which sanitizers])
     mxo_fuzzing_says="no: --enable-fuzzing CC=clang; the corpus is replayed in make check"
-    AS_IF([test "x$enable_fuzzing" = xyes], [
+    AS_IF([test "x$enable_fuzzing" = xyes && test -n "$LIB_FUZZING_ENGINE"], [
+        MXO_SANITIZE=
+        mxo_fuzzing_says="yes ($LIB_FUZZING_ENGINE, sanitizers of CFLAGS)"
+        mxo_sanitizers_says="of CFLAGS"
+    ], [test "x$enable_fuzzing" = xyes], [
         mxo_saved="$CFLAGS"
         CFLAGS="$CFLAGS -fsanitize=fuzzer-no-link"
         AC_LINK_IFELSE([AC_LANG_PROGRAM([], [])], [],
             [AC_MSG_ERROR([--enable-fuzzing needs CC=clang with libFuzzer])])
         CFLAGS="$mxo_saved"
+        LIB_FUZZING_ENGINE=-fsanitize=fuzzer
         MXO_SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -g"
         mxo_fuzzing_says="yes (libFuzzer, ASan, UBSan)"
         mxo_sanitizers_says="address,undefined (by --enable-fuzzing)"
