@@ -15,8 +15,8 @@ EXTRA_DIST += \
 	%reldir%/lane-bare \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
-	%reldir%/lane-portable \
 	%reldir%/lane-oss-fuzz \
+	%reldir%/lane-portable \
 	%reldir%/lane-sanitizers \
 	%reldir%/layout-pages \
 	%reldir%/man-page \

@@ -26,7 +26,9 @@ int cli_refuse(const char *format, ...)
 
 int cli_matches(const char *pattern, const char *name)
 {
-    return fnmatch(pattern, name, 0) == 0;
+    /* Most pairs differ in their first letter, and this is asked often. */
+    return (pattern[0] == name[0] || strchr("*?[\\", pattern[0]) != NULL) &&
+           fnmatch(pattern, name, 0) == 0;
 }
 
 int cli_columns(FILE *stream)

@@ -24,10 +24,15 @@ static const dim_rule dim_rules[] = {
 
 static const dim_rule *rule_of(const test_case *c, int dim)
 {
+    const char *op = c->schema->info->name;
+    const char *name = c->schema->dims[dim];
+
+    /* First letters, since this is asked for every dimension of a draw. */
     for (size_t i = 0; i < sizeof dim_rules / sizeof dim_rules[0]; i++) {
-        if (strcmp(dim_rules[i].op, c->schema->info->name) == 0 &&
-            strcmp(dim_rules[i].dim, c->schema->dims[dim]) == 0) {
-            return &dim_rules[i];
+        const dim_rule *r = &dim_rules[i];
+        if (r->op[0] == op[0] && r->dim[0] == name[0] &&
+            strcmp(r->op, op) == 0 && strcmp(r->dim, name) == 0) {
+            return r;
         }
     }
     return NULL;

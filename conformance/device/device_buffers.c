@@ -29,6 +29,16 @@ static uint8_t guard_byte(uint64_t salt, uint64_t i)
     return (uint8_t)(0x9d + 37 * i + 101 * salt);
 }
 
+static void make_guard(uint8_t guard[STAGE_GUARD], uint64_t salt, uint64_t at)
+{
+    for (uint64_t i = 0; i < 256; i++) {
+        guard[i] = guard_byte(salt, at + i);
+    }
+    for (uint64_t i = 256; i < STAGE_GUARD; i += 256) {
+        memcpy(guard + i, guard, 256);
+    }
+}
+
 /* What outputs hold before a run differs from byte to byte and tensor to
    tensor, so that nothing tells a judge's output; in the second run every bit
    is another. */
@@ -39,18 +49,36 @@ static uint8_t fill_byte(int run, uint64_t salt, uint64_t i)
     return (uint8_t)(run == 0 ? byte : ~byte);
 }
 
+static void make_fill(uint8_t *to, uint64_t n, int run, uint64_t salt,
+                      uint64_t at)
+{
+    const int step = run == 0 ? 29 : -29;
+    uint8_t byte = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        byte = i == 0 || (at + i) % 256 == 0 ? fill_byte(run, salt, at + i)
+                                             : (uint8_t)(byte + step);
+        to[i] = byte;
+    }
+}
+
 /* What inputs hold in a call before the first: a third thing for floating-point
    numbers and codes, finite and positive; nothing that is an index. */
-static uint8_t noise_byte(uint32_t dtype, uint64_t salt, uint64_t i)
+static void make_noise(uint8_t *to, uint64_t n, uint32_t dtype, uint64_t salt,
+                       uint64_t at)
 {
-    const uint64_t drawn = (i + 1 + (salt << 40)) * 0x9e3779b97f4a7c15u >> 48;
-    const int is_code = dtype == MXO_U8;
     const int is_index = dtype < MXO_F16 || dtype == MXO_BOOL;
+    const unsigned mask = dtype == MXO_U8     ? 0xff
+                          : is_index          ? 0
+                          : dtype == MXO_E8M0 ? 7
+                                              : 0x3f;
+    const unsigned base = dtype == MXO_E8M0 ? 0x7c : 0;
 
-    return (uint8_t)(is_code             ? drawn
-                     : is_index          ? 0
-                     : dtype == MXO_E8M0 ? 0x7c + (drawn & 7)
-                                         : drawn & 0x3f);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t drawn =
+            (at + i + 1 + (salt << 40)) * 0x9e3779b97f4a7c15u >> 48;
+        to[i] = (uint8_t)(base + (drawn & mask));
+    }
 }
 
 static uint64_t shorter(uint64_t a, uint64_t b)
@@ -135,9 +163,7 @@ static uint64_t front_of(const placed *p)
 static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                              mxo_text why)
 {
-    for (uint64_t i = 0; i < STAGE_GUARD; i++) {
-        g->chunk[i] = guard_byte(p->salt, at + i);
-    }
+    make_guard(g->chunk, p->salt, at);
     return g->s->table->upload(g->s->ctx, p->buffer, at, g->chunk, STAGE_GUARD,
                                why);
 }
@@ -150,10 +176,10 @@ static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 
     for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        for (uint64_t i = 0; i < n; i++) {
-            g->chunk[i] = run == STAGE_NOISE
-                              ? noise_byte(p->host->dtype, p->salt, at + i)
-                              : fill_byte(run, p->salt, at + i);
+        if (run == STAGE_NOISE) {
+            make_noise(g->chunk, n, p->host->dtype, p->salt, at);
+        } else {
+            make_fill(g->chunk, n, run, p->salt, at);
         }
         status = g->s->table->upload(g->s->ctx, p->buffer, p->offset + at,
                                      g->chunk, n, why);
@@ -258,17 +284,21 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
 static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
                               char *text, mxo_text why)
 {
+    uint8_t guard[STAGE_GUARD];
+    uint64_t i = 0;
     const mxo_status status = fetch(g, p, at, at + STAGE_GUARD, why);
 
-    for (uint64_t i = 0; status == MXO_OK && i < STAGE_GUARD; i++) {
-        if (text[0] == '\0' && g->chunk[i] != guard_byte(p->salt, at + i)) {
-            (void)snprintf(text, SUBJECT_TEXT,
-                           "%s: byte %" PRIu64 " %s was overwritten (%02x)",
-                           p->host->name,
-                           at < p->offset ? STAGE_GUARD - i : i + 1,
-                           at < p->offset ? "before its start" : "past its end",
-                           g->chunk[i]);
+    make_guard(guard, p->salt, at);
+    if (status == MXO_OK && text[0] == '\0' &&
+        memcmp(g->chunk, guard, STAGE_GUARD) != 0) {
+        while (g->chunk[i] == guard[i]) {
+            i++;
         }
+        (void)snprintf(text, SUBJECT_TEXT,
+                       "%s: byte %" PRIu64 " %s was overwritten (%02x)",
+                       p->host->name, at < p->offset ? STAGE_GUARD - i : i + 1,
+                       at < p->offset ? "before its start" : "past its end",
+                       g->chunk[i]);
     }
     return status;
 }

@@ -221,12 +221,21 @@ static uint64_t most_bytes(const drawing *d)
     return MOST_TIMES * d->plan->most_bytes;
 }
 
-/* Taken by the emulator, and small enough. */
-static int is_fit(const drawing *d)
+typedef enum fit { FIT, FIT_REFUSED, FIT_LARGE } fit;
+
+static fit fit_of(const drawing *d)
 {
     uint64_t most;
 
-    return draw_is_legal(d->c, &most) && most <= most_bytes(d);
+    return !draw_is_legal(d->c, &most) ? FIT_REFUSED
+           : most <= most_bytes(d)     ? FIT
+                                       : FIT_LARGE;
+}
+
+/* Taken by the emulator, and small enough. */
+static int is_fit(const drawing *d)
+{
+    return fit_of(d) == FIT;
 }
 
 /* Every changed dimension up to its granules, the small ones first. */
@@ -291,7 +300,11 @@ static int is_small(const drawing *d)
 
 static void mend(drawing *d)
 {
-    if (is_fit(d) || mend_sizes(d) || take_back_params(d) || mend_sizes(d) ||
+    const fit is = fit_of(d);
+
+    /* What is too large is not mended by larger sizes. */
+    if (is == FIT || (is == FIT_REFUSED && mend_sizes(d)) ||
+        take_back_params(d) || (is == FIT_REFUSED && mend_sizes(d)) ||
         take_back_dims(d)) {
         return;
     }
