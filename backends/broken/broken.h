@@ -92,6 +92,8 @@ uint32_t broken_encode(const broken *b, const number_format *f, rounding r,
 double broken_e8m0(const broken *b, unsigned code);
 /* Magnitude code of a nearest-even value, no faults: for stores. */
 uint32_t broken_round(const number_format *f, dd x);
+/* Through BF16, no faults. */
+double broken_to_bf16(double x);
 
 /* reading.c: calls. */
 const char *broken_text(const mxo_call *call, const char *key);
@@ -191,5 +193,11 @@ mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
 
 /* late.c: calls answered later. 0 if the call is too big to be kept. */
 int broken_keep(broken_job *job, const mxo_call *call);
+
+/* One addition in binary32; double holds the sum well enough. */
+static inline float broken_add32(float a, float b)
+{
+    return (float)((double)a + (double)b);
+}
 
 #endif

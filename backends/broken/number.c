@@ -364,3 +364,10 @@ double broken_e8m0(const broken *b, unsigned code)
     }
     return broken_power((int)code - (IS(C57) ? 128 : 127));
 }
+
+double broken_to_bf16(double x)
+{
+    const number_format *f = broken_format("bf16");
+
+    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
+}

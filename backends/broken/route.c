@@ -31,11 +31,6 @@ typedef struct token {
     int gone[MAX_EXPERTS];
 } token;
 
-static float add32(float a, float b)
-{
-    return (float)((double)a + (double)b);
-}
-
 static float mul32(float a, float b)
 {
     return (float)((double)a * (double)b);
@@ -124,10 +119,10 @@ static void softmax(const broken *b, float *v, int n)
         max = v[i] > max ? v[i] : max;
     }
     for (int i = 0; i < n; i++) {
-        v[i] = exp32(IS(R36) ? v[i] : add32(v[i], -max));
+        v[i] = exp32(IS(R36) ? v[i] : broken_add32(v[i], -max));
     }
     for (int i = 0; i < n; i++) {
-        sum = add32(sum, v[IS(V26) ? n - 1 - i : i]);
+        sum = broken_add32(sum, v[IS(V26) ? n - 1 - i : i]);
     }
     for (int i = 0; i < n; i++) {
         v[i] = IS(R10) ? mul32(v[i], div32(1, sum)) : div32(v[i], sum);
@@ -151,7 +146,8 @@ static void scores(const router *r, token *t)
                          ? 0
                          : (float)broken_load(r->bias, (uint64_t)e);
         bias = IS(R39) ? to_bf16(b, bias) : bias;
-        t->key[e] = r->bias == NULL ? t->score[e] : add32(t->score[e], bias);
+        t->key[e] =
+            r->bias == NULL ? t->score[e] : broken_add32(t->score[e], bias);
         if (isnan(t->key[e]) && (r->sigmoid || r->softmax_first)) {
             t->key[e] = copysignf(t->key[e], 1); /* what is computed ranks + */
         }
@@ -175,7 +171,7 @@ static float group_score(const router *r, token *t, int g)
     const int second = best(b, key, gone, size);
 
     gone[first] = 0;
-    return second < 0 ? key[first] : add32(key[first], key[second]);
+    return second < 0 ? key[first] : broken_add32(key[first], key[second]);
 }
 
 static void drop_groups(const router *r, token *t)
@@ -257,7 +253,7 @@ static float sum_of(const router *r, const token *t, const float *w)
     float sum = 0;
 
     for (int k = IS(R45); k < n; k++) {
-        sum = add32(sum, IS(R44) ? t->score[k] : w[k]);
+        sum = broken_add32(sum, IS(R44) ? t->score[k] : w[k]);
     }
     return sum;
 }

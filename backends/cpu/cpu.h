@@ -23,6 +23,12 @@ typedef struct cpu_context {
     char kernel[CPU_KERNEL_TEXT];
 } cpu_context;
 
+/* The next multiple of to, n if it is one. */
+static inline uint64_t cpu_round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
 /* One sentence into why; returns status. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))

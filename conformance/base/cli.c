@@ -113,6 +113,15 @@ const char *cli_suggestion(const cli_nearest *n, char *buf, size_t size)
     return buf;
 }
 
+int cli_take_once(const char **to, const char *what, const char *text)
+{
+    if (*to != NULL) {
+        return cli_refuse("--%s is given twice", what);
+    }
+    *to = text;
+    return -1;
+}
+
 int number_option(const char *what, const char *text, uint64_t least,
                   uint64_t most, uint64_t *n)
 {

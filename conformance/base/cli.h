@@ -28,6 +28,9 @@ typedef enum exit_code {
 __attribute__((format(printf, 1, 2)))
 #endif
 int cli_refuse(const char *format, ...);
+/* An option that may be given once: -1, or a refusal if *to is there already.
+ */
+int cli_take_once(const char **to, const char *what, const char *text);
 
 /* Does name match a pattern of literal characters, * and ? (and [])? */
 int cli_matches(const char *pattern, const char *name);

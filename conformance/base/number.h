@@ -8,6 +8,12 @@
 
 #include <stdint.h>
 
+/* The next multiple of by, n if it is one. */
+static inline uint64_t round_up(uint64_t n, uint64_t by)
+{
+    return (n + by - 1) / by * by;
+}
+
 /* A natural number of least .. most: 1 and *n; else 0, *n as it was. */
 int number_natural(const char *text, uint64_t least, uint64_t most,
                    uint64_t *n);

@@ -3,11 +3,11 @@
 #include "progress.h"
 
 #include "cli.h"
+#include "stop.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LONGEST = 256 };
@@ -15,19 +15,11 @@ enum { LONGEST = 256 };
 static const double quiet_s = 2; /* before the first line */
 static const double interval_s = 0.1;
 
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 void progress_begin(progress *p, uint64_t total, int is_wanted)
 {
     *p = (progress){.is_shown = is_wanted && isatty(STDERR_FILENO),
                     .total = total,
-                    .start_s = now_s()};
+                    .start_s = clock_s()};
 }
 
 /* "0:07", "1:02:03" */
@@ -69,7 +61,7 @@ void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
 
 void progress_show(progress *p, uint64_t done, uint64_t red, const char *what)
 {
-    const double t = p->is_shown ? now_s() : 0;
+    const double t = p->is_shown ? clock_s() : 0;
     const uint64_t numbers[3] = {done, p->total, red};
     char line[LONGEST];
 

@@ -24,7 +24,7 @@ static double deadline_s; /* 0: none */
 static const char *own_reason;
 static int is_late;
 
-static double now_s(void)
+double clock_s(void)
 {
     struct timespec t;
 
@@ -55,7 +55,7 @@ void stop_catch_signals(void)
 
 void stop_after(double seconds)
 {
-    deadline_s = seconds > 0 ? now_s() + seconds : 0;
+    deadline_s = seconds > 0 ? clock_s() + seconds : 0;
 }
 
 void stop_now(const char *reason)
@@ -65,7 +65,7 @@ void stop_now(const char *reason)
 
 int stop_requested(void)
 {
-    is_late |= deadline_s > 0 && now_s() >= deadline_s;
+    is_late |= deadline_s > 0 && clock_s() >= deadline_s;
     return caught != 0 || is_late || own_reason != NULL;
 }
 

@@ -17,6 +17,9 @@ void stop_after(double seconds);
 /* Stop for a reason of the program's own ("--fail-fast"); borrowed. */
 void stop_now(const char *reason);
 
+/* Seconds since some moment; time that the system slept may be left out. */
+double clock_s(void);
+
 int stop_requested(void);
 /* "SIGINT", "the time budget", what stop_now() was told; NULL: not stopped. */
 const char *stop_reason(void);

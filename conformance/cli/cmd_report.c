@@ -49,15 +49,6 @@ static int usage(void)
     return EXIT_PASS;
 }
 
-static int take_text(const char **to, const char *what, const char *text)
-{
-    if (*to != NULL) {
-        return cli_refuse("--%s is given twice", what);
-    }
-    *to = text;
-    return -1;
-}
-
 static int take(session *s, int code, char *text)
 {
     switch (code) {
@@ -68,7 +59,7 @@ static int take(session *s, int code, char *text)
         s->old_paths[s->n_old++] = text;
         return -1;
     case OPT_report_baseline:
-        return take_text(&s->baseline_file, "baseline", text);
+        return cli_take_once(&s->baseline_file, "baseline", text);
     case OPT_report_slower:
         return number_real(text, 1, 1e6, &s->slower)
                    ? -1

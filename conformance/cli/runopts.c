@@ -150,16 +150,6 @@ static int take_budget(run_options *o, const char *text)
                             text);
 }
 
-/* One file, once. */
-static int take_file(const char **file, const char *what, const char *text)
-{
-    if (*file != NULL) {
-        return cli_refuse("--%s is given twice", what);
-    }
-    *file = text;
-    return -1;
-}
-
 static int take_also(run_options *o, const char *text)
 {
     char names[sizeof o->also] = "";
@@ -299,11 +289,11 @@ static int take_path(run_options *o, int code, const char *text)
     case OPT_run_html:
         return report_option(&o->reports, REPORT_HTML, text);
     case OPT_run_resume:
-        return take_file(&o->journal, "resume", text);
+        return cli_take_once(&o->journal, "resume", text);
     case OPT_run_baseline:
-        return take_file(&o->baseline, "baseline", text);
+        return cli_take_once(&o->baseline, "baseline", text);
     default:
-        return take_file(&o->save, "save", text);
+        return cli_take_once(&o->save, "save", text);
     }
 }
 

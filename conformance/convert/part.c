@@ -4,15 +4,11 @@
  * intermediate size, which must be a multiple of the ranks, in whole blocks of
  * 32, rounded up per rank; the second bias belongs to rank 0 alone.
  */
+#include "base/number.h"
 #include "base/say.h"
 #include "layers.h"
 
 enum { BLOCK = 32 };
-
-static uint64_t up(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b * b;
-}
 
 int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
                   mxo_text why)
@@ -29,8 +25,8 @@ int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
     p->hidden = l->hidden;
     p->group = l->group;
     p->up_first = s->up_first;
-    p->padded_hidden = up(l->hidden, s->round_hidden);
-    p->padded_inter = up(blocks * BLOCK, s->round_inter);
+    p->padded_hidden = round_up(l->hidden, s->round_hidden);
+    p->padded_inter = round_up(blocks * BLOCK, s->round_inter);
     if (l->inter % s->tp != 0) {
         (void)say(MXO_E_SHAPE, why,
                   "layer %.200s: intermediate size %llu is no multiple of "

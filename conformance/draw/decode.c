@@ -8,6 +8,7 @@
 #include "plan.h"
 #include "value.h"
 
+#include "base/number.h"
 #include "case/case_invalid.h"
 #include "case/family.h"
 
@@ -204,11 +205,6 @@ static void turn_round(drawing *d)
             (void)case_set(c, keeps[a], text, (mxo_text){why, sizeof why});
         }
     }
-}
-
-static uint64_t round_up(uint64_t n, uint64_t by)
-{
-    return (n + by - 1) / by * by;
 }
 
 static uint64_t most_bytes(const drawing *d)

@@ -101,7 +101,7 @@ static json_t *use_json(const verdict_use *use)
     return json_pack("{s:f, s:o}", "most", use->most, "bins", bins);
 }
 
-static void use_from_json(verdict_use *use, const json_t *o)
+void verdict_use_from_json(verdict_use *use, const json_t *o)
 {
     const json_t *bins = json_object_get(o, "bins");
 
@@ -150,7 +150,7 @@ int verdict_from_json(verdict *v, const json_t *object)
         (uint64_t)json_integer_value(json_object_get(object, "n_total"));
     v->ms = json_real_value(json_object_get(object, "ms"));
     v->limits = (int)json_integer_value(json_object_get(object, "limits"));
-    use_from_json(&v->use, json_object_get(object, "use"));
+    verdict_use_from_json(&v->use, json_object_get(object, "use"));
     for (int i = 0; i < N_FIELDS; i++) {
         const char *text =
             json_string_value(json_object_get(object, fields[i].key));

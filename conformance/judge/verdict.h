@@ -71,6 +71,9 @@ json_t *verdict_text_json(const char *text);
 
 /* JSON object with every field; NULL without memory. */
 json_t *verdict_to_json(const verdict *v);
+/* How much of its bounds a verdict used, from "most" and "bins" of an object.
+ */
+void verdict_use_from_json(verdict_use *use, const json_t *o);
 /* 0, or -1 if the object is not one that verdict_to_json made. */
 int verdict_from_json(verdict *v, const json_t *object);
 

@@ -336,7 +336,7 @@ void picture_legend(const picture *p, uint64_t colour, char text[48])
     }
 }
 
-void picture_place(const picture *p, uint64_t source, char text[64])
+static void place(const picture *p, uint64_t source, char text[64])
 {
     const mxo_layout *l = &p->e->l;
     const uint64_t element = source / l->units;
@@ -350,4 +350,16 @@ void picture_place(const picture *p, uint64_t source, char text[64])
     (void)snprintf(text, 64, "%" PRIu64 ",%" PRIu64 "%s",
                    element / l->extent[2] % l->extent[1],
                    element % l->extent[2], part);
+}
+
+void picture_cell_text(const picture *p, const picture_table *t,
+                       const picture_cell *c, char text[64])
+{
+    if (!t->is_memory) {
+        (void)snprintf(text, 64, "%" PRIu64, c->unit);
+    } else if (c->live) {
+        place(p, c->source, text);
+    } else {
+        (void)snprintf(text, 64, "pad");
+    }
 }

@@ -67,8 +67,10 @@ int picture_level(const picture_side *s, int i);
 uint64_t picture_skipped(const picture_side *s, int i);
 /* "4-7" where a colour stands for several values of the moving digit. */
 void picture_legend(const picture *p, uint64_t colour, char text[48]);
-/* Row and column, "33,2" or "33,2h" for a high nibble. */
-void picture_place(const picture *p, uint64_t source, char text[64]);
+/* Of a table: a unit, or the row and column that lie there, "33,2" or "33,2h"
+   for a high nibble, or "pad". */
+void picture_cell_text(const picture *p, const picture_table *t,
+                       const picture_cell *c, char text[64]);
 
 /* The same drawing with ANSI colours, or without, as wide as columns. */
 void explain_terminal(const explained *e, int columns, int colour, strbuf *out);

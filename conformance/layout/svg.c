@@ -96,17 +96,6 @@ static void box(const frame *f, const char *class, int x, int y, int w, int h)
                class, x, y, w, h);
 }
 
-static void cell_text(const frame *f, const picture_cell *c, char text[64])
-{
-    if (!f->t->is_memory) {
-        (void)snprintf(text, 64, "%" PRIu64, c->unit);
-    } else if (c->live) {
-        picture_place(f->p, c->source, text);
-    } else {
-        (void)snprintf(text, 64, "pad");
-    }
-}
-
 static int text_width(const char *text)
 {
     return LETTER_W * (int)strlen(text);
@@ -121,7 +110,7 @@ static int widest_cell(const frame *f)
         for (int c = 0; c < f->t->cols.n; c++) {
             char text[64];
             const picture_cell cell = picture_at(f->p, f->t, r, c);
-            cell_text(f, &cell, text);
+            picture_cell_text(f->p, f->t, &cell, text);
             most = text_width(text) + 8 > most ? text_width(text) + 8 : most;
         }
     }
@@ -266,7 +255,7 @@ static void cells(const frame *f)
             explain_memory(e, e->l.units, cell.unit, f->out);
             strbuf_add(f->out, "</title>");
             box(f, class, x, y, f->cell_w, CELL_H);
-            cell_text(f, &cell, text);
+            picture_cell_text(f->p, f->t, &cell, text);
             strbuf_add(f->out, "<text x=\"%d\" y=\"%d\">%s</text></g>\n",
                        x + f->cell_w / 2, y + 13, text);
         }

@@ -27,17 +27,6 @@ static void spaces(strbuf *out, int n)
     strbuf_add(out, "%*s", n > 0 ? n : 0, "");
 }
 
-static void cell_text(const sheet *s, const picture_cell *c, char text[64])
-{
-    if (!s->t->is_memory) {
-        (void)snprintf(text, 64, "%" PRIu64, c->unit);
-    } else if (c->live) {
-        picture_place(s->p, c->source, text);
-    } else {
-        (void)snprintf(text, 64, "pad");
-    }
-}
-
 static int at_least(int n, int least)
 {
     return n > least ? n : least;
@@ -56,7 +45,7 @@ static void measure(sheet *s)
     for (int r = 0; r < rows->n; r++) {
         for (int c = 0; c < cols->n; c++) {
             const picture_cell cell = picture_at(s->p, s->t, r, c);
-            cell_text(s, &cell, text);
+            picture_cell_text(s->p, s->t, &cell, text);
             s->cell_w = at_least(s->cell_w, (int)strlen(text) + 1);
         }
     }
@@ -173,7 +162,7 @@ static void row_line(const sheet *s, int r)
         const picture_cell cell = picture_at(s->p, s->t, r, c);
         const int coloured = s->colour && cell.live && cell.colour >= 0;
         char text[64];
-        cell_text(s, &cell, text);
+        picture_cell_text(s->p, s->t, &cell, text);
         spaces(s->out, picture_skipped(cols, c) > 0 ? s->gap_w : 0);
         if (coloured) {
             strbuf_add(s->out, "\033[30;48;5;%dm", background[cell.colour]);

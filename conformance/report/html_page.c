@@ -62,33 +62,11 @@ void html_open(FILE *out, const report_run *run, const tally *t)
     fputs(".</p>", out);
 }
 
-static const tally_row *find_row(const tally *t, const char *backend,
-                                 const char *op)
-{
-    for (size_t i = 0; i < t->n_rows; i++) {
-        if (strcmp(t->row[i].backend, backend) == 0 &&
-            strcmp(t->row[i].op, op) == 0) {
-            return &t->row[i];
-        }
-    }
-    return NULL;
-}
-
-static uint64_t red_of(const tally_row *row)
-{
-    uint64_t n = 0;
-
-    for (int i = 0; i < N_VERDICTS; i++) {
-        n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
-    }
-    return n;
-}
-
 static void say_cell(FILE *out, const report_run *run, const tally *t,
                      const char *backend, const char *op)
 {
-    const tally_row *row = find_row(t, backend, op);
-    const uint64_t red = row == NULL ? 0 : red_of(row);
+    const tally_row *row = tally_row_of(t, backend, op);
+    const uint64_t red = row == NULL ? 0 : tally_row_red(row);
     const uint64_t judged =
         row == NULL ? 0 : red + row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED];
     const uint64_t needed = run->expected == NULL

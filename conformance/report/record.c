@@ -177,16 +177,6 @@ static void copy_text(char *to, size_t size, const json_t *o, const char *key)
     (void)snprintf(to, size, "%s", record_text(o, key));
 }
 
-static void read_use(verdict_use *use, const json_t *o)
-{
-    const json_t *bins = json_object_get(o, "bins");
-
-    use->most = json_real_value(json_object_get(o, "most"));
-    for (size_t i = 0; i < VERDICT_BINS; i++) {
-        use->n[i] = (uint64_t)json_integer_value(json_array_get(bins, i));
-    }
-}
-
 static void read_verdict(const json_t *record, verdict *v)
 {
     const json_t *first = json_object_get(record, "first");
@@ -205,7 +195,7 @@ static void read_verdict(const json_t *record, verdict *v)
     copy_text(v->index, sizeof v->index, first, "index");
     copy_text(v->want, sizeof v->want, first, "want");
     copy_text(v->got, sizeof v->got, first, "got");
-    read_use(&v->use, json_object_get(record, "bound_used"));
+    verdict_use_from_json(&v->use, json_object_get(record, "bound_used"));
     v->detail = detail[0] == '\0' ? NULL : strdup(detail);
     v->map = json_is_object(map) ? json_dumps(map, JSON_COMPACT) : NULL;
 }

@@ -78,6 +78,9 @@ int tally_is_declined(const tally *t, const char *backend);
 void tally_clear(tally *t);
 uint64_t tally_total(const tally *t);
 uint64_t tally_red(const tally *t);
+uint64_t tally_row_red(const tally_row *row);
+/* NULL if nothing of the operation was asked of the backend. */
+tally_row *tally_row_of(const tally *t, const char *backend, const char *op);
 /* Neither passed nor red. */
 uint64_t tally_left_out(const tally *t);
 

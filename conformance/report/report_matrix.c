@@ -33,28 +33,6 @@ static void matrix_result(reporter *r, const report_result *result)
     }
 }
 
-static const tally_row *row_of(const tally *t, const char *backend,
-                               const char *op)
-{
-    for (size_t i = 0; i < t->n_rows; i++) {
-        if (strcmp(t->row[i].backend, backend) == 0 &&
-            strcmp(t->row[i].op, op) == 0) {
-            return &t->row[i];
-        }
-    }
-    return NULL;
-}
-
-static uint64_t red_of(const tally_row *row)
-{
-    uint64_t n = 0;
-
-    for (int i = 0; i < N_VERDICTS; i++) {
-        n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
-    }
-    return n;
-}
-
 /* A number of judged cases, of red ones, or why there is none. */
 static void cell_text(char text[CELL_TEXT], const backend_info *b,
                       const tally_row *row)
@@ -63,8 +41,8 @@ static void cell_text(char text[CELL_TEXT], const backend_info *b,
         const int is_unbuilt = strncmp(b->why_not, "not built", 9) == 0;
         (void)snprintf(text, CELL_TEXT, "%s",
                        is_unbuilt ? "not built" : "no device");
-    } else if (row != NULL && red_of(row) > 0) {
-        (void)snprintf(text, CELL_TEXT, "%" PRIu64 " RED", red_of(row));
+    } else if (row != NULL && tally_row_red(row) > 0) {
+        (void)snprintf(text, CELL_TEXT, "%" PRIu64 " RED", tally_row_red(row));
     } else if (row != NULL && tally_row_judged(row) > 0) {
         (void)snprintf(text, CELL_TEXT, "%" PRIu64, tally_row_judged(row));
     } else if (row != NULL && row->n_declined > 0) {
@@ -91,8 +69,9 @@ static int is_judged(const tally *t, const char *op)
     int n = 0;
 
     for (size_t i = 0; i < t->n_rows; i++) {
-        n += strcmp(t->row[i].op, op) == 0 &&
-             (tally_row_judged(&t->row[i]) > 0 || red_of(&t->row[i]) > 0);
+        n +=
+            strcmp(t->row[i].op, op) == 0 &&
+            (tally_row_judged(&t->row[i]) > 0 || tally_row_red(&t->row[i]) > 0);
     }
     return n > 0;
 }
@@ -104,7 +83,7 @@ static void say_line(const reporter *r, const tally *t, const char *op,
     for (int i = from; i < to; i++) {
         const backend_info *b = &r->run->backends[i];
         char text[CELL_TEXT];
-        cell_text(text, b, row_of(t, b->name, op));
+        cell_text(text, b, tally_row_of(t, b->name, op));
         const int is_red = strstr(text, "RED") != NULL && r->run->color;
         fprintf(r->out, "%s%*s%s", is_red ? "\033[31m" : "", CELL_WIDTH - 1,
                 text, is_red ? "\033[0m" : "");

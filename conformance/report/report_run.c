@@ -2,6 +2,7 @@
 /* What a run says of itself; see report.h. */
 #include "report.h"
 
+#include "base/stop.h"
 #include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
@@ -17,14 +18,6 @@
 #else
 #define COMPILER "an unknown compiler"
 #endif
-
-static double now_s(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* FNV-1a of the program's own bytes: two builds of one version differ. Where
    they cannot be read, of what the compiler says. */
@@ -59,7 +52,7 @@ void report_run_begin(report_run *run, const char *command)
     run->command = command;
     run->version = mxo_version();
     run->compiler = COMPILER;
-    run->start_s = now_s();
+    run->start_s = clock_s();
     (void)snprintf(run->seeds, sizeof run->seeds, "1");
     (void)snprintf(run->build, sizeof run->build, "%016" PRIx64,
                    digest_program());
@@ -71,7 +64,7 @@ void report_run_begin(report_run *run, const char *command)
 
 double report_run_seconds(const report_run *run)
 {
-    return now_s() - run->start_s;
+    return clock_s() - run->start_s;
 }
 
 void report_op(const report_result *r, char *op, size_t size)

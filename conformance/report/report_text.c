@@ -145,20 +145,12 @@ static void say_rules(FILE *out, const tally_row *row)
     fputc('\n', out);
 }
 
-static uint64_t red_of(const tally_row *row)
-{
-    uint64_t n = 0;
-
-    for (int i = 0; i < N_VERDICTS; i++) {
-        n += verdict_is_red((verdict_status)i) ? row->n[i] : 0;
-    }
-    return n;
-}
-
 /* Nothing of this operation was judged on this backend. */
 static int is_blank(const tally_row *row)
 {
-    return row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED] + red_of(row) == 0;
+    return row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED] +
+               tally_row_red(row) ==
+           0;
 }
 
 /* "cpu does not judge: a, b": one folded line instead of rows of zeros. */
@@ -203,12 +195,12 @@ static void say_table(FILE *out, const tally *t)
         if (is_blank(row)) {
             continue;
         }
-        fprintf(out,
-                "%-*s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64
-                "%s",
-                name, row->backend, row->op,
-                row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED], red_of(row),
-                row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP], rules);
+        fprintf(
+            out,
+            "%-*s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "%s",
+            name, row->backend, row->op,
+            row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED], tally_row_red(row),
+            row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP], rules);
         say_rules(out, row);
     }
     say_blank_rows(out, t);

@@ -6,13 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static tally_row *row_for(tally *t, const char *backend, const char *op)
+tally_row *tally_row_of(const tally *t, const char *backend, const char *op)
 {
     for (size_t i = 0; i < t->n_rows; i++) {
         if (strcmp(t->row[i].backend, backend) == 0 &&
             strcmp(t->row[i].op, op) == 0) {
             return &t->row[i];
         }
+    }
+    return NULL;
+}
+
+static tally_row *row_for(tally *t, const char *backend, const char *op)
+{
+    tally_row *found = tally_row_of(t, backend, op);
+
+    if (found != NULL) {
+        return found;
     }
     tally_row *grown = realloc(t->row, (t->n_rows + 1) * sizeof *grown);
 
@@ -168,14 +178,24 @@ uint64_t tally_total(const tally *t)
     return n;
 }
 
-uint64_t tally_red(const tally *t)
+static uint64_t red_of(const uint64_t n[N_VERDICTS])
 {
-    uint64_t n = 0;
+    uint64_t red = 0;
 
     for (int i = 0; i < N_VERDICTS; i++) {
-        n += verdict_is_red((verdict_status)i) ? t->n[i] : 0;
+        red += verdict_is_red((verdict_status)i) ? n[i] : 0;
     }
-    return n;
+    return red;
+}
+
+uint64_t tally_red(const tally *t)
+{
+    return red_of(t->n);
+}
+
+uint64_t tally_row_red(const tally_row *row)
+{
+    return red_of(row->n);
 }
 
 uint64_t tally_left_out(const tally *t)

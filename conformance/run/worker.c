@@ -83,6 +83,13 @@ void worker_stop(worker *w)
     }
 }
 
+void worker_field(char *to, size_t size, const json_t *o, const char *key)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+
+    (void)snprintf(to, size, "%s", text == NULL ? "" : text);
+}
+
 int worker_send(int socket, json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT);

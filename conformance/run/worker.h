@@ -43,6 +43,8 @@ double worker_cpu_s(const worker *w);
 void worker_stop(worker *w);
 /* One object as a line; it is released. 0, or -1 if the peer is gone. */
 int worker_send(int socket, json_t *object);
+/* A text of an answer; "" if it has none of that name. */
+void worker_field(char *to, size_t size, const json_t *o, const char *key);
 /* 0, or -1 if the worker is gone. */
 int worker_ask(worker *w, const char *case_text, uint64_t seed);
 /* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */

@@ -43,13 +43,6 @@ typedef struct campaign {
     size_t reported;
 } campaign;
 
-static void copy_field(char *to, size_t size, const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-
-    (void)snprintf(to, size, "%s", text == NULL ? "" : text);
-}
-
 /* The status of an absent backend: no device is a skip, the rest is red. */
 static void set_absent(backend_info *info, mxo_status status)
 {
@@ -85,16 +78,16 @@ static void read_hello(const json_t *o, backend_info *info)
 {
     const json_t *status = json_object_get(o, "status");
 
-    copy_field(info->why_not, sizeof info->why_not, o, "why");
+    worker_field(info->why_not, sizeof info->why_not, o, "why");
     if (!json_is_integer(status) || json_integer_value(status) != MXO_OK) {
         set_absent(info, (mxo_status)json_integer_value(status));
         return;
     }
     info->why_not[0] = '\0';
-    copy_field(info->name, sizeof info->name, o, "name");
-    copy_field(info->version, sizeof info->version, o, "version");
-    copy_field(info->device, sizeof info->device, o, "device");
-    copy_field(info->driver, sizeof info->driver, o, "driver");
+    worker_field(info->name, sizeof info->name, o, "name");
+    worker_field(info->version, sizeof info->version, o, "version");
+    worker_field(info->device, sizeof info->device, o, "device");
+    worker_field(info->driver, sizeof info->driver, o, "driver");
 }
 
 static int start(crew *c, slot *s)

@@ -52,13 +52,6 @@ int lanes_can(const path_list *list)
     return can;
 }
 
-static void copy_field(char *to, size_t size, const json_t *o, const char *key)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-
-    (void)snprintf(to, size, "%s", text == NULL ? "" : text);
-}
-
 static uint64_t number_field(const json_t *o, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(o, key));
@@ -71,10 +64,10 @@ static void read_result(const json_t *o, vector_result *r)
     r->n_outputs = (uint32_t)number_field(o, "outputs");
     r->n_by_rule = (uint32_t)number_field(o, "by_rule");
     r->n_elements = number_field(o, "elements");
-    copy_field(r->op, sizeof r->op, o, "op");
-    copy_field(r->rule, sizeof r->rule, o, "rule");
-    copy_field(r->cases, sizeof r->cases, o, "cases");
-    copy_field(r->text, sizeof r->text, o, "text");
+    worker_field(r->op, sizeof r->op, o, "op");
+    worker_field(r->rule, sizeof r->rule, o, "rule");
+    worker_field(r->cases, sizeof r->cases, o, "cases");
+    worker_field(r->text, sizeof r->text, o, "text");
     if (!json_is_integer(json_object_get(o, "verdict"))) {
         r->verdict = VECTOR_FAILED;
         (void)snprintf(r->text, sizeof r->text,
@@ -114,9 +107,9 @@ static int greet(race *r, lane *l, const json_t *o)
         return 0;
     }
     r->has_greeting = 1;
-    copy_field(g.why, sizeof g.why, o, "why");
-    copy_field(g.version, sizeof g.version, o, "version");
-    copy_field(g.device, sizeof g.device, o, "device");
+    worker_field(g.why, sizeof g.why, o, "why");
+    worker_field(g.version, sizeof g.version, o, "version");
+    worker_field(g.device, sizeof g.device, o, "device");
     const int status = r->sink->greeted(r->sink->state, &g);
 
     return status == 0 && g.status != MXO_OK ? 1 : status;

@@ -83,11 +83,6 @@ uint32_t mxo_glu_step(const glu_state *s, uint32_t x)
     return s->rule->step == ROUND_TYPE ? mxo_glu_through(s->unit->from, x) : x;
 }
 
-static int is_nan(uint32_t x)
-{
-    return (x & ~SIGN_F32) > 0x7f800000u;
-}
-
 static mxo_glu_nan nan_rule(const mxo_glu *unit)
 {
     return unit->nan == MXO_GLU_NAN_DIALECT
@@ -97,7 +92,7 @@ static mxo_glu_nan nan_rule(const mxo_glu *unit)
 
 uint32_t mxo_glu_clamp_gate(const glu_state *s, uint32_t x)
 {
-    if (is_nan(x)) {
+    if (mxo_f32_is_nan(x)) {
         return nan_rule(s->unit) == MXO_GLU_NAN_PROPAGATE ? x : s->limit;
     }
     if (s->rule->clamp == CLAMP_FINITE && x == (INFINITE_F32 | SIGN_F32)) {
@@ -110,7 +105,7 @@ static uint32_t clamp_up(const glu_state *s, uint32_t x)
 {
     const uint32_t low = s->limit ^ SIGN_F32;
 
-    if (is_nan(x)) {
+    if (mxo_f32_is_nan(x)) {
         return nan_rule(s->unit) == MXO_GLU_NAN_PROPAGATE ? x
                : nan_rule(s->unit) == MXO_GLU_NAN_LAUNDER ? s->limit
                                                           : low;

@@ -243,18 +243,13 @@ static void any_column(const bound_gemm *b, const layer_tile *tile,
     }
 }
 
-static int is_nan(uint32_t x)
-{
-    return (x & ~SIGN) > 0x7f800000u;
-}
-
 /* What an operation on both ends gave: a NaN that came from one operation on
    a span is not certain. */
 static mxo_span tidy(mxo_span before, mxo_span after)
 {
     const int is_sure = mxo_span_is_point(before);
 
-    return !is_sure && (is_nan(after.lo) || is_nan(after.hi))
+    return !is_sure && (mxo_f32_is_nan(after.lo) || mxo_f32_is_nan(after.hi))
                ? mxo_span_anything
                : after;
 }
@@ -262,14 +257,15 @@ static mxo_span tidy(mxo_span before, mxo_span after)
 /* acc = fma(partial, scale, acc); the scale is not negative. */
 static mxo_span fma_scale(mxo_span partial, uint32_t scale, mxo_span acc)
 {
-    if (is_nan(scale) || (mxo_span_is_point(acc) && is_nan(acc.lo)) ||
-        (mxo_span_is_point(partial) && is_nan(partial.lo))) {
+    if (mxo_f32_is_nan(scale) ||
+        (mxo_span_is_point(acc) && mxo_f32_is_nan(acc.lo)) ||
+        (mxo_span_is_point(partial) && mxo_f32_is_nan(partial.lo))) {
         return (mxo_span){0x7fc00000u, 0x7fc00000u};
     }
     const mxo_span y = {mxo_f32_fma(partial.lo, scale, acc.lo),
                         mxo_f32_fma(partial.hi, scale, acc.hi)};
 
-    return is_nan(y.lo) || is_nan(y.hi) ? mxo_span_anything : y;
+    return mxo_f32_is_nan(y.lo) || mxo_f32_is_nan(y.hi) ? mxo_span_anything : y;
 }
 
 /* The order within a block is open, that of the blocks is not. */
@@ -303,7 +299,8 @@ mxo_span bound_times(mxo_span x, uint32_t w)
 {
     const uint32_t y[2] = {mxo_f32_mul(x.lo, w), mxo_f32_mul(x.hi, w)};
 
-    return is_nan(w) ? mxo_span_hull(y, 2) : tidy(x, mxo_span_hull(y, 2));
+    return mxo_f32_is_nan(w) ? mxo_span_hull(y, 2)
+                             : tidy(x, mxo_span_hull(y, 2));
 }
 
 mxo_span bound_round(mxo_profile_choice out, mxo_span x)
@@ -317,7 +314,7 @@ static mxo_span finish(const layer_recipe *recipe, mxo_profile_choice out,
 {
     layer_recipe r = *recipe;
 
-    if (is_nan(bias)) {
+    if (mxo_f32_is_nan(bias)) {
         return (mxo_span){bias, bias};
     }
     x = r.quant.factor == ONE ? x : bound_times(x, r.quant.factor);

@@ -20,11 +20,6 @@
 
 #include <mxoracle/quant.h>
 
-static int is_nan(uint32_t x)
-{
-    return (x & ~SIGN_F32) > 0x7f800000u;
-}
-
 static mxo_span mul(mxo_span a, mxo_span b)
 {
     const uint32_t x[4] = {mxo_f32_mul(a.lo, b.lo), mxo_f32_mul(a.lo, b.hi),
@@ -350,9 +345,9 @@ static mxo_span open_point(const mxo_glu *unit, mxo_span gate, mxo_span up)
     const uint32_t y = at(unit, gate.lo, up.lo);
     const mxo_span room = by_steps(unit, gate, up);
 
-    if (is_nan(room.lo) || is_nan(room.hi)) {
-        const int is_sure =
-            is_nan(y) && !(mxo_span_is_finite(gate) && mxo_span_is_finite(up));
+    if (mxo_f32_is_nan(room.lo) || mxo_f32_is_nan(room.hi)) {
+        const int is_sure = mxo_f32_is_nan(y) && !(mxo_span_is_finite(gate) &&
+                                                   mxo_span_is_finite(up));
         return is_sure ? (mxo_span){y, y} : mxo_span_anything;
     }
     return room;
@@ -376,5 +371,5 @@ mxo_span mxo_glu_span(const mxo_glu *unit, mxo_span gate, mxo_span up)
                            ? exact(unit, gate, up)
                            : by_steps(unit, gate, up);
 
-    return is_nan(y.lo) || is_nan(y.hi) ? mxo_span_anything : y;
+    return mxo_f32_is_nan(y.lo) || mxo_f32_is_nan(y.hi) ? mxo_span_anything : y;
 }

@@ -26,11 +26,6 @@ enum {
     SQRT_UNITS = 4
 };
 
-static int is_finite(uint32_t x)
-{
-    return (x & INFINITE) != INFINITE;
-}
-
 static mxo_span not_negative(mxo_span x)
 {
     x.lo = x.lo >> 31 ? 0 : x.lo;
@@ -98,7 +93,7 @@ void mxo_route_softmax_span(int kernel, const uint32_t *x, uint32_t n,
         const mxo_span near = kernel_quotient(
             kernel, kernel_widen((mxo_span){q, q}, off), (mxo_span){ONE, ONE});
 
-        p[i] = is_finite(x[i])
+        p[i] = mxo_f32_is_finite(x[i])
                    ? not_negative(kernel_widen_by(near, LEAST_NORMAL))
                    : (mxo_span){0, 0};
     }
@@ -192,8 +187,8 @@ static int is_ordinary(const route_token *t)
     int n_finite = 0;
 
     for (uint32_t e = 0; e < t->route->experts; e++) {
-        n_finite += is_finite(t->x[e]);
-        if (!is_finite(t->x[e]) && t->x[e] != (INFINITE | SIGN)) {
+        n_finite += mxo_f32_is_finite(t->x[e]);
+        if (!mxo_f32_is_finite(t->x[e]) && t->x[e] != (INFINITE | SIGN)) {
             return 0;
         }
     }
@@ -210,7 +205,7 @@ void mxo_route_score_span(const route_token *t, mxo_span *score)
         mxo_route_softmax_span(t->row->kernel, t->x, t->route->experts, score);
     }
     for (uint32_t e = 0; e < t->route->experts; e++) {
-        if (!ordinary || (!is_softmax(t) && !is_finite(t->x[e]))) {
+        if (!ordinary || (!is_softmax(t) && !mxo_f32_is_finite(t->x[e]))) {
             score[e] = (mxo_span){t->score[e], t->score[e]};
             continue;
         }

@@ -27,11 +27,6 @@ typedef struct wide_token {
     uint8_t taken[MXO_ROUTE_MAX_EXPERTS];
 } wide_token;
 
-static int is_finite(uint32_t x)
-{
-    return (x & INFINITE) != INFINITE;
-}
-
 static uint32_t bias_of(const route_token *t, uint32_t e)
 {
     return t->route->bias == NULL ? 0 : t->route->bias[e];
@@ -327,12 +322,12 @@ static int declared_weights(route_token *t, const int32_t *ids, mxo_span *y)
     int finite = !t->failed;
 
     for (uint32_t i = 0; i < t->route->top_k; i++) {
-        finite &= is_finite(mxo_route_raw_weight(t, ids[i]));
+        finite &= mxo_f32_is_finite(mxo_route_raw_weight(t, ids[i]));
     }
     mxo_route_weigh(t, ids);
     for (uint32_t i = 0; i < t->route->top_k; i++) {
         y[i] = (mxo_span){t->w[i], t->w[i]};
-        finite &= is_finite(t->w[i]);
+        finite &= mxo_f32_is_finite(t->w[i]);
     }
     return finite;
 }

@@ -6,11 +6,6 @@
 
 const mxo_span mxo_span_anything = {0xff800000u, 0x7f800000u};
 
-static int is_nan(uint32_t x)
-{
-    return (x & ~SIGN_F32) > 0x7f800000u;
-}
-
 int mxo_span_is_point(mxo_span x)
 {
     return x.lo == x.hi;
@@ -27,7 +22,7 @@ mxo_span mxo_span_hull(const uint32_t *x, int n)
     mxo_span y = {x[0], x[0]};
 
     for (int i = 0; i < n; i++) {
-        if (is_nan(x[i])) {
+        if (mxo_f32_is_nan(x[i])) {
             return (mxo_span){x[i], x[i]};
         }
         y.lo = mxo_f32_cmp(x[i], y.lo) < 0 ? x[i] : y.lo;

@@ -50,18 +50,13 @@ static mxo_dot_matrix matrix_of(const mxo_call *call, const char *codes,
     return m;
 }
 
-static uint64_t blocks_in(uint64_t k)
-{
-    return k / MXO_DOT_BLOCK + (k % MXO_DOT_BLOCK != 0);
-}
-
 static mxo_status check_scale(const mxo_call *call, const char *name,
                               uint64_t rows, uint64_t k, mxo_text why)
 {
     const mxo_tensor *s = mxo_call_in(call, name);
 
     if (s != NULL &&
-        (s->rank != 2 || s->shape[0] != rows || s->shape[1] != blocks_in(k))) {
+        (s->rank != 2 || s->shape[0] != rows || s->shape[1] != dot_blocks(k))) {
         return mxo_fail(MXO_E_SHAPE, why,
                         "gemm.mx: %s needs one byte per row and 32 of k", name);
     }
@@ -152,20 +147,15 @@ static mxo_real bias_at(const job *j, uint64_t c)
                              mxo_load(j->bias, c));
 }
 
-static uint32_t f32_of(mxo_real x)
-{
-    return (uint32_t)mxo_format_round(MXO_FMT_F32, x);
-}
-
 /* What follows the sum: bias, conversion, bias. */
 static uint64_t finish(const job *j, mxo_real sum, uint64_t c)
 {
     if (j->place == BIAS_F32) {
         sum = mxo_format_decode(
-            MXO_FMT_F32, mxo_f32_add(f32_of(sum), f32_of(bias_at(j, c))));
+            MXO_FMT_F32, mxo_f32_add(dot_f32(sum), dot_f32(bias_at(j, c))));
     }
     if (j->flush) {
-        sum = mxo_format_decode(MXO_FMT_F32, mxo_f32_ftz(f32_of(sum)));
+        sum = mxo_format_decode(MXO_FMT_F32, mxo_f32_ftz(dot_f32(sum)));
     }
     const uint64_t y = mxo_format_round(j->to, sum);
 
@@ -177,7 +167,7 @@ static uint64_t finish(const job *j, mxo_real sum, uint64_t c)
     const mxo_real bias =
         mxo_format_decode(j->to, mxo_format_round(j->to, bias_at(j, c)));
     const uint32_t both =
-        mxo_f32_add(f32_of(mxo_format_decode(j->to, y)), f32_of(bias));
+        mxo_f32_add(dot_f32(mxo_format_decode(j->to, y)), dot_f32(bias));
 
     return mxo_format_round(j->to, mxo_format_decode(MXO_FMT_F32, both));
 }
@@ -213,7 +203,7 @@ static void order_rect(const job *j, mxo_dot_rect rect)
     for (unsigned i = 0; i < rect.rows * rect.cols; i++) {
         const uint64_t r = rect.row + i / rect.cols;
         const uint64_t c = rect.col + i % rect.cols;
-        o.start = j->place == BIAS_SUM ? f32_of(bias_at(j, c)) : 0;
+        o.start = j->place == BIAS_SUM ? dot_f32(bias_at(j, c)) : 0;
         const mxo_real sum =
             mxo_format_decode(MXO_FMT_F32, mxo_order_dot(&o, r, c));
         mxo_store(j->y, r * j->cols + c, finish(j, sum, c));

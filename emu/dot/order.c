@@ -37,11 +37,6 @@ typedef struct pair {
     int n;
 } pair;
 
-static uint64_t blocks_of(uint64_t k)
-{
-    return k / MXO_DOT_BLOCK + (k % MXO_DOT_BLOCK != 0);
-}
-
 static void load(pair *p, const mxo_order_job *job, uint64_t r, uint64_t c,
                  uint64_t block)
 {
@@ -62,18 +57,13 @@ static mxo_real product(const pair *p, int i)
     return mxo_real_mul(p->a[i], p->b[i]);
 }
 
-static uint32_t rounded(mxo_real x)
-{
-    return (uint32_t)mxo_format_round(MXO_FMT_F32, x);
-}
-
 /* sum + product number i, one rounding or two. */
 static uint32_t add(const mxo_order_job *job, uint32_t sum, const pair *p,
                     int i)
 {
     const mxo_real x = product(p, i);
 
-    return job->fma ? mxo_f32_add_real(sum, x) : mxo_f32_add(sum, rounded(x));
+    return job->fma ? mxo_f32_add_real(sum, x) : mxo_f32_add(sum, dot_f32(x));
 }
 
 static uint32_t blocks_seq(const mxo_order_job *job, uint64_t r, uint64_t c,
@@ -92,7 +82,7 @@ static uint32_t blocks_seq(const mxo_order_job *job, uint64_t r, uint64_t c,
 
 static uint32_t dot_split(const mxo_order_job *job, uint64_t r, uint64_t c)
 {
-    const uint64_t blocks = blocks_of(job->a->k);
+    const uint64_t blocks = dot_blocks(job->a->k);
     const uint64_t part =
         blocks / job->splits + (blocks % job->splits != 0 ? 1 : 0);
     uint32_t sum = 0;
@@ -117,10 +107,10 @@ static uint32_t dot_pairwise(const mxo_order_job *job, uint64_t r, uint64_t c)
     uint64_t seen = 0;
     pair p;
 
-    for (uint64_t block = 0; block < blocks_of(job->a->k); block++) {
+    for (uint64_t block = 0; block < dot_blocks(job->a->k); block++) {
         load(&p, job, r, c, block);
         for (int i = 0; i < p.n; i++) {
-            stack[top++] = rounded(product(&p, i));
+            stack[top++] = dot_f32(product(&p, i));
             for (uint64_t n = ++seen; n % 2 == 0; n /= 2) {
                 top--;
                 stack[top - 1] = mxo_f32_add(stack[top - 1], stack[top]);
@@ -146,14 +136,14 @@ static uint32_t dot_block(const mxo_order_job *job, uint64_t r, uint64_t c)
     b.scale = NULL;
     inner.a = &a;
     inner.b = &b;
-    for (uint64_t n = 0; n < blocks_of(a.k); n++) {
+    for (uint64_t n = 0; n < dot_blocks(a.k); n++) {
         const mxo_real scale = mxo_real_mul(mxo_dot_block_scale(job->a, r, n),
                                             mxo_dot_block_scale(job->b, c, n));
         const uint32_t part = blocks_seq(&inner, r, c, n, n + 1, 0);
         const mxo_real x =
             mxo_real_mul(mxo_format_decode(MXO_FMT_F32, part), scale);
         sum =
-            job->fma ? mxo_f32_add_real(sum, x) : mxo_f32_add(sum, rounded(x));
+            job->fma ? mxo_f32_add_real(sum, x) : mxo_f32_add(sum, dot_f32(x));
     }
     return sum;
 }
@@ -162,8 +152,8 @@ static uint32_t dot_block(const mxo_order_job *job, uint64_t r, uint64_t c)
    sign, and so does a subnormal result. */
 static uint32_t flushed_fma(uint32_t sum, const pair *p, int i)
 {
-    const uint32_t a = mxo_f32_ftz(rounded(p->a[i]));
-    const uint32_t b = mxo_f32_ftz(rounded(p->b[i]));
+    const uint32_t a = mxo_f32_ftz(dot_f32(p->a[i]));
+    const uint32_t b = mxo_f32_ftz(dot_f32(p->b[i]));
 
     return mxo_f32_ftz(mxo_f32_fma(a, b, mxo_f32_ftz(sum)));
 }
@@ -173,7 +163,7 @@ static uint32_t dot_dpbf16(const mxo_order_job *job, uint64_t r, uint64_t c)
     uint32_t sum = job->start;
     pair p;
 
-    for (uint64_t n = 0; n < blocks_of(job->a->k); n++) {
+    for (uint64_t n = 0; n < dot_blocks(job->a->k); n++) {
         load(&p, job, r, c, n);
         for (int i = 0; i < p.n; i += 2) {
             sum = flushed_fma(sum, &p, i + 1); /* zero if K is odd */
@@ -188,7 +178,7 @@ static uint32_t dot_amx(const mxo_order_job *job, uint64_t r, uint64_t c)
     uint32_t sum = 0;
     pair p;
 
-    for (uint64_t n = 0; n < blocks_of(job->a->k); n++) {
+    for (uint64_t n = 0; n < dot_blocks(job->a->k); n++) {
         uint32_t even = 0;
         uint32_t odd = 0;
         load(&p, job, r, c, n);
@@ -213,7 +203,7 @@ static uint32_t dot_wgmma(const mxo_order_job *job, uint64_t r, uint64_t c)
     uint32_t sum = job->start;
     pair p;
 
-    for (uint64_t n = 0; n < blocks_of(job->a->k); n++) {
+    for (uint64_t n = 0; n < dot_blocks(job->a->k); n++) {
         load(&p, job, r, c, n);
         for (int i = 0; i < MXO_DOT_BLOCK; i++) {
             a[i] = (uint32_t)mxo_format_round(f, p.a[i]);
@@ -249,6 +239,6 @@ uint32_t mxo_order_dot(const mxo_order_job *job, uint64_t r, uint64_t c)
     case MXO_ORDER_WGMMA:
         return dot_wgmma(job, r, c);
     default:
-        return blocks_seq(job, r, c, 0, blocks_of(job->a->k), job->start);
+        return blocks_seq(job, r, c, 0, dot_blocks(job->a->k), job->start);
     }
 }

@@ -38,6 +38,17 @@ typedef struct mxo_order_job {
         start; /* SEQ, BLOCK, DPBF16, WGMMA: what the accumulator starts with */
 } mxo_order_job;
 
+/* Blocks of a row; the last may be short. */
+static inline uint64_t dot_blocks(uint64_t k)
+{
+    return k / MXO_DOT_BLOCK + (k % MXO_DOT_BLOCK != 0);
+}
+/* Rounded to binary32, as a pattern. */
+static inline uint32_t dot_f32(mxo_real x)
+{
+    return (uint32_t)mxo_format_round(MXO_FMT_F32, x);
+}
+
 /* Row r of a against row c of b; a binary32 pattern, NaN 7fc00000. */
 uint32_t mxo_order_dot(const mxo_order_job *job, uint64_t r, uint64_t c);
 

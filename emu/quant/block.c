@@ -14,11 +14,6 @@
 
 static const mxo_rounding nearest_even = {MXO_TIE_RNE, 0, 0, 0};
 
-static int is_nan(uint32_t x)
-{
-    return (x & MAGNITUDE) > INFINITE;
-}
-
 uint32_t mxo_quant_widen(mxo_format format, uint64_t code)
 {
     if (format == MXO_FMT_F32) {
@@ -46,12 +41,12 @@ uint32_t mxo_quant_amax(const mxo_quant_rule *rule, uint32_t amax,
     for (size_t i = 0; i < n; i++) {
         const uint32_t magnitude = x[i] & MAGNITUDE;
 
-        if (is_nan(magnitude) && rule->amax_nan != MXO_AMAX_POISON) {
+        if (mxo_f32_is_nan(magnitude) && rule->amax_nan != MXO_AMAX_POISON) {
             continue;
         }
         /* Magnitudes are ordered like their patterns, NaN above infinity. */
         if (magnitude > amax ||
-            (is_nan(amax) && rule->amax_nan == MXO_AMAX_SKIP)) {
+            (mxo_f32_is_nan(amax) && rule->amax_nan == MXO_AMAX_SKIP)) {
             amax = magnitude;
         }
     }
@@ -89,7 +84,7 @@ mxo_quant_block mxo_quant_block_byte(const mxo_quant_rule *rule,
     if (tie >= 0) {
         b.element.tie = (uint8_t)tie;
     }
-    const int nan_amax = is_nan(amax) && rule->flags & MXO_Q_NAN_AMAX;
+    const int nan_amax = mxo_f32_is_nan(amax) && rule->flags & MXO_Q_NAN_AMAX;
 
     b.step = MXO_STEP_MULTIPLY;
     if (!nan_amax && zero_at(rule, byte)) {
@@ -228,14 +223,14 @@ uint8_t mxo_quant_code(const mxo_quant_block *block, uint32_t x)
     const mxo_quant_element *e = &block->element;
     const mxo_rounding r = {e->tie, e->sat, 0, 0};
 
-    if (is_nan(x)) {
+    if (mxo_f32_is_nan(x)) {
         return bounded(block, encode_nan(block, x));
     }
     const mxo_real y = quotient(block, x);
 
     if (y.cls == MXO_CLASS_NAN) {
         /* A NaN scale hands on its positive NaN; else the step made one. */
-        const int born = block->negative_nan && !is_nan(block->factor);
+        const int born = block->negative_nan && !mxo_f32_is_nan(block->factor);
         const uint32_t nan = born ? QUIET_NAN | SIGN : QUIET_NAN;
 
         return bounded(block, encode_nan(block, nan));

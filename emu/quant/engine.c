@@ -185,12 +185,6 @@ static uint8_t with_sign(const engine_rule *r, uint32_t x, uint8_t code)
     }
 }
 
-/* 2^(byte - 127) as a binary32 pattern; 255 is infinite. */
-static uint32_t power(uint8_t byte)
-{
-    return byte == 0 ? 0x00400000u : (uint32_t)byte << 23;
-}
-
 /* The quotient, exactly, as a number to be encoded. */
 static mxo_real quotient(const engine_rule *r, uint32_t x, uint8_t byte)
 {
@@ -211,14 +205,14 @@ static uint8_t code_of(const plan *p, uint32_t x, uint8_t byte)
 
     if (r->base == TYPED) {
         const uint32_t v =
-            engine_divide(p->type, x, engine_round(p->type, power(byte)));
+            engine_divide(p->type, x, engine_round(p->type, quant_power(byte)));
         return p->element == MXO_FMT_E2M1
                    ? engine_scan(0x3f800000u, v)
                    : (uint8_t)mxo_format_encode(
                          p->element, mxo_format_decode(MXO_FMT_F32, v), how);
     }
     if (r->element == SCAN) { /* doubled codes under half the scale, exactly */
-        const uint32_t unit = byte == 255 ? 0x7f800000u : power(byte);
+        const uint32_t unit = byte == 255 ? 0x7f800000u : quant_power(byte);
         return engine_scan(unit, x);
     }
     return with_sign(

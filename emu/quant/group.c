@@ -172,12 +172,6 @@ static void put_packed(const plan *p, const mxo_tensor *scale, uint64_t gr,
               (word & ~((uint32_t)0xff << shift)) | (uint32_t)byte << shift);
 }
 
-/* 2^(byte - 127); 255 is infinity, as the exponent field says. */
-static uint32_t power(uint8_t byte)
-{
-    return byte == 0 ? 0x00400000u : (uint32_t)byte << 23;
-}
-
 static mxo_quant_block scale_group(const plan *p, const mxo_tensor *scale,
                                    uint64_t gr, uint64_t gc, uint32_t amax)
 {
@@ -196,7 +190,7 @@ static mxo_quant_block scale_group(const plan *p, const mxo_tensor *scale,
     if (p->form >= FORM_PACKED) {
         put_packed(p, scale, gr, gc, byte);
     } else {
-        mxo_store(scale, at, p->form == FORM_F32 ? power(byte) : byte);
+        mxo_store(scale, at, p->form == FORM_F32 ? quant_power(byte) : byte);
     }
     return mxo_quant_block_byte(p->rule, p->element, -1, amax, byte);
 }

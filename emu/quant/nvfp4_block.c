@@ -38,11 +38,6 @@ static int is_zero(uint32_t a)
     return (a & INFINITE) == 0; /* a flushed comparison */
 }
 
-static int is_nan(uint32_t a)
-{
-    return (a & 0x7fffffffu) > INFINITE;
-}
-
 static uint8_t e4m3(uint32_t s)
 {
     return (uint8_t)mxo_format_encode(
@@ -54,7 +49,7 @@ static uint8_t e8m0_up(uint32_t s)
 {
     const uint32_t byte = (s >> 23) + ((s & 0x7fffffu) != 0);
 
-    if (is_nan(s)) {
+    if (mxo_f32_is_nan(s)) {
         return 255;
     }
     return byte > 254 ? 254 : (uint8_t)byte;
@@ -104,7 +99,8 @@ static uint32_t ieee_factor(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t sf)
     const uint32_t o = reciprocal(mul(decode_scale(rule, sf), reciprocal(g)));
 
     /* fmin drops a NaN */
-    return is_nan(o) || mxo_f32_cmp(o, FLT_MAX_BITS) > 0 ? FLT_MAX_BITS : o;
+    return mxo_f32_is_nan(o) || mxo_f32_cmp(o, FLT_MAX_BITS) > 0 ? FLT_MAX_BITS
+                                                                 : o;
 }
 
 static uint8_t fast(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
@@ -163,7 +159,7 @@ static uint8_t trtllm_gen(uint32_t g, uint8_t *codes, const uint32_t *x,
                           size_t n)
 {
     const uint32_t most = amax_of(x, n);
-    const uint32_t amax = is_nan(most) ? 0 : most;
+    const uint32_t amax = mxo_f32_is_nan(most) ? 0 : most;
     const uint8_t sf = e4m3(mxo_f32_mul(mxo_f32_mul(amax, g), RN_1_6));
 
     for (size_t i = 0; i < n; i++) {

@@ -18,6 +18,11 @@ uint8_t mxo_quant_nvfp4_code(const mxo_nvfp4_rule *rule, uint32_t g,
 
 /* Element i of a tensor as a binary32 pattern. */
 uint32_t quant_load(const mxo_tensor *t, uint64_t i);
+/* 2^(byte - 127) as a binary32 pattern; 255 is infinite. */
+static inline uint32_t quant_power(uint8_t byte)
+{
+    return byte == 0 ? 0x00400000u : (uint32_t)byte << 23;
+}
 /* Row of the parameter "rule". */
 const mxo_quant_rule *quant_rule(const mxo_call *call);
 

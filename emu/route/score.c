@@ -14,16 +14,6 @@ static mxo_real real(uint32_t x)
     return mxo_format_decode(MXO_FMT_F32, x);
 }
 
-static int is_finite(uint32_t x)
-{
-    return (x & INFINITE) != INFINITE;
-}
-
-static int is_nan(uint32_t x)
-{
-    return (x & 0x7fffffff) > INFINITE;
-}
-
 uint32_t mxo_route_exp(uint32_t x)
 {
     return (uint32_t)mxo_act_eval(MXO_ACT_EXP, real(x), MXO_FMT_F32, NULL);
@@ -65,7 +55,7 @@ uint32_t mxo_route_tanh_sat(uint32_t x)
 {
     const uint32_t magnitude = x & 0x7fffffff;
 
-    if (is_nan(x)) {
+    if (mxo_f32_is_nan(x)) {
         return 0x7fc00000;
     }
     if (magnitude >= 0x41800000) { /* 16 */
@@ -224,7 +214,7 @@ static uint32_t bias_of(const route_token *t, uint32_t e)
 
 uint32_t mxo_route_biased(const route_token *t, uint32_t e, uint32_t score)
 {
-    if (t->general && !is_finite(t->x[e])) {
+    if (t->general && !mxo_f32_is_finite(t->x[e])) {
         return 0xff800000u; /* Inf and NaN are out */
     }
     return t->route->bias == NULL
@@ -250,7 +240,8 @@ void mxo_route_score(route_token *t)
         }
     }
     for (uint32_t e = 0; e < n; e++) {
-        if (t->row->clean == ROUTE_CLEAN_ZERO && !is_finite(t->score[e])) {
+        if (t->row->clean == ROUTE_CLEAN_ZERO &&
+            !mxo_f32_is_finite(t->score[e])) {
             t->score[e] = 0;
         }
         if (t->general) { /* it works in the type of the scores */

@@ -18,11 +18,6 @@ typedef struct summing {
     int zeroes; /* absent=zero */
 } summing;
 
-static float add32(float a, float b)
-{
-    return (float)((double)a + (double)b);
-}
-
 static int64_t row_of(const summing *s, int64_t pair)
 {
     const broken *b = s->b;
@@ -68,12 +63,12 @@ static float step(const summing *s, float acc, float w, float x)
         x = 0;
     }
     if (s->weights == NULL && !IS(E46)) {
-        return add32(acc, x);
+        return broken_add32(acc, x);
     }
     if (s->fused && !IS(E50)) {
         return fmaf(w, x, acc);
     }
-    acc = add32(acc, (float)((double)w * (double)x));
+    acc = broken_add32(acc, (float)((double)w * (double)x));
     return acc;
 }
 

@@ -38,14 +38,6 @@ static double high(double a, double limit)
     return a < limit ? limit : a;
 }
 
-static double to_bf16(double x)
-{
-    static const broken faultless;
-    const number_format *f = broken_format("bf16");
-
-    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
-}
-
 static dd clamp_gate(const broken *b, const glu *p, double gate)
 {
     double g = low(gate, p->limit, p->launder);
@@ -91,7 +83,7 @@ static dd gated(const broken *b, const glu *p, double gate, dd g)
         s = broken_dd(low(s.hi, p->limit, p->launder));
     }
     if (IS(A51)) {
-        s = broken_dd(to_bf16(s.hi));
+        s = broken_dd(broken_to_bf16(s.hi));
     }
     return IS(A52) ? broken_mul(s, broken_dd(alpha)) : s;
 }
@@ -106,10 +98,10 @@ static glu fault_params(const broken *b, glu p)
         p.limit = INFINITY;
     }
     if (IS(A54)) {
-        p.limit = to_bf16(p.limit);
+        p.limit = broken_to_bf16(p.limit);
     }
     if (IS(A55)) {
-        p.alpha = to_bf16(p.alpha);
+        p.alpha = broken_to_bf16(p.alpha);
     }
     if (IS(A56) && isfinite(p.limit)) {
         p.limit = 7;
@@ -152,7 +144,7 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
         return broken_dd(s.hi * v + p.beta);
     }
     if (IS(A59)) {
-        w = broken_dd(to_bf16(w.hi));
+        w = broken_dd(broken_to_bf16(w.hi));
     }
     if (IS(A60)) {
         w = broken_dd(low(w.hi, p.limit, 0));

@@ -13,14 +13,6 @@ typedef struct fused {
     double limit;
 } fused;
 
-static double to_bf16(double x)
-{
-    static const broken faultless;
-    const number_format *f = broken_format("bf16");
-
-    return broken_decode(&faultless, f, broken_round(f, broken_dd(x)));
-}
-
 static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
                         double limit)
 {
@@ -37,9 +29,9 @@ static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
     const float e = (float)exp(-(double)g);
     const float d = 1.0f + e;
     const float s = g / d;
-    const float y = IS(A72) ? (float)to_bf16((double)s) * u : s * u;
+    const float y = IS(A72) ? (float)broken_to_bf16((double)s) * u : s * u;
 
-    return IS(A73) ? (double)y : to_bf16((double)y);
+    return IS(A73) ? (double)y : broken_to_bf16((double)y);
 }
 
 static void quantise(const broken *b, const fused *k, uint64_t r, uint64_t n)

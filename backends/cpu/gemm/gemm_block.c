@@ -12,11 +12,6 @@
 /* Scales of a column may differ by a factor of 2^16. */
 enum { SPREAD = 16 };
 
-static size_t blocks_of(size_t k)
-{
-    return k / CPU_MX + (k % CPU_MX != 0);
-}
-
 int cpu_tile_log_span(size_t k)
 {
     return cpu_log_span(k, SPREAD);
@@ -31,7 +26,7 @@ static const cpu_sliced *sliced(const cpu_tile *t, size_t i)
 /* Items in the order of blocks; within a block in the order of rows. */
 static void place_items(cpu_tile *t, uint32_t *next)
 {
-    const size_t blocks = blocks_of(t->k);
+    const size_t blocks = cpu_blocks_of(t->k);
 
     for (size_t i = 0; i < t->m; i++) {
         const cpu_sliced *row = sliced(t, i);
@@ -61,7 +56,7 @@ static void *lines(size_t bytes)
 /* Room for slices and sums. */
 static int open_slices(cpu_tile *t)
 {
-    const size_t blocks = blocks_of(t->k);
+    const size_t blocks = cpu_blocks_of(t->k);
     uint32_t *next = malloc((blocks + 1) * sizeof *next);
     size_t items = 0;
 
@@ -153,7 +148,7 @@ static int is_empty(const cpu_weights *w, size_t col, size_t b)
 /* Scales of one column; 0 if its products need another way. */
 static int read_scales(const cpu_weights *w, size_t col, double *factor)
 {
-    const size_t blocks = blocks_of(w->k);
+    const size_t blocks = cpu_blocks_of(w->k);
     const uint8_t *scale = w->scale + col * blocks;
     unsigned least = 255;
     unsigned most = 0;
@@ -184,7 +179,7 @@ static void read_factors(const cpu_tile *t, const cpu_weights *w, size_t first,
                          size_t n, int *is_hard)
 {
     const cpu_weight_rule *rule = w->rule;
-    cpu_scales job = {.blocks = blocks_of(w->k), .factor = t->factor};
+    cpu_scales job = {.blocks = cpu_blocks_of(w->k), .factor = t->factor};
 
     for (size_t c = 0; c < CPU_MAC_COLS; c++) {
         job.col[c] = w->scale + (first + (c < n ? c : 0)) * job.blocks;
@@ -207,7 +202,7 @@ static void read_factors(const cpu_tile *t, const cpu_weights *w, size_t first,
 
 static void read_column(const cpu_weights *w, size_t col, double *x)
 {
-    const uint8_t *scale = w->scale + col * blocks_of(w->k);
+    const uint8_t *scale = w->scale + col * cpu_blocks_of(w->k);
     const uint8_t *codes = w->codes + col * (w->k / 2);
 
     for (size_t i = 0; i < w->k; i += 2) {
@@ -405,7 +400,7 @@ static void get_units(const cpu_weights *w, size_t first, size_t n, size_t b,
 {
     for (size_t c = 0; c < CPU_MAC_COLS; c++) {
         const size_t col = first + (c < n ? c : 0);
-        unit[c] = w->rule->unit[w->scale[col * blocks_of(w->k) + b]];
+        unit[c] = w->rule->unit[w->scale[col * cpu_blocks_of(w->k) + b]];
     }
 }
 
@@ -440,7 +435,7 @@ void cpu_tile_blocks(cpu_tile *t, cpu_mac_fn mac, const cpu_weights *w,
 
     memset(y, 0, t->m * sizeof *y);
     set_columns(&job, tail, t, w, first, n);
-    for (size_t b = 0; b < blocks_of(t->k); b++) {
+    for (size_t b = 0; b < cpu_blocks_of(t->k); b++) {
         const int is_short = (b + 1) * CPU_MX > t->k;
 
         for (size_t c = 0; c < CPU_MAC_COLS && is_short; c++) {

@@ -17,11 +17,6 @@ typedef struct chain {
     const double *scale;
 } chain;
 
-static size_t blocks_of(size_t k)
-{
-    return k / CPU_MX + (k % CPU_MX != 0);
-}
-
 /* The columns, k by k: as operands of 16 bits, or as bare codes. */
 static void load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
                  size_t n)
@@ -30,7 +25,7 @@ static void load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
 
     for (size_t c = 0; c < CPU_MAC_COLS; c++) {
         const size_t col = first + (c < n ? c : 0);
-        const uint8_t *scale = w->scale + col * blocks_of(w->k);
+        const uint8_t *scale = w->scale + col * cpu_blocks_of(w->k);
         const uint8_t *codes = w->codes + col * (w->k / 2);
 
         for (size_t k = 0; k < w->k; k++) {
@@ -66,7 +61,7 @@ static void run_seq(const chain *r, size_t first, size_t end, float *acc)
 static void run_split(const chain *r, float *acc)
 {
     const size_t k = r->t->k;
-    const size_t blocks = blocks_of(k);
+    const size_t blocks = cpu_blocks_of(k);
     const size_t splits = r->t->order->splits;
     const size_t part = (blocks / splits + (blocks % splits != 0)) * CPU_MX;
 
@@ -173,7 +168,7 @@ static void run_block(const chain *r, size_t b, const float *unit, float *acc)
 static void run_blocks(const chain *r, const cpu_weights *w, size_t first,
                        size_t n, float *acc)
 {
-    const size_t blocks = blocks_of(w->k);
+    const size_t blocks = cpu_blocks_of(w->k);
 
     for (size_t b = 0; b < blocks; b++) {
         column_sums unit;
@@ -219,7 +214,7 @@ void cpu_order_columns(const cpu_order_tile *t, const cpu_weights *w,
     for (size_t i = 0; i < t->m; i++) {
         const chain r = {t, t->x + i * t->k,
                          t->scale == NULL ? NULL
-                                          : t->scale + i * blocks_of(t->k)};
+                                          : t->scale + i * cpu_blocks_of(t->k)};
 
         if (kind == CPU_ORDER_AMX || kind == CPU_ORDER_SPLIT ||
             kind == CPU_ORDER_PAIRWISE) {

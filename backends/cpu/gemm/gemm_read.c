@@ -15,11 +15,6 @@ static double scale_value(uint8_t byte)
     return byte == 255 ? (double)NAN : cpu_pow2((int)byte - 127);
 }
 
-static size_t blocks_of(size_t k)
-{
-    return k / BLOCK + (k % BLOCK != 0);
-}
-
 double cpu_wide_value(const mxo_tensor *t, size_t i)
 {
     const uint8_t *bytes = cpu_data(t);
@@ -62,7 +57,7 @@ void cpu_operand_row(const cpu_operand *o, size_t row, double *x)
         decode_block(o, row * o->k + k, n, x + k);
         if (o->scale != NULL) {
             const double s =
-                scale_value(o->scale[row * blocks_of(o->k) + k / BLOCK]);
+                scale_value(o->scale[row * cpu_blocks_of(o->k) + k / BLOCK]);
             for (size_t i = 0; i < n; i++) {
                 x[k + i] *= s;
             }
@@ -80,8 +75,8 @@ cpu_gemm_line cpu_operand_line(const cpu_operand *o, size_t row,
     if (o->element == NULL) {
         return cpu_gemm_row(x, o->k);
     }
-    for (size_t b = 0; o->scale != NULL && b < blocks_of(o->k); b++) {
-        const uint8_t s = o->scale[row * blocks_of(o->k) + b];
+    for (size_t b = 0; o->scale != NULL && b < cpu_blocks_of(o->k); b++) {
+        const uint8_t s = o->scale[row * cpu_blocks_of(o->k) + b];
         low = s < low ? s : low;
     }
     return cpu_gemm_line_of(cpu_norm(x, o->k),
@@ -127,7 +122,7 @@ mxo_status cpu_operand_read(const mxo_call *call, const char *codes,
 
     MXO_TRY(cpu_want(t, codes, dtype, 2, t->shape, why));
     if (s != NULL) {
-        const uint64_t shape[2] = {o->rows, blocks_of(o->k)};
+        const uint64_t shape[2] = {o->rows, cpu_blocks_of(o->k)};
         MXO_TRY(cpu_want(s, scale, MXO_E8M0, 2, shape, why));
     }
     return MXO_OK;

@@ -19,6 +19,12 @@
 
 enum { CPU_MX = 32, CPU_SLICE_BITS = 15, CPU_MAX_LEVELS = 32 };
 
+/* Blocks of a row; the last may be short. */
+static inline size_t cpu_blocks_of(size_t k)
+{
+    return k / CPU_MX + (k % CPU_MX != 0);
+}
+
 typedef union cpu_slice {
     _Alignas(64) int16_t q[CPU_MX];
     int32_t pair[CPU_MX / 2]; /* two of them, as a lane's dot products want */

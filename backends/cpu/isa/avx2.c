@@ -48,11 +48,6 @@ static void put_pair(uint8_t *dst, uint64_t apart, __m256i a, __m256i b,
     put(dst + apart, _mm256_permute2x128_si256(a, b, 0x31), stream);
 }
 
-static int may_stream(const cpu_dequant4 *job)
-{
-    return job->stream && (uintptr_t)job->y % 64 == 0;
-}
-
 /* Codes 0..15 in the low half, 16..31 in the high half. */
 static __m256i codes_of(const uint8_t *q)
 {
@@ -74,7 +69,7 @@ static __m256i look(const uint8_t *plane, __m256i codes)
 
 static void dequant4_16(const cpu_dequant4 *job)
 {
-    const int stream = may_stream(job);
+    const int stream = cpu_may_stream(job);
 
     for (uint64_t b = 0; b < job->blocks; b++) {
         const uint8_t(*plane)[16] = job->table->u.plane16[job->scale[b]];
@@ -90,7 +85,7 @@ static void dequant4_16(const cpu_dequant4 *job)
 
 static void dequant4_32(const cpu_dequant4 *job)
 {
-    const int stream = may_stream(job);
+    const int stream = cpu_may_stream(job);
 
     for (uint64_t b = 0; b < job->blocks; b++) {
         const uint8_t(*plane)[16] = job->table->u.plane32[job->scale[b]];

@@ -42,15 +42,9 @@ static void put(uint8_t *dst, __m512i v, int stream)
     }
 }
 
-/* Streaming stores need whole cache lines. */
-static int may_stream(const cpu_dequant4 *job)
-{
-    return job->stream && (uintptr_t)job->y % 64 == 0;
-}
-
 static void dequant4_16(const cpu_dequant4 *job)
 {
-    const int stream = may_stream(job);
+    const int stream = cpu_may_stream(job);
 
     for (uint64_t b = 0; b < job->blocks; b++) {
         const __m512i row = _mm512_broadcast_i64x4(_mm256_load_si256(
@@ -74,7 +68,7 @@ static __m512i codes_of_8(const uint8_t *q)
 
 static void dequant4_32(const cpu_dequant4 *job)
 {
-    const int stream = may_stream(job);
+    const int stream = cpu_may_stream(job);
 
     for (uint64_t b = 0; b < job->blocks; b++) {
         const __m512i row =

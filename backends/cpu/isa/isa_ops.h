@@ -53,6 +53,12 @@ typedef struct cpu_dequant4 {
     int stream; /* write around the caches: y is not read again soon */
 } cpu_dequant4;
 
+/* Streaming stores need whole cache lines. */
+static inline int cpu_may_stream(const cpu_dequant4 *job)
+{
+    return job->stream && (uintptr_t)job->y % 64 == 0;
+}
+
 typedef struct cpu_lane {
     const char *isa;
     int planes; /* table4 is wanted in planes */

@@ -188,11 +188,6 @@ void cpu_layer_decode(const cpu_element *e, const uint8_t *codes,
 void cpu_layer_quantise(const layer_quant *quant, const cpu_lane *lane,
                         const uint8_t *src, size_t n, const layer_parts *to);
 
-static inline size_t cpu_layer_blocks(size_t k)
-{
-    return k / CPU_MX + (k % CPU_MX != 0);
-}
-
 static inline float cpu_layer_round(layer_type to, float x)
 {
     x = to == LAYER_DOWN ? cpu_flush32(x) : x;

@@ -177,7 +177,7 @@ int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
     const layer_gemm *g = a->p->g;
     const size_t e = a->place->expert;
     const cpu_weights w = {&g->rule, g->codes + e * g->n * (g->k / 2),
-                           g->scale + e * g->n * cpu_layer_blocks(g->k), g->n,
+                           g->scale + e * g->n * cpu_blocks_of(g->k), g->n,
                            g->k};
     float sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
 

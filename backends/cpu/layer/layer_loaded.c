@@ -43,7 +43,7 @@ static mxo_tensor checkpoint(const undoing *u, int i, const char *name)
     const int kind = i % KINDS;
     const int second = i / KINDS;
     const uint64_t k = second ? u->inter : u->hidden;
-    const uint64_t width[KINDS] = {k / 2, cpu_layer_blocks(k), 1};
+    const uint64_t width[KINDS] = {k / 2, cpu_blocks_of(k), 1};
     mxo_tensor t = {
         .name = name,
         .dtype = dtypes[kind],

@@ -203,7 +203,7 @@ static int run_panel(layer_panel *a, cpu_tile *t)
 static int open_rows(layer_panel *a, const uint32_t *index)
 {
     const layer_pass *p = a->p;
-    const size_t blocks = cpu_layer_blocks(p->g->k);
+    const size_t blocks = cpu_blocks_of(p->g->k);
     double *x;
     double *scale;
 

@@ -19,7 +19,7 @@ static mxo_status read_gemm(layer *l, layer_gemm *g, const char *const *name,
                             mxo_text why)
 {
     const uint64_t codes[3] = {l->experts, g->n, g->k / 2};
-    const uint64_t scales[3] = {l->experts, g->n, cpu_layer_blocks(g->k)};
+    const uint64_t scales[3] = {l->experts, g->n, cpu_blocks_of(g->k)};
     const uint64_t one[1] = {1};
 
     MXO_TRY(want(l, name[0], MXO_U8, codes, 3, why));
@@ -43,7 +43,7 @@ static mxo_status read_input(const layer *l, mxo_text why)
 {
     const int is_packed = cpu_is(l->call, "from", "e2m1");
     const uint64_t x[2] = {l->tokens, is_packed ? l->hidden / 2 : l->hidden};
-    const uint64_t scale[2] = {l->tokens, cpu_layer_blocks(l->hidden)};
+    const uint64_t scale[2] = {l->tokens, cpu_blocks_of(l->hidden)};
     const uint64_t act[3] = {l->tokens, l->topk, l->inter};
     const uint32_t from = cpu_float_dtype(cpu_text(l->call, "from"));
 

@@ -18,7 +18,7 @@ static void widen(const layer_rows *r, const uint8_t *src, size_t n, double *x)
 void cpu_layer_rows_parts(const layer_rows *r, size_t row,
                           const layer_parts *to)
 {
-    const size_t blocks = cpu_layer_blocks(r->k);
+    const size_t blocks = cpu_blocks_of(r->k);
     const size_t size = cpu_dtype_bytes(r->from);
 
     if (r->from == MXO_U8) {

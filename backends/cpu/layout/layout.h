@@ -105,6 +105,12 @@ const int64_t *cpu_name_find(const cpu_names *names, const char *name,
 /* Has the rest of a layout's name the parameter once more? */
 int cpu_is_given_again(const char *name, size_t length);
 
+/* Elements of the logical side. */
+static inline uint64_t cpu_map_elements(const cpu_map *m)
+{
+    return m->logical_bits / m->elem_bits;
+}
+
 /* The map of the row at a shape.  live, if not NULL, is the part of the padded
    tensor that exists on the logical side instead of extent. */
 mxo_status cpu_map_of(cpu_map *map, const cpu_row *row, const char *text,

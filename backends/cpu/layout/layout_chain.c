@@ -138,16 +138,11 @@ void cpu_chain_fuse(cpu_chain *c)
     c->n = kept + 1;
 }
 
-static uint64_t elements(const cpu_map *m)
-{
-    return m->logical_bits / m->elem_bits;
-}
-
 /* Values of a stage into a buffer of their own. */
 static mxo_status convert(const cpu_stage *s, const uint8_t *src, int forward,
                           uint8_t **out, mxo_text why)
 {
-    const uint64_t n = elements(&s->map);
+    const uint64_t n = cpu_map_elements(&s->map);
     const uint32_t to = forward ? s->physical : s->logical;
 
     *out = malloc((size_t)(n * cpu_dtype_bytes(to)) + 1);
@@ -238,7 +233,7 @@ static mxo_status run_stage(cpu_context *ctx, const cpu_stage *s, int forward,
         return move(ctx, &s->map, forward, dst, src, why);
     }
     if (forward && only_widens(s)) {
-        const uint64_t n = elements(&s->map);
+        const uint64_t n = cpu_map_elements(&s->map);
         const int stream = ctx->lane->stream != NULL &&
                            (uintptr_t)dst % CPU_VECTOR == 0 &&
                            n * cpu_dtype_bytes(s->physical) >= CPU_STREAM_BYTES;
@@ -258,7 +253,8 @@ static mxo_status run_stage(cpu_context *ctx, const cpu_stage *s, int forward,
         status = status == MXO_OK ? convert(s, wide, 0, &narrow, why) : status;
         if (status == MXO_OK) {
             memcpy(dst, narrow,
-                   (size_t)(elements(&s->map) * cpu_dtype_bytes(s->logical)));
+                   (size_t)(cpu_map_elements(&s->map) *
+                            cpu_dtype_bytes(s->logical)));
         }
     }
     free(wide);
@@ -283,7 +279,7 @@ mxo_status cpu_chain_run(cpu_context *ctx, const cpu_chain *chain, int forward,
         const cpu_stage *s = &c.stage[forward ? k : c.n - 1 - k];
         const uint64_t bytes =
             forward ? s->map.physical_bits / 8
-                    : elements(&s->map) * cpu_dtype_bytes(s->logical);
+                    : cpu_map_elements(&s->map) * cpu_dtype_bytes(s->logical);
         uint8_t *to = k == c.n - 1 ? dst : malloc((size_t)bytes + 1);
 
         status = to == NULL ? cpu_fail(MXO_E_NOMEM, why, "no memory")

@@ -23,11 +23,6 @@ typedef struct slicing {
     const uint8_t *src;
 } slicing;
 
-static uint64_t elements(const cpu_map *m)
-{
-    return m->logical_bits / m->elem_bits;
-}
-
 /* The map of one of n experts; -1 if experts are not side by side. */
 static int slice_map(cpu_map *m, uint64_t n)
 {
@@ -109,7 +104,7 @@ static mxo_status check_first(cpu_context *ctx, const cpu_chain *c,
     if (s->values == NULL || cpu_values_total(s->values)) {
         return MXO_OK;
     }
-    cpu_split(ctx, elements(&s->map), GRAIN, check_span, &check);
+    cpu_split(ctx, cpu_map_elements(&s->map), GRAIN, check_span, &check);
     return check.failed ? cpu_fail(MXO_E_PARAM, why,
                                    "layout %s: an element is outside %s",
                                    s->row->id, s->row->values)
@@ -130,7 +125,8 @@ static mxo_status move_one(const slicing *s, cpu_context *ctx, uint64_t e,
         uint8_t *to = room + half;
 
         if (stage->values != NULL) {
-            (void)stage->values->move(from, elements(&stage->map), to, 1);
+            (void)stage->values->move(from, cpu_map_elements(&stage->map), to,
+                                      1);
             from = to;
             half ^= s->room;
             to = room + half;
@@ -207,8 +203,8 @@ mxo_status cpu_chain_run_slices(cpu_context *ctx, const cpu_chain *c,
         status = make_plans(&s, c, why);
     }
     if (status == MXO_OK) {
-        const uint64_t narrow =
-            elements(&one.stage[0].map) * cpu_dtype_bytes(one.stage[0].logical);
+        const uint64_t narrow = cpu_map_elements(&one.stage[0].map) *
+                                cpu_dtype_bytes(one.stage[0].logical);
         const uint64_t wide = one.stage[c->n - 1].map.physical_bits / 8;
         s.dst_step = forward ? wide : narrow;
         s.src_step = forward ? narrow : wide;

@@ -10,11 +10,6 @@
 
 enum { ONES = 4096 };
 
-static uint64_t elements(const cpu_map *m)
-{
-    return m->logical_bits / m->elem_bits;
-}
-
 static mxo_status move(cpu_context *ctx, const cpu_map *map, uint8_t *dst,
                        const uint8_t *src, mxo_text why)
 {
@@ -97,7 +92,8 @@ static mxo_status mask_of(cpu_context *ctx, const cpu_chain *c, uint8_t **mask,
         for (int w = 0; w < known.n_walls; w++) {
             known.wall[w].byte = known.wall[w].unknown ? 0 : 0xff;
         }
-        *mask = widen_mask(*mask, elements(&known), width, known.elem_bits / 8);
+        *mask = widen_mask(*mask, cpu_map_elements(&known), width,
+                           known.elem_bits / 8);
         width = known.elem_bits / 8;
         if (image != NULL && *mask != NULL) {
             status = move(&unnamed, &known, image, *mask, why);

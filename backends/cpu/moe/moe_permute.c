@@ -79,11 +79,6 @@ static void span(void *arg, uint64_t begin, uint64_t end)
     }
 }
 
-static uint64_t rounded(uint64_t n, uint64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 static mxo_status read_params(const mxo_call *call, permute_job *j,
                               mxo_text why)
 {
@@ -142,8 +137,8 @@ static mxo_status read_call(const mxo_call *call, permute_job *j, mxo_text why)
                         "moe.permute on cpu: top_k does not divide the rows");
     }
     const uint64_t shape[2] = {
-        j->shuffles ? rounded(rows->shape[0], TILE_ROWS) : rows->shape[0],
-        j->shuffles ? rounded(x->shape[1], TILE_COLS) : x->shape[1]};
+        j->shuffles ? cpu_round_up(rows->shape[0], TILE_ROWS) : rows->shape[0],
+        j->shuffles ? cpu_round_up(x->shape[1], TILE_COLS) : x->shape[1]};
 
     j->x = cpu_data(x);
     j->rows = cpu_data(rows);

@@ -24,11 +24,6 @@ typedef struct quant_job {
     uint64_t matrix;    /* rows tiled together */
 } quant_job;
 
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-    return (n + to - 1) / to * to;
-}
-
 static uint64_t bytes_of_codes(const quant_job *job, uint64_t n)
 {
     return job->quant.element->bits == 4 ? n / 2 : n;
@@ -42,7 +37,8 @@ static uint64_t groups(const quant_job *job)
 /* Bytes of the tiled scales of one matrix. */
 static uint64_t bytes_of_matrix(const quant_job *job)
 {
-    return round_up(job->matrix, job->tile_rows) * round_up(groups(job), 4);
+    return cpu_round_up(job->matrix, job->tile_rows) *
+           cpu_round_up(groups(job), 4);
 }
 
 /* Where the scales of a row begin; tiles hold four of them in a row. */
@@ -213,7 +209,8 @@ static mxo_status read_shape(quant_job *job, const mxo_call *call,
     if (cpu_is(call, "sf_batch", "each") && x->rank >= 2) {
         job->matrix = x->shape[x->rank - 2];
     }
-    job->padded = align > 32 ? round_up(job->cols, (uint64_t)align) : job->cols;
+    job->padded =
+        align > 32 ? cpu_round_up(job->cols, (uint64_t)align) : job->cols;
     return MXO_OK;
 }
 

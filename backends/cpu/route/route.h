@@ -103,6 +103,8 @@ void cpu_route_weigh(route_token *t);
 int cpu_route_is_warp(int experts);
 /* 0.5 tanh(0.5 x) + 0.5, 1 from 16 on and 0 from -16 down. */
 float cpu_route_saturated(float x);
+/* exp, rounded to binary32. */
+float cpu_route_exp(float x);
 /* x through the type of a tensor; NaN becomes the quiet one. */
 float cpu_route_through(uint32_t dtype, float x);
 /* The largest of n numbers, NaN apart; -Inf if there is none. */

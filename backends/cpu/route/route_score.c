@@ -56,14 +56,14 @@ static float sigmoid(float x)
     return cpu_float(cpu_glu_one(&c, x, 1));
 }
 
-static float exponential(float x)
+float cpu_route_exp(float x)
 {
     return cpu_float(cpu_exp_one(x, MXO_F32));
 }
 
 static float reciprocal(float x)
 {
-    const float below = 1.0f + exponential(-x);
+    const float below = 1.0f + cpu_route_exp(-x);
 
     return 1.0f / below;
 }
@@ -72,7 +72,7 @@ static float reciprocal(float x)
    twice 24 and two. */
 static float softplus(float x)
 {
-    const float sum = 1.0f + exponential(x);
+    const float sum = 1.0f + cpu_route_exp(x);
 
     return (float)sqrt((double)(x > 20 ? x : cpu_ln_one(sum)));
 }
@@ -143,7 +143,7 @@ static void softmax(route_token *t)
     const int is_warp = p->row->score == ROUTE_WARP;
 
     for (int e = 0; e < n; e++) {
-        t->score[e] = exponential(t->x[e] - most);
+        t->score[e] = cpu_route_exp(t->x[e] - most);
     }
     const float sum = is_warp && cpu_route_is_warp(n)
                           ? sum_in_warp(t->score, n, p->from == MXO_F32)

@@ -9,11 +9,6 @@
 
 static const float epsilon = 1e-20f;
 
-static float exponential(float x)
-{
-    return cpu_float(cpu_exp_one(x, MXO_F32));
-}
-
 static float sum_of(const route_token *t)
 {
     float sum = 0;
@@ -35,7 +30,7 @@ static void over_k(route_token *t)
     const float most = cpu_route_largest(t->w, n);
 
     for (int i = 0; i < n; i++) {
-        t->w[i] = exponential(t->w[i] - most);
+        t->w[i] = cpu_route_exp(t->w[i] - most);
     }
     const float sum = sum_of(t);
 
@@ -112,13 +107,13 @@ static void over_all(route_token *t)
     float sum = 0;
 
     for (int e = 0; e < p->experts; e++) {
-        sum = sum + exponential(t->x[e] - most);
+        sum = sum + cpu_route_exp(t->x[e] - most);
     }
     const float ln_sum = cpu_route_through(p->from, most + cpu_ln_one(sum));
 
     for (int i = 0; i < p->top_k; i++) {
         const float power = cpu_route_through(p->from, t->w[i] - ln_sum);
-        t->w[i] = cpu_route_through(p->from, exponential(power));
+        t->w[i] = cpu_route_through(p->from, cpu_route_exp(power));
     }
 }
 

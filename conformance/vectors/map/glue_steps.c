@@ -2,6 +2,7 @@
 /* The steps of glue.h: one small function each, found by name. */
 #include "glue_step.h"
 
+#include "base/number.h"
 #include "base/say.h"
 
 #include <stdlib.h>
@@ -141,11 +142,6 @@ static mxo_status resize(glue *g, uint64_t rows, uint64_t cols, int valid,
     }
     replace(g, &to);
     return MXO_OK;
-}
-
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-    return (n + to - 1) / to * to;
 }
 
 static mxo_status pad(glue *g, const step_call *call, int valid)

@@ -148,6 +148,18 @@ int mxo_real_cmp_abs(mxo_real a, mxo_real b);
  * Rounds   fma rounds once; add, mul, div as IEEE 754.
  */
 uint32_t mxo_f32_add(uint32_t a, uint32_t b);
+
+/** @brief Is the binary32 pattern a NaN? */
+static inline int mxo_f32_is_nan(uint32_t x)
+{
+    return (x & 0x7fffffffu) > 0x7f800000u;
+}
+
+/** @brief Is the binary32 pattern neither infinite nor a NaN? */
+static inline int mxo_f32_is_finite(uint32_t x)
+{
+    return (x & 0x7f800000u) != 0x7f800000u;
+}
 uint32_t mxo_f32_sub(uint32_t a, uint32_t b);
 uint32_t mxo_f32_mul(uint32_t a, uint32_t b);
 uint32_t mxo_f32_div(uint32_t a, uint32_t b);
