@@ -265,6 +265,7 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/cmd_explain.c \
 	%reldir%/layout/converted.c \
 	%reldir%/layout/converted.h \
+	%reldir%/layout/drawing.h \
 	%reldir%/layout/explain.c \
 	%reldir%/layout/explain.h \
 	%reldir%/layout/layout_names.c \
@@ -683,6 +684,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/plugins.test \
 	%reldir%/tests/device/python.test \
 	%reldir%/tests/fuzzing/python_fuzz.test \
+	%reldir%/tests/judge/page.test \
 	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/vectors/run_vectors.test \

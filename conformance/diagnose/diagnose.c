@@ -342,7 +342,23 @@ void diagnose(const evidence *e, strbuf *lines)
     say_window(&u, lines);
 }
 
+/* The layout that made the output: for a drawing beside the map. */
+static json_t *layout_of(const close_up *u)
+{
+    char layout[160];
+    const host_tensor *x = explain_moved(u->e, u->got, layout);
+
+    return x == NULL || x->rank < 2
+               ? NULL
+               : json_pack("{s:s, s:i, s:[I,I,I]}", "name", layout,
+                           "elem_bytes", (int)dtype_bytes(x->dtype), "shape",
+                           (json_int_t)x->shape[0], (json_int_t)x->shape[1],
+                           (json_int_t)(x->rank < 3 ? 1 : x->shape[2]));
+}
+
 char *diagnose_map(const evidence *e)
 {
-    return look_at(e).pack == 1 ? where_map(e) : NULL;
+    const close_up u = look_at(e);
+
+    return u.pack == 1 ? where_map(e, layout_of(&u)) : NULL;
 }

@@ -259,7 +259,7 @@ static json_t *map_experts(const map *m, uint64_t down)
     return list;
 }
 
-char *where_map(const evidence *e)
+char *where_map(const evidence *e, json_t *layout)
 {
     char *text = NULL;
     map m;
@@ -267,18 +267,20 @@ char *where_map(const evidence *e)
     if (map_make(&m, e) == 0) {
         const uint64_t down = least(m.rows, CELLS);
         const uint64_t across = least(m.cols, CELLS);
-        json_t *o = json_pack(
-            "{s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o}", "tensor", m.want->name,
-            "rows", (json_int_t)m.rows, "cols", (json_int_t)m.cols, "down",
-            (json_int_t)down, "across", (json_int_t)across, "tile",
-            m.cols > LARGE_TILE || m.rows > LARGE_TILE ? LARGE_TILE
-                                                       : SMALL_TILE,
-            "experts", map_experts(&m, down), "wrong",
-            map_cells(&m, down, across));
+        json_t *o =
+            json_pack("{s:s, s:I, s:I, s:I, s:I, s:i, s:o, s:o, s:O*}",
+                      "tensor", m.want->name, "rows", (json_int_t)m.rows,
+                      "cols", (json_int_t)m.cols, "down", (json_int_t)down,
+                      "across", (json_int_t)across, "tile",
+                      m.cols > LARGE_TILE || m.rows > LARGE_TILE ? LARGE_TILE
+                                                                 : SMALL_TILE,
+                      "experts", map_experts(&m, down), "wrong",
+                      map_cells(&m, down, across), "layout", layout);
         text = o == NULL ? NULL
                          : json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(3));
         json_decref(o);
     }
+    json_decref(layout);
     free(m.row);
     free(m.col);
     return text;

@@ -9,6 +9,8 @@
 #include "base/strbuf.h"
 #include "judge/judge.h"
 
+#include <jansson.h>
+
 /* Lines about the first output that differs; none if it has no rows. */
 void where_say(const evidence *e, strbuf *lines);
 
@@ -17,8 +19,9 @@ void where_say(const evidence *e, strbuf *lines);
  * {"tensor", "rows", "cols", "down", "across", "tile", "experts", "wrong"},
  * where wrong goes row by row from 0 to 1, and experts is the first expert of
  * each row of cells (-1: none) where rows are tokens. NULL if the output has
- * no rows, or codes share bytes; the caller frees it.
+ * no rows, or codes share bytes; the caller frees it. layout, which is taken
+ * over and may be NULL, is told beside these.
  */
-char *where_map(const evidence *e);
+char *where_map(const evidence *e, json_t *layout);
 
 #endif

@@ -5,7 +5,9 @@
  * are frames around both; colours are the values of the digit that moves
  * furthest, so that the eye follows it from one table to the other.
  */
+#include "drawing.h"
 #include "picture.h"
+#include "steps.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,8 +48,31 @@ static const char style[] =
     ".d{fill:#e8e8e8}.x{fill:#fff}"
     ".k0{fill:#77aadd}.k1{fill:#eedd88}.k2{fill:#ee8866}.k3{fill:#99ddff}"
     ".k4{fill:#bbcc33}.k5{fill:#ffaabb}.k6{fill:#44bb99}.k7{fill:#aaaa00}"
-    ".k{fill:#f4f4f4}.p{fill:url(#pad)}"
+    ".k{fill:#f4f4f4}";
+static const char lines_style[] =
     "path{fill:none;stroke:#222}rect:hover+text{font-weight:bold}";
+
+/* Rules, every selector behind scope. */
+static void say_rules(const char *rules, const char *scope, strbuf *out)
+{
+    int begins = 1;
+    int is_selector = 1;
+
+    for (const char *c = rules; *c != '\0'; c++) {
+        strbuf_add(out, "%s%c", begins ? scope : "", *c);
+        is_selector = *c == '{' ? 0 : *c == '}' ? 1 : is_selector;
+        begins = *c == '}' || (*c == ',' && is_selector);
+    }
+}
+
+static void say_style(const char *scope, const char *pad, strbuf *out)
+{
+    strbuf_add(out, "<style>");
+    say_rules(style, scope, out);
+    strbuf_add(out, "%s.p{fill:%s}", scope, pad);
+    say_rules(lines_style, scope, out);
+    strbuf_add(out, "</style>\n");
+}
 
 static int gap_before(const picture_side *s, int i)
 {
@@ -333,22 +358,40 @@ static void legend(const picture *p, int y, strbuf *out)
     }
 }
 
+/* A file of its own; pads are hatched. */
+static void open_file(const char *name, int width, int height, strbuf *out)
+{
+    strbuf_add(out,
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" "
+               "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
+               "role=\"img\">\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+               "<title>%s</title>\n",
+               width, height, width, height, name);
+    say_style("", "url(#pad)", out);
+    strbuf_add(out,
+               "<defs><pattern id=\"pad\" width=\"6\" height=\"6\" "
+               "patternUnits=\"userSpaceOnUse\"><rect class=\"d\" width=\"6\" "
+               "height=\"6\"/><path d=\"M0 6 6 0\" stroke-width=\".5\"/>"
+               "</pattern></defs>\n");
+}
+
+/* A part of a page, whose other parts its rules leave alone. */
+static void open_part(const char *name, int width, int height, strbuf *out)
+{
+    strbuf_add(out,
+               "<svg class=layout role=img aria-label=\"layout %s\" "
+               "viewBox=\"0 0 %d %d\" width=%d height=%d>",
+               name, width, height, width, height);
+    say_style(".layout ", "#d0d0d0", out);
+}
+
 static void heading(const picture *p, int width, int height, strbuf *out)
 {
     const mxo_layout *l = &p->e->l;
     char text[200];
 
-    strbuf_add(out,
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-               "viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" "
-               "role=\"img\">\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
-               "<title>%s</title>\n<style>%s</style>\n"
-               "<defs><pattern id=\"pad\" width=\"6\" height=\"6\" "
-               "patternUnits=\"userSpaceOnUse\"><rect class=\"d\" width=\"6\" "
-               "height=\"6\"/><path d=\"M0 6 6 0\" stroke-width=\".5\"/>"
-               "</pattern></defs>\n"
-               "<rect class=\"x\" width=\"%d\" height=\"%d\"/>\n",
-               width, height, width, height, p->e->name, style, width, height);
+    strbuf_add(out, "<rect class=\"x\" width=\"%d\" height=\"%d\"/>\n", width,
+               height);
     put(out, "t", MARGIN, 20, p->e->name);
     put(out, "m", MARGIN, 38, l->row->map);
     (void)snprintf(
@@ -363,7 +406,9 @@ static void heading(const picture *p, int width, int height, strbuf *out)
     put(out, "c", MARGIN, 56, text);
 }
 
-void explain_svg(const explained *e, strbuf *out)
+typedef void opening(const char *name, int width, int height, strbuf *out);
+
+static void draw(const explained *e, opening *begin, strbuf *out)
 {
     picture p;
     strbuf body = {0};
@@ -387,8 +432,32 @@ void explain_svg(const explained *e, strbuf *out)
     legend(&p, bottom + 26, &body);
     const int map = text_width(e->l.row->map) + 2 * MARGIN;
     const int least = map > LEAST_W ? map : LEAST_W;
-    heading(&p, right + MARGIN > least ? right + MARGIN : least, bottom + 40,
-            out);
+    const int width = right + MARGIN > least ? right + MARGIN : least;
+
+    begin(e->name, width, bottom + 40, out);
+    heading(&p, width, bottom + 40, out);
     strbuf_add(out, "%s</svg>\n", strbuf_text(&body));
     strbuf_clear(&body);
+}
+
+void explain_svg(const explained *e, strbuf *out)
+{
+    draw(e, open_file, out);
+}
+
+int drawing_add(const char *layout, uint32_t elem_bytes,
+                const uint64_t extent[3], strbuf *out)
+{
+    char text[256];
+    const mxo_text why = {text, sizeof text};
+    steps s;
+
+    if (steps_find(&s, layout, why) != 0 ||
+        (steps_bind(&s, elem_bytes, extent, why) != 0 &&
+         steps_bind(&s, 0, extent, why) != 0)) {
+        return -1;
+    }
+    /* A picture shows one layout: the last step, where things end. */
+    draw(&s.step[s.n - 1], open_part, out);
+    return 0;
 }

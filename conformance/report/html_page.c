@@ -3,6 +3,7 @@
 #include "html_page.h"
 
 #include "baseline.h"
+#include "layout/drawing.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,7 +119,7 @@ void html_matrix(FILE *out, const report_run *run, const tally *t)
             continue;
         }
         fputs("<tr><th scope=row>", out);
-        html_text(out, strcmp(t->row[i].op, "*") == 0 ? "(all of an absent one)"
+        html_text(out, strcmp(t->row[i].op, "*") == 0 ? "(every operation)"
                                                       : t->row[i].op);
         fputs("</th>", out);
         for (int b = 0; b < run->n_backends; b++) {
@@ -181,6 +182,30 @@ static void draw_experts(FILE *out, const json_t *map, int down, int across)
     }
 }
 
+/* What the layout does to this shape, beside what was made of it. */
+static void draw_layout(FILE *out, const json_t *layout)
+{
+    const char *name = json_string_value(json_object_get(layout, "name"));
+    const json_t *shape = json_object_get(layout, "shape");
+    strbuf drawing = {0};
+    uint64_t extent[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        extent[i] = (uint64_t)json_integer_value(json_array_get(shape, i));
+    }
+    if (name != NULL && drawing_add(name,
+                                    (uint32_t)json_integer_value(
+                                        json_object_get(layout, "elem_bytes")),
+                                    extent, &drawing) == 0) {
+        fputs("<p>What the layout asks for:</p><div class=scroll tabindex=0 "
+              "role=region aria-label=\"layout\">",
+              out);
+        fputs(drawing.text, out);
+        fputs("</div>", out);
+    }
+    strbuf_clear(&drawing);
+}
+
 static void draw_map(FILE *out, const char *text)
 {
     json_t *map = text == NULL ? NULL : json_loads(text, 0, NULL);
@@ -213,6 +238,7 @@ static void draw_map(FILE *out, const char *text)
         draw_experts(out, map, down, across);
         fprintf(out, "<rect class=frame x=%d y=%d width=%d height=%d /></svg>",
                 LEFT, TOP, across * CELL, down * CELL);
+        draw_layout(out, json_object_get(map, "layout"));
     }
     json_decref(map);
 }
