@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stage.h. */
+/* See device_buffers.h. */
 #include "device_buffers.h"
 
 #include "system/system.h"
@@ -445,12 +445,10 @@ static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
 
 mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = check_kept(g, &g->out[i], run, d->refusal, why);
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        MXO_TRY(check_kept(g, &g->out[i], run, d->refusal, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* A handle is an address if the guard is found there. */
