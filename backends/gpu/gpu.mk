@@ -84,7 +84,10 @@ gpu_device_headers = \
 	%reldir%/layer_fast/fused_mma.cuh \
 	%reldir%/layer_fast/fused_prepare.cuh \
 	%reldir%/layer_fast/prefill.cuh \
+	%reldir%/layer_fast/prefill_end.cuh \
 	%reldir%/layer_fast/prefill_epilogue.cuh \
+	%reldir%/layer_fast/prefill_gemm.cuh \
+	%reldir%/layer_fast/prefill_math.cuh \
 	%reldir%/layer_fast/prefill_mma.cuh \
 	%reldir%/layer_fast/prefill_place.cuh \
 	%reldir%/layer_fast/small_batch_gpu.cuh \

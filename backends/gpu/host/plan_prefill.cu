@@ -7,7 +7,7 @@
 #include "host/plan_prefill.h"
 #include "layer/layer.h"
 #include "layer_fast/prefill.cuh"
-#include "layer_fast/prefill_epilogue.cuh"
+#include "layer_fast/prefill_gemm.cuh"
 #include "layer_fast/prefill_place.cuh"
 #include "port/runtime.h"
 
@@ -30,13 +30,27 @@ static uint32_t prefill_scale_bytes(const layer_gemm *g)
            128;
 }
 
+/* Blocks of 16 rows that a warp multiplies. */
+static int prefill_blocks(uint32_t columns)
+{
+    return columns > PREFILL_FEW ? 2 : 1;
+}
+
+static uint32_t prefill_turned_bytes(uint32_t columns)
+{
+    const int blocks = prefill_blocks(columns);
+
+    return (uint32_t)(PREFILL_WARPS(blocks) * PREFILL_TURN(blocks));
+}
+
 /* Stages beside the scales of so many tiles. */
 static uint32_t prefill_stages(const layer_gemm *g, uint32_t columns,
                                uint32_t buffers)
 {
     const uint64_t other = 1024 + (uint64_t)buffers * prefill_scale_bytes(g) +
-                           sizeof(prefill_shared);
-    const uint64_t stage = PREFILL_CODES + columns * 256;
+                           sizeof(prefill_shared) +
+                           prefill_turned_bytes(columns);
+    const uint64_t stage = PREFILL_CODES + columns * 2 * PREFILL_CHUNK;
     const uint64_t n =
         other < PREFILL_MEMORY ? (PREFILL_MEMORY - other) / stage : 0;
 
@@ -76,19 +90,34 @@ int prefill_takes(const layer_job *j)
            j->experts * j->hidden < 1u << 31;
 }
 
-/* A map of all codes: rows of k / 2 bytes, boxes of 128 rows by 64 bytes. */
+/* Rows that a tile's codes are put apart by: gates and ups, or what a thread
+   has of neighbours. */
+static uint32_t prefill_apart(int is_act, uint32_t columns)
+{
+    return is_act ? 2 : 2 * (uint32_t)prefill_blocks(columns);
+}
+
+/*
+ * A map of all codes: bytes of a row, rows that are `apart` from each other,
+ * and the rows between; or rows, and the halves of an expert's.  A box is a
+ * tile's 256 rows by 64 bytes.
+ */
 static mxo_status prefill_map(const layer_gemm *g, uint64_t rows,
-                              uint64_t *words, mxo_text why)
+                              uint32_t apart, int halves, uint64_t *words,
+                              mxo_text why)
 {
     typedef CUresult (*encode_fn)(
         CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
         const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
         const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
         CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-    const cuuint64_t size[2] = {g->k / 2, rows};
-    const cuuint64_t stride[1] = {g->k / 2};
-    const cuuint32_t box[2] = {PREFILL_CHUNK / 2, PREFILL_ROWS / 2};
-    const cuuint32_t step[2] = {1, 1};
+    const cuuint64_t row = g->k / 2;
+    const cuuint64_t size[3] = {row, halves ? rows - g->n / 2 : rows / apart,
+                                apart};
+    const cuuint64_t stride[2] = {halves ? row : row * apart,
+                                  halves ? row * (g->n / 2) : row};
+    const cuuint32_t box[3] = {PREFILL_CHUNK / 2, PREFILL_ROWS / apart, apart};
+    const cuuint32_t step[3] = {1, 1, 1};
     CUtensorMap map;
     void *encode = NULL;
     cudaDriverEntryPointQueryResult found;
@@ -98,7 +127,7 @@ static mxo_status prefill_map(const layer_gemm *g, uint64_t rows,
                                          &found) != cudaSuccess ||
         found != cudaDriverEntryPointSuccess ||
         ((encode_fn)encode)(
-            &map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 2, (void *)g->w, size, stride,
+            &map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, (void *)g->w, size, stride,
             box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
             CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
@@ -150,13 +179,37 @@ static mxo_status prefill_scratch(layer_job *j, prefill_place_args *f,
     return status;
 }
 
+/* Are a GEMM's sums rounded once, behind bias and weight, or (activations)
+   not at all? */
+static int prefill_is_plain(const layer_gemm *g, int is_act)
+{
+    const int once = g->weigh ? g->mid == LAYER_F32 && g->out == LAYER_BF16
+                              : g->mid == LAYER_BF16;
+
+    return g->bias_at <= LAYER_BIAS_ACC &&
+           (is_act ? g->mid == LAYER_F32 && !g->weigh : once);
+}
+
+#define PREFILL_KERNEL(blocks, laid)                     \
+    {                                                    \
+        "prefill_gemm<" #blocks ", " #laid ">",          \
+            GPU_ADDRESS((prefill_gemm<blocks, laid>)), 0 \
+    }
+
 /* One of the two GEMMs; is_act: its sums are gates and ups. */
 static mxo_status step_prefill(gpu_plan *plan, const layer_job *j,
                                const prefill_place_args *f, const layer_gemm *g,
                                int is_act, mxo_text why)
 {
-    static const gpu_kernel kernel = KERNEL(prefill_gemm, 0);
+    static const gpu_kernel kernels[2][2] = {
+        {PREFILL_KERNEL(1, LAYER_LAID_PLAIN),
+         PREFILL_KERNEL(1, LAYER_LAID_HOPPER)},
+        {PREFILL_KERNEL(2, LAYER_LAID_PLAIN),
+         PREFILL_KERNEL(2, LAYER_LAID_HOPPER)}};
     const uint32_t columns = prefill_columns(j);
+    const int blocks = prefill_blocks(columns);
+    const uint32_t apart = prefill_apart(is_act, columns);
+    const int halves = is_act && j->halves;
     const uint64_t rows = is_act ? PREFILL_ROWS / 2 : PREFILL_ROWS;
     gpu_plan *const step = plan_append(plan);
 
@@ -171,22 +224,26 @@ static mxo_status step_prefill(gpu_plan *plan, const layer_job *j,
     a->glu_mode = layer_act_mode(&a->glu);
     a->routes = f->routes;
     a->is_glu = (uint32_t)is_act;
+    a->is_plain = (uint32_t)prefill_is_plain(g, is_act);
     a->halves = (uint32_t)j->halves;
+    a->of_expert = (uint32_t)(halves ? g->n : g->n / apart);
+    a->of_tile = halves ? PREFILL_ROWS / 2 : PREFILL_ROWS / apart;
     a->placed = (uint32_t)(is_act && j->has_two);
     a->y_pitch = a->placed ? prefill_pitch(j->inter) : is_act ? j->inter : g->n;
     a->m_tiles = (uint32_t)(((is_act ? g->n / 2 : g->n) + rows - 1) / rows);
     a->scale_turns = prefill_stages(g, columns, 2) >= PREFILL_LEAST_STAGES;
     a->stages = prefill_stages(g, columns, 1 + a->scale_turns);
-    a->stage_bytes = PREFILL_CODES + columns * 256;
+    a->stage_bytes = PREFILL_CODES + columns * 2 * PREFILL_CHUNK;
     a->scale_bytes = prefill_scale_bytes(g);
-    step->kernel = &kernel;
-    step->threads = PREFILL_THREADS;
+    step->kernel = &kernels[blocks - 1][g->laid];
+    step->threads = (uint32_t)PREFILL_THREADS(blocks);
     step->shared = 1024 + a->stages * a->stage_bytes +
                    (1 + a->scale_turns) * a->scale_bytes +
-                   (uint32_t)sizeof(prefill_shared);
+                   (uint32_t)sizeof(prefill_shared) +
+                   prefill_turned_bytes(columns);
     step->blocks = plan->scratch->units;
     step->overlaps = 1;
-    return prefill_map(g, j->experts * g->n, a->map, why);
+    return prefill_map(g, j->experts * g->n, apart, halves, a->map, why);
 }
 
 static mxo_status prefill_begin(gpu_plan *plan, const layer_job *j,
@@ -194,8 +251,8 @@ static mxo_status prefill_begin(gpu_plan *plan, const layer_job *j,
 {
     static const gpu_kernel sort = KERNEL(prefill_sort, 0);
     static const gpu_kernel store = KERNEL(prefill_store, 0);
-    const uint64_t work = j->p.pairs * f->pitch / 8;
-    const uint64_t blocks = (work + GPU_BLOCK - 1) / GPU_BLOCK;
+    const uint64_t warps = GPU_BLOCK / 32;
+    const uint64_t blocks = (j->p.pairs + warps - 1) / warps;
 
     plan->kernel = &sort;
     plan->overlaps = 1;

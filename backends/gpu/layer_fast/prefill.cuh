@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The layer's GEMMs for many tokens on Hopper: one persistent block on each
- * multiprocessor, a warp that loads and two warpgroups that multiply.
+ * multiprocessor, a thread that loads, three warps that look at scales, and
+ * two or four warpgroups that multiply (prefill_math.cuh).
  *
  * A tile is 256 rows of an expert's weights and up to 128 of its pairs.  Codes
  * come by tensor copies, 64 bytes of every row, activations by one bulk copy:
@@ -10,11 +11,8 @@
  * next tile's first stages arrive while this one's epilogue runs, and one
  * warpgroup multiplies while the other finishes.
  *
- * Weights are the A operand, in registers.  A thread has whole blocks of 32 of
- * four rows; a word of each becomes operands of two steps of 16 while the
- * tensor cores still multiply the word before (layer_place() says which k
- * meet).  Codes become BF16 numbers times 2^-126, subnormals included; the
- * scale times 2^126 is one exact multiplication.
+ * A warp multiplies BLOCKS times 16 rows: two where experts have many pairs,
+ * one, and so twice as many warps, where few pairs leave it idle for long.
  */
 #ifndef GPU_PREFILL_CUH
 #define GPU_PREFILL_CUH
@@ -27,18 +25,25 @@
 #include "port/device.h"
 
 enum {
-    PREFILL_CHUNK = 128,                        /* of k: a stage */
-    PREFILL_ROWS = 256,                         /* of weights: a tile */
-    PREFILL_COLUMNS = 128,                      /* of a tile, at most */
-    PREFILL_GROUP = 128,                        /* threads of a warpgroup */
-    PREFILL_WARPS = 8,                          /* that multiply */
-    PREFILL_THREADS = 32 * (PREFILL_WARPS + 4), /* registers move by fours */
+    PREFILL_CHUNK = 128,   /* of k: a stage */
+    PREFILL_ROWS = 256,    /* of weights: a tile */
+    PREFILL_COLUMNS = 128, /* of a tile, at most, with two blocks a warp */
+    PREFILL_FEW = 64,      /* and with one */
+    PREFILL_LOOKERS = 3,   /* warps that look at scales */
+    PREFILL_LOADERS = 32 * (1 + PREFILL_LOOKERS),
     PREFILL_CODES = PREFILL_ROWS * PREFILL_CHUNK / 2, /* bytes of a stage */
     PREFILL_STAGES = 8,                               /* at most */
-    PREFILL_BATCH = 32, /* columns of sums that a warp finishes at a time */
-    PREFILL_PITCH = 20, /* floats of a column there: 16, apart in banks */
+    PREFILL_BATCH = 16, /* columns that a warp finishes at a time: more are more
+                           instructions than a multiprocessor keeps */
     PREFILL_MAP = 16    /* 64-bit words of a tensor map */
 };
+
+/* Warps that multiply, and the columns that their registers hold. */
+#define PREFILL_WARPS(blocks) (PREFILL_ROWS / 16 / (blocks))
+#define PREFILL_WIDTH(blocks) ((blocks) == 2 ? PREFILL_COLUMNS : PREFILL_FEW)
+#define PREFILL_THREADS(blocks) (PREFILL_LOADERS + 32 * PREFILL_WARPS(blocks))
+/* Bytes in which a warp's batch of columns turns. */
+#define PREFILL_TURN(blocks) (PREFILL_BATCH * 16 * (blocks) + ((blocks)-1) * 64)
 
 /* A stretch of an expert's pairs, and where its activations are stored. */
 typedef struct prefill_tile {
@@ -65,19 +70,31 @@ typedef struct prefill_args {
     uint64_t y_pitch;
     uint32_t is_glu;
     uint32_t glu_mode; /* of layer_act_two() */
+    uint32_t is_plain; /* sums get a bias; rows a weight, and are rounded */
     uint32_t halves;   /* gate rows first, then up rows */
     uint32_t placed;   /* the result is the next GEMM's activations */
     uint32_t m_tiles;
+    uint32_t of_expert, of_tile; /* steps along the map's second dimension */
     uint32_t stages, stage_bytes;
     uint32_t scale_bytes; /* of a tile, rounded up */
     uint32_t scale_turns; /* 1: two tiles' scales take turns; 0: one's */
 } prefill_args;
 
-/* Shared memory behind the stages and the scales. */
+/* What is known of a tile before it is multiplied. */
+typedef struct prefill_turn {
+    prefill_tile t;
+    uint32_t m;                      /* which rows of the expert */
+    uint32_t large[PREFILL_LOOKERS]; /* scales beyond BF16's range */
+    float bias[PREFILL_ROWS];        /* -0 if there is none */
+    uint32_t pair[PREFILL_COLUMNS];
+    float weight[PREFILL_COLUMNS]; /* of routing, or 1 */
+} prefill_turn;
+
+/* Shared memory behind the stages and the scales, before what warps turn. */
 typedef struct prefill_shared {
-    float sums[PREFILL_WARPS][PREFILL_BATCH * PREFILL_PITCH];
     mbarrier full[PREFILL_STAGES], empty[PREFILL_STAGES];
-    mbarrier scales_full[2], scales_empty[2];
+    mbarrier scales_full[2], scales_known[2], scales_empty[2];
+    alignas(16) prefill_turn turn[2];
 } prefill_shared;
 
 GPU_FN uint32_t prefill_padded(uint32_t n)
@@ -107,6 +124,7 @@ typedef struct prefill_block {
     uint8_t *stages;
     uint8_t *scales; /* of one tile or two */
     prefill_shared *s;
+    uint8_t *turned;
 } prefill_block;
 
 /* Where a role is in the ring. */
@@ -123,25 +141,17 @@ GPU_FN void prefill_advance(prefill_ring *r, uint32_t stages)
     }
 }
 
-/* First row of a tile's weights in its expert: of gates if there is a glu. */
-GPU_FN uint32_t prefill_base(const prefill_args *a, uint32_t m)
-{
-    return m * (a->is_glu ? PREFILL_ROWS / 2 : PREFILL_ROWS);
-}
-
-/* Rows of the expert's that the tile's second half begins with. */
-GPU_FN uint32_t prefill_second(const prefill_args *a, uint32_t m)
-{
-    if (!a->is_glu) {
-        return m * PREFILL_ROWS + PREFILL_ROWS / 2;
-    }
-    return a->halves ? (uint32_t)(a->g.n / 2) + m * (PREFILL_ROWS / 2)
-                     : m * PREFILL_ROWS + PREFILL_ROWS / 2;
-}
-
+/* Rows of the expert's that the tile's halves begin with. */
 GPU_FN uint32_t prefill_first(const prefill_args *a, uint32_t m)
 {
     return a->is_glu && a->halves ? m * (PREFILL_ROWS / 2) : m * PREFILL_ROWS;
+}
+
+GPU_FN uint32_t prefill_second(const prefill_args *a, uint32_t m)
+{
+    return a->is_glu && a->halves
+               ? (uint32_t)(a->g.n / 2) + m * (PREFILL_ROWS / 2)
+               : m * PREFILL_ROWS + PREFILL_ROWS / 2;
 }
 
 /* Rows of the tile's half that are there. */
@@ -155,12 +165,14 @@ GPU_FN uint32_t prefill_rows(const prefill_args *a, uint32_t m, uint32_t half)
     return left < PREFILL_ROWS / 2 ? left : PREFILL_ROWS / 2;
 }
 
-GPU_FN void prefill_tensor_copy(uint32_t to, const void *map, uint32_t byte,
+GPU_FN void prefill_tensor_copy(void *to, const void *map, uint32_t byte,
                                 uint32_t row, mbarrier *full)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::"
-                 "complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-                 "l"(map), "r"(byte), "r"(row), "r"(MBARRIER_ADDRESS(full))
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+                 "complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(map), "r"(byte), "r"(row), "r"(0),
+                 "r"(MBARRIER_ADDRESS(full))
                  : "memory");
 }
 
@@ -194,7 +206,7 @@ GPU_FN void prefill_load_tile(const prefill_block *b, const prefill_tile *t,
 {
     const prefill_args *const a = b->a;
     const uint32_t padded = prefill_padded(t->n);
-    const uint32_t row = t->expert * (uint32_t)a->g.n;
+    const uint32_t row = t->expert * a->of_expert + m * a->of_tile;
     const uint32_t chunks = (uint32_t)(a->g.pitch / PREFILL_CHUNK);
     const uint8_t *const acts =
         (const uint8_t *)a->g.a + t->row * a->g.pitch * 2;
@@ -203,16 +215,14 @@ GPU_FN void prefill_load_tile(const prefill_block *b, const prefill_tile *t,
     for (uint32_t c = 0; c < chunks; c++) {
         mbarrier *const full = &b->s->full[r->stage];
         uint8_t *const to = b->stages + r->stage * a->stage_bytes;
-        const uint32_t codes = (uint32_t)__cvta_generic_to_shared(to);
 
         mbarrier_wait(&b->s->empty[r->stage], r->parity ^ 1);
-        mbarrier_arrive_expect(full, PREFILL_CODES + padded * 256);
-        prefill_tensor_copy(codes, a->map, c * 64, row + prefill_first(a, m),
-                            full);
-        prefill_tensor_copy(codes + PREFILL_CODES / 2, a->map, c * 64,
-                            row + prefill_second(a, m), full);
-        bulk_copy(to + PREFILL_CODES, acts + (uint64_t)c * padded * 256,
-                  padded * 256, full);
+        mbarrier_arrive_expect(full,
+                               PREFILL_CODES + padded * 2 * PREFILL_CHUNK);
+        prefill_tensor_copy(to, a->map, c * (PREFILL_CHUNK / 2), row, full);
+        bulk_copy(to + PREFILL_CODES,
+                  acts + (uint64_t)c * padded * 2 * PREFILL_CHUNK,
+                  padded * 2 * PREFILL_CHUNK, full);
         prefill_advance(r, a->stages);
     }
 }
@@ -228,7 +238,6 @@ GPU_FN void prefill_load(const prefill_block *b)
     for (uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) {
         const prefill_tile t = b->a->routes.tiles[i / b->a->m_tiles];
         const uint32_t m = i % b->a->m_tiles;
-
         const uint32_t buffer = turn & b->a->scale_turns;
 
         mbarrier_wait(&b->s->scales_empty[buffer],
@@ -239,185 +248,84 @@ GPU_FN void prefill_load(const prefill_block *b)
     }
 }
 
-/* Row of the tile, as loaded, that a warp multiplies as row r of its block. */
-GPU_FN uint32_t prefill_row_of(const prefill_args *a, uint32_t warp,
-                               uint32_t block, uint32_t r)
+/* Is any of a warp's share of the scales beyond BF16's range? */
+GPU_FN uint32_t prefill_has_large(const uint8_t *scales, uint32_t bytes,
+                                  uint32_t warp)
 {
-    if (!a->is_glu) {
-        return warp * 32 + block * 16 + r;
-    }
-    /* Eight outputs that are neighbours among the next GEMM's operands. */
-    const uint32_t out = (warp >> 1) * 8 + (warp & 1) * 2 + block +
-                         (r & 1) * 4 + (r >> 1 & 3) * 32;
+    uint32_t above = 0;
 
-    return a->halves ? (r >> 3) * (PREFILL_ROWS / 2) + out : 2 * out + (r >> 3);
-}
-
-/* What a thread reads of every stage. */
-typedef struct prefill_reader {
-    const uint8_t *scale[2][2];
-    uint32_t w[2][2];
-    uint32_t blocks; /* of 32 in a row */
-    uint32_t bias, zero;
-} prefill_reader;
-
-GPU_FN prefill_reader prefill_reader_of(const prefill_block *b,
-                                        const uint8_t *scales, uint32_t shift)
-{
-    const uint32_t blocks = (uint32_t)(b->a->g.k / LAYER_BLOCK);
-    const uint32_t lane = threadIdx.x % 32;
-    prefill_reader x;
-
-    GPU_UNROLL
-    for (uint32_t i = 0; i < 4; i++) {
-        const uint32_t row =
-            prefill_row_of(b->a, threadIdx.x / 32, i / 2, lane / 4 + i % 2 * 8);
-        x.scale[i / 2][i % 2] = scales + row * blocks + lane % 4;
-        x.w[i / 2][i % 2] = row * 64 + lane % 4 * 16;
-    }
-    x.blocks = blocks;
-    x.bias = 126 - shift;
-    x.zero = (b->a->g.rule & DEQUANT_ZERO) != 0 ? 0 : x.bias * 0x800080u;
-    return x;
-}
-
-/* A word of two rows as operands of two steps of 16. */
-template <uint32_t LAID>
-GPU_FN void prefill_widen(const uint32_t code[2], const uint32_t factor[2],
-                          uint32_t (&even)[4], uint32_t (&odd)[4])
-{
-    uint32_t y[2][4];
-
-    GPU_UNROLL
-    for (int i = 0; i < 2; i++) {
-        layer_spread_of(LAID, code[i], y[i]);
+    for (uint32_t i = warp * 32 + threadIdx.x % 32; i < bytes / 16;
+         i += 32 * PREFILL_LOOKERS) {
+        const uint4 v = ((const uint4 *)scales)[i];
+        const uint32_t w[4] = {v.x, v.y, v.z, v.w};
         GPU_UNROLL
         for (int k = 0; k < 4; k++) {
-            y[i][k] = multiply_bf16x2(y[i][k], factor[i]);
-        }
-        even[i] = y[i][0];
-        even[2 + i] = y[i][1];
-        odd[i] = y[i][2];
-        odd[2 + i] = y[i][3];
-    }
-}
-
-template <int LEFT> GPU_FN void prefill_await_mma(void)
-{
-    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
-}
-
-GPU_FN void prefill_release(mbarrier *empty)
-{
-    warp_sync();
-    if (threadIdx.x % 32 == 0) {
-        mbarrier_arrive(empty);
-    }
-}
-
-/* A matrix of 64 columns in rows of 128 bytes, swizzled by 128. */
-GPU_FN uint64_t prefill_matrix(uint32_t at)
-{
-    return (uint64_t)(at >> 4 & 0x3fff) | (uint64_t)1 << 16 |
-           (uint64_t)64 << 32 | (uint64_t)1 << 62;
-}
-
-/* One stage: words are widened one ahead of what is being multiplied. */
-template <int N, uint32_t LAID>
-GPU_FN void prefill_stage(const prefill_block *b, const prefill_reader *x,
-                          uint32_t c, uint32_t padded, const prefill_ring *r,
-                          float (&acc)[2][64])
-{
-    uint8_t *const at = b->stages + r->stage * b->a->stage_bytes;
-    const uint64_t first =
-        prefill_matrix((uint32_t)__cvta_generic_to_shared(at + PREFILL_CODES));
-    /* Where rows end before the chunk does, factors must not be infinite. */
-    const int is_there = c * 4 + threadIdx.x % 4 < x->blocks;
-    uint4 code[2][2];
-    uint32_t factor[2][2];
-
-    GPU_UNROLL
-    for (int i = 0; i < 4; i++) {
-        const uint32_t byte = is_there ? x->scale[i / 2][i % 2][c * 4] : 0;
-        code[i / 2][i % 2] = *(const uint4 *)(at + x->w[i / 2][i % 2]);
-        factor[i / 2][i % 2] =
-            byte == 0 ? x->zero : (byte + x->bias) * 0x800080u;
-    }
-    GPU_UNROLL
-    for (int i = 0; i < 4; i++) {
-        uint32_t even[2][4], odd[2][4];
-        GPU_UNROLL
-        for (int k = 0; k < 2; k++) {
-            const uint32_t *const low = (const uint32_t *)&code[k][0];
-            const uint32_t *const high = (const uint32_t *)&code[k][1];
-            const uint32_t two[2] = {low[i], high[i]};
-            prefill_widen<LAID>(two, factor[k], even[k], odd[k]);
-        }
-        const uint64_t columns =
-            first + (uint64_t)(i / 2 * (padded * 8) + i % 2 * 4);
-        asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-        prefill_mma<N>(acc[0], even[0], columns);
-        prefill_mma<N>(acc[1], even[1], columns);
-        prefill_mma<N>(acc[0], odd[0], columns + 2);
-        prefill_mma<N>(acc[1], odd[1], columns + 2);
-        asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-        if (i == 3) {
-            prefill_await_mma<0>();
-        } else {
-            prefill_await_mma<1>();
+            /* 128 borrows nothing from 129. */
+            above |= w[k] & 0x80808080u & ((w[k] & 0x7f7f7f7fu) + 0x7f7f7f7fu);
         }
     }
+    return above;
 }
 
-/* All of k. */
-template <int N, uint32_t LAID>
-GPU_FN void prefill_multiply(const prefill_block *b, const prefill_reader *x,
-                             uint32_t padded, prefill_ring *r,
-                             float (&acc)[2][64])
+/* What the epilogue needs of a tile; threads from `first` on, 96 of them. */
+GPU_FN void prefill_tell(const prefill_args *a, const prefill_tile *t,
+                         uint32_t m, uint32_t first, prefill_turn *to)
 {
-    const uint32_t chunks = (uint32_t)(b->a->g.pitch / PREFILL_CHUNK);
+    const uint32_t step = 32 * PREFILL_LOOKERS;
+
+    for (uint32_t i = first; i < PREFILL_ROWS; i += step) {
+        const uint32_t half = i >= PREFILL_ROWS / 2;
+        const uint32_t row = i - half * (PREFILL_ROWS / 2);
+        const int is_there =
+            a->g.bias_at != LAYER_BIAS_NONE && row < prefill_rows(a, m, half);
+        to->bias[i] = is_there
+                          ? layer_bias(&a->g, t->expert * a->g.n + row +
+                                                  (half ? prefill_second(a, m)
+                                                        : prefill_first(a, m)))
+                          : -0.0f;
+    }
+    for (uint32_t i = first; i < t->n; i += step) {
+        const uint32_t pair = a->routes.list[t->first + i];
+        to->pair[i] = pair;
+        to->weight[i] = a->g.weigh ? layer_weight_of(&a->p, pair) : 1.0f;
+    }
+    if (first == 0) {
+        to->t = *t;
+        to->m = m;
+    }
+}
+
+/* Three warps look at every tile's scales, and say what tile it is. */
+GPU_FN void prefill_look(const prefill_block *b)
+{
+    const prefill_args *const a = b->a;
+    const uint32_t tiles = *a->routes.n_tiles * a->m_tiles;
+    const uint32_t blocks = (uint32_t)(a->g.k / LAYER_BLOCK);
+    const uint32_t warp = threadIdx.x % PREFILL_LOADERS / 32 - 1;
+    uint32_t turn = 0;
 
     GPU_LOOP
-    for (uint32_t c = 0; c < chunks; c++) {
-        mbarrier_wait(&b->s->full[r->stage], r->parity);
-        prefill_stage<N, LAID>(b, x, c, padded, r, acc);
-        prefill_release(&b->s->empty[r->stage]);
-        prefill_advance(r, b->a->stages);
-    }
-}
+    for (uint32_t i = blockIdx.x; i < tiles; i += gridDim.x) {
+        const prefill_tile t = a->routes.tiles[i / a->m_tiles];
+        const uint32_t m = i % a->m_tiles;
+        const uint32_t buffer = turn & a->scale_turns;
+        const uint8_t *const scales = b->scales + buffer * a->scale_bytes;
+        prefill_turn *const to = &b->s->turn[buffer];
 
-template <uint32_t LAID>
-GPU_FN void prefill_multiply_any(const prefill_block *b,
-                                 const prefill_reader *x, uint32_t n,
-                                 prefill_ring *r, float (&acc)[2][64])
-{
-    const uint32_t padded = prefill_padded(n);
-
-    switch ((n + 15) / 16) {
-    case 1:
-        prefill_multiply<16, LAID>(b, x, padded, r, acc);
-        break;
-    case 2:
-        prefill_multiply<32, LAID>(b, x, padded, r, acc);
-        break;
-    case 3:
-        prefill_multiply<48, LAID>(b, x, padded, r, acc);
-        break;
-    case 4:
-        prefill_multiply<64, LAID>(b, x, padded, r, acc);
-        break;
-    case 5:
-        prefill_multiply<80, LAID>(b, x, padded, r, acc);
-        break;
-    case 6:
-        prefill_multiply<96, LAID>(b, x, padded, r, acc);
-        break;
-    case 7:
-        prefill_multiply<112, LAID>(b, x, padded, r, acc);
-        break;
-    default:
-        prefill_multiply<128, LAID>(b, x, padded, r, acc);
-        break;
+        mbarrier_wait(&b->s->scales_empty[buffer],
+                      (turn >> a->scale_turns & 1) ^ 1);
+        prefill_tell(a, &t, m, threadIdx.x % PREFILL_LOADERS - 32, to);
+        mbarrier_wait(&b->s->scales_full[buffer], turn >> a->scale_turns & 1);
+        const uint32_t large =
+            prefill_has_large(scales, prefill_rows(a, m, 0) * blocks, warp) |
+            prefill_has_large(scales + PREFILL_ROWS / 2 * blocks,
+                              prefill_rows(a, m, 1) * blocks, warp);
+        const uint32_t any = __any_sync(0xffffffffu, large != 0);
+        if (threadIdx.x % 32 == 0) {
+            to->large[warp] = any;
+        }
+        mbarrier_arrive(&b->s->scales_known[buffer]);
+        turn++;
     }
 }
 #endif

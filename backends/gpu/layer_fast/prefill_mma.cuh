@@ -10,55 +10,71 @@
 #include "port/device.h"
 
 template <int N>
-__device__ __forceinline__ void prefill_mma(float (&d)[64],
-                                            const uint32_t (&a)[4], uint64_t b);
+__device__ __forceinline__ void prefill_mma(float *d, const uint32_t (&a)[4],
+                                            uint64_t b);
+
+/* Four registers of the instruction's list, and of its operands. */
+#define PREFILL_D4(i) \
+    "+f"(d[i]), "+f"(d[(i) + 1]), "+f"(d[(i) + 2]), "+f"(d[(i) + 3])
+#define PREFILL_D16(i)                                       \
+    PREFILL_D4(i), PREFILL_D4((i) + 4), PREFILL_D4((i) + 8), \
+        PREFILL_D4((i) + 12)
 
 /* clang-format off */
+
 template <>
-__device__ __forceinline__ void prefill_mma<16>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<16>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7}, "
         "{%8, %9, %10, %11}, %12, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7])
+        : PREFILL_D4(0), PREFILL_D4(4)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<32>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<24>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
+{
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n24k16.f32.bf16.bf16 "
+        "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11}, "
+        "{%12, %13, %14, %15}, %16, 1, 1, 1, 0;"
+        : PREFILL_D4(0), PREFILL_D4(4), PREFILL_D4(8)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+}
+
+template <>
+__device__ __forceinline__ void prefill_mma<32>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
         "%15}, "
         "{%16, %17, %18, %19}, %20, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15])
+        : PREFILL_D16(0)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<48>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<48>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 "
         "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, "
         "%15, %16, %17, %18, %19, %20, %21, %22, %23}, "
         "{%24, %25, %26, %27}, %28, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
+        : PREFILL_D16(0), PREFILL_D4(16), PREFILL_D4(20)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<64>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<64>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
@@ -66,18 +82,13 @@ __device__ __forceinline__ void prefill_mma<64>(float (&d)[64], const uint32_t (
         "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
         "%28, %29, %30, %31}, "
         "{%32, %33, %34, %35}, %36, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-          "+f"(d[30]), "+f"(d[31])
+        : PREFILL_D16(0), PREFILL_D16(16)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<80>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<80>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 "
@@ -85,19 +96,13 @@ __device__ __forceinline__ void prefill_mma<80>(float (&d)[64], const uint32_t (
         "%15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
         "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39}, "
         "{%40, %41, %42, %43}, %44, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-          "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
-          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39])
+        : PREFILL_D16(0), PREFILL_D16(16), PREFILL_D4(32), PREFILL_D4(36)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<96>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<96>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n96k16.f32.bf16.bf16 "
@@ -106,21 +111,13 @@ __device__ __forceinline__ void prefill_mma<96>(float (&d)[64], const uint32_t (
         "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, "
         "%41, %42, %43, %44, %45, %46, %47}, "
         "{%48, %49, %50, %51}, %52, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-          "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
-          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]),
-          "+f"(d[45]), "+f"(d[46]), "+f"(d[47])
+        : PREFILL_D16(0), PREFILL_D16(16), PREFILL_D16(32)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<112>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<112>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n112k16.f32.bf16.bf16 "
@@ -130,23 +127,14 @@ __device__ __forceinline__ void prefill_mma<112>(float (&d)[64], const uint32_t 
         "%41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, "
         "%54, %55}, "
         "{%56, %57, %58, %59}, %60, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-          "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
-          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]),
-          "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]),
-          "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]),
-          "+f"(d[55])
+        : PREFILL_D16(0), PREFILL_D16(16), PREFILL_D16(32), PREFILL_D4(48),
+          PREFILL_D4(52)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void prefill_mma<128>(float (&d)[64], const uint32_t (&a)[4], uint64_t b)
+__device__ __forceinline__ void prefill_mma<128>(float *d, const uint32_t (&a)[4],
+                                                uint64_t b)
 {
     asm volatile(
         "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
@@ -156,22 +144,13 @@ __device__ __forceinline__ void prefill_mma<128>(float (&d)[64], const uint32_t 
         "%41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, "
         "%54, %55, %56, %57, %58, %59, %60, %61, %62, %63}, "
         "{%64, %65, %66, %67}, %68, 1, 1, 1, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]),
-          "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]),
-          "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
-          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-          "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-          "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]),
-          "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]),
-          "+f"(d[35]), "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]),
-          "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]),
-          "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]),
-          "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]),
-          "+f"(d[55]), "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]),
-          "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        : PREFILL_D16(0), PREFILL_D16(16), PREFILL_D16(32), PREFILL_D16(48)
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
 /* clang-format on */
+
+#undef PREFILL_D16
+#undef PREFILL_D4
 
 #endif

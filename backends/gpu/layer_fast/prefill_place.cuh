@@ -47,10 +47,11 @@ GPU_FN uint32_t prefill_sum_before(uint32_t x, uint32_t *of_warp)
     return before + sum - x;
 }
 
-/* Columns of an expert's tiles but the last: n in equal parts, in eights. */
+/* Columns of an expert's tiles but the last: n in equal parts, in sixteens,
+   by which products go. */
 GPU_FN uint32_t prefill_part(uint32_t n, uint32_t tiles)
 {
-    return tiles == 0 ? 0 : prefill_padded((n + tiles - 1) / tiles);
+    return tiles == 0 ? 0 : ((n + tiles - 1) / tiles + 15) / 16 * 16;
 }
 
 /* Counts become the first of each expert; tiles are cut. */
@@ -88,6 +89,40 @@ GPU_FN void prefill_cut(const prefill_place_args *a, uint32_t *count,
     }
 }
 
+/* All pairs, several at a time: counted, or put where they belong. */
+template <int PUT>
+GPU_FN void prefill_each(const prefill_place_args *a, uint32_t *count,
+                         const uint32_t *tile)
+{
+    enum { AT_ONCE = 8 };
+
+    for (uint64_t first = threadIdx.x; first < a->p.pairs;
+         first += AT_ONCE * PREFILL_SORTERS) {
+        int32_t expert[AT_ONCE];
+
+        GPU_UNROLL
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint64_t i = first + (uint64_t)k * PREFILL_SORTERS;
+            expert[k] = i < a->p.pairs ? layer_expert(&a->p, i) : -1;
+        }
+        GPU_UNROLL
+        for (int k = 0; k < AT_ONCE; k++) {
+            const int32_t e = expert[k];
+            if (e < 0) {
+                continue;
+            }
+            const uint32_t at = atomicAdd(&count[e], 1u);
+            if (PUT) {
+                a->routes.list[at] =
+                    (uint32_t)(first + (uint64_t)k * PREFILL_SORTERS);
+                a->routes.tile_of[at] =
+                    tile[e] + (at - tile[PREFILL_EXPERTS + e]) /
+                                  tile[2 * PREFILL_EXPERTS + e];
+            }
+        }
+    }
+}
+
 static __global__ void __launch_bounds__(PREFILL_SORTERS)
     prefill_sort(const __grid_constant__ prefill_place_args a)
 {
@@ -98,24 +133,11 @@ static __global__ void __launch_bounds__(PREFILL_SORTERS)
         count[e] = 0;
     }
     __syncthreads();
-    for (uint64_t i = threadIdx.x; i < a.p.pairs; i += PREFILL_SORTERS) {
-        const int32_t e = layer_expert(&a.p, i);
-        if (e >= 0) {
-            atomicAdd(&count[e], 1u);
-        }
-    }
+    prefill_each<0>(&a, count, tile);
     __syncthreads();
     prefill_cut(&a, count, tile);
     __syncthreads();
-    for (uint64_t i = threadIdx.x; i < a.p.pairs; i += PREFILL_SORTERS) {
-        const int32_t e = layer_expert(&a.p, i);
-        if (e >= 0) {
-            const uint32_t at = atomicAdd(&count[e], 1u);
-            a.routes.list[at] = (uint32_t)i;
-            a.routes.tile_of[at] = tile[e] + (at - tile[PREFILL_EXPERTS + e]) /
-                                                 tile[2 * PREFILL_EXPERTS + e];
-        }
-    }
+    prefill_each<1>(&a, count, tile);
     __syncthreads();
     /* Pairs that the list has; the rest of it has no expert here. */
     if (threadIdx.x == 0) {
@@ -127,6 +149,64 @@ static __global__ void __launch_bounds__(PREFILL_SORTERS)
 
 /* Four lanes have eight neighbours of k in each block of a chunk: every lane
    gathers eight that are stored side by side. */
+GPU_FN gpu_u128 prefill_gather(gpu_u128 x)
+{
+    const uint32_t lane = threadIdx.x % 4;
+    const uint32_t own[4] = {__byte_perm(x.w[0], x.w[2], 0x5410),
+                             __byte_perm(x.w[0], x.w[2], 0x7632),
+                             __byte_perm(x.w[1], x.w[3], 0x5410),
+                             __byte_perm(x.w[1], x.w[3], 0x7632)};
+    gpu_u128 y = {{0, 0, 0, 0}};
+
+    GPU_UNROLL
+    for (uint32_t d = 0; d < 4; d++) {
+        const uint32_t other = lane ^ d;
+        const uint32_t sent = other == 0   ? own[0]
+                              : other == 1 ? own[1]
+                              : other == 2 ? own[2]
+                                           : own[3];
+        const uint32_t got = __shfl_xor_sync(__activemask(), sent, (int)d);
+        GPU_UNROLL
+        for (uint32_t s = 0; s < 4; s++) {
+            y.w[s] = s == other ? got : y.w[s];
+        }
+    }
+    return y;
+}
+
+/* A warp stores a pair's row, four times sixteen bytes a lane at once. */
+GPU_FN void prefill_store_row(const prefill_place_args *a, uint32_t at)
+{
+    enum { AT_ONCE = 4 };
+    const prefill_tile t = a->routes.tiles[a->routes.tile_of[at]];
+    const uint64_t row = a->routes.list[at] / a->share;
+    const uint16_t *const from = (const uint16_t *)a->x + row * a->k;
+    const uint32_t pieces = (uint32_t)(a->pitch / 8);
+    const uint32_t lane = threadIdx.x % 4;
+
+    for (uint32_t first = threadIdx.x % 32; first < pieces;
+         first += 32 * AT_ONCE) {
+        gpu_u128 x[AT_ONCE];
+        GPU_UNROLL
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            const uint32_t piece = first + 32 * i;
+            const uint32_t k = piece / 16 * 128 + lane * 32 + piece / 4 % 4 * 8;
+            const gpu_u128 none = {{0, 0, 0, 0}};
+            x[i] = k < a->k ? gpu_load_u16x8(from + k, 0) : none;
+        }
+        GPU_UNROLL
+        for (uint32_t i = 0; i < AT_ONCE; i++) {
+            const uint32_t piece = first + 32 * i;
+            const uint32_t k = piece / 16 * 128 + piece / 4 % 4 * 8 + lane;
+            if (piece < pieces) {
+                gpu_store_u16x8((uint16_t *)a->placed +
+                                    prefill_at(&t, a->pitch, at - t.first, k),
+                                0, prefill_gather(x[i]));
+            }
+        }
+    }
+}
+
 static __global__ void __launch_bounds__(GPU_BLOCK)
     prefill_store(const __grid_constant__ prefill_place_args a)
 {
@@ -134,46 +214,12 @@ static __global__ void __launch_bounds__(GPU_BLOCK)
     asm volatile("griddepcontrol.wait;" ::: "memory");
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
-    const uint32_t per = (uint32_t)(a.pitch / 8);
-    const uint64_t all = (uint64_t)a.routes.n_tiles[1] * per;
-    const uint32_t lane = threadIdx.x % 4;
+    const uint32_t all = a.routes.n_tiles[1];
+    const uint32_t warps = GPU_BLOCK / 32;
 
-    for (uint64_t i = blockIdx.x * (uint64_t)GPU_BLOCK + threadIdx.x; i < all;
-         i += gridDim.x * (uint64_t)GPU_BLOCK) {
-        const uint32_t at = (uint32_t)(i / per);
-        const uint32_t rest = (uint32_t)(i % per);
-        const uint32_t chunk = rest / 16 * 128;
-        const uint32_t eight = rest / 4 % 4 * 8;
-        const uint32_t k = chunk + lane * 32 + eight;
-        const prefill_tile t = a.routes.tiles[a.routes.tile_of[at]];
-        const uint64_t row = a.routes.list[at] / a.share;
-        const gpu_u128 none = {{0, 0, 0, 0}};
-        const gpu_u128 x =
-            k < a.k ? gpu_load_u16x8((const uint16_t *)a.x + row * a.k + k, 0)
-                    : none;
-        const uint32_t own[4] = {__byte_perm(x.w[0], x.w[2], 0x5410),
-                                 __byte_perm(x.w[0], x.w[2], 0x7632),
-                                 __byte_perm(x.w[1], x.w[3], 0x5410),
-                                 __byte_perm(x.w[1], x.w[3], 0x7632)};
-        uint16_t *const to =
-            (uint16_t *)a.placed +
-            prefill_at(&t, a.pitch, at - t.first, chunk + eight + lane);
-        gpu_u128 y = none;
-
-        GPU_UNROLL
-        for (uint32_t d = 0; d < 4; d++) {
-            const uint32_t other = lane ^ d;
-            const uint32_t sent = other == 0   ? own[0]
-                                  : other == 1 ? own[1]
-                                  : other == 2 ? own[2]
-                                               : own[3];
-            const uint32_t got = __shfl_xor_sync(__activemask(), sent, (int)d);
-            GPU_UNROLL
-            for (uint32_t s = 0; s < 4; s++) {
-                y.w[s] = s == other ? got : y.w[s];
-            }
-        }
-        gpu_store_u16x8(to, 0, y);
+    for (uint32_t at = blockIdx.x * warps + threadIdx.x / 32; at < all;
+         at += gridDim.x * warps) {
+        prefill_store_row(&a, at);
     }
 }
 
