@@ -3,7 +3,7 @@
  * The layer's GEMMs on Hopper's tensor cores.  Weights are the 64 rows of a
  * wgmma and come from registers, where E2M1 becomes BF16; an expert's tokens
  * are its columns and come from shared memory.  So few tokens cost few
- * columns.  More than 16 pairs of an expert are prefill.cuh's.
+ * columns.  More than 8 pairs of an expert are prefill.cuh's.
  *
  * A thread of a wgmma has two neighbours of k in either half of 16, for two
  * rows.  Here it takes a whole block of 32 of both: 16 bytes and one scale.
