@@ -3,8 +3,9 @@
  * One hash of what the emulator answers on a grid of cases, inputs included.
  * ci/digest builds this program with several compilers, optimisation levels
  * and machines (x87, 64-bit Arm, big-endian) and requires one and the same
- * line everywhere.  -v prints a line per case, so that two machines that
- * disagree can be compared with diff.
+ * line everywhere.  -p asks one case in seven, for what is slow;
+ * the whole prints that digest too.  -v prints a line per case, so that two machines that disagree can
+ * be compared with diff.
  */
 #include "case/grid.h"
 #include "data/fill.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUT = 16 };
+enum { MAX_OUT = 16, PART = 7 };
 
 typedef struct hash {
     uint64_t state;
@@ -128,24 +129,30 @@ static uint64_t hash_case(const case_item *item)
 int main(int argc, char **argv)
 {
     const int verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
+    const int is_part = argc > 1 && strcmp(argv[1], "-p") == 0;
     char sentence[256] = "";
     const mxo_text why = {sentence, sizeof sentence};
     case_list list = {0};
     uint64_t sum = 0;
+    uint64_t part = 0;
 
     if (grid_append(&list, 2, NULL, 0, 1, why) != 0) {
         fprintf(stderr, "digest: %s\n", sentence);
         return 99;
     }
-    for (size_t i = 0; i < list.n; i++) {
+    for (size_t i = 0; i < list.n; i += is_part ? PART : 1) {
         const uint64_t h = hash_case(&list.item[i]);
-        /* A sum: the digest does not depend on the order of the grid. */
+        /* Sums: the digests do not depend on the order of the grid. */
         sum += h;
+        part += i % PART == 0 ? h : 0;
         if (verbose) {
             printf("%016" PRIx64 " %s\n", h, list.item[i].text);
         }
     }
-    printf("digest %016" PRIx64 " of %zu cases\n", sum, list.n);
+    if (!is_part) {
+        printf("digest %016" PRIx64 " of %zu cases\n", sum, list.n);
+    }
+    printf("digest %016" PRIx64 " of one in %d\n", part, PART);
     case_list_clear(&list);
     return 0;
 }
