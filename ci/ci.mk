@@ -12,6 +12,7 @@ EXTRA_DIST += \
 	%reldir%/digest \
 	%reldir%/includes.awk \
 	%reldir%/judge \
+	%reldir%/killers \
 	%reldir%/lane-bare \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \

@@ -4,8 +4,8 @@
  * ci/digest builds this program with several compilers, optimisation levels
  * and machines (x87, 64-bit Arm, big-endian) and requires one and the same
  * line everywhere.  -p asks one case in seven, for what is slow;
- * the whole prints that digest too.  -v prints a line per case, so that two machines that disagree can
- * be compared with diff.
+ * the whole prints that digest too.  -v prints a line per case, so that two
+ * machines that disagree can be compared with diff.
  */
 #include "case/grid.h"
 #include "data/fill.h"

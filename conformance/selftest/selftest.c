@@ -91,7 +91,7 @@ static int judge_device(selftest_run *s, crew *c, const mutant *m, int device,
     if (device == 0) {
         return hunt_faultless(&s->pool, c, &s->cases, h);
     }
-    return m->legal ? hunt_legal(&s->pool, c, m, h)
+    return m->legal ? hunt_legal(&s->pool, c, m, s->o->legal_part, h)
                     : hunt_mutant(&s->pool, c, m, h);
 }
 

@@ -139,6 +139,43 @@ static int ask_list(const case_list *cases, uint32_t *kills, crew *c,
     return status;
 }
 
+/* The case that is known to kill the mutant; NULL where none is written down.
+ */
+static const char *known_killer(const char *id)
+{
+    static const struct {
+        const char *id;
+        const char *case_text;
+    } killers[] = {
+#define MXO_KILLER(id, case_text) {id, case_text},
+#include "killers.def"
+#undef MXO_KILLER
+    };
+
+    for (size_t i = 0; i < sizeof killers / sizeof *killers; i++) {
+        if (strcmp(killers[i].id, id) == 0) {
+            return killers[i].case_text;
+        }
+    }
+    return NULL;
+}
+
+/* That case, if the list has it. */
+static int ask_known(const case_list *cases, uint32_t *kills, crew *c,
+                     const char *case_text, hunt *h)
+{
+    for (size_t i = 0; case_text != NULL && i < cases->n; i++) {
+        if (strcmp(cases->item[i].text, case_text) == 0) {
+            const int status = ask(c, cases, i, h);
+            if (kills != NULL) {
+                kills[i] += (uint32_t)h->red;
+            }
+            return status;
+        }
+    }
+    return 0;
+}
+
 /* The cases of one list that the mutant's description points at. */
 static int ask_near(const case_list *cases, crew *c, const mutant *m, hunt *h)
 {
@@ -156,8 +193,11 @@ static int ask_near(const case_list *cases, crew *c, const mutant *m, hunt *h)
 
 int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h)
 {
-    int status = ask_near(&pool->small, c, m, h);
+    const char *killer = known_killer(m->id);
+    int status = ask_known(&pool->small, pool->kills, c, killer, h);
 
+    status = status == 0 ? ask_known(&pool->large, NULL, c, killer, h) : status;
+    status = status == 0 ? ask_near(&pool->small, c, m, h) : status;
     status = status == 0 ? ask_near(&pool->large, c, m, h) : status;
     status = status == 0 ? ask_killers(pool, c, m->op, h) : status;
 
@@ -179,22 +219,29 @@ static int is_first(const case_list *cases, size_t i)
     return i == 0 || strncmp(cases->item[i - 1].text, text, n) != 0;
 }
 
-int hunt_legal(const case_pool *pool, crew *c, const mutant *m, hunt *h)
+int hunt_legal(const case_pool *pool, crew *c, const mutant *m, uint64_t part,
+               hunt *h)
 {
-    case_list some = {0, pool->small.n + 1, NULL};
+    const case_list *lists[] = {&pool->small, &pool->large};
+    case_list some = {0, pool->small.n + pool->large.n + 1, NULL};
     watch w = {h, &some, NULL, 0};
+    uint64_t n_own = 0;
     int status = -1;
 
     some.item = calloc(some.capacity, sizeof *some.item);
-    for (size_t i = 0; some.item != NULL && i < pool->small.n; i++) {
-        if (i % SAMPLE == 0 || is_first(&pool->small, i) ||
-            is_case_of(pool->small.item[i].text, m->op)) {
-            some.item[some.n++] = pool->small.item[i]; /* texts borrowed */
+    for (size_t l = 0; some.item != NULL && l < 2; l++) {
+        for (size_t i = 0; i < lists[l]->n; i++) {
+            const int own = is_case_of(lists[l]->item[i].text, m->op);
+            const int is_other =
+                l == 0 && !own && (i % SAMPLE == 0 || is_first(lists[l], i));
+            if (is_other || (own && n_own++ % part == 0)) {
+                some.item[some.n++] = lists[l]->item[i]; /* texts borrowed */
+            }
         }
     }
     if (some.item != NULL) {
         status = crew_run(c, &some, watched, &w);
     }
     free(some.item);
-    return status == 0 ? ask_list(&pool->large, NULL, c, m->op, 1, h) : status;
+    return status;
 }

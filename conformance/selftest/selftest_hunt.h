@@ -33,14 +33,15 @@ void case_pool_clear(case_pool *pool);
 int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h);
 
 /*
- * Until something is red: cases that the mutant's description points at; what
- * killed other mutants of the operation, most first; the operation's other
- * cases, small ones first; everybody else's.
+ * Until something is red: the case of killers.def; cases that the mutant's
+ * description points at; what killed other mutants of the operation, most
+ * first; the operation's other cases, small ones first; everybody else's.
  */
 int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h);
 
-/* A legal variant: all cases of its operation, and of every other one the
-   first and some more. */
-int hunt_legal(const case_pool *pool, crew *c, const mutant *m, hunt *h);
+/* A legal variant: one in part of its operation's cases, and of every other one
+   the first and some more. */
+int hunt_legal(const case_pool *pool, crew *c, const mutant *m, uint64_t part,
+               hunt *h);
 
 #endif

@@ -36,6 +36,9 @@ static int take_number(selftest_options *o, int code, const char *text)
         status = number_option("level", text, 1, 3, &n);
         o->level = (int)n;
         break;
+    case OPT_selftest_legal_part:
+        status = number_option("legal-part", text, 1, 1000, &o->legal_part);
+        break;
     case OPT_selftest_seed:
         status = number_option("seed", text, 0, RUN_MAX_SEED, &o->seed);
         break;
@@ -85,6 +88,7 @@ static int take_option(selftest_options *o, int code, const char *text)
         o->kind = text;
         return -1;
     case OPT_selftest_level:
+    case OPT_selftest_legal_part:
     case OPT_selftest_seed:
     case OPT_selftest_timeout:
     case OPT_selftest_budget:
@@ -113,6 +117,7 @@ int selftest_options_parse(selftest_options *o, int argc, char **argv)
                             .class_glob = "*",
                             .id_glob = "*",
                             .level = 2,
+                            .legal_part = 1,
                             .seed = 1,
                             .timeout_s = 5};
     options_start();
