@@ -14,46 +14,30 @@
 #define F32_1E_10 0x2edbe6ffu
 #define F32_MIN_NORMAL 0x00800000u
 
+/* NaN and infinity get the largest byte. */
+#define TOP_255 .high = 255, .nan = 255, .inf = 255
+
+#define CAST(tie, saturates, nan, zero) \
+    {                                   \
+        tie, saturates, nan, zero       \
+    }
+
 /* Nearest even, saturating, NaN as the format says: the OCP default. */
-#define OCP                                           \
-    {                                                 \
-        MXO_TIE_RNE, 1, MXO_NAN_FORMAT, MXO_ZERO_KEEP \
-    }
+#define OCP CAST(MXO_TIE_RNE, 1, MXO_NAN_FORMAT, MXO_ZERO_KEEP)
 /* torch's cast to FP8: beyond the last rounding boundary comes NaN. */
-#define TORCH_FP8                                     \
-    {                                                 \
-        MXO_TIE_RNE, 0, MXO_NAN_FORMAT, MXO_ZERO_KEEP \
-    }
+#define TORCH_FP8 CAST(MXO_TIE_RNE, 0, MXO_NAN_FORMAT, MXO_ZERO_KEEP)
 /* torch bit arithmetic for formats without NaN (torchao, AITER). */
-#define TORCH_FP4                                         \
-    {                                                     \
-        MXO_TIE_RNE, 1, MXO_NAN_TORCH_BITS, MXO_ZERO_KEEP \
-    }
+#define TORCH_FP4 CAST(MXO_TIE_RNE, 1, MXO_NAN_TORCH_BITS, MXO_ZERO_KEEP)
 /* fmin(y, max) first, so that a NaN ends as +max (also what cvt does). */
-#define CUDA_MAX                                   \
-    {                                              \
-        MXO_TIE_RNE, 1, MXO_NAN_MAX, MXO_ZERO_KEEP \
-    }
+#define CUDA_MAX CAST(MXO_TIE_RNE, 1, MXO_NAN_MAX, MXO_ZERO_KEEP)
 /* fmax(y, -max) first. */
-#define CUDA_MIN                                   \
-    {                                              \
-        MXO_TIE_RNE, 1, MXO_NAN_MIN, MXO_ZERO_KEEP \
-    }
+#define CUDA_MIN CAST(MXO_TIE_RNE, 1, MXO_NAN_MIN, MXO_ZERO_KEEP)
 /* AITER's gfx942 fallback compares val < 0: neither NaN nor -0 has a sign. */
-#define HIP_FP4                                        \
-    {                                                  \
-        MXO_TIE_RNE, 1, MXO_NAN_ZERO, MXO_ZERO_NONZERO \
-    }
+#define HIP_FP4 CAST(MXO_TIE_RNE, 1, MXO_NAN_ZERO, MXO_ZERO_NONZERO)
 /* First best of a scan: ties to the smaller magnitude, no -0, NaN never best */
-#define FIRST_BEST                                  \
-    {                                               \
-        MXO_TIE_RNZ, 1, MXO_NAN_ZERO, MXO_ZERO_DROP \
-    }
+#define FIRST_BEST CAST(MXO_TIE_RNZ, 1, MXO_NAN_ZERO, MXO_ZERO_DROP)
 /* Half a quantum added, then truncated. */
-#define HALF_UP                                           \
-    {                                                     \
-        MXO_TIE_RNA, 1, MXO_NAN_SIGNED_MAX, MXO_ZERO_KEEP \
-    }
+#define HALF_UP CAST(MXO_TIE_RNA, 1, MXO_NAN_SIGNED_MAX, MXO_ZERO_KEEP)
 
 /*
  * The nine rules of the exact tables: bytes 0..254, a block with a NaN or an
@@ -67,11 +51,11 @@
     }
 
 /* AITER utility/fp4_utils.py f32_to_mx_e8m0_scale and per_1x32_*_quant. */
-#define AITER_TORCH(rule, from, exp, bits)                                    \
-    {                                                                         \
-        .name = (rule), .amax_nan = MXO_AMAX_POISON, .ratio = (from),         \
-        .exponent = (exp), .high = 255, .nan = 255, .inf = 255, .carry = 255, \
-        .flags = (bits), .fp8 = TORCH_FP8, .fp4 = TORCH_FP4                   \
+#define AITER_TORCH(rule, from, exp, bits)                            \
+    {                                                                 \
+        .name = (rule), .amax_nan = MXO_AMAX_POISON, .ratio = (from), \
+        .exponent = (exp), TOP_255, .carry = 255, .flags = (bits),    \
+        .fp8 = TORCH_FP8, .fp4 = TORCH_FP4                            \
     }
 
 /* AITER csrc/kernels/quant_mxfp4.cu; top is the byte of an infinite amax. */
@@ -83,18 +67,13 @@
     }
 
 /* triton_kernels numerics_details/mxfp.py downcast_to_mxfp_torch. */
-#define TRITON(rule, from, exp, nan_byte, tie)                              \
-    {                                                                       \
-        .name = (rule), .amax_nan = MXO_AMAX_POISON, .ratio = (from),       \
-        .exponent = (exp), .high = 255, .nan = (nan_byte), .inf = 255,      \
-        .flags = MXO_Q_ZERO_AT_0 | MXO_Q_ZERO_AT_255 | MXO_Q_NEGATIVE_NAN | \
-                 MXO_Q_SHORT_TAIL,                                          \
-        .fp8 = OCP, .fp4 = {                                                \
-            (tie),                                                          \
-            1,                                                              \
-            MXO_NAN_SIGNED_MAX,                                             \
-            MXO_ZERO_KEEP                                                   \
-        }                                                                   \
+#define TRITON(rule, from, exp, nan_byte, tie)                               \
+    {                                                                        \
+        .name = (rule), .amax_nan = MXO_AMAX_POISON, .ratio = (from),        \
+        .exponent = (exp), .high = 255, .nan = (nan_byte), .inf = 255,       \
+        .flags = MXO_Q_ZERO_AT_0 | MXO_Q_ZERO_AT_255 | MXO_Q_NEGATIVE_NAN |  \
+                 MXO_Q_SHORT_TAIL,                                           \
+        .fp8 = OCP, .fp4 = CAST((tie), 1, MXO_NAN_SIGNED_MAX, MXO_ZERO_KEEP) \
     }
 
 /*
@@ -103,17 +82,13 @@
  * times a zero factor is a NaN, and every NaN is 7f.  A block of NaN alone has
  * the byte that the formula makes of the pattern 7fffffff; no device was asked.
  */
-#define TRITON_KERNEL(rule, exp, nan_byte)                                  \
-    {                                                                       \
-        .name = (rule), .amax_nan = MXO_AMAX_SKIP, .ratio = MXO_RATIO_MUL,  \
-        .exponent = (exp), .high = 255, .nan = (nan_byte), .inf = 255,      \
-        .flags = MXO_Q_ZERO_AT_0 | MXO_Q_ZERO_AT_255 | MXO_Q_SHORT_TAIL,    \
-        .fp8 = {MXO_TIE_RNE, 1, MXO_NAN_PLUS_ONES, MXO_ZERO_KEEP}, .fp4 = { \
-            MXO_TIE_RNA,                                                    \
-            1,                                                              \
-            MXO_NAN_MAX,                                                    \
-            MXO_ZERO_KEEP                                                   \
-        }                                                                   \
+#define TRITON_KERNEL(rule, exp, nan_byte)                                 \
+    {                                                                      \
+        .name = (rule), .amax_nan = MXO_AMAX_SKIP, .ratio = MXO_RATIO_MUL, \
+        .exponent = (exp), .high = 255, .nan = (nan_byte), .inf = 255,     \
+        .flags = MXO_Q_ZERO_AT_0 | MXO_Q_ZERO_AT_255 | MXO_Q_SHORT_TAIL,   \
+        .fp8 = CAST(MXO_TIE_RNE, 1, MXO_NAN_PLUS_ONES, MXO_ZERO_KEEP),     \
+        .fp4 = CAST(MXO_TIE_RNA, 1, MXO_NAN_MAX, MXO_ZERO_KEEP)            \
     }
 
 static const mxo_quant_rule rules[] = {
@@ -199,9 +174,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_SKIP,
      .ratio = MXO_RATIO_MUL,
      .exponent = MXO_EXP_FLOOR,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .flags = MXO_Q_ZERO_AT_0 | MXO_Q_ZERO_AT_254 | MXO_Q_ZERO_AT_255,
      .fp8 = CUDA_MAX,
      .fp4 = CUDA_MAX},
@@ -211,9 +184,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_POISON,
      .ratio = MXO_RATIO_MUL,
      .exponent = MXO_EXP_CEIL,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .fp8 = OCP,
      .fp4 = TORCH_FP4},
 
@@ -260,9 +231,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_ZERO,
      .ratio = MXO_RATIO_MUL,
      .exponent = MXO_EXP_BITS,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .flags = MXO_Q_ZERO_AT_255,
      .fp8 = CUDA_MAX,
      .fp4 = CUDA_MAX},
@@ -274,9 +243,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_ZERO,
      .ratio = MXO_RATIO_DIV,
      .exponent = MXO_EXP_BITS,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .flags = MXO_Q_ZERO_AT_255,
      .fnuz_max = 0x7e,
      .fp8 = CUDA_MIN,
@@ -287,9 +254,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_ZERO,
      .ratio = MXO_RATIO_MUL,
      .exponent = MXO_EXP_BITS,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .flags = MXO_Q_ZERO_AT_255,
      .fnuz_max = 0x7e,
      .fp8 = CUDA_MIN,
@@ -305,7 +270,7 @@ static const mxo_quant_rule rules[] = {
      .nan = 0,
      .inf = 254,
      .flags = MXO_Q_OFFSET | MXO_Q_ZERO_AT_0 | MXO_Q_MINUS_INF_254 | MXO_Q_FTZ,
-     .fp8 = {MXO_TIE_RNE, 1, MXO_NAN_POSITIVE, MXO_ZERO_KEEP},
+     .fp8 = CAST(MXO_TIE_RNE, 1, MXO_NAN_POSITIVE, MXO_ZERO_KEEP),
      .fp4 = CUDA_MAX},
 
     /* AITER FlyDSL: the exponent goes up from 1.5 on.  A NaN maximum depends
@@ -338,9 +303,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_POISON,
      .ratio = MXO_RATIO_DIV,
      .exponent = MXO_EXP_BITS,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .flags = MXO_Q_ZERO_SCALE_1,
      .fp8 = TORCH_FP8,
      .fp4 = TORCH_FP4},
@@ -348,9 +311,7 @@ static const mxo_quant_rule rules[] = {
      .amax_nan = MXO_AMAX_POISON,
      .ratio = MXO_RATIO_DIV,
      .exponent = MXO_EXP_BITS,
-     .high = 255,
-     .nan = 255,
-     .inf = 255,
+     TOP_255,
      .fp8 = TORCH_FP8,
      .fp4 = TORCH_FP4},
 };
