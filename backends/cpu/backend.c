@@ -73,7 +73,7 @@ static const char *const op_names[] = {
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)
 {
-    const cpu_lane *lane = cpu_lane_of(device, why);
+    const cpu_isa_ops *lane = cpu_isa_of(device, why);
 
     if (lane == NULL) {
         return MXO_E_DEVICE;

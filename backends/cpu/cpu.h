@@ -18,7 +18,7 @@
 enum { CPU_KERNEL_TEXT = 64 };
 
 typedef struct cpu_context {
-    const cpu_lane *lane;
+    const cpu_isa_ops *lane;
     int n_threads; /* asked for; 0 = all */
     char kernel[CPU_KERNEL_TEXT];
 } cpu_context;
@@ -78,7 +78,7 @@ int cpu_threads(const cpu_context *ctx, uint64_t items, uint64_t grain);
 void cpu_name_kernel(cpu_context *ctx, const char *what, int threads);
 
 /* Lane of a device number, NULL with a sentence if there is none. */
-const cpu_lane *cpu_lane_of(int device, mxo_text why);
+const cpu_isa_ops *cpu_isa_of(int device, mxo_text why);
 
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,

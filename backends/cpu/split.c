@@ -89,7 +89,7 @@ void cpu_name_kernel(cpu_context *ctx, const char *what, int threads)
 typedef struct lane_row {
     int device;
     const char *needs;
-    const cpu_lane *lane;
+    const cpu_isa_ops *lane;
     int present;
 } lane_row;
 
@@ -126,23 +126,23 @@ static int has_avx512vbmi(void)
 }
 #endif
 
-cpu_mac_fn cpu_mac_of(const cpu_lane *lane)
+cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane)
 {
 #if defined(__x86_64__)
-    if (lane->mac == cpu_lane_avx512.mac &&
+    if (lane->mac == cpu_isa_avx512.mac &&
         __builtin_cpu_supports("avx512vnni")) {
-        return lane == &cpu_lane_avx512vbmi ? cpu_mac_both : cpu_mac_vnni;
+        return lane == &cpu_isa_avx512vbmi ? cpu_mac_both : cpu_mac_vnni;
     }
 #endif
     return lane->mac;
 }
 
-const cpu_plane_lane *cpu_plane_of(const cpu_lane *lane)
+const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane)
 {
 #if defined(__x86_64__)
     static const cpu_plane_lane both = {cpu_plane_put_both, cpu_plane_both};
 
-    if (lane == &cpu_lane_avx512vbmi && __builtin_cpu_supports("avx512vnni")) {
+    if (lane == &cpu_isa_avx512vbmi && __builtin_cpu_supports("avx512vnni")) {
         return &both;
     }
 #endif
@@ -150,20 +150,20 @@ const cpu_plane_lane *cpu_plane_of(const cpu_lane *lane)
     return NULL;
 }
 
-const cpu_lane *cpu_lane_of(int device, mxo_text why)
+const cpu_isa_ops *cpu_isa_of(int device, mxo_text why)
 {
     /* Worst first: device 0 is the last row that is present. */
     const lane_row rows[] = {
-        {1, "portable", &cpu_lane_portable, 1},
+        {1, "portable", &cpu_isa_portable, 1},
 #if defined(__x86_64__)
-        {2, "AVX2, FMA and F16C", &cpu_lane_avx2, has_avx2()},
-        {3, "AVX-512 F, BW, DQ and VL", &cpu_lane_avx512, has_avx512()},
-        {4, "AVX-512 VBMI and GFNI", &cpu_lane_avx512vbmi, has_avx512vbmi()},
+        {2, "AVX2, FMA and F16C", &cpu_isa_avx2, has_avx2()},
+        {3, "AVX-512 F, BW, DQ and VL", &cpu_isa_avx512, has_avx512()},
+        {4, "AVX-512 VBMI and GFNI", &cpu_isa_avx512vbmi, has_avx512vbmi()},
 #elif defined(CPU_NEON)
-        {3, "NEON", &cpu_lane_neon, 1},
+        {3, "NEON", &cpu_isa_neon, 1},
 #endif
     };
-    const cpu_lane *best = NULL;
+    const cpu_isa_ops *best = NULL;
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (rows[i].device == device && !rows[i].present) {

@@ -45,11 +45,12 @@ static cpu_chain *chain_of(const char *text, uint64_t e, uint64_t r, uint64_t c)
     return chain;
 }
 
-static cpu_plan *plan_of(const cpu_map *map, const cpu_lane *lane)
+static cpu_plan *plan_of(const cpu_map *map, const cpu_isa_ops *lane)
 {
     cpu_plan *plan = NULL;
 
-    ck_assert_msg(cpu_plan_of(&plan, map, lane->weave != NULL, why) == MXO_OK,
+    ck_assert_msg(cpu_plan_of(&plan, map, lane->transpose != NULL, why) ==
+                      MXO_OK,
                   "%s", sentence);
     return plan;
 }
@@ -66,9 +67,9 @@ static void follow(const cpu_map *map, int forward, uint8_t *dst,
 }
 
 /* Lane of a device, NULL if this machine lacks it. */
-static const cpu_lane *lane_of(int device)
+static const cpu_isa_ops *lane_of(int device)
 {
-    return cpu_lane_of(device, why);
+    return cpu_isa_of(device, why);
 }
 
 typedef struct shape {
@@ -116,7 +117,7 @@ static void expect_same(const uint8_t *got, const uint8_t *want, uint64_t n,
 /* There and back along a plan of one lane. */
 static void move_both_ways(const shape *s, int device)
 {
-    const cpu_lane *lane = lane_of(device);
+    const cpu_isa_ops *lane = lane_of(device);
     cpu_context ctx = {.lane = lane, .n_threads = 2};
     cpu_chain *c =
         chain_of(s->layout, s->extent[0], s->extent[1], s->extent[2]);
@@ -171,7 +172,7 @@ static void expect_composed(const char *text, uint64_t e, uint64_t r,
     cpu_chain_fuse(c);
     ck_assert_msg(c->n == 1, "%s does not become one map", text);
     for (int device = 1; device < DEVICES; device++) {
-        const cpu_lane *lane = lane_of(device);
+        const cpu_isa_ops *lane = lane_of(device);
         cpu_context ctx = {.lane = lane, .n_threads = 1};
         if (lane == NULL) {
             continue;
@@ -363,7 +364,7 @@ END_TEST
 /* The comparison itself: a plan with one wrong place must differ. */
 START_TEST(one_wrong_place_is_seen)
 {
-    const cpu_lane *lane = lane_of(1);
+    const cpu_isa_ops *lane = lane_of(1);
     cpu_context ctx = {.lane = lane, .n_threads = 1};
     cpu_chain *c = chain_of("marlin.repack", 1, 64, 64);
     const cpu_map *map = &c->stage[0].map;

@@ -154,10 +154,10 @@ static int take_also(run_options *o, const char *text)
 {
     char names[sizeof o->also] = "";
 
-    if (also_add(text, o->also, sizeof o->also)) {
+    if (tolerance_add(text, o->also, sizeof o->also)) {
         return -1;
     }
-    (void)also_add("all", names, sizeof names);
+    (void)tolerance_add("all", names, sizeof names);
     return cli_refuse("--also-rule=%s is not known; there are %s", text, names);
 }
 

@@ -27,7 +27,7 @@ typedef struct legal_call {
 typedef struct searching {
     subject *oracle;
     const test_case *c;
-    near_outputs *near;
+    nearest_outputs *near;
     legal_call legal[2];
     int n_legal;
 } searching;
@@ -53,8 +53,8 @@ static mxo_status zero_inputs(const test_case *c, tensor_set *in, mxo_text why)
                                                                  : status;
 }
 
-mxo_status near_infer(subject *oracle, const test_case *c, tensor_set *out,
-                      mxo_text why)
+mxo_status nearest_infer(subject *oracle, const test_case *c, tensor_set *out,
+                         mxo_text why)
 {
     mxo_param params[OP_MAX_PARAMS];
     tensor_set in = {0};
@@ -74,7 +74,8 @@ static int is_legal(subject *oracle, const test_case *c, tensor_set *out)
 {
     char text[SENTENCE];
 
-    return near_infer(oracle, c, out, (mxo_text){text, sizeof text}) == MXO_OK;
+    return nearest_infer(oracle, c, out, (mxo_text){text, sizeof text}) ==
+           MXO_OK;
 }
 
 /* Is the case with this value legal?  If so, its outputs are kept. */
@@ -150,7 +151,7 @@ static int continue_outputs(const searching *s, double at, tensor_set *out)
 /* Keep what was found along one key, unless it was found before. */
 static void conclude(searching *s, double at)
 {
-    near_outputs *near = s->near;
+    nearest_outputs *near = s->near;
     tensor_set *out = &near->set[near->n < NEAR_MOST ? near->n : 0];
 
     if (s->n_legal > 0 && near->n < NEAR_MOST) {
@@ -280,7 +281,7 @@ static void try_defaults(searching *s)
     conclude(s, 0);
 }
 
-void near_find(subject *oracle, const test_case *c, near_outputs *near)
+void nearest_find(subject *oracle, const test_case *c, nearest_outputs *near)
 {
     searching s = {.oracle = oracle, .c = c, .near = near};
 
@@ -298,7 +299,7 @@ void near_find(subject *oracle, const test_case *c, near_outputs *near)
     }
 }
 
-void near_clear(near_outputs *near)
+void nearest_clear(nearest_outputs *near)
 {
     while (near->n > 0) {
         tensor_set_clear(&near->set[--near->n]);

@@ -12,20 +12,20 @@
 
 enum { NEAR_MOST = 4 };
 
-typedef struct near_outputs {
+typedef struct nearest_outputs {
     int n; /* sets that differ in names, types or shapes */
     tensor_set set[NEAR_MOST];
-} near_outputs;
+} nearest_outputs;
 
 /* What the oracle says to a case by its sizes and parameters alone; OK: out
    becomes its outputs. */
-mxo_status near_infer(subject *oracle, const test_case *c, tensor_set *out,
-                      mxo_text why);
+mxo_status nearest_infer(subject *oracle, const test_case *c, tensor_set *out,
+                         mxo_text why);
 
 /* One parameter or dimension after the other is changed until the oracle is
    content; where more than one must change, parameters take their defaults and
    then sizes whole blocks.  n stays 0 if that is no good either. */
-void near_find(subject *oracle, const test_case *c, near_outputs *near);
-void near_clear(near_outputs *near);
+void nearest_find(subject *oracle, const test_case *c, nearest_outputs *near);
+void nearest_clear(nearest_outputs *near);
 
 #endif

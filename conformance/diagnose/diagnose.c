@@ -335,7 +335,7 @@ void diagnose(const evidence *e, strbuf *lines)
 
     say_counts(&u, lines);
     if (u.pack == 1) {
-        where_say(e, lines);
+        diff_location_say(e, lines);
     }
     say_elements(&u, lines);
     say_moved(&u, lines);
@@ -360,5 +360,5 @@ char *diagnose_map(const evidence *e)
 {
     const close_up u = look_at(e);
 
-    return u.pack == 1 ? where_map(e, layout_of(&u)) : NULL;
+    return u.pack == 1 ? diff_location_map(e, layout_of(&u)) : NULL;
 }

@@ -14,8 +14,8 @@
 /* Lines about the output that differs first: counts, the first wrong element
    decoded, a window of both byte streams. */
 void diagnose(const evidence *e, strbuf *lines);
-/* Where the first output that differs is wrong, for a picture; see where_map
-   in diff_location.h.  The caller frees it. */
+/* Where the first output that differs is wrong, for a picture; see
+   diff_location_map in diff_location.h.  The caller frees it. */
 char *diagnose_map(const evidence *e);
 
 /* The tensor that output `got` of a layout operation moved, and the name of

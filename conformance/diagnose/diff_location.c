@@ -188,7 +188,7 @@ static void say_experts(const map *m, strbuf *lines)
     free(s);
 }
 
-void where_say(const evidence *e, strbuf *lines)
+void diff_location_say(const evidence *e, strbuf *lines)
 {
     map m;
 
@@ -259,7 +259,7 @@ static json_t *map_experts(const map *m, uint64_t down)
     return list;
 }
 
-char *where_map(const evidence *e, json_t *layout)
+char *diff_location_map(const evidence *e, json_t *layout)
 {
     char *text = NULL;
     map m;

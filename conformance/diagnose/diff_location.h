@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 /* Lines about the first output that differs; none if it has no rows. */
-void where_say(const evidence *e, strbuf *lines);
+void diff_location_say(const evidence *e, strbuf *lines);
 
 /*
  * The share of wrong elements in a grid of at most 48 x 48 cells, as JSON:
@@ -22,6 +22,6 @@ void where_say(const evidence *e, strbuf *lines);
  * no rows, or codes share bytes; the caller frees it. layout, which is taken
  * over and may be NULL, is told beside these.
  */
-char *where_map(const evidence *e, json_t *layout);
+char *diff_location_map(const evidence *e, json_t *layout);
 
 #endif

@@ -198,13 +198,14 @@ static ssize_t receive(channel *c)
 }
 
 /* Wait for more. As receive(). */
-static ssize_t wait_for_more(channel *c, patience *p)
+static ssize_t wait_for_more(channel *c, cpu_timeout *p)
 {
     struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise, POLLIN, 0}};
     const pid_t who = c->speaker != 0 ? c->speaker : c->pid;
     const double now = process_clock();
 
-    if (patience_looks(p, now) && patience_ends(p, now, process_cpu_s(who))) {
+    if (cpu_timeout_looks(p, now) &&
+        cpu_timeout_ends(p, now, process_cpu_s(who))) {
         c->is_late = 1;
         return end_it(c, "no answer within %g s", c->timeout_s);
     }
@@ -282,9 +283,9 @@ static int take_reply(channel *c, size_t n)
 
 static int listen_to(channel *c, const char **text)
 {
-    patience p =
-        patience_begin(c->timeout_s, process_clock(),
-                       process_cpu_s(c->speaker != 0 ? c->speaker : c->pid));
+    cpu_timeout p =
+        cpu_timeout_begin(c->timeout_s, process_clock(),
+                          process_cpu_s(c->speaker != 0 ? c->speaker : c->pid));
     ssize_t n = 0;
 
     while (n >= 0) {

@@ -78,9 +78,9 @@ static void ask(const refusing *r, tensor_set *out)
 /* Ask with each set of outputs until one is red. */
 static void ask_near(const refusing *r, const test_case *c)
 {
-    near_outputs near;
+    nearest_outputs near;
 
-    near_find(&r->j->oracle, c, &near);
+    nearest_find(&r->j->oracle, c, &near);
     if (near.n == 0) {
         verdict_conclude(r->v, VERDICT_VACUOUS, "vacuous",
                          "no legal call is near this one, whose outputs could "
@@ -90,7 +90,7 @@ static void ask_near(const refusing *r, const test_case *c)
     for (int i = 0; i < near.n && !verdict_is_red(r->v->status); i++) {
         ask(r, &near.set[i]);
     }
-    near_clear(&near);
+    nearest_clear(&near);
 }
 
 void refusal_judge(judge *j, const test_case *c, const op_call *call,

@@ -7,25 +7,25 @@
 #include <string.h>
 #include <strings.h>
 
-typedef enum also_kind {
+typedef enum tolerance_kind {
     CLOSE,
     OF_MAX,
     COSINE,
     DIFF,
     NMSE,
     RELATIVE
-} also_kind;
+} tolerance_kind;
 
-typedef struct also_rule {
+typedef struct tolerance_rule {
     const char *name;
-    also_kind kind;
+    tolerance_kind kind;
     double a;
     double b;
     double may_fail;
     const char *source;
-} also_rule;
+} tolerance_rule;
 
-static const also_rule rules[] = {
+static const tolerance_rule rules[] = {
 #define MXO_ALSO(name, kind, a, b, may_fail, source) \
     {name, kind, a, b, may_fail, source},
 #include "third_party_tolerances.def"
@@ -45,7 +45,7 @@ typedef struct sums {
     int nan;     /* only one of the two has it */
 } sums;
 
-const char *also_name(int i)
+const char *tolerance_name(int i)
 {
     return i >= 0 && i < N_RULES ? rules[i].name : NULL;
 }
@@ -59,7 +59,7 @@ static int is_called(const char *name, const char *text)
            (n > 0 && strncasecmp(name, text, n) == 0 && name[n] == '_');
 }
 
-int also_add(const char *text, char *list, size_t size)
+int tolerance_add(const char *text, char *list, size_t size)
 {
     int known = 0;
 
@@ -106,8 +106,8 @@ static sums sum_up(const host_tensor *want, const host_tensor *got)
     return s;
 }
 
-static int is_close(const also_rule *r, const sums *s, const host_tensor *want,
-                    const host_tensor *got)
+static int is_close(const tolerance_rule *r, const sums *s,
+                    const host_tensor *want, const host_tensor *got)
 {
     const double atol = r->kind == OF_MAX ? r->a * s->most : r->a;
     const uint64_t n = tensor_elems(want);
@@ -123,7 +123,7 @@ static int is_close(const also_rule *r, const sums *s, const host_tensor *want,
     return (double)beyond <= r->may_fail * (double)n;
 }
 
-static int is_relative(const also_rule *r, const sums *s,
+static int is_relative(const tolerance_rule *r, const sums *s,
                        const host_tensor *want, const host_tensor *got)
 {
     const double rms = sqrt(s->want_want / s->n);
@@ -144,9 +144,9 @@ static int is_relative(const also_rule *r, const sums *s,
     return most <= r->a && sqrt(squares / s->n) <= r->b;
 }
 
-int also_accepts(int i, const host_tensor *want, const host_tensor *got)
+int tolerance_accepts(int i, const host_tensor *want, const host_tensor *got)
 {
-    const also_rule *r = &rules[i];
+    const tolerance_rule *r = &rules[i];
     const sums s = sum_up(want, got);
 
     if (s.n == 0 || s.nan) {
@@ -172,8 +172,8 @@ static int is_float(uint32_t dtype)
            dtype == MXO_F64;
 }
 
-void also_names(const tensor_set *want, const tensor_set *got, char *text,
-                size_t size)
+void tolerance_names(const tensor_set *want, const tensor_set *got, char *text,
+                     size_t size)
 {
     text[0] = '\0';
     for (int i = 0; i < N_RULES; i++) {
@@ -182,7 +182,7 @@ void also_names(const tensor_set *want, const tensor_set *got, char *text,
         for (uint32_t o = 0; o < want->n && accepted; o++) {
             if (is_float(want->t[o].dtype)) {
                 n++;
-                accepted = also_accepts(i, &want->t[o], &got->t[o]);
+                accepted = tolerance_accepts(i, &want->t[o], &got->t[o]);
             }
         }
         if (n > 0 && accepted) {
@@ -205,7 +205,8 @@ static int is_listed(const char *list, const char *name, size_t n)
     return 0;
 }
 
-void also_choose(const char *names, const char *list, char *text, size_t size)
+void tolerance_choose(const char *names, const char *list, char *text,
+                      size_t size)
 {
     text[0] = '\0';
     while (*names != '\0') {

@@ -210,7 +210,8 @@ static int check_entries(subject *oracle, const case_list *cases, size_t first,
 
         if (case_parse(&c, cases->item[i].text, (mxo_text){why, sizeof why}) ==
             0) {
-            status = near_infer(oracle, &c, &out, (mxo_text){why, sizeof why});
+            status =
+                nearest_infer(oracle, &c, &out, (mxo_text){why, sizeof why});
         }
         tensor_set_clear(&out);
         if (status == MXO_E_SHAPE || status == MXO_E_PARAM) {

@@ -98,7 +98,7 @@ static void say_red(const reporter *r, const report_result *result)
     }
     if (r->run->also != NULL) {
         char names[sizeof v->also];
-        also_choose(v->also, r->run->also, names, sizeof names);
+        tolerance_choose(v->also, r->run->also, names, sizeof names);
         fprintf(r->out, "  would have passed by: %s\n",
                 names[0] == '\0' ? "none of the rules asked for" : names);
     }

@@ -45,7 +45,7 @@ static void add_detail(const judgement *g, verdict *v)
     if (g->differs) {
         diagnose(e, &lines);
         v->map = diagnose_map(e);
-        also_names(e->want, e->got, v->also, sizeof v->also);
+        tolerance_names(e->want, e->got, v->also, sizeof v->also);
     }
     if (e->bound.y != NULL) {
         bound_say(&e->bound, &e->got->t[e->output], &lines);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See patience.h. */
+/* See cpu_timeout.h. */
 #include "cpu_timeout.h"
 
 /* Less of the limit than this between two looks is idling: a worker that has
    one core in a thousand is starved beyond use. */
 #define IDLE (1.0 / 1000)
 
-patience patience_begin(double limit_s, double now_s, double cpu_s)
+cpu_timeout cpu_timeout_begin(double limit_s, double now_s, double cpu_s)
 {
-    const patience p = {limit_s, now_s + limit_s, cpu_s, cpu_s};
+    const cpu_timeout p = {limit_s, now_s + limit_s, cpu_s, cpu_s};
 
     return p;
 }
 
-int patience_looks(const patience *p, double now_s)
+int cpu_timeout_looks(const cpu_timeout *p, double now_s)
 {
     return now_s > p->until;
 }
 
-int patience_ends(patience *p, double now_s, double cpu_s)
+int cpu_timeout_ends(cpu_timeout *p, double now_s, double cpu_s)
 {
     const double used = cpu_s - p->started;
 

@@ -6,21 +6,22 @@
  * device that does not answer) is given up when the limit has passed by the
  * clock.
  */
-#ifndef MXO_PATIENCE_H
-#define MXO_PATIENCE_H
+#ifndef MXO_CPU_TIMEOUT_H
+#define MXO_CPU_TIMEOUT_H
 
-typedef struct patience {
+typedef struct cpu_timeout {
     double limit_s;
     double until;   /* next look, by the clock */
     double started; /* processor time of the worker at the beginning */
     double met;     /* at the last look */
-} patience;
+} cpu_timeout;
 
 /* cpu_s: what the worker has used so far. */
-patience patience_begin(double limit_s, double now_s, double cpu_s);
-/* Has the clock passed the next look? Then patience_ends() is to be asked. */
-int patience_looks(const patience *p, double now_s);
+cpu_timeout cpu_timeout_begin(double limit_s, double now_s, double cpu_s);
+/* Has the clock passed the next look? Then cpu_timeout_ends() is to be asked.
+ */
+int cpu_timeout_looks(const cpu_timeout *p, double now_s);
 /* Is it to be given up?  If not, the next look is set. */
-int patience_ends(patience *p, double now_s, double cpu_s);
+int cpu_timeout_ends(cpu_timeout *p, double now_s, double cpu_s);
 
 #endif

@@ -99,7 +99,7 @@ static const property properties[] = {
 typedef struct trial {
     const first_call *first;
     const property *p;
-    second_room *room; /* of the first answer */
+    accepted_range *room; /* of the first answer */
 } trial;
 
 /* Products of the layer; 0 for another operation. */
@@ -286,8 +286,8 @@ static void compare_rows(const trial *t, const host_tensor *got, verdict *v)
 
     for (uint64_t i = 0; i < rows * cols && v->status == VERDICT_PASS; i++) {
         const uint64_t k = row_for(t, i / cols) * cols + i % cols;
-        if (!second_is_equal(got, i, want, k) &&
-            (is_own || !second_has_room(t->room, k, got, i))) {
+        if (!variant_is_equal(got, i, want, k) &&
+            (is_own || !accepted_range_holds(t->room, k, got, i))) {
             blame_element(t, 0, i, want, !is_own && t->room->is_open, v);
         }
     }
@@ -297,17 +297,17 @@ static void check_rows(const trial *t, verdict *v)
 {
     const first_call *f = t->first;
     const derivation d = part_of(t, 0, NULL);
-    second_call s;
+    variant_call s;
     tensor_set out = {0};
 
-    if (second_make(&s, f->j, &d, f->c, f->checkpoint) == 0) {
-        if (second_ask(&s, &f->j->subject, &out) == MXO_OK) {
+    if (variant_make(&s, f->j, &d, f->c, f->checkpoint) == 0) {
+        if (variant_ask(&s, &f->j->subject, &out) == MXO_OK) {
             compare_rows(t, &out.t[0], v);
         } else if (s.is_red) {
             blame(t, 0, s.why, v);
         }
     }
-    second_clear(&s);
+    variant_clear(&s);
     tensor_set_clear(&out);
 }
 
@@ -317,17 +317,17 @@ static int is_zero(const host_tensor *t, uint64_t i)
 }
 
 /* What has nothing to add is zero of either sign: one row, or none. */
-static void compare_part(const trial *t, uint64_t part, const second_call *s,
+static void compare_part(const trial *t, uint64_t part, const variant_call *s,
                          const host_tensor *want, const host_tensor *got,
                          verdict *v)
 {
-    second_room room = {.j = s->j, .c = &s->c, .in = &s->in, .want = want};
+    accepted_range room = {.j = s->j, .c = &s->c, .in = &s->in, .want = want};
 
     for (uint64_t i = 0; i < tensor_elems(want) && v->status == VERDICT_PASS;
          i++) {
-        if (!second_is_equal(got, i, want, i) &&
+        if (!variant_is_equal(got, i, want, i) &&
             !(is_zero(got, i) && is_zero(want, i)) &&
-            !second_has_room(&room, i, got, i)) {
+            !accepted_range_holds(&room, i, got, i)) {
             blame_element(t, part, i, want, room.is_open, v);
         }
     }
@@ -338,19 +338,19 @@ static void check_part(const trial *t, uint64_t part, verdict *v)
 {
     const first_call *f = t->first;
     const derivation d = part_of(t, part, NULL);
-    second_call s;
+    variant_call s;
     tensor_set want = {0};
     tensor_set got = {0};
 
-    if (second_make(&s, f->j, &d, f->c, f->checkpoint) == 0 &&
-        second_ask(&s, &f->j->oracle, &want) == MXO_OK) {
-        if (second_ask(&s, &f->j->subject, &got) == MXO_OK) {
+    if (variant_make(&s, f->j, &d, f->c, f->checkpoint) == 0 &&
+        variant_ask(&s, &f->j->oracle, &want) == MXO_OK) {
+        if (variant_ask(&s, &f->j->subject, &got) == MXO_OK) {
             compare_part(t, part, &s, &want.t[0], &got.t[0], v);
         } else if (s.is_red) {
             blame(t, part, s.why, v);
         }
     }
-    second_clear(&s);
+    variant_clear(&s);
     tensor_set_clear(&want);
     tensor_set_clear(&got);
 }
@@ -362,8 +362,8 @@ static void compare_again(const trial *t, const tensor_set *good,
         const host_tensor *want = &t->first->want->t[o];
         for (uint64_t i = 0;
              i < tensor_elems(want) && v->status == VERDICT_PASS; i++) {
-            if (second_is_equal(&good->t[o], i, want, i) &&
-                !second_is_equal(&got->t[o], i, &t->first->got->t[o], i)) {
+            if (variant_is_equal(&good->t[o], i, want, i) &&
+                !variant_is_equal(&got->t[o], i, &t->first->got->t[o], i)) {
                 blame_element(t, 0, i, want, 0, v);
             }
         }
@@ -373,22 +373,22 @@ static void compare_again(const trial *t, const tensor_set *good,
 static void check_again(const trial *t, verdict *v)
 {
     const first_call *f = t->first;
-    second_call s = {0};
+    variant_call s = {0};
     tensor_set given = {0};
     tensor_set good = {0};
     tensor_set got = {0};
 
     if (idempotence_inputs(&f->j->oracle, f->c, f->in, f->want, &given)) {
         const derivation d = part_of(t, 0, &given.t[0]);
-        if (second_make(&s, f->j, &d, f->c, f->checkpoint) == 0 &&
-            second_ask(&s, &f->j->oracle, &good) == MXO_OK &&
-            second_ask(&s, &f->j->subject, &got) == MXO_OK) {
+        if (variant_make(&s, f->j, &d, f->c, f->checkpoint) == 0 &&
+            variant_ask(&s, &f->j->oracle, &good) == MXO_OK &&
+            variant_ask(&s, &f->j->subject, &got) == MXO_OK) {
             compare_again(t, &good, &got, v);
         } else if (s.is_red) {
             blame(t, 0, s.why, v);
         }
     }
-    second_clear(&s);
+    variant_clear(&s);
     tensor_set_clear(&given);
     tensor_set_clear(&good);
     tensor_set_clear(&got);
@@ -424,7 +424,8 @@ static int is_settled(const first_call *f, const verdict *v)
 void metamorph_check(const first_call *f, verdict *v)
 {
     const size_t n = sizeof properties / sizeof properties[0];
-    second_room room = {.j = f->j, .c = f->c, .in = f->in, .want = f->want->t};
+    accepted_range room = {
+        .j = f->j, .c = f->c, .in = f->in, .want = f->want->t};
 
     for (size_t i = 0; i < n && v->status == VERDICT_PASS && is_settled(f, v);
          i++) {

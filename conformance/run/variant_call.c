@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int second_make(second_call *s, judge *j, const derivation *d,
-                const test_case *c, const tensor_set *in)
+int variant_make(variant_call *s, judge *j, const derivation *d,
+                 const test_case *c, const tensor_set *in)
 {
     memset(s, 0, sizeof *s);
     s->j = j;
@@ -19,7 +19,7 @@ int second_make(second_call *s, judge *j, const derivation *d,
                : -1;
 }
 
-void second_clear(second_call *s)
+void variant_clear(variant_call *s)
 {
     tensor_set_clear(&s->in);
 }
@@ -35,7 +35,7 @@ static mxo_status run_cold(subject *by, const op_call *call, tensor_set *out,
     return status;
 }
 
-mxo_status second_ask(second_call *s, subject *by, tensor_set *out)
+mxo_status variant_ask(variant_call *s, subject *by, tensor_set *out)
 {
     mxo_param params[OP_MAX_PARAMS];
     const mxo_text why = {s->why, sizeof s->why};
@@ -62,7 +62,7 @@ mxo_status second_ask(second_call *s, subject *by, tensor_set *out)
     return status;
 }
 
-static int ask_ends(second_room *r)
+static int ask_ends(accepted_range *r)
 {
     mxo_param params[OP_MAX_PARAMS];
     char text[SUBJECT_TEXT];
@@ -77,8 +77,8 @@ static int ask_ends(second_room *r)
                      (mxo_text){text, sizeof text}) == 0;
 }
 
-int second_has_room(second_room *r, uint64_t k, const host_tensor *got,
-                    uint64_t i)
+int accepted_range_holds(accepted_range *r, uint64_t k, const host_tensor *got,
+                         uint64_t i)
 {
     if (!r->is_asked) {
         r->is_asked = 1;
@@ -88,8 +88,8 @@ int second_has_room(second_room *r, uint64_t k, const host_tensor *got,
            bound_holds(&r->ends, k, got->dtype, tensor_load(got, i));
 }
 
-int second_is_equal(const host_tensor *a, uint64_t i, const host_tensor *b,
-                    uint64_t k)
+int variant_is_equal(const host_tensor *a, uint64_t i, const host_tensor *b,
+                     uint64_t k)
 {
     const uint64_t x = tensor_load(a, i);
     const uint64_t y = tensor_load(b, k);

@@ -19,7 +19,7 @@ typedef struct slot {
     worker w;
     int greeted;  /* its hello has been read */
     ptrdiff_t at; /* index of the case it works on, or NO_CASE */
-    patience patience;
+    cpu_timeout cpu_timeout;
 } slot;
 
 struct crew {
@@ -106,8 +106,8 @@ static int is_given_up(slot *s)
 {
     const double now = process_clock();
 
-    return patience_looks(&s->patience, now) &&
-           patience_ends(&s->patience, now, worker_cpu_s(&s->w));
+    return cpu_timeout_looks(&s->cpu_timeout, now) &&
+           cpu_timeout_ends(&s->cpu_timeout, now, worker_cpu_s(&s->w));
 }
 
 /* Seconds for a case.  A worker that has its subject apart waits for it and
@@ -130,7 +130,7 @@ static void open_remote(crew *c, backend_info *info)
         set_absent(info, MXO_E_NOMEM);
         return;
     }
-    s->patience = patience_begin(limit_s, process_clock(), 0);
+    s->cpu_timeout = cpu_timeout_begin(limit_s, process_clock(), 0);
     while (state == WORKER_WAIT && !is_given_up(s)) {
         state = worker_answer(&s->w, 200, &hello);
     }
@@ -311,8 +311,8 @@ static int assign(campaign *g, slot *s)
         return -1;
     }
     s->at = (ptrdiff_t)g->next++;
-    s->patience =
-        patience_begin(limit_of(g->c), process_clock(), worker_cpu_s(&s->w));
+    s->cpu_timeout =
+        cpu_timeout_begin(limit_of(g->c), process_clock(), worker_cpu_s(&s->w));
     /* A worker that is gone already is noticed when it is listened to. */
     (void)worker_ask(&s->w, item->text, item->seed);
     return 0;

@@ -403,7 +403,7 @@ void bound_place(layer_plan *p)
 
     s->magnitude = layer_take(p, tile * sizeof(mxo_dot_block));
     s->radius = layer_take(p, tile * sizeof(mxo_dot_block));
-    s->live = layer_take(p, tile * sizeof(bound_live));
+    s->live = layer_take(p, tile * sizeof(bound_nonzero));
     s->ends = layer_take(p, p->topk * sizeof(mxo_span));
     if (p->has_one && p->has_two) {
         s->act_hi = layer_take(p, 4 * slots * p->inter);

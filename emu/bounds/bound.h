@@ -15,10 +15,10 @@
 enum { BOUND_LEAST = -126, BOUND_NO_UNIT = INT16_MIN };
 
 /* Which of 32 numbers are not zero; all are multiples of 2^unit. */
-typedef struct bound_live {
+typedef struct bound_nonzero {
     uint32_t mask;
     int unit;
-} bound_live;
+} bound_nonzero;
 
 /* Products of which neither factor is zero, and their unit. */
 typedef struct bound_terms {
@@ -45,7 +45,7 @@ typedef struct bound_gemm {
     mxo_dot_block *centre;     /* [LAYER_TILE, blocks], as the others */
     mxo_dot_block *magnitude;  /* not less than any |a| */
     mxo_dot_block *radius;     /* not less than any distance from centre */
-    bound_live *live;          /* [LAYER_TILE, blocks] */
+    bound_nonzero *live;       /* [LAYER_TILE, blocks] */
     int is_raised[LAYER_TILE]; /* magnitudes of subnormal operands are more */
     int is_wild[LAYER_TILE];   /* some operand may be an infinity */
 } bound_gemm;
@@ -66,8 +66,8 @@ void bound_gemm_load(bound_gemm *b, const layer_tile *tile);
 void bound_gemm_column(const bound_gemm *b, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, mxo_span *y);
 
-bound_live bound_live_of(const mxo_dot_block *x);
-void bound_count(bound_terms *t, bound_live a, bound_live b);
+bound_nonzero bound_nonzero_of(const mxo_dot_block *x);
+void bound_count(bound_terms *t, bound_nonzero a, bound_nonzero b);
 /* No order rounds these products, whose magnitudes add up to size. */
 int bound_is_exact(const bound_terms *t, mxo_real size);
 /* What n products among k may lose in units of 2^(e - 40) if no partial sum

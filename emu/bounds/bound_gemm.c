@@ -27,7 +27,7 @@ typedef struct sums {
 typedef struct weights {
     mxo_dot_block value;
     mxo_dot_block size;
-    bound_live live;
+    bound_nonzero live;
     int is_nan; /* one of them is */
 } weights;
 
@@ -48,7 +48,7 @@ static int weight_sizes(weights *w, int least)
     const mxo_dot_block *from = &w->value;
     mxo_dot_block *to = &w->size;
 
-    w->live = bound_live_of(from);
+    w->live = bound_nonzero_of(from);
     w->is_nan = has_nan(from);
     if (from->kind != MXO_DOT_ALIGNED || from->bits != 4 || from->exp < least) {
         return bound_operand(to, from, least);

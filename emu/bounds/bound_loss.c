@@ -29,7 +29,7 @@ static int lowest_bit(uint32_t x)
 
 /* Under one exponent the lowest bit that any number has is the unit; it is the
    same bit in a number and in its negative. */
-static bound_live aligned_live(const mxo_dot_block *x)
+static bound_nonzero aligned_live(const mxo_dot_block *x)
 {
     uint32_t mask = 0;
     uint32_t any = 0;
@@ -38,12 +38,13 @@ static bound_live aligned_live(const mxo_dot_block *x)
         any |= (uint32_t)x->v[i];
         mask |= (uint32_t)(x->v[i] != 0) << i;
     }
-    return (bound_live){mask, any == 0 ? INT16_MAX : x->exp + lowest_bit(any)};
+    return (bound_nonzero){mask,
+                           any == 0 ? INT16_MAX : x->exp + lowest_bit(any)};
 }
 
-bound_live bound_live_of(const mxo_dot_block *x)
+bound_nonzero bound_nonzero_of(const mxo_dot_block *x)
 {
-    bound_live live = {0, INT16_MAX};
+    bound_nonzero live = {0, INT16_MAX};
 
     if (x->kind == MXO_DOT_ALIGNED) {
         return aligned_live(x);
@@ -71,7 +72,7 @@ static uint64_t ones(uint32_t x)
     return x * 0x01010101u >> 24;
 }
 
-void bound_count(bound_terms *t, bound_live a, bound_live b)
+void bound_count(bound_terms *t, bound_nonzero a, bound_nonzero b)
 {
     const uint32_t both = a.mask & b.mask;
     const int is_known = a.unit != BOUND_NO_UNIT && b.unit != BOUND_NO_UNIT;

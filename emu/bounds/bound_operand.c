@@ -97,7 +97,7 @@ static void load_exact(bound_gemm *b, uint64_t row, int r, uint64_t block)
     b->is_raised[r] |= bound_operand(&b->magnitude[at], &b->centre[at],
                                      exact_least(b, row, block));
     memset(&b->radius[at], 0, sizeof b->radius[at]);
-    b->live[at] = bound_live_of(&b->centre[at]);
+    b->live[at] = bound_nonzero_of(&b->centre[at]);
 }
 
 static uint32_t larger(uint32_t a, uint32_t b)
@@ -177,7 +177,7 @@ static void load_ends(bound_gemm *b, uint64_t row, int r, uint64_t block)
     load_patterns(&b->centre[at], x[0], n);
     load_patterns(&wide, x[1], n);
     b->is_raised[r] |= bound_operand(&b->magnitude[at], &wide, least);
-    b->live[at] = bound_live_of(&wide);
+    b->live[at] = bound_nonzero_of(&wide);
     load_patterns(&wide, x[2], n);
     (void)bound_operand(&b->radius[at], &wide, NO_LEAST);
     if (b->radius[at].bits != 0) {

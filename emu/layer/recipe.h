@@ -27,16 +27,16 @@ typedef struct layer_quant {
 } layer_quant;
 
 /* How a row of weights meets a row of activations. */
-typedef enum layer_way {
+typedef enum layer_accumulation {
     LAYER_EXACT,  /* exact sums: of a row, or of each block */
     LAYER_STEPS,  /* one of mxo_order, from operands in 16 bits */
     LAYER_BLOCKS, /* seq within a block, then the scale */
     LAYER_UNIT    /* steps of a matrix instruction */
-} layer_way;
+} layer_accumulation;
 
 typedef struct layer_order {
     mxo_profile_choice choice; /* MXO_P_ORDER_* */
-    layer_way way;
+    layer_accumulation way;
     int order;        /* mxo_order of STEPS */
     const char *unit; /* of UNIT */
     int by_weight;    /* scale_at=weight has a meaning */

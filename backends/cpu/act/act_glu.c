@@ -55,7 +55,7 @@ static cpu_glu constants(const glu_job *job, uint64_t r)
 static void load(const glu_job *job, uint64_t at, uint32_t n, float *gate,
                  float *up)
 {
-    const cpu_lane *lane = job->ctx->lane;
+    const cpu_isa_ops *lane = job->ctx->lane;
 
     if (!job->interleaved) {
         lane->widen(job->unit.from, job->gate + at, n, gate);
@@ -112,7 +112,7 @@ static void fetch(const glu_job *job, const run *r)
 
 static void put(const glu_job *job, const run *r, const cpu_codes *out)
 {
-    const cpu_lane *lane = job->ctx->lane;
+    const cpu_isa_ops *lane = job->ctx->lane;
     const uint64_t size = cpu_dtype_bytes(job->unit.base.to);
     uint8_t *dst = job->y + r->out * size;
 
@@ -126,7 +126,7 @@ static void put(const glu_job *job, const run *r, const cpu_codes *out)
 static void span(void *arg, uint64_t begin, uint64_t end)
 {
     const glu_job *job = arg;
-    const cpu_lane *lane = job->ctx->lane;
+    const cpu_isa_ops *lane = job->ctx->lane;
     float gate[CPU_RUN];
     float up[CPU_RUN];
     cpu_codes out;

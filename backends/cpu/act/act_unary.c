@@ -27,7 +27,7 @@ static uint32_t lane_run(const unary_job *job, const float *x,
                          const float *ones, uint32_t n, void *out,
                          uint16_t *hard)
 {
-    const cpu_lane *lane = job->ctx->lane;
+    const cpu_isa_ops *lane = job->ctx->lane;
 
     if (!job->is_exp) {
         return job->c.to == MXO_F32

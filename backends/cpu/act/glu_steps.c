@@ -315,7 +315,7 @@ static float exp_u20(float x)
 }
 
 /* e^x of numbers that have room for a multiple of 16. */
-static void exp_run(const cpu_lane *lane, float *x, float *e, uint32_t n)
+static void exp_run(const cpu_isa_ops *lane, float *x, float *e, uint32_t n)
 {
     uint16_t hard[CPU_RUN];
     const uint32_t padded = (n + 15) / 16 * 16;
@@ -331,7 +331,7 @@ static void exp_run(const cpu_lane *lane, float *x, float *e, uint32_t n)
 }
 
 void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
-                   const cpu_lane *lane, float *gate, float *up, uint32_t n)
+                   const cpu_isa_ops *lane, float *gate, float *up, uint32_t n)
 {
     const state s = state_of(row, c, from);
     float minus_t[CPU_RUN] = {0};

@@ -22,6 +22,6 @@ int cpu_steps_any_limit(const cpu_steps *row);
 
 /* gate and up are overwritten; n <= CPU_RUN, room for a multiple of 16. */
 void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
-                   const cpu_lane *lane, float *gate, float *up, uint32_t n);
+                   const cpu_isa_ops *lane, float *gate, float *up, uint32_t n);
 
 #endif

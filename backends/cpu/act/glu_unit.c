@@ -55,7 +55,7 @@ static void store(uint32_t to, cpu_codes *out, const float *y, uint32_t n)
     }
 }
 
-static void exact_run(const cpu_lane *lane, const cpu_glu *c, cpu_codes *out,
+static void exact_run(const cpu_isa_ops *lane, const cpu_glu *c, cpu_codes *out,
                       const float *gate, const float *up, uint32_t n)
 {
     const uint32_t padded = (n + 15) / 16 * 16;
@@ -77,7 +77,7 @@ static void exact_run(const cpu_lane *lane, const cpu_glu *c, cpu_codes *out,
 }
 
 void cpu_glu_run(const cpu_glu_unit *unit, const cpu_glu *c,
-                 const cpu_lane *lane, float *gate, float *up, uint32_t n,
+                 const cpu_isa_ops *lane, float *gate, float *up, uint32_t n,
                  cpu_codes *out)
 {
     if (unit->steps == NULL) {

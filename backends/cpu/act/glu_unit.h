@@ -27,7 +27,7 @@ mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,
                          mxo_text why);
 /* gate and up may be overwritten; n <= CPU_RUN, room for a multiple of 16. */
 void cpu_glu_run(const cpu_glu_unit *unit, const cpu_glu *c,
-                 const cpu_lane *lane, float *gate, float *up, uint32_t n,
+                 const cpu_isa_ops *lane, float *gate, float *up, uint32_t n,
                  cpu_codes *out);
 
 #endif

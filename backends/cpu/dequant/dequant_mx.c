@@ -179,7 +179,7 @@ static void fill_table(cpu_table4 *table, const dequant_job *job, int planes)
 static void span_4(void *arg, uint64_t begin, uint64_t end)
 {
     const dequant_job *job = arg;
-    const cpu_lane *lane = job->ctx->lane;
+    const cpu_isa_ops *lane = job->ctx->lane;
     const uint64_t out = job->to == MXO_F32 ? 128 : 64;
     cpu_dequant4 part = job->lane;
 

@@ -162,7 +162,7 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     cpu_mix_bits(x + whole, n_bytes - whole, n, shift, mask);
 }
 
-const cpu_lane cpu_lane_avx2 = {
+const cpu_isa_ops cpu_isa_avx2 = {
     .isa = "avx2",
     .planes = 1,
     .dequant4_16 = dequant4_16,

@@ -143,6 +143,6 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     .widen2 = widen2, .swap_bits = swap_bits, .mix_bits = mix_bits,         \
     .mac = mac, .scales = scales, .stream = stream, .fence = fence
 
-const cpu_lane cpu_lane_avx512 = {.isa = "avx512", LANE};
-const cpu_lane cpu_lane_avx512vbmi = {
-    .isa = "avx512vbmi", .weave = cpu_weave_vbmi, LANE};
+const cpu_isa_ops cpu_isa_avx512 = {.isa = "avx512", LANE};
+const cpu_isa_ops cpu_isa_avx512vbmi = {
+    .isa = "avx512vbmi", .transpose = cpu_transpose_vbmi, LANE};

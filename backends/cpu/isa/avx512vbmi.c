@@ -8,7 +8,7 @@
 
 #include <immintrin.h>
 
-enum { MOST = 1 << CPU_WEAVE_REGS, LANES = 6 };
+enum { MOST = 1 << CPU_TRANSPOSE_REGS, LANES = 6 };
 
 /* Vectors stay in registers only if every loop over them disappears. */
 #if defined(__clang__)
@@ -89,14 +89,14 @@ CPU_INLINE __m512i network(const cpu_inner *n, const int terms, __m512i v)
                       : v;
 }
 
-CPU_INLINE void fetch(const cpu_weave *w, uint64_t begin, uint64_t end)
+CPU_INLINE void fetch(const cpu_transpose *w, uint64_t begin, uint64_t end)
 {
     for (uint64_t i = begin; i < end; i++) {
         CPU_FETCH_L2(w->next + w->next_at[i]);
     }
 }
 
-CPU_INLINE void put(const cpu_weave *w, uint64_t at, __m512i v)
+CPU_INLINE void put(const cpu_transpose *w, uint64_t at, __m512i v)
 {
     if (w->stream) {
         _mm512_stream_si512((void *)(w->dst + w->dst_at[at]), v);
@@ -106,12 +106,13 @@ CPU_INLINE void put(const cpu_weave *w, uint64_t at, __m512i v)
 }
 
 /* Constant numbers of registers and terms leave straight code. */
-CPU_INLINE void weave_with(const cpu_weave *w, const int n_reg, const int terms)
+CPU_INLINE void transpose_with(const cpu_transpose *w, const int n_reg,
+                               const int terms)
 {
     const int n_vectors = 1 << n_reg;
     const uint64_t share = w->next == NULL ? 0 : (w->n_next + w->n - 1) / w->n;
     uint64_t asked = 0;
-    exchange e[CPU_WEAVE_REGS];
+    exchange e[CPU_TRANSPOSE_REGS];
 
     for (int r = 0; r < n_reg; r++) {
         e[r] = exchange_of(w->bit[r]);
@@ -148,39 +149,39 @@ CPU_INLINE void weave_with(const cpu_weave *w, const int n_reg, const int terms)
     }
 }
 
-CPU_INLINE void weave_terms(const cpu_weave *w, const int n_reg)
+CPU_INLINE void transpose_terms(const cpu_transpose *w, const int n_reg)
 {
     switch (w->inner->n_terms) {
     case 0:
-        weave_with(w, n_reg, 0);
+        transpose_with(w, n_reg, 0);
         break;
     case 1:
-        weave_with(w, n_reg, 1);
+        transpose_with(w, n_reg, 1);
         break;
     case 2:
-        weave_with(w, n_reg, 2);
+        transpose_with(w, n_reg, 2);
         break;
     case 3:
-        weave_with(w, n_reg, 3);
+        transpose_with(w, n_reg, 3);
         break;
     default:
-        weave_with(w, n_reg, CPU_WEAVE_TERMS);
+        transpose_with(w, n_reg, CPU_TRANSPOSE_TERMS);
     }
 }
 
-void cpu_weave_vbmi(const cpu_weave *w)
+void cpu_transpose_vbmi(const cpu_transpose *w)
 {
     switch (w->n_reg) {
     case 0:
-        weave_terms(w, 0);
+        transpose_terms(w, 0);
         break;
     case 1:
-        weave_terms(w, 1);
+        transpose_terms(w, 1);
         break;
     case 2:
-        weave_terms(w, 2);
+        transpose_terms(w, 2);
         break;
     default:
-        weave_terms(w, CPU_WEAVE_REGS);
+        transpose_terms(w, CPU_TRANSPOSE_REGS);
     }
 }

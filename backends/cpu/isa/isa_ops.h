@@ -59,7 +59,7 @@ static inline int cpu_may_stream(const cpu_dequant4 *job)
     return job->stream && (uintptr_t)job->y % 64 == 0;
 }
 
-typedef struct cpu_lane {
+typedef struct cpu_isa_ops {
     const char *isa;
     int planes; /* table4 is wanted in planes */
     void (*dequant4_16)(const cpu_dequant4 *job);
@@ -87,7 +87,7 @@ typedef struct cpu_lane {
     void (*mix_bits)(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
                      const uint64_t *mask);
     /* NULL: this lane has no such loop. */
-    void (*weave)(const cpu_weave *job);
+    void (*transpose)(const cpu_transpose *job);
 
     /* Columns of E2M1 codes against slices of rows, and their factors. */
     cpu_mac_fn mac;
@@ -97,7 +97,7 @@ typedef struct cpu_lane {
        store. fence() after the last one. */
     void (*stream)(uint8_t *dst, const void *src, uint64_t n_bytes);
     void (*fence)(void);
-} cpu_lane;
+} cpu_isa_ops;
 
 /* The portable widen and widen2, for what does not fill a vector. */
 void cpu_widen(uint32_t dtype, const uint8_t *src, uint32_t n, float *dst);
@@ -114,23 +114,23 @@ void cpu_scales_portable(cpu_scales *job);
 void cpu_mac_vnni(const cpu_mac *job);
 void cpu_mac_both(const cpu_mac *job);
 /* The best loop that this CPU has for a lane. */
-cpu_mac_fn cpu_mac_of(const cpu_lane *lane);
+cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane);
 /* NULL: by slices. */
 int cpu_plane_both(cpu_plane_mac *job);
 void cpu_plane_put_both(cpu_plane *group, int n, const int64_t *v);
-const cpu_plane_lane *cpu_plane_of(const cpu_lane *lane);
+const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane);
 /* Bits of 64 whose index has bit number bit clear. */
 uint64_t cpu_low_mask(uint32_t bit);
 
-extern const cpu_lane cpu_lane_portable;
+extern const cpu_isa_ops cpu_isa_portable;
 #if defined(__x86_64__)
-extern const cpu_lane cpu_lane_avx2;
-extern const cpu_lane cpu_lane_avx512;
-extern const cpu_lane cpu_lane_avx512vbmi;
-void cpu_weave_vbmi(const cpu_weave *w);
+extern const cpu_isa_ops cpu_isa_avx2;
+extern const cpu_isa_ops cpu_isa_avx512;
+extern const cpu_isa_ops cpu_isa_avx512vbmi;
+void cpu_transpose_vbmi(const cpu_transpose *w);
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
 #define CPU_NEON 1
-extern const cpu_lane cpu_lane_neon;
+extern const cpu_isa_ops cpu_isa_neon;
 #endif
 
 #endif

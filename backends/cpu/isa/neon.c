@@ -55,7 +55,7 @@ static void dequant4_32(const cpu_dequant4 *job)
     }
 }
 
-const cpu_lane cpu_lane_neon = {
+const cpu_isa_ops cpu_isa_neon = {
     .isa = "neon",
     .planes = 1,
     .dequant4_16 = dequant4_16,

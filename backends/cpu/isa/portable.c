@@ -138,7 +138,7 @@ void cpu_mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     }
 }
 
-const cpu_lane cpu_lane_portable = {
+const cpu_isa_ops cpu_isa_portable = {
     .isa = "portable",
     .dequant4_16 = dequant4_16,
     .dequant4_32 = dequant4_32,

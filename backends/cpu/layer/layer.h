@@ -163,7 +163,7 @@ void cpu_layer_close(layer *l);
 
 /* The rows that a GEMM reads: numbers, or codes under scale bytes. */
 typedef struct layer_rows {
-    const cpu_lane *lane;
+    const cpu_isa_ops *lane;
     uint32_t from; /* F32, BF16, or U8: E2M1 */
     const uint8_t *data;
     const uint8_t *scale;     /* of E2M1 */
@@ -185,7 +185,7 @@ void cpu_layer_rows_parts(const layer_rows *r, size_t row,
 /* n codes under E8M0 bytes; up to CPU_RUN numbers of the quantiser's type. */
 void cpu_layer_decode(const cpu_element *e, const uint8_t *codes,
                       const uint8_t *scale, size_t n, const layer_parts *to);
-void cpu_layer_quantise(const layer_quant *quant, const cpu_lane *lane,
+void cpu_layer_quantise(const layer_quant *quant, const cpu_isa_ops *lane,
                         const uint8_t *src, size_t n, const layer_parts *to);
 
 static inline float cpu_layer_round(layer_type to, float x)

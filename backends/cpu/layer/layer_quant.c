@@ -66,7 +66,7 @@ static layer_parts parts_at(const layer_parts *to, size_t i)
 }
 
 /* Whole blocks of 32 by the lane. */
-static void by_blocks(const layer_quant *quant, const cpu_lane *lane,
+static void by_blocks(const layer_quant *quant, const cpu_isa_ops *lane,
                       const uint8_t *src, size_t n, const layer_parts *to)
 {
     uint8_t q[CPU_RUN];
@@ -185,7 +185,7 @@ static void by_given(const layer_quant *quant, const uint8_t *src, size_t n,
     }
 }
 
-void cpu_layer_quantise(const layer_quant *quant, const cpu_lane *lane,
+void cpu_layer_quantise(const layer_quant *quant, const cpu_isa_ops *lane,
                         const uint8_t *src, size_t n, const layer_parts *to)
 {
     const size_t size = cpu_dtype_bytes(quant->by.from);

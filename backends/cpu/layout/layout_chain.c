@@ -161,7 +161,8 @@ static mxo_status move(cpu_context *ctx, const cpu_map *map, int forward,
                        uint8_t *dst, const uint8_t *src, mxo_text why)
 {
     cpu_plan *plan = NULL;
-    mxo_status status = cpu_plan_of(&plan, map, ctx->lane->weave != NULL, why);
+    mxo_status status =
+        cpu_plan_of(&plan, map, ctx->lane->transpose != NULL, why);
 
     if (status == MXO_OK) {
         status = cpu_move(ctx, plan, forward, dst, src, why);
@@ -171,7 +172,7 @@ static mxo_status move(cpu_context *ctx, const cpu_map *map, int forward,
 }
 
 typedef struct widening {
-    const cpu_lane *lane; /* to write around the caches; NULL: do not */
+    const cpu_isa_ops *lane; /* to write around the caches; NULL: do not */
     const cpu_stage *stage;
     uint8_t *dst;
     const uint8_t *src;

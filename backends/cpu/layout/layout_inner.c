@@ -12,8 +12,8 @@
 typedef struct maker {
     cpu_inner *inner;
     int n[CPU_VECTOR]; /* terms of each byte */
-    uint8_t from[CPU_VECTOR][CPU_WEAVE_TERMS];
-    uint64_t matrix[CPU_VECTOR][CPU_WEAVE_TERMS];
+    uint8_t from[CPU_VECTOR][CPU_TRANSPOSE_TERMS];
+    uint64_t matrix[CPU_VECTOR][CPU_TRANSPOSE_TERMS];
 } maker;
 
 /* Row k, for bit k, is byte 7 - k. */
@@ -31,7 +31,7 @@ static int add_bit(maker *m, uint32_t to, uint32_t from)
     while (t < m->n[byte] && m->from[byte][t] != from / 8) {
         t++;
     }
-    if (t == CPU_WEAVE_TERMS) {
+    if (t == CPU_TRANSPOSE_TERMS) {
         return 0;
     }
     if (t == m->n[byte]) {
@@ -89,7 +89,7 @@ static void place_byte(maker *m, uint32_t slot, uint32_t byte)
 {
     cpu_inner *inner = m->inner;
 
-    for (int t = 0; t < CPU_WEAVE_TERMS; t++) {
+    for (int t = 0; t < CPU_TRANSPOSE_TERMS; t++) {
         inner->from[t][slot] = m->from[byte][t];
         inner->matrix[t][slot / 8] = m->matrix[byte][t];
     }

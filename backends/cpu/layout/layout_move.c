@@ -382,7 +382,7 @@ static uint64_t out_bytes(const cpu_plan *p)
 mxo_status cpu_move(cpu_context *ctx, const cpu_plan *plan, int forward,
                     uint8_t *dst, const uint8_t *src, mxo_text why)
 {
-    const cpu_lane *lane = ctx->lane;
+    const cpu_isa_ops *lane = ctx->lane;
     cpu_mover m = {.plan = plan,
                    .lane = lane,
                    .forward = forward,

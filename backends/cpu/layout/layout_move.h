@@ -10,7 +10,7 @@ enum { CPU_BUFFER_BYTES = 8 * CPU_TILE_SLOTS };
 
 typedef struct cpu_mover {
     const cpu_plan *plan;
-    const cpu_lane *lane;
+    const cpu_isa_ops *lane;
     int forward;
     int stream;
     int out_of_memory;

@@ -8,11 +8,10 @@
  *        side has inside its words and the other outside, one exchange of
  *        halves between pairs of words brings it in and the other out.  What
  *        remains is one permutation of the bits of each word.
- * VECTORS  The same with words of 64 bytes, for lanes that weave: a vector is
- *        gathered from chunks that are neighbours on the logical side, up to
- *        three bits of its index are exchanged, and what remains is one
- *        permutation of its 512 bits.
- * UNITS  anything else, unit by unit.
+ * VECTORS  The same with words of 64 bytes, for lanes that transpose: a vector
+ * is gathered from chunks that are neighbours on the logical side, up to three
+ * bits of its index are exchanged, and what remains is one permutation of its
+ * 512 bits. UNITS  anything else, unit by unit.
  *
  * A table whose digits lie outside the words only changes addresses.
  */
@@ -107,7 +106,8 @@ typedef struct cpu_plan {
 
     /* VECTORS; a slot is a chunk, physical_at is of vectors */
     uint32_t n_vectors;
-    uint8_t bit[CPU_WEAVE_REGS]; /* exchanged with bit r of a vector's number */
+    uint8_t
+        bit[CPU_TRANSPOSE_REGS]; /* exchanged with bit r of a vector's number */
     int whole_lines;             /* chunks are lines on the logical side too */
     int memory_lines;            /* vectors are lines in memory */
     cpu_inner inner;             /* after the exchanges */
@@ -121,7 +121,7 @@ typedef struct cpu_plan {
 /* Read the same few bytes again and again: reach of them. */
 void cpu_plan_stand_still(cpu_plan *plan, uint64_t *reach);
 
-/* Free with cpu_plan_free.  vectors: the lane weaves. */
+/* Free with cpu_plan_free.  vectors: the lane transposes. */
 mxo_status cpu_plan_of(cpu_plan **plan, const cpu_map *map, int vectors,
                        mxo_text why);
 void cpu_plan_free(cpu_plan *plan);

@@ -169,7 +169,7 @@ static mxo_status make_plans(slicing *s, const cpu_chain *c, mxo_text why)
         s->room = logical > s->room ? logical : s->room;
         s->room = memory > s->room ? memory : s->room;
         MXO_TRY(cpu_plan_of(&s->plan[i], &stage->map,
-                            s->ctx->lane->weave != NULL, why));
+                            s->ctx->lane->transpose != NULL, why));
     }
     s->room = (s->room + CPU_VECTOR - 1) / CPU_VECTOR * CPU_VECTOR;
     cpu_plan *last = s->plan[s->forward ? c->n - 1 : 0];

@@ -15,7 +15,7 @@ typedef struct carrier {
 } carrier;
 
 /* What tile number step reads, for the one before it to ask for. */
-static void ask_ahead(const carrier *c, uint64_t step, cpu_weave *w)
+static void ask_ahead(const carrier *c, uint64_t step, cpu_transpose *w)
 {
     const cpu_plan *p = c->p;
     const cpu_place at = cpu_place_of(p, step);
@@ -34,7 +34,7 @@ static int is_aligned(const void *address)
 }
 
 static void move_in(const carrier *c, const cpu_place *at, int edge,
-                    cpu_weave *w)
+                    cpu_transpose *w)
 {
     const cpu_plan *p = c->p;
 
@@ -54,11 +54,11 @@ static void move_in(const carrier *c, const cpu_place *at, int edge,
                    p->logical_run, p->n_slots / p->logical_run,
                    (uint64_t)p->logical_run * p->word_bytes);
     }
-    c->m->lane->weave(w);
+    c->m->lane->transpose(w);
 }
 
 static void move_out(const carrier *c, const cpu_place *at, int edge,
-                     cpu_weave *w)
+                     cpu_transpose *w)
 {
     const cpu_plan *p = c->p;
     uint8_t *dst = c->m->dst + at->logical;
@@ -71,7 +71,7 @@ static void move_out(const carrier *c, const cpu_place *at, int edge,
     w->dst = direct ? dst : c->buffer;
     w->dst_at = direct ? p->logical_at : p->packed_at;
     w->stream = direct && c->m->stream && p->whole_lines && is_aligned(dst);
-    c->m->lane->weave(w);
+    c->m->lane->transpose(w);
     if (edge) {
         cpu_store_edge(p, c->m->dst, c->buffer, at);
     } else if (!direct) {
@@ -94,7 +94,8 @@ void cpu_move_vectors(void *job, uint64_t begin, uint64_t end)
     for (uint64_t step = begin; step < end; step++) {
         const cpu_place at = cpu_place_of(c.p, step);
         const int edge = cpu_beyond(c.p, at.coord, c.p->tile_most) >= 0;
-        cpu_weave w = {.n_reg = c.p->n_reg, .n = c.p->n_vectors >> c.p->n_reg};
+        cpu_transpose w = {.n_reg = c.p->n_reg,
+                           .n = c.p->n_vectors >> c.p->n_reg};
 
         for (int r = 0; r < c.p->n_reg; r++) {
             w.bit[r] = c.p->bit[r];

@@ -14,7 +14,8 @@ static mxo_status move(cpu_context *ctx, const cpu_map *map, uint8_t *dst,
                        const uint8_t *src, mxo_text why)
 {
     cpu_plan *plan = NULL;
-    mxo_status status = cpu_plan_of(&plan, map, ctx->lane->weave != NULL, why);
+    mxo_status status =
+        cpu_plan_of(&plan, map, ctx->lane->transpose != NULL, why);
 
     if (status == MXO_OK) {
         status = cpu_move(ctx, plan, 1, dst, src, why);
@@ -24,7 +25,7 @@ static mxo_status move(cpu_context *ctx, const cpu_map *map, uint8_t *dst,
 }
 
 typedef struct filling {
-    const cpu_lane *lane;
+    const cpu_isa_ops *lane;
     int stream;
     uint8_t *dst;
 } filling;
@@ -50,7 +51,7 @@ static void fill_span(void *job, uint64_t begin, uint64_t end)
 
 void cpu_fill_ones(cpu_context *ctx, uint8_t *dst, uint64_t n)
 {
-    const cpu_lane *lane = ctx->lane;
+    const cpu_isa_ops *lane = ctx->lane;
     filling f = {lane,
                  lane->stream != NULL && n >= CPU_STREAM_BYTES &&
                      (uintptr_t)dst % CPU_VECTOR == 0,
@@ -123,7 +124,7 @@ static int mask_by_map(cpu_context *ctx, const cpu_chain *chain, uint8_t *valid,
     for (int w = 0; w < map->n_walls; w++) {
         map->wall[w].byte = map->wall[w].unknown ? 0 : 1;
     }
-    *status = cpu_plan_of(&plan, map, ctx->lane->weave != NULL, why);
+    *status = cpu_plan_of(&plan, map, ctx->lane->transpose != NULL, why);
     if (*status != MXO_OK || plan->kind == CPU_PLAN_UNITS) {
         cpu_plan_free(plan);
         return *status != MXO_OK;

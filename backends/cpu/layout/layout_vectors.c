@@ -17,7 +17,8 @@ typedef struct vectors {
     int at[CPU_VECTOR_LOG]; /* atom at each bit, before the exchanges */
     int n_in;               /* atoms of memory that are not in the chunk */
     int in[CPU_VECTOR_LOG];
-    int out[CPU_WEAVE_REGS]; /* atoms that leave the vector for a register */
+    int out[CPU_TRANSPOSE_REGS]; /* atoms that leave the vector for a register
+                                  */
 } vectors;
 
 static int is_in_memory(const cpu_tiler *t, int atom)
@@ -85,7 +86,7 @@ static int choose_chunk(vectors *v)
     for (; v->t.chunk_log >= LEAST_LOG; v->t.chunk_log--) {
         find_in(v);
         v->t.n_reg = v->n_in - (CPU_VECTOR_LOG - (int)v->t.chunk_log);
-        if (v->t.n_reg <= CPU_WEAVE_REGS) {
+        if (v->t.n_reg <= CPU_TRANSPOSE_REGS) {
             return 1;
         }
     }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Layouts by vectors of 64 bytes: what a lane is told.  Vectors are taken in
- * groups whose number has up to CPU_WEAVE_REGS bits; each bit of the number
+ * groups whose number has up to CPU_TRANSPOSE_REGS bits; each bit of the number
  * changes places with one bit of the index within vectors, and then the bits
  * of every vector are put in order by one network.
  */
-#ifndef CPU_WEAVE_H
-#define CPU_WEAVE_H
+#ifndef CPU_TRANSPOSE_H
+#define CPU_TRANSPOSE_H
 
 #include <stdint.h>
 
 enum {
-    CPU_WEAVE_REGS = 3,
-    CPU_WEAVE_TERMS = 4, /* bytes that one byte may be made of */
-    CPU_VECTOR = 64,     /* bytes */
-    CPU_VECTOR_LOG = 9   /* of its bits */
+    CPU_TRANSPOSE_REGS = 3,
+    CPU_TRANSPOSE_TERMS = 4, /* bytes that one byte may be made of */
+    CPU_VECTOR = 64,         /* bytes */
+    CPU_VECTOR_LOG = 9       /* of its bits */
 };
 
 /*
@@ -26,18 +26,18 @@ enum {
 typedef struct cpu_inner {
     int n_terms;
     int ordered;
-    uint8_t from[CPU_WEAVE_TERMS][CPU_VECTOR];
-    uint64_t matrix[CPU_WEAVE_TERMS][8];
+    uint8_t from[CPU_TRANSPOSE_TERMS][CPU_VECTOR];
+    uint64_t matrix[CPU_TRANSPOSE_TERMS][8];
     uint8_t order[CPU_VECTOR];
 } cpu_inner;
 
 /* Group i of n reads vectors from src + src_at[r * n + i] for every number r,
    and writes to dst likewise. */
-typedef struct cpu_weave {
+typedef struct cpu_transpose {
     int n_reg;
     int backward; /* the network before the exchanges */
     int stream;   /* every destination is a whole line: around the caches */
-    uint8_t bit[CPU_WEAVE_REGS]; /* what bit r of the number changes with */
+    uint8_t bit[CPU_TRANSPOSE_REGS]; /* what bit r of the number changes with */
     const cpu_inner *inner;
     uint64_t n;
     const uint8_t *src;
@@ -47,6 +47,6 @@ typedef struct cpu_weave {
     const uint8_t *next; /* lines to ask for meanwhile; NULL: none */
     const uint64_t *next_at;
     uint64_t n_next;
-} cpu_weave;
+} cpu_transpose;
 
 #endif

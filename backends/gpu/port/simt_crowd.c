@@ -7,7 +7,7 @@
  * long: others then come early to what these have not done.  Lanes of a warp
  * that are left must stop at the same place, and a round in which nobody could
  * run ends the process: on a device it would hang.  Who looks again and again
- * at what never comes does so here too, until the judge's patience ends.
+ * at what never comes does so here too, until the judge's timeout.
  */
 #include "port/device.h"
 #include "port/runtime.h"

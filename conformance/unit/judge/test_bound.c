@@ -192,9 +192,9 @@ static int accepts(const char *name, const float *want, const float *got)
 
     memcpy(w, want, sizeof w);
     memcpy(g, got, sizeof g);
-    for (int i = 0; also_name(i) != NULL; i++) {
-        if (strcmp(also_name(i), name) == 0) {
-            return also_accepts(i, &a, &b);
+    for (int i = 0; tolerance_name(i) != NULL; i++) {
+        if (strcmp(tolerance_name(i), name) == 0) {
+            return tolerance_accepts(i, &a, &b);
         }
     }
     ck_abort_msg("no rule %s", name);
@@ -247,12 +247,14 @@ START_TEST(a_nan_passes_nowhere_and_equal_outputs_everywhere)
     for (int i = 0; i < N; i++) {
         want[i] = got[i] = (float)i - 40;
     }
-    for (int i = 0; also_name(i) != NULL; i++) {
-        ck_assert_msg(accepts(also_name(i), want, got), "%s", also_name(i));
+    for (int i = 0; tolerance_name(i) != NULL; i++) {
+        ck_assert_msg(accepts(tolerance_name(i), want, got), "%s",
+                      tolerance_name(i));
     }
     got[7] = NAN;
-    for (int i = 0; also_name(i) != NULL; i++) {
-        ck_assert_msg(!accepts(also_name(i), want, got), "%s", also_name(i));
+    for (int i = 0; tolerance_name(i) != NULL; i++) {
+        ck_assert_msg(!accepts(tolerance_name(i), want, got), "%s",
+                      tolerance_name(i));
     }
 }
 END_TEST
@@ -261,9 +263,9 @@ START_TEST(names_are_chosen_from_a_list)
 {
     char text[64];
 
-    also_choose("aiter ggml vllm", "vllm,ggm", text, sizeof text);
+    tolerance_choose("aiter ggml vllm", "vllm,ggm", text, sizeof text);
     ck_assert_str_eq(text, "vllm");
-    also_choose("", "vllm", text, sizeof text);
+    tolerance_choose("", "vllm", text, sizeof text);
     ck_assert_str_eq(text, "");
 }
 END_TEST
@@ -276,14 +278,14 @@ START_TEST(rules_answer_to_the_names_of_projects)
     char list[256] = "";
 
     for (unsigned i = 0; i < sizeof projects / sizeof projects[0]; i++) {
-        ck_assert_msg(also_add(projects[i], list, sizeof list), "%s",
+        ck_assert_msg(tolerance_add(projects[i], list, sizeof list), "%s",
                       projects[i]);
     }
     ck_assert_str_eq(list, "vllm,flashinfer_bench,flashinfer_fp4,"
                            "flashinfer_mxfp8,flashinfer_w4a16,triton,aiter,"
                            "aiter_tuner,deepgemm,ggml,kernelbench");
-    ck_assert(!also_add("flash", list, sizeof list));
-    ck_assert(!also_add("", list, sizeof list));
+    ck_assert(!tolerance_add("flash", list, sizeof list));
+    ck_assert(!tolerance_add("", list, sizeof list));
 }
 END_TEST
 

@@ -11,11 +11,11 @@ enum { LIMIT_S = 5, FOREVER_S = 1000 };
 static int given_up_at(double share, int busy_s)
 {
     const double before = 100; /* what it used for other cases */
-    patience p = patience_begin(LIMIT_S, 0, before);
+    cpu_timeout p = cpu_timeout_begin(LIMIT_S, 0, before);
 
     for (int t = 1; t < FOREVER_S; t++) {
         const double used = before + share * (t < busy_s ? t : busy_s);
-        if (patience_looks(&p, t) && patience_ends(&p, t, used)) {
+        if (cpu_timeout_looks(&p, t) && cpu_timeout_ends(&p, t, used)) {
             return t;
         }
     }
@@ -53,7 +53,7 @@ Suite *suite_cpu_timeout(void);
 Suite *suite_cpu_timeout(void)
 {
     Suite *s = suite_create("cpu_timeout");
-    TCase *t = tcase_create("patience");
+    TCase *t = tcase_create("cpu_timeout");
 
     tcase_add_test(t, a_spinning_worker_ends_with_the_limit);
     tcase_add_test(t, a_sleeping_worker_ends_with_the_limit);

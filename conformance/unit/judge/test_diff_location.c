@@ -53,7 +53,7 @@ static void expect(const scene *s, const char *text)
                         .got = &got,
                         .rule = compare_rule_for(&call, "x", "y")};
 
-    where_say(&e, &lines);
+    diff_location_say(&e, &lines);
     ck_assert_msg(strcmp(lines.text, text) == 0, "it says:\n%s", lines.text);
     free(lines.text);
     tensor_set_clear(&want);
@@ -107,7 +107,7 @@ Suite *suite_diff_location(void);
 Suite *suite_diff_location(void)
 {
     Suite *s = suite_create("diff_location");
-    TCase *t = tcase_create("where_say");
+    TCase *t = tcase_create("diff_location_say");
 
     tcase_add_test(t, one_token);
     tcase_add_test(t, one_expert);

@@ -103,7 +103,8 @@ static void expect(mxo_status (*run)(void *, const mxo_call *, mxo_text),
 }
 
 /* Is there a set whose first output is [rows, cols]? */
-static int has_outputs(const near_outputs *near, uint64_t rows, uint64_t cols)
+static int has_outputs(const nearest_outputs *near, uint64_t rows,
+                       uint64_t cols)
 {
     int found = 0;
 
@@ -119,14 +120,14 @@ static void expect_near(const char *text, uint64_t rows, uint64_t cols)
     char why[256];
     const test_case c = parsed(text);
     subject oracle;
-    near_outputs near;
+    nearest_outputs near;
 
     ck_assert_int_eq(
         subject_open(&oracle, mxo_emulator(), 0, (mxo_text){why, sizeof why}),
         MXO_OK);
-    near_find(&oracle, &c, &near);
+    nearest_find(&oracle, &c, &near);
     ck_assert_msg(has_outputs(&near, rows, cols), "%s: %d sets", text, near.n);
-    near_clear(&near);
+    nearest_clear(&near);
     subject_close(&oracle);
 }
 

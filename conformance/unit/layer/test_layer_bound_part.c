@@ -48,17 +48,17 @@ START_TEST(units_by_hand)
 {
     mxo_dot_block a = {.v = {12, 0, 5, 7}, .exp = -2, .bits = 4};
     mxo_dot_block b = {.v = {3, 9, 6, 0}, .exp = 0, .bits = 4};
-    const bound_live live = bound_live_of(&a);
+    const bound_nonzero live = bound_nonzero_of(&a);
     bound_terms t = {0, INT16_MAX};
 
     ck_assert_uint_eq(live.mask, 0xd);
     ck_assert_int_eq(live.unit, -2);
-    bound_count(&t, live, bound_live_of(&b));
+    bound_count(&t, live, bound_nonzero_of(&b));
     ck_assert_uint_eq(t.n, 2);
     ck_assert_int_eq(t.unit, -2);
     ck_assert(bound_is_exact(&t, number(0x3fffff, 0)));
     ck_assert(!bound_is_exact(&t, number(0x400000, 0)));
-    bound_count(&t, (bound_live){1, BOUND_NO_UNIT}, live);
+    bound_count(&t, (bound_nonzero){1, BOUND_NO_UNIT}, live);
     ck_assert(!bound_is_exact(&t, number(1, 0)));
     /* 2^-130 is not normal: it may be flushed. */
     bound_terms low = {1, -130};
@@ -182,7 +182,7 @@ START_TEST(numbers_between_ends_have_no_unit)
     uint32_t lo[32] = {0x40400000, 0, 0x3fa00000}; /* 3, 0, 5/4 */
     uint32_t hi[32] = {0x40400000, 0, 0x3fa00000};
     mxo_dot_block block[3][LAYER_TILE];
-    bound_live live[LAYER_TILE];
+    bound_nonzero live[LAYER_TILE];
     const layer_gemm g = {.k = 32};
     const layer_tile tile = {.rows = 1};
     bound_gemm b = {.g = &g,
