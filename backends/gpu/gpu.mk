@@ -8,9 +8,14 @@ gpu_units = \
 	%reldir%/host/plan_glu.c \
 	%reldir%/host/plan_layer.c \
 	%reldir%/host/plan_layouts.c \
+	%reldir%/host/plan_group.c \
+	%reldir%/host/plan_moe.c \
+	%reldir%/host/plan_nvfp4.c \
+	%reldir%/host/plan_nvfp4_layer.c \
 	%reldir%/host/plan_quant.c \
 	%reldir%/host/plan_single_token.c \
-	%reldir%/host/plan_small_batch.c
+	%reldir%/host/plan_small_batch.c \
+	%reldir%/host/plan_sort.c
 gpu_headers = \
 	%reldir%/bench/flush_l2.h \
 	%reldir%/host/call.h \
@@ -26,6 +31,7 @@ gpu_headers = \
 	%reldir%/layer/layer_act.h \
 	%reldir%/layer/layer_add.h \
 	%reldir%/layer/layer_any.h \
+	%reldir%/layer/layer_nvfp4.h \
 	%reldir%/layer/layer_operands.h \
 	%reldir%/layer/layer_order.h \
 	%reldir%/layer/layer_sum.h \
@@ -41,6 +47,8 @@ gpu_headers = \
 	%reldir%/layer_fast/small_batch_epilogue.h \
 	%reldir%/layer_fast/small_batch_math.h \
 	%reldir%/layer_fast/small_batch_sort.h \
+	%reldir%/layer/moe_ops.h \
+	%reldir%/layer/quant_ops.h \
 	%reldir%/layout/layout.h \
 	%reldir%/layout/layout_gather.h \
 	%reldir%/layout/layout_groups.h \
@@ -69,6 +77,9 @@ gpu_headers = \
 	%reldir%/ops/glu_exact.h \
 	%reldir%/ops/glu_power.h \
 	%reldir%/ops/glu_steps.h \
+	%reldir%/ops/moe_sort.h \
+	%reldir%/ops/nvfp4.h \
+	%reldir%/ops/nvfp4_ops.h \
 	%reldir%/ops/quant.h \
 	%reldir%/ops/quant_args.h \
 	%reldir%/ops/quant_block.h \
@@ -144,7 +155,8 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = backend plan_dequant plan_glu plan_layer plan_layouts plan_quant
+gpu_plan_names = backend plan_dequant plan_glu plan_layer plan_layouts \
+	plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant plan_sort
 hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \
 	plugins/hip/port/runtime_gpu.o
 cuda_objects = $(gpu_plan_names:%=plugins/cuda/host/%.o) \

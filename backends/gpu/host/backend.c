@@ -109,22 +109,39 @@ static const struct {
     plan_fn plan;
 } operations[] = {
     {"act.glu", plan_glu},
+    {"dequant.group", plan_dequant_group},
     {"dequant.mx", plan_dequant},
+    {"dequant.nvfp4", plan_nvfp4_dequant},
     {"layout.apply", plan_apply},
     {"layout.convert", plan_convert},
     {"layout.grouped", plan_grouped},
     {"layout.groups", plan_groups},
     {"layout.index", plan_index},
+    {"moe.finalize", plan_finalize},
     {"moe.gemm1", plan_layer},
     {"moe.gemm2", plan_layer},
     {"moe.layer", plan_layer},
+    {"moe.nvfp4_gemm1", plan_nvfp4_layer},
+    {"moe.nvfp4_gemm2", plan_nvfp4_layer},
+    {"moe.nvfp4_layer", plan_nvfp4_layer},
+    {"moe.nvfp4_scalars", plan_nvfp4_scalars},
+    {"moe.permute", plan_permute},
+    {"moe.sort", plan_sort},
     {"quant.mx", plan_quant},
+    {"quant.nvfp4", plan_nvfp4_quant},
+    {"quant.qdq", plan_qdq},
+    {"quant.static", plan_static},
 };
 
 static const char *const op_names[] = {
-    "act.glu",        "dequant.mx",    "layout.apply", "layout.convert",
-    "layout.grouped", "layout.groups", "layout.index", "moe.gemm1",
-    "moe.gemm2",      "moe.layer",     "quant.mx",     NULL};
+    "act.glu",         "dequant.group",     "dequant.mx",
+    "dequant.nvfp4",   "layout.apply",      "layout.convert",
+    "layout.grouped",  "layout.groups",     "layout.index",
+    "moe.finalize",    "moe.gemm1",         "moe.gemm2",
+    "moe.layer",       "moe.nvfp4_gemm1",   "moe.nvfp4_gemm2",
+    "moe.nvfp4_layer", "moe.nvfp4_scalars", "moe.permute",
+    "moe.sort",        "quant.mx",          "quant.nvfp4",
+    "quant.qdq",       "quant.static",      NULL};
 
 static void plan_end(gpu_plan *plan)
 {

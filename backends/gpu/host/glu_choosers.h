@@ -89,7 +89,7 @@ static mxo_status glu_put_table(const mxo_call *call, glu_args *a,
 {
     const glu_own own = {(const float *)c->v[GLU_ALPHAS],
                          (const float *)c->v[GLU_BETAS],
-                         (const float *)c->v[GLU_LIMITS]};
+                         (const float *)c->v[GLU_LIMITS], NULL};
     const uint64_t bytes = c->n[GLU_LIMITS] * sizeof(glu_constants);
     glu_constants *const table = (glu_constants *)malloc((size_t)bytes + 1);
     mxo_status status =

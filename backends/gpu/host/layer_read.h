@@ -9,14 +9,14 @@
 #include "host/plan_recipe_glu.h"
 #include "port/runtime.h"
 
-static uint32_t job_dtype(uint32_t type)
+static inline uint32_t job_dtype(uint32_t type)
 {
     return type == LAYER_F32 ? MXO_F32 : type == LAYER_F16 ? MXO_F16 : MXO_BF16;
 }
 
 /* Tensors of one GEMM; its matrix has n rows per expert and k columns. */
-static mxo_status job_weights(layer_job *j, layer_gemm *g, int second,
-                              mxo_text why)
+static inline mxo_status job_weights(layer_job *j, layer_gemm *g, int second,
+                                     mxo_text why)
 {
     static const char *const names[2][4] = {
         {"w13", "w13_scale", "w13_bias", "w13_input_scale"},
@@ -46,7 +46,7 @@ static mxo_status job_weights(layer_job *j, layer_gemm *g, int second,
     return MXO_OK;
 }
 
-static mxo_status job_pairs(layer_job *j, mxo_text why)
+static inline mxo_status job_pairs(layer_job *j, mxo_text why)
 {
     const mxo_tensor *const map =
         find_tensor(j->call->in, j->call->n_in, "expert_map");
@@ -63,7 +63,7 @@ static mxo_status job_pairs(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-static mxo_status job_sizes(layer_job *j, mxo_text why)
+static inline mxo_status job_sizes(layer_job *j, mxo_text why)
 {
     const mxo_call *const call = j->call;
     const mxo_tensor *const ids = find_tensor(call->in, call->n_in, "topk_ids");
@@ -106,7 +106,7 @@ static mxo_status job_sizes(layer_job *j, mxo_text why)
 }
 
 /* What enters the first GEMM, or the second on its own. */
-static mxo_status job_input(layer_job *j, mxo_text why)
+static inline mxo_status job_input(layer_job *j, mxo_text why)
 {
     const int packed = call_is(j->call, "from", "e2m1");
     layer_gemm *const g = j->has_one ? &j->one : &j->two;
@@ -130,7 +130,7 @@ static mxo_status job_input(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-static mxo_status job_recipes(layer_job *j, mxo_text why)
+static inline mxo_status job_recipes(layer_job *j, mxo_text why)
 {
     MXO_TRY(recipe_order(j, why));
     if (j->has_one) {
@@ -149,7 +149,7 @@ static mxo_status job_recipes(layer_job *j, mxo_text why)
 }
 
 /* Is a GEMM more than the kernels of layer_fast/ know? */
-static int gemm_is_any(const layer_job *j, int second)
+static inline int gemm_is_any(const layer_job *j, int second)
 {
     const layer_gemm *const g = second ? &j->two : &j->one;
 
@@ -162,7 +162,7 @@ static int gemm_is_any(const layer_job *j, int second)
            (g->bias_at != LAYER_BIAS_NONE && g->bias_type == LAYER_F16);
 }
 
-static int job_is_any(const layer_job *j)
+static inline int job_is_any(const layer_job *j)
 {
     return (j->has_one && (gemm_is_any(j, 0) || j->one.weigh)) ||
            (j->has_two && (gemm_is_any(j, 1) || j->p.narrow > 1)) ||
@@ -175,7 +175,7 @@ static int job_is_any(const layer_job *j)
 }
 
 /* Rows that become numbers before the GEMM reads them. */
-static int job_makes_rows(const layer_job *j, int second)
+static inline int job_makes_rows(const layer_job *j, int second)
 {
     const uint32_t type = second && j->has_one ? j->glu.glu.to
                           : second             ? j->two.a_type
@@ -187,8 +187,8 @@ static int job_makes_rows(const layer_job *j, int second)
 }
 
 /* An id's expert, or an id or an entry of the map that is too large. */
-static mxo_status check_id(const layer_job *j, const int32_t *map,
-                           uint64_t known, int32_t id, mxo_text why)
+static inline mxo_status check_id(const layer_job *j, const int32_t *map,
+                                  uint64_t known, int32_t id, mxo_text why)
 {
     const char *const absent = layer_word(j->call, "absent");
     int64_t expert = id;
@@ -212,7 +212,7 @@ static mxo_status check_id(const layer_job *j, const int32_t *map,
 }
 
 /* Before anything is written: ids are few, and the host looks at them. */
-static mxo_status check_ids(const layer_job *j, mxo_text why)
+static inline mxo_status check_ids(const layer_job *j, mxo_text why)
 {
     const mxo_tensor *const map =
         find_tensor(j->call->in, j->call->n_in, "expert_map");
@@ -238,7 +238,7 @@ static mxo_status check_ids(const layer_job *j, mxo_text why)
 }
 
 /* How weights lie.  Both conversions leave shapes and scales as they are. */
-static mxo_status job_laid(layer_job *j, mxo_text why)
+static inline mxo_status job_laid(layer_job *j, mxo_text why)
 {
     const mxo_call *const call = j->call;
     const int mixes = call_is(call, "conversion", "mxo_hopper_gate_up");
@@ -269,7 +269,8 @@ static mxo_status job_laid(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-static mxo_status job_read(layer_job *j, const mxo_call *call, mxo_text why)
+static inline mxo_status job_read(layer_job *j, const mxo_call *call,
+                                  mxo_text why)
 {
     const int is_layer = strcmp(call->op, "moe.layer") == 0;
 

@@ -229,10 +229,11 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
                           const glu_own *own, uint64_t n, glu_constants *to,
                           mxo_text why)
 {
-    static const char *const keys[] = {"dialect",     "nan",   "scale_gate",
-                                       "linear_beta", "alpha", "beta",
-                                       "limit"};
-    const float *const vectors[] = {own->alpha, own->beta, own->limit};
+    static const char *const keys[] = {"dialect",   "nan",  "linear_beta",
+                                       "alpha",     "beta", "limit",
+                                       "scale_gate"};
+    const float *const vectors[] = {own->alpha, own->beta, own->limit,
+                                    own->scale};
     mxo_param params[7];
     mxo_call one = *call;
 
@@ -245,16 +246,17 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
     one.n_params = 7;
     for (uint64_t e = 0; e < n; e++) {
         glu_args a = *base;
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             if (vectors[i] != NULL) {
-                params[4 + i].text = "";
-                params[4 + i].number = (double)vectors[i][e];
+                params[3 + i].text = "";
+                params[3 + i].number = (double)vectors[i][e];
             }
         }
         MXO_TRY(glu_numbers(&one, &a, why));
         to[e].alpha = a.alpha;
         to[e].beta = a.beta;
         to[e].limit = a.limit;
+        to[e].scale = a.scale;
         to[e].tail = a.rule.tail;
     }
     return MXO_OK;

@@ -160,9 +160,7 @@ static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
     return job_table(j, base + table, why);
 }
 
-/* The first launch of a plan, or one behind it. */
-static gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel,
-                           uint64_t outputs)
+gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel, uint64_t outputs)
 {
     gpu_plan *const step = plan->kernel == NULL ? plan : plan_append(plan);
 

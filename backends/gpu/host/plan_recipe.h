@@ -55,7 +55,7 @@ static const struct {
 };
 
 /* What the profile says, or NULL. */
-static const char *layer_fact(const mxo_call *call, const char *key)
+static inline const char *layer_fact(const mxo_call *call, const char *key)
 {
     for (size_t p = 0; p < sizeof layer_profiles / sizeof layer_profiles[0];
          p++) {
@@ -73,7 +73,7 @@ static const char *layer_fact(const mxo_call *call, const char *key)
 }
 
 /* The same unless the call has a word of its own. */
-static const char *layer_word(const mxo_call *call, const char *key)
+static inline const char *layer_word(const mxo_call *call, const char *key)
 {
     const char *const own = call_text(call, key);
 
@@ -82,8 +82,8 @@ static const char *layer_word(const mxo_call *call, const char *key)
 }
 
 /* A word that is not done, or none: the profile leaves it open. */
-static mxo_status layer_refuse(const mxo_call *call, const char *key,
-                               mxo_text why)
+static inline mxo_status layer_refuse(const mxo_call *call, const char *key,
+                                      mxo_text why)
 {
     const char *const word = layer_word(call, key);
     const char *const profile = call_text(call, "profile");
@@ -103,9 +103,9 @@ typedef struct layer_choice {
     uint32_t value;
 } layer_choice;
 
-static mxo_status layer_choose(const mxo_call *call, const char *key,
-                               const layer_choice *row, uint32_t *value,
-                               mxo_text why)
+static inline mxo_status layer_choose(const mxo_call *call, const char *key,
+                                      const layer_choice *row, uint32_t *value,
+                                      mxo_text why)
 {
     const char *const word = layer_word(call, key);
 
@@ -147,7 +147,7 @@ static const layer_order_row layer_orders[] = {
     {"cpu", LAYER_ORDER_DPBF16, 0, 0, 1},
 };
 
-static const layer_order_row *recipe_order_row(const mxo_call *call)
+static inline const layer_order_row *recipe_order_row(const mxo_call *call)
 {
     const char *const word = layer_word(call, "order");
 
@@ -160,7 +160,7 @@ static const layer_order_row *recipe_order_row(const mxo_call *call)
 }
 
 /* The same order for both GEMMs. */
-static mxo_status recipe_order(layer_job *j, mxo_text why)
+static inline mxo_status recipe_order(layer_job *j, mxo_text why)
 {
     static const layer_choice at[] = {{"weight", 0}, {"block", 1}, {NULL, 0}};
     const mxo_call *const call = j->call;
@@ -198,8 +198,8 @@ static mxo_status recipe_order(layer_job *j, mxo_text why)
 
 /* The rule by which a GEMM reads its weights, from being what its quantiser
    gets: operands of 16 bits are FP16 beside FP16. */
-static mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
-                                 mxo_text why)
+static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
+                                        mxo_text why)
 {
     const mxo_call *const call = j->call;
     const char *const rule = layer_word(call, "weight_rule");
@@ -248,7 +248,7 @@ static mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
 }
 
 /* Of the sums here some have a place for it. */
-static mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
+static inline mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
 {
     static const layer_choice places[] = {{"none", LAYER_BIAS_NONE},
                                           {"acc", LAYER_BIAS_ACC},
@@ -286,7 +286,7 @@ static mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
 }
 
 /* The rule before the first GEMM, or before the second. */
-static const char *recipe_quant_rule(const mxo_call *call, int second)
+static inline const char *recipe_quant_rule(const mxo_call *call, int second)
 {
     const char *const own = layer_word(call, "requant_rule");
 
@@ -296,8 +296,8 @@ static const char *recipe_quant_rule(const mxo_call *call, int second)
                : layer_word(call, "quant_rule");
 }
 
-static mxo_status recipe_given(const layer_job *j, int second,
-                               layer_operands_args *o, mxo_text why)
+static inline mxo_status recipe_given(const layer_job *j, int second,
+                                      layer_operands_args *o, mxo_text why)
 {
     const char *const rule = recipe_quant_rule(j->call, second);
     const char *const element = layer_word(j->call, "quant_element");
@@ -318,8 +318,8 @@ static mxo_status recipe_given(const layer_job *j, int second,
 }
 
 /* How the rows of one GEMM are quantised; from: their type. */
-static mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
-                               mxo_text why)
+static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
+                                      mxo_text why)
 {
     static const layer_choice ops[] = {{"none", LAYER_AS_IS},
                                        {"quant.mx", LAYER_BY_MX},
@@ -366,7 +366,7 @@ static mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
                : layer_refuse(call, "quant_rule", why);
 }
 
-static mxo_status recipe_gemm1(layer_job *j, mxo_text why)
+static inline mxo_status recipe_gemm1(layer_job *j, mxo_text why)
 {
     MXO_TRY(recipe_quant(j, 0, j->one.a_type, why));
     MXO_TRY(recipe_weights(j, 0, j->one.a_type, why));
@@ -377,7 +377,7 @@ static mxo_status recipe_gemm1(layer_job *j, mxo_text why)
 }
 
 /* A routing weight before the second GEMM belongs to the only slot. */
-static mxo_status recipe_routing(layer_job *j, mxo_text why)
+static inline mxo_status recipe_routing(layer_job *j, mxo_text why)
 {
     enum { AT_GEMM1 = 3, AT_GLU, AT_INPUT };
     static const layer_choice places[] = {
@@ -403,7 +403,7 @@ static mxo_status recipe_routing(layer_job *j, mxo_text why)
     return status;
 }
 
-static mxo_status recipe_gemm2(layer_job *j, mxo_text why)
+static inline mxo_status recipe_gemm2(layer_job *j, mxo_text why)
 {
     static const layer_choice requants[] = {
         {"none", 0}, {"same", 1}, {NULL, 0}};
@@ -423,8 +423,8 @@ static mxo_status recipe_gemm2(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-static mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
-                             mxo_text why)
+static inline mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
+                                    mxo_text why)
 {
     static const layer_choice sums[] = {{"fma", LAYER_SUM_FMA},
                                         {"product", LAYER_SUM_PRODUCT},

@@ -7,7 +7,7 @@
 #include "host/plan_recipe.h"
 
 /* A constant of the activation: the profile's, or what the call says. */
-static mxo_param recipe_constant(const mxo_call *call, const char *key)
+static inline mxo_param recipe_constant(const mxo_call *call, const char *key)
 {
     const char *const fact = layer_fact(call, key);
     const int given = fact == NULL || strcmp(fact, "config") == 0;
@@ -20,8 +20,8 @@ static mxo_param recipe_constant(const mxo_call *call, const char *key)
 enum { RECIPE_GLU_PARAMS = 5 };
 
 /* The activation of a call, as a call of act.glu has it; params has room. */
-static mxo_status recipe_glu_call(const mxo_call *call, mxo_call *act,
-                                  mxo_param *params, mxo_text why)
+static inline mxo_status recipe_glu_call(const mxo_call *call, mxo_call *act,
+                                         mxo_param *params, mxo_text why)
 {
     const char *const own = call_text(call, "glu");
     const int by_profile = strcmp(own, "profile") == 0;
@@ -63,7 +63,7 @@ static mxo_status recipe_glu_call(const mxo_call *call, mxo_call *act,
 
 /* Does the call leave that constant to a tensor?  Silu has limits alone, and
    what a profile has in its code no tensor changes. */
-static int recipe_may_be_given(const mxo_call *call, const char *key)
+static inline int recipe_may_be_given(const mxo_call *call, const char *key)
 {
     const char *const fact = layer_fact(call, key);
 
@@ -73,8 +73,8 @@ static int recipe_may_be_given(const mxo_call *call, const char *key)
 }
 
 /* One vector over the experts here, on the host; NULL if the call has none. */
-static mxo_status recipe_own(const layer_job *j, const char *key,
-                             const char *name, float **to, mxo_text why)
+static inline mxo_status recipe_own(const layer_job *j, const char *key,
+                                    const char *name, float **to, mxo_text why)
 {
     const mxo_call *const call = j->call;
     const gpu_want want = want_vector(MXO_F32, j->experts);
@@ -101,7 +101,8 @@ static mxo_status recipe_own(const layer_job *j, const char *key,
 }
 
 /* Constants of each expert, in memory that the job owns. */
-static mxo_status recipe_table(layer_job *j, const mxo_call *act, mxo_text why)
+static inline mxo_status recipe_table(layer_job *j, const mxo_call *act,
+                                      mxo_text why)
 {
     float *alpha = NULL;
     float *beta = NULL;
@@ -115,7 +116,7 @@ static mxo_status recipe_table(layer_job *j, const mxo_call *act, mxo_text why)
         status = recipe_own(j, "limit", "gemm1_clamp_limit", &limit, why);
     }
     if (status == MXO_OK && j->has_glu) {
-        const glu_own own = {alpha, beta, limit};
+        const glu_own own = {alpha, beta, limit, NULL};
         j->table = (glu_constants *)malloc(
             (size_t)(j->experts * sizeof *j->table + 1));
         status = j->table == NULL
@@ -130,7 +131,7 @@ static mxo_status recipe_table(layer_job *j, const mxo_call *act, mxo_text why)
 }
 
 /* The activation's rule and numbers, read as act.glu reads its own. */
-static mxo_status recipe_glu(layer_job *j, mxo_text why)
+static inline mxo_status recipe_glu(layer_job *j, mxo_text why)
 {
     glu_args *const a = &j->glu.glu;
     mxo_param params[RECIPE_GLU_PARAMS];

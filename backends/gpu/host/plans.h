@@ -19,6 +19,19 @@ mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_layer(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
+                              mxo_text why);
+mxo_status plan_finalize(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
+                              mxo_text why);
+mxo_status plan_nvfp4_layer(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
+                              mxo_text why);
+mxo_status plan_permute(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_sort(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
 
 /* Type of a tensor that a description of the operation spells as type. */
@@ -29,7 +42,7 @@ mxo_status glu_numbers(const mxo_call *call, struct glu_args *a, mxo_text why);
 
 /* Constants of n experts on the host, by vectors there; NULL: the call's. */
 typedef struct glu_own {
-    const float *alpha, *beta, *limit;
+    const float *alpha, *beta, *limit, *scale;
 } glu_own;
 
 /* What each expert has in place of base, which has the types. */

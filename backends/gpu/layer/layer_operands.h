@@ -152,29 +152,55 @@ GPU_FN float layer_narrow_scale(int type, uint32_t byte)
     return glu_through(type, wide);
 }
 
-/* Quantised and back; what comes out has 16 bits again. */
-GPU_FN void layer_group_qdq(const layer_group *g)
+/* A block that is quantised and comes back in its type of 16 bits. */
+typedef struct layer_qdq {
+    uint32_t byte, amax;
+    float scale;
+    int type;
+} layer_qdq;
+
+GPU_FN layer_qdq layer_qdq_of(const layer_group *g)
+{
+    const int quark = g->a->op == LAYER_BY_QUARK_HIP;
+    layer_qdq u;
+
+    u.amax = 0;
+    u.byte = quark ? layer_quark_byte(g) : layer_group_byte(g, &u.amax);
+    u.type = g->a->type == LAYER_F16 ? GLU_F16 : GLU_BF16;
+    u.scale = u.byte == 0 && !quark ? 0 : layer_narrow_scale(u.type, u.byte);
+    return u;
+}
+
+GPU_FN uint32_t layer_qdq_code(const layer_group *g, const layer_qdq *u,
+                               uint32_t i)
 {
     const layer_operands_args *const a = g->a;
-    const int type = a->type == LAYER_F16 ? GLU_F16 : GLU_BF16;
-    const int quark = a->op == LAYER_BY_QUARK_HIP;
-    uint32_t amax = 0;
-    const uint32_t byte =
-        quark ? layer_quark_byte(g) : layer_group_byte(g, &amax);
-    const float scale =
-        byte == 0 && !quark ? 0 : layer_narrow_scale(type, byte);
+    const float x = layer_group_at(g, i);
+
+    if (a->op != LAYER_BY_QUARK_HIP) {
+        return quant_rare_code(&a->q, gpu_bits(x), u->amax, u->byte);
+    }
+    const float q = glu_through(u->type, x / u->scale);
+
+    return quant_rare_code(&a->q, q != q ? QUANT_QUIET : gpu_bits(q), 0, 127);
+}
+
+GPU_FN float layer_qdq_value(const layer_group *g, const layer_qdq *u,
+                             uint32_t code)
+{
+    const float product = (float)quant_value(&g->a->q.f, code) * u->scale;
+
+    return glu_through(u->type, product);
+}
+
+GPU_FN void layer_group_qdq(const layer_group *g)
+{
+    const layer_qdq u = layer_qdq_of(g);
     double *const y = layer_group_to(g);
 
     (void)layer_group_unit(g, 1.0);
     for (uint32_t i = 0; i < g->n; i++) {
-        const float x = layer_group_at(g, i);
-        const float q = glu_through(type, x / scale);
-        const uint32_t code =
-            quark ? quant_rare_code(&a->q, q != q ? QUANT_QUIET : gpu_bits(q),
-                                    0, 127)
-                  : quant_rare_code(&a->q, gpu_bits(x), amax, byte);
-        const float product = (float)quant_value(&a->q.f, code) * scale;
-        y[i] = (double)glu_through(type, product);
+        y[i] = (double)layer_qdq_value(g, &u, layer_qdq_code(g, &u, i));
     }
 }
 

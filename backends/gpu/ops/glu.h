@@ -28,7 +28,7 @@
 
 /* What an expert of its own constants has in place of the unit's. */
 typedef struct glu_constants {
-    float alpha, beta, limit;
+    float alpha, beta, limit, scale;
     uint32_t tail;
 } glu_constants;
 
@@ -393,6 +393,7 @@ GPU_SLOW uint32_t glu_slow_of(const glu_args *a, const glu_constants *own,
     unit.alpha = own->alpha;
     unit.beta = own->beta;
     unit.limit = own->limit;
+    unit.scale = own->scale;
     unit.rule.tail = (uint8_t)own->tail;
     return glu_slow(&unit, from, to, g, v);
 }

@@ -58,4 +58,21 @@ typedef struct quant_codes {
     uint32_t w[2];
 } quant_codes;
 
+/* Where scale b of the flat order lies. */
+GPU_FN uint64_t quant_scale_at(const quant_args *a, uint64_t b)
+{
+    if (a->tiles == 0) {
+        return b;
+    }
+    const uint32_t r = gpu_quotient((uint32_t)b, a->cols);
+    const uint32_t c = (uint32_t)b - r * a->cols.by;
+    const uint64_t per_row = (a->cols.by + 3) / 4; /* tiles side by side */
+
+    if (a->tiles == 128) {
+        return (r / 128 * per_row + c / 4) * 512 + r % 32 * 16 +
+               r % 128 / 32 * 4 + c % 4;
+    }
+    return (r / 8 * per_row + c / 4) * 32 + r % 8 * 4 + c % 4;
+}
+
 #endif

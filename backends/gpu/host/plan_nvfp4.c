@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quant.nvfp4, dequant.nvfp4, moe.nvfp4_scalars. */
+#include "host/call.h"
+#include "host/plans.h"
+#include "ops/glu.h"
+#include "ops/nvfp4_ops.h"
+#include "port/runtime.h"
+
+GPU_ENTRY(nvfp4_quant, nvfp4_quant_args, nvfp4_quant_body(a))
+GPU_ENTRY(nvfp4_dequant, nvfp4_dequant_args, nvfp4_dequant_body(a))
+GPU_ENTRY(nvfp4_scalars, nvfp4_scalars_args, nvfp4_scalars_body(a))
+
+static int nvfp4_type(const mxo_call *call, const char *key)
+{
+    return call_is(call, key, "e4m3")  ? NVFP4_E4M3
+           : call_is(call, key, "f32") ? NVFP4_F32
+           : call_is(call, key, "f16") ? NVFP4_F16
+                                       : NVFP4_BF16;
+}
+
+static int nvfp4_math(const mxo_call *call)
+{
+    static const char *const names[] = {"fast", "ieee", "exact", "vllm",
+                                        "trtllm_gen"};
+    int i = 0;
+
+    while (i < NVFP4_TRTLLM && !call_is(call, "math", names[i])) {
+        i++;
+    }
+    return i;
+}
+
+/* Kernels are not of every kind. */
+static mxo_status nvfp4_check(const mxo_call *call, int e8m0, mxo_text why)
+{
+    const int math = nvfp4_math(call);
+    const int from = nvfp4_type(call, "from");
+
+    if ((from == NVFP4_E4M3 && math != NVFP4_FAST && math != NVFP4_EXACT) ||
+        (e8m0 && math > NVFP4_IEEE) ||
+        (math == NVFP4_TRTLLM) != (from == NVFP4_F32)) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "quant.nvfp4: math=%s has no kernel with from=%s and "
+                        "scale=%s",
+                        call_text(call, "math"), call_text(call, "from"),
+                        call_text(call, "scale"));
+    }
+    return MXO_OK;
+}
+
+static void nvfp4_fill_rule(const mxo_call *call, nvfp4_quant_args *a)
+{
+    const uint32_t math = (uint32_t)nvfp4_math(call);
+
+    a->from = (uint32_t)nvfp4_type(call, "from");
+    a->rule.e8m0 = (uint32_t)call_is(call, "scale", "e8m0");
+    a->rule.nearest = (uint32_t)call_is(call, "rcp", "rn");
+    a->rule.math = math == NVFP4_EXACT     ? math
+                   : a->from == NVFP4_E4M3 ? (uint32_t)NVFP4_FROM_E4M3
+                   : a->rule.e8m0          ? (uint32_t)NVFP4_MX
+                                           : math;
+    a->inverted = call_number(call, "inverted") != 0;
+    a->size = a->rule.e8m0 ? 32 : NVFP4_BLOCK;
+    (void)quant_make(&a->mx, "e2m1", "flashinfer", "");
+}
+
+static mxo_status nvfp4_global(const mxo_call *call, nvfp4_quant_args *a,
+                               uint64_t rows, mxo_text why)
+{
+    const mxo_tensor *const g =
+        find_tensor(call->in, call->n_in, "global_scale");
+
+    if (call_number(call, "global") == 0) {
+        return MXO_OK;
+    }
+    const uint64_t n = g == NULL ? 0 : g->n_bytes / 4;
+
+    if (n != 1 && (n != rows || n == 0)) {
+        return gpu_fail(MXO_E_SHAPE, why,
+                        "quant.nvfp4: global_scale is one number, or one per "
+                        "row");
+    }
+    a->global = tensor_address(g);
+    a->by_row = n != 1;
+    return MXO_OK;
+}
+
+/* Scales in a row, or in tiles whose holes are zeros. */
+static mxo_status nvfp4_scales(const mxo_call *call, const mxo_tensor *x,
+                               gpu_plan *plan, mxo_text why)
+{
+    nvfp4_quant_args *const a = PLAN_ARGS(plan, nvfp4_quant_args);
+    const uint32_t dtype = a->rule.e8m0 ? MXO_E8M0 : MXO_E4M3;
+    const uint64_t rows = a->per_row == 0 ? 0 : a->blocks / a->per_row;
+    const uint32_t tile = call_is(call, "sf_layout", "128x4") ? 128
+                          : call_is(call, "sf_layout", "8x4") ? 8
+                                                              : 0;
+    const uint64_t n = tile == 0 ? a->blocks
+                                 : (rows + tile - 1) / tile * tile *
+                                       ((a->per_row + 3) / 4 * 4);
+    const gpu_want w = want_beside(x, dtype, a->per_row);
+
+    if (n >= 1u << 31) {
+        return gpu_fail(MXO_E_UNSUPPORTED, why,
+                        "quant.nvfp4 on %s: too many scales", GPU_NAME);
+    }
+    a->mx.tiles = tile;
+    a->mx.cols = divisor_of(tile != 0 ? (uint32_t)a->per_row : 1);
+    plan->n_clear = n == a->blocks ? 0 : n;
+    const mxo_status status =
+        tile != 0 ? need_memory(call, "scale", dtype, n, &a->scale, why)
+                  : need_shaped(call, 1, "scale", &w, &a->scale, why);
+    plan->clear = a->scale;
+    return status;
+}
+
+mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
+{
+    static const gpu_kernel quant = KERNEL(nvfp4_quant, 0);
+    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    nvfp4_quant_args *const a = PLAN_ARGS(plan, nvfp4_quant_args);
+    mxo_status status = nvfp4_check(call, call_is(call, "scale", "e8m0"), why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    nvfp4_fill_rule(call, a);
+    if (x == NULL || x->rank == 0 || x->shape[x->rank - 1] % a->size != 0) {
+        return gpu_fail(MXO_E_SHAPE, why,
+                        "quant.nvfp4: the last axis is no multiple of %u",
+                        (unsigned)a->size);
+    }
+    const uint64_t cols = x->shape[x->rank - 1];
+    const uint64_t bytes = a->from == NVFP4_E4M3  ? 1
+                           : a->from == NVFP4_F32 ? 4
+                                                  : 2;
+    const gpu_want q = want_beside(x, MXO_U8, cols / 2);
+
+    a->x = tensor_address(x);
+    a->per_row = cols / a->size;
+    a->blocks = x->n_bytes / bytes / a->size;
+    status =
+        nvfp4_global(call, a, cols == 0 ? 0 : x->n_bytes / bytes / cols, why);
+    if (status == MXO_OK) {
+        status = nvfp4_scales(call, x, plan, why);
+    }
+    if (status == MXO_OK) {
+        status = need_shaped(call, 1, "q", &q, &a->q, why);
+    }
+    plan->kernel = &quant;
+    plan->blocks = (a->blocks + GPU_BLOCK - 1) / GPU_BLOCK;
+    plan->waves = 4;
+    return status;
+}
+
+mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
+                              mxo_text why)
+{
+    static const gpu_kernel dequant = KERNEL(nvfp4_dequant, 0);
+    static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32};
+    const mxo_tensor *const q = find_tensor(call->in, call->n_in, "q");
+    const gpu_want one = want_vector(MXO_F32, 1);
+    nvfp4_dequant_args *const a = PLAN_ARGS(plan, nvfp4_dequant_args);
+    uint8_t *scale = NULL;
+    uint8_t *global = NULL;
+    uint8_t *y = NULL;
+
+    if (q == NULL || q->rank == 0) {
+        return gpu_fail(MXO_E_SHAPE, why, "dequant.nvfp4: q needs an axis");
+    }
+    a->to = (uint32_t)nvfp4_type(call, "to");
+    a->cols = 2 * q->shape[q->rank - 1];
+    a->n = 2 * q->n_bytes;
+    const gpu_want bytes =
+        want_beside(q, MXO_E4M3, (a->cols + NVFP4_BLOCK - 1) / NVFP4_BLOCK);
+    const gpu_want out = want_beside(q, types[a->to], a->cols);
+    mxo_status status = need_shaped(call, 0, "scale", &bytes, &scale, why);
+
+    if (status == MXO_OK) {
+        status = need_shaped(call, 0, "global_scale", &one, &global, why);
+    }
+    if (status == MXO_OK) {
+        status = need_shaped(call, 1, "y", &out, &y, why);
+    }
+    a->q = tensor_address(q);
+    a->scale = scale;
+    a->global = global;
+    a->y = y;
+    plan->kernel = &dequant;
+    plan->blocks = (a->n + GPU_BLOCK - 1) / GPU_BLOCK;
+    plan->waves = 4;
+    return status;
+}
+
+/* A scalar that is no positive number is one that a checkpoint lost. */
+static mxo_status nvfp4_positive(const mxo_call *call, const char *name,
+                                 const uint8_t *at, uint64_t n, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint64_t i = 0; i < n && status == MXO_OK; i++) {
+        float x = 0;
+        status = gpu_download(&x, at + 4 * i, 4, why);
+        if (status == MXO_OK && !(x > 0 && x - x == 0)) {
+            status =
+                gpu_fail(MXO_E_PARAM, why, "%s: %s[%llu] is no positive number",
+                         call->op, name, (unsigned long long)i);
+        }
+    }
+    return status;
+}
+
+mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
+                              mxo_text why)
+{
+    static const gpu_kernel scalars = KERNEL(nvfp4_scalars, 0);
+    static const char *const ins[] = {"w13_scale_2", "w13_input_scale",
+                                      "w2_scale_2", "w2_input_scale"};
+    static const char *const outs[] = {"a1_gscale", "a2_gscale", "g1_alphas",
+                                       "g1_scale_c", "g2_alphas"};
+    const mxo_tensor *const w = find_tensor(call->in, call->n_in, "w2_scale_2");
+    nvfp4_scalars_args *const a = PLAN_ARGS(plan, nvfp4_scalars_args);
+    uint8_t *in[4] = {NULL, NULL, NULL, NULL};
+    uint8_t *out[5] = {NULL, NULL, NULL, NULL, NULL};
+    mxo_status status = MXO_OK;
+
+    if (w == NULL || w->rank != 1 || w->shape[0] == 0) {
+        return gpu_fail(MXO_E_SHAPE, why,
+                        "moe.nvfp4_scalars: a number for each expert");
+    }
+    a->experts = w->shape[0];
+    for (int i = 0; i < 4 && status == MXO_OK; i++) {
+        const gpu_want both = {MXO_F32, 2, {a->experts, 2}};
+        const gpu_want one = want_vector(MXO_F32, a->experts);
+        status =
+            need_shaped(call, 0, ins[i], i < 2 ? &both : &one, &in[i], why);
+    }
+    for (int i = 0; i < 4 && status == MXO_OK; i++) {
+        status = nvfp4_positive(call, ins[i], in[i],
+                                a->experts * (i < 2 ? 2 : 1), why);
+    }
+    for (int i = 0; i < 5 && status == MXO_OK; i++) {
+        const gpu_want wanted = want_vector(MXO_F32, i < 2 ? 1 : a->experts);
+        status = need_shaped(call, 1, outs[i], &wanted, &out[i], why);
+    }
+    a->w13 = in[0];
+    a->x13 = in[1];
+    a->w2 = in[2];
+    a->x2 = in[3];
+    a->a1 = out[0];
+    a->a2 = out[1];
+    a->g1 = out[2];
+    a->g1_c = out[3];
+    a->g2 = out[4];
+    a->encoded = (uint32_t)call_is(call, "scales", "compressed_tensors");
+    a->quotient = (uint32_t)call_is(call, "scale_c", "quotient");
+    plan->kernel = &scalars;
+    plan->blocks = 1;
+    return status;
+}
