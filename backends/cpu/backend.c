@@ -40,35 +40,19 @@ static const operation operations[] = {
     {"moe.permute", cpu_moe_permute},
     {"moe.sort", cpu_moe_sort},
     {"quant.mx", cpu_quant_mx},
+    {"quant.static", cpu_quant_static},
     {"route.topk", cpu_route_topk},
 
 };
 enum { N_OPERATIONS = sizeof operations / sizeof operations[0] };
 
 static const char *const op_names[] = {
-    "act.glu",
-    "act.unary",
-    "dequant.mx",
-    "gemm.mx",
-    "layout.apply",
-    "layout.convert",
-    "layout.grouped",
-    "layout.groups",
-    "layout.index",
-    "layout.record",
-    "moe.finalize",
-    "moe.gemm1",
-    "moe.gemm2",
-    "moe.layer",
-    "moe.layer_routed",
-    "moe.nvfp4_gemm1",
-    "moe.nvfp4_gemm2",
-    "moe.nvfp4_layer",
-    "moe.permute",
-    "moe.sort",
-    "quant.mx",
-    "route.topk",
-    NULL,
+    "act.glu",         "act.unary",       "dequant.mx",       "gemm.mx",
+    "layout.apply",    "layout.convert",  "layout.grouped",   "layout.groups",
+    "layout.index",    "layout.record",   "moe.finalize",     "moe.gemm1",
+    "moe.gemm2",       "moe.layer",       "moe.layer_routed", "moe.nvfp4_gemm1",
+    "moe.nvfp4_gemm2", "moe.nvfp4_layer", "moe.permute",      "moe.sort",
+    "quant.mx",        "quant.static",    "route.topk",       NULL,
 };
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)

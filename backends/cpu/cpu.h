@@ -111,6 +111,8 @@ mxo_status cpu_moe_permute(cpu_context *ctx, const mxo_call *call,
 mxo_status cpu_moe_sort(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_route_topk(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_quant_static(cpu_context *ctx, const mxo_call *call,
+                            mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why);

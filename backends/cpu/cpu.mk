@@ -97,6 +97,7 @@ libcpu_la_SOURCES = \
 	%reldir%/quant/quant_nvfp4.c \
 	%reldir%/quant/quant_nvfp4.h \
 	%reldir%/quant/quant_rule.c \
+	%reldir%/quant/quant_static.c \
 	%reldir%/route/route.h \
 	%reldir%/route/route_choose.c \
 	%reldir%/route/route_rows.c \
