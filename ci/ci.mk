@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every step of continuous integration is a script that also runs on a laptop.
 EXTRA_DIST += \
+	%reldir%/bench-gate \
 	%reldir%/build \
 	%reldir%/campaign \
 	%reldir%/check-citations \
