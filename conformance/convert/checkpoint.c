@@ -222,6 +222,14 @@ static int by_name(const void *a, const void *b)
                   ((const checkpoint_tensor *)b)->name);
 }
 
+static void sort_by_name(checkpoint *c)
+{
+    /* There is no array of no tensors. */
+    if (c->n > 0) {
+        qsort(c->tensor, c->n, sizeof c->tensor[0], by_name);
+    }
+}
+
 /* Every file that the index names, once, from the index's folder. */
 static int add_indexed(const char *path, checkpoint *c, mxo_text why)
 {
@@ -252,7 +260,7 @@ static int add_indexed(const char *path, checkpoint *c, mxo_text why)
         }
     }
     if (status == 0) {
-        qsort(c->tensor, c->n, sizeof c->tensor[0], by_name);
+        sort_by_name(c);
         status = check_promised(path, c, weights, why);
     }
     json_decref(seen);
@@ -295,7 +303,7 @@ int checkpoint_open(const char *path, checkpoint *c, mxo_text why)
         status = add_file(path, c, why);
     }
     if (status == 0) {
-        qsort(c->tensor, c->n, sizeof c->tensor[0], by_name);
+        sort_by_name(c);
         status = check_names(path, c, why);
     }
     if (status != 0) {

@@ -39,9 +39,8 @@ static void make_guard(uint8_t guard[STAGE_GUARD], uint64_t salt, uint64_t at)
     }
 }
 
-/* What outputs hold before a run differs from byte to byte and tensor to
-   tensor, so that nothing tells a judge's output; in the second run every bit
-   is another. */
+/* What outputs hold before a run differs by byte and tensor: nothing tells a
+   judge's output. In the second run every bit is another. */
 static uint8_t fill_byte(int run, uint64_t salt, uint64_t i)
 {
     const unsigned byte = (unsigned)(0x5b + 29 * i + 77 * (i >> 8) + 53 * salt);
@@ -52,12 +51,12 @@ static uint8_t fill_byte(int run, uint64_t salt, uint64_t i)
 static void make_fill(uint8_t *to, uint64_t n, int run, uint64_t salt,
                       uint64_t at)
 {
-    const int step = run == 0 ? 29 : -29;
     uint8_t byte = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        byte = i == 0 || (at + i) % 256 == 0 ? fill_byte(run, salt, at + i)
-                                             : (uint8_t)(byte + step);
+        byte = i == 0 || (at + i) % 256 == 0
+                   ? fill_byte(run, salt, at + i)
+                   : (uint8_t)(byte + (run == 0 ? 29 : -29));
         to[i] = byte;
     }
 }
