@@ -686,6 +686,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/fuzzing/python_fuzz.test \
 	%reldir%/tests/judge/page.test \
 	%reldir%/tests/judge/profiles.test \
+	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/vectors/run_vectors.test \
 	%reldir%/tests/judge/select.test \

@@ -6,14 +6,17 @@
 #include "stop.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { LONGEST = 256 };
 
 static const double quiet_s = 2; /* before the first line */
 static const double interval_s = 0.1;
+static const double silence_s = 0.9; /* before a tick draws */
 
 void progress_begin(progress *p, uint64_t total, int is_wanted)
 {
@@ -22,15 +25,16 @@ void progress_begin(progress *p, uint64_t total, int is_wanted)
                     .start_s = clock_s()};
 }
 
-/* "0:07", "1:02:03" */
-static int clock_text(char *buf, size_t size, double seconds)
+void progress_clock(char *buf, size_t size, double seconds)
 {
     const uint64_t s = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
 
-    return s < 3600
-               ? snprintf(buf, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60)
-               : snprintf(buf, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
-                          s / 3600, s / 60 % 60, s % 60);
+    if (s < 3600) {
+        (void)snprintf(buf, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+    } else {
+        (void)snprintf(buf, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
+                       s / 3600, s / 60 % 60, s % 60);
+    }
 }
 
 void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
@@ -39,18 +43,18 @@ void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
     const uint64_t done = done_total_red[0];
     const uint64_t total = done_total_red[1];
     char line[LONGEST];
-    char spent[32];
+    char spent[PROGRESS_CLOCK];
     char left[48] = "";
     char of[32] = "";
 
-    (void)clock_text(spent, sizeof spent, elapsed_s);
+    progress_clock(spent, sizeof spent, elapsed_s);
     if (total > 0) {
         (void)snprintf(of, sizeof of, "/%" PRIu64, total);
     }
     if (done > 0 && total > done) {
-        char rest[32];
-        (void)clock_text(rest, sizeof rest,
-                         elapsed_s * (double)(total - done) / (double)done);
+        char rest[PROGRESS_CLOCK];
+        progress_clock(rest, sizeof rest,
+                       elapsed_s * (double)(total - done) / (double)done);
         (void)snprintf(left, sizeof left, " left %s", rest);
     }
     (void)snprintf(line, sizeof line, "%" PRIu64 "%s %" PRIu64 " red %s%s  %s",
@@ -59,34 +63,115 @@ void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
     (void)snprintf(buf, columns + 1, "%s", line);
 }
 
-void progress_show(progress *p, uint64_t done, uint64_t red, const char *what)
+static void draw(progress *p)
 {
-    const double t = p->is_shown ? clock_s() : 0;
-    const uint64_t numbers[3] = {done, p->total, red};
-    char line[LONGEST];
-
-    if (!p->is_shown || t - p->start_s < quiet_s ||
-        t - p->last_s < interval_s) {
-        return;
-    }
+    const double t = clock_s();
+    const uint64_t numbers[3] = {p->done, p->total, p->red};
     const int columns = cli_columns(stderr);
     const size_t room = columns < 2         ? 1
                         : columns > LONGEST ? LONGEST - 1
                                             : (size_t)columns - 1;
+    char line[LONGEST];
 
-    progress_line(line, room, numbers, t - p->start_s, what);
+    if (t - p->start_s < quiet_s) {
+        return;
+    }
+    progress_line(line, room, numbers, t - p->start_s, p->what);
     (void)fprintf(stderr, "\r\033[K%s", line);
     (void)fflush(stderr);
     p->last_s = t;
     p->is_drawn = 1;
 }
 
+static void enter(progress *p)
+{
+    if (p->ticks) {
+        (void)pthread_mutex_lock(&p->lock);
+    }
+}
+
+static void leave(progress *p)
+{
+    if (p->ticks) {
+        (void)pthread_mutex_unlock(&p->lock);
+    }
+}
+
+void progress_show(progress *p, uint64_t done, uint64_t red, const char *what)
+{
+    if (!p->is_shown) {
+        return;
+    }
+    enter(p);
+    p->done = done;
+    p->red = red;
+    (void)snprintf(p->what, sizeof p->what, "%s", what == NULL ? "" : what);
+    if (clock_s() - p->last_s >= interval_s) {
+        draw(p);
+    }
+    leave(p);
+}
+
 void progress_wipe(progress *p)
 {
+    if (!p->is_shown) {
+        return;
+    }
+    enter(p);
     if (p->is_drawn) {
         (void)fputs("\r\033[K", stderr);
         (void)fflush(stderr);
         p->is_drawn = 0;
-        p->last_s = 0;
+        /* What is printed now has the terminal for a while. */
+        p->last_s = p->ticks ? clock_s() : 0;
+    }
+    leave(p);
+}
+
+static void *tick(void *state)
+{
+    progress *p = state;
+
+    (void)pthread_mutex_lock(&p->lock);
+    while (!p->is_over) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        (void)pthread_cond_timedwait(&p->over, &p->lock, &until);
+        if (!p->is_over && clock_s() - p->last_s >= silence_s) {
+            draw(p);
+        }
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+void progress_tick(progress *p)
+{
+    sigset_t all;
+    sigset_t before;
+
+    if (!p->is_shown) {
+        return;
+    }
+    (void)pthread_mutex_init(&p->lock, NULL);
+    (void)pthread_cond_init(&p->over, NULL);
+    /* Signals go to the thread that waits for them. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    p->ticks = pthread_create(&p->thread, NULL, tick, p) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void progress_end(progress *p)
+{
+    progress_wipe(p);
+    if (p->ticks) {
+        (void)pthread_mutex_lock(&p->lock);
+        p->is_over = 1;
+        (void)pthread_cond_signal(&p->over);
+        (void)pthread_mutex_unlock(&p->lock);
+        (void)pthread_join(p->thread, NULL);
+        p->ticks = 0;
     }
 }

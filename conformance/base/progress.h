@@ -6,23 +6,40 @@
 #ifndef MXO_PROGRESS_H
 #define MXO_PROGRESS_H
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { PROGRESS_WHAT = 128, PROGRESS_CLOCK = 32 };
 
 typedef struct progress {
     int is_shown; /* standard error is a terminal */
     int is_drawn;
     uint64_t total; /* 0: not known */
     double start_s;
-    double last_s;
+    double last_s; /* drawn or wiped */
+    uint64_t done;
+    uint64_t red;
+    char what[PROGRESS_WHAT];
+    int ticks; /* a thread draws it where nothing happens for a second */
+    int is_over;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all above, while it ticks */
+    pthread_cond_t over;
 } progress;
 
 void progress_begin(progress *p, uint64_t total, int is_wanted);
+/* Draw it also where one case takes long, until progress_end(). */
+void progress_tick(progress *p);
 /* what (NULL: nothing) is cut to the width. */
 void progress_show(progress *p, uint64_t done, uint64_t red, const char *what);
 /* Wipe the line, before other output and at the end. */
 void progress_wipe(progress *p);
+/* Wipe it for good. */
+void progress_end(progress *p);
 
+/* "0:07", "1:02:03" */
+void progress_clock(char *buf, size_t size, double seconds);
 /* The line in buf, at most columns characters. */
 void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
                    double elapsed_s, const char *what);

@@ -2,6 +2,7 @@
 /* mxoracle bench: how fast are backends on cases that pass. */
 #include "base/cli.h"
 #include "base/number.h"
+#include "base/progress.h"
 #include "bench/bench.h"
 #include "bench/gemm.h"
 #include "bench/report.h"
@@ -41,6 +42,8 @@ typedef struct session {
     int n_threads;
     int n_timed;
     int n_red;
+    uint64_t n_met; /* cases, of all backends */
+    progress progress;
 } session;
 
 static const char help_text[] =
@@ -310,10 +313,12 @@ static void time_job(session *s, bench_job *job, const mxo_backend *table,
         if (bench_time(job, table->set_threads == NULL ? 1 : thread_count(s, i),
                        &s->o, &row, (mxo_text){why, sizeof why}) != 0) {
             s->n_red++;
+            progress_wipe(&s->progress);
             bench_report_refusal(s->form, table->name, text, "error", why);
             continue;
         }
         s->n_timed++;
+        progress_wipe(&s->progress);
         bench_report_row(s->form, table->name, text, &row);
     }
 }
@@ -336,6 +341,7 @@ static int time_case(session *s, judge *j, const mxo_backend *table,
         return EXIT_PASS;
     }
     s->n_red += verdict_is_red(v);
+    progress_wipe(&s->progress);
     bench_report_refusal(s->form, table->name, text, verdict_name(v), why);
     return EXIT_PASS;
 }
@@ -358,7 +364,9 @@ static int time_backend(session *s, const backend_ref *ref,
 
     bench_report_backend(s->form, table, &o.j.subject);
     for (size_t i = 0; status == EXIT_PASS && i < cases->n; i++) {
-        status = time_case(s, &o.j, table, cases->item[i].text);
+        const char *text = cases->item[i].text;
+        progress_show(&s->progress, s->n_met++, (uint64_t)s->n_red, text);
+        status = time_case(s, &o.j, table, text);
     }
     opened_judge_close(&o);
     return status;
@@ -404,11 +412,13 @@ int cmd_bench(int argc, char **argv)
                  : status;
     status = status == EXIT_PASS ? collect(&s, &cases) : status;
     if (status == EXIT_PASS) {
+        progress_begin(&s.progress, cases.n * (uint64_t)chosen.n, 1);
         rate_machine(&s);
     }
     for (int i = 0; status == EXIT_PASS && i < chosen.n; i++) {
         status = time_backend(&s, &chosen.ref[i], &cases);
     }
+    progress_end(&s.progress);
     case_list_clear(&cases);
     if (status != EXIT_PASS || s.n_red > 0) {
         return status != EXIT_PASS ? status : EXIT_RED;

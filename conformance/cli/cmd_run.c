@@ -335,7 +335,7 @@ static int judge_all(session *s)
         status = judge_backend(s);
         crew_destroy(&s->crews[i]);
     }
-    progress_wipe(&s->progress);
+    progress_end(&s->progress);
     s->run.stopped = stop_reason();
     report_lost(s);
     for (int k = 0; k < s->chosen.n; k++) {
@@ -443,6 +443,7 @@ static int run_session(session *s)
         return status;
     }
     progress_begin(&s->progress, s->run.n_planned, s->o->verbose >= 0);
+    progress_tick(&s->progress);
     status = judge_all(s);
     const int closed = report_set_close(&s->reports);
 

@@ -54,7 +54,14 @@ static int hunt_down(shrinking *h, const run_options *o, const backend_ref *ref)
     if (case_parse(&h->best, o->args[0], (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }
+    progress p;
+
+    progress_begin(&p, 0, o->verbose >= 0);
+    progress_tick(&p);
+    h->progress = &p;
     const verdict_status status = shrink_case(h);
+
+    progress_end(&p);
 
     if (!verdict_is_red(status)) {
         return cli_refuse("%s does not fail on %s (%s)", o->args[0], ref->name,

@@ -2,6 +2,8 @@
 /* What both directions share: the rest of the checkpoint, progress, stop. */
 #include "job.h"
 
+#include "base/cli.h"
+#include "base/progress.h"
 #include "base/say.h"
 
 #include <stdio.h>
@@ -9,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { LONGEST_LINE = 128 };
 
 volatile int job_interrupted;
 
@@ -33,23 +37,37 @@ double job_now(void)
     return now();
 }
 
-/* " 42%   12.30 of 29.10 GB  1.95 GB/s": 40 columns at most. */
+/* "42% 29.1 GB 1.95 GB/s 0:12 left 0:20": below 40 columns. */
+static void progress_text(const job *j, double spent_s, char *line, size_t size)
+{
+    const double n = (double)j->sink.n_bytes;
+    const double share = n > 0 ? (double)j->sink.done / n : 1;
+    const double rate = (double)j->sink.done / 1e6 / spent_s;
+    char spent[PROGRESS_CLOCK];
+    char left[PROGRESS_CLOCK];
+
+    progress_clock(spent, sizeof spent, spent_s);
+    progress_clock(left, sizeof left,
+                   share > 0 ? spent_s * (1 - share) / share : 0);
+    (void)snprintf(line, size, "%.0f%% %.3g GB %.3g %s/s %s left %s",
+                   share * 100, n / 1e9, rate < 999.5 ? rate : rate / 1000,
+                   rate < 999.5 ? "MB" : "GB", spent, left);
+}
+
 void job_progress(const job *j, int last)
 {
     static double shown;
     const double t = now();
     const double spent_s = t - j->start_s;
-    const double n = (double)j->sink.n_bytes;
-    const double share = n > 0 ? (double)j->sink.done / n : 1;
+    char line[LONGEST_LINE];
 
     if (j->quiet || !isatty(STDERR_FILENO) || spent_s < 2 ||
         (!last && t - shown < 0.1)) {
         return;
     }
     shown = t;
-    (void)fprintf(stderr, "\r\033[K%3.0f%% %7.2f of %.2f GB %5.2f GB/s",
-                  share * 100, (double)j->sink.done / 1e9, n / 1e9,
-                  (double)j->sink.done / 1e9 / spent_s);
+    progress_text(j, spent_s, line, sizeof line);
+    (void)fprintf(stderr, "\r\033[K%.*s", cli_columns(stderr) - 1, line);
     (void)fputs(last ? "\r\033[K" : "", stderr);
 }
 

@@ -15,6 +15,9 @@ static int keep_if_same(shrinking *h, const test_case *candidate)
     int same;
 
     case_print(candidate, 0, text);
+    if (h->progress != NULL) {
+        progress_show(h->progress, h->n_tried, 0, text);
+    }
     h->n_tried++;
     if (crew_case(h->c, text, h->seed, &v) != 0) {
         return 0;

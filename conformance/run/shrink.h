@@ -9,10 +9,12 @@
 
 #include "worker_pool.h"
 
+#include "base/progress.h"
 #include "case/case_text.h"
 
 typedef struct shrinking {
-    crew *c; /* borrowed */
+    crew *c;            /* borrowed */
+    progress *progress; /* borrowed; NULL: nobody looks */
     uint64_t seed;
     test_case best; /* in: what fails; out: the smallest */
     char kind[sizeof((verdict *)0)->kind]; /* out: how it fails */

@@ -267,6 +267,7 @@ static int judge_devices(selftest_run *s)
 
     status = status == EXIT_PASS ? find_wanted(s) : status;
     progress_begin(&s->progress, s->run.n_planned, !s->o->quiet);
+    progress_tick(&s->progress);
     for (int device = 0; status == EXIT_PASS && !stop_requested(); device++) {
         status = try_device(s, device);
         if (device == 0 && status == EXIT_PASS && n_passed(s) == 0 &&
@@ -285,7 +286,7 @@ static int judge_zoo(selftest_run *s)
     if (status == EXIT_PASS && !stop_requested()) {
         status = judge_selection(s);
     }
-    progress_wipe(&s->progress);
+    progress_end(&s->progress);
     if (status == EXIT_PASS && s->n_reported == 0 && !stop_requested()) {
         status = cli_refuse("no %s has class %s and id %s",
                             asks_legal(s->o) ? "legal variant" : "mutant",

@@ -35,6 +35,7 @@ int report_start(vector_report *r, const vector_subject *subjects, int n,
     if (status == EXIT_PASS) {
         stop_catch_signals();
         progress_begin(&r->progress, r->run.n_planned, !options->quiet);
+        progress_tick(&r->progress);
     }
     return status;
 }
@@ -229,7 +230,9 @@ int report_judged(vector_report *r, const char *path, const vector_result *v)
         file_as_text(r, path, v);
     }
     report_one(r, path, 1, v);
-    progress_show(&r->progress, r->n_done, tally_red(&r->counts), path);
+    /* The end of a path says more than its beginning. */
+    progress_show(&r->progress, r->n_done, tally_red(&r->counts),
+                  strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
     return 0;
 }
 
@@ -321,7 +324,7 @@ void report_subject_end(vector_report *r)
     if (r->n_ops > 0) {
         qsort(r->ops, r->n_ops, sizeof r->ops[0], by_op);
     }
-    progress_wipe(&r->progress);
+    progress_end(&r->progress);
     if (r->is_text) {
         if (!r->options.quiet && r->n_ops > 0) {
             print_tally(r);
