@@ -141,7 +141,8 @@ def swiglu_fused():
 
 @mx.op("moe.layer", arrays="torch", device="cuda", prepare=bring_weights,
        kernel="matmul_ogs x2", profile="TRITON", bias=["none", "bf16", "f32"],
-       topk=topk_taken(), experts=mx.size(most=1024), **NARROW)
+       glu_nan="launder", topk=topk_taken(), experts=mx.size(most=1024),
+       **NARROW)
 def layer(x, topk_ids, topk_weights, first, second):
     """The two calls of vLLM's triton_kernel_fused_experts."""
     import torch

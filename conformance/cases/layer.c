@@ -381,6 +381,12 @@ static const grid_row grid[] = {
      "moe.layer:glu=*,alpha=1.25,beta=1,limit=5,glu_out=" TYPES "|bf16sat," TINY
      ",data=orderfree"},
     {2, 0,
+     "moe.layer:profile=TRITON|MARLIN,glu_nan=launder|launder_low|propagate,"
+     "tokens=7,topk=2,experts=24,hidden=64,inter=32,data=poisoned|lone"},
+    {2, 0,
+     "moe.gemm1:glu=exact|triton,glu_nan=launder|launder_low|propagate,limit="
+     "7," TINY ",data=lone"},
+    {2, 0,
      "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,quant_rule=*," TINY
      ",data=ordinary"},
     {2, 0,

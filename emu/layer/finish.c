@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to a sum behind its last product, and to an activation behind
-   its formula: scales, bias, rounding. */
+   its formula, or before it where it is NaN: scales, bias, rounding. */
 #include "layer.h"
 
 #define ONE 0x3f800000u
@@ -87,4 +87,13 @@ uint64_t layer_act(const layer_recipe *r, const mxo_glu *unit, uint32_t gate,
 
     return r->glu_out == MXO_P_GLU_OUT_BF16SAT && (y & 0x7fff) == 0x7f80 ? y - 1
                                                                          : y;
+}
+
+mxo_glu_nan layer_glu_nan(const mxo_call *call)
+{
+    return mxo_call_is(call, "glu_nan", "launder") ? MXO_GLU_NAN_LAUNDER
+           : mxo_call_is(call, "glu_nan", "launder_low")
+               ? MXO_GLU_NAN_LAUNDER_LOW
+           : mxo_call_is(call, "glu_nan", "propagate") ? MXO_GLU_NAN_PROPAGATE
+                                                       : MXO_GLU_NAN_DIALECT;
 }

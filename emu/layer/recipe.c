@@ -423,7 +423,7 @@ mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
     if (status != MXO_OK) {
         return status;
     }
-    r->unit.nan = MXO_GLU_NAN_DIALECT;
+    r->unit.nan = layer_glu_nan(call);
     r->unit.from = layer_leaves(r, r->gemm_out);
     r->unit.to = layer_format(r->glu_out);
     status = is_swiglu(call) ? swiglu_constants(&r->unit, call, why)

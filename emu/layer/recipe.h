@@ -89,6 +89,10 @@ mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out);
 /* The operands' scale is put right with the routing weight (B12X). */
 int layer_scales_late(const layer_recipe *r);
 
+/* What the clamp makes of a NaN; a layer without the word leaves it to the
+   dialect. */
+mxo_glu_nan layer_glu_nan(const mxo_call *call);
+
 /* Number of a rule of quant.nvfp4 (mxo_nvfp4_math); -1: there is none. */
 int layer_nvfp4_math(const char *rule);
 

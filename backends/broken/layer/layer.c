@@ -107,9 +107,11 @@ static int is_unit(const layer *l)
 {
     const mxo_call *c = l->call;
 
-    return broken_entry_is(c, "glu", "exact") ||
-           (!l->silu && (broken_entry_is(c, "glu", "vllm_swigluoai") ||
-                         broken_entry_is(c, "glu", "triton")));
+    const int is_exact = broken_entry_is(c, "glu", "exact");
+    const int is_ours = broken_entry_is(c, "glu", "vllm_swigluoai") ||
+                        broken_entry_is(c, "glu", "triton");
+
+    return broken_knows_nan(c, is_exact) && (is_exact || (!l->silu && is_ours));
 }
 
 static int knows_sum(const mxo_call *call)

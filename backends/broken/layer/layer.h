@@ -161,6 +161,8 @@ layer_constants broken_constants(const broken *b, const layer *l, uint64_t slot,
                                  int expert);
 double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
                    double gate, double up);
+/* Is the rule for a NaN in the clamp one that the unit here has? */
+int broken_knows_nan(const mxo_call *call, int is_exact);
 /* Steps with an exponential of the kernel's own, kept in float32, behind sums
    in any order: a path that some mutants have, and are right or wrong on. */
 int broken_is_fast(const broken *b, const layer *l);

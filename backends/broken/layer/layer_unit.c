@@ -54,6 +54,22 @@ static float exponential(const broken *b, const layer *l, float t)
                                 : e;
 }
 
+int broken_knows_nan(const mxo_call *call, int is_exact)
+{
+    return !broken_says(call, "glu_nan", "propagate") &&
+           !(is_exact && (broken_says(call, "glu_nan", "launder") ||
+                          broken_says(call, "glu_nan", "launder_low")));
+}
+
+/* A NaN up becomes -limit and not the limit. */
+static int sinks_nan(const broken *b, const layer *l)
+{
+    const int is_low = broken_says(l->call, "glu_nan", "launder_low");
+    const int is_high = broken_says(l->call, "glu_nan", "launder");
+
+    return (is_low || is_high) && !IS(MA17b) ? is_low : l->unit == UNIT_TRITON;
+}
+
 /* vLLM's and Triton's steps in float32. */
 static double stepped(const broken *b, const layer *l,
                       const layer_constants *own, double gate, double up)
@@ -63,7 +79,7 @@ static double stepped(const broken *b, const layer *l,
     float g = (float)gate < limit ? (float)gate : limit;
     float u = (float)up < limit ? (float)up : limit;
 
-    u = l->unit == UNIT_TRITON && isnan(up) ? -limit : u;
+    u = sinks_nan(b, l) && isnan(up) ? -limit : u;
     g = g > low ? g : low;
     u = u > -limit ? u : -limit;
     const float alpha = (float)(IS(MA05b)   ? 1

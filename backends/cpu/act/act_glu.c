@@ -151,15 +151,8 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 
 static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
 {
-    static const char *const nans[] = {"propagate", "launder", "launder_low",
-                                       "dialect", NULL};
-    const int nan = cpu_choice(call, "nan", nans);
-
     job->unit.from = cpu_float_dtype(cpu_text(call, "from"));
     job->unit.base.to = cpu_float_dtype(cpu_text(call, "to"));
-    if (nan < 0) {
-        return cpu_fail(MXO_E_PARAM, why, "nan is unknown");
-    }
     if (cpu_glu_dialect(&job->unit, cpu_text(call, "dialect")) != 0 ||
         job->unit.from == MXO_N_DTYPES || job->unit.base.to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
@@ -167,8 +160,8 @@ static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
                         cpu_text(call, "dialect"), cpu_text(call, "from"),
                         cpu_text(call, "to"));
     }
-    if (nan < 3) {
-        job->unit.base.nan = (uint8_t)nan;
+    if (cpu_glu_nan(&job->unit, cpu_text(call, "nan")) != 0) {
+        return cpu_fail(MXO_E_PARAM, why, "nan is unknown");
     }
     job->unit.base.alpha = (float)cpu_number(call, "alpha");
     job->unit.base.beta = (float)cpu_number(call, "beta");

@@ -18,6 +18,24 @@ int cpu_glu_dialect(cpu_glu_unit *unit, const char *name)
     return unit->steps == NULL && strcmp(name, "exact") != 0 ? -1 : 0;
 }
 
+int cpu_glu_nan(cpu_glu_unit *unit, const char *word)
+{
+    static const struct {
+        const char *word;
+        uint8_t nan;
+    } own[] = {{"launder", CPU_NAN_LIMIT},
+               {"launder_low", CPU_NAN_LOW_LIMIT},
+               {"propagate", CPU_NAN_KEEP}};
+
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strcmp(word, own[i].word) == 0) {
+            unit->base.nan = own[i].nan;
+            return 0;
+        }
+    }
+    return strcmp(word, "dialect") == 0 ? 0 : -1;
+}
+
 mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,
                          mxo_text why)
 {

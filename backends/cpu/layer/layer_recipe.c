@@ -331,6 +331,12 @@ mxo_status cpu_layer_read_glu(layer *l, mxo_text why)
                         "the cpu backend has no glu=%s for activation=%s", name,
                         cpu_text(l->call, "activation"));
     }
+    const char *nan = cpu_text(l->call, "glu_nan");
+
+    /* Routed layers and those of NVFP4 have no such word. */
+    if (*nan != '\0' && cpu_glu_nan(&l->unit, nan) != 0) {
+        return cpu_fail(MXO_E_PARAM, why, "glu_nan is unknown");
+    }
     if (status == MXO_OK) {
         status = read_constants(l, is_silu, why);
     }

@@ -10,8 +10,9 @@
     "intermediate_size from weight_rule scale_at order mul "      \
     "splits "                                                     \
     "promote bias_type quant quant_element quant_rule quant_group "
-#define FIRST_KEYS \
-    "activation rows alpha beta limit per_expert glu glu_out bias1 gemm1_out "
+#define FIRST_KEYS                                                           \
+    "activation rows alpha beta limit per_expert glu glu_nan glu_out bias1 " \
+    "gemm1_out "
 #define SECOND_KEYS                                                       \
     "requant requant_rule bias2 routing_at routing_type row_out sum out " \
     "absent "

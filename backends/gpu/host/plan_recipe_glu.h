@@ -44,9 +44,10 @@ static inline mxo_status recipe_glu_call(const mxo_call *call, mxo_call *act,
                         call->op, GPU_NAME, call_text(call, "profile"),
                         call_text(call, "activation"));
     }
+    const char *const nan = call_text(call, "glu_nan");
     const mxo_param fixed[RECIPE_GLU_PARAMS] = {
         {"dialect", dialect, 0},
-        {"nan", "dialect", 0},
+        {"nan", nan[0] == '\0' ? "dialect" : nan, 0},
         {"alpha", "1", 1},
         {"beta", "0", 0},
         {"limit", call_text(call, "limit"), call_number(call, "limit")}};
