@@ -160,10 +160,15 @@ libjudge_la_SOURCES = \
 	%reldir%/device/by_token.h \
 	%reldir%/device/device_buffers.c \
 	%reldir%/device/device_buffers.h \
+	%reldir%/device/device_checks.c \
 	%reldir%/device/device_under_test.c \
 	%reldir%/device/device_under_test.h \
 	%reldir%/device/fence.c \
 	%reldir%/device/fence.h \
+	%reldir%/device/launch.c \
+	%reldir%/device/launch.h \
+	%reldir%/device/placement.c \
+	%reldir%/device/placement.h \
 	%reldir%/diagnose/diagnose.c \
 	%reldir%/diagnose/diagnose.h \
 	%reldir%/diagnose/diff_location.c \
@@ -204,12 +209,15 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/process_state.h \
 	%reldir%/exec/proxy.c \
 	%reldir%/exec/proxy.h \
+	%reldir%/exec/proxy_launch.c \
 	%reldir%/exec/proxy_process.c \
 	%reldir%/exec/proxy_process.h \
 	%reldir%/exec/reply.c \
 	%reldir%/exec/reply.h \
 	%reldir%/exec/serve.c \
 	%reldir%/exec/serve.h \
+	%reldir%/exec/serve_calls.c \
+	%reldir%/exec/serve_calls.h \
 	%reldir%/fuzz_converter/campaign.c \
 	%reldir%/fuzz_converter/campaign.h \
 	%reldir%/fuzz_converter/converter.c \

@@ -42,6 +42,11 @@ int broken_keep(broken_job *job, const mxo_call *call)
                                 &text[2 * (size_t)BROKEN_MAX_ARGS]);
     job->call.out = keep_tensors(job->out, call->out, call->n_out,
                                  &text[3 * (size_t)BROKEN_MAX_ARGS]);
+    if (call->workspace != NULL) {
+        job->workspace = *call->workspace;
+        job->workspace.name = "workspace";
+        job->call.workspace = &job->workspace;
+    }
     job->waiting = 1;
     return 1;
 }

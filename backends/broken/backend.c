@@ -7,6 +7,7 @@
 #include "backend.h"
 
 #include "broken.h"
+#include "launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static void backend_close(void *ctx)
     broken *b = ctx;
 
     if (b != NULL) {
+        broken_end_uploads(b);
         free(b->first);
         free(b->layout);
         free(b->past);
@@ -159,41 +161,104 @@ static broken_op_fn find(const char *op)
     return NULL;
 }
 
+/* V13: the call with the addresses that its handles stand for. */
+static const mxo_call *unbox(broken *b, const mxo_call *call)
+{
+    broken_job *job = &b->job;
+
+    if (!broken_keep(job, call)) {
+        return NULL;
+    }
+    job->waiting = 0;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        job->in[i].buffer = memory_of(b, call->in[i].buffer);
+    }
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        job->out[i].buffer = memory_of(b, call->out[i].buffer);
+    }
+    if (call->workspace != NULL) {
+        job->workspace.buffer = memory_of(b, call->workspace->buffer);
+    }
+    return &job->call;
+}
+
+/* A call whose handles are addresses, on dense tensors. */
+static mxo_status run_plain(broken *b, const mxo_call *call, mxo_text why)
+{
+    mxo_status status = broken_legal(b, call, why);
+
+    status =
+        status == MXO_OK ? broken_around(b, find(call->op), call, why) : status;
+    if (status == MXO_OK) {
+        broken_use_workspace(b, call);
+    }
+    return status;
+}
+
+/* A call whose handles are addresses. */
+static mxo_status run_any(broken *b, const mxo_call *call, mxo_text why)
+{
+    return broken_has_gaps(call) ? broken_run_dense(b, call, run_plain, why)
+                                 : run_plain(b, call, why);
+}
+
+static mxo_status run_aligned(broken *b, const mxo_call *call, mxo_text why)
+{
+    broken_job *job = calloc(1, sizeof *job);
+
+    if (job == NULL) {
+        return broken_fail(MXO_E_NOMEM, why, "no memory for a call");
+    }
+    broken_align(call, job);
+    const mxo_status status = run_any(b, &job->call, why);
+
+    free(job);
+    return status;
+}
+
+static mxo_status run_now(broken *b, const mxo_call *call, mxo_text why)
+{
+    return IS(H51) ? run_aligned(b, call, why) : run_any(b, call, why);
+}
+
 static mxo_status finish(broken *b, mxo_text why)
 {
     if (!b->job.waiting) {
         return MXO_OK;
     }
     b->job.waiting = 0;
-    return find(b->job.call.op)(b, &b->job.call, why);
+    return run_now(b, &b->job.call, why);
 }
 
 static mxo_status backend_synchronize(void *ctx, mxo_text why)
 {
     broken *b = ctx;
 
+    broken_end_uploads(b);
     return IS(H20) ? MXO_OK : finish(b, why);
 }
 
 /* Can the operation do this call?  Asked before an answer is put off. */
-static mxo_status rehearse(broken *b, broken_op_fn op, const mxo_call *call,
-                           mxo_text why)
+static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
 {
-    const mxo_status status = op(b, call, why);
+    const mxo_status status = run_now(b, call, why);
 
     for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
-        memset(broken_bytes(&call->out[i]), 0x33, (size_t)call->out[i].n_bytes);
+        if (!broken_has_gaps(call)) {
+            memset(broken_bytes(&call->out[i]), 0x33,
+                   (size_t)call->out[i].n_bytes);
+        }
     }
-    return status;
+    return status == MXO_OK && !broken_keep(&b->job, call)
+               ? broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments")
+               : status;
 }
 
 static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     broken *b = ctx;
-    const broken_op_fn op = find(call->op);
-    mxo_status status;
 
-    if (op == NULL) {
+    if (find(call->op) == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such operation here");
     }
     if (call->n_in == 0 || call->n_out == 0) {
@@ -204,30 +269,33 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
         return broken_fail(MXO_E_UNSUPPORTED, why, "results, not their bounds");
     }
     broken_look_behind(b, call);
-    if (IS(V13)) {
-        if (!broken_keep(&b->job, call)) {
-            return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
-        }
-        b->job.waiting = 0;
-        for (uint32_t i = 0; i < call->n_in; i++) {
-            b->job.in[i].buffer = memory_of(b, call->in[i].buffer);
-        }
-        for (uint32_t i = 0; i < call->n_out; i++) {
-            b->job.out[i].buffer = memory_of(b, call->out[i].buffer);
-        }
-        call = &b->job.call;
+    call = IS(V13) ? unbox(b, call) : call;
+    if (call == NULL) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
     }
-    status = broken_legal(b, call, why);
-    if (status != MXO_OK) {
-        return status;
-    }
-    if (!IS(V14) && !IS(H20)) {
-        return broken_around(b, op, call, why);
-    }
-    status = rehearse(b, op, call, why);
-    return status == MXO_OK && !broken_keep(&b->job, call)
-               ? broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments")
-               : status;
+    return IS(V14) || IS(H20) || (IS(V40) && call->stream != NULL)
+               ? put_off(b, call, why)
+               : run_now(b, call, why);
+}
+
+static mxo_status backend_stream_upload(void *ctx, void *stream, void *buffer,
+                                        uint64_t offset, const void *src,
+                                        uint64_t n_bytes, uint32_t microseconds,
+                                        mxo_text why)
+{
+    (void)stream;
+    (void)microseconds;
+    return broken_put_upload(ctx, memory_of(ctx, buffer) + offset, src, n_bytes,
+                             why);
+}
+
+static mxo_status backend_launch(void *ctx, void *graph, void *stream,
+                                 mxo_text why)
+{
+    broken_job *job = graph;
+
+    job->call.stream = stream;
+    return backend_run(ctx, &job->call, why);
 }
 
 static void backend_kernel(void *ctx, mxo_text name)
@@ -253,6 +321,15 @@ static const mxo_backend table = {
     .synchronize = backend_synchronize,
     .run = backend_run,
     .kernel = backend_kernel,
+    .align = 1,
+    .strides = "*",
+    .workspace = broken_workspace,
+    .stream_open = broken_stream_open,
+    .stream_close = broken_stream_close,
+    .stream_upload = backend_stream_upload,
+    .capture = broken_capture,
+    .launch = backend_launch,
+    .graph_close = broken_graph_close,
 };
 
 const mxo_backend *broken_backend(void)

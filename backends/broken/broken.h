@@ -34,7 +34,17 @@ typedef struct broken_job {
     mxo_param params[BROKEN_MAX_ARGS];
     mxo_tensor in[BROKEN_MAX_ARGS];
     mxo_tensor out[BROKEN_MAX_ARGS];
+    mxo_tensor workspace;
+    int owns[BROKEN_MAX_ARGS]; /* the bytes of an input */
 } broken_job;
+
+/* Bytes that are to be there when a stream comes to them. */
+typedef struct broken_upload {
+    struct broken_upload *next;
+    uint8_t *to;
+    uint64_t n_bytes;
+    uint8_t bytes[];
+} broken_upload;
 
 /* What a call leaves behind for the next: for those that should not look. */
 typedef struct broken_past {
@@ -45,8 +55,9 @@ typedef struct broken_past {
 typedef struct broken {
     int mutant;
     uint32_t runs;
-    broken_job job; /* of the mutants that answer late */
-    uint8_t *first; /* of the one that repeats its first answer */
+    broken_job job;         /* of the mutants that answer late */
+    broken_upload *uploads; /* of those whose streams are late */
+    uint8_t *first;         /* of the one that repeats its first answer */
     uint64_t n_first;
     void *layout; /* of the one that keeps its first layout */
     broken_past *past;

@@ -11,6 +11,8 @@ libbroken_la_SOURCES = \
 	%reldir%/checks.def \
 	%reldir%/double_double.c \
 	%reldir%/faults.c \
+	%reldir%/launch.c \
+	%reldir%/launch.h \
 	%reldir%/field.def \
 	%reldir%/layer/finalize.c \
 	%reldir%/layer/layer.c \

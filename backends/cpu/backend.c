@@ -4,7 +4,7 @@
  * the instruction set, so a judge can run every lane of one binary without
  * any environment variable.
  */
-#include "cpu.h"
+#include "strides.h"
 
 #include "../signature.h"
 
@@ -130,7 +130,7 @@ static mxo_status backend_synchronize(void *ctx, mxo_text why)
     return MXO_OK;
 }
 
-static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+static mxo_status run_dense(void *ctx, const mxo_call *call, mxo_text why)
 {
     if (call->struct_size != sizeof *call) {
         return cpu_fail(MXO_E_PARAM, why, "the call has another struct size");
@@ -145,6 +145,22 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     }
     return cpu_fail(MXO_E_UNSUPPORTED, why, "the cpu backend has no %s",
                     call->op);
+}
+
+static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    return cpu_strides_bytes(call) == 0
+               ? run_dense(ctx, call, why)
+               : cpu_strides_run(ctx, call, run_dense, why);
+}
+
+static mxo_status backend_workspace(void *ctx, const mxo_call *call,
+                                    uint64_t *n_bytes, mxo_text why)
+{
+    (void)ctx;
+    (void)why;
+    *n_bytes = cpu_strides_bytes(call);
+    return MXO_OK;
 }
 
 static void backend_kernel(void *ctx, mxo_text name)
@@ -178,6 +194,9 @@ static const mxo_backend backend = {
     .run = backend_run,
     .kernel = backend_kernel,
     .set_threads = backend_set_threads,
+    .align = 1,
+    .strides = "*",
+    .workspace = backend_workspace,
 };
 
 const mxo_backend *cpu_backend(void);

@@ -104,7 +104,9 @@ libcpu_la_SOURCES = \
 	%reldir%/route/route_score.c \
 	%reldir%/route/route_topk.c \
 	%reldir%/route/route_weigh.c \
-	%reldir%/split.c
+	%reldir%/split.c \
+	%reldir%/strides.c \
+	%reldir%/strides.h
 libcpu_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libcpu_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) $(OPENMP_CFLAGS) -static
 libcpu_la_LIBADD = $(OPENMP_LIBS)

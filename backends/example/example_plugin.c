@@ -128,7 +128,14 @@ static int is_like(const mxo_tensor *t, const mxo_tensor *q, uint32_t dtype,
     return fits && t->n_bytes == bytes;
 }
 
-static mxo_status example_run(void *ctx, const mxo_call *call, mxo_text why)
+/* A call that was found good; its text may be gone. */
+typedef struct job {
+    mxo_tensor q;
+    mxo_tensor scale;
+    mxo_tensor y;
+} job;
+
+static mxo_status check(const mxo_call *call, job *j, mxo_text why)
 {
     const mxo_tensor *codes = tensor(call->in, call->n_in, "q");
     const mxo_tensor *scales = tensor(call->in, call->n_in, "scale");
@@ -151,16 +158,110 @@ static mxo_status example_run(void *ctx, const mxo_call *call, mxo_text why)
         !is_like(out, codes, MXO_BF16, last * 2)) {
         return refuse(MXO_E_SHAPE, why, "q, scale and y do not fit each other");
     }
-    const uint8_t *q = (uint8_t *)codes->buffer + codes->offset;
-    const uint8_t *scale = (uint8_t *)scales->buffer + scales->offset;
-    uint8_t *y = (uint8_t *)out->buffer + out->offset;
-
-    for (uint64_t i = 0; i < out->n_bytes / 2; i++) {
-        const uint16_t x = bf16_of(q[i / 2] >> 4 * (i % 2) & 15, scale[i / 32]);
-        memcpy(y + 2 * i, &x, 2);
-    }
-    (void)ctx;
+    *j = (job){*codes, *scales, *out};
     return MXO_OK;
+}
+
+/* Row r of n_rows, however many axes they are counted by. */
+static uint8_t *row_of(const mxo_tensor *t, uint64_t r, uint64_t n_rows)
+{
+    uint8_t *at = (uint8_t *)t->buffer + t->offset;
+
+    if (t->stride[0] == 0) {
+        return at + r * (t->n_bytes / n_rows);
+    }
+    for (uint32_t a = t->rank - 1; a-- > 0; r /= t->shape[a]) {
+        at += r % t->shape[a] * t->stride[a];
+    }
+    return at;
+}
+
+static void work(const job *j)
+{
+    const uint64_t last = j->y.shape[j->y.rank - 1];
+    const uint64_t n_rows = last == 0 ? 0 : j->y.n_bytes / 2 / last;
+
+    for (uint64_t r = 0; r < n_rows; r++) {
+        const uint8_t *q = row_of(&j->q, r, n_rows);
+        const uint8_t *scale = row_of(&j->scale, r, n_rows);
+        uint8_t *y = row_of(&j->y, r, n_rows);
+        for (uint64_t i = 0; i < last; i++) {
+            const uint16_t x =
+                bf16_of(q[i / 2] >> 4 * (i % 2) & 15, scale[i / 32]);
+            memcpy(y + 2 * i, &x, 2);
+        }
+    }
+}
+
+static mxo_status example_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    job j;
+    const mxo_status status = check(call, &j, why);
+
+    (void)ctx;
+    if (status == MXO_OK) {
+        work(&j);
+    }
+    return status;
+}
+
+/* Work is done when it is put on a stream, so any address is one. */
+static mxo_status example_stream_open(void *ctx, void **stream, mxo_text why)
+{
+    (void)why;
+    *stream = ctx;
+    return MXO_OK;
+}
+
+static void example_stream_close(void *ctx, void *stream)
+{
+    (void)ctx;
+    (void)stream;
+}
+
+static mxo_status example_stream_upload(void *ctx, void *stream, void *buffer,
+                                        uint64_t offset, const void *src,
+                                        uint64_t n_bytes, uint32_t microseconds,
+                                        mxo_text why)
+{
+    (void)stream;
+    (void)microseconds;
+    return example_upload(ctx, buffer, offset, src, n_bytes, why);
+}
+
+static mxo_status example_capture(void *ctx, const mxo_call *call, void **graph,
+                                  mxo_text why)
+{
+    job *j = malloc(sizeof *j);
+
+    (void)ctx;
+    if (j == NULL) {
+        return refuse(MXO_E_NOMEM, why, "no memory for a graph");
+    }
+    const mxo_status status = check(call, j, why);
+
+    if (status != MXO_OK) {
+        free(j);
+        return status;
+    }
+    *graph = j;
+    return MXO_OK;
+}
+
+static mxo_status example_launch(void *ctx, void *graph, void *stream,
+                                 mxo_text why)
+{
+    (void)ctx;
+    (void)stream;
+    (void)why;
+    work(graph);
+    return MXO_OK;
+}
+
+static void example_graph_close(void *ctx, void *graph)
+{
+    (void)ctx;
+    free(graph);
 }
 
 static void example_kernel(void *ctx, mxo_text name)
@@ -193,6 +294,14 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
         .limits = "{\"dequant.mx\":{\"params\":{\"rule\":[\"ocp\"],"
                   "\"element\":[\"e2m1\"],\"to\":[\"bf16\"],"
                   "\"axis\":[\"-1\"],\"zero\":[\"keep\"]}}}",
+        .align = 1,
+        .strides = "*",
+        .stream_open = example_stream_open,
+        .stream_close = example_stream_close,
+        .stream_upload = example_stream_upload,
+        .capture = example_capture,
+        .launch = example_launch,
+        .graph_close = example_graph_close,
     };
 
     return abi_version == MXO_ABI_VERSION ? &table : NULL;

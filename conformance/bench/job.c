@@ -5,6 +5,7 @@
 #include "layer.h"
 
 #include "data/fill.h"
+#include "device/launch.h"
 #include "judge/bound.h"
 
 #include <inttypes.h>
@@ -30,8 +31,9 @@ struct bench_job {
     uint64_t bytes;
     mxo_tensor big_in[MXO_MAX_TENSORS];
     mxo_tensor big_out[MAX_OUT];
-    mxo_call call;   /* the large form */
-    char *copy_from; /* owned; NULL if the device copies for itself */
+    mxo_tensor workspace; /* as the subject wants it */
+    mxo_call call;        /* the large form */
+    char *copy_from;      /* owned; NULL if the device copies for itself */
     char *copy_to;
 };
 
@@ -309,6 +311,8 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
         job->repeats = job->layer.by_tokens;
     }
     return place_inputs(job, why) == 0 && place_outputs(job, why) == 0 &&
+                   launch_place_workspace(&job->j->subject, &job->call,
+                                          &job->workspace, why) == 0 &&
                    spoil_outputs(job, why) == 0 && check_large(job, why) == 0 &&
                    place_copy(job, why) == 0
                ? 0
@@ -364,7 +368,6 @@ verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
                           const bench_options *o, mxo_text why)
 {
     bench_job *const b = calloc(1, sizeof *b);
-
     *job = b;
     if (b == NULL) {
         (void)fail(why, "no memory", "");
@@ -385,7 +388,6 @@ verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
 void bench_close(bench_job **job)
 {
     bench_job *b = *job;
-
     *job = NULL;
     if (b == NULL) {
         return;
@@ -396,6 +398,7 @@ void bench_close(bench_job **job)
     for (uint32_t i = 0; i < b->call.n_out; i++) {
         table_of(b)->dealloc(b->j->subject.ctx, b->big_out[i].buffer);
     }
+    launch_free_workspace(&b->j->subject, &b->workspace);
     tensor_set_clear(&b->in);
     tensor_set_clear(&b->want);
     bound_clear(&b->bound);

@@ -90,8 +90,10 @@ static double gemm_seconds(subject *s, uint64_t batch, uint64_t m, uint64_t n,
                                 {"m", "", (double)m},
                                 {"n", "", (double)n},
                                 {"k", "", (double)k}};
-    const mxo_call call = {sizeof call,           4,      0,    0,
-                           "yardstick.gemm_bf16", params, NULL, NULL};
+    const mxo_call call = {.struct_size = sizeof call,
+                           .n_params = 4,
+                           .op = "yardstick.gemm_bf16",
+                           .params = params};
     double seconds = 0;
 
     return s->table->time(s->ctx, &call, GEMM_RUNS, &seconds,

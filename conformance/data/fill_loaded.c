@@ -64,8 +64,13 @@ static mxo_status move(const char *layout, const mxo_tensor *x, int only_shapes,
                                       {"keep_cols", "0", 0}};
     mxo_tensor made[OUTPUTS];
     uint32_t n = OUTPUTS;
-    mxo_call call = {sizeof call,    PARAMS, 1, 0,
-                     "layout.apply", params, x, made};
+    mxo_call call = {.struct_size = sizeof call,
+                     .n_params = PARAMS,
+                     .n_in = 1,
+                     .op = "layout.apply",
+                     .params = params,
+                     .in = x,
+                     .out = made};
     mxo_status status = emu->infer(NULL, &call, made, &n, why);
 
     for (uint32_t i = 0; i < n && status == MXO_OK; i++) {

@@ -22,6 +22,17 @@ void stage_describe(mxo_tensor *t, const host_tensor *h, void *buffer,
     t->buffer = buffer;
 }
 
+void stage_describe_placed(mxo_tensor *t, const placed *p)
+{
+    stage_describe(t, p->host, p->buffer, p->offset);
+    memcpy(t->stride, p->at.stride, sizeof t->stride);
+}
+
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Guard bytes change with their place and with the tensor, so that neither a
    constant nor what an earlier tensor left in memory can pass for them. */
 static uint8_t guard_byte(uint64_t salt, uint64_t i)
@@ -29,19 +40,21 @@ static uint8_t guard_byte(uint64_t salt, uint64_t i)
     return (uint8_t)(0x9d + 37 * i + 101 * salt);
 }
 
-static void make_guard(uint8_t guard[STAGE_GUARD], uint64_t salt, uint64_t at)
+void stage_make_guards(uint8_t *to, uint64_t n, uint64_t salt, uint64_t at)
 {
-    for (uint64_t i = 0; i < 256; i++) {
-        guard[i] = guard_byte(salt, at + i);
+    enum { PERIOD = 256 };
+
+    for (uint64_t i = 0; i < n && i < PERIOD; i++) {
+        to[i] = guard_byte(salt, at + i);
     }
-    for (uint64_t i = 256; i < STAGE_GUARD; i += 256) {
-        memcpy(guard + i, guard, 256);
+    for (uint64_t i = PERIOD; i < n; i += PERIOD) {
+        memcpy(to + i, to, shorter(n - i, PERIOD));
     }
 }
 
 /* What outputs hold before a run differs by byte and tensor: nothing tells a
    judge's output. In the second run every bit is another. */
-static uint8_t fill_byte(int run, uint64_t salt, uint64_t i)
+uint8_t stage_fill_byte(int run, uint64_t salt, uint64_t i)
 {
     const unsigned byte = (unsigned)(0x5b + 29 * i + 77 * (i >> 8) + 53 * salt);
 
@@ -55,7 +68,7 @@ static void make_fill(uint8_t *to, uint64_t n, int run, uint64_t salt,
 
     for (uint64_t i = 0; i < n; i++) {
         byte = i == 0 || (at + i) % 256 == 0
-                   ? fill_byte(run, salt, at + i)
+                   ? stage_fill_byte(run, salt, at + i)
                    : (uint8_t)(byte + (run == 0 ? 29 : -29));
         to[i] = byte;
     }
@@ -80,31 +93,80 @@ static void make_noise(uint8_t *to, uint64_t n, uint32_t dtype, uint64_t salt,
     }
 }
 
-static uint64_t shorter(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
 {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->call = call;
-    g->side = s->decoy ? FENCE_BEFORE : FENCE_BEHIND;
+    g->side = s->decoy ? FENCE_BEHIND : FENCE_BEFORE;
     g->in = calloc((size_t)call->in->n + 1, sizeof *g->in);
     g->out = calloc((size_t)n_out + 1, sizeof *g->out);
     g->chunk = malloc(STAGE_CHUNK);
-    return g->in == NULL || g->out == NULL || g->chunk == NULL ? MXO_E_NOMEM
-                                                               : MXO_OK;
+    g->image = s->table->strides == NULL ? NULL : malloc(STAGE_CHUNK);
+    return g->in == NULL || g->out == NULL || g->chunk == NULL ||
+                   (g->image == NULL && s->table->strides != NULL)
+               ? MXO_E_NOMEM
+               : MXO_OK;
+}
+
+/* Is it among the tensors that the backend takes with strides? */
+static int may_be_parted(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+
+    while (list != NULL && *list != '\0') {
+        const size_t word = strcspn(list, " ");
+        if ((word == 1 && *list == '*') ||
+            (word == n && strncmp(list, name, n) == 0)) {
+            return 1;
+        }
+        list += word + (list[word] == ' ');
+    }
+    return 0;
+}
+
+/* What the first byte of a tensor is aligned to where that is low. */
+static uint64_t low_align(const stage *g, const host_tensor *h)
+{
+    const uint64_t size = dtype_bytes(h->dtype);
+
+    return g->s->table->align > size ? g->s->table->align : size;
+}
+
+/* The same of a tensor with a fence. */
+static uint64_t fence_align(const stage *g, const placed *p)
+{
+    return (g->ways & LAUNCH_ALIGN) != 0 ? low_align(g, p->host)
+                                         : g->s->host_align;
+}
+
+/* Where its bytes lie in its buffer, in the way of g->ways. */
+static void locate(const stage *g, placed *p)
+{
+    const int is_low = (g->ways & LAUNCH_ALIGN) != 0;
+    const uint64_t align = low_align(g, p->host);
+
+    p->at =
+        (g->ways & LAUNCH_APART) != 0 ? p->parted : placement_dense(p->host);
+    p->offset = p->is_fenced
+                    ? fence_offset(p->buffer, STAGE_GUARD, p->at.n_bytes,
+                                   fence_align(g, p), g->side)
+                : is_low && align < STAGE_ALIGN ? STAGE_GUARD + align
+                                                : STAGE_GUARD;
 }
 
 static mxo_status place(stage *g, placed *p, const host_tensor *h,
                         int is_fenced, mxo_text why)
 {
     p->host = h;
-    p->offset = STAGE_GUARD;
-    p->size =
-        h->n_bytes + 2 * (uint64_t)STAGE_GUARD + (is_fenced ? fence_room() : 0);
+    p->is_fenced = is_fenced;
+    p->parted = placement_dense(h);
+    if (may_be_parted(g->s->table->strides, h->name)) {
+        g->can_part |=
+            placement_part(&p->parted, h, low_align(g, h), STAGE_CHUNK);
+    }
+    p->size = p->parted.n_bytes + 2 * (uint64_t)STAGE_GUARD + STAGE_ALIGN +
+              (is_fenced ? fence_room() : 0);
     p->salt = g->s->n_placed++;
     if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
         (void)snprintf(why.ptr, why.size, "no memory for %" PRIu64 " bytes",
@@ -112,10 +174,7 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
         p->buffer = NULL;
         return MXO_E_NOMEM;
     }
-    if (is_fenced) {
-        p->offset = fence_offset(p->buffer, STAGE_GUARD, h->n_bytes,
-                                 g->s->host_align, g->side);
-    }
+    locate(g, p);
     return MXO_OK;
 }
 
@@ -147,13 +206,13 @@ static void unplace(stage *g, placed *p)
 }
 
 /* First byte after the tensor. */
-static uint64_t end_of(const placed *p)
+uint64_t stage_end_of(const placed *p)
 {
-    return p->offset + p->host->n_bytes;
+    return p->offset + p->at.n_bytes;
 }
 
 /* First byte of the guard before it. */
-static uint64_t front_of(const placed *p)
+uint64_t stage_front_of(const placed *p)
 {
     return p->offset - STAGE_GUARD;
 }
@@ -162,12 +221,23 @@ static uint64_t front_of(const placed *p)
 static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                              mxo_text why)
 {
-    make_guard(g->chunk, p->salt, at);
+    stage_make_guards(g->chunk, STAGE_GUARD, p->salt, at);
     return g->s->table->upload(g->s->ctx, p->buffer, at, g->chunk, STAGE_GUARD,
                                why);
 }
 
-/* Noise, or what an output holds before run number 0 or 1. */
+/* n bytes from byte at on: noise, or what an output holds before run number 0
+   or 1; into the chunk. */
+static void make_bytes(stage *g, const placed *p, int run, uint64_t at,
+                       uint64_t n)
+{
+    if (run == STAGE_NOISE) {
+        make_noise(g->chunk, n, p->host->dtype, p->salt, at);
+    } else {
+        make_fill(g->chunk, n, run, p->salt, at);
+    }
+}
+
 static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 {
     const uint64_t n_bytes = p->host->n_bytes;
@@ -175,15 +245,29 @@ static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 
     for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        if (run == STAGE_NOISE) {
-            make_noise(g->chunk, n, p->host->dtype, p->salt, at);
-        } else {
-            make_fill(g->chunk, n, run, p->salt, at);
-        }
+        make_bytes(g, p, run, at, n);
         status = g->s->table->upload(g->s->ctx, p->buffer, p->offset + at,
                                      g->chunk, n, why);
     }
     return status;
+}
+
+/* Bytes with what lies between their rows, into the image. */
+static void make_image(stage *g, const placed *p, const uint8_t *bytes)
+{
+    stage_make_guards(g->image, p->at.n_bytes, p->salt, p->offset);
+    placement_scatter(&p->at, p->host, bytes, g->image);
+}
+
+static mxo_status send_parted(stage *g, const placed *p, const uint8_t *bytes,
+                              int run, mxo_text why)
+{
+    if (bytes == NULL) {
+        make_bytes(g, p, run, 0, p->host->n_bytes);
+    }
+    make_image(g, p, bytes == NULL ? g->chunk : bytes);
+    return g->s->table->upload(g->s->ctx, p->buffer, p->offset, g->image,
+                               p->at.n_bytes, why);
 }
 
 /* A tensor between its guards: bytes, or what is made if there are none.  By
@@ -191,25 +275,17 @@ static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 static mxo_status send_one(stage *g, const placed *p, const uint8_t *bytes,
                            int run, mxo_text why)
 {
-    mxo_status status = send_guard(g, p, front_of(p), why);
+    mxo_status status = send_guard(g, p, stage_front_of(p), why);
 
-    if (status == MXO_OK && bytes == NULL) {
+    if (status == MXO_OK && !placement_is_dense(&p->at)) {
+        status = send_parted(g, p, bytes, run, why);
+    } else if (status == MXO_OK && bytes == NULL) {
         status = send_made(g, p, run, why);
     } else if (status == MXO_OK && p->host->n_bytes > 0) {
         status = g->s->table->upload(g->s->ctx, p->buffer, p->offset, bytes,
                                      p->host->n_bytes, why);
     }
-    return status == MXO_OK ? send_guard(g, p, end_of(p), why) : status;
-}
-
-/* The next bytes from .. end, as many as fit, into the chunk. */
-static mxo_status fetch(stage *g, const placed *p, uint64_t from, uint64_t end,
-                        mxo_text why)
-{
-    const uint64_t n = shorter(end - from, STAGE_CHUNK);
-
-    memset(g->chunk, 0x33, n);
-    return g->s->table->download(g->s->ctx, g->chunk, p->buffer, from, n, why);
+    return status == MXO_OK ? send_guard(g, p, stage_end_of(p), why) : status;
 }
 
 mxo_status stage_place_inputs(stage *g, mxo_text why)
@@ -227,24 +303,32 @@ mxo_status stage_place_inputs(stage *g, mxo_text why)
 /* Nothing is left of where it was: its margins are filled. */
 static mxo_status move_one(stage *g, placed *p, mxo_text why)
 {
-    p->offset = fence_offset(p->buffer, STAGE_GUARD, p->host->n_bytes,
-                             g->s->host_align, g->side);
-    const mxo_status status = send_fill(g, p, 0, front_of(p), 0x6c, why);
+    locate(g, p);
+    const mxo_status status = send_fill(g, p, 0, stage_front_of(p), 0x6c, why);
 
-    return status == MXO_OK
-               ? send_fill(g, p, end_of(p) + STAGE_GUARD, p->size, 0x6c, why)
-               : status;
+    return status == MXO_OK ? send_fill(g, p, stage_end_of(p) + STAGE_GUARD,
+                                        p->size, 0x6c, why)
+                            : status;
 }
 
-mxo_status stage_turn_inputs(stage *g, mxo_text why)
+mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)
 {
+    const unsigned moves = LAUNCH_APART | LAUNCH_ALIGN;
+    const int moves_outputs = ((ways | g->ways) & moves) != 0;
     mxo_status status = MXO_OK;
 
+    g->ways = ways;
     g->side = g->side == FENCE_BEHIND ? FENCE_BEFORE : FENCE_BEHIND;
     for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        status = move_one(g, &g->in[i], why);
+        if (g->in[i].is_fenced || moves_outputs) {
+            status = move_one(g, &g->in[i], why);
+        }
     }
-    return status == MXO_OK ? stage_send_inputs(g, 0, why) : status;
+    for (uint32_t i = 0; status == MXO_OK && moves_outputs && i < g->n_out;
+         i++) {
+        status = move_one(g, &g->out[i], why);
+    }
+    return status;
 }
 
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
@@ -256,6 +340,54 @@ mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
         status = send_one(g, p, noise ? NULL : p->host->data, STAGE_NOISE, why);
     }
     return status;
+}
+
+mxo_status stage_stream_inputs(stage *g, void *stream, uint32_t microseconds,
+                               mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+        const placed *p = &g->in[i];
+        const int is_dense = placement_is_dense(&p->at);
+        if (!is_dense) {
+            make_image(g, p, p->host->data);
+        }
+        if (p->at.n_bytes > 0) {
+            status = g->s->table->stream_upload(
+                g->s->ctx, stream, p->buffer, p->offset,
+                is_dense ? p->host->data : g->image, p->at.n_bytes,
+                microseconds, why);
+            microseconds = 0;
+        }
+    }
+    return status;
+}
+
+mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
+                                 mxo_text why)
+{
+    unplace(g, &g->workspace);
+    memset(&g->workspace, 0, sizeof g->workspace);
+    if (n_bytes == 0) {
+        return MXO_OK;
+    }
+    if (n_bytes > tensor_room()) {
+        (void)snprintf(why.ptr, why.size,
+                       "no memory for the workspace of %" PRIu64
+                       " bytes that it asks for",
+                       n_bytes);
+        return MXO_E_NOMEM;
+    }
+    g->room = (host_tensor){.name = "workspace",
+                            .dtype = MXO_U8,
+                            .rank = 1,
+                            .shape = {n_bytes},
+                            .n_bytes = n_bytes};
+    const mxo_status status = place(g, &g->workspace, &g->room, 0, why);
+
+    return status == MXO_OK ? send_one(g, &g->workspace, NULL, run, why)
+                            : status;
 }
 
 mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
@@ -279,177 +411,6 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
     return status;
 }
 
-/* Where and how the guard at this place differs; "" if it does not. */
-static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
-                              char *text, mxo_text why)
-{
-    uint8_t guard[STAGE_GUARD];
-    uint64_t i = 0;
-    const mxo_status status = fetch(g, p, at, at + STAGE_GUARD, why);
-
-    make_guard(guard, p->salt, at);
-    if (status == MXO_OK && text[0] == '\0' &&
-        memcmp(g->chunk, guard, STAGE_GUARD) != 0) {
-        while (g->chunk[i] == guard[i]) {
-            i++;
-        }
-        (void)snprintf(text, SUBJECT_TEXT,
-                       "%s: byte %" PRIu64 " %s was overwritten (%02x)",
-                       p->host->name, at < p->offset ? STAGE_GUARD - i : i + 1,
-                       at < p->offset ? "before its start" : "past its end",
-                       g->chunk[i]);
-    }
-    return status;
-}
-
-static mxo_status check_guards(stage *g, const placed *p, char *text,
-                               mxo_text why)
-{
-    const mxo_status status = check_guard(g, p, front_of(p), text, why);
-
-    return status == MXO_OK ? check_guard(g, p, end_of(p), text, why) : status;
-}
-
-static mxo_status check_input(stage *g, const placed *p, char *text,
-                              mxo_text why)
-{
-    const uint64_t n_bytes = p->host->n_bytes;
-    mxo_status status = MXO_OK;
-
-    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
-        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        const uint8_t *sent = p->host->data + at;
-        uint64_t i = 0;
-
-        status = fetch(g, p, p->offset + at, end_of(p), why);
-        if (status != MXO_OK || text[0] != '\0' ||
-            memcmp(g->chunk, sent, n) == 0) {
-            continue;
-        }
-        while (g->chunk[i] == sent[i]) {
-            i++;
-        }
-        (void)snprintf(text, SUBJECT_TEXT,
-                       "input %s: byte %" PRIu64 " was changed", p->host->name,
-                       at + i);
-    }
-    return status;
-}
-
-mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        status = check_guards(g, &g->in[i], d->guards, why);
-        if (status == MXO_OK) {
-            status = check_input(g, &g->in[i], d->inputs, why);
-        }
-    }
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = check_guards(g, &g->out[i], d->guards, why);
-    }
-    return status;
-}
-
-mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        const host_tensor *t = &out->t[i];
-        if (t->n_bytes > 0) {
-            memset(t->data, 0x33, t->n_bytes);
-            status = g->s->table->download(g->s->ctx, t->data, g->out[i].buffer,
-                                           g->out[i].offset, t->n_bytes, why);
-        }
-    }
-    return status;
-}
-
-static void note_first(char *text, const host_tensor *t, uint64_t byte)
-{
-    if (text[0] == '\0') {
-        (void)snprintf(text, SUBJECT_TEXT, "%s, byte %" PRIu64, t->name, byte);
-    }
-}
-
-/* n bytes of a second run that differ from those of t from byte at on. */
-static void compare_chunk(const host_tensor *t, uint64_t at,
-                          const uint8_t *second, uint64_t n, uint64_t salt,
-                          distrust *d)
-{
-    const uint8_t *first = t->data + at;
-
-    if (memcmp(first, second, n) == 0) {
-        return;
-    }
-    for (uint64_t k = 0; k < n; k++) {
-        if (first[k] == second[k]) {
-            continue;
-        }
-        if (first[k] == fill_byte(0, salt, at + k) &&
-            second[k] == fill_byte(1, salt, at + k)) {
-            d->n_unwritten++;
-            note_first(d->unwritten, t, at + k);
-        } else {
-            d->n_changing++;
-            note_first(d->changing, t, at + k);
-        }
-    }
-}
-
-mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
-                                 mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        const host_tensor *t = &out->t[i];
-        for (uint64_t at = 0; status == MXO_OK && at < t->n_bytes;
-             at += STAGE_CHUNK) {
-            status = fetch(g, &g->out[i], g->out[i].offset + at,
-                           end_of(&g->out[i]), why);
-            if (status == MXO_OK) {
-                compare_chunk(t, at, g->chunk,
-                              shorter(t->n_bytes - at, STAGE_CHUNK),
-                              g->out[i].salt, d);
-            }
-        }
-    }
-    return status;
-}
-
-/* A refused call must leave its outputs as they were. */
-static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
-                             mxo_text why)
-{
-    const uint64_t n_bytes = p->host->n_bytes;
-    mxo_status status = MXO_OK;
-
-    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
-        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        status = fetch(g, p, p->offset + at, end_of(p), why);
-        for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
-            if (text[0] == '\0' &&
-                g->chunk[i] != fill_byte(run, p->salt, at + i)) {
-                (void)snprintf(text, SUBJECT_TEXT,
-                               "refused, yet wrote byte %" PRIu64 " of %s",
-                               at + i, p->host->name);
-            }
-        }
-    }
-    return status;
-}
-
-mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why)
-{
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        MXO_TRY(check_kept(g, &g->out[i], run, d->refusal, why));
-    }
-    return MXO_OK;
-}
-
 /* A handle is an address if the guard is found there. */
 static void add_fence(const stage *g, const placed *p)
 {
@@ -457,22 +418,20 @@ static void add_fence(const stage *g, const placed *p)
     const subject_link *link = g->s->link;
     const int is_before = g->side == FENCE_BEFORE;
     uint8_t guard[16];
-    const uint64_t edge = is_before ? p->offset : end_of(p);
+    const uint64_t edge = is_before ? p->offset : stage_end_of(p);
 
     if (link != NULL) {
         const fence_place f = {
             p->host->name, g->side, edge,
-            fence_page(p->buffer, edge, g->s->host_align, g->side)};
+            fence_page(p->buffer, edge, fence_align(g, p), g->side)};
         link->fence(link->state, &f, p->buffer);
         return;
     }
     const uint64_t at = is_before ? edge - sizeof guard : edge;
 
-    for (size_t i = 0; i < sizeof guard; i++) {
-        guard[i] = guard_byte(p->salt, at + i);
-    }
+    stage_make_guards(guard, sizeof guard, p->salt, at);
     if (system_sees(bytes + at, guard, sizeof guard)) {
-        fence_add(bytes + edge, g->s->host_align, p->host->name, g->side);
+        fence_add(bytes + edge, fence_align(g, p), p->host->name, g->side);
     }
 }
 
@@ -492,7 +451,9 @@ void stage_release(stage *g)
     for (uint32_t i = 0; i < g->n_out; i++) {
         unplace(g, &g->out[i]);
     }
+    unplace(g, &g->workspace);
     free(g->in);
     free(g->out);
     free(g->chunk);
+    free(g->image);
 }

@@ -9,9 +9,14 @@
 
 #include "device_under_test.h"
 #include "fence.h"
+#include "launch.h"
+#include "placement.h"
 
 /* Bytes before and after a tensor; keeps offsets aligned for any device. */
 enum { STAGE_GUARD = 4096 };
+
+/* The most that any tensor is aligned to. */
+enum { STAGE_ALIGN = 256 };
 
 /* Bytes that are on their way at once.  A layer's weights are the larger part
    of memory: they exist once here and once in the backend, and no third time
@@ -25,6 +30,9 @@ typedef struct placed {
     uint64_t size;
     uint64_t offset; /* of the bytes */
     uint64_t salt;   /* of the guard bytes */
+    int is_fenced;
+    placement at;     /* how the bytes lie now */
+    placement parted; /* how they lie with gaps; dense: it can have none */
 } placed;
 
 typedef struct stage {
@@ -34,13 +42,20 @@ typedef struct stage {
     placed *out;
     uint32_t n_in;
     uint32_t n_out;
-    uint8_t *chunk;  /* owned: STAGE_CHUNK bytes */
-    fence_side side; /* of inputs: a decoy has it before them */
+    uint8_t *chunk;         /* owned: STAGE_CHUNK bytes */
+    uint8_t *image;         /* owned: as many, of a tensor with gaps */
+    fence_side side;        /* of inputs */
+    unsigned ways;          /* of launch_way: how tensors lie now */
+    int can_part;           /* some tensor can have gaps */
+    placed workspace;       /* of the call under way */
+    host_tensor room;       /* what it is */
+    char gap[SUBJECT_TEXT]; /* where a gap was written to; "": nowhere */
 } stage;
 
 /* As the ABI wants to see it. */
 void stage_describe(mxo_tensor *t, const host_tensor *h, void *buffer,
                     uint64_t offset);
+void stage_describe_placed(mxo_tensor *t, const placed *p);
 
 /* Room for the call's inputs and n_out outputs; then allocate them. */
 mxo_status stage_open(stage *g, subject *s, const op_call *call,
@@ -54,13 +69,27 @@ mxo_status stage_send_inputs(stage *g, int noise, mxo_text why);
 /* What they hold before run number 0 or 1. */
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
 
-/* All inputs once more, now with the fence on their other side; only where they
-   are fenced. */
-mxo_status stage_turn_inputs(stage *g, mxo_text why);
+/* From now on inputs have the fence on their other side, and all tensors lie
+   as these ways want it.  Their bytes are to be sent again. */
+mxo_status stage_turn(stage *g, unsigned ways, mxo_text why);
+/* All inputs, by a stream that waits first. */
+mxo_status stage_stream_inputs(stage *g, void *stream, uint32_t microseconds,
+                               mxo_text why);
+/* Fresh bytes for a call to work in, which hold what outputs do before run
+   number 0 or 1; 0: none. */
+mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
+                                 mxo_text why);
 
 /* No page at that side of an input may be touched any more, where the backend's
    memory is this process's (fence.h); until fence_lower(). */
 void stage_raise_fences(const stage *g);
+
+/* The bytes of guards and gaps, and of outputs before a run. */
+void stage_make_guards(uint8_t *to, uint64_t n, uint64_t salt, uint64_t at);
+uint8_t stage_fill_byte(int run, uint64_t salt, uint64_t i);
+/* First byte after the tensor, and of the guard before it. */
+uint64_t stage_end_of(const placed *p);
+uint64_t stage_front_of(const placed *p);
 
 /* Do guards and inputs come back as they were sent? */
 mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why);

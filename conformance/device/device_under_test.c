@@ -2,16 +2,15 @@
 /* Driving a backend; see subject.h. */
 #include "device_under_test.h"
 
-#include "by_token.h"
 #include "device_buffers.h"
 #include "fence.h"
+#include "launch.h"
 #include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Room for the outputs of one call. */
 enum { MAX_OUT = 16 };
@@ -139,53 +138,6 @@ mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
     return status;
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-/* So many runs before one synchronize(), which work alike. */
-static mxo_status call_ahead(stage *g, int n_runs, distrust *d, mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    mxo_tensor in[MXO_MAX_TENSORS];
-    mxo_tensor out[MAX_OUT];
-    mxo_call c = plain_call(g->call);
-
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        stage_describe(&in[i], g->in[i].host, g->in[i].buffer, g->in[i].offset);
-    }
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        stage_describe(&out[i], g->out[i].host, g->out[i].buffer,
-                       g->out[i].offset);
-    }
-    c.in = in;
-    c.out = out;
-    c.n_out = g->n_out;
-    stage_raise_fences(g);
-    if (g->s->link != NULL) {
-        g->s->link->ahead(g->s->link->state, n_runs);
-        n_runs = 1;
-    }
-    const double start = now_ms();
-
-    for (int i = 0; status == MXO_OK && i < n_runs; i++) {
-        status = g->s->all_cores
-                     ? by_token_run_all_cores(g->s->table, g->s->ctx, &c, why)
-                     : g->s->table->run(g->s->ctx, &c, why);
-    }
-    const mxo_status done = g->s->table->synchronize(
-        g->s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
-
-    d->ms = now_ms() - start;
-    fence_lower();
-    return status == MXO_OK ? done : status;
-}
-
 /* Of runs before one synchronize(): in the second run three, of small calls and
    of one in sixteen of the others, as that costs runs.  An odd number: what
    alternates from run to run shows between the two answers. */
@@ -214,7 +166,7 @@ static mxo_status run_filled(stage *g, int run, tensor_set *out, distrust *d,
     if (status != MXO_OK) {
         return status;
     }
-    status = call_ahead(g, runs_ahead(g, run), d, why);
+    status = launch_make(g, run, runs_ahead(g, run), d, why);
     const mxo_text unheard = {NULL, 0};
     const mxo_text after = status == MXO_OK ? why : unheard;
     mxo_status back = stage_check_guards(g, d, after);
@@ -225,6 +177,9 @@ static mxo_status run_filled(stage *g, int run, tensor_set *out, distrust *d,
         back = stage_fetch_outputs(g, out, after);
     } else if (back == MXO_OK) {
         back = stage_compare_outputs(g, out, d, after);
+    }
+    if (d->guards[0] == '\0') {
+        (void)snprintf(d->guards, sizeof d->guards, "%s", g->gap);
     }
     return status == MXO_OK ? back : status;
 }
@@ -240,7 +195,7 @@ static mxo_status run_decoy(stage *g, mxo_text why)
     status = status == MXO_OK ? stage_send_outputs(g, 0, why) : status;
     if (status == MXO_OK) {
         char text[SUBJECT_TEXT];
-        (void)call_ahead(g, 1, &unused, (mxo_text){text, sizeof text});
+        (void)launch_make(g, 0, 1, &unused, (mxo_text){text, sizeof text});
     }
     return status;
 }
@@ -260,6 +215,84 @@ static void check_device(const stage *g, distrust *d)
     }
 }
 
+/* The inputs, and what outputs hold, as these ways want them. */
+static mxo_status turn(stage *g, unsigned ways, mxo_text why)
+{
+    const mxo_status status = stage_turn(g, ways, why);
+
+    return status == MXO_OK ? stage_send_inputs(g, launch_sends_late(ways), why)
+                            : status;
+}
+
+/* Another second run, of which only counts whether it differs too. */
+static int differs(stage *g, unsigned ways, tensor_set *out)
+{
+    char text[SUBJECT_TEXT];
+    const mxo_text why = {text, sizeof text};
+    distrust d;
+
+    memset(&d, 0, sizeof d);
+    g->gap[0] = '\0';
+    return turn(g, ways, why) != MXO_OK ||
+           run_filled(g, 1, out, &d, why) != MXO_OK ||
+           d.n_unwritten + d.n_changing > 0 || d.guards[0] != '\0';
+}
+
+/* Which of the ways it takes to go wrong; 0: none. */
+static unsigned to_blame(stage *g, unsigned ways, tensor_set *out)
+{
+    /* Twice: what alternates from run to run may be right once. */
+    if (differs(g, 0, out) || differs(g, 0, out)) {
+        return 0;
+    }
+    for (unsigned way = 1; way < LAUNCH_ALL; way *= 2) {
+        if ((ways & way) != 0 && differs(g, way, out)) {
+            return way;
+        }
+    }
+    return ways;
+}
+
+static void add_blame(unsigned ways, char *text, size_t size)
+{
+    char with[SUBJECT_TEXT];
+    const size_t used = strlen(text);
+
+    launch_say(ways, (mxo_text){with, sizeof with});
+    (void)snprintf(text + used, size - used, ", when called %.200s", with);
+}
+
+/* The second run, in other ways than the first where it declares some. */
+static mxo_status run_again(stage *g, tensor_set *out, distrust *d,
+                            mxo_text why)
+{
+    unsigned ways = launch_draw(g);
+    mxo_status status =
+        g->s->host_align > 0 || ways != 0 ? turn(g, ways, why) : MXO_OK;
+
+    status = status == MXO_OK ? run_filled(g, 1, out, d, why) : status;
+    const int is_wrong = status != MXO_OK || d->n_unwritten > 0 ||
+                         d->n_changing > 0 || d->guards[0] != '\0';
+    const int is_gone = g->s->link != NULL && status == MXO_E_DEVICE;
+
+    ways = is_wrong && ways != 0 && !is_gone ? to_blame(g, ways, out)
+           : is_wrong                        ? ways
+                                             : 0;
+    if (ways == 0) {
+        return status;
+    }
+    if (status != MXO_OK) {
+        add_blame(ways, why.ptr, why.size);
+    } else if (d->guards[0] != '\0') {
+        add_blame(ways, d->guards, sizeof d->guards);
+    } else if (d->n_unwritten > 0) {
+        add_blame(ways, d->unwritten, sizeof d->unwritten);
+    } else {
+        add_blame(ways, d->changing, sizeof d->changing);
+    }
+    return status;
+}
+
 static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
                             mxo_text why)
 {
@@ -268,7 +301,7 @@ static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
 
     /* From run to run the fence is on another side of the inputs. */
     if (status == MXO_OK) {
-        status = g->s->decoy && is_fenced ? stage_turn_inputs(g, why)
+        status = g->s->decoy && is_fenced ? turn(g, 0, why)
                                           : stage_send_inputs(g, 0, why);
     }
     status = status == MXO_OK ? run_filled(g, 0, out, d, why) : status;
@@ -277,10 +310,7 @@ static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
     if (status != MXO_OK) {
         return status;
     }
-    if (!g->s->once) {
-        status = is_fenced ? stage_turn_inputs(g, why) : MXO_OK;
-        status = status == MXO_OK ? run_filled(g, 1, out, d, why) : status;
-    }
+    status = g->s->once ? MXO_OK : run_again(g, out, d, why);
     d->ms = first_ms;
     if (status == MXO_OK && g->s->table->kernel != NULL) {
         g->s->table->kernel(g->s->ctx, (mxo_text){d->kernel, sizeof d->kernel});

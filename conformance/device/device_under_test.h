@@ -3,12 +3,12 @@
  * One call on one backend, with distrust.  Every tensor lies between guard
  * bytes in a buffer of its own; outputs hold bytes without a pattern, and in a
  * second run others; inputs must come back unchanged; in the second run small
- * calls, and some others, are made thrice before one synchronize; both runs
- * must agree and a byte that follows the fill was never written.  A subject
- * first runs the same call on noise, whose answer nobody looks at.  Where its
- * memory is this process's, no byte behind an input can be read in the first
- * run, and none before it in the second and on noise.  The emulator is driven
- * by the same code.
+ * calls, and some others, are made thrice before one synchronize, and in ways
+ * that the backend declares (launch.h); both runs must agree and a byte that
+ * follows the fill was never written.  A subject first runs the same call on
+ * noise, whose answer nobody looks at.  Where its memory is this process's, no
+ * byte before an input can be read in the first run, and none behind it in the
+ * second and on noise.  The emulator is driven by the same code.
  */
 #ifndef MXO_SUBJECT_H
 #define MXO_SUBJECT_H

@@ -42,6 +42,13 @@ static json_t *tensor_to_json(const mxo_tensor *t, call_place *place)
     (void)json_object_set_new(o, "dtype", json_string(dtype_name(t->dtype)));
     (void)json_object_set_new(o, "shape", shape);
     (void)json_object_set_new(o, "bytes", json_u64(t->n_bytes));
+    if (t->rank > 0 && t->stride[0] != 0) {
+        json_t *strides = json_array();
+        for (uint32_t i = 0; i < t->rank && i < MXO_MAX_RANK; i++) {
+            (void)json_array_append_new(strides, json_u64(t->stride[i]));
+        }
+        (void)json_object_set_new(o, "strides", strides);
+    }
     place(t, o);
     return o;
 }
@@ -71,6 +78,14 @@ void call_to_json(const mxo_call *call, call_place *place, json_t *object)
                               tensors_to_json(call->in, call->n_in, place));
     (void)json_object_set_new(object, "out",
                               tensors_to_json(call->out, call->n_out, place));
+    if (call->workspace != NULL) {
+        (void)json_object_set_new(object, "workspace",
+                                  tensor_to_json(call->workspace, place));
+    }
+    if (call->stream != NULL) {
+        (void)json_object_set_new(object, "stream",
+                                  json_u64((uint64_t)(uintptr_t)call->stream));
+    }
 }
 
 /* A parameter's number, which may be NaN: 0 unless all of the text is one. */
@@ -100,6 +115,17 @@ static int read_params(read_call *r, const json_t *params)
     return json_is_object(params) ? 0 : -1;
 }
 
+/* One number for each axis, or nothing where it is dense. */
+static int read_strides(mxo_tensor *t, const json_t *strides)
+{
+    int good = strides == NULL || json_array_size(strides) == t->rank;
+
+    for (uint32_t i = 0; strides != NULL && good && i < t->rank; i++) {
+        good = json_to_u64(json_array_get(strides, i), &t->stride[i]);
+    }
+    return good;
+}
+
 static int read_tensor(mxo_tensor *t, const json_t *o)
 {
     const json_t *shape = json_object_get(o, "shape");
@@ -119,7 +145,8 @@ static int read_tensor(mxo_tensor *t, const json_t *o)
         good &= json_to_u64(json_array_get(shape, i), &t->shape[i]);
     }
     good &= json_to_u64(json_object_get(o, "bytes"), &t->n_bytes) &&
-            json_to_u64(json_object_get(o, "offset"), &t->offset);
+            json_to_u64(json_object_get(o, "offset"), &t->offset) &&
+            read_strides(t, json_object_get(o, "strides"));
     (void)json_to_u64(json_object_get(o, "buffer"), &buffer);
     t->buffer = (void *)(uintptr_t)buffer;
     return good ? 0 : -1;
@@ -139,7 +166,15 @@ static int read_tensors(mxo_tensor *t, uint32_t *n, const json_t *list)
 
 int call_from_json(read_call *r, const json_t *object)
 {
+    const json_t *workspace = json_object_get(object, "workspace");
+    uint64_t stream = 0;
+
     memset(&r->call, 0, sizeof r->call);
+    if (workspace != NULL && read_tensor(&r->workspace, workspace) == 0) {
+        r->call.workspace = &r->workspace;
+    }
+    (void)json_to_u64(json_object_get(object, "stream"), &stream);
+    r->call.stream = (void *)(uintptr_t)stream;
     r->call.struct_size = sizeof r->call;
     r->call.op = json_string_value(json_object_get(object, "op"));
     r->call.params = r->params;

@@ -15,6 +15,7 @@ typedef struct read_call {
     mxo_param params[CALL_PARAMS];
     mxo_tensor in[MXO_MAX_TENSORS];
     mxo_tensor out[MXO_MAX_TENSORS];
+    mxo_tensor workspace;
 } read_call;
 
 /* Where a tensor lies, as members of its object: "offset", and "buffer" where

@@ -14,7 +14,8 @@ static const struct {
 } words[] = {{CAN_TIME, "time"},         {CAN_TIME_COPY, "time_copy"},
              {CAN_THREADS, "threads"},   {CAN_FENCE, "fence"},
              {CAN_DESCRIBE, "describe"}, {CAN_MEMORY, "memory"},
-             {CAN_KERNEL, "kernel"}};
+             {CAN_KERNEL, "kernel"},     {CAN_WORKSPACE, "workspace"},
+             {CAN_STREAM, "stream"},     {CAN_GRAPH, "graph"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -80,9 +81,49 @@ static int read_does(greeting *g, const json_t *list, mxo_text why)
         }
         g->can |= words[k].can;
     }
+    if ((g->can & (CAN_STREAM | CAN_GRAPH)) != 0 &&
+        (g->can & CAN_MEMORY) == 0) {
+        return no(why, "it does streams or graphs and not %s", "memory");
+    }
     return (g->can & CAN_TIME) != 0 && (g->can & CAN_TIME_COPY) == 0
                ? no(why, "it does time and not %s", "time_copy")
                : 0;
+}
+
+static int read_align(greeting *g, const json_t *align, mxo_text why)
+{
+    const json_int_t n = json_integer_value(align);
+
+    if (align == NULL) {
+        return 0;
+    }
+    if (!json_is_integer(align) || n < 1 || n > 256 || (n & (n - 1)) != 0) {
+        return no(why, "%s is no power of two from 1 to 256", "align");
+    }
+    g->align = (uint32_t)n;
+    return 0;
+}
+
+/* A list of names of tensors, as the words of one text. */
+static int read_strides(greeting *g, const json_t *list, mxo_text why)
+{
+    size_t used = 0;
+
+    if (list != NULL && (!json_is_array(list) || json_array_size(list) == 0)) {
+        return no(why, "%s is no list of tensors", "strides");
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *name = json_string_value(json_array_get(list, i));
+        if (name == NULL || name[0] == '\0' || strchr(name, ' ') != NULL) {
+            return no(why, "%s is no list of tensors", "strides");
+        }
+        used += (size_t)snprintf(g->strides + used, sizeof g->strides - used,
+                                 "%s%s", i == 0 ? "" : " ", name);
+        if (used >= sizeof g->strides) {
+            return no(why, "%s are too many tensors", "strides");
+        }
+    }
+    return 0;
 }
 
 static int read_ops(greeting *g, const json_t *list, mxo_text why)
@@ -107,8 +148,9 @@ static int read_ops(greeting *g, const json_t *list, mxo_text why)
 
 static int check_keys(const json_t *o, mxo_text why)
 {
-    static const char *const known[] = {"name", "version", "device", "driver",
-                                        "ops",  "limits",  "does"};
+    static const char *const known[] = {"name",   "version", "device",
+                                        "driver", "ops",     "limits",
+                                        "does",   "align",   "strides"};
     const char *key;
     json_t *value;
 
@@ -144,6 +186,8 @@ int greeting_read(greeting *g, const char *text, mxo_text why)
         return -1;
     }
     return read_does(g, json_object_get(o, "does"), why) == 0 &&
+                   read_align(g, json_object_get(o, "align"), why) == 0 &&
+                   read_strides(g, json_object_get(o, "strides"), why) == 0 &&
                    read_ops(g, json_object_get(o, "ops"), why) == 0
                ? 0
                : -1;

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <mxoracle/abi.h>
 
-enum { GREETING_NAME = 64, GREETING_TEXT = 256 };
+enum { GREETING_NAME = 64, GREETING_TEXT = 256, GREETING_STRIDES = 1024 };
 
 /* Requests that a subject may serve, and promises it may make. */
 typedef enum greeting_can {
@@ -16,7 +16,11 @@ typedef enum greeting_can {
     CAN_FENCE = 8,
     CAN_DESCRIBE = 16,
     CAN_MEMORY = 32,
-    CAN_KERNEL = 64
+    CAN_KERNEL = 64,
+    CAN_WORKSPACE = 128,
+    CAN_STREAM = 256,
+    CAN_GRAPH = 512,
+    CAN_LAST = CAN_GRAPH
 } greeting_can;
 
 typedef struct greeting {
@@ -24,7 +28,9 @@ typedef struct greeting {
     char version[GREETING_TEXT];
     char device[GREETING_TEXT];
     char driver[GREETING_TEXT];
-    unsigned can;     /* of greeting_can */
+    unsigned can;                   /* of greeting_can */
+    uint32_t align;                 /* as mxo_backend has it */
+    char strides[GREETING_STRIDES]; /* "" none; else as mxo_backend has it */
     const char **ops; /* owned, NULL-terminated; texts are those of object */
     json_t *object;   /* owned */
 } greeting;

@@ -166,8 +166,8 @@ static void place_own(const mxo_tensor *t, json_t *o)
     (void)json_object_set_new(o, "buffer", json_u64(number_of(t->buffer)));
 }
 
-static json_t *call_request(const proxy *p, const char *what,
-                            const mxo_call *call)
+json_t *proxy_call_request(const proxy *p, const char *what,
+                           const mxo_call *call)
 {
     json_t *o = proxy_request(what);
 
@@ -176,11 +176,10 @@ static json_t *call_request(const proxy *p, const char *what,
     return o;
 }
 
-static mxo_status proxy_run(void *ctx, const mxo_call *call, mxo_text why)
+/* A request to run or launch, with its fences and the runs ahead. */
+mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why)
 {
-    proxy *p = ctx;
     const char *text;
-    json_t *o = call_request(p, "run", call);
 
     if (p->fences != NULL) {
         (void)json_object_set_new(o, "fence", p->fences);
@@ -197,6 +196,11 @@ static mxo_status proxy_run(void *ctx, const mxo_call *call, mxo_text why)
                        (int)strcspn(text, "\n"), text);
     }
     return proxy_give_text(p, status, text, why);
+}
+
+static mxo_status proxy_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    return proxy_ask_to_run(ctx, proxy_call_request(ctx, "run", call), why);
 }
 
 static void proxy_kernel(void *ctx, mxo_text name)
@@ -237,14 +241,14 @@ static mxo_status proxy_time(void *ctx, const mxo_call *call, uint32_t repeat,
     proxy *p = ctx;
     timed t;
     mxo_status status =
-        ask_seconds(p, call_request(p, "time", call), repeat, &t, why);
+        ask_seconds(p, proxy_call_request(p, "time", call), repeat, &t, why);
 
     if (status == MXO_OK &&
         clock_check_is_due(&p->clock, call->op, call->in[0].n_bytes)) {
         timed more;
         const uint32_t runs = clock_check_repeat(&t);
-        status =
-            ask_seconds(p, call_request(p, "time", call), runs, &more, why);
+        status = ask_seconds(p, proxy_call_request(p, "time", call), runs,
+                             &more, why);
         status = status == MXO_OK ? clock_check_weigh(&t, &more, why) : status;
     }
     *seconds = t.seconds;
@@ -345,6 +349,7 @@ static void fill_table(proxy *p)
         .set_threads = can & CAN_THREADS ? proxy_set_threads : NULL,
         .time = can & CAN_TIME ? proxy_time : NULL,
         .time_copy = can & CAN_TIME_COPY ? proxy_time_copy : NULL};
+    proxy_fill_launches(p);
     p->link = (subject_link){p,           (can & CAN_FENCE) != 0,
                              proxy_begin, link_fence,
                              run_ahead,   proxy_seen,

@@ -44,6 +44,13 @@ mxo_status proxy_ask(proxy *p, json_t *request, const char **text);
    Returns the status. */
 mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,
                            mxo_text why);
+/* A request with a call. */
+json_t *proxy_call_request(const proxy *p, const char *what,
+                           const mxo_call *call);
+/* Ask to run or launch; the request gets its fences and the runs ahead. */
+mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why);
+/* The members of the table for workspaces, streams and graphs. */
+void proxy_fill_launches(proxy *p);
 /* Start it and read its hello. */
 mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why);
 

@@ -9,6 +9,7 @@
 #include "greeting.h"
 #include "process_state.h"
 #include "reply.h"
+#include "serve_calls.h"
 #include "system/system.h"
 
 #include <inttypes.h>
@@ -19,22 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TEXT = 4096 };
-
-typedef struct server {
-    serve_load *load;
-    void *state;
-    const mxo_backend *table;
-    mxo_backend greeted; /* the table when it said hello */
-    void *ctx;
-    uint8_t *memory;
-    uint64_t memory_size;
-    process_state *order; /* of the process, between calls */
-    int is_address;       /* a handle is the bytes' address */
-    char text[TEXT];      /* of a reply */
-} server;
-
-static void reply_status(server *s, mxo_status status)
+void serve_reply_status(server *s, mxo_status status)
 {
     char number[2] = {'5', '\0'};
 
@@ -48,14 +34,14 @@ static void reply_status(server *s, mxo_status status)
     reply_send(number, s->text);
 }
 
-static mxo_text text_of(server *s)
+mxo_text serve_text_of(server *s)
 {
     s->text[0] = '\0';
     return (mxo_text){s->text, sizeof s->text};
 }
 
 /* The mapping reaches n bytes at least. */
-static int map_memory(server *s, uint64_t n)
+int serve_map_memory(server *s, uint64_t n)
 {
     struct stat f;
     void *base;
@@ -90,8 +76,8 @@ static int handles_are_addresses(server *s)
         buffer == NULL) {
         return 0;
     }
-    if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes, text_of(s)) ==
-        MXO_OK) {
+    if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,
+                         serve_text_of(s)) == MXO_OK) {
         is_address = system_sees(buffer, bytes, sizeof bytes);
     }
     s->table->dealloc(s->ctx, buffer);
@@ -125,14 +111,32 @@ static json_t *list_does(const server *s)
     const unsigned can =
         CAN_MEMORY | CAN_DESCRIBE | (own_clock ? CAN_TIME | CAN_TIME_COPY : 0) |
         (t->set_threads != NULL ? CAN_THREADS : 0) |
-        (t->kernel != NULL ? CAN_KERNEL : 0) | (s->is_address ? CAN_FENCE : 0);
+        (t->kernel != NULL ? CAN_KERNEL : 0) | (s->is_address ? CAN_FENCE : 0) |
+        (t->workspace != NULL ? CAN_WORKSPACE : 0) |
+        (t->stream_open != NULL ? CAN_STREAM : 0) |
+        (t->capture != NULL ? CAN_GRAPH : 0);
     json_t *list = json_array();
 
-    for (unsigned bit = 1; bit <= CAN_KERNEL; bit *= 2) {
+    for (unsigned bit = 1; bit <= CAN_LAST; bit *= 2) {
         if ((can & bit) != 0) {
             (void)json_array_append_new(
                 list, json_string(greeting_word((greeting_can)bit)));
         }
+    }
+    return list;
+}
+
+/* Names of tensors, from the words of a text. */
+static json_t *list_words(const char *text)
+{
+    json_t *list = json_array();
+
+    while (*text != '\0') {
+        const size_t n = strcspn(text, " ");
+        if (n > 0) {
+            (void)json_array_append_new(list, json_stringn(text, n));
+        }
+        text += n + (text[n] == ' ');
     }
     return list;
 }
@@ -166,6 +170,12 @@ static mxo_status make_hello(server *s)
     }
     (void)json_object_set_new(o, "ops", ops);
     (void)json_object_set_new(o, "does", list_does(s));
+    if (t->align != 0) {
+        (void)json_object_set_new(o, "align", json_integer(t->align));
+    }
+    if (t->strides != NULL) {
+        (void)json_object_set_new(o, "strides", list_words(t->strides));
+    }
     if (t->limits != NULL) {
         json_t *limits = read_limits(s);
         status = limits == NULL ? MXO_E_UNSUPPORTED : MXO_OK;
@@ -176,7 +186,7 @@ static mxo_status make_hello(server *s)
     if (status == MXO_OK && text != NULL) {
         reply_send("0", text);
     } else {
-        reply_status(s, status == MXO_OK ? MXO_E_NOMEM : status);
+        serve_reply_status(s, status == MXO_OK ? MXO_E_NOMEM : status);
     }
     free(text);
     return status;
@@ -190,14 +200,14 @@ static void do_hello(server *s, const json_t *request)
 
     reply_is_ours();
     if (s->table == NULL) {
-        status = s->load(s->state, &s->table, text_of(s));
+        status = s->load(s->state, &s->table, serve_text_of(s));
     }
     if (status == MXO_OK) {
-        status = s->table->open(&s->ctx, device, text_of(s));
+        status = s->table->open(&s->ctx, device, serve_text_of(s));
     }
     if (status != MXO_OK) {
         s->table = NULL;
-        reply_status(s, status);
+        serve_reply_status(s, status);
         return;
     }
     s->greeted = *s->table;
@@ -219,7 +229,7 @@ static void do_describe(server *s, const json_t *request)
     json_decref(o);
 }
 
-static void *buffer_of(const json_t *request)
+void *serve_buffer_of(const json_t *request)
 {
     uint64_t n = 0;
 
@@ -227,7 +237,7 @@ static void *buffer_of(const json_t *request)
     return (void *)(uintptr_t)n;
 }
 
-static uint64_t number_in(const json_t *request, const char *key)
+uint64_t serve_number_in(const json_t *request, const char *key)
 {
     uint64_t n = 0;
 
@@ -239,39 +249,39 @@ static void do_alloc(server *s, const json_t *request)
 {
     void *buffer = NULL;
     const mxo_status status =
-        s->table->alloc(s->ctx, number_in(request, "bytes"), &buffer);
+        s->table->alloc(s->ctx, serve_number_in(request, "bytes"), &buffer);
 
     (void)snprintf(s->text, sizeof s->text, "%" PRIu64,
                    (uint64_t)(uintptr_t)buffer);
-    reply_status(s, status);
+    serve_reply_status(s, status);
 }
 
 static void do_dealloc(server *s, const json_t *request)
 {
-    s->table->dealloc(s->ctx, buffer_of(request));
-    (void)text_of(s);
-    reply_status(s, MXO_OK);
+    s->table->dealloc(s->ctx, serve_buffer_of(request));
+    (void)serve_text_of(s);
+    serve_reply_status(s, MXO_OK);
 }
 
 /* Both ways: from the shared memory, or to it. */
 static void do_transfer(server *s, const json_t *request, int is_upload)
 {
-    const uint64_t at = number_in(request, is_upload ? "from" : "to");
-    const uint64_t n = number_in(request, "bytes");
-    const uint64_t offset = number_in(request, "offset");
-    void *buffer = buffer_of(request);
+    const uint64_t at = serve_number_in(request, is_upload ? "from" : "to");
+    const uint64_t n = serve_number_in(request, "bytes");
+    const uint64_t offset = serve_number_in(request, "offset");
+    void *buffer = serve_buffer_of(request);
 
-    (void)text_of(s);
-    if (at > UINT64_MAX - n || !map_memory(s, at + n)) {
+    (void)serve_text_of(s);
+    if (at > UINT64_MAX - n || !serve_map_memory(s, at + n)) {
         (void)snprintf(s->text, sizeof s->text, "the memory cannot be mapped");
-        reply_status(s, MXO_E_NOMEM);
+        serve_reply_status(s, MXO_E_NOMEM);
         return;
     }
-    reply_status(s, is_upload
-                        ? s->table->upload(s->ctx, buffer, offset,
-                                           s->memory + at, n, text_of(s))
-                        : s->table->download(s->ctx, s->memory + at, buffer,
-                                             offset, n, text_of(s)));
+    serve_reply_status(
+        s, is_upload ? s->table->upload(s->ctx, buffer, offset, s->memory + at,
+                                        n, serve_text_of(s))
+                     : s->table->download(s->ctx, s->memory + at, buffer,
+                                          offset, n, serve_text_of(s)));
 }
 
 static void do_upload(server *s, const json_t *request)
@@ -287,43 +297,14 @@ static void do_download(server *s, const json_t *request)
 static void do_threads(server *s, const json_t *request)
 {
     if (s->table->set_threads != NULL) {
-        s->table->set_threads(s->ctx, (int)number_in(request, "n"));
+        s->table->set_threads(s->ctx, (int)serve_number_in(request, "n"));
     }
-    (void)text_of(s);
-    reply_status(s, MXO_OK);
-}
-
-/* Is what the backend downloads what lies at the address? */
-static int is_at_address(server *s, void *buffer, uint64_t at)
-{
-    uint8_t bytes[16];
-
-    return s->table->download(s->ctx, bytes, buffer, at, sizeof bytes,
-                              text_of(s)) == MXO_OK &&
-           system_sees((const uint8_t *)buffer + at, bytes, sizeof bytes);
-}
-
-static void raise_fences(server *s, const json_t *fences)
-{
-    for (size_t i = 0; i < json_array_size(fences); i++) {
-        const json_t *o = json_array_get(fences, i);
-        const char *side = json_string_value(json_object_get(o, "side"));
-        const int is_before = side != NULL && strcmp(side, "before") == 0;
-        const uint64_t edge = number_in(o, "edge");
-        const fence_place f = {json_string_value(json_object_get(o, "name")),
-                               is_before ? FENCE_BEFORE : FENCE_BEHIND, edge,
-                               number_in(o, "at")};
-        uint8_t *buffer = buffer_of(o);
-        if (f.name != NULL && s->is_address && buffer != NULL &&
-            is_at_address(s, buffer, is_before ? edge - 16 : edge)) {
-            fence_add_page(&f, buffer);
-        }
-    }
-    fence_raise();
+    (void)serve_text_of(s);
+    serve_reply_status(s, MXO_OK);
 }
 
 /* What a call left changed, or its status. */
-static void reply_after_call(server *s, mxo_status status)
+void serve_reply_after_call(server *s, mxo_status status)
 {
     char left[256];
 
@@ -339,53 +320,7 @@ static void reply_after_call(server *s, mxo_status status)
         reply_send("left", "it changes its table");
         return;
     }
-    reply_status(s, status);
-}
-
-/* One run, or more of them before one synchronize(). */
-static mxo_status run_ahead(server *s, const mxo_call *call, uint64_t n_runs)
-{
-    mxo_status status = s->table->run(s->ctx, call, text_of(s));
-
-    for (uint64_t i = 1; status == MXO_OK && i < n_runs; i++) {
-        status = s->table->run(s->ctx, call, text_of(s));
-    }
-    return status;
-}
-
-static void do_run(server *s, const json_t *request)
-{
-    read_call r;
-    mxo_status status;
-
-    if (call_from_json(&r, request) != 0) {
-        (void)snprintf(s->text, sizeof s->text, "no call");
-        reply_status(s, MXO_E_PARAM);
-        return;
-    }
-    process_state_reset(s->order);
-    raise_fences(s, json_object_get(request, "fence"));
-    status = run_ahead(s, &r.call, number_in(request, "runs"));
-    s->text[sizeof s->text - 1] = '\0';
-    if (status == MXO_OK) {
-        status = s->table->synchronize(s->ctx, text_of(s));
-    } else {
-        char unheard[64];
-        (void)s->table->synchronize(s->ctx,
-                                    (mxo_text){unheard, sizeof unheard});
-    }
-    const int is_fenced = fence_is_intact();
-
-    fence_lower();
-    if (status == MXO_OK && s->table->kernel != NULL) {
-        s->table->kernel(s->ctx, text_of(s));
-    }
-    if (!is_fenced && !reply_is_child()) {
-        process_state_reset(s->order);
-        reply_send("left", "the handler of the signal \"Segmentation fault\"");
-        return;
-    }
-    reply_after_call(s, status);
+    serve_reply_status(s, status);
 }
 
 static void do_time(server *s, const json_t *request)
@@ -395,16 +330,16 @@ static void do_time(server *s, const json_t *request)
     mxo_status status = MXO_E_UNSUPPORTED;
 
     process_state_reset(s->order);
-    (void)text_of(s);
+    (void)serve_text_of(s);
     if (call_from_json(&r, request) == 0 && s->table->time != NULL) {
         status = s->table->time(s->ctx, &r.call,
-                                (uint32_t)number_in(request, "repeat"),
-                                &seconds, text_of(s));
+                                (uint32_t)serve_number_in(request, "repeat"),
+                                &seconds, serve_text_of(s));
     }
     if (status == MXO_OK) {
         (void)snprintf(s->text, sizeof s->text, "%.17g", seconds);
     }
-    reply_after_call(s, status);
+    serve_reply_after_call(s, status);
 }
 
 static void do_time_copy(server *s, const json_t *request)
@@ -412,22 +347,23 @@ static void do_time_copy(server *s, const json_t *request)
     double seconds = 0;
     mxo_status status = MXO_E_UNSUPPORTED;
 
-    (void)text_of(s);
+    (void)serve_text_of(s);
     if (s->table->time_copy != NULL) {
-        status = s->table->time_copy(s->ctx, number_in(request, "bytes"),
-                                     (uint32_t)number_in(request, "repeat"),
-                                     &seconds, text_of(s));
+        status =
+            s->table->time_copy(s->ctx, serve_number_in(request, "bytes"),
+                                (uint32_t)serve_number_in(request, "repeat"),
+                                &seconds, serve_text_of(s));
     }
     if (status == MXO_OK) {
         (void)snprintf(s->text, sizeof s->text, "%.17g", seconds);
     }
-    reply_status(s, status);
+    serve_reply_status(s, status);
 }
 
 static const struct {
     const char *name;
     void (*serve)(server *s, const json_t *request);
-} requests[] = {{"run", do_run},
+} requests[] = {{"run", serve_run},
                 {"upload", do_upload},
                 {"download", do_download},
                 {"alloc", do_alloc},
@@ -436,7 +372,14 @@ static const struct {
                 {"time_copy", do_time_copy},
                 {"threads", do_threads},
                 {"describe", do_describe},
-                {"hello", do_hello}};
+                {"hello", do_hello},
+                {"workspace", serve_workspace},
+                {"stream_open", serve_stream_open},
+                {"stream_close", serve_stream_close},
+                {"stream_upload", serve_stream_upload},
+                {"capture", serve_capture},
+                {"launch", serve_launch},
+                {"graph_close", serve_graph_close}};
 
 /* 0, or -1: it is no request. */
 static int answer(server *s, const json_t *request)
@@ -457,7 +400,7 @@ static int answer(server *s, const json_t *request)
         }
     }
     (void)snprintf(s->text, sizeof s->text, "no request is called %.60s", what);
-    reply_status(s, MXO_E_UNSUPPORTED);
+    serve_reply_status(s, MXO_E_UNSUPPORTED);
     return 0;
 }
 

@@ -324,8 +324,23 @@ no(mxo_status status, mxo_text why, const char *format, ...)
     return status;
 }
 
-/* Bytes of a table that was built before it had limits. */
-enum { before_limits = offsetof(mxo_backend, limits) };
+/* Members that only mean something together; NULL: nothing is wrong. */
+static const char *wrong_of(const mxo_backend *b)
+{
+    const int streams = (b->stream_open != NULL) + (b->stream_close != NULL) +
+                        (b->stream_upload != NULL);
+    const int graphs =
+        (b->capture != NULL) + (b->launch != NULL) + (b->graph_close != NULL);
+
+    return b->align > 256 || (b->align & (b->align - 1)) != 0
+               ? "an alignment that is no power of two up to 256"
+           : streams % 3 != 0
+               ? "streams and lacks one of stream_open, stream_close and "
+                 "stream_upload"
+           : graphs % 3 != 0
+               ? "graphs and lacks one of capture, launch and graph_close"
+               : NULL;
+}
 
 static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
 {
@@ -338,7 +353,7 @@ static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
                   "%s speaks ABI version %u, this judge speaks %u", name,
                   b->abi_version, MXO_ABI_VERSION);
     }
-    if (b->struct_size != sizeof *b && b->struct_size != before_limits) {
+    if (b->struct_size != sizeof *b) {
         return no(MXO_E_UNSUPPORTED, why,
                   "%s has a table of %u bytes, this judge expects %zu", name,
                   b->struct_size, sizeof *b);
@@ -348,6 +363,11 @@ static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
         return no(MXO_E_UNSUPPORTED, why,
                   "%s lacks a name, a version or its operations", name);
     }
+    const char *wrong = wrong_of(b);
+
+    if (wrong != NULL) {
+        return no(MXO_E_UNSUPPORTED, why, "%s declares %s", name, wrong);
+    }
     if (b->open == NULL || b->close == NULL || b->describe == NULL ||
         b->alloc == NULL || b->dealloc == NULL || b->upload == NULL ||
         b->download == NULL || b->synchronize == NULL || b->run == NULL) {
@@ -355,24 +375,6 @@ static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
                   "%s lacks a function that every backend needs", name);
     }
     return described_as_here(b, name, why) ? MXO_OK : MXO_E_UNSUPPORTED;
-}
-
-/* A table of before there were limits, as one of today. */
-static mxo_status complete(const mxo_backend **table, mxo_text why)
-{
-    mxo_backend *whole;
-
-    if ((*table)->struct_size == sizeof *whole) {
-        return MXO_OK;
-    }
-    whole = calloc(1, sizeof *whole); /* as long as the library: for ever */
-    if (whole == NULL) {
-        return no(MXO_E_NOMEM, why, "out of memory");
-    }
-    memcpy(whole, *table, (*table)->struct_size);
-    whole->struct_size = sizeof *whole;
-    *table = whole;
-    return MXO_OK;
 }
 
 static mxo_status load_plugin(const backend_ref *ref, const mxo_backend **table,
@@ -395,9 +397,7 @@ static mxo_status load_plugin(const backend_ref *ref, const mxo_backend **table,
     /* ISO C has no cast from data to function pointers; POSIX has this. */
     memcpy(&entry, &symbol, sizeof entry);
     *table = entry(MXO_ABI_VERSION);
-    const mxo_status status = check(*table, path, why);
-
-    return status == MXO_OK ? complete(table, why) : status;
+    return check(*table, path, why);
 }
 
 mxo_status backend_load(const backend_ref *ref, const mxo_backend **table,

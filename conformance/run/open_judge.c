@@ -90,7 +90,9 @@ static void say_other_shape(const test_case *c, verdict *v)
 void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
                        verdict *v)
 {
-    const json_t *limits = o->proxy == NULL ? NULL : proxy_limits(o->proxy);
+    const int is_offered = subject_has_op(&o->j.subject, c->schema->info->name);
+    const json_t *limits =
+        o->proxy == NULL || !is_offered ? NULL : proxy_limits(o->proxy);
     test_case asked = *c;
     const limits_place place = limits_find(limits, &asked);
 

@@ -424,6 +424,15 @@ static const mxo_backend backend = {
     backend_time,
     backend_time_copy,
     NULL, /* limits */
+    0,    /* align */
+    NULL, /* strides */
+    NULL, /* workspace */
+    NULL, /* stream_open */
+    NULL, /* stream_close */
+    NULL, /* stream_upload */
+    NULL, /* capture */
+    NULL, /* launch */
+    NULL, /* graph_close */
 };
 
 #if defined(SIMT_WARP)

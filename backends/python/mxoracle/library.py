@@ -16,7 +16,7 @@ from . import signature
 from .described import SIZES, VERSION
 from .tensor import Tensor, product
 
-ABI_VERSION, MAX_RANK, OUTPUTS, ALIGNED = 1, 6, 32, 256
+ABI_VERSION, MAX_RANK, OUTPUTS, ALIGNED = 2, 6, 32, 256
 DTYPES = list(SIZES)  # dtype.def is in the order of the enumeration
 
 
@@ -35,14 +35,16 @@ class Param(Structure):
 class CTensor(Structure):
     _fields_ = [("name", c_char_p), ("dtype", c_uint32), ("rank", c_uint32),
                 ("shape", c_uint64 * MAX_RANK), ("n_bytes", c_uint64),
-                ("offset", c_uint64), ("buffer", c_void_p)]
+                ("offset", c_uint64), ("buffer", c_void_p),
+                ("stride", c_uint64 * MAX_RANK)]
 
 
 class CCall(Structure):
     _fields_ = [("struct_size", c_uint32), ("n_params", c_uint32),
                 ("n_in", c_uint32), ("n_out", c_uint32), ("op", c_char_p),
                 ("params", POINTER(Param)), ("inputs", POINTER(CTensor)),
-                ("outputs", POINTER(CTensor))]
+                ("outputs", POINTER(CTensor)),
+                ("workspace", POINTER(CTensor)), ("stream", c_void_p)]
 
 
 def _function(*arguments, result=c_int):

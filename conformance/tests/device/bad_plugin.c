@@ -2,7 +2,8 @@
 /*
  * Plugins that must be refused with a sentence, one per -DFAULT=n: 1 built
  * for another ABI version, 2 with a table of another size, 3 no entry, 4 an
- * entry that returns NULL, 5 a table without run(), 6 without a name.
+ * entry that returns NULL, 5 a table without run(), 6 without a name,
+ * 7 with an alignment that is none, 8 and 9 with part of streams and graphs.
  */
 #include <mxoracle/abi.h>
 
@@ -14,6 +15,12 @@ static mxo_status nothing(void *ctx, const mxo_call *call, mxo_text why)
     (void)call;
     (void)why;
     return MXO_E_UNSUPPORTED;
+}
+
+static void one(void *ctx, void *thing)
+{
+    (void)ctx;
+    (void)thing;
 }
 
 MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);
@@ -35,6 +42,9 @@ const mxo_backend *ENTRY(uint32_t abi_version)
         .version = "1",
         .ops = ops,
         .run = FAULT == 5 ? NULL : nothing,
+        .align = FAULT == 7 ? 3 : 0,
+        .stream_close = FAULT == 8 ? one : NULL,
+        .graph_close = FAULT == 9 ? one : NULL,
     };
 
     (void)abi_version;

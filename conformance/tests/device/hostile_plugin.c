@@ -406,6 +406,46 @@ static mxo_status hostile_time_copy(void *ctx, uint64_t n, uint32_t repeat,
     return MXO_OK;
 }
 
+static mxo_status hostile_launch(void *ctx, void *graph, void *stream,
+                                 mxo_text why)
+{
+    (void)ctx;
+    (void)graph;
+    (void)stream;
+    (void)why;
+    if (!is_fault("at-launch-none")) {
+        end_at(getenv("FAULT"), "launch");
+    }
+    return MXO_OK;
+}
+
+static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
+                                    uint64_t *n_bytes, mxo_text why)
+{
+    (void)ctx;
+    (void)call;
+    (void)why;
+    *n_bytes = is_fault("at-workspace-vast") ? UINT64_MAX - 4096 : 64;
+    return MXO_OK;
+}
+
+/* Only the faults of a graph are made with one: the others are run()'s. */
+static void choose_ways(mxo_backend *t)
+{
+    const int is_graph = is_fault("at-launch-segv") ||
+                         is_fault("at-launch-exit") ||
+                         is_fault("at-launch-none");
+
+    t->strides = NULL;
+    t->stream_open = NULL;
+    t->stream_close = NULL;
+    t->stream_upload = NULL;
+    t->launch = is_graph ? hostile_launch : NULL;
+    t->capture = is_graph ? t->capture : NULL;
+    t->graph_close = is_graph ? t->graph_close : NULL;
+    t->workspace = is_fault("at-workspace-vast") ? hostile_workspace : NULL;
+}
+
 MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);
 
 const mxo_backend *mxo_backend_entry(uint32_t abi_version)
@@ -426,6 +466,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.synchronize = hostile_synchronize;
     table.describe = hostile_describe;
     table.kernel = hostile_kernel;
+    choose_ways(&table);
     if (fault != NULL && strncmp(fault, "time-", 5) == 0) {
         table.time = hostile_time;
         table.time_copy = hostile_time_copy;

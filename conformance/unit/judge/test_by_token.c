@@ -44,8 +44,11 @@ static mxo_status begin(scene *s, const test_case *c, const tensor_set *in)
     case_params(c, s->params);
     for (uint32_t i = 0; i < in->n; i++) {
         const host_tensor *t = &in->t[i];
-        s->in[i] = (mxo_tensor){t->name,    t->dtype, t->rank, {0},
-                                t->n_bytes, 0,        t->data};
+        s->in[i] = (mxo_tensor){.name = t->name,
+                                .dtype = t->dtype,
+                                .rank = t->rank,
+                                .n_bytes = t->n_bytes,
+                                .buffer = t->data};
         memcpy(s->in[i].shape, t->shape, sizeof t->shape);
     }
     const mxo_status status = mxo_emulator()->infer(

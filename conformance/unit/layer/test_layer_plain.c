@@ -29,8 +29,11 @@ typedef struct both_calls {
 
 static void describe(mxo_tensor *to, const host_tensor *from)
 {
-    *to = (mxo_tensor){from->name,    from->dtype, from->rank, {0},
-                       from->n_bytes, 0,           from->data};
+    *to = (mxo_tensor){.name = from->name,
+                       .dtype = from->dtype,
+                       .rank = from->rank,
+                       .n_bytes = from->n_bytes,
+                       .buffer = from->data};
     memcpy(to->shape, from->shape, sizeof to->shape);
 }
 
@@ -39,14 +42,13 @@ static mxo_status begin(both_calls *b, const test_case *c, const tensor_set *in)
     const mxo_text why = {b->why, sizeof b->why};
 
     b->n_out = MAX_OUT;
-    b->call = (mxo_call){sizeof b->call,
-                         (uint32_t)c->schema->n_params,
-                         in->n,
-                         0,
-                         c->schema->info->name,
-                         b->params,
-                         b->in,
-                         b->out};
+    b->call = (mxo_call){.struct_size = sizeof b->call,
+                         .n_params = (uint32_t)c->schema->n_params,
+                         .n_in = in->n,
+                         .op = c->schema->info->name,
+                         .params = b->params,
+                         .in = b->in,
+                         .out = b->out};
     case_params(c, b->params);
     for (uint32_t i = 0; i < in->n; i++) {
         describe(&b->in[i], &in->t[i]);

@@ -347,18 +347,20 @@ static void fill_call(mxo_call *call, mxo_param *params, mxo_tensor *in,
     case_params(c, params);
     for (uint32_t i = 0; i < data->n; i++) {
         const host_tensor *t = &data->t[i];
-        in[i] = (mxo_tensor){t->name,    t->dtype, t->rank, {0},
-                             t->n_bytes, 0,        t->data};
+        in[i] = (mxo_tensor){.name = t->name,
+                             .dtype = t->dtype,
+                             .rank = t->rank,
+                             .n_bytes = t->n_bytes,
+                             .buffer = t->data};
         memcpy(in[i].shape, t->shape, sizeof t->shape);
     }
-    *call = (mxo_call){sizeof *call,
-                       (uint32_t)c->schema->n_params,
-                       data->n,
-                       1,
-                       c->schema->info->name,
-                       params,
-                       in,
-                       NULL};
+    *call = (mxo_call){.struct_size = sizeof *call,
+                       .n_params = (uint32_t)c->schema->n_params,
+                       .n_in = data->n,
+                       .n_out = 1,
+                       .op = c->schema->info->name,
+                       .params = params,
+                       .in = in};
 }
 
 /* Cases whose order is left open are answered: their data are exact. */

@@ -25,8 +25,8 @@
 extern "C" {
 #endif
 
-/* Raised whenever a struct below changes meaning or order. */
-#define MXO_ABI_VERSION 1u
+/* Raised whenever a struct below changes. */
+#define MXO_ABI_VERSION 2u
 #define MXO_MAX_RANK 6
 
 #if defined(__GNUC__)
@@ -112,9 +112,14 @@ typedef struct mxo_param {
 } mxo_param;
 
 /**
- * A dense row-major tensor.  n_bytes = product of shape times element size.
+ * A row-major tensor.  n_bytes = product of shape times element size.
  * buffer is a handle from this backend's alloc(); the first element lies
- * offset bytes into it, aligned to 16 bytes at least (256 on devices).
+ * offset bytes into it, aligned to 16 bytes at least (256 on devices), or as
+ * the backend declares with align.
+ * stride  all 0: dense.  Else, only for a tensor that the backend declares with
+ *         strides: bytes from one index of each axis to the next.  Elements of
+ *         the last axis lie side by side.  What is between rows, or between
+ *         experts, is not the tensor's: it is neither read nor written.
  */
 typedef struct mxo_tensor {
     const char *name;
@@ -124,9 +129,15 @@ typedef struct mxo_tensor {
     uint64_t n_bytes;
     uint64_t offset;
     void *buffer;
+    uint64_t stride[MXO_MAX_RANK];
 } mxo_tensor;
 
-/** One operation on given bytes: the unit that is judged. */
+/**
+ * One operation on given bytes: the unit that is judged.
+ * workspace  bytes for this call alone, as many as workspace() asked for; they
+ *            hold anything.  NULL: it asked for none.
+ * stream     one of stream_open(); NULL: the backend's own order.
+ */
 typedef struct mxo_call {
     uint32_t struct_size; /* sizeof(mxo_call) of the caller */
     uint32_t n_params;
@@ -136,6 +147,8 @@ typedef struct mxo_call {
     const mxo_param *params;
     const mxo_tensor *in;
     const mxo_tensor *out;
+    const mxo_tensor *workspace;
+    void *stream;
 } mxo_call;
 
 /**
@@ -221,10 +234,48 @@ typedef struct mxo_backend {
                             double *seconds, mxo_text why);
     /**
      * (opt) What it declares instead of declining it call by call: the JSON
-     * object that docs/exec-protocol.md calls limits.  A table that ends
-     * before this member (by its struct_size) declares nothing.
+     * object that docs/exec-protocol.md calls limits.
      */
     const char *limits;
+
+    /**
+     * (opt) Bytes to which a tensor's first element and its strides are
+     * aligned at least: a power of two, 256 at most.  Elements are aligned to
+     * their own size in any case.  0: as mxo_tensor says.
+     */
+    uint32_t align;
+    /** (opt) Tensors that may have strides, by name: "x w13 y", or "*". */
+    const char *strides;
+    /**
+     * (opt) Bytes of the workspace that run(), capture() or time() of this
+     * call wants; 0: none.  What it refuses, run() refuses too.
+     */
+    mxo_status (*workspace)(void *ctx, const mxo_call *call, uint64_t *n_bytes,
+                            mxo_text why);
+
+    /**
+     * (opt, the three together) Work that is put on a stream is done in the
+     * order of putting, beside what is on others.  stream_upload():
+     * microseconds of waiting, then the bytes; src is the caller's again when
+     * it returns. synchronize() waits for all streams, too.
+     */
+    mxo_status (*stream_open)(void *ctx, void **stream, mxo_text why);
+    void (*stream_close)(void *ctx, void *stream);
+    mxo_status (*stream_upload)(void *ctx, void *stream, void *buffer,
+                                uint64_t offset, const void *src,
+                                uint64_t n_bytes, uint32_t microseconds,
+                                mxo_text why);
+
+    /**
+     * (opt, the three together) The call kept as a graph, not made: the text
+     * and the tensors of call may be gone when capture() returns, their buffers
+     * stay.  launch() makes it with the bytes that the buffers hold by then, as
+     * often as it is asked for, on a stream or (NULL) in the backend's order.
+     */
+    mxo_status (*capture)(void *ctx, const mxo_call *call, void **graph,
+                          mxo_text why);
+    mxo_status (*launch)(void *ctx, void *graph, void *stream, mxo_text why);
+    void (*graph_close)(void *ctx, void *graph);
 } mxo_backend;
 
 /**

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ways of calling that this backend declares: gaps between rows, tensors
+ * hardly aligned, a workspace, streams, graphs; and their faults.
+ */
+#include "launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORKSPACE = 64, MARK = 0x77, STEP = 16 };
+
+static int has_gaps(const mxo_tensor *t)
+{
+    return t->rank > 0 && t->stride[0] != 0;
+}
+
+int broken_has_gaps(const mxo_call *call)
+{
+    int found = 0;
+
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        found |= has_gaps(&call->in[i]);
+    }
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        found |= has_gaps(&call->out[i]);
+    }
+    return found;
+}
+
+static uint64_t rows_of(const mxo_tensor *t)
+{
+    uint64_t n = 1;
+
+    for (uint32_t a = 0; a + 1 < t->rank; a++) {
+        n *= t->shape[a];
+    }
+    return n;
+}
+
+/* Where a row begins; is_out: of an output. */
+static uint8_t *row_at(const broken *b, const mxo_tensor *t, uint64_t r,
+                       int is_out)
+{
+    uint8_t *at = broken_bytes(t);
+    const uint64_t row_bytes = t->n_bytes / rows_of(t);
+
+    if ((IS(H44) && !is_out) || (IS(H47) && is_out)) {
+        return at + r * row_bytes;
+    }
+    for (uint32_t a = t->rank - 1; a-- > 0; r /= t->shape[a]) {
+        const int is_expert = a == 0 && t->rank == 3;
+        at +=
+            r % t->shape[a] *
+            (IS(H45) && is_expert ? t->shape[1] * t->stride[1] : t->stride[a]);
+    }
+    return at;
+}
+
+static void copy_rows(const broken *b, const mxo_tensor *t, uint8_t *dense,
+                      int is_out)
+{
+    const uint64_t rows = rows_of(t);
+    const uint64_t n = t->n_bytes / rows;
+
+    for (uint64_t r = 0; r < rows; r++) {
+        uint8_t *row = row_at(b, t, r, is_out);
+        if (!is_out) {
+            memcpy(dense + r * n, row, (size_t)n);
+            continue;
+        }
+        memcpy(row, dense + r * n, (size_t)n);
+        if (IS(H46)) {
+            row[n] ^= 1;
+        }
+    }
+}
+
+static int make_dense(const broken *b, mxo_tensor *t, int is_out)
+{
+    uint8_t *dense = malloc((size_t)t->n_bytes + 1);
+
+    if (dense == NULL) {
+        return 0;
+    }
+    if (!is_out) {
+        copy_rows(b, t, dense, 0);
+    }
+    memset(t->stride, 0, sizeof t->stride);
+    t->buffer = dense;
+    t->offset = 0;
+    return 1;
+}
+
+mxo_status broken_run_dense(broken *b, const mxo_call *call, broken_run_fn *run,
+                            mxo_text why)
+{
+    broken_job *job = calloc(1, sizeof *job);
+    int good = job != NULL && broken_keep(job, call);
+
+    for (uint32_t i = 0; good && i < call->n_in; i++) {
+        good = !has_gaps(&call->in[i]) || make_dense(b, &job->in[i], 0);
+    }
+    for (uint32_t i = 0; good && i < call->n_out; i++) {
+        good = !has_gaps(&call->out[i]) || make_dense(b, &job->out[i], 1);
+    }
+    const mxo_status status =
+        good ? run(b, &job->call, why)
+             : broken_fail(MXO_E_NOMEM, why, "no memory for dense tensors");
+
+    for (uint32_t i = 0; job != NULL && i < call->n_in; i++) {
+        if (job->in[i].buffer != call->in[i].buffer) {
+            free(job->in[i].buffer);
+        }
+    }
+    for (uint32_t i = 0; job != NULL && i < call->n_out; i++) {
+        if (job->out[i].buffer == call->out[i].buffer) {
+            continue;
+        }
+        if (status == MXO_OK) {
+            copy_rows(b, &call->out[i], job->out[i].buffer, 1);
+        }
+        free(job->out[i].buffer);
+    }
+    free(job);
+    return status;
+}
+
+mxo_status broken_workspace(void *ctx, const mxo_call *call, uint64_t *n_bytes,
+                            mxo_text why)
+{
+    (void)ctx;
+    (void)call;
+    (void)why;
+    *n_bytes = WORKSPACE;
+    return MXO_OK;
+}
+
+void broken_use_workspace(const broken *b, const mxo_call *call)
+{
+    uint8_t *room =
+        call->workspace == NULL ? NULL : broken_bytes(call->workspace);
+    const int was_zero = room != NULL && room[0] == 0;
+    const int was_kept = room != NULL && (b->runs <= 1 || room[0] == MARK);
+
+    if (room == NULL) {
+        return;
+    }
+    memset(room, MARK, (size_t)WORKSPACE + IS(H48));
+    if ((IS(H49) && !was_zero) || (IS(H50) && !was_kept)) {
+        broken_bytes(&call->out[0])[0] ^= 1;
+    }
+}
+
+/* H51: the first input as if its address were a multiple of sixteen bytes. */
+void broken_align(const mxo_call *call, broken_job *job)
+{
+    if (broken_keep(job, call)) {
+        const uintptr_t at = (uintptr_t)broken_bytes(&call->in[0]);
+        job->in[0].offset -= at % STEP;
+    }
+}
+
+mxo_status broken_stream_open(void *ctx, void **stream, mxo_text why)
+{
+    (void)why;
+    *stream = ctx;
+    return MXO_OK;
+}
+
+void broken_stream_close(void *ctx, void *stream)
+{
+    (void)ctx;
+    (void)stream;
+}
+
+void broken_end_uploads(broken *b)
+{
+    while (b->uploads != NULL) {
+        broken_upload *u = b->uploads;
+        memcpy(u->to, u->bytes, (size_t)u->n_bytes);
+        b->uploads = u->next;
+        free(u);
+    }
+}
+
+mxo_status broken_put_upload(broken *b, uint8_t *to, const void *src,
+                             uint64_t n_bytes, mxo_text why)
+{
+    if (!IS(V40) && !IS(H52)) {
+        memcpy(to, src, (size_t)n_bytes);
+        return MXO_OK;
+    }
+    broken_upload *u = malloc(sizeof *u + (size_t)n_bytes);
+    if (u == NULL) {
+        return broken_fail(MXO_E_NOMEM, why, "no memory for an upload");
+    }
+    *u = (broken_upload){b->uploads, to, n_bytes};
+    memcpy(u->bytes, src, (size_t)n_bytes);
+    b->uploads = u;
+    return MXO_OK;
+}
+
+static uint64_t span_of(const mxo_tensor *t)
+{
+    uint64_t n = t->n_bytes;
+
+    if (has_gaps(t)) {
+        n /= rows_of(t);
+        for (uint32_t a = 0; a + 1 < t->rank; a++) {
+            n += (t->shape[a] - 1) * t->stride[a];
+        }
+    }
+    return n;
+}
+
+/* H53 keeps what all inputs held, H54 what the indices did. */
+static void keep_data(const broken *b, broken_job *job)
+{
+    for (uint32_t i = 0; i < job->call.n_in; i++) {
+        mxo_tensor *t = &job->in[i];
+        const uint64_t n = span_of(t);
+        uint8_t *copy = NULL;
+        if (n > 0 && (IS(H53) || (IS(H54) && t->dtype == MXO_I32))) {
+            copy = malloc((size_t)n);
+        }
+        if (copy != NULL) {
+            memcpy(copy, broken_bytes(t), (size_t)n);
+            t->buffer = copy;
+            t->offset = 0;
+            job->owns[i] = 1;
+        }
+    }
+}
+
+mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
+                          mxo_text why)
+{
+    broken_job *job = calloc(1, sizeof *job);
+
+    if (job == NULL || !broken_keep(job, call)) {
+        free(job);
+        return broken_fail(MXO_E_NOMEM, why, "no memory for a graph");
+    }
+    keep_data(ctx, job);
+    *graph = job;
+    return MXO_OK;
+}
+
+void broken_graph_close(void *ctx, void *graph)
+{
+    broken_job *job = graph;
+
+    (void)ctx;
+    for (uint32_t i = 0; i < job->call.n_in; i++) {
+        if (job->owns[i]) {
+            free(job->in[i].buffer);
+        }
+    }
+    free(job);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a run left: guards, gaps and inputs as they were sent, outputs out of
+ * the backend's memory.  See device_buffers.h.
+ */
+#include "device_buffers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t shorter(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The next bytes from .. end, as many as fit, into the chunk. */
+static mxo_status fetch(stage *g, const placed *p, uint64_t from, uint64_t end,
+                        mxo_text why)
+{
+    const uint64_t n = shorter(end - from, STAGE_CHUNK);
+
+    memset(g->chunk, 0x33, n);
+    return g->s->table->download(g->s->ctx, g->chunk, p->buffer, from, n, why);
+}
+
+/* A tensor with gaps, through the image into bytes; what was written between
+   its rows is noted. */
+static mxo_status fetch_parted(stage *g, const placed *p, uint8_t *bytes,
+                               mxo_text why)
+{
+    const uint64_t n = p->at.n_bytes;
+
+    memset(g->image, 0x33, n);
+    const mxo_status status = g->s->table->download(
+        g->s->ctx, g->image, p->buffer, p->offset, n, why);
+
+    stage_make_guards(g->chunk, n, p->salt, p->offset);
+    const uint64_t hit =
+        placement_gap_differs(&p->at, p->host, g->chunk, g->image);
+
+    if (status == MXO_OK && hit < n && g->gap[0] == '\0') {
+        (void)snprintf(g->gap, sizeof g->gap,
+                       "%s: byte %" PRIu64
+                       " from its start, between two rows, was overwritten "
+                       "(%02x)",
+                       p->host->name, hit, g->image[hit]);
+    }
+    placement_gather(&p->at, p->host, g->image, bytes);
+    return status;
+}
+
+/* The bytes of a tensor from byte at on, as many as fit, into the chunk. */
+static mxo_status fetch_bytes(stage *g, const placed *p, uint64_t at,
+                              mxo_text why)
+{
+    return placement_is_dense(&p->at)
+               ? fetch(g, p, p->offset + at, stage_end_of(p), why)
+               : fetch_parted(g, p, g->chunk, why);
+}
+
+/* Where and how the guard at this place differs; "" if it does not. */
+static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
+                              char *text, mxo_text why)
+{
+    uint8_t guard[STAGE_GUARD];
+    uint64_t i = 0;
+    const mxo_status status = fetch(g, p, at, at + STAGE_GUARD, why);
+
+    stage_make_guards(guard, STAGE_GUARD, p->salt, at);
+    if (status == MXO_OK && text[0] == '\0' &&
+        memcmp(g->chunk, guard, STAGE_GUARD) != 0) {
+        while (g->chunk[i] == guard[i]) {
+            i++;
+        }
+        (void)snprintf(text, SUBJECT_TEXT,
+                       "%s: byte %" PRIu64 " %s was overwritten (%02x)",
+                       p->host->name, at < p->offset ? STAGE_GUARD - i : i + 1,
+                       at < p->offset ? "before its start" : "past its end",
+                       g->chunk[i]);
+    }
+    return status;
+}
+
+static mxo_status check_guards(stage *g, const placed *p, char *text,
+                               mxo_text why)
+{
+    const mxo_status status = check_guard(g, p, stage_front_of(p), text, why);
+
+    return status == MXO_OK ? check_guard(g, p, stage_end_of(p), text, why)
+                            : status;
+}
+
+static mxo_status check_input(stage *g, const placed *p, char *text,
+                              mxo_text why)
+{
+    const uint64_t n_bytes = p->host->n_bytes;
+    mxo_status status = MXO_OK;
+
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
+        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
+        const uint8_t *sent = p->host->data + at;
+        uint64_t i = 0;
+
+        status = fetch_bytes(g, p, at, why);
+        if (status != MXO_OK || text[0] != '\0' ||
+            memcmp(g->chunk, sent, n) == 0) {
+            continue;
+        }
+        while (g->chunk[i] == sent[i]) {
+            i++;
+        }
+        (void)snprintf(text, SUBJECT_TEXT,
+                       "input %s: byte %" PRIu64 " was changed", p->host->name,
+                       at + i);
+    }
+    return status;
+}
+
+mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+        status = check_guards(g, &g->in[i], d->guards, why);
+        if (status == MXO_OK) {
+            status = check_input(g, &g->in[i], d->inputs, why);
+        }
+    }
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+        status = check_guards(g, &g->out[i], d->guards, why);
+    }
+    if (status == MXO_OK && g->workspace.buffer != NULL) {
+        status = check_guards(g, &g->workspace, d->guards, why);
+    }
+    return status;
+}
+
+mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+        const host_tensor *t = &out->t[i];
+        if (t->n_bytes > 0) { /* a first run's outputs are dense */
+            memset(t->data, 0x33, t->n_bytes);
+            status = g->s->table->download(g->s->ctx, t->data, g->out[i].buffer,
+                                           g->out[i].offset, t->n_bytes, why);
+        }
+    }
+    return status;
+}
+
+static void note_first(char *text, const host_tensor *t, uint64_t byte)
+{
+    if (text[0] == '\0') {
+        (void)snprintf(text, SUBJECT_TEXT, "%s, byte %" PRIu64, t->name, byte);
+    }
+}
+
+/* n bytes of a second run that differ from those of t from byte at on. */
+static void compare_chunk(const host_tensor *t, uint64_t at,
+                          const uint8_t *second, uint64_t n, uint64_t salt,
+                          distrust *d)
+{
+    const uint8_t *first = t->data + at;
+
+    if (memcmp(first, second, n) == 0) {
+        return;
+    }
+    for (uint64_t k = 0; k < n; k++) {
+        if (first[k] == second[k]) {
+            continue;
+        }
+        if (first[k] == stage_fill_byte(0, salt, at + k) &&
+            second[k] == stage_fill_byte(1, salt, at + k)) {
+            d->n_unwritten++;
+            note_first(d->unwritten, t, at + k);
+        } else {
+            d->n_changing++;
+            note_first(d->changing, t, at + k);
+        }
+    }
+}
+
+mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
+                                 mxo_text why)
+{
+    mxo_status status = MXO_OK;
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+        const host_tensor *t = &out->t[i];
+        for (uint64_t at = 0; status == MXO_OK && at < t->n_bytes;
+             at += STAGE_CHUNK) {
+            status = fetch_bytes(g, &g->out[i], at, why);
+            if (status == MXO_OK) {
+                compare_chunk(t, at, g->chunk,
+                              shorter(t->n_bytes - at, STAGE_CHUNK),
+                              g->out[i].salt, d);
+            }
+        }
+    }
+    return status;
+}
+
+/* A refused call must leave its outputs as they were. */
+static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
+                             mxo_text why)
+{
+    const uint64_t n_bytes = p->host->n_bytes;
+    mxo_status status = MXO_OK;
+
+    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
+        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
+        status = fetch_bytes(g, p, at, why);
+        for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
+            if (text[0] == '\0' &&
+                g->chunk[i] != stage_fill_byte(run, p->salt, at + i)) {
+                (void)snprintf(text, SUBJECT_TEXT,
+                               "refused, yet wrote byte %" PRIu64 " of %s",
+                               at + i, p->host->name);
+            }
+        }
+    }
+    return status;
+}
+
+mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why)
+{
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        MXO_TRY(check_kept(g, &g->out[i], run, d->refusal, why));
+    }
+    return MXO_OK;
+}

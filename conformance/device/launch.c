@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See launch.h. */
+#include "launch.h"
+
+#include "by_token.h"
+#include "device_buffers.h"
+#include "fence.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* Room for the outputs of one call. */
+enum { MAX_OUT = 16 };
+
+/* What work on a stream waits before the inputs have their bytes. */
+enum { MICROSECONDS = 2000 };
+
+/* A call as a backend gets it; tensors stand in here. */
+typedef struct made_call {
+    mxo_call call;
+    mxo_tensor in[MXO_MAX_TENSORS];
+    mxo_tensor out[MAX_OUT];
+    mxo_tensor workspace;
+    void *stream; /* owned by the backend; NULL: none */
+    void *graph;
+} made_call;
+
+static unsigned declared(const stage *g)
+{
+    const mxo_backend *b = g->s->table;
+
+    return (g->can_part ? LAUNCH_APART : 0u) |
+           (b->align != 0 ? LAUNCH_ALIGN : 0u) |
+           (b->stream_open != NULL ? LAUNCH_STREAM : 0u) |
+           (b->capture != NULL ? LAUNCH_GRAPH : 0u);
+}
+
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes;
+
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ at[i]) * UINT64_C(0x100000001b3);
+    }
+    return h;
+}
+
+static uint64_t hash_of(const stage *g)
+{
+    const op_call *c = g->call;
+    uint64_t h = mix(UINT64_C(0xcbf29ce484222325), c->op, strlen(c->op));
+
+    for (uint32_t i = 0; i < c->n_params; i++) {
+        h = mix(h, c->params[i].text, strlen(c->params[i].text));
+    }
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        h = mix(h, g->in[i].host->shape, sizeof g->in[i].host->shape);
+    }
+    return h ^ h >> 32;
+}
+
+unsigned launch_draw(const stage *g)
+{
+    /* Mostly all at once, as that shows most. */
+    static const unsigned some[4] = {
+        0, LAUNCH_APART, LAUNCH_ALIGN | LAUNCH_STREAM, LAUNCH_GRAPH};
+    const uint64_t h = hash_of(g);
+
+    return declared(g) & (h % 4 == 0 ? some[h / 4 % 4] : LAUNCH_ALL);
+}
+
+int launch_sends_late(unsigned ways)
+{
+    return (ways & (LAUNCH_STREAM | LAUNCH_GRAPH)) != 0;
+}
+
+void launch_say(unsigned ways, mxo_text text)
+{
+    static const char *const words[] = {
+        "gaps between rows and experts", "tensors less aligned", "a stream",
+        "a graph that was captured with other data"};
+    size_t used = 0;
+
+    text.ptr[0] = '\0';
+    for (int i = 0; i < 4 && used < text.size; i++) {
+        if ((ways & 1u << i) != 0) {
+            used += (size_t)snprintf(text.ptr + used, text.size - used, "%s%s",
+                                     used == 0 ? "with " : " and ", words[i]);
+        }
+    }
+}
+
+static double now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The call, with the workspace that it asks for.  What refuses to say how
+   much refuses the call. */
+static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
+{
+    const subject *s = g->s;
+    uint64_t n_bytes = 0;
+    char unheard[SUBJECT_TEXT];
+
+    m->call = (mxo_call){.struct_size = sizeof m->call,
+                         .n_params = g->call->n_params,
+                         .n_in = g->n_in,
+                         .n_out = g->n_out,
+                         .op = g->call->op,
+                         .params = g->call->params,
+                         .in = m->in,
+                         .out = m->out};
+    m->stream = m->graph = NULL;
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        stage_describe_placed(&m->in[i], &g->in[i]);
+    }
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        stage_describe_placed(&m->out[i], &g->out[i]);
+    }
+    if (s->table->workspace == NULL ||
+        s->table->workspace(s->ctx, &m->call, &n_bytes,
+                            (mxo_text){unheard, sizeof unheard}) != MXO_OK) {
+        return MXO_OK;
+    }
+    const mxo_status status = stage_place_workspace(g, n_bytes, run, why);
+
+    if (status == MXO_OK && n_bytes > 0) {
+        stage_describe_placed(&m->workspace, &g->workspace);
+        m->call.workspace = &m->workspace;
+    }
+    return status;
+}
+
+/* What cannot be captured on noise may be on the data. */
+static mxo_status capture(stage *g, made_call *m, mxo_text why)
+{
+    const subject *s = g->s;
+    char unheard[SUBJECT_TEXT];
+    mxo_status status = s->table->capture(s->ctx, &m->call, &m->graph,
+                                          (mxo_text){unheard, sizeof unheard});
+
+    if (status == MXO_OK) {
+        return MXO_OK;
+    }
+    m->graph = NULL;
+    status = stage_send_inputs(g, 0, why);
+    return status == MXO_OK
+               ? s->table->capture(s->ctx, &m->call, &m->graph, why)
+               : status;
+}
+
+/* Streams and graphs; then the inputs hold their bytes, or will. */
+static mxo_status prepare(stage *g, made_call *m, mxo_text why)
+{
+    const subject *s = g->s;
+    const unsigned ways = g->ways;
+    mxo_status status = MXO_OK;
+
+    if ((ways & LAUNCH_GRAPH) != 0) {
+        status = capture(g, m, why);
+    }
+    if (status == MXO_OK && (ways & LAUNCH_STREAM) != 0) {
+        status = s->table->stream_open(s->ctx, &m->stream, why);
+        m->stream = status == MXO_OK ? m->stream : NULL;
+        m->call.stream = m->stream;
+    }
+    if (status != MXO_OK || !launch_sends_late(ways)) {
+        return status;
+    }
+    return m->stream == NULL
+               ? stage_send_inputs(g, 0, why)
+               : stage_stream_inputs(g, m->stream, MICROSECONDS, why);
+}
+
+static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
+{
+    return m->graph != NULL ? s->table->launch(s->ctx, m->graph, m->stream, why)
+           : s->all_cores
+               ? by_token_run_all_cores(s->table, s->ctx, &m->call, why)
+               : s->table->run(s->ctx, &m->call, why);
+}
+
+static mxo_status make_all(stage *g, const made_call *m, int n_runs,
+                           distrust *d, mxo_text why)
+{
+    const subject *s = g->s;
+    mxo_status status = MXO_OK;
+
+    stage_raise_fences(g);
+    if (s->link != NULL) {
+        s->link->ahead(s->link->state, n_runs);
+        n_runs = 1;
+    }
+    const double start = now_ms();
+
+    for (int i = 0; status == MXO_OK && i < n_runs; i++) {
+        status = make_once(s, m, why);
+    }
+    const mxo_status done = s->table->synchronize(
+        s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
+
+    d->ms = now_ms() - start;
+    fence_lower();
+    return status == MXO_OK ? done : status;
+}
+
+mxo_status launch_make(stage *g, int run, int n_runs, distrust *d, mxo_text why)
+{
+    const subject *s = g->s;
+    made_call m;
+    mxo_status status = make_call(g, run, &m, why);
+
+    status = status == MXO_OK ? prepare(g, &m, why) : status;
+    if (status == MXO_OK) {
+        status = make_all(g, &m, n_runs, d, why);
+    }
+    if (m.graph != NULL) {
+        s->table->graph_close(s->ctx, m.graph);
+    }
+    if (m.stream != NULL) {
+        s->table->stream_close(s->ctx, m.stream);
+    }
+    return status;
+}
+
+int launch_place_workspace(const subject *s, mxo_call *call, mxo_tensor *t,
+                           mxo_text why)
+{
+    const mxo_backend *b = s->table;
+
+    *t = (mxo_tensor){.name = "workspace", .dtype = MXO_U8, .rank = 1};
+    if (b->workspace == NULL) {
+        return 0;
+    }
+    if (b->workspace(s->ctx, call, &t->n_bytes, why) != MXO_OK) {
+        return -1;
+    }
+    t->shape[0] = t->n_bytes;
+    if (t->n_bytes > 0 && b->alloc(s->ctx, t->n_bytes, &t->buffer) != MXO_OK) {
+        t->buffer = NULL;
+        (void)snprintf(why.ptr, why.size, "no memory for its workspace");
+        return -1;
+    }
+    call->workspace = t->n_bytes > 0 ? t : NULL;
+    return 0;
+}
+
+void launch_free_workspace(const subject *s, const mxo_tensor *t)
+{
+    if (t->buffer != NULL) {
+        s->table->dealloc(s->ctx, t->buffer);
+    }
+}

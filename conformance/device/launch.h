@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ways in which a call can be made besides the plain one, where a backend
+ * declares them: with gaps between rows and experts, on less aligned tensors,
+ * on a stream, as a graph that was captured with other data.  The second run
+ * of a call takes some of them, and its answer must be that of the first.
+ */
+#ifndef MXO_LAUNCH_H
+#define MXO_LAUNCH_H
+
+#include "device_under_test.h"
+
+typedef struct stage stage;
+
+typedef enum launch_way {
+    LAUNCH_APART = 1,
+    LAUNCH_ALIGN = 2,
+    LAUNCH_STREAM = 4,
+    LAUNCH_GRAPH = 8,
+    LAUNCH_ALL = 15
+} launch_way;
+
+/* Of the ways that the backend declares: those of a call's second run. Drawn
+   from what the call is, so that it is always the same. */
+unsigned launch_draw(const stage *g);
+
+/* Do the inputs hold noise until the call is under way? */
+int launch_sends_late(unsigned ways);
+
+/* Make the call of run number 0 or 1, in the ways of the stage, so many times
+   before one synchronize(). */
+mxo_status launch_make(stage *g, int run, int n_runs, distrust *d,
+                       mxo_text why);
+
+/* "with gaps between rows, on a stream" */
+void launch_say(unsigned ways, mxo_text text);
+
+/* For a call that is timed: the workspace that it wants, into the call.  0, or
+   -1 and a sentence. */
+int launch_place_workspace(const subject *s, mxo_call *call, mxo_tensor *t,
+                           mxo_text why);
+void launch_free_workspace(const subject *s, const mxo_tensor *t);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How the bytes of a tensor lie in a backend's memory: side by side, or with
+ * gaps between rows and between experts, none as wide as another.
+ */
+#ifndef MXO_PLACEMENT_H
+#define MXO_PLACEMENT_H
+
+#include "base/tensors.h"
+
+typedef struct placement {
+    uint64_t stride[MXO_MAX_RANK]; /* in bytes; all 0: dense */
+    uint64_t n_bytes;              /* from the first byte to the last */
+} placement;
+
+placement placement_dense(const host_tensor *h);
+
+/* With gaps; strides are multiples of unit, a power of two.  0: it has no rows
+   to part, or takes more than most bytes then, and *p is dense. */
+int placement_part(placement *p, const host_tensor *h, uint64_t unit,
+                   uint64_t most);
+int placement_is_dense(const placement *p);
+
+/* The tensor's bytes into an image of its memory, and out of it. */
+void placement_scatter(const placement *p, const host_tensor *h,
+                       const uint8_t *dense, uint8_t *image);
+void placement_gather(const placement *p, const host_tensor *h,
+                      const uint8_t *image, uint8_t *dense);
+
+/* The first byte between rows that differs in two images; p->n_bytes: none. */
+uint64_t placement_gap_differs(const placement *p, const host_tensor *h,
+                               const uint8_t *a, const uint8_t *b);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ways of calling that a subject declares, asked of its process. */
+#include "base/say.h"
+#include "proxy_process.h"
+
+#include "call_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A request whose answer is a number. */
+static mxo_status ask_number(proxy *p, json_t *o, uint64_t *n, mxo_text why)
+{
+    const char *text;
+    mxo_status status = proxy_ask(p, o, &text);
+
+    *n = 0;
+    if (status != MXO_OK) {
+        return proxy_give_text(p, status, text, why);
+    }
+    json_t *number = json_string(text);
+
+    if (!json_to_u64(number, n)) {
+        status = say(MXO_E_DEVICE, why, "it answers no number: %.100s", text);
+    }
+    json_decref(number);
+    return status;
+}
+
+static mxo_status ask_handle(proxy *p, json_t *o, void **handle, mxo_text why)
+{
+    uint64_t n = 0;
+    mxo_status status = ask_number(p, o, &n, why);
+
+    if (status == MXO_OK && n == 0) {
+        status = say(MXO_E_DEVICE, why, "it gives nothing that can be named");
+    }
+    *handle = status == MXO_OK ? (void *)(uintptr_t)n : NULL;
+    return status;
+}
+
+static void tell_handle(proxy *p, const char *what, const char *key,
+                        const void *handle)
+{
+    const char *text;
+    json_t *o = proxy_request(what);
+
+    (void)json_object_set_new(o, key, json_u64((uint64_t)(uintptr_t)handle));
+    (void)proxy_ask(p, o, &text);
+}
+
+static mxo_status proxy_workspace(void *ctx, const mxo_call *call,
+                                  uint64_t *n_bytes, mxo_text why)
+{
+    return ask_number(ctx, proxy_call_request(ctx, "workspace", call), n_bytes,
+                      why);
+}
+
+static mxo_status proxy_stream_open(void *ctx, void **stream, mxo_text why)
+{
+    return ask_handle(ctx, proxy_request("stream_open"), stream, why);
+}
+
+static void proxy_stream_close(void *ctx, void *stream)
+{
+    tell_handle(ctx, "stream_close", "stream", stream);
+}
+
+static mxo_status proxy_stream_upload(void *ctx, void *stream, void *buffer,
+                                      uint64_t offset, const void *src,
+                                      uint64_t n_bytes, uint32_t microseconds,
+                                      mxo_text why)
+{
+    proxy *p = ctx;
+    const char *text;
+
+    if (shared_memory_reach(&p->memory, n_bytes) != 0) {
+        return say(MXO_E_NOMEM, why, "no memory to share");
+    }
+    memcpy(p->memory.base, src, (size_t)n_bytes);
+    json_t *o = proxy_request("stream_upload");
+
+    (void)json_object_set_new(o, "stream",
+                              json_u64((uint64_t)(uintptr_t)stream));
+    (void)json_object_set_new(o, "buffer",
+                              json_u64((uint64_t)(uintptr_t)buffer));
+    (void)json_object_set_new(o, "offset", json_u64(offset));
+    (void)json_object_set_new(o, "bytes", json_u64(n_bytes));
+    (void)json_object_set_new(o, "from", json_u64(0));
+    (void)json_object_set_new(o, "microseconds", json_u64(microseconds));
+    (void)json_object_set_new(o, "memory", json_u64(p->memory.size));
+    const mxo_status status = proxy_ask(p, o, &text);
+
+    return proxy_give_text(p, status, text, why);
+}
+
+static mxo_status proxy_capture(void *ctx, const mxo_call *call, void **graph,
+                                mxo_text why)
+{
+    return ask_handle(ctx, proxy_call_request(ctx, "capture", call), graph,
+                      why);
+}
+
+static mxo_status proxy_launch(void *ctx, void *graph, void *stream,
+                               mxo_text why)
+{
+    json_t *o = proxy_request("launch");
+
+    (void)json_object_set_new(o, "graph", json_u64((uint64_t)(uintptr_t)graph));
+    if (stream != NULL) {
+        (void)json_object_set_new(o, "stream",
+                                  json_u64((uint64_t)(uintptr_t)stream));
+    }
+    return proxy_ask_to_run(ctx, o, why);
+}
+
+static void proxy_graph_close(void *ctx, void *graph)
+{
+    tell_handle(ctx, "graph_close", "graph", graph);
+}
+
+void proxy_fill_launches(proxy *p)
+{
+    const unsigned can = p->hello.can;
+
+    p->table.align = p->hello.align;
+    p->table.strides = p->hello.strides[0] == '\0' ? NULL : p->hello.strides;
+    if ((can & CAN_WORKSPACE) != 0) {
+        p->table.workspace = proxy_workspace;
+    }
+    if ((can & CAN_STREAM) != 0) {
+        p->table.stream_open = proxy_stream_open;
+        p->table.stream_close = proxy_stream_close;
+        p->table.stream_upload = proxy_stream_upload;
+    }
+    if ((can & CAN_GRAPH) != 0) {
+        p->table.capture = proxy_capture;
+        p->table.launch = proxy_launch;
+        p->table.graph_close = proxy_graph_close;
+    }
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See serve_calls.h. */
+#include "serve_calls.h"
+
+#include "call_json.h"
+#include "device/fence.h"
+#include "reply.h"
+#include "system/system.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Is what the backend downloads what lies at the address? */
+static int is_at_address(server *s, void *buffer, uint64_t at)
+{
+    uint8_t bytes[16];
+
+    return s->table->download(s->ctx, bytes, buffer, at, sizeof bytes,
+                              serve_text_of(s)) == MXO_OK &&
+           system_sees((const uint8_t *)buffer + at, bytes, sizeof bytes);
+}
+
+static void raise_fences(server *s, const json_t *fences)
+{
+    for (size_t i = 0; i < json_array_size(fences); i++) {
+        const json_t *o = json_array_get(fences, i);
+        const char *side = json_string_value(json_object_get(o, "side"));
+        const int is_before = side != NULL && strcmp(side, "before") == 0;
+        const uint64_t edge = serve_number_in(o, "edge");
+        const fence_place f = {json_string_value(json_object_get(o, "name")),
+                               is_before ? FENCE_BEFORE : FENCE_BEHIND, edge,
+                               serve_number_in(o, "at")};
+        uint8_t *buffer = serve_buffer_of(o);
+        if (f.name != NULL && s->is_address && buffer != NULL &&
+            is_at_address(s, buffer, is_before ? edge - 16 : edge)) {
+            fence_add_page(&f, buffer);
+        }
+    }
+    fence_raise();
+}
+
+/* What is made: a call, or a graph of one. */
+typedef struct made {
+    const mxo_call *call; /* NULL: */
+    void *graph;
+    void *stream;
+} made;
+
+static mxo_status make(server *s, const made *m)
+{
+    return m->call != NULL ? s->table->run(s->ctx, m->call, serve_text_of(s))
+                           : s->table->launch(s->ctx, m->graph, m->stream,
+                                              serve_text_of(s));
+}
+
+/* Once, or more often before one synchronize(). */
+static void make_and_reply(server *s, const made *m, const json_t *request)
+{
+    const uint64_t n_runs = serve_number_in(request, "runs");
+
+    process_state_reset(s->order);
+    raise_fences(s, json_object_get(request, "fence"));
+    mxo_status status = make(s, m);
+
+    for (uint64_t i = 1; status == MXO_OK && i < n_runs; i++) {
+        status = make(s, m);
+    }
+    s->text[sizeof s->text - 1] = '\0';
+    if (status == MXO_OK) {
+        status = s->table->synchronize(s->ctx, serve_text_of(s));
+    } else {
+        char unheard[64];
+        (void)s->table->synchronize(s->ctx,
+                                    (mxo_text){unheard, sizeof unheard});
+    }
+    const int is_fenced = fence_is_intact();
+
+    fence_lower();
+    if (status == MXO_OK && s->table->kernel != NULL) {
+        s->table->kernel(s->ctx, serve_text_of(s));
+    }
+    if (!is_fenced && !reply_is_child()) {
+        process_state_reset(s->order);
+        reply_send("left", "the handler of the signal \"Segmentation fault\"");
+        return;
+    }
+    serve_reply_after_call(s, status);
+}
+
+static void no_such(server *s)
+{
+    (void)snprintf(s->text, sizeof s->text, "it declares nothing of the kind");
+    serve_reply_status(s, MXO_E_UNSUPPORTED);
+}
+
+/* The call of a request; 0: there is none, and that was said. */
+static int read_request(server *s, read_call *r, const json_t *request)
+{
+    if (call_from_json(r, request) == 0) {
+        return 1;
+    }
+    (void)snprintf(s->text, sizeof s->text, "no call");
+    serve_reply_status(s, MXO_E_PARAM);
+    return 0;
+}
+
+void serve_run(server *s, const json_t *request)
+{
+    read_call r;
+
+    if (read_request(s, &r, request)) {
+        make_and_reply(s, &(made){&r.call, NULL, NULL}, request);
+    }
+}
+
+static void *handle_in(const json_t *request, const char *key)
+{
+    return (void *)(uintptr_t)serve_number_in(request, key);
+}
+
+void serve_launch(server *s, const json_t *request)
+{
+    if (s->table->launch == NULL) {
+        no_such(s);
+        return;
+    }
+    make_and_reply(s,
+                   &(made){NULL, handle_in(request, "graph"),
+                           handle_in(request, "stream")},
+                   request);
+}
+
+/* A number in place of an empty text, if the status is good. */
+static void reply_number(server *s, mxo_status status, uint64_t n)
+{
+    if (status == MXO_OK) {
+        (void)snprintf(s->text, sizeof s->text, "%" PRIu64, n);
+    }
+    serve_reply_after_call(s, status);
+}
+
+void serve_workspace(server *s, const json_t *request)
+{
+    read_call r;
+    uint64_t n_bytes = 0;
+
+    if (s->table->workspace == NULL) {
+        no_such(s);
+    } else if (read_request(s, &r, request)) {
+        process_state_reset(s->order);
+        const mxo_status status =
+            s->table->workspace(s->ctx, &r.call, &n_bytes, serve_text_of(s));
+        reply_number(s, status, n_bytes);
+    }
+}
+
+void serve_stream_open(server *s, const json_t *request)
+{
+    void *stream = NULL;
+
+    (void)request;
+    if (s->table->stream_open == NULL) {
+        no_such(s);
+        return;
+    }
+    process_state_reset(s->order);
+    const mxo_status status =
+        s->table->stream_open(s->ctx, &stream, serve_text_of(s));
+
+    reply_number(s, status, (uint64_t)(uintptr_t)stream);
+}
+
+void serve_stream_close(server *s, const json_t *request)
+{
+    if (s->table->stream_close != NULL) {
+        s->table->stream_close(s->ctx, handle_in(request, "stream"));
+    }
+    (void)serve_text_of(s);
+    serve_reply_status(s, MXO_OK);
+}
+
+void serve_stream_upload(server *s, const json_t *request)
+{
+    const uint64_t n = serve_number_in(request, "bytes");
+    const uint64_t at = serve_number_in(request, "from");
+
+    if (s->table->stream_upload == NULL || at > UINT64_MAX - n ||
+        !serve_map_memory(s, at + n)) {
+        no_such(s);
+        return;
+    }
+    process_state_reset(s->order);
+    serve_reply_after_call(
+        s, s->table->stream_upload(
+               s->ctx, handle_in(request, "stream"), serve_buffer_of(request),
+               serve_number_in(request, "offset"), s->memory + at, n,
+               (uint32_t)serve_number_in(request, "microseconds"),
+               serve_text_of(s)));
+}
+
+void serve_capture(server *s, const json_t *request)
+{
+    read_call r;
+    void *graph = NULL;
+
+    if (s->table->capture == NULL) {
+        no_such(s);
+    } else if (read_request(s, &r, request)) {
+        process_state_reset(s->order);
+        const mxo_status status =
+            s->table->capture(s->ctx, &r.call, &graph, serve_text_of(s));
+        reply_number(s, status, (uint64_t)(uintptr_t)graph);
+    }
+}
+
+void serve_graph_close(server *s, const json_t *request)
+{
+    if (s->table->graph_close != NULL) {
+        s->table->graph_close(s->ctx, handle_in(request, "graph"));
+    }
+    (void)serve_text_of(s);
+    serve_reply_status(s, MXO_OK);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that serves a plugin, and its requests that make calls, in every
+ * way that the plugin declares.  For serve.c, which answers the others.
+ */
+#ifndef MXO_EXEC_SERVE_CALLS_H
+#define MXO_EXEC_SERVE_CALLS_H
+
+#include "process_state.h"
+#include "serve.h"
+
+#include <jansson.h>
+
+enum { TEXT = 4096 };
+
+typedef struct server {
+    serve_load *load;
+    void *state;
+    const mxo_backend *table;
+    mxo_backend greeted; /* the table when it said hello */
+    void *ctx;
+    uint8_t *memory;
+    uint64_t memory_size;
+    process_state *order; /* of the process, between calls */
+    int is_address;       /* a handle is the bytes' address */
+    char text[TEXT];      /* of a reply */
+} server;
+
+/* An empty text, to be written by the plugin. */
+mxo_text serve_text_of(server *s);
+void serve_reply_status(server *s, mxo_status status);
+/* What a call left changed, or its status. */
+void serve_reply_after_call(server *s, mxo_status status);
+/* The mapping of the shared memory reaches n bytes at least. */
+int serve_map_memory(server *s, uint64_t n);
+/* Numbers of a request; 0 where there are none. */
+void *serve_buffer_of(const json_t *request);
+uint64_t serve_number_in(const json_t *request, const char *key);
+
+void serve_run(server *s, const json_t *request);
+void serve_workspace(server *s, const json_t *request);
+void serve_stream_open(server *s, const json_t *request);
+void serve_stream_close(server *s, const json_t *request);
+void serve_stream_upload(server *s, const json_t *request);
+void serve_capture(server *s, const json_t *request);
+void serve_launch(server *s, const json_t *request);
+void serve_graph_close(server *s, const json_t *request);
+
+#endif
