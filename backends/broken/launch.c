@@ -76,16 +76,15 @@ static void copy_rows(const broken *b, const mxo_tensor *t, uint8_t *dense,
     }
 }
 
-static int make_dense(const broken *b, mxo_tensor *t, int is_out)
+/* Outputs too hold what they held: not every mutant writes them. */
+static int make_dense(const broken *b, mxo_tensor *t)
 {
     uint8_t *dense = malloc((size_t)t->n_bytes + 1);
 
     if (dense == NULL) {
         return 0;
     }
-    if (!is_out) {
-        copy_rows(b, t, dense, 0);
-    }
+    copy_rows(b, t, dense, 0);
     memset(t->stride, 0, sizeof t->stride);
     t->buffer = dense;
     t->offset = 0;
@@ -99,10 +98,10 @@ mxo_status broken_run_dense(broken *b, const mxo_call *call, broken_run_fn *run,
     int good = job != NULL && broken_keep(job, call);
 
     for (uint32_t i = 0; good && i < call->n_in; i++) {
-        good = !has_gaps(&call->in[i]) || make_dense(b, &job->in[i], 0);
+        good = !has_gaps(&call->in[i]) || make_dense(b, &job->in[i]);
     }
     for (uint32_t i = 0; good && i < call->n_out; i++) {
-        good = !has_gaps(&call->out[i]) || make_dense(b, &job->out[i], 1);
+        good = !has_gaps(&call->out[i]) || make_dense(b, &job->out[i]);
     }
     const mxo_status status =
         good ? run(b, &job->call, why)
