@@ -79,6 +79,11 @@ const char *stop_reason(void)
     return is_late ? "the time budget" : own_reason;
 }
 
+int stop_is_unread(void)
+{
+    return caught == SIGPIPE;
+}
+
 int stop_exit_status(int otherwise)
 {
     return caught != 0 ? 128 + (int)caught : is_late ? EXIT_BUDGET : otherwise;

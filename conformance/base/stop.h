@@ -23,6 +23,8 @@ double clock_s(void);
 int stop_requested(void);
 /* "SIGINT", "the time budget", what stop_now() was told; NULL: not stopped. */
 const char *stop_reason(void);
+/* SIGPIPE: whoever read the output has enough of it, which is no fault. */
+int stop_is_unread(void);
 /* 128 and the signal, EXIT_BUDGET, or otherwise unless those apply. */
 int stop_exit_status(int otherwise);
 

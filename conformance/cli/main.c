@@ -4,6 +4,7 @@
  * arguments are those of "run".
  */
 #include "base/cli.h"
+#include "base/stop.h"
 #include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
@@ -78,6 +79,9 @@ static int call(const command *c, int argc, char **argv)
     const int status = c->function(argc, argv);
     const int is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
 
+    if (is_lost && stop_is_unread()) {
+        return stop_exit_status(status);
+    }
     if (is_lost && status != EXIT_BROKEN) {
         fputs("mxoracle: standard output cannot be written in full\n", stderr);
     }

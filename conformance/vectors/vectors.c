@@ -117,10 +117,6 @@ static int judge_all(const vector_subject *subjects, int n,
                                            : report_end(&report);
 
     report_clear(&report);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        (void)cli_refuse("the report cannot be written");
-        return EXIT_BROKEN;
-    }
     return status;
 }
 
