@@ -374,7 +374,7 @@ START_TEST(lone_layers_have_one_live_code_in_a_row_of_w2)
     tensor_set in = {0};
     census n = {.nan = 0};
 
-    fill("moe.layer:tokens=24,topk=1,experts=7,hidden=160,inter=64,data=lone",
+    fill("moe.layer:tokens=64,topk=1,experts=7,hidden=160,inter=64,data=lone",
          1, &in);
     count_rows(&n, &in, "x");
     count_weights(&n, &in, "w13", "w13_scale");
