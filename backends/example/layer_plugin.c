@@ -118,15 +118,14 @@ static const char limits[] =
     ONE("rows", "interleaved") ONE("mul", "fma") ONE("splits", "1")
     ONE("input_scale", "none") ONE("promote", "0") ONE("alpha", "1.702")
     ONE("conversion", "none") ONE("beta", "1") ONE("limit", "7")
-    ONE("per_expert", "none") PROFILE("glu") ONE("glu_nan", "dialect")
-    PROFILE("glu_out")
-    PROFILE("weight_rule") PROFILE("scale_at") PROFILE("order")
-    PROFILE("bias_type") PROFILE("quant") PROFILE("quant_element")
-    PROFILE("quant_rule") PROFILE("quant_group") PROFILE("bias1")
-    PROFILE("gemm1_out") PROFILE("requant") PROFILE("requant_rule")
-    PROFILE("bias2") PROFILE("routing_at") PROFILE("routing_type")
-    PROFILE("row_out") PROFILE("sum") PROFILE("out") PROFILE("absent")
-    "\"bias\":[\"none\",\"bf16\",\"f32\"]}}}";
+    ONE("per_expert", "none") ONE("glu_nan", "dialect") PROFILE("glu")
+    PROFILE("glu_out") PROFILE("weight_rule") PROFILE("scale_at")
+    PROFILE("order") PROFILE("bias_type") PROFILE("quant")
+    PROFILE("quant_element") PROFILE("quant_rule") PROFILE("quant_group")
+    PROFILE("bias1") PROFILE("gemm1_out") PROFILE("requant")
+    PROFILE("requant_rule") PROFILE("bias2") PROFILE("routing_at")
+    PROFILE("routing_type") PROFILE("row_out") PROFILE("sum") PROFILE("out")
+    PROFILE("absent") "\"bias\":[\"none\",\"bf16\",\"f32\"]}}}";
 /* clang-format on */
 
 static int is_mine(const char *key, const char *value)
