@@ -38,11 +38,9 @@ EXTRA_DIST += \
 # leave half a counter file), and branches of emu/select, where a
 # decision is a branch; the ceilings are from below.
 if MXO_COVERAGE
-.PHONY: coverage coverage-report
+.PHONY: coverage
 lcov_branches = $(LCOV) -q --rc lcov_branch_coverage=1
 coverage: check
-	$(MAKE) $(AM_MAKEFLAGS) coverage-report
-coverage-report:
 	$(lcov_branches) --capture --directory emu --output-file coverage.info
 	$(lcov_branches) --extract coverage.info '*/emu/*' --output-file coverage-emu.info
 	$(lcov_branches) --extract coverage.info '*/emu/select/*' --output-file coverage-select.info
