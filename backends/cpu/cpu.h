@@ -113,6 +113,20 @@ mxo_status cpu_route_topk(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_quant_static(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
+mxo_status cpu_dequant_group(cpu_context *ctx, const mxo_call *call,
+                             mxo_text why);
+mxo_status cpu_dequant_nvfp4(cpu_context *ctx, const mxo_call *call,
+                             mxo_text why);
+mxo_status cpu_quant_group(cpu_context *ctx, const mxo_call *call,
+                           mxo_text why);
+mxo_status cpu_quant_nvfp4(cpu_context *ctx, const mxo_call *call,
+                           mxo_text why);
+mxo_status cpu_quant_qdq_op(cpu_context *ctx, const mxo_call *call,
+                            mxo_text why);
+mxo_status cpu_quant_requant(cpu_context *ctx, const mxo_call *call,
+                             mxo_text why);
+mxo_status cpu_quant_scale_bytes(cpu_context *ctx, const mxo_call *call,
+                                 mxo_text why);
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why);

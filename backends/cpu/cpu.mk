@@ -19,6 +19,7 @@ libcpu_la_SOURCES = \
 	%reldir%/cpu.h \
 	%reldir%/dequant/dequant.h \
 	%reldir%/dequant/dequant_mx.c \
+	%reldir%/dequant/dequant_scaled.c \
 	%reldir%/element.c \
 	%reldir%/element.h \
 	%reldir%/gemm/gemm.h \
@@ -93,9 +94,13 @@ libcpu_la_SOURCES = \
 	%reldir%/number.h \
 	%reldir%/quant/quant.h \
 	%reldir%/quant/quant_block.c \
+	%reldir%/quant/quant_code.c \
+	%reldir%/quant/quant_group.c \
 	%reldir%/quant/quant_mx.c \
 	%reldir%/quant/quant_nvfp4.c \
 	%reldir%/quant/quant_nvfp4.h \
+	%reldir%/quant/quant_nvfp4_op.c \
+	%reldir%/quant/quant_qdq.c \
 	%reldir%/quant/quant_rule.c \
 	%reldir%/quant/quant_static.c \
 	%reldir%/route/route.h \

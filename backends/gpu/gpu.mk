@@ -13,6 +13,7 @@ gpu_units = \
 	%reldir%/host/plan_nvfp4.c \
 	%reldir%/host/plan_nvfp4_layer.c \
 	%reldir%/host/plan_quant.c \
+	%reldir%/host/plan_quant_group.c \
 	%reldir%/host/plan_single_token.c \
 	%reldir%/host/plan_small_batch.c \
 	%reldir%/host/plan_sort.c
@@ -83,6 +84,7 @@ gpu_headers = \
 	%reldir%/ops/quant.h \
 	%reldir%/ops/quant_args.h \
 	%reldir%/ops/quant_block.h \
+	%reldir%/ops/quant_group.h \
 	%reldir%/ops/quant_plain.h \
 	%reldir%/ops/quant_rare.h \
 	%reldir%/port/device.h \
@@ -156,7 +158,8 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
 gpu_plan_names = backend plan_dequant plan_glu plan_layer plan_layouts \
-	plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant plan_sort
+	plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant \
+	plan_quant_group plan_sort
 hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \
 	plugins/hip/port/runtime_gpu.o
 cuda_objects = $(gpu_plan_names:%=plugins/cuda/host/%.o) \

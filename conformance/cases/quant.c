@@ -90,6 +90,23 @@ static void fill_edges(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Every third row is zeros, every third one value over and over. */
+static void fill_few_rows(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t cols = t->shape[t->rank - 1];
+    double one = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t kind = i / cols % 3;
+        const double x = (double)prng_below(rng, 5) * 0.75 - 1.5;
+
+        one = i % cols == 0 ? 0.375 + fill_uniform(rng) : one;
+        fill_put(t, i, kind == 1 ? 0.0 : kind == 2 ? one : x);
+    }
+}
+
 static const fill_row fills[] = {
     {"quant.nvfp4", "global_scale", "*", fill_positive},
     {"quant.static", "scale", "ties", fill_awkward_scale},
@@ -112,6 +129,7 @@ static const fill_row fills[] = {
     {"quant.scaled", "global_scale", "*", fill_positive},
     {"quant.scaled", "scale", "*", fill_positive},
     {"quant.*", "x", "ordinary", fill_ordinary},
+    {"quant.*", "x", "few", fill_few_rows},
     {"quant.*", "x", "ties", fill_ties},
     {"quant.*", "x", "amax", fill_amax},
     {"quant.*", "x", "corners", fill_corner_patches},
@@ -200,6 +218,9 @@ static const grid_row grid[] = {
      "quant.mx:element=*,from=*,rule=*,tie=*,sf_layout=*,rows=$M,"
      "cols=$K,data=random|ordinary|ties|amax|corners"},
     {1, 0, "quant.group:rows=2,cols=256,data=ordinary"},
+    {2, 0, /* zeros under every rule for a scale of 0 */
+     "quant.group:rule=*,element=e4m3fn|e2m1,pow2=*,group_cols=32,rows=6,"
+     "cols=128,data=few"},
     {2, 0,
      "quant.group:element=e4m3fn|e2m1,from=*,pow2=*,rows=5,cols=256,"
      "data=random|ordinary|ties|amax|corners"},
@@ -211,7 +232,7 @@ static const grid_row grid[] = {
      "cols=512,data=ordinary|amax"},
     {2, 0,
      "quant.group:rule=aiter_token,element=e4m3fn|e4m3fnuz,"
-     "group_cols=0,rows=7,cols=128,data=ordinary|amax|corners"},
+     "group_cols=0,rows=7,cols=128,data=ordinary|amax|corners|few"},
     {2, 0,
      "quant.group:rule=aiter_tensor,element=e4m3fn|e4m3fnuz,"
      "group_rows=0,group_cols=0,rows=5,cols=192,data=ordinary|ties"},
@@ -238,6 +259,9 @@ static const grid_row grid[] = {
      "quant.nvfp4:from=*,math=*,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
     {2, 0, "quant.nvfp4:rows=3,cols=464|720,data=ordinary"},
+    {2, 0, /* a global scale for each row */
+     "quant.nvfp4:math=fast|ieee|vllm|exact,gscales=5,rows=5,cols=64,"
+     "data=ordinary"},
     {2, 0,
      "quant.nvfp4:from=f32,math=trtllm_gen,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},

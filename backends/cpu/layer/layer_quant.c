@@ -101,72 +101,23 @@ static void by_groups(const layer_quant *quant, const uint8_t *src, size_t n,
     }
 }
 
-/* x rounded to the source's 16 bits. */
-static float through(uint32_t type, float x)
-{
-    return type == MXO_F16 ? cpu_from_f16(cpu_f16_of(x))
-                           : cpu_from_bf16(cpu_bf16_of(x));
-}
-
-/* A scale byte as a number of 16 bits; FP16 has no such range. */
-static float narrow_scale(uint32_t type, uint8_t byte, int zero_is_0)
-{
-    const float wide =
-        byte == 255 ? cpu_float(0x7f800000u) : (float)cpu_pow2(byte - 127);
-
-    return byte == 0 && zero_is_0 ? 0 : through(type, wide);
-}
-
-/* amd-quark's byte: the exponent of the maximum's own 16 bits after half of
-   the first mantissa bit was added; zero, infinity and NaN give 254. */
-static uint8_t quark_byte(uint32_t type, const float *x, size_t n)
-{
-    const int mbits = type == MXO_F16 ? 10 : 7;
-    const int bias = type == MXO_F16 ? 15 : 127;
-    float most = -1;
-
-    for (size_t i = 0; i < n; i++) {
-        const float a = fabsf(x[i]);
-        most = a > most ? a : most;
-    }
-    if (most < 0) {
-        return 254; /* NaN alone */
-    }
-    const int code = type == MXO_F16 ? cpu_f16_of(most) : cpu_bf16_of(most);
-    const int field = (code + (1 << (mbits - 2))) >> mbits;
-    const int byte = field - bias + 125;
-
-    return (uint8_t)(field == 0 || field > 2 * bias ? 254
-                     : byte < 0                     ? 0
-                                                    : byte);
-}
-
 /* Quantised and back, a block at a time; what comes out has 16 bits again. */
-static void qdq_block(const layer_quant *quant, const uint8_t *src, size_t n,
-                      double *y)
+static void by_qdq(const layer_quant *quant, const uint8_t *src, size_t n,
+                   double *y)
 {
-    const uint32_t type = quant->by.from;
-    const cpu_element *e = quant->by.element;
-    float x[CPU_MX];
+    const size_t size = cpu_dtype_bytes(quant->by.from);
     uint8_t code[CPU_MX];
-    uint8_t byte;
+    float back[CPU_MX];
 
-    if (quant->is_quark_hip) {
-        cpu_widen(type, src, (uint32_t)n, x);
-        byte = quark_byte(type, x, n);
-        const float scale = narrow_scale(type, byte, 0);
-        for (size_t i = 0; i < n; i++) { /* the GPU's NaN is positive */
-            const float q = through(type, x[i] / scale);
-            code[i] = cpu_quant_code(&quant->by, q != q ? (float)NAN : q);
+    for (size_t at = 0; at < n; at += CPU_MX) {
+        const size_t left = n - at;
+        const int own = left < CPU_MX ? (int)left : CPU_MX;
+
+        (void)cpu_quant_qdq(&quant->by, quant->is_quark_hip, src + at * size,
+                            own, code, back);
+        for (int i = 0; i < own; i++) {
+            y[at + (size_t)i] = (double)back[i];
         }
-    } else {
-        byte = cpu_quant_block(&quant->by, code, src, (int)n);
-    }
-    const float scale = narrow_scale(type, byte, !quant->is_quark_hip);
-
-    for (size_t i = 0; i < n; i++) {
-        const float product = cpu_element_value(e, code[i]) * scale;
-        y[i] = (double)through(type, product);
     }
 }
 
@@ -188,8 +139,6 @@ static void by_given(const layer_quant *quant, const uint8_t *src, size_t n,
 void cpu_layer_quantise(const layer_quant *quant, const cpu_isa_ops *lane,
                         const uint8_t *src, size_t n, const layer_parts *to)
 {
-    const size_t size = cpu_dtype_bytes(quant->by.from);
-
     for (size_t b = 0; to->scale != NULL && b * CPU_MX < n; b++) {
         to->scale[b] = 1;
     }
@@ -201,11 +150,7 @@ void cpu_layer_quantise(const layer_quant *quant, const cpu_isa_ops *lane,
         by_groups(quant, src, n, to);
         break;
     case LAYER_BY_QDQ:
-        for (size_t at = 0; at < n; at += CPU_MX) {
-            const size_t left = n - at;
-            qdq_block(quant, src + at * size, left < CPU_MX ? left : CPU_MX,
-                      to->x + at);
-        }
+        by_qdq(quant, src, n, to->x);
         break;
     default:
         by_given(quant, src, n, to->x);

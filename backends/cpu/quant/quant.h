@@ -66,7 +66,12 @@ enum {
     CPU_Q_BARE_0 = 2048,      /* no code 8, but FP8 keeps its -0 */
     CPU_Q_BYTE_1 = 4096,      /* bytes from 1 on */
     CPU_Q_TURNED_254 = 8192,  /* byte 254 multiplies by -Inf */
-    CPU_Q_LIVE_255 = 16384    /* byte 255 multiplies by 2^-128 */
+    CPU_Q_LIVE_255 = 16384,   /* byte 255 multiplies by 2^-128 */
+    CPU_Q_INVERSE = 32768,    /* float scale: x * (1 / s), else x / s */
+    CPU_Q_SCALE_1 = 65536,    /* a float scale of 0 becomes 1 */
+    CPU_Q_PACK_FULL = 131072, /* words of FP8 scales have four; E2M1's are
+                                 filled up with 127 */
+    CPU_Q_224 = 262144        /* E4M3FNUZ ends one code below its largest */
 };
 
 enum { CPU_CARRY_FIELD = -1 }; /* the formula with field 255 */
@@ -80,7 +85,7 @@ typedef struct cpu_quant_rule {
     int16_t nan_byte;
     int16_t inf_byte;
     int16_t carry_byte; /* finite t, CPU_UP_HALF reaches field 255 */
-    uint16_t flags;
+    uint32_t flags;
     uint32_t amax_floor; /* float patterns */
     uint32_t ratio_floor;
     uint8_t tie4; /* cpu_tie of elements without NaN */
@@ -95,7 +100,7 @@ typedef struct cpu_quant {
     uint32_t from; /* mxo_dtype of x */
     uint8_t tie;
     uint8_t nan;
-    uint16_t flags;
+    uint32_t flags;
     float largest;
 
     /* For lanes: byte = ((bits(t) + add) >> 23) - sub, t = amax op by. */
@@ -121,11 +126,42 @@ const cpu_quant_rule *cpu_quant_rule_of(const char *name);
 void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
                     const cpu_element *element, uint32_t from, cpu_tie tie);
 
+/* The maximum of a block, element by element from {0, 0, 0} on. */
+typedef struct cpu_quant_max {
+    uint32_t amax; /* of the numbers, a float pattern */
+    int has_number;
+    int has_nan;
+} cpu_quant_max;
+
+/* A block whose scale is known: how elements become codes. */
+typedef struct cpu_quant_scale {
+    const cpu_quant *quant;
+    double factor; /* by_float: of no use */
+    int all_nan;   /* every quotient is NaN */
+    int by_float;  /* quotients are rounded to float */
+    float by;      /* the float scale, or its inverse */
+} cpu_quant_scale;
+
+void cpu_quant_look(cpu_quant_max *max, float x);
+/* The maximum as the rule takes NaN, never below its floor. */
+uint32_t cpu_quant_amax(const cpu_quant *quant, const cpu_quant_max *max);
+uint8_t cpu_quant_byte(const cpu_quant *quant, uint32_t amax);
+cpu_quant_scale cpu_quant_under_byte(const cpu_quant *quant, uint32_t amax,
+                                     uint8_t byte);
+/* Of a float scale, which is stored. */
+cpu_quant_scale cpu_quant_under_float(const cpu_quant *quant, uint32_t amax,
+                                      float *scale);
+uint8_t cpu_quant_scaled(const cpu_quant_scale *scale, float x);
+
 /* Any block of n <= CPU_QUANT_MOST elements: codes one per byte; returns the
    scale. */
 enum { CPU_QUANT_MOST = 128 };
 uint8_t cpu_quant_block(const cpu_quant *quant, uint8_t *code, const uint8_t *x,
                         int n);
+/* amd-quark's E2M1 block and back: n <= 32 numbers of 16 bits, their codes, the
+   numbers that the codes stand for; returns the scale. */
+uint8_t cpu_quant_qdq(const cpu_quant *quant, int is_quark_hip,
+                      const uint8_t *src, int n, uint8_t *code, float *y);
 /* The code of a number that is in units of its scale already. */
 uint8_t cpu_quant_code(const cpu_quant *quant, float x);
 /* The same for a whole span, element pairs packed: what lanes repeat. */

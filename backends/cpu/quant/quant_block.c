@@ -11,13 +11,6 @@
 
 #define INF_BITS 0x7f800000u
 
-/* A block whose byte is known: how elements become quotients. */
-typedef struct block {
-    const cpu_quant *quant;
-    double factor;
-    int all_nan; /* every quotient is NaN */
-} block;
-
 static float load(uint32_t from, const uint8_t *x, int i)
 {
     uint16_t half;
@@ -31,28 +24,28 @@ static float load(uint32_t from, const uint8_t *x, int i)
     return from == MXO_BF16 ? cpu_from_bf16(half) : cpu_from_f16(half);
 }
 
-static uint32_t amax_of(const cpu_quant *quant, const float *x, int n)
+void cpu_quant_look(cpu_quant_max *max, float x)
+{
+    const uint32_t a = cpu_bits32(x) & 0x7fffffffu;
+
+    if (a > INF_BITS) {
+        max->has_nan = 1;
+    } else {
+        max->has_number = 1;
+        max->amax = a > max->amax ? a : max->amax;
+    }
+}
+
+uint32_t cpu_quant_amax(const cpu_quant *quant, const cpu_quant_max *max)
 {
     const uint8_t kind = quant->rule->amax;
-    const uint32_t nan = 0x7fc00000u;
-    uint32_t amax = 0;
-    int numbers = 0;
 
-    for (int i = 0; i < n; i++) {
-        const uint32_t a = cpu_bits32(x[i]) & 0x7fffffffu;
-
-        if (a > INF_BITS && kind == CPU_AMAX_POISON) {
-            return nan;
-        }
-        if (a <= INF_BITS) {
-            numbers++;
-            amax = a > amax ? a : amax;
-        }
+    if ((max->has_nan && kind == CPU_AMAX_POISON) ||
+        (!max->has_number && kind == CPU_AMAX_SKIP)) {
+        return 0x7fc00000u;
     }
-    if (numbers == 0 && kind == CPU_AMAX_SKIP) {
-        return nan;
-    }
-    return amax < quant->rule->amax_floor ? quant->rule->amax_floor : amax;
+    return max->amax < quant->rule->amax_floor ? quant->rule->amax_floor
+                                               : max->amax;
 }
 
 static uint32_t flush(const cpu_quant *quant, uint32_t t)
@@ -78,10 +71,7 @@ static uint32_t ratio_of(const cpu_quant *quant, uint32_t amax)
     default:
         break;
     }
-    const uint32_t bits = flush(quant, cpu_bits32(t));
-    const uint32_t floor = quant->rule->ratio_floor;
-
-    return bits < floor ? floor : bits;
+    return flush(quant, cpu_bits32(t));
 }
 
 /* 127 + ceil(log2(amax / largest)) with nothing rounded, at least 0. */
@@ -96,10 +86,11 @@ static int exact_ceil(const cpu_quant *quant, uint32_t amax)
     return byte;
 }
 
-static uint8_t byte_of(const cpu_quant *quant, uint32_t amax)
+uint8_t cpu_quant_byte(const cpu_quant *quant, uint32_t amax)
 {
     const cpu_quant_rule *rule = quant->rule;
-    const uint32_t t = ratio_of(quant, amax);
+    const uint32_t ratio = ratio_of(quant, amax);
+    const uint32_t t = ratio < rule->ratio_floor ? rule->ratio_floor : ratio;
     uint32_t field = t >> 23;
 
     if (t >= INF_BITS) {
@@ -129,13 +120,14 @@ static uint8_t byte_of(const cpu_quant *quant, uint32_t amax)
     return (uint8_t)(byte < low ? low : byte > rule->high ? rule->high : byte);
 }
 
-static block block_of(const cpu_quant *quant, uint32_t amax, uint8_t byte)
+cpu_quant_scale cpu_quant_under_byte(const cpu_quant *quant, uint32_t amax,
+                                     uint8_t byte)
 {
-    const uint16_t f = quant->flags;
+    const uint32_t f = quant->flags;
     const int dead = (byte == 0 && (f & CPU_Q_DEAD_0) != 0) ||
                      (byte == 254 && (f & CPU_Q_DEAD_254) != 0) ||
                      (byte == 255 && (f & CPU_Q_DEAD_255) != 0);
-    block b = {quant, dead ? 0 : cpu_pow2(127 - byte), 0};
+    cpu_quant_scale b = {quant, dead ? 0 : cpu_pow2(127 - byte), 0, 0, 0};
 
     if (byte == 254 && (f & CPU_Q_TURNED_254) != 0) {
         b.factor = -(double)cpu_float(INF_BITS);
@@ -214,7 +206,7 @@ static uint32_t magnitude_code(const cpu_quant *quant, double a)
     return ((uint32_t)(exponent - emin) << e->mbits) + n;
 }
 
-static uint8_t code_of(const block *b, float x)
+static uint8_t code_of(const cpu_quant_scale *b, float x)
 {
     const cpu_quant *quant = b->quant;
     const cpu_element *e = quant->element;
@@ -255,22 +247,51 @@ static uint8_t code_of(const block *b, float x)
 
 uint8_t cpu_quant_code(const cpu_quant *quant, float x)
 {
-    const block b = {quant, 1, 0};
+    const cpu_quant_scale b = {quant, 1, 0, 0, 0};
 
     return code_of(&b, x);
+}
+
+cpu_quant_scale cpu_quant_under_float(const cpu_quant *quant, uint32_t amax,
+                                      float *scale)
+{
+    cpu_quant_scale b = {quant, 1, 0, 1, 0};
+
+    *scale = cpu_float(ratio_of(quant, amax));
+    if (*scale == 0 && (quant->flags & CPU_Q_SCALE_1) != 0) {
+        *scale = 1;
+    }
+    *scale = *scale != *scale ? cpu_float(0x7fc00000u) : *scale;
+    b.by = (quant->flags & CPU_Q_INVERSE) != 0 ? 1.0f / *scale : *scale;
+    return b;
+}
+
+uint8_t cpu_quant_scaled(const cpu_quant_scale *scale, float x)
+{
+    const cpu_quant *quant = scale->quant;
+
+    if (!scale->by_float || x != x) {
+        return code_of(scale, x);
+    }
+    const float q =
+        (quant->flags & CPU_Q_INVERSE) != 0 ? x * scale->by : x / scale->by;
+
+    return code_of(scale, q != q ? cpu_float(0x7fc00000u) : q);
 }
 
 uint8_t cpu_quant_block(const cpu_quant *quant, uint8_t *code, const uint8_t *x,
                         int n)
 {
+    cpu_quant_max max = {0, 0, 0};
     float v[CPU_QUANT_MOST];
 
     for (int i = 0; i < n; i++) {
         v[i] = load(quant->from, x, i);
+        cpu_quant_look(&max, v[i]);
     }
-    const uint32_t amax = amax_of(quant, v, n);
-    const uint8_t byte = byte_of(quant, amax);
-    const block b = block_of(quant, amax, byte);
+    const uint32_t amax = cpu_quant_amax(quant, &max);
+    const uint8_t byte = cpu_quant_byte(quant, amax);
+    const cpu_quant_scale b = cpu_quant_under_byte(quant, amax, byte);
 
     for (int i = 0; i < n; i++) {
         code[i] = code_of(&b, v[i]);

@@ -14,11 +14,6 @@
 #define SIXTH 0x1.555556p-3f
 #define LARGEST 0x1.fffffep127f
 
-struct cpu_nvfp4 {
-    const char *name;
-    uint8_t (*block)(float global, const float *x, uint8_t *code);
-};
-
 int32_t cpu_nvfp4_scale(uint8_t byte)
 {
     const int field = byte >> 3 & 15;
@@ -83,11 +78,11 @@ static int is_nought(float x)
 }
 
 /* Of the numbers; NaN if there are none. */
-static float largest_of(const float *x)
+static float largest_of(const cpu_nvfp4 *rule, const float *x)
 {
     float most = -1;
 
-    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+    for (int i = 0; i < rule->n; i++) {
         const float size = x[i] < 0 ? -x[i] : x[i];
         most = size > most ? size : most;
     }
@@ -131,86 +126,140 @@ static float rcp(float x)
         (float)((double)y * cpu_pow2(127 - 24 - (int)(bits >> 23 & 255))));
 }
 
-static void encode(const float *x, float factor, uint8_t *code)
+/* A scale as its type has it; E8M0: the exponent, rounded up. */
+static uint8_t make_scale(const cpu_nvfp4 *rule, float s)
 {
-    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+    const uint32_t bits = cpu_bits32(s);
+    const uint32_t up = (bits >> 23) + ((bits & 0x7fffffu) != 0);
+
+    if (!rule->is_e8m0) {
+        return e4m3((double)s);
+    }
+    return s != s ? 255 : up > 254 ? 254 : (uint8_t)up;
+}
+
+/* The stored scale as kernels read it back: E8M0 byte 0 is 0. */
+static float read_scale(const cpu_nvfp4 *rule, uint8_t byte)
+{
+    return rule->is_e8m0 ? cpu_float((uint32_t)byte << 23) : scale_value(byte);
+}
+
+static void encode(const cpu_nvfp4 *rule, const float *x, float factor,
+                   uint8_t *code)
+{
+    for (int i = 0; i < rule->n; i++) {
         code[i] = e2m1((double)times(x[i], factor));
     }
 }
 
-static uint8_t fast(float global, const float *x, uint8_t *code)
+static uint8_t fast(const cpu_nvfp4 *rule, float global, const float *x,
+                    uint8_t *code)
 {
-    const float amax = largest_of(x);
-    const uint8_t byte = e4m3((double)times(global, times(amax, SIXTH)));
+    const float amax = largest_of(rule, x);
+    const uint8_t byte = make_scale(rule, times(global, times(amax, SIXTH)));
 
-    encode(x, is_nought(amax) ? 0 : rcp(times(scale_value(byte), rcp(global))),
+    encode(rule, x,
+           is_nought(amax)
+               ? 0
+               : rule->rcp(times(read_scale(rule, byte), rule->rcp(global))),
            code);
     return byte;
 }
 
-static float inverse(float x)
+float cpu_nvfp4_inverse(float x)
 {
     return cpu_flush32(1 / cpu_flush32(x));
 }
 
-static uint8_t ieee(float global, const float *x, uint8_t *code)
+static uint8_t ieee(const cpu_nvfp4 *rule, float global, const float *x,
+                    uint8_t *code)
 {
-    const float amax = largest_of(x);
-    const uint8_t byte = e4m3((double)times(amax, times(global, SIXTH)));
-    const float factor = inverse(times(scale_value(byte), inverse(global)));
+    const float amax = largest_of(rule, x);
+    const uint8_t byte = make_scale(rule, times(amax, times(global, SIXTH)));
+    const float factor = cpu_nvfp4_inverse(
+        times(read_scale(rule, byte), cpu_nvfp4_inverse(global)));
 
-    encode(x, is_nought(amax) ? 0 : factor < LARGEST ? factor : LARGEST, code);
+    encode(rule, x,
+           is_nought(amax)    ? 0
+           : factor < LARGEST ? factor
+                              : LARGEST,
+           code);
     return byte;
 }
 
-static uint8_t vllm(float global, const float *x, uint8_t *code)
+static uint8_t vllm(const cpu_nvfp4 *rule, float global, const float *x,
+                    uint8_t *code)
 {
-    const float part = largest_of(x) * SIXTH;
+    const float part = largest_of(rule, x) * SIXTH;
     const uint8_t byte = e4m3((double)(global * part));
     const float scale = scale_value(byte);
-    const float factor = is_nought(scale) ? 0 : rcp(scale * rcp(global));
+    const float factor =
+        is_nought(scale) ? 0 : rule->rcp(scale * rule->rcp(global));
 
-    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+    for (int i = 0; i < rule->n; i++) {
         code[i] = e2m1((double)(x[i] * factor));
     }
     return byte;
 }
 
-static uint8_t trtllm_gen(float global, const float *x, uint8_t *code)
+static uint8_t trtllm_gen(const cpu_nvfp4 *rule, float global, const float *x,
+                          uint8_t *code)
 {
-    const float most = largest_of(x);
+    const float most = largest_of(rule, x);
     const float amax = most != most ? 0 : most;
     const float scaled = amax * global;
     const uint8_t byte = e4m3((double)(scaled * SIXTH));
     const float scale = scale_value(byte);
     const float down = scale == 0 ? 0 : 1 / scale;
 
-    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+    for (int i = 0; i < rule->n; i++) {
         const float own = times(x[i], down);
         code[i] = e2m1((double)(own * global));
     }
     return byte;
 }
 
-static uint8_t exact(float global, const float *x, uint8_t *code)
+static uint8_t exact(const cpu_nvfp4 *rule, float global, const float *x,
+                     uint8_t *code)
 {
-    const uint8_t byte = e4m3((double)largest_of(x) * (double)global / 6);
+    const uint8_t byte = e4m3((double)largest_of(rule, x) * (double)global / 6);
     const double scale = (double)scale_value(byte);
 
-    for (int i = 0; i < CPU_NVFP4_BLOCK; i++) {
+    for (int i = 0; i < rule->n; i++) {
         const double y = (double)x[i] * (double)global;
         code[i] = e2m1(scale == 0 ? y * 0 : y / scale);
     }
     return byte;
 }
 
+/* FP8 input: first to FP16 at six times the global scale's inverse. */
+static uint8_t from_e4m3(const cpu_nvfp4 *rule, float global, const float *x,
+                         uint8_t *code)
+{
+    const float up = times(6.0f, rule->rcp(global));
+    float h[CPU_NVFP4_MOST];
+
+    for (int i = 0; i < rule->n; i++) {
+        h[i] = cpu_from_f16(cpu_f16_of(times(x[i], up)));
+    }
+    const float s = times(global, times(largest_of(rule, h), SIXTH));
+    const uint8_t byte = make_scale(rule, s);
+
+    encode(rule, h,
+           is_nought(s) ? 0 : times(global, rule->rcp(read_scale(rule, byte))),
+           code);
+    return byte;
+}
+
 const cpu_nvfp4 *cpu_nvfp4_of(const char *name)
 {
-    static const cpu_nvfp4 rules[] = {{"fast", fast},
-                                      {"ieee", ieee},
-                                      {"exact", exact},
-                                      {"vllm", vllm},
-                                      {"trtllm_gen", trtllm_gen}};
+    static const cpu_nvfp4 rules[] = {
+        {"fast", fast, rcp, CPU_NVFP4_BLOCK, 0},
+        {"ieee", ieee, rcp, CPU_NVFP4_BLOCK, 0},
+        {"exact", exact, rcp, CPU_NVFP4_BLOCK, 0},
+        {"vllm", vllm, rcp, CPU_NVFP4_BLOCK, 0},
+        {"trtllm_gen", trtllm_gen, rcp, CPU_NVFP4_BLOCK, 0},
+        {"from_e4m3", from_e4m3, rcp, CPU_NVFP4_BLOCK, 0}};
 
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (strcmp(name, rules[i].name) == 0) {
@@ -223,5 +272,5 @@ const cpu_nvfp4 *cpu_nvfp4_of(const char *name)
 uint8_t cpu_nvfp4_block(const cpu_nvfp4 *rule, float global, const float *x,
                         uint8_t *code)
 {
-    return rule->block(global, x, code);
+    return rule->block(rule, global, x, code);
 }

@@ -51,7 +51,7 @@
     {                                                                          \
         .name = rule, .amax = CPU_AMAX_ZERO, .ratio = from, .up = CPU_UP_BITS, \
         .high = 255, .nan_byte = 255, .inf_byte = 255,                         \
-        .flags = CPU_Q_DEAD_255, .amax_floor = 0x2edbe6ffu,                    \
+        .flags = CPU_Q_DEAD_255 | CPU_Q_224, .amax_floor = 0x2edbe6ffu,        \
         .ratio_floor = floor, .nan4 = CPU_NAN_MINUS, .nan8 = CPU_NAN_MINUS     \
     }
 
@@ -90,6 +90,9 @@ static const cpu_quant_rule rules[] = {
     AITER_HIP("aiter_hip_roundup", CPU_RATIO_INVERSE, CPU_UP_BITS, 255,
               CPU_Q_DEAD_0 | CPU_Q_DEAD_255),
     AITER_HIP("aiter_hip_even", CPU_RATIO_AMAX, CPU_UP_HALF, 254, CPU_Q_EMAX),
+    /* The shared helper of quant.scale: the formula at overflow. */
+    AITER_HIP("aiter_hip_even_helper", CPU_RATIO_AMAX, CPU_UP_HALF,
+              CPU_CARRY_FIELD, CPU_Q_EMAX),
     AITER_HIP("aiter_hip_ceil", CPU_RATIO_SHIFT, CPU_UP_BITS, 255,
               CPU_Q_DEAD_0 | CPU_Q_DEAD_255),
     {.name = "aiter_dynamic",
@@ -151,7 +154,8 @@ static const cpu_quant_rule rules[] = {
      .high = 254,
      .nan_byte = 254,
      .inf_byte = 254,
-     .flags = CPU_Q_UNSATURATED | CPU_Q_BARE_0 | CPU_Q_BYTE_1,
+     .flags = CPU_Q_UNSATURATED | CPU_Q_BARE_0 | CPU_Q_BYTE_1 | CPU_Q_INVERSE |
+              CPU_Q_PACK_FULL,
      .amax_floor = 0x38d1b717u, /* 1e-4 */
      .tie4 = CPU_RNZ,
      .nan4 = CPU_NAN_ZERO},
@@ -191,6 +195,8 @@ static const cpu_quant_rule rules[] = {
      .nan8 = CPU_NAN_LARGEST},
     VLLM_GROUP("vllm_group", CPU_RATIO_DIVIDE, 0x2edbe6ffu),
     VLLM_GROUP("vllm_group_mul", CPU_RATIO_INVERSE, 0),
+    AITER_TORCH("aiter_token", CPU_RATIO_DIVIDE, CPU_UP_BITS, CPU_Q_SCALE_1),
+    AITER_TORCH("aiter_tensor", CPU_RATIO_DIVIDE, CPU_UP_BITS, 0),
 };
 
 const cpu_quant_rule *cpu_quant_rule_of(const char *name)
@@ -230,11 +236,16 @@ static void make_lane(cpu_quant *quant)
 void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
                     const cpu_element *element, uint32_t from, cpu_tie tie)
 {
+    static const cpu_element fnuz_224 = {
+        "e4m3fnuz", MXO_E4M3FNUZ, 4, 3, 8, 0x7e, 0x80, 0x80, 0x80, 7, 8};
     const int has_nan = element->nan != 0;
+    const int ends_at_224 =
+        (rule->flags & CPU_Q_224) != 0 && element->dtype == MXO_E4M3FNUZ;
 
     memset(quant, 0, sizeof *quant);
     quant->rule = rule;
-    quant->element = element;
+    quant->element = ends_at_224 ? &fnuz_224 : element;
+    element = quant->element;
     quant->from = from;
     quant->flags = rule->flags;
     quant->tie = (uint8_t)(tie != CPU_BY_RULE ? tie
@@ -243,11 +254,11 @@ void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
     quant->nan = has_nan ? rule->nan8 : rule->nan4;
     quant->largest = cpu_element_value(element, element->largest);
     if (!has_nan) {
-        quant->flags &= (uint16_t)~CPU_Q_UNSATURATED;
+        quant->flags &= ~(uint32_t)CPU_Q_UNSATURATED;
         quant->flags |=
-            (quant->flags & CPU_Q_BARE_0) != 0 ? CPU_Q_NO_MINUS_0 : 0;
+            (quant->flags & CPU_Q_BARE_0) != 0 ? (uint32_t)CPU_Q_NO_MINUS_0 : 0;
     } else {
-        quant->flags &= (uint16_t)~CPU_Q_POSITIVE_0;
+        quant->flags &= ~(uint32_t)CPU_Q_POSITIVE_0;
     }
     make_lane(quant);
 }

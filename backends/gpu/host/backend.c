@@ -127,9 +127,12 @@ static const struct {
     {"moe.nvfp4_scalars", plan_nvfp4_scalars},
     {"moe.permute", plan_permute},
     {"moe.sort", plan_sort},
+    {"quant.group", plan_quant_group},
     {"quant.mx", plan_quant},
     {"quant.nvfp4", plan_nvfp4_quant},
     {"quant.qdq", plan_qdq},
+    {"quant.requant", plan_requant},
+    {"quant.scale", plan_scale},
     {"quant.static", plan_static},
 };
 
@@ -140,8 +143,9 @@ static const char *const op_names[] = {
     "moe.finalize",    "moe.gemm1",         "moe.gemm2",
     "moe.layer",       "moe.nvfp4_gemm1",   "moe.nvfp4_gemm2",
     "moe.nvfp4_layer", "moe.nvfp4_scalars", "moe.permute",
-    "moe.sort",        "quant.mx",          "quant.nvfp4",
-    "quant.qdq",       "quant.static",      NULL};
+    "moe.sort",        "quant.group",       "quant.mx",
+    "quant.nvfp4",     "quant.qdq",         "quant.requant",
+    "quant.scale",     "quant.static",      NULL};
 
 static void plan_end(gpu_plan *plan)
 {

@@ -97,6 +97,21 @@ static inline gpu_plan *plan_append(gpu_plan *plan)
     return plan->next;
 }
 
+/* The first launch of a plan, or one behind it, with a thread for each output;
+   NULL: no memory, which a first one never needs. */
+static inline gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel,
+                                  uint64_t outputs)
+{
+    gpu_plan *const step = plan->kernel == NULL ? plan : plan_append(plan);
+
+    if (step != NULL) {
+        step->kernel = kernel;
+        step->blocks = (outputs + GPU_BLOCK - 1) / GPU_BLOCK;
+        step->waves = 4;
+    }
+    return step;
+}
+
 /* At least n bytes, aligned; what a call before had there is gone. */
 static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
 {

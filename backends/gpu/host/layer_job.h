@@ -60,9 +60,6 @@ static inline uint32_t layer_act_mode(const glu_args *u)
 /* What of the sum over experts does not depend on addresses. */
 void sum_fill(layer_job *j);
 
-/* The first launch of a plan, or one behind it; NULL: no memory. */
-gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel, uint64_t outputs);
-
 /* Appends the sum over experts; 0: no memory. */
 int step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add);
 

@@ -16,23 +16,6 @@ static uint32_t group_type(const mxo_call *call, const char *key)
                                        : (uint32_t)LAYER_BF16;
 }
 
-static void group_launch(gpu_plan *plan, const gpu_kernel *kernel, uint64_t n)
-{
-    plan->kernel = kernel;
-    plan->blocks = (n + GPU_BLOCK - 1) / GPU_BLOCK;
-    plan->waves = 4;
-}
-
-/* An element's format and what rounding to it is; floor has the plain one. */
-static mxo_status group_element(const mxo_call *call, quant_args *q,
-                                mxo_text why)
-{
-    return quant_make(q, call_text(call, "element"), "floor", "") == 0
-               ? MXO_OK
-               : gpu_fail(MXO_E_UNSUPPORTED, why, "%s on %s has no element=%s",
-                          call->op, GPU_NAME, call_text(call, "element"));
-}
-
 mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(quant_static, 0);
@@ -47,7 +30,7 @@ mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why)
     gpu_want want = {
         call_dtype(call, call_text(call, "element")), x->rank, {0}};
     memcpy(want.shape, x->shape, sizeof want.shape);
-    mxo_status status = group_element(call, &a->q, why);
+    mxo_status status = quant_need(call, &a->q, "floor", why);
 
     if (status == MXO_OK) {
         status = need_shaped(call, 1, "q", &want, &y, why);
@@ -61,7 +44,7 @@ mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why)
     a->y = y;
     a->n = x->n_bytes / (a->type == LAYER_F32 ? 4 : 2);
     a->reciprocal = (uint32_t)call_is(call, "apply", "reciprocal");
-    group_launch(plan, &kernel, a->n);
+    (void)plan_step(plan, &kernel, a->n);
     return status;
 }
 
@@ -100,7 +83,7 @@ mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why)
     a->codes = at[0];
     a->scale = at[1];
     a->y = at[2];
-    group_launch(plan, &kernel, a->blocks);
+    (void)plan_step(plan, &kernel, a->blocks);
     return status;
 }
 
@@ -130,7 +113,7 @@ mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
         return gpu_fail(MXO_E_PARAM, why,
                         "dequant.group: a group size is negative");
     }
-    mxo_status status = group_element(call, &element, why);
+    mxo_status status = quant_need(call, &element, "floor", why);
 
     a->f = element.f;
     a->packed = (uint32_t)call_is(call, "element", "e2m1");
@@ -156,6 +139,6 @@ mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
     a->q = tensor_address(q);
     a->scale = scale;
     a->y = y;
-    group_launch(plan, &kernel, a->n);
+    (void)plan_step(plan, &kernel, a->n);
     return status;
 }

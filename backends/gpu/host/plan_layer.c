@@ -160,18 +160,6 @@ static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
     return job_table(j, base + table, why);
 }
 
-gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel, uint64_t outputs)
-{
-    gpu_plan *const step = plan->kernel == NULL ? plan : plan_append(plan);
-
-    if (step != NULL) {
-        step->kernel = kernel;
-        step->blocks = (outputs + GPU_BLOCK - 1) / GPU_BLOCK;
-        step->waves = 4;
-    }
-    return step;
-}
-
 static int step_rows(gpu_plan *plan, const layer_job *j,
                      const layer_operands_args *rows)
 {

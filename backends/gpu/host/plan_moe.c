@@ -72,9 +72,7 @@ mxo_status plan_permute(const mxo_call *call, gpu_plan *plan, mxo_text why)
     if (status == MXO_OK) {
         status = permute_tensors(call, a, why);
     }
-    plan->kernel = &permute;
-    plan->blocks = (a->y_rows * a->pitch + GPU_BLOCK - 1) / GPU_BLOCK;
-    plan->waves = 4;
+    (void)plan_step(plan, &permute, a->y_rows * a->pitch);
     return status;
 }
 
@@ -235,8 +233,6 @@ mxo_status plan_finalize(const mxo_call *call, gpu_plan *plan, mxo_text why)
     if (status == MXO_OK) {
         status = finalize_shapes(call, a, why);
     }
-    plan->kernel = &finalize;
-    plan->blocks = (a->outputs + GPU_BLOCK - 1) / GPU_BLOCK;
-    plan->waves = 4;
+    (void)plan_step(plan, &finalize, a->outputs);
     return status;
 }

@@ -147,9 +147,7 @@ mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     if (status == MXO_OK) {
         status = need_shaped(call, 1, "q", &q, &a->q, why);
     }
-    plan->kernel = &quant;
-    plan->blocks = (a->blocks + GPU_BLOCK - 1) / GPU_BLOCK;
-    plan->waves = 4;
+    (void)plan_step(plan, &quant, a->blocks);
     return status;
 }
 
@@ -186,9 +184,7 @@ mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
     a->scale = scale;
     a->global = global;
     a->y = y;
-    plan->kernel = &dequant;
-    plan->blocks = (a->n + GPU_BLOCK - 1) / GPU_BLOCK;
-    plan->waves = 4;
+    (void)plan_step(plan, &dequant, a->n);
     return status;
 }
 

@@ -22,6 +22,8 @@ static const struct {
     {"e4m3fnuz", {3, 7, 7, 0x7f, 7, 0x80, 0x80, 1, 240}},
     {"e5m2", {2, 14, 15, 0x7b, 7, 0x7e, 0x7c, 0, 57344}},
     {"e5m2fnuz", {2, 15, 15, 0x7f, 7, 0x80, 0x80, 1, 57344}},
+    /* Its scales; codes are two's complement, which nothing here makes. */
+    {"int8", {6, 0, 0, 0x7f, 7, 0, 0x7f, 0, 127.0f / 64}},
 };
 
 /* What an element becomes: tie, saturating, NaN, sign of zero. */
@@ -135,6 +137,9 @@ static const quant_row quant_rows[] = {
         FMIN, BELOW0),
     ROW("aiter_hip_even", ZERO, AMAX, EVEN, 255, 255, 254, 254, QUANT_OFFSET,
         FMIN, BELOW0),
+    /* The shared helper of quant.scale: the formula at overflow. */
+    ROW("aiter_hip_even_helper", ZERO, AMAX, EVEN, 255, 255, FORMULA, FORMULA,
+        QUANT_OFFSET, FMIN, BELOW0),
     ROW("aiter_hip_ceil", ZERO, SHIFTED, BITS, 255, 255, 255, 0, NULL_ENDS,
         FMIN, BELOW0),
     ROW("aiter_dynamic", SKIP, AMAX, EVEN, 254, 254, 254, 254, QUANT_OFFSET,
@@ -169,14 +174,19 @@ static const quant_row quant_rows[] = {
         QUANT_OFFSET, OCP, OCP),
     ROW("b12x_mxfp8", ZERO, PRODUCT, BITS, 254, 255, 255, 0,
         QUANT_NULL_0 | QUANT_LIVE_255, FMIN, FMIN),
-    FLOORED("deepgemm", POISON, QUOTIENT, BITS, 254, 254, 254, 0, 0, CAST, SCAN,
-            0x38d1b717u, 0, 1),
+    FLOORED("deepgemm", POISON, QUOTIENT, BITS, 254, 254, 254, 0,
+            QUANT_INVERSE | QUANT_PACK_FULL, CAST, SCAN, 0x38d1b717u, 0, 1),
     ROW("deepgemm_mega", ZERO, PRODUCT, BITS, 255, 255, 255, 0, QUANT_NULL_255,
         FMIN, FMIN),
     FLOORED("vllm_group", ZERO, QUOTIENT, BITS, 255, 255, 255, 0,
-            QUANT_NULL_255, MINUS, MINUS, 0x2edbe6ffu, 0x2edbe6ffu, 0),
+            QUANT_NULL_255 | QUANT_END_224, MINUS, MINUS, 0x2edbe6ffu,
+            0x2edbe6ffu, 0),
     FLOORED("vllm_group_mul", ZERO, PRODUCT, BITS, 255, 255, 255, 0,
-            QUANT_NULL_255, MINUS, MINUS, 0x2edbe6ffu, 0, 0),
+            QUANT_NULL_255 | QUANT_END_224, MINUS, MINUS, 0x2edbe6ffu, 0, 0),
+    ROW("aiter_token", POISON, QUOTIENT, BITS, 255, 255, 255, 0, QUANT_SCALE_1,
+        CAST, TORCH),
+    ROW("aiter_tensor", POISON, QUOTIENT, BITS, 255, 255, 255, 0, 0, CAST,
+        TORCH),
 };
 
 #undef OCP
@@ -298,21 +308,26 @@ int quant_make(quant_args *a, const char *element, const char *rule,
         return -1;
     }
     a->f = quant_formats[i].f;
+    if (a->f.fnuz && a->f.mbits == 3 &&
+        (quant_rows[k].flags & QUANT_END_224) != 0) {
+        a->f.max = 0x7e;
+        a->f.max_value = 224;
+    }
     quant_fill_rule(a, &quant_rows[k], tie);
     quant_fill_fast(a);
     return 0;
 }
 
-static mxo_status quant_element_and_rule(const mxo_call *call, quant_args *a,
-                                         mxo_text why)
+mxo_status quant_need(const mxo_call *call, quant_args *a, const char *rule,
+                      mxo_text why)
 {
-    return quant_make(a, call_text(call, "element"), call_text(call, "rule"),
-                      call_text(call, "tie")) == 0
+    const char *const element = call_text(call, "element");
+
+    return quant_make(a, element, rule, call_text(call, "tie")) == 0
                ? MXO_OK
                : gpu_fail(MXO_E_UNSUPPORTED, why,
-                          "quant.mx on %s has no element=%s with rule=%s",
-                          GPU_NAME, call_text(call, "element"),
-                          call_text(call, "rule"));
+                          "%s on %s has no element=%s with rule=%s", call->op,
+                          GPU_NAME, element, rule);
 }
 
 /* Rows of whole blocks, the last axis, no padding, an order we know. */
@@ -334,6 +349,10 @@ static mxo_status quant_check(const mxo_call *call, const mxo_tensor *x,
         return gpu_fail(MXO_E_UNSUPPORTED, why,
                         "quant.mx on %s has no sf_layout=%s", GPU_NAME,
                         call_text(call, "sf_layout"));
+    }
+    if (call_is(call, "element", "int8")) {
+        return gpu_fail(MXO_E_UNSUPPORTED, why, "quant.mx on %s has no int8",
+                        GPU_NAME);
     }
     if (!call_is(call, "q_layout", "linear")) {
         return gpu_fail(MXO_E_UNSUPPORTED, why,
@@ -415,7 +434,7 @@ mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     const uint64_t n = x->n_bytes / (from == QUANT_F32 ? 4 : 2);
 
     MXO_TRY(quant_check(call, x, why));
-    MXO_TRY(quant_element_and_rule(call, a, why));
+    MXO_TRY(quant_need(call, a, call_text(call, "rule"), why));
     MXO_TRY(quant_scales(call, x, n / 32, plan, why));
     const uint64_t cols = x->shape[x->rank - 1];
     const gpu_want w =

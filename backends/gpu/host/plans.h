@@ -31,6 +31,9 @@ mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
 mxo_status plan_permute(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_sort(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_quant_group(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_requant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_scale(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
 
@@ -55,6 +58,10 @@ struct quant_args;
 /* Format and rule of a quantiser; tie "": the rule's own; -1: not here. */
 int quant_make(struct quant_args *a, const char *element, const char *rule,
                const char *tie);
+
+/* The same for the call's element and tie, or a sentence. */
+mxo_status quant_need(const mxo_call *call, struct quant_args *a,
+                      const char *rule, mxo_text why);
 
 #if GPU_HAS_FUSED
 /* Time of cuBLAS on the shapes that the call names. */

@@ -47,7 +47,12 @@ enum {
     QUANT_FTZ = 32,         /* binary32 steps flush subnormals */
     QUANT_NEGATIVE = 64,    /* infinity times 0 is a negative NaN */
     QUANT_TURNED_254 = 128, /* 254 multiplies by minus infinity */
-    QUANT_LIVE_255 = 256    /* 255 multiplies by 2^-128 */
+    QUANT_LIVE_255 = 256,   /* 255 multiplies by 2^-128 */
+    QUANT_INVERSE = 512,    /* float scale: x * (1 / s), else x / s */
+    QUANT_SCALE_1 = 1024,   /* a float scale of 0 becomes 1 */
+    QUANT_PACK_FULL = 2048, /* words of FP8 scales have four; E2M1's are
+                               filled up with 127 */
+    QUANT_END_224 = 4096    /* E4M3FNUZ ends one code below its largest */
 };
 #define QUANT_FORMULA (-1)
 #define QUANT_QUIET 0x7fc00000u
