@@ -51,6 +51,16 @@ double cpu_number(const mxo_call *call, const char *key)
     return p == NULL ? 0 : p->number;
 }
 
+mxo_status cpu_flag(const mxo_call *call, const char *key, int *flag,
+                    mxo_text why)
+{
+    *flag = cpu_is(call, key, "1");
+    return *flag || cpu_is(call, key, "0")
+               ? MXO_OK
+               : cpu_fail(MXO_E_PARAM, why, "%s: %s=%s is not 0 or 1", call->op,
+                          key, cpu_text(call, key));
+}
+
 int cpu_choice(const mxo_call *call, const char *key, const char *const *list)
 {
     for (int i = 0; list[i] != NULL; i++) {

@@ -40,6 +40,9 @@ cpu_fail(mxo_status status, mxo_text why, const char *format, ...);
 const char *cpu_text(const mxo_call *call, const char *key);
 int cpu_is(const mxo_call *call, const char *key, const char *value);
 double cpu_number(const mxo_call *call, const char *key);
+/* Of a parameter that is 0 or 1, by its text; else PARAM with a sentence. */
+mxo_status cpu_flag(const mxo_call *call, const char *key, int *flag,
+                    mxo_text why);
 /* Index of the text in the NULL-terminated list, -1 if absent. */
 int cpu_choice(const mxo_call *call, const char *key, const char *const *list);
 

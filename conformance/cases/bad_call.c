@@ -178,7 +178,7 @@ static const grid_row grid[] = {
          "topk_ids") "|" KINDS("expert_map")},
     {2, 0,
      PERMUTE "flaw=" KINDS("x") "|flat.x|" VECTOR("rows") "|" TENSOR(
-         "y") "|unset.top_k|unset.pad|value.top_k|unknown"},
+         "y") "|unset.top_k|unset.pad|value.top_k|value.per_pair|unknown"},
     {2, 0,
      "quant.mx:rows=4,cols=64,flaw=" TENSOR("x") "|" TENSOR("q") "|" TENSOR(
          "scale") "|odd.cols|off.cols|unset.rule|unset.from|value.rule|"
@@ -194,7 +194,9 @@ static const grid_row grid[] = {
          "scale") "|short.scale|long.scale|" TENSOR("q") "|unknown"},
     {2, 0,
      "quant.nvfp4:rows=4,cols=64,flaw=" TENSOR("x") "|" KINDS(
-         "global_scale") "|" TENSOR("q") "|" VECTOR("scale") "|unknown"},
+         "global_scale") "|" TENSOR("q") "|" VECTOR("scale") "|value.global|"
+                                                             "value.inverted|"
+                                                             "unknown"},
     {2, 0,
      "quant.requant:rows=4,cols=64,flaw=" TENSOR("q") "|" KINDS(
          "offset") "|short.offset|long.offset|" TENSOR("y") "|unknown"},
@@ -248,7 +250,8 @@ static const grid_row grid[] = {
          "w2") "|" TENSOR("w2_scale") "|" TENSOR("w2_bias")},
     {2, 0,
      "act.glu:rows=2,cols=32,flaw=" TENSOR("x") "|" TENSOR(
-         "y") "|unset.alpha|unset.limit|value.dialect|value.to|unknown"},
+         "y") "|unset.alpha|unset.limit|value.dialect|value.to|value.gather|"
+              "unknown"},
     {2, 0,
      "act.glu:layout=split,rows=2,cols=32,flaw=" TENSOR("gate") "|" TENSOR(
          "up")},

@@ -174,7 +174,7 @@ static int flaw_value(const spoiling *s)
     mxo_param *p = &s->call->params[op_param_index(s->c->schema, s->target)];
 
     p->text = "no_such_value";
-    p->number = 0.5; /* nor is it whole */
+    p->number = 0; /* as for every text that is no number */
     return 0;
 }
 

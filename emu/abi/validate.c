@@ -52,21 +52,31 @@ static const mxo_param *param_of(const mxo_call *call, span key)
     return NULL;
 }
 
+/* Decimal digits, perhaps with a sign: other texts have the number 0. */
+static int is_whole(const char *text)
+{
+    const char *const digits = text + (text[0] == '-');
+
+    return digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+}
+
 static int in_domain(span domain, const mxo_param *p)
 {
     if (span_is(domain, "int")) {
         /* The range test comes first: the cast is undefined outside it. */
-        return p->number >= -2147483648.0 && p->number <= 2147483647.0 &&
+        return is_whole(p->text) && p->number >= -2147483648.0 &&
+               p->number <= 2147483647.0 &&
                p->number == (double)(int64_t)p->number;
     }
     if (span_is(domain, "bool")) {
-        return p->number == 0 || p->number == 1;
+        return strcmp(p->text, p->number != 0 ? "1" : "0") == 0;
     }
     if (span_is(domain, "real")) {
         return strcmp(p->text, "none") != 0;
     }
     if (span_is(domain, "size")) {
-        return p->number >= 0 && p->number <= 1099511627776.0 &&
+        return is_whole(p->text) && p->number >= 0 &&
+               p->number <= 1099511627776.0 &&
                p->number == (double)(int64_t)p->number;
     }
     if (span_is(domain, "name")) {

@@ -229,12 +229,13 @@ static mxo_status read_choosers(glu_job *job, const mxo_call *call,
 {
     const int all = cpu_is(call, "per_expert", "all");
     const double tile = cpu_number(call, "tile");
-    mxo_status status = MXO_OK;
+    int gather;
+    mxo_status status = cpu_flag(call, "gather", &gather, why);
     uint64_t n_alpha;
     uint64_t n_beta;
 
     job->rows = job->in_rows;
-    if (cpu_number(call, "gather") != 0) {
+    if (gather) {
         job->row = vector(call, "row", MXO_I32, &job->rows, &status, why);
     }
     if (cpu_is(call, "per_expert", "none") || status != MXO_OK) {

@@ -292,12 +292,14 @@ static mxo_status check_pairs(const mxo_call *call, const uint64_t *shape,
     static const char *const names[] = {"index", "topk_ids"};
     const mxo_tensor *map = cpu_in(call, "expert_map");
     const uint32_t weight = cpu_float_dtype(cpu_text(call, "weight"));
+    int has_map;
 
+    MXO_TRY(cpu_flag(call, "map", &has_map, why));
     for (int i = 0; i < 2; i++) {
         const mxo_tensor *t = cpu_in(call, names[i]);
 
-        if (t != NULL || cpu_number(call, i == 0 ? "" : "map") != 0 ||
-            (i == 0 && cpu_is(call, "source", "permuted"))) {
+        if (t != NULL ||
+            (i == 0 ? cpu_is(call, "source", "permuted") : has_map)) {
             MXO_TRY(cpu_want(t, names[i], MXO_I32, 2, shape, why));
         }
     }
@@ -305,7 +307,7 @@ static mxo_status check_pairs(const mxo_call *call, const uint64_t *shape,
         MXO_TRY(cpu_want(cpu_in(call, "topk_weights"), "topk_weights", weight,
                          2, shape, why));
     }
-    if (cpu_number(call, "map") != 0) {
+    if (has_map) {
         MXO_TRY(cpu_want(map, "expert_map", MXO_I32, 1,
                          map == NULL ? shape : map->shape, why));
     }

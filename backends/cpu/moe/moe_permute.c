@@ -86,7 +86,6 @@ static mxo_status read_params(const mxo_call *call, permute_job *j,
     const double pad = cpu_number(call, "pad");
 
     j->is_aiter = cpu_is(call, "ids", "aiter");
-    j->per_pair = cpu_number(call, "per_pair") != 0;
     j->shuffles = cpu_is(call, "layout", "aiter");
     if (!(top_k >= 1 && top_k <= INT32_MAX) || !(pad >= 0 && pad <= 255)) {
         return cpu_fail(MXO_E_PARAM, why,
@@ -95,7 +94,7 @@ static mxo_status read_params(const mxo_call *call, permute_job *j,
     }
     j->top_k = (uint64_t)top_k;
     j->pad = (uint8_t)pad;
-    return MXO_OK;
+    return cpu_flag(call, "per_pair", &j->per_pair, why);
 }
 
 /* The rows that count. */

@@ -156,6 +156,17 @@ static inline double call_number(const mxo_call *call, const char *key)
     return 0;
 }
 
+/* A parameter that is 0 or 1, by its text: no other text has a number. */
+static inline mxo_status call_flag(const mxo_call *call, const char *key,
+                                   uint32_t *flag, mxo_text why)
+{
+    *flag = (uint32_t)call_is(call, key, "1");
+    return *flag != 0 || call_is(call, key, "0")
+               ? MXO_OK
+               : gpu_fail(MXO_E_PARAM, why, "%s: %s=%s is not 0 or 1", call->op,
+                          key, call_text(call, key));
+}
+
 static inline const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
                                             const char *name)
 {

@@ -45,7 +45,7 @@ static mxo_status glu_read_chosen(const mxo_call *call, glu_chosen *c,
     mxo_status status = MXO_OK;
 
     for (int i = 0; i < GLU_VECTORS && status == MXO_OK; i++) {
-        const int wanted = i == GLU_ROW      ? call_number(call, "gather") != 0
+        const int wanted = i == GLU_ROW      ? call_is(call, "gather", "1")
                            : i <= GLU_LIMITS ? own
                                              : all;
         if (wanted) {

@@ -372,10 +372,12 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
     a->from = (uint32_t)from;
     a->to = (uint32_t)to;
 
+    uint32_t gather = 0;
+
+    MXO_TRY(call_flag(call, "gather", &gather, why));
     MXO_TRY(glu_numbers(call, a, why));
     MXO_TRY(glu_operands(call, a, why));
-    if (call_number(call, "gather") != 0 ||
-        !call_is(call, "per_expert", "none")) {
+    if (gather || !call_is(call, "per_expert", "none")) {
         MXO_TRY(glu_choosers(call, a, plan->scratch, why));
     }
     const gpu_want w = {

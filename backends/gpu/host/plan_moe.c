@@ -21,11 +21,10 @@ static mxo_status permute_params(const mxo_call *call, permute_args *a,
                         "moe.permute: top_k is at least 1, and pad is a byte");
     }
     a->is_aiter = (uint32_t)call_is(call, "ids", "aiter");
-    a->per_pair = call_number(call, "per_pair") != 0;
     a->shuffles = (uint32_t)call_is(call, "layout", "aiter");
     a->top_k = (uint64_t)top_k;
     a->pad = (uint32_t)pad;
-    return MXO_OK;
+    return call_flag(call, "per_pair", &a->per_pair, why);
 }
 
 static mxo_status permute_tensors(const mxo_call *call, permute_args *a,
@@ -114,13 +113,13 @@ static mxo_status finalize_pairs_of(const mxo_call *call, finalize_args *a,
 {
     const mxo_tensor *const map =
         find_tensor(call->in, call->n_in, "expert_map");
-    const int has_map = call_number(call, "map") != 0;
     const gpu_want ids = {MXO_I32, 2, {tokens, a->slots}};
     const gpu_want weights = {finalize_dtype(a->weight), 2, {tokens, a->slots}};
     uint8_t *at[3] = {NULL, NULL, NULL};
-    mxo_status status = MXO_OK;
+    uint32_t has_map = 0;
+    mxo_status status = call_flag(call, "map", &has_map, why);
 
-    if (call_is(call, "source", "permuted")) {
+    if (status == MXO_OK && call_is(call, "source", "permuted")) {
         status = need_shaped(call, 0, "index", &ids, &at[0], why);
     }
     if (status == MXO_OK && has_map) {

@@ -59,7 +59,6 @@ static void nvfp4_fill_rule(const mxo_call *call, nvfp4_quant_args *a)
                    : a->from == NVFP4_E4M3 ? (uint32_t)NVFP4_FROM_E4M3
                    : a->rule.e8m0          ? (uint32_t)NVFP4_MX
                                            : math;
-    a->inverted = call_number(call, "inverted") != 0;
     a->size = a->rule.e8m0 ? 32 : NVFP4_BLOCK;
     (void)quant_make(&a->mx, "e2m1", "flashinfer", "");
 }
@@ -70,8 +69,11 @@ static mxo_status nvfp4_global(const mxo_call *call, nvfp4_quant_args *a,
     const mxo_tensor *const g =
         find_tensor(call->in, call->n_in, "global_scale");
 
-    if (call_number(call, "global") == 0) {
-        return MXO_OK;
+    uint32_t has_global = 0;
+    const mxo_status status = call_flag(call, "global", &has_global, why);
+
+    if (status != MXO_OK || !has_global) {
+        return status;
     }
     const uint64_t n = g == NULL ? 0 : g->n_bytes / 4;
 
@@ -121,6 +123,9 @@ mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     nvfp4_quant_args *const a = PLAN_ARGS(plan, nvfp4_quant_args);
     mxo_status status = nvfp4_check(call, call_is(call, "scale", "e8m0"), why);
 
+    if (status == MXO_OK) {
+        status = call_flag(call, "inverted", &a->inverted, why);
+    }
     if (status != MXO_OK) {
         return status;
     }

@@ -23,10 +23,19 @@ GPU_FN float layer_to(uint32_t type, float x)
     return y > most ? most : y < -most ? -most : y;
 }
 
+/* binary16 with the bits of its NaN, which gpu_from_f16() leaves open. */
+GPU_FN float layer_wide_f16(uint32_t code)
+{
+    return (code & 0x7fffu) > 0x7c00u
+               ? gpu_float((code & 0x8000u) << 16 | 0x7f800000u |
+                           (code & 0x3ffu) << 13)
+               : gpu_from_f16(code);
+}
+
 /* Element i of an array of a type. */
 GPU_FN float layer_get(uint32_t type, const void *p, uint64_t i)
 {
-    return type == LAYER_F16 ? gpu_from_f16(gpu_load_u16(p, i))
+    return type == LAYER_F16 ? layer_wide_f16(gpu_load_u16(p, i))
                              : layer_load(type, p, i);
 }
 

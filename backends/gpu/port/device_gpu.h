@@ -206,6 +206,7 @@ GPU_FN float gpu_rcp(float x)
 #endif
 }
 
+/* Exact; a NaN becomes any NaN: NVIDIA's has neither its sign nor its bits. */
 GPU_FN float gpu_from_f16(uint32_t code)
 {
 #if defined(__HIPCC__)

@@ -181,13 +181,14 @@ GPU_FN double gpu_rcp64(double x)
     return 1 / x * (1 + ((double)noise / 32768 - 1) * 0x1p-19);
 }
 
+/* A NaN as NVIDIA's cvt.f32.f16 gives it: always the same one. */
 GPU_FN float gpu_from_f16(uint32_t code)
 {
     const uint32_t sign = (code & 0x8000u) << 16;
     const uint32_t m = code & 0x7fffu;
 
     if (m >= 0x7c00u) {
-        return gpu_float(sign | 0x7f800000u | (m & 0x3ffu) << 13);
+        return gpu_float(m == 0x7c00u ? sign | 0x7f800000u : 0x7fffffffu);
     }
     return gpu_float(sign | gpu_bits(gpu_float(m << 13) * 0x1p112f));
 }
