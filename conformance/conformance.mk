@@ -333,6 +333,7 @@ libjudge_la_SOURCES = \
 	%reldir%/run/cpu_timeout.c \
 	%reldir%/run/cpu_timeout.h \
 	%reldir%/run/limits.c \
+	%reldir%/run/limits_check.c \
 	%reldir%/run/limits.h \
 	%reldir%/run/metamorph.c \
 	%reldir%/run/metamorph.h \
@@ -512,6 +513,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_fence.c \
 	%reldir%/unit/judge/test_judge.c \
 	%reldir%/unit/judge/test_layer_fault.c \
+	%reldir%/unit/judge/test_limits.c \
 	%reldir%/unit/judge/test_metamorph.c \
 	%reldir%/unit/judge/test_nan_blocks.c \
 	%reldir%/unit/judge/test_refusal.c \

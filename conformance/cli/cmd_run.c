@@ -33,7 +33,7 @@ typedef struct session {
     size_t next;        /* place in the plan of the next case to report */
     case_list pending;  /* of this backend: what the journal lacks; borrowed */
     size_t *pending_at; /* owned: places of those in the plan */
-    size_t n_near;      /* of this backend: judged with another shape */
+    size_t n_near;      /* of this backend: judged as another */
     size_t n_outside;   /* and outside its limits */
     int is_unwritten;   /* the journal could not be written */
 } session;
@@ -180,8 +180,8 @@ static void judged(void *state, size_t index, const verdict *v)
     s->next = place + 1;
     r.judged = seen.status;
     r.case_text = item->text;
-    write_repro(s, name_of(s, item, canonical), item->seed, r.repro,
-                sizeof r.repro);
+    write_repro(s, v->asked != NULL ? v->asked : name_of(s, item, canonical),
+                item->seed, r.repro, sizeof r.repro);
     if (journal_add(&s->journal, &r) != 0 && !s->is_unwritten) {
         (void)cli_refuse("--resume=%s cannot be written: %s", s->o->journal,
                          strerror(errno));
@@ -228,7 +228,7 @@ static void say_outside(const session *s)
     if (n > 0 && s->o->verbose >= 0) {
         (void)fprintf(stderr,
                       "mxoracle: %s: %zu of %zu cases lie outside its declared "
-                      "limits; %zu of these were judged with the nearest shape "
+                      "limits; %zu of these were judged as the nearest "
                       "within\n",
                       s->infos[s->current].name, n, s->pending.n, s->n_near);
     }

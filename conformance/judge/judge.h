@@ -15,6 +15,7 @@ typedef struct judge {
     subject oracle;
     subject subject;
     int promises; /* it declared limits: what it declines within them is red */
+    int legal_only; /* it declared that it takes no call that is refused */
     /* Of the case in hand, the inputs before a loader had them; NULL: only
        those of the call are known. */
     const tensor_set *checkpoint;

@@ -108,6 +108,10 @@ void refusal_judge(judge *j, const test_case *c, const op_call *call,
     } else if (!is_right(status, MXO_OK)) {
         verdict_conclude(v, VERDICT_ERROR, "oracle", "the emulator: %s",
                          sentence);
+    } else if (j->legal_only) {
+        verdict_conclude(v, VERDICT_UNSUPPORTED, "outside",
+                         "it declares that it takes legal calls alone: %s",
+                         sentence);
     } else if (out->n == 0) {
         ask_near(&r, c);
     } else {

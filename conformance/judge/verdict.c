@@ -70,6 +70,7 @@ void verdict_clear(verdict *v)
 {
     free(v->detail);
     free(v->map);
+    free(v->asked);
     memset(v, 0, sizeof *v);
 }
 
@@ -129,6 +130,9 @@ json_t *verdict_to_json(const verdict *v)
     if (v->detail != NULL) {
         json_object_set_new(o, "detail", verdict_text_json(v->detail));
     }
+    if (v->asked != NULL) {
+        json_object_set_new(o, "asked", verdict_text_json(v->asked));
+    }
     if (v->map != NULL) {
         json_object_set_new(o, "map", verdict_text_json(v->map));
     }
@@ -140,6 +144,7 @@ int verdict_from_json(verdict *v, const json_t *object)
     const char *status = json_string_value(json_object_get(object, "status"));
     const char *detail = json_string_value(json_object_get(object, "detail"));
     const char *map = json_string_value(json_object_get(object, "map"));
+    const char *asked = json_string_value(json_object_get(object, "asked"));
 
     memset(v, 0, sizeof *v);
     if (status == NULL || verdict_by_name(status, &v->status) != 0) {
@@ -159,5 +164,6 @@ int verdict_from_json(verdict *v, const json_t *object)
     }
     v->detail = detail == NULL ? NULL : strdup(detail);
     v->map = map == NULL ? NULL : strdup(map);
+    v->asked = asked == NULL ? NULL : strdup(asked);
     return 0;
 }

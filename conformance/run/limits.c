@@ -5,11 +5,15 @@
 #include "base/say.h"
 #include "base/tensors.h"
 #include "case/case_shape.h"
+#include "data/nearest_legal_shape.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Values of a list that a case is tried with. */
+enum { MOST_TRIES = 8 };
 
 /* What one declaration says of one key: that of the operation, else "*". */
 static const json_t *entry_of(const json_t *limits, const char *op,
@@ -24,191 +28,25 @@ static const json_t *entry_of(const json_t *limits, const char *op,
                      json_object_get(json_object_get(limits, "*"), part), key);
 }
 
+/* The same of a key of the whole operation. */
+static const json_t *word_of(const json_t *limits, const char *op,
+                             const char *key)
+{
+    const json_t *own = json_object_get(json_object_get(limits, op), key);
+
+    return own != NULL ? own
+                       : json_object_get(json_object_get(limits, "*"), key);
+}
+
+int limits_legal_only(const json_t *limits, const char *op)
+{
+    return word_of(limits, op, "calls") != NULL;
+}
+
 int limits_speak_of(const json_t *limits, const char *op)
 {
     return json_object_get(limits, op) != NULL ||
            json_object_get(limits, "*") != NULL;
-}
-
-static int no(mxo_text why, const char *what, const char *word)
-{
-    (void)say(MXO_E_PARAM, why, "its limits: %s \"%.60s\"", what, word);
-    return -1;
-}
-
-static int has_only(const json_t *o, const char *const keys[], mxo_text why)
-{
-    const char *key;
-    json_t *value;
-
-    if (!json_is_object(o)) {
-        return no(why, "an object is wanted that has", keys[0]);
-    }
-    json_object_foreach((json_t *)o, key, value)
-    {
-        int i = 0;
-        while (keys[i] != NULL && strcmp(keys[i], key) != 0) {
-            i++;
-        }
-        if (keys[i] == NULL) {
-            return no(why, "nobody knows the key", key);
-        }
-    }
-    return 0;
-}
-
-static int check_texts(const json_t *list, const char *key, mxo_text why)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        if (!json_is_string(json_array_get(list, i))) {
-            return no(why, "no text is among the values of", key);
-        }
-    }
-    return json_array_size(list) > 0 ? 0 : no(why, "no value is left for", key);
-}
-
-static int check_param(const json_t *value, const char *key, mxo_text why)
-{
-    static const char *const ends[] = {"min", "max", NULL};
-    const json_t *min = json_object_get(value, "min");
-    const json_t *max = json_object_get(value, "max");
-
-    if (json_is_array(value)) {
-        return check_texts(value, key, why);
-    }
-    if (has_only(value, ends, why) != 0) {
-        return -1;
-    }
-    if ((min != NULL && !json_is_number(min)) ||
-        (max != NULL && !json_is_number(max)) ||
-        (min != NULL && max != NULL &&
-         json_number_value(min) > json_number_value(max))) {
-        return no(why, "min and max are no range of", key);
-    }
-    return 0;
-}
-
-static int is_count(const json_t *n, json_int_t least)
-{
-    return n == NULL || (json_is_integer(n) && json_integer_value(n) >= least);
-}
-
-static int check_dim(const json_t *value, const char *key, mxo_text why)
-{
-    static const char *const keys[] = {"multiple", "least", "most", "in", NULL};
-    const json_t *least = json_object_get(value, "least");
-    const json_t *most = json_object_get(value, "most");
-    const json_t *in = json_object_get(value, "in");
-
-    if (has_only(value, keys, why) != 0) {
-        return -1;
-    }
-    if (!is_count(json_object_get(value, "multiple"), 1) ||
-        !is_count(least, 0) || !is_count(most, 0)) {
-        return no(why, "multiple, least and most are natural numbers, of", key);
-    }
-    if (least != NULL && most != NULL &&
-        json_integer_value(least) > json_integer_value(most)) {
-        return no(why, "least is above most of", key);
-    }
-    if (in != NULL && json_array_size(in) == 0) {
-        return no(why, "no extent is left for", key);
-    }
-    for (size_t i = 0; i < json_array_size(in); i++) {
-        if (!is_count(json_array_get(in, i), 0)) {
-            return no(why, "extents are natural numbers, of", key);
-        }
-    }
-    return 0;
-}
-
-static int check_dtypes(const json_t *value, const char *key, mxo_text why)
-{
-    if (!json_is_array(value) || check_texts(value, key, why) != 0) {
-        return json_is_array(value) ? -1
-                                    : no(why, "no list of dtypes has", key);
-    }
-    for (size_t i = 0; i < json_array_size(value); i++) {
-        const char *text = json_string_value(json_array_get(value, i));
-        if (dtype_by_name(text) == MXO_N_DTYPES) {
-            return no(why, "there is no dtype", text);
-        }
-    }
-    return 0;
-}
-
-static int has_input(const op_schema *s, const char *name)
-{
-    int found = strcmp(name, "*") == 0;
-
-    for (int i = 0; i < s->n_inputs && !found; i++) {
-        found = strcmp(s->inputs[i].name, name) == 0;
-    }
-    return found;
-}
-
-/* Has the operation this key? For "*" (s is NULL) every key is good. */
-static int is_known(const op_schema *s, int part, const char *key)
-{
-    return s == NULL || (part == 0   ? op_param_index(s, key) >= 0
-                         : part == 1 ? op_dim_index(s, key) >= 0
-                                     : has_input(s, key));
-}
-
-static int check_part(const op_schema *s, int part, const json_t *o,
-                      mxo_text why)
-{
-    static int (*const checks[])(const json_t *, const char *, mxo_text) = {
-        check_param, check_dim, check_dtypes};
-    const char *key;
-    json_t *value;
-
-    if (o != NULL && !json_is_object(o)) {
-        return no(why, "params, dims and dtypes are objects, not", "a value");
-    }
-    json_object_foreach((json_t *)o, key, value)
-    {
-        if (!is_known(s, part, key)) {
-            return no(why, "the operation has no", key);
-        }
-        if (checks[part](value, key, why) != 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int limits_check(const json_t *limits, mxo_text why)
-{
-    static const char *const keys[] = {"params", "dims", "dtypes", "ids", NULL};
-    const char *op;
-    json_t *entry;
-
-    if (!json_is_object(limits)) {
-        return no(why, "they are no", "object");
-    }
-    json_object_foreach((json_t *)limits, op, entry)
-    {
-        const op_schema *s = strcmp(op, "*") == 0 ? NULL : op_by_name(op);
-        const json_t *ids = json_object_get(entry, "ids");
-        if (s == NULL && strcmp(op, "*") != 0) {
-            return no(why, "there is no operation", op);
-        }
-        if (has_only(entry, keys, why) != 0) {
-            return -1;
-        }
-        if (ids != NULL && (!json_is_string(ids) ||
-                            strcmp(json_string_value(ids), "distinct") != 0)) {
-            return no(why, "ids can be distinct, in", op);
-        }
-        for (int part = 0; part < 3; part++) {
-            if (check_part(s, part, json_object_get(entry, keys[part]), why) !=
-                0) {
-                return -1;
-            }
-        }
-    }
-    return 0;
 }
 
 static int has_text(const json_t *list, const char *text)
@@ -287,31 +125,44 @@ static int allows_dims(const json_t *limits, const test_case *c)
     return 1;
 }
 
-/* All but the sizes: no other shape makes up for it. */
-static int allows_rest(const json_t *limits, const test_case *c)
+/* A size follows from the dimensions. */
+static int allows_value(const json_t *limits, const test_case *c, int i)
 {
-    const op_schema *s = c->schema;
-    const char *op = s->info->name;
+    const op_param *p = &c->schema->params[i];
 
-    for (int i = 0; i < s->n_params; i++) {
-        if (s->params[i].kind != PARAM_SIZE &&
-            !allows_param(entry_of(limits, op, "params", s->params[i].key), c,
-                          i)) {
+    return p->kind == PARAM_SIZE ||
+           allows_param(
+               entry_of(limits, c->schema->info->name, "params", p->key), c, i);
+}
+
+static int allows_params(const json_t *limits, const test_case *c)
+{
+    for (int i = 0; i < c->schema->n_params; i++) {
+        if (!allows_value(limits, c, i)) {
             return 0;
         }
     }
+    return 1;
+}
+
+/* Types of inputs, ids and flaws: no other shape makes up for them. */
+static int allows_rest(const json_t *limits, const test_case *c)
+{
+    const op_schema *s = c->schema;
+
     for (int i = 0; i < s->n_inputs; i++) {
         if (!allows_input(limits, c, i)) {
             return 0;
         }
     }
-    return json_object_get(json_object_get(limits, op), "ids") == NULL ||
-           !c->repeats;
+    return (word_of(limits, s->info->name, "ids") == NULL || !c->repeats) &&
+           (c->flaw[0] == '\0' || !limits_legal_only(limits, s->info->name));
 }
 
 int limits_allow(const json_t *limits, const test_case *c)
 {
-    return allows_rest(limits, c) && allows_dims(limits, c);
+    return allows_params(limits, c) && allows_rest(limits, c) &&
+           allows_dims(limits, c);
 }
 
 /* The nearest extent within, above if there is one; n if there is none. */
@@ -337,11 +188,10 @@ static uint64_t nearest(const json_t *value, uint64_t n)
     return best;
 }
 
-/* Other sizes for a case; 1: it lies within now and is a case. */
-static int fit(const json_t *limits, test_case *c)
+/* Other sizes for a case; 0: there are none. */
+static int fit_dims(const json_t *limits, test_case *c)
 {
     const op_schema *s = c->schema;
-    char text[CASE_TEXT];
     char why[256];
 
     for (int i = 0; i < s->n_dims; i++) {
@@ -358,21 +208,103 @@ static int fit(const json_t *limits, test_case *c)
             }
         }
     }
-    case_print(c, 0, text);
-    return case_parse(c, text, (mxo_text){why, sizeof why}) == 0 &&
-           limits_allow(limits, c);
+    return 1;
 }
 
-limits_place limits_find(const json_t *limits, test_case *c)
+/* The choice-th of the values that are taken, or the nearer end of a range. */
+static void value_within(const json_t *value, double x, size_t choice,
+                         char text[OP_WORD])
+{
+    const json_t *min = json_object_get(value, "min");
+    const json_t *max = json_object_get(value, "max");
+    const json_t *end =
+        min == NULL || (max != NULL && x > json_number_value(max)) ? max : min;
+
+    if (json_is_array(value)) {
+        (void)snprintf(text, OP_WORD, "%s",
+                       json_string_value(json_array_get(
+                           value, choice % json_array_size(value))));
+    } else {
+        (void)snprintf(text, OP_WORD, "%.17g", json_number_value(end));
+    }
+}
+
+/* Parameters that the subject does not take and that have their defaults get
+   values that it takes; another value stands for a case of its own, which is
+   none of this subject's. 0: there is one of those. */
+static int fit_params(const json_t *limits, test_case *c, size_t choice)
+{
+    const op_schema *s = c->schema;
+    const test_case was = *c;
+    char text[OP_WORD];
+    char why[256];
+
+    for (int i = 0; i < s->n_params; i++) {
+        const op_param *p = &s->params[i];
+        if (allows_value(limits, &was, i)) {
+            continue;
+        }
+        if (strcmp(was.value[i], p->standard) != 0) {
+            return 0;
+        }
+        value_within(entry_of(limits, s->info->name, "params", p->key),
+                     case_number(&was, p->key), choice, text);
+        if (case_vary(c, p->key, text, (mxo_text){why, sizeof why}) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* 1: the case lies within now, is one, and has an answer if it had one. */
+static int fit(const json_t *limits, subject *oracle, size_t choice,
+               test_case *c)
+{
+    const int takes_params = allows_params(limits, c);
+    char text[CASE_TEXT];
+    char why[256];
+    const mxo_text sentence = {why, sizeof why};
+    tensor_set out = {0};
+    int fits = fit_params(limits, c, choice) && fit_dims(limits, c);
+
+    if (fits) {
+        case_print(c, 0, text);
+        fits = case_parse(c, text, sentence) == 0 && limits_allow(limits, c);
+    }
+    if (fits && !takes_params) {
+        fits = nearest_infer(oracle, c, &out, sentence) == MXO_OK;
+        tensor_set_clear(&out);
+    }
+    return fits;
+}
+
+/* Cases begin with different values of a list, so that all of them come. */
+static size_t first_choice(const test_case *c)
+{
+    char text[CASE_TEXT];
+    size_t mix = 5381;
+
+    case_print(c, 0, text);
+    for (const char *p = text; *p != '\0'; p++) {
+        mix = mix * 33 + (unsigned char)*p;
+    }
+    return mix % 64;
+}
+
+limits_place limits_find(const json_t *limits, subject *oracle, test_case *c)
 {
     const test_case was = *c;
 
     if (limits == NULL || limits_allow(limits, c)) {
         return LIMITS_WITHIN;
     }
-    if (c->flaw[0] == '\0' && allows_rest(limits, c) && fit(limits, c)) {
-        return LIMITS_NEAR;
+    const size_t first = first_choice(c);
+    const size_t n_tries = allows_params(limits, c) ? 1 : MOST_TRIES;
+    for (size_t k = 0; c->flaw[0] == '\0' && k < n_tries; k++) {
+        if (fit(limits, oracle, first + k, c)) {
+            return LIMITS_NEAR;
+        }
+        *c = was;
     }
-    *c = was;
     return LIMITS_OUTSIDE;
 }

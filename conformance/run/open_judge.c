@@ -73,18 +73,60 @@ mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
     return status;
 }
 
-/* A red line must say which call it is about. */
-static void say_other_shape(const test_case *c, verdict *v)
+/* No data of the kind that the case has fits its new sizes or parameters. */
+static int has_no_data(const verdict *v)
+{
+    return v->status == VERDICT_ERROR && strcmp(v->kind, "inputs") == 0;
+}
+
+static void conclude_outside(verdict *v)
+{
+    verdict_clear(v);
+    memset(v, 0, sizeof *v);
+    verdict_conclude(v, VERDICT_UNSUPPORTED, "outside",
+                     "it lies outside its declared limits");
+}
+
+/* A report must say which call it is about. */
+static void say_other_case(const test_case *c, verdict *v)
 {
     strbuf lines = {NULL, 0, 0};
     char text[CASE_TEXT];
 
     case_print(c, 0, text);
+    free(v->asked);
+    v->asked = strdup(text);
+    if (!verdict_is_red(v->status)) {
+        return;
+    }
     strbuf_add(&lines, "judged as %s, the nearest within its limits%s%s", text,
                v->detail == NULL ? "" : "\n",
                v->detail == NULL ? "" : v->detail);
     free(v->detail);
     v->detail = lines.text;
+}
+
+/* The case as it is asked, and which it is: it may have no data, or turn out
+   to be a call that is refused. */
+static limits_place judge_within(opened_judge *o, const json_t *limits,
+                                 const test_case *c, uint64_t seed,
+                                 limits_place place, verdict *v)
+{
+    const char *op = c->schema->info->name;
+
+    o->j.promises = limits != NULL && limits_speak_of(limits, op);
+    o->j.legal_only = limits_legal_only(limits, op);
+    case_run(&o->j, c, seed, v);
+    if (place == LIMITS_NEAR && has_no_data(v)) {
+        conclude_outside(v);
+    }
+    if (strcmp(v->kind, "outside") == 0) {
+        return LIMITS_OUTSIDE;
+    }
+    if (place == LIMITS_NEAR) {
+        say_other_case(c, v);
+    }
+    return place;
 }
 
 void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
@@ -94,19 +136,13 @@ void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
     const json_t *limits =
         o->proxy == NULL || !is_offered ? NULL : proxy_limits(o->proxy);
     test_case asked = *c;
-    const limits_place place = limits_find(limits, &asked);
+    limits_place place = limits_find(limits, &o->j.oracle, &asked);
 
+    memset(v, 0, sizeof *v);
     if (place == LIMITS_OUTSIDE) {
-        memset(v, 0, sizeof *v);
-        verdict_conclude(v, VERDICT_UNSUPPORTED, "outside",
-                         "it lies outside its declared limits");
+        conclude_outside(v);
     } else {
-        o->j.promises =
-            limits != NULL && limits_speak_of(limits, c->schema->info->name);
-        case_run(&o->j, &asked, seed, v);
-        if (place == LIMITS_NEAR && verdict_is_red(v->status)) {
-            say_other_shape(&asked, v);
-        }
+        place = judge_within(o, limits, &asked, seed, place, v);
     }
     v->limits = (int)place;
 }

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Does the candidate fail in the same way?  Then it becomes the best. */
+/* Does the candidate fail in the same way, and itself, not another within
+   declared limits?  Then it becomes the best. */
 static int keep_if_same(shrinking *h, const test_case *candidate)
 {
     char text[CASE_TEXT];
@@ -22,7 +23,8 @@ static int keep_if_same(shrinking *h, const test_case *candidate)
     if (crew_case(h->c, text, h->seed, &v) != 0) {
         return 0;
     }
-    same = verdict_is_red(v.status) && strcmp(v.kind, h->kind) == 0;
+    same = verdict_is_red(v.status) && strcmp(v.kind, h->kind) == 0 &&
+           v.asked == NULL;
     verdict_clear(&v);
     if (same) {
         h->best = *candidate;
@@ -137,6 +139,7 @@ static void shrink_data(shrinking *h)
 verdict_status shrink_case(shrinking *h)
 {
     char text[CASE_TEXT];
+    char why[256];
     verdict v;
 
     case_print(&h->best, 0, text);
@@ -146,6 +149,9 @@ verdict_status shrink_case(shrinking *h)
     const verdict_status status = v.status;
 
     memcpy(h->kind, v.kind, sizeof h->kind);
+    if (v.asked != NULL) {
+        (void)case_parse(&h->best, v.asked, (mxo_text){why, sizeof why});
+    }
     verdict_clear(&v);
     if (verdict_is_red(status)) {
         shrink_dims(h);

@@ -427,6 +427,7 @@ static void keep_verdict(void *state, size_t index, const verdict *v)
     *kept = *v;
     kept->detail = v->detail == NULL ? NULL : strdup(v->detail);
     kept->map = v->map == NULL ? NULL : strdup(v->map);
+    kept->asked = v->asked == NULL ? NULL : strdup(v->asked);
 }
 
 int crew_case(crew *c, const char *text, uint64_t seed, verdict *v)

@@ -161,7 +161,7 @@ class Limits:
             if values is not None:
                 params[key] = (values.declared()
                                if isinstance(values, Between) else values)
-        entry = {"params": params}
+        entry = {"params": params, "calls": "legal"}
         if self.dims:
             entry["dims"] = {k: e.declared() for k, e in self.dims.items()}
         if self.dtypes:
