@@ -189,6 +189,7 @@ static int hunt_subject(fuzz_options *o, draw_plan *plan)
     if (status == EXIT_PASS) {
         o->hunt.ref = &lists[1].ref[0];
         o->hunt.crew = o->run.crew;
+        o->hunt.crew.is_drawn = 1;
         o->hunt.wanted = o->wanted;
         o->hunt.n_wanted = o->n_wanted;
         o->hunt.verbose = o->run.verbose;

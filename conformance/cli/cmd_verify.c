@@ -132,6 +132,7 @@ int cmd_verify(int argc, char **argv)
     if (optind == argc) {
         return cli_refuse("verify needs a file or folder of vectors");
     }
+    choice.vectors = 1;
     choice.args = argv + optind;
     choice.n_args = argc - optind;
     return verify_on(&choice, &options);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE: the other end
- * of worker.h.  Not for people; started by the judge so that a backend that is
+ * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE DRAWN: the
+ * other end of worker.h.  Not for people; started by the judge so that a backend that is
  * linked in can crash or hang alone, and to judge several cases at once.
  */
 #include "base/cli.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { N_ARGS = 8 };
+enum { N_ARGS = 9 };
 
 static mxo_status open_backend(opened_judge *o, char **argv, mxo_text why)
 {
@@ -26,7 +26,8 @@ static mxo_status open_backend(opened_judge *o, char **argv, mxo_text why)
     backend_ref given;
     const open_options how = {.device = atoi(argv[5]),
                               .timeout_s = atof(argv[6]),
-                              .in_process = atoi(argv[7])};
+                              .in_process = atoi(argv[7]),
+                              .is_drawn = atoi(argv[8])};
 
     memset(&given, 0, sizeof given);
     (void)snprintf(given.path, sizeof given.path, "%s", argv[2]);

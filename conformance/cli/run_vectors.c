@@ -25,7 +25,7 @@ int vectors_on(const run_options *o, const backend_list *chosen,
     for (size_t i = 0; subjects != NULL && i < n; i++) {
         const backend_ref *ref = &chosen->ref[i];
         subjects[i] = (vector_subject){
-            .name = ref->name,
+            .name = ref->shown[0] == '\0' ? ref->name : ref->shown,
             .ref = *ref,
             .how = {.device = o->crew.device,
                     .timeout_s = o->crew.timeout_s,

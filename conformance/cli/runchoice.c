@@ -12,8 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -b may say what a plugin or a program calls itself: it is asked. */
-static int learn_names(const run_options *o, backend_list *known)
+/* -b may say what a plugin or a program calls itself: it is asked; vectors are
+   judged under that name. */
+static void learn_names(const run_options *o, backend_list *known)
 {
     const open_options how = {.device = o->crew.device,
                               .timeout_s = o->crew.timeout_s};
@@ -28,7 +29,6 @@ static int learn_names(const run_options *o, backend_list *known)
             opened_judge_close(&opened);
         }
     }
-    return EXIT_PASS;
 }
 
 int run_options_backends(const run_options *o, backend_list *known)
@@ -63,7 +63,10 @@ int run_options_backends(const run_options *o, backend_list *known)
                               BACKEND_COMMAND - 1, BACKEND_MAX);
         }
     }
-    return o->n_backends > 0 ? learn_names(o, known) : EXIT_PASS;
+    if (o->n_backends > 0 || o->vectors) {
+        learn_names(o, known);
+    }
+    return EXIT_PASS;
 }
 
 /* Does a pattern name it, by its file or by what it is shown as? */

@@ -231,8 +231,9 @@ static void value_within(const json_t *value, double x, size_t choice,
 
 /* Parameters that the subject does not take and that have their defaults get
    values that it takes; another value stands for a case of its own, which is
-   none of this subject's. 0: there is one of those. */
-static int fit_params(const json_t *limits, test_case *c, size_t choice)
+   none of this subject's, unless it was drawn. 0: there is one of those. */
+static int fit_params(const json_t *limits, int is_drawn, size_t choice,
+                      test_case *c)
 {
     const op_schema *s = c->schema;
     const test_case was = *c;
@@ -244,7 +245,7 @@ static int fit_params(const json_t *limits, test_case *c, size_t choice)
         if (allows_value(limits, &was, i)) {
             continue;
         }
-        if (strcmp(was.value[i], p->standard) != 0) {
+        if (!is_drawn && strcmp(was.value[i], p->standard) != 0) {
             return 0;
         }
         value_within(entry_of(limits, s->info->name, "params", p->key),
@@ -257,15 +258,15 @@ static int fit_params(const json_t *limits, test_case *c, size_t choice)
 }
 
 /* 1: the case lies within now, is one, and has an answer if it had one. */
-static int fit(const json_t *limits, subject *oracle, size_t choice,
-               test_case *c)
+static int fit(const json_t *limits, subject *oracle, int is_drawn,
+               size_t choice, test_case *c)
 {
     const int takes_params = allows_params(limits, c);
     char text[CASE_TEXT];
     char why[256];
     const mxo_text sentence = {why, sizeof why};
     tensor_set out = {0};
-    int fits = fit_params(limits, c, choice) && fit_dims(limits, c);
+    int fits = fit_params(limits, is_drawn, choice, c) && fit_dims(limits, c);
 
     if (fits) {
         case_print(c, 0, text);
@@ -291,7 +292,8 @@ static size_t first_choice(const test_case *c)
     return mix % 64;
 }
 
-limits_place limits_find(const json_t *limits, subject *oracle, test_case *c)
+limits_place limits_find(const json_t *limits, subject *oracle, int is_drawn,
+                         test_case *c)
 {
     const test_case was = *c;
 
@@ -301,7 +303,7 @@ limits_place limits_find(const json_t *limits, subject *oracle, test_case *c)
     const size_t first = first_choice(c);
     const size_t n_tries = allows_params(limits, c) ? 1 : MOST_TRIES;
     for (size_t k = 0; c->flaw[0] == '\0' && k < n_tries; k++) {
-        if (fit(limits, oracle, first + k, c)) {
+        if (fit(limits, oracle, is_drawn, first + k, c)) {
             return LIMITS_NEAR;
         }
         *c = was;

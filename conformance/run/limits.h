@@ -28,7 +28,8 @@ typedef enum limits_place {
 
 /* Where the case lies; NEAR: it has the nearest sizes within now, and where a
    parameter had its default and that is not taken, a value that is, with which
-   the oracle has an answer. */
-limits_place limits_find(const json_t *limits, subject *oracle, test_case *c);
+   the oracle has an answer.  is_drawn: whatever value it had. */
+limits_place limits_find(const json_t *limits, subject *oracle, int is_drawn,
+                         test_case *c);
 
 #endif

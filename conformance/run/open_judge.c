@@ -18,8 +18,14 @@ static mxo_status open_here(opened_judge *o, const backend_ref *ref,
                             const open_options *how, mxo_text why)
 {
     const mxo_backend *table = NULL;
-    const mxo_status status = backend_load(ref, &table, why);
+    mxo_status status = backend_load(ref, &table, why);
 
+    if (status == MXO_OK && table->limits != NULL) {
+        o->limits = json_loads(table->limits, JSON_REJECT_DUPLICATES, NULL);
+        status = o->limits != NULL
+                     ? MXO_OK
+                     : say(MXO_E_UNSUPPORTED, why, "its limits are no JSON");
+    }
     return status == MXO_OK ? judge_open(&o->j, table, how->device, why)
                             : status;
 }
@@ -41,14 +47,7 @@ static mxo_status open_apart(opened_judge *o, const backend_ref *ref,
     if (status == MXO_OK) {
         status = judge_attach(&o->j, proxy_table(o->proxy), o->proxy,
                               proxy_link(o->proxy), why);
-    }
-    if (status == MXO_OK && proxy_limits(o->proxy) != NULL &&
-        limits_check(proxy_limits(o->proxy), why) != 0) {
-        judge_close(&o->j);
-        status = MXO_E_UNSUPPORTED;
-    }
-    if (status != MXO_OK) {
-        proxy_close(&o->proxy);
+        o->limits = json_incref((json_t *)proxy_limits(o->proxy));
     }
     return status;
 }
@@ -70,6 +69,14 @@ mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
         status = open_apart(o, ref, how, why);
     }
     o->is_open = status == MXO_OK;
+    o->is_drawn = how->is_drawn;
+    if (status == MXO_OK && o->limits != NULL &&
+        limits_check(o->limits, why) != 0) {
+        status = MXO_E_UNSUPPORTED;
+    }
+    if (status != MXO_OK) {
+        opened_judge_close(o);
+    }
     return status;
 }
 
@@ -133,10 +140,9 @@ void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
                        verdict *v)
 {
     const int is_offered = subject_has_op(&o->j.subject, c->schema->info->name);
-    const json_t *limits =
-        o->proxy == NULL || !is_offered ? NULL : proxy_limits(o->proxy);
+    const json_t *limits = is_offered ? o->limits : NULL;
     test_case asked = *c;
-    limits_place place = limits_find(limits, &o->j.oracle, &asked);
+    limits_place place = limits_find(limits, &o->j.oracle, o->is_drawn, &asked);
 
     memset(v, 0, sizeof *v);
     if (place == LIMITS_OUTSIDE) {
@@ -153,5 +159,7 @@ void opened_judge_close(opened_judge *o)
         judge_close(&o->j);
     }
     proxy_close(&o->proxy);
+    json_decref(o->limits);
+    o->limits = NULL;
     o->is_open = 0;
 }

@@ -15,11 +15,15 @@ typedef struct open_options {
     double timeout_s; /* of processor time, for one call in another process */
     int in_process;   /* plugins too: for a debugger */
     int apart;        /* what is linked in too */
+    int is_drawn;     /* cases have no meaning of their own: every value outside
+                         a subject's limits is replaced, not defaults alone */
 } open_options;
 
 typedef struct opened_judge {
     judge j;
-    proxy *proxy; /* NULL: the subject is in this process */
+    proxy *proxy;   /* NULL: the subject is in this process */
+    json_t *limits; /* owned; what it declares; NULL: nothing */
+    int is_drawn;
     int is_open;
 } opened_judge;
 

@@ -18,7 +18,7 @@ enum { LONGEST_LINE = 1 << 22 };
 static int spawn(worker *w, int end, const backend_ref *ref,
                  const open_options *how)
 {
-    char text[4][32];
+    char text[5][32];
     char *const args[] = {(char *)system_program_name(),
                           "worker",
                           (char *)ref->name,
@@ -28,6 +28,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
                           text[1],
                           text[2],
                           text[3],
+                          text[4],
                           NULL};
     const process_plan plan = {.file = system_program(),
                                .args = args,
@@ -38,6 +39,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
     (void)snprintf(text[1], sizeof text[1], "%d", how->device);
     (void)snprintf(text[2], sizeof text[2], "%.17g", how->timeout_s);
     (void)snprintf(text[3], sizeof text[3], "%d", how->in_process);
+    (void)snprintf(text[4], sizeof text[4], "%d", how->is_drawn);
     const int status = process_start(&plan, &w->pid);
     const int error = errno;
 

@@ -191,6 +191,7 @@ crew *crew_create(const backend_ref *ref, const crew_options *options,
     c->is_local = !wants_workers(c);
     c->how = (open_options){.device = options->device,
                             .timeout_s = options->timeout_s,
+                            .is_drawn = options->is_drawn,
                             .in_process = options->isolate == ISOLATE_NONE ||
                                           (options->isolate == ISOLATE_SHARED &&
                                            ref->command[0] == '\0')};

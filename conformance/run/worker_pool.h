@@ -27,6 +27,7 @@ typedef struct crew_options {
     int jobs;
     int device;
     double timeout_s; /* of one case, in a worker */
+    int is_drawn;     /* as of open_options */
 } crew_options;
 
 typedef struct crew crew;

@@ -138,7 +138,10 @@ static void tick(void *state, const char *case_text)
 /* EXIT_PASS, EXIT_SKIP if there is no such device, or what went wrong. */
 static int try_device(selftest_run *s, int device)
 {
-    const crew_options how = {ISOLATE_BATCH, JOBS, device, s->o->timeout_s};
+    const crew_options how = {.isolate = ISOLATE_BATCH,
+                              .jobs = JOBS,
+                              .device = device,
+                              .timeout_s = s->o->timeout_s};
     hunt h = {.tick = tick, .state = s};
     backend_info info;
     mutant m = {.legal = 0};

@@ -29,7 +29,8 @@ static void close_oracle(void)
 
 /* Under these limits, which may have ' for a double quote, the case is asked
    as this; NULL: not at all. */
-static void expect(const char *limits, const char *text, const char *asked)
+static void expect_of(const char *limits, int is_drawn, const char *text,
+                      const char *asked)
 {
     char json[512];
     char why[512];
@@ -45,12 +46,18 @@ static void expect(const char *limits, const char *text, const char *asked)
     ck_assert_msg(limits_check(declared, (mxo_text){why, sizeof why}) == 0,
                   "%s: %s", limits, why);
     ck_assert_int_eq(case_parse(&c, text, (mxo_text){why, sizeof why}), 0);
-    const limits_place place = limits_find(declared, &oracle, &c);
+    const limits_place place = limits_find(declared, &oracle, is_drawn, &c);
     case_print(&c, 0, got);
     ck_assert_msg((place == LIMITS_OUTSIDE) == (asked == NULL),
                   "%s under %s: place %d", text, limits, (int)place);
     ck_assert_str_eq(got, asked == NULL ? text : asked);
     json_decref(declared);
+}
+
+/* Of a case that stands in a grid. */
+static void expect(const char *limits, const char *text, const char *asked)
+{
+    expect_of(limits, 0, text, asked);
 }
 
 static void expect_refused(const char *limits, const char *word)
@@ -79,6 +86,10 @@ START_TEST(a_default_that_is_not_taken_becomes_a_value_that_is)
     /* Another dialect, or a limit that somebody chose, is another's case. */
     expect(silu, "act.glu:rows=2,cols=48,dialect=triton", NULL);
     expect(silu, "act.glu:rows=2,cols=48,limit=2.5", NULL);
+    /* But not where it was drawn. */
+    expect_of(
+        silu, 1, "act.glu:rows=2,cols=48,dialect=triton,limit=2.5",
+        "act.glu:rows=2,cols=48,dialect=vllm_silu,layout=halves,limit=none");
     expect(range, "act.glu:rows=2,cols=48", "act.glu:rows=2,cols=48,alpha=1.5");
     expect("{'act.glu':{'params':{'alpha':{'min':2}}}}",
            "act.glu:rows=2,cols=48", "act.glu:rows=2,cols=48,alpha=2");
@@ -125,7 +136,7 @@ START_TEST(all_values_of_a_list_come)
         test_case c;
         (void)snprintf(text, sizeof text, "quant.mx:rows=%d,cols=64", rows);
         ck_assert_int_eq(case_parse(&c, text, (mxo_text){why, sizeof why}), 0);
-        ck_assert_int_eq(limits_find(declared, &oracle, &c), LIMITS_NEAR);
+        ck_assert_int_eq(limits_find(declared, &oracle, 0, &c), LIMITS_NEAR);
         seen[0] |= strcmp(case_value(&c, "rule"), "even") == 0;
         seen[1] |= strcmp(case_value(&c, "rule"), "ceil") == 0;
         seen[2] |= strcmp(case_value(&c, "rule"), "flashinfer") == 0;
