@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE DRAWN: the
- * other end of worker.h.  Not for people; started by the judge so that a backend that is
- * linked in can crash or hang alone, and to judge several cases at once.
+ * other end of worker.h.  Not for people; started by the judge so that a
+ * backend that is linked in can crash or hang alone, and to judge several cases
+ * at once.
  */
 #include "base/cli.h"
 #include "base/say.h"
