@@ -2,54 +2,26 @@
 # The judge: program mxoracle, its unit suites and its tests.
 # Everything but main() is a library, so that unit suites and fuzz targets
 # link what the program is made of.
-noinst_LTLIBRARIES += libjudge.la
-libjudge_la_SOURCES = \
-	%reldir%/base/citation.c \
-	%reldir%/base/citation.h \
+# What draws calls and fills them: into libjudge, and into the module that
+# Python loads, so it is compiled to be loaded.
+noinst_LTLIBRARIES += libdraw.la
+libdraw_la_SOURCES = \
 	%reldir%/base/cli.c \
 	%reldir%/base/cli.h \
 	%reldir%/base/codes.c \
 	%reldir%/base/codes.h \
-	%reldir%/base/commands.def \
 	%reldir%/base/number.c \
 	%reldir%/base/number.h \
-	%reldir%/base/options.c \
-	%reldir%/base/options.def \
-	%reldir%/base/options.h \
 	%reldir%/base/prng.c \
 	%reldir%/base/prng.h \
-	%reldir%/base/progress.c \
-	%reldir%/base/progress.h \
-	%reldir%/base/safetensors.c \
-	%reldir%/base/safetensors.h \
-	%reldir%/base/safetensors_write.c \
-	%reldir%/base/say.c \
-	%reldir%/base/say.h \
-	%reldir%/base/stop.c \
-	%reldir%/base/stop.h \
-	%reldir%/base/strbuf.c \
-	%reldir%/base/strbuf.h \
 	%reldir%/base/tensors.c \
 	%reldir%/base/tensors.h \
-	%reldir%/bench/bench.h \
-	%reldir%/bench/copy.c \
-	%reldir%/bench/gemm.c \
-	%reldir%/bench/gemm.h \
-	%reldir%/bench/job.c \
-	%reldir%/bench/layer.c \
-	%reldir%/bench/layer.h \
-	%reldir%/bench/report.c \
-	%reldir%/bench/report.h \
-	%reldir%/bench/shapes.c \
-	%reldir%/bench/summary.c \
 	%reldir%/case/case_invalid.c \
 	%reldir%/case/case_invalid.h \
 	%reldir%/case/case_shape.c \
 	%reldir%/case/case_shape.h \
 	%reldir%/case/case_text.c \
 	%reldir%/case/case_text.h \
-	%reldir%/case/described.c \
-	%reldir%/case/described.h \
 	%reldir%/case/dims.def \
 	%reldir%/case/families.def \
 	%reldir%/case/family.c \
@@ -83,6 +55,61 @@ libjudge_la_SOURCES = \
 	%reldir%/cases/route.c \
 	%reldir%/cases/single.c \
 	%reldir%/cases/sizes.c \
+	%reldir%/data/fill.c \
+	%reldir%/data/fill.h \
+	%reldir%/data/fill_loaded.c \
+	%reldir%/data/fill_loaded.h \
+	%reldir%/data/fills.c \
+	%reldir%/data/fills.h \
+	%reldir%/data/fills_ids.c \
+	%reldir%/data/fills_nudged.c \
+	%reldir%/data/fills_ties.c \
+	%reldir%/data/kinds.def \
+	%reldir%/draw/decode.c \
+	%reldir%/draw/draw.h \
+	%reldir%/draw/granule.c \
+	%reldir%/draw/granule.h \
+	%reldir%/draw/legal.c \
+	%reldir%/draw/plan.c \
+	%reldir%/draw/plan.h \
+	%reldir%/draw/record.c \
+	%reldir%/draw/value.c \
+	%reldir%/draw/value.h
+libdraw_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance
+libdraw_la_CFLAGS = $(AM_CFLAGS) -static -fPIC $(OPENMP_CFLAGS)
+
+noinst_LTLIBRARIES += libjudge.la
+libjudge_la_SOURCES = \
+	%reldir%/base/citation.c \
+	%reldir%/base/citation.h \
+	%reldir%/base/commands.def \
+	%reldir%/base/options.c \
+	%reldir%/base/options.def \
+	%reldir%/base/options.h \
+	%reldir%/base/progress.c \
+	%reldir%/base/progress.h \
+	%reldir%/base/safetensors.c \
+	%reldir%/base/safetensors.h \
+	%reldir%/base/safetensors_write.c \
+	%reldir%/base/say.c \
+	%reldir%/base/say.h \
+	%reldir%/base/stop.c \
+	%reldir%/base/stop.h \
+	%reldir%/base/strbuf.c \
+	%reldir%/base/strbuf.h \
+	%reldir%/bench/bench.h \
+	%reldir%/bench/copy.c \
+	%reldir%/bench/gemm.c \
+	%reldir%/bench/gemm.h \
+	%reldir%/bench/job.c \
+	%reldir%/bench/layer.c \
+	%reldir%/bench/layer.h \
+	%reldir%/bench/report.c \
+	%reldir%/bench/report.h \
+	%reldir%/bench/shapes.c \
+	%reldir%/bench/summary.c \
+	%reldir%/case/described.c \
+	%reldir%/case/described.h \
 	%reldir%/cli/campaign.c \
 	%reldir%/cli/campaign.h \
 	%reldir%/cli/cmd_baseline.c \
@@ -139,20 +166,10 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/sources.def \
 	%reldir%/data/derive.c \
 	%reldir%/data/derive.h \
-	%reldir%/data/fill.c \
-	%reldir%/data/fill.h \
-	%reldir%/data/fill_loaded.c \
-	%reldir%/data/fill_loaded.h \
-	%reldir%/data/fills.c \
-	%reldir%/data/fills.h \
-	%reldir%/data/fills_ids.c \
-	%reldir%/data/fills_nudged.c \
-	%reldir%/data/fills_ties.c \
 	%reldir%/data/gemm_probe_inputs.c \
 	%reldir%/data/gemm_probe_inputs.h \
 	%reldir%/data/invalid_call.c \
 	%reldir%/data/invalid_call.h \
-	%reldir%/data/kinds.def \
 	%reldir%/data/nearest_legal_shape.c \
 	%reldir%/data/nearest_legal_shape.h \
 	%reldir%/device/by_token.c \
@@ -185,16 +202,6 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/layer_stages.h \
 	%reldir%/diagnose/read_as_sm90.c \
 	%reldir%/diagnose/read_as_sm90.h \
-	%reldir%/draw/decode.c \
-	%reldir%/draw/draw.h \
-	%reldir%/draw/granule.c \
-	%reldir%/draw/granule.h \
-	%reldir%/draw/legal.c \
-	%reldir%/draw/plan.c \
-	%reldir%/draw/plan.h \
-	%reldir%/draw/record.c \
-	%reldir%/draw/value.c \
-	%reldir%/draw/value.h \
 	%reldir%/exec/call_json.c \
 	%reldir%/exec/call_json.h \
 	%reldir%/exec/channel.c \
@@ -286,18 +293,18 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/page.c \
 	%reldir%/layout/pair.c \
 	%reldir%/layout/pair.h \
+	%reldir%/layout/picture.c \
+	%reldir%/layout/picture.h \
 	%reldir%/layout/source_mistake.c \
 	%reldir%/layout/source_mistake.h \
 	%reldir%/layout/steps.c \
 	%reldir%/layout/steps.h \
-	%reldir%/layout/picture.c \
-	%reldir%/layout/picture.h \
 	%reldir%/layout/svg.c \
+	%reldir%/layout/terminal.c \
 	%reldir%/profiles/cmd_profiles.c \
 	%reldir%/profiles/profile_cases.c \
 	%reldir%/profiles/profile_cases.h \
 	%reldir%/profiles/profile_names.h \
-	%reldir%/layout/terminal.c \
 	%reldir%/report/baseline.c \
 	%reldir%/report/baseline.h \
 	%reldir%/report/causes.c \
@@ -432,7 +439,7 @@ libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance 
 	-DMXO_VECTORS_DIR='"$(pkgdatadir)/vectors"' \
 	$(JANSSON_CFLAGS)
 libjudge_la_CFLAGS = $(AM_CFLAGS) -static $(OPENMP_CFLAGS)
-libjudge_la_LIBADD = $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
+libjudge_la_LIBADD = libdraw.la $(MXO_BACKEND_LIBS) $(JANSSON_LIBS) -lm
 
 # The cases of bench.cases as C strings, those of layout.cases as a grid.
 EXTRA_DIST += %reldir%/tests/house/commands.list \

@@ -119,4 +119,16 @@ libmxoracle_fuzz_la_CFLAGS = $(AM_CFLAGS) -static
 libmxoracle_fuzz_la_LDFLAGS = $(AM_LDFLAGS) -static
 libmxoracle_fuzz_la_LIBADD = libjudge.la
 pkgconfig_DATA += mxoracle-fuzz.pc
+
+# For languages that load a library: the same draw, and its answers.
+if MXO_SHARED
+drawdir = $(pkglibdir)/draw
+draw_LTLIBRARIES = libmxoracle-draw.la
+libmxoracle_draw_la_SOURCES = %reldir%/library/calls.c %reldir%/library/calls.h
+libmxoracle_draw_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance
+libmxoracle_draw_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS) -shared
+libmxoracle_draw_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared \
+	-export-symbols-regex '^mxo_draw_'
+libmxoracle_draw_la_LIBADD = libdraw.la libmxoracle.la -lm
+endif
 EXTRA_DIST += %reldir%/mxoracle-fuzz.pc.in

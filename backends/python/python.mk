@@ -7,6 +7,7 @@ python_package = \
 	%reldir%/mxoracle/cases.py \
 	%reldir%/mxoracle/channel.py \
 	%reldir%/mxoracle/described.py \
+	%reldir%/mxoracle/drawn.py \
 	%reldir%/mxoracle/folder.py \
 	%reldir%/mxoracle/formats.py \
 	%reldir%/mxoracle/hunt.py \

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import mxoracle as mx
-from mxoracle.cases import Problem, RandomSource
+from mxoracle.cases import Problem
 from mxoracle.library import Emulator, NoLibrary
 
 try:
@@ -176,7 +176,8 @@ class Layouts(unittest.TestCase):
             case = caught.exception.case
             self.assertEqual(case.dims, {"experts": 1, "rows": 1, "cols": 1})
             with self.assertRaises(mx.Counterexample) as again:
-                mx.fuzz(tail_columns, "flashinfer.128x4", case=case.text)
+                mx.fuzz(tail_columns, "flashinfer.128x4", case=case.text,
+                        seed=case.seed)
             self.assertEqual(again.exception.case.text, case.text)
             self.assertEqual(sorted(os.listdir(keep)),
                              ["1.safetensors", "1.txt"])
@@ -188,14 +189,40 @@ class Layouts(unittest.TestCase):
 
     def test_the_seed_says_what_is_drawn(self):
         problem = Problem("flashinfer.128x4")
-        once, twice, other = (
-            [Problem("flashinfer.128x4").draw(source).text
-             for source in [RandomSource(seed)] for _ in range(20)]
-            for seed in (7, 7, 8))
+
+        def draws(seed):
+            problem.start(seed)
+            return [problem.draw() for _ in range(20)]
+        once, twice, other = ([(c.text, c.seed) for c in draws(seed)]
+                              for seed in (7, 7, 8))
         self.assertEqual(once, twice)
         self.assertNotEqual(once, other)
-        for text in once:
-            self.assertEqual(problem.spelt(text).text, text)
+        for text, seed in once:
+            self.assertEqual(problem.spelt(text, seed).text, text)
+
+    def test_a_record_is_a_call(self):
+        # Slot n of a dimension is the size n.
+        problem = Problem("triton.hopper_scale/*", {"dtype": "u8"})
+        case = problem.packed([0, 5, 0, 1, 3, 40, 1, 0, 0, 0, 0])
+        self.assertEqual(case.dims, {"experts": 1, "rows": 3, "cols": 40})
+        self.assertEqual(case.seed, 5)
+        self.assertIsNotNone(problem.decode(b""))
+        record = problem.drawn.mutate(bytes(problem.drawn.record), 3)
+        changed = sum(a != b for a, b in
+                      zip(record, bytes(problem.drawn.record)))
+        self.assertTrue(0 < changed <= 4, changed)
+
+    def test_parameters_of_a_layout_are_drawn(self):
+        problem = Problem("triton.hopper_scale/*")
+        problem.start(1)
+        layouts = {problem.draw().texts["layout"] for _ in range(60)}
+        self.assertIn("triton.hopper_scale/num_warps=4", layouts)
+        problem = Problem("flashinfer.128x4", {"dtype": ["u8", "bf16"],
+                                               "cols": mx.size(multiple=3)})
+        problem.start(1)
+        drawn = [problem.draw() for _ in range(40)]
+        self.assertEqual({c.texts["dtype"] for c in drawn}, {"u8", "bf16"})
+        self.assertTrue(all(c.dims["cols"] % 3 == 0 for c in drawn))
 
     def test_other_types_and_the_way_back(self):
         mx.fuzz(swizzle_any, "flashinfer.128x4", calls=60,
@@ -318,7 +345,9 @@ class Processes(unittest.TestCase):
             self.assertLess(done.returncode, 0)
             with open(path, encoding="utf-8") as f:
                 text = f.read()
-            self.assertEqual(Problem("vllm.as_is").spelt(text).text, text)
+            case, _, seed = text.partition(" # ")
+            self.assertEqual(Problem("vllm.as_is").spelt(case, int(seed)).text,
+                             case)
 
     def test_a_library_of_another_kind(self):
         done = subprocess.run(

@@ -5,6 +5,7 @@
 #include <mxoracle/layout.h>
 
 #include <stddef.h>
+#include <string.h>
 
 static void add(granules *g, uint64_t size)
 {
@@ -32,39 +33,56 @@ static void add_common(granules *g)
     }
 }
 
-/* A digit lies on the axis whose elements its stride counts. */
-static void add_digit(const mxo_layout *l, const mxo_layout_digit *d,
-                      granules axis[3])
+/* A digit lies on the axis whose elements its stride counts: which, and its
+   stride there; 0 if it is finer than an element. */
+static uint64_t stride_of(const mxo_layout *l, const mxo_layout_digit *d,
+                          int *axis)
 {
     const uint64_t col = l->units;
     const uint64_t row = col * l->padded[2];
     const uint64_t expert = row * l->padded[1];
     const uint64_t unit[3] = {expert, row, col};
-    const int on = d->src >= expert ? 0 : d->src >= row ? 1 : 2;
 
-    if (unit[on] > 0) {
-        add(&axis[on], d->src / unit[on]);
-        add(&axis[on], d->src * d->size / unit[on]);
-    }
+    *axis = d->src >= expert ? 0 : d->src >= row ? 1 : 2;
+    return unit[*axis] > 0 ? d->src / unit[*axis] : 0;
 }
 
-/* Bound to the first of these shapes that it takes; 0 if it takes none. */
-static int bind_any(mxo_layout *l, const mxo_layout_row *row, const char *name,
-                    uint32_t elem_bytes)
+static void add_digit(const mxo_layout *l, const mxo_layout_digit *d,
+                      granules axis[3])
 {
-    static const uint64_t shapes[][3] = {
-        {2, 1024, 512}, {2, 2048, 2048}, {2, 1024, 4},   {2, 1024, 1},
-        {1, 1, 1024},   {128, 1024, 2},  {2, 768, 3072}, {2, 1, 1}};
+    int on;
+    const uint64_t stride = stride_of(l, d, &on);
 
-    for (size_t i = 0; row != NULL && i < sizeof shapes / sizeof shapes[0];
-         i++) {
-        char why[256];
-        if (mxo_layout_bind(l, row, name, elem_bytes, shapes[i],
-                            (mxo_text){why, sizeof why}) == MXO_OK) {
-            return 1;
-        }
+    add(&axis[on], stride);
+    add(&axis[on], stride * d->size);
+}
+
+static const uint64_t shapes[][3] = {
+    {2, 1024, 512}, {2, 2048, 2048}, {2, 1024, 4},   {2, 1024, 1},
+    {1, 1, 1024},   {128, 1024, 2},  {2, 768, 3072}, {2, 1, 1}};
+
+enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static int bind_shape(mxo_layout *l, const char *name, uint32_t elem_bytes,
+                      int shape)
+{
+    const mxo_layout_row *row = mxo_layout_find(name);
+    char why[256];
+
+    return row != NULL &&
+           mxo_layout_bind(l, row, name, elem_bytes, shapes[shape],
+                           (mxo_text){why, sizeof why}) == MXO_OK;
+}
+
+/* Bound to the first shape that it takes; 0 if it takes none. */
+static int bind_any(mxo_layout *l, const char *name, uint32_t elem_bytes)
+{
+    int i = 0;
+
+    while (i < N_SHAPES && !bind_shape(l, name, elem_bytes, i)) {
+        i++;
     }
-    return 0;
+    return i < N_SHAPES;
 }
 
 void granules_of(const char *layout, uint32_t elem_bytes, granules axis[3])
@@ -74,7 +92,7 @@ void granules_of(const char *layout, uint32_t elem_bytes, granules axis[3])
     for (int a = 0; a < 3; a++) {
         axis[a].n = 0;
     }
-    if (!bind_any(&l, mxo_layout_find(layout), layout, elem_bytes)) {
+    if (!bind_any(&l, layout, elem_bytes)) {
         add_common(&axis[1]);
         add_common(&axis[2]);
         return;
@@ -92,5 +110,68 @@ void granules_of(const char *layout, uint32_t elem_bytes, granules axis[3])
                             (mxo_text){why, sizeof why}) == MXO_OK) {
             add(&axis[a], small.padded[a]);
         }
+    }
+}
+
+/* Digits of a bound layout but for the last of each axis, which ends where the
+   axis does. */
+static void inner_digits(const mxo_layout *l, axis_digits axis[3])
+{
+    for (int i = 0; i < l->n_digits; i++) {
+        int a;
+        const uint64_t stride = stride_of(l, &l->digit[i], &a);
+        const uint64_t size = l->digit[i].size;
+        axis_digits *x = &axis[a];
+        if (stride > 0 && size > 1 && stride * size < l->padded[a] &&
+            x->n < GRANULE_MOST) {
+            x->stride[x->n] = stride;
+            x->size[x->n++] = size;
+        }
+    }
+}
+
+static int has_digit(const axis_digits *x, uint64_t stride, uint64_t size)
+{
+    int i = 0;
+
+    while (i < x->n && (x->stride[i] != stride || x->size[i] != size)) {
+        i++;
+    }
+    return i < x->n;
+}
+
+/* Those that the other has, too. */
+static void keep_common(axis_digits *x, const axis_digits *other)
+{
+    int n = 0;
+
+    for (int i = 0; i < x->n; i++) {
+        if (has_digit(other, x->stride[i], x->size[i])) {
+            x->stride[n] = x->stride[i];
+            x->size[n++] = x->size[i];
+        }
+    }
+    x->n = n;
+}
+
+void digits_of(const char *layout, uint32_t elem_bytes, axis_digits axis[3])
+{
+    int n_bound = 0;
+
+    memset(axis, 0, 3 * sizeof axis[0]);
+    /* Of shapes that are long enough to have every digit. */
+    for (int i = 0; i < N_SHAPES; i++) {
+        axis_digits other[3];
+        mxo_layout l;
+        if (shapes[i][1] < 512 || shapes[i][2] < 512 ||
+            !bind_shape(&l, layout, elem_bytes, i)) {
+            continue;
+        }
+        memset(other, 0, sizeof other);
+        inner_digits(&l, n_bound == 0 ? axis : other);
+        for (int a = 0; n_bound > 0 && a < 3; a++) {
+            keep_common(&axis[a], &other[a]);
+        }
+        n_bound++;
     }
 }

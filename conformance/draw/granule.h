@@ -20,4 +20,13 @@ typedef struct granules {
    the blocks of MXFP4 and of common tiles. */
 void granules_of(const char *layout, uint32_t elem_bytes, granules axis[3]);
 
+/* Digits of an axis that are the same in every shape: index / stride % size. */
+typedef struct axis_digits {
+    int n;
+    uint64_t stride[GRANULE_MOST];
+    uint64_t size[GRANULE_MOST];
+} axis_digits;
+
+void digits_of(const char *layout, uint32_t elem_bytes, axis_digits axis[3]);
+
 #endif

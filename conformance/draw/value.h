@@ -7,8 +7,9 @@
 
 #include "case/case_text.h"
 
-/* Any slot is a size of at least 1: small, around a power of two, around
-   multiples of a granule, or now and then beyond 2^16. */
+/* Any slot is a size of at least 1: below 64 one more than the slot; then
+   small, around a power of two, around multiples of a granule, or now and then
+   beyond 2^16. */
 uint64_t value_of_dim(const granules *g, uint32_t slot);
 /* 0 if the parameter has no other value. */
 int value_of_param(const test_case *c, int param, uint32_t slot,

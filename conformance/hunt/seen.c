@@ -2,7 +2,7 @@
 /* See seen.h. */
 #include "seen.h"
 
-#include "draw/granule.h"
+#include "draw/value.h"
 
 #include "base/tensors.h"
 
@@ -20,20 +20,34 @@ int seen_begin(seen *s, const draw_plan *p)
 /* The axes of a layout, when its first case is met. */
 static void open_axes(seen_group *g, const test_case *c)
 {
-    granules axis[3];
+    axis_digits digits[3];
     const uint32_t dtype = dtype_by_name(case_value(c, "dtype"));
+    const uint32_t bytes = dtype < MXO_N_DTYPES ? dtype_bytes(dtype) : 1;
 
     g->is_layout = -1;
     if (strcmp(c->schema->info->name, "layout.apply") != 0) {
         return;
     }
-    granules_of(case_value(c, "layout"),
-                dtype < MXO_N_DTYPES ? dtype_bytes(dtype) : 1, axis);
+    g->is_layout = 1;
+    digits_of(case_value(c, "layout"), bytes, digits);
     for (int a = 0; a < 3; a++) {
-        if (axis[a].n > 0) {
-            g->axis[a].granule = axis[a].size[axis[a].n - 1];
-            g->axis[a].rest = calloc((size_t)g->axis[a].granule, 1);
-            g->is_layout = 1;
+        seen_axis *x = &g->axis[a];
+        x->pad = calloc(SEEN_PADS, 1);
+        x->digits = digits[a];
+        for (int i = 0; i < digits[a].n; i++) {
+            x->value[i] = calloc((size_t)digits[a].size[i], 1);
+        }
+    }
+}
+
+/* Values that the indices below n have: v first at v * stride. */
+static void see_values(seen_axis *x, uint64_t n)
+{
+    for (int i = 0; i < x->digits.n; i++) {
+        for (uint64_t v = 0; x->value[i] != NULL && v < x->digits.size[i] &&
+                             v * x->digits.stride[i] < n;
+             v++) {
+            x->value[i][v] = 1;
         }
     }
 }
@@ -47,20 +61,38 @@ static uint64_t logical(const test_case *c, int axis)
     return keep > 0 ? keep : case_dim(c, names[axis]);
 }
 
+static void see_pad(seen_axis *x, uint64_t n)
+{
+    if (x->pad != NULL) {
+        x->pad[n < SEEN_PADS ? n : SEEN_PADS - 1] = 1;
+        x->longest_pad = n > x->longest_pad ? n : x->longest_pad;
+    }
+}
+
 void seen_case(seen *s, uint32_t group, const test_case *c)
 {
     seen_group *g = &s->group[group];
+    uint64_t extent[3];
+    uint64_t padded[3];
 
     g->n++;
     if (g->is_layout == 0) {
         open_axes(g, c);
     }
-    for (int a = 0; g->is_layout > 0 && c->flaw[0] == '\0' && a < 3; a++) {
+    if (g->is_layout < 0 || c->flaw[0] != '\0') {
+        return;
+    }
+    for (int a = 0; a < 3; a++) {
+        extent[a] = logical(c, a);
+    }
+    const int is_padded = value_padded(c, extent, padded) == 0;
+
+    for (int a = 0; a < 3; a++) {
         seen_axis *x = &g->axis[a];
-        const uint64_t n = logical(c, a);
-        if (x->rest != NULL) {
-            x->rest[n % x->granule] = 1;
-            x->longest = n > x->longest ? n : x->longest;
+        x->longest = extent[a] > x->longest ? extent[a] : x->longest;
+        see_values(x, extent[a]);
+        if (is_padded) {
+            see_pad(x, padded[a] - extent[a]);
         }
     }
 }
@@ -74,22 +106,33 @@ void seen_verdict(seen *s, uint32_t group, verdict_status status)
     g->n_declined += status == VERDICT_UNSUPPORTED;
 }
 
-/* ", rows: 113 of 128 pad lengths, up to 65537" */
+static uint64_t count(const uint8_t *met, uint64_t n)
+{
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; met != NULL && i < n; i++) {
+        sum += met[i];
+    }
+    return sum;
+}
+
+/* "; rows up to 65537, 113 lengths of pad up to 127, values of digits 32/32
+   4/4" */
 static void print_axis(const seen_axis *x, const char *name, FILE *out)
 {
-    uint64_t met = 0;
-
-    if (x->rest == NULL) {
+    if (x->longest == 0) {
         return;
     }
-    for (uint64_t i = 0; i < x->granule; i++) {
-        met += x->rest[i];
+    (void)fprintf(out, "; %s up to %" PRIu64, name, x->longest);
+    if (x->longest_pad > 0) {
+        (void)fprintf(out, ", %" PRIu64 " lengths of pad up to %" PRIu64,
+                      count(x->pad, SEEN_PADS), x->longest_pad);
     }
-    (void)fprintf(
-        out,
-        "; %s up to %" PRIu64 ", %" PRIu64 " of %" PRIu64 " lengths of pad%s",
-        name, x->longest, met, x->granule,
-        x->longest >= x->granule ? ", every value of its digits" : "");
+    for (int i = 0; i < x->digits.n; i++) {
+        (void)fprintf(out, "%s%" PRIu64 "/%" PRIu64,
+                      i == 0 ? ", values of digits " : " ",
+                      count(x->value[i], x->digits.size[i]), x->digits.size[i]);
+    }
 }
 
 void seen_print(const seen *s, const draw_plan *p, FILE *out)
@@ -111,7 +154,11 @@ void seen_clear(seen *s)
 {
     for (uint32_t i = 0; i < s->n && s->group != NULL; i++) {
         for (int a = 0; a < 3; a++) {
-            free(s->group[i].axis[a].rest);
+            seen_axis *x = &s->group[i].axis[a];
+            free(x->pad);
+            for (int k = 0; k < x->digits.n; k++) {
+                free(x->value[k]);
+            }
         }
     }
     free(s->group);

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a hunt has been through: cases per group, and of layouts the lengths
- * of pads and the digits that took each of their values.
+ * of pads and the values of digits that the cases drawn had, each counted.
  */
 #ifndef MXO_HUNT_SEEN_H
 #define MXO_HUNT_SEEN_H
 
 #include "draw/draw.h"
+#include "draw/granule.h"
 #include "judge/verdict.h"
 
 #include <stdio.h>
 
+enum { SEEN_PADS = 4096 }; /* longer pads are counted as one */
+
 typedef struct seen_axis {
-    uint64_t granule; /* the largest; 0: none */
     uint64_t longest; /* extent met */
-    uint8_t *rest;    /* owned: extents modulo the granule that were met */
+    uint64_t longest_pad;
+    uint8_t *pad; /* owned: lengths of pad that were met */
+    axis_digits digits;
+    uint8_t *value[GRANULE_MOST]; /* owned: values of each digit that an
+                                     element had */
 } seen_axis;
 
 typedef struct seen_group {
@@ -22,7 +28,7 @@ typedef struct seen_group {
     uint64_t n_judged;   /* passes and reds */
     uint64_t n_declined; /* unsupported */
     uint64_t n_red;
-    int is_layout; /* 0: not yet asked, 1, -1: it has no granules */
+    int is_layout; /* 0: not yet asked, 1, -1: no layout */
     seen_axis axis[3];
 } seen_group;
 

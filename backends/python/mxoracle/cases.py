@@ -1,51 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cases to judge a function by: drawn, spelt, answered by the emulator.
 
-A Problem is an operation with what is fixed of it.  Its cases are drawn from a
-source of choices, so that random numbers, the bytes of a fuzzer and hypothesis
-draw alike.
+A Problem is an operation with what is fixed of it.  Its cases come from the
+decoder that `mxoracle fuzz` has, out of random records, the bytes of a fuzzer
+or the slots of hypothesis; what is declared narrows them.
 """
-import array
-import itertools
-import random
-
-from . import safetensors, signature
-from .described import ALIASES, OPERATIONS, SIZES
+from . import safetensors
+from .described import OPERATIONS
+from .drawn import SLOTS, Draw
 from .library import Emulator
-from .limits import Between, Limits
-from .tensor import Tensor, product
+from .limits import Between, Limits, same_value
+from .tensor import Tensor
 
-# Around granules, tails and powers of two; the plainest first.
-SIZES_DRAWN = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63,
-               64, 65, 96, 127, 128, 129, 160, 192, 255, 256, 257, 320, 384,
-               512]
-LONG = [65536, 65537, 65536 + 128]  # where an index of 16 bits ends
-EXPERTS = [1, 2, 3, 5]
-MOST_ELEMENTS, MOST_LONG, MOST_LISTED, TRIES = 1 << 16, 1 << 20, 20000, 400
-KINDS = ["coded", "random", "shifted"]
-
-
-class RandomSource:
-    def __init__(self, seed):
-        self._random = random.Random(seed)
-
-    def below(self, n):
-        return self._random.randrange(n)
-
-
-class ByteSource:
-    """Choices from the bytes of a fuzzer; zeros behind their end."""
-
-    def __init__(self, data):
-        self._data, self._at = data, 0
-
-    def below(self, n):
-        value, room = 0, 1
-        while room < n:
-            byte = self._data[self._at] if self._at < len(self._data) else 0
-            value, room = value << 8 | byte, room << 8
-            self._at += 1
-        return value % n
+TRIES = 400
+# What a smaller call may have instead of an extent, the plainest first.
+SMALLER = [1, 2, 3, 4, 5, 7, 8, 9, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64,
+           65, 96, 127, 128, 129, 160, 192, 255, 256, 257, 320, 384, 512]
 
 
 def _names(axes):
@@ -53,10 +23,16 @@ def _names(axes):
             if part and not part.isdigit()]
 
 
+def _pairs(text):
+    """{key: value} of "op:key=value,..."."""
+    return dict(e.split("=", 1) for e in text.partition(":")[2].split(",")
+                if e)
+
+
 class Problem:
-    """what: a layout ("flashinfer.128x4"), an operation ("quant.mx"), either
-    with ":key=value,..."; declared: values of parameters and extents of
-    dimensions, as in mx.op."""
+    """what: a layout ("flashinfer.128x4", with "/*" behind it whatever its
+    parameters are), an operation ("quant.mx"), either with ":key=value,...";
+    declared: values of parameters and extents of dimensions, as in mx.op."""
 
     def __init__(self, what, declared=None, batched=False, emulator=None):
         self.emulator = emulator or Emulator()
@@ -74,183 +50,137 @@ class Problem:
         self.limits = Limits(op, declared)
         self.op, self.batched = self.limits.op, batched
         self.is_layout = op == "layout.apply"
-        self.dims = []
-        for field in self.op.inputs:
-            self.dims += [n for n in _names(field.axes) if n not in self.dims]
         if self.is_layout and not batched and "experts" not in declared:
             self.limits.dims["experts"] = Limits(
                 op, {"experts": 1}).dims["experts"]
-        self._legal, self._known, self._all = {}, {}, {}
-
-    def values(self, key):
-        """Texts that a parameter may have."""
-        given = self.limits.params[key]
-        p = next(p for p in self.op.params if p.key == key)
-        if given is None:
-            return p.domain.split("|") if "|" in p.domain else [p.default]
-        return [p.default] if isinstance(given, Between) else given
-
-    def extents(self, dim):
-        limit = self.limits.dims.get(dim)
-        wide = EXPERTS if dim == "experts" else SIZES_DRAWN
-        if limit is None:
-            return wide
-        if limit.among is not None:
-            return limit.among
-        step = limit.multiple or 1
-        some = sorted(set(wide) | {step * k for k in (1, 2, 3, 4, 5, 8, 9)})
-        return [n for n in some if limit.why_not(n) is None]
-
-    def inputs(self, texts, dims):
-        """Tensors without bytes; an extent that is no whole number: None."""
-        found = []
+        self.dims = []
         for field in self.op.inputs:
-            if not signature.is_present(field, texts):
-                continue
-            shape = []
-            for axis in field.axes:
-                name, multiple, divisor = signature._extent(axis, texts)
-                n = (dims[name] if name else 1) * multiple
-                if n % divisor and name:
-                    return None
-                shape.append(n // divisor if name else multiple)
-            kind = field.dtype
-            kind = texts[kind[1:]] if kind.startswith("$") else kind
-            found.append(Tensor(field.name, ALIASES.get(kind, kind), shape,
-                                None))
-        return found
+            self.dims += [n for n in _names(field.axes) if n not in self.dims]
+        pins = self._pins()
+        self.drawn = Draw(self.op.name + (":" if pins else "") + ",".join(
+            f"{k}={v}" for k, v in pins.items()))
 
-    def accepts(self, texts, dims):
-        key = tuple(texts.values()) + tuple(dims.values())
-        if key not in self._known:
-            tensors = self.inputs(texts, dims)
-            legal = tensors is not None and max(
-                product(t.shape) for t in tensors) <= MOST_LONG and \
-                self.emulator.accepts(self.op.name, texts, tensors)
-            self._known[key] = legal
-            if legal:
-                self._legal.setdefault(tuple(texts.values()), []).append(dims)
-        return self._known[key]
-
-    def legal(self, texts):
-        """All extents that can be drawn, the smallest first."""
-        key = tuple(texts.values())
-        if key not in self._all:
-            some = itertools.product(*[self.extents(d) for d in self.dims])
-            rows = [dict(zip(self.dims, n)) for n in itertools.islice(
-                (n for n in some if product(n) <= MOST_ELEMENTS), MOST_LISTED)]
-            self._all[key] = sorted(
-                (r for r in rows if self.accepts(texts, r)),
-                key=lambda r: (product(r.values()), tuple(r.values())))
-        return self._all[key]
-
-    def _draw_dims(self, source, texts):
-        known = self._legal.get(tuple(texts.values()), [])
-        if len(known) > 50 and source.below(4):
-            return known[source.below(len(known))]
-        for _ in range(TRIES):
-            dims = {d: self._draw_extent(source, d) for d in self.dims}
-            most = MOST_LONG if "rows" in self.limits.dims else MOST_ELEMENTS
-            if self.is_layout and "rows" not in self.limits.dims and \
-                    source.below(256) == 255:
-                dims["rows"], most = LONG[source.below(len(LONG))], MOST_LONG
-            if product(dims.values()) <= most and self.accepts(texts, dims):
-                return dims
-        known = known or self.legal(texts)
-        return known[source.below(len(known))] if known else None
-
-    def _draw_extent(self, source, dim):
-        some = self.extents(dim)
-        return some[min(source.below(len(some)), source.below(len(some)))]
-
-    def draw(self, source, from_list=False):
-        """A Case, or None where none is legal. from_list: equal choices are
-        equal cases, and smaller ones smaller cases."""
-        texts = {}
+    def _pins(self):
+        """Keys with one value, which the draw leaves alone."""
+        pins = {}
         for p in self.op.params:
-            if p.domain != "size":
-                values = self.values(p.key)
-                texts[p.key] = values[source.below(len(values))]
-        kind = KINDS[source.below(len(KINDS))]
-        seed = source.below(1 << 32)
-        if from_list:
-            rows = self.legal(texts)
-            dims = rows[source.below(len(rows))] if rows else None
-        else:
-            dims = self._draw_dims(source, texts)
-        return None if dims is None else Case(self, texts, dims, kind, seed)
+            values = self.limits.params.get(p.key)
+            if isinstance(values, Between):
+                values = [p.default]
+            if values is not None and len(values) == 1:
+                pins[p.key] = values[0]
+        for dim, limit in self.limits.dims.items():
+            if limit.among is not None and len(limit.among) == 1:
+                pins[dim] = limit.among[0]
+        return pins
 
-    def spelt(self, text):
+    def is_free(self, key):
+        values = self.limits.params.get(key)
+        return values is None or not isinstance(values, Between) and (
+            len(values) > 1 or values[0].endswith("/*"))
+
+    def _is_declared(self, key, text):
+        values = self.limits.params.get(key)
+        if values is None:
+            return True
+        if isinstance(values, Between):
+            return values.holds(text)
+        return any(same_value(v, text) or v.endswith("/*") and
+                   text.split("/")[0] == v[:-2] for v in values)
+
+    def _fit(self):
+        """The case at hand brought to what is declared; False if it cannot
+        be."""
+        pairs, seed = _pairs(self.drawn.whole), self.drawn.seed
+        before = dict(pairs)
+        for key in pairs:
+            if not self._is_declared(key, pairs[key]):
+                values = self.limits.params[key]
+                pairs[key] = values[seed % len(values)]
+        for dim, limit in self.limits.dims.items():
+            if dim in pairs:
+                pairs[dim] = str(limit.nearest(int(pairs[dim])))
+        return pairs == before or self.drawn.parse(self._text(pairs), seed)
+
+    def _text(self, pairs):
+        return f"{self.op.name}:" + ",".join(f"{k}={v}"
+                                             for k, v in pairs.items())
+
+    def _case(self):
+        """The Case at hand; None where the emulator refuses its values."""
+        answer = self.drawn.answer()
+        return None if answer is None else Case(self, *answer)
+
+    def start(self, seed):
+        """What is drawn from here on depends on the seed alone."""
+        self.drawn.start(seed)
+
+    def draw(self):
+        """The next Case; None where none can be drawn as declared."""
+        for _ in range(TRIES):
+            case = self._case() if self.drawn.random() and self._fit() else None
+            if case is not None:
+                return case
+        return None
+
+    def decode(self, record):
+        """The Case that any bytes are, or None for a call to be refused."""
+        return self._case() if self.drawn.decode(record) and self._fit() \
+            else None
+
+    def packed(self, slots):
+        """The Case of slots: SLOTS, dims, parameters; or None."""
+        return self.decode(self.drawn.pack(slots))
+
+    def n_slots(self):
+        return len(SLOTS), len(self.dims), len(self.op.params)
+
+    def spelt(self, text, seed=1):
         """The Case that Case.text spells."""
-        op, _, rest = text.partition(":")
-        pairs = dict(e.split("=", 1) for e in rest.split(",") if e)
-        kind, _, seed = pairs.pop("data", "random/1").partition("/")
-        texts = {p.key: pairs.pop(p.key, p.default) for p in self.op.params
-                 if p.domain != "size"}
-        try:
-            dims = {d: int(pairs.pop(d)) for d in self.dims}
-            if op != self.op.name or pairs or kind not in KINDS:
-                raise ValueError
-            case = Case(self, texts, dims, kind, int(seed))
-        except (KeyError, ValueError):
-            raise ValueError(f"{text!r} is no case of {self.op.name}") from None
-        if not self.accepts(texts, dims):
-            raise ValueError(f"the emulator refuses {text}")
+        case = None
+        if text.partition(":")[0] == self.op.name and \
+                self.drawn.parse(text, seed):
+            case = self._case()
+        if case is None:
+            raise ValueError(f"{text!r} is no case of {self.op.name} that the "
+                             f"emulator takes: {self.drawn.why}")
         return case
 
+    def varied(self, case, seed=None, **changes):
+        """A Case with other values of some keys, or None."""
+        pairs = dict(case.pairs, **{k: str(v) for k, v in changes.items()})
+        seed = case.seed if seed is None else seed
+        return self._case() if self.drawn.parse(self._text(pairs), seed) \
+            else None
 
-def _bytes_of(kind, seed, t, is_whole):
-    """Bytes of a tensor: random, or its elements' numbers, or those plus the
-    seed. Where values mean numbers, only random ones."""
-    n, size = product(t.shape), SIZES[t.dtype]
-    if kind == "random" or not is_whole:
-        made = random.Random(f"{seed} {t.name}").randbytes(n * size)
-        if t.dtype == "bool":
-            made = bytes(b & 1 for b in made)
-        return bytearray(made)
-    start = seed % 65536 if kind == "shifted" else 0
-    if size == 1:
-        plane = seed % 3 if n > 256 else 0
-        numbers = array.array("I", range(start, start + n)).tobytes()
-        return bytearray(numbers[plane::4])
-    code = {2: "H", 4: "I", 8: "Q"}[size]
-    mask = (1 << 8 * size) - 1
-    return bytearray(array.array(
-        code, [i & mask for i in range(start, start + n)]).tobytes())
+    def smaller(self, dim, extent):
+        """Extents below one that are declared."""
+        limit = self.limits.dims.get(dim)
+        step = limit.multiple or 1 if limit else 1
+        some = set(SMALLER) | {step * k for k in range(1, 10)} | {
+            extent // 2, extent - 1}
+        some |= set(limit.among or ()) if limit else set()
+        return [n for n in sorted(some) if 0 < n < extent and
+                (limit is None or limit.why_not(n) is None)]
 
 
 class Case:
-    """One call: .text, .inputs, .expected (what the emulator answers)."""
+    """One call: .text and .seed, which spell it, .inputs, .expected (what the
+    emulator answers)."""
 
-    def __init__(self, problem, texts, dims, kind, seed):
-        self.problem, self.texts, self.dims = problem, texts, dims
-        self.kind, self.seed = kind, seed
-        self.inputs = problem.inputs(texts, dims)
-        for t in self.inputs:
-            t.memory = memoryview(_bytes_of(kind, seed, t, problem.is_layout))
-        self._expected = None
-
-    @property
-    def text(self):
-        pairs = list(self.dims.items())
-        pairs += [(p.key, self.texts[p.key]) for p in self.problem.op.params
-                  if p.key in self.texts and self.texts[p.key] != p.default or
-                  p.key == "layout"]
-        pairs.append(("data", f"{self.kind}/{self.seed}"))
-        return f"{self.problem.op.name}:" + ",".join(
-            f"{k}={v}" for k, v in pairs)
+    def __init__(self, problem, inputs, outputs):
+        self.problem = problem
+        self.text, self.seed = problem.drawn.text, problem.drawn.seed
+        self.pairs = _pairs(problem.drawn.whole)
+        self.texts = {p.key: self.pairs[p.key] for p in problem.op.params
+                      if p.key in self.pairs}
+        self.dims = {d: int(self.pairs[d]) for d in problem.dims
+                     if d in self.pairs}
+        self.inputs = inputs
+        self.expected = {t.name: t for t in outputs}
 
     def __repr__(self):
         return f"<{self.text}>"
-
-    @property
-    def expected(self):
-        """{name: Tensor}; Refusal if the emulator refuses the values."""
-        if self._expected is None:
-            run = self.problem.emulator.run
-            self._expected = {t.name: t for t in run(
-                self.problem.op.name, self.texts, self.inputs)}
-        return self._expected
 
     def save(self, path):
         """A vector: inputs and the right outputs."""
@@ -261,7 +191,8 @@ class Case:
         text = " ".join(f"{k}={v}" for k, v in self.texts.items())
         safetensors.write(path, rows, {
             "op": self.problem.op.name, "params_text": text,
-            "case": self.text, "made_by": "mxoracle emulator"})
+            "case": self.text, "seed": str(self.seed),
+            "made_by": "mxoracle emulator"})
 
     def check(self, function, arrays=None):
         """AssertionError with the finding, if the function answers wrongly."""
@@ -274,14 +205,13 @@ class Case:
 def load_case(path):
     """The Case of a file that keep= or Case.save wrote."""
     tensors, meta = safetensors.read(path)
-    text = meta.get("case", "")
-    op, _, rest = text.partition(":")
-    layout = dict(e.split("=", 1) for e in rest.split(",") if "=" in e)
-    declared = {"layout": layout["layout"]} if "layout" in layout else {}
-    problem = Problem(op, declared, batched=layout.get("experts", "1") != "1")
-    case = problem.spelt(text)
+    text, pairs = meta.get("case", ""), _pairs(meta.get("case", ""))
+    problem = Problem(text.partition(":")[0],
+                      {"layout": pairs["layout"]} if "layout" in pairs else {},
+                      batched=pairs.get("experts", "1") != "1")
+    case = problem.spelt(text, int(meta.get("seed", "1")))
     for t in case.inputs:
         t.memory = tensors[f"in.{t.name}"].memory
-    case._expected = {n[4:]: Tensor(n[4:], t.dtype, t.shape, t.memory)
-                      for n, t in tensors.items() if n.startswith("out.")}
+    case.expected = {n[4:]: Tensor(n[4:], t.dtype, t.shape, t.memory)
+                     for n, t in tensors.items() if n.startswith("out.")}
     return case

@@ -18,11 +18,11 @@ import time
 
 from . import naming
 from .call import _typed
-from .cases import ByteSource, Case, MOST_ELEMENTS, Problem, RandomSource
-from .signature import Refusal
+from .cases import Problem
 from .tensor import product
 
 SHRINK_TRIES = 400
+MOST_ELEMENTS = 1 << 16  # of a case that is named as it was drawn
 
 
 class Finding:
@@ -42,7 +42,7 @@ class Counterexample(AssertionError):
     def __init__(self, case, finding, more=""):
         self.case, self.finding = case, finding
         super().__init__(f"FAIL {case.text}\n  {finding!r}\n"
-                         f"  again: case={case.text!r}{more}")
+                         f"  again: case={case.text!r}, seed={case.seed}{more}")
 
 
 class Report:
@@ -217,15 +217,12 @@ def _plainer(case):
     """Cases that are smaller in one dimension, or of plainer data."""
     problem = case.problem
     for dim, extent in case.dims.items():
-        for smaller in [n for n in problem.extents(dim) if n < extent]:
-            dims = dict(case.dims, **{dim: smaller})
-            if problem.accepts(case.texts, dims):
-                yield Case(problem, case.texts, dims, case.kind, case.seed)
-    for kind, seed in (("coded", 0), ("random", 1)):
-        if (case.kind, case.seed) != (kind, seed):
-            yield Case(problem, case.texts, case.dims, kind, seed)
-        if (case.kind, case.seed) == ("coded", 0):
-            return
+        for smaller in problem.smaller(dim, extent):
+            yield problem.varied(case, **{dim: smaller})
+    if case.pairs.get("data") != "coded":
+        yield problem.varied(case, data="coded")
+    if case.seed != 1:
+        yield problem.varied(case, seed=1)
 
 
 def shrink(case, finding, function, arrays=None, timeout=10):
@@ -235,8 +232,10 @@ def shrink(case, finding, function, arrays=None, timeout=10):
     while smaller and left > 0:
         smaller = False
         for candidate in _plainer(case):
+            if candidate is None:
+                continue
             left -= 1
-            found = _judged(candidate, function, arrays, timeout)
+            found = judge(candidate, function, arrays, timeout, brief=True)
             if found is not None and found.word == word:
                 case, smaller = candidate, True
                 break
@@ -244,15 +243,6 @@ def shrink(case, finding, function, arrays=None, timeout=10):
                 break
     return case, judge(case, function, arrays, timeout) or Finding(
         word, "and then it was not seen again: it comes and goes")
-
-
-def _judged(case, function, arrays, timeout):
-    """None where the emulator refuses the values that were drawn."""
-    try:
-        case.expected
-    except Refusal:
-        return None
-    return judge(case, function, arrays, timeout, brief=True)
 
 
 def _keep(folder, case, finding):
@@ -265,7 +255,7 @@ def _keep(folder, case, finding):
     case.save(path)
     with open(path.replace(".safetensors", ".txt"), "w",
               encoding="utf-8") as f:
-        f.write(f"{case.text}\n{finding!r}\n")
+        f.write(f"{case.text} # {case.seed}\n{finding!r}\n")
     return path
 
 
@@ -284,9 +274,10 @@ class _Hunt:
         if self.journal is not None:
             self.journal.seek(0)
             self.journal.truncate()
-            self.journal.write(case.text)
+            self.journal.write(f"{case.text} # {case.seed}")
             self.journal.flush()
-        finding = _judged(case, self.function, self.arrays, self.timeout)
+        finding = judge(case, self.function, self.arrays, self.timeout,
+                        brief=True)
         self.report.see(case)
         self.report.seconds = time.monotonic() - self.start
         if finding is not None:
@@ -316,8 +307,11 @@ def _guided(hunt, function, limits):
     atheris.instrument_func(function)
 
     def one(data):
-        hunt.take(hunt.problem.draw(ByteSource(data), from_list=True))
-    atheris.Setup(sys.argv[:1] + limits, one)
+        hunt.take(hunt.problem.decode(data))
+
+    def other(data, most, seed):
+        return hunt.problem.drawn.mutate(data, seed)[:most]
+    atheris.Setup(sys.argv[:1] + limits, one, custom_mutator=other)
     atheris.Fuzz()
 
 
@@ -334,7 +328,7 @@ def fuzz(function, what, *, seconds=60, calls=None, seed=1, arrays=None,
     batched    a layout is given [experts, rows, cols]; else [rows, cols]
     timeout    seconds for one call
     guided     with atheris: by coverage; ends the process
-    case       the text of one case: judge that alone
+    case       the text of one case: judge that alone, with the data of seed
     keep       folder for the smallest wrong case, as vector and as text
     journal    file that always holds the case at hand, for a function that
                takes the interpreter with it
@@ -348,7 +342,7 @@ def fuzz(function, what, *, seconds=60, calls=None, seed=1, arrays=None,
             open(journal, "w", encoding="utf-8"))
         hunt = _Hunt(function, problem, arrays, timeout, keep, opened)
         if case is not None:
-            hunt.take(problem.spelt(case))
+            hunt.take(problem.spelt(case, seed))
             return hunt.report
         if guided:
             if keep is not None:
@@ -357,10 +351,10 @@ def fuzz(function, what, *, seconds=60, calls=None, seed=1, arrays=None,
                 f"-max_total_time={int(seconds)}", f"-seed={seed}",
                 f"-artifact_prefix={keep or tempfile.gettempdir()}{os.sep}",
                 f"-runs={-1 if calls is None else calls}"])
-        source = RandomSource(seed)
+        problem.start(seed)
         while time.monotonic() - hunt.start < seconds and \
                 (calls is None or hunt.report.calls < calls):
-            drawn = problem.draw(source)
+            drawn = problem.draw()
             if drawn is None:
                 raise ValueError(f"{problem.op.name} takes none of the cases "
                                  "that can be drawn as declared")

@@ -77,7 +77,7 @@ class LayoutRow(Structure):
     _fields_ = [("id", c_char_p)]
 
 
-def _candidates():
+def candidates():
     here = os.path.dirname(os.path.abspath(__file__))
     top = os.path.join(here, "..", "..", "..")
     if "MXORACLE_LIBRARY" in os.environ:
@@ -93,7 +93,7 @@ def _candidates():
 
 def load():
     """The library; NoLibrary with a sentence."""
-    tried = _candidates()
+    tried = candidates()
     if not tried:
         raise NoLibrary("libmxoracle is not found: name it in "
                         "MXORACLE_LIBRARY")
@@ -158,14 +158,6 @@ class Emulator:
         self._check(self.table.infer(self._ctx, byref(call), out, byref(n),
                                      self._text))
         return out, n.value
-
-    def accepts(self, op, texts, inputs):
-        """Would it answer?  inputs: Tensors; their bytes are not looked at."""
-        try:
-            self._infer(self._call(op, texts, inputs))
-            return True
-        except signature.Refusal:
-            return False
 
     def run(self, op, texts, inputs):
         """Its answer: Tensors; Refusal."""

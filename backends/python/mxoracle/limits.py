@@ -72,6 +72,16 @@ class Extent:
             return f"is not among {self.among}"
         return None
 
+    def nearest(self, n):
+        """n, or an extent near it that is declared."""
+        if self.why_not(n) is None:
+            return n
+        if self.among is not None:
+            return self.among[n % len(self.among)]
+        step, least = self.multiple or 1, self.least or 1
+        n = max(-(-n // step), -(-least // step)) * step
+        return n if self.most is None else min(n, self.most // step * step)
+
 
 def text_of(value):
     """A Python value as a parameter's text: True 1, None none, 7.0 7."""
@@ -86,7 +96,7 @@ def text_of(value):
     return str(value)
 
 
-def _same(a, b):
+def same_value(a, b):
     return a == b or (number(a) is not None and number(a) == number(b))
 
 
@@ -177,7 +187,7 @@ class Limits:
             if values is None:
                 continue
             if not (values.holds(text) if isinstance(values, Between)
-                    else any(_same(text, v) for v in values)):
+                    else any(same_value(text, v) for v in values)):
                 raise Unsupported(f"{key}={text} is not declared")
         for name, extent in self.dims.items():
             why = extent.why_not(dims[name]) if name in dims else None

@@ -14,23 +14,25 @@ except ImportError:
         "mxoracle.strategies needs the package hypothesis") from None
 
 
-class _Drawn:
-    """Choices that hypothesis makes smaller."""
-
-    def __init__(self, draw):
-        self._draw = draw
-
-    def below(self, n):
-        return self._draw(st.integers(0, n - 1))
+def _slots(problem):
+    """Strategies of the slots of a record: a smaller slot is a plainer value,
+    slot n of a dimension the size n."""
+    fixed, dims, params = problem.n_slots()
+    free = [problem.is_free(p.key) for p in problem.op.params]
+    return ([st.integers(0, (1 << 31) - 1)] * fixed +
+            [st.integers(1, (1 << 32) - 1)] * dims +
+            [st.integers(0, (1 << 16) - 1) if free[i] else st.just(0)
+             for i in range(params)])
 
 
 def cases(what, batched=False, **declared):
     """Cases of a layout or an operation; declared as in mxoracle.fuzz."""
     problem = Problem(what, declared, batched)
+    slots = _slots(problem)
 
     @st.composite
     def one(draw):
-        case = problem.draw(_Drawn(draw), from_list=True)
+        case = problem.packed([draw(slot) for slot in slots])
         assume(case is not None)
         return case
     return one()
