@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A message of one line and so many bytes stands in the sentence whole. */
+enum { SHORT_MESSAGE = 256 };
+
 int proxy_has_memory(const proxy *p)
 {
     return (p->hello.can & CAN_MEMORY) != 0;
@@ -190,7 +193,8 @@ void proxy_say(void *state, strbuf *lines)
     proxy *p = state;
     strbuf noise = {NULL, 0, 0};
 
-    if (strchr(strbuf_text(&p->message), '\n') != NULL) {
+    if (strchr(strbuf_text(&p->message), '\n') != NULL ||
+        p->message.used > SHORT_MESSAGE) {
         strbuf_add(lines, "%sits message:\n%s", lines->used > 0 ? "\n" : "",
                    p->message.text);
     }

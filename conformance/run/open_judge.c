@@ -52,6 +52,22 @@ static mxo_status open_apart(opened_judge *o, const backend_ref *ref,
     return status;
 }
 
+/* A name that is misspelt would be an operation that is never judged. */
+static mxo_status check_ops(const opened_judge *o, mxo_text why)
+{
+    const char *const *ops = o->j.subject.table->ops;
+
+    for (size_t i = 0; ops[i] != NULL; i++) {
+        if (op_by_name(ops[i]) == NULL) {
+            return say(MXO_E_UNSUPPORTED, why,
+                       "it names an operation that there is not: \"%.60s\" "
+                       "(mxoracle list has them all)",
+                       ops[i]);
+        }
+    }
+    return MXO_OK;
+}
+
 mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
                              const open_options *how, mxo_text why)
 {
@@ -70,9 +86,10 @@ mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
     }
     o->is_open = status == MXO_OK;
     o->is_drawn = how->is_drawn;
-    if (status == MXO_OK && o->limits != NULL &&
-        limits_check(o->limits, why) != 0) {
-        status = MXO_E_UNSUPPORTED;
+    if (status == MXO_OK) {
+        status = o->limits != NULL && limits_check(o->limits, why) != 0
+                     ? MXO_E_UNSUPPORTED
+                     : check_ops(o, why);
     }
     if (status != MXO_OK) {
         opened_judge_close(o);
