@@ -316,33 +316,38 @@ static void normalise(route_token *t, const mxo_span *raw, mxo_span *y)
     }
 }
 
-/* The weights as declared; 1 if they and their scores are numbers. */
-static int declared_weights(route_token *t, const int32_t *ids, mxo_span *y)
+/* The weights as declared; has_room: it and its score are numbers. */
+static void declared_weights(route_token *t, const int32_t *ids, mxo_span *y,
+                             uint8_t *has_room)
 {
-    int finite = !t->failed;
-
     for (uint32_t i = 0; i < t->route->top_k; i++) {
-        finite &= mxo_f32_is_finite(mxo_route_raw_weight(t, ids[i]));
+        has_room[i] =
+            (uint8_t)(!t->failed &&
+                      mxo_f32_is_finite(mxo_route_raw_weight(t, ids[i])));
     }
     mxo_route_weigh(t, ids);
     for (uint32_t i = 0; i < t->route->top_k; i++) {
         y[i] = (mxo_span){t->w[i], t->w[i]};
-        finite &= mxo_f32_is_finite(t->w[i]);
+        has_room[i] &= (uint8_t)mxo_f32_is_finite(t->w[i]);
     }
-    return finite;
 }
 
+/* A weight that is a number beside a NaN or an infinity has no part of it: a
+   sum with one would be none. */
 static void span_weights(wide_token *w, const int32_t *ids, mxo_span *y)
 {
     mxo_span raw[MXO_ROUTE_MAX_EXPERTS];
+    mxo_span wide[MXO_ROUTE_MAX_EXPERTS];
+    uint8_t has_room[MXO_ROUTE_MAX_EXPERTS];
 
-    if (!declared_weights(&w->at, ids, y)) {
-        return;
-    }
+    declared_weights(&w->at, ids, y, has_room);
     for (uint32_t i = 0; i < w->at.route->top_k; i++) {
         raw[i] = raw_span(w, ids[i]);
     }
-    normalise(&w->at, raw, y);
+    normalise(&w->at, raw, wide);
+    for (uint32_t i = 0; i < w->at.route->top_k; i++) {
+        y[i] = has_room[i] ? wide[i] : y[i];
+    }
 }
 
 void mxo_route_token_span(const mxo_route *r, const uint32_t *logits,

@@ -240,6 +240,44 @@ START_TEST(nan_rank_by_payload_where_bits_are_compared)
 }
 END_TEST
 
+/* A weight that no sum joins to a NaN has the room of its own steps: RN(1 /
+   RN(1 + RN(e^-x))) of x = 40a10a94 is 3f7e5755, the nearest to the sigmoid
+   3f7e5754.  Minus infinity adds nothing to a softmax of the chosen. */
+START_TEST(a_number_beside_a_nan_or_an_infinity_has_its_room)
+{
+    const uint32_t bits[2] = {0x40a10a94u, 0x3f7e5755u};
+    const int32_t first[CHOSEN] = {2, 7, 3, 4};
+    float x[EXPERTS];
+    float step;
+    int32_t ids[CHOSEN];
+
+    few(x, -1, -2);
+    memcpy(&x[7], &bits[0], sizeof x[7]);
+    memcpy(&step, &bits[1], sizeof step);
+    x[2] = NAN;
+    x[3] = 2;
+    x[4] = 1;
+    const answer a = ask("dialect=sigmoid_topk,from=f32", x, first);
+    ck_assert_mem_eq(a.ids, first, sizeof first);
+    ck_assert(isnan(a.lo[0]) && isnan(a.hi[0]));
+    ck_assert(a.lo[1] < step && step <= a.hi[1] && a.hi[1] < 0.99353F);
+
+    for (int e = 0; e < EXPERTS; e++) {
+        x[e] = e < 2 ? 1 + (float)e / 3 : -INFINITY;
+    }
+    declared("dialect=topk_softmax,from=f32", x, ids);
+    const answer b = ask("dialect=topk_softmax,from=f32", x, ids);
+    ck_assert(b.lo[0] < b.hi[0] && b.hi[0] < b.lo[0] * 1.00001F);
+    ck_assert(b.lo[0] <= 0.5825702F && 0.5825702F <= b.hi[0]);
+    ck_assert(b.lo[2] == 0 && b.hi[2] == 0);
+    /* A sum with a NaN leaves no number. */
+    x[5] = NAN;
+    declared("dialect=topk_softmax,from=f32", x, ids);
+    const answer c = ask("dialect=topk_softmax,from=f32", x, ids);
+    ck_assert(isnan(c.lo[1]) && isnan(c.hi[1]));
+}
+END_TEST
+
 Suite *suite_route_bounds(void);
 Suite *suite_route_bounds(void)
 {
@@ -253,6 +291,7 @@ Suite *suite_route_bounds(void)
     tcase_add_test(tc, the_order_is_what_the_dialect_promises);
     tcase_add_test(tc, groups_that_cannot_stay_are_not_used);
     tcase_add_test(tc, nan_rank_by_payload_where_bits_are_compared);
+    tcase_add_test(tc, a_number_beside_a_nan_or_an_infinity_has_its_room);
     suite_add_tcase(s, tc);
     return s;
 }
