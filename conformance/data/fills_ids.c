@@ -39,13 +39,24 @@ void fill_distinct_ids(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Experts that ids are drawn from: those that are here, unless a token has more
+   slots, which is legal under a map. */
+static uint64_t n_enough(const test_case *c, uint64_t topk)
+{
+    const uint64_t experts = case_dim(c, "experts");
+
+    return topk > experts && !c->repeats && case_value(c, "map")[0] == '1'
+               ? case_dim(c, "global")
+               : experts;
+}
+
 /* All tokens to one expert, and to its neighbours with their other slots; where
    ids may repeat, every slot of them. */
 void fill_one_expert(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t experts = case_dim(c, "experts");
-    const uint64_t chosen = prng_below(rng, experts);
     const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t experts = n_enough(c, topk);
+    const uint64_t chosen = prng_below(rng, experts);
     const uint64_t n = tensor_elems(t);
 
     for (uint64_t i = 0; i < n; i++) {
@@ -53,12 +64,14 @@ void fill_one_expert(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* As fill_distinct_ids(), but the last expert gets no token. */
+/* As fill_distinct_ids(), but the last expert gets no token if the others are
+   enough for a token's slots. */
 void fill_idle_ids(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t experts = case_dim(c, "experts");
-    const uint64_t busy = experts > 1 ? experts - 1 : 1;
     const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t experts = n_enough(c, topk);
+    const int is_short = !c->repeats && topk >= experts;
+    const uint64_t busy = experts < 2 ? 1 : is_short ? experts : experts - 1;
     const uint64_t n = tensor_elems(t);
     const uint64_t first = prng_below(rng, busy);
 

@@ -57,6 +57,28 @@ START_TEST(ids_of_a_token_differ_unless_the_case_says_otherwise)
 }
 END_TEST
 
+/* No expert can be idle where a token needs them all; under a map it may need
+   more than are here. */
+START_TEST(ids_differ_among_as_many_experts_as_slots)
+{
+    const char *const kinds[] = {"crowd", "poisoned", "orderfree"};
+    char text[256];
+
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(text, sizeof text,
+                       "moe.layer:tokens=5,topk=3,experts=3,hidden=32,"
+                       "inter=32,data=%s",
+                       kinds[i]);
+        ck_assert_msg(!repeats(text), "%s", text);
+        (void)snprintf(text, sizeof text,
+                       "moe.layer:tokens=5,topk=3,experts=2,global=4,hidden=32,"
+                       "inter=32,map=1,data=%s",
+                       kinds[i]);
+        ck_assert_msg(!repeats(text), "%s", text);
+    }
+}
+END_TEST
+
 START_TEST(more_ids_than_experts_must_be_said)
 {
     test_case c;
@@ -84,6 +106,7 @@ Suite *suite_fill_ids(void)
     TCase *t = tcase_create("fill_ids");
 
     tcase_add_test(t, ids_of_a_token_differ_unless_the_case_says_otherwise);
+    tcase_add_test(t, ids_differ_among_as_many_experts_as_slots);
     tcase_add_test(t, more_ids_than_experts_must_be_said);
     suite_add_tcase(s, t);
     return s;
