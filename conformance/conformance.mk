@@ -135,6 +135,8 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/runopts.c \
 	%reldir%/cli/runopts.h \
 	%reldir%/convert/back.c \
+	%reldir%/convert/check.c \
+	%reldir%/convert/check.h \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
 	%reldir%/convert/choose.c \
@@ -143,11 +145,6 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/digest.c \
 	%reldir%/convert/find_globals.c \
 	%reldir%/convert/forward.c \
-	%reldir%/convert/gguf.h \
-	%reldir%/convert/gguf_parse.c \
-	%reldir%/convert/gguf_parse.h \
-	%reldir%/convert/gguf_read.c \
-	%reldir%/convert/gguf_write.c \
 	%reldir%/convert/globals.c \
 	%reldir%/convert/globals.def \
 	%reldir%/convert/globals.h \
@@ -158,6 +155,8 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/mover.c \
 	%reldir%/convert/mover.h \
 	%reldir%/convert/names.def \
+	%reldir%/convert/options.c \
+	%reldir%/convert/options.h \
 	%reldir%/convert/part.c \
 	%reldir%/convert/rows.c \
 	%reldir%/convert/rows.h \
@@ -239,6 +238,11 @@ libjudge_la_SOURCES = \
 	%reldir%/fuzz_converter/fuzz_converter.c \
 	%reldir%/fuzz_converter/fuzz_converter.h \
 	%reldir%/fuzz_converter/words.def \
+	%reldir%/gguf/gguf.h \
+	%reldir%/gguf/parse.c \
+	%reldir%/gguf/parse.h \
+	%reldir%/gguf/read.c \
+	%reldir%/gguf/write.c \
 	%reldir%/hunt/finding.c \
 	%reldir%/hunt/finding.h \
 	%reldir%/hunt/hunt.c \
@@ -705,6 +709,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/judge/reports.test \
+	%reldir%/tests/judge/stopped.test \
 	%reldir%/tests/vectors/run_vectors.test \
 	%reldir%/tests/judge/select.test \
 	%reldir%/tests/judge/stages.test \

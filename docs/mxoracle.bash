@@ -4,10 +4,6 @@
 _mxoracle_words() { # WORDS PREFIX
     mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2")
 }
-_mxoracle_options() { # COMMAND: from the table, or from what --help says
-    mxoracle complete options "$1" 2>/dev/null | grep . ||
-        mxoracle "$1" --help 2>/dev/null | grep -oE -- '--[a-z-]+=?' | sort -u
-}
 _mxoracle_open() { # a word that ends in = or : goes on
     [[ "${#COMPREPLY[@]}" -ne 1 || "${COMPREPLY[0]}" != *[=:] ]] || compopt -o nospace
 }
@@ -36,7 +32,7 @@ _mxoracle() {
         return ;;
     -*)
         compopt +o filenames # '=' is no part of a file name to be quoted
-        _mxoracle_words "$(_mxoracle_options "$command")" "$current"
+        _mxoracle_words "$(mxoracle complete options "$command" 2>/dev/null)" "$current"
         _mxoracle_open
         return ;;
     esac

@@ -11,10 +11,7 @@ function __mxoracle_complete
             echo -- --$option=$value
         end
     else if string match -q -- '-*' $current
-        set -l options (mxoracle complete options $words[2] 2>/dev/null)
-        test -n "$options"
-        or set options (mxoracle $words[2] --help 2>/dev/null | string match -ra -- '--[a-z-]+=?')
-        printf '%s\n' $options
+        mxoracle complete options $words[2] 2>/dev/null
     else
         if string match -qr -- '^--?[a-z-]+$' $words[-1]
             mxoracle complete values $words[2] (string replace -r '^--?' '' -- $words[-1]) 2>/dev/null

@@ -34,7 +34,7 @@ static void go_back(const checkpoint *c, const char *conversion)
     char spelled[JOB_NAME];
     char text[600] = "";
     const mxo_text why = {text, sizeof text};
-    job j = {.in = c, .part = {0, 1, 0, 1, 1, 1}, .quiet = 1};
+    job j = {.in = c, .part = {0, 1, 0, 1, 1, 1}};
     const char *path = scratch_path("back.safetensors");
 
     if (strlen(conversion) >= JOB_NAME ||

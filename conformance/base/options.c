@@ -2,6 +2,8 @@
 /* See options.h. */
 #include "options.h"
 
+#include "cli.h"
+
 #include <getopt.h>
 #include <string.h>
 
@@ -50,6 +52,11 @@ int options_row(option_group group, int i, option_row *row)
     return 0;
 }
 
+const char *options_id(int code)
+{
+    return rows[code - OPT_BEFORE_FIRST - 1].id;
+}
+
 void options_start(void)
 {
     optind = 0; /* glibc and musl: forget the last command line */
@@ -61,6 +68,7 @@ static void fill(option_group group, option_row list[MAX_OPTIONS],
 {
     int n = 0;
 
+    *shorts++ = ':'; /* a value that lacks is told apart */
     while (n < MAX_OPTIONS && options_row(group, n, &list[n])) {
         const option_row *row = &list[n];
         longs[n++] =
@@ -80,16 +88,46 @@ static void fill(option_group group, option_row list[MAX_OPTIONS],
     memset(&longs[n], 0, sizeof longs[n]);
 }
 
+/* The sentence for what getopt does not take; said is ':' or '?'. */
+static void refuse(const struct option *longs, const char *arg, int said)
+{
+    const size_t n = strcspn(arg, "=");
+    cli_nearest near = {NULL, 0};
+    char word[64];
+    char hint[80];
+
+    (void)snprintf(word, sizeof word, "%.*s", (int)n, arg);
+    if (said == ':') {
+        (void)cli_refuse("option %s needs a value", word);
+        return;
+    }
+    if (optopt > OPT_BEFORE_FIRST) {
+        (void)cli_refuse("option %s takes no value", word);
+        return;
+    }
+    for (int i = 0; longs[i].name != NULL; i++) {
+        cli_offer(&near, word + strspn(word, "-"), longs[i].name);
+    }
+    (void)cli_refuse("unrecognized option '%.200s'%s", arg,
+                     cli_suggestion(&near, hint, sizeof hint));
+}
+
 int options_next(option_group group, int argc, char **argv, char **value)
 {
     option_row list[MAX_OPTIONS];
     struct option longs[MAX_OPTIONS + 1];
-    char shorts[2 * MAX_OPTIONS + 1];
+    char shorts[2 * MAX_OPTIONS + 2];
 
     fill(group, list, longs, shorts);
+    opterr = 0;
+    optopt = 0;
     const int code = getopt_long(argc, argv, shorts, longs, NULL);
 
     *value = optarg;
+    if (code == ':' || code == '?') {
+        refuse(longs, argv[optind - 1], code);
+        return '?';
+    }
     for (int i = 0; longs[i].name != NULL; i++) {
         if (code > 0 && code < OPT_BEFORE_FIRST && list[i].letter == code) {
             return list[i].code;

@@ -18,6 +18,13 @@ typedef enum option_group {
     OPTIONS_fuzz,
     OPTIONS_fuzz_converter,
     OPTIONS_audit,
+    OPTIONS_convert,
+    OPTIONS_explain,
+    OPTIONS_diagnose,
+    OPTIONS_gen,
+    OPTIONS_bench,
+    OPTIONS_profiles,
+    OPTIONS_select,
     N_OPTION_GROUPS
 } option_group;
 
@@ -48,13 +55,15 @@ typedef struct option_row {
 } option_row;
 
 /* The next option of argv: its code and *value, -1 behind the last, or '?'
-   after getopt's sentence. optind is the first argument then. */
+   after a sentence. optind is the first argument then. */
 int options_next(option_group group, int argc, char **argv, char **value);
 /* Start over, before the first options_next(). */
 void options_start(void);
 
 /* Row number i of the group; 0 behind the last. */
 int options_row(option_group group, int i, option_row *row);
+/* The identifier in the table of what options_next() returned. */
+const char *options_id(int code);
 /* A line for each, wrapped at 79 columns. */
 void options_help(option_group group, FILE *out);
 

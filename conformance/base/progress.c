@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LONGEST = 256 };
+enum { LONGEST = 256, CLOCK = 32 };
 
 static const double quiet_s = 2; /* before the first line */
 static const double interval_s = 0.1;
@@ -25,7 +25,8 @@ void progress_begin(progress *p, uint64_t total, int is_wanted)
                     .start_s = clock_s()};
 }
 
-void progress_clock(char *buf, size_t size, double seconds)
+/* "0:07", "1:02:03" */
+static void clock_text(char *buf, size_t size, double seconds)
 {
     const uint64_t s = seconds > 0 ? (uint64_t)(seconds + 0.5) : 0;
 
@@ -37,36 +38,36 @@ void progress_clock(char *buf, size_t size, double seconds)
     }
 }
 
-void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
-                   double elapsed_s, const char *what)
+/* The line of p in buf, at most columns characters. */
+static void line_of(char *buf, size_t columns, const progress *p,
+                    double elapsed_s)
 {
-    const uint64_t done = done_total_red[0];
-    const uint64_t total = done_total_red[1];
+    const uint64_t done = p->done;
+    const uint64_t total = p->total;
     char line[LONGEST];
-    char spent[PROGRESS_CLOCK];
+    char spent[CLOCK];
     char left[48] = "";
     char of[32] = "";
 
-    progress_clock(spent, sizeof spent, elapsed_s);
+    clock_text(spent, sizeof spent, elapsed_s);
     if (total > 0) {
         (void)snprintf(of, sizeof of, "/%" PRIu64, total);
     }
     if (done > 0 && total > done) {
-        char rest[PROGRESS_CLOCK];
-        progress_clock(rest, sizeof rest,
-                       elapsed_s * (double)(total - done) / (double)done);
+        char rest[CLOCK];
+        clock_text(rest, sizeof rest,
+                   elapsed_s * (double)(total - done) / (double)done);
         (void)snprintf(left, sizeof left, " left %s", rest);
     }
-    (void)snprintf(line, sizeof line, "%" PRIu64 "%s %" PRIu64 " red %s%s  %s",
-                   done, of, done_total_red[2], spent, left,
-                   what == NULL ? "" : what);
+    (void)snprintf(
+        line, sizeof line, "%" PRIu64 "%s%s %" PRIu64 " red %s%s  %s", done, of,
+        p->unit == NULL ? "" : p->unit, p->red, spent, left, p->what);
     (void)snprintf(buf, columns + 1, "%s", line);
 }
 
 static void draw(progress *p)
 {
     const double t = clock_s();
-    const uint64_t numbers[3] = {p->done, p->total, p->red};
     const int columns = cli_columns(stderr);
     const size_t room = columns < 2         ? 1
                         : columns > LONGEST ? LONGEST - 1
@@ -76,7 +77,7 @@ static void draw(progress *p)
     if (t - p->start_s < quiet_s) {
         return;
     }
-    progress_line(line, room, numbers, t - p->start_s, p->what);
+    line_of(line, room, p, t - p->start_s);
     (void)fprintf(stderr, "\r\033[K%s", line);
     (void)fflush(stderr);
     p->last_s = t;

@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROGRESS_WHAT = 128, PROGRESS_CLOCK = 32 };
+enum { PROGRESS_WHAT = 128 };
 
 typedef struct progress {
     int is_shown; /* standard error is a terminal */
     int is_drawn;
-    uint64_t total; /* 0: not known */
+    uint64_t total;   /* 0: not known */
+    const char *unit; /* of done and total: " MB"; NULL: cases */
     double start_s;
     double last_s; /* drawn or wiped */
     uint64_t done;
@@ -37,11 +38,5 @@ void progress_show(progress *p, uint64_t done, uint64_t red, const char *what);
 void progress_wipe(progress *p);
 /* Wipe it for good. */
 void progress_end(progress *p);
-
-/* "0:07", "1:02:03" */
-void progress_clock(char *buf, size_t size, double seconds);
-/* The line in buf, at most columns characters. */
-void progress_line(char *buf, size_t columns, const uint64_t done_total_red[3],
-                   double elapsed_s, const char *what);
 
 #endif

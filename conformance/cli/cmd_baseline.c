@@ -201,6 +201,10 @@ static int make(session *s, char **paths, int n)
     if (stored_read(&s->run, paths, n, (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }
+    if (strcmp(record_text(s->run.header, "command"), "run") != 0) {
+        return cli_refuse("%s is a report of %s: a baseline holds runs",
+                          paths[0], record_text(s->run.header, "command"));
+    }
     stored_missing(&s->run, why, sizeof why);
     if (why[0] != '\0' || s->run.stopped[0] != '\0') {
         return cli_refuse("a baseline needs a whole run: %s%s",

@@ -2,6 +2,7 @@
 /* mxoracle bench: how fast are backends on cases that pass. */
 #include "base/cli.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "bench/bench.h"
 #include "bench/gemm.h"
@@ -46,71 +47,20 @@ typedef struct session {
     progress progress;
 } session;
 
-static const char help_text[] =
-    "usage: mxoracle bench [OPTION]... [CASE|@FILE]...\n"
-    "\n"
-    "Time cases that pass. A case is repeated along its first dimension\n"
-    "until its inputs and outputs are large. Without cases, those of\n"
-    "bench.cases are timed.\n"
-    "  -b, --backend=GLOB     which backends (default cpu, cuda, hip)\n"
-    "  -o, --op=GLOB          which operations; repeatable\n"
-    "      --plugin=FILE.so   a vendor's backend; repeatable\n"
-    "      --exec=COMMAND     a program that speaks the exec protocol\n"
-    "      --device=N         which device (default 0)\n"
-    "      --threads=N[,N]    for backends with threads; 0 is all\n"
-    "                         (default 1,0)\n"
-    "      --mib=N            least bytes of a case, in MiB\n"
-    "                         (default 256 on hosts, 1024 on devices)\n"
-    "      --tokens=N         on devices: a layer's tokens are repeated to\n"
-    "                         at least N (default: as the case says)\n"
-    "      --experts=N        and its experts (default 128)\n"
-    "      --samples=N        samples of a row (default 30)\n"
-    "      --box=S            stop a row after S seconds (default 10)\n"
-    "      --seed=N           seed of the data (default 1)\n"
-    "      --no-gemm          leave out the GEMMs that rate machine and rows\n"
-    "      --csv | --json     other forms of the table\n"
-    "\n"
-    "Rates count bytes read plus bytes written. \"of copy\" compares with a\n"
-    "plain copy of as many bytes, taken in turn with the samples: memcpy on\n"
-    "as many threads, or the device's own copy. Products are held against\n"
-    "OpenBLAS's sgemm on as many threads: 2048 cubed, and the shapes of the\n"
-    "case, its weights in float32 and apart from each other.\n";
-
-enum option_code {
-    OPT_PLUGIN = 256,
-    OPT_EXEC,
-    OPT_DEVICE,
-    OPT_THREADS,
-    OPT_MIB,
-    OPT_TOKENS,
-    OPT_EXPERTS,
-    OPT_SAMPLES,
-    OPT_BOX,
-    OPT_SEED,
-    OPT_NO_GEMM,
-    OPT_CSV,
-    OPT_JSON
-};
-
-static const struct option long_options[] = {
-    {"backend", required_argument, NULL, 'b'},
-    {"op", required_argument, NULL, 'o'},
-    {"help", no_argument, NULL, 'h'},
-    {"plugin", required_argument, NULL, OPT_PLUGIN},
-    {"exec", required_argument, NULL, OPT_EXEC},
-    {"device", required_argument, NULL, OPT_DEVICE},
-    {"threads", required_argument, NULL, OPT_THREADS},
-    {"mib", required_argument, NULL, OPT_MIB},
-    {"tokens", required_argument, NULL, OPT_TOKENS},
-    {"experts", required_argument, NULL, OPT_EXPERTS},
-    {"samples", required_argument, NULL, OPT_SAMPLES},
-    {"box", required_argument, NULL, OPT_BOX},
-    {"seed", required_argument, NULL, OPT_SEED},
-    {"no-gemm", no_argument, NULL, OPT_NO_GEMM},
-    {"csv", no_argument, NULL, OPT_CSV},
-    {"json", no_argument, NULL, OPT_JSON},
-    {NULL, 0, NULL, 0},
-};
+static int usage(void)
+{
+    puts("usage: mxoracle bench [OPTION]... [CASE|@FILE]...\n"
+         "Times cases that pass. A case is repeated along its first dimension\n"
+         "until its inputs and outputs are large. Without cases, those of\n"
+         "bench.cases are timed.\n");
+    options_help(OPTIONS_bench, stdout);
+    puts("\nRates count bytes read plus bytes written. \"of copy\" compares\n"
+         "with a plain copy of as many bytes, taken in turn with the samples:\n"
+         "memcpy on as many threads, or the device's own copy. Products are\n"
+         "held against OpenBLAS's sgemm on as many threads: 2048 cubed, and\n"
+         "the shapes of the case, its weights in float32 and apart.");
+    return EXIT_PASS;
+}
 
 static int take_threads(session *s, const char *text)
 {
@@ -134,11 +84,11 @@ static int take_number(session *s, int code, const char *text)
         int code;
         const char *name;
         uint64_t least, most;
-    } rows[] = {{OPT_DEVICE, "device", 0, 1023},
-                {OPT_TOKENS, "tokens", 1, 1 << 20},
-                {OPT_EXPERTS, "experts", 1, 1 << 16},
-                {OPT_SAMPLES, "samples", 1, BENCH_MAX_SAMPLES},
-                {OPT_SEED, "seed", 0, RUN_MAX_SEED}};
+    } rows[] = {{OPT_bench_device, "device", 0, 1023},
+                {OPT_bench_tokens, "tokens", 1, 1 << 20},
+                {OPT_bench_experts, "experts", 1, 1 << 16},
+                {OPT_bench_samples, "samples", 1, BENCH_MAX_SAMPLES},
+                {OPT_bench_seed, "seed", 0, RUN_MAX_SEED}};
     uint64_t n = 0;
     size_t i = 0;
 
@@ -150,16 +100,16 @@ static int take_number(session *s, int code, const char *text)
         return EXIT_USAGE;
     }
     switch (code) {
-    case OPT_DEVICE:
+    case OPT_bench_device:
         s->choice.crew.device = (int)n;
         break;
-    case OPT_TOKENS:
+    case OPT_bench_tokens:
         s->o.tokens = n;
         break;
-    case OPT_EXPERTS:
+    case OPT_bench_experts:
         s->o.experts = n;
         break;
-    case OPT_SAMPLES:
+    case OPT_bench_samples:
         s->o.samples = (int)n;
         break;
     default:
@@ -172,15 +122,15 @@ static int take_number(session *s, int code, const char *text)
 /* Options that take a real number. */
 static int take_real(session *s, int code, const char *text)
 {
-    const char *name = code == OPT_MIB ? "mib" : "box";
-    const double most = code == OPT_MIB ? 1 << 20 : 86400;
+    const char *name = code == OPT_bench_mib ? "mib" : "box";
+    const double most = code == OPT_bench_mib ? 1 << 20 : 86400;
     double x = 0;
 
     if (!number_real(text, 0, most, &x)) {
         return cli_refuse("--%s=%s is not a number from 0 to %.0f", name, text,
                           most);
     }
-    if (code == OPT_MIB) {
+    if (code == OPT_bench_mib) {
         s->o.host_bytes = s->o.device_bytes = (uint64_t)(x * 1048576);
     } else {
         s->o.box_s = x;
@@ -202,29 +152,29 @@ static int take(session *s, int code, char *text)
     run_options *c = &s->choice;
 
     switch (code) {
-    case 'b':
+    case OPT_bench_backend:
         return take_word(c->backends, &c->n_backends, RUN_MAX_GLOBS, text);
-    case 'o':
+    case OPT_bench_op:
         return take_word(c->ops, &c->n_ops, RUN_MAX_GLOBS, text);
-    case OPT_PLUGIN:
+    case OPT_bench_plugin:
         return take_word(c->plugins, &c->n_plugins, RUN_MAX_PLUGINS, text);
-    case OPT_EXEC:
+    case OPT_bench_exec:
         return take_word(c->commands, &c->n_commands, RUN_MAX_PLUGINS, text);
-    case OPT_THREADS:
+    case OPT_bench_threads:
         return take_threads(s, text);
-    case OPT_NO_GEMM:
+    case OPT_bench_no_gemm:
         s->o.no_gemm = 1;
         return EXIT_PASS;
-    case OPT_CSV:
+    case OPT_bench_csv:
         s->form = BENCH_CSV;
         return EXIT_PASS;
-    case OPT_JSON:
+    case OPT_bench_json:
         s->form = BENCH_JSON;
         return EXIT_PASS;
     case '?':
         return EXIT_USAGE;
-    case OPT_MIB:
-    case OPT_BOX:
+    case OPT_bench_mib:
+    case OPT_bench_box:
         return take_real(s, code, text);
     default:
         return take_number(s, code, text);
@@ -234,16 +184,15 @@ static int take(session *s, int code, char *text)
 /* -1 to go on, else the exit status. */
 static int parse(session *s, int argc, char **argv)
 {
+    char *value;
     int code;
 
-    optind = 1;
-    while ((code = getopt_long(argc, argv, "b:o:h", long_options, NULL)) !=
-           -1) {
-        if (code == 'h') {
-            fputs(help_text, stdout);
-            return EXIT_PASS;
+    options_start();
+    while ((code = options_next(OPTIONS_bench, argc, argv, &value)) != -1) {
+        if (code == OPT_bench_help) {
+            return usage();
         }
-        const int status = take(s, code, optarg);
+        const int status = take(s, code, value);
         if (status != EXIT_PASS) {
             return status;
         }

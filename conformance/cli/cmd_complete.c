@@ -36,17 +36,21 @@ static void print_commands(void)
     puts("help");
 }
 
-/* -1 if its options are not in the table. */
+/* -1: there is no such command, or it takes no option. */
 static int group_of(const char *command)
 {
     static const struct {
         const char *command;
         option_group group;
-    } rows[] = {{"run", OPTIONS_run},       {"list", OPTIONS_run},
-                {"show", OPTIONS_run},      {"shrink", OPTIONS_run},
-                {"verify", OPTIONS_verify}, {"selftest", OPTIONS_selftest},
-                {"report", OPTIONS_report}, {"baseline", OPTIONS_baseline},
-                {"fuzz", OPTIONS_fuzz},     {"audit", OPTIONS_audit}};
+    } rows[] = {{"run", OPTIONS_run},           {"list", OPTIONS_run},
+                {"show", OPTIONS_run},          {"shrink", OPTIONS_run},
+                {"verify", OPTIONS_verify},     {"selftest", OPTIONS_selftest},
+                {"report", OPTIONS_report},     {"baseline", OPTIONS_baseline},
+                {"fuzz", OPTIONS_fuzz},         {"audit", OPTIONS_audit},
+                {"convert", OPTIONS_convert},   {"explain", OPTIONS_explain},
+                {"diagnose", OPTIONS_diagnose}, {"gen", OPTIONS_gen},
+                {"bench", OPTIONS_bench},       {"profiles", OPTIONS_profiles},
+                {"select", OPTIONS_select}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].command, command) == 0) {
@@ -73,8 +77,8 @@ static void print_options(int group)
 static void print_values(const char *command, const char *option,
                          const char *current)
 {
-#define MXO_COMPLETES(command, option, what) {command, option, what},
-    static const char *const others[][3] = {
+#define MXO_COMPLETES(command, what) {command, what},
+    static const char *const arguments[][2] = {
 #include "completes.def"
     };
     const int group = group_of(command);
@@ -88,10 +92,9 @@ static void print_values(const char *command, const char *option,
             complete_names(row.completes, current);
         }
     }
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        if (strcmp(others[i][0], command) == 0 &&
-            strcmp(others[i][1], option) == 0) {
-            complete_names(others[i][2], current);
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        if (option[0] == '\0' && strcmp(arguments[i][0], command) == 0) {
+            complete_names(arguments[i][1], current);
         }
     }
 }

@@ -5,6 +5,7 @@
  */
 #include "base/cli.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "case/grid.h"
 #include "data/fill.h"
 #include "run/native.h"
@@ -34,12 +35,9 @@ static int usage(void)
          "Writes one file of inputs per case (safetensors: in.*, metadata op,\n"
          "params, params_text and outputs: names, types, shapes). Add the "
          "out.* tensors on any machine, then judge them\n"
-         "with mxoracle verify.\n\n"
-         "  -d, --directory=DIR  where to; made if it is missing\n"
-         "      --seed=N         seed of the data (default 1)\n"
-         "      --outputs        add the emulator's out.* tensors\n"
-         "  -h, --help           this text\n\n"
-         "Exit status: 0 all written, 1 a file could not be written, 2 bad\n"
+         "with mxoracle verify.\n");
+    options_help(OPTIONS_gen, stdout);
+    puts("\nExit status: 0 all written, 1 a file could not be written, 2 bad\n"
          "usage. A file that exists is never replaced.");
     return EXIT_PASS;
 }
@@ -169,30 +167,25 @@ static int generate(const gen_options *o, char *const args[], int n)
 
 int cmd_gen(int argc, char **argv)
 {
-    static const struct option known[] = {
-        {"directory", required_argument, NULL, 'd'},
-        {"seed", required_argument, NULL, 's'},
-        {"outputs", no_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0}};
     gen_options o = {NULL, 1, 0};
-    int option;
+    char *value;
+    int code;
 
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "d:h", known, NULL)) != -1) {
-        switch (option) {
-        case 'd':
-            o.folder = optarg;
+    options_start();
+    while ((code = options_next(OPTIONS_gen, argc, argv, &value)) != -1) {
+        switch (code) {
+        case OPT_gen_directory:
+            o.folder = value;
             break;
-        case 's':
-            if (number_option("seed", optarg, 0, RUN_MAX_SEED, &o.seed) >= 0) {
+        case OPT_gen_seed:
+            if (number_option("seed", value, 0, RUN_MAX_SEED, &o.seed) >= 0) {
                 return EXIT_USAGE;
             }
             break;
-        case 'o':
+        case OPT_gen_outputs:
             o.outputs = 1;
             break;
-        case 'h':
+        case OPT_gen_help:
             return usage();
         default:
             return EXIT_USAGE;

@@ -207,14 +207,7 @@ static int report(session *s, char **paths, int n)
     int status = report_options_check(&s->options);
 
     for (int i = 0; status == EXIT_PASS && i < n; i++) {
-        for (int k = 0; k < N_REPORT_FORMS; k++) {
-            if (s->options.file[k] != NULL &&
-                strcmp(s->options.file[k], paths[i]) == 0) {
-                status = cli_refuse("%s cannot be read and written in one "
-                                    "run",
-                                    paths[i]);
-            }
-        }
+        status = report_options_spare(&s->options, paths[i]);
     }
     if (status == EXIT_PASS) {
         status = open_inputs(s, paths, n);

@@ -2,6 +2,7 @@
 /* See complete_names.h. */
 #include "complete_names.h"
 
+#include "base/tensors.h"
 #include "case/opinfo.h"
 #include "data/fill.h"
 #include "layout/layout_names.h"
@@ -34,6 +35,21 @@ static void print_platforms(void)
 {
     for (int i = 0; hardware_at(i) != NULL; i++) {
         puts(hardware_at(i)->alias);
+    }
+}
+
+static void print_dtypes(void)
+{
+    for (uint32_t i = 0; i < MXO_N_DTYPES; i++) {
+        puts(dtype_name(i));
+    }
+}
+
+/* "KEY=" of select. */
+static void print_select_keys(void)
+{
+    for (int i = 0; select_key_at(i) != NULL; i++) {
+        printf("%s=\n", select_key_at(i));
     }
 }
 
@@ -150,12 +166,18 @@ static void print_kind(const char *kind, const char *current)
                 {"@platform", print_platforms},
                 {"@conversion", conversion_names_print},
                 {"@profile", list_profile_names},
-                {"@model", print_models}};
+                {"@model", print_models},
+                {"@dtype", print_dtypes},
+                {"@select", print_select_keys}};
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].kind, kind) == 0) {
             rows[i].print();
         }
+    }
+    for (int i = 0; kind[0] == '@' && select_key_word(kind + 1, i) != NULL;
+         i++) {
+        puts(select_key_word(kind + 1, i));
     }
     if (strcmp(kind, "@op") == 0) {
         print_ops("");

@@ -323,7 +323,7 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
     for (uint64_t e = 0; e < p->experts && !bad; e += step) {
         const uint64_t n = p->experts - e < step ? p->experts - e : step;
         const uint8_t *from = t->bytes + e * each;
-        bad = job_stopped(why) ||
+        bad = job_stopped(j, why) ||
               mover_back(&j->mover, p, i, dtype_by_file_name(t->dtype), n, from,
                          n * each, logical, why) != 0;
         for (uint64_t k = 0; k < n && !bad; k++) {
@@ -331,7 +331,7 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
                              live, why);
         }
         checkpoint_forget(from, n * each);
-        job_progress(j, 0);
+        job_progress(j);
     }
     free(logical);
     free(live);

@@ -335,7 +335,7 @@ static int run_layer(job *j, size_t number, mxo_text why)
     }
     for (uint64_t e = 0; e < p.experts; e += step) {
         const uint64_t n = p.experts - e < step ? p.experts - e : step;
-        int bad = job_stopped(why);
+        int bad = job_stopped(j, why);
         for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
             if (i % W2 != 2 || l->biased) {
                 bad = stage(j, l, &p, i, e, n, why);
@@ -351,7 +351,7 @@ static int run_layer(job *j, size_t number, mxo_text why)
                                      n, why) != 0) {
             return -1;
         }
-        job_progress(j, 0);
+        job_progress(j);
     }
     return globals_run_forward(j, l, &p, j->first_global[number], why);
 }

@@ -2,73 +2,52 @@
 /* What both directions share: the rest of the checkpoint, progress, stop. */
 #include "job.h"
 
-#include "base/cli.h"
-#include "base/progress.h"
 #include "base/say.h"
+#include "base/stop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-enum { LONGEST_LINE = 128 };
-
-volatile int job_interrupted;
-
-int job_stopped(mxo_text why)
+int job_stopped(const job *j, mxo_text why)
 {
-    if (job_interrupted) {
-        (void)say(MXO_E_DEVICE, why, "interrupted: nothing was left behind");
+    if (!j->is_stoppable || !stop_requested()) {
+        return 0;
     }
-    return job_interrupted;
+    (void)say(MXO_E_DEVICE, why, "stopped by %s: %s", stop_reason(),
+              j->sink.expected != NULL ? "not everything was compared"
+                                       : "nothing was left behind");
+    return 1;
 }
 
-static double now(void)
+/* Sizes are told in megabytes, small ones in kilobytes. */
+static uint64_t unit_of(const job *j)
 {
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    return j->sink.n_bytes >= 10000000 ? 1000000 : 1000;
 }
 
-double job_now(void)
+void job_progress_begin(job *j, int is_wanted)
 {
-    return now();
+    progress_begin(&j->progress, j->sink.n_bytes / unit_of(j), is_wanted);
+    j->progress.unit = unit_of(j) == 1000 ? " kB" : " MB";
+    progress_tick(&j->progress);
 }
 
-/* "42% 29.1 GB 1.95 GB/s 0:12 left 0:20": below 40 columns. */
-static void progress_text(const job *j, double spent_s, char *line, size_t size)
+void job_progress(job *j)
 {
-    const double n = (double)j->sink.n_bytes;
-    const double share = n > 0 ? (double)j->sink.done / n : 1;
-    const double rate = (double)j->sink.done / 1e6 / spent_s;
-    char spent[PROGRESS_CLOCK];
-    char left[PROGRESS_CLOCK];
+    const double spent_s = clock_s() - j->progress.start_s;
+    const double rate = spent_s > 0 ? (double)j->sink.done / 1e6 / spent_s : 0;
+    char text[32];
 
-    progress_clock(spent, sizeof spent, spent_s);
-    progress_clock(left, sizeof left,
-                   share > 0 ? spent_s * (1 - share) / share : 0);
-    (void)snprintf(line, size, "%.0f%% %.3g GB %.3g %s/s %s left %s",
-                   share * 100, n / 1e9, rate < 999.5 ? rate : rate / 1000,
-                   rate < 999.5 ? "MB" : "GB", spent, left);
+    (void)snprintf(text, sizeof text, "%.3g %s/s",
+                   rate < 999.5 ? rate : rate / 1000,
+                   rate < 999.5 ? "MB" : "GB");
+    progress_show(&j->progress, j->sink.done / unit_of(j), j->sink.n_red, text);
 }
 
-void job_progress(const job *j, int last)
+void job_progress_end(job *j)
 {
-    static double shown;
-    const double t = now();
-    const double spent_s = t - j->start_s;
-    char line[LONGEST_LINE];
-
-    if (j->quiet || !isatty(STDERR_FILENO) || spent_s < 2 ||
-        (!last && t - shown < 0.1)) {
-        return;
-    }
-    shown = t;
-    progress_text(j, spent_s, line, sizeof line);
-    (void)fprintf(stderr, "\r\033[K%.*s", cli_columns(stderr) - 1, line);
-    (void)fputs(last ? "\r\033[K" : "", stderr);
+    progress_end(&j->progress);
 }
 
 uint64_t job_experts_at_a_time(const layer_part *p)
@@ -107,12 +86,12 @@ int job_copy_rest(job *j, mxo_text why)
         for (uint64_t at = 0; at < t->n_bytes; at += piece) {
             const uint64_t left = t->n_bytes - at;
             const uint64_t n = left < piece ? left : piece;
-            if (job_stopped(why) ||
+            if (job_stopped(j, why) ||
                 sink_put(&j->sink, i, at, t->bytes + at, n, NULL, why) != 0) {
                 return -1;
             }
             checkpoint_forget(t->bytes + at, n);
-            job_progress(j, 0);
+            job_progress(j);
         }
     }
     return 0;

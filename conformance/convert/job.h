@@ -7,6 +7,7 @@
 #ifndef MXO_CONVERT_JOB_H
 #define MXO_CONVERT_JOB_H
 
+#include "base/progress.h"
 #include "mover.h"
 #include "sink.h"
 
@@ -17,8 +18,9 @@ typedef struct job {
     const char *conversion;
     mover mover;
     sink sink;
-    int quiet;
-    double start_s;       /* when bytes began to move; see job_now */
+    int is_stoppable; /* a signal or the time budget ends it */
+    progress
+        progress; /* none is shown unless job_progress_begin() was called */
     size_t *first_output; /* owned: of each layer in the sink */
     size_t *first_global; /* owned: of its global scales */
     size_t first_rest;    /* in the sink: what belongs to no layer */
@@ -74,11 +76,13 @@ int job_run_forward(job *j, mxo_text why);
 int job_run_back(job *j, mxo_text why);
 void job_clear(job *j);
 
-/* Set by a signal: stop at the next chunk. */
-extern volatile int job_interrupted;
-int job_stopped(mxo_text why);
-void job_progress(const job *j, int last);
-double job_now(void); /* monotonic seconds */
+/* Stop at this chunk? Then with a sentence. */
+int job_stopped(const job *j, mxo_text why);
+/* The status line: from when bytes begin to move, after each chunk, until
+   nothing moves. */
+void job_progress_begin(job *j, int is_wanted);
+void job_progress(job *j);
+void job_progress_end(job *j);
 /* Tensors that belong to no layer, unchanged. */
 int job_plan_rest(job *j, mxo_text why);
 int job_copy_rest(job *j, mxo_text why);

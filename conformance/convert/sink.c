@@ -189,9 +189,9 @@ int sink_expect(sink *s, const checkpoint *c, mxo_text why)
 static void compare(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
                     uint64_t n, const uint8_t *valid)
 {
-    const checkpoint_tensor *t =
-        checkpoint_find(s->expected, s->tensor[i].name);
-    const uint8_t *there = t->bytes + offset;
+    sink_tensor *t = &s->tensor[i];
+    const uint8_t *there =
+        checkpoint_find(s->expected, t->name)->bytes + offset;
 
     if (valid == NULL && memcmp(there, bytes, (size_t)n) == 0) {
         checkpoint_forget(there, n);
@@ -201,22 +201,32 @@ static void compare(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
         if (there[k] == bytes[k] || (valid != NULL && valid[k] == 0)) {
             continue;
         }
-        if (s->n_wrong++ == 0) {
-            (void)snprintf(s->wrong, sizeof s->wrong,
-                           "%.120s byte %llu is %02x, not %02x",
-                           s->tensor[i].name, (unsigned long long)(offset + k),
-                           there[k], bytes[k]);
+        s->first_red = s->n_wrong++ == 0 ? i : s->first_red;
+        if (t->wrong.n++ == 0) {
+            s->n_red++;
+            t->wrong.at = offset + k;
+            t->wrong.want = bytes[k];
+            t->wrong.got = there[k];
         }
     }
     checkpoint_forget(there, n);
+}
+
+int sink_is_compared(const sink *s, size_t i)
+{
+    return s->expected != NULL && s->tensor[i].done >= s->tensor[i].n_bytes;
 }
 
 int sink_put(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
              uint64_t n_bytes, const uint8_t *valid, mxo_text why)
 {
     s->done += n_bytes;
+    s->tensor[i].done += n_bytes;
     if (s->expected != NULL) {
         compare(s, i, offset, bytes, n_bytes, valid);
+        if (s->on_compared != NULL && sink_is_compared(s, i)) {
+            s->on_compared(s->state);
+        }
         return 0;
     }
     return put_at(s->fd, s->data + s->tensor[i].at + offset, bytes, n_bytes) ==

@@ -8,6 +8,14 @@
 
 #include "checkpoint.h"
 
+/* Bytes of a tensor that is not as it should be, and the first of them. */
+typedef struct sink_wrong {
+    uint64_t n;
+    uint64_t at;
+    uint8_t want;
+    uint8_t got;
+} sink_wrong;
+
 /* A tensor of the result; names are owned. */
 typedef struct sink_tensor {
     char *name;
@@ -15,7 +23,9 @@ typedef struct sink_tensor {
     uint32_t rank;
     uint64_t shape[MXO_MAX_RANK];
     uint64_t n_bytes;
-    uint64_t at; /* in the data of the file */
+    uint64_t at;      /* in the data of the file */
+    uint64_t done;    /* bytes */
+    sink_wrong wrong; /* while checking */
 } sink_tensor;
 
 typedef struct sink {
@@ -29,8 +39,12 @@ typedef struct sink {
     const checkpoint *expected; /* checking: what must hold the bytes */
     uint64_t n_bytes;           /* of all tensors */
     uint64_t done;
-    uint64_t n_wrong; /* bytes, while checking */
-    char wrong[200];  /* where the first one is */
+    /* While checking: */
+    uint64_t n_wrong; /* bytes */
+    uint64_t n_red;   /* tensors that have such */
+    size_t first_red; /* whose first wrong byte was found first */
+    void (*on_compared)(void *state); /* a tensor is; NULL: nobody asks */
+    void *state;                      /* borrowed */
 } sink;
 
 /* Append a tensor; its index, or SIZE_MAX without memory. */
@@ -44,6 +58,8 @@ int sink_expect(sink *s, const checkpoint *c, mxo_text why);
 /* Bytes at offset in tensor i; where valid is 0 they mean nothing. */
 int sink_put(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
              uint64_t n_bytes, const uint8_t *valid, mxo_text why);
+/* Was every byte of tensor i compared? */
+int sink_is_compared(const sink *s, size_t i);
 /* Everything is there: the file takes its place. */
 int sink_finish(sink *s, mxo_text why);
 /* Forget everything; what is not finished is removed. */

@@ -138,7 +138,7 @@ static int make_expected(const converter *c, const drawn *d, const char *in,
                          const char *out, mxo_text why)
 {
     checkpoint from;
-    job j = {.in = &from, .conversion = c->rules.conversion, .quiet = 1};
+    job j = {.in = &from, .conversion = c->rules.conversion};
 
     if (checkpoint_open(in, &from, why) != 0) {
         return -1;

@@ -5,6 +5,7 @@
  */
 #include "base/cli.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "base/tensors.h"
 #include "converted.h"
 
@@ -36,12 +37,9 @@ static int usage(void)
         "(EXPECTED) into the wrong ones (ACTUAL), and the first wrong element\n"
         "in memory and in the tensor. The files hold the bytes of one tensor\n"
         "in memory order, or are files made by mxoracle convert, which say\n"
-        "themselves what they are.\n\n"
-        "  -l, --layout=NAME   a layout, or CONVERSION.TENSOR\n"
-        "  -s, --shape=[E,]R,C experts, rows, columns of the tensor\n"
-        "  -d, --dtype=TYPE    of the tensor (default u8)\n"
-        "  -h, --help          this text\n\n"
-        "Exit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
+        "themselves what they are.\n");
+    options_help(OPTIONS_diagnose, stdout);
+    puts("\nExit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
     return EXIT_PASS;
 }
 
@@ -57,34 +55,26 @@ static int read_shape(const char *text, options *o)
 /* Status of bad usage or help; -1: go on. */
 static int read_options(options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"layout", required_argument, NULL, 'l'},
-        {"shape", required_argument, NULL, 's'},
-        {"dtype", required_argument, NULL, 'd'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int letter;
+    char *value;
     int status = EXIT_PASS;
+    int code;
 
-    optind = 0;
-    opterr = 0;
-    while ((letter = getopt_long(argc, argv, "l:s:d:h", longs, NULL)) >= 0) {
-        switch (letter) {
-        case 'h':
+    options_start();
+    while ((code = options_next(OPTIONS_diagnose, argc, argv, &value)) != -1) {
+        switch (code) {
+        case OPT_diagnose_help:
             return usage();
-        case 'l':
-            o->layout = optarg;
+        case OPT_diagnose_layout:
+            o->layout = value;
             break;
-        case 'd':
-            o->dtype = optarg;
+        case OPT_diagnose_dtype:
+            o->dtype = value;
             break;
-        case 's':
-            status = read_shape(optarg, o);
+        case OPT_diagnose_shape:
+            status = read_shape(value, o);
             break;
         default:
-            status = cli_refuse("diagnose does not know \"%s\"; try --help",
-                                argv[optind - 1]);
+            return EXIT_USAGE;
         }
         if (status != EXIT_PASS) {
             return status;

@@ -6,6 +6,7 @@
  */
 #include "base/cli.h"
 #include "base/number.h"
+#include "base/options.h"
 #include "picture.h"
 #include "steps.h"
 
@@ -38,21 +39,10 @@ static int usage(void)
          "       mxoracle explain --list | --conversions\n"
          "Says where LAYOUT (an id, or id/parameter=value) or one TENSOR of a\n"
          "CONVERSION (w13, w2_scale, ..) puts things, or which layouts a\n"
-         "CONVERSION consists of.\n\n"
-         "  -s, --shape=[E,]R,C  experts, rows, columns of the tensor in\n"
-         "                       elements; packed E2M1 counts bytes (default:\n"
-         "                       one whole tile)\n"
-         "  -e, --elem-bytes=N   bytes of an element (default: the smallest\n"
-         "                       the layout takes)\n"
-         "  -a, --at=[E,]R,C     where does this element go?\n"
-         "  -b, --byte=N         what lies at this byte of memory?\n"
-         "      --svg=FILE       draw it\n"
-         "      --picture        draw it here\n"
-         "      --page           the page of the documentation\n"
-         "  -l, --list           every layout, with a line\n"
-         "      --conversions    every conversion of a whole layer\n"
-         "  -h, --help           this text\n\n"
-         "Exit status: 0 explained, 1 the file cannot be written, 2 bad usage\n"
+         "CONVERSION consists of.\n");
+    options_help(OPTIONS_explain, stdout);
+    puts("\nExit status: 0 explained, 1 the file cannot be written, 2 bad "
+         "usage\n"
          "or a shape that the vendor's code refuses.");
     return EXIT_PASS;
 }
@@ -83,38 +73,38 @@ static int list_conversions(void)
     return EXIT_PASS;
 }
 
-static int take_option(options *o, int letter, const char *value)
+static int take_option(options *o, int code, const char *value)
 {
     uint64_t n = 0;
 
-    switch (letter) {
-    case 's':
+    switch (code) {
+    case OPT_explain_shape:
         o->has_shape = 1;
         return number_triple(value, 1, o->extent)
                    ? EXIT_PASS
                    : cli_refuse("--shape=%s is not [E,]R,C, each 1 or more",
                                 value);
-    case 'a':
+    case OPT_explain_at:
         o->has_at = 1;
         return number_triple(value, 0, o->at)
                    ? EXIT_PASS
                    : cli_refuse("--at=%s is not [E,]R,C", value);
-    case 'b':
+    case OPT_explain_byte:
         o->has_byte = 1;
         return number_natural(value, 0, UINT64_MAX, &o->byte)
                    ? EXIT_PASS
                    : cli_refuse("--byte=%s is no number", value);
-    case 'e':
+    case OPT_explain_elem_bytes:
         o->elem_bytes = number_natural(value, 1, 8, &n) && (n & (n - 1)) == 0
                             ? (uint32_t)n
                             : 0;
         return o->elem_bytes > 0
                    ? EXIT_PASS
                    : cli_refuse("--elem-bytes=%s is not 1, 2, 4 or 8", value);
-    case 'S':
+    case OPT_explain_svg:
         o->svg = value;
         return EXIT_PASS;
-    case 'T':
+    case OPT_explain_picture:
         o->drawn = 1;
         return EXIT_PASS;
     default:
@@ -126,38 +116,22 @@ static int take_option(options *o, int letter, const char *value)
 /* Status of bad usage, help or list; -1: go on. */
 static int read_options(options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"shape", required_argument, NULL, 's'},
-        {"elem-bytes", required_argument, NULL, 'e'},
-        {"at", required_argument, NULL, 'a'},
-        {"byte", required_argument, NULL, 'b'},
-        {"svg", required_argument, NULL, 'S'},
-        {"page", no_argument, NULL, 'P'},
-        {"picture", no_argument, NULL, 'T'},
-        {"list", no_argument, NULL, 'l'},
-        {"conversions", no_argument, NULL, 'C'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
-    };
-    int letter;
+    char *value;
+    int code;
 
-    optind = 0;
-    opterr = 0;
-    while ((letter = getopt_long(argc, argv, "s:e:a:b:lh", longs, NULL)) >= 0) {
-        if (letter == 'h') {
+    options_start();
+    while ((code = options_next(OPTIONS_explain, argc, argv, &value)) != -1) {
+        if (code == OPT_explain_help) {
             return usage();
         }
-        if (letter == 'l') {
+        if (code == OPT_explain_list) {
             return list_layouts();
         }
-        if (letter == 'C') {
+        if (code == OPT_explain_conversions) {
             return list_conversions();
         }
-        if (letter == '?') {
-            return cli_refuse("explain does not know \"%s\"; try --help",
-                              argv[optind - 1]);
-        }
-        const int status = take_option(o, letter, optarg);
+        const int status =
+            code == '?' ? EXIT_USAGE : take_option(o, code, value);
         if (status != EXIT_PASS) {
             return status;
         }

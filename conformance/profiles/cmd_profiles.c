@@ -7,10 +7,12 @@
  */
 #include "base/citation.h"
 #include "base/cli.h"
+#include "base/options.h"
 #include "profile_names.h"
 
 #include <mxoracle/profile.h>
 
+#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -238,49 +240,41 @@ static int show_named(int n, char **names, int form)
 
 static int usage(void)
 {
-    puts("usage: mxoracle profiles [show NAME...] [--json | --markdown]\n"
+    puts("usage: mxoracle profiles [OPTION]... [show NAME...]\n"
          "What each backend does with a layer, with sources; without show, "
-         "the list.");
+         "the list.\n");
+    options_help(OPTIONS_profiles, stdout);
     return EXIT_PASS;
-}
-
-/* Options are taken out of argv; 0, or the exit status plus 1. */
-static int take_options(int *argc, char **argv, int *form)
-{
-    int kept = 1;
-
-    for (int i = 1; i < *argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
-            *form = FORM_JSON;
-        } else if (strcmp(argv[i], "--markdown") == 0) {
-            *form = FORM_MARKDOWN;
-        } else if (strcmp(argv[i], "--help") == 0) {
-            return usage() + 1;
-        } else if (argv[i][0] == '-') {
-            return cli_refuse("profiles knows --json and --markdown, not %s",
-                              argv[i]) +
-                   1;
-        } else {
-            argv[kept++] = argv[i];
-        }
-    }
-    *argc = kept;
-    return 0;
 }
 
 int cmd_profiles(int argc, char **argv)
 {
     int form = FORM_TEXT;
-    const int refused = take_options(&argc, argv, &form);
+    char *value;
+    int code;
 
-    if (refused != 0) {
-        return refused - 1;
+    options_start();
+    while ((code = options_next(OPTIONS_profiles, argc, argv, &value)) != -1) {
+        switch (code) {
+        case OPT_profiles_json:
+            form = FORM_JSON;
+            break;
+        case OPT_profiles_markdown:
+            form = FORM_MARKDOWN;
+            break;
+        case OPT_profiles_help:
+            return usage();
+        default:
+            return EXIT_USAGE;
+        }
     }
-    if (argc > 1 && strcmp(argv[1], "show") == 0) {
-        return show_named(argc - 2, argv + 2, form);
+    argc -= optind;
+    argv += optind;
+    if (argc > 0 && strcmp(argv[0], "show") == 0) {
+        return show_named(argc - 1, argv + 1, form);
     }
-    if (argc > 1) {
-        return cli_refuse("profiles knows show NAME, not %s", argv[1]);
+    if (argc > 0) {
+        return cli_refuse("profiles knows show NAME, not %s", argv[0]);
     }
     list(form);
     return EXIT_PASS;

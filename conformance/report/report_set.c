@@ -85,6 +85,16 @@ int report_options_check(const report_options *o)
     return EXIT_PASS;
 }
 
+int report_options_spare(const report_options *o, const char *path)
+{
+    for (int i = 0; i < N_REPORT_FORMS; i++) {
+        if (o->file[i] != NULL && is_same_place(o->file[i], path)) {
+            return cli_refuse("%s cannot be read and written in one run", path);
+        }
+    }
+    return EXIT_PASS;
+}
+
 static void add_stdout(report_set *s, const reporter *form)
 {
     s->r[s->n] = *form;

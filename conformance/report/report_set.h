@@ -33,6 +33,8 @@ typedef struct report_set {
 int report_option(report_options *o, report_form form, const char *path);
 /* Two reports to one place? EXIT_PASS, or EXIT_USAGE after a sentence. */
 int report_options_check(const report_options *o);
+/* Would a report replace this file, which is read? The same. */
+int report_options_spare(const report_options *o, const char *path);
 int report_options_stdout(const report_options *o); /* a form on it? */
 
 /* Open all; text is the form of standard output if no other is asked for

@@ -5,6 +5,8 @@
  * judged, so this command calls <mxoracle/select.h>.
  */
 #include "base/cli.h"
+#include "base/options.h"
+#include "base/stop.h"
 #include "select/cases.h"
 #include "select/replay.h"
 #include "select/report.h"
@@ -18,83 +20,28 @@
 typedef struct select_command {
     select_question q;
     int why, json, matrix, env, verbose;
+    int is_replay; /* an option of --cases was given */
     select_form form;
     const char *cases;
     const char *since;
     report_options reports; /* with --cases */
-    int has_file;
+    double budget_s;        /* the same; 0: none */
 } select_command;
 
-static const char help_text[] =
-    "usage: mxoracle select --platform=NAME [--model=NAME] [KEY=VALUE]...\n"
-    "       mxoracle select --cases=FILE.json\n"
-    "\n"
-    "Which MXFP4 backend will vLLM run, how are sizes padded, activations\n"
-    "quantised and weights laid out?\n"
-    "      --platform=NAME   h100, b200, mi355x, xeon, ... or cuda:9.0,\n"
-    "                        rocm:gfx942, xpu, cpu, tpu\n"
-    "      --model=NAME      gpt-oss-120b, gpt-oss-20b, gpt-oss,\n"
-    "                        deepseek-v4, generic\n"
-    "      --vllm=VERSION    oracle-2026-11 (v0.33.0, the default),\n"
-    "                        oracle-2026-09 (v0.29.0), oracle-2026-07\n"
-    "                        (v0.26.0), oracle-2026-05, oracle-2026-03,\n"
-    "                        env-2025-08\n"
-    "      --since=VERSION   what changed on the platform since that one\n"
-    "      --why             each class that was asked, and the reason\n"
-    "      --env             read the real environment\n"
-    "      --json            the answer as JSON\n"
-    "      --matrix          platforms by backends\n"
-    "      --format=FORM     of --matrix: text, markdown or csv\n"
-    "      --cases=FILE      replay a file like vllm/selection.json\n"
-    "  -v, --verbose         with --cases: name every case\n"
-    "      --tap[=F], --json[=F], --junit=F, --html=F  reports of --cases\n"
-    "\n"
-    "Every key is also an option (--tp=2) and a variable of vLLM a key\n"
-    "(VLLM_MXFP4_USE_MARLIN=1). Keys:\n";
-
-enum option_code {
-    OPT_WHY = 256,
-    OPT_JSON,
-    OPT_MATRIX,
-    OPT_ENV,
-    OPT_FORMAT,
-    OPT_CASES,
-    OPT_TAP,
-    OPT_JUNIT,
-    OPT_HTML,
-    OPT_SINCE
-};
-
-/* Options of the command itself; all others are keys. */
-static const struct {
-    const char *name;
-    int code;
-} own_options[] = {
-    {"--why", OPT_WHY},       {"--json", OPT_JSON},
-    {"--matrix", OPT_MATRIX}, {"--env", OPT_ENV},
-    {"--help", 'h'},          {"-h", 'h'},
-    {"--verbose", 'v'},       {"-v", 'v'},
-    {"--format", OPT_FORMAT}, {"--cases", OPT_CASES},
-    {"--tap", OPT_TAP},       {"--junit", OPT_JUNIT},
-    {"--html", OPT_HTML},     {"--since", OPT_SINCE},
-};
-
-static void print_help(void)
+static int usage(void)
 {
-    const char *key;
-    int column = 0;
-
-    (void)fputs(help_text, stdout);
-    for (int i = 0; (key = select_key_help(i)) != NULL; i++) {
-        column += (int)strlen(key) + 1;
-        if (column > 74) {
-            column = (int)strlen(key) + 1;
-            (void)fputs("\n", stdout);
-        }
-        printf("%s%s", column == (int)strlen(key) + 1 ? "  " : " ", key);
-    }
-    puts("\n\nExit status: 0 a backend is chosen (or every case passed), 1 a "
-         "case failed,\n2 vLLM refuses or the question makes no sense.");
+    puts(
+        "usage: mxoracle select --platform=NAME [--model=NAME] "
+        "[KEY=VALUE]...\n"
+        "       mxoracle select --cases=FILE.json\n"
+        "Which MXFP4 backend will vLLM run, how are sizes padded, activations\n"
+        "quantised and weights laid out?\n");
+    options_help(OPTIONS_select, stdout);
+    puts("\nWhat takes a value may also be written as a key, tp=2 for --tp=2.\n"
+         "Variables of vLLM are keys: VLLM_MXFP4_USE_MARLIN=1.\n\n"
+         "Exit status: 0 a backend is chosen (or every case passed), 1 a case\n"
+         "failed, 2 vLLM refuses or the question makes no sense.");
+    return EXIT_PASS;
 }
 
 static int take_format(select_command *s, const char *value)
@@ -110,102 +57,113 @@ static int take_format(select_command *s, const char *value)
     return cli_refuse("--format=%s is none of text, markdown and csv", value);
 }
 
-static int take_own(select_command *s, int code, const char *value)
+static int take_report(select_command *s, report_form form, const char *path)
 {
+    s->is_replay |= form != REPORT_JSON || path != NULL;
+    s->json |= form == REPORT_JSON && path == NULL;
+    return report_option(&s->reports, form, path);
+}
+
+static int take_budget(select_command *s, const char *value)
+{
+    s->is_replay = 1;
+    s->budget_s = stop_parse_budget(value);
+    return s->budget_s > 0
+               ? -1
+               : cli_refuse("--budget=%s is no time such as 90s, 10m or 2h",
+                            value);
+}
+
+/* -1 to go on; *is_own: it is an option of the command, no key. */
+static int take_own(select_command *s, int code, const char *value, int *is_own)
+{
+    *is_own = 1;
     switch (code) {
-    case OPT_WHY:
+    case OPT_select_why:
         s->why = 1;
         return -1;
-    case OPT_JSON:
-        s->json = value == NULL;
-        s->has_file |= value != NULL;
-        return report_option(&s->reports, REPORT_JSON, value);
-    case OPT_TAP:
-        s->has_file = 1;
-        return report_option(&s->reports, REPORT_TAP, value);
-    case OPT_JUNIT:
-        s->has_file = 1;
-        return report_option(&s->reports, REPORT_JUNIT, value);
-    case OPT_HTML:
-        s->has_file = 1;
-        return report_option(&s->reports, REPORT_HTML, value);
-    case OPT_MATRIX:
+    case OPT_select_tap:
+        return take_report(s, REPORT_TAP, value);
+    case OPT_select_json:
+        return take_report(s, REPORT_JSON, value);
+    case OPT_select_junit:
+        return take_report(s, REPORT_JUNIT, value);
+    case OPT_select_html:
+        return take_report(s, REPORT_HTML, value);
+    case OPT_select_budget:
+        return take_budget(s, value);
+    case OPT_select_matrix:
         s->matrix = 1;
         return -1;
-    case OPT_ENV:
+    case OPT_select_env:
         s->env = 1;
         return -1;
-    case OPT_FORMAT:
+    case OPT_select_format:
         return take_format(s, value);
-    case OPT_CASES:
+    case OPT_select_cases:
         s->cases = value;
         return -1;
-    case OPT_SINCE:
+    case OPT_select_since:
         s->since = value;
         return -1;
-    case 'v':
+    case OPT_select_verbose:
         s->verbose = 1;
         return -1;
+    case OPT_select_help:
+        return usage();
     default:
-        print_help();
-        return EXIT_PASS;
+        *is_own = 0;
+        return -1;
     }
 }
 
-static int wants_value(int code)
+static int take_key(select_command *s, const char *key, const char *value)
 {
-    return code == OPT_FORMAT || code == OPT_CASES || code == OPT_JUNIT ||
-           code == OPT_HTML || code == OPT_SINCE;
+    char why[512] = "";
+
+    return select_set(&s->q, key, value, (mxo_text){why, sizeof why}) == 0
+               ? -1
+               : cli_refuse("%s", why);
 }
 
-static int may_have_value(int code)
-{
-    return code == OPT_JSON || code == OPT_TAP;
-}
-
-/* "--key=value", "--key value" or "KEY=VALUE" at argv[*i]. */
-static int take_argument(select_command *s, int argc, char **argv, int *i)
+/* "KEY=VALUE" */
+static int take_argument(select_command *s, const char *arg)
 {
     char key[64] = "";
     char why[512] = "";
-    const char *arg = argv[*i];
-    const size_t dashes = strspn(arg, "-");
     const size_t n = strcspn(arg, "=");
-    const char *value = arg[n] == '=' ? arg + n + 1 : NULL;
-    int code = 0;
 
-    if (n >= sizeof key || dashes > 2) {
-        return cli_refuse("%.60s is not an option of select", arg);
+    if (n >= sizeof key) {
+        return cli_refuse("%.60s is not a key of select", arg);
     }
     memcpy(key, arg, n);
-    for (size_t k = 0; k < sizeof own_options / sizeof own_options[0]; k++) {
-        code =
-            strcmp(own_options[k].name, key) == 0 ? own_options[k].code : code;
-    }
-    if (may_have_value(code)) {
-        return take_own(s, code, value);
-    }
-    if (code != 0 && !wants_value(code)) {
-        return value == NULL ? take_own(s, code, NULL)
-                             : cli_refuse("%s takes no value", key);
-    }
-    if (code == 0 &&
-        select_knows(key + dashes, (mxo_text){why, sizeof why}) != 0) {
+    if (select_knows(key, (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }
-    if (value == NULL && dashes > 0 && *i + 1 < argc) {
-        value = argv[++*i];
+    return arg[n] == '=' ? take_key(s, key, arg + n + 1)
+                         : cli_refuse("%s needs a value: %s=...", key, key);
+}
+
+/* -1 to go on. */
+static int read_options(select_command *s, int argc, char **argv)
+{
+    char *value;
+    int is_own;
+    int status = -1;
+    int code;
+
+    options_start();
+    while (status < 0 &&
+           (code = options_next(OPTIONS_select, argc, argv, &value)) != -1) {
+        status = code == '?' ? EXIT_USAGE : take_own(s, code, value, &is_own);
+        if (status < 0 && !is_own) {
+            status = take_key(s, options_id(code), value);
+        }
     }
-    if (value == NULL) {
-        return cli_refuse("%s needs a value: %s=...", key, key);
+    for (int i = optind; status < 0 && i < argc; i++) {
+        status = take_argument(s, argv[i]);
     }
-    if (code != 0) {
-        return take_own(s, code, value);
-    }
-    return select_set(&s->q, key + dashes, value,
-                      (mxo_text){why, sizeof why}) == 0
-               ? -1
-               : cli_refuse("%s", why);
+    return status;
 }
 
 static void read_environment(mxo_select_config *c)
@@ -283,19 +241,20 @@ int cmd_select(int argc, char **argv)
     char why[512] = "";
 
     select_question_init(&s.q);
-    for (int i = 1; i < argc; i++) {
-        const int status = take_argument(&s, argc, argv, &i);
-        if (status >= 0) {
-            return status;
-        }
+    const int status = read_options(&s, argc, argv);
+
+    if (status >= 0) {
+        return status;
     }
     if (s.cases != NULL) {
-        return report_options_check(&s.reports) == EXIT_PASS
+        stop_after(s.budget_s);
+        return report_options_check(&s.reports) == EXIT_PASS &&
+                       report_options_spare(&s.reports, s.cases) == EXIT_PASS
                    ? select_replay(s.cases, s.verbose, &s.reports)
                    : EXIT_USAGE;
     }
-    if (s.has_file) {
-        return cli_refuse("a report in a file needs --cases=FILE");
+    if (s.is_replay) {
+        return cli_refuse("reports and --budget need --cases=FILE");
     }
     if (s.env) {
         read_environment(&s.q.config);

@@ -306,9 +306,29 @@ static const struct {
 
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 
-const char *select_key_help(int i)
+const char *select_key_at(int i)
 {
     return i >= 0 && i < N_KEYS ? keys[i].key : NULL;
+}
+
+const char *select_key_word(const char *key, int i)
+{
+    static const struct {
+        const char *key;
+        mxo_sel_words kind;
+    } rows[] = {{"vllm", MXO_SEL_WORDS_VERSION},
+                {"activation", MXO_SEL_WORDS_ACTIVATION},
+                {"routing", MXO_SEL_WORDS_ROUTING},
+                {"key", MXO_SEL_WORDS_USER_KEY},
+                {"library", MXO_SEL_WORDS_LIBRARY}};
+
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+        if (strcmp(rows[k].key, key) == 0) {
+            const int has_none = mxo_select_word(rows[k].kind, 0) == NULL;
+            return mxo_select_word(rows[k].kind, i + has_none);
+        }
+    }
+    return NULL;
 }
 
 /* A key is spelled with - or _. */

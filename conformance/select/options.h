@@ -63,7 +63,9 @@ int select_version(const char *value, mxo_text why);
 /* Hardware number i, NULL after the last. */
 const hardware *hardware_at(int i);
 
-/* One line on the keys, for help: key number i or NULL. */
-const char *select_key_help(int i);
+/* Key number i, NULL after the last. */
+const char *select_key_at(int i);
+/* The i-th word that a key of words takes, NULL after the last. */
+const char *select_key_word(const char *key, int i);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A GGUF file as it is read: the header, and where experts' tensors lie. */
-#ifndef MXO_CONVERT_GGUF_PARSE_H
-#define MXO_CONVERT_GGUF_PARSE_H
+#ifndef MXO_GGUF_PARSE_H
+#define MXO_GGUF_PARSE_H
 
 #include "gguf.h"
 

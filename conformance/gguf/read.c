@@ -3,9 +3,10 @@
  * From GGUF to a checkpoint; see gguf.h.  Every tensor is checked before the
  * result is begun.
  */
+#include "base/progress.h"
 #include "base/say.h"
-#include "gguf_parse.h"
-#include "sink.h"
+#include "convert/sink.h"
+#include "parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,7 +299,7 @@ static int put_expert(const gguf *g, const gguf_block *b, sink *s, int i,
                           g->why);
 }
 
-static int put_all(const gguf *g, sink *s)
+static int put_blocks(const gguf *g, sink *s, progress *p)
 {
     size_t at = 0;
 
@@ -311,7 +312,9 @@ static int put_all(const gguf *g, sink *s)
             uint8_t *bytes = malloc((size_t)expert_bytes(b, i));
             int bad = bytes == NULL;
             for (uint64_t e = 0; e < b->experts && !bad; e++) {
-                bad = put_expert(g, b, s, i, e, at, bytes) != 0;
+                progress_show(p, s->done / 1000, 0, NULL);
+                bad = gguf_stopped(g->why) ||
+                      put_expert(g, b, s, i, e, at, bytes) != 0;
             }
             free(bytes);
             if (bad) {
@@ -325,7 +328,20 @@ static int put_all(const gguf *g, sink *s)
     return 0;
 }
 
-int gguf_read(const char *from, const char *path, mxo_text why)
+static int put_all(const gguf *g, sink *s, int is_shown)
+{
+    progress p;
+
+    progress_begin(&p, s->n_bytes / 1000, is_shown);
+    p.unit = " kB";
+    progress_tick(&p);
+    const int status = put_blocks(g, s, &p);
+
+    progress_end(&p);
+    return status;
+}
+
+int gguf_read(const char *from, const char *path, int is_shown, mxo_text why)
 {
     gguf g = {.path = from, .align = GGUF_ALIGN, .why = why};
     json_t *metadata = json_pack("{s:s}", "format", "pt");
@@ -336,8 +352,8 @@ int gguf_read(const char *from, const char *path, mxo_text why)
     s.fd = -1;
     g.block = calloc(MOST_BLOCKS, sizeof *g.block);
     bad = g.block == NULL || gguf_open(&g) != 0 || plan(&g, &s) != 0 ||
-          sink_create(&s, path, metadata, why) != 0 || put_all(&g, &s) != 0 ||
-          sink_finish(&s, why) != 0;
+          sink_create(&s, path, metadata, why) != 0 ||
+          put_all(&g, &s, is_shown) != 0 || sink_finish(&s, why) != 0;
     sink_close(&s);
     if (g.map != NULL) {
         (void)munmap((void *)(uintptr_t)g.map, (size_t)g.n_bytes);

@@ -3,10 +3,10 @@
  * The expert tensors of a checkpoint as a GGUF file of llama.cpp, and back:
  * version 3, tensor type 39 (MXFP4, blocks of 17 bytes), biases as F32.
  */
-#ifndef MXO_CONVERT_GGUF_H
-#define MXO_CONVERT_GGUF_H
+#ifndef MXO_GGUF_H
+#define MXO_GGUF_H
 
-#include "layers.h"
+#include "convert/layers.h"
 
 enum {
     GGUF_VERSION = 3,
@@ -22,10 +22,13 @@ enum {
 #define GGUF_LAYERS "mxoracle.layers"
 
 /* 0, or -1 and a sentence; path appears whole or not at all.  It may not be
-   one of the files of the checkpoint. */
-int gguf_from_checkpoint(const char *from, const char *path, mxo_text why);
-int gguf_write(const layer_list *layers, const char *path, mxo_text why);
+   one of the files of the checkpoint.  stop_requested() ends it;
+   is_shown: with a status line. */
+int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
+                         mxo_text why);
 /* The same for the way back: a safetensors file of the experts alone. */
-int gguf_read(const char *from, const char *path, mxo_text why);
+int gguf_read(const char *from, const char *path, int is_shown, mxo_text why);
+/* Stop here? Then with a sentence. */
+int gguf_stopped(mxo_text why);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing GGUF; see gguf.h. */
+#include "base/progress.h"
 #include "base/say.h"
+#include "base/stop.h"
 #include "gguf.h"
 
 #include <errno.h>
@@ -18,6 +20,9 @@ typedef struct writer {
     FILE *file;
     uint64_t at;
     int bad;
+    int is_shown;
+    uint64_t n_done; /* tensors of an expert */
+    progress progress;
 } writer;
 
 static void put(writer *w, const void *bytes, uint64_t n)
@@ -173,6 +178,8 @@ static void put_tensor(writer *w, const moe_layer *l, int i)
     static const uint8_t zeros[GGUF_ALIGN];
 
     for (uint64_t e = 0; e < l->experts && !w->bad; e++) {
+        progress_show(&w->progress, ++w->n_done, 0, NULL);
+        w->bad = stop_requested();
         for (uint64_t r = 0; r < rows_of(l, i % PROJECTIONS); r++) {
             put_row(w, l, i, e, r);
         }
@@ -208,11 +215,16 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
 {
     static const uint8_t zeros[GGUF_ALIGN];
     uint64_t n = 0;
+    uint64_t total = 0;
     uint64_t offset = 0;
 
     for (size_t i = 0; i < layers->n; i++) {
         n += (uint64_t)n_tensors(&layers->layer[i]);
+        total +=
+            (uint64_t)n_tensors(&layers->layer[i]) * layers->layer[i].experts;
     }
+    progress_begin(&w->progress, total, w->is_shown);
+    progress_tick(&w->progress);
     put(w, "GGUF", 4);
     put_number(w, GGUF_VERSION, 4);
     put_number(w, n, 8);
@@ -233,6 +245,7 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
             put_tensor(w, &layers->layer[i], k);
         }
     }
+    progress_end(&w->progress);
 }
 
 /* Two layers of one number would be one in GGUF. */
@@ -253,10 +266,20 @@ static int check_numbers(const layer_list *layers, mxo_text why)
     return 0;
 }
 
-int gguf_write(const layer_list *layers, const char *path, mxo_text why)
+int gguf_stopped(mxo_text why)
+{
+    if (stop_requested()) {
+        (void)say(MXO_E_DEVICE, why, "stopped by %s: nothing was left behind",
+                  stop_reason());
+    }
+    return stop_requested();
+}
+
+static int write_layers(const layer_list *layers, const char *path,
+                        int is_shown, mxo_text why)
 {
     char temporary[4096];
-    writer w = {0};
+    writer w = {.is_shown = is_shown};
 
     if (check_numbers(layers, why) != 0) {
         return -1;
@@ -276,8 +299,10 @@ int gguf_write(const layer_list *layers, const char *path, mxo_text why)
     w.bad |= fflush(w.file) != 0 || fsync(fileno(w.file)) != 0;
     w.bad |= fclose(w.file) != 0;
     if (w.bad || rename(temporary, path) != 0) {
-        (void)say(MXO_E_NOMEM, why, "%s: %s", path, strerror(errno));
         (void)unlink(temporary);
+        if (!gguf_stopped(why)) {
+            (void)say(MXO_E_NOMEM, why, "%s: %s", path, strerror(errno));
+        }
         return -1;
     }
     return 0;
@@ -297,7 +322,8 @@ static int is_source(const checkpoint *in, const char *path)
     return same;
 }
 
-int gguf_from_checkpoint(const char *from, const char *path, mxo_text why)
+int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
+                         mxo_text why)
 {
     layer_list layers = {0};
     checkpoint in;
@@ -326,7 +352,7 @@ int gguf_from_checkpoint(const char *from, const char *path, mxo_text why)
                       layer_scale_name(l), l->scale_dtype);
         }
     }
-    bad = bad || gguf_write(&layers, path, why) != 0;
+    bad = bad || write_layers(&layers, path, is_shown, why) != 0;
     layers_clear(&layers);
     checkpoint_close(&in);
     return bad ? -1 : 0;

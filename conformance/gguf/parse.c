@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading the header of a GGUF file: every length against what is left. */
-#include "gguf_parse.h"
+#include "parse.h"
 
 #include "base/say.h"
 
