@@ -35,10 +35,19 @@ def from_blocks(blocks, rows):
             np.ascontiguousarray(blocks[:, 0]).reshape(rows, -1))
 
 
-@mx.op("quant.mx", kernel="gguf.quants.MXFP4", rule="ggml",
+@mx.op("quant.mx", kernel="gguf.quants.MXFP4", rule="ggml", from_="bf16",
+       rows=mx.size(least=1), cols=mx.size(multiple=32, least=32))
+def quantise_as_ggml(x):
+    """log2 in binary32 is exact enough for a BF16 maximum, not for every F32."""
+    return from_blocks(quantize(mx.decode(x, "bf16"),
+                                GGMLQuantizationType.MXFP4), x.shape[0])
+
+
+@mx.op("quant.engine", kernel="gguf.quants.MXFP4", rule="gguf_py",
        from_=["bf16", "f32"], rows=mx.size(least=1),
        cols=mx.size(multiple=32, least=32))
 def quantise(x, from_):
+    """What the package does, whatever ggml's C would do."""
     values = mx.decode(x, "bf16") if from_ == "bf16" else x
     return from_blocks(quantize(values, GGMLQuantizationType.MXFP4),
                        x.shape[0])
