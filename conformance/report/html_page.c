@@ -365,6 +365,10 @@ void html_environment(FILE *out, const report_run *run)
     html_text(out, run->compiler);
     fprintf(out, ", seed %s, level %d, begun %s", run->seeds, run->level,
             run->started);
+    fputs(", on ", out);
+    html_text(out, run->machine);
+    fputs(", ", out);
+    html_text(out, run->os);
     if (run->baseline != NULL) {
         fputs(", held against ", out);
         html_text(out, run->baseline);

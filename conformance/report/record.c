@@ -47,6 +47,8 @@ json_t *record_header(const report_run *run)
     set_text(o, "command", run->command);
     set_text(o, "version", run->version);
     set_text(o, "compiler", run->compiler);
+    set_text(o, "machine", run->machine);
+    set_text(o, "os", run->os);
     set_text(o, "build", run->build);
     set_text(o, "started", run->started);
     set_text(o, "seed", run->seeds);

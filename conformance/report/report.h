@@ -88,6 +88,8 @@ typedef struct report_run {
     const char *command; /* "run", "verify", .. */
     const char *version;
     const char *compiler;
+    char machine[256];   /* "name, x86_64, 2 cores"; of shards all, "a; b" */
+    char os[256];        /* "Linux 6.1.0" */
     char build[24];      /* digest of the program */
     char started[24];    /* UTC, "2026-01-31T23:59:59Z" */
     double start_s;      /* monotonic */

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 
 #ifdef __clang__
@@ -43,6 +44,21 @@ static uint64_t digest_program(void)
     return digest;
 }
 
+/* Where it runs: POSIX says no more. */
+static void name_machine(report_run *run)
+{
+    struct utsname u;
+
+    if (uname(&u) >= 0) {
+        const unsigned cores = system_cores();
+        (void)snprintf(run->machine, sizeof run->machine,
+                       "%.100s, %.60s, %u core%s", u.nodename, u.machine, cores,
+                       cores == 1 ? "" : "s");
+        (void)snprintf(run->os, sizeof run->os, "%.100s %.100s", u.sysname,
+                       u.release);
+    }
+}
+
 void report_run_begin(report_run *run, const char *command)
 {
     const time_t now = time(NULL);
@@ -53,6 +69,7 @@ void report_run_begin(report_run *run, const char *command)
     run->version = mxo_version();
     run->compiler = COMPILER;
     run->start_s = clock_s();
+    name_machine(run);
     (void)snprintf(run->seeds, sizeof run->seeds, "1");
     (void)snprintf(run->build, sizeof run->build, "%016" PRIx64,
                    digest_program());

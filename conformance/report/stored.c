@@ -108,6 +108,19 @@ static int mark_shard(const reading *r)
     return 0;
 }
 
+/* Shards may run on many machines: each is named once. */
+static void join_text(json_t *to, const json_t *from, const char *key)
+{
+    const char *so_far = record_text(to, key);
+    const char *more = record_text(from, key);
+    char text[256];
+
+    if (strstr(so_far, more) == NULL) {
+        (void)snprintf(text, sizeof text, "%s; %s", so_far, more);
+        json_object_set_new(to, key, json_string(text));
+    }
+}
+
 static int take_header(reading *r, json_t *o)
 {
     if (check_schema(r, o) != 0) {
@@ -119,6 +132,8 @@ static int take_header(reading *r, json_t *o)
     if (r->s->header == NULL) {
         r->s->header = json_incref(o);
     }
+    join_text(r->s->header, o, "machine");
+    join_text(r->s->header, o, "os");
     r->s->planned += record_count(o, "planned");
     return check_same_run(r) != 0 ? -1 : mark_shard(r);
 }
@@ -339,6 +354,9 @@ void stored_describe(const stored_run *s, report_run *run,
     report_run_begin(run, record_text(h, "command"));
     run->version = record_text(h, "version");
     run->compiler = record_text(h, "compiler");
+    (void)snprintf(run->machine, sizeof run->machine, "%s",
+                   record_text(h, "machine"));
+    (void)snprintf(run->os, sizeof run->os, "%s", record_text(h, "os"));
     (void)snprintf(run->build, sizeof run->build, "%s",
                    record_text(h, "build"));
     (void)snprintf(run->started, sizeof run->started, "%s",
