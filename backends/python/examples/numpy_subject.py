@@ -61,7 +61,7 @@ def quantise(x, rule, from_):
 def gated(gate, up, alpha, limit):
     """triton's swiglu in binary32: fma(s, u, s), s = g / (1 + e)."""
     with np.errstate(all="ignore"):
-        if limit is not None:
+        if limit is not None and limit < np.inf:  # else no clamp
             limit = np.float32(limit)
             nan_up = limit if faults.planted("nan") else -limit
             g = np.where(gate < limit, gate, limit)

@@ -62,7 +62,7 @@ def quotient(a, b):
 
 
 def gated(g, u, alpha, limit):
-    if limit is not None:
+    if limit is not None and limit < math.inf:  # else no clamp
         nan_up = limit if faults.planted("nan") else -limit
         g, u = clamp(g, -math.inf, limit, limit), clamp(u, -limit, limit,
                                                         nan_up)
