@@ -80,6 +80,8 @@ static void tell_tensor(check *c, size_t i)
     const sink_wrong *w = &t->wrong;
     verdict v = {.n_total = t->n_bytes, .n_diff = w->n};
 
+    char detail[400];
+
     if (w->n > 0) {
         verdict_conclude(&v, VERDICT_FAIL, "bytes",
                          "%" PRIu64 " of %" PRIu64 " bytes differ", w->n,
@@ -88,6 +90,10 @@ static void tell_tensor(check *c, size_t i)
         (void)snprintf(v.index, sizeof v.index, "[%" PRIu64 "]", w->at);
         (void)snprintf(v.want, sizeof v.want, "%02x", w->want);
         (void)snprintf(v.got, sizeof v.got, "%02x", w->got);
+        (void)snprintf(detail, sizeof detail,
+                       "%.300s: byte %" PRIu64 " is %02x, not %02x", t->name,
+                       w->at, w->got, w->want);
+        v.detail = detail;
     }
     tell(c, t->name, i + 1, &v);
 }
