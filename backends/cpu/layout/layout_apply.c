@@ -8,6 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A word has the number 0, too. */
+static int is_number(const mxo_call *call, const char *key)
+{
+    return strspn(cpu_text(call, key), "-+.0123456789") > 0;
+}
+
 /* What of the axes is left on the way back. */
 static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
                           uint64_t live[3], mxo_text why)
@@ -17,6 +23,7 @@ static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
     for (int a = 0; a < 3; a++) {
         const double keep = a == 0 ? 0 : cpu_number(call, keys[a]);
         if (keep < 0 || keep > (double)shape[a] ||
+            (a > 0 && !is_number(call, keys[a])) ||
             (keep > 0 && cpu_is(call, "dir", "forward"))) {
             return cpu_fail(MXO_E_PARAM, why, "%s is out of range", keys[a]);
         }
@@ -307,7 +314,7 @@ static mxo_status map_sizes(const mxo_call *call, cpu_map *map, mxo_text why)
     }
     for (int a = 0; a < 3; a++) {
         const double n = cpu_number(call, keys[a]);
-        if (!(n >= 0 && n <= 9007199254740992.0)) {
+        if (!(n >= 0 && n <= 9007199254740992.0) || !is_number(call, keys[a])) {
             return cpu_fail(MXO_E_PARAM, why, "%s is out of range", keys[a]);
         }
         extent[a] = (uint64_t)n;
