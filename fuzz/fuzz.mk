@@ -93,7 +93,8 @@ fuzz_table_LDADD = $(fuzz_ldadd)
 TESTS += %reldir%/fuzz.test %reldir%/planted.test
 EXTRA_DIST += %reldir%/planted.test %reldir%/planted/place.c \
 	%reldir%/planted/place.h %reldir%/planted/planted-faults \
-	%reldir%/planted/planted.c %reldir%/planted/planted.def
+	%reldir%/planted/planted.c %reldir%/planted/planted.def \
+	%reldir%/planted/fuzz_planted.c %reldir%/planted/planted.py
 EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus \
 	%reldir%/oss-fuzz
 

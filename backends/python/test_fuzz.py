@@ -187,6 +187,17 @@ class Layouts(unittest.TestCase):
             with self.assertRaises(mx.Counterexample):
                 kept.check(tail_columns)
 
+    def test_parameters_are_made_plain(self):
+        layout = "layout=vllm.swap_every_two_rows"
+        with self.assertRaises(mx.Counterexample) as caught:
+            mx.fuzz(lambda x, dir, keep_rows, keep_cols: x[:0],
+                    "vllm.swap_every_two_rows", dir=..., keep_rows=...,
+                    keep_cols=..., dtype=..., case="layout.apply:experts=1,"
+                    f"rows=4,cols=3,{layout},dtype=bf16,dir=inverse,"
+                    "keep_rows=3")
+        self.assertEqual(caught.exception.case.text, "layout.apply:experts=1,"
+                         f"rows=2,cols=1,{layout},data=coded")
+
     def test_the_seed_says_what_is_drawn(self):
         problem = Problem("flashinfer.128x4")
 

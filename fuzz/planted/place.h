@@ -23,7 +23,7 @@ typedef uint64_t placing(const extents *x, uint64_t r, uint64_t c);
 
 typedef struct layout_rule {
     const char *id;
-    const char *knob_name; /* NULL: it has no parameter */
+    const char *knob_name; /* "": it has no parameter */
     uint64_t knob;         /* default */
     uint64_t row_granule;  /* padded to, times the knob if there is a 0 */
     uint64_t col_granule;

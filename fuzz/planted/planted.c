@@ -12,26 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PLANTED(layout, mistake, place, what)
 static const layout_rule rules[] = {
-    {"flashinfer.128x4", NULL, 0, 128, 4, 1, 1, 128, 4, 0, 0, 1, place_128x4},
-    {"flashinfer.8x4", NULL, 0, 8, 4, 1, 1, 8, 4, 0, 0, 1, place_8x4},
-    {"vllm.swap_every_two_rows", NULL, 0, 1, 1, 2, 1, 2, 16, 0, 0, 1,
-     place_swapped},
-    {"vllm.reorder_w1w3_to_w3w1", NULL, 0, 1, 1, 2, 1, 2, 16, 0, 0, 1,
-     place_halves},
-    {"trtllm.shuffle_matrix_a", "epilogue_tile_m", 128, 1, 1, 0, 1, 16, 16, 0,
-     0, 1, place_shuffled},
-    {"triton.hopper_scale", "num_warps", 8, 0, 2, 1, 1, 32, 2, 0, 0, 0,
-     place_hopper},
-    {"triton.blackwell_scale", NULL, 0, 128, 8, 1, 1, 128, 4, 0, 0, 0,
-     place_128x4},
-    {"triton.cdna4_scale_37", NULL, 0, 32, 8, 1, 1, 32, 8, 0, 0, 0,
-     place_cdna4},
-    {"aiter.shuffle_mxfp8fp4_scale", NULL, 0, 32, 4, 1, 4, 32, 4, 0x7f, 0, 0,
-     place_32x4},
-    {"deepgemm.transpose_packed_fp4", NULL, 0, 1, 1, 2, 1, 2, 2, 0, 1, 0,
-     place_transposed},
+#define RULE(id, knob, standard, row_granule, col_granule, rows_of, cols_of, \
+             tile_rows, tile_cols, pad, is_nibbles, takes_all, place)        \
+    {                                                                        \
+        id,         knob,      standard,  row_granule, col_granule,          \
+        rows_of,    cols_of,   tile_rows, tile_cols,   pad,                  \
+        is_nibbles, takes_all, place},
+#include "planted.def"
+#undef RULE
 };
+#undef PLANTED
 
 enum {
     MISTAKE_NONE,
@@ -63,12 +55,14 @@ typedef struct planted_row {
     const char *what;
 } planted_row;
 
+#define RULE(...)
 static const planted_row rows[] = {
 #define PLANTED(layout, mistake, place, what) \
     {layout, MISTAKE_##mistake, place, what},
 #include "planted.def"
 #undef PLANTED
 };
+#undef RULE
 
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
@@ -140,7 +134,7 @@ static int read_layout(conversion *k, const char *name)
     if (name[n] == '\0') {
         return 1;
     }
-    return knob != NULL && name[n] == '/' &&
+    return knob[0] != '\0' && name[n] == '/' &&
            strncmp(name + n + 1, knob, strlen(knob)) == 0 &&
            name[n + 1 + strlen(knob)] == '=' &&
            read_number(name + n + 2 + strlen(knob), &k->x.knob) &&

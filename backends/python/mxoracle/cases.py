@@ -153,6 +153,11 @@ class Problem:
         return self._case() if self.drawn.parse(self._text(pairs), seed) \
             else None
 
+    def is_plainer(self, key, default, case):
+        """May a parameter have its default instead?"""
+        return case.texts.get(key, default) != default and \
+            self._is_declared(key, default)
+
     def smaller(self, dim, extent):
         """Extents below one that are declared."""
         limit = self.limits.dims.get(dim)

@@ -37,10 +37,11 @@ class Finding:
 
 
 class Counterexample(AssertionError):
-    """.case and .finding"""
+    """.case and .finding; .calls: how many were judged before it was made
+    small"""
 
-    def __init__(self, case, finding, more=""):
-        self.case, self.finding = case, finding
+    def __init__(self, case, finding, more="", calls=1):
+        self.case, self.finding, self.calls = case, finding, calls
         super().__init__(f"FAIL {case.text}\n  {finding!r}\n"
                          f"  again: case={case.text!r}, seed={case.seed}{more}")
 
@@ -219,6 +220,9 @@ def _plainer(case):
     for dim, extent in case.dims.items():
         for smaller in problem.smaller(dim, extent):
             yield problem.varied(case, **{dim: smaller})
+    for p in problem.op.params:
+        if problem.is_plainer(p.key, p.default, case):
+            yield problem.varied(case, **{p.key: p.default})
     if case.pairs.get("data") != "coded":
         yield problem.varied(case, data="coded")
     if case.seed != 1:
@@ -294,7 +298,7 @@ class _Hunt:
             more = f"\n  first seen: {drawn.text}: {first!r}"
         if self.keep is not None:
             more += f"\n  kept: {_keep(self.keep, case, finding)}"
-        raise Counterexample(case, finding, more)
+        raise Counterexample(case, finding, more, self.report.calls)
 
 
 def _guided(hunt, function, limits):
