@@ -102,12 +102,14 @@ libjudge_la_SOURCES = \
 	%reldir%/bench/gemm.c \
 	%reldir%/bench/gemm.h \
 	%reldir%/bench/job.c \
+	%reldir%/bench/job.h \
 	%reldir%/bench/layer.c \
 	%reldir%/bench/layer.h \
 	%reldir%/bench/report.c \
 	%reldir%/bench/report.h \
 	%reldir%/bench/shapes.c \
 	%reldir%/bench/summary.c \
+	%reldir%/bench/timing.c \
 	%reldir%/case/described.c \
 	%reldir%/case/described.h \
 	%reldir%/cli/campaign.c \

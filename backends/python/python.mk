@@ -6,6 +6,7 @@ python_package = \
 	%reldir%/mxoracle/call.py \
 	%reldir%/mxoracle/cases.py \
 	%reldir%/mxoracle/channel.py \
+	%reldir%/mxoracle/clock.py \
 	%reldir%/mxoracle/described.py \
 	%reldir%/mxoracle/drawn.py \
 	%reldir%/mxoracle/folder.py \

@@ -32,12 +32,17 @@ typedef struct bench_row {
     uint64_t bytes;
     uint64_t elements;
     int n_samples;
-    double seconds; /* median */
-    double spread;  /* median absolute deviation, of seconds */
-    double copy;    /* median seconds of the copy */
-    double ratio;   /* median over samples of copy / seconds */
-    double emu;     /* seconds the emulator needs for as much, one thread */
-    uint64_t macs;  /* products added; 0: no matrix product */
+    double seconds;         /* median */
+    double spread;          /* median absolute deviation, of seconds */
+    double copy;            /* median seconds of the copy */
+    const char *rival_name; /* another backend on the same case; NULL: none */
+    double rival;           /* its median seconds */
+    double rival_spread;    /* and their median absolute deviation */
+    double of_rival;        /* median over samples of seconds / rival's */
+    char rival_kernel[128];
+    double ratio;  /* median over samples of copy / seconds */
+    double emu;    /* seconds the emulator needs for as much, one thread */
+    uint64_t macs; /* products added; 0: no matrix product */
     /* GFLOP/s of OpenBLAS's sgemm beside it (gemm.h); 0: unknown: */
     double square;      /* 2048 cubed */
     double same_shapes; /* on the products of the case */
@@ -59,10 +64,16 @@ verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
                           const bench_options *o, mxo_text why);
 void bench_close(bench_job **job);
 
-/* Time it with a number of threads. 0, or -1 and a sentence. */
-int bench_time(bench_job *job, int threads, const bench_options *o,
-               bench_row *row, mxo_text why);
+/*
+ * Time it with a number of threads, sample by sample in turn with a rival:
+ * another backend's job of the same case, or NULL. 0, or -1 and a sentence.
+ */
+int bench_time(bench_job *job, bench_job *rival, int threads,
+               const bench_options *o, bench_row *row, mxo_text why);
 
+/* The rival's part of the row, from n samples of both; its array gets
+   sorted. */
+void bench_compare(bench_row *row, const double *op, double *rival, int n);
 /* Medians of n samples into the row; the arrays get sorted. */
 void bench_summarise(bench_row *row, double *op, double *copy, int n);
 

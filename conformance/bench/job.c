@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting a large case up, checking it, timing it.  See bench.h. */
-#include "bench.h"
-#include "gemm.h"
-#include "layer.h"
+/* Setting a large case up and checking it.  See bench.h. */
+#include "job.h"
 
 #include "data/fill.h"
 #include "device/launch.h"
@@ -12,30 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_OUT = 16, MIN_SAMPLES = 3, EMU_RUNS = 3 };
-
-/* An emulator that needs longer than these seconds is timed once. */
-static const double emu_is_slow = 0.5;
-
-struct bench_job {
-    judge *j;
-    const test_case *c;
-    mxo_param params[OP_MAX_PARAMS];
-    tensor_set in;   /* of the case as written */
-    tensor_set want; /* the emulator's answer to it */
-    bound_set bound; /* of y where bounds decide; else y is NULL */
-    double emu;      /* seconds it needed */
-    uint64_t repeats;
-    bench_layer layer; /* how a layer grows; zeros: it is none */
-    uint64_t bytes;
-    mxo_tensor big_in[MXO_MAX_TENSORS];
-    mxo_tensor big_out[MAX_OUT];
-    mxo_tensor workspace; /* as the subject wants it */
-    mxo_call call;        /* the large form */
-    char *copy_from;      /* owned; NULL if the device copies for itself */
-    char *copy_to;
-};
 
 static int fail(mxo_text why, const char *sentence, const char *name)
 {
@@ -51,11 +25,6 @@ static uint64_t bytes_of(const tensor_set *set)
         n += set->t[i].n_bytes;
     }
     return n;
-}
-
-static const mxo_backend *table_of(const bench_job *job)
-{
-    return job->j->subject.table;
 }
 
 /* The dimension along which a case is repeated; -1 if it has none. */
@@ -79,7 +48,7 @@ static int grows(const test_case *c, int i)
     return in->rank > 0 && in->shape[0].dim == dim && dim >= 0;
 }
 
-static void describe(mxo_tensor *t, const host_tensor *h, uint64_t repeats)
+void bench_describe(mxo_tensor *t, const host_tensor *h, uint64_t repeats)
 {
     memset(t, 0, sizeof *t);
     t->name = h->name;
@@ -120,10 +89,10 @@ static int place_inputs(bench_job *job, mxo_text why)
         }
         mxo_tensor *t = &job->big_in[n];
         const host_tensor *h = &job->in.t[n];
-        describe(t, h,
-                 job->layer.experts > 0
-                     ? bench_layer_grows(&job->layer, job->c, i)
-                     : (grows(job->c, i) ? job->repeats : 1));
+        bench_describe(t, h,
+                       job->layer.experts > 0
+                           ? bench_layer_grows(&job->layer, job->c, i)
+                           : (grows(job->c, i) ? job->repeats : 1));
         job->call.n_in = ++n;
         job->bytes += t->n_bytes;
         if (place(job, t, h, why) != 0 ||
@@ -140,7 +109,7 @@ static int place_inputs(bench_job *job, mxo_text why)
 static int place_outputs(bench_job *job, mxo_text why)
 {
     const subject *oracle = &job->j->oracle;
-    uint32_t n = MAX_OUT;
+    uint32_t n = JOB_MAX_OUT;
 
     if (oracle->table->infer(oracle->ctx, &job->call, job->big_out, &n, why) !=
         MXO_OK) {
@@ -179,17 +148,6 @@ static int spoil_outputs(bench_job *job, mxo_text why)
         }
     }
     return 0;
-}
-
-static int run_once(bench_job *job, mxo_text why)
-{
-    const mxo_backend *b = table_of(job);
-    void *ctx = job->j->subject.ctx;
-
-    return b->run(ctx, &job->call, why) == MXO_OK &&
-                   b->synchronize(ctx, why) == MXO_OK
-               ? 0
-               : -1;
 }
 
 /* Part number r of a large output against the judged one. */
@@ -249,7 +207,7 @@ static int first_differs(bench_job *job, uint32_t i, host_tensor *got,
 
 static int check_large(bench_job *job, mxo_text why)
 {
-    int status = run_once(job, why);
+    int status = bench_run_once(job, why);
 
     for (uint32_t i = 0; status == 0 && i < job->call.n_out; i++) {
         host_tensor got = job->want.t[i];
@@ -268,17 +226,12 @@ static int check_large(bench_job *job, mxo_text why)
     return status;
 }
 
-static int has_own_clock(const bench_job *job)
-{
-    return table_of(job)->time != NULL && table_of(job)->time_copy != NULL;
-}
-
 /* Buffers of the copy, every page touched. */
 static int place_copy(bench_job *job, mxo_text why)
 {
     const size_t half = (size_t)(job->bytes / 2 / 64 * 64 + 64);
 
-    if (has_own_clock(job)) {
+    if (bench_has_own_clock(job)) {
         return 0;
     }
     job->copy_from = aligned_alloc(64, half);
@@ -293,7 +246,8 @@ static int place_copy(bench_job *job, mxo_text why)
 
 static int set_up(bench_job *job, const bench_options *o, mxo_text why)
 {
-    const uint64_t least = has_own_clock(job) ? o->device_bytes : o->host_bytes;
+    const uint64_t least =
+        bench_has_own_clock(job) ? o->device_bytes : o->host_bytes;
 
     case_params(job->c, job->params);
     job->call.struct_size = sizeof job->call;
@@ -307,7 +261,7 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
     /* What has no such dimension is timed as it is. */
     job->repeats =
         job->repeats == 0 || repeated_dim(job->c) < 0 ? 1 : job->repeats;
-    if (has_own_clock(job) && bench_layer_of(&job->layer, job->c, o)) {
+    if (bench_has_own_clock(job) && bench_layer_of(&job->layer, job->c, o)) {
         job->repeats = job->layer.by_tokens;
     }
     return place_inputs(job, why) == 0 && place_outputs(job, why) == 0 &&
@@ -364,6 +318,22 @@ static verdict_status judge_small(bench_job *job, const bench_options *o,
     return status;
 }
 
+static int is_small(const bench_options *o)
+{
+    return o->host_bytes + o->device_bytes + o->tokens + o->experts == 0;
+}
+
+/* A subject that declares how large a call may be is timed on the case as
+   written, if the large form is beyond that. */
+static verdict_status open_small(bench_job **job, judge *j, const test_case *c,
+                                 const bench_options *o, mxo_text why)
+{
+    bench_options small = *o;
+
+    small.host_bytes = small.device_bytes = small.tokens = small.experts = 0;
+    return bench_open(job, j, c, &small, why);
+}
+
 verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
                           const bench_options *o, mxo_text why)
 {
@@ -378,6 +348,10 @@ verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
     verdict_status status = judge_small(b, o, why);
     if (status == VERDICT_PASS && set_up(b, o, why) != 0) {
         status = VERDICT_FAIL;
+        if (b->is_declined && !is_small(o)) {
+            bench_close(job);
+            return open_small(job, j, c, o, why);
+        }
     }
     if (status != VERDICT_PASS) {
         bench_close(job);
@@ -405,96 +379,4 @@ void bench_close(bench_job **job)
     free(b->copy_from);
     free(b->copy_to);
     free(b);
-}
-
-/* One sample of the backend and one of the copy. */
-static int sample(bench_job *job, int threads, double *op, double *copy,
-                  mxo_text why)
-{
-    const mxo_backend *b = table_of(job);
-    void *ctx = job->j->subject.ctx;
-
-    if (has_own_clock(job)) {
-        return b->time(ctx, &job->call, 1, op, why) == MXO_OK &&
-                       b->time_copy(ctx, job->bytes / 2, 1, copy, why) == MXO_OK
-                   ? 0
-                   : -1;
-    }
-    const double start = bench_now();
-    const int status = run_once(job, why);
-    *op = bench_now() - start;
-    *copy = bench_copy(job->copy_to, job->copy_from, job->bytes / 2,
-                       threads < 1 ? 1 : threads);
-    return status;
-}
-
-/* Seconds of the emulator for the case as written, times the repeats. */
-static double emulator_time(bench_job *job)
-{
-    const subject *oracle = &job->j->oracle;
-    mxo_tensor in[MXO_MAX_TENSORS];
-    mxo_tensor out[MAX_OUT];
-    mxo_call call = job->call;
-    double best = job->emu;
-
-    for (uint32_t i = 0; i < call.n_in; i++) {
-        describe(&in[i], &job->in.t[i], 1);
-        in[i].buffer = job->in.t[i].data;
-    }
-    for (uint32_t i = 0; i < call.n_out; i++) {
-        describe(&out[i], &job->want.t[i], 1);
-        out[i].buffer = job->want.t[i].data;
-    }
-    call.in = in;
-    call.out = out;
-    for (int run = 0; run < EMU_RUNS && job->emu < emu_is_slow; run++) {
-        const double start = bench_now();
-        (void)oracle->table->run(oracle->ctx, &call, (mxo_text){NULL, 0});
-        const double s = bench_now() - start;
-        best = s < best ? s : best;
-    }
-    return best * (double)job->repeats;
-}
-
-int bench_time(bench_job *job, int threads, const bench_options *o,
-               bench_row *row, mxo_text why)
-{
-    double op[BENCH_MAX_SAMPLES];
-    double copy[BENCH_MAX_SAMPLES];
-    const mxo_backend *b = table_of(job);
-    int n = 0;
-
-    memset(row, 0, sizeof *row);
-    if (b->set_threads != NULL) {
-        b->set_threads(job->j->subject.ctx, threads);
-        row->threads = threads;
-    }
-    if (sample(job, threads, &op[0], &copy[0], why) != 0) {
-        return -1;
-    }
-    const double start = bench_now();
-    while (n < o->samples && n < BENCH_MAX_SAMPLES &&
-           (n < MIN_SAMPLES || bench_now() - start < o->box_s)) {
-        if (sample(job, threads, &op[n], &copy[n], why) != 0) {
-            return -1;
-        }
-        n++;
-    }
-    row->repeats = job->repeats;
-    row->bytes = job->bytes;
-    row->elements = bench_elements(job->c) * job->repeats;
-    if (b->kernel != NULL) {
-        b->kernel(job->j->subject.ctx,
-                  (mxo_text){row->kernel, sizeof row->kernel});
-    }
-    bench_summarise(row, op, copy, n);
-    row->macs = bench_macs(job->c) * job->repeats;
-    if (!o->no_gemm && !has_own_clock(job)) {
-        gemm_rate_row(row, job->c, &job->in, threads < 1 ? 1 : threads);
-    }
-    row->emu = emulator_time(job);
-    if (job->layer.experts > 0) {
-        bench_layer_rate(&job->layer, job->c, &job->j->subject, row);
-    }
-    return 0;
 }

@@ -43,9 +43,10 @@ void bench_report_machine(bench_form form, const char *compiler, int processors,
                gemm_core(), gemm_one, gemm_all, processors);
     }
     if (form == BENCH_CSV) {
-        printf("backend,case,status,threads,repeats,bytes,samples,seconds,"
-               "mad,gb_per_s,copy_gb_per_s,of_copy,of_emulator,"
-               "melements_per_s,kernel,why\n");
+        printf(
+            "backend,case,status,threads,repeats,bytes,samples,seconds,"
+            "mad,gb_per_s,copy_gb_per_s,of_copy,of_emulator,"
+            "melements_per_s,kernel,against,against_seconds,of_against,why\n");
     }
     (void)fflush(stdout);
 }
@@ -73,6 +74,11 @@ void bench_report_backend(bench_form form, const mxo_backend *table,
     }
     printf("# %s %s, %s, %s\n", table->name, table->version, s->device,
            s->driver);
+    (void)fflush(stdout);
+}
+
+void bench_report_heading(bench_form form)
+{
     if (form == BENCH_TEXT) {
         printf("%-7s %3s %8s %5s %8s %8s %8s %9s  %s\n", "backend", "thr",
                "GB/s", "+-%", "copy", "of copy", "x emu", "Melem/s",
@@ -100,13 +106,15 @@ static double rate(uint64_t amount, double seconds)
 static void print_csv(const char *backend, const char *text,
                       const bench_row *row)
 {
-    printf(
-        "%s,\"%s\",pass,%d,%" PRIu64 ",%" PRIu64
-        ",%d,%.6g,%.3g,%.3f,%.3f,%.3f,%.1f,%.1f,%s,\n",
-        backend, text, row->threads, row->repeats, row->bytes, row->n_samples,
-        row->seconds, row->spread, rate(row->bytes, row->seconds) / 1e9,
-        rate(row->bytes, row->copy) / 1e9, row->ratio, row->emu / row->seconds,
-        rate(row->elements, row->seconds) / 1e6, row->kernel);
+    printf("%s,\"%s\",pass,%d,%" PRIu64 ",%" PRIu64
+           ",%d,%.6g,%.3g,%.3f,%.3f,%.3f,%.1f,%.1f,%s,%s,%.6g,%.3f,\n",
+           backend, text, row->threads, row->repeats, row->bytes,
+           row->n_samples, row->seconds, row->spread,
+           rate(row->bytes, row->seconds) / 1e9,
+           rate(row->bytes, row->copy) / 1e9, row->ratio,
+           row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6,
+           row->kernel, row->rival_name == NULL ? "" : row->rival_name,
+           row->rival, row->of_rival);
 }
 
 /* The time that reading the active weights takes at the copy's speed. */
@@ -120,7 +128,7 @@ static double of_stream(const bench_row *row)
 static json_t *row_object(const char *backend, const char *text,
                           const bench_row *row)
 {
-    return json_pack(
+    json_t *const o = json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:i, s:f, s:f, s:f, s:f, s:f, "
         "s:f, s:f, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:f, s:f, s:s}",
         "kind", "row", "backend", backend, "case", text, "status", "pass",
@@ -137,6 +145,15 @@ static json_t *row_object(const char *backend, const char *text,
         (json_int_t)row->experts, "streamed_bytes", (json_int_t)row->streamed,
         "of_stream", of_stream(row), "library_gflops", row->gemm, "kernel",
         row->kernel);
+
+    if (row->rival_name != NULL && o != NULL) {
+        (void)json_object_set_new(
+            o, "against",
+            json_pack("{s:s, s:f, s:f, s:f, s:s}", "backend", row->rival_name,
+                      "seconds", row->rival, "mad", row->rival_spread, "ratio",
+                      row->of_rival, "kernel", row->rival_kernel));
+    }
+    return o;
 }
 
 /* What a matrix product is rated by. */
@@ -178,6 +195,18 @@ static void print_layer(const bench_row *row)
     printf("\n");
 }
 
+static void print_rival(const bench_row *row)
+{
+    if (row->rival_name == NULL) {
+        return;
+    }
+    printf("        %.1f us +-%.1f%%, %.3f of the time of %s, %.1f us +-%.1f%% "
+           "(%s)\n",
+           row->seconds * 1e6, 100 * row->spread / row->seconds, row->of_rival,
+           row->rival_name, row->rival * 1e6,
+           100 * row->rival_spread / row->rival, row->rival_kernel);
+}
+
 void bench_report_row(bench_form form, const char *backend, const char *text,
                       const bench_row *row)
 {
@@ -196,6 +225,7 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
                row->kernel, text);
         print_macs(row);
         print_layer(row);
+        print_rival(row);
     }
     (void)fflush(stdout);
 }
@@ -210,7 +240,8 @@ void bench_report_refusal(bench_form form, const char *backend,
         return;
     }
     if (form == BENCH_CSV) {
-        printf("%s,\"%s\",%s,,,,,,,,,,,,,\"%s\"\n", backend, text, status, why);
+        printf("%s,\"%s\",%s,,,,,,,,,,,,,,,,\"%s\"\n", backend, text, status,
+               why);
     } else {
         printf("%-7s not timed (%s): %s; %s\n", backend, status, text, why);
     }

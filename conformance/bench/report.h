@@ -14,6 +14,8 @@ void bench_report_machine(bench_form form, const char *compiler, int processors,
 void bench_report_selection(bench_form form, double per_second);
 void bench_report_backend(bench_form form, const mxo_backend *table,
                           const subject *s);
+/* Behind the backends that the rows are of. */
+void bench_report_heading(bench_form form);
 void bench_report_absent(bench_form form, const char *name, const char *why);
 void bench_report_row(bench_form form, const char *backend, const char *text,
                       const bench_row *row);

@@ -20,10 +20,32 @@ static double median(double *x, int n)
     return n % 2 != 0 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
+/* Median absolute deviation of values from their median. */
+static double spread(const double *x, double middle, int n)
+{
+    double off[BENCH_MAX_SAMPLES];
+
+    for (int i = 0; i < n; i++) {
+        off[i] = x[i] < middle ? middle - x[i] : x[i] - middle;
+    }
+    return median(off, n);
+}
+
+void bench_compare(bench_row *row, const double *op, double *rival, int n)
+{
+    double ratio[BENCH_MAX_SAMPLES];
+
+    for (int i = 0; i < n; i++) {
+        ratio[i] = op[i] / rival[i];
+    }
+    row->of_rival = median(ratio, n);
+    row->rival = median(rival, n);
+    row->rival_spread = spread(rival, row->rival, n);
+}
+
 void bench_summarise(bench_row *row, double *op, double *copy, int n)
 {
     double ratio[BENCH_MAX_SAMPLES];
-    double off[BENCH_MAX_SAMPLES];
 
     for (int i = 0; i < n; i++) {
         ratio[i] = copy[i] / op[i];
@@ -32,11 +54,7 @@ void bench_summarise(bench_row *row, double *op, double *copy, int n)
     row->seconds = median(op, n);
     row->copy = median(copy, n);
     row->ratio = median(ratio, n);
-    for (int i = 0; i < n; i++) {
-        off[i] =
-            op[i] < row->seconds ? row->seconds - op[i] : op[i] - row->seconds;
-    }
-    row->spread = median(off, n);
+    row->spread = spread(op, row->seconds, n);
 }
 
 uint64_t bench_elements(const test_case *c)

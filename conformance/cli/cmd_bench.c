@@ -44,8 +44,16 @@ typedef struct session {
     int n_timed;
     int n_red;
     uint64_t n_met; /* cases, of all backends */
+    char *against;  /* a backend's name; NULL: no rival */
     progress progress;
 } session;
+
+/* Who is timed, and in turn with it perhaps another. */
+typedef struct pair {
+    opened_judge subject;
+    opened_judge rival;
+    int has_rival;
+} pair;
 
 static int usage(void)
 {
@@ -160,6 +168,9 @@ static int take(session *s, int code, char *text)
         return take_word(c->plugins, &c->n_plugins, RUN_MAX_PLUGINS, text);
     case OPT_bench_exec:
         return take_word(c->commands, &c->n_commands, RUN_MAX_PLUGINS, text);
+    case OPT_bench_against:
+        s->against = text;
+        return EXIT_PASS;
     case OPT_bench_threads:
         return take_threads(s, text);
     case OPT_bench_no_gemm:
@@ -248,8 +259,8 @@ static int thread_count(const session *s, int i)
     return s->threads[i] > 0 ? s->threads[i] : bench_processors();
 }
 
-static void time_job(session *s, bench_job *job, const mxo_backend *table,
-                     const char *text)
+static void time_job(session *s, bench_job *job, bench_job *rival,
+                     const mxo_backend *table, const char *text)
 {
     const int n = table->set_threads == NULL ? 1 : s->n_threads;
     char why[512] = "";
@@ -259,7 +270,8 @@ static void time_job(session *s, bench_job *job, const mxo_backend *table,
         if (i > 0 && thread_count(s, i) == thread_count(s, i - 1)) {
             continue;
         }
-        if (bench_time(job, table->set_threads == NULL ? 1 : thread_count(s, i),
+        if (bench_time(job, rival,
+                       table->set_threads == NULL ? 1 : thread_count(s, i),
                        &s->o, &row, (mxo_text){why, sizeof why}) != 0) {
             s->n_red++;
             progress_wipe(&s->progress);
@@ -272,53 +284,107 @@ static void time_job(session *s, bench_job *job, const mxo_backend *table,
     }
 }
 
-static int time_case(session *s, judge *j, const mxo_backend *table,
-                     const char *text)
+/* A job of a backend; NULL, said and counted, if the case does not pass. */
+static bench_job *open_job(session *s, judge *j, const test_case *c,
+                           const char *text)
 {
     char why[1024] = "";
-    test_case c;
     bench_job *job;
+    const verdict_status v =
+        bench_open(&job, j, c, &s->o, (mxo_text){why, sizeof why});
+
+    if (v != VERDICT_PASS) {
+        s->n_red += verdict_is_red(v);
+        progress_wipe(&s->progress);
+        bench_report_refusal(s->form, j->subject.table->name, text,
+                             verdict_name(v), why);
+        return NULL;
+    }
+    return job;
+}
+
+static int time_case(session *s, pair *p, const char *text)
+{
+    char why[1024] = "";
+    bench_job *rival = NULL;
+    test_case c;
 
     if (case_parse(&c, text, (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }
-    const verdict_status v =
-        bench_open(&job, j, &c, &s->o, (mxo_text){why, sizeof why});
-    if (v == VERDICT_PASS) {
-        time_job(s, job, table, text);
-        bench_close(&job);
-        return EXIT_PASS;
+    bench_job *job = open_job(s, &p->subject.j, &c, text);
+
+    if (job != NULL && p->has_rival) {
+        rival = open_job(s, &p->rival.j, &c, text);
     }
-    s->n_red += verdict_is_red(v);
-    progress_wipe(&s->progress);
-    bench_report_refusal(s->form, table->name, text, verdict_name(v), why);
+    if (job != NULL) {
+        time_job(s, job, rival, p->subject.j.subject.table, text);
+    }
+    bench_close(&rival);
+    bench_close(&job);
     return EXIT_PASS;
 }
 
+static int time_pair(session *s, pair *p, const case_list *cases)
+{
+    int status = EXIT_PASS;
+
+    bench_report_backend(s->form, p->subject.j.subject.table,
+                         &p->subject.j.subject);
+    if (p->has_rival) {
+        bench_report_backend(s->form, p->rival.j.subject.table,
+                             &p->rival.j.subject);
+    }
+    bench_report_heading(s->form);
+    for (size_t i = 0; status == EXIT_PASS && i < cases->n; i++) {
+        const char *text = cases->item[i].text;
+        progress_show(&s->progress, s->n_met++, (uint64_t)s->n_red, text);
+        status = time_case(s, p, text);
+    }
+    return status;
+}
+
 static int time_backend(session *s, const backend_ref *ref,
-                        const case_list *cases)
+                        const backend_ref *rival, const case_list *cases)
 {
     const open_options how = {.device = s->choice.crew.device,
                               .timeout_s = s->choice.crew.timeout_s};
     char why[512] = "";
     int status = EXIT_PASS;
-    opened_judge o;
+    pair p = {.has_rival = rival != NULL};
 
-    if (opened_judge_open(&o, ref, &how, (mxo_text){why, sizeof why}) !=
+    if (opened_judge_open(&p.subject, ref, &how, (mxo_text){why, sizeof why}) !=
         MXO_OK) {
         bench_report_absent(s->form, ref->name, why);
         return EXIT_PASS;
     }
-    const mxo_backend *table = o.j.subject.table;
-
-    bench_report_backend(s->form, table, &o.j.subject);
-    for (size_t i = 0; status == EXIT_PASS && i < cases->n; i++) {
-        const char *text = cases->item[i].text;
-        progress_show(&s->progress, s->n_met++, (uint64_t)s->n_red, text);
-        status = time_case(s, &o.j, table, text);
+    if (rival != NULL &&
+        opened_judge_open(&p.rival, rival, &how, (mxo_text){why, sizeof why}) !=
+            MXO_OK) {
+        status = cli_refuse("--against=%s: %s", s->against, why);
+    } else {
+        status = time_pair(s, &p, cases);
     }
-    opened_judge_close(&o);
+    if (rival != NULL) {
+        opened_judge_close(&p.rival);
+    }
+    opened_judge_close(&p.subject);
     return status;
+}
+
+/* The rival among all backends; NULL: none is wanted, or *status says. */
+static const backend_ref *find_rival(const session *s,
+                                     const backend_list *known, int *status)
+{
+    for (int i = 0; s->against != NULL && i < known->n; i++) {
+        if (strcmp(known->ref[i].name, s->against) == 0) {
+            return &known->ref[i];
+        }
+    }
+    if (s->against != NULL) {
+        *status = cli_refuse("--against=%s is no backend", s->against);
+    }
+    return NULL;
 }
 
 static void rate_machine(session *s)
@@ -360,12 +426,14 @@ int cmd_bench(int argc, char **argv)
                  ? run_options_choose(&s.choice, &known, &chosen)
                  : status;
     status = status == EXIT_PASS ? collect(&s, &cases) : status;
+    const backend_ref *const rival =
+        status == EXIT_PASS ? find_rival(&s, &known, &status) : NULL;
     if (status == EXIT_PASS) {
         progress_begin(&s.progress, cases.n * (uint64_t)chosen.n, 1);
         rate_machine(&s);
     }
     for (int i = 0; status == EXIT_PASS && i < chosen.n; i++) {
-        status = time_backend(&s, &chosen.ref[i], &cases);
+        status = time_backend(&s, &chosen.ref[i], rival, &cases);
     }
     progress_end(&s.progress);
     case_list_clear(&cases);

@@ -5,10 +5,9 @@ import mmap
 import os
 import socket
 import sys
-import time
 import traceback
 
-from . import registry, signature
+from . import clock, registry, signature
 from .call import Call
 from .tensor import Tensor, WrongAnswer
 
@@ -77,6 +76,7 @@ class Server:
         self.lines = self.socket.makefile("rb")
         self.memory = Memory(memory)
         self.name, self.version, self.missing = name, version, missing
+        self.timed = None  # a call and its timer
 
     def reply(self, token, status, text=""):
         # Two bytes for each of \ and newline, four for a character, at worst.
@@ -141,44 +141,23 @@ class Server:
                     self.memory.tensors(request["out"], size))
 
     def do_run(self, request):
+        self.timed = None
         subject = registry.subject_of(request["op"])
         return subject.answer(self.call(request))
 
     def do_time(self, request):
-        subject = registry.subject_of(request["op"])
-        call = self.call(request)
-        subject.check(call)
-        return repr(clock(subject.bind(call), request["repeat"]))
+        """Samples of one call come one by one: it is bound for the first."""
+        key = json.dumps([request[k] for k in ("op", "params", "in", "out")])
+        if self.timed is None or self.timed[0] != key:
+            self.timed = None
+            subject = registry.subject_of(request["op"])
+            call = self.call(request)
+            subject.check(call)
+            self.timed = key, clock.Timer(subject.bind(call))
+        return repr(self.timed[1].seconds(request["repeat"]))
 
     def do_time_copy(self, request):
-        return repr(clock(_copier(request["bytes"]), request["repeat"]))
-
-
-def _copier(n):
-    if registry.on_cuda():
-        torch = sys.modules["torch"]
-        a, b = (torch.zeros(n, dtype=torch.uint8, device="cuda")
-                for _ in range(2))
-        return lambda: b.copy_(a)
-    source, target = bytearray(n), memoryview(bytearray(n))
-    return lambda: target.__setitem__(slice(None), source)
-
-
-def clock(work, repeat):
-    """Seconds of so many runs: by the device's events, or by the clock."""
-    if registry.on_cuda():
-        torch = sys.modules["torch"]
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(repeat):
-            work()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) / 1000
-    before = time.perf_counter()
-    for _ in range(repeat):
-        work()
-    return time.perf_counter() - before
+        return repr(clock.copy_seconds(request["bytes"], request["repeat"]))
 
 
 def answer_judge(name, version, missing=None):
