@@ -28,19 +28,37 @@ GPU_FN uint32_t layer_act_fast(const glu_args *u, uint32_t mode,
     return 0;
 }
 
+/* An activation that the first tier has no answer for, by the nearest that
+   has: most need no slow one. */
+GPU_SLOW uint32_t layer_act_again(const glu_args *u, uint32_t mode, float g,
+                                  float v)
+{
+    const int from = (int)u->from;
+    int waits = u->margin >= 1 || mode != GLU_EXACT;
+    uint32_t y = 0;
+
+    if (!waits) {
+        y = glu_narrow(u, GLU_BF16, g, v, &waits);
+    } else if (!u->rule.exact) {
+        waits = 0;
+        y = glu_near(u, from, GLU_BF16, g, v, &waits);
+    }
+    return waits ? glu_slow(u, from, GLU_BF16, g, v) : y;
+}
+
+/* Two activations, of which those with ones in `wanted` are of use. */
 GPU_FN uint32_t layer_act_two(const glu_args *u, uint32_t mode,
-                              const glu_two *in)
+                              const glu_two *in, uint32_t wanted)
 {
     uint32_t differ;
     uint32_t y = layer_act_fast(u, mode, in, &differ);
 
+    differ &= wanted;
     if ((differ & 0xffffu) != 0) {
-        y = (y & 0xffff0000u) |
-            glu_slow(u, (int)u->from, GLU_BF16, in[0].g, in[0].v);
+        y = (y & 0xffff0000u) | layer_act_again(u, mode, in[0].g, in[0].v);
     }
     if (differ >> 16 != 0) {
-        y = (y & 0xffffu) |
-            glu_slow(u, (int)u->from, GLU_BF16, in[1].g, in[1].v) << 16;
+        y = (y & 0xffffu) | layer_act_again(u, mode, in[1].g, in[1].v) << 16;
     }
     return y;
 }

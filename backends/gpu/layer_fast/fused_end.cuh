@@ -83,7 +83,10 @@ GPU_FN void fused_act_end(const fused_block *b, float (&acc)[N / 2])
             in[c].g = layer_finish(&a->g, acc[4 * i + c], bias_g, 0);
             in[c].v = layer_finish(&a->g, acc[4 * i + 2 + c], bias_u, 0);
         }
-        uint32_t two = is_there ? layer_act_two(&a->glu, a->glu_mode, in) : 0;
+        const uint32_t wanted =
+            (col < b->n ? 0xffffu : 0) | (col + 1 < b->n ? 0xffff0000u : 0);
+        uint32_t two =
+            layer_act_two(&a->glu, a->glu_mode, in, is_there ? wanted : 0);
         if (!a->placed) {
             uint16_t *const flat = (uint16_t *)a->g.y + j;
             if (is_there && col < b->n) {

@@ -261,23 +261,6 @@ GPU_FN void prefill_store_acts(const prefill_end<BLOCKS> *e, uint32_t first)
     }
 }
 
-/* An activation that the first tier has no answer for: glu_again(). */
-GPU_SLOW uint32_t prefill_again(const glu_args *u, uint32_t mode, float g,
-                                float v)
-{
-    const int from = (int)u->from;
-    int waits = u->margin >= 1 || mode != GLU_EXACT;
-    uint32_t y = 0;
-
-    if (!waits) {
-        y = glu_narrow(u, GLU_BF16, g, v, &waits);
-    } else if (!u->rule.exact) {
-        waits = 0;
-        y = glu_near(u, from, GLU_BF16, g, v, &waits);
-    }
-    return waits ? glu_slow(u, from, GLU_BF16, g, v) : y;
-}
-
 /* Over what has left. */
 template <int BLOCKS>
 GPU_FN void prefill_catch_up(const prefill_args *a, prefill_lates<BLOCKS> *late)
@@ -286,7 +269,7 @@ GPU_FN void prefill_catch_up(const prefill_args *a, prefill_lates<BLOCKS> *late)
     for (uint32_t i = 0; i < late->n; i++) {
         const prefill_late x = late->x[i];
         ((uint16_t *)a->g.y)[x.at] =
-            (uint16_t)prefill_again(&a->glu, a->glu_mode, x.g, x.v);
+            (uint16_t)layer_act_again(&a->glu, a->glu_mode, x.g, x.v);
     }
     late->n = 0;
 }

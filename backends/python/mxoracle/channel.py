@@ -109,7 +109,9 @@ class Server:
         except Exception as error:  # the function's own, whatever it is
             if type(error).__name__ == "OutOfMemoryError":
                 return signature.NOMEM, str(error)
-            return signature.DEVICE, traceback.format_exc()
+            # A report of one line has the first: what it is, then where.
+            return signature.DEVICE, (f"{type(error).__name__}: {error}\n"
+                                      f"{traceback.format_exc()}")
 
     def do_hello(self, request):
         if request["device"] != 0:
