@@ -44,7 +44,7 @@ static mxo_status read_params(group_job *job, const mxo_call *call,
     const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
 
     job->form = (group_form)cpu_choice(call, "scale", forms);
-    job->by_byte = cpu_number(call, "pow2") != 0;
+    MXO_TRY(cpu_flag(call, "pow2", &job->by_byte, why));
     if (rule == NULL || e == NULL || from == MXO_N_DTYPES ||
         cpu_choice(call, "scale", forms) < 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,

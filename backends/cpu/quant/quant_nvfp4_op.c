@@ -59,10 +59,9 @@ static mxo_status read_rule(nvfp4_job *job, const mxo_call *call, mxo_text why)
         job->rule.rcp = cpu_nvfp4_inverse;
     }
     job->is_mx = is_e8m0 && !is_e4m3;
-    job->is_inverted = cpu_number(call, "inverted") != 0;
     cpu_quant_make(&job->mx, cpu_quant_rule_of("flashinfer"),
                    cpu_element_of("e2m1"), job->from, CPU_BY_RULE);
-    return MXO_OK;
+    return cpu_flag(call, "inverted", &job->is_inverted, why);
 }
 
 static mxo_status read_global(nvfp4_job *job, const mxo_call *call,
@@ -70,8 +69,10 @@ static mxo_status read_global(nvfp4_job *job, const mxo_call *call,
 {
     const mxo_tensor *g = cpu_in(call, "global_scale");
     const uint64_t rows = job->per_row == 0 ? 0 : job->blocks / job->per_row;
+    int has_global;
 
-    if (cpu_number(call, "global") == 0) {
+    MXO_TRY(cpu_flag(call, "global", &has_global, why));
+    if (!has_global) {
         return MXO_OK;
     }
     const uint64_t n = g == NULL ? 0 : g->n_bytes / 4;
