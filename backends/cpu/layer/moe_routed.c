@@ -29,6 +29,7 @@ static const struct {
     {"bias", "correction", NULL},
     {"table", NULL, "0"},
     {"also", NULL, "none"},
+    {"bounds", NULL, "0"},
 };
 enum { N_ROUTER = sizeof router / sizeof router[0] };
 
