@@ -85,11 +85,13 @@ static gpu_want group_scales(const mxo_call *call, const mxo_tensor *x,
     const uint64_t words = (a->across + 3) / 4;
     const gpu_want down = {MXO_I32, 2, {words, (a->down + 3) / 4 * 4}};
     const gpu_want packed = {MXO_I32, 2, {a->down, words}};
-    gpu_want plain = {
-        a->form == GROUP_F32 ? MXO_F32 : MXO_E8M0, 2, {a->down, a->across}};
+    gpu_want plain = {MXO_E8M0, 2, {a->down, a->across}};
 
     if (a->form >= GROUP_WORDS) {
         return a->form == GROUP_WORDS ? packed : down;
+    }
+    if (a->form == GROUP_F32) {
+        plain.dtype = MXO_F32;
     }
     if (a->form == GROUP_F32) {
         plain.dtype = MXO_F32;
