@@ -5,7 +5,9 @@
 gpu_units = \
 	%reldir%/host/backend.c \
 	%reldir%/host/plan_dequant.c \
+	%reldir%/host/plan_gemm.c \
 	%reldir%/host/plan_glu.c \
+	%reldir%/host/plan_glu_quant.c \
 	%reldir%/host/plan_layer.c \
 	%reldir%/host/plan_layouts.c \
 	%reldir%/host/plan_group.c \
@@ -14,6 +16,8 @@ gpu_units = \
 	%reldir%/host/plan_nvfp4_layer.c \
 	%reldir%/host/plan_quant.c \
 	%reldir%/host/plan_quant_group.c \
+	%reldir%/host/plan_route.c \
+	%reldir%/host/plan_routed.c \
 	%reldir%/host/plan_single_token.c \
 	%reldir%/host/plan_small_batch.c \
 	%reldir%/host/plan_sort.c
@@ -28,6 +32,7 @@ gpu_headers = \
 	%reldir%/host/plan_recipe_glu.h \
 	%reldir%/host/plan_single_token.h \
 	%reldir%/host/plans.h \
+	%reldir%/layer/gemm_ops.h \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/layer_act.h \
 	%reldir%/layer/layer_add.h \
@@ -77,6 +82,7 @@ gpu_headers = \
 	%reldir%/ops/glu.h \
 	%reldir%/ops/glu_exact.h \
 	%reldir%/ops/glu_power.h \
+	%reldir%/ops/glu_quant.h \
 	%reldir%/ops/glu_steps.h \
 	%reldir%/ops/moe_sort.h \
 	%reldir%/ops/nvfp4.h \
@@ -87,6 +93,10 @@ gpu_headers = \
 	%reldir%/ops/quant_group.h \
 	%reldir%/ops/quant_plain.h \
 	%reldir%/ops/quant_rare.h \
+	%reldir%/ops/route.h \
+	%reldir%/ops/route_choose.h \
+	%reldir%/ops/route_math.h \
+	%reldir%/ops/route_weigh.h \
 	%reldir%/port/device.h \
 	%reldir%/port/device_types.h \
 	%reldir%/port/global_names.h \
@@ -157,9 +167,9 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = backend plan_dequant plan_glu plan_layer plan_layouts \
-	plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant \
-	plan_quant_group plan_sort
+gpu_plan_names = backend plan_dequant plan_gemm plan_glu plan_glu_quant \
+	plan_layer plan_layouts plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant \
+	plan_quant_group plan_route plan_routed plan_sort
 hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \
 	plugins/hip/port/runtime_gpu.o
 cuda_objects = $(gpu_plan_names:%=plugins/cuda/host/%.o) \

@@ -50,6 +50,8 @@ static void backend_close(void *ctx)
     gpu_free(c->scratch.heap);
     gpu_free(c->scratch.copy[0]);
     gpu_free(c->scratch.copy[1]);
+    gpu_free(c->scratch.routed[0].p);
+    gpu_free(c->scratch.routed[1].p);
     gpu_free(c->scratch.p);
     free(c);
 }
@@ -109,9 +111,11 @@ static const struct {
     plan_fn plan;
 } operations[] = {
     {"act.glu", plan_glu},
+    {"act.glu_quant", plan_glu_quant},
     {"dequant.group", plan_dequant_group},
     {"dequant.mx", plan_dequant},
     {"dequant.nvfp4", plan_nvfp4_dequant},
+    {"gemm.mx", plan_gemm},
     {"layout.apply", plan_apply},
     {"layout.convert", plan_convert},
     {"layout.grouped", plan_grouped},
@@ -121,6 +125,7 @@ static const struct {
     {"moe.gemm1", plan_layer},
     {"moe.gemm2", plan_layer},
     {"moe.layer", plan_layer},
+    {"moe.layer_routed", plan_routed},
     {"moe.nvfp4_gemm1", plan_nvfp4_layer},
     {"moe.nvfp4_gemm2", plan_nvfp4_layer},
     {"moe.nvfp4_layer", plan_nvfp4_layer},
@@ -134,18 +139,40 @@ static const struct {
     {"quant.requant", plan_requant},
     {"quant.scale", plan_scale},
     {"quant.static", plan_static},
+    {"route.topk", plan_route},
 };
 
-static const char *const op_names[] = {
-    "act.glu",         "dequant.group",     "dequant.mx",
-    "dequant.nvfp4",   "layout.apply",      "layout.convert",
-    "layout.grouped",  "layout.groups",     "layout.index",
-    "moe.finalize",    "moe.gemm1",         "moe.gemm2",
-    "moe.layer",       "moe.nvfp4_gemm1",   "moe.nvfp4_gemm2",
-    "moe.nvfp4_layer", "moe.nvfp4_scalars", "moe.permute",
-    "moe.sort",        "quant.group",       "quant.mx",
-    "quant.nvfp4",     "quant.qdq",         "quant.requant",
-    "quant.scale",     "quant.static",      NULL};
+static const char *const op_names[] = {"act.glu",
+                                       "act.glu_quant",
+                                       "dequant.group",
+                                       "dequant.mx",
+                                       "dequant.nvfp4",
+                                       "gemm.mx",
+                                       "layout.apply",
+                                       "layout.convert",
+                                       "layout.grouped",
+                                       "layout.groups",
+                                       "layout.index",
+                                       "moe.finalize",
+                                       "moe.gemm1",
+                                       "moe.gemm2",
+                                       "moe.layer",
+                                       "moe.layer_routed",
+                                       "moe.nvfp4_gemm1",
+                                       "moe.nvfp4_gemm2",
+                                       "moe.nvfp4_layer",
+                                       "moe.nvfp4_scalars",
+                                       "moe.permute",
+                                       "moe.sort",
+                                       "quant.group",
+                                       "quant.mx",
+                                       "quant.nvfp4",
+                                       "quant.qdq",
+                                       "quant.requant",
+                                       "quant.scale",
+                                       "quant.static",
+                                       "route.topk",
+                                       NULL};
 
 static void plan_end(gpu_plan *plan)
 {

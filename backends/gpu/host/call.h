@@ -10,9 +10,15 @@
 #include "port/device_types.h"
 #include "port/runtime.h"
 
+typedef struct gpu_room {
+    void *p;
+    uint64_t n;
+} gpu_room;
+
 /* Device memory and lanes that a context keeps from call to call. */
 typedef struct gpu_scratch {
     gpu_lanes lanes;
+    gpu_room routed[2]; /* what a router gives to a layer, and its own */
     void *p;
     uint64_t n;
     int has_tensor_cores; /* the ones that the layer's kernels are for */
@@ -113,21 +119,27 @@ static inline gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel,
 }
 
 /* At least n bytes, aligned; what a call before had there is gone. */
-static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
+static inline mxo_status room_need(void **p, uint64_t *size, uint64_t n,
+                                   mxo_text why)
 {
-    if (s->n >= n) {
+    if (*size >= n) {
         return MXO_OK;
     }
-    gpu_free(s->p);
-    s->p = NULL;
-    s->n = 0;
-    const mxo_status status = gpu_malloc(&s->p, n);
+    gpu_free(*p);
+    *p = NULL;
+    *size = 0;
+    const mxo_status status = gpu_malloc(p, n);
     if (status != MXO_OK) {
-        s->p = NULL;
+        *p = NULL;
         return gpu_fail(status, why, "no memory for what lies between steps");
     }
-    s->n = n;
+    *size = n;
     return MXO_OK;
+}
+
+static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
+{
+    return room_need(&s->p, &s->n, n, why);
 }
 
 static inline const char *call_text(const mxo_call *call, const char *key)

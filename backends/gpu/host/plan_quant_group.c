@@ -21,7 +21,7 @@ static mxo_status group_params(const mxo_call *call, quant_group_args *a,
         form++;
     }
     a->form = form;
-    a->by_byte = call_number(call, "pow2") != 0;
+    MXO_TRY(call_flag(call, "pow2", &a->by_byte, why));
     a->packed = (uint32_t)call_is(call, "element", "e2m1");
     a->from = call_is(call, "from", "f32")   ? QUANT_F32
               : call_is(call, "from", "f16") ? QUANT_F16

@@ -12,12 +12,14 @@ struct glu_args;
 struct glu_constants;
 
 mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_glu_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_convert(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_gemm(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_layer(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
                               mxo_text why);
@@ -33,6 +35,8 @@ mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_sort(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_quant_group(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_requant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_route(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_routed(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_scale(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);

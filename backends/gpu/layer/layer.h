@@ -66,6 +66,8 @@ typedef struct layer_gemm {
     const void *a;          /* activations */
     const uint8_t *a_scale; /* of LAYER_CODES */
     const uint8_t *w;       /* [experts, n, k / 2] */
+    const double *wide;     /* NULL, or weights as numbers: [n, k] */
+    const double *unit;     /* and the scales that they lack, or NULL */
     uint32_t laid;          /* how: LAYER_LAID_... */
     const uint8_t *scale;   /* [experts, n, ceil(k / 32)] */
     const void *bias;       /* [experts, n] */
@@ -281,7 +283,7 @@ GPU_FN layer_block layer_block_at(const layer_row *r, uint64_t b)
 
     k.first = b * LAYER_BLOCK;
     k.end = k.first + LAYER_BLOCK < g->k ? k.first + LAYER_BLOCK : g->k;
-    k.byte = g->scale[r->w * blocks + b];
+    k.byte = g->wide != NULL ? 127 : g->scale[r->w * blocks + b];
     k.power = layer_power(k.byte);
     return k;
 }
@@ -289,6 +291,9 @@ GPU_FN layer_block layer_block_at(const layer_row *r, uint64_t b)
 GPU_FN double layer_product(const layer_row *r, const layer_block *b,
                             uint64_t k)
 {
+    if (r->g->wide != NULL) {
+        return layer_operand(r, k) * r->g->wide[r->w * r->g->k + k];
+    }
     return layer_operand(r, k) *
            layer_weight(r->g->rule, b->byte, b->power,
                         layer_code(r->g, r->w * r->g->k + k));
@@ -318,37 +323,60 @@ GPU_FN double layer_start(const layer_row *r)
     return r->g->bias_at == LAYER_BIAS_SUM ? (double)layer_bias(r->g, r->w) : 0;
 }
 
-GPU_SLOW uint32_t layer_dot_limbs(const layer_row *r)
+/* A product, or its magnitude. */
+GPU_FN double layer_term(const layer_row *r, const layer_block *b, uint64_t k,
+                         int is_abs)
+{
+    const double p = layer_product(r, b, k);
+
+    return is_abs && p < 0 ? -p : p;
+}
+
+/* Every product of a row, as integers of fixed weight. */
+GPU_FN void layer_dot_limbs(const layer_row *r, double start, int is_abs,
+                            layer_limbs *sum)
+{
+    for (int i = 0; i < LAYER_LIMBS; i++) {
+        sum->limb[i] = 0;
+    }
+    layer_limbs_add(sum, start);
+    for (uint64_t at = 0; at * LAYER_BLOCK < r->g->k; at++) {
+        const layer_block b = layer_block_at(r, at);
+        for (uint64_t k = b.first; k < b.end; k++) {
+            layer_limbs_add(sum, layer_term(r, &b, k, is_abs));
+        }
+    }
+}
+
+GPU_FN layer_total layer_dot_total(const layer_row *r, double start, int is_abs)
+{
+    layer_total sum = {start, 0, 0};
+
+    for (uint64_t at = 0; at * LAYER_BLOCK < r->g->k; at++) {
+        const layer_block b = layer_block_at(r, at);
+        for (uint64_t k = b.first; k < b.end; k++) {
+            layer_total_add(&sum, layer_term(r, &b, k, is_abs));
+        }
+    }
+    return sum;
+}
+
+GPU_SLOW uint32_t layer_dot_lossless(const layer_row *r, double start, int to)
 {
     layer_limbs sum;
 
-    for (int i = 0; i < LAYER_LIMBS; i++) {
-        sum.limb[i] = 0;
-    }
-    layer_limbs_add(&sum, layer_start(r));
-    for (uint64_t at = 0; at * LAYER_BLOCK < r->g->k; at++) {
-        const layer_block b = layer_block_at(r, at);
-        for (uint64_t k = b.first; k < b.end; k++) {
-            layer_limbs_add(&sum, layer_product(r, &b, k));
-        }
-    }
-    return layer_limbs_round(&sum, GLU_F32);
+    layer_dot_limbs(r, start, 0, &sum);
+    return layer_limbs_round(&sum, to);
 }
 
-/* The sum rounded once to binary32, whatever the data. */
-GPU_FN float layer_dot_exact(const layer_row *r)
+/* The sum rounded once to a type, whatever the data. */
+GPU_FN uint32_t layer_dot_exact(const layer_row *r, int to)
 {
-    layer_total sum = {layer_start(r), 0, 0};
+    const double start = layer_start(r);
+    const layer_total sum = layer_dot_total(r, start, 0);
 
-    for (uint64_t at = 0; at * LAYER_BLOCK < r->g->k; at++) {
-        const layer_block b = layer_block_at(r, at);
-        for (uint64_t k = b.first; k < b.end; k++) {
-            layer_total_add(&sum, layer_product(r, &b, k));
-        }
-    }
-    return gpu_float(layer_total_is_answer(&sum)
-                         ? layer_total_round(&sum, GLU_F32)
-                         : layer_dot_limbs(r));
+    return layer_total_is_answer(&sum) ? layer_total_round(&sum, to)
+                                       : layer_dot_lossless(r, start, to);
 }
 
 /* Row `pair` of the activations against row n of an expert's weights. */
@@ -359,7 +387,7 @@ GPU_SLOW float layer_dot(const layer_gemm *g, uint64_t pair, uint64_t w)
     double sum = 0;
 
     if (g->exact) {
-        return layer_dot_exact(&r);
+        return gpu_float(layer_dot_exact(&r, GLU_F32));
     }
     for (uint64_t at = 0; at * LAYER_BLOCK < g->k; at++) {
         const layer_block b = layer_block_at(&r, at);

@@ -61,6 +61,9 @@ GPU_FN uint32_t layer_chain_byte(const layer_chain *r, uint64_t b)
 /* Weight k as an operand of 16 bits. */
 GPU_FN double layer_chain_weight(const layer_chain *r, uint64_t k)
 {
+    if (r->g->wide != NULL) {
+        return r->g->wide[r->w * r->g->k + k];
+    }
     return layer_rare(r->g->rule, layer_chain_byte(r, k / LAYER_BLOCK),
                       layer_code(r->g, r->w * r->g->k + k) & 15);
 }
@@ -68,6 +71,11 @@ GPU_FN double layer_chain_weight(const layer_chain *r, uint64_t k)
 /* What a scale byte is worth by the rule: its number 1. */
 GPU_FN double layer_chain_unit(const layer_chain *r, uint64_t b)
 {
+    const uint64_t blocks = (r->g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
+
+    if (r->g->wide != NULL) {
+        return r->g->unit[r->w * blocks + b];
+    }
     const uint32_t rule = r->g->rule;
     const uint32_t m = dequant_entry(rule, 0, layer_chain_byte(r, b), 2);
     const uint32_t fill =
@@ -176,8 +184,11 @@ GPU_FN float layer_block_sum(const layer_chain *r, uint64_t first, uint64_t end)
     float acc = 0;
 
     for (uint64_t k = first; k < end; k++) {
-        const uint32_t code = layer_code(r->g, r->w * r->g->k + k);
-        const double p = r->x[k] * (0.5 * layer_halves(code));
+        const uint64_t at = r->w * r->g->k + k;
+        const double w = r->g->wide != NULL
+                             ? r->g->wide[at]
+                             : 0.5 * layer_halves(layer_code(r->g, at));
+        const double p = r->x[k] * w;
         sum += p;
         acc =
             r->o->kind == LAYER_ORDER_BLOCK ? layer_add_product(r, p, acc) : 0;

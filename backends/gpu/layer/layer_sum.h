@@ -12,8 +12,8 @@
 #include "port/device.h"
 
 enum {
-    LAYER_LIMBS = 24,  /* of 32 bits; the products need 2^-298 .. 2^290 */
-    LAYER_LOWEST = 320 /* limb 0 counts units of 2^-320 */
+    LAYER_LIMBS = 38,  /* of 32 bits; the products need 2^-552 .. 2^542 */
+    LAYER_LOWEST = 608 /* limb 0 counts units of 2^-608 */
 };
 
 typedef struct layer_limbs {
@@ -37,7 +37,7 @@ GPU_FN void layer_total_add(layer_total *t, double x)
     t->lost |= rest.lo != 0;
 }
 
-/* x is an integer times 2^-320, and below 2^350. */
+/* x is an integer times 2^-608, and below 2^560. */
 GPU_FN void layer_limbs_add(layer_limbs *s, double x)
 {
     const uint64_t bits = gpu_bits64(x);
@@ -72,54 +72,59 @@ GPU_FN void layer_limbs_carry(layer_limbs *s)
     }
 }
 
-/* The sum, rounded to a type. */
-GPU_FN uint32_t layer_limbs_round(layer_limbs *s, int to)
+/* The 64 leading bits of a sum's magnitude; 0: the sum is 0. */
+typedef struct layer_top {
+    uint64_t m;
+    int unit; /* binary exponent of m's last bit */
+    uint32_t sticky;
+    int negative;
+} layer_top;
+
+GPU_FN layer_top layer_limbs_top(layer_limbs *s)
 {
+    layer_top t = {0, 0, 0, 0};
     int top = LAYER_LIMBS - 1;
-    uint32_t sticky = 0;
 
     layer_limbs_carry(s);
-    const int negative = s->limb[top] < 0;
-    if (negative) {
+    t.negative = s->limb[top] < 0;
+    if (t.negative) {
         for (int i = 0; i < LAYER_LIMBS; i++) {
             s->limb[i] = -s->limb[i];
         }
         layer_limbs_carry(s);
     }
-    while (top > 1 && s->limb[top] == 0) {
+    while (top > 2 && s->limb[top] == 0) {
         top--;
     }
-    uint64_t m = (uint64_t)s->limb[top] << 32 | (uint64_t)s->limb[top - 1];
-    int unit = 32 * (top - 1) - LAYER_LOWEST;
-    for (int i = top - 2; i >= 0; i--) {
-        sticky |= s->limb[i] != 0;
+    uint64_t next = (uint64_t)s->limb[top - 2];
+
+    t.m = (uint64_t)s->limb[top] << 32 | (uint64_t)s->limb[top - 1];
+    t.unit = 32 * (top - 1) - LAYER_LOWEST;
+    for (int i = top - 3; i >= 0; i--) {
+        t.sticky |= s->limb[i] != 0;
     }
-    if (m == 0) {
+    for (int i = 0; i < 96 && t.m >> 63 == 0; i++) {
+        t.m = t.m << 1 | (next >> 31 & 1);
+        next = next << 1 & 0xffffffffu;
+        t.unit--;
+    }
+    t.sticky |= next != 0;
+    return t;
+}
+
+/* The sum, rounded to a type. */
+GPU_FN uint32_t layer_limbs_round(layer_limbs *s, int to)
+{
+    const layer_top t = layer_limbs_top(s);
+
+    if (t.m == 0) {
         return 0;
     }
-    /* 32 bits more where the top limb is short of them. */
-    if (m >> 53 == 0 && top >= 2) {
-        sticky = 0;
-        for (int i = top - 3; i >= 0; i--) {
-            sticky |= s->limb[i] != 0;
-        }
-        const uint64_t next = (uint64_t)s->limb[top - 2];
-        int shift = 0;
-        while (shift < 32 && m >> 52 == 0) {
-            shift++;
-            m = m << 1 | (next >> (32 - shift) & 1);
-        }
-        sticky |= shift < 32 && (next & (0xffffffffu >> shift)) != 0;
-        unit -= shift;
-    }
-    while (m >> 53 != 0) {
-        sticky |= m & 1;
-        m >>= 1;
-        unit++;
-    }
-    const double h = (double)m * gpu_double((uint64_t)(unit + 1023) << 52);
+    const double h =
+        (double)(t.m >> 11) * gpu_double((uint64_t)(t.unit + 11 + 1023) << 52);
 
-    return glu_round(to, negative ? -h : h, sticky != 0);
+    return glu_round(to, t.negative ? -h : h,
+                     t.sticky != 0 || (t.m & 0x7ff) != 0);
 }
 
 /* A total that lost nothing, rounded once; NaN and infinities as they are. */

@@ -19,7 +19,7 @@
  *                        bytes, u16x8 halves, u32x4 words; element 0 is always
  *                        in the low bits of w[0], whatever the byte order
  * gpu_lut8               eight E2M1 codes through a table of eight bytes
- * gpu_fma, gpu_fmaf      one rounding
+ * gpu_fma, gpu_fmaf, gpu_sqrt   one rounding
  * gpu_ex2, gpu_rcp       2^x to 5 units of 2^-24, 1/x to 3
  * gpu_rcp64              1/x to 2^-18
  * gpu_minf, gpu_maxf     of x and a number; a NaN x is the result

@@ -165,6 +165,11 @@ GPU_FN double gpu_fma(double a, double b, double c)
     return __builtin_fma(a, b, c);
 }
 
+GPU_FN double gpu_sqrt(double x)
+{
+    return sqrt(x);
+}
+
 /* 1/x within 2^-18; x is far from the ends of the range. */
 GPU_FN double gpu_rcp64(double x)
 {

@@ -150,6 +150,7 @@ GPU_FN float gpu_maxf(float a, float b)
 
 #define gpu_fmaf fmaf
 #define gpu_fma fma
+#define gpu_sqrt sqrt
 
 /*
  * Approximations with nearly the error that the kernels allow for, its sign
