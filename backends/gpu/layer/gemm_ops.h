@@ -7,6 +7,8 @@
 #ifndef GPU_GEMM_OPS_H
 #define GPU_GEMM_OPS_H
 
+#define LAYER_HAS_NUMBERS 1 /* layer_sum.h */
+
 #include "layer/layer.h"
 #include "layer/layer_order.h"
 #include "layer/layer_type.h"

@@ -87,6 +87,11 @@ typedef struct layer_gemm {
     uint32_t weigh;
 } layer_gemm;
 
+GPU_FN int layer_has_numbers(const layer_gemm *g)
+{
+    return LAYER_HAS_NUMBERS && g->wide != NULL;
+}
+
 /* Expert of a pair; negative: it lives elsewhere. */
 GPU_FN int32_t layer_expert(const layer_pairs *p, uint64_t pair)
 {
@@ -283,7 +288,7 @@ GPU_FN layer_block layer_block_at(const layer_row *r, uint64_t b)
 
     k.first = b * LAYER_BLOCK;
     k.end = k.first + LAYER_BLOCK < g->k ? k.first + LAYER_BLOCK : g->k;
-    k.byte = g->wide != NULL ? 127 : g->scale[r->w * blocks + b];
+    k.byte = layer_has_numbers(g) ? 127 : g->scale[r->w * blocks + b];
     k.power = layer_power(k.byte);
     return k;
 }
@@ -291,7 +296,7 @@ GPU_FN layer_block layer_block_at(const layer_row *r, uint64_t b)
 GPU_FN double layer_product(const layer_row *r, const layer_block *b,
                             uint64_t k)
 {
-    if (r->g->wide != NULL) {
+    if (layer_has_numbers(r->g)) {
         return layer_operand(r, k) * r->g->wide[r->w * r->g->k + k];
     }
     return layer_operand(r, k) *

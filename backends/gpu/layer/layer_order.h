@@ -61,7 +61,7 @@ GPU_FN uint32_t layer_chain_byte(const layer_chain *r, uint64_t b)
 /* Weight k as an operand of 16 bits. */
 GPU_FN double layer_chain_weight(const layer_chain *r, uint64_t k)
 {
-    if (r->g->wide != NULL) {
+    if (layer_has_numbers(r->g)) {
         return r->g->wide[r->w * r->g->k + k];
     }
     return layer_rare(r->g->rule, layer_chain_byte(r, k / LAYER_BLOCK),
@@ -73,7 +73,7 @@ GPU_FN double layer_chain_unit(const layer_chain *r, uint64_t b)
 {
     const uint64_t blocks = (r->g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
 
-    if (r->g->wide != NULL) {
+    if (layer_has_numbers(r->g)) {
         return r->g->unit[r->w * blocks + b];
     }
     const uint32_t rule = r->g->rule;
@@ -185,7 +185,7 @@ GPU_FN float layer_block_sum(const layer_chain *r, uint64_t first, uint64_t end)
 
     for (uint64_t k = first; k < end; k++) {
         const uint64_t at = r->w * r->g->k + k;
-        const double w = r->g->wide != NULL
+        const double w = layer_has_numbers(r->g)
                              ? r->g->wide[at]
                              : 0.5 * layer_halves(layer_code(r->g, at));
         const double p = r->x[k] * w;

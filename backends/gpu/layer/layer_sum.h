@@ -11,10 +11,21 @@
 #include "ops/glu_exact.h"
 #include "port/device.h"
 
-enum {
-    LAYER_LIMBS = 38,  /* of 32 bits; the products need 2^-552 .. 2^542 */
-    LAYER_LOWEST = 608 /* limb 0 counts units of 2^-608 */
-};
+/*
+ * Are weights numbers, as gemm.mx has them, beside codes?  Only its unit says 1
+ * before its includes: the layers' kernels would get a third more registers.
+ */
+#ifndef LAYER_HAS_NUMBERS
+#define LAYER_HAS_NUMBERS 0
+#endif
+
+/* Limbs of 32 bits; limb 0 counts units of 2^-LAYER_LOWEST.  Products need
+   2^-552 .. 2^542 of numbers, 2^-298 .. 2^290 of codes. */
+#if LAYER_HAS_NUMBERS
+enum { LAYER_LIMBS = 38, LAYER_LOWEST = 608 };
+#else
+enum { LAYER_LIMBS = 24, LAYER_LOWEST = 320 };
+#endif
 
 typedef struct layer_limbs {
     int64_t limb[LAYER_LIMBS];
@@ -37,7 +48,7 @@ GPU_FN void layer_total_add(layer_total *t, double x)
     t->lost |= rest.lo != 0;
 }
 
-/* x is an integer times 2^-608, and below 2^560. */
+/* x is an integer times 2^-LAYER_LOWEST, and no limb's sum overflows. */
 GPU_FN void layer_limbs_add(layer_limbs *s, double x)
 {
     const uint64_t bits = gpu_bits64(x);
