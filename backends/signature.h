@@ -98,21 +98,34 @@ static int signature_is_dense(const mxo_tensor *t)
     return fits && n == t->n_bytes;
 }
 
+/* A text that is no number has the number 0: only the text tells. */
+static int signature_is_whole(const mxo_param *p)
+{
+    const char *at = p->text[0] == '-' ? p->text + 1 : p->text;
+
+    do {
+        if (*at < '0' || *at > '9') {
+            return 0;
+        }
+    } while (*++at != '\0');
+    return p->number == (double)(int64_t)p->number;
+}
+
 static int signature_in_domain(signature_text domain, const mxo_param *p)
 {
     if (signature_is(domain, "int")) {
         return p->number >= -2147483648.0 && p->number <= 2147483647.0 &&
-               p->number == (double)(int64_t)p->number;
+               signature_is_whole(p);
     }
     if (signature_is(domain, "bool")) {
-        return p->number == 0 || p->number == 1;
+        return strcmp(p->text, "0") == 0 || strcmp(p->text, "1") == 0;
     }
     if (signature_is(domain, "real")) {
         return strcmp(p->text, "none") != 0;
     }
     if (signature_is(domain, "size")) {
         return p->number >= 0 && p->number <= 1099511627776.0 &&
-               p->number == (double)(int64_t)p->number;
+               signature_is_whole(p);
     }
     if (signature_is(domain, "name")) {
         return p->text[0] != '\0';

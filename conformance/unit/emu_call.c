@@ -60,7 +60,11 @@ static void read_defaults(emu_call *c, const char *text)
 
         ck_assert_msg(c->call.n_params <= EMU_MAX_PARAMS, "too many params");
         p->key = keep(c, text, key);
-        set_value(p, keep(c, equals + 1, (size_t)(text + entry - equals - 1)));
+        /* A size stands for a dimension, which no call here has. */
+        set_value(
+            p, strncmp(text + key, ":size=", 6) == 0
+                   ? "0"
+                   : keep(c, equals + 1, (size_t)(text + entry - equals - 1)));
         text += entry + (text[entry] == ' ');
     }
 }
