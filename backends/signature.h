@@ -31,10 +31,10 @@ enum {
 /* A backend hands them out as its op_info, too: these are what it checks. */
 static const mxo_op_info signatures[] = {
 #define MXO_OP(symbol, name, params, in, out, summary) \
-    {name, summary, params, in, out},
+    {name, summary, {params}, in, out},
 #include <mxoracle/ops.def>
 #undef MXO_OP
-    {NULL, NULL, NULL, NULL, NULL},
+    {NULL, NULL, {NULL}, NULL, NULL},
 };
 
 static mxo_status signature_fail(mxo_status status, mxo_text why,
@@ -133,15 +133,30 @@ static int signature_in_domain(signature_text domain, const mxo_param *p)
     return signature_is(domain, "real?") || signature_lists(domain, p->text);
 }
 
+/* The next "key:domain=default" of *text on; *rest is what is left of it. */
+static int signature_next(const char *const *texts, int *text,
+                          signature_text *rest, signature_text *entry)
+{
+    while (rest->at == rest->end) {
+        if (*text == MXO_PARAM_TEXTS || texts[*text] == NULL) {
+            return 0;
+        }
+        *rest = signature_from(texts[(*text)++]);
+    }
+    *entry = signature_cut(rest, ' ');
+    return 1;
+}
+
 /* Parameters mostly come in the order of the description. */
 static mxo_status signature_params(const mxo_op_info *s, const mxo_call *call,
                                    int checks, mxo_text why)
 {
-    signature_text rest = signature_from(s->params);
+    signature_text rest = {NULL, NULL};
+    signature_text entry;
+    int text = 0;
     uint32_t n = 0;
 
-    while (rest.at < rest.end) {
-        signature_text entry = signature_cut(&rest, ' ');
+    while (signature_next(s->params, &text, &rest, &entry)) {
         const signature_text key = signature_cut(&entry, ':');
         const signature_text domain = signature_cut(&entry, '=');
         const mxo_param *p =
@@ -278,12 +293,13 @@ static mxo_status signature_tensor(const mxo_call *call, signature_list list,
 static void signature_sizes(const mxo_op_info *s, const mxo_call *call,
                             signature_dims *dims)
 {
-    signature_text rest = signature_from(s->params);
+    signature_text rest = {NULL, NULL};
+    signature_text entry;
+    int text = 0;
 
     dims->n = 0;
     while (signature_is_loaded(call, signature_from("conversion")) &&
-           rest.at < rest.end) {
-        signature_text entry = signature_cut(&rest, ' ');
+           signature_next(s->params, &text, &rest, &entry)) {
         const mxo_param *p = signature_param(call, signature_cut(&entry, ':'));
         if (signature_is(signature_cut(&entry, '='), "size") && p != NULL &&
             p->number >= 1) {

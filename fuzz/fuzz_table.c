@@ -96,8 +96,9 @@ static void check_described(const mxo_op_info *theirs)
     const op_schema *ours = op_by_name(theirs->name);
 
     if (ours != NULL &&
-        (theirs->params == NULL || theirs->in == NULL || theirs->out == NULL ||
-         strcmp(theirs->params, ours->info->params) != 0 ||
+        (theirs->params[0] == NULL || theirs->in == NULL ||
+         theirs->out == NULL ||
+         strcmp(theirs->params[0], ours->info->params[0]) != 0 ||
          strcmp(theirs->in, ours->info->in) != 0)) {
         die("an operation that is described otherwise is taken");
     }
@@ -112,12 +113,14 @@ static const char *word_or(const char *word, const char *ours)
 static void read_table(const uint8_t head[4], const char *const word[N_WORDS])
 {
     const op_schema *known = op_by_name(word[2]);
-    const mxo_op_info none = {"", "", "", "", ""};
+    const mxo_op_info none = {"", "", {""}, "", ""};
     const mxo_op_info *ours = known == NULL ? &none : known->info;
-    const mxo_op_info info[] = {
-        {word[2], word[3], word_or(word[4], ours->params),
-         word_or(word[5], ours->in), word_or(word[6], ours->out)},
-        {NULL, NULL, NULL, NULL, NULL}};
+    const mxo_op_info info[] = {{word[2],
+                                 word[3],
+                                 {word_or(word[4], ours->params[0])},
+                                 word_or(word[5], ours->in),
+                                 word_or(word[6], ours->out)},
+                                {NULL, NULL, {NULL}, NULL, NULL}};
     const char *const ops[] = {word[2], NULL};
     backend_ref ref = {.name = "table", .linked = the_table};
     const mxo_backend *taken = NULL;
@@ -178,7 +181,7 @@ static void check_schema(const op_schema *s)
 static void read_schema(const char *params, const char *in)
 {
     static op_schema s;
-    const mxo_op_info info = {"input", "", params, in, ""};
+    const mxo_op_info info = {"input", "", {params}, in, ""};
     char why[512] = "";
 
     if (op_schema_parse(&s, &info, (mxo_text){why, sizeof why}) == 0) {

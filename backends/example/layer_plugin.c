@@ -371,10 +371,10 @@ static int is_whole(const layer *l, uint64_t experts, int whole)
 /* Parameters as of this build: a judge that has others says so. */
 static const mxo_op_info op_info[] = {
 #define MXO_OP(symbol, name, params, in, out, summary) \
-    {name, summary, params, in, out},
+    {name, summary, {params}, in, out},
 #include <mxoracle/ops.def>
 #undef MXO_OP
-    {NULL, NULL, NULL, NULL, NULL},
+    {NULL, NULL, {NULL}, NULL, NULL},
 };
 
 /* Was every parameter given?  Each has a colon in its description. */
@@ -383,11 +383,12 @@ static int has_params(const mxo_call *call)
     const mxo_op_info *info = op_info;
     uint32_t n = 0;
 
-    while (strcmp(info->name, call->op) != 0) {
-        info++;
+    for (; strcmp(info->name, call->op) != 0; info++) {
     }
-    for (const char *at = info->params; *at != '\0'; at++) {
-        n += *at == ':';
+    for (int i = 0; i < MXO_PARAM_TEXTS && info->params[i] != NULL; i++) {
+        for (const char *at = info->params[i]; *at != '\0'; at++) {
+            n += *at == ':';
+        }
     }
     return call->n_params == n;
 }
@@ -416,8 +417,7 @@ static mxo_status check(void *ctx, const mxo_call *call, layer *l, mxo_text why)
         return refuse(MXO_E_PARAM, why, "a parameter is missing");
     }
     if (ids == NULL || w13 == NULL || ids->rank != 2 || w13->rank != 3) {
-        return refuse(MXO_E_SHAPE, why,
-                      "topk_ids has not two axes or w13 not three");
+        return refuse(MXO_E_SHAPE, why, "topk_ids is no matrix, or w13 one");
     }
     l->tokens = ids->shape[0];
     l->topk = ids->shape[1];

@@ -15,44 +15,76 @@ static const mxo_op_info *find(const mxo_op_info *rows, const char *op)
     return rows->name == NULL ? NULL : rows;
 }
 
-/* The next word of *at, which then stands behind it; its length. */
-static size_t next_word(const char **at, const char **word)
-{
-    *word = *at + strspn(*at, " ");
-    const size_t n = strcspn(*word, " ");
+/* Entries of texts that follow one another. */
+typedef struct entries {
+    const char *const *texts;
+    int n; /* texts begun */
+    const char *at;
+} entries;
 
-    *at = *word + n;
-    return n;
+static entries params_of(const mxo_op_info *info)
+{
+    return (entries){info->params, 0, ""};
+}
+
+/* The next entry; its length, 0 behind the last. */
+static size_t next_entry(entries *e, const char **entry)
+{
+    size_t length;
+
+    do {
+        *entry = e->at + strspn(e->at, " ");
+        length = strcspn(*entry, " ");
+        e->at = *entry + length;
+        if (length > 0 || e->n == MXO_PARAM_TEXTS || e->texts[e->n] == NULL) {
+            return length;
+        }
+        e->at = e->texts[e->n++];
+    } while (1);
 }
 
 /* Is there an entry "key:..." of that key? */
-static int has_key(const char *text, const char *key, size_t n)
+static int has_key(entries e, const char *key, size_t n)
 {
-    const char *word;
-    size_t length;
+    const char *entry;
 
-    while ((length = next_word(&text, &word)) > 0) {
-        if (strcspn(word, ": ") == n && strncmp(word, key, n) == 0) {
+    while (next_entry(&e, &entry) > 0) {
+        if (strcspn(entry, ": ") == n && strncmp(entry, key, n) == 0) {
             return 1;
         }
     }
     return 0;
 }
 
-/* The first key of one text that the other lacks; *n = 0: there is none. */
-static const char *lacks(const char *text, const char *other, int *n)
+/* The first key of one operation that the other lacks; *n = 0: none. */
+static const char *lacks(entries e, entries other, int *n)
 {
-    const char *word;
+    const char *entry;
 
-    while (next_word(&text, &word) > 0) {
-        const size_t length = strcspn(word, ": ");
-        if (!has_key(other, word, length)) {
+    while (next_entry(&e, &entry) > 0) {
+        const size_t length = strcspn(entry, ": ");
+        if (!has_key(other, entry, length)) {
             *n = (int)length;
-            return word;
+            return entry;
         }
     }
     *n = 0;
     return "";
+}
+
+static int have_same(entries a, entries b)
+{
+    const char *of_a;
+    const char *of_b;
+    size_t n_a;
+
+    do {
+        n_a = next_entry(&a, &of_a);
+        if (next_entry(&b, &of_b) != n_a || strncmp(of_a, of_b, n_a) != 0) {
+            return 0;
+        }
+    } while (n_a > 0);
+    return 1;
 }
 
 static int compare(const mxo_op_info *theirs, const mxo_op_info *ours,
@@ -61,17 +93,20 @@ static int compare(const mxo_op_info *theirs, const mxo_op_info *ours,
     int n_new;
     int n_old;
 
-    if (theirs->params == NULL || theirs->in == NULL || theirs->out == NULL) {
+    if (theirs->params[0] == NULL || theirs->in == NULL ||
+        theirs->out == NULL) {
         (void)snprintf(why.ptr, why.size,
                        "%s describes %s without its parameters or tensors",
                        name, ours->name);
         return 0;
     }
-    const char *added = lacks(ours->params, theirs->params, &n_new);
-    const char *gone = lacks(theirs->params, ours->params, &n_old);
+    const entries here = params_of(ours);
+    const entries there = params_of(theirs);
+    const char *added = lacks(here, there, &n_new);
+    const char *gone = lacks(there, here, &n_old);
+    const int is_same = have_same(there, here);
 
-    if (strcmp(theirs->params, ours->params) == 0 &&
-        strcmp(theirs->in, ours->in) == 0 &&
+    if (is_same && strcmp(theirs->in, ours->in) == 0 &&
         strcmp(theirs->out, ours->out) == 0) {
         return 1;
     }
@@ -89,10 +124,7 @@ static int compare(const mxo_op_info *theirs, const mxo_op_info *ours,
         (void)snprintf(why.ptr, why.size,
                        "%s was built with other %s of %s: build it again with "
                        "this judge's headers",
-                       name,
-                       strcmp(theirs->params, ours->params) != 0
-                           ? "values of parameters"
-                           : "tensors",
+                       name, is_same ? "tensors" : "values of parameters",
                        ours->name);
     }
     return 0;

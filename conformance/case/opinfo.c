@@ -77,9 +77,9 @@ static param_kind kind_of(word_span domain)
     return PARAM_CHOICE;
 }
 
-static int parse_params(op_schema *s, mxo_text why)
+static int parse_text(op_schema *s, const char *text, mxo_text why)
 {
-    word_span rest = {s->info->params, strlen(s->info->params)};
+    word_span rest = {text, strlen(text)};
 
     while (rest.len > 0) {
         const word_span entry = span_cut(&rest, ' ');
@@ -102,6 +102,18 @@ static int parse_params(op_schema *s, mxo_text why)
             return bad(s, entry, why);
         }
         s->n_params++;
+    }
+    return 0;
+}
+
+static int parse_params(op_schema *s, mxo_text why)
+{
+    const char *const *text = s->info->params;
+
+    for (int i = 0; i < MXO_PARAM_TEXTS && text[i] != NULL; i++) {
+        if (parse_text(s, text[i], why) != 0) {
+            return -1;
+        }
     }
     return 0;
 }

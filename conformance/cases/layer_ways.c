@@ -409,6 +409,9 @@ static const grid_row grid[] = {
      "moe.layer_routed:dialect=trtllm_deepseek_v3,top_k=2,n_group=4,"
      "topk_group=2,routed_scaling_factor=2.5,correction=f32|bf16,logits=f32,"
      "tokens=5,experts=16,hidden=64,inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:profile=TRITON|MARLIN,glu_nan=launder|launder_low|"
+     "propagate,top_k=1|2,tokens=7,experts=24,hidden=64,inter=32,data=lone"},
     {2, 0, /* a shard of the experts */
      "moe.layer_routed:profile=exact|MARLIN|TRITON,dialect=softmax_topk,"
      "renormalize=*,top_k=3,map=1,global=9,experts=3,tokens=8,hidden=64,"

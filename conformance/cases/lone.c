@@ -257,20 +257,20 @@ static void fill_lone_weights(const test_case *c, host_tensor *t, prng *rng)
 }
 
 static const fill_row fills[] = {
-    {"moe.layer", "x", "lone", fill_lone},
+    {"moe.layer*", "x", "lone", fill_lone},
     {"moe.gemm1", "x", "lone", fill_lone},
     {"moe.gemm2", "act", "lone", fill_lone},
-    {"moe.layer", "w13", "lone", fill_lone_codes},
+    {"moe.layer*", "w13", "lone", fill_lone_codes},
     {"moe.gemm1", "w13", "lone", fill_lone_codes},
     {"moe.gemm2", "w2", "lone", fill_lone_codes},
-    {"moe.layer", "w2", "lone", fill_lone_rows},
-    {"moe.layer", "w13_scale", "lone", fill_lone_scales},
+    {"moe.layer*", "w2", "lone", fill_lone_rows},
+    {"moe.layer*", "w13_scale", "lone", fill_lone_scales},
     {"moe.gemm1", "w13_scale", "lone", fill_lone_scales},
     {"moe.gemm2", "w2_scale", "lone", fill_lone_scales},
-    {"moe.layer", "w2_scale", "lone", fill_lone_row_scales},
+    {"moe.layer*", "w2_scale", "lone", fill_lone_row_scales},
     {"moe.layer", "topk_weights", "lone", fill_lone_weights},
     {"moe.gemm2", "topk_weights", "lone", fill_lone_weights},
-    {"moe.layer", "x_scale", "lone", fill_scale_ordinary},
+    {"moe.layer*", "x_scale", "lone", fill_scale_ordinary},
     {"moe.gemm1", "x_scale", "lone", fill_scale_ordinary},
     {NULL, NULL, NULL, NULL},
 };

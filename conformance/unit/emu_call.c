@@ -89,7 +89,11 @@ void emu_begin(emu_call *c, const char *op, const char *params)
     c->call.params = c->params;
     c->call.in = c->in;
     c->call.out = c->out;
-    read_defaults(c, find_info(op)->params);
+    const char *const *texts = find_info(op)->params;
+
+    for (int i = 0; i < MXO_PARAM_TEXTS && texts[i] != NULL; i++) {
+        read_defaults(c, texts[i]);
+    }
     read_given(c, params);
 }
 

@@ -30,10 +30,10 @@ static const operation operations[] = {
 
 static const mxo_op_info op_info[] = {
 #define MXO_OP(symbol, name, params, in, out, summary) \
-    {name, summary, params, in, out},
+    {name, summary, {params}, in, out},
 #include <mxoracle/ops.def>
 #undef MXO_OP
-    {NULL, NULL, NULL, NULL, NULL},
+    {NULL, NULL, {NULL}, NULL, NULL},
 };
 
 static const char *const op_names[] = {

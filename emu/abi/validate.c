@@ -85,9 +85,9 @@ static int in_domain(span domain, const mxo_param *p)
     return span_is(domain, "real?") || span_lists(domain, p->text);
 }
 
-static int is_known(const mxo_op_info *info, const char *key)
+static int is_known(const char *text, const char *key)
 {
-    span rest = {info->params, strlen(info->params)};
+    span rest = {text, strlen(text)};
 
     while (rest.len > 0) {
         span entry = cut(&rest, ' ');
@@ -98,17 +98,35 @@ static int is_known(const mxo_op_info *info, const char *key)
     return 0;
 }
 
-mxo_status mxo_check_params(const mxo_op_info *info, const mxo_call *call,
+/* Texts that describe the parameters. */
+static int n_texts(const mxo_op_info *info)
+{
+    int n = 0;
+
+    while (n < MXO_PARAM_TEXTS && info->params[n] != NULL) {
+        n++;
+    }
+    return n;
+}
+
+static mxo_status check_key(const mxo_op_info *info, const char *key,
                             mxo_text why)
 {
-    span rest = {info->params, strlen(info->params)};
-
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        if (!is_known(info, call->params[i].key)) {
-            return mxo_fail(MXO_E_PARAM, why, "%s has no parameter %s",
-                            info->name, call->params[i].key);
+    for (int i = 0; i < n_texts(info); i++) {
+        if (is_known(info->params[i], key)) {
+            return MXO_OK;
         }
     }
+    return mxo_fail(MXO_E_PARAM, why, "%s has no parameter %s", info->name,
+                    key);
+}
+
+/* What one text describes is there, with a value that it can have. */
+static mxo_status check_text(const mxo_op_info *info, const char *text,
+                             const mxo_call *call, mxo_text why)
+{
+    span rest = {text, strlen(text)};
+
     while (rest.len > 0) {
         span entry = cut(&rest, ' ');
         const span key = cut(&entry, ':');
@@ -124,6 +142,18 @@ mxo_status mxo_check_params(const mxo_op_info *info, const mxo_call *call,
                             info->name, p->key, p->text, (int)domain.len,
                             domain.ptr);
         }
+    }
+    return MXO_OK;
+}
+
+mxo_status mxo_check_params(const mxo_op_info *info, const mxo_call *call,
+                            mxo_text why)
+{
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        MXO_TRY(check_key(info, call->params[i].key, why));
+    }
+    for (int i = 0; i < n_texts(info); i++) {
+        MXO_TRY(check_text(info, info->params[i], call, why));
     }
     return MXO_OK;
 }

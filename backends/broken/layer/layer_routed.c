@@ -137,6 +137,19 @@ static void hand_over(routed *r)
     }
 }
 
+/* The layer's parameters are the call's. */
+static uint32_t layer_params(routed *r)
+{
+    const broken *b = r->b;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < r->call->n_params && n < BROKEN_MAX_ARGS; i++) {
+        r->params[n] = r->call->params[i];
+        n += !(IS(MX07) && strcmp(r->params[n].key, "glu_nan") == 0);
+    }
+    return n;
+}
+
 /* The layer's inputs are the call's, but the router's. */
 static mxo_status run_layer(routed *r, mxo_text why)
 {
@@ -144,6 +157,8 @@ static mxo_status run_layer(routed *r, mxo_text why)
     uint32_t n = 0;
 
     call.op = "moe.layer";
+    call.n_params = layer_params(r);
+    call.params = r->params;
     for (uint32_t i = 0; i < r->call->n_in && n + 2 < BROKEN_MAX_ARGS; i++) {
         const char *name = r->call->in[i].name;
         if (strcmp(name, "logits") != 0 &&

@@ -95,6 +95,8 @@ def _string(text, macros, actual=None):
             if formal is not None:
                 args, i = _arguments(text, text.index("(", i))
                 given = dict(zip(formal, args))
+            if formal == ["..."]: # texts that follow one another
+                given = {"__VA_ARGS__": ' " " '.join(args)}
             out.append(_string(body, macros, given))
     return "".join(out)
 

@@ -8,8 +8,8 @@
 static const mxo_op_info sample = {
     "sample.op",
     "a sample",
-    "element:e2m1|e4m3fn=e2m1 group:int=32 alpha:real=1.702 limit:real?=none "
-    "on:bool=0",
+    {"element:e2m1|e4m3fn=e2m1 group:int=32 alpha:real=1.702 ",
+     "limit:real?=none on:bool=0"},
     "x:$element[rows,2*cols] q:u8[rows,cols/pack]?on=1 s:f32[cols/32,4] "
     "e:i32[rows/group]",
     "y",
@@ -17,7 +17,7 @@ static const mxo_op_info sample = {
 
 static int parse(op_schema *s, const char *params, const char *in)
 {
-    const mxo_op_info info = {"bad.op", "", params, in, "y"};
+    const mxo_op_info info = {"bad.op", "", {params}, in, "y"};
     char why[256] = "";
     const int status = op_schema_parse(s, &info, (mxo_text){why, sizeof why});
 

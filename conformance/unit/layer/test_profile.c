@@ -111,8 +111,11 @@ static int op_knows(const char *op, const char *key, const char *word)
         ck_assert_msg(info->name != NULL, "no operation %s", op);
     }
     (void)snprintf(wanted, sizeof wanted, "%s:", key);
-    const char *at = strstr(info->params, wanted);
+    const char *at = NULL;
 
+    for (int i = 0; i < MXO_PARAM_TEXTS && info->params[i] != NULL; i++) {
+        at = at == NULL ? strstr(info->params[i], wanted) : at;
+    }
     ck_assert_msg(at != NULL, "%s has no parameter %s", op, key);
     for (at += strlen(wanted); *at != '='; at += *at == '|') {
         const size_t len = strcspn(at, "|=");

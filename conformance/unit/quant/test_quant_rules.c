@@ -35,7 +35,7 @@ static const char *const ops[] = {"quant.mx", "quant.scale", "quant.group"};
 
 START_TEST(every_rule_of_the_parameter_has_a_row)
 {
-    const char *at = strstr(info_of(ops[_i])->params, "rule:");
+    const char *at = strstr(info_of(ops[_i])->params[0], "rule:");
     char name[64];
 
     ck_assert_ptr_nonnull(at);

@@ -151,12 +151,16 @@ typedef struct mxo_call {
     void *stream;
 } mxo_call;
 
+/** C promises no literal of more than 4095 characters: params has several. */
+#define MXO_PARAM_TEXTS 4
+
 /**
  * What an operation looks like, as text (only the emulator must fill this in;
  * who checks its calls by <mxoracle/ops.def> should).
  * params  "key:domain=default ...", domain = a|b|c, int, real, real? (may be
  *         "none"), bool, name (a word of letters, digits and ._-+/=), size
- *         (the extent of the dimension that stands in the default's place)
+ *         (the extent of the dimension that stands in the default's place);
+ *         texts follow one another up to the first that is NULL
  * in      "name:dtype[dim,dim] ...", dtype = a type name or $param, dim = an
  *         identifier of the case text, a number, or identifier*number,
  *         identifier/number (exact), number*identifier; "/pack" divides by 2
@@ -170,7 +174,7 @@ typedef struct mxo_call {
 typedef struct mxo_op_info {
     const char *name;
     const char *summary;
-    const char *params;
+    const char *params[MXO_PARAM_TEXTS];
     const char *in;
     const char *out;
 } mxo_op_info;
