@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each backend's own list. Backends see the ABI header and nothing else.
-EXTRA_DIST += %reldir%/backends.def %reldir%/outputs.def %reldir%/signature.h %reldir%/signature_text.h
+# Each backend's own list. Backends see the ABI header, its tables and these headers.
+EXTRA_DIST += %reldir%/backends.def %reldir%/call_read.h %reldir%/outputs.def \
+	%reldir%/routed.h %reldir%/router.def %reldir%/router.h \
+	%reldir%/router_choose.h %reldir%/router_read.h %reldir%/router_score.h \
+	%reldir%/signature.h %reldir%/signature_text.h
 # What the judge links; each list below adds its own.
 MXO_BACKEND_LIBS =
 include backends/broken/broken.mk

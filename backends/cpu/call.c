@@ -22,79 +22,24 @@ mxo_status cpu_fail(mxo_status status, mxo_text why, const char *format, ...)
     return status;
 }
 
-static const mxo_param *find_param(const mxo_call *call, const char *key)
-{
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        if (strcmp(call->params[i].key, key) == 0) {
-            return &call->params[i];
-        }
-    }
-    return NULL;
-}
-
-const char *cpu_text(const mxo_call *call, const char *key)
-{
-    const mxo_param *p = find_param(call, key);
-
-    return p == NULL ? "" : p->text;
-}
-
-int cpu_is(const mxo_call *call, const char *key, const char *value)
-{
-    return strcmp(cpu_text(call, key), value) == 0;
-}
-
-double cpu_number(const mxo_call *call, const char *key)
-{
-    const mxo_param *p = find_param(call, key);
-
-    return p == NULL ? 0 : p->number;
-}
-
 mxo_status cpu_flag(const mxo_call *call, const char *key, int *flag,
                     mxo_text why)
 {
-    *flag = cpu_is(call, key, "1");
-    return *flag || cpu_is(call, key, "0")
+    *flag = call_is(call, key, "1");
+    return *flag || call_is(call, key, "0")
                ? MXO_OK
                : cpu_fail(MXO_E_PARAM, why, "%s: %s=%s is not 0 or 1", call->op,
-                          key, cpu_text(call, key));
+                          key, call_text(call, key));
 }
 
 int cpu_choice(const mxo_call *call, const char *key, const char *const *list)
 {
     for (int i = 0; list[i] != NULL; i++) {
-        if (cpu_is(call, key, list[i])) {
+        if (call_is(call, key, list[i])) {
             return i;
         }
     }
     return -1;
-}
-
-static const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
-                                     const char *name)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (strcmp(t[i].name, name) == 0) {
-            return &t[i];
-        }
-    }
-    return NULL;
-}
-
-const mxo_tensor *cpu_in(const mxo_call *call, const char *name)
-{
-    return find_tensor(call->in, call->n_in, name);
-}
-
-const mxo_tensor *cpu_out(const mxo_call *call, const char *name)
-{
-    return find_tensor(call->out, call->n_out, name);
-}
-
-void *cpu_data(const mxo_tensor *t)
-{
-    return (uint8_t *)t->buffer + t->offset;
 }
 
 uint32_t cpu_dtype_bytes(uint32_t dtype)
@@ -174,7 +119,7 @@ mxo_status cpu_want_bytes(const mxo_tensor *t, const char *name, uint32_t dtype,
 
 mxo_status cpu_no_bounds(const mxo_call *call, mxo_text why)
 {
-    return cpu_is(call, "bounds", "0")
+    return call_is(call, "bounds", "0")
                ? MXO_OK
                : cpu_fail(MXO_E_UNSUPPORTED, why,
                           "the cpu backend computes results, not their bounds");

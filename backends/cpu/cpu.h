@@ -11,6 +11,8 @@
 
 #include "isa/isa_ops.h"
 
+#include "../call_read.h"
+
 #include <mxoracle/abi.h>
 
 #include <stdint.h>
@@ -36,20 +38,17 @@ __attribute__((format(printf, 3, 4)))
 mxo_status
 cpu_fail(mxo_status status, mxo_text why, const char *format, ...);
 
-/* Parameters. A missing key reads as "" and 0. */
-const char *cpu_text(const mxo_call *call, const char *key);
-int cpu_is(const mxo_call *call, const char *key, const char *value);
-double cpu_number(const mxo_call *call, const char *key);
-/* Of a parameter that is 0 or 1, by its text; else PARAM with a sentence. */
+/* A parameter that is 0 or 1, by its text; else PARAM with a sentence. */
 mxo_status cpu_flag(const mxo_call *call, const char *key, int *flag,
                     mxo_text why);
 /* Index of the text in the NULL-terminated list, -1 if absent. */
 int cpu_choice(const mxo_call *call, const char *key, const char *const *list);
 
-/* Tensors by name; NULL if absent. */
-const mxo_tensor *cpu_in(const mxo_call *call, const char *name);
-const mxo_tensor *cpu_out(const mxo_call *call, const char *name);
-void *cpu_data(const mxo_tensor *t);
+static inline void *cpu_data(const mxo_tensor *t)
+{
+    return tensor_address(t);
+}
+
 /* Shape and type as stated, bytes to match; else SHAPE with a sentence. */
 mxo_status cpu_want(const mxo_tensor *t, const char *name, uint32_t dtype,
                     uint32_t rank, const uint64_t *shape, mxo_text why);

@@ -103,12 +103,8 @@ libcpu_la_SOURCES = \
 	%reldir%/quant/quant_qdq.c \
 	%reldir%/quant/quant_rule.c \
 	%reldir%/quant/quant_static.c \
-	%reldir%/route/route.h \
-	%reldir%/route/route_choose.c \
-	%reldir%/route/route_rows.c \
-	%reldir%/route/route_score.c \
+	%reldir%/route/route_math.h \
 	%reldir%/route/route_topk.c \
-	%reldir%/route/route_weigh.c \
 	%reldir%/split.c \
 	%reldir%/strides.c \
 	%reldir%/strides.h

@@ -94,9 +94,7 @@ gpu_headers = \
 	%reldir%/ops/quant_plain.h \
 	%reldir%/ops/quant_rare.h \
 	%reldir%/ops/route.h \
-	%reldir%/ops/route_choose.h \
 	%reldir%/ops/route_math.h \
-	%reldir%/ops/route_weigh.h \
 	%reldir%/port/device.h \
 	%reldir%/port/device_types.h \
 	%reldir%/port/global_names.h \

@@ -151,37 +151,37 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 
 static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
 {
-    job->unit.from = cpu_float_dtype(cpu_text(call, "from"));
-    job->unit.base.to = cpu_float_dtype(cpu_text(call, "to"));
-    if (cpu_glu_dialect(&job->unit, cpu_text(call, "dialect")) != 0 ||
+    job->unit.from = cpu_float_dtype(call_text(call, "from"));
+    job->unit.base.to = cpu_float_dtype(call_text(call, "to"));
+    if (cpu_glu_dialect(&job->unit, call_text(call, "dialect")) != 0 ||
         job->unit.from == MXO_N_DTYPES || job->unit.base.to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no dialect=%s from %s to %s",
-                        cpu_text(call, "dialect"), cpu_text(call, "from"),
-                        cpu_text(call, "to"));
+                        call_text(call, "dialect"), call_text(call, "from"),
+                        call_text(call, "to"));
     }
-    if (cpu_glu_nan(&job->unit, cpu_text(call, "nan")) != 0) {
+    if (cpu_glu_nan(&job->unit, call_text(call, "nan")) != 0) {
         return cpu_fail(MXO_E_PARAM, why, "nan is unknown");
     }
-    job->unit.base.alpha = (float)cpu_number(call, "alpha");
-    job->unit.base.beta = (float)cpu_number(call, "beta");
-    job->unit.base.limit = cpu_is(call, "limit", "none")
+    job->unit.base.alpha = (float)call_number(call, "alpha");
+    job->unit.base.beta = (float)call_number(call, "beta");
+    job->unit.base.limit = call_is(call, "limit", "none")
                                ? cpu_float(0x7f800000u)
-                               : (float)cpu_number(call, "limit");
-    job->unit.base.scale = (float)cpu_number(call, "scale_gate");
-    job->unit.base.linear = cpu_is(call, "linear_beta", "none")
+                               : (float)call_number(call, "limit");
+    job->unit.base.scale = (float)call_number(call, "scale_gate");
+    job->unit.base.linear = call_is(call, "linear_beta", "none")
                                 ? 0
-                                : (float)cpu_number(call, "linear_beta");
+                                : (float)call_number(call, "linear_beta");
     return cpu_glu_check(&job->unit, &job->unit.base, why);
 }
 
 static mxo_status read_operands(glu_job *job, const mxo_call *call,
                                 mxo_text why)
 {
-    const int split = cpu_is(call, "layout", "split");
-    const int joint = cpu_is(call, "layout", "halves");
-    const mxo_tensor *x = cpu_in(call, split ? "gate" : "x");
-    const mxo_tensor *up = cpu_in(call, split ? "up" : "x");
+    const int split = call_is(call, "layout", "split");
+    const int joint = call_is(call, "layout", "halves");
+    const mxo_tensor *x = call_in(call, split ? "gate" : "x");
+    const mxo_tensor *up = call_in(call, split ? "up" : "x");
     const uint64_t size = cpu_dtype_bytes(job->unit.from);
 
     if (x == NULL || up == NULL || x->rank != 2 ||
@@ -195,7 +195,7 @@ static mxo_status read_operands(glu_job *job, const mxo_call *call,
     job->cols = split ? x->shape[1] : x->shape[1] / 2;
     job->pitch = x->shape[1] * size;
     job->interleaved = !split && !joint;
-    job->up_first = cpu_is(call, "order", "up_gate");
+    job->up_first = call_is(call, "order", "up_gate");
     job->gate = cpu_data(x);
     job->up = cpu_data(up);
     if (joint) {
@@ -210,7 +210,7 @@ static const void *vector(const mxo_call *call, const char *name,
                           uint32_t dtype, uint64_t *len, mxo_status *status,
                           mxo_text why)
 {
-    const mxo_tensor *t = cpu_in(call, name);
+    const mxo_tensor *t = call_in(call, name);
 
     if (*status != MXO_OK) {
         return NULL;
@@ -227,8 +227,8 @@ static const void *vector(const mxo_call *call, const char *name,
 static mxo_status read_choosers(glu_job *job, const mxo_call *call,
                                 uint64_t *n_expert, mxo_text why)
 {
-    const int all = cpu_is(call, "per_expert", "all");
-    const double tile = cpu_number(call, "tile");
+    const int all = call_is(call, "per_expert", "all");
+    const double tile = call_number(call, "tile");
     int gather;
     mxo_status status = cpu_flag(call, "gather", &gather, why);
     uint64_t n_alpha;
@@ -238,7 +238,7 @@ static mxo_status read_choosers(glu_job *job, const mxo_call *call,
     if (gather) {
         job->row = vector(call, "row", MXO_I32, &job->rows, &status, why);
     }
-    if (cpu_is(call, "per_expert", "none") || status != MXO_OK) {
+    if (call_is(call, "per_expert", "none") || status != MXO_OK) {
         return status;
     }
     if (!(tile >= 1 && tile <= 1 << 30)) {
@@ -291,7 +291,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     glu_job job = {.ctx = ctx, .tile = 1};
     uint64_t n_expert = 0;
-    const mxo_tensor *y = cpu_out(call, "y");
+    const mxo_tensor *y = call_out(call, "y");
 
     MXO_TRY(cpu_known(call,
                       "dialect layout order from to alpha beta limit "

@@ -82,21 +82,21 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     static const char *const names[] = {"exp", "sigmoid", "silu", "silu_alpha",
                                         NULL};
     const int fn = cpu_choice(call, "fn", names);
-    const mxo_tensor *x = cpu_in(call, "x");
-    const mxo_tensor *y = cpu_out(call, "y");
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *y = call_out(call, "y");
     unary_job job = {.ctx = ctx, .is_exp = fn == 0};
 
     MXO_TRY(cpu_known(call, "fn alpha to ftz", why));
-    job.c.to = cpu_float_dtype(cpu_text(call, "to"));
+    job.c.to = cpu_float_dtype(call_text(call, "to"));
     job.c.no_mul = fn == 1;
-    job.c.alpha = fn == 3 ? (float)cpu_number(call, "alpha") : 1.0f;
+    job.c.alpha = fn == 3 ? (float)call_number(call, "alpha") : 1.0f;
     job.c.limit = cpu_float(0x7f800000u);
-    if (fn < 0 || job.c.to == MXO_N_DTYPES || cpu_number(call, "ftz") != 0 ||
+    if (fn < 0 || job.c.to == MXO_N_DTYPES || call_number(call, "ftz") != 0 ||
         job.c.alpha - job.c.alpha != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no %s to %s, no ftz, and wants "
                         "a finite alpha",
-                        cpu_text(call, "fn"), cpu_text(call, "to"));
+                        call_text(call, "fn"), call_text(call, "to"));
     }
     if (x == NULL || x->rank > MXO_MAX_RANK) {
         return cpu_fail(MXO_E_SHAPE, why, "x is missing");

@@ -267,23 +267,23 @@ int cpu_dequant_e2m1(const char *rule, uint32_t to, float value[256][16])
 static mxo_status read_rule(dequant_job *job, const mxo_call *call,
                             mxo_text why)
 {
-    const dialect *row = dialect_of(cpu_text(call, "rule"));
+    const dialect *row = dialect_of(call_text(call, "rule"));
 
-    job->element = cpu_element_of(cpu_text(call, "element"));
-    job->to = cpu_float_dtype(cpu_text(call, "to"));
+    job->element = cpu_element_of(call_text(call, "element"));
+    job->to = cpu_float_dtype(call_text(call, "to"));
     if (job->element == NULL || job->to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_PARAM, why, "element or to is unknown");
     }
     if (row == NULL) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no rule %s",
-                        cpu_text(call, "rule"));
+                        call_text(call, "rule"));
     }
     job->flags = row->flags;
-    job->plus_zero = cpu_is(call, "zero", "positive");
+    job->plus_zero = call_is(call, "zero", "positive");
     if (!says(job)) {
         return cpu_fail(MXO_E_PARAM, why, "rule=%s does not turn %s into %s",
-                        row->name, job->element->name, cpu_text(call, "to"));
+                        row->name, job->element->name, call_text(call, "to"));
     }
     fill_values(job);
     return MXO_OK;
@@ -292,10 +292,10 @@ static mxo_status read_rule(dequant_job *job, const mxo_call *call,
 static mxo_status read_tensors(dequant_job *job, const mxo_call *call,
                                uint64_t *blocks, mxo_text why)
 {
-    const mxo_tensor *q = cpu_in(call, "q");
-    const mxo_tensor *scale = cpu_in(call, "scale");
-    const mxo_tensor *y = cpu_out(call, "y");
-    const double axis = cpu_number(call, "axis");
+    const mxo_tensor *q = call_in(call, "q");
+    const mxo_tensor *scale = call_in(call, "scale");
+    const mxo_tensor *y = call_out(call, "y");
+    const double axis = call_number(call, "axis");
     uint64_t full[MXO_MAX_RANK] = {0};
     uint64_t groups[MXO_MAX_RANK] = {0};
 

@@ -72,8 +72,8 @@ static uint64_t group_size(double given, uint64_t axis)
 static mxo_status read_groups(scaled_job *job, const mxo_call *call,
                               const mxo_tensor *q, mxo_text why)
 {
-    const double height = cpu_number(call, "group_rows");
-    const double width = cpu_number(call, "group_cols");
+    const double height = call_number(call, "group_rows");
+    const double width = call_number(call, "group_cols");
 
     if (q == NULL || q->rank < 2) {
         return cpu_fail(MXO_E_SHAPE, why, "dequant.group: q needs two axes");
@@ -94,31 +94,31 @@ static mxo_status read_groups(scaled_job *job, const mxo_call *call,
 mxo_status cpu_dequant_group(cpu_context *ctx, const mxo_call *call,
                              mxo_text why)
 {
-    const mxo_tensor *q = cpu_in(call, "q");
-    scaled_job job = {.element = cpu_element_of(cpu_text(call, "element"))};
+    const mxo_tensor *q = call_in(call, "q");
+    scaled_job job = {.element = cpu_element_of(call_text(call, "element"))};
     uint64_t shape[MXO_MAX_RANK];
 
     MXO_TRY(cpu_known(call, "element group_rows group_cols to zero", why));
-    job.to = cpu_float_dtype(cpu_text(call, "to"));
+    job.to = cpu_float_dtype(call_text(call, "to"));
     if (job.element == NULL || job.to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no dequant.group of %s",
-                        cpu_text(call, "element"));
+                        call_text(call, "element"));
     }
     MXO_TRY(read_groups(&job, call, q, why));
     memcpy(shape, q->shape, sizeof shape);
     MXO_TRY(cpu_want(q, "q", job.element->dtype, q->rank, shape, why));
     shape[q->rank - 1] = job.cols;
-    MXO_TRY(cpu_want(cpu_out(call, "y"), "y", job.to, q->rank, shape, why));
+    MXO_TRY(cpu_want(call_out(call, "y"), "y", job.to, q->rank, shape, why));
     shape[q->rank - 2] = job.down;
     shape[q->rank - 1] = job.across;
-    MXO_TRY(
-        cpu_want(cpu_in(call, "scale"), "scale", MXO_F32, q->rank, shape, why));
+    MXO_TRY(cpu_want(call_in(call, "scale"), "scale", MXO_F32, q->rank, shape,
+                     why));
     job.q = cpu_data(q);
-    job.scale = cpu_data(cpu_in(call, "scale"));
-    job.y = cpu_data(cpu_out(call, "y"));
-    job.positive = cpu_is(call, "zero", "positive");
-    job.n = cpu_out(call, "y")->n_bytes / cpu_dtype_bytes(job.to);
+    job.scale = cpu_data(call_in(call, "scale"));
+    job.y = cpu_data(call_out(call, "y"));
+    job.positive = call_is(call, "zero", "positive");
+    job.n = call_out(call, "y")->n_bytes / cpu_dtype_bytes(job.to);
     cpu_split(ctx, job.n, GRAIN, group_span, &job);
     cpu_name_kernel(ctx, "dequant_group", cpu_threads(ctx, job.n, GRAIN));
     return MXO_OK;
@@ -147,8 +147,8 @@ static void nvfp4_span(void *arg, uint64_t begin, uint64_t end)
 mxo_status cpu_dequant_nvfp4(cpu_context *ctx, const mxo_call *call,
                              mxo_text why)
 {
-    const mxo_tensor *q = cpu_in(call, "q");
-    const mxo_tensor *global = cpu_in(call, "global_scale");
+    const mxo_tensor *q = call_in(call, "q");
+    const mxo_tensor *global = call_in(call, "global_scale");
     scaled_job job = {.element = cpu_element_of("e2m1")};
     uint64_t shape[MXO_MAX_RANK];
     const uint64_t one = 1;
@@ -158,23 +158,23 @@ mxo_status cpu_dequant_nvfp4(cpu_context *ctx, const mxo_call *call,
     if (q == NULL || q->rank == 0) {
         return cpu_fail(MXO_E_SHAPE, why, "dequant.nvfp4: q needs an axis");
     }
-    job.to = cpu_float_dtype(cpu_text(call, "to"));
+    job.to = cpu_float_dtype(call_text(call, "to"));
     job.cols = 2 * q->shape[q->rank - 1];
     job.across = (job.cols + NVFP4_BLOCK - 1) / NVFP4_BLOCK;
     memcpy(shape, q->shape, sizeof shape);
     MXO_TRY(cpu_want(q, "q", MXO_U8, q->rank, shape, why));
     MXO_TRY(cpu_want(global, "global_scale", MXO_F32, 1, &one, why));
     shape[q->rank - 1] = job.cols;
-    MXO_TRY(cpu_want(cpu_out(call, "y"), "y", job.to, q->rank, shape, why));
+    MXO_TRY(cpu_want(call_out(call, "y"), "y", job.to, q->rank, shape, why));
     shape[q->rank - 1] = job.across;
-    MXO_TRY(cpu_want(cpu_in(call, "scale"), "scale", MXO_E4M3, q->rank, shape,
+    MXO_TRY(cpu_want(call_in(call, "scale"), "scale", MXO_E4M3, q->rank, shape,
                      why));
     memcpy(&g, cpu_data(global), sizeof g);
     job.global = (double)g;
     job.q = cpu_data(q);
-    job.scale = cpu_data(cpu_in(call, "scale"));
-    job.y = cpu_data(cpu_out(call, "y"));
-    job.n = cpu_out(call, "y")->n_bytes / cpu_dtype_bytes(job.to);
+    job.scale = cpu_data(call_in(call, "scale"));
+    job.y = cpu_data(call_out(call, "y"));
+    job.n = call_out(call, "y")->n_bytes / cpu_dtype_bytes(job.to);
     cpu_split(ctx, job.n, GRAIN, nvfp4_span, &job);
     cpu_name_kernel(ctx, "dequant_nvfp4", cpu_threads(ctx, job.n, GRAIN));
     return MXO_OK;

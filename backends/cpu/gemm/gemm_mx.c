@@ -289,15 +289,16 @@ static void run_columns(void *job, uint64_t begin, uint64_t end)
 static mxo_status read_bias(const mxo_call *call, size_t cols, float **bias,
                             mxo_text why)
 {
-    const mxo_tensor *t = cpu_in(call, "bias");
+    const mxo_tensor *t = call_in(call, "bias");
     const uint64_t shape[1] = {cols};
 
     *bias = NULL;
-    if (cpu_is(call, "bias", "none")) {
+    if (call_is(call, "bias", "none")) {
         return MXO_OK;
     }
-    const mxo_status status = cpu_want(
-        t, "bias", cpu_float_dtype(cpu_text(call, "bias_type")), 1, shape, why);
+    const mxo_status status =
+        cpu_want(t, "bias", cpu_float_dtype(call_text(call, "bias_type")), 1,
+                 shape, why);
     if (status != MXO_OK) {
         return status;
     }
@@ -315,14 +316,14 @@ static mxo_status check_call(const mxo_call *call, mxo_text why)
     if (cpu_choice(call, "acc", orders) < 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend sums exactly, not by acc=%s",
-                        cpu_text(call, "acc"));
+                        call_text(call, "acc"));
     }
-    if (cpu_number(call, "sums") != 0 ||
-        cpu_float_dtype(cpu_text(call, "to")) == MXO_N_DTYPES) {
+    if (call_number(call, "sums") != 0 ||
+        cpu_float_dtype(call_text(call, "to")) == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend gives no sums and no f64");
     }
-    if (cpu_number(call, "splits") != 1) {
+    if (call_number(call, "splits") != 1) {
         return cpu_fail(MXO_E_PARAM, why, "splits needs acc=split");
     }
     return cpu_known(call,
@@ -365,7 +366,7 @@ static mxo_status run_job(cpu_context *ctx, gemm_job *j, mxo_text why)
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     static const char *const places[] = {"none", "sum", "f32", "to", NULL};
-    gemm_job j = {.y = cpu_out(call, "y")};
+    gemm_job j = {.y = call_out(call, "y")};
     float *bias = NULL;
     mxo_status status = check_call(call, why);
 
@@ -380,7 +381,7 @@ mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
     }
     if (status == MXO_OK) {
         const uint64_t shape[2] = {j.a.rows, j.w.rows};
-        j.to = cpu_float_dtype(cpu_text(call, "to"));
+        j.to = cpu_float_dtype(call_text(call, "to"));
         j.place = (bias_place)cpu_choice(call, "bias", places);
         status = cpu_want(j.y, "y", j.to, 2, shape, why);
     }

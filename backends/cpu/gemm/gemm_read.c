@@ -99,15 +99,15 @@ mxo_status cpu_operand_read(const mxo_call *call, const char *codes,
                             const char *scale, const char *format,
                             cpu_operand *o, mxo_text why)
 {
-    const mxo_tensor *t = cpu_in(call, codes);
-    const mxo_tensor *s = cpu_in(call, scale);
+    const mxo_tensor *t = call_in(call, codes);
+    const mxo_tensor *s = call_in(call, scale);
 
     if (t == NULL || t->rank != 2) {
         return cpu_fail(MXO_E_SHAPE, why, "%s is missing or has no two axes",
                         codes);
     }
     o->codes = t;
-    o->element = cpu_element_of(cpu_text(call, format));
+    o->element = cpu_element_of(call_text(call, format));
     o->rows = (size_t)t->shape[0];
     o->k = (size_t)t->shape[1] *
            (o->element != NULL && o->element->bits == 4 ? 2 : 1);
@@ -118,7 +118,7 @@ mxo_status cpu_operand_read(const mxo_call *call, const char *codes,
     }
     const uint32_t dtype = o->element != NULL
                                ? o->element->dtype
-                               : cpu_float_dtype(cpu_text(call, format));
+                               : cpu_float_dtype(call_text(call, format));
 
     MXO_TRY(cpu_want(t, codes, dtype, 2, t->shape, why));
     if (s != NULL) {

@@ -45,7 +45,7 @@ static int may_be_given(const layer *l, int i)
 {
     const char *fact = cpu_layer_fact(l->call, own[i].field);
 
-    return cpu_is(l->call, "activation", "silu")
+    return call_is(l->call, "activation", "silu")
                ? own[i].field == LAYER_LIMIT
                : strcmp(fact, "config") == 0 || strcmp(fact, "unknown") == 0;
 }
@@ -53,10 +53,10 @@ static int may_be_given(const layer *l, int i)
 mxo_status cpu_layer_read_constants(layer *l, mxo_text why)
 {
     const uint64_t shape[1] = {l->experts};
-    const char *word = cpu_text(l->call, "per_expert");
+    const char *word = call_text(l->call, "per_expert");
 
     for (int i = 0; i < LAYER_CONSTANTS; i++) {
-        const mxo_tensor *t = cpu_in(l->call, own[i].tensor);
+        const mxo_tensor *t = call_in(l->call, own[i].tensor);
         if (strcmp(word, "all") != 0 && strcmp(word, own[i].word) != 0) {
             continue;
         }

@@ -104,27 +104,27 @@ static mxo_status undo_one(undoing *u, uint32_t at, int i, mxo_text why)
 /* A size that the call says; 0 if it is none. */
 static uint64_t size_of(const mxo_call *call, const char *key)
 {
-    const double n = cpu_number(call, key);
+    const double n = call_number(call, key);
 
     return n >= 0 && n <= INT32_MAX ? (uint64_t)n : 0;
 }
 
 static mxo_status check(const undoing *u, mxo_text why)
 {
-    const int has_bias = !cpu_is(u->call, "bias", "none");
+    const int has_bias = !call_is(u->call, "bias", "none");
     const uint64_t w13[3] = {u->experts, 2 * u->inter, u->hidden / 2};
 
-    if (has_bias && !cpu_is(u->call, "bias", "bf16")) {
+    if (has_bias && !call_is(u->call, "bias", "bf16")) {
         return cpu_fail(MXO_E_PARAM, why,
                         "%s on cpu: the checkpoint's biases are bf16, not %s",
-                        u->call->op, cpu_text(u->call, "bias"));
+                        u->call->op, call_text(u->call, "bias"));
     }
     return cpu_conversion_takes(u->name, w13, has_bias, why);
 }
 
 static mxo_status undo(undoing *u, const layer *l, mxo_text why)
 {
-    const mxo_tensor *w = cpu_in(u->call, l->has_one ? "w13" : "w2");
+    const mxo_tensor *w = call_in(u->call, l->has_one ? "w13" : "w2");
 
     if (w == NULL || w->rank == 0 || u->call->n_in > LAYER_MOST_IN) {
         return cpu_fail(MXO_E_SHAPE, why, "%s on cpu: weights are missing",
@@ -155,7 +155,7 @@ mxo_status cpu_layer_undo(const layer *l, const mxo_call *call,
     }
     u->ctx = l->ctx;
     u->call = call;
-    u->name = cpu_text(call, "conversion");
+    u->name = call_text(call, "conversion");
     u->hidden = size_of(call, "hidden_size");
     u->inter = size_of(call, "intermediate_size");
     u->to = to;

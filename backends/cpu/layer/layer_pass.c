@@ -71,7 +71,7 @@ static void store_gemm1(const layer_panel *a)
 
 float cpu_layer_weight(const layer *l, size_t slot)
 {
-    const mxo_tensor *t = cpu_in(l->call, "topk_weights");
+    const mxo_tensor *t = call_in(l->call, "topk_weights");
     const float w =
         cpu_layer_round(l->weight_type, (float)cpu_wide_value(t, slot));
 
@@ -117,7 +117,7 @@ static void settle_act(const layer *l, size_t slot, size_t n, cpu_codes *out)
 static void store_act(const layer_panel *a)
 {
     const layer *l = a->p->l;
-    const int joint = cpu_is(l->call, "rows", "interleaved");
+    const int joint = call_is(l->call, "rows", "interleaved");
     const size_t size = cpu_dtype_bytes(l->unit.base.to);
     const cpu_glu unit = cpu_layer_unit(l, a->place->expert);
     float gate[LAYER_PANEL / 2];
@@ -179,7 +179,7 @@ static int run_panel(layer_panel *a, cpu_tile *t)
 
     if (!is_gated(a->p)) {
         bad = cpu_layer_columns(a, t, a->first, a->n, a->y);
-    } else if (cpu_is(l->call, "rows", "interleaved")) {
+    } else if (call_is(l->call, "rows", "interleaved")) {
         bad = cpu_layer_columns(a, t, 2 * a->first, 2 * a->n, a->y);
     } else {
         bad = cpu_layer_columns(a, t, a->first, a->n, a->y) != 0 ||
@@ -353,9 +353,9 @@ static void *weigh_input(const layer *l, const mxo_tensor *x)
 
 mxo_status cpu_layer_run_first(layer *l, void *to, mxo_text why)
 {
-    const int is_packed = cpu_is(l->call, "from", "e2m1");
-    const mxo_tensor *x = cpu_in(l->call, "x");
-    const mxo_tensor *scale = cpu_in(l->call, "x_scale");
+    const int is_packed = call_is(l->call, "from", "e2m1");
+    const mxo_tensor *x = call_in(l->call, "x");
+    const mxo_tensor *scale = call_in(l->call, "x_scale");
     const int weighs = l->has_two && l->routing_at == LAYER_AT_INPUT;
     void *weighed = weighs ? weigh_input(l, x) : NULL;
     layer_pass p = {.l = l, .g = &l->one, .divisor = l->topk, .to = to};

@@ -11,7 +11,7 @@ enum { MOST = INT32_MAX / 64 };
 static mxo_status want(const layer *l, const char *name, uint32_t dtype,
                        const uint64_t *shape, uint32_t rank, mxo_text why)
 {
-    return cpu_want(cpu_in(l->call, name), name, dtype, rank, shape, why);
+    return cpu_want(call_in(l->call, name), name, dtype, rank, shape, why);
 }
 
 /* One GEMM's weights, scales and bias. */
@@ -25,27 +25,27 @@ static mxo_status read_gemm(layer *l, layer_gemm *g, const char *const *name,
     MXO_TRY(want(l, name[0], MXO_U8, codes, 3, why));
     MXO_TRY(want(l, name[1], MXO_E8M0, scales, 3, why));
     if (g->place != LAYER_BIAS_NONE) {
-        MXO_TRY(want(l, name[2], cpu_float_dtype(cpu_text(l->call, "bias")),
+        MXO_TRY(want(l, name[2], cpu_float_dtype(call_text(l->call, "bias")),
                      codes, 2, why));
-        g->bias = cpu_in(l->call, name[2]);
+        g->bias = call_in(l->call, name[2]);
     }
     if (g->quant.op == LAYER_BY_SCALE) {
         MXO_TRY(want(l, name[3], MXO_F32, one, 1, why));
-        memcpy(&g->quant.scale, cpu_data(cpu_in(l->call, name[3])),
+        memcpy(&g->quant.scale, cpu_data(call_in(l->call, name[3])),
                sizeof g->quant.scale);
     }
-    g->codes = cpu_data(cpu_in(l->call, name[0]));
-    g->scale = cpu_data(cpu_in(l->call, name[1]));
+    g->codes = cpu_data(call_in(l->call, name[0]));
+    g->scale = cpu_data(call_in(l->call, name[1]));
     return MXO_OK;
 }
 
 static mxo_status read_input(const layer *l, mxo_text why)
 {
-    const int is_packed = cpu_is(l->call, "from", "e2m1");
+    const int is_packed = call_is(l->call, "from", "e2m1");
     const uint64_t x[2] = {l->tokens, is_packed ? l->hidden / 2 : l->hidden};
     const uint64_t scale[2] = {l->tokens, cpu_blocks_of(l->hidden)};
     const uint64_t act[3] = {l->tokens, l->topk, l->inter};
-    const uint32_t from = cpu_float_dtype(cpu_text(l->call, "from"));
+    const uint32_t from = cpu_float_dtype(call_text(l->call, "from"));
 
     if (!l->has_one) {
         return want(l, "act", from, act, 3, why);
@@ -61,7 +61,7 @@ static mxo_status read_tensors(layer *l, mxo_text why)
     static const char *const second[] = {"w2", "w2_scale", "w2_bias",
                                          "w2_input_scale"};
     const uint64_t slots[2] = {l->tokens, l->topk};
-    const mxo_tensor *map = cpu_in(l->call, "expert_map");
+    const mxo_tensor *map = call_in(l->call, "expert_map");
 
     MXO_TRY(want(l, "topk_ids", MXO_I32, slots, 2, why));
     if (l->has_two) {
@@ -90,14 +90,14 @@ static mxo_status read_output(const layer *l, mxo_text why)
                              : l->has_glu ? l->inter
                                           : 2 * l->inter};
 
-    return cpu_want(cpu_out(l->call, "y"), "y", dtype, l->has_sum ? 2 : 3,
+    return cpu_want(call_out(l->call, "y"), "y", dtype, l->has_sum ? 2 : 3,
                     l->has_sum ? sum : row, why);
 }
 
 static mxo_status read_sizes(layer *l, mxo_text why)
 {
-    const mxo_tensor *ids = cpu_in(l->call, "topk_ids");
-    const mxo_tensor *w = cpu_in(l->call, l->has_one ? "w13" : "w2");
+    const mxo_tensor *ids = call_in(l->call, "topk_ids");
+    const mxo_tensor *w = call_in(l->call, l->has_one ? "w13" : "w2");
 
     if (ids == NULL || ids->rank != 2 || w == NULL || w->rank != 3 ||
         (l->has_one && w->shape[1] % 2 != 0)) {
@@ -151,8 +151,8 @@ static int32_t int_at(const mxo_tensor *t, size_t i)
 /* The expert of a slot, -1 if it lives elsewhere. */
 static mxo_status find_expert(layer *l, size_t i, mxo_text why)
 {
-    const mxo_tensor *map = cpu_in(l->call, "expert_map");
-    int32_t id = int_at(cpu_in(l->call, "topk_ids"), i);
+    const mxo_tensor *map = call_in(l->call, "expert_map");
+    int32_t id = int_at(call_in(l->call, "topk_ids"), i);
 
     if (id >= 0 && (uint64_t)id >= (map == NULL ? l->experts : map->shape[0])) {
         return cpu_fail(MXO_E_PARAM, why, "topk_ids[%llu] is %d: no expert",
@@ -175,14 +175,14 @@ static mxo_status read_absent(layer *l, mxo_text why)
     if (strcmp(word, "refuse") == 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "%s has no value for an expert that lives elsewhere",
-                        cpu_text(l->call, "profile"));
+                        call_text(l->call, "profile"));
     }
     l->absent_is_zero = strcmp(word, "zero") == 0;
     return l->absent_is_zero || strcmp(word, "skip") == 0
                ? MXO_OK
                : cpu_fail(MXO_E_UNSUPPORTED, why,
                           "the profile %s does not say absent",
-                          cpu_text(l->call, "profile"));
+                          call_text(l->call, "profile"));
 }
 
 mxo_status cpu_layer_group(layer *l, mxo_text why)

@@ -44,7 +44,7 @@ const char *cpu_layer_key(layer_field field)
 const char *cpu_layer_fact(const mxo_call *call, layer_field field)
 {
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        if (cpu_is(call, "profile", profiles[i].name)) {
+        if (call_is(call, "profile", profiles[i].name)) {
             return profiles[i].word[field];
         }
     }
@@ -53,7 +53,7 @@ const char *cpu_layer_fact(const mxo_call *call, layer_field field)
 
 const char *cpu_layer_word(const mxo_call *call, layer_field field)
 {
-    const char *own = cpu_text(call, keys[field]);
+    const char *own = call_text(call, keys[field]);
 
     return own[0] == '\0' || strcmp(own, "profile") == 0
                ? cpu_layer_fact(call, field)

@@ -15,7 +15,7 @@ static mxo_status refuse(const layer *l, layer_field field, mxo_text why)
     if (strcmp(word, "unknown") == 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the profile %s does not say %s",
-                        cpu_text(l->call, "profile"), cpu_layer_key(field));
+                        call_text(l->call, "profile"), cpu_layer_key(field));
     }
     return cpu_fail(MXO_E_UNSUPPORTED, why, "the cpu backend has no %s=%s",
                     cpu_layer_key(field), word);
@@ -98,7 +98,7 @@ static mxo_status read_order(layer *l, mxo_text why)
 {
     static const char *const at[] = {"weight", "block", NULL};
     const order_row *row = order_row_of(l);
-    const double splits = cpu_number(l->call, "splits");
+    const double splits = call_number(l->call, "splits");
     mxo_status status = MXO_OK;
     const int is_block = choose(l, LAYER_SCALE_AT, at, &status, why);
 
@@ -110,14 +110,14 @@ static mxo_status read_order(layer *l, mxo_text why)
                         row->name, at[is_block]);
     }
     if (splits < 1 || (splits > 1 && row->kind != CPU_ORDER_SPLIT) ||
-        cpu_number(l->call, "promote") != 0) {
+        call_number(l->call, "promote") != 0) {
         return cpu_fail(MXO_E_PARAM, why,
                         "splits and promote need an order that has them");
     }
-    if (row->kind >= CPU_ORDER_DPBF16 && !cpu_is(l->call, "from", "bf16")) {
+    if (row->kind >= CPU_ORDER_DPBF16 && !call_is(l->call, "from", "bf16")) {
         return cpu_fail(MXO_E_PARAM, why, "the CPU's orders take bf16");
     }
-    l->order = (cpu_order){settled(l, row), cpu_is(l->call, "mul", "fma"),
+    l->order = (cpu_order){settled(l, row), call_is(l->call, "mul", "fma"),
                            (size_t)splits};
     return MXO_OK;
 }
@@ -170,7 +170,7 @@ static mxo_status read_given(const layer *l, layer_quant *q, uint32_t from,
     q->is_reciprocal = rule == 1;
     status = status == MXO_OK && rule < 0 ? refuse(l, LAYER_QUANT_RULE, why)
                                           : status;
-    if (status == MXO_OK && !cpu_is(l->call, "input_scale", "given")) {
+    if (status == MXO_OK && !call_is(l->call, "input_scale", "given")) {
         return cpu_fail(MXO_E_PARAM, why,
                         "quant.static needs input_scale=given");
     }
@@ -249,7 +249,7 @@ static mxo_status read_bias(const layer *l, layer_gemm *g, layer_field field,
         "none", "acc", "rounded", "order", "acc_ftz", "behind", NULL};
     mxo_status status = MXO_OK;
 
-    if (cpu_is(l->call, "bias", "none")) {
+    if (call_is(l->call, "bias", "none")) {
         return MXO_OK;
     }
     g->place = (layer_place)choose(l, field, places, &status, why);
@@ -274,13 +274,13 @@ static float constant(const layer *l, layer_field field, mxo_status *status,
     const int is_unknown = strcmp(fact, "unknown") == 0;
     const float infinity = cpu_float(0x7f800000u);
 
-    if (is_unknown && cpu_is(l->call, "glu", "profile")) {
+    if (is_unknown && call_is(l->call, "glu", "profile")) {
         *status = *status == MXO_OK ? refuse(l, field, why) : *status;
         return 0;
     }
     if (strcmp(fact, "config") == 0 || is_unknown) {
-        return cpu_is(l->call, key, "none") ? infinity
-                                            : (float)cpu_number(l->call, key);
+        return call_is(l->call, key, "none") ? infinity
+                                             : (float)call_number(l->call, key);
     }
     return strcmp(fact, "none") == 0 ? infinity : (float)atof(fact);
 }
@@ -293,9 +293,9 @@ static mxo_status read_constants(layer *l, int is_silu, mxo_text why)
     if (is_silu) {
         c->alpha = 1;
         c->beta = 0;
-        c->limit = cpu_is(l->call, "limit", "none")
+        c->limit = call_is(l->call, "limit", "none")
                        ? cpu_float(0x7f800000u)
-                       : (float)cpu_number(l->call, "limit");
+                       : (float)call_number(l->call, "limit");
         return MXO_OK;
     }
     c->alpha = constant(l, LAYER_ALPHA, &status, why);
@@ -306,11 +306,11 @@ static mxo_status read_constants(layer *l, int is_silu, mxo_text why)
 
 mxo_status cpu_layer_read_glu(layer *l, mxo_text why)
 {
-    const char *own = cpu_text(l->call, "glu");
-    int is_silu = cpu_is(l->call, "activation", "silu");
-    layer_field field = !is_silu                           ? LAYER_SWIGLU
-                        : cpu_is(l->call, "limit", "none") ? LAYER_SILU
-                                                           : LAYER_SILU_LIMIT;
+    const char *own = call_text(l->call, "glu");
+    int is_silu = call_is(l->call, "activation", "silu");
+    layer_field field = !is_silu                            ? LAYER_SWIGLU
+                        : call_is(l->call, "limit", "none") ? LAYER_SILU
+                                                            : LAYER_SILU_LIMIT;
 
     if (strcmp(own, "profile") == 0 &&
         strcmp(cpu_layer_fact(l->call, field), "swiglu") == 0) {
@@ -329,9 +329,9 @@ mxo_status cpu_layer_read_glu(layer *l, mxo_text why)
     if (status == MXO_OK && cpu_glu_dialect(&l->unit, name) != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no glu=%s for activation=%s", name,
-                        cpu_text(l->call, "activation"));
+                        call_text(l->call, "activation"));
     }
-    const char *nan = cpu_text(l->call, "glu_nan");
+    const char *nan = call_text(l->call, "glu_nan");
 
     /* Routed layers and those of NVFP4 have no such word. */
     if (*nan != '\0' && cpu_glu_nan(&l->unit, nan) != 0) {
@@ -356,7 +356,7 @@ static mxo_status check_routing(const layer *l, mxo_text why)
         return cpu_fail(MXO_E_PARAM, why, "routing_at=%s needs a top-k of 1",
                         cpu_layer_word(l->call, LAYER_ROUTING_AT));
     }
-    return l->routing_at == LAYER_AT_INPUT && cpu_is(l->call, "from", "e2m1")
+    return l->routing_at == LAYER_AT_INPUT && call_is(l->call, "from", "e2m1")
                ? cpu_fail(MXO_E_PARAM, why,
                           "routing_at=input comes before quantisation: not "
                           "with from=e2m1")
@@ -371,7 +371,7 @@ static mxo_status read_second(layer *l, mxo_text why)
                                      "input", "glu",     NULL};
     const uint32_t from = l->has_one
                               ? l->unit.base.to
-                              : cpu_float_dtype(cpu_text(l->call, "from"));
+                              : cpu_float_dtype(call_text(l->call, "from"));
     mxo_status status = MXO_OK;
     const int same = choose(l, LAYER_REQUANT, requants, &status, why);
 
@@ -415,7 +415,7 @@ mxo_status cpu_layer_read_sum(layer *l, mxo_text why)
 
 static mxo_status read_first(layer *l, mxo_text why)
 {
-    const char *text = cpu_text(l->call, "from");
+    const char *text = call_text(l->call, "from");
     const uint32_t from =
         strcmp(text, "e2m1") == 0 ? MXO_U8 : cpu_float_dtype(text);
     mxo_status status = read_quant(l, &l->one, from, why);

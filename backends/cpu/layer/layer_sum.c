@@ -211,7 +211,7 @@ static void sum_tokens(void *arg, uint64_t begin, uint64_t end)
 
 mxo_status cpu_layer_run_sum(layer *l, const float *rows, mxo_text why)
 {
-    sum_job job = {l, rows, cpu_data(cpu_out(l->call, "y")), 0};
+    sum_job job = {l, rows, cpu_data(call_out(l->call, "y")), 0};
 
     cpu_split(l->ctx, l->tokens, 1, sum_tokens, &job);
     return job.failed ? cpu_fail(MXO_E_NOMEM, why, "no memory for a token")

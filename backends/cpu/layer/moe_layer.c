@@ -37,7 +37,7 @@ static void clear(const mxo_tensor *y)
 static mxo_status run_second(layer *l, uint32_t from, const void *act,
                              mxo_text why)
 {
-    const mxo_tensor *y = cpu_out(l->call, "y");
+    const mxo_tensor *y = call_out(l->call, "y");
 
     if (!l->has_sum) {
         clear(y);
@@ -57,12 +57,12 @@ static mxo_status run_second(layer *l, uint32_t from, const void *act,
 
 static mxo_status run(layer *l, mxo_text why)
 {
-    const mxo_tensor *y = cpu_out(l->call, "y");
+    const mxo_tensor *y = call_out(l->call, "y");
     void *act = NULL;
     mxo_status status = MXO_OK;
 
     if (!l->has_one) {
-        const mxo_tensor *given = cpu_in(l->call, "act");
+        const mxo_tensor *given = call_in(l->call, "act");
         return run_second(l, given->dtype, cpu_data(given), why);
     }
     if (!l->has_two) {
@@ -93,7 +93,7 @@ static mxo_status start(cpu_context *ctx, const mxo_call *call, layer *l,
     mxo_status status = MXO_OK;
 
     l->ctx = ctx;
-    if (!cpu_is(call, "conversion", "none")) {
+    if (!call_is(call, "conversion", "none")) {
         status = cpu_layer_undo(l, call, &back, why);
         call = &back.call;
     }
@@ -119,7 +119,7 @@ mxo_status cpu_moe_layer(cpu_context *ctx, const mxo_call *call, mxo_text why)
 
 mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
-    layer l = {.has_one = 1, .has_glu = cpu_is(call, "stage", "act")};
+    layer l = {.has_one = 1, .has_glu = call_is(call, "stage", "act")};
 
     MXO_TRY(cpu_known(call, GEMM_KEYS FIRST_KEYS "stage ", why));
     return start(ctx, call, &l, why);
@@ -127,7 +127,7 @@ mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why)
 
 mxo_status cpu_moe_gemm2(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
-    layer l = {.has_two = 1, .has_sum = cpu_is(call, "stage", "sum")};
+    layer l = {.has_two = 1, .has_sum = call_is(call, "stage", "sum")};
 
     MXO_TRY(cpu_known(call, GEMM_KEYS SECOND_KEYS "stage ", why));
     return start(ctx, call, &l, why);

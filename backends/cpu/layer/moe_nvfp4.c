@@ -100,8 +100,8 @@ static void first_gemm(const fp4 *f, size_t e, const fp4_row *a, float *h)
 static void split(const fp4 *f, const float *h, size_t first, size_t n,
                   float *gate, float *up)
 {
-    const int joint = cpu_is(f->base.call, "rows", "interleaved");
-    const int turned = cpu_is(f->base.call, "rows", "up_first");
+    const int joint = call_is(f->base.call, "rows", "interleaved");
+    const int turned = call_is(f->base.call, "rows", "up_first");
     const size_t inter = f->base.inter;
 
     for (size_t i = 0; i < n; i++) {
@@ -237,7 +237,7 @@ static mxo_status finish(fp4 *f, mxo_text why)
 {
     layer *l = &f->base;
     const layer_type to = type_of(l);
-    const mxo_tensor *y = cpu_out(l->call, "y");
+    const mxo_tensor *y = call_out(l->call, "y");
     const size_t n = l->slots * width_of(l);
 
     if (l->has_sum) {
@@ -254,15 +254,15 @@ static void bind(fp4 *f)
 {
     const mxo_call *call = f->base.call;
 
-    f->x = cpu_in(call, "x");
-    f->act = cpu_in(call, "act");
+    f->x = call_in(call, "x");
+    f->act = call_in(call, "act");
     if (f->base.has_one) {
-        f->w13 = cpu_data(cpu_in(call, "w13"));
-        f->s13 = cpu_data(cpu_in(call, "w13_scale"));
+        f->w13 = cpu_data(call_in(call, "w13"));
+        f->s13 = cpu_data(call_in(call, "w13_scale"));
     }
     if (f->base.has_two) {
-        f->w2 = cpu_data(cpu_in(call, "w2"));
-        f->s2 = cpu_data(cpu_in(call, "w2_scale"));
+        f->w2 = cpu_data(call_in(call, "w2"));
+        f->s2 = cpu_data(call_in(call, "w2_scale"));
     }
 }
 
@@ -317,7 +317,7 @@ mxo_status cpu_moe_nvfp4_layer(cpu_context *ctx, const mxo_call *call,
 mxo_status cpu_moe_nvfp4_gemm1(cpu_context *ctx, const mxo_call *call,
                                mxo_text why)
 {
-    fp4 f = {.base = {.has_one = 1, .has_glu = cpu_is(call, "stage", "act")}};
+    fp4 f = {.base = {.has_one = 1, .has_glu = call_is(call, "stage", "act")}};
 
     MXO_TRY(cpu_known(call, SETUP FIRST "stage ", why));
     return start(ctx, call, &f, why);
@@ -326,7 +326,7 @@ mxo_status cpu_moe_nvfp4_gemm1(cpu_context *ctx, const mxo_call *call,
 mxo_status cpu_moe_nvfp4_gemm2(cpu_context *ctx, const mxo_call *call,
                                mxo_text why)
 {
-    fp4 f = {.base = {.has_two = 1, .has_sum = cpu_is(call, "stage", "sum")}};
+    fp4 f = {.base = {.has_two = 1, .has_sum = call_is(call, "stage", "sum")}};
 
     MXO_TRY(cpu_known(call, SETUP "from stage " SECOND, why));
     return start(ctx, call, &f, why);

@@ -8,7 +8,7 @@ float cpu_fp4_global(const fp4 *f, const char *name, size_t i)
 {
     float x;
 
-    memcpy(&x, (const uint8_t *)cpu_data(cpu_in(f->base.call, name)) + 4 * i,
+    memcpy(&x, (const uint8_t *)cpu_data(call_in(f->base.call, name)) + 4 * i,
            sizeof x);
     return x;
 }
@@ -28,8 +28,8 @@ cpu_glu cpu_fp4_unit(const fp4 *f, size_t e)
 static mxo_status read_sizes(fp4 *f, mxo_text why)
 {
     layer *l = &f->base;
-    const mxo_tensor *ids = cpu_in(l->call, "topk_ids");
-    const mxo_tensor *w = cpu_in(l->call, l->has_one ? "w13" : "w2");
+    const mxo_tensor *ids = call_in(l->call, "topk_ids");
+    const mxo_tensor *w = call_in(l->call, l->has_one ? "w13" : "w2");
 
     if (ids == NULL || ids->rank != 2 || w == NULL || w->rank != 3 ||
         ids->shape[1] == 0 || w->shape[0] == 0 ||
@@ -68,7 +68,7 @@ static mxo_status read_tensors(const fp4 *f, mxo_text why)
     const uint64_t e = l->experts;
     const uint64_t h = l->hidden;
     const uint64_t n = l->inter;
-    const uint32_t from = cpu_float_dtype(cpu_text(l->call, "from"));
+    const uint32_t from = cpu_float_dtype(call_text(l->call, "from"));
     const wanted all[] = {
         {"topk_ids", MXO_I32, 2, {l->tokens, l->topk, 0}, 1, 1},
         {"x", from, 2, {l->tokens, h, 0}, 1, 0},
@@ -83,16 +83,16 @@ static mxo_status read_tensors(const fp4 *f, mxo_text why)
         {"g1_scale_c", MXO_F32, 1, {e, 0, 0}, 0, 1},
         {"g2_alphas", MXO_F32, 1, {e, 0, 0}, 0, 1},
     };
-    const mxo_tensor *map = cpu_in(l->call, "expert_map");
+    const mxo_tensor *map = call_in(l->call, "expert_map");
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if ((all[i].of_first && l->has_one) ||
             (all[i].of_second && l->has_two)) {
-            MXO_TRY(cpu_want(cpu_in(l->call, all[i].name), all[i].name,
+            MXO_TRY(cpu_want(call_in(l->call, all[i].name), all[i].name,
                              all[i].dtype, all[i].rank, all[i].shape, why));
         }
     }
-    if (cpu_is(l->call, "map", "1")) {
+    if (call_is(l->call, "map", "1")) {
         MXO_TRY(cpu_want(map, "expert_map", MXO_I32, 1,
                          map == NULL ? NULL : map->shape, why));
     }
@@ -161,7 +161,7 @@ static mxo_status read_recipe(fp4 *f, mxo_text why)
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no NVFP4 layer of profile %s with "
                         "order=%s",
-                        cpu_text(call, "profile"), order);
+                        call_text(call, "profile"), order);
     }
     if (f->base.has_one) {
         MXO_TRY(read_first(f, why));
@@ -183,7 +183,7 @@ mxo_status cpu_fp4_check(const fp4 *f, mxo_text why)
     const layer *l = &f->base;
 
     for (int i = 0; i < N_GLOBALS; i++) {
-        const mxo_tensor *t = cpu_in(l->call, names[i]);
+        const mxo_tensor *t = call_in(l->call, names[i]);
         for (size_t k = 0; t != NULL && k < t->shape[0]; k++) {
             const float x = cpu_fp4_global(f, names[i], k);
             if (!(x > 0 && x - x == 0)) {

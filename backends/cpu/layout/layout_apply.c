@@ -11,7 +11,7 @@
 /* A word has the number 0, too. */
 static int is_number(const mxo_call *call, const char *key)
 {
-    return strspn(cpu_text(call, key), "-+.0123456789") > 0;
+    return strspn(call_text(call, key), "-+.0123456789") > 0;
 }
 
 /* What of the axes is left on the way back. */
@@ -21,10 +21,10 @@ static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
     static const char *const keys[] = {"", "keep_rows", "keep_cols"};
 
     for (int a = 0; a < 3; a++) {
-        const double keep = a == 0 ? 0 : cpu_number(call, keys[a]);
+        const double keep = a == 0 ? 0 : call_number(call, keys[a]);
         if (keep < 0 || keep > (double)shape[a] ||
             (a > 0 && !is_number(call, keys[a])) ||
-            (keep > 0 && cpu_is(call, "dir", "forward"))) {
+            (keep > 0 && call_is(call, "dir", "forward"))) {
             return cpu_fail(MXO_E_PARAM, why, "%s is out of range", keys[a]);
         }
         live[a] = keep > 0 ? (uint64_t)keep : shape[a];
@@ -90,7 +90,7 @@ static mxo_status records_back(cpu_chain *c, const cpu_row *row,
 static mxo_status chain_of_call(const mxo_call *call, const mxo_tensor *x,
                                 int forward, cpu_chain *c, mxo_text why)
 {
-    const char *text = cpu_text(call, "layout");
+    const char *text = call_text(call, "layout");
     const int tensor = cpu_conversion_tensor(text);
     char chain[CPU_CHAIN_TEXT];
     uint64_t live[3];
@@ -214,10 +214,10 @@ static mxo_status set_valid(cpu_context *ctx, const cpu_chain *c, int forward,
 mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
                             mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
-    const mxo_tensor *y = cpu_out(call, "y");
-    const mxo_tensor *valid = cpu_out(call, "valid");
-    const int forward = cpu_is(call, "dir", "forward");
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *y = call_out(call, "y");
+    const mxo_tensor *valid = call_out(call, "valid");
+    const int forward = call_is(call, "dir", "forward");
     cpu_chain *c = malloc(sizeof *c);
     mxo_status status =
         cpu_known(call, "layout dtype dir keep_rows keep_cols", why);
@@ -301,9 +301,9 @@ static int64_t index_inverse(const cpu_map *m, uint64_t at)
 static mxo_status map_sizes(const mxo_call *call, cpu_map *map, mxo_text why)
 {
     static const char *const keys[] = {"experts", "rows", "cols"};
-    const char *text = cpu_text(call, "layout");
+    const char *text = call_text(call, "layout");
     const cpu_row *row = cpu_row_of(text);
-    const double elem = cpu_number(call, "elem_bytes");
+    const double elem = call_number(call, "elem_bytes");
     uint64_t extent[3];
 
     if (row == NULL) {
@@ -313,7 +313,7 @@ static mxo_status map_sizes(const mxo_call *call, cpu_map *map, mxo_text why)
         return cpu_fail(MXO_E_PARAM, why, "elem_bytes is out of range");
     }
     for (int a = 0; a < 3; a++) {
-        const double n = cpu_number(call, keys[a]);
+        const double n = call_number(call, keys[a]);
         if (!(n >= 0 && n <= 9007199254740992.0) || !is_number(call, keys[a])) {
             return cpu_fail(MXO_E_PARAM, why, "%s is out of range", keys[a]);
         }
@@ -325,11 +325,11 @@ static mxo_status map_sizes(const mxo_call *call, cpu_map *map, mxo_text why)
 mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
                             mxo_text why)
 {
-    const mxo_tensor *at = cpu_in(call, "at");
-    const mxo_tensor *to = cpu_out(call, "to");
-    const mxo_tensor *sizes = cpu_out(call, "sizes");
+    const mxo_tensor *at = call_in(call, "at");
+    const mxo_tensor *to = call_out(call, "to");
+    const mxo_tensor *sizes = call_out(call, "sizes");
     const uint64_t n_sizes[1] = {N_SIZES};
-    const int forward = cpu_is(call, "dir", "forward");
+    const int forward = call_is(call, "dir", "forward");
     cpu_map m;
 
     MXO_TRY(cpu_known(call, "layout dir elem_bytes experts rows cols", why));

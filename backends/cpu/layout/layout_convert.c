@@ -157,9 +157,9 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
                               const conversion *row, int i, cpu_chain *c,
                               int check, mxo_text why)
 {
-    const mxo_tensor *in = cpu_in(call, tensor_names[i]);
-    const mxo_tensor *out = cpu_out(call, tensor_names[i]);
-    const mxo_tensor *valid = cpu_out(call, valid_names[i]);
+    const mxo_tensor *in = call_in(call, tensor_names[i]);
+    const mxo_tensor *out = call_out(call, tensor_names[i]);
+    const mxo_tensor *valid = call_out(call, valid_names[i]);
     char text[CPU_CHAIN_TEXT];
 
     if (in == NULL || !leaves(row, i)) {
@@ -168,7 +168,7 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
     const uint64_t extent[3] = {in->shape[0], in->shape[1],
                                 in->rank == 2 ? 1 : in->shape[2]};
     mxo_status status =
-        cpu_conversion_chain(cpu_text(call, "conversion"), i, text, why);
+        cpu_conversion_chain(call_text(call, "conversion"), i, text, why);
     status = status == MXO_OK ? cpu_chain_of(c, text, in->dtype, extent, why)
                               : status;
     if (status == MXO_OK && c->stage[c->n - 1].map.n_records > 0) {
@@ -229,29 +229,29 @@ mxo_status cpu_conversion_takes(const char *name, const uint64_t w13[3],
 static mxo_status check_layer(const mxo_call *call, const conversion *row,
                               mxo_text why)
 {
-    const mxo_tensor *w13 = cpu_in(call, "w13");
-    const mxo_tensor *w2 = cpu_in(call, "w2");
+    const mxo_tensor *w13 = call_in(call, "w13");
+    const mxo_tensor *w2 = call_in(call, "w2");
 
     if (w13 == NULL || w2 == NULL || w13->rank != 3 || w2->rank != 3) {
         return cpu_fail(MXO_E_SHAPE, why, "w13 and w2 have three axes");
     }
     for (int i = 1; i < TENSORS; i++) {
-        const mxo_tensor *t = cpu_in(call, tensor_names[i]);
+        const mxo_tensor *t = call_in(call, tensor_names[i]);
         if (t != NULL &&
             (t->rank < 2 || t->rank > 3 || t->shape[0] != w13->shape[0])) {
             return cpu_fail(MXO_E_SHAPE, why, "%s has other experts than w13",
                             tensor_names[i]);
         }
     }
-    return check_needs(row, w13->shape, cpu_is(call, "bias", "1"), why);
+    return check_needs(row, w13->shape, call_is(call, "bias", "1"), why);
 }
 
 /* Patterns of positive floats are ordered as the floats are. */
 static mxo_status keep_largest(const mxo_call *call, const char *from,
                                const char *to, mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, from);
-    const mxo_tensor *y = cpu_out(call, to);
+    const mxo_tensor *x = call_in(call, from);
+    const mxo_tensor *y = call_out(call, to);
     uint32_t largest = 0;
 
     if (x == NULL) {
@@ -276,7 +276,7 @@ static mxo_status convert_all(cpu_context *ctx, const mxo_call *call,
             MXO_TRY(convert_one(ctx, call, row, i, c, check, why));
         }
     }
-    if (cpu_is(call, "input_scale", "1")) {
+    if (call_is(call, "input_scale", "1")) {
         MXO_TRY(keep_largest(call, "w13_input_scale", "w13_lhs_scale", why));
         MXO_TRY(keep_largest(call, "w2_input_scale", "w2_lhs_scale", why));
     }
@@ -291,7 +291,7 @@ mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
         cpu_known(call, "conversion scale group bias input_scale", why);
 
     if (status == MXO_OK) {
-        status = row_of(cpu_text(call, "conversion"), &row, why);
+        status = row_of(call_text(call, "conversion"), &row, why);
     }
     if (status != MXO_OK) {
         return status;

@@ -106,11 +106,11 @@ static void fill_sources(const grouping *g, int32_t *source)
 mxo_status cpu_layout_groups(cpu_context *ctx, const mxo_call *call,
                              mxo_text why)
 {
-    const mxo_tensor *sizes = cpu_in(call, "sizes");
-    const mxo_tensor *index = cpu_out(call, "index");
-    const mxo_tensor *ends = cpu_out(call, "ends");
-    const double align = cpu_number(call, "align");
-    const double total = cpu_number(call, "total");
+    const mxo_tensor *sizes = call_in(call, "sizes");
+    const mxo_tensor *index = call_out(call, "index");
+    const mxo_tensor *ends = call_out(call, "ends");
+    const double align = call_number(call, "align");
+    const double total = call_number(call, "total");
     mxo_status status = cpu_known(call, "align total", why);
 
     if (status == MXO_OK && !(align >= 1 && align < (double)most &&
@@ -183,14 +183,14 @@ static void spread_rows(void *job, uint64_t begin, uint64_t end)
 static mxo_status read_grouping(const mxo_call *call, const mxo_tensor *x,
                                 grouping *g, mxo_text why)
 {
-    const int repeat = cpu_is(call, "rule", "repeat");
-    const int64_t blocks = (int64_t)cpu_number(call, "blocks");
+    const int repeat = call_is(call, "rule", "repeat");
+    const int64_t blocks = (int64_t)call_number(call, "blocks");
 
-    g->list = cpu_in(call, "groups");
-    g->in_place = cpu_is(call, "rule", "in_place");
-    g->ends_align = (int64_t)cpu_number(call, "ends_align");
-    g->gran = (int64_t)cpu_number(call, "gran");
-    g->align = (int64_t)cpu_number(call, "align");
+    g->list = call_in(call, "groups");
+    g->in_place = call_is(call, "rule", "in_place");
+    g->ends_align = (int64_t)call_number(call, "ends_align");
+    g->gran = (int64_t)call_number(call, "gran");
+    g->align = (int64_t)call_number(call, "align");
     g->rows = (int64_t)x->shape[1];
     if (g->gran < 1 || g->align < 1 || g->ends_align < 0 || blocks < 0 ||
         g->gran >= most || g->align >= most || g->ends_align >= most ||
@@ -235,10 +235,10 @@ static mxo_status run_grouped(cpu_context *ctx, const grouping *g,
                               const mxo_call *call, const cpu_chain *c,
                               mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
+    const mxo_tensor *x = call_in(call, "x");
     const uint64_t row_bytes = x->shape[2] * cpu_dtype_bytes(x->dtype);
     const uint64_t n = x->shape[0] * (uint64_t)g->to_rows;
-    const int repeat = cpu_is(call, "rule", "repeat");
+    const int repeat = call_is(call, "rule", "repeat");
     uint8_t *buffer = malloc((size_t)(n * row_bytes) + 1);
     int32_t *source =
         repeat ? NULL : malloc(((size_t)g->to_rows + 1) * sizeof *source);
@@ -258,11 +258,12 @@ static mxo_status run_grouped(cpu_context *ctx, const grouping *g,
             fill_sources(g, source);
         }
         cpu_split(ctx, n, ROW_GRAIN, spread_rows, &s);
-        status =
-            cpu_chain_run(ctx, c, 1, cpu_data(cpu_out(call, "y")), buffer, why);
+        status = cpu_chain_run(ctx, c, 1, cpu_data(call_out(call, "y")), buffer,
+                               why);
     }
     if (status == MXO_OK) {
-        status = cpu_chain_valid(ctx, c, cpu_data(cpu_out(call, "valid")), why);
+        status =
+            cpu_chain_valid(ctx, c, cpu_data(call_out(call, "valid")), why);
     }
     free(buffer);
     free(source);
@@ -272,7 +273,7 @@ static mxo_status run_grouped(cpu_context *ctx, const grouping *g,
 mxo_status cpu_layout_grouped(cpu_context *ctx, const mxo_call *call,
                               mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
+    const mxo_tensor *x = call_in(call, "x");
     cpu_chain *c = malloc(sizeof *c);
     grouping g = {0};
     mxo_status status =
@@ -286,7 +287,7 @@ mxo_status cpu_layout_grouped(cpu_context *ctx, const mxo_call *call,
         const uint64_t extent[3] = {x->shape[0], (uint64_t)g.to_rows,
                                     x->shape[2]};
         status =
-            cpu_chain_of(c, cpu_text(call, "layout"), x->dtype, extent, why);
+            cpu_chain_of(c, call_text(call, "layout"), x->dtype, extent, why);
     }
     if (status == MXO_OK && c->stage[c->n - 1].map.n_records > 0) {
         status = cpu_fail(MXO_E_UNSUPPORTED, why,
@@ -294,9 +295,9 @@ mxo_status cpu_layout_grouped(cpu_context *ctx, const mxo_call *call,
     }
     if (status == MXO_OK) {
         status =
-            check_outputs(c, cpu_out(call, "y"), cpu_out(call, "valid"), why);
+            check_outputs(c, call_out(call, "y"), call_out(call, "valid"), why);
     }
-    if (status == MXO_OK && !cpu_is(call, "rule", "repeat")) {
+    if (status == MXO_OK && !call_is(call, "rule", "repeat")) {
         status = check_groups(&g, why);
     }
     status = status == MXO_OK ? run_grouped(ctx, &g, call, c, why) : status;

@@ -10,8 +10,8 @@
 static mxo_status part_chain(const mxo_call *call, const char *part,
                              cpu_chain *c, mxo_text why)
 {
-    const char *name = cpu_text(call, "record");
-    const mxo_tensor *x = cpu_in(call, part);
+    const char *name = call_text(call, "record");
+    const mxo_tensor *x = call_in(call, part);
     const int id = (int)strcspn(name, "/");
     char text[CPU_CHAIN_TEXT];
 
@@ -48,7 +48,7 @@ static mxo_status put_part(cpu_context *ctx, const cpu_chain *c, uint8_t *y,
 static mxo_status run(cpu_context *ctx, const mxo_call *call, cpu_chain *c,
                       mxo_text why)
 {
-    const mxo_tensor *y = cpu_out(call, "y");
+    const mxo_tensor *y = call_out(call, "y");
 
     MXO_TRY(part_chain(call, "codes", &c[0], why));
     MXO_TRY(part_chain(call, "scale", &c[1], why));
@@ -63,7 +63,7 @@ static mxo_status run(cpu_context *ctx, const mxo_call *call, cpu_chain *c,
     }
     for (int i = 0; i < 2; i++) {
         MXO_TRY(put_part(ctx, &c[i], cpu_data(y),
-                         cpu_in(call, i == 0 ? "codes" : "scale"), why));
+                         call_in(call, i == 0 ? "codes" : "scale"), why));
     }
     return MXO_OK;
 }

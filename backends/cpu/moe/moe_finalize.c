@@ -256,9 +256,9 @@ static int32_t index_at(const mxo_tensor *t, uint64_t i)
 static int64_t *rows_of(const mxo_call *call, uint64_t pairs, uint64_t rows,
                         mxo_status *status, mxo_text why)
 {
-    const mxo_tensor *index = cpu_in(call, "index");
-    const mxo_tensor *ids = cpu_in(call, "topk_ids");
-    const mxo_tensor *map = cpu_in(call, "expert_map");
+    const mxo_tensor *index = call_in(call, "index");
+    const mxo_tensor *ids = call_in(call, "topk_ids");
+    const mxo_tensor *map = call_in(call, "expert_map");
     int64_t *row = calloc((size_t)pairs + 1, sizeof *row);
 
     *status = row == NULL ? MXO_E_NOMEM : MXO_OK;
@@ -290,21 +290,21 @@ static mxo_status check_pairs(const mxo_call *call, const uint64_t *shape,
                               mxo_text why)
 {
     static const char *const names[] = {"index", "topk_ids"};
-    const mxo_tensor *map = cpu_in(call, "expert_map");
-    const uint32_t weight = cpu_float_dtype(cpu_text(call, "weight"));
+    const mxo_tensor *map = call_in(call, "expert_map");
+    const uint32_t weight = cpu_float_dtype(call_text(call, "weight"));
     int has_map;
 
     MXO_TRY(cpu_flag(call, "map", &has_map, why));
     for (int i = 0; i < 2; i++) {
-        const mxo_tensor *t = cpu_in(call, names[i]);
+        const mxo_tensor *t = call_in(call, names[i]);
 
         if (t != NULL ||
-            (i == 0 ? cpu_is(call, "source", "permuted") : has_map)) {
+            (i == 0 ? call_is(call, "source", "permuted") : has_map)) {
             MXO_TRY(cpu_want(t, names[i], MXO_I32, 2, shape, why));
         }
     }
     if (weight != MXO_N_DTYPES) {
-        MXO_TRY(cpu_want(cpu_in(call, "topk_weights"), "topk_weights", weight,
+        MXO_TRY(cpu_want(call_in(call, "topk_weights"), "topk_weights", weight,
                          2, shape, why));
     }
     if (has_map) {
@@ -319,33 +319,33 @@ static mxo_status check(const mxo_call *call, finalize_job *job, mxo_text why)
     static const char *const sums[] = {"fma",      "add",   "typed",
                                        "lanes4",   "vllm",  "cpu",
                                        "pairwise", "exact", NULL};
-    const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
-    const uint32_t to = cpu_float_dtype(cpu_text(call, "to"));
-    const double hidden = cpu_number(call, "hidden_dim");
+    const uint32_t from = cpu_float_dtype(call_text(call, "from"));
+    const uint32_t to = cpu_float_dtype(call_text(call, "to"));
+    const double hidden = call_number(call, "hidden_dim");
     uint64_t shape[2];
 
     job->sum = cpu_choice(call, "sum", sums);
-    job->x = cpu_in(call, "x");
-    job->y = cpu_out(call, "y");
+    job->x = call_in(call, "x");
+    job->y = call_out(call, "y");
     job->weights =
-        cpu_is(call, "weight", "none") ? NULL : cpu_in(call, "topk_weights");
-    job->absent_is_zero = cpu_is(call, "absent", "zero");
+        call_is(call, "weight", "none") ? NULL : call_in(call, "topk_weights");
+    job->absent_is_zero = call_is(call, "absent", "zero");
     if (job->sum < 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why, "moe.finalize on cpu: sum=%s",
-                        cpu_text(call, "sum"));
+                        call_text(call, "sum"));
     }
     if (job->x == NULL || job->x->rank != 2 || job->y == NULL ||
         job->y->rank != 2) {
         return cpu_fail(MXO_E_SHAPE, why, "x and y are matrices");
     }
-    const mxo_tensor *pairs = cpu_in(call, "index");
+    const mxo_tensor *pairs = call_in(call, "index");
 
-    pairs = pairs != NULL ? pairs : cpu_in(call, "topk_ids");
+    pairs = pairs != NULL ? pairs : call_in(call, "topk_ids");
     pairs = pairs != NULL ? pairs : job->weights;
     shape[0] = job->y->shape[0];
     shape[1] = pairs != NULL && pairs->rank == 2
                    ? pairs->shape[1]
-                   : (uint64_t)cpu_number(call, "top_k");
+                   : (uint64_t)call_number(call, "top_k");
     job->slots = shape[1];
     const uint64_t y_shape[2] = {shape[0], hidden > 0 ? (uint64_t)hidden
                                                       : job->x->shape[1]};

@@ -82,11 +82,11 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 static mxo_status read_params(const mxo_call *call, permute_job *j,
                               mxo_text why)
 {
-    const double top_k = cpu_number(call, "top_k");
-    const double pad = cpu_number(call, "pad");
+    const double top_k = call_number(call, "top_k");
+    const double pad = call_number(call, "pad");
 
-    j->is_aiter = cpu_is(call, "ids", "aiter");
-    j->shuffles = cpu_is(call, "layout", "aiter");
+    j->is_aiter = call_is(call, "ids", "aiter");
+    j->shuffles = call_is(call, "layout", "aiter");
     if (!(top_k >= 1 && top_k <= INT32_MAX) || !(pad >= 0 && pad <= 255)) {
         return cpu_fail(MXO_E_PARAM, why,
                         "moe.permute on cpu: top_k is at least 1, and pad is "
@@ -100,7 +100,7 @@ static mxo_status read_params(const mxo_call *call, permute_job *j,
 /* The rows that count. */
 static mxo_status read_valid(const mxo_call *call, permute_job *j, mxo_text why)
 {
-    const mxo_tensor *t = cpu_in(call, "num_valid");
+    const mxo_tensor *t = call_in(call, "num_valid");
     int32_t valid;
 
     j->live = j->n;
@@ -120,9 +120,9 @@ static mxo_status read_valid(const mxo_call *call, permute_job *j, mxo_text why)
 
 static mxo_status read_call(const mxo_call *call, permute_job *j, mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
-    const mxo_tensor *rows = cpu_in(call, "rows");
-    const mxo_tensor *y = cpu_out(call, "y");
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *rows = call_in(call, "rows");
+    const mxo_tensor *y = call_out(call, "y");
 
     MXO_TRY(read_params(call, j, why));
     if (x == NULL || x->rank != 2 || rows == NULL || rows->rank != 1) {
@@ -157,7 +157,7 @@ mxo_status cpu_moe_permute(cpu_context *ctx, const mxo_call *call, mxo_text why)
     MXO_TRY(cpu_known(call, "ids top_k per_pair pad layout", why));
     MXO_TRY(read_call(call, &j, why));
     if (j.pitch > 0) {
-        const uint64_t rows = cpu_out(call, "y")->shape[0];
+        const uint64_t rows = call_out(call, "y")->shape[0];
         cpu_split(ctx, rows, TILE_ROWS, span, &j);
         cpu_name_kernel(ctx, "moe_permute", cpu_threads(ctx, rows, TILE_ROWS));
     }

@@ -16,7 +16,7 @@ static mxo_status refuse(mxo_status status, mxo_text why, const char *sentence)
 
 int32_t *cpu_sort_out(const sort_job *j, const char *name)
 {
-    return cpu_data(cpu_out(j->call, name));
+    return cpu_data(call_out(j->call, name));
 }
 
 void cpu_sort_fill(int32_t *to, uint64_t n, int32_t value)
@@ -86,12 +86,12 @@ static mxo_status read_params(sort_job *j, mxo_text why)
 {
     static const char *const locals[] = {"all", "range", "map", "mask", NULL};
     const mxo_call *call = j->call;
-    const double experts = cpu_number(call, "num_experts");
-    const double block = cpu_number(call, "block_size");
-    const double shared = cpu_number(call, "n_shared");
-    const double offset = cpu_number(call, "local_expert_offset");
-    const double here = cpu_number(call, "local_num_experts");
-    const int is_trtllm = cpu_is(call, "layout", "trtllm");
+    const double experts = call_number(call, "num_experts");
+    const double block = call_number(call, "block_size");
+    const double shared = call_number(call, "n_shared");
+    const double offset = call_number(call, "local_expert_offset");
+    const double here = call_number(call, "local_num_experts");
+    const int is_trtllm = call_is(call, "layout", "trtllm");
 
     j->kind = (sort_kind)cpu_choice(call, "local", locals);
     if (experts < 1 || block < 1 || experts > INT32_MAX || block > INT32_MAX) {
@@ -108,7 +108,8 @@ static mxo_status read_params(sort_job *j, mxo_text why)
         return refuse(MXO_E_PARAM, why,
                       "local experts are not among all experts");
     }
-    if (cpu_number(call, "n_rows") >= 0 && !cpu_is(call, "layout", "triton")) {
+    if (call_number(call, "n_rows") >= 0 &&
+        !call_is(call, "layout", "triton")) {
         return refuse(MXO_E_PARAM, why, "only layout=triton cuts rows off");
     }
     j->shared = (uint64_t)shared;
@@ -121,11 +122,11 @@ static mxo_status read_params(sort_job *j, mxo_text why)
 
 static mxo_status read_tensors(sort_job *j, mxo_text why)
 {
-    const mxo_tensor *ids = cpu_in(j->call, "topk_ids");
-    const mxo_tensor *map = cpu_in(j->call, "expert_map");
-    const mxo_tensor *weights = cpu_in(j->call, "topk_weights");
+    const mxo_tensor *ids = call_in(j->call, "topk_ids");
+    const mxo_tensor *map = call_in(j->call, "expert_map");
+    const mxo_tensor *weights = call_in(j->call, "topk_weights");
     const uint64_t experts[1] = {j->experts};
-    const double rows = cpu_number(j->call, "n_rows");
+    const double rows = call_number(j->call, "n_rows");
 
     if (ids == NULL || ids->rank != 2 ||
         (ids->shape[1] != 0 && ids->shape[0] > INT32_MAX / ids->shape[1])) {
@@ -196,7 +197,7 @@ static mxo_status run_layout(sort_job *j, const sort_layout *layout,
 mxo_status cpu_moe_sort(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     sort_job j = {.call = call};
-    const sort_layout *layout = cpu_sort_layout(cpu_text(call, "layout"));
+    const sort_layout *layout = cpu_sort_layout(call_text(call, "layout"));
 
     MXO_TRY(cpu_known(call,
                       "layout num_experts block_size local local_expert_offset "

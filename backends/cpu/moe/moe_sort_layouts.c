@@ -20,7 +20,7 @@ static mxo_status check_outputs(const sort_job *j, const sort_want *want, int n,
 
     for (int i = 0; i < n; i++) {
         const int is_matrix = want[i].n == MATRIX;
-        MXO_TRY(cpu_want(cpu_out(j->call, want[i].name), want[i].name,
+        MXO_TRY(cpu_want(call_out(j->call, want[i].name), want[i].name,
                          want[i].dtype, is_matrix ? 2 : 1,
                          is_matrix ? pairs : &want[i].n, why));
     }

@@ -33,17 +33,17 @@ static void scale_span(void *arg, uint64_t begin, uint64_t end)
 mxo_status cpu_quant_scale_bytes(cpu_context *ctx, const mxo_call *call,
                                  mxo_text why)
 {
-    const cpu_quant_rule *rule = cpu_quant_rule_of(cpu_text(call, "rule"));
-    const cpu_element *e = cpu_element_of(cpu_text(call, "element"));
-    const mxo_tensor *amax = cpu_in(call, "amax");
-    const mxo_tensor *scale = cpu_out(call, "scale");
+    const cpu_quant_rule *rule = cpu_quant_rule_of(call_text(call, "rule"));
+    const cpu_element *e = cpu_element_of(call_text(call, "element"));
+    const mxo_tensor *amax = call_in(call, "amax");
+    const mxo_tensor *scale = call_out(call, "scale");
     scale_job job = {.amax = NULL};
 
     MXO_TRY(cpu_known(call, "element rule", why));
     if (rule == NULL || e == NULL || amax == NULL) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no quant.scale by %s",
-                        cpu_text(call, "rule"));
+                        call_text(call, "rule"));
     }
     MXO_TRY(cpu_want(amax, "amax", MXO_F32, amax->rank, amax->shape, why));
     MXO_TRY(cpu_want(scale, "scale", MXO_E8M0, amax->rank, amax->shape, why));
@@ -97,9 +97,9 @@ static void requant_span(void *arg, uint64_t begin, uint64_t end)
 mxo_status cpu_quant_requant(cpu_context *ctx, const mxo_call *call,
                              mxo_text why)
 {
-    const mxo_tensor *q = cpu_in(call, "q");
-    const mxo_tensor *offset = cpu_in(call, "offset");
-    const uint32_t dtype = cpu_is(call, "container", "i32") ? MXO_I32 : MXO_U8;
+    const mxo_tensor *q = call_in(call, "q");
+    const mxo_tensor *offset = call_in(call, "offset");
+    const uint32_t dtype = call_is(call, "container", "i32") ? MXO_I32 : MXO_U8;
     requant_job job;
 
     MXO_TRY(cpu_known(call, "container", why));
@@ -110,10 +110,10 @@ mxo_status cpu_quant_requant(cpu_context *ctx, const mxo_call *call,
     MXO_TRY(cpu_want(q, "q", dtype, q->rank, q->shape, why));
     MXO_TRY(
         cpu_want(offset, "offset", MXO_U8, offset->rank, offset->shape, why));
-    MXO_TRY(cpu_want(cpu_out(call, "y"), "y", dtype, q->rank, q->shape, why));
+    MXO_TRY(cpu_want(call_out(call, "y"), "y", dtype, q->rank, q->shape, why));
     job.q = cpu_data(q);
     job.offset = cpu_data(offset);
-    job.y = cpu_data(cpu_out(call, "y"));
+    job.y = cpu_data(call_out(call, "y"));
     make_table(&job);
     cpu_split(ctx, offset->n_bytes, GRAIN / 16, requant_span, &job);
     cpu_name_kernel(ctx, "quant_requant",

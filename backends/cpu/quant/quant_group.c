@@ -39,9 +39,9 @@ static mxo_status read_params(group_job *job, const mxo_call *call,
 {
     static const char *const forms[] = {"f32", "e8m0", "packed", "packed_mn",
                                         NULL};
-    const cpu_quant_rule *rule = cpu_quant_rule_of(cpu_text(call, "rule"));
-    const cpu_element *e = cpu_element_of(cpu_text(call, "element"));
-    const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
+    const cpu_quant_rule *rule = cpu_quant_rule_of(call_text(call, "rule"));
+    const cpu_element *e = cpu_element_of(call_text(call, "element"));
+    const uint32_t from = cpu_float_dtype(call_text(call, "from"));
 
     job->form = (group_form)cpu_choice(call, "scale", forms);
     MXO_TRY(cpu_flag(call, "pow2", &job->by_byte, why));
@@ -49,11 +49,11 @@ static mxo_status read_params(group_job *job, const mxo_call *call,
         cpu_choice(call, "scale", forms) < 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no quant.group to %s by %s",
-                        cpu_text(call, "element"), cpu_text(call, "rule"));
+                        call_text(call, "element"), call_text(call, "rule"));
     }
     if (job->form != GROUP_F32 && !job->by_byte) {
         return cpu_fail(MXO_E_PARAM, why, "quant.group: scale=%s needs pow2=1",
-                        cpu_text(call, "scale"));
+                        call_text(call, "scale"));
     }
     cpu_quant_make(&job->quant, rule, e, from, CPU_BY_RULE);
     return MXO_OK;
@@ -61,9 +61,9 @@ static mxo_status read_params(group_job *job, const mxo_call *call,
 
 static mxo_status read_shape(group_job *job, const mxo_call *call, mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
-    const double height = cpu_number(call, "group_rows");
-    const double width = cpu_number(call, "group_cols");
+    const mxo_tensor *x = call_in(call, "x");
+    const double height = call_number(call, "group_rows");
+    const double width = call_number(call, "group_cols");
     const int packs = job->quant.element->bits == 4;
 
     if (height < 0 || width < 0) {
@@ -99,9 +99,9 @@ static mxo_status read_shape(group_job *job, const mxo_call *call, mxo_text why)
 static mxo_status want_scales(const group_job *job, const mxo_call *call,
                               const mxo_tensor *scale, mxo_text why)
 {
-    const int one = cpu_number(call, "group_rows") == 0 &&
-                    cpu_number(call, "group_cols") == 0;
-    const int by_row = cpu_number(call, "group_rows") == 1;
+    const int one = call_number(call, "group_rows") == 0 &&
+                    call_number(call, "group_cols") == 0;
+    const int by_row = call_number(call, "group_rows") == 1;
     const uint64_t words = (job->across + 3) / 4;
     const uint64_t plain[2] = {job->down, job->across};
     const uint64_t packed[2] = {job->down, words};
@@ -126,8 +126,8 @@ static mxo_status read_outputs(group_job *job, const mxo_call *call,
                                mxo_text why)
 {
     const cpu_element *e = job->quant.element;
-    const mxo_tensor *q = cpu_out(call, "q");
-    const mxo_tensor *scale = cpu_out(call, "scale");
+    const mxo_tensor *q = call_out(call, "q");
+    const mxo_tensor *scale = call_out(call, "scale");
     uint64_t shape[MXO_MAX_RANK];
 
     memcpy(shape, job->x->shape, sizeof shape);
@@ -276,7 +276,7 @@ mxo_status cpu_quant_group(cpu_context *ctx, const mxo_call *call, mxo_text why)
     MXO_TRY(read_shape(&job, call, why));
     MXO_TRY(read_outputs(&job, call, why));
     if (job.form >= GROUP_WORDS) {
-        memset(job.scale, 0, (size_t)cpu_out(call, "scale")->n_bytes);
+        memset(job.scale, 0, (size_t)call_out(call, "scale")->n_bytes);
     }
     cpu_split(ctx, job.down, 1, span_groups, &job);
     cpu_name_kernel(ctx, "quant_group", cpu_threads(ctx, job.down, 1));

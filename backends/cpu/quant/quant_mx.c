@@ -156,10 +156,10 @@ static void span_blocks(void *arg, uint64_t begin, uint64_t end)
 static mxo_status read_rule(quant_job *job, const mxo_call *call, mxo_text why)
 {
     static const char *const ties[] = {"rne", "rna", "rnz", "rz", "rule", NULL};
-    const char *const name = cpu_text(call, "rule");
+    const char *const name = call_text(call, "rule");
     const cpu_quant_rule *rule = cpu_quant_rule_of(name);
-    const cpu_element *element = cpu_element_of(cpu_text(call, "element"));
-    const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
+    const cpu_element *element = cpu_element_of(call_text(call, "element"));
+    const uint32_t from = cpu_float_dtype(call_text(call, "from"));
     const int tie = cpu_choice(call, "tie", ties);
 
     if (element == NULL || from == MXO_N_DTYPES || tie < 0) {
@@ -179,15 +179,15 @@ static mxo_status read_shape(quant_job *job, const mxo_call *call,
     static const char *const layouts[] = {"linear", "128x4", "8x4", NULL};
     static const uint64_t tile_rows[] = {0, 128, 8};
     const int layout = cpu_choice(call, "sf_layout", layouts);
-    const double axis = cpu_number(call, "axis");
-    const double align = cpu_number(call, "align");
+    const double axis = call_number(call, "axis");
+    const double align = call_number(call, "align");
 
-    if (layout < 0 ||
-        !(cpu_is(call, "q_layout", "linear") || cpu_is(call, "q_layout", ""))) {
+    if (layout < 0 || !(call_is(call, "q_layout", "linear") ||
+                        call_is(call, "q_layout", ""))) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend lacks sf_layout=%s or q_layout=%s",
-                        cpu_text(call, "sf_layout"),
-                        cpu_text(call, "q_layout"));
+                        call_text(call, "sf_layout"),
+                        call_text(call, "q_layout"));
     }
     if (x == NULL || x->rank == 0) {
         return cpu_fail(MXO_E_SHAPE, why, "x has no axis");
@@ -206,7 +206,7 @@ static mxo_status read_shape(quant_job *job, const mxo_call *call,
         job->rows *= x->shape[i];
     }
     job->matrix = job->rows;
-    if (cpu_is(call, "sf_batch", "each") && x->rank >= 2) {
+    if (call_is(call, "sf_batch", "each") && x->rank >= 2) {
         job->matrix = x->shape[x->rank - 2];
     }
     job->padded =
@@ -218,8 +218,8 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
                                const mxo_tensor *x, mxo_text why)
 {
     const cpu_element *e = job->quant.element;
-    const mxo_tensor *q = cpu_out(call, "q");
-    const mxo_tensor *scale = cpu_out(call, "scale");
+    const mxo_tensor *q = call_out(call, "q");
+    const mxo_tensor *scale = call_out(call, "scale");
     const uint64_t scales =
         job->tile_rows == 0 ? job->rows * groups(job)
         : job->rows == 0    ? 0
@@ -253,7 +253,7 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
 mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     quant_job job = {.ctx = ctx};
-    const mxo_tensor *x = cpu_in(call, "x");
+    const mxo_tensor *x = call_in(call, "x");
 
     MXO_TRY(cpu_known(
         call, "element from rule tie axis sf_layout sf_batch q_layout align",
@@ -268,7 +268,7 @@ mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
     const uint64_t grain = one_run ? GRAIN_BLOCKS : GRAIN_BLOCKS / per_row + 1;
 
     if (!one_run && job.tile_rows != 0) {
-        memset(job.scale, 0, (size_t)cpu_out(call, "scale")->n_bytes);
+        memset(job.scale, 0, (size_t)call_out(call, "scale")->n_bytes);
     }
     cpu_split(ctx, n, grain, one_run ? span_blocks : span_rows, &job);
     cpu_name_kernel(ctx, job.quant.lane_may ? "quant_mx" : "quant_mx_scalar",

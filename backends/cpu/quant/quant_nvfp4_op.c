@@ -31,31 +31,32 @@ typedef struct nvfp4_job {
 
 static mxo_status read_rule(nvfp4_job *job, const mxo_call *call, mxo_text why)
 {
-    const char *math = cpu_text(call, "math");
-    const int is_fast = cpu_is(call, "math", "fast");
-    const int is_exact = cpu_is(call, "math", "exact");
-    const int is_e4m3 = cpu_is(call, "from", "e4m3");
-    const int is_e8m0 = cpu_is(call, "scale", "e8m0");
+    const char *math = call_text(call, "math");
+    const int is_fast = call_is(call, "math", "fast");
+    const int is_exact = call_is(call, "math", "exact");
+    const int is_e4m3 = call_is(call, "from", "e4m3");
+    const int is_e8m0 = call_is(call, "scale", "e8m0");
     const cpu_nvfp4 *rule =
         cpu_nvfp4_of(is_e4m3 && is_fast ? "from_e4m3" : math);
 
     job->from =
-        is_e4m3 ? (uint32_t)MXO_E4M3 : cpu_float_dtype(cpu_text(call, "from"));
+        is_e4m3 ? (uint32_t)MXO_E4M3 : cpu_float_dtype(call_text(call, "from"));
     if (rule == NULL || job->from == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no quant.nvfp4 by %s", math);
     }
     if ((is_e4m3 && !is_fast && !is_exact) ||
-        (is_e8m0 && !is_fast && !cpu_is(call, "math", "ieee")) ||
-        cpu_is(call, "math", "trtllm_gen") != (job->from == MXO_F32)) {
+        (is_e8m0 && !is_fast && !call_is(call, "math", "ieee")) ||
+        call_is(call, "math", "trtllm_gen") != (job->from == MXO_F32)) {
         return cpu_fail(MXO_E_PARAM, why,
                         "quant.nvfp4: math=%s has no kernel from %s to %s",
-                        math, cpu_text(call, "from"), cpu_text(call, "scale"));
+                        math, call_text(call, "from"),
+                        call_text(call, "scale"));
     }
     job->rule = *rule;
     job->rule.is_e8m0 = is_e8m0;
     job->rule.n = is_e8m0 ? CPU_NVFP4_MOST : CPU_NVFP4_BLOCK;
-    if (cpu_is(call, "rcp", "rn")) {
+    if (call_is(call, "rcp", "rn")) {
         job->rule.rcp = cpu_nvfp4_inverse;
     }
     job->is_mx = is_e8m0 && !is_e4m3;
@@ -67,7 +68,7 @@ static mxo_status read_rule(nvfp4_job *job, const mxo_call *call, mxo_text why)
 static mxo_status read_global(nvfp4_job *job, const mxo_call *call,
                               mxo_text why)
 {
-    const mxo_tensor *g = cpu_in(call, "global_scale");
+    const mxo_tensor *g = call_in(call, "global_scale");
     const uint64_t rows = job->per_row == 0 ? 0 : job->blocks / job->per_row;
     int has_global;
 
@@ -93,13 +94,13 @@ static mxo_status read_outputs(nvfp4_job *job, const mxo_call *call,
     const uint32_t dtype = job->rule.is_e8m0 ? MXO_E8M0 : MXO_E4M3;
     const uint64_t cols = x->shape[x->rank - 1];
     const uint64_t rows = job->per_row == 0 ? 0 : job->blocks / job->per_row;
-    const mxo_tensor *q = cpu_out(call, "q");
-    const mxo_tensor *scale = cpu_out(call, "scale");
+    const mxo_tensor *q = call_out(call, "q");
+    const mxo_tensor *scale = call_out(call, "scale");
     uint64_t shape[MXO_MAX_RANK];
 
-    job->tile_rows = cpu_is(call, "sf_layout", "128x4") ? 128
-                     : cpu_is(call, "sf_layout", "8x4") ? 8
-                                                        : 0;
+    job->tile_rows = call_is(call, "sf_layout", "128x4") ? 128
+                     : call_is(call, "sf_layout", "8x4") ? 8
+                                                         : 0;
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = cols / 2;
     MXO_TRY(cpu_want(q, "q", MXO_U8, x->rank, shape, why));
@@ -182,7 +183,7 @@ static void span_blocks(void *arg, uint64_t begin, uint64_t end)
 
 mxo_status cpu_quant_nvfp4(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
+    const mxo_tensor *x = call_in(call, "x");
     nvfp4_job job = {.x = NULL};
 
     MXO_TRY(

@@ -119,12 +119,12 @@ static void qdq_span(void *arg, uint64_t begin, uint64_t end)
 mxo_status cpu_quant_qdq_op(cpu_context *ctx, const mxo_call *call,
                             mxo_text why)
 {
-    const mxo_tensor *x = cpu_in(call, "x");
-    const mxo_tensor *q = cpu_out(call, "q");
-    const mxo_tensor *y = cpu_out(call, "y");
-    const mxo_tensor *scale = cpu_out(call, "scale");
-    const uint32_t from = cpu_float_dtype(cpu_text(call, "from"));
-    qdq_job job = {.is_quark_hip = cpu_is(call, "rule", "quark_hip")};
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *q = call_out(call, "q");
+    const mxo_tensor *y = call_out(call, "y");
+    const mxo_tensor *scale = call_out(call, "scale");
+    const uint32_t from = cpu_float_dtype(call_text(call, "from"));
+    qdq_job job = {.is_quark_hip = call_is(call, "rule", "quark_hip")};
     uint64_t shape[MXO_MAX_RANK];
 
     MXO_TRY(cpu_known(call, "from rule", why));

@@ -52,30 +52,30 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 mxo_status cpu_quant_static(cpu_context *ctx, const mxo_call *call,
                             mxo_text why)
 {
-    static_job job = {.x = cpu_in(call, "x")};
-    const mxo_tensor *scale = cpu_in(call, "scale");
-    const cpu_element *e = cpu_element_of(cpu_text(call, "element"));
+    static_job job = {.x = call_in(call, "x")};
+    const mxo_tensor *scale = call_in(call, "scale");
+    const cpu_element *e = cpu_element_of(call_text(call, "element"));
     const uint64_t one = 1;
 
     MXO_TRY(cpu_known(call, "element from apply nan", why));
     if (e == NULL || job.x == NULL) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no quant.static to %s",
-                        cpu_text(call, "element"));
+                        call_text(call, "element"));
     }
     cpu_quant_make(&job.quant, cpu_quant_rule_of("floor"), e,
-                   cpu_float_dtype(cpu_text(call, "from")), CPU_BY_RULE);
-    if (cpu_is(call, "nan", "max")) {
+                   cpu_float_dtype(call_text(call, "from")), CPU_BY_RULE);
+    if (call_is(call, "nan", "max")) {
         job.quant.nan = CPU_NAN_LARGEST;
     }
     MXO_TRY(cpu_want(scale, "scale", MXO_F32, 1, &one, why));
     MXO_TRY(
         cpu_want(job.x, "x", job.quant.from, job.x->rank, job.x->shape, why));
-    MXO_TRY(cpu_want(cpu_out(call, "q"), "q", e->dtype, job.x->rank,
+    MXO_TRY(cpu_want(call_out(call, "q"), "q", e->dtype, job.x->rank,
                      job.x->shape, why));
-    job.q = cpu_data(cpu_out(call, "q"));
+    job.q = cpu_data(call_out(call, "q"));
     memcpy(&job.scale, cpu_data(scale), sizeof job.scale);
-    job.is_reciprocal = cpu_is(call, "apply", "reciprocal");
+    job.is_reciprocal = call_is(call, "apply", "reciprocal");
     const uint64_t n = job.x->n_bytes / cpu_dtype_bytes(job.quant.from);
 
     cpu_split(ctx, n, GRAIN, span, &job);

@@ -10,6 +10,8 @@
 #include "port/device_types.h"
 #include "port/runtime.h"
 
+#include "../../call_read.h"
+
 typedef struct gpu_room {
     void *p;
     uint64_t n;
@@ -142,32 +144,6 @@ static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
     return room_need(&s->p, &s->n, n, why);
 }
 
-static inline const char *call_text(const mxo_call *call, const char *key)
-{
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        if (strcmp(call->params[i].key, key) == 0) {
-            return call->params[i].text;
-        }
-    }
-    return "";
-}
-
-static inline int call_is(const mxo_call *call, const char *key,
-                          const char *value)
-{
-    return strcmp(call_text(call, key), value) == 0;
-}
-
-static inline double call_number(const mxo_call *call, const char *key)
-{
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        if (strcmp(call->params[i].key, key) == 0) {
-            return call->params[i].number;
-        }
-    }
-    return 0;
-}
-
 /* A parameter that is 0 or 1, by its text: no other text has a number. */
 static inline mxo_status call_flag(const mxo_call *call, const char *key,
                                    uint32_t *flag, mxo_text why)
@@ -179,30 +155,13 @@ static inline mxo_status call_flag(const mxo_call *call, const char *key,
                           key, call_text(call, key));
 }
 
-static inline const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
-                                            const char *name)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (strcmp(t[i].name, name) == 0) {
-            return &t[i];
-        }
-    }
-    return NULL;
-}
-
-static inline uint8_t *tensor_address(const mxo_tensor *t)
-{
-    return (uint8_t *)t->buffer + t->offset;
-}
-
 /* An input or output with this many bytes, or a sentence. */
 static inline mxo_status need_tensor(const mxo_call *call, int is_output,
                                      const char *name, uint64_t n_bytes,
                                      uint8_t **address, mxo_text why)
 {
-    const mxo_tensor *const t = is_output
-                                    ? find_tensor(call->out, call->n_out, name)
-                                    : find_tensor(call->in, call->n_in, name);
+    const mxo_tensor *const t =
+        is_output ? call_out(call, name) : call_in(call, name);
 
     if (t == NULL) {
         return gpu_fail(MXO_E_SHAPE, why, "%s needs the tensor %s", call->op,
@@ -246,9 +205,8 @@ static inline mxo_status need_shaped(const mxo_call *call, int is_output,
                                      const char *name, const gpu_want *want,
                                      uint8_t **address, mxo_text why)
 {
-    const mxo_tensor *const t = is_output
-                                    ? find_tensor(call->out, call->n_out, name)
-                                    : find_tensor(call->in, call->n_in, name);
+    const mxo_tensor *const t =
+        is_output ? call_out(call, name) : call_in(call, name);
 
     if (t == NULL || t->dtype != want->dtype || t->rank != want->rank ||
         memcmp(t->shape, want->shape, t->rank * sizeof t->shape[0]) != 0) {
@@ -264,7 +222,7 @@ static inline mxo_status need_memory(const mxo_call *call, const char *name,
                                      uint32_t dtype, uint64_t n,
                                      uint8_t **address, mxo_text why)
 {
-    const mxo_tensor *const t = find_tensor(call->out, call->n_out, name);
+    const mxo_tensor *const t = call_out(call, name);
 
     if (t != NULL && t->dtype != dtype) {
         return gpu_fail(MXO_E_SHAPE, why, "%s: %s has another type", call->op,

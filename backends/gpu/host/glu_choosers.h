@@ -15,7 +15,7 @@ static mxo_status glu_chosen_vector(const mxo_call *call, const char *name,
                                     uint32_t dtype, void **to, uint64_t *n,
                                     mxo_text why)
 {
-    const mxo_tensor *const t = find_tensor(call->in, call->n_in, name);
+    const mxo_tensor *const t = call_in(call, name);
 
     if (t == NULL || t->rank != 1 || t->dtype != dtype) {
         return gpu_fail(MXO_E_SHAPE, why, "act.glu: %s is not a vector", name);
@@ -130,12 +130,12 @@ static mxo_status glu_choosers(const mxo_call *call, glu_args *a,
     a->outputs = rows * a->cols;
     a->tile = (uint32_t)c.tile;
     if (c.v[GLU_ROW] != NULL) {
-        a->pick = (const int32_t *)(const void *)tensor_address(
-            find_tensor(call->in, call->n_in, "row"));
+        a->pick =
+            (const int32_t *)(const void *)tensor_address(call_in(call, "row"));
     }
     if (status == MXO_OK && c.v[GLU_EXPERT] != NULL) {
         a->expert = (const int32_t *)(const void *)tensor_address(
-            find_tensor(call->in, call->n_in, "expert"));
+            call_in(call, "expert"));
         status = glu_put_table(call, a, scratch, &c, why);
     }
     for (int i = 0; i < GLU_VECTORS; i++) {

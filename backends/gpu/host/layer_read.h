@@ -48,8 +48,7 @@ static inline mxo_status job_weights(layer_job *j, layer_gemm *g, int second,
 
 static inline mxo_status job_pairs(layer_job *j, mxo_text why)
 {
-    const mxo_tensor *const map =
-        find_tensor(j->call->in, j->call->n_in, "expert_map");
+    const mxo_tensor *const map = call_in(j->call, "expert_map");
     const uint64_t pairs = j->p.pairs;
     uint8_t *at = NULL;
 
@@ -66,9 +65,8 @@ static inline mxo_status job_pairs(layer_job *j, mxo_text why)
 static inline mxo_status job_sizes(layer_job *j, mxo_text why)
 {
     const mxo_call *const call = j->call;
-    const mxo_tensor *const ids = find_tensor(call->in, call->n_in, "topk_ids");
-    const mxo_tensor *const w =
-        find_tensor(call->in, call->n_in, j->has_one ? "w13" : "w2");
+    const mxo_tensor *const ids = call_in(call, "topk_ids");
+    const mxo_tensor *const w = call_in(call, j->has_one ? "w13" : "w2");
 
     if (ids == NULL || ids->rank != 2 || w == NULL || w->rank != 3 ||
         ids->shape[1] == 0 || ids->shape[1] > UINT32_MAX ||
@@ -214,8 +212,7 @@ static inline mxo_status check_id(const layer_job *j, const int32_t *map,
 /* Before anything is written: ids are few, and the host looks at them. */
 static inline mxo_status check_ids(const layer_job *j, mxo_text why)
 {
-    const mxo_tensor *const map =
-        find_tensor(j->call->in, j->call->n_in, "expert_map");
+    const mxo_tensor *const map = call_in(j->call, "expert_map");
     const uint64_t known = map == NULL ? j->experts : map->n_bytes / 4;
     const uint64_t n_map = map == NULL ? 0 : known;
     int32_t *const ids =

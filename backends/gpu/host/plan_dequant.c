@@ -42,7 +42,7 @@ mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why)
                                          KERNEL(dequant_e2m1_f16, 0),
                                          KERNEL(dequant_e2m1_f32, 0)};
     static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32};
-    const mxo_tensor *const q = find_tensor(call->in, call->n_in, "q");
+    const mxo_tensor *const q = call_in(call, "q");
     dequant_args *const a = PLAN_ARGS(plan, dequant_args);
     uint8_t *address = NULL;
 

@@ -92,7 +92,7 @@ static mxo_status gemm_read_operand(const mxo_call *call, gemm_job *j, int w,
     static const char *const names[2][3] = {{"a", "a_scale", "from"},
                                             {"w", "w_scale", "element"}};
     const char *const format = call_text(call, names[w][2]);
-    const mxo_tensor *const t = find_tensor(call->in, call->n_in, names[w][0]);
+    const mxo_tensor *const t = call_in(call, names[w][0]);
     gemm_operand_args *const a = &j->in[w];
     quant_args q;
     uint8_t *at = NULL;

@@ -275,8 +275,7 @@ static mxo_status glu_operands(const mxo_call *call, glu_args *a, mxo_text why)
 {
     const int split = call_is(call, "layout", "split");
     const int gate_first = call_is(call, "order", "gate_up");
-    const mxo_tensor *const x =
-        find_tensor(call->in, call->n_in, split ? "gate" : "x");
+    const mxo_tensor *const x = call_in(call, split ? "gate" : "x");
     const uint64_t bytes = a->from == GLU_F32 ? 4 : 2;
     uint8_t *up = NULL;
 

@@ -65,8 +65,7 @@ static mxo_status gluq_unit(const mxo_call *call, const gluq_row *row,
 static mxo_status gluq_inputs(const mxo_call *call, int is_split,
                               glu_quant_args *a, mxo_text why)
 {
-    const mxo_tensor *const x =
-        find_tensor(call->in, call->n_in, is_split ? "gate" : "x");
+    const mxo_tensor *const x = call_in(call, is_split ? "gate" : "x");
     const uint64_t bytes = a->glu.from == GLU_F32 ? 4 : 2;
     uint8_t *at = NULL;
 

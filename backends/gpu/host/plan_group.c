@@ -19,8 +19,8 @@ static uint32_t group_type(const mxo_call *call, const char *key)
 mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(quant_static, 0);
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
-    const mxo_tensor *const s = find_tensor(call->in, call->n_in, "scale");
+    const mxo_tensor *const x = call_in(call, "x");
+    const mxo_tensor *const s = call_in(call, "scale");
     static_args *const a = PLAN_ARGS(plan, static_args);
     uint8_t *y = NULL;
 
@@ -51,7 +51,7 @@ mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why)
 mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(quant_qdq, 0);
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     const int quark = call_is(call, "rule", "quark_hip");
     qdq_args *const a = PLAN_ARGS(plan, qdq_args);
     uint8_t *at[3] = {NULL, NULL, NULL};
@@ -98,7 +98,7 @@ mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
 {
     static const gpu_kernel kernel = KERNEL(dequant_group, 0);
     static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32};
-    const mxo_tensor *const q = find_tensor(call->in, call->n_in, "q");
+    const mxo_tensor *const q = call_in(call, "q");
     const double height = call_number(call, "group_rows");
     const double width = call_number(call, "group_cols");
     group_args *const a = PLAN_ARGS(plan, group_args);

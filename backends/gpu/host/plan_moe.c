@@ -30,10 +30,9 @@ static mxo_status permute_params(const mxo_call *call, permute_args *a,
 static mxo_status permute_tensors(const mxo_call *call, permute_args *a,
                                   mxo_text why)
 {
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
-    const mxo_tensor *const rows = find_tensor(call->in, call->n_in, "rows");
-    const mxo_tensor *const valid =
-        find_tensor(call->in, call->n_in, "num_valid");
+    const mxo_tensor *const x = call_in(call, "x");
+    const mxo_tensor *const rows = call_in(call, "rows");
+    const mxo_tensor *const valid = call_in(call, "num_valid");
 
     if (x == NULL || x->rank != 2 || rows == NULL || rows->rank != 1 ||
         (a->is_aiter && (valid == NULL || valid->n_bytes < 4))) {
@@ -111,8 +110,7 @@ static mxo_status finalize_sum(const mxo_call *call, finalize_args *a,
 static mxo_status finalize_pairs_of(const mxo_call *call, finalize_args *a,
                                     uint64_t tokens, mxo_text why)
 {
-    const mxo_tensor *const map =
-        find_tensor(call->in, call->n_in, "expert_map");
+    const mxo_tensor *const map = call_in(call, "expert_map");
     const gpu_want ids = {MXO_I32, 2, {tokens, a->slots}};
     const gpu_want weights = {finalize_dtype(a->weight), 2, {tokens, a->slots}};
     uint8_t *at[3] = {NULL, NULL, NULL};
@@ -174,13 +172,13 @@ static mxo_status finalize_shapes(const mxo_call *call, finalize_args *a,
                                   mxo_text why)
 {
     static const char *const names[] = {"index", "topk_ids", "topk_weights"};
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
-    const mxo_tensor *const y = find_tensor(call->out, call->n_out, "y");
+    const mxo_tensor *const x = call_in(call, "x");
+    const mxo_tensor *const y = call_out(call, "y");
     const double hidden = call_number(call, "hidden_dim");
     const mxo_tensor *pairs = NULL;
 
     for (int i = 0; i < 3 && pairs == NULL; i++) {
-        pairs = find_tensor(call->in, call->n_in, names[i]);
+        pairs = call_in(call, names[i]);
     }
     if (x == NULL || y == NULL || x->rank != 2 || y->rank != 2 ||
         (pairs != NULL && pairs->rank != 2)) {
@@ -189,8 +187,7 @@ static mxo_status finalize_shapes(const mxo_call *call, finalize_args *a,
     const uint64_t tokens = y->shape[0];
     const uint64_t slots =
         pairs != NULL ? pairs->shape[1] : (uint64_t)call_number(call, "top_k");
-    const mxo_tensor *const map =
-        find_tensor(call->in, call->n_in, "expert_map");
+    const mxo_tensor *const map = call_in(call, "expert_map");
 
     a->x_cols = x->shape[1];
     a->cols = hidden > 0 ? (uint64_t)hidden : a->x_cols;

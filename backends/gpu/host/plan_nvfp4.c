@@ -66,8 +66,7 @@ static void nvfp4_fill_rule(const mxo_call *call, nvfp4_quant_args *a)
 static mxo_status nvfp4_global(const mxo_call *call, nvfp4_quant_args *a,
                                uint64_t rows, mxo_text why)
 {
-    const mxo_tensor *const g =
-        find_tensor(call->in, call->n_in, "global_scale");
+    const mxo_tensor *const g = call_in(call, "global_scale");
 
     uint32_t has_global = 0;
     const mxo_status status = call_flag(call, "global", &has_global, why);
@@ -119,7 +118,7 @@ static mxo_status nvfp4_scales(const mxo_call *call, const mxo_tensor *x,
 mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel quant = KERNEL(nvfp4_quant, 0);
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     nvfp4_quant_args *const a = PLAN_ARGS(plan, nvfp4_quant_args);
     mxo_status status = nvfp4_check(call, call_is(call, "scale", "e8m0"), why);
 
@@ -161,7 +160,7 @@ mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
 {
     static const gpu_kernel dequant = KERNEL(nvfp4_dequant, 0);
     static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32};
-    const mxo_tensor *const q = find_tensor(call->in, call->n_in, "q");
+    const mxo_tensor *const q = call_in(call, "q");
     const gpu_want one = want_vector(MXO_F32, 1);
     nvfp4_dequant_args *const a = PLAN_ARGS(plan, nvfp4_dequant_args);
     uint8_t *scale = NULL;
@@ -219,7 +218,7 @@ mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
                                       "w2_scale_2", "w2_input_scale"};
     static const char *const outs[] = {"a1_gscale", "a2_gscale", "g1_alphas",
                                        "g1_scale_c", "g2_alphas"};
-    const mxo_tensor *const w = find_tensor(call->in, call->n_in, "w2_scale_2");
+    const mxo_tensor *const w = call_in(call, "w2_scale_2");
     nvfp4_scalars_args *const a = PLAN_ARGS(plan, nvfp4_scalars_args);
     uint8_t *in[4] = {NULL, NULL, NULL, NULL};
     uint8_t *out[5] = {NULL, NULL, NULL, NULL, NULL};

@@ -104,7 +104,7 @@ static mxo_status nvfp4_globals(const nvfp4_job *f, const char *name,
                                 mxo_text why)
 {
     const mxo_call *const call = f->base.call;
-    const mxo_tensor *const t = find_tensor(call->in, call->n_in, name);
+    const mxo_tensor *const t = call_in(call, name);
     mxo_status status = MXO_OK;
 
     for (uint64_t i = 0; t != NULL && 4 * i < t->n_bytes && status == MXO_OK;

@@ -420,7 +420,7 @@ static uint32_t quant_dtype(const mxo_call *call)
 
 mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     const int from = call_is(call, "from", "f32")   ? QUANT_F32
                      : call_is(call, "from", "f16") ? QUANT_F16
                                                     : QUANT_BF16;

@@ -42,7 +42,7 @@ static uint64_t group_size(double given, uint64_t axis)
 static mxo_status group_shape(const mxo_call *call, quant_group_args *a,
                               mxo_text why)
 {
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     const double height = call_number(call, "group_rows");
     const double width = call_number(call, "group_cols");
 
@@ -105,7 +105,7 @@ static gpu_want group_scales(const mxo_call *call, const mxo_tensor *x,
 static mxo_status group_outputs(const mxo_call *call, quant_group_args *a,
                                 mxo_text why)
 {
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     const gpu_want q =
         want_beside(x, call_dtype(call, call_text(call, "element")),
                     a->packed ? a->cols / 2 : a->cols);
@@ -156,7 +156,7 @@ mxo_status plan_quant_group(const mxo_call *call, gpu_plan *plan, mxo_text why)
 mxo_status plan_scale(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(quant_scale_bytes, 0);
-    const mxo_tensor *const amax = find_tensor(call->in, call->n_in, "amax");
+    const mxo_tensor *const amax = call_in(call, "amax");
     quant_scale_args *const a = PLAN_ARGS(plan, quant_scale_args);
 
     if (amax == NULL) {
@@ -174,9 +174,8 @@ mxo_status plan_scale(const mxo_call *call, gpu_plan *plan, mxo_text why)
 mxo_status plan_requant(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(quant_requant, 0);
-    const mxo_tensor *const q = find_tensor(call->in, call->n_in, "q");
-    const mxo_tensor *const offset =
-        find_tensor(call->in, call->n_in, "offset");
+    const mxo_tensor *const q = call_in(call, "q");
+    const mxo_tensor *const offset = call_in(call, "offset");
     requant_args *const a = PLAN_ARGS(plan, requant_args);
 
     if (q == NULL || offset == NULL || q->n_bytes != 16 * offset->n_bytes) {

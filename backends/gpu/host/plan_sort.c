@@ -72,7 +72,7 @@ static mxo_status sort_params(const mxo_call *call, sort_args *a, mxo_text why)
 
 static mxo_status sort_tensors(const mxo_call *call, sort_args *a, mxo_text why)
 {
-    const mxo_tensor *const ids = find_tensor(call->in, call->n_in, "topk_ids");
+    const mxo_tensor *const ids = call_in(call, "topk_ids");
     const double rows = call_number(call, "n_rows");
     uint8_t *at = NULL;
     mxo_status status = MXO_OK;

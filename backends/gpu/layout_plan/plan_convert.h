@@ -19,8 +19,8 @@
 static mxo_status convert_check(const mxo_call *call, const conversion_row *row,
                                 mxo_text why)
 {
-    const mxo_tensor *const w13 = find_tensor(call->in, call->n_in, "w13");
-    const mxo_tensor *const w2 = find_tensor(call->in, call->n_in, "w2");
+    const mxo_tensor *const w13 = call_in(call, "w13");
+    const mxo_tensor *const w2 = call_in(call, "w2");
     layout_names names;
     int unreadable = 0;
 
@@ -44,8 +44,7 @@ static mxo_status convert_check(const mxo_call *call, const conversion_row *row,
 static mxo_status convert_chain(const mxo_call *call, const conversion_row *row,
                                 int i, layout_chain *c, mxo_text why)
 {
-    const mxo_tensor *const x =
-        find_tensor(call->in, call->n_in, chain_tensors[i]);
+    const mxo_tensor *const x = call_in(call, chain_tensors[i]);
     const int dropped = strstr(chain_tensors[i], "bias") != NULL &&
                         strcmp(row->bias, "none") == 0;
 
@@ -67,8 +66,7 @@ static mxo_status convert_look(const mxo_call *call, int i,
                                const layout_chain *c, const chain_run *run,
                                mxo_text why)
 {
-    const mxo_tensor *const x =
-        find_tensor(call->in, call->n_in, chain_tensors[i]);
+    const mxo_tensor *const x = call_in(call, chain_tensors[i]);
     const value_change *const v = &c->step[0].values;
 
     return v->kind < 0 || !values_lose(v)
@@ -85,15 +83,13 @@ static mxo_status convert_tensor(const mxo_call *call, int i,
     const uint64_t n = map_bytes(&last->map) / last->map.elem_bytes;
     char valid[32];
 
-    run.at =
-        tensor_address(find_tensor(call->in, call->n_in, chain_tensors[i]));
+    run.at = tensor_address(call_in(call, chain_tensors[i]));
 
     MXO_TRY(need_memory(call, chain_tensors[i], last->values.to,
                         n * type_bytes(last->values.to), &run.end, why));
     MXO_TRY(chain_there(&run, c, why));
     (void)snprintf(valid, sizeof valid, "%s_valid", chain_tensors[i]);
-    const mxo_tensor *const defined =
-        find_tensor(call->out, call->n_out, valid);
+    const mxo_tensor *const defined = call_out(call, valid);
     return defined != NULL && defined->n_bytes == n
                ? plan_valid(run.plan, c, 0, tensor_address(defined), n, why)
                : MXO_OK;
@@ -104,7 +100,7 @@ static mxo_status convert_scale(const mxo_call *call, gpu_plan *plan,
                                 const char *in, const char *out, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(layout_largest, 0);
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, in);
+    const mxo_tensor *const x = call_in(call, in);
     uint8_t *y = NULL;
 
     if (!call_is(call, "input_scale", "1")) {

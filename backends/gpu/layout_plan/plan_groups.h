@@ -133,8 +133,7 @@ mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why)
         g.to_rows > INT32_MAX) {
         return gpu_fail(MXO_E_PARAM, why, "layout.groups: align or total");
     }
-    mxo_status status =
-        groups_fetch(&g, find_tensor(call->in, call->n_in, "sizes"), why);
+    mxo_status status = groups_fetch(&g, call_in(call, "sizes"), why);
     if (status == MXO_OK) {
         const gpu_want w = want_vector(MXO_I32, (uint64_t)g.to_rows);
         status = need_shaped(call, 1, "index", &w, &index, why);
@@ -188,7 +187,7 @@ static mxo_status grouped_params(const mxo_call *call, const mxo_tensor *x,
 static mxo_status grouped_rows(const mxo_call *call, const mxo_tensor *x,
                                groups_plan *g, mxo_text why)
 {
-    const mxo_tensor *const list = find_tensor(call->in, call->n_in, "groups");
+    const mxo_tensor *const list = call_in(call, "groups");
     const int64_t n = list == NULL ? 0 : (int64_t)list->shape[0];
 
     if (!g->repeat && x->shape[0] != 1) {
@@ -274,7 +273,7 @@ static mxo_status grouped_chain(const mxo_call *call, const mxo_tensor *x,
 
 mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     uint8_t *valid = NULL;
     layout_chain chain;
     chain_run run;
@@ -291,8 +290,7 @@ mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why)
         status = grouped_chain(call, x, &g, &chain, &run, &valid, why);
     }
     if (status == MXO_OK && !g.repeat) {
-        status =
-            groups_fetch(&g, find_tensor(call->in, call->n_in, "groups"), why);
+        status = groups_fetch(&g, call_in(call, "groups"), why);
     }
     if (status == MXO_OK) {
         status = grouped_launch(&g, x, plan, &chain, &run, why);

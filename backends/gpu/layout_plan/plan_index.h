@@ -51,7 +51,7 @@ static mxo_status index_map(const mxo_call *call, layout_map *m, mxo_text why)
 mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(layout_index, 0);
-    const mxo_tensor *const at = find_tensor(call->in, call->n_in, "at");
+    const mxo_tensor *const at = call_in(call, "at");
     index_args *const a = PLAN_ARGS(plan, index_args);
     uint8_t *to = NULL;
     uint8_t *sizes = NULL;

@@ -294,7 +294,7 @@ static mxo_status chain_of(layout_chain *c, const mxo_call *call, int back,
 
 mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
-    const mxo_tensor *const x = find_tensor(call->in, call->n_in, "x");
+    const mxo_tensor *const x = call_in(call, "x");
     const int back = call_is(call, "dir", "inverse");
     const uint64_t rows = (uint64_t)call_number(call, "keep_rows");
     const uint64_t cols = (uint64_t)call_number(call, "keep_cols");

@@ -1,26 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What routers make of a logit: sigmoids, hyperbolic tangents and logarithms,
- * correctly rounded to binary32, and numbers through the type of a tensor.
+ * What ../../router_score.h wants of a backend: sigmoids, hyperbolic tangents
+ * and logarithms, correctly rounded to binary32, numbers through the type of a
+ * tensor, logits in memory.
  */
 #ifndef GPU_ROUTE_MATH_H
 #define GPU_ROUTE_MATH_H
 
+#include "../../router.h"
 #include "ops/glu_power.h"
 #include "ops/glu_steps.h"
+#include "ops/quant_rare.h"
 #include "port/device.h"
+
+#define ROUTE_FN GPU_FN
 
 enum { ROUTE_LN_TERMS = 24 };
 
-/* x through a type; a NaN becomes the quiet one. */
+GPU_FN uint32_t route_bits(float x)
+{
+    return gpu_bits(x);
+}
+
+GPU_FN float route_float(uint32_t bits)
+{
+    return gpu_float(bits);
+}
+
+GPU_FN uint32_t route_logit(const route_token *t, uint32_t e)
+{
+    const uint32_t type = t->p->from;
+    const uint32_t x = type == ROUTE_F32 ? gpu_load_u32(t->logits, e)
+                       : type == ROUTE_F16
+                           ? quant_widen(QUANT_F16, gpu_load_u16(t->logits, e))
+                           : gpu_load_u16(t->logits, e) << 16;
+
+    return quant_is_nan(x) && (t->p->flags & ROUTE_PAYLOADS) == 0
+               ? (x & 0x80000000u) | QUANT_QUIET
+               : x;
+}
+
+/* The types of routers are numbered as the gated units' are. */
 GPU_FN float route_through(uint32_t type, float x)
 {
     return x != x ? gpu_float(0x7fc00000u) : glu_through((int)type, x);
 }
 
-GPU_FN int route_is_finite(float x)
+GPU_FN float route_exp(float x)
 {
-    return x - x == 0;
+    return glu_exp32(x);
+}
+
+GPU_FN double route_root(double x)
+{
+    return gpu_sqrt(x);
 }
 
 /* 1 / (1 + e^-x) rounded once, in pairs; e^-|x| does not overflow. */
@@ -41,11 +74,6 @@ GPU_SLOW float route_sigmoid(float x)
 GPU_FN float route_half_tanh(float x)
 {
     return gpu_fmaf(0.5f, glu_tanh32(0.5f * x), 0.5f);
-}
-
-GPU_FN float route_saturated(float x)
-{
-    return x >= 16 ? 1.0f : x <= -16 ? 0.0f : route_half_tanh(x);
 }
 
 /* ln of c 2^k, c between the roots of 1/2 and 2, by the series of
@@ -82,7 +110,7 @@ GPU_SLOW float route_ln(float x)
     if (x == 0 || !(x > 0)) {
         return x == 0 ? -(float)GPU_INFINITY : gpu_float(0x7fc00000u);
     }
-    if (x == 1 || !route_is_finite(x)) {
+    if (x == 1 || x == (float)GPU_INFINITY) {
         return x == 1 ? 0.0f : x;
     }
     if (c > 0x1.6a09e6p+0) {
@@ -92,15 +120,6 @@ GPU_SLOW float route_ln(float x)
     const glu_pair y = route_ln_pair(c, k);
 
     return gpu_float(glu_round(GLU_F32, y.hi, glu_direction(y.hi, y.lo)));
-}
-
-/* A root of binary64, rounded again, is that of binary32: 53 bits are more
-   than twice 24 and two. */
-GPU_FN float route_softplus(float x)
-{
-    const float sum = 1.0f + glu_exp32(x);
-
-    return (float)gpu_sqrt((double)(x > 20 ? x : route_ln(sum)));
 }
 
 #endif
