@@ -88,7 +88,8 @@ static size_t change_rest(uint8_t *bytes, size_t n, size_t most, prng *rng)
         return n;
     default:
         if (n > WHOLE) {
-            bytes[WHOLE + prng_below(rng, n - WHOLE)] = (uint8_t)prng_next(rng);
+            const size_t at = WHOLE + (size_t)prng_below(rng, n - WHOLE);
+            bytes[at] = (uint8_t)prng_next(rng);
         }
         return n;
     }

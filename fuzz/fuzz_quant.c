@@ -114,9 +114,8 @@ static void check_fixed_point(uint64_t seed)
     }
     for (uint64_t i = 0; i < tensor_elems(t); i++) {
         /* Exponents below 2^120: nothing overflows on the way back. */
-        tensor_store(t, i,
-                     prng_below(&rng, 0x7b800000) |
-                         (prng_next(&rng) & 0x80000000));
+        const uint64_t magnitude = prng_below(&rng, 0x7b800000);
+        tensor_store(t, i, magnitude | (prng_next(&rng) & 0x80000000));
     }
     if (run_emulator(j, quantise, &x, &q) != 0 ||
         run_emulator(j, dequantise, &q, &y) != 0) {

@@ -39,7 +39,8 @@ static size_t read_file(const char *path)
 static void change(size_t n, uint64_t *state)
 {
     for (uint64_t k = 1 + draw(state) % 4; n > 0 && k > 0; k--) {
-        bytes[draw(state) % n] ^= (uint8_t)(1u << draw(state) % 8);
+        const size_t at = (size_t)(draw(state) % n);
+        bytes[at] ^= (uint8_t)(1u << draw(state) % 8);
     }
 }
 

@@ -204,9 +204,8 @@ static void fill_lone_rows(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i,
-                     MINUS * prng_below(rng, 2) +
-                         MINUS * CODES * prng_below(rng, 2));
+        const uint64_t low = MINUS * prng_below(rng, 2);
+        tensor_store(t, i, low + MINUS * CODES * prng_below(rng, 2));
     }
     for (uint64_t i = 0; i < n; i += bytes) {
         const uint64_t col = (start + i / bytes) % (2 * bytes);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One hash of what the emulator answers on a grid of cases, inputs included.
+ * One hash of what the emulator answers on a grid of cases, inputs included,
+ * and of what `mxoracle fuzz` draws.
  * ci/digest builds this program with several compilers, optimisation levels
  * and machines (x87, 64-bit Arm, big-endian) and requires one and the same
- * line everywhere.  -p asks one case in seven, for what is slow;
- * the whole prints that digest too.  -v prints a line per case, so that two
- * machines that disagree can be compared with diff.
+ * line everywhere.  -p asks one case in seven and -pp one in 49, for what is
+ * slow; who asks more prints those digests too.  -v prints a line per case, so
+ * that two machines that disagree can be compared with diff.
  */
 #include "case/grid.h"
 #include "data/fill.h"
+#include "draw/draw.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -17,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUT = 16, PART = 7 };
+enum { MAX_OUT = 16, N_PARTS = 3, DRAWN = 500 };
 
 typedef struct hash {
     uint64_t state;
@@ -126,33 +128,75 @@ static uint64_t hash_case(const case_item *item)
     return h.state;
 }
 
+/* DRAWN cases as fuzz prints them, half of them of a changed record. */
+static uint64_t hash_drawn(mxo_text why)
+{
+    char every_operation[] = "*";
+    char *every[] = {every_operation};
+    hash h = {UINT64_C(0xcbf29ce484222325)};
+    draw_plan plan;
+    draw_record r;
+    prng rng;
+
+    if (draw_plan_make(&plan, every, 1, why) != 0) {
+        fprintf(stderr, "digest: %s\n", why.ptr);
+        exit(99);
+    }
+    prng_seed(&rng, 1);
+    for (int i = 0; i < DRAWN; i++) {
+        test_case c;
+        uint64_t seed;
+        char text[CASE_TEXT];
+        if (i % 2 == 0) {
+            draw_random(&plan, &rng, &r);
+        } else {
+            draw_mutate(&plan, &rng, &r);
+        }
+        draw_decode(&plan, r.byte, sizeof r.byte, &c, &seed);
+        case_print(&c, 0, text);
+        for (const char *s = text; *s != '\0'; s++) {
+            hash_byte(&h, (uint8_t)*s);
+        }
+        hash_byte(&h, (uint8_t)seed);
+    }
+    draw_plan_clear(&plan);
+    return h.state;
+}
+
 int main(int argc, char **argv)
 {
     const int verbose = argc > 1 && strcmp(argv[1], "-v") == 0;
-    const int is_part = argc > 1 && strcmp(argv[1], "-p") == 0;
+    static const size_t every[N_PARTS] = {1, 7, 49};
+    const int first = argc > 1 && strcmp(argv[1], "-p") == 0    ? 1
+                      : argc > 1 && strcmp(argv[1], "-pp") == 0 ? 2
+                                                                : 0;
     char sentence[256] = "";
     const mxo_text why = {sentence, sizeof sentence};
     case_list list = {0};
-    uint64_t sum = 0;
-    uint64_t part = 0;
+    uint64_t sum[N_PARTS];
 
     if (grid_append(&list, 2, NULL, 0, 1, why) != 0) {
         fprintf(stderr, "digest: %s\n", sentence);
         return 99;
     }
-    for (size_t i = 0; i < list.n; i += is_part ? PART : 1) {
+    sum[0] = sum[1] = sum[2] = hash_drawn(why);
+    if (verbose) {
+        printf("%016" PRIx64 " %d drawn\n", sum[0], DRAWN);
+    }
+    for (size_t i = 0; i < list.n; i += every[first]) {
         const uint64_t h = hash_case(&list.item[i]);
         /* Sums: the digests do not depend on the order of the grid. */
-        sum += h;
-        part += i % PART == 0 ? h : 0;
+        for (int p = 0; p < N_PARTS; p++) {
+            sum[p] += i % every[p] == 0 ? h : 0;
+        }
         if (verbose) {
             printf("%016" PRIx64 " %s\n", h, list.item[i].text);
         }
     }
-    if (!is_part) {
-        printf("digest %016" PRIx64 " of %zu cases\n", sum, list.n);
+    for (int p = first; p < N_PARTS; p++) {
+        printf("digest %016" PRIx64 " of %zu cases, one in %zu\n", sum[p],
+               list.n, every[p]);
     }
-    printf("digest %016" PRIx64 " of one in %d\n", part, PART);
     case_list_clear(&list);
     return 0;
 }

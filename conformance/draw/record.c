@@ -16,6 +16,7 @@ static void put32(draw_record *r, int at, uint32_t x)
     put16(r, at + 2, x >> 16);
 }
 
+/* Two draws never share an expression: C leaves their order to the compiler. */
 static uint32_t any(prng *rng)
 {
     return (uint32_t)(prng_next(rng) >> 32);
@@ -45,16 +46,18 @@ static const op_schema *schema_of(const draw_plan *p, const draw_record *r)
 static void draw_dim(const op_schema *s, prng *rng, draw_record *r)
 {
     if (s->n_dims > 0) {
-        put32(r, DRAW_DIMS + 4 * (int)prng_below(rng, (uint64_t)s->n_dims),
-              any(rng));
+        const uint32_t slot = any(rng);
+        const int dim = (int)prng_below(rng, (uint64_t)s->n_dims);
+        put32(r, DRAW_DIMS + 4 * dim, slot);
     }
 }
 
 static void draw_param(const op_schema *s, prng *rng, draw_record *r)
 {
     if (s->n_params > 0) {
-        put16(r, DRAW_PARAMS + 2 * (int)prng_below(rng, (uint64_t)s->n_params),
-              any(rng));
+        const uint32_t slot = any(rng);
+        const int param = (int)prng_below(rng, (uint64_t)s->n_params);
+        put16(r, DRAW_PARAMS + 2 * param, slot);
     }
 }
 
@@ -69,7 +72,9 @@ void draw_random(const draw_plan *p, prng *rng, draw_record *r)
     if (prng_below(rng, 2) == 0) {
         put16(r, DRAW_DATA, any(rng));
     }
-    put16(r, DRAW_FLAGS, (any(rng) & 6) | (prng_below(rng, 16) == 0));
+    const uint32_t halvings = any(rng) & 6;
+
+    put16(r, DRAW_FLAGS, halvings | (prng_below(rng, 16) == 0));
     if (prng_below(rng, 32) == 0) {
         put16(r, DRAW_FLAW, any(rng));
         put16(r, DRAW_TARGET, any(rng));
