@@ -129,7 +129,7 @@ static mxo_status prefill_map(const layer_gemm *g, uint64_t rows,
         ((encode_fn)encode)(
             &map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, (void *)g->w, size, stride,
             box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-            CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+            CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
         return gpu_fail(MXO_E_DEVICE, why, "no tensor map of the weights");
     }

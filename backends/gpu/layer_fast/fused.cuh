@@ -79,10 +79,11 @@ GPU_FN uint32_t fused_shared(const void *p)
     return (uint32_t)__cvta_generic_to_shared(p);
 }
 
-/* 16 bytes, or zeros. */
+/* 16 bytes, or zeros.  L2 fetches whole lines: a row's 64 bytes of a chunk are
+   half a line, and memory is slower by halves. */
 GPU_FN void fused_copy(uint32_t to, const void *from, int is_there)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;"
                  :
                  : "r"(to), "l"(from), "r"(is_there ? 16 : 0)
                  : "memory");
