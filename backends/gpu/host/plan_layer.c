@@ -260,18 +260,30 @@ static mxo_status job_steps(layer_job *j, gpu_plan *plan, mxo_text why)
                 : gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
 }
 
+/* fused.cuh multiplies an expert's pairs side by side: from how many on is it
+   faster than small_batch.h? */
+enum { FUSED_LEAST_SHARE = 6 };
+
 static mxo_status job_plan(layer_job *j, gpu_plan *plan, mxo_text why)
 {
+    int is_crowded = 0;
+
+#if GPU_HAS_FUSED
+    const int is_fused = !j->is_any && job_is_fused(j, plan);
+
+    is_crowded = is_fused && j->p.pairs / j->experts >= FUSED_LEAST_SHARE;
+#endif
 #if GPU_HAS_SMALL_BATCH
-    if (!j->is_any && job_is_small_batch(j, plan)) {
+    if (!j->is_any && !is_crowded && job_is_small_batch(j, plan)) {
         return plan_small_batch(j, plan, why);
     }
 #endif
 #if GPU_HAS_FUSED
-    if (!j->is_any && job_is_fused(j, plan)) {
+    if (is_fused) {
         return plan_fused(j, plan, why);
     }
 #endif
+    (void)is_crowded;
     return job_steps(j, plan, why);
 }
 
