@@ -194,14 +194,21 @@ dist_vectors_engines_DATA = \
 	%reldir%/engines/mlx.dequantize_nvfp4__all256x16_gs.safetensors \
 	%reldir%/engines/mlx.gather_qmm_mxfp4__E3_N8_K64_T5.safetensors \
 	%reldir%/engines/mlx.quantize_mxfp4__bf16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp4__bf16_edges_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_mxfp4__f16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp4__f16_edges_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_mxfp4__f32_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp4__f32_edges_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_mxfp8__bf16_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp8__bf16_edges_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_mxfp8__f32_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_mxfp8__f32_edges_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_nvfp4__bf16_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_nvfp4__f16_4x128.safetensors \
 	%reldir%/engines/mlx.quantize_nvfp4__f32_4x128.safetensors \
+	%reldir%/engines/mlx.quantize_nvfp4__f32_edges_4x64.safetensors \
 	%reldir%/engines/mlx.quantize_nvfp4__f32_gs_3x64.safetensors \
+	%reldir%/engines/mlx.quantize_nvfp4__f32_gs_edges_4x64.safetensors \
 	%reldir%/engines/modelopt.mxfp4_to_nvfp4__inrange_4x128.safetensors \
 	%reldir%/engines/modelopt.mxfp4_to_nvfp4__wide_4x128.safetensors \
 	%reldir%/engines/modelopt.quantize_mxfp4__bf16_4x96.safetensors \

@@ -62,7 +62,7 @@ static const engine_rule *find_rule(const char *name)
 static int is_poisoned(const engine_rule *r)
 {
     return strncmp(r->name, "torchao", 7) == 0 ||
-           strcmp(r->name, "gguf_py") == 0;
+           strcmp(r->name, "gguf_py") == 0 || r->base == TYPED;
 }
 
 static int has_nan(const uint32_t *x, size_t n)
@@ -135,6 +135,15 @@ static uint8_t byte_of(const engine_rule *r, int exponent)
     return (uint8_t)(byte < 0 ? 0 : byte > 254 ? 254 : byte);
 }
 
+/* 2^n of a subnormal or normal number, as binary32. */
+static uint32_t power(int n)
+{
+    const mxo_real x = {1, n, MXO_CLASS_FINITE, 0, 0};
+    const mxo_rounding how = {MXO_TIE_RNE, 0, 0, 0};
+
+    return (uint32_t)mxo_format_encode(MXO_FMT_F32, x, how);
+}
+
 typedef struct plan {
     const engine_rule *rule;
     mxo_format type;
@@ -143,14 +152,31 @@ typedef struct plan {
     uint64_t cols;
 } plan;
 
-static uint8_t scale_of(const plan *p, const uint32_t *x)
+/* Of TYPED: what it divides by, which is not what its byte says where that
+   wraps.  Beyond all numbers that is 0; the byte is a cast that C leaves open,
+   as x86-64 has it. */
+static uint8_t typed_scale(const plan *p, uint32_t t, uint32_t *unit)
+{
+    const int is_zero = t == 0;
+    const int n = is_zero || t >= INFINITE ? 0 : exponent_of(p->rule, t);
+
+    *unit = t >= INFINITE ? 0 : power(n);
+    if (t >= INFINITE) {
+        return p->type == MXO_FMT_F32 ? 128 : 0;
+    }
+    return is_zero ? p->rule->zero : byte_of(p->rule, n);
+}
+
+static uint8_t scale_of(const plan *p, const uint32_t *x, uint32_t *unit)
 {
     const engine_rule *r = p->rule;
     const uint32_t max = p->element == MXO_FMT_E2M1 ? 0x40c00000u : 0x43e00000u;
     uint32_t t = engine_amax(x, MXO_MX_BLOCK);
 
     if (is_poisoned(r) && has_nan(x, MXO_MX_BLOCK)) {
-        return r->edge == WRAP ? 0 : 255;
+        return r->base == TYPED  ? typed_scale(p, INFINITE, unit)
+               : r->edge == WRAP ? 0
+                                 : 255;
     }
     if (r->exponent == LN && t < TWO_TO_M23) {
         t = TWO_TO_M23;
@@ -159,6 +185,9 @@ static uint8_t scale_of(const plan *p, const uint32_t *x)
         t = engine_divide(r->base == TYPED ? p->type : MXO_FMT_F32, t, max);
     }
     t = t < r->least ? r->least : t;
+    if (r->base == TYPED) {
+        return typed_scale(p, t, unit);
+    }
     if (t == 0) {
         return r->zero;
     }
@@ -197,23 +226,37 @@ static mxo_real quotient(const engine_rule *r, uint32_t x, uint8_t byte)
     return mxo_real_scale(number, -exponent);
 }
 
-static uint8_t code_of(const plan *p, uint32_t x, uint8_t byte)
+/* E4M3 saturates, NaN too: with the sign of x, or the one that x86-64 gives 0
+   by 0, but that BF16 keeps no sign of a NaN. */
+static uint8_t typed_e4m3(const plan *p, uint32_t x, uint32_t v)
+{
+    const int is_minus = (x & MAGNITUDE) > INFINITE ? (x >> 31) != 0 : 1;
+
+    if ((v & MAGNITUDE) <= INFINITE) {
+        return engine_e4m3(v);
+    }
+    return p->type != MXO_FMT_BF16 && is_minus ? 0xfe : 0x7e;
+}
+
+static uint8_t typed_code(const plan *p, uint32_t x, uint32_t unit)
+{
+    const uint32_t v = engine_divide(p->type, x, engine_round(p->type, unit));
+
+    return p->element == MXO_FMT_E2M1 ? engine_scan(0x3f800000u, v)
+                                      : typed_e4m3(p, x, v);
+}
+
+static uint8_t code_of(const plan *p, uint32_t x, uint8_t byte, uint32_t unit)
 {
     const engine_rule *r = p->rule;
     const mxo_rounding how = {
         (uint8_t)(r->element == RNZ ? MXO_TIE_RNZ : MXO_TIE_RNE), 1, 0, 0};
 
     if (r->base == TYPED) {
-        const uint32_t v =
-            engine_divide(p->type, x, engine_round(p->type, quant_power(byte)));
-        return p->element == MXO_FMT_E2M1
-                   ? engine_scan(0x3f800000u, v)
-                   : (uint8_t)mxo_format_encode(
-                         p->element, mxo_format_decode(MXO_FMT_F32, v), how);
+        return typed_code(p, x, unit);
     }
     if (r->element == SCAN) { /* doubled codes under half the scale, exactly */
-        const uint32_t unit = byte == 255 ? 0x7f800000u : quant_power(byte);
-        return engine_scan(unit, x);
+        return engine_scan(byte == 255 ? INFINITE : quant_power(byte), x);
     }
     return with_sign(
         r, x,
@@ -270,10 +313,11 @@ mxo_status run_quant_engine(const mxo_call *call, mxo_text why)
         for (uint64_t i = 0; i < MXO_MX_BLOCK; i++) {
             block[i] = quant_load(x, b * MXO_MX_BLOCK + i);
         }
-        const uint8_t byte = scale_of(&p, block);
+        uint32_t unit = 0;
+        const uint8_t byte = scale_of(&p, block, &unit);
         mxo_store(mxo_call_out(call, "scale"), b, byte);
         for (uint64_t i = 0; i < MXO_MX_BLOCK; i++) {
-            const uint8_t code = code_of(&p, block[i], byte);
+            const uint8_t code = code_of(&p, block[i], byte, unit);
             const uint64_t at = b * MXO_MX_BLOCK + i;
             if (p.element == MXO_FMT_E2M1) {
                 mxo_store_nibble(mxo_tensor_data(q), at, code);

@@ -93,31 +93,39 @@ static uint8_t ggml_cuda(const plan *p, uint8_t *code, const uint32_t *x)
     return (uint8_t)best;
 }
 
-static uint8_t mlx(const plan *p, uint8_t *code, const uint32_t *x)
+/* MLX: a NaN wins the maximum, and saturates. */
+static uint8_t mlx_byte(const uint32_t *x, uint32_t s)
+{
+    for (int i = 0; i < MXO_NVFP4_BLOCK; i++) {
+        s = (x[i] & MAGNITUDE) > 0x7f800000u ? F32_448 : s;
+    }
+    return engine_e4m3(s);
+}
+
+/* Quotients in the type of x; a global scale comes in behind them. */
+static uint8_t mlx_by(const plan *p, uint8_t *code, const uint32_t *x,
+                      uint32_t g)
 {
     const uint32_t s =
         engine_divide(p->type, engine_amax(x, MXO_NVFP4_BLOCK), SIX);
-    const uint8_t byte = engine_e4m3(s);
+    const uint8_t byte = mlx_byte(x, mxo_f32_mul(s, g));
     const uint32_t unit = engine_round(p->type, engine_e4m3_value(byte));
 
     for (int i = 0; i < MXO_NVFP4_BLOCK; i++) {
-        code[i] = engine_scan(ONE, engine_divide(p->type, x[i], unit));
+        code[i] = engine_scan(
+            ONE, mxo_f32_mul(engine_divide(p->type, x[i], unit), g));
     }
     return byte;
 }
 
+static uint8_t mlx(const plan *p, uint8_t *code, const uint32_t *x)
+{
+    return mlx_by(p, code, x, ONE);
+}
+
 static uint8_t mlx_global(const plan *p, uint8_t *code, const uint32_t *x)
 {
-    const uint32_t g = mxo_f32_div(F32_2688, p->global);
-    const uint32_t amax = engine_amax(x, MXO_NVFP4_BLOCK);
-    const uint8_t byte = engine_e4m3(mxo_f32_mul(mxo_f32_div(amax, SIX), g));
-    const uint32_t unit = engine_e4m3_value(byte);
-
-    for (int i = 0; i < MXO_NVFP4_BLOCK; i++) {
-        const uint32_t v = mxo_f32_mul(mxo_f32_div(x[i], unit), g);
-        code[i] = engine_scan(ONE, v);
-    }
-    return byte;
+    return mlx_by(p, code, x, mxo_f32_div(F32_2688, p->global));
 }
 
 /* A zero of either sign is code 0, a small negative code 8. */
@@ -154,7 +162,7 @@ static const struct {
     {"ggml", ggml, NO_GLOBAL, 0},
     {"ggml_cuda", ggml_cuda, OF_ROWS, 0},
     {"mlx", mlx, NO_GLOBAL, 1},
-    {"mlx_global", mlx_global, NO_GLOBAL, 0},
+    {"mlx_global", mlx_global, NO_GLOBAL, 1},
     {"modelopt", modelopt, OF_TENSOR, 0},
 };
 
