@@ -49,6 +49,7 @@ python_subjects = \
 	backends/flashinfer/subject.py \
 	backends/gguf/subject.py \
 	backends/marlin/subject.py \
+	backends/mlx/subject.py \
 	backends/torch/subject.py \
 	backends/triton_kernels/subject.py
 EXTRA_DIST += $(python_subjects) $(python_subjects:subject.py=README.md) \
