@@ -83,6 +83,8 @@ void cpu_name_kernel(cpu_context *ctx, const char *what, int threads);
 const cpu_isa_ops *cpu_isa_of(int device, mxo_text why);
 
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_format_codes(cpu_context *ctx, const mxo_call *call,
+                            mxo_text why);
 mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
@@ -132,5 +134,6 @@ mxo_status cpu_quant_scale_bytes(cpu_context *ctx, const mxo_call *call,
 mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_functions(cpu_context *ctx, const mxo_call *call, mxo_text why);
 
 #endif

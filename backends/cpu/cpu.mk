@@ -4,6 +4,7 @@ noinst_LTLIBRARIES += libcpu.la
 MXO_BACKEND_LIBS += libcpu.la
 libcpu_la_SOURCES = \
 	%reldir%/act/act.h \
+	%reldir%/act/act_functions.c \
 	%reldir%/act/act_glu.c \
 	%reldir%/act/act_unary.c \
 	%reldir%/act/exact.c \
@@ -22,6 +23,7 @@ libcpu_la_SOURCES = \
 	%reldir%/dequant/dequant_scaled.c \
 	%reldir%/element.c \
 	%reldir%/element.h \
+	%reldir%/format/format_codes.c \
 	%reldir%/gemm/gemm.h \
 	%reldir%/gemm/gemm_blas.c \
 	%reldir%/gemm/gemm_block.c \

@@ -4,6 +4,7 @@
 # Every unit is compiled alone: a kernel that changes rebuilds its own.
 gpu_units = \
 	%reldir%/host/backend.c \
+	%reldir%/host/plan_codes.c \
 	%reldir%/host/plan_dequant.c \
 	%reldir%/host/plan_gemm.c \
 	%reldir%/host/plan_glu.c \
@@ -165,7 +166,7 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = backend plan_dequant plan_gemm plan_glu plan_glu_quant \
+gpu_plan_names = backend plan_codes plan_dequant plan_gemm plan_glu plan_glu_quant \
 	plan_layer plan_layouts plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant \
 	plan_quant_group plan_route plan_routed plan_sort
 hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * act.unary: exp, sigmoid and silu of floats, correctly rounded.  Sigmoid and
- * silu are gated units whose other operand is 1.
+ * act.unary: exp, sigmoid and silu of floats, correctly rounded, a lane at a
+ * time.  Sigmoid and silu are gated units whose other operand is 1.  What lanes
+ * do not have goes to act_functions.c.
  */
 #include "cpu.h"
 #include "number.h"
@@ -91,12 +92,9 @@ mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why)
     job.c.no_mul = fn == 1;
     job.c.alpha = fn == 3 ? (float)call_number(call, "alpha") : 1.0f;
     job.c.limit = cpu_float(0x7f800000u);
-    if (fn < 0 || job.c.to == MXO_N_DTYPES || call_number(call, "ftz") != 0 ||
+    if (fn < 0 || job.c.to == MXO_N_DTYPES || !call_is(call, "ftz", "0") ||
         job.c.alpha - job.c.alpha != 0) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend has no %s to %s, no ftz, and wants "
-                        "a finite alpha",
-                        call_text(call, "fn"), call_text(call, "to"));
+        return cpu_functions(ctx, call, why);
     }
     if (x == NULL || x->rank > MXO_MAX_RANK) {
         return cpu_fail(MXO_E_SHAPE, why, "x is missing");

@@ -285,10 +285,10 @@ static float finish(const state *s, float g, float u, float e)
 /*
  * e^x = 2^n p(r), n = floor(x log2(e) + 1/2), by a polynomial of degree 5;
  * every step is a fused one in float.  2^(n-1) and a last doubling keep
- * n = 128 finite; below the smallest argument there is zero.  A NaN counts as
- * the largest argument.
+ * n = 128 finite; below the smallest argument, and where 2^(n-1) is no normal
+ * number, there is zero.  A NaN counts as the largest argument.
  */
-static float exp_u20(float x)
+float cpu_exp_u20(float x)
 {
     static const uint32_t coefficient[] = {0x3c07cfceu, 0x3d2b9d0du,
                                            0x3e2aad40u, 0x3efffee3u,
@@ -308,7 +308,7 @@ static float exp_u20(float x)
     for (int i = 1; i < 6; i++) {
         p = cpu_fma32(r, p, cpu_float(coefficient[i]));
     }
-    const float scale = x < bottom ? 0 : (float)cpu_pow2(n - 1);
+    const float scale = x < bottom || n < -125 ? 0 : (float)cpu_pow2(n - 1);
     const float half = p * scale;
 
     return half * 2.0f;
@@ -346,7 +346,7 @@ void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
         e[i] = cpu_exp2_one((s.flags & TWICE) != 0 ? x * log2_e : x);
     }
     for (uint32_t i = 0; i < n && (s.flags & U20) != 0; i++) {
-        e[i] = exp_u20(minus_t[i]);
+        e[i] = cpu_exp_u20(minus_t[i]);
     }
     for (uint32_t i = 0; i < n; i++) {
         gate[i] = finish(&s, gate[i], up[i], e[i]);

@@ -24,4 +24,7 @@ int cpu_steps_any_limit(const cpu_steps *row);
 void cpu_steps_run(const cpu_steps *row, const cpu_glu *c, uint32_t from,
                    const cpu_isa_ops *lane, float *gate, float *up, uint32_t n);
 
+/* e^x by the polynomial of vLLM's CPU kernels. */
+float cpu_exp_u20(float x);
+
 #endif

@@ -8,6 +8,8 @@
 
 #include "number.h"
 
+#include "../../rcp_hopper.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -90,20 +92,11 @@ static float largest_of(const cpu_nvfp4 *rule, const float *x)
                     : cpu_float(cpu_bits32(most) & 0x7fffffffu);
 }
 
-/* rcp.approx.ftz.f32 of Hopper: a parabola over each of 128 intervals, whose
-   square leaves out what is below 2^17. */
+/* rcp.approx.ftz.f32 of Hopper. */
 static float rcp(float x)
 {
-    static const uint32_t row[128][3] = {
-#define MXO_RCP(c0, c1, c2) {c0, c1, c2},
-#include <mxoracle/rcp_hopper.def>
-#undef MXO_RCP
-    };
     const uint32_t bits = cpu_bits32(cpu_flush32(x));
-    const uint32_t *c = row[bits >> 16 & 127];
-    const uint32_t t = bits & 0xffff;
     const float sign = bits >> 31 != 0 ? -1 : 1;
-    int64_t square = 0;
 
     if (x != x) {
         return x;
@@ -112,18 +105,9 @@ static float rcp(float x)
         return (bits & 0x7fffffffu) == 0 ? sign * cpu_float(0x7f800000u)
                                          : sign * 0.0f;
     }
-    for (int i = 0; i < 16; i++) {
-        const int64_t twice = (int64_t)(t >> i >> 1) << (2 * i + 2);
-        const int64_t own = INT64_C(1) << (2 * i);
-        square += (t >> i & 1) != 0 ? (twice | own) >> 17 : 0;
-    }
-    const int64_t y = ((int64_t)c[0] * 8192 + 2023 - (int64_t)c[1] * t +
-                       (int64_t)c[2] * square) >>
-                      15;
-
-    return cpu_flush32(
-        sign *
-        (float)((double)y * cpu_pow2(127 - 24 - (int)(bits >> 23 & 255))));
+    return cpu_flush32(sign *
+                       (float)((double)rcp_hopper_units(bits & 0x7fffffu) *
+                               cpu_pow2(127 - 24 - (int)(bits >> 23 & 255))));
 }
 
 /* A scale as its type has it; E8M0: the exponent, rounded up. */

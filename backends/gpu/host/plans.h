@@ -11,8 +11,10 @@
 struct glu_args;
 struct glu_constants;
 
+mxo_status plan_functions(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_glu_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_codes(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_convert(const mxo_call *call, gpu_plan *plan, mxo_text why);

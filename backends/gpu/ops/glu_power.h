@@ -67,7 +67,8 @@ GPU_FN float glu_tanh32(float x)
 /*
  * e^x = 2^n p(r), n = floor(x log2 e + 1/2), by a polynomial of degree 5, every
  * step fused and in binary32.  2^(n-1) and a last doubling keep n = 128 finite;
- * below the smallest argument there is zero.  A NaN counts as the largest.
+ * below the smallest argument, and where 2^(n-1) is no normal number, there is
+ * zero.  A NaN counts as the largest.
  */
 GPU_FN float glu_exp_u20(float x)
 {
@@ -88,7 +89,7 @@ GPU_FN float glu_exp_u20(float x)
     p = gpu_fmaf(r, p, gpu_float(0x3efffee3u));
     p = gpu_fmaf(r, p, gpu_float(0x3f7ffffbu));
     p = gpu_fmaf(r, p, gpu_float(0x3f800000u));
-    const float scale = x < bottom ? 0.0f : (float)glu_power(n - 1);
+    const float scale = x < bottom || n < -125 ? 0.0f : (float)glu_power(n - 1);
     const float half = p * scale;
 
     return half * 2.0f;

@@ -11,6 +11,10 @@
 #include "ops/quant_block.h"
 #include "port/device.h"
 
+#define RCP_FN GPU_FN
+#define RCP_TABLE GPU_CONSTANT
+#include "../../rcp_hopper.h"
+
 enum { NVFP4_BLOCK = 16, NVFP4_MOST = 32 };
 enum {
     NVFP4_FAST,
@@ -27,13 +31,6 @@ typedef struct nvfp4_rule {
     uint32_t nearest; /* the reciprocal is correctly rounded, not Hopper's */
     uint32_t e8m0;    /* the scale's type */
 } nvfp4_rule;
-
-/* Rows of Hopper's reciprocal, by the mantissa's top 7 bits. */
-GPU_CONSTANT uint32_t nvfp4_parabolas[128][3] = {
-#define MXO_RCP(c0, c1, c2) {c0, c1, c2},
-#include <mxoracle/rcp_hopper.def>
-#undef MXO_RCP
-};
 
 GPU_FN float nvfp4_nan(void)
 {
@@ -114,15 +111,11 @@ GPU_FN float nvfp4_inverse(float x)
     return glu_flush32(1.0f / glu_flush32(x));
 }
 
-/* rcp.approx.ftz.f32: a parabola over each of 128 intervals, whose square
-   leaves out what is below 2^17. */
+/* rcp.approx.ftz.f32 */
 GPU_FN float nvfp4_rcp_hopper(float x)
 {
     const uint32_t bits = gpu_bits(glu_flush32(x));
-    const uint32_t *const c = nvfp4_parabolas[bits >> 16 & 127];
-    const uint32_t t = bits & 0xffff;
     const uint32_t m = bits & 0x7fffffffu;
-    int64_t square = 0;
 
     if (m > 0x7f800000u) {
         return x;
@@ -130,15 +123,9 @@ GPU_FN float nvfp4_rcp_hopper(float x)
     if (m == 0 || m == 0x7f800000u) {
         return gpu_float((bits & 0x80000000u) | (m == 0 ? 0x7f800000u : 0));
     }
-    for (int i = 0; i < 16; i++) {
-        const int64_t both = (int64_t)(t >> i >> 1) * 2 * 2 + 1;
-        square += (t >> i & 1) != 0 ? both * ((int64_t)1 << 2 * i) >> 17 : 0;
-    }
-    const int64_t y = ((int64_t)c[0] * 8192 + 2023 - (int64_t)c[1] * t +
-                       (int64_t)c[2] * square) >>
-                      15;
     const int e = 127 - 24 - (int)(m >> 23);
-    const double size = (double)y * gpu_double((uint64_t)(1023 + e) << 52);
+    const double size = (double)rcp_hopper_units(m & 0x7fffffu) *
+                        gpu_double((uint64_t)(1023 + e) << 52);
 
     return glu_flush32((float)(bits >> 31 != 0 ? -size : size));
 }

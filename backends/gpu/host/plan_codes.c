@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* format.*, math.*, act.unary: a thread has an element, by backends/codes.h and
+   backends/functions.h. */
+#include "host/call.h"
+#include "host/plans.h"
+#include "ops/glu_power.h"
+#include "port/device.h"
+
+#define CODES_FN GPU_FN
+#define RCP_FN GPU_FN
+#define RCP_TABLE GPU_CONSTANT
+#define FUNCTIONS_U20(bits) gpu_bits(glu_exp_u20(gpu_float(bits)))
+#include "../../codes_dialect.h"
+
+#include "../../functions_call.h"
+
+GPU_FN void codes_body(const codes_job *a)
+{
+    for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
+         i < a->n; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
+        codes_put(a, i);
+    }
+}
+
+GPU_FN void functions_body(const functions_job *a)
+{
+    for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
+         i < a->n; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
+        functions_put(a, i);
+    }
+}
+
+GPU_ENTRY(format_codes, codes_job, codes_body(a))
+GPU_ENTRY(functions, functions_job, functions_body(a))
+
+mxo_status plan_codes(const mxo_call *call, gpu_plan *plan, mxo_text why)
+{
+    static const gpu_kernel kernel = KERNEL(format_codes, 0);
+    codes_job *const job = PLAN_ARGS(plan, codes_job);
+
+    MXO_TRY(codes_make(call, job, why));
+    (void)plan_step(plan, &kernel, job->n);
+    return MXO_OK;
+}
+
+mxo_status plan_functions(const mxo_call *call, gpu_plan *plan, mxo_text why)
+{
+    static const gpu_kernel kernel = KERNEL(functions, 0);
+    functions_job *const job = PLAN_ARGS(plan, functions_job);
+
+    MXO_TRY(functions_make(call, job, why));
+    (void)plan_step(plan, &kernel, job->n);
+    return MXO_OK;
+}
