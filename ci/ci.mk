@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	%reldir%/lane-oss-fuzz \
 	%reldir%/lane-portable \
 	%reldir%/lane-sanitizers \
+	%reldir%/lane-torch \
 	%reldir%/layout-pages \
 	%reldir%/man-page \
 	%reldir%/mutant-coverage \
