@@ -18,6 +18,7 @@ EXTRA_DIST += \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-oss-fuzz \
+	%reldir%/lane-hip-targets \
 	%reldir%/lane-portable \
 	%reldir%/lane-sanitizers \
 	%reldir%/lane-torch \

@@ -50,8 +50,8 @@
     }
 #endif
 
-#if defined(__HIPCC__)
-#define GPU_WARP 64 /* of gfx9, the default target */
+#if defined(__HIPCC__) && !defined(__GFX12__)
+#define GPU_WARP 64 /* of gfx9, and what the host's code says */
 #else
 #define GPU_WARP 32
 #endif
