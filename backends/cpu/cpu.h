@@ -83,6 +83,7 @@ void cpu_name_kernel(cpu_context *ctx, const char *what, int threads);
 const cpu_isa_ops *cpu_isa_of(int device, mxo_text why);
 
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
+mxo_status cpu_engines(cpu_context *ctx, const mxo_call *call, mxo_text why);
 mxo_status cpu_format_codes(cpu_context *ctx, const mxo_call *call,
                             mxo_text why);
 mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,

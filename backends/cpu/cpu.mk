@@ -24,6 +24,7 @@ libcpu_la_SOURCES = \
 	%reldir%/element.c \
 	%reldir%/element.h \
 	%reldir%/format/format_codes.c \
+	%reldir%/format/format_engines.c \
 	%reldir%/gemm/gemm.h \
 	%reldir%/gemm/gemm_blas.c \
 	%reldir%/gemm/gemm_block.c \

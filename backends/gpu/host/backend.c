@@ -113,6 +113,7 @@ typedef mxo_status (*plan_fn)(const mxo_call *call, gpu_plan *plan,
     ROW("dequant.group", plan_dequant_group)     \
     ROW("dequant.mx", plan_dequant)              \
     ROW("dequant.nvfp4", plan_nvfp4_dequant)     \
+    ROW("dequant.nvfp4_engine", plan_engines)    \
     ROW("format.classify", plan_codes)           \
     ROW("format.convert", plan_codes)            \
     ROW("format.decode", plan_codes)             \
@@ -121,6 +122,7 @@ typedef mxo_status (*plan_fn)(const mxo_call *call, gpu_plan *plan,
     ROW("format.encode", plan_codes)             \
     ROW("format.ue4m3", plan_codes)              \
     ROW("gemm.mx", plan_gemm)                    \
+    ROW("gemm.q8_0", plan_engines)               \
     ROW("layout.apply", plan_apply)              \
     ROW("layout.convert", plan_convert)          \
     ROW("layout.grouped", plan_grouped)          \
@@ -141,10 +143,13 @@ typedef mxo_status (*plan_fn)(const mxo_call *call, gpu_plan *plan,
     ROW("moe.sort", plan_sort)                   \
     ROW("quant.group", plan_quant_group)         \
     ROW("quant.mx", plan_quant)                  \
+    ROW("quant.mx_exponent", plan_engines)       \
     ROW("quant.nvfp4", plan_nvfp4_quant)         \
+    ROW("quant.q8_0", plan_engines)              \
     ROW("quant.qdq", plan_qdq)                   \
     ROW("quant.requant", plan_requant)           \
     ROW("quant.scale", plan_scale)               \
+    ROW("quant.scaled", plan_engines)            \
     ROW("quant.static", plan_static)             \
     ROW("route.topk", plan_route)
 

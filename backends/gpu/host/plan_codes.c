@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format.*, math.*, act.unary: a thread has an element, by backends/codes.h and
-   backends/functions.h. */
+/* format.*, math.*, act.unary and what other engines do to blocks: a thread has
+   an element or a block, by backends/codes.h, functions.h and engines.h. */
 #include "host/call.h"
 #include "host/plans.h"
 #include "ops/glu_power.h"
@@ -12,6 +12,7 @@
 #define FUNCTIONS_U20(bits) gpu_bits(glu_exp_u20(gpu_float(bits)))
 #include "../../codes_dialect.h"
 
+#include "../../engines_call.h"
 #include "../../functions_call.h"
 
 GPU_FN void codes_body(const codes_job *a)
@@ -30,6 +31,15 @@ GPU_FN void functions_body(const functions_job *a)
     }
 }
 
+GPU_FN void engines_body(const engines_job *a)
+{
+    for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
+         i < a->n; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
+        engines_put(a, i);
+    }
+}
+
+GPU_ENTRY(engine_blocks, engines_job, engines_body(a))
 GPU_ENTRY(format_codes, codes_job, codes_body(a))
 GPU_ENTRY(functions, functions_job, functions_body(a))
 
@@ -39,6 +49,16 @@ mxo_status plan_codes(const mxo_call *call, gpu_plan *plan, mxo_text why)
     codes_job *const job = PLAN_ARGS(plan, codes_job);
 
     MXO_TRY(codes_make(call, job, why));
+    (void)plan_step(plan, &kernel, job->n);
+    return MXO_OK;
+}
+
+mxo_status plan_engines(const mxo_call *call, gpu_plan *plan, mxo_text why)
+{
+    static const gpu_kernel kernel = KERNEL(engine_blocks, 0);
+    engines_job *const job = PLAN_ARGS(plan, engines_job);
+
+    MXO_TRY(engines_make(call, job, why));
     (void)plan_step(plan, &kernel, job->n);
     return MXO_OK;
 }

@@ -11,6 +11,7 @@
 struct glu_args;
 struct glu_constants;
 
+mxo_status plan_engines(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_functions(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why);
 mxo_status plan_glu_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);

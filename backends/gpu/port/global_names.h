@@ -35,6 +35,7 @@
 #define plan_dequant SIMT_GLOBAL(plan_dequant)
 #define plan_dequant_group SIMT_GLOBAL(plan_dequant_group)
 #define plan_finalize SIMT_GLOBAL(plan_finalize)
+#define plan_engines SIMT_GLOBAL(plan_engines)
 #define plan_functions SIMT_GLOBAL(plan_functions)
 #define plan_gemm SIMT_GLOBAL(plan_gemm)
 #define plan_glu SIMT_GLOBAL(plan_glu)
