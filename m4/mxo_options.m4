@@ -69,6 +69,22 @@ AC_DEFUN([MXO_CPU_LANES], [
         [aarch64], [mxo_cpu_says="portable, NEON"],
         [i?86], [MXO_CPU_FLAGS="-msse2 -mfpmath=sse"],
         [s390x], [MXO_CPU_FLAGS="-fexcess-precision=fast"])
+    mxo_amx=no
+    AS_IF([test "x$host_cpu" = xx86_64], [
+        AC_MSG_CHECKING([whether $CC knows AMX])
+        mxo_save_CFLAGS=$CFLAGS
+        CFLAGS="$CFLAGS -mamx-tile -mamx-int8"
+        AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[#include <immintrin.h>
+#include <sys/syscall.h>
+long number = SYS_arch_prctl;]], [[_tile_zero(0); _tile_dpbssd(0, 1, 2);]])],
+            [mxo_amx=yes])
+        CFLAGS=$mxo_save_CFLAGS
+        AC_MSG_RESULT([$mxo_amx])
+        AS_IF([test $mxo_amx = yes],
+            [MXO_CPU_FLAGS="-DMXO_HAS_AMX=1"
+             mxo_cpu_says="portable, AVX2, AVX-512, AMX (chosen at run time)"])
+    ])
+    AM_CONDITIONAL([MXO_CPU_AMX], [test $mxo_amx = yes])
     AC_SUBST([MXO_CPU_FLAGS])
     AM_CONDITIONAL([MXO_CPU_X86_64], [test "x$host_cpu" = xx86_64])
     AM_CONDITIONAL([MXO_CPU_AARCH64], [test "x$host_cpu" = xaarch64])

@@ -141,8 +141,16 @@ libcpu_avx512vnni_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libcpu_avx512vnni_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vnni
 libcpu_la_LIBADD += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
 	libcpu_avx512vbmi.la libcpu_avx512vnni.la
+if MXO_CPU_AMX
+noinst_LTLIBRARIES += libcpu_amx.la
+libcpu_amx_la_SOURCES = %reldir%/isa/amx_digit_plane.c
+libcpu_amx_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
+libcpu_amx_la_CFLAGS = $(libcpu_avx512_la_CFLAGS) -mavx512vbmi -mamx-tile \
+	-mamx-int8
+libcpu_la_LIBADD += libcpu_amx.la
+endif
 else
-EXTRA_DIST += %reldir%/isa/avx2.c %reldir%/isa/avx512.c %reldir%/isa/avx512both.c \
+EXTRA_DIST += %reldir%/isa/amx_digit_plane.c %reldir%/isa/avx2.c %reldir%/isa/avx512.c %reldir%/isa/avx512both.c \
 	%reldir%/isa/avx512cut.c %reldir%/isa/avx512digit_plane.c \
 	%reldir%/isa/avx512vbmi.c %reldir%/isa/avx512vnni.c %reldir%/isa/vec_avx2.h %reldir%/isa/vec_avx512.h
 endif

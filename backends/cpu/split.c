@@ -3,10 +3,19 @@
  * Threads, instruction sets and kernel names.  Threads only ever take
  * disjoint ranges of outputs, so their number cannot change a bit.
  */
+#define _DEFAULT_SOURCE /* syscall() */
+
 #include "cpu.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#endif
+#if defined(MXO_HAS_AMX)
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Of arch_prctl(2): ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA. */
+enum { ARCH_REQUEST_STATE = 0x1023, STATE_TILES = 18 };
 #endif
 #include <stdio.h>
 #ifdef _OPENMP
@@ -124,6 +133,26 @@ static int has_avx512vbmi(void)
     return has_avx512() && __builtin_cpu_supports("avx512vbmi") &&
            __builtin_cpu_supports("gfni");
 }
+
+/* Leaf 7's bits of AMX, which clang 14 does not know by name; and the kernel
+   lets a process use tiles that asks for them. */
+static int has_amx(void)
+{
+#if defined(MXO_HAS_AMX)
+    const unsigned tile_and_int8 = 3u << 24;
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+
+    return has_avx512vbmi() && __builtin_cpu_supports("avx512vnni") &&
+           __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) &&
+           (edx & tile_and_int8) == tile_and_int8 &&
+           syscall(SYS_arch_prctl, ARCH_REQUEST_STATE, STATE_TILES) == 0;
+#else
+    return 0;
+#endif
+}
 #endif
 
 cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane)
@@ -131,7 +160,7 @@ cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane)
 #if defined(__x86_64__)
     if (lane->mac == cpu_isa_avx512.mac &&
         __builtin_cpu_supports("avx512vnni")) {
-        return lane == &cpu_isa_avx512vbmi ? cpu_mac_both : cpu_mac_vnni;
+        return lane == &cpu_isa_avx512 ? cpu_mac_vnni : cpu_mac_both;
     }
 #endif
     return lane->mac;
@@ -140,8 +169,18 @@ cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane)
 const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane)
 {
 #if defined(__x86_64__)
-    static const cpu_plane_lane both = {cpu_plane_put_both, cpu_plane_both};
+    static const cpu_plane_lane both = {cpu_plane_put_both, cpu_plane_both,
+                                        NULL, NULL};
 
+#if defined(MXO_HAS_AMX)
+    static const cpu_plane_lane amx = {cpu_plane_put_both, cpu_plane_amx,
+                                       cpu_plane_pack_amx,
+                                       cpu_plane_packed_amx};
+
+    if (lane == &cpu_isa_amx) {
+        return &amx;
+    }
+#endif
     if (lane == &cpu_isa_avx512vbmi && __builtin_cpu_supports("avx512vnni")) {
         return &both;
     }
@@ -159,6 +198,7 @@ const cpu_isa_ops *cpu_isa_of(int device, mxo_text why)
         {2, "AVX2, FMA and F16C", &cpu_isa_avx2, has_avx2()},
         {3, "AVX-512 F, BW, DQ and VL", &cpu_isa_avx512, has_avx512()},
         {4, "AVX-512 VBMI and GFNI", &cpu_isa_avx512vbmi, has_avx512vbmi()},
+        {5, "AMX with 8-bit integers", &cpu_isa_amx, has_amx()},
 #elif defined(CPU_NEON)
         {3, "NEON", &cpu_isa_neon, 1},
 #endif

@@ -83,15 +83,14 @@ static int open_slices(cpu_tile *t)
 
 static int open_planes(cpu_tile *t)
 {
-    t->planes.mac = t->by->mac;
+    t->planes.by = t->by;
     if (cpu_plane_room_for(&t->planes, t->m, t->k) != 0) {
         return -1;
     }
     for (size_t i = 0; i < t->m; i++) {
         t->planes.row[i] = &t->row[t->index[i]].planes;
     }
-    cpu_plane_open(&t->planes, t->bits);
-    return 0;
+    return cpu_plane_open(&t->planes, t->k, t->bits);
 }
 
 int cpu_tile_open(cpu_tile *t)

@@ -94,6 +94,7 @@ typedef struct cpu_plane_mac {
     uint8_t to;
     uint8_t spread;   /* and at most this far apart in a column */
     uint16_t *factor; /* room for [CPU_PLANE_COLS][cpu_plane_room(k)] */
+    int8_t *packed;   /* the items, by cpu_plane_lane.pack; NULL: not */
     uint8_t least[CPU_PLANE_COLS];
     uint8_t most[CPU_PLANE_COLS];
     int32_t (*sum)[CPU_PLANE_COLS];
@@ -106,6 +107,11 @@ typedef int (*cpu_plane_fn)(cpu_plane_mac *job);
 typedef struct cpu_plane_lane {
     cpu_plane_put_fn put;
     cpu_plane_fn mac;
+    /* What mac wants of items that meet many columns, and its bytes; NULL:
+       nothing. */
+    void (*pack)(const cpu_plane_item *item, size_t items, size_t k,
+                 int8_t *to);
+    size_t (*packed)(size_t items, size_t k);
 } cpu_plane_lane;
 
 /* How far scale bytes may be apart for sums of k products; -1: never. */
@@ -119,7 +125,7 @@ static inline size_t cpu_plane_room(size_t k)
 
 /* Rows that meet the same columns. */
 typedef struct cpu_plane_tile {
-    cpu_plane_fn mac;
+    const cpu_plane_lane *by;
     const cpu_planes **row; /* owned, as all that follows */
     size_t m;
     int uncut;       /* are there rows without planes? */
@@ -128,12 +134,13 @@ typedef struct cpu_plane_tile {
     cpu_plane_item *item;
     int32_t (*sum)[CPU_PLANE_COLS];
     uint16_t *factor;
+    int8_t *packed; /* NULL: not wanted */
 } cpu_plane_tile;
 
 /* Room for m rows of k numbers; then row[m] is set, and it can be opened for
    results of so many bits.  -1 without memory. */
 int cpu_plane_room_for(cpu_plane_tile *t, size_t m, size_t k);
-void cpu_plane_open(cpu_plane_tile *t, int bits);
+int cpu_plane_open(cpu_plane_tile *t, size_t k, int bits);
 void cpu_plane_close(cpu_plane_tile *t);
 
 /* Sums of columns first .. first + n - 1, each with its start as one more

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { EXACT_PLANES = 3, MOST_CODE = 12 };
+/* Fewer planes are not worth packing. */
+enum { EXACT_PLANES = 3, MOST_CODE = 12, LEAST_PACKED = 48 };
 
 #define LOW INT64_C(0xffffffff)
 
@@ -39,6 +40,7 @@ void cpu_plane_close(cpu_plane_tile *t)
     free(t->item);
     free(t->sum);
     free(t->factor);
+    free(t->packed);
 }
 
 /* The upper p planes of a row, the least of them first. */
@@ -50,7 +52,23 @@ static void set_items(const cpu_planes *row, int p, cpu_plane_item *item)
     }
 }
 
-void cpu_plane_open(cpu_plane_tile *t, int bits)
+/* The items as the lane wants them. */
+static int pack(cpu_plane_tile *t, size_t k)
+{
+    const size_t items = t->first[t->m];
+
+    if (t->by->pack == NULL || items < LEAST_PACKED) {
+        return 0;
+    }
+    t->packed = aligned_alloc(64, t->by->packed(items, k));
+    if (t->packed == NULL) {
+        return -1;
+    }
+    t->by->pack(t->item, items, k, t->packed);
+    return 0;
+}
+
+int cpu_plane_open(cpu_plane_tile *t, size_t k, int bits)
 {
     t->first[0] = 0;
     t->uncut = 0;
@@ -60,6 +78,7 @@ void cpu_plane_open(cpu_plane_tile *t, int bits)
         t->first[i + 1] = t->first[i] + (uint32_t)t->upper[i];
         set_items(t->row[i], t->upper[i], t->item + t->first[i]);
     }
+    return pack(t, k);
 }
 
 /* n planes of one column put together, times unit.  high stays below 2^48, so
@@ -148,7 +167,8 @@ int cpu_plane_columns(cpu_plane_tile *t, const cpu_weights *w, size_t first,
 
     job.item = t->item;
     job.items = t->first[t->m];
-    if (cpu_plane_spread(w->k) < 0 || !t->mac(&job)) {
+    job.packed = t->packed;
+    if (cpu_plane_spread(w->k) < 0 || !t->by->mac(&job)) {
         return 0;
     }
     for (size_t i = 0; i < t->m; i++) {
@@ -181,7 +201,7 @@ double cpu_plane_one(cpu_plane_tile *t, const cpu_weights *w, size_t col,
     job.item = item;
     job.items = (size_t)row->n;
     job.sum = sum;
-    (void)t->mac(&job);
+    (void)t->by->mac(&job);
     const double high =
         join(sum, row->n, 0, cpu_pow2(row->unit - 128 + job.least[0]), &low);
 

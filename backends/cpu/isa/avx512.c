@@ -146,3 +146,5 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
 const cpu_isa_ops cpu_isa_avx512 = {.isa = "avx512", LANE};
 const cpu_isa_ops cpu_isa_avx512vbmi = {
     .isa = "avx512vbmi", .transpose = cpu_transpose_vbmi, LANE};
+const cpu_isa_ops cpu_isa_amx = {
+    .isa = "amx", .transpose = cpu_transpose_vbmi, LANE};

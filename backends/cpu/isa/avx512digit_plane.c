@@ -221,10 +221,9 @@ static void set_factors(const cpu_plane_mac *job, size_t c, size_t blocks,
     }
 }
 
-int cpu_plane_both(cpu_plane_mac *job)
+int cpu_plane_ends(cpu_plane_mac *job)
 {
     const size_t blocks = job->k / BLOCK + (job->k % BLOCK != 0);
-    const size_t room = cpu_plane_room(job->k);
     int good = 1;
 
     for (size_t c = 0; c < job->n; c++) {
@@ -232,6 +231,15 @@ int cpu_plane_both(cpu_plane_mac *job)
         CPU_FETCH_L2(job->scale + (job->n + c) * blocks);
         CPU_FETCH_L2(job->scale + (job->n + c) * blocks + 64);
     }
+    return good;
+}
+
+int cpu_plane_both(cpu_plane_mac *job)
+{
+    const size_t blocks = job->k / BLOCK + (job->k % BLOCK != 0);
+    const size_t room = cpu_plane_room(job->k);
+    const int good = cpu_plane_ends(job);
+
     for (size_t c = 0; c < job->n && good; c++) {
         set_factors(job, c, blocks, job->factor + c * room);
     }

@@ -117,6 +117,12 @@ void cpu_mac_both(const cpu_mac *job);
 cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane);
 /* NULL: by slices. */
 int cpu_plane_both(cpu_plane_mac *job);
+int cpu_plane_amx(cpu_plane_mac *job);
+size_t cpu_plane_packed_amx(size_t items, size_t k);
+void cpu_plane_pack_amx(const cpu_plane_item *item, size_t items, size_t k,
+                        int8_t *to);
+/* Reads the ends of the columns' scale bytes; are they as they have to be? */
+int cpu_plane_ends(cpu_plane_mac *job);
 void cpu_plane_put_both(cpu_plane *group, int n, const int64_t *v);
 const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane);
 /* Bits of 64 whose index has bit number bit clear. */
@@ -127,6 +133,7 @@ extern const cpu_isa_ops cpu_isa_portable;
 extern const cpu_isa_ops cpu_isa_avx2;
 extern const cpu_isa_ops cpu_isa_avx512;
 extern const cpu_isa_ops cpu_isa_avx512vbmi;
+extern const cpu_isa_ops cpu_isa_amx;
 void cpu_transpose_vbmi(const cpu_transpose *w);
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
 #define CPU_NEON 1
