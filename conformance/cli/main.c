@@ -114,6 +114,20 @@ static int help_for(const char *name)
     return c == NULL || c->help[0] == '\0' ? unknown(name) : call(c, 2, args);
 }
 
+/* Judges share the cores with the threads of what they judge. */
+static int is_judge(const command *c)
+{
+    static const char *const names[] = {"run", "verify", "selftest", "shrink",
+                                        "fuzz"};
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(c->name, names[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const command helping = {"help", show_help, ""};
@@ -138,6 +152,9 @@ int main(int argc, char **argv)
 
     if (c == NULL) {
         return unknown(name);
+    }
+    if (is_judge(c)) {
+        system_wait_asleep(argv);
     }
     return is_run ? call(c, argc, argv) : call(c, argc - 1, argv + 1);
 }

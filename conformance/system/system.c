@@ -87,6 +87,17 @@ const char *system_program_name(void)
     return noted[0] != '\0' ? noted : "mxoracle";
 }
 
+void system_wait_asleep(char **argv)
+{
+    static const char policy[] = "OMP_WAIT_POLICY";
+    const char *program = system_program();
+
+    if (program != NULL && getenv(policy) == NULL &&
+        setenv(policy, "passive", 1) == 0) {
+        (void)execv(program, argv); /* if it fails, waiting takes longer */
+    }
+}
+
 int system_program_path(char *path, size_t size)
 {
     const ssize_t n = has_own_link() ? readlink(own_link, path, size) : -1;

@@ -23,6 +23,11 @@ const char *system_program_name(void);
 /* Its path without links. 0, or -1: unknown. */
 int system_program_path(char *path, size_t size);
 
+/* Starts this program anew, once, so that threads that wait for work sleep
+   instead of looping: OpenMP's library reads how before main().  Whoever set
+   OMP_WAIT_POLICY decides. */
+void system_wait_asleep(char **argv);
+
 /* Two connected stream sockets, or a pipe, that no new program inherits. 0, or
    -1 with errno set. */
 int system_socket_pair(int ends[2]);
