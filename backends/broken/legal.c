@@ -383,13 +383,21 @@ static const char *outputs_of(const broken *b, const char *op)
 
 mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
 {
-    const int left_out = IS(RF01)   ? SIGNATURE_KEYS
-                         : IS(RF02) ? SIGNATURE_DOMAINS
-                         : IS(RF03) ? SIGNATURE_PRESENCE
-                         : IS(RF04) ? SIGNATURE_TYPES
-                         : IS(RF05) ? SIGNATURE_BYTES
-                         : IS(RF06) ? SIGNATURE_RANKS | SIGNATURE_EXTENTS
-                                    : 0;
+    int left_out = 0;
+
+    if (IS(RF01)) {
+        left_out = SIGNATURE_KEYS;
+    } else if (IS(RF02)) {
+        left_out = SIGNATURE_DOMAINS;
+    } else if (IS(RF03)) {
+        left_out = SIGNATURE_PRESENCE;
+    } else if (IS(RF04)) {
+        left_out = SIGNATURE_TYPES;
+    } else if (IS(RF05)) {
+        left_out = SIGNATURE_BYTES;
+    } else if (IS(RF06)) {
+        left_out = SIGNATURE_RANKS | SIGNATURE_EXTENTS;
+    }
     const int checks = (SIGNATURE_ALL | SIGNATURE_AS_DESCRIBED) & ~left_out;
     mxo_status status =
         signature_check(call, outputs_of(b, call->op), checks, why);

@@ -82,59 +82,9 @@ void cpu_name_kernel(cpu_context *ctx, const char *what, int threads);
 /* Lane of a device number, NULL with a sentence if there is none. */
 const cpu_isa_ops *cpu_isa_of(int device, mxo_text why);
 
-mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_engines(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_format_codes(cpu_context *ctx, const mxo_call *call,
-                            mxo_text why);
-mxo_status cpu_layout_apply(cpu_context *ctx, const mxo_call *call,
-                            mxo_text why);
-mxo_status cpu_layout_convert(cpu_context *ctx, const mxo_call *call,
-                              mxo_text why);
-mxo_status cpu_layout_grouped(cpu_context *ctx, const mxo_call *call,
-                              mxo_text why);
-mxo_status cpu_layout_groups(cpu_context *ctx, const mxo_call *call,
-                             mxo_text why);
-mxo_status cpu_layout_index(cpu_context *ctx, const mxo_call *call,
-                            mxo_text why);
-mxo_status cpu_layout_record(cpu_context *ctx, const mxo_call *call,
-                             mxo_text why);
-mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,
-                            mxo_text why);
-mxo_status cpu_moe_gemm1(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_moe_gemm2(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_moe_layer(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_moe_layer_routed(cpu_context *ctx, const mxo_call *call,
-                                mxo_text why);
-mxo_status cpu_moe_nvfp4_gemm1(cpu_context *ctx, const mxo_call *call,
-                               mxo_text why);
-mxo_status cpu_moe_nvfp4_gemm2(cpu_context *ctx, const mxo_call *call,
-                               mxo_text why);
-mxo_status cpu_moe_nvfp4_layer(cpu_context *ctx, const mxo_call *call,
-                               mxo_text why);
-mxo_status cpu_moe_permute(cpu_context *ctx, const mxo_call *call,
-                           mxo_text why);
-mxo_status cpu_moe_sort(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_route_topk(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_quant_static(cpu_context *ctx, const mxo_call *call,
-                            mxo_text why);
-mxo_status cpu_dequant_group(cpu_context *ctx, const mxo_call *call,
-                             mxo_text why);
-mxo_status cpu_dequant_nvfp4(cpu_context *ctx, const mxo_call *call,
-                             mxo_text why);
-mxo_status cpu_quant_group(cpu_context *ctx, const mxo_call *call,
-                           mxo_text why);
-mxo_status cpu_quant_nvfp4(cpu_context *ctx, const mxo_call *call,
-                           mxo_text why);
-mxo_status cpu_quant_qdq_op(cpu_context *ctx, const mxo_call *call,
-                            mxo_text why);
-mxo_status cpu_quant_requant(cpu_context *ctx, const mxo_call *call,
-                             mxo_text why);
-mxo_status cpu_quant_scale_bytes(cpu_context *ctx, const mxo_call *call,
-                                 mxo_text why);
-mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_act_unary(cpu_context *ctx, const mxo_call *call, mxo_text why);
-mxo_status cpu_functions(cpu_context *ctx, const mxo_call *call, mxo_text why);
+#define CPU_OP(name, function) \
+    mxo_status function(cpu_context *ctx, const mxo_call *call, mxo_text why);
+#include "ops.def"
+#undef CPU_OP
 
 #endif

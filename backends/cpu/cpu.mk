@@ -3,6 +3,7 @@
 noinst_LTLIBRARIES += libcpu.la
 MXO_BACKEND_LIBS += libcpu.la
 libcpu_la_SOURCES = \
+	%reldir%/ops.def \
 	%reldir%/act/act.h \
 	%reldir%/act/act_functions.c \
 	%reldir%/act/act_glu.c \

@@ -147,46 +147,56 @@ uint64_t tensor_elems(const host_tensor *t)
     return t->n_bytes / dtype_bytes(t->dtype);
 }
 
-uint64_t tensor_load(const host_tensor *t, uint64_t i)
+uint64_t code_load(const uint8_t *data, uint32_t width, uint64_t i)
 {
     uint16_t u16;
     uint32_t u32;
     uint64_t u64;
 
-    switch (dtype_bytes(t->dtype)) {
+    switch (width) {
     case 1:
-        return t->data[i];
+        return data[i];
     case 2:
-        memcpy(&u16, t->data + 2 * i, 2);
+        memcpy(&u16, data + 2 * i, 2);
         return u16;
     case 4:
-        memcpy(&u32, t->data + 4 * i, 4);
+        memcpy(&u32, data + 4 * i, 4);
         return u32;
     default:
-        memcpy(&u64, t->data + 8 * i, 8);
+        memcpy(&u64, data + 8 * i, 8);
         return u64;
     }
 }
 
-void tensor_store(host_tensor *t, uint64_t i, uint64_t code)
+void code_store(uint8_t *data, uint32_t width, uint64_t i, uint64_t code)
 {
     const uint16_t u16 = (uint16_t)code;
     const uint32_t u32 = (uint32_t)code;
 
-    switch (dtype_bytes(t->dtype)) {
+    switch (width) {
     case 1:
-        t->data[i] = (uint8_t)code;
+        data[i] = (uint8_t)code;
         break;
     case 2:
-        memcpy(t->data + 2 * i, &u16, 2);
+        memcpy(data + 2 * i, &u16, 2);
         break;
     case 4:
-        memcpy(t->data + 4 * i, &u32, 4);
+        memcpy(data + 4 * i, &u32, 4);
         break;
     default:
-        memcpy(t->data + 8 * i, &code, 8);
+        memcpy(data + 8 * i, &code, 8);
         break;
     }
+}
+
+uint64_t tensor_load(const host_tensor *t, uint64_t i)
+{
+    return code_load(t->data, dtype_bytes(t->dtype), i);
+}
+
+void tensor_store(host_tensor *t, uint64_t i, uint64_t code)
+{
+    code_store(t->data, dtype_bytes(t->dtype), i, code);
 }
 
 const char *dtype_name(uint32_t dtype)

@@ -40,6 +40,9 @@ host_tensor *tensor_set_find(const tensor_set *set, const char *name);
 void tensor_set_clear(tensor_set *set);
 
 uint64_t tensor_elems(const host_tensor *t);
+/* Code i of an array of codes that have so many bytes each. */
+uint64_t code_load(const uint8_t *data, uint32_t width, uint64_t i);
+void code_store(uint8_t *data, uint32_t width, uint64_t i, uint64_t code);
 uint64_t tensor_load(const host_tensor *t, uint64_t i);
 void tensor_store(host_tensor *t, uint64_t i, uint64_t code);
 

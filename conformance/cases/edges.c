@@ -18,10 +18,16 @@ enum { KINDS = 3, COLUMNS = 16, BLOCK = 32, FAR = 57, STEPS = 56 };
 static double brink(uint64_t row, uint64_t k)
 {
     if (row % KINDS == 0) {
-        return k == 0   ? 1
-               : k == 1 ? 0x1p-24
-               : k == 2 ? (row % 2 != 0 ? -0x1p-54 : 0x1p-54)
-                        : 0;
+        if (k == 0) {
+            return 1;
+        }
+        if (k == 1) {
+            return 0x1p-24;
+        }
+        if (k == 2) {
+            return row % 2 != 0 ? -0x1p-54 : 0x1p-54;
+        }
+        return 0;
     }
     if (row % KINDS == 1) {
         return k % 7 == 0 ? 32640 : (double)(1 + 2 * (k % 2));
@@ -132,11 +138,19 @@ static double cascade(uint64_t row, uint64_t k)
 {
     const int e = -8 - (int)(row % STEPS);
 
-    return k == 0   ? 1
-           : k == 1 ? ldexp(1, e)
-           : k == 2 ? ldexp(1, e - 1)
-           : k == 3 ? ldexp(1.25, e - FAR)
-                    : 0;
+    if (k == 0) {
+        return 1;
+    }
+    if (k == 1) {
+        return ldexp(1, e);
+    }
+    if (k == 2) {
+        return ldexp(1, e - 1);
+    }
+    if (k == 3) {
+        return ldexp(1.25, e - FAR);
+    }
+    return 0;
 }
 
 static void fill_cascade(const test_case *c, host_tensor *t, prng *rng)

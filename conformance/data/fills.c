@@ -395,10 +395,16 @@ static double cancelling(uint64_t i, uint64_t k, uint64_t at, prng *rng)
     const double sign = prng_below(rng, 2) != 0 ? -1 : 1;
 
     if (at < 32) {
-        return at == 0   ? 1
-               : at == 1 ? 0x1p-24
-               : at == 2 ? ldexp(1, -54 - (int)(row % 6) * 4)
-                         : 0;
+        if (at == 0) {
+            return 1;
+        }
+        if (at == 1) {
+            return 0x1p-24;
+        }
+        if (at == 2) {
+            return ldexp(1, -54 - (int)(row % 6) * 4);
+        }
+        return 0;
     }
     return at + 32 < k ? sign * ldexp(x, far - (row % 2 != 0 ? 27 : 60)) : 0;
 }

@@ -82,11 +82,19 @@ static double operand(uint64_t row, uint64_t k, double half)
     const int is_odd = row % 2 != 0;
     const double sign = row / 2 % 2 != 0 ? -1 : 1;
 
-    return k == 0    ? sign
-           : k == 1  ? sign * half
-           : k == 2  ? (is_odd ? 2 * sign * half : 0)
-           : k == 32 ? (is_odd ? -sign : sign)
-                     : 1;
+    if (k == 0) {
+        return sign;
+    }
+    if (k == 1) {
+        return sign * half;
+    }
+    if (k == 2) {
+        return (is_odd ? 2 * sign * half : 0);
+    }
+    if (k == 32) {
+        return (is_odd ? -sign : sign);
+    }
+    return 1;
 }
 
 void fill_tie_operands(const test_case *c, host_tensor *t, prng *rng)

@@ -119,7 +119,16 @@ static uint64_t continued(const searching *s, double at, uint64_t a, uint64_t b)
         ((double)b - (double)a) / (s->legal[1].at - s->legal[0].at);
     const double n = (double)a + (at - s->legal[0].at) * per_one;
 
-    return a == b ? a : !(n >= 0) ? 0 : n < 0x1p32 ? (uint64_t)ceil(n) : a;
+    if (a == b) {
+        return a;
+    }
+    if (!(n >= 0)) {
+        return 0;
+    }
+    if (n < 0x1p32) {
+        return (uint64_t)ceil(n);
+    }
+    return a;
 }
 
 /* Outputs for the number that was asked for, between or beyond two legal. */

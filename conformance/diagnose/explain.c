@@ -156,11 +156,15 @@ static int explain_special(const evidence *e, char *text, size_t size)
         n_zero += w == sign_of(want) && g == 0;
         n_flushed += (g & ~sign_of(want)) == 0 && w != g;
     }
-    const char *says = n_nan == e->diff.n_diff    ? "only NaN is wrong"
-                       : n_zero == e->diff.n_diff ? "minus zero is lost"
-                       : n_flushed == e->diff.n_diff
-                           ? "small values are flushed to zero"
-                           : NULL;
+    const char *says = NULL;
+
+    if (n_nan == e->diff.n_diff) {
+        says = "only NaN is wrong";
+    } else if (n_zero == e->diff.n_diff) {
+        says = "minus zero is lost";
+    } else if (n_flushed == e->diff.n_diff) {
+        says = "small values are flushed to zero";
+    }
 
     (void)snprintf(text, size, "%s", says == NULL ? "" : says);
     return says != NULL;

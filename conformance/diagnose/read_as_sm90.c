@@ -14,20 +14,32 @@ static uint64_t row_of_kernel(row_order order, uint64_t r, uint64_t rows)
 {
     const uint64_t half = rows / 2;
 
-    return order == ROWS_PLAIN    ? r
-           : order == ROWS_HALVES ? (r + half) % rows
-           : r % 2 == 1           ? r / 2
-                                  : half + r / 2;
+    if (order == ROWS_PLAIN) {
+        return r;
+    }
+    if (order == ROWS_HALVES) {
+        return (r + half) % rows;
+    }
+    if (r % 2 == 1) {
+        return r / 2;
+    }
+    return half + r / 2;
 }
 
 static uint64_t row_of_tensor(row_order order, uint64_t r, uint64_t rows)
 {
     const uint64_t half = rows / 2;
 
-    return order == ROWS_PLAIN    ? r
-           : order == ROWS_HALVES ? (r + half) % rows
-           : r < half             ? 2 * r + 1
-                                  : 2 * (r - half);
+    if (order == ROWS_PLAIN) {
+        return r;
+    }
+    if (order == ROWS_HALVES) {
+        return (r + half) % rows;
+    }
+    if (r < half) {
+        return 2 * r + 1;
+    }
+    return 2 * (r - half);
 }
 
 /* A byte by the kernel's row. */

@@ -205,10 +205,15 @@ static void fill(const writer *w, const sink_tensor *t, uint8_t *bytes)
     prng_seed(&random, seed_of(w->seed, "checkpoint", t->name));
     for (uint64_t i = 0; i < t->n_bytes; i++) {
         const uint8_t byte = (uint8_t)(prng_next(&random) >> 56);
-        bytes[i] = is_scale   ? (uint8_t)(byte % LARGEST_SCALE)
-                   : is_bias  ? (uint8_t)(i % 2 ? byte & 0xbf : byte)
-                   : is_truth ? byte & 1
-                              : byte;
+        if (is_scale) {
+            bytes[i] = (uint8_t)(byte % LARGEST_SCALE);
+        } else if (is_bias) {
+            bytes[i] = (uint8_t)(i % 2 ? byte & 0xbf : byte);
+        } else if (is_truth) {
+            bytes[i] = byte & 1;
+        } else {
+            bytes[i] = byte;
+        }
     }
 }
 

@@ -292,7 +292,16 @@ static double weight(const picture_side *s, int i)
 {
     const int inner = s->n_parts - 1 - picture_level(s, i);
 
-    return inner <= 0 ? 0.3 : inner == 1 ? 1.2 : inner == 2 ? 2.0 : 2.8;
+    if (inner <= 0) {
+        return 0.3;
+    }
+    if (inner == 1) {
+        return 1.2;
+    }
+    if (inner == 2) {
+        return 2.0;
+    }
+    return 2.8;
 }
 
 static void frames(const frame *f)

@@ -111,10 +111,17 @@ static int judge_all(const vector_subject *subjects, int n,
         bad = judge_subject(&subjects[i], list, options->jobs, &report);
         report_subject_end(&report);
     }
-    const int status = opened != EXIT_PASS ? opened
-                       : bad               ? EXIT_BROKEN
-                       : report.refused    ? EXIT_USAGE
-                                           : report_end(&report);
+    int status;
+
+    if (opened != EXIT_PASS) {
+        status = opened;
+    } else if (bad) {
+        status = EXIT_BROKEN;
+    } else if (report.refused) {
+        status = EXIT_USAGE;
+    } else {
+        status = report_end(&report);
+    }
 
     report_clear(&report);
     return status;

@@ -40,10 +40,15 @@ int mxo_dequant_rule_has(mxo_dequant_rule rule, mxo_format element,
                          mxo_format to)
 {
     const rule_row *r = &rules[rule];
-    const int bit = to == MXO_FMT_F32    ? TO_F32
-                    : to == MXO_FMT_BF16 ? TO_BF16
-                    : to == MXO_FMT_F16  ? TO_F16
-                                         : 0;
+    int bit = 0;
+
+    if (to == MXO_FMT_F32) {
+        bit = TO_F32;
+    } else if (to == MXO_FMT_BF16) {
+        bit = TO_BF16;
+    } else if (to == MXO_FMT_F16) {
+        bit = TO_F16;
+    }
 
     return (r->formats & bit) != 0 &&
            ((r->flags & E2M1) == 0 || element == MXO_FMT_E2M1);

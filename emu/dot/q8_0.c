@@ -192,11 +192,17 @@ mxo_status run_gemm_q8_0(const mxo_call *call, mxo_text why)
     (void)why;
     for (uint64_t i = 0; i < mxo_tensor_elems(y); i++) {
         const dot d = {call, i / y->shape[1], i % y->shape[1], k};
-        const uint32_t v =
-            mxo_call_is(call, "weights", "nvfp4") ? dot_nvfp4(&d)
-            : mxo_call_is(call, "order", "x4")    ? dot_chunks(&d, 4)
-            : mxo_call_is(call, "order", "x8")    ? dot_chunks(&d, 8)
-                                                  : dot_rows(&d);
+        uint32_t v;
+
+        if (mxo_call_is(call, "weights", "nvfp4")) {
+            v = dot_nvfp4(&d);
+        } else if (mxo_call_is(call, "order", "x4")) {
+            v = dot_chunks(&d, 4);
+        } else if (mxo_call_is(call, "order", "x8")) {
+            v = dot_chunks(&d, 8);
+        } else {
+            v = dot_rows(&d);
+        }
         mxo_store(y, i, v);
     }
     return MXO_OK;

@@ -39,10 +39,15 @@ mxo_e8m0_rule mxo_e8m0_rule_by_name(const char *name)
 
 int mxo_e8m0_rule_has(mxo_e8m0_rule rule, mxo_format to)
 {
-    const int bit = to == MXO_FMT_F32    ? 1
-                    : to == MXO_FMT_BF16 ? 2
-                    : to == MXO_FMT_F16  ? 4
-                                         : 0;
+    int bit = 0;
+
+    if (to == MXO_FMT_F32) {
+        bit = 1;
+    } else if (to == MXO_FMT_BF16) {
+        bit = 2;
+    } else if (to == MXO_FMT_F16) {
+        bit = 4;
+    }
 
     return (rules[rule].formats & bit) != 0;
 }

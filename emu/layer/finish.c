@@ -91,9 +91,14 @@ uint64_t layer_act(const layer_recipe *r, const mxo_glu *unit, uint32_t gate,
 
 mxo_glu_nan layer_glu_nan(const mxo_call *call)
 {
-    return mxo_call_is(call, "glu_nan", "launder") ? MXO_GLU_NAN_LAUNDER
-           : mxo_call_is(call, "glu_nan", "launder_low")
-               ? MXO_GLU_NAN_LAUNDER_LOW
-           : mxo_call_is(call, "glu_nan", "propagate") ? MXO_GLU_NAN_PROPAGATE
-                                                       : MXO_GLU_NAN_DIALECT;
+    if (mxo_call_is(call, "glu_nan", "launder")) {
+        return MXO_GLU_NAN_LAUNDER;
+    }
+    if (mxo_call_is(call, "glu_nan", "launder_low")) {
+        return MXO_GLU_NAN_LAUNDER_LOW;
+    }
+    if (mxo_call_is(call, "glu_nan", "propagate")) {
+        return MXO_GLU_NAN_PROPAGATE;
+    }
+    return MXO_GLU_NAN_DIALECT;
 }

@@ -178,10 +178,11 @@ static int top_exponent(const addend *t, int n, int least)
 static int64_t cut(mxo_real x, int unit, int floor)
 {
     const int down = unit - x.exp;
-    uint64_t u = x.cls != MXO_CLASS_FINITE ? 0
-                 : down <= 0               ? x.mant << -down
-                 : down > 63               ? 0
-                                           : x.mant >> down;
+    uint64_t u = 0;
+
+    if (x.cls == MXO_CLASS_FINITE && down <= 63) {
+        u = down <= 0 ? x.mant << -down : x.mant >> down;
+    }
     const int lost = x.cls == MXO_CLASS_FINITE && down > 0 &&
                      (down > 63 || (x.mant & (((uint64_t)1 << down) - 1)) != 0);
 

@@ -218,10 +218,15 @@ static uint8_t with_sign(const engine_rule *r, uint32_t x, uint8_t code)
 static mxo_real quotient(const engine_rule *r, uint32_t x, uint8_t byte)
 {
     const mxo_real number = mxo_format_decode(MXO_FMT_F32, x);
-    const int exponent = byte != 0           ? byte - 127
-                         : r->edge == NORMAL ? -126
-                         : r->edge == ONE    ? 0
-                                             : -127;
+    int exponent = -127;
+
+    if (byte != 0) {
+        exponent = byte - 127;
+    } else if (r->edge == NORMAL) {
+        exponent = -126;
+    } else if (r->edge == ONE) {
+        exponent = 0;
+    }
 
     return mxo_real_scale(number, -exponent);
 }

@@ -114,17 +114,27 @@ static int is_unit(const layer *l)
     return broken_knows_nan(c, is_exact) && (is_exact || (!l->silu && is_ours));
 }
 
-static int knows_sum(const mxo_call *call)
+/* Words of an entry, in the order of the kinds that they name. */
+static const char *const routing_words[] = {"acc",   "rounded", "sum",
+                                            "gemm1", "glu",     "input"};
+static const char *const sum_words[] = {"exact", "slots", "moe_sum", "fma"};
+
+/* The word's kind, or another. */
+static int kind_of(const mxo_call *call, const char *key,
+                   const char *const *words, int n, int other)
 {
-    return broken_entry_is(call, "sum", "exact") ||
-           broken_entry_is(call, "sum", "slots") ||
-           broken_entry_is(call, "sum", "moe_sum") ||
-           broken_entry_is(call, "sum", "fma");
+    int kind = other;
+
+    for (int i = 0; i < n; i++) {
+        kind = broken_entry_is(call, key, words[i]) ? i : kind;
+    }
+    return kind;
 }
 
 static int can(const broken *b, const layer *l)
 {
-    return is_plain(b, l) && is_unit(l) && knows_sum(l->call) &&
+    return is_plain(b, l) && is_unit(l) &&
+           kind_of(l->call, "sum", sum_words, 4, -1) >= 0 &&
            !broken_entry_is(l->call, "gemm1_out", "down") &&
            !broken_entry_is(l->call, "row_out", "down") &&
            !broken_entry_is(l->call, "absent", "none");
@@ -194,16 +204,6 @@ static void read_gemms(layer *l)
     }
 }
 
-static routing_kind read_routing(const mxo_call *call)
-{
-    return broken_entry_is(call, "routing_at", "acc")       ? ROUTING_ACC
-           : broken_entry_is(call, "routing_at", "rounded") ? ROUTING_ROUNDED
-           : broken_entry_is(call, "routing_at", "gemm1")   ? ROUTING_GEMM1
-           : broken_entry_is(call, "routing_at", "glu")     ? ROUTING_GLU
-           : broken_entry_is(call, "routing_at", "input")   ? ROUTING_INPUT
-                                                            : ROUTING_SUM;
-}
-
 static void read_unit(layer *l)
 {
     const mxo_call *c = l->call;
@@ -250,12 +250,10 @@ static layer read_layer(const mxo_call *call)
     l.bias_type = type_of(call, "bias_type");
     l.act_type = type_of(call, "glu_out");
     l.routing_type = type_of(call, "routing_type");
-    l.routing = read_routing(call);
+    l.routing = (routing_kind)kind_of(call, "routing_at", routing_words, 6,
+                                      ROUTING_SUM);
     l.zero = broken_entry_is(call, "absent", "zero");
-    l.sum = broken_entry_is(call, "sum", "slots")     ? SUM_SLOTS
-            : broken_entry_is(call, "sum", "moe_sum") ? SUM_MOE
-            : broken_entry_is(call, "sum", "fma")     ? SUM_FMA
-                                                      : SUM_EXACT;
+    l.sum = (sum_kind)kind_of(call, "sum", sum_words, 4, SUM_EXACT);
     read_unit(&l);
     broken_read_own(&l);
     return l;
@@ -478,7 +476,8 @@ mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
         l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
-    if (broken_says(call, "stage", "sum") && !knows_sum(call)) {
+    if (broken_says(call, "stage", "sum") &&
+        kind_of(call, "sum", sum_words, 4, -1) < 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
     }
     const mxo_status status = check_ids(b, &l, why);

@@ -71,10 +71,15 @@ const broken_mma *broken_unit_for(const mxo_call *call, const gemm *g)
     const char *codes = has_codes           ? g->quant.f->name
                         : g->in->mbits == 1 ? "e2m1"
                                             : NULL;
-    const char *type = codes != NULL                  ? codes
-                       : g->quant.kind == QUANT_NVFP4 ? "bf16"
-                       : g->in->mbits == 23           ? "tf32"
-                                                      : g->in->name;
+    const char *type = g->in->name;
+
+    if (codes != NULL) {
+        type = codes;
+    } else if (g->quant.kind == QUANT_NVFP4) {
+        type = "bf16";
+    } else if (g->in->mbits == 23) {
+        type = "tf32";
+    }
     const broken_mma *u =
         broken_mma_find(unit, o.at_block || codes == NULL ? type : "bf16");
 

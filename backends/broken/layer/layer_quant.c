@@ -42,10 +42,16 @@ static int rule_of(quant_kind kind, const char *name, const mxo_call *call)
     case QUANT_MX:
         return mx < N_RULES && strcmp(name, "rceil_mul") != 0 ? mx : -1;
     case QUANT_GROUP:
-        return !is_fp8                           ? -1
-               : strcmp(name, "vllm_group") == 0 ? GROUP_VLLM
-               : strcmp(name, "deepgemm") == 0   ? GROUP_DEEPGEMM
-                                                 : -1;
+        if (!is_fp8) {
+            return -1;
+        }
+        if (strcmp(name, "vllm_group") == 0) {
+            return GROUP_VLLM;
+        }
+        if (strcmp(name, "deepgemm") == 0) {
+            return GROUP_DEEPGEMM;
+        }
+        return -1;
     case QUANT_QDQ:
         return strcmp(name, "quark_hip") == 0 ? 0 : -1;
     case QUANT_NVFP4:
@@ -287,10 +293,13 @@ static void misplace(const broken *b, const gemm *g, layer_row *r)
     const double first = r->scale[0];
 
     for (uint64_t i = 0; i < n; i++) {
-        r->scale[i] = IS(MQ04)   ? 1
-                      : IS(MQ30) ? first
-                      : IS(MQ01) ? (i + 1 < n ? r->scale[i + 1] : first)
-                                 : r->scale[i];
+        if (IS(MQ04)) {
+            r->scale[i] = 1;
+        } else if (IS(MQ30)) {
+            r->scale[i] = first;
+        } else if (IS(MQ01)) {
+            r->scale[i] = i + 1 < n ? r->scale[i + 1] : first;
+        }
     }
 }
 

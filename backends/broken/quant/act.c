@@ -93,7 +93,13 @@ static glu fault_params(const broken *b, glu p)
     if (IS(A81) && p.limit == 0) {
         p.limit = INFINITY;
     }
-    p.beta = IS(A07) ? 0 : IS(A53) ? 1 : IS(A83) ? -p.beta : p.beta;
+    if (IS(A07)) {
+        p.beta = 0;
+    } else if (IS(A53)) {
+        p.beta = 1;
+    } else if (IS(A83)) {
+        p.beta = -p.beta;
+    }
     if (IS(A10) && p.alpha == 1) {
         p.limit = INFINITY;
     }

@@ -29,11 +29,19 @@ mxo_status broken_format_decode(const broken *b, const mxo_call *call,
 
 static int tie_by_name(const mxo_call *call)
 {
-    return broken_says(call, "tie", "rz")    ? TIE_ZERO
-           : broken_says(call, "tie", "rna") ? TIE_AWAY
-           : broken_says(call, "tie", "rnz") ? TIE_TOWARD
-           : broken_says(call, "tie", "sr")  ? TIE_RANDOM
-                                             : TIE_EVEN;
+    if (broken_says(call, "tie", "rz")) {
+        return TIE_ZERO;
+    }
+    if (broken_says(call, "tie", "rna")) {
+        return TIE_AWAY;
+    }
+    if (broken_says(call, "tie", "rnz")) {
+        return TIE_TOWARD;
+    }
+    if (broken_says(call, "tie", "sr")) {
+        return TIE_RANDOM;
+    }
+    return TIE_EVEN;
 }
 
 mxo_status broken_format_encode(const broken *b, const mxo_call *call,

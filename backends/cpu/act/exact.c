@@ -203,11 +203,13 @@ uint32_t cpu_glu_one(const cpu_glu *c, float gate, float up)
         g = is_nan(g) && c->nan != CPU_NAN_KEEP ? c->limit
             : g > c->limit                      ? c->limit
                                                 : g;
-        v = is_nan(v) && c->nan != CPU_NAN_KEEP
-                ? (c->nan == CPU_NAN_LIMIT ? c->limit : -c->limit)
-            : v > c->limit  ? c->limit
-            : v < -c->limit ? -c->limit
-                            : v;
+        if (is_nan(v) && c->nan != CPU_NAN_KEEP) {
+            v = c->nan == CPU_NAN_LIMIT ? c->limit : -c->limit;
+        } else if (v > c->limit) {
+            v = c->limit;
+        } else if (v < -c->limit) {
+            v = -c->limit;
+        }
     }
     const double t = (double)c->alpha * (double)g;
     const double factor = c->no_mul ? 1 : (double)g;

@@ -226,11 +226,19 @@ static size_t width_of(const layer *l)
 
 static layer_type type_of(const layer *l)
 {
-    return l->has_two                   ? l->two.out
-           : !l->has_glu                ? l->one.out
-           : l->unit.base.to == MXO_F32 ? LAYER_F32
-           : l->unit.base.to == MXO_F16 ? LAYER_F16
-                                        : LAYER_BF16;
+    if (l->has_two) {
+        return l->two.out;
+    }
+    if (!l->has_glu) {
+        return l->one.out;
+    }
+    if (l->unit.base.to == MXO_F32) {
+        return LAYER_F32;
+    }
+    if (l->unit.base.to == MXO_F16) {
+        return LAYER_F16;
+    }
+    return LAYER_BF16;
 }
 
 static mxo_status finish(fp4 *f, mxo_text why)

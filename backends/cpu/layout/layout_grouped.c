@@ -204,12 +204,17 @@ static mxo_status read_grouping(const mxo_call *call, const mxo_tensor *x,
                         "groups are a list, and rows of one matrix");
     }
     const int64_t n = repeat ? 0 : (int64_t)(g->list->n_bytes / 4);
-    g->to_rows = blocks > 0    ? blocks * g->align
-                 : repeat      ? g->rows * g->gran
-                 : g->in_place ? g->rows
-                 : g->rows <= n
-                     ? g->align * g->rows
-                     : up(g->rows - n + 1, g->align) + g->align * (n - 1);
+    if (blocks > 0) {
+        g->to_rows = blocks * g->align;
+    } else if (repeat) {
+        g->to_rows = g->rows * g->gran;
+    } else if (g->in_place) {
+        g->to_rows = g->rows;
+    } else if (g->rows <= n) {
+        g->to_rows = g->align * g->rows;
+    } else {
+        g->to_rows = up(g->rows - n + 1, g->align) + g->align * (n - 1);
+    }
     return repeat && (g->to_rows + g->gran - 1) / g->gran != g->rows
                ? cpu_fail(MXO_E_SHAPE, why,
                           "another number of input rows is wanted")

@@ -196,11 +196,17 @@ static uint32_t magnitude_code(const cpu_quant *quant, double a)
     }
     uint32_t n = (uint32_t)u;
     const double rest = u - (double)n;
-    const int up = quant->tie == CPU_RZ    ? 0
-                   : quant->tie == CPU_RNA ? rest >= 0.5
-                   : quant->tie == CPU_RNZ
-                       ? rest > 0.5
-                       : rest > 0.5 || (rest == 0.5 && n % 2 != 0);
+    int up;
+
+    if (quant->tie == CPU_RZ) {
+        up = 0;
+    } else if (quant->tie == CPU_RNA) {
+        up = rest >= 0.5;
+    } else if (quant->tie == CPU_RNZ) {
+        up = rest > 0.5;
+    } else {
+        up = rest > 0.5 || (rest == 0.5 && n % 2 != 0);
+    }
 
     n += (uint32_t)up;
     return ((uint32_t)(exponent - emin) << e->mbits) + n;

@@ -106,62 +106,17 @@ uint32_t call_dtype(const mxo_call *call, const char *type)
 typedef mxo_status (*plan_fn)(const mxo_call *call, gpu_plan *plan,
                               mxo_text why);
 
-#define OPERATIONS(ROW)                          \
-    ROW("act.glu", plan_glu)                     \
-    ROW("act.glu_quant", plan_glu_quant)         \
-    ROW("act.unary", plan_functions)             \
-    ROW("dequant.group", plan_dequant_group)     \
-    ROW("dequant.mx", plan_dequant)              \
-    ROW("dequant.nvfp4", plan_nvfp4_dequant)     \
-    ROW("dequant.nvfp4_engine", plan_engines)    \
-    ROW("format.classify", plan_codes)           \
-    ROW("format.convert", plan_codes)            \
-    ROW("format.decode", plan_codes)             \
-    ROW("format.e8m0_decode", plan_codes)        \
-    ROW("format.e8m0_encode", plan_codes)        \
-    ROW("format.encode", plan_codes)             \
-    ROW("format.ue4m3", plan_codes)              \
-    ROW("gemm.mx", plan_gemm)                    \
-    ROW("gemm.q8_0", plan_engines)               \
-    ROW("layout.apply", plan_apply)              \
-    ROW("layout.convert", plan_convert)          \
-    ROW("layout.grouped", plan_grouped)          \
-    ROW("layout.groups", plan_groups)            \
-    ROW("layout.index", plan_index)              \
-    ROW("math.lg2", plan_functions)              \
-    ROW("math.rcp", plan_functions)              \
-    ROW("moe.finalize", plan_finalize)           \
-    ROW("moe.gemm1", plan_layer)                 \
-    ROW("moe.gemm2", plan_layer)                 \
-    ROW("moe.layer", plan_layer)                 \
-    ROW("moe.layer_routed", plan_routed)         \
-    ROW("moe.nvfp4_gemm1", plan_nvfp4_layer)     \
-    ROW("moe.nvfp4_gemm2", plan_nvfp4_layer)     \
-    ROW("moe.nvfp4_layer", plan_nvfp4_layer)     \
-    ROW("moe.nvfp4_scalars", plan_nvfp4_scalars) \
-    ROW("moe.permute", plan_permute)             \
-    ROW("moe.sort", plan_sort)                   \
-    ROW("quant.group", plan_quant_group)         \
-    ROW("quant.mx", plan_quant)                  \
-    ROW("quant.mx_exponent", plan_engines)       \
-    ROW("quant.nvfp4", plan_nvfp4_quant)         \
-    ROW("quant.q8_0", plan_engines)              \
-    ROW("quant.qdq", plan_qdq)                   \
-    ROW("quant.requant", plan_requant)           \
-    ROW("quant.scale", plan_scale)               \
-    ROW("quant.scaled", plan_engines)            \
-    ROW("quant.static", plan_static)             \
-    ROW("route.topk", plan_route)
-
-#define AS_ROW(name, plan) {name, plan},
-#define AS_NAME(name, plan) name,
-
 static const struct {
     const char *op;
     plan_fn plan;
-} operations[] = {OPERATIONS(AS_ROW)};
+} operations[] = {
+#define AS_ROW(name, plan) {name, plan},
+    GPU_OPS(AS_ROW)};
 
-static const char *const op_names[] = {OPERATIONS(AS_NAME) NULL};
+static const char *const op_names[] = {
+#define AS_NAME(name, plan) name,
+    GPU_OPS(AS_NAME) NULL,
+};
 
 static void plan_end(gpu_plan *plan)
 {

@@ -112,10 +112,15 @@ static inline mxo_status job_input(layer_job *j, mxo_text why)
     const uint64_t blocks = (g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
     uint8_t *at = NULL;
 
-    g->a_type = packed                            ? LAYER_CODES
-                : call_is(j->call, "from", "f32") ? LAYER_F32
-                : call_is(j->call, "from", "f16") ? LAYER_F16
-                                                  : LAYER_BF16;
+    if (packed) {
+        g->a_type = LAYER_CODES;
+    } else if (call_is(j->call, "from", "f32")) {
+        g->a_type = LAYER_F32;
+    } else if (call_is(j->call, "from", "f16")) {
+        g->a_type = LAYER_F16;
+    } else {
+        g->a_type = LAYER_BF16;
+    }
     const uint64_t bytes =
         packed ? rows * (g->k / 2) : rows * g->k * layer_bytes(g->a_type);
 

@@ -80,10 +80,16 @@ static mxo_status gemm_order(const mxo_call *call, gemm_args *a, mxo_text why)
 
 static uint32_t gemm_type(const char *format)
 {
-    return strcmp(format, "f32") == 0    ? (uint32_t)LAYER_F32
-           : strcmp(format, "bf16") == 0 ? (uint32_t)LAYER_BF16
-           : strcmp(format, "f16") == 0  ? (uint32_t)LAYER_F16
-                                         : (uint32_t)LAYER_CODES;
+    if (strcmp(format, "f32") == 0) {
+        return (uint32_t)LAYER_F32;
+    }
+    if (strcmp(format, "bf16") == 0) {
+        return (uint32_t)LAYER_BF16;
+    }
+    if (strcmp(format, "f16") == 0) {
+        return (uint32_t)LAYER_F16;
+    }
+    return (uint32_t)LAYER_CODES;
 }
 
 static mxo_status gemm_read_operand(const mxo_call *call, gemm_job *j, int w,

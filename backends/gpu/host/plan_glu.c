@@ -264,10 +264,16 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
 
 static int glu_type(const mxo_call *call, const char *key)
 {
-    return call_is(call, key, "bf16")  ? GLU_BF16
-           : call_is(call, key, "f16") ? GLU_F16
-           : call_is(call, key, "f32") ? GLU_F32
-                                       : -1;
+    if (call_is(call, key, "bf16")) {
+        return GLU_BF16;
+    }
+    if (call_is(call, key, "f16")) {
+        return GLU_F16;
+    }
+    if (call_is(call, key, "f32")) {
+        return GLU_F32;
+    }
+    return -1;
 }
 
 /* Where gates and ups lie; outputs and cols of the result. */

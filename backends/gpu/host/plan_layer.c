@@ -32,10 +32,17 @@ static mxo_status job_output(layer_job *j, mxo_text why)
     const uint64_t cols = j->has_two   ? j->hidden
                           : j->has_glu ? j->inter
                                        : 2 * j->inter;
-    const uint32_t type = j->has_sum   ? j->sum.out
-                          : j->has_two ? job_leaves(&j->two)
-                          : j->has_glu ? j->glu.glu.to
-                                       : job_leaves(&j->one);
+    uint32_t type;
+
+    if (j->has_sum) {
+        type = j->sum.out;
+    } else if (j->has_two) {
+        type = job_leaves(&j->two);
+    } else if (j->has_glu) {
+        type = j->glu.glu.to;
+    } else {
+        type = job_leaves(&j->one);
+    }
     const uint32_t dtype = job_dtype(type);
     const gpu_want sum = {dtype, 2, {rows, cols}};
     const gpu_want slots = {dtype, 3, {j->tokens, j->p.topk, cols}};

@@ -12,10 +12,16 @@ GPU_ENTRY(nvfp4_scalars, nvfp4_scalars_args, nvfp4_scalars_body(a))
 
 static int nvfp4_type(const mxo_call *call, const char *key)
 {
-    return call_is(call, key, "e4m3")  ? NVFP4_E4M3
-           : call_is(call, key, "f32") ? NVFP4_F32
-           : call_is(call, key, "f16") ? NVFP4_F16
-                                       : NVFP4_BF16;
+    if (call_is(call, key, "e4m3")) {
+        return NVFP4_E4M3;
+    }
+    if (call_is(call, key, "f32")) {
+        return NVFP4_F32;
+    }
+    if (call_is(call, key, "f16")) {
+        return NVFP4_F16;
+    }
+    return NVFP4_BF16;
 }
 
 static int nvfp4_math(const mxo_call *call)
@@ -55,10 +61,12 @@ static void nvfp4_fill_rule(const mxo_call *call, nvfp4_quant_args *a)
     a->from = (uint32_t)nvfp4_type(call, "from");
     a->rule.e8m0 = (uint32_t)call_is(call, "scale", "e8m0");
     a->rule.nearest = (uint32_t)call_is(call, "rcp", "rn");
-    a->rule.math = math == NVFP4_EXACT     ? math
-                   : a->from == NVFP4_E4M3 ? (uint32_t)NVFP4_FROM_E4M3
-                   : a->rule.e8m0          ? (uint32_t)NVFP4_MX
-                                           : math;
+    a->rule.math = math;
+    if (math != NVFP4_EXACT && a->from == NVFP4_E4M3) {
+        a->rule.math = (uint32_t)NVFP4_FROM_E4M3;
+    } else if (math != NVFP4_EXACT && a->rule.e8m0) {
+        a->rule.math = (uint32_t)NVFP4_MX;
+    }
     a->size = a->rule.e8m0 ? 32 : NVFP4_BLOCK;
     (void)quant_make(&a->mx, "e2m1", "flashinfer", "");
 }

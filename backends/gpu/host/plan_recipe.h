@@ -211,10 +211,12 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
     const size_t n = sizeof dequant_rules / sizeof dequant_rules[0];
     size_t i = 0;
 
-    j->behind[second] = rule == NULL                   ? 0
-                        : strcmp(rule, "humming") == 0 ? 2
-                        : strcmp(rule, "b12x") == 0    ? 119
-                                                       : 0;
+    j->behind[second] = 0;
+    if (rule != NULL && strcmp(rule, "humming") == 0) {
+        j->behind[second] = 2;
+    } else if (rule != NULL && strcmp(rule, "b12x") == 0) {
+        j->behind[second] = 119;
+    }
     if (j->behind[second] != 0) {
         g->rule = (uint32_t)(j->behind[second] == 2 ? LAYER_BEHIND_2
                                                     : LAYER_BEHIND_119) |

@@ -226,11 +226,19 @@ static int sort_deepgemm(const sort_args *a, sort_want *w)
 static mxo_status sort_outputs(const mxo_call *call, sort_args *a, mxo_text why)
 {
     sort_want want[SORT_OUTPUTS];
-    const int n = a->layout == SORT_TRTLLM     ? sort_trtllm(a, want)
-                  : a->layout == SORT_AITER    ? sort_aiter(a, want)
-                  : a->layout == SORT_VLLM     ? sort_vllm(a, want)
-                  : a->layout == SORT_DEEPGEMM ? sort_deepgemm(a, want)
-                                               : sort_triton(a, want);
+    int n;
+
+    if (a->layout == SORT_TRTLLM) {
+        n = sort_trtllm(a, want);
+    } else if (a->layout == SORT_AITER) {
+        n = sort_aiter(a, want);
+    } else if (a->layout == SORT_VLLM) {
+        n = sort_vllm(a, want);
+    } else if (a->layout == SORT_DEEPGEMM) {
+        n = sort_deepgemm(a, want);
+    } else {
+        n = sort_triton(a, want);
+    }
     mxo_status status = MXO_OK;
 
     if (n < 0) {

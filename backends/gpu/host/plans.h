@@ -11,38 +11,58 @@
 struct glu_args;
 struct glu_constants;
 
-mxo_status plan_engines(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_functions(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_glu_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_codes(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_convert(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_gemm(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_layer(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
-                              mxo_text why);
-mxo_status plan_finalize(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
-                              mxo_text why);
-mxo_status plan_nvfp4_layer(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
-                              mxo_text why);
-mxo_status plan_permute(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_sort(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_quant_group(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_requant(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_route(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_routed(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_scale(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_static(const mxo_call *call, gpu_plan *plan, mxo_text why);
-mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why);
+/* Operations, sorted by name, and what plans them. */
+#define GPU_OPS(OP)                             \
+    OP("act.glu", plan_glu)                     \
+    OP("act.glu_quant", plan_glu_quant)         \
+    OP("act.unary", plan_functions)             \
+    OP("dequant.group", plan_dequant_group)     \
+    OP("dequant.mx", plan_dequant)              \
+    OP("dequant.nvfp4", plan_nvfp4_dequant)     \
+    OP("dequant.nvfp4_engine", plan_engines)    \
+    OP("format.classify", plan_codes)           \
+    OP("format.convert", plan_codes)            \
+    OP("format.decode", plan_codes)             \
+    OP("format.e8m0_decode", plan_codes)        \
+    OP("format.e8m0_encode", plan_codes)        \
+    OP("format.encode", plan_codes)             \
+    OP("format.ue4m3", plan_codes)              \
+    OP("gemm.mx", plan_gemm)                    \
+    OP("gemm.q8_0", plan_engines)               \
+    OP("layout.apply", plan_apply)              \
+    OP("layout.convert", plan_convert)          \
+    OP("layout.grouped", plan_grouped)          \
+    OP("layout.groups", plan_groups)            \
+    OP("layout.index", plan_index)              \
+    OP("math.lg2", plan_functions)              \
+    OP("math.rcp", plan_functions)              \
+    OP("moe.finalize", plan_finalize)           \
+    OP("moe.gemm1", plan_layer)                 \
+    OP("moe.gemm2", plan_layer)                 \
+    OP("moe.layer", plan_layer)                 \
+    OP("moe.layer_routed", plan_routed)         \
+    OP("moe.nvfp4_gemm1", plan_nvfp4_layer)     \
+    OP("moe.nvfp4_gemm2", plan_nvfp4_layer)     \
+    OP("moe.nvfp4_layer", plan_nvfp4_layer)     \
+    OP("moe.nvfp4_scalars", plan_nvfp4_scalars) \
+    OP("moe.permute", plan_permute)             \
+    OP("moe.sort", plan_sort)                   \
+    OP("quant.group", plan_quant_group)         \
+    OP("quant.mx", plan_quant)                  \
+    OP("quant.mx_exponent", plan_engines)       \
+    OP("quant.nvfp4", plan_nvfp4_quant)         \
+    OP("quant.q8_0", plan_engines)              \
+    OP("quant.qdq", plan_qdq)                   \
+    OP("quant.requant", plan_requant)           \
+    OP("quant.scale", plan_scale)               \
+    OP("quant.scaled", plan_engines)            \
+    OP("quant.static", plan_static)             \
+    OP("route.topk", plan_route)
+
+#define GPU_DECLARE(name, plan) \
+    mxo_status plan(const mxo_call *call, gpu_plan *plan_of, mxo_text why);
+GPU_OPS(GPU_DECLARE)
+#undef GPU_DECLARE
 
 /* Type of a tensor that a description of the operation spells as type. */
 uint32_t call_dtype(const mxo_call *call, const char *type);

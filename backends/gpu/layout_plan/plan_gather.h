@@ -263,10 +263,16 @@ static int gather_kind(tile_args *a, int pairs, uint32_t bytes,
                          gather_products(a->term[1], terms[1]);
 
     if (pairs && !back) {
-        return !products   ? -1
-               : most <= 2 ? GATHER_PAIR2
-               : most <= 5 ? GATHER_PAIR5
-                           : -1;
+        if (!products) {
+            return -1;
+        }
+        if (most <= 2) {
+            return GATHER_PAIR2;
+        }
+        if (most <= 5) {
+            return GATHER_PAIR5;
+        }
+        return -1;
     }
     if (bytes > 4) {
         return most <= 4 ? GATHER_WIDE : -1;

@@ -99,11 +99,17 @@ static int lines_begin_whole(const tile_plan *t, int memory, uint64_t run)
 {
     for (uint32_t i = 0; i < t->n; i++) {
         const tile_atom *const a = &t->atom[i];
-        const uint64_t at = memory                ? a->p / 8
-                            : a->axis == LAYOUT_C ? 0
-                            : a->axis == LAYOUT_R
-                                ? a->l * t->row_bytes
-                                : a->l * t->rows * t->row_bytes;
+        uint64_t at;
+
+        if (memory) {
+            at = a->p / 8;
+        } else if (a->axis == LAYOUT_C) {
+            at = 0;
+        } else if (a->axis == LAYOUT_R) {
+            at = a->l * t->row_bytes;
+        } else {
+            at = a->l * t->rows * t->row_bytes;
+        }
 
         if ((!a->in || at >= run) && at % 16 != 0) {
             return 0;

@@ -14,51 +14,14 @@ void glue_clear(glue *g)
     memset(g, 0, sizeof *g);
 }
 
-static uint64_t load(const uint8_t *data, uint32_t width, uint64_t i)
-{
-    uint64_t code = 0;
-    uint16_t u16;
-    uint32_t u32;
-
-    if (width == 1) {
-        return data[i];
-    }
-    if (width == 2) {
-        memcpy(&u16, data + 2 * i, 2);
-        return u16;
-    }
-    if (width == 4) {
-        memcpy(&u32, data + 4 * i, 4);
-        return u32;
-    }
-    memcpy(&code, data + 8 * i, 8);
-    return code;
-}
-
 uint64_t glue_load(const glue *g, uint64_t i)
 {
-    return load(g->data, dtype_bytes(g->dtype), i);
+    return code_load(g->data, dtype_bytes(g->dtype), i);
 }
 
 void glue_put(glue *g, uint64_t i, uint64_t code)
 {
-    const uint16_t u16 = (uint16_t)code;
-    const uint32_t u32 = (uint32_t)code;
-
-    switch (dtype_bytes(g->dtype)) {
-    case 1:
-        g->data[i] = (uint8_t)code;
-        break;
-    case 2:
-        memcpy(g->data + 2 * i, &u16, 2);
-        break;
-    case 4:
-        memcpy(g->data + 4 * i, &u32, 4);
-        break;
-    default:
-        memcpy(g->data + 8 * i, &code, 8);
-        break;
-    }
+    code_store(g->data, dtype_bytes(g->dtype), i, code);
 }
 
 /* An empty result of this shape, with validity if from has it. */
