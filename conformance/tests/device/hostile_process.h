@@ -113,12 +113,15 @@ static void end_by_limit(void)
 }
 
 /* 1 GiB of addresses at most, and none of it given back. */
+/* Volatile, or a compiler may leave out memory that nobody reads. */
 static void take_all_memory(void)
 {
+    static void *volatile taken;
+
     limit(RLIMIT_AS, (uint64_t)1 << 30);
     for (uint64_t n = (uint64_t)1 << 31; n > 0;) {
-        volatile char *p = malloc((size_t)n);
-        if (p == NULL) {
+        taken = malloc((size_t)n);
+        if (taken == NULL) {
             n = n > (1 << 24) ? n / 2 : 0;
         }
     }
