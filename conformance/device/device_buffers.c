@@ -52,25 +52,34 @@ void stage_make_guards(uint8_t *to, uint64_t n, uint64_t salt, uint64_t at)
     }
 }
 
-/* What outputs hold before a run differs by byte and tensor: nothing tells a
+static uint64_t fill_word(uint64_t salt, uint64_t word)
+{
+    uint64_t x = (salt << 40 ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+/* What outputs hold before a run is drawn by byte and tensor: nothing tells a
    judge's output. In the second run every bit is another. */
 uint8_t stage_fill_byte(int run, uint64_t salt, uint64_t i)
 {
-    const unsigned byte = (unsigned)(0x5b + 29 * i + 77 * (i >> 8) + 53 * salt);
+    const uint64_t word = fill_word(salt, i / 8) >> i % 8 * 8;
 
-    return (uint8_t)(run == 0 ? byte : ~byte);
+    return (uint8_t)(run == 0 ? word : ~word);
 }
 
 static void make_fill(uint8_t *to, uint64_t n, int run, uint64_t salt,
                       uint64_t at)
 {
-    uint8_t byte = 0;
+    uint64_t word = 0;
 
     for (uint64_t i = 0; i < n; i++) {
-        byte = i == 0 || (at + i) % 256 == 0
-                   ? stage_fill_byte(run, salt, at + i)
-                   : (uint8_t)(byte + (run == 0 ? 29 : -29));
-        to[i] = byte;
+        if (i == 0 || (at + i) % 8 == 0) {
+            word = fill_word(salt, (at + i) / 8) >> (at + i) % 8 * 8;
+        }
+        to[i] = (uint8_t)(run == 0 ? word : ~word);
+        word >>= 8;
     }
 }
 
