@@ -264,6 +264,7 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/nan_blocks.c \
 	%reldir%/judge/nan_blocks.def \
 	%reldir%/judge/nan_blocks.h \
+	%reldir%/judge/other_call.c \
 	%reldir%/judge/refusal.c \
 	%reldir%/judge/refusal.h \
 	%reldir%/judge/row_order.c \

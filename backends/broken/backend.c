@@ -52,10 +52,14 @@ static uint8_t *memory_of(const broken *b, void *handle)
     return IS(V13) ? ((const box *)handle)->memory : handle;
 }
 
+/* H57: the context that was opened last, of those that are open. */
+static broken *latest;
+
 static void backend_close(void *ctx)
 {
     broken *b = ctx;
 
+    latest = latest == b ? NULL : latest;
     if (b != NULL) {
         broken_end_uploads(b);
         free(b->first);
@@ -81,7 +85,10 @@ static mxo_status backend_open(void **ctx, int device, mxo_text why)
         backend_close(b);
         return broken_fail(MXO_E_NOMEM, why, "no memory for a context");
     }
-    *ctx = b;
+    if (latest != NULL) {
+        latest->is_former = latest->mutant == device;
+    }
+    *ctx = latest = b;
     return MXO_OK;
 }
 

@@ -49,6 +49,8 @@ typedef struct broken_upload {
 /* What a call leaves behind for the next: for those that should not look. */
 typedef struct broken_past {
     uint64_t tokens; /* of the last layer */
+    uint64_t size;   /* of the first input of the last call; 0: none yet */
+    double constants;
     double work[4096];
 } broken_past;
 
@@ -61,6 +63,7 @@ typedef struct broken {
     uint64_t n_first;
     void *layout; /* of the one that keeps its first layout */
     broken_past *past;
+    int is_former; /* another context was opened after it */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

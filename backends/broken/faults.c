@@ -96,6 +96,30 @@ static mxo_status before(const broken *b, const mxo_call *call, mxo_text why)
     return MXO_OK;
 }
 
+/* A number that changes with every constant of a call. */
+static double constants_of(const mxo_call *call)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < call->n_params; i++) {
+        if (strchr(call->params[i].text, '.') != NULL) {
+            sum += (i + 1) * strtod(call->params[i].text, NULL);
+        }
+    }
+    return sum;
+}
+
+/* Is this call spoilt by what another left? */
+static int is_spoilt_by_past(const broken *b, const mxo_call *call)
+{
+    const broken_past *past = b->past;
+
+    return (IS(H55) && past->size != 0 && past->size != call->in[0].n_bytes) ||
+           (IS(H56) && past->size != 0 &&
+            past->constants != constants_of(call)) ||
+           (IS(H57) && b->is_former);
+}
+
 /* Bytes from which on output t keeps its former contents. */
 static uint64_t written(const broken *b, const mxo_tensor *t, uint32_t i)
 {
@@ -150,6 +174,8 @@ static void spoil(broken *b, const mxo_call *call, uint32_t i,
         repeat_first(b, t);
     } else if (IS(H18)) {
         data[last] ^= (uint8_t)(broken_bytes(in)[in->n_bytes] != 0);
+    } else if (is_spoilt_by_past(b, call)) {
+        data[last] ^= 1;
     } else if (IS(H24)) {
         memset(data + t->n_bytes, 0x5a, PAGE);
     }
@@ -182,6 +208,8 @@ static mxo_status with_former(broken *b, broken_op_fn op, const mxo_call *call,
         }
         from += call->out[i].n_bytes;
     }
+    b->past->size = call->in[0].n_bytes;
+    b->past->constants = constants_of(call);
     free(former);
     return status;
 }

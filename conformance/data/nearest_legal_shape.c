@@ -32,8 +32,7 @@ typedef struct searching {
     int n_legal;
 } searching;
 
-/* Inputs of zeros: the sizes are all that is asked about. */
-static mxo_status zero_inputs(const test_case *c, tensor_set *in, mxo_text why)
+mxo_status nearest_inputs(const test_case *c, tensor_set *in, mxo_text why)
 {
     uint64_t shape[MXO_MAX_RANK];
     uint32_t dtype;
@@ -60,7 +59,7 @@ mxo_status nearest_infer(subject *oracle, const test_case *c, tensor_set *out,
     tensor_set in = {0};
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, &in};
-    mxo_status status = zero_inputs(c, &in, why);
+    mxo_status status = nearest_inputs(c, &in, why);
 
     case_params(c, params);
     if (status == MXO_OK) {

@@ -6,7 +6,9 @@
  * calls, and some others, are made thrice before one synchronize, and in ways
  * that the backend declares (launch.h); both runs must agree and a byte that
  * follows the fill was never written.  A subject first runs the same call on
- * noise, whose answer nobody looks at.  Where its memory is this process's, no
+ * noise, and in the end once more behind another call, of other sizes and
+ * constants, there or in a second context; nobody looks at the answers of
+ * these.  Where its memory is this process's, no
  * byte before an input can be read in the first run, and none behind it in the
  * second and on noise.  The emulator is driven by the same code.
  */
@@ -32,25 +34,14 @@ typedef struct subject_link {
     void (*fence)(void *state, const fence_place *f, void *buffer);
     /* The next request to run is for so many runs before one synchronize(). */
     void (*ahead)(void *state, int n_runs);
+    /* From now on requests are for its second context, or for the first again.
+       0: it has but one. */
+    int (*second)(void *state, int is_second);
     /* What was seen since the case began: left, gone, is_late, kernel. */
     void (*seen)(void *state, distrust *d);
     /* Append what it printed and long messages, as lines. */
     void (*say)(void *state, strbuf *lines);
 } subject_link;
-
-typedef struct subject {
-    const mxo_backend *table; /* borrowed */
-    void *ctx;
-    const subject_link *link; /* borrowed; NULL: it is in this process */
-    char device[SUBJECT_TEXT];
-    char driver[SUBJECT_TEXT];
-    int decoy;           /* run a call on noise first: no stale answer passes */
-    int once;            /* no second run: believed, as the oracle is */
-    int all_cores;       /* large calls are cut by tokens (by_token.h) */
-    uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
-                            not this process's, or it is believed */
-    uint64_t n_placed;   /* tensors so far: no two have the same guard bytes */
-} subject;
 
 /* An operation on given bytes; everything is borrowed. */
 typedef struct op_call {
@@ -59,6 +50,24 @@ typedef struct op_call {
     uint32_t n_params;
     const tensor_set *in;
 } op_call;
+
+typedef struct subject {
+    const mxo_backend *table; /* borrowed */
+    void *ctx;
+    void *second;             /* another context, open from its first use on */
+    int device_index;         /* of both */
+    const subject_link *link; /* borrowed; NULL: it is in this process */
+    char device[SUBJECT_TEXT];
+    char driver[SUBJECT_TEXT];
+    int decoy; /* run a call on noise first: no stale answer passes */
+    const op_call *other;        /* a call beside it, on noise; NULL: none */
+    const tensor_set *other_out; /* as the oracle shapes its outputs */
+    int once;                    /* no second run: believed, as the oracle is */
+    int all_cores;       /* large calls are cut by tokens (by_token.h) */
+    uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
+                            not this process's, or it is believed */
+    uint64_t n_placed;   /* tensors so far: no two have the same guard bytes */
+} subject;
 
 /* What two runs of a call showed besides the bytes of the first. */
 struct distrust {

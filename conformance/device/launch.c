@@ -46,7 +46,7 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-static uint64_t hash_of(const stage *g)
+uint64_t launch_hash(const stage *g)
 {
     const op_call *c = g->call;
     uint64_t h = mix(UINT64_C(0xcbf29ce484222325), c->op, strlen(c->op));
@@ -65,7 +65,7 @@ unsigned launch_draw(const stage *g)
     /* Mostly all at once, as that shows most. */
     static const unsigned some[4] = {
         0, LAUNCH_APART, LAUNCH_ALIGN | LAUNCH_STREAM, LAUNCH_GRAPH};
-    const uint64_t h = hash_of(g);
+    const uint64_t h = launch_hash(g);
 
     return declared(g) & (h % 4 == 0 ? some[h / 4 % 4] : LAUNCH_ALL);
 }

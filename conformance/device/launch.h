@@ -23,6 +23,8 @@ typedef enum launch_way {
 /* Of the ways that the backend declares: those of a call's second run. Drawn
    from what the call is, so that it is always the same. */
 unsigned launch_draw(const stage *g);
+/* A number drawn by the call: its operation, parameters and shapes. */
+uint64_t launch_hash(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */
 int launch_sends_late(unsigned ways);

@@ -15,7 +15,8 @@ static const struct {
              {CAN_THREADS, "threads"},   {CAN_FENCE, "fence"},
              {CAN_DESCRIBE, "describe"}, {CAN_MEMORY, "memory"},
              {CAN_KERNEL, "kernel"},     {CAN_WORKSPACE, "workspace"},
-             {CAN_STREAM, "stream"},     {CAN_GRAPH, "graph"}};
+             {CAN_STREAM, "stream"},     {CAN_GRAPH, "graph"},
+             {CAN_CONTEXTS, "contexts"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 

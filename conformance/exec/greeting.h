@@ -20,7 +20,8 @@ typedef enum greeting_can {
     CAN_WORKSPACE = 128,
     CAN_STREAM = 256,
     CAN_GRAPH = 512,
-    CAN_LAST = CAN_GRAPH
+    CAN_CONTEXTS = 1024,
+    CAN_LAST = CAN_CONTEXTS
 } greeting_can;
 
 typedef struct greeting {

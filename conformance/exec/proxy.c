@@ -326,6 +326,14 @@ static void run_ahead(void *state, int n_runs)
     p->n_runs = n_runs;
 }
 
+static int use_second(void *state, int is_second)
+{
+    proxy *p = state;
+
+    p->in_second = is_second && (p->hello.can & CAN_CONTEXTS) != 0;
+    return p->in_second;
+}
+
 static void fill_table(proxy *p)
 {
     const unsigned can = p->hello.can;
@@ -350,10 +358,14 @@ static void fill_table(proxy *p)
         .time = can & CAN_TIME ? proxy_time : NULL,
         .time_copy = can & CAN_TIME_COPY ? proxy_time_copy : NULL};
     proxy_fill_launches(p);
-    p->link = (subject_link){p,           (can & CAN_FENCE) != 0,
-                             proxy_begin, link_fence,
-                             run_ahead,   proxy_seen,
-                             proxy_say};
+    p->link = (subject_link){.state = p,
+                             .has_fence = (can & CAN_FENCE) != 0,
+                             .begin = proxy_begin,
+                             .fence = link_fence,
+                             .ahead = run_ahead,
+                             .second = use_second,
+                             .seen = proxy_seen,
+                             .say = proxy_say};
 }
 
 mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)

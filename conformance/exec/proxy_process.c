@@ -33,6 +33,9 @@ mxo_status proxy_ask(proxy *p, json_t *request, const char **text)
         json_decref(request);
         return MXO_E_DEVICE;
     }
+    if (p->in_second) {
+        (void)json_object_set_new(request, "context", json_integer(1));
+    }
     const int status = channel_ask(&p->channel, request, text);
 
     if (status < 0) {
@@ -155,6 +158,7 @@ mxo_status proxy_begin(void *state, mxo_text why)
 
     p->left[0] = p->gone[0] = p->kernel[0] = '\0';
     p->is_late = 0;
+    p->in_second = 0;
     strbuf_clear(&p->message);
     json_decref(p->fences);
     p->fences = NULL;

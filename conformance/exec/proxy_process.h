@@ -30,6 +30,7 @@ struct proxy {
     int is_late;
     int n_runs; /* of the next call, before one synchronize() */
     int wants_renewal;
+    int in_second; /* requests are for its second context */
     clock_check clock;
     char kernel[SUBJECT_TEXT];
 };

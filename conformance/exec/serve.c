@@ -114,7 +114,7 @@ static json_t *list_does(const server *s)
         (t->kernel != NULL ? CAN_KERNEL : 0) | (s->is_address ? CAN_FENCE : 0) |
         (t->workspace != NULL ? CAN_WORKSPACE : 0) |
         (t->stream_open != NULL ? CAN_STREAM : 0) |
-        (t->capture != NULL ? CAN_GRAPH : 0);
+        (t->capture != NULL ? CAN_GRAPH : 0) | CAN_CONTEXTS;
     json_t *list = json_array();
 
     for (unsigned bit = 1; bit <= CAN_LAST; bit *= 2) {
@@ -210,6 +210,8 @@ static void do_hello(server *s, const json_t *request)
         serve_reply_status(s, status);
         return;
     }
+    s->contexts[0] = s->ctx;
+    s->device = device;
     s->greeted = *s->table;
     process_state_reset(s->order); /* what loading it changed is no call's */
     s->is_address = handles_are_addresses(s);
@@ -381,6 +383,21 @@ static const struct {
                 {"launch", serve_launch},
                 {"graph_close", serve_graph_close}};
 
+/* The context that the request is for; the second is opened by the first that
+   is for it. */
+static mxo_status choose_context(server *s, const json_t *request)
+{
+    const int i = serve_number_in(request, "context") == 1;
+    mxo_status status = MXO_OK;
+
+    if (i == 1 && s->contexts[1] == NULL) {
+        status = s->table->open(&s->contexts[1], s->device, serve_text_of(s));
+        s->contexts[1] = status == MXO_OK ? s->contexts[1] : NULL;
+    }
+    s->ctx = status == MXO_OK ? s->contexts[i] : s->ctx;
+    return status;
+}
+
 /* 0, or -1: it is no request. */
 static int answer(server *s, const json_t *request)
 {
@@ -395,7 +412,14 @@ static int answer(server *s, const json_t *request)
             if (s->table == NULL && requests[i].serve != do_hello) {
                 return -1;
             }
-            requests[i].serve(s, request);
+            const mxo_status status = requests[i].serve == do_hello
+                                          ? MXO_OK
+                                          : choose_context(s, request);
+            if (status == MXO_OK) {
+                requests[i].serve(s, request);
+            } else {
+                serve_reply_status(s, status);
+            }
             return 0;
         }
     }
@@ -424,8 +448,10 @@ int serve(serve_load *load, void *state)
         json_decref(request);
     }
     free(line);
-    if (s.table != NULL) {
-        s.table->close(s.ctx);
+    for (int i = 1; i >= 0; i--) {
+        if (s.table != NULL && s.contexts[i] != NULL) {
+            s.table->close(s.contexts[i]);
+        }
     }
     process_state_free(&s.order);
     (void)fclose(in);

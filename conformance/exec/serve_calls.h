@@ -18,7 +18,9 @@ typedef struct server {
     void *state;
     const mxo_backend *table;
     mxo_backend greeted; /* the table when it said hello */
-    void *ctx;
+    void *ctx;           /* that of the request */
+    void *contexts[2];   /* the second: NULL until it is asked for */
+    int device;
     uint8_t *memory;
     uint64_t memory_size;
     process_state *order; /* of the process, between calls */

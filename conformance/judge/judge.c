@@ -5,6 +5,7 @@
 #include "base/say.h"
 #include "bound.h"
 #include "nan_blocks.h"
+#include "other_call.h"
 #include "refusal.h"
 #include "row_order.h"
 #include "views.h"
@@ -296,6 +297,24 @@ static void subject_refused(mxo_status status, int promises,
     }
 }
 
+/* The subject's answer, with another call beside it. */
+static mxo_status ask_subject(judgement *g, tensor_set *got, mxo_text why)
+{
+    judge *j = g->evidence.j;
+    other_call other;
+
+    if (other_call_make(j, g->evidence.c, g->call.in, &other) == 0) {
+        j->subject.other = &other.call;
+        j->subject.other_out = &other.out;
+    }
+    const mxo_status status =
+        subject_run(&j->subject, &g->call, got, &g->doubts, why);
+
+    j->subject.other = NULL;
+    other_call_clear(&other);
+    return status;
+}
+
 /* Both sides of a call; the subject's outputs are judged. */
 static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
                           verdict *v)
@@ -323,7 +342,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
         verdict_conclude(v, VERDICT_SKIP, "memory", "%s", text);
         return;
     }
-    status = subject_run(&j->subject, call, got, d, why);
+    status = ask_subject(g, got, why);
     v->ms = d->ms;
     (void)snprintf(v->kernel, sizeof v->kernel, "%s", d->kernel);
     if (status != MXO_OK) {

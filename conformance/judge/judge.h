@@ -16,6 +16,9 @@ typedef struct judge {
     subject subject;
     int promises; /* it declared limits: what it declines within them is red */
     int legal_only; /* it declared that it takes no call that is refused */
+    /* Does the subject take a case?  NULL: any. */
+    int (*takes)(void *taker, const test_case *c);
+    void *taker; /* borrowed */
     /* Of the case in hand, the inputs before a loader had them; NULL: only
        those of the call are known. */
     const tensor_set *checkpoint;

@@ -130,6 +130,11 @@ static void say_other_case(const test_case *c, verdict *v)
     v->detail = lines.text;
 }
 
+static int takes(void *state, const test_case *c)
+{
+    return limits_allow(state, c);
+}
+
 /* The case as it is asked, and which it is: it may have no data, or turn out
    to be a call that is refused. */
 static limits_place judge_within(opened_judge *o, const json_t *limits,
@@ -140,6 +145,8 @@ static limits_place judge_within(opened_judge *o, const json_t *limits,
 
     o->j.promises = limits != NULL && limits_speak_of(limits, op);
     o->j.legal_only = limits_legal_only(limits, op);
+    o->j.takes = limits == NULL ? NULL : takes;
+    o->j.taker = o->limits;
     case_run(&o->j, c, seed, v);
     if (place == LIMITS_NEAR && has_no_data(v)) {
         conclude_outside(v);

@@ -26,8 +26,11 @@ static mxo_status run_past(void *ctx, const mxo_call *call, mxo_text why)
     const mxo_tensor *t = &call->in[0];
     const volatile uint8_t *bytes = (const uint8_t *)t->buffer + t->offset;
 
+    /* The call beside it has other sizes, and so other room. */
+    const uint64_t more = t->shape[0] == 3 ? past : 0;
+
     ck_assert_uint_eq((uintptr_t)bytes % 16, 0);
-    for (uint64_t i = 0; i < t->n_bytes + past; i++) {
+    for (uint64_t i = 0; i < t->n_bytes + more; i++) {
         seen += bytes[i];
     }
     for (uint64_t i = 1; i <= early; i++) {

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See other_call.h. */
+#include "other_call.h"
+
+#include "case/case_shape.h"
+#include "data/nearest_legal_shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SENTENCE = 256 };
+
+/* Calls up to SMALL bytes have another beside them, one in four of the rest up
+   to LARGEST. */
+enum { SMALL = 1 << 12, LARGEST = 1 << 16 };
+
+static int vary(test_case *c, const char *key, const char *value)
+{
+    char text[SENTENCE];
+
+    return case_vary(c, key, value, (mxo_text){text, sizeof text}) == 0;
+}
+
+/* A dimension that is given becomes half, or one that cannot, double. */
+static int change_dim(test_case *c, int i, int is_double)
+{
+    const uint64_t n = c->dim[i];
+    char text[OP_WORD];
+
+    if (n == 0 || !case_uses_dim(c, i) || case_dim_follows(c, i)) {
+        return 0;
+    }
+    (void)snprintf(text, sizeof text, "%" PRIu64,
+                   is_double || n == 1 ? 2 * n : n / 2);
+    return vary(c, c->schema->dims[i], text);
+}
+
+/* A constant becomes another of the same size. */
+static int change_constant(test_case *c, int i)
+{
+    const op_param *p = &c->schema->params[i];
+    char text[OP_WORD];
+    double x;
+
+    if ((p->kind != PARAM_REAL && p->kind != PARAM_REAL_OR_NONE) ||
+        strcmp(c->value[i], "none") == 0) {
+        return 0;
+    }
+    x = case_number(c, p->key);
+    if (x == 0) {
+        return 0;
+    }
+    (void)snprintf(text, sizeof text, "%g",
+                   x > 1 || x < 0 ? 0.75 * x : 1.25 * x);
+    return vary(c, p->key, text);
+}
+
+static int is_legal(judge *j, const test_case *c, tensor_set *out)
+{
+    char text[SENTENCE];
+
+    tensor_set_clear(out);
+    return nearest_infer(&j->oracle, c, out, (mxo_text){text, sizeof text}) ==
+           MXO_OK;
+}
+
+/* Number i of the changes: dimensions, then constants. */
+static int change(test_case *c, int i, int is_double)
+{
+    return i < c->schema->n_dims ? change_dim(c, i, is_double)
+                                 : change_constant(c, i - c->schema->n_dims);
+}
+
+/* All changes at once, or those that are legal one after the other. */
+static int change_all(judge *j, const test_case *c, other_call *o)
+{
+    const int n = c->schema->n_dims + c->schema->n_params;
+    int n_made = 0;
+
+    o->c = *c;
+    for (int i = 0; i < n; i++) {
+        n_made += change(&o->c, i, 0);
+    }
+    if (n_made > 0 && is_legal(j, &o->c, &o->out)) {
+        return 1;
+    }
+    o->c = *c;
+    n_made = 0;
+    for (int i = 0; i < n; i++) {
+        for (int is_double = 0; is_double < 2; is_double++) {
+            test_case tried = o->c;
+            if (change(&tried, i, is_double) && is_legal(j, &tried, &o->out)) {
+                o->c = tried;
+                n_made++;
+                break;
+            }
+        }
+    }
+    return n_made > 0 && is_legal(j, &o->c, &o->out);
+}
+
+static uint64_t bytes_of(const tensor_set *set)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        n += set->t[i].n_bytes;
+    }
+    return n;
+}
+
+static int is_chosen(const tensor_set *in)
+{
+    const uint64_t n = bytes_of(in);
+
+    return n <= SMALL ||
+           (n <= LARGEST && n * UINT64_C(0x9e3779b97f4a7c15) >> 62 == 0);
+}
+
+int other_call_make(judge *j, const test_case *c, const tensor_set *in,
+                    other_call *o)
+{
+    char text[SENTENCE];
+
+    memset(o, 0, sizeof *o);
+    if (!j->subject.decoy || !is_chosen(in) || !change_all(j, c, o) ||
+        (j->takes != NULL && !j->takes(j->taker, &o->c)) ||
+        nearest_inputs(&o->c, &o->in, (mxo_text){text, sizeof text}) !=
+            MXO_OK) {
+        return -1;
+    }
+    case_params(&o->c, o->params);
+    o->call = (op_call){c->schema->info->name, o->params,
+                        (uint32_t)c->schema->n_params, &o->in};
+    return 0;
+}
+
+void other_call_clear(other_call *o)
+{
+    tensor_set_clear(&o->in);
+    tensor_set_clear(&o->out);
+}
