@@ -366,6 +366,7 @@ libjudge_la_SOURCES = \
 	%reldir%/run/variant_call.h \
 	%reldir%/run/worker.c \
 	%reldir%/run/worker.h \
+	%reldir%/run/past.c \
 	%reldir%/run/worker_pool.c \
 	%reldir%/run/worker_pool.h \
 	%reldir%/select/answer.c \
@@ -471,7 +472,7 @@ mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those of a second
 # program, stage_tests, run beside the first.
-EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/state_plugin.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \
@@ -702,6 +703,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/house/help.test \
 	%reldir%/tests/device/hostile.test \
 	%reldir%/tests/device/hostile_process.test \
+	%reldir%/tests/device/state.test \
 	%reldir%/tests/device/hostile_subjects.test \
 	%reldir%/tests/judge/memory.test \
 	%reldir%/tests/device/plugin.test \

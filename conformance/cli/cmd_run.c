@@ -92,15 +92,18 @@ static void describe(session *s)
     (void)snprintf(run->plan, sizeof run->plan, "%s", s->plan.digest);
 }
 
-static void write_repro(const session *s, const char *text, uint64_t seed,
-                        char *repro, size_t size)
+static void write_repro(const session *s, const char *before, const char *text,
+                        uint64_t seed, char *repro, size_t size)
 {
+    const crew_options *how = &s->o->crew;
     char option[2 * BACKEND_COMMAND];
 
-    device_option(&s->chosen.ref[s->current], s->o->crew.device, option,
+    device_option(&s->chosen.ref[s->current], how->device, option,
                   sizeof option);
-    (void)snprintf(repro, size, "mxoracle run %.4000s --seed=%" PRIu64 " %s",
-                   option, seed, text);
+    (void)snprintf(repro, size,
+                   "mxoracle run %.4000s%s --seed=%" PRIu64 " %.1023s%s%s",
+                   option, s->o->soak_option, seed, before,
+                   before[0] == '\0' ? "" : " ", text);
 }
 
 /* To every report, in the light of the baseline. */
@@ -180,7 +183,8 @@ static void judged(void *state, size_t index, const verdict *v)
     s->next = place + 1;
     r.judged = seen.status;
     r.case_text = item->text;
-    write_repro(s, v->asked != NULL ? v->asked : name_of(s, item, canonical),
+    write_repro(s, v->before,
+                v->asked != NULL ? v->asked : name_of(s, item, canonical),
                 item->seed, r.repro, sizeof r.repro);
     if (journal_add(&s->journal, &r) != 0 && !s->is_unwritten) {
         (void)cli_refuse("--resume=%s cannot be written: %s", s->o->journal,
@@ -201,7 +205,7 @@ static void report_absent(session *s)
         .case_text = "*", .n_cases = s->plan.cases.n, .seed = s->o->seed};
 
     (void)snprintf(v.reason, sizeof v.reason, "%s", b->why_not);
-    write_repro(s, "*", s->o->seed, r.repro, sizeof r.repro);
+    write_repro(s, "", "*", s->o->seed, r.repro, sizeof r.repro);
     report(s, &r, &v);
 }
 

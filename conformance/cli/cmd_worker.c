@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE DRAWN: the
- * other end of worker.h.  Not for people; started by the judge so that a
+ * mxoracle worker NAME PATH COMMAND GLOBAL DEVICE TIMEOUT INSIDE DRAWN SOAK:
+ * the other end of worker.h.  Not for people; started by the judge so that a
  * backend that is linked in can crash or hang alone, and to judge several cases
  * at once.
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { N_ARGS = 9 };
+enum { N_ARGS = 10 };
 
 static mxo_status open_backend(opened_judge *o, char **argv, mxo_text why)
 {
@@ -28,7 +28,8 @@ static mxo_status open_backend(opened_judge *o, char **argv, mxo_text why)
     const open_options how = {.device = atoi(argv[5]),
                               .timeout_s = atof(argv[6]),
                               .in_process = atoi(argv[7]),
-                              .is_drawn = atoi(argv[8])};
+                              .is_drawn = atoi(argv[8]),
+                              .soak = (uint32_t)atoi(argv[9])};
 
     memset(&given, 0, sizeof given);
     (void)snprintf(given.path, sizeof given.path, "%s", argv[2]);

@@ -187,6 +187,12 @@ static int take_number(run_options *o, int code, const char *text)
         status = number_option("jobs", text, 1, 64, &n);
         o->crew.jobs = (int)n;
         break;
+    case OPT_run_soak:
+        status = number_option("soak", text, 0, 100000000, &n);
+        o->crew.soak = (uint32_t)n;
+        (void)snprintf(o->soak_option, sizeof o->soak_option, " --soak=%s",
+                       text);
+        break;
     default:
         o->has_seed = 1;
         status = take_seed(o, text);
@@ -312,6 +318,7 @@ static int take(run_options *o, int code, char *text)
     case OPT_run_max_fail:
     case OPT_run_device:
     case OPT_run_jobs:
+    case OPT_run_soak:
     case OPT_run_seed:
         return take_number(o, code, text);
     case OPT_run_tap:

@@ -43,7 +43,8 @@ typedef struct run_options {
     uint64_t n_shards;   /* 0: the run is whole */
     const char *journal; /* --resume */
     const char *baseline;
-    double budget_s; /* 0: no limit */
+    double budget_s;      /* 0: no limit */
+    char soak_option[24]; /* " --soak=N" as it was given; "": it was not */
     int fail_fast;
     int has_seed; /* --seed was given, or */
     int has_repeat;

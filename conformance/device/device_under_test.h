@@ -28,6 +28,7 @@ typedef struct distrust distrust;
 typedef struct subject_link {
     void *state;
     int has_fence; /* its inputs can be fenced */
+    int has_runs;  /* one request can be for many runs */
     /* A case begins: start the process if it is gone. */
     mxo_status (*begin)(void *state, mxo_text why);
     /* In the next run this page of a buffer must not be touched. */
@@ -59,7 +60,8 @@ typedef struct subject {
     const subject_link *link; /* borrowed; NULL: it is in this process */
     char device[SUBJECT_TEXT];
     char driver[SUBJECT_TEXT];
-    int decoy; /* run a call on noise first: no stale answer passes */
+    int decoy;     /* run a call on noise first: no stale answer passes */
+    uint32_t soak; /* and as often more */
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
     int once;                    /* no second run: believed, as the oracle is */

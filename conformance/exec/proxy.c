@@ -360,6 +360,7 @@ static void fill_table(proxy *p)
     proxy_fill_launches(p);
     p->link = (subject_link){.state = p,
                              .has_fence = (can & CAN_FENCE) != 0,
+                             .has_runs = proxy_has_memory(p),
                              .begin = proxy_begin,
                              .fence = link_fence,
                              .ahead = run_ahead,
@@ -421,6 +422,11 @@ const subject_link *proxy_link(const proxy *p)
 const json_t *proxy_limits(const proxy *p)
 {
     return json_object_get(p->hello.object, "limits");
+}
+
+uint64_t proxy_n_started(const proxy *p)
+{
+    return p->n_started;
 }
 
 void proxy_renew(proxy *p)

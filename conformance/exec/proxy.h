@@ -35,6 +35,8 @@ const mxo_backend *proxy_table(const proxy *p);
 const subject_link *proxy_link(const proxy *p);
 /* What it declared, borrowed; NULL: nothing. */
 const json_t *proxy_limits(const proxy *p);
+/* Processes so far. */
+uint64_t proxy_n_started(const proxy *p);
 /* The next case gets a new process. */
 void proxy_renew(proxy *p);
 

@@ -83,6 +83,7 @@ static mxo_status start(proxy *p, mxo_text why)
                                .args = o->plugin == NULL ? by_shell : by_us};
 
     channel_stop(&p->channel);
+    p->n_started++;
     p->channel.timeout_s = o->timeout_s;
     (void)setenv("MXORACLE_EXEC", "1 3 4", 1);
     const int status = channel_start(&p->channel, &plan, p->memory.fd);

@@ -31,6 +31,7 @@ struct proxy {
     int n_runs; /* of the next call, before one synchronize() */
     int wants_renewal;
     int in_second; /* requests are for its second context */
+    uint64_t n_started;
     clock_check clock;
     char kernel[SUBJECT_TEXT];
 };

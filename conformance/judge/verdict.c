@@ -27,7 +27,7 @@ static const struct {
 #name, offsetof(verdict, name), sizeof((verdict *)0)->name \
     }
     FIELD(reason), FIELD(tensor), FIELD(index),  FIELD(want), FIELD(got),
-    FIELD(kind),   FIELD(rule),   FIELD(kernel), FIELD(also),
+    FIELD(kind),   FIELD(rule),   FIELD(kernel), FIELD(also), FIELD(before),
 #undef FIELD
 };
 

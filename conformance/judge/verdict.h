@@ -41,14 +41,15 @@ typedef struct verdict {
     char index[96];   /* "[16,0]" */
     char want[64];    /* bit patterns in hexadecimal */
     char got[64];
-    char kind[64];    /* of the failure, stable under shrinking */
-    char rule[64];    /* loosest rule used: "bits", "exact_nan", ... */
-    char kernel[256]; /* "" if the backend cannot tell */
-    char also[192];   /* of a failure: others' rules that accept it */
-    int limits;       /* 1: another case, within declared limits, was judged;
-                         2: the case lies outside and was not asked */
-    verdict_use use;  /* all zero if bits were compared */
-    char *asked;      /* owned; where that is 1, the case; NULL otherwise */
+    char kind[64];     /* of the failure, stable under shrinking */
+    char rule[64];     /* loosest rule used: "bits", "exact_nan", ... */
+    char kernel[256];  /* "" if the backend cannot tell */
+    char also[192];    /* of a failure: others' rules that accept it */
+    char before[1024]; /* of a failure: cases that must go before it */
+    int limits;        /* 1: another case, within declared limits, was judged;
+                          2: the case lies outside and was not asked */
+    verdict_use use;   /* all zero if bits were compared */
+    char *asked;       /* owned; where that is 1, the case; NULL otherwise */
     char *map;    /* owned; JSON: where an output is wrong; NULL if it is not */
     char *detail; /* owned; lines without a last newline; NULL if none */
 } verdict;

@@ -32,7 +32,7 @@ typedef struct report_result {
     uint64_t n_cases;
     uint64_t seed;
     const verdict *v;
-    char repro[8192];
+    char repro[10240];
 } report_result;
 
 /* Cases of one backend and operation, by status and by rule. */

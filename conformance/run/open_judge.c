@@ -5,6 +5,7 @@
 
 #include "base/say.h"
 #include "limits.h"
+#include "past.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,8 @@ mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
                      ? MXO_E_UNSUPPORTED
                      : check_ops(o, why);
     }
+    o->j.subject.soak = how->soak;
+    o->past = o->proxy == NULL ? NULL : past_create();
     if (status != MXO_OK) {
         opened_judge_close(o);
     }
@@ -148,6 +151,7 @@ static limits_place judge_within(opened_judge *o, const json_t *limits,
     o->j.takes = limits == NULL ? NULL : takes;
     o->j.taker = o->limits;
     case_run(&o->j, c, seed, v);
+    past_find(o->past, &(past_call){o, c, seed}, v);
     if (place == LIMITS_NEAR && has_no_data(v)) {
         conclude_outside(v);
     }
@@ -183,6 +187,7 @@ void opened_judge_close(opened_judge *o)
         judge_close(&o->j);
     }
     proxy_close(&o->proxy);
+    past_destroy(&o->past);
     json_decref(o->limits);
     o->limits = NULL;
     o->is_open = 0;

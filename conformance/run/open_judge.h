@@ -17,6 +17,7 @@ typedef struct open_options {
     int apart;        /* what is linked in too */
     int is_drawn;     /* cases have no meaning of their own: every value outside
                          a subject's limits is replaced, not defaults alone */
+    uint32_t soak;    /* calls before each, on noise */
 } open_options;
 
 typedef struct opened_judge {
@@ -25,6 +26,7 @@ typedef struct opened_judge {
     json_t *limits; /* owned; what it declares; NULL: nothing */
     int is_drawn;
     int is_open;
+    struct past *past; /* owned; the calls of its process; NULL: none kept */
 } opened_judge;
 
 /* Is it judged in a process of its own, unless this is declined? */

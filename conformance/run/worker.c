@@ -6,6 +6,7 @@
 #include "system/system.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ enum { LONGEST_LINE = 1 << 22 };
 static int spawn(worker *w, int end, const backend_ref *ref,
                  const open_options *how)
 {
-    char text[5][32];
+    char text[6][32];
     char *const args[] = {(char *)system_program_name(),
                           "worker",
                           (char *)ref->name,
@@ -29,6 +30,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
                           text[2],
                           text[3],
                           text[4],
+                          text[5],
                           NULL};
     const process_plan plan = {.file = system_program(),
                                .args = args,
@@ -40,6 +42,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
     (void)snprintf(text[2], sizeof text[2], "%.17g", how->timeout_s);
     (void)snprintf(text[3], sizeof text[3], "%d", how->in_process);
     (void)snprintf(text[4], sizeof text[4], "%d", how->is_drawn);
+    (void)snprintf(text[5], sizeof text[5], "%" PRIu32, how->soak);
     const int status = process_start(&plan, &w->pid);
     const int error = errno;
 

@@ -192,6 +192,7 @@ crew *crew_create(const backend_ref *ref, const crew_options *options,
     c->how = (open_options){.device = options->device,
                             .timeout_s = options->timeout_s,
                             .is_drawn = options->is_drawn,
+                            .soak = options->soak,
                             .in_process = options->isolate == ISOLATE_NONE ||
                                           (options->isolate == ISOLATE_SHARED &&
                                            ref->command[0] == '\0')};

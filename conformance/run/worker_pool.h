@@ -28,6 +28,7 @@ typedef struct crew_options {
     int device;
     double timeout_s; /* of one case, in a worker */
     int is_drawn;     /* as of open_options */
+    uint32_t soak;    /* calls before each that is judged */
 } crew_options;
 
 typedef struct crew crew;
