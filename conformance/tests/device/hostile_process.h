@@ -112,8 +112,8 @@ static void end_by_limit(void)
     spin();
 }
 
-/* 1 GiB of addresses at most, and none of it given back. */
-/* Volatile, or a compiler may leave out memory that nobody reads. */
+/* 1 GiB of addresses at most, and none of it given back. Volatile, or a
+   compiler may leave out memory that nobody reads. */
 static void take_all_memory(void)
 {
     static void *volatile taken;
