@@ -186,7 +186,7 @@ mxoplugins_DATA += plugins/mxo_cuda.so
 CLEANFILES += plugins/mxo_cuda.so $(cuda_objects) $(cuda_objects:.o=.d)
 -include $(cuda_objects:.o=.d)
 cuda_unit = $(MKDIR_P) $(@D) && $(NVCC) $(NVCC_ARCH) $(GPU_NVCCFLAGS) \
-	$(GPU_CPPFLAGS) -MD -c -o $@
+	$(GPU_CPPFLAGS) -MD -MP -c -o $@
 plugins/cuda/%.o: $(top_srcdir)/%reldir%/%.c
 	$(AM_V_GEN)$(cuda_unit) $<
 plugins/cuda/%.o: $(top_srcdir)/%reldir%/%.cu
@@ -203,7 +203,7 @@ CLEANFILES += plugins/mxo_hip.so $(hip_objects) $(hip_objects:.o=.d) \
 	$(hip_objects:=.log) plugins/hip.log
 -include $(hip_objects:.o=.d)
 hip_unit = $(MKDIR_P) $(@D) && { $(HIPCC) $(HIP_ARCH) $(GPU_HIPFLAGS) \
-	$(GPU_CPPFLAGS) -MD -c -o $@ $< 2>$@.log || \
+	$(GPU_CPPFLAGS) -MD -MP -c -o $@ $< 2>$@.log || \
 	{ cat $@.log >&2; exit 1; }; }
 plugins/hip/%.o: $(top_srcdir)/%reldir%/%.c
 	$(AM_V_GEN)$(hip_unit)
