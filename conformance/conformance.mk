@@ -265,6 +265,7 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/nan_blocks.def \
 	%reldir%/judge/nan_blocks.h \
 	%reldir%/judge/other_call.c \
+	%reldir%/judge/other_call.h \
 	%reldir%/judge/refusal.c \
 	%reldir%/judge/refusal.h \
 	%reldir%/judge/row_order.c \
@@ -367,6 +368,7 @@ libjudge_la_SOURCES = \
 	%reldir%/run/worker.c \
 	%reldir%/run/worker.h \
 	%reldir%/run/past.c \
+	%reldir%/run/past.h \
 	%reldir%/run/worker_pool.c \
 	%reldir%/run/worker_pool.h \
 	%reldir%/select/answer.c \
