@@ -31,7 +31,7 @@ static span cut(span *rest, char separator)
     return head;
 }
 
-/* Is text one of "a|b|c"? */
+/* Whether text is one of "a|b|c". */
 static int span_lists(span list, const char *text)
 {
     while (list.len > 0) {
@@ -121,7 +121,7 @@ static mxo_status check_key(const mxo_op_info *info, const char *key,
                     key);
 }
 
-/* What one text describes is there, with a value that it can have. */
+/* Every parameter of the text is present, with a value of its domain. */
 static mxo_status check_text(const mxo_op_info *info, const char *text,
                              const mxo_call *call, mxo_text why)
 {
@@ -194,7 +194,7 @@ static uint64_t dense_bytes(const mxo_tensor *t, int *bad)
     return n;
 }
 
-/* Is the tensor as a loader leaves it?  Then the operation knows its type. */
+/* Whether a loader has converted the tensor; the operation knows its type. */
 static int is_converted(const mxo_call *call, span key)
 {
     const mxo_param *p = param_of(call, key);

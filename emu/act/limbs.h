@@ -23,7 +23,7 @@ void mxo_limbs_mul(uint32_t *dst, const uint32_t *a, int na, const uint32_t *b,
 void mxo_limbs_shift_right(uint32_t *x, int n, int bits);
 /* x = floor(value * 2^shift), shift of either sign, cut to n limbs. */
 void mxo_limbs_set(uint32_t *x, int n, mxo_u128 value, int shift);
-/* Is x * 2^-shift an integer?  Then mxo_limbs_set with -shift was exact. */
+/* Whether x * 2^-shift is an integer: mxo_limbs_set with -shift was exact. */
 int mxo_limbs_is_multiple(mxo_u128 value, int shift);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the operations of this folder share. */
+/* Declarations that the operations of this folder share. */
 #ifndef MXO_EMU_ACT_OP_H
 #define MXO_EMU_ACT_OP_H
 

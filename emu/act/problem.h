@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the two tiers are asked: y = +-factor * f(t) with everything on the
+ * The problem of both tiers: y = +-factor * f(t) with everything on the
  * right exact, and y irrational (or t zero).  docs/design/004-exponential.md
  * has the method and the proofs of the error bounds.
  */

@@ -47,7 +47,7 @@ static void put(const ends *to, uint64_t i, mxo_span y)
     layer_store(to->format, to->hi, i, y.hi);
 }
 
-/* What is done with a tile of one expert. */
+/* State of a GEMM's visit to the tiles of one expert. */
 typedef struct half {
     const layer_plan *plan;
     bound_gemm *gemm;
@@ -190,7 +190,7 @@ static uint64_t sum_side(const layer_recipe *r, const token *t, int high)
     return layer_sum(r, t->terms, t->n);
 }
 
-/* What holds whatever the ends are. */
+/* A property of a sum that does not depend on the ends' values. */
 typedef enum certainty {
     BETWEEN, /* nothing */
     SURELY_NAN,

@@ -14,7 +14,7 @@
    for a unit that is not known. */
 enum { BOUND_LEAST = -126, BOUND_NO_UNIT = INT16_MIN };
 
-/* Which of 32 numbers are not zero; all are multiples of 2^unit. */
+/* Mask of the nonzero among 32 numbers; all are multiples of 2^unit. */
 typedef struct bound_nonzero {
     uint32_t mask;
     int unit;
@@ -70,11 +70,11 @@ bound_nonzero bound_nonzero_of(const mxo_dot_block *x);
 void bound_count(bound_terms *t, bound_nonzero a, bound_nonzero b);
 /* No order rounds these products, whose magnitudes add up to size. */
 int bound_is_exact(const bound_terms *t, mxo_real size);
-/* What n products among k may lose in units of 2^(e - 40) if no partial sum
-   reaches 2^(e+1), whether each addition rounds or tensor-core steps cut; 0:
-   no bound. */
+/* Largest loss of n products among k, in units of 2^(e - 40), if no partial
+   sum reaches 2^(e+1); each addition may round, or tensor-core steps truncate.
+   0: no bound. */
 uint64_t bound_loss(uint64_t n, uint64_t k);
-/* That e for sums whose exact values are at most most. */
+/* The e of bound_loss for sums whose exact values are at most most. */
 int bound_binade(mxo_real most, uint64_t loss);
 
 /* Outputs of the activation become what the second GEMM may get. */

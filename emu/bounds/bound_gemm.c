@@ -31,7 +31,7 @@ typedef struct weights {
     int is_nan; /* one of them is */
 } weights;
 
-/* What NaN meets is NaN, whatever it is. */
+/* Whether a NaN is among the numbers: its products are NaN. */
 static int has_nan(const mxo_dot_block *x)
 {
     int found = 0;
@@ -243,8 +243,8 @@ static void any_column(const bound_gemm *b, const layer_tile *tile,
     }
 }
 
-/* What an operation on both ends gave: a NaN that came from one operation on
-   a span is not certain. */
+/* Result of an operation on both ends.  A NaN is certain only if the operand
+   was a point. */
 static mxo_span tidy(mxo_span before, mxo_span after)
 {
     const int is_sure = mxo_span_is_point(before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sum in no declared order may lose.  Rounding a number below 2^(e+1)
+ * Loss of a sum in no declared order.  Rounding a number below 2^(e+1)
  * loses 2^(e-24) at most, wherever it lies in its binade; adding a zero, or
  * to nothing, loses nothing; nor does a sum of multiples of one unit that
  * stay within 24 bits of it.

@@ -43,7 +43,7 @@ static uint32_t nvfp4_value(const quantiser *q, uint8_t byte, uint32_t x)
                        mxo_quant_widen(MXO_FMT_E4M3FN, byte));
 }
 
-/* What an element is under a byte after it went through its code. */
+/* Value of an element quantised under a scale byte and dequantised again. */
 static uint32_t value_of(const quantiser *q, uint32_t amax, uint8_t byte,
                          uint32_t x)
 {

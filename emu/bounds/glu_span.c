@@ -47,7 +47,7 @@ static mxo_span step(const glu_state *s, mxo_span x)
     return (mxo_span){mxo_glu_step(s, x.lo), mxo_glu_step(s, x.hi)};
 }
 
-/* What is constant in the box, and the box after the clamps. */
+/* The constants of a box, and its spans after the clamps. */
 typedef struct box {
     glu_state s;
     mxo_span gate;
@@ -140,7 +140,7 @@ static mxo_span silu_steps(const box *b)
     return step(&b->s, product(b, b->gate, step(&b->s, quotient(b, one, d))));
 }
 
-/* What multiplies the gate in the real function: alpha, and scale_gate. */
+/* Factor of the gate in the real function: alpha, and scale_gate. */
 static uint32_t slope(const box *b)
 {
     const mxo_glu *unit = b->s.unit;
@@ -182,7 +182,7 @@ static mxo_span silu_near(const box *b)
     return kernel_widen_by(ends, kernel_least(b->gate));
 }
 
-/* What two enclosures have in common; not if one says little. */
+/* Intersection of two enclosures; x alone unless both are finite. */
 static mxo_span narrower(mxo_span x, mxo_span y)
 {
     if (!mxo_span_is_finite(x) || !mxo_span_is_finite(y)) {

@@ -10,7 +10,7 @@
 
 #include <mxoracle/act.h>
 
-/* Is the exponential inside the published kernel not the declared one? */
+/* Whether the published kernel's exponential is not the declared one. */
 int mxo_glu_is_open(const mxo_glu *unit);
 
 /*

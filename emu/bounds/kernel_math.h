@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the exponential and the quotient inside a kernel may be off by, where
- * the column kernel of glu.def does not promise their bits (numerics 6.3).
+ * Errors of the exponential and the quotient inside a kernel, where the
+ * column kernel of glu.def does not promise their bits (numerics 6.3).
  * Errors are counted in u = 2^-24 of a number; every span returned holds what
  * a kernel may have where the emulator has a number of the span given.
  */

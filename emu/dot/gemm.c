@@ -147,7 +147,7 @@ static mxo_real bias_at(const job *j, uint64_t c)
                              mxo_load(j->bias, c));
 }
 
-/* What follows the sum: bias, conversion, bias. */
+/* The epilogue of a sum: bias, conversion, bias. */
 static uint64_t finish(const job *j, mxo_real sum, uint64_t c)
 {
     if (j->place == BIAS_F32) {

@@ -23,7 +23,7 @@ typedef enum mxo_order {
     MXO_N_ORDERS
 } mxo_order;
 
-/* Is the sum exact, because no order is declared? */
+/* Whether the sum is exact, because no order is declared. */
 int mxo_order_is_exact(mxo_order order);
 /* MXO_N_ORDERS if unknown. */
 mxo_order mxo_order_by_name(const char *name);

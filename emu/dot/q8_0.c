@@ -89,7 +89,7 @@ mxo_status infer_gemm_q8_0(const mxo_call *call, mxo_tensor *out_tensor,
     return MXO_OK;
 }
 
-/* What a dot product reads: one row of activations, one of weights. */
+/* Operands of a dot product: one row of activations, one of weights. */
 typedef struct dot {
     const mxo_call *call;
     uint64_t row;

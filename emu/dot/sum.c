@@ -73,7 +73,7 @@ void mxo_dot_add_product(mxo_dot *d, mxo_real a, mxo_real b)
     mxo_dot_add(d, mxo_real_mul(a, b));
 }
 
-/* What a multiplication makes of infinities and of the NaN that 0 * Inf is. */
+/* Multiplication by or of infinities and NaN; 0 * Inf is NaN. */
 static void scale_specials(mxo_dot *d, mxo_real x)
 {
     const mxo_real sum = mxo_dot_value(d);

@@ -105,7 +105,7 @@ static void tabulate(stretch *s, uint64_t start)
     s->parts[s->n] = n;
 }
 
-/* What lies at an element of the padded tensor, and how long it goes on. */
+/* Content of an element of the padded tensor, and the length of its run. */
 static void find(const stretch *s, const uint64_t index[3], layout_run *r)
 {
     const mxo_layout *l = s->l;

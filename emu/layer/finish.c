@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to a sum behind its last product, and to an activation behind
-   its formula, or before it where it is NaN: scales, bias, rounding. */
+/* Epilogue of a sum (scales, bias, rounding) and of an activation, with the
+   treatment of NaN before its formula. */
 #include "layer.h"
 
 #define ONE 0x3f800000u

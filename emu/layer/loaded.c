@@ -13,7 +13,7 @@
 
 enum { CODES, SCALES, BIAS, KINDS };
 
-/* What the checkpoint has as tensor number i of a layer of these sizes. */
+/* Shape of the checkpoint's tensor number i for a layer of these sizes. */
 static void checkpoint_of(const layer_loaded *l, int i, uint64_t extent[3])
 {
     const int second = i / KINDS;
@@ -58,8 +58,8 @@ static mxo_status expect(const layer_loaded *l, const layout_chain *c, int i,
                           (unsigned long long)l->inter);
 }
 
-/* What the checkpoint has in place of the call's tensor number at, and room
-   for one expert of it. */
+/* Describe the checkpoint's tensor that stands for the call's number at, and
+   reserve room for one expert of it. */
 static mxo_status place(layer_loaded *l, int i, uint32_t at, mxo_text why)
 {
     layer_back *b = &l->tensor[i];

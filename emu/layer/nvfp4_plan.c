@@ -7,7 +7,7 @@
 /* Largest number of elements of an intermediate: its bytes fit 63 bits. */
 #define MOST_ELEMS (INT64_MAX / 256)
 
-/* What a tensor must be, for those that the call has. */
+/* Check the shape of a tensor, if the call has it. */
 static mxo_status expect(const mxo_call *call, const char *name, uint32_t rank,
                          uint64_t a, uint64_t b, uint64_t c, mxo_text why)
 {

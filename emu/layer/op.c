@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What is done with a tile of one expert. */
+/* State of a GEMM's visit to the tiles of one expert. */
 typedef struct pass {
     const layer_plan *plan;
     const layer_gemm *gemm;

@@ -98,7 +98,7 @@ static mxo_status check_experts(const mxo_call *call, mxo_text why)
                           call->op, (unsigned long long)known);
 }
 
-/* What the layer is given: this call's inputs and the router's answer. */
+/* The layer's call: the inputs of this call and the router's outputs. */
 static mxo_status make_layer(routed *r, const mxo_call *call, mxo_text why)
 {
     uint32_t n = 0;

@@ -48,7 +48,7 @@ static mxo_status check_shape(const layer_plan *p, const constant_row *row,
                           (unsigned long long)p->experts);
 }
 
-/* Is there a constant for the tensor to replace? */
+/* Check that the profile has a constant for the tensor to replace. */
 static mxo_status check_place(const layer_plan *p, const constant_row *row,
                               mxo_text why)
 {

@@ -61,7 +61,7 @@ typedef struct layer_plan {
     layer_recipe one;           /* through the activation */
     layer_recipe two;           /* from the second GEMM on */
     uint64_t tokens, topk, hidden, inter, experts;
-    int has_one, has_two; /* which half the operation computes */
+    int has_one, has_two; /* halves that the operation computes, */
     int has_glu, has_sum; /* and how far */
     int has_bounds;       /* the outputs are ends */
     layer_scratch at;

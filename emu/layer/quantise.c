@@ -24,7 +24,7 @@ uint32_t layer_load(mxo_format format, const void *codes, uint64_t i)
     return mxo_quant_widen(format, u16);
 }
 
-/* What quantises a row: where its elements are and where codes go. */
+/* Quantisation of one row: source of elements, destination of codes. */
 typedef struct row_job {
     const layer_quant *quant;
     const layer_source *src;

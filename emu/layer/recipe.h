@@ -23,7 +23,7 @@ typedef struct layer_quant {
     mxo_nvfp4_rule nvfp4;
     int reciprocal;  /* STATIC: times 1 / scale, not divided by it */
     uint32_t scale;  /* STATIC, NVFP4: the given scale, binary32 */
-    uint32_t factor; /* what the sums are multiplied by; 1.0: nothing */
+    uint32_t factor; /* multiplies the sums; 1.0: none */
 } layer_quant;
 
 /* How a row of weights meets a row of activations. */
@@ -89,8 +89,8 @@ mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out);
 /* The operands' scale is put right with the routing weight (B12X). */
 int layer_scales_late(const layer_recipe *r);
 
-/* What the clamp makes of a NaN; a layer without the word leaves it to the
-   dialect. */
+/* Treatment of a NaN by the clamp.  A layer without the parameter leaves it to
+   the dialect. */
 mxo_glu_nan layer_glu_nan(const mxo_call *call);
 
 /* Number of a rule of quant.nvfp4 (mxo_nvfp4_math); -1: there is none. */

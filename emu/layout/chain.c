@@ -24,8 +24,8 @@ void chain_describe(const layout_chain *c, int is_bias, mxo_tensor *t,
     }
 }
 
-/* What a step leaves, as the three axes the next step sees: its own result
-   if that has three dimensions, else the padded tensor. */
+/* Shape of a step's result as the next step sees it: the result's own if it
+   has three dimensions, else the padded tensor's. */
 static void next_extent(const layout_step *s, uint64_t extent[3])
 {
     const uint64_t *shape = s->map.rank == 3 ? s->map.shape : s->map.padded;
@@ -221,7 +221,7 @@ static mxo_status refuse_seen(const char *name, mxo_text why)
                     name);
 }
 
-/* What the checkpoint holds, of which memory holds dtype. */
+/* The checkpoint's dtype of a tensor whose dtype in memory is given. */
 static uint32_t checkpoint_dtype(int tensor, uint32_t dtype)
 {
     const char *name = mxo_conversion_tensor((uint32_t)tensor);

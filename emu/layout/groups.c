@@ -12,7 +12,7 @@ static int64_t entry(const groups *g, uint64_t i)
     return (int32_t)(uint32_t)mxo_load(g->list, i);
 }
 
-/* What the list counts: entry i, or its distance from where it starts. */
+/* Rows of group i: its entry, or the distance of its end from its start. */
 static int64_t count(const groups *g, uint64_t i)
 {
     if (g->ends_align == 0) {

@@ -11,7 +11,7 @@
 
 typedef enum groups_rule {
     GROUPS_COMPACT,  /* the input has no gaps */
-    GROUPS_IN_PLACE, /* it is the buffer, with anything between groups */
+    GROUPS_IN_PLACE, /* the input is the buffer, any bytes between groups */
     GROUPS_REPEAT    /* no groups: each row stands gran times */
 } groups_rule;
 
@@ -19,7 +19,7 @@ typedef struct groups {
     groups_rule rule;
     const mxo_tensor *list; /* i32: sizes, or ends if ends_align > 0 */
     int64_t ends_align;     /* a group starts there after the last one's end */
-    int64_t gran;           /* what the list counts, per row */
+    int64_t gran;           /* units of the list per row */
     int64_t align;          /* where a group may start in the buffer */
     int64_t rows;           /* of the input */
     int64_t to_rows;        /* of the buffer */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What is being read: tables fill a pool, groups make dimensions. */
+/* State of the parser: tables fill a pool, groups make dimensions. */
 typedef struct reader {
     const scan_context *c;
     mxo_layout *l;

@@ -54,7 +54,7 @@ static uint64_t pad_code(const layout_chain *c, uint8_t byte)
     return code;
 }
 
-/* What holds a part of element i has a value, or none. */
+/* Mark the units that hold parts of element i as defined, or as undefined. */
 static void mark(const mxo_tensor *valid, const layout_run *r, uint64_t i,
                  int is_defined)
 {

@@ -13,7 +13,7 @@ static int is_forward(const mxo_call *call)
     return mxo_call_is(call, "dir", "forward");
 }
 
-/* What is left of an axis backwards: all of it if keep is 0. */
+/* Extent of an axis that an inverse keeps; all of it if keep is 0. */
 static mxo_status keep_of(const mxo_call *call, const char *key, uint64_t all,
                           uint64_t *kept, mxo_text why)
 {

@@ -72,7 +72,7 @@ static mxo_status bind_part(const mxo_call *call, const mxo_conversion_row *row,
                              i, p->in->dtype, p->extent, why);
 }
 
-/* Is the tensor there afterwards? */
+/* Whether the conversion gives the tensor. */
 static int leaves(const mxo_conversion_row *row, const part *p, int i)
 {
     return p->in != NULL && conversion_leaves(row, i);

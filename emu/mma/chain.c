@@ -19,7 +19,7 @@ void mma_chain_step(mma_chain *c, mxo_mma_operand a, mxo_mma_operand b)
     }
 }
 
-/* What is left after the last point is added too. */
+/* Total of the chain, with the sum since the last promotion. */
 uint32_t mma_chain_value(const mma_chain *c)
 {
     if (c->promote == 0) {

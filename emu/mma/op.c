@@ -61,7 +61,7 @@ static matrix matrix_of(const mxo_call *call, const char *code,
     return x;
 }
 
-/* Which scales a unit takes: some need them, most have none. */
+/* Check the scales of a unit: some units need them, most have none. */
 static mxo_status check_unit(const mxo_call *call, mxo_text why)
 {
     const mxo_mma *m = row_of(call);

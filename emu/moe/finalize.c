@@ -43,7 +43,7 @@ static uint32_t by_fma(const mxo_finalize_job *job, const mxo_finalize_term *t,
     return acc;
 }
 
-/* What leaves an fma is flushed, and so is what enters it. */
+/* Operands and results of each fma are flushed. */
 static uint32_t by_flushed(const mxo_finalize_job *job,
                            const mxo_finalize_term *t, uint32_t n)
 {

@@ -31,7 +31,7 @@ static mxo_status bad_shape(mxo_text why, const char *sentence)
     return mxo_fail(MXO_E_SHAPE, why, "moe.finalize: %s", sentence);
 }
 
-/* Is t a matrix of one number per pair? */
+/* Whether t is absent or a matrix of one number per pair. */
 static int per_pair(const plan *p, const mxo_tensor *t)
 {
     return t == NULL || (t->rank == 2 && t->shape[0] == p->tokens &&

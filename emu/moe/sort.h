@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which pairs of token and slot go to which local expert.  A pair's number is
+ * Sorting of pairs (token, slot) by local expert.  A pair's number is
  * token * top_k + slot; experts are gone through one by one and pairs in
  * order, so the order inside an expert is that of the pairs.
  */

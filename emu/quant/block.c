@@ -187,7 +187,7 @@ static uint8_t encode_nan(const mxo_quant_block *b, uint32_t nan)
     return (uint8_t)mxo_format_encode(b->format, x, saturate);
 }
 
-/* Is y zero after one rounding to binary32? */
+/* Whether y is zero after one rounding to binary32. */
 static int rounds_to_zero(mxo_real y)
 {
     const uint64_t bits = mxo_format_encode(MXO_FMT_F32, y, nearest_even);

@@ -58,7 +58,7 @@ static const engine_rule *find_rule(const char *name)
     return &rules[i];
 }
 
-/* Is the rule's maximum NaN where an element is? */
+/* Whether one NaN element makes the rule's maximum NaN. */
 static int is_poisoned(const engine_rule *r)
 {
     return strncmp(r->name, "torchao", 7) == 0 ||

@@ -150,7 +150,7 @@ static uint8_t modelopt(const plan *p, uint8_t *code, const uint32_t *x)
     return byte;
 }
 
-/* What a rule gives beside codes and scales. */
+/* Global scales that a rule gives beside codes and block scales. */
 typedef enum global_kind { NO_GLOBAL, OF_TENSOR, OF_ROWS } global_kind;
 
 static const struct {

@@ -88,7 +88,7 @@ static void encode(uint8_t *codes, const uint32_t *x, size_t n, uint32_t o)
     }
 }
 
-/* What elements are multiplied by under a byte. */
+/* Factor of the elements under a scale byte. */
 static uint32_t fast_factor(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t sf)
 {
     return rcp(rule, mul(decode_scale(rule, sf), rcp(rule, g)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share and the public header does not show. */
+/* Declarations of this folder that the public header does not have. */
 #ifndef MXO_EMU_QUANT_H
 #define MXO_EMU_QUANT_H
 

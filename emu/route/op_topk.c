@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* What the parameters and shapes say; the bias is read separately. */
+/* The router of the parameters and shapes; the bias is read separately. */
 static mxo_route route_of(const mxo_call *call)
 {
     const mxo_tensor *logits = mxo_call_in(call, "logits");

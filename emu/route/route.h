@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the steps of a router share: the row of its dialect, and the state of
+ * State that the steps of a router share: the row of its dialect, and that of
  * one token between scores, choice and weights.
  */
 #ifndef MXO_EMU_ROUTE_H
@@ -73,8 +73,8 @@ typedef struct route_token {
 } route_token;
 
 const route_row *mxo_route_row(mxo_route_dialect dialect);
-/* What the vendor's kernel would say of so many experts, groups and choices
-   that do fit each other; NULL if it takes them. */
+/* The sentence by which the vendor's kernel refuses these numbers of experts,
+   groups and choices, legal otherwise; NULL if it takes them. */
 const char *mxo_route_beyond(const mxo_route *route);
 /* Has vLLM a kernel of one warp for so many experts? */
 int mxo_route_is_warp(uint32_t n);
@@ -104,7 +104,7 @@ void mxo_route_normalise(route_token *t);
 uint32_t mxo_route_biased(const route_token *t, uint32_t e, uint32_t score);
 /* The score of a group by choice. */
 uint32_t mxo_route_group_score(route_token *t, uint32_t group);
-/* Is the router set up?  Fills all but score, choice, out and w. */
+/* Set up a token: all fields but score, choice, out and w. */
 void mxo_route_load(route_token *t, const mxo_route *r, const uint32_t *logits);
 uint32_t mxo_route_store(const mxo_route *r, uint32_t w);
 

@@ -244,7 +244,7 @@ void mxo_route_score(route_token *t)
             !mxo_f32_is_finite(t->score[e])) {
             t->score[e] = 0;
         }
-        if (t->general) { /* it works in the type of the scores */
+        if (t->general) { /* that kernel works in the scores' type */
             t->score[e] = mxo_route_narrow(t->route->from, t->score[e]);
         }
         t->choice[e] = mxo_route_biased(t, e, t->score[e]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows a choice: how operands are described, how the kernel object is
- * made, which byte order the weights get; and the questions that only
- * env-2025-08 knew.
+ * Consequences of a choice: the description of operands, the kernel object,
+ * the byte order of weights; and the questions that only env-2025-08
+ * answered.
  */
 #include "rules.h"
 
@@ -86,7 +86,7 @@ static const struct {
 #include "conversions.def"
 };
 
-/* What models other than gpt-oss are told. */
+/* Errors of models other than gpt-oss that no conversion fits. */
 static const mxo_sel_error unconverted[MXO_SEL_N_VERSIONS] = {
     [MXO_SEL_2026_11] = MXO_SEL_ERROR_CONVERT_2026_11,
     [MXO_SEL_2026_09] = MXO_SEL_ERROR_CONVERT_2026_09,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rules ask of a platform and of its environment: capability, gfx
+ * Properties of a platform and of its environment: capability, gfx
  * patterns, all-to-all backends, and variables parsed as vLLM parses them.
  */
 #include "rules.h"
@@ -69,7 +69,7 @@ int sel_where_holds(const sel_where *w, const sel_device *d)
     return w->caps[0].high == 0;
 }
 
-/* What Python's int() strips from a string of ASCII. */
+/* Characters of ASCII that Python's int() strips. */
 static int is_blank(char ch)
 {
     return ch == ' ' || (ch >= '\t' && ch <= '\r');

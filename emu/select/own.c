@@ -100,7 +100,7 @@ const char *sel_humming_kind(const mxo_select_config *c)
     return text; /* printed in lower case */
 }
 
-/* What forbids the megakernel: any of its list. */
+/* Whether any condition of the megakernel's list refuses it. */
 static int refuses_moe_ep(const mxo_select_config *c)
 {
     return c->skip_final_all_reduce || c->in_dtype != MXO_SEL_DTYPE_bf16 ||

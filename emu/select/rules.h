@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the rows of backend selection look like.  The interpreter (select.c,
- * support.c, entries.c) reads them through a pointer, so that a copy with one
- * row changed can be put in their place: that is how tests are tested.
+ * Types of the rows of backend selection.  The interpreter (select.c,
+ * support.c, entries.c) reads them through a pointer, so that a test can give
+ * it a copy with one row changed.
  */
 #ifndef MXO_SELECT_RULES_H
 #define MXO_SELECT_RULES_H
@@ -69,7 +69,7 @@ enum {
     SEL_MOE_EP = 32768       /* a list of checks after all others */
 };
 
-/* What a class refuses of a parallel configuration; bits. */
+/* Requirements of a class on the parallel configuration; bits. */
 enum {
     SEL_NO_TWO_SIDED = 1,
     SEL_NO_A2A = 2,
@@ -116,7 +116,7 @@ enum {
 typedef struct sel_backend {
     uint8_t key;
     uint8_t experts[SEL_EXPERTS_MAX];
-    uint8_t batched; /* what takes its place for batched activations */
+    uint8_t batched; /* replaces it for batched activations */
     uint8_t lora;    /* class asked first if it is named and LoRA is on */
     uint16_t flags;
 } sel_backend;
@@ -141,11 +141,11 @@ typedef struct sel_name {
     char name[34];
 } sel_name;
 
-/* What a step does when its conditions hold. */
+/* Action of a step whose conditions hold. */
 typedef enum sel_op {
     SEL_OP_END,
     SEL_OP_RESOLVE,  /* the wanted key from checkpoint and user */
-    SEL_OP_PROBE,    /* is triton_kernels usable? may raise */
+    SEL_OP_PROBE,    /* look for a usable triton_kernels; may raise */
     SEL_OP_PARSE,    /* look at a variable */
     SEL_OP_EXPLICIT, /* moe_backend is not "auto": try what it names */
     SEL_OP_LIST,     /* candidates from here on, unless there are some */
@@ -159,7 +159,7 @@ typedef enum sel_op {
 /* Further conditions of a step; bits. */
 enum {
     SEL_IF_LORA = 1,
-    SEL_IF_TRITON = 2, /* what SEL_OP_PROBE found */
+    SEL_IF_TRITON = 2, /* SEL_OP_PROBE found it */
     SEL_IF_EP = 4,
     SEL_IF_EPLB = 8,
     SEL_IF_UNGATED = 16,
@@ -170,7 +170,7 @@ enum {
     SEL_WITH_WANTED = 512
 };
 
-/* What a variable must be. */
+/* Required state of a variable. */
 typedef enum sel_is {
     SEL_IS_ANY,
     SEL_IS_TRUE, /* set and true */
@@ -303,7 +303,7 @@ static inline const mxo_select_rules *sel_rules(const mxo_select_config *c)
     return c->rules != NULL ? c->rules : &mxo_select_standard;
 }
 
-/* What is derived from the platform once per question. */
+/* The platform, derived once per question. */
 typedef struct sel_device {
     uint8_t platform; /* one bit */
     uint8_t gfx;      /* bits of the patterns in the name */
@@ -323,7 +323,7 @@ int sel_requested(const mxo_select_config *c, mxo_sel_key key, int filters,
 int sel_int_bool(const char *text);
 /* The lower-cased text is "true" or "1". */
 int sel_aiter_bool(const char *text);
-/* Is a lower-cased text equal to a word? */
+/* Whether the lower-cased text equals a word. */
 int sel_equals_lower(const char *text, const char *word);
 
 /* SEL_A2A and the bit of the backend if ranks exchange tokens, else 0. */
@@ -335,9 +335,9 @@ static inline int sel_has(const mxo_select_config *c, uint8_t versions)
     return versions >> c->version & 1;
 }
 
-/* Is the layer gated? By its activation's name or by its own field. */
+/* Whether the layer is gated, by its activation's name or its own field. */
 int sel_is_gated(const mxo_select_config *c);
-/* Is an AITER switch on, by its default if not set? */
+/* Whether an AITER switch is on; its default counts if it is not set. */
 int sel_aiter_on(const mxo_select_config *c, mxo_sel_env env);
 
 /* Does the class take the key here, whatever else it asks? */

@@ -21,7 +21,7 @@ typedef struct selection {
     uint32_t n_walked; /* classes a list came to */
 } selection;
 
-/* What trying something came to. */
+/* Outcome of trying a backend or a step. */
 typedef enum outcome { GO_ON, DONE } outcome;
 
 static outcome fail(selection *s, mxo_sel_error error)
@@ -165,7 +165,7 @@ static int name_candidates(selection *s, const sel_step *step)
     return f->error == MXO_SEL_ERROR_NONE ? s->n : 0;
 }
 
-/* What moe_backend names, one after the other; the last error counts. */
+/* Try the backends that moe_backend names in turn; the last error counts. */
 static outcome try_named(selection *s, const sel_step *step)
 {
     const int n = name_candidates(s, step);

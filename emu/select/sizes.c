@@ -77,7 +77,7 @@ int64_t mxo_select_comm_hidden(const mxo_select_config *c,
     return c->hidden;
 }
 
-/* What env-2025-08 rounds for: its variables decide, not the backend. */
+/* Backend whose sizes env-2025-08 rounds to: its variables decide. */
 static mxo_sel_backend old_backend(const mxo_select_config *c,
                                    mxo_sel_failure *failure)
 {

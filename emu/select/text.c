@@ -220,7 +220,7 @@ static const struct {
 #include <mxoracle/select/texts.def>
 };
 
-/* What a sentence is about. */
+/* Subject of a sentence. */
 typedef struct topic {
     const mxo_select_config *c;
     const mxo_sel_failure *f;

@@ -135,7 +135,7 @@ void mxo_select_defaults(mxo_select_config *c)
         .entry = MXO_SEL_ENTRY_mxfp4,
         .platform = MXO_SEL_PLATFORM_cuda,
         .major = 9,
-        /* Which devices the compiled operator takes is not known. */
+        /* Unknown: the devices that the compiled operator takes. */
         .libraries = ((1u << MXO_SEL_N_LIBRARIES) - 1) &
                      ~(1u << MXO_SEL_LIB_cutlass_mxfp4),
         .moe_backend = "auto",

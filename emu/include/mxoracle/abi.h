@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 /**
- * What a call returns.  Everything but OK leaves every output untouched.
+ * Result of a call.  Every status but OK leaves all outputs untouched.
  * SHAPE        a tensor is missing or its shape, dtype or byte count is wrong
  * PARAM        a parameter is missing, unknown or out of its domain
  *              (either where sizes and parameters contradict each other)
@@ -155,8 +155,8 @@ typedef struct mxo_call {
 #define MXO_PARAM_TEXTS 4
 
 /**
- * What an operation looks like, as text (only the emulator must fill this in;
- * who checks its calls by <mxoracle/ops.def> should).
+ * Signature of an operation, as text.  Only the emulator must fill it in; a
+ * backend that checks its calls by <mxoracle/ops.def> should.
  * params  "key:domain=default ...", domain = a|b|c, int, real, real? (may be
  *         "none"), bool, name (a word of letters, digits and ._-+/=), size
  *         (the extent of the dimension that stands in the default's place);

@@ -93,8 +93,8 @@ typedef enum mxo_glu_dialect {
 } mxo_glu_dialect;
 
 /**
- * What a clamp makes of a NaN: leaves it (PROPAGATE), or replaces it by the
- * limit (LAUNDER; as C's fmin then fmax), or replaces a NaN gate by the limit
+ * Treatment of a NaN by a clamp: it stays (PROPAGATE), or is replaced by the
+ * limit (LAUNDER; as C's fmin then fmax), or a NaN gate by the limit
  * and a NaN up by -limit (LAUNDER_LOW; fmax then fmin).  No limit, no clamp.
  */
 typedef enum mxo_glu_nan {
@@ -110,7 +110,7 @@ typedef struct mxo_glu {
     mxo_glu_nan nan;
     mxo_format from; /* bf16, f16 or f32; EXACT takes f64 too */
     mxo_format to;   /* bf16, f16, f32 or f64 */
-    mxo_real alpha;  /* what a dialect has no use for is ignored */
+    mxo_real alpha;  /* a constant that the dialect lacks is ignored */
     mxo_real beta;
     mxo_real limit;       /* MXO_CLASS_INF: none */
     mxo_real linear_beta; /* of SiTU's up half; not positive or Inf: none */

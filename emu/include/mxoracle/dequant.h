@@ -53,7 +53,7 @@ uint32_t mxo_dequant_mx(mxo_dequant_rule rule, mxo_format element,
  */
 int mxo_dequant_behind(mxo_dequant_rule rule);
 
-/** What became of a product; the numbers are those of dequant.mx_table. */
+/** Outcome of one product; the numbers are those of dequant.mx_table. */
 typedef enum mxo_dequant_status {
     MXO_DEQUANT_EXACT,
     MXO_DEQUANT_EXACT_SUBNORMAL,

@@ -32,7 +32,7 @@ typedef enum mxo_format {
     MXO_N_FORMATS
 } mxo_format;
 
-/** Which magnitude codes are special. */
+/** Magnitude codes that are not finite numbers. */
 typedef enum mxo_special {
     MXO_SPECIAL_NONE, /* E2M1, E2M3, E3M2: every code is finite */
     MXO_SPECIAL_FN,   /* E4M3: all ones is NaN, no infinity */
@@ -51,7 +51,7 @@ typedef struct mxo_format_spec {
     int16_t emax;    /* floor(log2(largest finite value)) */
 } mxo_format_spec;
 
-/** What kind of number a mxo_real is. */
+/** Class of a mxo_real. */
 typedef enum mxo_class {
     MXO_CLASS_ZERO,
     MXO_CLASS_FINITE,
@@ -149,13 +149,13 @@ int mxo_real_cmp_abs(mxo_real a, mxo_real b);
  */
 uint32_t mxo_f32_add(uint32_t a, uint32_t b);
 
-/** @brief Is the binary32 pattern a NaN? */
+/** @brief Whether the binary32 pattern is a NaN. */
 static inline int mxo_f32_is_nan(uint32_t x)
 {
     return (x & 0x7fffffffu) > 0x7f800000u;
 }
 
-/** @brief Is the binary32 pattern neither infinite nor a NaN? */
+/** @brief Whether the binary32 pattern is neither infinite nor a NaN. */
 static inline int mxo_f32_is_finite(uint32_t x)
 {
     return (x & 0x7f800000u) != 0x7f800000u;
@@ -185,7 +185,7 @@ uint32_t mxo_f32_from_f64(double x);
 /** @brief a * b without rounding; needs at most 64 product bits, no sticky. */
 mxo_real mxo_real_mul(mxo_real a, mxo_real b);
 
-/** What a code stands for, as format.classify numbers it. */
+/** Class of a code, numbered as by format.classify. */
 typedef enum mxo_code_class {
     MXO_CODE_ZERO,
     MXO_CODE_SUBNORMAL,

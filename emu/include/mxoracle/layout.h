@@ -37,7 +37,7 @@ typedef struct mxo_layout_row {
     const char *source;
 } mxo_layout_row;
 
-/** What lies beyond the logical extent of an axis. */
+/** Content of pads: elements beyond the logical extent of an axis. */
 typedef struct mxo_layout_pad {
     uint8_t byte;      /* every byte of the pad element */
     uint8_t undefined; /* 1: nothing is promised */
@@ -90,7 +90,7 @@ typedef struct mxo_layout {
     uint8_t from[MXO_LAYOUT_TABLE];
 } mxo_layout;
 
-/** What a unit of memory holds. */
+/** Content of a unit of memory. */
 typedef enum mxo_layout_content {
     MXO_LAYOUT_LIVE,
     MXO_LAYOUT_PAD,
@@ -170,7 +170,7 @@ uint64_t mxo_layout_forward(const mxo_layout *l, uint64_t src);
 uint64_t mxo_layout_inverse(const mxo_layout *l, uint64_t dst);
 
 /**
- * Is an element of the padded tensor a live one?
+ * Content of an element of the padded tensor: live, pad or undefined.
  * Shapes   index: expert, row, column; *byte is set for MXO_LAYOUT_PAD
  * Needs    each index is below l->padded
  * Threads  any

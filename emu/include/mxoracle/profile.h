@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each backend of the selection oracle does with a layer: one profile
- * per backend, one fact per question, each with the place it is taken from.
+ * Profiles: how each backend of the selection oracle computes a layer.  One
+ * profile per backend, one fact per question, each fact with its source.
  *
  * A judge may only demand bits where the rounding points are declared.  What
  * the public sources leave open is "unknown" here, and the emulator refuses

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/** What a NaN element does to the block maximum. */
+/** Effect of a NaN element on the block maximum. */
 typedef enum mxo_amax_nan {
     MXO_AMAX_POISON, /* the maximum is NaN (torch.amax) */
     MXO_AMAX_SKIP,   /* dropped; NaN only if every element is (hmax2, tl.max) */
@@ -47,7 +47,7 @@ typedef enum mxo_exponent {
     MXO_EXP_HALF   /* field, + 1 from a significand of 1.5 on */
 } mxo_exponent;
 
-/** What becomes of a quotient that is NaN. */
+/** Code of a quotient that is NaN. */
 typedef enum mxo_code_nan {
     MXO_NAN_FORMAT,     /* as mxo_format_encode: NaN with its sign, or +max */
     MXO_NAN_POSITIVE,   /* the format's NaN without a sign */
@@ -56,7 +56,7 @@ typedef enum mxo_code_nan {
     MXO_NAN_SIGNED_MAX, /* largest with the NaN's sign */
     MXO_NAN_PLUS_ONES,  /* all bits but the sign: the NaN 7f of FP8 */
     MXO_NAN_ZERO,       /* code 0 */
-    MXO_NAN_TORCH_BITS  /* what the torch bit arithmetic makes of the payload */
+    MXO_NAN_TORCH_BITS  /* the payload after torch's bit arithmetic */
 } mxo_code_nan;
 
 /** Sign of a code whose magnitude is zero. */

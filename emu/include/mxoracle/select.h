@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which backend does vLLM run for an MXFP4 mixture of experts, and how?
+ * Selection: the backend that vLLM runs for an MXFP4 mixture of experts.
  *
  * vLLM decides from platform, configuration and environment.  Here that
  * decision is a pure function of a struct, for each version in which vLLM
@@ -56,7 +56,7 @@ typedef enum mxo_sel_layer {
 MXO_EXPORT void mxo_select_defaults(mxo_select_config *c);
 
 /**
- * @brief Is the configuration one that can exist?
+ * @brief Check that a configuration can exist.
  *
  * Needs    sizes in 0 .. MXO_SEL_SIZE_MAX, group sizes 1 .. 2^20, ranks
  *          0 .. 2^20, 0 <= minor <= 9 and major <= 99, a gfx name that
@@ -114,7 +114,7 @@ MXO_EXPORT int mxo_select_filter(const mxo_select_config *c, const uint8_t *in,
                                  int n, mxo_sel_key key, uint8_t *out);
 
 /**
- * @brief What moe_backend asks for, filtered by a wanted key (since 2026-09).
+ * @brief Backends of moe_backend that have a wanted key (since 2026-09).
  *
  * Shapes   out: [MXO_SEL_LIST_MAX].
  * Map      mxo_select_map, then the variable of the name if it has one (only

@@ -49,7 +49,7 @@ MXO_EXPORT mxo_sel_experts mxo_select_nvfp4(const mxo_select_config *c,
                                             int allow_flashinfer,
                                             mxo_sel_failure *failure);
 
-/** What create_flashinfer_prepare_finalize is asked for. */
+/** Arguments of create_flashinfer_prepare_finalize. */
 typedef struct mxo_sel_prepare {
     int use_dp, use_nvfp4, enable_alltoallv;
 } mxo_sel_prepare;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What <mxoracle/select.h> asks with and answers in: the words of vLLM as
- * enumerators, a configuration, a decision, and what follows from it.
+ * Types of <mxoracle/select.h>: the words of vLLM as enumerators, a
+ * configuration, a decision and its consequences.
  */
 #ifndef MXORACLE_SELECT_TYPES_H
 #define MXORACLE_SELECT_TYPES_H
@@ -12,21 +12,21 @@
 extern "C" {
 #endif
 
-/** Which vLLM; the oracle it contains decides. */
+/** Version of vLLM: of the selection code that it contains. */
 typedef enum mxo_sel_version {
 #define MXO_SEL_VERSION(id, name, source) MXO_SEL_##id,
 #include <mxoracle/select.def>
     MXO_SEL_N_VERSIONS
 } mxo_sel_version;
 
-/** Which of its functions is called: gpt-oss calls the first one. */
+/** Entry point of vLLM; gpt-oss calls the first one. */
 typedef enum mxo_sel_entry {
 #define MXO_SEL_ENTRY(id, name) MXO_SEL_ENTRY_##id,
 #include <mxoracle/select.def>
     MXO_SEL_N_ENTRIES
 } mxo_sel_entry;
 
-/** What vLLM runs on. */
+/** Platform that vLLM runs on. */
 typedef enum mxo_sel_platform {
 #define MXO_SEL_PLATFORM(id, name) MXO_SEL_PLATFORM_##id,
 #include <mxoracle/select.def>
@@ -85,7 +85,7 @@ typedef enum mxo_sel_routing {
     MXO_SEL_N_ROUTINGS
 } mxo_sel_routing;
 
-/** What the layer is fed with. */
+/** Type of the layer's input. */
 typedef enum mxo_sel_dtype {
 #define MXO_SEL_DTYPE(id, name) MXO_SEL_DTYPE_##id,
 #include <mxoracle/select.def>
@@ -121,7 +121,7 @@ typedef enum mxo_sel_reason {
     MXO_SEL_N_REASONS
 } mxo_sel_reason;
 
-/** What vLLM raises; 0: nothing. */
+/** Exceptions that vLLM raises; 0: none. */
 typedef enum mxo_sel_error {
 #define MXO_SEL_ERROR(id, type, text) MXO_SEL_ERROR_##id,
 #include <mxoracle/select/texts.def>
@@ -183,7 +183,7 @@ typedef struct mxo_sel_candidate {
     uint8_t hint;    /* the reason is followed by AITER's advice */
 } mxo_sel_candidate;
 
-/** What was raised, and what its text mentions. */
+/** The exception raised, and the values that its text names. */
 typedef struct mxo_sel_failure {
     mxo_sel_error error; /* 0: nothing was raised */
     mxo_sel_env env;
