@@ -18,11 +18,11 @@
 enum { CODES_NONE, CODES_FINITE_NAN, CODES_FNUZ, CODES_IEEE, CODES_INT8 };
 enum { CODES_RNE, CODES_RZ, CODES_RNA, CODES_RNZ, CODES_SR };
 
-/* What a format needs to be read and written. */
+/* Constants by which a format is read and written. */
 typedef struct codes_format {
     int32_t mbits, bias;
     uint32_t width;   /* bits below the sign */
-    uint32_t special; /* which codes are no numbers */
+    uint32_t special; /* codes that are not finite */
     uint64_t max;     /* the largest number's */
 } codes_format;
 
@@ -256,7 +256,7 @@ CODES_FN uint64_t codes_nan(const codes_format *f, uint32_t neg)
     }
 }
 
-/* What is beyond the largest number. */
+/* Code of a number beyond the largest. */
 CODES_FN uint64_t codes_beyond(const codes_format *f, uint32_t neg,
                                uint32_t sat)
 {

@@ -125,7 +125,7 @@ CODES_FN int codes_above(const codes_format *f, codes_real x)
            (ahead == 0 && x.sig << (63 - lg) > max.sig << (63 - lg_max));
 }
 
-/* What a dialect takes x for. */
+/* x after the dialect's preparation. */
 CODES_FN codes_real codes_bent(const codes_job *a, codes_real x, uint32_t sat)
 {
     const uint32_t flags = a->flags;

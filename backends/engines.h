@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What other engines do to blocks of E2M1: llama.cpp's int8 activations and its
- * product with them, compressed-tensors' exponent and packer, NVFP4 as four
- * engines read it.  Steps of binary32, each rounded; C that CUDA C++ and HIP
+ * Rules of other engines for blocks of E2M1: llama.cpp's int8 activations and
+ * its product with them, compressed-tensors' exponent and packer, NVFP4 of four
+ * engines.  Steps of binary32, each rounded; C that CUDA C++ and HIP
  * C++ also accept.  docs/ops/ has the steps.
  */
 #ifndef BACKENDS_ENGINES_H

@@ -137,7 +137,7 @@ CODES_FN codes_real functions_real(functions_pair p, int32_t exp)
     return codes_number((top + (uint64_t)whole) | 1, unit + exp, neg);
 }
 
-/* What no type holds, and what is nothing in any. */
+/* Magnitudes that overflow every type, and that are zero in every type. */
 CODES_FN codes_real functions_huge(uint32_t neg)
 {
     return codes_number(3, 20000, neg);

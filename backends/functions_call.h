@@ -6,7 +6,7 @@
 #include "codes_call.h"
 #include "functions.h"
 
-/* Which function, and whether subnormal numbers are flushed. */
+/* Read the function, and whether it flushes subnormal numbers. */
 static inline mxo_status functions_which(const mxo_call *call, functions_job *a,
                                          mxo_text why)
 {

@@ -25,7 +25,7 @@ enum {
     ROUTE_SOFTPLUS    /* sqrt(x > 20 ? x : ln(1 + e^x)) */
 };
 
-/* What is done with the k weights; c is the scaling factor, S their sum. */
+/* Normalisation of the k weights; c is the scaling factor, S their sum. */
 enum {
     ROUTE_AS_IS,
     ROUTE_OVER_K,        /* softmax over the k */
@@ -42,7 +42,7 @@ enum {
     ROUTE_IN_TYPE = 1,       /* scores are rounded to the logits' type */
     ROUTE_CLEAN = 2,         /* scores that are not finite count as 0 */
     ROUTE_BIASED = 4,        /* may have a bias */
-    ROUTE_BIAS_BF16 = 8,     /* which is rounded to BF16 if there are groups */
+    ROUTE_BIAS_BF16 = 8,     /* rounded to BF16 if there are groups */
     ROUTE_GROUPED = 16,      /* may have groups */
     ROUTE_TWO = 32,          /* scored by their two best, bias or not */
     ROUTE_BY_VALUE = 64,     /* vLLM's choice: the first of the largest */
@@ -66,8 +66,8 @@ typedef struct route_plan {
     uint32_t experts, top_k, groups, kept, shared;
     uint32_t renormalize;
     uint32_t general;     /* vLLM's kernel for many experts */
-    uint32_t has_warp;    /* it has one of a warp for so many experts */
-    uint32_t choice_type; /* what choices and groups' scores are rounded to */
+    uint32_t has_warp;    /* vLLM has a kernel of one warp for so many */
+    uint32_t choice_type; /* type that choices and groups' scores round to */
 } route_plan;
 
 /* A token on its way.  Numbers are patterns: a NaN keeps its bits. */

@@ -111,8 +111,8 @@ static inline int route_is_beyond(uint32_t n, uint32_t most)
     return most != 0 && n > most;
 }
 
-/* What the vendors' kernels refuse of what would fit: docs/ops/route.topk.md,
-   Limits. */
+/* The limit of a vendor's kernel that legal sizes exceed, or NULL:
+   docs/ops/route.topk.md, Limits. */
 static inline const char *route_kernel_flaw(const route_plan *p,
                                             const route_row *row)
 {

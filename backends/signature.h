@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a call what <mxoracle/ops.def> says of its operation?  Parameters are
- * all there and in their domains, and no others; inputs are there with their
- * types, axes and extents; every tensor has the bytes of its shape.  What is
- * left to the operation: which sizes and parameters it can do, and its
- * outputs, unless it describes them in the same notation.  Quantisers, formats
- * and activations take tensors of any rank, so their extents are theirs to
- * check, unless they want them as described.
+ * Check of a call against its operation's row in <mxoracle/ops.def>.  All
+ * parameters are present and in their domains, and no others; inputs are
+ * present with their types, axes and extents; every tensor has the bytes of
+ * its shape.  The operation itself checks the sizes and parameters that it can
+ * do, and its outputs, unless it describes them in the same notation; and of
+ * quantisers, formats and activations, whose tensors have any rank, the extents
+ * too, unless they want them as described.
  */
 #ifndef BACKENDS_SIGNATURE_H
 #define BACKENDS_SIGNATURE_H
@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-/* What may be asked for, and left out: a bit each. */
+/* Checks, a bit each; a caller may leave some out. */
 enum {
     SIGNATURE_KEYS = 1,
     SIGNATURE_DOMAINS = 2,
@@ -222,7 +222,7 @@ static mxo_status signature_shape(const mxo_call *call, signature_text axes,
                                 "does not fit the other shapes", t->name);
 }
 
-/* Is the input there: without a condition, or as its parameter has a value? */
+/* Whether the input is present: always, or for a value of its parameter. */
 static int signature_holds(const mxo_call *call, signature_text condition)
 {
     const signature_text key = signature_cut(&condition, '=');
@@ -238,8 +238,8 @@ typedef struct signature_list {
     uint32_t n;
 } signature_list;
 
-/* Is a tensor what a loader has made of the one described?  Who takes it has
-   to know its type and its axes. */
+/* Whether a loader has converted the tensor.  An operation that takes it knows
+   its type and its axes. */
 static int signature_is_loaded(const mxo_call *call, signature_text key)
 {
     const mxo_param *p = signature_param(call, key);

@@ -32,7 +32,7 @@ static int signature_is(signature_text s, const char *word)
     return strlen(word) == n && memcmp(s.at, word, n) == 0;
 }
 
-/* What stands before the separator leaves *rest; all if there is none. */
+/* Take the text before the separator from *rest; all if there is none. */
 static signature_text signature_cut(signature_text *rest, char separator)
 {
     const char *stop = rest->at;
@@ -46,7 +46,7 @@ static signature_text signature_cut(signature_text *rest, char separator)
     return head;
 }
 
-/* Is the word among a|b|c? */
+/* Whether the word is one of a|b|c. */
 static int signature_lists(signature_text list, const char *word)
 {
     int found = 0;

@@ -20,7 +20,7 @@ enum {
     BROKEN_COUNT
 };
 
-/* Is this context the mutant?  Every user has a `const broken *b`. */
+/* Whether this context is the mutant; every user has a `const broken *b`. */
 #define IS(id) (b->mutant == BROKEN_##id)
 
 enum { BROKEN_MAX_ARGS = 64, BROKEN_TEXT = 64 };
@@ -46,7 +46,7 @@ typedef struct broken_upload {
     uint8_t bytes[];
 } broken_upload;
 
-/* What a call leaves behind for the next: for those that should not look. */
+/* State that a call leaves for the next one, read by mutants alone. */
 typedef struct broken_past {
     uint64_t tokens; /* of the last layer */
     uint64_t size;   /* of the first input of the last call; 0: none yet */

@@ -88,7 +88,7 @@ dd broken_exp_minus(dd z)
     return e;
 }
 
-/* What kernels write instead of the sigmoid. */
+/* Kernels' replacements of the sigmoid. */
 static dd sigmoid_fault(const broken *b, double t)
 {
     if (IS(A41)) {

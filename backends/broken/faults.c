@@ -109,7 +109,7 @@ static double constants_of(const mxo_call *call)
     return sum;
 }
 
-/* Is this call spoilt by what another left? */
+/* Whether the state of an earlier call spoils this one. */
 static int is_spoilt_by_past(const broken *b, const mxo_call *call)
 {
     const broken_past *past = b->past;

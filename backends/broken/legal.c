@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is a call one that may be answered?  Asked before anything else; each
- * check is left out by one mutant.
+ * Check that a call is legal, before anything else.  Each check is left out by
+ * one mutant.
  */
 #include "broken.h"
 #include "layer/layer.h"
@@ -143,7 +143,7 @@ static int fits_blocks(const mxo_call *call)
     return last_of(broken_in(call, "x")) % AXIS_BLOCK == 0;
 }
 
-/* What a loader has made of a layer's tensors has shapes of its own. */
+/* Whether a loader has converted the layer's tensors; their shapes differ. */
 static int is_loaded(const mxo_call *call)
 {
     return broken_text(call, "conversion")[0] != '\0' &&
@@ -297,7 +297,7 @@ static int fits_pieces(const mxo_call *call)
     return fits;
 }
 
-/* Is the operation one of the words? */
+/* Whether the operation is one of the words. */
 static int is_for(const char *ops, const char *op)
 {
     const size_t n = strlen(op);

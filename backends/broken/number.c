@@ -104,7 +104,7 @@ double broken_largest(const number_format *f)
     return f->kind == KIND_INT8 ? 127.0 / 64 : magnitude(f, f->max);
 }
 
-/* What a code means when it is no plain number; 0 if it is one. */
+/* Value of a code that is not a finite number; 0 for the others. */
 static double special(const broken *b, const number_format *f, unsigned code)
 {
     const unsigned mag = code & magnitude_mask(f);

@@ -149,7 +149,7 @@ static void scores(const router *r, token *t)
         t->key[e] =
             r->bias == NULL ? t->score[e] : broken_add32(t->score[e], bias);
         if (isnan(t->key[e]) && (r->sigmoid || r->softmax_first)) {
-            t->key[e] = copysignf(t->key[e], 1); /* what is computed ranks + */
+            t->key[e] = copysignf(t->key[e], 1); /* a computed NaN ranks + */
         }
         t->gone[e] = 0;
     }

@@ -19,7 +19,7 @@ typedef struct cpu_element {
     uint8_t largest; /* magnitude code of the largest finite value */
     uint8_t sign;    /* mask of the sign bit */
     uint8_t nan;     /* positive NaN; 0 if the format has none */
-    uint8_t nan_sat; /* what a NaN becomes, sign aside */
+    uint8_t nan_sat; /* code of a NaN, without its sign */
     int emax;        /* floor(log2(largest)) */
     int bits;        /* 4: two codes per byte */
 } cpu_element;

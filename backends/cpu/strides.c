@@ -11,7 +11,7 @@ static int has_gaps(const mxo_tensor *t)
     return t->rank > 0 && t->stride[0] != 0;
 }
 
-/* What one tensor takes of the workspace. */
+/* Bytes of the workspace that one tensor takes. */
 static uint64_t room_of(const mxo_tensor *t)
 {
     return has_gaps(t) ? (t->n_bytes + ALIGN - 1) / ALIGN * ALIGN : 0;

@@ -112,7 +112,7 @@ static const mxo_tensor *tensor(const mxo_tensor *t, uint32_t n,
     return NULL;
 }
 
-/* Is it there, of this type, with the axes of q but for the last one? */
+/* Whether t is present, of this type, with q's axes but for the last one. */
 static int is_like(const mxo_tensor *t, const mxo_tensor *q, uint32_t dtype,
                    uint64_t last)
 {

@@ -315,7 +315,7 @@ static void run_tokens(const layer *l, int whole)
     }
 }
 
-/* Is it there, of this type and shape, and has it the bytes of that? */
+/* Whether t is present, of this type and shape, with the bytes of both. */
 static int is_shaped(const mxo_tensor *t, uint32_t dtype, uint32_t rank,
                      uint64_t a, uint64_t b, uint64_t c)
 {
@@ -393,7 +393,7 @@ static int has_params(const mxo_call *call)
     return call->n_params == n;
 }
 
-/* Is it a call of this kernel's?  Then its sizes are known. */
+/* Check that this kernel takes the call, and read its sizes. */
 static mxo_status check(void *ctx, const mxo_call *call, layer *l, mxo_text why)
 {
     const int whole = strcmp(call->op, "moe.layer") == 0;

@@ -113,7 +113,7 @@ static int one_layout_says(const mxo_call *call, const char *key,
     return 0;
 }
 
-/* Is it called so, of bytes, as many as its shape has, and any at all? */
+/* Whether t has this name and holds bytes: as many as its shape, and some. */
 static int one_layout_is_whole(const mxo_tensor *t, const char *name)
 {
     uint64_t left = t->n_bytes;

@@ -110,7 +110,7 @@ static int is_there(const summing *s, int64_t token)
     return 0;
 }
 
-/* Is every index a row of x, or -1? */
+/* Whether every index is a row of x, or -1. */
 static int has_rows(const summing *s)
 {
     const int64_t n = s->index == NULL ? 0 : s->tokens * s->slots;

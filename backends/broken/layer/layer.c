@@ -259,7 +259,7 @@ static layer read_layer(const mxo_call *call)
     return l;
 }
 
-/* What the first GEMM makes of a slot for column c of the intermediate. */
+/* Sums of the first GEMM for a slot and column c of the intermediate. */
 static void gate_and_up(const broken *b, const layer *l, const layer_row *x,
                         uint64_t t, int expert, uint64_t c, double *g,
                         double *u)

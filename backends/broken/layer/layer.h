@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What layer.c (calls and rows) and layer_steps.c (single numbers) share. */
+/* Shared by layer.c (calls and rows) and layer_steps.c (single numbers). */
 #ifndef BROKEN_LAYER_H
 #define BROKEN_LAYER_H
 
@@ -110,7 +110,7 @@ double broken_bf16(double x);
 double broken_to_f32(dd x);
 /* Rounded to f32, bf16 or f16. */
 double broken_to(const broken *b, const number_format *f, dd x);
-/* Is the entry of the profile, or of the call in its place, this word? */
+/* Whether the call's entry, or else the profile's, is this word. */
 int broken_entry_is(const mxo_call *call, const char *key, const char *word);
 /* layer_order.c: orders that a call declares; scale: of each block. */
 layer_order broken_read_order(const mxo_call *call);
@@ -129,7 +129,7 @@ typedef struct layer_column {
 } layer_column;
 void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
                    uint64_t col, layer_column *c);
-/* What a kernel that leaves out zeros would add. */
+/* The sum of a kernel that leaves out zeros. */
 void broken_drop_zeros(const broken *b, const layer *l, const gemm *g,
                        double *a, layer_column *c);
 /* layer_quant.c: how a call quantises, once more before the second GEMM; given:
@@ -161,7 +161,7 @@ layer_constants broken_constants(const broken *b, const layer *l, uint64_t slot,
                                  int expert);
 double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
                    double gate, double up);
-/* Is the rule for a NaN in the clamp one that the unit here has? */
+/* Whether the unit has the rule for a NaN in the clamp. */
 int broken_knows_nan(const mxo_call *call, int is_exact);
 /* Steps with an exponential of the kernel's own, kept in float32, behind sums
    in any order: a path that some mutants have, and are right or wrong on. */

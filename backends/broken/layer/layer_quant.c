@@ -97,7 +97,7 @@ layer_quant broken_read_quant(const mxo_call *call, int again,
     return q;
 }
 
-/* Who quantises which row. */
+/* Quantisation of one row. */
 typedef struct job {
     const broken *b;
     const layer *l;

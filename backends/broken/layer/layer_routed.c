@@ -104,7 +104,7 @@ static void renormalise_here(routed *r, uint64_t t)
     }
 }
 
-/* What is handed over, spoiled on the way. */
+/* The router's outputs on their way to the layer, spoiled by mutants. */
 static void hand_over(routed *r)
 {
     const broken *b = r->b;

@@ -180,7 +180,7 @@ double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
     return IS(MB04) && !first ? 2 * bias : bias;
 }
 
-/* Is the bias added behind the sum's own rounding? */
+/* Whether the bias is added after the sum's own rounding. */
 static int is_behind(const broken *b, const layer *l, const gemm *g)
 {
     return g->bias_at == PLACE_ACC ||
@@ -322,7 +322,7 @@ static void read_operands(const broken *b, const layer *l, const gemm *g,
     }
 }
 
-/* What the scale that was given makes of a sum. */
+/* A sum multiplied by the given scale. */
 static double given(const broken *b, const layer *l, const gemm *g, double y)
 {
     const double factor =

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Is there no limit for these? */
+/* Whether the mutant applies no limit to these. */
 static int is_free(const broken *b, double gate, double up)
 {
     return IS(MA01b) || (IS(MN02) && gate == (double)INFINITY) ||
@@ -31,7 +31,7 @@ static dd clamped_unit(const broken *b, const layer *l,
     alpha = IS(MA16b) && !l->silu ? (double)1.702f : alpha;
     alpha = IS(MA06b) && !l->silu ? broken_number(l->call, "alpha") : alpha;
     beta = IS(MA08b) ? 0 : beta;
-    if (IS(MA04b)) { /* what came of the gate is clamped, not the gate */
+    if (IS(MA04b)) { /* the activated gate is clamped, not the gate */
         const dd y = broken_swiglu(b, alpha, beta, INFINITY, gate, up);
         return y.hi < limit ? y : broken_dd(limit);
     }

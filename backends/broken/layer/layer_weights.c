@@ -42,7 +42,7 @@ static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
     return broken_bytes(g->scale)[(IS(MG15b) ? row % 256 : row) * per_row + n];
 }
 
-/* Is element k left out? */
+/* Whether the mutant leaves out element k. */
 static int is_lost(const broken *b, const gemm *g, uint64_t k)
 {
     const uint64_t blocks = (g->k + 31) / 32;
@@ -67,7 +67,7 @@ static int is_cut_twice(const broken *b, const layer *l, const gemm *g)
     return is_cut;
 }
 
-/* What a block's scale byte does to its codes. */
+/* Effect of a block's scale byte on its codes. */
 typedef struct block_scale {
     double factor;
     int rounds; /* to bf16 behind it */

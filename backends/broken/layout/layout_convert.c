@@ -167,7 +167,7 @@ mxo_status broken_layout_convert(const broken *b, const mxo_call *call,
     if (c == NULL || broken_number(call, "input_scale") != 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such conversion here");
     }
-    /* What is refused writes nothing: all six are checked before the first. */
+    /* All six are checked before the first is written. */
     for (int at = 0; at < 2 * TENSORS; at++) {
         const int i = at % TENSORS;
         if (broken_in(call, names[i]) != NULL &&

@@ -75,7 +75,7 @@ static int64_t source_of(const list *l, int64_t r)
             return g.src + (r - g.dst);
         }
         if (IS(L50) && r >= g.dst + g.n && r < up(g.dst + g.n, l->align)) {
-            return g.src + (r - g.dst); /* what follows in the input */
+            return g.src + (r - g.dst); /* the input's following row */
         }
     }
     return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a layout does to each element, by the rows of values.def. */
+/* A layout's conversions of element values, by the rows of values.def. */
 #include "layout.h"
 
 #include <string.h>

@@ -235,7 +235,7 @@ static float element(const gemm *g, uint64_t r, uint64_t c)
     return x;
 }
 
-/* Is this output left alone, or a zero? */
+/* Whether the mutant leaves this output unwritten. */
 static int is_unwritten(const gemm *g, uint64_t c)
 {
     const broken *b = g->b;

@@ -29,7 +29,7 @@ static blocks blocks_of(const mxo_call *call)
     return k;
 }
 
-/* Which element of the row is read for column c. */
+/* Element of the row that is read for column c. */
 static uint64_t source_column(const broken *b, const blocks *k, uint64_t c)
 {
     if (IS(C08) && k->packed) {
@@ -62,7 +62,7 @@ static double element(const broken *b, const blocks *k, uint64_t r, uint64_t c)
     return broken_decode(b, k->f, code);
 }
 
-/* Which scale of the tensor belongs to block n of row r. */
+/* Index of the scale that is read for block n of row r. */
 static uint64_t scale_index(const broken *b, const blocks *k, uint64_t r,
                             uint64_t n)
 {

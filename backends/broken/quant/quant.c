@@ -97,7 +97,7 @@ static double rounded_max(const broken *b, double a)
     return a;
 }
 
-/* What becomes of x before it is rounded to a code. */
+/* x in block units, before it is rounded to a code. */
 static double quotient(const broken *b, const matrix *m, double x, double amax,
                        unsigned byte)
 {

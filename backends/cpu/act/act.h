@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/* What a clamp makes of a NaN. */
+/* Treatment of a NaN by a clamp. */
 typedef enum cpu_nan {
     CPU_NAN_KEEP,
     CPU_NAN_LIMIT,    /* the limit */
@@ -22,7 +22,7 @@ typedef struct cpu_glu {
     float beta;
     float limit;
     float linear;   /* SiTU's beta of the up half; 0: none */
-    float scale;    /* what gate and up are worth; 0 stands for 1 */
+    float scale;    /* multiplies gate and up; 0 stands for 1 */
     uint8_t nan;    /* cpu_nan */
     uint8_t no_mul; /* sigmoid alone: the factor G is left out */
     uint32_t to;    /* mxo_dtype of the result */

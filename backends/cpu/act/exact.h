@@ -14,7 +14,7 @@ typedef struct dd {
     double l;
 } dd;
 
-/* What rounding needs to know of a format. */
+/* Constants of a format for rounding. */
 typedef struct cpu_wide {
     int mbits;
     int emin;

@@ -13,7 +13,7 @@ typedef struct cpu_steps cpu_steps; /* a row */
 
 /* NULL if this backend has no such dialect. */
 const cpu_steps *cpu_steps_of(const char *name);
-/* What a NaN meets in the clamp unless the caller says otherwise. */
+/* Treatment of a NaN by the clamp, unless the caller names another. */
 uint8_t cpu_steps_nan(const cpu_steps *row);
 /* 1 if beta must be 0 or 1. */
 int cpu_steps_two_way(const cpu_steps *row);

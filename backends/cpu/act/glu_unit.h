@@ -22,8 +22,8 @@ typedef union cpu_codes {
 
 /* The dialect of a name and what it does with a NaN; -1: not here. */
 int cpu_glu_dialect(cpu_glu_unit *unit, const char *name);
-/* What the clamp makes of a NaN instead, unless the word is dialect; -1: there
-   is no such word. */
+/* Replace the clamp's treatment of a NaN, unless the word is dialect; -1 for an
+   unknown word. */
 int cpu_glu_nan(cpu_glu_unit *unit, const char *word);
 /* Constants the dialect cannot have: a sentence and a status. */
 mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,

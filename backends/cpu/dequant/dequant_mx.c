@@ -31,7 +31,7 @@ enum {
     NOT_F32 = 1024,
     ONLY_E2M1 = 2048,
     QUARTER = 4096, /* the factor is a quarter of the scale */
-    LOW = 8192      /* it is 2^-119 of it, of byte 247 at most; no -0 */
+    LOW = 8192      /* 2^-119 of the scale, whose byte is <= 247; no -0 */
 };
 
 typedef struct dialect {

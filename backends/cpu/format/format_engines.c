@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other engines do to blocks, an element or a block at a time, by
+/* Other engines' rules for blocks, an element or a block at a time, by
    backends/engines.h. */
 #include "../../engines_call.h"
 #include "cpu.h"

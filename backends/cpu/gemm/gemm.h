@@ -27,7 +27,7 @@ void cpu_dgemm(const cpu_product *p, int threads);
 /* "openblas" or "loop". */
 const char *cpu_dgemm_name(void);
 
-/* What a certificate needs to know of a row of numbers. */
+/* Properties of a row of numbers that a certificate needs. */
 typedef struct cpu_gemm_line {
     double norm; /* at least its Euclidean length; infinite or NaN: special */
     int unit;    /* all elements are multiples of 2^unit */

@@ -46,8 +46,8 @@ static int set_planes(cpu_planes *row, const int64_t *v, size_t groups,
     return 0;
 }
 
-/* What the upper p planes leave: the lower digits' numbers.  Sums are rounded
-   k times by 2^-53, far less than is added. */
+/* Remainder below the upper p planes: the lower digits' numbers.  Sums are
+   rounded k times by 2^-53, far less than is added. */
 static double left_of(const cpu_planes *row, int p, const int64_t *v, size_t k)
 {
     const int64_t half = MOST_DIGIT * ones(row->n - p);

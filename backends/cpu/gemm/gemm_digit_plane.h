@@ -103,12 +103,12 @@ typedef struct cpu_plane_mac {
 /* 0: scale bytes are not as they have to be, and nothing is done. */
 typedef int (*cpu_plane_fn)(cpu_plane_mac *job);
 
-/* What a lane has for planes. */
+/* Functions of an instruction set for planes. */
 typedef struct cpu_plane_lane {
     cpu_plane_put_fn put;
     cpu_plane_fn mac;
-    /* What mac wants of items that meet many columns, and its bytes; NULL:
-       nothing. */
+    /* Packs items for mac where they meet many columns, and the bytes that
+       this takes; NULL: mac reads items as they are. */
     void (*pack)(const cpu_plane_item *item, size_t items, size_t k,
                  int8_t *to);
     size_t (*packed)(size_t items, size_t k);

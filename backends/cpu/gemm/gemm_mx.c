@@ -29,7 +29,7 @@ typedef struct gemm_job {
     int failed; /* a panel had no memory; only ever set to 1 */
 } gemm_job;
 
-/* What one panel of columns works on, a chunk of rows at a time. */
+/* Working set of one panel of columns, a chunk of rows at a time. */
 typedef struct panel {
     const gemm_job *j;
     size_t first; /* column */

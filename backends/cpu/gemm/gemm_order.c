@@ -104,8 +104,8 @@ static void run_pairwise(const chain *r, float *acc)
     }
 }
 
-/* What the processor's instructions for BF16 make of a sum: fused, without
-   subnormals among operands, sums and results. */
+/* Accumulation by the processor's BF16 instructions: fused; subnormal operands,
+   sums and results are flushed. */
 static void add_flushed(double x, const float *w, float *acc)
 {
     const float a = cpu_flush32((float)x);

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Is every code under byte s the number of the code times factor? */
+/* Whether every code under byte s has the value of the code times factor. */
 static int is_scaled(const cpu_weight_rule *r, int s, double factor)
 {
     int same = 1;

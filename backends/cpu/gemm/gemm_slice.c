@@ -118,7 +118,7 @@ static int cut_block(cpu_slicer *s, double *r, uint32_t block)
     return top == NO_EXPONENT ? levels : CPU_MAX_LEVELS + 1;
 }
 
-/* What the slicer holds, in memory of the row's own. */
+/* Copy the slicer's slices into memory that the row owns. */
 static int keep(const cpu_slicer *s, cpu_sliced *row)
 {
     row->n = s->n;

@@ -27,7 +27,7 @@ enum {
     SUMS = 2 * PARTS * SIDE * SIDE /* of 16 columns and 32 planes */
 };
 
-/* What LDTILECFG reads: every tile is 16 rows of 64 bytes. */
+/* Operand of LDTILECFG: every tile is 16 rows of 64 bytes. */
 typedef struct tile_config {
     uint8_t palette;
     uint8_t start_row;

@@ -23,7 +23,7 @@ CPU_INLINE void put_eight(cpu_plane *group, int n, size_t at, __m512i x)
     }
 }
 
-/* What lanes of code + 12 have too much. */
+/* Start sums at minus the excess of lanes that hold code + 12. */
 CPU_INLINE void set_start(cpu_plane *p)
 {
     const __m512i codes = _mm512_set1_epi8(CODE);

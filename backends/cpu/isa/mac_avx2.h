@@ -96,7 +96,7 @@ static void mac_block(const cpu_mac *job, size_t b)
     }
 }
 
-/* What the next call will read, a block's worth at a time. */
+/* Prefetch the next call's data, one block's lines at a time. */
 CPU_INLINE void mac_fetch(const cpu_mac *job, size_t b)
 {
     for (size_t line = 4 * b; job->next != NULL && line < 4 * b + 4; line++) {

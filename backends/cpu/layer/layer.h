@@ -24,7 +24,7 @@ typedef enum layer_field {
 } layer_field;
 
 const char *cpu_layer_key(layer_field field);
-/* What the call's profile says, and what counts for the call. */
+/* The profile's value of a field, and the value in force for the call. */
 const char *cpu_layer_fact(const mxo_call *call, layer_field field);
 const char *cpu_layer_word(const mxo_call *call, layer_field field);
 
@@ -104,7 +104,7 @@ enum { LAYER_CONSTANTS = 3 };
 typedef struct layer {
     cpu_context *ctx;
     const mxo_call *call;
-    int has_one; /* which GEMMs, */
+    int has_one; /* the first GEMM, */
     int has_two;
     int has_glu; /* and how far */
     int has_sum;
@@ -157,7 +157,7 @@ mxo_status cpu_layer_read_sum(layer *l, mxo_text why);
    unit as an expert here has it. */
 mxo_status cpu_layer_read_constants(layer *l, mxo_text why);
 cpu_glu cpu_layer_unit(const layer *l, size_t expert);
-/* Which slots are whose, after cpu_layer_read. */
+/* Group the slots by expert, after cpu_layer_read. */
 mxo_status cpu_layer_group(layer *l, mxo_text why);
 void cpu_layer_close(layer *l);
 

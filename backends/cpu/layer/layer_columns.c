@@ -22,7 +22,7 @@ static layer_type out_of(const layer_pass *p)
     return early ? LAYER_F32 : p->g->out;
 }
 
-/* What happens to a sum. */
+/* Epilogue of a sum. */
 typedef struct ending {
     float factor;
     int adds;
@@ -30,7 +30,7 @@ typedef struct ending {
     int adds_rounded;
     int adds_behind;
     layer_type out;
-    float early; /* what small operands need before the rounding, */
+    float early; /* factors for small operands: before the rounding, */
     float late;  /* and behind it */
 } ending;
 
@@ -85,7 +85,7 @@ static void finish(const layer_panel *a, const float *bias, size_t n,
     }
 }
 
-/* Is a routing weight next, before anything that is not monotone? */
+/* Whether a routing weight follows before any step that is not monotone. */
 static int is_weighed(const layer_pass *p)
 {
     return p->g == &p->l->two && p->l->routing_at <= LAYER_AT_ROUNDED;

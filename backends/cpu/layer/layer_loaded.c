@@ -55,7 +55,7 @@ static mxo_tensor checkpoint(const undoing *u, int i, const char *name)
     return t;
 }
 
-/* Is the tensor what the chain leaves?  A bias stays a matrix. */
+/* Check the tensor's type and shape against the chain's; a bias is a matrix. */
 static mxo_status check_given(const undoing *u, int i, const mxo_tensor *given,
                               mxo_text why)
 {

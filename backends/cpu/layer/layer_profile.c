@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What profiles mean, as <mxoracle/profiles.def> says it: a row per profile,
+ * Profiles, read from <mxoracle/profiles.def>: a row per profile,
  * a word per fact.
  */
 #include "layer.h"

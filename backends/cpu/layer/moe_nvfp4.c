@@ -158,7 +158,7 @@ static void second_gemm(const fp4 *f, size_t e, const fp4_row *b, float *z)
     }
 }
 
-/* What a thread works in. */
+/* Scratch of a thread. */
 typedef struct fp4_room {
     float *x; /* a row, and */
     float *h; /* the first GEMM's */

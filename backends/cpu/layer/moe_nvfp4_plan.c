@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a call of moe.nvfp4_layer asks for, and what is refused. */
+/* Reading and refusal of calls of moe.nvfp4_layer. */
 #include "moe_nvfp4.h"
 
 #include <string.h>

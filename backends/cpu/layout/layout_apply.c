@@ -14,7 +14,7 @@ static int is_number(const mxo_call *call, const char *key)
     return strspn(call_text(call, key), "-+.0123456789") > 0;
 }
 
-/* What of the axes is left on the way back. */
+/* Extents of the axes that an inverse keeps. */
 static mxo_status keep_of(const mxo_call *call, const uint64_t shape[3],
                           uint64_t live[3], mxo_text why)
 {

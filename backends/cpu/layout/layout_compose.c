@@ -112,7 +112,7 @@ static int cut_digit(composer *c, const cpu_digit *d)
     return 0;
 }
 
-/* Which tables of the second map begin or end at digit i. */
+/* Move the begins, or the ends, of the second map's tables at digit i. */
 static void move_tables(const composer *c, cpu_map *out, int i, int begins)
 {
     for (int k = 0; k < c->second->n_tables; k++) {

@@ -192,7 +192,7 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
                : status;
 }
 
-/* What the loader asks of the layer as a whole. */
+/* Check the loader's requirements on the whole layer. */
 static mxo_status check_needs(const conversion *row, const uint64_t w13[3],
                               int has_bias, mxo_text why)
 {

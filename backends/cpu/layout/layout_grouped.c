@@ -87,7 +87,7 @@ static mxo_status check_groups(const grouping *g, mxo_text why)
     return MXO_OK;
 }
 
-/* Which input row each row of the buffer holds. */
+/* The input row that each row of the buffer holds. */
 static void fill_sources(const grouping *g, int32_t *source)
 {
     group at = {0, 0, 0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the loops that move tiles share. */
+/* Declarations that the loops over tiles share. */
 #ifndef CPU_LAYOUT_MOVE_H
 #define CPU_LAYOUT_MOVE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the names of a layout's row stand for: parameters from the text that
+ * Values of the names in a layout's row: parameters from the text that
  * names the layout, extents of the tensor, and names derived from both.  The
  * text comes from a user, so every length and every product is checked.
  */

@@ -25,7 +25,7 @@ enum {
     CPU_MIX = 127,          /* distances inside a word of 64 bits */
     CPU_TILE_BYTES = 32768, /* at most */
     CPU_TILE_SLOTS = 8192,  /* words, at most */
-    CPU_RUN_BYTES = 128,    /* what counts as a long stretch, */
+    CPU_RUN_BYTES = 128,    /* least bytes of a long stretch, */
     CPU_LONG_BYTES = 4096   /* and as a very long one */
 };
 
@@ -130,7 +130,7 @@ void cpu_plan_free(cpu_plan *plan);
    tables below word_bits opened; their number, -1 if there are too many. */
 int cpu_plan_atoms(cpu_plan *plan, uint32_t word_bits, cpu_atom *out,
                    int opened[CPU_TABLES]);
-/* What a plan iterates over, given in bits. */
+/* The outer loops of a plan, given in bits. */
 void cpu_plan_outer(cpu_plan *plan, const cpu_atom *atom, int n);
 /* Where step number step of the outer digits begins. */
 typedef struct cpu_place {

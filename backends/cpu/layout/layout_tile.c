@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which words make a tile, and how their bits are brought from the order of
- * one side into that of the other.
+ * Choice of the words of a tile, and of the moves that bring their bits from
+ * one side's order into the other's.
  */
 #include "layout_tile.h"
 

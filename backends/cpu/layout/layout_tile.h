@@ -33,7 +33,7 @@ int cpu_find_bit(const cpu_tiler *t, uint64_t stride, int physical);
 void cpu_grow_tile(cpu_tiler *t);
 /* A bit of a word, through the opened tables. */
 uint32_t cpu_through_tables(const cpu_tiler *t, uint32_t bit);
-/* What value v of an atom is worth, in bytes of the logical side. */
+/* Offset of value v of an atom, in bytes of the logical side. */
 uint64_t cpu_value_at(const cpu_atom *a, uint64_t v);
 uint64_t cpu_coord_at(const cpu_atom *a, uint64_t v, int wall);
 /* Cuts a digit that follows the neighbours of the logical side and is no power
@@ -44,7 +44,7 @@ int cpu_cut_blocks(cpu_tiler *t);
 uint32_t cpu_run_of(const cpu_plan *p, const uint64_t *at);
 /* Coordinates inside words, and the largest in a tile. */
 void cpu_plan_edges(cpu_tiler *t);
-/* What is not in the tile is iterated over. */
+/* Make outer loops of all that is not in the tile. */
 void cpu_plan_rest(cpu_tiler *t);
 
 /* The permutation of the 512 bits of a vector that puts bit from[i] at i; 0 if

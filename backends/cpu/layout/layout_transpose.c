@@ -14,7 +14,7 @@ typedef struct carrier {
     uint8_t *buffer;
 } carrier;
 
-/* What tile number step reads, for the one before it to ask for. */
+/* Give tile number step to the mover of the one before it, as a prefetch. */
 static void ask_ahead(const carrier *c, uint64_t step, cpu_transpose *w)
 {
     const cpu_plan *p = c->p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which elements of memory are defined.  A map of bytes is followed once more,
- * over a source of ones; other chains carry a tensor of ones along.
+ * Mask of the defined elements of memory.  A map of bytes runs once more, over
+ * a source of ones; other chains carry a tensor of ones along.
  */
 #include "layout_chain.h"
 

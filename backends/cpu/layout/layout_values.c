@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What values.def says a layout does to each element, by this backend's own
+ * The conversions of element values in values.def, by this backend's own
  * arithmetic.  All of them are exact; a code without an image is refused.
  */
 #include "layout_values.h"

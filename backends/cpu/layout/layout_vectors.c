@@ -93,7 +93,7 @@ static int choose_chunk(vectors *v)
     return 0;
 }
 
-/* Which digit each bit of a vector is, and which are exchanged. */
+/* Choose the digit of each bit of a vector, and the bits to exchange. */
 static void choose_bits(vectors *v)
 {
     cpu_tiler *t = &v->t;

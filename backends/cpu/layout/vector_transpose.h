@@ -37,7 +37,7 @@ typedef struct cpu_transpose {
     int n_reg;
     int backward; /* the network before the exchanges */
     int stream;   /* every destination is a whole line: around the caches */
-    uint8_t bit[CPU_TRANSPOSE_REGS]; /* what bit r of the number changes with */
+    uint8_t bit[CPU_TRANSPOSE_REGS]; /* bit that changes bit r of the number */
     const cpu_inner *inner;
     uint64_t n;
     const uint8_t *src;

@@ -12,7 +12,7 @@ typedef enum sort_kind { SORT_ALL, SORT_RANGE, SORT_MAP, SORT_MASK } sort_kind;
 
 typedef struct sort_job {
     const mxo_call *call;
-    sort_kind kind; /* which experts are local */
+    sort_kind kind; /* choice of the local experts */
     const int32_t *ids;
     const int32_t *map;      /* NULL: none */
     const uint32_t *weights; /* bit patterns; NULL: none */

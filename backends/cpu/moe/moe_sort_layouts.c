@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each kernel family is told about sorted pairs; see moe_sort.h. */
+/* Outputs of a sort for each kernel family; see moe_sort.h. */
 #include "moe_sort.h"
 
 #include <string.h>

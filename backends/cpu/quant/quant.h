@@ -14,7 +14,7 @@
 
 typedef enum cpu_tie { CPU_RNE, CPU_RNA, CPU_RNZ, CPU_RZ, CPU_BY_RULE } cpu_tie;
 
-/* What NaN elements do to the block maximum. */
+/* Effect of NaN elements on the block maximum. */
 typedef enum cpu_amax {
     CPU_AMAX_POISON, /* the maximum is NaN */
     CPU_AMAX_SKIP,   /* dropped; NaN if nothing else is there */
@@ -39,7 +39,7 @@ typedef enum cpu_up {
     CPU_UP_15     /* + 1 from a significand of 1.5 on */
 } cpu_up;
 
-/* What a NaN becomes. */
+/* Code of a NaN. */
 typedef enum cpu_nan_code {
     CPU_NAN_OWN,       /* the format's NaN with its sign, else +largest */
     CPU_NAN_LARGEST,   /* +largest */

@@ -130,12 +130,12 @@ CPU_INLINE void quant_run(const cpu_quant_span *span, uint32_t from,
 
 enum { GROUP = 16, H_PARTS = 16 / VEC_N };
 
-/* What a group of blocks needs, one entry per block. */
+/* Constants of a group of blocks, one entry per block. */
 typedef struct group {
     uint16_t amax[GROUP]; /* BF16 patterns */
     uint32_t top[GROUP];  /* the largest value at the block's scale */
     uint32_t low[GROUP];  /* the smallest exponent */
-    uint32_t base[GROUP]; /* what packed codes are too large by, twice */
+    uint32_t base[GROUP]; /* excess of packed codes, in both halves */
     uint8_t byte[GROUP];
     unsigned hard; /* a bit per block */
 } group;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ../../router_score.h wants of a backend; a token's logits are floats. */
+/* Types and functions for ../../router_score.h; a token's logits are floats. */
 #ifndef CPU_ROUTE_MATH_H
 #define CPU_ROUTE_MATH_H
 
