@@ -40,7 +40,7 @@ GPU_FN void butterfly(const test_args *a)
     put(a, sum);
 }
 
-/* Is thread 70 in this warp? */
+/* Whether thread 70 is in this warp. */
 GPU_FN void vote(const test_args *a)
 {
     put(a, (uint32_t)gpu_any(gpu_thread() == 70));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a layer's speed is held against: the best of cuBLAS's BF16 GEMMs on as
- * many products of the same shapes, their weights dequantised already.  Its
+ * Yardstick of a layer's speed: the best of cuBLAS's BF16 GEMMs on as many
+ * products of the same shapes, their weights dequantised already.  Its
  * heuristics name candidates; each is timed, and the fastest is the yardstick.
  * The library is opened when it is asked for; where there is none, there is no
  * yardstick.  Names and numbers: cublasLt.h of CUDA 12 and 13.

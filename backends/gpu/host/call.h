@@ -20,17 +20,17 @@ typedef struct gpu_room {
 /* Device memory and lanes that a context keeps from call to call. */
 typedef struct gpu_scratch {
     gpu_lanes lanes;
-    gpu_room routed[2]; /* what a router gives to a layer, and its own */
+    gpu_room routed[2]; /* a router's outputs, and its scratch */
     void *p;
     uint64_t n;
-    int has_tensor_cores; /* the ones that the layer's kernels are for */
-    uint32_t units;       /* multiprocessors */
-    void *published[2];   /* what blocks of small_batch.h tell each other; NULL
-                        before the first need; launches take turns */
-    uint32_t n_published[2]; /* that are not blank, in sixteen bytes */
+    int has_tensor_cores;    /* the ones that the layer's kernels are for */
+    uint32_t units;          /* multiprocessors */
+    void *published[2];      /* data that blocks of small_batch.h publish; NULL
+                           before the first need; launches take turns */
+    uint32_t n_published[2]; /* not blank, in sixteen bytes */
     uint32_t turn;
     void *heap;    /* of flush_l2.h, likewise */
-    void *copy[2]; /* what the yardstick copies */
+    void *copy[2]; /* buffers of the yardstick's copy */
     uint64_t n_copy;
 } gpu_scratch;
 
@@ -175,7 +175,7 @@ static inline mxo_status need_tensor(const mxo_call *call, int is_output,
     return MXO_OK;
 }
 
-/* What a tensor must look like. */
+/* Required type and shape of a tensor. */
 typedef struct gpu_want {
     uint32_t dtype;
     uint32_t rank;

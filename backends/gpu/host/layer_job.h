@@ -57,7 +57,7 @@ static inline uint32_t layer_act_mode(const glu_args *u)
     return u->rule.exact ? GLU_EXACT : u->rule.kept ? GLU_KEPT : GLU_STEPS;
 }
 
-/* What of the sum over experts does not depend on addresses. */
+/* Fill in the sum over experts, but for addresses. */
 void sum_fill(layer_job *j);
 
 /* Appends the sum over experts; 0: no memory. */

@@ -103,7 +103,7 @@ static inline mxo_status job_sizes(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-/* What enters the first GEMM, or the second on its own. */
+/* Input of the first GEMM, or of the second on its own. */
 static inline mxo_status job_input(layer_job *j, mxo_text why)
 {
     const int packed = call_is(j->call, "from", "e2m1");
@@ -151,7 +151,7 @@ static inline mxo_status job_recipes(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-/* Is a GEMM more than the kernels of layer_fast/ know? */
+/* Whether a GEMM needs more than the kernels of layer_fast/ can do. */
 static inline int gemm_is_any(const layer_job *j, int second)
 {
     const layer_gemm *const g = second ? &j->two : &j->one;

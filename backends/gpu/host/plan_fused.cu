@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which calls of the layer the tensor cores can take, and their launches:
+ * Choice and launches of the layer's calls that the tensor cores can take:
  * prepare, one or two GEMMs, the sum over experts.
  */
 #include "host/layer_job.h"

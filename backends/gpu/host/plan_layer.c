@@ -98,7 +98,7 @@ static void job_rows(layer_job *j, int second, uint8_t *base, job_room room)
     g->a_type = LAYER_F64;
 }
 
-/* What becomes of a GEMM's sums, where that is more than rounding them. */
+/* Epilogue of a GEMM's sums beside their rounding. */
 static void job_rest(layer_job *j, int second)
 {
     const layer_gemm *const g = second ? &j->two : &j->one;
@@ -122,7 +122,7 @@ static mxo_status job_table(layer_job *j, uint8_t *at, mxo_text why)
     return gpu_upload(at, j->table, j->experts * sizeof *j->table, why);
 }
 
-/* What lies between the steps goes to the context's memory. */
+/* Intermediates of the steps, in the context's scratch. */
 static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
 {
     uint64_t end = 0;
@@ -217,7 +217,7 @@ static int step_glu(gpu_plan *plan, layer_job *j)
     return step != NULL;
 }
 
-/* What of the sum does not depend on where things lie. */
+/* All fields of the sum but addresses. */
 void sum_fill(layer_job *j)
 {
     const char *const absent = layer_word(j->call, "absent");

@@ -78,7 +78,7 @@ static mxo_status nvfp4_tensors(nvfp4_job *f, int second, mxo_text why)
     return status;
 }
 
-/* What is quantised first: hidden states, or activations of pairs. */
+/* Input to quantise: hidden states, or activations of pairs. */
 static mxo_status nvfp4_input(nvfp4_job *f, mxo_text why)
 {
     const layer_job *const j = &f->base;
@@ -308,7 +308,7 @@ static mxo_status nvfp4_read(nvfp4_job *f, const mxo_call *call, mxo_text why)
     return status == MXO_OK ? nvfp4_output(f, why) : status;
 }
 
-/* What lies between the steps; each GEMM reads its rows as integers. */
+/* Intermediates of the steps; each GEMM reads its rows as integers. */
 static mxo_status nvfp4_place(nvfp4_job *f, gpu_scratch *scratch, mxo_text why)
 {
     layer_job *const j = &f->base;

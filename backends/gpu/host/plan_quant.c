@@ -26,7 +26,7 @@ static const struct {
     {"int8", {6, 0, 0, 0x7f, 7, 0, 0x7f, 0, 127.0f / 64}},
 };
 
-/* What an element becomes: tie, saturating, NaN, sign of zero. */
+/* Rounding of an element: tie, saturation, NaN, sign of zero. */
 typedef struct quant_class {
     uint8_t tie, sat, code_nan, zero;
 } quant_class;

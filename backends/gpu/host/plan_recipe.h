@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What moe.layer is asked to do: profiles as <mxoracle/profiles.def> says
- * them, with what a call overrides.
+ * Recipe of moe.layer: the profiles of <mxoracle/profiles.def>, with a call's
+ * own values in their place.
  */
 #ifndef GPU_PLAN_RECIPE_H
 #define GPU_PLAN_RECIPE_H
@@ -54,7 +54,7 @@ static const struct {
 #undef MXO_NOTE
 };
 
-/* What the profile says, or NULL. */
+/* The profile's value of a key, or NULL. */
 static inline const char *layer_fact(const mxo_call *call, const char *key)
 {
     for (size_t p = 0; p < sizeof layer_profiles / sizeof layer_profiles[0];
@@ -118,12 +118,12 @@ static inline mxo_status layer_choose(const mxo_call *call, const char *key,
     return layer_refuse(call, key, why);
 }
 
-/* What rows become; "down" and "bf16sat" have places of their own. */
+/* Types of rows; "down" and "bf16sat" are two more. */
 static const layer_choice layer_types[] = {
     {"f32", LAYER_F32},   {"bf16", LAYER_BF16},   {"f16", LAYER_F16},
     {"down", LAYER_DOWN}, {"bf16sat", LAYER_SAT}, {NULL, 0}};
 
-/* What a number is rounded to before it takes part. */
+/* Types that operands are rounded to first. */
 static const layer_choice layer_narrows[] = {
     {"f32", 0}, {"bf16", 1}, {"f16", 2}, {NULL, 0}};
 

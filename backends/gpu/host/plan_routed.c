@@ -62,7 +62,7 @@ static mxo_status routed_plan(const mxo_call *call, gpu_plan *plan,
         return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
     }
     MXO_TRY(plan_layer(&r->layer, layer, why));
-    layer->overlaps = 0; /* it waits for the router */
+    layer->overlaps = 0; /* the layer waits for the router */
     plan->cold = 1;
     return MXO_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which single tokens single_token.h can take, of those that small_batch.h can;
-   its launch. */
+/* Choice and launch of single_token.h, for the single tokens that it can take
+   among those of small_batch.h. */
 #include "port/runtime.h"
 
 #if GPU_HAS_SMALL_BATCH

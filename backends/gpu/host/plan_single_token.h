@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which small batches are a single token that has a kernel of its own. */
+/* Choice of single_token.h for small batches of a single token. */
 #ifndef GPU_PLAN_SINGLE_TOKEN_H
 #define GPU_PLAN_SINGLE_TOKEN_H
 

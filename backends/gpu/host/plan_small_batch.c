@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls small_batch.h can take: whole layers of few tokens; its launch.
+/* Choice and launch of small_batch.h: whole layers of few tokens.
  */
 #include "port/runtime.h"
 

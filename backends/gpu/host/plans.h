@@ -75,7 +75,7 @@ typedef struct glu_own {
     const float *alpha, *beta, *limit, *scale;
 } glu_own;
 
-/* What each expert has in place of base, which has the types. */
+/* Constants of each expert that replace base's; base has the types. */
 mxo_status glu_per_expert(const mxo_call *call, const struct glu_args *base,
                           const glu_own *own, uint64_t n,
                           struct glu_constants *to, mxo_text why);

@@ -37,7 +37,7 @@ typedef struct gemm_args {
     uint32_t exact; /* any order: the sum is rounded once */
     uint32_t place; /* of the bias */
     uint32_t to;    /* or GEMM_F64 */
-    uint32_t flush; /* what is rounded to bfloat16 has no subnormals */
+    uint32_t flush; /* bfloat16 results have no subnormals */
     void *y;
     void *sum_abs; /* NULL: not asked for */
 } gemm_args;
@@ -113,7 +113,7 @@ GPU_FN void gemm_put_wide(void *p, uint64_t i, double x)
     ((uint64_t *)p)[i] = bits;
 }
 
-/* What follows a sum that is a binary32: bias, conversion, bias. */
+/* Epilogue of a binary32 sum: bias, conversion, bias. */
 GPU_FN float gemm_finish(const gemm_args *a, float sum, float bias)
 {
     float y = a->place == GEMM_BIAS_F32 ? sum + bias : sum;

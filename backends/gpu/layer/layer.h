@@ -80,7 +80,7 @@ typedef struct layer_gemm {
     uint32_t rule;        /* DEQUANT_..., a sum */
     uint32_t exact;       /* rounded once, whatever the data */
     uint32_t bias_type;   /* of the tensor */
-    uint32_t bias_narrow; /* what layer_narrow() makes of it first */
+    uint32_t bias_narrow; /* type for layer_narrow(), first of all */
     uint32_t bias_at;
     uint32_t mid; /* type that the sum is rounded to */
     uint32_t out; /* and behind the routing weight */
@@ -322,7 +322,7 @@ GPU_FN float layer_bias(const layer_gemm *g, uint64_t w)
     return layer_narrow(g->bias_narrow, x);
 }
 
-/* What an exact sum starts with. */
+/* Initial value of an exact sum. */
 GPU_FN double layer_start(const layer_row *r)
 {
     return r->g->bias_at == LAYER_BIAS_SUM ? (double)layer_bias(r->g, r->w) : 0;

@@ -18,8 +18,8 @@ typedef struct layer_args {
     layer_gemm g;
     layer_order order;
     const float *given; /* of static activations: the sums are multiplied */
-    float early;        /* what small operands need before the rounding, */
-    float late;         /* behind it, and with the routing weight */
+    float early;        /* factor for small operands: before the rounding, */
+    float late;         /* after it, and with the routing weight */
     float weight;
     uint32_t leaves; /* type of y */
 } layer_args;
@@ -76,7 +76,7 @@ GPU_FN void layer_plain_body(const layer_args *a)
     }
 }
 
-/* What becomes of an activation's code: no infinity, the routing weight. */
+/* Finish an activation's code: no infinity, the routing weight. */
 GPU_FN uint32_t layer_settle(const layer_glu_args *a, uint64_t pair,
                              uint32_t code)
 {

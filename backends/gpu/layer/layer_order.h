@@ -68,7 +68,7 @@ GPU_FN double layer_chain_weight(const layer_chain *r, uint64_t k)
                       layer_code(r->g, r->w * r->g->k + k) & 15);
 }
 
-/* What a scale byte is worth by the rule: its number 1. */
+/* Value of a scale byte by the rule: of the number 1 under it. */
 GPU_FN double layer_chain_unit(const layer_chain *r, uint64_t b)
 {
     const uint64_t blocks = (r->g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
@@ -139,8 +139,8 @@ GPU_FN float layer_run_pairwise(const layer_chain *r)
     return top == 1 ? stack[0] : 0;
 }
 
-/* What the processor's instructions for BF16 make of a sum: fused, without
-   subnormals among operands, sums and results. */
+/* Accumulation of the CPU's BF16 instructions: fused; subnormal operands, sums
+   and results are flushed. */
 GPU_FN float layer_add_dp(const layer_chain *r, uint64_t k, float acc)
 {
     const int has = k < r->g->k;

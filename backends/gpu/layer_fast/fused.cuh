@@ -146,7 +146,7 @@ GPU_FN void fused_widen(uint32_t laid, uint32_t codes, uint32_t factor,
     }
 }
 
-/* What a block knows of its tile. */
+/* State of a block for its tile. */
 typedef struct fused_block {
     const fused_args *a;
     uint8_t *stages; /* shared, then scales, then rows of activations */
@@ -217,8 +217,8 @@ template <bool GLU> GPU_FN void fused_load_scales(const fused_block *b)
     }
 }
 
-/* What a thread copies of every chunk: where from, and is it there?  Few rows
-   of activations have their addresses in registers. */
+/* Sources of a thread's copies in every chunk, if they exist.  Few rows of
+   activations have their addresses in registers. */
 enum { FUSED_HELD = 4 };
 
 typedef struct fused_source {
@@ -302,7 +302,7 @@ typedef struct fused_codes {
     uint32_t factor[2];
 } fused_codes;
 
-/* What a thread reads of every chunk: its scales, and how they count. */
+/* Scales that a thread reads of every chunk, and their encoding. */
 typedef struct fused_reader {
     const uint8_t *scale[2];
     uint32_t w; /* first of its bytes in a stage */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows the sums of fused.cuh, in registers: bias, rounding, the
- * activation or the routing weight, and where the results go.
+ * Epilogue of fused.cuh, in registers: bias, rounding, the activation or the
+ * routing weight, and the stores of results.
  */
 #ifndef GPU_FUSED_END_CUH
 #define GPU_FUSED_END_CUH

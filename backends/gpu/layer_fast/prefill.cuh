@@ -80,10 +80,10 @@ typedef struct prefill_args {
     uint32_t scale_turns; /* 1: two tiles' scales take turns; 0: one's */
 } prefill_args;
 
-/* What is known of a tile before it is multiplied. */
+/* Data of a tile, published before it is multiplied. */
 typedef struct prefill_turn {
     prefill_tile t;
-    uint32_t m;                      /* which rows of the expert */
+    uint32_t m;                      /* tile of the expert's rows */
     uint32_t large[PREFILL_LOOKERS]; /* scales beyond BF16's range */
     float bias[PREFILL_ROWS];        /* -0 if there is none */
     uint32_t pair[PREFILL_COLUMNS];
@@ -118,7 +118,7 @@ GPU_FN uint64_t prefill_at(const prefill_tile *t, uint64_t pitch, uint32_t r,
 }
 
 #if defined(GPU_IS_SM90A)
-/* What a block knows, wherever it is. */
+/* State of a block in all of its roles. */
 typedef struct prefill_block {
     const prefill_args *a;
     uint8_t *stages;
@@ -248,7 +248,7 @@ GPU_FN void prefill_load(const prefill_block *b)
     }
 }
 
-/* Is any of a warp's share of the scales beyond BF16's range? */
+/* Whether any scale of a warp's share is beyond BF16's range. */
 GPU_FN uint32_t prefill_has_large(const uint8_t *scales, uint32_t bytes,
                                   uint32_t warp)
 {
@@ -267,7 +267,7 @@ GPU_FN uint32_t prefill_has_large(const uint8_t *scales, uint32_t bytes,
     return above;
 }
 
-/* What the epilogue needs of a tile; threads from `first` on, 96 of them. */
+/* Publish a tile's data for the epilogue; 96 threads from `first` on. */
 GPU_FN void prefill_tell(const prefill_args *a, const prefill_tile *t,
                          uint32_t m, uint32_t first, prefill_turn *to)
 {

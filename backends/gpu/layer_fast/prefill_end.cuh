@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a thread of prefill_math.cuh finishes of a tile; and the sums of tiles
+ * A thread's part of the epilogue of prefill_math.cuh; and the sums of tiles
  * whose scales exceed BF16's range.
  */
 #ifndef GPU_PREFILL_END_CUH
@@ -12,7 +12,7 @@
 #include "port/device.h"
 
 #if defined(GPU_IS_SM90A)
-/* What a thread finishes. */
+/* State of a thread in the epilogue. */
 template <int BLOCKS> struct prefill_end {
     const prefill_args *a;
     prefill_tile t;
@@ -67,7 +67,7 @@ GPU_FN uint32_t prefill_weight_row(const prefill_args *a, uint32_t m,
                : prefill_second(a, m) + row - PREFILL_ROWS / 2;
 }
 
-/* Is that row there? */
+/* Whether that row exists. */
 template <int BLOCKS>
 GPU_FN int prefill_is_row(const prefill_args *a, uint32_t m, uint32_t block,
                           uint32_t r)

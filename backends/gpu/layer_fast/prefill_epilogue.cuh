@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows the sums of prefill_math.cuh.  A thread has gate and up of an
+ * Epilogue of prefill_math.cuh.  A thread has gate and up of an
  * output, or neighbouring rows, of two columns in eight: bias, the activation
  * or the routing weight.  Rows go out from there; activations meet in shared
  * memory first, a warp's sixteen or eight of a column, and leave in pieces.
@@ -62,7 +62,7 @@ GPU_FN void prefill_take(const float *acc, prefill_sums<BLOCKS> *s)
             acc, s);                                                         \
         break;
 
-/* Which batch is only known here. */
+/* A batch whose number is not a constant. */
 template <int BLOCKS>
 GPU_FN void prefill_take_any(const float *acc, uint32_t batch,
                              prefill_sums<BLOCKS> *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the warpgroups of prefill.cuh multiply.  Weights are the A operand, in
+ * Multiplication by prefill.cuh's warpgroups.  Weights are the A operand, in
  * registers: a thread has whole blocks of 32 of two or four rows.  Half a word
  * of two rows at a time becomes operands of a step of 16 while the tensor
  * cores still multiply those before, across stages (layer_place() says which k
@@ -55,7 +55,7 @@ GPU_FN uint32_t prefill_slot_of(const prefill_args *a, uint32_t warp,
                            warp * 8 + (r & 7);
 }
 
-/* What a thread reads of every stage. */
+/* Scales and codes that a thread reads of every stage. */
 template <int BLOCKS> struct prefill_reader {
     const uint8_t *scale[BLOCKS][2];
     uint32_t w[BLOCKS][2];

@@ -80,7 +80,7 @@ GPU_FN void prefill_cut(const prefill_place_args *a, uint32_t *count,
     if (e < a->experts) {
         count[e] = first;
         tile[e] = at;
-        /* What a place in the list says of its tile: i - first over part. */
+        /* Tile of place i in the list: i - first over part. */
         tile[PREFILL_EXPERTS + e] = first;
         tile[2 * PREFILL_EXPERTS + e] = part;
     }

@@ -185,7 +185,7 @@ GPU_FN single_token_unit single_token_unit_of(const single_token_share *s,
 
 /* One row of a unit. */
 typedef struct single_token_row {
-    uint32_t next; /* it is the next expert's */
+    uint32_t next; /* 1: the next expert's */
     uint32_t row;  /* of the block's */
 } single_token_row;
 
@@ -258,7 +258,7 @@ GPU_FN uint32_t single_token_scale_at(const small_batch_args *a,
            (line - p.line) * (small_batch_k(a, second) / LAYER_BLOCK);
 }
 
-/* What every unit's rows need, for those who multiply: they make it. */
+/* Addresses of every unit's scales, computed by the warps that multiply. */
 GPU_FN void single_token_tables(const small_batch_args *a,
                                 const single_token_share *s)
 {

@@ -120,7 +120,7 @@ GPU_FN void single_token_put(const small_batch_args *a,
     }
 }
 
-/* What came of the first GEMM for an expert of the list. */
+/* Activations of the first GEMM for an expert of the list. */
 GPU_FN const uint8_t *single_token_from(const small_batch_args *a, uint32_t i)
 {
     return (const uint8_t *)a->g[1].a +

@@ -136,8 +136,8 @@ GPU_FN uint32_t single_token_epilogue_has(const single_token_epilogue *e)
     return size == SINGLE_TOKEN_SOME ? ~0u : rare;
 }
 
-/* Is a row of the stage one of those, or was an activation too large to be
-   lifted? */
+/* Whether a row of the stage is rare, or its sum overflowed because an
+   activation was too large to be lifted. */
 GPU_FN int single_token_epilogue_is_rare(const single_token_epilogue *e,
                                          uint32_t rare, uint32_t row, float sum)
 {

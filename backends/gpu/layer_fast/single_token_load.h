@@ -48,7 +48,7 @@ GPU_FN void single_token_set_full(void)
     warp_sync();
 }
 
-/* Who of the token's experts is here.  No weight can be asked for before. */
+/* List of the token's local experts.  Loads of weights start after it. */
 GPU_FN void single_token_list(int32_t expert)
 {
     single_token_shared *const s = single_token_state();
@@ -88,7 +88,7 @@ GPU_FN void single_token_weights(const small_batch_args *a, int32_t expert,
     }
 }
 
-/* What a lane sends of a unit: a part's codes, then its scales. */
+/* Copies that a lane issues for a unit: a part's codes, then its scales. */
 typedef struct single_token_order {
     const uint8_t *codes, *scales;
     uint32_t codes_at, scales_at;       /* in a stage */
@@ -146,7 +146,7 @@ GPU_FN void single_token_send(const small_batch_args *a,
     }
 }
 
-/* What the warp that fetches knows. */
+/* State of the loading warp. */
 typedef struct single_token_loader {
     uint32_t one, end; /* units of the first GEMM, of both */
     uint32_t parts;    /* of a unit: lanes that send it */

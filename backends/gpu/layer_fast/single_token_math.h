@@ -24,7 +24,7 @@ typedef struct single_token_warp {
     uint32_t has;  /* the lane's column is its block's */
     uint32_t i;    /* unit */
     uint32_t stage, parity;
-    uint32_t slot, slot_parity; /* that its sums go to */
+    uint32_t slot, slot_parity; /* of its sums */
 } single_token_warp;
 
 /* A warp's share of a GEMM's units: two rows, neighbours, and every
@@ -61,8 +61,8 @@ typedef struct single_token_sums {
     float low[2], high[2];
 } single_token_sums;
 
-/* What a scale byte makes of a block's sum, if byte 0 (more is 0) is to make it
-   zero; 255 is more otherwise. */
+/* Factor of a block's sum under a scale byte.  With more = 0 byte 0 gives zero;
+   else more is 255. */
 GPU_FN float single_token_factor(uint32_t more, uint32_t byte)
 {
     const uint32_t x = byte + 46;

@@ -36,8 +36,8 @@ GPU_FN gpu_u128 small_batch_piece(const small_batch_args *a,
                               16 * piece);
 }
 
-/* Is one of eight activations not there?  Blank ones are zeros of ~x, and only
-   where there is one does a half's top bit come from nothing. */
+/* Whether one of eight activations has not arrived.  Blank ones are zeros of
+   ~x; a top bit that the subtraction sets shows one. */
 GPU_FN int small_batch_lacks(gpu_u128 v)
 {
     uint32_t lacks = 0;

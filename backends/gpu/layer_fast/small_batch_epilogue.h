@@ -23,7 +23,7 @@ typedef struct small_batch_epilogue {
     uint32_t warp;
     uint32_t parity; /* of the gate behind which the sums are full */
     uint32_t first;  /* of the lane's columns */
-    uint32_t pair;   /* that it is */
+    uint32_t pair;   /* of the lane */
     float bias[2];   /* of the lane's gate and up, or of its row */
 } small_batch_epilogue;
 

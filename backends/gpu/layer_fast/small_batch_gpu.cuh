@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What small_batch.h needs of a Hopper device beyond device.h: barriers in
+ * Services of a Hopper device for small_batch.h, beyond device.h: mbarriers in
  * shared memory that count arrivals and bytes, copies that complete on them,
- * tensor cores a warp at a time, numbers that blocks tell each other.
+ * tensor cores a warp at a time, data that blocks publish to each other.
  * simt_crowd.c has the same names on the CPU.
  */
 #ifndef GPU_SMALL_BATCH_GPU_CUH
@@ -17,7 +17,7 @@ enum {
     SMALL_BATCH_TEAMS = 3,
     SINGLE_TOKEN_EPILOGUE_WARPS =
         4,                 /* warps of single_token.h that finish rows */
-    SINGLE_TOKEN_TEAM = 4, /* that share a unit */
+    SINGLE_TOKEN_TEAM = 4, /* warps that share a unit */
     SINGLE_TOKEN_TEAMS = 3,
     SINGLE_TOKEN_ACTIVATION_LOADERS = 3, /* and that carry activations */
     SMALL_BATCH_BACKOFF = 60 /* nanoseconds, at most twice as many */
@@ -257,7 +257,7 @@ GPU_FN int back_off_if(int lacks)
     return 1;
 }
 
-/* What other blocks have stored is read anew. */
+/* Later reads see other blocks' stores. */
 GPU_FN void acquire_fence(void)
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");

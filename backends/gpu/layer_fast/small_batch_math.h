@@ -27,8 +27,8 @@ typedef struct small_batch_warp {
     uint32_t act_step;
     uint32_t buffer;              /* of activations */
     uint32_t at;                  /* unit */
-    uint32_t stage, stage_parity; /* that the unit is in */
-    uint32_t slot, slot_parity;   /* that its sums go to */
+    uint32_t stage, stage_parity; /* of the unit */
+    uint32_t slot, slot_parity;   /* of its sums */
 } small_batch_warp;
 
 /* Where a lane finds its two rows in every stage of a GEMM, at the warp's first
@@ -97,7 +97,7 @@ GPU_FN void small_batch_steps(float *acc, const uint32_t laid, gpu_u128 low,
     }
 }
 
-/* What a scale byte makes of codes; below `least` they are zero. */
+/* Factor of codes under a scale byte; below `least` it is zero. */
 GPU_FN uint32_t small_batch_factor(uint32_t least, uint32_t byte)
 {
     return byte < least ? 0 : byte * 0x800080u + 126 * 0x800080u;

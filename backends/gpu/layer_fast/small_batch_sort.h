@@ -131,7 +131,7 @@ GPU_FN void small_batch_sort_many(const small_batch_args *a)
     }
 }
 
-/* What a lane's pair is to the others: bits of lanes. */
+/* Place of a lane's pair among the others. */
 typedef struct small_batch_rank {
     uint32_t lane;
     int32_t expert;

@@ -27,7 +27,7 @@ enum {
 /* A digit that counts tiles. */
 typedef struct tile_outer {
     gpu_divisor n;
-    uint32_t row; /* what one step adds */
+    uint32_t row; /* added by one step */
     uint32_t col;
     uint64_t logical; /* experts, in bytes */
     uint64_t memory;
@@ -87,7 +87,7 @@ typedef struct tile_args {
    or not known beforehand. */
 enum { STEPS_NONE, STEPS_BYTES, STEPS_PLACES };
 
-/* What a tile's number says. */
+/* Coordinates of a tile. */
 typedef struct tile_place {
     uint32_t row;
     uint32_t col;

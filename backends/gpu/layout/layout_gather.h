@@ -233,7 +233,7 @@ GPU_FN void tile_list_runs(const tile_args *a, tile_room *room, int from_memory)
     gpu_barrier();
 }
 
-/* What a thread loads of a tile: how far from its first byte, and its cell. */
+/* A thread's load of a tile: offset from its first byte, and its cell. */
 typedef struct tile_step {
     uint32_t from;
     uint32_t cell;

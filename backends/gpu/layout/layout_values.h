@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is done to each element on its way: rows of values.def.  Four elements
- * per thread and step, because scales are enough of them to be worth it.
+ * Conversions of element values: the rows of values.def.  Four elements per
+ * thread and step; tensors of scales are large enough to be worth it.
  */
 #ifndef GPU_LAYOUT_VALUES_H
 #define GPU_LAYOUT_VALUES_H
@@ -21,7 +21,7 @@ typedef struct values_args {
     uint32_t add;
 } values_args;
 
-/* What an element becomes; bits that it would lose. */
+/* Convert an element; returns the bits that it would lose. */
 GPU_FN uint32_t values_element(const values_args *a, uint32_t x, uint32_t *y)
 {
     switch (a->kind) {

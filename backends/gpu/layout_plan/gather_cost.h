@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a vector's gathers cost: cycles of shared memory and instructions. */
+/* Cost of a vector's gathers: cycles of shared memory and instructions. */
 #ifndef GPU_GATHER_COST_H
 #define GPU_GATHER_COST_H
 
@@ -41,7 +41,7 @@ static uint32_t inner_bits(const tile_args *a, uint32_t i)
     return bits;
 }
 
-/* What the first warp's vectors cost to gather. */
+/* Cost of gathering the first warp's vectors. */
 static uint32_t gather_cost(const tile_args *a, const gather_plan *g)
 {
     const int column =
@@ -71,7 +71,7 @@ static uint32_t gather_cost(const tile_args *a, const gather_plan *g)
     return cycles;
 }
 
-/* What the first warp's loads cost to put down, for as many bytes. */
+/* Cost of storing the first warp's loads, for as many bytes. */
 static uint32_t keep_cost(const tile_args *a)
 {
     const uint32_t per_run = a->units.by;

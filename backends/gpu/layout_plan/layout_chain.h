@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a name stands for: a layout, or the chain of layouts that a conversion
+ * Lookup of a name: a layout, or the chain of layouts that a conversion
  * has for one of the six tensors, each with its change of values.
  */
 #ifndef GPU_LAYOUT_CHAIN_H

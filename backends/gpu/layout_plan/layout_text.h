@@ -51,7 +51,7 @@ enum { LAYOUT_E, LAYOUT_R, LAYOUT_C, LAYOUT_BELOW };
 typedef struct layout_axis {
     uint64_t extent;
     uint64_t padded;
-    int undefined; /* what the pad holds */
+    int undefined; /* the pad has no promised value */
     uint8_t byte;
 } layout_axis;
 
@@ -75,7 +75,7 @@ typedef struct layout_group {
 typedef struct layout_map {
     const layout_row *row;
     uint32_t elem_bytes;
-    uint32_t unit_bits; /* what moves as a whole */
+    uint32_t unit_bits; /* bits that move as a whole */
     layout_axis axis[3];
     uint32_t n_digits;
     layout_digit digit[LAYOUT_DIGITS];

@@ -15,7 +15,7 @@
 #include "layout_plan/plan_move.h"
 #include "port/runtime.h"
 
-/* What the loader asks of the layer as a whole. */
+/* Check the loader's requirements on the whole layer. */
 static mxo_status convert_check(const mxo_call *call, const conversion_row *row,
                                 mxo_text why)
 {

@@ -111,7 +111,7 @@ static int gather_vectors(tile_plan *t, tile_args *a)
     return 1;
 }
 
-/* What the members of a table's group say for its number v. */
+/* Bits of the members of a table's group for its number v. */
 static uint64_t gather_table(const tile_plan *t, uint32_t group, uint64_t v)
 {
     const layout_group *const g = &t->map->group[group];

@@ -69,8 +69,8 @@ static int map_has_undefined(const layout_map *m)
     return 0;
 }
 
-/* What is defined: a tensor of ones moves, and pads that are not are zeros.
-   0: no tile does that. */
+/* Mask of defined elements: a tensor of ones moves, and undefined pads are
+   zeros.  0: no tile does that. */
 static int plan_ones(const layout_map *m, uint8_t *valid, gpu_plan *plan)
 {
     layout_map ones = *m;
@@ -133,8 +133,8 @@ static mxo_status plan_valid(gpu_plan *plan, const layout_chain *c, int back,
 /* Where the launches of a chain read and write. */
 typedef struct chain_run {
     gpu_plan *plan;
-    const uint8_t *at; /* what the next launch reads */
-    uint8_t *end;      /* what the last one writes */
+    const uint8_t *at; /* input of the next launch */
+    uint8_t *end;      /* output of the last one */
     uint8_t *between[2];
     uint8_t *odd;
     int turn;

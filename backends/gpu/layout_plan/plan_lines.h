@@ -164,7 +164,7 @@ static int lines_digit(const tile_atom *from, tile_inner *list, uint32_t *n,
     return 1;
 }
 
-/* What is left of a tile's atoms counts spans. */
+/* The remaining atoms of a tile count spans. */
 static int lines_spans(const tile_plan *t, tile_args *a, uint32_t span,
                        tile_atom *const *atom, uint32_t n)
 {
@@ -227,7 +227,7 @@ static int lines_pack(lines_args *a, uint64_t line, uint64_t lines)
     return 1;
 }
 
-/* Which atoms count bytes of a line, which lines, and which spans. */
+/* Split the atoms into those of a line's bytes, of lines and of spans. */
 static int lines_cut(tile_plan *t, lines_args *a)
 {
     tile_atom *sorted[TILE_ATOMS];

@@ -227,7 +227,7 @@ static uint32_t tile_steps(const tile_plan *t, const tile_args *a)
                                                             : STEPS_NONE;
 }
 
-/* What every kind of tile needs to know. */
+/* Arguments of every kind of tile. */
 static void tile_facts(const tile_plan *t, const layout_move *move,
                        gpu_plan *plan)
 {

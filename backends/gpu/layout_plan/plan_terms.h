@@ -32,7 +32,7 @@ static uint64_t terms_member(const tile_plan *t, int group, uint32_t digit,
     return 0;
 }
 
-/* What the tables say for a bit of the vector, in bits of shared memory. */
+/* The tables' term for a bit of the vector, in bits of shared memory. */
 static uint64_t terms_tables(const tile_plan *t, uint32_t bit, uint64_t kind)
 {
     uint64_t sum = 0;

@@ -26,7 +26,7 @@
 #include "ops/glu_steps.h"
 #include "port/device.h"
 
-/* What an expert of its own constants has in place of the unit's. */
+/* An expert's own constants, in place of the unit's. */
 typedef struct glu_constants {
     float alpha, beta, limit, scale;
     uint32_t tail;
@@ -58,8 +58,8 @@ typedef struct glu_args {
     uint32_t tile;
 } glu_args;
 
-/* What the fast path computes: the formula; within a dialect's margin too; the
-   silu alone, which the dialect rounds before it meets V. */
+/* Result of the fast path: the formula; the same within a dialect's margin;
+   the silu alone, which the dialect rounds before it multiplies by V. */
 enum { GLU_EXACT, GLU_STEPS, GLU_KEPT };
 enum { GLU_UNROLLED = 4 }; /* steps in flight: 8 bits each of a mask */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What some dialects have beside e^x: 2^x and tanh x, correctly rounded, and
+ * Functions of some dialects beside e^x: 2^x and tanh x, correctly rounded, and
  * the polynomial of vLLM's CPU kernels.
  */
 #ifndef GPU_GLU_POWER_H

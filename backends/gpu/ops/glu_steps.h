@@ -28,7 +28,7 @@ enum { GLU_EXP_RN, GLU_EXP_U20, GLU_EXP_TWO, GLU_EXP_TWICE };
 
 typedef struct glu_dialect {
     uint8_t exact; /* not by steps at all */
-    uint8_t nan;   /* what the clamps make of a NaN */
+    uint8_t nan;   /* treatment of a NaN by the clamps */
     uint8_t clamp; /* of the numbers before, and rounded; gate after silu */
     uint8_t silu;  /* g / (1 + e), g * (1 / (1 + e)), (u + b) g / (1 + e) */
     uint8_t tail;  /* s * u, s * (u + b), fma(s, u, s) */
@@ -84,7 +84,7 @@ GPU_FN float glu_clamp_up(int nan, float limit, float x)
     return x < -limit ? -limit : x;
 }
 
-/* What all steps of one result share. */
+/* State that all steps of one result share. */
 typedef struct glu_work {
     const glu_dialect *rule;
     int from, to;
@@ -99,7 +99,7 @@ GPU_FN float glu_typed(const glu_work *k, float x)
     return k->rule->typed ? glu_through(k->from, x) : x;
 }
 
-/* What the dialect has for e^-t. */
+/* The dialect's e^-t. */
 GPU_FN float glu_power_of(const glu_work *k, float t)
 {
     switch (k->rule->exp) {

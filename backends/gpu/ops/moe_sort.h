@@ -64,7 +64,7 @@ GPU_FN int32_t sort_local(const sort_args *a, uint64_t e)
     }
 }
 
-/* What pair i is sorted by; -1: it takes no part. */
+/* Sort key of pair i; -1: it takes no part. */
 GPU_FN int32_t sort_key(const sort_args *a, uint64_t i)
 {
     const int32_t id = (int32_t)gpu_load_u32(a->ids, i);
@@ -134,7 +134,7 @@ GPU_FN void sort_put(const sort_args *a, int output, uint64_t i, uint64_t value)
     gpu_store_u32(a->out[output].to, i, (uint32_t)value);
 }
 
-/* What is said of a pair that is number i in sorted order, and lies in row. */
+/* Outputs of a pair: number i in sorted order, placed in row. */
 GPU_FN void sort_tell_pair(const sort_args *a, uint64_t e, uint64_t i,
                            uint64_t row)
 {
@@ -211,7 +211,7 @@ GPU_FN void sort_tell_expert(const sort_args *a, uint64_t e)
     }
 }
 
-/* What is said of all of them. */
+/* Outputs of all pairs together. */
 GPU_FN void sort_tell_all(const sort_args *a)
 {
     const uint64_t tiles = gpu_load_u32(a->tile, a->experts);

@@ -164,7 +164,7 @@ GPU_FN float nvfp4_scale(const nvfp4_rule *r, uint32_t byte)
     return r->e8m0 ? gpu_float(byte << 23) : nvfp4_e4m3_value(byte);
 }
 
-/* What elements are multiplied by under a byte. */
+/* Factor of the elements under a scale byte. */
 GPU_FN float nvfp4_factor(const nvfp4_rule *r, float global, uint32_t byte)
 {
     const float scale = nvfp4_scale(r, byte);

@@ -31,7 +31,7 @@ enum {
     QUANT_NAN_MAX,
     QUANT_NAN_SIGNED_MAX,
     QUANT_NAN_ZERO,
-    QUANT_NAN_TORCH, /* what torch's bit arithmetic leaves of it */
+    QUANT_NAN_TORCH, /* its payload after torch's bit arithmetic */
     QUANT_NAN_MINUS, /* -max */
     QUANT_NAN_PLUS,  /* the format's without a sign; or +max */
     QUANT_NAN_ONES   /* all bits but the sign */

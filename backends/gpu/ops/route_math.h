@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ../../router_score.h wants of a backend: sigmoids, hyperbolic tangents
+ * Functions for ../../router_score.h: sigmoids, hyperbolic tangents
  * and logarithms, correctly rounded to binary32, numbers through the type of a
  * tensor, logits in memory.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a kernel may use.  The kernels are written once, in the subset
+ * Names that a kernel may use.  The kernels are written once, in the subset
  * that C11, CUDA C++ and HIP C++ share; everything that differs between the
  * three compilations is one of the names below.
  *

@@ -225,7 +225,7 @@ mxo_status gpu_fork(gpu_lanes *l, mxo_text why)
     return gpu_check(error, "fork", why);
 }
 
-/* What comes after waits for every lane. */
+/* Later work waits for every side stream. */
 mxo_status gpu_join(gpu_lanes *l, mxo_text why)
 {
     gpu_error error = RT(Success);

@@ -58,7 +58,7 @@ extern _Thread_local simt_launch *simt_now;
 /* Ends the process with a sentence; site: a line of the source. */
 _Noreturn void simt_die(const char *sentence, int site);
 
-/* What a coroutine can ask; simt_lanes.c and simt_crowd.c have the rest. */
+/* Services for a coroutine; simt_lanes.c and simt_crowd.c have the rest. */
 uint32_t simt_shuffle(uint32_t value, uint32_t from, int site);
 int simt_any(int claim, int site);
 void simt_barrier(int site);

@@ -35,7 +35,7 @@ typedef struct crowd_lane {
     enum crowd_state state;
     mbarrier *gate;
     uint32_t parity;
-    uint32_t slot[2][6]; /* what the warp sees of this lane, now and next */
+    uint32_t slot[2][6]; /* values shown to the warp, now and next */
     uint32_t swaps;
     uint32_t name, turn; /* of the meeting it waits for */
 } crowd_lane;
@@ -46,7 +46,7 @@ typedef struct crowd_meeting {
 } crowd_meeting;
 
 typedef struct crowd {
-    simt_launch l; /* what simt_thread() and the like look at */
+    simt_launch l; /* read by simt_thread() and the like */
     uint32_t threads;
     uint32_t draw;
     uint32_t round;
@@ -109,7 +109,7 @@ void warp_sync(void)
     crowd_swap();
 }
 
-/* What a lane of the caller's warp has shown last. */
+/* Values that a lane of the caller's warp has shown last. */
 static const uint32_t *crowd_shown(uint32_t number)
 {
     const uint32_t first =
@@ -302,8 +302,8 @@ static int crowd_start(void)
         simt_now->stacks == NULL) {
         return 0;
     }
-    /* What nobody stored: no numbers in every other block, numbers elsewhere.
-     */
+    /* Contents before the first store: NaN in every other block, numbers in the
+       others. */
     for (uint32_t i = 0; i < simt_now->grid; i++) {
         memset(us->memory + (size_t)i * CROWD_MEMORY, i % 2 == 0 ? 0xff : 0x3c,
                CROWD_MEMORY);
