@@ -183,6 +183,8 @@ libjudge_la_SOURCES = \
 	%reldir%/device/device_under_test.h \
 	%reldir%/device/fence.c \
 	%reldir%/device/fence.h \
+	%reldir%/device/judge_bytes.c \
+	%reldir%/device/judge_bytes.h \
 	%reldir%/device/launch.c \
 	%reldir%/device/launch.h \
 	%reldir%/device/placement.c \
@@ -529,6 +531,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_diff_location.c \
 	%reldir%/unit/judge/test_fence.c \
 	%reldir%/unit/judge/test_judge.c \
+	%reldir%/unit/judge/test_judge_bytes.c \
 	%reldir%/unit/judge/test_layer_fault.c \
 	%reldir%/unit/judge/test_limits.c \
 	%reldir%/unit/judge/test_metamorph.c \

@@ -33,81 +33,15 @@ static uint64_t shorter(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Guard bytes change with their place and with the tensor, so that neither a
-   constant nor what an earlier tensor left in memory can pass for them. */
-static uint8_t guard_byte(uint64_t salt, uint64_t i)
-{
-    return (uint8_t)(0x9d + 37 * i + 101 * salt);
-}
-
-void stage_make_guards(uint8_t *to, uint64_t n, uint64_t salt, uint64_t at)
-{
-    enum { PERIOD = 256 };
-
-    for (uint64_t i = 0; i < n && i < PERIOD; i++) {
-        to[i] = guard_byte(salt, at + i);
-    }
-    for (uint64_t i = PERIOD; i < n; i += PERIOD) {
-        memcpy(to + i, to, shorter(n - i, PERIOD));
-    }
-}
-
-static uint64_t fill_word(uint64_t salt, uint64_t word)
-{
-    uint64_t x = (salt << 40 ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    return x ^ x >> 32;
-}
-
-/* What outputs hold before a run is drawn by byte and tensor: nothing tells a
-   judge's output. In the second run every bit is another. */
-uint8_t stage_fill_byte(int run, uint64_t salt, uint64_t i)
-{
-    const uint64_t word = fill_word(salt, i / 8) >> i % 8 * 8;
-
-    return (uint8_t)(run == 0 ? word : ~word);
-}
-
-static void make_fill(uint8_t *to, uint64_t n, int run, uint64_t salt,
-                      uint64_t at)
-{
-    uint64_t word = 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        if (i == 0 || (at + i) % 8 == 0) {
-            word = fill_word(salt, (at + i) / 8) >> (at + i) % 8 * 8;
-        }
-        to[i] = (uint8_t)(run == 0 ? word : ~word);
-        word >>= 8;
-    }
-}
-
-/* What inputs hold in a call before the first: a third thing for floating-point
-   numbers and codes, finite and positive; nothing that is an index. */
-static void make_noise(uint8_t *to, uint64_t n, uint32_t dtype, uint64_t salt,
-                       uint64_t at)
-{
-    const int is_index = dtype < MXO_F16 || dtype == MXO_BOOL;
-    const unsigned mask = dtype == MXO_U8     ? 0xff
-                          : is_index          ? 0
-                          : dtype == MXO_E8M0 ? 7
-                                              : 0x3f;
-    const unsigned base = dtype == MXO_E8M0 ? 0x7c : 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t drawn =
-            (at + i + 1 + (salt << 40)) * 0x9e3779b97f4a7c15u >> 48;
-        to[i] = (uint8_t)(base + (drawn & mask));
-    }
-}
-
 mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
 {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->call = call;
     g->side = s->decoy ? FENCE_BEHIND : FENCE_BEFORE;
+    if (judge_bytes_draw(&s->secret) != 0) {
+        return MXO_E_DEVICE;
+    }
     g->in = calloc((size_t)call->in->n + 1, sizeof *g->in);
     g->out = calloc((size_t)n_out + 1, sizeof *g->out);
     g->chunk = malloc(STAGE_CHUNK);
@@ -187,13 +121,14 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     return MXO_OK;
 }
 
-/* Bytes from .. end of a buffer become fill. */
-static mxo_status send_fill(stage *g, const placed *p, uint64_t from,
-                            uint64_t end, int fill, mxo_text why)
+/* Nothing is left of what bytes from .. end of a buffer were. */
+static mxo_status scrub(stage *g, const placed *p, uint64_t from, uint64_t end,
+                        mxo_text why)
 {
     mxo_status status = MXO_OK;
 
-    memset(g->chunk, fill, shorter(end - from, STAGE_CHUNK));
+    judge_bytes_scrub(&g->s->secret, p->salt, g->chunk,
+                      shorter(end - from, STAGE_CHUNK), from);
     while (status == MXO_OK && from < end) {
         const uint64_t n = shorter(end - from, STAGE_CHUNK);
         status =
@@ -209,9 +144,23 @@ static void unplace(stage *g, placed *p)
     char text[SUBJECT_TEXT];
 
     if (p->buffer != NULL) {
-        (void)send_fill(g, p, 0, p->size, 0x6c, (mxo_text){text, sizeof text});
+        (void)scrub(g, p, 0, p->size, (mxo_text){text, sizeof text});
         g->s->table->dealloc(g->s->ctx, p->buffer);
     }
+}
+
+void stage_make_guards(const stage *g, const placed *p, uint8_t *to, uint64_t n,
+                       uint64_t at)
+{
+    judge_bytes_guard(&g->s->secret, p->salt, p->is_flipped, to, n, at);
+}
+
+uint8_t stage_fill_byte(const placed *p, int run, uint64_t i)
+{
+    uint8_t byte;
+
+    judge_bytes_fill(p->salt, run, &byte, 1, i);
+    return byte;
 }
 
 /* First byte after the tensor. */
@@ -230,7 +179,7 @@ uint64_t stage_front_of(const placed *p)
 static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                              mxo_text why)
 {
-    stage_make_guards(g->chunk, STAGE_GUARD, p->salt, at);
+    stage_make_guards(g, p, g->chunk, STAGE_GUARD, at);
     return g->s->table->upload(g->s->ctx, p->buffer, at, g->chunk, STAGE_GUARD,
                                why);
 }
@@ -241,9 +190,9 @@ static void make_bytes(stage *g, const placed *p, int run, uint64_t at,
                        uint64_t n)
 {
     if (run == STAGE_NOISE) {
-        make_noise(g->chunk, n, p->host->dtype, p->salt, at);
+        judge_bytes_noise(p->host->dtype, p->salt, g->chunk, n, at);
     } else {
-        make_fill(g->chunk, n, run, p->salt, at);
+        judge_bytes_fill(p->salt, run, g->chunk, n, at);
     }
 }
 
@@ -264,7 +213,7 @@ static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 /* Bytes with what lies between their rows, into the image. */
 static void make_image(stage *g, const placed *p, const uint8_t *bytes)
 {
-    stage_make_guards(g->image, p->at.n_bytes, p->salt, p->offset);
+    stage_make_guards(g, p, g->image, p->at.n_bytes, p->offset);
     placement_scatter(&p->at, p->host, bytes, g->image);
 }
 
@@ -280,10 +229,13 @@ static mxo_status send_parted(stage *g, const placed *p, const uint8_t *bytes,
 }
 
 /* A tensor between its guards: bytes, or what is made if there are none.  By
-   parts: a transfer that loses its last byte loses one of the tensor. */
-static mxo_status send_one(stage *g, const placed *p, const uint8_t *bytes,
-                           int run, mxo_text why)
+   parts: a transfer that loses its last byte loses one of the tensor.  Every
+   bit of a guard is another behind an output of the second run, and of an input
+   whose fence moved: no byte that is written passes for both. */
+static mxo_status send_one(stage *g, placed *p, const uint8_t *bytes, int run,
+                           mxo_text why)
 {
+    p->is_flipped = run == STAGE_NOISE ? g->side == FENCE_BEHIND : run;
     mxo_status status = send_guard(g, p, stage_front_of(p), why);
 
     if (status == MXO_OK && !placement_is_dense(&p->at)) {
@@ -309,15 +261,15 @@ mxo_status stage_place_inputs(stage *g, mxo_text why)
     return status;
 }
 
-/* Nothing is left of where it was: its margins are filled. */
+/* Nothing is left of where it was: its margins are scrubbed. */
 static mxo_status move_one(stage *g, placed *p, mxo_text why)
 {
     locate(g, p);
-    const mxo_status status = send_fill(g, p, 0, stage_front_of(p), 0x6c, why);
+    const mxo_status status = scrub(g, p, 0, stage_front_of(p), why);
 
-    return status == MXO_OK ? send_fill(g, p, stage_end_of(p) + STAGE_GUARD,
-                                        p->size, 0x6c, why)
-                            : status;
+    return status == MXO_OK
+               ? scrub(g, p, stage_end_of(p) + STAGE_GUARD, p->size, why)
+               : status;
 }
 
 mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)
@@ -345,7 +297,7 @@ mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
     mxo_status status = MXO_OK;
 
     for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        const placed *p = &g->in[i];
+        placed *p = &g->in[i];
         status = send_one(g, p, noise ? NULL : p->host->data, STAGE_NOISE, why);
     }
     return status;
@@ -438,7 +390,7 @@ static void add_fence(const stage *g, const placed *p)
     }
     const uint64_t at = is_before ? edge - sizeof guard : edge;
 
-    stage_make_guards(guard, sizeof guard, p->salt, at);
+    stage_make_guards(g, p, guard, sizeof guard, at);
     if (system_sees(bytes + at, guard, sizeof guard)) {
         fence_add(bytes + edge, fence_align(g, p), p->host->name, g->side);
     }

@@ -30,6 +30,7 @@ typedef struct placed {
     uint64_t size;
     uint64_t offset; /* of the bytes */
     uint64_t salt;   /* of the guard bytes */
+    int is_flipped;  /* every bit of them is another */
     int is_fenced;
     placement at;     /* how the bytes lie now */
     placement parted; /* how they lie with gaps; dense: it can have none */
@@ -85,8 +86,9 @@ mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
 void stage_raise_fences(const stage *g);
 
 /* The bytes of guards and gaps, and of outputs before a run. */
-void stage_make_guards(uint8_t *to, uint64_t n, uint64_t salt, uint64_t at);
-uint8_t stage_fill_byte(int run, uint64_t salt, uint64_t i);
+void stage_make_guards(const stage *g, const placed *p, uint8_t *to, uint64_t n,
+                       uint64_t at);
+uint8_t stage_fill_byte(const placed *p, int run, uint64_t i);
 /* First byte after the tensor, and of the guard before it. */
 uint64_t stage_end_of(const placed *p);
 uint64_t stage_front_of(const placed *p);

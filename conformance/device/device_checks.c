@@ -35,16 +35,15 @@ static mxo_status fetch_parted(stage *g, const placed *p, uint8_t *bytes,
     const mxo_status status = g->s->table->download(
         g->s->ctx, g->image, p->buffer, p->offset, n, why);
 
-    stage_make_guards(g->chunk, n, p->salt, p->offset);
+    stage_make_guards(g, p, g->chunk, n, p->offset);
     const uint64_t hit =
         placement_gap_differs(&p->at, p->host, g->chunk, g->image);
 
     if (status == MXO_OK && hit < n && g->gap[0] == '\0') {
         (void)snprintf(g->gap, sizeof g->gap,
                        "%s: byte %" PRIu64
-                       " from its start, between two rows, was overwritten "
-                       "(%02x)",
-                       p->host->name, hit, g->image[hit]);
+                       " from its start, between two rows, was overwritten",
+                       p->host->name, hit);
     }
     placement_gather(&p->at, p->host, g->image, bytes);
     return status;
@@ -67,17 +66,16 @@ static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
     uint64_t i = 0;
     const mxo_status status = fetch(g, p, at, at + STAGE_GUARD, why);
 
-    stage_make_guards(guard, STAGE_GUARD, p->salt, at);
+    stage_make_guards(g, p, guard, STAGE_GUARD, at);
     if (status == MXO_OK && text[0] == '\0' &&
         memcmp(g->chunk, guard, STAGE_GUARD) != 0) {
         while (g->chunk[i] == guard[i]) {
             i++;
         }
         (void)snprintf(text, SUBJECT_TEXT,
-                       "%s: byte %" PRIu64 " %s was overwritten (%02x)",
-                       p->host->name, at < p->offset ? STAGE_GUARD - i : i + 1,
-                       at < p->offset ? "before its start" : "past its end",
-                       g->chunk[i]);
+                       "%s: byte %" PRIu64 " %s was overwritten", p->host->name,
+                       at < p->offset ? STAGE_GUARD - i : i + 1,
+                       at < p->offset ? "before its start" : "past its end");
     }
     return status;
 }
@@ -158,12 +156,13 @@ static void note_first(char *text, const host_tensor *t, uint64_t byte)
     }
 }
 
-/* n bytes of a second run that differ from those of t from byte at on. */
-static void compare_chunk(const host_tensor *t, uint64_t at,
-                          const uint8_t *second, uint64_t n, uint64_t salt,
-                          distrust *d)
+/* n bytes of a second run, in the chunk, that differ from those of t from byte
+   at on. */
+static void compare_chunk(const stage *g, const placed *p, const host_tensor *t,
+                          uint64_t at, uint64_t n, distrust *d)
 {
     const uint8_t *first = t->data + at;
+    const uint8_t *second = g->chunk;
 
     if (memcmp(first, second, n) == 0) {
         return;
@@ -172,8 +171,8 @@ static void compare_chunk(const host_tensor *t, uint64_t at,
         if (first[k] == second[k]) {
             continue;
         }
-        if (first[k] == stage_fill_byte(0, salt, at + k) &&
-            second[k] == stage_fill_byte(1, salt, at + k)) {
+        if (first[k] == stage_fill_byte(p, 0, at + k) &&
+            second[k] == stage_fill_byte(p, 1, at + k)) {
             d->n_unwritten++;
             note_first(d->unwritten, t, at + k);
         } else {
@@ -194,9 +193,8 @@ mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
              at += STAGE_CHUNK) {
             status = fetch_bytes(g, &g->out[i], at, why);
             if (status == MXO_OK) {
-                compare_chunk(t, at, g->chunk,
-                              shorter(t->n_bytes - at, STAGE_CHUNK),
-                              g->out[i].salt, d);
+                compare_chunk(g, &g->out[i], t, at,
+                              shorter(t->n_bytes - at, STAGE_CHUNK), d);
             }
         }
     }
@@ -215,7 +213,7 @@ static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
         status = fetch_bytes(g, p, at, why);
         for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
             if (text[0] == '\0' &&
-                g->chunk[i] != stage_fill_byte(run, p->salt, at + i)) {
+                g->chunk[i] != stage_fill_byte(p, run, at + i)) {
                 (void)snprintf(text, SUBJECT_TEXT,
                                "refused, yet wrote byte %" PRIu64 " of %s",
                                at + i, p->host->name);

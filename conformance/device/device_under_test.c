@@ -76,10 +76,8 @@ void subject_fence(subject *s)
                                                  : DEVICE_ALIGN;
         return;
     }
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (uint8_t)(0x3b + 89 * i);
-    }
-    if (s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK) {
+    if (system_random(bytes, sizeof bytes) != 0 ||
+        s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK) {
         return;
     }
     if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,

@@ -18,6 +18,7 @@
 #include "base/strbuf.h"
 #include "base/tensors.h"
 #include "fence.h"
+#include "judge_bytes.h"
 
 enum { SUBJECT_TEXT = 256 };
 
@@ -69,6 +70,7 @@ typedef struct subject {
     uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
                             not this process's, or it is believed */
     uint64_t n_placed;   /* tensors so far: no two have the same guard bytes */
+    judge_secret secret; /* of these bytes, and of scrubbed memory */
 } subject;
 
 /* What two runs of a call showed besides the bytes of the first. */

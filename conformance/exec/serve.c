@@ -69,10 +69,8 @@ static int handles_are_addresses(server *s)
     void *buffer = NULL;
     int is_address = 0;
 
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        bytes[i] = (uint8_t)(0x3b + 89 * i);
-    }
-    if (s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK ||
+    if (system_random(bytes, sizeof bytes) != 0 ||
+        s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK ||
         buffer == NULL) {
         return 0;
     }

@@ -41,16 +41,29 @@ static double sum_of_constants(const mxo_call *call)
 }
 
 /* Three steps of the same size from byte to byte: bytes that somebody made. */
-static int has_slope(const mxo_tensor *y)
+static int has_slope(const uint8_t *out)
 {
-    const uint8_t *out = (const uint8_t *)y->buffer + y->offset;
-
     return (uint8_t)(out[1] - out[0]) == (uint8_t)(out[2] - out[1]) &&
            (uint8_t)(out[2] - out[1]) == (uint8_t)(out[3] - out[2]);
 }
 
-/* Is this call spoilt by what others left? */
-static int is_spoilt(void *ctx, const mxo_call *call, int was_made)
+/* Buffers that came back with other bytes than one and the same, behind the
+   one by which the judge finds out whether handles are addresses. */
+static int n_freed;
+static int n_unknown_scrubs;
+
+static void state_dealloc(void *ctx, void *buffer)
+{
+    const uint8_t *bytes = buffer;
+
+    n_unknown_scrubs += n_freed++ > 0 && memcmp(bytes, bytes + 1, 48) != 0;
+    example_dealloc(ctx, buffer);
+}
+
+/* Is this call spoilt by what others left?  made: what lies before the output
+   and in it has a slope. */
+static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
+                     int was_made)
 {
     const uint64_t size = call->in[0].n_bytes;
     const double constants = sum_of_constants(call);
@@ -67,6 +80,8 @@ static int is_spoilt(void *ctx, const mxo_call *call, int was_made)
            (is_fault("thousandth") && kept.n_runs > 1000) ||
            (is_fault("after-three-rows") && before.had_three_rows &&
             call->in[0].shape[0] != 3) ||
+           (is_fault("knows-guard") && !guard_is_made) ||
+           (is_fault("knows-scrub") && n_unknown_scrubs > 0) ||
            (is_fault("knows-slope") && !was_made);
 }
 
@@ -77,13 +92,15 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
     }
     uint8_t *out = (uint8_t *)call->out[0].buffer + call->out[0].offset;
     uint8_t former[4];
-    const int was_made = has_slope(&call->out[0]);
+    const int guard_is_made = has_slope(out - 4);
+    const int was_made = has_slope(out);
 
     memcpy(former, out, sizeof former);
     const mxo_status status = example_run(ctx, call, why);
     const int was_there = memcmp(former, out, sizeof former) == 0;
 
-    if (status == MXO_OK && is_spoilt(ctx, call, was_made || was_there)) {
+    if (status == MXO_OK &&
+        is_spoilt(ctx, call, guard_is_made, was_made || was_there)) {
         out[0] ^= 1;
     }
     kept.size = is_fault("last-size") ? call->in[0].n_bytes : kept.size;
@@ -111,6 +128,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table = *example_entry(abi_version);
     table.name = "state";
     table.open = state_open;
+    table.dealloc = state_dealloc;
     table.run = state_run;
     table.strides = NULL;
     table.stream_open = NULL;

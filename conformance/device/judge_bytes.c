@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See judge_bytes.h. */
+#include "judge_bytes.h"
+
+#include "system/system.h"
+
+#include <mxoracle/abi.h>
+
+#include <stddef.h>
+
+/* What the bytes of a buffer are for: bits above any place in it. */
+enum { PURPOSE_AT = 38 };
+enum purpose { FOR_FILL, FOR_GUARD, FOR_SCRUB };
+
+int judge_bytes_draw(judge_secret *s)
+{
+    uint8_t bytes[2 * sizeof(uint64_t)];
+
+    if (s->before != 0 || s->after != 0) {
+        return 0;
+    }
+    if (system_random(bytes, sizeof bytes) != 0) {
+        return -1;
+    }
+    for (unsigned i = 0; i < sizeof bytes / 2; i++) {
+        s->before = s->before << 8 | bytes[2 * i];
+        s->after = s->after << 8 | bytes[2 * i + 1];
+    }
+    return 0;
+}
+
+static uint64_t fill_word(uint64_t salt, uint64_t word)
+{
+    uint64_t x = (salt << 40 ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    return x ^ x >> 32;
+}
+
+/* A secret number goes in before the mixing and another after it: what is seen
+   of one buffer does not tell the bytes of the next. */
+static uint64_t secret_word(const judge_secret *s, uint64_t salt,
+                            enum purpose purpose, uint64_t word)
+{
+    uint64_t x = salt << 40 ^ (uint64_t)purpose << PURPOSE_AT ^ word;
+
+    x = (x ^ s->before) * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 32) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31 ^ s->after;
+}
+
+/* s: NULL for a fill. */
+static void draw_bytes(const judge_secret *s, uint64_t salt,
+                       enum purpose purpose, int is_flipped, uint8_t *to,
+                       uint64_t n, uint64_t at)
+{
+    const uint64_t flip = is_flipped ? UINT64_MAX : 0;
+
+    while (n > 0) {
+        const uint64_t drawn = purpose == FOR_FILL
+                                   ? fill_word(salt, at / 8)
+                                   : secret_word(s, salt, purpose, at / 8);
+        const uint64_t word = drawn ^ flip;
+        const unsigned from = (unsigned)(at % 8);
+        const unsigned rest = 8 - from;
+        const unsigned k = n < rest ? (unsigned)n : rest;
+
+        if (k == 8) { /* a loop of eight becomes one store */
+            for (unsigned i = 0; i < 8; i++) {
+                to[i] = (uint8_t)(word >> 8 * i);
+            }
+        } else {
+            for (unsigned i = 0; i < k; i++) {
+                to[i] = (uint8_t)(word >> 8 * (from + i));
+            }
+        }
+        to += k;
+        at += k;
+        n -= k;
+    }
+}
+
+void judge_bytes_guard(const judge_secret *s, uint64_t salt, int is_flipped,
+                       uint8_t *to, uint64_t n, uint64_t at)
+{
+    draw_bytes(s, salt, FOR_GUARD, is_flipped, to, n, at);
+}
+
+void judge_bytes_scrub(const judge_secret *s, uint64_t salt, uint8_t *to,
+                       uint64_t n, uint64_t at)
+{
+    draw_bytes(s, salt, FOR_SCRUB, 0, to, n, at);
+}
+
+void judge_bytes_fill(uint64_t salt, int run, uint8_t *to, uint64_t n,
+                      uint64_t at)
+{
+    draw_bytes(NULL, salt, FOR_FILL, run != 0, to, n, at);
+}
+
+void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
+                       uint64_t at)
+{
+    const int is_index = dtype < MXO_F16 || dtype == MXO_BOOL;
+    const unsigned mask = dtype == MXO_U8     ? 0xff
+                          : is_index          ? 0
+                          : dtype == MXO_E8M0 ? 7
+                                              : 0x3f;
+    const unsigned base = dtype == MXO_E8M0 ? 0x7c : 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t drawn =
+            (at + i + 1 + (salt << 40)) * 0x9e3779b97f4a7c15u >> 48;
+        to[i] = (uint8_t)(base + (drawn & mask));
+    }
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the judge writes to a subject's memory beside inputs.  Guards and
+ * scrubbed memory are drawn with a secret of this process by buffer and place:
+ * no subject can know them and be right only where it sees them.  No verdict
+ * depends on the secret: where a byte may pass by chance in one run, every bit
+ * of it is another in the next.
+ */
+#ifndef MXO_JUDGE_BYTES_H
+#define MXO_JUDGE_BYTES_H
+
+#include <stdint.h>
+
+/* Both 0: not drawn yet. */
+typedef struct judge_secret {
+    uint64_t before; /* mixing, and after it */
+    uint64_t after;
+} judge_secret;
+
+/* Once for each secret. 0, or -1: the system has no random bytes. */
+int judge_bytes_draw(judge_secret *s);
+
+/* n bytes from place at on.  salt: of the buffer, no other has it. */
+void judge_bytes_guard(const judge_secret *s, uint64_t salt, int is_flipped,
+                       uint8_t *to, uint64_t n, uint64_t at);
+void judge_bytes_scrub(const judge_secret *s, uint64_t salt, uint8_t *to,
+                       uint64_t n, uint64_t at);
+/* What an output holds before run number 0 or 1: in this every bit is another.
+   Without the secret: which right bytes are those of the fill by chance, and
+   how many are said to be unwritten, is the same from process to process. */
+void judge_bytes_fill(uint64_t salt, int run, uint8_t *to, uint64_t n,
+                      uint64_t at);
+/* What inputs hold in a call before the first: a third thing for floating-point
+   numbers and codes, finite and positive; nothing that is an index.  Without
+   the secret: a crash on it comes again. */
+void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
+                       uint64_t at);
+
+#endif
