@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every command of mxoracle agrees on: exit codes, sentences for bad
+ * Conventions of every command of mxoracle: exit codes, sentences for bad
  * usage, near names.
  */
 #ifndef MXO_CLI_H

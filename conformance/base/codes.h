@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a bit pattern of a number format means, for people to read and for
+ * Values of a number format's bit patterns, for people to read and for
  * filling inputs.  Verdicts compare patterns and never come here.  A second
  * decoder on purpose: a report does not lean on the oracle it reports about.
  */

@@ -57,8 +57,8 @@ uint64_t tensor_dense_bytes(uint32_t dtype, uint32_t rank,
 }
 
 /*
- * What a set may take: half of the machine's memory, since whoever is judged
- * holds the bytes a second time.  malloc() would promise more, and the process
+ * Limit of a set: half of the machine's memory, since the subject holds the
+ * bytes a second time.  malloc() would promise more, and the process
  * be killed without a word when it writes there.
  */
 uint64_t tensor_room(void)

@@ -34,7 +34,7 @@ MXO_MUST_CHECK mxo_status tensor_set_add(tensor_set *set, const char *name,
 /* Bytes of a dense tensor; UINT64_MAX: more than any memory has. */
 uint64_t tensor_dense_bytes(uint32_t dtype, uint32_t rank,
                             const uint64_t *shape);
-/* What a set may take: half of the machine's memory. */
+/* Most bytes of a set: half of the machine's memory. */
 uint64_t tensor_room(void);
 host_tensor *tensor_set_find(const tensor_set *set, const char *name);
 void tensor_set_clear(tensor_set *set);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What OpenBLAS's float GEMM does in a second: on a square product, which
- * rates the machine, and on the very products behind a case, with weights
- * already in binary32.  A yardstick is a list of shapes.
+ * Rate of OpenBLAS's float GEMM: on a square product, which rates the machine,
+ * and on the very products behind a case, with weights already in
+ * binary32.  A yardstick is a list of shapes.
  */
 #ifndef MXO_BENCH_GEMM_H
 #define MXO_BENCH_GEMM_H

@@ -258,7 +258,7 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
     job->call.out = job->big_out;
     const uint64_t small = bytes_of(&job->in) + bytes_of(&job->want);
     job->repeats = small == 0 ? 1 : least / small + (least % small != 0);
-    /* What has no such dimension is timed as it is. */
+    /* A case without such a dimension is timed as it is. */
     job->repeats =
         job->repeats == 0 || repeated_dim(job->c) < 0 ? 1 : job->repeats;
     if (bench_has_own_clock(job) && bench_layer_of(&job->layer, job->c, o)) {
@@ -273,8 +273,8 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
                : -1;
 }
 
-/* What the first part of the large form is to be judged by: as in a verdict,
-   bits where the oracle knows no bounds. */
+/* Bounds for the first part of the large form: as in a verdict, bits where the
+   oracle knows no bounds. */
 static void take_bounds(bench_job *job, const bound_row *row)
 {
     const op_call call = {job->c->schema->info->name, job->params,

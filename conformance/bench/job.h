@@ -28,7 +28,7 @@ struct bench_job {
     mxo_tensor big_out[JOB_MAX_OUT];
     mxo_tensor workspace; /* as the subject wants it */
     mxo_call call;        /* the large form */
-    int is_declined;      /* it is more than the subject takes */
+    int is_declined;      /* the subject does not take so much */
     char *copy_from;      /* owned; NULL if the device copies for itself */
     char *copy_to;
 };

@@ -41,7 +41,7 @@ uint64_t bench_layer_grows(const bench_layer *l, const test_case *c, int i)
                                                       : 1;
 }
 
-/* Which copy of its expert slot i takes: even, and without a pattern. */
+/* Copy of its expert for slot i: spread evenly, without a pattern. */
 static uint64_t copy_of(uint64_t i, uint64_t n)
 {
     uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);

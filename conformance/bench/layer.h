@@ -18,7 +18,7 @@ typedef struct bench_layer {
     uint64_t active; /* experts of the large form that have tokens */
 } bench_layer;
 
-/* Is the case a whole layer without a map? Then *l says how it grows. */
+/* Whether the case is a whole layer without a map; *l says how it grows. */
 int bench_layer_of(bench_layer *l, const test_case *c, const bench_options *o);
 /* How often input i is repeated. */
 uint64_t bench_layer_grows(const bench_layer *l, const test_case *c, int i);
@@ -27,8 +27,8 @@ int bench_layer_ids(bench_layer *l, const test_case *c,
                     const host_tensor *small, const mxo_tensor *t, subject *s,
                     mxo_text why);
 
-/* What the layer's speed is held against: bytes of the weights and scales of
-   active experts, and the device's own GEMM where experts have many rows. */
+/* Yardsticks of the layer's speed: bytes of the active experts' weights and
+   scales, and the device's own GEMM where experts have many rows. */
 void bench_layer_rate(const bench_layer *l, const test_case *c, subject *s,
                       bench_row *row);
 

@@ -156,7 +156,7 @@ static json_t *row_object(const char *backend, const char *text,
     return o;
 }
 
-/* What a matrix product is rated by. */
+/* Rates of a matrix product. */
 static void print_macs(const bench_row *row)
 {
     const double speed = 2 * rate(row->macs, row->seconds) / 1e9;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench prints: a table for people, CSV, or JSON lines. */
+/* Output of bench: a table for people, CSV, or JSON lines. */
 #ifndef MXO_BENCH_REPORT_H
 #define MXO_BENCH_REPORT_H
 

@@ -121,7 +121,7 @@ static void name_kernel(bench_job *job, mxo_text name)
     }
 }
 
-/* What is said of a row beside its times. */
+/* Fields of a row beside its times. */
 static void describe_row(bench_job *job, bench_job *rival, int threads,
                          const bench_options *o, bench_row *row)
 {

@@ -32,7 +32,7 @@ static int kind_of(word_span name)
     return i;
 }
 
-/* Is it an input that is there, or the name of an output? */
+/* Whether name is an input that is present, or an output. */
 static int has_tensor(const test_case *c, const char *name)
 {
     word_span rest = {c->schema->info->out, strlen(c->schema->info->out)};

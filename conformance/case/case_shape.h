@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the sizes of a case come to: the shape of each input, and the
- * dimensions that follow from others (dims.def).
+ * Shapes of a case's inputs, from its sizes and the dimensions that follow from
+ * others (dims.def).
  */
 #ifndef MXO_CASESHAPE_H
 #define MXO_CASESHAPE_H
@@ -19,9 +19,9 @@ void case_resize(test_case *c, int dim, uint64_t n);
 /* Shape of an input, extents that are not whole rounded up. */
 void case_shape_up(const test_case *c, int i, uint64_t shape[MXO_MAX_RANK]);
 
-/* Is input i there under these parameters? */
+/* Whether input i is present under these parameters. */
 int case_has_input(const test_case *c, int i);
-/* Is a dimension the extent of an input that is there? */
+/* Whether a dimension is the extent of an input that is present. */
 int case_uses_dim(const test_case *c, int dim);
 /* dtype and shape of an input; -1 and a sentence if an extent is not whole. */
 int case_input(const test_case *c, int i, uint32_t *dtype,

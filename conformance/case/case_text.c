@@ -234,7 +234,7 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why)
                    : refuse(why, "stretch=%s is not a number", value);
     }
     if (strcmp(key, "flaw") == 0) {
-        /* What it may be done to depends on keys that may follow. */
+        /* Its legal targets depend on keys that may follow. */
         return set_word(c->flaw, key, value, why);
     }
     if (param >= 0) {

@@ -43,7 +43,7 @@ static size_t next_entry(entries *e, const char **entry)
     } while (1);
 }
 
-/* Is there an entry "key:..." of that key? */
+/* Whether there is an entry "key:..." of that key. */
 static int has_key(entries e, const char *key, size_t n)
 {
     const char *entry;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a plugin says of its operations beside what this judge knows of them.
- * A plugin that was built before an operation got another parameter checks its
- * calls by the text of then and declines every one of them: it must be told
- * from a plugin that does not do what it is asked.
+ * A plugin's signatures of operations compared with this judge's.  A plugin
+ * that was built before an operation got another parameter checks its calls by
+ * the older signature and declines every one of them.  It must be told from a
+ * plugin that does not have the operation.
  */
 #ifndef MXO_DESCRIBED_H
 #define MXO_DESCRIBED_H

@@ -158,7 +158,7 @@ int fill_check_ids(const test_case *c, mxo_text why)
         case_dim(c, op_dim_index(c->schema, "topk") >= 0 ? "topk" : "top_k");
     const uint64_t experts = case_has_ids(c) ? experts_of(c) : 0;
 
-    /* What must be refused for its sizes is a case all the same. */
+    /* A call that must be refused for its sizes is a case too. */
     if (c->repeats || experts == 0 || slots <= experts || c->flaw[0] != '\0') {
         return 0;
     }

@@ -152,7 +152,7 @@ static uint64_t number_of(word_span s)
     return n;
 }
 
-/* What is not a number after '/': "pack" or an integer parameter. */
+/* A divisor that is not a number: "pack" or an integer parameter. */
 static int parse_divisor(const op_schema *s, op_extent *e, word_span word)
 {
     char key[OP_WORD];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operation looks like, read from the text of mxo_op_info: its
+ * Signature of an operation, parsed from the text of mxo_op_info: its
  * parameters with domains and defaults, its inputs with types, shapes and
  * conditions, and the dimension names a case must give.
  */
@@ -71,7 +71,7 @@ typedef struct op_schema {
 /* Cut the part before the separator off *rest; all of it if there is none. */
 word_span span_cut(word_span *rest, char separator);
 int span_equals(word_span s, const char *text);
-/* Is text one of "a|b|c"? */
+/* Whether text is one of "a|b|c". */
 int span_lists(word_span list, const char *text);
 /* Copy into word[OP_WORD]; 0 if it does not fit. */
 int span_copy(word_span s, char *word);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a profile says, for those who draw cases and data for it. */
+/* Facts of a profile, for drawing its cases and data. */
 #ifndef MXO_CASE_PROFILE_FACT_H
 #define MXO_CASE_PROFILE_FACT_H
 

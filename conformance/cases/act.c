@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Which stream element i of x belongs to: 0 the first, 1 the second. */
+/* Stream of element i of x: 0 the first, 1 the second. */
 static int stream_of(const test_case *c, const host_tensor *t, uint64_t i)
 {
     const uint64_t cols = t->shape[t->rank - 1];
@@ -175,7 +175,7 @@ static const grid_row grid[] = {
      "act.glu:dialect=trtllm_gen|cutlass_swiglu|aiter_ck|aiter_hip|"
      "flydsl_swiglu|vllm_clamp_oai,from=f32,to=f32|bf16,limit=none|7,rows=3,"
      "cols=65,data=corners|limits|ordinary"},
-    {2, 0, /* what gate and up are worth, as NVFP4 layers have it */
+    {2, 0, /* a factor of gate and up, as NVFP4 layers have it */
      "act.glu:dialect=trtllm_gen,from=f32,to=f32,scale_gate=0.0037|3,alpha=1,"
      "beta=0|0.5,limit=none|7,rows=3,cols=65,data=ordinary"},
     {2, 0,

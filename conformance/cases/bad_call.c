@@ -27,8 +27,8 @@ static const fill_row fills[] = {
 #define APPLY "layout.apply:experts=1,rows=128,cols=8"
 #define GROUPED "layout.grouped:experts=1,rows=256,cols=4,n=2"
 
-/* What can be wrong with a tensor of one axis, of more, or with a memory whose
-   shape is a layout's. */
+/* Faults of a tensor of one axis, of more, or of a memory whose shape is a
+   layout's. */
 #define VECTOR(t)                                                          \
     "missing." t "|dtype." t "|flat." t "|short." t "|long." t "|bytes." t \
     "|vast." t

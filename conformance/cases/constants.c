@@ -64,7 +64,7 @@ static const fill_row fills[] = {
 
 #define SMALL "tokens=5,topk=3,experts=5,hidden=64,inter=64"
 #define SHARD "map=1,global=11,tokens=9,topk=3,experts=4,hidden=64,inter=32"
-/* What cubins that are not public leave unsaid. */
+/* Facts that cubins without public sources leave open. */
 #define CUBIN                                                               \
     "weight_rule=ocp,scale_at=weight,order=any,requant=none,bias1=acc,"     \
     "bias2=acc,gemm1_out=f32,glu_out=bf16,routing_at=sum,routing_type=f32," \

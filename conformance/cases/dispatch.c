@@ -249,7 +249,7 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.finalize:sum=*,hidden_dim=17,tokens=6,slots=4,rows=25,cols=24,"
      "data=ordinary|corners"},
-    {2, 0, /* who rounds twice rounds the other way */
+    {2, 0, /* double rounding gives the other code */
      "moe.finalize:sum=*,from=f32,to=bf16|f16,source=pairs,tokens=12,"
      "slots=1|2|3,rows=36,cols=20,data=ties"},
     {2, 0, /* one slot: the weight's rounding and the row's, no sum */

@@ -295,7 +295,7 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:profile=*," DECLARED_GEMM DECLARED_SECOND TINY
      ",bias=f32,data=orderfree"},
-    {2, 0, /* what is not a token's own must not touch it */
+    {2, 0, /* a token must not depend on other tokens */
      "moe.layer:profile=exact|MARLIN|TRITON,tokens=1|4|17,topk=1|2,"
      "experts=4,hidden=64,inter=32,bias=none|f32,data=poisoned"},
     {2, 0, /* sizes off the block, the tile and the pair of tiles */

@@ -245,7 +245,7 @@ static const grid_row grid[] = {
      "quant_rule=fast,requant=same,bias=bf16," ADDED
      "hidden=80,inter=48,tokens=3,"
      "topk=2,experts=3,data=ordinary"},
-    {2, 0, /* who multiplies by a reciprocal takes the other code */
+    {2, 0, /* a multiplied reciprocal gives the other code */
      "moe.gemm1:stage=gemm,input_scale=given,quant=quant.static,"
      "quant_element=e4m3fn|e5m2,quant_rule=divide|reciprocal," THREE_BLOCKS
      "data=halfway"},
@@ -290,7 +290,7 @@ static const grid_row grid[] = {
      "moe.gemm2:stage=*,routing_at=acc|rounded,routing_type=profile|f32|bf16,"
      "sum=slots,row_out=f32|bf16,tokens=7,topk=1,experts=4,hidden=64,"
      "inter=32,data=thirds"},
-    {2, 0, /* who rounds a sum twice rounds it the other way */
+    {2, 0, /* double rounding of a sum gives the other number */
      "moe.layer:bias=f32,out=bf16|f16,tokens=12,topk=1|2|3,experts=5,"
      "hidden=64,inter=32,data=ties"},
     {2, 0,

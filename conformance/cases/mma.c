@@ -314,7 +314,7 @@ static const grid_row grid[] = {
     {2, 0,
      "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=96,"
      "k=64," DATA "|wild"},
-    {2, 0, /* who flushes subnormals, and who floors what is far below */
+    {2, 0, /* flushed subnormals, and floors of far smaller terms */
      "mma.step:unit=ampere|blackwell|cdna1|cdna2|cdna3,type=f16|bf16,rows=96,"
      "k=32,data=faint"},
     {2, 0,

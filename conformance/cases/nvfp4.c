@@ -150,7 +150,7 @@ static int is_raw(const test_case *c)
             strcmp(profile, "FLASHINFER_CUTLASS_NVFP4") != 0);
 }
 
-/* What makes E4M3 scales of activations, raw or real ones. */
+/* The scale that gives activations E4M3 scales, raw or real ones. */
 static void fill_scale_c(const test_case *c, host_tensor *t, prng *rng)
 {
     const int is_act = strcmp(c->schema->info->name, "moe.nvfp4_gemm2") == 0;

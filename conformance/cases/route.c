@@ -156,7 +156,7 @@ static void fill_table(const test_case *c, host_tensor *t, prng *rng)
     fill_below(c, t, rng, "experts");
 }
 
-/* What a kernel might have picked: distinct experts, the last ones first. */
+/* A possible choice of a kernel: distinct experts, the last ones first. */
 static void fill_picked(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t experts = case_dim(c, "experts");
@@ -207,7 +207,7 @@ static const grid_row grid[] = {
      "vllm_torch_sigmoid|trtllm_sigmoid|trtllm_renormalize|vllm_cpu,"
      "from=f32,top_k=4,tokens=4,experts=20,"
      "data=logits|neighbours|saturated|specials"},
-    {2, 0, /* which has no kernel for 20 experts, nor for 24 */
+    {2, 0, /* vLLM has no kernel for 20 experts, nor for 24 */
      "route.topk:dialect=vllm_softplus_sqrt,from=f32,top_k=4,tokens=4,"
      "experts=32|192,data=logits|neighbours|saturated|specials"},
     {2, 0,
@@ -267,7 +267,7 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_cpu,from=bf16|f16,to=f32,renormalize=*,top_k=4,"
      "tokens=5,experts=24,data=logits"},
-    {2, 0, /* what a kernel takes, and one more: emu/route/limits.def */
+    {2, 0, /* a kernel's limits, and one more: emu/route/limits.def */
      "route.topk:dialect=trtllm_default|trtllm_topk|trtllm_sigmoid_renorm|"
      "trtllm_sigmoid,top_k=8|9,tokens=2,experts=256|257,data=logits"},
     {2, 0,
@@ -282,7 +282,7 @@ static const grid_row grid[] = {
     {2, 0, /* a limit that grows with the experts */
      "route.topk:dialect=trtllm_deepseek_v3,n_group=4,topk_group=2,"
      "top_k=8|9|22|23,tokens=2,experts=384|388,data=logits"},
-    {2, 0, /* which only groups have */
+    {2, 0, /* limits that only groups have */
      "route.topk:dialect=trtllm_deepseek_v3,top_k=9|23,tokens=2,experts=256,"
      "data=logits"},
     {2, 0,

@@ -100,7 +100,7 @@ static const grid_row grid[] = {
      "vllm_torch_softmax|vllm_torch_sigmoid|vllm_cpu|triton35_topk_softmax|"
      "triton35_softmax_topk|triton37_topk_softmax|triton37_softmax_topk,"
      "from=bf16,to=bf16,renormalize=1,top_k=8,tokens=4,experts=128,data=few"},
-    {2, 0, /* which chooses one */
+    {2, 0, /* it chooses one expert */
      "route.topk:dialect=trtllm_llama4,from=bf16,to=bf16,top_k=1,tokens=4,"
      "experts=128,data=few"},
     {0, 0, NULL},

@@ -48,7 +48,7 @@ typedef struct session {
     progress progress;
 } session;
 
-/* Who is timed, and in turn with it perhaps another. */
+/* The subject that is timed, and a rival in turn with it, if any. */
 typedef struct pair {
     opened_judge subject;
     opened_judge rival;
@@ -218,7 +218,7 @@ static int parse(session *s, int argc, char **argv)
     return -1;
 }
 
-/* Is the operation of a case chosen by -o? */
+/* Whether -o chooses the operation of a case. */
 static int is_chosen(const session *s, const char *text)
 {
     char op[CASE_TEXT];

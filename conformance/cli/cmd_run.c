@@ -129,7 +129,7 @@ static void report(session *s, report_result *r, verdict *v)
                   r->case_text);
 }
 
-/* What the journal has judged of the plan, up to a place. */
+/* Replay the journal's verdicts on the plan, up to a place. */
 static void replay_until(session *s, size_t place)
 {
     for (; s->next < place; s->next++) {

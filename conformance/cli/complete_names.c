@@ -73,7 +73,7 @@ static void print_each(const char *head, word_span words, const char *divide)
     }
 }
 
-/* Is key among the "key=value,..." that stand already? */
+/* Whether key is among the "key=value,..." that are typed already. */
 static int is_given(const char *pairs, const char *end, const char *key)
 {
     const size_t n = strlen(key);

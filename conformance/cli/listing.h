@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What "mxoracle list" and the --list-* options print. */
+/* Output of "mxoracle list" and of the --list-* options. */
 #ifndef MXO_LISTING_H
 #define MXO_LISTING_H
 

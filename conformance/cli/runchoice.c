@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the options of a run name: backends, operations, cases. */
+/* Choice by a run's options: backends, operations, cases. */
 #include "runopts.h"
 
 #include "base/cli.h"

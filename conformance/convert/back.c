@@ -63,7 +63,7 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     return good;
 }
 
-/* What a layer's tensor is called in the converted file. */
+/* The tensor of a layer in the converted file. */
 static const checkpoint_tensor *converted(const job *j, const moe_layer *l,
                                           int i)
 {

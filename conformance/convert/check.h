@@ -28,8 +28,8 @@ int check_begin(check *c, job *j, const char *repro,
    reported. forward: the file says of itself what it is. */
 int check_header(check *c, job *j, const checkpoint *existing, int forward,
                  mxo_text why);
-/* What is left, then every report into its place; EXIT_PASS, EXIT_BROKEN or
-   that the job was stopped. */
+/* Judge the remainder, then put every report into its place; EXIT_PASS,
+   EXIT_BROKEN or that the job was stopped. */
 int check_end(check *c);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What vLLM would do on a machine: the conversion and the sizes it rounds up
- * to, from the selection oracle.
+ * vLLM's choice on a machine: the conversion and the sizes it rounds up to,
+ * from the selection oracle.
  */
 #include "job.h"
 
@@ -155,8 +155,8 @@ int job_choose(const char *text, const char *model, char conversion[JOB_NAME],
 }
 
 /*
- * What vLLM makes of a layer: its loader for gpt-oss takes fused tensors with
- * the rows of w13 in turn, that of DeepSeek-V4 its names, one everything else.
+ * vLLM's model of a layer: its loader for gpt-oss takes fused tensors with the
+ * rows of w13 in turn, that of DeepSeek-V4 its names, one everything else.
  */
 static const char *model_of(const moe_layer *l)
 {
@@ -207,7 +207,7 @@ static size_t entry_length(const char *p, char separator)
     return end == NULL ? strlen(p) : (size_t)(end - p);
 }
 
-/* Is "key=value" of a parameter in name, as it is? */
+/* The entry "key=value" of a parameter in name, or NULL. */
 static const char *entry_of(const char *name, const char *key, size_t n)
 {
     for (const char *p = strchr(name, '/'); p != NULL; p = strchr(p, '/')) {
@@ -249,7 +249,7 @@ void job_spell(const char *conversion, char name[JOB_NAME])
         p += whole;
         p += *p == ' ';
     }
-    /* What is not understood is left to be refused. */
+    /* An unknown text is left to be refused. */
     if (n_known == n_given) {
         (void)snprintf(name, JOB_NAME, "%s", text);
     }

@@ -61,7 +61,7 @@ static int refuse_backend(const char *name)
                       cli_suggestion(&near, hint, sizeof hint));
 }
 
-/* What all layers that tell agree on. */
+/* The order of rows that all layers agree on, where it shows. */
 static int read_layers(const layer_list *list, row_order *order)
 {
     int has_both = 0;

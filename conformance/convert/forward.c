@@ -302,7 +302,7 @@ static int put_outputs(job *j, size_t first, const mxo_tensor *out, int n_out,
     return 0;
 }
 
-/* What the mover refuses, with the place where it was. */
+/* Add the layer and expert to the mover's refusal. */
 static void name_layer(const moe_layer *l, uint64_t e, uint64_t n, mxo_text why)
 {
     char sentence[320];

@@ -149,7 +149,7 @@ static int load(scalars *s, const moe_layer *l, mxo_text why)
     return 0;
 }
 
-/* What the loader makes of them, of all experts of the layer. */
+/* The loader's scalars, from those of all experts of the layer. */
 static int derive(scalars *s, const moe_layer *l, mxo_text why)
 {
     const mxo_backend *emu = mxo_emulator();

@@ -20,7 +20,7 @@ int globals_plan_back(job *j, const moe_layer *l, const layer_part *p,
                       mxo_text why);
 int globals_run_back(job *j, const moe_layer *l, const layer_part *p,
                      size_t first, mxo_text why);
-/* Is this tensor of a converted file one that globals_plan_forward made? */
+/* Whether globals_plan_forward made this tensor of a converted file. */
 int globals_made(const moe_layer *l, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What both directions share: the rest of the checkpoint, progress, stop. */
+/* Shared by both directions: the rest of the checkpoint, progress, stop. */
 #include "job.h"
 
 #include "base/say.h"

@@ -49,10 +49,10 @@ int job_follow(const char *text, const checkpoint *in,
 /* A conversion's name without parameters that have their default, the others
    in the row's order: two names of one layout are spelled alike. */
 void job_spell(const char *conversion, char name[JOB_NAME]);
-/* Is this what a file says of itself (NULL: nothing) the job's conversion? */
+/* Whether a file's claimed layout (NULL: none) is the job's conversion. */
 int job_is_layout(const job *j, const char *claimed);
 
-/* What a conversion takes for granted; see sources.def. */
+/* Assumptions of a conversion; see sources.def. */
 typedef struct expectation {
     const char *id;
     int interleaved; /* rows of w13; -1: any */

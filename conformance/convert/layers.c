@@ -95,7 +95,7 @@ static void describe(char text[96], const char *dtype, uint32_t rank,
     (void)snprintf(text + (n < 94 ? n : 94), 2, "]");
 }
 
-/* What a tensor must be. */
+/* Required type and shape of a tensor. */
 typedef struct wanted {
     const char *dtype;
     uint32_t rank;

@@ -30,8 +30,8 @@ int mover_open(mover *m, const mxo_backend *table, const char *conversion,
                mxo_text why);
 void mover_close(mover *m);
 
-/* What the conversion makes of n experts of a part; -1 and the vendor's
-   refusal. Returns how many outputs there are. */
+/* Outputs of the conversion for n experts of a part.  Returns their number; -1
+   and the vendor's refusal. */
 int mover_infer(const mover *m, const layer_part *p, int biased, uint64_t n,
                 mxo_tensor out[MOVER_OUTPUTS], mxo_text why);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command line of mxoracle convert asks for. */
+/* Options of mxoracle convert. */
 #ifndef MXO_CONVERT_OPTIONS_H
 #define MXO_CONVERT_OPTIONS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a rank holds of a layer, as vLLM cuts it: experts in runs, the
+ * A rank's part of a layer, as vLLM cuts it: experts in runs, the
  * intermediate size, which must be a multiple of the ranks, in whole blocks of
  * 32, rounded up per rank; the second bias belongs to rank 0 alone.
  */

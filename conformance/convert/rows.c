@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of w13 are alike; see rows.h. */
+/* Similar rows of w13; see rows.h. */
 #include "rows.h"
 
 #include <stdlib.h>

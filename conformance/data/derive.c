@@ -86,7 +86,7 @@ static void fill_map(const making *m, host_tensor *map)
     }
 }
 
-/* Is column i of the call that is made one of the shard's own? */
+/* Whether column i of the derived call is one of the shard's own. */
 static uint64_t is_own(const making *m, uint64_t i)
 {
     const uint64_t col = m->start + i;

@@ -86,7 +86,7 @@ static mxo_status move(const char *layout, const mxo_tensor *x, int only_shapes,
                                             : status;
 }
 
-/* What nobody may look at. */
+/* Random bytes in undefined elements. */
 static void spoil(host_tensor *y, const host_tensor *valid)
 {
     prng rng;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which experts the tokens of a layer choose: distinct ones, unless the case
+/* Experts that the tokens of a layer choose: distinct ones, unless the case
    says ids=repeated. */
 #include "fills.h"
 

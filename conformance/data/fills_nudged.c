@@ -45,7 +45,7 @@ static int scale_of(uint64_t row)
     return (int)(row % SCALES) - 3;
 }
 
-/* What the four meet. */
+/* Weights of the four live numbers; the others are zero. */
 void fill_nudged_codes(const test_case *c, host_tensor *t, prng *rng)
 {
     enum { ONE = 2, THREE = 5, MINUS = 8 };

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEAST = 26, STEP = 5, STEPS = 10 }; /* what is added: 2^-26 .. 2^-71 */
+enum { LEAST = 26, STEP = 5, STEPS = 10 }; /* addends: 2^-26 .. 2^-71 */
 
 /* Half a unit in the last place of 1 in the type of the output. */
 static double half_unit(const test_case *c, const char *key)

@@ -80,7 +80,7 @@ static void store_act(host_tensor *t, uint64_t i, uint64_t k, int sign)
     }
 }
 
-/* Is it one of the matrices, whose extents and bytes are made here? */
+/* Whether t is one of the matrices whose extents and bytes are made here. */
 static int is_remade(const probe_half *h, const host_tensor *t, uint64_t n,
                      uint64_t k, uint64_t shape[MXO_MAX_RANK])
 {
@@ -283,7 +283,7 @@ static void put_number(host_tensor *w, host_tensor *scale, uint64_t row,
     }
 }
 
-/* What all columns of an expert hold for one of its tokens. */
+/* Row of all columns of an expert for one of its tokens. */
 static void put_row(tensor_set *to, const probe_half *h, uint64_t expert,
                     uint64_t first, const host_tensor *rows, uint64_t slot)
 {

@@ -40,7 +40,7 @@ typedef struct probe_half {
 /* moe.gemm1 and moe.gemm2. */
 extern const probe_half probe_halves[2];
 
-/* Which routing weights or given scales are not made one. */
+/* Routing weights or given scales that the probe keeps. */
 typedef enum probe_keep {
     PROBE_KEEP_NONE,
     PROBE_NEAR_GIVEN, /* a power of two: products with it are exact */

@@ -16,7 +16,7 @@ typedef struct spoiling {
     const test_case *c;
     flaw_call *call;
     const char *target;
-    tensor_set *set; /* that has the tensor; NULL: the target is none */
+    tensor_set *set; /* holds the tensor; NULL: the target is none */
     uint32_t at;
 } spoiling;
 

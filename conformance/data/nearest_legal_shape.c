@@ -77,7 +77,7 @@ static int is_legal(subject *oracle, const test_case *c, tensor_set *out)
            MXO_OK;
 }
 
-/* Is the case with this value legal?  If so, its outputs are kept. */
+/* Try the case with this value; if it is legal its outputs are kept. */
 static void try_value(searching *s, const char *key, const char *value)
 {
     char text[SENTENCE];
@@ -111,7 +111,7 @@ static int is_alike(const tensor_set *a, const tensor_set *b, int with_shapes)
     return alike;
 }
 
-/* What an extent of a and b comes to further on. */
+/* The extent extrapolated from a and b. */
 static uint64_t continued(const searching *s, double at, uint64_t a, uint64_t b)
 {
     const double per_one =
@@ -253,7 +253,7 @@ static void try_param(searching *s, const op_param *p)
     }
 }
 
-/* Is the case legal now?  Then its outputs are kept. */
+/* Try the case; if it is legal its outputs are kept. */
 static void try_case(searching *s, const test_case *c)
 {
     legal_call *legal = &s->legal[0];

@@ -20,7 +20,7 @@ typedef struct nearest_outputs {
 /* Inputs of zeros: the sizes are all that is asked about. */
 mxo_status nearest_inputs(const test_case *c, tensor_set *in, mxo_text why);
 
-/* What the oracle says to a case by its sizes and parameters alone; OK: out
+/* The oracle's status for a case by its sizes and parameters alone; OK: out
    becomes its outputs. */
 mxo_status nearest_infer(subject *oracle, const test_case *c, tensor_set *out,
                          mxo_text why);
