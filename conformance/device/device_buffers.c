@@ -52,7 +52,7 @@ mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
                : MXO_OK;
 }
 
-/* Is it among the tensors that the backend takes with strides? */
+/* Whether the backend takes this tensor with strides. */
 static int may_be_parted(const char *list, const char *name)
 {
     const size_t n = strlen(name);
@@ -68,7 +68,7 @@ static int may_be_parted(const char *list, const char *name)
     return 0;
 }
 
-/* What the first byte of a tensor is aligned to where that is low. */
+/* Alignment of a tensor's first byte where it is low. */
 static uint64_t low_align(const stage *g, const host_tensor *h)
 {
     const uint64_t size = dtype_bytes(h->dtype);

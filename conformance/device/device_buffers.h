@@ -49,7 +49,7 @@ typedef struct stage {
     unsigned ways;          /* of launch_way: how tensors lie now */
     int can_part;           /* some tensor can have gaps */
     placed workspace;       /* of the call under way */
-    host_tensor room;       /* what it is */
+    host_tensor room;       /* its description */
     char gap[SUBJECT_TEXT]; /* where a gap was written to; "": nowhere */
 } stage;
 
@@ -67,7 +67,7 @@ void stage_release(stage *g);
 
 /* All inputs: noise, or what they are to be. */
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why);
-/* What they hold before run number 0 or 1. */
+/* Fill outputs for run number 0 or 1. */
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
 
 /* From now on inputs have the fence on their other side, and all tensors lie

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run left: guards, gaps and inputs as they were sent, outputs out of
- * the backend's memory.  See device_buffers.h.
+ * Checks after a run: guards, gaps and inputs as they were sent; outputs read
+ * from the backend's memory.  See device_buffers.h.
  */
 #include "device_buffers.h"
 

@@ -83,7 +83,7 @@ void subject_fence(subject *s)
     if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,
                          (mxo_text){text, sizeof text}) == MXO_OK &&
         system_sees(buffer, bytes, sizeof bytes)) {
-        /* What times itself is a device, whose memory happens to be seen. */
+        /* A backend that times itself is a device; its memory is mapped. */
         s->host_align = s->table->time == NULL ? HOST_ALIGN : DEVICE_ALIGN;
     }
     s->table->dealloc(s->ctx, buffer);
@@ -270,7 +270,7 @@ static mxo_status run_decoy(stage *g, mxo_text why)
     return status;
 }
 
-/* Which device it says it is, now that it has run. */
+/* Note another device than the one it was opened as. */
 static void check_device(const stage *g, distrust *d)
 {
     char device[SUBJECT_TEXT] = "";
@@ -308,10 +308,10 @@ static int differs(stage *g, unsigned ways, tensor_set *out)
            d.n_unwritten + d.n_changing > 0 || d.guards[0] != '\0';
 }
 
-/* Which of the ways it takes to go wrong; 0: none. */
+/* The way of calling that makes it fail; 0: none. */
 static unsigned to_blame(stage *g, unsigned ways, tensor_set *out)
 {
-    /* Twice: what alternates from run to run may be right once. */
+    /* Twice: a result that alternates may be right once. */
     for (int i = 0; i < 2; i++) {
         if (differs(g, 0, out)) {
             return 0;

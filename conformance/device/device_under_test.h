@@ -24,8 +24,8 @@ enum { SUBJECT_TEXT = 256 };
 
 typedef struct distrust distrust;
 
-/* What the process of a subject can do besides answering, where it has one of
-   its own; state is its owner's. */
+/* Services of a subject's own process besides answering, if it has one; state
+   is its owner's. */
 typedef struct subject_link {
     void *state;
     int has_fence; /* its inputs can be fenced */
@@ -39,7 +39,7 @@ typedef struct subject_link {
     /* From now on requests are for its second context, or for the first again.
        0: it has but one. */
     int (*second)(void *state, int is_second);
-    /* What was seen since the case began: left, gone, is_late, kernel. */
+    /* Findings since the case began: left, gone, is_late, kernel. */
     void (*seen)(void *state, distrust *d);
     /* Append what it printed and long messages, as lines. */
     void (*say)(void *state, strbuf *lines);
@@ -73,21 +73,21 @@ typedef struct subject {
     judge_secret secret; /* of these bytes, and of scrubbed memory */
 } subject;
 
-/* What two runs of a call showed besides the bytes of the first. */
+/* Findings of two runs of a call beside the bytes of the first. */
 struct distrust {
     uint64_t n_unwritten;         /* output bytes that follow the fill */
     uint64_t n_changing;          /* output bytes that differ otherwise */
     char unwritten[SUBJECT_TEXT]; /* where the first one is */
     char changing[SUBJECT_TEXT];
-    char guards[SUBJECT_TEXT];   /* which guard was hit, how; "" if none */
-    char inputs[SUBJECT_TEXT];   /* which input was written to; "" if none */
+    char guards[SUBJECT_TEXT];   /* guard that was hit, how; "" if none */
+    char inputs[SUBJECT_TEXT];   /* input that was written to; "" if none */
     char refusal[SUBJECT_TEXT];  /* a refused call wrote; "" if it did not */
     char left[SUBJECT_TEXT];     /* changed in its process; "" if nothing */
     char gone[2 * SUBJECT_TEXT]; /* how its process ended; "" if it runs */
-    int is_late;                 /* it ended because no answer came */
-    char device[SUBJECT_TEXT];   /* it names another device now; "" if not */
-    char kernel[SUBJECT_TEXT];   /* what served the call; "" if it cannot
-                                    tell */
+    int is_late;                 /* ended because no answer came */
+    char device[SUBJECT_TEXT];   /* another device than it named; "" if not */
+    char kernel[SUBJECT_TEXT];   /* kernel that served the call; "" if
+                                    unknown */
     double ms;                   /* of the first run */
 };
 

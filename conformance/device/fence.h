@@ -46,11 +46,11 @@ void fence_add(const void *edge, uint64_t align, const char *name,
 void fence_add_page(const fence_place *f, void *buffer);
 /* From now on whoever touches the pages ends the process; until now. */
 void fence_raise(void);
-/* Is the handler of fence_raise() still the one that a fault calls? */
+/* Whether a fault still calls the handler of fence_raise(). */
 int fence_is_intact(void);
 void fence_lower(void);
 
-/* Who is told which fence was touched, from within a signal handler; NULL:
+/* Listener for touched fences, called from within a signal handler; NULL:
    standard error. */
 typedef void fence_listener(const char *sentence);
 void fence_tell(fence_listener *listener);

@@ -13,7 +13,7 @@
 /* Room for the outputs of one call. */
 enum { MAX_OUT = 16 };
 
-/* What work on a stream waits before the inputs have their bytes. */
+/* Delay of a stream's work before the inputs have their bytes. */
 enum { MICROSECONDS = 2000 };
 
 /* A call as a backend gets it; tensors stand in here. */
@@ -136,7 +136,7 @@ static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
     return status;
 }
 
-/* What cannot be captured on noise may be on the data. */
+/* Capture on noise; if that fails, on the data. */
 static mxo_status capture(stage *g, made_call *m, mxo_text why)
 {
     const subject *s = g->s;

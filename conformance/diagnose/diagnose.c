@@ -50,7 +50,7 @@ static const host_tensor *find_any(const evidence *e, const char *name)
     return t != NULL ? t : tensor_set_find(e->call->in, name);
 }
 
-/* Is block b of the codes element b of the scales? */
+/* Whether element b of the scales belongs to block b of the codes. */
 static int scales_are_linear(const evidence *e)
 {
     const char *layout = case_value(e->c, "sf_layout");
@@ -193,7 +193,7 @@ static void say_scale(const close_up *u, uint64_t i, strbuf *lines)
     }
 }
 
-/* Is x halfway between two neighbouring codes of the format? */
+/* Whether x is halfway between two neighbouring codes of the format. */
 static int is_tie(const code_format *f, double x)
 {
     const uint64_t code = code_nearest(f, fabs(x));

@@ -89,7 +89,7 @@ static int copy_inputs(tensor_set *to, const tensor_set *from)
     return 0;
 }
 
-/* What a layer's loader makes of the edited checkpoint. */
+/* The edited checkpoint, converted by the layer's loader. */
 static account ask_loaded(const evidence *e, const layer_call *edited)
 {
     const int has_bounds = e->bound.y != NULL;

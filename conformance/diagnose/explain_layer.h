@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a wrong layer says of itself by its output alone: the oracle answers
- * calls with one named fault each, and one whose answer is the actual output
- * in every element is named.  Where sums have no declared order, so that a
+ * Explanation of a wrong layer by its output alone: the oracle answers calls
+ * with one named fault each, and a fault whose answer is the actual output in
+ * every element is named.  Where sums have no declared order, so that a
  * kernel cannot have the oracle's bits, it is one whose bounds hold the
  * actual output in every element.
  */

@@ -422,7 +422,7 @@ static uint64_t element_next_slot(const layer_call *call,
 }
 EDIT(next_slot)
 
-/* Who takes part: ids that are not negative, by slot or by expert. */
+/* Pairs that take part (ids that are not negative), by slot or by expert. */
 typedef enum choice { ALL_BUT_SLOT, ALL_BUT_EXPERT, EXPERT_ALONE } choice;
 
 static layer_edit choose(layer_call *call, const char *on, unsigned which,

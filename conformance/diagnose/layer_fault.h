@@ -15,8 +15,8 @@ typedef struct layer_call {
     tensor_set in;
 } layer_call;
 
-/* What an edit found: nothing there for it at all, nothing that this number
-   changes, or something. */
+/* Outcome of an edit: nothing to edit at all, nothing that this number changes,
+   or an edited call. */
 typedef enum layer_edit { EDIT_END, EDIT_SAME, EDIT_DONE } layer_edit;
 
 typedef struct layer_fault {

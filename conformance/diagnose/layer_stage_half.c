@@ -11,7 +11,7 @@
 
 enum { SENTENCE = 384 };
 
-/* What a case of the layer says of an entry, its profile asked. */
+/* A case's own value of an entry, else its profile's. */
 static const char *entry(const test_case *c, const char *key)
 {
     const char *own = case_value(c, key);
@@ -88,8 +88,8 @@ static int make_probe_case(test_case *c, const stage_half *h, const char *stage,
     return 0;
 }
 
-/* What the oracle gives, to whom a loader makes no difference; an empty set if
-   it cannot. */
+/* The oracle's outputs, for which a loader makes no difference; an empty set if
+   it has none. */
 static void oracle_gives(const evidence *e, const test_case *c,
                          const tensor_set *in, tensor_set *out)
 {
@@ -294,7 +294,7 @@ static void blame_gemm(stage_half *h, const finding *alone)
     }
 }
 
-/* What follows the GEMM, on rows that the probe's GEMM gives. */
+/* Judge the steps after the GEMM, on rows that the probe's GEMM gives. */
 static void judge_behind(stage_half *h, const tensor_set *made)
 {
     finding *f = &h->found[BEHIND];

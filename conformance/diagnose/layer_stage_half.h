@@ -36,7 +36,7 @@ typedef struct stage_half {
    output; an empty set if there are none. */
 void stage_half_inputs(tensor_set *in, const stage_half *h,
                        const host_tensor *act);
-/* What the oracle gives for them; an empty set if it cannot. */
+/* The oracle's outputs for them; an empty set if it has none. */
 void stage_half_gives(const stage_half *h, tensor_set *out);
 
 /* Fill in what is found. */

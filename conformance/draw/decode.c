@@ -92,7 +92,7 @@ static void change_params(drawing *d)
             d->new_param[i] = strcmp(c->value[i], d->base->value[i]) != 0;
         }
     }
-    /* What other parameters brought in has no size yet. */
+    /* Dimensions that other parameters brought in have no size yet. */
     for (int k = 0; k < c->schema->n_dims; k++) {
         if (case_uses_dim(c, k) && c->dim[k] == 0 &&
             !(case_uses_dim(d->base, k))) {
@@ -298,7 +298,7 @@ static void mend(drawing *d)
 {
     const fit is = fit_of(d);
 
-    /* What is too large is not mended by larger sizes. */
+    /* Larger sizes mend nothing that is too large. */
     if (is == FIT || (is == FIT_REFUSED && mend_sizes(d)) ||
         take_back_params(d) || (is == FIT_REFUSED && mend_sizes(d)) ||
         take_back_dims(d)) {
@@ -336,7 +336,7 @@ static void change(drawing *d)
     if (memcmp(d->c->dim, d->base->dim, sizeof d->c->dim) != 0 ||
         memcmp(d->c->value, d->base->value, sizeof d->c->value) != 0) {
         d->c->stretch = 0;
-        /* What is wrong in the grid's shape may be right in another. */
+        /* Invalid in the grid's shape may be legal in another. */
         if (!draw_is_pinned(d->plan, d->c, "flaw")) {
             d->c->flaw[0] = '\0';
         }

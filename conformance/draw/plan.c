@@ -134,8 +134,8 @@ static int add_base(draw_plan *p, const test_case *c)
     return 0;
 }
 
-/* Is the case one of what is wanted of its operation?  Keys that are given
-   decide where the case has another layout. */
+/* Whether the plan wants the case.  Keys that are given decide where the case
+   has another layout. */
 static int is_wanted(const draw_plan *p, const test_case *c)
 {
     char own[2 * OP_WORD];

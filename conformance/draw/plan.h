@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What plans share with the decoder. */
+/* Declarations that plans share with the decoder. */
 #ifndef MXO_DRAW_PLAN_H
 #define MXO_DRAW_PLAN_H
 
@@ -11,7 +11,7 @@ typedef struct draw_pin {
     char keys[CASE_TEXT]; /* "key=value,..." */
 } draw_pin;
 
-/* Is a key of the case given? */
+/* Whether a key of the case is given. */
 int draw_is_pinned(const draw_plan *p, const test_case *c, const char *key);
 /* Set what is given. */
 void draw_pin_keys(const draw_plan *p, test_case *c);

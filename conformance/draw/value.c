@@ -39,7 +39,7 @@ uint64_t value_of_dim(const granules *g, uint32_t slot)
     const uint32_t x = slot >> 4;
     uint64_t n;
 
-    /* What shrinks records makes slots small: then sizes are. */
+    /* Shrinking makes slots small, and so sizes. */
     if (slot < 64) {
         return 1 + slot;
     }

@@ -82,7 +82,7 @@ void channel_stop(channel *c)
     c->timeout_s = timeout_s;
 }
 
-/* What has been printed by now: the first bytes and the last. */
+/* Read the output so far; its first bytes and its last are kept. */
 static void take_noise(channel *c)
 {
     char chunk[4096];
@@ -154,7 +154,7 @@ end_it(channel *c, const char *format, ...)
     say_printable(c->end);
     take_noise(c);
     if (c->speaker != 0 && c->speaker != getpid()) {
-        (void)kill(c->speaker, SIGKILL); /* it may have left its group */
+        (void)kill(c->speaker, SIGKILL); /* it left its group, perhaps */
     }
     reap(c, 0, NULL, 0);
     return -1;

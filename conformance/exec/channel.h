@@ -22,14 +22,14 @@ enum {
     CHANNEL_NOISE = 16 << 10 /* of what it prints, kept from either end */
 };
 
-/* What stands behind the token: a status of the ABI, or a word. */
+/* Words after the token, beside statuses of the ABI. */
 enum { REPLY_LEFT = 100, REPLY_FAULT };
 
 typedef struct channel {
-    pid_t pid;     /* what was started; 0: nothing runs */
-    pid_t speaker; /* who replied first; 0: nobody yet */
+    pid_t pid;     /* started process; 0: none runs */
+    pid_t speaker; /* process that replied first; 0: none yet */
     int socket;
-    int noise;        /* what it prints, to be read */
+    int noise;        /* its output, to be read */
     double timeout_s; /* of processor time, for one reply */
     char token[33];
     char token_before[33]; /* of the request before */
@@ -47,7 +47,7 @@ typedef struct channel {
 int channel_start(channel *c, const process_plan *plan, int memory);
 /* Kill it if it runs and forget it. */
 void channel_stop(channel *c);
-/* What it prints is kept from here on. */
+/* Keep its output from here on. */
 void channel_begin(channel *c);
 /*
  * Send a request, which is released and gets its token here, and wait for the

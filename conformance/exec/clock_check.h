@@ -21,7 +21,7 @@ typedef struct clock_check {
 /* The text of a reply: DEVICE and a sentence if it is no time, or longer than
    what passed. */
 mxo_status timed_read(timed *t, const char *text, mxo_text why);
-/* Is this call another than the one checked last? */
+/* Whether this call differs from the one checked last. */
 int clock_check_is_due(clock_check *c, const char *op, uint64_t n_bytes);
 /* How many runs to ask for after a request of few. */
 uint32_t clock_check_repeat(const timed *few);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a subject says of itself: the object in its reply to hello. */
+/* A subject's description of itself: the object in its reply to hello. */
 #ifndef MXO_EXEC_GREETING_H
 #define MXO_EXEC_GREETING_H
 

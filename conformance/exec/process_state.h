@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a call may not change in its process: floating-point environment,
+ * State that a call may not change in its process: floating-point environment,
  * locale, signal handlers and masks, descriptors, working directory, mask of
  * new files, timers, child processes.  The serving side puts all of it in order
  * before a call and looks at it after the call.
@@ -17,7 +17,7 @@ process_state *process_state_take(void);
 void process_state_free(process_state **s);
 /* Put it in order again, as far as this can be done. */
 void process_state_reset(process_state *s);
-/* Is anything changed?  1 and a sentence, else 0. */
+/* 1 and a sentence if anything changed, else 0. */
 int process_state_differs(process_state *s, mxo_text what);
 
 #endif

@@ -120,7 +120,7 @@ static mxo_status proxy_upload(void *ctx, void *buffer, uint64_t offset,
     return status;
 }
 
-/* What it does not write stays as it was in dst. */
+/* Bytes that the subject does not write stay as they were in dst. */
 static mxo_status proxy_download(void *ctx, void *dst, void *buffer,
                                  uint64_t offset, uint64_t n_bytes,
                                  mxo_text why)

@@ -33,7 +33,7 @@ void proxy_close(proxy **made);
 
 const mxo_backend *proxy_table(const proxy *p);
 const subject_link *proxy_link(const proxy *p);
-/* What it declared, borrowed; NULL: nothing. */
+/* Its declared limits, borrowed; NULL: none. */
 const json_t *proxy_limits(const proxy *p);
 /* Processes so far. */
 uint64_t proxy_n_started(const proxy *p);

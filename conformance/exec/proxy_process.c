@@ -94,7 +94,7 @@ static mxo_status start(proxy *p, mxo_text why)
                              strerror(errno));
 }
 
-/* What it printed while it failed to say hello is for people. */
+/* Show people its output if it failed to say hello. */
 static void show_noise(proxy *p)
 {
     strbuf lines = {NULL, 0, 0};
@@ -118,7 +118,7 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
 
     (void)json_object_set_new(o, "protocol", json_integer(1));
     (void)json_object_set_new(o, "device", json_integer(p->options.device));
-    p->channel.timeout_s = p->options.timeout_s + 60; /* what it imports */
+    p->channel.timeout_s = p->options.timeout_s + 60; /* its imports */
     const int reply = channel_ask(&p->channel, o, &text);
 
     p->channel.timeout_s = p->options.timeout_s;
@@ -139,7 +139,7 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
     return status;
 }
 
-/* Is it the one of before? */
+/* Check that its greeting is the one of before. */
 static mxo_status greet_again(proxy *p, mxo_text why)
 {
     greeting again = {.object = NULL};

@@ -62,7 +62,7 @@ int serve_map_memory(server *s, uint64_t n)
     return s->memory != NULL;
 }
 
-/* Is a handle of this backend the address of its bytes? */
+/* Whether a handle of this backend is the address of its bytes. */
 static int handles_are_addresses(server *s)
 {
     uint8_t bytes[64];
@@ -211,7 +211,7 @@ static void do_hello(server *s, const json_t *request)
     s->contexts[0] = s->ctx;
     s->device = device;
     s->greeted = *s->table;
-    process_state_reset(s->order); /* what loading it changed is no call's */
+    process_state_reset(s->order); /* no call is blamed for loading */
     s->is_address = handles_are_addresses(s);
     (void)make_hello(s);
 }
@@ -303,7 +303,7 @@ static void do_threads(server *s, const json_t *request)
     serve_reply_status(s, MXO_OK);
 }
 
-/* What a call left changed, or its status. */
+/* Reply with the state that a call left changed, or with its status. */
 void serve_reply_after_call(server *s, mxo_status status)
 {
     char left[256];

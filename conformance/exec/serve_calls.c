@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Is what the backend downloads what lies at the address? */
+/* Whether the backend downloads the bytes at the address. */
 static int is_at_address(server *s, void *buffer, uint64_t at)
 {
     uint8_t bytes[16];
@@ -40,7 +40,7 @@ static void raise_fences(server *s, const json_t *fences)
     fence_raise();
 }
 
-/* What is made: a call, or a graph of one. */
+/* A call to make, or a graph of one. */
 typedef struct made {
     const mxo_call *call; /* NULL: */
     void *graph;

@@ -18,7 +18,7 @@ typedef struct server {
     void *state;
     const mxo_backend *table;
     mxo_backend greeted; /* the table when it said hello */
-    void *ctx;           /* that of the request */
+    void *ctx;           /* of the request */
     void *contexts[2];   /* the second: NULL until it is asked for */
     int device;
     uint8_t *memory;
@@ -31,7 +31,7 @@ typedef struct server {
 /* An empty text, to be written by the plugin. */
 mxo_text serve_text_of(server *s);
 void serve_reply_status(server *s, mxo_status status);
-/* What a call left changed, or its status. */
+/* Reply with the state that a call left changed, or with its status. */
 void serve_reply_after_call(server *s, mxo_status status);
 /* The mapping of the shared memory reaches n bytes at least. */
 int serve_map_memory(server *s, uint64_t n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What MPFR says: the second opinion on our exponential, used by the unit
+ * MPFR's exponential: the second opinion on ours, used by the unit
  * tests and by the exhaustive run.  Nothing here is part of the emulator.
  */
 #ifndef MXO_REFERENCE_H

@@ -47,7 +47,7 @@ int campaign_judge(converter_campaign *c, const drawn *d, conversion_fault *f,
     return status;
 }
 
-/* Is the cause of d still this one? -1: it could not be judged. */
+/* Whether the cause of d is still this one; -1: it could not be judged. */
 static int has_cause(converter_campaign *c, const drawn *d, const char *cause,
                      mxo_text why)
 {
@@ -96,7 +96,7 @@ static int open_keep(const converter_campaign *c, char path[CONVERTER_PATH],
     return -1;
 }
 
-/* That is known before a night is spent. */
+/* Check the folder before a night is spent. */
 static int check_keep(const converter_campaign *c, mxo_text why)
 {
     char path[CONVERTER_PATH];

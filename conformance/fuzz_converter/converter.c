@@ -133,7 +133,7 @@ static uint64_t digest_folder(const char *folder)
     return sum;
 }
 
-/* What convert makes of it, by the oracle. */
+/* The expected conversion, by the oracle. */
 static int make_expected(const converter *c, const drawn *d, const char *in,
                          const char *out, mxo_text why)
 {

@@ -24,7 +24,7 @@ typedef struct drawn {
     uint64_t field[DRAWN_FIELDS];
 } drawn;
 
-/* What may be drawn. */
+/* Ranges of what is drawn. */
 typedef struct drawn_rules {
     const char *conversion;
     const mover *mover; /* of the oracle: which sizes does it take? */
@@ -41,7 +41,7 @@ const name_style *drawn_style_for(const char *conversion);
 /* Draw until the conversion takes the sizes; -1 and a sentence: it takes none
    of them. */
 int drawn_draw(const drawn_rules *rules, prng *random, drawn *d, mxo_text why);
-/* Is it whole, and does the conversion take its sizes? */
+/* Whether it is whole and the conversion takes its sizes. */
 int drawn_is_legal(const drawn_rules *rules, const drawn *d);
 void drawn_shard(const drawn_rules *rules, const drawn *d, shard *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is wrong with one converted checkpoint. */
+/* Fault of one converted checkpoint. */
 #ifndef MXO_FUZZ_CONVERTER_FAULT_H
 #define MXO_FUZZ_CONVERTER_FAULT_H
 

@@ -158,7 +158,7 @@ static void compare_layers(conversion_fault *f, files *c)
     json_decref(layers);
 }
 
-/* What belongs to no layer is copied, type, shape and bytes. */
+/* Tensors of no layer are copied: type, shape and bytes. */
 static void compare_rest(conversion_fault *f, const files *c)
 {
     for (size_t i = 0; i < c->expected.n; i++) {

@@ -161,7 +161,7 @@ static int check_conversion(const char *name)
                       cli_suggestion(&near, hint, sizeof hint));
 }
 
-/* What the command and --names, --fix say of what is drawn. */
+/* Rules of drawing, from the command, --names and --fix. */
 static int finish_rules(const options *o, mxo_text why)
 {
     converter *s = &o->campaign->subject;

@@ -6,7 +6,7 @@
 #ifndef MXO_FUZZ_CONVERTER_H
 #define MXO_FUZZ_CONVERTER_H
 
-/* Is this command line of "fuzz" for a converter? */
+/* Whether this command line of "fuzz" is for a converter. */
 int fuzz_converter_is_asked(int argc, char **argv);
 /* Its usage on standard output. */
 void fuzz_converter_help(void);

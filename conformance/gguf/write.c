@@ -308,7 +308,7 @@ static int write_layers(const layer_list *layers, const char *path,
     return 0;
 }
 
-/* Is path one of the files the bytes come from? */
+/* Whether path is one of the files that the bytes come from. */
 static int is_source(const checkpoint *in, const char *path)
 {
     struct stat out;

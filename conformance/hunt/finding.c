@@ -57,7 +57,7 @@ int finding_make(finding *f, crew *thorough, crew *fast, const backend_ref *ref,
     return 0;
 }
 
-/* What to read, as comments, and the case. */
+/* The report, as comments, and the case. */
 static int write_case(const finding *f, const char *path, mxo_text why)
 {
     report_file file;
@@ -113,7 +113,7 @@ int finding_write(const finding *f, const char *folder, uint64_t number,
         (void)say(MXO_E_PARAM, why, "%s: %s", folder, strerror(errno));
         return -1;
     }
-    /* What an earlier hunt has kept stays. */
+    /* Files of an earlier hunt stay. */
     do {
         (void)snprintf(stem, sizeof stem, "%.3000s/%03" PRIu64 "-%.*s", folder,
                        number++, op, f->text);

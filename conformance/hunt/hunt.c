@@ -237,7 +237,7 @@ static int run_batch(hunt *h)
     return 0;
 }
 
-/* Is the time over, or are there enough cases or causes? */
+/* Whether time is over, or cases or causes are enough. */
 static int is_done(const hunt *h)
 {
     return stop_requested() || h->is_enough ||

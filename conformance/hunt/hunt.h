@@ -22,7 +22,7 @@ typedef struct hunt_options {
     uint64_t most_causes; /* stop at that one; 0: go on */
     const char *folder;   /* where findings are written */
     const char *journal;  /* NULL: none */
-    char *const *wanted;  /* what the plan was made of */
+    char *const *wanted;  /* patterns that the plan was made of */
     size_t n_wanted;
     int verbose; /* -1: findings and the last line only */
     int color;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a hunt has been through: cases per group, and of layouts the lengths
+ * Coverage of a hunt: cases per group, and of layouts the lengths
  * of pads and the values of digits that the cases drawn had, each counted.
  */
 #ifndef MXO_HUNT_SEEN_H

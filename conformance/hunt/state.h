@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What decides the next batch, and the journal that keeps it: weights of
+ * State that decides the next batch, and its journal: weights of
  * groups, records that lately found something, causes.  A journal is lines of
  * JSON; a last line that was cut off is written again.  One of another
  * version, build, subject, seed or draw is refused and stays as it is.
@@ -28,7 +28,7 @@ int hunt_state_begin(hunt_state *s, const draw_plan *p);
 void hunt_state_clear(hunt_state *s);
 /* A record found something. */
 void hunt_state_keep(hunt_state *s, const draw_record *r);
-/* Is it a cause of its own?  Text and repro are copied. */
+/* Whether it is a new cause; text and repro are copied. */
 int hunt_state_is_new(hunt_state *s, const report_result *r);
 /* After a batch: what found something is drawn more, what is declined
    hardly. */

@@ -59,7 +59,7 @@ static double nearest(double h)
     return x < 1 ? x / (1 - x) : INFINITY;
 }
 
-/* What k products may lose, in units of the sum of magnitudes. */
+/* Largest loss of k products, in units of the sum of magnitudes. */
 static double lost(const bound_row *r, double k)
 {
     const double steps = ceil(k / r->step);

@@ -31,7 +31,7 @@ static mxo_status accept(judge *j, mxo_status status, mxo_text why)
         subject_fence(&j->subject);
     }
     j->subject.decoy = 1;
-    j->oracle.once = 1; /* it is judged as the backend emu */
+    j->oracle.once = 1; /* believed here, judged as backend emu */
     j->oracle.all_cores = 1;
     if (status != MXO_OK) {
         judge_close(j);
@@ -277,7 +277,7 @@ static void subject_refused(mxo_status status, int promises,
 
     const int is_failure = status == MXO_E_NOMEM || status == MXO_E_DEVICE;
 
-    /* What failed half-way may have written. */
+    /* A call that failed half-way may have written. */
     if ((!is_failure || d->gone[0] != '\0' || d->left[0] != '\0') &&
         doubts_are_red(d, v)) {
         return;

@@ -14,8 +14,8 @@
 typedef struct judge {
     subject oracle;
     subject subject;
-    int promises; /* it declared limits: what it declines within them is red */
-    int legal_only; /* it declared that it takes no call that is refused */
+    int promises;   /* limits declared: declining within them is red */
+    int legal_only; /* declared: it takes no call that must be refused */
     /* Does the subject take a case?  NULL: any. */
     int (*takes)(void *taker, const test_case *c);
     void *taker; /* borrowed */
@@ -50,9 +50,9 @@ typedef struct evidence {
     bound_set bound; /* of that output; y is NULL if bits are compared */
 } evidence;
 
-/* What the two runs showed, as a red verdict; 0 if they showed nothing. */
+/* Findings of the two runs as a red verdict; 0 if there are none. */
 int doubts_are_red(const distrust *d, verdict *v);
-/* What two runs showed besides bytes, in a sentence; 0 if nothing. */
+/* Findings of two runs beside bytes, in a sentence; 0 if there are none. */
 int judge_doubts(const distrust *d, mxo_text why);
 
 /* The oracle is opened too. Status and sentence are the subject's. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which codes belong to a NaN block is asked of the oracle, so that no layout
- * is known here: in plain order it gives the scale bytes; on an input that is
+ * The oracle tells the codes of a NaN block, so that no layout is known here.
+ * In plain order it gives the scale bytes; on an input that is
  * 1 in the NaN blocks and 0 elsewhere it gives codes that are not zero exactly
  * where those blocks lie.
  */

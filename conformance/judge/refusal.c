@@ -13,7 +13,7 @@ enum { SENTENCE = 384 };
 typedef struct refusing {
     judge *j;
     const op_call *call;
-    mxo_status status;    /* that is asked for; OK: SHAPE or PARAM */
+    mxo_status status;    /* required; OK: SHAPE or PARAM */
     const char *sentence; /* of the oracle */
     verdict *v;
 } refusing;
@@ -33,7 +33,7 @@ static int is_right(mxo_status said, mxo_status asked)
                            : said == asked;
 }
 
-/* What a status of the subject means; v is a pass or is not touched. */
+/* Conclude the verdict from the subject's status. */
 static void weigh(const refusing *r, mxo_status said, const char *text)
 {
     verdict *v = r->v;

@@ -31,7 +31,7 @@ typedef struct settling {
     host_tensor *inverse; /* NULL: none */
     host_tensor *moved;   /* NULL: none */
     uint64_t *from;       /* row of the subject for each row of the oracle */
-    uint64_t *kept;       /* what moved held */
+    uint64_t *kept;       /* former content of moved */
 } settling;
 
 static const row_order *order_for(const test_case *c)

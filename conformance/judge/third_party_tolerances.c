@@ -50,7 +50,7 @@ const char *tolerance_name(int i)
     return i >= 0 && i < N_RULES ? rules[i].name : NULL;
 }
 
-/* Is the text the name of a rule, or of its family? */
+/* Whether the text is the name of a rule, or of its family. */
 static int is_called(const char *name, const char *text)
 {
     const size_t n = strlen(text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the judge says about one case on one backend.  It travels from worker
+ * Verdict of the judge on one case on one backend.  It travels from worker
  * to parent as a line of JSON, and to every report.
  */
 #ifndef MXO_VERDICT_H

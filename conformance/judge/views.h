@@ -18,7 +18,7 @@ typedef struct tensor_view {
     const char *format; /* "$element", "f32", "" as the dtype says */
     uint64_t block;     /* elements per scale along the last axis; 0: none */
     const char *scale;  /* tensor of the scales: an output or an input */
-    const char *input;  /* what the element was made from; "" unknown */
+    const char *input;  /* input of the element; "" unknown */
 } tensor_view;
 
 /* The row for a tensor; a row that says nothing if there is none. */
