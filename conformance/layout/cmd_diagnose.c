@@ -156,7 +156,7 @@ static int diagnose_raw(const options *o)
     return status;
 }
 
-/* What became of the tensors of a pair of files. */
+/* Counts of the tensors of a pair of files. */
 typedef struct file_count {
     int n_compared;
     int n_wrong;

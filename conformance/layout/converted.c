@@ -38,7 +38,7 @@ static void matrix_of(const layer_part *part, int i, uint64_t extent[2])
     extent[1] = part_row_bytes(part, i) / (i % W2 == 2 ? 2 : 1);
 }
 
-/* Which rows and columns are live, where the file says so. */
+/* Live rows and columns, where the file names them. */
 static void set_live(pair *p, const json_t *layer, int i, int interleaved)
 {
     const layer_part live = {.padded_hidden = size_of(layer, "hidden"),

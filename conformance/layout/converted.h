@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the metadata of a converted file say of a layer's tensors. */
+/* Metadata of a converted file about a layer's tensors. */
 #ifndef MXO_LAYOUT_CONVERTED_H
 #define MXO_LAYOUT_CONVERTED_H
 

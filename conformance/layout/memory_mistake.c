@@ -39,7 +39,7 @@ static int unwritten(const pair *p, char *text, size_t size)
         return 0;
     }
     while (from < p->n && p->expected[from] == p->actual[from]) {
-        from++; /* what is right there by chance, or as a pad */
+        from++; /* right by chance, or as a pad */
     }
     (void)snprintf(text, size,
                    "it is right up to byte %" PRIu64

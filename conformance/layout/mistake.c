@@ -393,7 +393,7 @@ static int pad_is_other(const layout_evidence *e, const layout_moved *right,
     return fits;
 }
 
-/* What the asked layout gives, put there in a wrong way. */
+/* Result of the asked layout, stored in a wrong way. */
 static int spoilt_memory(const layout_evidence *e, char *text, size_t size)
 {
     layout_evidence whole;

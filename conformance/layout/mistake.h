@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which known mistake makes exactly these bytes?  The logical tensor is known,
- * so every mistake is tried on it, and the first whose memory equals the
- * actual bytes everywhere is named.
+ * Search for the known mistake that makes exactly these bytes.  The logical
+ * tensor is known, so every mistake is tried on it, and the first whose memory
+ * equals the actual bytes everywhere is named.
  */
 #ifndef MXO_LAYOUT_MISTAKE_H
 #define MXO_LAYOUT_MISTAKE_H
@@ -13,7 +13,7 @@
 
 /* Bytes that were to be in a layout. */
 typedef struct layout_evidence {
-    const mxo_backend *table; /* who moves tensors: the oracle, or a backend
+    const mxo_backend *table; /* moves tensors: the oracle, or a backend
                                  that was judged */
     void *ctx;
     const char *layout; /* asked for: a layout, or CONVERSION.TENSOR */
@@ -45,7 +45,7 @@ layout_moved layout_move(const layout_evidence *e, const char *layout,
                          const char *direction, const uint8_t *bytes,
                          uint32_t dtype);
 void layout_moved_clear(layout_moved *m);
-/* Is byte i of the result defined? */
+/* Whether byte i of the result is defined. */
 int layout_moved_defines(const layout_moved *m, uint64_t i);
 
 #endif

@@ -44,7 +44,7 @@ static const mxo_backend *mover_for(uint64_t n_bytes)
     return table;
 }
 
-/* What memory holds: the element's size tells a type that was changed. */
+/* Type in memory: the element's size tells a type that was changed. */
 static uint32_t memory_dtype(const pair *p, const uint64_t padded[3])
 {
     const uint64_t n = padded[0] * padded[1] * padded[2];
@@ -225,7 +225,7 @@ static uint8_t *take_apart(const pair *p, layout_evidence *e, mxo_text why)
                                                      : logical_of(p, e, why);
 }
 
-/* Is element (row, col) of an expert in the pad that rounded sizes leave? */
+/* Whether element (row, col) of an expert is in the pad of rounded sizes. */
 static int is_pad(const pair *p, uint64_t row, uint64_t col)
 {
     return row % p->period >= p->live[0] || col >= p->live[1];

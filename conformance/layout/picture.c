@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a picture of a layout shows; see picture.h. */
+/* Content of a layout's picture; see picture.h. */
 #include "picture.h"
 
 #include <inttypes.h>
@@ -100,7 +100,7 @@ static void memory_sides(const explained *e, picture_side *rows,
     }
 }
 
-/* Is this the part of the digit that gives the colours? */
+/* Whether this part is of the digit that gives the colours. */
 static int is_moving(const picture *p, const picture_part *part)
 {
     const mxo_layout *l = &p->e->l;
@@ -241,7 +241,7 @@ void picture_make(picture *p, const explained *e, int rows, int cols,
     finish_side(p, &p->memory.cols, memory_cols);
 }
 
-/* What a term at this position of memory adds to the place in the tensor. */
+/* Offset in the tensor of a term at this position of memory. */
 static uint64_t term_source(const mxo_layout *l, const mxo_layout_term *t,
                             uint64_t position)
 {

@@ -56,10 +56,10 @@ void picture_make(picture *p, const explained *e, int rows, int cols,
                   int memory_cols);
 picture_cell picture_at(const picture *p, const picture_table *t, int row,
                         int col);
-/* What stands in the heading of a part; first row or column with this value. */
+/* Value in the heading of a part; first row or column with this value. */
 uint64_t picture_value(const picture *p, const picture_part *part,
                        uint64_t index);
-/* Is the heading of part k at position i another one than at i - 1? */
+/* Whether the heading of part k differs between positions i and i - 1. */
 int picture_starts(const picture_side *s, int k, int i);
 /* Outermost part whose heading changes at position i, 0 < i < n. */
 int picture_level(const picture_side *s, int i);

@@ -232,7 +232,7 @@ static void edge_numbers(const frame *f)
     }
 }
 
-/* What is left out, with its count. */
+/* Omitted rows and columns, with their count. */
 static void gaps(const frame *f)
 {
     const picture_side *rows = &f->t->rows;

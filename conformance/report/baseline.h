@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a run is held against: failures that are known, each with its reason
- * and a link to where it is tracked, and how many cases of each backend and
- * operation must be judged.  A text file, one entry a line, sorted:
+ * Baseline of a run: known failures, each with its reason and a link to its
+ * issue, and the number of cases of each backend and operation that must be
+ * judged.  A text file, one entry a line, sorted:
  *
  *     mxoracle-baseline 1
  *     cover BACKEND OPERATION CASES
@@ -43,15 +43,15 @@ int baseline_read(baseline *b, const char *path, mxo_text why);
 void baseline_clear(baseline *b);
 
 /*
- * What the verdict is in the light of the baseline: red that is expected
+ * The verdict in the light of the baseline: red that is expected
  * becomes VERDICT_EXPECTED; a pass that is not, another way of failing and red
  * that nobody expects are red, each in its own words.
  */
 void baseline_judge(baseline *b, const report_result *r, verdict *v);
 
-/* Is too little judged of what entry i covers? Then v is red and says so. */
+/* Whether too few cases of entry i were judged; v is then red and says so. */
 int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v);
-/* What the baseline requires of a backend and operation; 0: nothing. */
+/* Cases that the baseline requires of a backend and operation; 0: none. */
 uint64_t baseline_required(const baseline *b, const char *backend,
                            const char *op);
 

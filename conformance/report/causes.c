@@ -27,8 +27,8 @@ static void blur(const char *text, char *out, size_t size)
     out[n] = '\0';
 }
 
-/* Is a size of the case no multiple of a block?  Sizes are the numbers that
-   are large enough to be cut into blocks. */
+/* Whether a size of the case is no multiple of a block.  Sizes are the numbers
+   that are large enough to be cut into blocks. */
 static int is_ragged(const char *case_text)
 {
     const char *at = strchr(case_text, ':');

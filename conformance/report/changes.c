@@ -10,7 +10,7 @@
 
 enum { KEY = 4096, LISTED = 20 };
 
-static const double least_ms = 1; /* what a clock may be off by */
+static const double least_ms = 1; /* error of a clock */
 
 typedef enum change {
     NEW_RED,

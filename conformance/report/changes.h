@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is new, gone, changed and slower between two runs. */
+/* Differences of two runs: new, gone, changed and slower cases. */
 #ifndef MXO_CHANGES_H
 #define MXO_CHANGES_H
 

@@ -91,7 +91,7 @@ static void say_cell(FILE *out, const report_run *run, const tally *t,
     fputs("</td>", out);
 }
 
-/* Is there an earlier row of the operation? */
+/* Whether an earlier row is of the same operation. */
 static int is_seen(const tally *t, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
@@ -182,7 +182,7 @@ static void draw_experts(FILE *out, const json_t *map, int down, int across)
     }
 }
 
-/* What the layout does to this shape, beside what was made of it. */
+/* Picture of the layout on this shape, beside the actual result. */
 static void draw_layout(FILE *out, const json_t *layout)
 {
     const char *name = json_string_value(json_object_get(layout, "name"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every form of report is told, and the numbers they share.  Results
+ * Input of every form of report, and the numbers they share.  Results
  * arrive in the order of the plan, whatever order workers finish in.
  */
 #ifndef MXO_REPORT_H
@@ -98,7 +98,7 @@ typedef struct report_run {
     uint64_t n_shards;
     char plan[24];        /* digest of all cases, whatever the shard */
     const char *baseline; /* file; NULL: none */
-    const struct baseline *expected; /* what stands in it; NULL: none */
+    const struct baseline *expected; /* its content; NULL: none */
     char seeds[64];                  /* "1", "1..4" */
     int level;                       /* 0: cases were given */
     uint64_t n_planned;
@@ -110,7 +110,7 @@ typedef struct report_run {
     const char *also; /* others' rules to name, "a,b" or "all"; NULL: none */
 } report_run;
 
-/* Who runs which command since when; the rest is zero. */
+/* Program, command and time of the begin; the rest is zero. */
 void report_run_begin(report_run *run, const char *command);
 double report_run_seconds(const report_run *run);
 /* The operation of a result. */

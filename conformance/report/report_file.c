@@ -42,7 +42,7 @@ static int open_beside(report_file *f, const struct stat *old, int exists)
     const int n = slash == NULL ? 0 : (int)(slash - f->path) + 1;
 
     if (exists && access(f->path, W_OK) != 0) {
-        return -1; /* what may not be written may not be replaced */
+        return -1; /* a read-only file may not be replaced */
     }
     (void)snprintf(f->beside, sizeof f->beside, "%.*s.mxoracle-XXXXXX", n,
                    f->path);

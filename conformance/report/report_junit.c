@@ -94,7 +94,7 @@ static void add_property(strbuf *b, const char *name, const char *value)
     strbuf_add(b, "/>");
 }
 
-/* What a page of results shows beside the failure: how to see it again, and
+/* Attachments that a page of results shows beside the failure: its repro, and
    the first difference. */
 static void add_attachments(strbuf *b, const report_result *result)
 {

@@ -53,7 +53,7 @@ static void cell_text(char text[CELL_TEXT], const backend_info *b,
     }
 }
 
-/* Is this the first row of its operation? */
+/* Whether this is the first row of its operation. */
 static int is_first(const tally *t, size_t i)
 {
     size_t k = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run says of itself; see report.h. */
+/* Description of a run; see report.h. */
 #include "report.h"
 
 #include "base/stop.h"

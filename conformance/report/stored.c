@@ -60,7 +60,7 @@ static int check_schema(const reading *r, const json_t *header)
     return 0;
 }
 
-/* What shards of one run have in common. */
+/* Check the fields that shards of one run have in common. */
 static int check_same_run(const reading *r)
 {
     static const char *const keys[] = {"command", "version", "build",

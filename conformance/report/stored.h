@@ -14,8 +14,8 @@ typedef struct stored_run {
     int n_files;
     uint64_t n_shards; /* the run was cut into; 0: it was not */
     uint64_t planned;  /* of all files */
-    char *is_there;    /* owned: which shards */
-    char stopped[160]; /* which file was stopped, and by what; "" if none */
+    char *is_there;    /* owned: flags of the shards present */
+    char stopped[160]; /* file that was stopped, and by what; "" if none */
 } stored_run;
 
 /*
@@ -29,7 +29,7 @@ void stored_clear(stored_run *s);
 /* Shards that are not among the files, as "3, 5"; "" if none. */
 void stored_missing(const stored_run *s, char *text, size_t size);
 
-/* What the header says, for a report of the whole; infos must have room for
+/* The header, for a report of the whole; infos must have room for
    BACKEND_MAX. */
 void stored_describe(const stored_run *s, report_run *run,
                      backend_info infos[BACKEND_MAX]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which backends there are and how to get their tables: those linked in, the
+ * Known backends and the loading of their tables: those linked in, the
  * plugins of backends.def, other mxo_<name>.so files in the plugin folders,
  * and files given by path.  Nothing is loaded before backend_load().
  */
@@ -20,7 +20,7 @@ enum {
 
 typedef struct backend_ref {
     char name[BACKEND_NAME];
-    char shown[BACKEND_NAME]; /* what its table says, where that was asked */
+    char shown[BACKEND_NAME]; /* the name in its table, where it was asked */
     char path[BACKEND_PATH];  /* plugin file; "" if linked in */
     char command[BACKEND_COMMAND]; /* of a subject that is a program; "" */
     int global_symbols;            /* the plugin's, for what it loads itself */
@@ -36,7 +36,7 @@ typedef struct backend_list {
     backend_ref ref[BACKEND_MAX];
 } backend_list;
 
-/* Is every folder of MXORACLE_PLUGIN_PATH there? 1, else 0 and a sentence. */
+/* 1 if every folder of MXORACLE_PLUGIN_PATH exists, else 0 and a sentence. */
 int backends_folders_exist(mxo_text why);
 /* Everything known without being told. */
 void backends_known(backend_list *l);

@@ -73,7 +73,7 @@ void case_run_inputs(judge *j, const test_case *c, const tensor_set *in,
     judgement_clear(&g);
 }
 
-/* What a red subject printed, behind all else. */
+/* The output of a red subject, after all else. */
 static void add_noise(const judge *j, verdict *v)
 {
     const subject_link *link = j->subject.link;

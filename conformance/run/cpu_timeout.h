@@ -21,7 +21,7 @@ cpu_timeout cpu_timeout_begin(double limit_s, double now_s, double cpu_s);
 /* Has the clock passed the next look? Then cpu_timeout_ends() is to be asked.
  */
 int cpu_timeout_looks(const cpu_timeout *p, double now_s);
-/* Is it to be given up?  If not, the next look is set. */
+/* Whether to give it up; if not, the next look is set. */
 int cpu_timeout_ends(cpu_timeout *p, double now_s, double cpu_s);
 
 #endif

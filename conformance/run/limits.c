@@ -15,7 +15,7 @@
 /* Values of a list that a case is tried with. */
 enum { MOST_TRIES = 8 };
 
-/* What one declaration says of one key: that of the operation, else "*". */
+/* The declaration of one key: the operation's, else that of "*". */
 static const json_t *entry_of(const json_t *limits, const char *op,
                               const char *part, const char *key)
 {

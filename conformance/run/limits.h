@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a subject declared that it takes (docs/exec-protocol.md, "Limits"), and
- * which cases are then to be asked.
+ * Limits that a subject declared (docs/exec-protocol.md, "Limits"), and the
+ * cases to ask within them.
  */
 #ifndef MXO_LIMITS_H
 #define MXO_LIMITS_H
@@ -11,9 +11,9 @@
 
 #include <jansson.h>
 
-/* Is it what the protocol says? 0, or -1 and a sentence. */
+/* Check against the protocol: 0, or -1 and a sentence. */
 int limits_check(const json_t *limits, mxo_text why);
-/* Is anything declared of the operation? NULL declares nothing. */
+/* Whether anything is declared of the operation; NULL declares nothing. */
 int limits_speak_of(const json_t *limits, const char *op);
 /* Does it take calls of the operation alone that have an answer? */
 int limits_legal_only(const json_t *limits, const char *op);

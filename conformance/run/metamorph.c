@@ -192,7 +192,7 @@ static int is_cheap(const property *p)
     return p->relation != PARTS && p->how != DERIVE_GROWN;
 }
 
-/* Is the order of a token's rows that of the experts' numbers? */
+/* Whether a token's rows are in the order of the experts' numbers. */
 static int sums_by_number(const test_case *c)
 {
     const char *own =
@@ -316,7 +316,7 @@ static int is_zero(const host_tensor *t, uint64_t i)
     return dtype_value(t->dtype, tensor_load(t, i)) == 0;
 }
 
-/* What has nothing to add is zero of either sign: one row, or none. */
+/* An empty sum, of one row or none, is zero of either sign. */
 static void compare_part(const trial *t, uint64_t part, const variant_call *s,
                          const host_tensor *want, const host_tensor *got,
                          verdict *v)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What must hold between two answers of one backend, whoever is right: an
+ * Relations between two answers of one backend, whoever is right: an
  * expert's number, a token's place, the tokens beside it, the room behind them
  * and the machines that experts and columns lie on change no bit of an
  * order-free layer, or none beyond what an exponential of the kernel's own is

@@ -9,7 +9,7 @@
 #include "base/tensors.h"
 #include "case/case_text.h"
 
-/* What the emulator answers: names, types and shapes, bytes if it ran. */
+/* The emulator's answer: names, types and shapes, bytes if it ran. */
 typedef struct native_answer {
     tensor_set out;
     int has_bytes;
@@ -26,7 +26,7 @@ int native_write(const char *path, const test_case *c, uint64_t seed,
 int native_shapes(const test_case *c, const tensor_set *in, tensor_set *out,
                   mxo_text why);
 
-/* What the emulator answers, appended to out. 0, or -1 and a sentence. */
+/* Append the emulator's answer to out. 0, or -1 and a sentence. */
 int native_outputs(const test_case *c, const tensor_set *in, tensor_set *out,
                    mxo_text why);
 

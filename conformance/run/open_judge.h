@@ -14,7 +14,7 @@ typedef struct open_options {
     int device;
     double timeout_s; /* of processor time, for one call in another process */
     int in_process;   /* plugins too: for a debugger */
-    int apart;        /* what is linked in too */
+    int apart;        /* linked-in backends too */
     int is_drawn;     /* cases have no meaning of their own: every value outside
                          a subject's limits is replaced, not defaults alone */
     uint32_t soak;    /* calls before each, on noise */
@@ -29,7 +29,7 @@ typedef struct opened_judge {
     struct past *past; /* owned; the calls of its process; NULL: none kept */
 } opened_judge;
 
-/* Is it judged in a process of its own, unless this is declined? */
+/* Whether it is judged in its own process, unless this is declined. */
 int backend_is_apart(const backend_ref *ref);
 
 /* Status and sentence as backend_load() and judge_open(). */

@@ -58,7 +58,7 @@ static int is_red(const past_call *now, const test_case *c)
     return red;
 }
 
-/* Is it red in a new process, behind n cases? */
+/* Whether it is red in a new process, behind n cases. */
 static int is_red_behind(const past_call *now, const test_case *before, int n)
 {
     proxy_renew(now->by->proxy);

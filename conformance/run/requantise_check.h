@@ -26,7 +26,7 @@ idempotence idempotence_of(const char *op, const char *rule,
  */
 int idempotence_holds(const test_case *c);
 
-/* That x, the only tensor of given, by the oracle and by the first answer;
+/* Make that x, the only tensor of given, by the oracle and by the first answer;
    0 if there is none. */
 int idempotence_inputs(subject *oracle, const test_case *c,
                        const tensor_set *in, const tensor_set *want,

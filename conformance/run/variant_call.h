@@ -32,8 +32,8 @@ void variant_clear(variant_call *s);
 mxo_status variant_ask(variant_call *s, subject *by, tensor_set *out);
 
 /*
- * What the answer to an order-free call, whose sums lose nothing, may be
- * besides its bits: within the range of an open exponential.  Fill in the first
+ * Accepted range of the answer to an order-free call, whose sums lose nothing:
+ * that of an open exponential.  Fill in the first
  * four; the oracle is asked when it is first needed; bound_clear() the ends.
  */
 typedef struct accepted_range {

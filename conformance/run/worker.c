@@ -183,7 +183,7 @@ void worker_epitaph(worker *w, char *text, size_t size)
     const char *colon = w->fault[0] == '\0' ? "" : ": ";
     char how[128];
 
-    process_end(w->pid, 0, 1, how, sizeof how); /* it closed its pipe */
+    process_end(w->pid, 0, 1, how, sizeof how); /* the worker closed its pipe */
     (void)snprintf(text, size, "%s%s%s", w->fault, colon, how);
     forget(w);
 }

@@ -22,10 +22,10 @@ typedef struct worker {
     pid_t pid;  /* 0: not running */
     int socket; /* owned; both ways */
     strbuf line;
-    char fault[WORKER_TEXT]; /* what it said before its end; "" if nothing */
+    char fault[WORKER_TEXT]; /* its last words before its end; "" if none */
 } worker;
 
-/* What a worker gave: a line, not yet anything, or its end. */
+/* Event of a worker: a line, nothing yet, or its end. */
 typedef enum worker_state {
     WORKER_LINE,
     WORKER_WAIT,

@@ -153,8 +153,8 @@ static void open_remote(crew *c, backend_info *info)
     }
 }
 
-/* What is judged apart has a process of its own; workers only make more of
-   them. */
+/* Subjects that are judged apart have a process already; workers only make more
+   of them. */
 static int wants_workers(const crew *c)
 {
     if (c->options.isolate == ISOLATE_SHARED && c->ref.command[0] == '\0') {

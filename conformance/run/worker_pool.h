@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who judges the cases of one backend: this process, or workers.  A worker is
+ * Judging the cases of one backend, in this process or by workers.  A worker is
  * this program started again with the hidden command "worker" (spawned, never
  * forked: a device may be open); it reads cases from one pipe and answers
  * verdicts on another, so that a crash or a hang costs one red line.

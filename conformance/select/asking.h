@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the handlers of a case's fn share; see answer.c. */
+/* Shared by the handlers of a case's fn; see answer.c. */
 #ifndef MXO_SELECT_ASKING_H
 #define MXO_SELECT_ASKING_H
 
 #include "answer.h"
 
-/* What a handler is given. */
+/* Input of a handler. */
 typedef struct asking {
     mxo_select_config c;
     const json_t *object;

@@ -219,7 +219,7 @@ static int decide(select_command *s)
                                                  : refused(s, &r.failure);
 }
 
-/* What an upgrade changes. */
+/* Changes by an upgrade. */
 static int compare(const select_command *s)
 {
     char why[512] = "";

@@ -53,7 +53,7 @@ void selection_files_close(selection_cases files[SELECTION_FILES])
     }
 }
 
-/* Is the case of the version that a change is to? "" is any. */
+/* Whether the case is of the changed version; "" is any. */
 static int concerns(const selection_cases files[SELECTION_FILES], size_t at,
                     const char *version)
 {

@@ -8,7 +8,7 @@
 
 #include "cases.h"
 
-/* What became of one changed rule. */
+/* Fate of one changed rule. */
 typedef struct selection_fate {
     int number;
     const char *what;
@@ -16,7 +16,7 @@ typedef struct selection_fate {
     size_t n_cases;      /* asked until then */
     const char *file;    /* of the case that killed it; borrowed */
     const char *case_id; /* borrowed */
-    const char *how;     /* what differs */
+    const char *how;     /* the difference */
 } selection_fate;
 
 typedef void selection_report(void *ctx, const selection_fate *fate);

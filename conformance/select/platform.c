@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What vLLM runs on, as people say it; see options.h. */
+/* Platforms by the names that people use; see options.h. */
 #include "options.h"
 
 #include "base/cli.h"

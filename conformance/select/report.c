@@ -241,7 +241,7 @@ static void print_tile(const select_page *page)
     }
 }
 
-/* What the question left open, and what was taken instead. */
+/* Fields that the question left open, and the defaults taken. */
 static void print_defaults(const select_question *q)
 {
     const mxo_select_config *c = &q->config;
@@ -309,7 +309,7 @@ static void print_assumed(const select_page *page)
     row("installed", text);
 }
 
-/* What AITER would change, where it was only switched off. */
+/* Effect of AITER, where it was only switched off. */
 static void print_aiter(const select_page *page)
 {
     mxo_select_config c = page->q->config;

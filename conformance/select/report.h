@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mxoracle select prints: a page for people, JSON, tables. */
+/* Output of mxoracle select: a page for people, JSON, tables. */
 #ifndef MXO_SELECT_REPORT_H
 #define MXO_SELECT_REPORT_H
 
@@ -32,13 +32,13 @@ int select_print_matrix(const select_question *q, select_form form,
                         mxo_text why);
 
 /*
- * What changes on a platform between a version and that of q: for its model,
+ * Changes on a platform between a version and that of q: for its model,
  * or for every model known. 0, or -1 and a sentence.
  */
 int select_print_since(const select_question *q, mxo_sel_version from,
                        mxo_text why);
 
-/* What becomes of activations, in a few words. */
+/* Treatment of activations, in a few words. */
 void select_say_activations(const mxo_select_config *c, mxo_sel_backend b,
                             mxo_text text);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an upgrade of vLLM changes on a platform; see report.h. */
+/* Changes on a platform by an upgrade of vLLM; see report.h. */
 #include "report.h"
 
 #include <inttypes.h>

@@ -44,7 +44,7 @@ static int class_where(mutation *m, sel_where *w, int x, const char *v,
     return 0;
 }
 
-/* What a class asks for first of all is not asked for. */
+/* Leave out the first requirement of a class. */
 static int class_needs(mutation *m, sel_class *k, int x, const char *v)
 {
     if (k->parsed.platforms != 0 && turn(m)) {
@@ -203,7 +203,7 @@ static int class_tables(mutation *m, sel_class *k, int x, int v)
     return class_flags(m, k, x, v);
 }
 
-/* Is the class ever asked with the key? */
+/* Whether the class is ever asked with the key. */
 static int is_asked(const mxo_select_rules *r, int v, int x, int key)
 {
     if (x == MXO_SEL_EXPERTS_OCP_MXQuantizationEmulationTritonExperts) {

@@ -13,7 +13,7 @@ typedef struct mutation {
     mxo_text what;
 } mutation;
 
-/* Is it this change's turn? */
+/* Whether it is this change's turn. */
 static inline int turn(mutation *m)
 {
     return m->left-- == 0;

@@ -96,8 +96,8 @@ static int judge_device(selftest_run *s, crew *c, const mutant *m, int device,
 }
 
 /*
- * What a device says is wrong with it; asked in this process, where opening
- * and describing are safe.  EXIT_PASS, EXIT_SKIP if there is no such device.
+ * Read a device's description of its fault, in this process: opening and
+ * describing are safe.  EXIT_PASS, EXIT_SKIP if there is no such device.
  */
 static int identify(const selftest_run *s, int device, mutant *m)
 {

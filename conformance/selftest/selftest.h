@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is the judge any good?  A zoo is a backend each of whose devices makes one
+ * Test of the judge.  A zoo is a backend each of whose devices makes one
  * small wrong change and says so in place of a driver:
  *   "ID CLASS OPERATION: what is wrong (source)"
  * where OPERATION may be followed by (WORD), which stands in the cases that are
@@ -24,7 +24,7 @@ typedef struct mutant {
     int legal;
 } mutant;
 
-/* What became of one mutant. */
+/* Fate of one mutant. */
 typedef struct mutant_fate {
     const mutant *m;
     int red;

@@ -16,7 +16,7 @@ enum {
 typedef struct watch {
     hunt *h;
     const case_list *cases;
-    case_pool *pool; /* what passes goes there; NULL: nowhere */
+    case_pool *pool; /* takes the cases that pass; NULL: none */
     int full;        /* no memory for it */
 } watch;
 
@@ -59,7 +59,7 @@ int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h)
     return w.full || pool->kills == NULL ? -1 : status;
 }
 
-/* Is the case one of the operation? */
+/* Whether the case is of the operation. */
 static int is_case_of(const char *text, const char *op)
 {
     const size_t n = strlen(op);
@@ -160,7 +160,7 @@ static const char *known_killer(const char *id)
     return NULL;
 }
 
-/* That case, if the list has it. */
+/* Ask that case, if the list has it. */
 static int ask_known(const case_list *cases, uint32_t *kills, crew *c,
                      const char *case_text, hunt *h)
 {
@@ -210,7 +210,7 @@ int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h)
     return status;
 }
 
-/* Is case i the first of its operation in the list? */
+/* Whether case i is the first of its operation in the list. */
 static int is_first(const case_list *cases, size_t i)
 {
     const char *text = cases->item[i].text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which cases a device of a zoo is asked, and in which order.  Only what the
- * faultless device passes counts, so that a mutant is never "caught" by a case
+ * Choice and order of the cases for a device of a zoo.  Only cases that the
+ * faultless device passes count, so that a mutant is never "caught" by a case
  * that is red for everybody.
  */
 #ifndef MXO_SELFTEST_HUNT_H
@@ -9,14 +9,14 @@
 
 #include "selftest.h"
 
-/* What the faultless device passes. */
+/* Cases that the faultless device passes. */
 typedef struct case_pool {
     case_list small;
     case_list large; /* outputs of more than 4096 elements */
     uint32_t *kills; /* by each small case; owned */
 } case_pool;
 
-/* What became of one device. */
+/* Fate of one device. */
 typedef struct hunt {
     uint64_t n; /* cases asked */
     int red;

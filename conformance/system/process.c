@@ -141,7 +141,7 @@ void process_end(pid_t pid, int own_group, double grace_s, char *text,
         pause_ms(ms);
         reaped = waitpid(pid, &status, WNOHANG);
     }
-    /* What it has left behind goes with it. */
+    /* Processes that it left behind end with it. */
     if (own_group) {
         (void)kill(-pid, SIGKILL);
     }

@@ -16,7 +16,7 @@ typedef struct process_plan {
     char *const *args;
     char *const *environment; /* NULL: this process's */
     int own_group;            /* leader of a process group of its own */
-    /* What becomes its descriptors 1, 2, ...; 0 is /dev/null and no other is
+    /* Files for its descriptors 1, 2, ...; 0 is /dev/null and no other is
        open in it. */
     int n_files;
     int files[PROCESS_FILES];

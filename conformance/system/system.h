@@ -18,7 +18,7 @@ struct msghdr;
 void system_note_program(const char *argv0);
 /* A name under which this program can be opened and started; NULL: unknown. */
 const char *system_program(void);
-/* What it calls itself, for the argv[0] of what it starts. */
+/* This program's name, for the argv[0] of processes that it starts. */
 const char *system_program_name(void);
 /* Its path without links. 0, or -1: unknown. */
 int system_program_path(char *path, size_t size);
@@ -37,7 +37,7 @@ int system_pipe(int ends[2]);
 int system_ask_sender(int socket);
 /* Flags of recvmsg() for which system_sender() is made. */
 int system_receive_flags(void);
-/* Who sent it; 0: the system does not tell. Descriptors in it are closed. */
+/* Sender of a message; 0: unknown. Descriptors in it are closed. */
 pid_t system_sender(struct msghdr *message);
 
 /* Other processes of this user may not read this one's memory from now on. */

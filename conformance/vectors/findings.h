@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is found while a file is judged, in words, and its worst verdict. */
+/* Findings on a file, in words, and its worst verdict. */
 #ifndef MXO_VECTORS_FINDINGS_H
 #define MXO_VECTORS_FINDINGS_H
 

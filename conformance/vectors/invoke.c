@@ -21,7 +21,7 @@ static void as_abi(const host_tensor *t, mxo_tensor *a)
     a->buffer = t->data;
 }
 
-/* What the outputs look like, before any memory is taken for them. */
+/* Types and shapes of the outputs, before any memory is taken for them. */
 static mxo_status infer(judge *j, const op_call *call, uint64_t limit,
                         tensor_set *out, mxo_text why)
 {
@@ -55,7 +55,7 @@ static mxo_status infer(judge *j, const op_call *call, uint64_t limit,
             (void)say(status, why, "has outputs that do not fit memory");
         }
     }
-    /* What the oracle does not know, the judge does not know. */
+    /* Unknown to the oracle is unknown to the judge. */
     return status == MXO_E_UNSUPPORTED ? MXO_E_PARAM : status;
 }
 

@@ -11,8 +11,8 @@
 
 #include <jansson.h>
 
-/* What the caller does with a greeting, and with each result in turn; other
-   than 0: stop. */
+/* Callbacks for a greeting, and for each result in turn; other than 0:
+   stop. */
 typedef struct lane_sink {
     int (*greeted)(void *state, const vector_greeting *g);
     int (*judged)(void *state, size_t file, const vector_result *result);

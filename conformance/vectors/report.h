@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is reported of a run over vectors: a text of its own on standard
-   output, or the forms of report/report_set.h. */
+/* Report of a run over vectors: a text of its own on standard output, or the
+   forms of report/report_set.h. */
 #ifndef MXO_VECTORS_REPORT_H
 #define MXO_VECTORS_REPORT_H
 
 #include "base/progress.h"
 #include "vectors.h"
 
-/* What became of the files of one operation. */
+/* Verdicts on the files of one operation. */
 typedef struct op_tally {
     char op[VECTOR_OP];
     uint64_t n[VECTOR_UNSUPPORTED + 1]; /* files, by verdict */
@@ -53,7 +53,7 @@ void report_subject_end(vector_report *r);
 /* Prints the closing line, moves files into place and returns the exit
    status. */
 int report_end(vector_report *r);
-/* What is not ended leaves files as they were. */
+/* A report that is not ended leaves files as they were. */
 void report_clear(vector_report *r);
 
 #endif

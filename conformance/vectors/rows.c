@@ -201,7 +201,7 @@ static void judge_output(judging *j, const map_row *row, host_tensor *t,
     }
 }
 
-/* Is the row for outputs that the oracle may have bounds for? */
+/* Whether the row is for outputs that the oracle may have bounds for. */
 static int is_bounded(const map_row *row)
 {
     return row->op == row->vector_op || strcmp(row->rule, "bound") == 0;

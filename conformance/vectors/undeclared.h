@@ -16,9 +16,9 @@ typedef struct answered {
     const tensor_set *out;
 } answered;
 
-/* What a bound depends on besides parameters: sizes, from the inputs, and the
-   kind of data, if the file's metadata names one: on some kinds no order
-   rounds, and bits are compared. */
+/* The case that bounds depend on: sizes, from the inputs, and the kind of data,
+   if the file's metadata names one.  On some kinds no order rounds, and bits
+   are compared. */
 void undeclared_case(const scope *s, const tensor_set *in, test_case *c);
 
 /* Judge the file's tensor t, and what the subject computed for it, by bounds.

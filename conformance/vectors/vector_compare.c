@@ -62,7 +62,7 @@ static uint64_t distance(uint32_t dtype, uint64_t a, uint64_t b)
     return ma > mb ? ma - mb : mb - ma;
 }
 
-/* Is one a zero and the other a subnormal (or zero) of the same sign? */
+/* Whether one is a zero and the other a subnormal or zero of its sign. */
 static int is_flush(uint32_t dtype, uint64_t a, uint64_t b)
 {
     const uint64_t sign = UINT64_C(1) << (8 * dtype_bytes(dtype) - 1);

@@ -24,7 +24,7 @@ static void greet(const vector_subject *who, opened_judge *o,
     }
 }
 
-/* What a run of lanes reports to. */
+/* Receiver of a run's results. */
 typedef struct turn {
     const vector_subject *who;
     const path_list *list;

@@ -31,7 +31,7 @@ typedef struct vector_result {
     uint64_t n_elements;     /* compared */
     char op[VECTOR_OP];      /* as in the file */
     char rule[64];           /* the last such rule */
-    char cases[VECTOR_TEXT]; /* what was called, separated by blanks */
+    char cases[VECTOR_TEXT]; /* cases called, separated by blanks */
     char text[VECTOR_TEXT];  /* one line per finding */
 } vector_result;
 
@@ -51,7 +51,7 @@ typedef struct vector_options {
     int jobs;                      /* processes that judge; below 2: none */
 } vector_options;
 
-/* Who computes. */
+/* The subject that computes. */
 typedef struct vector_subject {
     const char *name; /* borrowed */
     backend_ref ref;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What glue.c (names and values) and glue_steps.c (the steps) share. */
+/* Shared by glue.c (names and values) and glue_steps.c (the steps). */
 #ifndef MXO_VECTORS_GLUE_STEP_H
 #define MXO_VECTORS_GLUE_STEP_H
 
 #include "glue.h"
 
-/* What a step sees besides its operand. */
+/* Input of a step beside its operand. */
 typedef struct step_call {
     const glue_source *source;
     piece arguments;

@@ -43,7 +43,7 @@ static int is_word(int c)
     return isalnum(c) || c == '_';
 }
 
-/* Is key a whole word of text, led by one of the characters in before? */
+/* Whether key is a whole word of text, led by a character of before. */
 static int mentions(const char *text, const char *key, const char *before)
 {
     const size_t n = strlen(key);
