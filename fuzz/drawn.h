@@ -17,7 +17,7 @@ typedef struct drawn_call {
     size_t n_rest;
 } drawn_call;
 
-/* Which operations a target draws; once, before the others. */
+/* Set the operations that a target draws; once, before the others. */
 void drawn_begin(const char *const patterns[], size_t n);
 void drawn_read(const uint8_t *bytes, size_t n, drawn_call *d);
 /* Its inputs. 0, or -1 where there is none for such a call, or it is large. */

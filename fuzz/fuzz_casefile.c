@@ -21,7 +21,7 @@ static void die(const char *what, const char *line)
     abort();
 }
 
-/* Is there an item of this text? */
+/* Whether there is an item of this text. */
 static int has(const case_list *l, const char *text)
 {
     for (size_t i = 0; i < l->n; i++) {

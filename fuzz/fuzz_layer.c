@@ -150,7 +150,7 @@ static mxo_status ask(const test_case *c, const op_call *call, int *fits,
     return status;
 }
 
-/* What infer() refuses, run() must refuse too, whatever it is given. */
+/* run() must refuse too where infer() refuses, on any outputs. */
 static void check_refused(const test_case *c, const op_call *call)
 {
     const uint64_t shape[] = {64};

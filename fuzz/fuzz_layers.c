@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a converted file says of its layers, as `convert --from` and `diagnose`
- * read it: refused by a sentence, or every tensor goes back within its bytes,
- * and a byte of it is placed.
+ * Metadata of a converted file about its layers, as `convert --from` and
+ * `diagnose` read it: refused by a sentence, or every tensor goes back within
+ * its bytes, and a byte of it is placed.
  *
  * An input is two bytes for the length of the data, then the name of the
  * conversion, a zero byte, the text of mxoracle.layers, a zero byte, the JSON

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a subject sends: the text of a reply as a hello with its limits, as a
+ * Messages of a subject: the text of a reply as a hello with its limits, as a
  * time and as a buffer's number, and a request as the serving side reads it.
  * Each is refused by a sentence, or what was read keeps its promises and comes
  * back the same when it is written and read again.

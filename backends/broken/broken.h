@@ -109,7 +109,7 @@ uint32_t broken_round(const number_format *f, dd x);
 /* Through BF16, no faults. */
 double broken_to_bf16(double x);
 
-/* reading.c: calls. */
+/* call_access.c: calls. */
 const char *broken_text(const mxo_call *call, const char *key);
 double broken_number(const mxo_call *call, const char *key);
 int broken_says(const mxo_call *call, const char *key, const char *value);
@@ -134,7 +134,7 @@ mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
 /* legal.c: is the call what its operation asks for? */
 mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why);
 
-/* twofold.c: double-double. */
+/* double_double.c: double-double. */
 dd broken_dd(double x);
 dd broken_sum(double a, double b);
 dd broken_mul(dd a, dd b);
@@ -205,7 +205,7 @@ void broken_look_behind(const broken *b, const mxo_call *call);
 mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
                          mxo_text why);
 
-/* late.c: calls answered later. 0 if the call is too big to be kept. */
+/* async.c: calls answered later. 0 if the call is too big to be kept. */
 int broken_keep(broken_job *job, const mxo_call *call);
 
 /* One addition in binary32; double holds the sum well enough. */

@@ -123,7 +123,7 @@ void progress_wipe(progress *p)
         (void)fputs("\r\033[K", stderr);
         (void)fflush(stderr);
         p->is_drawn = 0;
-        /* What is printed now has the terminal for a while. */
+        /* Other output has the terminal for a while. */
         p->last_s = p->ticks ? clock_s() : 0;
     }
     leave(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See caseflaw.h. */
+/* See case_invalid.h. */
 #include "case_invalid.h"
 
 #include "case_shape.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The key "flaw" of a case, NAME.TARGET: a call that would be good, but for
- * one thing that must be refused before anything is read or written.  What
- * can be wrong is listed in flaws.def; the target is a tensor, a dimension or
- * a parameter of the operation.
+ * one thing that must be refused before anything is read or written.  The
+ * faults are the rows of invalid_calls.def; the target is a tensor, a dimension
+ * or a parameter of the operation.
  */
 #ifndef MXO_CASEFLAW_H
 #define MXO_CASEFLAW_H

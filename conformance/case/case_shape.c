@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See caseshape.h. */
+/* See case_shape.h. */
 #include "case_shape.h"
 
 #include "base/tensors.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing and printing of case text; see casetext.h. */
+/* Parsing and printing of case text; see case_text.h. */
 #include "case_text.h"
 
 #include "base/cli.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls that must be refused whatever their numbers are: sizes and parameters
- * that contradict each other, and calls with a flaw (../flaws.def).  Outputs
+ * that contradict each other, and the rows of case/invalid_calls.def.  Outputs
  * are given all the same, of the shapes that a good call beside it would have.
  */
 #include "data/fills.h"

@@ -92,7 +92,7 @@ static void leave_out_ends(const test_case *c, tensor_set *in)
 }
 
 /* The part of the case that has a part in the seed: blanking must not change
-   what is kept, nor the stretch what is not swept, nor a flaw what is good,
+   what is kept, nor the stretch what is not swept, nor a fault what is good,
    nor a loader what it found. */
 static test_case seed_case(const test_case *c)
 {

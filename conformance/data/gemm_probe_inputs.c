@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See probe.h. */
+/* See gemm_probe_inputs.h. */
 #include "gemm_probe_inputs.h"
 
 #include "base/codes.h"

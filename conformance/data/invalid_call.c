@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See flaw.h.  A flawed tensor has all the bytes that it claims, unless the
- * claim itself is the flaw: who reads it after all reads what is there.
+ * See invalid_call.h.  An invalid tensor has all the bytes that it claims,
+ * unless the claim itself is wrong: a read stays inside its memory.
  */
 #include "invalid_call.h"
 #include "case/case_text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Doing to a good call what its case's flaw says; see caseflaw.h. */
+/* Make a legal call invalid as its case says; see case_invalid.h. */
 #ifndef MXO_FLAW_H
 #define MXO_FLAW_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * See near.h.  Along a number two legal values say how each extent grows with
- * it: top_k of 8 experts may be 1 and 2, whose outputs have 1 and 2 columns,
- * so the outputs for 9 have 9.
+ * See nearest_legal_shape.h.  Along a number two legal values show how each
+ * extent grows: top_k of 8 experts may be 1 and 2, whose outputs have 1 and 2
+ * columns, so the outputs for 9 have 9.
  */
 #include "nearest_legal_shape.h"
 

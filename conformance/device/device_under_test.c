@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Driving a backend; see subject.h. */
+/* Driving a backend; see device_under_test.h. */
 #include "device_under_test.h"
 
 #include "device_buffers.h"

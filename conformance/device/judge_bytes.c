@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* What the bytes of a buffer are for: bits above any place in it. */
+/* Purpose of the bytes of a buffer: bits above any place in it. */
 enum { PURPOSE_AT = 38 };
 enum purpose { FOR_FILL, FOR_GUARD, FOR_SCRUB };
 

@@ -25,14 +25,14 @@ void judge_bytes_guard(const judge_secret *s, uint64_t salt, int is_flipped,
                        uint8_t *to, uint64_t n, uint64_t at);
 void judge_bytes_scrub(const judge_secret *s, uint64_t salt, uint8_t *to,
                        uint64_t n, uint64_t at);
-/* What an output holds before run number 0 or 1: in this every bit is another.
-   Without the secret: which right bytes are those of the fill by chance, and
-   how many are said to be unwritten, is the same from process to process. */
+/* Fill of an output before run number 0 or 1; in run 1 every bit differs.
+   Without the secret: the right bytes that equal the fill by chance, and so the
+   count of unwritten ones, are the same from process to process. */
 void judge_bytes_fill(uint64_t salt, int run, uint8_t *to, uint64_t n,
                       uint64_t at);
-/* What inputs hold in a call before the first: a third thing for floating-point
-   numbers and codes, finite and positive; nothing that is an index.  Without
-   the secret: a crash on it comes again. */
+/* Noise in the inputs of a call before the first: other floating-point numbers
+   and codes, finite and positive; never an index.  Without the secret: a crash
+   on it is reproduced. */
 void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
                        uint64_t at);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See where.h. */
+/* See diff_location.h. */
 #include "diff_location.h"
 
 #include <inttypes.h>

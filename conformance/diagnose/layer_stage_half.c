@@ -72,7 +72,7 @@ static int make_case(test_case *c, const stage_half *h, const char *stage)
                : -1;
 }
 
-/* The same on inputs made by probe.h, which no order of summation rounds. */
+/* The same on gemm_probe_inputs.h, which no order of summation rounds. */
 static int make_probe_case(test_case *c, const stage_half *h, const char *stage,
                            const tensor_set *in)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stages.h. */
+/* See layer_stages.h. */
 #include "layer_stages.h"
 
 #include "data/fill_loaded.h"

@@ -4,7 +4,7 @@
  * the oracle's bytes, so that a wrong stage does not make the next one look
  * wrong.  A GEMM is an operation of its own.  What lies before it and behind
  * it is asked for in the same operation, as the backend has it there, through
- * a GEMM that only hands numbers on (probe.h).
+ * a GEMM that only hands numbers on (gemm_probe_inputs.h).
  */
 #ifndef MXO_STAGES_H
 #define MXO_STAGES_H

@@ -41,8 +41,8 @@ enum {
     DRAW_DATA = 8,    /* u16: 0 keeps the kind of data */
     DRAW_FLAGS = 10,  /* u16: bit 0 leaves a call that is refused as it is,
                          bits 1 and 2 halve how large it may be */
-    DRAW_FLAW = 12,   /* u16: 0 none, else a kind of flaw */
-    DRAW_TARGET = 14, /* u16: what has the flaw */
+    DRAW_FLAW = 12,   /* u16: 0 none, else an invalid_calls.def row */
+    DRAW_TARGET = 14, /* u16: target of that row */
     DRAW_DIMS = 16,   /* u32 each */
     DRAW_PARAMS = DRAW_DIMS + 4 * OP_MAX_DIMS, /* u16 each */
     DRAW_BYTES = DRAW_PARAMS + 2 * OP_MAX_PARAMS

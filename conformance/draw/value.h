@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slots into values: sizes, parameters, kinds of data, flaws. */
+/* Slots into values: sizes, parameters, kinds of data, faults. */
 #ifndef MXO_DRAW_VALUE_H
 #define MXO_DRAW_VALUE_H
 

@@ -26,7 +26,7 @@ static void write_repro(finding *f, const backend_ref *ref, int device)
                    f->seed, f->text);
 }
 
-/* With one crew; 0 if it is red there. */
+/* With one pool of workers; 0 if it is red there. */
 static int make_with(finding *f, crew *c, const char *text, uint64_t seed)
 {
     shrinking s;

@@ -15,7 +15,7 @@ void refusal_judge(judge *j, const test_case *c, const op_call *call,
                    tensor_set *out, mxo_status status, const char *sentence,
                    verdict *v);
 
-/* A case with a flaw, which is done to these inputs. */
+/* A case of an invalid call, made from these inputs. */
 void refusal_judge_flaw(judge *j, const test_case *c, tensor_set *in,
                         verdict *v);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See also.h. */
+/* See third_party_tolerances.h. */
 #include "third_party_tolerances.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Would others have accepted it?  The rules of also.def on a failed output;
- * they never decide.
+ * Others' tolerances (third_party_tolerances.def) on a failed output.  They
+ * never decide.
  */
 #ifndef MXO_ALSO_H
 #define MXO_ALSO_H

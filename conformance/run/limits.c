@@ -145,7 +145,7 @@ static int allows_params(const json_t *limits, const test_case *c)
     return 1;
 }
 
-/* Types of inputs, ids and flaws: no other shape makes up for them. */
+/* Types of inputs, ids and faults: no other shape makes up for them. */
 static int allows_rest(const json_t *limits, const test_case *c)
 {
     const op_schema *s = c->schema;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See idempotence.h. */
+/* See requantise_check.h. */
 #include "requantise_check.h"
 
 #include "base/cli.h"

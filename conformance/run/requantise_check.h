@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Quantising what was quantised: for which rules it changes nothing
- * (idempotence.def), and the inputs that ask a backend for it.
+ * Quantising again: the rules for which it changes nothing
+ * (requantise_check.def), and the inputs that ask a backend for it.
  */
 #ifndef MXO_IDEMPOTENCE_H
 #define MXO_IDEMPOTENCE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See second.h. */
+/* See variant_call.h. */
 #include "variant_call.h"
 
 #include "data/fill_loaded.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See crew.h. */
+/* See worker_pool.h. */
 #include "worker_pool.h"
 
 #include "base/stop.h"

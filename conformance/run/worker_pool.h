@@ -37,7 +37,7 @@ typedef struct crew crew;
 typedef void (*crew_sink)(void *state, size_t index, const verdict *v);
 
 /* Opens the backend and describes it. info->why_not tells if it is absent;
-   a crew is made all the same. NULL only without memory. */
+   a pool is made all the same. NULL only without memory. */
 crew *crew_create(const backend_ref *ref, const crew_options *options,
                   backend_info *info);
 void crew_destroy(crew **c);

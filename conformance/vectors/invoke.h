@@ -10,7 +10,7 @@
  * Compute out, which gets the tensors that the oracle infers. SHAPE if their
  * bytes together exceed limit; UNSUPPORTED if the subject does not do it,
  * PARAM if the oracle does not; DEVICE if its process is gone, which the next
- * call starts again. What the distrust of two runs showed is added to the
+ * call starts again. Findings of the two runs are added to the
  * findings.
  */
 MXO_MUST_CHECK mxo_status invoke(judge *j, const test_case *c,

@@ -2,7 +2,7 @@
 /*
  * Constants of tier 1.  Each is the real number in its comment, rounded to
  * nearest (power_of_two, taylor) or down (the rest); the unit test
- * test_act_exp.c recomputes them from the series of e^x and of ln 2.
+ * test_act_fast.c recomputes them from the series of e^x and of ln 2.
  */
 #ifndef MXO_EMU_ACT_EXP_TABLE_H
 #define MXO_EMU_ACT_EXP_TABLE_H

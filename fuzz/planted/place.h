@@ -29,7 +29,7 @@ typedef struct layout_rule {
     uint64_t col_granule;
     uint64_t rows_of; /* a multiple is needed */
     uint64_t cols_of;
-    uint64_t tile_rows; /* that a kernel takes at a time */
+    uint64_t tile_rows; /* taken by a kernel at a time */
     uint64_t tile_cols;
     uint8_t pad;
     uint8_t is_nibbles;

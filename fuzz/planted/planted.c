@@ -257,7 +257,7 @@ static placing *placing_of(const conversion *k)
                                                              : k->row->place;
 }
 
-/* Is the element one that the mistake forgets? */
+/* Whether the mistake forgets the element. */
 static int is_left_out(const conversion *k, uint64_t e, uint64_t r, uint64_t c)
 {
     const uint64_t tile_rows = k->rule->tile_rows;

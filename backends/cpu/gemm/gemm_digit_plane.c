@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows cut into planes; see gemm_plane.h. */
+/* Rows cut into planes; see gemm_digit_plane.h. */
 #include "gemm_digit_plane.h"
 
 #include "gemm.h"

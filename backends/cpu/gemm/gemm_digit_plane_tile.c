@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows in planes against columns; see gemm_plane.h. */
+/* Rows in planes against columns; see gemm_digit_plane.h. */
 #include "gemm_digit_plane.h"
 
 #include "gemm.h"

@@ -30,7 +30,7 @@
 #define CPU_STREAM_BYTES ((uint64_t)8 << 20)
 
 /*
- * What each of the 16 codes becomes under each of the 256 scale bytes.
+ * Values of the 16 codes under each of the 256 scale bytes.
  * row: [scale][code] as 16- or 32-bit patterns; plane: [scale][byte][code],
  * the same patterns cut into bytes, for byte-shuffling instruction sets.
  */

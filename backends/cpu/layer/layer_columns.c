@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of a panel's columns by the layer's order, rounded and with their bias.
-   Where a sum is only known within an interval (gemm_plane.h), both ends are
-   taken as far as everything is monotone. */
+   Where a sum is only known within an interval (gemm_digit_plane.h), both ends
+   are taken as far as everything is monotone. */
 #include "layer_pass.h"
 
 #include "gemm/gemm_read.h"

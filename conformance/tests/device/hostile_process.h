@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a call can do to its process besides its work, for a plugin and a
+ * Side effects of a call on its process, for a plugin and a
  * program alike: the rows of hostile.def.
  */
 #ifndef MXO_TESTS_HOSTILE_PROCESS_H

@@ -33,7 +33,7 @@ static void reply(const char *status, const char *said)
     say(line);
 }
 
-/* What is said in place of a hello; 0: the example's. */
+/* Send a bad hello; 0: the example's. */
 static int bad_hello(void)
 {
     static const struct {

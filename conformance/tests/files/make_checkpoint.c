@@ -217,7 +217,7 @@ static int same(const char *a_path, const char *b_path)
     return a.n != b.n;
 }
 
-/* Is every tensor of a one of b's, name, type, shape and bytes? */
+/* Whether every tensor of a is one of b's: name, type, shape and bytes. */
 static int part_of(const char *a_path, const char *b_path)
 {
     checkpoint a;
@@ -310,7 +310,7 @@ static int pad(const char *from, const char *to)
     return fclose(f) != 0 || n != c.file[0].n_bytes;
 }
 
-/* What is added to a scale of row r of so many, in layer number layer. */
+/* Offset of a scale of row r of so many, in layer number layer. */
 static uint64_t offset_of(const char *kind, int layer, uint64_t r,
                           uint64_t rows)
 {

@@ -33,7 +33,7 @@ static uint64_t draw(uint64_t *state)
 }
 
 /*
- * Is element i of an output one that the vendor leaves unwritten?  X_valid
+ * Whether the vendor leaves element i of an output unwritten.  X_valid
  * says so for X, and out.valid for what has as many elements.
  */
 static int is_pad(const tensor_set *set, const host_tensor *t, uint64_t i)

@@ -194,7 +194,7 @@ START_TEST(a_box_of_positive_numbers_has_its_ends_in_two_corners)
 }
 END_TEST
 
-/* What exp_minus takes for granted, at every 40009th pattern up to 87. */
+/* Assumption of exp_minus, at every 40009th pattern up to 87. */
 START_TEST(u20_is_within_2_to_the_minus_18)
 {
     for (uint32_t x = 0x30000000; x < 0x42ae0000; x += 40009) {

@@ -41,8 +41,8 @@ static const model models[] = {
 };
 enum { N_MODELS = sizeof models / sizeof models[0] };
 
-/* What is done wrong, and by how much the approximations err: 1 is all that
-   is documented. */
+/* Errors of the approximations, and how large: 1 is all that is
+   documented. */
 typedef struct ways {
     int exp;
     int quotient;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is a number on a command line, and what only looks like one. */
+/* Numbers on a command line, and texts that only look like one. */
 #include "base/number.h"
 
 #include <check.h>

@@ -142,7 +142,7 @@ START_TEST(shards_hold_gate_and_up_of_their_columns)
 }
 END_TEST
 
-/* What the emulator answers to a call made from a case, added to sum. */
+/* Add the emulator's answer to a call made from a case to sum. */
 static void add_answer(const test_case *c, const tensor_set *in,
                        const derivation *d, double *sum)
 {

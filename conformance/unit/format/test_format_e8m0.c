@@ -10,7 +10,7 @@ static uint32_t power(uint32_t s)
     return s == 0 ? 0x00400000 : s << 23;
 }
 
-/* What numerics 3.1 says about bytes 0 and 255. */
+/* Bytes 0 and 255 by numerics 3.1. */
 typedef struct ends {
     mxo_e8m0_rule rule;
     mxo_format to;

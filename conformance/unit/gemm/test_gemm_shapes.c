@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which products a case is held against, counted by hand. */
+/* Products that a case is compared with, counted by hand. */
 #include "bench/gemm.h"
 
 #include <check.h>

@@ -37,7 +37,7 @@ START_TEST(numbers_arrive_as_numbers)
     ck_assert(number_seen("4.9e-324") == 4.9e-324);
     ck_assert(signbit(number_seen("-0")));
     ck_assert(isinf(number_seen("-inf")));
-    /* What a backend has to refuse must not become a harmless 0. */
+    /* A value that a backend has to refuse must not become 0. */
     ck_assert(isnan(number_seen("nan")));
 }
 END_TEST

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is given up, and when: a limit of 5 s, looked at second by second. */
+/* Workers that are given up, and when: a limit of 5 s, second by second. */
 #include "run/cpu_timeout.h"
 
 #include <check.h>
@@ -10,7 +10,7 @@ enum { LIMIT_S = 5, FOREVER_S = 1000 };
    does nothing after `busy_s` seconds. */
 static int given_up_at(double share, int busy_s)
 {
-    const double before = 100; /* what it used for other cases */
+    const double before = 100; /* used for other cases */
     cpu_timeout p = cpu_timeout_begin(LIMIT_S, 0, before);
 
     for (int t = 1; t < FOREVER_S; t++) {

@@ -36,7 +36,7 @@ static void add(tensor_set *set, const char *name, uint32_t dtype,
     memcpy(t->data, data, t->n_bytes);
 }
 
-/* What is said must be this. */
+/* The message must be this. */
 static void expect(const scene *s, const char *text)
 {
     tensor_set want = {0};

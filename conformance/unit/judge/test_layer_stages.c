@@ -242,7 +242,7 @@ static const layer_row layers[] = {
 
 enum { N_LAYERS = sizeof layers / sizeof layers[0] };
 
-/* What is said of a layer whose answer was wrong. */
+/* The lines on a layer whose answer was wrong. */
 static void take_apart(const char *layer, strbuf *lines)
 {
     char sentence[256] = "";
@@ -298,8 +298,8 @@ static int is_hidden(const strbuf *lines, int stage)
                NULL;
 }
 
-/* What a fault does not hide: a GEMM of numbers that are quantised already, and
-   what follows a GEMM that only loses its last block. */
+/* Stages that a fault does not hide: a GEMM of numbers that are quantised
+   already, and the step after a GEMM that only loses its last block. */
 static int is_beside(int stage)
 {
     const int is_behind =

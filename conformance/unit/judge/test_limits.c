@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a subject declares, and which case is asked in place of one that lies
+ * Limits that a subject declares, and the cases asked in place of those
  * outside.
  */
 #include "run/limits.h"

@@ -280,7 +280,7 @@ static void expect_red(const char *text, const char *property)
     verdict_clear(&v);
 }
 
-/* What is wrong in such calls only is seen by this property. */
+/* This property finds faults of such calls alone. */
 static void expect(call_test *wrong, const char *property)
 {
     goes_wrong = wrong;

@@ -102,7 +102,7 @@ static void expect(mxo_status (*run)(void *, const mxo_call *, mxo_text),
     verdict_clear(&v);
 }
 
-/* Is there a set whose first output is [rows, cols]? */
+/* Whether a set has [rows, cols] as its first output. */
 static int has_outputs(const nearest_outputs *near, uint64_t rows,
                        uint64_t cols)
 {

@@ -18,7 +18,7 @@
 static char sentence[512];
 static const mxo_text why = {sentence, sizeof sentence};
 
-/* What is known of one weight tensor over the stretches of one call. */
+/* Coverage of one weight tensor over the stretches of one call. */
 typedef struct cover {
     char call[CASE_TEXT]; /* the case without its stretch */
     uint64_t experts;

@@ -52,7 +52,7 @@ typedef enum small_fault {
     SMALL_N_FAULTS
 } small_fault;
 
-/* What activations become in front of both GEMMs. */
+/* Quantisation of activations in front of both GEMMs. */
 typedef enum small_quant {
     SMALL_AS_IS,
     SMALL_MXFP8,  /* rule floor */
@@ -81,7 +81,7 @@ int small_topk(const small_recipe *r);
 void small_layer_fill(small_layer *l, const small_recipe *r, uint64_t seed,
                       int large_bias);
 
-/* What the kernel stores, as codes of the recipe's type. */
+/* Output of the kernel, as codes of the recipe's type. */
 void small_layer_run(small_layer *l, const small_recipe *r, small_order order,
                      small_fault fault, uint16_t *y);
 

@@ -138,7 +138,7 @@ static const char *const rules[] = {"ocp",
                                     "marlin",
                                     "ldexp"};
 
-/* What fast/layer_matmul.c takes for granted about bytes 2 to 252. */
+/* Assumption of fast/layer_matmul.c about bytes 2 to 252. */
 START_TEST(rules_differ_at_the_ends_only)
 {
     const mxo_dequant_rule rule = mxo_dequant_rule_by_name(rules[_i]);

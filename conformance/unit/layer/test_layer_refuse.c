@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the layer's operations refuse, and in which words. */
+/* Refusals of the layer's operations, and their words. */
 #include "layer_fixture.h"
 
 #include <check.h>

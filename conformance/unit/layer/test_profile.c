@@ -100,7 +100,7 @@ START_TEST(every_fact_has_a_value_and_a_source)
 }
 END_TEST
 
-/* Is word one of "key:a|b|c=" in the parameters of op? */
+/* Whether word is one of "key:a|b|c=" in the parameters of op. */
 static int op_knows(const char *op, const char *key, const char *word)
 {
     const mxo_op_info *info = mxo_emulator()->op_info;

@@ -44,7 +44,7 @@ static int bind(trial *t, char *why, size_t n)
                            t->extent, text) == MXO_OK;
 }
 
-/* What a place holds whose element is (r, c) of the padded tensor. */
+/* Content of the place of element (r, c) of the padded tensor. */
 static mxo_layout_content content_of(const trial *t, uint64_t r, uint64_t c,
                                      uint8_t *byte)
 {

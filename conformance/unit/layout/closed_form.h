@@ -13,7 +13,7 @@
 
 enum { CLOSED_UNDEFINED = -1 };
 
-/* What becomes of an axis that is no multiple of its unit; EVEN is padded,
+/* Treatment of an axis that is no multiple of its unit; EVEN is padded,
    but refused if it is odd. */
 enum { CLOSED_REFUSED, CLOSED_PADDED, CLOSED_EVEN, CLOSED_NOT_TRIED };
 

@@ -202,7 +202,7 @@ START_TEST(every_row_of_the_table_binds_at_its_granule)
 }
 END_TEST
 
-/* Is the expert the outermost digit, and a dimension if there are three? */
+/* Whether the expert is the outermost digit, and a dimension of three. */
 static int keeps_experts_apart(const mxo_layout *l)
 {
     const mxo_layout_term *t = &l->term[0];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernels behind the dialects take and refuse, typed from the two
- * sources once more: the largest size that goes, and the next one.
+ * Limits of the kernels behind the dialects, transcribed from both sources
+ * once more: the largest legal size, and the next one.
  */
 #include "unit/emu_call.h"
 

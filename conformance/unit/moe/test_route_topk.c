@@ -380,7 +380,7 @@ static double score64(const char *dialect, const float *x, int n, int e)
     return (double)x[e];
 }
 
-/* What became of the k scores s, sum their sum: renormalize=1, factor c. */
+/* Weights of the k scores s, whose sum is sum: renormalize=1, factor c. */
 static double weight64(const char *dialect, const double *s, int k, int i,
                        double c)
 {

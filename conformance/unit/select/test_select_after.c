@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows a choice: kernels, byte orders, texts of keys, and rules that
+ * Consequences of a choice: kernels, byte orders, texts of keys, and rules that
  * are put in the place of vLLM's. Tables here are written out by hand from the
  * seed pages, not from the rows.
  */
@@ -181,7 +181,7 @@ START_TEST(conversions_are_those_of_the_loaders)
 }
 END_TEST
 
-/* What select names, layout.convert can do. */
+/* layout.convert has every conversion that select names. */
 START_TEST(every_conversion_is_one_of_the_layout_engine)
 {
     static const char *const known[] = {

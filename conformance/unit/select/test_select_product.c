@@ -107,7 +107,7 @@ static int configuration(mxo_select_config *c, size_t n)
     c->libraries = special == 2 ? 0 : c->libraries;
     c->hidden = (int64_t)(2880 + n % 3);
     c->intermediate = (int64_t)(1 + variable * 300);
-    /* What is left chooses name and wish. */
+    /* The remaining digits choose name and wish. */
     const int wish = digit(&n, N_WISHES);
     const char *name = mxo_select_name_at(c, (int)n - 1);
 

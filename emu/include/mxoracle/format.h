@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/** Every format a code can be in.  The order is that of formats.def. */
+/** Every format that a code can have. */
 typedef enum mxo_format {
     MXO_FMT_E2M1,
     MXO_FMT_E2M3,
