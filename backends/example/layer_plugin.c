@@ -107,8 +107,8 @@ static const mxo_tensor *input(const mxo_call *call, const char *name)
     return NULL;
 }
 
-/* What this kernel does, told once: a judge that knows it asks for nothing
-   else.  Stages and sizes are free. */
+/* Limits of this kernel, declared once: a judge asks for nothing outside
+   them.  Stages and sizes are free. */
 #define ONE(key, value) "\"" key "\":[\"" value "\"],"
 #define PROFILE(key) ONE(key, "profile")
 /* clang-format off */

@@ -37,7 +37,7 @@ typedef struct channel {
     strbuf reply;          /* text of the last reply */
     char end[512];         /* why it is over; "" while it runs */
     int is_late;           /* over because no reply came */
-    strbuf first;          /* what it printed since channel_begin() */
+    strbuf first;          /* output since channel_begin() */
     strbuf last;
     uint64_t n_dropped; /* bytes between the two */
 } channel;

@@ -13,7 +13,7 @@
 typedef struct mxo_drawn {
     const char *text;  /* the case, as mxoracle run takes it */
     const char *whole; /* with every default spelled out */
-    const char *why;   /* what the last failure was */
+    const char *why;   /* reason of the last failure */
     uint64_t seed;
     uint32_t record_bytes;
     uint32_t version; /* of the draw */

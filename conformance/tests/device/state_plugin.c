@@ -20,7 +20,7 @@ static int is_fault(const char *name)
     return given != NULL && strcmp(given, name) == 0;
 }
 
-/* What an earlier call left. */
+/* State that an earlier call left. */
 typedef struct memory {
     uint64_t size; /* of its first input; 0: there was none */
     double constants;
@@ -60,8 +60,8 @@ static void state_dealloc(void *ctx, void *buffer)
     example_dealloc(ctx, buffer);
 }
 
-/* Is this call spoilt by what others left?  made: what lies before the output
-   and in it has a slope. */
+/* Whether the state of earlier calls spoils this one.  made: the bytes before
+   the output and in it have a slope. */
 static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
                      int was_made)
 {
