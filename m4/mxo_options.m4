@@ -81,7 +81,7 @@ long number = SYS_arch_prctl;]], [[_tile_zero(0); _tile_dpbssd(0, 1, 2);]])],
         CFLAGS=$mxo_save_CFLAGS
         AC_MSG_RESULT([$mxo_amx])
         AS_IF([test $mxo_amx = yes],
-            [MXO_CPU_FLAGS="-DMXO_HAS_AMX=1"
+            [MXO_CPU_FLAGS="-DMXO_HAS_AMX=1 -D_DEFAULT_SOURCE"
              mxo_cpu_says="portable, AVX2, AVX-512, AMX (chosen at run time)"])
     ])
     AM_CONDITIONAL([MXO_CPU_AMX], [test $mxo_amx = yes])

@@ -3,7 +3,6 @@
  * Threads, instruction sets and kernel names.  Threads only ever take
  * disjoint ranges of outputs, so their number cannot change a bit.
  */
-#define _DEFAULT_SOURCE /* syscall() */
 
 #include "cpu.h"
 
