@@ -3,7 +3,6 @@
  * Threads, instruction sets and kernel names.  Threads only ever take
  * disjoint ranges of outputs, so their number cannot change a bit.
  */
-
 #include "cpu.h"
 
 #if defined(__x86_64__)
