@@ -8,7 +8,7 @@
 
 #include "number.h"
 
-#include "../../rcp_hopper.h"
+#include "../../shared/rcp_hopper.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef CPU_ROUTE_MATH_H
 #define CPU_ROUTE_MATH_H
 
-#include "../../router.h"
+#include "../../shared/router.h"
 #include "act/act.h"
 #include "act/exact.h"
 #include "cpu.h"

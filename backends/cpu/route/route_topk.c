@@ -5,8 +5,8 @@
  */
 #include "route_math.h"
 
-#include "../../router_choose.h"
-#include "../../router_read.h"
+#include "../../shared/router_choose.h"
+#include "../../shared/router_read.h"
 
 #include <stdlib.h>
 

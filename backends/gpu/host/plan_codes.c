@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format.*, math.*, act.unary and what other engines do to blocks: a thread has
-   an element or a block, by backends/codes.h, functions.h and engines.h. */
+   an element or a block, by codes.h, functions.h and engines.h of
+   backends/shared. */
 #include "host/call.h"
 #include "host/plans.h"
 #include "ops/glu_power.h"
@@ -10,10 +11,10 @@
 #define RCP_FN GPU_FN
 #define RCP_TABLE GPU_CONSTANT
 #define FUNCTIONS_U20(bits) gpu_bits(glu_exp_u20(gpu_float(bits)))
-#include "../../codes_dialect.h"
+#include "../../shared/codes_dialect.h"
 
-#include "../../engines_call.h"
-#include "../../functions_call.h"
+#include "../../shared/engines_call.h"
+#include "../../shared/functions_call.h"
 
 GPU_FN void codes_body(const codes_job *a)
 {
