@@ -121,7 +121,8 @@ static uint64_t product_of(const uint64_t *shown, int n, uint64_t most)
 }
 
 /* How many values of each part are shown. The longest give way first, the
-   moving digit after the others are down to their first and last value. */
+   moving digit after the others are down to their first and last value, and
+   these two of its own last of all: its colours meet in both tables. */
 static void choose_shown(const picture *p, const picture_side *s, uint64_t most,
                          uint64_t *shown)
 {
@@ -134,7 +135,7 @@ static void choose_shown(const picture *p, const picture_side *s, uint64_t most,
         for (int k = 0; k < s->n_parts; k++) {
             const uint64_t n =
                 is_moving(p, &s->part[k]) && shown[k] <= PICTURE_COLOURS
-                    ? 2
+                    ? 1 + (shown[k] > 2)
                     : shown[k];
             at = shown[k] > 1 && n > longest ? k : at;
             longest = shown[k] > 1 && n > longest ? n : longest;

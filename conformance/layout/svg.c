@@ -155,13 +155,24 @@ static void place(frame *f, int x, int y)
         f->left += f->head_w[k];
     }
     f->head_w[rows->n_parts] = 50;
-    f->left += 50;
+    for (int k = 0; k < f->t->cols.n_parts; k++) {
+        const int name = text_width(f->t->cols.part[k].name) + 8;
+        f->head_w[rows->n_parts] =
+            name > f->head_w[rows->n_parts] ? name : f->head_w[rows->n_parts];
+    }
+    f->left += f->head_w[rows->n_parts];
     f->top = y + (f->t->cols.n_parts + 1) * CELL_H + 4;
     f->cell_w = widest_cell(f);
     f->right = col_x(f, f->t->cols.n - 1) + f->cell_w +
                (gap_before(&f->t->cols, f->t->cols.n) ? GAP_W : 0);
     f->bottom = row_y(f, rows->n - 1) + CELL_H +
                 (gap_before(rows, rows->n) ? GAP_H : 0);
+}
+
+/* Middle of the last heading: numbers of rows, names of the columns' parts. */
+static int numbers_x(const frame *f)
+{
+    return f->left - f->head_w[f->t->rows.n_parts] / 2 - 1;
 }
 
 /* A value of a part and the frame around the rows that have it. */
@@ -191,7 +202,7 @@ static void col_headings(const frame *f, int k, int y)
     const picture_part *part = &s->part[k];
     char text[24];
 
-    put(f->out, "n", f->left - 26, y + 13, part->name);
+    put(f->out, "n", numbers_x(f), y + 13, part->name);
     for (int i = 0, end; i < s->n; i = end) {
         for (end = i + 1; end < s->n && !picture_starts(s, k, end); end++) {
         }
@@ -217,7 +228,7 @@ static void edge_numbers(const frame *f)
         (void)snprintf(text, sizeof text, "%" PRIu64,
                        f->t->is_memory ? picture_at(f->p, f->t, i, 0).unit
                                        : rows->at[i]);
-        put(f->out, "g", f->left - 26, row_y(f, i) + 13, text);
+        put(f->out, "g", numbers_x(f), row_y(f, i) + 13, text);
     }
     for (int i = 0; i < cols->n; i++) {
         if (f->t->is_memory) {
@@ -244,7 +255,7 @@ static void gaps(const frame *f)
             const int y = i < rows->n ? row_y(f, i) : f->bottom;
             (void)snprintf(text, sizeof text, "..%" PRIu64,
                            picture_skipped(rows, i));
-            put(f->out, "g", f->left - 26, y - 4, text);
+            put(f->out, "g", numbers_x(f), y - 4, text);
         }
     }
     for (int i = 0; i <= cols->n; i++) {
@@ -332,7 +343,7 @@ static void table(const frame *f)
     for (int k = 0; k < f->t->cols.n_parts; k++) {
         col_headings(f, k, f->y + k * CELL_H);
     }
-    put(f->out, "n", f->left - 26, f->top - 8,
+    put(f->out, "n", numbers_x(f), f->top - 8,
         f->t->is_memory ? "offset" : "row");
     edge_numbers(f);
     cells(f);

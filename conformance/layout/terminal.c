@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ROWS = 12, EDGE_W = 7 };
+enum { MOST_ROWS = 12, LEAST_EDGE = 7 };
 
 typedef struct sheet {
     const picture *p;
     const picture_table *t;
     strbuf *out;
     int head_w[MXO_LAYOUT_DIGITS];
+    int edge_w; /* rows or offsets, below the names of the columns' digits */
     int cell_w;
     int gap_w; /* of columns that are left out */
     int colour;
@@ -41,6 +42,10 @@ static void measure(sheet *s)
     for (int k = 0; k < rows->n_parts; k++) {
         s->head_w[k] = at_least((int)strlen(rows->part[k].name), 2) + 1;
     }
+    s->edge_w = LEAST_EDGE;
+    for (int k = 0; k < cols->n_parts; k++) {
+        s->edge_w = at_least(s->edge_w, (int)strlen(cols->part[k].name) + 1);
+    }
     s->cell_w = 3;
     for (int r = 0; r < rows->n; r++) {
         for (int c = 0; c < cols->n; c++) {
@@ -58,7 +63,7 @@ static void measure(sheet *s)
 
 static int head_width(const sheet *s)
 {
-    int w = EDGE_W;
+    int w = s->edge_w;
 
     for (int k = 0; k < s->t->rows.n_parts; k++) {
         w += s->head_w[k];
@@ -81,8 +86,8 @@ static void column_heading(const sheet *s, int k)
 {
     const picture_side *cols = &s->t->cols;
 
-    spaces(s->out, head_width(s) - EDGE_W);
-    strbuf_add(s->out, "%*s", EDGE_W - 1, cols->part[k].name);
+    spaces(s->out, head_width(s) - s->edge_w);
+    strbuf_add(s->out, "%*s", s->edge_w - 1, cols->part[k].name);
     strbuf_add(s->out, " ");
     for (int c = 0; c < cols->n; c++) {
         spaces(s->out, picture_skipped(cols, c) > 0 ? s->gap_w : 0);
@@ -108,7 +113,8 @@ static void edge_heading(const sheet *s)
     for (int k = 0; k < rows->n_parts; k++) {
         strbuf_add(s->out, "%-*s", s->head_w[k], rows->part[k].name);
     }
-    strbuf_add(s->out, "%*s ", EDGE_W - 1, s->t->is_memory ? "offset" : "row");
+    strbuf_add(s->out, "%*s ", s->edge_w - 1,
+               s->t->is_memory ? "offset" : "row");
     for (int c = 0; c <= cols->n; c++) {
         if (picture_skipped(cols, c) > 0) {
             (void)snprintf(text, sizeof text, "..%" PRIu64,
@@ -155,7 +161,7 @@ static void row_line(const sheet *s, int r)
             strbuf_add(s->out, "%-*s", s->head_w[k], "|");
         }
     }
-    strbuf_add(s->out, "%*" PRIu64 " ", EDGE_W - 1,
+    strbuf_add(s->out, "%*" PRIu64 " ", s->edge_w - 1,
                s->t->is_memory ? picture_at(s->p, s->t, r, 0).unit
                                : rows->at[r]);
     for (int c = 0; c < cols->n; c++) {
