@@ -197,17 +197,33 @@ static ssize_t receive(channel *c)
                : end_it(c, "its reply has more than %d bytes", CHANNEL_LINE);
 }
 
+/* Of who replies; before a first reply a shell may stand before it. */
+static double cpu_s(const channel *c)
+{
+    return c->speaker != 0 ? process_cpu_s(c->speaker)
+                           : process_group_cpu_s(c->pid);
+}
+
+static cpu_timeout begin_timeout(const channel *c)
+{
+    cpu_timeout p = cpu_timeout_begin(c->timeout_s, process_clock(), cpu_s(c));
+
+    p.limit_s += c->speaker == 0 ? c->start_s : 0;
+    return p;
+}
+
 /* Wait for more. As receive(). */
 static ssize_t wait_for_more(channel *c, cpu_timeout *p)
 {
     struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise, POLLIN, 0}};
-    const pid_t who = c->speaker != 0 ? c->speaker : c->pid;
     const double now = process_clock();
+    double used;
 
     if (cpu_timeout_looks(p, now) &&
-        cpu_timeout_ends(p, now, process_cpu_s(who))) {
+        cpu_timeout_ends(p, now, (used = cpu_s(c)))) {
         c->is_late = 1;
-        return end_it(c, "no answer within %g s", c->timeout_s);
+        return end_it(c, "no answer within %g s",
+                      used - p->started < p->limit_s ? p->look_s : p->limit_s);
     }
     (void)poll(fds, 2, look_ms);
     if (fds[1].revents & POLLIN) {
@@ -283,9 +299,7 @@ static int take_reply(channel *c, size_t n)
 
 static int listen_to(channel *c, const char **text)
 {
-    cpu_timeout p =
-        cpu_timeout_begin(c->timeout_s, process_clock(),
-                          process_cpu_s(c->speaker != 0 ? c->speaker : c->pid));
+    cpu_timeout p = begin_timeout(c);
     ssize_t n = 0;
 
     while (n >= 0) {
@@ -300,7 +314,11 @@ static int listen_to(channel *c, const char **text)
             (void)snprintf(c->end, sizeof c->end, "%.300s",
                            strbuf_text(&c->reply));
         }
+        const int is_first = c->speaker == 0;
         n = wait_for_more(c, &p);
+        if (n > 0 && is_first) {
+            p = begin_timeout(c);
+        }
     }
     return -1;
 }

@@ -31,6 +31,7 @@ typedef struct channel {
     int socket;
     int noise;        /* its output, to be read */
     double timeout_s; /* of processor time, for one reply */
+    double start_s;   /* more of it for the first, while nothing comes */
     char token[33];
     char token_before[33]; /* of the request before */
     strbuf line;           /* received and not yet a line */

@@ -118,10 +118,9 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
 
     (void)json_object_set_new(o, "protocol", json_integer(1));
     (void)json_object_set_new(o, "device", json_integer(p->options.device));
-    p->channel.timeout_s = p->options.timeout_s + 60; /* its imports */
+    p->channel.start_s = 60; /* its imports */
     const int reply = channel_ask(&p->channel, o, &text);
 
-    p->channel.timeout_s = p->options.timeout_s;
     if (reply < 0) {
         show_noise(p);
         return say(MXO_E_UNSUPPORTED, why, "it says no hello: %s",

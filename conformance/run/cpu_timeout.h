@@ -10,7 +10,8 @@
 #define MXO_CPU_TIMEOUT_H
 
 typedef struct cpu_timeout {
-    double limit_s;
+    double limit_s; /* of processor time */
+    double look_s;  /* of the clock between two looks; as long at first */
     double until;   /* next look, by the clock */
     double started; /* processor time of the worker at the beginning */
     double met;     /* at the last look */

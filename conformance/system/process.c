@@ -2,11 +2,13 @@
 /* See process.h. */
 #include "process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -102,6 +104,53 @@ double process_cpu_s(pid_t pid)
     clockid_t clock;
 
     return clock_getcpuclockid(pid, &clock) == 0 ? seconds_of(clock) : 0;
+}
+
+/* Fields 5 and 14 to 17 of /proc/PID/stat: its group, and ticks of itself and
+   of children that it waited for; 0 if it is of another group. */
+static unsigned long group_ticks(const char *pid, pid_t group)
+{
+    unsigned long ticks[4] = {0, 0, 0, 0};
+    int of = 0;
+    char text[1024] = "";
+    char path[64];
+
+    (void)snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    FILE *f = fopen(path, "re");
+
+    if (f == NULL) {
+        return 0;
+    }
+    const size_t n = fread(text, 1, sizeof text - 1, f);
+    (void)fclose(f);
+
+    text[n] = '\0';
+    const char *rest = strrchr(text, ')'); /* behind its name */
+
+    if (rest == NULL ||
+        sscanf(rest,
+               ") %*c %*d %d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu",
+               &of, &ticks[0], &ticks[1], &ticks[2], &ticks[3]) != 5 ||
+        of != group) {
+        return 0;
+    }
+    return ticks[0] + ticks[1] + ticks[2] + ticks[3];
+}
+
+double process_group_cpu_s(pid_t group)
+{
+    DIR *d = opendir("/proc");
+    unsigned long ticks = 0;
+    const struct dirent *entry;
+
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') {
+            ticks += group_ticks(entry->d_name, group);
+        }
+    }
+    (void)(d != NULL && closedir(d));
+    return ticks > 0 ? (double)ticks / (double)sysconf(_SC_CLK_TCK)
+                     : process_cpu_s(group);
 }
 
 static void pause_ms(long ms)

@@ -26,6 +26,9 @@ typedef struct process_plan {
 int process_start(const process_plan *plan, pid_t *pid);
 /* Processor time it has used, all threads; 0 where that is not told. */
 double process_cpu_s(pid_t pid);
+/* The same of its whole group, with children that have ended; of it alone where
+   the system lists no processes. */
+double process_group_cpu_s(pid_t group);
 /* Wait up to grace_s for its end, then kill it (with its group if it leads
    one), reap it, and say how it ended: "exited with status 0". */
 void process_end(pid_t pid, int own_group, double grace_s, char *text,

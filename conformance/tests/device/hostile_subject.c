@@ -74,6 +74,10 @@ static int bad_hello(void)
                 "{\"*\":{\"dims\":{\"cols\":{\"most\":1e400}}}}"),
     };
 
+    if (is_fault("hello-half-line")) {
+        say(token);
+        (void)pause();
+    }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (is_fault(rows[i].fault)) {
             reply("0", rows[i].hello);
