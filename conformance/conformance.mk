@@ -241,6 +241,8 @@ libjudge_la_SOURCES = \
 	%reldir%/fuzz_converter/fields.def \
 	%reldir%/fuzz_converter/fuzz_converter.c \
 	%reldir%/fuzz_converter/fuzz_converter.h \
+	%reldir%/fuzz_converter/ranks.c \
+	%reldir%/fuzz_converter/ranks.h \
 	%reldir%/fuzz_converter/words.def \
 	%reldir%/gguf/gguf.h \
 	%reldir%/gguf/parse.c \

@@ -157,6 +157,72 @@ static int make_expected(const converter *c, const drawn *d, const char *in,
     return bad ? -1 : 0;
 }
 
+/* Of the ranks beside the one asked for, one axis at a time. */
+static int make_others(const converter *c, const drawn *d, const char *folder,
+                       const char *in, rank_files *others, mxo_text why)
+{
+    static const int axes[2][2] = {{DRAWN_tp, DRAWN_tp_rank},
+                                   {DRAWN_ep, DRAWN_ep_rank}};
+    char path[CONVERTER_PATH];
+    int bad = 0;
+
+    (void)snprintf(path, sizeof path, "%s/other.safetensors", folder);
+    for (int a = 0; a < 2; a++) {
+        const uint64_t asked = d->field[axes[a][1]];
+        for (uint64_t k = 0;
+             !bad && k < d->field[axes[a][0]] && others->n < RANKS_MOST; k++) {
+            rank_file *r = &others->rank[others->n];
+            drawn other = *d;
+            if (k == asked) {
+                continue;
+            }
+            other.field[axes[a][1]] = k;
+            *r = (rank_file){.is_experts = a, .rank = k, .asked = asked};
+            bad = make_expected(c, &other, in, path, why) != 0 ||
+                  checkpoint_open(path, &r->file, why) != 0;
+            others->n += !bad;
+            (void)remove(path); /* it stays mapped */
+        }
+    }
+    return bad ? -1 : 0;
+}
+
+/* What it wrote against what it should; where bytes are wrong, once more beside
+   what other ranks should get. */
+static int judge_output(const converter *c, const drawn *d, const char *folder,
+                        conversion_fault *f, mxo_text why)
+{
+    char in[CONVERTER_PATH];
+    char expected[CONVERTER_PATH];
+    char got[CONVERTER_PATH];
+    rank_files others = {.n = 0};
+    const int is_brief = f->is_brief;
+
+    (void)snprintf(in, sizeof in, "%s/in", folder);
+    (void)snprintf(expected, sizeof expected, "%s/expected.safetensors",
+                   folder);
+    (void)snprintf(got, sizeof got, "%s/got.safetensors", folder);
+    if (access(got, F_OK) != 0) {
+        conversion_fault_add(f, CONVERSION_FAULT_NO_OUTPUT, "", "",
+                             "it ended well, and {out} is not there");
+        return 0;
+    }
+    int status = conversion_fault_compare(f, expected, got, &others,
+                                          c->experts_only, why);
+
+    if (status == 0 && f->word == CONVERSION_FAULT_WRONG_BYTES &&
+        (d->field[DRAWN_tp] > 1 || d->field[DRAWN_ep] > 1)) {
+        conversion_fault_clear(f);
+        f->is_brief = is_brief;
+        status = make_others(c, d, folder, in, &others, why) != 0
+                     ? -1
+                     : conversion_fault_compare(f, expected, got, &others,
+                                                c->experts_only, why);
+        ranks_clear(&others);
+    }
+    return status;
+}
+
 /* The last words of the command. */
 static void read_output(const char *path, char text[OUTPUT_SHOWN])
 {
@@ -248,14 +314,12 @@ int converter_judge(converter *c, const drawn *d, const char *folder,
 {
     char in[CONVERTER_PATH];
     char expected[CONVERTER_PATH];
-    char got[CONVERTER_PATH];
     char end[120];
     int is_slow = 0;
 
     (void)snprintf(in, sizeof in, "%s/in", folder);
     (void)snprintf(expected, sizeof expected, "%s/expected.safetensors",
                    folder);
-    (void)snprintf(got, sizeof got, "%s/got.safetensors", folder);
     if (mkdir(in, 0777) != 0) {
         (void)say(MXO_E_DEVICE, why, "%s: %s", in, strerror(errno));
         return -1;
@@ -275,12 +339,6 @@ int converter_judge(converter *c, const drawn *d, const char *folder,
         conversion_fault_add(f, CONVERSION_FAULT_CHANGED_INPUT, "", "",
                              "the files of {in} are not what they were");
     }
-    if (f->word == CONVERSION_FAULT_NONE && access(got, F_OK) != 0) {
-        conversion_fault_add(f, CONVERSION_FAULT_NO_OUTPUT, "", "",
-                             "it ended well, and {out} is not there");
-    }
-    return f->word == CONVERSION_FAULT_NONE
-               ? conversion_fault_compare(f, expected, got, c->experts_only,
-                                          why)
-               : 0;
+    return f->word == CONVERSION_FAULT_NONE ? judge_output(c, d, folder, f, why)
+                                            : 0;
 }

@@ -4,6 +4,7 @@
 #define MXO_FUZZ_CONVERTER_FAULT_H
 
 #include "base/strbuf.h"
+#include "ranks.h"
 
 #include <mxoracle/abi.h>
 
@@ -32,10 +33,11 @@ void conversion_fault_add(conversion_fault *f, int word, const char *what,
                           const char *mistake, const char *line);
 void conversion_fault_clear(conversion_fault *f);
 
-/* Hold a converted file against the right one; experts_only: look at no other
-   tensor. 0, or -1 and a sentence: the right one cannot be read. */
+/* Hold a converted file against the right one, and what is wrong against those
+   of other ranks; experts_only: look at no other tensor. 0, or -1 and a
+   sentence: the right one cannot be read. */
 int conversion_fault_compare(conversion_fault *f, const char *expected,
-                             const char *actual, int experts_only,
-                             mxo_text why);
+                             const char *actual, const rank_files *others,
+                             int experts_only, mxo_text why);
 
 #endif

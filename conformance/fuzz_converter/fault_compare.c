@@ -15,10 +15,12 @@
 
 enum { LINE = 1200, SHAPE = 96 };
 
-/* Both files, and which tensors of the right one belong to layers. */
+/* Both files, those of other ranks, and which tensors of the right one belong
+   to layers. */
 typedef struct files {
     checkpoint expected;
     checkpoint actual;
+    const rank_files *others;
     uint8_t *is_expert; /* owned */
 } files;
 
@@ -120,6 +122,24 @@ static void compare_bytes(conversion_fault *f, converted_tensor *t,
     strbuf_clear(&said);
 }
 
+/* 1 if it is wrong and what another rank's should be. */
+static int compare_ranks(conversion_fault *f, const files *c,
+                         const checkpoint_tensor *a, const checkpoint_tensor *b,
+                         int i)
+{
+    char line[LINE];
+    char text[160];
+
+    if (memcmp(a->bytes, b->bytes, (size_t)a->n_bytes) == 0 ||
+        !ranks_name(c->others, b, i, text, sizeof text)) {
+        return 0;
+    }
+    (void)snprintf(line, sizeof line, "%.600s: %s", a->name, text);
+    conversion_fault_add(f, CONVERSION_FAULT_WRONG_BYTES, converted_role(i),
+                         text, line);
+    return 1;
+}
+
 static void compare_expert(conversion_fault *f, files *c, converted_tensor *t,
                            int i)
 {
@@ -130,7 +150,7 @@ static void compare_expert(conversion_fault *f, files *c, converted_tensor *t,
         return; /* a conversion that leaves the biases out */
     }
     c->is_expert[a - c->expected.tensor] = 1;
-    if (has_form(f, a, b, converted_role(i))) {
+    if (has_form(f, a, b, converted_role(i)) && !compare_ranks(f, c, a, b, i)) {
         t->pair.expected = a->bytes;
         t->pair.actual = b->bytes;
         t->pair.n = a->n_bytes;
@@ -180,10 +200,11 @@ static void compare_rest(conversion_fault *f, const files *c)
 }
 
 int conversion_fault_compare(conversion_fault *f, const char *expected,
-                             const char *actual, int experts_only, mxo_text why)
+                             const char *actual, const rank_files *others,
+                             int experts_only, mxo_text why)
 {
     char text[600] = "";
-    files c = {{0}, {0}, NULL};
+    files c = {.others = others};
     int status = checkpoint_open(expected, &c.expected, why);
 
     if (status == 0 &&
