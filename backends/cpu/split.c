@@ -169,6 +169,8 @@ const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane)
 #if defined(__x86_64__)
     static const cpu_plane_lane both = {cpu_plane_put_both, cpu_plane_both,
                                         NULL, NULL};
+    static const cpu_plane_lane avx2 = {cpu_plane_put_avx2, cpu_plane_avx2,
+                                        NULL, NULL};
 
 #if defined(MXO_HAS_AMX)
     static const cpu_plane_lane amx = {cpu_plane_put_both, cpu_plane_amx,
@@ -182,9 +184,11 @@ const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane)
     if (lane == &cpu_isa_avx512vbmi && __builtin_cpu_supports("avx512vnni")) {
         return &both;
     }
-#endif
+    return lane == &cpu_isa_avx2 ? &avx2 : NULL;
+#else
     (void)lane;
     return NULL;
+#endif
 }
 
 const cpu_isa_ops *cpu_isa_of(int device, mxo_text why)

@@ -32,8 +32,9 @@ enum {
 };
 
 /* One digit of a group's numbers, as the codes that they meet lie in registers
-   (cpu_plane_at).  Codes enter the sum of a lane as code + 12, so it starts at
-   minus 12 times the lane's digits. */
+   (cpu_plane_at; avx2digit_plane.c has another order, and adds 128 to digits
+   in place of starts).  Codes enter the sum of a lane as code + 12, so it
+   starts at minus 12 times the lane's digits. */
 typedef struct cpu_plane {
     _Alignas(64) int8_t digit[CPU_PLANE_GROUP];
     int32_t start[CPU_PLANE_LANES];

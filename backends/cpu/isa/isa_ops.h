@@ -116,6 +116,7 @@ void cpu_mac_both(const cpu_mac *job);
 /* The best loop that this CPU has for a lane. */
 cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane);
 /* NULL: by slices. */
+int cpu_plane_avx2(cpu_plane_mac *job);
 int cpu_plane_both(cpu_plane_mac *job);
 int cpu_plane_amx(cpu_plane_mac *job);
 size_t cpu_plane_packed_amx(size_t items, size_t k);
@@ -123,6 +124,7 @@ void cpu_plane_pack_amx(const cpu_plane_item *item, size_t items, size_t k,
                         int8_t *to);
 /* Reads the ends of the columns' scale bytes; are they as they have to be? */
 int cpu_plane_ends(cpu_plane_mac *job);
+void cpu_plane_put_avx2(cpu_plane *group, int n, const int64_t *v);
 void cpu_plane_put_both(cpu_plane *group, int n, const int64_t *v);
 const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane);
 /* Bits of 64 whose index has bit number bit clear. */
