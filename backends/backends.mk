@@ -4,7 +4,8 @@ EXTRA_DIST += %reldir%/backends.def %reldir%/shared/call_read.h \
 	%reldir%/shared/codes.h %reldir%/shared/codes_call.h \
 	%reldir%/shared/codes_dialect.h %reldir%/shared/engines.h \
 	%reldir%/shared/engines_call.h %reldir%/shared/functions.h \
-	%reldir%/shared/functions_call.h %reldir%/shared/outputs.def \
+	%reldir%/shared/functions_call.h %reldir%/shared/nvfp4_scalars.h \
+	%reldir%/shared/outputs.def \
 	%reldir%/shared/rcp_hopper.h %reldir%/shared/routed.h \
 	%reldir%/shared/router.def %reldir%/shared/router.h \
 	%reldir%/shared/router_choose.h %reldir%/shared/router_read.h \

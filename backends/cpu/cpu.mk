@@ -95,6 +95,7 @@ libcpu_la_SOURCES = \
 	%reldir%/moe/moe_sort.c \
 	%reldir%/moe/moe_sort.h \
 	%reldir%/moe/moe_sort_layouts.c \
+	%reldir%/moe/nvfp4_scalars.c \
 	%reldir%/number.h \
 	%reldir%/quant/quant.h \
 	%reldir%/quant/quant_block.c \

@@ -6,9 +6,13 @@
 #include "ops/nvfp4_ops.h"
 #include "port/runtime.h"
 
+#define CODES_FN GPU_FN
+#include "../../shared/nvfp4_scalars.h"
+
 GPU_ENTRY(nvfp4_quant, nvfp4_quant_args, nvfp4_quant_body(a))
 GPU_ENTRY(nvfp4_dequant, nvfp4_dequant_args, nvfp4_dequant_body(a))
-GPU_ENTRY(nvfp4_scalars, nvfp4_scalars_args, nvfp4_scalars_body(a))
+GPU_ENTRY(nvfp4_scalars, nvfp4_scalars_job,
+          nvfp4_scalars_experts(a, gpu_thread(), GPU_BLOCK))
 
 static int nvfp4_type(const mxo_call *call, const char *key)
 {
@@ -200,19 +204,17 @@ mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
     return status;
 }
 
-/* A scalar that is no positive number is one that a checkpoint lost. */
-static mxo_status nvfp4_positive(const mxo_call *call, const char *name,
-                                 const uint8_t *at, uint64_t n, mxo_text why)
+static mxo_status nvfp4_positive(const mxo_call *call,
+                                 const nvfp4_scalars_job *a, int in,
+                                 mxo_text why)
 {
     mxo_status status = MXO_OK;
 
-    for (uint64_t i = 0; i < n && status == MXO_OK; i++) {
+    for (uint64_t i = 0; i < a->count[in] && status == MXO_OK; i++) {
         float x = 0;
-        status = gpu_download(&x, at + 4 * i, 4, why);
-        if (status == MXO_OK && !(x > 0 && x - x == 0)) {
-            status =
-                gpu_fail(MXO_E_PARAM, why, "%s: %s[%llu] is no positive number",
-                         call->op, name, (unsigned long long)i);
+        status = gpu_download(&x, a->in[in] + 4 * i, 4, why);
+        if (status == MXO_OK) {
+            status = nvfp4_scalars_check(call, in, i, x, why);
         }
     }
     return status;
@@ -222,47 +224,13 @@ mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
                               mxo_text why)
 {
     static const gpu_kernel scalars = KERNEL(nvfp4_scalars, 0);
-    static const char *const ins[] = {"w13_scale_2", "w13_input_scale",
-                                      "w2_scale_2", "w2_input_scale"};
-    static const char *const outs[] = {"a1_gscale", "a2_gscale", "g1_alphas",
-                                       "g1_scale_c", "g2_alphas"};
-    const mxo_tensor *const w = call_in(call, "w2_scale_2");
-    nvfp4_scalars_args *const a = PLAN_ARGS(plan, nvfp4_scalars_args);
-    uint8_t *in[4] = {NULL, NULL, NULL, NULL};
-    uint8_t *out[5] = {NULL, NULL, NULL, NULL, NULL};
-    mxo_status status = MXO_OK;
+    nvfp4_scalars_job *const a = PLAN_ARGS(plan, nvfp4_scalars_job);
 
-    if (w == NULL || w->rank != 1 || w->shape[0] == 0) {
-        return gpu_fail(MXO_E_SHAPE, why,
-                        "moe.nvfp4_scalars: a number for each expert");
+    MXO_TRY(nvfp4_scalars_make(call, a, why));
+    for (int in = 0; in < NVFP4_N_IN; in++) {
+        MXO_TRY(nvfp4_positive(call, a, in, why));
     }
-    a->experts = w->shape[0];
-    for (int i = 0; i < 4 && status == MXO_OK; i++) {
-        const gpu_want both = {MXO_F32, 2, {a->experts, 2}};
-        const gpu_want one = want_vector(MXO_F32, a->experts);
-        status =
-            need_shaped(call, 0, ins[i], i < 2 ? &both : &one, &in[i], why);
-    }
-    for (int i = 0; i < 4 && status == MXO_OK; i++) {
-        status = nvfp4_positive(call, ins[i], in[i],
-                                a->experts * (i < 2 ? 2 : 1), why);
-    }
-    for (int i = 0; i < 5 && status == MXO_OK; i++) {
-        const gpu_want wanted = want_vector(MXO_F32, i < 2 ? 1 : a->experts);
-        status = need_shaped(call, 1, outs[i], &wanted, &out[i], why);
-    }
-    a->w13 = in[0];
-    a->x13 = in[1];
-    a->w2 = in[2];
-    a->x2 = in[3];
-    a->a1 = out[0];
-    a->a2 = out[1];
-    a->g1 = out[2];
-    a->g1_c = out[3];
-    a->g2 = out[4];
-    a->encoded = (uint32_t)call_is(call, "scales", "compressed_tensors");
-    a->quotient = (uint32_t)call_is(call, "scale_c", "quotient");
     plan->kernel = &scalars;
     plan->blocks = 1;
-    return status;
+    return MXO_OK;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * quant.nvfp4 a block per thread, dequant.nvfp4 an element per thread, and
- * the global scales of moe.nvfp4_scalars by one.
- */
+/* quant.nvfp4 a block per thread, dequant.nvfp4 an element per thread. */
 #ifndef GPU_NVFP4_OPS_H
 #define GPU_NVFP4_OPS_H
 
@@ -41,14 +38,6 @@ typedef struct nvfp4_dequant_args {
     uint64_t n, cols;
     uint32_t to;
 } nvfp4_dequant_args;
-
-typedef struct nvfp4_scalars_args {
-    const void *w13, *w2, *x13, *x2; /* of weights and of inputs */
-    void *a1, *a2, *g1, *g1_c, *g2;
-    uint64_t experts;
-    uint32_t encoded;  /* 2688 / amax: the inverse is taken first */
-    uint32_t quotient; /* g1_scale_c, and not a product */
-} nvfp4_scalars_args;
 
 GPU_FN float nvfp4_input(uint32_t from, const void *x, uint64_t i)
 {
@@ -137,50 +126,6 @@ GPU_FN void nvfp4_dequant_body(const nvfp4_dequant_args *a)
         } else {
             gpu_store_u16(a->y, i, bits);
         }
-    }
-}
-
-/* Number i of a checkpoint's scales, as amax / 2688. */
-GPU_FN float nvfp4_scalar(const nvfp4_scalars_args *a, const void *p,
-                          uint64_t i)
-{
-    const float x = gpu_float(gpu_load_u32(p, i));
-
-    return a->encoded ? 1.0f / x : x;
-}
-
-GPU_FN float nvfp4_largest(const nvfp4_scalars_args *a, const void *p,
-                           uint64_t n)
-{
-    float most = 0;
-
-    for (uint64_t i = 0; i < n; i++) {
-        const float x = nvfp4_scalar(a, p, i);
-        most = x > most ? x : most;
-    }
-    return most;
-}
-
-GPU_FN void nvfp4_put(void *p, uint64_t i, float x)
-{
-    gpu_store_u32(p, i, gpu_bits(x));
-}
-
-GPU_FN void nvfp4_scalars_body(const nvfp4_scalars_args *a)
-{
-    const float x13 = nvfp4_largest(a, a->x13, 2 * a->experts);
-    const float x2 = nvfp4_largest(a, a->x2, a->experts);
-    const float a2 = 1.0f / x2;
-
-    for (uint64_t e = gpu_thread(); e < a->experts; e += GPU_BLOCK) {
-        const float g1 = nvfp4_scalar(a, a->w13, 2 * e) * x13;
-        nvfp4_put(a->g1, e, g1);
-        nvfp4_put(a->g1_c, e, a->quotient ? g1 / x2 : g1 * a2);
-        nvfp4_put(a->g2, e, nvfp4_scalar(a, a->w2, e) * x2);
-    }
-    if (gpu_thread() == 0) {
-        nvfp4_put(a->a1, 0, 1.0f / x13);
-        nvfp4_put(a->a2, 0, a2);
     }
 }
 
