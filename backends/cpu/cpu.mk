@@ -33,6 +33,8 @@ libcpu_la_SOURCES = \
 	%reldir%/gemm/gemm_digit_plane.c \
 	%reldir%/gemm/gemm_digit_plane.h \
 	%reldir%/gemm/gemm_digit_plane_tile.c \
+	%reldir%/gemm/gemm_finish.c \
+	%reldir%/gemm/gemm_finish.h \
 	%reldir%/gemm/gemm_mac.c \
 	%reldir%/gemm/gemm_mx.c \
 	%reldir%/gemm/gemm_order.c \

@@ -60,6 +60,9 @@ double cpu_odd_total(double *term, size_t n);
 /* Exact sum of the products of two rows, plus extra, rounded to odd; NaN and
    infinities as IEEE 754 has them. */
 double cpu_exact_dot(const double *x, const double *w, size_t k, double extra);
+/* The same rounded to nearest even; is_abs: of magnitudes. */
+double cpu_nearest_dot(const double *x, const double *w, size_t k, double extra,
+                       int is_abs);
 
 /* Split a row: high[i] + low[i] = x[i], high a multiple of 2^unit. */
 void cpu_split_row(const double *x, size_t k, int unit, double *high,

@@ -6,7 +6,7 @@
  * slices and tried again; what is still without one is added up exactly.
  */
 #include "cpu.h"
-#include "gemm_read.h"
+#include "gemm_finish.h"
 #include "number.h"
 
 #include <math.h>
@@ -15,23 +15,9 @@
 
 enum { BLOCK = 32, PANEL = 480, CHUNK = 768 };
 
-typedef enum bias_place { BIAS_NONE, BIAS_SUM, BIAS_F32, BIAS_TO } bias_place;
-
-typedef struct gemm_job {
-    cpu_operand a;
-    cpu_operand w;
-    double *x; /* a as numbers */
-    cpu_gemm_line *row;
-    const float *bias; /* NULL: none */
-    bias_place place;
-    uint32_t to;
-    const mxo_tensor *y;
-    int failed; /* a panel had no memory; only ever set to 1 */
-} gemm_job;
-
 /* Working set of one panel of columns, a chunk of rows at a time. */
 typedef struct panel {
-    const gemm_job *j;
+    const cpu_gemm_job *j;
     size_t first; /* column */
     size_t n;
     double *w;
@@ -59,52 +45,9 @@ static inline uint16_t bf16_of_double(double s)
                       (((u + up) >> 45 & 0x3ffff) - (UINT64_C(896) << 7)));
 }
 
-static float rounded(uint32_t to, double s)
+static double bias_in_sum(const cpu_gemm_job *j, size_t c)
 {
-    switch (to) {
-    case MXO_BF16:
-        return cpu_from_bf16(cpu_bf16_of(cpu_float_odd(s)));
-    case MXO_F16:
-        return cpu_from_f16(cpu_f16_of(cpu_float_odd(s)));
-    default:
-        return (float)s;
-    }
-}
-
-static void store(const gemm_job *j, size_t at, float x)
-{
-    uint8_t *bytes = cpu_data(j->y);
-    const uint16_t half = j->to == MXO_BF16 ? cpu_bf16_of(x) : cpu_f16_of(x);
-
-    if (j->to == MXO_F32) {
-        memcpy(bytes + 4 * at, &x, sizeof x);
-    } else {
-        memcpy(bytes + 2 * at, &half, sizeof half);
-    }
-}
-
-/* s holds the bias already if its place is the sum. */
-static void finish(const gemm_job *j, size_t r, size_t c, double s)
-{
-    const float bias = j->place > BIAS_SUM ? j->bias[c] : 0;
-    float y;
-
-    if (j->place == BIAS_F32) {
-        const float sum = (float)s;
-        y = rounded(j->to, (double)(sum + bias));
-    } else {
-        y = rounded(j->to, s);
-    }
-    if (j->place == BIAS_TO) {
-        const float sum = y + rounded(j->to, (double)bias);
-        y = rounded(j->to, (double)sum);
-    }
-    store(j, r * j->w.rows + c, y);
-}
-
-static double bias_in_sum(const gemm_job *j, size_t c)
-{
-    return j->place == BIAS_SUM ? (double)j->bias[c] : 0;
+    return j->place == CPU_BIAS_SUM ? (double)j->bias[c] : 0;
 }
 
 static void finish_exact(const panel *p, size_t r, size_t i, double y)
@@ -112,17 +55,18 @@ static void finish_exact(const panel *p, size_t r, size_t i, double y)
     const double b = bias_in_sum(p->j, p->first + i);
 
     /* + 0.0: an exactly zero sum is +0. */
-    finish(p->j, r, p->first + i, b == 0 ? y + 0.0 : cpu_odd_sum(y, b));
+    cpu_gemm_finish(p->j, r, p->first + i,
+                    b == 0 ? y + 0.0 : cpu_odd_sum(y, b));
 }
 
 /* Every product of row r on its own: for what no certificate covers. */
 static void finish_slowly(const panel *p, size_t r, size_t i)
 {
-    const gemm_job *j = p->j;
+    const cpu_gemm_job *j = p->j;
 
-    finish(j, r, p->first + i,
-           cpu_exact_dot(j->x + r * j->a.k, p->w + i * j->a.k, j->a.k,
-                         bias_in_sum(j, p->first + i)));
+    cpu_gemm_finish(j, r, p->first + i,
+                    cpu_exact_dot(j->x + r * j->a.k, p->w + i * j->a.k, j->a.k,
+                                  bias_in_sum(j, p->first + i)));
 }
 
 /* The sum of both slices' products, if both are exact. */
@@ -135,7 +79,7 @@ static void finish_sliced(const panel *p, size_t r, const double *high,
         const double part[2] = {high[i], low[i]};
         if (cpu_is_exact(slice[0], p->col[i]) &&
             cpu_is_exact(slice[1], p->col[i])) {
-            finish(
+            cpu_gemm_finish(
                 p->j, r, p->first + i,
                 cpu_exact_dot(part, ones, 2, bias_in_sum(p->j, p->first + i)));
         } else {
@@ -156,7 +100,7 @@ static int cut_of(const panel *p, cpu_gemm_line a)
    behind all rows. Returns the matrix; NULL without memory. */
 static const double *slice_rows(panel *p, size_t r, size_t m)
 {
-    const gemm_job *j = p->j;
+    const cpu_gemm_job *j = p->j;
     const size_t k = j->a.k;
 
     if (p->x == NULL) {
@@ -178,11 +122,11 @@ static const double *slice_rows(panel *p, size_t r, size_t m)
 /* A row of exact sums without a bias: nearly all there is. */
 static void finish_row(const panel *p, size_t r, const double *y)
 {
-    const gemm_job *j = p->j;
+    const cpu_gemm_job *j = p->j;
     uint8_t *out = (uint8_t *)cpu_data(j->y) +
                    (r * j->w.rows + p->first) * (j->to == MXO_F32 ? 4 : 2);
 
-    if (j->place != BIAS_NONE || j->to == MXO_F16) {
+    if (j->place != CPU_BIAS_NONE || j->to == MXO_F16) {
         for (size_t i = 0; i < p->n; i++) {
             finish_exact(p, r, i, y[i]);
         }
@@ -200,7 +144,7 @@ static void finish_row(const panel *p, size_t r, const double *y)
 
 static int run_chunk(panel *p, size_t r, size_t m)
 {
-    const gemm_job *j = p->j;
+    const cpu_gemm_job *j = p->j;
     const size_t k = j->a.k;
     const double *x = j->x + r * k;
 
@@ -233,13 +177,13 @@ static int run_chunk(panel *p, size_t r, size_t m)
 
 static int run_panel(panel *p)
 {
-    const gemm_job *j = p->j;
+    const cpu_gemm_job *j = p->j;
     const size_t k = j->a.k;
     int bad = 0;
 
     p->worst = cpu_gemm_line_of(0, 0);
     for (size_t i = 0; i < p->n; i++) {
-        cpu_operand_row(&j->w, p->first + i, p->w + i * k);
+        cpu_operand_row(&j->w, p->first + i, p->w + i * k, NULL);
         p->col[i] = cpu_operand_line(&j->w, p->first + i, p->w + i * k);
         /* Not <=: a NaN is the worst there is, and stays. */
         if (!(p->col[i].span <= p->worst.span) &&
@@ -273,7 +217,7 @@ static int run_and_free(panel *p)
 
 static void run_columns(void *job, uint64_t begin, uint64_t end)
 {
-    gemm_job *j = job;
+    cpu_gemm_job *j = job;
 
     for (uint64_t c = begin; c < end; c += PANEL) {
         panel p = {.j = j,
@@ -309,22 +253,51 @@ static mxo_status read_bias(const mxo_call *call, size_t cols, float **bias,
     return *bias != NULL ? MXO_OK : MXO_E_NOMEM;
 }
 
-static mxo_status check_call(const mxo_call *call, mxo_text why)
-{
-    static const char *const orders[] = {"exact", "f32", "tc25", "tc13", NULL};
+/* starts: the order has a place for a bias. */
+static const struct {
+    const char *name;
+    cpu_order_kind kind;
+    int starts;
+} orders[] = {
+    {"exact", CPU_ORDER_EXACT, 1},       {"f32", CPU_ORDER_EXACT, 1},
+    {"tc25", CPU_ORDER_EXACT, 1},        {"tc13", CPU_ORDER_EXACT, 1},
+    {"seq", CPU_ORDER_SEQ, 1},           {"block", CPU_ORDER_BLOCK, 1},
+    {"pairwise", CPU_ORDER_PAIRWISE, 0}, {"split", CPU_ORDER_SPLIT, 0},
+    {"dpbf16", CPU_ORDER_DPBF16, 1},     {"amx", CPU_ORDER_AMX, 0},
+};
 
-    if (cpu_choice(call, "acc", orders) < 0) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend sums exactly, not by acc=%s",
+static mxo_status read_order(const mxo_call *call, cpu_gemm_job *j,
+                             mxo_text why)
+{
+    static const char *const places[] = {"none", "sum", "f32", "to", NULL};
+    const size_t n = sizeof orders / sizeof orders[0];
+    const double splits = call_number(call, "splits");
+    size_t i = 0;
+
+    while (i < n && !call_is(call, "acc", orders[i].name)) {
+        i++;
+    }
+    if (i == n) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why, "the cpu backend has no acc=%s",
                         call_text(call, "acc"));
     }
-    if (call_number(call, "sums") != 0 ||
-        cpu_float_dtype(call_text(call, "to")) == MXO_N_DTYPES) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend gives no sums and no f64");
-    }
-    if (call_number(call, "splits") != 1) {
+    j->order.kind = orders[i].kind;
+    j->order.fma = call_is(call, "mul", "fma");
+    j->order.splits = (size_t)splits;
+    j->place = (cpu_bias_place)cpu_choice(call, "bias", places);
+    j->to = call_is(call, "to", "f64") ? (uint32_t)MXO_F64
+                                       : cpu_float_dtype(call_text(call, "to"));
+    if (!(splits >= 1) || (splits > 1 && orders[i].kind != CPU_ORDER_SPLIT)) {
         return cpu_fail(MXO_E_PARAM, why, "splits needs acc=split");
+    }
+    if (j->place == CPU_BIAS_SUM && !orders[i].starts) {
+        return cpu_fail(MXO_E_PARAM, why, "acc=%s has no place for bias=sum",
+                        orders[i].name);
+    }
+    if (j->to == MXO_F64 &&
+        (orders[i].kind != CPU_ORDER_EXACT || j->place == CPU_BIAS_TO)) {
+        return cpu_fail(MXO_E_PARAM, why,
+                        "to=f64 needs an exact sum and no bias=to");
     }
     return cpu_known(call,
                      "from a_scale element w_scale acc mul splits bias "
@@ -334,27 +307,34 @@ static mxo_status check_call(const mxo_call *call, mxo_text why)
 
 static void read_rows(void *job, uint64_t begin, uint64_t end)
 {
-    gemm_job *j = job;
+    cpu_gemm_job *j = job;
     const size_t k = j->a.k;
 
     for (size_t r = (size_t)begin; r < end; r++) {
-        cpu_operand_row(&j->a, r, j->x + r * k);
+        cpu_operand_row(&j->a, r, j->x + r * k, NULL);
         j->row[r] = cpu_gemm_row(j->x + r * k, k);
     }
 }
 
-static mxo_status run_job(cpu_context *ctx, gemm_job *j, mxo_text why)
+static mxo_status run_job(cpu_context *ctx, cpu_gemm_job *j, mxo_text why)
 {
+    const int is_exact = j->order.kind == CPU_ORDER_EXACT;
     char name[32] = "gemm_";
     const size_t k = j->a.k;
 
-    strcat(name, cpu_dgemm_name());
+    strcat(name, is_exact ? cpu_dgemm_name() : "declared");
     j->x = malloc((j->a.rows * k + 1) * sizeof *j->x);
     j->row = malloc((j->a.rows + 1) * sizeof *j->row);
     j->failed = j->x == NULL || j->row == NULL;
     if (!j->failed) {
         cpu_split(ctx, j->a.rows, BLOCK, read_rows, j);
-        cpu_split(ctx, j->w.rows, PANEL, run_columns, j);
+        if (j->to != MXO_F64) {
+            cpu_split(ctx, j->w.rows, is_exact ? PANEL : CPU_MAC_COLS,
+                      is_exact ? run_columns : cpu_gemm_declared, j);
+        }
+        if (j->to == MXO_F64 || j->sum_abs != NULL) {
+            cpu_split(ctx, j->w.rows, CPU_MAC_COLS, cpu_gemm_wide, j);
+        }
     }
     free(j->x);
     free(j->row);
@@ -363,31 +343,34 @@ static mxo_status run_job(cpu_context *ctx, gemm_job *j, mxo_text why)
                      : MXO_OK;
 }
 
+static mxo_status read_outputs(const mxo_call *call, cpu_gemm_job *j,
+                               mxo_text why)
+{
+    const uint64_t shape[2] = {j->a.rows, j->w.rows};
+    int has_sums;
+
+    MXO_TRY(cpu_flag(call, "sums", &has_sums, why));
+    if (has_sums) {
+        j->sum_abs = call_out(call, "sum_abs");
+        MXO_TRY(cpu_want(j->sum_abs, "sum_abs", MXO_F64, 2, shape, why));
+    }
+    return cpu_want(j->y, "y", j->to, 2, shape, why);
+}
+
 mxo_status cpu_gemm_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
-    static const char *const places[] = {"none", "sum", "f32", "to", NULL};
-    gemm_job j = {.y = call_out(call, "y")};
+    cpu_gemm_job j = {.y = call_out(call, "y")};
     float *bias = NULL;
-    mxo_status status = check_call(call, why);
 
-    if (status == MXO_OK) {
-        status = cpu_operand_read(call, "a", "a_scale", "from", &j.a, why);
+    MXO_TRY(read_order(call, &j, why));
+    MXO_TRY(cpu_operand_read(call, "a", "a_scale", "from", &j.a, why));
+    MXO_TRY(cpu_operand_read(call, "w", "w_scale", "element", &j.w, why));
+    if (j.a.k != j.w.k) {
+        return cpu_fail(MXO_E_SHAPE, why, "rows of different length");
     }
-    if (status == MXO_OK) {
-        status = cpu_operand_read(call, "w", "w_scale", "element", &j.w, why);
-    }
-    if (status == MXO_OK && j.a.k != j.w.k) {
-        status = cpu_fail(MXO_E_SHAPE, why, "rows of different length");
-    }
-    if (status == MXO_OK) {
-        const uint64_t shape[2] = {j.a.rows, j.w.rows};
-        j.to = cpu_float_dtype(call_text(call, "to"));
-        j.place = (bias_place)cpu_choice(call, "bias", places);
-        status = cpu_want(j.y, "y", j.to, 2, shape, why);
-    }
-    if (status == MXO_OK) {
-        status = read_bias(call, j.w.rows, &bias, why);
-    }
+    MXO_TRY(read_outputs(call, &j, why));
+    mxo_status status = read_bias(call, j.w.rows, &bias, why);
+
     if (status == MXO_OK) {
         j.bias = bias;
         status = run_job(ctx, &j, why);

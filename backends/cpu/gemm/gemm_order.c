@@ -18,35 +18,40 @@ typedef struct chain {
 } chain;
 
 /* The columns, k by k: as operands of 16 bits, or as bare codes. */
-static void load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
-                 size_t n)
+void cpu_order_load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
+                    size_t n)
 {
     const int is_bare = t->order->kind == CPU_ORDER_BLOCK;
+    const size_t blocks = cpu_blocks_of(w->k);
 
     for (size_t c = 0; c < CPU_MAC_COLS; c++) {
         const size_t col = first + (c < n ? c : 0);
-        const uint8_t *scale = w->scale + col * cpu_blocks_of(w->k);
+        const uint8_t *scale = w->scale + col * blocks;
         const uint8_t *codes = w->codes + col * (w->k / 2);
 
         for (size_t k = 0; k < w->k; k++) {
             const unsigned code = codes[k / 2] >> (k % 2 * 4) & 15;
-            t->w[k][c] = is_bare ? 0.5f * (float)cpu_code_int[code]
-                                 : w->rule->narrow[scale[k / CPU_MX]][code];
+            t->w[k][c] = is_bare
+                             ? 0.5 * (double)cpu_code_int[code]
+                             : (double)w->rule->narrow[scale[k / CPU_MX]][code];
             if (is_bare && code == 8) {
-                t->w[k][c] = -0.0f;
+                t->w[k][c] = -0.0;
             }
+        }
+        for (size_t b = 0; is_bare && b < blocks; b++) {
+            t->unit[b][c] = (double)w->rule->unit[scale[b]];
         }
     }
 }
 
 /* acc + x w, rounded once or twice. */
-static void add_product(int fma, double x, const float *w, float *acc)
+static void add_product(int fma, double x, const double *w, float *acc)
 {
     for (int c = 0; c < CPU_MAC_COLS && fma; c++) {
-        acc[c] = cpu_add32(x * (double)w[c], acc[c]);
+        acc[c] = cpu_add32(x * w[c], acc[c]);
     }
     for (int c = 0; c < CPU_MAC_COLS && !fma; c++) {
-        const float product = (float)(x * (double)w[c]);
+        const float product = (float)(x * w[c]);
         acc[c] = acc[c] + product;
     }
 }
@@ -84,7 +89,7 @@ static void run_pairwise(const chain *r, float *acc)
 
     for (size_t k = 0; k < r->t->k; k++) {
         for (int c = 0; c < CPU_MAC_COLS; c++) {
-            stack[top][c] = (float)(r->x[k] * (double)r->t->w[k][c]);
+            stack[top][c] = (float)(r->x[k] * r->t->w[k][c]);
         }
         top++;
         for (size_t n = k + 1; n % 2 == 0; n /= 2) {
@@ -106,20 +111,25 @@ static void run_pairwise(const chain *r, float *acc)
 
 /* Accumulation by the processor's BF16 instructions: fused; subnormal operands,
    sums and results are flushed. */
-static void add_flushed(double x, const float *w, float *acc)
+static void add_flushed(double x, const double *w, float *acc)
 {
     const float a = cpu_flush32((float)x);
 
     for (int c = 0; c < CPU_MAC_COLS; c++) {
-        const float sum = cpu_fma32(a, cpu_flush32(w[c]), cpu_flush32(acc[c]));
+        const float b = cpu_flush32((float)w[c]);
+        const float sum = cpu_fma32(a, b, cpu_flush32(acc[c]));
         acc[c] = cpu_flush32(sum);
     }
 }
 
+static const double zeros[CPU_MAC_COLS]; /* a column that ends early */
+
 static void run_dpbf16(const chain *r, float *acc)
 {
     for (size_t k = 0; k < r->t->k; k += 2) {
-        add_flushed(r->x[k + 1], r->t->w[k + 1], acc);
+        const int has = k + 1 < r->t->k;
+
+        add_flushed(has ? r->x[k + 1] : 0, has ? r->t->w[k + 1] : zeros, acc);
         add_flushed(r->x[k], r->t->w[k], acc);
     }
 }
@@ -127,7 +137,6 @@ static void run_dpbf16(const chain *r, float *acc)
 /* A short block ends in zeros, which take part. */
 static void run_amx(const chain *r, float *acc)
 {
-    static const column_sums zeros;
 
     for (size_t first = 0; first < r->t->k; first += CPU_MX) {
         column_sums chains[2] = {{0}, {0}};
@@ -144,16 +153,16 @@ static void run_amx(const chain *r, float *acc)
     }
 }
 
-/* unit: what each column's scale byte is worth in this block. */
-static void run_block(const chain *r, size_t b, const float *unit, float *acc)
+static void run_block(const chain *r, size_t b, float *acc)
 {
+    const double *const unit = r->t->unit[b];
     const size_t first = b * CPU_MX;
     const size_t left = r->t->k - first;
     column_sums part = {0};
 
     run_seq(r, first, left < CPU_MX ? r->t->k : first + CPU_MX, part);
     for (int c = 0; c < CPU_MAC_COLS; c++) {
-        const double factor = r->scale[b] * (double)unit[c];
+        const double factor = r->scale[b] * unit[c];
         const double x = (double)part[c] * factor;
 
         if (r->t->order->fma) {
@@ -165,26 +174,15 @@ static void run_block(const chain *r, size_t b, const float *unit, float *acc)
     }
 }
 
-static void run_blocks(const chain *r, const cpu_weights *w, size_t first,
-                       size_t n, float *acc)
-{
-    const size_t blocks = cpu_blocks_of(w->k);
-
-    for (size_t b = 0; b < blocks; b++) {
-        column_sums unit;
-
-        for (size_t c = 0; c < CPU_MAC_COLS; c++) {
-            const size_t col = first + (c < n ? c : 0);
-            unit[c] = w->rule->unit[w->scale[col * blocks + b]];
-        }
-        run_block(r, b, unit, acc);
-    }
-}
-
 /* One row; acc holds the start. */
 static void run_row(const chain *r, float *acc)
 {
     switch (r->t->order->kind) {
+    case CPU_ORDER_BLOCK:
+        for (size_t b = 0; b < cpu_blocks_of(r->t->k); b++) {
+            run_block(r, b, acc);
+        }
+        break;
     case CPU_ORDER_PAIRWISE:
         run_pairwise(r, acc);
         break;
@@ -203,14 +201,12 @@ static void run_row(const chain *r, float *acc)
     }
 }
 
-void cpu_order_columns(const cpu_order_tile *t, const cpu_weights *w,
-                       size_t first, size_t n, const float *start,
+void cpu_order_columns(const cpu_order_tile *t, const float *start,
                        float (*y)[CPU_MAC_COLS])
 {
     const cpu_order_kind kind = t->order->kind;
     const size_t bytes = sizeof(column_sums);
 
-    load(t, w, first, n);
     for (size_t i = 0; i < t->m; i++) {
         const chain r = {t, t->x + i * t->k,
                          t->scale == NULL ? NULL
@@ -222,10 +218,6 @@ void cpu_order_columns(const cpu_order_tile *t, const cpu_weights *w,
         } else {
             memcpy(y[i], start, bytes);
         }
-        if (kind == CPU_ORDER_BLOCK) {
-            run_blocks(&r, w, first, n, y[i]);
-        } else {
-            run_row(&r, y[i]);
-        }
+        run_row(&r, y[i]);
     }
 }

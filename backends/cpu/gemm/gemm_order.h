@@ -27,21 +27,24 @@ typedef struct cpu_order {
     size_t splits; /* of SPLIT */
 } cpu_order;
 
-/* Row numbers of a tile, [m, k]; with BLOCK without the factors of their
-   blocks, which are in scale[m, blocks]. */
+/* Row numbers of a tile, [m, k], and of 16 columns, [k]; with BLOCK without
+   the factors of their blocks, which are in scale[m, blocks], unit[blocks]. */
 typedef struct cpu_order_tile {
     const cpu_order *order;
     const double *x;
     const double *scale;
     size_t m;
     size_t k;
-    float (*w)[CPU_MAC_COLS]; /* [k]: room for 16 columns */
+    double (*w)[CPU_MAC_COLS];
+    double (*unit)[CPU_MAC_COLS];
 } cpu_order_tile;
 
-/* Columns first .. first + n - 1 (n <= 16): y[row in tile][16].  start[16] is
-   what the sums start with; AMX adds it at the end. */
-void cpu_order_columns(const cpu_order_tile *t, const cpu_weights *w,
-                       size_t first, size_t n, const float *start,
+/* Columns first .. first + n - 1 (n <= 16) of weights into w and unit. */
+void cpu_order_load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
+                    size_t n);
+/* The loaded columns: y[row in tile][16].  start[16] is what the sums start
+   with; AMX adds it at the end. */
+void cpu_order_columns(const cpu_order_tile *t, const float *start,
                        float (*y)[CPU_MAC_COLS]);
 
 #endif

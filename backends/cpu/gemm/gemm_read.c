@@ -50,17 +50,19 @@ static void decode_block(const cpu_operand *o, size_t at, size_t n, double *x)
     }
 }
 
-void cpu_operand_row(const cpu_operand *o, size_t row, double *x)
+void cpu_operand_row(const cpu_operand *o, size_t row, double *x, double *unit)
 {
     for (size_t k = 0; k < o->k; k += BLOCK) {
+        const size_t at = row * cpu_blocks_of(o->k) + k / BLOCK;
         const size_t n = o->k - k < BLOCK ? o->k - k : BLOCK;
+        const double s = o->scale == NULL ? 1 : scale_value(o->scale[at]);
+
         decode_block(o, row * o->k + k, n, x + k);
-        if (o->scale != NULL) {
-            const double s =
-                scale_value(o->scale[row * cpu_blocks_of(o->k) + k / BLOCK]);
-            for (size_t i = 0; i < n; i++) {
-                x[k + i] *= s;
-            }
+        if (unit != NULL) {
+            unit[k / BLOCK] = s;
+        }
+        for (size_t i = 0; unit == NULL && o->scale != NULL && i < n; i++) {
+            x[k + i] *= s;
         }
     }
 }

@@ -24,8 +24,9 @@ mxo_status cpu_operand_read(const mxo_call *call, const char *codes,
 /* Number i of a tensor of float32, BF16 or FP16. */
 double cpu_wide_value(const mxo_tensor *t, size_t i);
 
-/* One row as numbers, and what a certificate needs to know of it. */
-void cpu_operand_row(const cpu_operand *o, size_t row, double *x);
+/* One row as numbers, its scales in them, or (unit not NULL) apart, one for
+   each block; and what a certificate needs to know of it. */
+void cpu_operand_row(const cpu_operand *o, size_t row, double *x, double *unit);
 cpu_gemm_line cpu_operand_line(const cpu_operand *o, size_t row,
                                const double *x);
 

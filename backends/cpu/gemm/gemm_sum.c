@@ -157,8 +157,8 @@ static void carry(int64_t *lane)
     }
 }
 
-/* The register rounded to odd. */
-static double read(int64_t *lane)
+/* The register rounded to odd; with more than 53 bits, to nearest even. */
+static double read(int64_t *lane, int bits)
 {
     int top = LANES - 1;
     int sticky = 0;
@@ -172,13 +172,12 @@ static double read(int64_t *lane)
     while (top > 0 && lane[top] == 0) {
         top--;
     }
-    /* Two lanes and the top bits of a third: at least 54 bits. */
     uint64_t mant = (uint64_t)lane[top];
     int e = 32 * top + BASE;
     for (int i = top - 1; i >= 0; i--) {
         const uint64_t next = (uint64_t)lane[i];
         for (int bit = 31; bit >= 0; bit--) {
-            if (mant >> 53 == 0) {
+            if (mant >> bits == 0) {
                 mant = mant << 1 | (next >> bit & 1);
                 e--;
             } else {
@@ -186,7 +185,7 @@ static double read(int64_t *lane)
             }
         }
     }
-    while (mant >> 53 != 0) {
+    while (mant >> bits != 0) {
         sticky |= (int)(mant & 1);
         mant >>= 1;
         e++;
@@ -195,7 +194,8 @@ static double read(int64_t *lane)
     return negative ? -x : x;
 }
 
-double cpu_exact_dot(const double *x, const double *w, size_t k, double extra)
+static double dot(const double *x, const double *w, size_t k, double extra,
+                  int is_abs, int bits)
 {
     int64_t lane[LANES] = {0};
     double special = 0;
@@ -207,7 +207,8 @@ double cpu_exact_dot(const double *x, const double *w, size_t k, double extra)
         add(lane, extra);
     }
     for (size_t i = 0; i < k; i++) {
-        const double p = x[i] * w[i]; /* exact: at most 48 bits */
+        const double product = x[i] * w[i]; /* exact: at most 48 bits */
+        const double p = is_abs ? fabs(product) : product;
         if (!isfinite(p)) {
             special += p;
             is_special = 1;
@@ -218,7 +219,18 @@ double cpu_exact_dot(const double *x, const double *w, size_t k, double extra)
             carry(lane);
         }
     }
-    return is_special ? special : read(lane);
+    return is_special ? special : read(lane, bits);
+}
+
+double cpu_exact_dot(const double *x, const double *w, size_t k, double extra)
+{
+    return dot(x, w, k, extra, 0, 53);
+}
+
+double cpu_nearest_dot(const double *x, const double *w, size_t k, double extra,
+                       int is_abs)
+{
+    return dot(x, w, k, extra, is_abs, 62);
 }
 
 void cpu_split_row(const double *x, size_t k, int unit, double *high,

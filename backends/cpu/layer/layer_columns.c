@@ -165,7 +165,8 @@ static int sum_columns(const layer_panel *a, cpu_tile *t, const cpu_weights *w,
         cpu_tile_blocks(t, a->p->mac, w, col, n, y);
         break;
     default:
-        cpu_order_columns(&a->rows, w, col, n, start, y);
+        cpu_order_load(&a->rows, w, col, n);
+        cpu_order_columns(&a->rows, start, y);
         break;
     }
     return 0;

@@ -217,10 +217,11 @@ static int open_rows(layer_panel *a, const uint32_t *index)
                                .scale = scale,
                                .m = a->place->m,
                                .k = p->g->k};
-    a->rows.w = malloc((p->g->k + 1) * sizeof *a->rows.w);
+    a->rows.w = malloc((p->g->k + blocks + 1) * sizeof *a->rows.w);
     if (x == NULL || scale == NULL || a->rows.w == NULL) {
         return -1;
     }
+    a->rows.unit = a->rows.w + p->g->k;
     for (size_t i = 0; i < a->place->m; i++) {
         const int apart = p->l->order.kind == CPU_ORDER_BLOCK;
         const layer_parts to = {x + i * p->g->k,
