@@ -50,6 +50,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/loaded.c \
 	%reldir%/cases/lone.c \
 	%reldir%/cases/mma.c \
+	%reldir%/cases/nan_rows.c \
 	%reldir%/cases/nvfp4.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \

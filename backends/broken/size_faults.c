@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Faults that begin at a size: right below it, wrong from there on.  Inputs are
- * changed in a copy before the operation, outputs after it.
+ * Faults that begin at a size: right below it, wrong from there on; and those
+ * of rows of nothing but NaN.  Inputs are changed in a copy before the
+ * operation, outputs after it.
  */
 #include "broken.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@ typedef enum size_effect {
     WRAPPED, /* indices are too small by a multiple of it */
     MOVED,   /* indices that came so often are their neighbours */
     CUT,     /* columns from there on are zero */
+    VOID,    /* rows that an input of NaN alone leads to are zero */
     SCALES   /* see broken_scale_is_former() */
 } size_effect;
 
@@ -60,7 +63,21 @@ static uint64_t rows_of(const mxo_tensor *t)
     return t->rank > 0 ? t->shape[0] : 0;
 }
 
-static void spoil_output(const size_fault *f, const mxo_tensor *t)
+/* Is row r of the call's first input, one of floats, NaN throughout? */
+static int is_void(const mxo_call *call, uint64_t r)
+{
+    const mxo_tensor *x = &call->in[0];
+    const uint64_t cols = x->rank == 2 && r < x->shape[0] ? x->shape[1] : 0;
+    uint64_t n = 0;
+
+    while (n < cols && isnan(broken_load(x, r * cols + n))) {
+        n++;
+    }
+    return cols > 0 && n == cols;
+}
+
+static void spoil_output(const size_fault *f, const mxo_call *call,
+                         const mxo_tensor *t)
 {
     const uint64_t rows = rows_of(t);
     const size_t bytes = rows > 0 ? (size_t)(t->n_bytes / rows) : 0;
@@ -68,6 +85,7 @@ static void spoil_output(const size_fault *f, const mxo_tensor *t)
 
     for (uint64_t r = 0; r < rows; r++) {
         if ((f->effect == LOST && r >= f->from) ||
+            (f->effect == VOID && is_void(call, r)) ||
             (f->effect == LAST_OF && rows == f->from && r + 1 == rows)) {
             memset(data + r * bytes, 0, bytes);
         } else if (f->effect == TURNED && r >= f->from) {
@@ -171,7 +189,7 @@ mxo_status broken_beyond_size(const broken *b, broken_op_fn op,
 
     MXO_TRY(y != NULL ? op(b, call, why) : with_input(b, f, op, call, why));
     if (y != NULL) {
-        spoil_output(f, y);
+        spoil_output(f, call, y);
     }
     return MXO_OK;
 }

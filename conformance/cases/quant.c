@@ -107,6 +107,13 @@ static void fill_few_rows(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* A maximum above every ordinary number, so that no scale saturates. */
+static void fill_maximum(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    fill_put(t, 0, 32 + 32 * fill_uniform(rng));
+}
+
 static const fill_row fills[] = {
     {"quant.nvfp4", "global_scale", "*", fill_positive},
     {"quant.static", "scale", "ties", fill_awkward_scale},
@@ -125,6 +132,7 @@ static const fill_row fills[] = {
     {"quant.mxfp4_to_nvfp4", "q", "near", fill_random},
     {"quant.mxfp4_to_nvfp4", "scale", "near", fill_near_bytes},
     {"quant.mxfp4_to_nvfp4", "scale", "random", fill_random_below_255},
+    {"quant.nvfp4_engine", "global_scale", "ordinary", fill_maximum},
     {"quant.nvfp4_engine", "global_scale", "*", fill_positive},
     {"quant.scaled", "global_scale", "*", fill_positive},
     {"quant.scaled", "scale", "*", fill_positive},

@@ -28,6 +28,8 @@ static const fill_row fills[] = {
 #define QUANTISED_SILU                                            \
     "DEEPGEMM_MXFP4|AITER_MXFP4_MXFP4|AITER_MXFP4_MXFP4/roundup|" \
     "B12X_MXFP4_MXFP8"
+#define ROWS "17|33|129"
+#define ROWS_OF_64 "rows=" ROWS ",cols=64,data=ordinary"
 #define LONG_K "2880|3072|4096|7168"
 static const grid_row grid[] = {
     {2, 0, /* tokens beside the tiles of kernels */
@@ -61,8 +63,38 @@ static const grid_row grid[] = {
      "hidden=32,inter=128,data=ordinary"},
     {2, 0,
      "moe.layer:profile=FLASHINFER_CUTLASS_MXFP4_MXFP8|DEEPGEMM_MXFP4|"
-     "EMULATION,tokens=17|33,topk=1,experts=2,hidden=128,inter=128,"
+     "EMULATION,tokens=17|33|129,topk=1,experts=2,hidden=128,inter=128,"
      "data=ordinary"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=*,tokens=33|129,topk=1,experts=2,hidden=32,"
+     "inter=16,data=orderfree"},
+    {2, 0, /* every step a real number rounded once */
+     "moe.nvfp4_layer:global_at=acc,quant_rule=exact,glu=exact,gemm1_out=f32,"
+     "glu_out=f32,requant_rule=exact,routing_type=f32,row_out=f32,sum=product,"
+     "out=f32,tokens=" ROWS ",topk=1,experts=2,hidden=32,inter=16,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,tokens=" ROWS ",topk=1,experts=2,hidden=32,"
+     "inter=16,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,tokens=" ROWS ",topk=1,experts=2,hidden=32,"
+     "inter=16,data=orderfree"},
+    {2, 0, /* quantisers beside the tiles of their rows: each row has scales of
+              its own */
+     "quant.mx:element=e2m1|e4m3fn," ROWS_OF_64},
+    {2, 0, "quant.group:group_cols=32," ROWS_OF_64},
+    {2, 0, "quant.group:rule=vllm_group|aiter_token,group_cols=0," ROWS_OF_64},
+    {2, 0, "quant.nvfp4:" ROWS_OF_64},
+    {2, 0, "quant.nvfp4_engine:rule=*," ROWS_OF_64},
+    {2, 0, "quant.engine:rule=*," ROWS_OF_64},
+    {2, 0, "quant.qdq:rule=*," ROWS_OF_64},
+    {2, 0, "quant.q8_0:" ROWS_OF_64},
+    {2, 0, "quant.scaled:scale=*," ROWS_OF_64},
+    {2, 0, "quant.static:" ROWS_OF_64},
+    {2, 0, "quant.requant:rows=" ROWS ",cols=64"},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=" ROWS ",cols=64,data=near"},
+    {2, 0,
+     "act.glu_quant:dialect=*,group=32,rows=" ROWS ",cols=64,data=disjoint"},
     {2, 0, /* K of 64 k + 32 and 128 k + 64 */
      "moe.layer:profile=exact|TRITON|MARLIN,tokens=3,topk=2,experts=2,"
      "hidden=96|192,inter=224|320,data=orderfree"},
