@@ -26,9 +26,15 @@ int cli_refuse(const char *format, ...)
 
 int cli_matches(const char *pattern, const char *name)
 {
-    /* Most pairs differ in their first letter, and this is asked often. */
-    return (pattern[0] == name[0] || strchr("*?[\\", pattern[0]) != NULL) &&
-           fnmatch(pattern, name, 0) == 0;
+    static const char special[] = "*?[\\";
+
+    /* Most pairs differ in their first letter, most patterns are names, and
+       this is asked often. */
+    if (pattern[0] != name[0] && strchr(special, pattern[0]) == NULL) {
+        return 0;
+    }
+    return strpbrk(pattern, special) == NULL ? strcmp(pattern, name) == 0
+                                             : fnmatch(pattern, name, 0) == 0;
 }
 
 int cli_columns(FILE *stream)

@@ -50,22 +50,52 @@ static int refuse(mxo_text why, const char *what, const char *text)
     return -1;
 }
 
-mxo_status case_list_add(case_list *l, const char *text, uint64_t seed)
+/* Where this case stands in the table, or the free slot that it belongs to. */
+static size_t *slot_of(const case_list *l, const char *text, uint64_t seed)
 {
-    /* Seeds come one after the other: only the last one's cases matter. */
-    for (size_t i = l->n; i > 0 && l->item[i - 1].seed == seed; i--) {
-        if (strcmp(l->item[i - 1].text, text) == 0) {
-            return MXO_OK;
+    for (uint64_t at = seed_of(seed, text, "");; at++) {
+        size_t *slot = &l->slot[at & (l->n_slots - 1)];
+        if (*slot == 0 || (l->item[*slot - 1].seed == seed &&
+                           strcmp(l->item[*slot - 1].text, text) == 0)) {
+            return slot;
         }
     }
-    if (l->n == l->capacity) {
-        const size_t capacity = l->capacity == 0 ? 256 : 2 * l->capacity;
-        case_item *grown = realloc(l->item, capacity * sizeof *grown);
-        if (grown == NULL) {
-            return MXO_E_NOMEM;
-        }
+}
+
+/* Room for one more, with at least two slots for each. */
+static mxo_status make_room(case_list *l)
+{
+    const size_t capacity = l->capacity == 0 ? 256 : 2 * l->capacity;
+
+    if (l->n < l->capacity) {
+        return MXO_OK;
+    }
+    case_item *grown = realloc(l->item, capacity * sizeof *grown);
+    if (grown != NULL) {
         l->item = grown;
-        l->capacity = capacity;
+    }
+    size_t *slot = calloc(2 * capacity, sizeof *slot);
+    if (grown == NULL || slot == NULL) {
+        free(slot);
+        return MXO_E_NOMEM;
+    }
+    free(l->slot);
+    l->slot = slot;
+    l->n_slots = 2 * capacity;
+    l->capacity = capacity;
+    for (size_t i = 0; i < l->n; i++) {
+        *slot_of(l, l->item[i].text, l->item[i].seed) = i + 1;
+    }
+    return MXO_OK;
+}
+
+mxo_status case_list_add(case_list *l, const char *text, uint64_t seed)
+{
+    MXO_TRY(make_room(l));
+    size_t *slot = slot_of(l, text, seed);
+
+    if (*slot != 0) {
+        return MXO_OK;
     }
     char *copy = strdup(text);
 
@@ -73,6 +103,7 @@ mxo_status case_list_add(case_list *l, const char *text, uint64_t seed)
         return MXO_E_NOMEM;
     }
     l->item[l->n++] = (case_item){copy, seed};
+    *slot = l->n;
     return MXO_OK;
 }
 
@@ -82,6 +113,7 @@ void case_list_clear(case_list *l)
         free(l->item[i].text);
     }
     free(l->item);
+    free(l->slot);
     memset(l, 0, sizeof *l);
 }
 

@@ -17,6 +17,8 @@ typedef struct case_list {
     size_t n;
     size_t capacity;
     case_item *item;
+    size_t n_slots; /* a power of two; items by the hash of text and seed */
+    size_t *slot;   /* 1 + its number, or 0 */
 } case_list;
 
 /* Append a copy, unless the list has it with this seed already. NOMEM or OK. */

@@ -100,7 +100,7 @@ static void sort_out(campaign_plan *p, const run_options *o, case_list *all,
 int campaign_plan_make(campaign_plan *p, const run_options *o,
                        const backend_list *chosen)
 {
-    case_list all = {0, 0, NULL};
+    case_list all = {0};
     uint64_t digest = fnv_start;
     int status = run_options_cases(o, &all);
 

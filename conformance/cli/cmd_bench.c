@@ -405,7 +405,7 @@ int cmd_bench(int argc, char **argv)
     static session s;
     static backend_list known;
     static backend_list chosen;
-    case_list cases = {0, 0, NULL};
+    case_list cases = {0};
 
     s.o = (bench_options){.seed = 1,
                           .host_bytes = UINT64_C(256) << 20,

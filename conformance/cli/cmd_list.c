@@ -102,7 +102,7 @@ static void list_devices_of(const run_options *o, const backend_ref *ref)
 
 static int list_cases(const run_options *o)
 {
-    case_list cases = {0, 0, NULL};
+    case_list cases = {0};
     const int status = run_options_cases(o, &cases);
 
     for (size_t i = 0; status == EXIT_PASS && i < cases.n; i++) {

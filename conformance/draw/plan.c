@@ -150,7 +150,7 @@ static int is_wanted(const draw_plan *p, const test_case *c)
 
 static int add_template(draw_plan *p, const grid_row *row, mxo_text why)
 {
-    case_list l = {0, 0, NULL};
+    case_list l = {0};
     const int picks =
         row->picks > 0 && row->picks < MOST_PICKS ? row->picks : MOST_PICKS;
     int status = grid_expand(&l, row->text, picks, 1, why);

@@ -214,7 +214,7 @@ static void write_journal(hunt *h)
 
 static int run_batch(hunt *h)
 {
-    case_list l = {BATCH, BATCH, h->item};
+    case_list l = {.n = BATCH, .capacity = BATCH, .item = h->item};
     const uint64_t left = h->o->most_cases - h->n_done;
 
     memset(h->has_red, 0, h->plan->n);

@@ -436,7 +436,7 @@ int crew_case(crew *c, const char *text, uint64_t seed, verdict *v)
 {
     char copy[CASE_TEXT];
     case_item item = {copy, seed};
-    const case_list one = {1, 1, &item};
+    const case_list one = {.n = 1, .capacity = 1, .item = &item};
 
     memset(v, 0, sizeof *v);
     (void)snprintf(copy, sizeof copy, "%s", text);

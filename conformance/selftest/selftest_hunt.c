@@ -223,7 +223,7 @@ int hunt_legal(const case_pool *pool, crew *c, const mutant *m, uint64_t part,
                hunt *h)
 {
     const case_list *lists[] = {&pool->small, &pool->large};
-    case_list some = {0, pool->small.n + pool->large.n + 1, NULL};
+    case_list some = {.capacity = pool->small.n + pool->large.n + 1};
     watch w = {h, &some, NULL, 0};
     uint64_t n_own = 0;
     int status = -1;

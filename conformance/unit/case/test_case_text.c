@@ -77,7 +77,7 @@ END_TEST
 
 START_TEST(what_is_printed_parses_to_the_same_case)
 {
-    case_list l = {0, 0, NULL};
+    case_list l = {0};
 
     ck_assert_msg(grid_append(&l, 2, NULL, 0, 1, why) == 0, "%s", sentence);
     ck_assert_uint_gt(l.n, 500);
@@ -92,6 +92,29 @@ START_TEST(what_is_printed_parses_to_the_same_case)
                           sentence);
             ck_assert_msg(memcmp(&c, &again, sizeof c) == 0, "%s", text);
         }
+    }
+    case_list_clear(&l);
+}
+END_TEST
+
+/* Twice each, seeds in turn, through several growths. */
+START_TEST(a_list_has_each_case_of_a_seed_once)
+{
+    enum { N = 1000 };
+    case_list l = {0};
+
+    for (uint64_t i = 0; i < 4 * N; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "act.unary:n=%u",
+                       (unsigned)(i / 2 % N));
+        ck_assert_int_eq(case_list_add(&l, text, i % 2), MXO_OK);
+    }
+    ck_assert_uint_eq(l.n, 2 * N);
+    for (uint64_t i = 0; i < l.n; i++) {
+        char text[32];
+        (void)snprintf(text, sizeof text, "act.unary:n=%u", (unsigned)(i / 2));
+        ck_assert_str_eq(l.item[i].text, text);
+        ck_assert_uint_eq(l.item[i].seed, i % 2);
     }
     case_list_clear(&l);
 }
@@ -168,6 +191,7 @@ Suite *suite_case_text(void)
     tcase_add_test(t, dimensions_that_follow_may_be_left_out);
     tcase_add_test(t, numbers_are_spelled_shortest_and_exact);
     tcase_add_test(t, what_is_printed_parses_to_the_same_case);
+    tcase_add_test(t, a_list_has_each_case_of_a_seed_once);
     tcase_add_test(t, bad_text_is_refused_with_a_hint);
     tcase_add_test(t, overlong_text_is_refused);
     tcase_add_test(t, inexact_extents_are_refused);

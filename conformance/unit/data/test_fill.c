@@ -394,7 +394,7 @@ END_TEST
 
 START_TEST(every_grid_expands_and_fills)
 {
-    case_list l = {0, 0, NULL};
+    case_list l = {0};
 
     ck_assert_msg(grid_append(&l, 3, NULL, 0, 7, why) == 0, "%s", sentence);
     for (size_t i = 0; i < l.n; i += 97) {
@@ -409,8 +409,8 @@ END_TEST
 START_TEST(drawn_shapes_follow_the_seed)
 {
     const char *text = "quant.mx:rows=$M,cols=$K,rule=*";
-    case_list a = {0, 0, NULL};
-    case_list b = {0, 0, NULL};
+    case_list a = {0};
+    case_list b = {0};
     size_t n_same = 0;
 
     ck_assert_int_eq(grid_expand(&a, text, 20, 1, why), 0);

@@ -156,7 +156,7 @@ static void check_list(case_list *l, uint64_t least)
 
 START_TEST(published_cases_leave_no_column_dead)
 {
-    case_list l = {0, 0, NULL};
+    case_list l = {0};
 
     ck_assert_msg(grid_append(&l, 2, NULL, 0, 1, why) == 0, "%s", sentence);
     check_list(&l, 100);
@@ -165,7 +165,7 @@ END_TEST
 
 START_TEST(cases_of_a_profile_leave_no_column_dead)
 {
-    case_list l = {0, 0, NULL};
+    case_list l = {0};
 
     ck_assert_int_eq(profile_cases_append(&l, "TRITON", 3), 0);
     ck_assert_int_eq(profile_cases_append(&l, "MARLIN", 4), 0);
@@ -176,7 +176,7 @@ END_TEST
 /* Narrow layers, one token: what random starts would rarely complete. */
 START_TEST(narrow_layers_leave_no_column_dead)
 {
-    case_list l = {0, 0, NULL};
+    case_list l = {0};
 
     ck_assert_int_eq(
         grid_expand(&l,
