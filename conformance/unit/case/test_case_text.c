@@ -5,6 +5,7 @@
 #include "case/grid.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <string.h>
 
 static char sentence[512];
