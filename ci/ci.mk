@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every step of continuous integration is a script that also runs on a laptop.
 EXTRA_DIST += \
+	%reldir%/analyzer.list \
 	%reldir%/bench-gate \
 	%reldir%/build \
 	%reldir%/campaign \
+	%reldir%/check-analyzer \
 	%reldir%/check-citations \
 	%reldir%/check-deps \
 	%reldir%/check-ops \

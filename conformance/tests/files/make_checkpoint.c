@@ -288,13 +288,13 @@ static int pad(const char *from, const char *to)
 {
     static const char name[] = "m.0.mlp.experts.gate_up_proj_scales";
     checkpoint c;
-    FILE *f = fopen(to, "wb");
 
     (void)open_or_exit(from, &c);
     const checkpoint_tensor *t = checkpoint_find(&c, name);
     uint8_t *copy = malloc((size_t)c.file[0].n_bytes);
 
-    if (f == NULL || t == NULL || copy == NULL) {
+    if (t == NULL || copy == NULL) {
+        free(copy);
         return 1;
     }
     memcpy(copy, c.file[0].map, (size_t)c.file[0].n_bytes);
@@ -305,9 +305,12 @@ static int pad(const char *from, const char *to)
             copy[(size_t)(t->bytes - c.file[0].map) + i] = 0x7f;
         }
     }
-    const size_t n = fwrite(copy, 1, (size_t)c.file[0].n_bytes, f);
+    FILE *f = fopen(to, "wb");
+    const size_t n =
+        f == NULL ? 0 : fwrite(copy, 1, (size_t)c.file[0].n_bytes, f);
 
-    return fclose(f) != 0 || n != c.file[0].n_bytes;
+    free(copy);
+    return f == NULL || fclose(f) != 0 || n != c.file[0].n_bytes;
 }
 
 /* Offset of a scale of row r of so many, in layer number layer. */
