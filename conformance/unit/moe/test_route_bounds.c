@@ -202,6 +202,7 @@ START_TEST(the_order_is_what_the_dialect_promises)
     ck_assert(accepts("dialect=triton37_topk_softmax,from=f32", x, scores));
     ck_assert(!accepts("dialect=triton37_topk_softmax,from=f32", x, ids));
     ck_assert(accepts("dialect=vllm_torch_softmax,from=f32", x, any));
+    ck_assert(accepts("dialect=vllm_cpu,from=f32", x, any));
     ck_assert(!accepts("dialect=vllm_softmax,from=f32", x, any));
 }
 END_TEST
