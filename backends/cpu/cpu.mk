@@ -7,6 +7,7 @@ libcpu_la_SOURCES = \
 	%reldir%/act/act.h \
 	%reldir%/act/act_functions.c \
 	%reldir%/act/act_glu.c \
+	%reldir%/act/act_glu_quant.c \
 	%reldir%/act/act_unary.c \
 	%reldir%/act/exact.c \
 	%reldir%/act/exact.h \
@@ -22,6 +23,7 @@ libcpu_la_SOURCES = \
 	%reldir%/dequant/dequant.h \
 	%reldir%/dequant/dequant_mx.c \
 	%reldir%/dequant/dequant_scaled.c \
+	%reldir%/dequant/tables.c \
 	%reldir%/element.c \
 	%reldir%/element.h \
 	%reldir%/format/format_codes.c \
@@ -100,6 +102,8 @@ libcpu_la_SOURCES = \
 	%reldir%/moe/nvfp4_scalars.c \
 	%reldir%/number.h \
 	%reldir%/quant/quant.h \
+	%reldir%/quant/quant_any.c \
+	%reldir%/quant/quant_any.h \
 	%reldir%/quant/quant_block.c \
 	%reldir%/quant/quant_code.c \
 	%reldir%/quant/quant_group.c \

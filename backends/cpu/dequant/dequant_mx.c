@@ -1,158 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dequant.mx: an element times its block's scale, rounded once.  Every
- * dialect is a way of reading the scale byte, so a dialect becomes a table:
- * for E2M1 the 16 results under each scale byte, for 8-bit elements a factor.
- * The product is exact in float (at most four significant bits), so the one
- * rounding is the one into the destination.
+ * dequant.mx: an element times its block's scale, rounded once.  A dialect
+ * becomes a table: for E2M1 the 16 results under each scale byte, for 8-bit
+ * elements a factor.  Lanes have E2M1 in whole blocks along the last axis;
+ * everything else goes block by block, wherever it lies.
  */
 #include "cpu.h"
 #include "dequant.h"
 #include "element.h"
 #include "number.h"
 
+#include "../../shared/mx_place_call.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#define DEQUANT_ROUND(to, x) cpu_dequant_round(to, x)
+#include "../../shared/dequant_dialect.h"
+
 enum { GRAIN_BLOCKS = 4096 };
-
-/* How a dialect reads a scale byte and multiplies. */
-enum {
-    ZERO = 1,     /* byte 0 is 0, not 2^-127 */
-    INF = 2,      /* byte 255 is infinity, not NaN */
-    CLAMP = 4,    /* infinities become the largest finite value */
-    FIRST = 8,    /* the factor is rounded to the destination type */
-    BF16 = 16,    /* the product passes through BF16; F16: as FIRST */
-    CAP15 = 32,   /* F16: the factor is at most 2^15 */
-    DOUBLED = 64, /* twice the element, half the factor, no special 255 */
-    WRAP = 128,   /* exponent fields added modulo 2^16 */
-    ONLY_F32 = 256,
-    ONLY_BF16 = 512,
-    NOT_F32 = 1024,
-    ONLY_E2M1 = 2048,
-    QUARTER = 4096, /* the factor is a quarter of the scale */
-    LOW = 8192      /* 2^-119 of the scale, whose byte is <= 247; no -0 */
-};
-
-typedef struct dialect {
-    const char *name;
-    unsigned flags;
-} dialect;
-
-static const dialect dialects[] = {
-    {"ocp", 0},
-    {"shift", ZERO | INF},
-    {"triton35_torch", ZERO | INF},
-    {"triton36_torch", ZERO | INF | CLAMP},
-    {"triton35_kernel", ZERO | FIRST},
-    {"triton36_kernel", ZERO | BF16 | CLAMP},
-    {"triton_subnormal", BF16 | CLAMP},
-    {"triton_matmul", ZERO | INF | FIRST | ONLY_BF16},
-    {"quark_hip", INF | FIRST | CAP15 | NOT_F32},
-    {"quark_triton", ZERO | FIRST | NOT_F32},
-    {"vllm_cpu", WRAP | ONLY_BF16 | ONLY_E2M1},
-    {"marlin", ZERO | INF | FIRST | ONLY_BF16 | ONLY_E2M1},
-    {"vllm_mxfp8", INF | ONLY_BF16},
-    {"ldexp", INF | FIRST},
-    {"ggml", DOUBLED | ONLY_F32 | ONLY_E2M1},
-    {"ocp_bf16", FIRST | ONLY_BF16},
-    {"xpu", ZERO | INF | FIRST | NOT_F32 | ONLY_E2M1},
-    {"humming", ZERO | INF | QUARTER | ONLY_BF16 | ONLY_E2M1},
-    {"b12x", ZERO | LOW | ONLY_BF16 | ONLY_E2M1},
-};
 
 typedef struct dequant_job {
     cpu_context *ctx;
     const cpu_element *element;
-    unsigned flags;
-    int plus_zero; /* -0 is written as +0 */
-    uint32_t to;
+    uint32_t flags; /* DIALECT_... */
+    uint32_t to;    /* mxo_dtype, and as the dialects count */
+    int kind;
+    mx_place place;
     cpu_dequant4 lane;
     float factor[256];
     float value[256];
 } dequant_job;
 
-static float round_to(uint32_t to, float x)
+static int kind_of(uint32_t to)
 {
-    switch (to) {
-    case MXO_BF16:
-        return cpu_from_bf16(cpu_bf16_of(x));
-    case MXO_F16:
-        return cpu_from_f16(cpu_f16_of(x));
-    default:
-        return x;
-    }
+    return to == MXO_F32    ? DIALECT_TO_F32
+           : to == MXO_BF16 ? DIALECT_TO_BF16
+                            : DIALECT_TO_F16;
 }
 
-static float factor_of(unsigned flags, uint32_t to, int byte)
-{
-    const int first =
-        (flags & FIRST) != 0 || ((flags & BF16) != 0 && to == MXO_F16);
-    float f = (float)cpu_pow2(byte - 127);
-
-    if ((flags & DOUBLED) != 0) {
-        return (float)cpu_pow2(byte - 128);
-    }
-    if ((flags & LOW) != 0) { /* byte 0 is far below every number */
-        return byte == 0 ? 0 : (float)cpu_pow2((byte < 247 ? byte : 247) - 246);
-    }
-    if ((flags & QUARTER) != 0) {
-        f = (float)cpu_pow2(byte - 129);
-    }
-    if (byte == 0 && (flags & ZERO) != 0) {
-        f = 0;
-    }
-    if (byte == 255) {
-        f = cpu_float((flags & INF) != 0 ? 0x7f800000u : 0x7fc00000u);
-    }
-    if ((flags & CAP15) != 0 && to == MXO_F16 && f > 0x1p15f) {
-        f = 0x1p15f;
-    }
-    return first ? round_to(to, f) : f;
-}
-
+/* The code of a number of the type; patterns of BF16 stay as they are. */
 static uint32_t code_of(uint32_t to, float x)
 {
     return to == MXO_F32    ? cpu_bits32(x)
-           : to == MXO_BF16 ? cpu_bf16_of(x)
+           : to == MXO_BF16 ? cpu_bits32(x) >> 16
                             : cpu_f16_of(x);
-}
-
-static uint32_t result_of(const dequant_job *job, float product)
-{
-    const uint32_t to = job->to;
-    const uint32_t sign = to == MXO_F32 ? 0x80000000u : 0x8000u;
-    const uint32_t infinity = code_of(to, cpu_float(0x7f800000u));
-
-    if (product != product) {
-        return code_of(to, cpu_float(0x7fc00000u));
-    }
-    if ((job->flags & BF16) != 0 && to == MXO_F32) {
-        product = round_to(MXO_BF16, product);
-    }
-    uint32_t code = code_of(to, product);
-    if ((job->flags & CLAMP) != 0 && (code & ~sign) == infinity) {
-        code--;
-    }
-    const int no_minus = job->plus_zero || (job->flags & (LOW | DOUBLED)) != 0;
-
-    return no_minus && code == sign ? 0 : code;
-}
-
-/* BF16 patterns with the scale added to the exponent field, no care taken. */
-static uint32_t wrapped(const dequant_job *job, unsigned c, unsigned s)
-{
-    const uint32_t pattern = cpu_bf16_of(job->value[c]);
-    const uint32_t sum = (pattern + ((s - 127u) << 7)) & 0xffffu;
-
-    return (c & 7) == 0 || (job->plus_zero && sum == 0x8000u) ? 0 : sum;
 }
 
 static uint32_t code_under(const dequant_job *job, unsigned c, unsigned s)
 {
-    return (job->flags & WRAP) != 0
-               ? wrapped(job, c, s)
-               : result_of(job, job->value[c] * job->factor[s]);
+    return code_of(job->to, dialect_value(job->flags, job->kind, job->value[c],
+                                          job->factor[s], (int)s));
 }
 
 static void fill_table(cpu_table4 *table, const dequant_job *job, int planes)
@@ -190,51 +88,42 @@ static void span_4(void *arg, uint64_t begin, uint64_t end)
     (out == 128 ? lane->dequant4_32 : lane->dequant4_16)(&part);
 }
 
-static void span_8(void *arg, uint64_t begin, uint64_t end)
+static void put(const dequant_job *job, uint64_t i, uint32_t code)
+{
+    const uint16_t half = (uint16_t)code;
+
+    if (job->to == MXO_F32) {
+        memcpy(job->lane.y + 4 * i, &code, 4);
+    } else {
+        memcpy(job->lane.y + 2 * i, &half, 2);
+    }
+}
+
+/* Blocks of any element, wherever they lie. */
+static void span_any(void *arg, uint64_t begin, uint64_t end)
 {
     const dequant_job *job = arg;
-    const uint64_t size = cpu_dtype_bytes(job->to);
+    const mx_place *p = &job->place;
 
-    for (uint64_t i = begin * 32; i < end * 32; i++) {
-        const float product =
-            job->value[job->lane.q[i]] * job->factor[job->lane.scale[i / 32]];
-        const uint32_t code = result_of(job, product);
-        const uint16_t half = (uint16_t)code;
+    for (uint64_t t = begin; t < end; t++) {
+        const mx_block b = mx_block_of(p, t);
+        const uint8_t s = job->lane.scale[b.at];
+        const uint32_t n = mx_count(&b, p->len);
 
-        if (size == 4) {
-            memcpy(job->lane.y + 4 * i, &code, 4);
-        } else {
-            memcpy(job->lane.y + 2 * i, &half, 2);
+        for (uint32_t k = 0; k < n; k++) {
+            const uint8_t byte = job->lane.q[mx_code_at(p, &b, k)];
+            const unsigned c = p->packed ? byte >> 4 * (k % 2) & 15u : byte;
+
+            put(job, mx_element_at(p, &b, k), code_under(job, c, s));
         }
     }
-}
-
-static int says(const dequant_job *job)
-{
-    const unsigned f = job->flags;
-
-    return !((f & ONLY_F32) != 0 && job->to != MXO_F32) &&
-           !((f & ONLY_BF16) != 0 && job->to != MXO_BF16) &&
-           !((f & NOT_F32) != 0 && job->to == MXO_F32) &&
-           !((f & ONLY_E2M1) != 0 && job->element->bits != 4);
-}
-
-static const dialect *dialect_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
-        if (strcmp(dialects[i].name, name) == 0) {
-            return &dialects[i];
-        }
-    }
-    return NULL;
 }
 
 static void fill_values(dequant_job *job)
 {
     for (int i = 0; i < 256; i++) {
-        job->factor[i] = factor_of(job->flags, job->to, i);
-        job->value[i] = cpu_element_value(job->element, (uint8_t)i) *
-                        ((job->flags & DOUBLED) != 0 ? 2.0f : 1.0f);
+        job->factor[i] = dialect_factor(job->flags, job->kind, i);
+        job->value[i] = cpu_element_value(job->element, (uint8_t)i);
     }
 }
 
@@ -247,12 +136,13 @@ static float number_of(uint32_t to, uint32_t code)
 
 int cpu_dequant_e2m1(const char *rule, uint32_t to, float value[256][16])
 {
-    const dialect *row = dialect_of(rule);
+    const dialect_row *row = dialect_of(rule);
     dequant_job job = {.element = cpu_element_of("e2m1"), .to = to};
 
-    job.flags = row == NULL ? ONLY_F32 : row->flags;
-    if ((job.flags & ONLY_F32) != 0 ||
-        ((job.flags & WRAP) != 0 && to != MXO_BF16)) {
+    job.kind = kind_of(to);
+    job.flags = row == NULL ? (uint32_t)DIALECT_ONLY_F32 : row->flags;
+    if ((job.flags & DIALECT_ONLY_F32) != 0 ||
+        ((job.flags & DIALECT_WRAP) != 0 && to != MXO_BF16)) {
         return -1;
     }
     fill_values(&job);
@@ -267,7 +157,7 @@ int cpu_dequant_e2m1(const char *rule, uint32_t to, float value[256][16])
 static mxo_status read_rule(dequant_job *job, const mxo_call *call,
                             mxo_text why)
 {
-    const dialect *row = dialect_of(call_text(call, "rule"));
+    const dialect_row *row = dialect_of(call_text(call, "rule"));
 
     job->element = cpu_element_of(call_text(call, "element"));
     job->to = cpu_float_dtype(call_text(call, "to"));
@@ -279,9 +169,11 @@ static mxo_status read_rule(dequant_job *job, const mxo_call *call,
                         "the cpu backend has no rule %s",
                         call_text(call, "rule"));
     }
-    job->flags = row->flags;
-    job->plus_zero = call_is(call, "zero", "positive");
-    if (!says(job)) {
+    job->kind = kind_of(job->to);
+    job->flags =
+        row->flags |
+        (call_is(call, "zero", "positive") ? (uint32_t)DIALECT_POSITIVE : 0);
+    if (!dialect_may(job->flags, job->element->bits == 4, job->kind)) {
         return cpu_fail(MXO_E_PARAM, why, "rule=%s does not turn %s into %s",
                         row->name, job->element->name, call_text(call, "to"));
     }
@@ -290,29 +182,25 @@ static mxo_status read_rule(dequant_job *job, const mxo_call *call,
 }
 
 static mxo_status read_tensors(dequant_job *job, const mxo_call *call,
-                               uint64_t *blocks, mxo_text why)
+                               mxo_text why)
 {
     const mxo_tensor *q = call_in(call, "q");
     const mxo_tensor *scale = call_in(call, "scale");
     const mxo_tensor *y = call_out(call, "y");
-    const double axis = call_number(call, "axis");
+    const int axis = q == NULL ? -1 : mx_axis(call, q);
+    const int packed = job->element->bits == 4;
     uint64_t full[MXO_MAX_RANK] = {0};
     uint64_t groups[MXO_MAX_RANK] = {0};
 
-    if (q == NULL || q->rank == 0 || q->rank > MXO_MAX_RANK) {
-        return cpu_fail(MXO_E_SHAPE, why, "q is missing or has no axis");
+    if (axis < 0 || q->rank > MXO_MAX_RANK) {
+        return cpu_fail(MXO_E_PARAM, why, "q is missing or has no such axis");
     }
-    const uint32_t last = q->rank - 1;
-    for (uint32_t i = 0; i <= last; i++) {
-        full[i] = groups[i] = q->shape[i];
-    }
-    full[last] *= job->element->bits == 4 ? 2 : 1;
-    groups[last] = full[last] / 32;
-    if ((axis != -1 && axis != (double)last) || full[last] % 32 != 0) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend wants whole blocks of 32 along the "
-                        "last axis");
-    }
+    mx_place_lines(&job->place, q, axis, packed ? 2 : 1);
+    job->place.packed = (uint32_t)packed;
+    memcpy(full, q->shape, sizeof full);
+    memcpy(groups, q->shape, sizeof groups);
+    full[axis] = job->place.len;
+    groups[axis] = job->place.blocks;
     MXO_TRY(cpu_want(q, "q", job->element->dtype, q->rank, q->shape, why));
     MXO_TRY(cpu_want(scale, "scale", MXO_E8M0, q->rank, groups, why));
     MXO_TRY(cpu_want(y, "y", job->to, q->rank, full, why));
@@ -320,28 +208,27 @@ static mxo_status read_tensors(dequant_job *job, const mxo_call *call,
     job->lane.scale = cpu_data(scale);
     job->lane.y = cpu_data(y);
     job->lane.stream = y->n_bytes >= CPU_STREAM_BYTES;
-    *blocks = scale->n_bytes;
     return MXO_OK;
 }
 
 mxo_status cpu_dequant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     dequant_job job = {.ctx = ctx};
-    uint64_t blocks = 0;
+    const mx_place *p = &job.place;
 
     MXO_TRY(cpu_known(call, "element to rule axis zero", why));
     MXO_TRY(read_rule(&job, call, why));
-    MXO_TRY(read_tensors(&job, call, &blocks, why));
-    const int threads = cpu_threads(ctx, blocks, GRAIN_BLOCKS);
-    if (job.element->bits == 8) {
-        cpu_split(ctx, blocks, GRAIN_BLOCKS, span_8, &job);
-        cpu_name_kernel(ctx, "dequant_mx8", threads);
+    MXO_TRY(read_tensors(&job, call, why));
+    const int threads = cpu_threads(ctx, p->n, GRAIN_BLOCKS);
+    if (!p->packed || p->inner != 1 || p->len % 32 != 0) {
+        cpu_split(ctx, p->n, GRAIN_BLOCKS, span_any, &job);
+        cpu_name_kernel(ctx, "dequant_mx_any", threads);
         return MXO_OK;
     }
     cpu_table4 table;
     fill_table(&table, &job, ctx->lane->planes);
     job.lane.table = &table;
-    cpu_split(ctx, blocks, GRAIN_BLOCKS, span_4, &job);
+    cpu_split(ctx, p->n, GRAIN_BLOCKS, span_4, &job);
     cpu_name_kernel(ctx, "dequant_mx", threads);
     return MXO_OK;
 }

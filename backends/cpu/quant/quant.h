@@ -102,6 +102,8 @@ typedef struct cpu_quant {
     uint8_t nan;
     uint32_t flags;
     float largest;
+    int twos_complement; /* INT8; else a sign and a magnitude */
+    int nan_is_zero;     /* a NaN that the rule leaves to a format without */
 
     /* For lanes: byte = ((bits(t) + add) >> 23) - sub, t = amax op by. */
     int lane_may; /* nearest even, sign kept */

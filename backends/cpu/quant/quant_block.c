@@ -143,6 +143,9 @@ static uint8_t nan_code(const cpu_quant *quant, uint32_t pattern)
     const uint8_t sign = (pattern >> 31) != 0 ? e->sign : 0;
     const int drop = 23 - e->mbits;
 
+    if (quant->nan_is_zero) {
+        return 0;
+    }
     switch (quant->nan) {
     case CPU_NAN_LARGEST:
         return e->largest;
@@ -212,7 +215,7 @@ static uint32_t magnitude_code(const cpu_quant *quant, double a)
     return ((uint32_t)(exponent - emin) << e->mbits) + n;
 }
 
-static uint8_t code_of(const cpu_quant_scale *b, float x)
+static uint8_t sign_and_magnitude(const cpu_quant_scale *b, float x)
 {
     const cpu_quant *quant = b->quant;
     const cpu_element *e = quant->element;
@@ -249,6 +252,14 @@ static uint8_t code_of(const cpu_quant_scale *b, float x)
         return 0;
     }
     return (uint8_t)(m | (m == 0x80 ? 0 : sign));
+}
+
+static uint8_t code_of(const cpu_quant_scale *b, float x)
+{
+    const uint8_t code = sign_and_magnitude(b, x);
+
+    return b->quant->twos_complement && code >= 0x80 ? (uint8_t)(0x80 - code)
+                                                     : code;
 }
 
 uint8_t cpu_quant_code(const cpu_quant *quant, float x)

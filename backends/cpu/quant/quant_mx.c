@@ -6,6 +6,7 @@
  */
 #include "cpu.h"
 #include "quant.h"
+#include "quant_any.h"
 
 #include <string.h>
 
@@ -165,12 +166,26 @@ static mxo_status read_rule(quant_job *job, const mxo_call *call, mxo_text why)
     if (element == NULL || from == MXO_N_DTYPES || tie < 0) {
         return cpu_fail(MXO_E_PARAM, why, "element, from or tie is unknown");
     }
-    if (rule == NULL || element->mbits == 6) {
+    if (rule == NULL) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no rule %s", name);
     }
     cpu_quant_make(&job->quant, rule, element, from, (cpu_tie)tie);
     return MXO_OK;
+}
+
+/* Blocks follow each other in x, and their codes in q. */
+static int has_runs(const mxo_call *call, const mxo_tensor *x,
+                    const cpu_element *e)
+{
+    static const char *const layouts[] = {"linear", "128x4", "8x4", NULL};
+    const double axis = call_number(call, "axis");
+    const uint64_t cols = x->shape[x->rank - 1];
+
+    return cpu_choice(call, "sf_layout", layouts) >= 0 &&
+           call_is(call, "q_layout", "linear") &&
+           (axis == -1 || axis == (double)x->rank - 1) &&
+           (e->bits != 4 || cols % 2 == 0);
 }
 
 static mxo_status read_shape(quant_job *job, const mxo_call *call,
@@ -179,23 +194,8 @@ static mxo_status read_shape(quant_job *job, const mxo_call *call,
     static const char *const layouts[] = {"linear", "128x4", "8x4", NULL};
     static const uint64_t tile_rows[] = {0, 128, 8};
     const int layout = cpu_choice(call, "sf_layout", layouts);
-    const double axis = call_number(call, "axis");
     const double align = call_number(call, "align");
 
-    if (layout < 0 || !(call_is(call, "q_layout", "linear") ||
-                        call_is(call, "q_layout", ""))) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend lacks sf_layout=%s or q_layout=%s",
-                        call_text(call, "sf_layout"),
-                        call_text(call, "q_layout"));
-    }
-    if (x == NULL || x->rank == 0) {
-        return cpu_fail(MXO_E_SHAPE, why, "x has no axis");
-    }
-    if (axis != -1 && axis != (double)x->rank - 1) {
-        return cpu_fail(MXO_E_UNSUPPORTED, why,
-                        "the cpu backend has blocks along the last axis only");
-    }
     if (align < 32 || align > 1 << 20 || (uint64_t)align % 32 != 0) {
         return cpu_fail(MXO_E_PARAM, why, "align is not a multiple of 32");
     }
@@ -228,12 +228,6 @@ static mxo_status read_tensors(quant_job *job, const mxo_call *call,
     if (job->cols % 32 != 0 && (job->quant.flags & CPU_Q_SHORT) == 0) {
         return cpu_fail(MXO_E_SHAPE, why, "columns are not a multiple of 32");
     }
-    if (e->bits == 4 && job->cols % 2 != 0) {
-        return job->padded % 2 != 0
-                   ? cpu_fail(MXO_E_SHAPE, why, "columns do not pair up")
-                   : cpu_fail(MXO_E_UNSUPPORTED, why,
-                              "the cpu backend pads no odd number of columns");
-    }
     uint64_t shape[MXO_MAX_RANK];
 
     MXO_TRY(cpu_want(x, "x", job->quant.from, x->rank, x->shape, why));
@@ -259,6 +253,12 @@ mxo_status cpu_quant_mx(cpu_context *ctx, const mxo_call *call, mxo_text why)
         call, "element from rule tie axis sf_layout sf_batch q_layout align",
         why));
     MXO_TRY(read_rule(&job, call, why));
+    if (x == NULL || x->rank == 0) {
+        return cpu_fail(MXO_E_SHAPE, why, "x has no axis");
+    }
+    if (!has_runs(call, x, job.quant.element)) {
+        return cpu_quant_any(ctx, call, &job.quant, why);
+    }
     MXO_TRY(read_shape(&job, call, x, why));
     MXO_TRY(read_tensors(&job, call, x, why));
     const int one_run =

@@ -221,7 +221,8 @@ static void make_lane(cpu_quant *quant)
                       rule->ratio != CPU_RATIO_EXACT && rule->up != CPU_UP_15 &&
                       (quant->flags & CPU_Q_NO_MINUS_0) == 0 &&
                       (e->bits == 8 || (quant->flags & CPU_Q_POSITIVE_0) == 0);
-    quant->lane_may = quant->lane_may && e->sign != 0x20 && e->nan != 0x80;
+    quant->lane_may = quant->lane_may && e->sign != 0x20 && e->nan != 0x80 &&
+                      !quant->twos_complement;
     quant->divides = rule->ratio == CPU_RATIO_DIVIDE;
     quant->by = rule->ratio == CPU_RATIO_INVERSE  ? 1.0f / quant->largest
                 : rule->ratio == CPU_RATIO_DIVIDE ? quant->largest
@@ -252,6 +253,11 @@ void cpu_quant_make(cpu_quant *quant, const cpu_quant_rule *rule,
                            : has_nan          ? (cpu_tie)rule->tie8
                                               : (cpu_tie)rule->tie4);
     quant->nan = has_nan ? rule->nan8 : rule->nan4;
+    quant->twos_complement = element->mbits == 6;
+    quant->nan_is_zero =
+        quant->twos_complement &&
+        (quant->nan == CPU_NAN_OWN || quant->nan == CPU_NAN_ONES ||
+         quant->nan == CPU_NAN_PLUS || quant->nan == CPU_NAN_ARITHMETIC);
     quant->largest = cpu_element_value(element, element->largest);
     if (!has_nan) {
         quant->flags &= ~(uint32_t)CPU_Q_UNSATURATED;

@@ -231,18 +231,4 @@ static inline mxo_status need_memory(const mxo_call *call, const char *name,
     return need_tensor(call, 1, name, n, address, why);
 }
 
-/* The quantised axis must be the last: 32 neighbours in memory. */
-static inline mxo_status need_last_axis(const mxo_call *call,
-                                        const mxo_tensor *t, mxo_text why)
-{
-    const double axis = call_number(call, "axis");
-
-    if (t->rank == 0 || (axis != -1 && axis != (double)t->rank - 1)) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "%s on %s runs along the last axis only", call->op,
-                        GPU_NAME);
-    }
-    return MXO_OK;
-}
-
 #endif

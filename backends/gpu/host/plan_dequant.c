@@ -10,30 +10,32 @@ GPU_ENTRY(dequant_e2m1_bf16, dequant_args, dequant_body(a, DEQUANT_BF16))
 GPU_ENTRY(dequant_e2m1_f16, dequant_args, dequant_body(a, DEQUANT_F16))
 GPU_ENTRY(dequant_e2m1_f32, dequant_args, dequant_body(a, DEQUANT_F32))
 
-static mxo_status dequant_rule(const mxo_call *call, uint32_t *flags,
-                               mxo_text why)
+/* Whole vectors of E2M1 along the last axis, by a rule of the tables. */
+static int dequant_has_vectors(const mxo_call *call, const mxo_tensor *q,
+                               uint32_t *flags)
 {
     const char *const rule = call_text(call, "rule");
+    const double axis = call_number(call, "axis");
     const int positive = call_is(call, "zero", "positive");
     const uint32_t to = call_is(call, "to", "f32")   ? TO_F32
                         : call_is(call, "to", "f16") ? TO_F16
                                                      : TO_BF16;
+    const int whole = q->rank > 0 && call_is(call, "element", "e2m1") &&
+                      (axis == -1 || axis == (double)q->rank - 1) &&
+                      q->shape[q->rank - 1] % 16 == 0;
 
-    for (size_t i = 0; i < sizeof dequant_rules / sizeof dequant_rules[0];
-         i++) {
+    for (size_t i = 0;
+         whole && i < sizeof dequant_rules / sizeof dequant_rules[0]; i++) {
         const uint32_t row = dequant_rules[i].flags;
         /* A wrapped exponent makes zeros that no code order tells. */
         const int possible = (dequant_rules[i].formats & to) != 0 &&
                              !(positive && (row & DEQUANT_WRAP) != 0);
         if (strcmp(dequant_rules[i].name, rule) == 0 && possible) {
             *flags = row | (positive ? DEQUANT_POSITIVE : 0);
-            return MXO_OK;
+            return 1;
         }
     }
-    return gpu_fail(MXO_E_UNSUPPORTED, why,
-                    "dequant.mx on %s has no rule=%s to %s with zero=%s",
-                    GPU_NAME, rule, call_text(call, "to"),
-                    call_text(call, "zero"));
+    return 0;
 }
 
 mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why)
@@ -46,18 +48,11 @@ mxo_status plan_dequant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     dequant_args *const a = PLAN_ARGS(plan, dequant_args);
     uint8_t *address = NULL;
 
-    if (!call_is(call, "element", "e2m1")) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why, "dequant.mx on %s: only e2m1",
-                        GPU_NAME);
-    }
     if (q == NULL) {
         return gpu_fail(MXO_E_SHAPE, why, "dequant.mx needs the tensor q");
     }
-    MXO_TRY(need_last_axis(call, q, why));
-    MXO_TRY(dequant_rule(call, &a->flags, why));
-    if (q->shape[q->rank - 1] % 16 != 0) {
-        return gpu_fail(MXO_E_SHAPE, why,
-                        "dequant.mx: a row is not whole blocks of 32");
+    if (!dequant_has_vectors(call, q, &a->flags)) {
+        return plan_dequant_any(call, plan, why);
     }
     const int to = call_is(call, "to", "f32")   ? DEQUANT_F32
                    : call_is(call, "to", "f16") ? DEQUANT_F16

@@ -10,29 +10,6 @@ GPU_ENTRY(glu_quant_scale, glu_quant_args, gluq_scale_body(a))
 GPU_ENTRY(glu_quant_store, glu_quant_args, gluq_store_body(a))
 GPU_ENTRY(glu_quant_code, glu_quant_args, gluq_code_body(a))
 
-typedef struct gluq_row {
-    const char *name;
-    const char *unit; /* dialect of act.glu; NULL: the exact product */
-    uint32_t keeps;   /* the result has the input's type, not bfloat16 */
-    uint32_t inverse, floor_first, floor_last, by_byte;
-} gluq_row;
-
-static const gluq_row gluq_rows[] = {
-    {"vllm_packed", "vllm_packed", 0, 0, 0, 1, 0},
-    {"vllm_colmajor", "vllm_silu_clamp", 1, 1, 1, 0, 0},
-    {"deepgemm_mega", NULL, 0, 1, 0, 0, 1},
-};
-
-static const gluq_row *gluq_row_of(const mxo_call *call)
-{
-    for (size_t i = 0; i < sizeof gluq_rows / sizeof gluq_rows[0]; i++) {
-        if (call_is(call, "dialect", gluq_rows[i].name)) {
-            return &gluq_rows[i];
-        }
-    }
-    return NULL;
-}
-
 /* The unit, as a call of act.glu has it. */
 static mxo_status gluq_unit(const mxo_call *call, const gluq_row *row,
                             glu_quant_args *a, mxo_text why)
@@ -95,23 +72,22 @@ static mxo_status gluq_inputs(const mxo_call *call, int is_split,
 static mxo_status gluq_params(const mxo_call *call, const gluq_row *row,
                               glu_quant_args *a, mxo_text why)
 {
-    static const char *const forms[] = {"f32", "e8m0", "packed"};
     const double group = call_number(call, "group");
 
     while (a->form < GLUQ_WORDS_DOWN &&
-           !call_is(call, "scale", forms[a->form])) {
+           !call_is(call, "scale", gluq_forms[a->form])) {
         a->form++;
     }
-    MXO_TRY(call_flag(call, "pow2", &a->by_power, why));
+    MXO_TRY(call_flag(call, "pow2", &a->steps.by_power, why));
     a->by_byte = row->by_byte;
-    a->inverse = row->inverse;
-    a->floor_first = row->floor_first;
-    a->floor_last = row->floor_last;
+    a->steps.inverse = row->inverse;
+    a->steps.floor_first = row->floor_first;
+    a->steps.floor_last = row->floor_last;
     if (!(group >= 1) || group > 0x1p40 || a->cols % (uint64_t)group != 0) {
         return gpu_fail(MXO_E_SHAPE, why,
                         "act.glu_quant: columns are not whole groups");
     }
-    if (!a->by_power && (a->form != GLUQ_F32 || !row->keeps)) {
+    if (!a->steps.by_power && (a->form != GLUQ_F32 || !row->keeps)) {
         return gpu_fail(MXO_E_PARAM, why,
                         "act.glu_quant: pow2=0 is for dialect=vllm_colmajor "
                         "with scale=f32");
@@ -155,7 +131,7 @@ static mxo_status gluq_outputs(const mxo_call *call, glu_quant_args *a,
 static mxo_status gluq_read(const mxo_call *call, glu_quant_args *a,
                             mxo_text why)
 {
-    const gluq_row *const row = gluq_row_of(call);
+    const gluq_row *const row = gluq_row_of(call_text(call, "dialect"));
 
     if (row == NULL) {
         return gpu_fail(MXO_E_UNSUPPORTED, why, "act.glu_quant on %s has no %s",

@@ -330,36 +330,23 @@ mxo_status quant_need(const mxo_call *call, quant_args *a, const char *rule,
                           GPU_NAME, element, rule);
 }
 
-/* Rows of whole blocks, the last axis, no padding, an order we know. */
-static mxo_status quant_check(const mxo_call *call, const mxo_tensor *x,
-                              mxo_text why)
+/* Rows of whole blocks along the last axis, nothing padded, in orders that the
+   vector kernels know. */
+static int quant_has_runs(const mxo_call *call, const mxo_tensor *x)
 {
-    MXO_TRY(need_last_axis(call, x, why));
+    const double axis = call_number(call, "axis");
     const double align = call_number(call, "align");
+    const int last = x->rank > 0 && (axis == -1 || axis == (double)x->rank - 1);
+    const uint64_t len = last ? x->shape[x->rank - 1] : 0;
 
-    const uint64_t len = x->shape[x->rank - 1];
-    if (len % 32 != 0 || align < 32 || len % (uint64_t)align != 0) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "quant.mx on %s does whole blocks and no padding",
-                        GPU_NAME);
-    }
-    if (!call_is(call, "sf_layout", "linear") &&
-        !call_is(call, "sf_layout", "128x4") &&
-        !call_is(call, "sf_layout", "8x4")) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "quant.mx on %s has no sf_layout=%s", GPU_NAME,
-                        call_text(call, "sf_layout"));
-    }
-    if (call_is(call, "element", "int8")) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why, "quant.mx on %s has no int8",
-                        GPU_NAME);
-    }
-    if (!call_is(call, "q_layout", "linear")) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "quant.mx on %s has no q_layout=%s", GPU_NAME,
-                        call_text(call, "q_layout"));
-    }
-    return MXO_OK;
+    return last && len % 32 == 0 && align >= 32 && align < 0x1p40 &&
+           len % (uint64_t)align == 0 &&
+           (call_is(call, "sf_layout", "linear") ||
+            call_is(call, "sf_layout", "128x4") ||
+            call_is(call, "sf_layout", "8x4")) &&
+           call_is(call, "sf_batch", "flat") &&
+           call_is(call, "q_layout", "linear") &&
+           !call_is(call, "element", "int8");
 }
 
 /* Order of the scales, their number with padding, what must be cleared. */
@@ -433,7 +420,9 @@ mxo_status plan_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     }
     const uint64_t n = x->n_bytes / (from == QUANT_F32 ? 4 : 2);
 
-    MXO_TRY(quant_check(call, x, why));
+    if (!quant_has_runs(call, x)) {
+        return plan_quant_any(call, plan, why);
+    }
     MXO_TRY(quant_need(call, a, call_text(call, "rule"), why));
     MXO_TRY(quant_scales(call, x, n / 32, plan, why));
     const uint64_t cols = x->shape[x->rank - 1];

@@ -18,6 +18,7 @@ struct glu_constants;
     OP("act.unary", plan_functions)             \
     OP("dequant.group", plan_dequant_group)     \
     OP("dequant.mx", plan_dequant)              \
+    OP("dequant.mx_table", plan_tables)         \
     OP("dequant.nvfp4", plan_nvfp4_dequant)     \
     OP("dequant.nvfp4_engine", plan_engines)    \
     OP("format.classify", plan_codes)           \
@@ -34,6 +35,7 @@ struct glu_constants;
     OP("layout.grouped", plan_grouped)          \
     OP("layout.groups", plan_groups)            \
     OP("layout.index", plan_index)              \
+    OP("layout.tp_pad", plan_tables)            \
     OP("math.lg2", plan_functions)              \
     OP("math.rcp", plan_functions)              \
     OP("moe.finalize", plan_finalize)           \
@@ -54,6 +56,7 @@ struct glu_constants;
     OP("quant.q8_0", plan_engines)              \
     OP("quant.qdq", plan_qdq)                   \
     OP("quant.requant", plan_requant)           \
+    OP("quant.requant_table", plan_tables)      \
     OP("quant.scale", plan_scale)               \
     OP("quant.scaled", plan_engines)            \
     OP("quant.static", plan_static)             \
@@ -81,6 +84,10 @@ mxo_status glu_per_expert(const mxo_call *call, const struct glu_args *base,
                           struct glu_constants *to, mxo_text why);
 
 struct quant_args;
+
+/* Plans of quant.mx and dequant.mx for what has no vectors. */
+mxo_status plan_quant_any(const mxo_call *call, gpu_plan *plan, mxo_text why);
+mxo_status plan_dequant_any(const mxo_call *call, gpu_plan *plan, mxo_text why);
 
 /* Format and rule of a quantiser; tie "": the rule's own; -1: not here. */
 int quant_make(struct quant_args *a, const char *element, const char *rule,

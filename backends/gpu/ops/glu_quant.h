@@ -11,7 +11,8 @@
 #include "ops/quant_rare.h"
 #include "port/device.h"
 
-enum { GLUQ_F32, GLUQ_E8M0, GLUQ_WORDS, GLUQ_WORDS_DOWN };
+#define CODES_FN GPU_FN
+#include "../../shared/glu_quant.h"
 
 typedef struct glu_quant_args {
     glu_args glu;
@@ -22,10 +23,8 @@ typedef struct glu_quant_args {
     uint64_t group, groups; /* columns of one; groups of a row */
     uint64_t words;         /* of a row of words, or rows of them */
     uint64_t n_scales;
-    uint32_t by_power; /* scales are powers of two */
-    uint32_t by_byte;  /* elements are multiplied by 2^(127 - byte) */
-    uint32_t inverse;  /* times RN(1 / 448), not divided by 448 */
-    uint32_t floor_first, floor_last; /* of 1e-10 */
+    gluq_steps steps;
+    uint32_t by_byte; /* elements are multiplied by 2^(127 - byte) */
     uint32_t form;
     uint32_t *unit; /* scales of all groups, binary32 */
     void *scale;
@@ -138,20 +137,6 @@ GPU_FN float gluq_y(const glu_quant_args *a, uint64_t i)
                              : glu_scalar((int)a->glu.to, a->y, i);
 }
 
-/* From the largest magnitude, NaN apart, to the scale. */
-GPU_FN float gluq_scale(const glu_quant_args *a, float amax)
-{
-    const float least = gpu_float(0x2edbe6ffu);
-    float s = a->floor_first && amax < least ? least : amax;
-
-    s = a->inverse ? s * gpu_float(0x3b124925u) : s / 448.0f;
-    s = a->floor_last && s < least ? least : s;
-    const uint32_t bits = gpu_bits(s);
-    const uint32_t up = (bits >> 23) + ((bits & 0x7fffffu) != 0);
-
-    return a->by_power ? gpu_float(up << 23) : s;
-}
-
 GPU_FN void gluq_scale_body(const glu_quant_args *a)
 {
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
@@ -164,7 +149,7 @@ GPU_FN void gluq_scale_body(const glu_quant_args *a)
             const float y = gpu_fabsf(gluq_y(a, first + c));
             amax = y > amax ? y : amax;
         }
-        a->unit[i] = gpu_bits(gluq_scale(a, amax));
+        a->unit[i] = gluq_scale(&a->steps, amax);
     }
 }
 

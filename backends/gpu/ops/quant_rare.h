@@ -241,13 +241,29 @@ GPU_FN uint32_t quant_signed(const quant_args *a, uint32_t code,
     return code | sign;
 }
 
+/* A NaN that the rule leaves to the format. */
+GPU_FN int quant_nan_is_own(const quant_args *a)
+{
+    return a->rule.code_nan == QUANT_NAN_FORMAT ||
+           a->rule.code_nan == QUANT_NAN_TORCH ||
+           a->rule.code_nan == QUANT_NAN_PLUS ||
+           a->rule.code_nan == QUANT_NAN_ONES;
+}
+
+/* Two's complement, without a NaN. */
+GPU_FN int quant_is_int8(const quant_format *f)
+{
+    return f->mbits == 6;
+}
+
 /* Code of a NaN quotient with this pattern. */
 GPU_FN uint32_t quant_nan(const quant_args *a, uint32_t nan)
 {
     const uint32_t sign = (nan >> 31) << a->f.width;
     const uint32_t drop = 23 - a->f.mbits;
 
-    switch (a->rule.code_nan) {
+    switch (quant_is_int8(&a->f) && quant_nan_is_own(a) ? QUANT_NAN_ZERO
+                                                        : a->rule.code_nan) {
     case QUANT_NAN_ZERO:
         return 0;
     case QUANT_NAN_MAX:
