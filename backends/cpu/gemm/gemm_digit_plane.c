@@ -141,13 +141,14 @@ int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
     return bad ? -1 : 0;
 }
 
-/* With weights as they come, a sum is about a fifth of the row's norm times
-   the largest weight; then one in 25 or less is left undecided.  Only speed
-   depends on that. */
+/* A sum that stays undecided costs as much as all planes of a column by itself,
+   20 to 250 times a plane of the tile; with weights as they come, one in some
+   hundred does then (with -8 in place of -12, one in ten).  Only speed depends
+   on that. */
 int cpu_planes_for(const cpu_planes *row, int bits)
 {
     for (int p = 2; p <= CPU_UPPER_PLANES && p < row->n; p++) {
-        if (row->left[p] <= ldexp(row->norm, -bits - 8)) {
+        if (row->left[p] <= ldexp(row->norm, -bits - 12)) {
             return p;
         }
     }

@@ -28,7 +28,7 @@ enum {
     CPU_PLANE_BLOCKS = 8,
     CPU_PLANE_LANES = 16,
     CPU_MAX_PLANES = 7,
-    CPU_UPPER_PLANES = 4
+    CPU_UPPER_PLANES = 6
 };
 
 /* One digit of a group's numbers, as the codes that they meet lie in registers
@@ -48,7 +48,7 @@ typedef struct cpu_planes {
     int is_cut;       /* there are */
     double norm;      /* Euclidean, at least */
     /* At least the sum of the magnitudes of what the upper p planes leave of
-       the row's numbers; known for p = n and for p from 2 to 4.  0: nothing. */
+       the row's numbers; known for p = n and for p from 2 to 6.  0: nothing. */
     double left[CPU_MAX_PLANES + 1];
 } cpu_planes;
 
@@ -104,6 +104,19 @@ typedef struct cpu_plane_mac {
 /* 0: scale bytes are not as they have to be, and nothing is done. */
 typedef int (*cpu_plane_fn)(cpu_plane_mac *job);
 
+/* Up to JOINED planes of a row, put together for 16 columns: y = unit least[c]
+   times the sum of sum[d][c] 256^d, rounded to odd where it does not fit, and
+   off = left most[c] and a little more of y, for roundings; 0 if left is. */
+enum { CPU_PLANE_JOINED = 6 };
+typedef struct cpu_plane_join {
+    int32_t (*sum)[CPU_PLANE_COLS];
+    int n;
+    double unit;
+    double left;
+    double least[CPU_PLANE_COLS];
+    double most[CPU_PLANE_COLS];
+} cpu_plane_join;
+
 /* Functions of an instruction set for planes. */
 typedef struct cpu_plane_lane {
     cpu_plane_put_fn put;
@@ -113,6 +126,7 @@ typedef struct cpu_plane_lane {
     void (*pack)(const cpu_plane_item *item, size_t items, size_t k,
                  int8_t *to);
     size_t (*packed)(size_t items, size_t k);
+    void (*join)(const cpu_plane_join *job, double *y, double *off);
 } cpu_plane_lane;
 
 /* How far scale bytes may be apart for sums of k products; -1: never. */

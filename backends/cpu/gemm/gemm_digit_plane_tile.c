@@ -159,6 +159,46 @@ static int unit_of(const cpu_planes *row, int p)
     return row->unit + 8 * (row->n - p);
 }
 
+/* Row i's sums one by one. */
+static void join_each(const cpu_plane_tile *t, const cpu_plane_mac *job,
+                      size_t i, const float *start, double *y, double *off)
+{
+    const cpu_planes *row = t->row[i];
+    const int p = t->upper[i];
+    const int unit = unit_of(row, p) - 128;
+
+    for (size_t c = 0; c < job->n; c++) {
+        double low;
+        const double high = join(t->sum + t->first[i], p, c,
+                                 cpu_pow2(unit + job->least[c]), &low);
+        y[c] = total(high, low, (double)start[c]);
+        off[c] =
+            off_by(row, p, job->most[c], fabs(high) + low, (double)start[c]);
+    }
+}
+
+/* The columns' part of a join. */
+static cpu_plane_join join_of(const cpu_plane_mac *job)
+{
+    cpu_plane_join j = {0};
+
+    for (size_t c = 0; c < job->n; c++) {
+        j.least[c] = cpu_pow2(job->least[c] - 128);
+        j.most[c] = MOST_CODE * cpu_pow2(job->most[c] - 128) * (1 + 0x1p-20);
+    }
+    return j;
+}
+
+static int any_of(const float *start, size_t n)
+{
+    size_t c = 0;
+
+    while (c < n && start[c] == 0) {
+        c++;
+    }
+    return c < n;
+}
+
 int cpu_plane_columns(cpu_plane_tile *t, const cpu_weights *w, size_t first,
                       size_t n, const float *start, double (*y)[CPU_PLANE_COLS],
                       double (*off)[CPU_PLANE_COLS])
@@ -171,19 +211,25 @@ int cpu_plane_columns(cpu_plane_tile *t, const cpu_weights *w, size_t first,
     if (cpu_plane_spread(w->k) < 0 || !t->by->mac(&job)) {
         return 0;
     }
+    cpu_plane_join all = join_of(&job);
+    const int has_start = any_of(start, n);
+
     for (size_t i = 0; i < t->m; i++) {
         const cpu_planes *row = t->row[i];
         const int p = t->upper[i];
-        const int unit = unit_of(row, p) - 128;
 
-        for (size_t c = 0; c < n && row->is_cut; c++) {
-            double low;
-            const double high = join(t->sum + t->first[i], p, c,
-                                     cpu_pow2(unit + job.least[c]), &low);
-            y[i][c] = total(high, low, (double)start[c]);
-            off[i][c] =
-                off_by(row, p, job.most[c], fabs(high) + low, (double)start[c]);
+        if (!row->is_cut) {
+            continue;
         }
+        if (has_start || p == 0 || p > CPU_PLANE_JOINED) {
+            join_each(t, &job, i, start, y[i], off[i]);
+            continue;
+        }
+        all.sum = t->sum + t->first[i];
+        all.n = p;
+        all.unit = cpu_pow2(unit_of(row, p));
+        all.left = row->left[p];
+        t->by->join(&all, y[i], off[i]);
     }
     return 1;
 }

@@ -177,6 +177,7 @@ const cpu_isa_ops cpu_isa_avx2 = {
     .mix_bits = mix_bits,
     .mac = mac,
     .scales = scales,
+    .settle = cpu_settle_avx2,
     .stream = stream,
     .fence = fence,
 };

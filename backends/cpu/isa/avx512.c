@@ -137,11 +137,12 @@ static void mix_bits(uint8_t *x, uint64_t n_bytes, int n, const int8_t *shift,
     cpu_mix_bits(x + whole, n_bytes - whole, n, shift, mask);
 }
 
-#define LANE                                                                \
-    .dequant4_16 = dequant4_16, .dequant4_32 = dequant4_32, .quant = quant, \
-    .glu16 = glu16, .glu32 = glu32, .exp32 = exp32, .widen = widen,         \
-    .widen2 = widen2, .swap_bits = swap_bits, .mix_bits = mix_bits,         \
-    .mac = mac, .scales = scales, .stream = stream, .fence = fence
+#define LANE                                                                   \
+    .dequant4_16 = dequant4_16, .dequant4_32 = dequant4_32, .quant = quant,    \
+    .glu16 = glu16, .glu32 = glu32, .exp32 = exp32, .widen = widen,            \
+    .widen2 = widen2, .swap_bits = swap_bits, .mix_bits = mix_bits,            \
+    .mac = mac, .scales = scales, .settle = cpu_settle_avx2, .stream = stream, \
+    .fence = fence
 
 const cpu_isa_ops cpu_isa_avx512 = {.isa = "avx512", LANE};
 const cpu_isa_ops cpu_isa_avx512vbmi = {

@@ -59,6 +59,20 @@ static inline int cpu_may_stream(const cpu_dequant4 *job)
     return job->stream && (uintptr_t)job->y % 64 == 0;
 }
 
+typedef enum cpu_rounding { CPU_TO_F32, CPU_TO_BF16, CPU_TO_F16 } cpu_rounding;
+
+/* What follows 16 sums of a row: a factor, biases, roundings; then, if it
+   weighs, a routing weight, after which no result is looked at twice. */
+typedef struct cpu_settle {
+    float factor;
+    int adds;
+    cpu_rounding to;
+    int adds_rounded; /* bias behind the rounding, and rounds again */
+    int weighs;
+    float weight;
+    cpu_rounding weighed_to;
+} cpu_settle;
+
 typedef struct cpu_isa_ops {
     const char *isa;
     int planes; /* table4 is wanted in planes */
@@ -92,6 +106,10 @@ typedef struct cpu_isa_ops {
     /* Columns of E2M1 codes against slices of rows, and their factors. */
     cpu_mac_fn mac;
     cpu_scales_fn scales;
+    /* y of 16 sums before the weight; the result has a bit for each sum whose
+       weighed result differs at sum - off and sum + off.  NULL: none. */
+    unsigned (*settle)(const cpu_settle *job, const float *bias,
+                       const double *sum, const double *off, float *y);
 
     /* Copy whole cache lines around the caches; NULL if there is no such
        store. fence() after the last one. */
@@ -117,6 +135,9 @@ void cpu_mac_both(const cpu_mac *job);
 cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane);
 /* NULL: by slices. */
 int cpu_plane_avx2(cpu_plane_mac *job);
+void cpu_plane_join_avx2(const cpu_plane_join *job, double *y, double *off);
+unsigned cpu_settle_avx2(const cpu_settle *job, const float *bias,
+                         const double *sum, const double *off, float *y);
 int cpu_plane_both(cpu_plane_mac *job);
 int cpu_plane_amx(cpu_plane_mac *job);
 size_t cpu_plane_packed_amx(size_t items, size_t k);

@@ -6,6 +6,8 @@
 
 #include "gemm/gemm_read.h"
 
+#include <string.h>
+
 static float bias_at(const layer_gemm *g, size_t expert, size_t col)
 {
     const float b = (float)cpu_wide_value(g->bias, expert * g->n + col);
@@ -99,13 +101,12 @@ int cpu_layer_bits(const layer_pass *p)
 }
 
 /* Does row i's sum come to the same from both ends of what it may be? */
-static int is_decided(const layer_panel *a, size_t i, float bias, double sum,
-                      double off)
+static int is_decided(const layer_panel *a, const ending *e, size_t i,
+                      float bias, double sum, double off)
 {
     const layer_pass *p = a->p;
-    const ending e = ending_of(p);
-    float low = finished(&e, bias, (float)(sum - off));
-    float high = finished(&e, bias, (float)(sum + off));
+    float low = finished(e, bias, (float)(sum - off));
+    float high = finished(e, bias, (float)(sum + off));
 
     if (is_weighed(p)) {
         const float w = a->weight[i];
@@ -119,19 +120,63 @@ static int is_decided(const layer_panel *a, size_t i, float bias, double sum,
 static double decide(const layer_panel *a, cpu_tile *t, const cpu_weights *w,
                      size_t col, size_t i, const float *bias, double start)
 {
+    const ending e = ending_of(a->p);
     double sum;
     const double off = cpu_tile_more(t, w, col, i, start, &sum);
 
-    return off == 0 || is_decided(a, i, *bias, sum, off)
+    return off == 0 || is_decided(a, &e, i, *bias, sum, off)
                ? sum
                : cpu_tile_dot(t, w, col, i, start);
 }
 
+/* The lane's rounding; 0 if it has none for that type. */
+static int lane_rounds(layer_type type, cpu_rounding *to)
+{
+    *to = type == LAYER_F32    ? CPU_TO_F32
+          : type == LAYER_BF16 ? CPU_TO_BF16
+                               : CPU_TO_F16;
+    return type <= LAYER_F16;
+}
+
+/* What the lane settles by itself; 0 if an ending has more than it knows. */
+static int settle_of(const layer_pass *p, const ending *e, cpu_settle *to)
+{
+    *to = (cpu_settle){.factor = e->factor,
+                       .adds = e->adds,
+                       .adds_rounded = e->adds_rounded,
+                       .weighs = is_weighed(p)};
+    return p->l->ctx->lane->settle != NULL && lane_rounds(e->out, &to->to) &&
+           lane_rounds(p->g->out, &to->weighed_to) && !e->adds_flushed &&
+           !e->adds_behind && e->early == 1 && e->late == 1;
+}
+
+/* cpu_isa_ops.settle for any ending. */
+static unsigned settle_each(const layer_panel *a, const ending *e, size_t i,
+                            size_t n, const float *bias, const double *sum,
+                            const double *off, float *y)
+{
+    unsigned open = 0;
+
+    for (size_t c = 0; c < n; c++) {
+        const int good =
+            off[c] == 0 || is_decided(a, e, i, bias[c], sum[c], off[c]);
+
+        y[c] = finished(e, bias[c], (float)sum[c]);
+        open |= (unsigned)!good << c;
+    }
+    return open;
+}
+
+/* Up to 16 columns' exact sums, finished. */
 static int exact_columns(const layer_panel *a, cpu_tile *t,
                          const cpu_weights *w, size_t col, size_t n,
-                         const float *bias, const float *start,
-                         float (*y)[CPU_MAC_COLS])
+                         const float *bias, float *y)
 {
+    static const float zeros[CPU_MAC_COLS];
+    const float *start = a->p->g->place == LAYER_BIAS_ORDER ? bias : zeros;
+    const ending e = ending_of(a->p);
+    cpu_settle job;
+    const int by_lane = settle_of(a->p, &e, &job);
     double sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
     double off[LAYER_TILE_ROWS][CPU_MAC_COLS];
 
@@ -139,37 +184,42 @@ static int exact_columns(const layer_panel *a, cpu_tile *t,
         return -1;
     }
     for (size_t i = 0; i < a->place->m; i++) {
+        float out[CPU_MAC_COLS];
+
+        job.weight = a->weight[i];
+        const unsigned open =
+            by_lane
+                ? a->p->l->ctx->lane->settle(&job, bias, sum[i], off[i], out)
+                : settle_each(a, &e, i, n, bias, sum[i], off[i], out);
+
         for (size_t c = 0; c < n; c++) {
-            const int good = off[i][c] == 0 ||
-                             is_decided(a, i, bias[c], sum[i][c], off[i][c]);
-            y[i][c] = (float)(good ? sum[i][c]
-                                   : decide(a, t, w, col + c, i, bias + c,
-                                            (double)start[c]));
+            if ((open >> c & 1) != 0) {
+                out[c] = finished(&e, bias[c],
+                                  (float)decide(a, t, w, col + c, i, bias + c,
+                                                (double)start[c]));
+            }
         }
+        memcpy(y + i * a->stride, out, n * sizeof *out);
     }
     return 0;
 }
 
-/* Up to 16 columns by the layer's order. */
-static int sum_columns(const layer_panel *a, cpu_tile *t, const cpu_weights *w,
-                       size_t col, size_t n, const float *bias,
-                       float (*y)[CPU_MAC_COLS])
+/* Up to 16 columns by another order, finished. */
+static void rounded_columns(const layer_panel *a, cpu_tile *t,
+                            const cpu_weights *w, size_t col, size_t n,
+                            const float *bias, float *y)
 {
     static const float zeros[CPU_MAC_COLS];
-    const float *start = a->p->g->place == LAYER_BIAS_ORDER ? bias : zeros;
+    float sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
 
-    switch (a->p->l->order.kind) {
-    case CPU_ORDER_EXACT:
-        return exact_columns(a, t, w, col, n, bias, start, y);
-    case CPU_ORDER_BLOCK32:
-        cpu_tile_blocks(t, a->p->mac, w, col, n, y);
-        break;
-    default:
+    if (a->p->l->order.kind == CPU_ORDER_BLOCK32) {
+        cpu_tile_blocks(t, a->p->mac, w, col, n, sum);
+    } else {
         cpu_order_load(&a->rows, w, col, n);
-        cpu_order_columns(&a->rows, start, y);
-        break;
+        cpu_order_columns(
+            &a->rows, a->p->g->place == LAYER_BIAS_ORDER ? bias : zeros, sum);
     }
-    return 0;
+    finish(a, bias, n, sum, y);
 }
 
 int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
@@ -180,8 +230,6 @@ int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
     const cpu_weights w = {&g->rule, g->codes + e * g->n * (g->k / 2),
                            g->scale + e * g->n * cpu_blocks_of(g->k), g->n,
                            g->k};
-    float sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
-
     for (size_t c = 0; c < n; c += CPU_MAC_COLS) {
         const size_t left = n - c;
         const size_t part = left < CPU_MAC_COLS ? left : CPU_MAC_COLS;
@@ -190,10 +238,11 @@ int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
         for (size_t i = 0; i < part && g->place != LAYER_BIAS_NONE; i++) {
             bias[i] = bias_at(g, e, col + c + i);
         }
-        if (sum_columns(a, t, &w, col + c, part, bias, sum) != 0) {
+        if (a->p->l->order.kind != CPU_ORDER_EXACT) {
+            rounded_columns(a, t, &w, col + c, part, bias, y + c);
+        } else if (exact_columns(a, t, &w, col + c, part, bias, y + c) != 0) {
             return -1;
         }
-        finish(a, bias, part, sum, y + c);
     }
     return 0;
 }
