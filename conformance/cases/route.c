@@ -58,6 +58,23 @@ static void fill_few(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Every score comes again 32 experts further on, in odd rows 48: ties between
+   warps, and weights that differ all the same. */
+static void fill_apart(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / experts_of(t);
+        const uint64_t period = row % 2 != 0 ? 48 : 32;
+        const uint64_t step = (i % experts_of(t) * 13 + row * 7) % period;
+
+        fill_put(t, i, (double)step / 8 - 2);
+    }
+}
+
 /* From 12 to 40 up and down, where a fast tanh is already 1. */
 static void fill_saturated(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -179,6 +196,7 @@ static const fill_row fills[] = {
     {"route.topk", "logits", "lowbias", fill_logits},
     {"route.topk", "logits", "negative", fill_negative},
     {"route.topk", "logits", "few", fill_few},
+    {"route.topk", "logits", "apart", fill_apart},
     {"route.topk", "logits", "saturated", fill_saturated},
     {"route.topk", "logits", "neighbours", fill_neighbours},
     {"route.topk", "logits", "specials", fill_specials},

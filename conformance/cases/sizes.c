@@ -131,10 +131,10 @@ static const grid_row grid[] = {
      "vllm_sigmoid|vllm_softplus_sqrt|vllm_fused_scores|vllm_fused_sigmoid|"
      "vllm_torch_softmax|vllm_torch_sigmoid|vllm_cpu|triton35_topk_softmax|"
      "triton35_softmax_topk|triton37_topk_softmax|triton37_softmax_topk,"
-     "from=bf16,to=bf16,renormalize=1,top_k=8,tokens=4,experts=128,data=few"},
+     "from=bf16,to=bf16,renormalize=1,top_k=8,tokens=4,experts=128,data=apart"},
     {2, 0, /* it chooses one expert */
      "route.topk:dialect=trtllm_llama4,from=bf16,to=bf16,top_k=1,tokens=4,"
-     "experts=128,data=few"},
+     "experts=128,data=apart"},
     {0, 0, NULL},
 };
 
