@@ -71,9 +71,10 @@ static double e8m0(unsigned byte)
     return broken_power((int)byte - 127);
 }
 
+static const broken faultless;
+
 static double scale_value(const broken *b, unsigned byte)
 {
-    static const broken faultless;
     const double sign = IS(NV18) && byte >= 128 ? -1 : 1;
 
     if (IS(NV04)) {
@@ -92,7 +93,6 @@ static double scale_value(const broken *b, unsigned byte)
 /* Scale byte of a number that is not negative, nearest even, at most 448. */
 static double rounded_scale(const broken *b, double s)
 {
-    static const broken faultless;
     const number_format *f = broken_format("e4m3fn");
     const rounding r = {.tie = IS(NV20) ? TIE_ZERO : TIE_EVEN, .sat = 1};
 
@@ -105,7 +105,6 @@ static double rounded_scale(const broken *b, double s)
 
 static double code_value(double y)
 {
-    static const broken faultless;
     const number_format *f = broken_format("e2m1");
     const rounding r = {.tie = TIE_EVEN, .sat = 1};
 
@@ -175,15 +174,15 @@ static double dot(const nvfp4 *n, const char *w, const char *s, uint64_t at,
     const broken *b = n->b;
     const mxo_tensor *codes = broken_in(n->call, w);
     const uint8_t *scale = broken_bytes(broken_in(n->call, s));
+    const number_format *e2m1 = broken_format("e2m1");
     double sum = 0;
 
     for (uint64_t j = 0; j < k; j++) {
         const uint64_t i = IS(NV30) ? k - 1 - j : j;
         const uint64_t block = IS(NV03) ? i / 32 * 2 : i / BLOCK;
         const uint64_t from = IS(NV14) ? i ^ 1 : i;
-        const double v =
-            code_value(broken_decode(&(const broken){0}, broken_format("e2m1"),
-                                     broken_code(codes, 1, at * k + from)));
+        const double v = code_value(broken_decode(
+            &faultless, e2m1, broken_code(codes, 1, at * k + from)));
         sum += a->code[i] * a->scale[i / BLOCK] * v *
                scale_value(b, scale[at * (k / BLOCK) + block]);
     }
@@ -192,7 +191,6 @@ static double dot(const nvfp4 *n, const char *w, const char *s, uint64_t at,
 
 static double to_type(const nvfp4 *n, const char *key, double x)
 {
-    static const broken faultless;
     const number_format *f =
         broken_format(says(n->call, key, "f32")   ? "f32"
                       : says(n->call, key, "f16") ? "f16"
