@@ -60,7 +60,10 @@ void fill_one_expert(const test_case *c, host_tensor *t, prng *rng)
     const uint64_t n = tensor_elems(t);
 
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, c->repeats ? chosen : (chosen + i % topk) % experts);
+        tensor_store(t, i,
+                     c->repeats || experts == 0
+                         ? chosen
+                         : (chosen + i % topk) % experts);
     }
 }
 

@@ -79,6 +79,26 @@ START_TEST(ids_differ_among_as_many_experts_as_slots)
 }
 END_TEST
 
+/* A layer that must be refused, and is asked all the same. */
+START_TEST(a_map_of_no_experts_can_be_filled)
+{
+    static const char *const kinds[] = {"crowd", "lone", "random", "stray"};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        tensor_set in = {0};
+        char text[160];
+        test_case c;
+        (void)snprintf(text, sizeof text,
+                       "moe.layer:tokens=2,hidden=32,topk=2,global=0,"
+                       "experts=1,inter=32,map=1,data=%s",
+                       kinds[i]);
+        ck_assert_msg(case_parse(&c, text, why) == 0, "%s", sentence);
+        ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+        tensor_set_clear(&in);
+    }
+}
+END_TEST
+
 START_TEST(more_ids_than_experts_must_be_said)
 {
     test_case c;
@@ -107,6 +127,7 @@ Suite *suite_fill_ids(void)
 
     tcase_add_test(t, ids_of_a_token_differ_unless_the_case_says_otherwise);
     tcase_add_test(t, ids_differ_among_as_many_experts_as_slots);
+    tcase_add_test(t, a_map_of_no_experts_can_be_filled);
     tcase_add_test(t, more_ids_than_experts_must_be_said);
     suite_add_tcase(s, t);
     return s;
