@@ -399,6 +399,16 @@ void case_print(const test_case *c, int canonical, char text[CASE_TEXT])
     }
 }
 
+/* Dimensions that follow others go with what was changed since. */
+static void follow(test_case *c, const test_case *before)
+{
+    for (int d = 0; d < c->schema->n_dims; d++) {
+        if (c->dim[d] == before->dim[d] && case_dim_is_standard(before, d)) {
+            case_resize(c, d, case_standard_dim(c, d));
+        }
+    }
+}
+
 int case_vary(test_case *c, const char *key, const char *value, mxo_text why)
 {
     const test_case before = *c;
@@ -406,10 +416,14 @@ int case_vary(test_case *c, const char *key, const char *value, mxo_text why)
     if (case_set(c, key, value, why) != 0) {
         return -1;
     }
-    for (int d = 0; d < c->schema->n_dims; d++) {
-        if (c->dim[d] == before.dim[d] && case_dim_is_standard(&before, d)) {
-            case_resize(c, d, case_standard_dim(c, d));
-        }
-    }
+    follow(c, &before);
     return 0;
+}
+
+void case_vary_dim(test_case *c, int dim, uint64_t n)
+{
+    const test_case before = *c;
+
+    case_resize(c, dim, n);
+    follow(c, &before);
 }

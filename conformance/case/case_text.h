@@ -27,5 +27,7 @@ int case_set(test_case *c, const char *key, const char *value, mxo_text why);
 
 /* As case_set(); dimensions that followed follow still. */
 int case_vary(test_case *c, const char *key, const char *value, mxo_text why);
+/* The same of a dimension that the case uses. */
+void case_vary_dim(test_case *c, int dim, uint64_t n);
 
 #endif

@@ -40,15 +40,6 @@ static uint32_t slot32(const draw_record *r, int at)
     return slot16(r, at) | slot16(r, at + 2) << 16;
 }
 
-static void set_dim(test_case *c, int dim, uint64_t n)
-{
-    char text[24];
-    char why[256];
-
-    (void)snprintf(text, sizeof text, "%" PRIu64, n);
-    (void)case_vary(c, c->schema->dims[dim], text, (mxo_text){why, sizeof why});
-}
-
 static const granules *granules_at(const drawing *d, int dim)
 {
     static const char *const names[] = {"experts", "rows", "cols"};
@@ -96,7 +87,7 @@ static void change_params(drawing *d)
     for (int k = 0; k < c->schema->n_dims; k++) {
         if (case_uses_dim(c, k) && c->dim[k] == 0 &&
             !(case_uses_dim(d->base, k))) {
-            set_dim(c, k, 32);
+            case_vary_dim(c, k, 32);
         }
     }
 }
@@ -113,10 +104,11 @@ static void change_dims(drawing *d)
         }
         const uint64_t n = value_of_dim(granules_at(d, k), slot - 1);
         /* Experts are alike: few of them show what many would. */
-        set_dim(c, k,
-                n < LONG_AXIS && strcmp(c->schema->dims[k], "experts") == 0
-                    ? 1 + n % 5
-                    : n);
+        case_vary_dim(c, k,
+                      n < LONG_AXIS &&
+                              strcmp(c->schema->dims[k], "experts") == 0
+                          ? 1 + n % 5
+                          : n);
         d->new_dim[k] = c->dim[k] != d->base->dim[k];
     }
 }
@@ -151,7 +143,7 @@ static void make_small(drawing *d)
         below = LONG_AXIS;
     }
     while (draw_bytes(d->c) > most && (k = largest_dim(d, below)) >= 0) {
-        set_dim(d->c, k, d->c->dim[k] / 2);
+        case_vary_dim(d->c, k, d->c->dim[k] / 2);
         d->new_dim[k] = 1;
         if (largest_dim(d, below) < 0) {
             below = UINT64_MAX;
@@ -198,7 +190,7 @@ static void turn_round(drawing *d)
             (keeps[a] != NULL && draw_is_pinned(d->plan, c, keeps[a]))) {
             continue;
         }
-        set_dim(c, dim, padded[a]);
+        case_vary_dim(c, dim, padded[a]);
         (void)snprintf(text, sizeof text, "%" PRIu64,
                        padded[a] == extent[a] ? 0 : extent[a]);
         if (keeps[a] != NULL) {
@@ -245,7 +237,7 @@ static int mend_sizes(drawing *d)
         for (int k = 0; k < drawn.schema->n_dims; k++) {
             const granules *of = granules_at(d, k);
             if (d->new_dim[k] && g < of->n) {
-                set_dim(d->c, k, round_up(drawn.dim[k], of->size[g]));
+                case_vary_dim(d->c, k, round_up(drawn.dim[k], of->size[g]));
                 is_other |= d->c->dim[k] != drawn.dim[k];
             }
         }
@@ -276,7 +268,7 @@ static int take_back_dims(drawing *d)
 {
     for (int k = 0; k < d->c->schema->n_dims; k++) {
         if (d->new_dim[k]) {
-            set_dim(d->c, k, d->base->dim[k]);
+            case_vary_dim(d->c, k, d->base->dim[k]);
             if (is_fit(d)) {
                 return 1;
             }

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of inputs, to be fast. One mutation in 64 lets them be more, for
+/* Bytes of inputs, to be fast. One mutation in 256 lets them be more, for
    mistakes that show where a call has several tiles on both axes at once: the
    high byte of the flags, which the decoder does not read, says so. */
 enum {
@@ -24,7 +24,7 @@ enum {
     RARE_BYTES = 1024,
     RARE_AT = DRAW_FLAGS + 1,
     RARE = 0xff,
-    RARELY = 64
+    RARELY = 256
 };
 
 static struct {
