@@ -13,7 +13,6 @@ gpu_units = \
 	%reldir%/host/plan_layouts.c \
 	%reldir%/host/plan_group.c \
 	%reldir%/host/plan_moe.c \
-	%reldir%/host/plan_mx_any.c \
 	%reldir%/host/plan_nvfp4.c \
 	%reldir%/host/plan_nvfp4_layer.c \
 	%reldir%/host/plan_quant.c \
@@ -22,8 +21,7 @@ gpu_units = \
 	%reldir%/host/plan_routed.c \
 	%reldir%/host/plan_single_token.c \
 	%reldir%/host/plan_small_batch.c \
-	%reldir%/host/plan_sort.c \
-	%reldir%/host/plan_tables.c
+	%reldir%/host/plan_sort.c
 gpu_headers = \
 	%reldir%/bench/flush_l2.h \
 	%reldir%/host/call.h \
@@ -170,9 +168,8 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
 gpu_plan_names = backend plan_codes plan_dequant plan_gemm plan_glu plan_glu_quant \
-	plan_layer plan_layouts plan_group plan_moe plan_mx_any plan_nvfp4 plan_nvfp4_layer plan_quant \
-	plan_quant_group plan_route plan_routed plan_sort \
-	plan_tables
+	plan_layer plan_layouts plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant \
+	plan_quant_group plan_route plan_routed plan_sort
 hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \
 	plugins/hip/port/runtime_gpu.o
 cuda_objects = $(gpu_plan_names:%=plugins/cuda/host/%.o) \
