@@ -125,6 +125,7 @@ mxo_status invoke(judge *j, const test_case *c, const tensor_set *in,
     }
     status = subject_run(&j->subject, &call, out, &doubts, why);
     add_doubts(&doubts, f);
+    f->result->ms += doubts.ms;
     if (status == MXO_OK && doubts.gone[0] == '\0') {
         status = settle_rows(j, c, &call, out, why);
     }

@@ -32,12 +32,13 @@ typedef struct race {
 
 json_t *vector_result_json(const vector_result *r)
 {
-    return json_pack(
-        "{s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o}", "verdict", (int)r->verdict,
-        "outputs", (int)r->n_outputs, "by_rule", (int)r->n_by_rule, "elements",
-        (json_int_t)r->n_elements, "op", verdict_text_json(r->op), "rule",
-        verdict_text_json(r->rule), "cases", verdict_text_json(r->cases),
-        "text", verdict_text_json(r->text));
+    return json_pack("{s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o}", "verdict",
+                     (int)r->verdict, "outputs", (int)r->n_outputs, "by_rule",
+                     (int)r->n_by_rule, "elements", (json_int_t)r->n_elements,
+                     "ms", r->ms, "op", verdict_text_json(r->op), "rule",
+                     verdict_text_json(r->rule), "cases",
+                     verdict_text_json(r->cases), "text",
+                     verdict_text_json(r->text));
 }
 
 int lanes_can(const path_list *list)
@@ -64,6 +65,7 @@ static void read_result(const json_t *o, vector_result *r)
     r->n_outputs = (uint32_t)number_field(o, "outputs");
     r->n_by_rule = (uint32_t)number_field(o, "by_rule");
     r->n_elements = number_field(o, "elements");
+    r->ms = json_real_value(json_object_get(o, "ms"));
     worker_field(r->op, sizeof r->op, o, "op");
     worker_field(r->rule, sizeof r->rule, o, "rule");
     worker_field(r->cases, sizeof r->cases, o, "cases");

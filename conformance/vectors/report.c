@@ -128,7 +128,8 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
     const size_t first = strcspn(f->text, "\n");
     const int is_absent = strcmp(path, "*") == 0;
     verdict v = {.status = is_absent ? VERDICT_SKIP : status_of(r, f->verdict),
-                 .n_total = f->n_elements};
+                 .n_total = f->n_elements,
+                 .ms = f->ms};
     report_result result = {.backend = &r->infos[r->current],
                             .case_text = path,
                             .op = f->op[0] == '\0' ? "(none)" : f->op,

@@ -29,6 +29,7 @@ typedef struct vector_result {
     uint32_t n_outputs;      /* compared */
     uint32_t n_by_rule;      /* of these, by a rule looser than bits */
     uint64_t n_elements;     /* compared */
+    double ms;               /* of the subject, all its calls */
     char op[VECTOR_OP];      /* as in the file */
     char rule[64];           /* the last such rule */
     char cases[VECTOR_TEXT]; /* cases called, separated by blanks */
