@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OP_WIDTH = 20, CELL_WIDTH = 12, CELL_TEXT = 32 };
+enum { OP_WIDTH = 20, CELL_WIDTH = 12, CELL_TEXT = 32, VERDICT_WIDTH = 64 };
 
 typedef struct matrix_state {
     char *first_repro[BACKEND_MAX]; /* owned; NULL: nothing red */
@@ -167,8 +167,10 @@ static void say_verdict(const reporter *r, const tally *t)
     } else {
         fprintf(r->out, "PASSED: all of %" PRIu64 " cases", judged);
     }
-    fprintf(r->out, "%s; %" PRIu64 " not judged, seed %s\n",
-            r->run->color ? "\033[0m" : "", tally_left_out(t), r->run->seeds);
+    fprintf(r->out, "%s;%s%" PRIu64 " not judged, seed %s\n",
+            r->run->color ? "\033[0m" : "",
+            cli_columns(r->out) < VERDICT_WIDTH ? "\n    " : " ",
+            tally_left_out(t), r->run->seeds);
     if (r->run->stopped != NULL) {
         fprintf(r->out, "not whole: stopped by %s\n", r->run->stopped);
     }
