@@ -21,6 +21,7 @@
 /* Between two looks at a clock; for a process that has closed its channel. */
 static const int look_ms = 100;
 static const double grace_s = 2;
+static const double fresh_s = 0.01;
 
 int channel_start(channel *c, const process_plan *plan, int memory)
 {
@@ -204,9 +205,16 @@ static double cpu_s(const channel *c)
                            : process_group_cpu_s(c->pid);
 }
 
-static cpu_timeout begin_timeout(const channel *c)
+/* To ask of a group is to read all of /proc: not for every question. */
+static cpu_timeout begin_timeout(channel *c)
 {
-    cpu_timeout p = cpu_timeout_begin(c->timeout_s, process_clock(), cpu_s(c));
+    const double now = process_clock();
+
+    if (c->speaker != 0 || now > c->asked_at + fresh_s) {
+        c->asked_at = now;
+        c->used_s = cpu_s(c);
+    }
+    cpu_timeout p = cpu_timeout_begin(c->timeout_s, now, c->used_s);
 
     p.limit_s += c->speaker == 0 ? c->start_s : 0;
     return p;

@@ -32,6 +32,8 @@ typedef struct channel {
     int noise;        /* its output, to be read */
     double timeout_s; /* of processor time, for one reply */
     double start_s;   /* more of it for the first, while nothing comes */
+    double asked_at;  /* when the processor time of its group was read, and */
+    double used_s;    /* what it was */
     char token[33];
     char token_before[33]; /* of the request before */
     strbuf line;           /* received and not yet a line */
