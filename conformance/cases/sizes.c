@@ -114,11 +114,11 @@ static const grid_row grid[] = {
     {2, 0, /* more than 256 rows for one expert */
      "moe.layer:tokens=257|300,topk=1,experts=2,hidden=32,inter=32,"
      "data=crowd"},
-    {2, 0, /* 2^25 codes of weights */
-     "moe.gemm1:tokens=4,topk=4,experts=1024,hidden=512,inter=32,"
+    {2, 0, /* tokens that meet weights beyond 2^25 codes */
+     "moe.gemm1:tokens=4,topk=4,experts=1152,hidden=512,inter=36,"
      "data=ordinary"},
     {2, 0,
-     "moe.gemm2:tokens=4,topk=4,experts=1024,inter=64,hidden=512,"
+     "moe.gemm2:tokens=4,topk=4,experts=1024,inter=64,hidden=640,"
      "data=ordinary"},
     {3, 0, /* 2^29 and 2^31 */
      "moe.gemm1:tokens=4,topk=4,experts=16384|65536,hidden=512,inter=32,"
