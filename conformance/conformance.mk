@@ -10,6 +10,8 @@ libdraw_la_SOURCES = \
 	%reldir%/base/cli.h \
 	%reldir%/base/codes.c \
 	%reldir%/base/codes.h \
+	%reldir%/base/input.c \
+	%reldir%/base/input.h \
 	%reldir%/base/number.c \
 	%reldir%/base/number.h \
 	%reldir%/base/prng.c \

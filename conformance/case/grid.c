@@ -7,6 +7,7 @@
 #include "grid.h"
 
 #include "base/cli.h"
+#include "base/input.h"
 #include "base/prng.h"
 #include "family.h"
 
@@ -360,7 +361,7 @@ static int read_line(FILE *f, char *line, size_t room)
 
 int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why)
 {
-    FILE *f = fopen(path, "r");
+    FILE *f = input_open(path);
     char line[CASE_TEXT + 8];
     char inner[512] = "too long, or with a zero byte";
     int number = 0;

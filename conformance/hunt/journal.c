@@ -2,6 +2,7 @@
 /* The journal of a hunt; see state.h. */
 #include "state.h"
 
+#include "base/input.h"
 #include "base/say.h"
 #include "report/record.h"
 
@@ -158,7 +159,7 @@ static int read_lines(FILE *f, const char *path, const json_t *own,
 static int take_up(hunt_journal *j, json_t *own, draw_plan *p, hunt_state *s,
                    mxo_text why)
 {
-    FILE *f = fopen(j->path, "re");
+    FILE *f = input_open(j->path);
     off_t end = 0;
 
     if (f == NULL) {

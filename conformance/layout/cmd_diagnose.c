@@ -4,6 +4,7 @@
  * that is not; which known mistake makes exactly the wrong one?
  */
 #include "base/cli.h"
+#include "base/input.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "base/tensors.h"
@@ -94,11 +95,11 @@ static int read_options(options *o, int argc, char **argv)
 /* A whole file in memory; NULL and a sentence. */
 static uint8_t *slurp(const char *path, uint64_t *n)
 {
-    FILE *f = fopen(path, "rb");
+    FILE *f = input_open(path);
     struct stat st;
     uint8_t *bytes = NULL;
 
-    if (f != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (f != NULL && fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode)) {
         *n = (uint64_t)st.st_size;
         bytes = malloc((size_t)*n + 1);
         if (bytes != NULL && fread(bytes, 1, (size_t)*n, f) != *n) {

@@ -2,6 +2,7 @@
 /* See baseline.h. */
 #include "baseline.h"
 
+#include "base/input.h"
 #include "base/number.h"
 #include "base/say.h"
 
@@ -167,7 +168,7 @@ static int read_lines(reading *r, FILE *f)
 int baseline_read(baseline *b, const char *path, mxo_text why)
 {
     reading r = {b, 0, why};
-    FILE *f = fopen(path, "re");
+    FILE *f = input_open(path);
 
     memset(b, 0, sizeof *b);
     b->path = path;

@@ -2,6 +2,7 @@
 /* See journal.h. */
 #include "journal.h"
 
+#include "base/input.h"
 #include "base/say.h"
 #include "stored.h"
 
@@ -153,7 +154,7 @@ static int is_begun(const journal *j)
 
 static int read_all(journal *j, const report_run *run, mxo_text why)
 {
-    FILE *f = fopen(j->path, "re");
+    FILE *f = input_open(j->path);
     off_t end = 0;
 
     if (f == NULL) {

@@ -2,6 +2,7 @@
 /* See stored.h. */
 #include "stored.h"
 
+#include "base/input.h"
 #include "base/say.h"
 
 #include <errno.h>
@@ -291,7 +292,7 @@ int stored_read(stored_run *s, char *const paths[], int n, mxo_text why)
     s->cases = json_array();
     for (int i = 0; !bad && i < n; i++) {
         reading r = {.s = s, .path = paths[i], .why = why};
-        FILE *f = fopen(paths[i], "re");
+        FILE *f = input_open(paths[i]);
         bad = f == NULL ? refuse(&r, strerror(errno)) : read_file(&r, f);
         if (f != NULL) {
             (void)fclose(f);

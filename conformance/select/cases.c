@@ -3,6 +3,7 @@
 #include "cases.h"
 
 #include "answer.h"
+#include "base/input.h"
 #include "base/say.h"
 #include "caseconfig.h"
 
@@ -36,7 +37,7 @@ int selection_cases_open(selection_cases *s, const char *path, mxo_text why)
 {
     json_error_t error;
     json_t *root;
-    FILE *f = fopen(path, "rb");
+    FILE *f = input_open(path);
 
     memset(s, 0, sizeof *s);
     if (f == NULL) {

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See input.h. */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int is_inherited(const char *path)
+{
+    return strcmp(path, "/dev/stdin") == 0 ||
+           strncmp(path, "/dev/fd/", strlen("/dev/fd/")) == 0;
+}
+
+static FILE *refuse(int fd, int error)
+{
+    (void)close(fd);
+    errno = error;
+    return NULL;
+}
+
+FILE *input_open(const char *path)
+{
+    /* Without a writer a FIFO would be waited for. */
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0) {
+        return NULL;
+    }
+    if (fstat(fd, &st) != 0) {
+        return refuse(fd, errno);
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return refuse(fd, EISDIR);
+    }
+    if (!S_ISREG(st.st_mode) && !is_inherited(path)) {
+        return refuse(fd, ENOTSUP);
+    }
+    if (fcntl(fd, F_SETFL, 0) != 0) {
+        return refuse(fd, errno);
+    }
+    FILE *f = fdopen(fd, "r");
+
+    return f == NULL ? refuse(fd, errno) : f;
+}

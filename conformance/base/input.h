@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of text that a user names. */
+#ifndef MXO_INPUT_H
+#define MXO_INPUT_H
+
+#include <stdio.h>
+
+/* To be read, from the start.  NULL and errno: among what is no file, a FIFO,
+   a device and a folder (ENOTSUP, EISDIR), none is waited for; a pipe that the
+   process was born with is taken ("/dev/stdin", "/dev/fd/63"). */
+FILE *input_open(const char *path);
+
+#endif
