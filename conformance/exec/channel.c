@@ -3,6 +3,7 @@
 #include "channel.h"
 
 #include "base/say.h"
+#include "base/stop.h"
 #include "run/cpu_timeout.h"
 #include "system/system.h"
 
@@ -232,6 +233,9 @@ static ssize_t wait_for_more(channel *c, cpu_timeout *p)
         c->is_late = 1;
         return end_it(c, "no answer within %g s",
                       used - p->started < p->limit_s ? p->look_s : p->limit_s);
+    }
+    if (c->speaker == 0 && stop_requested()) { /* nothing is judged yet */
+        return end_it(c, "stopped by %s", stop_reason());
     }
     (void)poll(fds, 2, look_ms);
     if (fds[1].revents & POLLIN) {
