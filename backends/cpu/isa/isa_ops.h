@@ -136,7 +136,7 @@ cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane);
 /* NULL: by slices. */
 int cpu_plane_avx2(cpu_plane_mac *job);
 void cpu_plane_join_avx2(const cpu_plane_join *job, double *y, double *off);
-unsigned cpu_settle_avx2(const cpu_settle *job, const float *bias,
+unsigned cpu_settle_avx2(const cpu_settle *e, const float *bias,
                          const double *sum, const double *off, float *y);
 int cpu_plane_both(cpu_plane_mac *job);
 int cpu_plane_amx(cpu_plane_mac *job);
