@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each backend's own list. Backends see the ABI header, its tables and shared/.
-EXTRA_DIST += %reldir%/backends.def %reldir%/shared/call_read.h \
-	%reldir%/shared/codes.h %reldir%/shared/codes_call.h \
-	%reldir%/shared/codes_dialect.h %reldir%/shared/dequant_dialect.h \
-	%reldir%/shared/engines.h \
-	%reldir%/shared/engines_call.h %reldir%/shared/functions.h \
-	%reldir%/shared/functions_call.h %reldir%/shared/glu_quant.h \
-	%reldir%/shared/mx_place.h \
-	%reldir%/shared/mx_place_call.h %reldir%/shared/nvfp4_scalars.h \
-	%reldir%/shared/outputs.def \
-	%reldir%/shared/rcp_hopper.h %reldir%/shared/routed.h \
-	%reldir%/shared/router.def %reldir%/shared/router.h \
-	%reldir%/shared/router_choose.h %reldir%/shared/router_read.h \
-	%reldir%/shared/router_score.h %reldir%/shared/signature.h \
-	%reldir%/shared/signature_text.h %reldir%/shared/tables.h \
-	%reldir%/shared/tables_call.h
+# Each backend's own list. Backends see the ABI header, its tables and common/.
+EXTRA_DIST += %reldir%/backends.def %reldir%/common/call_read.h \
+	%reldir%/common/codes.h %reldir%/common/codes_call.h \
+	%reldir%/common/codes_dialect.h %reldir%/common/dequant_dialect.h \
+	%reldir%/common/engines.h \
+	%reldir%/common/engines_call.h %reldir%/common/functions.h \
+	%reldir%/common/functions_call.h %reldir%/common/glu_quant.h \
+	%reldir%/common/mx_place.h \
+	%reldir%/common/mx_place_call.h %reldir%/common/nvfp4_scalars.h \
+	%reldir%/common/outputs.def \
+	%reldir%/common/rcp_hopper.h %reldir%/common/routed.h \
+	%reldir%/common/router.def %reldir%/common/router.h \
+	%reldir%/common/router_choose.h %reldir%/common/router_read.h \
+	%reldir%/common/router_score.h %reldir%/common/signature.h \
+	%reldir%/common/signature_text.h %reldir%/common/tables.h \
+	%reldir%/common/tables_call.h
 # What the judge links; each list below adds its own.
 MXO_BACKEND_LIBS =
 include backends/broken/broken.mk

@@ -7,7 +7,7 @@
 #include "layer/layer.h"
 #include "mma/mma.h"
 
-#include "../shared/signature.h"
+#include "../common/signature.h"
 
 #include <math.h>
 #include <string.h>
@@ -369,7 +369,7 @@ static const char *outputs_of(const broken *b, const char *op)
         const char *text;
     } rows[] = {
 #define MXO_OUTPUTS(op, text) {op, text},
-#include "../shared/outputs.def"
+#include "../common/outputs.def"
 #undef MXO_OUTPUTS
     };
 

@@ -6,7 +6,7 @@
  */
 #include "strides.h"
 
-#include "../shared/signature.h"
+#include "../common/signature.h"
 
 #include <float.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 
 #include "isa/isa_ops.h"
 
-#include "../shared/call_read.h"
+#include "../common/call_read.h"
 
 #include <mxoracle/abi.h>
 

@@ -31,7 +31,7 @@ python_defdir = $(pkgdatadir)/python/mxoracle/def
 python_exampledir = $(pkgdatadir)/python/examples
 dist_python_package_DATA = $(python_package)
 dist_python_example_DATA = $(python_examples)
-python_def_DATA = configure.ac backends/shared/outputs.def emu/include/mxoracle/dtype.def \
+python_def_DATA = configure.ac backends/common/outputs.def emu/include/mxoracle/dtype.def \
 	emu/include/mxoracle/ops.def
 EXTRA_DIST += %reldir%/README.md %reldir%/MANIFEST.in %reldir%/pyproject.toml \
 	%reldir%/setup.py %reldir%/test_fuzz.py %reldir%/test_package.py

@@ -14,7 +14,7 @@ package = os.path.join(here, "mxoracle", "def")
 # A source distribution has its own copy and no tree around it.
 if os.path.exists(os.path.join(top, "configure.ac")):
     os.makedirs(package, exist_ok=True)
-    for name in ("configure.ac", "backends/shared/outputs.def",
+    for name in ("configure.ac", "backends/common/outputs.def",
                  "emu/include/mxoracle/ops.def",
                  "emu/include/mxoracle/dtype.def"):
         shutil.copy(os.path.join(top, name), package)

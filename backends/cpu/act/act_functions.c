@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* act.unary where no lane has it, math.lg2, math.rcp: a number at a time, by
-   backends/shared/functions.h. */
+   backends/common/functions.h. */
 #include "cpu.h"
 #include "glu_steps.h"
 #include "number.h"
 
 #define FUNCTIONS_U20(bits) cpu_bits32(cpu_exp_u20(cpu_float(bits)))
-#include "../../shared/functions_call.h"
+#include "../../common/functions_call.h"
 
 enum { GRAIN = 1 << 8 };
 

@@ -10,13 +10,13 @@
 #include "element.h"
 #include "number.h"
 
-#include "../../shared/mx_place_call.h"
+#include "../../common/mx_place_call.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define DEQUANT_ROUND(to, x) cpu_dequant_round(to, x)
-#include "../../shared/dequant_dialect.h"
+#include "../../common/dequant_dialect.h"
 
 enum { GRAIN_BLOCKS = 4096 };
 

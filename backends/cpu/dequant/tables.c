@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dequant.mx_table, quant.requant_table and layout.tp_pad, an entry at a time,
-   by backends/shared/tables.h. */
+   by backends/common/tables.h. */
 #include "cpu.h"
 #include "dequant.h"
 #include "number.h"
 
 #define DEQUANT_ROUND(to, x) cpu_dequant_round(to, x)
 #define DEQUANT_F16(x) cpu_f16_of(x)
-#include "../../shared/tables_call.h"
+#include "../../common/tables_call.h"
 
 enum { GRAIN = 64 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* format.*: a code or a number at a time, by backends/shared/codes.h. */
-#include "../../shared/codes_call.h"
-#include "../../shared/codes_dialect.h"
+/* format.*: a code or a number at a time, by backends/common/codes.h. */
+#include "../../common/codes_call.h"
+#include "../../common/codes_dialect.h"
 #include "cpu.h"
 
 enum { GRAIN = 1 << 12 };

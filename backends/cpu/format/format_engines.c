@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other engines' rules for blocks, an element or a block at a time, by
-   backends/shared/engines.h. */
-#include "../../shared/engines_call.h"
+   backends/common/engines.h. */
+#include "../../common/engines_call.h"
 #include "cpu.h"
 
 enum { GRAIN = 1 << 8 };

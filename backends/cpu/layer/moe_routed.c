@@ -2,7 +2,7 @@
 /* moe.layer_routed: the two calls of ../../routed.h, one after the other. */
 #include "cpu.h"
 
-#include "../../shared/routed.h"
+#include "../../common/routed.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* moe.nvfp4_scalars by backends/shared/nvfp4_scalars.h. */
-#include "../../shared/nvfp4_scalars.h"
+/* moe.nvfp4_scalars by backends/common/nvfp4_scalars.h. */
+#include "../../common/nvfp4_scalars.h"
 #include "cpu.h"
 
 mxo_status cpu_moe_nvfp4_scalars(cpu_context *ctx, const mxo_call *call,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * quant.mx along any axis, into any order, with any padding: block by block,
- * by backends/shared/mx_place.h.
+ * by backends/common/mx_place.h.
  */
 #include "quant_any.h"
 
-#include "../../shared/mx_place_call.h"
+#include "../../common/mx_place_call.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include "number.h"
 
-#include "../../shared/rcp_hopper.h"
+#include "../../common/rcp_hopper.h"
 
 #include <stddef.h>
 #include <string.h>

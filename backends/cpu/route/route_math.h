@@ -3,7 +3,7 @@
 #ifndef CPU_ROUTE_MATH_H
 #define CPU_ROUTE_MATH_H
 
-#include "../../shared/router.h"
+#include "../../common/router.h"
 #include "act/act.h"
 #include "act/exact.h"
 #include "cpu.h"

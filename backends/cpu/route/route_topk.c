@@ -5,8 +5,8 @@
  */
 #include "route_math.h"
 
-#include "../../shared/router_choose.h"
-#include "../../shared/router_read.h"
+#include "../../common/router_choose.h"
+#include "../../common/router_read.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "host/plans.h"
 #include "port/runtime.h"
 
-#include "../../shared/signature.h"
+#include "../../common/signature.h"
 
 #if GPU_HAS_TIMER
 #include "bench/flush_l2.h"

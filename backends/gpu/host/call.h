@@ -10,7 +10,7 @@
 #include "port/device_types.h"
 #include "port/runtime.h"
 
-#include "../../shared/call_read.h"
+#include "../../common/call_read.h"
 
 typedef struct gpu_room {
     void *p;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* format.*, math.*, act.unary, tables and what other engines do to blocks: a
    thread has an element or a block, by codes.h, functions.h, tables.h and
-   engines.h of backends/shared. */
+   engines.h of backends/common. */
 #include "host/call.h"
 #include "host/plans.h"
 #include "ops/glu_steps.h"
@@ -13,11 +13,11 @@
 #define RCP_FN GPU_FN
 #define RCP_TABLE GPU_CONSTANT
 #define FUNCTIONS_U20(bits) gpu_bits(glu_exp_u20(gpu_float(bits)))
-#include "../../shared/codes_dialect.h"
+#include "../../common/codes_dialect.h"
 
-#include "../../shared/engines_call.h"
-#include "../../shared/functions_call.h"
-#include "../../shared/tables_call.h"
+#include "../../common/engines_call.h"
+#include "../../common/functions_call.h"
+#include "../../common/tables_call.h"
 
 GPU_FN void codes_body(const codes_job *a)
 {

@@ -8,7 +8,7 @@
 #include "ops/mx_any.h"
 #include "port/runtime.h"
 
-#include "../../shared/mx_place_call.h"
+#include "../../common/mx_place_call.h"
 
 GPU_ENTRY(dequant_e2m1_bf16, dequant_args, dequant_body(a, DEQUANT_BF16))
 GPU_ENTRY(dequant_e2m1_f16, dequant_args, dequant_body(a, DEQUANT_F16))

@@ -7,7 +7,7 @@
 #include "port/runtime.h"
 
 #define CODES_FN GPU_FN
-#include "../../shared/nvfp4_scalars.h"
+#include "../../common/nvfp4_scalars.h"
 
 GPU_ENTRY(nvfp4_quant, nvfp4_quant_args, nvfp4_quant_body(a))
 GPU_ENTRY(nvfp4_dequant, nvfp4_dequant_args, nvfp4_dequant_body(a))

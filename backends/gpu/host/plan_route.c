@@ -5,7 +5,7 @@
 #include "ops/route.h"
 #include "port/runtime.h"
 
-#include "../../shared/router_read.h"
+#include "../../common/router_read.h"
 
 GPU_ENTRY(route_topk, route_args, route_body(a))
 

@@ -8,7 +8,7 @@
 #include "host/plans.h"
 #include "port/runtime.h"
 
-#include "../../shared/routed.h"
+#include "../../common/routed.h"
 
 /* Both calls, with ids and weights in memory that no plan of a layer takes. */
 static mxo_status routed_between(routed_calls *r, const mxo_call *call,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * quant.mx and dequant.mx along any axis, of any element, in any order: a
- * block per thread, by backends/shared/mx_place.h.
+ * block per thread, by backends/common/mx_place.h.
  */
 #ifndef GPU_MX_ANY_H
 #define GPU_MX_ANY_H
@@ -13,8 +13,8 @@
 #include "ops/quant_block.h"
 #include "port/device.h"
 
-#include "../../shared/dequant_dialect.h"
-#include "../../shared/mx_place.h"
+#include "../../common/dequant_dialect.h"
+#include "../../common/mx_place.h"
 
 typedef struct quant_any_args {
     quant_args q;

@@ -13,7 +13,7 @@
 
 #define RCP_FN GPU_FN
 #define RCP_TABLE GPU_CONSTANT
-#include "../../shared/rcp_hopper.h"
+#include "../../common/rcp_hopper.h"
 
 enum { NVFP4_BLOCK = 16, NVFP4_MOST = 32 };
 enum {

@@ -5,7 +5,7 @@
 
 #include "ops/route_math.h"
 
-#include "../../shared/router_choose.h"
+#include "../../common/router_choose.h"
 
 typedef struct route_args {
     route_plan plan; /* its bias lies on the device */

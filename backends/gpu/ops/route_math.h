@@ -7,7 +7,7 @@
 #ifndef GPU_ROUTE_MATH_H
 #define GPU_ROUTE_MATH_H
 
-#include "../../shared/router.h"
+#include "../../common/router.h"
 #include "ops/glu_power.h"
 #include "ops/glu_steps.h"
 #include "ops/quant_rare.h"

@@ -21,7 +21,7 @@ def _def_file(name):
     folders = [os.path.join(here, "def")]
     if os.path.exists(os.path.join(top, "configure.ac")):
         folders = [top, os.path.join(top, "emu", "include", "mxoracle"),
-                   os.path.join(top, "backends", "shared")]
+                   os.path.join(top, "backends", "common")]
     for folder in folders:
         path = os.path.join(folder, name)
         if os.path.exists(path):
