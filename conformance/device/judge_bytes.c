@@ -50,34 +50,47 @@ static uint64_t secret_word(const judge_secret *s, uint64_t salt,
     return x ^ x >> 31 ^ s->after;
 }
 
+/* Said byte by byte, so that a compiler makes one store of it. */
+static void store_word(uint8_t *to, uint64_t word)
+{
+    to[0] = (uint8_t)word;
+    to[1] = (uint8_t)(word >> 8);
+    to[2] = (uint8_t)(word >> 16);
+    to[3] = (uint8_t)(word >> 24);
+    to[4] = (uint8_t)(word >> 32);
+    to[5] = (uint8_t)(word >> 40);
+    to[6] = (uint8_t)(word >> 48);
+    to[7] = (uint8_t)(word >> 56);
+}
+
 /* s: NULL for a fill. */
+static uint64_t drawn_word(const judge_secret *s, uint64_t salt,
+                           enum purpose purpose, uint64_t word)
+{
+    return s == NULL ? fill_word(salt, word)
+                     : secret_word(s, salt, purpose, word);
+}
+
 static void draw_bytes(const judge_secret *s, uint64_t salt,
                        enum purpose purpose, int is_flipped, uint8_t *to,
                        uint64_t n, uint64_t at)
 {
     const uint64_t flip = is_flipped ? UINT64_MAX : 0;
+    uint8_t bytes[8];
+    uint64_t i = 0;
 
-    while (n > 0) {
-        const uint64_t drawn = purpose == FOR_FILL
-                                   ? fill_word(salt, at / 8)
-                                   : secret_word(s, salt, purpose, at / 8);
-        const uint64_t word = drawn ^ flip;
-        const unsigned from = (unsigned)(at % 8);
-        const unsigned rest = 8 - from;
-        const unsigned k = n < rest ? (unsigned)n : rest;
-
-        if (k == 8) { /* a loop of eight becomes one store */
-            for (unsigned i = 0; i < 8; i++) {
-                to[i] = (uint8_t)(word >> 8 * i);
-            }
-        } else {
-            for (unsigned i = 0; i < k; i++) {
-                to[i] = (uint8_t)(word >> 8 * (from + i));
-            }
+    while (i < n) {
+        const uint64_t word = drawn_word(s, salt, purpose, (at + i) / 8) ^ flip;
+        unsigned from = (unsigned)((at + i) % 8);
+        if (from == 0 && n - i >= 8) {
+            store_word(to + i, word);
+            i += 8;
+            continue;
         }
-        to += k;
-        at += k;
-        n -= k;
+        store_word(bytes, word);
+        while (from < 8 && i < n) {
+            to[i++] = bytes[from++];
+        }
     }
 }
 
