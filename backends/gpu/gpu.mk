@@ -9,29 +9,29 @@ gpu_units = \
 	%reldir%/host/plan_gemm.c \
 	%reldir%/host/plan_glu.c \
 	%reldir%/host/plan_glu_quant.c \
-	%reldir%/host/plan_layer.c \
+	%reldir%/layer_plan/plan_layer.c \
 	%reldir%/host/plan_layouts.c \
 	%reldir%/host/plan_group.c \
 	%reldir%/host/plan_moe.c \
 	%reldir%/host/plan_nvfp4.c \
-	%reldir%/host/plan_nvfp4_layer.c \
+	%reldir%/layer_plan/plan_nvfp4_layer.c \
 	%reldir%/host/plan_quant.c \
 	%reldir%/host/plan_quant_group.c \
 	%reldir%/host/plan_route.c \
 	%reldir%/host/plan_routed.c \
-	%reldir%/host/plan_single_token.c \
-	%reldir%/host/plan_small_batch.c \
+	%reldir%/layer_plan/plan_single_token.c \
+	%reldir%/layer_plan/plan_small_batch.c \
 	%reldir%/host/plan_sort.c
 gpu_headers = \
 	%reldir%/bench/flush_l2.h \
 	%reldir%/host/call.h \
 	%reldir%/host/glu_choosers.h \
-	%reldir%/host/layer_job.h \
-	%reldir%/host/layer_read.h \
-	%reldir%/host/plan_prefill.h \
-	%reldir%/host/plan_recipe.h \
-	%reldir%/host/plan_recipe_glu.h \
-	%reldir%/host/plan_single_token.h \
+	%reldir%/layer_plan/layer_job.h \
+	%reldir%/layer_plan/layer_read.h \
+	%reldir%/layer_plan/plan_prefill.h \
+	%reldir%/layer_plan/plan_recipe.h \
+	%reldir%/layer_plan/plan_recipe_glu.h \
+	%reldir%/layer_plan/plan_single_token.h \
 	%reldir%/host/plans.h \
 	%reldir%/layer/gemm_ops.h \
 	%reldir%/layer/layer.h \
@@ -118,8 +118,8 @@ gpu_device_headers = \
 	%reldir%/port/device_memory.h
 gpu_device_units = \
 	%reldir%/bench/yardstick.cu \
-	%reldir%/host/plan_fused.cu \
-	%reldir%/host/plan_prefill.cu \
+	%reldir%/layer_plan/plan_fused.cu \
+	%reldir%/layer_plan/plan_prefill.cu \
 	%reldir%/port/runtime_gpu.cu
 EXTRA_DIST += $(gpu_device_headers) $(gpu_device_units) %reldir%/README.md
 
@@ -167,18 +167,18 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = backend plan_codes plan_dequant plan_gemm plan_glu plan_glu_quant \
-	plan_layer plan_layouts plan_group plan_moe plan_nvfp4 plan_nvfp4_layer plan_quant \
-	plan_quant_group plan_route plan_routed plan_sort
-hip_objects = $(gpu_plan_names:%=plugins/hip/host/%.o) \
-	plugins/hip/port/runtime_gpu.o
-cuda_objects = $(gpu_plan_names:%=plugins/cuda/host/%.o) \
+gpu_plan_names = host/backend host/plan_codes host/plan_dequant \
+	host/plan_gemm host/plan_glu host/plan_glu_quant host/plan_group \
+	host/plan_layouts host/plan_moe host/plan_nvfp4 host/plan_quant \
+	host/plan_quant_group host/plan_route host/plan_routed host/plan_sort \
+	layer_plan/plan_layer layer_plan/plan_nvfp4_layer port/runtime_gpu
+hip_objects = $(gpu_plan_names:%=plugins/hip/%.o)
+cuda_objects = $(gpu_plan_names:%=plugins/cuda/%.o) \
 	plugins/cuda/bench/yardstick.o \
-	plugins/cuda/host/plan_fused.o \
-	plugins/cuda/host/plan_prefill.o \
-	plugins/cuda/host/plan_single_token.o \
-	plugins/cuda/host/plan_small_batch.o \
-	plugins/cuda/port/runtime_gpu.o
+	plugins/cuda/layer_plan/plan_fused.o \
+	plugins/cuda/layer_plan/plan_prefill.o \
+	plugins/cuda/layer_plan/plan_single_token.o \
+	plugins/cuda/layer_plan/plan_small_batch.o
 mxopluginsdir = $(pkglibdir)
 mxoplugins_DATA =
 

@@ -4,7 +4,7 @@
 #define GPU_PLAN_PREFILL_H
 
 #include "host/call.h"
-#include "host/layer_job.h"
+#include "layer_plan/layer_job.h"
 
 /* Can the kernel take a job that the tensor cores can? */
 int prefill_takes(const layer_job *j);

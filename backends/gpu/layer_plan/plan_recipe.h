@@ -7,9 +7,9 @@
 #define GPU_PLAN_RECIPE_H
 
 #include "host/call.h"
-#include "host/layer_job.h"
 #include "host/plans.h"
 #include "layer/layer.h"
+#include "layer_plan/layer_job.h"
 #include "ops/dequant_rules.h"
 #include "ops/glu.h"
 #include "port/runtime.h"

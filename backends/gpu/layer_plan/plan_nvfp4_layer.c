@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* moe.nvfp4_layer and its halves: sizes, tensors, recipe, launches. */
 #include "host/call.h"
-#include "host/layer_job.h"
-#include "host/layer_read.h"
-#include "host/plan_recipe.h"
-#include "host/plan_recipe_glu.h"
 #include "host/plans.h"
 #include "layer/layer_any.h"
 #include "layer/layer_nvfp4.h"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/layer_read.h"
+#include "layer_plan/plan_recipe.h"
+#include "layer_plan/plan_recipe_glu.h"
 #include "ops/nvfp4.h"
 #include "port/runtime.h"
 

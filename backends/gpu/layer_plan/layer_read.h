@@ -4,9 +4,9 @@
 #define GPU_LAYER_READ_H
 
 #include "host/call.h"
-#include "host/layer_job.h"
-#include "host/plan_recipe.h"
-#include "host/plan_recipe_glu.h"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/plan_recipe.h"
+#include "layer_plan/plan_recipe_glu.h"
 #include "port/runtime.h"
 
 static inline uint32_t job_dtype(uint32_t type)

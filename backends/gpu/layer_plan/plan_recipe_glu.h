@@ -3,8 +3,8 @@
 #ifndef GPU_PLAN_RECIPE_GLU_H
 #define GPU_PLAN_RECIPE_GLU_H
 
-#include "host/layer_job.h"
-#include "host/plan_recipe.h"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/plan_recipe.h"
 
 /* A constant of the activation: the profile's, or what the call says. */
 static inline mxo_param recipe_constant(const mxo_call *call, const char *key)

@@ -3,12 +3,12 @@
  * The layer for many tokens on Hopper, or one of its halves: sort, store
  * activations, one or two GEMMs, the sum over experts.
  */
-#include "host/layer_job.h"
-#include "host/plan_prefill.h"
 #include "layer/layer.h"
 #include "layer_fast/prefill.cuh"
 #include "layer_fast/prefill_gemm.cuh"
 #include "layer_fast/prefill_place.cuh"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/plan_prefill.h"
 #include "port/runtime.h"
 
 #include <cuda.h>

@@ -3,12 +3,12 @@
  * Choice and launches of the layer's calls that the tensor cores can take:
  * prepare, one or two GEMMs, the sum over experts.
  */
-#include "host/layer_job.h"
-#include "host/plan_prefill.h"
 #include "layer/layer.h"
 #include "layer_fast/fused.cuh"
 #include "layer_fast/fused_end.cuh"
 #include "layer_fast/fused_prepare.cuh"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/plan_prefill.h"
 #include "ops/dequant.h"
 #include "port/runtime.h"
 

@@ -4,11 +4,11 @@
 #include "port/runtime.h"
 
 #if GPU_HAS_SMALL_BATCH
-#include "host/plan_single_token.h"
 #include "layer/layer.h"
 #include "layer_fast/single_token.h"
 #include "layer_fast/single_token_epilogue.h"
 #include "layer_fast/small_batch.h"
+#include "layer_plan/plan_single_token.h"
 
 /* A stage, and a row of activations. */
 static void single_token_sizes(small_batch_args *a)

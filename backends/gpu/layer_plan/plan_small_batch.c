@@ -4,11 +4,11 @@
 #include "port/runtime.h"
 
 #if GPU_HAS_SMALL_BATCH
-#include "host/layer_job.h"
-#include "host/plan_single_token.h"
 #include "layer/layer.h"
 #include "layer_fast/small_batch.h"
 #include "layer_fast/small_batch_epilogue.h"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/plan_single_token.h"
 #include "ops/dequant.h"
 
 enum {

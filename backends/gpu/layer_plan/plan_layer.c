@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* moe.layer, moe.gemm1, moe.gemm2: sizes, tensors, and the plain launches. */
 #include "host/call.h"
-#include "host/layer_job.h"
-#include "host/layer_read.h"
 #include "host/plans.h"
 #include "layer/layer.h"
 #include "layer/layer_act.h"
 #include "layer/layer_add.h"
 #include "layer/layer_any.h"
 #include "layer/layer_operands.h"
+#include "layer_plan/layer_job.h"
+#include "layer_plan/layer_read.h"
 #include "ops/glu.h"
 #include "ops/glu_steps.h"
 #include "port/runtime.h"
