@@ -369,6 +369,20 @@ static void fill_table(proxy *p)
                              .say = proxy_say};
 }
 
+/* The words that it is started by, again and again, are its own. */
+static int keep_options(proxy *p, const proxy_options *o)
+{
+    p->command = o->command == NULL ? NULL : strdup(o->command);
+    p->plugin = o->plugin == NULL ? NULL : strdup(o->plugin);
+    p->options = *o;
+    p->options.command = p->command;
+    p->options.plugin = p->plugin;
+    return (p->command == NULL) == (o->command == NULL) &&
+                   (p->plugin == NULL) == (o->plugin == NULL)
+               ? 0
+               : -1;
+}
+
 mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)
 {
     proxy *p = calloc(1, sizeof *p);
@@ -378,10 +392,11 @@ mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)
     if (p == NULL) {
         return say(MXO_E_NOMEM, why, "out of memory");
     }
-    p->options = *o;
     if (shared_memory_create(&p->memory) != 0) {
         status =
             say(MXO_E_NOMEM, why, "no memory to share: %s", strerror(errno));
+    } else if (keep_options(p, o) != 0) {
+        status = say(MXO_E_NOMEM, why, "out of memory");
     } else {
         status = proxy_greet(p, &p->hello, why);
     }
@@ -406,6 +421,8 @@ void proxy_close(proxy **made)
     greeting_clear(&p->hello);
     strbuf_clear(&p->message);
     json_decref(p->fences);
+    free(p->command);
+    free(p->plugin);
     free(p);
 }
 

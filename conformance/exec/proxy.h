@@ -24,7 +24,7 @@ typedef struct proxy_options {
 typedef struct proxy proxy;
 
 /*
- * Start the subject and shake hands; strings of the options are borrowed.
+ * Start the subject and shake hands.
  * DEVICE: it is not there, there is no such device; UNSUPPORTED: it is no
  * subject that this judge can talk to; NOMEM: the judge's own fault.
  */

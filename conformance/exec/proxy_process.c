@@ -129,6 +129,7 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
     if (reply != MXO_OK) {
         (void)say(MXO_OK, why, "%.*s", (int)strcspn(text, "\n"), text);
         show_noise(p);
+        channel_stop(&p->channel); /* the next hello is for a new process */
         return reply == REPLY_LEFT ? MXO_E_UNSUPPORTED : (mxo_status)reply;
     }
     status = greeting_read(g, text, why) == 0 ? MXO_OK : MXO_E_UNSUPPORTED;

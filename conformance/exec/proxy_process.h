@@ -20,6 +20,8 @@ struct proxy {
     mxo_backend table; /* ctx is the proxy */
     subject_link link;
     proxy_options options;
+    char *command; /* owned, of the options */
+    char *plugin;
     channel channel;
     shared_memory memory;
     greeting hello;
