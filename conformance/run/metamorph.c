@@ -244,17 +244,29 @@ static void blame(const trial *t, uint64_t part, const char *why, verdict *v)
                      which, why);
 }
 
+/* Two elements that should be alike: number i of got, number k of want. */
+typedef struct element_pair {
+    const host_tensor *got, *want;
+    uint64_t i, k;
+} element_pair;
+
 /* is_open: it is beyond its ends as well. */
-static void blame_element(const trial *t, uint64_t part, uint64_t i,
-                          const host_tensor *y, int is_open, verdict *v)
+static void blame_element(const trial *t, uint64_t part, const element_pair *e,
+                          int is_open, verdict *v)
 {
     char why[SUBJECT_TEXT];
-    const uint64_t n = y->rank > 1 ? y->shape[y->rank - 1] : 1;
+    const host_tensor *y = e->want;
+    const int digits = (int)dtype_bytes(y->dtype) * 2;
+    const uint64_t n =
+        y->rank > 1 && y->shape[y->rank - 1] > 0 ? y->shape[y->rank - 1] : 1;
 
-    (void)snprintf(why, sizeof why, "row %" PRIu64 " of %s is not that of %s%s",
-                   n == 0 ? 0 : i / n, y->name,
+    (void)snprintf(why, sizeof why,
+                   "row %" PRIu64 " of %s is not that of %s%s: column %" PRIu64
+                   " has %0*" PRIx64 ", not %0*" PRIx64,
+                   e->i / n, y->name,
                    t->p->relation == PARTS ? "the oracle" : "the first call",
-                   is_open ? ", nor between its ends" : "");
+                   is_open ? ", nor between its ends" : "", e->i % n, digits,
+                   tensor_load(e->got, e->i), digits, tensor_load(y, e->k));
     blame(t, part, why, v);
 }
 
@@ -288,7 +300,8 @@ static void compare_rows(const trial *t, const host_tensor *got, verdict *v)
         const uint64_t k = row_for(t, i / cols) * cols + i % cols;
         if (!variant_is_equal(got, i, want, k) &&
             (is_own || !accepted_range_holds(t->room, k, got, i))) {
-            blame_element(t, 0, i, want, !is_own && t->room->is_open, v);
+            const element_pair e = {got, want, i, k};
+            blame_element(t, 0, &e, !is_own && t->room->is_open, v);
         }
     }
 }
@@ -328,7 +341,8 @@ static void compare_part(const trial *t, uint64_t part, const variant_call *s,
         if (!variant_is_equal(got, i, want, i) &&
             !(is_zero(got, i) && is_zero(want, i)) &&
             !accepted_range_holds(&room, i, got, i)) {
-            blame_element(t, part, i, want, room.is_open, v);
+            const element_pair e = {got, want, i, i};
+            blame_element(t, part, &e, room.is_open, v);
         }
     }
     bound_clear(&room.ends);
@@ -364,7 +378,8 @@ static void compare_again(const trial *t, const tensor_set *good,
              i < tensor_elems(want) && v->status == VERDICT_PASS; i++) {
             if (variant_is_equal(&good->t[o], i, want, i) &&
                 !variant_is_equal(&got->t[o], i, &t->first->got->t[o], i)) {
-                blame_element(t, 0, i, want, 0, v);
+                const element_pair e = {&got->t[o], &t->first->got->t[o], i, i};
+                blame_element(t, 0, &e, 0, v);
             }
         }
     }
