@@ -13,6 +13,9 @@
  * (0 x Inf) comes in few tokens and few rows: the scale bytes 0 and from 253
  * on, with which some rules read a weight as no number, only in every eighth
  * row, of w13 in few experts, and over codes of at most 1.
+ *
+ * data=lifted: the same of GEMMs without such numbers; scale bytes from 68 to
+ * 172, and activations so small that products are near the least normals.
  */
 #include "data/fills.h"
 
@@ -30,12 +33,20 @@ typedef struct block_kind {
     int power;
 } block_kind;
 
-static block_kind kind_of(uint64_t block)
+static int is_lifted(const test_case *c)
+{
+    return strcmp(c->data, "lifted") == 0;
+}
+
+static block_kind kind_of(const test_case *c, uint64_t block)
 {
     static const block_kind kinds[] = {
         {ONE, 0}, {250, -127}, {3, 124}, {190, -63}, {60, 67}};
+    static const block_kind lifted[] = {
+        {170, -160}, {70, -60}, {132, -126}, {100, -92}};
 
-    return kinds[block % (sizeof kinds / sizeof kinds[0])];
+    return is_lifted(c) ? lifted[block % (sizeof lifted / sizeof lifted[0])]
+                        : kinds[block % (sizeof kinds / sizeof kinds[0])];
 }
 
 /* Has the block a scale byte with which a weight may be no number? */
@@ -45,10 +56,11 @@ static int is_wild(uint64_t row, uint64_t block, uint64_t blocks)
 }
 
 /* Of one expert in four: every output of a layer may hang on a row of w13. */
-static int is_wild_half(const host_tensor *t, uint64_t row, uint64_t block,
-                        uint64_t blocks)
+static int is_wild_half(const test_case *c, const host_tensor *t, uint64_t row,
+                        uint64_t block, uint64_t blocks)
 {
-    return row / t->shape[1] % 4 == 1 && is_wild(row, block, blocks);
+    return !is_lifted(c) && row / t->shape[1] % 4 == 1 &&
+           is_wild(row, block, blocks);
 }
 
 static void put_special(host_tensor *t, uint64_t i, int is_nan, int is_minus)
@@ -80,7 +92,8 @@ enum { POSITIVE, FROM_ZERO, ANY, TURNS = 4 };
    2^-126 where the scales are not large. */
 enum { INF, INF_OR_NAN, MINUS_INF, NAN_ITSELF, NOTHING, FAINT, N_SPECIAL };
 
-static void put_live(host_tensor *t, uint64_t first, uint64_t turn, prng *rng)
+static void put_live(const test_case *c, host_tensor *t, uint64_t first,
+                     uint64_t turn, prng *rng)
 {
     const uint64_t cols = t->shape[t->rank - 1];
     const uint64_t block = turn / 2 % ((cols + BLOCK - 1) / BLOCK);
@@ -88,9 +101,10 @@ static void put_live(host_tensor *t, uint64_t first, uint64_t turn, prng *rng)
     const uint64_t draw = prng_below(rng, left < BLOCK ? left : BLOCK);
     const uint64_t at = first + block * BLOCK + draw;
     const uint64_t group = at - draw % TURNS;
-    const int power = (int)prng_below(rng, 8) - 5 + kind_of(block).power;
+    const int power = (int)prng_below(rng, 8) - 5 + kind_of(c, block).power;
     const double x = few_bits(rng);
-    const int special = turn % 2 == 0 ? -1 : (int)(turn / 2 % N_SPECIAL);
+    const int special =
+        turn % 2 == 0 || is_lifted(c) ? -1 : (int)(turn / 2 % N_SPECIAL);
 
     if (special < 0 || special == FAINT) {
         fill_put(t, at, ldexp(x, special < 0 ? power : power - 126));
@@ -115,7 +129,7 @@ static void fill_lone(const test_case *c, host_tensor *t, prng *rng)
         fill_put(t, i, prng_below(rng, 2) != 0 ? -0.0 : 0.0);
     }
     for (uint64_t i = 0; i < n; i += cols) {
-        put_live(t, i, start + i / cols, rng);
+        put_live(c, t, i, start + i / cols, rng);
     }
 }
 
@@ -146,7 +160,7 @@ static uint64_t code_at(const test_case *c, const host_tensor *t, uint64_t row,
     const uint64_t cols = 2 * t->shape[2];
     const uint64_t code = prng_below(rng, CODES);
 
-    if (is_wild_half(t, row, col / BLOCK, (cols + BLOCK - 1) / BLOCK)) {
+    if (is_wild_half(c, t, row, col / BLOCK, (cols + BLOCK - 1) / BLOCK)) {
         return code % 3 + (code & MINUS); /* 0, 0.5 or 1 */
     }
     return is_gate(c, t, row) ? gate_code(col, code) : code;
@@ -186,10 +200,9 @@ static void fill_lone_scales(const test_case *c, host_tensor *t, prng *rng)
     const uint64_t n = tensor_elems(t);
     uint64_t turn = prng_below(rng, 7);
 
-    (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        const int near = kind_of(i % blocks).byte;
-        const int wild = is_wild_half(t, i / blocks, i % blocks, blocks);
+        const int near = kind_of(c, i % blocks).byte;
+        const int wild = is_wild_half(c, t, i / blocks, i % blocks, blocks);
         tensor_store(t, i, wild ? wild_byte(turn++) : near_byte(near, rng));
     }
 }
@@ -271,6 +284,12 @@ static const fill_row fills[] = {
     {"moe.gemm2", "topk_weights", "lone", fill_lone_weights},
     {"moe.layer*", "x_scale", "lone", fill_scale_ordinary},
     {"moe.gemm1", "x_scale", "lone", fill_scale_ordinary},
+    {"moe.gemm1", "x", "lifted", fill_lone},
+    {"moe.gemm2", "act", "lifted", fill_lone},
+    {"moe.gemm1", "w13", "lifted", fill_lone_codes},
+    {"moe.gemm2", "w2", "lifted", fill_lone_codes},
+    {"moe.gemm1", "w13_scale", "lifted", fill_lone_scales},
+    {"moe.gemm2", "w2_scale", "lifted", fill_lone_scales},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -293,6 +312,12 @@ static const grid_row grid[] = {
     {2, 0, /* half of the gate times up and beta: on ties, too */
      "moe.gemm1:profile=exact|CPU,alpha=0,limit=none|7," ROWS
      "topk=2,hidden=160,inter=24,data=lone"},
+    {2, 0, /* in tiles of 32 and 64, of few columns and of many */
+     "moe.gemm1:profile=" KNOWN ",tokens=24|97,experts=7,topk=2,hidden=160,"
+     "inter=32,data=lifted"},
+    {2, 0,
+     "moe.gemm2:profile=" KNOWN ",tokens=24|97,experts=7,topk=2,hidden=64,"
+     "inter=160,data=lifted"},
     {2, 0,
      "moe.gemm1:from=f16|f32,stage=gemm|act," ROWS
      "topk=2,hidden=160,inter=24,data=lone"},

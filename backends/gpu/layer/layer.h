@@ -87,6 +87,13 @@ typedef struct layer_gemm {
     uint32_t weigh;
 } layer_gemm;
 
+/* Tensor cores cut a sum to a multiple of 2^-149, where the operands of one are
+   2^shift too small: is this one, made good by 2^shift, so near to that? */
+GPU_FN int layer_is_lost(uint32_t shift, float sum)
+{
+    return shift != 0 && gpu_fabsf(sum) < gpu_float((27 + shift) << 23);
+}
+
 GPU_FN int layer_has_numbers(const layer_gemm *g)
 {
     return LAYER_HAS_NUMBERS && g->wide != NULL;

@@ -31,9 +31,10 @@ GPU_FN fused_spot fused_thread(void)
     return p;
 }
 
-/* Sums of rows with weights beyond BF16: slowly. */
+/* Sums of rows with weights beyond BF16, or of those that are small beside the
+   block's shift (layer_is_lost()): slowly. */
 template <bool GLU, int ROWS, int N>
-GPU_FN void fused_repair(const fused_block *b, float (&acc)[N / 2])
+GPU_FN void fused_repair(const fused_block *b, int is_all, float (&acc)[N / 2])
 {
     const fused_spot at = fused_thread();
 
@@ -41,7 +42,8 @@ GPU_FN void fused_repair(const fused_block *b, float (&acc)[N / 2])
     for (int i = 0; i < N / 2; i++) {
         const uint32_t col = (uint32_t)(i / 4) * 8 + at.col + (i & 1);
         const uint32_t r = at.row + (i & 2) * 4;
-        if (col < b->n && fused_is_row<GLU>(b, r)) {
+        if (col < b->n && fused_is_row<GLU>(b, r) &&
+            (is_all || layer_is_lost(b->shift, acc[i]))) {
             acc[i] = layer_dot(&b->a->g, b->pairs[col],
                                b->w + fused_row<GLU, ROWS>(b, r));
         }
@@ -161,8 +163,9 @@ template <bool GLU, int N> GPU_FN void fused_tile_of(fused_block *b)
     for (int i = 0; i < N / 2; i++) {
         acc[i] = 0;
     }
-    if (fused_multiply<GLU, N>(b, acc)) {
-        fused_repair<GLU, FUSED_ROWS, N>(b, acc);
+    const int in_vain = fused_multiply<GLU, N>(b, acc);
+    if (in_vain || b->shift != 0) {
+        fused_repair<GLU, FUSED_ROWS, N>(b, in_vain, acc);
     }
     if (GLU) {
         fused_act_end<N>(b, acc);

@@ -98,22 +98,27 @@ GPU_SLOW float prefill_dot(const prefill_args *a, const prefill_tile *t,
     return (float)sum;
 }
 
-/* All of a thread's sums so. */
+/* All of a thread's sums so, or those that a shift may have lost. */
 template <int BLOCKS>
-GPU_FN void prefill_repair(const prefill_end<BLOCKS> *e, float *acc)
+GPU_FN void prefill_repair(const prefill_end<BLOCKS> *e, int is_all,
+                           uint32_t shift, float *acc)
 {
     const uint32_t width = PREFILL_WIDTH(BLOCKS) / 2;
     const uint32_t lane = threadIdx.x % 32;
     float all[BLOCKS * PREFILL_WIDTH(BLOCKS) / 2];
 
+    GPU_UNROLL
+    for (uint32_t i = 0; i < BLOCKS * width; i++) {
+        all[i] = acc[i];
+    }
     GPU_LOOP
     for (uint32_t i = 0; i < BLOCKS * width; i++) {
         const uint32_t block = i / width;
         const uint32_t r = lane / 4 + (i >> 1 & 1) * 8;
         const uint32_t col = i % width / 4 * 8 + lane % 4 * 2 + (i & 1);
 
-        all[i] = 0;
-        if (col < e->t.n && prefill_is_row<BLOCKS>(e->a, e->m, block, r)) {
+        if (col < e->t.n && prefill_is_row<BLOCKS>(e->a, e->m, block, r) &&
+            (is_all || layer_is_lost(shift, all[i]))) {
             all[i] =
                 prefill_dot(e->a, &e->t, col,
                             prefill_weight_row<BLOCKS>(e->a, e->m, block, r));

@@ -52,8 +52,8 @@ GPU_FN void prefill_tile_of(const prefill_block *b, uint32_t turn,
             acc[k] *= gpu_float((127 + shift) << 23);
         }
     }
-    if (in_vain) {
-        prefill_repair<BLOCKS>(&e, acc);
+    if (in_vain || shift != 0) {
+        prefill_repair<BLOCKS>(&e, in_vain, shift, acc);
     }
     prefill_finish<BLOCKS>(&e, acc, late);
     prefill_release(&b->s->scales_empty[buffer]);
