@@ -15,6 +15,7 @@ gpu_units = \
 	%reldir%/host/plan_moe.c \
 	%reldir%/host/plan_nvfp4.c \
 	%reldir%/layer_plan/plan_nvfp4_layer.c \
+	%reldir%/layer_plan/plan_products.c \
 	%reldir%/host/plan_quant.c \
 	%reldir%/host/plan_quant_group.c \
 	%reldir%/host/plan_route.c \
@@ -171,7 +172,8 @@ gpu_plan_names = host/backend host/plan_codes host/plan_dequant \
 	host/plan_gemm host/plan_glu host/plan_glu_quant host/plan_group \
 	host/plan_layouts host/plan_moe host/plan_nvfp4 host/plan_quant \
 	host/plan_quant_group host/plan_route host/plan_routed host/plan_sort \
-	layer_plan/plan_layer layer_plan/plan_nvfp4_layer port/runtime_gpu
+	layer_plan/plan_layer layer_plan/plan_nvfp4_layer \
+	layer_plan/plan_products port/runtime_gpu
 hip_objects = $(gpu_plan_names:%=plugins/hip/%.o)
 cuda_objects = $(gpu_plan_names:%=plugins/cuda/%.o) \
 	plugins/cuda/bench/yardstick.o \

@@ -87,6 +87,13 @@ typedef struct layer_gemm {
     uint32_t weigh;
 } layer_gemm;
 
+/* A launch of an answer that is needed only where another way has none: the
+   word says whether. NULL: it is needed. */
+GPU_FN int layer_is_needed(const uint32_t *when)
+{
+    return when == NULL || gpu_load_u32(when, 0) != 0;
+}
+
 /* Tensor cores cut a sum to a multiple of 2^-149, where the operands of one are
    2^shift too small: is this one, made good by 2^shift, so near to that? */
 GPU_FN int layer_is_lost(uint32_t shift, float sum)
@@ -432,15 +439,17 @@ GPU_FN float layer_weight_of(const layer_pairs *p, uint64_t pair)
 
 typedef struct layer_glu_args {
     layer_pairs p;
-    glu_args glu; /* gate, up, types and numbers; y has cols columns */
+    glu_args glu;         /* gate, up, types and numbers; y has cols columns */
+    const uint32_t *when; /* layer_is_needed() */
     uint32_t saturates;
     uint32_t weigh; /* by the routing weight, behind everything */
 } layer_glu_args;
 
 typedef struct layer_sum_args {
     layer_pairs p;
-    const void *rows; /* [pairs, cols] */
-    void *y;          /* [tokens, cols] */
+    const void *rows;     /* [pairs, cols] */
+    void *y;              /* [tokens, cols] */
+    const uint32_t *when; /* layer_is_needed() */
     uint64_t cols;
     uint64_t outputs;
     gpu_divisor columns; /* the same cols */

@@ -176,6 +176,9 @@ GPU_FN void layer_sum_one(const layer_sum_args *a, uint64_t i, uint64_t token)
 
 GPU_FN void layer_sum_body(const layer_sum_args *a)
 {
+    if (!layer_is_needed(a->when)) {
+        return;
+    }
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
         layer_sum_one(a, i,

@@ -17,9 +17,11 @@ typedef struct layer_args {
     layer_pairs p;
     layer_gemm g;
     layer_order order;
-    const float *given; /* of static activations: the sums are multiplied */
-    float early;        /* factor for small operands: before the rounding, */
-    float late;         /* after it, and with the routing weight */
+    const float *sums;    /* NULL, or [pairs, n]: they are known */
+    const uint32_t *when; /* layer_is_needed() */
+    const float *given;   /* of static activations: the sums are multiplied */
+    float early;          /* factor for small operands: before the rounding, */
+    float late;           /* after it, and with the routing weight */
     float weight;
     uint32_t leaves; /* type of y */
 } layer_args;
@@ -50,8 +52,11 @@ GPU_FN float layer_any_one(const layer_args *a, uint64_t pair, uint64_t w)
 {
     const layer_gemm *const g = &a->g;
     const float bias = g->bias_at == LAYER_BIAS_NONE ? 0 : layer_bias(g, w);
-    const float y =
-        layer_any_finish(a, layer_order_dot(g, &a->order, bias, pair, w), bias);
+    const float sum =
+        a->sums == NULL
+            ? layer_order_dot(g, &a->order, bias, pair, w)
+            : gpu_float(gpu_load_u32(a->sums, pair * g->n + w % g->n));
+    const float y = layer_any_finish(a, sum, bias);
 
     return g->weigh ? layer_to(g->out,
                                y * (layer_weight_of(&a->p, pair) * a->weight))
@@ -63,6 +68,9 @@ GPU_FN void layer_plain_body(const layer_args *a)
 {
     const layer_gemm *const g = &a->g;
 
+    if (!layer_is_needed(a->when)) {
+        return;
+    }
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->p.pairs * g->n; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
         const uint64_t pair = i / g->n;
@@ -94,6 +102,9 @@ GPU_FN void layer_glu_body(const layer_glu_args *a)
 {
     const glu_args *const u = &a->glu;
 
+    if (!layer_is_needed(a->when)) {
+        return;
+    }
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < u->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
         const uint64_t pair = i / u->cols;
@@ -194,6 +205,9 @@ GPU_FN float layer_any_sum(const layer_sum_args *a, uint64_t first,
 
 GPU_FN void layer_any_sum_body(const layer_sum_args *a)
 {
+    if (!layer_is_needed(a->when)) {
+        return;
+    }
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
         const uint64_t first = i / a->cols * a->p.topk;

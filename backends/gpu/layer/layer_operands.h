@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows on their way into a GEMM, as binary64 numbers: widened, weighted,
- * decoded, or quantised and read back, a group of elements per thread.
+ * Rows on their way into a GEMM, as binary64 numbers or in BF16: widened,
+ * weighted, decoded, or quantised and read back, a group of elements per
+ * thread.
  * docs/ops/quant.*.md say what each quantiser is.
  */
 #ifndef GPU_LAYER_OPERANDS_H
@@ -26,7 +27,10 @@ typedef struct layer_operands_args {
     layer_pairs p;
     const void *from;
     const uint8_t *from_scale; /* of LAYER_CODES */
-    double *x;                 /* [rows, k] */
+    double *x;                 /* [rows, k], or NULL */
+    uint16_t *narrow;          /* then the same in BF16 */
+    uint32_t *misfits;         /* set where a number has no BF16 */
+    const uint32_t *when;      /* layer_is_needed() */
     double *scale;             /* [rows, blocks], apart; NULL: in x */
     const float *given;
     uint64_t rows, k;
@@ -66,9 +70,22 @@ GPU_FN double layer_group_unit(const layer_group *g, double unit)
     return a->scale == NULL ? unit : 1.0;
 }
 
-GPU_FN double *layer_group_to(const layer_group *g)
+/* Number i of the group leaves. */
+GPU_FN void layer_group_put(const layer_group *g, uint32_t i, double x)
 {
-    return g->a->x + g->row * g->a->k + g->first;
+    const layer_operands_args *const a = g->a;
+    const uint64_t at = g->row * a->k + g->first + i;
+
+    if (a->narrow == NULL) {
+        a->x[at] = x;
+        return;
+    }
+    const float y = layer_round(LAYER_BF16, (float)x);
+
+    layer_store(LAYER_BF16, a->narrow, at, y);
+    if (x == x && (double)y != x) {
+        gpu_store_u32(a->misfits, 0, 1);
+    }
 }
 
 GPU_FN void layer_group_codes(const layer_group *g)
@@ -80,10 +97,11 @@ GPU_FN void layer_group_codes(const layer_group *g)
     const uint32_t byte =
         a->from_scale[g->row * blocks + g->first / LAYER_BLOCK];
     const double unit = layer_group_unit(g, quant_unit(byte));
-    double *const y = layer_group_to(g);
 
     for (uint32_t i = 0; i < g->n; i++) {
-        y[i] = 0.5 * layer_halves((uint32_t)codes[i / 2] >> 4 * (i & 1)) * unit;
+        layer_group_put(
+            g, i,
+            0.5 * layer_halves((uint32_t)codes[i / 2] >> 4 * (i & 1)) * unit);
     }
 }
 
@@ -109,12 +127,11 @@ GPU_FN void layer_group_mx(const layer_group *g)
     uint32_t amax;
     const uint32_t byte = layer_group_byte(g, &amax);
     const double unit = layer_group_unit(g, quant_unit(byte));
-    double *const y = layer_group_to(g);
 
     for (uint32_t i = 0; i < g->n; i++) {
         const uint32_t code =
             quant_rare_code(q, gpu_bits(layer_group_at(g, i)), amax, byte);
-        y[i] = quant_value(&q->f, code) * unit;
+        layer_group_put(g, i, quant_value(&q->f, code) * unit);
     }
 }
 
@@ -196,11 +213,11 @@ GPU_FN float layer_qdq_value(const layer_group *g, const layer_qdq *u,
 GPU_FN void layer_group_qdq(const layer_group *g)
 {
     const layer_qdq u = layer_qdq_of(g);
-    double *const y = layer_group_to(g);
 
     (void)layer_group_unit(g, 1.0);
     for (uint32_t i = 0; i < g->n; i++) {
-        y[i] = (double)layer_qdq_value(g, &u, layer_qdq_code(g, &u, i));
+        layer_group_put(
+            g, i, (double)layer_qdq_value(g, &u, layer_qdq_code(g, &u, i)));
     }
 }
 
@@ -209,24 +226,23 @@ GPU_FN void layer_group_given(const layer_group *g)
     const layer_operands_args *const a = g->a;
     const float scale = gpu_float(gpu_load_u32(a->given, 0));
     const float inverse = 1.0f / scale;
-    double *const y = layer_group_to(g);
 
     (void)layer_group_unit(g, 1.0);
     for (uint32_t i = 0; i < g->n; i++) {
         const float x = layer_group_at(g, i);
         const float q = a->op == LAYER_BY_INVERSE ? x * inverse : x / scale;
-        y[i] =
-            quant_value(&a->q.f, quant_rare_code(&a->q, gpu_bits(q), 0, 127));
+        layer_group_put(
+            g, i,
+            quant_value(&a->q.f, quant_rare_code(&a->q, gpu_bits(q), 0, 127)));
     }
 }
 
 GPU_FN void layer_group_wide(const layer_group *g)
 {
-    double *const y = layer_group_to(g);
 
     (void)layer_group_unit(g, 1.0);
     for (uint32_t i = 0; i < g->n; i++) {
-        y[i] = (double)layer_group_at(g, i);
+        layer_group_put(g, i, (double)layer_group_at(g, i));
     }
 }
 
@@ -234,6 +250,9 @@ GPU_FN void layer_operands_body(const layer_operands_args *a)
 {
     const uint64_t groups = (a->k + a->group - 1) / a->group;
 
+    if (!layer_is_needed(a->when)) {
+        return;
+    }
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->rows * groups; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
         const uint64_t first = i % groups * a->group;

@@ -30,6 +30,10 @@ typedef struct layer_job {
     layer_glu_args glu;
     layer_sum_args sum;
     void *y;
+    uint64_t y_bytes;
+    uint64_t kept;        /* bytes of the scratch that others have */
+    uint64_t used;        /* of it, behind job_scratch() */
+    const uint32_t *when; /* layer_is_needed(), of the plain launches */
 } layer_job;
 
 static inline uint64_t layer_bytes(uint32_t type)
@@ -60,8 +64,22 @@ static inline uint32_t layer_act_mode(const glu_args *u)
 /* Fill in the sum over experts, but for addresses. */
 void sum_fill(layer_job *j);
 
-/* Appends the sum over experts; 0: no memory. */
-int step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add);
+/* Appends the sum over experts; NULL: no memory. */
+gpu_plan *step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add);
+
+/* The plain launches: room in the scratch, all of them, or some. */
+mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why);
+mxo_status job_steps(layer_job *j, gpu_plan *plan, mxo_text why);
+gpu_plan *step_rows(gpu_plan *plan, const layer_job *j,
+                    const layer_operands_args *rows);
+int step_gemm(gpu_plan *plan, const layer_job *j, int second,
+              const float *sums);
+int step_glu(gpu_plan *plan, layer_job *j);
+int step_any_sum(gpu_plan *plan, layer_job *j);
+
+/* A GEMM whose sums are in no order of their own, from rows in BF16. */
+int job_has_products(const layer_job *j, const gpu_plan *plan);
+mxo_status plan_products(layer_job *j, gpu_plan *plan, mxo_text why);
 
 #if GPU_HAS_SMALL_BATCH
 int job_is_small_batch(const layer_job *j, const gpu_plan *plan);
@@ -71,6 +89,8 @@ mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why);
 #if GPU_HAS_FUSED
 int job_is_fused(const layer_job *j, const gpu_plan *plan);
 mxo_status plan_fused(layer_job *j, gpu_plan *plan, mxo_text why);
+/* Bytes of scratch that it takes. */
+uint64_t fused_bytes(const layer_job *j);
 #endif
 
 #endif

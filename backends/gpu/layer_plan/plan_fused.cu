@@ -64,41 +64,69 @@ static uint64_t fused_tiles(const layer_job *j)
     return experts + j->p.pairs / fused_columns(j);
 }
 
+static uint64_t fused_rows(const layer_job *j)
+{
+    return j->has_one ? j->tokens : j->p.pairs;
+}
+
 /* Scratch: routes, activations in order, those of the second GEMM, rows. */
+typedef struct fused_room {
+    uint64_t count, tiles, list, placed, act, rows, end;
+} fused_room;
+
+static fused_room fused_room_of(const layer_job *j)
+{
+    const layer_gemm *const g = j->has_one ? &j->one : &j->two;
+    const uint64_t next =
+        j->has_one && j->has_two ? 2 * j->p.pairs * fused_pitch(j->inter) : 0;
+    fused_room r;
+
+    r.end = j->kept;
+    r.count = job_take(&r.end, 4);
+    r.tiles = job_take(&r.end, fused_tiles(j) * sizeof(fused_tile));
+    r.list = job_take(&r.end, 4 * j->p.pairs);
+    r.placed = job_take(&r.end, 2 * fused_rows(j) * fused_pitch(g->k));
+    r.act = job_take(&r.end, next);
+    r.rows = job_take(&r.end, j->has_sum ? j->p.pairs * j->hidden *
+                                               layer_bytes(j->two.out)
+                                         : 0);
+    return r;
+}
+
+static int fused_is_prefill(const layer_job *j)
+{
+    return j->p.pairs / j->experts > FUSED_MOST_SHARE && prefill_takes(j);
+}
+
+uint64_t fused_bytes(const layer_job *j)
+{
+    return fused_is_prefill(j) ? prefill_bytes(j) : fused_room_of(j).end;
+}
+
 static mxo_status fused_scratch(layer_job *j, fused_prepare_args *f,
                                 gpu_scratch *scratch, mxo_text why)
 {
     const layer_gemm *const g = j->has_one ? &j->one : &j->two;
     const int joined = j->has_one && j->has_two;
-    const uint64_t next = fused_pitch(j->inter);
-    uint64_t end = 0;
-
-    f->rows = j->has_one ? j->tokens : j->p.pairs;
-    f->k = g->k;
-    f->pitch = fused_pitch(g->k);
-    const uint64_t count = job_take(&end, 4);
-    const uint64_t tiles = job_take(&end, fused_tiles(j) * sizeof(fused_tile));
-    const uint64_t list = job_take(&end, 4 * j->p.pairs);
-    const uint64_t placed = job_take(&end, 2 * f->rows * f->pitch);
-    const uint64_t act = job_take(&end, joined ? 2 * j->p.pairs * next : 0);
-    const uint64_t rows = job_take(
-        &end,
-        j->has_sum ? j->p.pairs * j->hidden * layer_bytes(j->two.out) : 0);
-    const mxo_status status = scratch_need(scratch, end, why);
+    const fused_room r = fused_room_of(j);
+    const mxo_status status = scratch_need(scratch, r.end, why);
     uint8_t *const base = (uint8_t *)scratch->p;
 
-    f->routes.n_tiles = (uint32_t *)(base + count);
-    f->routes.tiles = (fused_tile *)(base + tiles);
-    f->routes.list = (uint32_t *)(base + list);
+    f->rows = fused_rows(j);
+    f->k = g->k;
+    f->pitch = fused_pitch(g->k);
+    f->routes.n_tiles = (uint32_t *)(base + r.count);
+    f->routes.tiles = (fused_tile *)(base + r.tiles);
+    f->routes.list = (uint32_t *)(base + r.list);
     f->x = g->a;
-    f->placed = base + placed;
+    f->placed = base + r.placed;
     f->next_k = joined ? j->inter : 0;
-    f->next_pitch = joined ? next : 0;
-    f->next = base + act;
+    f->next_pitch = joined ? fused_pitch(j->inter) : 0;
+    f->next = base + r.act;
     j->one.a = f->placed;
-    j->one.y = joined ? base + act : (uint8_t *)j->y;
-    j->two.a = joined ? base + act : base + placed;
-    j->two.y = j->has_sum ? base + rows : (uint8_t *)j->y;
+    j->one.y = joined ? base + r.act : (uint8_t *)j->y;
+    j->two.a = joined ? base + r.act : base + r.placed;
+    j->two.y = j->has_sum ? base + r.rows : (uint8_t *)j->y;
     j->sum.rows = j->two.y;
     j->sum.row_type = j->two.out;
     j->sum.y = j->y;
@@ -161,18 +189,22 @@ static int fused_begin_plan(gpu_plan *plan, const layer_job *j,
     const uint64_t work = f->rows * f->pitch / 8;
     const uint64_t blocks = (work + FUSED_THREADS - 1) / FUSED_THREADS;
 
-    plan->kernel = &prepare;
-    plan->overlaps = 1;
-    plan->threads = FUSED_THREADS;
-    plan->blocks = 1 + (blocks > 1024 ? 1024 : blocks);
-    fused_prepare_args *const a = PLAN_ARGS(plan, fused_prepare_args);
+    gpu_plan *const first = plan_step(plan, &prepare, 1);
+
+    if (first == NULL) {
+        return 0;
+    }
+    first->waves = 0;
+    first->threads = FUSED_THREADS;
+    first->blocks = 1 + (blocks > 1024 ? 1024 : blocks);
+    fused_prepare_args *const a = PLAN_ARGS(first, fused_prepare_args);
     *a = *f;
     a->p = j->p;
     a->experts = (uint32_t)j->experts;
     a->columns = fused_columns(j);
     if (!j->has_sum) { /* pairs without an expert here keep zeros */
-        plan->clear = j->y;
-        plan->n_clear = find_tensor(j->call->out, j->call->n_out, "y")->n_bytes;
+        first->clear = j->y;
+        first->n_clear = j->y_bytes;
     }
     return 1;
 }
@@ -182,7 +214,7 @@ mxo_status plan_fused(layer_job *j, gpu_plan *plan, mxo_text why)
     static const gpu_kernel add = KERNEL(fused_add, 0);
     fused_prepare_args f;
 
-    if (j->p.pairs / j->experts > FUSED_MOST_SHARE && prefill_takes(j)) {
+    if (fused_is_prefill(j)) {
         return plan_prefill(j, &add, plan, why);
     }
     memset(&f, 0, sizeof f);
@@ -200,7 +232,11 @@ mxo_status plan_fused(layer_job *j, gpu_plan *plan, mxo_text why)
         done = step_fused(plan, j, &f, &j->two, 0);
     }
     if (done && j->has_sum) {
-        done = step_sum(plan, j, &add);
+        gpu_plan *const sum = step_sum(plan, j, &add);
+        done = sum != NULL;
+        if (done) {
+            sum->overlaps = 1;
+        }
     }
     return done ? MXO_OK
                 : gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");

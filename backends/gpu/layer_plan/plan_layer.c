@@ -51,6 +51,7 @@ static mxo_status job_output(layer_job *j, mxo_text why)
         need_shaped(j->call, 1, "y", j->has_sum ? &sum : &slots, &at, why);
 
     j->y = at;
+    j->y_bytes = rows * cols * layer_bytes(type);
     return status;
 }
 
@@ -123,9 +124,9 @@ static mxo_status job_table(layer_job *j, uint8_t *at, mxo_text why)
 }
 
 /* Intermediates of the steps, in the context's scratch. */
-static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
+mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
 {
-    uint64_t end = 0;
+    uint64_t end = j->kept;
     job_rest(j, 0);
     job_rest(j, 1);
     const uint64_t h =
@@ -145,6 +146,7 @@ static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
     const job_room one = job_rows_room(j, 0, &end);
     const job_room two = job_rows_room(j, 1, &end);
 
+    j->used = end;
     MXO_TRY(scratch_need(scratch, end, why));
     uint8_t *const base = (uint8_t *)scratch->p;
 
@@ -167,8 +169,8 @@ static mxo_status job_scratch(layer_job *j, gpu_scratch *scratch, mxo_text why)
     return job_table(j, base + table, why);
 }
 
-static int step_rows(gpu_plan *plan, const layer_job *j,
-                     const layer_operands_args *rows)
+gpu_plan *step_rows(gpu_plan *plan, const layer_job *j,
+                    const layer_operands_args *rows)
 {
     static const gpu_kernel make = KERNEL(layer_operands, 0);
     const uint64_t groups = (rows->k + rows->group - 1) / rows->group;
@@ -178,16 +180,19 @@ static int step_rows(gpu_plan *plan, const layer_job *j,
         layer_operands_args *const a = PLAN_ARGS(step, layer_operands_args);
         *a = *rows;
         a->p = j->p;
+        a->when = j->when;
     }
-    return step != NULL;
+    return step;
 }
 
-static int step_gemm(gpu_plan *plan, const layer_job *j, int second)
+/* sums: NULL, or known, so that only what follows them is done. */
+int step_gemm(gpu_plan *plan, const layer_job *j, int second, const float *sums)
 {
     static const gpu_kernel plain = KERNEL(layer_plain, 0);
     const layer_gemm *const g = second ? &j->two : &j->one;
 
-    if (g->a_type == LAYER_F64 && !step_rows(plan, j, &j->rows[second])) {
+    if (sums == NULL && g->a_type == LAYER_F64 &&
+        step_rows(plan, j, &j->rows[second]) == NULL) {
         return 0;
     }
     gpu_plan *const step = plan_step(plan, &plain, j->p.pairs * g->n);
@@ -196,11 +201,13 @@ static int step_gemm(gpu_plan *plan, const layer_job *j, int second)
         *a = j->rest[second];
         a->p = j->p;
         a->g = *g;
+        a->sums = sums;
+        a->when = j->when;
     }
     return step != NULL;
 }
 
-static int step_glu(gpu_plan *plan, layer_job *j)
+int step_glu(gpu_plan *plan, layer_job *j)
 {
     static const gpu_kernel glu = KERNEL(layer_glu, 0);
     glu_args *const u = &j->glu.glu;
@@ -213,6 +220,7 @@ static int step_glu(gpu_plan *plan, layer_job *j)
         layer_glu_args *const a = PLAN_ARGS(step, layer_glu_args);
         *a = j->glu;
         a->p = j->p;
+        a->when = j->when;
     }
     return step != NULL;
 }
@@ -228,7 +236,7 @@ void sum_fill(layer_job *j)
     j->sum.keeps = absent != NULL && strcmp(absent, "zero") == 0;
 }
 
-int step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add)
+gpu_plan *step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add)
 {
     gpu_plan *const step = plan_step(plan, add, j->tokens * j->hidden);
 
@@ -237,31 +245,35 @@ int step_sum(gpu_plan *plan, layer_job *j, const gpu_kernel *add)
         layer_sum_args *const a = PLAN_ARGS(step, layer_sum_args);
         *a = j->sum;
         a->p = j->p;
-        step->overlaps = plan->overlaps;
+        a->when = j->when;
     }
-    return step != NULL;
+    return step;
 }
 
-/* The plain launches. */
-static mxo_status job_steps(layer_job *j, gpu_plan *plan, mxo_text why)
+int step_any_sum(gpu_plan *plan, layer_job *j)
 {
     static const gpu_kernel add = KERNEL(layer_add, 0);
     static const gpu_kernel any = KERNEL(layer_any_add, 0);
 
+    return step_sum(plan, j, j->is_any ? &any : &add) != NULL;
+}
+
+mxo_status job_steps(layer_job *j, gpu_plan *plan, mxo_text why)
+{
     MXO_TRY(job_scratch(j, plan->scratch, why));
     int done = 1;
 
     if (j->has_one) {
-        done = done && step_gemm(plan, j, 0);
+        done = done && step_gemm(plan, j, 0, NULL);
     }
     if (j->has_glu) {
         done = done && step_glu(plan, j);
     }
     if (j->has_two) {
-        done = done && step_gemm(plan, j, 1);
+        done = done && step_gemm(plan, j, 1, NULL);
     }
     if (j->has_sum) {
-        done = done && step_sum(plan, j, j->is_any ? &any : &add);
+        done = done && step_any_sum(plan, j);
     }
     return done ? MXO_OK
                 : gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
@@ -291,6 +303,9 @@ static mxo_status job_plan(layer_job *j, gpu_plan *plan, mxo_text why)
     }
 #endif
     (void)is_crowded;
+    if (job_has_products(j, plan)) {
+        return plan_products(j, plan, why);
+    }
     return job_steps(j, plan, why);
 }
 

@@ -418,7 +418,7 @@ mxo_status plan_nvfp4_layer(const mxo_call *call, gpu_plan *plan, mxo_text why)
         done = (!j->has_one || nvfp4_step_gemm(plan, &f, 0)) &&
                (!j->has_glu || nvfp4_step_glu(plan, &f)) &&
                (!j->has_two || nvfp4_step_gemm(plan, &f, 1)) &&
-               (!j->has_sum || step_sum(plan, j, &add));
+               (!j->has_sum || step_sum(plan, j, &add) != NULL);
     }
     free(j->table);
     return done ? status

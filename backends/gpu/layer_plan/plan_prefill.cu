@@ -138,41 +138,59 @@ static mxo_status prefill_map(const layer_gemm *g, uint64_t rows,
 }
 
 /* Scratch: routes, stored activations of both GEMMs, rows. */
+typedef struct prefill_room {
+    uint64_t count, tiles, list, tile_of, placed, act, rows, end;
+} prefill_room;
+
+static prefill_room prefill_room_of(const layer_job *j)
+{
+    const layer_gemm *const g = j->has_one ? &j->one : &j->two;
+    const uint64_t n = prefill_tiles(j);
+    const uint64_t stored = 2 * (j->p.pairs + 8 * n);
+    const uint64_t next =
+        j->has_one && j->has_two ? stored * prefill_pitch(j->inter) : 0;
+    prefill_room r;
+
+    r.end = j->kept;
+    r.count = job_take(&r.end, 8);
+    r.tiles = job_take(&r.end, n * sizeof(prefill_tile));
+    r.list = job_take(&r.end, 4 * j->p.pairs);
+    r.tile_of = job_take(&r.end, 4 * j->p.pairs);
+    r.placed = job_take(&r.end, stored * prefill_pitch(g->k));
+    r.act = job_take(&r.end, next);
+    r.rows = job_take(&r.end, j->has_sum ? j->p.pairs * j->hidden *
+                                               layer_bytes(j->two.out)
+                                         : 0);
+    return r;
+}
+
+uint64_t prefill_bytes(const layer_job *j)
+{
+    return prefill_room_of(j).end;
+}
+
 static mxo_status prefill_scratch(layer_job *j, prefill_place_args *f,
                                   gpu_scratch *scratch, mxo_text why)
 {
     const layer_gemm *const g = j->has_one ? &j->one : &j->two;
     const int joined = j->has_one && j->has_two;
-    const uint64_t n = prefill_tiles(j);
-    const uint64_t stored = j->p.pairs + 8 * n;
-    uint64_t end = 0;
+    const prefill_room r = prefill_room_of(j);
+    const mxo_status status = scratch_need(scratch, r.end, why);
+    uint8_t *const base = (uint8_t *)scratch->p;
 
     f->k = g->k;
     f->pitch = prefill_pitch(g->k);
     f->share = g->share;
-    const uint64_t count = job_take(&end, 8);
-    const uint64_t tiles = job_take(&end, n * sizeof(prefill_tile));
-    const uint64_t list = job_take(&end, 4 * j->p.pairs);
-    const uint64_t tile_of = job_take(&end, 4 * j->p.pairs);
-    const uint64_t placed = job_take(&end, 2 * stored * f->pitch);
-    const uint64_t act =
-        job_take(&end, joined ? 2 * stored * prefill_pitch(j->inter) : 0);
-    const uint64_t rows = job_take(
-        &end,
-        j->has_sum ? j->p.pairs * j->hidden * layer_bytes(j->two.out) : 0);
-    const mxo_status status = scratch_need(scratch, end, why);
-    uint8_t *const base = (uint8_t *)scratch->p;
-
-    f->routes.n_tiles = (uint32_t *)(base + count);
-    f->routes.tiles = (prefill_tile *)(base + tiles);
-    f->routes.list = (uint32_t *)(base + list);
-    f->routes.tile_of = (uint32_t *)(base + tile_of);
+    f->routes.n_tiles = (uint32_t *)(base + r.count);
+    f->routes.tiles = (prefill_tile *)(base + r.tiles);
+    f->routes.list = (uint32_t *)(base + r.list);
+    f->routes.tile_of = (uint32_t *)(base + r.tile_of);
     f->x = g->a;
-    f->placed = base + placed;
+    f->placed = base + r.placed;
     j->one.a = f->placed;
-    j->one.y = joined ? base + act : (uint8_t *)j->y;
-    j->two.a = joined ? base + act : base + placed;
-    j->two.y = j->has_sum ? base + rows : (uint8_t *)j->y;
+    j->one.y = joined ? base + r.act : (uint8_t *)j->y;
+    j->two.a = joined ? base + r.act : base + r.placed;
+    j->two.y = j->has_sum ? base + r.rows : (uint8_t *)j->y;
     j->sum.rows = j->two.y;
     j->sum.row_type = j->two.out;
     j->sum.y = j->y;
@@ -253,15 +271,17 @@ static mxo_status prefill_begin(gpu_plan *plan, const layer_job *j,
     static const gpu_kernel store = KERNEL(prefill_store, 0);
     const uint64_t warps = GPU_BLOCK / 32;
     const uint64_t blocks = (j->p.pairs + warps - 1) / warps;
+    gpu_plan *const first = plan_step(plan, &sort, 1);
 
-    plan->kernel = &sort;
-    plan->overlaps = 1;
-    plan->threads = PREFILL_SORTERS;
-    plan->blocks = 1;
-    *PLAN_ARGS(plan, prefill_place_args) = *f;
+    if (first == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
+    }
+    first->waves = 0;
+    first->threads = PREFILL_SORTERS;
+    *PLAN_ARGS(first, prefill_place_args) = *f;
     if (!j->has_sum) { /* pairs without an expert here keep zeros */
-        plan->clear = j->y;
-        plan->n_clear = find_tensor(j->call->out, j->call->n_out, "y")->n_bytes;
+        first->clear = j->y;
+        first->n_clear = j->y_bytes;
     }
     gpu_plan *const step = plan_append(plan);
     if (step == NULL) {
@@ -295,7 +315,13 @@ mxo_status plan_prefill(layer_job *j, const gpu_kernel *add, gpu_plan *plan,
     if (status == MXO_OK && j->has_two) {
         status = step_prefill(plan, j, &f, &j->two, 0, why);
     }
-    return status == MXO_OK && j->has_sum && !step_sum(plan, j, add)
-               ? gpu_fail(MXO_E_NOMEM, why, "no memory for the launches")
-               : status;
+    if (status != MXO_OK || !j->has_sum) {
+        return status;
+    }
+    gpu_plan *const sum = step_sum(plan, j, add);
+    if (sum == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
+    }
+    sum->overlaps = 1;
+    return MXO_OK;
 }
