@@ -35,7 +35,7 @@ mxo_status mxo_fail(mxo_status status, mxo_text why, const char *format, ...)
 static const mxo_param *find_param(const mxo_call *call, const char *key)
 {
     for (uint32_t i = 0; i < call->n_params; i++) {
-        if (strcmp(call->params[i].key, key) == 0) {
+        if (mxo_same(call->params[i].key, key)) {
             return &call->params[i];
         }
     }
@@ -51,7 +51,7 @@ const char *mxo_call_text(const mxo_call *call, const char *key)
 
 int mxo_call_is(const mxo_call *call, const char *key, const char *value)
 {
-    return strcmp(mxo_call_text(call, key), value) == 0;
+    return mxo_same(mxo_call_text(call, key), value);
 }
 
 int64_t mxo_call_int(const mxo_call *call, const char *key)
@@ -98,7 +98,7 @@ static const mxo_tensor *find_tensor(const mxo_tensor *t, uint32_t n,
                                      const char *name)
 {
     for (uint32_t i = 0; i < n; i++) {
-        if (strcmp(t[i].name, name) == 0) {
+        if (mxo_same(t[i].name, name)) {
             return &t[i];
         }
     }

@@ -10,12 +10,21 @@
 #include <mxoracle/abi.h>
 #include <mxoracle/format.h>
 
+#include <string.h>
+
 /* One sentence into why; returns status, so that a check is one statement. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
 mxo_status
 mxo_fail(mxo_status status, mxo_text why, const char *format, ...);
+
+/* Equal texts?  Most pairs differ in their first letter, and small calls ask
+   this more often than they do anything else. */
+static inline int mxo_same(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
 
 /* Parameters; the key exists (checked). */
 const char *mxo_call_text(const mxo_call *call, const char *key);

@@ -107,7 +107,7 @@ static mxo_status emu_synchronize(void *ctx, mxo_text why)
 static int find_op(const char *name)
 {
     for (int i = 0; op_names[i] != NULL; i++) {
-        if (strcmp(op_names[i], name) == 0) {
+        if (mxo_same(op_names[i], name)) {
             return i;
         }
     }

@@ -11,6 +11,10 @@ typedef struct stretch {
     int is_sum;
     int keeps_bytes; /* a row begins where a byte does */
     int keeps_columns;
+    uint64_t origin; /* of the first row, where it is a sum */
+    uint64_t base;   /* of the row before, beyond it; and how far it is from */
+    uint64_t step;   /* there to the next one, but for every so many rows */
+    uint64_t every;
     uint64_t first;
     uint64_t n;
     layout_part part[STRETCH];
@@ -71,6 +75,26 @@ static int keeps_columns(const layout_chain *c)
     return keeps;
 }
 
+/* The lowest digit of the row, if nothing but a stride is made of it. */
+static void find_step(stretch *s)
+{
+    const mxo_layout *l = s->l;
+
+    s->every = 1;
+    for (uint8_t i = 0; i < l->n_terms && l->n_records == 0; i++) {
+        const mxo_layout_term *t = &l->term[i];
+        uint64_t step = t->dst;
+        for (int k = t->n - 1; k >= 0 && !t->mapped; k--) {
+            const mxo_layout_digit *d = &l->digit[t->first + k];
+            if (d->src == l->padded[2] * l->units && d->size > 1) {
+                s->every = d->size;
+                s->step = step;
+            }
+            step *= d->size;
+        }
+    }
+}
+
 /* Unit u of an element joins the part before it, or begins another; returns
    how many parts there are then. */
 static uint16_t add_unit(stretch *s, uint16_t n, uint32_t u, uint64_t at)
@@ -129,17 +153,20 @@ static void find(const stretch *s, const uint64_t index[3], layout_run *r)
     }
 }
 
-static int walk_row(stretch *s, const uint64_t row[2],
+static int walk_row(stretch *s, const uint64_t row[2], int is_first,
                     int (*visit)(void *state, const layout_run *r), void *state)
 {
     const mxo_layout *l = s->l;
-    const uint64_t start =
-        (row[0] * l->padded[1] + row[1]) * l->padded[2] * l->units;
+    const uint64_t number = row[0] * l->padded[1] + row[1];
+    const uint64_t start = number * l->padded[2] * l->units;
     layout_run r = {MXO_LAYOUT_LIVE, 0, 0, 0, 0, 8 / l->units, s->part, NULL};
     int go = 1;
 
     if (s->is_sum) { /* perhaps before the first row: then it wraps twice */
-        r.base = mxo_layout_forward(l, start) - mxo_layout_forward(l, 0);
+        s->base = is_first || number % s->every == 0
+                      ? mxo_layout_forward(l, start) - s->origin
+                      : s->base + s->step;
+        r.base = s->base;
     } else {
         tabulate(s, start);
     }
@@ -163,6 +190,7 @@ int layout_walk(const layout_chain *c, layout_experts experts,
     s.is_sum = is_sum(s.l);
     s.keeps_bytes = !s.is_sum || keeps_bytes(s.l);
     s.keeps_columns = keeps_columns(c);
+    find_step(&s);
     s.n = 0;
     const uint64_t rows = s.l->padded[1];
 
@@ -170,11 +198,12 @@ int layout_walk(const layout_chain *c, layout_experts experts,
         const uint64_t left = s.l->padded[2] - s.first;
         s.n = left < STRETCH / s.l->units ? left : STRETCH / s.l->units;
         if (s.is_sum && experts.n > 0 && rows > 0) {
+            s.origin = mxo_layout_forward(s.l, 0);
             tabulate(&s, 0);
         }
         for (uint64_t i = 0; i < experts.n * rows && go; i++) {
             const uint64_t row[2] = {experts.first + i / rows, i % rows};
-            go = walk_row(&s, row, visit, state);
+            go = walk_row(&s, row, i == 0, visit, state);
         }
     }
     return go;

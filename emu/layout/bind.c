@@ -29,7 +29,7 @@ const mxo_layout_row *mxo_layout_find(const char *name)
     const scan_span id = scan_cut(&rest, '/');
 
     for (int i = 0; i < N_ROWS; i++) {
-        if (scan_is(id, rows[i].id)) {
+        if (rows[i].id[0] == name[0] && scan_is(id, rows[i].id)) {
             return &rows[i];
         }
     }

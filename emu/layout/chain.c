@@ -183,7 +183,7 @@ static const mxo_conversion_row *tensor_of(const char *name, int *tensor)
     for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
         const mxo_conversion_row *row = mxo_conversion_at(i);
         const size_t n = strlen(row->id);
-        if (n >= id || strncmp(row->id, name, n) != 0 || name[n] != '.') {
+        if (n >= id || name[n] != '.' || memcmp(row->id, name, n) != 0) {
             continue;
         }
         for (int k = 0; k < MXO_CONVERSION_TENSORS; k++) {

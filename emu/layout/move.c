@@ -121,11 +121,33 @@ typedef struct going {
     const mxo_tensor *valid; /* NULL: not wanted */
     int has_values;
     int has_gaps; /* of records: they have no value */
+    int is_plain; /* bytes that are moved and no more */
+    const uint8_t *x_bytes;
+    uint8_t *y_bytes;
 } going;
+
+static void put_bytes(const going *g, const layout_run *r)
+{
+    const int is_live = r->content == MXO_LAYOUT_LIVE;
+    const uint8_t *x = is_live ? g->x_bytes + r->element : NULL;
+    const layout_part *part = r->part + r->first[0]; /* one for each element */
+    const uint64_t base = r->base;
+    const uint64_t n = r->n;
+    uint8_t *y = g->y_bytes;
+
+    for (uint64_t i = 0; i < n; i++) {
+        y[base + part[i].at] = is_live ? x[i] : r->byte;
+    }
+}
 
 static int put_run(void *state, const layout_run *r)
 {
     const going *g = state;
+
+    if (g->is_plain && r->bits == 8 && r->content != MXO_LAYOUT_UNDEFINED) {
+        put_bytes(g, r);
+        return 1;
+    }
     const uint64_t pad = pad_code(g->c, r->byte);
 
     for (uint64_t i = 0; i < r->n; i++) {
@@ -149,7 +171,19 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
 {
     const layout_experts all = {0, chain_last(c)->map.padded[0]};
     const int has_gaps = chain_last(c)->map.n_records > 0;
-    going g = {c, x, y, valid, has_values(c), has_gaps};
+    const int changes = has_values(c);
+    const int is_plain = !changes && !has_gaps &&
+                         mxo_dtype_bytes(x->dtype) == 1 &&
+                         mxo_dtype_bytes(y->dtype) == 1;
+    going g = {.c = c,
+               .x = x,
+               .y = y,
+               .valid = valid,
+               .has_values = changes,
+               .has_gaps = has_gaps,
+               .is_plain = is_plain,
+               .x_bytes = mxo_tensor_data(x),
+               .y_bytes = mxo_tensor_data(y)};
 
     MXO_TRY(check_values(c, x, why));
     if (valid != NULL && valid->n_bytes > 0) {

@@ -126,7 +126,7 @@ static const layout_values rows[] = {
 const layout_values *layout_values_find(const char *name)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (strcmp(rows[i].name, name) == 0) {
+        if (mxo_same(rows[i].name, name)) {
             return &rows[i];
         }
     }
