@@ -139,7 +139,8 @@ void tensor_set_clear(tensor_set *set)
     for (uint32_t i = 0; i < set->n; i++) {
         free(set->t[i].data);
     }
-    memset(set, 0, sizeof *set);
+    memset(set->t, 0, set->n * sizeof set->t[0]);
+    set->n = 0;
 }
 
 uint64_t tensor_elems(const host_tensor *t)

@@ -39,7 +39,9 @@ static const fill_row *next_row(const char *op, int *family, int *row)
         const fill_row *rows = families[*family]->fills;
         while (rows[*row].op != NULL) {
             const fill_row *r = &rows[(*row)++];
-            if (cli_matches(r->op, op)) {
+            /* Patterns do not begin with a letter, and few rows are op's. */
+            const int may_be = r->op[0] == op[0] || r->op[0] < 'a';
+            if (may_be && cli_matches(r->op, op)) {
                 return r;
             }
         }

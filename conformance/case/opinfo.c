@@ -303,10 +303,16 @@ int op_schema_parse(op_schema *s, const mxo_op_info *info, mxo_text why)
                : check_sizes(s, why);
 }
 
+/* Most pairs differ in their first letter, and this is asked often. */
+static int is_same(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
+
 int op_param_index(const op_schema *s, const char *key)
 {
     for (int i = 0; i < s->n_params; i++) {
-        if (strcmp(s->params[i].key, key) == 0) {
+        if (is_same(s->params[i].key, key)) {
             return i;
         }
     }
@@ -316,7 +322,7 @@ int op_param_index(const op_schema *s, const char *key)
 int op_dim_index(const op_schema *s, const char *name)
 {
     for (int i = 0; i < s->n_dims; i++) {
-        if (strcmp(s->dims[i], name) == 0) {
+        if (is_same(s->dims[i], name)) {
             return i;
         }
     }
@@ -363,7 +369,7 @@ const op_schema *op_at(int i)
 const op_schema *op_by_name(const char *name)
 {
     for (int i = 0; i < op_count(); i++) {
-        if (strcmp(schemas[i].info->name, name) == 0) {
+        if (is_same(schemas[i].info->name, name)) {
             return &schemas[i];
         }
     }

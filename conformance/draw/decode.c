@@ -23,9 +23,10 @@ enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 23, MOST_TIMES = 16 };
 typedef struct drawing {
     const draw_plan *plan;
     const draw_record *r;
+    const draw_group *group;
     const test_case *base;
     test_case *c;
-    granules axis[3]; /* of layout.apply's experts, rows, columns */
+    const granules *axis; /* of the base's experts, rows and columns */
     uint8_t new_dim[OP_MAX_DIMS];
     uint8_t new_param[OP_MAX_PARAMS];
 } drawing;
@@ -52,17 +53,6 @@ static const granules *granules_at(const drawing *d, int dim)
         }
     }
     return &common;
-}
-
-static void find_granules(drawing *d)
-{
-    const char *layout = case_value(d->base, "layout");
-    const uint32_t dtype = dtype_by_name(case_value(d->base, "dtype"));
-
-    if (layout[0] != '\0' && op_dim_index(d->base->schema, "rows") >= 0) {
-        granules_of(layout, dtype < MXO_N_DTYPES ? dtype_bytes(dtype) : 1,
-                    d->axis);
-    }
 }
 
 static void change_params(drawing *d)
@@ -158,7 +148,7 @@ static void change_data(drawing *d)
     char word[OP_WORD];
 
     if (slot > 0 && !draw_is_pinned(d->plan, d->c, "data") &&
-        value_of_data(d->c, slot - 1, word)) {
+        value_of_data(d->group->kinds, slot - 1, word)) {
         (void)case_set(d->c, "data", word, (mxo_text){why, sizeof why});
     }
 }
@@ -321,7 +311,6 @@ static void spoil(drawing *d)
 
 static void change(drawing *d)
 {
-    find_granules(d);
     change_params(d);
     change_dims(d);
     change_data(d);
@@ -362,7 +351,11 @@ void draw_decode(const draw_plan *p, const uint8_t *bytes, size_t n,
     }
     const draw_group *g = &p->group[slot16(&r, DRAW_GROUP) % p->n];
 
-    d.base = &g->base[slot16(&r, DRAW_BASE) % g->n];
+    const uint32_t base = slot16(&r, DRAW_BASE) % g->n;
+
+    d.group = g;
+    d.base = &g->base[base];
+    d.axis = &g->axis[3 * base];
     *c = *d.base;
     *seed = slot32(&r, DRAW_SEED);
     change(&d);

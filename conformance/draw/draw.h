@@ -61,8 +61,10 @@ typedef struct draw_record {
 typedef struct draw_group {
     char name[2 * OP_WORD]; /* "quant.mx", "layout.apply/flashinfer.128x4" */
     uint32_t n;
-    test_case *base; /* owned */
-    uint32_t weight; /* of draw_random(); the caller may change it */
+    test_case *base;       /* owned */
+    struct granules *axis; /* owned: of experts, rows, columns of each base */
+    char kinds[1024];      /* of data that the operation has */
+    uint32_t weight;       /* of draw_random(); the caller may change it */
 } draw_group;
 
 typedef struct draw_plan {

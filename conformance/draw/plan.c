@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: the cases that draws start from, in groups; see draw.h. */
 #include "plan.h"
+#include "granule.h"
 
 #include "base/cli.h"
+#include "base/tensors.h"
 #include "case/family.h"
 #include "case/grid.h"
 
@@ -43,18 +45,19 @@ static int cut_free(word_span *value)
 int draw_is_pinned(const draw_plan *p, const test_case *c, const char *key)
 {
     const draw_pin *pin = pin_of(p, c->schema->info->name);
-    word_span rest = {"", 0};
+    const char *at = pin == NULL ? "" : pin->keys;
+    const size_t n = strlen(key);
 
-    if (pin != NULL) {
-        rest = (word_span){pin->keys, strlen(pin->keys)};
-    }
-    while (rest.len > 0) {
-        word_span value = span_cut(&rest, ',');
-        if (span_equals(span_cut(&value, '='), key)) {
-            return !cut_free(&value);
+    while (at[0] != key[0] || strncmp(at, key, n) != 0 || at[n] != '=') {
+        at = strchr(at, ',');
+        if (at == NULL) {
+            return 0;
         }
+        at++;
     }
-    return 0;
+    word_span value = {at + n + 1, strcspn(at + n + 1, ",")};
+
+    return !cut_free(&value);
 }
 
 void draw_pin_keys(const draw_plan *p, test_case *c)
@@ -111,6 +114,19 @@ static draw_group *find_or_add(draw_plan *p, const char *name)
     return &grown[p->n++];
 }
 
+/* Those of the layout, if it is one. */
+static void find_granules(const test_case *c, granules axis[3])
+{
+    const char *layout = case_value(c, "layout");
+    const uint32_t dtype = dtype_by_name(case_value(c, "dtype"));
+
+    memset(axis, 0, 3 * sizeof axis[0]);
+    if (layout[0] != '\0' && op_dim_index(c->schema, "rows") >= 0) {
+        granules_of(layout, dtype < MXO_N_DTYPES ? dtype_bytes(dtype) : 1,
+                    axis);
+    }
+}
+
 static int add_base(draw_plan *p, const test_case *c)
 {
     char name[2 * OP_WORD];
@@ -130,6 +146,14 @@ static int add_base(draw_plan *p, const test_case *c)
         return -1;
     }
     g->base = grown;
+    granules *axis = realloc(g->axis, 3 * (g->n + 1) * sizeof *axis);
+
+    if (axis == NULL) {
+        return -1;
+    }
+    g->axis = axis;
+    find_granules(c, &axis[3 * g->n]);
+    fill_data_kinds(c->schema->info->name, g->kinds, sizeof g->kinds);
     grown[g->n++] = *c;
     return 0;
 }
@@ -309,6 +333,7 @@ void draw_plan_clear(draw_plan *p)
 {
     for (uint32_t i = 0; i < p->n; i++) {
         free(p->group[i].base);
+        free(p->group[i].axis);
     }
     free(p->group);
     free(p->pin);

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 1024 };
-
 /* A multiple of one of the granules and something around it. */
 static uint64_t near_granule(const granules *g, uint32_t kind, uint32_t x)
 {
@@ -147,11 +145,8 @@ int value_of_param(const test_case *c, int param, uint32_t slot,
     }
 }
 
-int value_of_data(const test_case *c, uint32_t slot, char word[OP_WORD])
+int value_of_data(const char *kinds, uint32_t slot, char word[OP_WORD])
 {
-    char kinds[KINDS];
-
-    fill_data_kinds(c->schema->info->name, kinds, sizeof kinds);
     return pick(kinds, strlen(kinds), ',', slot, word);
 }
 

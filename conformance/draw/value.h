@@ -14,7 +14,8 @@ uint64_t value_of_dim(const granules *g, uint32_t slot);
 /* 0 if the parameter has no other value. */
 int value_of_param(const test_case *c, int param, uint32_t slot,
                    char word[OP_WORD]);
-int value_of_data(const test_case *c, uint32_t slot, char word[OP_WORD]);
+/* Of a list of kinds, as fill_data_kinds() has it. */
+int value_of_data(const char *kinds, uint32_t slot, char word[OP_WORD]);
 void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
                    char word[OP_WORD]);
 /* Extents of memory of a layout.apply whose logical extents are given. */

@@ -30,6 +30,7 @@ enum {
 static struct {
     draw_plan plan;
     mxo_fuzz_function function;
+    tensor_set in; /* of the call in hand */
 } target;
 
 void mxo_fuzz_begin(const char *wanted, mxo_fuzz_function function)
@@ -62,7 +63,6 @@ static void check_version(const uint8_t *bytes, size_t n)
 
 int mxo_fuzz_one(const uint8_t *bytes, size_t n)
 {
-    tensor_set in = {0};
     char why[512] = "";
     uint64_t seed;
     test_case c;
@@ -72,11 +72,11 @@ int mxo_fuzz_one(const uint8_t *bytes, size_t n)
         n > RARE_AT && bytes[RARE_AT] == RARE ? RARE_BYTES : MOST_BYTES;
     draw_decode(&target.plan, bytes, n, &c, &seed);
     if (c.flaw[0] == '\0' &&
-        fill_inputs(&c, seed, &in, (mxo_text){why, sizeof why}) == 0 &&
-        !call_is_right(&c, &in, target.function)) {
+        fill_inputs(&c, seed, &target.in, (mxo_text){why, sizeof why}) == 0 &&
+        !call_is_right(&c, &target.in, target.function)) {
         call_judge(&c, seed, target.function);
     }
-    tensor_set_clear(&in);
+    tensor_set_clear(&target.in);
     return 0;
 }
 
