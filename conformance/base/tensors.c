@@ -63,11 +63,15 @@ uint64_t tensor_dense_bytes(uint32_t dtype, uint32_t rank,
  */
 uint64_t tensor_room(void)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES);
-    const long size = sysconf(_SC_PAGESIZE);
+    static _Atomic uint64_t room; /* 0: not asked yet */
 
-    return pages < 1 || size < 1 ? UINT64_MAX
-                                 : (uint64_t)pages / 2 * (uint64_t)size;
+    if (room == 0) {
+        const long pages = sysconf(_SC_PHYS_PAGES);
+        const long size = sysconf(_SC_PAGESIZE);
+        room = pages < 1 || size < 1 ? UINT64_MAX
+                                     : (uint64_t)pages / 2 * (uint64_t)size;
+    }
+    return room;
 }
 
 static int fits(const tensor_set *set, uint64_t n_bytes)

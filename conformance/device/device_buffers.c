@@ -111,6 +111,11 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     p->size = p->parted.n_bytes + 2 * (uint64_t)STAGE_GUARD + STAGE_ALIGN +
               (is_fenced ? fence_room() : 0);
     p->salt = g->s->n_placed++;
+    p->guards = malloc(2 * STAGE_GUARD);
+    if (p->guards == NULL) {
+        (void)snprintf(why.ptr, why.size, "no memory for guards");
+        return MXO_E_NOMEM;
+    }
     if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
         (void)snprintf(why.ptr, why.size, "no memory for %" PRIu64 " bytes",
                        p->size);
@@ -127,6 +132,9 @@ static mxo_status scrub(stage *g, const placed *p, uint64_t from, uint64_t end,
 {
     mxo_status status = MXO_OK;
 
+    if (from >= end) {
+        return MXO_OK;
+    }
     judge_bytes_scrub(&g->s->secret, p->salt, g->chunk,
                       shorter(end - from, STAGE_CHUNK), from);
     while (status == MXO_OK && from < end) {
@@ -136,17 +144,6 @@ static mxo_status scrub(stage *g, const placed *p, uint64_t from, uint64_t end,
         from += n;
     }
     return status;
-}
-
-/* Scrubbed, lest the next owner of the memory finds the right bytes there. */
-static void unplace(stage *g, placed *p)
-{
-    char text[SUBJECT_TEXT];
-
-    if (p->buffer != NULL) {
-        (void)scrub(g, p, 0, p->size, (mxo_text){text, sizeof text});
-        g->s->table->dealloc(g->s->ctx, p->buffer);
-    }
 }
 
 void stage_make_guards(const stage *g, const placed *p, uint8_t *to, uint64_t n,
@@ -175,12 +172,33 @@ uint64_t stage_front_of(const placed *p)
     return p->offset - STAGE_GUARD;
 }
 
+/* Scrubbed, lest the next owner of the memory finds the right bytes there:
+   where the tensor lies, as where it lay was scrubbed when it moved. */
+static void unplace(stage *g, placed *p)
+{
+    char text[SUBJECT_TEXT];
+
+    if (p->buffer != NULL) {
+        (void)scrub(g, p, p->offset, stage_end_of(p),
+                    (mxo_text){text, sizeof text});
+        g->s->table->dealloc(g->s->ctx, p->buffer);
+    }
+    free(p->guards);
+}
+
+uint8_t *stage_guard_at(const placed *p, uint64_t at)
+{
+    return p->guards + (at < p->offset ? 0 : STAGE_GUARD);
+}
+
 /* The guard before the tensor or after it. */
 static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                              mxo_text why)
 {
-    stage_make_guards(g, p, g->chunk, STAGE_GUARD, at);
-    return g->s->table->upload(g->s->ctx, p->buffer, at, g->chunk, STAGE_GUARD,
+    uint8_t *guard = stage_guard_at(p, at);
+
+    stage_make_guards(g, p, guard, STAGE_GUARD, at);
+    return g->s->table->upload(g->s->ctx, p->buffer, at, guard, STAGE_GUARD,
                                why);
 }
 
@@ -261,15 +279,20 @@ mxo_status stage_place_inputs(stage *g, mxo_text why)
     return status;
 }
 
-/* Nothing is left of where it was: its margins are scrubbed. */
+/* Nothing is left of where it was, but for what its bytes and guards will
+   cover. */
 static mxo_status move_one(stage *g, placed *p, mxo_text why)
 {
-    locate(g, p);
-    const mxo_status status = scrub(g, p, 0, stage_front_of(p), why);
+    const uint64_t from = p->offset;
+    const uint64_t end = stage_end_of(p);
 
-    return status == MXO_OK
-               ? scrub(g, p, stage_end_of(p) + STAGE_GUARD, p->size, why)
-               : status;
+    locate(g, p);
+    const uint64_t front = stage_front_of(p);
+    const uint64_t rear = stage_end_of(p) + STAGE_GUARD;
+    const mxo_status status = scrub(g, p, from, shorter(end, front), why);
+
+    return status == MXO_OK ? scrub(g, p, from > rear ? from : rear, end, why)
+                            : status;
 }
 
 mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)

@@ -31,6 +31,7 @@ typedef struct placed {
     uint64_t offset; /* of the bytes */
     uint64_t salt;   /* of the guard bytes */
     int is_flipped;  /* every bit of them is another */
+    uint8_t *guards; /* owned: as they were sent, before and behind */
     int is_fenced;
     placement at;     /* how the bytes lie now */
     placement parted; /* how they lie with gaps; dense: it can have none */
@@ -88,6 +89,8 @@ void stage_raise_fences(const stage *g);
 /* The bytes of guards and gaps, and of outputs before a run. */
 void stage_make_guards(const stage *g, const placed *p, uint8_t *to, uint64_t n,
                        uint64_t at);
+/* The guard that was sent to this place of the buffer. */
+uint8_t *stage_guard_at(const placed *p, uint64_t at);
 uint8_t stage_fill_byte(const placed *p, int run, uint64_t i);
 /* First byte after the tensor, and of the guard before it. */
 uint64_t stage_end_of(const placed *p);

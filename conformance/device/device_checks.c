@@ -62,11 +62,10 @@ static mxo_status fetch_bytes(stage *g, const placed *p, uint64_t at,
 static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
                               char *text, mxo_text why)
 {
-    uint8_t guard[STAGE_GUARD];
+    const uint8_t *guard = stage_guard_at(p, at);
     uint64_t i = 0;
     const mxo_status status = fetch(g, p, at, at + STAGE_GUARD, why);
 
-    stage_make_guards(g, p, guard, STAGE_GUARD, at);
     if (status == MXO_OK && text[0] == '\0' &&
         memcmp(g->chunk, guard, STAGE_GUARD) != 0) {
         while (g->chunk[i] == guard[i]) {
@@ -201,6 +200,28 @@ mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
     return status;
 }
 
+/* How many of n bytes of an output, from byte at on, are first those that it
+   held before the run. */
+static uint64_t kept_bytes(const placed *p, int run, const uint8_t *bytes,
+                           uint64_t n, uint64_t at)
+{
+    uint8_t fill[4096];
+    uint64_t i = 0;
+
+    for (; i < n; i += sizeof fill) {
+        const uint64_t part = shorter(n - i, sizeof fill);
+        uint64_t k = 0;
+        judge_bytes_fill(p->salt, run, fill, part, at + i);
+        if (memcmp(bytes + i, fill, part) != 0) {
+            while (bytes[i + k] == fill[k]) {
+                k++;
+            }
+            return i + k;
+        }
+    }
+    return n;
+}
+
 /* A refused call must leave its outputs as they were. */
 static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
                              mxo_text why)
@@ -211,13 +232,12 @@ static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
     for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
         status = fetch_bytes(g, p, at, why);
-        for (uint64_t i = 0; status == MXO_OK && i < n; i++) {
-            if (text[0] == '\0' &&
-                g->chunk[i] != stage_fill_byte(p, run, at + i)) {
-                (void)snprintf(text, SUBJECT_TEXT,
-                               "refused, yet wrote byte %" PRIu64 " of %s",
-                               at + i, p->host->name);
-            }
+        const uint64_t kept =
+            status == MXO_OK ? kept_bytes(p, run, g->chunk, n, at) : n;
+        if (kept < n && text[0] == '\0') {
+            (void)snprintf(text, SUBJECT_TEXT,
+                           "refused, yet wrote byte %" PRIu64 " of %s",
+                           at + kept, p->host->name);
         }
     }
     return status;

@@ -7,6 +7,7 @@
 #include <mxoracle/abi.h>
 
 #include <stddef.h>
+#include <string.h>
 
 /* Purpose of the bytes of a buffer: bits above any place in it. */
 enum { PURPOSE_AT = 38 };
@@ -50,17 +51,10 @@ static uint64_t secret_word(const judge_secret *s, uint64_t salt,
     return x ^ x >> 31 ^ s->after;
 }
 
-/* Said byte by byte, so that a compiler makes one store of it. */
+/* In the byte order of this machine: nobody keeps them. */
 static void store_word(uint8_t *to, uint64_t word)
 {
-    to[0] = (uint8_t)word;
-    to[1] = (uint8_t)(word >> 8);
-    to[2] = (uint8_t)(word >> 16);
-    to[3] = (uint8_t)(word >> 24);
-    to[4] = (uint8_t)(word >> 32);
-    to[5] = (uint8_t)(word >> 40);
-    to[6] = (uint8_t)(word >> 48);
-    to[7] = (uint8_t)(word >> 56);
+    memcpy(to, &word, sizeof word);
 }
 
 /* s: NULL for a fill. */
@@ -71,27 +65,42 @@ static uint64_t drawn_word(const judge_secret *s, uint64_t salt,
                      : secret_word(s, salt, purpose, word);
 }
 
+/* Some bytes of a word, from its byte number from on. */
+static void draw_part(const judge_secret *s, uint64_t salt,
+                      enum purpose purpose, uint64_t flip, uint8_t *to,
+                      uint64_t n, uint64_t at)
+{
+    uint8_t bytes[8];
+
+    store_word(bytes, drawn_word(s, salt, purpose, at / 8) ^ flip);
+    for (uint64_t i = 0; i < n; i++) {
+        to[i] = bytes[at % 8 + i];
+    }
+}
+
 static void draw_bytes(const judge_secret *s, uint64_t salt,
                        enum purpose purpose, int is_flipped, uint8_t *to,
                        uint64_t n, uint64_t at)
 {
+    const judge_secret own = s == NULL ? (judge_secret){0, 0} : *s;
     const uint64_t flip = is_flipped ? UINT64_MAX : 0;
-    uint8_t bytes[8];
-    uint64_t i = 0;
+    const uint64_t left = -at % 8;
+    const uint64_t head = left < n ? left : n;
+    const uint64_t n_words = (n - head) / 8;
+    const uint64_t first = (at + head) / 8;
+    const uint64_t tail = (n - head) % 8;
 
-    while (i < n) {
-        const uint64_t word = drawn_word(s, salt, purpose, (at + i) / 8) ^ flip;
-        unsigned from = (unsigned)((at + i) % 8);
-        if (from == 0 && n - i >= 8) {
-            store_word(to + i, word);
-            i += 8;
-            continue;
-        }
-        store_word(bytes, word);
-        while (from < 8 && i < n) {
-            to[i++] = bytes[from++];
-        }
+    draw_part(s, salt, purpose, flip, to, head, at);
+    to += head;
+    for (uint64_t i = 0; s == NULL && i < n_words; i++) {
+        store_word(to + 8 * i, fill_word(salt, first + i) ^ flip);
     }
+    for (uint64_t i = 0; s != NULL && i < n_words; i++) {
+        store_word(to + 8 * i,
+                   secret_word(&own, salt, purpose, first + i) ^ flip);
+    }
+    draw_part(s, salt, purpose, flip, to + 8 * n_words, tail,
+              at + head + 8 * n_words);
 }
 
 void judge_bytes_guard(const judge_secret *s, uint64_t salt, int is_flipped,

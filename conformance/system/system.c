@@ -20,6 +20,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/uio.h>
 #else
 #define IS_LINUX 0
 #endif
@@ -299,11 +300,31 @@ static int reads_through_pipe(const void *address, uint8_t *seen, size_t n)
     return is_read;
 }
 
+/* One call of the kernel; 0 too where there is no such call. */
+static int reads_at_once(const void *address, uint8_t *seen, size_t n)
+{
+#if IS_LINUX
+    const struct iovec to = {seen, n};
+    const struct iovec from = {(void *)(uintptr_t)address, n};
+
+    return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)n;
+#else
+    (void)address;
+    (void)seen;
+    (void)n;
+    return 0;
+#endif
+}
+
 /* The kernel looks: it answers where a load would fault, and its look is no
    access that a sanitizer could take offence at. */
 int system_sees(const void *address, const uint8_t *bytes, size_t n)
 {
     uint8_t seen[MOST_SEEN];
+
+    if (n <= sizeof seen && reads_at_once(address, seen, n)) {
+        return memcmp(seen, bytes, n) == 0;
+    }
     const int memory =
         IS_LINUX ? open("/proc/self/mem", O_RDONLY | O_CLOEXEC) : -1;
     int is_read = 0;
