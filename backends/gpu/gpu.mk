@@ -115,6 +115,7 @@ gpu_device_headers = \
 	%reldir%/layer_fast/prefill_mma.cuh \
 	%reldir%/layer_fast/prefill_place.cuh \
 	%reldir%/layer_fast/small_batch_gpu.cuh \
+	%reldir%/layer_fast/sum_before.cuh \
 	%reldir%/port/device_gpu.h \
 	%reldir%/port/device_memory.h
 gpu_device_units = \

@@ -9,6 +9,7 @@
 
 #include "layer/layer.h"
 #include "layer_fast/fused.cuh"
+#include "layer_fast/sum_before.cuh"
 #include "port/device.h"
 
 enum { FUSED_EXPERTS = 1024, FUSED_THREADS = 1024 };
@@ -25,29 +26,6 @@ typedef struct fused_prepare_args {
     uint32_t columns; /* of a tile, at most */
 } fused_prepare_args;
 
-/* Sum of x over the threads before this one. */
-GPU_FN uint32_t fused_sum_before(uint32_t x, uint32_t *of_warp)
-{
-    const uint32_t lane = threadIdx.x % 32;
-    uint32_t sum = x;
-
-    GPU_UNROLL
-    for (int by = 1; by < 32; by *= 2) {
-        const uint32_t other = __shfl_up_sync(0xffffffffu, sum, by);
-        sum += lane >= (uint32_t)by ? other : 0;
-    }
-    if (lane == 31) {
-        of_warp[threadIdx.x / 32] = sum;
-    }
-    __syncthreads();
-    uint32_t before = 0;
-    for (uint32_t i = 0; i < threadIdx.x / 32; i++) {
-        before += of_warp[i];
-    }
-    __syncthreads();
-    return before + sum - x;
-}
-
 /* Counts become the first of each expert; tiles are cut. */
 GPU_FN void fused_cut(const fused_prepare_args *a, uint32_t *count)
 {
@@ -55,8 +33,8 @@ GPU_FN void fused_cut(const fused_prepare_args *a, uint32_t *count)
     const uint32_t e = threadIdx.x;
     const uint32_t n = e < a->experts ? count[e] : 0;
     const uint32_t tiles = (n + a->columns - 1) / a->columns;
-    const uint32_t first = fused_sum_before(n, of_warp);
-    const uint32_t at = fused_sum_before(tiles, of_warp);
+    const uint32_t first = sum_before(n, of_warp);
+    const uint32_t at = sum_before(tiles, of_warp);
 
     for (uint32_t i = 0; i < tiles; i++) {
         fused_tile *const t = &a->routes.tiles[at + i];

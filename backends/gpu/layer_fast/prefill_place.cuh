@@ -9,6 +9,7 @@
 
 #include "layer/layer.h"
 #include "layer_fast/prefill.cuh"
+#include "layer_fast/sum_before.cuh"
 #include "port/device.h"
 
 enum { PREFILL_EXPERTS = 1024, PREFILL_SORTERS = 1024 };
@@ -23,29 +24,6 @@ typedef struct prefill_place_args {
     uint32_t experts;
     uint32_t columns; /* of a tile, at most */
 } prefill_place_args;
-
-/* Sum of x over the threads before this one. */
-GPU_FN uint32_t prefill_sum_before(uint32_t x, uint32_t *of_warp)
-{
-    const uint32_t lane = threadIdx.x % 32;
-    uint32_t sum = x;
-
-    GPU_UNROLL
-    for (int by = 1; by < 32; by *= 2) {
-        const uint32_t other = __shfl_up_sync(0xffffffffu, sum, by);
-        sum += lane >= (uint32_t)by ? other : 0;
-    }
-    if (lane == 31) {
-        of_warp[threadIdx.x / 32] = sum;
-    }
-    __syncthreads();
-    uint32_t before = 0;
-    for (uint32_t i = 0; i < threadIdx.x / 32; i++) {
-        before += of_warp[i];
-    }
-    __syncthreads();
-    return before + sum - x;
-}
 
 /* Columns of an expert's tiles but the last: n in equal parts, in sixteens,
    by which products go. */
@@ -63,9 +41,9 @@ GPU_FN void prefill_cut(const prefill_place_args *a, uint32_t *count,
     const uint32_t n = e < a->experts ? count[e] : 0;
     const uint32_t tiles = (n + a->columns - 1) / a->columns;
     const uint32_t part = prefill_part(n, tiles);
-    const uint32_t first = prefill_sum_before(n, of_warp);
-    const uint32_t at = prefill_sum_before(tiles, of_warp);
-    const uint32_t row = prefill_sum_before(prefill_padded(n), of_warp);
+    const uint32_t first = sum_before(n, of_warp);
+    const uint32_t at = sum_before(tiles, of_warp);
+    const uint32_t row = sum_before(prefill_padded(n), of_warp);
 
     for (uint32_t i = 0; i < tiles; i++) {
         prefill_tile *const t = &a->routes.tiles[at + i];

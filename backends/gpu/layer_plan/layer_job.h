@@ -61,6 +61,21 @@ static inline uint32_t layer_act_mode(const glu_args *u)
     return u->rule.exact ? GLU_EXACT : u->rule.kept ? GLU_KEPT : GLU_STEPS;
 }
 
+/* Where the tensor cores' GEMMs read and write: activations in their order, of
+   the second GEMM, and rows. */
+static inline void job_link(layer_job *j, void *placed, void *act, void *rows)
+{
+    const int joined = j->has_one && j->has_two;
+
+    j->one.a = placed;
+    j->one.y = joined ? act : j->y;
+    j->two.a = joined ? act : placed;
+    j->two.y = j->has_sum ? rows : j->y;
+    j->sum.rows = j->two.y;
+    j->sum.row_type = j->two.out;
+    j->sum.y = j->y;
+}
+
 /* Fill in the sum over experts, but for addresses. */
 void sum_fill(layer_job *j);
 

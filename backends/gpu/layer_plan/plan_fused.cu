@@ -123,13 +123,7 @@ static mxo_status fused_scratch(layer_job *j, fused_prepare_args *f,
     f->next_k = joined ? j->inter : 0;
     f->next_pitch = joined ? fused_pitch(j->inter) : 0;
     f->next = base + r.act;
-    j->one.a = f->placed;
-    j->one.y = joined ? base + r.act : (uint8_t *)j->y;
-    j->two.a = joined ? base + r.act : base + r.placed;
-    j->two.y = j->has_sum ? base + r.rows : (uint8_t *)j->y;
-    j->sum.rows = j->two.y;
-    j->sum.row_type = j->two.out;
-    j->sum.y = j->y;
+    job_link(j, f->placed, base + r.act, base + r.rows);
     return status;
 }
 

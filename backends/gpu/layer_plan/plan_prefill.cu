@@ -173,7 +173,6 @@ static mxo_status prefill_scratch(layer_job *j, prefill_place_args *f,
                                   gpu_scratch *scratch, mxo_text why)
 {
     const layer_gemm *const g = j->has_one ? &j->one : &j->two;
-    const int joined = j->has_one && j->has_two;
     const prefill_room r = prefill_room_of(j);
     const mxo_status status = scratch_need(scratch, r.end, why);
     uint8_t *const base = (uint8_t *)scratch->p;
@@ -187,13 +186,7 @@ static mxo_status prefill_scratch(layer_job *j, prefill_place_args *f,
     f->routes.tile_of = (uint32_t *)(base + r.tile_of);
     f->x = g->a;
     f->placed = base + r.placed;
-    j->one.a = f->placed;
-    j->one.y = joined ? base + r.act : (uint8_t *)j->y;
-    j->two.a = joined ? base + r.act : base + r.placed;
-    j->two.y = j->has_sum ? base + r.rows : (uint8_t *)j->y;
-    j->sum.rows = j->two.y;
-    j->sum.row_type = j->two.out;
-    j->sum.y = j->y;
+    job_link(j, f->placed, base + r.act, base + r.rows);
     return status;
 }
 
