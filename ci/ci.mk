@@ -42,7 +42,6 @@ EXTRA_DIST += \
 # leave half a counter file), and branches of emu/select, where a
 # decision is a branch; the ceilings are from below.
 if MXO_COVERAGE
-.PHONY: coverage
 lcov_branches = $(LCOV) -q --rc lcov_branch_coverage=1
 coverage: check
 	$(lcov_branches) --capture --directory emu --output-file coverage.info

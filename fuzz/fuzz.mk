@@ -17,7 +17,6 @@ endif
 # All of them and nothing else: fuzz/oss-fuzz/build.sh asks for it.
 fuzz-targets: $(BUILT_SOURCES)
 	$(MAKE) $(fuzz_programs)
-.PHONY: fuzz-targets
 
 fuzz_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 fuzz_ldadd = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
