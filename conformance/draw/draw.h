@@ -85,6 +85,8 @@ void draw_decode(const draw_plan *p, const uint8_t *bytes, size_t n,
                  test_case *c, uint64_t *seed);
 /* The group that a record is of. */
 uint32_t draw_group_of(const draw_plan *p, const uint8_t *bytes, size_t n);
+/* The group of a case; p->n if the plan has none. */
+uint32_t draw_group_with(const draw_plan *p, const test_case *c);
 void draw_random(const draw_plan *p, prng *rng, draw_record *r);
 void draw_mutate(const draw_plan *p, prng *rng, draw_record *r);
 

@@ -95,6 +95,18 @@ static void group_name(const test_case *c, char *name, size_t size)
                    layout);
 }
 
+uint32_t draw_group_with(const draw_plan *p, const test_case *c)
+{
+    char name[2 * OP_WORD];
+    uint32_t i = 0;
+
+    group_name(c, name, sizeof name);
+    while (i < p->n && strcmp(p->group[i].name, name) != 0) {
+        i++;
+    }
+    return i;
+}
+
 static draw_group *find_or_add(draw_plan *p, const char *name)
 {
     /* Cases of a group mostly come one after the other. */

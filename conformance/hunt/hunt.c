@@ -105,6 +105,24 @@ static void draw_batch(hunt *h)
     }
 }
 
+/* What was covered is the call that was asked, which limits may have made
+   another than the drawn one. */
+static void see(hunt *h, size_t i, const verdict *v)
+{
+    test_case c = h->drawn[i];
+    uint32_t group = group_of(h, i);
+    char why[256];
+
+    if (v->asked != NULL &&
+        case_parse(&c, v->asked, (mxo_text){why, sizeof why}) == 0) {
+        group = draw_group_with(h->plan, &c);
+    }
+    if (group < h->plan->n) {
+        seen_case(&h->seen, group, &c);
+        seen_verdict(&h->seen, group, v);
+    }
+}
+
 static void judged(void *state, size_t i, const verdict *v)
 {
     hunt *h = state;
@@ -120,8 +138,7 @@ static void judged(void *state, size_t i, const verdict *v)
     h->status[i] = v->status;
     h->n_done++;
     tally_add(&h->counts, &r);
-    seen_case(&h->seen, group_of(h, i), &h->drawn[i]);
-    seen_verdict(&h->seen, group_of(h, i), v->status);
+    see(h, i, v);
     if (verdict_is_red(v->status)) {
         h->has_red[group_of(h, i)] = 1;
         h->is_looked_at[i] = count_kind(h, group_of(h, i), v->kind) < LOOKS;

@@ -97,13 +97,16 @@ void seen_case(seen *s, uint32_t group, const test_case *c)
     }
 }
 
-void seen_verdict(seen *s, uint32_t group, verdict_status status)
+void seen_verdict(seen *s, uint32_t group, const verdict *v)
 {
+    const verdict_status status = v->status;
     seen_group *g = &s->group[group];
 
     g->n_red += (uint64_t)verdict_is_red(status);
     g->n_judged += verdict_is_red(status) || status == VERDICT_PASS;
     g->n_declined += status == VERDICT_UNSUPPORTED;
+    g->is_absent |=
+        status == VERDICT_UNSUPPORTED && strcmp(v->kind, "operation") == 0;
 }
 
 static uint64_t count(const uint8_t *met, uint64_t n)

@@ -27,6 +27,7 @@ typedef struct seen_group {
     uint64_t n;
     uint64_t n_judged;   /* passes and reds */
     uint64_t n_declined; /* unsupported */
+    int is_absent;       /* the subject has no such operation */
     uint64_t n_red;
     int is_layout; /* 0: not yet asked, 1, -1: no layout */
     seen_axis axis[3];
@@ -40,7 +41,7 @@ typedef struct seen {
 /* 0, or -1 without memory. */
 int seen_begin(seen *s, const draw_plan *p);
 void seen_case(seen *s, uint32_t group, const test_case *c);
-void seen_verdict(seen *s, uint32_t group, verdict_status status);
+void seen_verdict(seen *s, uint32_t group, const verdict *v);
 void seen_print(const seen *s, const draw_plan *p, FILE *out);
 void seen_clear(seen *s);
 

@@ -46,7 +46,9 @@ void hunt_state_learn(hunt_state *s, draw_plan *p, const seen *all,
         const uint32_t standard = s->standard[i];
         uint32_t w = p->group[i].weight;
 
-        if (has_red[i]) {
+        if (g->is_absent) {
+            w = 0;
+        } else if (has_red[i]) {
             w = w > standard * MOST_TIMES / 2 ? standard * MOST_TIMES : 2 * w;
         } else if (g->n_judged == 0 && g->n_declined >= DECLINES) {
             w = standard / LEAST_PART + 1;
