@@ -3,9 +3,11 @@
 EXTRA_DIST += %reldir%/backends.def %reldir%/common/call_read.h \
 	%reldir%/common/codes.h %reldir%/common/codes_call.h \
 	%reldir%/common/codes_dialect.h %reldir%/common/dequant_dialect.h \
-	%reldir%/common/engines.h \
+	%reldir%/common/engine_blocks.h %reldir%/common/engine_blocks_call.h \
+	%reldir%/common/engine_steps.h %reldir%/common/engines.h \
 	%reldir%/common/engines_call.h %reldir%/common/functions.h \
-	%reldir%/common/functions_call.h %reldir%/common/glu_quant.h \
+	%reldir%/common/functions_call.h %reldir%/common/functions_log.h \
+	%reldir%/common/glu_quant.h \
 	%reldir%/common/mx_place.h \
 	%reldir%/common/mx_place_call.h %reldir%/common/nvfp4_scalars.h \
 	%reldir%/common/outputs.def \

@@ -165,6 +165,15 @@ CODES_FN void engines_q8_0(const engines_job *a, uint64_t block)
     codes_store(a->y_scale, 2, block, engines_round(a, &a->f16, d));
 }
 
+/* Twice the value of an E2M1 code: 0 1 2 3 4 6 8 12, and those below 0. */
+CODES_FN int32_t engines_doubled(uint32_t code)
+{
+    const int32_t m = (int32_t)(code & 7);
+    const int32_t doubled = m < 4 ? m : (m % 2 + 2) << (m / 2 - 1);
+
+    return (code & 8) != 0 ? -doubled : doubled;
+}
+
 /* Doubled codes of column c times activations of row r, n of them. */
 CODES_FN int32_t engines_partial(const engines_job *a, uint64_t r, uint64_t c,
                                  uint64_t first, uint64_t n)
@@ -173,11 +182,8 @@ CODES_FN int32_t engines_partial(const engines_job *a, uint64_t r, uint64_t c,
     int32_t sum = 0;
 
     for (uint64_t i = first; i < first + n; i++) {
-        const uint32_t code = (uint32_t)codes_load(a->w, 0, c * a->k + i);
-        const int32_t m = (int32_t)(code & 7);
-        const int32_t doubled =
-            m < 4 ? m : (m % 2 + 2) << (m / 2 - 1); /* 0 1 2 3 4 6 8 12 */
-        sum += (code & 8) != 0 ? -doubled * q[i] : doubled * q[i];
+        sum +=
+            engines_doubled((uint32_t)codes_load(a->w, 0, c * a->k + i)) * q[i];
     }
     return sum;
 }

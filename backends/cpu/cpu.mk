@@ -26,6 +26,7 @@ libcpu_la_SOURCES = \
 	%reldir%/dequant/tables.c \
 	%reldir%/element.c \
 	%reldir%/element.h \
+	%reldir%/format/format_blocks.c \
 	%reldir%/format/format_codes.c \
 	%reldir%/format/format_engines.c \
 	%reldir%/gemm/gemm.h \

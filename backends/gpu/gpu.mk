@@ -4,6 +4,7 @@
 # Every unit is compiled alone: a kernel that changes rebuilds its own.
 gpu_units = \
 	%reldir%/host/backend.c \
+	%reldir%/host/plan_blocks.c \
 	%reldir%/host/plan_codes.c \
 	%reldir%/host/plan_dequant.c \
 	%reldir%/host/plan_gemm.c \
@@ -169,8 +170,8 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = host/backend host/plan_codes host/plan_dequant \
-	host/plan_gemm host/plan_glu host/plan_glu_quant host/plan_group \
+gpu_plan_names = host/backend host/plan_blocks host/plan_codes \
+	host/plan_dequant host/plan_gemm host/plan_glu host/plan_glu_quant host/plan_group \
 	host/plan_layouts host/plan_moe host/plan_nvfp4 host/plan_quant \
 	host/plan_quant_group host/plan_route host/plan_routed host/plan_sort \
 	layer_plan/plan_layer layer_plan/plan_nvfp4_layer \

@@ -49,10 +49,13 @@ struct glu_constants;
     OP("moe.nvfp4_scalars", plan_nvfp4_scalars) \
     OP("moe.permute", plan_permute)             \
     OP("moe.sort", plan_sort)                   \
+    OP("quant.engine", plan_blocks)             \
     OP("quant.group", plan_quant_group)         \
     OP("quant.mx", plan_quant)                  \
     OP("quant.mx_exponent", plan_engines)       \
+    OP("quant.mxfp4_to_nvfp4", plan_blocks)     \
     OP("quant.nvfp4", plan_nvfp4_quant)         \
+    OP("quant.nvfp4_engine", plan_blocks)       \
     OP("quant.q8_0", plan_engines)              \
     OP("quant.qdq", plan_qdq)                   \
     OP("quant.requant", plan_requant)           \

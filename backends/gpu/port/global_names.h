@@ -33,6 +33,7 @@
 #define mbarrier_wait SIMT_GLOBAL(mbarrier_wait)
 #define named_barrier SIMT_GLOBAL(named_barrier)
 #define plan_apply SIMT_GLOBAL(plan_apply)
+#define plan_blocks SIMT_GLOBAL(plan_blocks)
 #define plan_codes SIMT_GLOBAL(plan_codes)
 #define plan_convert SIMT_GLOBAL(plan_convert)
 #define plan_dequant SIMT_GLOBAL(plan_dequant)
