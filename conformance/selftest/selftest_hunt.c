@@ -55,8 +55,17 @@ int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h)
     watch w = {h, cases, pool, 0};
     const int status = crew_run(c, cases, watched, &w);
 
-    pool->kills = calloc(pool->small.n + 1, sizeof *pool->kills);
-    return w.full || pool->kills == NULL ? -1 : status;
+    uint32_t *grown =
+        realloc(pool->kills, (pool->small.n + 1) * sizeof *pool->kills);
+
+    if (grown == NULL) {
+        return -1;
+    }
+    pool->kills = grown;
+    for (; pool->n_kills < pool->small.n; pool->n_kills++) {
+        grown[pool->n_kills] = 0;
+    }
+    return w.full ? -1 : status;
 }
 
 /* Whether the case is of the operation. */
@@ -160,6 +169,23 @@ static const char *known_killer(const char *id)
     return NULL;
 }
 
+static int is_near(const mutant *m, const char *text)
+{
+    return m->near[0] != '\0' && is_case_of(text, m->op) &&
+           strstr(text, m->near) != NULL;
+}
+
+hunt_stage hunt_stage_of(const mutant *m, const char *case_text)
+{
+    const char *killer = known_killer(m->id);
+
+    if (is_near(m, case_text) ||
+        (killer != NULL && strcmp(killer, case_text) == 0)) {
+        return HUNT_NEAR;
+    }
+    return is_case_of(case_text, m->op) ? HUNT_OWN : HUNT_OTHER;
+}
+
 /* Ask that case, if the list has it. */
 static int ask_known(const case_list *cases, uint32_t *kills, crew *c,
                      const char *case_text, hunt *h)
@@ -181,10 +207,8 @@ static int ask_near(const case_list *cases, crew *c, const mutant *m, hunt *h)
 {
     int status = 0;
 
-    for (size_t i = 0;
-         m->near[0] != '\0' && i < cases->n && !h->red && status == 0; i++) {
-        const char *text = cases->item[i].text;
-        if (is_case_of(text, m->op) && strstr(text, m->near) != NULL) {
+    for (size_t i = 0; i < cases->n && !h->red && status == 0; i++) {
+        if (is_near(m, cases->item[i].text)) {
             status = ask(c, cases, i, h);
         }
     }

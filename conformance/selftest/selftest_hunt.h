@@ -14,6 +14,7 @@ typedef struct case_pool {
     case_list small;
     case_list large; /* outputs of more than 4096 elements */
     uint32_t *kills; /* by each small case; owned */
+    size_t n_kills;
 } case_pool;
 
 /* Fate of one device. */
@@ -28,9 +29,18 @@ typedef struct hunt {
 
 void case_pool_clear(case_pool *pool);
 
-/* Ask all cases and keep in an empty pool what passes. 0, or -1 if the
-   harness failed; so the others. */
+/* Ask all cases and add to the pool what passes. 0, or -1 if the harness
+   failed; so the others. */
 int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h);
+
+/* When a mutant is asked a case. */
+typedef enum hunt_stage {
+    HUNT_NEAR, /* killers.def or its description name it */
+    HUNT_OWN,  /* it is of its operation */
+    HUNT_OTHER
+} hunt_stage;
+
+hunt_stage hunt_stage_of(const mutant *m, const char *case_text);
 
 /*
  * Until something is red: the case of killers.def; cases that the mutant's
