@@ -61,6 +61,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/dot/sum.c \
 	%reldir%/fast/act_sigmoid.c \
 	%reldir%/fast/dot_block.c \
+	%reldir%/fast/dot_plane.c \
 	%reldir%/fast/layer_matmul.c \
 	%reldir%/fast/layout_walk.c \
 	%reldir%/fast/layout_walk.h \

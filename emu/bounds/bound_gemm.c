@@ -58,6 +58,7 @@ static int weight_sizes(weights *w, int least)
     }
     to->kind = MXO_DOT_ALIGNED;
     to->bits = from->bits;
+    to->planes = 0;
     to->exp = from->exp;
     return 0;
 }

@@ -63,6 +63,7 @@ int bound_operand(mxo_dot_block *to, const mxo_dot_block *from, int least)
         top = end > top ? end : top;
     }
     to->kind = MXO_DOT_ALIGNED;
+    to->planes = 0;
     to->bits = top == INT16_MIN ? 0 : BITS + 1;
     to->exp = top == INT16_MIN ? 0 : top - BITS;
     for (int i = 0; i < MXO_DOT_BLOCK; i++) {

@@ -50,14 +50,19 @@ typedef enum mxo_dot_kind {
     MXO_DOT_SPECIAL  /* as LOOSE, but some cls[i] is INF or NAN */
 } mxo_dot_kind;
 
-/* 32 operands; a short block ends in zeros. */
+/* 32 operands; a short block ends in zeros.  What was loaded may be cut into
+   planes too: number i is the sum of digit[p][i] * 2^at[p]. */
+enum { MXO_DOT_PLANES = 8 };
 typedef struct mxo_dot_block {
     int32_t v[MXO_DOT_BLOCK];
     int16_t e[MXO_DOT_BLOCK];
     uint8_t cls[MXO_DOT_BLOCK];
     int32_t exp;
-    uint8_t bits; /* of the largest |v| */
-    uint8_t kind; /* mxo_dot_kind */
+    uint8_t bits;   /* of the largest |v| */
+    uint8_t kind;   /* mxo_dot_kind */
+    int32_t planes; /* 0: not cut */
+    int16_t at[MXO_DOT_PLANES];
+    int16_t digit[MXO_DOT_PLANES][MXO_DOT_BLOCK];
 } mxo_dot_block;
 
 /*

@@ -12,9 +12,19 @@
 
 enum { V_BITS = 31 };
 
-/* Twice the value of each E2M1 code. */
-static const int8_t halves[16] = {0, 1,  2,  3,  4,  6,  8,  12,
-                                  0, -1, -2, -3, -4, -6, -8, -12};
+/* Twice the values of a byte's two E2M1 codes, the low one first. */
+#define WITH(h)                                                              \
+    {0, h}, {1, h}, {2, h}, {3, h}, {4, h}, {6, h}, {8, h}, {12, h}, {0, h}, \
+        {-1, h}, {-2, h}, {-3, h}, {-4, h}, {-6, h}, {-8, h},                \
+    {                                                                        \
+        -12, h                                                               \
+    }
+#define HALVES                                                               \
+    WITH(0), WITH(1), WITH(2), WITH(3), WITH(4), WITH(6), WITH(8), WITH(12), \
+        WITH(0), WITH(-1), WITH(-2), WITH(-3), WITH(-4), WITH(-6), WITH(-8), \
+        WITH(-12)
+static const int16_t narrow[256][2] = {HALVES};
+static const int32_t wide[256][2] = {HALVES};
 
 static int bits_of(uint32_t u)
 {
@@ -29,10 +39,12 @@ static int bits_of(uint32_t u)
 static void load_nibbles(mxo_dot_block *x, const uint8_t *bytes, int exp)
 {
     for (int i = 0; i < MXO_DOT_BLOCK / 2; i++) {
-        x->v[2 * i] = halves[bytes[i] & 0xf];
-        x->v[2 * i + 1] = halves[bytes[i] >> 4];
+        memcpy(&x->v[2 * i], wide[bytes[i]], sizeof wide[0]);
+        memcpy(&x->digit[0][2 * i], narrow[bytes[i]], sizeof narrow[0]);
     }
     x->exp = exp - 1;
+    x->at[0] = (int16_t)x->exp;
+    x->planes = 1;
     x->bits = 4;
     x->kind = MXO_DOT_ALIGNED;
 }
@@ -109,6 +121,7 @@ void mxo_dot_load(mxo_dot_block *block, const mxo_dot_matrix *m, uint64_t row,
     }
     if (block->kind != MXO_DOT_SPECIAL) {
         align(block);
+        mxo_dot_cut(block);
     }
 }
 
@@ -167,6 +180,9 @@ void mxo_dot_mac(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b)
 {
     const int bits = bits_needed(a, b);
 
+    if (mxo_dot_mac_planes(d, a, b)) {
+        return;
+    }
     if (bits <= 31) {
         mxo_dot_add_int(d, sum_of_32(a->v, b->v), a->exp + b->exp);
     } else if (bits <= 63) {

@@ -175,9 +175,16 @@ START_TEST(blocks_sum_as_single_products_do)
     fill(&o, 1, 1);
     check_paths_agree(&o, "one binade");
     fill(&o, 2, 7);
-    check_paths_agree(&o, "31 bits, 64-bit sums");
+    check_paths_agree(&o, "31 bits, three planes");
     fill(&o, 3, 12);
     check_paths_agree(&o, "loose");
+    fill(&o, 6, 40);
+    check_paths_agree(&o, "planes in two parts");
+    fill(&o, 7, 1);
+    for (int i = 0; i < K; i += 3) {
+        o.a[i] ^= UINT32_C(0x30000000); /* by 2^-96 */
+    }
+    check_paths_agree(&o, "planes with a gap");
     fill(&o, 4, 250);
     check_paths_agree(&o, "every binade");
     memset(o.a, 0, sizeof o.a);
