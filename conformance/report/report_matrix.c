@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report on one screen: the verdict, operations by backends, the first red
- * case of each backend.  Reasons of what was not judged are in the long text.
+ * case of each backend.  Where there are many operations, those of a family
+ * that nobody failed share a line.  Reasons of what was not judged are in the
+ * long text.
  */
 #include "base/cli.h"
 #include "report.h"
@@ -10,7 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OP_WIDTH = 20, CELL_WIDTH = 12, CELL_TEXT = 32, VERDICT_WIDTH = 64 };
+enum {
+    OP_WIDTH = 20,
+    CELL_WIDTH = 12,
+    CELL_TEXT = 32,
+    VERDICT_WIDTH = 64,
+    MOST_LINES = 14 /* of operations one by one */
+};
 
 typedef struct matrix_state {
     char *first_repro[BACKEND_MAX]; /* owned; NULL: nothing red */
@@ -76,20 +84,103 @@ static int is_judged(const tally *t, const char *op)
     return n > 0;
 }
 
+static int is_red(const tally *t, const char *op)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        n += strcmp(t->row[i].op, op) == 0 && tally_row_red(&t->row[i]) > 0;
+    }
+    return n > 0;
+}
+
+/* Operations that were judged; of a family, those that nobody failed. */
+static int n_operations(const tally *t, const char *family)
+{
+    const size_t n = family == NULL ? 0 : strcspn(family, ".");
+    int found = 0;
+
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const char *op = t->row[i].op;
+        found +=
+            is_first(t, i) && is_judged(t, op) &&
+            (family == NULL || (strcspn(op, ".") == n &&
+                                strncmp(op, family, n) == 0 && !is_red(t, op)));
+    }
+    return found;
+}
+
+/* Does the operation share a line with others of its family? */
+static int is_folded(const tally *t, const char *op)
+{
+    return n_operations(t, NULL) > MOST_LINES && !is_red(t, op) &&
+           n_operations(t, op) > 1;
+}
+
+/* Do two operations stand on one line? */
+static int is_together(const tally *t, const char *a, const char *b)
+{
+    const size_t n = strcspn(a, ".") + 1;
+
+    return strcmp(a, b) == 0 || (strncmp(a, b, n) == 0 && is_folded(t, a) &&
+                                 !is_red(t, b) && is_judged(t, b));
+}
+
+/* What a backend did of the operation's line; 0: it was asked nothing. */
+static int add_up(const tally *t, const char *backend, const char *op,
+                  tally_row *sum)
+{
+    int found = 0;
+
+    memset(sum, 0, sizeof *sum);
+    for (size_t i = 0; i < t->n_rows; i++) {
+        const tally_row *row = &t->row[i];
+        if (strcmp(row->backend, backend) == 0 && is_together(t, op, row->op)) {
+            found = 1;
+            sum->n_refused += row->n_refused;
+            sum->n_declined += row->n_declined;
+            for (int k = 0; k < N_VERDICTS; k++) {
+                sum->n[k] += row->n[k];
+            }
+        }
+    }
+    return found;
+}
+
 static void say_line(const reporter *r, const tally *t, const char *op,
                      int from, int to)
 {
-    fprintf(r->out, "%-*s", OP_WIDTH, op);
+    char label[96];
+
+    (void)snprintf(label, sizeof label, "%.64s", op);
+    if (is_folded(t, op)) {
+        (void)snprintf(label, sizeof label, "%.*s.* (%d)",
+                       (int)strcspn(op, "."), op, n_operations(t, op));
+    }
+    fprintf(r->out, "%-*s", OP_WIDTH, label);
     for (int i = from; i < to; i++) {
         const backend_info *b = &r->run->backends[i];
         char text[CELL_TEXT];
-        cell_text(text, b, tally_row_of(t, b->name, op));
-        const int is_red = strstr(text, "RED") != NULL && r->run->color;
-        fprintf(r->out, "%s%*s%s", is_red ? "\033[31m" : "", CELL_WIDTH - 1,
-                text, is_red ? "\033[0m" : "");
+        tally_row sum;
+        cell_text(text, b, add_up(t, b->name, op, &sum) ? &sum : NULL);
+        const int red = strstr(text, "RED") != NULL && r->run->color;
+        fprintf(r->out, "%s%*s%s", red ? "\033[31m" : "", CELL_WIDTH - 1, text,
+                red ? "\033[0m" : "");
         fputs(i + 1 < to ? " " : "", r->out);
     }
     fputc('\n', r->out);
+}
+
+/* Whether no operation before row i stands on its line. */
+static int is_line(const tally *t, size_t i)
+{
+    size_t k = 0;
+
+    while (!is_judged(t, t->row[k].op) ||
+           !is_together(t, t->row[k].op, t->row[i].op)) {
+        k++;
+    }
+    return k == i && strcmp(t->row[i].op, "*") != 0;
 }
 
 /* As many backends side by side as fit, then the others below. */
@@ -110,7 +201,7 @@ static void say_table(const reporter *r, const tally *t)
         }
         fputc('\n', r->out);
         for (size_t i = 0; i < t->n_rows; i++) {
-            if (is_first(t, i) && is_judged(t, t->row[i].op)) {
+            if (is_judged(t, t->row[i].op) && is_line(t, i)) {
                 say_line(r, t, t->row[i].op, from, to);
             }
         }
