@@ -13,6 +13,7 @@
 #include "gemm/gemm_order.h"
 #include "number.h"
 #include "quant/quant.h"
+#include "quant/quant_nvfp4.h"
 
 /* Facts of a profile; a parameter of the same name overrides all but the
    constants. */
@@ -57,7 +58,8 @@ typedef enum layer_quant_op {
     LAYER_BY_MX,
     LAYER_BY_GROUP,
     LAYER_BY_QDQ,
-    LAYER_BY_SCALE
+    LAYER_BY_SCALE,
+    LAYER_BY_NVFP4
 } layer_quant_op;
 typedef enum layer_order {
     LAYER_SUM_FMA,
@@ -79,8 +81,10 @@ typedef struct layer_quant {
     cpu_quant by;
     size_t group;     /* GROUP: elements under one byte, at most 128 */
     int is_quark_hip; /* QDQ in 16 bits throughout */
-    float scale;      /* STATIC: given; the sums are multiplied by it */
+    float scale;      /* given: SCALE divides by it, NVFP4 multiplies, */
+    float undo;       /* and the sums are multiplied by this */
     int is_reciprocal;
+    const cpu_nvfp4 *nvfp4;
 } layer_quant;
 
 /* One of the two GEMMs over all experts. */
@@ -177,6 +181,9 @@ typedef struct layer_parts {
     double *x;
     double *scale;
 } layer_parts;
+
+/* Is a scale given for the whole tensor? */
+int cpu_layer_is_given(const layer_quant *quant);
 
 /* A row as the GEMM sees it, quantised if that is asked for. */
 void cpu_layer_rows_read(const void *self, size_t row, double *x);

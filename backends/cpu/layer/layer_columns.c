@@ -45,7 +45,7 @@ static ending ending_of(const layer_pass *p)
     const int is_weighed = g == &p->l->two && cpu_layer_scales_late(p->l);
 
     return (ending){
-        .factor = g->quant.op == LAYER_BY_SCALE ? g->quant.scale : 1,
+        .factor = g->quant.undo,
         .adds = g->place == LAYER_BIAS_ACC || is_late,
         .adds_flushed = g->place == LAYER_BIAS_FLUSHED,
         .adds_rounded = g->place == LAYER_BIAS_ROUNDED,

@@ -29,10 +29,17 @@ static mxo_status read_gemm(layer *l, layer_gemm *g, const char *const *name,
                      codes, 2, why));
         g->bias = call_in(l->call, name[2]);
     }
-    if (g->quant.op == LAYER_BY_SCALE) {
+    g->quant.undo = 1;
+    if (cpu_layer_is_given(&g->quant)) {
         MXO_TRY(want(l, name[3], MXO_F32, one, 1, why));
         memcpy(&g->quant.scale, cpu_data(call_in(l->call, name[3])),
                sizeof g->quant.scale);
+        g->quant.undo = g->quant.op == LAYER_BY_SCALE ? g->quant.scale
+                                                      : 1.0f / g->quant.scale;
+    }
+    if (g->quant.op == LAYER_BY_NVFP4 && g->k % CPU_NVFP4_BLOCK != 0) {
+        return cpu_fail(MXO_E_SHAPE, why,
+                        "quant.nvfp4 has blocks of 16, no short ones");
     }
     g->codes = cpu_data(call_in(l->call, name[0]));
     g->scale = cpu_data(call_in(l->call, name[1]));

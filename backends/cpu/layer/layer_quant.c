@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows of activations as a quantiser leaves them: codes under scale bytes, or
- * numbers of 16 bits, or codes under the one scale that was given.  See
+ * numbers of 16 bits, or codes under the one scale that was given, with E4M3
+ * bytes beside it or without.  See
  * layer.h; docs/ops/quant.*.md say what each of them is.
  */
 #include "layer.h"
@@ -136,6 +137,32 @@ static void by_given(const layer_quant *quant, const uint8_t *src, size_t n,
     }
 }
 
+/* A code times the scale of its block has six bits. */
+static void by_nvfp4(const layer_quant *quant, const uint8_t *src, size_t n,
+                     double *y)
+{
+    const cpu_element *e = cpu_element_of("e2m1");
+    const size_t size = cpu_dtype_bytes(quant->by.from);
+    float x[CPU_NVFP4_BLOCK];
+    uint8_t code[CPU_NVFP4_BLOCK];
+
+    for (size_t at = 0; at < n; at += CPU_NVFP4_BLOCK) {
+        cpu_widen(quant->by.from, src + at * size, CPU_NVFP4_BLOCK, x);
+        const int32_t units = cpu_nvfp4_scale(
+            cpu_nvfp4_block(quant->nvfp4, quant->scale, x, code));
+        const double unit = units < 0 ? (double)NAN : units * 0x1p-9;
+
+        for (size_t i = 0; i < CPU_NVFP4_BLOCK; i++) {
+            y[at + i] = (double)cpu_element_value(e, code[i]) * unit;
+        }
+    }
+}
+
+int cpu_layer_is_given(const layer_quant *quant)
+{
+    return quant->op == LAYER_BY_SCALE || quant->op == LAYER_BY_NVFP4;
+}
+
 void cpu_layer_quantise(const layer_quant *quant, const cpu_isa_ops *lane,
                         const uint8_t *src, size_t n, const layer_parts *to)
 {
@@ -151,6 +178,9 @@ void cpu_layer_quantise(const layer_quant *quant, const cpu_isa_ops *lane,
         break;
     case LAYER_BY_QDQ:
         by_qdq(quant, src, n, to->x);
+        break;
+    case LAYER_BY_NVFP4:
+        by_nvfp4(quant, src, n, to->x);
         break;
     default:
         by_given(quant, src, n, to->x);

@@ -179,6 +179,28 @@ static mxo_status read_given(const layer *l, layer_quant *q, uint32_t from,
     return status;
 }
 
+static mxo_status read_nvfp4(const layer *l, layer_quant *q, uint32_t from,
+                             mxo_text why)
+{
+    static const char *const sizes[] = {"e2m1", NULL};
+    static const char *const rules[] = {"fast", "ieee",       "exact",
+                                        "vllm", "trtllm_gen", NULL};
+    mxo_status status = MXO_OK;
+    const int rule = index_of(rule_word(l, q), rules);
+
+    (void)choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
+    if (status == MXO_OK && rule < 0) {
+        return refuse(l, LAYER_QUANT_RULE, why);
+    }
+    if (status == MXO_OK && !call_is(l->call, "input_scale", "given")) {
+        return cpu_fail(MXO_E_PARAM, why,
+                        "quant.nvfp4 needs input_scale=given");
+    }
+    q->by.from = from;
+    q->nvfp4 = status == MXO_OK ? cpu_nvfp4_of(rules[rule]) : NULL;
+    return status;
+}
+
 static mxo_status read_rule(const layer *l, layer_quant *q, uint32_t from,
                             mxo_text why)
 {
@@ -220,7 +242,8 @@ static mxo_status read_quant(const layer *l, layer_gemm *g, uint32_t from,
 {
     /* In the order of layer_quant_op. */
     static const char *const ops[] = {
-        "none", "quant.mx", "quant.group", "quant.qdq", "quant.static", NULL};
+        "none",         "quant.mx",    "quant.group", "quant.qdq",
+        "quant.static", "quant.nvfp4", NULL};
     mxo_status status = MXO_OK;
 
     g->quant.op = (layer_quant_op)choose(l, LAYER_QUANT, ops, &status, why);
@@ -234,6 +257,9 @@ static mxo_status read_quant(const layer *l, layer_gemm *g, uint32_t from,
     }
     if (g->quant.op == LAYER_BY_SCALE) {
         return read_given(l, &g->quant, from, why);
+    }
+    if (g->quant.op == LAYER_BY_NVFP4) {
+        return read_nvfp4(l, &g->quant, from, why);
     }
     status = read_rule(l, &g->quant, from, why);
     return status == MXO_OK && g->quant.op == LAYER_BY_GROUP
@@ -257,7 +283,7 @@ static mxo_status read_bias(const layer *l, layer_gemm *g, layer_field field,
         g->bias_type = cpu_layer_type(l, LAYER_BIAS_TYPE, &status, why);
     }
     if (status == MXO_OK && g->place == LAYER_BIAS_ORDER &&
-        (g->quant.op == LAYER_BY_SCALE || !order_row_of(l)->has_start)) {
+        (cpu_layer_is_given(&g->quant) || !order_row_of(l)->has_start)) {
         return cpu_fail(MXO_E_PARAM, why,
                         "%s=order needs an order that has a place for it",
                         cpu_layer_key(field));
