@@ -19,7 +19,8 @@ typedef struct layer_args {
     layer_order order;
     const float *sums;    /* NULL, or [pairs, n]: they are known */
     const uint32_t *when; /* layer_is_needed() */
-    const float *given;   /* of static activations: the sums are multiplied */
+    const float *given;   /* of activations under one scale: the sums are */
+    uint32_t divides;     /* multiplied by it, or by its reciprocal */
     float early;          /* factor for small operands: before the rounding, */
     float late;           /* after it, and with the routing weight */
     float weight;
@@ -37,8 +38,12 @@ GPU_FN float layer_any_finish(const layer_args *a, float sum, float bias)
     const layer_gemm *const g = &a->g;
     const int is_late =
         g->bias_at == LAYER_BIAS_SUM && a->order.kind == LAYER_ORDER_AMX;
-    float y =
-        a->given == NULL ? sum : sum * gpu_float(gpu_load_u32(a->given, 0));
+    float y = sum;
+
+    if (a->given != NULL) {
+        const float given = gpu_float(gpu_load_u32(a->given, 0));
+        y = sum * (a->divides ? 1.0f / given : given);
+    }
 
     y = g->bias_at == LAYER_BIAS_ACC || is_late ? y + bias : y;
     y = g->bias_at == LAYER_BIAS_FLUSHED ? layer_add_flushed(y, bias) : y;

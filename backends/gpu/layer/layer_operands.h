@@ -11,6 +11,7 @@
 #include "layer/layer.h"
 #include "layer/layer_any.h"
 #include "layer/layer_type.h"
+#include "ops/nvfp4.h"
 #include "ops/quant_block.h"
 #include "port/device.h"
 
@@ -20,7 +21,8 @@ enum {
     LAYER_BY_QDQ,
     LAYER_BY_QUARK_HIP, /* the same in 16 bits throughout */
     LAYER_BY_GIVEN,     /* codes under the one scale that was given */
-    LAYER_BY_INVERSE    /* the same by its reciprocal */
+    LAYER_BY_INVERSE,   /* the same by its reciprocal */
+    LAYER_BY_NVFP4      /* codes under it and E4M3 bytes, of groups of 16 */
 };
 
 typedef struct layer_operands_args {
@@ -36,8 +38,9 @@ typedef struct layer_operands_args {
     uint64_t rows, k;
     uint32_t type; /* of from */
     uint32_t op;
-    uint32_t group; /* elements that a thread takes: 32, 64 or 128 */
+    uint32_t group; /* elements that a thread takes: 16, 32, 64 or 128 */
     uint32_t weigh; /* by the row's routing weight first, in its type */
+    nvfp4_rule rule;
     quant_args q;
 } layer_operands_args;
 
@@ -237,6 +240,26 @@ GPU_FN void layer_group_given(const layer_group *g)
     }
 }
 
+/* A code times its scale has six bits. */
+GPU_FN void layer_group_nvfp4(const layer_group *g)
+{
+    const layer_operands_args *const a = g->a;
+    float x[NVFP4_BLOCK];
+    uint8_t code[NVFP4_BLOCK];
+
+    for (uint32_t i = 0; i < NVFP4_BLOCK; i++) {
+        x[i] = layer_group_at(g, i);
+    }
+    const int32_t units = nvfp4_units(nvfp4_quantise(
+        &a->rule, gpu_float(gpu_load_u32(a->given, 0)), x, NVFP4_BLOCK, code));
+    const double unit = units < 0 ? (double)nvfp4_nan() : units * 0x1p-9;
+
+    (void)layer_group_unit(g, 1.0);
+    for (uint32_t i = 0; i < NVFP4_BLOCK; i++) {
+        layer_group_put(g, i, 0.5 * layer_halves(code[i]) * unit);
+    }
+}
+
 GPU_FN void layer_group_wide(const layer_group *g)
 {
 
@@ -271,6 +294,9 @@ GPU_FN void layer_operands_body(const layer_operands_args *a)
         case LAYER_BY_GIVEN:
         case LAYER_BY_INVERSE:
             layer_group_given(&g);
+            break;
+        case LAYER_BY_NVFP4:
+            layer_group_nvfp4(&g);
             break;
         default:
             if (a->type == LAYER_CODES) {

@@ -38,10 +38,16 @@ static inline mxo_status job_weights(layer_job *j, layer_gemm *g, int second,
         MXO_TRY(need_shaped(j->call, 0, name[2], &biases, &at, why));
         g->bias = at;
     }
-    if (op == LAYER_BY_GIVEN || op == LAYER_BY_INVERSE) {
+    if (recipe_is_given(op)) {
         MXO_TRY(need_shaped(j->call, 0, name[3], &given, &at, why));
         j->rest[second].given = (const float *)(const void *)at;
+        j->rest[second].divides = op == LAYER_BY_NVFP4;
         j->rows[second].given = j->rest[second].given;
+    }
+    if (op == LAYER_BY_NVFP4 && g->k % NVFP4_BLOCK != 0) {
+        return gpu_fail(MXO_E_SHAPE, why,
+                        "%s: quant.nvfp4 has blocks of 16, no short ones",
+                        j->call->op);
     }
     return MXO_OK;
 }

@@ -124,15 +124,11 @@ static mxo_status nvfp4_globals(const nvfp4_job *f, const char *name,
 static mxo_status nvfp4_rule_of(const mxo_call *call, const char *key,
                                 nvfp4_rule *rule, mxo_text why)
 {
-    static const layer_choice maths[] = {
-        {"fast", NVFP4_FAST},         {"ieee", NVFP4_IEEE},
-        {"exact", NVFP4_EXACT},       {"vllm", NVFP4_VLLM},
-        {"trtllm_gen", NVFP4_TRTLLM}, {NULL, 0}};
     const char *const word = layer_word(call, key);
 
     return layer_choose(
         call, word != NULL && strcmp(word, "same") == 0 ? "quant_rule" : key,
-        maths, &rule->math, why);
+        recipe_nvfp4_rules, &rule->math, why);
 }
 
 /* With raw sums every expert has constants of its own: those of the call by

@@ -249,6 +249,13 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
                : MXO_OK;
 }
 
+/* Is a scale given for the whole tensor? */
+static inline int recipe_is_given(uint32_t op)
+{
+    return op == LAYER_BY_GIVEN || op == LAYER_BY_INVERSE ||
+           op == LAYER_BY_NVFP4;
+}
+
 /* Of the sums here some have a place for it. */
 static inline mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
 {
@@ -274,8 +281,7 @@ static inline mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
     const mxo_status status = layer_choose(call, key, places, &g->bias_at, why);
 
     if (status == MXO_OK && g->bias_at == LAYER_BIAS_SUM &&
-        (op == LAYER_BY_GIVEN || op == LAYER_BY_INVERSE ||
-         !recipe_order_row(call)->has_start)) {
+        (recipe_is_given(op) || !recipe_order_row(call)->has_start)) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s on %s: %s=order needs an order that has a place "
                         "for it",
@@ -319,6 +325,29 @@ static inline mxo_status recipe_given(const layer_job *j, int second,
                : layer_refuse(j->call, "quant_element", why);
 }
 
+static const layer_choice recipe_nvfp4_rules[] = {
+    {"fast", NVFP4_FAST}, {"ieee", NVFP4_IEEE},         {"exact", NVFP4_EXACT},
+    {"vllm", NVFP4_VLLM}, {"trtllm_gen", NVFP4_TRTLLM}, {NULL, 0}};
+
+static inline mxo_status recipe_nvfp4(const layer_job *j, int second,
+                                      layer_operands_args *o, mxo_text why)
+{
+    static const layer_choice elements[] = {{"e2m1", 0}, {NULL, 0}};
+    const mxo_call *const call = j->call;
+    const int is_first =
+        recipe_quant_rule(call, second) == recipe_quant_rule(call, 0);
+    uint32_t element = 0;
+
+    if (!call_is(call, "input_scale", "given")) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s: quant.nvfp4 needs input_scale=given", call->op);
+    }
+    o->group = NVFP4_BLOCK;
+    MXO_TRY(layer_choose(call, "quant_element", elements, &element, why));
+    return layer_choose(call, is_first ? "quant_rule" : "requant_rule",
+                        recipe_nvfp4_rules, &o->rule.math, why);
+}
+
 /* How the rows of one GEMM are quantised; from: their type. */
 static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
                                       mxo_text why)
@@ -328,6 +357,7 @@ static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
                                        {"quant.group", 64},
                                        {"quant.qdq", LAYER_BY_QDQ},
                                        {"quant.static", LAYER_BY_GIVEN},
+                                       {"quant.nvfp4", LAYER_BY_NVFP4},
                                        {NULL, 0}};
     static const layer_choice groups[] = {
         {"32", 32}, {"64", 64}, {"128", 128}, {NULL, 0}};
@@ -349,6 +379,9 @@ static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
     }
     if (o->op == LAYER_BY_GIVEN) {
         return recipe_given(j, second, o, why);
+    }
+    if (o->op == LAYER_BY_NVFP4) {
+        return recipe_nvfp4(j, second, o, why);
     }
     if (o->op == 64) {
         o->op = LAYER_BY_MX;
