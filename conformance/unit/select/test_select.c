@@ -23,8 +23,10 @@ static void open_cases(selection_cases *s, const char *name)
                   "%s: %s", path, why);
 }
 
+/* By the rules built in, and by a copy of them that the caller hands over. */
 START_TEST(every_published_case_is_answered)
 {
+    static mxo_select_rules copy;
     static const struct {
         const char *name;
         size_t n;
@@ -33,15 +35,18 @@ START_TEST(every_published_case_is_answered)
                  {"selection_2026_09.json", 1165},
                  {"selection_2026_11.json", 1424}};
     char why[4096] = "";
+    const mxo_text text = {why, sizeof why};
 
+    copy = mxo_select_standard;
     for (size_t f = 0; f < sizeof files / sizeof files[0]; f++) {
         selection_cases s;
         open_cases(&s, files[f].name);
         ck_assert_uint_eq(selection_cases_count(&s), files[f].n);
         for (size_t i = 0; i < files[f].n; i++) {
-            ck_assert_msg(selection_case_run(&s, i, NULL,
-                                             (mxo_text){why, sizeof why}) == 0,
-                          "%s: %s", selection_case_id(&s, i), why);
+            ck_assert_msg(selection_case_run(&s, i, NULL, text) == 0, "%s: %s",
+                          selection_case_id(&s, i), why);
+            ck_assert_msg(selection_case_run(&s, i, &copy, text) == 0,
+                          "%s, own rules: %s", selection_case_id(&s, i), why);
         }
         selection_cases_close(&s);
     }
@@ -373,6 +378,9 @@ START_TEST(impossible_configurations_are_refused)
     REFUSED(hidden, -1);
     REFUSED(hidden, MXO_SEL_SIZE_MAX + 1);
     REFUSED(intermediate, INT64_MIN);
+    REFUSED(num_experts, -1);
+    REFUSED(num_local_experts, MXO_SEL_SIZE_MAX + 1);
+    REFUSED(intermediate_unpadded, -1);
     REFUSED(major, 100);
     REFUSED(minor, 10);
     REFUSED(minor, -1);

@@ -181,6 +181,65 @@ START_TEST(conversions_are_those_of_the_loaders)
 }
 END_TEST
 
+/* Conversions that an activation, a variable or the number of ranks decides. */
+START_TEST(conversions_ask_more_than_the_platform)
+{
+    static const struct {
+        mxo_sel_version version;
+        mxo_sel_backend backend;
+        mxo_sel_activation activation;
+        int64_t ranks;
+        mxo_sel_env env;
+        const char *value; /* NULL: unset */
+        const char *want;
+    } rows[] = {
+#define SITU_ROW(version, env, value, want) \
+    {version,                               \
+     MXO_SEL_BACKEND_AITER_MXFP4_BF16,      \
+     MXO_SEL_ACT_situ,                      \
+     1,                                     \
+     MXO_SEL_ENV_##env,                     \
+     value,                                 \
+     want}
+#define SITU_09(value, want) \
+    SITU_ROW(MXO_SEL_2026_09, VLLM_ROCM_USE_AITER_MOE_SITUV2_A8W4, value, want)
+#define SITU_11(value, want) \
+    SITU_ROW(MXO_SEL_2026_11, VLLM_ROCM_USE_AITER_MOE_SITUV2, value, want)
+        SITU_09(NULL, "aiter_mxfp4_bf16_situ"),
+        SITU_09("0", "aiter_mxfp4_bf16_situ"),
+        SITU_09("1", "aiter_mxfp4_bf16_situ_a8w4"),
+        SITU_09("True", "aiter_mxfp4_bf16_situ_a8w4"),
+        SITU_09("truest", "aiter_mxfp4_bf16_situ"),
+        SITU_11(NULL, "aiter_mxfp4_bf16_situ"),
+        SITU_11("1", "aiter_mxfp4_bf16_situ"),
+        SITU_11("a16w4", "aiter_mxfp4_bf16_situ"),
+        SITU_11("A8W4", "aiter_mxfp4_bf16_situ_a8w4"),
+        SITU_11("a8w", "aiter_mxfp4_bf16_situ"),
+        /* Two ranks keep the scale order of CDNA4, three do not. */
+        {MXO_SEL_2026_11, MXO_SEL_BACKEND_AITER_TRITON_MXFP4_BF16,
+         MXO_SEL_ACT_silu, 2, 0, NULL, "triton_cdna4_gate_up"},
+        {MXO_SEL_2026_11, MXO_SEL_BACKEND_AITER_TRITON_MXFP4_BF16,
+         MXO_SEL_ACT_silu, 3, 0, NULL, "triton_strided_gate_up"},
+        {MXO_SEL_2026_11, MXO_SEL_BACKEND_AITER_MXFP4_BF16, MXO_SEL_ACT_silu, 1,
+         0, NULL, "aiter_mxfp4_bf16_gate_up"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        mxo_select_config c =
+            configured(rows[i].version, MXO_SEL_ENTRY_deepseek_v4);
+        mxo_sel_failure f;
+        const char *id;
+        place(&c, "gfx950");
+        c.activation = rows[i].activation;
+        c.parallel.tp_size = rows[i].ranks;
+        c.env[rows[i].env] = rows[i].value;
+        id = mxo_select_conversion(&c, rows[i].backend, &f);
+        ck_assert_msg(id != NULL, "row %zu", i);
+        ck_assert_str_eq(id + strlen("convert/"), rows[i].want);
+    }
+}
+END_TEST
+
 /* layout.convert has every conversion that select names. */
 START_TEST(every_conversion_is_one_of_the_layout_engine)
 {
@@ -308,6 +367,51 @@ START_TEST(odd_rules_end_well)
 }
 END_TEST
 
+/* Tables without a row that ends them, none of whose rows is for the
+ * configuration. */
+START_TEST(full_tables_end)
+{
+    static mxo_select_rules rules;
+    mxo_select_config c = configured(MXO_SEL_2026_03, MXO_SEL_ENTRY_mxfp4);
+    mxo_sel_failure failure;
+    uint8_t out[MXO_SEL_LIST_MAX];
+    int64_t h = 5;
+    int64_t i = 7;
+
+    rules = mxo_select_standard;
+    c.rules = &rules;
+    for (int k = 0; k < SEL_MAX_NAMES; k++) {
+        rules.names[k] =
+            (sel_name){.version = MXO_SEL_2025_08, .name = "other"};
+    }
+    for (int k = 0; k < SEL_MAX_LISTS; k++) {
+        rules.lists[k] = (sel_list){.version = MXO_SEL_2025_08, .list = 1};
+    }
+    for (int k = 0; k < SEL_MAX_ROUND; k++) {
+        rules.rounds[k] = (sel_round){.version = MXO_SEL_2025_08, .hidden = 64};
+    }
+    for (int k = 0; k < SEL_MAX_ROUTING; k++) {
+        rules.routers[k] = (sel_router){.versions = 1 << MXO_SEL_2025_08};
+    }
+    for (int k = 0; k < SEL_MAX_CONVERTS; k++) {
+        rules.converts[k] = (sel_convert){.version = MXO_SEL_2025_08, .id = 1};
+    }
+    c.moe_backend = "triton";
+    ck_assert_int_eq(mxo_select_map(&c, out, &failure), 0);
+    ck_assert_int_eq(failure.error, MXO_SEL_ERROR_NAME);
+    ck_assert_ptr_null(mxo_select_name_at(&c, 0));
+    ck_assert_int_eq(mxo_select_priority(&c, MXO_SEL_LIST_plain, out), 0);
+    mxo_select_round_up(&c, MXO_SEL_BACKEND_MARLIN, &h, &i);
+    ck_assert(h == 5 && i == 7);
+    ck_assert_int_eq(
+        mxo_select_routing(&c, MXO_SEL_SCORING_softmax, 1, 1, 0, 0, 0),
+        MXO_SEL_ROUTING_Unspecified);
+    ck_assert_ptr_null(
+        mxo_select_conversion(&c, MXO_SEL_BACKEND_MARLIN, &failure));
+    ck_assert_int_eq(failure.error, MXO_SEL_ERROR_CONVERT_ANY);
+}
+END_TEST
+
 START_TEST(a_routing_method_without_a_number_is_minus_one)
 {
     mxo_select_config c = configured(MXO_SEL_2026_03, MXO_SEL_ENTRY_mxfp4);
@@ -353,12 +457,14 @@ Suite *suite_select_after(void)
 
     tcase_add_test(t, kernels_are_made_as_the_page_says);
     tcase_add_test(t, conversions_are_those_of_the_loaders);
+    tcase_add_test(t, conversions_ask_more_than_the_platform);
     tcase_add_test(t, every_conversion_is_one_of_the_layout_engine);
     tcase_add_test(t, keys_are_printed_with_their_flavour);
     tcase_add_test(t, block_scales_have_the_platform_s_fp8);
     tcase_add_test(t, a_malformed_variable_stops_the_weights);
     tcase_add_test(t, a_list_that_is_not_there_is_empty);
     tcase_add_test(t, odd_rules_end_well);
+    tcase_add_test(t, full_tables_end);
     tcase_add_test(t, a_routing_method_without_a_number_is_minus_one);
     tcase_add_test(t, changes_of_rules_are_numbered_and_named);
     suite_add_tcase(s, t);
