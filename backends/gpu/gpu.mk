@@ -78,6 +78,7 @@ gpu_headers = \
 	%reldir%/layout_plan/plan_layout.h \
 	%reldir%/layout_plan/plan_lines.h \
 	%reldir%/layout_plan/plan_move.h \
+	%reldir%/layout_plan/plan_record.h \
 	%reldir%/layout_plan/plan_terms.h \
 	%reldir%/layout_plan/plan_tile.h \
 	%reldir%/ops/dequant.h \

@@ -35,6 +35,7 @@ struct glu_constants;
     OP("layout.grouped", plan_grouped)          \
     OP("layout.groups", plan_groups)            \
     OP("layout.index", plan_index)              \
+    OP("layout.record", plan_record)            \
     OP("layout.tp_pad", plan_tables)            \
     OP("math.lg2", plan_functions)              \
     OP("math.rcp", plan_functions)              \

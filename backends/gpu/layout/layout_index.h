@@ -39,7 +39,12 @@ GPU_FN uint64_t index_forward(const index_args *a, uint64_t at)
     element /= a->walk.extent[2];
     p.at[1] = element % a->walk.extent[1];
     p.at[0] = element / a->walk.extent[1];
-    return walk_to_memory(&a->walk, &p);
+    const uint64_t unit = walk_to_memory(&a->walk, &p);
+    if (a->walk.n_records == 0) {
+        return unit;
+    }
+    const uint64_t bit = unit * a->walk.unit_bits;
+    return (8 * walk_spread(&a->walk, bit / 8) + bit % 8) / a->walk.unit_bits;
 }
 
 GPU_FN uint64_t index_inverse(const index_args *a, uint64_t at)
@@ -48,6 +53,15 @@ GPU_FN uint64_t index_inverse(const index_args *a, uint64_t at)
 
     if (at >= a->facts[2]) {
         return INDEX_BEYOND;
+    }
+    if (a->walk.n_records > 0) {
+        const uint64_t bit = at * a->walk.unit_bits;
+        const uint64_t byte = walk_close(&a->walk, bit / 8);
+
+        if (byte == UINT64_MAX) {
+            return INDEX_UNDEFINED;
+        }
+        at = (8 * byte + bit % 8) / a->walk.unit_bits;
     }
     const walk_place p = walk_from_memory(&a->walk, at);
     for (uint32_t axis = 0; axis < 3; axis++) {

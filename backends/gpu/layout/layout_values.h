@@ -8,7 +8,19 @@
 
 #include "port/device.h"
 
-enum { VALUES_WIDEN, VALUES_NARROW, VALUES_SHIFT, VALUES_FIELD, VALUES_ADD };
+enum {
+    VALUES_WIDEN,
+    VALUES_NARROW,
+    VALUES_SHIFT,
+    VALUES_FIELD,
+    VALUES_ADD,
+    VALUES_TURN, /* an addition modulo 256 */
+    VALUES_MAGNITUDE,
+    VALUES_POSITIVE, /* the bytes that a magnitude is */
+    VALUES_RECIPROCAL,
+    VALUES_TIMES,
+    VALUES_OVER
+};
 
 enum { VALUES_STEPS = 4, VALUES_SPAN = 4 * VALUES_STEPS * GPU_BLOCK };
 
@@ -34,6 +46,24 @@ GPU_FN uint32_t values_element(const values_args *a, uint32_t x, uint32_t *y)
     case VALUES_ADD:
         *y = x + a->add;
         return *y >> 8; /* a borrow shows as well */
+    case VALUES_TURN:
+        *y = (x + a->add) & 255;
+        return 0;
+    case VALUES_MAGNITUDE:
+        *y = x & 127;
+        return 0;
+    case VALUES_POSITIVE:
+        *y = x;
+        return x & 128;
+    case VALUES_RECIPROCAL:
+        *y = gpu_bits(1.0f / gpu_float(x));
+        return 0;
+    case VALUES_TIMES:
+        *y = gpu_bits(gpu_float(x) * 2688.0f);
+        return 0;
+    case VALUES_OVER:
+        *y = gpu_bits(gpu_float(x) / 2688.0f);
+        return 0;
     case VALUES_NARROW:
         *y = x >> 16;
         return x & 0xffffu;
@@ -46,16 +76,20 @@ GPU_FN uint32_t values_element(const values_args *a, uint32_t x, uint32_t *y)
 /* Bytes of an element on its way in, and out. */
 GPU_FN uint32_t values_in(const values_args *a)
 {
-    return a->kind == VALUES_WIDEN                               ? 2
-           : a->kind == VALUES_NARROW || a->kind == VALUES_FIELD ? 4
-                                                                 : 1;
+    return a->kind == VALUES_WIDEN ? 2
+           : a->kind == VALUES_NARROW || a->kind == VALUES_FIELD ||
+                   a->kind >= VALUES_RECIPROCAL
+               ? 4
+               : 1;
 }
 
 GPU_FN uint32_t values_out(const values_args *a)
 {
-    return a->kind == VALUES_NARROW                             ? 2
-           : a->kind == VALUES_WIDEN || a->kind == VALUES_SHIFT ? 4
-                                                                : 1;
+    return a->kind == VALUES_NARROW ? 2
+           : a->kind == VALUES_WIDEN || a->kind == VALUES_SHIFT ||
+                   a->kind >= VALUES_RECIPROCAL
+               ? 4
+               : 1;
 }
 
 GPU_FN gpu_u128 values_load(const values_args *a, uint64_t four)

@@ -9,7 +9,7 @@
 
 #include "port/device.h"
 
-enum { WALK_GROUPS = 32, WALK_TABLE = 256 };
+enum { WALK_GROUPS = 32, WALK_TABLE = 256, WALK_RECORDS = 2 };
 
 typedef struct walk_digit {
     uint64_t n;
@@ -26,14 +26,23 @@ typedef struct walk_group {
     int table;
 } walk_group;
 
+/* Bytes of memory: a body, and what another tensor has around it. */
+typedef struct walk_record {
+    uint64_t first;
+    uint64_t body;
+    uint64_t every;
+} walk_record;
+
 typedef struct walk_args {
     const uint8_t *src;
     uint8_t *dst;
-    uint64_t n;         /* bytes to write */
+    uint64_t n;         /* bytes to write, without gaps */
     uint64_t extent[3]; /* of the logical tensor, really there */
     uint32_t elem_bytes;
     uint32_t unit_bits;
     uint32_t n_groups;
+    uint32_t n_records;
+    walk_record record[WALK_RECORDS]; /* innermost first */
     uint8_t pad[3];
     uint8_t undefined[3];
     walk_group group[WALK_GROUPS];
@@ -46,6 +55,31 @@ typedef struct walk_args {
 typedef struct walk_place {
     uint64_t at[4];
 } walk_place;
+
+/* Where a byte of memory without gaps lies among records. */
+GPU_FN uint64_t walk_spread(const walk_args *a, uint64_t at)
+{
+    for (uint32_t i = 0; i < a->n_records; i++) {
+        const walk_record *const r = &a->record[i];
+        at += at / r->body * (r->every - r->body) + r->first;
+    }
+    return at;
+}
+
+/* The way back; UINT64_MAX: a gap. */
+GPU_FN uint64_t walk_close(const walk_args *a, uint64_t at)
+{
+    for (uint32_t i = a->n_records; i-- > 0;) {
+        const walk_record *const r = &a->record[i];
+        const uint64_t in = at % r->every - r->first; /* wraps before it */
+
+        if (in >= r->body) {
+            return UINT64_MAX;
+        }
+        at = at / r->every * r->body + in;
+    }
+    return at;
+}
 
 GPU_FN walk_place walk_from_memory(const walk_args *a, uint64_t unit)
 {
@@ -111,7 +145,7 @@ GPU_FN uint32_t walk_fetch(const walk_args *a, const walk_place *p,
     return a->src[element * a->elem_bytes + byte];
 }
 
-/* Byte i of memory. */
+/* Byte i of memory without gaps. */
 GPU_FN uint32_t walk_there(const walk_args *a, uint64_t i)
 {
     uint32_t y = 0;
@@ -140,19 +174,20 @@ GPU_FN uint32_t walk_back(const walk_args *a, uint64_t i)
     p.at[1] = element % a->extent[1];
     p.at[0] = element / a->extent[1];
     if (a->unit_bits >= 8) {
-        return a
-            ->src[walk_to_memory(a, &p) * a->elem_bytes + i % a->elem_bytes];
+        return a->src[walk_spread(a, walk_to_memory(a, &p) * a->elem_bytes +
+                                         i % a->elem_bytes)];
     }
     for (uint32_t bit = 0; bit < 8; bit += a->unit_bits) {
         p.at[3] = bit;
         const uint64_t at = walk_to_memory(a, &p) * a->unit_bits;
-        const uint32_t unit = (uint32_t)a->src[at / 8] >> at % 8;
+        const uint32_t unit =
+            (uint32_t)a->src[walk_spread(a, at / 8)] >> at % 8;
         y |= (unit & ((1u << a->unit_bits) - 1)) << bit;
     }
     return y;
 }
 
-/* Whether element i of memory is defined. */
+/* Whether element i of memory without gaps is defined. */
 GPU_FN uint32_t walk_defined(const walk_args *a, uint64_t i)
 {
     const uint32_t units = a->unit_bits >= 8 ? 1 : 8 / a->unit_bits;
@@ -173,10 +208,16 @@ GPU_FN void walk_body(const walk_args *a, int what)
 {
     const uint64_t i = (uint64_t)gpu_block() * GPU_BLOCK + gpu_thread();
 
-    if (i < a->n) {
-        a->dst[i] = (uint8_t)(what == WALK_THERE  ? walk_there(a, i)
-                              : what == WALK_BACK ? walk_back(a, i)
-                                                  : walk_defined(a, i));
+    if (i >= a->n) {
+        return;
+    }
+    if (what == WALK_BACK) {
+        a->dst[i] = (uint8_t)walk_back(a, i);
+    } else if (what == WALK_THERE) {
+        a->dst[walk_spread(a, i)] = (uint8_t)walk_there(a, i);
+    } else {
+        a->dst[walk_spread(a, i * a->elem_bytes) / a->elem_bytes] =
+            (uint8_t)walk_defined(a, i);
     }
 }
 

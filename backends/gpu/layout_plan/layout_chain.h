@@ -20,8 +20,12 @@ static const struct {
     uint32_t add;
 } value_kinds[] = {
     {"bf16_to_f32", VALUES_WIDEN, VALUES_NARROW, 0},
+    {"e4m3_magnitude", VALUES_MAGNITUDE, VALUES_POSITIVE, 0},
     {"e8m0_plus_6", VALUES_ADD, VALUES_ADD, 6},
     {"e8m0_to_f32", VALUES_SHIFT, VALUES_FIELD, 0},
+    {"e8m0_unbiased", VALUES_TURN, VALUES_TURN, 129},
+    {"f32_reciprocal", VALUES_RECIPROCAL, VALUES_RECIPROCAL, 0},
+    {"f32_times_2688", VALUES_TIMES, VALUES_OVER, 0},
     {"f32_to_e8m0", VALUES_FIELD, VALUES_SHIFT, 0},
 };
 
@@ -312,7 +316,7 @@ static int map_is_plain(const layout_map *m)
             return 0;
         }
     }
-    return !map_has_pads(m);
+    return !map_has_pads(m) && m->n_records == 0;
 }
 
 #endif

@@ -238,9 +238,57 @@ static void map_dimension(layout_map *m, uint32_t first)
     m->rank++;
 }
 
+/* @1/17: what follows lies in records of 17 bytes, from byte 1 on. */
+static void map_record(layout_map *m, layout_reader *r)
+{
+    if (m->n_records == LAYOUT_RECORDS || m->n_groups == 0) {
+        r->bad = 1;
+        return;
+    }
+    layout_record *const to = &m->record[m->n_records++];
+    to->group = m->n_groups;
+    to->axis = m->rank;
+    to->first = (uint64_t)reader_value(r);
+    r->bad |= !reader_takes(r, '/');
+    to->every = (uint64_t)reader_value(r);
+}
+
+/* What records hold, and the dimension that they are. */
+static void map_measure(layout_map *m, layout_reader *r)
+{
+    const layout_record outer = m->record[0];
+    uint64_t inner = 1; /* bytes that take up so many in memory */
+    uint64_t taken = 1;
+
+    for (uint32_t i = m->n_records; i-- > 0;) {
+        layout_record *const at = &m->record[i];
+        const uint64_t bits = m->group[at->group - 1].stride;
+
+        at->body = bits / 8 / inner * taken;
+        r->bad |= bits % 8 != 0 || at->first % m->elem_bytes != 0 ||
+                  at->every % m->elem_bytes != 0 ||
+                  at->first + at->body > at->every;
+        inner = bits / 8;
+        taken = at->every;
+    }
+    if (m->n_records > 0 && outer.axis < 6) {
+        m->rank = outer.axis + 1;
+        m->shape[outer.axis] = outer.every / m->elem_bytes;
+    }
+    if (m->n_records == 2) { /* the text has the outer one first */
+        const layout_record first = m->record[0];
+        m->record[0] = m->record[1];
+        m->record[1] = first;
+    }
+}
+
 static void map_right(layout_map *m, layout_reader *r)
 {
     while (reader_peek(r) != '\0' && !r->bad) {
+        if (reader_takes(r, '@')) {
+            map_record(m, r);
+            continue;
+        }
         const uint32_t first = m->n_groups;
 
         if (reader_takes(r, '(')) {
@@ -260,6 +308,9 @@ static void map_right(layout_map *m, layout_reader *r)
     }
     for (uint32_t i = 0; i < m->n_digits; i++) {
         r->bad |= !m->digit[i].used;
+    }
+    if (!r->bad) {
+        map_measure(m, r);
     }
 }
 
@@ -305,10 +356,6 @@ static mxo_status map_read(layout_map *m, const char *name, size_t n_name,
     m->elem_bytes = elem_bytes;
     for (int i = 0; i < 3; i++) {
         m->axis[i].extent = shape[i];
-    }
-    if (strchr(m->row->map, '@') != NULL) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why, "%s has no records: %s",
-                        GPU_NAME, m->row->id);
     }
     if (!layout_takes(m->row, 8 * elem_bytes)) {
         return gpu_fail(MXO_E_SHAPE, why,

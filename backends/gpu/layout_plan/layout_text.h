@@ -16,7 +16,8 @@ enum {
     LAYOUT_DIGITS = 32,
     LAYOUT_GROUPS = 32,
     LAYOUT_MEMBERS = 6,
-    LAYOUT_TABLE = 256 /* entries of all tables of a layout */
+    LAYOUT_TABLE = 256, /* entries of all tables of a layout */
+    LAYOUT_RECORDS = 2
 };
 
 typedef struct layout_row {
@@ -72,6 +73,15 @@ typedef struct layout_group {
     int table;       /* first of n entries, or -1 */
 } layout_group;
 
+/* Pieces of memory, and between them bytes of another tensor. */
+typedef struct layout_record {
+    uint64_t first; /* bytes before the body */
+    uint64_t body;
+    uint64_t every;
+    uint32_t group; /* its first */
+    uint32_t axis;  /* dimension of memory */
+} layout_record;
+
 typedef struct layout_map {
     const layout_row *row;
     uint32_t elem_bytes;
@@ -81,6 +91,8 @@ typedef struct layout_map {
     layout_digit digit[LAYOUT_DIGITS];
     uint32_t n_groups;
     layout_group group[LAYOUT_GROUPS]; /* most significant first */
+    uint32_t n_records;
+    layout_record record[LAYOUT_RECORDS]; /* innermost first */
     uint32_t rank; /* of memory; shape has the first six dimensions */
     uint64_t shape[6];
     uint32_t n_table;

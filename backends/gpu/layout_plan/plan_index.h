@@ -26,6 +26,18 @@ static uint64_t index_count(const uint64_t n[3], uint64_t units)
     return product;
 }
 
+/* Units of memory where so many of them are among records; 0: as above. */
+static uint64_t index_memory(const layout_map *m, uint64_t n)
+{
+    for (uint32_t i = 0; i < m->n_records; i++) {
+        const uint64_t every = 8 * m->record[i].every / m->unit_bits;
+
+        n /= 8 * m->record[i].body / m->unit_bits;
+        n = n > INT64_MAX / every ? 0 : n * every;
+    }
+    return n;
+}
+
 static mxo_status index_map(const mxo_call *call, layout_map *m, mxo_text why)
 {
     static const char *const keys[] = {"experts", "rows", "cols"};
@@ -71,12 +83,13 @@ mxo_status plan_index(const mxo_call *call, gpu_plan *plan, mxo_text why)
     const uint64_t padded[3] = {m.axis[0].padded, m.axis[1].padded,
                                 m.axis[2].padded};
     a->units = m.unit_bits < 8 ? 8 / m.unit_bits : 1;
-    const uint64_t facts[INDEX_SIZES] = {a->units,
-                                         index_count(extent, a->units),
-                                         index_count(padded, a->units),
-                                         padded[0],
-                                         padded[1],
-                                         padded[2]};
+    const uint64_t facts[INDEX_SIZES] = {
+        a->units,
+        index_count(extent, a->units),
+        index_memory(&m, index_count(padded, a->units)),
+        padded[0],
+        padded[1],
+        padded[2]};
     if (facts[2] == 0 && padded[0] * padded[1] * padded[2] != 0) {
         return gpu_fail(MXO_E_SHAPE, why, "layout.index: too many units");
     }

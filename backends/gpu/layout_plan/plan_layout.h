@@ -18,7 +18,8 @@
 /* Whether some elements have no counterpart in the result. */
 static int values_lose(const value_change *v)
 {
-    return v->kind != VALUES_WIDEN && v->kind != VALUES_SHIFT;
+    return v->kind == VALUES_NARROW || v->kind == VALUES_FIELD ||
+           v->kind == VALUES_ADD || v->kind == VALUES_POSITIVE;
 }
 
 static mxo_status plan_values(gpu_plan *plan, const value_change *v,
@@ -96,6 +97,20 @@ static int plan_ones(const layout_map *m, uint8_t *valid, gpu_plan *plan)
     return plan_tiles(&move, plan);
 }
 
+/* Memory with gaps: the launches behind write what they leave. */
+static mxo_status plan_clear(gpu_plan *plan, uint8_t *to, uint64_t n,
+                             mxo_text why)
+{
+    gpu_plan *const next = plan_append(plan);
+
+    if (next == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the plan");
+    }
+    next->clear = to;
+    next->n_clear = n;
+    return MXO_OK;
+}
+
 /* 1 for every element that the chain defines. */
 static mxo_status plan_valid(gpu_plan *plan, const layout_chain *c, int back,
                              uint8_t *valid, uint64_t n, mxo_text why)
@@ -112,15 +127,19 @@ static mxo_status plan_valid(gpu_plan *plan, const layout_chain *c, int back,
                             "%s does not move undefined pads on", GPU_NAME);
         }
     }
-    if (map_has_undefined(m) && !back) {
+    if ((map_has_undefined(m) || m->n_records > 0) && !back) {
         const layout_move defined = {
             m,
             0,
             {m->axis[0].extent, m->axis[1].extent, m->axis[2].extent},
             NULL,
             valid};
-        if (!plan_ones(m, valid, next)) {
+        if (m->n_records > 0 || !plan_ones(m, valid, next)) {
             plan_walk(&defined, 1, next);
+        }
+        if (m->n_records > 0) {
+            next->clear = valid;
+            next->n_clear = n;
         }
         return MXO_OK;
     }
@@ -138,6 +157,7 @@ typedef struct chain_run {
     uint8_t *between[2];
     uint8_t *odd;
     int turn;
+    int joins; /* another tensor is between the records already */
 } chain_run;
 
 /* Bytes that any launch of a chain leaves in scratch, at most. */
@@ -167,6 +187,7 @@ static mxo_status chain_begin(chain_run *run, gpu_plan *plan, uint64_t room,
     run->between[0] = run->odd + 256;
     run->between[1] = run->between[0] + room;
     run->turn = 0;
+    run->joins = 0;
     return MXO_OK;
 }
 
@@ -177,6 +198,9 @@ static mxo_status chain_move(chain_run *run, layout_move move, int last,
     move.src = run->at;
     move.dst = last ? run->end : run->between[run->turn];
     run->at = move.dst;
+    if (move.map->n_records > 0 && !move.back && !run->joins) {
+        MXO_TRY(plan_clear(run->plan, move.dst, map_bytes(move.map), why));
+    }
     return plan_next_move(run->plan, &move, why);
 }
 
@@ -292,6 +316,51 @@ static mxo_status chain_of(layout_chain *c, const mxo_call *call, int back,
     return back ? chain_turn(c, why) : MXO_OK;
 }
 
+static int is_record(const char *name)
+{
+    const layout_row *const row = layout_find(name, strcspn(name, "/"));
+
+    return row != NULL && strchr(row->map, '@') != NULL;
+}
+
+/* Rows of records are longer than what they hold: the map is that of what is
+   kept, without keep_cols of all that rows of such a length hold. */
+static mxo_status chain_of_records(layout_chain *c, const mxo_call *call,
+                                   const mxo_tensor *x, uint64_t kept[3],
+                                   mxo_text why)
+{
+    const char *const name = call_text(call, "layout");
+    const layout_map *const m = &c->last;
+    uint64_t any[3] = {1, 1024, 1024}; /* what one holds is always the same */
+    uint32_t type = x->dtype;
+
+    c->n = 0;
+    if (kept[2] == x->shape[2]) {
+        MXO_TRY(chain_add(c, name, strlen(name), 1, &type, any, why));
+        kept[2] = kept[2] * map_dense(m) / map_bytes(m);
+        type = x->dtype;
+        c->n = 0;
+    }
+    uint64_t shape[3] = {kept[0], kept[1], kept[2]};
+    return chain_add(c, name, strlen(name), 1, &type, shape, why);
+}
+
+/* Memory is seen in the shape of the padded tensor; records make it wider. */
+static mxo_status chain_fills(const layout_chain *c, const mxo_tensor *x,
+                              mxo_text why)
+{
+    const layout_map *const m = &c->last;
+    const uint64_t dense = map_dense(m);
+    const uint64_t cols = dense == 0 ? m->axis[2].padded
+                                     : m->axis[2].padded * map_bytes(m) / dense;
+
+    return m->axis[0].padded == x->shape[0] &&
+                   m->axis[1].padded == x->shape[1] && cols == x->shape[2]
+               ? MXO_OK
+               : gpu_fail(MXO_E_SHAPE, why,
+                          "%s: this is no memory of its shape", m->row->id);
+}
+
 mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     const mxo_tensor *const x = call_in(call, "x");
@@ -306,10 +375,17 @@ mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why)
         rows > x->shape[1] || cols > x->shape[2]) {
         return gpu_fail(MXO_E_SHAPE, why, "layout.apply: x does not fit");
     }
-    const uint64_t kept[3] = {x->shape[0],
-                              back && rows > 0 ? rows : x->shape[1],
-                              back && cols > 0 ? cols : x->shape[2]};
-    mxo_status status = chain_of(&chain, call, back, x, kept, why);
+    if (!back && (rows > 0 || cols > 0)) {
+        return gpu_fail(MXO_E_PARAM, why, "layout.apply: all is kept");
+    }
+    uint64_t kept[3] = {x->shape[0], back && rows > 0 ? rows : x->shape[1],
+                        back && cols > 0 ? cols : x->shape[2]};
+    mxo_status status = back && is_record(call_text(call, "layout"))
+                            ? chain_of_records(&chain, call, x, kept, why)
+                            : chain_of(&chain, call, back, x, kept, why);
+    if (status == MXO_OK && back) {
+        status = chain_fills(&chain, x, why);
+    }
     if (status != MXO_OK) {
         return status;
     }

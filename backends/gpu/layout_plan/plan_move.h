@@ -282,10 +282,21 @@ static int plan_lines(const layout_move *move, gpu_plan *plan)
     return 1;
 }
 
-static uint64_t map_bytes(const layout_map *m)
+/* Bytes of memory without the gaps of records, and with them. */
+static uint64_t map_dense(const layout_map *m)
 {
     return m->axis[0].padded * m->axis[1].padded * m->axis[2].padded *
            m->elem_bytes;
+}
+
+static uint64_t map_bytes(const layout_map *m)
+{
+    uint64_t n = map_dense(m);
+
+    for (uint32_t i = 0; i < m->n_records; i++) {
+        n = n / m->record[i].body * m->record[i].every;
+    }
+    return n;
 }
 
 static void walk_digits(const layout_map *m, walk_args *a)
@@ -324,6 +335,13 @@ static void walk_facts(const layout_map *m, const uint64_t extent[3],
     walk_digits(m, a);
     a->elem_bytes = m->elem_bytes;
     a->unit_bits = m->unit_bits;
+    a->n_records = m->n_records;
+    for (uint32_t i = 0; i < m->n_records; i++) {
+        const walk_record r = {m->record[i].first, m->record[i].body,
+                               m->record[i].every};
+
+        a->record[i] = r;
+    }
     for (int i = 0; i < 3; i++) {
         a->extent[i] = extent[i];
         a->pad[i] = m->axis[i].byte;
@@ -346,7 +364,7 @@ static void plan_walk(const layout_move *move, int defined, gpu_plan *plan)
     a->dst = move->dst;
     a->n = move->back
                ? move->kept[0] * move->kept[1] * move->kept[2] * m->elem_bytes
-               : map_bytes(m);
+               : map_dense(m);
     a->n /= defined ? m->elem_bytes : 1;
     plan->kernel = &kernels[defined ? WALK_DEFINED : move->back];
     plan->blocks = (a->n + GPU_BLOCK - 1) / GPU_BLOCK;

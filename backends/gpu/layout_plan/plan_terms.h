@@ -190,7 +190,7 @@ static int plan_tiles(const layout_move *move, gpu_plan *plan)
 
 static void plan_move(const layout_move *move, gpu_plan *plan)
 {
-    if (!plan_tiles(move, plan)) {
+    if (move->map->n_records > 0 || !plan_tiles(move, plan)) {
         plan_walk(move, 0, plan);
     }
 }

@@ -61,6 +61,7 @@
 #define plan_quant_any SIMT_GLOBAL(plan_quant_any)
 #define plan_tables SIMT_GLOBAL(plan_tables)
 #define plan_quant_group SIMT_GLOBAL(plan_quant_group)
+#define plan_record SIMT_GLOBAL(plan_record)
 #define plan_requant SIMT_GLOBAL(plan_requant)
 #define plan_route SIMT_GLOBAL(plan_route)
 #define plan_routed SIMT_GLOBAL(plan_routed)
