@@ -131,8 +131,8 @@ if MXO_CPU_X86_64
 noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
 	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 libcpu_avx2_la_SOURCES = %reldir%/isa/avx2.c %reldir%/isa/avx2digit_plane.c \
-	%reldir%/isa/avx2settle.c \
-	%reldir%/isa/avx2settle.c %reldir%/isa/vec_avx2.h
+	%reldir%/isa/avx2settle.c %reldir%/isa/avx2digit_few.h \
+	%reldir%/isa/vec_avx2.h
 libcpu_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c -static
 libcpu_avx512_la_SOURCES = %reldir%/isa/avx512.c %reldir%/isa/vec_avx512.h

@@ -167,15 +167,20 @@ cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane)
 const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane)
 {
 #if defined(__x86_64__)
-    static const cpu_plane_lane both = {cpu_plane_put_both, cpu_plane_both,
-                                        NULL, NULL, cpu_plane_join_avx2};
-    static const cpu_plane_lane avx2 = {cpu_plane_put_avx2, cpu_plane_avx2,
-                                        NULL, NULL, cpu_plane_join_avx2};
+    static const cpu_plane_lane both = {cpu_plane_put_both,
+                                        cpu_plane_both,
+                                        NULL,
+                                        NULL,
+                                        cpu_plane_join_avx2,
+                                        NULL};
+    static const cpu_plane_lane avx2 = {
+        cpu_plane_put_avx2,  cpu_plane_avx2,      NULL, NULL,
+        cpu_plane_join_avx2, cpu_plane_place_avx2};
 
 #if defined(MXO_HAS_AMX)
-    static const cpu_plane_lane amx = {cpu_plane_put_both, cpu_plane_amx,
-                                       cpu_plane_pack_amx, cpu_plane_packed_amx,
-                                       cpu_plane_join_avx2};
+    static const cpu_plane_lane amx = {
+        cpu_plane_put_both,   cpu_plane_amx,       cpu_plane_pack_amx,
+        cpu_plane_packed_amx, cpu_plane_join_avx2, NULL};
 
     if (lane == &cpu_isa_amx) {
         return &amx;

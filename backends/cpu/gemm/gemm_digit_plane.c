@@ -11,6 +11,8 @@
 
 enum { MOST_DIGIT = 128, MOST_CODE = 12, SUM_BITS = 31, MOST_SPREAD = 14 };
 enum { TOP_BITS = 55 };
+/* Planes that are looked at for few digits, and what is few. */
+enum { UPPER = 4, PART = 8, SAMPLE = 8 };
 
 /* Factors are 16-bit integers with a sign, so 2^14 is the largest. */
 int cpu_plane_spread(size_t k)
@@ -31,19 +33,88 @@ static int64_t ones(int n)
     return (int64_t)(((UINT64_C(1) << 8 * n) - 1) / 255);
 }
 
-static int set_planes(cpu_planes *row, const int64_t *v, size_t groups,
-                      cpu_plane_put_fn put)
+/* Digit d of v, whose digits have 128 added each. */
+static int16_t digit_of(int64_t v, int d)
 {
+    return (int16_t)((int16_t)(v >> 8 * d & 255) - MOST_DIGIT);
+}
+
+/* Are more digits of plane d than so many of every eighth number not zero? */
+static int looks_full(const int64_t *v, size_t k, int64_t bytes, int d,
+                      size_t most)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < k; i += SAMPLE) {
+        n += digit_of(v[i] + bytes, d) != 0;
+    }
+    return n > most;
+}
+
+/* Digits of plane d of k integers in pairs, unless they are more than one in
+   PART; -1 without memory. */
+static int set_few(cpu_planes *row, int d, const int64_t *v, size_t k,
+                   uint16_t (*place)(size_t i))
+{
+    const int64_t bytes = MOST_DIGIT * ones(row->n);
+    const size_t stretches = k / CPU_PLANE_STRETCH + 1;
+    const size_t most = k / PART / 2; /* pairs; one more is written */
+    const size_t room = most + stretches + 1;
+    cpu_plane_few few;
+    size_t n = 0; /* digits */
+
+    if (looks_full(v, k, bytes, d, 2 * (k / SAMPLE / PART) + 1)) {
+        return 0;
+    }
+    few.pair = calloc(1, room * sizeof *few.pair +
+                             (stretches + 1) * sizeof *few.first);
+    if (few.pair == NULL) {
+        return -1;
+    }
+    few.first = (uint32_t *)(few.pair + room);
+    for (size_t i = 0; i < k && n <= 2 * most; i++) {
+        const int16_t digit = digit_of(v[i] + bytes, d);
+
+        if (i % CPU_PLANE_STRETCH == 0) {
+            n += n % 2;
+            few.first[i / CPU_PLANE_STRETCH] = (uint32_t)(n / 2);
+        }
+        if (digit != 0) {
+            few.pair[n / 2].at[n % 2] = place(i % CPU_PLANE_STRETCH);
+            few.pair[n / 2].digit[n % 2] = digit;
+            n++;
+        }
+    }
+    few.first[(k + CPU_PLANE_STRETCH - 1) / CPU_PLANE_STRETCH] =
+        (uint32_t)((n + 1) / 2);
+    if (n > 2 * most) {
+        free(few.pair);
+        return 0;
+    }
+    row->few[d] = few;
+    return 0;
+}
+
+static int set_planes(cpu_planes *row, const int64_t *v, size_t k,
+                      const cpu_plane_lane *by)
+{
+    const size_t groups = (k + CPU_PLANE_GROUP - 1) / CPU_PLANE_GROUP;
     const size_t n = groups * (size_t)row->n;
+    int bad = 0;
 
     row->plane = aligned_alloc(64, n * sizeof *row->plane);
     if (row->plane == NULL) {
         return -1;
     }
     for (size_t g = 0; g < groups; g++) {
-        put(row->plane + g * (size_t)row->n, row->n, v + g * CPU_PLANE_GROUP);
+        by->put(row->plane + g * (size_t)row->n, row->n,
+                v + g * CPU_PLANE_GROUP);
     }
-    return 0;
+    for (int d = row->n < UPPER ? 0 : row->n - UPPER;
+         d < row->n && by->place != NULL; d++) {
+        bad |= set_few(row, d, v, k, by->place);
+    }
+    return bad;
 }
 
 /* Remainder below the upper p planes: the lower digits' numbers.  Sums are
@@ -111,7 +182,7 @@ static void drop_empty(cpu_planes *row, int64_t any, int64_t *v, size_t k)
     row->left[row->n] = row->left[CPU_MAX_PLANES];
 }
 
-int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
+int cpu_planes_cut(const double *x, size_t k, const cpu_plane_lane *by,
                    cpu_planes *row)
 {
     const size_t groups = (k + CPU_PLANE_GROUP - 1) / CPU_PLANE_GROUP;
@@ -135,7 +206,7 @@ int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
         for (int p = 2; p <= CPU_UPPER_PLANES && p < row->n; p++) {
             row->left[p] = left_of(row, p, v, k);
         }
-        bad = set_planes(row, v, groups, put) != 0;
+        bad = set_planes(row, v, k, by) != 0;
     }
     free(v);
     return bad ? -1 : 0;
@@ -158,4 +229,7 @@ int cpu_planes_for(const cpu_planes *row, int bits)
 void cpu_planes_free(cpu_planes *row)
 {
     free(row->plane);
+    for (int d = 0; d < CPU_MAX_PLANES; d++) {
+        free(row->few[d].pair);
+    }
 }

@@ -40,13 +40,27 @@ typedef struct cpu_plane {
     int32_t start[CPU_PLANE_LANES];
 } cpu_plane;
 
+/* A plane of which few digits are not zero: those, in pairs within a stretch
+   of numbers.  at: as cpu_plane_lane.place has it. */
+enum { CPU_PLANE_STRETCH = 4 * CPU_PLANE_GROUP };
+typedef struct cpu_plane_pair {
+    uint16_t at[2];
+    int16_t digit[2];
+} cpu_plane_pair;
+
+typedef struct cpu_plane_few {
+    cpu_plane_pair *pair; /* owned; NULL: the digits are not few */
+    uint32_t *first;      /* pair of each stretch, and the end; behind them */
+} cpu_plane_few;
+
 /* A row. */
 typedef struct cpu_planes {
     cpu_plane *plane; /* owned; [groups][n], least digit first */
-    int unit;         /* numbers are integers times 2^unit */
-    int n;            /* 0: all are zero, or there are no planes */
-    int is_cut;       /* there are */
-    double norm;      /* Euclidean, at least */
+    cpu_plane_few few[CPU_MAX_PLANES];
+    int unit;    /* numbers are integers times 2^unit */
+    int n;       /* 0: all are zero, or there are no planes */
+    int is_cut;  /* there are */
+    double norm; /* Euclidean, at least */
     /* At least the sum of the magnitudes of what the upper p planes leave of
        the row's numbers; known for p = n and for p from 2 to 6.  0: nothing. */
     double left[CPU_MAX_PLANES + 1];
@@ -68,7 +82,8 @@ typedef void (*cpu_plane_put_fn)(cpu_plane *group, int n, const int64_t *v);
 
 /* Cut x[k]; 0, or -1 without memory.  Rows holding NaN or infinity are not cut.
  */
-int cpu_planes_cut(const double *x, size_t k, cpu_plane_put_fn put,
+struct cpu_plane_lane;
+int cpu_planes_cut(const double *x, size_t k, const struct cpu_plane_lane *by,
                    cpu_planes *row);
 void cpu_planes_free(cpu_planes *row);
 
@@ -79,6 +94,7 @@ int cpu_planes_for(const cpu_planes *row, int bits);
 typedef struct cpu_plane_item {
     const cpu_plane *plane;
     size_t step; /* from group to group */
+    const cpu_plane_few *few;
 } cpu_plane_item;
 
 /* Planes against up to 16 columns, which follow each other in memory:
@@ -127,6 +143,9 @@ typedef struct cpu_plane_lane {
                  int8_t *to);
     size_t (*packed)(size_t items, size_t k);
     void (*join)(const cpu_plane_join *job, double *y, double *off);
+    /* Where number i of a stretch is in cpu_plane_pair.at; NULL: mac has no use
+       for few digits. */
+    uint16_t (*place)(size_t i);
 } cpu_plane_lane;
 
 /* How far scale bytes may be apart for sums of k products; -1: never. */

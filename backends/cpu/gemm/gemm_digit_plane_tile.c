@@ -47,8 +47,10 @@ void cpu_plane_close(cpu_plane_tile *t)
 static void set_items(const cpu_planes *row, int p, cpu_plane_item *item)
 {
     for (int d = 0; d < p; d++) {
+        const int at = row->n - p + d;
+
         item[d] =
-            (cpu_plane_item){row->plane + (row->n - p + d), (size_t)row->n};
+            (cpu_plane_item){row->plane + at, (size_t)row->n, row->few + at};
     }
 }
 

@@ -5,41 +5,18 @@
  * times its weights, is taken off at the end.  Eight products of a block share
  * 16 bits: they stay below 8 255 12 < 2^15.  A panel of 16 columns is decoded
  * into the nearest cache, with each block's factor as the lanes want it; then
- * three planes at a time meet two columns at a time.
+ * three planes at a time meet two columns at a time.  Planes of few digits meet
+ * the products of codes and factors instead, 16 columns of a number at once.
  */
+#include "avx2digit_few.h"
 #include "gemm/gemm_digit_plane.h"
 #include "isa_ops.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-enum {
-    RUN = 16,
-    HALF = 128, /* numbers of four blocks: 32 lanes of 16 bits */
-    STEP = 32,
-    STEPS = HALF / STEP,
-    BLOCKS = 4,
-    PANEL = 8, /* halves */
-    FEW = 3,   /* planes, */
-    PAIR = 2,  /* and columns */
-    LANES = 8
-};
-
-#if defined(__clang__)
-#define UNROLL _Pragma("unroll")
-#else
-#define UNROLL _Pragma("GCC unroll 16")
-#endif
-
 /* Holds a sum where it is: compilers reassociate such sums, and spill them. */
 #define KEEP(x) __asm__ volatile("" : "+x"(x))
-
-/* Columns of a panel. */
-typedef struct panel {
-    int8_t code[CPU_PLANE_COLS][PANEL][HALF];
-    int16_t factor[CPU_PLANE_COLS][PANEL][STEP / 2];
-    int32_t excess[CPU_PLANE_COLS]; /* of digits, to be added */
-} panel;
 
 /* Where number i of a group is: bytes 0-7 of four blocks (0, 2, 1, 3), lower
    codes and then upper ones, and bytes 8-15. */
@@ -50,6 +27,12 @@ static size_t place_of(size_t i)
     const size_t turn = block % 2 * 2 + block / 2;
 
     return i / HALF * HALF + byte / 8 * (HALF / 2) + turn * 8 + byte % 8;
+}
+
+uint16_t cpu_plane_place_avx2(size_t i)
+{
+    return (uint16_t)(i / CPU_PLANE_GROUP * CPU_PLANE_GROUP +
+                      place_of(i % CPU_PLANE_GROUP) + i % 2 * STEP);
 }
 
 /* Bytes of 16 numbers: t[i] holds byte 2 i of the eight even ones and byte
@@ -255,6 +238,7 @@ static void decode(const cpu_plane_mac *job, size_t first, size_t n, panel *to)
 typedef struct planes {
     const int8_t *digit[FEW];
     size_t step[FEW]; /* bytes from group to group */
+    int32_t *sum[FEW];
 } planes;
 
 /* n planes against two columns: sums of eight lanes, sum[plane][column]. */
@@ -314,8 +298,7 @@ CPU_INLINE void multiply(const planes *p, const panel *w, size_t c,
 
 /* n planes against all columns of a panel. */
 CPU_INLINE void add_few(const planes *p, const panel *w, size_t cols,
-                        size_t halves, int is_first, const int n,
-                        int32_t (*to)[CPU_PLANE_COLS])
+                        size_t halves, int is_first, const int n)
 {
     __m256i sum[FEW][CPU_PLANE_COLS];
 
@@ -327,7 +310,7 @@ CPU_INLINE void add_few(const planes *p, const panel *w, size_t cols,
             sum[i][c] = _mm256_setzero_si256();
         }
         for (size_t c = 0; c < cols; c += LANES) {
-            __m256i *y = (void *)(to[i] + c);
+            __m256i *y = (void *)(p->sum[i] + c);
             const __m256i all = _mm256_add_epi32(
                 add_lanes(sum[i] + c),
                 _mm256_load_si256((const void *)(w->excess + c)));
@@ -342,24 +325,46 @@ CPU_INLINE void add_few(const planes *p, const panel *w, size_t cols,
 static void add_items(const cpu_plane_mac *job, const panel *w, size_t cols,
                       size_t first, size_t halves)
 {
-    for (size_t i = 0; i < job->items; i += FEW) {
-        const size_t left = job->items - i;
-        planes p;
+    planes p;
+    int n = 0;
 
-        for (size_t j = 0; j < FEW; j++) {
-            const cpu_plane_item *item = &job->item[i + (j < left ? j : 0)];
+    for (size_t i = 0; i < job->items; i++) {
+        const cpu_plane_item *item = &job->item[i];
 
-            p.digit[j] = item->plane[first / 2 * item->step].digit;
-            p.step[j] = item->step * sizeof *item->plane;
+        if (w->has_wide && item->few->pair != NULL) {
+            add_pairs(item->few, w, first / PANEL, job->sum[i]);
+            continue;
         }
-        if (left >= FEW) {
-            add_few(&p, w, cols, halves, first == 0, FEW, job->sum + i);
-        } else if (left == 2) {
-            add_few(&p, w, cols, halves, first == 0, 2, job->sum + i);
-        } else {
-            add_few(&p, w, cols, halves, first == 0, 1, job->sum + i);
+        p.digit[n] = item->plane[first / 2 * item->step].digit;
+        p.step[n] = item->step * sizeof *item->plane;
+        p.sum[n] = job->sum[i];
+        n++;
+        if (n == FEW) {
+            add_few(&p, w, cols, halves, first == 0, FEW);
+            n = 0;
         }
     }
+    if (n == 2) {
+        add_few(&p, w, cols, halves, first == 0, 2);
+    } else if (n == 1) {
+        add_few(&p, w, cols, halves, first == 0, 1);
+    }
+}
+
+/* Are there enough planes of few digits, and do their products fit? */
+static int is_wide(const cpu_plane_mac *job)
+{
+    size_t n = 0;
+
+    for (size_t c = 0; c < job->n; c++) {
+        if (job->most[c] - job->least[c] > MOST_WIDE) {
+            return 0;
+        }
+    }
+    for (size_t i = 0; i < job->items; i++) {
+        n += job->item[i].few->pair != NULL;
+    }
+    return n >= LEAST_WIDE;
 }
 
 int cpu_plane_avx2(cpu_plane_mac *job)
@@ -378,6 +383,7 @@ int cpu_plane_avx2(cpu_plane_mac *job)
     if (!good) {
         return 0;
     }
+    w.has_wide = job->n > 1 && is_wide(job);
     for (size_t c = job->n; c < cols; c++) {
         memset(w.code[c], 0, sizeof w.code[c]);
         memset(w.factor[c], 0, sizeof w.factor[c]);
@@ -386,6 +392,9 @@ int cpu_plane_avx2(cpu_plane_mac *job)
         const size_t n = halves - h < PANEL ? halves - h : PANEL;
 
         decode(job, h, n, &w);
+        if (w.has_wide) {
+            widen_all(&w, n);
+        }
         add_items(job, &w, cols, h, n);
     }
     return 1;

@@ -146,6 +146,7 @@ void cpu_plane_pack_amx(const cpu_plane_item *item, size_t items, size_t k,
 /* Reads the ends of the columns' scale bytes; are they as they have to be? */
 int cpu_plane_ends(cpu_plane_mac *job);
 void cpu_plane_put_avx2(cpu_plane *group, int n, const int64_t *v);
+uint16_t cpu_plane_place_avx2(size_t i);
 void cpu_plane_put_both(cpu_plane *group, int n, const int64_t *v);
 const cpu_plane_lane *cpu_plane_of(const cpu_isa_ops *lane);
 /* Bits of 64 whose index has bit number bit clear. */

@@ -30,7 +30,7 @@ static void cut_rows(void *arg, uint64_t begin, uint64_t end)
         if (used) {
             cpu_layer_rows_read(&p->rows, r, x);
             bad = p->by != NULL
-                      ? cpu_planes_cut(x, k, p->by->put, &p->row[r].planes) != 0
+                      ? cpu_planes_cut(x, k, p->by, &p->row[r].planes) != 0
                       : cpu_slice_row(&slicer, x, k, log_span, &p->row[r]) != 0;
         }
     }
