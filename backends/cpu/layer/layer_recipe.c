@@ -216,7 +216,10 @@ static mxo_status read_rule(const layer *l, layer_quant *q, uint32_t from,
     const cpu_quant_rule *rule = cpu_quant_rule_of(word);
 
     if (status == MXO_OK && rule == NULL) {
-        return refuse(l, LAYER_QUANT_RULE, why);
+        return strcmp(word, "unknown") == 0
+                   ? refuse(l, LAYER_QUANT_RULE, why)
+                   : cpu_fail(MXO_E_PARAM, why, "%s is no rule of such blocks",
+                              word);
     }
     if (status == MXO_OK) {
         cpu_quant_make(

@@ -394,11 +394,17 @@ static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
     if (o->op != LAYER_BY_MX) {
         element = "e2m1";
     }
-    return status != MXO_OK ? status
-           : rule != NULL && element != NULL &&
-                   quant_make(&o->q, element, rule, "") == 0
+    if (status != MXO_OK || rule == NULL || element == NULL) {
+        return status != MXO_OK ? status
+                                : layer_refuse(call, "quant_rule", why);
+    }
+    if (quant_make(&o->q, "e2m1", rule, "") != 0) { /* a scale's, or none */
+        return gpu_fail(MXO_E_PARAM, why, "%s: %s is no rule of such blocks",
+                        call->op, rule);
+    }
+    return quant_make(&o->q, element, rule, "") == 0
                ? MXO_OK
-               : layer_refuse(call, "quant_rule", why);
+               : layer_refuse(call, "quant_element", why);
 }
 
 static inline mxo_status recipe_gemm1(layer_job *j, mxo_text why)
