@@ -20,11 +20,7 @@
 typedef struct selftest_run {
     const selftest_options *o;
     const backend_ref *ref;
-    case_list cases; /* of the grids */
-    case_pool pool;  /* of those, what device 0 passes */
-    uint8_t *asked;  /* owned: of those, what device 0 was asked */
-    crew *faultless; /* owned: device 0, where only some cases are asked */
-    int is_narrow;   /* cases are asked as mutants need them */
+    case_pool pool;  /* of the grids */
     size_t n_chosen; /* published decisions of selection */
     selftest_score score;
     int n_reported;
@@ -37,9 +33,7 @@ typedef struct selftest_run {
     progress progress;
 } selftest_run;
 
-/* Workers, where many cases are asked; and so few mutants that most cases need
-   not be. */
-enum { JOBS = 2, FEW = 16 };
+enum { JOBS = 2 }; /* workers, where many cases are asked */
 
 /* Do the options ask for legal variants alone? */
 static int asks_legal(const selftest_options *o)
@@ -89,67 +83,24 @@ static void announce(selftest_run *s, const mutant *m, const hunt *h)
     tell(s, &s->infos[0], &fate, good, !good || !s->o->quiet);
 }
 
-static size_t n_passed(const selftest_run *s)
+/* 0, or -1 if the harness failed. */
+static int judge_device(selftest_run *s, crew *c, const mutant *m, hunt *h)
 {
-    return s->pool.small.n + s->pool.large.n;
-}
+    int status;
 
-/* The faultless device is asked what the mutant will be, up to this stage. */
-static int grow_pool(selftest_run *s, const mutant *m, hunt_stage stage,
-                     hunt *h)
-{
-    hunt own = {.tick = h->tick, .state = h->state};
-    case_list some = {.capacity = s->cases.n};
-    int status = 0;
-
-    some.item = calloc(s->cases.n + 1, sizeof *some.item);
-    for (size_t i = 0; some.item != NULL && i < s->cases.n; i++) {
-        if (!s->asked[i] && hunt_stage_of(m, s->cases.item[i].text) <= stage) {
-            s->asked[i] = 1;
-            some.item[some.n++] = s->cases.item[i]; /* texts borrowed */
-        }
+    if (c == s->pool.faultless) {
+        status = hunt_faultless(&s->pool, s->o->legal_part, h);
+    } else if (m->legal) {
+        status = hunt_legal(&s->pool, c, m, s->o->legal_part, h);
+    } else {
+        status = hunt_mutant(&s->pool, c, m, h);
     }
-    if (some.item == NULL) {
-        status = -1;
-    } else if (some.n > 0) {
-        status = hunt_faultless(&s->pool, s->faultless, &some, &own);
-    }
-    free(some.item);
-    return status;
-}
-
-/* A mutant that survives is asked again, with more cases. */
-static int judge_narrowly(selftest_run *s, crew *c, const mutant *m, hunt *h)
-{
-    int status = 0;
-
-    for (int stage = HUNT_NEAR;
-         stage <= HUNT_OTHER && status == 0 && !h->red && !stop_requested();
-         stage++) {
-        h->n = 0;
-        status = grow_pool(s, m, (hunt_stage)stage, h);
-        status = status == 0 ? hunt_mutant(&s->pool, c, m, h) : status;
-    }
-    if (status == 0 && n_passed(s) == 0 && !stop_requested()) {
+    if (status == 0 && !m->legal && !hunt_concludes(&s->pool, h)) {
         (void)cli_refuse("%s passes no case: nothing can be concluded",
                          s->ref->name);
         status = -1;
     }
     return status;
-}
-
-/* 0, or -1 if the harness failed. */
-static int judge_device(selftest_run *s, crew *c, const mutant *m, int device,
-                        hunt *h)
-{
-    if (s->is_narrow) {
-        return device == 0 ? 0 : judge_narrowly(s, c, m, h);
-    }
-    if (device == 0) {
-        return hunt_faultless(&s->pool, c, &s->cases, h);
-    }
-    return m->legal ? hunt_legal(&s->pool, c, m, s->o->legal_part, h)
-                    : hunt_mutant(&s->pool, c, m, h);
 }
 
 /*
@@ -196,7 +147,7 @@ static void tick(void *state, const char *case_text)
 static int try_device(selftest_run *s, int device)
 {
     const crew_options how = {.isolate = ISOLATE_BATCH,
-                              .jobs = JOBS,
+                              .jobs = device == 0 ? JOBS : 1,
                               .device = device,
                               .timeout_s = s->o->timeout_s};
     hunt h = {.tick = tick, .state = s};
@@ -217,24 +168,28 @@ static int try_device(selftest_run *s, int device)
     if (c == NULL) {
         return EXIT_BROKEN;
     }
+    if (device == 0) {
+        s->pool.faultless = c;
+    }
     if (info.why_not[0] != '\0') { /* the judge would not even begin */
         h.red = 1;
         h.first.status = VERDICT_ERROR;
         (void)snprintf(h.first.kind, sizeof h.first.kind, "open");
         (void)snprintf(h.first.reason, sizeof h.first.reason, "%.500s",
                        info.why_not);
-    } else if (judge_device(s, c, &m, device, &h) != 0) {
+        status = device == 0 ? cli_refuse("%s, device 0: %s", s->ref->name,
+                                          info.why_not)
+                             : EXIT_PASS;
+    } else if (wanted && judge_device(s, c, &m, &h) != 0) {
         status = EXIT_BROKEN;
     }
     /* A hunt that was cut short has shown nothing. */
     if (wanted && status == EXIT_PASS && !stop_requested()) {
         announce(s, &m, &h);
     }
-    if (device == 0 && s->is_narrow) {
-        s->faultless = c;
-        return status;
+    if (device > 0) {
+        crew_destroy(&c);
     }
-    crew_destroy(&c);
     return status;
 }
 
@@ -252,12 +207,11 @@ static int plan(selftest_run *s)
     while (table->ops[n] != NULL) {
         n++;
     }
-    if (grid_append(&s->cases, s->o->level, (char *const *)table->ops, n,
+    if (grid_append(&s->pool.cases, s->o->level, (char *const *)table->ops, n,
                     s->o->seed, why) != 0) {
         return cli_refuse("%s", text);
     }
-    s->asked = calloc(s->cases.n + 1, 1);
-    return s->asked == NULL ? EXIT_BROKEN : EXIT_PASS;
+    return case_pool_begin(&s->pool) == 0 ? EXIT_PASS : EXIT_BROKEN;
 }
 
 /* How many devices are asked for: EXIT_PASS, EXIT_SKIP if none is, or what
@@ -265,17 +219,12 @@ static int plan(selftest_run *s)
 static int find_wanted(selftest_run *s)
 {
     int status = EXIT_PASS;
-    int n_legal = 0;
     mutant m = {.legal = 0};
 
     for (int device = 0; status == EXIT_PASS; device++) {
         status = identify(s, device, &m);
-        if (status == EXIT_PASS && is_wanted(s->o, &m)) {
-            s->run.n_planned++;
-            n_legal += m.legal;
-        }
+        s->run.n_planned += status == EXIT_PASS && is_wanted(s->o, &m);
     }
-    s->is_narrow = s->run.n_planned <= FEW && n_legal == 0;
     return s->run.n_planned > 0 && status == EXIT_SKIP ? EXIT_PASS : status;
 }
 
@@ -352,11 +301,6 @@ static int judge_devices(selftest_run *s)
     progress_tick(&s->progress);
     for (int device = 0; status == EXIT_PASS && !stop_requested(); device++) {
         status = try_device(s, device);
-        if (device == 0 && status == EXIT_PASS && n_passed(s) == 0 &&
-            !s->is_narrow && !stop_requested()) {
-            status = cli_refuse("%s passes no case: nothing can be concluded",
-                                s->ref->name);
-        }
     }
     return status == EXIT_SKIP ? EXIT_PASS : status;
 }
@@ -379,7 +323,7 @@ static int judge_zoo(selftest_run *s)
     }
     if (s->is_text || s->o->is_tap) {
         selftest_summary(s->o->is_tap, &s->score,
-                         n_passed(s) > 0 ? n_passed(s) : s->n_chosen);
+                         s->run.n_planned > 0 ? s->pool.cases.n : s->n_chosen);
     }
     return s->n_bad == 0 ? EXIT_PASS : EXIT_RED;
 }
@@ -449,10 +393,7 @@ int cmd_selftest(int argc, char **argv)
                  ? cli_refuse("there is no backend %s", options.backend)
                  : selftest(&s);
     tally_clear(&s.counts);
-    case_list_clear(&s.cases);
     case_pool_clear(&s.pool);
-    crew_destroy(&s.faultless);
-    free(s.asked);
     free(known);
     return status;
 }

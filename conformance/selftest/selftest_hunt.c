@@ -3,69 +3,127 @@
 #include "selftest_hunt.h"
 
 #include "base/stop.h"
+#include "case/case_shape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SMALL = 4096, /* elements of outputs */
+    SMALL = 4096, /* elements of inputs */
     SAMPLE = 64   /* one of so many, of other operations' cases */
 };
 
-/* A pass over a list. */
-typedef struct watch {
-    hunt *h;
-    const case_list *cases;
-    case_pool *pool; /* takes the cases that pass; NULL: none */
-    int full;        /* no memory for it */
-} watch;
+/* What the faultless device did with a case. */
+enum { UNASKED, PASSED, NOT_PASSED };
+
+static int is_small(const char *text)
+{
+    uint64_t shape[MXO_MAX_RANK];
+    uint64_t n = 0;
+    test_case c;
+
+    if (case_parse(&c, text, (mxo_text){NULL, 0}) != 0) {
+        return 0;
+    }
+    for (int i = 0; i < c.schema->n_inputs && n <= SMALL; i++) {
+        uint64_t elements = 1;
+        case_shape_up(&c, i, shape);
+        for (uint32_t d = 0; d < c.schema->inputs[i].rank && elements <= SMALL;
+             d++) {
+            elements *= shape[d];
+        }
+        n += elements;
+    }
+    return n <= SMALL;
+}
+
+int case_pool_begin(case_pool *pool)
+{
+    case_list *all = &pool->cases;
+    case_item *item = calloc(all->n + 1, sizeof *item);
+    uint8_t *small = calloc(all->n + 1, 1);
+    size_t n = 0;
+
+    pool->said = calloc(all->n + 1, 1);
+    pool->kills = calloc(all->n + 1, sizeof *pool->kills);
+    if (item == NULL || small == NULL || pool->said == NULL ||
+        pool->kills == NULL) {
+        free(item);
+        free(small);
+        return -1;
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        small[i] = (uint8_t)is_small(all->item[i].text);
+        pool->n_small += small[i];
+    }
+    for (int turn = 1; turn >= 0; turn--) {
+        for (size_t i = 0; i < all->n; i++) {
+            if (small[i] == turn) {
+                item[n++] = all->item[i];
+            }
+        }
+    }
+    free(small);
+    free(all->item);
+    free(all->slot); /* nothing is added any more */
+    *all = (case_list){.n = n, .capacity = n, .item = item};
+    return 0;
+}
 
 void case_pool_clear(case_pool *pool)
 {
-    case_list_clear(&pool->small);
-    case_list_clear(&pool->large);
+    case_list_clear(&pool->cases);
+    crew_destroy(&pool->faultless);
+    free(pool->said);
     free(pool->kills);
     memset(pool, 0, sizeof *pool);
 }
 
-static void watched(void *state, size_t index, const verdict *v)
+static void note_faultless(case_pool *pool, size_t i, const verdict *v)
 {
-    watch *w = state;
-    const case_item *item = &w->cases->item[index];
-
-    w->h->n++;
-    if (w->h->tick != NULL) {
-        w->h->tick(w->h->state, item->text);
-    }
-    if (w->pool != NULL && v->status == VERDICT_PASS) {
-        case_list *l = v->n_total <= SMALL ? &w->pool->small : &w->pool->large;
-        w->full |= case_list_add(l, item->text, item->seed) != MXO_OK;
-    }
-    if (!w->h->red && verdict_is_red(v->status)) {
-        w->h->red = 1;
-        w->h->killer = *item;
-        w->h->first = *v;
-        w->h->first.detail = NULL;
-        w->h->first.map = NULL;
-    }
+    pool->said[i] = v->status == VERDICT_PASS ? PASSED : NOT_PASSED;
+    pool->n_passed += v->status == VERDICT_PASS;
 }
 
-int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h)
+/* Does the faultless device pass the case? -1 if the harness failed. */
+static int is_passed(case_pool *pool, size_t i)
 {
-    watch w = {h, cases, pool, 0};
-    const int status = crew_run(c, cases, watched, &w);
+    const case_item *item = &pool->cases.item[i];
+    verdict v;
 
-    uint32_t *grown =
-        realloc(pool->kills, (pool->small.n + 1) * sizeof *pool->kills);
+    if (pool->said[i] == UNASKED) {
+        if (crew_case(pool->faultless, item->text, item->seed, &v) != 0) {
+            return -1;
+        }
+        note_faultless(pool, i, &v);
+        verdict_clear(&v);
+    }
+    return pool->said[i] == PASSED;
+}
 
-    if (grown == NULL) {
-        return -1;
+/* A device's verdict; red counts where the faultless device passes. */
+static int note(case_pool *pool, crew *c, size_t i, const verdict *v, hunt *h)
+{
+    int counts = !h->red && verdict_is_red(v->status);
+
+    h->n++;
+    if (h->tick != NULL) {
+        h->tick(h->state, pool->cases.item[i].text);
     }
-    pool->kills = grown;
-    for (; pool->n_kills < pool->small.n; pool->n_kills++) {
-        grown[pool->n_kills] = 0;
+    if (c == pool->faultless) {
+        note_faultless(pool, i, v);
+    } else if (counts) {
+        counts = is_passed(pool, i);
     }
-    return w.full ? -1 : status;
+    if (counts > 0) {
+        h->red = 1;
+        h->killer = pool->cases.item[i];
+        h->first = *v;
+        h->first.detail = NULL;
+        h->first.map = NULL;
+        pool->kills[i]++;
+    }
+    return counts < 0 ? -1 : 0;
 }
 
 /* Whether the case is of the operation. */
@@ -76,25 +134,23 @@ static int is_case_of(const char *text, const char *op)
     return strncmp(text, op, n) == 0 && text[n] == ':';
 }
 
-/* One case of a list. */
-static int ask(crew *c, const case_list *cases, size_t i, hunt *h)
+static int ask(case_pool *pool, crew *c, size_t i, hunt *h)
 {
-    watch w = {h, cases, NULL, 0};
+    const case_item *item = &pool->cases.item[i];
+    int status = 0;
     verdict v;
 
     if (stop_requested()) {
         return 0;
     }
-    if (crew_case(c, cases->item[i].text, cases->item[i].seed, &v) != 0) {
+    if (crew_case(c, item->text, item->seed, &v) != 0) {
         return -1;
     }
-    if (stop_requested()) { /* there may be no verdict */
-        verdict_clear(&v);
-        return 0;
+    if (!stop_requested()) { /* else there may be no verdict */
+        status = note(pool, c, i, &v, h);
     }
-    watched(&w, i, &v);
     verdict_clear(&v);
-    return 0;
+    return status;
 }
 
 /* The case of the operation with most kills among those after another: with
@@ -104,12 +160,12 @@ static ptrdiff_t next_killer(const case_pool *pool, const char *op,
 {
     ptrdiff_t best = -1;
 
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)pool->small.n; i++) {
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)pool->cases.n; i++) {
         const uint32_t kills = pool->kills[i];
         const int is_after = after < 0 || kills < pool->kills[after] ||
                              (kills == pool->kills[after] && i > after);
         if (kills > 0 && is_after && (best < 0 || kills > pool->kills[best]) &&
-            is_case_of(pool->small.item[i].text, op)) {
+            is_case_of(pool->cases.item[i].text, op)) {
             best = i;
         }
     }
@@ -122,27 +178,21 @@ static int ask_killers(case_pool *pool, crew *c, const char *op, hunt *h)
     int status = 0;
 
     while (i >= 0 && !h->red && status == 0) {
-        status = ask(c, &pool->small, (size_t)i, h);
-        pool->kills[i] += (uint32_t)h->red;
+        status = ask(pool, c, (size_t)i, h);
         i = h->red ? -1 : next_killer(pool, op, i);
     }
     return status;
 }
 
-/* The cases of one list that are (own) or are not the operation's; kills of
-   the list may be NULL. */
-static int ask_list(const case_list *cases, uint32_t *kills, crew *c,
-                    const char *op, int own, hunt *h)
+/* The cases that are (own) or are not the operation's, killers apart. */
+static int ask_rest(case_pool *pool, crew *c, const char *op, int own, hunt *h)
 {
     int status = 0;
 
-    for (size_t i = 0; i < cases->n && !h->red && status == 0; i++) {
-        const int was_asked = own && kills != NULL && kills[i] > 0;
-        if (!was_asked && is_case_of(cases->item[i].text, op) == own) {
-            status = ask(c, cases, i, h);
-            if (own && kills != NULL) {
-                kills[i] += (uint32_t)h->red;
-            }
+    for (size_t i = 0; i < pool->cases.n && !h->red && status == 0; i++) {
+        const int was_asked = own && pool->kills[i] > 0;
+        if (!was_asked && is_case_of(pool->cases.item[i].text, op) == own) {
+            status = ask(pool, c, i, h);
         }
     }
     return status;
@@ -175,41 +225,19 @@ static int is_near(const mutant *m, const char *text)
            strstr(text, m->near) != NULL;
 }
 
-hunt_stage hunt_stage_of(const mutant *m, const char *case_text)
+/* That case, if there is one, and those that the description points at. */
+static int ask_near(case_pool *pool, crew *c, const mutant *m, hunt *h)
 {
     const char *killer = known_killer(m->id);
-
-    if (is_near(m, case_text) ||
-        (killer != NULL && strcmp(killer, case_text) == 0)) {
-        return HUNT_NEAR;
-    }
-    return is_case_of(case_text, m->op) ? HUNT_OWN : HUNT_OTHER;
-}
-
-/* Ask that case, if the list has it. */
-static int ask_known(const case_list *cases, uint32_t *kills, crew *c,
-                     const char *case_text, hunt *h)
-{
-    for (size_t i = 0; case_text != NULL && i < cases->n; i++) {
-        if (strcmp(cases->item[i].text, case_text) == 0) {
-            const int status = ask(c, cases, i, h);
-            if (kills != NULL) {
-                kills[i] += (uint32_t)h->red;
-            }
-            return status;
-        }
-    }
-    return 0;
-}
-
-/* The cases of one list that the mutant's description points at. */
-static int ask_near(const case_list *cases, crew *c, const mutant *m, hunt *h)
-{
     int status = 0;
 
-    for (size_t i = 0; i < cases->n && !h->red && status == 0; i++) {
-        if (is_near(m, cases->item[i].text)) {
-            status = ask(c, cases, i, h);
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < pool->cases.n && !h->red && status == 0; i++) {
+            const char *text = pool->cases.item[i].text;
+            const int is_known = killer != NULL && strcmp(killer, text) == 0;
+            if (turn == 0 ? is_known : !is_known && is_near(m, text)) {
+                status = ask(pool, c, i, h);
+            }
         }
     }
     return status;
@@ -217,55 +245,93 @@ static int ask_near(const case_list *cases, crew *c, const mutant *m, hunt *h)
 
 int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h)
 {
-    const char *killer = known_killer(m->id);
-    int status = ask_known(&pool->small, pool->kills, c, killer, h);
+    int status = ask_near(pool, c, m, h);
 
-    status = status == 0 ? ask_known(&pool->large, NULL, c, killer, h) : status;
-    status = status == 0 ? ask_near(&pool->small, c, m, h) : status;
-    status = status == 0 ? ask_near(&pool->large, c, m, h) : status;
     status = status == 0 ? ask_killers(pool, c, m->op, h) : status;
-
     for (int own = 1; own >= 0 && status == 0; own--) {
-        status = ask_list(&pool->small, pool->kills, c, m->op, own, h);
-        if (status == 0) {
-            status = ask_list(&pool->large, NULL, c, m->op, own, h);
-        }
+        status = ask_rest(pool, c, m->op, own, h);
     }
     return status;
 }
 
-/* Whether case i is the first of its operation in the list. */
-static int is_first(const case_list *cases, size_t i)
+int hunt_concludes(case_pool *pool, const hunt *h)
 {
-    const char *text = cases->item[i].text;
-    const size_t n = strcspn(text, ":") + 1;
-
-    return i == 0 || strncmp(cases->item[i - 1].text, text, n) != 0;
+    for (size_t i = 0; i < pool->cases.n && pool->n_passed == 0 && !h->red &&
+                       !stop_requested();
+         i++) {
+        (void)is_passed(pool, i);
+    }
+    return pool->n_passed > 0 || stop_requested();
 }
 
-int hunt_legal(const case_pool *pool, crew *c, const mutant *m, uint64_t part,
-               hunt *h)
+/* A pass over some of the cases. */
+typedef struct watch {
+    case_pool *pool;
+    crew *c;
+    hunt *h;
+    size_t *of; /* numbers of the cases in the pool */
+    int status;
+} watch;
+
+static void watched(void *state, size_t index, const verdict *v)
 {
-    const case_list *lists[] = {&pool->small, &pool->large};
-    case_list some = {.capacity = pool->small.n + pool->large.n + 1};
-    watch w = {h, &some, NULL, 0};
-    uint64_t n_own = 0;
+    watch *w = state;
+
+    w->status |= note(w->pool, w->c, w->of[index], v, w->h);
+}
+
+/* Ask the cases whose byte is set. */
+static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen, hunt *h)
+{
+    const size_t n = pool->cases.n + 1;
+    watch w = {pool, c, h, calloc(n, sizeof *w.of), 0};
+    case_list some = {.capacity = n, .item = calloc(n, sizeof *some.item)};
     int status = -1;
 
-    some.item = calloc(some.capacity, sizeof *some.item);
-    for (size_t l = 0; some.item != NULL && l < 2; l++) {
-        for (size_t i = 0; i < lists[l]->n; i++) {
-            const int own = is_case_of(lists[l]->item[i].text, m->op);
-            const int is_other =
-                l == 0 && !own && (i % SAMPLE == 0 || is_first(lists[l], i));
-            if (is_other || (own && n_own++ % part == 0)) {
-                some.item[some.n++] = lists[l]->item[i]; /* texts borrowed */
+    if (w.of != NULL && some.item != NULL) {
+        for (size_t i = 0; i < pool->cases.n; i++) {
+            if (chosen[i]) {
+                w.of[some.n] = i;
+                some.item[some.n++] = pool->cases.item[i]; /* text borrowed */
             }
         }
-    }
-    if (some.item != NULL) {
         status = crew_run(c, &some, watched, &w);
     }
     free(some.item);
+    free(w.of);
+    return status == 0 ? w.status : status;
+}
+
+int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
+               hunt *h)
+{
+    uint8_t *chosen = calloc(pool->cases.n + 1, 1);
+    uint64_t n_own = 0;
+    int status = -1;
+
+    for (size_t i = 0; chosen != NULL && i < pool->cases.n; i++) {
+        chosen[i] = is_case_of(pool->cases.item[i].text, m->op)
+                        ? n_own++ % part == 0
+                        : i < pool->n_small && i % (SAMPLE * part) == 0;
+    }
+    if (chosen != NULL) {
+        status = ask_some(pool, c, chosen, h);
+    }
+    free(chosen);
+    return status;
+}
+
+int hunt_faultless(case_pool *pool, uint64_t part, hunt *h)
+{
+    uint8_t *chosen = calloc(pool->cases.n + 1, 1);
+    int status = -1;
+
+    for (size_t i = 0; chosen != NULL && i < pool->cases.n; i += part) {
+        chosen[i] = 1;
+    }
+    if (chosen != NULL) {
+        status = ask_some(pool, pool->faultless, chosen, h);
+    }
+    free(chosen);
     return status;
 }

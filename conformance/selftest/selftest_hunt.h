@@ -9,12 +9,14 @@
 
 #include "selftest.h"
 
-/* Cases that the faultless device passes. */
+/* The cases of the grids, and how far they are known. */
 typedef struct case_pool {
-    case_list small;
-    case_list large; /* outputs of more than 4096 elements */
-    uint32_t *kills; /* by each small case; owned */
-    size_t n_kills;
+    case_list cases; /* small ones first */
+    size_t n_small;  /* with inputs of at most 4096 elements */
+    uint8_t *said;   /* owned: of each, what the faultless device did */
+    uint32_t *kills; /* owned: by each */
+    size_t n_passed; /* by the faultless device, as far as it was asked */
+    crew *faultless; /* owned: device 0 */
 } case_pool;
 
 /* Fate of one device. */
@@ -27,31 +29,28 @@ typedef struct hunt {
     void *state;
 } hunt;
 
+/* Order the cases and allocate the rest. 0, or -1 without memory. */
+int case_pool_begin(case_pool *pool);
 void case_pool_clear(case_pool *pool);
 
-/* Ask all cases and add to the pool what passes. 0, or -1 if the harness
-   failed; so the others. */
-int hunt_faultless(case_pool *pool, crew *c, const case_list *cases, hunt *h);
-
-/* When a mutant is asked a case. */
-typedef enum hunt_stage {
-    HUNT_NEAR, /* killers.def or its description name it */
-    HUNT_OWN,  /* it is of its operation */
-    HUNT_OTHER
-} hunt_stage;
-
-hunt_stage hunt_stage_of(const mutant *m, const char *case_text);
-
 /*
- * Until something is red: the case of killers.def; cases that the mutant's
- * description points at; what killed other mutants of the operation, most
- * first; the operation's other cases, small ones first; everybody else's.
+ * Until something is red that the faultless device passes: the case of
+ * killers.def; cases that the mutant's description points at; what killed other
+ * mutants of the operation, most first; the operation's other cases, small ones
+ * first; everybody else's. 0, or -1 if the harness failed; so the others.
  */
 int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h);
 
-/* A legal variant: one in part of its operation's cases, and of every other one
-   the first and some more. */
-int hunt_legal(const case_pool *pool, crew *c, const mutant *m, uint64_t part,
+/* Whether a hunt says anything: the faultless device passes a case.
+   It is asked until one is known. */
+int hunt_concludes(case_pool *pool, const hunt *h);
+
+/* A legal variant: one in part of its operation's cases, and some of all
+   others'. */
+int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
                hunt *h);
+
+/* The faultless device itself: one in part of all cases. */
+int hunt_faultless(case_pool *pool, uint64_t part, hunt *h);
 
 #endif
