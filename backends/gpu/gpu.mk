@@ -4,6 +4,7 @@
 # Every unit is compiled alone: a kernel that changes rebuilds its own.
 gpu_units = \
 	%reldir%/host/backend.c \
+	%reldir%/host/dense_call.c \
 	%reldir%/host/plan_blocks.c \
 	%reldir%/host/plan_codes.c \
 	%reldir%/host/plan_dequant.c \
@@ -27,6 +28,7 @@ gpu_units = \
 gpu_headers = \
 	%reldir%/bench/flush_l2.h \
 	%reldir%/host/call.h \
+	%reldir%/host/dense_call.h \
 	%reldir%/host/glu_choosers.h \
 	%reldir%/layer_plan/layer_job.h \
 	%reldir%/layer_plan/layer_read.h \
@@ -82,6 +84,7 @@ gpu_headers = \
 	%reldir%/layout_plan/plan_terms.h \
 	%reldir%/layout_plan/plan_tile.h \
 	%reldir%/ops/dequant.h \
+	%reldir%/ops/dense_rows.h \
 	%reldir%/ops/dequant_rules.h \
 	%reldir%/ops/glu.h \
 	%reldir%/ops/glu_exact.h \
@@ -171,7 +174,7 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = host/backend host/plan_blocks host/plan_codes \
+gpu_plan_names = host/backend host/dense_call host/plan_blocks host/plan_codes \
 	host/plan_dequant host/plan_gemm host/plan_glu host/plan_glu_quant host/plan_group \
 	host/plan_layouts host/plan_moe host/plan_nvfp4 host/plan_quant \
 	host/plan_quant_group host/plan_route host/plan_routed host/plan_sort \

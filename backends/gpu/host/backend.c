@@ -5,6 +5,7 @@
  * the plan once, time() many times between two events.
  */
 #include "host/call.h"
+#include "host/dense_call.h"
 #include "host/plans.h"
 #include "port/runtime.h"
 
@@ -238,20 +239,74 @@ static mxo_status plan_launch(gpu_plan *plan, int probe, mxo_text why)
     return status == MXO_OK ? joined : status;
 }
 
-static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
-{
-    gpu_context *const c = (gpu_context *)ctx;
+/* A call: what moves its tensors, and its own launches between. */
+typedef struct gpu_job {
+    dense_call dense;
+    gpu_plan gather;
     gpu_plan plan;
-    mxo_status status = backend_plan(c, call, &plan, why);
+    gpu_plan scatter;
+} gpu_job;
+
+/* Whatever is returned, job_end() must follow.  The inputs are copied here:
+   some plans read lists back. */
+static mxo_status job_make(gpu_context *c, const mxo_call *call, gpu_job *job,
+                           mxo_text why)
+{
+    memset(job, 0, sizeof *job);
+    job->gather.scratch = &c->scratch;
+    job->scatter.scratch = &c->scratch;
+    mxo_status status =
+        dense_call_make(call, &job->dense, &job->gather, &job->scatter, why);
 
     if (status == MXO_OK) {
-        status = plan_grids(c, &plan, why);
+        status = plan_grids(c, &job->gather, why);
     }
     if (status == MXO_OK) {
-        status = plan_launch(&plan, 1, why);
+        status = plan_grids(c, &job->scatter, why);
     }
-    plan_end(&plan);
+    if (status == MXO_OK) {
+        status = plan_launch(&job->gather, 0, why);
+    }
+    if (status == MXO_OK) {
+        status = backend_plan(c, &job->dense.call, &job->plan, why);
+    }
+    return status == MXO_OK ? plan_grids(c, &job->plan, why) : status;
+}
+
+static void job_end(gpu_job *job)
+{
+    plan_end(&job->gather);
+    plan_end(&job->plan);
+    plan_end(&job->scatter);
+}
+
+/* All launches but those that job_make() has made. */
+static mxo_status job_launch(gpu_job *job, int probe, mxo_text why)
+{
+    const mxo_status status = plan_launch(&job->plan, probe, why);
+
+    return status == MXO_OK ? plan_launch(&job->scatter, 0, why) : status;
+}
+
+static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    gpu_job job;
+    mxo_status status = job_make((gpu_context *)ctx, call, &job, why);
+
+    if (status == MXO_OK) {
+        status = job_launch(&job, 1, why);
+    }
+    job_end(&job);
     return status;
+}
+
+static mxo_status backend_workspace(void *ctx, const mxo_call *call,
+                                    uint64_t *n_bytes, mxo_text why)
+{
+    (void)ctx;
+    (void)why;
+    *n_bytes = dense_call_bytes(call);
+    return MXO_OK;
 }
 
 static void backend_kernel(void *ctx, mxo_text name)
@@ -264,20 +319,28 @@ static void backend_kernel(void *ctx, mxo_text name)
 }
 
 #if GPU_HAS_TIMER
-static mxo_status time_plan(gpu_plan *plan, uint32_t repeat, double *seconds,
-                            mxo_text why)
+/* Copies of tensors that are not as the kernels want them count, too. */
+static mxo_status launch_whole(gpu_job *job, mxo_text why)
+{
+    const mxo_status status = plan_launch(&job->gather, 0, why);
+
+    return status == MXO_OK ? job_launch(job, 0, why) : status;
+}
+
+static mxo_status time_job(gpu_job *job, uint32_t repeat, double *seconds,
+                           mxo_text why)
 {
     gpu_timer timer;
-    mxo_status status = plan_launch(plan, 0, why); /* warm up */
+    mxo_status status = job_launch(job, 0, why); /* warm up */
 
     if (status == MXO_OK) {
-        status = gpu_timer_open(&timer, plan->cold, why);
+        status = gpu_timer_open(&timer, job->plan.cold, why);
     }
     if (status != MXO_OK) {
         return status;
     }
-    if (plan->cold) {
-        status = flush_l2(plan->scratch, why);
+    if (job->plan.cold) {
+        status = flush_l2(job->plan.scratch, why);
     }
     if (status != MXO_OK) {
         gpu_timer_close(&timer);
@@ -288,7 +351,7 @@ static mxo_status time_plan(gpu_plan *plan, uint32_t repeat, double *seconds,
         return status;
     }
     for (uint32_t i = 0; i < repeat && status == MXO_OK; i++) {
-        status = plan_launch(plan, 0, why);
+        status = launch_whole(job, why);
     }
     const mxo_status stopped = gpu_timer_stop(&timer, seconds, why);
     return status == MXO_OK ? stopped : status;
@@ -297,23 +360,19 @@ static mxo_status time_plan(gpu_plan *plan, uint32_t repeat, double *seconds,
 static mxo_status backend_time(void *ctx, const mxo_call *call, uint32_t repeat,
                                double *seconds, mxo_text why)
 {
-    gpu_context *const c = (gpu_context *)ctx;
-    gpu_plan plan;
+    gpu_job job;
 
 #if GPU_HAS_FUSED
     if (strcmp(call->op, "yardstick.gemm_bf16") == 0) {
         return time_library(call, repeat, seconds, why);
     }
 #endif
-    mxo_status status = backend_plan(c, call, &plan, why);
+    mxo_status status = job_make((gpu_context *)ctx, call, &job, why);
 
     if (status == MXO_OK) {
-        status = plan_grids(c, &plan, why);
+        status = time_job(&job, repeat, seconds, why);
     }
-    if (status == MXO_OK) {
-        status = time_plan(&plan, repeat, seconds, why);
-    }
-    plan_end(&plan);
+    job_end(&job);
     return status;
 }
 
@@ -399,9 +458,9 @@ static const mxo_backend backend = {
     backend_time,
     backend_time_copy,
     NULL, /* limits */
-    0,    /* align */
-    NULL, /* strides */
-    NULL, /* workspace */
+    1,    /* align */
+    "*",  /* strides */
+    backend_workspace,
     NULL, /* stream_open */
     NULL, /* stream_close */
     NULL, /* stream_upload */

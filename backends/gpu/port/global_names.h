@@ -11,6 +11,8 @@
 #define SIMT_GLOBAL(name) SIMT_JOIN(SIMT_WARP, name)
 
 #define call_dtype SIMT_GLOBAL(call_dtype)
+#define dense_call_bytes SIMT_GLOBAL(dense_call_bytes)
+#define dense_call_make SIMT_GLOBAL(dense_call_make)
 #define dynamic_shared SIMT_GLOBAL(dynamic_shared)
 #define glu_numbers SIMT_GLOBAL(glu_numbers)
 #define glu_per_expert SIMT_GLOBAL(glu_per_expert)
