@@ -146,10 +146,9 @@ static void tick(void *state, const char *case_text)
 /* EXIT_PASS, EXIT_SKIP if there is no such device, or what went wrong. */
 static int try_device(selftest_run *s, int device)
 {
-    const crew_options how = {.isolate = ISOLATE_BATCH,
-                              .jobs = device == 0 ? JOBS : 1,
-                              .device = device,
-                              .timeout_s = s->o->timeout_s};
+    crew_options how = {.isolate = ISOLATE_BATCH,
+                        .device = device,
+                        .timeout_s = s->o->timeout_s};
     hunt h = {.tick = tick, .state = s};
     backend_info info;
     mutant m = {.legal = 0};
@@ -163,6 +162,7 @@ static int try_device(selftest_run *s, int device)
     if (!wanted && device > 0) {
         return EXIT_PASS;
     }
+    how.jobs = m.legal ? JOBS : 1;
     crew *c = crew_create(s->ref, &how, &info);
 
     if (c == NULL) {
