@@ -78,6 +78,7 @@ gpu_headers = \
 	%reldir%/layout_plan/plan_groups.h \
 	%reldir%/layout_plan/plan_index.h \
 	%reldir%/layout_plan/plan_layout.h \
+	%reldir%/layout_plan/plan_loaded.h \
 	%reldir%/layout_plan/plan_lines.h \
 	%reldir%/layout_plan/plan_move.h \
 	%reldir%/layout_plan/plan_record.h \

@@ -51,8 +51,10 @@ static void backend_close(void *ctx)
     gpu_free(c->scratch.heap);
     gpu_free(c->scratch.copy[0]);
     gpu_free(c->scratch.copy[1]);
-    gpu_free(c->scratch.routed[0].p);
-    gpu_free(c->scratch.routed[1].p);
+    for (int i = 0; i < 2; i++) {
+        gpu_free(c->scratch.routed[i].p);
+        gpu_free(c->scratch.loaded[i].p);
+    }
     gpu_free(c->scratch.p);
     free(c);
 }

@@ -21,6 +21,7 @@ typedef struct gpu_room {
 typedef struct gpu_scratch {
     gpu_lanes lanes;
     gpu_room routed[2]; /* a router's outputs, and its scratch */
+    gpu_room loaded[2]; /* weights brought back, and their chains' scratch */
     void *p;
     uint64_t n;
     int has_tensor_cores;    /* the ones that the layer's kernels are for */
@@ -142,6 +143,16 @@ static inline mxo_status room_need(void **p, uint64_t *size, uint64_t n,
 static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
 {
     return room_need(&s->p, &s->n, n, why);
+}
+
+/* The scratch becomes room, and room the scratch. */
+static inline void scratch_swap(gpu_scratch *s, gpu_room *room)
+{
+    const gpu_room own = {s->p, s->n};
+
+    s->p = room->p;
+    s->n = room->n;
+    *room = own;
 }
 
 /* A parameter that is 0 or 1, by its text: no other text has a number. */

@@ -4,4 +4,5 @@
 #include "layout_plan/plan_groups.h"
 #include "layout_plan/plan_index.h"
 #include "layout_plan/plan_layout.h"
+#include "layout_plan/plan_loaded.h"
 #include "layout_plan/plan_record.h"

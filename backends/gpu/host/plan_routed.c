@@ -35,25 +35,16 @@ static mxo_status routed_launch(const gpu_plan *plan, mxo_text why)
                : gpu_launch(plan->kernel, &shape, &plan->args, why);
 }
 
-/* The router's room, which the layer's plan must not take. */
-static void routed_swap(gpu_scratch *s)
-{
-    const gpu_room own = {s->p, s->n};
-
-    s->p = s->routed[1].p;
-    s->n = s->routed[1].n;
-    s->routed[1] = own;
-}
-
 static mxo_status routed_plan(const mxo_call *call, gpu_plan *plan,
                               routed_calls *r, mxo_text why)
 {
     gpu_scratch *const scratch = plan->scratch;
 
     MXO_TRY(routed_between(r, call, &scratch->routed[0], why));
-    routed_swap(scratch);
+    /* The layer's plan must not take the router's room. */
+    scratch_swap(scratch, &scratch->routed[1]);
     const mxo_status status = plan_route(&r->route, plan, why);
-    routed_swap(scratch);
+    scratch_swap(scratch, &scratch->routed[1]);
     MXO_TRY(status);
     MXO_TRY(routed_launch(plan, why));
     gpu_plan *const layer = plan_append(plan);

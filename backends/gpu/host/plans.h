@@ -87,6 +87,9 @@ mxo_status glu_per_expert(const mxo_call *call, const struct glu_args *base,
                           const glu_own *own, uint64_t n,
                           struct glu_constants *to, mxo_text why);
 
+/* A layer on weights in an order that plan_layer() does not read. */
+mxo_status plan_loaded(const mxo_call *call, gpu_plan *plan, mxo_text why);
+
 struct quant_args;
 
 /* Plans of quant.mx and dequant.mx for what has no vectors. */

@@ -245,30 +245,31 @@ static inline mxo_status check_ids(const layer_job *j, mxo_text why)
     return status;
 }
 
-/* How weights lie.  Both conversions leave shapes and scales as they are. */
+/* Whether the kernels read weights as they lie: mxo_hopper_gate_up is for
+   rows=halves, and a GEMM alone does not have its rows back. */
+static inline int layer_reads(const mxo_call *call)
+{
+    const int mixed = strcmp(call->op, "moe.gemm2") != 0;
+    const int has_glu =
+        strcmp(call->op, "moe.gemm1") != 0 || call_is(call, "stage", "act");
+
+    return call_is(call, "conversion", "none") ||
+           call_is(call, "conversion", "mxo_hopper") ||
+           (call_is(call, "conversion", "mxo_hopper_gate_up") &&
+            (!mixed || (has_glu && call_is(call, "rows", "halves"))));
+}
+
+/* How weights lie.  Our own conversions leave shapes and scales as they are. */
 static inline mxo_status job_laid(layer_job *j, mxo_text why)
 {
     const mxo_call *const call = j->call;
     const int mixes = call_is(call, "conversion", "mxo_hopper_gate_up");
     const int hopper = mixes || call_is(call, "conversion", "mxo_hopper");
 
-    if (!hopper && !call_is(call, "conversion", "none")) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "%s on %s: conversion is none, mxo_hopper or "
-                        "mxo_hopper_gate_up here",
-                        call->op, GPU_NAME);
-    }
     if (hopper && !call_is(call, "bias", "none") &&
         !call_is(call, "bias", "bf16")) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s on %s: what a conversion takes has bias=bf16",
-                        call->op, GPU_NAME);
-    }
-    if (mixes && j->has_one &&
-        (!j->has_glu || !call_is(call, "rows", "halves"))) {
-        return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "%s on %s: mxo_hopper_gate_up is for rows=halves, and "
-                        "no GEMM alone has its rows back",
                         call->op, GPU_NAME);
     }
     j->one.laid = hopper ? LAYER_LAID_HOPPER : LAYER_LAID_PLAIN;

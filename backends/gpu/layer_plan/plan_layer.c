@@ -312,6 +312,10 @@ static mxo_status job_plan(layer_job *j, gpu_plan *plan, mxo_text why)
 mxo_status plan_layer(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
     layer_job j;
+
+    if (!layer_reads(call)) {
+        return plan_loaded(call, plan, why);
+    }
     mxo_status status = job_read(&j, call, why);
 
     plan->cold = 1;

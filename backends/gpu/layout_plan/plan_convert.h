@@ -16,28 +16,37 @@
 #include "port/runtime.h"
 
 /* Check the loader's requirements on the whole layer. */
+static mxo_status convert_needs(const conversion_row *row, uint64_t experts,
+                                uint64_t hidden, uint64_t inter, int has_bias,
+                                mxo_text why)
+{
+    layout_names names;
+    int unreadable = 0;
+
+    if (strcmp(row->bias, "required") == 0 && !has_bias) {
+        return gpu_fail(MXO_E_SHAPE, why, "%s needs both biases", row->id);
+    }
+    names.n = 0;
+    (void)names_set(&names, "experts", (int64_t)experts);
+    (void)names_set(&names, "hidden", (int64_t)hidden);
+    (void)names_set(&names, "inter", (int64_t)inter);
+    return layout_needs(&names, row->needs, &unreadable)
+               ? MXO_OK
+               : gpu_fail(MXO_E_SHAPE, why, "%s needs %s", row->id, row->needs);
+}
+
 static mxo_status convert_check(const mxo_call *call, const conversion_row *row,
                                 mxo_text why)
 {
     const mxo_tensor *const w13 = call_in(call, "w13");
     const mxo_tensor *const w2 = call_in(call, "w2");
-    layout_names names;
-    int unreadable = 0;
 
     if (w13 == NULL || w2 == NULL || w13->rank != 3 || w2->rank != 3 ||
         w13->shape[0] != w2->shape[0]) {
         return gpu_fail(MXO_E_SHAPE, why, "layout.convert needs w13 and w2");
     }
-    if (strcmp(row->bias, "required") == 0 && !call_is(call, "bias", "1")) {
-        return gpu_fail(MXO_E_SHAPE, why, "%s needs both biases", row->id);
-    }
-    names.n = 0;
-    (void)names_set(&names, "experts", (int64_t)w13->shape[0]);
-    (void)names_set(&names, "hidden", (int64_t)w13->shape[2] * 2);
-    (void)names_set(&names, "inter", (int64_t)w13->shape[1] / 2);
-    return layout_needs(&names, row->needs, &unreadable)
-               ? MXO_OK
-               : gpu_fail(MXO_E_SHAPE, why, "%s needs %s", row->id, row->needs);
+    return convert_needs(row, w13->shape[0], 2 * w13->shape[2],
+                         w13->shape[1] / 2, call_is(call, "bias", "1"), why);
 }
 
 /* The chain of tensor i, if the call has one; n is 0 if it has not. */
