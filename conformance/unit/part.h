@@ -17,4 +17,10 @@ static inline uint32_t unit_part(void)
     return n < 1 ? 1 : (uint32_t)n;
 }
 
+/* Is the i-th of what is counted asked? */
+static inline int unit_asks(uint32_t i)
+{
+    return i % unit_part() == 0;
+}
+
 #endif

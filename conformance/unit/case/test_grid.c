@@ -105,8 +105,10 @@ START_TEST(level_2_meets_every_value_of_every_parameter)
     for (size_t i = 0; i < l.n; i++) {
         test_case c;
         ck_assert_msg(case_parse(&c, l.item[i].text, why) == 0, "%s", text);
-        if (is_served(&emu, &c)) {
-            note(&m, &c);
+        met more = m;
+        note(&more, &c);
+        if (memcmp(&more, &m, sizeof m) != 0 && is_served(&emu, &c)) {
+            m = more;
         }
     }
     complain_of_unmet(s, &m);
