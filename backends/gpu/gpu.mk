@@ -146,10 +146,10 @@ MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
 libsimt32_la_SOURCES = $(gpu_units) $(gpu_headers) $(simt_lanes) \
 	$(simt_headers) %reldir%/port/simt.c
 libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=32
-libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
+libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) -static
 libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
 libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=64
-libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS)
+libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) -static
 
 check_PROGRAMS += simt32_test simt64_test
 TESTS += simt32_test simt64_test
