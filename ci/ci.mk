@@ -38,12 +38,15 @@ EXTRA_DIST += \
 	%reldir%/test \
 	%reldir%/try
 
-# Lines of emu/ that make check reaches (elsewhere a process that a test kills may
-# leave half a counter file), and branches of emu/select, where a
-# decision is a branch; the ceilings are from below.
+# Lines of emu/ (elsewhere a process that a test kills may leave half a counter
+# file), and branches of emu/select, where a decision is a branch, that these
+# tests reach, and no more of make check; the ceilings are from below.
 if MXO_COVERAGE
 lcov_branches = $(LCOV) -q --rc lcov_branch_coverage=1
-coverage: check
+coverage: all
+	$(MAKE) check-TESTS TESTS='unit_tests conformance/tests/judge/select.test'
+	./mxoracle run -q -b emu --level=1
+	./mxoracle run -q -b emu --shard=1/20
 	$(lcov_branches) --capture --directory emu --output-file coverage.info
 	$(lcov_branches) --extract coverage.info '*/emu/*' --output-file coverage-emu.info
 	$(lcov_branches) --extract coverage.info '*/emu/select/*' --output-file coverage-select.info
