@@ -92,6 +92,7 @@ gpu_headers = \
 	%reldir%/ops/glu_power.h \
 	%reldir%/ops/glu_quant.h \
 	%reldir%/ops/glu_steps.h \
+	%reldir%/ops/glu_wide_one.h \
 	%reldir%/ops/moe_sort.h \
 	%reldir%/ops/mx_any.h \
 	%reldir%/ops/nvfp4.h \

@@ -8,11 +8,14 @@
 #include "glu_unit.h"
 #include "number.h"
 
+#include "../../common/glu_wide.h"
+
 #include <string.h>
 
 typedef struct glu_job {
     cpu_context *ctx;
     cpu_glu_unit unit;
+    glu_wide_unit wide; /* in its place, from or to binary64 */
     int interleaved;
     int up_first; /* in memory, within x */
     const uint8_t *gate;
@@ -147,6 +150,44 @@ static void span(void *arg, uint64_t begin, uint64_t end)
     if (job->streams) {
         lane->fence();
     }
+}
+
+/* From or to binary64: outputs one by one. */
+static void wide_span(void *arg, uint64_t begin, uint64_t end)
+{
+    const glu_job *job = arg;
+    const uint64_t step = job->interleaved ? 2 : 1;
+    const uint64_t up_first = (uint64_t)(job->interleaved && job->up_first);
+
+    for (uint64_t item = begin; item < end; item++) {
+        const uint64_t row = row_of(job, item / job->cols);
+        const uint64_t at = row * job->pitch;
+        const uint64_t col = item % job->cols * step;
+        const cpu_glu own = constants(job, row);
+        glu_wide_unit u = job->wide;
+
+        u.limit = job->expert == NULL ? u.limit : (double)own.limit;
+        u.alpha = job->alpha == NULL ? u.alpha : (double)own.alpha;
+        u.beta = job->beta == NULL ? u.beta : (double)own.beta;
+        codes_store(job->y, u.out_bytes, item,
+                    glu_wide_code(
+                        &u,
+                        codes_load(job->gate + at, u.in_bytes, col + up_first),
+                        codes_load(job->up + at, u.in_bytes,
+                                   col + (step - 1 - up_first))));
+    }
+}
+
+/* The unit beside it gets no constants but those of experts. */
+static mxo_status read_wide(glu_job *job, const mxo_call *call, mxo_text why)
+{
+    uint32_t dtype[2];
+
+    MXO_TRY(glu_wide_read(call, &job->wide, dtype, why));
+    job->unit.from = dtype[0];
+    job->unit.base.to = dtype[1];
+    job->unit.base.limit = cpu_float(0x7f800000u);
+    return MXO_OK;
 }
 
 static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
@@ -291,6 +332,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
 {
     glu_job job = {.ctx = ctx, .tile = 1};
     uint64_t n_expert = 0;
+    const int wide = glu_wide_takes(call);
     const mxo_tensor *y = call_out(call, "y");
 
     MXO_TRY(cpu_known(call,
@@ -300,13 +342,19 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
                       why));
     MXO_TRY(cpu_no_bounds(call, why));
 
-    MXO_TRY(read_rule(&job, call, why));
+    MXO_TRY(wide ? read_wide(&job, call, why) : read_rule(&job, call, why));
     MXO_TRY(read_operands(&job, call, why));
     MXO_TRY(read_choosers(&job, call, &n_expert, why));
     MXO_TRY(check_rows(&job, n_expert, why));
     const uint64_t shape[2] = {job.rows, job.cols};
     MXO_TRY(cpu_want(y, "y", job.unit.base.to, 2, shape, why));
     job.y = cpu_data(y);
+    if (wide) {
+        cpu_split(ctx, job.rows * job.cols, 16, wide_span, &job);
+        cpu_name_kernel(ctx, "act_glu_wide",
+                        cpu_threads(ctx, job.rows * job.cols, 16));
+        return MXO_OK;
+    }
     job.streams = ctx->lane->stream != NULL && y->n_bytes >= CPU_STREAM_BYTES;
     cpu_split(ctx, job.rows * job.runs, 16, span, &job);
     cpu_name_kernel(ctx, job.unit.steps == NULL ? "act_glu" : "act_glu_steps",

@@ -6,6 +6,7 @@
 #include "ops/glu.h"
 #include "ops/glu_exact.h"
 #include "ops/glu_steps.h"
+#include "ops/glu_wide_one.h"
 #include "port/runtime.h"
 
 #define GLU_KERNELS(name, from, to, mode)            \
@@ -24,6 +25,7 @@ GLU_KERNELS(steps_f16, GLU_F16, GLU_F16, GLU_STEPS)
 GLU_KERNELS(kept_bf16, GLU_BF16, GLU_BF16, GLU_KEPT)
 GLU_KERNELS(kept_f16, GLU_F16, GLU_F16, GLU_KEPT)
 GPU_ENTRY(glu_any, glu_args, glu_one_by_one(a))
+GPU_ENTRY(glu_wide_one, glu_wide_args, glu_wide_body(a))
 
 /* The words of <mxoracle/glu.def>.  A name of two words is a clamp and what
    else it says. */
@@ -262,6 +264,8 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
     return MXO_OK;
 }
 
+enum { GLU_F64 = GLU_F32 + 1 }; /* of glu_wide_one alone */
+
 static int glu_type(const mxo_call *call, const char *key)
 {
     if (call_is(call, key, "bf16")) {
@@ -273,6 +277,9 @@ static int glu_type(const mxo_call *call, const char *key)
     if (call_is(call, key, "f32")) {
         return GLU_F32;
     }
+    if (call_is(call, key, "f64") && glu_wide_takes(call)) {
+        return GLU_F64;
+    }
     return -1;
 }
 
@@ -282,7 +289,7 @@ static mxo_status glu_operands(const mxo_call *call, glu_args *a, mxo_text why)
     const int split = call_is(call, "layout", "split");
     const int gate_first = call_is(call, "order", "gate_up");
     const mxo_tensor *const x = call_in(call, split ? "gate" : "x");
-    const uint64_t bytes = a->from == GLU_F32 ? 4 : 2;
+    const uint64_t bytes = a->from == GLU_F64 ? 8 : a->from == GLU_F32 ? 4 : 2;
     uint8_t *up = NULL;
 
     if (x == NULL || x->rank != 2) {
@@ -362,9 +369,26 @@ static const gpu_kernel *glu_kernel(glu_args *a)
     return &kernels[row][a->interleaved];
 }
 
+/* From or to binary64, after the same checks. */
+static mxo_status glu_plan_wide(const mxo_call *call, gpu_plan *plan,
+                                mxo_text why)
+{
+    static const gpu_kernel kernel = KERNEL(glu_wide_one, 0);
+    const glu_args at = *PLAN_ARGS(plan, glu_args);
+    glu_wide_args *const w = PLAN_ARGS(plan, glu_wide_args);
+    uint32_t dtype[2];
+
+    w->at = at;
+    w->limit_alone = (uint32_t)call_is(call, "per_expert", "limit");
+    plan->kernel = &kernel;
+    plan->blocks = (at.outputs + GPU_BLOCK - 1) / GPU_BLOCK;
+    plan->waves = 1;
+    return glu_wide_read(call, &w->unit, dtype, why);
+}
+
 mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
-    static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32};
+    static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32, MXO_F64};
     glu_args *const a = PLAN_ARGS(plan, glu_args);
     const int from = glu_type(call, "from");
     const int to = glu_type(call, "to");
@@ -372,7 +396,8 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
 
     if (from < 0 || to < 0 || !call_is(call, "bounds", "0")) {
         return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "act.glu on %s: no f64 and no bounds", GPU_NAME);
+                        "act.glu on %s: f64 is for exact, and no bounds",
+                        GPU_NAME);
     }
     a->from = (uint32_t)from;
     a->to = (uint32_t)to;
@@ -389,6 +414,9 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
         types[to], 2, {a->cols == 0 ? 0 : a->outputs / a->cols, a->cols}};
     MXO_TRY(need_shaped(call, 1, "y", &w, &y, why));
     a->y = y;
+    if (glu_wide_takes(call)) {
+        return glu_plan_wide(call, plan, why);
+    }
     plan->kernel = glu_kernel(a);
     const uint64_t tile = (uint64_t)GPU_BLOCK * GLU_UNROLLED;
     plan->blocks = a->n != 0 ? (a->n + tile - 1) / tile
