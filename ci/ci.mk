@@ -16,7 +16,6 @@ EXTRA_DIST += \
 	%reldir%/includes.awk \
 	%reldir%/judge \
 	%reldir%/killers \
-	%reldir%/lane-bare \
 	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-oss-fuzz \
@@ -37,6 +36,12 @@ EXTRA_DIST += \
 	%reldir%/systems-page \
 	%reldir%/test \
 	%reldir%/try
+
+# Without unit suites distcheck compiles none: so that no header of theirs is
+# forgotten, every file that git knows must be there.
+distcheck-hook:
+	@! git -C $(top_srcdir) ls-files 2>/dev/null | grep -v '^\.gitignore$$\|^\.ci/' | \
+	    (cd $(distdir) && while read -r file; do test -e "$$file" || echo "not in the tarball: $$file"; done) | grep .
 
 # Lines of emu/ (elsewhere a process that a test kills may leave half a counter
 # file), and branches of emu/select, where a decision is a branch, that these
