@@ -684,6 +684,14 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Shell tests, TAP on standard output; one line each.  The longest first, that
 # none is left running alone at the end; the others sorted.
+# The sanitizers' lane leaves whole_pages to ci/nightly: those tests run the
+# program often, for what others ask of it as well.
+whole_pages = \
+	%reldir%/tests/fuzzing/fuzzing_page.test \
+	%reldir%/tests/judge/layer_alone.test \
+	%reldir%/tests/house/layout_pages.test \
+	%reldir%/tests/house/help.test \
+	%reldir%/tests/house/docs.test
 dist_check_SCRIPTS = \
 	%reldir%/tests/judge/selftest.test \
 	%reldir%/tests/vectors/legal_vectors.test \
@@ -697,7 +705,6 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/files/convert_nvfp4.test \
 	%reldir%/tests/layout/diagnose.test \
 	%reldir%/tests/layout/diagnose_faults.test \
-	%reldir%/tests/house/docs.test \
 	%reldir%/tests/device/exec.test \
 	%reldir%/tests/layout/explain.test \
 	%reldir%/tests/judge/field.test \
@@ -705,13 +712,9 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/fuzzing/fuzz_converter.test \
 	%reldir%/tests/fuzzing/fuzz_library.test \
 	%reldir%/tests/fuzzing/fuzz_run.test \
-	%reldir%/tests/fuzzing/fuzzing_page.test \
 	%reldir%/tests/files/gen.test \
-	%reldir%/tests/judge/layer_alone.test \
-	%reldir%/tests/house/layout_pages.test \
 	%reldir%/tests/house/exports.test \
 	%reldir%/tests/house/headers.test \
-	%reldir%/tests/house/help.test \
 	%reldir%/tests/device/hostile.test \
 	%reldir%/tests/device/hostile_process.test \
 	%reldir%/tests/device/state.test \
@@ -731,7 +734,8 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
 	%reldir%/tests/vectors/vectors.test
-TESTS += $(dist_check_SCRIPTS)
+EXTRA_DIST += $(whole_pages)
+TESTS += $(whole_pages) $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive
 # JOBS=N resumes where it was stopped.  exhaustive_static runs on machines
