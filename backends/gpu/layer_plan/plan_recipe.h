@@ -229,10 +229,9 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
             (f16 && (dequant_rules[i].flags & DEQUANT_WRAP) != 0)) {
             return layer_refuse(call, "weight_rule", why);
         }
-        g->rule = dequant_rules[i].flags;
-        if (!f16) { /* what concerns FP16 alone keeps no kernel away */
-            g->rule &= ~(uint32_t)(DEQUANT_NARROW | DEQUANT_CAP);
-        }
+        /* What concerns FP16 alone keeps no kernel away. */
+        g->rule = dequant_rules[i].flags &
+                  ~(f16 ? 0 : (uint32_t)(DEQUANT_NARROW | DEQUANT_CAP));
         if (f16 && (dequant_rules[i].formats & TO_F16) == 0) {
             g->rule |= DEQUANT_NARROW;
         }
