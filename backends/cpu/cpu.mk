@@ -189,3 +189,8 @@ cpu_layout_test_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 cpu_layout_test_LDADD = libcpu.la $(CHECK_LIBS) -lm
 TESTS += cpu_layout_test
 endif
+
+# Ties of act.glu in binary64.
+check_PROGRAMS += cpu_glu_wide_test
+TESTS += cpu_glu_wide_test
+cpu_glu_wide_test_SOURCES = %reldir%/test_glu_wide.c
