@@ -684,9 +684,10 @@ flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Shell tests, TAP on standard output; one line each.  The longest first, that
 # none is left running alone at the end; the others sorted.
-# The sanitizers' lane leaves whole_pages to ci/nightly: those tests run the
-# program often, for what others ask of it as well.
-whole_pages = \
+# The sanitizers' lane leaves these to ci/nightly: they run the program often,
+# for what others ask of it as well.
+repeating_tests = \
+	%reldir%/tests/vectors/legal_vectors.test \
 	%reldir%/tests/fuzzing/fuzzing_page.test \
 	%reldir%/tests/judge/layer_alone.test \
 	%reldir%/tests/house/layout_pages.test \
@@ -694,7 +695,6 @@ whole_pages = \
 	%reldir%/tests/house/docs.test
 dist_check_SCRIPTS = \
 	%reldir%/tests/judge/selftest.test \
-	%reldir%/tests/vectors/legal_vectors.test \
 	%reldir%/tests/house/adding_op.test \
 	%reldir%/tests/judge/bench.test \
 	%reldir%/tests/files/audit.test \
@@ -734,8 +734,8 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
 	%reldir%/tests/vectors/vectors.test
-EXTRA_DIST += $(whole_pages)
-TESTS += $(whole_pages) $(dist_check_SCRIPTS)
+EXTRA_DIST += $(repeating_tests)
+TESTS += $(repeating_tests) $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive
 # JOBS=N resumes where it was stopped.  exhaustive_static runs on machines
