@@ -13,13 +13,24 @@ static uint64_t times(uint64_t least, uint64_t n)
     return n == 0 || least <= n ? 1 : (least + n - 1) / n;
 }
 
+/* Which of the two GEMMs the case has: bit 0 the first, bit 1 the second. */
+static int gemms_of(const test_case *c)
+{
+    const char *const op = c->schema->info->name;
+
+    return strcmp(op, "moe.layer") == 0   ? 3
+           : strcmp(op, "moe.gemm1") == 0 ? 1
+           : strcmp(op, "moe.gemm2") == 0 ? 2
+                                          : 0;
+}
+
 int bench_layer_of(bench_layer *l, const test_case *c, const bench_options *o)
 {
     const bench_layer none = {0, 1, 1, 0};
 
     *l = none;
-    if (strcmp(c->schema->info->name, "moe.layer") != 0 ||
-        case_dim(c, "global") != 0 || case_dim(c, "tokens") == 0) {
+    if (gemms_of(c) == 0 || case_dim(c, "global") != 0 ||
+        case_dim(c, "tokens") == 0) {
         return 0;
     }
     l->experts = case_dim(c, "experts");
@@ -107,23 +118,27 @@ void bench_layer_rate(const bench_layer *l, const test_case *c, subject *s,
 {
     const uint64_t hidden = case_dim(c, "hidden");
     const uint64_t inter = case_dim(c, "inter");
-    const uint64_t scales =
-        2 * inter * ((hidden + 31) / 32) + hidden * ((inter + 31) / 32);
     const uint64_t slots =
         case_dim(c, "tokens") * l->by_tokens * case_dim(c, "topk");
     const uint64_t experts = l->experts * l->by_experts;
     const uint64_t rows = slots / experts;
+    const uint64_t n[2] = {2 * inter, hidden}, k[2] = {hidden, inter};
+    double flops = 0, seconds = 0;
+    int rated = rows >= MANY_ROWS;
 
-    row->streamed = l->active * (3 * hidden * inter / 2 + scales);
     row->tokens = case_dim(c, "tokens") * l->by_tokens;
     row->experts = experts;
-    if (rows < MANY_ROWS) {
-        return;
+    for (int g = 0; g < 2; g++) {
+        if ((gemms_of(c) >> g & 1) == 0) {
+            continue;
+        }
+        row->streamed += l->active * n[g] * (k[g] / 2 + (k[g] + 31) / 32);
+        if (rated) {
+            const double one = gemm_seconds(s, experts, rows, n[g], k[g]);
+            flops += 2.0 * (double)(experts * rows * n[g]) * (double)k[g];
+            seconds += one;
+            rated = one > 0;
+        }
     }
-    const double one = gemm_seconds(s, experts, rows, 2 * inter, hidden);
-    const double two = gemm_seconds(s, experts, rows, hidden, inter);
-    const double flops =
-        6.0 * (double)(experts * rows * hidden) * (double)inter;
-
-    row->gemm = one > 0 && two > 0 ? flops / (one + two) / 1e9 : 0;
+    row->gemm = rated ? flops / seconds / 1e9 : 0;
 }

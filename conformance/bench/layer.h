@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The large form of a layer on a device: its experts several times over, so
- * that expert e + n E has expert e's weights, and its tokens again and again,
- * each time with other copies of their experts.  Every output must be the
- * small layer's; where bounds judge that one, the first must pass them, and
- * every other have its bits.
+ * The large form of a layer, or of one of its GEMMs, on a device: its experts
+ * several times over, so that expert e + n E has expert e's weights, and its
+ * tokens again and again, each time with other copies of their experts.  Every
+ * output must be the small layer's, or within its bounds where those judge it.
  */
 #ifndef MXO_BENCH_LAYER_H
 #define MXO_BENCH_LAYER_H
@@ -18,7 +17,8 @@ typedef struct bench_layer {
     uint64_t active; /* experts of the large form that have tokens */
 } bench_layer;
 
-/* Whether the case is a whole layer without a map; *l says how it grows. */
+/* Whether the case is a layer or one of its GEMMs, without a map; *l says how
+ * it grows. */
 int bench_layer_of(bench_layer *l, const test_case *c, const bench_options *o);
 /* How often input i is repeated. */
 uint64_t bench_layer_grows(const bench_layer *l, const test_case *c, int i);

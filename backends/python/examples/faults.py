@@ -7,6 +7,7 @@ FAULTS = {
     "ties": "quant.mx: ties go away from zero",
     "nan": "act.glu: a NaN up becomes the upper limit",
     "rows": "layout.apply: digits of the row in each other's place",
+    "many": "moe.gemm1: tokens from the ninth on are left zero",
     "tail": "moe.layer: the last block of K is left out of the first GEMM",
 }
 

@@ -129,6 +129,20 @@ def bias_of(bias, kind, e):
     return mx.decode(bias[e], "bf16") if kind == "bf16" else bias[e]
 
 
+@mx.op("moe.gemm1", profile="TRITON", stage="gemm",
+       bias=["none", "bf16", "f32"])
+def first_gemm(x, topk_ids, w13, w13_scale, w13_bias, bias):
+    y = np.zeros(topk_ids.shape + (w13.shape[1],), np.float32)
+    shown = mx.decode(x, "bf16")
+    for t, j in np.argwhere(topk_ids >= 0):
+        e = topk_ids[t, j]
+        y[t, j] = row_times(weights(w13[e], w13_scale[e]), shown[t],
+                            bias_of(w13_bias, bias, e))
+    if faults.planted("many"):
+        y[8:] = 0
+    return y
+
+
 @mx.op("moe.layer", profile="TRITON", bias=["none", "bf16", "f32"])
 def layer(x, topk_ids, topk_weights, w13, w13_scale, w13_bias, w2, w2_scale,
           w2_bias, bias):
