@@ -5,9 +5,12 @@
 
 --quantiser=torch|mxfp4|mxfp8   which function stands for quant.mx
 --weights=raw                   rows as FlashInfer took them before 0.6.10
+--tune                          the layer's tiles by FlashInfer's tuner
 
 Without a CUDA device only what runs on the host is offered.  See README.md.
 """
+import contextlib
+import functools
 import sys
 
 import mxoracle as mx
@@ -171,25 +174,36 @@ def bring_weights(w13, w13_scale, w13_bias, w2, w2_scale, w2_bias, rows):
             "second": (*second, w2_bias)}
 
 
+@functools.cache
+def for_each(experts, value):
+    return None if value is None else torch.full(
+        (experts,), value, dtype=torch.float32, device="cuda")
+
+
+def tuned():
+    """As vLLM warms up with --tune; else the tiles that FlashInfer falls to."""
+    return (flashinfer.autotune(True) if "--tune" in sys.argv[1:]
+            else contextlib.nullcontext())
+
+
 @offer(CUDA, "moe.layer", arrays="torch", device="cuda", prepare=bring_weights,
        kernel="cutlass_fused_moe", profile="FLASHINFER_CUTLASS_MXFP4_BF16",
        bias=["none", "bf16"], rows=["interleaved", "halves"], alpha=...,
        beta=..., limit=..., tokens=mx.size(least=1), topk=mx.size(least=1),
        hidden=mx.size(multiple=128, least=128),
-       inter=mx.size(multiple=128, least=128))
+       inter=mx.size(multiple=128, least=128), distinct_ids=True)
 def layer(x, topk_ids, topk_weights, first, second, experts, alpha, beta,
           limit):
     """The call of vLLM's FlashInferExperts, BF16 activations."""
-    units = [None if v is None else torch.full(
-        (experts,), v, dtype=torch.float32, device=x.device)
-        for v in (alpha, beta, limit)]
+    units = [for_each(experts, v) for v in (alpha, beta, limit)]
     y = torch.empty_like(x)
-    fused_moe.cutlass_fused_moe(
-        x, topk_ids, topk_weights, first[0], second[0], torch.bfloat16,
-        [first[1], second[1]], fc1_expert_biases=first[2],
-        fc2_expert_biases=second[2], swiglu_alpha=units[0],
-        swiglu_beta=units[1], swiglu_limit=units[2], output=y,
-        use_w4_group_scaling=True)
+    with tuned():
+        fused_moe.cutlass_fused_moe(
+            x, topk_ids, topk_weights, first[0], second[0], torch.bfloat16,
+            [first[1], second[1]], fc1_expert_biases=first[2],
+            fc2_expert_biases=second[2], swiglu_alpha=units[0],
+            swiglu_beta=units[1], swiglu_limit=units[2], output=y,
+            use_w4_group_scaling=True)
     return y
 
 
