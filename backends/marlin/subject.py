@@ -48,7 +48,7 @@ def sorted_pairs(ids, experts):
     n = ids.numel() + (experts + 1) * (block - 1)
     n = -(-n // block) * block
     whole = torch.arange(experts + 1, dtype=torch.int32, device=ids.device)
-    whole[experts] = -1
+    whole = whole.masked_fill(whole == experts, -1)
     rows, owners, count = (torch.empty(k, dtype=torch.int32, device=ids.device)
                            for k in (n, n // block, 1))
     torch.ops._moe_C.moe_align_block_size(
