@@ -52,10 +52,23 @@ static int has_slope(const uint8_t *out)
 static int n_freed;
 static int n_unknown_scrubs;
 
+/* An answer, and whether its bytes had gone when its buffer came back. */
+static struct {
+    const void *buffer;
+    const uint8_t *place;
+    uint8_t bytes[16];
+    int n_gone;
+} answer;
+
 static void state_dealloc(void *ctx, void *buffer)
 {
     const uint8_t *bytes = buffer;
 
+    if (buffer == answer.buffer) {
+        answer.n_gone +=
+            memcmp(answer.place, answer.bytes, sizeof answer.bytes) != 0;
+        answer.buffer = NULL;
+    }
     n_unknown_scrubs += n_freed++ > 0 && memcmp(bytes, bytes + 1, 48) != 0;
     example_dealloc(ctx, buffer);
 }
@@ -82,6 +95,7 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
             call->in[0].shape[0] != 3) ||
            (is_fault("knows-guard") && !guard_is_made) ||
            (is_fault("knows-scrub") && n_unknown_scrubs > 0) ||
+           (is_fault("needs-freed") && answer.n_gone > 0) ||
            (is_fault("knows-slope") && !was_made);
 }
 
@@ -104,6 +118,11 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
         out[0] ^= 1;
     }
     kept.size = is_fault("last-size") ? call->in[0].n_bytes : kept.size;
+    if (call->out[0].n_bytes >= sizeof answer.bytes) {
+        answer.buffer = call->out[0].buffer;
+        answer.place = out;
+        memcpy(answer.bytes, out, sizeof answer.bytes);
+    }
     return status;
 }
 
