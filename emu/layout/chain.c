@@ -175,21 +175,27 @@ mxo_status chain_bind_tensor(layout_chain *c, const mxo_conversion_row *row,
     return bind_text(c, text, dtype, extent, why);
 }
 
+/* What follows "ID." in the name; NULL if it begins otherwise. */
+static const char *behind_id(const char *name, const char *id)
+{
+    while (*id != '\0' && *id == *name) {
+        id++;
+        name++;
+    }
+    return *id == '\0' && *name == '.' ? name + 1 : NULL;
+}
+
 /* "CONVERSION.TENSOR/..." : the row and the tensor's number; NULL. */
 static const mxo_conversion_row *tensor_of(const char *name, int *tensor)
 {
-    const size_t id = strcspn(name, "/");
-
     for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
         const mxo_conversion_row *row = mxo_conversion_at(i);
-        const size_t n = strlen(row->id);
-        if (n >= id || name[n] != '.' || memcmp(row->id, name, n) != 0) {
-            continue;
-        }
-        for (int k = 0; k < MXO_CONVERSION_TENSORS; k++) {
+        const char *const rest = behind_id(name, row->id);
+
+        for (int k = 0; rest != NULL && k < MXO_CONVERSION_TENSORS; k++) {
             const char *tail = mxo_conversion_tensor((uint32_t)k);
-            if (strlen(tail) == id - n - 1 &&
-                strncmp(tail, name + n + 1, id - n - 1) == 0) {
+            const size_t n = strlen(tail);
+            if (strcspn(rest, "/") == n && strncmp(tail, rest, n) == 0) {
                 *tensor = k;
                 return row;
             }
