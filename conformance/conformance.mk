@@ -690,6 +690,7 @@ repeating_tests = \
 	%reldir%/tests/vectors/legal_vectors.test \
 	%reldir%/tests/fuzzing/fuzzing_page.test \
 	%reldir%/tests/judge/layer_alone.test \
+	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/house/layout_pages.test \
 	%reldir%/tests/house/help.test \
 	%reldir%/tests/house/docs.test
@@ -725,7 +726,6 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/python.test \
 	%reldir%/tests/fuzzing/python_fuzz.test \
 	%reldir%/tests/judge/page.test \
-	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/judge/stopped.test \
