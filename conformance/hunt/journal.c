@@ -50,10 +50,10 @@ static json_t *header(const hunt_options *o, const backend_info *info)
         (void)json_array_append_new(wanted, json_string(o->wanted[i]));
     }
     return json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:o}", "type", "fuzz",
-                     "version", run.version, "build", run.build, "draw",
-                     (int)DRAW_VERSION, "seed", (json_int_t)o->seed, "subject",
-                     info->name, "subject_version", info->version, "wanted",
-                     wanted);
+                     "version", run.version, "build", report_run_build(&run),
+                     "draw", (int)DRAW_VERSION, "seed", (json_int_t)o->seed,
+                     "subject", info->name, "subject_version", info->version,
+                     "wanted", wanted);
 }
 
 static const char *difference(const json_t *there, const json_t *own)

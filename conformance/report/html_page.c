@@ -361,7 +361,7 @@ void html_environment(FILE *out, const report_run *run)
 {
     fputs("<h2>Environment</h2><p>mxoracle ", out);
     html_text(out, run->version);
-    fprintf(out, ", build %s, ", run->build);
+    fprintf(out, ", build %s, ", report_run_build(run));
     html_text(out, run->compiler);
     fprintf(out, ", seed %s, level %d, begun %s", run->seeds, run->level,
             run->started);

@@ -49,7 +49,7 @@ json_t *record_header(const report_run *run)
     set_text(o, "compiler", run->compiler);
     set_text(o, "machine", run->machine);
     set_text(o, "os", run->os);
-    set_text(o, "build", run->build);
+    set_text(o, "build", report_run_build(run));
     set_text(o, "started", run->started);
     set_text(o, "seed", run->seeds);
     json_object_set_new(o, "level", json_integer(run->level));

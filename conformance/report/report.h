@@ -90,7 +90,7 @@ typedef struct report_run {
     const char *compiler;
     char machine[256];   /* "name, x86_64, 2 cores"; of shards all, "a; b" */
     char os[256];        /* "Linux 6.1.0" */
-    char build[24];      /* digest of the program */
+    char build[24];      /* of a stored run; "": this program's */
     char started[24];    /* UTC, "2026-01-31T23:59:59Z" */
     double start_s;      /* monotonic */
     const char *stopped; /* why before the end; NULL: it was not */
@@ -112,6 +112,9 @@ typedef struct report_run {
 
 /* Program, command and time of the begin; the rest is zero. */
 void report_run_begin(report_run *run, const char *command);
+/* Digest of the program that ran; reads all of it, so only who prints it asks.
+ */
+const char *report_run_build(const report_run *run);
 double report_run_seconds(const report_run *run);
 /* The operation of a result. */
 void report_op(const report_result *r, char *op, size_t size);

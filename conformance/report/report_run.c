@@ -20,24 +20,23 @@
 #define COMPILER "an unknown compiler"
 #endif
 
-/* FNV-1a of the program's own bytes: two builds of one version differ. Where
-   they cannot be read, of what the compiler says. */
+/* What the compiler says and the program's own bytes, where they can be read,
+   by words as FNV-1a takes bytes: two builds of one version differ. */
 static uint64_t digest_program(void)
 {
-    const char *const other = COMPILER;
     uint64_t digest = UINT64_C(14695981039346656037);
-    unsigned char piece[65536];
+    uint64_t piece[8192] = {0};
+    size_t n = sizeof COMPILER;
     FILE *f = system_program() == NULL ? NULL : fopen(system_program(), "rb");
-    size_t n = 0;
 
-    while (f != NULL && (n = fread(piece, 1, sizeof piece, f)) > 0) {
-        for (size_t i = 0; i < n; i++) {
+    memcpy(piece, COMPILER, n);
+    do {
+        for (size_t i = 0; i < (n + 7) / 8; i++) {
             digest = (digest ^ piece[i]) * UINT64_C(1099511628211);
+            digest ^= digest >> 32; /* what differs must not stay on top */
         }
-    }
-    for (size_t i = 0; f == NULL && other[i] != '\0'; i++) {
-        digest = (digest ^ (unsigned char)other[i]) * UINT64_C(1099511628211);
-    }
+        n = f == NULL ? 0 : fread(piece, 1, sizeof piece, f);
+    } while (n > 0);
     if (f != NULL) {
         (void)fclose(f);
     }
@@ -71,12 +70,23 @@ void report_run_begin(report_run *run, const char *command)
     run->start_s = clock_s();
     name_machine(run);
     (void)snprintf(run->seeds, sizeof run->seeds, "1");
-    (void)snprintf(run->build, sizeof run->build, "%016" PRIx64,
-                   digest_program());
     if (gmtime_r(&now, &utc) != NULL) {
         (void)strftime(run->started, sizeof run->started, "%Y-%m-%dT%H:%M:%SZ",
                        &utc);
     }
+}
+
+const char *report_run_build(const report_run *run)
+{
+    static char own[24];
+
+    if (run->build[0] != '\0') {
+        return run->build;
+    }
+    if (own[0] == '\0') {
+        (void)snprintf(own, sizeof own, "%016" PRIx64, digest_program());
+    }
+    return own;
 }
 
 double report_run_seconds(const report_run *run)
