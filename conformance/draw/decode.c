@@ -16,9 +16,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bytes beside an axis that is longer than LONG_AXIS, else MOST_TIMES what a
-   plan allows for the inputs. */
-enum { LONG_AXIS = 1 << 15, LONG_BYTES = 1 << 23, MOST_TIMES = 16 };
+/* Bytes beside an axis that is longer than LONG_AXIS, or experts that are more
+   than MANY; else MOST_TIMES what a plan allows for the inputs. */
+enum {
+    LONG_AXIS = 1 << 15,
+    MANY = 255,
+    LONG_BYTES = 1 << 23,
+    MOST_TIMES = 16,
+    LARGE_TIMES = 64
+};
 
 typedef struct drawing {
     const draw_plan *plan;
@@ -82,6 +88,28 @@ static void change_params(drawing *d)
     }
 }
 
+static int is_large(const drawing *d)
+{
+    return d->r->byte[DRAW_LARGE] == 0xff;
+}
+
+static int is_experts(const drawing *d, int dim)
+{
+    return strcmp(d->base->schema->dims[dim], "experts") == 0;
+}
+
+/* Experts are mostly alike, and few of them show what many would: up to five,
+   now and then up to 64, and in a large call as many as there are. */
+static uint64_t experts_of(const drawing *d, uint64_t n, uint32_t slot)
+{
+    const uint32_t kind = slot >> 28;
+
+    if (slot < 64 || n > LONG_AXIS || (is_large(d) && kind < 8)) {
+        return n;
+    }
+    return 1 + n % (kind == 0 ? 64 : 5);
+}
+
 static void change_dims(drawing *d)
 {
     test_case *c = d->c;
@@ -93,25 +121,21 @@ static void change_dims(drawing *d)
             continue;
         }
         const uint64_t n = value_of_dim(granules_at(d, k), slot - 1);
-        /* Experts are alike: few of them show what many would. */
+        const uint64_t more = is_large(d) ? (slot >> 28 & 3) * 256 : 0;
         case_vary_dim(c, k,
-                      n < LONG_AXIS &&
-                              strcmp(c->schema->dims[k], "experts") == 0
-                          ? 1 + n % 5
-                          : n);
+                      is_experts(d, k) ? experts_of(d, n, slot - 1) : n + more);
         d->new_dim[k] = c->dim[k] != d->base->dim[k];
     }
 }
 
-/* The largest dimension that may be made smaller, but for a very long one;
-   -1 if there is none. */
-static int largest_dim(const drawing *d, uint64_t below)
+/* The largest dimension that may be made smaller, but for one; -1 if there is
+   none. */
+static int largest_dim(const drawing *d, int but)
 {
     int best = -1;
 
     for (int k = 0; k < d->c->schema->n_dims; k++) {
-        if (case_uses_dim(d->c, k) && d->c->dim[k] > 1 &&
-            d->c->dim[k] < below &&
+        if (k != but && case_uses_dim(d->c, k) && d->c->dim[k] > 1 &&
             !draw_is_pinned(d->plan, d->c, d->c->schema->dims[k]) &&
             (best < 0 || d->c->dim[k] > d->c->dim[best])) {
             best = k;
@@ -120,23 +144,42 @@ static int largest_dim(const drawing *d, uint64_t below)
     return best;
 }
 
+/* A very long axis, or many experts; -1 if there is none. */
+static int long_dim(const drawing *d)
+{
+    for (int k = 0; k < d->c->schema->n_dims; k++) {
+        if (case_uses_dim(d->c, k) &&
+            d->c->dim[k] > (is_experts(d, k) ? MANY : LONG_AXIS)) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+/* What the plan allows for the inputs of this call. */
+static uint64_t allowed_bytes(const drawing *d)
+{
+    return d->plan->most_bytes * (is_large(d) ? LARGE_TIMES : 1);
+}
+
 /* Halve until the call is small: a very long axis stays, once, beside short
    ones. */
 static void make_small(drawing *d)
 {
-    uint64_t most = d->plan->most_bytes >> (slot16(d->r, DRAW_FLAGS) >> 1 & 3);
-    uint64_t below = UINT64_MAX;
-    int k = largest_dim(d, UINT64_MAX);
+    int stays = long_dim(d);
+    const uint64_t most =
+        stays >= 0 ? LONG_BYTES / 64
+                   : allowed_bytes(d) >> (slot16(d->r, DRAW_FLAGS) >> 1 & 3);
 
-    if (k >= 0 && d->c->dim[k] > LONG_AXIS) {
-        most = LONG_BYTES / 64;
-        below = LONG_AXIS;
-    }
-    while (draw_bytes(d->c) > most && (k = largest_dim(d, below)) >= 0) {
-        case_vary_dim(d->c, k, d->c->dim[k] / 2);
-        d->new_dim[k] = 1;
-        if (largest_dim(d, below) < 0) {
-            below = UINT64_MAX;
+    while (draw_bytes(d->c) > most) {
+        const int k = largest_dim(d, stays);
+        if (k >= 0) {
+            case_vary_dim(d->c, k, d->c->dim[k] / 2);
+            d->new_dim[k] = 1;
+        } else if (stays >= 0 && draw_bytes(d->c) > LONG_BYTES) {
+            stays = -1;
+        } else {
+            return;
         }
     }
 }
@@ -153,50 +196,60 @@ static void change_data(drawing *d)
     }
 }
 
+static int is_way_back(const test_case *c)
+{
+    return strcmp(c->schema->info->name, "layout.apply") == 0 &&
+           strcmp(case_value(c, "dir"), "inverse") == 0;
+}
+
+static const char *const axes[] = {"experts", "rows", "cols"};
+
+/* Memory of these extents, of which as much is kept as was drawn. */
+static void keep_of(drawing *d, const uint64_t memory[3],
+                    const uint64_t drawn[3])
+{
+    static const char *const keeps[] = {NULL, "keep_rows", "keep_cols"};
+
+    for (int a = 0; a < 3; a++) {
+        char text[24];
+        char why[256];
+        if (draw_is_pinned(d->plan, d->c, axes[a]) ||
+            (keeps[a] != NULL && draw_is_pinned(d->plan, d->c, keeps[a]))) {
+            continue;
+        }
+        case_vary_dim(d->c, op_dim_index(d->c->schema, axes[a]), memory[a]);
+        (void)snprintf(text, sizeof text, "%" PRIu64,
+                       memory[a] == drawn[a] ? 0 : drawn[a]);
+        if (keeps[a] != NULL) {
+            (void)case_set(d->c, keeps[a], text, (mxo_text){why, sizeof why});
+        }
+    }
+}
+
+static void get_extents(const test_case *c, uint64_t extent[3])
+{
+    for (int a = 0; a < 3; a++) {
+        extent[a] = case_dim(c, axes[a]);
+    }
+}
+
 /* The way back is drawn by what it gives: memory has the padded extents. */
 static void turn_round(drawing *d)
 {
-    test_case *c = d->c;
-    static const char *const names[] = {"experts", "rows", "cols"};
-    static const char *const keeps[] = {NULL, "keep_rows", "keep_cols"};
     uint64_t extent[3];
     uint64_t padded[3];
-    char why[256];
 
-    if (strcmp(c->schema->info->name, "layout.apply") != 0 ||
-        strcmp(case_value(c, "dir"), "inverse") != 0) {
-        return;
-    }
-    for (int a = 0; a < 3; a++) {
-        extent[a] = case_dim(c, names[a]);
-    }
-    if (value_padded(c, extent, padded) != 0) {
-        return;
-    }
-    for (int a = 0; a < 3; a++) {
-        const int dim = op_dim_index(c->schema, names[a]);
-        char text[24];
-        if (draw_is_pinned(d->plan, c, names[a]) ||
-            (keeps[a] != NULL && draw_is_pinned(d->plan, c, keeps[a]))) {
-            continue;
-        }
-        case_vary_dim(c, dim, padded[a]);
-        (void)snprintf(text, sizeof text, "%" PRIu64,
-                       padded[a] == extent[a] ? 0 : extent[a]);
-        if (keeps[a] != NULL) {
-            (void)case_set(c, keeps[a], text, (mxo_text){why, sizeof why});
+    if (is_way_back(d->c)) {
+        get_extents(d->c, extent);
+        if (value_padded(d->c, extent, padded) == 0) {
+            keep_of(d, padded, extent);
         }
     }
 }
 
 static uint64_t most_bytes(const drawing *d)
 {
-    for (int k = 0; k < d->c->schema->n_dims; k++) {
-        if (d->c->dim[k] > LONG_AXIS && case_uses_dim(d->c, k)) {
-            return LONG_BYTES;
-        }
-    }
-    return MOST_TIMES * d->plan->most_bytes;
+    return long_dim(d) >= 0 ? LONG_BYTES : MOST_TIMES * allowed_bytes(d);
 }
 
 typedef enum fit { FIT, FIT_REFUSED, FIT_LARGE } fit;
@@ -216,22 +269,55 @@ static int is_fit(const drawing *d)
     return fit_of(d) == FIT;
 }
 
-/* Every changed dimension up to its granules, the small ones first. */
+/* Mended sizes on the way back: what was drawn may be what is kept. */
+static void keep_drawn(drawing *d, const test_case *drawn)
+{
+    const test_case whole = *d->c;
+    uint64_t memory[3];
+    uint64_t extent[3];
+
+    if ((d->r->byte[DRAW_FLAGS] & 8) != 0 && is_way_back(d->c)) {
+        get_extents(&whole, memory);
+        get_extents(drawn, extent);
+        keep_of(d, memory, extent);
+        if (!is_fit(d)) {
+            *d->c = whole;
+        }
+    }
+}
+
+/* The longest list of granules of a changed dimension. */
+static int most_granules(const drawing *d)
+{
+    int most = 0;
+
+    for (int k = 0; k < d->c->schema->n_dims; k++) {
+        const int n = d->new_dim[k] ? granules_at(d, k)->n : 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* Every changed dimension up to its granules, the small ones first; one that
+   has fewer stays at its last. */
 static int mend_sizes(drawing *d)
 {
     const test_case drawn = *d->c;
+    const int most = most_granules(d);
 
-    for (int g = 0; g < GRANULE_MOST; g++) {
+    for (int g = 0; g < most; g++) {
         int is_other = 0;
         *d->c = drawn;
         for (int k = 0; k < drawn.schema->n_dims; k++) {
             const granules *of = granules_at(d, k);
-            if (d->new_dim[k] && g < of->n) {
-                case_vary_dim(d->c, k, round_up(drawn.dim[k], of->size[g]));
+            if (d->new_dim[k] && of->n > 0) {
+                const int at = g < of->n ? g : of->n - 1;
+                case_vary_dim(d->c, k, round_up(drawn.dim[k], of->size[at]));
                 is_other |= d->c->dim[k] != drawn.dim[k];
             }
         }
         if (is_other && is_fit(d)) {
+            keep_drawn(d, &drawn);
             return 1;
         }
     }

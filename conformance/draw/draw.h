@@ -32,16 +32,17 @@
 #include "case/case_text.h"
 
 /* Raised when the same bytes come to mean another call. */
-enum { DRAW_VERSION = 5 };
+enum { DRAW_VERSION = 6 };
 
 enum {
     DRAW_GROUP = 0,   /* u16 */
     DRAW_BASE = 2,    /* u16 */
     DRAW_SEED = 4,    /* u32 */
     DRAW_DATA = 8,    /* u16: 0 keeps the kind of data */
-    DRAW_FLAGS = 10,  /* u16: bit 0 leaves a call that is refused as it is,
-                         bits 1 and 2 halve how large it may be; the high
-                         byte is not read here */
+    DRAW_FLAGS = 10,  /* u8: bit 0 leaves a call that is refused as it is,
+                         bits 1 and 2 halve how large it may be, bit 3 keeps
+                         on the way back what was drawn */
+    DRAW_LARGE = 11,  /* u8: 0xff lets it be 64 times as large */
     DRAW_FLAW = 12,   /* u16: 0 none, else an invalid_calls.def row */
     DRAW_TARGET = 14, /* u16: target of that row */
     DRAW_DIMS = 16,   /* u32 each */

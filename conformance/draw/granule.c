@@ -54,7 +54,10 @@ static void add_digit(const mxo_layout *l, const mxo_layout_digit *d,
     const uint64_t stride = stride_of(l, d, &on);
 
     add(&axis[on], stride);
-    add(&axis[on], stride * d->size);
+    /* The outermost one ends where the axis does: no granule. */
+    if (stride * d->size < l->padded[on]) {
+        add(&axis[on], stride * d->size);
+    }
 }
 
 static const uint64_t shapes[][3] = {

@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+/* One call in so many may be large, for mistakes that need several tiles on
+   both axes at once, or many experts; of mutations, which must be fast, one in
+   512. */
+enum { LARGE = 128, LARGE_FLAGS = 32 };
+
 static void put16(draw_record *r, int at, uint32_t x)
 {
     r->byte[at] = (uint8_t)x;
@@ -72,9 +77,10 @@ void draw_random(const draw_plan *p, prng *rng, draw_record *r)
     if (prng_below(rng, 2) == 0) {
         put16(r, DRAW_DATA, any(rng));
     }
-    const uint32_t halvings = any(rng) & 6;
+    const uint32_t bits = any(rng) & 14;
 
-    put16(r, DRAW_FLAGS, halvings | (prng_below(rng, 16) == 0));
+    r->byte[DRAW_FLAGS] = (uint8_t)(bits | (prng_below(rng, 16) == 0));
+    r->byte[DRAW_LARGE] = prng_below(rng, LARGE) == 0 ? 0xff : 0;
     if (prng_below(rng, 32) == 0) {
         put16(r, DRAW_FLAW, any(rng));
         put16(r, DRAW_TARGET, any(rng));
@@ -93,6 +99,11 @@ void draw_mutate(const draw_plan *p, prng *rng, draw_record *r)
 {
     const op_schema *s = schema_of(p, r);
 
+    /* Large calls are slow: what comes of one is small again. */
+    if (r->byte[DRAW_LARGE] != 0) {
+        r->byte[DRAW_LARGE] = 0;
+        return;
+    }
     switch (prng_below(rng, 16)) {
     case 0:
         put16(r, DRAW_GROUP, pick_group(p, rng));
@@ -113,7 +124,11 @@ void draw_mutate(const draw_plan *p, prng *rng, draw_record *r)
         put16(r, DRAW_TARGET, any(rng));
         break;
     case 7:
-        put16(r, DRAW_FLAGS, any(rng));
+        if (prng_below(rng, LARGE_FLAGS) == 0) {
+            r->byte[DRAW_LARGE] = 0xff;
+        } else {
+            r->byte[DRAW_FLAGS] = (uint8_t)any(rng);
+        }
         break;
     case 8:
     case 9:

@@ -2,6 +2,7 @@
 /* See value.h. */
 #include "value.h"
 
+#include "base/number.h"
 #include "base/tensors.h"
 #include "case/case_shape.h"
 #include "case/family.h"
@@ -16,9 +17,9 @@
 /* A multiple of one of the granules and something around it. */
 static uint64_t near_granule(const granules *g, uint32_t kind, uint32_t x)
 {
+    static const uint8_t times[] = {1, 2, 3, 4, 5, 9, 17, 33};
     const uint64_t granule = g->n == 0 ? 1 : g->size[x % (uint32_t)g->n];
-    const uint64_t times = 1 + x / 16 % 5;
-    const uint64_t n = granule * times;
+    const uint64_t n = granule * times[x / 16 % sizeof times];
 
     switch (kind) {
     case 0:
@@ -52,8 +53,11 @@ uint64_t value_of_dim(const granules *g, uint32_t slot)
         return n < 2 ? 1 : n - 1;
     case 5:
         n = g->n == 0 ? 1 : g->size[g->n - 1];
-        /* One draw in 256 is long, most of those beyond 2^16. */
-        return x % 16 == 0 ? 65538 - x / 16 % 4 : n * (1 + x % 3);
+        /* One draw in 256 is long, most of those beyond 2^16, half of them
+           whole granules. */
+        return x % 16 != 0       ? n * (1 + x % 3)
+               : x / 64 % 2 == 0 ? 65538 - x / 16 % 4
+                                 : round_up(65537, n);
     default:
         n = near_granule(g, (slot & 15) % 4, x);
         return n < 1 ? 1 : n;
@@ -87,17 +91,21 @@ static int pick(const char *list, size_t len, char separator, uint32_t at,
     return span_copy(found, word);
 }
 
-/* An integer: common sizes, or next to a dimension of the case. */
+/* An integer: common sizes, or next to a dimension of the case, or below
+   it. */
 static void pick_int(const test_case *c, uint32_t slot, char word[OP_WORD])
 {
     static const int common[] = {0,  1,  2,  3,  4,   7,   8,     16,
                                  22, 32, 64, 96, 128, 256, 65537, -1};
     const uint32_t n_dims = (uint32_t)c->schema->n_dims;
 
+    const uint64_t dim = n_dims > 0 ? c->dim[slot / 4 % n_dims] : 0;
+
     if (slot % 4 == 3 && n_dims > 0) {
-        const uint64_t dim = c->dim[slot / 4 % n_dims];
         (void)snprintf(word, OP_WORD, "%" PRId64,
                        (int64_t)(dim % 65536) + (int)(slot / 64 % 3) - 1);
+    } else if (slot % 4 == 2 && dim > 0) {
+        (void)snprintf(word, OP_WORD, "%" PRIu64, 1 + slot / 64 % dim);
     } else {
         (void)snprintf(word, OP_WORD, "%d", common[slot / 4 % 16]);
     }

@@ -16,16 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of inputs, to be fast. One mutation in 256 lets them be more, for
-   mistakes that show where a call has several tiles on both axes at once: the
-   high byte of the flags, which the decoder does not read, says so. */
-enum {
-    MOST_BYTES = 256,
-    RARE_BYTES = 1024,
-    RARE_AT = DRAW_FLAGS + 1,
-    RARE = 0xff,
-    RARELY = 256
-};
+/* Bytes of inputs, to be fast. */
+enum { MOST_BYTES = 256 };
 
 static struct {
     draw_plan plan;
@@ -45,6 +37,7 @@ void mxo_fuzz_begin(const char *wanted, mxo_fuzz_function function)
         exit(EXIT_USAGE);
     }
     free(copy);
+    target.plan.most_bytes = MOST_BYTES;
     target.function = function;
 }
 
@@ -68,8 +61,6 @@ int mxo_fuzz_one(const uint8_t *bytes, size_t n)
     test_case c;
 
     check_version(bytes, n);
-    target.plan.most_bytes =
-        n > RARE_AT && bytes[RARE_AT] == RARE ? RARE_BYTES : MOST_BYTES;
     draw_decode(&target.plan, bytes, n, &c, &seed);
     if (c.flaw[0] == '\0' &&
         fill_inputs(&c, seed, &target.in, (mxo_text){why, sizeof why}) == 0 &&
@@ -96,7 +87,6 @@ size_t mxo_fuzz_mutate(uint8_t *bytes, size_t n, size_t most, unsigned seed)
         memcpy(r.byte, bytes, n < sizeof r.byte ? n : sizeof r.byte);
         draw_mutate(&target.plan, &rng, &r);
     }
-    r.byte[RARE_AT] = prng_below(&rng, RARELY) == 0 ? RARE : 0;
     memcpy(bytes, r.byte, sizeof r.byte);
     draw_stamp(bytes + sizeof r.byte);
     return sizeof r.byte + DRAW_STAMP;

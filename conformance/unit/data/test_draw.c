@@ -187,8 +187,8 @@ START_TEST(some_draws_go_beyond_65536_rows)
     while (!draw_is_legal(&p.group[0].base[r.byte[DRAW_BASE]], &most)) {
         r.byte[DRAW_BASE]++;
     }
-    /* Kind 5, and number 80 of its values. */
-    const unsigned slot = 1 + (80 << 4 | 5);
+    /* Kind 5, and number 16 of its values. */
+    const unsigned slot = 1 + (16 << 4 | 5);
     r.byte[DRAW_DIMS + 4 * rows] = (uint8_t)slot;
     r.byte[DRAW_DIMS + 4 * rows + 1] = (uint8_t)(slot >> 8);
     draw_decode(&p, r.byte, sizeof r.byte, &c, &seed);
@@ -281,6 +281,41 @@ START_TEST(more_than_65536_columns_are_drawn_beside_whole_blocks_of_rows)
 }
 END_TEST
 
+/* Rare draws: more experts than fit a byte, several tiles on both axes, more
+   bytes than 16 bits count though no axis is long, and what is kept of memory
+   of several tiles. */
+START_TEST(rare_draws_are_large_on_each_side)
+{
+    draw_plan p;
+    prng rng;
+    int n[4] = {0};
+
+    make(&p, "layout.apply:layout=cutlass.sm90_weight_fp4_rev2");
+    prng_seed(&rng, 5);
+    for (int i = 0; i < 20000; i++) {
+        draw_record r;
+        test_case c;
+        uint64_t seed;
+        uint64_t most;
+        draw_random(&p, &rng, &r);
+        draw_decode(&p, r.byte, sizeof r.byte, &c, &seed);
+        const uint64_t rows = case_dim(&c, "rows");
+        const uint64_t cols = case_dim(&c, "cols");
+        const int is_legal = c.flaw[0] == '\0' && draw_is_legal(&c, &most);
+        n[0] += is_legal && case_dim(&c, "experts") > 256;
+        n[1] += is_legal && rows > 2 * 16 && cols > 2 * 32;
+        n[2] += is_legal && rows * cols > 65536 && rows < 32768 && cols < 32768;
+        n[3] += is_legal && case_count(&c, "keep_rows", 0) % 16 != 0 &&
+                case_count(&c, "keep_cols", 0) % 32 != 0 && rows > 16 &&
+                cols > 32;
+    }
+    for (int k = 0; k < 4; k++) {
+        ck_assert_msg(n[k] > 0, "%d cases of kind %d", n[k], k);
+    }
+    draw_plan_clear(&p);
+}
+END_TEST
+
 START_TEST(what_matches_nothing_is_refused)
 {
     static const char *const wrong[] = {"layout.aply", "quant.mx:rows=x",
@@ -328,6 +363,7 @@ Suite *suite_draw(void)
     tcase_add_test(t, sizes_meet_every_edge_of_the_layout);
     tcase_add_test(t, some_draws_go_beyond_65536_rows);
     tcase_add_test(t, given_keys_stay);
+    tcase_add_test(t, rare_draws_are_large_on_each_side);
     tcase_add_test(t, a_star_leaves_the_parameters_of_a_layout_free);
     tcase_add_test(
         t, more_than_65536_columns_are_drawn_beside_whole_blocks_of_rows);
