@@ -47,15 +47,7 @@ static mxo_status routed_plan(const mxo_call *call, gpu_plan *plan,
     scratch_swap(scratch, &scratch->routed[1]);
     MXO_TRY(status);
     MXO_TRY(routed_launch(plan, why));
-    gpu_plan *const layer = plan_append(plan);
-
-    if (layer == NULL) {
-        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
-    }
-    MXO_TRY(plan_layer(&r->layer, layer, why));
-    layer->overlaps = 0; /* the layer waits for the router */
-    plan->cold = 1;
-    return MXO_OK;
+    return plan_layer_behind(&r->layer, plan, why);
 }
 
 mxo_status plan_routed(const mxo_call *call, gpu_plan *plan, mxo_text why)

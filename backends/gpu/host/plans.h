@@ -90,6 +90,10 @@ mxo_status glu_per_expert(const mxo_call *call, const struct glu_args *base,
 /* A layer on weights in an order that plan_layer() does not read. */
 mxo_status plan_loaded(const mxo_call *call, gpu_plan *plan, mxo_text why);
 
+/* A layer that waits for the launches already in plan. */
+mxo_status plan_layer_behind(const mxo_call *call, gpu_plan *plan,
+                             mxo_text why);
+
 struct quant_args;
 
 /* Plans of quant.mx and dequant.mx for what has no vectors. */

@@ -332,3 +332,16 @@ mxo_status plan_layer(const mxo_call *call, gpu_plan *plan, mxo_text why)
     free(j.table);
     return status;
 }
+
+mxo_status plan_layer_behind(const mxo_call *call, gpu_plan *plan, mxo_text why)
+{
+    gpu_plan *const layer = plan_append(plan);
+
+    if (layer == NULL) {
+        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
+    }
+    MXO_TRY(plan_layer(call, layer, why));
+    layer->overlaps = 0;
+    plan->cold = 1;
+    return MXO_OK;
+}

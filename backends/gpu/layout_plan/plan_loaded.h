@@ -199,15 +199,7 @@ static mxo_status loaded_plan(loaded_call *l, const mxo_call *call,
 {
     MXO_TRY(loaded_make(l, call, why));
     MXO_TRY(loaded_undo(l, plan, why));
-    gpu_plan *const layer = plan_append(plan);
-
-    if (layer == NULL) {
-        return gpu_fail(MXO_E_NOMEM, why, "no memory for the launches");
-    }
-    MXO_TRY(plan_layer(&l->layer, layer, why));
-    layer->overlaps = 0; /* the layer waits for its weights */
-    plan->cold = 1;
-    return MXO_OK;
+    return plan_layer_behind(&l->layer, plan, why);
 }
 
 mxo_status plan_loaded(const mxo_call *call, gpu_plan *plan, mxo_text why)

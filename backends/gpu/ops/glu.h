@@ -398,6 +398,27 @@ GPU_SLOW uint32_t glu_slow_of(const glu_args *a, const glu_constants *own,
     return glu_slow(&unit, from, to, g, v);
 }
 
+/* Elements of an output's gate and up; own: its expert's constants or NULL. */
+typedef struct glu_place {
+    uint64_t gate, up;
+    const glu_constants *own;
+} glu_place;
+
+GPU_FN glu_place glu_place_of(const glu_args *a, uint64_t i)
+{
+    const uint64_t row =
+        a->pick == NULL ? i / a->cols : (uint64_t)a->pick[i / a->cols];
+    const uint64_t flat = row * a->cols + i % a->cols;
+    const uint64_t at =
+        a->interleaved ? 2 * flat : flat + (a->row_gap ? row * a->cols : 0);
+    const glu_place out = {
+        at + (a->interleaved ? a->gate_odd : 0),
+        at + (a->interleaved ? 1 - a->gate_odd : 0),
+        a->table == NULL ? NULL : a->table + a->expert[row / a->tile]};
+
+    return out;
+}
+
 /* Any shape and pair of types, one output per thread, by the slow tiers. */
 GPU_FN void glu_one_by_one(const glu_args *a)
 {
@@ -405,18 +426,11 @@ GPU_FN void glu_one_by_one(const glu_args *a)
 
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
-        const uint64_t row =
-            a->pick == NULL ? i / a->cols : (uint64_t)a->pick[i / a->cols];
-        const uint64_t flat = row * a->cols + i % a->cols;
-        const uint64_t at =
-            a->interleaved ? 2 * flat : flat + (a->row_gap ? row * a->cols : 0);
-        const float g =
-            glu_scalar(from, a->gate, at + (a->interleaved ? a->gate_odd : 0));
-        const float v = glu_scalar(from, a->interleaved ? a->gate : a->up,
-                                   at + (a->interleaved ? 1 - a->gate_odd : 0));
-        const glu_constants *const own =
-            a->table == NULL ? NULL : a->table + a->expert[row / a->tile];
-        const uint32_t code = glu_slow_of(a, own, from, (int)a->to, g, v);
+        const glu_place at = glu_place_of(a, i);
+        const float g = glu_scalar(from, a->gate, at.gate);
+        const float v =
+            glu_scalar(from, a->interleaved ? a->gate : a->up, at.up);
+        const uint32_t code = glu_slow_of(a, at.own, from, (int)a->to, g, v);
         if (a->to == GLU_F32) {
             gpu_store_u32(a->y, i, code);
         } else {

@@ -23,26 +23,19 @@ GPU_FN void glu_wide_body(const glu_wide_args *w)
 
     for (uint64_t i = gpu_block() * (uint64_t)GPU_BLOCK + gpu_thread();
          i < a->outputs; i += (uint64_t)gpu_grid() * GPU_BLOCK) {
-        const uint64_t row =
-            a->pick == NULL ? i / a->cols : (uint64_t)a->pick[i / a->cols];
-        const uint64_t flat = row * a->cols + i % a->cols;
-        const uint64_t at =
-            a->interleaved ? 2 * flat : flat + (a->row_gap ? row * a->cols : 0);
-        const uint64_t gate = at + (a->interleaved ? a->gate_odd : 0);
-        const uint64_t up = at + (a->interleaved ? 1 - a->gate_odd : 0);
+        const glu_place at = glu_place_of(a, i);
         glu_wide_unit unit = w->unit;
 
-        if (a->table != NULL) {
-            const glu_constants own = a->table[a->expert[row / a->tile]];
-            unit.limit = (double)own.limit;
-            unit.alpha = w->limit_alone ? unit.alpha : (double)own.alpha;
-            unit.beta = w->limit_alone ? unit.beta : (double)own.beta;
+        if (at.own != NULL) {
+            unit.limit = (double)at.own->limit;
+            unit.alpha = w->limit_alone ? unit.alpha : (double)at.own->alpha;
+            unit.beta = w->limit_alone ? unit.beta : (double)at.own->beta;
         }
         codes_store(a->y, unit.out_bytes, i,
                     glu_wide_code(&unit,
-                                  codes_load(a->gate, unit.in_bytes, gate),
+                                  codes_load(a->gate, unit.in_bytes, at.gate),
                                   codes_load(a->interleaved ? a->gate : a->up,
-                                             unit.in_bytes, up)));
+                                             unit.in_bytes, at.up)));
     }
 }
 

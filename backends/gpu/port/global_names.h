@@ -52,6 +52,7 @@
 #define plan_index SIMT_GLOBAL(plan_index)
 #define plan_is_single_token SIMT_GLOBAL(plan_is_single_token)
 #define plan_layer SIMT_GLOBAL(plan_layer)
+#define plan_layer_behind SIMT_GLOBAL(plan_layer_behind)
 #define plan_loaded SIMT_GLOBAL(plan_loaded)
 #define plan_nvfp4_dequant SIMT_GLOBAL(plan_nvfp4_dequant)
 #define plan_nvfp4_layer SIMT_GLOBAL(plan_nvfp4_layer)
