@@ -252,7 +252,7 @@ static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
 
     for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
         if (!broken_has_gaps(call)) {
-            memset(broken_bytes(&call->out[i]), 0x33,
+            memset(tensor_address(&call->out[i]), 0x33,
                    (size_t)call->out[i].n_bytes);
         }
     }
@@ -271,8 +271,7 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     if (call->n_in == 0 || call->n_out == 0) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
     }
-    if (broken_says(call, "bounds", "1") ||
-        broken_says(call, "bounds", "open")) {
+    if (call_is(call, "bounds", "1") || call_is(call, "bounds", "open")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "results, not their bounds");
     }
     broken_look_behind(b, call);

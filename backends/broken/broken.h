@@ -13,6 +13,8 @@
 
 #include <mxoracle/abi.h>
 
+#include "../common/call_read.h"
+
 enum {
 #define MXO_MUTANT(id, class, op, what, source) BROKEN_##id,
 #include "mutants.def"
@@ -110,13 +112,7 @@ uint32_t broken_round(const number_format *f, dd x);
 double broken_to_bf16(double x);
 
 /* call_access.c: calls. */
-const char *broken_text(const mxo_call *call, const char *key);
-double broken_number(const mxo_call *call, const char *key);
-int broken_says(const mxo_call *call, const char *key, const char *value);
-const mxo_tensor *broken_in(const mxo_call *call, const char *name);
-const mxo_tensor *broken_out(const mxo_call *call, const char *name);
 uint64_t broken_elems(const mxo_tensor *t);
-uint8_t *broken_bytes(const mxo_tensor *t);
 /* The value of an element of a float tensor, exact. */
 double broken_load(const mxo_tensor *t, uint64_t i);
 /* The same with the faults of reading. */

@@ -1,60 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls and tensors: parameters by key, tensors by name, elements by index. */
+/* Elements of tensors by index. */
 #include "broken.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const mxo_param *find(const mxo_call *call, const char *key)
-{
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        if (strcmp(call->params[i].key, key) == 0) {
-            return &call->params[i];
-        }
-    }
-    return NULL;
-}
-
-const char *broken_text(const mxo_call *call, const char *key)
-{
-    const mxo_param *p = find(call, key);
-
-    return p == NULL ? "" : p->text;
-}
-
-double broken_number(const mxo_call *call, const char *key)
-{
-    const mxo_param *p = find(call, key);
-
-    return p == NULL ? 0 : p->number;
-}
-
-int broken_says(const mxo_call *call, const char *key, const char *value)
-{
-    return strcmp(broken_text(call, key), value) == 0;
-}
-
-static const mxo_tensor *tensor(const mxo_tensor *t, uint32_t n,
-                                const char *name)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        if (strcmp(t[i].name, name) == 0) {
-            return &t[i];
-        }
-    }
-    return NULL;
-}
-
-const mxo_tensor *broken_in(const mxo_call *call, const char *name)
-{
-    return tensor(call->in, call->n_in, name);
-}
-
-const mxo_tensor *broken_out(const mxo_call *call, const char *name)
-{
-    return tensor(call->out, call->n_out, name);
-}
 
 uint64_t broken_elems(const mxo_tensor *t)
 {
@@ -66,15 +16,10 @@ uint64_t broken_elems(const mxo_tensor *t)
     return n;
 }
 
-uint8_t *broken_bytes(const mxo_tensor *t)
-{
-    return (uint8_t *)t->buffer + t->offset;
-}
-
 double broken_load(const mxo_tensor *t, uint64_t i)
 {
     static const broken faultless;
-    const uint8_t *at = broken_bytes(t);
+    const uint8_t *at = tensor_address(t);
     uint16_t half;
     float single;
     double value;
@@ -105,7 +50,7 @@ double broken_read(const broken *b, const mxo_tensor *t, uint64_t i)
         return copysign(0, x);
     }
     if (IS(C78) && t->dtype == MXO_F32 && isnan(x)) {
-        memcpy(&bits, broken_bytes(t) + 4 * i, 4);
+        memcpy(&bits, tensor_address(t) + 4 * i, 4);
         return (bits & 0x7f0000) == 0 ? copysign(INFINITY, x) : x;
     }
     return x;
@@ -116,7 +61,7 @@ double broken_load_half(const mxo_tensor *t, uint64_t i)
     static const broken faultless;
     uint16_t half;
 
-    memcpy(&half, broken_bytes(t) + 2 * i, 2);
+    memcpy(&half, tensor_address(t) + 2 * i, 2);
     return broken_decode(&faultless, broken_format_of(MXO_BF16), half);
 }
 
@@ -124,7 +69,7 @@ int32_t broken_load_i32(const mxo_tensor *t, uint64_t i)
 {
     int32_t value;
 
-    memcpy(&value, broken_bytes(t) + 4 * i, 4);
+    memcpy(&value, tensor_address(t) + 4 * i, 4);
     return value;
 }
 
@@ -155,7 +100,7 @@ void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x)
     const dd y = narrow_fault(b, t, x);
     const uint32_t code = broken_round(broken_format_of(t->dtype), y);
     const uint16_t half = (uint16_t)code;
-    uint8_t *at = broken_bytes(t);
+    uint8_t *at = tensor_address(t);
 
     if (t->dtype == MXO_F32) {
         memcpy(at + 4 * i, &code, 4);
@@ -168,7 +113,7 @@ void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x)
 
 uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i)
 {
-    const uint8_t *at = broken_bytes(t);
+    const uint8_t *at = tensor_address(t);
 
     return packed ? (uint32_t)at[i / 2] >> 4 * (i % 2) & 0xfu : at[i];
 }
@@ -176,7 +121,7 @@ uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i)
 void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
                      uint64_t i, uint32_t code)
 {
-    uint8_t *at = broken_bytes(t);
+    uint8_t *at = tensor_address(t);
     const unsigned shift = 4 * (unsigned)((i + IS(C08)) % 2);
 
     if (!packed) {

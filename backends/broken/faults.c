@@ -52,15 +52,15 @@ void broken_look_behind(const broken *b, const mxo_call *call)
             const mxo_tensor *t = &call->in[k];
             if (b->mutant == behind[i].mutant &&
                 strcmp(t->name, behind[i].input) == 0) {
-                look(behind[i].is_before ? broken_bytes(t) - 1
-                                         : broken_bytes(t) + t->n_bytes);
+                look(behind[i].is_before ? tensor_address(t) - 1
+                                         : tensor_address(t) + t->n_bytes);
             }
         }
     }
     /* Sixteen bytes of two codes each have one scale. */
     if (IS(H36) && strcmp(call->op, "dequant.mx") == 0 && call->n_in == 2 &&
         call->in[1].n_bytes > 0) {
-        look(broken_bytes(&call->in[0]) + 16 * call->in[1].n_bytes - 1);
+        look(tensor_address(&call->in[0]) + 16 * call->in[1].n_bytes - 1);
     }
 }
 
@@ -141,10 +141,10 @@ static void repeat_first(broken *b, const mxo_tensor *t)
         b->first = malloc((size_t)t->n_bytes + 1);
         b->n_first = t->n_bytes;
         if (b->first != NULL) {
-            memcpy(b->first, broken_bytes(t), (size_t)t->n_bytes);
+            memcpy(b->first, tensor_address(t), (size_t)t->n_bytes);
         }
     } else if (b->n_first == t->n_bytes) {
-        memcpy(broken_bytes(t), b->first, (size_t)t->n_bytes);
+        memcpy(tensor_address(t), b->first, (size_t)t->n_bytes);
     }
 }
 
@@ -153,7 +153,7 @@ static void spoil(broken *b, const mxo_call *call, uint32_t i,
 {
     const mxo_tensor *t = &call->out[i];
     const mxo_tensor *in = &call->in[0];
-    uint8_t *data = broken_bytes(t);
+    uint8_t *data = tensor_address(t);
     const uint64_t keep = written(b, t, i);
     const uint64_t last = t->n_bytes - 1;
 
@@ -165,7 +165,7 @@ static void spoil(broken *b, const mxo_call *call, uint32_t i,
     } else if (IS(H09)) {
         data[last] ^= (uint8_t)(b->runs & 1);
     } else if (IS(H10) && i == 0) {
-        broken_bytes(in)[0] ^= 1;
+        tensor_address(in)[0] ^= 1;
     } else if (IS(H13)) {
         data[last] ^= (uint8_t)(former[last] & 1);
     } else if (IS(H14)) {
@@ -173,7 +173,7 @@ static void spoil(broken *b, const mxo_call *call, uint32_t i,
     } else if (IS(H17) && i == 0) {
         repeat_first(b, t);
     } else if (IS(H18)) {
-        data[last] ^= (uint8_t)(broken_bytes(in)[in->n_bytes] != 0);
+        data[last] ^= (uint8_t)(tensor_address(in)[in->n_bytes] != 0);
     } else if (is_spoilt_by_past(b, call)) {
         data[last] ^= 1;
     } else if (IS(H24)) {
@@ -196,7 +196,7 @@ static mxo_status with_former(broken *b, broken_op_fn op, const mxo_call *call,
     }
     for (uint32_t i = 0; i < call->n_out; i++) {
         const mxo_tensor *t = &call->out[i];
-        memcpy(former + from, broken_bytes(t), (size_t)t->n_bytes);
+        memcpy(former + from, tensor_address(t), (size_t)t->n_bytes);
         from += t->n_bytes;
     }
     const mxo_status status = op(b, call, why);
@@ -235,7 +235,8 @@ static mxo_status over_scratch(const broken *b, broken_op_fn op,
 {
     MXO_TRY(op(b, call, why));
     for (uint32_t i = 0; i < call->n_out; i++) {
-        memset(broken_bytes(&call->out[i]), 0xcc, (size_t)call->out[i].n_bytes);
+        memset(tensor_address(&call->out[i]), 0xcc,
+               (size_t)call->out[i].n_bytes);
     }
     return op(b, call, why);
 }

@@ -42,7 +42,7 @@ static uint64_t rows_of(const mxo_tensor *t)
 static uint8_t *row_at(const broken *b, const mxo_tensor *t, uint64_t r,
                        int is_out)
 {
-    uint8_t *at = broken_bytes(t);
+    uint8_t *at = tensor_address(t);
     const uint64_t row_bytes = t->n_bytes / rows_of(t);
 
     if ((IS(H44) && !is_out) || (IS(H47) && is_out)) {
@@ -138,7 +138,7 @@ mxo_status broken_workspace(void *ctx, const mxo_call *call, uint64_t *n_bytes,
 void broken_use_workspace(const broken *b, const mxo_call *call)
 {
     uint8_t *room =
-        call->workspace == NULL ? NULL : broken_bytes(call->workspace);
+        call->workspace == NULL ? NULL : tensor_address(call->workspace);
     const int was_zero = room != NULL && room[0] == 0;
     const int was_kept = room != NULL && (b->runs <= 1 || room[0] == MARK);
 
@@ -147,7 +147,7 @@ void broken_use_workspace(const broken *b, const mxo_call *call)
     }
     memset(room, MARK, (size_t)WORKSPACE + IS(H48));
     if ((IS(H49) && !was_zero) || (IS(H50) && !was_kept)) {
-        broken_bytes(&call->out[0])[0] ^= 1;
+        tensor_address(&call->out[0])[0] ^= 1;
     }
 }
 
@@ -155,7 +155,7 @@ void broken_use_workspace(const broken *b, const mxo_call *call)
 void broken_align(const mxo_call *call, broken_job *job)
 {
     if (broken_keep(job, call)) {
-        const uintptr_t at = (uintptr_t)broken_bytes(&call->in[0]);
+        const uintptr_t at = (uintptr_t)tensor_address(&call->in[0]);
         job->in[0].offset -= at % STEP;
     }
 }
@@ -224,7 +224,7 @@ static void keep_data(const broken *b, broken_job *job)
             copy = malloc((size_t)n);
         }
         if (copy != NULL) {
-            memcpy(copy, broken_bytes(t), (size_t)n);
+            memcpy(copy, tensor_address(t), (size_t)n);
             t->buffer = copy;
             t->offset = 0;
             job->owns[i] = 1;

@@ -22,78 +22,78 @@ static uint64_t last_of(const mxo_tensor *t)
 /* One dialect clamps between any two numbers. */
 static int fits_limit(const mxo_call *call)
 {
-    return broken_says(call, "dialect", "vllm_swiglu_limit") ||
-           broken_says(call, "glu", "vllm_swiglu_limit") ||
-           broken_number(call, "limit") >= 0;
+    return call_is(call, "dialect", "vllm_swiglu_limit") ||
+           call_is(call, "glu", "vllm_swiglu_limit") ||
+           call_number(call, "limit") >= 0;
 }
 
 static int fits_constants(const mxo_call *call)
 {
-    const double alpha = broken_number(call, "alpha");
-    const double beta = broken_number(call, "beta");
+    const double alpha = call_number(call, "alpha");
+    const double beta = call_number(call, "beta");
 
     return !(alpha != alpha || beta != beta);
 }
 
 static int fits_topk(const mxo_call *call)
 {
-    const uint64_t experts = last_of(broken_in(call, "logits"));
+    const uint64_t experts = last_of(call_in(call, "logits"));
 
     return experts >= 1 && experts <= MOST_EXPERTS &&
-           broken_number(call, "top_k") <= (double)experts;
+           call_number(call, "top_k") <= (double)experts;
 }
 
 static int fits_groups(const mxo_call *call)
 {
-    const uint64_t experts = last_of(broken_in(call, "logits"));
-    const double n = broken_number(call, "n_group");
-    const double chosen = broken_number(call, "topk_group");
+    const uint64_t experts = last_of(call_in(call, "logits"));
+    const double n = call_number(call, "n_group");
+    const double chosen = call_number(call, "topk_group");
 
     return n >= 1 && experts % (uint64_t)n == 0 && chosen >= 1 && chosen <= n;
 }
 
 static int fits_local(const mxo_call *call)
 {
-    const double first = broken_number(call, "local_expert_offset");
-    const double n = broken_number(call, "local_num_experts");
+    const double first = call_number(call, "local_expert_offset");
+    const double n = call_number(call, "local_num_experts");
 
-    return !broken_says(call, "local", "range") ||
+    return !call_is(call, "local", "range") ||
            (first >= 0 && n >= 0 &&
-            first + n <= broken_number(call, "num_experts"));
+            first + n <= call_number(call, "num_experts"));
 }
 
 static int fits_map(const mxo_call *call)
 {
-    const mxo_tensor *map = broken_in(call, "expert_map");
+    const mxo_tensor *map = call_in(call, "expert_map");
 
     return map == NULL ||
-           (double)broken_elems(map) == broken_number(call, "num_experts");
+           (double)broken_elems(map) == call_number(call, "num_experts");
 }
 
 static int fits_rows(const mxo_call *call)
 {
-    const double n = broken_number(call, "n_rows");
-    const uint64_t block = (uint64_t)broken_number(call, "block_size");
+    const double n = call_number(call, "n_rows");
+    const uint64_t block = (uint64_t)call_number(call, "block_size");
 
-    return broken_says(call, "layout", "triton")
+    return call_is(call, "layout", "triton")
                ? n >= -1 && (block & (block - 1)) == 0
                : n == -1;
 }
 
 static int fits_hidden(const mxo_call *call)
 {
-    const double n = broken_number(call, "hidden_dim");
+    const double n = call_number(call, "hidden_dim");
 
-    return n >= 0 && n <= (double)last_of(broken_in(call, "x"));
+    return n >= 0 && n <= (double)last_of(call_in(call, "x"));
 }
 
 static int fits_slots(const mxo_call *call)
 {
-    const uint64_t rows = broken_in(call, "x")->shape[0];
-    const mxo_tensor *weights = broken_in(call, "topk_weights");
-    const double top_k = broken_number(call, "top_k");
+    const uint64_t rows = call_in(call, "x")->shape[0];
+    const mxo_tensor *weights = call_in(call, "topk_weights");
+    const double top_k = call_number(call, "top_k");
 
-    if (!broken_says(call, "source", "pairs")) {
+    if (!call_is(call, "source", "pairs")) {
         return 1;
     }
     return weights != NULL ? rows >= broken_elems(weights)
@@ -102,60 +102,60 @@ static int fits_slots(const mxo_call *call)
 
 static int has_own(const mxo_call *call, const char *word)
 {
-    return broken_says(call, "per_expert", "all") ||
-           broken_says(call, "per_expert", word);
+    return call_is(call, "per_expert", "all") ||
+           call_is(call, "per_expert", word);
 }
 
 /* Idle experts' too. */
 static int fits_own_limits(const mxo_call *call)
 {
-    const mxo_tensor *limit = broken_in(call, "gemm1_clamp_limit");
+    const mxo_tensor *limit = call_in(call, "gemm1_clamp_limit");
     int fits = 1;
 
     for (uint64_t e = 0; has_own(call, "limit") && e < broken_elems(limit);
          e++) {
         fits = fits && broken_load(limit, e) >= 0;
     }
-    return fits || broken_says(call, "stage", "gemm");
+    return fits || call_is(call, "stage", "gemm");
 }
 
 /* Silu has limits alone; MARLIN and TRITON have all constants in their code,
    TRITON_UNFUSED has beta there. */
 static int fits_own_constants(const mxo_call *call)
 {
-    const int is_fixed = broken_says(call, "profile", "MARLIN") ||
-                         broken_says(call, "profile", "TRITON");
+    const int is_fixed = call_is(call, "profile", "MARLIN") ||
+                         call_is(call, "profile", "TRITON");
     const int has_others = has_own(call, "alpha") || has_own(call, "beta");
 
-    if (broken_says(call, "stage", "gemm")) {
+    if (call_is(call, "stage", "gemm")) {
         return 1;
     }
-    if (broken_says(call, "activation", "silu")) {
+    if (call_is(call, "activation", "silu")) {
         return !has_others;
     }
-    return !(is_fixed && !broken_says(call, "per_expert", "none")) &&
-           !(broken_says(call, "profile", "TRITON_UNFUSED") &&
+    return !(is_fixed && !call_is(call, "per_expert", "none")) &&
+           !(call_is(call, "profile", "TRITON_UNFUSED") &&
              has_own(call, "beta"));
 }
 
 static int fits_blocks(const mxo_call *call)
 {
-    return last_of(broken_in(call, "x")) % AXIS_BLOCK == 0;
+    return last_of(call_in(call, "x")) % AXIS_BLOCK == 0;
 }
 
 /* Whether a loader has converted the layer's tensors; their shapes differ. */
 static int is_loaded(const mxo_call *call)
 {
-    return broken_text(call, "conversion")[0] != '\0' &&
-           !broken_says(call, "conversion", "none");
+    return call_text(call, "conversion")[0] != '\0' &&
+           !call_is(call, "conversion", "none");
 }
 
 /* Packed codes and their scales, where the call has them. */
 static int has_scales(const mxo_call *call, const char *codes,
                       const char *scales)
 {
-    const mxo_tensor *q = broken_in(call, codes);
-    const mxo_tensor *s = broken_in(call, scales);
+    const mxo_tensor *q = call_in(call, codes);
+    const mxo_tensor *s = call_in(call, scales);
 
     return q == NULL || s == NULL || is_loaded(call) ||
            last_of(s) == (2 * last_of(q) + AXIS_BLOCK - 1) / AXIS_BLOCK;
@@ -173,31 +173,31 @@ static int fits_second_scale(const mxo_call *call)
 
 static int fits_experts(const mxo_call *call)
 {
-    const mxo_tensor *ids = broken_in(call, "topk_ids");
-    const mxo_tensor *w = broken_in(call, "w2");
+    const mxo_tensor *ids = call_in(call, "topk_ids");
+    const mxo_tensor *w = call_in(call, "w2");
 
-    w = w == NULL ? broken_in(call, "w13") : w;
+    w = w == NULL ? call_in(call, "w13") : w;
     return w->shape[0] > 0 && (ids == NULL || last_of(ids) > 0);
 }
 
 static int fits_steps(const mxo_call *call)
 {
     const broken_mma *u =
-        broken_mma_find(broken_text(call, "unit"), broken_text(call, "type"));
-    const uint64_t packed = broken_says(call, "type", "e2m1") ? 2 : 1;
-    const int promote = (int)broken_number(call, "promote");
+        broken_mma_find(call_text(call, "unit"), call_text(call, "type"));
+    const uint64_t packed = call_is(call, "type", "e2m1") ? 2 : 1;
+    const int promote = (int)call_number(call, "promote");
 
     return u == NULL ||
-           (packed * last_of(broken_in(call, "a")) % (uint64_t)u->step == 0 &&
+           (packed * last_of(call_in(call, "a")) % (uint64_t)u->step == 0 &&
             promote % u->step == 0);
 }
 
 static int fits_kept(const mxo_call *call)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const double rows = broken_number(call, "keep_rows");
-    const double cols = broken_number(call, "keep_cols");
-    const int back = broken_says(call, "dir", "inverse");
+    const mxo_tensor *x = call_in(call, "x");
+    const double rows = call_number(call, "keep_rows");
+    const double cols = call_number(call, "keep_cols");
+    const int back = call_is(call, "dir", "inverse");
 
     return rows >= 0 && cols >= 0 && (back || rows + cols == 0) &&
            rows <= (double)x->shape[1] && cols <= (double)x->shape[2];
@@ -205,22 +205,21 @@ static int fits_kept(const mxo_call *call)
 
 static int fits_quant_groups(const mxo_call *call)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const uint64_t group = (uint64_t)broken_number(call, "group");
+    const mxo_tensor *x = call_in(call, "x");
+    const uint64_t group = (uint64_t)call_number(call, "group");
 
     return x == NULL || last_of(x) / 2 % group == 0;
 }
 
 static int fits_pairs(const mxo_call *call)
 {
-    return !broken_says(call, "packed", "1") ||
-           last_of(broken_in(call, "x")) % 2 == 0;
+    return !call_is(call, "packed", "1") ||
+           last_of(call_in(call, "x")) % 2 == 0;
 }
 
 static int fits_packed(const mxo_call *call)
 {
-    return !broken_says(call, "packed", "1") ||
-           broken_says(call, "format", "e2m1");
+    return !call_is(call, "packed", "1") || call_is(call, "format", "e2m1");
 }
 
 static int fits_out_type(const mxo_call *call)
@@ -229,7 +228,7 @@ static int fits_out_type(const mxo_call *call)
         const char *name;
         uint32_t dtype;
     } types[] = {{"f32", MXO_F32}, {"f16", MXO_F16}, {"bf16", MXO_BF16}};
-    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *y = call_out(call, "y");
     int fits = 1;
 
     for (int i = 0; i < 3 && y != NULL; i++) {
@@ -242,17 +241,17 @@ static int fits_out_type(const mxo_call *call)
 /* Two codes a byte: rows as long as those of what they meet. */
 static int is_twice(const mxo_call *call, const char *codes, const char *whole)
 {
-    const mxo_tensor *q = broken_in(call, codes);
-    const mxo_tensor *x = broken_in(call, whole);
-    const uint64_t packed = broken_says(call, "from", "e2m1") ? 2 : 1;
+    const mxo_tensor *q = call_in(call, codes);
+    const mxo_tensor *x = call_in(call, whole);
+    const uint64_t packed = call_is(call, "from", "e2m1") ? 2 : 1;
 
     return q == NULL || x == NULL || 2 * last_of(q) == packed * last_of(x);
 }
 
 static int fits_even(const mxo_call *call)
 {
-    const mxo_tensor *w13 = broken_in(call, "w13");
-    const mxo_tensor *w2 = broken_in(call, "w2");
+    const mxo_tensor *w13 = call_in(call, "w13");
+    const mxo_tensor *w2 = call_in(call, "w2");
 
     return is_loaded(call) ||
            (is_twice(call, "w13", "x") && is_twice(call, "w2", "act") &&
@@ -261,15 +260,15 @@ static int fits_even(const mxo_call *call)
 
 static uint64_t n_groups(const mxo_call *call, const char *key, uint64_t n)
 {
-    const uint64_t group = (uint64_t)broken_number(call, key);
+    const uint64_t group = (uint64_t)call_number(call, key);
 
     return group == 0 ? 1 : (n + group - 1) / group;
 }
 
 static int fits_group_scales(const mxo_call *call)
 {
-    const mxo_tensor *y = broken_out(call, "y");
-    const mxo_tensor *s = broken_in(call, "scale");
+    const mxo_tensor *y = call_out(call, "y");
+    const mxo_tensor *s = call_in(call, "scale");
 
     return y == NULL || y->rank != 2 || s->rank != 2 ||
            (s->shape[0] == n_groups(call, "group_rows", y->shape[0]) &&
@@ -291,8 +290,8 @@ static int fits_pieces(const mxo_call *call)
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         fits = fits &&
-               (!broken_says(call, "layout", rows[i].layout) ||
-                broken_in(call, "x")->shape[rows[i].axis] % rows[i].piece == 0);
+               (!call_is(call, "layout", rows[i].layout) ||
+                call_in(call, "x")->shape[rows[i].axis] % rows[i].piece == 0);
     }
     return fits;
 }
@@ -327,10 +326,10 @@ static mxo_status check_ranges(const broken *b, const mxo_call *call,
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const double x = broken_number(call, rows[i].key);
+        const double x = call_number(call, rows[i].key);
 
         if (is_for(rows[i].ops, call->op) && b->mutant != rows[i].mutant &&
-            broken_text(call, rows[i].key)[0] != '\0' &&
+            call_text(call, rows[i].key)[0] != '\0' &&
             !(x >= rows[i].least && x <= rows[i].most)) {
             return signature_fail(MXO_E_PARAM, why, call, "is out of range",
                                   rows[i].key);

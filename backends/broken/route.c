@@ -293,7 +293,7 @@ static float misread(const mxo_tensor *logits, uint64_t i)
     float x = 0;
 
     if (words > 0) {
-        memcpy(&x, broken_bytes(logits) + 4 * (i % words), 4);
+        memcpy(&x, tensor_address(logits) + 4 * (i % words), 4);
     }
     return x;
 }
@@ -311,7 +311,7 @@ static void read_row(const router *r, const mxo_tensor *logits, uint64_t row,
                       ? misread(logits, i)
                       : (float)broken_load(logits, i);
         if (isnan(t->x[e])) { /* the sign ranks, and a double may lose it */
-            const uint8_t *at = broken_bytes(logits);
+            const uint8_t *at = tensor_address(logits);
             const int neg = logits->dtype == MXO_F32 ? at[4 * i + 3] >> 7
                                                      : at[2 * i + 1] >> 7;
             bits = neg ? 0xffc00000u : 0x7fc00000u;
@@ -325,10 +325,10 @@ static void write_row(const router *r, const mxo_call *call, uint64_t row,
 {
     const broken *b = r->b;
     const uint64_t k = (uint64_t)r->top_k;
-    int32_t *to = (int32_t *)(void *)broken_bytes(broken_out(call, "topk_ids"));
-    const mxo_tensor *weights = broken_out(call, "topk_weights");
-    const mxo_tensor *indices = broken_out(call, "token_expert_indices");
-    const uint64_t tokens = broken_in(call, "logits")->shape[0];
+    int32_t *to = (int32_t *)(void *)tensor_address(call_out(call, "topk_ids"));
+    const mxo_tensor *weights = call_out(call, "topk_weights");
+    const mxo_tensor *indices = call_out(call, "token_expert_indices");
+    const uint64_t tokens = call_in(call, "logits")->shape[0];
 
     for (uint64_t i = 0; i < k; i++) {
         const float x = IS(R05) ? to_bf16(b, w[i]) : w[i];
@@ -338,34 +338,34 @@ static void write_row(const router *r, const mxo_call *call, uint64_t row,
         to[row * k + i] = ids[i];
         broken_store(b, weights, row * k + i, broken_dd((double)x));
         if (indices != NULL) {
-            memcpy(broken_bytes(indices) + 4 * (row * k + i), &index, 4);
+            memcpy(tensor_address(indices) + 4 * (row * k + i), &index, 4);
         }
     }
 }
 
 static int make_router(const broken *b, const mxo_call *call, router *r)
 {
-    const char *dialect = broken_text(call, "dialect");
+    const char *dialect = call_text(call, "dialect");
 
     r->b = b;
     r->softmax_first = strcmp(dialect, "softmax_topk") == 0;
     r->sigmoid = strcmp(dialect, "sigmoid_topk") == 0;
-    r->renormalize = broken_number(call, "renormalize") != 0;
-    r->experts = (int)broken_in(call, "logits")->shape[1];
-    r->top_k = (int)broken_number(call, "top_k");
-    r->groups = (int)fmax(broken_number(call, "n_group"), 1);
-    r->kept = (int)broken_number(call, "topk_group");
-    r->factor = (float)broken_number(call, "routed_scaling_factor");
-    r->bias = broken_in(call, "bias");
+    r->renormalize = call_number(call, "renormalize") != 0;
+    r->experts = (int)call_in(call, "logits")->shape[1];
+    r->top_k = (int)call_number(call, "top_k");
+    r->groups = (int)fmax(call_number(call, "n_group"), 1);
+    r->kept = (int)call_number(call, "topk_group");
+    r->factor = (float)call_number(call, "routed_scaling_factor");
+    r->bias = call_in(call, "bias");
     return (r->softmax_first || r->sigmoid ||
             strcmp(dialect, "topk_softmax") == 0) &&
-           r->experts <= MAX_EXPERTS && !broken_says(call, "also", "packed");
+           r->experts <= MAX_EXPERTS && !call_is(call, "also", "packed");
 }
 
 mxo_status broken_route_topk(const broken *b, const mxo_call *call,
                              mxo_text why)
 {
-    const mxo_tensor *logits = broken_in(call, "logits");
+    const mxo_tensor *logits = call_in(call, "logits");
     token t = {0};
     float w[MAX_EXPERTS] = {0};
     int ids[MAX_EXPERTS] = {0};

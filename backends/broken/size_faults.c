@@ -81,7 +81,7 @@ static void spoil_output(const size_fault *f, const mxo_call *call,
 {
     const uint64_t rows = rows_of(t);
     const size_t bytes = rows > 0 ? (size_t)(t->n_bytes / rows) : 0;
-    uint8_t *data = broken_bytes(t);
+    uint8_t *data = tensor_address(t);
 
     for (uint64_t r = 0; r < rows; r++) {
         if ((f->effect == LOST && r >= f->from) ||
@@ -119,7 +119,7 @@ static void spoil_indices(const size_fault *f, int32_t *to,
 
 static void spoil_bytes(const size_fault *f, const mxo_tensor *t, uint8_t *to)
 {
-    const uint8_t *from = broken_bytes(t);
+    const uint8_t *from = tensor_address(t);
     const uint64_t cols =
         t->n_bytes / (broken_elems(t) / t->shape[t->rank - 1]);
     const uint64_t row = t->n_bytes / rows_of(t);
@@ -143,12 +143,12 @@ static void *spoilt_copy(const size_fault *f, const mxo_tensor *t)
     if (copy == NULL) {
         return NULL;
     }
-    memcpy(copy, broken_bytes(t), (size_t)t->n_bytes);
+    memcpy(copy, tensor_address(t), (size_t)t->n_bytes);
     if (broken_elems(t) > 0) {
         spoil_bytes(f, t, copy);
         if (t->dtype == MXO_I32) {
             spoil_indices(f, (int32_t *)(void *)copy,
-                          (const int32_t *)(const void *)broken_bytes(t),
+                          (const int32_t *)(const void *)tensor_address(t),
                           broken_elems(t));
         }
     }
@@ -185,7 +185,7 @@ mxo_status broken_beyond_size(const broken *b, broken_op_fn op,
                               const mxo_call *call, mxo_text why)
 {
     const size_fault *f = fault_of(b);
-    const mxo_tensor *y = broken_out(call, f->tensor);
+    const mxo_tensor *y = call_out(call, f->tensor);
 
     MXO_TRY(y != NULL ? op(b, call, why) : with_input(b, f, op, call, why));
     if (y != NULL) {

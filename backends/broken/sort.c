@@ -29,12 +29,12 @@ static void put(const sorting *s, const char *name, int64_t i, int64_t value)
 {
     const int32_t v = (int32_t)value;
 
-    memcpy(broken_bytes(broken_out(s->call, name)) + 4 * i, &v, 4);
+    memcpy(tensor_address(call_out(s->call, name)) + 4 * i, &v, 4);
 }
 
 static void fill(const sorting *s, const char *name, int64_t value)
 {
-    const mxo_tensor *t = broken_out(s->call, name);
+    const mxo_tensor *t = call_out(s->call, name);
 
     for (int64_t i = 0; i < (int64_t)broken_elems(t); i++) {
         put(s, name, i, value);
@@ -150,8 +150,8 @@ static void sort_trtllm(const sorting *s, int64_t *next)
 static void sort_aiter(const sorting *s, int64_t *next)
 {
     const broken *b = s->b;
-    const mxo_tensor *weights = broken_in(s->call, "topk_weights");
-    uint8_t *to = broken_bytes(broken_out(s->call, "sorted_weights"));
+    const mxo_tensor *weights = call_in(s->call, "topk_weights");
+    uint8_t *to = tensor_address(call_out(s->call, "sorted_weights"));
     const int64_t tokens = s->pairs / s->top_k;
     int64_t rows = 0;
     int64_t pair;
@@ -168,7 +168,7 @@ static void sort_aiter(const sorting *s, int64_t *next)
             put(s, "sorted_ids", row,
                 pair % s->top_k << shift | pair / s->top_k);
             memcpy(to + 4 * row,
-                   broken_bytes(weights) +
+                   tensor_address(weights) +
                        4 * (IS(E10) ? row % s->pairs : pair),
                    4);
         }
@@ -186,8 +186,8 @@ static void sort_aiter(const sorting *s, int64_t *next)
 static void sort_triton(const sorting *s, int64_t *next)
 {
     const broken *b = s->b;
-    const mxo_tensor *weights = broken_in(s->call, "topk_weights");
-    uint8_t *to = broken_bytes(broken_out(s->call, "gate_scal"));
+    const mxo_tensor *weights = call_in(s->call, "topk_weights");
+    uint8_t *to = tensor_address(call_out(s->call, "gate_scal"));
     int64_t tiles = 0;
     int64_t row = 0;
     int64_t pair;
@@ -202,7 +202,7 @@ static void sort_triton(const sorting *s, int64_t *next)
             put(s, "gather_src", IS(E32) ? pair : row, IS(E32) ? row : pair);
             put(s, "gather_dst", pair, row);
             memcpy(to + 4 * row,
-                   broken_bytes(weights) + 4 * (IS(E10) ? row : pair), 4);
+                   tensor_address(weights) + 4 * (IS(E10) ? row : pair), 4);
         }
     }
     row = 0;
@@ -224,18 +224,18 @@ static void sort_triton(const sorting *s, int64_t *next)
 
 static mxo_status run(const broken *b, const mxo_call *call, mxo_text why)
 {
-    const int triton = broken_says(call, "layout", "triton");
-    const double rows = broken_number(call, "n_rows");
+    const int triton = call_is(call, "layout", "triton");
+    const double rows = call_number(call, "n_rows");
     sorting s = {
         .b = b,
         .call = call,
-        .ids = broken_in(call, "topk_ids"),
-        .map = broken_in(call, "expert_map"),
-        .experts = (int64_t)broken_number(call, "num_experts"),
-        .n_local = (int64_t)broken_number(call, "local_num_experts"),
-        .offset = (int64_t)broken_number(call, "local_expert_offset"),
-        .block = (int64_t)broken_number(call, "block_size"),
-        .range = broken_says(call, "local", "range"),
+        .ids = call_in(call, "topk_ids"),
+        .map = call_in(call, "expert_map"),
+        .experts = (int64_t)call_number(call, "num_experts"),
+        .n_local = (int64_t)call_number(call, "local_num_experts"),
+        .offset = (int64_t)call_number(call, "local_expert_offset"),
+        .block = (int64_t)call_number(call, "block_size"),
+        .range = call_is(call, "local", "range"),
     };
 
     s.top_k = s.ids->shape[1] > 0 ? (int64_t)s.ids->shape[1] : 1;
@@ -251,7 +251,7 @@ static mxo_status run(const broken *b, const mxo_call *call, mxo_text why)
     count(&s, !triton);
     if (triton) {
         sort_triton(&s, s.first + s.experts);
-    } else if (broken_says(call, "layout", "aiter")) {
+    } else if (call_is(call, "layout", "aiter")) {
         sort_aiter(&s, s.first + s.experts);
     } else {
         sort_trtllm(&s, s.first + s.experts);
@@ -263,9 +263,9 @@ static mxo_status run(const broken *b, const mxo_call *call, mxo_text why)
 /* Experts of ids and of a map are there, or -1. */
 static int knows_experts(const broken *b, const mxo_call *call)
 {
-    const mxo_tensor *given[2] = {broken_in(call, "topk_ids"),
-                                  broken_in(call, "expert_map")};
-    const int experts = (int)broken_number(call, "num_experts");
+    const mxo_tensor *given[2] = {call_in(call, "topk_ids"),
+                                  call_in(call, "expert_map")};
+    const int experts = (int)call_number(call, "num_experts");
     int is_good = 1;
 
     for (int k = 0; k < 2 - IS(E58); k++) {
@@ -281,11 +281,10 @@ static int knows_experts(const broken *b, const mxo_call *call)
 
 mxo_status broken_moe_sort(const broken *b, const mxo_call *call, mxo_text why)
 {
-    if (broken_number(call, "n_shared") != 0 ||
-        broken_says(call, "local", "mask") ||
-        !(broken_says(call, "layout", "trtllm") ||
-          broken_says(call, "layout", "aiter") ||
-          broken_says(call, "layout", "triton"))) {
+    if (call_number(call, "n_shared") != 0 || call_is(call, "local", "mask") ||
+        !(call_is(call, "layout", "trtllm") ||
+          call_is(call, "layout", "aiter") ||
+          call_is(call, "layout", "triton"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "trtllm, aiter and triton, without masks and "
                            "shared experts");

@@ -126,26 +126,26 @@ static int has_rows(const summing *s)
 mxo_status broken_moe_finalize(const broken *b, const mxo_call *call,
                                mxo_text why)
 {
-    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *y = call_out(call, "y");
     const int64_t cols = (int64_t)y->shape[1];
     summing s = {
         .b = b,
-        .x = broken_in(call, "x"),
-        .weights = broken_in(call, "topk_weights"),
-        .index = broken_in(call, "index"),
-        .ids = broken_in(call, "topk_ids"),
-        .map = broken_in(call, "expert_map"),
+        .x = call_in(call, "x"),
+        .weights = call_in(call, "topk_weights"),
+        .index = call_in(call, "index"),
+        .ids = call_in(call, "topk_ids"),
+        .map = call_in(call, "expert_map"),
         .tokens = (int64_t)y->shape[0],
-        .fused = broken_says(call, "sum", "fma"),
-        .zeroes = broken_says(call, "absent", "zero"),
+        .fused = call_is(call, "sum", "fma"),
+        .zeroes = call_is(call, "absent", "zero"),
     };
     const mxo_tensor *pairs = s.index != NULL ? s.index : s.weights;
 
-    if (!s.fused && !broken_says(call, "sum", "add")) {
+    if (!s.fused && !call_is(call, "sum", "add")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "sum=fma and sum=add only");
     }
     s.slots = pairs != NULL ? (int64_t)pairs->shape[1]
-                            : (int64_t)broken_number(call, "top_k");
+                            : (int64_t)call_number(call, "top_k");
     if (!IS(E59) && !has_rows(&s)) {
         return broken_fail(MXO_E_PARAM, why, "an index is no row");
     }
@@ -166,12 +166,12 @@ mxo_status broken_moe_finalize(const broken *b, const mxo_call *call,
 /* Row of x for row r, or -1 for a pad. */
 static int64_t source(const broken *b, const mxo_call *call, int64_t r)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const mxo_tensor *valid = broken_in(call, "num_valid");
-    const int64_t top_k = (int64_t)broken_number(call, "top_k");
-    const int per_pair = broken_number(call, "per_pair") != 0;
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *valid = call_in(call, "num_valid");
+    const int64_t top_k = (int64_t)call_number(call, "top_k");
+    const int per_pair = call_number(call, "per_pair") != 0;
     const int64_t tokens = (int64_t)x->shape[0] / (per_pair ? top_k : 1);
-    const int64_t id = broken_load_i32(broken_in(call, "rows"), (uint64_t)r);
+    const int64_t id = broken_load_i32(call_in(call, "rows"), (uint64_t)r);
     int64_t token = id / top_k;
     int64_t slot = id % top_k;
 
@@ -192,22 +192,22 @@ static int64_t source(const broken *b, const mxo_call *call, int64_t r)
 mxo_status broken_moe_permute(const broken *b, const mxo_call *call,
                               mxo_text why)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *y = call_out(call, "y");
     const size_t bytes = (size_t)x->shape[1];
-    const int pad = IS(E65) ? 0 : (int)broken_number(call, "pad");
+    const int pad = IS(E65) ? 0 : (int)call_number(call, "pad");
 
-    if (!broken_says(call, "layout", "linear")) {
+    if (!call_is(call, "layout", "linear")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "layout=linear only");
     }
     for (uint64_t r = 0; r < y->shape[0]; r++) {
         const int64_t from = source(b, call, (int64_t)r);
-        uint8_t *to = broken_bytes(y) + r * bytes;
+        uint8_t *to = tensor_address(y) + r * bytes;
 
         if (from < 0) {
             memset(to, pad, bytes);
         } else {
-            memcpy(to, broken_bytes(x) + (size_t)from * bytes, bytes);
+            memcpy(to, tensor_address(x) + (size_t)from * bytes, bytes);
         }
     }
     return MXO_OK;

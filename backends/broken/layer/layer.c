@@ -40,14 +40,14 @@ static const profile profiles[] = {
 
 int broken_entry_is(const mxo_call *call, const char *key, const char *word)
 {
-    const char *own = broken_text(call, key);
+    const char *own = call_text(call, key);
     char wanted[64];
 
     if (own[0] != '\0' && strcmp(own, "profile") != 0) {
         return strcmp(own, word) == 0;
     }
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        if (broken_says(call, "profile", profiles[i].name)) {
+        if (call_is(call, "profile", profiles[i].name)) {
             (void)snprintf(wanted, sizeof wanted, "%s=%s ", key, word);
             const char *at = strstr(profiles[i].words, wanted);
             while (at != NULL && at != profiles[i].words && at[-1] != ' ') {
@@ -62,7 +62,7 @@ int broken_entry_is(const mxo_call *call, const char *key, const char *word)
 static int knows_profile(const mxo_call *call)
 {
     for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        if (broken_says(call, "profile", profiles[i].name)) {
+        if (call_is(call, "profile", profiles[i].name)) {
             return 1;
         }
     }
@@ -73,7 +73,7 @@ static int knows_profile(const mxo_call *call)
 static int knows_weights(const mxo_call *call)
 {
     return broken_entry_is(call, "weight_rule", "ocp") ||
-           (!broken_says(call, "from", "f16") &&
+           (!call_is(call, "from", "f16") &&
             (broken_entry_is(call, "weight_rule", "marlin") ||
              broken_entry_is(call, "weight_rule", "triton_matmul")));
 }
@@ -93,12 +93,12 @@ static int is_plain(const broken *b, const layer *l)
     const mxo_call *call = l->call;
     const int is_open = broken_entry_is(call, "order", "any");
 
-    return knows_profile(call) && broken_says(call, "bounds", "0") &&
+    return knows_profile(call) && call_is(call, "bounds", "0") &&
            (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
            knows_weights(call) &&
-           (!broken_says(call, "from", "e2m1") ||
+           (!call_is(call, "from", "e2m1") ||
             (l->x != NULL && l->one.quant.kind == QUANT_NONE &&
              l->routing != ROUTING_INPUT));
 }
@@ -147,8 +147,7 @@ static uint32_t dim(const mxo_tensor *t, int i)
 
 static place_kind place_of(const mxo_call *call, const char *key)
 {
-    if (broken_says(call, "bias", "none") ||
-        broken_entry_is(call, key, "none")) {
+    if (call_is(call, "bias", "none") || broken_entry_is(call, key, "none")) {
         return PLACE_NONE;
     }
     return broken_entry_is(call, key, "acc")     ? PLACE_ACC
@@ -167,24 +166,24 @@ static const number_format *type_of(const mxo_call *call, const char *key)
 /* Activations of the first GEMM, and of the second where it stands alone. */
 static const number_format *input_type(const mxo_call *call)
 {
-    return broken_format(broken_text(call, "from"));
+    return broken_format(call_text(call, "from"));
 }
 
 static void read_gemms(layer *l)
 {
     const mxo_call *call = l->call;
 
-    l->one = (gemm){.w = broken_in(call, "w13"),
-                    .scale = broken_in(call, "w13_scale"),
-                    .bias = broken_in(call, "w13_bias"),
+    l->one = (gemm){.w = call_in(call, "w13"),
+                    .scale = call_in(call, "w13_scale"),
+                    .bias = call_in(call, "w13_bias"),
                     .bias_at = place_of(call, "bias1"),
                     .in = input_type(call),
                     .out = type_of(call, "gemm1_out"),
                     .quant = broken_read_quant(call, 0, "w13_input_scale")};
     l->two =
-        (gemm){.w = broken_in(call, "w2"),
-               .scale = broken_in(call, "w2_scale"),
-               .bias = broken_in(call, "w2_bias"),
+        (gemm){.w = call_in(call, "w2"),
+               .scale = call_in(call, "w2_scale"),
+               .bias = call_in(call, "w2_bias"),
                .bias_at = place_of(call, "bias2"),
                .in = l->x == NULL ? input_type(call) : type_of(call, "glu_out"),
                .out = type_of(call, "row_out"),
@@ -208,15 +207,15 @@ static void read_unit(layer *l)
 {
     const mxo_call *c = l->call;
     layer_constants *to = &l->constants;
-    const int constant = broken_says(c, "profile", "MARLIN") ||
-                         broken_says(c, "profile", "TRITON");
+    const int constant =
+        call_is(c, "profile", "MARLIN") || call_is(c, "profile", "TRITON");
 
-    l->silu = broken_says(c, "activation", "silu");
-    to->alpha = (double)(float)broken_number(c, "alpha");
-    to->beta = (double)(float)broken_number(c, "beta");
-    to->limit = broken_says(c, "limit", "none")
+    l->silu = call_is(c, "activation", "silu");
+    to->alpha = (double)(float)call_number(c, "alpha");
+    to->beta = (double)(float)call_number(c, "beta");
+    to->limit = call_is(c, "limit", "none")
                     ? INFINITY
-                    : (double)(float)broken_number(c, "limit");
+                    : (double)(float)call_number(c, "limit");
     if (l->silu) {
         to->alpha = 1;
         to->beta = 0;
@@ -234,19 +233,19 @@ static layer read_layer(const mxo_call *call)
 
     memset(&l, 0, sizeof l);
     l.call = call;
-    l.x = broken_in(call, "x");
-    l.x_scale = broken_in(call, "x_scale");
-    l.act = broken_in(call, "act");
-    l.ids = broken_in(call, "topk_ids");
-    l.map = broken_in(call, "expert_map");
-    l.weights = broken_in(call, "topk_weights");
-    l.y = broken_out(call, "y");
+    l.x = call_in(call, "x");
+    l.x_scale = call_in(call, "x_scale");
+    l.act = call_in(call, "act");
+    l.ids = call_in(call, "topk_ids");
+    l.map = call_in(call, "expert_map");
+    l.weights = call_in(call, "topk_weights");
+    l.y = call_out(call, "y");
     read_gemms(&l);
     l.tokens = dim(l.ids, 0);
     l.topk = dim(l.ids, 1);
     l.experts = l.one.w != NULL ? dim(l.one.w, 0) : dim(l.two.w, 0);
     l.is_ocp = broken_entry_is(call, "weight_rule", "ocp");
-    l.interleaved = broken_says(call, "rows", "interleaved");
+    l.interleaved = call_is(call, "rows", "interleaved");
     l.bias_type = type_of(call, "bias_type");
     l.act_type = type_of(call, "glu_out");
     l.routing_type = type_of(call, "routing_type");
@@ -443,7 +442,7 @@ mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
 {
     static layer_row x;
     const layer l = read_layer(call);
-    const int gemm_only = broken_says(call, "stage", "gemm");
+    const int gemm_only = call_is(call, "stage", "gemm");
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
 
     if (!is_plain(b, &l) || !is_unit(&l) || l.one.k > LAYER_WIDEST ||
@@ -476,13 +475,13 @@ mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
         l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
-    if (broken_says(call, "stage", "sum") &&
+    if (call_is(call, "stage", "sum") &&
         kind_of(call, "sum", sum_words, 4, -1) < 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
     }
     const mxo_status status = check_ids(b, &l, why);
 
-    if (broken_says(call, "stage", "sum")) {
+    if (call_is(call, "stage", "sum")) {
         for (uint64_t t = 0; status == MXO_OK && t < l.tokens; t++) {
             token_sum(b, &l, t);
         }

@@ -34,9 +34,9 @@ void broken_read_own(layer *l)
     static const char *const words[] = {"alpha", "beta", "limit"};
 
     for (int w = 0; w < 3; w++) {
-        const int is_given = broken_says(l->call, "per_expert", "all") ||
-                             broken_says(l->call, "per_expert", words[w]);
-        l->own[w] = is_given ? broken_in(l->call, names[w]) : NULL;
+        const int is_given = call_is(l->call, "per_expert", "all") ||
+                             call_is(l->call, "per_expert", words[w]);
+        l->own[w] = is_given ? call_in(l->call, names[w]) : NULL;
     }
 }
 

@@ -41,21 +41,22 @@ static unsigned code_at(const source *s, uint64_t e, uint64_t row, uint64_t k)
     static const unsigned sign[] = {15, 12, 14, 13};
     const broken *b = s->b;
     const uint64_t first = (e * s->n + mixed(s, row)) * s->k;
-    const uint8_t *at = broken_bytes(s->t) + (first + k) / 4 * 2;
+    const uint8_t *at = tensor_address(s->t) + (first + k) / 4 * 2;
     const unsigned word =
         IS(LD06) ? at[1] | (unsigned)at[0] << 8 : at[0] | (unsigned)at[1] << 8;
     const unsigned i = k % 4;
     const unsigned other = IS(LD02) && i >= 2 ? 5 - i : i;
 
     if (IS(LD01)) {
-        return broken_bytes(s->t)[(first + k) / 2] >> 4 * (k % 2) & 0xf;
+        return tensor_address(s->t)[(first + k) / 2] >> 4 * (k % 2) & 0xf;
     }
     return (word >> magnitude[i] & 7) | (word >> sign[other] & 1) << 3;
 }
 
 static uint8_t scale_at(const source *s, uint64_t e, uint64_t row, uint64_t at)
 {
-    return broken_bytes(s->t)[(e * s->n + mixed(s, row)) * (s->k / BLOCK) + at];
+    return tensor_address(
+        s->t)[(e * s->n + mixed(s, row)) * (s->k / BLOCK) + at];
 }
 
 static void read_codes(const source *s, uint64_t experts, uint8_t *to)
@@ -84,7 +85,7 @@ static void read_bias(const source *s, uint64_t experts, uint8_t *to)
 
     for (uint64_t i = 0; i < experts * s->n; i++) {
         const uint64_t at = IS(LD07) ? i : i / s->n * s->n + mixed(s, i % s->n);
-        memcpy(to + 2 * i, broken_bytes(s->t) + 2 * at, 2);
+        memcpy(to + 2 * i, tensor_address(s->t) + 2 * at, 2);
     }
 }
 
@@ -102,9 +103,9 @@ static int is_whole(const source *s, uint64_t experts)
 
 static uint64_t experts_of(const mxo_call *call)
 {
-    const mxo_tensor *w = broken_in(call, "w13");
+    const mxo_tensor *w = call_in(call, "w13");
 
-    w = w == NULL ? broken_in(call, "w2") : w;
+    w = w == NULL ? call_in(call, "w2") : w;
     return w->rank == 0 ? 0 : w->shape[0];
 }
 
@@ -113,9 +114,9 @@ static mxo_status bring_back(const broken *b, const mxo_call *call, int i,
                              mxo_tensor *t, mxo_text why)
 {
     const int is_second = i >= FIRST;
-    const uint64_t hidden = (uint64_t)broken_number(call, "hidden_size");
-    const uint64_t inter = (uint64_t)broken_number(call, "intermediate_size");
-    const int mixes = broken_says(call, "conversion", "mxo_hopper_gate_up");
+    const uint64_t hidden = (uint64_t)call_number(call, "hidden_size");
+    const uint64_t inter = (uint64_t)call_number(call, "intermediate_size");
+    const int mixes = call_is(call, "conversion", "mxo_hopper_gate_up");
     const mxo_tensor loaded = *t;
     const source s = {b,
                       &loaded,
@@ -166,19 +167,19 @@ static int number_of(const mxo_tensor *t)
 /* Are the bytes there that are going to be read? */
 static int fits(const mxo_call *call)
 {
-    const double hidden = broken_number(call, "hidden_size");
-    const double inter = broken_number(call, "intermediate_size");
+    const double hidden = call_number(call, "hidden_size");
+    const double inter = call_number(call, "intermediate_size");
 
-    return (broken_in(call, "w13") == NULL || fmod(hidden, BLOCK) == 0) &&
-           (broken_in(call, "w2") == NULL || fmod(inter, BLOCK) == 0);
+    return (call_in(call, "w13") == NULL || fmod(hidden, BLOCK) == 0) &&
+           (call_in(call, "w2") == NULL || fmod(inter, BLOCK) == 0);
 }
 
 typedef mxo_status runner(const broken *b, const mxo_call *call, mxo_text why);
 
 static int is_known(const mxo_call *call)
 {
-    return (broken_says(call, "conversion", "mxo_hopper") ||
-            broken_says(call, "conversion", "mxo_hopper_gate_up")) &&
+    return (call_is(call, "conversion", "mxo_hopper") ||
+            call_is(call, "conversion", "mxo_hopper_gate_up")) &&
            fits(call) && call->n_in <= BROKEN_MAX_ARGS &&
            call->n_params <= BROKEN_MAX_ARGS + 8;
 }
@@ -217,7 +218,7 @@ static mxo_status run_plain(const broken *b, const mxo_call *call, runner *run,
 static mxo_status run_any(const broken *b, const mxo_call *call, runner *run,
                           mxo_text why)
 {
-    if (broken_says(call, "conversion", "none")) {
+    if (call_is(call, "conversion", "none")) {
         return run(b, call, why);
     }
     return is_known(call)

@@ -35,7 +35,7 @@ static int says(const mxo_call *call, const char *key, const char *word)
         {"out", "bf16"},          {"order", "any"},
         {"absent", "skip"},
     };
-    const char *own = broken_text(call, key);
+    const char *own = call_text(call, key);
 
     for (int i = 0; i < 11 && strcmp(own, "profile") == 0; i++) {
         own = strcmp(facts[i][0], key) == 0 ? facts[i][1] : own;
@@ -54,16 +54,16 @@ static int can(const mxo_call *call)
         says(call, "requant_rule", "exact") && says(call, "glu_out", "f32");
 
     return (is_raw || is_plain) &&
-           broken_says(call, "profile", "FLASHINFER_TRTLLM_NVFP4") &&
-           broken_says(call, "quant_rule", "exact") &&
-           broken_says(call, "from", "bf16") && broken_says(call, "map", "0") &&
+           call_is(call, "profile", "FLASHINFER_TRTLLM_NVFP4") &&
+           call_is(call, "quant_rule", "exact") &&
+           call_is(call, "from", "bf16") && call_is(call, "map", "0") &&
            !says(call, "order", "seq") && !says(call, "absent", "refuse") &&
            !says(call, "sum", "exact");
 }
 
 static double global_of(const nvfp4 *n, const char *name, uint64_t e)
 {
-    return broken_load(broken_in(n->call, name), e);
+    return broken_load(call_in(n->call, name), e);
 }
 
 static double e8m0(unsigned byte)
@@ -172,8 +172,8 @@ static double dot(const nvfp4 *n, const char *w, const char *s, uint64_t at,
                   const row *a, uint64_t k)
 {
     const broken *b = n->b;
-    const mxo_tensor *codes = broken_in(n->call, w);
-    const uint8_t *scale = broken_bytes(broken_in(n->call, s));
+    const mxo_tensor *codes = call_in(n->call, w);
+    const uint8_t *scale = tensor_address(call_in(n->call, s));
     const number_format *e2m1 = broken_format("e2m1");
     double sum = 0;
 
@@ -211,13 +211,13 @@ static double clamp(double x, double least, double most)
 static double raw_unit(const nvfp4 *n, uint64_t e, double gate, double up)
 {
     const broken *b = n->b;
-    const int is_silu = broken_says(n->call, "activation", "silu");
+    const int is_silu = call_is(n->call, "activation", "silu");
     const float sg = (float)global_of(n, "g1_alphas", e);
-    const float alpha = is_silu ? 1 : (float)broken_number(n->call, "alpha");
-    const float real_beta = is_silu ? 0 : (float)broken_number(n->call, "beta");
+    const float alpha = is_silu ? 1 : (float)call_number(n->call, "alpha");
+    const float real_beta = is_silu ? 0 : (float)call_number(n->call, "beta");
     const float beta = real_beta / sg;
-    const int has_limit = !broken_says(n->call, "limit", "none");
-    const float given = (float)broken_number(n->call, "limit");
+    const int has_limit = !call_is(n->call, "limit", "none");
+    const float given = (float)call_number(n->call, "limit");
     const double most =
         has_limit ? (double)(IS(NV12) ? given : given / sg) : 0x1.fffffep127;
     const float u = (float)clamp(up, -most, most);
@@ -233,13 +233,13 @@ static double raw_unit(const nvfp4 *n, uint64_t e, double gate, double up)
 
 static double unit(const nvfp4 *n, uint64_t e, double gate, double up)
 {
-    const int is_silu = broken_says(n->call, "activation", "silu");
-    const double limit = broken_says(n->call, "limit", "none")
+    const int is_silu = call_is(n->call, "activation", "silu");
+    const double limit = call_is(n->call, "limit", "none")
                              ? (double)INFINITY
-                             : broken_number(n->call, "limit");
+                             : call_number(n->call, "limit");
     const dd y = broken_swiglu(
-        n->b, is_silu ? 1 : broken_number(n->call, "alpha"),
-        is_silu ? 0 : broken_number(n->call, "beta"), limit, gate, up);
+        n->b, is_silu ? 1 : call_number(n->call, "alpha"),
+        is_silu ? 0 : call_number(n->call, "beta"), limit, gate, up);
 
     return n->is_raw ? raw_unit(n, e, gate, up) : (double)(float)y.hi;
 }
@@ -263,9 +263,9 @@ static double first(const nvfp4 *n, uint64_t e, const row *a, uint64_t r)
 static uint64_t row_of(const nvfp4 *n, int half, uint64_t i)
 {
     const broken *b = n->b;
-    const int turned = broken_says(n->call, "rows", "up_first") ^ IS(NV06);
+    const int turned = call_is(n->call, "rows", "up_first") ^ IS(NV06);
 
-    return broken_says(n->call, "rows", "interleaved")
+    return call_is(n->call, "rows", "interleaved")
                ? 2 * i + (uint64_t)half
                : i + (half ^ turned ? n->inter : 0);
 }
@@ -275,7 +275,7 @@ static void slot_row(const nvfp4 *n, uint64_t i, double *z)
 {
     const broken *b = n->b;
     const uint64_t e =
-        (uint64_t)broken_load_i32(broken_in(n->call, "topk_ids"), i);
+        (uint64_t)broken_load_i32(call_in(n->call, "topk_ids"), i);
     const uint64_t other = IS(NV11) ? (e + 1) % n->experts : e;
     const double alpha = global_of(n, IS(NV01) ? "g1_alphas" : "g2_alphas", e);
     double x[MOST];
@@ -283,8 +283,7 @@ static void slot_row(const nvfp4 *n, uint64_t i, double *z)
     row a;
 
     for (uint64_t k = 0; k < n->hidden; k++) {
-        x[k] =
-            broken_load(broken_in(n->call, "x"), i / n->topk * n->hidden + k);
+        x[k] = broken_load(call_in(n->call, "x"), i / n->topk * n->hidden + k);
     }
     quantise(n, 1, global_of(n, "a1_gscale", 0), x, n->hidden, &a);
     for (uint64_t k = 0; k < n->inter; k++) {
@@ -304,8 +303,8 @@ static void slot_row(const nvfp4 *n, uint64_t i, double *z)
 
 static void add_slot(const nvfp4 *n, uint64_t i, const double *z, float *sum)
 {
-    const double w = to_type(
-        n, "routing_type", broken_load(broken_in(n->call, "topk_weights"), i));
+    const double w = to_type(n, "routing_type",
+                             broken_load(call_in(n->call, "topk_weights"), i));
     const int flushes = says(n->call, "sum", "fma_ftz");
 
     for (uint64_t c = 0; c < n->hidden; c++) {
@@ -321,7 +320,7 @@ static void add_slot(const nvfp4 *n, uint64_t i, const double *z, float *sum)
 
 static void token(const nvfp4 *n, uint64_t t)
 {
-    const mxo_tensor *y = broken_out(n->call, "y");
+    const mxo_tensor *y = call_out(n->call, "y");
     double z[MOST];
     float sum[MOST] = {0};
 
@@ -337,8 +336,8 @@ static void token(const nvfp4 *n, uint64_t t)
 mxo_status broken_moe_nvfp4_layer(const broken *b, const mxo_call *call,
                                   mxo_text why)
 {
-    const mxo_tensor *w = broken_in(call, "w2");
-    const mxo_tensor *ids = broken_in(call, "topk_ids");
+    const mxo_tensor *w = call_in(call, "w2");
+    const mxo_tensor *ids = call_in(call, "topk_ids");
     const nvfp4 n = {b,
                      call,
                      ids->shape[0],
@@ -362,8 +361,8 @@ mxo_status broken_moe_nvfp4_layer(const broken *b, const mxo_call *call,
 static float scalar(const broken *b, const mxo_call *call, const char *name,
                     uint64_t i)
 {
-    const float x = (float)broken_load(broken_in(call, name), i);
-    const int turns = broken_says(call, "scales", "compressed_tensors");
+    const float x = (float)broken_load(call_in(call, name), i);
+    const int turns = call_is(call, "scales", "compressed_tensors");
 
     return turns && !IS(NS06) ? 1 / x : x;
 }
@@ -371,7 +370,7 @@ static float scalar(const broken *b, const mxo_call *call, const char *name,
 static float largest(const broken *b, const mxo_call *call, const char *name,
                      uint64_t step)
 {
-    const uint64_t n = broken_elems(broken_in(call, name));
+    const uint64_t n = broken_elems(call_in(call, name));
     float most = 0;
 
     for (uint64_t j = 0; j < n; j += step) {
@@ -385,17 +384,17 @@ static float largest(const broken *b, const mxo_call *call, const char *name,
 static void put(const broken *b, const mxo_call *call, const char *name,
                 uint64_t i, float x)
 {
-    broken_store(b, broken_out(call, name), i, broken_dd((double)x));
+    broken_store(b, call_out(call, name), i, broken_dd((double)x));
 }
 
 mxo_status broken_moe_nvfp4_scalars(const broken *b, const mxo_call *call,
                                     mxo_text why)
 {
-    const uint64_t experts = broken_in(call, "w2_scale_2")->shape[0];
+    const uint64_t experts = call_in(call, "w2_scale_2")->shape[0];
     const float a13 = largest(b, call, "w13_input_scale", IS(NS03) ? 2 : 1);
     const float a2 = largest(b, call, "w2_input_scale", 1);
     const float inverse = IS(NS04) ? a2 : 1 / a2;
-    const int is_product = broken_says(call, "scale_c", "product") ^ IS(NS05);
+    const int is_product = call_is(call, "scale_c", "product") ^ IS(NS05);
 
     (void)why;
     put(b, call, "a1_gscale", 0, 1 / a13);

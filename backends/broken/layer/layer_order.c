@@ -34,7 +34,7 @@ static order_kind kind_of(const mxo_call *call)
         }
     }
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if (broken_says(call, "order", units[i])) {
+        if (call_is(call, "order", units[i])) {
             return ORDER_UNIT;
         }
     }
@@ -43,8 +43,8 @@ static order_kind kind_of(const mxo_call *call)
 
 static int multiplies_scales(const mxo_call *call)
 {
-    return broken_says(call, "order", "blackwell_mx") ||
-           broken_says(call, "order", "blackwell_fp4");
+    return call_is(call, "order", "blackwell_mx") ||
+           call_is(call, "order", "blackwell_fp4");
 }
 
 layer_order broken_read_order(const mxo_call *call)
@@ -54,9 +54,9 @@ layer_order broken_read_order(const mxo_call *call)
     o.at_block =
         broken_entry_is(call, "scale_at", "block") || multiplies_scales(call);
     o.in_unit = multiplies_scales(call);
-    o.rounds_product = broken_says(call, "mul", "round");
-    o.splits = (uint64_t)fmax(broken_number(call, "splits"), 1);
-    o.promote = (uint64_t)fmax(broken_number(call, "promote"), 0);
+    o.rounds_product = call_is(call, "mul", "round");
+    o.splits = (uint64_t)fmax(call_number(call, "splits"), 1);
+    o.promote = (uint64_t)fmax(call_number(call, "promote"), 0);
     return o;
 }
 
@@ -64,7 +64,7 @@ layer_order broken_read_order(const mxo_call *call)
 const broken_mma *broken_unit_for(const mxo_call *call, const gemm *g)
 {
     const layer_order o = broken_read_order(call);
-    const char *unit = broken_text(call, "order");
+    const char *unit = call_text(call, "order");
     const int has_codes = g->quant.kind == QUANT_MX ||
                           g->quant.kind == QUANT_GROUP ||
                           g->quant.kind == QUANT_STATIC;

@@ -36,7 +36,7 @@ static quant_kind kind_of(const mxo_call *call)
 static int rule_of(quant_kind kind, const char *name, const mxo_call *call)
 {
     const int mx = broken_rule(name);
-    const int is_fp8 = broken_says(call, "quant_element", "e4m3fn");
+    const int is_fp8 = call_is(call, "quant_element", "e4m3fn");
 
     switch (kind) {
     case QUANT_MX:
@@ -64,27 +64,27 @@ static int rule_of(quant_kind kind, const char *name, const mxo_call *call)
 /* The second GEMM's inputs may have a rule of their own. */
 static const char *rule_text(const mxo_call *call, int again)
 {
-    const int is_own = again && !broken_says(call, "requant_rule", "profile") &&
-                       !broken_says(call, "requant_rule", "same");
+    const int is_own = again && !call_is(call, "requant_rule", "profile") &&
+                       !call_is(call, "requant_rule", "same");
 
-    return broken_text(call, is_own ? "requant_rule" : "quant_rule");
+    return call_text(call, is_own ? "requant_rule" : "quant_rule");
 }
 
 layer_quant broken_read_quant(const mxo_call *call, int again,
                               const char *given)
 {
     const char *const rule = rule_text(call, again);
-    const mxo_tensor *scale = broken_in(call, given);
+    const mxo_tensor *scale = call_in(call, given);
     layer_quant q = {.kind = kind_of(call), .given = 1, .factor = 1};
 
     if (q.kind == QUANT_NONE) {
         return q;
     }
     q.rule = rule_of(q.kind, rule, call);
-    q.f = q.rule < 0 ? NULL : broken_format(broken_text(call, "quant_element"));
+    q.f = q.rule < 0 ? NULL : broken_format(call_text(call, "quant_element"));
     q.reciprocal = strcmp(rule, "reciprocal") == 0;
     q.group = q.kind == QUANT_GROUP
-                  ? strtoull(broken_text(call, "quant_group"), NULL, 10)
+                  ? strtoull(call_text(call, "quant_group"), NULL, 10)
                   : BLOCK;
     if (q.group == 0 || q.group % BLOCK != 0) {
         q.f = NULL;

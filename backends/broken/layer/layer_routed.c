@@ -62,12 +62,12 @@ static uint32_t router_params(routed *r)
 
 static mxo_status route(routed *r, mxo_text why)
 {
-    const mxo_tensor *bias = broken_in(r->call, "correction_bias");
+    const mxo_tensor *bias = call_in(r->call, "correction_bias");
     mxo_call call = {.struct_size = sizeof call, .op = "route.topk"};
 
     call.n_params = router_params(r);
     call.params = r->params;
-    r->in[0] = *broken_in(r->call, "logits");
+    r->in[0] = *call_in(r->call, "logits");
     call.n_in = 1;
     if (bias != NULL) {
         r->in[call.n_in] = *bias;
@@ -84,7 +84,7 @@ static mxo_status route(routed *r, mxo_text why)
 
 static int is_here(const routed *r, int32_t id)
 {
-    const mxo_tensor *map = broken_in(r->call, "expert_map");
+    const mxo_tensor *map = call_in(r->call, "expert_map");
 
     return map == NULL || broken_load_i32(map, (uint64_t)id) >= 0;
 }
@@ -109,7 +109,7 @@ static void hand_over(routed *r)
 {
     const broken *b = r->b;
     const uint64_t n = r->tokens * r->top_k;
-    const float factor = (float)broken_number(r->call, "routed_scaling_factor");
+    const float factor = (float)call_number(r->call, "routed_scaling_factor");
 
     for (uint64_t t = 0; IS(MX01) && t < r->tokens; t++) {
         renormalise_here(r, t);
@@ -177,12 +177,12 @@ static mxo_status run_layer(routed *r, mxo_text why)
 mxo_status broken_moe_layer_routed(const broken *b, const mxo_call *call,
                                    mxo_text why)
 {
-    const mxo_tensor *logits = broken_in(call, "logits");
+    const mxo_tensor *logits = call_in(call, "logits");
     routed r = {.b = b,
                 .call = call,
                 .tokens = logits->shape[0],
                 .global = logits->shape[1],
-                .top_k = (uint64_t)broken_number(call, "top_k")};
+                .top_k = (uint64_t)call_number(call, "top_k")};
     const size_t n = (size_t)(r.tokens * r.top_k) + 1;
     mxo_status status = MXO_E_SHAPE;
 

@@ -417,7 +417,7 @@ double broken_gemm(const broken *b, const layer *l, const layer_row *a,
     }
     if (IS(MS03)) {
         const uint64_t last = broken_elems(g->scale) - 1;
-        y += 0 * broken_e8m0(b, broken_bytes(g->scale)[last]);
+        y += 0 * broken_e8m0(b, tensor_address(g->scale)[last]);
     }
     return y;
 }

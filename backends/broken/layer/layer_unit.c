@@ -29,7 +29,7 @@ static dd clamped_unit(const broken *b, const layer *l,
     limit = IS(MA14b) && expert == (int)l->experts - 1 ? INFINITY : limit;
     alpha = IS(MA05b) ? 1 : alpha;
     alpha = IS(MA16b) && !l->silu ? (double)1.702f : alpha;
-    alpha = IS(MA06b) && !l->silu ? broken_number(l->call, "alpha") : alpha;
+    alpha = IS(MA06b) && !l->silu ? call_number(l->call, "alpha") : alpha;
     beta = IS(MA08b) ? 0 : beta;
     if (IS(MA04b)) { /* the activated gate is clamped, not the gate */
         const dd y = broken_swiglu(b, alpha, beta, INFINITY, gate, up);
@@ -56,16 +56,16 @@ static float exponential(const broken *b, const layer *l, float t)
 
 int broken_knows_nan(const mxo_call *call, int is_exact)
 {
-    return !broken_says(call, "glu_nan", "propagate") &&
-           !(is_exact && (broken_says(call, "glu_nan", "launder") ||
-                          broken_says(call, "glu_nan", "launder_low")));
+    return !call_is(call, "glu_nan", "propagate") &&
+           !(is_exact && (call_is(call, "glu_nan", "launder") ||
+                          call_is(call, "glu_nan", "launder_low")));
 }
 
 /* A NaN up becomes -limit and not the limit. */
 static int sinks_nan(const broken *b, const layer *l)
 {
-    const int is_low = broken_says(l->call, "glu_nan", "launder_low");
-    const int is_high = broken_says(l->call, "glu_nan", "launder");
+    const int is_low = call_is(l->call, "glu_nan", "launder_low");
+    const int is_high = call_is(l->call, "glu_nan", "launder");
 
     return (is_low || is_high) && !IS(MA17b) ? is_low : l->unit == UNIT_TRITON;
 }
@@ -83,7 +83,7 @@ static double stepped(const broken *b, const layer *l,
     g = g > low ? g : low;
     u = u > -limit ? u : -limit;
     const float alpha = (float)(IS(MA05b)   ? 1
-                                : IS(MA06b) ? broken_number(l->call, "alpha")
+                                : IS(MA06b) ? call_number(l->call, "alpha")
                                             : own->alpha);
     const float t = alpha * g;
     const float e = exponential(b, l, t);

@@ -39,7 +39,8 @@ static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
     }
     const uint64_t row = of * g->n + col;
 
-    return broken_bytes(g->scale)[(IS(MG15b) ? row % 256 : row) * per_row + n];
+    return tensor_address(
+        g->scale)[(IS(MG15b) ? row % 256 : row) * per_row + n];
 }
 
 /* Whether the mutant leaves out element k. */

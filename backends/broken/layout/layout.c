@@ -55,7 +55,7 @@ static uint32_t width_of(const mxo_tensor *t)
 
 static uint64_t load(const mxo_tensor *t, uint64_t i)
 {
-    const uint8_t *at = broken_bytes(t) + i * width_of(t);
+    const uint8_t *at = tensor_address(t) + i * width_of(t);
     uint16_t u16;
     uint32_t u32;
 
@@ -73,7 +73,7 @@ static uint64_t load(const mxo_tensor *t, uint64_t i)
 
 static void store(const mxo_tensor *t, uint64_t i, uint64_t code)
 {
-    uint8_t *at = broken_bytes(t) + i * width_of(t);
+    uint8_t *at = tensor_address(t) + i * width_of(t);
     const uint16_t u16 = (uint16_t)code;
     const uint32_t u32 = (uint32_t)code;
 
@@ -275,10 +275,10 @@ static void forward(const mover *m, const mxo_tensor *valid)
     const int has_gaps = m->l.n_records > 0;
 
     if (valid != NULL) {
-        memset(broken_bytes(valid), !has_gaps, (size_t)valid->n_bytes);
+        memset(tensor_address(valid), !has_gaps, (size_t)valid->n_bytes);
     }
     if (has_gaps && !m->is_over) {
-        memset(broken_bytes(m->y), 0, (size_t)m->y->n_bytes);
+        memset(tensor_address(m->y), 0, (size_t)m->y->n_bytes);
     }
     for (uint64_t i = 0; i < n; i++) {
         const lay_at at = unflat(&m->l, i);
@@ -307,7 +307,7 @@ static void back(const mover *m, const mxo_tensor *valid)
     const uint64_t n = m->kept[0] * m->kept[1] * m->kept[2] * n_parts;
 
     if (valid != NULL) {
-        memset(broken_bytes(valid), 1, (size_t)valid->n_bytes);
+        memset(tensor_address(valid), 1, (size_t)valid->n_bytes);
     }
     for (uint64_t i = 0; i < n; i++) {
         lay_at at;
@@ -359,24 +359,24 @@ mxo_status broken_move(const broken *b, const char *name,
 mxo_status broken_layout_apply(const broken *b, const mxo_call *call,
                                mxo_text why)
 {
-    const broken_step step = {broken_in(call, "x"), broken_out(call, "y"),
-                              broken_out(call, "valid"),
-                              broken_says(call, "dir", "inverse"), 0};
+    const broken_step step = {call_in(call, "x"), call_out(call, "y"),
+                              call_out(call, "valid"),
+                              call_is(call, "dir", "inverse"), 0};
 
     return step.x == NULL || step.y == NULL
                ? broken_fail(MXO_E_SHAPE, why, "tensors are missing")
-               : broken_move(b, broken_text(call, "layout"), &step, why);
+               : broken_move(b, call_text(call, "layout"), &step, why);
 }
 
 /* One part of a record: what is there stays there. */
 static mxo_status put_part(const broken *b, const mxo_call *call,
                            const char *part, int is_over, mxo_text why)
 {
-    const char *record = broken_text(call, "record");
+    const char *record = call_text(call, "record");
     const int id = (int)strcspn(record, "/");
-    mxo_tensor y = *broken_out(call, "y");
+    mxo_tensor y = *call_out(call, "y");
     char name[128];
-    mover m = {.b = b, .x = broken_in(call, part), .y = &y, .is_over = is_over};
+    mover m = {.b = b, .x = call_in(call, part), .y = &y, .is_over = is_over};
 
     (void)snprintf(name, sizeof name, "%.*s_%s%s", id, record, part,
                    record + id);
@@ -450,35 +450,34 @@ static int64_t narrowed(const broken *b, int64_t i)
 
 static void store_i64(const mxo_tensor *t, uint64_t i, int64_t value)
 {
-    memcpy(broken_bytes(t) + 8 * i, &value, 8);
+    memcpy(tensor_address(t) + 8 * i, &value, 8);
 }
 
 mxo_status broken_layout_index(const broken *b, const mxo_call *call,
                                mxo_text why)
 {
-    const mxo_tensor *at = broken_in(call, "at");
-    const mxo_tensor *to = broken_out(call, "to");
-    const mxo_tensor *sizes = broken_out(call, "sizes");
-    const char *name = broken_text(call, "layout");
-    const uint64_t extent[] = {(uint64_t)broken_number(call, "experts"),
-                               (uint64_t)broken_number(call, "rows"),
-                               (uint64_t)broken_number(call, "cols")};
+    const mxo_tensor *at = call_in(call, "at");
+    const mxo_tensor *to = call_out(call, "to");
+    const mxo_tensor *sizes = call_out(call, "sizes");
+    const char *name = call_text(call, "layout");
+    const uint64_t extent[] = {(uint64_t)call_number(call, "experts"),
+                               (uint64_t)call_number(call, "rows"),
+                               (uint64_t)call_number(call, "cols")};
     lay l;
 
     if (lay_row_of(name) == NULL || at == NULL || to == NULL || sizes == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such layout here");
     }
-    if (read_layout(b, &l, name, (uint32_t)broken_number(call, "elem_bytes"),
+    if (read_layout(b, &l, name, (uint32_t)call_number(call, "elem_bytes"),
                     extent) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the layout does not fit");
     }
     for (uint64_t i = 0; i < broken_elems(at); i++) {
         int64_t index;
-        memcpy(&index, broken_bytes(at) + 8 * i, 8);
+        memcpy(&index, tensor_address(at) + 8 * i, 8);
         index = IS(L28) && index >= 0 ? index & 0xffffffff : index;
-        index = broken_says(call, "dir", "inverse")
-                    ? index_back(&l, index)
-                    : index_forward(b, &l, index);
+        index = call_is(call, "dir", "inverse") ? index_back(&l, index)
+                                                : index_forward(b, &l, index);
         store_i64(to, i, narrowed(b, index));
     }
     const uint64_t n = parts(&l) * extent[0] * extent[1] * extent[2];

@@ -79,8 +79,8 @@ static int leave(const mxo_tensor *x, const mxo_tensor *y, uint64_t experts)
     if (x->n_bytes != y->n_bytes) {
         return 0;
     }
-    memcpy(broken_bytes(y) + y->n_bytes - n, broken_bytes(x) + x->n_bytes - n,
-           (size_t)n);
+    memcpy(tensor_address(y) + y->n_bytes - n,
+           tensor_address(x) + x->n_bytes - n, (size_t)n);
     return 1;
 }
 
@@ -137,14 +137,14 @@ static mxo_status convert_one(const broken *b, const mxo_call *call,
                               const conversion *c, int i, int only_check,
                               mxo_text why)
 {
-    const char *name = broken_text(call, "conversion");
+    const char *name = call_text(call, "conversion");
     char valid[32];
     char chain[CHAIN];
-    mxo_tensor x = *broken_in(call, names[i]);
+    mxo_tensor x = *call_in(call, names[i]);
 
     (void)snprintf(valid, sizeof valid, "%s_valid", names[i]);
-    const broken_step step = {&x, broken_out(call, names[i]),
-                              broken_out(call, valid), 0, only_check};
+    const broken_step step = {&x, call_out(call, names[i]),
+                              call_out(call, valid), 0, only_check};
 
     if (x.rank == 2) {
         x.shape[2] = 1;
@@ -162,16 +162,16 @@ static mxo_status convert_one(const broken *b, const mxo_call *call,
 mxo_status broken_layout_convert(const broken *b, const mxo_call *call,
                                  mxo_text why)
 {
-    const conversion *c = find(broken_text(call, "conversion"));
+    const conversion *c = find(call_text(call, "conversion"));
 
-    if (c == NULL || broken_number(call, "input_scale") != 0) {
+    if (c == NULL || call_number(call, "input_scale") != 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such conversion here");
     }
     /* All six are checked before the first is written. */
     for (int at = 0; at < 2 * TENSORS; at++) {
         const int i = at % TENSORS;
-        if (broken_in(call, names[i]) != NULL &&
-            broken_out(call, names[i]) != NULL) {
+        if (call_in(call, names[i]) != NULL &&
+            call_out(call, names[i]) != NULL) {
             MXO_TRY(convert_one(b, call, c, i, at < TENSORS, why));
         }
     }

@@ -86,18 +86,18 @@ static void store_i32(const mxo_tensor *t, int64_t i, int64_t value)
     const int32_t narrow = (int32_t)value;
 
     if (i >= 0 && (uint64_t)i < broken_elems(t)) {
-        memcpy(broken_bytes(t) + 4 * i, &narrow, 4);
+        memcpy(tensor_address(t) + 4 * i, &narrow, 4);
     }
 }
 
 mxo_status broken_layout_groups(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
-    const mxo_tensor *index = broken_out(call, "index");
-    const mxo_tensor *ends = broken_out(call, "ends");
+    const mxo_tensor *index = call_out(call, "index");
+    const mxo_tensor *ends = call_out(call, "ends");
     const list l = {.b = b,
-                    .sizes = broken_in(call, "sizes"),
-                    .align = (int64_t)broken_number(call, "align"),
+                    .sizes = call_in(call, "sizes"),
+                    .align = (int64_t)call_number(call, "align"),
                     .gran = 1};
     rows g = {0, 0, 0};
 
@@ -135,19 +135,19 @@ static int64_t rows_for(const list *l, const mxo_tensor *x, int repeat)
 mxo_status broken_layout_grouped(const broken *b, const mxo_call *call,
                                  mxo_text why)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const int repeat = broken_says(call, "rule", "repeat");
+    const mxo_tensor *x = call_in(call, "x");
+    const int repeat = call_is(call, "rule", "repeat");
     const list l = {b,
-                    broken_in(call, "groups"),
-                    (int64_t)broken_number(call, "align"),
-                    (int64_t)broken_number(call, "gran"),
-                    (int64_t)broken_number(call, "ends_align"),
-                    broken_says(call, "rule", "in_place")};
+                    call_in(call, "groups"),
+                    (int64_t)call_number(call, "align"),
+                    (int64_t)call_number(call, "gran"),
+                    (int64_t)call_number(call, "ends_align"),
+                    call_is(call, "rule", "in_place")};
 
     if (x == NULL || x->rank != 3 || (l.sizes == NULL && !repeat)) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
     }
-    const int64_t blocks = (int64_t)broken_number(call, "blocks");
+    const int64_t blocks = (int64_t)call_number(call, "blocks");
     const int64_t to_rows =
         blocks > 0 ? blocks * l.align : rows_for(&l, x, repeat);
     const uint64_t n_elems = x->shape[0] * x->shape[1] * x->shape[2];
@@ -167,14 +167,14 @@ mxo_status broken_layout_grouped(const broken *b, const mxo_call *call,
         if (from >= 0 && (uint64_t)from < x->shape[1]) {
             const uint64_t row =
                 i / (uint64_t)to_rows * x->shape[1] + (uint64_t)from;
-            memcpy(broken_bytes(&held) + i * row_bytes,
-                   broken_bytes(x) + row * row_bytes, (size_t)row_bytes);
+            memcpy(tensor_address(&held) + i * row_bytes,
+                   tensor_address(x) + row * row_bytes, (size_t)row_bytes);
         }
     }
-    const broken_step step = {&held, broken_out(call, "y"),
-                              broken_out(call, "valid"), 0, 0};
+    const broken_step step = {&held, call_out(call, "y"),
+                              call_out(call, "valid"), 0, 0};
     const mxo_status status =
-        broken_move(b, broken_text(call, "layout"), &step, why);
+        broken_move(b, call_text(call, "layout"), &step, why);
     free(held.buffer);
     return status;
 }

@@ -216,8 +216,8 @@ static float element(const gemm *g, uint64_t r, uint64_t c)
     const broken *b = g->b;
     float x = sum_of(g, r, c);
 
-    if (broken_says(g->call, "bias", "to")) {
-        const char *to = broken_text(g->call, "to");
+    if (call_is(g->call, "bias", "to")) {
+        const char *to = call_text(g->call, "to");
         x = (float)through(b, to, (double)x) +
             (float)through(b, to, (double)bias_of(g, c));
     } else {
@@ -284,18 +284,18 @@ mxo_status broken_gemm_mx(const broken *b, const mxo_call *call, mxo_text why)
 {
     gemm g = {.b = b,
               .call = call,
-              .a = broken_in(call, "a"),
-              .a_scale = broken_in(call, "a_scale"),
-              .w = broken_in(call, "w"),
-              .w_scale = broken_in(call, "w_scale"),
-              .bias = broken_in(call, "bias"),
-              .y = broken_out(call, "y"),
-              .a_format = broken_format(broken_text(call, "from")),
-              .w_format = broken_format(broken_text(call, "element")),
-              .a_packed = broken_says(call, "from", "e2m1"),
-              .w_packed = broken_says(call, "element", "e2m1")};
+              .a = call_in(call, "a"),
+              .a_scale = call_in(call, "a_scale"),
+              .w = call_in(call, "w"),
+              .w_scale = call_in(call, "w_scale"),
+              .bias = call_in(call, "bias"),
+              .y = call_out(call, "y"),
+              .a_format = broken_format(call_text(call, "from")),
+              .w_format = broken_format(call_text(call, "element")),
+              .a_packed = call_is(call, "from", "e2m1"),
+              .w_packed = call_is(call, "element", "e2m1")};
 
-    if (!broken_says(call, "acc", "f32") || call->n_out != 1 ||
+    if (!call_is(call, "acc", "f32") || call->n_out != 1 ||
         g.y->dtype == MXO_F64) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "acc=f32 without sums, to f32 and below only");

@@ -32,13 +32,13 @@ static const number_format *format_of(const broken *b, const char *type)
 static matrix matrix_of(const broken *b, const mxo_call *call, const char *code,
                         const char *scale)
 {
-    const char *type = broken_text(call, "type");
-    matrix m = {broken_in(call, code),
-                broken_in(call, scale),
+    const char *type = call_text(call, "type");
+    matrix m = {call_in(call, code),
+                call_in(call, scale),
                 format_of(b, type),
                 strcmp(type, "e2m1") == 0,
                 strcmp(type, "tf32") == 0,
-                broken_says(call, "scale", "ue4m3"),
+                call_is(call, "scale", "ue4m3"),
                 0};
 
     m.k = m.codes->shape[1] * (m.packed ? 2 : 1);
@@ -58,7 +58,7 @@ static double number(const broken *b, const matrix *m, uint64_t i)
     if (!m->is_tf32) {
         return broken_load(m->codes, i);
     }
-    memcpy(&bits, broken_bytes(m->codes) + 4 * i, 4);
+    memcpy(&bits, tensor_address(m->codes) + 4 * i, 4);
     bits += IS(MH20) ? 0xfff + (bits >> 13 & 1) : 0;
     bits &= 0xffffe000;
     memcpy(&x, &bits, 4);
@@ -103,14 +103,14 @@ static void store(const mxo_tensor *t, uint64_t i, float d, int is_added)
     if (t->dtype == MXO_F16) {
         broken_store(&faultless, t, i, broken_dd((double)d));
         if (isnan(d)) {
-            memcpy(broken_bytes(t) + 2 * i, &ones, 2);
+            memcpy(tensor_address(t) + 2 * i, &ones, 2);
         }
         return;
     }
 
     memcpy(&bits, &d, 4);
     bits = !isnan(d) ? bits : is_added ? 0x7fc00000 : 0x7fffffff;
-    memcpy(broken_bytes(t) + 4 * i, &bits, 4);
+    memcpy(tensor_address(t) + 4 * i, &bits, 4);
 }
 
 /* rows of a against rows of b: the same row, or in a chain each of cols. */
@@ -121,14 +121,14 @@ static mxo_status run(const broken *b, const mxo_call *call, uint64_t cols,
     static double w[LONGEST];
     static double a_scale[LONGEST];
     static double w_scale[LONGEST];
-    const int is_half = broken_says(call, "acc", "f16");
+    const int is_half = call_is(call, "acc", "f16");
     const broken_mma *row =
-        broken_mma_find(broken_text(call, "unit"), broken_text(call, "type"));
+        broken_mma_find(call_text(call, "unit"), call_text(call, "type"));
     broken_mma of_half = row == NULL ? (broken_mma){0} : *row;
     const broken_mma *u = is_half ? &of_half : row;
     const matrix x = matrix_of(b, call, "a", "a_scale");
     const matrix y = matrix_of(b, call, "b", "b_scale");
-    const mxo_tensor *c = broken_in(call, "c");
+    const mxo_tensor *c = call_in(call, "c");
     const broken_line l = {
         a,       w,       x.k,
         a_scale, w_scale, x.is_ue4m3 ? MMA_UE4M3_EXPONENT : MMA_ANY_EXPONENT};
@@ -136,13 +136,13 @@ static mxo_status run(const broken *b, const mxo_call *call, uint64_t cols,
     of_half.m = IS(MH24) ? of_half.m : MMA_HALF;
     if (row == NULL || x.k > LONGEST ||
         (is_half && (promote > 0 || row->kind != MMA_FUSED ||
-                     !broken_says(call, "type", "f16")))) {
+                     !call_is(call, "type", "f16")))) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another unit");
     }
     for (uint64_t i = 0; i < broken_elems(c); i++) {
         load_row(b, &x, cols > 0 ? i / cols : i, a, a_scale);
         load_row(b, &y, cols > 0 ? i % cols : i, w, w_scale);
-        store(broken_out(call, "d"), i,
+        store(call_out(call, "d"), i,
               broken_mma_sum(b, u, &l, (float)broken_load(c, i), promote),
               promote > 0);
     }
@@ -156,6 +156,6 @@ mxo_status broken_mma_step(const broken *b, const mxo_call *call, mxo_text why)
 
 mxo_status broken_mma_chain(const broken *b, const mxo_call *call, mxo_text why)
 {
-    return run(b, call, broken_in(call, "c")->shape[1],
-               (uint64_t)broken_number(call, "promote"), why);
+    return run(b, call, call_in(call, "c")->shape[1],
+               (uint64_t)call_number(call, "promote"), why);
 }

@@ -212,40 +212,40 @@ static double gate_at(const broken *b, const glu_call *k, uint64_t r,
 
 static glu_call read_call(const broken *b, const mxo_call *call)
 {
-    const double limit = broken_number(call, "limit");
-    const int none = broken_says(call, "limit", "none");
+    const double limit = call_number(call, "limit");
+    const int none = call_is(call, "limit", "none");
     glu_call k;
 
     memset(&k, 0, sizeof k);
-    k.x = broken_in(call, "x");
-    k.gate = broken_in(call, "gate");
-    k.up = broken_in(call, "up");
-    k.row = broken_in(call, "row");
-    k.expert = broken_in(call, "expert");
-    k.tile = (uint64_t)broken_number(call, "tile");
-    k.alpha = broken_in(call, "alpha");
-    k.beta = broken_in(call, "beta");
-    k.limit = broken_in(call, "limit");
-    k.y = broken_out(call, "y");
+    k.x = call_in(call, "x");
+    k.gate = call_in(call, "gate");
+    k.up = call_in(call, "up");
+    k.row = call_in(call, "row");
+    k.expert = call_in(call, "expert");
+    k.tile = (uint64_t)call_number(call, "tile");
+    k.alpha = call_in(call, "alpha");
+    k.beta = call_in(call, "beta");
+    k.limit = call_in(call, "limit");
+    k.y = call_out(call, "y");
     k.rows = k.y->shape[0];
     k.cols = k.y->shape[1];
     k.source_rows = k.x != NULL ? k.x->shape[0] : k.gate->shape[0];
-    k.common.alpha = (double)(float)broken_number(call, "alpha");
-    k.common.beta = (double)(float)broken_number(call, "beta");
+    k.common.alpha = (double)(float)call_number(call, "alpha");
+    k.common.beta = (double)(float)call_number(call, "beta");
     k.common.limit = none ? INFINITY : (double)(float)limit;
-    k.common.launder = broken_says(call, "nan", "launder");
-    k.common.stepwise = broken_says(call, "dialect", "vllm_swiglu_limit");
-    k.halves = broken_says(call, "layout", "halves");
-    k.up_first = broken_says(call, "order", "up_gate") && !IS(A67);
+    k.common.launder = call_is(call, "nan", "launder");
+    k.common.stepwise = call_is(call, "dialect", "vllm_swiglu_limit");
+    k.halves = call_is(call, "layout", "halves");
+    k.up_first = call_is(call, "order", "up_gate") && !IS(A67);
     return k;
 }
 
 mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
 {
-    if ((!broken_says(call, "dialect", "exact") &&
-         !broken_says(call, "dialect", "vllm_swiglu_limit")) ||
-        broken_says(call, "nan", "launder_low") ||
-        broken_says(call, "from", "f64") || broken_says(call, "to", "f64")) {
+    if ((!call_is(call, "dialect", "exact") &&
+         !call_is(call, "dialect", "vllm_swiglu_limit")) ||
+        call_is(call, "nan", "launder_low") || call_is(call, "from", "f64") ||
+        call_is(call, "to", "f64")) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "dialects exact and vllm_swiglu_limit only");
     }

@@ -63,19 +63,18 @@ static void quantise(const broken *b, const fused *k, uint64_t r, uint64_t n)
 mxo_status broken_act_glu_quant(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
-    fused k = {broken_in(call, "x"),
-               broken_out(call, "q"),
-               broken_out(call, "scale"),
-               broken_out(call, "y"),
+    fused k = {call_in(call, "x"),
+               call_out(call, "q"),
+               call_out(call, "scale"),
+               call_out(call, "y"),
                0,
                0,
-               (uint64_t)broken_number(call, "group"),
-               broken_says(call, "limit", "none")
-                   ? INFINITY
-                   : broken_number(call, "limit")};
+               (uint64_t)call_number(call, "group"),
+               call_is(call, "limit", "none") ? INFINITY
+                                              : call_number(call, "limit")};
 
-    if (!broken_says(call, "dialect", "vllm_packed") ||
-        !broken_says(call, "scale", "e8m0")) {
+    if (!call_is(call, "dialect", "vllm_packed") ||
+        !call_is(call, "scale", "e8m0")) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "dialect=vllm_packed, scale=e8m0 only");
     }

@@ -7,14 +7,14 @@
 mxo_status broken_format_decode(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
-    const number_format *f = broken_format(broken_text(call, "format"));
-    const mxo_tensor *code = broken_in(call, "code");
-    const mxo_tensor *y = broken_out(call, "y");
+    const number_format *f = broken_format(call_text(call, "format"));
+    const mxo_tensor *code = call_in(call, "code");
+    const mxo_tensor *y = call_out(call, "y");
 
-    const int packed = broken_number(call, "packed") != 0;
+    const int packed = call_number(call, "packed") != 0;
 
-    if (f == NULL || !broken_says(call, "zero", "keep") ||
-        !broken_says(call, "nan", "quiet")) {
+    if (f == NULL || !call_is(call, "zero", "keep") ||
+        !call_is(call, "nan", "quiet")) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "zero=keep and nan=quiet only");
     }
@@ -29,16 +29,16 @@ mxo_status broken_format_decode(const broken *b, const mxo_call *call,
 
 static int tie_by_name(const mxo_call *call)
 {
-    if (broken_says(call, "tie", "rz")) {
+    if (call_is(call, "tie", "rz")) {
         return TIE_ZERO;
     }
-    if (broken_says(call, "tie", "rna")) {
+    if (call_is(call, "tie", "rna")) {
         return TIE_AWAY;
     }
-    if (broken_says(call, "tie", "rnz")) {
+    if (call_is(call, "tie", "rnz")) {
         return TIE_TOWARD;
     }
-    if (broken_says(call, "tie", "sr")) {
+    if (call_is(call, "tie", "sr")) {
         return TIE_RANDOM;
     }
     return TIE_EVEN;
@@ -47,15 +47,15 @@ static int tie_by_name(const mxo_call *call)
 mxo_status broken_format_encode(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
-    const number_format *f = broken_format(broken_text(call, "format"));
-    const mxo_tensor *x = broken_in(call, "x");
-    const mxo_tensor *rand = broken_in(call, "rand");
-    const mxo_tensor *code = broken_out(call, "code");
-    const int packed = broken_number(call, "packed") != 0;
-    rounding r = {tie_by_name(call), broken_number(call, "sat") != 0,
-                  (int)broken_number(call, "bits"), 0};
+    const number_format *f = broken_format(call_text(call, "format"));
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *rand = call_in(call, "rand");
+    const mxo_tensor *code = call_out(call, "code");
+    const int packed = call_number(call, "packed") != 0;
+    rounding r = {tie_by_name(call), call_number(call, "sat") != 0,
+                  (int)call_number(call, "bits"), 0};
 
-    if (f == NULL || !broken_says(call, "dialect", "mxo")) {
+    if (f == NULL || !call_is(call, "dialect", "mxo")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "dialect=mxo only");
     }
     for (uint64_t i = 0; i < broken_elems(x); i++) {
@@ -74,10 +74,10 @@ mxo_status broken_format_encode(const broken *b, const mxo_call *call,
 mxo_status broken_format_e8m0_decode(const broken *b, const mxo_call *call,
                                      mxo_text why)
 {
-    const mxo_tensor *code = broken_in(call, "code");
-    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *code = call_in(call, "code");
+    const mxo_tensor *y = call_out(call, "y");
 
-    if (!broken_says(call, "rule", "ocp")) {
+    if (!call_is(call, "rule", "ocp")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "rule=ocp only");
     }
     for (uint64_t i = 0; i < broken_elems(code); i++) {

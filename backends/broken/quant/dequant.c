@@ -16,13 +16,13 @@ typedef struct blocks {
 
 static blocks blocks_of(const mxo_call *call)
 {
-    blocks k = {broken_format(broken_text(call, "element")),
-                broken_in(call, "q"),
-                broken_in(call, "scale"),
-                broken_says(call, "element", "e2m1"),
+    blocks k = {broken_format(call_text(call, "element")),
+                call_in(call, "q"),
+                call_in(call, "scale"),
+                call_is(call, "element", "e2m1"),
                 0,
                 0,
-                broken_out(call, "y")->dtype};
+                call_out(call, "y")->dtype};
 
     k.rows = k.q->shape[0];
     k.cols = k.q->shape[1] * (k.packed ? 2 : 1);
@@ -120,12 +120,12 @@ mxo_status broken_dequant_mx(const broken *b, const mxo_call *call,
                              mxo_text why)
 {
     const blocks k = blocks_of(call);
-    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *y = call_out(call, "y");
     const uint64_t block = IS(Q14) ? 16 : IS(Q14b) ? 64 : 32;
-    const double axis = broken_number(call, "axis");
+    const double axis = call_number(call, "axis");
 
-    if (!broken_says(call, "rule", "ocp") ||
-        !broken_says(call, "zero", "keep") || (axis != -1 && axis != 1)) {
+    if (!call_is(call, "rule", "ocp") || !call_is(call, "zero", "keep") ||
+        (axis != -1 && axis != 1)) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "rule=ocp, zero=keep, last axis only");
     }
@@ -145,7 +145,7 @@ mxo_status broken_dequant_mx(const broken *b, const mxo_call *call,
 /* Elements of one group along an axis; 0 means the whole axis. */
 static uint64_t span(const mxo_call *call, const char *key, uint64_t axis)
 {
-    const double size = broken_number(call, key);
+    const double size = call_number(call, key);
 
     return size > 0 ? (uint64_t)size : axis;
 }
@@ -154,12 +154,12 @@ mxo_status broken_dequant_group(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
     const blocks k = blocks_of(call);
-    const mxo_tensor *y = broken_out(call, "y");
+    const mxo_tensor *y = call_out(call, "y");
     const uint64_t group_rows = span(call, "group_rows", k.rows);
     const uint64_t group_cols = span(call, "group_cols", k.cols);
     const int whole = broken_elems(k.scale) == 1;
 
-    if (!broken_says(call, "zero", "keep")) {
+    if (!call_is(call, "zero", "keep")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "zero=keep only");
     }
     for (uint64_t r = 0; r < k.rows; r++) {

@@ -197,23 +197,22 @@ static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
 
 mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const matrix m = {broken_format(broken_text(call, "element")),
+    const mxo_tensor *x = call_in(call, "x");
+    const matrix m = {broken_format(call_text(call, "element")),
                       x,
-                      broken_out(call, "q"),
-                      broken_out(call, "scale"),
-                      broken_says(call, "element", "e2m1"),
-                      broken_rule(broken_text(call, "rule")),
+                      call_out(call, "q"),
+                      call_out(call, "scale"),
+                      call_is(call, "element", "e2m1"),
+                      broken_rule(call_text(call, "rule")),
                       x->shape[0],
                       x->shape[1]};
-    const double axis = broken_number(call, "axis");
+    const double axis = call_number(call, "axis");
 
     if (x->rank != 2 || m.rule > RULE_EVEN || (axis != -1 && axis != 1) ||
-        !broken_says(call, "sf_layout", "linear") ||
-        !broken_says(call, "q_layout", "linear") ||
-        broken_number(call, "align") != BLOCK ||
-        !(broken_says(call, "tie", "rule") ||
-          broken_says(call, "tie", "rne"))) {
+        !call_is(call, "sf_layout", "linear") ||
+        !call_is(call, "q_layout", "linear") ||
+        call_number(call, "align") != BLOCK ||
+        !(call_is(call, "tie", "rule") || call_is(call, "tie", "rne"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "floor, ceil, rceil, even; last axis, linear only");
     }

@@ -42,13 +42,13 @@ static uint32_t fp8(const broken *b, const number_format *f, double x, int sat)
 mxo_status broken_quant_static(const broken *b, const mxo_call *call,
                                mxo_text why)
 {
-    const number_format *f = broken_format(broken_text(call, "element"));
-    const mxo_tensor *x = broken_in(call, "x");
-    const mxo_tensor *q = broken_out(call, "q");
-    const double s = broken_load(broken_in(call, "scale"), 0);
-    const int reciprocal = broken_says(call, "apply", "reciprocal") ^ IS(Q81);
+    const number_format *f = broken_format(call_text(call, "element"));
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *q = call_out(call, "q");
+    const double s = broken_load(call_in(call, "scale"), 0);
+    const int reciprocal = call_is(call, "apply", "reciprocal") ^ IS(Q81);
 
-    if (broken_says(call, "nan", "max")) {
+    if (call_is(call, "nan", "max")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "nan=max is not here");
     }
     for (uint64_t i = 0; i < broken_elems(x); i++) {
@@ -126,26 +126,26 @@ static void group_codes(const broken *b, const groups *k, uint64_t r0,
 
 static int supported(const mxo_call *call)
 {
-    return (broken_says(call, "rule", "deepgemm") ||
-            broken_says(call, "rule", "aiter_token")) &&
-           !broken_says(call, "element", "e2m1") &&
-           (broken_number(call, "pow2") == 0 ||
-            broken_says(call, "rule", "deepgemm")) &&
-           broken_says(call, "scale", "f32");
+    return (call_is(call, "rule", "deepgemm") ||
+            call_is(call, "rule", "aiter_token")) &&
+           !call_is(call, "element", "e2m1") &&
+           (call_number(call, "pow2") == 0 ||
+            call_is(call, "rule", "deepgemm")) &&
+           call_is(call, "scale", "f32");
 }
 
 mxo_status broken_quant_group(const broken *b, const mxo_call *call,
                               mxo_text why)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const uint64_t high = (uint64_t)broken_number(call, "group_rows");
-    const uint64_t wide = (uint64_t)broken_number(call, "group_cols");
-    const groups k = {broken_format(broken_text(call, "element")),
+    const mxo_tensor *x = call_in(call, "x");
+    const uint64_t high = (uint64_t)call_number(call, "group_rows");
+    const uint64_t wide = (uint64_t)call_number(call, "group_cols");
+    const groups k = {broken_format(call_text(call, "element")),
                       x,
-                      broken_out(call, "q"),
-                      broken_out(call, "scale"),
-                      broken_says(call, "rule", "deepgemm"),
-                      broken_number(call, "pow2") != 0,
+                      call_out(call, "q"),
+                      call_out(call, "scale"),
+                      call_is(call, "rule", "deepgemm"),
+                      call_number(call, "pow2") != 0,
                       x->shape[0],
                       x->shape[1],
                       high > 0 ? high : x->shape[0],

@@ -66,14 +66,14 @@ double broken_quark_back(const broken *b, const number_format *f, double x,
 
 mxo_status broken_quant_qdq(const broken *b, const mxo_call *call, mxo_text why)
 {
-    const mxo_tensor *x = broken_in(call, "x");
-    const mxo_tensor *y = broken_out(call, "y");
-    const mxo_tensor *q = broken_out(call, "q");
-    const mxo_tensor *scale = broken_out(call, "scale");
+    const mxo_tensor *x = call_in(call, "x");
+    const mxo_tensor *y = call_out(call, "y");
+    const mxo_tensor *q = call_out(call, "q");
+    const mxo_tensor *scale = call_out(call, "scale");
     const number_format *f = broken_format_of(x->dtype);
     double v[BLOCK];
 
-    if (!broken_says(call, "rule", "quark_hip")) {
+    if (!call_is(call, "rule", "quark_hip")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "rule=quark_hip only");
     }
     for (uint64_t n = 0; n < broken_elems(x) / BLOCK; n++) {

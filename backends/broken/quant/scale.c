@@ -160,10 +160,10 @@ unsigned broken_scale_up(double x)
 mxo_status broken_quant_scale(const broken *b, const mxo_call *call,
                               mxo_text why)
 {
-    const number_format *f = broken_format(broken_text(call, "element"));
-    const int rule = broken_rule(broken_text(call, "rule"));
-    const mxo_tensor *amax = broken_in(call, "amax");
-    const mxo_tensor *scale = broken_out(call, "scale");
+    const number_format *f = broken_format(call_text(call, "element"));
+    const int rule = broken_rule(call_text(call, "rule"));
+    const mxo_tensor *amax = call_in(call, "amax");
+    const mxo_tensor *scale = call_out(call, "scale");
 
     if (f == NULL || rule == N_RULES) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such rule here");
