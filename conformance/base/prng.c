@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 uint64_t splitmix64(uint64_t *state)
 {
@@ -59,22 +60,29 @@ uint64_t prng_below(prng *p, uint64_t n)
     return multiply_high(prng_next(p), n);
 }
 
-static uint64_t fnv1a(uint64_t hash, const char *text)
+uint64_t fnv_bytes(uint64_t digest, const void *bytes, size_t n)
 {
-    do {
-        hash = (hash ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-    } while (*text++ != '\0');
-    return hash;
+    const uint8_t *at = bytes;
+
+    for (size_t i = 0; i < n; i++) {
+        digest = (digest ^ at[i]) * FNV_PRIME;
+    }
+    return digest;
+}
+
+uint64_t fnv_text(uint64_t digest, const char *text)
+{
+    return fnv_bytes(digest, text, strlen(text) + 1);
 }
 
 uint64_t seed_of(uint64_t seed, const char *case_text, const char *tensor)
 {
     char decimal[24];
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     (void)snprintf(decimal, sizeof decimal, "%" PRIu64, seed);
-    hash = fnv1a(hash, decimal);
-    hash = fnv1a(hash, case_text);
-    hash = fnv1a(hash, tensor);
+    uint64_t hash = fnv_text(FNV_START, decimal);
+
+    hash = fnv_text(hash, case_text);
+    hash = fnv_text(hash, tensor);
     return splitmix64(&hash);
 }

@@ -16,6 +16,7 @@
 #ifndef MXO_PRNG_H
 #define MXO_PRNG_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct prng {
@@ -29,6 +30,13 @@ void prng_seed(prng *p, uint64_t seed);
 uint64_t prng_next(prng *p);
 /* Uniform in 0..n-1; n > 0. */
 uint64_t prng_below(prng *p, uint64_t n);
+
+/* FNV-1a goes on from a digest; the first is FNV_START. */
+#define FNV_START UINT64_C(0xcbf29ce484222325)
+#define FNV_PRIME UINT64_C(0x100000001b3)
+uint64_t fnv_bytes(uint64_t digest, const void *bytes, size_t n);
+/* The end of the text included. */
+uint64_t fnv_text(uint64_t digest, const char *text);
 
 /* Seed of a buffer: depends on nothing but its arguments. */
 uint64_t seed_of(uint64_t seed, const char *case_text, const char *tensor);

@@ -10,28 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint64_t fnv_start = UINT64_C(14695981039346656037);
-
-/* FNV-1a, the end of the text included. */
-static uint64_t mix_text(uint64_t digest, const char *text)
-{
-    do {
-        digest = (digest ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    } while (*text++ != '\0');
-    return digest;
-}
-
 static uint64_t mix_number(uint64_t digest, uint64_t n)
 {
     char text[32];
 
     (void)snprintf(text, sizeof text, "%" PRIu64, n);
-    return mix_text(digest, text);
+    return fnv_text(digest, text);
 }
 
 uint64_t campaign_shard_of(const case_item *item, uint64_t n_shards)
 {
-    uint64_t mix = mix_number(mix_text(fnv_start, item->text), item->seed);
+    uint64_t mix = mix_number(fnv_text(FNV_START, item->text), item->seed);
 
     return splitmix64(&mix) % n_shards + 1;
 }
@@ -83,7 +72,7 @@ static void sort_out(campaign_plan *p, const run_options *o, case_list *all,
             free(item.text);
             continue;
         }
-        digest = mix_number(mix_text(digest, item.text), item.seed);
+        digest = mix_number(fnv_text(digest, item.text), item.seed);
         if (o->n_shards > 0 &&
             campaign_shard_of(&item, o->n_shards) != o->shard) {
             free(item.text);
@@ -97,19 +86,41 @@ static void sort_out(campaign_plan *p, const run_options *o, case_list *all,
     (void)snprintf(p->digest, sizeof p->digest, "%016" PRIx64, digest);
 }
 
+/* What a journal must have in common with the run beside its cases. */
+static void describe_subjects(campaign_plan *p, const run_options *o,
+                              const backend_list *chosen)
+{
+    uint64_t digest = FNV_START;
+
+    (void)snprintf(p->options, sizeof p->options,
+                   "--device=%d --isolate=%d%s%s%s --also-rule=%s "
+                   "--plugin-symbols=%d",
+                   o->crew.device, (int)o->crew.isolate, o->soak_option,
+                   o->strict ? " --strict" : "",
+                   o->allow_declines ? " --allow-declines" : "", o->also,
+                   o->global_symbols);
+    for (int i = 0; i < chosen->n; i++) {
+        digest = mix_number(digest, backend_digest(&chosen->ref[i]));
+    }
+    (void)snprintf(p->subjects, sizeof p->subjects, "%016" PRIx64, digest);
+}
+
 int campaign_plan_make(campaign_plan *p, const run_options *o,
                        const backend_list *chosen)
 {
     case_list all = {0};
-    uint64_t digest = fnv_start;
+    uint64_t digest = FNV_START;
     int status = run_options_cases(o, &all);
 
     memset(p, 0, sizeof *p);
+    if (o->journal != NULL) {
+        describe_subjects(p, o, chosen);
+    }
     if (status == EXIT_PASS) {
         status = check_excludes(o, &all);
     }
     for (int i = 0; i < chosen->n; i++) {
-        digest = mix_text(digest, chosen->ref[i].name);
+        digest = fnv_text(digest, chosen->ref[i].name);
     }
     p->cases.item = calloc(all.n + 1, sizeof *p->cases.item);
     p->index = calloc(all.n + 1, sizeof *p->index);

@@ -9,9 +9,11 @@
 #include "runopts.h"
 
 typedef struct campaign_plan {
-    case_list cases; /* owned; of this shard */
-    uint64_t *index; /* owned: of each in the plan of all shards */
-    char digest[24]; /* of the plan of all shards */
+    case_list cases;   /* owned; of this shard */
+    uint64_t *index;   /* owned: of each in the plan of all shards */
+    char digest[24];   /* of the plan of all shards */
+    char options[512]; /* that bear on a verdict, for a journal */
+    char subjects[24]; /* digest of the files that are judged */
 } campaign_plan;
 
 /* The cases the options name, on the backends chosen. EXIT_PASS or what went

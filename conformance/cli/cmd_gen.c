@@ -6,6 +6,7 @@
 #include "base/cli.h"
 #include "base/number.h"
 #include "base/options.h"
+#include "base/prng.h"
 #include "case/grid.h"
 #include "data/fill.h"
 #include "run/native.h"
@@ -46,16 +47,15 @@ static int usage(void)
 static void file_name(const case_item *item, char *name, size_t size)
 {
     char stem[CASE_TEXT + 32];
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
     size_t n = (size_t)snprintf(stem, sizeof stem, "%s", item->text);
 
     if (item->seed != 1) {
         (void)snprintf(stem + n, sizeof stem - n, ",seed=%" PRIu64, item->seed);
     }
+    const uint64_t hash = fnv_bytes(FNV_START, stem, strlen(stem));
     char *colon = strchr(stem, ':');
 
     for (char *p = stem; *p != '\0'; p++) {
-        hash = (hash ^ (unsigned char)*p) * 1099511628211u;
         *p = *p == '=' || *p == '+'                                 ? '-'
              : isalnum((unsigned char)*p) || *p == '.' || *p == '-' ? *p
                                                                     : '_';

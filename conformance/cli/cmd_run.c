@@ -90,6 +90,8 @@ static void describe(session *s)
     run->baseline = o->baseline;
     run->expected = o->baseline == NULL ? NULL : &s->expected;
     (void)snprintf(run->plan, sizeof run->plan, "%s", s->plan.digest);
+    run->options = s->plan.options;
+    run->subjects = s->plan.subjects;
 }
 
 static void write_repro(const session *s, const char *before, const char *text,
@@ -243,7 +245,6 @@ static int judge_backend(session *s)
     int status = 0;
 
     s->n_near = s->n_outside = 0;
-
     if (s->infos[s->current].why_not[0] != '\0') {
         report_absent(s);
         return 0;

@@ -2,6 +2,8 @@
 /* See converter.h. */
 #include "converter.h"
 
+#include "base/input.h"
+#include "base/prng.h"
 #include "base/say.h"
 #include "system/process.h"
 
@@ -93,25 +95,6 @@ char *converter_command(const converter *c, const drawn *d, const char *folder)
     return b.text;
 }
 
-/* FNV-1a of a file's name and bytes. */
-static uint64_t digest_file(const char *path, const char *name)
-{
-    uint64_t h = 14695981039346656037u;
-    FILE *f = fopen(path, "rb");
-    int byte;
-
-    for (const char *p = name; *p != '\0'; p++) {
-        h = (h ^ (uint8_t)*p) * 1099511628211u;
-    }
-    while (f != NULL && (byte = getc_unlocked(f)) != EOF) {
-        h = (h ^ (uint8_t)byte) * 1099511628211u;
-    }
-    if (f != NULL) {
-        (void)fclose(f);
-    }
-    return h;
-}
-
 /* Of all files of a folder, in any order. */
 static uint64_t digest_folder(const char *folder)
 {
@@ -124,7 +107,7 @@ static uint64_t digest_folder(const char *folder)
         const int n =
             snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (entry->d_name[0] != '.' && n < CONVERTER_PATH) {
-            sum += digest_file(path, entry->d_name);
+            sum += input_digest(fnv_text(FNV_START, entry->d_name), path);
         }
     }
     if (dir != NULL) {

@@ -62,6 +62,15 @@ static int same_backends(const json_t *a, const json_t *b)
     return same;
 }
 
+static json_t *make_header(const report_run *run)
+{
+    json_t *o = record_header(run);
+
+    (void)json_object_set_new(o, "options", json_string(run->options));
+    (void)json_object_set_new(o, "subjects", json_string(run->subjects));
+    return o;
+}
+
 static int check_header(const journal *j, const json_t *there,
                         const report_run *run, mxo_text why)
 {
@@ -72,8 +81,10 @@ static int check_header(const journal *j, const json_t *there,
                 {"version", "a journal from another version"},
                 {"build", "a journal from another build"},
                 {"seed", "a journal of other seeds"},
-                {"plan", "a journal of other cases"}};
-    json_t *own = record_header(run);
+                {"plan", "a journal of other cases"},
+                {"options", "a journal of other options"},
+                {"subjects", "a journal of a subject that has changed"}};
+    json_t *own = make_header(run);
     const char *wrong = NULL;
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -170,7 +181,7 @@ static int read_all(journal *j, const report_run *run, mxo_text why)
         return refuse(j, why, "it is no journal");
     }
     if (ftruncate(j->fd, end) != 0 ||
-        (end == 0 && append(j, record_header(run)) != 0)) {
+        (end == 0 && append(j, make_header(run)) != 0)) {
         return refuse(j, why, strerror(errno));
     }
     return 0;

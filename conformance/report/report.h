@@ -97,6 +97,8 @@ typedef struct report_run {
     uint64_t shard;      /* from 1; 0: not a shard */
     uint64_t n_shards;
     char plan[24];        /* digest of all cases, whatever the shard */
+    const char *options;  /* those that bear on a verdict, of a journal; */
+    const char *subjects; /* digest of the files that are judged */
     const char *baseline; /* file; NULL: none */
     const struct baseline *expected; /* its content; NULL: none */
     char seeds[64];                  /* "1", "1..4" */

@@ -2,6 +2,8 @@
 /* Description of a run; see report.h. */
 #include "report.h"
 
+#include "base/input.h"
+#include "base/prng.h"
 #include "base/stop.h"
 #include "system/system.h"
 
@@ -20,27 +22,14 @@
 #define COMPILER "an unknown compiler"
 #endif
 
-/* What the compiler says and the program's own bytes, where they can be read,
-   by words as FNV-1a takes bytes: two builds of one version differ. */
+/* What the compiler says and the program's own bytes, where they can be read:
+   two builds of one version differ. */
 static uint64_t digest_program(void)
 {
-    uint64_t digest = UINT64_C(14695981039346656037);
-    uint64_t piece[8192] = {0};
-    size_t n = sizeof COMPILER;
-    FILE *f = system_program() == NULL ? NULL : fopen(system_program(), "rb");
+    const uint64_t compiler = fnv_text(FNV_START, COMPILER);
 
-    memcpy(piece, COMPILER, n);
-    do {
-        for (size_t i = 0; i < (n + 7) / 8; i++) {
-            digest = (digest ^ piece[i]) * UINT64_C(1099511628211);
-            digest ^= digest >> 32; /* what differs must not stay on top */
-        }
-        n = f == NULL ? 0 : fread(piece, 1, sizeof piece, f);
-    } while (n > 0);
-    if (f != NULL) {
-        (void)fclose(f);
-    }
-    return digest;
+    return system_program() == NULL ? compiler
+                                    : input_digest(compiler, system_program());
 }
 
 /* Where it runs: POSIX says no more. */

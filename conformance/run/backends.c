@@ -2,6 +2,8 @@
 /* Finding and loading backends; see backends.h. */
 #include "backends.h"
 
+#include "base/input.h"
+#include "base/prng.h"
 #include "case/described.h"
 #include "system/system.h"
 
@@ -260,6 +262,21 @@ backend_ref *backends_add_command(backend_list *l, const char *command)
         ref->is_given = ref->by_default = 1;
     }
     return ref;
+}
+
+uint64_t backend_digest(const backend_ref *ref)
+{
+    char words[BACKEND_COMMAND];
+    char *rest = NULL;
+    uint64_t digest =
+        input_digest(fnv_text(FNV_START, ref->command), ref->path);
+
+    (void)snprintf(words, sizeof words, "%s", ref->command);
+    for (char *word = strtok_r(words, " \t\n'\"", &rest); word != NULL;
+         word = strtok_r(NULL, " \t\n'\"", &rest)) {
+        digest = input_digest(digest, word);
+    }
+    return digest;
 }
 
 /* Between apostrophes, as a shell reads it. */

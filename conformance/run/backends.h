@@ -54,6 +54,10 @@ const backend_ref *backends_find(const backend_list *l, const char *name);
 /* Number i of the list is called so; a second of that name gets a number. */
 void backends_show(backend_list *l, int i, const char *name);
 
+/* Of the file that it is loaded from and of those that its command names: what
+   changed since may answer otherwise. */
+uint64_t backend_digest(const backend_ref *ref);
+
 /* The option that chooses it, as a shell takes it: -b cpu,
    --plugin='mine.so'. */
 void backend_option(const backend_ref *ref, char *text, size_t size);
