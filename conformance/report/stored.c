@@ -19,6 +19,7 @@ typedef struct reading {
     unsigned line;
     json_t *header; /* borrowed by cases; owned here or by the run */
     json_t *summary;
+    uint64_t n[N_VERDICTS]; /* cases so far, by status */
     mxo_text why;
 } reading;
 
@@ -139,11 +140,33 @@ static int take_header(reading *r, json_t *o)
     return check_same_run(r) != 0 ? -1 : mark_shard(r);
 }
 
+/* Lines that were lost or changed are not those that the summary counted. */
+static int check_counts(const reading *r)
+{
+    char text[128];
+
+    for (int i = 0; i < N_VERDICTS; i++) {
+        const char *name = verdict_name((verdict_status)i);
+        const uint64_t n = record_count(r->summary, name);
+        if (n != r->n[i]) {
+            (void)snprintf(text, sizeof text,
+                           "holds %" PRIu64 " cases with status %s, its "
+                           "summary counts %" PRIu64,
+                           r->n[i], name, n);
+            return refuse(r, text);
+        }
+    }
+    return 0;
+}
+
 static int take_summary(reading *r, json_t *o)
 {
     const char *stopped = record_text(o, "stopped");
 
     r->summary = o;
+    if (check_counts(r) != 0) {
+        return -1;
+    }
     if (stopped[0] != '\0' && r->s->stopped[0] == '\0') {
         (void)snprintf(r->s->stopped, sizeof r->s->stopped, "%.40s (%.100s)",
                        stopped, r->path);
@@ -160,6 +183,7 @@ static int take_case(reading *r, json_t *o)
         json_decref(o);
         return refuse(r, "holds a line that is no case");
     }
+    r->n[v.status] += result.n_cases;
     verdict_clear(&v);
     return json_array_append_new(r->s->cases, o);
 }
