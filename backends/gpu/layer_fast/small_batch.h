@@ -5,14 +5,14 @@
  * what counts is that reading begins early and never stops.
  *
  * Pairs of a token and an expert are sorted in every block anew; up to eight
- * pairs of an expert are the columns of a group.  A unit is 16 rows of a
- * group's weights: all units of the first GEMM, then all of the second, a
- * stretch of each to every block.  One warp fetches weights, units ahead of
- * those who multiply, and across the border between the GEMMs, because weights
- * wait for nothing.  A team of warps takes a unit and shares its k; other warps
- * take turns to add a unit's sums up and to finish its rows.  Activations of a
- * group are in shared memory, in the order in which lanes want them, those of
- * the next one beside them if there is room.
+ * pairs of an expert, and no more than tokens, are the columns of a group.  A
+ * unit is 16 rows of a group's weights: all units of the first GEMM, then all
+ * of the second, a stretch of each to every block.  One warp fetches weights,
+ * units ahead of those who multiply, and across the border between the GEMMs,
+ * because weights wait for nothing.  A team of warps takes a unit and shares
+ * its k; other warps take turns to add a unit's sums up and to finish its rows.
+ * Activations of a group are in shared memory, in the order in which lanes want
+ * them, those of the next one beside them if there is room.
  *
  * Slots for activations of the second GEMM are pre-filled with a reserved NaN;
  * any other value means the data has arrived, so no counter or barrier is
@@ -72,11 +72,11 @@ typedef struct small_batch_args {
     uint32_t act_bytes; /* of a buffer */
 } small_batch_args;
 
-/* Up to eight pairs of one expert. */
+/* Pairs of one expert, as many as there are columns at most. */
 typedef struct small_batch_group {
     uint32_t expert;
-    uint32_t first; /* in the list of pairs */
-    uint32_t n;
+    uint16_t first; /* in the list of pairs */
+    uint16_t n;
 } small_batch_group;
 
 /* Sums of a unit by the warps of a team, and whether a scale makes them void.
@@ -101,10 +101,10 @@ typedef struct small_batch_shared {
     uint32_t n_groups;
     uint32_t n_pairs; /* of the list */
     int32_t expert[SMALL_BATCH_PAIRS];
-    uint32_t opens[SMALL_BATCH_PAIRS]; /* a group */
-    uint32_t list[SMALL_BATCH_PAIRS];  /* of pairs, by expert */
-    uint32_t token[SMALL_BATCH_PAIRS]; /* of the list's pairs */
     float weight[SMALL_BATCH_PAIRS];
+    uint16_t list[SMALL_BATCH_PAIRS];  /* of pairs, by expert */
+    uint16_t token[SMALL_BATCH_PAIRS]; /* of the list's pairs */
+    uint8_t opens[SMALL_BATCH_PAIRS];  /* a group */
 } small_batch_shared;
 
 GPU_FN small_batch_shared *small_batch_state(void)

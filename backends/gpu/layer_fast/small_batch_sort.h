@@ -27,30 +27,41 @@ GPU_FN void small_batch_place(const small_batch_args *a, uint32_t i)
         before += other >= 0 && other < e;
         earlier += other == e && j < i;
     }
-    s->opens[i] = e >= 0 && earlier % SMALL_BATCH_COLUMNS == 0;
+    s->opens[i] = e >= 0 && (earlier & (a->columns - 1)) == 0;
     if (e >= 0) {
-        s->list[before + earlier] = i;
-        s->token[before + earlier] = gpu_quotient(i, a->by_topk);
+        s->list[before + earlier] = (uint16_t)i;
+        s->token[before + earlier] = (uint16_t)gpu_quotient(i, a->by_topk);
     }
 }
 
-/* The group that pair i opens: number, first place, length. */
-GPU_FN void small_batch_open(small_batch_shared *s, uint32_t i, uint32_t pairs)
+GPU_FN small_batch_group small_batch_group_of(uint32_t expert, uint32_t first,
+                                              uint32_t n)
 {
+    const small_batch_group g = {expert, (uint16_t)first, (uint16_t)n};
+
+    return g;
+}
+
+/* The group that pair i opens: number, first place, length. */
+GPU_FN void small_batch_open(const small_batch_args *a, uint32_t i)
+{
+    small_batch_shared *const s = small_batch_state();
+    const uint32_t pairs = (uint32_t)a->p.pairs;
     const int32_t e = s->expert[i];
-    small_batch_group g = {(uint32_t)e, 0, 0};
     uint32_t at = 0;
+    uint32_t first = 0;
+    uint32_t n = 0;
 
     GPU_LOOP
     for (uint32_t j = 0; j < pairs; j++) {
         const int32_t other = s->expert[j];
         const int is_before = other < e || (other == e && j < i);
         at += s->opens[j] && is_before;
-        g.first += other >= 0 && is_before;
-        g.n += other == e && j >= i;
+        first += other >= 0 && is_before;
+        n += other == e && j >= i;
     }
-    g.n = g.n < SMALL_BATCH_COLUMNS ? g.n : SMALL_BATCH_COLUMNS;
-    s->group[at] = g;
+    s->group[at] = small_batch_group_of((uint32_t)e, first,
+                                        n < a->columns ? n : a->columns);
 }
 
 /* A warp does so; all begin empty. */
@@ -123,7 +134,7 @@ GPU_FN void small_batch_sort_many(const small_batch_args *a)
     GPU_LOOP
     for (uint32_t i = gpu_thread(); i < pairs; i += SMALL_BATCH_THREADS) {
         if (s->opens[i]) {
-            small_batch_open(s, i, pairs);
+            small_batch_open(a, i);
         }
     }
     if (gpu_thread() + 1 == SMALL_BATCH_THREADS) {
@@ -170,18 +181,16 @@ GPU_FN void small_batch_rank_put(const small_batch_args *a,
     const uint32_t at = count_ones(r->before);
     const uint32_t nth = count_ones(r->before & r->same);
     const uint32_t left = count_ones(r->same) - nth;
-    const uint32_t opens = is_here && nth % SMALL_BATCH_COLUMNS == 0;
+    const uint32_t opens = is_here && (nth & (a->columns - 1)) == 0;
     const uint32_t openers = warp_ballot((int)opens);
 
     if (is_here) {
-        s->list[at] = r->lane;
-        s->token[at] = gpu_quotient(r->lane, a->by_topk);
+        s->list[at] = (uint16_t)r->lane;
+        s->token[at] = (uint16_t)gpu_quotient(r->lane, a->by_topk);
     }
     if (opens) {
-        const small_batch_group g = {
-            (uint32_t)r->expert, at,
-            left < SMALL_BATCH_COLUMNS ? left : (uint32_t)SMALL_BATCH_COLUMNS};
-        s->group[count_ones(openers & r->before)] = g;
+        s->group[count_ones(openers & r->before)] = small_batch_group_of(
+            (uint32_t)r->expert, at, left < a->columns ? left : a->columns);
     }
     if (r->lane == 0) {
         s->n_groups = count_ones(openers);

@@ -13,7 +13,7 @@
 
 enum {
     SMALL_BATCH_PUBLISHED = 8 << 20, /* bytes of what blocks tell each other */
-    SMALL_BATCH_LEAST_STAGES = 2 * SMALL_BATCH_TEAMS
+    SMALL_BATCH_LEAST_STAGES = SMALL_BATCH_TEAMS
 };
 
 /* Are this GEMM's rows whole units, and copies of them whole pieces of 16? */
@@ -67,9 +67,8 @@ static uint32_t small_batch_stages_beside(const small_batch_args *a)
  */
 static void small_batch_stages(small_batch_args *a)
 {
-    /* A token may name an expert twice. */
     a->columns = 1;
-    while (a->columns < a->p.pairs && a->columns < SMALL_BATCH_COLUMNS) {
+    while (a->columns < a->tokens && a->columns < SMALL_BATCH_COLUMNS) {
         a->columns *= 2;
     }
     const uint32_t one = small_batch_stage_bytes(&a->g[0]);
