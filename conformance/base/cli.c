@@ -24,17 +24,24 @@ int cli_refuse(const char *format, ...)
     return EXIT_USAGE;
 }
 
+static int is_special(char c)
+{
+    return c == '*' || c == '?' || c == '[' || c == '\\';
+}
+
+/* Most patterns are names or end in a star, and this is asked for every row of
+   many tables: what begins alike is passed over before fnmatch is asked. */
 int cli_matches(const char *pattern, const char *name)
 {
-    static const char special[] = "*?[\\";
-
-    /* Most pairs differ in their first letter, most patterns are names, and
-       this is asked often. */
-    if (pattern[0] != name[0] && strchr(special, pattern[0]) == NULL) {
-        return 0;
+    while (*pattern != '\0' && *pattern == *name && !is_special(*pattern)) {
+        pattern++;
+        name++;
     }
-    return strpbrk(pattern, special) == NULL ? strcmp(pattern, name) == 0
-                                             : fnmatch(pattern, name, 0) == 0;
+    if (!is_special(*pattern)) {
+        return *pattern == *name;
+    }
+    return (pattern[0] == '*' && pattern[1] == '\0') ||
+           fnmatch(pattern, name, 0) == 0;
 }
 
 int cli_columns(FILE *stream)

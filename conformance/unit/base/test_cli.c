@@ -61,6 +61,13 @@ START_TEST(patterns_match_whole_names)
     ck_assert(cli_matches("quant.*", "quant.mx"));
     ck_assert(cli_matches("*", "quant.mx"));
     ck_assert(cli_matches("?uant.mx", "quant.mx"));
+    ck_assert(cli_matches("q*.m?", "quant.mx"));
+    ck_assert(cli_matches("quant.mx*", "quant.mx"));
+    ck_assert(cli_matches("quant[.]mx", "quant.mx"));
+    ck_assert(cli_matches("quant\\.mx", "quant.mx"));
+    ck_assert(!cli_matches("*.m", "quant.mx"));
+    ck_assert(!cli_matches("quant.mx?", "quant.mx"));
+    ck_assert(!cli_matches("quant.mx", "quant.m"));
     ck_assert(!cli_matches("quant", "quant.mx"));
     ck_assert(!cli_matches("uant.mx", "quant.mx"));
 }
