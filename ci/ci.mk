@@ -43,15 +43,28 @@ distcheck-hook:
 	@! git -C $(top_srcdir) ls-files 2>/dev/null | grep -v '^\.gitignore$$\|^\.ci/' | \
 	    (cd $(distdir) && while read -r file; do test -e "$$file" || echo "not in the tarball: $$file"; done) | grep .
 
-# Lines of emu/ (elsewhere a process that a test kills may leave half a counter
-# file), and branches of emu/select, where a decision is a branch, that these
-# tests reach, and no more of make check; the ceilings are from below.
-if MXO_COVERAGE
+# Lines of emu/, and branches of emu/select, where a decision is a branch, that
+# these tests reach, and no more of make check; the ceilings are from below. The
+# programs are those of the build, linked with an emulator that counts.
+if MXO_CHECK
+EXTRA_PROGRAMS += covered/unit_tests covered/mxoracle
+covered_unit_tests_SOURCES =
+covered_unit_tests_LDFLAGS = $(unit_tests_LDFLAGS) --coverage
+covered_unit_tests_LDADD = $(unit_tests_OBJECTS) $(unit_tests_LDADD:libmxoracle.la=libcovered.la)
+EXTRA_covered_unit_tests_DEPENDENCIES = $(unit_tests_OBJECTS) libjudge.la libbroken.la libcovered.la
+covered_mxoracle_SOURCES =
+covered_mxoracle_LDFLAGS = $(mxoracle_LDFLAGS) --coverage
+covered_mxoracle_LDADD = $(mxoracle_OBJECTS) $(mxoracle_LDADD:libmxoracle.la=libcovered.la)
+EXTRA_covered_mxoracle_DEPENDENCIES = $(mxoracle_OBJECTS) libjudge.la libcovered.la
 lcov_branches = $(LCOV) -q --rc lcov_branch_coverage=1
+covered = $(AM_TESTS_ENVIRONMENT) top_builddir=covered; CK_FORK=no; export CK_FORK; \
+	hold() { "$$@" >covered/said 2>&1 && ! grep '^not ok' covered/said || { grep -A 5 '^not ok' covered/said; exit 1; }; }
 coverage: all
-	$(MAKE) check-TESTS TESTS='unit_tests conformance/tests/judge/select.test'
-	./mxoracle run -q -b emu --level=1
-	./mxoracle run -q -b emu --shard=1/20
+	$(MAKE) CFLAGS=-O1 covered/unit_tests$(EXEEXT) covered/mxoracle$(EXEEXT)
+	find emu -name '*.gcda' -exec rm -f {} +
+	$(covered); hold covered/unit_tests; hold $(top_srcdir)/conformance/tests/judge/select.test
+	covered/mxoracle run -q -b emu --level=1
+	covered/mxoracle run -q -b emu --shard=1/20
 	$(lcov_branches) --capture --directory emu --output-file coverage.info
 	$(lcov_branches) --extract coverage.info '*/emu/*' --output-file coverage-emu.info
 	$(lcov_branches) --extract coverage.info '*/emu/select/*' --output-file coverage-select.info

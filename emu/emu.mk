@@ -195,11 +195,14 @@ libmxoracle_la_SOURCES = \
 	%reldir%/select/support.c \
 	%reldir%/select/text.c \
 	%reldir%/select/words.c
-# Coverage is asked of the emulator alone.
-libmxoracle_la_CFLAGS = $(AM_CFLAGS) $(MXO_COVERAGE)
+libmxoracle_la_CFLAGS = $(AM_CFLAGS)
 # Exported is what the installed headers declare, nothing else.
 libmxoracle_la_LDFLAGS = $(AM_LDFLAGS) -version-info 0:0:0 -export-symbols mxoracle.sym
 EXTRA_libmxoracle_la_DEPENDENCIES = mxoracle.sym
+# Once more for make coverage, which is asked of the emulator alone.
+EXTRA_LTLIBRARIES = libcovered.la
+libcovered_la_SOURCES = $(libmxoracle_la_SOURCES)
+libcovered_la_CFLAGS = $(AM_CFLAGS) --coverage -static
 mxoracle.sym: $(pkginclude_HEADERS) %reldir%/exported-symbols
 	$(AM_V_GEN)sh $(srcdir)/%reldir%/exported-symbols $(srcdir)/%reldir%/include/mxoracle >$@.tmp
 	$(AM_V_at)mv $@.tmp $@

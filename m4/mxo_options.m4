@@ -204,15 +204,8 @@ AC_DEFUN([MXO_OPTION_FUZZING], [
 ])
 
 AC_DEFUN([MXO_OPTION_COVERAGE], [
-    AC_ARG_ENABLE([coverage], AS_HELP_STRING([--enable-coverage], [make coverage (gcc and lcov)]))
     AC_PATH_PROG([LCOV], [lcov])
     AC_PATH_PROG([GENHTML], [genhtml])
-    mxo_coverage_says="no: --enable-coverage"
-    AS_IF([test "x$enable_coverage" = xyes], [
-        AS_IF([test -z "$LCOV"], [AC_MSG_ERROR([--enable-coverage: apt-get install lcov])])
-        MXO_COVERAGE="--coverage -O0"
-        mxo_coverage_says="yes (make coverage)"
-    ])
-    AC_SUBST([MXO_COVERAGE])
-    AM_CONDITIONAL([MXO_COVERAGE], [test "x$enable_coverage" = xyes])
+    AS_IF([test -z "$LCOV"], [mxo_coverage_says="no: apt-get install lcov"],
+        [mxo_coverage_says="yes: make coverage"])
 ])
