@@ -553,6 +553,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer/small_layer.h \
 	%reldir%/unit/layer/test_layer.c \
 	%reldir%/unit/layer/test_layer_bound.c \
+	%reldir%/unit/layer/test_layer_bound_mirror.c \
 	%reldir%/unit/layer/test_layer_bound_part.c \
 	%reldir%/unit/layer/test_layer_order.c \
 	%reldir%/unit/layer/test_layer_parts.c \

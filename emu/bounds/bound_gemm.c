@@ -50,16 +50,19 @@ static int weight_sizes(weights *w, int least)
 
     w->live = bound_nonzero_of(from);
     w->is_nan = has_nan(from);
-    if (from->kind != MXO_DOT_ALIGNED || from->bits != 4 || from->exp < least) {
+    if (!from->is_short || from->exp < least) {
         return bound_operand(to, from, least);
     }
     for (int i = 0; i < MXO_DOT_BLOCK; i++) {
-        to->v[i] = from->v[i] < 0 ? -from->v[i] : from->v[i];
+        const int16_t x = from->digit[0][i];
+        to->digit[0][i] = (int16_t)(x < 0 ? -x : x);
     }
     to->kind = MXO_DOT_ALIGNED;
     to->bits = from->bits;
-    to->planes = 0;
+    to->planes = 1;
+    to->is_short = 1;
     to->exp = from->exp;
+    to->at[0] = from->at[0];
     return 0;
 }
 
@@ -179,6 +182,7 @@ static mxo_span ends_of(const sums *s, uint64_t k)
     const mxo_real value = mxo_dot_value(&s->value);
     const mxo_real size = raise(finite_part(s->magnitude));
     const mxo_real radius = raise(mxo_dot_value(&s->radius));
+    const int is_point = radius.cls == MXO_CLASS_ZERO;
     const int is_empty = size.cls == MXO_CLASS_ZERO;
     const int is_open = bound_loss(s->terms.n, k) == 0 ||
                         (!is_empty && mxo_real_lg(size) >= 126);
@@ -200,8 +204,8 @@ static mxo_span ends_of(const sums *s, uint64_t k)
 
     add_signed(&end[0], radius, 1);
     add_signed(&end[1], radius, 0);
-    const mxo_real low = raise(mxo_dot_value(&end[0]));
-    const mxo_real high = raise(mxo_dot_value(&end[1]));
+    const mxo_real low = raise(is_point ? value : mxo_dot_value(&end[0]));
+    const mxo_real high = is_point ? low : raise(mxo_dot_value(&end[1]));
     const int is_low = mxo_real_cmp_abs(low, high) > 0;
 
     if (!is_exact(s, size, low, high)) {

@@ -27,6 +27,26 @@ static int lowest_bit(uint32_t x)
     return n;
 }
 
+/* Bits of the nonzero, 16 numbers at a time, and all their bits. */
+static uint32_t short_mask(const int16_t *x, uint32_t *any)
+{
+    static const uint16_t bit[16] = {1u << 0,  1u << 1,  1u << 2,  1u << 3,
+                                     1u << 4,  1u << 5,  1u << 6,  1u << 7,
+                                     1u << 8,  1u << 9,  1u << 10, 1u << 11,
+                                     1u << 12, 1u << 13, 1u << 14, 1u << 15};
+    uint16_t half[2] = {0, 0};
+    uint16_t all = 0;
+
+    for (int h = 0; h < 2; h++) {
+        for (int i = 0; i < 16; i++) {
+            half[h] |= x[16 * h + i] != 0 ? bit[i] : 0;
+            all |= (uint16_t)x[16 * h + i];
+        }
+    }
+    *any = all;
+    return half[0] | (uint32_t)half[1] << 16;
+}
+
 /* Under one exponent the lowest bit that any number has is the unit; it is the
    same bit in a number and in its negative. */
 static bound_nonzero aligned_live(const mxo_dot_block *x)
@@ -34,7 +54,10 @@ static bound_nonzero aligned_live(const mxo_dot_block *x)
     uint32_t mask = 0;
     uint32_t any = 0;
 
-    for (int i = 0; i < MXO_DOT_BLOCK; i++) {
+    if (x->is_short) {
+        mask = short_mask(x->digit[0], &any);
+    }
+    for (int i = 0; !x->is_short && i < MXO_DOT_BLOCK; i++) {
         any |= (uint32_t)x->v[i];
         mask |= (uint32_t)(x->v[i] != 0) << i;
     }

@@ -30,9 +30,10 @@ static uint32_t size_at(const mxo_dot_block *x, int i, int *e)
 {
     const int is_special =
         x->kind == MXO_DOT_SPECIAL && x->cls[i] != MXO_CLASS_FINITE;
+    const int32_t v = mxo_dot_number(x, i);
 
     *e = x->kind == MXO_DOT_ALIGNED ? x->exp : x->e[i];
-    return is_special ? 0 : (uint32_t)(x->v[i] < 0 ? -x->v[i] : x->v[i]);
+    return is_special ? 0 : (uint32_t)(v < 0 ? -v : v);
 }
 
 static int32_t ceil_shift(uint32_t u, int shift)
@@ -63,12 +64,13 @@ int bound_operand(mxo_dot_block *to, const mxo_dot_block *from, int least)
         top = end > top ? end : top;
     }
     to->kind = MXO_DOT_ALIGNED;
-    to->planes = 0;
+    to->is_short = 0;
     to->bits = top == INT16_MIN ? 0 : BITS + 1;
     to->exp = top == INT16_MIN ? 0 : top - BITS;
     for (int i = 0; i < MXO_DOT_BLOCK; i++) {
         to->v[i] = u[i] == 0 ? 0 : ceil_shift(u[i], e[i] - to->exp);
     }
+    mxo_dot_cut(to);
     return raised;
 }
 

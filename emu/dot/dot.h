@@ -54,16 +54,25 @@ typedef enum mxo_dot_kind {
    planes too: number i is the sum of digit[p][i] * 2^at[p]. */
 enum { MXO_DOT_PLANES = 8 };
 typedef struct mxo_dot_block {
-    int32_t v[MXO_DOT_BLOCK];
+    int32_t v[MXO_DOT_BLOCK]; /* not set if is_short */
     int16_t e[MXO_DOT_BLOCK];
     uint8_t cls[MXO_DOT_BLOCK];
     int32_t exp;
-    uint8_t bits;   /* of the largest |v| */
-    uint8_t kind;   /* mxo_dot_kind */
-    int32_t planes; /* 0: not cut */
+    uint8_t bits;     /* of the largest |v| */
+    uint8_t kind;     /* mxo_dot_kind */
+    uint8_t is_short; /* ALIGNED, one plane, whose digits are the numbers */
+    int32_t planes;   /* 0: not cut */
     int16_t at[MXO_DOT_PLANES];
     int16_t digit[MXO_DOT_PLANES][MXO_DOT_BLOCK];
 } mxo_dot_block;
+
+static inline int32_t mxo_dot_number(const mxo_dot_block *x, int i)
+{
+    return x->is_short ? x->digit[0][i] : x->v[i];
+}
+
+/* Cut a loaded block into planes, if MXO_DOT_PLANES will do. */
+void mxo_dot_cut(mxo_dot_block *x);
 
 /*
  * A matrix of operands, row-major: codes in host byte order, E2M1 two per
@@ -80,6 +89,8 @@ typedef struct mxo_dot_matrix {
 /* Block number b of a row. */
 void mxo_dot_load(mxo_dot_block *block, const mxo_dot_matrix *m, uint64_t row,
                   uint64_t b);
+/* 32 E2M1 codes times 2^exp. */
+void mxo_dot_load_e2m1(mxo_dot_block *block, const uint8_t *codes, int exp);
 /* Number i of a row, scale included. */
 mxo_real mxo_dot_element(const mxo_dot_matrix *m, uint64_t row, uint64_t i);
 /* The scale of block number b of a row; 1 without scales. */

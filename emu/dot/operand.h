@@ -15,10 +15,8 @@ uint64_t mxo_dot_blocks(const mxo_dot_matrix *m);
 int mxo_dot_scale_exp(const mxo_dot_matrix *m, uint64_t row, uint64_t b,
                       int *nan);
 
-/* Cut a loaded block into planes, if MXO_DOT_PLANES will do. */
-void mxo_dot_cut(mxo_dot_block *x);
-/* mxo_dot_mac where one block is cut and the other has few bits; 0: not so. */
-int mxo_dot_mac_planes(mxo_dot *d, const mxo_dot_block *a,
+/* mxo_dot_mac by numbers instead of planes. */
+void mxo_dot_mac_whole(mxo_dot *d, const mxo_dot_block *a,
                        const mxo_dot_block *b);
 
 #endif

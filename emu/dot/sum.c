@@ -99,21 +99,33 @@ void mxo_dot_scale(mxo_dot *d, mxo_real x)
     carry(d);
 }
 
-/* |sum| as limbs; returns the sign. */
-static int magnitude(const mxo_dot *d, uint32_t *limb)
+/* sign * sum as limbs; returns the last carry, which is negative if that is. */
+static int64_t limbs_of(const mxo_dot *d, int sign, uint32_t *limb)
 {
-    mxo_dot m = *d;
     int64_t up = 0;
+    int i = 0;
 
-    carry(&m);
-    const int neg = m.lane[MXO_DOT_LANES - 1] < 0;
-    for (int i = 0; i < MXO_DOT_LANES; i++) {
-        const int64_t v = (neg ? -m.lane[i] : m.lane[i]) + up;
+    for (; i < MXO_DOT_LANES && d->lane[i] == 0; i++) {
+        limb[i] = 0;
+    }
+    for (; i < MXO_DOT_LANES; i++) {
+        const int64_t v = sign * d->lane[i] + up;
         const int64_t low = (int64_t)((uint64_t)v & LOW);
         limb[i] = (uint32_t)low;
         up = (v - low) / (INT64_C(1) << 32);
     }
     limb[MXO_DOT_LANES] = (uint32_t)up;
+    return up;
+}
+
+/* |sum| as limbs; returns the sign. */
+static int magnitude(const mxo_dot *d, uint32_t *limb)
+{
+    const int neg = limbs_of(d, 1, limb) < 0;
+
+    if (neg) {
+        (void)limbs_of(d, -1, limb);
+    }
     return neg;
 }
 
@@ -122,13 +134,11 @@ static mxo_real leading(const uint32_t *limb, int top)
 {
     mxo_real x = {0, 0, MXO_CLASS_FINITE, 0, 0};
     const uint32_t below = top > 1 ? limb[top - 2] : 0;
-    int up = 0;
 
     x.mant = (uint64_t)limb[top] << 32 | (top > 0 ? limb[top - 1] : 0);
-    while (x.mant >> 63 == 0) {
-        x.mant <<= 1;
-        up++;
-    }
+    const int up = 63 - mxo_real_lg(x);
+
+    x.mant <<= up;
     if (up > 0) {
         x.mant |= below >> (32 - up);
         x.sticky = (uint32_t)(below << up) != 0;

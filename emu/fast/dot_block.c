@@ -12,19 +12,22 @@
 
 enum { V_BITS = 31 };
 
-/* Twice the values of a byte's two E2M1 codes, the low one first. */
-#define WITH(h)                                                              \
-    {0, h}, {1, h}, {2, h}, {3, h}, {4, h}, {6, h}, {8, h}, {12, h}, {0, h}, \
-        {-1, h}, {-2, h}, {-3, h}, {-4, h}, {-6, h}, {-8, h},                \
-    {                                                                        \
-        -12, h                                                               \
-    }
-#define HALVES                                                               \
-    WITH(0), WITH(1), WITH(2), WITH(3), WITH(4), WITH(6), WITH(8), WITH(12), \
-        WITH(0), WITH(-1), WITH(-2), WITH(-3), WITH(-4), WITH(-6), WITH(-8), \
-        WITH(-12)
-static const int16_t narrow[256][2] = {HALVES};
-static const int32_t wide[256][2] = {HALVES};
+static uint8_t at_least(uint8_t x, uint8_t least)
+{
+    return x < least ? least : x;
+}
+
+/* Twice the value of a code, 0 1 2 3 4 6 8 12 or its negative, in bytes and
+   without a branch, so that compilers take 16 codes at a time. */
+static int8_t doubled(uint8_t code)
+{
+    const uint8_t m = code & 7;
+    const uint8_t size =
+        (uint8_t)(m + at_least(m, 4) + 2 * at_least(m, 6) - 16);
+    const uint8_t neg = (code & 8) == 8 ? 0xff : 0;
+
+    return (int8_t)((size ^ neg) - neg);
+}
 
 static int bits_of(uint32_t u)
 {
@@ -36,17 +39,23 @@ static int bits_of(uint32_t u)
     return u == 0 ? 0 : n + 1;
 }
 
-static void load_nibbles(mxo_dot_block *x, const uint8_t *bytes, int exp)
+void mxo_dot_load_e2m1(mxo_dot_block *block, const uint8_t *codes, int exp)
 {
+    int8_t twice[MXO_DOT_BLOCK];
+
     for (int i = 0; i < MXO_DOT_BLOCK / 2; i++) {
-        memcpy(&x->v[2 * i], wide[bytes[i]], sizeof wide[0]);
-        memcpy(&x->digit[0][2 * i], narrow[bytes[i]], sizeof narrow[0]);
+        twice[2 * i] = doubled(codes[i]);
+        twice[2 * i + 1] = doubled(codes[i] >> 4);
     }
-    x->exp = exp - 1;
-    x->at[0] = (int16_t)x->exp;
-    x->planes = 1;
-    x->bits = 4;
-    x->kind = MXO_DOT_ALIGNED;
+    for (int i = 0; i < MXO_DOT_BLOCK; i++) {
+        block->digit[0][i] = twice[i];
+    }
+    block->exp = exp - 1;
+    block->at[0] = (int16_t)block->exp;
+    block->planes = 1;
+    block->is_short = 1;
+    block->bits = 4;
+    block->kind = MXO_DOT_ALIGNED;
 }
 
 static void put(mxo_dot_block *x, int i, mxo_real r)
@@ -109,7 +118,7 @@ void mxo_dot_load(mxo_dot_block *block, const mxo_dot_matrix *m, uint64_t row,
 
     if (m->format == MXO_FMT_E2M1 && n == MXO_DOT_BLOCK && !nan) {
         const uint8_t *bytes = m->codes;
-        load_nibbles(block, bytes + (row * m->k + first) / 2, exp);
+        mxo_dot_load_e2m1(block, bytes + (row * m->k + first) / 2, exp);
         return;
     }
     memset(block, 0, sizeof *block);
@@ -127,7 +136,7 @@ void mxo_dot_load(mxo_dot_block *block, const mxo_dot_matrix *m, uint64_t row,
 
 static mxo_real real_at(const mxo_dot_block *x, int i)
 {
-    const int32_t v = x->v[i];
+    const int32_t v = mxo_dot_number(x, i);
     const uint64_t mant = (uint64_t)(v < 0 ? -(int64_t)v : v);
     mxo_real r = {mant, x->kind == MXO_DOT_ALIGNED ? x->exp : x->e[i],
                   v == 0 ? MXO_CLASS_ZERO : MXO_CLASS_FINITE, v < 0, 0};
@@ -168,6 +177,14 @@ static int64_t sum_of_64(const int32_t *a, const int32_t *b)
     return sum;
 }
 
+static const int32_t *numbers(const mxo_dot_block *x, int32_t *room)
+{
+    for (int i = 0; x->is_short && i < MXO_DOT_BLOCK; i++) {
+        room[i] = x->digit[0][i];
+    }
+    return x->is_short ? room : x->v;
+}
+
 /* Bits that 32 products may need: their own and five for the sum. */
 static int bits_needed(const mxo_dot_block *a, const mxo_dot_block *b)
 {
@@ -176,17 +193,18 @@ static int bits_needed(const mxo_dot_block *a, const mxo_dot_block *b)
                : INT16_MAX;
 }
 
-void mxo_dot_mac(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b)
+void mxo_dot_mac_whole(mxo_dot *d, const mxo_dot_block *a,
+                       const mxo_dot_block *b)
 {
     const int bits = bits_needed(a, b);
+    int32_t room[2][MXO_DOT_BLOCK];
 
-    if (mxo_dot_mac_planes(d, a, b)) {
-        return;
-    }
     if (bits <= 31) {
-        mxo_dot_add_int(d, sum_of_32(a->v, b->v), a->exp + b->exp);
+        mxo_dot_add_int(d, sum_of_32(numbers(a, room[0]), numbers(b, room[1])),
+                        a->exp + b->exp);
     } else if (bits <= 63) {
-        mxo_dot_add_int(d, sum_of_64(a->v, b->v), a->exp + b->exp);
+        mxo_dot_add_int(d, sum_of_64(numbers(a, room[0]), numbers(b, room[1])),
+                        a->exp + b->exp);
     } else {
         mac_slow(d, a, b, 0);
     }
@@ -194,6 +212,9 @@ void mxo_dot_mac(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b)
 
 void mxo_dot_mac_abs(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b)
 {
+    int32_t room[2][MXO_DOT_BLOCK];
+    const int32_t *const u = numbers(a, room[0]);
+    const int32_t *const v = numbers(b, room[1]);
     int64_t sum = 0;
 
     if (bits_needed(a, b) > 63) {
@@ -201,7 +222,7 @@ void mxo_dot_mac_abs(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b)
         return;
     }
     for (int i = 0; i < MXO_DOT_BLOCK; i++) {
-        const int64_t p = (int64_t)a->v[i] * b->v[i];
+        const int64_t p = (int64_t)u[i] * v[i];
         sum += p < 0 ? -p : p;
     }
     mxo_dot_add_int(d, sum, a->exp + b->exp);

@@ -111,16 +111,13 @@ static void mac_planes(mxo_dot *d, const mxo_dot_block *a,
     mxo_dot_add_int(d, sum, from + b->exp);
 }
 
-int mxo_dot_mac_planes(mxo_dot *d, const mxo_dot_block *a,
-                       const mxo_dot_block *b)
+void mxo_dot_mac(mxo_dot *d, const mxo_dot_block *a, const mxo_dot_block *b)
 {
     if (a->planes != 0 && is_narrow(b)) {
         mac_planes(d, a, b);
-        return 1;
-    }
-    if (b->planes != 0 && is_narrow(a)) {
+    } else if (b->planes != 0 && is_narrow(a)) {
         mac_planes(d, b, a);
-        return 1;
+    } else {
+        mxo_dot_mac_whole(d, a, b);
     }
-    return 0;
 }

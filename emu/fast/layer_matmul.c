@@ -53,15 +53,10 @@ uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b)
                           one, byte_at(g, row, b));
 }
 
-void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
-                        mxo_dot_block *block)
+static void load_by_rule(const layer_gemm *g, uint64_t row, uint64_t b,
+                         mxo_dot_block *block)
 {
-    const uint8_t byte = byte_at(g, row, b);
-    const int is_same = (byte >= SAME_FROM && byte <= SAME_TO &&
-                         g->narrow == MXO_FMT_BF16 && g->recipe->behind == 0) ||
-                        g->recipe->weight_rule == MXO_DEQUANT_OCP;
-
-    if (is_same) {
+    if (g->recipe->weight_rule == MXO_DEQUANT_OCP) {
         const mxo_dot_matrix m = {MXO_FMT_E2M1, g->w, g->scale, g->k};
         mxo_dot_load(block, &m, row, b);
         return;
@@ -71,6 +66,20 @@ void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
     const mxo_dot_matrix m = {g->narrow, wide, NULL, n};
 
     mxo_dot_load(block, &m, 0, 0);
+}
+
+void layer_weights_load(const layer_gemm *g, uint64_t row, uint64_t b,
+                        mxo_dot_block *block)
+{
+    const uint64_t first = row * g->k + b * MXO_MX_BLOCK;
+    const uint8_t byte = byte_at(g, row, b);
+
+    if (byte >= SAME_FROM && byte <= SAME_TO && g->narrow == MXO_FMT_BF16 &&
+        g->recipe->behind == 0 && (b + 1) * MXO_MX_BLOCK <= g->k) {
+        mxo_dot_load_e2m1(block, g->w + first / 2, byte - 127);
+    } else {
+        load_by_rule(g, row, b, block);
+    }
 }
 
 void layer_gemm_load(const layer_gemm *g, const layer_tile *tile)

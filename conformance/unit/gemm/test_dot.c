@@ -234,6 +234,50 @@ START_TEST(e2m1_codes_are_doubled_integers)
 }
 END_TEST
 
+/* Each code in each place of a block, times 1: half the doubled integer. */
+START_TEST(e2m1_codes_keep_place_and_sign)
+{
+    static const uint32_t value[8] = {0,          0x3f000000, 0x3f800000,
+                                      0x3fc00000, 0x40000000, 0x40400000,
+                                      0x40800000, 0x40c00000};
+
+    for (unsigned c = 0; c < 16 * 32; c++) {
+        const unsigned place = c / 16;
+        const unsigned code = c % 16;
+        uint8_t codes[16] = {0};
+        uint32_t ones[32] = {0};
+        const mxo_dot_matrix w = {MXO_FMT_E2M1, codes, NULL, 32};
+        const mxo_dot_matrix a = {MXO_FMT_F32, ones, NULL, 32};
+        const uint32_t sign =
+            (code & 8) != 0 && (code & 7) != 0 ? 0x80000000 : 0;
+        mxo_dot d;
+
+        codes[place / 2] = (uint8_t)(code << 4 * (place % 2));
+        ones[place] = 0x3f800000;
+        mxo_dot_reset(&d);
+        mxo_dot_tile(&d, NULL, &a, &w, (mxo_dot_rect){0, 0, 1, 1});
+        ck_assert_msg(mxo_dot_round(&d, MXO_FMT_F32) ==
+                          (value[code & 7] | sign),
+                      "code %u in place %u", code, place);
+    }
+}
+END_TEST
+
+/* Blocks of zeros meet all others. */
+START_TEST(zeros_beside_infinities_are_nan)
+{
+    const uint8_t codes[16] = {0};
+    uint32_t a[32] = {[7] = 0x7f800000};
+    const mxo_dot_matrix w = {MXO_FMT_E2M1, codes, NULL, 32};
+    const mxo_dot_matrix x = {MXO_FMT_F32, a, NULL, 32};
+    mxo_dot d;
+
+    mxo_dot_reset(&d);
+    mxo_dot_tile(&d, NULL, &x, &w, (mxo_dot_rect){0, 0, 1, 1});
+    ck_assert_int_eq(mxo_dot_value(&d).cls, MXO_CLASS_NAN);
+}
+END_TEST
+
 Suite *suite_dot(void);
 
 Suite *suite_dot(void)
@@ -251,6 +295,8 @@ Suite *suite_dot(void)
     tcase_add_test(block, blocks_sum_as_single_products_do);
     tcase_add_test(block, scale_byte_255_makes_the_sum_a_nan);
     tcase_add_test(block, e2m1_codes_are_doubled_integers);
+    tcase_add_test(block, e2m1_codes_keep_place_and_sign);
+    tcase_add_test(block, zeros_beside_infinities_are_nan);
     suite_add_tcase(s, sum);
     suite_add_tcase(s, block);
     return s;
