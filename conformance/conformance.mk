@@ -414,6 +414,10 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/selftest_options.c \
 	%reldir%/selftest/selftest_options.h \
 	%reldir%/selftest/selftest_report.c \
+	%reldir%/system/mapped.c \
+	%reldir%/system/mapped.h \
+	%reldir%/system/new_file.c \
+	%reldir%/system/new_file.h \
 	%reldir%/system/process.c \
 	%reldir%/system/process.h \
 	%reldir%/system/system.c \
@@ -499,6 +503,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/act/test_act_ops.c \
 	%reldir%/unit/act/test_act_wide.c \
 	%reldir%/unit/base/test_cli.c \
+	%reldir%/unit/base/test_mapped.c \
+	%reldir%/unit/base/test_new_file.c \
 	%reldir%/unit/base/test_number.c \
 	%reldir%/unit/base/test_prng.c \
 	%reldir%/unit/base/test_safetensors.c \

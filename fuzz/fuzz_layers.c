@@ -43,7 +43,6 @@ static void go_back(const checkpoint *c, const char *conversion)
     }
     job_spell(conversion, spelled);
     j.conversion = spelled;
-    j.sink.fd = -1;
     if (mover_open(&j.mover, mxo_emulator(), spelled, why) != 0) {
         die("the emulator does not open");
     }

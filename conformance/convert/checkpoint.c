@@ -2,22 +2,21 @@
 /* Mapping checkpoints and reading their headers; see checkpoint.h. */
 #include "checkpoint.h"
 
+#include "base/input.h"
 #include "base/say.h"
 #include "base/tensors.h"
 #include "system/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096, PREFIX = 8 };
 
-static const uint64_t most_header = 100000000; /* as the format's own reader */
+static const uint64_t most_header = 64 << 20; /* no checkpoint has as much */
 
 static int refuse(mxo_text why, const char *path, const char *sentence)
 {
@@ -27,23 +26,17 @@ static int refuse(mxo_text why, const char *path, const char *sentence)
 
 static int map_file(const char *path, checkpoint_file *f, mxo_text why)
 {
-    struct stat st;
+    f->mapped = mapped_open(path);
+    const int is_other = errno == ENOTSUP || errno == EINVAL;
 
-    /* Not blocking: a pipe is refused, not waited for. */
-    f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0 || fstat(f->fd, &st) != 0) {
+    if (f->mapped == NULL && !is_other) {
         return refuse(why, path, strerror(errno));
     }
-    if (!S_ISREG(st.st_mode) || st.st_size <= PREFIX) {
+    if (f->mapped == NULL || f->mapped->n_bytes <= PREFIX) {
         return refuse(why, path, "is no safetensors file");
     }
-    f->n_bytes = (uint64_t)st.st_size;
-    void *map = mmap(NULL, (size_t)f->n_bytes, PROT_READ, MAP_SHARED, f->fd, 0);
-
-    if (map == MAP_FAILED) {
-        return refuse(why, path, strerror(errno));
-    }
-    f->map = map;
+    f->map = f->mapped->bytes;
+    f->n_bytes = f->mapped->n_bytes;
     return 0;
 }
 
@@ -190,7 +183,7 @@ static int add_file(const char *path, checkpoint *c, mxo_text why)
     c->file = grown;
     checkpoint_file *f = &c->file[c->n_files++];
 
-    *f = (checkpoint_file){-1, NULL, 0, NULL};
+    *f = (checkpoint_file){NULL, NULL, 0, NULL};
     return map_file(path, f, why) != 0 || read_header(path, f, why) != 0
                ? -1
                : add_entries(path, c, f, why);
@@ -233,17 +226,22 @@ static void sort_by_name(checkpoint *c)
 /* Every file that the index names, once, from the index's folder. */
 static int add_indexed(const char *path, checkpoint *c, mxo_text why)
 {
-    json_t *index = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    FILE *f = input_open(path);
+    json_t *index =
+        f == NULL ? NULL : json_loadf(f, JSON_REJECT_DUPLICATES, NULL);
     json_t *weights = json_object_get(index, "weight_map");
     json_t *seen = json_object();
     const char *slash = strrchr(path, '/');
     const int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
     const char *tensor;
     json_t *value;
-    int status = json_is_object(weights)
-                     ? 0
-                     : refuse(why, path, "is no index (no weight_map)");
+    int status = json_is_object(weights) ? 0
+                 : f == NULL             ? refuse(why, path, strerror(errno))
+                             : refuse(why, path, "is no index (no weight_map)");
 
+    if (f != NULL) {
+        (void)fclose(f);
+    }
     json_object_foreach(weights, tensor, value)
     {
         char file[PATH_ROOM];
@@ -312,15 +310,34 @@ int checkpoint_open(const char *path, checkpoint *c, mxo_text why)
     return status;
 }
 
+int checkpoint_holds(const checkpoint *c, const char *path)
+{
+    struct stat other;
+    struct stat own;
+    int holds = 0;
+
+    for (size_t i = 0; i < c->n_files && stat(path, &other) == 0; i++) {
+        holds |= fstat(c->file[i].mapped->fd, &own) == 0 &&
+                 own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    }
+    return holds;
+}
+
+int checkpoint_is_unchanged(const checkpoint *c, mxo_text why)
+{
+    for (size_t i = 0; i < c->n_files; i++) {
+        if (mapped_has_changed(c->file[i].mapped)) {
+            return refuse(why, c->file[i].mapped->path,
+                          "has changed while it was read");
+        }
+    }
+    return 0;
+}
+
 void checkpoint_close(checkpoint *c)
 {
     for (size_t i = 0; i < c->n_files; i++) {
-        if (c->file[i].map != NULL) {
-            (void)munmap(c->file[i].map, (size_t)c->file[i].n_bytes);
-        }
-        if (c->file[i].fd >= 0) {
-            (void)close(c->file[i].fd);
-        }
+        mapped_close(&c->file[i].mapped);
         json_decref(c->file[i].header);
     }
     free(c->file);

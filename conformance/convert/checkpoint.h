@@ -7,6 +7,8 @@
 #ifndef MXO_CONVERT_CHECKPOINT_H
 #define MXO_CONVERT_CHECKPOINT_H
 
+#include "system/mapped.h"
+
 #include <mxoracle/abi.h>
 
 #include <jansson.h>
@@ -21,8 +23,8 @@ typedef struct checkpoint_tensor {
 } checkpoint_tensor;
 
 typedef struct checkpoint_file {
-    int fd;
-    uint8_t *map;
+    mapped_file *mapped; /* owned */
+    const uint8_t *map;  /* its bytes */
     uint64_t n_bytes;
     json_t *header; /* owned */
 } checkpoint_file;
@@ -37,6 +39,11 @@ typedef struct checkpoint {
 /* 0, or -1 and a sentence that names the file; *c is empty then. */
 int checkpoint_open(const char *path, checkpoint *c, mxo_text why);
 void checkpoint_close(checkpoint *c);
+/* Is path one of its files? */
+int checkpoint_holds(const checkpoint *c, const char *path);
+/* -1 and a sentence if a file was written to since it was opened: what was
+   read of it may be of two versions. */
+int checkpoint_is_unchanged(const checkpoint *c, mxo_text why);
 
 /* NULL if there is none. */
 const checkpoint_tensor *checkpoint_find(const checkpoint *c, const char *name);

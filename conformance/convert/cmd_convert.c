@@ -21,22 +21,15 @@
 /* A folder of several files is a source, too. */
 static int check_target(const convert_options *o, const checkpoint *in)
 {
-    struct stat out;
-    struct stat st;
     const size_t n = strlen(o->paths[1]);
 
     if (n > 5 && strcmp(o->paths[1] + n - 5, ".json") == 0) {
         return cli_refuse("%s: OUT is one safetensors file, no index",
                           o->paths[1]);
     }
-    for (size_t i = 0; i < in->n_files; i++) {
-        if (!o->check && stat(o->paths[1], &out) == 0 &&
-            fstat(in->file[i].fd, &st) == 0 && st.st_dev == out.st_dev &&
-            st.st_ino == out.st_ino) {
-            return cli_refuse("%s is one of the files of IN", o->paths[1]);
-        }
-    }
-    return EXIT_PASS;
+    return !o->check && checkpoint_holds(in, o->paths[1])
+               ? cli_refuse("%s is one of the files of IN", o->paths[1])
+               : EXIT_PASS;
 }
 
 /* A limit on file sizes is an error to report, not an end. */
@@ -82,7 +75,8 @@ static int write_file(job *j, const convert_options *o, mxo_text why)
 {
     int status = create(j, o, why) != 0 ? EXIT_RED : move(j, o, why);
 
-    if (status == EXIT_PASS && sink_finish(&j->sink, why) != 0) {
+    if (status == EXIT_PASS && (checkpoint_is_unchanged(j->in, why) != 0 ||
+                                sink_finish(&j->sink, why) != 0)) {
         status = EXIT_RED;
     }
     if (status == EXIT_PASS) {
@@ -256,7 +250,6 @@ int cmd_convert(int argc, char **argv)
     j.part = o.part;
     j.conversion = o.spelled;
     j.is_stoppable = 1;
-    j.sink.fd = -1;
     catch_signals();
     if (checkpoint_open(o.paths[0], &in, why) != 0) {
         return cli_refuse("%s", sentence);

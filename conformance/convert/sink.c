@@ -42,9 +42,10 @@ size_t sink_add(sink *s, const char *name, const char *dtype, uint32_t rank,
     return s->n++;
 }
 
-static int refuse(const sink *s, mxo_text why, const char *sentence)
+static int refuse(const char *path, mxo_text why, int error)
 {
-    (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", s->path, sentence);
+    (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", path,
+              strerror(error));
     return -1;
 }
 
@@ -60,14 +61,22 @@ static json_t *describe(const sink_tensor *t)
                      (json_int_t)(t->at + t->n_bytes));
 }
 
-/* Header with its length in front, padded; NULL without memory. */
-static char *make_header(const sink *s, const json_t *metadata, size_t *n)
+/* Header with its length in front, padded; NULL and a sentence. */
+static char *make_header(const sink *s, const json_t *metadata, size_t *n,
+                         mxo_text why)
 {
     json_t *o = json_object();
 
     json_object_set(o, "__metadata__", (json_t *)metadata);
     for (size_t i = 0; i < s->n; i++) {
-        json_object_set_new(o, s->tensor[i].name, describe(&s->tensor[i]));
+        const char *name = s->tensor[i].name;
+        if (json_object_get(o, name) != NULL) {
+            (void)say(MXO_E_SHAPE, why, "two tensors would be called %.200s",
+                      name);
+            json_decref(o);
+            return NULL;
+        }
+        json_object_set_new(o, name, describe(&s->tensor[i]));
     }
     char *text = json_dumps(o, JSON_COMPACT);
     const size_t len = text == NULL ? 0 : strlen(text);
@@ -81,6 +90,9 @@ static char *make_header(const sink *s, const json_t *metadata, size_t *n)
         /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): no text */
         memcpy(header + PREFIX, text, len);
         memset(header + PREFIX + len, ' ', padded - len);
+    }
+    if (header == NULL) {
+        (void)say(MXO_E_NOMEM, why, "no memory for the header");
     }
     *n = PREFIX + padded;
     free(text);
@@ -108,54 +120,29 @@ static int put_at(int fd, uint64_t at, const void *bytes, uint64_t n)
     return 0;
 }
 
-/*
- * A file without a name cannot be left behind, however the process ends; where
- * the system has none, a temporary name beside path.
- */
-static int open_new(sink *s)
-{
-    const char *slash = strrchr(s->path, '/');
-    char *folder = slash == NULL
-                       ? strdup(".")
-                       : strndup(s->path, (size_t)(slash - s->path) + 1);
-    const int fd = folder == NULL ? -1 : system_nameless_file(folder);
-
-    free(folder);
-    s->nameless = fd >= 0;
-    if (fd >= 0) {
-        return fd;
-    }
-    return open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
 int sink_create(sink *s, const char *path, const json_t *metadata, mxo_text why)
 {
-    size_t n;
-    char *header = make_header(s, metadata, &n);
-    const size_t room = strlen(path) + 32;
+    size_t n = 0;
+    char *header = make_header(s, metadata, &n, why);
 
-    s->path = strdup(path);
-    s->temporary = malloc(room);
-    s->data = n;
-    if (header == NULL || s->path == NULL || s->temporary == NULL) {
-        free(header);
-        (void)say(MXO_E_NOMEM, why, "no memory for the header");
+    if (header == NULL) {
         return -1;
     }
-    (void)snprintf(s->temporary, room, "%s.%ld.tmp", path, (long)getpid());
-    s->fd = open_new(s);
-    /* A disk that is too small is found now, not after an hour. */
-    int error =
-        s->fd < 0 ? errno : posix_fallocate(s->fd, 0, (off_t)(n + s->n_bytes));
+    s->data = n;
+    int error = new_file_open(&s->out, path) != 0 ? errno : 0;
 
+    /* A disk that is too small is found now, not after an hour. */
+    if (error == 0) {
+        error = posix_fallocate(s->out.fd, 0, (off_t)(n + s->n_bytes));
+    }
     if (error == EOPNOTSUPP || error == EINVAL) {
         error = 0;
     }
-    if (error == 0 && put_at(s->fd, 0, header, n) != 0) {
+    if (error == 0 && put_at(s->out.fd, 0, header, n) != 0) {
         error = errno;
     }
     free(header);
-    return error == 0 ? 0 : refuse(s, why, strerror(error));
+    return error == 0 ? 0 : refuse(path, why, error);
 }
 
 static int same_shape(const sink_tensor *a, const checkpoint_tensor *b)
@@ -229,48 +216,25 @@ int sink_put(sink *s, size_t i, uint64_t offset, const uint8_t *bytes,
         }
         return 0;
     }
-    return put_at(s->fd, s->data + s->tensor[i].at + offset, bytes, n_bytes) ==
-                   0
+    return put_at(s->out.fd, s->data + s->tensor[i].at + offset, bytes,
+                  n_bytes) == 0
                ? 0
-               : refuse(s, why, strerror(errno));
+               : refuse(s->out.path, why, errno);
 }
 
 int sink_finish(sink *s, mxo_text why)
 {
-    if (s->expected != NULL) {
-        return 0;
-    }
-    int bad = fsync(s->fd) != 0;
-
-    if (s->nameless && !bad) {
-        bad = system_name_file(s->fd, s->temporary) != 0;
-        s->nameless = bad;
-    }
-    bad = bad || close(s->fd) != 0;
-    s->fd = bad ? s->fd : -1;
-    if (bad || rename(s->temporary, s->path) != 0) {
-        return refuse(s, why, strerror(errno));
-    }
-    s->temporary[0] = '\0';
-    return 0;
+    return s->expected != NULL || new_file_finish(&s->out) == 0
+               ? 0
+               : refuse(s->out.path, why, errno);
 }
 
 void sink_close(sink *s)
 {
-    if (s->temporary != NULL && s->temporary[0] != '\0') {
-        if (s->fd >= 0) {
-            (void)close(s->fd);
-        }
-        if (!s->nameless) {
-            (void)unlink(s->temporary);
-        }
-    }
+    new_file_close(&s->out);
     for (size_t i = 0; i < s->n; i++) {
         free(s->tensor[i].name);
     }
     free(s->tensor);
-    free(s->path);
-    free(s->temporary);
     memset(s, 0, sizeof *s);
-    s->fd = -1;
 }

@@ -7,6 +7,7 @@
 #define MXO_CONVERT_SINK_H
 
 #include "checkpoint.h"
+#include "system/new_file.h"
 
 /* Bytes of a tensor that is not as it should be, and the first of them. */
 typedef struct sink_wrong {
@@ -30,12 +31,9 @@ typedef struct sink_tensor {
 
 typedef struct sink {
     size_t n;
-    sink_tensor *tensor; /* owned */
-    char *path;          /* owned; "" while checking */
-    char *temporary;     /* owned; removed unless the sink is finished */
-    int fd;
-    int nameless;  /* the new file has no name yet: temporary is to come */
-    uint64_t data; /* where the tensors begin */
+    sink_tensor *tensor;        /* owned */
+    new_file out;               /* unless it is checked */
+    uint64_t data;              /* where the tensors begin */
     const checkpoint *expected; /* checking: what must hold the bytes */
     uint64_t n_bytes;           /* of all tensors */
     uint64_t done;

@@ -126,7 +126,6 @@ static int make_expected(const converter *c, const drawn *d, const char *in,
     if (checkpoint_open(in, &from, why) != 0) {
         return -1;
     }
-    j.sink.fd = -1;
     drawn_shard(&c->rules, d, &j.part);
     int bad = mover_open(&j.mover, mxo_emulator(), c->rules.conversion, why) ||
               job_plan_forward(&j, why) != 0;

@@ -274,7 +274,6 @@ int drawn_write(const drawn *d, uint64_t seed, const char *folder, mxo_text why)
         char path[PATH_ROOM];
         file_name(&w, i, name);
         (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-        w.file[i].fd = -1;
         bad = w.file[i].n > 0 && write_file(&w, &w.file[i], path, why);
     }
     for (uint64_t i = 0; w.file != NULL && i < n; i++) {

@@ -5,13 +5,9 @@
 #include "base/say.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 const char *const gguf_names[PROJECTIONS] = {"gate", "up", "down"};
 
@@ -102,11 +98,16 @@ static void read_key(gguf *g)
 /* Where a tensor of that name belongs; NULL: it is none of the experts'. */
 static gguf_tensor *place_of(gguf *g, const char *name)
 {
+    char head[24];
     unsigned block = 0;
-    int used = 0;
 
-    if (sscanf(name, "blk.%4u.ffn_%n", &block, &used) != 1 || used == 0 ||
-        block >= MOST_BLOCKS) {
+    if (sscanf(name, "blk.%4u", &block) != 1 || block >= MOST_BLOCKS) {
+        return NULL;
+    }
+    const size_t used =
+        (size_t)snprintf(head, sizeof head, "blk.%u.ffn_", block);
+
+    if (strncmp(name, head, used) != 0) { /* "blk.+1", "blk.01" */
         return NULL;
     }
     for (int p = 0; p < PROJECTIONS; p++) {
@@ -130,7 +131,7 @@ static void read_info(gguf *g)
     uint64_t n;
     const char *text = string(g, &n);
 
-    if (text != NULL) {
+    if (text != NULL && memchr(text, '\0', (size_t)n) == NULL) {
         memcpy(name, text, n < sizeof name ? (size_t)n : sizeof name - 1);
     }
     t.rank = (uint32_t)number(g, 4);
@@ -143,6 +144,7 @@ static void read_info(gguf *g)
     t.offset = number(g, 8);
     gguf_tensor *to = place_of(g, name);
     if (to != NULL) {
+        g->bad |= to->present;
         *to = t;
     }
 }
@@ -177,24 +179,14 @@ static int read_header(gguf *g)
 
 static int open_map(gguf *g)
 {
-    struct stat st;
-    const int fd = open(g->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-        st.st_size <= 0) {
-        if (fd >= 0) {
-            (void)close(fd);
-        }
-        return gguf_refuse(g, "is no GGUF file");
+    g->file = mapped_open(g->path);
+    if (g->file == NULL) {
+        return gguf_refuse(g, errno == ENOTSUP || errno == EINVAL
+                                  ? "is no GGUF file"
+                                  : strerror(errno));
     }
-    g->n_bytes = (uint64_t)st.st_size;
-    void *map = mmap(NULL, (size_t)g->n_bytes, PROT_READ, MAP_SHARED, fd, 0);
-
-    (void)close(fd);
-    if (map == MAP_FAILED) {
-        return gguf_refuse(g, strerror(errno));
-    }
-    g->map = map;
+    g->map = g->file->bytes;
+    g->n_bytes = g->file->n_bytes;
     return 0;
 }
 

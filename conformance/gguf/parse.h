@@ -5,6 +5,8 @@
 
 #include "gguf.h"
 
+#include "system/mapped.h"
+
 enum { GATE, UP, DOWN, PROJECTIONS, MOST_BLOCKS = 4096, NAME_ROOM = 512 };
 
 typedef struct gguf_tensor {
@@ -30,7 +32,8 @@ typedef struct gguf_block {
 
 typedef struct gguf {
     const char *path;
-    const uint8_t *map;
+    mapped_file *file;  /* owned, or NULL */
+    const uint8_t *map; /* its bytes */
     uint64_t n_bytes;
     uint64_t at;
     int bad;

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static int complain(const gguf *g, uint64_t block, int p, const char *kind,
                     const char *sentence)
@@ -75,6 +74,10 @@ static int check_block(const gguf *g, uint64_t n)
         b->hidden % 32 != 0 || b->inter % 32 != 0 || b->experts > 65536) {
         return complain(g, n, GATE, "weight",
                         "is no tensor of experts in blocks of 32");
+    }
+    /* No product of sizes passes this one, which the file cannot hold. */
+    if (b->hidden > 2 * g->n_bytes / b->inter / b->experts) {
+        return complain(g, n, GATE, "weight", "ends beyond the file");
     }
     for (int p = 0; p < PROJECTIONS && !bad; p++) {
         bad = check_tensor(g, n, p, 0) != 0 ||
@@ -349,15 +352,15 @@ int gguf_read(const char *from, const char *path, int is_shown, mxo_text why)
     int bad;
 
     memset(&s, 0, sizeof s);
-    s.fd = -1;
     g.block = calloc(MOST_BLOCKS, sizeof *g.block);
     bad = g.block == NULL || gguf_open(&g) != 0 || plan(&g, &s) != 0 ||
           sink_create(&s, path, metadata, why) != 0 ||
-          put_all(&g, &s, is_shown) != 0 || sink_finish(&s, why) != 0;
+          put_all(&g, &s, is_shown) != 0 ||
+          (mapped_has_changed(g.file) &&
+           gguf_refuse(&g, "has changed while it was read") != 0) ||
+          sink_finish(&s, why) != 0;
     sink_close(&s);
-    if (g.map != NULL) {
-        (void)munmap((void *)(uintptr_t)g.map, (size_t)g.n_bytes);
-    }
+    mapped_close(&g.file);
     json_decref(g.layers);
     json_decref(metadata);
     free(g.block);

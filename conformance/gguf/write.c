@@ -4,12 +4,12 @@
 #include "base/say.h"
 #include "base/stop.h"
 #include "gguf.h"
+#include "system/new_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { GATE, UP, DOWN, PROJECTIONS, NAME_ROOM = 64 };
@@ -275,51 +275,45 @@ int gguf_stopped(mxo_text why)
     return stop_requested();
 }
 
-static int write_layers(const layer_list *layers, const char *path,
-                        int is_shown, mxo_text why)
+/* 0, or -1 with errno. */
+static int write_file(const layer_list *layers, const new_file *out,
+                      int is_shown)
 {
-    char temporary[4096];
-    writer w = {.is_shown = is_shown};
+    char *text = describe(layers);
+    const int fd = text == NULL ? -1 : dup(out->fd);
+    writer w = {.file = fd < 0 ? NULL : fdopen(fd, "wb"), .is_shown = is_shown};
+
+    if (w.file != NULL) {
+        put_all(&w, layers, text);
+        w.bad |= fclose(w.file) != 0;
+    }
+    free(text);
+    return w.file == NULL || w.bad ? -1 : 0;
+}
+
+static int write_layers(const checkpoint *in, const layer_list *layers,
+                        const char *path, int is_shown, mxo_text why)
+{
+    new_file out;
+    int is_said = 0;
 
     if (check_numbers(layers, why) != 0) {
         return -1;
     }
-    char *text = describe(layers);
+    int bad = new_file_open(&out, path) != 0 ||
+              write_file(layers, &out, is_shown) != 0;
 
-    (void)snprintf(temporary, sizeof temporary, "%s.part-%ld", path,
-                   (long)getpid());
-    w.file = text == NULL ? NULL : fopen(temporary, "wbx");
-    if (w.file == NULL) {
-        (void)say(MXO_E_NOMEM, why, "%s: %s", temporary, strerror(errno));
-        free(text);
-        return -1;
+    if (!bad) {
+        bad = is_said = checkpoint_is_unchanged(in, why) != 0;
     }
-    put_all(&w, layers, text);
-    free(text);
-    w.bad |= fflush(w.file) != 0 || fsync(fileno(w.file)) != 0;
-    w.bad |= fclose(w.file) != 0;
-    if (w.bad || rename(temporary, path) != 0) {
-        (void)unlink(temporary);
-        if (!gguf_stopped(why)) {
-            (void)say(MXO_E_NOMEM, why, "%s: %s", path, strerror(errno));
-        }
-        return -1;
-    }
-    return 0;
-}
+    bad = bad || new_file_finish(&out) != 0;
+    const int error = errno;
 
-/* Whether path is one of the files that the bytes come from. */
-static int is_source(const checkpoint *in, const char *path)
-{
-    struct stat out;
-    struct stat st;
-    int same = 0;
-
-    for (size_t i = 0; i < in->n_files && stat(path, &out) == 0; i++) {
-        same |= fstat(in->file[i].fd, &st) == 0 && st.st_dev == out.st_dev &&
-                st.st_ino == out.st_ino;
+    new_file_close(&out);
+    if (bad && !is_said && !gguf_stopped(why)) {
+        (void)say(MXO_E_NOMEM, why, "%s: %s", path, strerror(error));
     }
-    return same;
+    return bad ? -1 : 0;
 }
 
 int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
@@ -333,7 +327,7 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
         return -1;
     }
     bad = layers_find(&in, &layers, why) != 0;
-    if (!bad && is_source(&in, path)) {
+    if (!bad && checkpoint_holds(&in, path)) {
         (void)say(MXO_E_PARAM, why, "%s is one of the files of IN", path);
         bad = 1;
     } else if (!bad && layers.n == 0) {
@@ -352,7 +346,7 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
                       layer_scale_name(l), l->scale_dtype);
         }
     }
-    bad = bad || write_layers(&layers, path, is_shown, why) != 0;
+    bad = bad || write_layers(&in, &layers, path, is_shown, why) != 0;
     layers_clear(&layers);
     checkpoint_close(&in);
     return bad ? -1 : 0;

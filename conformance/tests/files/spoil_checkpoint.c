@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     const mxo_text why = {text, sizeof text};
     json_t *meta = json_pack("{s:s}", "format", "pt");
     checkpoint c;
-    sink s = {.fd = -1};
+    sink s = {0};
 
     if (argc != 5) {
         return 99;

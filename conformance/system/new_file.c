@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See new_file.h. */
+#include "new_file.h"
+
+#include "system.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A descriptor, or -1. */
+static int open_nameless(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder =
+        slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    const int fd = folder == NULL ? -1 : system_nameless_file(folder);
+
+    free(folder);
+    return fd;
+}
+
+int new_file_open(new_file *f, const char *path)
+{
+    const size_t room = strlen(path) + 32;
+    struct stat old;
+
+    *f = (new_file){.fd = -1,
+                    .replaces = lstat(path, &old) == 0,
+                    .path = strdup(path),
+                    .temporary = malloc(room)};
+    if (f->path == NULL || f->temporary == NULL) {
+        errno = ENOMEM;
+        return -1;
+    }
+    (void)snprintf(f->temporary, room, "%s.%ld.tmp", path, (long)getpid());
+    f->fd = open_nameless(path);
+    f->is_nameless = f->fd >= 0;
+    if (f->fd < 0) {
+        f->fd =
+            open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    }
+    return f->fd < 0 ? -1 : 0;
+}
+
+/* From its temporary name to its own. */
+static int rename_it(const new_file *f)
+{
+    if (f->replaces) {
+        return rename(f->temporary, f->path);
+    }
+    if (link(f->temporary, f->path) == 0) {
+        return unlink(f->temporary);
+    }
+    /* File systems without links. */
+    return errno == EPERM || errno == EOPNOTSUPP ? rename(f->temporary, f->path)
+                                                 : -1;
+}
+
+int new_file_finish(new_file *f)
+{
+    if (fsync(f->fd) != 0) {
+        return -1;
+    }
+    if (f->is_nameless) {
+        const char *name = f->replaces ? f->temporary : f->path;
+        if (system_name_file(f->fd, name) != 0) {
+            return -1;
+        }
+        f->is_nameless = 0;
+        if (!f->replaces) {
+            f->temporary[0] = '\0';
+        }
+    }
+    if (f->temporary[0] != '\0' && rename_it(f) != 0) {
+        return -1;
+    }
+    f->temporary[0] = '\0';
+    const int bad = close(f->fd);
+
+    f->fd = -1;
+    return bad;
+}
+
+void new_file_close(new_file *f)
+{
+    if (f->path == NULL) {
+        return;
+    }
+    if (f->fd >= 0) {
+        (void)close(f->fd);
+    }
+    if (f->fd >= 0 && !f->is_nameless && f->temporary != NULL &&
+        f->temporary[0] != '\0') {
+        (void)unlink(f->temporary);
+    }
+    free(f->path);
+    free(f->temporary);
+    *f = (new_file){.fd = -1};
+}
