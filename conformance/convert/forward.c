@@ -149,6 +149,46 @@ static int check_source(const job *j, mxo_text why)
     return 0;
 }
 
+/* Does a name lie below the experts of a layer? */
+static int is_among_experts(const layer_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const moe_layer *l = &list->layer[i];
+        const char *fused = l->style->is_split ? "" : l->style->fused[W13];
+        const char *dot = strrchr(fused, '.');
+        char below[NAME_ROOM];
+        const int n = snprintf(below, sizeof below, "%s%.*s.", l->prefix,
+                               dot == NULL ? 0 : (int)(dot - fused), fused);
+
+        if (n > 8 && n < NAME_ROOM && strcmp(below + n - 8, "experts.") == 0 &&
+            strncmp(name, below, (size_t)n) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* A part that is not known may be one without which the others are wrong. */
+static void name_strangers(const job *j)
+{
+    const char *first = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < j->in->n; i++) {
+        const char *name = j->in->tensor[i].name;
+        if (!j->layers.owned[i] && is_among_experts(&j->layers, name)) {
+            first = first == NULL ? name : first;
+            n++;
+        }
+    }
+    if (n > 0) {
+        fprintf(stderr,
+                "mxoracle: note: %.300s is no tensor of experts that is known: "
+                "copied as it is%s\n",
+                first, n > 1 ? ", and others like it" : "");
+    }
+}
+
 int job_plan_forward(job *j, mxo_text why)
 {
     if (layers_find(j->in, &j->layers, why) != 0) {
@@ -163,6 +203,7 @@ int job_plan_forward(job *j, mxo_text why)
     if (check_source(j, why) != 0) {
         return -1;
     }
+    name_strangers(j);
     const expectation *e = job_expected(j->conversion);
 
     j->part.up_first = e != NULL && e->up_first;

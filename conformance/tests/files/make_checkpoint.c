@@ -88,7 +88,10 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
             strcmp(damage, "rank") == 0 && i == 0 ? 2 : ranks[i], shapes[i]);
     }
     const uint64_t other[] = {64, 33};
-    (void)snprintf(name, sizeof name, "m.%d.attention", layer);
+    (void)snprintf(name, sizeof name,
+                   strcmp(damage, "stranger") == 0 ? "m.%d.mlp.experts.zero"
+                                                   : "m.%d.attention",
+                   layer);
     add(set, name, MXO_F16, 2, other);
 }
 
