@@ -26,9 +26,10 @@ enum {
     DIALECT_ONLY_BF16 = 512,
     DIALECT_NOT_F32 = 1024,
     DIALECT_ONLY_E2M1 = 2048,
-    DIALECT_QUARTER = 4096,  /* the factor is a quarter of the scale */
-    DIALECT_LOW = 8192,      /* 2^-119 of the scale, whose byte is <= 247 */
-    DIALECT_POSITIVE = 16384 /* zeros are +0; of a call, too */
+    DIALECT_QUARTER = 4096,   /* the factor is a quarter of the scale */
+    DIALECT_LOW = 8192,       /* 2^-119 of the scale, whose byte is <= 247 */
+    DIALECT_POSITIVE = 16384, /* zeros are +0; of a call, too */
+    DIALECT_CAPPED = 32768    /* a byte above 247 is 247 */
 };
 
 enum { DIALECT_TO_BF16, DIALECT_TO_F16, DIALECT_TO_F32 };
@@ -66,6 +67,7 @@ static const dialect_row dialect_rows[] = {
                     DIALECT_ONLY_BF16 | DIALECT_ONLY_E2M1},
     {"b12x", DIALECT_ZERO | DIALECT_LOW | DIALECT_POSITIVE | DIALECT_ONLY_BF16 |
                  DIALECT_ONLY_E2M1},
+    {"b12x_mx", DIALECT_CAPPED | DIALECT_ONLY_E2M1},
 };
 
 /* NULL if there is no such rule. */
@@ -118,6 +120,8 @@ CODES_FN float dialect_factor(uint32_t flags, int to, int byte)
 {
     const int first = (flags & DIALECT_FIRST) != 0 ||
                       ((flags & DIALECT_BF16) != 0 && to == DIALECT_TO_F16);
+    const int top = (flags & DIALECT_CAPPED) != 0 ? 247 : 255;
+    byte = byte < top ? byte : top;
     float f = dialect_power(byte - 127);
 
     if ((flags & DIALECT_DOUBLED) != 0) {

@@ -41,7 +41,7 @@ static const fill_row fills[] = {
     "shift|triton_subnormal|ggml|triton35_torch|triton36_torch|triton35_"    \
     "kernel|triton36_kernel|"                                                \
     "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp|" \
-    "ocp_bf16|xpu|humming|b12x"
+    "ocp_bf16|xpu|humming|b12x|b12x_mx"
 
 static const grid_row grid[] = {
     {1, 0, "dequant.mx:rows=3,cols=96,data=indexed"},

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum product { IN_F32, IN_BF16, IN_TO, EXACT, BITS, BEHIND_2, BEHIND_119 };
-enum flags { CLAMP = 1, E2M1 = 2, DOUBLED = 4, TWICE = 8 };
+enum flags { CLAMP = 1, E2M1 = 2, DOUBLED = 4, TWICE = 8, CAPPED = 16 };
 enum targets { TO_F32 = 1, TO_BF16 = 2, TO_F16 = 4 };
 
 typedef struct rule_row {
@@ -84,10 +84,16 @@ int mxo_dequant_behind(mxo_dequant_rule rule)
                                                : 0;
 }
 
-/* B12X: no byte is NaN, those above 247 count as it, and 0 is nothing. */
+/* B12X: no byte is NaN, those above 247 count as it. */
+static uint8_t capped(uint8_t scale)
+{
+    return scale < 247 ? scale : 247;
+}
+
+/* And 0 is nothing. */
 static mxo_real capped_scale(uint8_t scale)
 {
-    const int exp = (scale < 247 ? scale : 247) - 127;
+    const int exp = capped(scale) - 127;
 
     return (mxo_real){scale != 0, exp,
                       scale == 0 ? MXO_CLASS_ZERO : MXO_CLASS_FINITE, 0, 0};
@@ -102,8 +108,9 @@ mxo_real mxo_dequant_scale(mxo_dequant_rule rule, mxo_format to, uint8_t scale)
     }
     const mxo_format held = held_in(r, to);
     const mxo_e8m0_rule read = (mxo_e8m0_rule)r->e8m0;
+    const uint8_t byte = (r->flags & CAPPED) != 0 ? capped(scale) : scale;
 
-    return mxo_format_decode(held, mxo_e8m0_decode(read, held, scale));
+    return mxo_format_decode(held, mxo_e8m0_decode(read, held, byte));
 }
 
 static uint64_t clamp(mxo_format to, uint64_t pattern)

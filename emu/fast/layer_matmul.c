@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One column of weights against a tile of rows.  Scale bytes 2 to 252 mean
+ * One column of weights against a tile of rows.  Scale bytes 2 to 247 mean
  * the same in every rule of dequant.def whose operands are not small; the few
  * others go through the rule and BF16.  A unit test holds the rules to that.
  */
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { SAME_FROM = 2, SAME_TO = 252 };
+enum { SAME_FROM = 2, SAME_TO = 247 };
 
 uint64_t layer_weight_row(const layer_gemm *g, const layer_tile *tile,
                           uint64_t col)

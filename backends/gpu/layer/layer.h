@@ -46,7 +46,12 @@ enum {
 };
 /* Of weights, beside DEQUANT_...: operands are small by two or by 119 binary
    places; they are binary16. */
-enum { LAYER_BEHIND_2 = 512, LAYER_BEHIND_119 = 1024, LAYER_TO_F16 = 2048 };
+enum {
+    LAYER_BEHIND_2 = 512,
+    LAYER_BEHIND_119 = 1024,
+    LAYER_TO_F16 = 2048,
+    LAYER_CAPPED = 4096 /* a byte above 247 is 247 */
+};
 enum { LAYER_BLOCK = 32 };
 /* Codes as a checkpoint has them, or as mxo.hopper_codes of layouts.def. */
 enum { LAYER_LAID_PLAIN, LAYER_LAID_HOPPER };
@@ -183,6 +188,9 @@ GPU_SLOW double layer_rare(uint32_t rule, uint32_t byte, uint32_t code)
 
     if ((rule & (LAYER_BEHIND_2 | LAYER_BEHIND_119)) != 0) {
         return layer_small(rule, byte, code);
+    }
+    if ((rule & LAYER_CAPPED) != 0) {
+        return layer_halves(code) * layer_power(byte < 247 ? byte : 247);
     }
     if ((rule & DEQUANT_WRAP) != 0 && (code & 7) == 0) {
         return 0;

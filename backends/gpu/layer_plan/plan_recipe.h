@@ -202,7 +202,8 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
                                         mxo_text why)
 {
     const mxo_call *const call = j->call;
-    const char *const rule = layer_word(call, "weight_rule");
+    const char *const word = layer_word(call, "weight_rule");
+    const char *const rule = word == NULL ? "" : word;
     const uint32_t op = j->rows[second].op;
     const int f16 =
         from == LAYER_F16 &&
@@ -210,19 +211,18 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
     layer_gemm *const g = second ? &j->two : &j->one;
     const size_t n = sizeof dequant_rules / sizeof dequant_rules[0];
     size_t i = 0;
+    const uint32_t own = strcmp(rule, "humming") == 0   ? LAYER_BEHIND_2
+                         : strcmp(rule, "b12x") == 0    ? LAYER_BEHIND_119
+                         : strcmp(rule, "b12x_mx") == 0 ? LAYER_CAPPED
+                                                        : 0;
 
-    j->behind[second] = 0;
-    if (rule != NULL && strcmp(rule, "humming") == 0) {
-        j->behind[second] = 2;
-    } else if (rule != NULL && strcmp(rule, "b12x") == 0) {
-        j->behind[second] = 119;
-    }
-    if (j->behind[second] != 0) {
-        g->rule = (uint32_t)(j->behind[second] == 2 ? LAYER_BEHIND_2
-                                                    : LAYER_BEHIND_119) |
-                  (f16 ? (uint32_t)LAYER_TO_F16 : 0);
+    j->behind[second] = own == LAYER_BEHIND_2     ? 2
+                        : own == LAYER_BEHIND_119 ? 119
+                                                  : 0;
+    if (own != 0) {
+        g->rule = own | (f16 ? (uint32_t)LAYER_TO_F16 : 0);
     } else {
-        while (i < n && (rule == NULL || strcmp(dequant_rules[i].name, rule))) {
+        while (i < n && strcmp(dequant_rules[i].name, rule) != 0) {
             i++;
         }
         if (i == n || (dequant_rules[i].formats & TO_BF16) == 0 ||
@@ -245,8 +245,8 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
     const uint32_t kind = j->rest[second].order.kind;
     const int is_block =
         kind == LAYER_ORDER_BLOCK || kind == LAYER_ORDER_BLOCK32;
-    return is_block && (j->behind[second] != 0 ||
-                        (dequant_rules[i].formats & TO_F32) == 0)
+    return is_block && (own != 0 ? j->behind[second] != 0
+                                 : (dequant_rules[i].formats & TO_F32) == 0)
                ? layer_refuse(call, "scale_at", why)
                : MXO_OK;
 }

@@ -182,7 +182,7 @@ static const transcript transcripts[] = {
       "none", "rounded", "bf16", "bf16",
       "slots", "bf16", "refuse", "declared", "none"}},
     {"B12X_MXFP4_MXFP8",
-     {"ocp", "weight", "any", "bf16",
+     {"b12x_mx", "weight", "any", "bf16",
       "quant.mx", "e4m3fn", "b12x_mxfp8", "32", "same", "same",
       "none", "f32",
       "none", "aiter_silu", "none", "config", "config", "config", "bf16",
