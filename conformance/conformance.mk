@@ -54,6 +54,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/mma.c \
 	%reldir%/cases/nan_rows.c \
 	%reldir%/cases/nvfp4.c \
+	%reldir%/cases/profiles.c \
 	%reldir%/cases/quant.c \
 	%reldir%/cases/route.c \
 	%reldir%/cases/single.c \

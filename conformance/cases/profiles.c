@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every profile as it stands, in a few small layers each: a wrong word in one
+ * entry of one of them turns red (docs/profiles.md).
+ */
+#include "data/fills.h"
+
+#include <stddef.h>
+
+/* What other families ask a hundred times over is not asked again here:
+   exact, MARLIN, TRITON, TRITON_UNFUSED, EMULATION, CPU. */
+#define HERE                                                         \
+    "FLASHINFER_TRTLLM_MXFP4_MXFP8|FLASHINFER_TRTLLM_MXFP4_BF16|"    \
+    "FLASHINFER_CUTLASS_MXFP4_MXFP8|FLASHINFER_CUTLASS_MXFP4_MXFP8/" \
+    "fused|FLASHINFER_CUTLASS_MXFP4_BF16|BATCHED_MARLIN|"            \
+    "BATCHED_MARLIN/naive|HUMMING|XPU|AITER_MXFP4_BF16|CK|"          \
+    "AITER_MXFP4_MXFP4/flydsl"
+#define SILU                                                   \
+    "DEEPGEMM_MXFP4|DEEPGEMM_MXFP4/unfused|AITER_MXFP4_MXFP4|" \
+    "AITER_MXFP4_MXFP4/roundup"
+/* Those that refuse experts that live elsewhere. */
+#define LOCAL "AITER_TRITON_MXFP4_BF16|B12X_MXFP4_BF16"
+#define LOCAL_SILU "B12X_MXFP4_MXFP8"
+#define GIVEN "AITER_MXFP4_FP8,input_scale=given"
+#define HALVES "activation=silu,rows=halves,"
+
+/* Numbers on both sides of each rounding, and what is no number. */
+#define LONE "tokens=24,experts=7,topk=2,"
+#define FIRST(profiles)                                           \
+    {                                                             \
+        2, 0,                                                     \
+            "moe.gemm1:profile=" profiles ",stage=gemm|act," LONE \
+            "hidden=160,inter=24,alpha=1.25,bias=bf16,data=lone"  \
+    }
+#define SECOND(profiles, experts)                                      \
+    {2, 0,                                                             \
+     "moe.gemm2:profile=" profiles ",stage=row|sum," LONE              \
+     "hidden=48,inter=160,bias=f32,data=lone"},                        \
+    {                                                                  \
+        2, 0, /* the order of experts, and some that live elsewhere */ \
+            "moe.gemm2:profile=" profiles ",tokens=9,topk=5," experts  \
+            ",hidden=48,inter=160,data=lone|ordinary"                  \
+    }
+#define WHOLE(profiles)                                                        \
+    {2, 0,                                                                     \
+     "moe.layer:profile=" profiles ",tokens=6,topk=5,experts=6,hidden="        \
+     "96,inter=160,bias=f32,data=orderfree"},                                  \
+    {                                                                          \
+        2, 0, /* scales far from 1 */                                          \
+            "moe.layer:profile=" profiles ",tokens=2,topk=2,experts=4,hidden=" \
+            "160,inter=96,data=vast"                                           \
+    }
+#define SOME_ELSEWHERE "experts=7,map=1,global=9"
+#define ALL_HERE "experts=9"
+
+static const fill_row fills[] = {{NULL, NULL, NULL, NULL}};
+
+static const grid_row grid[] = {
+    FIRST(HERE "|" LOCAL ",limit=5"),
+    FIRST(HERE "|" LOCAL "," HALVES "limit=none|10"),
+    FIRST(SILU "," HALVES "limit=none|10"),
+    FIRST(LOCAL_SILU "," HALVES "limit=none"),
+    FIRST(GIVEN ",limit=5"),
+    SECOND(HERE "|" SILU, SOME_ELSEWHERE),
+    SECOND(LOCAL "|" LOCAL_SILU, ALL_HERE),
+    SECOND(GIVEN, ALL_HERE),
+    WHOLE(HERE "|" LOCAL),
+    WHOLE(SILU "," HALVES "limit=10"),
+    WHOLE(LOCAL_SILU "," HALVES "limit=none"),
+    WHOLE(GIVEN),
+    {0, 0, NULL},
+};
+
+const case_family cases_profiles = {"profiles", fills, grid};
