@@ -201,6 +201,27 @@ CPU_INLINE vec_h vec_h_sub(vec_h a, vec_h b)
     return _mm256_sub_epi16(a, b);
 }
 
+CPU_INLINE vec_h vec_h_add(vec_h a, vec_h b)
+{
+    return _mm256_add_epi16(a, b);
+}
+
+/* Zero where b is more. */
+CPU_INLINE vec_h vec_h_subs(vec_h a, vec_h b)
+{
+    return _mm256_subs_epu16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_min(vec_h a, vec_h b)
+{
+    return _mm256_min_epu16(a, b);
+}
+
+CPU_INLINE int vec_h_any(vec_h a)
+{
+    return !_mm256_testz_si256(a, a);
+}
+
 CPU_INLINE vec_h vec_h_max(vec_h a, vec_h b)
 {
     return _mm256_max_epu16(a, b);
@@ -248,6 +269,18 @@ CPU_INLINE void vec_h_store8(uint8_t *dst, vec_h a)
     const __m256i bytes = vec_in_order(_mm256_packus_epi16(a, a));
 
     _mm_storeu_si128((__m128i *)dst, _mm256_castsi256_si128(bytes));
+}
+
+/* A block of 32: the low bytes of codes below 128, with the signs of v. */
+CPU_INLINE void vec_h_store_signed(uint8_t *dst, const vec_h *code,
+                                   const vec_h *v)
+{
+    const __m256i sign = _mm256_and_si256(_mm256_packs_epi16(v[0], v[1]),
+                                          _mm256_set1_epi8(-128));
+    const __m256i bytes = _mm256_packus_epi16(code[0], code[1]);
+
+    _mm256_storeu_si256((__m256i *)dst,
+                        vec_in_order(_mm256_or_si256(bytes, sign)));
 }
 
 /* Lanes below 16 as nibbles, two per byte. */

@@ -186,6 +186,27 @@ CPU_INLINE vec_h vec_h_sub(vec_h a, vec_h b)
     return _mm512_sub_epi16(a, b);
 }
 
+CPU_INLINE vec_h vec_h_add(vec_h a, vec_h b)
+{
+    return _mm512_add_epi16(a, b);
+}
+
+/* Zero where b is more. */
+CPU_INLINE vec_h vec_h_subs(vec_h a, vec_h b)
+{
+    return _mm512_subs_epu16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_min(vec_h a, vec_h b)
+{
+    return _mm512_min_epu16(a, b);
+}
+
+CPU_INLINE int vec_h_any(vec_h a)
+{
+    return _mm512_test_epi16_mask(a, a) != 0;
+}
+
 CPU_INLINE vec_h vec_h_max(vec_h a, vec_h b)
 {
     return _mm512_max_epu16(a, b);
@@ -234,6 +255,15 @@ CPU_INLINE vec_h vec_h_pack(vec_u low, vec_u high)
 CPU_INLINE void vec_h_store8(uint8_t *dst, vec_h a)
 {
     _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi16_epi8(a));
+}
+
+/* A block of 32: the low bytes of codes below 128, with the signs of v. */
+CPU_INLINE void vec_h_store_signed(uint8_t *dst, const vec_h *code,
+                                   const vec_h *v)
+{
+    const vec_h sign = vec_h_and(vec_h_shr(v[0], 8), vec_h_set(0x80));
+
+    vec_h_store8(dst, vec_h_or(code[0], sign));
 }
 
 /* Lanes below 16 as nibbles, two per byte. */

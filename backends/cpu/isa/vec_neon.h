@@ -183,6 +183,27 @@ CPU_INLINE vec_h vec_h_sub(vec_h a, vec_h b)
     return vsubq_u16(a, b);
 }
 
+CPU_INLINE vec_h vec_h_add(vec_h a, vec_h b)
+{
+    return vaddq_u16(a, b);
+}
+
+/* Zero where b is more. */
+CPU_INLINE vec_h vec_h_subs(vec_h a, vec_h b)
+{
+    return vqsubq_u16(a, b);
+}
+
+CPU_INLINE vec_h vec_h_min(vec_h a, vec_h b)
+{
+    return vminq_u16(a, b);
+}
+
+CPU_INLINE int vec_h_any(vec_h a)
+{
+    return vmaxvq_u16(a) != 0;
+}
+
 CPU_INLINE vec_h vec_h_max(vec_h a, vec_h b)
 {
     return vmaxq_u16(a, b);
@@ -221,6 +242,17 @@ CPU_INLINE vec_h vec_h_pack(vec_u low, vec_u high)
 CPU_INLINE void vec_h_store8(uint8_t *dst, vec_h a)
 {
     vst1_u8(dst, vmovn_u16(a));
+}
+
+/* A block of 32: the low bytes of codes below 128, with the signs of v. */
+CPU_INLINE void vec_h_store_signed(uint8_t *dst, const vec_h *code,
+                                   const vec_h *v)
+{
+    for (int p = 0; p < 4; p++) {
+        const vec_h sign = vec_h_and(vec_h_shr(v[p], 8), vec_h_set(0x80));
+
+        vec_h_store8(dst + 8 * p, vec_h_or(code[p], sign));
+    }
 }
 
 CPU_INLINE void vec_h_store4(uint8_t *dst, vec_h a)

@@ -132,10 +132,12 @@ enum { GROUP = 16, H_PARTS = 16 / VEC_N };
 
 /* Constants of a group of blocks, one entry per block. */
 typedef struct group {
-    uint16_t amax[GROUP]; /* BF16 patterns */
-    uint32_t top[GROUP];  /* the largest value at the block's scale */
-    uint32_t low[GROUP];  /* the smallest exponent */
-    uint32_t base[GROUP]; /* excess of packed codes, in both halves */
+    uint16_t amax[GROUP];  /* BF16 patterns */
+    uint32_t top[GROUP];   /* the largest value at the block's scale */
+    uint32_t low[GROUP];   /* the smallest exponent */
+    uint32_t base[GROUP];  /* excess of packed codes, in both halves */
+    uint32_t top16[GROUP]; /* top and low as BF16, in both halves */
+    uint32_t low16[GROUP];
     uint8_t byte[GROUP];
     unsigned hard; /* a bit per block */
 } group;
@@ -196,6 +198,8 @@ CPU_INLINE void group_scales(group *g, const cpu_quant *quant,
         vec_u_store(g->top + i, top);
         vec_u_store(g->low + i, low);
         vec_u_store(g->base + i, vec_u_or(base, vec_u_shl(base, 16)));
+        vec_u_store(g->top16 + i, vec_u_or(top, vec_u_shr(top, 16)));
+        vec_u_store(g->low16 + i, vec_u_or(low, vec_u_shr(low, 16)));
     }
 }
 
@@ -236,6 +240,47 @@ CPU_INLINE void encode_block(uint8_t *q, const uint8_t *x, const group *g,
     }
 }
 
+/*
+ * A block of FP8 codes in BF16's own bits: rounded to the nearest where bits
+ * are dropped, less what the format's smallest exponent stands for.  Returns
+ * whether a number other than zero is below that, of which this is not true.
+ */
+CPU_INLINE unsigned encode_normal(uint8_t *q, const uint8_t *x, const group *g,
+                                  int i, const cpu_element *e)
+{
+    const int drop = 7 - e->mbits;
+    const vec_h top = vec_h_pair(g->top16[i]);
+    const vec_h low = vec_h_pair(g->low16[i]);
+    const vec_h one = vec_h_set(1);
+    const vec_h base =
+        vec_h_sub(low, vec_h_set((uint16_t)(127 + (1 << (drop - 1)))));
+    vec_h v[H_PARTS];
+    vec_h code[H_PARTS];
+    vec_h least = vec_h_set(0xffff); /* of the sizes less one: not of a zero */
+
+    for (int p = 0; p < H_PARTS; p++) {
+        v[p] = vec_h_load(x + 4 * VEC_N * p);
+        const vec_h a = vec_h_min(vec_h_and(v[p], vec_h_set(0x7fff)), top);
+        const vec_h odd = vec_h_and(vec_h_shr(a, drop), one);
+
+        code[p] = vec_h_shr(vec_h_subs(vec_h_add(a, odd), base), drop);
+        least = vec_h_min(least, vec_h_sub(a, one));
+    }
+    vec_h_store_signed(q, code, v);
+    return (unsigned)vec_h_any(vec_h_subs(vec_h_sub(low, one), least));
+}
+
+/* Blocks of a group, a bit each, by way of binary32. */
+static void encode_blocks(uint8_t *q, const uint8_t *x, const group *g,
+                          unsigned which, const cpu_element *e)
+{
+    for (int i = 0; which != 0; i++, which >>= 1) {
+        if ((which & 1) != 0) {
+            encode_block(q + 4 * e->bits * i, x + 64 * i, g, i, e);
+        }
+    }
+}
+
 /* BF16 in groups of blocks: the scales of a group are one vector. */
 CPU_INLINE void quant_bf16(const cpu_quant_span *span, const cpu_element *e)
 {
@@ -250,10 +295,20 @@ CPU_INLINE void quant_bf16(const cpu_quant_span *span, const cpu_element *e)
         eight_max(g.amax + 8, span->x + 64 * (b + 8));
         group_scales(&g, span->quant, e);
         memcpy(span->scale + b, g.byte, GROUP);
+        unsigned subnormal = 0;
         for (int i = 0; i < GROUP; i++) {
             const uint64_t at = b + (unsigned)i;
+            uint8_t *const q = span->q + size * at;
 
-            encode_block(span->q + size * at, span->x + 64 * at, &g, i, e);
+            if (e->bits == 8) {
+                subnormal |= encode_normal(q, span->x + 64 * at, &g, i, e) << i;
+            } else {
+                encode_block(q, span->x + 64 * at, &g, i, e);
+            }
+        }
+        if (subnormal != 0) {
+            encode_blocks(span->q + size * b, span->x + 64 * b, &g, subnormal,
+                          e);
         }
         if (g.hard != 0) {
             redo(span, b, g.hard);
