@@ -351,6 +351,8 @@ static mxo_status run_again(stage *g, tensor_set *out, distrust *d,
                             mxo_text why)
 {
     unsigned ways = launch_draw(g);
+
+    launch_say(ways, (mxo_text){d->called, sizeof d->called});
     mxo_status status =
         g->s->host_align > 0 || ways != 0 ? turn(g, ways, why) : MXO_OK;
 
@@ -369,7 +371,8 @@ static mxo_status run_again(stage *g, tensor_set *out, distrust *d,
         (void)snprintf(words, sizeof words, "when called %.200s", with);
         add_words(words, status, d, why);
     }
-    return status;
+    /* It took the call once. */
+    return status == MXO_E_UNSUPPORTED ? MXO_E_DEVICE : status;
 }
 
 /* A third run, with a call of other sizes and constants between the uploads and

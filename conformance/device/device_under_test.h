@@ -88,6 +88,7 @@ struct distrust {
     char device[SUBJECT_TEXT];   /* another device than it named; "" if not */
     char kernel[SUBJECT_TEXT];   /* kernel that served the call; "" if
                                     unknown */
+    char called[SUBJECT_TEXT];   /* how the second run was: launch_say() */
     double ms;                   /* of the first run */
 };
 

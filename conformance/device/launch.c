@@ -26,6 +26,61 @@ typedef struct made_call {
     void *graph;
 } made_call;
 
+/* Is it one of the texts that | separates? */
+static int is_one_of(const char *text, const char *list, size_t n)
+{
+    const size_t length = strlen(text);
+    size_t at = 0;
+
+    while (at < n) {
+        const size_t all = strcspn(list + at, "| ");
+        if (all == length && strncmp(list + at, text, all) == 0) {
+            return 1;
+        }
+        at += all + 1;
+    }
+    return 0;
+}
+
+/* Is the call what this word of mxo_backend.uncaptured says? */
+static int is_named(const op_call *c, const char *word, size_t n)
+{
+    const size_t op = strcspn(word, ": ");
+
+    if (strlen(c->op) != op || strncmp(c->op, word, op) != 0) {
+        return 0;
+    }
+    if (op == n) {
+        return 1;
+    }
+    const char *const key = word + op + 1;
+    const size_t length = strcspn(key, "= ");
+
+    for (uint32_t i = 0; i < c->n_params && key[length] == '='; i++) {
+        const mxo_param *p = &c->params[i];
+        if (strlen(p->key) == length && strncmp(p->key, key, length) == 0) {
+            const char *const values = key + length + 1;
+            return is_one_of(p->text, values, (size_t)(word + n - values));
+        }
+    }
+    return 0;
+}
+
+/* Does the backend declare that it captures such calls? */
+static int captures(const mxo_backend *b, const op_call *c)
+{
+    const char *at = b->uncaptured;
+
+    while (at != NULL && *at != '\0') {
+        const size_t n = strcspn(at, " ");
+        if (is_named(c, at, n)) {
+            return 0;
+        }
+        at += n + strspn(at + n, " ");
+    }
+    return b->capture != NULL;
+}
+
 static unsigned declared(const stage *g)
 {
     const mxo_backend *b = g->s->table;
@@ -33,7 +88,7 @@ static unsigned declared(const stage *g)
     return (g->can_part ? LAUNCH_APART : 0u) |
            (b->align != 0 ? LAUNCH_ALIGN : 0u) |
            (b->stream_open != NULL ? LAUNCH_STREAM : 0u) |
-           (b->capture != NULL ? LAUNCH_GRAPH : 0u);
+           (captures(b, g->call) ? LAUNCH_GRAPH : 0u);
 }
 
 static uint64_t mix(uint64_t h, const void *bytes, size_t n)

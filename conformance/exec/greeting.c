@@ -105,23 +105,24 @@ static int read_align(greeting *g, const json_t *align, mxo_text why)
     return 0;
 }
 
-/* A list of names of tensors, as the words of one text. */
-static int read_strides(greeting *g, const json_t *list, mxo_text why)
+/* A list of names as the words of one text. */
+static int read_words(const json_t *o, const char *key, char *to, mxo_text why)
 {
+    const json_t *list = json_object_get(o, key);
     size_t used = 0;
 
     if (list != NULL && (!json_is_array(list) || json_array_size(list) == 0)) {
-        return no(why, "%s is no list of tensors", "strides");
+        return no(why, "%s is no list of names, or too long a one", key);
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const char *name = json_string_value(json_array_get(list, i));
         if (name == NULL || name[0] == '\0' || strchr(name, ' ') != NULL) {
-            return no(why, "%s is no list of tensors", "strides");
+            return no(why, "%s is no list of names, or too long a one", key);
         }
-        used += (size_t)snprintf(g->strides + used, sizeof g->strides - used,
-                                 "%s%s", i == 0 ? "" : " ", name);
-        if (used >= sizeof g->strides) {
-            return no(why, "%s are too many tensors", "strides");
+        used += (size_t)snprintf(to + used, GREETING_WORDS - used, "%s%s",
+                                 i == 0 ? "" : " ", name);
+        if (used >= GREETING_WORDS) {
+            return no(why, "%s is no list of names, or too long a one", key);
         }
     }
     return 0;
@@ -149,9 +150,9 @@ static int read_ops(greeting *g, const json_t *list, mxo_text why)
 
 static int check_keys(const json_t *o, mxo_text why)
 {
-    static const char *const known[] = {"name",   "version", "device",
-                                        "driver", "ops",     "limits",
-                                        "does",   "align",   "strides"};
+    static const char *const known[] = {
+        "name",   "version", "device", "driver",  "ops",
+        "limits", "does",    "align",  "strides", "uncaptured"};
     const char *key;
     json_t *value;
 
@@ -188,7 +189,8 @@ int greeting_read(greeting *g, const char *text, mxo_text why)
     }
     return read_does(g, json_object_get(o, "does"), why) == 0 &&
                    read_align(g, json_object_get(o, "align"), why) == 0 &&
-                   read_strides(g, json_object_get(o, "strides"), why) == 0 &&
+                   read_words(o, "strides", g->strides, why) == 0 &&
+                   read_words(o, "uncaptured", g->uncaptured, why) == 0 &&
                    read_ops(g, json_object_get(o, "ops"), why) == 0
                ? 0
                : -1;

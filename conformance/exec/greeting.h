@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <mxoracle/abi.h>
 
-enum { GREETING_NAME = 64, GREETING_TEXT = 256, GREETING_STRIDES = 1024 };
+enum { GREETING_NAME = 64, GREETING_TEXT = 256, GREETING_WORDS = 1024 };
 
 /* Requests that a subject may serve, and promises it may make. */
 typedef enum greeting_can {
@@ -29,9 +29,10 @@ typedef struct greeting {
     char version[GREETING_TEXT];
     char device[GREETING_TEXT];
     char driver[GREETING_TEXT];
-    unsigned can;                   /* of greeting_can */
-    uint32_t align;                 /* as mxo_backend has it */
-    char strides[GREETING_STRIDES]; /* "" none; else as mxo_backend has it */
+    unsigned can;                 /* of greeting_can */
+    uint32_t align;               /* as mxo_backend has it */
+    char strides[GREETING_WORDS]; /* "" none; else as mxo_backend has it */
+    char uncaptured[GREETING_WORDS];
     const char **ops; /* owned, NULL-terminated; texts are those of object */
     json_t *object;   /* owned */
 } greeting;

@@ -125,6 +125,7 @@ void proxy_fill_launches(proxy *p)
 
     p->table.align = p->hello.align;
     p->table.strides = p->hello.strides[0] == '\0' ? NULL : p->hello.strides;
+    p->table.uncaptured = p->hello.uncaptured;
     if ((can & CAN_WORKSPACE) != 0) {
         p->table.workspace = proxy_workspace;
     }

@@ -174,6 +174,9 @@ static mxo_status make_hello(server *s)
     if (t->strides != NULL) {
         (void)json_object_set_new(o, "strides", list_words(t->strides));
     }
+    if (t->uncaptured != NULL) {
+        (void)json_object_set_new(o, "uncaptured", list_words(t->uncaptured));
+    }
     if (t->limits != NULL) {
         json_t *limits = read_limits(s);
         status = limits == NULL ? MXO_E_UNSUPPORTED : MXO_OK;

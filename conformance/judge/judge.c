@@ -340,6 +340,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     status = ask_subject(g, got, why);
     v->ms = d->ms;
     (void)snprintf(v->kernel, sizeof v->kernel, "%s", d->kernel);
+    (void)snprintf(v->called, sizeof v->called, "%.190s", d->called);
     if (status != MXO_OK) {
         subject_refused(status, j->promises, text, d, v);
         return;

@@ -26,8 +26,9 @@ static const struct {
     {                                                              \
 #name, offsetof(verdict, name), sizeof((verdict *)0)->name \
     }
-    FIELD(reason), FIELD(tensor), FIELD(index),  FIELD(want), FIELD(got),
-    FIELD(kind),   FIELD(rule),   FIELD(kernel), FIELD(also), FIELD(before),
+    FIELD(reason), FIELD(tensor), FIELD(index),  FIELD(want),
+    FIELD(got),    FIELD(kind),   FIELD(rule),   FIELD(kernel),
+    FIELD(called), FIELD(also),   FIELD(before),
 #undef FIELD
 };
 

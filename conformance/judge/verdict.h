@@ -44,6 +44,7 @@ typedef struct verdict {
     char kind[64];     /* of the failure, stable under shrinking */
     char rule[64];     /* loosest rule used: "bits", "exact_nan", ... */
     char kernel[256];  /* "" if the backend cannot tell */
+    char called[192];  /* how its second run was: "with a stream" */
     char also[192];    /* of a failure: others' rules that accept it */
     char before[1024]; /* of a failure: cases that must go before it */
     int limits;        /* 1: another case, within declared limits, was judged;

@@ -122,6 +122,7 @@ json_t *record_case(const report_result *r)
     json_object_set_new(o, "bound_used", use_of(&v->use));
     set_text(o, "also_accepted_by", v->also);
     set_text(o, "kernel", v->kernel);
+    set_text(o, "called", v->called);
     json_object_set_new(o, "ms", json_real(v->ms));
     json_object_set_new(o, "calls", text_or_null(r->calls));
     json_object_set_new(o, "detail", text_or_null(v->detail));
@@ -192,6 +193,7 @@ static void read_verdict(const json_t *record, verdict *v)
     copy_text(v->kind, sizeof v->kind, record, "kind");
     copy_text(v->rule, sizeof v->rule, record, "rule");
     copy_text(v->kernel, sizeof v->kernel, record, "kernel");
+    copy_text(v->called, sizeof v->called, record, "called");
     copy_text(v->also, sizeof v->also, record, "also_accepted_by");
     copy_text(v->tensor, sizeof v->tensor, first, "tensor");
     copy_text(v->index, sizeof v->index, first, "index");

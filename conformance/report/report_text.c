@@ -129,10 +129,11 @@ static void text_result(reporter *r, const report_result *result)
                        result->case_text);
         }
     } else if (r->run->verbose > 0) {
-        fprintf(r->out, "%-11s %-6s %s%s%s  (%s%s%.1f ms)\n",
+        fprintf(r->out, "%-11s %-6s %s%s%s  (%s%s%.1f ms%s%s)\n",
                 word_of(v->status), result->backend->name, result->case_text,
                 v->reason[0] == '\0' ? "" : "  ", v->reason, v->kernel,
-                v->kernel[0] == '\0' ? "" : ", ", v->ms);
+                v->kernel[0] == '\0' ? "" : ", ", v->ms,
+                v->called[0] == '\0' ? "" : "; again ", v->called);
     }
 }
 

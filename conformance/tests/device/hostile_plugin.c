@@ -419,6 +419,16 @@ static mxo_status hostile_launch(void *ctx, void *graph, void *stream,
     return MXO_OK;
 }
 
+static mxo_status hostile_capture(void *ctx, const mxo_call *call, void **graph,
+                                  mxo_text why)
+{
+    (void)ctx;
+    (void)call;
+    (void)graph;
+    (void)snprintf(why.ptr, why.size, "no graph of that");
+    return MXO_E_UNSUPPORTED;
+}
+
 static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
                                     uint64_t *n_bytes, mxo_text why)
 {
@@ -432,7 +442,9 @@ static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
 /* Only the faults of a graph are made with one: the others are run()'s. */
 static void choose_ways(mxo_backend *t)
 {
-    const int is_graph = is_fault("at-launch-segv") ||
+    const char *const fault = getenv("FAULT");
+    const int refuses = fault != NULL && strncmp(fault, "at-capture", 10) == 0;
+    const int is_graph = refuses || is_fault("at-launch-segv") ||
                          is_fault("at-launch-exit") ||
                          is_fault("at-launch-none");
 
@@ -441,7 +453,12 @@ static void choose_ways(mxo_backend *t)
     t->stream_close = NULL;
     t->stream_upload = NULL;
     t->launch = is_graph ? hostile_launch : NULL;
-    t->capture = is_graph ? t->capture : NULL;
+    t->capture = refuses ? hostile_capture : is_graph ? t->capture : NULL;
+    t->uncaptured =
+        is_fault("at-capture-declared") ? "dequant.mx:rule=ocp|triton"
+        : is_fault("at-capture-other")
+            ? "dequant.mx:rule=oc|triton dequant.mx:element=ocp dequant.m"
+            : NULL;
     t->graph_close = is_graph ? t->graph_close : NULL;
     t->workspace = is_fault("at-workspace-vast") ? hostile_workspace : NULL;
 }

@@ -280,6 +280,11 @@ typedef struct mxo_backend {
                           mxo_text why);
     mxo_status (*launch)(void *ctx, void *graph, void *stream, mxo_text why);
     void (*graph_close)(void *ctx, void *graph);
+    /**
+     * (opt) What capture() does not take: operations by name, each perhaps
+     * with values of one parameter: "moe.sort act.glu:per_expert=limit|all".
+     */
+    const char *uncaptured;
 } mxo_backend;
 
 /**
