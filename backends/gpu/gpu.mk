@@ -4,6 +4,7 @@
 # Every unit is compiled alone: a kernel that changes rebuilds its own.
 gpu_units = \
 	%reldir%/host/backend.c \
+	%reldir%/host/call_job.c \
 	%reldir%/host/dense_call.c \
 	%reldir%/host/plan_blocks.c \
 	%reldir%/host/plan_codes.c \
@@ -24,10 +25,12 @@ gpu_units = \
 	%reldir%/host/plan_routed.c \
 	%reldir%/layer_plan/plan_single_token.c \
 	%reldir%/layer_plan/plan_small_batch.c \
-	%reldir%/host/plan_sort.c
+	%reldir%/host/plan_sort.c \
+	%reldir%/host/stream.c
 gpu_headers = \
 	%reldir%/bench/flush_l2.h \
 	%reldir%/host/call.h \
+	%reldir%/host/call_job.h \
 	%reldir%/host/dense_call.h \
 	%reldir%/host/glu_choosers.h \
 	%reldir%/layer_plan/layer_job.h \
@@ -37,6 +40,7 @@ gpu_headers = \
 	%reldir%/layer_plan/plan_recipe_glu.h \
 	%reldir%/layer_plan/plan_single_token.h \
 	%reldir%/host/plans.h \
+	%reldir%/host/stream.h \
 	%reldir%/layer/gemm_ops.h \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/layer_act.h \
@@ -137,6 +141,7 @@ simt_headers = \
 	%reldir%/port/simt_blocks.h \
 	%reldir%/port/simt_small_batch.h
 simt_lanes = \
+	%reldir%/port/simt.c \
 	%reldir%/port/simt_crowd.c \
 	%reldir%/port/simt_lanes.c
 # Its lanes are contexts of the C library; where there are none, it is left out.
@@ -145,7 +150,7 @@ AM_CPPFLAGS += -DMXO_WITH_SIMT
 noinst_LTLIBRARIES += libsimt32.la libsimt64.la
 MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
 libsimt32_la_SOURCES = $(gpu_units) $(gpu_headers) $(simt_lanes) \
-	$(simt_headers) %reldir%/port/simt.c
+	$(simt_headers)
 libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=32
 libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) -static
 libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
@@ -167,7 +172,7 @@ near_test_SOURCES = %reldir%/test_near.c $(simt_lanes) $(simt_headers)
 near_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
 near_test_LDADD = -lm
 endif
-EXTRA_DIST += $(simt_lanes) $(simt_headers) %reldir%/port/simt.c %reldir%/test_simt.c %reldir%/test_near.c
+EXTRA_DIST += $(simt_lanes) $(simt_headers) %reldir%/test_simt.c %reldir%/test_near.c
 
 # Exactness: no contraction, no fast math.  The CUDA runtime is linked
 # statically, so that the plugin loads where there is no driver.
@@ -176,10 +181,10 @@ GPU_NVCCFLAGS = -x cu -std=c++17 -O3 -fmad=false \
 	-Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra
 GPU_HIPFLAGS = -x hip -std=c++17 -O3 -ffp-contract=off -fPIC \
 	-fvisibility=hidden -Wall -Wextra
-gpu_plan_names = host/backend host/dense_call host/plan_blocks host/plan_codes \
+gpu_plan_names = host/backend host/call_job host/dense_call host/plan_blocks host/plan_codes \
 	host/plan_dequant host/plan_gemm host/plan_glu host/plan_glu_quant host/plan_group \
 	host/plan_layouts host/plan_moe host/plan_nvfp4 host/plan_quant \
-	host/plan_quant_group host/plan_route host/plan_routed host/plan_sort \
+	host/plan_quant_group host/plan_route host/plan_routed host/plan_sort host/stream \
 	layer_plan/plan_layer layer_plan/plan_nvfp4_layer \
 	layer_plan/plan_products port/runtime_gpu
 hip_objects = $(gpu_plan_names:%=plugins/hip/%.o)

@@ -148,6 +148,49 @@ static uint32_t want_reverse(uint32_t block, uint32_t t)
     return GPU_BLOCK - 1 - t + 3 + 1000 * block;
 }
 
+/* Work of a stream is done when that is waited for, and that of a graph when it
+   is launched. */
+static void claim_streams(void)
+{
+    static union {
+        test_args a;
+        uint8_t bytes[GPU_ARGS_BYTES];
+    } args = {.a = {out}};
+    const mxo_text nowhere = {NULL, 0};
+    const gpu_kernel vote = {"vote", (gpu_entry)kernel_vote, 1};
+    const gpu_kernel mirror = {"mirror", (gpu_entry)kernel_mirror, 1};
+    gpu_shape shape = {GRID, GPU_BLOCK, 0, 0, NULL, 0};
+    void *graph = NULL;
+    void *p = NULL;
+    int good = gpu_stream_open(&shape.stream, nowhere) == MXO_OK;
+
+    memset(out, 0xaa, sizeof out);
+    good &= gpu_launch(&vote, &shape, &args, nowhere) == MXO_OK &&
+            out[0] == 0xaaaaaaaau;
+    good &= gpu_stream_wait(shape.stream, nowhere) == MXO_OK;
+    claim(good && all(want_vote),
+          "a stream is late, and right when waited for");
+
+    good = gpu_capture_begin(shape.stream, nowhere) == MXO_OK &&
+           gpu_launch(&mirror, &shape, &args, nowhere) == MXO_OK;
+    claim(good && gpu_malloc(&p, 8) != MXO_OK &&
+              gpu_stream_wait(shape.stream, nowhere) != MXO_OK,
+          "a capture gives no memory, and nobody waits for it");
+    good = gpu_capture_end(shape.stream, &graph, nowhere) == MXO_OK &&
+           gpu_stream_wait(shape.stream, nowhere) == MXO_OK && all(want_vote);
+    claim(good, "what is captured is not done");
+    for (int i = 0; i < 2; i++) {
+        memset(out, 0xaa, sizeof out);
+        good &= gpu_graph_launch(graph, i == 0 ? shape.stream : NULL,
+                                 nowhere) == MXO_OK &&
+                gpu_stream_wait(shape.stream, nowhere) == MXO_OK &&
+                all(want_mirror);
+    }
+    claim(good, "a graph is launched twice");
+    gpu_graph_close(graph);
+    gpu_stream_close(shape.stream);
+}
+
 /* Does the kernel end its process? */
 static int dies(void (*entry)(const void *), int meets)
 {
@@ -176,6 +219,7 @@ int main(void)
     claim(all(want_vote), "a vote is the warp's");
     run(kernel_reverse, 1);
     claim(all(want_reverse), "shared memory across a barrier");
+    claim_streams();
     claim(dies(kernel_part, 1), "lanes that part before an exchange die");
     claim(dies(kernel_butterfly, 0), "an exchange nobody announced dies");
     claim(dies(kernel_misalign, 0), "a misaligned vector dies");

@@ -2,11 +2,11 @@
 /*
  * The ABI's table over the gpu_* functions of a runtime.  A call becomes a
  * plan (which kernel, how many blocks of work, its argument); run() launches
- * the plan once, time() many times between two events.
+ * the plan once, time() many times between two events, capture() into a graph.
  */
-#include "host/call.h"
-#include "host/dense_call.h"
+#include "host/call_job.h"
 #include "host/plans.h"
+#include "host/stream.h"
 #include "port/runtime.h"
 
 #include "../../common/signature.h"
@@ -14,14 +14,6 @@
 #if GPU_HAS_TIMER
 #include "bench/flush_l2.h"
 #endif
-
-typedef struct gpu_context {
-    gpu_device device;
-    const char *kernel; /* of the last launch */
-    uint32_t grid;
-    uint32_t threads;
-    gpu_scratch scratch;
-} gpu_context;
 
 static mxo_status backend_open(void **ctx, int device, mxo_text why)
 {
@@ -45,17 +37,7 @@ static void backend_close(void *ctx)
 {
     gpu_context *const c = (gpu_context *)ctx;
 
-    gpu_lanes_close(&c->scratch.lanes);
-    gpu_free(c->scratch.published[0]);
-    gpu_free(c->scratch.published[1]);
-    gpu_free(c->scratch.heap);
-    gpu_free(c->scratch.copy[0]);
-    gpu_free(c->scratch.copy[1]);
-    for (int i = 0; i < 2; i++) {
-        gpu_free(c->scratch.routed[i].p);
-        gpu_free(c->scratch.loaded[i].p);
-    }
-    gpu_free(c->scratch.p);
+    scratch_close(&c->scratch);
     free(c);
 }
 
@@ -84,7 +66,7 @@ static mxo_status backend_upload(void *ctx, void *buffer, uint64_t offset,
                                  mxo_text why)
 {
     (void)ctx;
-    return gpu_upload((uint8_t *)buffer + offset, src, n_bytes, why);
+    return gpu_upload((uint8_t *)buffer + offset, src, n_bytes, NULL, why);
 }
 
 static mxo_status backend_download(void *ctx, void *dst, void *buffer,
@@ -92,13 +74,8 @@ static mxo_status backend_download(void *ctx, void *dst, void *buffer,
                                    mxo_text why)
 {
     (void)ctx;
-    return gpu_download(dst, (const uint8_t *)buffer + offset, n_bytes, why);
-}
-
-static mxo_status backend_synchronize(void *ctx, mxo_text why)
-{
-    (void)ctx;
-    return gpu_synchronize(why);
+    return gpu_download(dst, (const uint8_t *)buffer + offset, n_bytes, NULL,
+                        why);
 }
 
 uint32_t call_dtype(const mxo_call *call, const char *type)
@@ -121,22 +98,8 @@ static const char *const op_names[] = {
     GPU_OPS(AS_NAME) NULL,
 };
 
-static void plan_end(gpu_plan *plan)
+mxo_status plan_call(const mxo_call *call, gpu_plan *plan, mxo_text why)
 {
-    while (plan->next != NULL) {
-        gpu_plan *const next = plan->next;
-
-        plan->next = next->next;
-        free(next);
-    }
-}
-
-/* Whatever is returned, plan_end() must follow. */
-static mxo_status backend_plan(gpu_context *c, const mxo_call *call,
-                               gpu_plan *plan, mxo_text why)
-{
-    memset(plan, 0, sizeof *plan);
-    plan->scratch = &c->scratch;
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
         if (strcmp(operations[i].op, call->op) == 0) {
             const mxo_status status =
@@ -149,156 +112,17 @@ static mxo_status backend_plan(gpu_context *c, const mxo_call *call,
                     GPU_NAME);
 }
 
-/* Few enough to keep busy, or all: fresh blocks hide each other's ends. */
-static mxo_status plan_grid(gpu_context *c, gpu_plan *plan, mxo_text why)
-{
-    uint32_t residents = 1;
-
-    if (plan->kernel == NULL) {
-        return MXO_OK;
-    }
-    const mxo_status status =
-        plan->waves == 0 ? MXO_OK
-                         : gpu_residents(plan->kernel->entry, &residents, why);
-    const uint64_t held =
-        plan->waves == 0 ? plan->blocks
-                         : (uint64_t)residents * c->device.units * plan->waves;
-
-    plan->grid = (uint32_t)(plan->blocks < held ? plan->blocks : held);
-    c->kernel = plan->kernel->name;
-    c->grid = plan->grid;
-    c->threads = plan->threads;
-    return status;
-}
-
-static mxo_status plan_grids(gpu_context *c, gpu_plan *plan, mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    for (; plan != NULL && status == MXO_OK; plan = plan->next) {
-        status = plan_grid(c, plan, why);
-    }
-    return status;
-}
-
-/* Whether a launch met an element that it has no answer for. */
-static mxo_status plan_probe(const gpu_plan *plan, mxo_text why)
-{
-    uint8_t odd = 0;
-    const mxo_status status = gpu_download(&odd, plan->odd, 1, why);
-
-    return status != MXO_OK || !odd
-               ? status
-               : gpu_fail(MXO_E_PARAM, why,
-                          "an element has no counterpart in the result");
-}
-
-static mxo_status plan_one(gpu_plan *plan, int is_first, int probe,
-                           mxo_text why)
-{
-    void *const stream = plan->scratch->lanes.stream[plan->lane];
-    mxo_status status = MXO_OK;
-
-    if (plan->turn != NULL) {
-        plan->turn(plan);
-    }
-    if (plan->n_clear > 0) {
-        status =
-            gpu_fill(plan->clear, plan->clear_to, plan->n_clear, stream, why);
-    }
-    if (status == MXO_OK && plan->grid > 0) {
-        const gpu_shape shape = {plan->grid,   plan->threads,
-                                 plan->shared, plan->overlaps && !is_first,
-                                 stream,       plan->together};
-        status = gpu_launch(plan->kernel, &shape, &plan->args, why);
-    }
-    return status == MXO_OK && probe && plan->odd != NULL
-               ? plan_probe(plan, why)
-               : status;
-}
-
-/* Lanes that were begun are joined even if a launch fails. */
-static mxo_status plan_launch(gpu_plan *plan, int probe, mxo_text why)
-{
-    const gpu_plan *const first = plan;
-    gpu_lanes *const lanes = &plan->scratch->lanes;
-    mxo_status status = MXO_OK;
-    int forked = 0;
-
-    for (; plan != NULL && status == MXO_OK; plan = plan->next) {
-        if (plan->lane > 0 && !forked) {
-            status = gpu_fork(lanes, why);
-            forked = 1;
-        }
-        if (status == MXO_OK) {
-            status = plan_one(plan, plan == first, probe, why);
-        }
-    }
-    if (!forked) {
-        return status;
-    }
-    const mxo_status joined = gpu_join(lanes, why);
-    return status == MXO_OK ? joined : status;
-}
-
-/* A call: what moves its tensors, and its own launches between. */
-typedef struct gpu_job {
-    dense_call dense;
-    gpu_plan gather;
-    gpu_plan plan;
-    gpu_plan scatter;
-} gpu_job;
-
-/* Whatever is returned, job_end() must follow.  The inputs are copied here:
-   some plans read lists back. */
-static mxo_status job_make(gpu_context *c, const mxo_call *call, gpu_job *job,
-                           mxo_text why)
-{
-    memset(job, 0, sizeof *job);
-    job->gather.scratch = &c->scratch;
-    job->scatter.scratch = &c->scratch;
-    mxo_status status =
-        dense_call_make(call, &job->dense, &job->gather, &job->scatter, why);
-
-    if (status == MXO_OK) {
-        status = plan_grids(c, &job->gather, why);
-    }
-    if (status == MXO_OK) {
-        status = plan_grids(c, &job->scatter, why);
-    }
-    if (status == MXO_OK) {
-        status = plan_launch(&job->gather, 0, why);
-    }
-    if (status == MXO_OK) {
-        status = backend_plan(c, &job->dense.call, &job->plan, why);
-    }
-    return status == MXO_OK ? plan_grids(c, &job->plan, why) : status;
-}
-
-static void job_end(gpu_job *job)
-{
-    plan_end(&job->gather);
-    plan_end(&job->plan);
-    plan_end(&job->scatter);
-}
-
-/* All launches but those that job_make() has made. */
-static mxo_status job_launch(gpu_job *job, int probe, mxo_text why)
-{
-    const mxo_status status = plan_launch(&job->plan, probe, why);
-
-    return status == MXO_OK ? plan_launch(&job->scatter, 0, why) : status;
-}
-
 static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
 {
-    gpu_job job;
-    mxo_status status = job_make((gpu_context *)ctx, call, &job, why);
+    gpu_context *const c = (gpu_context *)ctx;
+    call_job job;
+    mxo_status status =
+        call_job_make(c, stream_scratch(c, call->stream), call, &job, why);
 
     if (status == MXO_OK) {
-        status = job_launch(&job, 1, why);
+        status = call_job_launch(&job, why);
     }
-    job_end(&job);
+    call_job_end(&job);
     return status;
 }
 
@@ -322,18 +146,11 @@ static void backend_kernel(void *ctx, mxo_text name)
 
 #if GPU_HAS_TIMER
 /* Copies of tensors that are not as the kernels want them count, too. */
-static mxo_status launch_whole(gpu_job *job, mxo_text why)
-{
-    const mxo_status status = plan_launch(&job->gather, 0, why);
-
-    return status == MXO_OK ? job_launch(job, 0, why) : status;
-}
-
-static mxo_status time_job(gpu_job *job, uint32_t repeat, double *seconds,
+static mxo_status time_job(call_job *job, uint32_t repeat, double *seconds,
                            mxo_text why)
 {
     gpu_timer timer;
-    mxo_status status = job_launch(job, 0, why); /* warm up */
+    mxo_status status = call_job_put(job, why); /* warm up */
 
     if (status == MXO_OK) {
         status = gpu_timer_open(&timer, job->plan.cold, why);
@@ -353,7 +170,7 @@ static mxo_status time_job(gpu_job *job, uint32_t repeat, double *seconds,
         return status;
     }
     for (uint32_t i = 0; i < repeat && status == MXO_OK; i++) {
-        status = launch_whole(job, why);
+        status = call_job_put(job, why);
     }
     const mxo_status stopped = gpu_timer_stop(&timer, seconds, why);
     return status == MXO_OK ? stopped : status;
@@ -362,19 +179,20 @@ static mxo_status time_job(gpu_job *job, uint32_t repeat, double *seconds,
 static mxo_status backend_time(void *ctx, const mxo_call *call, uint32_t repeat,
                                double *seconds, mxo_text why)
 {
-    gpu_job job;
+    gpu_context *const c = (gpu_context *)ctx;
+    call_job job;
 
 #if GPU_HAS_FUSED
     if (strcmp(call->op, "yardstick.gemm_bf16") == 0) {
         return time_library(call, repeat, seconds, why);
     }
 #endif
-    mxo_status status = job_make((gpu_context *)ctx, call, &job, why);
+    mxo_status status = call_job_make(c, &c->scratch, call, &job, why);
 
     if (status == MXO_OK) {
         status = time_job(&job, repeat, seconds, why);
     }
-    job_end(&job);
+    call_job_end(&job);
     return status;
 }
 
@@ -418,7 +236,8 @@ static mxo_status backend_time_copy(void *ctx, uint64_t n_bytes,
     mxo_status status = copy_begin(s, n_bytes, why);
 
     if (status == MXO_OK) {
-        status = gpu_copy(s->copy[1], s->copy[0], n_bytes, why); /* warm up */
+        status =
+            gpu_copy(s->copy[1], s->copy[0], n_bytes, NULL, why); /* warm up */
     }
     if (status == MXO_OK) {
         status = gpu_timer_begin(&timer, why);
@@ -427,7 +246,7 @@ static mxo_status backend_time_copy(void *ctx, uint64_t n_bytes,
         return status;
     }
     for (uint32_t i = 0; i < repeat && status == MXO_OK; i++) {
-        status = gpu_copy(s->copy[1], s->copy[0], n_bytes, why);
+        status = gpu_copy(s->copy[1], s->copy[0], n_bytes, NULL, why);
     }
     const mxo_status stopped = gpu_timer_stop(&timer, seconds, why);
     return status == MXO_OK ? stopped : status;
@@ -463,12 +282,17 @@ static const mxo_backend backend = {
     1,    /* align */
     "*",  /* strides */
     backend_workspace,
-    NULL, /* stream_open */
-    NULL, /* stream_close */
-    NULL, /* stream_upload */
-    NULL, /* capture */
-    NULL, /* launch */
-    NULL, /* graph_close */
+    backend_stream_open,
+    backend_stream_close,
+    backend_stream_upload,
+    backend_capture,
+    backend_launch,
+    backend_graph_close,
+    "act.glu:per_expert=limit|all layout.grouped layout.groups "
+    "moe.gemm1:per_expert=alpha|beta|limit|all "
+    "moe.layer:per_expert=alpha|beta|limit|all "
+    "moe.layer_routed:per_expert=alpha|beta|limit|all "
+    "moe.nvfp4_gemm1 moe.nvfp4_layer quant.mxfp4_to_nvfp4",
 };
 
 #if defined(SIMT_WARP)

@@ -17,9 +17,11 @@ typedef struct gpu_room {
     uint64_t n;
 } gpu_room;
 
-/* Device memory and lanes that a context keeps from call to call. */
+/* A stream, and the device memory that calls on it keep from one to the next:
+   calls of two streams run side by side.  A plan finds it in call->stream. */
 typedef struct gpu_scratch {
-    gpu_lanes lanes;
+    gpu_lanes lanes;    /* lane 0 is the stream */
+    int captures;       /* the call becomes a graph, whose memory this is */
     gpu_room routed[2]; /* a router's outputs, and its scratch */
     gpu_room loaded[2]; /* weights brought back, and their chains' scratch */
     void *p;
@@ -35,8 +37,6 @@ typedef struct gpu_scratch {
     uint64_t n_copy;
 } gpu_scratch;
 
-enum { GPU_ARGS_BYTES = 4096 };
-
 /* One launch of a call, and what comes after it. */
 typedef struct gpu_plan {
     struct gpu_plan *next;
@@ -47,7 +47,8 @@ typedef struct gpu_plan {
     uint32_t threads;         /* of a block; 0: GPU_BLOCK */
     uint32_t shared;          /* bytes that the launch gives to a block */
     int overlaps;   /* kernels that say themselves when they need the one
-                       before: the first of a plan waits all the same */
+                       before: the first of a plan waits all the same, as all
+                       of a graph do */
     int together;   /* blocks wait for each other: all must be there at once */
     uint32_t waves; /* a launch has at most so many times the blocks that the
                        device holds, and they loop; 0: it has them all */
@@ -121,12 +122,16 @@ static inline gpu_plan *plan_step(gpu_plan *plan, const gpu_kernel *kernel,
     return step;
 }
 
-/* At least n bytes, aligned; what a call before had there is gone. */
-static inline mxo_status room_need(void **p, uint64_t *size, uint64_t n,
-                                   mxo_text why)
+/* At least n bytes, aligned; what a call before had there is gone.  Where it
+   must grow, the stream is waited for. */
+static inline mxo_status room_need(gpu_scratch *s, void **p, uint64_t *size,
+                                   uint64_t n, mxo_text why)
 {
     if (*size >= n) {
         return MXO_OK;
+    }
+    if (*p != NULL) {
+        MXO_TRY(gpu_stream_wait(s->lanes.stream[0], why));
     }
     gpu_free(*p);
     *p = NULL;
@@ -142,7 +147,7 @@ static inline mxo_status room_need(void **p, uint64_t *size, uint64_t n,
 
 static inline mxo_status scratch_need(gpu_scratch *s, uint64_t n, mxo_text why)
 {
-    return room_need(&s->p, &s->n, n, why);
+    return room_need(s, &s->p, &s->n, n, why);
 }
 
 /* The scratch becomes room, and room the scratch. */
@@ -153,6 +158,35 @@ static inline void scratch_swap(gpu_scratch *s, gpu_room *room)
     s->p = room->p;
     s->n = room->n;
     *room = own;
+}
+
+/* Does the call become a graph?  Then nothing is known of what its tensors will
+   hold, and what the host would refuse for that is the caller's to avoid. */
+static inline int call_is_captured(const mxo_call *call)
+{
+    return ((const gpu_scratch *)call->stream)->captures;
+}
+
+/* To the device, in the order of the call's stream, which is waited for. */
+static inline mxo_status call_send(const mxo_call *call, void *dst,
+                                   const void *src, uint64_t n, mxo_text why)
+{
+    const gpu_scratch *const s = (const gpu_scratch *)call->stream;
+
+    return gpu_upload(dst, src, n, s->lanes.stream[0], why);
+}
+
+/* The same from there, for what launches depend on: no graph has it. */
+static inline mxo_status call_fetch(const mxo_call *call, void *dst,
+                                    const void *src, uint64_t n, mxo_text why)
+{
+    const gpu_scratch *const s = (const gpu_scratch *)call->stream;
+
+    return s->captures
+               ? gpu_fail(MXO_E_UNSUPPORTED, why,
+                          "%s on %s: no graph has what the host must read",
+                          call->op, GPU_NAME)
+               : gpu_download(dst, src, n, s->lanes.stream[0], why);
 }
 
 /* A parameter that is 0 or 1, by its text: no other text has a number. */

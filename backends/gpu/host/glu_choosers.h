@@ -23,7 +23,7 @@ static mxo_status glu_chosen_vector(const mxo_call *call, const char *name,
     *n = t->shape[0];
     *to = malloc((size_t)(4 * *n + 1));
     return *to == NULL ? gpu_fail(MXO_E_NOMEM, why, "no memory for %s", name)
-                       : gpu_download(*to, tensor_address(t), 4 * *n, why);
+                       : call_fetch(call, *to, tensor_address(t), 4 * *n, why);
 }
 
 enum { GLU_ROW, GLU_EXPERT, GLU_LIMITS, GLU_ALPHAS, GLU_BETAS, GLU_VECTORS };
@@ -101,7 +101,7 @@ static mxo_status glu_put_table(const mxo_call *call, glu_args *a,
         status = scratch_need(scratch, bytes + 1, why);
     }
     if (status == MXO_OK) {
-        status = gpu_upload(scratch->p, table, bytes, why);
+        status = call_send(call, scratch->p, table, bytes, why);
         a->table = (const glu_constants *)scratch->p;
     }
     free(table);

@@ -54,7 +54,7 @@ static mxo_status read_scales(const mxo_call *call, blocks_job *j, mxo_text why)
                             : MXO_OK;
 
     if (status == MXO_OK && j->n > 0) {
-        status = gpu_download(host, j->in.scale, j->n, why);
+        status = call_fetch(call, host, j->in.scale, j->n, why);
     }
     if (status == MXO_OK) {
         status = blocks_cast_scales(call, j, host, why);

@@ -139,15 +139,16 @@ static mxo_status finalize_pairs_of(const mxo_call *call, finalize_args *a,
 }
 
 /* The host looks at the few numbers that must lead somewhere. */
-static mxo_status finalize_check(const finalize_args *a, uint64_t pairs,
-                                 uint64_t rows, uint64_t experts, mxo_text why)
+static mxo_status finalize_check(const mxo_call *call, const finalize_args *a,
+                                 uint64_t pairs, uint64_t rows,
+                                 uint64_t experts, mxo_text why)
 {
     int32_t *const n = (int32_t *)malloc((size_t)(4 * pairs + 1));
     mxo_status status =
         n == NULL ? gpu_fail(MXO_E_NOMEM, why, "no memory") : MXO_OK;
 
     if (status == MXO_OK && a->map != NULL) {
-        status = gpu_download(n, a->ids, 4 * pairs, why);
+        status = call_fetch(call, n, a->ids, 4 * pairs, why);
         for (uint64_t i = 0; i < pairs && status == MXO_OK; i++) {
             if (n[i] >= 0 && (uint64_t)n[i] >= experts) {
                 status = gpu_fail(MXO_E_PARAM, why,
@@ -156,7 +157,7 @@ static mxo_status finalize_check(const finalize_args *a, uint64_t pairs,
         }
     }
     if (status == MXO_OK && a->index != NULL) {
-        status = gpu_download(n, a->index, 4 * pairs, why);
+        status = call_fetch(call, n, a->index, 4 * pairs, why);
         for (uint64_t i = 0; i < pairs && status == MXO_OK; i++) {
             if (n[i] < -1 || (n[i] >= 0 && (uint64_t)n[i] >= rows)) {
                 status = gpu_fail(MXO_E_PARAM, why,
@@ -214,8 +215,8 @@ static mxo_status finalize_shapes(const mxo_call *call, finalize_args *a,
     if (status == MXO_OK) {
         status = finalize_pairs_of(call, a, tokens, why);
     }
-    return status == MXO_OK
-               ? finalize_check(a, tokens * slots, x->shape[0],
+    return status == MXO_OK && !call_is_captured(call)
+               ? finalize_check(call, a, tokens * slots, x->shape[0],
                                 map == NULL ? 0 : map->shape[0], why)
                : status;
 }

@@ -212,7 +212,7 @@ static mxo_status nvfp4_positive(const mxo_call *call,
 
     for (uint64_t i = 0; i < a->count[in] && status == MXO_OK; i++) {
         float x = 0;
-        status = gpu_download(&x, a->in[in] + 4 * i, 4, why);
+        status = call_fetch(call, &x, a->in[in] + 4 * i, 4, why);
         if (status == MXO_OK) {
             status = nvfp4_scalars_check(call, in, i, x, why);
         }
@@ -227,7 +227,7 @@ mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,
     nvfp4_scalars_job *const a = PLAN_ARGS(plan, nvfp4_scalars_job);
 
     MXO_TRY(nvfp4_scalars_make(call, a, why));
-    for (int in = 0; in < NVFP4_N_IN; in++) {
+    for (int in = 0; in < NVFP4_N_IN && !call_is_captured(call); in++) {
         MXO_TRY(nvfp4_positive(call, a, in, why));
     }
     plan->kernel = &scalars;

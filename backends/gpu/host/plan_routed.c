@@ -12,27 +12,33 @@
 
 /* Both calls, with ids and weights in memory that no plan of a layer takes. */
 static mxo_status routed_between(routed_calls *r, const mxo_call *call,
-                                 gpu_room *memory, mxo_text why)
+                                 gpu_scratch *scratch, mxo_text why)
 {
     const uint64_t bytes = 4 * call_in(call, "logits")->shape[0] *
                            (uint64_t)call_number(call, "top_k");
     const uint64_t room = (bytes + 255) / 256 * 256;
+    gpu_room *const memory = &scratch->routed[0];
 
-    MXO_TRY(room_need(&memory->p, &memory->n, 2 * room, why));
+    MXO_TRY(room_need(scratch, &memory->p, &memory->n, 2 * room, why));
     r->between[0].buffer = memory->p;
     r->between[1].buffer = (uint8_t *)memory->p + room;
     routed_make(r, call);
     return MXO_OK;
 }
 
-/* The router's launch, now. */
+/* The router's launches, now, unless nobody will look at the ids. */
 static mxo_status routed_launch(const gpu_plan *plan, mxo_text why)
 {
-    const gpu_shape shape = {(uint32_t)plan->blocks, 0, 0, 0, NULL, 0};
+    const gpu_scratch *const s = plan->scratch;
 
-    return plan->blocks == 0
-               ? MXO_OK
-               : gpu_launch(plan->kernel, &shape, &plan->args, why);
+    for (; plan != NULL && !s->captures; plan = plan->next) {
+        const gpu_shape shape = {(uint32_t)plan->blocks, 0, 0, 0,
+                                 s->lanes.stream[0],     0};
+        if (plan->blocks > 0) {
+            MXO_TRY(gpu_launch(plan->kernel, &shape, &plan->args, why));
+        }
+    }
+    return MXO_OK;
 }
 
 static mxo_status routed_plan(const mxo_call *call, gpu_plan *plan,
@@ -40,7 +46,7 @@ static mxo_status routed_plan(const mxo_call *call, gpu_plan *plan,
 {
     gpu_scratch *const scratch = plan->scratch;
 
-    MXO_TRY(routed_between(r, call, &scratch->routed[0], why));
+    MXO_TRY(routed_between(r, call, scratch, why));
     /* The layer's plan must not take the router's room. */
     scratch_swap(scratch, &scratch->routed[1]);
     const mxo_status status = plan_route(&r->route, plan, why);

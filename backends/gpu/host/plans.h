@@ -71,6 +71,9 @@ struct glu_constants;
 GPU_OPS(GPU_DECLARE)
 #undef GPU_DECLARE
 
+/* The plan of its operation; plan is zeros but for the scratch. */
+mxo_status plan_call(const mxo_call *call, gpu_plan *plan, mxo_text why);
+
 /* Type of a tensor that a description of the operation spells as type. */
 uint32_t call_dtype(const mxo_call *call, const char *type);
 

@@ -234,9 +234,9 @@ static inline mxo_status check_ids(const layer_job *j, mxo_text why)
     if (ids == NULL) {
         return gpu_fail(MXO_E_NOMEM, why, "no memory for topk_ids");
     }
-    status = gpu_download(ids, j->p.ids, 4 * j->p.pairs, why);
+    status = call_fetch(j->call, ids, j->p.ids, 4 * j->p.pairs, why);
     if (status == MXO_OK && map != NULL) {
-        status = gpu_download(entries, j->p.map, 4 * n_map, why);
+        status = call_fetch(j->call, entries, j->p.map, 4 * n_map, why);
     }
     for (uint64_t i = 0; i < j->p.pairs && status == MXO_OK; i++) {
         status = check_id(j, map == NULL ? NULL : entries, known, ids[i], why);
@@ -305,7 +305,7 @@ static inline mxo_status job_read(layer_job *j, const mxo_call *call,
         MXO_TRY(job_weights(j, &j->two, 1, why));
     }
     j->is_any = job_is_any(j);
-    return check_ids(j, why);
+    return call_is_captured(call) ? MXO_OK : check_ids(j, why);
 }
 
 #endif

@@ -120,7 +120,7 @@ static mxo_status job_table(layer_job *j, uint8_t *at, mxo_text why)
         return MXO_OK;
     }
     j->glu.glu.table = (const glu_constants *)(const void *)at;
-    return gpu_upload(at, j->table, j->experts * sizeof *j->table, why);
+    return call_send(j->call, at, j->table, j->experts * sizeof *j->table, why);
 }
 
 /* Intermediates of the steps, in the context's scratch. */

@@ -107,10 +107,13 @@ static mxo_status nvfp4_globals(const nvfp4_job *f, const char *name,
     const mxo_tensor *const t = call_in(call, name);
     mxo_status status = MXO_OK;
 
+    if (call_is_captured(call)) {
+        return MXO_OK;
+    }
     for (uint64_t i = 0; t != NULL && 4 * i < t->n_bytes && status == MXO_OK;
          i++) {
         float x = 0;
-        status = gpu_download(&x, tensor_address(t) + 4 * i, 4, why);
+        status = call_fetch(call, &x, tensor_address(t) + 4 * i, 4, why);
         if (status == MXO_OK && !(x > 0 && x - x == 0)) {
             return gpu_fail(MXO_E_PARAM, why,
                             "%s: %s[%llu] is no positive "
@@ -148,7 +151,7 @@ static mxo_status nvfp4_table(nvfp4_job *f, const mxo_call *act, mxo_text why)
         status = gpu_fail(MXO_E_NOMEM, why, "no memory for constants");
     }
     if (status == MXO_OK) {
-        status = gpu_download(own, at, 4 * j->experts, why);
+        status = call_fetch(j->call, own, at, 4 * j->experts, why);
     }
     for (size_t e = 0; e < n && status == MXO_OK; e++) {
         own[n + e] = unit->beta / own[e];
@@ -298,7 +301,7 @@ static mxo_status nvfp4_read(nvfp4_job *f, const mxo_call *call, mxo_text why)
         status =
             (i ? j->has_two : j->has_one) ? nvfp4_tensors(f, i, why) : MXO_OK;
     }
-    if (status == MXO_OK) {
+    if (status == MXO_OK && !call_is_captured(call)) {
         status = check_ids(j, why);
     }
     return status == MXO_OK ? nvfp4_output(f, why) : status;
@@ -357,8 +360,8 @@ static mxo_status nvfp4_place(nvfp4_job *f, gpu_scratch *scratch, mxo_text why)
     j->sum.y = j->y;
     if (j->table != NULL) {
         j->glu.glu.table = (const glu_constants *)(const void *)(base + table);
-        status = gpu_upload(base + table, j->table,
-                            j->experts * sizeof *j->table, why);
+        status = call_send(j->call, base + table, j->table,
+                           j->experts * sizeof *j->table, why);
     }
     return status;
 }

@@ -98,7 +98,7 @@ static inline mxo_status recipe_own(const layer_job *j, const char *key,
     }
     *to = (float *)malloc((size_t)(4 * j->experts + 1));
     return *to == NULL ? gpu_fail(MXO_E_NOMEM, why, "no memory for %s", name)
-                       : gpu_download(*to, at, 4 * j->experts, why);
+                       : call_fetch(call, *to, at, 4 * j->experts, why);
 }
 
 /* Constants of each expert, in memory that the job owns. */

@@ -138,7 +138,8 @@ int job_is_small_batch(const layer_job *j, const gpu_plan *plan)
 }
 
 /* Device memory that keeps what launches leave in it; blank at first. */
-static mxo_status small_batch_keeps(void **p, uint64_t n, mxo_text why)
+static mxo_status small_batch_keeps(gpu_scratch *s, void **p, uint64_t n,
+                                    mxo_text why)
 {
     void *fresh = NULL;
 
@@ -149,7 +150,7 @@ static mxo_status small_batch_keeps(void **p, uint64_t n, mxo_text why)
     if (status != MXO_OK) {
         return gpu_fail(status, why, "no memory for what launches share");
     }
-    status = gpu_fill(fresh, 0xff, n, NULL, why);
+    status = gpu_fill(fresh, 0xff, n, s->lanes.stream[0], why);
     if (status != MXO_OK) {
         gpu_free(fresh);
         return status;
@@ -177,6 +178,18 @@ static void small_batch_turn(gpu_plan *plan)
         (uint32_t)((acts + small_batch_rows_bytes(a)) / 16);
 }
 
+/* A graph has the same arguments each time: it clears before, not behind. */
+static void small_batch_capture(gpu_plan *plan)
+{
+    gpu_scratch *const s = plan->scratch;
+
+    small_batch_turn(plan);
+    plan->turn = NULL;
+    plan->clear = s->published[s->turn];
+    plan->n_clear = 16 * (uint64_t)s->n_published[s->turn];
+    plan->clear_to = 0xff;
+}
+
 mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(small_batch_layer, 1);
@@ -184,8 +197,8 @@ mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
     gpu_scratch *const scratch = plan->scratch;
 
     for (int i = 0; i < 2; i++) {
-        MXO_TRY(small_batch_keeps(&scratch->published[i], SMALL_BATCH_PUBLISHED,
-                                  why));
+        MXO_TRY(small_batch_keeps(scratch, &scratch->published[i],
+                                  SMALL_BATCH_PUBLISHED, why));
     }
     j->sum.row_type = j->two.out;
     j->sum.y = j->y;
@@ -205,6 +218,9 @@ mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
     plan->blocks = scratch->units;
     plan->together = 1;
     a->by_grid = divisor_of((uint32_t)plan->blocks);
+    if (scratch->captures) {
+        small_batch_capture(plan);
+    }
     return MXO_OK;
 }
 #endif

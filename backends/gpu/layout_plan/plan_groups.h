@@ -67,9 +67,10 @@ static mxo_status groups_ranges(groups_plan *g, const int32_t *entry,
 }
 
 /* g->list from a tensor in the device's memory; g->list is to be freed. */
-static mxo_status groups_fetch(groups_plan *g, const mxo_tensor *t,
-                               mxo_text why)
+static mxo_status groups_fetch(const mxo_call *call, groups_plan *g,
+                               const char *name, mxo_text why)
 {
+    const mxo_tensor *const t = call_in(call, name);
     int32_t *entry;
     mxo_status status;
 
@@ -81,7 +82,7 @@ static mxo_status groups_fetch(groups_plan *g, const mxo_tensor *t,
     g->list = (groups_range *)calloc(g->n + 1, sizeof *g->list);
     status = entry == NULL || g->list == NULL
                  ? gpu_fail(MXO_E_NOMEM, why, "no memory for the groups")
-                 : gpu_download(entry, tensor_address(t), t->n_bytes, why);
+                 : call_fetch(call, entry, tensor_address(t), t->n_bytes, why);
     if (status == MXO_OK) {
         status = groups_ranges(g, entry, why);
     }
@@ -90,14 +91,15 @@ static mxo_status groups_fetch(groups_plan *g, const mxo_tensor *t,
 }
 
 /* A launch over n threads with the ranges in device memory at p. */
-static mxo_status groups_launch(const groups_plan *g, gpu_plan *plan,
-                                const gpu_kernel *kernel, uint64_t n, void *p,
-                                groups_args **a, mxo_text why)
+static mxo_status groups_launch(const mxo_call *call, const groups_plan *g,
+                                gpu_plan *plan, const gpu_kernel *kernel,
+                                uint64_t n, void *p, groups_args **a,
+                                mxo_text why)
 {
     gpu_plan *const next = plan_append(plan);
     const mxo_status status =
         g->repeat ? MXO_OK
-                  : gpu_upload(p, g->list, g->n * sizeof *g->list, why);
+                  : call_send(call, p, g->list, g->n * sizeof *g->list, why);
 
     if (next == NULL || status != MXO_OK) {
         return status != MXO_OK
@@ -133,7 +135,7 @@ mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why)
         g.to_rows > INT32_MAX) {
         return gpu_fail(MXO_E_PARAM, why, "layout.groups: align or total");
     }
-    mxo_status status = groups_fetch(&g, call_in(call, "sizes"), why);
+    mxo_status status = groups_fetch(call, &g, "sizes", why);
     if (status == MXO_OK) {
         const gpu_want w = want_vector(MXO_I32, (uint64_t)g.to_rows);
         status = need_shaped(call, 1, "index", &w, &index, why);
@@ -146,7 +148,7 @@ mxo_status plan_groups(const mxo_call *call, gpu_plan *plan, mxo_text why)
         status = scratch_need(plan->scratch, g.n * sizeof *g.list + 1, why);
     }
     if (status == MXO_OK) {
-        status = groups_launch(&g, plan, &kernel, (uint64_t)g.to_rows,
+        status = groups_launch(call, &g, plan, &kernel, (uint64_t)g.to_rows,
                                plan->scratch->p, &a, why);
     }
     if (status == MXO_OK) {
@@ -210,9 +212,10 @@ static mxo_status grouped_rows(const mxo_call *call, const mxo_tensor *x,
 }
 
 /* Scratch: what a chain needs, the buffer, the ranges. */
-static mxo_status grouped_launch(const groups_plan *g, const mxo_tensor *x,
-                                 gpu_plan *plan, const layout_chain *c,
-                                 chain_run *run, mxo_text why)
+static mxo_status grouped_launch(const mxo_call *call, const groups_plan *g,
+                                 const mxo_tensor *x, gpu_plan *plan,
+                                 const layout_chain *c, chain_run *run,
+                                 mxo_text why)
 {
     static const gpu_kernel kernel = KERNEL(layout_gather_rows, 0);
     const uint64_t row_bytes = x->shape[2] * type_bytes(x->dtype);
@@ -231,7 +234,7 @@ static mxo_status grouped_launch(const groups_plan *g, const mxo_tensor *x,
     }
     uint8_t *const buffer = (uint8_t *)plan->scratch->p + before;
     const uint32_t unit = row_bytes % 16 == 0 ? 16 : row_bytes % 4 == 0 ? 4 : 1;
-    status = groups_launch(g, plan, &kernel, rows * row_bytes / unit,
+    status = groups_launch(call, g, plan, &kernel, rows * row_bytes / unit,
                            buffer + room, &a, why);
     if (status == MXO_OK) {
         a->src = tensor_address(x);
@@ -290,10 +293,10 @@ mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why)
         status = grouped_chain(call, x, &g, &chain, &run, &valid, why);
     }
     if (status == MXO_OK && !g.repeat) {
-        status = groups_fetch(&g, call_in(call, "groups"), why);
+        status = groups_fetch(call, &g, "groups", why);
     }
     if (status == MXO_OK) {
-        status = grouped_launch(&g, x, plan, &chain, &run, why);
+        status = grouped_launch(call, &g, x, plan, &chain, &run, why);
     }
     if (status == MXO_OK) {
         status = chain_there(&run, &chain, why);

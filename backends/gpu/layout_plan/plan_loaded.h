@@ -177,7 +177,7 @@ static mxo_status loaded_undo(loaded_call *l, gpu_plan *plan, mxo_text why)
             room = chain_room(&t->chain) > room ? chain_room(&t->chain) : room;
         }
     }
-    MXO_TRY(room_need(&held->p, &held->n, end, why));
+    MXO_TRY(room_need(plan->scratch, &held->p, &held->n, end, why));
     scratch_swap(plan->scratch, &plan->scratch->loaded[1]);
     const mxo_status status = chain_begin(&run, plan, room, why);
     scratch_swap(plan->scratch, &plan->scratch->loaded[1]);

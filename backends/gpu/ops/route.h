@@ -17,6 +17,21 @@ typedef struct route_args {
     void *indices, *packed; /* NULL: not wanted */
 } route_args;
 
+/* A bias of BF16 as binary32. */
+typedef struct route_widen_args {
+    const void *from;
+    uint32_t *to;
+    uint32_t n;
+} route_widen_args;
+
+GPU_FN void route_widen_body(const route_widen_args *a)
+{
+    for (uint32_t i = gpu_block() * GPU_BLOCK + gpu_thread(); i < a->n;
+         i += gpu_grid() * GPU_BLOCK) {
+        gpu_store_u32(a->to, i, (uint32_t)gpu_load_u16(a->from, i) << 16);
+    }
+}
+
 /* Words of a token's room; the host asks, too. */
 #define ROUTE_ROOM(p) \
     (3 * (uint64_t)(p)->experts + (p)->groups + 2 * (p)->top_k)

@@ -49,7 +49,7 @@ enum { GPU_LANES = 4 }; /* queues of launches that may run side by side */
 
 /* A launch; threads 0: GPU_BLOCK; shared: bytes beyond what a kernel declares;
    overlaps: it may start while the launch before it ends; stream: a lane's,
-   NULL: the one that all else uses; together: all blocks run at once. */
+   NULL: the device's default; together: all blocks run at once. */
 typedef struct gpu_shape {
     uint32_t grid;
     uint32_t threads;
@@ -86,8 +86,8 @@ gpu_fail(mxo_status status, mxo_text why, const char *format, ...)
     return status;
 }
 
-/* Streams beside the usual one.  Lane 0 is that one; its event is the fork,
-   the others' are the join.  Zeros: not open yet. */
+/* A stream and others beside it.  Lane 0 is that stream, NULL the default; its
+   event is the fork, the others' are the join.  Zeros: not open yet. */
 typedef struct gpu_lanes {
     int open; /* so many of them, lane 0 included */
     void *stream[GPU_LANES];
@@ -98,19 +98,42 @@ typedef struct gpu_lanes {
 mxo_status gpu_open(int device, gpu_device *d, mxo_text why);
 mxo_status gpu_malloc(void **p, uint64_t n_bytes);
 void gpu_free(void *p);
-mxo_status gpu_upload(void *dst, const void *src, uint64_t n, mxo_text why);
-mxo_status gpu_download(void *dst, const void *src, uint64_t n, mxo_text why);
 mxo_status gpu_fill(void *dst, int byte, uint64_t n, void *stream,
                     mxo_text why);
+mxo_status gpu_copy(void *dst, const void *src, uint64_t n, void *stream,
+                    mxo_text why);
 mxo_status gpu_synchronize(mxo_text why);
+
+/* In the order of a stream, which these wait for. */
+mxo_status gpu_upload(void *dst, const void *src, uint64_t n, void *stream,
+                      mxo_text why);
+mxo_status gpu_download(void *dst, const void *src, uint64_t n, void *stream,
+                        mxo_text why);
+
+/* A stream that neither waits for the default one nor lets it wait. */
+mxo_status gpu_stream_open(void **stream, mxo_text why);
+void gpu_stream_close(void *stream);
+mxo_status gpu_stream_wait(void *stream, mxo_text why);
+/* Its next work begins so much later. */
+mxo_status gpu_delay(void *stream, uint32_t microseconds, mxo_text why);
+
+/* What is put on a stream between begin and end is kept and not done.  There
+   memory is neither asked for nor read back.  end() is called in any case. */
+mxo_status gpu_capture_begin(void *stream, mxo_text why);
+mxo_status gpu_capture_end(void *stream, void **graph, mxo_text why);
+mxo_status gpu_graph_launch(void *graph, void *stream, mxo_text why);
+void gpu_graph_close(void *graph);
 
 /* Blocks of this kernel that one multiprocessor holds at once. */
 mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks, mxo_text why);
 
+/* args: GPU_ARGS_BYTES of them, where shape has a stream. */
+enum { GPU_ARGS_BYTES = 4096 };
 mxo_status gpu_launch(const gpu_kernel *k, const gpu_shape *shape,
                       const void *args, mxo_text why);
 
 /* From a fork on lanes run side by side; what follows a join waits for all. */
+mxo_status gpu_lanes_open(gpu_lanes *l, mxo_text why);
 void gpu_lanes_close(gpu_lanes *l);
 mxo_status gpu_fork(gpu_lanes *l, mxo_text why);
 mxo_status gpu_join(gpu_lanes *l, mxo_text why);
@@ -125,7 +148,6 @@ typedef struct gpu_timer {
     int is_busy; /* the device, when the work is asked for */
 } gpu_timer;
 
-mxo_status gpu_copy(void *dst, const void *src, uint64_t n, mxo_text why);
 void gpu_timer_close(gpu_timer *t);
 mxo_status gpu_timer_open(gpu_timer *t, int is_busy, mxo_text why);
 

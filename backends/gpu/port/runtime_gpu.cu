@@ -7,6 +7,8 @@
 #include "port/device_types.h"
 #include "port/runtime.h"
 
+#include <time.h>
+
 #if defined(__HIPCC__)
 #include <hip/hip_runtime.h>
 #define RT(name) hip##name
@@ -14,6 +16,8 @@ typedef hipDeviceProp_t gpu_properties;
 typedef hipError_t gpu_error;
 typedef hipEvent_t gpu_event;
 typedef hipStream_t gpu_stream;
+typedef hipGraph_t gpu_graph;
+typedef hipGraphExec_t gpu_graph_exec;
 #else
 #include <cuda_runtime.h>
 #define RT(name) cuda##name
@@ -21,6 +25,8 @@ typedef cudaDeviceProp gpu_properties;
 typedef cudaError_t gpu_error;
 typedef cudaEvent_t gpu_event;
 typedef cudaStream_t gpu_stream;
+typedef cudaGraph_t gpu_graph;
+typedef cudaGraphExec_t gpu_graph_exec;
 #endif
 
 static mxo_status gpu_check(gpu_error error, const char *what, mxo_text why)
@@ -82,23 +88,102 @@ void gpu_free(void *p)
     (void)RT(Free)(p);
 }
 
-mxo_status gpu_upload(void *dst, const void *src, uint64_t n, mxo_text why)
+mxo_status gpu_copy(void *dst, const void *src, uint64_t n, void *stream,
+                    mxo_text why)
 {
-    return gpu_check(RT(Memcpy)(dst, src, (size_t)n, RT(MemcpyHostToDevice)),
-                     "upload", why);
+    return gpu_check(RT(MemcpyAsync)(dst, src, (size_t)n,
+                                     RT(MemcpyDeviceToDevice),
+                                     (gpu_stream)stream),
+                     "copy", why);
 }
 
-mxo_status gpu_download(void *dst, const void *src, uint64_t n, mxo_text why)
+mxo_status gpu_stream_wait(void *stream, mxo_text why)
 {
-    return gpu_check(RT(Memcpy)(dst, src, (size_t)n, RT(MemcpyDeviceToHost)),
-                     "download", why);
+    return gpu_check(RT(StreamSynchronize)((gpu_stream)stream), "wait", why);
 }
 
-mxo_status gpu_copy(void *dst, const void *src, uint64_t n, mxo_text why)
+mxo_status gpu_upload(void *dst, const void *src, uint64_t n, void *stream,
+                      mxo_text why)
+{
+    MXO_TRY(
+        gpu_check(RT(MemcpyAsync)(dst, src, (size_t)n, RT(MemcpyHostToDevice),
+                                  (gpu_stream)stream),
+                  "upload", why));
+    return gpu_stream_wait(stream, why);
+}
+
+mxo_status gpu_download(void *dst, const void *src, uint64_t n, void *stream,
+                        mxo_text why)
+{
+    MXO_TRY(
+        gpu_check(RT(MemcpyAsync)(dst, src, (size_t)n, RT(MemcpyDeviceToHost),
+                                  (gpu_stream)stream),
+                  "download", why));
+    return gpu_stream_wait(stream, why);
+}
+
+mxo_status gpu_stream_open(void **stream, mxo_text why)
 {
     return gpu_check(
-        RT(MemcpyAsync)(dst, src, (size_t)n, RT(MemcpyDeviceToDevice), 0),
-        "copy", why);
+        RT(StreamCreateWithFlags)((gpu_stream *)stream, RT(StreamNonBlocking)),
+        "stream", why);
+}
+
+void gpu_stream_close(void *stream)
+{
+    (void)RT(StreamDestroy)((gpu_stream)stream);
+}
+
+/* The driver calls it between two pieces of a stream's work. */
+static void gpu_sleep(void *microseconds)
+{
+    const uint64_t n = (uint64_t)(uintptr_t)microseconds;
+    const struct timespec t = {(time_t)(n / 1000000),
+                               (long)(n % 1000000 * 1000)};
+
+    (void)nanosleep(&t, NULL);
+}
+
+mxo_status gpu_delay(void *stream, uint32_t microseconds, mxo_text why)
+{
+    return gpu_check(RT(LaunchHostFunc)((gpu_stream)stream, gpu_sleep,
+                                        (void *)(uintptr_t)microseconds),
+                     "delay", why);
+}
+
+/* Global: what would not be kept, as memory that is asked for, is refused. */
+mxo_status gpu_capture_begin(void *stream, mxo_text why)
+{
+    return gpu_check(
+        RT(StreamBeginCapture)((gpu_stream)stream, RT(StreamCaptureModeGlobal)),
+        "capture", why);
+}
+
+mxo_status gpu_capture_end(void *stream, void **graph, mxo_text why)
+{
+    gpu_graph kept = NULL;
+    gpu_graph_exec exec = NULL;
+    gpu_error error = RT(StreamEndCapture)((gpu_stream)stream, &kept);
+
+    if (error == RT(Success)) {
+        error = RT(GraphInstantiateWithFlags)(&exec, kept, 0);
+    }
+    if (kept != NULL) {
+        (void)RT(GraphDestroy)(kept);
+    }
+    *graph = exec;
+    return gpu_check(error, "capture", why);
+}
+
+mxo_status gpu_graph_launch(void *graph, void *stream, mxo_text why)
+{
+    return gpu_check(RT(GraphLaunch)((gpu_graph_exec)graph, (gpu_stream)stream),
+                     "graph", why);
+}
+
+void gpu_graph_close(void *graph)
+{
+    (void)RT(GraphExecDestroy)((gpu_graph_exec)graph);
 }
 
 mxo_status gpu_fill(void *dst, int byte, uint64_t n, void *stream, mxo_text why)
@@ -181,43 +266,39 @@ void gpu_lanes_close(gpu_lanes *l)
     for (; l->open > 0; l->open--) {
         (void)RT(EventDestroy)((gpu_event)l->event[l->open - 1]);
         if (l->open > 1) {
-            (void)RT(StreamDestroy)((gpu_stream)l->stream[l->open - 1]);
+            gpu_stream_close(l->stream[l->open - 1]);
         }
     }
 }
 
-static gpu_error gpu_lanes_open(gpu_lanes *l)
+mxo_status gpu_lanes_open(gpu_lanes *l, mxo_text why)
 {
-    gpu_error error = RT(Success);
-
-    while (l->open < GPU_LANES && error == RT(Success)) {
-        gpu_stream stream = NULL;
+    while (l->open < GPU_LANES) {
+        void **const stream = &l->stream[l->open];
 
         if (l->open > 0) {
-            error = RT(StreamCreateWithFlags)(&stream, RT(StreamNonBlocking));
+            MXO_TRY(gpu_stream_open(stream, why));
         }
+        const gpu_error error = RT(EventCreateWithFlags)(
+            (gpu_event *)&l->event[l->open], RT(EventDisableTiming));
         if (error != RT(Success)) {
-            break;
+            if (l->open > 0) {
+                gpu_stream_close(*stream);
+            }
+            return gpu_check(error, "lanes", why);
         }
-        error = RT(EventCreateWithFlags)((gpu_event *)&l->event[l->open],
-                                         RT(EventDisableTiming));
-        if (error == RT(Success)) {
-            l->stream[l->open++] = stream;
-        } else if (stream != NULL) {
-            (void)RT(StreamDestroy)(stream);
-        }
+        l->open++;
     }
-    return error;
+    return MXO_OK;
 }
 
 /* From here on lanes run side by side, after all that came before. */
 mxo_status gpu_fork(gpu_lanes *l, mxo_text why)
 {
-    gpu_error error = gpu_lanes_open(l);
+    MXO_TRY(gpu_lanes_open(l, why));
+    gpu_error error =
+        RT(EventRecord)((gpu_event)l->event[0], (gpu_stream)l->stream[0]);
 
-    if (error == RT(Success)) {
-        error = RT(EventRecord)((gpu_event)l->event[0], 0);
-    }
     for (int i = 1; i < GPU_LANES && error == RT(Success); i++) {
         error = RT(StreamWaitEvent)((gpu_stream)l->stream[i],
                                     (gpu_event)l->event[0], 0);
@@ -234,7 +315,8 @@ mxo_status gpu_join(gpu_lanes *l, mxo_text why)
         error =
             RT(EventRecord)((gpu_event)l->event[i], (gpu_stream)l->stream[i]);
         if (error == RT(Success)) {
-            error = RT(StreamWaitEvent)(0, (gpu_event)l->event[i], 0);
+            error = RT(StreamWaitEvent)((gpu_stream)l->stream[0],
+                                        (gpu_event)l->event[i], 0);
         }
     }
     return gpu_check(error, "join", why);

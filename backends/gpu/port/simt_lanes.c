@@ -166,8 +166,8 @@ static void run_block(void)
     }
 }
 
-mxo_status gpu_launch(const gpu_kernel *k, const gpu_shape *shape,
-                      const void *args, mxo_text why)
+mxo_status simt_run(const gpu_kernel *k, const gpu_shape *shape,
+                    const void *args, mxo_text why)
 {
 #if SIMT_WARP == 32
     if (shape->together) {
