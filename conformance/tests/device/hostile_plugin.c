@@ -4,7 +4,7 @@
  * environment variable FAULT: hostile.test wants each of them red.  Without
  * FAULT, and with those that begin with "ok-", it is right.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(clang-diagnostic-*): a name of libc */
 #define mxo_backend_entry example_entry
 /* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
 #include "../../../backends/example/example_plugin.c"

@@ -4,7 +4,7 @@
  * not do, chosen by its argument: hostile.test wants each of them red, or
  * refused before anything is judged.
  */
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* NOLINT(clang-diagnostic-*): a name of libc */
 #define main example_main
 /* NOLINTNEXTLINE(bugprone-suspicious-include): wraps it */
 #include "../../../backends/example/subject.c"
