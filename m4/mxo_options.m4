@@ -54,9 +54,15 @@ AC_DEFUN([MXO_OPTION_OPENMP], [
 
 # The shim runs GPU sources on contexts of the C library; musl has none.
 AC_DEFUN([MXO_OPTION_SIMT], [
+    AC_ARG_WITH([simt], AS_HELP_STRING([--with-simt=WIDTH],
+        [width of the shim's warps: 32 leaves 64 out, no both]))
     AC_CHECK_FUNC([makecontext], [mxo_simt=yes mxo_simt_says="yes: backends simt32 and simt64"],
         [mxo_simt=no mxo_simt_says="no: the C library has no makecontext()"])
-    AM_CONDITIONAL([MXO_SIMT], [test "$mxo_simt" = yes])
+    AS_CASE([$mxo_simt/$with_simt],
+        [yes/no], [mxo_simt=no mxo_simt_says="no: switched off"],
+        [yes/32], [mxo_simt=32 mxo_simt_says="yes: backend simt32; 64 switched off"])
+    AM_CONDITIONAL([MXO_SIMT], [test "$mxo_simt" != no])
+    AM_CONDITIONAL([MXO_SIMT64], [test "$mxo_simt" = yes])
 ])
 
 # Lanes of the cpu backend that this host's compiler can build.

@@ -147,30 +147,38 @@ simt_lanes = \
 # Its lanes are contexts of the C library; where there are none, it is left out.
 if MXO_SIMT
 AM_CPPFLAGS += -DMXO_WITH_SIMT
-noinst_LTLIBRARIES += libsimt32.la libsimt64.la
-MXO_BACKEND_LIBS += libsimt32.la libsimt64.la
+noinst_LTLIBRARIES += libsimt32.la
+MXO_BACKEND_LIBS += libsimt32.la
 libsimt32_la_SOURCES = $(gpu_units) $(gpu_headers) $(simt_lanes) \
 	$(simt_headers)
 libsimt32_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=32
 libsimt32_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) -static
-libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
-libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=64
-libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) -static
 
-check_PROGRAMS += simt32_test simt64_test
-TESTS += simt32_test simt64_test
+check_PROGRAMS += simt32_test
+TESTS += simt32_test
 simt32_test_SOURCES = %reldir%/test_simt.c $(simt_lanes) $(simt_headers)
 simt32_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
 simt32_test_LDADD = -lm
-simt64_test_SOURCES = $(simt32_test_SOURCES)
-simt64_test_CPPFLAGS = $(libsimt64_la_CPPFLAGS)
-simt64_test_LDADD = -lm
 
 check_PROGRAMS += near_test
 TESTS += near_test
 near_test_SOURCES = %reldir%/test_near.c $(simt_lanes) $(simt_headers)
 near_test_CPPFLAGS = $(libsimt32_la_CPPFLAGS)
 near_test_LDADD = -lm
+endif
+if MXO_SIMT64
+AM_CPPFLAGS += -DMXO_WITH_SIMT64
+noinst_LTLIBRARIES += libsimt64.la
+MXO_BACKEND_LIBS += libsimt64.la
+libsimt64_la_SOURCES = $(libsimt32_la_SOURCES)
+libsimt64_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir% -DSIMT_WARP=64
+libsimt64_la_CFLAGS = $(AM_CFLAGS) $(MXO_CPU_FLAGS) -static
+
+check_PROGRAMS += simt64_test
+TESTS += simt64_test
+simt64_test_SOURCES = $(simt32_test_SOURCES)
+simt64_test_CPPFLAGS = $(libsimt64_la_CPPFLAGS)
+simt64_test_LDADD = -lm
 endif
 EXTRA_DIST += $(simt_lanes) $(simt_headers) %reldir%/test_simt.c %reldir%/test_near.c
 
