@@ -690,8 +690,6 @@ flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance
 flip_vectors_LDFLAGS = $(AM_LDFLAGS) -static
 flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
-# Shell tests, TAP on standard output; one line each.  The longest first, that
-# none is left running alone at the end; the others sorted.
 # The sanitizers' lane leaves these to ci/nightly: they run the program often,
 # for what others ask of it as well.
 repeating_tests = \
@@ -702,8 +700,13 @@ repeating_tests = \
 	%reldir%/tests/house/layout_pages.test \
 	%reldir%/tests/house/help.test \
 	%reldir%/tests/house/docs.test
+# Shell tests, TAP on standard output; one line each.  The longest first, that
+# none is left running alone at the end; the others by name.
 dist_check_SCRIPTS = \
 	%reldir%/tests/judge/selftest.test \
+	%reldir%/tests/vectors/run_vectors.test \
+	%reldir%/tests/judge/reports.test \
+	%reldir%/tests/device/plugin.test \
 	%reldir%/tests/house/adding_op.test \
 	%reldir%/tests/judge/bench.test \
 	%reldir%/tests/files/audit.test \
@@ -729,15 +732,12 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/state.test \
 	%reldir%/tests/device/hostile_subjects.test \
 	%reldir%/tests/judge/memory.test \
-	%reldir%/tests/device/plugin.test \
 	%reldir%/tests/device/plugins.test \
 	%reldir%/tests/device/python.test \
 	%reldir%/tests/fuzzing/python_fuzz.test \
 	%reldir%/tests/judge/page.test \
 	%reldir%/tests/judge/progress.test \
-	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/judge/stopped.test \
-	%reldir%/tests/vectors/run_vectors.test \
 	%reldir%/tests/judge/select.test \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
