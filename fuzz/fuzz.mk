@@ -91,7 +91,8 @@ fuzz_table_LDADD = $(fuzz_ldadd)
 
 TESTS += %reldir%/fuzz.test %reldir%/planted.test
 EXTRA_DIST += %reldir%/planted.test %reldir%/planted/place.c \
-	%reldir%/planted/place.h %reldir%/planted/planted-faults \
+	%reldir%/planted/place.h %reldir%/planted/mistake.c \
+	%reldir%/planted/mistake.h %reldir%/planted/planted-faults \
 	%reldir%/planted/planted.c %reldir%/planted/planted.def \
 	%reldir%/planted/fuzz_planted.c %reldir%/planted/planted.py
 EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus \
@@ -101,11 +102,13 @@ EXTRA_DIST += %reldir%/fuzz.test %reldir%/standalone.c %reldir%/corpus \
 noinst_DATA += fuzz/planted.so
 CLEANFILES += fuzz/planted.so
 fuzz/planted.so: %reldir%/planted/planted.c %reldir%/planted/place.c \
-		%reldir%/planted/place.h %reldir%/planted/planted.def emu/include/mxoracle/abi.h
+		%reldir%/planted/place.h %reldir%/planted/mistake.c \
+		%reldir%/planted/mistake.h %reldir%/planted/planted.def emu/include/mxoracle/abi.h
 	@$(MKDIR_P) fuzz
 	$(AM_V_CC)$(CC) $(AM_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared \
 		-I$(top_srcdir)/emu/include $(AM_LDFLAGS) $(LDFLAGS) \
 		-o $@ $(srcdir)/%reldir%/planted/planted.c \
+		$(srcdir)/%reldir%/planted/mistake.c \
 		$(srcdir)/%reldir%/planted/place.c
 
 # For fuzzers of users' own code: static, as a fuzz target links it.

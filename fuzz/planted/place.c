@@ -168,3 +168,92 @@ uint64_t place_nibbles_kept(const extents *x, uint64_t r, uint64_t c)
 {
     return ((c >> 1) * x->rows + r) * 2 + (c & 1);
 }
+
+/* Marlin: 16 k by 64 n are 128 words of eight codes, four words a thread; the
+   thread is 4 * (n & 7) + k / 2 of a half. */
+static uint64_t marlin(uint64_t tile, uint64_t n, uint64_t k, uint64_t code)
+{
+    const uint64_t thread = (n & 7) << 2 | (k >> 1 & 3);
+
+    return ((tile << 7) + (thread << 2) + (n >> 4 & 3)) * 8 + code;
+}
+
+/* Which of the eight codes of its word: even and odd k, n beyond 8, k beyond
+   8. */
+static uint64_t dealt_code(uint64_t n, uint64_t k)
+{
+    return (k & 1) << 2 | (n >> 3 & 1) << 1 | (k >> 3 & 1);
+}
+
+uint64_t place_marlin(const extents *x, uint64_t n, uint64_t k)
+{
+    return marlin((k >> 4) * (x->rows >> 6) + (n >> 6), n, k, dealt_code(n, k));
+}
+
+uint64_t place_marlin_across(const extents *x, uint64_t n, uint64_t k)
+{
+    return marlin((n >> 6) * (x->cols >> 4) + (k >> 4), n, k, dealt_code(n, k));
+}
+
+uint64_t place_marlin_plain(const extents *x, uint64_t n, uint64_t k)
+{
+    return marlin((k >> 4) * (x->rows >> 6) + (n >> 6), n, k,
+                  (n >> 3 & 1) << 2 | (k >> 3 & 1) << 1 | (k & 1));
+}
+
+uint64_t place_eights(const extents *x, uint64_t r, uint64_t c)
+{
+    return r * x->cols + (c & ~(uint64_t)63) + ((c & 7) << 3 | (c >> 3 & 7));
+}
+
+uint64_t place_fours(const extents *x, uint64_t r, uint64_t c)
+{
+    return r * x->cols + (c & ~(uint64_t)3) + ((c & 1) << 1 | (c >> 1 & 1));
+}
+
+uint64_t place_humming(const extents *x, uint64_t r, uint64_t c)
+{
+    return c * x->padded_rows + (r & ~(uint64_t)63) +
+           ((r & 7) << 3 | (r >> 3 & 7));
+}
+
+/* Rows are pairs of gate and up; the up comes first, and 16 or 32 rows of
+   scales go through the shuffle. */
+static uint64_t gptoss(const extents *x, uint64_t knob, uint64_t r, uint64_t c)
+{
+    const uint64_t is_up = ~r & 1;
+    const uint64_t i = knob % 128 == 0
+                           ? (r >> 1 & 1) << 4 | is_up << 3 | (r >> 2 & 7)
+                           : (r >> 4 & 1) << 4 | is_up << 3 | (r >> 1 & 7);
+
+    return place_128x4(x, (r & ~(uint64_t)31) + i, c);
+}
+
+uint64_t place_gptoss(const extents *x, uint64_t r, uint64_t c)
+{
+    return gptoss(x, x->knob, r, c);
+}
+
+uint64_t place_gptoss_late(const extents *x, uint64_t r, uint64_t c)
+{
+    return gptoss(x, r < 128 ? x->knob : 128, r, c);
+}
+
+/* Odd rows, then even ones. */
+static uint64_t parted(const extents *x, uint64_t r)
+{
+    return (r >> 1) + (r & 1 ? 0 : x->rows >> 1);
+}
+
+uint64_t place_deinterleaved(const extents *x, uint64_t r, uint64_t c)
+{
+    return place_128x4(x, parted(x, r), c);
+}
+
+uint64_t place_deinterleaved_across(const extents *x, uint64_t r, uint64_t c)
+{
+    const uint64_t row = parted(x, r);
+
+    return ((c >> 2) * (x->rows >> 7) + (row >> 7)) * 512 +
+           place_128x4(x, row & 127, c & 3);
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where ten layouts put an element, as vendors' kernels say it: shifts, masks
- * and remainders of a row and a column.  Nothing of the emulator's notation is
- * used.
+ * Where sixteen layouts put an element, as vendors' kernels say it: shifts,
+ * masks and remainders of a row and a column.  Nothing of the emulator's
+ * notation is used.
  */
 #ifndef PLANTED_PLACE_H
 #define PLANTED_PLACE_H
@@ -45,5 +45,15 @@ placing place_64x4, place_128x4_across, place_8x4_across, place_4x4,
     place_halves_all, place_shuffled_128, place_hopper_8, place_hopper_4,
     place_cdna4_rows, place_cdna4_cols, place_cdna4_unpadded, place_16x4,
     place_nibbles_kept, place_swapped_next;
+placing place_marlin;
+placing place_marlin_across;
+placing place_marlin_plain;
+placing place_eights;
+placing place_fours;
+placing place_humming;
+placing place_gptoss;
+placing place_gptoss_late;
+placing place_deinterleaved;
+placing place_deinterleaved_across;
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Converters with faults that are known, to measure what finds them.  Device n
- * is row n of planted.def: layout.apply in one of ten layouts, forward and
+ * is row n of planted.def: layout.apply in one of sixteen layouts, forward and
  * back, by loops over place.h.
  */
-#include "place.h"
+#include "mistake.h"
 
 #include <mxoracle/abi.h>
 
@@ -25,36 +25,6 @@ static const layout_rule rules[] = {
 };
 #undef PLANTED
 
-enum {
-    MISTAKE_NONE,
-    MISTAKE_TAIL_ROWS,
-    MISTAKE_TAIL_COLS,
-    MISTAKE_PAD_VALUE,
-    MISTAKE_PAD_MISSING,
-    MISTAKE_INVERSE, /* the placing is wrong on the way back only */
-    MISTAKE_ROW_16,
-    MISTAKE_COL_16,
-    MISTAKE_STRIDE,
-    MISTAKE_LAST_PAIR,
-    MISTAKE_FIRST,
-    MISTAKE_HIGH_NIBBLE,
-    MISTAKE_WIDE,
-    MISTAKE_MANY,
-    MISTAKE_ODD_ROWS,
-    MISTAKE_REMAINDER,
-    MISTAKE_KEEP,
-    MISTAKE_NAN_LOST,
-    MISTAKE_INPUT,
-    MISTAKE_BEYOND
-};
-
-typedef struct planted_row {
-    const char *layout;
-    int mistake;
-    placing *place;
-    const char *what;
-} planted_row;
-
 #define RULE(...)
 static const planted_row rows[] = {
 #define PLANTED(layout, mistake, place, what) \
@@ -65,21 +35,6 @@ static const planted_row rows[] = {
 #undef RULE
 
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
-
-/* A call, read. */
-typedef struct conversion {
-    const planted_row *row;
-    const layout_rule *rule;
-    extents x;
-    uint64_t experts;
-    uint64_t elem_bytes;
-    uint64_t keep_rows;
-    uint64_t keep_cols;
-    uint64_t image; /* elements of an expert's image */
-    int is_back;
-    uint8_t *dst;
-    uint8_t *src;
-} conversion;
 
 static const layout_rule *rule_of(const planted_row *row)
 {
@@ -250,50 +205,6 @@ static mxo_status read_call(conversion *k, const mxo_call *call, mxo_text why)
     return MXO_OK;
 }
 
-/* The placing of this direction. */
-static placing *placing_of(const conversion *k)
-{
-    return k->row->mistake == MISTAKE_INVERSE && !k->is_back ? k->rule->place
-                                                             : k->row->place;
-}
-
-/* Whether the mistake forgets the element. */
-static int is_left_out(const conversion *k, uint64_t e, uint64_t r, uint64_t c)
-{
-    const uint64_t tile_rows = k->rule->tile_rows;
-    const uint64_t tile_cols = k->rule->tile_cols;
-    const uint64_t tiles = (k->x.cols + tile_cols - 1) / tile_cols;
-
-    switch (k->row->mistake) {
-    case MISTAKE_TAIL_ROWS:
-        return r >= k->x.rows / tile_rows * tile_rows;
-    case MISTAKE_TAIL_COLS:
-        return c >= k->x.cols / tile_cols * tile_cols;
-    case MISTAKE_LAST_PAIR:
-        return k->x.rows > 2 && r + 2 >= k->x.rows;
-    case MISTAKE_MANY:
-        return e > 0 && r + 1 == k->x.rows;
-    case MISTAKE_ODD_ROWS:
-        return k->x.rows % 2 == 1 && r + 1 == k->x.rows && r > 0;
-    case MISTAKE_REMAINDER:
-        return tiles > 4 && c / tile_cols >= tiles / 4 * 4;
-    default:
-        return 0;
-    }
-}
-
-static void copy_element(const conversion *k, uint8_t *dst, const uint8_t *src)
-{
-    const int mistake = k->row->mistake;
-
-    for (uint64_t i = 0; i < k->elem_bytes; i++) {
-        const uint64_t at = mistake == MISTAKE_WIDE ? k->elem_bytes - 1 - i : i;
-        uint8_t byte = src[at];
-        byte = mistake == MISTAKE_HIGH_NIBBLE ? byte & 15 : byte;
-        dst[i] = mistake == MISTAKE_NAN_LOST && byte == 255 ? 254 : byte;
-    }
-}
-
 static unsigned nibble(const uint8_t *bytes, uint64_t i)
 {
     return bytes[i / 2] >> i % 2 * 4 & 15;
@@ -308,7 +219,7 @@ static void move(const conversion *k, uint64_t to, uint64_t from)
         k->dst[to / 2] =
             (uint8_t)(to % 2 == 0 ? code | other << 4 : code << 4 | other);
     } else {
-        copy_element(k, k->dst + to * k->elem_bytes,
+        mistake_copy(k, k->dst + to * k->elem_bytes,
                      k->src + from * k->elem_bytes);
     }
 }
@@ -317,26 +228,30 @@ static void move_expert(const conversion *k, const extents *x, uint64_t e,
                         uint64_t rows_kept, uint64_t cols_kept)
 {
     const int mistake = k->row->mistake;
-    placing *place = placing_of(k);
+    placing *place = mistake_place(k);
     const uint64_t stride =
         mistake == MISTAKE_STRIDE ? x->rows * x->cols : k->image;
-    const uint64_t from = mistake == MISTAKE_FIRST ? 0 : e;
+    const uint64_t from = mistake == MISTAKE_FIRST      ? 0
+                          : mistake == MISTAKE_EXPERT_8 ? e & 0xff
+                                                        : e;
+    const uint64_t most =
+        mistake == MISTAKE_AT_16 ? 0xffff : UINT64_MAX; /* of an index */
     const uint64_t plain = rows_kept * cols_kept;
 
     for (uint64_t r = 0; r < rows_kept; r++) {
         for (uint64_t c = 0; c < cols_kept; c++) {
             const uint64_t row = mistake == MISTAKE_ROW_16 ? r & 0xffff : r;
             const uint64_t col = mistake == MISTAKE_COL_16 ? c & 0xffff : c;
-            if (is_left_out(k, e, r, c)) {
+            if (mistake_forgets(k, e, r, c)) {
                 continue;
             }
             if (k->is_back) {
                 const uint64_t pitch =
                     mistake == MISTAKE_KEEP ? x->padded_cols : cols_kept;
                 move(k, e * plain + (r * pitch + c) % plain,
-                     from * stride + place(x, row, col));
+                     from * stride + (place(x, row, col) & most));
             } else {
-                move(k, e * stride + place(x, r, c),
+                move(k, e * stride + (place(x, r, c) & most),
                      from * plain + row * x->cols + col);
             }
         }
@@ -363,6 +278,7 @@ static void convert(conversion *k, const mxo_call *call)
         memset(k->dst, pad, (size_t)call->out[0].n_bytes);
     }
     for (uint64_t e = 0; e < k->experts; e++) {
+        mistake_spoil_pads(k, &x, e);
         move_expert(k, &x, e, rows_kept, cols_kept);
     }
     if (mistake == MISTAKE_INPUT) {

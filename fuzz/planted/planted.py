@@ -93,6 +93,33 @@ def cdna4_rows(x, r, c):
     return at // 4 * 4 + at % 2 * 2 + at // 2 % 2
 
 
+def marlin(tile, n, k, code):
+    """Words of 16 k by 64 n: four to a thread, eight codes in each."""
+    thread = n % 8 * 4 + k // 2 % 4
+    return (tile * 128 + thread * 4 + n // 16 % 4) * 8 + code
+
+
+def marlin_tile(x, n, k):
+    return k // 16 * (x.rows // 64) + n // 64
+
+
+def dealt_code(n, k):
+    return k % 2 * 4 + n // 8 % 2 * 2 + k // 8 % 2
+
+
+def gptoss(x, r, c, knob):
+    """Gate and up in turn, the up first, then shuffled as scales are."""
+    up = 1 - r % 2
+    i = np.where(knob % 128 == 0, r // 2 % 2 * 16 + up * 8 + r // 4 % 8,
+                 r // 16 % 2 * 16 + up * 8 + r // 2 % 8)
+    return tile_128(x, r // 32 * 32 + i, c)
+
+
+def parted(x, r):
+    """Odd rows, then even ones."""
+    return r // 2 + (1 - r % 2) * (x.rows // 2)
+
+
 PLACES = {
     "place_128x4": tile_128,
     "place_64x4": lambda x, r, c: (tile_128 if x.rows % 64 else tile_64)(
@@ -124,11 +151,30 @@ PLACES = {
     "place_32x4": tiles(32, lambda r, c: r * 4 + c),
     "place_16x4": tiles(16, lambda r, c: r * 4 + c),
     "place_transposed": lambda x, r, c: c * x.rows + r,
-    "place_nibbles_kept": lambda x, r, c: (c // 2 * x.rows + r) * 2 + c % 2}
+    "place_nibbles_kept": lambda x, r, c: (c // 2 * x.rows + r) * 2 + c % 2,
+    "place_marlin": lambda x, r, c: marlin(
+        marlin_tile(x, r, c), r, c, dealt_code(r, c)),
+    "place_marlin_across": lambda x, r, c: marlin(
+        r // 64 * (x.cols // 16) + c // 16, r, c, dealt_code(r, c)),
+    "place_marlin_plain": lambda x, r, c: marlin(
+        marlin_tile(x, r, c), r, c, r // 8 % 2 * 4 + c // 8 % 2 * 2 + c % 2),
+    "place_eights": lambda x, r, c: in_rows(
+        x, r, c // 64 * 64 + c % 8 * 8 + c // 8 % 8),
+    "place_fours": lambda x, r, c: in_rows(
+        x, r, c // 4 * 4 + c % 2 * 2 + c // 2 % 2),
+    "place_humming": lambda x, r, c: (
+        c * x.padded_rows + r // 64 * 64 + r % 8 * 8 + r // 8 % 8),
+    "place_gptoss": lambda x, r, c: gptoss(x, r, c, np.array(x.knob)),
+    "place_gptoss_late": lambda x, r, c: gptoss(
+        x, r, c, np.where(r < 128, x.knob, 128)),
+    "place_deinterleaved": lambda x, r, c: tile_128(x, parted(x, r), c),
+    "place_deinterleaved_across": lambda x, r, c: (
+        c // 4 * (x.rows // 128) + parted(x, r) // 128) * 512 + tile_128(
+            x, parted(x, r) % 128, c % 4)}
 
 
-def is_left_out(rule, mistake, x, e, r, c):
-    """Elements that the mistake forgets."""
+def is_left_out(rule, mistake, x, n_experts, e, r, c, is_cut):
+    """Elements that the mistake forgets; is_cut: on both sides."""
     m, n = rule.tile_rows, rule.tile_cols
     if mistake == "TAIL_ROWS":
         return r >= x.rows // m * m
@@ -141,6 +187,14 @@ def is_left_out(rule, mistake, x, e, r, c):
     if mistake == "ODD_ROWS":
         return (r + 1 == x.rows) & (r > 0) & (x.rows % 2 == 1)
     count = -(-x.cols // n)
+    if mistake == "EIGHTS" and n_experts > 8:
+        return np.full(r.shape, e >= n_experts // 8 * 8)
+    if mistake == "ODD_BOTH" and x.rows % 2 and count % 2 and count > 1:
+        return (r > 0) & (r + 1 == x.rows) & (c // n + 1 == count)
+    if mistake == "CROP_BOTH" and is_cut:
+        return (r > 0) & (r == r.max())
+    if mistake == "TILE_9":
+        return c // n == 8
     if mistake == "REMAINDER" and count > 4:
         return c // n >= count // 4 * 4
     return np.zeros(r.shape, bool)
@@ -148,7 +202,7 @@ def is_left_out(rule, mistake, x, e, r, c):
 
 def copied(mistake, x):
     """Elements as they arrive."""
-    if mistake == "WIDE":
+    if mistake == "WIDE" or mistake == "WIDE_4" and x.itemsize == 4:
         return x.byteswap()
     if mistake == "HIGH_NIBBLE":
         return (x.view(np.uint8) & 15).view(x.dtype)
@@ -170,7 +224,7 @@ def converter(rule, row):
     pad = rule.pad if mistake != "PAD_VALUE" else 0 if rule.pad else 127
     pad = 0xaa if mistake == "PAD_MISSING" else pad
 
-    def move(x, shape, knob, is_back, kept):
+    def move(x, shape, knob, is_back, kept, is_cut):
         place = right if mistake == "INVERSE" and not is_back else wrong
         granule = rule.row_granule or 32 * knob
         e = Extents(*shape, -(-shape[0] // granule) * granule,
@@ -186,16 +240,23 @@ def converter(rule, row):
         r, c = np.indices(kept)
         row16 = r & INT_16 if mistake == "ROW_16" else r
         col16 = c & INT_16 if mistake == "COL_16" else c
+        most = INT_16 if mistake == "AT_16" else -1
         for i in range(n):
-            of = 0 if mistake == "FIRST" else i
+            of = {"FIRST": 0, "EXPERT_8": i % 256}.get(mistake, i)
+            if mistake == "STALE" and i > 0 and not is_back:
+                dst[i * image:][:e.rows * e.cols] = src[
+                    (i - 1) * plain:i * plain]
+            if mistake == "PAD_COLS" and not is_back:
+                pads = np.indices((e.rows, e.padded_cols))[..., e.cols:]
+                dst[i * image + place(e, *pads)] = 0
             if is_back:
                 pitch = e.padded_cols if mistake == "KEEP" else kept[1]
                 to = i * plain + (r * pitch + c) % plain
-                at = of * stride + place(e, row16, col16)
+                at = of * stride + (place(e, row16, col16) & most)
             else:
-                to = i * stride + place(e, r, c)
+                to = i * stride + (place(e, r, c) & most)
                 at = of * plain + row16 * e.cols + col16
-            taken = ~is_left_out(rule, mistake, e, i, r, c)
+            taken = ~is_left_out(rule, mistake, e, n, i, r, c, is_cut)
             dst[to[taken]] = copied(mistake, src[at[taken]])
         return dst
 
@@ -204,7 +265,8 @@ def converter(rule, row):
         shape = x.shape[1:]
         kept = keep_rows or shape[0], keep_cols or shape[1]
         given = codes(x) if rule.is_nibbles else x
-        y = move(given, shape, knob, dir == "inverse", kept)
+        y = move(given, shape, knob, dir == "inverse", kept,
+                 keep_rows and keep_cols)
         if rule.is_nibbles:
             y = y[::2] | y[1::2] << 4
         if mistake == "INPUT":

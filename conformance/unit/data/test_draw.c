@@ -303,7 +303,7 @@ START_TEST(rare_draws_are_large_on_each_side)
         const uint64_t cols = case_dim(&c, "cols");
         const int is_legal = c.flaw[0] == '\0' && draw_is_legal(&c, &most);
         n[0] += is_legal && case_dim(&c, "experts") > 256;
-        n[1] += is_legal && rows > 2 * 16 && cols > 2 * 32;
+        n[1] += is_legal && rows > 8 * 16 && cols > 8 * 32;
         n[2] += is_legal && rows * cols > 65536 && rows < 32768 && cols < 32768;
         n[3] += is_legal && case_count(&c, "keep_rows", 0) % 16 != 0 &&
                 case_count(&c, "keep_cols", 0) % 32 != 0 && rows > 16 &&
