@@ -177,11 +177,16 @@ static int enter_second(subject *s, subject *other)
     return s->second != NULL;
 }
 
-/* On noise; nobody looks at its answer and status. */
-static void make_other(subject *s)
+/* Not a call that is declined. */
+static int is_failure(mxo_status status)
 {
-    char text[SUBJECT_TEXT];
-    const mxo_text why = {text, sizeof text};
+    return status == MXO_E_NOMEM || status >= MXO_E_DEVICE;
+}
+
+/* On noise; nobody looks at its answer. Its status, if it can be made. */
+static mxo_status make_other(subject *s, mxo_text why)
+{
+    mxo_status status = MXO_OK;
     distrust unused;
     stage g;
 
@@ -191,13 +196,14 @@ static void make_other(subject *s)
         stage_place_outputs(&g, s->other_out, why) == MXO_OK &&
         stage_send_inputs(&g, 1, why) == MXO_OK &&
         stage_send_outputs(&g, 0, why) == MXO_OK) {
-        (void)launch_make(&g, 0, 1, &unused, why);
+        status = launch_make(&g, 0, 1, &unused, why);
     }
     stage_release(&g);
+    return status;
 }
 
-/* The other call; its words if a difference comes behind it. */
-static const char *run_other(const stage *g)
+/* The other call, its status, and its words if a difference comes behind it. */
+static const char *run_other(const stage *g, mxo_status *status, mxo_text why)
 {
     subject *s = g->s;
     subject other = *s;
@@ -207,7 +213,7 @@ static const char *run_other(const stage *g)
     if (!is_second) {
         other = *s;
     }
-    make_other(&other);
+    *status = make_other(&other, why);
     s->n_placed = other.n_placed;
     if (s->link != NULL) {
         (void)s->link->second(s->link->state, 0);
@@ -242,32 +248,6 @@ static mxo_status run_filled(stage *g, int run, int n_runs, tensor_set *out,
         (void)snprintf(d->guards, sizeof d->guards, "%s", g->gap);
     }
     return status == MXO_OK ? back : status;
-}
-
-/* The call on noise, whose answer and status nobody looks at. */
-static mxo_status run_decoy(stage *g, mxo_text why)
-{
-    enum { AT_ONCE = 64 }; /* processor time is limited for each request */
-    const int n_at_once =
-        g->s->link == NULL || g->s->link->has_runs ? AT_ONCE : 1;
-    distrust unused;
-    mxo_status status;
-
-    memset(&unused, 0, sizeof unused);
-    status = stage_send_inputs(g, 1, why);
-    status = status == MXO_OK ? stage_send_outputs(g, 0, why) : status;
-    if (status == MXO_OK) {
-        char text[SUBJECT_TEXT];
-        const mxo_text unheard = {text, sizeof text};
-        (void)launch_make(g, 0, 1, &unused, unheard);
-        for (uint32_t left = g->s->soak; left > 0;) {
-            const int n = left < AT_ONCE ? (int)left : AT_ONCE;
-            const int n_runs = n < n_at_once ? n : n_at_once;
-            (void)launch_make(g, 0, n_runs, &unused, unheard);
-            left -= (uint32_t)n_runs;
-        }
-    }
-    return status;
 }
 
 /* Note another device than the one it was opened as. */
@@ -337,13 +317,42 @@ static void add_words(const char *words, mxo_status status, distrust *d,
                                : (mxo_text){d->changing, sizeof d->changing};
     const size_t used = strlen(said.ptr);
 
-    (void)snprintf(said.ptr + used, said.size - used, ", %.200s", words);
+    (void)snprintf(said.ptr + used, said.size - used, "%s%.200s",
+                   used > 0 ? ", " : "", words);
 }
 
 static int is_wrong(mxo_status status, const distrust *d)
 {
     return status != MXO_OK || d->n_unwritten > 0 || d->n_changing > 0 ||
            d->guards[0] != '\0';
+}
+
+/* The call on noise, whose answer nobody looks at: it may be declined, but not
+   fail. */
+static mxo_status run_decoy(stage *g, distrust *d, mxo_text why)
+{
+    enum { AT_ONCE = 64 }; /* processor time is limited for each request */
+    const int n_at_once =
+        g->s->link == NULL || g->s->link->has_runs ? AT_ONCE : 1;
+    uint32_t left = g->s->soak;
+    distrust unused;
+
+    memset(&unused, 0, sizeof unused);
+    MXO_TRY(stage_send_inputs(g, 1, why));
+    MXO_TRY(stage_send_outputs(g, 0, why));
+    mxo_status status = launch_make(g, 0, 1, &unused, why);
+
+    while (left > 0 && !is_failure(status)) {
+        const int n = left < AT_ONCE ? (int)left : AT_ONCE;
+        const int n_runs = n < n_at_once ? n : n_at_once;
+        status = launch_make(g, 0, n_runs, &unused, why);
+        left -= (uint32_t)n_runs;
+    }
+    if (!is_failure(status)) {
+        return MXO_OK;
+    }
+    add_words("on noise", status, d, why);
+    return status;
 }
 
 /* The second run, in other ways than the first where it declares some. */
@@ -390,9 +399,9 @@ static mxo_status run_beside(stage *g, tensor_set *out, distrust *d,
     if (status != MXO_OK) {
         return status;
     }
-    const char *const words = run_other(g);
+    const char *const words = run_other(g, &status, why);
 
-    status = run_filled(g, 1, 1, out, d, why);
+    status = is_failure(status) ? status : run_filled(g, 1, 1, out, d, why);
     if (is_wrong(status, d)) {
         add_words(words, status, d, why);
     }
@@ -403,7 +412,7 @@ static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
                             mxo_text why)
 {
     const int is_fenced = g->s->host_align > 0;
-    mxo_status status = g->s->decoy ? run_decoy(g, why) : MXO_OK;
+    mxo_status status = g->s->decoy ? run_decoy(g, d, why) : MXO_OK;
 
     /* From run to run the fence is on another side of the inputs. */
     if (status == MXO_OK) {

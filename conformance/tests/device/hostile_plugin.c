@@ -274,6 +274,11 @@ static mxo_status hostile_synchronize(void *ctx, mxo_text why)
 {
     n_ahead = 0;
     end_at(getenv("FAULT"), "synchronize");
+    static int n_before;
+
+    if (is_fault("sync-fifth") && ++n_before % 5 == 0) {
+        return refuse(MXO_E_DEVICE, why, "the fifth is lost");
+    }
     return example_synchronize(ctx, why);
 }
 
