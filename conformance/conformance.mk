@@ -690,9 +690,10 @@ flip_vectors_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance
 flip_vectors_LDFLAGS = $(AM_LDFLAGS) -static
 flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
-# The sanitizers' lane leaves these to ci/nightly: they run the program often,
-# for what others ask of it as well.
-repeating_tests = \
+# The lanes of sanitizers and distcheck leave these to ci/nightly: they run the
+# program often, for what others ask of it as well.
+repeating_tests = $(all_repeating_tests)
+all_repeating_tests = \
 	%reldir%/tests/vectors/legal_vectors.test \
 	%reldir%/tests/fuzzing/fuzzing_page.test \
 	%reldir%/tests/judge/layer_alone.test \
@@ -742,7 +743,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
 	%reldir%/tests/vectors/vectors.test
-EXTRA_DIST += $(repeating_tests)
+EXTRA_DIST += $(all_repeating_tests)
 TESTS += $(repeating_tests) $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive
