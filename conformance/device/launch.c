@@ -191,25 +191,8 @@ static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
     return status;
 }
 
-/* Capture on noise; if that fails, on the data. */
-static mxo_status capture(stage *g, made_call *m, mxo_text why)
-{
-    const subject *s = g->s;
-    char unheard[SUBJECT_TEXT];
-    mxo_status status = s->table->capture(s->ctx, &m->call, &m->graph,
-                                          (mxo_text){unheard, sizeof unheard});
-
-    if (status == MXO_OK) {
-        return MXO_OK;
-    }
-    m->graph = NULL;
-    status = stage_send_inputs(g, 0, why);
-    return status == MXO_OK
-               ? s->table->capture(s->ctx, &m->call, &m->graph, why)
-               : status;
-}
-
-/* Streams and graphs; then the inputs hold their bytes, or will. */
+/* Streams and graphs; then the inputs hold their bytes, or will.  A capture
+   sees noise: one that depends on what it sees is none. */
 static mxo_status prepare(stage *g, made_call *m, mxo_text why)
 {
     const subject *s = g->s;
@@ -217,7 +200,11 @@ static mxo_status prepare(stage *g, made_call *m, mxo_text why)
     mxo_status status = MXO_OK;
 
     if ((ways & LAUNCH_GRAPH) != 0) {
-        status = capture(g, m, why);
+        status = s->table->capture(s->ctx, &m->call, &m->graph, why);
+        if (status != MXO_OK) { /* inputs are as if it had been made */
+            m->graph = NULL;
+            (void)stage_send_inputs(g, 0, (mxo_text){NULL, 0});
+        }
     }
     if (status == MXO_OK && (ways & LAUNCH_STREAM) != 0) {
         status = s->table->stream_open(s->ctx, &m->stream, why);
