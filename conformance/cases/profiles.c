@@ -5,6 +5,7 @@
  */
 #include "data/fills.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* What other families ask a hundred times over is not asked again here:
@@ -22,6 +23,10 @@
 #define LOCAL "AITER_TRITON_MXFP4_BF16|B12X_MXFP4_BF16"
 #define LOCAL_SILU "B12X_MXFP4_MXFP8"
 #define GIVEN "AITER_MXFP4_FP8,input_scale=given"
+/* Those whose activations stay as small as they are. */
+#define SIXTEEN                                                   \
+    "FLASHINFER_TRTLLM_MXFP4_BF16|FLASHINFER_CUTLASS_MXFP4_BF16|" \
+    "BATCHED_MARLIN|XPU|AITER_MXFP4_BF16|AITER_TRITON_MXFP4_BF16"
 #define HALVES "activation=silu,rows=halves,"
 
 /* Numbers on both sides of each rounding, and what is no number. */
@@ -53,7 +58,51 @@
 #define SOME_ELSEWHERE "experts=7,map=1,global=9"
 #define ALL_HERE "experts=9"
 
-static const fill_row fills[] = {{NULL, NULL, NULL, NULL}};
+/* 1 to 4 times 2^-113: with the scales below a good part
+   of the products is under the least normal. */
+static void fill_slight(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double size = (double)(prng_below(rng, 4) + 1);
+        fill_put(t, i, ldexp(i % 2 == 0 ? -size : size, -113));
+    }
+}
+
+/* 2^-15 everywhere. */
+static void fill_slight_scales(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 112);
+    }
+}
+
+/* 0, and what is as small as a product. */
+static void fill_slight_bias(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, ldexp((double)prng_below(rng, 3), -128));
+    }
+}
+
+static const fill_row fills[] = {
+    {"moe.gemm1", "x", "slight", fill_slight},
+    {"moe.gemm2", "act", "slight", fill_slight},
+    {"moe.gemm?", "w13", "slight", fill_one_live},
+    {"moe.gemm?", "w2", "slight", fill_one_live},
+    {"moe.gemm?", "*_scale", "slight", fill_slight_scales},
+    {"moe.gemm?", "*_bias", "slight", fill_slight_bias},
+    {NULL, NULL, NULL, NULL},
+};
 
 static const grid_row grid[] = {
     FIRST(HERE "|" LOCAL ",limit=5"),
@@ -64,6 +113,12 @@ static const grid_row grid[] = {
     SECOND(HERE "|" SILU, SOME_ELSEWHERE),
     SECOND(LOCAL "|" LOCAL_SILU, ALL_HERE),
     SECOND(GIVEN, ALL_HERE),
+    {2, 0, /* subnormals, kept or flushed */
+     "moe.gemm1:profile=" SIXTEEN ",stage=gemm," LONE
+     "hidden=64,inter=24,bias=none|f32,data=slight"},
+    {2, 0,
+     "moe.gemm2:profile=" SIXTEEN ",stage=row|sum," LONE
+     "hidden=48,inter=64,bias=none|f32,data=slight"},
     WHOLE(HERE "|" LOCAL),
     WHOLE(SILU "," HALVES "limit=10"),
     WHOLE(LOCAL_SILU "," HALVES "limit=none"),
