@@ -5,6 +5,8 @@
  */
 #include "select/rules.h"
 
+#include <mxoracle/profile.h>
+
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -273,6 +275,43 @@ START_TEST(every_answer_is_sound)
 }
 END_TEST
 
+/* The oracle's own table of backends, version by version. */
+static const struct {
+    const char *version;
+    const char *backend;
+} chosen[] = {
+#define MXO_SEL_ROW(version, backend, ...) {#version, #backend},
+#define MXO_SEL_LORA_ROW(version, backend, ...) {#version, #backend},
+#include "select/backends.def"
+};
+
+/* Before there was an oracle a profile may have other sources. */
+START_TEST(versions_are_those_that_have_the_backend)
+{
+    const mxo_profile *p = mxo_profile_at(_i);
+    const size_t n = strcspn(p->name, "/");
+
+    for (size_t k = 0; k < sizeof chosen / sizeof chosen[0]; k++) {
+        char version[8];
+        int has = 0;
+        int is_known = 0;
+
+        (void)snprintf(version, sizeof version, "%.4s-%.2s", chosen[k].version,
+                       chosen[k].version + 5);
+        for (size_t j = 0; j < sizeof chosen / sizeof chosen[0]; j++) {
+            const int is_it = strlen(chosen[j].backend) == n &&
+                              strncmp(chosen[j].backend, p->name, n) == 0;
+            is_known |= is_it;
+            has |= is_it && strcmp(chosen[j].version, chosen[k].version) == 0;
+        }
+        ck_assert_msg(!is_known || strcmp(version, "2025-08") == 0 ||
+                          has == (strstr(p->fact[MXO_FIELD_VERSIONS].value,
+                                         version) != NULL),
+                      "%s in %s", p->name, version);
+    }
+}
+END_TEST
+
 Suite *suite_select_product(void);
 Suite *suite_select_product(void)
 {
@@ -280,6 +319,8 @@ Suite *suite_select_product(void)
     TCase *t = tcase_create("select_product");
 
     tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, versions_are_those_that_have_the_backend, 0,
+                        mxo_profile_count());
     tcase_add_test(t, every_answer_is_sound);
     suite_add_tcase(s, t);
     return s;
