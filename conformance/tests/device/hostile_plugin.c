@@ -418,9 +418,7 @@ static mxo_status hostile_launch(void *ctx, void *graph, void *stream,
     (void)graph;
     (void)stream;
     (void)why;
-    if (!is_fault("at-launch-none")) {
-        end_at(getenv("FAULT"), "launch");
-    }
+    end_at(is_fault("at-launch-none") ? NULL : getenv("FAULT"), "launch");
     return MXO_OK;
 }
 
@@ -430,8 +428,7 @@ static mxo_status hostile_capture(void *ctx, const mxo_call *call, void **graph,
     (void)ctx;
     (void)call;
     (void)graph;
-    (void)snprintf(why.ptr, why.size, "no graph of that");
-    return MXO_E_UNSUPPORTED;
+    return refuse(MXO_E_UNSUPPORTED, why, "no graph of that");
 }
 
 static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
@@ -447,11 +444,10 @@ static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
 /* Only the faults of a graph are made with one: the others are run()'s. */
 static void choose_ways(mxo_backend *t)
 {
-    const char *const fault = getenv("FAULT");
-    const int refuses = fault != NULL && strncmp(fault, "at-capture", 10) == 0;
-    const int is_graph = refuses || is_fault("at-launch-segv") ||
-                         is_fault("at-launch-exit") ||
-                         is_fault("at-launch-none");
+    const char *const set = getenv("FAULT");
+    const char *const fault = set == NULL ? "" : set;
+    const int refuses = strncmp(fault, "at-capture", 10) == 0;
+    const int is_graph = refuses || strncmp(fault, "at-launch", 9) == 0;
 
     t->strides = NULL;
     t->stream_open = NULL;
@@ -459,11 +455,10 @@ static void choose_ways(mxo_backend *t)
     t->stream_upload = NULL;
     t->launch = is_graph ? hostile_launch : NULL;
     t->capture = refuses ? hostile_capture : is_graph ? t->capture : NULL;
-    t->uncaptured =
-        is_fault("at-capture-declared") ? "dequant.mx:rule=ocp|triton"
-        : is_fault("at-capture-other")
-            ? "dequant.mx:rule=oc|triton dequant.mx:element=ocp dequant.m"
-            : NULL;
+    t->uncaptured = is_fault("at-capture-declared") ? "dequant.mx:rule=oc|ocp"
+                    : is_fault("at-capture-other")  ? "dequant.mx:rule=oc|"
+                                                      "triton dequant.m"
+                                                    : NULL;
     t->graph_close = is_graph ? t->graph_close : NULL;
     t->workspace = is_fault("at-workspace-vast") ? hostile_workspace : NULL;
 }
