@@ -135,19 +135,21 @@ void gpu_stream_close(void *stream)
 }
 
 /* The driver calls it between two pieces of a stream's work. */
-static void gpu_sleep(void *microseconds)
+static void gpu_sleep(gpu_stream stream, gpu_error error, void *microseconds)
 {
     const uint64_t n = (uint64_t)(uintptr_t)microseconds;
     const struct timespec t = {(time_t)(n / 1000000),
                                (long)(n % 1000000 * 1000)};
 
+    (void)stream;
+    (void)error;
     (void)nanosleep(&t, NULL);
 }
 
 mxo_status gpu_delay(void *stream, uint32_t microseconds, mxo_text why)
 {
-    return gpu_check(RT(LaunchHostFunc)((gpu_stream)stream, gpu_sleep,
-                                        (void *)(uintptr_t)microseconds),
+    return gpu_check(RT(StreamAddCallback)((gpu_stream)stream, gpu_sleep,
+                                           (void *)(uintptr_t)microseconds, 0),
                      "delay", why);
 }
 
