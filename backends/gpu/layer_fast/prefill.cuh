@@ -35,7 +35,6 @@ enum {
     PREFILL_STAGES = 8,                               /* at most */
     PREFILL_BATCH = 16, /* columns that a warp finishes at a time: more are more
                            instructions than a multiprocessor keeps */
-    PREFILL_MAP = 16    /* 64-bit words of a tensor map */
 };
 
 /* Warps that multiply, and the columns that their registers hold. */
@@ -62,7 +61,7 @@ typedef struct prefill_routes {
 } prefill_routes;
 
 typedef struct prefill_args {
-    alignas(64) uint64_t map[PREFILL_MAP]; /* of the codes: CUtensorMap */
+    gpu_map map; /* of the codes */
     layer_pairs p;
     layer_gemm g; /* g.a as prefill_at() says; g.pitch is whole chunks */
     glu_args glu;
@@ -165,17 +164,6 @@ GPU_FN uint32_t prefill_rows(const prefill_args *a, uint32_t m, uint32_t half)
     return left < PREFILL_ROWS / 2 ? left : PREFILL_ROWS / 2;
 }
 
-GPU_FN void prefill_tensor_copy(void *to, const void *map, uint32_t byte,
-                                uint32_t row, mbarrier *full)
-{
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
-                 "complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
-                     (uint32_t)__cvta_generic_to_shared(to)),
-                 "l"(map), "r"(byte), "r"(row), "r"(0),
-                 "r"(MBARRIER_ADDRESS(full))
-                 : "memory");
-}
-
 /* Scales of a tile's halves, each in its place. */
 GPU_FN void prefill_load_scales(const prefill_block *b, const prefill_tile *t,
                                 uint32_t m, uint32_t buffer)
@@ -219,7 +207,7 @@ GPU_FN void prefill_load_tile(const prefill_block *b, const prefill_tile *t,
         mbarrier_wait(&b->s->empty[r->stage], r->parity ^ 1);
         mbarrier_arrive_expect(full,
                                PREFILL_CODES + padded * 2 * PREFILL_CHUNK);
-        prefill_tensor_copy(to, a->map, c * (PREFILL_CHUNK / 2), row, full);
+        tensor_copy(to, &a->map, c * (PREFILL_CHUNK / 2), row, full);
         bulk_copy(to + PREFILL_CODES,
                   acts + (uint64_t)c * padded * 2 * PREFILL_CHUNK,
                   padded * 2 * PREFILL_CHUNK, full);

@@ -9,10 +9,11 @@
  * unit is 16 rows of a group's weights: all units of the first GEMM, then all
  * of the second, a stretch of each to every block.  One warp fetches weights,
  * units ahead of those who multiply, and across the border between the GEMMs,
- * because weights wait for nothing.  A team of warps takes a unit and shares
- * its k; other warps take turns to add a unit's sums up and to finish its rows.
- * Activations of a group are in shared memory, in the order in which lanes want
- * them, those of the next one beside them if there is room.
+ * because weights wait for nothing.  A unit whose rows are too long for that
+ * comes in parts of k, each in a stage of its own.  A team of warps takes a
+ * unit and shares its k; other warps take turns to add a unit's sums up and to
+ * finish its rows. Activations of a group are in shared memory, in the order in
+ * which lanes want them, those of the next one beside them if there is room.
  *
  * Slots for activations of the second GEMM are pre-filled with a reserved NaN;
  * any other value means the data has arrived, so no counter or barrier is
@@ -39,6 +40,7 @@ enum {
     SMALL_BATCH_COLUMNS = 8,
     SMALL_BATCH_ROWS = 16,   /* of a unit */
     SMALL_BATCH_CHUNK = 128, /* of k: a step of a warp */
+    SMALL_BATCH_SPAN = 512,  /* of k: parts are multiples of it */
     SMALL_BATCH_AT_ONCE = 4, /* columns whose activations are on their way */
     SMALL_BATCH_BUFFERS = 2, /* of activations, where they fit */
     SMALL_BATCH_UNPUBLISHED =
@@ -67,9 +69,12 @@ typedef struct small_batch_args {
     gpu_divisor by_tiles[2], by_topk, by_grid;
     gpu_divisor by_pieces; /* of 32 columns, that an output has */
     uint32_t stages, stage_bytes;
+    uint32_t part;      /* of k that a stage holds */
     uint32_t columns;   /* of activations, a power of two: no group has more */
     uint32_t buffers;   /* of them */
     uint32_t act_bytes; /* of a buffer */
+    gpu_map codes[2], scales[2]; /* of GEMMs that come in parts; last, because
+                 what is looked up at the beginning is fetched first */
 } small_batch_args;
 
 /* Pairs of one expert, as many as there are columns at most. */
@@ -148,9 +153,11 @@ GPU_FN uint32_t small_batch_n(const small_batch_args *a, uint32_t second)
 typedef struct small_batch_share {
     uint32_t till[2];  /* units of the block, up to a GEMM's end */
     uint32_t start[2]; /* a GEMM's unit 0 of the block, of all */
+    uint32_t in_parts; /* known when a kernel is compiled */
 } small_batch_share;
 
-GPU_FN small_batch_share small_batch_share_of(const small_batch_args *a)
+GPU_FN small_batch_share small_batch_share_of(const small_batch_args *a,
+                                              const uint32_t in_parts)
 {
     const uint32_t groups = small_batch_state()->n_groups;
     uint32_t before = 0;
@@ -166,6 +173,7 @@ GPU_FN small_batch_share small_batch_share_of(const small_batch_args *a)
         s.till[i] = before + (end - first);
         before = s.till[i];
     }
+    s.in_parts = in_parts;
     return s;
 }
 
@@ -219,22 +227,76 @@ GPU_FN int small_batch_is_split(const small_batch_args *a, uint32_t second)
     return !second && a->halves;
 }
 
-/* Row of the weights, over all experts, that a part of the unit begins with. */
+/* Stages that a unit takes. */
+GPU_FN uint32_t small_batch_parts(const small_batch_args *a,
+                                  const small_batch_share *s, uint32_t second)
+{
+    return !s->in_parts || small_batch_k(a, second) <= a->part ? 1
+           : small_batch_k(a, second) <= 2 * a->part           ? 2
+                                                               : 3;
+}
+
+/* Stages of each of the teams' units from `at` on, the first team's: the most
+   that one takes. */
+GPU_FN uint32_t small_batch_round(const small_batch_args *a,
+                                  const small_batch_share *s, uint32_t at)
+{
+    const uint32_t one = at < s->till[0] ? small_batch_parts(a, s, 0) : 0;
+    const uint32_t two =
+        at + SMALL_BATCH_TEAMS > s->till[0] ? small_batch_parts(a, s, 1) : 0;
+
+    return one < two ? two : one;
+}
+
+/* Row of the weights, over all experts, that half of the unit begins with, or
+   all of it. */
 GPU_FN uint64_t small_batch_row(const small_batch_args *a,
-                                const small_batch_unit *x, uint32_t part)
+                                const small_batch_unit *x, uint32_t half)
 {
     const uint32_t n = small_batch_n(a, x->second);
     const uint64_t first =
         (uint64_t)small_batch_state()->group[x->group].expert * n;
 
     return small_batch_is_split(a, x->second)
-               ? first + x->tile * (SMALL_BATCH_ROWS / 2) + part * (n / 2)
+               ? first + x->tile * (SMALL_BATCH_ROWS / 2) + half * (n / 2)
                : first + x->tile * SMALL_BATCH_ROWS;
 }
 
+/* A part of the unit's k: eight rows' codes, the others', and their scales.
+   Behind k come zeros. */
+GPU_FN void small_batch_send_part(const small_batch_args *a,
+                                  const small_batch_unit *x, uint32_t part,
+                                  uint32_t number)
+{
+    enum { ROWS = SMALL_BATCH_ROWS / 2, ELEMENT = 8 };
+    small_batch_shared *const here = small_batch_state();
+    uint8_t *const codes = small_batch_stage(a, number);
+    uint8_t *const scales = codes + ROWS * a->part;
+    mbarrier *const full = &here->full[number];
+    const uint32_t from = part * a->part;
+    const gpu_map *const w = x->second ? &a->codes[1] : &a->codes[0];
+    const gpu_map *const scale = x->second ? &a->scales[1] : &a->scales[0];
+
+    here->off[number][0] = 0;
+    here->off[number][1] = 0;
+    mbarrier_arrive_expect(full,
+                           2 * ROWS * (a->part / 2 + a->part / LAYER_BLOCK));
+    GPU_UNROLL
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t row =
+            (uint32_t)small_batch_row(a, x, i) +
+            (small_batch_is_split(a, x->second) ? 0 : i * ROWS);
+
+        tensor_copy(codes + i * ROWS * (a->part / 2), w, from / 2 / ELEMENT,
+                    row, full);
+        tensor_copy(scales + i * ROWS * (a->part / LAYER_BLOCK), scale,
+                    from / LAYER_BLOCK / ELEMENT, row, full);
+    }
+}
+
 /* A unit's codes, then its scales. */
-GPU_FN void small_batch_send(const small_batch_args *a,
-                             const small_batch_unit *x, uint32_t number)
+GPU_FN void small_batch_send_whole(const small_batch_args *a,
+                                   const small_batch_unit *x, uint32_t number)
 {
     small_batch_shared *const here = small_batch_state();
     uint8_t *const stage = small_batch_stage(a, number);
@@ -274,24 +336,91 @@ GPU_FN void small_batch_send(const small_batch_args *a,
     }
 }
 
-/* One thread does so. */
-GPU_FN void small_batch_load(const small_batch_args *a,
-                             const small_batch_share *s)
+/* A stage: nothing where others beside it have more parts. */
+GPU_FN void small_batch_send(const small_batch_args *a,
+                             const small_batch_share *s,
+                             const small_batch_unit *x, uint32_t part,
+                             uint32_t number)
 {
-    uint32_t stage = 0;
-    uint32_t parity = 1; /* all are empty */
+    const uint32_t parts = small_batch_parts(a, s, x->second);
 
+    if (part >= parts) {
+        mbarrier_arrive(&small_batch_state()->full[number]);
+    } else if (parts > 1) {
+        small_batch_send_part(a, x, part, number);
+    } else {
+        small_batch_send_whole(a, x, number);
+    }
+}
+
+/* To the next stage. */
+typedef struct small_batch_ring {
+    uint32_t stage, parity;
+} small_batch_ring;
+
+GPU_FN void small_batch_ring_step(const small_batch_args *a,
+                                  small_batch_ring *r)
+{
+    r->stage++;
+    if (r->stage == a->stages) {
+        r->stage = 0;
+        r->parity ^= 1;
+    }
+}
+
+GPU_FN void small_batch_load_whole(const small_batch_args *a,
+                                   const small_batch_share *s,
+                                   small_batch_ring r)
+{
     GPU_LOOP
     for (uint32_t at = 0; at < s->till[1]; at++) {
         const small_batch_unit x = small_batch_unit_at(a, s, at);
 
-        mbarrier_wait(&small_batch_state()->empty[stage], parity);
-        small_batch_send(a, &x, stage);
-        stage++;
-        if (stage == a->stages) {
-            stage = 0;
-            parity ^= 1;
+        mbarrier_wait(&small_batch_state()->empty[r.stage], r.parity);
+        small_batch_send_whole(a, &x, r.stage);
+        small_batch_ring_step(a, &r);
+    }
+}
+
+/*
+ * The teams' parts in turn, so that a stage is always the same team's.  A team
+ * that waits for others to end a run leaves its stages full; theirs come before
+ * its next, so that parts are at most one more than its stages
+ * (small_batch_stages()).
+ */
+GPU_FN void small_batch_load_parts(const small_batch_args *a,
+                                   const small_batch_share *s,
+                                   small_batch_ring r)
+{
+    GPU_LOOP
+    for (uint32_t first = 0; first < s->till[1]; first += SMALL_BATCH_TEAMS) {
+        const uint32_t n = small_batch_round(a, s, first) * SMALL_BATCH_TEAMS;
+
+        GPU_LOOP
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t at = first + i % SMALL_BATCH_TEAMS;
+
+            if (at < s->till[1]) {
+                const small_batch_unit x = small_batch_unit_at(a, s, at);
+
+                mbarrier_wait(&small_batch_state()->empty[r.stage], r.parity);
+                small_batch_send(a, s, &x, i / SMALL_BATCH_TEAMS, r.stage);
+            }
+            small_batch_ring_step(a, &r);
         }
+    }
+}
+
+/* One thread does so; all stages are empty. */
+GPU_FN void small_batch_load(const small_batch_args *a,
+                             const small_batch_share *s)
+{
+    const small_batch_ring first = {0, 1};
+
+    if (s->in_parts) {
+        small_batch_load_parts(a, s, first);
+    } else {
+        small_batch_load_whole(a, s, first);
     }
 }
 

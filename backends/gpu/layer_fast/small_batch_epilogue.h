@@ -237,10 +237,10 @@ GPU_FN void small_batch_epilogue_warps(const small_batch_args *a,
 }
 
 /* Every warp has its part, and they meet once. */
-GPU_FN void small_batch_body(const small_batch_args *a)
+GPU_FN void small_batch_body(const small_batch_args *a, const uint32_t in_parts)
 {
     small_batch_begin(a);
-    const small_batch_share s = small_batch_share_of(a);
+    const small_batch_share s = small_batch_share_of(a, in_parts);
     if (gpu_thread() < 32 * SMALL_BATCH_EPILOGUE_WARPS) {
         small_batch_epilogue_warps(a, &s);
     } else if (gpu_thread() < 32 * SMALL_BATCH_LOADER) {
@@ -256,11 +256,20 @@ static __global__ void __launch_bounds__(SMALL_BATCH_THREADS, 1)
     small_batch_layer(const __grid_constant__ small_batch_args args)
 {
 #if defined(GPU_IS_SM90A)
-    small_batch_body(&args);
+    small_batch_body(&args, 0);
+#endif
+}
+
+static __global__ void __launch_bounds__(SMALL_BATCH_THREADS, 1)
+    small_batch_parts_layer(const __grid_constant__ small_batch_args args)
+{
+#if defined(GPU_IS_SM90A)
+    small_batch_body(&args, 1);
 #endif
 }
 #else
-GPU_ENTRY(small_batch_layer, small_batch_args, small_batch_body(a))
+GPU_ENTRY(small_batch_layer, small_batch_args, small_batch_body(a, 0))
+GPU_ENTRY(small_batch_parts_layer, small_batch_args, small_batch_body(a, 1))
 #endif
 
 #endif

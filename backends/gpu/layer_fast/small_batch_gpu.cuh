@@ -103,6 +103,19 @@ GPU_FN void bulk_copy(void *to, const void *from, uint32_t bytes, mbarrier *g)
                  : "memory");
 }
 
+/* A box of a tensor at an element of a row; `to` is a multiple of 128.  What is
+   outside becomes zeros, and counts. */
+GPU_FN void tensor_copy(void *to, const gpu_map *map, uint32_t element,
+                        uint32_t row, mbarrier *g)
+{
+    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::"
+                 "complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+                     (uint32_t)__cvta_generic_to_shared(to)),
+                 "l"(map), "r"(element), "r"(row), "r"(0),
+                 "r"(MBARRIER_ADDRESS(g))
+                 : "memory");
+}
+
 GPU_FN void prefetch_l2(const void *p)
 {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(p));

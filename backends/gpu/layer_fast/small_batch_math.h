@@ -37,30 +37,48 @@ typedef struct small_batch_rows {
     uint32_t codes, scale;
     uint32_t codes_apart, scale_apart; /* from one row to the other */
     uint32_t is_split;
-    uint32_t chunks; /* of the warp */
-    int32_t left;    /* blocks, from the lane's first on */
+    uint32_t parts;
+    uint32_t part_k;       /* of a part but the last */
+    uint32_t chunks, last; /* of the warp in such a part, in the last one */
+    int32_t left;          /* blocks of a part, from the lane's first on */
 } small_batch_rows;
 
+/* Chunks of k that a warp has. */
+GPU_FN uint32_t small_batch_chunks(const small_batch_warp *p, uint32_t k)
+{
+    const uint32_t blocks = k / LAYER_BLOCK;
+    const uint32_t left = blocks - p->mate * 4;
+
+    return blocks > p->mate * 4
+               ? (left + 4 * SMALL_BATCH_TEAM - 1) / (4 * SMALL_BATCH_TEAM)
+               : 0;
+}
+
 GPU_FN small_batch_rows small_batch_rows_of(const small_batch_args *a,
+                                            const small_batch_share *s,
                                             uint32_t second,
                                             const small_batch_warp *p)
 {
     const uint32_t k = small_batch_k(a, second);
-    const uint32_t blocks = k / LAYER_BLOCK;
     const uint32_t is_split = (uint32_t)small_batch_is_split(a, second);
     const uint32_t row = is_split ? p->lane / 4 : p->lane / 4 * 2;
     const uint32_t at = p->mate * 4 + p->lane % 4;
-    const uint32_t left = blocks - p->mate * 4;
+    const uint32_t parts = small_batch_parts(a, s, second);
+    const uint32_t part_k = parts > 1 ? a->part : k;
+    const uint32_t blocks = part_k / LAYER_BLOCK;
     small_batch_rows r;
 
-    r.codes = row * (k / 2) + at * 16;
-    r.codes_apart = is_split ? k * (SMALL_BATCH_ROWS / 4) : k / 2;
-    r.scale = SMALL_BATCH_ROWS / 2 * k + row * blocks + at;
-    r.scale_apart = is_split ? SMALL_BATCH_SCALE_ROOM(blocks) : blocks;
+    r.codes = row * (part_k / 2) + at * 16;
+    r.codes_apart = is_split ? part_k * (SMALL_BATCH_ROWS / 4) : part_k / 2;
+    r.scale = SMALL_BATCH_ROWS / 2 * part_k + row * blocks + at;
+    r.scale_apart = !is_split   ? blocks
+                    : parts > 1 ? blocks * (SMALL_BATCH_ROWS / 2)
+                                : SMALL_BATCH_SCALE_ROOM(blocks);
     r.is_split = is_split;
-    r.chunks = blocks > p->mate * 4
-                   ? (left + 4 * SMALL_BATCH_TEAM - 1) / (4 * SMALL_BATCH_TEAM)
-                   : 0;
+    r.parts = parts;
+    r.part_k = part_k;
+    r.last = small_batch_chunks(p, k - (parts - 1) * part_k);
+    r.chunks = parts > 1 ? small_batch_chunks(p, part_k) : r.last;
     r.left = (int32_t)(blocks - at);
     return r;
 }
@@ -103,11 +121,11 @@ GPU_FN uint32_t small_batch_factor(uint32_t least, uint32_t byte)
     return byte < least ? 0 : byte * 0x800080u + 126 * 0x800080u;
 }
 
-/* The warp's share of the sums.  Returns the largest scale byte.  What is read
-   behind k is multiplied by activations of zero. */
+/* The warp's share of a part's sums.  Returns the largest scale byte.  What is
+   read behind k is multiplied by activations of zero. */
 GPU_FN uint32_t small_batch_multiply(const small_batch_args *a,
                                      const small_batch_warp *p,
-                                     const small_batch_rows *r,
+                                     const small_batch_rows *r, uint32_t part,
                                      const uint32_t laid, float *acc)
 {
     const uint32_t *const off = small_batch_state()->off[p->stage];
@@ -117,13 +135,14 @@ GPU_FN uint32_t small_batch_multiply(const small_batch_args *a,
     const uint32_t scale_apart =
         r->scale_apart + (r->is_split ? off[1] - off[0] : 0);
     const gpu_u128 *acts =
-        small_batch_acts(a, p->buffer) + p->mate * 16 * a->columns + p->acts;
+        small_batch_acts(a, p->buffer) +
+        (p->mate * 16 + part * (r->part_k / 8)) * a->columns + p->acts;
     const uint32_t act_more = SMALL_BATCH_TEAM * 16 * a->columns;
     int32_t left = r->left;
     uint32_t largest = 0;
 
     GPU_LOOP
-    for (uint32_t c = r->chunks; c > 0; c--) {
+    for (uint32_t c = part + 1 < r->parts ? r->chunks : r->last; c > 0; c--) {
         const uint32_t low = left > 0 ? scale[0] : 0;
         const uint32_t high = left > 0 ? scale[scale_apart] : 0;
 
@@ -158,15 +177,22 @@ GPU_FN void small_batch_hand_on(const small_batch_warp *p, const float *acc,
     }
 }
 
-/* To the team's next unit. */
-GPU_FN void small_batch_step(const small_batch_args *a, small_batch_warp *p)
+/* To the team's next stage. */
+GPU_FN void small_batch_next_stage(const small_batch_args *a,
+                                   small_batch_warp *p)
 {
-    p->at += SMALL_BATCH_TEAMS;
     p->stage += SMALL_BATCH_TEAMS;
     if (p->stage >= a->stages) {
         p->stage -= a->stages;
         p->stage_parity ^= 1;
     }
+}
+
+/* To the team's next unit. */
+GPU_FN void small_batch_step(const small_batch_args *a, small_batch_warp *p)
+{
+    p->at += SMALL_BATCH_TEAMS;
+    small_batch_next_stage(a, p);
     p->slot += SMALL_BATCH_TEAMS;
     if (p->slot >= SMALL_BATCH_EPILOGUE_WARPS) {
         p->slot -= SMALL_BATCH_EPILOGUE_WARPS;
@@ -174,18 +200,61 @@ GPU_FN void small_batch_step(const small_batch_args *a, small_batch_warp *p)
     }
 }
 
-/* The warp's part of a unit. */
-GPU_FN void small_batch_one(const small_batch_args *a, small_batch_warp *p,
+/* The warp's share of a stage, if there is anything in it.  Returns the largest
+   scale byte. */
+GPU_FN uint32_t small_batch_one_part(const small_batch_args *a,
+                                     const small_batch_warp *p,
+                                     const small_batch_rows *r, uint32_t part,
+                                     float *acc)
+{
+    mbarrier_wait(&small_batch_state()->full[p->stage], p->stage_parity);
+    if (part >= r->parts) {
+        return 0;
+    }
+    return a->g[0].laid == LAYER_LAID_HOPPER
+               ? small_batch_multiply(a, p, r, part, LAYER_LAID_HOPPER, acc)
+               : small_batch_multiply(a, p, r, part, LAYER_LAID_PLAIN, acc);
+}
+
+/* The warp's share of all stages of a unit but the last. */
+GPU_FN uint32_t small_batch_parts_before(const small_batch_args *a,
+                                         small_batch_warp *p,
+                                         const small_batch_rows *r,
+                                         uint32_t last, float *acc)
+{
+    uint32_t largest = 0;
+
+    GPU_LOOP
+    for (uint32_t part = 0; part < last; part++) {
+        const uint32_t most = small_batch_one_part(a, p, r, part, acc);
+
+        largest = largest < most ? most : largest;
+        warp_sync();
+        if (p->lane == 0) {
+            mbarrier_arrive(&small_batch_state()->empty[p->stage]);
+        }
+        small_batch_next_stage(a, p);
+    }
+    return largest;
+}
+
+/* The warp's share of a unit.  The last stage is held until sums are handed on:
+   so nobody is two turns ahead at the gates of sums. */
+GPU_FN void small_batch_one(const small_batch_args *a,
+                            const small_batch_share *s, small_batch_warp *p,
                             const small_batch_rows *r)
 {
     small_batch_shared *const here = small_batch_state();
     float acc[8] = {0, 0, 0, 0, 0, 0, 0, 0};
+    uint32_t last = 0;
+    uint32_t before = 0;
 
-    mbarrier_wait(&here->full[p->stage], p->stage_parity);
-    const uint32_t largest =
-        a->g[0].laid == LAYER_LAID_HOPPER
-            ? small_batch_multiply(a, p, r, LAYER_LAID_HOPPER, acc)
-            : small_batch_multiply(a, p, r, LAYER_LAID_PLAIN, acc);
+    if (s->in_parts) {
+        last = small_batch_round(a, s, p->at - p->at % SMALL_BATCH_TEAMS) - 1;
+        before = small_batch_parts_before(a, p, r, last, acc);
+    }
+    const uint32_t most = small_batch_one_part(a, p, r, last, acc);
+    const uint32_t largest = before < most ? most : before;
     mbarrier_wait(&here->sums_empty[p->slot], p->slot_parity ^ 1);
     small_batch_hand_on(p, acc, largest, &here->sums[p->slot]);
     warp_sync();
@@ -237,18 +306,18 @@ GPU_FN void small_batch_math(const small_batch_args *a,
     GPU_LOOP
     while (r.begin < end) {
         const small_batch_run next = small_batch_run_next(a, s, &r);
-        const small_batch_rows rows = small_batch_rows_of(a, r.x.second, &p);
+        const small_batch_rows rows = small_batch_rows_of(a, s, r.x.second, &p);
         small_batch_turn_to(a, &r, peeked);
         p.buffer = r.buffer;
         GPU_LOOP
         while (p.at + SMALL_BATCH_TEAMS < r.end) {
-            small_batch_one(a, &p, &rows);
+            small_batch_one(a, s, &p, &rows);
         }
         if (next.begin < end) {
             peeked = small_batch_peek(a, &next);
         }
         if (p.at < r.end) {
-            small_batch_one(a, &p, &rows);
+            small_batch_one(a, s, &p, &rows);
         }
         r = next;
     }

@@ -11,7 +11,6 @@
 #include "layer_plan/plan_prefill.h"
 #include "port/runtime.h"
 
-#include <cuda.h>
 #include <cuda_runtime.h>
 
 enum {
@@ -103,38 +102,18 @@ static uint32_t prefill_apart(int is_act, uint32_t columns)
  * tile's 256 rows by 64 bytes.
  */
 static mxo_status prefill_map(const layer_gemm *g, uint64_t rows,
-                              uint32_t apart, int halves, uint64_t *words,
+                              uint32_t apart, int halves, gpu_map *map,
                               mxo_text why)
 {
-    typedef CUresult (*encode_fn)(
-        CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
-        const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
-        const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
-        CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-    const cuuint64_t row = g->k / 2;
-    const cuuint64_t size[3] = {row, halves ? rows - g->n / 2 : rows / apart,
-                                apart};
-    const cuuint64_t stride[2] = {halves ? row : row * apart,
-                                  halves ? row * (g->n / 2) : row};
-    const cuuint32_t box[3] = {PREFILL_CHUNK / 2, PREFILL_ROWS / apart, apart};
-    const cuuint32_t step[3] = {1, 1, 1};
-    CUtensorMap map;
-    void *encode = NULL;
-    cudaDriverEntryPointQueryResult found;
+    const uint64_t row = g->k / 2;
+    const gpu_boxes b = {
+        g->w,
+        1,
+        {row, halves ? rows - g->n / 2 : rows / apart, apart},
+        {halves ? row : row * apart, halves ? row * (g->n / 2) : row},
+        {PREFILL_CHUNK / 2, PREFILL_ROWS / apart, apart}};
 
-    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
-                                         12000, cudaEnableDefault,
-                                         &found) != cudaSuccess ||
-        found != cudaDriverEntryPointSuccess ||
-        ((encode_fn)encode)(
-            &map, CU_TENSOR_MAP_DATA_TYPE_UINT8, 3, (void *)g->w, size, stride,
-            box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-            CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
-        return gpu_fail(MXO_E_DEVICE, why, "no tensor map of the weights");
-    }
-    memcpy(words, &map, sizeof map);
-    return MXO_OK;
+    return gpu_map_of(&b, map, why);
 }
 
 /* Scratch: routes, stored activations of both GEMMs, rows. */
@@ -254,7 +233,7 @@ static mxo_status step_prefill(gpu_plan *plan, const layer_job *j,
                    prefill_turned_bytes(columns);
     step->blocks = plan->scratch->units;
     step->overlaps = 1;
-    return prefill_map(g, j->experts * g->n, apart, halves, a->map, why);
+    return prefill_map(g, j->experts * g->n, apart, halves, &a->map, why);
 }
 
 static mxo_status prefill_begin(gpu_plan *plan, const layer_job *j,

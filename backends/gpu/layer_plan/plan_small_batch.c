@@ -12,8 +12,8 @@
 #include "ops/dequant.h"
 
 enum {
-    SMALL_BATCH_PUBLISHED = 8 << 20, /* bytes of what blocks tell each other */
-    SMALL_BATCH_LEAST_STAGES = SMALL_BATCH_TEAMS
+    SMALL_BATCH_EXPERTS = 4096,
+    SMALL_BATCH_PUBLISHED = 8 << 20 /* bytes of what blocks tell each other */
 };
 
 /* Are this GEMM's rows whole units, and copies of them whole pieces of 16? */
@@ -30,61 +30,109 @@ static int small_batch_takes(const layer_gemm *g)
            bits % 16 == 0;
 }
 
-static uint32_t small_batch_stage_bytes(const layer_gemm *g)
+/* A stage of whole units, or of their parts. */
+static uint32_t small_batch_stage_bytes(const small_batch_args *a,
+                                        const layer_gemm *g)
 {
-    const uint32_t blocks = (uint32_t)(g->k / LAYER_BLOCK);
+    const uint32_t k = (uint32_t)g->k;
+    const uint32_t bytes =
+        k > a->part ? SMALL_BATCH_ROWS * (a->part / 2 + a->part / LAYER_BLOCK)
+                    : SMALL_BATCH_ROWS / 2 * k +
+                          2 * SMALL_BATCH_SCALE_ROOM(k / LAYER_BLOCK);
 
-    return (SMALL_BATCH_ROWS / 2 * (uint32_t)g->k +
-            2 * SMALL_BATCH_SCALE_ROOM(blocks) + 127) /
-           128 * 128;
+    return (bytes + 127) / 128 * 128;
 }
 
-/* Shared memory but for the stages. */
-static uint32_t small_batch_fixed(const small_batch_args *a)
+static uint32_t small_batch_shared_bytes(const small_batch_args *a)
 {
     return (uint32_t)(sizeof(small_batch_shared) + 127) / 128 * 128 +
-           a->buffers * a->act_bytes;
+           a->buffers * a->act_bytes + a->stages * a->stage_bytes;
 }
 
-/* As many as there is room for, and as are of use. */
-static uint32_t small_batch_stages_beside(const small_batch_args *a)
+/* Are rows of a part whole pieces of 16 bytes, of codes and of scales? */
+static int small_batch_divides(const layer_gemm *g, uint32_t part)
 {
-    const uint32_t fixed = small_batch_fixed(a);
-    const uint32_t n = fixed < SMALL_BATCH_SHARED
-                           ? (SMALL_BATCH_SHARED - fixed) / a->stage_bytes
-                           : 0;
+    return g->k <= part || g->k % SMALL_BATCH_SPAN == 0;
+}
 
-    return (n < SMALL_BATCH_EPILOGUE_WARPS
-                ? n
-                : (uint32_t)SMALL_BATCH_EPILOGUE_WARPS) /
-           SMALL_BATCH_TEAMS * SMALL_BATCH_TEAMS;
+/* So many stages, of `part` of k, beside two buffers of activations or one: do
+   they fit? */
+static int small_batch_fits(small_batch_args *a, uint32_t part, uint32_t stages)
+{
+    a->part = part;
+    a->stages = stages;
+    const uint32_t one = small_batch_stage_bytes(a, &a->g[0]);
+    const uint32_t two = small_batch_stage_bytes(a, &a->g[1]);
+
+    a->stage_bytes = one < two ? two : one;
+    for (a->buffers = SMALL_BATCH_BUFFERS; a->buffers > 0; a->buffers--) {
+        if (small_batch_shared_bytes(a) <= SMALL_BATCH_SHARED) {
+            return small_batch_divides(&a->g[0], part) &&
+                   small_batch_divides(&a->g[1], part);
+        }
+    }
+    return 0;
 }
 
 /*
  * Stages are a multiple of teams, so that a stage is always the same team's:
  * then nobody mistakes the phase of a gate for the one two before it.  Nor are
- * they more than those who finish, for the gates of sums.
+ * they more than those who finish, for the gates of sums.  Two for each team
+ * with whole units; for up to eight tokens, where four launches take longer,
+ * two with parts, which are at most one more than that (small_batch_load()), or
+ * one.  Returns whether one of these fits.
  */
-static void small_batch_stages(small_batch_args *a)
+static int small_batch_stages(small_batch_args *a)
 {
+    enum { TWO = 2 * SMALL_BATCH_TEAMS, ONE = SMALL_BATCH_TEAMS };
+    const uint32_t k =
+        (uint32_t)(a->g[0].k < a->g[1].k ? a->g[1].k : a->g[0].k);
+
     a->columns = 1;
     while (a->columns < a->tokens && a->columns < SMALL_BATCH_COLUMNS) {
         a->columns *= 2;
     }
-    const uint32_t one = small_batch_stage_bytes(&a->g[0]);
-    const uint32_t two = small_batch_stage_bytes(&a->g[1]);
-
-    a->stage_bytes = one < two ? two : one;
-    const uint64_t k = a->g[0].k < a->g[1].k ? a->g[1].k : a->g[0].k;
-    a->act_bytes = 2 * a->columns *
-                   (uint32_t)((k + SMALL_BATCH_CHUNK - 1) / SMALL_BATCH_CHUNK) *
-                   SMALL_BATCH_CHUNK;
-    a->buffers = 1;
-    a->stages = small_batch_stages_beside(a);
-    for (a->buffers = SMALL_BATCH_BUFFERS;
-         a->buffers > 1 && small_batch_stages_beside(a) < a->stages;
-         a->buffers--) {
+    a->act_bytes =
+        2 * a->columns *
+        ((k + SMALL_BATCH_CHUNK - 1) / SMALL_BATCH_CHUNK * SMALL_BATCH_CHUNK);
+    if (small_batch_fits(a, k, TWO)) {
+        return 1;
     }
+    if (a->tokens > SMALL_BATCH_COLUMNS) {
+        return 0;
+    }
+    for (uint32_t parts = 2; parts <= 3; parts++) {
+        const uint32_t spans =
+            (k + parts * SMALL_BATCH_SPAN - 1) / (parts * SMALL_BATCH_SPAN);
+
+        if (small_batch_fits(a, spans * SMALL_BATCH_SPAN, TWO)) {
+            return 1;
+        }
+    }
+    return small_batch_fits(a, k, ONE);
+}
+
+/* Maps of a GEMM's codes and scales, eight rows of a part to a box. */
+static mxo_status small_batch_map(small_batch_args *a, int i, uint64_t rows,
+                                  mxo_text why)
+{
+    enum { ELEMENT = 8, ROWS = SMALL_BATCH_ROWS / 2 };
+    const layer_gemm *const g = &a->g[i];
+    const uint64_t codes = g->k / 2;
+    const uint64_t scales = g->k / LAYER_BLOCK;
+    const gpu_boxes w = {g->w,
+                         ELEMENT,
+                         {codes / ELEMENT, rows, 1},
+                         {codes, codes * rows},
+                         {a->part / 2 / ELEMENT, ROWS, 1}};
+    const gpu_boxes s = {g->scale,
+                         ELEMENT,
+                         {scales / ELEMENT, rows, 1},
+                         {scales, scales * rows},
+                         {a->part / LAYER_BLOCK / ELEMENT, ROWS, 1}};
+
+    MXO_TRY(gpu_map_of(&w, &a->codes[i], why));
+    return gpu_map_of(&s, &a->scales[i], why);
 }
 
 /* Activations between the GEMMs, and rows behind them. */
@@ -124,15 +172,15 @@ int job_is_small_batch(const layer_job *j, const gpu_plan *plan)
 
     if (!plan->scratch->has_tensor_cores || !j->has_sum || !j->has_one ||
         j->p.pairs == 0 || j->p.pairs > SMALL_BATCH_PAIRS ||
-        j->glu.glu.to != GLU_BF16 || j->sum.sum == LAYER_SUM_EXACT) {
+        j->experts > SMALL_BATCH_EXPERTS || j->glu.glu.to != GLU_BF16 ||
+        j->sum.sum == LAYER_SUM_EXACT) {
         return 0;
     }
     small_batch_fill(&a, j);
     if (!small_batch_takes(&a.g[0]) || !small_batch_takes(&a.g[1])) {
         return 0;
     }
-    small_batch_stages(&a);
-    return a.stages >= SMALL_BATCH_LEAST_STAGES &&
+    return small_batch_stages(&a) &&
            small_batch_acts_bytes(&a) + small_batch_rows_bytes(&a) <=
                SMALL_BATCH_PUBLISHED;
 }
@@ -192,7 +240,8 @@ static void small_batch_capture(gpu_plan *plan)
 
 mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
 {
-    static const gpu_kernel kernel = KERNEL(small_batch_layer, 1);
+    static const gpu_kernel whole = KERNEL(small_batch_layer, 1);
+    static const gpu_kernel parts = KERNEL(small_batch_parts_layer, 1);
     small_batch_args *const a = PLAN_ARGS(plan, small_batch_args);
     gpu_scratch *const scratch = plan->scratch;
 
@@ -210,10 +259,16 @@ mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
     if (plan_is_single_token(a, scratch->units)) {
         plan_single_token(a, plan);
     } else {
-        small_batch_stages(a);
-        plan->kernel = &kernel;
+        (void)small_batch_stages(a); /* job_is_small_batch() has asked */
+        for (int i = 0; i < 2; i++) {
+            if (a->g[i].k > a->part) {
+                MXO_TRY(small_batch_map(a, i, j->experts * a->g[i].n, why));
+            }
+        }
+        plan->kernel =
+            a->g[0].k > a->part || a->g[1].k > a->part ? &parts : &whole;
         plan->threads = SMALL_BATCH_THREADS;
-        plan->shared = small_batch_fixed(a) + a->stages * a->stage_bytes;
+        plan->shared = small_batch_shared_bytes(a);
     }
     plan->blocks = scratch->units;
     plan->together = 1;

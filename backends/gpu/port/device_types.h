@@ -13,6 +13,14 @@ typedef struct gpu_u128 {
     uint32_t w[4];
 } gpu_u128;
 
+/* A matrix in memory that tensor copies take boxes of: a CUtensorMap. */
+typedef struct gpu_map {
+#if defined(__CUDACC__)
+    alignas(64)
+#endif
+        uint64_t words[16];
+} gpu_map;
+
 /* Division by an invariant: i / by is i * factor >> shift for i < 2^31. */
 typedef struct gpu_divisor {
     uint32_t by;

@@ -42,6 +42,7 @@
 #define gpu_lanes_open SIMT_GLOBAL(gpu_lanes_open)
 #define gpu_launch SIMT_GLOBAL(gpu_launch)
 #define gpu_malloc SIMT_GLOBAL(gpu_malloc)
+#define gpu_map_of SIMT_GLOBAL(gpu_map_of)
 #define gpu_open SIMT_GLOBAL(gpu_open)
 #define gpu_residents SIMT_GLOBAL(gpu_residents)
 #define gpu_stream_close SIMT_GLOBAL(gpu_stream_close)

@@ -10,6 +10,8 @@
 #include "port/global_names.h"
 #endif
 
+#include "port/device_types.h"
+
 #include <mxoracle/abi.h>
 
 #include <stdarg.h>
@@ -123,6 +125,18 @@ mxo_status gpu_capture_begin(void *stream, mxo_text why);
 mxo_status gpu_capture_end(void *stream, void **graph, mxo_text why);
 mxo_status gpu_graph_launch(void *graph, void *stream, mxo_text why);
 void gpu_graph_close(void *graph);
+
+/* A tensor in memory of 1 or 8 bytes an element, its fastest dimension first;
+   strides in bytes, multiples of 16; elements of a box, at most 256 each. */
+typedef struct gpu_boxes {
+    const void *base;
+    uint32_t element; /* bytes */
+    uint64_t size[3];
+    uint64_t stride[2];
+    uint32_t box[3];
+} gpu_boxes;
+
+mxo_status gpu_map_of(const gpu_boxes *b, gpu_map *map, mxo_text why);
 
 /* Blocks of this kernel that one multiprocessor holds at once. */
 mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks, mxo_text why);

@@ -19,6 +19,7 @@ typedef hipStream_t gpu_stream;
 typedef hipGraph_t gpu_graph;
 typedef hipGraphExec_t gpu_graph_exec;
 #else
+#include <cuda.h>
 #include <cuda_runtime.h>
 #define RT(name) cuda##name
 typedef cudaDeviceProp gpu_properties;
@@ -198,6 +199,41 @@ mxo_status gpu_synchronize(mxo_text why)
 {
     return gpu_check(RT(DeviceSynchronize)(), "synchronize", why);
 }
+
+#if GPU_HAS_FUSED
+/* The driver's function is asked for: nothing is linked with the driver. */
+mxo_status gpu_map_of(const gpu_boxes *b, gpu_map *map, mxo_text why)
+{
+    typedef CUresult (*encode_fn)(
+        CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
+        const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
+        const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+        CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+    const cuuint64_t size[3] = {b->size[0], b->size[1], b->size[2]};
+    const cuuint64_t stride[2] = {b->stride[0], b->stride[1]};
+    const cuuint32_t step[3] = {1, 1, 1};
+    CUtensorMap made;
+    void *encode = NULL;
+    cudaDriverEntryPointQueryResult found;
+
+    if (cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode,
+                                         12000, cudaEnableDefault,
+                                         &found) != cudaSuccess ||
+        found != cudaDriverEntryPointSuccess ||
+        ((encode_fn)encode)(
+            &made,
+            b->element == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                            : CU_TENSOR_MAP_DATA_TYPE_UINT64,
+            3, (void *)b->base, size, stride, b->box, step,
+            CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+            CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS) {
+        return gpu_fail(MXO_E_DEVICE, why, "no tensor map of the weights");
+    }
+    memcpy(map->words, &made, sizeof made);
+    return MXO_OK;
+}
+#endif
 
 /* Blocks of this kernel that one multiprocessor holds at once. */
 mxo_status gpu_residents(gpu_entry entry, uint32_t *blocks, mxo_text why)

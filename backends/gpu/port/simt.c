@@ -241,6 +241,18 @@ mxo_status gpu_lanes_open(gpu_lanes *l, mxo_text why)
     return MXO_OK;
 }
 
+/* As tensor_copy() reads it. */
+mxo_status gpu_map_of(const gpu_boxes *b, gpu_map *map, mxo_text why)
+{
+    const gpu_map m = {{(uint64_t)(uintptr_t)b->base, b->element, b->size[0],
+                        b->size[1], b->stride[0], b->box[0], b->box[1]}};
+
+    (void)why;
+    *map = m;
+    return MXO_OK;
+}
+
+/* One lane after the other, as launches come. */
 void gpu_lanes_close(gpu_lanes *l)
 {
     (void)l;

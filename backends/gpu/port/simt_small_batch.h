@@ -70,6 +70,29 @@ GPU_FN void bulk_copy(void *to, const void *from, uint32_t bytes, mbarrier *g)
     mbarrier_flip(g);
 }
 
+/* Matrices alone: words are the base, bytes of an element, elements of a row,
+   rows, bytes from row to row, elements and rows of a box. */
+GPU_FN void tensor_copy(void *to, const gpu_map *map, uint32_t element,
+                        uint32_t row, mbarrier *g)
+{
+    const uint64_t *const m = map->words;
+    const uint8_t *const base = (const uint8_t *)(uintptr_t)m[0];
+    const uint32_t bytes = (uint32_t)(m[1] * m[5]);
+
+    simt_check_aligned(to, 128);
+    for (uint32_t r = 0; r < m[6]; r++) {
+        uint8_t *const line = (uint8_t *)to + r * bytes;
+        const uint64_t n = row + r >= m[3] || element >= m[2] ? 0
+                           : m[2] - element < m[5]            ? m[2] - element
+                                                              : m[5];
+
+        memset(line, 0, bytes);
+        memcpy(line, base + (row + r) * m[4] + element * m[1], n * m[1]);
+    }
+    g->bytes -= (uint32_t)m[6] * bytes;
+    mbarrier_flip(g);
+}
+
 GPU_FN uint32_t multiply_bf16x2(uint32_t x, uint32_t y)
 {
     return gpu_round_bf16(gpu_float(x << 16) * gpu_float(y << 16),
