@@ -288,7 +288,8 @@ static const mxo_backend backend = {
     backend_capture,
     backend_launch,
     backend_graph_close,
-    "act.glu:per_expert=limit|all layout.grouped layout.groups "
+    "act.glu:per_expert=limit|all act.glu:gather=1 "
+    "layout.grouped layout.groups "
     "moe.gemm1:per_expert=alpha|beta|limit|all "
     "moe.layer:per_expert=alpha|beta|limit|all "
     "moe.layer_routed:per_expert=alpha|beta|limit|all "
