@@ -37,16 +37,6 @@ typedef struct drawing {
     uint8_t new_param[OP_MAX_PARAMS];
 } drawing;
 
-static uint32_t slot16(const draw_record *r, int at)
-{
-    return (uint32_t)(r->byte[at] | r->byte[at + 1] << 8);
-}
-
-static uint32_t slot32(const draw_record *r, int at)
-{
-    return slot16(r, at) | slot16(r, at + 2) << 16;
-}
-
 static const granules *granules_at(const drawing *d, int dim)
 {
     static const char *const names[] = {"experts", "rows", "cols"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records from a generator, and records a slot away from another. */
-#include "draw.h"
+#include "value.h"
 
 #include <string.h>
 
@@ -95,13 +95,29 @@ void draw_random(const draw_plan *p, prng *rng, draw_record *r)
     }
 }
 
+/* Without the first thing that makes it large; 0 if nothing does. */
+static int shorten(const op_schema *s, draw_record *r)
+{
+    if (r->byte[DRAW_LARGE] != 0) {
+        r->byte[DRAW_LARGE] = 0;
+        return 1;
+    }
+    for (int k = 0; k < s->n_dims; k++) {
+        const uint32_t slot = slot32(r, DRAW_DIMS + 4 * k);
+        if (slot > 0 && value_is_long(slot - 1)) {
+            put32(r, DRAW_DIMS + 4 * k, 0);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 void draw_mutate(const draw_plan *p, prng *rng, draw_record *r)
 {
     const op_schema *s = schema_of(p, r);
 
     /* Large calls are slow: what comes of one is small again. */
-    if (r->byte[DRAW_LARGE] != 0) {
-        r->byte[DRAW_LARGE] = 0;
+    if (shorten(s, r)) {
         return;
     }
     switch (prng_below(rng, 16)) {

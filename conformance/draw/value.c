@@ -14,6 +14,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint32_t slot16(const draw_record *r, int at)
+{
+    return (uint32_t)(r->byte[at] | r->byte[at + 1] << 8);
+}
+
+uint32_t slot32(const draw_record *r, int at)
+{
+    return slot16(r, at) | slot16(r, at + 2) << 16;
+}
+
 /* A multiple of one of the granules and something around it. */
 static uint64_t near_granule(const granules *g, uint32_t kind, uint32_t x)
 {
@@ -33,14 +43,26 @@ static uint64_t near_granule(const granules *g, uint32_t kind, uint32_t x)
     }
 }
 
+/* Shrinking makes slots small, and so sizes: those below are the size. */
+enum { SMALL_SLOTS = 64 };
+
+int value_is_long(uint32_t slot)
+{
+    return slot >= SMALL_SLOTS && slot % 256 == 5;
+}
+
 uint64_t value_of_dim(const granules *g, uint32_t slot)
 {
     const uint32_t x = slot >> 4;
+    const uint64_t largest = g->n == 0 ? 1 : g->size[g->n - 1];
     uint64_t n;
 
-    /* Shrinking makes slots small, and so sizes. */
-    if (slot < 64) {
+    if (slot < SMALL_SLOTS) {
         return 1 + slot;
+    }
+    /* Most are beyond 2^16, half of them whole granules. */
+    if (value_is_long(slot)) {
+        return x / 64 % 2 == 0 ? 65538 - x / 16 % 4 : round_up(65537, largest);
     }
     switch (slot & 15) {
     case 0:
@@ -52,12 +74,7 @@ uint64_t value_of_dim(const granules *g, uint32_t slot)
         n = (UINT64_C(1) << x % 10) + x / 16 % 3;
         return n < 2 ? 1 : n - 1;
     case 5:
-        n = g->n == 0 ? 1 : g->size[g->n - 1];
-        /* One draw in 256 is long, most of those beyond 2^16, half of them
-           whole granules. */
-        return x % 16 != 0       ? n * (1 + x % 3)
-               : x / 64 % 2 == 0 ? 65538 - x / 16 % 4
-                                 : round_up(65537, n);
+        return largest * (1 + x % 3);
     default:
         n = near_granule(g, (slot & 15) % 4, x);
         return n < 1 ? 1 : n;
