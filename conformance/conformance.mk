@@ -87,6 +87,8 @@ libjudge_la_SOURCES = \
 	%reldir%/base/citation.c \
 	%reldir%/base/citation.h \
 	%reldir%/base/commands.def \
+	%reldir%/base/json_walk.c \
+	%reldir%/base/json_walk.h \
 	%reldir%/base/options.c \
 	%reldir%/base/options.def \
 	%reldir%/base/options.h \
@@ -94,6 +96,8 @@ libjudge_la_SOURCES = \
 	%reldir%/base/progress.h \
 	%reldir%/base/safetensors.c \
 	%reldir%/base/safetensors.h \
+	%reldir%/base/safetensors_header.c \
+	%reldir%/base/safetensors_header.h \
 	%reldir%/base/safetensors_write.c \
 	%reldir%/base/say.c \
 	%reldir%/base/say.h \
@@ -732,6 +736,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/hostile_process.test \
 	%reldir%/tests/device/state.test \
 	%reldir%/tests/device/hostile_subjects.test \
+	%reldir%/tests/files/memory_of_headers.test \
 	%reldir%/tests/judge/memory.test \
 	%reldir%/tests/device/plugins.test \
 	%reldir%/tests/device/python.test \

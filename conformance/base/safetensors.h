@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Golden vectors on disk: 8 bytes of header length, a JSON header, the bytes
- * of the tensors, all little endian.  Files come from strangers: no size in
- * the header is believed before it has been checked against the file's true
- * size, so memory is bounded by that size.
+ * Golden vectors on disk: safetensors files of few tensors, which are copied to
+ * memory, and metadata.
  */
 #ifndef MXO_SAFETENSORS_H
 #define MXO_SAFETENSORS_H
 
+#include "safetensors_header.h"
 #include "tensors.h"
 
 #include <jansson.h>
 
 typedef struct safetensors {
     tensor_set tensors;
-    json_t *metadata; /* owned; object of strings; NULL if there is none */
-    uint64_t n_bytes; /* true size of the file */
+    safetensors_header header; /* its metadata; the tensors are above */
+    uint64_t n_bytes;          /* true size of the file */
 } safetensors;
 
 /* SHAPE: not a safetensors file. DEVICE: cannot be opened or read. NOMEM. On

@@ -3,6 +3,7 @@
  * From a backend's order back to checkpoint order: the metadata of the
  * converted file says what its layers were called and how large they were.
  */
+#include "base/json_walk.h"
 #include "base/say.h"
 #include "base/tensors.h"
 #include "globals.h"
@@ -157,45 +158,75 @@ static int check_layer(const job *j, const moe_layer *l, const layer_part *p,
     return n < 0 ? -1 : 0;
 }
 
-static json_t *layers_of(const job *j, mxo_text why)
+static int add_layer(job *j, const json_t *o, mxo_text why)
+{
+    const size_t n = j->layers.n;
+    moe_layer *layer = realloc(j->layers.layer, (n + 1) * sizeof *layer);
+
+    j->layers.layer = layer == NULL ? j->layers.layer : layer;
+    layer_part *part = realloc(j->back_part, (n + 1) * sizeof *part);
+
+    j->back_part = part == NULL ? j->back_part : part;
+    if (layer == NULL || part == NULL) {
+        (void)say(MXO_E_NOMEM, why, "no memory");
+        return -1;
+    }
+    j->layers.n++;
+    if (!read_layer(o, &layer[n], &part[n])) {
+        (void)say(MXO_E_SHAPE, why, "the metadata of layer %zu make no sense",
+                  n);
+        return -1;
+    }
+    return 0;
+}
+
+/* The layers that the metadata tell of. */
+static int read_layers(job *j, mxo_text why)
 {
     const char *layout = checkpoint_meta(j->in, META_LAYOUT);
     const char *text = checkpoint_meta(j->in, META_LAYERS);
-    json_t *layers = text == NULL ? NULL : json_loads(text, 0, NULL);
+    json_walk w = json_walk_of(text);
+    int status = 0;
+    int more = layout != NULL && w.closer == ']' ? 1 : -1;
 
-    if (layout == NULL || !json_is_array(layers)) {
-        (void)say(MXO_E_SHAPE, why,
-                  "the file does not say which layout it is in");
-    } else if (!job_is_layout(j, layout)) {
+    if (more == 1 && !job_is_layout(j, layout)) {
         (void)say(MXO_E_SHAPE, why, "the file is in the layout %.100s, not %s",
                   layout, j->conversion);
-    } else {
-        return layers;
+        return -1;
     }
-    json_decref(layers);
-    return NULL;
+    while (more == 1 && status == 0 && (more = json_walk_next(&w)) == 1) {
+        const json_t *o = json_walk_value(&w);
+        more = o == NULL ? -1 : 1;
+        status = o == NULL ? -1 : add_layer(j, o, why);
+    }
+    json_walk_end(&w);
+    if (more < 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "the file does not say which layout it is in");
+    }
+    return more < 0 ? -1 : status;
+}
+
+static int is_of_layer(const job *j, const moe_layer *l,
+                       const checkpoint_tensor *t)
+{
+    int is = globals_made(l, t->name);
+
+    for (int w = 0; w < LAYER_TENSORS && !is; w++) {
+        is = converted(j, l, w) == t;
+    }
+    return is;
 }
 
 /* Rest of the file: what no layer claims. */
-static int plan_rest(job *j, const json_t *layers, mxo_text why)
+static int plan_rest(job *j, mxo_text why)
 {
     j->first_rest = j->sink.n;
     for (size_t i = 0; i < j->in->n; i++) {
         const checkpoint_tensor *t = &j->in->tensor[i];
-        size_t k;
-        json_t *o;
         int owned = 0;
-        json_array_foreach(layers, k, o)
-        {
-            moe_layer l;
-            layer_part p;
-            if (read_layer(o, &l, &p)) {
-                for (int w = 0; w < LAYER_TENSORS; w++) {
-                    owned = owned || converted(j, &l, w) == t;
-                }
-                owned = owned || globals_made(&l, t->name);
-            }
-            free(l.prefix);
+        for (size_t k = 0; k < j->layers.n && !owned; k++) {
+            owned = is_of_layer(j, &j->layers.layer[k], t);
         }
         if (!owned && sink_add(&j->sink, t->name, t->dtype, t->rank, t->shape,
                                t->n_bytes) == SIZE_MAX) {
@@ -206,44 +237,32 @@ static int plan_rest(job *j, const json_t *layers, mxo_text why)
     return 0;
 }
 
-static int plan_layer(job *j, size_t number, const json_t *o, mxo_text why)
+static int plan_layer(job *j, size_t number, mxo_text why)
 {
-    moe_layer l;
-    layer_part p;
-    int bad = !read_layer(o, &l, &p);
+    const moe_layer *l = &j->layers.layer[number];
+    const layer_part *p = &j->back_part[number];
+    int bad = check_layer(j, l, p, why) != 0;
 
-    if (bad) {
-        (void)say(MXO_E_SHAPE, why, "the metadata of layer %zu make no sense",
-                  number);
-    }
-    bad = bad || check_layer(j, &l, &p, why) != 0;
     j->first_output[number] = j->sink.n;
     for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
-        if (converted(j, &l, i) != NULL) {
-            bad = l.style->is_split ? add_split(j, &l, &p, i)
-                                    : add_fused(j, &l, &p, i);
+        if (converted(j, l, i) != NULL) {
+            bad = l->style->is_split ? add_split(j, l, p, i)
+                                     : add_fused(j, l, p, i);
         }
     }
-    bad = bad || globals_plan_back(j, &l, &p, why) != 0;
-    free(l.prefix);
+    bad = bad || globals_plan_back(j, l, p, why) != 0;
     return bad ? -1 : 0;
 }
 
 int job_plan_back(job *j, mxo_text why)
 {
-    json_t *layers = layers_of(j, why);
-    size_t i;
-    json_t *o;
-    int bad = layers == NULL;
+    int bad = read_layers(j, why);
 
-    j->first_output =
-        calloc(json_array_size(layers) + 1, sizeof *j->first_output);
-    json_array_foreach(layers, i, o)
-    {
-        bad = bad || j->first_output == NULL || plan_layer(j, i, o, why) != 0;
+    j->first_output = calloc(j->layers.n + 1, sizeof *j->first_output);
+    for (size_t i = 0; i < j->layers.n && !bad; i++) {
+        bad = j->first_output == NULL || plan_layer(j, i, why) != 0;
     }
-    bad = bad || plan_rest(j, layers, why) != 0;
-    json_decref(layers);
+    bad = bad || plan_rest(j, why) != 0;
     return bad ? -1 : 0;
 }
 
@@ -340,30 +359,23 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
 
 int job_run_back(job *j, mxo_text why)
 {
-    json_t *layers = layers_of(j, why);
     const expectation *e = job_expected(j->conversion);
-    size_t number;
-    json_t *o;
-    int bad = layers == NULL;
+    int bad = 0;
 
-    json_array_foreach(layers, number, o)
-    {
+    for (size_t number = 0; number < j->layers.n && !bad; number++) {
         size_t at = j->first_output[number];
-        moe_layer l = {.prefix = NULL};
-        layer_part p;
-        bad = bad || !read_layer(o, &l, &p);
-        p.up_first = e != NULL && e->up_first;
+        const moe_layer *l = &j->layers.layer[number];
+        layer_part *p = &j->back_part[number];
+        p->up_first = e != NULL && e->up_first;
         for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
-            if (converted(j, &l, i) != NULL) {
-                bad = run_tensor(j, &l, &p, i, at, why);
-                at += !l.style->is_split ? 1
-                      : i < W2           ? (size_t)(2 * p.experts)
-                                         : (size_t)p.experts;
+            if (converted(j, l, i) != NULL) {
+                bad = run_tensor(j, l, p, i, at, why);
+                at += !l->style->is_split ? 1
+                      : i < W2            ? (size_t)(2 * p->experts)
+                                          : (size_t)p->experts;
             }
         }
-        bad = bad || globals_run_back(j, &l, &p, at, why) != 0;
-        free(l.prefix);
+        bad = bad || globals_run_back(j, l, p, at, why) != 0;
     }
-    json_decref(layers);
     return bad ? -1 : job_copy_rest(j, why);
 }

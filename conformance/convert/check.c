@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "base/cli.h"
+#include "base/json_walk.h"
 #include "base/stop.h"
 
 #include <inttypes.h>
@@ -10,18 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Are these arrays the same, member by member? */
+static int same_arrays(const char *said, const char *right)
+{
+    json_walk a = json_walk_of(said);
+    json_walk b = json_walk_of(right);
+    int more = a.closer == ']' && b.closer == ']' ? 1 : -1;
+
+    while (more == 1) {
+        more = json_walk_next(&a);
+        more = json_walk_next(&b) == more ? more : -1;
+        if (more == 1 &&
+            !json_equal(json_walk_value(&a), json_walk_value(&b))) {
+            more = -1;
+        }
+    }
+    json_walk_end(&a);
+    json_walk_end(&b);
+    return more == 0;
+}
+
 /* A converted file says of its layers what is said of them today. */
 static int check_layers(const job *j, const checkpoint *existing, mxo_text why)
 {
-    const char *text = checkpoint_meta(existing, META_LAYERS);
     json_t *meta = job_metadata(j);
-    json_t *said = text == NULL ? NULL : json_loads(text, 0, NULL);
-    json_t *right = json_loads(
-        json_string_value(json_object_get(meta, META_LAYERS)), 0, NULL);
-    const int same = said != NULL && json_equal(said, right);
+    const int same =
+        same_arrays(checkpoint_meta(existing, META_LAYERS),
+                    json_string_value(json_object_get(meta, META_LAYERS)));
 
-    json_decref(said);
-    json_decref(right);
     json_decref(meta);
     if (!same) {
         (void)snprintf(why.ptr, why.size,

@@ -2,9 +2,8 @@
 /* Mapping checkpoints and reading their headers; see checkpoint.h. */
 #include "checkpoint.h"
 
-#include "base/input.h"
+#include "base/json_walk.h"
 #include "base/say.h"
-#include "base/tensors.h"
 #include "system/system.h"
 
 #include <errno.h>
@@ -14,9 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096, PREFIX = 8 };
-
-static const uint64_t most_header = 64 << 20; /* no checkpoint has as much */
+enum { PATH_ROOM = 4096 };
 
 static int refuse(mxo_text why, const char *path, const char *sentence)
 {
@@ -24,158 +21,31 @@ static int refuse(mxo_text why, const char *path, const char *sentence)
     return -1;
 }
 
-static int map_file(const char *path, checkpoint_file *f, mxo_text why)
+/* The tensors of a header, behind those of the files before. */
+static int add_tensors(const char *path, checkpoint *c, safetensors_header *h,
+                       mxo_text why)
 {
-    f->mapped = mapped_open(path);
-    const int is_other = errno == ENOTSUP || errno == EINVAL;
-
-    if (f->mapped == NULL && !is_other) {
-        return refuse(why, path, strerror(errno));
+    if (c->n > 0 && h->n > 0) {
+        file_tensor *grown = realloc(c->tensor, (c->n + h->n) * sizeof *grown);
+        if (grown == NULL) {
+            return refuse(why, path, "no memory for its header");
+        }
+        memcpy(grown + c->n, h->tensor, h->n * sizeof *grown);
+        c->tensor = grown;
+        free(h->tensor);
+    } else if (h->n > 0) {
+        free(c->tensor);
+        c->tensor = h->tensor;
     }
-    if (f->mapped == NULL || f->mapped->n_bytes <= PREFIX) {
-        return refuse(why, path, "is no safetensors file");
-    }
-    f->map = f->mapped->bytes;
-    f->n_bytes = f->mapped->n_bytes;
+    h->tensor = h->n == 0 ? h->tensor : NULL;
+    c->n += h->n;
     return 0;
-}
-
-static int read_header(const char *path, checkpoint_file *f, mxo_text why)
-{
-    uint64_t n = 0;
-
-    for (int i = PREFIX - 1; i >= 0; i--) {
-        n = n << 8 | f->map[i];
-    }
-    if (n > f->n_bytes - PREFIX || n > most_header) {
-        return refuse(why, path, "its header is longer than the file allows");
-    }
-    f->header = json_loadb((const char *)f->map + PREFIX, (size_t)n,
-                           JSON_REJECT_DUPLICATES, NULL);
-    return json_is_object(f->header)
-               ? 0
-               : refuse(why, path, "its header is no JSON object");
-}
-
-static int natural(const json_t *value, uint64_t *n)
-{
-    const json_int_t i = json_integer_value(value);
-
-    *n = (uint64_t)i;
-    return json_is_integer(value) && i >= 0;
-}
-
-/* Product of the shape times the type's size, if the type is known; of another
-   one, elements have bytes and no elements have none. */
-static int shape_fits(const checkpoint_tensor *t)
-{
-    const uint32_t dtype = dtype_by_file_name(t->dtype);
-    uint64_t n = dtype == MXO_N_DTYPES ? 1 : dtype_bytes(dtype);
-
-    for (uint32_t i = 0; i < t->rank; i++) {
-        if (t->shape[i] != 0 && n > UINT64_MAX / t->shape[i]) {
-            return 0;
-        }
-        n *= t->shape[i];
-    }
-    return dtype == MXO_N_DTYPES ? (n == 0) == (t->n_bytes == 0)
-                                 : n == t->n_bytes;
-}
-
-/* One entry of the header; 0 if it contradicts itself or the file. */
-static int read_entry(const checkpoint_file *f, uint64_t data, const char *name,
-                      const json_t *o, checkpoint_tensor *t)
-{
-    const json_t *shape = json_object_get(o, "shape");
-    const json_t *offsets = json_object_get(o, "data_offsets");
-    const uint64_t room = f->n_bytes - data;
-    uint64_t first;
-    uint64_t end;
-    int good = json_is_array(shape) && json_array_size(shape) <= MXO_MAX_RANK &&
-               json_is_array(offsets) && json_array_size(offsets) == 2;
-
-    t->name = name;
-    t->dtype = json_string_value(json_object_get(o, "dtype"));
-    good = good && t->dtype != NULL &&
-           natural(json_array_get(offsets, 0), &first) &&
-           natural(json_array_get(offsets, 1), &end) && first <= end &&
-           end <= room;
-    if (!good) {
-        return 0;
-    }
-    t->rank = (uint32_t)json_array_size(shape);
-    for (uint32_t i = 0; i < t->rank; i++) {
-        good = good && natural(json_array_get(shape, i), &t->shape[i]);
-    }
-    t->bytes = f->map + data + first;
-    t->n_bytes = end - first;
-    return good && shape_fits(t);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const checkpoint_tensor *x = a;
-    const checkpoint_tensor *y = b;
-
-    if (x->bytes != y->bytes) {
-        return x->bytes < y->bytes ? -1 : 1;
-    }
-    return x->n_bytes < y->n_bytes ? -1 : x->n_bytes > y->n_bytes;
-}
-
-/* The format leaves no gaps: a tail is what a broken copy leaves. */
-static int check_tiling(const char *path, const checkpoint_file *f,
-                        const uint8_t *data, checkpoint_tensor *t, size_t n,
-                        mxo_text why)
-{
-    qsort(t, n, sizeof *t, by_place);
-    for (size_t i = 0; i < n && t[i].bytes == data; i++) {
-        data += t[i].n_bytes;
-    }
-    return data == f->map + f->n_bytes
-               ? 0
-               : refuse(why, path,
-                        "has bytes that belong to no tensor, or to two");
-}
-
-static int add_entries(const char *path, checkpoint *c,
-                       const checkpoint_file *f, mxo_text why)
-{
-    const uint64_t n_entries = json_object_size(f->header);
-    const size_t first = c->n;
-    uint64_t header = 0;
-    const char *name;
-    json_t *value;
-    checkpoint_tensor *grown =
-        realloc(c->tensor, (c->n + n_entries + 1) * sizeof *grown);
-
-    if (grown == NULL) {
-        return refuse(why, path, "no memory for its header");
-    }
-    c->tensor = grown;
-    for (int i = PREFIX - 1; i >= 0; i--) {
-        header = header << 8 | f->map[i];
-    }
-    json_object_foreach(f->header, name, value)
-    {
-        if (strcmp(name, "__metadata__") == 0) {
-            continue;
-        }
-        memset(&c->tensor[c->n], 0, sizeof c->tensor[c->n]);
-        if (!read_entry(f, PREFIX + header, name, value, &c->tensor[c->n++])) {
-            (void)say(MXO_E_SHAPE, why,
-                      "%s: the header contradicts itself or the file at %.80s",
-                      path, name);
-            return -1;
-        }
-    }
-    return check_tiling(path, f, f->map + PREFIX + header, c->tensor + first,
-                        c->n - first, why);
 }
 
 static int add_file(const char *path, checkpoint *c, mxo_text why)
 {
     checkpoint_file *grown = realloc(c->file, (c->n_files + 1) * sizeof *grown);
+    char sentence[400] = "";
 
     if (grown == NULL) {
         return refuse(why, path, "no memory");
@@ -183,30 +53,23 @@ static int add_file(const char *path, checkpoint *c, mxo_text why)
     c->file = grown;
     checkpoint_file *f = &c->file[c->n_files++];
 
-    *f = (checkpoint_file){NULL, NULL, 0, NULL};
-    return map_file(path, f, why) != 0 || read_header(path, f, why) != 0
-               ? -1
-               : add_entries(path, c, f, why);
-}
-
-/* Every tensor that the index promises is there. */
-static int check_promised(const char *path, const checkpoint *c,
-                          json_t *weights, mxo_text why)
-{
-    const char *tensor;
-    json_t *value;
-
-    json_object_foreach(weights, tensor, value)
-    {
-        if (checkpoint_find(c, tensor) == NULL) {
-            (void)say(MXO_E_SHAPE, why,
-                      "%s: %.200s is not in %.200s, where the index says it "
-                      "is",
-                      path, tensor, json_string_value(value));
-            return -1;
-        }
+    memset(f, 0, sizeof *f);
+    f->mapped = mapped_open(path);
+    if (f->mapped == NULL) {
+        return refuse(why, path,
+                      errno == ENOTSUP || errno == EINVAL
+                          ? "is no safetensors file"
+                          : strerror(errno));
     }
-    return 0;
+    f->map = f->mapped->bytes;
+    f->n_bytes = f->mapped->n_bytes;
+    if (safetensors_header_read(f->map, f->n_bytes, &f->header,
+                                (mxo_text){sentence, sizeof sentence}) !=
+        MXO_OK) {
+        return refuse(why, path, sentence);
+    }
+    checkpoint_forget(f->map, f->header.n_bytes);
+    return add_tensors(path, c, &f->header, why);
 }
 
 static int by_name(const void *a, const void *b)
@@ -223,46 +86,101 @@ static void sort_by_name(checkpoint *c)
     }
 }
 
-/* Every file that the index names, once, from the index's folder. */
-static int add_indexed(const char *path, checkpoint *c, mxo_text why)
+/* The weight_map of an index, as text; 0 if there is none. */
+static int find_map(const mapped_file *f, json_walk *map)
 {
-    FILE *f = input_open(path);
-    json_t *index =
-        f == NULL ? NULL : json_loadf(f, JSON_REJECT_DUPLICATES, NULL);
-    json_t *weights = json_object_get(index, "weight_map");
-    json_t *seen = json_object();
+    json_walk w = json_walk_begin((const char *)f->bytes, (size_t)f->n_bytes);
+    int n_maps = 0;
+    int more = w.closer == '}' ? 1 : -1;
+
+    while (more == 1 && (more = json_walk_next(&w)) == 1) {
+        if (strcmp(json_walk_key(&w), "weight_map") == 0) {
+            *map = json_walk_begin(w.text, w.n_text);
+            n_maps++;
+        } else if (json_walk_value(&w) == NULL) {
+            more = -1;
+        }
+    }
+    json_walk_end(&w);
+    return more == 0 && n_maps == 1 && map->closer == '}';
+}
+
+static int has_file(const checkpoint *c, const char *path)
+{
+    int has = 0;
+
+    for (size_t i = c->n_files; i > 0 && !has; i--) {
+        has = strcmp(c->file[i - 1].mapped->path, path) == 0;
+    }
+    return has;
+}
+
+/* Every file that the index names, once, from the index's folder. */
+static int add_files(const char *path, checkpoint *c, json_walk map,
+                     mxo_text why)
+{
     const char *slash = strrchr(path, '/');
     const int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
-    const char *tensor;
-    json_t *value;
-    int status = json_is_object(weights) ? 0
-                 : f == NULL             ? refuse(why, path, strerror(errno))
-                             : refuse(why, path, "is no index (no weight_map)");
+    int status = 0;
+    int more = 1;
 
-    if (f != NULL) {
-        (void)fclose(f);
-    }
-    json_object_foreach(weights, tensor, value)
-    {
+    while (status == 0 && (more = json_walk_next(&map)) == 1) {
+        const char *name = json_string_value(json_walk_value(&map));
         char file[PATH_ROOM];
-        const char *name = json_string_value(value);
-        if (status != 0) {
-            break;
-        }
         if (name == NULL || strchr(name, '/') != NULL) {
             status = refuse(why, path, "names a file outside its folder");
-        } else if (json_object_get(seen, name) == NULL) {
-            json_object_set_new(seen, name, json_true());
-            (void)snprintf(file, sizeof file, "%.*s%s", folder, path, name);
-            status = add_file(file, c, why);
+            break;
+        }
+        (void)snprintf(file, sizeof file, "%.*s%s", folder, path, name);
+        status = has_file(c, file) ? 0 : add_file(file, c, why);
+    }
+    if (more < 0) {
+        status = refuse(why, path, map.error);
+    }
+    json_walk_end(&map);
+    return status;
+}
+
+/* Every tensor that the index promises is there, and promised once. */
+static int check_promised(const char *path, const checkpoint *c, json_walk map,
+                          mxo_text why)
+{
+    uint8_t *promised = calloc(c->n + 1, 1);
+    int status = promised == NULL ? refuse(why, path, "no memory") : 0;
+
+    while (status == 0 && json_walk_next(&map) == 1) {
+        const char *name = json_walk_key(&map);
+        const checkpoint_tensor *t = checkpoint_find(c, name);
+        if (t == NULL || promised[t - c->tensor]++ != 0) {
+            (void)say(MXO_E_SHAPE, why, "%s: %.200s is %s %.200s%s", path, name,
+                      t == NULL ? "not in" : "promised twice, in",
+                      json_string_value(json_walk_value(&map)),
+                      t == NULL ? ", where the index says it is" : "");
+            status = -1;
         }
     }
+    json_walk_end(&map);
+    free(promised);
+    return status;
+}
+
+static int add_indexed(const char *path, checkpoint *c, mxo_text why)
+{
+    mapped_file *f = mapped_open(path);
+    json_walk map = {0};
+    int status;
+
+    if (f == NULL && errno != EINVAL) {
+        return refuse(why, path, strerror(errno));
+    }
+    status = f != NULL && find_map(f, &map)
+                 ? add_files(path, c, map, why)
+                 : refuse(why, path, "is no index (no weight_map)");
     if (status == 0) {
         sort_by_name(c);
-        status = check_promised(path, c, weights, why);
+        status = check_promised(path, c, map, why);
     }
-    json_decref(seen);
-    json_decref(index);
+    mapped_close(&f);
     return status;
 }
 
@@ -338,7 +256,7 @@ void checkpoint_close(checkpoint *c)
 {
     for (size_t i = 0; i < c->n_files; i++) {
         mapped_close(&c->file[i].mapped);
-        json_decref(c->file[i].header);
+        safetensors_header_clear(&c->file[i].header);
     }
     free(c->file);
     free(c->tensor);
@@ -357,8 +275,7 @@ const char *checkpoint_meta(const checkpoint *c, const char *key)
 {
     return c->n_files == 0
                ? NULL
-               : json_string_value(json_object_get(
-                     json_object_get(c->file[0].header, "__metadata__"), key));
+               : safetensors_text_of(c->file[0].header.metadata, key);
 }
 
 void checkpoint_forget(const uint8_t *bytes, uint64_t n_bytes)

@@ -7,26 +7,18 @@
 #ifndef MXO_CONVERT_CHECKPOINT_H
 #define MXO_CONVERT_CHECKPOINT_H
 
+#include "base/safetensors_header.h"
 #include "system/mapped.h"
 
 #include <mxoracle/abi.h>
 
-#include <jansson.h>
-
-typedef struct checkpoint_tensor {
-    const char *name;  /* borrowed from the header */
-    const char *dtype; /* as the file spells it; borrowed */
-    uint32_t rank;
-    uint64_t shape[MXO_MAX_RANK];
-    uint64_t n_bytes;
-    const uint8_t *bytes; /* in the mapping */
-} checkpoint_tensor;
+typedef file_tensor checkpoint_tensor;
 
 typedef struct checkpoint_file {
     mapped_file *mapped; /* owned */
     const uint8_t *map;  /* its bytes */
     uint64_t n_bytes;
-    json_t *header; /* owned */
+    safetensors_header header; /* its names and metadata */
 } checkpoint_file;
 
 typedef struct checkpoint {

@@ -102,6 +102,8 @@ void job_clear(job *j)
     layers_clear(&j->layers);
     mover_close(&j->mover);
     sink_close(&j->sink);
+    free(j->back_part);
+    j->back_part = NULL;
     free(j->first_output);
     j->first_output = NULL;
     free(j->first_global);

@@ -12,8 +12,9 @@
 #include "sink.h"
 
 typedef struct job {
-    const checkpoint *in; /* borrowed */
-    layer_list layers;    /* forward: found in it; back: from its metadata */
+    const checkpoint *in;  /* borrowed */
+    layer_list layers;     /* forward: found in it; back: from its metadata */
+    layer_part *back_part; /* owned: back, of each layer */
     shard part;
     const char *conversion;
     mover mover;

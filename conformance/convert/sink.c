@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,54 +50,83 @@ static int refuse(const char *path, mxo_text why, int error)
     return -1;
 }
 
-static json_t *describe(const sink_tensor *t)
+static int by_text(const void *a, const void *b)
 {
-    json_t *shape = json_array();
-
-    for (uint32_t i = 0; i < t->rank; i++) {
-        json_array_append_new(shape, json_integer((json_int_t)t->shape[i]));
-    }
-    return json_pack("{s:s, s:o, s:[I, I]}", "dtype", t->dtype, "shape", shape,
-                     "data_offsets", (json_int_t)t->at,
-                     (json_int_t)(t->at + t->n_bytes));
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Header with its length in front, padded; NULL and a sentence. */
+/* Do all tensors have names of their own? */
+static int check_names(const sink *s, mxo_text why)
+{
+    const char **name = malloc((s->n + 1) * sizeof *name);
+    const char *twice = NULL;
+
+    if (name == NULL) {
+        (void)say(MXO_E_NOMEM, why, "no memory for the header");
+        return -1;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        name[i] = s->tensor[i].name;
+    }
+    qsort(name, s->n, sizeof *name, by_text);
+    for (size_t i = 1; i < s->n; i++) {
+        twice = strcmp(name[i - 1], name[i]) == 0 ? name[i] : twice;
+    }
+    if (twice != NULL) {
+        (void)say(MXO_E_SHAPE, why, "two tensors would be called %.200s",
+                  twice);
+    }
+    free((void *)name);
+    return twice == NULL ? 0 : -1;
+}
+
+static void describe(const sink_tensor *t, FILE *out)
+{
+    json_t *name = json_string(t->name);
+
+    (void)json_dumpf(name, out, JSON_ENCODE_ANY);
+    json_decref(name);
+    (void)fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[", t->dtype);
+    for (uint32_t i = 0; i < t->rank; i++) {
+        (void)fprintf(out, "%s%" PRIu64, i == 0 ? "" : ",", t->shape[i]);
+    }
+    (void)fprintf(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", t->at,
+                  t->at + t->n_bytes);
+}
+
+/* Header with its length in front, padded; NULL and a sentence.  It is written
+   tensor by tensor: a tree of it would take many times its size. */
 static char *make_header(const sink *s, const json_t *metadata, size_t *n,
                          mxo_text why)
 {
-    json_t *o = json_object();
+    char *header = NULL;
+    FILE *out = open_memstream(&header, n);
 
-    json_object_set(o, "__metadata__", (json_t *)metadata);
-    for (size_t i = 0; i < s->n; i++) {
-        const char *name = s->tensor[i].name;
-        if (json_object_get(o, name) != NULL) {
-            (void)say(MXO_E_SHAPE, why, "two tensors would be called %.200s",
-                      name);
-            json_decref(o);
-            return NULL;
-        }
-        json_object_set_new(o, name, describe(&s->tensor[i]));
-    }
-    char *text = json_dumps(o, JSON_COMPACT);
-    const size_t len = text == NULL ? 0 : strlen(text);
-    const size_t padded = (len + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    char *header = text == NULL ? NULL : malloc(PREFIX + padded);
-
-    for (int i = 0; header != NULL && i < PREFIX; i++) {
-        header[i] = (char)(unsigned char)((uint64_t)padded >> (8 * i));
-    }
-    if (header != NULL) {
-        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): no text */
-        memcpy(header + PREFIX, text, len);
-        memset(header + PREFIX + len, ' ', padded - len);
-    }
-    if (header == NULL) {
+    if (out == NULL) {
         (void)say(MXO_E_NOMEM, why, "no memory for the header");
+        return NULL;
     }
-    *n = PREFIX + padded;
-    free(text);
-    json_decref(o);
+    (void)fprintf(out, "%*s{\"__metadata__\":", PREFIX, "");
+    if (metadata == NULL || json_dumpf(metadata, out, JSON_COMPACT) != 0) {
+        (void)fputs("{}", out);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        (void)fputc(',', out);
+        describe(&s->tensor[i], out);
+    }
+    (void)fputc('}', out);
+    while (ftell(out) % ALIGNMENT != 0 && fputc(' ', out) != EOF) {
+    }
+    const int bad = ferror(out);
+
+    if (fclose(out) != 0 || bad) {
+        (void)say(MXO_E_NOMEM, why, "no memory for the header");
+        free(header);
+        return NULL;
+    }
+    for (int i = 0; i < PREFIX; i++) {
+        header[i] = (char)(unsigned char)((uint64_t)(*n - PREFIX) >> (8 * i));
+    }
     return header;
 }
 
@@ -123,7 +153,8 @@ static int put_at(int fd, uint64_t at, const void *bytes, uint64_t n)
 int sink_create(sink *s, const char *path, const json_t *metadata, mxo_text why)
 {
     size_t n = 0;
-    char *header = make_header(s, metadata, &n, why);
+    char *header =
+        check_names(s, why) == 0 ? make_header(s, metadata, &n, why) : NULL;
 
     if (header == NULL) {
         return -1;

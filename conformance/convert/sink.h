@@ -9,6 +9,8 @@
 #include "checkpoint.h"
 #include "system/new_file.h"
 
+#include <jansson.h>
+
 /* Bytes of a tensor that is not as it should be, and the first of them. */
 typedef struct sink_wrong {
     uint64_t n;

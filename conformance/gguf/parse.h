@@ -7,6 +7,8 @@
 
 #include "system/mapped.h"
 
+#include <jansson.h>
+
 enum { GATE, UP, DOWN, PROJECTIONS, MOST_BLOCKS = 4096, NAME_ROOM = 512 };
 
 typedef struct gguf_tensor {

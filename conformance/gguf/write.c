@@ -7,6 +7,7 @@
 #include "system/new_file.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

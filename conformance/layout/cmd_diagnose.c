@@ -5,6 +5,7 @@
  */
 #include "base/cli.h"
 #include "base/input.h"
+#include "base/json_walk.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "base/tensors.h"
@@ -225,6 +226,24 @@ static void diagnose_tensor(file_count *n, const checkpoint *c,
     compare_tensor(n, &t.pair, a, b);
 }
 
+/* Layer by layer as the metadata of EXPECTED tell; 0 if they tell nothing. */
+static int diagnose_layers(file_count *n, const checkpoint *c)
+{
+    const char *conversion = checkpoint_meta(&c[0], META_LAYOUT);
+    const char *text = checkpoint_meta(&c[0], META_LAYERS);
+    json_walk w = json_walk_of(text);
+    int more = conversion != NULL && w.closer == ']' ? 1 : -1;
+
+    while (more == 1 && !n->is_bad && (more = json_walk_next(&w)) == 1) {
+        const json_t *layer = json_walk_value(&w);
+        for (int i = 0; i < LAYER_TENSORS && !n->is_bad; i++) {
+            diagnose_tensor(n, c, conversion, layer, i);
+        }
+    }
+    json_walk_end(&w);
+    return more >= 0;
+}
+
 static int diagnose_files(const options *o)
 {
     checkpoint c[2] = {{0}, {0}};
@@ -234,25 +253,12 @@ static int diagnose_files(const options *o)
                          checkpoint_open(o->paths[1], &c[1], why) != 0
                      ? cli_refuse("%s", text)
                      : EXIT_PASS;
-    const char *conversion = checkpoint_meta(&c[0], META_LAYOUT);
-    const char *layers_text = checkpoint_meta(&c[0], META_LAYERS);
-    json_t *layers =
-        layers_text == NULL ? NULL : json_loads(layers_text, 0, NULL);
     file_count n = {0, 0, 0};
-    size_t k;
-    json_t *layer;
 
-    if (status == EXIT_PASS && (conversion == NULL || layers == NULL)) {
+    if (status == EXIT_PASS && !diagnose_layers(&n, c)) {
         status = cli_refuse("%s does not say which layout it is in: give "
                             "--layout and --shape",
                             o->paths[0]);
-    }
-    json_array_foreach(layers, k, layer)
-    {
-        for (int i = 0; i < LAYER_TENSORS && status == EXIT_PASS && !n.is_bad;
-             i++) {
-            diagnose_tensor(&n, c, conversion, layer, i);
-        }
     }
     if (status == EXIT_PASS && n.n_wrong > 0) {
         status = EXIT_RED;
@@ -262,7 +268,6 @@ static int diagnose_files(const options *o)
         status = cli_refuse("nothing to compare: %s says it has no layers",
                             o->paths[0]);
     }
-    json_decref(layers);
     checkpoint_close(&c[0]);
     checkpoint_close(&c[1]);
     return status;

@@ -75,6 +75,19 @@ static int flip(const tensor_set *set, host_tensor *t, int by_rule,
     return 0;
 }
 
+static json_t *metadata_of(const safetensors *file)
+{
+    json_t *o = json_object();
+
+    for (const char *key = file->header.metadata;
+         key != NULL && *key != '\0';) {
+        const char *value = key + strlen(key) + 1;
+        json_object_set_new(o, key, json_string(value));
+        key = value + strlen(value) + 1;
+    }
+    return o;
+}
+
 /* Flip in one output of a fresh copy; 1 if verify fails the copy. */
 static int is_caught(const char *path, uint32_t output, int by_rule,
                      uint64_t *state)
@@ -88,12 +101,14 @@ static int is_caught(const char *path, uint32_t output, int by_rule,
     if (safetensors_read(path, &file, why) != MXO_OK) {
         return 0;
     }
+    json_t *metadata = metadata_of(&file);
+
     if (flip(&file.tensors, &file.tensors.t[output], by_rule, state) &&
-        safetensors_write(copy_path, &file.tensors, file.metadata, why) ==
-            MXO_OK) {
+        safetensors_write(copy_path, &file.tensors, metadata, why) == MXO_OK) {
         vector_judge(copy_path, &emulator, &result);
         caught = result.verdict == VECTOR_FAILED;
     }
+    json_decref(metadata);
     safetensors_clear(&file);
     return caught;
 }

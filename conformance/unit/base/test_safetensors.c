@@ -53,8 +53,30 @@ static const bad_header bad_headers[] = {
     {"no JSON", "{", 0, "no JSON"},
     {"not an object", "[]", 0, "no object"},
     {"deep JSON", NULL, 0, "depth"},
+    {"no comma", "{\"__metadata__\":{\"a\":\"1\" \"b\":\"2\"}}", 0, "a comma"},
+    {"a comma before the end", "{\"__metadata__\":{},}", 0, "a name"},
+    {"no colon", "{\"x\" 1}", 0, "a colon"},
+    {"no name", "{x:1}", 0, "a name"},
+    {"no value", "{\"x\":}", 0, "a value"},
+    {"a comma too many", TENSOR("U8", "[]", "[0,1],"), 1, "no JSON"},
+    {"a second object", "{}{}", 0, "follows"},
+    {"brackets of two kinds", "{\"x\":{\"dtype\":[}}]", 0, "no JSON"},
     {"not UTF-8", "{\"\xff\":1}", 0, "unable to decode"},
-    {"duplicate keys", "{\"x\":1,\"x\":2}", 0, "duplicate"},
+    {"duplicate keys", "{\"x\":{\"a\":1,\"a\":2}}", 0, "duplicate"},
+    {"duplicate tensors",
+     "{\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
+     "\"x\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[2,4]}}",
+     4, "duplicate of x"},
+    {"duplicate metadata", "{\"__metadata__\":{},\"__metadata__\":{}}", 0,
+     "duplicate of __metadata__"},
+    {"duplicate keys of metadata",
+     "{\"__metadata__\":{\"b\":\"1\",\"a\":\"2\",\"b\":\"3\"}}", 0,
+     "duplicate of b"},
+    {"metadata without a name", "{\"__metadata__\":{\"\":\"1\"}}", 0,
+     "text with a name"},
+    {"half a byte", TENSOR("F4", "[7]", "[0,4]"), 4, "do not fit"},
+    {"F4 is no type of vectors", TENSOR("F4", "[8]", "[0,4]"), 4,
+     "unknown dtype F4"},
     {"huge integer", TENSOR("U8", "[99999999999999999999]", "[0,4]"), 4,
      "too big integer"},
     {"text for a tensor", "{\"x\":\"y\"}", 0, "describes x"},
@@ -63,7 +85,7 @@ static const bad_header bad_headers[] = {
      1, "describes x"},
     {"no dtype", "{\"x\":{\"shape\":[4],\"data_offsets\":[0,4],\"a\":1}}", 4,
      "describes x"},
-    {"unknown dtype", TENSOR("F4", "[4]", "[0,4]"), 4, "unknown dtype F4"},
+    {"unknown dtype", TENSOR("G4", "[4]", "[0,4]"), 4, "unknown dtype G4"},
     {"shape is a number", TENSOR("U8", "4", "[0,4]"), 4, "no shape"},
     {"negative dimension", TENSOR("U8", "[-4]", "[0,4]"), 4, "natural"},
     {"fractional dimension", TENSOR("U8", "[4.0]", "[0,4]"), 4, "natural"},
@@ -104,7 +126,8 @@ START_TEST(safetensors_refuses_bad_header)
     char deep[3001];
     safetensors file;
 
-    memset(deep, '[', 3000);
+    memcpy(deep, "{\"x\":", 5);
+    memset(deep + 5, '[', 2995);
     deep[3000] = '\0';
     const mxo_status status =
         parse(b->header == NULL ? deep : b->header, b->n_data, &file);
@@ -113,7 +136,7 @@ START_TEST(safetensors_refuses_bad_header)
     ck_assert_msg(strstr(sentence, b->says) != NULL, "%s: \"%s\"", b->what,
                   sentence);
     ck_assert_msg(strchr(sentence, '\n') == NULL, "%s: two lines", b->what);
-    ck_assert_msg(file.tensors.n == 0 && file.metadata == NULL,
+    ck_assert_msg(file.tensors.n == 0 && file.header.text == NULL,
                   "%s: something is left", b->what);
 }
 END_TEST

@@ -31,10 +31,10 @@ static host_tensor *add(const char *name, uint32_t dtype, uint64_t rows,
 static void open_file(void)
 {
     memset(&file, 0, sizeof file);
-    file.metadata =
-        json_pack("{s:s}", "params",
-                  "{\"tk\":\"3.5\",\"limit\":7.0,\"none\":null,\"flag\":true,"
-                  "\"alpha\":1.702,\"impl\":\"triton (X=1)\",\"big\":240.0}");
+    file.header.metadata =
+        "params\0"
+        "{\"tk\":\"3.5\",\"limit\":7.0,\"none\":null,\"flag\":true,"
+        "\"alpha\":1.702,\"impl\":\"triton (X=1)\",\"big\":240.0}\0";
     ck_assert_int_eq(scope_open(&s, "test", &file, why), MXO_OK);
     add("in.x", MXO_BF16, 2, 8);
     add("in.rows", MXO_I32, 1, 3);
