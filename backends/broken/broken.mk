@@ -48,6 +48,8 @@ libbroken_la_SOURCES = \
 	%reldir%/out_of_bounds_reads.def \
 	%reldir%/quant/act.c \
 	%reldir%/quant/act_quant.c \
+	%reldir%/quant/act_steps.c \
+	%reldir%/quant/act_steps.h \
 	%reldir%/quant/codec.c \
 	%reldir%/quant/dequant.c \
 	%reldir%/quant/quant.c \

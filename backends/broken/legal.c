@@ -35,6 +35,16 @@ static int fits_constants(const mxo_call *call)
     return !(alpha != alpha || beta != beta);
 }
 
+/* A unit with u or u + 1 behind the silu, and nothing between. */
+static int fits_two_way(const mxo_call *call)
+{
+    const float beta = (float)call_number(call, "beta");
+    const int is_two_way = call_is(call, "dialect", "aiter") ||
+                           call_is(call, "dialect", "aiter_triton");
+
+    return !is_two_way || beta == 0 || beta == 1;
+}
+
 static int fits_topk(const mxo_call *call)
 {
     const uint64_t experts = last_of(call_in(call, "logits"));

@@ -182,6 +182,12 @@ static const grid_row grid[] = {
      "act.glu:dialect=situ|situ_vllm|situ_aiter|situ_flashinfer|situ_mega|"
      "situ_b12x,beta=4,linear_beta=25|none,limit=none|2.5,rows=3,cols=65,"
      "data=ordinary|corners|tiny"},
+    {2, 0, /* binary32 hides no step, and no short number is the limit */
+     "act.glu:dialect=*,from=f32,to=f32,alpha=1.618034,linear_beta=25,"
+     "limit=6.7890625,rows=3,cols=65,data=ordinary|limits|tiny|corners"},
+    {2, 0,
+     "act.glu:dialect=*,alpha=1.618034,linear_beta=25,limit=6.7890625,rows=3,"
+     "cols=65,data=limits"},
     {2, 0, /* the ends of what the kernels' own exponentials give */
      "act.glu:bounds=1,dialect=triton|trtllm|vllm_silu,rows=3,cols=65,"
      "data=ordinary"},

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * act.glu: G * sigmoid(alpha * G) * (V + beta), G = min(gate, limit),
- * V = clamp(up, -limit, limit), the real number rounded once.
+ * V = clamp(up, -limit, limit), the real number rounded once; or in the steps
+ * of a kernel (act_steps.c).
  */
-#include "broken.h"
+#include "quant/act_steps.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +14,6 @@ typedef struct glu {
     double beta;
     double limit; /* INFINITY: none */
     int launder;  /* a NaN becomes the limit */
-    int stepwise; /* vllm_swiglu_limit: silu(G) * V in float32 steps */
 } glu;
 
 typedef struct glu_call {
@@ -25,6 +25,8 @@ typedef struct glu_call {
     glu common;
     int halves;
     int up_first;
+    int dialect;     /* of act_steps.c; -1: none of them */
+    glu_steps steps; /* what does not differ between rows */
 } glu_call;
 
 /* min that propagates NaN, or returns the other one. */
@@ -116,29 +118,12 @@ static glu fault_params(const broken *b, glu p)
     return p;
 }
 
-/* vLLM's swiglu_limit_func: a limit of 0 means that there is none. */
-static dd stepwise(const broken *b, glu p, double gate, double up)
-{
-    p.limit = p.limit <= 0 && !IS(A09) ? INFINITY : p.limit;
-    const float g = (float)clamp_gate(b, &p, gate).hi;
-    const float v = (float)clamp_up(b, &p, up);
-    const float e = (float)exp(-(double)g);
-    const float d = 1 + e;
-    const float s = g / d;
-    const float y = s * v;
-
-    return broken_dd((double)y);
-}
-
 static dd glu_value(const broken *b, glu p, double gate, double up)
 {
     if (IS(A11)) {
         const double swap = gate;
         gate = up;
         up = swap;
-    }
-    if (p.stepwise) {
-        return stepwise(b, p, gate, up);
     }
     p = fault_params(b, p);
     const dd g = clamp_gate(b, &p, gate);
@@ -164,7 +149,7 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
 dd broken_swiglu(const broken *b, double alpha, double beta, double limit,
                  double gate, double up)
 {
-    const glu p = {alpha, beta, limit, 0, 0};
+    const glu p = {alpha, beta, limit, 0};
 
     return glu_value(b, p, gate, up);
 }
@@ -210,6 +195,22 @@ static double gate_at(const broken *b, const glu_call *k, uint64_t r,
     return broken_load(k->x, r * 2 * k->cols + at);
 }
 
+static glu_nan nan_of(const mxo_call *call)
+{
+    return call_is(call, "nan", "launder")       ? GLU_NAN_HIGH
+           : call_is(call, "nan", "launder_low") ? GLU_NAN_LOW
+           : call_is(call, "nan", "propagate")   ? GLU_NAN_THROUGH
+                                                 : GLU_NAN_DIALECT;
+}
+
+/* A parameter that is a number above zero, or what it is without. */
+static float positive(const mxo_call *call, const char *key, float without)
+{
+    const float x = (float)call_number(call, key);
+
+    return !call_is(call, key, "none") && x > 0 && isfinite(x) ? x : without;
+}
+
 static glu_call read_call(const broken *b, const mxo_call *call)
 {
     const double limit = call_number(call, "limit");
@@ -234,20 +235,49 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.common.beta = (double)(float)call_number(call, "beta");
     k.common.limit = none ? INFINITY : (double)(float)limit;
     k.common.launder = call_is(call, "nan", "launder");
-    k.common.stepwise = call_is(call, "dialect", "vllm_swiglu_limit");
+    k.dialect = broken_steps_of(call);
+    k.steps.nan = nan_of(call);
+    k.steps.linear = positive(call, "linear_beta", 0);
+    k.steps.scale = positive(call, "scale_gate", 1);
+    k.steps.from = broken_format(call_text(call, "from"));
+    k.steps.to = broken_format(call_text(call, "to"));
     k.halves = call_is(call, "layout", "halves");
     k.up_first = call_is(call, "order", "up_gate") && !IS(A67);
     return k;
 }
 
+/* One pair, under the constants of its row. */
+static dd value_of(const broken *b, const glu_call *k, const glu *p,
+                   double gate, double up)
+{
+    glu_steps s = k->steps;
+
+    if (k->dialect < 0) {
+        return glu_value(b, *p, gate, up);
+    }
+    s.gate = (float)gate;
+    s.up = (float)up;
+    s.alpha = (float)p->alpha;
+    s.beta = (float)p->beta;
+    s.limit = (float)p->limit;
+    return broken_by_steps(b, k->dialect, &s);
+}
+
+static int is_known(const mxo_call *call)
+{
+    const int is_exact = call_is(call, "dialect", "exact");
+
+    return (is_exact || broken_steps_of(call) >= 0) &&
+           !(is_exact && call_is(call, "nan", "launder_low")) &&
+           !call_is(call, "from", "f64") && !call_is(call, "to", "f64") &&
+           call_number(call, "bounds") == 0;
+}
+
 mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
 {
-    if ((!call_is(call, "dialect", "exact") &&
-         !call_is(call, "dialect", "vllm_swiglu_limit")) ||
-        call_is(call, "nan", "launder_low") || call_is(call, "from", "f64") ||
-        call_is(call, "to", "f64")) {
+    if (!is_known(call)) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "dialects exact and vllm_swiglu_limit only");
+                           "no binary64, no bounds, not the CPU's dialects");
     }
     const glu_call k = read_call(b, call);
 
@@ -265,7 +295,7 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
             const int odd = IS(A88) && c % 2 == 0 && c + 1 == k.cols;
             broken_store(b, k.y, r * k.cols + c,
                          odd ? broken_dd(gate * up)
-                             : glu_value(b, p, gate, up));
+                             : value_of(b, &k, &p, gate, up));
         }
     }
     return MXO_OK;
