@@ -16,6 +16,7 @@ typedef struct judge {
     subject subject;
     int promises;   /* limits declared: declining within them is red */
     int legal_only; /* declared: it takes no call that must be refused */
+    int is_brief;   /* what is red is not explained */
     /* Does the subject take a case?  NULL: any. */
     int (*takes)(void *taker, const test_case *c);
     void *taker; /* borrowed */

@@ -63,7 +63,7 @@ void case_run_inputs(judge *j, const test_case *c, const tensor_set *in,
     judgement g;
 
     judge_answer(j, c, in, want, got, &g, v);
-    if (v->status == VERDICT_FAIL && g.has_evidence) {
+    if (v->status == VERDICT_FAIL && g.has_evidence && !j->is_brief) {
         verdict doubts = {0};
         if (g.differs && !doubts_are_red(&g.doubts, &doubts)) {
             add_explanation(&g.evidence, v);

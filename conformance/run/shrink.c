@@ -154,10 +154,12 @@ verdict_status shrink_case(shrinking *h)
     }
     verdict_clear(&v);
     if (verdict_is_red(status)) {
+        crew_set_brief(h->c, 1);
         shrink_dims(h);
         shrink_params(h);
         shrink_dims(h);
         shrink_data(h);
+        crew_set_brief(h->c, 0);
     }
     return status;
 }

@@ -2,7 +2,7 @@
 /*
  * One worker process, as its parent sees it.  Lines of JSON both ways:
  *   worker  {"status": 0, "why": "", "name": ..., "version": ..., ...}
- *   parent  {"case": "quant.mx:rows=3,cols=96", "seed": 1}
+ *   parent  {"case": "quant.mx:rows=3,cols=96", "seed": 1, "brief": false}
  *           or {"file": "a.safetensors"}
  *   worker  a verdict, or what was found in the file, or {"fault": "what it
  * did"} and no more
@@ -46,7 +46,7 @@ int worker_send(int socket, json_t *object);
 /* A text of an answer; "" if it has none of that name. */
 void worker_field(char *to, size_t size, const json_t *o, const char *key);
 /* 0, or -1 if the worker is gone. */
-int worker_ask(worker *w, const char *case_text, uint64_t seed);
+int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief);
 /* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */
 worker_state worker_answer(worker *w, int timeout_ms, json_t **answer);
 /* After GONE: reap it and say how it ended. */

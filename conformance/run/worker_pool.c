@@ -27,6 +27,7 @@ struct crew {
     crew_options options;
     open_options how;
     int is_local;
+    int is_brief;
     opened_judge local;
     slot slots[MAX_JOBS];
 };
@@ -316,7 +317,7 @@ static int assign(campaign *g, slot *s)
     s->cpu_timeout =
         cpu_timeout_begin(limit_of(g->c), process_clock(), worker_cpu_s(&s->w));
     /* A worker that is gone already is noticed when it is listened to. */
-    (void)worker_ask(&s->w, item->text, item->seed);
+    (void)worker_ask(&s->w, item->text, item->seed, g->c->is_brief);
     return 0;
 }
 
@@ -430,6 +431,12 @@ static void keep_verdict(void *state, size_t index, const verdict *v)
     kept->detail = v->detail == NULL ? NULL : strdup(v->detail);
     kept->map = v->map == NULL ? NULL : strdup(v->map);
     kept->asked = v->asked == NULL ? NULL : strdup(v->asked);
+}
+
+void crew_set_brief(crew *c, int is_brief)
+{
+    c->is_brief = is_brief;
+    c->local.j.is_brief = is_brief;
 }
 
 int crew_case(crew *c, const char *text, uint64_t seed, verdict *v)

@@ -45,6 +45,9 @@ void crew_destroy(crew **c);
 /* 0, or -1 if the harness itself failed (a sentence is on stderr).  If a stop
    is requested (base/stop.h) the cases left are not asked. */
 int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state);
+/* Whether verdicts come without the words that explain a red one, which cost
+   many times what the call does. */
+void crew_set_brief(crew *c, int is_brief);
 /* One case, for commands that ask again and again. */
 int crew_case(crew *c, const char *text, uint64_t seed, verdict *v);
 
