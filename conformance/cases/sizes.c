@@ -30,7 +30,7 @@ static const fill_row fills[] = {
     "B12X_MXFP4_MXFP8"
 #define ROWS "17|33|129"
 #define ROWS_OF_64 "rows=" ROWS ",cols=64,data=ordinary"
-#define LONG_K "2880|3072|4096|7168"
+#define LONG_K "2880|3072|4096|7168|8192|16416"
 static const grid_row grid[] = {
     {2, 0, /* tokens beside the tiles of kernels */
      "moe.layer:tokens=" COUNTS "|" TILES "," FLAT},
@@ -105,6 +105,12 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:tokens=3,topk=1,experts=2,inter=" LONG_K ",hidden=8,"
      "data=ordinary"},
+    {2, 0, /* the same behind a tile of many tokens */
+     "moe.layer:tokens=40,topk=1,experts=2,hidden=8192|16416,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer:tokens=40,topk=1,experts=2,hidden=32,inter=8192|16416,"
+     "data=orderfree"},
     {2, 0, /* more experts than a block sorts, and no multiple of it */
      "moe.sort:layout=*,num_experts=128|300|384,tokens=33,top_k=10,"
      "data=distinct"},

@@ -14,7 +14,7 @@
 
 enum {
     FUSED_MOST_SHARE = 8, /* pairs of an expert: more are prefill.cuh's */
-    FUSED_MOST = 7168     /* of k: shared memory holds the scales of 128 rows */
+    FUSED_MOST = 1 << 15  /* of k: shared memory holds the scales of 64 rows */
 };
 
 /* Can this GEMM's rows be copied in pieces of 16 bytes and multiplied? */
