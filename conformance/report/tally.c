@@ -210,10 +210,11 @@ void report_last_line(FILE *out, const report_run *run, const tally *t)
             " skipped, seed %s",
             tally_red(t), tally_total(t), tally_left_out(t), run->seeds);
     if (run->stopped != NULL) {
-        fprintf(out, ", stopped by %s before %" PRIu64 " more", run->stopped,
-                run->n_planned > tally_total(t)
-                    ? run->n_planned - tally_total(t)
-                    : 0);
+        fprintf(out, ", stopped by %s", run->stopped);
+        if (run->n_planned > tally_total(t)) {
+            fprintf(out, " before %" PRIu64 " more",
+                    run->n_planned - tally_total(t));
+        }
     }
     fputc('\n', out);
 }
