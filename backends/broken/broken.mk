@@ -18,6 +18,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layer/layer.c \
 	%reldir%/layer/layer.h \
 	%reldir%/layer/layer_constants.c \
+	%reldir%/layer/layer_entries.c \
 	%reldir%/layer/layer_faults.c \
 	%reldir%/layer/layer_loaded.c \
 	%reldir%/layer/layer_nvfp4.c \
@@ -25,6 +26,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layer/layer_quant.c \
 	%reldir%/layer/layer_routed.c \
 	%reldir%/layer/layer_steps.c \
+	%reldir%/layer/layer_sum.c \
 	%reldir%/layer/layer_unit.c \
 	%reldir%/layer/layer_weights.c \
 	%reldir%/layout/layout.c \
@@ -48,6 +50,7 @@ libbroken_la_SOURCES = \
 	%reldir%/out_of_bounds_reads.def \
 	%reldir%/quant/act.c \
 	%reldir%/quant/act_quant.c \
+	%reldir%/quant/act_situ.c \
 	%reldir%/quant/act_steps.c \
 	%reldir%/quant/act_steps.h \
 	%reldir%/quant/codec.c \

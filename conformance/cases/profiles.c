@@ -119,6 +119,29 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:profile=" SIXTEEN ",stage=row|sum," LONE
      "hidden=48,inter=64,bias=none|f32,data=slight"},
+    {2, 0, /* more slots than commute */
+     "moe.gemm2:stage=sum,routing_at=acc,routing_type=f32,row_out=bf16,"
+     "sum=by_expert|experts_bf16,out=f32,tokens=4,topk=5,experts=6,hidden=32,"
+     "inter=32,data=ordinary"},
+    {2, 0, /* subnormals, kept or flushed; what is rounded twice */
+     "moe.gemm1:stage=gemm,bias=f32,bias1=acc_ftz|behind,"
+     "gemm1_out=f32|bf16|down," LONE "hidden=64,inter=24,data=slight|lone"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,gemm1_out=bf16|down," LONE
+     "hidden=64,inter=24,data=slight"},
+    {2, 0,
+     "moe.gemm2:stage=row,bias=f32,bias2=acc_ftz|behind,"
+     "row_out=f32|bf16|down," LONE "hidden=48,inter=64,data=slight|lone"},
+    {2, 0,
+     "moe.gemm2:stage=sum,routing_at=sum,routing_type=f32,row_out=f32,"
+     "sum=fma_ftz,out=f32," LONE "hidden=48,inter=64,data=slight"},
+    {2, 0, /* overflow, and every scale byte */
+     "moe.gemm1:stage=act,glu_out=bf16sat,limit=none," LONE
+     "hidden=160,inter=24,data=lone"},
+    {2, 0,
+     "moe.gemm2:stage=row,row_out=bf16sat|f32,"
+     "weight_rule=ocp|ocp_bf16|b12x_mx|xpu|humming|b12x," LONE
+     "hidden=48,inter=160,data=lone"},
     WHOLE(HERE "|" LOCAL),
     WHOLE(SILU "," HALVES "limit=10"),
     WHOLE(LOCAL_SILU "," HALVES "limit=none"),

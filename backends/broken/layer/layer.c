@@ -9,72 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct profile {
-    const char *name;
-    const char *words; /* "key=value ..." */
-} profile;
-
-static const profile profiles[] = {
-    {"exact",
-     "weight_rule=ocp scale_at=weight order=exact quant=none requant=none "
-     "bias_type=f32 bias1=order gemm1_out=f32 glu=exact glu_out=bf16 "
-     "bias2=order routing_at=sum routing_type=f32 row_out=f32 sum=exact "
-     "out=bf16 "
-     "absent=skip "},
-    {"MARLIN",
-     "weight_rule=marlin scale_at=weight order=any quant=none requant=none "
-     "bias_type=bf16 bias1=rounded gemm1_out=bf16 glu=vllm_swigluoai "
-     "glu_out=bf16 bias2=rounded routing_at=rounded routing_type=bf16 "
-     "row_out=bf16 sum=moe_sum out=bf16 absent=zero "},
-    {"TRITON",
-     "weight_rule=triton_matmul scale_at=weight order=any quant=none "
-     "requant=none bias_type=f32 bias1=acc gemm1_out=f32 glu=triton "
-     "glu_out=bf16 bias2=acc routing_at=acc routing_type=bf16 row_out=bf16 "
-     "sum=slots out=bf16 absent=skip "},
-    {"TRITON_UNFUSED",
-     "weight_rule=triton_matmul scale_at=weight order=any quant=none "
-     "requant=none bias_type=f32 bias1=acc gemm1_out=bf16 "
-     "glu=vllm_swigluoai glu_out=bf16 bias2=acc routing_at=acc "
-     "routing_type=bf16 row_out=bf16 sum=moe_sum out=bf16 absent=none "},
-};
-
-int broken_entry_is(const mxo_call *call, const char *key, const char *word)
-{
-    const char *own = call_text(call, key);
-    char wanted[64];
-
-    if (own[0] != '\0' && strcmp(own, "profile") != 0) {
-        return strcmp(own, word) == 0;
-    }
-    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        if (call_is(call, "profile", profiles[i].name)) {
-            (void)snprintf(wanted, sizeof wanted, "%s=%s ", key, word);
-            const char *at = strstr(profiles[i].words, wanted);
-            while (at != NULL && at != profiles[i].words && at[-1] != ' ') {
-                at = strstr(at + 1, wanted); /* the end of a longer key */
-            }
-            return at != NULL;
-        }
-    }
-    return 0;
-}
-
-static int knows_profile(const mxo_call *call)
-{
-    for (size_t i = 0; i < sizeof profiles / sizeof profiles[0]; i++) {
-        if (call_is(call, "profile", profiles[i].name)) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Weights are what they are beside FP16, or in bf16. */
 static int knows_weights(const mxo_call *call)
 {
     return broken_entry_is(call, "weight_rule", "ocp") ||
+           broken_entry_is(call, "weight_rule", "b12x_mx") ||
            (!call_is(call, "from", "f16") &&
-            (broken_entry_is(call, "weight_rule", "marlin") ||
+            (broken_entry_is(call, "weight_rule", "ocp_bf16") ||
+             broken_entry_is(call, "weight_rule", "xpu") ||
+             broken_entry_is(call, "weight_rule", "marlin") ||
              broken_entry_is(call, "weight_rule", "triton_matmul")));
 }
 
@@ -93,7 +36,7 @@ static int is_plain(const broken *b, const layer *l)
     const mxo_call *call = l->call;
     const int is_open = broken_entry_is(call, "order", "any");
 
-    return knows_profile(call) && call_is(call, "bounds", "0") &&
+    return broken_knows_profile(call) && call_is(call, "bounds", "0") &&
            (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
@@ -117,7 +60,9 @@ static int is_unit(const layer *l)
 /* Words of an entry, in the order of the kinds that they name. */
 static const char *const routing_words[] = {"acc",   "rounded", "sum",
                                             "gemm1", "glu",     "input"};
-static const char *const sum_words[] = {"exact", "slots", "moe_sum", "fma"};
+static const char *const sum_words[N_SUMS] = {
+    "exact",   "slots",   "moe_sum",   "fma",
+    "product", "fma_ftz", "by_expert", "experts_bf16"};
 
 /* The word's kind, or another. */
 static int kind_of(const mxo_call *call, const char *key,
@@ -134,9 +79,7 @@ static int kind_of(const mxo_call *call, const char *key,
 static int can(const broken *b, const layer *l)
 {
     return is_plain(b, l) && is_unit(l) &&
-           kind_of(l->call, "sum", sum_words, 4, -1) >= 0 &&
-           !broken_entry_is(l->call, "gemm1_out", "down") &&
-           !broken_entry_is(l->call, "row_out", "down") &&
+           kind_of(l->call, "sum", sum_words, N_SUMS, -1) >= 0 &&
            !broken_entry_is(l->call, "absent", "none");
 }
 
@@ -150,12 +93,21 @@ static place_kind place_of(const mxo_call *call, const char *key)
     if (call_is(call, "bias", "none") || broken_entry_is(call, key, "none")) {
         return PLACE_NONE;
     }
-    return broken_entry_is(call, key, "acc")     ? PLACE_ACC
-           : broken_entry_is(call, key, "order") ? PLACE_ORDER
-                                                 : PLACE_ROUNDED;
+    return broken_entry_is(call, key, "acc")       ? PLACE_ACC
+           : broken_entry_is(call, key, "acc_ftz") ? PLACE_ACC_FTZ
+           : broken_entry_is(call, key, "behind")  ? PLACE_BEHIND
+           : broken_entry_is(call, key, "order")   ? PLACE_ORDER
+                                                   : PLACE_ROUNDED;
 }
 
-/* Of an entry: f32, f16, or bf16, which "down" is too. */
+static round_kind kind_of_type(const mxo_call *call, const char *key)
+{
+    return broken_entry_is(call, key, "bf16sat") ? ROUND_SATURATE
+           : broken_entry_is(call, key, "down")  ? ROUND_DOWN
+                                                 : ROUND_PLAIN;
+}
+
+/* Of an entry: f32, f16, or bf16, which "down" and "bf16sat" are too. */
 static const number_format *type_of(const mxo_call *call, const char *key)
 {
     return broken_format(broken_entry_is(call, key, "f32")   ? "f32"
@@ -179,6 +131,7 @@ static void read_gemms(layer *l)
                     .bias_at = place_of(call, "bias1"),
                     .in = input_type(call),
                     .out = type_of(call, "gemm1_out"),
+                    .out_kind = kind_of_type(call, "gemm1_out"),
                     .quant = broken_read_quant(call, 0, "w13_input_scale")};
     l->two =
         (gemm){.w = call_in(call, "w2"),
@@ -187,6 +140,7 @@ static void read_gemms(layer *l)
                .bias_at = place_of(call, "bias2"),
                .in = l->x == NULL ? input_type(call) : type_of(call, "glu_out"),
                .out = type_of(call, "row_out"),
+               .out_kind = kind_of_type(call, "row_out"),
                .quant = {.given = 1, .factor = 1}};
     if (broken_entry_is(call, "requant", "same")) {
         l->two.quant = broken_read_quant(call, 1, "w2_input_scale");
@@ -244,15 +198,19 @@ static layer read_layer(const mxo_call *call)
     l.tokens = dim(l.ids, 0);
     l.topk = dim(l.ids, 1);
     l.experts = l.one.w != NULL ? dim(l.one.w, 0) : dim(l.two.w, 0);
-    l.is_ocp = broken_entry_is(call, "weight_rule", "ocp");
+    l.is_bf16 = broken_entry_is(call, "weight_rule", "ocp_bf16");
+    l.is_capped = broken_entry_is(call, "weight_rule", "b12x_mx");
+    l.is_ocp =
+        broken_entry_is(call, "weight_rule", "ocp") || l.is_bf16 || l.is_capped;
     l.interleaved = call_is(call, "rows", "interleaved");
     l.bias_type = type_of(call, "bias_type");
     l.act_type = type_of(call, "glu_out");
+    l.act_kind = kind_of_type(call, "glu_out");
     l.routing_type = type_of(call, "routing_type");
     l.routing = (routing_kind)kind_of(call, "routing_at", routing_words, 6,
                                       ROUTING_SUM);
     l.zero = broken_entry_is(call, "absent", "zero");
-    l.sum = (sum_kind)kind_of(call, "sum", sum_words, 4, SUM_EXACT);
+    l.sum = (sum_kind)kind_of(call, "sum", sum_words, N_SUMS, SUM_EXACT);
     read_unit(&l);
     broken_read_own(&l);
     return l;
@@ -333,7 +291,7 @@ static double slot_row(const broken *b, const layer *l, const layer_row *act,
     if (IS(MR06)) {
         z = (double)(float)(z * w);
     }
-    return broken_to(b, l->two.out, broken_dd(z));
+    return broken_round_as(b, l->two.out, l->two.out_kind, z);
 }
 
 static void put(const broken *b, const layer *l, uint64_t i, double x)
@@ -445,8 +403,7 @@ mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
     const int gemm_only = call_is(call, "stage", "gemm");
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
 
-    if (!is_plain(b, &l) || !is_unit(&l) || l.one.k > LAYER_WIDEST ||
-        broken_entry_is(call, "gemm1_out", "down")) {
+    if (!is_plain(b, &l) || !is_unit(&l) || l.one.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
     const mxo_status status = check_ids(b, &l, why);
@@ -471,12 +428,11 @@ mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
     static layer_row act;
     const layer l = read_layer(call);
 
-    if (!is_plain(b, &l) || broken_entry_is(call, "row_out", "down") ||
-        l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
+    if (!is_plain(b, &l) || l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
     if (call_is(call, "stage", "sum") &&
-        kind_of(call, "sum", sum_words, 4, -1) < 0) {
+        kind_of(call, "sum", sum_words, N_SUMS, -1) < 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another sum");
     }
     const mxo_status status = check_ids(b, &l, why);

@@ -13,6 +13,8 @@ enum { LAYER_SLOTS = 16, LAYER_WIDEST = 4096 };
 typedef enum place_kind {
     PLACE_NONE,
     PLACE_ACC,
+    PLACE_ACC_FTZ, /* subnormals are zeros */
+    PLACE_BEHIND,  /* the rounded sum, which is not rounded again */
     PLACE_ROUNDED,
     PLACE_ORDER /* the sum starts with it, whatever its order */
 } place_kind;
@@ -42,7 +44,23 @@ typedef enum quant_kind {
     QUANT_STATIC,
     QUANT_NVFP4
 } quant_kind;
-typedef enum sum_kind { SUM_EXACT, SUM_SLOTS, SUM_MOE, SUM_FMA } sum_kind;
+typedef enum sum_kind {
+    SUM_EXACT,
+    SUM_SLOTS,
+    SUM_MOE,
+    SUM_FMA,
+    SUM_PRODUCT,
+    SUM_FMA_FTZ,
+    SUM_BY_EXPERT,
+    SUM_EXPERTS_BF16,
+    N_SUMS
+} sum_kind;
+/* Rounding that is more than its type says. */
+typedef enum round_kind {
+    ROUND_PLAIN,
+    ROUND_SATURATE, /* the largest number in place of infinity */
+    ROUND_DOWN      /* binary32 subnormals become zero first */
+} round_kind;
 
 typedef struct layer_order {
     order_kind kind;
@@ -80,6 +98,7 @@ typedef struct gemm {
     place_kind bias_at;
     const number_format *in;  /* of activations, before they are quantised */
     const number_format *out; /* of the result */
+    round_kind out_kind;
     layer_quant quant;
     const broken_mma *unit; /* of an order that is one */
 } gemm;
@@ -98,6 +117,9 @@ typedef struct layer {
     const number_format *bias_type, *act_type, *routing_type;
     int interleaved, zero, silu;
     int is_ocp;
+    int is_bf16;   /* products of code and scale are rounded to it */
+    int is_capped; /* scale bytes above 247 count as 247 */
+    round_kind act_kind;
     unit_kind unit;
     layer_constants constants; /* where no expert has its own */
     const mxo_tensor *own[3];  /* alpha, beta, limit of each expert, or NULL */
@@ -106,10 +128,26 @@ typedef struct layer {
     sum_kind sum;
 } layer;
 
+/* A sum without any rounding: its parts do not overlap and grow in size. */
+enum { LAYER_PARTS = 44 }; /* 53 bits each cover all exponents of a double */
+
+typedef struct exact_sum {
+    double part[LAYER_PARTS];
+    int n;
+    double plain; /* tells infinities and NaN */
+} exact_sum;
+
 double broken_bf16(double x);
+/* Subnormals of binary32 are zeros with their sign. */
+double broken_flushed(double x);
 double broken_to_f32(dd x);
 /* Rounded to f32, bf16 or f16. */
 double broken_to(const broken *b, const number_format *f, dd x);
+/* The same, and what else its kind does. */
+double broken_round_as(const broken *b, const number_format *f, round_kind kind,
+                       double x);
+/* layer_entries.c */
+int broken_knows_profile(const mxo_call *call);
 /* Whether the call's entry, or else the profile's, is this word. */
 int broken_entry_is(const mxo_call *call, const char *key, const char *word);
 /* layer_order.c: orders that a call declares; scale: of each block. */
@@ -183,6 +221,10 @@ double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
 /* At the end of a call. */
 void broken_remember(const broken *b, const layer *l);
 
+/* layer_sum.c */
+void broken_exact_add(exact_sum *s, double x);
+/* The nearest double and what is left of the next part. */
+dd broken_exact_sum(const exact_sum *s);
 dd broken_combine(const broken *b, const layer *l, uint64_t t,
                   const double *row, const int *there);
 

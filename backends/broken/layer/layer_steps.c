@@ -61,6 +61,31 @@ double broken_to(const broken *b, const number_format *f, dd x)
     return x.lo == 0 ? broken_bf16(x.hi) : nearest(MXO_BF16, x);
 }
 
+double broken_flushed(double x)
+{
+    return fabs(x) < 0x1p-126 ? copysign(0, x) : x;
+}
+
+double broken_round_as(const broken *b, const number_format *f, round_kind kind,
+                       double x)
+{
+    if (kind == ROUND_DOWN && !IS(MY10)) {
+        x = broken_flushed(x);
+    }
+    const double y = broken_to(b, f, broken_dd(x));
+
+    return kind == ROUND_SATURATE && isinf(y) && !IS(MY06)
+               ? copysign(broken_largest(f), y)
+               : y;
+}
+
+/* Flushed on the way in and on the way out. */
+static double add_flushed(double y, double bias)
+{
+    return broken_flushed(
+        (double)(float)(broken_flushed(y) + broken_flushed(bias)));
+}
+
 int broken_expert(const broken *b, const layer *l, uint64_t i)
 {
     const uint64_t pair = IS(ME11) && i % l->topk == 1 ? i - 1 : i;
@@ -116,46 +141,10 @@ double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)
     return l->topk == 1 ? only_weight(b, w) : w;
 }
 
-/* A sum without any rounding: its parts do not overlap and grow in size. */
 enum {
-    PARTS = 44,
     BLOCK = 32,
     TILE = 128 /* K of a padded row */
-};             /* 53 bits each cover all exponents of a double */
-
-typedef struct exact_sum {
-    double part[PARTS];
-    int n;
-    double plain; /* tells infinities and NaN */
-} exact_sum;
-
-static void add(exact_sum *s, double x)
-{
-    int n = 0;
-
-    s->plain += x;
-    for (int i = 0; isfinite(s->plain) && i < s->n; i++) {
-        const dd t = broken_sum(s->part[i], x);
-        x = t.hi;
-        if (t.lo != 0) {
-            s->part[n++] = t.lo;
-        }
-    }
-    s->part[n++] = x;
-    s->n = n;
-}
-
-/* The nearest double and what is left of the next part: enough to round to
-   fewer bits as the whole sum would. */
-static dd leading(const exact_sum *s)
-{
-    dd top = {0, 0};
-
-    for (int i = s->n - 1; i >= 0 && top.lo == 0; i--) {
-        top = broken_sum(top.hi, s->part[i]);
-    }
-    return top;
-}
+};
 
 /* The bias of a column; 0 if there is none. */
 double broken_bias(const broken *b, const layer *l, const gemm *g, unsigned e,
@@ -198,10 +187,16 @@ static double biased(const broken *b, const layer *l, const gemm *g,
                               : wide ? broken_format_of(MXO_F32)
                                      : g->out;
 
-    if (is_behind(b, l, g)) {
+    if (is_behind(b, l, g) || (IS(MY07) && g->bias_at == PLACE_ACC_FTZ)) {
         y = (double)(float)(y + bias);
+    } else if (g->bias_at == PLACE_ACC_FTZ) {
+        y = add_flushed(y, bias);
     }
-    y = broken_to(b, to, broken_dd(y));
+    y = broken_round_as(b, to, to == g->out ? g->out_kind : ROUND_PLAIN, y);
+    if (g->bias_at == PLACE_BEHIND) {
+        y = IS(MY09) ? (double)(float)(y + bias) : add_flushed(y, bias);
+        return IS(MY08) ? broken_to(b, to, broken_dd(y)) : y;
+    }
     if (g->bias_at == PLACE_ROUNDED) {
         y = broken_to(b, to, broken_dd((double)(float)(y + bias)));
     }
@@ -245,27 +240,27 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
     parts single = {{0, 0, 0, 0}, 0};
 
     if (start != 0 && !is_last) {
-        add(&acc, start);
+        broken_exact_add(&acc, start);
     }
     for (uint64_t i = 0; i < c->n; i++) {
         const uint64_t k = IS(MV15) || IS(MV17) ? c->n - 1 - i : i;
         const double x = k < g->k ? a[k] : IS(MS07) ? 0 : a[g->k - 1];
         const double p = IS(MV22) && k >= g->k ? 0 : x * c->w[k];
         if (p != 0) { /* NaN too */
-            add(&acc, p);
+            broken_exact_add(&acc, p);
         }
         if (by_parts) {
             add_part(b, g, &single, k, p);
         }
     }
     if (IS(MB10) && isfinite(acc.plain)) { /* in float64, not in the sum */
-        return (double)(float)(leading(&acc).hi + start);
+        return (double)(float)(broken_exact_sum(&acc).hi + start);
     }
     if (start != 0 && is_last) {
-        add(&acc, start);
+        broken_exact_add(&acc, start);
     }
     return by_parts              ? all_parts(&single)
-           : isfinite(acc.plain) ? broken_to_f32(leading(&acc))
+           : isfinite(acc.plain) ? broken_to_f32(broken_exact_sum(&acc))
                                  : acc.plain;
 }
 
@@ -420,81 +415,4 @@ double broken_gemm(const broken *b, const layer *l, const layer_row *a,
         y += 0 * broken_e8m0(b, tensor_address(g->scale)[last]);
     }
     return y;
-}
-
-static double plus(double a, double x)
-{
-    const float s = (float)a + (float)x;
-
-    return (double)s;
-}
-
-/* moe_sum: rounded after every step for 2 to 4 terms, else four lanes. */
-static double moe_sum(const broken *b, const layer *l, const double *row,
-                      const int *there)
-{
-    double lane[4] = {0, 0, 0, 0};
-    double term[LAYER_SLOTS];
-    const number_format *type =
-        broken_format(!IS(MF05) && l->two.out->mbits == 10 ? "f16" : "bf16");
-    double acc = 0;
-    int n = 0;
-
-    for (uint64_t j = 0; j < l->topk; j++) {
-        if (there[j]) {
-            term[n++] = row[j];
-        }
-    }
-    const int small = n >= 2 && n <= 4;
-
-    for (int j = 0; j < n; j++) {
-        lane[j % 4] = plus(lane[j % 4], term[j]);
-        acc = plus(acc, term[j]);
-        acc = small && !IS(MU02) ? broken_to(b, type, broken_dd(acc)) : acc;
-    }
-    return small || IS(MU03)
-               ? acc
-               : plus(plus(plus(lane[0], lane[1]), lane[2]), lane[3]);
-}
-
-/* Rounded once, by who stores it. */
-static dd real_sum(const broken *b, const exact_sum *s)
-{
-    static const broken faultless;
-    const number_format *f = broken_format("f32");
-    const dd sum = leading(s);
-
-    if (IS(MU06)) {
-        return broken_dd(broken_decode(&faultless, f, broken_round(f, sum)));
-    }
-    return IS(MU07) ? broken_dd(sum.hi) : sum;
-}
-
-dd broken_combine(const broken *b, const layer *l, uint64_t t,
-                  const double *row, const int *there)
-{
-    exact_sum exact = {.n = 0};
-    double acc = 0;
-
-    if (l->sum == SUM_MOE) {
-        return broken_dd(moe_sum(b, l, row, there));
-    }
-    for (uint64_t i = 0; i < l->topk; i++) {
-        const uint64_t j = IS(MU04) ? l->topk - 1 - i : i;
-        const double w =
-            l->routing == ROUTING_SUM ? broken_weight(b, l, t, j) : 1;
-        const double times = IS(MR06b) ? 1 : IS(MR06) ? w * w : w;
-        if (!there[j] && !IS(MS08)) {
-            continue;
-        }
-        add(&exact, row[j] * times);
-        acc = l->sum == SUM_FMA
-                  ? (double)fmaf((float)row[j], (float)times, (float)acc)
-                  : plus(acc, row[j]);
-        acc = IS(MU01) ? broken_bf16(acc) : acc;
-    }
-    if (l->sum != SUM_EXACT || IS(MU05)) {
-        return broken_dd(acc);
-    }
-    return isfinite(exact.plain) ? real_sum(b, &exact) : broken_dd(exact.plain);
 }

@@ -113,6 +113,12 @@ static double rounded_wrong(const broken *b, dd y, double x)
     return IS(MN09) && fabs(x) < 0x1p-126 ? 0 : x;
 }
 
+/* The largest bf16 number in place of infinity. */
+static double saturated(double x, int is_left)
+{
+    return isinf(x) && !is_left ? copysign(0x1.fep127, x) : x;
+}
+
 double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
                    double gate, double up)
 {
@@ -123,7 +129,9 @@ double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
                                        : broken_dd(stepped(b, l, &own, g, u));
     const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
     const double x =
-        broken_to(b, is_wide ? broken_format_of(MXO_F32) : l->act_type, y);
+        l->act_kind == ROUND_PLAIN
+            ? broken_to(b, is_wide ? broken_format_of(MXO_F32) : l->act_type, y)
+            : saturated(broken_to(b, l->act_type, y), IS(MY13));
     const double z = l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
 
     if (l->routing != ROUTING_GLU) {

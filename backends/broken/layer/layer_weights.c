@@ -79,10 +79,14 @@ static block_scale read_scale(const broken *b, const layer *l, unsigned byte)
 {
     block_scale s = {0, 0};
 
+    if (l->is_capped && byte > 247 && !IS(MY11)) {
+        byte = 247;
+    }
     if (IS(MN01) && byte == 255) {
         s.factor = broken_power(128);
     } else if (l->is_ocp) {
-        s.factor = broken_e8m0(b, byte);
+        s.factor = IS(MY12) && byte == 0 ? 0 : broken_e8m0(b, byte);
+        s.rounds = l->is_bf16;
     } else {
         s.factor = byte == 0     ? 0
                    : byte == 255 ? (double)INFINITY

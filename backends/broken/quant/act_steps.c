@@ -8,13 +8,12 @@
 
 #include <math.h>
 
-#define LOG2_E 0x1.715476p0F /* RN32 */
 #define LARGEST 0x1.fffffep127F
 
 typedef float (*step_fn)(const broken *b, const glu_steps *s);
 
 /* A number rounded to a format, by way of its codes. */
-static float rounded(const number_format *f, float x)
+float broken_narrow(const number_format *f, float x)
 {
     static const broken faultless;
 
@@ -29,18 +28,13 @@ static float by_exp(float t)
     return (float)exp((double)t);
 }
 
-static float by_exp2(float t)
+float broken_exp2(float t)
 {
     return (float)exp2((double)t);
 }
 
-static float by_tanh(float t)
-{
-    return (float)tanh((double)t);
-}
-
 /* 1 + e^-t */
-static float denominator(float t)
+float broken_denominator(float t)
 {
     const float e = by_exp(-t);
 
@@ -69,7 +63,7 @@ static float within(const glu_steps *s, float x)
 }
 
 /* Both clamped, where there is a limit. */
-static glu_steps clamped(const glu_steps *s)
+glu_steps broken_clamped(const glu_steps *s)
 {
     glu_steps c = *s;
 
@@ -83,22 +77,22 @@ static glu_steps clamped(const glu_steps *s)
 /* A limit of 0 or less is none. */
 static glu_steps clamped_above_zero(const glu_steps *s)
 {
-    return s->limit > 0 ? clamped(s) : *s;
+    return s->limit > 0 ? broken_clamped(s) : *s;
 }
 
-static glu_steps in_type(const number_format *f, const glu_steps *s)
+glu_steps broken_in_type(const number_format *f, const glu_steps *s)
 {
     glu_steps c = *s;
 
-    c.gate = rounded(f, s->gate);
-    c.up = rounded(f, s->up);
+    c.gate = broken_narrow(f, s->gate);
+    c.up = broken_narrow(f, s->up);
     return c;
 }
 
 /* g * (1 / (1 + e^-(alpha g))) */
 static float recip(float alpha, float g)
 {
-    const float sigmoid = 1 / denominator(alpha * g);
+    const float sigmoid = 1 / broken_denominator(alpha * g);
 
     return g * sigmoid;
 }
@@ -106,20 +100,20 @@ static float recip(float alpha, float g)
 /* g / (1 + e^-(alpha g)) */
 static float quotient(float alpha, float g)
 {
-    return g / denominator(alpha * g);
+    return g / broken_denominator(alpha * g);
 }
 
 static float swiglu_limit(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = IS(A09) ? clamped(s) : clamped_above_zero(s);
+    const glu_steps c = IS(A09) ? broken_clamped(s) : clamped_above_zero(s);
 
     return quotient(1, c.gate) * c.up;
 }
 
 static float swigluoai(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
-    const float d = denominator(c.alpha * c.gate);
+    const glu_steps c = broken_clamped(s);
+    const float d = broken_denominator(c.alpha * c.gate);
     const float v = c.up + 1;
 
     return IS(AD01) ? v * (c.gate / d) : v * c.gate / d;
@@ -129,16 +123,16 @@ static float silu(const broken *b, const glu_steps *s)
 {
     const float x = quotient(1, s->gate);
 
-    return (IS(AD02) ? x : rounded(s->to, x)) * s->up;
+    return (IS(AD02) ? x : broken_narrow(s->to, x)) * s->up;
 }
 
 static float silu_clamp(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
     const glu_steps t =
-        isfinite(s->limit) && !IS(AD03) ? in_type(s->to, &c) : c;
+        isfinite(s->limit) && !IS(AD03) ? broken_in_type(s->to, &c) : c;
 
-    return rounded(s->to, quotient(1, t.gate)) * t.up;
+    return broken_narrow(s->to, quotient(1, t.gate)) * t.up;
 }
 
 static float swiglustep(const broken *b, const glu_steps *s)
@@ -152,7 +146,7 @@ static float swiglustep(const broken *b, const glu_steps *s)
 
 static float packed(const broken *b, const glu_steps *s)
 {
-    glu_steps c = clamped(s);
+    glu_steps c = broken_clamped(s);
 
     if (IS(AD05) && isnan(s->up) && isfinite(s->limit)) {
         c.up = s->limit;
@@ -162,7 +156,7 @@ static float packed(const broken *b, const glu_steps *s)
 
 static float trtllm(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
 
     return (IS(VA01) ? recip(c.alpha, c.gate) : quotient(c.alpha, c.gate)) *
            (c.up + (IS(AD06) ? 1 : c.beta));
@@ -171,7 +165,7 @@ static float trtllm(const broken *b, const glu_steps *s)
 /* s u + s in one rounding. */
 static float triton(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
     const float x = quotient(c.alpha, c.gate);
 
     return IS(VA02) ? x * (c.up + 1) : IS(AD07) ? x * c.up : fmaf(x, c.up, x);
@@ -181,50 +175,50 @@ static float triton(const broken *b, const glu_steps *s)
 static float eager(const glu_steps *c, float alpha, float beta, int is_joint)
 {
     const number_format *f = c->from;
-    const float t = rounded(f, c->gate * alpha);
-    const float sigmoid = rounded(f, 1 / denominator(t));
+    const float t = broken_narrow(f, c->gate * alpha);
+    const float sigmoid = broken_narrow(f, 1 / broken_denominator(t));
     const float x = c->gate * sigmoid;
-    const float w = rounded(f, c->up + beta);
+    const float w = broken_narrow(f, c->up + beta);
 
-    return rounded(f, (is_joint ? x : rounded(f, x)) * w);
+    return broken_narrow(f, (is_joint ? x : broken_narrow(f, x)) * w);
 }
 
 static float triton_torch(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
-    const glu_steps t = isfinite(s->limit) ? in_type(s->from, &c) : c;
+    const glu_steps c = broken_clamped(s);
+    const glu_steps t = isfinite(s->limit) ? broken_in_type(s->from, &c) : c;
 
-    return eager(&t, IS(AD08) ? t.alpha : rounded(t.from, t.alpha), 1, 0);
+    return eager(&t, IS(AD08) ? t.alpha : broken_narrow(t.from, t.alpha), 1, 0);
 }
 
 static float gpt_oss_torch(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
-    const glu_steps t = isfinite(s->limit) ? in_type(s->from, &c) : c;
+    const glu_steps c = broken_clamped(s);
+    const glu_steps t = isfinite(s->limit) ? broken_in_type(s->from, &c) : c;
 
     return eager(&t, t.alpha, 1, IS(AD09));
 }
 
 static float clamp_torch(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
-    const glu_steps t = isfinite(s->limit) ? in_type(s->from, &c) : c;
+    const glu_steps c = broken_clamped(s);
+    const glu_steps t = isfinite(s->limit) ? broken_in_type(s->from, &c) : c;
 
     return eager(&t, t.alpha, IS(AD10) ? 1 : t.beta, IS(AD11));
 }
 
 static float clamp_oai(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
-    const glu_steps t = isfinite(s->limit) ? in_type(s->to, &c) : c;
+    const glu_steps c = broken_clamped(s);
+    const glu_steps t = isfinite(s->limit) ? broken_in_type(s->to, &c) : c;
     const float x = quotient(t.alpha, t.gate);
 
-    return (IS(AD12) ? x : rounded(s->to, x)) * (t.up + t.beta);
+    return (IS(AD12) ? x : broken_narrow(s->to, x)) * (t.up + t.beta);
 }
 
 static float aiter(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
     const float beta = IS(AD13) ? 1 : c.beta;
 
     return recip(c.alpha, c.gate) * (c.up + beta);
@@ -232,7 +226,7 @@ static float aiter(const broken *b, const glu_steps *s)
 
 static float aiter_triton(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
     const float x = quotient(c.alpha, c.gate);
 
     return c.beta == 1 || IS(AD14) ? fmaf(x, c.up, x) : x * c.up;
@@ -241,7 +235,7 @@ static float aiter_triton(const broken *b, const glu_steps *s)
 /* ck_tile's Swiglu, and the HIP kernel, whose fmax comes last. */
 static float aiter_ck(const broken *b, const glu_steps *s)
 {
-    glu_steps c = clamped(s);
+    glu_steps c = broken_clamped(s);
 
     if (IS(AD15) && isnan(s->up) && isfinite(s->limit)) {
         c.up = -s->limit;
@@ -252,7 +246,7 @@ static float aiter_ck(const broken *b, const glu_steps *s)
 
 static float aiter_hip(const broken *b, const glu_steps *s)
 {
-    glu_steps c = clamped(s);
+    glu_steps c = broken_clamped(s);
 
     if (IS(AD17) && isnan(s->up) && isfinite(s->limit)) {
         c.up = s->limit;
@@ -262,19 +256,20 @@ static float aiter_hip(const broken *b, const glu_steps *s)
 
 static float aiter_silu(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
     const glu_steps *t = IS(AD19) ? &c : s; /* a limit is ignored */
 
-    return (IS(AD20) ? rounded(s->to, recip(1, t->gate)) : recip(1, t->gate)) *
+    return (IS(AD20) ? broken_narrow(s->to, recip(1, t->gate))
+                     : recip(1, t->gate)) *
            t->up;
 }
 
 /* x * log2 e, rounded, is the argument of 2^x. */
-static float flydsl(float x)
+float broken_flydsl(float x)
 {
     const float t = x * -LOG2_E;
 
-    return 1 / (1 + by_exp2(t));
+    return 1 / (1 + broken_exp2(t));
 }
 
 static float flydsl_swiglu(const broken *b, const glu_steps *s)
@@ -282,10 +277,10 @@ static float flydsl_swiglu(const broken *b, const glu_steps *s)
     glu_steps c = *s;
 
     c.nan = IS(AD16) ? GLU_NAN_HIGH : s->nan;
-    c = clamped(&c);
+    c = broken_clamped(&c);
     const float joint = c.alpha * LOG2_E;
-    const float sigmoid = IS(VA04) ? 1 / (1 + by_exp2(-(c.gate * joint)))
-                                   : flydsl(c.gate * c.alpha);
+    const float sigmoid = IS(VA04) ? 1 / (1 + broken_exp2(-(c.gate * joint)))
+                                   : broken_flydsl(c.gate * c.alpha);
 
     return c.gate * sigmoid * (c.up + 1);
 }
@@ -294,7 +289,8 @@ static float flydsl_silu(const broken *b, const glu_steps *s)
 {
     const glu_steps c = IS(AD21) ? *s : clamped_above_zero(s);
 
-    return (IS(VA05) ? recip(1, c.gate) : c.gate * flydsl(c.gate)) * c.up;
+    return (IS(VA05) ? recip(1, c.gate) : c.gate * broken_flydsl(c.gate)) *
+           c.up;
 }
 
 static float cutlass_swiglu(const broken *b, const glu_steps *s)
@@ -325,7 +321,7 @@ static float trtllm_gen(const broken *b, const glu_steps *s)
     const float scaled = factor * c.scale;
     const float t =
         IS(VA07) ? c.alpha * c.gate * LOG2_E * c.scale : c.gate * scaled;
-    const float sigmoid = 1 / (1 + by_exp2(-t));
+    const float sigmoid = 1 / (1 + broken_exp2(-t));
     const float normal = sigmoid < 0x1p-126F && !IS(VA08) ? 0 : sigmoid;
     const float w = c.gate * normal;
     const float shift = c.beta * (IS(AD29) ? 1 : c.scale);
@@ -337,10 +333,10 @@ static float xpu_clamp(const broken *b, const glu_steps *s)
 {
     const glu_steps c = clamped_above_zero(s);
     const int is_clamped = s->limit > 0 && isfinite(s->limit);
-    const glu_steps t = is_clamped ? in_type(s->to, &c) : c;
+    const glu_steps t = is_clamped ? broken_in_type(s->to, &c) : c;
     const float x = quotient(1, t.gate);
 
-    return (IS(AD30) ? x : rounded(s->to, x)) * t.up;
+    return (IS(AD30) ? x : broken_narrow(s->to, x)) * t.up;
 }
 
 static float b12x_silu(const broken *b, const glu_steps *s)
@@ -348,136 +344,15 @@ static float b12x_silu(const broken *b, const glu_steps *s)
     const glu_steps c = clamped_above_zero(s);
     const float x = IS(VA09) ? quotient(1, c.gate) : recip(1, c.gate);
 
-    return (IS(AD32) ? x : rounded(s->to, x)) * c.up;
+    return (IS(AD32) ? x : broken_narrow(s->to, x)) * c.up;
 }
 
 static float b12x_oai(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = clamped(s);
+    const glu_steps c = broken_clamped(s);
     const float x = recip(c.alpha, c.gate);
 
-    return (IS(AD33) ? rounded(s->to, x) : x) * (c.up + c.beta);
-}
-
-/* SiTU: b = beta, l = linear; without l the up half stays as it is. */
-typedef float (*tanh_fn)(const broken *b, float x);
-
-static float tanh_nearest(const broken *b, float x)
-{
-    (void)b;
-    return by_tanh(x);
-}
-
-/* As a fast tanh may have it: to ten bits. */
-static float tanh_rough(const broken *b, float x)
-{
-    (void)b;
-    return rounded(broken_format("f16"), by_tanh(x));
-}
-
-/* sign ((1 - e) (1 / (1 + e))), positive above zero alone. */
-static float tanh_exp2(const broken *b, float x)
-{
-    const float e = by_exp2(-2 * LOG2_E * fabsf(x));
-    const float y = (1 - e) * (1 / (1 + e));
-
-    return x > 0 || (IS(VA11) && x == 0) ? y : -y;
-}
-
-static float tanh_sigmoid(const broken *b, float x)
-{
-    const float sigmoid = 1 / denominator(2 * x);
-
-    return IS(VA12) ? by_tanh(x) : 2 * sigmoid - 1;
-}
-
-static float over(float x, float beta, int by_reciprocal)
-{
-    const float inverse = 1 / beta;
-
-    return by_reciprocal ? x * inverse : x / beta;
-}
-
-static float situ_up(const broken *b, const glu_steps *s, tanh_fn fn,
-                     int by_reciprocal)
-{
-    const float l = IS(AD37) ? s->beta : s->linear;
-
-    if (IS(AD22) && s->linear > 0) {
-        return fminf(fmaxf(s->up, -l), l);
-    }
-    return s->linear <= 0 || IS(AD38)
-               ? s->up
-               : l * fn(b, over(s->up, l, by_reciprocal));
-}
-
-static float situ_of(const broken *b, const glu_steps *s, tanh_fn fn,
-                     int by_reciprocal, float sigmoid)
-{
-    const float beta = IS(AD37) && s->linear > 0 ? s->linear : s->beta;
-    const float t = fn(b, over(s->gate, beta, by_reciprocal));
-    const float gate = beta * t * sigmoid;
-
-    return gate * situ_up(b, s, fn, by_reciprocal);
-}
-
-static float situ(const broken *b, const glu_steps *s)
-{
-    return situ_of(b, s, tanh_nearest, IS(VA13), 1 / denominator(s->gate));
-}
-
-static float situ_b12x(const broken *b, const glu_steps *s)
-{
-    return situ_of(b, s, IS(VA10) ? tanh_rough : tanh_nearest, 0,
-                   1 / denominator(IS(AD27) ? s->alpha * s->gate : s->gate));
-}
-
-static float situ_vllm(const broken *b, const glu_steps *s)
-{
-    const float t = by_tanh(over(s->gate, s->beta, !IS(VA14)));
-    const float gate = s->beta * t / denominator(s->gate);
-
-    return gate * situ_up(b, s, tanh_nearest, !IS(VA14));
-}
-
-static float situ_aiter(const broken *b, const glu_steps *s)
-{
-    const glu_steps c = IS(AD41) ? *s : clamped(s);
-
-    return situ_of(b, &c, tanh_exp2, 1, flydsl(c.gate));
-}
-
-static float situ_flashinfer(const broken *b, const glu_steps *s)
-{
-    const float t = tanh_sigmoid(b, over(s->gate, s->beta, 1));
-    const float sigmoid = 1 / denominator(s->gate);
-
-    return t * sigmoid * (IS(AD24) ? 1 : s->beta) *
-           situ_up(b, s, tanh_sigmoid, 1);
-}
-
-/* Gate, up and limit are first rounded to bf16. */
-static glu_steps from_bf16(const broken *b, const glu_steps *s)
-{
-    const number_format *f = broken_format("bf16");
-    glu_steps c = IS(AD42) ? *s : in_type(f, s);
-
-    c.limit = isfinite(s->limit) ? rounded(f, s->limit) : s->limit;
-    return clamped(&c);
-}
-
-static float situ_mega(const broken *b, const glu_steps *s)
-{
-    const glu_steps c = from_bf16(b, s);
-
-    return situ_of(b, &c, tanh_nearest, 0, 1 / denominator(c.gate));
-}
-
-static float mega(const broken *b, const glu_steps *s)
-{
-    const glu_steps c = from_bf16(b, s);
-
-    return recip(1, c.gate) * c.up;
+    return (IS(AD33) ? broken_narrow(s->to, x) : x) * (c.up + c.beta);
 }
 
 static const struct {
@@ -497,7 +372,7 @@ static const struct {
     {"aiter", aiter, GLU_NAN_THROUGH},
     {"aiter_triton", aiter_triton, GLU_NAN_HIGH},
     {"gpt_oss_torch", gpt_oss_torch, GLU_NAN_THROUGH},
-    {"deepgemm_mega", mega, GLU_NAN_LOW},
+    {"deepgemm_mega", broken_mega, GLU_NAN_LOW},
     {"trtllm_gen", trtllm_gen, GLU_NAN_THROUGH},
     {"cutlass_swiglu", cutlass_swiglu, GLU_NAN_HIGH},
     {"aiter_ck", aiter_ck, GLU_NAN_HIGH},
@@ -510,12 +385,12 @@ static const struct {
     {"xpu_clamp", xpu_clamp, GLU_NAN_THROUGH},
     {"b12x_silu", b12x_silu, GLU_NAN_THROUGH},
     {"b12x_oai", b12x_oai, GLU_NAN_THROUGH},
-    {"situ", situ, GLU_NAN_THROUGH},
-    {"situ_vllm", situ_vllm, GLU_NAN_THROUGH},
-    {"situ_aiter", situ_aiter, GLU_NAN_THROUGH},
-    {"situ_flashinfer", situ_flashinfer, GLU_NAN_THROUGH},
-    {"situ_mega", situ_mega, GLU_NAN_LOW},
-    {"situ_b12x", situ_b12x, GLU_NAN_THROUGH},
+    {"situ", broken_situ, GLU_NAN_THROUGH},
+    {"situ_vllm", broken_situ_vllm, GLU_NAN_THROUGH},
+    {"situ_aiter", broken_situ_aiter, GLU_NAN_THROUGH},
+    {"situ_flashinfer", broken_situ_flashinfer, GLU_NAN_THROUGH},
+    {"situ_mega", broken_situ_mega, GLU_NAN_LOW},
+    {"situ_b12x", broken_situ_b12x, GLU_NAN_THROUGH},
 };
 
 enum { N_DIALECTS = sizeof dialects / sizeof dialects[0] };

@@ -23,6 +23,28 @@ typedef struct glu_steps {
     const number_format *to;
 } glu_steps;
 
+#define LOG2_E 0x1.715476p0F /* RN32 */
+
+/* A number rounded to a format, by way of its codes. */
+float broken_narrow(const number_format *f, float x);
+float broken_exp2(float t);
+/* 1 + e^-t */
+float broken_denominator(float t);
+/* Both clamped, where there is a limit; both rounded to a format. */
+glu_steps broken_clamped(const glu_steps *s);
+glu_steps broken_in_type(const number_format *f, const glu_steps *s);
+/* 1 / (1 + 2^(-x log2 e)) */
+float broken_flydsl(float x);
+
+/* act_situ.c: one kernel each. */
+float broken_situ(const broken *b, const glu_steps *s);
+float broken_situ_b12x(const broken *b, const glu_steps *s);
+float broken_situ_vllm(const broken *b, const glu_steps *s);
+float broken_situ_aiter(const broken *b, const glu_steps *s);
+float broken_situ_flashinfer(const broken *b, const glu_steps *s);
+float broken_situ_mega(const broken *b, const glu_steps *s);
+float broken_mega(const broken *b, const glu_steps *s);
+
 /* The row of a call's dialect; -1: not one that goes by steps. */
 int broken_steps_of(const mxo_call *call);
 dd broken_by_steps(const broken *b, int dialect, const glu_steps *given);
