@@ -2,7 +2,7 @@
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
 fuzz_programs = fuzz_casefile fuzz_casetext fuzz_checkpoint fuzz_diagnose \
-	fuzz_layer fuzz_layers fuzz_layout fuzz_layout_text fuzz_number \
+	fuzz_gguf fuzz_layer fuzz_layers fuzz_layout fuzz_layout_text fuzz_number \
 	fuzz_profile fuzz_protocol fuzz_quant fuzz_safetensors fuzz_select \
 	fuzz_table
 if MXO_FUZZING
@@ -39,6 +39,11 @@ fuzz_diagnose_SOURCES = %reldir%/fuzz_diagnose.c %reldir%/target.h $(fuzz_driver
 fuzz_diagnose_CPPFLAGS = $(fuzz_cppflags)
 fuzz_diagnose_LDFLAGS = $(fuzz_ldflags)
 fuzz_diagnose_LDADD = $(fuzz_ldadd)
+fuzz_gguf_SOURCES = %reldir%/fuzz_gguf.c %reldir%/scratch.c %reldir%/scratch.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_gguf_CPPFLAGS = $(fuzz_cppflags)
+fuzz_gguf_LDFLAGS = $(fuzz_ldflags)
+fuzz_gguf_LDADD = $(fuzz_ldadd)
 fuzz_layer_SOURCES = %reldir%/fuzz_layer.c %reldir%/drawn.c %reldir%/drawn.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_layer_CPPFLAGS = $(fuzz_cppflags)

@@ -86,10 +86,8 @@ static void read_key(gguf *g)
     if (is_key(key, n, "general.alignment") && type == GGUF_UINT32) {
         g->align = number(g, 4);
     } else if (is_key(key, n, GGUF_LAYERS) && type == GGUF_STRING) {
-        const char *text = string(g, &length);
-        json_decref(g->layers);
-        g->layers =
-            text == NULL ? NULL : json_loadb(text, (size_t)length, 0, NULL);
+        g->layers = string(g, &length);
+        g->n_layers = length;
     } else {
         skip_value(g, type, 0);
     }
@@ -124,6 +122,40 @@ static gguf_tensor *place_of(gguf *g, const char *name)
     return NULL;
 }
 
+/* Bytes of a tensor; of a type that is not read here 1, for they begin
+   somewhere; at least one more than the file has if they are too many. */
+static uint64_t size_of(const gguf *g, const gguf_tensor *t)
+{
+    const int is_block = t->type == GGUF_MXFP4;
+    uint64_t n = is_block ? GGUF_BLOCK : t->type == GGUF_F32 ? 4 : 1;
+
+    for (uint32_t i = 0; i < t->rank; i++) {
+        const uint64_t dim = is_block && i == 0 ? t->dim[i] / 32 : t->dim[i];
+        if (dim == 0) {
+            return 0;
+        }
+        n = n > g->n_bytes / dim ? g->n_bytes + 1 : n * dim;
+    }
+    return is_block || t->type == GGUF_F32 ? n : 1;
+}
+
+static void add_extent(gguf *g, const gguf_tensor *t, const char *name,
+                       uint64_t n_name)
+{
+    const uint64_t n = size_of(g, t);
+
+    if ((g->n_extents & (g->n_extents + 1)) == 0) { /* 0, 1, 3, 7, ... */
+        gguf_extent *grown =
+            realloc(g->extent, (2 * g->n_extents + 2) * sizeof *grown);
+        g->bad |= grown == NULL;
+        g->extent = grown == NULL ? g->extent : grown;
+    }
+    if (!g->bad && n > 0) {
+        g->extent[g->n_extents++] =
+            (gguf_extent){t->offset, t->offset + n, name, n_name};
+    }
+}
+
 static void read_info(gguf *g)
 {
     gguf_tensor t = {.present = 1};
@@ -142,11 +174,51 @@ static void read_info(gguf *g)
     }
     t.type = (uint32_t)number(g, 4);
     t.offset = number(g, 8);
+    g->bad |= t.offset > g->n_bytes || t.offset % g->align != 0;
+    add_extent(g, &t, text, n);
     gguf_tensor *to = place_of(g, name);
     if (to != NULL) {
         g->bad |= to->present;
         *to = t;
     }
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const gguf_extent *x = a;
+    const gguf_extent *y = b;
+
+    return x->begin < y->begin ? -1 : x->begin > y->begin;
+}
+
+/* So many bytes of a name are told. */
+static int shown(const gguf_extent *e)
+{
+    return e->n_name < 80 ? (int)e->n_name : 80;
+}
+
+/* Every tensor lies in the file, and no two have a byte. */
+static int check_extents(gguf *g)
+{
+    gguf_extent *e = g->extent;
+    const uint64_t n_data = g->data < g->n_bytes ? g->n_bytes - g->data : 0;
+
+    if (g->n_extents > 0) {
+        qsort(e, g->n_extents, sizeof *e, by_begin);
+    }
+    for (size_t i = 0; i < g->n_extents; i++) {
+        if (e[i].end > n_data) {
+            (void)say(MXO_E_SHAPE, g->why, "%s: %.*s ends beyond the file",
+                      g->path, shown(&e[i]), e[i].name);
+            return -1;
+        }
+        if (i > 0 && e[i - 1].end > e[i].begin) {
+            (void)say(MXO_E_SHAPE, g->why, "%s: %.*s overlaps %.*s", g->path,
+                      shown(&e[i - 1]), e[i - 1].name, shown(&e[i]), e[i].name);
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static int read_header(gguf *g)
@@ -167,14 +239,15 @@ static int read_header(gguf *g)
     for (uint64_t i = 0; i < n_keys && !g->bad; i++) {
         read_key(g);
     }
+    g->bad |= g->align == 0 || g->align > 65536;
     for (uint64_t i = 0; i < n_tensors && !g->bad; i++) {
         read_info(g);
     }
-    if (g->bad || g->align == 0 || g->align > 65536) {
+    if (g->bad) {
         return gguf_refuse(g, "its header is cut off or contradicts itself");
     }
     g->data = (g->at + g->align - 1) / g->align * g->align;
-    return 0;
+    return check_extents(g);
 }
 
 static int open_map(gguf *g)
@@ -192,5 +265,16 @@ static int open_map(gguf *g)
 
 int gguf_open(gguf *g)
 {
+    g->block = calloc(MOST_BLOCKS, sizeof *g->block);
+    if (g->block == NULL) {
+        return gguf_refuse(g, "no memory");
+    }
     return open_map(g) != 0 ? -1 : read_header(g);
+}
+
+void gguf_close(gguf *g)
+{
+    mapped_close(&g->file);
+    free(g->extent);
+    free(g->block);
 }

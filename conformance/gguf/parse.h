@@ -7,8 +7,6 @@
 
 #include "system/mapped.h"
 
-#include <jansson.h>
-
 enum { GATE, UP, DOWN, PROJECTIONS, MOST_BLOCKS = 4096, NAME_ROOM = 512 };
 
 typedef struct gguf_tensor {
@@ -32,6 +30,14 @@ typedef struct gguf_block {
     const char *scale_dtype;
 } gguf_block;
 
+/* Bytes of a tensor, experts' or not, in the data. */
+typedef struct gguf_extent {
+    uint64_t begin;
+    uint64_t end;
+    const char *name; /* borrowed from map */
+    uint64_t n_name;
+} gguf_extent;
+
 typedef struct gguf {
     const char *path;
     mapped_file *file;  /* owned, or NULL */
@@ -41,7 +47,10 @@ typedef struct gguf {
     int bad;
     uint64_t align;
     uint64_t data;
-    json_t *layers;    /* owned, or NULL */
+    const char *layers; /* text of GGUF_LAYERS, or NULL; borrowed from map */
+    uint64_t n_layers;
+    gguf_extent *extent; /* owned: of every tensor */
+    size_t n_extents;
     gguf_block *block; /* owned; [MOST_BLOCKS] */
     mxo_text why;
 } gguf;
@@ -51,7 +60,8 @@ extern const char *const gguf_names[PROJECTIONS];
 
 /* -1 and a sentence that begins with the path. */
 int gguf_refuse(const gguf *g, const char *sentence);
-/* Map the file and read its header; g->path, block, align, why are set. */
+/* Map the file and read its header; g->path, align, why are set. */
 int gguf_open(gguf *g);
+void gguf_close(gguf *g);
 
 #endif
