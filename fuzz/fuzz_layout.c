@@ -21,7 +21,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
     drawn_begin(operations, 1);
     drawn_read(bytes, n, &d);
-    case_run(judge_of("cpu"), &d.c, d.seed, &v);
+    judge *j = judge_of("cpu");
+
+    if (j == NULL) {
+        return 0;
+    }
+    case_run(j, &d.c, d.seed, &v);
     if (v.status == VERDICT_FAIL || v.status == VERDICT_ERROR) {
         char text[CASE_TEXT];
         case_print(&d.c, 0, text);

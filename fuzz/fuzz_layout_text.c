@@ -17,6 +17,10 @@ enum { LONGEST = 200, MOST_OUTPUTS = 16 };
 static void check_text(const char *name, const char *backend)
 {
     const judge *j = judge_of(backend);
+
+    if (j == NULL) {
+        return;
+    }
     const mxo_param params[] = {{"layout", name, 0},
                                 {"dtype", "u8", 0},
                                 {"dir", "forward", 0},

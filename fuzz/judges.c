@@ -15,6 +15,7 @@ judge *judge_of(const char *name)
     static backend_list known;
     static judge judges[MOST];
     static const char *names[MOST];
+    static int is_built[MOST];
     char why[256] = "";
     const mxo_text text = {why, sizeof why};
     const mxo_backend *table = NULL;
@@ -24,16 +25,21 @@ judge *judge_of(const char *name)
         i++;
     }
     if (names[i] != NULL) {
-        return &judges[i];
+        return is_built[i] ? &judges[i] : NULL;
     }
     backends_known(&known);
     const backend_ref *ref = backends_find(&known, name);
 
-    if (ref == NULL || backend_load(ref, &table, text) != MXO_OK ||
+    names[i] = name;
+    if (ref == NULL) {
+        (void)fprintf(stderr, "%s is not built: skipped\n", name);
+        return NULL;
+    }
+    if (backend_load(ref, &table, text) != MXO_OK ||
         judge_open(&judges[i], table, 0, text) != MXO_OK) {
         (void)fprintf(stderr, "%s does not open: %s\n", name, why);
         abort();
     }
-    names[i] = name;
+    is_built[i] = 1;
     return &judges[i];
 }

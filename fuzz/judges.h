@@ -5,8 +5,8 @@
 
 #include "judge/judge.h"
 
-/* Opened on first use and then kept; aborts where it does not open. At most
-   four names. */
+/* Opened on first use and then kept; aborts where it does not open.  NULL, and
+   once a line on stderr, where it is not built.  At most four names. */
 judge *judge_of(const char *name);
 
 #endif

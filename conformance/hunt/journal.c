@@ -43,17 +43,21 @@ static int append(const hunt_journal *j, json_t *record)
 static json_t *header(const hunt_options *o, const backend_info *info)
 {
     report_run run;
+    char digest[20];
     json_t *wanted = json_array();
 
     report_run_begin(&run, "fuzz");
+    (void)snprintf(digest, sizeof digest, "%016" PRIx64,
+                   backend_digest(o->ref));
     for (size_t i = 0; i < o->n_wanted; i++) {
         (void)json_array_append_new(wanted, json_string(o->wanted[i]));
     }
-    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:o}", "type", "fuzz",
-                     "version", run.version, "build", report_run_build(&run),
-                     "draw", (int)DRAW_VERSION, "seed", (json_int_t)o->seed,
-                     "subject", info->name, "subject_version", info->version,
-                     "wanted", wanted);
+    return json_pack(
+        "{s:s, s:s, s:s, s:i, s:I, s:s, s:s, s:s, s:i, s:s, s:o}", "type",
+        "fuzz", "version", run.version, "build", report_run_build(&run), "draw",
+        (int)DRAW_VERSION, "seed", (json_int_t)o->seed, "subject", info->name,
+        "subject_version", info->version, "subject_digest", digest, "device",
+        o->crew.device, "device_name", info->device, "wanted", wanted);
 }
 
 static const char *difference(const json_t *there, const json_t *own)
@@ -66,6 +70,9 @@ static const char *difference(const json_t *there, const json_t *own)
         {"seed", "it is a journal of another seed"},
         {"subject", "it is a journal of another subject"},
         {"subject_version", "it is a journal of another subject's version"},
+        {"subject_digest", "it is a journal of another file of the subject"},
+        {"device", "it is a journal of another device"},
+        {"device_name", "it is a journal of another device"},
         {"wanted", "it is a journal of other operations"}};
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
