@@ -27,9 +27,8 @@ static uint64_t rotate(uint64_t x, int by)
     return x << by | x >> (64 - by);
 }
 
-uint64_t prng_next(prng *p)
+static inline uint64_t next_of(uint64_t s[4])
 {
-    uint64_t *s = p->s;
     const uint64_t result = rotate(s[1] * 5, 7) * 9;
     const uint64_t t = s[1] << 17;
 
@@ -40,6 +39,21 @@ uint64_t prng_next(prng *p)
     s[2] ^= t;
     s[3] = rotate(s[3], 45);
     return result;
+}
+
+uint64_t prng_next(prng *p)
+{
+    return next_of(p->s);
+}
+
+void prng_bytes(prng *p, uint8_t *to, size_t n)
+{
+    prng own = *p; /* in registers: weights are gigabytes */
+
+    for (size_t i = 0; i < n; i++) {
+        to[i] = (uint8_t)next_of(own.s);
+    }
+    *p = own;
 }
 
 /* High 64 bits of a 64 by 64 bit product, by halves: portable. */

@@ -28,6 +28,8 @@ uint64_t splitmix64(uint64_t *state);
 
 void prng_seed(prng *p, uint64_t seed);
 uint64_t prng_next(prng *p);
+/* The low bytes of the next n numbers. */
+void prng_bytes(prng *p, uint8_t *to, size_t n);
 /* Uniform in 0..n-1; n > 0. */
 uint64_t prng_below(prng *p, uint64_t n);
 

@@ -130,10 +130,11 @@ void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
                           : dtype == MXO_E8M0 ? 7
                                               : 0x3f;
     const unsigned base = dtype == MXO_E8M0 ? 0x7c : 0;
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t drawn = (at + 1 + (salt << 40)) * golden;
 
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t drawn =
-            (at + i + 1 + (salt << 40)) * 0x9e3779b97f4a7c15u >> 48;
-        to[i] = (uint8_t)(base + (drawn & mask));
+        to[i] = (uint8_t)(base + (drawn >> 48 & mask));
+        drawn += golden;
     }
 }

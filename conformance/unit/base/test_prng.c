@@ -82,6 +82,22 @@ START_TEST(seed_of_hashes_seed_case_and_tensor)
 }
 END_TEST
 
+START_TEST(bytes_are_the_low_ones_of_the_next_numbers)
+{
+    uint8_t bytes[1000];
+    prng a;
+    prng b;
+
+    prng_seed(&a, 11);
+    b = a;
+    prng_bytes(&a, bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        ck_assert_uint_eq(bytes[i], (uint8_t)prng_next(&b));
+    }
+    ck_assert_mem_eq(&a, &b, sizeof a);
+}
+END_TEST
+
 Suite *suite_prng(void);
 Suite *suite_prng(void)
 {
@@ -92,6 +108,7 @@ Suite *suite_prng(void)
     tcase_add_test(t, xoshiro256ss_gives_the_published_sequence);
     tcase_add_test(t, seeding_is_four_steps_of_splitmix64);
     tcase_add_test(t, below_is_the_high_half_of_the_product);
+    tcase_add_test(t, bytes_are_the_low_ones_of_the_next_numbers);
     tcase_add_test(t, seed_of_hashes_seed_case_and_tensor);
     suite_add_tcase(s, t);
     return s;
