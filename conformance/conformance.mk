@@ -87,18 +87,11 @@ libjudge_la_SOURCES = \
 	%reldir%/base/citation.c \
 	%reldir%/base/citation.h \
 	%reldir%/base/commands.def \
-	%reldir%/base/json_walk.c \
-	%reldir%/base/json_walk.h \
 	%reldir%/base/options.c \
 	%reldir%/base/options.def \
 	%reldir%/base/options.h \
 	%reldir%/base/progress.c \
 	%reldir%/base/progress.h \
-	%reldir%/base/safetensors.c \
-	%reldir%/base/safetensors.h \
-	%reldir%/base/safetensors_header.c \
-	%reldir%/base/safetensors_header.h \
-	%reldir%/base/safetensors_write.c \
 	%reldir%/base/say.c \
 	%reldir%/base/say.h \
 	%reldir%/base/stop.c \
@@ -236,6 +229,13 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/serve.h \
 	%reldir%/exec/serve_calls.c \
 	%reldir%/exec/serve_calls.h \
+	%reldir%/files/json_walk.c \
+	%reldir%/files/json_walk.h \
+	%reldir%/files/safetensors.c \
+	%reldir%/files/safetensors.h \
+	%reldir%/files/safetensors_header.c \
+	%reldir%/files/safetensors_header.h \
+	%reldir%/files/safetensors_write.c \
 	%reldir%/fuzz_converter/campaign.c \
 	%reldir%/fuzz_converter/campaign.h \
 	%reldir%/fuzz_converter/converter.c \

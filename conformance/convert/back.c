@@ -3,9 +3,9 @@
  * From a backend's order back to checkpoint order: the metadata of the
  * converted file says what its layers were called and how large they were.
  */
-#include "base/json_walk.h"
 #include "base/say.h"
 #include "base/tensors.h"
+#include "files/json_walk.h"
 #include "globals.h"
 
 #include <stdio.h>

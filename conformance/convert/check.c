@@ -3,8 +3,8 @@
 #include "check.h"
 
 #include "base/cli.h"
-#include "base/json_walk.h"
 #include "base/stop.h"
+#include "files/json_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>

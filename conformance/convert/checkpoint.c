@@ -2,8 +2,8 @@
 /* Mapping checkpoints and reading their headers; see checkpoint.h. */
 #include "checkpoint.h"
 
-#include "base/json_walk.h"
 #include "base/say.h"
+#include "files/json_walk.h"
 #include "system/system.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef MXO_CONVERT_CHECKPOINT_H
 #define MXO_CONVERT_CHECKPOINT_H
 
-#include "base/safetensors_header.h"
+#include "files/safetensors_header.h"
 #include "system/mapped.h"
 
 #include <mxoracle/abi.h>

@@ -3,10 +3,10 @@
  * From GGUF to a checkpoint; see gguf.h.  Every tensor is checked before the
  * result is begun.
  */
-#include "base/json_walk.h"
 #include "base/progress.h"
 #include "base/say.h"
 #include "convert/sink.h"
+#include "files/json_walk.h"
 #include "parse.h"
 
 #include <stdio.h>

@@ -5,11 +5,11 @@
  */
 #include "base/cli.h"
 #include "base/input.h"
-#include "base/json_walk.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "base/tensors.h"
 #include "converted.h"
+#include "files/json_walk.h"
 
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>

@@ -2,10 +2,10 @@
 /* Cases as vector files; see native.h. */
 #include "native.h"
 
-#include "base/safetensors.h"
 #include "base/say.h"
 #include "base/strbuf.h"
 #include "device/device_under_test.h"
+#include "files/safetensors.h"
 
 #include <mxoracle/mxoracle.h>
 

@@ -8,7 +8,7 @@
 #ifndef MXO_VECTORS_H
 #define MXO_VECTORS_H
 
-#include "base/safetensors.h"
+#include "files/safetensors.h"
 #include "report/report_set.h"
 #include "run/open_judge.h"
 

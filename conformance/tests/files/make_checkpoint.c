@@ -3,9 +3,9 @@
  * Checkpoints for convert.test: small ones in the real names, damaged ones,
  * and comparisons that share no code with the converter.
  */
-#include "base/safetensors.h"
 #include "base/say.h"
 #include "convert/checkpoint.h"
+#include "files/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

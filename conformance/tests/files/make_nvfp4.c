@@ -11,9 +11,9 @@
  *                                          tiles of layouts-flashinfer 2
  *     make_nvfp4 bits FILE TENSOR HEX ..   its binary32 numbers
  */
-#include "base/safetensors.h"
 #include "base/say.h"
 #include "convert/checkpoint.h"
+#include "files/safetensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

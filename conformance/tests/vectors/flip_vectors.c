@@ -7,7 +7,7 @@
  * writes; and where a rule allows some codes, the bit is one that leaves them.
  * TAP on standard output, one line per file.
  */
-#include "base/safetensors.h"
+#include "files/safetensors.h"
 #include "vectors/vectors.h"
 #include "vectors/walk.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files from strangers are refused by one sentence; ours come back whole. */
-#include "base/safetensors.h"
+#include "files/safetensors.h"
 
 #include <check.h>
 #include <stdio.h>

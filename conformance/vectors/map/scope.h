@@ -6,7 +6,7 @@
 #ifndef MXO_VECTORS_SCOPE_H
 #define MXO_VECTORS_SCOPE_H
 
-#include "base/safetensors.h"
+#include "files/safetensors.h"
 
 enum { MAX_VARIABLES = 4, TEXT_SIZE = 256 };
 

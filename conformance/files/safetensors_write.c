@@ -6,7 +6,7 @@
  */
 #include "safetensors.h"
 
-#include "say.h"
+#include "base/say.h"
 
 #include <errno.h>
 #include <fcntl.h>

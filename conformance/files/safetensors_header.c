@@ -6,9 +6,9 @@
  */
 #include "safetensors_header.h"
 
+#include "base/say.h"
+#include "base/tensors.h"
 #include "json_walk.h"
-#include "say.h"
-#include "tensors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* Golden vectors of strangers, copied to memory; see safetensors.h. */
 #include "safetensors.h"
 
-#include "say.h"
+#include "base/say.h"
 #include "system/mapped.h"
 
 #include <errno.h>

@@ -6,8 +6,8 @@
 #ifndef MXO_SAFETENSORS_H
 #define MXO_SAFETENSORS_H
 
+#include "base/tensors.h"
 #include "safetensors_header.h"
-#include "tensors.h"
 
 #include <jansson.h>
 
