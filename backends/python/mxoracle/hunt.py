@@ -58,7 +58,9 @@ class Report:
             self.seen.setdefault(dim, set()).add(extent)
 
     def __repr__(self):
-        seen = "; ".join(f"{d} {','.join(map(str, sorted(v)))}"
+        seen = "; ".join(f"{d} " + (
+            ",".join(map(str, sorted(v))) if len(v) <= 8 else
+            f"{len(v)} extents from {min(v)} to {max(v)}")
                          for d, v in self.seen.items())
         return (f"{self.calls} calls in {self.seconds:.1f} s, nothing found; "
                 f"drawn: {seen}")

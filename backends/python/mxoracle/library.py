@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The emulator through the C ABI of <mxoracle/abi.h>: nothing is built.
 
-libmxoracle is looked for in MXORACLE_LIBRARY (a file), beside this package, in
-the build folder of a checkout, below the prefix of an installed tree, and where
-the system looks.  Its version is that of this package, or it is refused.
+libmxoracle is looked for in MXORACLE_LIBRARY (a file, or its folder), beside
+this package, in the build folder of a checkout, below the prefix of an installed
+tree, and where the system looks.  Its version is that of this package, or it is
+refused.
 """
 import ctypes
 import ctypes.util
@@ -80,8 +81,10 @@ class LayoutRow(Structure):
 def candidates():
     here = os.path.dirname(os.path.abspath(__file__))
     top = os.path.join(here, "..", "..", "..")
-    if "MXORACLE_LIBRARY" in os.environ:
-        return [os.environ["MXORACLE_LIBRARY"]]
+    given = os.environ.get("MXORACLE_LIBRARY")
+    if given is not None:
+        return [os.path.join(given, "libmxoracle.so")
+                if os.path.isdir(given) else given]
     found = sorted(glob.glob(os.path.join(here, "libmxoracle.*")))
     if os.path.exists(os.path.join(top, "configure.ac")):
         found += [os.path.join(top, "build", ".libs", "libmxoracle.so")]
