@@ -37,10 +37,11 @@ static const fill_row fills[] = {
 };
 
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
-#define MX_RULES                                                             \
-    "shift|triton_subnormal|ggml|triton35_torch|triton36_torch|triton35_"    \
-    "kernel|triton36_kernel|"                                                \
-    "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp|" \
+#define MX_RULES                                                              \
+    "shift|triton_subnormal|ggml|transformers|triton35_torch|triton36_torch|" \
+    "triton35_"                                                               \
+    "kernel|triton36_kernel|"                                                 \
+    "triton_matmul|quark_hip|quark_triton|vllm_cpu|marlin|vllm_mxfp8|ldexp|"  \
     "ocp_bf16|xpu|humming|b12x|b12x_mx"
 
 static const grid_row grid[] = {
@@ -51,18 +52,17 @@ static const grid_row grid[] = {
      "dequant.mx:element=" MX_ELEMENTS ",to=*,rows=5,cols=160,"
      "data=random|indexed|corners|ordinary"},
     {2, 0,
-     "dequant.mx:rule=" MX_RULES ",rows=4,cols=192,"
+     "dequant.mx:rule=" MX_RULES ",to=*,rows=4,cols=192,"
      "data=random|indexed|corners"},
+    {2, 0, /* a scale that rounds, and one that does not */
+     "dequant.mx:element=e4m3fn|e5m2,rule=" MX_RULES ",to=*,rows=3,cols=96,"
+     "data=random|corners"},
     {2, 144,
      "dequant.mx:element=e2m1,to=*,rows=$M,cols=$K,"
      "data=random|indexed"},
     {2, 72,
      "dequant.mx:element=e4m3fn|e5m2|e3m2|e2m3,to=*,rows=$M,cols=$K,"
      "data=random|indexed"},
-    {2, 0,
-     "dequant.mx:rule=ggml|transformers|quark_hip|triton_subnormal,to=f32|f16,"
-     "rows=4,"
-     "cols=192,data=random|indexed|corners"},
     {2, 0,
      "dequant.mx:element=e4m3fnuz|e5m2fnuz|int8,to=*,rows=5,cols=160,"
      "data=random|indexed"},

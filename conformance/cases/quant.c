@@ -198,8 +198,11 @@ static const grid_row grid[] = {
      "quant.mx:element=e4m3fnuz|e5m2fnuz,rule=" PLAIN_RULES ",from=*,rows=5,"
      "cols=160,data=ordinary|ties|amax"},
     {2, 0,
-     "quant.mx:element=e2m1|e4m3fn,rule=rceil_div|rceil_exact|floor_div|"
+     "quant.mx:element=e2m1|e4m3fn|int8,rule=rceil_div|rceil_exact|floor_div|"
      "floor_mul|floor_nooffset,from=*,rows=5,cols=160,data=edges|amax"},
+    {2, 0, /* one mantissa of 2^23 tells these rules */
+     "quant.mx:element=e4m3fn|int8,rule=rceil_div|rceil_exact|floor_div|"
+     "floor_mul|torchao_rceil,from=f32,rows=67,cols=160,data=edges"},
     {2, 0,
      "quant.mx:element=e2m1,sf_layout=aiter_linear|aiter|aiter_a16w4|"
      "aiter_a16w4_gate_up,q_layout=*,sf_batch=*,rows=64,cols=256,data=amax"},
@@ -270,6 +273,9 @@ static const grid_row grid[] = {
     {2, 0, /* a global scale for each row */
      "quant.nvfp4:math=fast|ieee|vllm|exact,gscales=5,rows=5,cols=64,"
      "data=ordinary"},
+    {2, 0, /* scales below what E4M3 has */
+     "quant.nvfp4:from=*,math=exact|vllm,rows=33,cols=128,"
+     "data=random|amax|few"},
     {2, 0,
      "quant.nvfp4:from=f32,math=trtllm_gen,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
@@ -295,9 +301,7 @@ static const grid_row grid[] = {
     {1, 0, "quant.requant_table:codes=16,offsets=16"},
     {1, 0, "quant.scale:n=1024"},
     {2, 0, "quant.scale:element=*,rule=*,n=1021"},
-    {2, 0,
-     "quant.scale:element=e2m1|e4m3fn|e5m2,rule=*,n=1021,"
-     "data=corners|edges"},
+    {2, 0, "quant.scale:element=*,rule=*,n=1021,data=corners|edges"},
     {3, 0, "quant.scale:element=*,rule=*,n=65521,data=random|corners|edges"},
     {2, 0,
      "quant.static:element=*,from=*,apply=*,rows=3,cols=96,"

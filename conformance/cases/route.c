@@ -233,6 +233,13 @@ static const grid_row grid[] = {
      "routed_scaling_factor=2.5,from=f32,tokens=5,experts=32|64,"
      "data=logits|few|lowbias"},
     {2, 0,
+     "route.topk:dialect=vllm_fused_sigmoid|trtllm_sigmoid_renorm,from=f32,"
+     "renormalize=*,top_k=2|4,tokens=5,experts=128,"
+     "data=saturated|specials|negative|few"},
+    {2, 0, /* each of them where all of them choose the same one */
+     "route.topk:dialect=*,top_k=1,from=f32,to=bf16|f32,tokens=9,experts=24,"
+     "data=logits"},
+    {2, 0,
      "route.topk:dialect=trtllm_llama4,top_k=1,to=bf16,from=*,tokens=9,"
      "experts=16,data=logits|few|saturated"},
     {2, 0,

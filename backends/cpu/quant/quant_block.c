@@ -95,8 +95,10 @@ uint8_t cpu_quant_byte(const cpu_quant *quant, uint32_t amax)
 
     if (t >= INF_BITS) {
         const int byte = t > INF_BITS ? rule->nan_byte : rule->inf_byte;
+        const int formula = 255 - quant->element->emax;
         return (uint8_t)(byte != CPU_CARRY_FIELD ? byte
-                                                 : 255 - quant->element->emax);
+                         : formula > rule->high  ? rule->high
+                                                 : formula);
     }
     if (rule->up == CPU_UP_15) {
         field = (t + (1u << 22)) >> 23;
