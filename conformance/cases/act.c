@@ -175,6 +175,9 @@ static const grid_row grid[] = {
      "act.glu:dialect=trtllm_gen|cutlass_swiglu|aiter_ck|aiter_hip|"
      "flydsl_swiglu|vllm_clamp_oai,from=f32,to=f32|bf16,limit=none|7,rows=3,"
      "cols=65,data=corners|limits|ordinary"},
+    {2, 0,
+     "act.glu:dialect=*,from=f32,to=f32|bf16,limit=none,rows=3,cols=65,"
+     "data=corners"},
     {2, 0, /* a factor of gate and up, as NVFP4 layers have it */
      "act.glu:dialect=trtllm_gen,from=f32,to=f32,scale_gate=0.0037|3,alpha=1,"
      "beta=0|0.5,limit=none|7,rows=3,cols=65,data=ordinary"},

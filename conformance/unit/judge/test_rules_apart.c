@@ -21,12 +21,12 @@ static const struct {
     const char *op;
     const char *key;
 } tables[] = {
-    {"dequant.mx", "rule"},         {"dequant.nvfp4_engine", "rule"},
-    {"format.e8m0_decode", "rule"}, {"moe.finalize", "sum"},
-    {"quant.engine", "rule"},       {"quant.group", "rule"},
-    {"quant.mx", "rule"},           {"quant.nvfp4", "math"},
-    {"quant.qdq", "rule"},          {"quant.scale", "rule"},
-    {"route.topk", "dialect"},
+    {"act.glu", "dialect"},           {"dequant.mx", "rule"},
+    {"dequant.nvfp4_engine", "rule"}, {"format.e8m0_decode", "rule"},
+    {"moe.finalize", "sum"},          {"quant.engine", "rule"},
+    {"quant.group", "rule"},          {"quant.mx", "rule"},
+    {"quant.nvfp4", "math"},          {"quant.qdq", "rule"},
+    {"quant.scale", "rule"},          {"route.topk", "dialect"},
 };
 
 typedef struct alike {
