@@ -8,6 +8,7 @@
 #include "bench/gemm.h"
 #include "bench/report.h"
 #include "case/grid.h"
+#include "report/report.h"
 #include "run/open_judge.h"
 #include "runopts.h"
 #include "select/speed.h"
@@ -18,14 +19,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#ifdef __clang__
-#define COMPILER "clang " __clang_version__
-#elif defined(__GNUC__)
-#define COMPILER "gcc " __VERSION__
-#else
-#define COMPILER "an unknown compiler"
-#endif
 
 static const char *const standard_cases[] = {
 #include "bench_cases.inc"
@@ -392,7 +385,7 @@ static void rate_machine(session *s)
     const int all = bench_processors();
     const double one = s->o.no_gemm ? 0 : gemm_rate(&gemm_square, 1, 1);
 
-    bench_report_machine(s->form, COMPILER, all, one,
+    bench_report_machine(s->form, report_compiler(), all, one,
                          one > 0 && all > 1 ? gemm_rate(&gemm_square, 1, all)
                                             : one);
     if (s->choice.n_ops == 0 && s->choice.n_args == 0) {

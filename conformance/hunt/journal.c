@@ -21,25 +21,6 @@ static int refuse(const char *path, mxo_text why, const char *sentence)
     return -1;
 }
 
-/* One line by one write; the record is released. */
-static int append(const hunt_journal *j, json_t *record)
-{
-    char *text = json_dumps(record, JSON_COMPACT);
-    size_t n = text == NULL ? 0 : strlen(text);
-    ssize_t done = -1;
-
-    if (text != NULL) {
-        text[n++] = '\n'; /* in place of the end, which is not written */
-        done = write(j->fd, text, n);
-        if (done >= 0 && done != (ssize_t)n) {
-            errno = ENOSPC;
-        }
-    }
-    free(text);
-    json_decref(record);
-    return done == (ssize_t)n && n > 0 ? 0 : -1;
-}
-
 static json_t *header(const hunt_options *o, const backend_info *info)
 {
     report_run run;
@@ -187,7 +168,9 @@ static int take_up(hunt_journal *j, json_t *own, draw_plan *p, hunt_state *s,
                    ? 0
                    : refuse(j->path, why, strerror(errno));
     }
-    return append(j, own) == 0 ? 0 : refuse(j->path, why, strerror(errno));
+    return record_append(j->fd, own) == 0
+               ? 0
+               : refuse(j->path, why, strerror(errno));
 }
 
 int hunt_journal_open(hunt_journal *j, const hunt_options *o,
@@ -234,15 +217,15 @@ int hunt_journal_batch(const hunt_journal *j, const hunt_state *s,
         }
         (void)json_array_append_new(pool, json_string(hex));
     }
-    return append(j, json_pack("{s:s, s:I, s:I, s:o, s:o}", "type", "batch",
-                               "batch", (json_int_t)s->batch, "cases",
-                               (json_int_t)s->n_cases, "weights", weights,
-                               "pool", pool));
+    return record_append(
+        j->fd, json_pack("{s:s, s:I, s:I, s:o, s:o}", "type", "batch", "batch",
+                         (json_int_t)s->batch, "cases", (json_int_t)s->n_cases,
+                         "weights", weights, "pool", pool));
 }
 
 int hunt_journal_finding(const hunt_journal *j, const report_result *r)
 {
-    return j->fd < 0 ? 0 : append(j, record_case(r));
+    return j->fd < 0 ? 0 : record_append(j->fd, record_case(r));
 }
 
 void hunt_journal_close(hunt_journal *j)

@@ -22,23 +22,6 @@ static void key_of(char key[KEY], const char *backend, uint64_t seed,
     (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
 }
 
-/* One line by one write: a process that is killed leaves whole lines and at
-   most one part of one. */
-static int append(const journal *j, json_t *record)
-{
-    char *text = json_dumps(record, JSON_COMPACT);
-    size_t n = text == NULL ? 0 : strlen(text);
-    ssize_t done = -1;
-
-    if (text != NULL) {
-        text[n++] = '\n'; /* in place of the end, which is not written */
-        done = write(j->fd, text, n);
-    }
-    free(text);
-    json_decref(record);
-    return done == (ssize_t)n && n > 0 ? 0 : -1;
-}
-
 static int refuse(const journal *j, mxo_text why, const char *sentence)
 {
     (void)say(MXO_E_PARAM, why, "--resume=%s: %.300s", j->path, sentence);
@@ -181,7 +164,7 @@ static int read_all(journal *j, const report_run *run, mxo_text why)
         return refuse(j, why, "it is no journal");
     }
     if (ftruncate(j->fd, end) != 0 ||
-        (end == 0 && append(j, make_header(run)) != 0)) {
+        (end == 0 && record_append(j->fd, make_header(run)) != 0)) {
         return refuse(j, why, strerror(errno));
     }
     return 0;
@@ -214,7 +197,7 @@ const json_t *journal_find(const journal *j, const char *backend, uint64_t seed,
 
 int journal_add(journal *j, const report_result *r)
 {
-    return j->fd < 0 ? 0 : append(j, record_case(r));
+    return j->fd < 0 ? 0 : record_append(j->fd, record_case(r));
 }
 
 void journal_close(journal *j)

@@ -2,8 +2,10 @@
 /* See record.h. */
 #include "record.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static json_t *count(uint64_t n)
 {
@@ -159,6 +161,24 @@ int record_write(FILE *out, json_t *record)
     free(text);
     json_decref(record);
     return bad ? -1 : 0;
+}
+
+int record_append(int fd, json_t *record)
+{
+    char *text = json_dumps(record, JSON_COMPACT);
+    size_t n = text == NULL ? 0 : strlen(text);
+    ssize_t done = -1;
+
+    if (text != NULL) {
+        text[n++] = '\n'; /* in place of the end, which is not written */
+        done = write(fd, text, n);
+        if (done >= 0 && done != (ssize_t)n) {
+            errno = ENOSPC;
+        }
+    }
+    free(text);
+    json_decref(record);
+    return done == (ssize_t)n && n > 0 ? 0 : -1;
 }
 
 const char *record_text(const json_t *record, const char *key)

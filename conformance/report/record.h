@@ -18,6 +18,9 @@ json_t *record_summary(const report_run *run, const tally *t);
 
 /* A line: compact, one write. 0, or -1. */
 int record_write(FILE *out, json_t *record); /* takes the record */
+/* A journal's: a process that is killed leaves whole lines and at most one part
+   of one.  0, or -1 with errno set. */
+int record_append(int fd, json_t *record); /* takes the record */
 
 /*
  * Back from a case's record: verdict (to be cleared), text and numbers;

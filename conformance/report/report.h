@@ -112,6 +112,7 @@ typedef struct report_run {
     const char *also; /* others' rules to name, "a,b" or "all"; NULL: none */
 } report_run;
 
+const char *report_compiler(void); /* that built this program */
 /* Program, command and time of the begin; the rest is zero. */
 void report_run_begin(report_run *run, const char *command);
 /* Digest of the program that ran; reads all of it, so only who prints it asks.

@@ -22,6 +22,11 @@
 #define COMPILER "an unknown compiler"
 #endif
 
+const char *report_compiler(void)
+{
+    return COMPILER;
+}
+
 /* What the compiler says and the program's own bytes, where they can be read:
    two builds of one version differ. */
 static uint64_t digest_program(void)
@@ -55,7 +60,7 @@ void report_run_begin(report_run *run, const char *command)
     memset(run, 0, sizeof *run);
     run->command = command;
     run->version = mxo_version();
-    run->compiler = COMPILER;
+    run->compiler = report_compiler();
     run->start_s = clock_s();
     name_machine(run);
     (void)snprintf(run->seeds, sizeof run->seeds, "1");

@@ -4,26 +4,6 @@
 
 #include <string.h>
 
-/* Largest number of elements of an intermediate: its bytes fit 63 bits. */
-#define MOST_ELEMS (INT64_MAX / 256)
-
-/* Check the shape of a tensor, if the call has it. */
-static mxo_status expect(const mxo_call *call, const char *name, uint32_t rank,
-                         uint64_t a, uint64_t b, uint64_t c, mxo_text why)
-{
-    const mxo_tensor *t = mxo_call_in(call, name);
-    const uint64_t shape[3] = {a, b, c};
-    int same = t == NULL || t->rank == rank;
-
-    for (uint32_t i = 0; t != NULL && same && i < rank; i++) {
-        same = t->shape[i] == shape[i];
-    }
-    return same ? MXO_OK
-                : mxo_fail(MXO_E_SHAPE, why,
-                           "%s: the shape of %s does not fit the others",
-                           call->op, name);
-}
-
 typedef struct expected {
     const char *name;
     uint32_t rank;
@@ -50,47 +30,15 @@ static mxo_status expect_shapes(const layer_plan *l, mxo_text why)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        MXO_TRY(expect(l->call, all[i].name, all[i].rank, all[i].shape[0],
-                       all[i].shape[1], all[i].shape[2], why));
+        MXO_TRY(
+            layer_expect(l->call, all[i].name, all[i].rank, all[i].shape, why));
     }
     return MXO_OK;
 }
 
-static int is_too_large(const layer_plan *l)
-{
-    const uint64_t widest = l->hidden > l->inter ? l->hidden : l->inter;
-    const uint64_t slots =
-        l->tokens > MOST_ELEMS / l->topk ? MOST_ELEMS : l->tokens * l->topk;
-
-    return slots >= MOST_ELEMS || widest >= MOST_ELEMS / 32 ||
-           (slots != 0 && 2 * widest + 64 > MOST_ELEMS / slots);
-}
-
 static mxo_status read_sizes(layer_plan *l, mxo_text why)
 {
-    const mxo_tensor *ids = mxo_call_in(l->call, "topk_ids");
-    const mxo_tensor *w = mxo_call_in(l->call, l->has_one ? "w13" : "w2");
-    const mxo_tensor *map = mxo_call_in(l->call, "expert_map");
-
-    if (ids->rank != 2 || w->rank != 3 || (map != NULL && map->rank != 1) ||
-        (l->has_one && w->shape[1] % 2 != 0)) {
-        return mxo_fail(MXO_E_SHAPE, why,
-                        "%s: topk_ids is a matrix, weights are three "
-                        "dimensions, w13 has rows in pairs",
-                        l->call->op);
-    }
-    l->tokens = ids->shape[0];
-    l->topk = ids->shape[1];
-    l->experts = w->shape[0];
-    l->hidden = l->has_one ? 2 * w->shape[2] : w->shape[1];
-    l->inter = l->has_one ? w->shape[1] / 2 : 2 * w->shape[2];
-    if (l->topk == 0 || l->experts == 0 || l->experts > INT32_MAX ||
-        is_too_large(l)) {
-        return mxo_fail(MXO_E_SHAPE, why,
-                        "%s: top-k and the number of experts are at least 1, "
-                        "and sizes do not overflow",
-                        l->call->op);
-    }
+    MXO_TRY(layer_read_sizes(l, why));
     if ((l->has_one && l->hidden % LAYER_NVFP4_BLOCK != 0) ||
         (l->has_two && l->inter % LAYER_NVFP4_BLOCK != 0)) {
         return mxo_fail(MXO_E_SHAPE, why,

@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* Largest number of elements of an intermediate: its bytes fit 63 bits. */
-#define MOST_ELEMS (INT64_MAX / 64)
+#define MOST_ELEMS (INT64_MAX / 256)
 
-static mxo_status expect(const mxo_call *call, const char *name, uint32_t rank,
-                         const uint64_t *shape, mxo_text why)
+mxo_status layer_expect(const mxo_call *call, const char *name, uint32_t rank,
+                        const uint64_t *shape, mxo_text why)
 {
     const mxo_tensor *t = mxo_call_in(call, name);
     int same = t == NULL || t->rank == rank;
@@ -30,9 +30,9 @@ static mxo_status expect_weights(const layer_plan *p, const char *w,
     const uint64_t codes[3] = {p->experts, n, k / 2};
     const uint64_t scales[3] = {p->experts, n, layer_blocks(k)};
 
-    MXO_TRY(expect(p->call, w, 3, codes, why));
-    MXO_TRY(expect(p->call, scale, 3, scales, why));
-    return expect(p->call, bias, 2, codes, why);
+    MXO_TRY(layer_expect(p->call, w, 3, codes, why));
+    MXO_TRY(layer_expect(p->call, scale, 3, scales, why));
+    return layer_expect(p->call, bias, 2, codes, why);
 }
 
 static mxo_status expect_input(const layer_plan *p, mxo_text why)
@@ -42,8 +42,8 @@ static mxo_status expect_input(const layer_plan *p, mxo_text why)
     const uint64_t shape[2] = {p->tokens, p->hidden / (is_packed ? 2 : 1)};
     const uint64_t scales[2] = {p->tokens, layer_blocks(p->hidden)};
 
-    MXO_TRY(expect(p->call, "x", 2, shape, why));
-    return expect(p->call, "x_scale", 2, scales, why);
+    MXO_TRY(layer_expect(p->call, "x", 2, shape, why));
+    return layer_expect(p->call, "x_scale", 2, scales, why);
 }
 
 static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
@@ -52,10 +52,10 @@ static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
     const uint64_t act[3] = {p->tokens, p->topk, p->inter};
     const uint64_t one[1] = {1};
 
-    MXO_TRY(expect(p->call, "topk_weights", 2, slots, why));
-    MXO_TRY(expect(p->call, "w13_input_scale", 1, one, why));
-    MXO_TRY(expect(p->call, "w2_input_scale", 1, one, why));
-    MXO_TRY(expect(p->call, "act", 3, act, why));
+    MXO_TRY(layer_expect(p->call, "topk_weights", 2, slots, why));
+    MXO_TRY(layer_expect(p->call, "w13_input_scale", 1, one, why));
+    MXO_TRY(layer_expect(p->call, "w2_input_scale", 1, one, why));
+    MXO_TRY(layer_expect(p->call, "act", 3, act, why));
     if (p->has_one) {
         MXO_TRY(expect_input(p, why));
     }
@@ -83,7 +83,7 @@ static int is_too_large(const layer_plan *p)
            (p->tokens != 0 && widest > MOST_ELEMS / p->tokens);
 }
 
-static mxo_status read_sizes(layer_plan *p, mxo_text why)
+mxo_status layer_read_sizes(layer_plan *p, mxo_text why)
 {
     const mxo_tensor *ids = mxo_call_in(p->call, "topk_ids");
     const mxo_tensor *w = mxo_call_in(p->call, p->has_one ? "w13" : "w2");
@@ -112,11 +112,7 @@ static mxo_status read_sizes(layer_plan *p, mxo_text why)
                         "overflows",
                         p->call->op);
     }
-    return p->has_one && p->has_two && p->inter % 2 != 0
-               ? mxo_fail(MXO_E_SHAPE, why,
-                          "%s: an odd intermediate size cannot be packed",
-                          p->call->op)
-               : expect_shapes(p, why);
+    return MXO_OK;
 }
 
 static mxo_status read_recipes(layer_plan *p, mxo_text why)
@@ -319,7 +315,13 @@ mxo_status layer_plan_make(layer_plan *p, const mxo_call *call, int has_one,
     p->has_glu = has_one && (has_two || mxo_call_is(call, "stage", "act"));
     p->has_bounds = !mxo_call_is(call, "bounds", "0");
     p->has_sum = has_two && (has_one || mxo_call_is(call, "stage", "sum"));
-    MXO_TRY(read_sizes(p, why));
+    MXO_TRY(layer_read_sizes(p, why));
+    if (p->has_one && p->has_two && p->inter % 2 != 0) {
+        return mxo_fail(MXO_E_SHAPE, why,
+                        "%s: an odd intermediate size cannot be packed",
+                        p->call->op);
+    }
+    MXO_TRY(expect_shapes(p, why));
     MXO_TRY(read_recipes(p, why));
     MXO_TRY(layer_check_per_expert(p, why));
     MXO_TRY(check_types(p, why));

@@ -189,33 +189,14 @@ static uint8_t from_e4m3(const mxo_nvfp4_rule *rule, uint32_t g, uint8_t *codes,
     return sf;
 }
 
-static mxo_real special(uint8_t cls, int neg)
-{
-    const mxo_real x = {0, 0, cls, (uint8_t)neg, 0};
-
-    return x;
-}
-
 /* a * b / divisor with the remainder as sticky; divisor < 16. */
 static mxo_real product_over(mxo_real a, mxo_real b, uint64_t divisor)
 {
-    const int neg = a.neg ^ b.neg;
+    mxo_real y = mxo_real_mul(a, b); /* 24 + 24 bits */
 
-    if (a.cls == MXO_CLASS_NAN || b.cls == MXO_CLASS_NAN ||
-        (a.cls == MXO_CLASS_INF && b.cls == MXO_CLASS_ZERO) ||
-        (a.cls == MXO_CLASS_ZERO && b.cls == MXO_CLASS_INF)) {
-        return special(MXO_CLASS_NAN, 0);
+    if (y.cls != MXO_CLASS_FINITE) {
+        return y;
     }
-    if (a.cls == MXO_CLASS_INF || b.cls == MXO_CLASS_INF) {
-        return special(MXO_CLASS_INF, neg);
-    }
-    if (a.cls == MXO_CLASS_ZERO || b.cls == MXO_CLASS_ZERO) {
-        return special(MXO_CLASS_ZERO, neg);
-    }
-    mxo_real y = special(MXO_CLASS_FINITE, neg);
-
-    y.mant = a.mant * b.mant; /* 24 + 24 bits */
-    y.exp = a.exp + b.exp;
     const int up = 62 - (mxo_real_lg(y) - y.exp);
     const uint64_t numerator = y.mant << up;
 

@@ -133,6 +133,22 @@ void cpu_mac_vnni(const cpu_mac *job);
 void cpu_mac_both(const cpu_mac *job);
 /* The best loop that this CPU has for a lane. */
 cpu_mac_fn cpu_mac_of(const cpu_isa_ops *lane);
+
+/* A mac's blocks that have items.  The next call's data is prefetched, one
+   block's lines at a time. */
+CPU_INLINE void cpu_mac_blocks(const cpu_mac *job,
+                               void (*block)(const cpu_mac *job, size_t b))
+{
+    for (size_t b = 0; b < job->blocks; b++) {
+        for (size_t line = 4 * b; job->next != NULL && line < 4 * b + 4;
+             line++) {
+            CPU_PREFETCH(job->next + 64 * line);
+        }
+        if (job->start[b] != job->start[b + 1]) {
+            block(job, b);
+        }
+    }
+}
 /* NULL: by slices. */
 int cpu_plane_avx2(cpu_plane_mac *job);
 void cpu_plane_join_avx2(const cpu_plane_join *job, double *y, double *off);

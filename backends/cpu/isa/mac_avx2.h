@@ -96,22 +96,9 @@ static void mac_block(const cpu_mac *job, size_t b)
     }
 }
 
-/* Prefetch the next call's data, one block's lines at a time. */
-CPU_INLINE void mac_fetch(const cpu_mac *job, size_t b)
-{
-    for (size_t line = 4 * b; job->next != NULL && line < 4 * b + 4; line++) {
-        CPU_PREFETCH(job->next + 64 * line);
-    }
-}
-
 static void mac(const cpu_mac *job)
 {
-    for (size_t b = 0; b < job->blocks; b++) {
-        mac_fetch(job, b);
-        if (job->start[b] != job->start[b + 1]) {
-            mac_block(job, b);
-        }
-    }
+    cpu_mac_blocks(job, mac_block);
 }
 
 #endif
