@@ -16,6 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Calls that never end which making one small may cost. */
+enum { MOST_HANGS = 6 };
+
 static void write_repro(finding *f, const backend_ref *ref, int device)
 {
     char option[2 * BACKEND_COMMAND];
@@ -35,6 +38,7 @@ static int make_with(finding *f, crew *c, const char *text, uint64_t seed)
     memset(&s, 0, sizeof s);
     s.c = c;
     s.seed = seed;
+    s.most_hangs = MOST_HANGS;
     if (c == NULL ||
         case_parse(&s.best, text, (mxo_text){why, sizeof why}) != 0 ||
         !verdict_is_red(shrink_case(&s))) {

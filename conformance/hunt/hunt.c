@@ -20,6 +20,9 @@
    mostly have its cause. */
 enum { BATCH = 64, LOOKS = 3, KINDS = 512, JOURNAL_S = 5 };
 
+/* Calls that never end cost seconds each: a batch stops behind the second. */
+enum { BATCH_HANGS = 2 };
+
 typedef struct red_kind {
     uint32_t group;
     char kind[sizeof((verdict *)0)->kind];
@@ -46,6 +49,7 @@ typedef struct hunt {
     uint32_t n_kinds;
     red_kind kinds[KINDS];
     int is_unwritten;
+    int n_hangs; /* of the batch at work */
     /* the batch at work */
     draw_record record[BATCH];
     test_case drawn[BATCH];
@@ -137,6 +141,10 @@ static void judged(void *state, size_t i, const verdict *v)
 
     h->status[i] = v->status;
     h->n_done++;
+    h->n_hangs += v->status == VERDICT_TIMEOUT;
+    if (h->n_hangs >= BATCH_HANGS) {
+        crew_enough(h->fast);
+    }
     tally_add(&h->counts, &r);
     see(h, i, v);
     if (verdict_is_red(v->status)) {
@@ -233,8 +241,10 @@ static int run_batch(hunt *h)
 {
     case_list l = {.n = BATCH, .capacity = BATCH, .item = h->item};
     const uint64_t left = h->o->most_cases - h->n_done;
+    const uint64_t before = h->n_done;
 
     memset(h->has_red, 0, h->plan->n);
+    h->n_hangs = 0;
     draw_batch(h);
     if (h->o->most_cases > 0 && left < BATCH) {
         l.n = (size_t)left;
@@ -248,7 +258,7 @@ static int run_batch(hunt *h)
         }
     }
     hunt_state_learn(&h->state, h->plan, &h->seen, h->has_red);
-    h->state.n_cases += l.n;
+    h->state.n_cases += h->n_done - before;
     write_journal(h);
     h->state.batch++;
     return 0;

@@ -15,6 +15,9 @@ static int keep_if_same(shrinking *h, const test_case *candidate)
     verdict v;
     int same;
 
+    if (h->most_hangs > 0 && h->n_hangs >= h->most_hangs) {
+        return 0;
+    }
     case_print(candidate, 0, text);
     if (h->progress != NULL) {
         progress_show(h->progress, h->n_tried, 0, text);
@@ -23,6 +26,7 @@ static int keep_if_same(shrinking *h, const test_case *candidate)
     if (crew_case(h->c, text, h->seed, &v) != 0) {
         return 0;
     }
+    h->n_hangs += v.status == VERDICT_TIMEOUT;
     same = verdict_is_red(v.status) && strcmp(v.kind, h->kind) == 0 &&
            v.asked == NULL;
     verdict_clear(&v);

@@ -16,7 +16,9 @@ typedef struct shrinking {
     crew *c;            /* borrowed */
     progress *progress; /* borrowed; NULL: nobody looks */
     uint64_t seed;
-    test_case best; /* in: what fails; out: the smallest */
+    test_case best;      /* in: what fails; out: the smallest */
+    uint64_t most_hangs; /* that are waited for; 0: any number */
+    uint64_t n_hangs;
     char kind[sizeof((verdict *)0)->kind]; /* out: how it fails */
     uint64_t n_tried;
     uint64_t n_kept;

@@ -28,6 +28,7 @@ struct crew {
     open_options how;
     int is_local;
     int is_brief;
+    int is_enough;
     opened_judge local;
     slot slots[MAX_JOBS];
 };
@@ -360,12 +361,17 @@ static void leave_early(campaign *g)
     }
 }
 
+static int is_over(const campaign *g)
+{
+    return stop_requested() || g->c->is_enough;
+}
+
 static int run_remote(campaign *g)
 {
     for (int i = 0; i < g->c->options.jobs; i++) {
         g->c->slots[i].at = NO_CASE;
     }
-    while (g->reported < g->cases->n && !stop_requested()) {
+    while (g->reported < g->cases->n && !is_over(g)) {
         for (int i = 0; i < g->c->options.jobs; i++) {
             slot *s = &g->c->slots[i];
             if (s->at == NO_CASE && g->next < g->cases->n &&
@@ -374,7 +380,7 @@ static int run_remote(campaign *g)
             }
         }
         wait_for_any(g);
-        if (stop_requested()) { /* a signal may have met the workers, too */
+        if (is_over(g)) { /* a signal may have met the workers, too */
             break;
         }
         for (int i = 0; i < g->c->options.jobs; i++) {
@@ -392,7 +398,7 @@ static int run_remote(campaign *g)
 
 static int run_local(campaign *g)
 {
-    for (size_t i = 0; i < g->cases->n && !stop_requested(); i++) {
+    for (size_t i = 0; i < g->cases->n && !is_over(g); i++) {
         verdict v;
         judge_here(g->c, g->cases->item[i].text, g->cases->item[i].seed, &v);
         g->sink(g->state, i, &v);
@@ -406,6 +412,7 @@ int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state)
     campaign g = {.c = c, .cases = cases, .sink = sink, .state = state};
     int status = -1;
 
+    c->is_enough = 0;
     if (c->is_local) {
         return run_local(&g);
     }
@@ -431,6 +438,11 @@ static void keep_verdict(void *state, size_t index, const verdict *v)
     kept->detail = v->detail == NULL ? NULL : strdup(v->detail);
     kept->map = v->map == NULL ? NULL : strdup(v->map);
     kept->asked = v->asked == NULL ? NULL : strdup(v->asked);
+}
+
+void crew_enough(crew *c)
+{
+    c->is_enough = 1;
 }
 
 void crew_set_brief(crew *c, int is_brief)

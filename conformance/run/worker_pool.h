@@ -45,6 +45,8 @@ void crew_destroy(crew **c);
 /* 0, or -1 if the harness itself failed (a sentence is on stderr).  If a stop
    is requested (base/stop.h) the cases left are not asked. */
 int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state);
+/* For a sink: the cases left of this list are not asked. */
+void crew_enough(crew *c);
 /* Whether verdicts come without the words that explain a red one, which cost
    many times what the call does. */
 void crew_set_brief(crew *c, int is_brief);
