@@ -203,7 +203,7 @@ def judge(case, function, arrays=None, timeout=10, brief=False):
                                            arrays or _kind_of_arrays()))
     except Hang:
         return Finding("hang", f"it did not end within {timeout} s")
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Finding("exception", f"{type(error).__name__}: {error}")
     for t, old in zip(case.inputs, before):
         if t.memory != old:
