@@ -122,12 +122,39 @@ static int judge(const char *conversion, const moe_layer *first,
     return EXIT_RED;
 }
 
+/* What the conversion makes of the layers, of scales of its format alone. */
+static int check_groups(const char *conversion, const layer_list *list,
+                        mxo_text why)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (job_check_group(conversion, &list->layer[i], why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* The verdict on layers that were found. */
+static int audit_layers(const char *backend, const layer_list *list,
+                        mxo_text why)
+{
+    const moe_layer *first = &list->layer[0];
+    const char *conversion =
+        conversion_for(backend, first->style->is_interleaved);
+    row_order order;
+
+    if (check_groups(conversion, list, why) != 0) {
+        return cli_refuse("%s", why.ptr);
+    }
+    return read_layers(list, &order) != 0 ? cli_refuse("no memory")
+                                          : judge(conversion, first, order);
+}
+
 static int audit(const char *backend, const char *path)
 {
     char sentence[600] = "";
     const mxo_text why = {sentence, sizeof sentence};
     layer_list list = {0};
-    row_order order;
     checkpoint c;
     int status;
 
@@ -139,12 +166,8 @@ static int audit(const char *backend, const char *path)
     } else if (list.n == 0) {
         status = cli_refuse("the checkpoint has no layer of FP4 experts by any "
                             "name that is known");
-    } else if (read_layers(&list, &order) != 0) {
-        status = cli_refuse("no memory");
     } else {
-        const moe_layer *first = &list.layer[0];
-        status = judge(conversion_for(backend, first->style->is_interleaved),
-                       first, order);
+        status = audit_layers(backend, &list, why);
     }
     layers_clear(&list);
     checkpoint_close(&c);

@@ -106,16 +106,18 @@ const expectation *job_expected(const char *conversion)
 
 /* Scales of the other format are no matter of a note: the codes would be
    multiplied by other numbers. */
-static int check_group(const job *j, const moe_layer *l, uint64_t group,
-                       mxo_text why)
+int job_check_group(const char *conversion, const moe_layer *l, mxo_text why)
 {
+    const expectation *e = job_expected(conversion);
+    const uint64_t group = e == NULL ? 32 : e->group;
+
     if (l->group == group) {
         return 0;
     }
     (void)say(MXO_E_SHAPE, why,
               "%.100s takes scales of %d elements (%s), %.300s is %s: one for "
               "%d (%s)",
-              j->conversion, (int)group, group == 16 ? "NVFP4" : "MXFP4",
+              conversion, (int)group, group == 16 ? "NVFP4" : "MXFP4",
               layer_scale_name(l), l->scale_dtype, (int)l->group,
               l->group == 16 ? "NVFP4" : "MXFP4");
     return -1;
@@ -127,8 +129,7 @@ static int check_source(const job *j, mxo_text why)
     const moe_layer *first = &j->layers.layer[0];
 
     for (size_t i = 0; i < j->layers.n; i++) {
-        if (check_group(j, &j->layers.layer[i], e == NULL ? 32 : e->group,
-                        why) != 0) {
+        if (job_check_group(j->conversion, &j->layers.layer[i], why) != 0) {
             return -1;
         }
     }

@@ -63,6 +63,9 @@ typedef struct expectation {
 
 /* NULL: any order of rows, scales of 32 elements. */
 const expectation *job_expected(const char *conversion);
+/* Are the layer's scales those of the conversion's format?  0, or -1 and a
+   sentence that names them. */
+int job_check_group(const char *conversion, const moe_layer *l, mxo_text why);
 
 /* "xxh3:..." of the files of a checkpoint; "none" if built without xxHash. */
 void job_digest(const checkpoint *c, char text[JOB_DIGEST]);

@@ -151,8 +151,9 @@ static void add_extent(gguf *g, const gguf_tensor *t, const char *name,
         g->extent = grown == NULL ? g->extent : grown;
     }
     if (!g->bad && n > 0) {
-        g->extent[g->n_extents++] =
-            (gguf_extent){t->offset, t->offset + n, name, n_name};
+        const uint64_t end =
+            t->offset < UINT64_MAX - n ? t->offset + n : UINT64_MAX;
+        g->extent[g->n_extents++] = (gguf_extent){t->offset, end, name, n_name};
     }
 }
 
@@ -174,7 +175,7 @@ static void read_info(gguf *g)
     }
     t.type = (uint32_t)number(g, 4);
     t.offset = number(g, 8);
-    g->bad |= t.offset > g->n_bytes || t.offset % g->align != 0;
+    g->bad |= t.offset % g->align != 0;
     add_extent(g, &t, text, n);
     gguf_tensor *to = place_of(g, name);
     if (to != NULL) {
