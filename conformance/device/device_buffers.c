@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Guard bytes that tell an address; and where guards are drawn, beyond any
+   place in a buffer. */
+enum { SEEN = 16 };
+#define GUARDS_AT (UINT64_C(1) << 40)
+
 void stage_describe(mxo_tensor *t, const host_tensor *h, void *buffer,
                     uint64_t offset)
 {
@@ -116,6 +121,8 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
         (void)snprintf(why.ptr, why.size, "no memory for guards");
         return MXO_E_NOMEM;
     }
+    judge_bytes_guard(&g->s->secret, p->salt, 0, p->guards, 2 * STAGE_GUARD,
+                      GUARDS_AT);
     if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
         (void)snprintf(why.ptr, why.size, "no memory for %" PRIu64 " bytes",
                        p->size);
@@ -146,8 +153,8 @@ static mxo_status scrub(stage *g, const placed *p, uint64_t from, uint64_t end,
     return status;
 }
 
-void stage_make_guards(const stage *g, const placed *p, uint8_t *to, uint64_t n,
-                       uint64_t at)
+void stage_make_gaps(const stage *g, const placed *p, uint8_t *to, uint64_t n,
+                     uint64_t at)
 {
     judge_bytes_guard(&g->s->secret, p->salt, p->is_flipped, to, n, at);
 }
@@ -195,11 +202,23 @@ uint8_t *stage_guard_at(const placed *p, uint64_t at)
 static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
                              mxo_text why)
 {
-    uint8_t *guard = stage_guard_at(p, at);
+    return g->s->table->upload(g->s->ctx, p->buffer, at, stage_guard_at(p, at),
+                               STAGE_GUARD, why);
+}
 
-    stage_make_guards(g, p, guard, STAGE_GUARD, at);
-    return g->s->table->upload(g->s->ctx, p->buffer, at, guard, STAGE_GUARD,
-                               why);
+/* By words: every launch does it. */
+static void flip_guards(placed *p, int is_flipped)
+{
+    uint64_t word;
+
+    for (uint8_t *at = p->guards;
+         p->is_flipped != is_flipped && at < p->guards + 2 * STAGE_GUARD;
+         at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        word = ~word;
+        memcpy(at, &word, sizeof word);
+    }
+    p->is_flipped = is_flipped;
 }
 
 /* n bytes from byte at on: noise, or what an output holds before run number 0
@@ -231,7 +250,7 @@ static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 /* Bytes with what lies between their rows, into the image. */
 static void make_image(stage *g, const placed *p, const uint8_t *bytes)
 {
-    stage_make_guards(g, p, g->image, p->at.n_bytes, p->offset);
+    stage_make_gaps(g, p, g->image, p->at.n_bytes, p->offset);
     placement_scatter(&p->at, p->host, bytes, g->image);
 }
 
@@ -253,7 +272,7 @@ static mxo_status send_parted(stage *g, const placed *p, const uint8_t *bytes,
 static mxo_status send_one(stage *g, placed *p, const uint8_t *bytes, int run,
                            mxo_text why)
 {
-    p->is_flipped = run == STAGE_NOISE ? g->side == FENCE_BEHIND : run;
+    flip_guards(p, run == STAGE_NOISE ? g->side == FENCE_BEHIND : run);
     mxo_status status = send_guard(g, p, stage_front_of(p), why);
 
     if (status == MXO_OK && !placement_is_dense(&p->at)) {
@@ -396,12 +415,11 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
 }
 
 /* A handle is an address if the guard is found there. */
-static void add_fence(const stage *g, const placed *p)
+static void add_fence(const stage *g, placed *p)
 {
     const uint8_t *bytes = p->buffer;
     const subject_link *link = g->s->link;
     const int is_before = g->side == FENCE_BEFORE;
-    uint8_t guard[16];
     const uint64_t edge = is_before ? p->offset : stage_end_of(p);
 
     if (link != NULL) {
@@ -411,10 +429,12 @@ static void add_fence(const stage *g, const placed *p)
         link->fence(link->state, &f, p->buffer);
         return;
     }
-    const uint64_t at = is_before ? edge - sizeof guard : edge;
+    const uint64_t n = is_before ? SEEN : 0; /* of them before the edge */
 
-    stage_make_guards(g, p, guard, sizeof guard, at);
-    if (system_sees(bytes + at, guard, sizeof guard)) {
+    p->is_address =
+        p->is_address ||
+        system_sees(bytes + edge - n, p->guards + STAGE_GUARD - n, SEEN);
+    if (p->is_address) {
         fence_add(bytes + edge, fence_align(g, p), p->host->name, g->side);
     }
 }

@@ -30,9 +30,10 @@ typedef struct placed {
     uint64_t size;
     uint64_t offset; /* of the bytes */
     uint64_t salt;   /* of the guard bytes */
-    int is_flipped;  /* every bit of them is another */
     uint8_t *guards; /* owned: as they were sent, before and behind */
+    int is_flipped;  /* every bit of them is another */
     int is_fenced;
+    int is_address;   /* the handle: what was sent is found there */
     placement at;     /* how the bytes lie now */
     placement parted; /* how they lie with gaps; dense: it can have none */
 } placed;
@@ -86,9 +87,9 @@ mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
    memory is this process's (fence.h); until fence_lower(). */
 void stage_raise_fences(const stage *g);
 
-/* The bytes of guards and gaps, and of outputs before a run. */
-void stage_make_guards(const stage *g, const placed *p, uint8_t *to, uint64_t n,
-                       uint64_t at);
+/* The bytes of gaps, and of outputs before a run. */
+void stage_make_gaps(const stage *g, const placed *p, uint8_t *to, uint64_t n,
+                     uint64_t at);
 /* The guard that was sent to this place of the buffer. */
 uint8_t *stage_guard_at(const placed *p, uint64_t at);
 uint8_t stage_fill_byte(const placed *p, int run, uint64_t i);

@@ -35,7 +35,7 @@ static mxo_status fetch_parted(stage *g, const placed *p, uint8_t *bytes,
     const mxo_status status = g->s->table->download(
         g->s->ctx, g->image, p->buffer, p->offset, n, why);
 
-    stage_make_guards(g, p, g->chunk, n, p->offset);
+    stage_make_gaps(g, p, g->chunk, n, p->offset);
     const uint64_t hit =
         placement_gap_differs(&p->at, p->host, g->chunk, g->image);
 
