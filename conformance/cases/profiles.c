@@ -123,6 +123,10 @@ static const grid_row grid[] = {
      "moe.gemm2:stage=sum,routing_at=acc,routing_type=f32,row_out=bf16,"
      "sum=by_expert|experts_bf16,out=f32,tokens=4,topk=5,experts=6,hidden=32,"
      "inter=32,data=ordinary"},
+    {2, 0, /* one slot: stored, or added to zero */
+     "moe.gemm2:stage=sum,routing_at=acc,row_out=bf16,"
+     "sum=scatter_bf16|atomic_bf16|cpu,tokens=24,topk=1|2,experts=7,hidden=48,"
+     "inter=64,data=lone"},
     {2, 0, /* subnormals, kept or flushed; what is rounded twice */
      "moe.gemm1:stage=gemm,bias=f32,bias1=acc_ftz|behind,"
      "gemm1_out=f32|bf16|down," LONE "hidden=64,inter=24,data=slight|lone"},

@@ -453,10 +453,22 @@ mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)
     return layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why);
 }
 
+/* One slot is stored as the CPU's kernel stores it, more are added. */
+static mxo_profile_choice scattered(const mxo_call *call)
+{
+    const mxo_tensor *ids = mxo_call_in(call, "topk_ids");
+    const uint64_t topk = ids != NULL && ids->rank == 2
+                              ? ids->shape[1]
+                              : (uint64_t)mxo_call_int(call, "top_k");
+
+    return topk == 1 ? MXO_P_SUM_CPU : MXO_P_SUM_ATOMIC;
+}
+
 mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why)
 {
     MXO_TRY(layer_choose(&r->sum, call, MXO_FIELD_SUM, why));
     MXO_TRY(layer_choose(&r->out, call, MXO_FIELD_OUT, why));
+    r->sum = r->sum == MXO_P_SUM_SCATTER ? scattered(call) : r->sum;
     const int weighs = r->sum == MXO_P_SUM_FMA || r->sum == MXO_P_SUM_FMA_FTZ ||
                        r->sum == MXO_P_SUM_PRODUCT;
 

@@ -61,8 +61,8 @@ static int is_unit(const layer *l)
 static const char *const routing_words[] = {"acc",   "rounded", "sum",
                                             "gemm1", "glu",     "input"};
 static const char *const sum_words[N_SUMS] = {
-    "exact",   "slots",   "moe_sum",   "fma",
-    "product", "fma_ftz", "by_expert", "experts_bf16"};
+    "exact",   "slots",       "moe_sum",      "fma",       "product",
+    "fma_ftz", "atomic_bf16", "scatter_bf16", "by_expert", "experts_bf16"};
 
 /* The word's kind, or another. */
 static int kind_of(const mxo_call *call, const char *key,

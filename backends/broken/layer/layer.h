@@ -51,6 +51,8 @@ typedef enum sum_kind {
     SUM_FMA,
     SUM_PRODUCT,
     SUM_FMA_FTZ,
+    SUM_ATOMIC,
+    SUM_SCATTER,
     SUM_BY_EXPERT,
     SUM_EXPERTS_BF16,
     N_SUMS

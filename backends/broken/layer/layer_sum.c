@@ -120,6 +120,13 @@ static double add_row(const broken *b, const layer *l, double acc, double row,
     case SUM_PRODUCT:
         return IS(MY05) ? (double)fmaf((float)row, w, (float)acc)
                         : plus(acc, (double)((float)row * w));
+    case SUM_SCATTER:
+        if (l->topk == 1 && !IS(MY14)) {
+            return row;
+        }
+        return broken_bf16(plus(acc, row));
+    case SUM_ATOMIC:
+        return IS(MY15) && l->topk == 1 ? row : broken_bf16(plus(acc, row));
     case SUM_EXPERTS_BF16:
         acc = plus(acc, row);
         return IS(MY03) ? acc : broken_bf16(acc);

@@ -71,7 +71,8 @@ typedef enum layer_order {
     LAYER_SUM_EXACT,
     LAYER_SUM_FLUSHED,   /* FMA without subnormals */
     LAYER_SUM_BY_EXPERT, /* SLOTS by the experts' numbers */
-    LAYER_SUM_EXPERTS    /* the same, BF16 after every addition */
+    LAYER_SUM_EXPERTS,   /* the same, BF16 after every addition */
+    LAYER_SUM_SCATTER    /* CPU or ATOMIC, by top-k */
 } layer_order;
 
 /* How rows are quantised; by holds the element, and the rule of those that

@@ -423,11 +423,18 @@ static mxo_status read_second(layer *l, mxo_text why)
 mxo_status cpu_layer_read_sum(layer *l, mxo_text why)
 {
     static const char *const sums[] = {
-        "fma",   "product", "slots",     "moe_sum",      "cpu", "atomic_bf16",
-        "exact", "fma_ftz", "by_expert", "experts_bf16", NULL};
+        "fma",       "product",      "slots",        "moe_sum",
+        "cpu",       "atomic_bf16",  "exact",        "fma_ftz",
+        "by_expert", "experts_bf16", "scatter_bf16", NULL};
+    const mxo_tensor *ids = call_in(l->call, "topk_ids");
     mxo_status status = MXO_OK;
 
     l->sum = (layer_order)choose(l, LAYER_SUM, sums, &status, why);
+    if (l->sum == LAYER_SUM_SCATTER) { /* one slot is stored, more are added */
+        const double topk =
+            ids != NULL ? (double)ids->shape[1] : call_number(l->call, "top_k");
+        l->sum = topk == 1 ? LAYER_SUM_CPU : LAYER_SUM_ATOMIC;
+    }
     l->out = cpu_layer_type(l, LAYER_OUT, &status, why);
     const int weighs =
         l->sum <= LAYER_SUM_PRODUCT || l->sum == LAYER_SUM_FLUSHED;

@@ -42,7 +42,8 @@ enum {
     LAYER_SUM_EXACT,
     LAYER_SUM_FLUSHED,   /* FMA without subnormals */
     LAYER_SUM_BY_EXPERT, /* SLOTS by the experts' numbers */
-    LAYER_SUM_EXPERTS    /* the same, rounded after every addition */
+    LAYER_SUM_EXPERTS,   /* the same, rounded after every addition */
+    LAYER_SUM_SCATTER    /* CPU or ATOMIC, by top-k */
 };
 /* Of weights, beside DEQUANT_...: operands are small by two or by 119 binary
    places; they are binary16. */

@@ -7,6 +7,7 @@
 #include "layer_plan/layer_job.h"
 #include "layer_plan/plan_recipe.h"
 #include "layer_plan/plan_recipe_glu.h"
+#include "layer_plan/plan_recipe_sum.h"
 #include "port/runtime.h"
 
 static inline uint32_t job_dtype(uint32_t type)

@@ -8,6 +8,7 @@
 #include "layer_plan/layer_read.h"
 #include "layer_plan/plan_recipe.h"
 #include "layer_plan/plan_recipe_glu.h"
+#include "layer_plan/plan_recipe_sum.h"
 #include "ops/nvfp4.h"
 #include "port/runtime.h"
 

@@ -466,35 +466,4 @@ static inline mxo_status recipe_gemm2(layer_job *j, mxo_text why)
     return MXO_OK;
 }
 
-static inline mxo_status recipe_sum(const mxo_call *call, layer_sum_args *s,
-                                    mxo_text why)
-{
-    static const layer_choice sums[] = {{"fma", LAYER_SUM_FMA},
-                                        {"product", LAYER_SUM_PRODUCT},
-                                        {"slots", LAYER_SUM_SLOTS},
-                                        {"moe_sum", LAYER_SUM_MOE},
-                                        {"cpu", LAYER_SUM_CPU},
-                                        {"atomic_bf16", LAYER_SUM_ATOMIC},
-                                        {"exact", LAYER_SUM_EXACT},
-                                        {"fma_ftz", LAYER_SUM_FLUSHED},
-                                        {"by_expert", LAYER_SUM_BY_EXPERT},
-                                        {"experts_bf16", LAYER_SUM_EXPERTS},
-                                        {NULL, 0}};
-    const char *const at = layer_word(call, "routing_at");
-
-    MXO_TRY(layer_choose(call, "sum", sums, &s->sum, why));
-    MXO_TRY(layer_choose(call, "out", layer_types, &s->out, why));
-    s->weigh = at != NULL && strcmp(at, "sum") == 0;
-    const int weighs = s->sum == LAYER_SUM_FMA || s->sum == LAYER_SUM_PRODUCT ||
-                       s->sum == LAYER_SUM_FLUSHED;
-
-    if (s->sum != LAYER_SUM_EXACT && weighs != (int)s->weigh) {
-        return gpu_fail(MXO_E_PARAM, why,
-                        "%s on %s: sum=%s and routing_at=%s contradict each "
-                        "other",
-                        call->op, GPU_NAME, layer_word(call, "sum"), at);
-    }
-    return MXO_OK;
-}
-
 #endif

@@ -61,7 +61,7 @@ static const transcript transcripts[] = {
       "behind", "bf16",
       "cutlass_swiglu", "swiglu", "swiglu", "1.702", "1", "7", "bf16",
       "acc_ftz", "acc", "f32", "bf16",
-      "atomic_bf16", "bf16", "skip", "open", "none"}},
+      "scatter_bf16", "bf16", "skip", "open", "none"}},
     {"FLASHINFER_CUTLASS_MXFP4_BF16",
      {"shift", "block", "block32", "bf16",
       "none", "none", "none", "0", "none", "none",
