@@ -23,6 +23,11 @@ static FILE *refuse(int fd, int error)
     return NULL;
 }
 
+const char *input_error(void)
+{
+    return errno == ENOTSUP ? "not a regular file" : strerror(errno);
+}
+
 FILE *input_open(const char *path)
 {
     /* Without a writer a FIFO would be waited for. */

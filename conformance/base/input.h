@@ -10,6 +10,8 @@
    a device and a folder (ENOTSUP, EISDIR), none is waited for; a pipe that the
    process was born with is taken ("/dev/stdin", "/dev/fd/63"). */
 FILE *input_open(const char *path);
+/* Why it failed, in words that are the same on every system. */
+const char *input_error(void);
 
 /* A digest goes on with the file's bytes, eight at a time as FNV-1a takes one;
    unchanged if they cannot be read. */

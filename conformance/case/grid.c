@@ -11,7 +11,6 @@
 #include "base/prng.h"
 #include "family.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -369,7 +368,7 @@ int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why)
     int more = 1;
 
     if (f == NULL) {
-        return refuse(why, strerror(errno), path);
+        return refuse(why, input_error(), path);
     }
     while (status == 0 && (more = read_line(f, line, sizeof line)) != 0) {
         number++;

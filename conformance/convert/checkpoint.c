@@ -2,6 +2,7 @@
 /* Mapping checkpoints and reading their headers; see checkpoint.h. */
 #include "checkpoint.h"
 
+#include "base/input.h"
 #include "base/say.h"
 #include "files/json_walk.h"
 #include "system/system.h"
@@ -171,7 +172,7 @@ static int add_indexed(const char *path, checkpoint *c, mxo_text why)
     int status;
 
     if (f == NULL && errno != EINVAL) {
-        return refuse(why, path, strerror(errno));
+        return refuse(why, path, input_error());
     }
     status = f != NULL && find_map(f, &map)
                  ? add_files(path, c, map, why)

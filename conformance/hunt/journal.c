@@ -152,7 +152,7 @@ static int take_up(hunt_journal *j, json_t *own, draw_plan *p, hunt_state *s,
 
     if (f == NULL) {
         json_decref(own);
-        return refuse(j->path, why, strerror(errno));
+        return refuse(j->path, why, input_error());
     }
     const int bad = read_lines(f, j->path, own, p, s, &end, why);
     const int has_text = fseeko(f, 0, SEEK_END) == 0 && ftello(f) > 0;

@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "base/say.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +173,7 @@ int baseline_read(baseline *b, const char *path, mxo_text why)
     b->path = path;
     b->by_case = json_object();
     if (f == NULL) {
-        (void)say(MXO_E_PARAM, why, "%s: %s", path, strerror(errno));
+        (void)say(MXO_E_PARAM, why, "%s: %s", path, input_error());
         return -1;
     }
     const int bad = read_lines(&r, f);

@@ -152,7 +152,7 @@ static int read_all(journal *j, const report_run *run, mxo_text why)
     off_t end = 0;
 
     if (f == NULL) {
-        return refuse(j, why, strerror(errno));
+        return refuse(j, why, input_error());
     }
     const int bad = read_lines(j, f, run, &end, why);
 

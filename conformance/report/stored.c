@@ -5,7 +5,6 @@
 #include "base/input.h"
 #include "base/say.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,7 +316,7 @@ int stored_read(stored_run *s, char *const paths[], int n, mxo_text why)
     for (int i = 0; !bad && i < n; i++) {
         reading r = {.s = s, .path = paths[i], .why = why};
         FILE *f = input_open(paths[i]);
-        bad = f == NULL ? refuse(&r, strerror(errno)) : read_file(&r, f);
+        bad = f == NULL ? refuse(&r, input_error()) : read_file(&r, f);
         if (f != NULL) {
             (void)fclose(f);
         }
