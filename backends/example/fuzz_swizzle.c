@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fuzz target for a converter of one's own: 128 x 4 tiles of scale bytes.
+ * A fuzz target for a converter of one's own, in C or C++: 128 x 4 tiles of
+ * scale bytes.
  * With -DTAIL_FAULT it leaves out the last rows where their number is no
  * multiple of 128, as a kernel without a tail does.
  *     clang -g -O1 -fsanitize=fuzzer,address fuzz_swizzle.c \
@@ -41,7 +42,7 @@ static mxo_status convert(const mxo_call *call)
     const mxo_tensor *y = &call->out[0];
 
     memset(mxo_fuzz_data(y), 0, y->n_bytes);
-    swizzle(mxo_fuzz_data(y), mxo_fuzz_data(x), x->shape);
+    swizzle((uint8_t *)mxo_fuzz_data(y), (uint8_t *)mxo_fuzz_data(x), x->shape);
     return MXO_OK;
 }
 

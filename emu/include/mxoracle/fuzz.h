@@ -7,8 +7,8 @@
  *     static mxo_status mine(const mxo_call *call)
  *     {
  *         const mxo_tensor *x = &call->in[0];
- *         swizzle(mxo_fuzz_data(&call->out[0]), mxo_fuzz_data(x),
- *                 x->shape[1], x->shape[2]);
+ *         swizzle((uint8_t *)mxo_fuzz_data(&call->out[0]),
+ *                 (uint8_t *)mxo_fuzz_data(x), x->shape[1], x->shape[2]);
  *         return MXO_OK;
  *     }
  *     MXO_FUZZ("layout.apply:layout=flashinfer.128x4,dtype=u8,dir=forward",
