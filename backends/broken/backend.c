@@ -301,7 +301,12 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     broken_job *job = graph;
 
     job->call.stream = stream;
-    return backend_run(ctx, &job->call, why);
+    const mxo_status status = backend_run(ctx, &job->call, why);
+
+    if (status == MXO_OK) {
+        broken_launched(ctx, job);
+    }
+    return status;
 }
 
 static void backend_kernel(void *ctx, mxo_text name)

@@ -38,6 +38,7 @@ typedef struct broken_job {
     mxo_tensor out[BROKEN_MAX_ARGS];
     mxo_tensor workspace;
     int owns[BROKEN_MAX_ARGS]; /* the bytes of an input */
+    uint8_t *answer;           /* H58: of the first launch */
 } broken_job;
 
 /* Bytes that are to be there when a stream comes to them. */

@@ -246,6 +246,24 @@ mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
     return MXO_OK;
 }
 
+void broken_launched(const broken *b, broken_job *job)
+{
+    const mxo_tensor *y = &job->out[0];
+    const size_t n = (size_t)span_of(y);
+
+    if (!IS(H58)) {
+        return;
+    }
+    if (job->answer != NULL) {
+        memcpy(tensor_address(y), job->answer, n);
+        return;
+    }
+    job->answer = malloc(n + 1);
+    if (job->answer != NULL) {
+        memcpy(job->answer, tensor_address(y), n);
+    }
+}
+
 void broken_graph_close(void *ctx, void *graph)
 {
     broken_job *job = graph;
@@ -256,5 +274,6 @@ void broken_graph_close(void *ctx, void *graph)
             free(job->in[i].buffer);
         }
     }
+    free(job->answer);
     free(job);
 }

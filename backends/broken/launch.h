@@ -28,6 +28,8 @@ void broken_end_uploads(broken *b);
 
 mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
                           mxo_text why);
+/* After the answer of a graph. */
+void broken_launched(const broken *b, broken_job *job);
 void broken_graph_close(void *ctx, void *graph);
 
 #endif

@@ -411,7 +411,9 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
     for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
         status = send_one(g, &g->out[i], NULL, run, why);
     }
-    return status;
+    return status == MXO_OK && g->workspace.buffer != NULL
+               ? send_one(g, &g->workspace, NULL, run, why)
+               : status;
 }
 
 /* A handle is an address if the guard is found there. */

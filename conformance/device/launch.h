@@ -2,8 +2,9 @@
 /*
  * The ways in which a call can be made besides the plain one, where a backend
  * declares them: with gaps between rows and experts, on less aligned tensors,
- * on a stream, as a graph that was captured with other data.  The second run
- * of a call takes some of them, and its answer must be that of the first.
+ * on a stream, as a graph that was captured and launched with other data.  The
+ * second run of a call takes some of them, and its answer must be that of the
+ * first.
  */
 #ifndef MXO_LAUNCH_H
 #define MXO_LAUNCH_H
