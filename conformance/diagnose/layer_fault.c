@@ -404,23 +404,30 @@ static uint64_t element_last_block(const layer_call *call,
 }
 EDIT(last_block)
 
-static uint64_t element_first_slot(const layer_call *call,
-                                   const host_tensor *was, uint64_t i)
-{
-    (void)call;
-    return tensor_load(was, i - i % was->shape[1]);
-}
-EDIT(first_slot)
-
-static uint64_t element_next_slot(const layer_call *call,
-                                  const host_tensor *was, uint64_t i)
+/* Of the slot so many further, behind the last one the first. */
+static uint64_t slot_at(const host_tensor *was, uint64_t i, uint64_t further)
 {
     const uint64_t topk = was->shape[1];
 
-    (void)call;
-    return tensor_load(was, i - i % topk + (i % topk + 1) % topk);
+    return i - i % topk + (i % topk + further) % topk;
 }
-EDIT(next_slot)
+
+/* Edits that take another element. */
+#define TAKE(name, at)                                                 \
+    static uint64_t element_##name(const layer_call *call,             \
+                                   const host_tensor *was, uint64_t i) \
+    {                                                                  \
+        (void)call;                                                    \
+        return tensor_load(was, at);                                   \
+    }                                                                  \
+    EDIT(name)
+TAKE(first_slot, i - i % was->shape[1])
+TAKE(next_slot, slot_at(was, i, 1))
+TAKE(former_slot, slot_at(was, i, was->shape[1] - 1))
+TAKE(first_token, i % was->shape[1])
+TAKE(one_for_two, i - i % was->shape[was->rank - 1] % 2)
+TAKE(one_for_four, i - i % was->shape[was->rank - 1] % 4)
+TAKE(one_for_sixteen, i - i % was->shape[was->rank - 1] % 16)
 
 /* Pairs that take part (ids that are not negative), by slot or by expert. */
 typedef enum choice { ALL_BUT_SLOT, ALL_BUT_EXPERT, EXPERT_ALONE } choice;

@@ -168,6 +168,7 @@ START_TEST(who_does_not_contribute_has_no_id)
     static const uint32_t one[4] = {UINT32_MAX, 1, UINT32_MAX, 1};
     static const uint32_t zero[4] = {0, UINT32_MAX, 0, UINT32_MAX};
     static const uint32_t same[4] = {0, 0, 0, 0};
+    static const uint32_t other[4] = {1, 0, 1, 0};
     const layer_fault *f = fault("expert %s did not contribute");
     layer_call call;
 
@@ -176,6 +177,8 @@ START_TEST(who_does_not_contribute_has_no_id)
     expect_ids("expert %s alone contributed", 0, zero);
     expect_ids("slot %s did not contribute", 1, zero);
     expect_ids("every slot had the first slot's expert", 0, same);
+    expect_ids("each slot had the next slot's expert", 0, other);
+    expect_ids("each slot had the expert of the slot before", 0, other);
     begin(&call, "halves");
     ck_assert_int_eq(f->edit(&call, f->on, 2), EDIT_END);
     tensor_set_clear(&call.in);
@@ -224,6 +227,7 @@ static const moved moves[] = {
     {"the last block of K had the next expert's w13_scale", "w13_scale", 2, 2},
     {"the last block of K had the next expert's w13_scale", "w13_scale", 3, 43},
     {"the last block of K had the next expert's w13_scale", "w13_scale", 43, 3},
+    {"every token had the first token's experts", "topk_ids", 3, 1},
     {"the high nibbles of w13 were left out", "w13", 0xa7, 0x07},
     {"the low nibbles of w13 were left out", "w13", 0xa7, 0xa0},
 };
@@ -238,6 +242,42 @@ START_TEST(elements_go_where_they_are_said_to)
     ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
     ck_assert_uint_eq(tensor_load(tensor_set_find(&call.in, m->name), m->at),
                       m->want);
+    tensor_set_clear(&call.in);
+}
+END_TEST
+
+START_TEST(one_scale_stands_for_as_many_as_it_is_said)
+{
+    static const struct {
+        const char *says;
+        uint64_t of_7, of_19, of_27; /* 20 in a row */
+    } rows[] = {
+        {"one scale of w13_scale stood for two", 6, 18, 26},
+        {"one scale of w13_scale stood for four", 4, 16, 24},
+        {"one scale of w13_scale stood for sixteen", 0, 16, 20},
+    };
+    char sentence[256] = "";
+    layer_call call;
+
+    memset(&call, 0, sizeof call);
+    ck_assert_int_eq(case_parse(&call.c,
+                                "moe.layer:tokens=1,topk=1,experts=1,"
+                                "hidden=640,inter=2,data=ordinary",
+                                (mxo_text){sentence, sizeof sentence}),
+                     0);
+    ck_assert_int_eq(fill_inputs(&call.c, 1, &call.in,
+                                 (mxo_text){sentence, sizeof sentence}),
+                     0);
+    host_tensor *t = tensor_set_find(&call.in, "w13_scale");
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, i);
+    }
+    const layer_fault *f = fault(rows[_i].says);
+
+    ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
+    ck_assert_uint_eq(tensor_load(t, 7), rows[_i].of_7);
+    ck_assert_uint_eq(tensor_load(t, 19), rows[_i].of_19);
+    ck_assert_uint_eq(tensor_load(t, 27), rows[_i].of_27);
     tensor_set_clear(&call.in);
 }
 END_TEST
@@ -367,6 +407,7 @@ Suite *suite_layer_fault(void)
     tcase_add_test(t, who_does_not_contribute_has_no_id);
     tcase_add_loop_test(t, elements_go_where_they_are_said_to, 0,
                         sizeof moves / sizeof moves[0]);
+    tcase_add_loop_test(t, one_scale_stands_for_as_many_as_it_is_said, 0, 3);
     tcase_add_test(t, weights_are_divided_by_their_tokens_sum);
     tcase_add_test(t, what_is_not_there_is_not_edited);
     tcase_add_loop_test(t, raw_weights_are_read_as_the_layouts_say, 0, 4);
