@@ -125,7 +125,9 @@ static void spoil_bytes(const size_fault *f, const mxo_tensor *t, uint8_t *to)
     const uint64_t row = t->n_bytes / rows_of(t);
 
     for (uint64_t i = 0; i < t->n_bytes; i++) {
-        if (f->effect == CUT && i % cols >= f->from) {
+        if ((f->effect == CUT && i % cols >= f->from) ||
+            (f->effect == LAST_OF && rows_of(t) == f->from &&
+             i / row + 1 == f->from)) {
             to[i] = 0;
         } else if (f->effect == TURNED && i >= f->from) {
             to[i] = from[i % f->from];

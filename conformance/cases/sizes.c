@@ -19,7 +19,10 @@ static const fill_row fills[] = {
     "1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24|25|26|" \
     "27|28|29|30|31|32|33|34|35|36|37|38|39|40|41|42|43|44|45|46|47|48|49|" \
     "50|51|52|53|54|55|56|57|58|59|60|61|62|63|64"
-#define TILES "96|127|128|129|255|256|257|1025"
+#define TILES "65|96|127|128|129|255|256|257|511|512|513|1023|1024|1025"
+/* Beside the warps, the tiles and the blocks of those who count experts. */
+#define EXPERTS "15|16|17|31|32|33|63|64|65|127|129|255|256|257"
+#define MANY_ROWS "rows=255|256|257|1023|1024|1025"
 /* Profiles that quantise activations; each row has amax of its own. */
 #define QUANTISED_OAI                                 \
     "EMULATION|FLASHINFER_TRTLLM_MXFP4_MXFP8|"        \
@@ -82,6 +85,8 @@ static const grid_row grid[] = {
     {2, 0, /* quantisers beside the tiles of their rows: each row has scales of
               its own */
      "quant.mx:element=e2m1|e4m3fn," ROWS_OF_64},
+    {2, 0, "quant.mx:element=e2m1|e4m3fn,cols=32,data=ordinary," MANY_ROWS},
+    {2, 0, "dequant.mx:element=e2m1|e4m3fn,cols=32,data=indexed," MANY_ROWS},
     {2, 0, "quant.group:group_cols=32," ROWS_OF_64},
     {2, 0, "quant.group:rule=vllm_group|aiter_token,group_cols=0," ROWS_OF_64},
     {2, 0, "quant.nvfp4:" ROWS_OF_64},
@@ -114,6 +119,15 @@ static const grid_row grid[] = {
     {2, 0, /* more experts than a block sorts, and no multiple of it */
      "moe.sort:layout=*,num_experts=128|300|384,tokens=33,top_k=10,"
      "data=distinct"},
+    {2, 0,
+     "moe.sort:layout=*,num_experts=" EXPERTS ",tokens=17,top_k=3,"
+     "data=distinct"},
+    {2, 0,
+     "moe.finalize:map=1,experts=" EXPERTS ",tokens=17,slots=3,rows=51,"
+     "cols=8,data=ordinary"},
+    {2, 0,
+     "moe.layer:tokens=5,topk=10,experts=" EXPERTS ",hidden=32,inter=32,"
+     "data=orderfree"},
     {2, 0,
      "moe.layer:tokens=5,topk=10,experts=128|130|384,hidden=32,inter=32,"
      "data=orderfree"},
