@@ -450,7 +450,8 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer:routing_at=acc|rounded,routing_type=" TYPES ",row_out=" OUTS
      ",sum=slots|"
-     "moe_sum|cpu|atomic_bf16,out=" TYPES "," TINY ",data=orderfree"},
+     "moe_sum|cpu|atomic_bf16|scatter_bf16,out=" TYPES "," TINY
+     ",data=orderfree"},
     {2, 0,
      "moe.layer:routing_at=sum,sum=fma|product|exact,gemm1_out=" OUTS ",rows=*,"
      "absent=skip|zero,map=1,global=5," TINY ",data=orderfree"},

@@ -180,7 +180,7 @@ static const grid_row grid[] = {
     ENTRY("routing_type=*"),
     ENTRY("row_out=*"),
     ENTRY("sum=fma|product|exact"),
-    ENTRY("routing_at=acc,sum=slots|moe_sum|cpu|atomic_bf16"),
+    ENTRY("routing_at=acc,sum=slots|moe_sum|cpu|atomic_bf16|scatter_bf16"),
     ENTRY("out=*"),
     ENTRY("absent=*"),
     {2, 0, /* refused, and nothing is written */
