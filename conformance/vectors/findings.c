@@ -135,9 +135,10 @@ static void list(const uint64_t *numbers, uint32_t n, char *text, size_t size)
     }
 }
 
-void finding_shape(const host_tensor *t, char *text, size_t size)
+void finding_shape(const uint64_t *shape, uint32_t rank, char *text,
+                   size_t size)
 {
-    list(t->shape, t->rank, text, size);
+    list(shape, rank, text, size);
 }
 
 void finding_index(const host_tensor *t, uint64_t i, char *text, size_t size)

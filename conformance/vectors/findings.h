@@ -31,7 +31,8 @@ void finding_codes(findings *f, uint32_t dtype, uint64_t in_file,
 void finding_count(findings *f, uint64_t n_elements, const map_rule *rule);
 
 /* "[3,64]" and "[0,17]" */
-void finding_shape(const host_tensor *t, char *text, size_t size);
+void finding_shape(const uint64_t *shape, uint32_t rank, char *text,
+                   size_t size);
 void finding_index(const host_tensor *t, uint64_t i, char *text, size_t size);
 
 #endif

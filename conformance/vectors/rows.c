@@ -155,7 +155,7 @@ static void report_difference(judging *j, const host_tensor *t,
     char shape[80];
 
     finding_index(t, d->first, at, sizeof at);
-    finding_shape(t, shape, sizeof shape);
+    finding_shape(t->shape, t->rank, shape, sizeof shape);
     finding_add(&j->found, VECTOR_FAILED,
                 "%s %s%s: %llu of %llu elements differ, first at %s", t->name,
                 dtype_name(t->dtype), shape, (unsigned long long)d->n_differ,
@@ -187,11 +187,13 @@ static void judge_output(judging *j, const map_row *row, host_tensor *t,
     if (!vector_same_shape(t, g) || !vector_can_retag(t->dtype, g->dtype) ||
         (row->op == row->vector_op && !is_labelled(t, g))) {
         char shape[80];
-        finding_shape(t, shape, sizeof shape);
+        char given[80];
+        finding_shape(t->shape, t->rank, shape, sizeof shape);
+        finding_shape(g->shape, g->rank, given, sizeof given);
         finding_add(&j->found, VECTOR_FAILED,
-                    "%s is %s%s, which is not what %s gives (%llu of %s)",
-                    t->name, dtype_name(t->dtype), shape, row->op,
-                    (unsigned long long)g->n, dtype_name(g->dtype));
+                    "%s is %s%s, which is not what %s gives: %s%s", t->name,
+                    dtype_name(t->dtype), shape, row->op, dtype_name(g->dtype),
+                    given);
         return;
     }
     vector_compare(t, g, rule, &d);
