@@ -50,6 +50,7 @@ typedef struct stage {
     fence_side side;        /* of inputs */
     unsigned ways;          /* of launch_way: how tensors lie now */
     int can_part;           /* some tensor can have gaps */
+    int takes_noise;        /* the call on noise was made, and not declined */
     placed workspace;       /* of the call under way */
     host_tensor room;       /* its description */
     char gap[SUBJECT_TEXT]; /* where a gap was written to; "": nowhere */

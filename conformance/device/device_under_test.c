@@ -342,6 +342,7 @@ static mxo_status run_decoy(stage *g, distrust *d, mxo_text why)
     MXO_TRY(stage_send_outputs(g, 0, why));
     mxo_status status = launch_make(g, 0, 1, &unused, why);
 
+    g->takes_noise = status == MXO_OK;
     while (left > 0 && !is_failure(status)) {
         const int n = left < AT_ONCE ? (int)left : AT_ONCE;
         const int n_runs = n < n_at_once ? n : n_at_once;

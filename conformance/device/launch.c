@@ -275,8 +275,9 @@ mxo_status launch_make(stage *g, int run, int n_runs, distrust *d, mxo_text why)
     made_call m;
     mxo_status status = make_call(g, run, &m, why);
 
-    /* One of several launches, or one more of every second call. */
-    m.on_noise = (g->ways & LAUNCH_GRAPH) != 0 &&
+    /* One of several launches, or one more of every second call: not where
+       noise is refused, which a graph cannot do. */
+    m.on_noise = (g->ways & LAUNCH_GRAPH) != 0 && g->takes_noise &&
                  (n_runs > 1 || (launch_hash(g) >> 8 & 1) != 0);
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;
     if (status == MXO_OK) {
