@@ -175,6 +175,9 @@ static const grid_row grid[] = {
      "act.glu:dialect=trtllm_gen|cutlass_swiglu|aiter_ck|aiter_hip|"
      "flydsl_swiglu|vllm_clamp_oai,from=f32,to=f32|bf16,limit=none|7,rows=3,"
      "cols=65,data=corners|limits|ordinary"},
+    {2, 0, /* infinity is a limit here, and not none */
+     "act.glu:dialect=trtllm_gen,from=f32,to=f32,limit=inf,rows=3,cols=65,"
+     "data=corners"},
     {2, 0,
      "act.glu:dialect=*,from=f32,to=f32|bf16,limit=none,rows=3,cols=65,"
      "data=corners"},

@@ -161,7 +161,8 @@ void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
     if (rule->alpha == ALPHA_FOLDED) {
         s->alpha = mxo_f32_mul(mxo_f32_mul(s->alpha, LOG2_E), s->scale);
     }
-    if (rule->clamp == CLAMP_FINITE && unit->limit.cls == MXO_CLASS_INF) {
+    if (rule->clamp == CLAMP_FINITE && unit->limit.cls == MXO_CLASS_INF &&
+        !unit->has_limit) {
         s->limit = LARGEST_F32;
     }
     if (!mxo_glu_is_clamped(s)) {

@@ -85,6 +85,7 @@ static mxo_glu unit_of(const mxo_call *call)
         mxo_act_param(call, "limit"),
         mxo_act_param(call, "linear_beta"),
         mxo_act_param(call, "scale_gate"),
+        !mxo_call_is(call, "limit", "none"),
     };
 
     return unit;
@@ -171,6 +172,7 @@ static mxo_status row_unit(const mxo_call *call, const mxo_glu_view *v,
         return status;
     }
     unit->limit = mxo_format_decode(MXO_FMT_F32, mxo_load(limit, expert));
+    unit->has_limit = 1;
     if (mxo_call_is(call, "per_expert", "all")) {
         unit->alpha = mxo_format_decode(
             MXO_FMT_F32, mxo_load(mxo_call_in(call, "alpha"), expert));

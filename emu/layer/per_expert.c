@@ -97,6 +97,7 @@ mxo_glu layer_unit_of(const layer_plan *p, uint64_t expert)
             const mxo_real x =
                 mxo_format_decode(MXO_FMT_F32, mxo_load(t, expert));
             memcpy((uint8_t *)&unit + rows[i].at, &x, sizeof x);
+            unit.has_limit |= rows[i].field == MXO_FIELD_LIMIT;
         }
     }
     return unit;

@@ -358,6 +358,7 @@ static mxo_status silu_constants(mxo_glu *unit, const mxo_call *call)
         mxo_call_is(call, "limit", "none")
             ? infinity
             : mxo_format_decode(MXO_FMT_F32, mxo_call_f32(call, "limit"));
+    unit->has_limit = !mxo_call_is(call, "limit", "none");
     return MXO_OK;
 }
 
@@ -366,6 +367,7 @@ static mxo_status swiglu_constants(mxo_glu *unit, const mxo_call *call,
 {
     MXO_TRY(constant(&unit->alpha, call, MXO_FIELD_ALPHA, why));
     MXO_TRY(constant(&unit->beta, call, MXO_FIELD_BETA, why));
+    unit->has_limit = !mxo_call_is(call, "limit", "none");
     return constant(&unit->limit, call, MXO_FIELD_LIMIT, why);
 }
 

@@ -25,6 +25,7 @@ typedef struct glu_call {
     glu common;
     int halves;
     int up_first;
+    int has_limit;
     int dialect;     /* of act_steps.c; -1: none of them */
     glu_steps steps; /* what does not differ between rows */
 } glu_call;
@@ -243,6 +244,7 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.steps.to = broken_format(call_text(call, "to"));
     k.halves = call_is(call, "layout", "halves");
     k.up_first = call_is(call, "order", "up_gate") && !IS(A67);
+    k.has_limit = !none;
     return k;
 }
 
@@ -260,6 +262,7 @@ static dd value_of(const broken *b, const glu_call *k, const glu *p,
     s.alpha = (float)p->alpha;
     s.beta = (float)p->beta;
     s.limit = (float)p->limit;
+    s.has_limit = (k->has_limit || k->expert != NULL) && !IS(AD43);
     return broken_by_steps(b, k->dialect, &s);
 }
 

@@ -311,7 +311,7 @@ static float trtllm_gen(const broken *b, const glu_steps *s)
     const float none = IS(AD25) ? (float)INFINITY : LARGEST;
     glu_steps c = *s;
 
-    c.limit = isfinite(s->limit) ? s->limit : none;
+    c.limit = isfinite(s->limit) || s->has_limit ? s->limit : none;
     c.gate = below(&c, s->gate);
     c.up = within(&c, s->up);
     if (c.gate == -(float)INFINITY && !IS(AD26)) {

@@ -18,6 +18,7 @@ typedef struct glu_steps {
     float gate, up;
     float alpha, beta, limit; /* limit INFINITY: none */
     float linear, scale;      /* SiTU's second beta, 0: none; trtllm_gen's */
+    int has_limit;            /* an infinite one was handed over */
     glu_nan nan;
     const number_format *from; /* types of the operands and of the result */
     const number_format *to;

@@ -21,11 +21,12 @@ typedef struct cpu_glu {
     float alpha;
     float beta;
     float limit;
-    float linear;   /* SiTU's beta of the up half; 0: none */
-    float scale;    /* multiplies gate and up; 0 stands for 1 */
-    uint8_t nan;    /* cpu_nan */
-    uint8_t no_mul; /* sigmoid alone: the factor G is left out */
-    uint32_t to;    /* mxo_dtype of the result */
+    float linear;      /* SiTU's beta of the up half; 0: none */
+    float scale;       /* multiplies gate and up; 0 stands for 1 */
+    uint8_t nan;       /* cpu_nan */
+    uint8_t no_mul;    /* sigmoid alone: the factor G is left out */
+    uint8_t has_limit; /* of trtllm_gen: infinity is a limit, not none */
+    uint32_t to;       /* mxo_dtype of the result */
 } cpu_glu;
 
 /* Code of the result for operands not yet clamped; every case there is. */

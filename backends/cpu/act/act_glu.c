@@ -49,6 +49,7 @@ static cpu_glu constants(const glu_job *job, uint64_t r)
         const uint32_t e = (uint32_t)job->expert[r / job->tile];
 
         c.limit = job->limit[e];
+        c.has_limit = 1;
         c.alpha = job->alpha == NULL ? c.alpha : job->alpha[e];
         c.beta = job->beta == NULL ? c.beta : job->beta[e];
     }
@@ -209,6 +210,7 @@ static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
     job->unit.base.limit = call_is(call, "limit", "none")
                                ? cpu_float(0x7f800000u)
                                : (float)call_number(call, "limit");
+    job->unit.base.has_limit = !call_is(call, "limit", "none");
     job->unit.base.scale = (float)call_number(call, "scale_gate");
     job->unit.base.linear = call_is(call, "linear_beta", "none")
                                 ? 0

@@ -168,7 +168,9 @@ static state state_of(const cpu_steps *row, const cpu_glu *c, uint32_t from)
         const float turns = s.alpha * log2_e;
         s.alpha = turns * scale;
     }
-    s.limit = (f & FINITE) != 0 && is_none ? 0x1.fffffep127f : s.limit;
+    if ((f & FINITE) != 0 && is_none && !c->has_limit) {
+        s.limit = 0x1.fffffep127f;
+    }
     s.clamps = (!is_none || (f & (ALWAYS | FINITE)) != 0) && (f & NEVER) == 0 &&
                ((f & POSITIVE) == 0 || s.limit > 0);
     if ((f & TWO_WAY) != 0 && s.beta != 1.0f) {

@@ -34,6 +34,7 @@ cpu_glu cpu_layer_unit(const layer *l, size_t expert)
     for (int i = 0; i < LAYER_CONSTANTS; i++) {
         if (l->constants[i] != NULL) {
             *to[i] = at(l->constants[i], expert);
+            c.has_limit |= own[i].field == LAYER_LIMIT;
         }
     }
     return c;

@@ -319,6 +319,7 @@ static mxo_status read_constants(layer *l, int is_silu, mxo_text why)
     cpu_glu *c = &l->unit.base;
     mxo_status status = MXO_OK;
 
+    c->has_limit = !call_is(l->call, "limit", "none");
     if (is_silu) {
         c->alpha = 1;
         c->beta = 0;

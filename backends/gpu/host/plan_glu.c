@@ -115,12 +115,13 @@ static float host_through(int type, float x)
 /* A limit that the row does not have, or none, is infinity. */
 static float glu_limit(const mxo_call *call, const glu_row *row)
 {
-    const float infinite = row->d.finite ? GLU_LARGEST : __builtin_inff();
     const float limit = (float)call_number(call, "limit");
 
-    if (call_is(call, "limit", "none") || (row->positive && limit <= 0) ||
-        limit > GLU_LARGEST) {
-        return infinite;
+    if (call_is(call, "limit", "none")) {
+        return row->d.finite ? GLU_LARGEST : __builtin_inff();
+    }
+    if (row->positive && limit <= 0) {
+        return __builtin_inff();
     }
     return row->d.through_bf16 ? host_through(GLU_BF16, limit) : limit;
 }

@@ -159,7 +159,7 @@ static mxo_status nvfp4_table(nvfp4_job *f, const mxo_call *act, mxo_text why)
         own[2 * n + e] = unit->limit / own[e];
     }
     if (status == MXO_OK) {
-        const int has_limit = unit->limit - unit->limit == 0;
+        const int has_limit = !call_is(act, "limit", "none");
         const glu_own vectors = {NULL, own + n, has_limit ? own + 2 * n : NULL,
                                  own};
         status = glu_per_expert(act, unit, &vectors, j->experts, j->table, why);

@@ -206,15 +206,15 @@ GPU_FN void glu_clamps(glu_work *k)
         k->g = k->g == k->g || rule->nan == GLU_NAN_PROPAGATE ? k->g : k->limit;
         return;
     }
+    if (rule->finite && k->g < -GLU_LARGEST) {
+        k->g = -GLU_LARGEST;
+    }
     if (rule->clamp == GLU_CLAMP_NEVER || k->limit == (float)GPU_INFINITY) {
         return;
     }
     k->v = glu_typed(k, glu_clamp_up(rule->nan, k->limit, k->v));
     if (rule->clamp != GLU_CLAMP_AFTER) {
         k->g = glu_typed(k, glu_clamp_gate(rule->nan, k->limit, k->g));
-    }
-    if (rule->finite && k->g < -GLU_LARGEST) {
-        k->g = -GLU_LARGEST;
     }
     if (rule->clamp == GLU_CLAMP_ROUNDED) {
         k->g = glu_through(k->to, k->g);

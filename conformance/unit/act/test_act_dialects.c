@@ -167,6 +167,34 @@ START_TEST(a_scale_of_two_is_a_power_of_two)
 }
 END_TEST
 
+/* profiles-nvidia 2.1: a given limit of +Inf is not the null pointer, and the
+   gate's lower end stays. */
+START_TEST(an_infinite_limit_is_not_none)
+{
+    static const uint32_t rows_of[][4] = {
+        /* gate, up; none, infinite */
+        {ONE, 0x7f800000, 0x7f3b26a7, 0x7f800000},
+        {0x7f800000, ONE, 0x7f7fffff, 0x7f800000},
+        {0xff800000, ONE, 0x80000000, 0x80000000}};
+    mxo_glu unit = {
+        .dialect = MXO_GLU_TRTLLM_GEN,
+        .nan = MXO_GLU_NAN_DIALECT,
+        .from = F,
+        .to = F,
+        .alpha = real(ONE),
+        .beta = real(0),
+        .limit = real(NONE),
+        .scale_gate = real(ONE),
+    };
+
+    for (int given = 0; given < 2; given++) {
+        unit.has_limit = given;
+        ck_assert_uint_eq(mxo_act_glu(&unit, rows_of[_i][0], rows_of[_i][1]),
+                          rows_of[_i][2 + given]);
+    }
+}
+END_TEST
+
 Suite *suite_act_dialects(void);
 Suite *suite_act_dialects(void)
 {
@@ -175,6 +203,7 @@ Suite *suite_act_dialects(void)
 
     tcase_add_loop_test(t, units_give_the_worked_numbers, 0, N_ROWS);
     tcase_add_test(t, a_scale_of_two_is_a_power_of_two);
+    tcase_add_loop_test(t, an_infinite_limit_is_not_none, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }

@@ -14,10 +14,11 @@ static mxo_real real(uint32_t f32)
 
 static mxo_glu unit(mxo_glu_dialect dialect, uint32_t limit)
 {
-    const mxo_glu u = {
-        dialect,          MXO_GLU_NAN_DIALECT, MXO_FMT_BF16, MXO_FMT_BF16,
-        real(0x3fd9db23), real(0x3f800000),    real(limit),  real(0),
-        real(0)};
+    const mxo_glu u = {dialect,          MXO_GLU_NAN_DIALECT,
+                       MXO_FMT_BF16,     MXO_FMT_BF16,
+                       real(0x3fd9db23), real(0x3f800000),
+                       real(limit),      real(0),
+                       real(0),          0};
 
     return u;
 }
@@ -116,7 +117,7 @@ START_TEST(cpu_store_flushes_subnormals)
                            MXO_FMT_BF16,     MXO_FMT_BF16,
                            real(0x3f800000), real(0),
                            real(NONE),       real(0),
-                           real(0)};
+                           real(0),          0};
 
     ck_assert_uint_eq(mxo_act_glu(&cpu, 0xc2bc, 0x3f80), 0x8000);
     ck_assert_uint_eq(mxo_act_glu(&exact, 0xc2bc, 0x3f80), 0x800f);
@@ -194,7 +195,8 @@ START_TEST(vendor_value)
                        mxo_format_decode(MXO_FMT_F64, r->beta),
                        mxo_format_decode(MXO_FMT_F64, r->limit),
                        real(0),
-                       real(0)};
+                       real(0),
+                       0};
     const uint64_t y = mxo_act_glu(&u, r->gate, r->up);
 
     ck_assert_ptr_null(mxo_glu_check(&u));

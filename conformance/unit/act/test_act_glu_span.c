@@ -33,7 +33,8 @@ static mxo_glu unit_of(mxo_glu_dialect dialect, mxo_format from, mxo_format to)
                           real(0x3f800000),
                           real(0x40e00000),
                           real(0),
-                          real(0)};
+                          real(0),
+                          0};
     /* 1.702, 1, 7 */
 
     return unit;

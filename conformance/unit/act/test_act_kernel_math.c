@@ -183,7 +183,8 @@ static mxo_glu unit_of(const model *m, mxo_format to)
                           mxo_format_decode(MXO_FMT_F32, 0x3f800000),
                           mxo_format_decode(MXO_FMT_F32, 0x40e00000),
                           {0},
-                          {0}};
+                          {0},
+                          0};
 
     return unit;
 }

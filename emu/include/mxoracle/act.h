@@ -116,6 +116,7 @@ typedef struct mxo_glu {
     mxo_real linear_beta; /* of SiTU's up half; not positive or Inf: none */
     mxo_real scale_gate;  /* of trtllm_gen: what gate and up are worth; zero
                              stands for 1 */
+    int has_limit;        /* of trtllm_gen: infinity is a limit, not none */
 } mxo_glu;
 
 /** @brief Name of a dialect in case text ("vllm_silu"); NULL past the last. */
