@@ -147,7 +147,7 @@ static int is_raw(const test_case *c)
 
     return strcmp(at, "glu") == 0 ||
            (strcmp(at, "acc") != 0 &&
-            strcmp(profile, "FLASHINFER_CUTLASS_NVFP4") != 0);
+            strncmp(profile, "FLASHINFER_CUTLASS", 18) != 0);
 }
 
 /* The scale that gives activations E4M3 scales, raw or real ones. */
@@ -204,6 +204,7 @@ static const fill_row fills[] = {
 
 #define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=32"
 #define TINY "tokens=3,topk=2,experts=3,hidden=32,inter=16"
+#define BOTH "FLASHINFER_TRTLLM_NVFP4|FLASHINFER_CUTLASS_NVFP4"
 #define CUTLASS "moe.nvfp4_layer:profile=FLASHINFER_CUTLASS_NVFP4,"
 /* Every step a real number rounded once, so that any implementation can have
    it without a table of its own. */
@@ -217,38 +218,47 @@ static const grid_row grid[] = {
     {1, 0, "moe.nvfp4_gemm2:" SMALL ",data=orderfree"},
     {1, 0, "moe.nvfp4_scalars:experts=5,projections=2"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,tokens=1|6|17,topk=1|3,experts=5,hidden=96,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",tokens=1|6|17,topk=1|3,experts=5,hidden=96,"
      "inter=64,data=orderfree"},
     {2, 0, /* sizes off 32, and one block */
-     "moe.nvfp4_layer:profile=*,tokens=2|5,topk=2,experts=3,hidden=16|48,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",tokens=2|5,topk=2,experts=3,hidden=16|48,"
      "inter=16|80,data=orderfree"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,activation=swiglu|silu,limit=none|3,rows=*,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",activation=swiglu|silu,limit=none|3,rows=*,"
      "tokens=4,topk=2,experts=3,hidden=64,inter=32,data=orderfree"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,activation=swiglu,alpha=1.25,beta=0.5,limit=2,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",activation=swiglu,alpha=1.25,beta=0.5,limit=2,"
      "tokens=4,topk=2,experts=3,hidden=64,inter=32,data=orderfree"},
-    {2, 0, "moe.nvfp4_layer:profile=*,from=f16," SMALL ",data=orderfree"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,tokens=7,topk=1,experts=4,hidden=64,inter=32,"
+     "moe.nvfp4_layer:profile=" BOTH ",from=f16," SMALL ",data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=" BOTH
+     ",tokens=7,topk=1,experts=4,hidden=64,inter=32,"
      "data=thirds"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,tokens=1|5,topk=2,experts=4,hidden=64,"
+     "moe.nvfp4_layer:profile=" BOTH ",tokens=1|5,topk=2,experts=4,hidden=64,"
      "inter=32,data=poisoned"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,tokens=9,topk=2,experts=1|4,hidden=64,inter=32,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",tokens=9,topk=2,experts=1|4,hidden=64,inter=32,"
      "data=crowd,ids=repeated"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,map=1,global=9,experts=3,tokens=8,topk=3,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",map=1,global=9,experts=3,tokens=8,topk=3,"
      "hidden=64,inter=32,data=orderfree"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,order=exact|seq,tokens=5,topk=2,experts=4,"
+     "moe.nvfp4_layer:profile=" BOTH
+     ",order=exact|seq,tokens=5,topk=2,experts=4,"
      "hidden=96,inter=64,data=ordinary"},
     {2, 0,
-     "moe.nvfp4_layer:profile=*,order=exact,tokens=24,topk=2,experts=4,"
+     "moe.nvfp4_layer:profile=" BOTH ",order=exact,tokens=24,topk=2,experts=4,"
      "hidden=64,inter=64,data=corners"},
     {2, 0,
-     "moe.nvfp4_gemm1:profile=*,stage=*,order=exact,rows=*," SMALL
+     "moe.nvfp4_gemm1:profile=" BOTH ",stage=*,order=exact,rows=*," SMALL
      ",data=orderfree|ordinary|corners"},
     {2, 0,
      "moe.nvfp4_gemm1:profile=FLASHINFER_CUTLASS_NVFP4,stage=*,quant_rule=*,"
@@ -258,16 +268,20 @@ static const grid_row grid[] = {
      "cutlass_swiglu|aiter_silu|vllm_silu|vllm_swigluoai,glu_out=*," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.nvfp4_gemm2:profile=*,stage=*,from=*,order=exact|seq," SMALL
+     "moe.nvfp4_gemm2:profile=" BOTH ",stage=*,from=*,order=exact|seq," SMALL
      ",data=ordinary"},
     {2, 0,
-     "moe.nvfp4_gemm2:profile=*,stage=row,requant_rule=*," SMALL
+     "moe.nvfp4_gemm2:profile=" BOTH ",stage=row,requant_rule=*," SMALL
      ",data=orderfree"},
-    {2, 0, "moe.nvfp4_gemm2:profile=*,row_out=*," SMALL ",data=orderfree"},
     {2, 0,
-     "moe.nvfp4_gemm2:sum=*,routing_type=*,tokens=3,topk=5,experts=6,"
+     "moe.nvfp4_gemm2:profile=" BOTH ",row_out=*," SMALL ",data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:sum=fma|fma_ftz|product|exact,routing_type=*,tokens=3,"
+     "topk=5,experts=6,"
      "hidden=48,inter=32,data=orderfree"},
-    {2, 0, "moe.nvfp4_gemm2:sum=*,out=*," SMALL ",data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:sum=fma|fma_ftz|product|exact,out=*," SMALL
+     ",data=orderfree"},
     {2, 0,
      "moe.nvfp4_gemm2:stage=row,order=exact,tokens=24,topk=2,experts=4,"
      "hidden=48,inter=64,data=corners"},
@@ -277,9 +291,23 @@ static const grid_row grid[] = {
     {2, 0, CUTLASS "requant_rule=*," TINY ",data=orderfree"},
     {2, 0, CUTLASS "gemm1_out=*," TINY ",data=orderfree"},
     {2, 0, CUTLASS "glu_out=*," TINY ",data=orderfree"},
+    {2, 0, /* weights in binary32, or inside the second GEMM's epilogue */
+     "moe.nvfp4_layer:profile=FLASHINFER_TRTLLM_NVFP4/modular|"
+     "FLASHINFER_CUTLASS_NVFP4/fused,tokens=6,topk=1|3,experts=5,hidden=96,"
+     "inter=64,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_layer:order=exact," PLAIN_FIRST PLAIN_SECOND
+     "routing_at=acc,sum=atomic_bf16|scatter_bf16,out=bf16,tokens=24,"
+     "topk=1|2,experts=4,hidden=64,inter=64,data=ordinary|corners"},
+    {2, 0, CUTLASS "routing_at=acc|sum,sum=exact," TINY ",data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:order=exact,routing_at=acc,"
+     "sum=atomic_bf16|scatter_bf16,tokens=3,topk=1,experts=3,hidden=32,"
+     "inter=16,data=ordinary"},
+    {2, 0, "moe.nvfp4_gemm2:routing_at=sum," TINY ",data=orderfree"},
     {2, 0, CUTLASS "routing_type=*," TINY ",data=orderfree"},
     {2, 0, CUTLASS "row_out=*," TINY ",data=orderfree"},
-    {2, 0, CUTLASS "sum=*," TINY ",data=orderfree"},
+    {2, 0, CUTLASS "sum=fma|fma_ftz|product|exact," TINY ",data=orderfree"},
     {2, 0, CUTLASS "out=*," TINY ",data=orderfree"},
     {2, 0, CUTLASS "absent=*," TINY ",data=orderfree"},
     {2, 0,

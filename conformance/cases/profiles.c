@@ -27,6 +27,10 @@
 #define SIXTEEN                                                   \
     "FLASHINFER_TRTLLM_MXFP4_BF16|FLASHINFER_CUTLASS_MXFP4_BF16|" \
     "BATCHED_MARLIN|XPU|AITER_MXFP4_BF16|AITER_TRITON_MXFP4_BF16"
+/* What differs in one entry from one above is asked for that entry. */
+#define OF_FIRST "HUMMING/native|EMULATION/triton"
+#define OF_SECOND OF_FIRST "|TRITON/split_k"
+#define LOCAL_SECOND "B12X_MXFP4_BF16/atomic|B12X_MXFP4_MXFP8/deterministic"
 #define HALVES "activation=silu,rows=halves,"
 
 /* Numbers on both sides of each rounding, and what is no number. */
@@ -109,10 +113,15 @@ static const grid_row grid[] = {
     FIRST(HERE "|" LOCAL "," HALVES "limit=none|10"),
     FIRST(SILU "," HALVES "limit=none|10"),
     FIRST(LOCAL_SILU "," HALVES "limit=none"),
+    FIRST("FLASHINFER_TRTLLM_MXFP4_BF16,limit=inf"),
+    FIRST(OF_FIRST ",limit=5"),
+    FIRST("XPU/clamp," HALVES "limit=10"),
     FIRST(GIVEN ",limit=5"),
     SECOND(HERE "|" SILU, SOME_ELSEWHERE),
     SECOND(LOCAL "|" LOCAL_SILU, ALL_HERE),
     SECOND(GIVEN, ALL_HERE),
+    SECOND(OF_SECOND, SOME_ELSEWHERE),
+    SECOND(LOCAL_SECOND, ALL_HERE),
     {2, 0, /* subnormals, kept or flushed */
      "moe.gemm1:profile=" SIXTEEN ",stage=gemm," LONE
      "hidden=64,inter=24,bias=none|f32,data=slight"},

@@ -185,20 +185,22 @@ static int run_first(const nvfp4_plan *p, uint32_t *y)
     return known;
 }
 
-/* z = acc * g2_alphas[e] -> row_out. */
+/* z = acc * g2_alphas[e] (* weight) -> row_out. */
 static int second_row(const nvfp4_plan *p, const nvfp4_matrix *b,
                       const nvfp4_matrix *w, uint64_t slot, uint32_t *z)
 {
     const layer_plan *l = &p->layer;
     const uint64_t e = (uint64_t)layer_expert(l, slot);
     const uint32_t alpha = nvfp4_global(p, "g2_alphas", e);
+    const int weighs = layer_weighs_rows(&l->two);
     int known = 1;
 
     for (uint64_t c = 0; c < l->hidden; c++) {
         uint32_t acc;
         known &= product(p, b, slot, w, e * l->hidden + c, &acc);
-        z[slot * l->hidden + c] =
-            layer_round(l->two.row_out, mxo_f32_mul(acc, alpha));
+        acc = mxo_f32_mul(acc, alpha);
+        acc = weighs ? mxo_f32_mul(acc, layer_weight(l, slot)) : acc;
+        z[slot * l->hidden + c] = layer_round(l->two.row_out, acc);
     }
     return known;
 }
@@ -223,7 +225,7 @@ static int run_second(const nvfp4_plan *p, mxo_format from, const void *act,
     return known;
 }
 
-/* y[t] = sum over j of weight * z -> out. */
+/* y[t] = sum over j of (weight *) z -> out. */
 static void combine(const nvfp4_plan *p, const uint32_t *z, uint32_t *y)
 {
     const layer_plan *l = &p->layer;

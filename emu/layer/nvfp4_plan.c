@@ -114,7 +114,7 @@ static mxo_status read_second(nvfp4_plan *p, mxo_text why)
 
     MXO_TRY(read_rule(&p->requant, call, 1, why));
     r->bias = MXO_P_BIAS1_NONE;
-    r->routing_at = MXO_P_ROUTING_AT_SUM;
+    MXO_TRY(layer_choose(&r->routing_at, call, MXO_FIELD_ROUTING_AT, why));
     MXO_TRY(layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why));
     MXO_TRY(layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why));
     return p->layer.has_sum ? layer_read_sum(r, call, why) : MXO_OK;

@@ -33,11 +33,11 @@ static int says(const mxo_call *call, const char *key, const char *word)
         {"glu_out", "f32"},       {"row_out", "bf16sat"},
         {"routing_type", "bf16"}, {"sum", "fma_ftz"},
         {"out", "bf16"},          {"order", "any"},
-        {"absent", "skip"},
+        {"absent", "skip"},       {"routing_at", "sum"},
     };
     const char *own = call_text(call, key);
 
-    for (int i = 0; i < 11 && strcmp(own, "profile") == 0; i++) {
+    for (int i = 0; i < 12 && strcmp(own, "profile") == 0; i++) {
         own = strcmp(facts[i][0], key) == 0 ? facts[i][1] : own;
     }
     return strcmp(own, word) == 0;
@@ -270,7 +270,13 @@ static uint64_t row_of(const nvfp4 *n, int half, uint64_t i)
                : i + (half ^ turned ? n->inter : 0);
 }
 
-/* The row of a slot: up to the routing weight. */
+static double routing_weight(const nvfp4 *n, uint64_t i)
+{
+    return to_type(n, "routing_type",
+                   broken_load(call_in(n->call, "topk_weights"), i));
+}
+
+/* The row of a slot: up to the routing weight, or with it. */
 static void slot_row(const nvfp4 *n, uint64_t i, double *z)
 {
     const broken *b = n->b;
@@ -278,6 +284,8 @@ static void slot_row(const nvfp4 *n, uint64_t i, double *z)
         (uint64_t)broken_load_i32(call_in(n->call, "topk_ids"), i);
     const uint64_t other = IS(NV11) ? (e + 1) % n->experts : e;
     const double alpha = global_of(n, IS(NV01) ? "g1_alphas" : "g2_alphas", e);
+    const int early = says(n->call, "routing_at", "acc");
+    const double weight = routing_weight(n, i);
     double x[MOST];
     double y[MOST];
     row a;
@@ -296,20 +304,31 @@ static void slot_row(const nvfp4 *n, uint64_t i, double *z)
     for (uint64_t c = 0; c < n->hidden; c++) {
         const double acc =
             dot(n, "w2", "w2_scale", e * n->hidden + c, &a, n->inter);
-        z[c] = to_type(n, "row_out",
-                       IS(NV07) ? acc : (double)(float)(acc * alpha));
+        const double whole = IS(NV07) ? acc : (double)(float)(acc * alpha);
+        z[c] =
+            early && IS(NV31)
+                ? to_type(n, "row_out", to_type(n, "row_out", whole) * weight)
+            : early ? to_type(n, "row_out", (double)(float)(whole * weight))
+                    : to_type(n, "row_out", whole);
     }
 }
 
 static void add_slot(const nvfp4 *n, uint64_t i, const double *z, float *sum)
 {
-    const double w = to_type(n, "routing_type",
-                             broken_load(call_in(n->call, "topk_weights"), i));
+    const broken *b = n->b;
+    const double w = routing_weight(n, i);
     const int flushes = says(n->call, "sum", "fma_ftz");
+    const int stores =
+        (says(n->call, "sum", "scatter_bf16") ^ IS(NV32)) && n->topk == 1;
 
     for (uint64_t c = 0; c < n->hidden; c++) {
         const float x = flushes ? flushed((float)z[c]) : (float)z[c];
-        if (says(n->call, "sum", "product")) {
+        if (stores) {
+            sum[c] = x;
+        } else if (says(n->call, "sum", "scatter_bf16") ||
+                   says(n->call, "sum", "atomic_bf16")) {
+            sum[c] = (float)broken_bf16((double)(sum[c] + x));
+        } else if (says(n->call, "sum", "product")) {
             sum[c] = sum[c] + (float)(x * (float)w);
         } else {
             sum[c] = fmaf(x, flushes ? flushed((float)w) : (float)w, sum[c]);

@@ -144,17 +144,21 @@ static void activate(const fp4 *f, size_t e, const float *h, float *y)
     }
 }
 
-static void second_gemm(const fp4 *f, size_t e, const fp4_row *b, float *z)
+static void second_gemm(const fp4 *f, size_t slot, const fp4_row *b, float *z)
 {
     const layer *l = &f->base;
+    const size_t e = (size_t)l->expert[slot];
     const size_t k = l->inter;
+    const int weighs = l->routing_at == LAYER_AT_ACC;
+    const float weight = weighs ? cpu_layer_weight(l, slot) : 0;
     const float alpha = cpu_fp4_global(f, "g2_alphas", e);
 
     for (size_t c = 0; c < l->hidden; c++) {
         const size_t row = e * l->hidden + c;
         const float y =
             dot(f, b, f->w2 + row * (k / 2), f->s2 + row * (k / BLOCK), k);
-        z[c] = cpu_layer_round(l->two.out, y * alpha);
+        const float scaled = y * alpha;
+        z[c] = cpu_layer_round(l->two.out, weighs ? scaled * weight : scaled);
     }
 }
 
@@ -187,7 +191,7 @@ static void slot(const fp4 *f, size_t i, const fp4_room *room)
         }
         quantise(f->requant, cpu_fp4_global(f, "g1_scale_c", e), room->x,
                  l->inter, &room->row);
-        second_gemm(f, e, &room->row, f->result + i * l->hidden);
+        second_gemm(f, i, &room->row, f->result + i * l->hidden);
     }
 }
 
@@ -311,7 +315,7 @@ static mxo_status start(cpu_context *ctx, const mxo_call *call, fp4 *f,
 #define FIRST                                                               \
     "from activation rows alpha beta limit global_at quant_rule gemm1_out " \
     "glu glu_out "
-#define SECOND "requant_rule routing_type row_out sum out absent "
+#define SECOND "requant_rule routing_at routing_type row_out sum out absent "
 
 mxo_status cpu_moe_nvfp4_layer(cpu_context *ctx, const mxo_call *call,
                                mxo_text why)

@@ -142,7 +142,10 @@ static mxo_status read_second(fp4 *f, mxo_text why)
     mxo_status status = MXO_OK;
 
     f->requant = rule_of(f, LAYER_REQUANT_RULE, &status, why);
-    l->routing_at = LAYER_AT_SUM;
+    l->routing_at =
+        strcmp(cpu_layer_word(l->call, LAYER_ROUTING_AT), "acc") == 0
+            ? LAYER_AT_ACC
+            : LAYER_AT_SUM;
     l->weight_type = cpu_layer_type(l, LAYER_ROUTING_TYPE, &status, why);
     l->two.out = cpu_layer_type(l, LAYER_ROW_OUT, &status, why);
     return status == MXO_OK && l->has_sum ? cpu_layer_read_sum(l, why) : status;

@@ -36,8 +36,9 @@ typedef struct nvfp4_gemm_args {
     uint64_t n, k;
     uint32_t share; /* pairs of a row of a */
     uint32_t is_seq;
-    uint32_t type; /* of y */
-    uint32_t turn; /* the halves of n change places */
+    uint32_t type;   /* of y */
+    uint32_t turn;   /* the halves of n change places */
+    uint32_t weighs; /* times the routing weight, before it is rounded */
 } nvfp4_gemm_args;
 
 GPU_FN void nvfp4_row_block(const nvfp4_rows_args *a, uint64_t i)
@@ -135,6 +136,7 @@ GPU_FN void nvfp4_gemm_body(const nvfp4_gemm_args *g)
             y = g->alpha == NULL
                     ? y
                     : y * gpu_float(gpu_load_u32(g->alpha, (uint64_t)expert));
+            y = g->weighs ? y * layer_weight_of(&g->p, pair) : y;
         }
         layer_put(g->type, g->y, i, layer_to(g->type, y));
     }

@@ -216,6 +216,7 @@ static mxo_status nvfp4_first(nvfp4_job *f, mxo_text why)
 
 static mxo_status nvfp4_second(nvfp4_job *f, mxo_text why)
 {
+    static const layer_choice places[] = {{"sum", 0}, {"acc", 1}, {NULL, 0}};
     layer_job *const j = &f->base;
     mxo_status status =
         nvfp4_rule_of(j->call, "requant_rule", &f->rows[1].rule, why);
@@ -223,6 +224,10 @@ static mxo_status nvfp4_second(nvfp4_job *f, mxo_text why)
     if (status == MXO_OK) {
         status = layer_choose(j->call, "routing_type", layer_narrows,
                               &j->p.narrow, why);
+    }
+    if (status == MXO_OK) {
+        status = layer_choose(j->call, "routing_at", places, &f->gemm[1].weighs,
+                              why);
     }
     if (status == MXO_OK) {
         status = layer_choose(j->call, "row_out", layer_types, &f->gemm[1].type,

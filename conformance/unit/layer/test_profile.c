@@ -42,6 +42,14 @@ static const char *const backends[] = {
     "DEEPGEMM_MXFP4/unfused",
     "AITER_MXFP4_MXFP4/roundup",
     "AITER_MXFP4_MXFP4/flydsl",
+    "TRITON/split_k",
+    "HUMMING/native",
+    "XPU/clamp",
+    "EMULATION/triton",
+    "B12X_MXFP4_BF16/atomic",
+    "B12X_MXFP4_MXFP8/deterministic",
+    "FLASHINFER_TRTLLM_NVFP4/modular",
+    "FLASHINFER_CUTLASS_NVFP4/fused",
     "exact",
 };
 
