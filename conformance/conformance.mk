@@ -513,6 +513,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/base/test_number.c \
 	%reldir%/unit/base/test_prng.c \
 	%reldir%/unit/base/test_safetensors.c \
+	%reldir%/unit/base/test_say.c \
 	%reldir%/unit/base/test_system.c \
 	%reldir%/unit/base/test_tensors.c \
 	%reldir%/unit/case/test_case_text.c \

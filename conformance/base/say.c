@@ -3,16 +3,68 @@
 #include "say.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Bytes of the character at p, which is UTF-8; 0: it is not. */
+static size_t decode(const unsigned char *p, uint32_t *c)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t n = *p < 0x80   ? 1
+                     : *p < 0xc0 ? 0
+                     : *p < 0xe0 ? 2
+                     : *p < 0xf0 ? 3
+                     : *p < 0xf8 ? 4
+                                 : 0;
+
+    *c = n == 1 ? *p : *p & (0x7fU >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+        *c = *c << 6 | (p[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0
+                                                                           : n;
+}
+
+/* Moves a terminal's cursor, ends a line, or turns what follows around. */
+static int is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c < 0x202f) ||
+           (c >= 0x2066 && c < 0x206a);
+}
+
+static void replace_controls(char *text, const char *kept)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0';) {
+        uint32_t c;
+        const size_t n = decode((const unsigned char *)from, &c);
+
+        if (n == 1 && strchr(kept, *from) != NULL) {
+            *to++ = *from;
+        } else if (n == 0 || is_control(c)) {
+            *to++ = '?';
+        } else {
+            memmove(to, from, n);
+            to += n;
+        }
+        from += n == 0 ? 1 : n;
+    }
+    *to = '\0';
+}
 
 void say_printable(char *text)
 {
-    for (; *text != '\0'; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c < 0x20 || c == 0x7f) {
-            *text = '?';
-        }
-    }
+    replace_controls(text, "");
+}
+
+void say_printable_lines(char *text)
+{
+    replace_controls(text, "\n\t");
 }
 
 mxo_status say(mxo_status status, mxo_text why, const char *format, ...)

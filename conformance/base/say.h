@@ -16,7 +16,10 @@ __attribute__((format(printf, 3, 4)))
 mxo_status
 say(mxo_status status, mxo_text why, const char *format, ...);
 
-/* Replace control characters by '?'. */
+/* Replace by '?' what is not UTF-8, and characters that move a cursor, end a
+   line or change the direction of writing. */
 void say_printable(char *text);
+/* The same, but newlines and tabs stay. */
+void say_printable_lines(char *text);
 
 #endif

@@ -84,13 +84,17 @@ void channel_stop(channel *c)
     c->timeout_s = timeout_s;
 }
 
-/* Read the output so far; its first bytes and its last are kept. */
+/* Read the output so far; its first bytes and its last are kept. What is
+   printed without end is not waited for: a pipe holds 1 MiB at most. */
 static void take_noise(channel *c)
 {
     char chunk[4096];
     ssize_t n;
+    uint64_t left = 1 << 20;
 
-    while (c->pid != 0 && (n = read(c->noise, chunk, sizeof chunk)) > 0) {
+    while (c->pid != 0 && left >= sizeof chunk &&
+           (n = read(c->noise, chunk, sizeof chunk)) > 0) {
+        left -= (uint64_t)n;
         for (ssize_t i = 0; i < n; i++) {
             chunk[i] = chunk[i] == '\0' ? '?' : chunk[i];
         }
@@ -126,6 +130,10 @@ void channel_say_noise(channel *c, strbuf *lines)
         strbuf_add(lines, "\n[%" PRIu64 " bytes left out]\n", c->n_dropped);
     }
     strbuf_add(lines, "%s", strbuf_text(&c->last));
+    if (lines->text != NULL) {
+        say_printable_lines(lines->text + before);
+        lines->used = before + strlen(lines->text + before);
+    }
     while (lines->used > before && lines->text[lines->used - 1] == '\n') {
         lines->text[--lines->used] = '\0';
     }
@@ -247,6 +255,7 @@ static ssize_t wait_for_more(channel *c, cpu_timeout *p)
     return fds[0].revents != 0 ? receive(c) : 0;
 }
 
+/* Only what a terminal shows as itself is left. */
 static void undo_escapes(char *text)
 {
     char *to = text;
@@ -256,11 +265,11 @@ static void undo_escapes(char *text)
             from++;
             *to++ = *from == 'n' ? '\n' : '\\';
         } else {
-            /* Only what a terminal shows as itself. */
-            *to++ = (unsigned char)*from < 0x20 || *from == 0x7f ? '?' : *from;
+            *to++ = (unsigned char)*from < 0x20 ? '?' : *from;
         }
     }
     *to = '\0';
+    say_printable_lines(text);
 }
 
 static int status_of(const char *word, size_t n)
@@ -313,8 +322,10 @@ static int listen_to(channel *c, const char **text)
 {
     cpu_timeout p = begin_timeout(c);
     ssize_t n = 0;
+    int is_dying = 0; /* what it says after a fault counts for nothing */
 
     while (n >= 0) {
+        c->line.used = is_dying ? 0 : c->line.used;
         const char *end =
             c->line.used == 0 ? NULL : memchr(c->line.text, '\n', c->line.used);
         if (end != NULL) {
@@ -323,8 +334,10 @@ static int listen_to(channel *c, const char **text)
                 *text = strbuf_text(&c->reply);
                 return status;
             }
+            is_dying = 1;
             (void)snprintf(c->end, sizeof c->end, "%.300s",
                            strbuf_text(&c->reply));
+            say_printable(c->end);
         }
         const int is_first = c->speaker == 0;
         n = wait_for_more(c, &p);

@@ -194,6 +194,7 @@ mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why)
     if (status == MXO_OK) {
         (void)snprintf(p->kernel, sizeof p->kernel, "%.*s",
                        (int)strcspn(text, "\n"), text);
+        say_printable(p->kernel); /* it may have been cut */
     }
     return proxy_give_text(p, status, text, why);
 }
@@ -283,6 +284,8 @@ static void proxy_describe(void *ctx, mxo_text device, mxo_text driver)
                    now == NULL ? p->hello.device : now);
     (void)snprintf(driver.ptr, driver.size, "%s",
                    by == NULL ? p->hello.driver : by);
+    say_printable(device.ptr);
+    say_printable(driver.ptr);
     json_decref(o);
 }
 

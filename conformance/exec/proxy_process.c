@@ -47,6 +47,7 @@ mxo_status proxy_ask(proxy *p, json_t *request, const char **text)
     if (status == REPLY_LEFT) {
         (void)snprintf(p->left, sizeof p->left, "%s",
                        (*text)[0] == '\0' ? "it does not say what" : *text);
+        say_printable(p->left);
         *text = "";
         return MXO_OK;
     }
@@ -61,8 +62,7 @@ mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,
         strbuf_add(&p->message, "%s", text);
     }
     if (status != MXO_OK && why.size > 0) {
-        (void)snprintf(why.ptr, why.size, "%.*s", (int)strcspn(text, "\n"),
-                       text);
+        (void)say(status, why, "%.*s", (int)strcspn(text, "\n"), text);
     }
     return status;
 }

@@ -2,6 +2,8 @@
 /* See verdict.h. */
 #include "verdict.h"
 
+#include "base/say.h"
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -65,6 +67,7 @@ void verdict_conclude(verdict *v, verdict_status status, const char *kind,
     va_start(args, format);
     (void)vsnprintf(v->reason, sizeof v->reason, format, args);
     va_end(args);
+    say_printable(v->reason); /* it may have been cut */
 }
 
 void verdict_clear(verdict *v)
@@ -85,8 +88,8 @@ json_t *verdict_text_json(const char *text)
     }
     char *copy = strdup(text);
 
-    for (char *at = copy; at != NULL && *at != '\0'; at++) {
-        *at = (unsigned char)*at < 0x80 ? *at : '?';
+    if (copy != NULL) {
+        say_printable_lines(copy);
     }
     plain = copy == NULL ? NULL : json_string(copy);
     free(copy);

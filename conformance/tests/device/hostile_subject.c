@@ -57,6 +57,10 @@ static int bad_hello(void)
 #define LIMITED(name, limits)                                               \
     {name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
            "\"\",\"ops\":[\"dequant.mx\"],\"limits\":" limits "}"}
+        {"escape-describe",
+         "{\"name\":\"x\",\"version\":\"\302\2331\",\"device\":\"d\","
+         "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"],"
+         "\"limits\":{\"*\":{\"dims\":{\"cols\":{\"multiple\":2}}}}}"},
         LIMITED("limits-nan", "{\"*\":{\"dims\":{\"cols\":{\"most\":NaN}}}}"),
         LIMITED("limits-list", "[1]"),
         LIMITED("limits-op", "{\"dequant.mxx\":{}}"),
@@ -110,6 +114,9 @@ static void end_badly(void)
     } else if (is_fault("fault")) {
         reply("fault", "it gives up");
         exit(0);
+    } else if (is_fault("fault-replies")) {
+        reply("fault", "it gives up");
+        (void)usleep(20000);
     } else if (is_fault("half-line")) {
         say(token);
         exit(0);
@@ -121,7 +128,12 @@ static int answer_badly(void)
 {
     static char flood[2 << 20];
 
-    if (is_fault("forge")) {
+    if (is_fault("escape-words")) { /* a terminal's words, a forged line */
+        say_control();
+        (void)puts("\377\342\200\256x\342\200\254");
+        (void)fflush(stdout);
+        reply("5", "\033[2J\302\233\377\342\200\256x\342\200\254\\n2 passed");
+    } else if (is_fault("forge")) {
         say("00000000000000000000000000000000 0 bf16\n");
     } else if (is_fault("no-token")) {
         say("0 bf16\n");
@@ -237,6 +249,9 @@ int main(int argc, char **argv)
             if (!bad_hello()) {
                 reply("0", HELLO);
             }
+        } else if (strcmp(what, "describe") == 0) {
+            reply("0", "{\"device\":\"d\",\"driver\":\"\\\\u001b[2J"
+                       "\\\\nok 1\\\\u009b\\\\u202e\"}");
         } else {
             end_badly();
             if (!answer_badly()) {
