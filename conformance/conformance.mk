@@ -197,6 +197,8 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/explain.c \
 	%reldir%/diagnose/explain_layer.c \
 	%reldir%/diagnose/explain_layer.h \
+	%reldir%/diagnose/explain_output.c \
+	%reldir%/diagnose/explain_output.h \
 	%reldir%/diagnose/layer_fault.c \
 	%reldir%/diagnose/layer_fault.h \
 	%reldir%/diagnose/layer_faults.def \
@@ -204,6 +206,8 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/layer_stage_half.h \
 	%reldir%/diagnose/layer_stages.c \
 	%reldir%/diagnose/layer_stages.h \
+	%reldir%/diagnose/output_mistakes.c \
+	%reldir%/diagnose/output_mistakes.h \
 	%reldir%/diagnose/read_as_sm90.c \
 	%reldir%/diagnose/read_as_sm90.h \
 	%reldir%/exec/call_json.c \

@@ -7,7 +7,9 @@
 #include "diagnose.h"
 
 #include "explain_layer.h"
+#include "explain_output.h"
 #include "layout/mistake.h"
+#include "output_mistakes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,124 +19,6 @@
 /* Above this many bytes of outputs, or of inputs, only cheap mistakes are
    tried: the others ask the oracle hundreds of times. */
 enum { WORTH_TRYING = 1 << 17, WORTH_READING = 1 << 21, WORTH_TOKENS = 256 };
-
-/* A wrong element as a function of the right tensor. */
-typedef struct mistake {
-    const char *says;
-    uint64_t (*apply)(const host_tensor *t, uint64_t i);
-} mistake;
-
-static uint64_t swapped_nibbles(const host_tensor *t, uint64_t i)
-{
-    const uint64_t code = tensor_load(t, i);
-
-    return dtype_bytes(t->dtype) == 1 ? (code >> 4 | code << 4) & 0xff : code;
-}
-
-static uint64_t swapped_rows(const host_tensor *t, uint64_t i)
-{
-    const uint64_t cols = t->rank > 1 ? t->shape[t->rank - 1] : 1;
-    const uint64_t other = (i / cols ^ 1) * cols + i % cols;
-
-    return tensor_load(t, other < tensor_elems(t) ? other : i);
-}
-
-static uint64_t swapped_halves(const host_tensor *t, uint64_t i)
-{
-    const uint64_t n = tensor_elems(t);
-
-    return tensor_load(t, (i + n / 2) % n);
-}
-
-static uint64_t previous_element(const host_tensor *t, uint64_t i)
-{
-    return tensor_load(t, i == 0 ? 0 : i - 1);
-}
-
-static uint64_t next_element(const host_tensor *t, uint64_t i)
-{
-    return tensor_load(t, i + 1 < tensor_elems(t) ? i + 1 : i);
-}
-
-static uint64_t nothing(const host_tensor *t, uint64_t i)
-{
-    (void)t;
-    (void)i;
-    return 0;
-}
-
-static uint64_t mask_of(const host_tensor *t)
-{
-    return UINT64_MAX >> (64 - 8 * dtype_bytes(t->dtype));
-}
-
-static uint64_t one_up(const host_tensor *t, uint64_t i)
-{
-    return (tensor_load(t, i) + 1) & mask_of(t);
-}
-
-static uint64_t one_down(const host_tensor *t, uint64_t i)
-{
-    return (tensor_load(t, i) - 1) & mask_of(t);
-}
-
-static uint64_t sign_of(const host_tensor *t)
-{
-    return (mask_of(t) >> 1) + 1;
-}
-
-static uint64_t without_sign(const host_tensor *t, uint64_t i)
-{
-    return tensor_load(t, i) & ~sign_of(t);
-}
-
-static uint64_t other_sign(const host_tensor *t, uint64_t i)
-{
-    return tensor_load(t, i) ^ sign_of(t);
-}
-
-/* E2M1 pairs lose both signs. */
-static uint64_t without_nibble_signs(const host_tensor *t, uint64_t i)
-{
-    return dtype_bytes(t->dtype) == 1 ? tensor_load(t, i) & 0x77
-                                      : tensor_load(t, i);
-}
-
-/* Wrong everywhere, or only where it differs: both are exact accounts. */
-static const mistake output_mistakes[] = {
-    {"it is all zero", nothing},
-    {"nibbles are swapped", swapped_nibbles},
-    {"rows 2r and 2r+1 are swapped", swapped_rows},
-    {"its halves are swapped", swapped_halves},
-    {"every element is its left neighbour's", previous_element},
-    {"every element is its right neighbour's", next_element},
-    {"the sign is lost", without_sign},
-    {"the sign is lost", without_nibble_signs},
-    {"the sign is inverted", other_sign},
-    {"every wrong code is one too high", one_up},
-    {"every wrong code is one too low", one_down},
-};
-
-/* Does the mistake account for every element that differs? */
-static int accounts(const evidence *e, const mistake *m, uint64_t *n_right)
-{
-    const host_tensor *want = &e->want->t[e->output];
-    const host_tensor *got = &e->got->t[e->output];
-    const uint64_t n = tensor_elems(want);
-
-    *n_right = 0;
-    for (uint64_t i = 0; i < n; i++) {
-        const uint64_t w = tensor_load(want, i);
-        const uint64_t g = tensor_load(got, i);
-        if (!compare_codes(e->rule, want->dtype, w, g)) {
-            if (m->apply(want, i) != g) {
-                return 0;
-            }
-            ++*n_right;
-        }
-    }
-    return *n_right > 0;
-}
 
 /* Do all differing elements expect a NaN, a minus zero, a subnormal? */
 static int explain_special(const evidence *e, char *text, size_t size)
@@ -153,8 +37,8 @@ static int explain_special(const evidence *e, char *text, size_t size)
             continue;
         }
         n_nan += (uint64_t)(dtype_is_nan(want->dtype, w) != 0);
-        n_zero += w == sign_of(want) && g == 0;
-        n_flushed += (g & ~sign_of(want)) == 0 && w != g;
+        n_zero += w == mistake_sign(want) && g == 0;
+        n_flushed += (g & ~mistake_sign(want)) == 0 && w != g;
     }
     const char *says = NULL;
 
@@ -168,20 +52,6 @@ static int explain_special(const evidence *e, char *text, size_t size)
 
     (void)snprintf(text, size, "%s", says == NULL ? "" : says);
     return says != NULL;
-}
-
-static int explain_output(const evidence *e, char *text, size_t size)
-{
-    const size_t n = sizeof output_mistakes / sizeof output_mistakes[0];
-    uint64_t n_right;
-
-    for (size_t i = 0; i < n; i++) {
-        if (accounts(e, &output_mistakes[i], &n_right)) {
-            (void)snprintf(text, size, "%s", output_mistakes[i].says);
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* Does the oracle give exactly the actual outputs for this call? */
@@ -322,13 +192,13 @@ static int try_input(const evidence *e, uint32_t which, const mistake *m)
 }
 
 static const mistake input_mistakes[] = {
-    {"is read with swapped nibbles", swapped_nibbles},
-    {"is read one element early", previous_element},
-    {"is read one element late", next_element},
-    {"is read with rows 2r and 2r+1 swapped", swapped_rows},
-    {"is taken one code too high", one_up},
-    {"is taken one code too low", one_down},
-    {"is read without its sign", without_sign},
+    {"is read with swapped nibbles", mistake_swapped_nibbles, 1},
+    {"is read one element early", mistake_previous_element, 1},
+    {"is read one element late", mistake_next_element, 1},
+    {"is read with rows 2r and 2r+1 swapped", mistake_swapped_rows, 1},
+    {"is taken one code too high", mistake_one_up, 1},
+    {"is taken one code too low", mistake_one_down, 1},
+    {"is read without its sign", mistake_without_sign, 1},
 };
 
 static int explain_inputs(const evidence *e, char *text, size_t size)
@@ -416,6 +286,9 @@ static int explain_layout(const evidence *e, char *text, size_t size)
 
 int explain(const evidence *e, char *text, size_t size)
 {
+    if (explain_nothing(e, text, size)) {
+        return 1;
+    }
     if (worth_trying(e) && explain_layout(e, text, size)) {
         return 1;
     }

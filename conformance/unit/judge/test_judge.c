@@ -59,6 +59,50 @@ static mxo_status run_scale_up(void *ctx, const mxo_call *call, mxo_text why)
     return status;
 }
 
+/* Each row of scales is the one before it; of q nothing but codes of what they
+   were is left. */
+static mxo_status run_former_scales(void *ctx, const mxo_call *call,
+                                    mxo_text why)
+{
+    const mxo_status status = mxo_emulator()->run(ctx, call, why);
+    const mxo_tensor *scale = &call->out[1];
+    const size_t row = (size_t)scale->shape[1];
+
+    if (status == MXO_OK) {
+        memmove(bytes_of(scale) + row, bytes_of(scale),
+                (size_t)scale->n_bytes - row);
+    }
+    return status;
+}
+
+/* Rows behind the last whole 32 are zero, and nothing else is. */
+static mxo_status run_whole_tiles(void *ctx, const mxo_call *call, mxo_text why)
+{
+    const mxo_status status = mxo_emulator()->run(ctx, call, why);
+    const mxo_tensor *q = &call->out[0];
+    const size_t row = (size_t)(q->n_bytes / q->shape[0]);
+
+    if (status == MXO_OK) {
+        memset(bytes_of(q) + 32 * row, 0, (size_t)q->n_bytes - 32 * row);
+    }
+    return status;
+}
+
+/* One code is its neighbour's: by chance also the left one's. */
+static mxo_status run_one_neighbour(void *ctx, const mxo_call *call,
+                                    mxo_text why)
+{
+    const mxo_status status = mxo_emulator()->run(ctx, call, why);
+    uint8_t *q = bytes_of(&call->out[0]);
+    size_t i = 1;
+
+    while (q[i] == q[i - 1]) {
+        i++;
+    }
+    q[i] = status == MXO_OK ? q[i - 1] : q[i];
+    return status;
+}
+
 static mxo_status run_accept(void *ctx, const mxo_call *call, mxo_text why)
 {
     (void)ctx;
@@ -234,6 +278,21 @@ START_TEST(known_mistakes_are_named)
     expect(run_other_tie, CASE, VERDICT_FAIL, "tie=rna");
     expect(run_swap_nibbles, CASE, VERDICT_FAIL, "nibbles are swapped");
     expect(run_scale_up, CASE, VERDICT_FAIL, "one too high");
+    expect(run_former_scales, "quant.mx:rows=37,cols=64,data=ordinary",
+           VERDICT_FAIL, "every row but the first is the row before");
+    expect(run_whole_tiles, "quant.mx:rows=37,cols=64,data=ordinary",
+           VERDICT_FAIL,
+           "; rows from 32 on (behind the last whole 32) are zero");
+    expect(run_one_neighbour, CASE, VERDICT_FAIL, "1 of 144 elements differ");
+}
+END_TEST
+
+START_TEST(what_holds_of_one_element_is_no_name)
+{
+    verdict v = judged(run_one_neighbour, CASE);
+
+    ck_assert_msg(strstr(v.reason, "neighbour") == NULL, "%s", v.reason);
+    verdict_clear(&v);
 }
 END_TEST
 
@@ -328,6 +387,7 @@ Suite *suite_judge(void)
 
     tcase_add_test(t, the_emulator_passes);
     tcase_add_test(t, known_mistakes_are_named);
+    tcase_add_test(t, what_holds_of_one_element_is_no_name);
     tcase_add_test(t, memory_is_watched);
     tcase_add_test(t, refusals_are_judged);
     tcase_add_test(t, the_first_difference_is_placed_and_decoded);
