@@ -199,9 +199,14 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/explain_layer.h \
 	%reldir%/diagnose/explain_output.c \
 	%reldir%/diagnose/explain_output.h \
+	%reldir%/diagnose/layer_dispatch_fault.c \
+	%reldir%/diagnose/layer_edit.h \
 	%reldir%/diagnose/layer_fault.c \
 	%reldir%/diagnose/layer_fault.h \
 	%reldir%/diagnose/layer_faults.def \
+	%reldir%/diagnose/layer_pad_fault.c \
+	%reldir%/diagnose/layer_reach.c \
+	%reldir%/diagnose/layer_reach.h \
 	%reldir%/diagnose/layer_stage_half.c \
 	%reldir%/diagnose/layer_stage_half.h \
 	%reldir%/diagnose/layer_stages.c \
@@ -553,6 +558,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_fence.c \
 	%reldir%/unit/judge/test_judge.c \
 	%reldir%/unit/judge/test_judge_bytes.c \
+	%reldir%/unit/judge/test_layer_dispatch_fault.c \
 	%reldir%/unit/judge/test_layer_fault.c \
 	%reldir%/unit/judge/test_limits.c \
 	%reldir%/unit/judge/test_metamorph.c \

@@ -104,6 +104,14 @@ static const grid_row grid[] = {
      "moe.layer:profile=exact|TRITON|MARLIN,tokens=3,topk=2,experts=2,"
      "hidden=96|192,inter=224|320,data=orderfree"},
     {2, 0, "gemm.mx:rows=3,cols=5,k=96|160|192|224|320|" LONG_K ",data=exact"},
+    {2, 0, /* a short last block, whose pads are not in its maximum */
+     "moe.gemm1:stage=gemm,quant=quant.mx,quant_element=e2m1,"
+     "quant_rule=floor,tokens=3,topk=1,experts=2,hidden=48|80,inter=8,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm2:requant=same,quant=quant.mx,quant_element=e2m1,"
+     "quant_rule=floor,tokens=3,topk=1,experts=2,hidden=8,inter=48|80,"
+     "data=ordinary"},
     {2, 0, /* K of models, few columns */
      "moe.gemm1:tokens=3,topk=1,experts=2,hidden=" LONG_K ",inter=4,"
      "data=orderfree"},

@@ -3,13 +3,11 @@
 #include "layer_fault.h"
 
 #include "case/profile_fact.h"
+#include "layer_edit.h"
 #include "read_as_sm90.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* Experts and slots that are tried one by one. */
-enum { MOST = 64 };
 
 static int set(test_case *c, const char *key, const char *value)
 {
@@ -74,25 +72,20 @@ static int assign(test_case *c, const char *text)
            set(c, key, text + n + 1) == 0;
 }
 
-static layer_edit edit_entry(layer_call *call, const char *on, unsigned which)
+layer_edit edit_entry(layer_call *call, const char *on, unsigned which)
 {
     return which == 0 && assign(&call->c, on) ? EDIT_DONE : EDIT_END;
 }
 
 /* A profile's own constants are beyond the parameters. */
-static layer_edit edit_constant(layer_call *call, const char *on,
-                                unsigned which)
+layer_edit edit_constant(layer_call *call, const char *on, unsigned which)
 {
     return which == 0 && layer_spell_out(&call->c) && assign(&call->c, on)
                ? EDIT_DONE
                : EDIT_END;
 }
 
-/* Element i of the edited tensor from the tensor as it was. */
-typedef uint64_t (*element)(const layer_call *call, const host_tensor *was,
-                            uint64_t i);
-
-static int edit_one(layer_call *call, host_tensor *t, element from)
+static int edit_one(layer_call *call, host_tensor *t, layer_element *from)
 {
     const uint64_t n = tensor_elems(t);
     tensor_set copy = {0};
@@ -113,33 +106,54 @@ static int edit_one(layer_call *call, host_tensor *t, element from)
     return changed;
 }
 
-/* All the tensors named, or none: each must be there. */
-static layer_edit edit_all(layer_call *call, const char *on, unsigned which,
-                           element from)
+/* The next word of the names; NULL: there is no such tensor, and *may_lack
+   says whether that is no matter. */
+static host_tensor *next_named(layer_call *call, word_span *rest, int *may_lack)
 {
-    word_span rest = {on, strlen(on)};
+    word_span word = span_cut(rest, ' ');
     char name[OP_WORD];
-    int changed = 0;
 
-    while (which == 0 && rest.len > 0) {
-        host_tensor *t = span_copy(span_cut(&rest, ' '), name)
-                             ? tensor_set_find(&call->in, name)
-                             : NULL;
-        if (t == NULL) {
-            return EDIT_END;
-        }
-        changed |= edit_one(call, t, from);
-    }
-    return changed ? EDIT_DONE : EDIT_END;
+    *may_lack = word.len > 0 && word.ptr[word.len - 1] == '?';
+    word.len -= (size_t)*may_lack;
+    return span_copy(word, name) ? tensor_set_find(&call->in, name) : NULL;
 }
 
-/* Every edit of single elements: edit_NAME() by element_NAME(). */
-#define EDIT(name)                                                  \
-    static layer_edit edit_##name(layer_call *call, const char *on, \
-                                  unsigned which)                   \
-    {                                                               \
-        return edit_all(call, on, which, element_##name);           \
+static layer_edit edit_named(layer_call *call, const char *on,
+                             layer_element *from)
+{
+    word_span rest = {on, strlen(on)};
+    int changed = 0;
+
+    while (rest.len > 0) {
+        int may_lack;
+        host_tensor *t = next_named(call, &rest, &may_lack);
+        if (t == NULL && !may_lack) {
+            return EDIT_END;
+        }
+        changed |= t != NULL && edit_one(call, t, from);
     }
+    return changed ? EDIT_DONE : EDIT_SAME;
+}
+
+layer_edit layer_edit_all(layer_call *call, const char *on, unsigned which,
+                          layer_element *from)
+{
+    return which == 0 && edit_named(call, on, from) == EDIT_DONE ? EDIT_DONE
+                                                                 : EDIT_END;
+}
+
+layer_edit layer_edit_expert(layer_call *call, const char *on, unsigned which,
+                             layer_element *from)
+{
+    word_span rest = {on, strlen(on)};
+    int may_lack;
+    const host_tensor *first = next_named(call, &rest, &may_lack);
+
+    call->which = which;
+    return first == NULL || which >= first->shape[0] || which >= LAYER_EDIT_MOST
+               ? EDIT_END
+               : edit_named(call, on, from);
+}
 
 static uint64_t element_clear(const layer_call *call, const host_tensor *was,
                               uint64_t i)
@@ -149,7 +163,7 @@ static uint64_t element_clear(const layer_call *call, const host_tensor *was,
     (void)i;
     return 0;
 }
-EDIT(clear)
+LAYER_EDIT(clear)
 
 /* Mantissa bits of the types a bias may have. */
 static int mantissa_of(uint32_t dtype)
@@ -171,7 +185,7 @@ static uint64_t element_twice(const layer_call *call, const host_tensor *was,
     (void)call;
     return exponent == 0 || exponent >= all - one ? code : code + one;
 }
-EDIT(twice)
+LAYER_EDIT(twice)
 
 /* Elements per expert, the first axis. */
 static uint64_t per_expert(const host_tensor *t)
@@ -185,7 +199,7 @@ static uint64_t element_next(const layer_call *call, const host_tensor *was,
     (void)call;
     return tensor_load(was, (i + per_expert(was)) % tensor_elems(was));
 }
-EDIT(next)
+LAYER_EDIT(next)
 
 static uint64_t element_first(const layer_call *call, const host_tensor *was,
                               uint64_t i)
@@ -193,7 +207,7 @@ static uint64_t element_first(const layer_call *call, const host_tensor *was,
     (void)call;
     return tensor_load(was, i % per_expert(was));
 }
-EDIT(first)
+LAYER_EDIT(first)
 
 static int is_interleaved(const layer_call *call)
 {
@@ -208,7 +222,7 @@ static uint64_t element_reversed(const layer_call *call, const host_tensor *was,
     (void)call;
     return tensor_load(was, (was->shape[0] - 1 - i / one) * one + i % one);
 }
-EDIT(reversed)
+LAYER_EDIT(reversed)
 
 /* Of n in halves, what comes c-th once the halves take turns. */
 static uint64_t woven(uint64_t c, uint64_t n)
@@ -245,14 +259,14 @@ static uint64_t element_exchange(const layer_call *call, const host_tensor *was,
 {
     return of_row(call, was, i, 0);
 }
-EDIT(exchange)
+LAYER_EDIT(exchange)
 
 static uint64_t element_other_rows(const layer_call *call,
                                    const host_tensor *was, uint64_t i)
 {
     return of_row(call, was, i, 1);
 }
-EDIT(other_rows)
+LAYER_EDIT(other_rows)
 
 /* The columns of an expert. */
 static uint64_t element_woven(const layer_call *call, const host_tensor *was,
@@ -263,7 +277,7 @@ static uint64_t element_woven(const layer_call *call, const host_tensor *was,
     (void)call;
     return tensor_load(was, i - i % n + woven(i % n, n));
 }
-EDIT(woven)
+LAYER_EDIT(woven)
 
 static uint64_t element_parted(const layer_call *call, const host_tensor *was,
                                uint64_t i)
@@ -273,7 +287,7 @@ static uint64_t element_parted(const layer_call *call, const host_tensor *was,
     (void)call;
     return tensor_load(was, i - i % n + parted(i % n, n));
 }
-EDIT(parted)
+LAYER_EDIT(parted)
 
 /* 1.0 as binary32, or the scale 2^0. */
 static uint64_t element_ones(const layer_call *call, const host_tensor *was,
@@ -283,7 +297,7 @@ static uint64_t element_ones(const layer_call *call, const host_tensor *was,
     (void)i;
     return was->dtype == MXO_F32 ? 0x3f800000 : 127;
 }
-EDIT(ones)
+LAYER_EDIT(ones)
 
 static float float_at(const host_tensor *t, uint64_t i)
 {
@@ -308,7 +322,7 @@ static uint64_t element_square(const layer_call *call, const host_tensor *was,
     (void)call;
     return float_bits(float_at(was, i) * float_at(was, i));
 }
-EDIT(square)
+LAYER_EDIT(square)
 
 /* Divided by the sum over the slots, in doubles: in which order does not show
    in a float. */
@@ -324,7 +338,7 @@ static uint64_t element_normalised(const layer_call *call,
     }
     return float_bits((float)((double)float_at(was, i) / sum));
 }
-EDIT(normalised)
+LAYER_EDIT(normalised)
 
 static uint64_t element_nibbles(const layer_call *call, const host_tensor *was,
                                 uint64_t i)
@@ -334,7 +348,7 @@ static uint64_t element_nibbles(const layer_call *call, const host_tensor *was,
     (void)call;
     return (code << 4 | code >> 4) & 0xff;
 }
-EDIT(nibbles)
+LAYER_EDIT(nibbles)
 
 static uint64_t element_even_codes(const layer_call *call,
                                    const host_tensor *was, uint64_t i)
@@ -342,7 +356,7 @@ static uint64_t element_even_codes(const layer_call *call,
     (void)call;
     return tensor_load(was, i) & 0x0f;
 }
-EDIT(even_codes)
+LAYER_EDIT(even_codes)
 
 static uint64_t element_odd_codes(const layer_call *call,
                                   const host_tensor *was, uint64_t i)
@@ -350,7 +364,7 @@ static uint64_t element_odd_codes(const layer_call *call,
     (void)call;
     return tensor_load(was, i) & 0xf0;
 }
-EDIT(odd_codes)
+LAYER_EDIT(odd_codes)
 
 /* Only where the kernel of the profile wants that order. */
 static uint64_t as_sm90(const layer_call *call, const host_tensor *was,
@@ -371,14 +385,14 @@ static uint64_t element_raw_rev1(const layer_call *call, const host_tensor *was,
 {
     return as_sm90(call, was, i, 1);
 }
-EDIT(raw_rev1)
+LAYER_EDIT(raw_rev1)
 
 static uint64_t element_raw_rev2(const layer_call *call, const host_tensor *was,
                                  uint64_t i)
 {
     return as_sm90(call, was, i, 2);
 }
-EDIT(raw_rev2)
+LAYER_EDIT(raw_rev2)
 
 /* The last scale of a row. */
 static uint64_t element_last_of_next(const layer_call *call,
@@ -389,7 +403,7 @@ static uint64_t element_last_of_next(const layer_call *call,
     return blocks > 1 && i % blocks == blocks - 1 ? element_next(call, was, i)
                                                   : tensor_load(was, i);
 }
-EDIT(last_of_next)
+LAYER_EDIT(last_of_next)
 
 /* Codes of the last 32 of K, or of what there is of them, are +0. */
 static uint64_t element_last_block(const layer_call *call,
@@ -402,83 +416,44 @@ static uint64_t element_last_block(const layer_call *call,
                ? 0
                : tensor_load(was, i);
 }
-EDIT(last_block)
+LAYER_EDIT(last_block)
 
-/* Of the slot so many further, behind the last one the first. */
-static uint64_t slot_at(const host_tensor *was, uint64_t i, uint64_t further)
+LAYER_TAKE(one_for_two, i - i % was->shape[was->rank - 1] % 2)
+LAYER_TAKE(one_for_four, i - i % was->shape[was->rank - 1] % 4)
+LAYER_TAKE(one_for_sixteen, i - i % was->shape[was->rank - 1] % 16)
+
+/* Is row i of an expert's behind the last whole so many? */
+static int is_behind(const host_tensor *was, uint64_t i, uint64_t granule)
 {
-    const uint64_t topk = was->shape[1];
+    const uint64_t rows = was->shape[1];
+    const uint64_t row = i / (per_expert(was) / rows) % rows;
 
-    return i - i % topk + (i % topk + further) % topk;
+    return rows >= granule && row >= rows - rows % granule;
 }
 
-/* Edits that take another element. */
-#define TAKE(name, at)                                                 \
-    static uint64_t element_##name(const layer_call *call,             \
-                                   const host_tensor *was, uint64_t i) \
-    {                                                                  \
-        (void)call;                                                    \
-        return tensor_load(was, at);                                   \
-    }                                                                  \
-    EDIT(name)
-TAKE(first_slot, i - i % was->shape[1])
-TAKE(next_slot, slot_at(was, i, 1))
-TAKE(former_slot, slot_at(was, i, was->shape[1] - 1))
-TAKE(first_token, i % was->shape[1])
-TAKE(one_for_two, i - i % was->shape[was->rank - 1] % 2)
-TAKE(one_for_four, i - i % was->shape[was->rank - 1] % 4)
-TAKE(one_for_sixteen, i - i % was->shape[was->rank - 1] % 16)
-
-/* Pairs that take part (ids that are not negative), by slot or by expert. */
-typedef enum choice { ALL_BUT_SLOT, ALL_BUT_EXPERT, EXPERT_ALONE } choice;
-
-static layer_edit choose(layer_call *call, const char *on, unsigned which,
-                         choice how)
+/* Element i, or for rows behind the last whole so many: a code. */
+#define TAIL(name, granule, code)                                         \
+    static uint64_t element_##name(const layer_call *call,                \
+                                   const host_tensor *was, uint64_t i)    \
+    {                                                                     \
+        (void)call;                                                       \
+        return is_behind(was, i, granule) ? (code) : tensor_load(was, i); \
+    }                                                                     \
+    LAYER_EDIT(name)
+/* The same of the rows from the start on. */
+static uint64_t from_start(const host_tensor *was, uint64_t i, uint64_t granule)
 {
-    host_tensor *ids = tensor_set_find(&call->in, on);
-    const uint64_t n = ids == NULL ? 0 : tensor_elems(ids);
-    uint64_t n_out = 0;
-    uint64_t n_left = 0;
-    uint64_t most = 0;
+    const uint64_t rows = was->shape[1];
 
-    for (uint64_t i = 0; i < n; i++) {
-        const int32_t id = (int32_t)(uint32_t)tensor_load(ids, i);
-        const unsigned slot = (unsigned)(i % ids->shape[1]);
-        const int is_it = how == ALL_BUT_SLOT
-                              ? slot == which
-                              : id >= 0 && (unsigned)id == which;
-        const uint64_t number = how == ALL_BUT_SLOT ? slot : (uint64_t)id;
-        most = id >= 0 && number > most ? number : most;
-        if (id >= 0 && is_it != (how == EXPERT_ALONE)) {
-            tensor_store(ids, i, UINT32_MAX);
-            n_out++;
-        }
-        n_left += id >= 0 && is_it == (how == EXPERT_ALONE);
-    }
-    if (n_out > 0) {
-        (void)set(&call->c, "absent", "skip"); /* whatever the profile says */
-    }
-    return n == 0 || which > most || which >= MOST ? EDIT_END
-           : n_out > 0 && n_left > 0               ? EDIT_DONE
-                                                   : EDIT_SAME;
+    return tensor_load(was,
+                       i - (rows - rows % granule) * (per_expert(was) / rows));
 }
-
-static layer_edit edit_no_slot(layer_call *call, const char *on, unsigned which)
-{
-    return choose(call, on, which, ALL_BUT_SLOT);
-}
-
-static layer_edit edit_no_expert(layer_call *call, const char *on,
-                                 unsigned which)
-{
-    return choose(call, on, which, ALL_BUT_EXPERT);
-}
-
-static layer_edit edit_one_expert(layer_call *call, const char *on,
-                                  unsigned which)
-{
-    return choose(call, on, which, EXPERT_ALONE);
-}
+TAIL(tail_32_clear, 32, 0)
+TAIL(tail_128_clear, 128, 0)
+TAIL(tail_32_ones, 32, element_ones(call, was, i))
+TAIL(tail_128_ones, 128, element_ones(call, was, i))
+TAIL(tail_32_first, 32, from_start(was, i, 32))
+TAIL(tail_128_first, 128, from_start(was, i, 128))
 
 const layer_fault layer_faults[] = {
 #define MXO_LAYER_FAULT(edit, on, says) {edit_##edit, on, says},

@@ -13,6 +13,7 @@
 typedef struct layer_call {
     test_case c;
     tensor_set in;
+    uint64_t which; /* the expert that an edit is for */
 } layer_call;
 
 /* Outcome of an edit: nothing to edit at all, nothing that this number changes,

@@ -116,6 +116,26 @@ static double beside(const job *j, uint64_t k, uint64_t i)
     return broken_load(j->l->x, t * j->g->k + k);
 }
 
+static double larger(const broken *b, double a, double v, int drops)
+{
+    if (drops || IS(MQ22)) {
+        return fmax(a, v);
+    }
+    return isnan(a) || isnan(v) ? NAN : v > a ? v : a;
+}
+
+/* With what pads behind a short last group hold. */
+static double with_pads(const job *j, double a, uint64_t from, uint64_t end)
+{
+    const broken *b = j->b;
+    const uint64_t group = j->q->kind == QUANT_NVFP4 ? end - from : j->q->group;
+
+    for (uint64_t k = end; k < from + group && IS(MQ35) && from > 0; k++) {
+        a = larger(b, a, fabs(j->x[k - group]), 0);
+    }
+    return IS(MQ36) && end - from < group ? larger(b, a, 0.75, 0) : a;
+}
+
 /* The largest magnitude of from .. end - 1; NaN if one is, or left out. */
 static double block_max(const job *j, uint64_t from, uint64_t end, int drops)
 {
@@ -130,14 +150,10 @@ static double block_max(const job *j, uint64_t from, uint64_t end, int drops)
                                                          : first;
     end = IS(MQ11) ? from + (end - from + 1) / 2 : end;
     for (uint64_t k = first; k < end; k++) {
-        const double v = fabs(across ? beside(j, from, k - from) : j->x[k]);
-        if (drops || IS(MQ22)) {
-            a = fmax(a, v);
-        } else {
-            a = isnan(a) || isnan(v) ? NAN : v > a ? v : a;
-        }
+        a = larger(b, a, fabs(across ? beside(j, from, k - from) : j->x[k]),
+                   drops);
     }
-    return a;
+    return with_pads(j, a, from, end);
 }
 
 static double encoded(const job *j, double x, int sat)
