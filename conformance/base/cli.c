@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include "number.h"
+#include "say.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -15,13 +16,27 @@
 int cli_refuse(const char *format, ...)
 {
     va_list args;
+    char sentence[8192]; /* some name everything that there is */
 
-    fputs("mxoracle: ", stderr);
     va_start(args, format);
-    (void)vfprintf(stderr, format, args);
+    (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    fputc('\n', stderr);
+    say_printable_lines(sentence);
+    fprintf(stderr, "mxoracle: %s\n", sentence);
     return EXIT_USAGE;
+}
+
+void cli_quote(const char *head, const char *word, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s'", head);
+
+    for (; *word != '\0' && used + 8 < size; word++) {
+        used += (size_t)snprintf(text + used, size - used,
+                                 *word == '\'' ? "'\\%c'" : "%c", *word);
+    }
+    if (used + 2 <= size) {
+        memcpy(text + used, "'", 2);
+    }
 }
 
 static int is_special(char c)

@@ -28,6 +28,9 @@ typedef enum exit_code {
 __attribute__((format(printf, 1, 2)))
 #endif
 int cli_refuse(const char *format, ...);
+
+/* head and word, that between apostrophes, as a shell reads it. */
+void cli_quote(const char *head, const char *word, char *text, size_t size);
 /* An option that may be given once: -1, or a refusal if *to is there already.
  */
 int cli_take_once(const char **to, const char *what, const char *text);

@@ -57,6 +57,18 @@ static void replace_controls(char *text, const char *kept)
     *to = '\0';
 }
 
+int say_is_printable(const char *text)
+{
+    size_t n = 1;
+    uint32_t c = ' ';
+
+    while (*text != '\0' && n > 0 && !is_control(c)) {
+        n = decode((const unsigned char *)text, &c);
+        text += n;
+    }
+    return n > 0 && !is_control(c);
+}
+
 void say_printable(char *text)
 {
     replace_controls(text, "");

@@ -21,5 +21,7 @@ say(mxo_status status, mxo_text why, const char *format, ...);
 void say_printable(char *text);
 /* The same, but newlines and tabs stay. */
 void say_printable_lines(char *text);
+/* Is there nothing that say_printable() replaces? */
+int say_is_printable(const char *text);
 
 #endif

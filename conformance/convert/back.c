@@ -48,7 +48,7 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     l->global_rank = json_integer_value(json_object_get(o, "global_rank")) == 1;
     l->biased = json_is_true(json_object_get(o, "biased"));
     const int good =
-        l->style != NULL && l->prefix != NULL &&
+        l->style != NULL && l->prefix != NULL && say_is_printable(l->prefix) &&
         read_count(o, "experts", &p->experts) &&
         read_count(o, "hidden", &p->hidden) &&
         read_count(o, "inter", &p->inter) &&

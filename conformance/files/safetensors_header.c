@@ -229,6 +229,10 @@ static mxo_status read_tensor(const reader *r, const json_t *object,
     if (t->name[0] == '\0') {
         return say(MXO_E_SHAPE, r->why, "has a tensor whose name is empty");
     }
+    if (!say_is_printable(t->name)) { /* others' reports will tell it */
+        return say(MXO_E_SHAPE, r->why,
+                   "has a tensor whose name cannot be printed: %.60s", t->name);
+    }
     if (dtype == NULL || json_object_size(object) != 3) {
         return say(MXO_E_SHAPE, r->why,
                    "describes %.60s by other than dtype, shape, data_offsets",

@@ -100,8 +100,8 @@ static int rename_block(const gguf *g, const json_t *o)
 
     if (!json_is_integer(number) || n < 0 || n >= MOST_BLOCKS ||
         prefix == NULL || prefix[0] == '\0' || strlen(prefix) >= 300 ||
-        style == NULL || layer_style(style) == NULL || weight == NULL ||
-        scale == NULL) {
+        !say_is_printable(prefix) || style == NULL ||
+        layer_style(style) == NULL || weight == NULL || scale == NULL) {
         return -1;
     }
     gguf_block *b = &g->block[n];

@@ -130,6 +130,7 @@ static int read_lines(FILE *f, const char *path, const json_t *own,
 
     while (!bad && (n = getline(&text, &size, f)) > 0 && text[n - 1] == '\n') {
         json_t *line = json_loads(text, 0, NULL);
+        record_clean(line);
         const char *other = *end == 0 ? difference(line, own) : NULL;
         if (line == NULL || other != NULL) {
             bad = refuse(path, why,

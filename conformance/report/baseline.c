@@ -207,6 +207,7 @@ static baseline_entry *find(const baseline *b, const report_result *r)
 static void set_reason(verdict *v, const char *text)
 {
     (void)snprintf(v->reason, sizeof v->reason, "%.500s", text);
+    say_printable(v->reason);
 }
 
 void baseline_judge(baseline *b, const report_result *r, verdict *v)

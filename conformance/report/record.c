@@ -2,6 +2,8 @@
 /* See record.h. */
 #include "record.h"
 
+#include "base/say.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,6 +195,49 @@ uint64_t record_count(const json_t *record, const char *key)
     const json_int_t n = json_integer_value(json_object_get(record, key));
 
     return n < 0 ? 0 : (uint64_t)n;
+}
+
+/* A text of one line, or of many. */
+static void clean_text(json_t *text, int has_lines)
+{
+    char *copy = say_is_printable(json_string_value(text))
+                     ? NULL
+                     : strdup(json_string_value(text));
+
+    if (copy == NULL) {
+        return;
+    }
+    if (has_lines) {
+        say_printable_lines(copy);
+    } else {
+        say_printable(copy);
+    }
+    (void)json_string_set(text, copy);
+    free(copy);
+}
+
+void record_clean(json_t *record)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    json_object_foreach(record, key, value)
+    {
+        if (json_is_string(value)) {
+            clean_text(value, strcmp(key, "detail") == 0);
+        } else {
+            record_clean(value);
+        }
+    }
+    json_array_foreach(record, i, value)
+    {
+        if (json_is_string(value)) {
+            clean_text(value, 0);
+        } else {
+            record_clean(value);
+        }
+    }
 }
 
 static void copy_text(char *to, size_t size, const json_t *o, const char *key)

@@ -22,6 +22,8 @@ int record_write(FILE *out, json_t *record); /* takes the record */
    of one.  0, or -1 with errno set. */
 int record_append(int fd, json_t *record); /* takes the record */
 
+/* A stranger's record: its texts made printable, in place. */
+void record_clean(json_t *record);
 /*
  * Back from a case's record: verdict (to be cleared), text and numbers;
  * strings are borrowed from the record. backend is not set. 0, or -1 if the

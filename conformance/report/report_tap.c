@@ -54,12 +54,14 @@ static void description(FILE *out, const char *text)
     }
 }
 
-static void notes(FILE *out, const char *text)
+/* Lines of a text, the first behind its head. */
+static void notes(FILE *out, const char *head, const char *text)
 {
     while (*text != '\0') {
         const size_t n = strcspn(text, "\n");
-        fprintf(out, "#   %.*s\n", (int)n, text);
+        fprintf(out, "#   %s%.*s\n", head, (int)n, text);
         text += n + (text[n] == '\n');
+        head = "";
     }
 }
 
@@ -86,8 +88,8 @@ static void tap_result(reporter *r, const report_result *result)
     fputc('\n', r->out);
     if (!ok && !expected) {
         fprintf(r->out, "# %s: %s\n", verdict_name(v->status), v->reason);
-        notes(r->out, v->detail == NULL ? "" : v->detail);
-        fprintf(r->out, "#   repro: %s\n", result->repro);
+        notes(r->out, "", v->detail == NULL ? "" : v->detail);
+        notes(r->out, "repro: ", result->repro);
     }
 }
 

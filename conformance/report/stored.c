@@ -40,6 +40,7 @@ json_t *stored_line(const char *path, unsigned line, const char *text,
         json_decref(o);
         return NULL;
     }
+    record_clean(o);
     return o;
 }
 

@@ -2,6 +2,7 @@
 /* Finding and loading backends; see backends.h. */
 #include "backends.h"
 
+#include "base/cli.h"
 #include "base/input.h"
 #include "base/prng.h"
 #include "case/described.h"
@@ -279,20 +280,6 @@ uint64_t backend_digest(const backend_ref *ref)
     return digest;
 }
 
-/* Between apostrophes, as a shell reads it. */
-static void quote(const char *head, const char *word, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "%s'", head);
-
-    for (; *word != '\0' && used + 8 < size; word++) {
-        used += (size_t)snprintf(text + used, size - used,
-                                 *word == '\'' ? "'\\%c'" : "%c", *word);
-    }
-    if (used + 2 <= size) {
-        memcpy(text + used, "'", 2);
-    }
-}
-
 static int is_shown(const backend_list *l, int n, const char *name)
 {
     for (int i = 0; i < n; i++) {
@@ -317,11 +304,11 @@ void backends_show(backend_list *l, int i, const char *name)
 void backend_option(const backend_ref *ref, char *text, size_t size)
 {
     if (ref->command[0] != '\0') {
-        quote("--exec=", ref->command, text, size);
+        cli_quote("--exec=", ref->command, text, size);
     } else if (ref->is_given) {
-        quote(ref->global_symbols ? "--plugin-symbols=global --plugin="
-                                  : "--plugin=",
-              ref->path, text, size);
+        cli_quote(ref->global_symbols ? "--plugin-symbols=global --plugin="
+                                      : "--plugin=",
+                  ref->path, text, size);
     } else {
         (void)snprintf(text, size, "-b %s", ref->name);
     }

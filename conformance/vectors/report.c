@@ -5,6 +5,7 @@
 #include "base/citation.h"
 
 #include "base/cli.h"
+#include "base/say.h"
 #include "base/stop.h"
 #include "vectors/map/map.h"
 
@@ -73,12 +74,12 @@ static void indented(const char *prefix, const char *text)
     }
 }
 
-static void print_path(const char *path)
+/* The path as reports have it. */
+static const char *show(const char *path, char shown[REPORT_PATH])
 {
-    for (; *path != '\0'; path++) {
-        const unsigned char c = (unsigned char)*path;
-        putchar(c < 0x20 || c == 0x7f ? '?' : c);
-    }
+    (void)snprintf(shown, REPORT_PATH, "%s", path);
+    say_printable(shown);
+    return shown;
 }
 
 static int is_red(const vector_report *r, vector_verdict v)
@@ -89,16 +90,16 @@ static int is_red(const vector_report *r, vector_verdict v)
 static void file_as_text(const vector_report *r, const char *path,
                          const vector_result *v)
 {
+    char shown[REPORT_PATH];
+
     if (v->verdict == VECTOR_FAILED) {
-        printf("FAIL ");
-        print_path(path);
-        printf("%s%s\n", v->op[0] == '\0' ? "" : "  ", v->op);
+        printf("FAIL %s%s%s\n", show(path, shown), v->op[0] == '\0' ? "" : "  ",
+               v->op);
         indented("  ", v->text);
     } else if (r->options.verbose) {
-        printf("%-7s ",
-               v->verdict == VECTOR_PASSED ? "pass" : words[v->verdict]);
-        print_path(path);
-        printf("  %s\n", v->op);
+        printf("%-7s %s  %s\n",
+               v->verdict == VECTOR_PASSED ? "pass" : words[v->verdict],
+               show(path, shown), v->op);
         indented("  ", v->text);
     }
 }
@@ -127,11 +128,13 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
 {
     const size_t first = strcspn(f->text, "\n");
     const int is_absent = strcmp(path, "*") == 0;
+    char head[BACKEND_NAME + 32];
+    char shown[REPORT_PATH];
     verdict v = {.status = is_absent ? VERDICT_SKIP : status_of(r, f->verdict),
                  .n_total = f->n_elements,
                  .ms = f->ms};
     report_result result = {.backend = &r->infos[r->current],
-                            .case_text = path,
+                            .case_text = show(path, shown),
                             .op = f->op[0] == '\0' ? "(none)" : f->op,
                             .calls = f->cases[0] == '\0' ? NULL : f->cases,
                             .n_cases = n_files,
@@ -147,13 +150,13 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
     }
     v.detail = f->text[first] == '\n' ? strdup(f->text + first + 1) : NULL;
     if (strcmp(r->run.command, "verify") == 0) {
-        (void)snprintf(result.repro, sizeof result.repro,
-                       "mxoracle verify '%.1400s'", path);
+        (void)snprintf(head, sizeof head, "mxoracle verify ");
     } else {
-        (void)snprintf(result.repro, sizeof result.repro,
-                       "mxoracle run -b %s --vectors '%.1300s'",
-                       result.backend->name, path);
+        (void)snprintf(head, sizeof head, "mxoracle run -b %s --vectors ",
+                       result.backend->name);
     }
+    cli_quote(head, path, result.repro, sizeof result.repro);
+    say_printable(result.repro);
     begin(r);
     report_set_result(&r->reports, &result);
     tally_add(&r->counts, &result);
