@@ -170,6 +170,9 @@ static int check_paths(const convert_options *o)
     if (stat(o->paths[0], &in) != 0) {
         return cli_refuse("%s: no such file", o->paths[0]);
     }
+    if (!exists && lstat(o->paths[1], &out) == 0) {
+        return cli_refuse("%s is a link to nothing", o->paths[1]);
+    }
     if (exists && !o->check && !S_ISREG(out.st_mode)) {
         return cli_refuse("%s is no regular file", o->paths[1]);
     }

@@ -30,7 +30,7 @@ int new_file_open(new_file *f, const char *path)
     struct stat old;
 
     *f = (new_file){.fd = -1,
-                    .replaces = lstat(path, &old) == 0,
+                    .replaces = stat(path, &old) == 0, /* no link to nothing */
                     .path = strdup(path),
                     .temporary = malloc(room)};
     if (f->path == NULL || f->temporary == NULL) {

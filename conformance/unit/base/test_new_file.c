@@ -87,6 +87,26 @@ START_TEST(a_file_that_was_there_is_replaced_at_the_end_alone)
 }
 END_TEST
 
+START_TEST(a_link_to_nothing_stays)
+{
+    struct stat st;
+    new_file f;
+
+    (void)unlink(path);
+    ck_assert_int_eq(symlink("nowhere", path), 0);
+    ck_assert_int_eq(new_file_open(&f, path), 0);
+    if (_i == 1) {
+        give_name(&f);
+    }
+    ck_assert_int_eq(new_file_finish(&f), -1);
+    ck_assert_int_eq(errno, EEXIST);
+    new_file_close(&f);
+    ck_assert_int_eq(lstat(path, &st), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+    (void)unlink(path);
+}
+END_TEST
+
 Suite *suite_new_file(void);
 
 Suite *suite_new_file(void)
@@ -97,6 +117,7 @@ Suite *suite_new_file(void)
     tcase_add_loop_test(t, a_file_that_came_meanwhile_stays, 0, 2);
     tcase_add_loop_test(t, a_file_that_was_there_is_replaced_at_the_end_alone,
                         0, 2);
+    tcase_add_loop_test(t, a_link_to_nothing_stays, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
