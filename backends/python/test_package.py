@@ -2,6 +2,8 @@
 """The package by itself: formats against exact arithmetic, declarations,
 files of strangers.  python3 test_package.py"""
 import bisect
+import contextlib
+import io
 import json
 import math
 import mmap
@@ -301,6 +303,10 @@ class Files(unittest.TestCase):
         for change in (b'[3]', b'[-2]', b'"no"', b'[18446744073709551615,2]'):
             bad = good.replace(b"[2]", change)
             files.append(struct.pack("<Q", len(bad)) + bad + b"xy")
+        for bad in (b"[" * 100000, b'{"a":' * 100000,
+                    good[:-1] + b',"__metadata__":[]}',
+                    good[:-1] + b',"__metadata__":{"op":5}}'):
+            files.append(struct.pack("<Q", len(bad)) + bad + b"xy")
         with tempfile.TemporaryDirectory() as where:
             path = os.path.join(where, "case.safetensors")
             for data in files:
@@ -316,6 +322,27 @@ class Files(unittest.TestCase):
             self.assertEqual(folder._line(path)[:2], (1, "is no case"))
             with open(path, "rb") as f:
                 self.assertEqual(f.read(), good)
+            os.unlink(path)
+            os.mkfifo(path)
+            self.assertEqual(folder._line(path),
+                             (1, "is no case", "it is no regular file"))
+
+    def test_more_outputs_than_memory(self):
+        for n in (2 ** 62, 2 ** 80):
+            with self.assertRaisesRegex(safetensors.NotAVector, "no memory"):
+                folder._outputs({"outputs": f"out.y U8[{n}]"})
+
+    def test_names_move_no_terminal(self):
+        name = b"\xff\x1b[2J\nx: filled.safetensors"
+        with tempfile.TemporaryDirectory() as where:
+            with open(os.path.join(os.fsencode(where), name), "wb"):
+                pass
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                self.assertEqual(folder.answer_folder(where), 1)
+            self.assertTrue(said.getvalue().startswith(
+                "??[2J?x: filled.safetensors: is no case"))
+            said.getvalue().encode()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ def _outputs(meta):
             found.append(Tensor(name[len("out."):], dtype, shape,
                                 memoryview(bytearray(n))))
         return found
+    except (MemoryError, OverflowError):
+        raise NotAVector("there is no memory for its outputs") from None
     except (KeyError, TypeError, ValueError, AttributeError):
         raise NotAVector("it does not say what its outputs are: it was not "
                          "written by mxoracle gen") from None
@@ -71,21 +73,26 @@ def fill(path):
     return "filled", None
 
 
+def _plain(text, kept=""):
+    """What moves a terminal or cannot be encoded as question marks."""
+    return "".join(c if c.isprintable() or c in kept else "?" for c in text)
+
+
 def _line(path):
     """(exit status, word, sentence) of one file, whatever happens in it."""
     try:
         word, sentence = fill(path)
         return 0, word, sentence
     except Refusal as error:
-        return 0, "declined", str(error)
+        return 0, "declined", _plain(str(error))
     except NotAVector as error:
-        return 1, "is no case", str(error)
+        return 1, "is no case", _plain(str(error))
     except WrongAnswer as error:
-        return 1, "WRONG ANSWER", str(error)
+        return 1, "WRONG ANSWER", _plain(str(error))
     except OSError as error:
-        return 1, "cannot be read or written", str(error)
+        return 1, "cannot be read or written", _plain(str(error))
     except Exception:
-        return 1, "ERROR", traceback.format_exc()
+        return 1, "ERROR", _plain(traceback.format_exc(), "\n")
 
 
 def answer_folder(folder):
@@ -99,7 +106,7 @@ def answer_folder(folder):
         if not name.endswith(".safetensors"):
             continue
         status, word, sentence = _line(os.path.join(folder, name))
-        print(f"{name}: {word}" + (f": {sentence}" if sentence else ""))
+        print(f"{_plain(name)}: {word}" + (f": {sentence}" if sentence else ""))
         worst = max(worst, status)
         words.append(word)
     kinds = ", ".join(f"{words.count(w)} {w}" for w in sorted(set(words)))

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import stat
 import struct
 import sys
 
@@ -35,7 +36,7 @@ def _tensor(name, row, data):
     except (KeyError, TypeError, ValueError):
         raise NotAVector(f"{name} has no dtype, shape and offsets") from None
     counts = list(shape) + [begin, end]
-    if any(not isinstance(n, int) or n < 0 for n in counts):
+    if any(type(n) is not int or n < 0 for n in counts):
         raise NotAVector(f"{name} has a size that is no count")
     if end > len(data) or begin > end or \
             end - begin != product(shape) * SIZES[dtype]:
@@ -47,6 +48,8 @@ def _tensor(name, row, data):
 
 def read(path):
     """{name: Tensor} and the metadata of a file."""
+    if not stat.S_ISREG(os.stat(path).st_mode):  # a FIFO would be waited for
+        raise NotAVector("it is no regular file")
     with open(path, "rb") as f:
         data = f.read()
     n = struct.unpack("<Q", data[:8])[0] if len(data) >= 8 else math.inf
@@ -56,8 +59,11 @@ def read(path):
         header = json.loads(data[8:8 + n])
         meta = header.pop("__metadata__", {})
         rows = list(header.items())
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         raise NotAVector("its header is no JSON object") from None
+    if not isinstance(meta, dict) or \
+            any(not isinstance(text, str) for text in meta.values()):
+        raise NotAVector("its metadata are no texts")
     body = memoryview(data)[8 + n:]
     return {name: _tensor(name, row, body) for name, row in rows}, meta
 
