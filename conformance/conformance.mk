@@ -717,13 +717,14 @@ all_repeating_tests = \
 	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/house/layout_pages.test \
 	%reldir%/tests/house/help.test \
+	%reldir%/tests/judge/reports.test \
+	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/house/docs.test
 # Shell tests, TAP on standard output; one line each.  The longest first, that
 # none is left running alone at the end; the others by name.
 dist_check_SCRIPTS = \
 	%reldir%/tests/judge/selftest.test \
 	%reldir%/tests/vectors/run_vectors.test \
-	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/device/plugin.test \
 	%reldir%/tests/house/adding_op.test \
 	%reldir%/tests/judge/bench.test \
@@ -755,7 +756,6 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/python.test \
 	%reldir%/tests/fuzzing/python_fuzz.test \
 	%reldir%/tests/judge/page.test \
-	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/judge/stopped.test \
 	%reldir%/tests/judge/select.test \
 	%reldir%/tests/judge/stages.test \
