@@ -190,6 +190,8 @@ libjudge_la_SOURCES = \
 	%reldir%/device/launch.h \
 	%reldir%/device/placement.c \
 	%reldir%/device/placement.h \
+	%reldir%/device/reroute.c \
+	%reldir%/device/reroute.h \
 	%reldir%/diagnose/diagnose.c \
 	%reldir%/diagnose/diagnose.h \
 	%reldir%/diagnose/diff_location.c \

@@ -261,10 +261,8 @@ static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
                : status;
 }
 
-static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
 {
-    broken *b = ctx;
-
     if (find(call->op) == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such operation here");
     }
@@ -284,6 +282,16 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
                : run_now(b, call, why);
 }
 
+static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    const mxo_status status = run_call(ctx, call, why);
+
+    if (status == MXO_OK) {
+        broken_keep_choices(ctx, call);
+    }
+    return status;
+}
+
 static mxo_status backend_stream_upload(void *ctx, void *stream, void *buffer,
                                         uint64_t offset, const void *src,
                                         uint64_t n_bytes, uint32_t microseconds,
@@ -301,7 +309,8 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     broken_job *job = graph;
 
     job->call.stream = stream;
-    const mxo_status status = backend_run(ctx, &job->call, why);
+    broken_launching(ctx, job);
+    const mxo_status status = run_call(ctx, &job->call, why);
 
     if (status == MXO_OK) {
         broken_launched(ctx, job);

@@ -39,6 +39,8 @@ typedef struct broken_job {
     mxo_tensor workspace;
     int owns[BROKEN_MAX_ARGS]; /* the bytes of an input */
     uint8_t *answer;           /* H58: of the first launch */
+    mxo_tensor choices;        /* H60: topk_ids as they were captured */
+    uint64_t room;             /* H60: of an expert, in rows */
 } broken_job;
 
 /* Bytes that are to be there when a stream comes to them. */
@@ -54,6 +56,8 @@ typedef struct broken_past {
     uint64_t tokens; /* of the last layer */
     uint64_t size;   /* of the first input of the last call; 0: none yet */
     double constants;
+    int32_t choices[256]; /* of the last call that was no graph's */
+    uint64_t n_choices;
     double work[4096];
 } broken_past;
 

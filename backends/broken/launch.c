@@ -232,6 +232,93 @@ static void keep_data(const broken *b, broken_job *job)
     }
 }
 
+enum { MOST_CHOICES = 256 };
+
+/* Number of the input with the choices of experts; n_in: there is none that is
+   small enough. */
+static uint32_t choices_of(const mxo_call *call)
+{
+    uint32_t i = 0;
+
+    while (i < call->n_in &&
+           (strcmp(call->in[i].name, "topk_ids") != 0 ||
+            call->in[i].n_bytes > MOST_CHOICES * sizeof(int32_t))) {
+        i++;
+    }
+    return i;
+}
+
+static void copy_choices(const broken *b, const mxo_tensor *t, int32_t *to)
+{
+    if (has_gaps(t)) {
+        copy_rows(b, t, (uint8_t *)to, 0);
+    } else {
+        memcpy(to, tensor_address(t), (size_t)t->n_bytes);
+    }
+}
+
+void broken_keep_choices(broken *b, const mxo_call *call)
+{
+    const uint32_t i = choices_of(call);
+
+    if (IS(H59) && i < call->n_in && call->in[i].n_bytes > 0) {
+        copy_choices(b, &call->in[i], b->past->choices);
+        b->past->n_choices = broken_elems(&call->in[i]);
+    }
+}
+
+/* The most rows that an expert has; those beyond its room become the first
+   one's. */
+static uint64_t count_choices(int32_t *ids, uint64_t n, uint64_t room)
+{
+    uint64_t most = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t rows = 1;
+        for (uint64_t k = 0; k < i; k++) {
+            rows += ids[k] == ids[i];
+        }
+        most = rows > most ? rows : most;
+        ids[i] = rows > room ? ids[0] : ids[i];
+    }
+    return most;
+}
+
+/* H59 puts in the choices of the last plain call, H60 a copy for launches. */
+static void keep_routing(const broken *b, broken_job *job)
+{
+    const uint32_t i = choices_of(&job->call);
+    mxo_tensor *t = &job->in[i];
+    const uint64_t n = i < job->call.n_in ? broken_elems(t) : 0;
+    int32_t *copy =
+        n > 0 && (IS(H59) || IS(H60)) ? malloc(4 * (size_t)n) : NULL;
+
+    if (copy == NULL) {
+        return;
+    }
+    job->choices = *t;
+    copy_choices(b, t, copy);
+    job->room = count_choices(copy, n, n);
+    if (IS(H59) && b->past->n_choices == n) {
+        memcpy(copy, b->past->choices, 4 * (size_t)n);
+    }
+    memset(t->stride, 0, sizeof t->stride);
+    t->buffer = copy;
+    t->offset = 0;
+    job->owns[i] = 1;
+}
+
+void broken_launching(const broken *b, broken_job *job)
+{
+    const uint32_t i = choices_of(&job->call);
+
+    if (IS(H60) && i < job->call.n_in && job->room > 0) {
+        int32_t *ids = job->in[i].buffer;
+        copy_choices(b, &job->choices, ids);
+        (void)count_choices(ids, broken_elems(&job->in[i]), job->room);
+    }
+}
+
 mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
                           mxo_text why)
 {
@@ -242,6 +329,7 @@ mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
         return broken_fail(MXO_E_NOMEM, why, "no memory for a graph");
     }
     keep_data(ctx, job);
+    keep_routing(ctx, job);
     *graph = job;
     return MXO_OK;
 }

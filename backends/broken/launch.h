@@ -28,7 +28,10 @@ void broken_end_uploads(broken *b);
 
 mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
                           mxo_text why);
-/* After the answer of a graph. */
+/* A call that is no graph's is made. */
+void broken_keep_choices(broken *b, const mxo_call *call);
+/* Before and after the answer of a graph. */
+void broken_launching(const broken *b, broken_job *job);
 void broken_launched(const broken *b, broken_job *job);
 void broken_graph_close(void *ctx, void *graph);
 

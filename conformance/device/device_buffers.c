@@ -345,6 +345,12 @@ mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
     return status;
 }
 
+mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
+                            mxo_text why)
+{
+    return send_one(g, &g->in[i], bytes, STAGE_NOISE, why);
+}
+
 mxo_status stage_stream_inputs(stage *g, void *stream, uint32_t microseconds,
                                mxo_text why)
 {

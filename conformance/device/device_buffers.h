@@ -70,6 +70,9 @@ void stage_release(stage *g);
 
 /* All inputs: noise, or what they are to be. */
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why);
+/* Input number i: these bytes. */
+mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
+                            mxo_text why);
 /* Fill outputs for run number 0 or 1. */
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
 

@@ -5,8 +5,10 @@
 #include "by_token.h"
 #include "device_buffers.h"
 #include "fence.h"
+#include "reroute.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -24,6 +26,7 @@ typedef struct made_call {
     mxo_tensor workspace;
     void *stream; /* owned by the backend; NULL: none */
     void *graph;
+    int is_early; /* it is made on other data before its capture */
     int on_noise; /* the graph is launched on noise, too */
 } made_call;
 
@@ -224,10 +227,10 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     return status == MXO_OK ? done : status;
 }
 
-/* A graph on the noise that the inputs hold, before they hold their bytes: what
-   one launch leaves behind must not be the next one's answer. */
-static mxo_status replay_on_noise(stage *g, const made_call *m, int run,
-                                  mxo_text why)
+/* A graph on what the inputs hold before they hold their bytes: what one launch
+   leaves behind must not be the next one's answer. */
+static mxo_status replay_early(stage *g, const made_call *m, int run,
+                               mxo_text why)
 {
     distrust unused;
 
@@ -237,15 +240,82 @@ static mxo_status replay_on_noise(stage *g, const made_call *m, int run,
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
 
+/* All inputs noise, or as they are to be; but these choices of experts. */
+static mxo_status send_rerouted(stage *g, int noise, const int32_t *ids,
+                                mxo_text why)
+{
+    mxo_status status = stage_send_inputs(g, noise, why);
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+        const host_tensor *h = g->in[i].host;
+        if (reroute_is_choice(h)) {
+            status = stage_send_input(g, i, ids, why);
+        } else if (reroute_is_map(h)) {
+            status = stage_send_input(g, i, h->data, why);
+        }
+    }
+    return status;
+}
+
+/* Other choices of experts than the call's, to be freed; NULL: it has none. */
+static int32_t *other_choices(const stage *g)
+{
+    const host_tensor *ids = NULL;
+    int has_map = 0;
+
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        ids = reroute_is_choice(g->in[i].host) ? g->in[i].host : ids;
+        has_map |= reroute_is_map(g->in[i].host);
+    }
+    int32_t *to = ids == NULL ? NULL : malloc((size_t)ids->n_bytes + 1);
+
+    if (to != NULL &&
+        !reroute(ids, has_map, (launch_hash(g) >> 9 & 1) != 0, to)) {
+        free(to);
+        to = NULL;
+    }
+    return to;
+}
+
+/* Before a capture: the call as it is made without a graph, with other choices
+   of experts, which the capture then sees.  What a host keeps of either is not
+   how the graph may go on.  A call that is declined so is as if it had not been
+   made. */
+static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
+{
+    int32_t *const ids = other_choices(g);
+    distrust unused;
+    mxo_status status;
+
+    if (ids == NULL) {
+        return MXO_OK;
+    }
+    memset(&unused, 0, sizeof unused);
+    status = send_rerouted(g, g->takes_noise, ids, why);
+    status = status == MXO_OK ? make_all(g, m, 1, &unused, why) : status;
+    if (status == MXO_E_UNSUPPORTED || status == MXO_E_SHAPE ||
+        status == MXO_E_PARAM) {
+        status = stage_send_inputs(g, 1, why);
+    } else if (status == MXO_OK && !g->takes_noise) {
+        status = send_rerouted(g, 1, ids, why);
+    }
+    free(ids);
+    return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
+}
+
 /* Streams and graphs; then the inputs hold their bytes, or will.  A capture
-   sees noise: one that depends on what it sees is none. */
+   sees noise and other choices of experts: one that depends on what it sees is
+   none. */
 static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
 {
     const subject *s = g->s;
     const unsigned ways = g->ways;
     mxo_status status = MXO_OK;
 
-    if ((ways & LAUNCH_GRAPH) != 0) {
+    if (m->is_early) {
+        status = run_rerouted(g, m, run, why);
+    }
+    if (status == MXO_OK && (ways & LAUNCH_GRAPH) != 0) {
         status = s->table->capture(s->ctx, &m->call, &m->graph, why);
         if (status != MXO_OK) { /* inputs are as if it had been made */
             m->graph = NULL;
@@ -259,7 +329,7 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
         m->call.stream = m->stream;
     }
     if (status == MXO_OK && m->on_noise) {
-        status = replay_on_noise(g, m, run, why);
+        status = replay_early(g, m, run, why);
     }
     if (status != MXO_OK || !launch_sends_late(ways)) {
         return status;
@@ -277,8 +347,9 @@ mxo_status launch_make(stage *g, int run, int n_runs, distrust *d, mxo_text why)
 
     /* One of several launches, or one more of every second call: not where
        noise is refused, which a graph cannot do. */
-    m.on_noise = (g->ways & LAUNCH_GRAPH) != 0 && g->takes_noise &&
+    m.is_early = (g->ways & LAUNCH_GRAPH) != 0 &&
                  (n_runs > 1 || (launch_hash(g) >> 8 & 1) != 0);
+    m.on_noise = m.is_early && g->takes_noise;
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;
     if (status == MXO_OK) {
         const int spent = m.on_noise && n_runs > 1;
