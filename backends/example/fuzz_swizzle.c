@@ -8,6 +8,8 @@
  *         $(pkg-config --cflags --libs --static mxoracle-fuzz)
  * and ./a.out; with AFL++ the same options behind afl-clang-fast, and
  *     afl-fuzz -i SEEDS -o FOUND ./a.out
+ * with honggfuzz hfuzz-clang in place of clang -fsanitize, and
+ *     honggfuzz -i SEEDS -W FOUND -- ./a.out
  */
 #include <mxoracle/fuzz.h>
 

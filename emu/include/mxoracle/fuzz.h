@@ -20,7 +20,7 @@
  * Any bytes are a call; a mutation changes one dimension, one parameter or the
  * data.  An answer that differs prints the block that mxoracle run prints and
  * aborts.  The same file builds with AFL++ (afl-clang-fast
- * -fsanitize=fuzzer).
+ * -fsanitize=fuzzer) and honggfuzz (hfuzz-clang).
  */
 #ifndef MXORACLE_FUZZ_H
 #define MXORACLE_FUZZ_H
@@ -82,7 +82,7 @@ size_t mxo_fuzz_mutate(uint8_t *bytes, size_t n, size_t most, unsigned seed);
 #define MXO_FUZZ_ENTRY
 #endif
 
-/** The entry points of libFuzzer and AFL++, once in a program. */
+/** The entry points of these fuzzers, once in a program. */
 #define MXO_FUZZ(wanted, function)                                             \
     MXO_FUZZ_ENTRY int LLVMFuzzerInitialize(int *argc, char ***argv);          \
     MXO_FUZZ_ENTRY int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n); \
