@@ -568,6 +568,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
+	%reldir%/unit/judge/entries_alike.def \
+	%reldir%/unit/judge/test_entries_apart.c \
 	%reldir%/unit/judge/rules_alike.def \
 	%reldir%/unit/judge/test_rules_apart.c \
 	%reldir%/unit/judge/test_sweep.c \
