@@ -127,14 +127,14 @@ static const grid_row grid[] = {
     {2, 0, /* more experts than a block sorts, and no multiple of it */
      "moe.sort:layout=*,num_experts=128|300|384,tokens=33,top_k=10,"
      "data=distinct"},
-    {2, 0,
-     "moe.sort:layout=*,num_experts=" EXPERTS ",tokens=17,top_k=3,"
+    {2, 0, /* so many tokens that the last expert has some */
+     "moe.sort:layout=*,num_experts=" EXPERTS ",tokens=41,top_k=10,"
      "data=distinct"},
     {2, 0,
      "moe.finalize:map=1,experts=" EXPERTS ",tokens=17,slots=3,rows=51,"
      "cols=8,data=ordinary"},
     {2, 0,
-     "moe.layer:tokens=5,topk=10,experts=" EXPERTS ",hidden=32,inter=32,"
+     "moe.layer:tokens=17,topk=10,experts=" EXPERTS ",hidden=32,inter=32,"
      "data=orderfree"},
     {2, 0,
      "moe.layer:tokens=5,topk=10,experts=128|130|384,hidden=32,inter=32,"
