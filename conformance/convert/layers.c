@@ -244,8 +244,9 @@ static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
     l->inter = gate->shape[0];
     l->hidden = gate->shape[1] * 2;
     take_dtypes(l, gate, of_expert(c, l, 0, 0, 1));
-    for (int projection = 0; projection < PROJECTIONS; projection++) {
-        l->biased |= of_expert(c, l, 0, projection, 2) != NULL;
+    for (uint64_t i = 0; i < l->experts * PROJECTIONS; i++) {
+        l->biased |=
+            of_expert(c, l, i / PROJECTIONS, (int)(i % PROJECTIONS), 2) != NULL;
     }
     if (check_sizes(l, why) != 0) {
         return -1;
