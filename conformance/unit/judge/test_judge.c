@@ -82,7 +82,7 @@ static mxo_status run_whole_tiles(void *ctx, const mxo_call *call, mxo_text why)
     const mxo_tensor *q = &call->out[0];
     const size_t row = (size_t)(q->n_bytes / q->shape[0]);
 
-    if (status == MXO_OK) {
+    if (status == MXO_OK && q->shape[0] > 32) { /* not of another call */
         memset(bytes_of(q) + 32 * row, 0, (size_t)q->n_bytes - 32 * row);
     }
     return status;
