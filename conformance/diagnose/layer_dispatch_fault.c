@@ -231,7 +231,11 @@ static int sort(const layer_call *call, const host_tensor *ids, sorted *s)
             }
         }
     }
-    return s->n > 0;
+    if (s->n == 0) {
+        unsort(s);
+        return 0;
+    }
+    return 1;
 }
 
 /* The expert whose weights sorted row p gets; tile: rows of a tile, or the
@@ -246,7 +250,6 @@ static layer_edit reassign(layer_call *call, const char *on, unsigned tile,
     sorted s;
 
     if (!sort(call, ids, &s)) {
-        unsort(&s);
         return EDIT_END;
     }
     for (uint64_t p = 0; p < s.n; p++) {
