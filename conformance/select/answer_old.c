@@ -163,6 +163,16 @@ json_t *ask_quant_method(asking *a)
                : json_pack("{s:b, s:s?}", "ok", 1, "method", method);
 }
 
+json_t *ask_method(asking *a)
+{
+    const mxo_sel_method m = mxo_select_method();
+
+    (void)a;
+    return json_pack("{s:b, s:s, s:i, s:s, s:s}", "ok", 1, "name", m.name,
+                     "min_capability", m.min_capability, "act_dtypes",
+                     m.act_dtypes, "config_files", m.config_files);
+}
+
 json_t *ask_gemm_impl(asking *a)
 {
     mxo_sel_failure f;

@@ -20,6 +20,7 @@ ask ask_tile;
 ask ask_weights;
 ask ask_can_support;
 ask ask_quant_method;
+ask ask_method;
 ask ask_gemm_impl;
 ask ask_input_scales;
 ask ask_prepare;

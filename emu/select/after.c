@@ -152,6 +152,11 @@ int mxo_select_can_support(uint32_t obstacles)
     return obstacles == 0;
 }
 
+mxo_sel_method mxo_select_method(void)
+{
+    return (mxo_sel_method){"mxfp4", 90, "torch.bfloat16", ""};
+}
+
 const char *mxo_select_quant_method(mxo_sel_layer layer, int is_ignored,
                                     mxo_sel_failure *failure)
 {

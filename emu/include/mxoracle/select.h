@@ -280,6 +280,17 @@ MXO_EXPORT const char *mxo_select_quant_method(mxo_sel_layer layer,
                                                int is_ignored,
                                                mxo_sel_failure *failure);
 
+/** What the class Mxfp4Config says of itself. */
+typedef struct mxo_sel_method {
+    const char *name;
+    int min_capability;       /* 10 * major + minor */
+    const char *act_dtypes;   /* torch's names, by comma */
+    const char *config_files; /* names by comma; "": it reads none */
+} mxo_sel_method;
+
+/** @brief env-2025-08: the constants of its quantisation method. */
+MXO_EXPORT mxo_sel_method mxo_select_method(void);
+
 /**
  * @brief Texts, as vLLM prints them.
  *
