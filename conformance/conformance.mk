@@ -16,6 +16,8 @@ libdraw_la_SOURCES = \
 	%reldir%/base/number.h \
 	%reldir%/base/prng.c \
 	%reldir%/base/prng.h \
+	%reldir%/base/say.c \
+	%reldir%/base/say.h \
 	%reldir%/base/tensors.c \
 	%reldir%/base/tensors.h \
 	%reldir%/case/case_invalid.c \
@@ -92,8 +94,6 @@ libjudge_la_SOURCES = \
 	%reldir%/base/options.h \
 	%reldir%/base/progress.c \
 	%reldir%/base/progress.h \
-	%reldir%/base/say.c \
-	%reldir%/base/say.h \
 	%reldir%/base/stop.c \
 	%reldir%/base/stop.h \
 	%reldir%/base/strbuf.c \
