@@ -135,7 +135,9 @@ mxo_status backend_stream_upload(void *ctx, void *stream, void *buffer,
     return gpu_copy((uint8_t *)buffer + offset, late->p, n_bytes, on, why);
 }
 
-/* Everything that a plan asks for is asked for before the capture begins. */
+/* Everything that a plan asks for is asked for before the capture begins, and
+   is done by then: the graph runs on another stream, which does not wait for
+   this one's fills. */
 static mxo_status graph_make(gpu_context *c, const mxo_call *call,
                              call_graph *g, mxo_text why)
 {
@@ -146,6 +148,9 @@ static mxo_status graph_make(gpu_context *c, const mxo_call *call,
     stream = g->scratch.lanes.stream[0];
     mxo_status status = call_job_make(c, &g->scratch, call, &job, why);
 
+    if (status == MXO_OK) {
+        status = gpu_stream_wait(stream, why);
+    }
     if (status == MXO_OK) {
         status = gpu_capture_begin(stream, why);
     }
