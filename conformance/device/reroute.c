@@ -56,7 +56,7 @@ int reroute(const host_tensor *ids, int has_map, int is_crowd, int32_t *to)
             legal[n_legal++] = id;
         }
     }
-    for (uint64_t i = 0; n_legal > 0 && i < n; i++) {
+    for (uint64_t i = 0; n_legal >= topk && i < n; i++) {
         const uint64_t at = is_crowd ? i % topk : i;
         to[i] = legal[n_legal - 1 - at % n_legal];
         differs |= to[i] != id_at(ids, i);

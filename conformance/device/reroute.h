@@ -13,8 +13,8 @@ int reroute_is_choice(const host_tensor *t);
 int reroute_is_map(const host_tensor *t);
 
 /* Choices instead of these: all tokens choose the same experts, or all experts
-   get as many rows.  has_map: only ids that occur are known to be legal.  0:
-   there are no others. */
+   get as many rows; a token's are distinct.  has_map: only ids that occur are
+   known to be legal.  0: there are no others. */
 int reroute(const host_tensor *ids, int has_map, int is_crowd, int32_t *to);
 
 #endif
