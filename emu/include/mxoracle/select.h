@@ -288,7 +288,11 @@ typedef struct mxo_sel_method {
     const char *config_files; /* names by comma; "": it reads none */
 } mxo_sel_method;
 
-/** @brief env-2025-08: the constants of its quantisation method. */
+/**
+ * @brief env-2025-08: the constants of its quantisation method.
+ *
+ * Source   docs/sources/selection.md, 11.2.
+ */
 MXO_EXPORT mxo_sel_method mxo_select_method(void);
 
 /**
