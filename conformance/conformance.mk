@@ -568,7 +568,12 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
+	%reldir%/unit/judge/test_reroute.c \
 	%reldir%/unit/judge/entries_alike.def \
+	%reldir%/unit/judge/layer_fault_fixture.c \
+	%reldir%/unit/judge/layer_fault_fixture.h \
+	%reldir%/unit/judge/other_word.c \
+	%reldir%/unit/judge/other_word.h \
 	%reldir%/unit/judge/test_entries_apart.c \
 	%reldir%/unit/judge/rules_alike.def \
 	%reldir%/unit/judge/test_rules_apart.c \

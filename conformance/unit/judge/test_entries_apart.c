@@ -10,6 +10,7 @@
 #include "case/grid.h"
 #include "data/fill.h"
 #include "judge/judge.h"
+#include "unit/judge/other_word.h"
 
 #include <mxoracle/mxoracle.h>
 #include <mxoracle/profile.h>
@@ -97,29 +98,6 @@ typedef struct table {
     uint8_t ran[MOST][MOST]; /* b is no contradiction somewhere */
 } table;
 
-/* What the subject does instead, and whether it could. */
-static const char *key_of_subject;
-static const char *word_of_subject;
-static int subject_ran;
-
-static mxo_status run_other(void *ctx, const mxo_call *call, mxo_text why)
-{
-    mxo_param params[OP_MAX_PARAMS];
-    mxo_call other = *call;
-
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        params[i] = call->params[i];
-        if (strcmp(params[i].key, key_of_subject) == 0) {
-            params[i].text = word_of_subject;
-        }
-    }
-    other.params = params;
-    const mxo_status status = mxo_emulator()->run(ctx, &other, why);
-
-    subject_ran = status == MXO_OK;
-    return status;
-}
-
 static int index_of(const table *t, const char *word)
 {
     int i = 0;
@@ -173,11 +151,11 @@ static void ask(table *t, judge *j, const case_item *item, int a)
         if (b == a || t->told[a][b]) {
             continue;
         }
-        word_of_subject = t->word[b];
-        subject_ran = 0;
+        other_word_now.word = t->word[b];
+        other_word_now.ran = 0;
         judge_inputs(j, &c, &in, &v);
-        t->ran[a][b] |= (uint8_t)subject_ran;
-        t->told[a][b] = subject_ran && v.status == VERDICT_FAIL;
+        t->ran[a][b] |= (uint8_t)other_word_now.ran;
+        t->told[a][b] = other_word_now.ran && v.status == VERDICT_FAIL;
         verdict_clear(&v);
     }
     tensor_set_clear(&in);
@@ -211,9 +189,10 @@ static void expect_told(const table *t)
             if (is_bad) {
                 (void)fprintf(stderr, "# %s: %s and %s %s\n", t->key,
                               t->word[a], t->word[b],
-                              told ? "are told apart: no row of "
-                                     "entries_alike.def"
-                                   : "are told apart by no case");
+                              told  ? "are told apart: no row of "
+                                      "entries_alike.def is due"
+                              : ran ? "are told apart by no case"
+                                    : "never run: no row is due");
             }
             n_bad += is_bad;
         }
@@ -241,16 +220,15 @@ START_TEST(each_entry_is_told_from_each_other)
 {
     char sentence[SUBJECT_TEXT] = "";
     const mxo_text why = {sentence, sizeof sentence};
-    mxo_backend other = *mxo_emulator();
+    mxo_backend other = other_word_subject();
     static table t;
     judge j;
 
     memset(&t, 0, sizeof t);
     t.field = fields[_i].field;
-    t.key = key_of_subject = mxo_profile_question_at((int)t.field)->key;
+    t.key = other_word_now.key = mxo_profile_question_at((int)t.field)->key;
     read_words(&t);
     ck_assert_int_gt(t.n, 1);
-    other.run = run_other;
     ck_assert_int_eq(judge_open(&j, &other, 0, why), MXO_OK);
     j.is_brief = 1;
     for (int a = 0; a < t.n; a++) {

@@ -3,37 +3,9 @@
  * Faults of a layer's rows: who is computed with whose weights, rows behind the
  * last whole tile, pads behind a short group.  Numbers are worked out by hand.
  */
-#include "data/fill.h"
-#include "diagnose/layer_fault.h"
+#include "unit/judge/layer_fault_fixture.h"
 
 #include <check.h>
-#include <stdio.h>
-#include <string.h>
-
-static const layer_fault *fault(const char *says)
-{
-    const layer_fault *f = layer_faults;
-
-    while (f->edit != NULL && strcmp(f->says, says) != 0) {
-        f++;
-    }
-    ck_assert_msg(f->edit != NULL, "%s", says);
-    return f;
-}
-
-/* A layer whose inputs are to be edited. */
-static void begin_sized(layer_call *call, const char *sizes)
-{
-    char text[200];
-    char sentence[256] = "";
-    const mxo_text why = {sentence, sizeof sentence};
-
-    memset(call, 0, sizeof *call);
-    (void)snprintf(text, sizeof text, "moe.layer:%s,data=ordinary", sizes);
-    ck_assert_msg(case_parse(&call->c, text, why) == 0, "%s", sentence);
-    ck_assert_msg(fill_inputs(&call->c, 1, &call->in, why) == 0, "%s",
-                  sentence);
-}
 
 /* Sorted by experts, pairs of token and slot stand so: 0 2 5 8, 1 4 7 9 10,
    3 6 11. */
@@ -77,10 +49,11 @@ START_TEST(sorted_rows_get_the_expert_that_is_said)
          0,
          {0, 1, 0, 1, 0, 2, 1, 0, 2, 1, 0, 1}},
     };
-    const layer_fault *f = fault(rows[_i].says);
+    const layer_fault *f = layer_fault_named(rows[_i].says);
     layer_call call;
 
-    begin_sized(&call, "tokens=6,topk=2,experts=3,hidden=32,inter=2");
+    layer_call_begin(&call, "moe.layer:tokens=6,topk=2,experts=3,hidden=32,"
+                            "inter=2,data=ordinary");
     for (uint64_t i = 0; i < 12; i++) {
         tensor_store(tensor_set_find(&call.in, "topk_ids"), i, chosen[i]);
     }
@@ -107,10 +80,11 @@ START_TEST(rows_behind_the_last_whole_32_are_what_is_said)
         {"the rows of w13_scale behind the last whole 32 were the first rows",
          63, 1, 81},
     };
-    const layer_fault *f = fault(rows[_i].says);
+    const layer_fault *f = layer_fault_named(rows[_i].says);
     layer_call call;
 
-    begin_sized(&call, "tokens=2,topk=2,experts=2,hidden=64,inter=20");
+    layer_call_begin(&call, "moe.layer:tokens=2,topk=2,experts=2,hidden=64,"
+                            "inter=20,data=ordinary");
     host_tensor *t = tensor_set_find(&call.in, "w13_scale");
     for (uint64_t i = 0; i < tensor_elems(t); i++) {
         tensor_store(t, i, i);
@@ -141,11 +115,12 @@ START_TEST(pads_hold_what_is_said_and_count_for_nothing)
          "maximum",
          14, 0x3f80},
     };
-    const layer_fault *f = fault(rows[_i].says);
+    const layer_fault *f = layer_fault_named(rows[_i].says);
     layer_call call;
 
-    begin_sized(&call, "tokens=2,topk=2,experts=2,hidden=48,inter=4,"
-                       "quant=quant.mx,quant_element=e2m1,quant_rule=floor");
+    layer_call_begin(&call, "moe.layer:tokens=2,topk=2,experts=2,hidden=48,"
+                            "inter=4,quant=quant.mx,quant_element=e2m1,"
+                            "quant_rule=floor,data=ordinary");
     host_tensor *x = tensor_set_find(&call.in, "x");
     for (uint64_t i = 0; i < tensor_elems(x); i++) {
         tensor_store(x, i, i);

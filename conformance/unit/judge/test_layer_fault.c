@@ -6,6 +6,7 @@
 #include "data/fill.h"
 #include "diagnose/layer_fault.h"
 #include "run/native.h"
+#include "unit/judge/layer_fault_fixture.h"
 
 #include <mxoracle/profile.h>
 
@@ -73,32 +74,16 @@ START_TEST(a_profile_spelled_out_answers_as_by_its_name)
 }
 END_TEST
 
-static const layer_fault *fault(const char *says)
-{
-    const layer_fault *f = layer_faults;
-
-    while (f->edit != NULL && strcmp(f->says, says) != 0) {
-        f++;
-    }
-    ck_assert_msg(f->edit != NULL, "%s", says);
-    return f;
-}
-
 /* Two experts, gate rows 1 and 2, up rows 3 and 4 of a single column. */
 static void begin(layer_call *call, const char *rows)
 {
     char text[160];
-    char sentence[256] = "";
-    const mxo_text why = {sentence, sizeof sentence};
 
-    memset(call, 0, sizeof *call);
     (void)snprintf(text, sizeof text,
                    "moe.layer:tokens=2,topk=2,experts=2,hidden=32,inter=2,"
                    "bias=bf16,data=ordinary,rows=%s",
                    rows);
-    ck_assert_msg(case_parse(&call->c, text, why) == 0, "%s", sentence);
-    ck_assert_msg(fill_inputs(&call->c, 1, &call->in, why) == 0, "%s",
-                  sentence);
+    layer_call_begin(call, text);
     for (uint64_t i = 0; i < 8; i++) {
         tensor_store(tensor_set_find(&call->in, "w13_bias"), i, 0x3f81 + i);
     }
@@ -121,7 +106,7 @@ static void expect(layer_call *call, const char *name, const uint32_t *want)
 static void expect_bias(const char *rows, const char *says,
                         const uint32_t want[8])
 {
-    const layer_fault *f = fault(says);
+    const layer_fault *f = layer_fault_named(says);
     layer_call call;
 
     begin(&call, rows);
@@ -155,7 +140,7 @@ END_TEST
 
 static void expect_ids(const char *says, unsigned which, const uint32_t want[4])
 {
-    const layer_fault *f = fault(says);
+    const layer_fault *f = layer_fault_named(says);
     layer_call call;
 
     begin(&call, "halves");
@@ -169,7 +154,7 @@ START_TEST(who_does_not_contribute_has_no_id)
     static const uint32_t zero[4] = {0, UINT32_MAX, 0, UINT32_MAX};
     static const uint32_t same[4] = {0, 0, 0, 0};
     static const uint32_t other[4] = {1, 0, 1, 0};
-    const layer_fault *f = fault("expert %s did not contribute");
+    const layer_fault *f = layer_fault_named("expert %s did not contribute");
     layer_call call;
 
     expect_ids("expert %s did not contribute", 0, one);
@@ -188,17 +173,8 @@ END_TEST
 /* A layer of two experts, two slots, two blocks of K in w13 and ten columns. */
 static void begin_counted(layer_call *call, const char *name)
 {
-    char sentence[256] = "";
-    const mxo_text why = {sentence, sizeof sentence};
-
-    memset(call, 0, sizeof *call);
-    ck_assert_msg(case_parse(&call->c,
-                             "moe.layer:tokens=2,topk=2,experts=2,hidden=64,"
-                             "inter=10,bias=bf16,data=ordinary",
-                             why) == 0,
-                  "%s", sentence);
-    ck_assert_msg(fill_inputs(&call->c, 1, &call->in, why) == 0, "%s",
-                  sentence);
+    layer_call_begin(call, "moe.layer:tokens=2,topk=2,experts=2,hidden=64,"
+                           "inter=10,bias=bf16,data=ordinary");
     host_tensor *t = tensor_set_find(&call->in, name);
     for (uint64_t i = 0; i < tensor_elems(t); i++) {
         tensor_store(t, i, i);
@@ -235,7 +211,7 @@ static const moved moves[] = {
 START_TEST(elements_go_where_they_are_said_to)
 {
     const moved *m = &moves[_i];
-    const layer_fault *f = fault(m->says);
+    const layer_fault *f = layer_fault_named(m->says);
     layer_call call;
 
     begin_counted(&call, m->name);
@@ -256,23 +232,15 @@ START_TEST(one_scale_stands_for_as_many_as_it_is_said)
         {"one scale of w13_scale stood for four", 4, 16, 24},
         {"one scale of w13_scale stood for sixteen", 0, 16, 20},
     };
-    char sentence[256] = "";
     layer_call call;
 
-    memset(&call, 0, sizeof call);
-    ck_assert_int_eq(case_parse(&call.c,
-                                "moe.layer:tokens=1,topk=1,experts=1,"
-                                "hidden=640,inter=2,data=ordinary",
-                                (mxo_text){sentence, sizeof sentence}),
-                     0);
-    ck_assert_int_eq(fill_inputs(&call.c, 1, &call.in,
-                                 (mxo_text){sentence, sizeof sentence}),
-                     0);
+    layer_call_begin(&call, "moe.layer:tokens=1,topk=1,experts=1,hidden=640,"
+                            "inter=2,data=ordinary");
     host_tensor *t = tensor_set_find(&call.in, "w13_scale");
     for (uint64_t i = 0; i < tensor_elems(t); i++) {
         tensor_store(t, i, i);
     }
-    const layer_fault *f = fault(rows[_i].says);
+    const layer_fault *f = layer_fault_named(rows[_i].says);
 
     ck_assert_int_eq(f->edit(&call, f->on, 0), EDIT_DONE);
     ck_assert_uint_eq(tensor_load(t, 7), rows[_i].of_7);
@@ -289,8 +257,8 @@ START_TEST(weights_are_divided_by_their_tokens_sum)
                                     0x3e800000};
     static const uint32_t want[4] = {0x3f400000, 0x3e800000, 0x3f000000,
                                      0x3f000000};
-    const layer_fault *f =
-        fault("routing weights were divided by their sum once more");
+    const layer_fault *f = layer_fault_named(
+        "routing weights were divided by their sum once more");
     layer_call call;
 
     begin(&call, "halves");

@@ -8,6 +8,7 @@
 #include "case/grid.h"
 #include "data/fill.h"
 #include "judge/judge.h"
+#include "unit/judge/other_word.h"
 #include "unit/part.h"
 
 #include <mxoracle/mxoracle.h>
@@ -40,25 +41,6 @@ static const alike alikes[] = {
 #include "rules_alike.def"
 #undef MXO_ALIKE
 };
-
-/* What the subject does instead. */
-static const char *key_of_subject;
-static const char *rule_of_subject;
-
-static mxo_status run_other(void *ctx, const mxo_call *call, mxo_text why)
-{
-    mxo_param params[OP_MAX_PARAMS];
-    mxo_call other = *call;
-
-    for (uint32_t i = 0; i < call->n_params; i++) {
-        params[i] = call->params[i];
-        if (strcmp(params[i].key, key_of_subject) == 0) {
-            params[i].text = rule_of_subject;
-        }
-    }
-    other.params = params;
-    return mxo_emulator()->run(ctx, &other, why);
-}
 
 typedef struct table {
     const char *op;
@@ -136,7 +118,7 @@ static void ask(table *t, judge *j, const case_item *item)
         if (b == a || t->told[a][b]) {
             continue;
         }
-        rule_of_subject = t->rule[b];
+        other_word_now.word = t->rule[b];
         judge_inputs(j, &c, &in, &v);
         t->told[a][b] = v.status == VERDICT_FAIL;
         verdict_clear(&v);
@@ -174,7 +156,7 @@ START_TEST(each_rule_is_told_from_each_other)
 {
     char sentence[SUBJECT_TEXT] = "";
     const mxo_text why = {sentence, sizeof sentence};
-    mxo_backend other = *mxo_emulator();
+    mxo_backend other = other_word_subject();
     static table t;
     char *patterns[1];
     char op[OP_WORD];
@@ -183,10 +165,9 @@ START_TEST(each_rule_is_told_from_each_other)
 
     memset(&t, 0, sizeof t);
     t.op = tables[_i].op;
-    t.key = key_of_subject = tables[_i].key;
+    t.key = other_word_now.key = tables[_i].key;
     (void)snprintf(op, sizeof op, "%s", t.op);
     patterns[0] = op;
-    other.run = run_other;
     ck_assert_msg(grid_append(&l, 2, patterns, 1, 1, why) == 0, "%s", sentence);
     ck_assert_uint_gt(l.n, 0);
     ck_assert_int_eq(judge_open(&j, &other, 0, why), MXO_OK);
