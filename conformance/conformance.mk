@@ -535,6 +535,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/data/test_fill.c \
 	%reldir%/unit/data/test_fill_ids.c \
 	%reldir%/unit/data/test_gemm_probe_inputs.c \
+	%reldir%/unit/device/test_fence.c \
+	%reldir%/unit/device/test_reroute.c \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \
 	%reldir%/unit/format/test_format_convert_code.c \
@@ -557,7 +559,6 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_compare.c \
 	%reldir%/unit/judge/test_cpu_timeout.c \
 	%reldir%/unit/judge/test_diff_location.c \
-	%reldir%/unit/judge/test_fence.c \
 	%reldir%/unit/judge/test_judge.c \
 	%reldir%/unit/judge/test_judge_bytes.c \
 	%reldir%/unit/judge/test_layer_dispatch_fault.c \
@@ -568,7 +569,6 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
-	%reldir%/unit/judge/test_reroute.c \
 	%reldir%/unit/judge/entries_alike.def \
 	%reldir%/unit/judge/layer_fault_fixture.c \
 	%reldir%/unit/judge/layer_fault_fixture.h \

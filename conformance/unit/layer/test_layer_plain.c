@@ -139,6 +139,7 @@ Suite *suite_layer_plain(void)
     Suite *s = suite_create("layer_plain");
     TCase *t = tcase_create("bits");
 
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, the_fast_layer_has_the_bits_of_the_plain_one);
     suite_add_tcase(s, t);
     return s;
