@@ -44,8 +44,10 @@ void stop_catch_signals(void)
 
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
-    action.sa_flags = (int)SA_RESETHAND;
     for (int i = 0; i < N_SIGNALS; i++) {
+        /* A second one ends the process at once; but nobody sends SIGPIPE:
+           whatever is written from now on raises it again. */
+        action.sa_flags = signals[i].number == SIGPIPE ? 0 : (int)SA_RESETHAND;
         if (sigaction(signals[i].number, NULL, &before) == 0 &&
             before.sa_handler != SIG_IGN) {
             (void)sigaction(signals[i].number, &action, NULL);

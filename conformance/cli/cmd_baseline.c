@@ -5,6 +5,7 @@
 #include "base/strbuf.h"
 #include "report/baseline.h"
 #include "report/report_file.h"
+#include "report/report_set.h"
 #include "report/stored.h"
 
 #include <getopt.h>
@@ -198,6 +199,12 @@ static int make(session *s, char **paths, int n)
     report_run run;
     int status = EXIT_PASS;
 
+    for (int i = 0; s->output != NULL && i < n; i++) {
+        if (report_same_place(s->output, paths[i])) {
+            return cli_refuse("%s cannot be read and written in one run",
+                              paths[i]);
+        }
+    }
     if (stored_read(&s->run, paths, n, (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }

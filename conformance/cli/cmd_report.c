@@ -179,6 +179,9 @@ static int open_inputs(session *s, char **paths, int n)
          baseline_read(&s->expected, s->baseline_file, text) != 0)) {
         return cli_refuse("%s", why);
     }
+    if (run_options_check_baseline(NULL, NULL, &s->expected) != EXIT_PASS) {
+        return EXIT_USAGE;
+    }
     stored_describe(&s->now, &s->run, s->infos);
     s->run.verbose = s->verbose;
     s->run.max_fail = 20;
@@ -206,8 +209,14 @@ static int report(session *s, char **paths, int n)
 {
     int status = report_options_check(&s->options);
 
+    if (status == EXIT_PASS) {
+        status = report_options_spare(&s->options, s->baseline_file);
+    }
     for (int i = 0; status == EXIT_PASS && i < n; i++) {
         status = report_options_spare(&s->options, paths[i]);
+    }
+    for (int i = 0; status == EXIT_PASS && i < s->n_old; i++) {
+        status = report_options_spare(&s->options, s->old_paths[i]);
     }
     if (status == EXIT_PASS) {
         status = open_inputs(s, paths, n);

@@ -229,7 +229,7 @@ int run_options_check_baseline(const run_options *o, const backend_list *known,
         char why[512];
         test_case c;
         /* A plugin's own name is known only to the plugin. */
-        if (o->n_plugins == 0 && !is_known(known, e->backend)) {
+        if (o != NULL && o->n_plugins == 0 && !is_known(known, e->backend)) {
             return cli_refuse("%s:%u: there is no backend %s", b->path, e->line,
                               e->backend);
         }

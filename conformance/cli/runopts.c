@@ -355,6 +355,26 @@ static int take(run_options *o, int code, char *text)
     }
 }
 
+/* No report may replace a file that the run reads. */
+static int check_inputs(const run_options *o)
+{
+    int status = report_options_spare(&o->reports, o->journal);
+
+    if (status == EXIT_PASS) {
+        status = report_options_spare(&o->reports, o->baseline);
+    }
+    for (int i = 0; status == EXIT_PASS && i < o->n_plugins; i++) {
+        status = report_options_spare(&o->reports, o->plugins[i]);
+    }
+    for (int i = 0; status == EXIT_PASS && i < o->n_args; i++) {
+        const char *arg = o->args[i];
+        status = report_options_spare(&o->reports, o->vectors      ? arg
+                                                   : arg[0] == '@' ? arg + 1
+                                                                   : NULL);
+    }
+    return status;
+}
+
 /* Options that contradict each other. */
 static int check(const run_options *o)
 {
@@ -362,18 +382,13 @@ static int check(const run_options *o)
         return cli_refuse("--seeds says what --seed and --repeat say");
     }
     if (o->baseline != NULL && o->journal != NULL &&
-        strcmp(o->baseline, o->journal) == 0) {
+        report_same_place(o->baseline, o->journal)) {
         return cli_refuse("--baseline and --resume name one file");
     }
-    for (int i = 0; i < N_REPORT_FORMS; i++) {
-        const char *file = o->reports.file[i];
-        if (file != NULL &&
-            ((o->journal != NULL && strcmp(file, o->journal) == 0) ||
-             (o->baseline != NULL && strcmp(file, o->baseline) == 0))) {
-            return cli_refuse("%s cannot be read and written in one run", file);
-        }
-    }
-    return report_options_check(&o->reports) == EXIT_PASS ? -1 : EXIT_USAGE;
+    return report_options_check(&o->reports) == EXIT_PASS &&
+                   check_inputs(o) == EXIT_PASS
+               ? -1
+               : EXIT_USAGE;
 }
 
 void run_options_begin(run_options *o)

@@ -80,8 +80,8 @@ int run_options_cases(const run_options *o, case_list *cases);
 /* Do the patterns for backends and operations leave these in? */
 int run_options_wants(const run_options *o, const char *backend,
                       const char *op);
-/* Does every entry name a backend, an operation and a case that there are?
-   EXIT_PASS, or EXIT_USAGE after a sentence. */
+/* Does every entry name a backend (o NULL: any), an operation and a case that
+   there are? EXIT_PASS, or EXIT_USAGE after a sentence. */
 int run_options_check_baseline(const run_options *o, const backend_list *known,
                                const baseline *b);
 

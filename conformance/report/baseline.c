@@ -69,26 +69,31 @@ static char *next_word(char **rest)
     return word;
 }
 
-static int read_cover(const reading *r, baseline_entry *e, char *rest)
-{
-    (void)snprintf(e->backend, sizeof e->backend, "%s", next_word(&rest));
-    (void)snprintf(e->op, sizeof e->op, "%s", next_word(&rest));
-    e->is_cover = 1;
-    return number_natural(trim(rest), 1, INT64_MAX, &e->n)
-               ? 0
-               : refuse(r, "cover needs BACKEND OPERATION CASES", "");
-}
-
 static int has_double(const reading *r, const baseline_entry *e)
 {
     char key[KEY];
 
-    key_of(key, e->backend, e->seed, e->case_text);
+    if (e->is_cover) {
+        (void)snprintf(key, KEY, "cover %s %s", e->backend, e->op);
+    } else {
+        key_of(key, e->backend, e->seed, e->case_text);
+    }
     if (json_object_get(r->b->by_case, key) != NULL) {
         return 1;
     }
     return json_object_set_new(r->b->by_case, key,
                                json_integer((json_int_t)r->b->n - 1)) != 0;
+}
+
+static int read_cover(const reading *r, baseline_entry *e, char *rest)
+{
+    (void)snprintf(e->backend, sizeof e->backend, "%s", next_word(&rest));
+    (void)snprintf(e->op, sizeof e->op, "%s", next_word(&rest));
+    e->is_cover = 1;
+    if (!number_natural(trim(rest), 1, INT64_MAX, &e->n)) {
+        return refuse(r, "cover needs BACKEND OPERATION CASES", "");
+    }
+    return has_double(r, e) ? refuse(r, "is covered twice: ", e->op) : 0;
 }
 
 static int read_failure(const reading *r, baseline_entry *e, char *rest)

@@ -249,14 +249,19 @@ static void say_verdict(const reporter *r, const tally *t)
     const uint64_t judged = tally_total(t) - tally_left_out(t);
 
     if (r->run->color) {
-        fputs(red > 0 ? "\033[31m" : "\033[32m", r->out);
+        fputs(red > 0                                  ? "\033[31m"
+              : r->run->stopped != NULL || judged == 0 ? "\033[33m"
+                                                       : "\033[32m",
+              r->out);
     }
     if (red > 0) {
         fprintf(r->out, "RED: %" PRIu64 " of %" PRIu64 " cases", red, judged);
     } else if (judged == 0) {
         fputs("NOTHING JUDGED", r->out);
     } else {
-        fprintf(r->out, "PASSED: all of %" PRIu64 " cases", judged);
+        fprintf(r->out, "%s: all of %" PRIu64 " cases",
+                r->run->stopped != NULL ? "NOT WHOLE, passed" : "PASSED",
+                judged);
     }
     fprintf(r->out, "%s;%s%" PRIu64 " not judged, seed %s\n",
             r->run->color ? "\033[0m" : "",

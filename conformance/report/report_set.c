@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *option;
@@ -23,8 +24,8 @@ int report_option(report_options *o, report_form form, const char *path)
     if (o->on_stdout[form] || o->file[form] != NULL) {
         return cli_refuse("--%s is given twice", forms[form].option);
     }
-    o->on_stdout[form] = path == NULL;
-    o->file[form] = path;
+    o->on_stdout[form] = path == NULL || strcmp(path, "-") == 0;
+    o->file[form] = o->on_stdout[form] ? NULL : path;
     return -1;
 }
 
@@ -54,29 +55,51 @@ static void place_of(const char *path, char *place, size_t size)
     free(real);
 }
 
-static int is_same_place(const char *a, const char *b)
+/* A terminal or /dev/null takes what any number of writers have. */
+static int is_same_file(const struct stat *a, const struct stat *b)
+{
+    return !S_ISCHR(a->st_mode) && a->st_dev == b->st_dev &&
+           a->st_ino == b->st_ino;
+}
+
+int report_same_place(const char *a, const char *b)
 {
     struct stat x;
     struct stat y;
     char places[2][2 * REPORT_PATH];
 
     if (stat(a, &x) == 0 && stat(b, &y) == 0) {
-        return S_ISREG(x.st_mode) && x.st_dev == y.st_dev &&
-               x.st_ino == y.st_ino;
+        return is_same_file(&x, &y);
     }
     place_of(a, places[0], sizeof places[0]);
     place_of(b, places[1], sizeof places[1]);
     return strcmp(places[0], places[1]) == 0;
 }
 
+static int is_stdout(const char *path)
+{
+    struct stat x;
+    struct stat y;
+
+    return stat(path, &x) == 0 && fstat(STDOUT_FILENO, &y) == 0 &&
+           is_same_file(&x, &y);
+}
+
 int report_options_check(const report_options *o)
 {
-    if (report_options_stdout(o) > 1) {
-        return cli_refuse("--tap and --json both want standard output");
-    }
     for (int i = 0; i < N_REPORT_FORMS; i++) {
-        for (int k = 0; o->file[i] != NULL && k < i; k++) {
-            if (o->file[k] != NULL && is_same_place(o->file[i], o->file[k])) {
+        if (o->file[i] != NULL && is_stdout(o->file[i])) {
+            return cli_refuse("%s is standard output: --%s=- writes there "
+                              "without other text",
+                              o->file[i], forms[i].option);
+        }
+        for (int k = 0; k < i; k++) {
+            if (o->on_stdout[k] && o->on_stdout[i]) {
+                return cli_refuse("--%s and --%s both want standard output",
+                                  forms[k].option, forms[i].option);
+            }
+            if (o->file[i] != NULL && o->file[k] != NULL &&
+                report_same_place(o->file[i], o->file[k])) {
                 return cli_refuse("--%s and --%s both want %s", forms[k].option,
                                   forms[i].option, o->file[i]);
             }
@@ -88,7 +111,8 @@ int report_options_check(const report_options *o)
 int report_options_spare(const report_options *o, const char *path)
 {
     for (int i = 0; i < N_REPORT_FORMS; i++) {
-        if (o->file[i] != NULL && is_same_place(o->file[i], path)) {
+        if (path != NULL && o->file[i] != NULL &&
+            report_same_place(o->file[i], path)) {
             return cli_refuse("%s cannot be read and written in one run", path);
         }
     }

@@ -28,12 +28,14 @@ typedef struct report_set {
     report_file file[N_REPORT_FORMS + 1];
 } report_set;
 
-/* Take --json, --tap (path NULL: standard output), --junit or --html. -1 to
-   go on, or EXIT_USAGE after a sentence: it is there already. */
+/* Take --json, --tap, --junit or --html (path NULL or "-": standard output).
+   -1 to go on, or EXIT_USAGE after a sentence: it is there already. */
 int report_option(report_options *o, report_form form, const char *path);
 /* Two reports to one place? EXIT_PASS, or EXIT_USAGE after a sentence. */
 int report_options_check(const report_options *o);
-/* Would a report replace this file, which is read? The same. */
+/* Do two names mean one file, which may not be there yet? Never of devices. */
+int report_same_place(const char *a, const char *b);
+/* Would a report replace this file, which is read? The same; NULL: none. */
 int report_options_spare(const report_options *o, const char *path);
 int report_options_stdout(const report_options *o); /* a form on it? */
 

@@ -335,10 +335,8 @@ static void text_end(reporter *r, const tally *t)
         say_declined(r, t);
     }
     free(s);
-    fputs(paint(r, tally_red(t) > 0        ? RED
-                   : tally_left_out(t) > 0 ? YELLOW
-                                           : GREEN),
-          r->out);
+    const int is_part = r->run->stopped != NULL || tally_left_out(t) > 0;
+    fputs(paint(r, tally_red(t) > 0 ? RED : is_part ? YELLOW : GREEN), r->out);
     report_last_line(r->out, r->run, t);
     fputs(paint(r, PLAIN), r->out);
 }

@@ -97,8 +97,11 @@ static int mark_shard(const reading *r)
     if (s->n_files == 1) {
         s->n_shards = n;
         s->is_there = calloc(n + 1, 1);
-    } else if (n == 0 || n != s->n_shards) {
-        return refuse(r, "is no shard of the same cut");
+    } else if (n == 0 || s->n_shards == 0) {
+        return refuse(r, "cannot be joined: of several reports each must be "
+                         "a shard");
+    } else if (n != s->n_shards) {
+        return refuse(r, "is a shard of a run in another number of parts");
     }
     if (s->is_there == NULL) {
         return refuse(r, "is too large for the memory");
