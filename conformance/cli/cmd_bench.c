@@ -383,14 +383,22 @@ static const backend_ref *find_rival(const session *s,
 static void rate_machine(session *s)
 {
     const int all = bench_processors();
-    const double one = s->o.no_gemm ? 0 : gemm_rate(&gemm_square, 1, 1);
+    progress p;
 
-    bench_report_machine(s->form, report_compiler(), all, one,
-                         one > 0 && all > 1 ? gemm_rate(&gemm_square, 1, all)
-                                            : one);
+    progress_begin(&p, 0, 1);
+    progress_tick(&p);
+    progress_show(&p, 0, 0, "rates of this machine");
+    const double one = s->o.no_gemm ? 0 : gemm_rate(&gemm_square, 1, 1);
+    const double every =
+        one > 0 && all > 1 ? gemm_rate(&gemm_square, 1, all) : one;
+    progress_wipe(&p);
+    bench_report_machine(s->form, report_compiler(), all, one, every);
     if (s->choice.n_ops == 0 && s->choice.n_args == 0) {
-        bench_report_selection(s->form, selection_rate(s->o.samples));
+        const double rate = selection_rate(s->o.samples);
+        progress_wipe(&p);
+        bench_report_selection(s->form, rate);
     }
+    progress_end(&p);
 }
 
 int cmd_bench(int argc, char **argv)
@@ -422,8 +430,8 @@ int cmd_bench(int argc, char **argv)
     const backend_ref *const rival =
         status == EXIT_PASS ? find_rival(&s, &known, &status) : NULL;
     if (status == EXIT_PASS) {
-        progress_begin(&s.progress, cases.n * (uint64_t)chosen.n, 1);
         rate_machine(&s);
+        progress_begin(&s.progress, cases.n * (uint64_t)chosen.n, 1);
     }
     for (int i = 0; status == EXIT_PASS && i < chosen.n; i++) {
         status = time_backend(&s, &chosen.ref[i], rival, &cases);
