@@ -89,6 +89,8 @@ libjudge_la_SOURCES = \
 	%reldir%/base/citation.c \
 	%reldir%/base/citation.h \
 	%reldir%/base/commands.def \
+	%reldir%/base/grown.c \
+	%reldir%/base/grown.h \
 	%reldir%/base/options.c \
 	%reldir%/base/options.def \
 	%reldir%/base/options.h \
@@ -349,6 +351,7 @@ libjudge_la_SOURCES = \
 	%reldir%/report/journal.h \
 	%reldir%/report/record.c \
 	%reldir%/report/record.h \
+	%reldir%/report/record_line.c \
 	%reldir%/report/report.h \
 	%reldir%/report/report_file.c \
 	%reldir%/report/report_file.h \
@@ -760,6 +763,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/device/state.test \
 	%reldir%/tests/device/hostile_subjects.test \
 	%reldir%/tests/files/memory_of_headers.test \
+	%reldir%/tests/files/memory_of_lists.test \
 	%reldir%/tests/judge/memory.test \
 	%reldir%/tests/device/plugins.test \
 	%reldir%/tests/device/python.test \

@@ -117,10 +117,13 @@ static void try_cases(const char *text, size_t n)
         return;
     }
     for (size_t i = 0; i < selection_cases_count(&s); i++) {
+        json_t *object = selection_case(&s, i);
         why[0] = '\0';
-        if (selection_case_run(&s, i, NULL, say_why) != 0 && why[0] == '\0') {
+        if (selection_case_run(&s, object, NULL, say_why) != 0 &&
+            why[0] == '\0') {
             die(text, "a case fails without a word");
         }
+        json_decref(object);
     }
     selection_cases_close(&s);
 }

@@ -219,9 +219,10 @@ static int make(session *s, char **paths, int n)
                           why[0] != '\0' ? why : s->run.stopped);
     }
     stored_describe(&s->run, &run, s->infos);
-    for (size_t i = 0; status == EXIT_PASS && i < json_array_size(s->run.cases);
-         i++) {
-        status = take_case(s, json_array_get(s->run.cases, i));
+    for (size_t i = 0; status == EXIT_PASS && i < s->run.n_cases; i++) {
+        json_t *record = stored_record(&s->run, i);
+        status = take_case(s, record);
+        json_decref(record);
     }
     if (status == EXIT_PASS) {
         status = add_coverage(s);

@@ -158,8 +158,10 @@ static int replay_all(session *s)
                        "the lack of shard %.120s", missing);
     }
     report_set_begin(&s->reports, &s->run);
-    for (size_t i = 0; i < json_array_size(s->now.cases); i++) {
-        replay(s, json_array_get(s->now.cases, i));
+    for (size_t i = 0; i < s->now.n_cases; i++) {
+        json_t *record = stored_record(&s->now, i);
+        replay(s, record);
+        json_decref(record);
     }
     s->run.stopped = s->now.stopped[0] == '\0' ? NULL : s->now.stopped;
     report_lost(s);
@@ -226,7 +228,7 @@ static int report(session *s, char **paths, int n)
     }
     if (status == EXIT_PASS && s->n_old > 0) {
         changes_print(report_options_stdout(&s->options) ? stderr : stdout,
-                      s->now.cases, s->old.cases, s->slower);
+                      &s->now, &s->old, s->slower);
     }
     return status == EXIT_PASS ? conclude(s) : status;
 }

@@ -136,14 +136,15 @@ static void replay_until(session *s, size_t place)
 {
     for (; s->next < place; s->next++) {
         const case_item *item = &s->plan.cases.item[s->next];
-        const json_t *record = journal_find(
-            &s->journal, s->infos[s->current].name, item->seed, item->text);
-        report_result r;
+        json_t *record = journal_find(&s->journal, s->infos[s->current].name,
+                                      item->seed, item->text);
         verdict v;
+        report_result r;
         if (record != NULL && record_read(record, &r, &v) == 0) {
             report(s, &r, &v);
             verdict_clear(&v);
         }
+        json_decref(record);
     }
 }
 
@@ -214,12 +215,11 @@ static void report_absent(session *s)
 /* The cases that the journal lacks for the backend at work. */
 static void find_pending(session *s)
 {
-    s->pending.n = 0;
-    s->next = 0;
+    s->pending.n = s->next = 0;
     for (size_t i = 0; i < s->plan.cases.n; i++) {
         const case_item *item = &s->plan.cases.item[i];
-        if (journal_find(&s->journal, s->infos[s->current].name, item->seed,
-                         item->text) == NULL) {
+        if (!journal_has(&s->journal, s->infos[s->current].name, item->seed,
+                         item->text)) {
             s->pending_at[s->pending.n] = i;
             s->pending.item[s->pending.n++] = *item;
         }

@@ -125,10 +125,11 @@ static int read_lines(FILE *f, const char *path, const json_t *own,
 {
     char *text = NULL;
     size_t size = 0;
-    ssize_t n;
+    ssize_t n = 0;
     int bad = 0;
 
-    while (!bad && (n = getline(&text, &size, f)) > 0 && text[n - 1] == '\n') {
+    while (!bad && (n = record_next_line(f, &text, &size)) > 0 &&
+           text[n - 1] == '\n') {
         json_t *line = json_loads(text, 0, NULL);
         record_clean(line);
         const char *other = *end == 0 ? difference(line, own) : NULL;
@@ -142,7 +143,7 @@ static int read_lines(FILE *f, const char *path, const json_t *own,
         *end += (off_t)n;
     }
     free(text);
-    return bad;
+    return n < 0 ? refuse(path, why, "it has a line that is too long") : bad;
 }
 
 static int take_up(hunt_journal *j, json_t *own, draw_plan *p, hunt_state *s,

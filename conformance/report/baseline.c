@@ -2,6 +2,7 @@
 /* See baseline.h. */
 #include "baseline.h"
 
+#include "base/grown.h"
 #include "base/input.h"
 #include "base/number.h"
 #include "base/say.h"
@@ -12,7 +13,7 @@
 
 const char baseline_magic[] = "mxoracle-baseline 1";
 
-enum { KEY = BACKEND_NAME + 2048 };
+enum { KEY = BACKEND_NAME + 2048, MAX_COVERED = 4096 };
 
 typedef struct reading {
     baseline *b;
@@ -35,14 +36,14 @@ static void key_of(char key[KEY], const char *backend, uint64_t seed,
 
 static baseline_entry *add_entry(baseline *b)
 {
-    baseline_entry *grown = realloc(b->entry, (b->n + 1) * sizeof *grown);
+    baseline_entry *entry = grown(b->entry, b->n, sizeof *entry);
 
-    if (grown == NULL) {
+    if (entry == NULL) {
         return NULL;
     }
-    b->entry = grown;
-    memset(&grown[b->n], 0, sizeof *grown);
-    return &grown[b->n++];
+    b->entry = entry;
+    memset(&entry[b->n], 0, sizeof *entry);
+    return &entry[b->n++];
 }
 
 /* The text without blanks at its ends. */
@@ -69,20 +70,28 @@ static char *next_word(char **rest)
     return word;
 }
 
-static int has_double(const reading *r, const baseline_entry *e)
+static void name_covered(char key[KEY], const char *backend, const char *op)
 {
+    (void)snprintf(key, KEY, "%s %s", backend, op);
+}
+
+/* The entry is the last one. */
+static int note_cover(const reading *r, const baseline_entry *e)
+{
+    json_t *covered = r->b->by_operation;
     char key[KEY];
 
-    if (e->is_cover) {
-        (void)snprintf(key, KEY, "cover %s %s", e->backend, e->op);
-    } else {
-        key_of(key, e->backend, e->seed, e->case_text);
+    name_covered(key, e->backend, e->op);
+    if (json_object_get(covered, key) != NULL) {
+        return refuse(r, "is covered twice: ", e->op);
     }
-    if (json_object_get(r->b->by_case, key) != NULL) {
-        return 1;
+    if (json_object_size(covered) == MAX_COVERED) {
+        return refuse(r, "covers more than 4096 operations", "");
     }
-    return json_object_set_new(r->b->by_case, key,
-                               json_integer((json_int_t)r->b->n - 1)) != 0;
+    return json_object_set_new(covered, key,
+                               json_integer((json_int_t)r->b->n - 1)) == 0
+               ? 0
+               : refuse(r, "out of memory", "");
 }
 
 static int read_cover(const reading *r, baseline_entry *e, char *rest)
@@ -90,10 +99,21 @@ static int read_cover(const reading *r, baseline_entry *e, char *rest)
     (void)snprintf(e->backend, sizeof e->backend, "%s", next_word(&rest));
     (void)snprintf(e->op, sizeof e->op, "%s", next_word(&rest));
     e->is_cover = 1;
-    if (!number_natural(trim(rest), 1, INT64_MAX, &e->n)) {
-        return refuse(r, "cover needs BACKEND OPERATION CASES", "");
+    return number_natural(trim(rest), 1, INT64_MAX, &e->n)
+               ? note_cover(r, e)
+               : refuse(r, "cover needs BACKEND OPERATION CASES", "");
+}
+
+static int has_double(const reading *r, const baseline_entry *e)
+{
+    char key[KEY];
+
+    key_of(key, e->backend, e->seed, e->case_text);
+    if (json_object_get(r->b->by_case, key) != NULL) {
+        return 1;
     }
-    return has_double(r, e) ? refuse(r, "is covered twice: ", e->op) : 0;
+    return json_object_set_new(r->b->by_case, key,
+                               json_integer((json_int_t)r->b->n - 1)) != 0;
 }
 
 static int read_failure(const reading *r, baseline_entry *e, char *rest)
@@ -177,6 +197,7 @@ int baseline_read(baseline *b, const char *path, mxo_text why)
     memset(b, 0, sizeof *b);
     b->path = path;
     b->by_case = json_object();
+    b->by_operation = json_object();
     if (f == NULL) {
         (void)say(MXO_E_PARAM, why, "%s: %s", path, input_error());
         return -1;
@@ -196,6 +217,7 @@ void baseline_clear(baseline *b)
     }
     free(b->entry);
     json_decref(b->by_case);
+    json_decref(b->by_operation);
     memset(b, 0, sizeof *b);
 }
 
@@ -279,12 +301,10 @@ int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v)
 uint64_t baseline_required(const baseline *b, const char *backend,
                            const char *op)
 {
-    for (size_t i = 0; i < b->n; i++) {
-        const baseline_entry *e = &b->entry[i];
-        if (e->is_cover && strcmp(e->backend, backend) == 0 &&
-            strcmp(e->op, op) == 0) {
-            return e->n;
-        }
-    }
-    return 0;
+    char key[KEY];
+
+    name_covered(key, backend, op);
+    const json_t *place = json_object_get(b->by_operation, key);
+
+    return place == NULL ? 0 : b->entry[json_integer_value(place)].n;
 }

@@ -36,6 +36,7 @@ typedef struct baseline {
     size_t n;
     baseline_entry *entry; /* owned */
     json_t *by_case;       /* owned: place in entry by backend, seed, case */
+    json_t *by_operation;  /* owned: of cover, by backend and operation */
 } baseline;
 
 /* 0, or -1 and a sentence with the line that is at fault. */

@@ -2,6 +2,8 @@
 /* See causes.h. */
 #include "causes.h"
 
+#include "base/grown.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -49,28 +51,29 @@ static char *copy(const char *text)
     return text == NULL ? NULL : strdup(text);
 }
 
-static int is_same(const cause *a, const cause *b)
-{
-    return a->status == b->status && a->is_ragged == b->is_ragged &&
-           strcmp(a->backend, b->backend) == 0 && strcmp(a->op, b->op) == 0 &&
-           strcmp(a->sentence, b->sentence) == 0;
-}
-
 static cause *find_or_add(cause_list *l, const cause *wanted)
 {
-    for (size_t i = 0; i < l->n; i++) {
-        if (is_same(&l->cause[i], wanted)) {
-            return &l->cause[i];
-        }
-    }
-    cause *grown = realloc(l->cause, (l->n + 1) * sizeof *grown);
+    char key[sizeof wanted->backend + sizeof wanted->op +
+             sizeof wanted->sentence + 32];
 
-    if (grown == NULL) {
+    (void)snprintf(key, sizeof key, "%d %d %s %s %s", (int)wanted->status,
+                   wanted->is_ragged, wanted->backend, wanted->op,
+                   wanted->sentence);
+    const json_t *place = json_object_get(l->place, key);
+
+    if (place != NULL) {
+        return &l->cause[json_integer_value(place)];
+    }
+    cause *causes = grown(l->cause, l->n, sizeof *causes);
+
+    if (causes == NULL) {
         return NULL;
     }
-    l->cause = grown;
-    grown[l->n] = *wanted;
-    return &grown[l->n++];
+    l->cause = causes;
+    causes[l->n] = *wanted;
+    l->place = l->place == NULL ? json_object() : l->place;
+    (void)json_object_set_new(l->place, key, json_integer((json_int_t)l->n));
+    return &causes[l->n++];
 }
 
 static void take_first(cause *c, const report_result *r)
@@ -136,6 +139,7 @@ void causes_clear(cause_list *l)
         free(l->cause[i].map);
     }
     free(l->cause);
+    json_decref(l->place);
     memset(l, 0, sizeof *l);
 }
 

@@ -25,7 +25,8 @@ typedef struct cause {
 
 typedef struct cause_list {
     size_t n;
-    cause *cause; /* owned */
+    cause *cause;  /* owned */
+    json_t *place; /* owned: in the list by what makes it one, until sorted */
 } cause_list;
 
 /* Nothing if the result is not red. */

@@ -3,7 +3,6 @@
 #include "changes.h"
 
 #include "base/strbuf.h"
-#include "record.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -40,16 +39,26 @@ static void key_of(char key[KEY], const json_t *o)
                    record_text(o, "case"));
 }
 
-static json_t *by_key(const json_t *records)
+/* Places of cases by their keys. */
+static json_t *by_key(const stored_run *run)
 {
     json_t *map = json_object();
     char key[KEY];
 
-    for (size_t i = 0; i < json_array_size(records); i++) {
-        key_of(key, json_array_get(records, i));
-        json_object_set(map, key, json_array_get(records, i));
+    for (size_t i = 0; i < run->n_cases; i++) {
+        json_t *record = stored_record(run, i);
+        key_of(key, record);
+        json_object_set_new(map, key, json_integer((json_int_t)i));
+        json_decref(record);
     }
     return map;
+}
+
+static json_t *record_at(const stored_run *run, const json_t *place)
+{
+    return place == NULL
+               ? NULL
+               : stored_record(run, (size_t)json_integer_value(place));
 }
 
 static void add(lists *l, change c, const char *key, const char *note)
@@ -119,30 +128,43 @@ static void print(FILE *out, lists *l)
     }
 }
 
-void changes_print(FILE *out, const json_t *now, const json_t *old,
+static void compare_case(lists *l, const char *key, const json_t *now,
+                         const json_t *old, double slower)
+{
+    if (now == NULL) {
+        add(l, GONE_CASE, key, is_red(old) ? "was red" : "");
+    } else if (old == NULL) {
+        add(l, is_red(now) ? NEW_RED : NEW_CASE, key,
+            is_red(now) ? record_text(now, "reason") : "");
+    } else {
+        compare(l, key, now, old, slower);
+    }
+}
+
+void changes_print(FILE *out, const stored_run *now, const stored_run *old,
                    double slower)
 {
     json_t *before = by_key(old);
     json_t *after = by_key(now);
     lists l;
     const char *key;
-    json_t *record;
+    json_t *place;
 
     memset(&l, 0, sizeof l);
-    json_object_foreach(after, key, record)
+    json_object_foreach(after, key, place)
     {
-        const json_t *then = json_object_get(before, key);
-        if (then != NULL) {
-            compare(&l, key, record, then, slower);
-        } else {
-            add(&l, is_red(record) ? NEW_RED : NEW_CASE, key,
-                is_red(record) ? record_text(record, "reason") : "");
-        }
+        json_t *a = record_at(now, place);
+        json_t *b = record_at(old, json_object_get(before, key));
+        compare_case(&l, key, a, b, slower);
+        json_decref(a);
+        json_decref(b);
     }
-    json_object_foreach(before, key, record)
+    json_object_foreach(before, key, place)
     {
         if (json_object_get(after, key) == NULL) {
-            add(&l, GONE_CASE, key, is_red(record) ? "was red" : "");
+            json_t *b = record_at(old, place);
+            compare_case(&l, key, NULL, b, slower);
+            json_decref(b);
         }
     }
     print(out, &l);

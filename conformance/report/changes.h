@@ -3,12 +3,11 @@
 #ifndef MXO_CHANGES_H
 #define MXO_CHANGES_H
 
-#include <jansson.h>
-#include <stdio.h>
+#include "stored.h"
 
-/* Arrays of records; a case is slower if it takes so many times as long, and
+/* A case is slower if it takes so many times as long, and
    a millisecond more. */
-void changes_print(FILE *out, const json_t *now, const json_t *old,
+void changes_print(FILE *out, const stored_run *now, const stored_run *old,
                    double slower);
 
 #endif

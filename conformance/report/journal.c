@@ -4,7 +4,6 @@
 
 #include "base/input.h"
 #include "base/say.h"
-#include "stored.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,9 +82,6 @@ static int check_header(const journal *j, const json_t *there,
     if (wrong == NULL && !same_backends(there, own)) {
         wrong = "a journal of other backends";
     }
-    if (json_integer_value(json_object_get(there, "schema")) != RECORD_SCHEMA) {
-        wrong = "no journal of this schema";
-    }
     json_decref(own);
     if (wrong != NULL) {
         char text[128];
@@ -95,19 +91,37 @@ static int check_header(const journal *j, const json_t *there,
     return 0;
 }
 
-static int take_case(journal *j, json_t *o, mxo_text why)
+static int take_case(journal *j, const json_t *o, const char *line,
+                     mxo_text why)
 {
     report_result r;
     verdict v;
     char key[KEY];
 
     if (record_read(o, &r, &v) != 0) {
-        json_decref(o);
         return refuse(j, why, "it holds a line that is no case");
     }
     verdict_clear(&v);
     key_of(key, record_text(o, "backend"), r.seed, r.case_text);
-    return json_object_set_new(j->done, key, o);
+    return json_object_set_new(j->done, key, json_string(line));
+}
+
+static int take_line(journal *j, const char *line, unsigned number,
+                     const report_run *run, mxo_text why)
+{
+    char fault[160] = "";
+    char text[240];
+    json_t *o = record_parse(line, (mxo_text){fault, sizeof fault});
+
+    if (o == NULL) {
+        (void)snprintf(text, sizeof text, "line %u %s", number, fault);
+        return refuse(j, why, text);
+    }
+    const int bad =
+        number == 1 ? check_header(j, o, run, why) : take_case(j, o, line, why);
+
+    json_decref(o);
+    return bad;
 }
 
 /* All whole lines; *end is where they end. */
@@ -116,24 +130,17 @@ static int read_lines(journal *j, FILE *f, const report_run *run, off_t *end,
 {
     char *line = NULL;
     size_t size = 0;
-    ssize_t n;
+    ssize_t n = 0;
     unsigned number = 0;
     int bad = 0;
 
-    while (!bad && (n = getline(&line, &size, f)) > 0 && line[n - 1] == '\n') {
-        json_t *o = stored_line(j->path, ++number, line, why);
-        if (o == NULL) {
-            bad = -1;
-        } else if (number == 1) {
-            bad = check_header(j, o, run, why);
-            json_decref(o);
-        } else {
-            bad = take_case(j, o, why);
-        }
+    while (!bad && (n = record_next_line(f, &line, &size)) > 0 &&
+           line[n - 1] == '\n') {
+        bad = take_line(j, line, ++number, run, why);
         *end += (off_t)n;
     }
     free(line);
-    return bad;
+    return n < 0 ? refuse(j, why, "it has a line that is too long") : bad;
 }
 
 /* A file without a whole line: is it empty, or a header that was cut off? */
@@ -186,13 +193,26 @@ int journal_open(journal *j, const char *path, const report_run *run,
     return read_all(j, run, why);
 }
 
-const json_t *journal_find(const journal *j, const char *backend, uint64_t seed,
+/* A case's line; NULL: it was not judged. */
+static const char *line_of(const journal *j, const char *backend, uint64_t seed,
                            const char *case_text)
 {
     char key[KEY];
 
     key_of(key, backend, seed, case_text);
-    return j->fd < 0 ? NULL : json_object_get(j->done, key);
+    return j->fd < 0 ? NULL : json_string_value(json_object_get(j->done, key));
+}
+
+json_t *journal_find(const journal *j, const char *backend, uint64_t seed,
+                     const char *case_text)
+{
+    return record_again(line_of(j, backend, seed, case_text));
+}
+
+int journal_has(const journal *j, const char *backend, uint64_t seed,
+                const char *case_text)
+{
+    return line_of(j, backend, seed, case_text) != NULL;
 }
 
 int journal_add(journal *j, const report_result *r)

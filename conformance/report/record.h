@@ -9,8 +9,12 @@
 #include "report.h"
 
 #include <jansson.h>
+#include <sys/types.h>
 
-enum { RECORD_SCHEMA = 1 }; /* raised when a reader would misread */
+enum {
+    RECORD_SCHEMA = 1,    /* raised when a reader would misread */
+    RECORD_MOST = 1 << 20 /* bytes of a line */
+};
 
 json_t *record_header(const report_run *run);
 json_t *record_case(const report_result *result);
@@ -22,6 +26,14 @@ int record_write(FILE *out, json_t *record); /* takes the record */
    of one.  0, or -1 with errno set. */
 int record_append(int fd, json_t *record); /* takes the record */
 
+/* The next line of a stranger's file, its end included, as getline() has it: a
+   length, 0 at the end of the file, or -1: it is too long. */
+ssize_t record_next_line(FILE *f, char **line, size_t *size);
+/* A stranger's line, its texts made printable; NULL and a sentence without a
+   subject if members are unknown, twice there or missing. */
+json_t *record_parse(const char *line, mxo_text why);
+/* The same of a line that was taken once; NULL of NULL. */
+json_t *record_again(const char *line);
 /* A stranger's record: its texts made printable, in place. */
 void record_clean(json_t *record);
 /*

@@ -9,6 +9,7 @@
 #include "judge/verdict.h"
 #include "run/backends.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 /* One backend of the run. */
@@ -65,6 +66,7 @@ typedef struct tally {
     size_t n_reasons;
     tally_row *row;       /* owned */
     tally_reason *reason; /* owned; skip and unsupported only */
+    json_t *reasons;      /* owned: their places, until a report sorts them */
 } tally;
 
 void tally_add(tally *t, const report_result *r);

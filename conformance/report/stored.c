@@ -2,6 +2,7 @@
 /* See stored.h. */
 #include "stored.h"
 
+#include "base/grown.h"
 #include "base/input.h"
 #include "base/say.h"
 
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SHARDS = 65536 };
+enum { MAX_SHARDS = 65536, MAX_OPERATIONS = 4096 };
 
 /* A file at work. */
 typedef struct reading {
@@ -26,40 +27,6 @@ static int refuse(const reading *r, const char *sentence)
 {
     (void)say(MXO_E_PARAM, r->why, "%s: %.300s", r->path, sentence);
     return -1;
-}
-
-json_t *stored_line(const char *path, unsigned line, const char *text,
-                    mxo_text why)
-{
-    json_error_t error;
-    json_t *o = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-
-    if (!json_is_object(o)) {
-        (void)say(MXO_E_PARAM, why, "%s: line %u is no JSON object", path,
-                  line);
-        json_decref(o);
-        return NULL;
-    }
-    record_clean(o);
-    return o;
-}
-
-static int check_schema(const reading *r, const json_t *header)
-{
-    const json_t *schema = json_object_get(header, "schema");
-    char text[128];
-
-    if (strcmp(record_text(header, "type"), "header") != 0 ||
-        !json_is_integer(schema)) {
-        return refuse(r, "is no report of mxoracle (no header)");
-    }
-    if (json_integer_value(schema) != RECORD_SCHEMA) {
-        (void)snprintf(text, sizeof text,
-                       "has schema %lld, this mxoracle reads %d",
-                       (long long)json_integer_value(schema), RECORD_SCHEMA);
-        return refuse(r, text);
-    }
-    return 0;
 }
 
 /* Check the fields that shards of one run have in common. */
@@ -128,9 +95,9 @@ static void join_text(json_t *to, const json_t *from, const char *key)
 
 static int take_header(reading *r, json_t *o)
 {
-    if (check_schema(r, o) != 0) {
+    if (strcmp(record_text(o, "type"), "header") != 0) {
         json_decref(o);
-        return -1;
+        return refuse(r, "is no report of mxoracle (no header)");
     }
     r->header = o;
     r->s->n_files++;
@@ -177,7 +144,47 @@ static int take_summary(reading *r, json_t *o)
     return 0;
 }
 
-static int take_case(reading *r, json_t *o)
+static size_t rank_of(const json_t *backends, const char *name)
+{
+    size_t i = 0;
+
+    while (i < json_array_size(backends) &&
+           strcmp(record_text(json_array_get(backends, i), "name"), name) !=
+               0) {
+        i++;
+    }
+    return i;
+}
+
+static int add_case(stored_run *s, const json_t *o, const char *line)
+{
+    stored_case *cases = grown(s->cases, s->n_cases, sizeof *cases);
+
+    if (cases == NULL) {
+        return -1;
+    }
+    s->cases = cases;
+    cases[s->n_cases] =
+        (stored_case){.line = strdup(line),
+                      .rank = rank_of(json_object_get(s->header, "backends"),
+                                      record_text(o, "backend")),
+                      .index = record_count(o, "index"),
+                      .is_absent = strcmp(record_text(o, "case"), "*") == 0};
+    return cases[s->n_cases++].line == NULL ? -1 : 0;
+}
+
+/* Each has a row in the summary.  0, or -1: they are too many. */
+static int note_operation(stored_run *s, const json_t *o)
+{
+    char name[512];
+
+    (void)snprintf(name, sizeof name, "%.200s %.200s",
+                   record_text(o, "backend"), record_text(o, "op"));
+    (void)json_object_set_new(s->operations, name, json_true());
+    return json_object_size(s->operations) > MAX_OPERATIONS ? -1 : 0;
+}
+
+static int take_case(reading *r, json_t *o, const char *line)
 {
     report_result result;
     verdict v;
@@ -188,12 +195,31 @@ static int take_case(reading *r, json_t *o)
     }
     r->n[v.status] += result.n_cases;
     verdict_clear(&v);
-    return json_array_append_new(r->s->cases, o);
+    const int is_too_much = note_operation(r->s, o) != 0;
+    const int bad = is_too_much || add_case(r->s, o, line) != 0;
+
+    json_decref(o);
+    return !bad          ? 0
+           : is_too_much ? refuse(r, "names more than 4096 operations")
+                         : refuse(r, "is too large for the memory");
 }
 
-static int take_line(reading *r, const char *text)
+static json_t *parse(const reading *r, const char *line)
 {
-    json_t *o = stored_line(r->path, r->line, text, r->why);
+    char why[160] = "";
+    char text[240];
+    json_t *o = record_parse(line, (mxo_text){why, sizeof why});
+
+    if (o == NULL) {
+        (void)snprintf(text, sizeof text, "line %u %s", r->line, why);
+        (void)refuse(r, text);
+    }
+    return o;
+}
+
+static int take_line(reading *r, const char *line)
+{
+    json_t *o = parse(r, line);
     const char *type = o == NULL ? "" : record_text(o, "type");
 
     if (o == NULL) {
@@ -206,18 +232,28 @@ static int take_line(reading *r, const char *text)
         json_decref(o);
         return refuse(r, "goes on behind its summary");
     }
-    return strcmp(type, "summary") == 0 ? take_summary(r, o) : take_case(r, o);
+    return strcmp(type, "summary") == 0 ? take_summary(r, o)
+                                        : take_case(r, o, line);
+}
+
+static int refuse_line(const reading *r)
+{
+    char text[80];
+
+    (void)snprintf(text, sizeof text, "line %u has more than %d bytes",
+                   r->line + 1, RECORD_MOST);
+    return refuse(r, text);
 }
 
 static int read_file(reading *r, FILE *f)
 {
     char *line = NULL;
     size_t size = 0;
+    ssize_t n;
     int bad = 0;
 
-    while (!bad && getline(&line, &size, f) > 0) {
-        r->line++;
-        bad = take_line(r, line);
+    while (!bad && (n = record_next_line(f, &line, &size)) != 0) {
+        bad = n < 0 ? refuse_line(r) : (r->line++, take_line(r, line));
     }
     free(line);
     if (!bad && r->summary == NULL) {
@@ -231,84 +267,85 @@ static int read_file(reading *r, FILE *f)
     return bad;
 }
 
-/* Backends in the order of the header, cases in that of the plan. */
+/* Backends in the order of the header, cases in that of the plan.  Equal ones
+   keep their order: their lines were read, and their places follow, so. */
 typedef struct ranked {
-    size_t backend;
-    uint64_t index;
-    size_t place; /* where it was read: keeps equal ones in order */
-    json_t *record;
+    stored_case c;
+    size_t place;
 } ranked;
-
-static size_t rank_of(const json_t *backends, const char *name)
-{
-    size_t i = 0;
-
-    while (i < json_array_size(backends) &&
-           strcmp(record_text(json_array_get(backends, i), "name"), name) !=
-               0) {
-        i++;
-    }
-    return i;
-}
 
 static int by_rank(const void *a, const void *b)
 {
     const ranked *x = a;
     const ranked *y = b;
 
-    if (x->backend != y->backend) {
-        return x->backend < y->backend ? -1 : 1;
+    if (x->c.rank != y->c.rank) {
+        return x->c.rank < y->c.rank ? -1 : 1;
     }
-    if (x->index != y->index) {
-        return x->index < y->index ? -1 : 1;
+    if (x->c.index != y->c.index) {
+        return x->c.index < y->c.index ? -1 : 1;
     }
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
 static int sort_cases(stored_run *s)
 {
-    const json_t *backends = json_object_get(s->header, "backends");
-    const size_t n = json_array_size(s->cases);
-    ranked *list = calloc(n + 1, sizeof *list);
-    json_t *sorted = json_array();
+    ranked *list = calloc(s->n_cases + 1, sizeof *list);
 
-    for (size_t i = 0; list != NULL && i < n; i++) {
-        json_t *o = json_array_get(s->cases, i);
-        list[i] = (ranked){rank_of(backends, record_text(o, "backend")),
-                           record_count(o, "index"), i, o};
+    if (list == NULL) {
+        return -1;
     }
-    if (list != NULL) {
-        qsort(list, n, sizeof *list, by_rank);
+    for (size_t i = 0; i < s->n_cases; i++) {
+        list[i] = (ranked){s->cases[i], i};
     }
-    for (size_t i = 0; list != NULL && i < n; i++) {
-        json_array_append(sorted, list[i].record);
+    qsort(list, s->n_cases, sizeof *list, by_rank);
+    for (size_t i = 0; i < s->n_cases; i++) {
+        s->cases[i] = list[i].c;
     }
-    json_decref(s->cases);
-    s->cases = sorted;
-    const int bad = list == NULL;
-
     free(list);
-    return bad ? -1 : 0;
+    return 0;
+}
+
+json_t *stored_record(const stored_run *s, size_t i)
+{
+    return record_again(s->cases[i].line);
+}
+
+/* Rows "*" of one backend and reason: those of b become a's. */
+static int join_rows(stored_run *s, size_t a, size_t b)
+{
+    json_t *x = stored_record(s, a);
+    json_t *y = stored_record(s, b);
+    const int are_one =
+        strcmp(record_text(x, "backend"), record_text(y, "backend")) == 0 &&
+        strcmp(record_text(x, "reason"), record_text(y, "reason")) == 0;
+
+    if (are_one) {
+        const uint64_t n =
+            record_count(x, "n_cases") + record_count(y, "n_cases");
+        (void)json_object_set_new(x, "n_cases", json_integer((json_int_t)n));
+        free(s->cases[a].line);
+        s->cases[a].line = json_dumps(x, JSON_COMPACT);
+    }
+    json_decref(x);
+    json_decref(y);
+    return are_one;
 }
 
 /* Rows "*" of absent backends, one of each shard, become one. */
 static void join_absent(stored_run *s)
 {
-    for (size_t i = 1; i < json_array_size(s->cases);) {
-        json_t *a = json_array_get(s->cases, i - 1);
-        json_t *b = json_array_get(s->cases, i);
-        if (strcmp(record_text(a, "case"), "*") == 0 &&
-            strcmp(record_text(b, "case"), "*") == 0 &&
-            strcmp(record_text(a, "backend"), record_text(b, "backend")) == 0 &&
-            strcmp(record_text(a, "reason"), record_text(b, "reason")) == 0) {
-            const uint64_t n =
-                record_count(a, "n_cases") + record_count(b, "n_cases");
-            json_object_set_new(a, "n_cases", json_integer((json_int_t)n));
-            json_array_remove(s->cases, i);
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n_cases; i++) {
+        if (n > 0 && s->cases[n - 1].is_absent && s->cases[i].is_absent &&
+            join_rows(s, n - 1, i)) {
+            free(s->cases[i].line);
         } else {
-            i++;
+            s->cases[n++] = s->cases[i];
         }
     }
+    s->n_cases = n;
 }
 
 int stored_read(stored_run *s, char *const paths[], int n, mxo_text why)
@@ -316,7 +353,7 @@ int stored_read(stored_run *s, char *const paths[], int n, mxo_text why)
     int bad = 0;
 
     memset(s, 0, sizeof *s);
-    s->cases = json_array();
+    s->operations = json_object();
     for (int i = 0; !bad && i < n; i++) {
         reading r = {.s = s, .path = paths[i], .why = why};
         FILE *f = input_open(paths[i]);
@@ -339,7 +376,11 @@ void stored_clear(stored_run *s)
 {
     json_decref(s->header);
     json_decref(s->summary);
-    json_decref(s->cases);
+    json_decref(s->operations);
+    for (size_t i = 0; i < s->n_cases; i++) {
+        free(s->cases[i].line);
+    }
+    free(s->cases);
     free(s->is_there);
     memset(s, 0, sizeof *s);
 }
@@ -357,20 +398,24 @@ void stored_missing(const stored_run *s, char *text, size_t size)
     }
 }
 
-/* Red or skipped? The rows "*" of absent backends tell. */
-static verdict_status absence_of(const stored_run *s, const char *backend)
+/* Red or skipped? The row "*" of an absent backend tells. */
+static verdict_status absence_of(const stored_run *s, size_t backend)
 {
-    for (size_t i = 0; i < json_array_size(s->cases); i++) {
-        const json_t *o = json_array_get(s->cases, i);
-        if (strcmp(record_text(o, "case"), "*") == 0 &&
-            strcmp(record_text(o, "backend"), backend) == 0) {
-            return strcmp(record_text(o, "judged"),
-                          verdict_name(VERDICT_SKIP)) == 0
-                       ? VERDICT_SKIP
-                       : VERDICT_ERROR;
-        }
+    size_t i = 0;
+
+    while (i < s->n_cases &&
+           !(s->cases[i].is_absent && s->cases[i].rank == backend)) {
+        i++;
     }
-    return VERDICT_SKIP;
+    if (i == s->n_cases) {
+        return VERDICT_SKIP;
+    }
+    json_t *o = stored_record(s, i);
+    const int is_skipped =
+        strcmp(record_text(o, "judged"), verdict_name(VERDICT_SKIP)) == 0;
+
+    json_decref(o);
+    return is_skipped ? VERDICT_SKIP : VERDICT_ERROR;
 }
 
 void stored_describe(const stored_run *s, report_run *run,
@@ -408,6 +453,6 @@ void stored_describe(const stored_run *s, report_run *run,
                        record_text(b, "driver"));
         (void)snprintf(info->why_not, sizeof info->why_not, "%s",
                        record_text(b, "why_not"));
-        info->absent = absence_of(s, info->name);
+        info->absent = absence_of(s, i);
     }
 }

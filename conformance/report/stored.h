@@ -7,10 +7,20 @@
 
 #include "record.h"
 
+/* A case as its line: a tree would take ten times as much. */
+typedef struct stored_case {
+    char *line;  /* owned */
+    size_t rank; /* of its backend in the header */
+    uint64_t index;
+    int is_absent; /* a row "*" */
+} stored_case;
+
 typedef struct stored_run {
-    json_t *header;  /* owned; of the first file */
-    json_t *summary; /* owned; of the first file; NULL: none */
-    json_t *cases;   /* owned; array of records, in the order of the plan */
+    json_t *header;     /* owned; of the first file */
+    json_t *summary;    /* owned; of the first file; NULL: none */
+    stored_case *cases; /* owned; in the order of the plan */
+    size_t n_cases;
+    json_t *operations; /* owned: names of backend and operation */
     int n_files;
     uint64_t n_shards; /* the run was cut into; 0: it was not */
     uint64_t planned;  /* of all files */
@@ -34,8 +44,7 @@ void stored_missing(const stored_run *s, char *text, size_t size);
 void stored_describe(const stored_run *s, report_run *run,
                      backend_info infos[BACKEND_MAX]);
 
-/* One line of a file as JSON of the schema; NULL and a sentence otherwise. */
-json_t *stored_line(const char *path, unsigned line, const char *text,
-                    mxo_text why);
+/* The record of a case, to be released by its caller. */
+json_t *stored_record(const stored_run *s, size_t i);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers under every report. */
+#include "base/grown.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -24,12 +25,12 @@ static tally_row *row_for(tally *t, const char *backend, const char *op)
     if (found != NULL) {
         return found;
     }
-    tally_row *grown = realloc(t->row, (t->n_rows + 1) * sizeof *grown);
+    tally_row *rows = grown(t->row, t->n_rows, sizeof *rows);
 
-    if (grown == NULL) {
+    if (rows == NULL) {
         return NULL;
     }
-    t->row = grown;
+    t->row = rows;
     tally_row *row = &t->row[t->n_rows++];
 
     memset(row, 0, sizeof *row);
@@ -51,33 +52,45 @@ static void count_rule(tally_row *row, const char *rule)
     }
 }
 
-static void count_reason(tally *t, const report_result *r)
+static tally_reason *add_reason(tally *t, const report_result *r)
 {
-    for (size_t i = 0; i < t->n_reasons; i++) {
-        if (t->reason[i].status == r->v->status &&
-            strcmp(t->reason[i].backend, r->backend->name) == 0 &&
-            strncmp(t->reason[i].reason, r->v->reason,
-                    sizeof t->reason[i].reason - 1) == 0) {
-            t->reason[i].n += r->n_cases;
-            return;
-        }
-    }
-    tally_reason *grown =
-        realloc(t->reason, (t->n_reasons + 1) * sizeof *grown);
+    tally_reason *reasons = grown(t->reason, t->n_reasons, sizeof *reasons);
 
-    if (grown == NULL) {
-        return;
+    if (reasons == NULL) {
+        return NULL;
     }
-    t->reason = grown;
+    t->reason = reasons;
     tally_reason *reason = &t->reason[t->n_reasons++];
 
     memset(reason, 0, sizeof *reason);
     reason->status = r->v->status;
-    reason->n = r->n_cases;
     (void)snprintf(reason->backend, sizeof reason->backend, "%s",
                    r->backend->name);
     (void)snprintf(reason->reason, sizeof reason->reason, "%.191s",
                    r->v->reason);
+    return reason;
+}
+
+static void count_reason(tally *t, const report_result *r)
+{
+    char key[BACKEND_NAME + 256];
+
+    (void)snprintf(key, sizeof key, "%d %s %.191s", (int)r->v->status,
+                   r->backend->name, r->v->reason);
+    const json_t *place = json_object_get(t->reasons, key);
+    tally_reason *reason = place == NULL
+                               ? add_reason(t, r)
+                               : &t->reason[json_integer_value(place)];
+
+    if (reason == NULL) {
+        return;
+    }
+    reason->n += r->n_cases;
+    if (place == NULL) {
+        t->reasons = t->reasons == NULL ? json_object() : t->reasons;
+        (void)json_object_set_new(t->reasons, key,
+                                  json_integer(reason - t->reason));
+    }
 }
 
 static void count_use(tally_row *row, const verdict_use *use)
@@ -165,6 +178,7 @@ void tally_clear(tally *t)
 {
     free(t->row);
     free(t->reason);
+    json_decref(t->reasons);
     memset(t, 0, sizeof *t);
 }
 

@@ -6,37 +6,135 @@
 #include "base/input.h"
 #include "base/say.h"
 #include "caseconfig.h"
+#include "files/json_walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int take_root(selection_cases *s, json_t *root,
-                     const json_error_t *error, mxo_text why)
-{
-    const json_t *meta = json_object_get(root, "meta");
+enum {
+    MOST_TEXT = 1 << 26, /* more is no list of cases */
+    FIRST_TEXT = 1 << 16
+};
 
-    s->root = root;
-    s->list = json_object_get(root, "cases");
-    if (root == NULL) {
-        (void)say(MXO_E_PARAM, why, "not JSON: %.200s at line %d", error->text,
-                  error->line);
+/* Where a case stands: trees of all would take some twenty times the text. */
+struct selection_span {
+    uint32_t at;
+    uint32_t n;
+};
+
+static int not_json(const json_walk *w, mxo_text why)
+{
+    (void)say(MXO_E_PARAM, why, "not JSON: %.200s", w->error);
+    return -1;
+}
+
+/* Note where the cases are, once they have been counted. */
+static int list_cases(selection_cases *s, const char *list, size_t n,
+                      mxo_text why)
+{
+    json_walk w = json_walk_begin(list, n);
+    int more;
+
+    for (s->n = 0; (more = json_walk_next(&w)) > 0; s->n++) {
+        if (json_walk_value(&w) == NULL) {
+            break;
+        }
+        if (s->span != NULL) {
+            s->span[s->n] = (struct selection_span){
+                (uint32_t)(w.text - s->text), (uint32_t)w.n_text};
+        }
+    }
+    const int bad = more == 0 ? 0 : not_json(&w, why);
+
+    json_walk_end(&w);
+    return bad;
+}
+
+static int take_list(selection_cases *s, const json_walk *root, mxo_text why)
+{
+    if (root->text[0] != '[') {
+        return 0;
+    }
+    if (list_cases(s, root->text, root->n_text, why) != 0) {
         return -1;
     }
-    if (!json_is_array(s->list)) {
+    s->span = calloc(s->n + 1, sizeof *s->span);
+    if (s->span == NULL) {
+        (void)say(MXO_E_NOMEM, why, "out of memory");
+        return -1;
+    }
+    return list_cases(s, root->text, root->n_text, why);
+}
+
+/* One of the file's two members, each once. */
+static int take_member(selection_cases *s, json_walk *w, mxo_text why)
+{
+    const char *key = json_walk_key(w);
+
+    if (strcmp(key, "cases") == 0 && s->span == NULL) {
+        return take_list(s, w, why);
+    }
+    if (strcmp(key, "meta") == 0 && s->meta == NULL) {
+        s->meta = json_deep_copy(json_walk_value(w));
+        return s->meta == NULL ? not_json(w, why) : 0;
+    }
+    (void)say(MXO_E_PARAM, why, "%.60s is not a known key, or is there twice",
+              key);
+    return -1;
+}
+
+static int take_text(selection_cases *s, mxo_text why)
+{
+    json_walk w = json_walk_begin(s->text, s->n_text);
+    int more;
+    int bad = 0;
+
+    while (!bad && (more = json_walk_next(&w)) != 0) {
+        bad = more < 0 ? not_json(&w, why) : take_member(s, &w, why);
+    }
+    json_walk_end(&w);
+    if (bad) {
+        return -1;
+    }
+    if (s->span == NULL) {
         (void)say(MXO_E_PARAM, why, "there is no list named cases");
         return -1;
     }
-    return case_defaults(&s->defaults, json_object_get(meta, "defaults"),
+    return case_defaults(&s->defaults, json_object_get(s->meta, "defaults"),
                          why) == MXO_OK
                ? 0
                : -1;
 }
 
+/* All that a file holds. 0, or -1 and a sentence. */
+static int read_text(selection_cases *s, FILE *f, mxo_text why)
+{
+    size_t size = 0;
+
+    do {
+        size = size == 0 ? FIRST_TEXT : 2 * size;
+        char *grown = realloc(s->text, size);
+        if (grown == NULL) {
+            (void)say(MXO_E_NOMEM, why, "out of memory");
+            return -1;
+        }
+        s->text = grown;
+        s->n_text += fread(grown + s->n_text, 1, size - s->n_text, f);
+    } while (s->n_text == size && size <= MOST_TEXT);
+    if (ferror(f) != 0) {
+        (void)say(MXO_E_PARAM, why, "it cannot be read");
+        return -1;
+    }
+    if (s->n_text > MOST_TEXT) {
+        (void)say(MXO_E_PARAM, why, "it has more than %d bytes", MOST_TEXT);
+        return -1;
+    }
+    return 0;
+}
+
 int selection_cases_open(selection_cases *s, const char *path, mxo_text why)
 {
-    json_error_t error;
-    json_t *root;
     FILE *f = input_open(path);
 
     memset(s, 0, sizeof *s);
@@ -44,53 +142,60 @@ int selection_cases_open(selection_cases *s, const char *path, mxo_text why)
         (void)say(MXO_E_PARAM, why, "it cannot be read");
         return -1;
     }
-    root = json_loadf(f, JSON_REJECT_DUPLICATES, &error);
-    const int is_unread = root == NULL && ferror(f) != 0;
+    const int bad = read_text(s, f, why);
 
     (void)fclose(f);
-    if (is_unread) {
-        (void)say(MXO_E_PARAM, why, "it cannot be read");
-        return -1;
-    }
-    return take_root(s, root, &error, why);
+    return bad ? -1 : take_text(s, why);
 }
 
 int selection_cases_read(selection_cases *s, const char *text, size_t n,
                          mxo_text why)
 {
-    json_error_t error;
-    json_t *root;
-
     memset(s, 0, sizeof *s);
-    root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &error);
-    return take_root(s, root, &error, why);
+    s->text = malloc(n + 1);
+    if (s->text == NULL) {
+        (void)say(MXO_E_NOMEM, why, "out of memory");
+        return -1;
+    }
+    memcpy(s->text, text, n);
+    s->n_text = n;
+    return take_text(s, why);
 }
 
 void selection_cases_close(selection_cases *s)
 {
-    json_decref(s->root);
+    json_decref(s->meta);
+    free(s->span);
+    free(s->text);
     memset(s, 0, sizeof *s);
 }
 
 size_t selection_cases_count(const selection_cases *s)
 {
-    return json_array_size(s->list);
+    return s->n;
 }
 
-const char *selection_case_id(const selection_cases *s, size_t i)
+json_t *selection_case(const selection_cases *s, size_t i)
 {
-    const char *id =
-        json_string_value(json_object_get(json_array_get(s->list, i), "id"));
-
-    return id == NULL ? "" : id;
+    return json_loadb(s->text + s->span[i].at, s->span[i].n,
+                      JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
 }
 
-const char *selection_case_profile(const selection_cases *s, size_t i)
+static const char *text_of(const json_t *object, const char *key)
 {
-    const char *profile = json_string_value(
-        json_object_get(json_array_get(s->list, i), "profile"));
+    const char *text = json_string_value(json_object_get(object, key));
 
-    return profile == NULL ? "" : profile;
+    return text == NULL ? "" : text;
+}
+
+const char *selection_case_id(const json_t *object)
+{
+    return text_of(object, "id");
+}
+
+const char *selection_case_profile(const json_t *object)
+{
+    return text_of(object, "profile");
 }
 
 /* "what: want ..., got ..." */
@@ -171,10 +276,9 @@ static int judge(const json_t *object, const json_t *answer,
     return 0;
 }
 
-int selection_case_run(const selection_cases *s, size_t i,
+int selection_case_run(const selection_cases *s, const json_t *object,
                        const mxo_select_rules *rules, mxo_text what)
 {
-    const json_t *object = json_array_get(s->list, i);
     mxo_select_config config = s->defaults;
     json_t *trace = NULL;
     json_t *answer = NULL;

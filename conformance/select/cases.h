@@ -14,8 +14,11 @@
 
 /* A file that has been read. */
 typedef struct selection_cases {
-    json_t *root;       /* owned; the defaults borrow from it */
-    const json_t *list; /* its cases */
+    char *text; /* owned, as the rest */
+    size_t n_text;
+    json_t *meta; /* the defaults borrow from it */
+    size_t n;
+    struct selection_span *span; /* of n cases in the text */
     mxo_select_config defaults;
 } selection_cases;
 
@@ -26,16 +29,18 @@ int selection_cases_read(selection_cases *s, const char *text, size_t n,
 void selection_cases_close(selection_cases *s);
 
 size_t selection_cases_count(const selection_cases *s);
-/* The case's id, or "" */
-const char *selection_case_id(const selection_cases *s, size_t i);
+/* Case i, to be released by its caller; NULL: out of memory. */
+json_t *selection_case(const selection_cases *s, size_t i);
+/* A case's id, or "" */
+const char *selection_case_id(const json_t *object);
 /* The version it is about, "" if it names none. */
-const char *selection_case_profile(const selection_cases *s, size_t i);
+const char *selection_case_profile(const json_t *object);
 
 /*
- * Ask case i by some rules (NULL: vLLM's). 0 if the answer is the published
+ * Ask a case by some rules (NULL: vLLM's). 0 if the answer is the published
  * one, 1 if not, 2 if it could not be asked; what then says what differs.
  */
-int selection_case_run(const selection_cases *s, size_t i,
+int selection_case_run(const selection_cases *s, const json_t *object,
                        const mxo_select_rules *rules, mxo_text what);
 
 #endif

@@ -53,19 +53,47 @@ void selection_files_close(selection_cases files[SELECTION_FILES])
     }
 }
 
-/* Whether the case is of the changed version; "" is any. */
-static int concerns(const selection_cases files[SELECTION_FILES], size_t at,
-                    const char *version)
+/* A case that is asked of many rules: its tree stays. */
+typedef struct published {
+    const selection_cases *of;
+    const char *file;
+    json_t *object; /* owned */
+} published;
+
+static void release(published *cases, size_t n)
 {
-    int f = 0;
-
-    while (f + 1 < SELECTION_FILES && at >= selection_cases_count(&files[f])) {
-        at -= selection_cases_count(&files[f]);
-        f++;
+    for (size_t i = 0; i < n; i++) {
+        json_decref(cases[i].object);
     }
-    const char *profile = selection_case_profile(&files[f], at);
+    free(cases);
+}
 
-    return version[0] == '\0' || strcmp(profile, version) == 0;
+/* The cases of all files; NULL: out of memory. */
+static published *collect(const selection_cases files[SELECTION_FILES],
+                          size_t *n)
+{
+    size_t at = 0;
+
+    *n = 0;
+    for (int f = 0; f < SELECTION_FILES; f++) {
+        *n += selection_cases_count(&files[f]);
+    }
+    published *cases = calloc(*n + 1, sizeof *cases);
+
+    for (int f = 0; cases != NULL && f < SELECTION_FILES; f++) {
+        for (size_t i = 0; i < selection_cases_count(&files[f]); i++) {
+            cases[at++] = (published){&files[f], file_names[f],
+                                      selection_case(&files[f], i)};
+        }
+    }
+    return cases;
+}
+
+/* Whether the case is of the changed version; "" is any. */
+static int concerns(const published *c, const char *version)
+{
+    return version[0] == '\0' ||
+           strcmp(selection_case_profile(c->object), version) == 0;
 }
 
 /* The version that a change's name begins with, or "". */
@@ -82,29 +110,20 @@ static const char *version_in(const char *what)
     return "";
 }
 
-/* A case among those of all files. */
-static int ask(const selection_cases files[SELECTION_FILES], size_t at,
-               const mxo_select_rules *rules, selection_fate *fate,
-               mxo_text how)
+static int ask(const published *c, const mxo_select_rules *rules,
+               selection_fate *fate, mxo_text how)
 {
-    int f = 0;
-
-    while (f + 1 < SELECTION_FILES && at >= selection_cases_count(&files[f])) {
-        at -= selection_cases_count(&files[f]);
-        f++;
-    }
-    fate->file = file_names[f];
-    fate->case_id = selection_case_id(&files[f], at);
-    return selection_case_run(&files[f], at, rules, how);
+    fate->file = c->file;
+    fate->case_id = selection_case_id(c->object);
+    return selection_case_run(c->of, c->object, rules, how);
 }
 
-static int survey(const selection_cases files[SELECTION_FILES], size_t n_cases,
-                  mxo_text why)
+static int survey(const published *cases, size_t n, mxo_text why)
 {
     selection_fate fate = {.number = 0};
 
-    for (size_t i = 0; i < n_cases; i++) {
-        if (ask(files, i, NULL, &fate, why) != 0) {
+    for (size_t i = 0; i < n; i++) {
+        if (ask(&cases[i], NULL, &fate, why) != 0) {
             return -1;
         }
     }
@@ -116,35 +135,32 @@ int selection_mutants(const selection_cases files[SELECTION_FILES],
                       mxo_text why)
 {
     mxo_select_rules *copy = malloc(select_rules_bytes());
+    published *cases = collect(files, n_cases);
     char what[256];
     char how[512];
     size_t first = 0;
+    const int is_good =
+        copy != NULL && cases != NULL && survey(cases, *n_cases, why) == 0;
 
-    *n_cases = 0;
-    for (int f = 0; f < SELECTION_FILES; f++) {
-        *n_cases += selection_cases_count(&files[f]);
-    }
-    if (copy == NULL || survey(files, *n_cases, why) != 0) {
-        free(copy);
-        return -1;
-    }
     for (int i = 0;
+         is_good &&
          select_rules_mutate(copy, i, (mxo_text){what, sizeof what}) == MXO_OK;
          i++) {
         selection_fate fate = {.number = i, .what = what, .how = how};
         const char *version = version_in(what);
         for (size_t k = 0; k < *n_cases && !fate.killed; k++) {
             const size_t at = (first + k) % *n_cases;
-            if (!concerns(files, at, version)) {
+            if (!concerns(&cases[at], version)) {
                 continue;
             }
             fate.n_cases++;
             fate.killed =
-                ask(files, at, copy, &fate, (mxo_text){how, sizeof how}) != 0;
+                ask(&cases[at], copy, &fate, (mxo_text){how, sizeof how}) != 0;
             first = fate.killed ? at : first;
         }
         report(ctx, &fate);
     }
+    release(cases, cases == NULL ? 0 : *n_cases);
     free(copy);
-    return 0;
+    return is_good ? 0 : -1;
 }

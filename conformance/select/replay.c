@@ -24,13 +24,13 @@ typedef struct session {
     progress progress;
 } session;
 
-static void say_case(session *s, size_t i, int failed, const char *why)
+static void say_case(session *s, size_t i, const char *id, int failed,
+                     const char *why)
 {
     if (s->is_text && (failed || s->verbose)) {
         progress_wipe(&s->progress);
-        printf("%s case %zu %s%s%s\n", failed ? "FAIL" : "ok  ", i,
-               selection_case_id(&s->cases, i), failed ? ": " : "",
-               failed ? why : "");
+        printf("%s case %zu %s%s%s\n", failed ? "FAIL" : "ok  ", i, id,
+               failed ? ": " : "", failed ? why : "");
     }
 }
 
@@ -38,7 +38,9 @@ static void judge(session *s, size_t i)
 {
     char why[2048] = "";
     char name[160];
-    const int failed = selection_case_run(&s->cases, i, NULL,
+    json_t *object = selection_case(&s->cases, i);
+    const char *id = selection_case_id(object);
+    const int failed = selection_case_run(&s->cases, object, NULL,
                                           (mxo_text){why, sizeof why}) != 0;
     verdict v = {.status = failed ? VERDICT_FAIL : VERDICT_PASS, .n_total = 1};
     report_result r = {.backend = &s->info,
@@ -54,14 +56,14 @@ static void judge(session *s, size_t i)
     v.n_diff = (uint64_t)failed;
     (void)snprintf(v.rule, sizeof v.rule, "bits");
     (void)snprintf(v.reason, sizeof v.reason, "%.500s", failed ? why : "");
-    (void)snprintf(name, sizeof name, "%zu %.120s", i,
-                   selection_case_id(&s->cases, i));
+    (void)snprintf(name, sizeof name, "%zu %.120s", i, id);
     (void)snprintf(r.repro, sizeof r.repro, "mxoracle select --cases='%.1400s'",
                    s->path);
-    say_case(s, i, failed, why);
+    say_case(s, i, id, failed, why);
     report_set_result(&s->reports, &r);
     tally_add(&s->counts, &r);
     progress_show(&s->progress, i + 1, s->n[1], name);
+    json_decref(object);
 }
 
 static int replay(session *s)

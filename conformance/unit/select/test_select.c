@@ -43,10 +43,13 @@ START_TEST(every_published_case_is_answered)
         open_cases(&s, files[f].name);
         ck_assert_uint_eq(selection_cases_count(&s), files[f].n);
         for (size_t i = 0; i < files[f].n; i++) {
-            ck_assert_msg(selection_case_run(&s, i, NULL, text) == 0, "%s: %s",
-                          selection_case_id(&s, i), why);
-            ck_assert_msg(selection_case_run(&s, i, &copy, text) == 0,
-                          "%s, own rules: %s", selection_case_id(&s, i), why);
+            json_t *object = selection_case(&s, i);
+            const char *id = selection_case_id(object);
+            ck_assert_msg(selection_case_run(&s, object, NULL, text) == 0,
+                          "%s: %s", id, why);
+            ck_assert_msg(selection_case_run(&s, object, &copy, text) == 0,
+                          "%s, own rules: %s", id, why);
+            json_decref(object);
         }
         selection_cases_close(&s);
     }

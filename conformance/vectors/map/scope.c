@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A tree takes some twenty times its text. */
+enum { MOST_PARAMS = 1 << 16 };
+
 mxo_status scope_open(scope *s, const char *path, safetensors *file,
                       mxo_text why)
 {
@@ -20,6 +23,10 @@ mxo_status scope_open(scope *s, const char *path, safetensors *file,
     memset(s, 0, sizeof *s);
     s->path = path;
     s->file = file;
+    if (text != NULL && strlen(text) > MOST_PARAMS) {
+        return say(MXO_E_SHAPE, why, "has params of more than %d bytes",
+                   MOST_PARAMS);
+    }
     s->params =
         json_loads(text == NULL ? "{}" : text, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(s->params)) {

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines of a stranger's report: their length and their members are those of
+ * docs/reports.schema.json, before a tree is made of them.
+ */
+#include "base/say.h"
+#include "files/json_walk.h"
+#include "record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_LINE = 4096 };
+
+static const char *const header_names[] = {
+    "type", "schema", "command",  "version",  "compiler", "machine",
+    "os",   "build",  "started",  "seed",     "level",    "planned",
+    "plan", "shard",  "baseline", "backends", NULL};
+static const char *const case_names[] = {
+    "type",       "backend",          "op",      "case",   "seed",
+    "index",      "status",           "judged",  "kind",   "reason",
+    "n_cases",    "n_diff",           "n_total", "first",  "rule",
+    "bound_used", "also_accepted_by", "kernel",  "called", "ms",
+    "calls",      "detail",           "map",     "repro",  NULL};
+static const char *const summary_names[] = {
+    "type", "stopped",     "planned",  "total",   "failed",  "skipped",
+    "pass", "fail",        "crash",    "timeout", "vacuous", "error",
+    "skip", "unsupported", "expected", "seed",    "seconds", NULL};
+static const char *const journal_names[] = {"options", "subjects", NULL};
+static const char *const shard_names[] = {"k", "n", NULL};
+static const char *const backends_names[] = {"name",   "version", "device",
+                                             "driver", "why_not", NULL};
+static const char *const first_names[] = {"tensor", "index", "want", "got",
+                                          NULL};
+static const char *const bound_used_names[] = {"bins", "most", NULL};
+static const char *const map_names[] = {"tensor", "rows", "cols",   "down",
+                                        "across", "tile", "layout", "experts",
+                                        "wrong",  NULL};
+static const char *const layout_names[] = {"name", "elem_bytes", "shape", NULL};
+
+typedef struct members {
+    const char *of; /* a line's type, or the object's name */
+    const char *const *names;
+} members;
+
+/* All are there. */
+static const members lines[] = {{"header", header_names},
+                                {"case", case_names},
+                                {"summary", summary_names},
+                                {NULL, NULL}};
+
+static const members objects[] = {{"shard", shard_names},
+                                  {"backends", backends_names},
+                                  {"first", first_names},
+                                  {"bound_used", bound_used_names},
+                                  {"map", map_names},
+                                  {"layout", layout_names},
+                                  {NULL, NULL}};
+
+static const char *const *names_of(const members *m, const char *of)
+{
+    while (m->of != NULL && strcmp(m->of, of) != 0) {
+        m++;
+    }
+    return m->names;
+}
+
+static int is_among(const char *const *names, const char *name)
+{
+    while (names != NULL && *names != NULL && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return names != NULL && *names != NULL;
+}
+
+static int is_of_a_line(const char *name)
+{
+    return is_among(header_names, name) || is_among(case_names, name) ||
+           is_among(summary_names, name) || is_among(journal_names, name);
+}
+
+static int no_member(const char *name, mxo_text why)
+{
+    (void)say(MXO_E_PARAM, why, "has a member \"%.60s\" that no report has",
+              name);
+    return -1;
+}
+
+/* 0, or -1 and a sentence: objects within a line have their members, too. */
+static int check_inside(const char *of, const json_t *value, mxo_text why)
+{
+    const char *name;
+    json_t *part;
+    size_t i;
+    int bad = 0;
+
+    json_object_foreach((json_t *)value, name, part)
+    {
+        bad = bad ? bad
+              : is_among(names_of(objects, of), name)
+                  ? check_inside(name, part, why)
+                  : no_member(name, why);
+    }
+    json_array_foreach(value, i, part)
+    {
+        bad = bad ? bad : check_inside(of, part, why);
+    }
+    return bad;
+}
+
+static int no_object(mxo_text why)
+{
+    (void)say(MXO_E_PARAM, why, "is no JSON object");
+    return -1;
+}
+
+/* A later schema has other members: it is named before they are. */
+static int check_schema(const json_t *schema, mxo_text why)
+{
+    if (json_integer_value(schema) == RECORD_SCHEMA) {
+        return 0;
+    }
+    (void)say(MXO_E_PARAM, why, "has schema %lld, this mxoracle reads %d",
+              (long long)json_integer_value(schema), RECORD_SCHEMA);
+    return -1;
+}
+
+static int take_member(json_t *o, json_walk *w, mxo_text why)
+{
+    const char *name = json_walk_key(w);
+
+    if (!is_of_a_line(name)) {
+        return no_member(name, why);
+    }
+    json_t *value = (json_t *)json_walk_value(w);
+
+    if (value == NULL || json_object_get(o, name) != NULL) {
+        return no_object(why);
+    }
+    if (strcmp(name, "schema") == 0 && check_schema(value, why) != 0) {
+        return -1;
+    }
+    return check_inside(name, value, why) != 0
+               ? -1
+               : json_object_set(o, name, value);
+}
+
+/* All members of the line's type, and no others but a journal's. */
+static int check_members(const json_t *o, mxo_text why)
+{
+    const char *const *names = names_of(lines, record_text(o, "type"));
+    const char *name;
+    json_t *value;
+
+    if (names == NULL) {
+        return 0; /* whoever reads it says what it should be */
+    }
+    json_object_foreach((json_t *)o, name, value)
+    {
+        if (!is_among(names, name) &&
+            !(names == header_names && is_among(journal_names, name))) {
+            return no_member(name, why);
+        }
+    }
+    for (; *names != NULL; names++) {
+        if (json_object_get(o, *names) == NULL) {
+            (void)say(MXO_E_PARAM, why, "lacks the member \"%s\"", *names);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int take_members(json_t *o, json_walk *w, mxo_text why)
+{
+    int more;
+
+    while ((more = json_walk_next(w)) > 0) {
+        if (take_member(o, w, why) != 0) {
+            return -1;
+        }
+    }
+    return more < 0 ? no_object(why) : check_members(o, why);
+}
+
+json_t *record_parse(const char *line, mxo_text why)
+{
+    json_walk w = json_walk_of(line);
+    json_t *o = json_object();
+    const int bad = w.closer != '}' ? no_object(why) : take_members(o, &w, why);
+
+    json_walk_end(&w);
+    if (bad) {
+        json_decref(o);
+        return NULL;
+    }
+    record_clean(o);
+    return o;
+}
+
+json_t *record_again(const char *line)
+{
+    json_t *o = line == NULL ? NULL : json_loads(line, 0, NULL);
+
+    record_clean(o);
+    return o;
+}
+
+static int grow(char **line, size_t *size)
+{
+    const size_t more = *size == 0 ? FIRST_LINE : 2 * *size;
+    char *grown = realloc(*line, more);
+
+    if (grown != NULL) {
+        *line = grown;
+        *size = more;
+    }
+    return grown == NULL ? -1 : 0;
+}
+
+ssize_t record_next_line(FILE *f, char **line, size_t *size)
+{
+    size_t n = 0;
+    int c = 0;
+
+    while (c != '\n' && n <= RECORD_MOST && (c = getc(f)) != EOF) {
+        if (n + 1 >= *size && grow(line, size) != 0) {
+            return -1;
+        }
+        (*line)[n++] = (char)(c == '\0' ? '\1' : c); /* no JSON either */
+        (*line)[n] = '\0';
+    }
+    return n <= RECORD_MOST ? (ssize_t)n : -1;
+}
