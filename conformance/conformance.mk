@@ -69,6 +69,7 @@ libdraw_la_SOURCES = \
 	%reldir%/data/fills.h \
 	%reldir%/data/fills_ids.c \
 	%reldir%/data/fills_nudged.c \
+	%reldir%/data/fills_random.c \
 	%reldir%/data/fills_ties.c \
 	%reldir%/data/kinds.def \
 	%reldir%/draw/decode.c \

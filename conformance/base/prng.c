@@ -56,6 +56,58 @@ void prng_bytes(prng *p, uint8_t *to, size_t n)
     *p = own;
 }
 
+enum { STATE_BITS = 256 };
+
+/* Steps of the state as a matrix over GF(2): the state each bit alone leads
+   to. */
+typedef struct steps {
+    prng of[STATE_BITS];
+} steps;
+
+static prng apply(const steps *m, const prng *p)
+{
+    prng sum = {{0, 0, 0, 0}};
+
+    for (int i = 0; i < STATE_BITS; i++) {
+        const uint64_t mask = 0 - (p->s[i / 64] >> i % 64 & 1);
+        for (int k = 0; k < 4; k++) {
+            sum.s[k] ^= m->of[i].s[k] & mask;
+        }
+    }
+    return sum;
+}
+
+static void one_step(steps *m)
+{
+    memset(m, 0, sizeof *m);
+    for (int i = 0; i < STATE_BITS; i++) {
+        m->of[i].s[i / 64] = UINT64_C(1) << i % 64;
+        (void)next_of(m->of[i].s);
+    }
+}
+
+static void twice(steps *m)
+{
+    const steps once = *m;
+
+    for (int i = 0; i < STATE_BITS; i++) {
+        m->of[i] = apply(&once, &once.of[i]);
+    }
+}
+
+void prng_skip(prng *p, uint64_t n)
+{
+    steps m;
+
+    one_step(&m);
+    for (; n != 0; n >>= 1) {
+        if ((n & 1) != 0) {
+            *p = apply(&m, p);
+        }
+        twice(&m);
+    }
+}
+
 /* High 64 bits of a 64 by 64 bit product, by halves: portable. */
 static uint64_t multiply_high(uint64_t a, uint64_t b)
 {

@@ -8,6 +8,7 @@
  *             byte; then one step of SplitMix64.
  * prng_seed(): four steps of SplitMix64 fill the state of xoshiro256**.
  * prng_below(n): the high half of the 128-bit product of a draw and n.
+ * prng_skip(n): a step is linear over GF(2), so n steps are one matrix.
  *
  * Sources: Fowler/Noll/Vo, FNV-1a; Steele, Lea, Flood, "Fast splittable
  * pseudorandom number generators" (2014); Blackman, Vigna, "Scrambled linear
@@ -30,6 +31,8 @@ void prng_seed(prng *p, uint64_t seed);
 uint64_t prng_next(prng *p);
 /* The low bytes of the next n numbers. */
 void prng_bytes(prng *p, uint8_t *to, size_t n);
+/* As after n numbers; some milliseconds for any n. */
+void prng_skip(prng *p, uint64_t n);
 /* Uniform in 0..n-1; n > 0. */
 uint64_t prng_below(prng *p, uint64_t n);
 

@@ -44,21 +44,6 @@ const code_format *fill_element(const test_case *c)
     return code_format_by_name("e2m1");
 }
 
-void fill_random(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t n = tensor_elems(t);
-
-    (void)c;
-    if (dtype_bytes(t->dtype) == 1 && t->dtype != MXO_BOOL) {
-        prng_bytes(rng, t->data, (size_t)n);
-        return;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        tensor_store(
-            t, i, t->dtype == MXO_BOOL ? prng_below(rng, 2) : prng_next(rng));
-    }
-}
-
 /* Codes there are in the parameter format, or in the dtype (at most 2^16). */
 static uint64_t code_count(const test_case *c, const host_tensor *t)
 {

@@ -233,6 +233,7 @@ static void make_bytes(stage *g, const placed *p, int run, uint64_t at,
     }
 }
 
+/* Noise repeats after a chunk: no result of it is looked at. */
 static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 {
     const uint64_t n_bytes = p->host->n_bytes;
@@ -240,7 +241,9 @@ static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
 
     for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        make_bytes(g, p, run, at, n);
+        if (at == 0 || run != STAGE_NOISE) {
+            make_bytes(g, p, run, at, n);
+        }
         status = g->s->table->upload(g->s->ctx, p->buffer, p->offset + at,
                                      g->chunk, n, why);
     }

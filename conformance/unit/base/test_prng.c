@@ -98,6 +98,29 @@ START_TEST(bytes_are_the_low_ones_of_the_next_numbers)
 }
 END_TEST
 
+static void steps_and_skips_are_the_same(uint64_t n)
+{
+    prng a;
+    prng b;
+
+    prng_seed(&a, n + 1);
+    b = a;
+    for (uint64_t i = 0; i < n; i++) {
+        (void)prng_next(&a);
+    }
+    prng_skip(&b, n);
+    ck_assert_mem_eq(&a, &b, sizeof a);
+}
+
+START_TEST(a_skip_is_as_many_steps)
+{
+    for (uint64_t n = 0; n < 300; n++) {
+        steps_and_skips_are_the_same(n);
+    }
+    steps_and_skips_are_the_same(1000003);
+}
+END_TEST
+
 Suite *suite_prng(void);
 Suite *suite_prng(void)
 {
@@ -109,6 +132,7 @@ Suite *suite_prng(void)
     tcase_add_test(t, seeding_is_four_steps_of_splitmix64);
     tcase_add_test(t, below_is_the_high_half_of_the_product);
     tcase_add_test(t, bytes_are_the_low_ones_of_the_next_numbers);
+    tcase_add_test(t, a_skip_is_as_many_steps);
     tcase_add_test(t, seed_of_hashes_seed_case_and_tensor);
     suite_add_tcase(s, t);
     return s;

@@ -3,6 +3,7 @@
    holds what it promises. */
 #include "case/grid.h"
 #include "data/fill.h"
+#include "data/fills.h"
 
 #include <check.h>
 #include <math.h>
@@ -429,6 +430,30 @@ START_TEST(drawn_shapes_follow_the_seed)
 }
 END_TEST
 
+/* Threads draw parts of such a tensor. */
+START_TEST(long_weights_are_the_bytes_of_one_stream)
+{
+    const size_t n = (size_t)70 << 20 | 5;
+    host_tensor t = {.dtype = MXO_U8, .rank = 1, .shape = {n}, .n_bytes = n};
+    uint8_t *expected = malloc(n);
+    test_case c;
+    prng a;
+    prng b;
+
+    t.data = malloc(n);
+    ck_assert(t.data != NULL && expected != NULL);
+    ck_assert_int_eq(case_parse(&c, "dequant.mx:rows=5,cols=64", why), 0);
+    prng_seed(&a, 3);
+    b = a;
+    fill_random(&c, &t, &a);
+    prng_bytes(&b, expected, n);
+    ck_assert_int_eq(memcmp(t.data, expected, n), 0);
+    ck_assert_mem_eq(&a, &b, sizeof a);
+    free(expected);
+    free(t.data);
+}
+END_TEST
+
 Suite *suite_fill(void);
 Suite *suite_fill(void)
 {
@@ -451,6 +476,7 @@ Suite *suite_fill(void)
                         0, 2);
     tcase_add_test(t, lone_layers_have_one_live_code_in_a_row_of_w2);
     tcase_add_test(t, every_grid_expands_and_fills);
+    tcase_add_test(t, long_weights_are_the_bytes_of_one_stream);
     tcase_add_test(t, drawn_shapes_follow_the_seed);
     suite_add_tcase(s, t);
     return s;
