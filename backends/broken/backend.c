@@ -277,7 +277,7 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
     if (call == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
     }
-    return IS(V14) || IS(H20) || (IS(V40) && call->stream != NULL)
+    return IS(V14) || IS(H20) || ((IS(V40) || IS(H62)) && call->stream != NULL)
                ? put_off(b, call, why)
                : run_now(b, call, why);
 }
@@ -306,9 +306,13 @@ static mxo_status backend_stream_upload(void *ctx, void *stream, void *buffer,
 static mxo_status backend_launch(void *ctx, void *graph, void *stream,
                                  mxo_text why)
 {
+    const broken *b = ctx;
     broken_job *job = graph;
 
-    job->call.stream = stream;
+    if (IS(H61) && job->n_launches++ > 0) {
+        return MXO_OK;
+    }
+    job->call.stream = IS(H62) ? NULL : stream;
     broken_launching(ctx, job);
     const mxo_status status = run_call(ctx, &job->call, why);
 

@@ -41,6 +41,7 @@ typedef struct broken_job {
     uint8_t *answer;           /* H58: of the first launch */
     mxo_tensor choices;        /* H60: topk_ids as they were captured */
     uint64_t room;             /* H60: of an expert, in rows */
+    int n_launches;            /* H61 */
 } broken_job;
 
 /* Bytes that are to be there when a stream comes to them. */

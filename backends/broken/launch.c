@@ -186,7 +186,7 @@ void broken_end_uploads(broken *b)
 mxo_status broken_put_upload(broken *b, uint8_t *to, const void *src,
                              uint64_t n_bytes, mxo_text why)
 {
-    if (!IS(V40) && !IS(H52)) {
+    if (!IS(V40) && !IS(H52) && !IS(H62)) {
         memcpy(to, src, (size_t)n_bytes);
         return MXO_OK;
     }

@@ -69,6 +69,86 @@ static mxo_status check_ops(const opened_judge *o, mxo_text why)
     return MXO_OK;
 }
 
+/* Is a name of n letters among tensors, "x:bf16[rows] scale:f32[n]" or "y"? */
+static int is_tensor(const char *tensors, const char *name, size_t n)
+{
+    const char *at = tensors;
+
+    while (*at != '\0') {
+        if (strncmp(at, name, n) == 0 && strchr(": ", at[n]) != NULL) {
+            return 1;
+        }
+        at += strcspn(at, " ");
+        at += strspn(at, " ");
+    }
+    return 0;
+}
+
+static int is_tensor_of_its(const mxo_backend *b, const char *name, size_t n)
+{
+    for (size_t i = 0; b->ops[i] != NULL; i++) {
+        const mxo_op_info *info = op_by_name(b->ops[i])->info;
+        if (is_tensor(info->in, name, n) || is_tensor(info->out, name, n)) {
+            return 1;
+        }
+    }
+    return n == 1 && name[0] == '*';
+}
+
+/* "moe.sort", or "act.glu:per_expert=limit|all" */
+static int is_call_of_its(const mxo_backend *b, const char *word, size_t n)
+{
+    const size_t length = strcspn(word, ": ");
+    char name[OP_WORD];
+    char key[OP_WORD];
+    size_t i = 0;
+
+    if (!span_copy((word_span){word, length}, name)) {
+        return 0;
+    }
+    while (b->ops[i] != NULL && strcmp(b->ops[i], name) != 0) {
+        i++;
+    }
+    if (b->ops[i] == NULL || length == n) {
+        return b->ops[i] != NULL;
+    }
+    word += length + 1;
+    return span_copy((word_span){word, strcspn(word, "= ")}, key) &&
+           op_param_index(op_by_name(name), key) >= 0;
+}
+
+/* Each word of what it declares must be about an operation of its own. */
+static mxo_status check_declared(const mxo_backend *b, const char *what,
+                                 const char *words,
+                                 int (*is_known)(const mxo_backend *b,
+                                                 const char *word, size_t n),
+                                 mxo_text why)
+{
+    const char *at = words == NULL ? "" : words + strspn(words, " ");
+
+    while (*at != '\0') {
+        const size_t n = strcspn(at, " ");
+        if (!is_known(b, at, n)) {
+            return say(MXO_E_UNSUPPORTED, why,
+                       "its %s name what none of its operations has: "
+                       "\"%.*s\"",
+                       what, n < 60 ? (int)n : 60, at);
+        }
+        at += n + strspn(at + n, " ");
+    }
+    return MXO_OK;
+}
+
+static mxo_status check_table(const opened_judge *o, mxo_text why)
+{
+    const mxo_backend *b = o->j.subject.table;
+
+    MXO_TRY(check_ops(o, why));
+    MXO_TRY(check_declared(b, "strides", b->strides, is_tensor_of_its, why));
+    return check_declared(b, "uncaptured calls", b->uncaptured, is_call_of_its,
+                          why);
+}
+
 mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
                              const open_options *how, mxo_text why)
 {
@@ -90,7 +170,7 @@ mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
     if (status == MXO_OK) {
         status = o->limits != NULL && limits_check(o->limits, why) != 0
                      ? MXO_E_UNSUPPORTED
-                     : check_ops(o, why);
+                     : check_table(o, why);
     }
     o->j.subject.soak = how->soak;
     o->past = o->proxy == NULL ? NULL : past_create();
