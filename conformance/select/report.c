@@ -21,7 +21,7 @@ static void row(const char *label, const char *text)
     printf("  %-*s", LABEL - 2, label);
     for (;;) {
         int n = (int)strlen(text);
-        if (n <= width) {
+        if (n <= width || strchr(text, ' ') == NULL) {
             break;
         }
         n = width;
