@@ -52,7 +52,9 @@ static void cell_text(char text[CELL_TEXT], const backend_info *b,
     } else if (row != NULL && tally_row_red(row) > 0) {
         (void)snprintf(text, CELL_TEXT, "%" PRIu64 " RED", tally_row_red(row));
     } else if (row != NULL && tally_row_judged(row) > 0) {
-        (void)snprintf(text, CELL_TEXT, "%" PRIu64, tally_row_judged(row));
+        /* As the verdict counts, with the calls that it rightly refused. */
+        (void)snprintf(text, CELL_TEXT, "%" PRIu64,
+                       tally_row_judged(row) + row->n_refused);
     } else if (row != NULL && row->n_declined > 0) {
         (void)snprintf(text, CELL_TEXT, "declined");
     } else {
