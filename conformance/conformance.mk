@@ -597,6 +597,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layer/test_layer_per_expert.c \
 	%reldir%/unit/layer/test_layer_plain.c \
 	%reldir%/unit/layer/test_layer_refuse.c \
+	%reldir%/unit/layer/test_layer_rounded_parts.c \
 	%reldir%/unit/layer/test_layer_routed.c \
 	%reldir%/unit/layer/test_layer_types.c \
 	%reldir%/unit/layer/test_nvfp4_layer.c \

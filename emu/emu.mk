@@ -92,6 +92,7 @@ libmxoracle_la_SOURCES = \
 	%reldir%/layer/op.h \
 	%reldir%/layer/op_routed.c \
 	%reldir%/layer/order.c \
+	%reldir%/layer/parts.c \
 	%reldir%/layer/per_expert.c \
 	%reldir%/layer/plain.c \
 	%reldir%/layer/plain.h \

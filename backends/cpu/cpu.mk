@@ -54,6 +54,7 @@ libcpu_la_SOURCES = \
 	%reldir%/layer/layer_columns.c \
 	%reldir%/layer/layer_constants.c \
 	%reldir%/layer/layer_loaded.c \
+	%reldir%/layer/layer_parts.c \
 	%reldir%/layer/layer_pass.c \
 	%reldir%/layer/layer_pass.h \
 	%reldir%/layer/layer_plan.c \

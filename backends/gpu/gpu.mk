@@ -38,6 +38,7 @@ gpu_headers = \
 	%reldir%/layer_plan/plan_prefill.h \
 	%reldir%/layer_plan/plan_recipe.h \
 	%reldir%/layer_plan/plan_recipe_glu.h \
+	%reldir%/layer_plan/plan_recipe_parts.h \
 	%reldir%/layer_plan/plan_recipe_sum.h \
 	%reldir%/layer_plan/plan_single_token.h \
 	%reldir%/host/plans.h \

@@ -321,6 +321,18 @@ static const grid_row grid[] = {
     {2, 0, /* parts of 2, 2 and 1 blocks */
      "moe.gemm1:stage=gemm,order=split,splits=3,tokens=2,topk=2,experts=2,"
      "hidden=160,inter=32,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=streamk_bf16,splits=2|3,gemm1_out=bf16,"
+     "bias=none|bf16,bias1=rounded,tokens=3,topk=2,experts=2,hidden=160,"
+     "inter=32,data=orderfree|ordinary"},
+    {2, 0,
+     "moe.gemm2:stage=row,order=streamk_bf16,splits=3,row_out=bf16,"
+     "routing_at=sum,sum=fma,bias=none|bf16,bias2=rounded,tokens=3,topk=2,"
+     "experts=2,hidden=32,inter=160,data=orderfree|ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=any,gemm1_out=split2_bf16,bias=none|f32,"
+     "bias1=unrounded|rounded|behind,tokens=3,topk=2,experts=2,hidden=160,"
+     "inter=32,data=orderfree|ordinary"},
     {2, 0, /* off the step of a unit */
      "moe.layer:order=hopper_wgmma,promote=0|32," ADDED
      "tokens=3,topk=2,experts=3,hidden=72,inter=40,bias=bf16,data=ordinary"},

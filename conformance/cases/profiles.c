@@ -28,8 +28,8 @@
     "FLASHINFER_TRTLLM_MXFP4_BF16|FLASHINFER_CUTLASS_MXFP4_BF16|" \
     "BATCHED_MARLIN|XPU|AITER_MXFP4_BF16|AITER_TRITON_MXFP4_BF16"
 /* What differs in one entry from one above is asked for that entry. */
-#define OF_FIRST "HUMMING/native|EMULATION/triton"
-#define OF_SECOND OF_FIRST "|TRITON/split_k"
+#define OF_FIRST "HUMMING/native|EMULATION/triton|TRITON/3.5"
+#define OF_SECOND "HUMMING/native|EMULATION/triton|TRITON/split_k"
 #define LOCAL_SECOND "B12X_MXFP4_BF16/atomic|B12X_MXFP4_MXFP8/deterministic"
 #define HALVES "activation=silu,rows=halves,"
 
@@ -59,6 +59,12 @@
             "moe.layer:profile=" profiles ",tokens=2,topk=2,experts=4,hidden=" \
             "160,inter=96,data=vast"                                           \
     }
+#define PARTS                                                               \
+    "row_out=bf16,routing_at=sum,sum=fma,bias=bf16,bias2=rounded,tokens=3," \
+    "topk=2,experts=3,hidden=96,inter=64"
+#define ROUTED                                                              \
+    "row_out=bf16,routing_at=sum,sum=fma,bias=bf16,bias2=rounded,tokens=3," \
+    "top_k=2,experts=3,hidden=96,inter=64"
 #define SOME_ELSEWHERE "experts=7,map=1,global=9"
 #define ALL_HERE "experts=9"
 
@@ -116,12 +122,39 @@ static const grid_row grid[] = {
     FIRST("FLASHINFER_TRTLLM_MXFP4_BF16,limit=inf"),
     FIRST(OF_FIRST ",limit=5"),
     FIRST("XPU/clamp," HALVES "limit=10"),
+    FIRST("AITER_MXFP4_BF16/split2,limit=5"),
+    FIRST("HUMMING/streamk,splits=3,limit=5"),
     FIRST(GIVEN ",limit=5"),
     SECOND(HERE "|" SILU, SOME_ELSEWHERE),
     SECOND(LOCAL "|" LOCAL_SILU, ALL_HERE),
     SECOND(GIVEN, ALL_HERE),
     SECOND(OF_SECOND, SOME_ELSEWHERE),
     SECOND(LOCAL_SECOND, ALL_HERE),
+    SECOND("HUMMING/streamk,splits=3", SOME_ELSEWHERE),
+    {2, 0, /* parts of 2, 2 and 1 blocks, of 4 and 1, of 3 and 2 */
+     "moe.gemm1:profile=HUMMING/streamk,splits=2|3|4,stage=*,tokens=3,topk=2,"
+     "experts=3,hidden=160,inter=24,bias=none|bf16,data=orderfree|ordinary"},
+    {2, 0,
+     "moe.gemm1:profile=AITER_MXFP4_BF16/split2,stage=*,tokens=3,topk=2,"
+     "experts=3,hidden=160,inter=24,bias=none|f32,data=orderfree|ordinary"},
+    {2, 0, /* whole layers, routed ones too */
+     "moe.layer:" PARTS ",order=streamk_bf16,splits=2,gemm1_out=bf16,"
+     "bias1=rounded,data=orderfree"},
+    {2, 0,
+     "moe.layer:" PARTS ",order=any,gemm1_out=split2_bf16,bias1=unrounded,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:" ROUTED ",order=streamk_bf16,splits=2,gemm1_out=bf16,"
+     "bias1=rounded,data=ordinary"},
+    {2, 0,
+     "moe.layer_routed:" ROUTED ",order=any,gemm1_out=split2_bf16,"
+     "bias1=unrounded,data=ordinary"},
+    {2, 0, /* subnormals are kept in a bias behind the sum */
+     "moe.gemm1:gemm1_out=f32,bias1=unrounded,stage=gemm," LONE
+     "hidden=64,inter=24,bias=f32,data=slight"},
+    {2, 0,
+     "moe.gemm1:profile=AITER_MXFP4_BF16/split2,stage=gemm," LONE
+     "hidden=64,inter=24,bias=f32,data=slight"},
     {2, 0, /* subnormals, kept or flushed */
      "moe.gemm1:profile=" SIXTEEN ",stage=gemm," LONE
      "hidden=64,inter=24,bias=none|f32,data=slight"},

@@ -418,7 +418,8 @@ mxo_status bound_check(const layer_plan *p, mxo_text why)
 {
     const layer_recipe *r = p->has_one ? &p->one : &p->two;
 
-    if (r->order != MXO_P_ORDER_ANY && r->order != MXO_P_ORDER_BLOCK32) {
+    if (r->order != MXO_P_ORDER_ANY && r->order != MXO_P_ORDER_BLOCK32 &&
+        r->order != MXO_P_ORDER_STREAMK) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s: bounds are for sums without a declared order, "
                         "not for order=%s",

@@ -224,18 +224,18 @@ static int weight_least(const bound_gemm *b, uint64_t row, uint64_t block)
                : b->least;
 }
 
+/* Of the blocks first .. end - 1. */
 static void any_column(const bound_gemm *b, const layer_tile *tile,
-                       uint64_t col, mxo_span *y)
+                       uint64_t row, uint64_t first, uint64_t end, mxo_span *y)
 {
     const uint64_t blocks = layer_blocks(b->g->k);
-    const uint64_t row = layer_weight_row(b->g, tile, col);
     sums s[LAYER_TILE];
     weights w;
 
     for (int r = 0; r < tile->rows; r++) {
         start(&s[r], b, r);
     }
-    for (uint64_t at = 0; at < blocks; at++) {
+    for (uint64_t at = first; at < end; at++) {
         layer_weights_load(b->g, row, at, &w.value);
         const int raised = weight_sizes(&w, weight_least(b, row, at));
         for (int r = 0; r < tile->rows; r++) {
@@ -328,19 +328,73 @@ static mxo_span finish(const layer_recipe *recipe, mxo_profile_choice out,
                               layer_finish(&r, out, bias, x.hi)});
 }
 
+static int is_certain_nan(mxo_span x)
+{
+    return mxo_span_is_point(x) && mxo_f32_is_nan(x.lo);
+}
+
+/* x + y, rounded. */
+static mxo_span add_part(mxo_profile_choice out, mxo_span x, mxo_span y)
+{
+    const mxo_span sum = {layer_round(out, mxo_f32_add(x.lo, y.lo)),
+                          layer_round(out, mxo_f32_add(x.hi, y.hi))};
+
+    if (is_certain_nan(x) || is_certain_nan(y)) {
+        return is_certain_nan(x) ? x : y;
+    }
+    return mxo_span_is_point(x) ? tidy(y, sum) : tidy(x, sum);
+}
+
+/* The bias of two halves comes behind their sum. */
+static mxo_span end_parts(const layer_recipe *r, mxo_profile_choice out,
+                          uint32_t bias, mxo_span x)
+{
+    if (is_certain_nan(x) || mxo_f32_is_nan(bias)) {
+        return is_certain_nan(x) ? x : (mxo_span){bias, bias};
+    }
+    return tidy(x, (mxo_span){layer_end_parts(r, out, bias, x.lo),
+                              layer_end_parts(r, out, bias, x.hi)});
+}
+
+/* Parts of K in any order, each rounded by itself. */
+static void parted_column(const bound_gemm *b, const layer_tile *tile,
+                          uint64_t row, mxo_profile_choice out, uint32_t bias,
+                          mxo_span *y)
+{
+    const layer_gemm *g = b->g;
+    const uint64_t n = layer_parts(g);
+    mxo_span part[LAYER_TILE];
+
+    for (uint64_t i = n; i-- > 0;) {
+        const layer_recipe one = layer_part_recipe(g->recipe, i + 1 == n);
+        any_column(b, tile, row, layer_part_at(g, i), layer_part_at(g, i + 1),
+                   part);
+        for (int r = 0; r < tile->rows; r++) {
+            const mxo_span x = finish(
+                &one, out, one.bias == MXO_P_BIAS1_NONE ? 0 : bias, part[r]);
+            y[r] = i + 1 == n ? x : add_part(out, y[r], x);
+        }
+    }
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = end_parts(g->recipe, out, bias, y[r]);
+    }
+}
+
 void bound_gemm_column(const bound_gemm *b, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, mxo_span *y)
 {
-    const mxo_profile_choice place = b->g->recipe->bias;
-    uint32_t bias = 0;
+    const uint64_t row = layer_weight_row(b->g, tile, col);
+    const uint32_t bias =
+        b->g->recipe->bias == MXO_P_BIAS1_NONE ? 0 : layer_bias_at(b->g, row);
 
+    if (layer_parts(b->g) > 1) {
+        parted_column(b, tile, row, out, bias, y);
+        return;
+    }
     if (b->g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK) {
         block_column(b, tile, col, y);
     } else {
-        any_column(b, tile, col, y);
-    }
-    if (place != MXO_P_BIAS1_NONE) {
-        bias = layer_bias_at(b->g, layer_weight_row(b->g, tile, col));
+        any_column(b, tile, row, 0, layer_blocks(b->g->k), y);
     }
     for (int r = 0; r < tile->rows; r++) {
         y[r] = finish(b->g->recipe, out, bias, y[r]);

@@ -98,21 +98,22 @@ void layer_gemm_load(const layer_gemm *g, const layer_tile *tile)
     }
 }
 
-/* start is one more addend: nothing is rounded before it is in the sum. */
+/* Of the blocks first .. end - 1.  start is one more addend: nothing is rounded
+   before it is in the sum. */
 static void exact_column(const layer_gemm *g, const layer_tile *tile,
-                         uint64_t col, uint32_t start, uint32_t *y)
+                         uint64_t row, uint64_t first, uint64_t end,
+                         uint32_t start, uint32_t *y)
 {
-    const mxo_real first = mxo_format_decode(MXO_FMT_F32, start);
+    const mxo_real bias = mxo_format_decode(MXO_FMT_F32, start);
     const uint64_t blocks = layer_blocks(g->k);
-    const uint64_t row = layer_weight_row(g, tile, col);
     mxo_dot sum[LAYER_TILE];
     mxo_dot_block w;
 
     for (int r = 0; r < tile->rows; r++) {
         mxo_dot_reset(&sum[r]);
-        mxo_dot_add(&sum[r], first);
+        mxo_dot_add(&sum[r], bias);
     }
-    for (uint64_t b = 0; b < blocks; b++) {
+    for (uint64_t b = first; b < end; b++) {
         layer_weights_load(g, row, b, &w);
         for (int r = 0; r < tile->rows; r++) {
             mxo_dot_mac(&sum[r], &g->blocks[(uint64_t)r * blocks + b], &w);
@@ -148,16 +149,39 @@ static void block_column(const layer_gemm *g, const layer_tile *tile,
     }
 }
 
+/* Parts of K that are rounded each by itself. */
+static void parted_column(const layer_gemm *g, const layer_tile *tile,
+                          uint64_t row, mxo_profile_choice out, uint32_t bias,
+                          uint32_t *y)
+{
+    const uint64_t n = layer_parts(g);
+    uint32_t part[LAYER_TILE];
+
+    for (uint64_t i = n; i-- > 0;) {
+        exact_column(g, tile, row, layer_part_at(g, i), layer_part_at(g, i + 1),
+                     0, part);
+        for (int r = 0; r < tile->rows; r++) {
+            y[r] =
+                layer_add_part(g->recipe, out, bias, i + 1 == n, y[r], part[r]);
+        }
+    }
+    for (int r = 0; r < tile->rows; r++) {
+        y[r] = layer_end_parts(g->recipe, out, bias, y[r]);
+    }
+}
+
 void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
                        uint64_t col, mxo_profile_choice out, uint32_t *y)
 {
     const mxo_profile_choice place = g->recipe->bias;
-    const uint32_t bias =
-        place == MXO_P_BIAS1_NONE
-            ? 0
-            : layer_bias_at(g, layer_weight_row(g, tile, col));
+    const uint64_t row = layer_weight_row(g, tile, col);
+    const uint32_t bias = place == MXO_P_BIAS1_NONE ? 0 : layer_bias_at(g, row);
     const uint32_t start = place == MXO_P_BIAS1_ORDER ? bias : 0;
 
+    if (layer_parts(g) > 1) {
+        parted_column(g, tile, row, out, bias, y);
+        return;
+    }
     if (g->order->way == LAYER_UNIT) {
         layer_unit_column(g, tile, col, start, y);
     } else if (g->order->way != LAYER_EXACT) {
@@ -165,7 +189,7 @@ void layer_gemm_column(const layer_gemm *g, const layer_tile *tile,
     } else if (g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK) {
         block_column(g, tile, col, y);
     } else {
-        exact_column(g, tile, col, start, y);
+        exact_column(g, tile, row, 0, layer_blocks(g->k), start, y);
     }
     for (int r = 0; r < tile->rows; r++) {
         y[r] = layer_finish(g->recipe, out, bias, y[r]);

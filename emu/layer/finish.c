@@ -64,19 +64,28 @@ static uint32_t add_flushed(uint32_t a, uint32_t b)
     return mxo_f32_ftz(mxo_f32_add(mxo_f32_ftz(a), mxo_f32_ftz(b)));
 }
 
+uint32_t layer_bias_behind(const layer_recipe *r, mxo_profile_choice out,
+                           uint32_t bias, uint32_t y)
+{
+    switch (r->bias) {
+    case MXO_P_BIAS1_BEHIND:
+        return add_flushed(y, bias);
+    case MXO_P_BIAS1_UNROUNDED:
+        return mxo_f32_add(y, bias);
+    case MXO_P_BIAS1_ROUNDED:
+        return layer_round(out, mxo_f32_add(y, bias));
+    default:
+        return y;
+    }
+}
+
 uint32_t layer_finish(const layer_recipe *r, mxo_profile_choice out,
                       uint32_t bias, uint32_t y)
 {
     y = r->quant.factor == ONE ? y : mxo_f32_mul(y, r->quant.factor);
     y = r->bias == MXO_P_BIAS1_ACC ? mxo_f32_add(y, bias) : y;
     y = r->bias == MXO_P_BIAS1_ACC_FTZ ? add_flushed(y, bias) : y;
-    y = brought_back(r, out, y);
-    if (r->bias == MXO_P_BIAS1_BEHIND) {
-        return add_flushed(y, bias);
-    }
-    return r->bias == MXO_P_BIAS1_ROUNDED
-               ? layer_round(out, mxo_f32_add(y, bias))
-               : y;
+    return layer_bias_behind(r, out, bias, brought_back(r, out, y));
 }
 
 uint64_t layer_act(const layer_recipe *r, const mxo_glu *unit, uint32_t gate,

@@ -94,6 +94,21 @@ uint32_t layer_factor(const layer_gemm *g, uint64_t row, uint64_t b);
    small, times the given scales, with its bias, rounded. */
 uint32_t layer_finish(const layer_recipe *r, mxo_profile_choice out,
                       uint32_t bias, uint32_t y);
+/* A bias that is added behind the rounding. */
+uint32_t layer_bias_behind(const layer_recipe *r, mxo_profile_choice out,
+                           uint32_t bias, uint32_t y);
+/* How many parts of K are rounded each by itself, and the block that one of
+   them begins with. */
+uint64_t layer_parts(const layer_gemm *g);
+uint64_t layer_part_at(const layer_gemm *g, uint64_t part);
+/* The recipe by which a part leaves, is_first: before all others.  One part
+   alone leaves as a whole sum does. */
+layer_recipe layer_part_recipe(const layer_recipe *r, int is_first);
+/* From the last part on: sum is what came of those behind it, y its own. */
+uint32_t layer_add_part(const layer_recipe *r, mxo_profile_choice out,
+                        uint32_t bias, int is_first, uint32_t sum, uint32_t y);
+uint32_t layer_end_parts(const layer_recipe *r, mxo_profile_choice out,
+                         uint32_t bias, uint32_t sum);
 /* An activation's code with the saturation that glu_out may ask for. */
 uint64_t layer_act(const layer_recipe *r, const mxo_glu *unit, uint32_t gate,
                    uint32_t up);

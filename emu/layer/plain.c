@@ -4,9 +4,8 @@
  * Map: no tiles, no caches, no special scale bytes, one product at a time.
  * Slow, and the definition: op.c must give the same bits (test_layer_plain).
  *
- * A profile (recipe.h) says which types, roundings and orders are meant.  An
- * order of summation that is declared is defined where it stands: dot/order.c
- * for orders, mma/ for matrix instructions.
+ * A profile (recipe.h) says which types, roundings and orders are meant.
+ * Declared orders are defined in dot/order.c, matrix instructions in mma/.
  */
 #include "plain.h"
 
@@ -20,8 +19,7 @@ typedef struct plain_gemm {
     layer_tile tile; /* one row of one expert */
 } plain_gemm;
 
-/* A weight times its scale.  By rule ocp the product itself; by any other
-   rule, the 16-bit number that the kernel multiplies. */
+/* A weight times its scale; unless by rule ocp, in the kernel's 16 bits. */
 static mxo_real weight(const plain_gemm *p, uint64_t row, uint64_t k)
 {
     const layer_gemm *g = p->g;
@@ -30,29 +28,31 @@ static mxo_real weight(const plain_gemm *p, uint64_t row, uint64_t k)
     const uint8_t code = mxo_load_nibble(g->w, row * g->k + k);
     const uint8_t byte = g->scale[row * layer_blocks(g->k) + k / MXO_MX_BLOCK];
 
-    if (rule == MXO_DEQUANT_OCP) {
-        return mxo_dot_element(&w, row, k);
-    }
-    return mxo_format_decode(
-        g->narrow, mxo_dequant_mx(rule, MXO_FMT_E2M1, g->narrow, code, byte));
+    return rule == MXO_DEQUANT_OCP
+               ? mxo_dot_element(&w, row, k)
+               : mxo_format_decode(
+                     g->narrow,
+                     mxo_dequant_mx(rule, MXO_FMT_E2M1, g->narrow, code, byte));
 }
 
-/* The real sum of a . w and start, rounded once to binary32. */
-static uint32_t exact_sum(const plain_gemm *p, uint64_t row, uint32_t start)
+/* The real sum of a part of a . w and start, rounded once to binary32. */
+static uint32_t exact_sum(const plain_gemm *p, uint64_t row, uint64_t part,
+                          uint32_t start)
 {
+    const uint64_t end = layer_part_at(p->g, part + 1) * MXO_MX_BLOCK;
     mxo_dot sum;
 
     mxo_dot_reset(&sum);
     mxo_dot_add(&sum, mxo_format_decode(MXO_FMT_F32, start));
-    for (uint64_t k = 0; k < p->g->k; k++) {
+    for (uint64_t k = layer_part_at(p->g, part) * MXO_MX_BLOCK;
+         k < end && k < p->g->k; k++) {
         mxo_dot_add_product(&sum, mxo_dot_element(&p->g->a, p->tile.row[0], k),
                             weight(p, row, k));
     }
     return (uint32_t)mxo_dot_round(&sum, MXO_FMT_F32);
 }
 
-/* Each block of 32 without the scale of its weights, rounded to binary32; then
-   an fma by that scale. */
+/* Blocks of 32 without their weights' scale, in binary32; an fma by it each. */
 static uint32_t block_sum(const plain_gemm *p, uint64_t row)
 {
     const layer_gemm *g = p->g;
@@ -74,41 +74,44 @@ static uint32_t block_sum(const plain_gemm *p, uint64_t row)
     return y;
 }
 
-/* a . w[row] in the declared order, from start. */
-static uint32_t sum_in_order(plain_gemm *p, uint64_t col, uint32_t start)
+/* A part of a . w[row] in the declared order, from start. */
+static uint32_t sum_in_order(plain_gemm *p, uint64_t col, uint64_t part,
+                             uint32_t start)
 {
     const layer_gemm *g = p->g;
     const uint64_t row = layer_weight_row(g, &p->tile, col);
     uint32_t y = 0;
 
-    switch (g->order->way) {
-    case LAYER_UNIT:
-        layer_unit_load(g, &p->tile);
-        layer_unit_column(g, &p->tile, col, start, &y);
-        return y;
-    case LAYER_STEPS:
-    case LAYER_BLOCKS:
-        layer_order_column(g, &p->tile, col, start, &y);
-        return y;
-    default:
+    if (g->order->way == LAYER_EXACT) {
         return g->recipe->scale_at == MXO_P_SCALE_AT_BLOCK
                    ? block_sum(p, row)
-                   : exact_sum(p, row, start);
+                   : exact_sum(p, row, part, start);
     }
+    if (g->order->way == LAYER_UNIT) {
+        layer_unit_load(g, &p->tile);
+        layer_unit_column(g, &p->tile, col, start, &y);
+    } else {
+        layer_order_column(g, &p->tile, col, start, &y);
+    }
+    return y;
 }
 
 /* a . w[e] (+ bias) -> out: bias inside the sum, behind it in binary32, or
-   behind the rounding, rounded again. */
+   behind the rounding, rounded again.  Parts of K are rounded each. */
 static uint32_t product(plain_gemm *p, uint64_t col, mxo_profile_choice out)
 {
     const layer_recipe *r = p->g->recipe;
     const uint64_t row = layer_weight_row(p->g, &p->tile, col);
     const uint32_t bias =
         r->bias == MXO_P_BIAS1_NONE ? 0 : layer_bias_at(p->g, row);
-    const uint32_t y =
-        sum_in_order(p, col, r->bias == MXO_P_BIAS1_ORDER ? bias : 0);
+    uint32_t y = 0;
 
-    return layer_finish(r, out, bias, y);
+    for (uint64_t n = layer_parts(p->g), i = n; i-- > 0;) {
+        const uint32_t part =
+            sum_in_order(p, col, i, r->bias == MXO_P_BIAS1_ORDER ? bias : 0);
+        y = layer_add_part(r, out, bias, i + 1 == n, y, part);
+    }
+    return layer_end_parts(r, out, bias, y);
 }
 
 /* h = a . w13[e] (+ w13_bias[e]) -> gemm1_out. */
@@ -145,14 +148,12 @@ static uint32_t routed(const layer_plan *l, plain_gemm *p, uint64_t col)
 {
     const layer_recipe *r = &l->two;
 
-    if (!layer_weighs_rows(r)) {
-        return product(p, col, r->row_out);
-    }
     const int early = r->routing_at == MXO_P_ROUTING_AT_ACC;
     const uint32_t z = product(p, col, early ? MXO_P_ROW_OUT_F32 : r->row_out);
+    const uint32_t w = layer_weight(l, p->tile.slot[0]);
 
-    return layer_round(r->row_out,
-                       mxo_f32_mul(z, layer_weight(l, p->tile.slot[0])));
+    return layer_weighs_rows(r) ? layer_round(r->row_out, mxo_f32_mul(z, w))
+                                : z;
 }
 
 /* The row of slot i of one of the GEMMs, its expert's weights at hand. */

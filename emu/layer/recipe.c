@@ -61,7 +61,9 @@ mxo_format layer_format(mxo_profile_choice type)
 
 mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out)
 {
-    return r->bias == MXO_P_BIAS1_BEHIND ? MXO_FMT_F32 : layer_format(out);
+    return r->bias == MXO_P_BIAS1_BEHIND || r->bias == MXO_P_BIAS1_UNROUNDED
+               ? MXO_FMT_F32
+               : layer_format(out);
 }
 
 int layer_scales_late(const layer_recipe *r)
@@ -90,9 +92,11 @@ static mxo_status read_order(layer_recipe *r, const mxo_call *call,
                         call->op, mxo_profile_choice_name(r->order),
                         mxo_profile_choice_name(r->scale_at));
     }
-    if (splits < 1 || (splits > 1 && r->order != MXO_P_ORDER_SPLIT)) {
+    if (splits < 1 || (splits > 1 && r->order != MXO_P_ORDER_SPLIT &&
+                       r->order != MXO_P_ORDER_STREAMK)) {
         return mxo_fail(MXO_E_PARAM, why,
-                        "%s: splits=%s needs order=split and at least one",
+                        "%s: splits=%s needs order=split or streamk_bf16 and "
+                        "at least one",
                         call->op, mxo_call_text(call, "splits"));
     }
     if (promote < 0 || (promote > 0 && (row->way != LAYER_UNIT || is_block))) {
@@ -103,6 +107,7 @@ static mxo_status read_order(layer_recipe *r, const mxo_call *call,
     }
     r->fma = mxo_call_is(call, "mul", "fma");
     r->splits = (uint64_t)splits;
+    r->parts = r->order == MXO_P_ORDER_STREAMK ? r->splits : 1;
     r->promote = (uint64_t)promote;
     return MXO_OK;
 }
@@ -301,7 +306,9 @@ mxo_status layer_read_gemm1(layer_recipe *r, const mxo_call *call, mxo_text why)
     r->quant.factor = ONE;
     MXO_TRY(read_quant(r, call, 0, why));
     MXO_TRY(read_bias(r, call, MXO_FIELD_BIAS1, why));
-    return layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why);
+    MXO_TRY(layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why));
+    r->parts = r->gemm_out == MXO_P_GEMM1_OUT_SPLIT2 ? 2 : r->parts;
+    return layer_check_parts(r, call, r->gemm_out, why);
 }
 
 /* A number such as "1.702" as the binary32 nearest to it: both parts are
@@ -452,7 +459,8 @@ mxo_status layer_read_gemm2(layer_recipe *r, const mxo_call *call, mxo_text why)
     MXO_TRY(read_bias(r, call, MXO_FIELD_BIAS2, why));
     MXO_TRY(layer_choose(&r->routing_at, call, MXO_FIELD_ROUTING_AT, why));
     MXO_TRY(layer_choose(&r->routing_type, call, MXO_FIELD_ROUTING_TYPE, why));
-    return layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why);
+    MXO_TRY(layer_choose(&r->row_out, call, MXO_FIELD_ROW_OUT, why));
+    return layer_check_parts(r, call, r->row_out, why);
 }
 
 /* One slot is stored as the CPU's kernel stores it, more are added. */

@@ -54,6 +54,7 @@ typedef struct layer_recipe {
     mxo_profile_choice order;
     int fma;            /* a product is not rounded before it is added */
     uint64_t splits;    /* parts of K */
+    uint64_t parts;     /* of K that are rounded each by itself; 1: none is */
     uint64_t promote;   /* products of a unit between two promotions, or 0 */
     const mxo_mma *mma; /* row of the operands' type; NULL: no unit */
     layer_quant quant;  /* of what enters the GEMM */
@@ -88,6 +89,11 @@ mxo_status layer_read_sum(layer_recipe *r, const mxo_call *call, mxo_text why);
 mxo_format layer_leaves(const layer_recipe *r, mxo_profile_choice out);
 /* The operands' scale is put right with the routing weight (B12X). */
 int layer_scales_late(const layer_recipe *r);
+
+/* PARAM and a sentence if parts that are rounded to bf16 meet a bias or a type
+   that they cannot have; out: of GEMM1_OUT or ROW_OUT. */
+mxo_status layer_check_parts(const layer_recipe *r, const mxo_call *call,
+                             mxo_profile_choice out, mxo_text why);
 
 /* Treatment of a NaN by the clamp.  A layer without the parameter leaves it to
    the dialect. */

@@ -93,11 +93,12 @@ static place_kind place_of(const mxo_call *call, const char *key)
     if (call_is(call, "bias", "none") || broken_entry_is(call, key, "none")) {
         return PLACE_NONE;
     }
-    return broken_entry_is(call, key, "acc")       ? PLACE_ACC
-           : broken_entry_is(call, key, "acc_ftz") ? PLACE_ACC_FTZ
-           : broken_entry_is(call, key, "behind")  ? PLACE_BEHIND
-           : broken_entry_is(call, key, "order")   ? PLACE_ORDER
-                                                   : PLACE_ROUNDED;
+    return broken_entry_is(call, key, "acc")         ? PLACE_ACC
+           : broken_entry_is(call, key, "acc_ftz")   ? PLACE_ACC_FTZ
+           : broken_entry_is(call, key, "behind")    ? PLACE_BEHIND
+           : broken_entry_is(call, key, "order")     ? PLACE_ORDER
+           : broken_entry_is(call, key, "unrounded") ? PLACE_UNROUNDED
+                                                     : PLACE_ROUNDED;
 }
 
 static round_kind kind_of_type(const mxo_call *call, const char *key)
@@ -150,6 +151,11 @@ static void read_gemms(layer *l)
     l->two.n = dim(l->two.w, 1);
     l->two.k = 2 * dim(l->two.w, 2);
     l->order = broken_read_order(call);
+    l->one.parts = l->order.streams ? l->order.splits : 1;
+    l->two.parts = l->one.parts;
+    if (broken_entry_is(call, "gemm1_out", "split2_bf16")) {
+        l->one.parts = 2;
+    }
     if (l->order.kind == ORDER_UNIT && knows_gemm(call, &l->one) &&
         knows_gemm(call, &l->two)) {
         l->one.unit = l->one.w == NULL ? NULL : broken_unit_for(call, &l->one);

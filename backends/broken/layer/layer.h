@@ -13,8 +13,9 @@ enum { LAYER_SLOTS = 16, LAYER_WIDEST = 4096 };
 typedef enum place_kind {
     PLACE_NONE,
     PLACE_ACC,
-    PLACE_ACC_FTZ, /* subnormals are zeros */
-    PLACE_BEHIND,  /* the rounded sum, which is not rounded again */
+    PLACE_ACC_FTZ,   /* subnormals are zeros */
+    PLACE_BEHIND,    /* the rounded sum, which is not rounded again */
+    PLACE_UNROUNDED, /* the same, subnormals kept */
     PLACE_ROUNDED,
     PLACE_ORDER /* the sum starts with it, whatever its order */
 } place_kind;
@@ -69,6 +70,7 @@ typedef struct layer_order {
     int at_block; /* scales behind each block of 32 */
     int in_unit;  /* or multiplied by the unit */
     int rounds_product;
+    int streams; /* parts of K in bf16, the last one first */
     uint64_t splits;
     uint64_t promote;
 } layer_order;
@@ -101,6 +103,7 @@ typedef struct gemm {
     const number_format *in;  /* of activations, before they are quantised */
     const number_format *out; /* of the result */
     round_kind out_kind;
+    uint64_t parts; /* of K that are rounded each by itself */
     layer_quant quant;
     const broken_mma *unit; /* of an order that is one */
 } gemm;
@@ -156,6 +159,8 @@ int broken_entry_is(const mxo_call *call, const char *key, const char *word);
 layer_order broken_read_order(const mxo_call *call);
 /* The unit that an order names, for these activations; NULL: it has none. */
 const broken_mma *broken_unit_for(const mxo_call *call, const gemm *g);
+/* Columns of a part of K. */
+uint64_t broken_part_size(const broken *b, uint64_t parts, uint64_t k);
 int broken_knows_order(const mxo_call *call, const gemm *g);
 double broken_ordered_sum(const broken *b, const layer_order *o,
                           const broken_mma *unit, const broken_line *l,

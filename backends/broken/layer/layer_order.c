@@ -15,9 +15,10 @@ static const struct {
     const char *name;
     order_kind kind;
 } orders[] = {
-    {"any", ORDER_OPEN},    {"exact", ORDER_OPEN},
-    {"seq", ORDER_SEQ},     {"pairwise", ORDER_PAIRWISE},
-    {"split", ORDER_SPLIT}, {"block", ORDER_BLOCK},
+    {"any", ORDER_OPEN},          {"exact", ORDER_OPEN},
+    {"seq", ORDER_SEQ},           {"pairwise", ORDER_PAIRWISE},
+    {"split", ORDER_SPLIT},       {"block", ORDER_BLOCK},
+    {"streamk_bf16", ORDER_OPEN},
 };
 
 /* As the profile has it: every one here leaves the order open. */
@@ -56,6 +57,7 @@ layer_order broken_read_order(const mxo_call *call)
     o.in_unit = multiplies_scales(call);
     o.rounds_product = call_is(call, "mul", "round");
     o.splits = (uint64_t)fmax(call_number(call, "splits"), 1);
+    o.streams = call_is(call, "order", "streamk_bf16");
     o.promote = (uint64_t)fmax(call_number(call, "promote"), 0);
     return o;
 }
@@ -128,11 +130,10 @@ static float sequence(const broken *b, const layer_order *o,
     return sum;
 }
 
-/* Columns of a part of K. */
-static uint64_t part_size(const broken *b, const layer_order *o, uint64_t k)
+uint64_t broken_part_size(const broken *b, uint64_t parts, uint64_t k)
 {
     const uint64_t blocks = (k + BLOCK - 1) / BLOCK;
-    const uint64_t splits = o->splits - (IS(MO04) && o->splits > 1);
+    const uint64_t splits = parts - (IS(MO04) && parts > 1);
 
     return IS(MO03) ? (k + splits - 1) / splits
                     : (blocks + splits - 1) / splits * BLOCK;
@@ -140,7 +141,7 @@ static uint64_t part_size(const broken *b, const layer_order *o, uint64_t k)
 
 static float split(const broken *b, const layer_order *o, const broken_line *l)
 {
-    const uint64_t size = part_size(b, o, l->k);
+    const uint64_t size = broken_part_size(b, o->splits, l->k);
     const uint64_t n = (l->k + size - 1) / size;
     float sum = 0;
 

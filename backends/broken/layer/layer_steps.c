@@ -197,6 +197,9 @@ static double biased(const broken *b, const layer *l, const gemm *g,
         y = IS(MY09) ? (double)(float)(y + bias) : add_flushed(y, bias);
         return IS(MY08) ? broken_to(b, to, broken_dd(y)) : y;
     }
+    if (g->bias_at == PLACE_UNROUNDED) {
+        return IS(MO18) ? add_flushed(y, bias) : (double)(float)(y + bias);
+    }
     if (g->bias_at == PLACE_ROUNDED) {
         y = broken_to(b, to, broken_dd((double)(float)(y + bias)));
     }
@@ -326,6 +329,45 @@ static double given(const broken *b, const layer *l, const gemm *g, double y)
     return factor == 1 || IS(MQ14) ? y : (double)((float)y * (float)factor);
 }
 
+/* The sum of part i of K, rounded; owner: the one whose bias it has. */
+static double part_of(const broken *b, const layer *l, const gemm *owner,
+                      const double *a, const layer_column *c, uint64_t i,
+                      double bias)
+{
+    static layer_column own;
+    const uint64_t size = broken_part_size(b, owner->parts, owner->k);
+    const uint64_t first = i * size;
+    gemm part = *owner;
+
+    part.k = owner->k - first < size ? owner->k - first : size;
+    own.n = part.k;
+    memcpy(own.w, c->w + first, part.k * sizeof *own.w);
+    return biased(b, l, &part, bias, IS(MO15),
+                  given(b, l, owner, open_sum(b, &part, a + first, &own, 0)));
+}
+
+/* Parts of K, each rounded by itself, the last one first; where they stream it
+   has the bias, and behind halves it comes last. */
+static double parted(const broken *b, const layer *l, const gemm *g,
+                     const double *a, const layer_column *c, double bias)
+{
+    const number_format *to = broken_format_of(MXO_BF16);
+    const uint64_t size = broken_part_size(b, g->parts, g->k);
+    const uint64_t n = (g->k + size - 1) / size;
+    gemm bare = *g;
+    double y = 0;
+
+    bare.bias_at = PLACE_NONE;
+    for (uint64_t i = 0; i < n; i++) {
+        const int has_bias = l->order.streams && (i == 0 || IS(MO16));
+        const double x = part_of(b, l, has_bias ? g : &bare, a, c,
+                                 IS(MO14) ? i : n - 1 - i, bias);
+        const double sum = (double)(float)(y + x);
+        y = i == 0 ? x : IS(MO17) ? sum : broken_to(b, to, broken_dd(sum));
+    }
+    return l->order.streams ? y : biased(b, l, g, bias, 0, y);
+}
+
 double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
                       const layer_row *a, unsigned e, uint64_t col, int wide)
 {
@@ -347,6 +389,9 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
     pad_column(b, g, &c);
     read_operands(b, l, g, a, &c, &o);
     broken_drop_zeros(b, l, g, o.a, &c);
+    if (g->parts > 1) {
+        return parted(b, l, g, o.a, &c, bias);
+    }
     y = l->order.kind == ORDER_OPEN
             ? open_sum(b, g, o.a, &c, start)
             : broken_ordered_sum(b, &l->order, g->unit, &line, start);

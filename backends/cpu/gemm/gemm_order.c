@@ -221,3 +221,14 @@ void cpu_order_columns(const cpu_order_tile *t, const float *start,
         run_row(&r, y[i]);
     }
 }
+
+void cpu_order_part(const cpu_order_tile *t, size_t first, size_t end,
+                    float (*y)[CPU_MAC_COLS])
+{
+    for (size_t i = 0; i < t->m; i++) {
+        const chain r = {t, t->x + i * t->k, NULL};
+
+        memset(y[i], 0, sizeof(column_sums));
+        run_seq(&r, first, end, y[i]);
+    }
+}

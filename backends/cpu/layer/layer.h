@@ -41,9 +41,10 @@ typedef enum layer_place {
     LAYER_BIAS_NONE,
     LAYER_BIAS_ACC,
     LAYER_BIAS_ROUNDED,
-    LAYER_BIAS_ORDER,   /* in the sum, where its order has it */
-    LAYER_BIAS_FLUSHED, /* as ACC without subnormals */
-    LAYER_BIAS_BEHIND   /* to the rounded result, which is a float then */
+    LAYER_BIAS_ORDER,    /* in the sum, where its order has it */
+    LAYER_BIAS_FLUSHED,  /* as ACC without subnormals */
+    LAYER_BIAS_BEHIND,   /* to the rounded result, which is a float then */
+    LAYER_BIAS_UNROUNDED /* as BEHIND, subnormals kept */
 } layer_place;
 typedef enum layer_routing {
     LAYER_AT_ACC,
@@ -97,6 +98,7 @@ typedef struct layer_gemm {
     layer_type bias_type;
     layer_type out;    /* rounding of its sums */
     int behind;        /* its operands are small by so many binary places */
+    size_t parts;      /* of K that are rounded each by itself; 1: none is */
     layer_quant quant; /* of its input */
     cpu_weight_rule rule;
     size_t n;
@@ -120,6 +122,7 @@ typedef struct layer {
     size_t inter;
     size_t experts;
     cpu_order order;
+    int is_streamk; /* parts are added in turn, the last one has the bias */
     layer_gemm one;
     layer_gemm two;
     cpu_glu_unit unit;
@@ -153,6 +156,10 @@ void cpu_layer_forget(layer_loaded *l);
 /* Everything about a call; nothing is written. */
 mxo_status cpu_layer_read(layer *l, mxo_text why);
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why);
+/* Two halves of the first GEMM's K are rounded each by itself. */
+int cpu_layer_is_split(const layer *l);
+/* Parts of K, where the call has any; refused where they cannot be. */
+mxo_status cpu_layer_read_parts(layer *l, mxo_text why);
 /* Parts of it: a type, the activation, the sum over experts. */
 layer_type cpu_layer_type(const layer *l, layer_field field, mxo_status *status,
                           mxo_text why);
@@ -217,7 +224,7 @@ static inline uint32_t cpu_layer_dtype(layer_type type)
 /* The type of what leaves a GEMM: float where a bias came behind. */
 static inline layer_type cpu_layer_leaves(const layer_gemm *g)
 {
-    return g->place == LAYER_BIAS_BEHIND ? LAYER_F32 : g->out;
+    return g->place >= LAYER_BIAS_BEHIND ? LAYER_F32 : g->out;
 }
 
 /* The operands' scale is put right with the routing weight. */

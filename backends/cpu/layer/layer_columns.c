@@ -31,6 +31,7 @@ typedef struct ending {
     int adds_flushed;
     int adds_rounded;
     int adds_behind;
+    int adds_unrounded;
     layer_type out;
     float early; /* factors for small operands: before the rounding, */
     float late;  /* and behind it */
@@ -50,6 +51,7 @@ static ending ending_of(const layer_pass *p)
         .adds_flushed = g->place == LAYER_BIAS_FLUSHED,
         .adds_rounded = g->place == LAYER_BIAS_ROUNDED,
         .adds_behind = g->place == LAYER_BIAS_BEHIND,
+        .adds_unrounded = g->place == LAYER_BIAS_UNROUNDED,
         .out = out_of(p),
         .early = g->behind > 2 && !is_weighed ? (float)cpu_pow2(g->behind) : 1,
         .late = g->behind == 2 ? 4 : 1,
@@ -59,6 +61,14 @@ static ending ending_of(const layer_pass *p)
 static inline float add_flushed(float a, float b)
 {
     return cpu_flush32(cpu_flush32(a) + cpu_flush32(b));
+}
+
+/* A rounded sum with a bias that comes behind. */
+static inline float with_bias(const ending *e, float bias, float v)
+{
+    v = e->adds_behind ? add_flushed(v, bias) : v;
+    v = e->adds_unrounded ? v + bias : v;
+    return e->adds_rounded ? cpu_layer_round(e->out, v + bias) : v;
 }
 
 /* A sum, rounded, with its bias.  Monotone in the order of bit patterns, -0
@@ -71,8 +81,7 @@ static inline float finished(const ending *e, float bias, float sum)
     v = e->adds_flushed ? add_flushed(v, bias) : v;
     v = cpu_layer_round(e->out, v * e->early);
     v = e->late > 1 ? cpu_layer_round(e->out, v * e->late) : v;
-    v = e->adds_behind ? add_flushed(v, bias) : v;
-    return e->adds_rounded ? cpu_layer_round(e->out, v + bias) : v;
+    return with_bias(e, bias, v);
 }
 
 static void finish(const layer_panel *a, const float *bias, size_t n,
@@ -147,7 +156,8 @@ static int settle_of(const layer_pass *p, const ending *e, cpu_settle *to)
                        .weighs = is_weighed(p)};
     return p->l->ctx->lane->settle != NULL && lane_rounds(e->out, &to->to) &&
            lane_rounds(p->g->out, &to->weighed_to) && !e->adds_flushed &&
-           !e->adds_behind && e->early == 1 && e->late == 1;
+           !e->adds_behind && !e->adds_unrounded && e->early == 1 &&
+           e->late == 1;
 }
 
 /* cpu_isa_ops.settle for any ending. */
@@ -222,6 +232,53 @@ static void rounded_columns(const layer_panel *a, cpu_tile *t,
     finish(a, bias, n, sum, y);
 }
 
+/* Up to 16 columns' sums of a part of K, and what came of those behind it. */
+static void add_part(const layer_panel *a, const ending *e, int is_first,
+                     const float *bias, size_t n, float (*sum)[CPU_MAC_COLS],
+                     float *y)
+{
+    for (size_t i = 0; i < a->place->m; i++) {
+        for (size_t c = 0; c < n; c++) {
+            float *to = &y[i * a->stride + c];
+            const float x = finished(e, bias[c], sum[i][c]);
+            *to = is_first ? x : cpu_layer_round(e->out, *to + x);
+        }
+    }
+}
+
+/* Up to 16 columns, each part of K rounded by itself: from the last one on. */
+static void parted_columns(const layer_panel *a, const cpu_weights *w,
+                           size_t col, size_t n, const float *bias, float *y)
+{
+    const layer_gemm *g = a->p->g;
+    const size_t blocks = cpu_blocks_of(g->k);
+    const size_t size = (blocks + g->parts - 1) / g->parts;
+    const size_t parts = (blocks + size - 1) / size;
+    const ending whole = ending_of(a->p);
+    ending bare = whole;
+    float sum[LAYER_TILE_ROWS][CPU_MAC_COLS];
+
+    bare.adds = 0;
+    bare.adds_flushed = 0;
+    bare.adds_rounded = 0;
+    bare.adds_behind = 0;
+    bare.adds_unrounded = 0;
+    cpu_order_load(&a->rows, w, col, n);
+    for (size_t i = parts; i-- > 0;) {
+        const int is_first = i + 1 == parts;
+        cpu_order_part(&a->rows, i * size * CPU_MX,
+                       is_first ? g->k : (i + 1) * size * CPU_MX, sum);
+        add_part(a, is_first && a->p->l->is_streamk ? &whole : &bare, is_first,
+                 bias, n, sum, y);
+    }
+    for (size_t i = 0; i < a->place->m && !a->p->l->is_streamk; i++) {
+        for (size_t c = 0; c < n; c++) {
+            float *to = &y[i * a->stride + c];
+            *to = with_bias(&whole, bias[c], *to);
+        }
+    }
+}
+
 int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
                       float *y)
 {
@@ -238,7 +295,9 @@ int cpu_layer_columns(const layer_panel *a, cpu_tile *t, size_t col, size_t n,
         for (size_t i = 0; i < part && g->place != LAYER_BIAS_NONE; i++) {
             bias[i] = bias_at(g, e, col + c + i);
         }
-        if (a->p->l->order.kind != CPU_ORDER_EXACT) {
+        if (g->parts > 1) {
+            parted_columns(a, &w, col + c, part, bias, y + c);
+        } else if (a->p->l->order.kind != CPU_ORDER_EXACT) {
             rounded_columns(a, t, &w, col + c, part, bias, y + c);
         } else if (exact_columns(a, t, &w, col + c, part, bias, y + c) != 0) {
             return -1;

@@ -162,9 +162,10 @@ static void store_gemm2(const layer_panel *a)
     }
 }
 
-static int is_declared(const layer *l)
+/* Sums that are made number by number, not from rows that were cut. */
+static int is_declared(const layer_pass *p)
 {
-    return l->order.kind > CPU_ORDER_BLOCK32;
+    return p->l->order.kind > CPU_ORDER_BLOCK32 || p->g->parts > 1;
 }
 
 static int is_gated(const layer_pass *p)
@@ -207,7 +208,7 @@ static int open_rows(layer_panel *a, const uint32_t *index)
     double *x;
     double *scale;
 
-    if (!is_declared(p->l)) {
+    if (!is_declared(p)) {
         return 0;
     }
     x = malloc((a->place->m * p->g->k + 1) * sizeof *x);
@@ -304,8 +305,9 @@ static mxo_status run_pass(layer_pass *p, mxo_text why)
     const size_t cols = is_gated(p) ? p->g->n / 2 : p->g->n;
 
     p->mac = cpu_mac_of(l->ctx->lane);
-    p->by =
-        l->order.kind == CPU_ORDER_EXACT ? cpu_plane_of(l->ctx->lane) : NULL;
+    p->by = l->order.kind == CPU_ORDER_EXACT && p->g->parts == 1
+                ? cpu_plane_of(l->ctx->lane)
+                : NULL;
     p->panels = (cols + width - 1) / width;
     p->row = calloc(p->rows.rows + 1, sizeof *p->row);
     p->tile =
@@ -314,7 +316,7 @@ static mxo_status run_pass(layer_pass *p, mxo_text why)
     if (!p->failed) {
         make_tiles(p);
     }
-    if (!p->failed && !is_declared(l)) {
+    if (!p->failed && !is_declared(p)) {
         cpu_split(l->ctx, p->rows.rows, ROW_GRAIN, cut_rows, p);
     }
     if (!p->failed) {

@@ -68,6 +68,7 @@ static const order_row orders[] = {
     {"seq", CPU_ORDER_SEQ, 0, 1},
     {"pairwise", CPU_ORDER_PAIRWISE, 0, 0},
     {"split", CPU_ORDER_SPLIT, 0, 0},
+    {"streamk_bf16", CPU_ORDER_EXACT, 0, 0},
     {"avx512", CPU_ORDER_DPBF16, 0, 1},
     {"amx", CPU_ORDER_AMX, 0, 1},
     {"cpu", CPU_ORDER_DPBF16, 0, 1},
@@ -109,7 +110,9 @@ static mxo_status read_order(layer *l, mxo_text why)
         return cpu_fail(MXO_E_PARAM, why, "order=%s has no scale_at=%s",
                         row->name, at[is_block]);
     }
-    if (splits < 1 || (splits > 1 && row->kind != CPU_ORDER_SPLIT) ||
+    l->is_streamk = strcmp(row->name, "streamk_bf16") == 0;
+    if (splits < 1 ||
+        (splits > 1 && row->kind != CPU_ORDER_SPLIT && !l->is_streamk) ||
         call_number(l->call, "promote") != 0) {
         return cpu_fail(MXO_E_PARAM, why,
                         "splits and promote need an order that has them");
@@ -274,8 +277,9 @@ static mxo_status read_bias(const layer *l, layer_gemm *g, layer_field field,
                             mxo_text why)
 {
     /* In the order of layer_place. */
-    static const char *const places[] = {
-        "none", "acc", "rounded", "order", "acc_ftz", "behind", NULL};
+    static const char *const places[] = {"none",      "acc",     "rounded",
+                                         "order",     "acc_ftz", "behind",
+                                         "unrounded", NULL};
     mxo_status status = MXO_OK;
 
     if (call_is(l->call, "bias", "none")) {
@@ -463,7 +467,9 @@ static mxo_status read_first(layer *l, mxo_text why)
     if (status == MXO_OK) {
         status = read_bias(l, &l->one, LAYER_BIAS1, why);
     }
-    l->one.out = cpu_layer_type(l, LAYER_GEMM1_OUT, &status, why);
+    l->one.out = cpu_layer_is_split(l)
+                     ? LAYER_BF16
+                     : cpu_layer_type(l, LAYER_GEMM1_OUT, &status, why);
     return status == MXO_OK && l->has_glu ? cpu_layer_read_glu(l, why) : status;
 }
 
@@ -477,5 +483,6 @@ mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)
     if (l->has_two) {
         MXO_TRY(read_second(l, why));
     }
+    MXO_TRY(cpu_layer_read_parts(l, why));
     return l->has_sum ? cpu_layer_read_sum(l, why) : MXO_OK;
 }

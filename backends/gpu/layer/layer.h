@@ -28,9 +28,10 @@ enum {
     LAYER_BIAS_NONE,
     LAYER_BIAS_ACC,
     LAYER_BIAS_ROUNDED,
-    LAYER_BIAS_SUM,     /* in the sum, where its order has it */
-    LAYER_BIAS_FLUSHED, /* as ACC without subnormals */
-    LAYER_BIAS_BEHIND   /* to the rounded result, which is a float then */
+    LAYER_BIAS_SUM,      /* in the sum, where its order has it */
+    LAYER_BIAS_FLUSHED,  /* as ACC without subnormals */
+    LAYER_BIAS_BEHIND,   /* to the rounded result, which is a float then */
+    LAYER_BIAS_UNROUNDED /* as BEHIND, subnormals kept */
 };
 enum {
     LAYER_SUM_FMA,

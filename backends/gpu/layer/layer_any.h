@@ -32,12 +32,22 @@ GPU_FN float layer_add_flushed(float a, float b)
     return glu_flush32(glu_flush32(a) + glu_flush32(b));
 }
 
-/* A sum, with its bias and rounded. */
-GPU_FN float layer_any_finish(const layer_args *a, float sum, float bias)
+/* A rounded sum with a bias that comes behind. */
+GPU_FN float layer_any_behind(const layer_args *a, uint32_t at, float y,
+                              float bias)
+{
+    y = at == LAYER_BIAS_BEHIND ? layer_add_flushed(y, bias) : y;
+    y = at == LAYER_BIAS_UNROUNDED ? y + bias : y;
+    return at == LAYER_BIAS_ROUNDED ? layer_to(a->g.mid, y + bias) : y;
+}
+
+/* A sum, with its bias at that place and rounded. */
+GPU_FN float layer_any_finish(const layer_args *a, uint32_t at, float sum,
+                              float bias)
 {
     const layer_gemm *const g = &a->g;
     const int is_late =
-        g->bias_at == LAYER_BIAS_SUM && a->order.kind == LAYER_ORDER_AMX;
+        at == LAYER_BIAS_SUM && a->order.kind == LAYER_ORDER_AMX;
     float y = sum;
 
     if (a->given != NULL) {
@@ -45,23 +55,60 @@ GPU_FN float layer_any_finish(const layer_args *a, float sum, float bias)
         y = sum * (a->divides ? 1.0f / given : given);
     }
 
-    y = g->bias_at == LAYER_BIAS_ACC || is_late ? y + bias : y;
-    y = g->bias_at == LAYER_BIAS_FLUSHED ? layer_add_flushed(y, bias) : y;
+    y = at == LAYER_BIAS_ACC || is_late ? y + bias : y;
+    y = at == LAYER_BIAS_FLUSHED ? layer_add_flushed(y, bias) : y;
     y = layer_to(g->mid, y * a->early);
     y = a->late != 1 ? layer_to(g->mid, y * a->late) : y;
-    y = g->bias_at == LAYER_BIAS_BEHIND ? layer_add_flushed(y, bias) : y;
-    return g->bias_at == LAYER_BIAS_ROUNDED ? layer_to(g->mid, y + bias) : y;
+    return layer_any_behind(a, at, y, bias);
+}
+
+/* Parts of K, each rounded by itself: from the last one on, which has the bias;
+   of two halves it comes behind the sum. */
+GPU_FN float layer_any_parts(const layer_args *a, float bias, uint64_t pair,
+                             uint64_t w)
+{
+    const layer_gemm *const g = &a->g;
+    const layer_chain r = layer_chain_of(g, &a->order, pair, w);
+    const uint64_t blocks = (g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
+    const uint64_t size = (blocks + a->order.splits - 1) / a->order.splits;
+    const int streams = a->order.kind == LAYER_ORDER_STREAMK;
+    uint32_t at = streams ? g->bias_at : (uint32_t)LAYER_BIAS_NONE;
+    uint64_t end = g->k;
+    float y = 0;
+
+    for (uint64_t i = (blocks + size - 1) / size; i-- > 0;) {
+        const uint64_t first = i * size * LAYER_BLOCK;
+        const float sum = layer_run_seq(&r, first, end, 0);
+        const float x = layer_any_finish(a, at, sum, bias);
+        y = end == g->k ? x : layer_to(g->mid, y + x);
+        at = LAYER_BIAS_NONE;
+        end = first;
+    }
+    return streams ? y : layer_any_behind(a, g->bias_at, y, bias);
+}
+
+GPU_FN float layer_any_gemm(const layer_args *a, float bias, uint64_t pair,
+                            uint64_t w)
+{
+    const layer_gemm *const g = &a->g;
+    const uint32_t kind = a->order.kind;
+
+    if (kind == LAYER_ORDER_STREAMK || kind == LAYER_ORDER_HALVES) {
+        return layer_any_parts(a, bias, pair, w);
+    }
+    const float sum =
+        a->sums == NULL
+            ? layer_order_dot(g, &a->order, bias, pair, w)
+            : gpu_float(gpu_load_u32(a->sums, pair * g->n + w % g->n));
+
+    return layer_any_finish(a, g->bias_at, sum, bias);
 }
 
 GPU_FN float layer_any_one(const layer_args *a, uint64_t pair, uint64_t w)
 {
     const layer_gemm *const g = &a->g;
     const float bias = g->bias_at == LAYER_BIAS_NONE ? 0 : layer_bias(g, w);
-    const float sum =
-        a->sums == NULL
-            ? layer_order_dot(g, &a->order, bias, pair, w)
-            : gpu_float(gpu_load_u32(a->sums, pair * g->n + w % g->n));
-    const float y = layer_any_finish(a, sum, bias);
+    const float y = layer_any_gemm(a, bias, pair, w);
 
     return g->weigh ? layer_to(g->out,
                                y * (layer_weight_of(&a->p, pair) * a->weight))

@@ -19,6 +19,8 @@ enum {
     LAYER_ORDER_SEQ,
     LAYER_ORDER_PAIRWISE,
     LAYER_ORDER_SPLIT,
+    LAYER_ORDER_STREAMK, /* layer_any_parts(), as the next */
+    LAYER_ORDER_HALVES,
     LAYER_ORDER_DPBF16, /* k + 1 before k, no subnormals */
     LAYER_ORDER_AMX     /* even and odd chains of 32, added, then added */
 };
@@ -212,15 +214,23 @@ GPU_FN float layer_run_blocks(const layer_chain *r, float acc)
     return acc;
 }
 
-/* bias: what the sum starts with where its order has a place for it. */
-GPU_SLOW float layer_order_dot(const layer_gemm *g, const layer_order *o,
-                               float bias, uint64_t pair, uint64_t w)
+GPU_FN layer_chain layer_chain_of(const layer_gemm *g, const layer_order *o,
+                                  uint64_t pair, uint64_t w)
 {
     const uint64_t row = pair / g->share;
     const uint64_t blocks = (g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
     const layer_chain r = {g, o, (const double *)g->a + row * g->k,
                            o->scale == NULL ? NULL : o->scale + row * blocks,
                            w};
+
+    return r;
+}
+
+/* bias: what the sum starts with where its order has a place for it. */
+GPU_SLOW float layer_order_dot(const layer_gemm *g, const layer_order *o,
+                               float bias, uint64_t pair, uint64_t w)
+{
+    const layer_chain r = layer_chain_of(g, o, pair, w);
     const float start = g->bias_at == LAYER_BIAS_SUM ? bias : 0;
 
     switch (o->kind) {

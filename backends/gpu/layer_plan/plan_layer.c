@@ -22,7 +22,7 @@ GPU_ENTRY(layer_operands, layer_operands_args, layer_operands_body(a))
 /* The type of what leaves a GEMM: float where a bias came behind it. */
 static uint32_t job_leaves(const layer_gemm *g)
 {
-    return g->bias_at == LAYER_BIAS_BEHIND ? (uint32_t)LAYER_F32 : g->out;
+    return g->bias_at >= LAYER_BIAS_BEHIND ? (uint32_t)LAYER_F32 : g->out;
 }
 
 /* The result, which the last step that there is writes. */

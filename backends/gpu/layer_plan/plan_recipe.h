@@ -10,6 +10,7 @@
 #include "host/plans.h"
 #include "layer/layer.h"
 #include "layer_plan/layer_job.h"
+#include "layer_plan/plan_recipe_parts.h"
 #include "ops/dequant_rules.h"
 #include "ops/glu.h"
 #include "port/runtime.h"
@@ -142,6 +143,7 @@ static const layer_order_row layer_orders[] = {
     {"seq", LAYER_ORDER_SEQ, 0, 0, 1},
     {"pairwise", LAYER_ORDER_PAIRWISE, 0, 0, 0},
     {"split", LAYER_ORDER_SPLIT, 0, 0, 0},
+    {"streamk_bf16", LAYER_ORDER_STREAMK, 0, 0, 0},
     {"avx512", LAYER_ORDER_DPBF16, 0, 0, 1},
     {"amx", LAYER_ORDER_AMX, 0, 0, 1},
     {"cpu", LAYER_ORDER_DPBF16, 0, 0, 1},
@@ -174,7 +176,8 @@ static inline mxo_status recipe_order(layer_job *j, mxo_text why)
         return status != MXO_OK ? status : layer_refuse(call, "order", why);
     }
     if (by_block != row->by_block || splits < 1 ||
-        (splits > 1 && row->kind != LAYER_ORDER_SPLIT) ||
+        (splits > 1 && row->kind != LAYER_ORDER_SPLIT &&
+         row->kind != LAYER_ORDER_STREAMK) ||
         call_number(call, "promote") != 0 ||
         (row->kind >= LAYER_ORDER_DPBF16 && !call_is(call, "from", "bf16"))) {
         return gpu_fail(MXO_E_PARAM, why,
@@ -261,13 +264,11 @@ static inline int recipe_is_given(uint32_t op)
 /* Of the sums here some have a place for it. */
 static inline mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
 {
-    static const layer_choice places[] = {{"none", LAYER_BIAS_NONE},
-                                          {"acc", LAYER_BIAS_ACC},
-                                          {"rounded", LAYER_BIAS_ROUNDED},
-                                          {"order", LAYER_BIAS_SUM},
-                                          {"acc_ftz", LAYER_BIAS_FLUSHED},
-                                          {"behind", LAYER_BIAS_BEHIND},
-                                          {NULL, 0}};
+    static const layer_choice places[] = {
+        {"none", LAYER_BIAS_NONE},           {"acc", LAYER_BIAS_ACC},
+        {"rounded", LAYER_BIAS_ROUNDED},     {"order", LAYER_BIAS_SUM},
+        {"acc_ftz", LAYER_BIAS_FLUSHED},     {"behind", LAYER_BIAS_BEHIND},
+        {"unrounded", LAYER_BIAS_UNROUNDED}, {NULL, 0}};
     const mxo_call *const call = j->call;
     const char *const key = second ? "bias2" : "bias1";
     const uint32_t op = j->rows[second].op;
@@ -411,12 +412,21 @@ static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
 
 static inline mxo_status recipe_gemm1(layer_job *j, mxo_text why)
 {
+    const char *const out = layer_word(j->call, "gemm1_out");
+    const int is_split = out != NULL && strcmp(out, "split2_bf16") == 0;
+
+    if (is_split) {
+        MXO_TRY(recipe_halves(j, why));
+    }
     MXO_TRY(recipe_quant(j, 0, j->one.a_type, why));
     MXO_TRY(recipe_weights(j, 0, j->one.a_type, why));
     MXO_TRY(recipe_bias(j, 0, why));
-    MXO_TRY(layer_choose(j->call, "gemm1_out", layer_types, &j->one.mid, why));
+    if (!is_split) {
+        MXO_TRY(
+            layer_choose(j->call, "gemm1_out", layer_types, &j->one.mid, why));
+    }
     j->one.out = j->one.mid;
-    return MXO_OK;
+    return recipe_parts(j, 0, why);
 }
 
 /* A routing weight before the second GEMM belongs to the only slot. */
@@ -463,7 +473,7 @@ static inline mxo_status recipe_gemm2(layer_job *j, mxo_text why)
     MXO_TRY(recipe_routing(j, why));
     MXO_TRY(layer_choose(j->call, "row_out", layer_types, &j->two.out, why));
     j->two.mid = j->two.weigh == 1 ? (uint32_t)LAYER_F32 : j->two.out;
-    return MXO_OK;
+    return recipe_parts(j, 1, why);
 }
 
 #endif

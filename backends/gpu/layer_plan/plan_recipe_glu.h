@@ -142,7 +142,7 @@ static inline mxo_status recipe_glu(layer_job *j, mxo_text why)
     MXO_TRY(layer_choose(j->call, "glu_out", layer_types, &a->to, why));
     j->glu.saturates = a->to == LAYER_SAT;
     a->to = j->glu.saturates ? (uint32_t)GLU_BF16 : a->to;
-    a->from = j->one.bias_at == LAYER_BIAS_BEHIND ? (uint32_t)LAYER_F32
+    a->from = j->one.bias_at >= LAYER_BIAS_BEHIND ? (uint32_t)LAYER_F32
               : j->one.mid == LAYER_DOWN          ? (uint32_t)LAYER_BF16
                                                   : j->one.mid;
     MXO_TRY(glu_numbers(&act, a, why));
