@@ -128,7 +128,9 @@ CPU_INLINE void quant_run(const cpu_quant_span *span, uint32_t from,
     }
 }
 
-enum { GROUP = 16, H_PARTS = 16 / VEC_N };
+/* Blocks are fetched that many before their turn: by itself a machine reads no
+   further than its page. */
+enum { AHEAD = 64, GROUP = 16, H_PARTS = 16 / VEC_N };
 
 /* Constants of a group of blocks, one entry per block. */
 typedef struct group {
@@ -300,6 +302,7 @@ CPU_INLINE void quant_bf16(const cpu_quant_span *span, const cpu_element *e)
             const uint64_t at = b + (unsigned)i;
             uint8_t *const q = span->q + size * at;
 
+            CPU_PREFETCH(span->x + 64 * (at + AHEAD));
             if (e->bits == 8) {
                 subnormal |= encode_normal(q, span->x + 64 * at, &g, i, e) << i;
             } else {
