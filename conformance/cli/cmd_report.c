@@ -200,7 +200,8 @@ static int conclude(const session *s)
         return EXIT_RED;
     }
     if (s->run.stopped != NULL) {
-        return cli_refuse("the run is not whole: %s", s->run.stopped);
+        return cli_refuse("the run is not whole: stopped by %s",
+                          s->run.stopped);
     }
     return s->counts.n[VERDICT_PASS] + s->counts.n[VERDICT_EXPECTED] > 0
                ? EXIT_PASS

@@ -3,10 +3,12 @@
 #include "findings.h"
 
 #include "base/say.h"
+#include "diagnose/diff_location.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_LINES = 24 };
@@ -109,6 +111,50 @@ void finding_codes(findings *f, uint32_t dtype, uint64_t in_file,
                 digits, in_file, dtype_value(dtype, in_file), who, digits,
                 computed, dtype_value(dtype, computed));
     finding_add(f, VECTOR_FAILED, "  judged as %s", f->as);
+}
+
+/* Where it differs, as the judge of cases has it. */
+static char *map_of(const host_tensor *t, const glue *computed,
+                    const map_rule *rule)
+{
+    const tensor_set nothing = {0};
+    const tensor_set set = {.n = 1, .t = {*t}};
+    const op_call call = {.in = &nothing};
+    uint8_t *wrong = calloc(computed->n + 1, 1);
+    const evidence e = {
+        .call = &call, .want = &set, .got = &set, .bound = {.fails = wrong}};
+    vector_difference d;
+    char *map = NULL;
+
+    if (wrong != NULL) {
+        vector_compare(t, computed, rule, &d, wrong);
+        map = diff_location_map(&e, NULL);
+    }
+    free(wrong);
+    return map;
+}
+
+void finding_place(findings *f, const host_tensor *t, const glue *computed,
+                   const map_rule *rule, const vector_difference *d)
+{
+    const int digits = (int)dtype_bytes(t->dtype) * 2;
+    vector_result *r = f->result;
+
+    r->n_differ += d->n_differ;
+    if (r->tensor[0] != '\0') {
+        return;
+    }
+    char *map = map_of(t, computed, rule);
+
+    (void)snprintf(r->tensor, sizeof r->tensor, "%.*s",
+                   (int)sizeof r->tensor - 1, t->name);
+    finding_index(t, d->first, r->index, sizeof r->index);
+    (void)snprintf(r->want, sizeof r->want, "%0*" PRIx64, digits, d->in_file);
+    (void)snprintf(r->got, sizeof r->got, "%0*" PRIx64, digits, d->computed);
+    if (map != NULL && strlen(map) < sizeof r->map) {
+        (void)snprintf(r->map, sizeof r->map, "%s", map);
+    }
+    free(map);
 }
 
 void finding_count(findings *f, uint64_t n_elements, const map_rule *rule)

@@ -4,6 +4,7 @@
 #define MXO_VECTORS_FINDINGS_H
 
 #include "case/case_text.h"
+#include "vector_compare.h"
 #include "vectors.h"
 #include "vectors/map/map.h"
 
@@ -27,6 +28,9 @@ void finding_status(findings *f, mxo_status status, const char *sentence);
 /* Two patterns of a type, decoded. */
 void finding_codes(findings *f, uint32_t dtype, uint64_t in_file,
                    uint64_t computed, const char *who);
+/* The first difference of the file: where, what, and a map of the tensor. */
+void finding_place(findings *f, const host_tensor *t, const glue *computed,
+                   const map_rule *rule, const vector_difference *d);
 /* So many elements have been compared by a rule. */
 void finding_count(findings *f, uint64_t n_elements, const map_rule *rule);
 

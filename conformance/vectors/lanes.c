@@ -32,13 +32,23 @@ typedef struct race {
 
 json_t *vector_result_json(const vector_result *r)
 {
-    return json_pack("{s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o}", "verdict",
-                     (int)r->verdict, "outputs", (int)r->n_outputs, "by_rule",
-                     (int)r->n_by_rule, "elements", (json_int_t)r->n_elements,
-                     "ms", r->ms, "op", verdict_text_json(r->op), "rule",
-                     verdict_text_json(r->rule), "cases",
-                     verdict_text_json(r->cases), "text",
-                     verdict_text_json(r->text));
+    json_t *o = json_pack(
+        "{s:i, s:i, s:i, s:I, s:f, s:o, s:o, s:o, s:o}", "verdict",
+        (int)r->verdict, "outputs", (int)r->n_outputs, "by_rule",
+        (int)r->n_by_rule, "elements", (json_int_t)r->n_elements, "ms", r->ms,
+        "op", verdict_text_json(r->op), "rule", verdict_text_json(r->rule),
+        "cases", verdict_text_json(r->cases), "text",
+        verdict_text_json(r->text));
+
+    if (r->n_differ > 0) {
+        json_object_set_new(o, "differ", json_integer((json_int_t)r->n_differ));
+        json_object_set_new(o, "tensor", verdict_text_json(r->tensor));
+        json_object_set_new(o, "index", verdict_text_json(r->index));
+        json_object_set_new(o, "want", verdict_text_json(r->want));
+        json_object_set_new(o, "got", verdict_text_json(r->got));
+        json_object_set_new(o, "map", verdict_text_json(r->map));
+    }
+    return o;
 }
 
 int lanes_can(const path_list *list)
@@ -70,6 +80,12 @@ static void read_result(const json_t *o, vector_result *r)
     worker_field(r->rule, sizeof r->rule, o, "rule");
     worker_field(r->cases, sizeof r->cases, o, "cases");
     worker_field(r->text, sizeof r->text, o, "text");
+    r->n_differ = number_field(o, "differ");
+    worker_field(r->tensor, sizeof r->tensor, o, "tensor");
+    worker_field(r->index, sizeof r->index, o, "index");
+    worker_field(r->want, sizeof r->want, o, "want");
+    worker_field(r->got, sizeof r->got, o, "got");
+    worker_field(r->map, sizeof r->map, o, "map");
     if (!json_is_integer(json_object_get(o, "verdict"))) {
         r->verdict = VECTOR_FAILED;
         (void)snprintf(r->text, sizeof r->text,

@@ -131,6 +131,7 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
     char head[BACKEND_NAME + 32];
     char shown[REPORT_PATH];
     verdict v = {.status = is_absent ? VERDICT_SKIP : status_of(r, f->verdict),
+                 .n_diff = f->n_differ,
                  .n_total = f->n_elements,
                  .ms = f->ms};
     report_result result = {.backend = &r->infos[r->current],
@@ -148,6 +149,11 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
         (void)snprintf(v.rule, sizeof v.rule, "%s",
                        f->n_by_rule > 0 ? f->rule : "bits");
     }
+    (void)snprintf(v.tensor, sizeof v.tensor, "%s", f->tensor);
+    (void)snprintf(v.index, sizeof v.index, "%s", f->index);
+    (void)snprintf(v.want, sizeof v.want, "%s", f->want);
+    (void)snprintf(v.got, sizeof v.got, "%s", f->got);
+    v.map = f->map[0] == '\0' ? NULL : strdup(f->map);
     v.detail = f->text[first] == '\n' ? strdup(f->text + first + 1) : NULL;
     if (strcmp(r->run.command, "verify") == 0) {
         (void)snprintf(head, sizeof head, "mxoracle verify ");

@@ -148,8 +148,8 @@ static mxo_status make_case(judging *j, const map_row *row, test_case *c,
     return MXO_OK;
 }
 
-static void report_difference(judging *j, const host_tensor *t,
-                              const vector_difference *d)
+static void report_difference(judging *j, const host_tensor *t, const glue *g,
+                              const map_rule *rule, const vector_difference *d)
 {
     char at[80];
     char shape[80];
@@ -162,6 +162,7 @@ static void report_difference(judging *j, const host_tensor *t,
                 (unsigned long long)d->n_judged, at);
     finding_codes(&j->found, t->dtype, d->in_file, d->computed,
                   j->j->subject.table->name);
+    finding_place(&j->found, t, g, rule, d);
 }
 
 /* In canonical files types and shapes are those of the operation, or raw codes
@@ -196,10 +197,10 @@ static void judge_output(judging *j, const map_row *row, host_tensor *t,
                     given);
         return;
     }
-    vector_compare(t, g, rule, &d);
+    vector_compare(t, g, rule, &d, NULL);
     finding_count(&j->found, d.n_judged, rule);
     if (d.n_differ > 0) {
-        report_difference(j, t, &d);
+        report_difference(j, t, g, rule, &d);
     }
 }
 

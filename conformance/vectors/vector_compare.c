@@ -142,7 +142,7 @@ static int equal(uint32_t dtype, uint64_t a, uint64_t b, const map_rule *rule)
 }
 
 void vector_compare(const host_tensor *file, const glue *computed,
-                    const map_rule *rule, vector_difference *d)
+                    const map_rule *rule, vector_difference *d, uint8_t *wrong)
 {
     const map_rule settled = settle_rule(rule, file);
 
@@ -161,6 +161,9 @@ void vector_compare(const host_tensor *file, const glue *computed,
                 d->computed = b;
             }
             d->n_differ++;
+            if (wrong != NULL) {
+                wrong[i] = 1;
+            }
         }
     }
 }

@@ -22,8 +22,9 @@ int vector_can_retag(uint32_t a, uint32_t b);
    all axes but the last as one. */
 int vector_same_shape(const host_tensor *file, const glue *computed);
 
-/* Both have the same number of elements of the same width. */
+/* Both have the same number of elements of the same width. wrong (NULL: not
+   wanted) becomes 1 for each element that differs. */
 void vector_compare(const host_tensor *file, const glue *computed,
-                    const map_rule *rule, vector_difference *d);
+                    const map_rule *rule, vector_difference *d, uint8_t *wrong);
 
 #endif

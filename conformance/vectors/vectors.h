@@ -22,18 +22,24 @@ typedef enum vector_verdict {
     VECTOR_UNSUPPORTED /* known, but the subject does not do it */
 } vector_verdict;
 
-enum { VECTOR_TEXT = 4096, VECTOR_OP = 96 };
+enum { VECTOR_TEXT = 4096, VECTOR_OP = 96, VECTOR_MAP = 24576 };
 
 typedef struct vector_result {
     vector_verdict verdict;
     uint32_t n_outputs;      /* compared */
     uint32_t n_by_rule;      /* of these, by a rule looser than bits */
     uint64_t n_elements;     /* compared */
+    uint64_t n_differ;       /* of these */
     double ms;               /* of the subject, all its calls */
     char op[VECTOR_OP];      /* as in the file */
     char rule[64];           /* the last such rule */
     char cases[VECTOR_TEXT]; /* cases called, separated by blanks */
     char text[VECTOR_TEXT];  /* one line per finding */
+    char tensor[64];         /* of the first difference; "" if there is none */
+    char index[96];          /* as in a verdict, what follows too */
+    char want[64];
+    char got[64];
+    char map[VECTOR_MAP]; /* "" if it has no rows */
 } vector_result;
 
 /* The subject of j computes; its oracle knows all shapes. */

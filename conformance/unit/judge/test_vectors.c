@@ -327,7 +327,7 @@ START_TEST(rules_tell_equal_from_different)
     tensor_store(t, 0, p->b);
     memcpy(data, t->data, t->n_bytes);
     tensor_store(t, 0, p->a);
-    vector_compare(t, &g, map_find_rule(p->rule), &d);
+    vector_compare(t, &g, map_find_rule(p->rule), &d, NULL);
     ck_assert_msg((d.n_differ == 0) == p->equal, "%s %s: %llx and %llx",
                   p->rule, dtype_name(p->dtype), (unsigned long long)p->a,
                   (unsigned long long)p->b);
