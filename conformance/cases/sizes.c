@@ -34,6 +34,9 @@ static const fill_row fills[] = {
 #define ROWS "17|33|129"
 #define ROWS_OF_64 "rows=" ROWS ",cols=64,data=ordinary"
 #define LONG_K "2880|3072|4096|7168|8192|16416"
+/* More than 16 bits and a grid's second dimension count, and a prime. */
+#define BEYOND "65537"
+#define PRIME "131"
 static const grid_row grid[] = {
     {2, 0, /* tokens beside the tiles of kernels */
      "moe.layer:tokens=" COUNTS "|" TILES "," FLAT},
@@ -150,6 +153,40 @@ static const grid_row grid[] = {
      "data=ordinary"},
     {3, 0, /* 2^29 and 2^31 */
      "moe.gemm1:tokens=4,topk=4,experts=16384|65536,hidden=512,inter=32,"
+     "data=ordinary"},
+    {2, 0, /* more rows than 16 bits count */
+     "dequant.mx:rows=" BEYOND ",cols=32,data=indexed"},
+    {2, 0, "quant.mx:element=e2m1,rows=" BEYOND ",cols=32,data=ordinary"},
+    {2, 0, "gemm.mx:acc=f32,to=f32,rows=" BEYOND ",cols=1,k=32,data=exact"},
+    {2, 0, "gemm.mx:acc=f32,to=f32,rows=1,cols=" BEYOND ",k=32,data=exact"},
+    {2, 0, "act.glu:rows=" BEYOND ",cols=4,data=disjoint"},
+    {2, 0,
+     "moe.finalize:tokens=" BEYOND ",slots=1,rows=65539,cols=8,data=ordinary"},
+    {2, 0,
+     "moe.permute:top_k=1,sources=" BEYOND ",row_bytes=1,rows=65539,"
+     "data=spelled"},
+    {2, 0,
+     "route.topk:dialect=softmax_topk,from=bf16,to=bf16,renormalize=1,"
+     "top_k=2,tokens=" BEYOND ",experts=8,data=apart"},
+    {2, 0, /* so many choices of experts */
+     "moe.sort:layout=*,num_experts=16,tokens=8209,top_k=8,data=distinct"},
+    {2, 0, /* so many columns, and 4 k + 3 of scales */
+     "dequant.mx:rows=3,cols=32864,data=indexed"},
+    {2, 0, "quant.mx:element=e2m1,rows=3,cols=32864,data=ordinary"},
+    {2, 0, "gemm.mx:acc=f32,to=f32,rows=3,cols=5,k=65632,data=exact"},
+    {2, 0, "act.glu:rows=2,cols=32800,data=disjoint"},
+    {2, 0, "moe.finalize:tokens=3,slots=2,rows=7,cols=8224,data=ordinary"},
+    {2, 0, /* a prime beyond the tiles */
+     "gemm.mx:acc=f32,to=f32,rows=" PRIME ",cols=5,k=32,data=exact"},
+    {2, 0, "act.glu:rows=" PRIME ",cols=8,data=disjoint"},
+    {2, 0, /* and as many choices as there are experts */
+     "route.topk:dialect=softmax_topk|topk_softmax,from=bf16,to=bf16,"
+     "renormalize=1,top_k=11,tokens=" PRIME ",experts=11,data=apart"},
+    {2, 0, /* odd numbers of choices beyond a vector */
+     "moe.sort:layout=*,num_experts=33,tokens=7,top_k=9|11|13|15|16,"
+     "data=distinct"},
+    {2, 0,
+     "moe.finalize:tokens=3,slots=9|11|13|15|16,rows=50,cols=8,"
      "data=ordinary"},
     {2, 0, /* ties between experts of different warps */
      "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
