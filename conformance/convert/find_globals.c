@@ -63,18 +63,21 @@ static uint32_t bits_at(const uint8_t *p)
 static int check_global(const moe_layer *l, uint64_t i,
                         const checkpoint_tensor *t, mxo_text why)
 {
-    const uint64_t n = l->style->is_split ? 1
-                       : i < 2            ? 2 * l->experts
-                                          : l->experts;
-    const uint32_t rank = l->style->is_split ? l->global_rank : i < 2 ? 2u : 1u;
+    const int is_split = l->style->is_split;
+    const uint64_t shape[2] = {is_split ? 1 : l->experts, 2};
+    const uint32_t rank = is_split ? l->global_rank != 0 : i < 2 ? 2 : 1;
+    const uint64_t n = is_split || i >= 2 ? shape[0] : 2 * shape[0];
+    char is[96];
+    char want[96];
 
-    if (strcmp(t->dtype, "F32") != 0 || t->rank != rank || rank > 2 ||
-        t->n_bytes != 4 * n ||
-        (rank > 0 &&
-         t->shape[rank - 1] != (i < 2 && !l->style->is_split ? 2 : n))) {
+    if (strcmp(t->dtype, "F32") != 0 || t->rank != rank ||
+        memcmp(t->shape, shape, rank * sizeof shape[0]) != 0) {
+        layer_describe(is, t->dtype, t->rank, t->shape);
+        layer_describe(want, "F32", rank, shape);
         (void)say(MXO_E_SHAPE, why,
-                  "%.300s is not one F32 for each expert and projection",
-                  t->name);
+                  "%.300s is %s, not %s: a global scale is one F32 for each "
+                  "expert and projection",
+                  t->name, is, want);
         return -1;
     }
     for (uint64_t k = 0; k < n; k++) {

@@ -197,8 +197,8 @@ int job_plan_forward(job *j, mxo_text why)
     }
     if (j->layers.n == 0) {
         (void)say(MXO_E_SHAPE, why,
-                  "the checkpoint has no layer of MXFP4 experts by any name "
-                  "that is known");
+                  "the checkpoint has no layer of MXFP4 or NVFP4 experts by "
+                  "any name that is known");
         return -1;
     }
     if (check_source(j, why) != 0) {

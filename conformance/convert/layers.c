@@ -82,9 +82,8 @@ static const checkpoint_tensor *of_expert(const checkpoint *c,
     return named(c, l->prefix, suffix);
 }
 
-/* "U8[4,256,8]" of a shape; "U8 or F8_E8M0" of types. */
-static void describe(char text[96], const char *dtype, uint32_t rank,
-                     const uint64_t *shape)
+void layer_describe(char text[96], const char *dtype, uint32_t rank,
+                    const uint64_t *shape)
 {
     int n = snprintf(text, 96, "%.24s[", dtype);
 
@@ -118,8 +117,8 @@ static int check_tensor(const moe_layer *l, const char *suffix,
         memcmp(t->shape, w->shape, w->rank * sizeof w->shape[0]) == 0) {
         return 0;
     }
-    describe(is, t->dtype, t->rank, t->shape);
-    describe(want, w->dtype, w->rank, w->shape);
+    layer_describe(is, t->dtype, t->rank, t->shape);
+    layer_describe(want, w->dtype, w->rank, w->shape);
     (void)say(MXO_E_SHAPE, why, "layer %.200s: %.100s is %s, not %s", l->prefix,
               suffix, is, want);
     return -1;

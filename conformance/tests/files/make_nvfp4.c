@@ -199,8 +199,10 @@ static void make_fused(maker *m)
         add_fused(m, w2, k);
         (void)snprintf(name, sizeof name, "m.experts.w%s_%s", w2 ? "2" : "13",
                        kinds[k]);
-        uint8_t *to = add(m, name, MXO_F32, w2 ? 1 : 2, E, w2 ? 0 : 2);
-        for (int n = 0; n < (w2 ? E : 2 * E); n++) {
+        const int is_flat = w2 || (k == 1 && is(m, "flat-input"));
+        uint8_t *to =
+            add(m, name, MXO_F32, is_flat ? 1 : 2, E, is_flat ? 0 : 2);
+        for (int n = 0; n < (is_flat ? E : 2 * E); n++) {
             put_f32(to + (size_t)(4 * n),
                     w2 ? modelopt[k][n][2] : modelopt[k][n / 2][n % 2]);
         }
@@ -217,7 +219,7 @@ static int make(const char *kind, const char *vector, const char *path)
     if (m.set == NULL) {
         return 99;
     }
-    if (is(&m, "fused")) {
+    if (is(&m, "fused") || is(&m, "flat-input")) {
         make_fused(&m);
     } else {
         make_split(&m);
