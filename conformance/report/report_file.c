@@ -36,22 +36,23 @@ static mode_t mode_for(const struct stat *old, int exists)
     return exists ? old->st_mode & 0777 : 0666 & ~mask;
 }
 
-static int open_beside(report_file *f, const struct stat *old, int exists)
+/* Without a name until it is whole.  Unlike a checkpoint it also replaces what
+   appeared meanwhile: an hour's run is in it. */
+static int open_new(report_file *f, const struct stat *old, int exists)
 {
-    const char *slash = strrchr(f->path, '/');
-    const int n = slash == NULL ? 0 : (int)(slash - f->path) + 1;
-
     if (exists && access(f->path, W_OK) != 0) {
         return -1; /* a read-only file may not be replaced */
     }
-    (void)snprintf(f->beside, sizeof f->beside, "%.*s.mxoracle-XXXXXX", n,
-                   f->path);
-    const int fd = mkstemp(f->beside);
+    if (new_file_open(&f->file, f->path) != 0) {
+        return -1;
+    }
+    f->file.replaces = 1;
+    (void)fchmod(f->file.fd, mode_for(old, exists));
+    const int fd = fcntl(f->file.fd, F_DUPFD_CLOEXEC, 0);
 
-    if (fd >= 0) {
-        (void)fchmod(fd, mode_for(old, exists));
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-        f->out = fdopen(fd, "w");
+    f->out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (f->out == NULL && fd >= 0) {
+        (void)close(fd);
     }
     return f->out == NULL ? -1 : 0;
 }
@@ -73,7 +74,7 @@ int report_file_open(report_file *f, const char *path, mxo_text why)
     }
     if (exists && !S_ISREG(old.st_mode)) {
         f->out = fopen(path, "we");
-    } else if (open_beside(f, &old, exists) != 0) {
+    } else if (open_new(f, &old, exists) != 0) {
         const int error = errno;
         report_file_abandon(f);
         return refuse(f, why, error);
@@ -100,27 +101,25 @@ static void sync_folder(const char *path)
 
 int report_file_commit(report_file *f, mxo_text why)
 {
-    const int is_moved = f->beside[0] != '\0';
+    const int is_moved = f->file.path != NULL;
     int error = 0;
 
     errno = 0;
-    if (fflush(f->out) != 0 || ferror(f->out) ||
-        (is_moved && fsync(fileno(f->out)) != 0)) {
+    if (fflush(f->out) != 0 || ferror(f->out)) {
         error = errno == 0 ? EIO : errno;
     }
     if (fclose(f->out) != 0 && error == 0) {
         error = errno;
     }
     f->out = NULL;
-    if (error == 0 && is_moved && rename(f->beside, f->path) != 0) {
+    if (error == 0 && is_moved && new_file_finish(&f->file) != 0) {
         error = errno;
     }
+    report_file_abandon(f);
     if (error != 0) {
-        report_file_abandon(f);
         return refuse(f, why, error);
     }
     if (is_moved) {
-        f->beside[0] = '\0';
         sync_folder(f->path);
     }
     return 0;
@@ -132,8 +131,5 @@ void report_file_abandon(report_file *f)
         (void)fclose(f->out);
         f->out = NULL;
     }
-    if (f->beside[0] != '\0') {
-        (void)unlink(f->beside);
-        f->beside[0] = '\0';
-    }
+    new_file_close(&f->file);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report in a file appears whole or not at all: it is written beside its
- * place and moved there once the disk has it.  Until then, and whatever fails,
- * what stood there before stays.  Pipes and devices are written directly.
+ * A report in a file appears whole or not at all: it takes its place once the
+ * disk has it.  Until then, and whatever fails, what stood there before stays.
+ * Pipes and devices are written directly.
  */
 #ifndef MXO_REPORT_FILE_H
 #define MXO_REPORT_FILE_H
+
+#include "system/new_file.h"
 
 #include <mxoracle/abi.h>
 
@@ -14,9 +16,9 @@
 enum { REPORT_PATH = 4096 };
 
 typedef struct report_file {
-    FILE *out;                /* NULL: not open */
-    char path[REPORT_PATH];   /* where it will be, links followed */
-    char beside[REPORT_PATH]; /* "" if written directly */
+    FILE *out;              /* NULL: not open */
+    char path[REPORT_PATH]; /* where it will be, links followed */
+    new_file file;          /* zeroes if written directly */
 } report_file;
 
 /* 0, or -1 and a sentence. */
