@@ -456,8 +456,7 @@ static void choose_ways(mxo_backend *t)
     t->launch = is_graph ? hostile_launch : NULL;
     t->capture = refuses ? hostile_capture : is_graph ? t->capture : NULL;
     t->uncaptured = is_fault("at-capture-declared") ? "dequant.mx:rule=oc|ocp"
-                    : is_fault("at-capture-other")  ? "dequant.mx:rule=oc|"
-                                                      "triton dequant.m"
+                    : is_fault("at-capture-other")  ? "dequant.mx:rule=oc|cp"
                                                     : NULL;
     t->graph_close = is_graph ? t->graph_close : NULL;
     t->workspace = is_fault("at-workspace-vast") ? hostile_workspace : NULL;
