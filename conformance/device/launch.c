@@ -158,14 +158,37 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-/* The call, with the workspace that it asks for.  What refuses to say how
-   much refuses the call. */
-static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
+static int is_refusal(mxo_status status)
+{
+    return status == MXO_E_UNSUPPORTED || status == MXO_E_SHAPE ||
+           status == MXO_E_PARAM;
+}
+
+/* The workspace that the call asks for.  What refuses to say how much refuses
+   the call when it is made. */
+static mxo_status add_workspace(stage *g, int run, made_call *m, mxo_text why)
 {
     const subject *s = g->s;
     uint64_t n_bytes = 0;
-    char unheard[SUBJECT_TEXT];
+    mxo_status status = MXO_OK;
 
+    if (s->table->workspace == NULL) {
+        return MXO_OK;
+    }
+    status = s->table->workspace(s->ctx, &m->call, &n_bytes, why);
+    if (status != MXO_OK) {
+        return is_refusal(status) ? MXO_OK : status;
+    }
+    status = stage_place_workspace(g, n_bytes, run, why);
+    if (status == MXO_OK && n_bytes > 0) {
+        stage_describe_placed(&m->workspace, &g->workspace);
+        m->call.workspace = &m->workspace;
+    }
+    return status;
+}
+
+static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
+{
     m->call = (mxo_call){.struct_size = sizeof m->call,
                          .n_params = g->call->n_params,
                          .n_in = g->n_in,
@@ -181,18 +204,7 @@ static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
     for (uint32_t i = 0; i < g->n_out; i++) {
         stage_describe_placed(&m->out[i], &g->out[i]);
     }
-    if (s->table->workspace == NULL ||
-        s->table->workspace(s->ctx, &m->call, &n_bytes,
-                            (mxo_text){unheard, sizeof unheard}) != MXO_OK) {
-        return MXO_OK;
-    }
-    const mxo_status status = stage_place_workspace(g, n_bytes, run, why);
-
-    if (status == MXO_OK && n_bytes > 0) {
-        stage_describe_placed(&m->workspace, &g->workspace);
-        m->call.workspace = &m->workspace;
-    }
-    return status;
+    return add_workspace(g, run, m, why);
 }
 
 static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
@@ -293,8 +305,7 @@ static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
     memset(&unused, 0, sizeof unused);
     status = send_rerouted(g, g->takes_noise, ids, why);
     status = status == MXO_OK ? make_all(g, m, 1, &unused, why) : status;
-    if (status == MXO_E_UNSUPPORTED || status == MXO_E_SHAPE ||
-        status == MXO_E_PARAM) {
+    if (is_refusal(status)) {
         status = stage_send_inputs(g, 1, why);
     } else if (status == MXO_OK && !g->takes_noise) {
         status = send_rerouted(g, 1, ids, why);

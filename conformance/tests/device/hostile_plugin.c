@@ -436,9 +436,9 @@ static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
 {
     (void)ctx;
     (void)call;
-    (void)why;
-    *n_bytes = is_fault("at-workspace-vast") ? UINT64_MAX - 4096 : 64;
-    return MXO_OK;
+    *n_bytes = UINT64_MAX - 4096;
+    return is_fault("at-workspace-vast") ? MXO_OK
+                                         : refuse(MXO_E_DEVICE, why, "lost");
 }
 
 /* Only the faults of a graph are made with one: the others are run()'s. */
@@ -459,7 +459,8 @@ static void choose_ways(mxo_backend *t)
                     : is_fault("at-capture-other")  ? "dequant.mx:rule=oc|cp"
                                                     : NULL;
     t->graph_close = is_graph ? t->graph_close : NULL;
-    t->workspace = is_fault("at-workspace-vast") ? hostile_workspace : NULL;
+    t->workspace =
+        strncmp(fault, "at-workspace", 12) == 0 ? hostile_workspace : NULL;
 }
 
 MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);

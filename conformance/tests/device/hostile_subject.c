@@ -54,6 +54,9 @@ static int bad_hello(void)
                        "[\"magic\"]}"},
         {"hello-no-device", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"\","
                             "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
+        {"workspace-word", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                           "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
+                           "[\"workspace\"]}"},
 #define LIMITED(name, limits)                                               \
     {name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
            "\"\",\"ops\":[\"dequant.mx\"],\"limits\":" limits "}"}
