@@ -17,6 +17,11 @@ typedef enum size_effect {
     FORMER,  /* rows are those before them */
     WRAPPED, /* indices are too small by a multiple of it */
     MOVED,   /* indices that came so often are their neighbours */
+    SINGLE,  /* an index that came once, between two that came so often, is the
+                one before */
+    PASSED,  /* indices that came so often, like the last but one before where
+                the last did not come, are that last */
+    QUADS,   /* rows from there on are zero if scales have 4 k + 3 columns */
     CUT,     /* columns from there on are zero */
     VOID,    /* rows that an input of NaN alone leads to are zero */
     SCALES   /* see broken_scale_is_former() */
@@ -76,6 +81,22 @@ static int is_void(const mxo_call *call, uint64_t r)
     return cols > 0 && n == cols;
 }
 
+/* Has a tensor of weights, of whole blocks, 4 k + 3 columns of scales? */
+static int has_quads(const mxo_call *call)
+{
+    static const char *const names[][2] = {{"w13", "w13_scale"},
+                                           {"w2", "w2_scale"}};
+    int found = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const mxo_tensor *w = call_in(call, names[i][0]);
+        const mxo_tensor *scale = call_in(call, names[i][1]);
+        found |= w != NULL && scale != NULL && scale->shape[2] % 4 == 3 &&
+                 w->shape[2] == 16 * scale->shape[2];
+    }
+    return found;
+}
+
 static void spoil_output(const size_fault *f, const mxo_call *call,
                          const mxo_tensor *t)
 {
@@ -83,8 +104,11 @@ static void spoil_output(const size_fault *f, const mxo_call *call,
     const size_t bytes = rows > 0 ? (size_t)(t->n_bytes / rows) : 0;
     uint8_t *data = tensor_address(t);
 
+    const int loses =
+        f->effect == LOST || (f->effect == QUADS && has_quads(call));
+
     for (uint64_t r = 0; r < rows; r++) {
-        if ((f->effect == LOST && r >= f->from) ||
+        if ((loses && r >= f->from) ||
             (f->effect == VOID && is_void(call, r)) ||
             (f->effect == LAST_OF && rows == f->from && r + 1 == rows)) {
             memset(data + r * bytes, 0, bytes);
@@ -105,6 +129,30 @@ static int came_often(const int32_t *index, uint64_t i, uint64_t often)
     return n >= often;
 }
 
+static uint64_t times(const int32_t *index, uint64_t n, int32_t id)
+{
+    uint64_t found = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        found += index[i] == id;
+    }
+    return found;
+}
+
+static int is_single(const int32_t *index, uint64_t n, int32_t id,
+                     uint64_t often)
+{
+    return times(index, n, id) == 1 && times(index, n, id - 1) >= often &&
+           times(index, n, id + 1) >= often;
+}
+
+static int is_behind_none(const int32_t *index, uint64_t n, int32_t id,
+                          uint64_t often)
+{
+    return times(index, n, id) >= often && times(index, n, id - 1) == 0 &&
+           times(index, n, id - 2) >= often;
+}
+
 static void spoil_indices(const size_fault *f, int32_t *to,
                           const int32_t *index, uint64_t n)
 {
@@ -113,6 +161,11 @@ static void spoil_indices(const size_fault *f, int32_t *to,
             to[i] = index[i] % (int32_t)f->from;
         } else if (f->effect == MOVED && came_often(index, i, f->from)) {
             to[i] = index[i] ^ 1;
+        } else if ((f->effect == SINGLE &&
+                    is_single(index, n, index[i], f->from)) ||
+                   (f->effect == PASSED &&
+                    is_behind_none(index, n, index[i], f->from))) {
+            to[i] = index[i] - 1;
         }
     }
 }

@@ -145,6 +145,39 @@ static const grid_row grid[] = {
     {2, 0, /* more than 256 rows for one expert */
      "moe.layer:tokens=257|300,topk=1,experts=2,hidden=32,inter=32,"
      "data=crowd"},
+    {2, 0, /* one row, or none, between experts of 32 and of 64 */
+     "moe.layer:tokens=99|195,topk=1,experts=5,hidden=32,inter=32,data=thin"},
+    {2, 0, "moe.layer:tokens=99,topk=2,experts=5,hidden=32,inter=32,data=thin"},
+    {2, 0,
+     "moe.gemm1:tokens=99|195,topk=1,experts=5,hidden=32,inter=8,data=thin"},
+    {2, 0,
+     "moe.gemm2:tokens=99|195,topk=1,experts=5,hidden=32,inter=32,data=thin"},
+    {2, 0, /* 4 k + 3 columns of scales behind a tile of tokens */
+     "moe.layer:profile=exact|TRITON|MARLIN,tokens=17|33,topk=1,experts=2,"
+     "hidden=96,inter=224,data=orderfree"},
+    {2, 0,
+     "moe.gemm1:profile=exact|" QUANTISED_OAI ",tokens=17,topk=1,experts=2,"
+     "hidden=96,inter=8,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:profile=exact|" QUANTISED_OAI ",tokens=17,topk=1,experts=2,"
+     "hidden=32,inter=224,data=ordinary"},
+    {2, 0, /* more rows than 4096, of as many tokens and of fewer */
+     "moe.layer:tokens=4099," FLAT},
+    {2, 0,
+     "moe.layer:tokens=1025,topk=4,experts=5,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.gemm1:tokens=4099,topk=1,experts=2,hidden=32,inter=8,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.gemm2:tokens=4099,topk=1,experts=2,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0, /* more than 8 experts for a token */
+     "moe.gemm1:tokens=17,topk=10,experts=16,hidden=32,inter=8,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.gemm2:tokens=17,topk=10,experts=16,hidden=32,inter=32,"
+     "data=orderfree"},
     {2, 0, /* tokens that meet weights beyond 2^25 codes */
      "moe.gemm1:tokens=4,topk=4,experts=1152,hidden=512,inter=36,"
      "data=ordinary"},

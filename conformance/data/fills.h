@@ -69,9 +69,11 @@ void fill_put(host_tensor *t, uint64_t i, double x);
 double fill_uniform(prng *rng);
 
 /* Experts of tokens: distinct ones; all tokens to one expert and its
-   neighbours; as the first, with an expert that no token chooses. */
+   neighbours; as the first, with an expert that no token chooses; nearly all to
+   the even experts. */
 void fill_distinct_ids(const test_case *c, host_tensor *t, prng *rng);
 void fill_one_expert(const test_case *c, host_tensor *t, prng *rng);
 void fill_idle_ids(const test_case *c, host_tensor *t, prng *rng);
+void fill_thin_ids(const test_case *c, host_tensor *t, prng *rng);
 
 #endif

@@ -83,3 +83,26 @@ void fill_idle_ids(const test_case *c, host_tensor *t, prng *rng)
                      (first + i / topk * 2 + step_of(c, i % topk)) % busy);
     }
 }
+
+/* Pairs go round the even experts; of the odd ones the first, the third and so
+   on have one row, of a token's first slot, and the others none.  Where slots
+   are more than even experts, or may repeat, as fill_distinct_ids(). */
+void fill_thin_ids(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t experts = n_enough(c, topk);
+    const uint64_t even = (experts + 1) / 2;
+    const uint64_t n = tensor_elems(t);
+
+    if (c->repeats || topk > even) {
+        fill_distinct_ids(c, t, rng);
+        return;
+    }
+    const uint64_t start = n > 0 ? prng_below(rng, n / topk) : 0;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, i % even * 2);
+    }
+    for (uint64_t e = 1; e < experts && e / 4 < n / topk; e += 4) {
+        tensor_store(t, (start + e / 4) % (n / topk) * topk, e);
+    }
+}

@@ -34,12 +34,12 @@ static int repeats(const char *text)
 START_TEST(ids_of_a_token_differ_unless_the_case_says_otherwise)
 {
     static const char *const layers[] = {"orderfree", "crowd", "poisoned",
-                                         "ordinary"};
+                                         "ordinary", "thin"};
     static const char *const sorts[] = {"distinct", "crowded", "single",
-                                        "holes"};
+                                        "holes", "holes"};
     char text[256];
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         for (int again = 0; again < 2; again++) {
             const char *ids = again ? ",ids=repeated" : "";
             (void)snprintf(text, sizeof text,
@@ -119,6 +119,36 @@ START_TEST(more_ids_than_experts_must_be_said)
 }
 END_TEST
 
+/* Of 195 pairs the even experts share all but one each of every fourth. */
+START_TEST(thin_ids_leave_odd_experts_one_row_or_none)
+{
+    static const int least[8] = {40, 1, 40, 0, 40, 1, 40, 0};
+    static const int most[8] = {60, 1, 60, 0, 60, 1, 60, 0};
+
+    for (int topk = 1; topk <= 3; topk += 2) {
+        tensor_set in = {0};
+        int rows[8] = {0};
+        char text[160];
+        test_case c;
+        (void)snprintf(text, sizeof text,
+                       "moe.layer:tokens=%d,topk=%d,experts=8,hidden=32,"
+                       "inter=32,data=thin",
+                       195 / topk, topk);
+        ck_assert_msg(case_parse(&c, text, why) == 0, "%s", sentence);
+        ck_assert_msg(fill_inputs(&c, 1, &in, why) == 0, "%s", sentence);
+        const host_tensor *t = tensor_set_find(&in, "topk_ids");
+        for (uint64_t i = 0; i < tensor_elems(t); i++) {
+            rows[tensor_load(t, i) % 8]++;
+        }
+        for (int e = 0; e < 8; e++) {
+            ck_assert_msg(rows[e] >= least[e] && rows[e] <= most[e],
+                          "%s: %d rows of %d", text, rows[e], e);
+        }
+        tensor_set_clear(&in);
+    }
+}
+END_TEST
+
 Suite *suite_fill_ids(void);
 Suite *suite_fill_ids(void)
 {
@@ -127,6 +157,7 @@ Suite *suite_fill_ids(void)
 
     tcase_add_test(t, ids_of_a_token_differ_unless_the_case_says_otherwise);
     tcase_add_test(t, ids_differ_among_as_many_experts_as_slots);
+    tcase_add_test(t, thin_ids_leave_odd_experts_one_row_or_none);
     tcase_add_test(t, a_map_of_no_experts_can_be_filled);
     tcase_add_test(t, more_ids_than_experts_must_be_said);
     suite_add_tcase(s, t);
