@@ -6,21 +6,28 @@
 #include <stddef.h>
 #include <string.h>
 
-static const code_format formats[] = {
-    {"e2m1", 4, 1, 1, 'n'},    {"e2m3", 6, 3, 1, 'n'},
-    {"e3m2", 6, 2, 3, 'n'},    {"e4m3", 8, 3, 7, 'f'},
-    {"e4m3fn", 8, 3, 7, 'f'},  {"e4m3fnuz", 8, 3, 8, 'z'},
-    {"e5m2", 8, 2, 15, 'i'},   {"e5m2fnuz", 8, 2, 16, 'z'},
-    {"f16", 16, 10, 15, 'i'},  {"bf16", 16, 7, 127, 'i'},
-    {"f32", 32, 23, 127, 'i'}, {"f64", 64, 52, 1023, 'i'},
-    {"e8m0", 8, 0, 127, 'e'},  {"int8", 8, 6, 0, '8'},
+const code_format code_formats[CODE_FORMATS] = {
+    [CODE_E2M1] = {"e2m1", 4, 1, 1, 'n'},
+    [CODE_E2M3] = {"e2m3", 6, 3, 1, 'n'},
+    [CODE_E3M2] = {"e3m2", 6, 2, 3, 'n'},
+    [CODE_E4M3] = {"e4m3", 8, 3, 7, 'f'},
+    [CODE_E4M3FN] = {"e4m3fn", 8, 3, 7, 'f'},
+    [CODE_E4M3FNUZ] = {"e4m3fnuz", 8, 3, 8, 'z'},
+    [CODE_E5M2] = {"e5m2", 8, 2, 15, 'i'},
+    [CODE_E5M2FNUZ] = {"e5m2fnuz", 8, 2, 16, 'z'},
+    [CODE_F16] = {"f16", 16, 10, 15, 'i'},
+    [CODE_BF16] = {"bf16", 16, 7, 127, 'i'},
+    [CODE_F32] = {"f32", 32, 23, 127, 'i'},
+    [CODE_F64] = {"f64", 64, 52, 1023, 'i'},
+    [CODE_E8M0] = {"e8m0", 8, 0, 127, 'e'},
+    [CODE_INT8] = {"int8", 8, 6, 0, '8'},
 };
 
 const code_format *code_format_by_name(const char *name)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (strcmp(formats[i].name, name) == 0) {
-            return &formats[i];
+    for (size_t i = 0; i < CODE_FORMATS; i++) {
+        if (strcmp(code_formats[i].name, name) == 0) {
+            return &code_formats[i];
         }
     }
     return NULL;

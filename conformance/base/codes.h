@@ -17,7 +17,28 @@ typedef struct code_format {
     char special; /* 'n' none, 'f' FN, 'z' FNUZ, 'i' IEEE, 'e' E8M0, '8' int8 */
 } code_format;
 
-/* NULL if the name is not that of a number format. */
+typedef enum code_format_number {
+    CODE_E2M1,
+    CODE_E2M3,
+    CODE_E3M2,
+    CODE_E4M3,
+    CODE_E4M3FN,
+    CODE_E4M3FNUZ,
+    CODE_E5M2,
+    CODE_E5M2FNUZ,
+    CODE_F16,
+    CODE_BF16,
+    CODE_F32,
+    CODE_F64,
+    CODE_E8M0,
+    CODE_INT8,
+    CODE_FORMATS
+} code_format_number;
+
+extern const code_format code_formats[CODE_FORMATS];
+
+/* NULL if the name is not that of a number format.  For every element it is
+   slow: name the format's number there. */
 const code_format *code_format_by_name(const char *name);
 /* The value of a code; NAN and infinities included. */
 double code_value(const code_format *f, uint64_t code);

@@ -239,16 +239,42 @@ uint32_t dtype_by_file_name(const char *name)
     return i;
 }
 
+const code_format *dtype_format(uint32_t dtype)
+{
+    switch (dtype) {
+    case MXO_F16:
+        return &code_formats[CODE_F16];
+    case MXO_BF16:
+        return &code_formats[CODE_BF16];
+    case MXO_F32:
+        return &code_formats[CODE_F32];
+    case MXO_F64:
+        return &code_formats[CODE_F64];
+    case MXO_E4M3:
+        return &code_formats[CODE_E4M3];
+    case MXO_E5M2:
+        return &code_formats[CODE_E5M2];
+    case MXO_E8M0:
+        return &code_formats[CODE_E8M0];
+    case MXO_E4M3FNUZ:
+        return &code_formats[CODE_E4M3FNUZ];
+    case MXO_E5M2FNUZ:
+        return &code_formats[CODE_E5M2FNUZ];
+    default:
+        return NULL;
+    }
+}
+
 int dtype_is_nan(uint32_t dtype, uint64_t code)
 {
-    const code_format *f = code_format_by_name(dtype_name(dtype));
+    const code_format *f = dtype_format(dtype);
 
     return f != NULL && code_is_nan(f, code);
 }
 
 double dtype_value(uint32_t dtype, uint64_t code)
 {
-    const code_format *f = code_format_by_name(dtype_name(dtype));
+    const code_format *f = dtype_format(dtype);
 
     if (f != NULL) {
         return code_value(f, code);

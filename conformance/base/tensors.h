@@ -6,6 +6,8 @@
 #ifndef MXO_TENSORS_H
 #define MXO_TENSORS_H
 
+#include "codes.h"
+
 #include <mxoracle/abi.h>
 
 enum { MXO_MAX_TENSORS = 64, MXO_NAME_SIZE = 64 };
@@ -52,6 +54,8 @@ const char *dtype_file_name(uint32_t dtype); /* "BF16" */
 uint32_t dtype_bytes(uint32_t dtype);
 uint32_t dtype_by_name(const char *name);      /* aliases too */
 uint32_t dtype_by_file_name(const char *name); /* MXO_N_DTYPES if unknown */
+/* NULL if the dtype's patterns are integers. */
+const code_format *dtype_format(uint32_t dtype);
 /* 1 if the pattern is a NaN of the dtype. */
 int dtype_is_nan(uint32_t dtype, uint64_t code);
 /* Exact value of a float or integer pattern, for people to read. */

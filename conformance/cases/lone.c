@@ -65,7 +65,7 @@ static int is_wild_half(const test_case *c, const host_tensor *t, uint64_t row,
 
 static void put_special(host_tensor *t, uint64_t i, int is_nan, int is_minus)
 {
-    const code_format *f = code_format_by_name(dtype_name(t->dtype));
+    const code_format *f = dtype_format(t->dtype);
     const uint64_t inf = code_last_finite(f) + 1;
     const uint64_t nan = is_nan ? UINT64_C(1) << (f->mbits - 1) : 0;
     const uint64_t sign = is_minus ? UINT64_C(1) << (f->bits - 1) : 0;

@@ -16,19 +16,13 @@ double fill_uniform(prng *rng)
     return ldexp((double)(prng_next(rng) >> 40), -24);
 }
 
-static const code_format *format_of(const host_tensor *t)
-{
-    return code_format_by_name(dtype_name(t->dtype));
-}
-
 void fill_put(host_tensor *t, uint64_t i, double x)
 {
-    const code_format *f = format_of(t);
+    const code_format *f = dtype_format(t->dtype);
 
     tensor_store(t, i,
-                 f != NULL
-                     ? code_nearest(f, x)
-                     : 0x11 * code_nearest(code_format_by_name("e2m1"), x));
+                 f != NULL ? code_nearest(f, x)
+                           : 0x11 * code_nearest(&code_formats[CODE_E2M1], x));
 }
 
 const code_format *fill_element(const test_case *c)
@@ -41,7 +35,7 @@ const code_format *fill_element(const test_case *c)
             return f;
         }
     }
-    return code_format_by_name("e2m1");
+    return &code_formats[CODE_E2M1];
 }
 
 /* Codes there are in the parameter format, or in the dtype (at most 2^16). */
@@ -109,7 +103,7 @@ static uint64_t draw_corner(const code_format *f, prng *rng)
 
 void fill_corner(host_tensor *t, uint64_t i, prng *rng)
 {
-    tensor_store(t, i, draw_corner(format_of(t), rng));
+    tensor_store(t, i, draw_corner(dtype_format(t->dtype), rng));
 }
 
 void fill_corners(const test_case *c, host_tensor *t, prng *rng)
@@ -277,7 +271,7 @@ static int draw_exponent(const code_format *f, prng *rng)
 
 void fill_amax(const test_case *c, host_tensor *t, prng *rng)
 {
-    const code_format *f = format_of(t);
+    const code_format *f = dtype_format(t->dtype);
     const uint64_t n = tensor_elems(t);
     const uint64_t group = t->rank == 1 ? 1 : 16;
     double amax = 0;

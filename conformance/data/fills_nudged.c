@@ -84,7 +84,7 @@ void fill_nudged_scales(const test_case *c, host_tensor *t, prng *rng)
 /* fill_put() stops at the last finite number. */
 static void put_infinity(host_tensor *t, uint64_t i)
 {
-    const code_format *f = code_format_by_name(dtype_name(t->dtype));
+    const code_format *f = dtype_format(t->dtype);
     const uint64_t sign = UINT64_C(1) << (f->bits - 1);
 
     tensor_store(t, i, (code_last_finite(f) + 1) | (is_negative(i) ? sign : 0));

@@ -55,7 +55,7 @@ uint64_t probe_depth(const probe_half *h, const tensor_set *in)
 
 static void store_number(host_tensor *t, uint64_t i, double x)
 {
-    const code_format *f = code_format_by_name(dtype_name(t->dtype));
+    const code_format *f = dtype_format(t->dtype);
 
     tensor_store(t, i, code_nearest(f, x));
 }
@@ -234,7 +234,7 @@ int probe_signs(tensor_set *to, const probe_half *h, const tensor_set *in)
 /* Blocks of K that a number of this type needs. */
 static uint64_t pieces_of(uint32_t dtype)
 {
-    const code_format *f = code_format_by_name(dtype_name(dtype));
+    const code_format *f = dtype_format(dtype);
 
     return ceil_div((uint64_t)f->mbits + 1, PIECE_BITS);
 }

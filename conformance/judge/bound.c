@@ -248,7 +248,7 @@ void bound_clear(bound_set *b)
 /* x rounded to the nearest number of a type; overflow to infinity. */
 static double rounded(uint32_t dtype, double x)
 {
-    const code_format *f = code_format_by_name(dtype_name(dtype));
+    const code_format *f = dtype_format(dtype);
 
     if (dtype == MXO_F64 || isinf(x)) {
         return x;

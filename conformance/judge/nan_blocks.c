@@ -88,7 +88,7 @@ static int ask(judge *j, const test_case *c, const tensor_set *in,
    blocks there are. */
 static uint64_t mark(host_tensor *x, uint32_t axis, const host_tensor *scale)
 {
-    const code_format *f = code_format_by_name(dtype_name(x->dtype));
+    const code_format *f = dtype_format(x->dtype);
     const uint64_t one = f == NULL ? 0 : code_nearest(f, 1);
     const uint64_t len = x->shape[axis];
     const uint64_t blocks = (len + BLOCK - 1) / BLOCK;

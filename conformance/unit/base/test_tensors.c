@@ -103,6 +103,15 @@ START_TEST(nearest_code_of_a_code_is_itself)
 }
 END_TEST
 
+START_TEST(formats_of_dtypes_are_those_of_their_names)
+{
+    for (uint32_t i = 0; i <= MXO_N_DTYPES; i++) {
+        ck_assert_msg(dtype_format(i) == code_format_by_name(dtype_name(i)),
+                      "%s", dtype_name(i));
+    }
+}
+END_TEST
+
 Suite *suite_tensors(void);
 Suite *suite_tensors(void)
 {
@@ -113,6 +122,7 @@ Suite *suite_tensors(void)
     tcase_add_test(t, sets_stay_within_the_memory_there_is);
     tcase_add_test(t, values_agree_with_the_oracle);
     tcase_add_test(t, nearest_code_of_a_code_is_itself);
+    tcase_add_test(t, formats_of_dtypes_are_those_of_their_names);
     suite_add_tcase(s, t);
     return s;
 }
