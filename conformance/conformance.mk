@@ -422,6 +422,9 @@ libjudge_la_SOURCES = \
 	%reldir%/select/since.c \
 	%reldir%/select/speed.c \
 	%reldir%/select/speed.h \
+	%reldir%/selftest/cmd_hunter.c \
+	%reldir%/selftest/hunters.c \
+	%reldir%/selftest/hunters.h \
 	%reldir%/selftest/killers.def \
 	%reldir%/selftest/mutate.c \
 	%reldir%/selftest/mutate.h \
@@ -434,6 +437,8 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/selftest_options.c \
 	%reldir%/selftest/selftest_options.h \
 	%reldir%/selftest/selftest_report.c \
+	%reldir%/selftest/zoo.c \
+	%reldir%/selftest/zoo.h \
 	%reldir%/system/mapped.c \
 	%reldir%/system/mapped.h \
 	%reldir%/system/new_file.c \

@@ -14,14 +14,47 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { LONGEST_LINE = 1 << 22 };
+enum { LONGEST_LINE = 1 << 22, MAX_ARGS = 16 };
 
-static int spawn(worker *w, int end, const backend_ref *ref,
-                 const open_options *how)
+static int spawn(worker *w, int end, char *const *args)
+{
+    const process_plan plan = {.file = system_program(),
+                               .args = args,
+                               .n_files = 3,
+                               .files = {STDERR_FILENO, STDERR_FILENO, end}};
+    const int status = process_start(&plan, &w->pid);
+    const int error = errno;
+
+    close(end);
+    errno = error;
+    return status;
+}
+
+int worker_command(worker *w, char *const *args)
+{
+    char *all[MAX_ARGS] = {(char *)system_program_name()};
+    int ends[2];
+
+    for (int i = 0; args[i] != NULL && i + 2 < MAX_ARGS; i++) {
+        all[i + 1] = args[i];
+    }
+    memset(w, 0, sizeof *w);
+    if (system_socket_pair(ends) != 0) {
+        return -1;
+    }
+    w->socket = ends[0];
+    if (spawn(w, ends[1], all) != 0) {
+        close(w->socket);
+        w->pid = 0;
+        return -1;
+    }
+    return 0;
+}
+
+int worker_start(worker *w, const backend_ref *ref, const open_options *how)
 {
     char text[6][32];
-    char *const args[] = {(char *)system_program_name(),
-                          "worker",
+    char *const args[] = {"worker",
                           (char *)ref->name,
                           (char *)ref->path,
                           (char *)ref->command,
@@ -32,10 +65,6 @@ static int spawn(worker *w, int end, const backend_ref *ref,
                           text[4],
                           text[5],
                           NULL};
-    const process_plan plan = {.file = system_program(),
-                               .args = args,
-                               .n_files = 3,
-                               .files = {STDERR_FILENO, STDERR_FILENO, end}};
 
     (void)snprintf(text[0], sizeof text[0], "%d", ref->global_symbols);
     (void)snprintf(text[1], sizeof text[1], "%d", how->device);
@@ -43,29 +72,7 @@ static int spawn(worker *w, int end, const backend_ref *ref,
     (void)snprintf(text[3], sizeof text[3], "%d", how->in_process);
     (void)snprintf(text[4], sizeof text[4], "%d", how->is_drawn);
     (void)snprintf(text[5], sizeof text[5], "%" PRIu32, how->soak);
-    const int status = process_start(&plan, &w->pid);
-    const int error = errno;
-
-    close(end);
-    errno = error;
-    return status;
-}
-
-int worker_start(worker *w, const backend_ref *ref, const open_options *how)
-{
-    int ends[2];
-
-    memset(w, 0, sizeof *w);
-    if (system_socket_pair(ends) != 0) {
-        return -1;
-    }
-    w->socket = ends[0];
-    if (spawn(w, ends[1], ref, how) != 0) {
-        close(w->socket);
-        w->pid = 0;
-        return -1;
-    }
-    return 0;
+    return worker_command(w, args);
 }
 
 double worker_cpu_s(const worker *w)

@@ -35,6 +35,9 @@ typedef enum worker_state {
 /* Where a worker finds its end: its standard output is the backend's. */
 enum { WORKER_SOCKET = 3 };
 
+/* This program again, with a hidden command and its arguments, NULL behind
+   them. 0, or -1 with errno set. */
+int worker_command(worker *w, char *const *args);
 /* 0, or -1 with errno set. */
 int worker_start(worker *w, const backend_ref *ref, const open_options *how);
 /* Processor time it has used, all threads; 0 where that is not told. */

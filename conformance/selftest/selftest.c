@@ -8,8 +8,8 @@
 #include "base/cli.h"
 #include "base/progress.h"
 #include "base/stop.h"
+#include "hunters.h"
 #include "select/mutants.h"
-#include "selftest_hunt.h"
 #include "selftest_options.h"
 
 #include <inttypes.h>
@@ -19,8 +19,10 @@
 
 typedef struct selftest_run {
     const selftest_options *o;
-    const backend_ref *ref;
-    case_pool pool;  /* of the grids */
+    zoo zoo;
+    int *devices;    /* owned: those that are asked for */
+    mutant *mutants; /* owned: what they say is wrong with them */
+    size_t n_cases;  /* of the grids */
     size_t n_chosen; /* published decisions of selection */
     selftest_score score;
     int n_reported;
@@ -32,8 +34,6 @@ typedef struct selftest_run {
     tally counts;
     progress progress;
 } selftest_run;
-
-enum { JOBS = 2 }; /* workers, where many cases are asked */
 
 /* Do the options ask for legal variants alone? */
 static int asks_legal(const selftest_options *o)
@@ -68,164 +68,60 @@ static void tell(selftest_run *s, const backend_info *who,
     tally_add(&s->counts, &r);
 }
 
-static void announce(selftest_run *s, const mutant *m, const hunt *h)
+/* A device has been judged. */
+static void announce(void *state, size_t index, const device_fate *f)
 {
+    selftest_run *s = state;
     const mutant_fate fate = {
-        .m = m,
-        .red = h->red,
-        .n_cases = h->n,
-        .case_text = h->killer.text == NULL ? "(no case)" : h->killer.text,
-        .seed = h->killer.seed,
-        .v = &h->first};
+        .m = &s->mutants[index],
+        .red = f->red,
+        .n_cases = f->n_asked,
+        .case_text = f->case_text[0] == '\0' ? "(no case)" : f->case_text,
+        .seed = f->seed,
+        .v = &f->v};
     const int good = score_add(&s->score, &fate) && fate_is_good(&fate);
 
     s->n_bad += !good;
     tell(s, &s->infos[0], &fate, good, !good || !s->o->quiet);
-}
-
-/* 0, or -1 if the harness failed. */
-static int judge_device(selftest_run *s, crew *c, const mutant *m, hunt *h)
-{
-    int status;
-
-    if (c == s->pool.faultless) {
-        status = hunt_faultless(&s->pool, s->o->legal_part, h);
-    } else if (m->legal) {
-        status = hunt_legal(&s->pool, c, m, s->o->legal_part, h);
-    } else {
-        status = hunt_mutant(&s->pool, c, m, h);
-    }
-    if (status == 0 && !m->legal && !hunt_concludes(&s->pool, h)) {
-        (void)cli_refuse("%s passes no case: nothing can be concluded",
-                         s->ref->name);
-        status = -1;
-    }
-    return status;
-}
-
-/*
- * Read a device's description of its fault, in this process: opening and
- * describing are safe.  EXIT_PASS, EXIT_SKIP if there is no such device.
- */
-static int identify(const selftest_run *s, int device, mutant *m)
-{
-    char text[2][256] = {"", ""};
-    const mxo_text why = {text[0], sizeof text[0]};
-    const mxo_text driver = {text[1], sizeof text[1]};
-    const mxo_backend *table = NULL;
-    void *ctx = NULL;
-    mxo_status status = backend_load(s->ref, &table, why);
-
-    if (status == MXO_OK) {
-        status = table->open(&ctx, device, why);
-    }
-    if (status == MXO_E_DEVICE && device > 0) {
-        return EXIT_SKIP;
-    }
-    if (status != MXO_OK) {
-        return cli_refuse("%s, device %d: %s", s->ref->name, device, text[0]);
-    }
-    table->describe(ctx, why, driver);
-    table->close(ctx);
-    if (mutant_parse(m, text[1]) != 0) {
-        return cli_refuse("%s, device %d does not say what is wrong: \"%s\"",
-                          s->ref->name, device, text[1]);
-    }
-    return EXIT_PASS;
-}
-
-/* A case has been asked. */
-static void tick(void *state, const char *case_text)
-{
-    selftest_run *s = state;
-
     progress_show(&s->progress, (uint64_t)s->n_reported, (uint64_t)s->n_bad,
-                  case_text);
+                  f->case_text);
 }
 
-/* EXIT_PASS, EXIT_SKIP if there is no such device, or what went wrong. */
-static int try_device(selftest_run *s, int device)
+/* Remember a device that is asked for. 0, or -1 without memory. */
+static int want(selftest_run *s, int device, const mutant *m)
 {
-    crew_options how = {.isolate = ISOLATE_BATCH,
-                        .device = device,
-                        .timeout_s = s->o->timeout_s};
-    hunt h = {.tick = tick, .state = s};
-    backend_info info;
-    mutant m = {.legal = 0};
-    int status = identify(s, device, &m);
+    const size_t n = (size_t)s->run.n_planned;
+    int *devices = realloc(s->devices, (n + 1) * sizeof *devices);
+    mutant *mutants = NULL;
 
-    if (status != EXIT_PASS) {
-        return status;
+    if (devices != NULL) {
+        s->devices = devices;
+        devices[n] = device;
+        mutants = realloc(s->mutants, (n + 1) * sizeof *mutants);
     }
-    const int wanted = is_wanted(s->o, &m);
-
-    if (!wanted && device > 0) {
-        return EXIT_PASS;
+    if (mutants == NULL) {
+        return -1;
     }
-    how.jobs = m.legal ? JOBS : 1;
-    crew *c = crew_create(s->ref, &how, &info);
-
-    if (c == NULL) {
-        return EXIT_BROKEN;
-    }
-    if (device == 0) {
-        s->pool.faultless = c;
-    }
-    if (info.why_not[0] != '\0') { /* the judge would not even begin */
-        h.red = 1;
-        h.first.status = VERDICT_ERROR;
-        (void)snprintf(h.first.kind, sizeof h.first.kind, "open");
-        (void)snprintf(h.first.reason, sizeof h.first.reason, "%.500s",
-                       info.why_not);
-        status = device == 0 ? cli_refuse("%s, device 0: %s", s->ref->name,
-                                          info.why_not)
-                             : EXIT_PASS;
-    } else if (wanted && judge_device(s, c, &m, &h) != 0) {
-        status = EXIT_BROKEN;
-    }
-    /* A hunt that was cut short has shown nothing. */
-    if (wanted && status == EXIT_PASS && !stop_requested()) {
-        announce(s, &m, &h);
-    }
-    if (device > 0) {
-        crew_destroy(&c);
-    }
-    return status;
+    s->mutants = mutants;
+    mutants[n] = *m;
+    s->run.n_planned++;
+    return 0;
 }
 
-/* The grids' cases of the operations that the backend has. */
-static int plan(selftest_run *s)
-{
-    char text[512];
-    const mxo_text why = {text, sizeof text};
-    const mxo_backend *table;
-    size_t n = 0;
-
-    if (backend_load(s->ref, &table, why) != MXO_OK) {
-        return cli_refuse("%s: %s", s->o->backend, text);
-    }
-    while (table->ops[n] != NULL) {
-        n++;
-    }
-    if (grid_append(&s->pool.cases, s->o->level, (char *const *)table->ops, n,
-                    s->o->seed, why) != 0) {
-        return cli_refuse("%s", text);
-    }
-    return case_pool_begin(&s->pool) == 0 ? EXIT_PASS : EXIT_BROKEN;
-}
-
-/* How many devices are asked for: EXIT_PASS, EXIT_SKIP if none is, or what
-   went wrong. */
+/* The devices that are asked for: EXIT_PASS, or what went wrong. */
 static int find_wanted(selftest_run *s)
 {
     int status = EXIT_PASS;
     mutant m = {.legal = 0};
 
     for (int device = 0; status == EXIT_PASS; device++) {
-        status = identify(s, device, &m);
-        s->run.n_planned += status == EXIT_PASS && is_wanted(s->o, &m);
+        status = zoo_identify(&s->zoo, device, &m);
+        if (status == EXIT_PASS && is_wanted(s->o, &m) &&
+            want(s, device, &m) != 0) {
+            status = EXIT_BROKEN;
+        }
     }
-    return s->run.n_planned > 0 && status == EXIT_SKIP ? EXIT_PASS : status;
+    return status == EXIT_SKIP ? EXIT_PASS : status;
 }
 
 static void name_rule(char id[16], int number)
@@ -294,15 +190,15 @@ static int judge_selection(selftest_run *s)
 
 static int judge_devices(selftest_run *s)
 {
-    int status = plan(s);
+    int status = find_wanted(s);
 
-    status = status == EXIT_PASS ? find_wanted(s) : status;
     progress_begin(&s->progress, s->run.n_planned, !s->o->quiet);
     progress_tick(&s->progress);
-    for (int device = 0; status == EXIT_PASS && !stop_requested(); device++) {
-        status = try_device(s, device);
+    if (status == EXIT_PASS && s->run.n_planned > 0) {
+        status = hunters_run(&s->zoo, s->devices, (size_t)s->run.n_planned,
+                             s->o->jobs, announce, s, &s->n_cases);
     }
-    return status == EXIT_SKIP ? EXIT_PASS : status;
+    return status;
 }
 
 static int judge_zoo(selftest_run *s)
@@ -323,7 +219,7 @@ static int judge_zoo(selftest_run *s)
     }
     if (s->is_text || s->o->is_tap) {
         selftest_summary(s->o->is_tap, &s->score,
-                         s->run.n_planned > 0 ? s->pool.cases.n : s->n_chosen);
+                         s->run.n_planned > 0 ? s->n_cases : s->n_chosen);
     }
     return s->n_bad == 0 ? EXIT_PASS : EXIT_RED;
 }
@@ -341,7 +237,7 @@ static int open_reports(selftest_run *s)
     s->run.backends = s->infos;
     (void)snprintf(s->run.seeds, sizeof s->run.seeds, "%" PRIu64, s->o->seed);
     (void)snprintf(s->infos[0].name, sizeof s->infos[0].name, "%s",
-                   s->ref->name);
+                   s->zoo.ref->name);
     (void)snprintf(s->infos[1].name, sizeof s->infos[1].name, "select");
     return report_set_open(&s->reports, &files, NULL);
 }
@@ -388,12 +284,17 @@ int cmd_selftest(int argc, char **argv)
         return EXIT_BROKEN;
     }
     backends_known(known);
-    s.ref = backends_find(known, options.backend);
-    status = s.ref == NULL
+    s.zoo = (zoo){.ref = backends_find(known, options.backend),
+                  .level = options.level,
+                  .seed = options.seed,
+                  .legal_part = options.legal_part,
+                  .timeout_s = options.timeout_s};
+    status = s.zoo.ref == NULL
                  ? cli_refuse("there is no backend %s", options.backend)
                  : selftest(&s);
     tally_clear(&s.counts);
-    case_pool_clear(&s.pool);
+    free(s.devices);
+    free(s.mutants);
     free(known);
     return status;
 }

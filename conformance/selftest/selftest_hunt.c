@@ -37,6 +37,40 @@ static int is_small(const char *text)
     return n <= SMALL;
 }
 
+/* Cases that are known to kill a mutant. */
+static const struct {
+    const char *id;
+    const char *case_text;
+} killers[] = {
+#define MXO_KILLER(id, case_text) {id, case_text},
+#include "killers.def"
+#undef MXO_KILLER
+};
+
+enum { N_KILLERS = sizeof killers / sizeof *killers };
+
+/* NULL where none is written down. */
+static const char *known_killer(const char *id)
+{
+    for (size_t i = 0; i < N_KILLERS; i++) {
+        if (strcmp(killers[i].id, id) == 0) {
+            return killers[i].case_text;
+        }
+    }
+    return NULL;
+}
+
+/* How many mutants of the table each case kills. */
+static void count_kills(case_pool *pool)
+{
+    for (size_t i = 0; i < pool->cases.n; i++) {
+        for (size_t k = 0; k < N_KILLERS; k++) {
+            pool->kills[i] +=
+                strcmp(killers[k].case_text, pool->cases.item[i].text) == 0;
+        }
+    }
+}
+
 int case_pool_begin(case_pool *pool)
 {
     case_list *all = &pool->cases;
@@ -67,6 +101,7 @@ int case_pool_begin(case_pool *pool)
     free(all->item);
     free(all->slot); /* nothing is added any more */
     *all = (case_list){.n = n, .capacity = n, .item = item};
+    count_kills(pool);
     return 0;
 }
 
@@ -107,9 +142,6 @@ static int note(case_pool *pool, crew *c, size_t i, const verdict *v, hunt *h)
     int counts = !h->red && verdict_is_red(v->status);
 
     h->n++;
-    if (h->tick != NULL) {
-        h->tick(h->state, pool->cases.item[i].text);
-    }
     if (c == pool->faultless) {
         note_faultless(pool, i, v);
     } else if (counts) {
@@ -121,7 +153,7 @@ static int note(case_pool *pool, crew *c, size_t i, const verdict *v, hunt *h)
         h->first = *v;
         h->first.detail = NULL;
         h->first.map = NULL;
-        pool->kills[i]++;
+        h->first.asked = NULL;
     }
     return counts < 0 ? -1 : 0;
 }
@@ -196,27 +228,6 @@ static int ask_rest(case_pool *pool, crew *c, const char *op, int own, hunt *h)
         }
     }
     return status;
-}
-
-/* The case that is known to kill the mutant; NULL where none is written down.
- */
-static const char *known_killer(const char *id)
-{
-    static const struct {
-        const char *id;
-        const char *case_text;
-    } killers[] = {
-#define MXO_KILLER(id, case_text) {id, case_text},
-#include "killers.def"
-#undef MXO_KILLER
-    };
-
-    for (size_t i = 0; i < sizeof killers / sizeof *killers; i++) {
-        if (strcmp(killers[i].id, id) == 0) {
-            return killers[i].case_text;
-        }
-    }
-    return NULL;
 }
 
 static int is_near(const mutant *m, const char *text)

@@ -14,7 +14,7 @@ typedef struct case_pool {
     case_list cases; /* small ones first */
     size_t n_small;  /* with inputs of at most 4096 elements */
     uint8_t *said;   /* owned: of each, what the faultless device did */
-    uint32_t *kills; /* owned: by each */
+    uint32_t *kills; /* owned: by each, of the mutants of killers.def */
     size_t n_passed; /* by the faultless device, as far as it was asked */
     crew *faultless; /* owned: device 0 */
 } case_pool;
@@ -25,8 +25,6 @@ typedef struct hunt {
     int red;
     case_item killer; /* the first red one; its text is borrowed */
     verdict first;    /* its verdict, without detail */
-    void (*tick)(void *state, const char *case_text); /* or NULL */
-    void *state;
 } hunt;
 
 /* Order the cases and allocate the rest. 0, or -1 without memory. */
@@ -35,9 +33,10 @@ void case_pool_clear(case_pool *pool);
 
 /*
  * Until something is red that the faultless device passes: the case of
- * killers.def; cases that the mutant's description points at; what killed other
- * mutants of the operation, most first; the operation's other cases, small ones
- * first; everybody else's. 0, or -1 if the harness failed; so the others.
+ * killers.def; cases that the mutant's description points at; what kills other
+ * mutants of the operation in that table, most first; the operation's other
+ * cases, small ones first; everybody else's. 0, or -1 if the harness failed; so
+ * the others.
  */
 int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h);
 

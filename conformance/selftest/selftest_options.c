@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/stop.h"
 #include "cli/runopts.h"
+#include "system/system.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -35,6 +36,10 @@ static int take_number(selftest_options *o, int code, const char *text)
     case OPT_selftest_level:
         status = number_option("level", text, 1, 3, &n);
         o->level = (int)n;
+        break;
+    case OPT_selftest_jobs:
+        status = number_option("jobs", text, 1, 64, &n);
+        o->jobs = (int)n;
         break;
     case OPT_selftest_legal_part:
         status = number_option("legal-part", text, 1, 1000, &o->legal_part);
@@ -88,6 +93,7 @@ static int take_option(selftest_options *o, int code, const char *text)
         o->kind = text;
         return -1;
     case OPT_selftest_level:
+    case OPT_selftest_jobs:
     case OPT_selftest_legal_part:
     case OPT_selftest_seed:
     case OPT_selftest_timeout:
@@ -117,6 +123,7 @@ int selftest_options_parse(selftest_options *o, int argc, char **argv)
                             .class_glob = "*",
                             .id_glob = "*",
                             .level = 2,
+                            .jobs = (int)system_cores(),
                             .legal_part = 1,
                             .seed = 1,
                             .timeout_s = 5};

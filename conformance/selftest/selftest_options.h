@@ -11,6 +11,7 @@ typedef struct selftest_options {
     const char *id_glob;
     const char *kind; /* NULL: both */
     int level;
+    int jobs;            /* processes that judge */
     uint64_t legal_part; /* of a legal variant's cases one in so many */
     uint64_t seed;
     double timeout_s;

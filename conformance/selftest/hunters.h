@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices of a zoo judged by several processes at once; what becomes of them
+ * comes in the order of the list.  A hunter is this program started again with
+ * the hidden command "hunter".  Lines of JSON both ways:
+ *   hunter  {"status": 0, "cases": 18333}
+ *   parent  {"device": 3}
+ *   hunter  {"status": 0, "asked": 1, "red": true, "case": "quant.mx:rows=1",
+ *            "seed": 1, "verdict": {...}}
+ * A status is an exit status; what is wrong stands on standard error.
+ */
+#ifndef MXO_SELFTEST_HUNTERS_H
+#define MXO_SELFTEST_HUNTERS_H
+
+#include "zoo.h"
+
+/* What became of a device, as its hunter told. */
+typedef struct device_fate {
+    uint64_t n_asked;
+    int red;
+    char case_text[CASE_TEXT]; /* of the first red one; "" if there is none */
+    uint64_t seed;
+    verdict v; /* its verdict, without detail */
+} device_fate;
+
+/* Called once per device, in the order of the list. */
+typedef void (*hunters_sink)(void *state, size_t index, const device_fate *f);
+
+/* n devices by so many processes; *n_cases becomes the number of cases they
+   choose from.  EXIT_PASS, or what a hunter or this process said.  If a stop is
+   requested the devices left are not judged. */
+int hunters_run(const zoo *z, const int *device, size_t n, int jobs,
+                hunters_sink sink, void *state, size_t *n_cases);
+
+#endif

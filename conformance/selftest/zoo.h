@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A zoo and the cases that its devices are put to.  What becomes of a device
+ * depends on nothing but the cases: not on other devices, nor on their order.
+ */
+#ifndef MXO_SELFTEST_ZOO_H
+#define MXO_SELFTEST_ZOO_H
+
+#include "selftest.h"
+#include "selftest_hunt.h"
+
+typedef struct zoo {
+    const backend_ref *ref;
+    int level; /* of the grids */
+    uint64_t seed;
+    uint64_t legal_part; /* of a legal variant's cases one in so many */
+    double timeout_s;    /* processor time of a case */
+    case_pool pool;      /* owned */
+} zoo;
+
+/* Its cases: the grids' of the operations that the backend has.  EXIT_PASS, or
+   another status and a sentence on standard error; so the others. */
+int zoo_plan(zoo *z);
+void zoo_clear(zoo *z);
+
+/* The description of a device's fault; EXIT_SKIP if there is no such device. */
+int zoo_identify(const zoo *z, int device, mutant *m);
+
+/* What becomes of a device. */
+int zoo_judge(zoo *z, int device, hunt *h);
+
+#endif
