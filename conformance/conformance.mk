@@ -135,6 +135,8 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/complete_names.h \
 	%reldir%/cli/completes.def \
 	%reldir%/cli/listing.h \
+	%reldir%/cli/lost.c \
+	%reldir%/cli/lost.h \
 	%reldir%/cli/run_vectors.c \
 	%reldir%/cli/run_vectors.h \
 	%reldir%/cli/runchoice.c \

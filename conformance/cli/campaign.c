@@ -25,7 +25,7 @@ uint64_t campaign_shard_of(const case_item *item, uint64_t n_shards)
     return splitmix64(&mix) % n_shards + 1;
 }
 
-static int is_excluded(const run_options *o, const char *text)
+int campaign_excludes(const run_options *o, const char *text)
 {
     char op[OP_WORD];
 
@@ -68,7 +68,7 @@ static void sort_out(campaign_plan *p, const run_options *o, case_list *all,
 
     for (size_t i = 0; i < all->n; i++) {
         const case_item item = all->item[i];
-        if (is_excluded(o, item.text)) {
+        if (campaign_excludes(o, item.text)) {
             free(item.text);
             continue;
         }

@@ -22,6 +22,9 @@ int campaign_plan_make(campaign_plan *p, const run_options *o,
                        const backend_list *chosen);
 void campaign_plan_clear(campaign_plan *p);
 
+/* Does --exclude leave out the case, or its operation? */
+int campaign_excludes(const run_options *o, const char *case_text);
+
 /* From 1 to n_shards: depends on the case and its seed alone. */
 uint64_t campaign_shard_of(const case_item *item, uint64_t n_shards);
 

@@ -114,8 +114,9 @@ static int take_case(session *s, const json_t *record)
     if (record_read(record, &r, &v) != 0) {
         return EXIT_BROKEN;
     }
-    /* Reds without a case: lost coverage, a backend that does not open. */
-    const int is_case = strchr(r.case_text, ':') != NULL;
+    /* Reds without a case: lost ones, a backend that does not open. */
+    const int is_case =
+        strchr(r.case_text, ':') != NULL && strcmp(v.kind, "lost case") != 0;
 
     for (int i = 0; i < BACKEND_MAX && r.backend == NULL; i++) {
         if (strcmp(s->infos[i].name, record_text(record, "backend")) == 0) {

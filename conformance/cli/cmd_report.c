@@ -6,11 +6,11 @@
 #include "base/cli.h"
 #include "base/number.h"
 #include "base/options.h"
+#include "lost.h"
 #include "report/baseline.h"
 #include "report/changes.h"
 #include "report/report_set.h"
 #include "report/stored.h"
-#include "runopts.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -88,24 +88,10 @@ static int take(session *s, int code, char *text)
     }
 }
 
-static const backend_info *info_of(session *s, const char *name)
+static void report_one(void *state, report_result *r)
 {
-    for (int i = 0; i < s->run.n_backends; i++) {
-        if (strcmp(s->infos[i].name, name) == 0) {
-            return &s->infos[i];
-        }
-    }
-    if (s->run.n_backends == BACKEND_MAX) {
-        return &s->infos[0];
-    }
-    backend_info *info = &s->infos[s->run.n_backends++];
+    session *s = state;
 
-    (void)snprintf(info->name, sizeof info->name, "%s", name);
-    return info;
-}
-
-static void report_one(session *s, const report_result *r)
-{
     report_set_result(&s->reports, r);
     tally_add(&s->counts, r);
 }
@@ -118,7 +104,8 @@ static void replay(session *s, const json_t *record)
     if (record_read(record, &r, &v) != 0) {
         return; /* all were read once already */
     }
-    r.backend = info_of(s, record_text(record, "backend"));
+    r.backend =
+        report_run_backend(&s->run, s->infos, record_text(record, "backend"));
     if (s->baseline_file != NULL && s->run.baseline == NULL) {
         baseline_judge(&s->expected, &r, &v);
     }
@@ -126,21 +113,30 @@ static void replay(session *s, const json_t *record)
     verdict_clear(&v);
 }
 
-/* A whole run must cover what the baseline requires. */
+/* A whole run must have all that the baseline names. */
 static void report_lost(session *s)
 {
-    for (size_t i = 0; i < s->expected.n && s->run.stopped == NULL; i++) {
-        const baseline_entry *e = &s->expected.entry[i];
-        verdict v;
-        report_result r = {.case_text = e->op, .n_cases = 1, .v = &v};
-        if (baseline_lost(&s->expected, i, &s->counts, &v)) {
-            r.backend = info_of(s, e->backend);
-            r.judged = v.status;
-            (void)snprintf(r.repro, sizeof r.repro, "mxoracle run -b %s -o %s",
-                           e->backend, e->op);
-            report_one(s, &r);
+    lost l = {.expected = &s->expected,
+              .run = &s->run,
+              .infos = s->infos,
+              .counts = &s->counts,
+              .report = report_one,
+              .state = s,
+              .n_asked = s->run.n_backends};
+
+    for (size_t i = 0; s->expected.n > 0 && i < s->now.n_cases; i++) {
+        json_t *record = stored_record(&s->now, i);
+        if (strncmp(record_text(record, "kind"), "lost ", 5) == 0) {
+            lost_see_line(&l, record_text(record, "backend"),
+                          record_text(record, "case"));
         }
+        lost_see_case(&l, record_text(record, "case"));
+        json_decref(record);
     }
+    if (s->run.stopped == NULL) {
+        lost_report(&l);
+    }
+    lost_clear(&l);
 }
 
 static int replay_all(session *s)

@@ -5,6 +5,7 @@
 #include "base/stop.h"
 #include "campaign.h"
 #include "listing.h"
+#include "lost.h"
 #include "report/baseline.h"
 #include "report/journal.h"
 #include "run/mutant_device.h"
@@ -69,7 +70,7 @@ static void describe(session *s)
     const run_options *o = s->o;
     report_run *run = &s->run;
 
-    run->level = o->n_args == 0 ? o->level : 0;
+    run->level = o->n_args + o->n_profiles == 0 ? o->level : 0;
     run->n_backends = s->chosen.n;
     run->backends = s->infos;
     run->max_fail = o->max_fail;
@@ -267,48 +268,38 @@ static int is_whole(const session *s)
            s->run.stopped == NULL;
 }
 
-/* A red line about an operation as a whole. */
-static void report_op_red(session *s, const backend_info *who, const char *op,
-                          const char *option, const verdict *v)
+/* A red line beside the cases. */
+static void report_line(void *state, report_result *r)
 {
-    report_result r = {.case_text = op,
-                       .n_cases = 1,
-                       .backend = who,
-                       .judged = v->status,
-                       .v = v};
+    session *s = state;
 
-    (void)snprintf(r.repro, sizeof r.repro, "mxoracle run %s -o %s", option,
-                   op);
-    report_set_result(&s->reports, &r);
-    tally_add(&s->counts, &r);
+    report_set_result(&s->reports, r);
+    tally_add(&s->counts, r);
 }
 
-/* Coverage that the baseline requires of what was asked for. */
+/* What the baseline names of what was asked for, and the run has not. */
 static void report_lost(session *s)
 {
-    for (size_t i = 0; is_whole(s) && i < s->expected.n; i++) {
-        const baseline_entry *e = &s->expected.entry[i];
-        const backend_info *who = NULL;
-        backend_info nobody = {.name = ""};
-        char option[BACKEND_NAME + 4];
-        verdict v;
-        if (!run_options_wants(s->o, e->backend, e->op) ||
-            !baseline_lost(&s->expected, i, &s->counts, &v)) {
-            continue;
-        }
-        (void)snprintf(nobody.name, sizeof nobody.name, "%s", e->backend);
-        for (int k = 0; k < s->chosen.n; k++) {
-            who =
-                strcmp(s->infos[k].name, e->backend) == 0 ? &s->infos[k] : who;
-        }
-        (void)snprintf(option, sizeof option, "-b %s", e->backend);
-        report_op_red(s, who == NULL ? &nobody : who, e->op, option, &v);
+    lost l = {.expected = &s->expected,
+              .run = &s->run,
+              .infos = s->infos,
+              .counts = &s->counts,
+              .report = report_line,
+              .state = s,
+              .options = s->o,
+              .n_asked = s->chosen.n};
+
+    for (size_t i = 0; s->expected.n > 0 && i < s->plan.cases.n; i++) {
+        lost_see_case(&l, s->plan.cases.item[i].text);
     }
+    if (is_whole(s)) {
+        lost_report(&l);
+    }
+    lost_clear(&l);
 }
 
-/* A given subject that declines part of what it offers without a word about it
-   in limits or a baseline: lost coverage.  One that answers nothing at all ends
-   the run with a status of its own. */
+/* A given subject that declines part of what it offers and does not say so, in
+   limits or a baseline.  One that answers nothing ends the run otherwise. */
 static void report_undeclared(session *s, int k)
 {
     const backend_info *who = &s->infos[k];
@@ -322,11 +313,20 @@ static void report_undeclared(session *s, int k)
     backend_option(&s->chosen.ref[k], option, sizeof option);
     for (size_t i = 0; i < s->counts.n_rows; i++) {
         const tally_row row = s->counts.row[i];
-        if (strcmp(row.backend, who->name) == 0 &&
-            baseline_required(&s->expected, row.backend, row.op) == 0 &&
-            tally_row_undeclared(&row, &v)) {
-            report_op_red(s, who, row.op, option, &v);
+        if (strcmp(row.backend, who->name) != 0 ||
+            baseline_required(&s->expected, row.backend, row.op) > 0 ||
+            !tally_row_undeclared(&row, &v)) {
+            continue;
         }
+        report_result r = {.case_text = row.op,
+                           .n_cases = 1,
+                           .has_no_seed = 1,
+                           .backend = who,
+                           .judged = v.status,
+                           .v = &v};
+        (void)snprintf(r.repro, sizeof r.repro, "mxoracle run %s -o %s", option,
+                       row.op);
+        report_line(s, &r);
     }
 }
 

@@ -196,9 +196,7 @@ int run_options_wants(const run_options *o, const char *backend, const char *op)
 {
     return matches_any(o->backends, o->n_backends, backend) &&
            matches_any(o->ops, o->n_ops, op) &&
-           (o->n_excludes == 0 ||
-            !matches_any(o->excludes, o->n_excludes, op)) &&
-           (o->n_plugins == 0 || o->n_backends > 0);
+           (o->n_excludes == 0 || !matches_any(o->excludes, o->n_excludes, op));
 }
 
 static int is_known(const backend_list *known, const char *backend)
@@ -228,8 +226,9 @@ int run_options_check_baseline(const run_options *o, const backend_list *known,
         const baseline_entry *e = &b->entry[i];
         char why[512];
         test_case c;
-        /* A plugin's own name is known only to the plugin. */
-        if (o != NULL && o->n_plugins == 0 && !is_known(known, e->backend)) {
+        /* The name of a subject that is given is known only to the subject. */
+        if (o != NULL && o->n_plugins + o->n_commands == 0 &&
+            !is_known(known, e->backend)) {
             return cli_refuse("%s:%u: there is no backend %s", b->path, e->line,
                               e->backend);
         }

@@ -298,6 +298,18 @@ int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v)
     return 1;
 }
 
+void baseline_lost_case(const baseline *b, size_t i, verdict *v)
+{
+    const baseline_entry *e = &b->entry[i];
+
+    memset(v, 0, sizeof *v);
+    verdict_conclude(v, VERDICT_FAIL, "lost case",
+                     "lost case: %.200s:%u expects %s on %s with seed %" PRIu64
+                     ", and no grid has the case; rename or remove the entry",
+                     b->path, e->line, verdict_name(e->status), e->backend,
+                     e->seed);
+}
+
 uint64_t baseline_required(const baseline *b, const char *backend,
                            const char *op)
 {

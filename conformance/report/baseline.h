@@ -52,6 +52,8 @@ void baseline_judge(baseline *b, const report_result *r, verdict *v);
 
 /* Whether too few cases of entry i were judged; v is then red and says so. */
 int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v);
+/* The verdict on an expected failure, entry i, whose case is in no grid. */
+void baseline_lost_case(const baseline *b, size_t i, verdict *v);
 /* Cases that the baseline requires of a backend and operation; 0: none. */
 uint64_t baseline_required(const baseline *b, const char *backend,
                            const char *op);

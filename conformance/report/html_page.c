@@ -363,8 +363,11 @@ void html_environment(FILE *out, const report_run *run)
     html_text(out, run->version);
     fprintf(out, ", build %s, ", report_run_build(run));
     html_text(out, run->compiler);
-    fprintf(out, ", seed %s, level %d, begun %s", run->seeds, run->level,
-            run->started);
+    fprintf(out, ", seed %s", run->seeds);
+    if (run->level > 0) {
+        fprintf(out, ", level %d", run->level);
+    }
+    fprintf(out, ", begun %s", run->started);
     fputs(", on ", out);
     html_text(out, run->machine);
     fputs(", ", out);

@@ -112,7 +112,8 @@ json_t *record_case(const report_result *r)
     set_text(o, "backend", r->backend->name);
     set_text(o, "op", op);
     set_text(o, "case", r->case_text);
-    json_object_set_new(o, "seed", count(r->seed));
+    json_object_set_new(o, "seed",
+                        r->has_no_seed ? json_null() : count(r->seed));
     json_object_set_new(o, "index", count(r->index));
     set_text(o, "status", verdict_name(v->status));
     set_text(o, "judged", verdict_name(r->judged));
@@ -286,6 +287,7 @@ int record_read(const json_t *record, report_result *result, verdict *v)
     result->op = record_text(record, "op");
     result->calls = calls[0] == '\0' ? NULL : calls;
     result->seed = record_count(record, "seed");
+    result->has_no_seed = json_is_null(json_object_get(record, "seed"));
     result->index = record_count(record, "index");
     result->n_cases = record_count(record, "n_cases");
     result->v = v;

@@ -88,6 +88,25 @@ double report_run_seconds(const report_run *run)
     return clock_s() - run->start_s;
 }
 
+const backend_info *report_run_backend(report_run *run,
+                                       backend_info infos[BACKEND_MAX],
+                                       const char *name)
+{
+    for (int i = 0; i < run->n_backends; i++) {
+        if (strcmp(infos[i].name, name) == 0) {
+            return &infos[i];
+        }
+    }
+    if (run->n_backends == BACKEND_MAX) {
+        return &infos[0];
+    }
+    backend_info *info = &infos[run->n_backends++];
+
+    memset(info, 0, sizeof *info);
+    (void)snprintf(info->name, sizeof info->name, "%s", name);
+    return info;
+}
+
 void report_op(const report_result *r, char *op, size_t size)
 {
     if (r->op != NULL) {

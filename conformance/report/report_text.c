@@ -108,6 +108,17 @@ static void say_red(const reporter *r, const report_result *result)
     fprintf(r->out, "  repro: %s\n", result->repro);
 }
 
+static void add_to_list(strbuf *list, const report_result *result)
+{
+    char seed[40] = "";
+
+    if (!result->has_no_seed) {
+        (void)snprintf(seed, sizeof seed, "seed %" PRIu64 "  ", result->seed);
+    }
+    strbuf_add(list, "  %-7s %-6s %s%s\n", word_of(result->v->status),
+               result->backend->name, seed, result->case_text);
+}
+
 static void text_result(reporter *r, const report_result *result)
 {
     text_state *s = r->state;
@@ -124,9 +135,7 @@ static void text_result(reporter *r, const report_result *result)
             s->n_shown++;
         }
         if (s->n_red <= LIST_SHOWN) {
-            strbuf_add(&s->list, "  %-7s %-6s seed %" PRIu64 "  %s\n",
-                       word_of(v->status), result->backend->name, result->seed,
-                       result->case_text);
+            add_to_list(&s->list, result);
         }
     } else if (r->run->verbose > 0) {
         fprintf(r->out, "%-11s %-6s %s%s%s  (%s%s%.1f ms%s%s)\n",
