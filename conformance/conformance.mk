@@ -348,6 +348,7 @@ libjudge_la_SOURCES = \
 	%reldir%/report/changes.c \
 	%reldir%/report/changes.h \
 	%reldir%/report/html_page.c \
+	%reldir%/report/html_changes.c \
 	%reldir%/report/html_page.h \
 	%reldir%/report/html_style.inc \
 	%reldir%/report/journal.c \

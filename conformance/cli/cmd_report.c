@@ -34,6 +34,7 @@ typedef struct session {
     backend_info infos[BACKEND_MAX];
     report_set reports;
     tally counts;
+    changes since;
 } session;
 
 static int usage(void)
@@ -91,7 +92,12 @@ static int take(session *s, int code, char *text)
 static void report_one(void *state, report_result *r)
 {
     session *s = state;
+    char said[64] = "";
 
+    if (s->n_old > 0) {
+        changes_take(&s->since, r, said, sizeof said);
+        r->change = said;
+    }
     report_set_result(&s->reports, r);
     tally_add(&s->counts, r);
 }
@@ -161,6 +167,9 @@ static int replay_all(session *s)
     }
     s->run.stopped = s->now.stopped[0] == '\0' ? NULL : s->now.stopped;
     report_lost(s);
+    if (s->n_old > 0) {
+        changes_end(&s->since);
+    }
     report_set_end(&s->reports, &s->counts);
     return report_set_close(&s->reports);
 }
@@ -188,6 +197,26 @@ static int open_inputs(session *s, char **paths, int n)
 
     s->run.baseline = already[0] == '\0' ? NULL : already;
     return EXIT_PASS;
+}
+
+/* An older run that was held against no baseline is held against this one, as
+   the run is. */
+static int open_changes(session *s)
+{
+    if (s->n_old == 0) {
+        return EXIT_PASS;
+    }
+    const char *already = record_text(s->old.header, "baseline");
+
+    s->since = (changes){.against = s->old_paths[0],
+                         .n_files = s->n_old,
+                         .old = &s->old,
+                         .slower = s->slower};
+    if (s->baseline_file != NULL && already[0] == '\0') {
+        s->since.expected = &s->expected;
+    }
+    s->run.changes = &s->since;
+    return changes_begin(&s->since) == 0 ? EXIT_PASS : EXIT_BROKEN;
 }
 
 static int conclude(const session *s)
@@ -221,11 +250,14 @@ static int report(session *s, char **paths, int n)
         status = open_inputs(s, paths, n);
     }
     if (status == EXIT_PASS) {
+        status = open_changes(s);
+    }
+    if (status == EXIT_PASS) {
         status = replay_all(s);
     }
     if (status == EXIT_PASS && s->n_old > 0) {
         changes_print(report_options_stdout(&s->options) ? stderr : stdout,
-                      &s->now, &s->old, s->slower);
+                      &s->since);
     }
     return status == EXIT_PASS ? conclude(s) : status;
 }
@@ -253,6 +285,7 @@ int cmd_report(int argc, char **argv)
     }
     report_set_abandon(&s->reports);
     tally_clear(&s->counts);
+    changes_clear(&s->since);
     stored_clear(&s->now);
     stored_clear(&s->old);
     baseline_clear(&s->expected);

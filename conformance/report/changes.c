@@ -2,172 +2,257 @@
 /* See changes.h. */
 #include "changes.h"
 
-#include "base/strbuf.h"
+#include "base/grown.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { KEY = 4096, LISTED = 20 };
 
 static const double least_ms = 1; /* error of a clock */
 
-typedef enum change {
-    NEW_RED,
-    FIXED,
-    CHANGED, /* red then and now, in another way */
-    NEW_CASE,
-    GONE_CASE,
-    OTHER, /* neither red: skipped then, judged now, or the reverse */
-    SLOWER,
-    N_CHANGES
-} change;
-
-static const char *const titles[N_CHANGES] = {
-    "newly red",  "no longer red",  "red otherwise", "new cases",
-    "cases gone", "another status", "slower",
+static const struct {
+    const char *word;
+    const char *title;
+} names[N_CHANGES] = {
+    [CHANGE_NEWLY_RED] = {"newly_red", "newly red"},
+    [CHANGE_NO_LONGER_RED] = {"no_longer_red", "no longer red"},
+    [CHANGE_RED_OTHERWISE] = {"red_otherwise", "red otherwise"},
+    [CHANGE_NEW] = {"new", "new cases"},
+    [CHANGE_GONE] = {"gone", "cases gone"},
+    [CHANGE_ANOTHER_STATUS] = {"another_status", "another status"},
+    [CHANGE_SLOWER] = {"slower", "slower"},
 };
 
-typedef struct lists {
-    uint64_t n[N_CHANGES];
-    strbuf text[N_CHANGES];
-} lists;
-
-static void key_of(char key[KEY], const json_t *o)
+const char *change_word(change_kind kind)
 {
-    (void)snprintf(key, KEY, "%s  seed %" PRIu64 "  %s",
-                   record_text(o, "backend"), record_count(o, "seed"),
-                   record_text(o, "case"));
+    return names[kind].word;
 }
 
-/* Places of cases by their keys. */
-static json_t *by_key(const stored_run *run)
+const char *change_title(change_kind kind)
 {
-    json_t *map = json_object();
+    return names[kind].title;
+}
+
+static void key_of(char key[KEY], const char *backend, uint64_t seed,
+                   const char *case_text)
+{
+    (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
+}
+
+int changes_begin(changes *c)
+{
     char key[KEY];
 
-    for (size_t i = 0; i < run->n_cases; i++) {
-        json_t *record = stored_record(run, i);
-        key_of(key, record);
-        json_object_set_new(map, key, json_integer((json_int_t)i));
+    c->before = json_object();
+    c->is_met = calloc(c->old->n_cases + 1, 1);
+    for (size_t i = 0; i < c->old->n_cases; i++) {
+        json_t *record = stored_record(c->old, i);
+        key_of(key, record_text(record, "backend"),
+               record_count(record, "seed"), record_text(record, "case"));
+        (void)json_object_set_new(c->before, key, json_integer((json_int_t)i));
         json_decref(record);
     }
-    return map;
+    return c->before == NULL || c->is_met == NULL ? -1 : 0;
 }
 
-static json_t *record_at(const stored_run *run, const json_t *place)
+/* Case i of the older run, held against the same baseline. */
+static void read_old(const changes *c, const json_t *record, report_result *r,
+                     verdict *v, backend_info *who)
 {
-    return place == NULL
-               ? NULL
-               : stored_record(run, (size_t)json_integer_value(place));
-}
-
-static void add(lists *l, change c, const char *key, const char *note)
-{
-    if (l->n[c]++ < LISTED) {
-        strbuf_add(&l->text[c], "  %s%s%s\n", key, note[0] == '\0' ? "" : "  ",
-                   note);
+    memset(who, 0, sizeof *who);
+    if (record_read(record, r, v) != 0) {
+        return; /* all were read once already */
+    }
+    (void)snprintf(who->name, sizeof who->name, "%s",
+                   record_text(record, "backend"));
+    r->backend = who;
+    if (c->expected != NULL) {
+        baseline_judge(c->expected, r, v);
     }
 }
 
-static int is_red(const json_t *o)
+static void add(changes *c, change_kind kind, const report_result *now,
+                const report_result *old)
 {
-    verdict_status status;
+    const report_result *r = now != NULL ? now : old;
+    change *grown_item = grown(c->item, c->n, sizeof *grown_item);
 
-    return verdict_by_name(record_text(o, "status"), &status) == 0 &&
-           verdict_is_red(status);
+    c->count[kind]++;
+    if (grown_item == NULL) {
+        return;
+    }
+    c->item = grown_item;
+    c->item[c->n++] = (change){
+        .kind = kind,
+        .backend = strdup(r->backend->name),
+        .case_text = strdup(r->case_text),
+        .reason = strdup(r->v->reason),
+        .seed = r->seed,
+        .has_no_seed = r->has_no_seed,
+        .was = old == NULL ? N_VERDICTS : old->v->status,
+        .is = now == NULL ? N_VERDICTS : now->v->status,
+        .was_ms = old == NULL ? 0 : old->v->ms,
+        .ms = now == NULL ? 0 : now->v->ms,
+    };
 }
 
-static void compare(lists *l, const char *key, const json_t *now,
-                    const json_t *old, double slower)
+/* The sentence without what a baseline puts before it. */
+static const char *sentence_of(const verdict *v)
 {
-    const char *a = record_text(old, "status");
-    const char *b = record_text(now, "status");
-    const double then_ms = json_real_value(json_object_get(old, "ms"));
-    const double ms = json_real_value(json_object_get(now, "ms"));
-    char note[600];
+    static const char unexpected[] = "unexpected failure: ";
+    const size_t n = sizeof unexpected - 1;
 
-    if (is_red(now) && !is_red(old)) {
-        (void)snprintf(note, sizeof note, "was %s: %.512s", a,
-                       record_text(now, "reason"));
-        add(l, NEW_RED, key, note);
-    } else if (!is_red(now) && is_red(old)) {
-        (void)snprintf(note, sizeof note, "is %s", b);
-        add(l, FIXED, key, note);
-    } else if (is_red(now) &&
-               (strcmp(a, b) != 0 || strcmp(record_text(now, "reason"),
-                                            record_text(old, "reason")) != 0)) {
-        add(l, CHANGED, key, record_text(now, "reason"));
-    } else if (strcmp(a, b) != 0) {
-        (void)snprintf(note, sizeof note, "was %s, is %s", a, b);
-        add(l, OTHER, key, note);
+    return strncmp(v->reason, unexpected, n) == 0 ? v->reason + n : v->reason;
+}
+
+/* How the status has changed; N_CHANGES: it has not. */
+static change_kind compare(const verdict *now, const verdict *old)
+{
+    const int is_red = verdict_is_red(now->status);
+    const int was_red = verdict_is_red(old->status);
+
+    if (is_red != was_red) {
+        return is_red ? CHANGE_NEWLY_RED : CHANGE_NO_LONGER_RED;
     }
-    if (ms > slower * then_ms && ms > then_ms + least_ms && then_ms > 0) {
-        (void)snprintf(note, sizeof note, "%.3g ms, was %.3g ms", ms, then_ms);
-        add(l, SLOWER, key, note);
+    if (is_red && (now->status != old->status ||
+                   strcmp(sentence_of(now), sentence_of(old)) != 0)) {
+        return CHANGE_RED_OTHERWISE;
+    }
+    return now->status == old->status ? N_CHANGES : CHANGE_ANOTHER_STATUS;
+}
+
+static int is_slower(const changes *c, const verdict *now, const verdict *old)
+{
+    return now->ms > c->slower * old->ms && now->ms > old->ms + least_ms &&
+           old->ms > 0;
+}
+
+static void take_both(changes *c, const report_result *now,
+                      const report_result *old, char *text, size_t size)
+{
+    const change_kind kind = compare(now->v, old->v);
+    const int slower = is_slower(c, now->v, old->v);
+
+    if (kind != N_CHANGES) {
+        add(c, kind, now, old);
+    }
+    if (slower) {
+        add(c, CHANGE_SLOWER, now, old);
+    }
+    (void)snprintf(text, size, "%s%s%s",
+                   kind == N_CHANGES ? "" : change_title(kind),
+                   kind != N_CHANGES && slower ? ", " : "",
+                   slower ? change_title(CHANGE_SLOWER) : "");
+}
+
+void changes_take(changes *c, const report_result *r, char *text, size_t size)
+{
+    char key[KEY];
+
+    key_of(key, r->backend->name, r->seed, r->case_text);
+    const json_t *place = json_object_get(c->before, key);
+
+    if (place == NULL) {
+        const change_kind kind =
+            verdict_is_red(r->v->status) ? CHANGE_NEWLY_RED : CHANGE_NEW;
+        add(c, kind, r, NULL);
+        (void)snprintf(text, size, "%s",
+                       kind == CHANGE_NEW ? "new" : change_title(kind));
+        return;
+    }
+    const size_t i = (size_t)json_integer_value(place);
+    json_t *record = stored_record(c->old, i);
+    report_result old;
+    verdict v;
+    backend_info who;
+
+    read_old(c, record, &old, &v, &who);
+    take_both(c, r, &old, text, size);
+    c->is_met[i] = 1;
+    verdict_clear(&v);
+    json_decref(record);
+}
+
+void changes_end(changes *c)
+{
+    const char *key;
+    json_t *place;
+
+    json_object_foreach(c->before, key, place)
+    {
+        const size_t i = (size_t)json_integer_value(place);
+        if (c->is_met[i]) {
+            continue;
+        }
+        json_t *record = stored_record(c->old, i);
+        report_result old;
+        verdict v;
+        backend_info who;
+        read_old(c, record, &old, &v, &who);
+        add(c, CHANGE_GONE, NULL, &old);
+        verdict_clear(&v);
+        json_decref(record);
     }
 }
 
-static void print(FILE *out, lists *l)
+static void print_one(FILE *out, const change *c)
 {
-    uint64_t n = 0;
+    fprintf(out, "  %s  ", c->backend);
+    if (!c->has_no_seed) {
+        fprintf(out, "seed %" PRIu64 "  ", c->seed);
+    }
+    fputs(c->case_text, out);
+    if (c->kind == CHANGE_SLOWER) {
+        fprintf(out, "  %.3g ms, was %.3g ms", c->ms, c->was_ms);
+    } else if (c->kind == CHANGE_NEWLY_RED && c->was != N_VERDICTS) {
+        fprintf(out, "  was %s: %s", verdict_name(c->was), c->reason);
+    } else if (c->kind == CHANGE_NO_LONGER_RED) {
+        fprintf(out, "  is %s", verdict_name(c->is));
+    } else if (c->kind == CHANGE_NEWLY_RED || c->kind == CHANGE_RED_OTHERWISE) {
+        fprintf(out, "  %s", c->reason);
+    } else if (c->kind == CHANGE_ANOTHER_STATUS) {
+        fprintf(out, "  was %s, is %s", verdict_name(c->was),
+                verdict_name(c->is));
+    } else if (c->kind == CHANGE_GONE && verdict_is_red(c->was)) {
+        fputs("  was red", out);
+    }
+    fputc('\n', out);
+}
 
+void changes_print(FILE *out, const changes *c)
+{
     fputs("\nsince the older run:\n", out);
-    for (int c = 0; c < N_CHANGES; c++) {
-        n += l->n[c];
-        if (l->n[c] > 0) {
-            fprintf(out, "%s: %" PRIu64 "\n%s", titles[c], l->n[c],
-                    strbuf_text(&l->text[c]));
+    for (int kind = 0; kind < N_CHANGES; kind++) {
+        uint64_t n = 0;
+        if (c->count[kind] > 0) {
+            fprintf(out, "%s: %" PRIu64 "\n", names[kind].title,
+                    c->count[kind]);
         }
-        if (l->n[c] > LISTED) {
-            fprintf(out, "  and %" PRIu64 " more\n", l->n[c] - LISTED);
+        for (size_t i = 0; i < c->n; i++) {
+            if ((int)c->item[i].kind == kind && n++ < LISTED) {
+                print_one(out, &c->item[i]);
+            }
         }
-        strbuf_clear(&l->text[c]);
+        if (n > LISTED) {
+            fprintf(out, "  and %" PRIu64 " more\n", n - LISTED);
+        }
     }
-    if (n == 0) {
+    if (c->n == 0) {
         fputs("nothing has changed\n", out);
     }
 }
 
-static void compare_case(lists *l, const char *key, const json_t *now,
-                         const json_t *old, double slower)
+void changes_clear(changes *c)
 {
-    if (now == NULL) {
-        add(l, GONE_CASE, key, is_red(old) ? "was red" : "");
-    } else if (old == NULL) {
-        add(l, is_red(now) ? NEW_RED : NEW_CASE, key,
-            is_red(now) ? record_text(now, "reason") : "");
-    } else {
-        compare(l, key, now, old, slower);
+    for (size_t i = 0; i < c->n; i++) {
+        free(c->item[i].backend);
+        free(c->item[i].case_text);
+        free(c->item[i].reason);
     }
-}
-
-void changes_print(FILE *out, const stored_run *now, const stored_run *old,
-                   double slower)
-{
-    json_t *before = by_key(old);
-    json_t *after = by_key(now);
-    lists l;
-    const char *key;
-    json_t *place;
-
-    memset(&l, 0, sizeof l);
-    json_object_foreach(after, key, place)
-    {
-        json_t *a = record_at(now, place);
-        json_t *b = record_at(old, json_object_get(before, key));
-        compare_case(&l, key, a, b, slower);
-        json_decref(a);
-        json_decref(b);
-    }
-    json_object_foreach(before, key, place)
-    {
-        if (json_object_get(after, key) == NULL) {
-            json_t *b = record_at(old, place);
-            compare_case(&l, key, NULL, b, slower);
-            json_decref(b);
-        }
-    }
-    print(out, &l);
-    json_decref(before);
-    json_decref(after);
+    free(c->item);
+    free(c->is_met);
+    json_decref(c->before);
+    memset(c, 0, sizeof *c);
 }

@@ -26,6 +26,13 @@ static const char *const summary_names[] = {
     "type", "stopped",     "planned",  "total",   "failed",  "skipped",
     "pass", "fail",        "crash",    "timeout", "vacuous", "error",
     "skip", "unsupported", "expected", "seed",    "seconds", NULL};
+static const char *const changes_names[] = {
+    "type",          "against", "n_files",        "times_as_long",
+    "newly_red",     "new",     "no_longer_red",  "gone",
+    "red_otherwise", "slower",  "another_status", NULL};
+static const char *const change_names[] = {
+    "type", "change", "backend", "case", "seed", "was",
+    "is",   "reason", "was_ms",  "ms",   NULL};
 static const char *const journal_names[] = {"options", "subjects", NULL};
 static const char *const shard_names[] = {"k", "n", NULL};
 static const char *const backends_names[] = {"name",   "version", "device",
@@ -44,10 +51,10 @@ typedef struct members {
 } members;
 
 /* All are there. */
-static const members lines[] = {{"header", header_names},
-                                {"case", case_names},
-                                {"summary", summary_names},
-                                {NULL, NULL}};
+static const members lines[] = {
+    {"header", header_names},   {"case", case_names},
+    {"changes", changes_names}, {"change", change_names},
+    {"summary", summary_names}, {NULL, NULL}};
 
 static const members objects[] = {{"shard", shard_names},
                                   {"backends", backends_names},
@@ -76,7 +83,8 @@ static int is_among(const char *const *names, const char *name)
 static int is_of_a_line(const char *name)
 {
     return is_among(header_names, name) || is_among(case_names, name) ||
-           is_among(summary_names, name) || is_among(journal_names, name);
+           is_among(summary_names, name) || is_among(journal_names, name) ||
+           is_among(changes_names, name) || is_among(change_names, name);
 }
 
 static int no_member(const char *name, mxo_text why)

@@ -34,6 +34,7 @@ typedef struct report_result {
     uint64_t seed;
     int has_no_seed; /* a line about an operation, not one of its cases */
     const verdict *v;
+    const char *change; /* since an older run, "newly red"; NULL or "": none */
     char repro[10240];
 } report_result;
 
@@ -104,6 +105,7 @@ typedef struct report_run {
     const char *subjects; /* digest of the files that are judged */
     const char *baseline; /* file; NULL: none */
     const struct baseline *expected; /* its content; NULL: none */
+    const struct changes *changes;   /* since an older run; NULL: none */
     char seeds[64];                  /* "1", "1..4" */
     int level;                       /* 0: the cases are of no grid */
     uint64_t n_planned;
@@ -122,13 +124,13 @@ void report_run_begin(report_run *run, const char *command);
  */
 const char *report_run_build(const report_run *run);
 double report_run_seconds(const report_run *run);
-/* The operation of a result. */
-void report_op(const report_result *r, char *op, size_t size);
 /* The backend of that name, added to the run where it is not there; infos are
    those of the run and have room for BACKEND_MAX. */
 const backend_info *report_run_backend(report_run *run,
                                        backend_info infos[BACKEND_MAX],
                                        const char *name);
+/* The operation of a result. */
+void report_op(const report_result *r, char *op, size_t size);
 
 typedef struct reporter reporter;
 

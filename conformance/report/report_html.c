@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One page in one file: no script, no network.  The verdict, operations by
- * backends, each cause with its first case and where it is wrong, how much of
- * the bounds was needed, what was not judged, where it ran.
+ * backends, each cause with its first case and where it is wrong, what has
+ * changed since an older run, how much of the bounds was needed, what was not
+ * judged, where it ran.
  */
 #include "html_page.h"
 
@@ -30,6 +31,9 @@ static void html_end(reporter *r, const tally *t)
         causes_sort(causes);
         html_causes(r->out, causes);
         causes_clear(causes);
+    }
+    if (r->run->changes != NULL) {
+        html_changes(r->out, r->run->changes);
     }
     html_matrix(r->out, r->run, t);
     html_bounds(r->out, t);

@@ -94,6 +94,19 @@ static void add_property(strbuf *b, const char *name, const char *value)
     strbuf_add(b, "/>");
 }
 
+static int has_changed(const report_result *result)
+{
+    return result->change != NULL && result->change[0] != '\0';
+}
+
+/* Since an older run. */
+static void add_change(strbuf *b, const report_result *result)
+{
+    if (has_changed(result)) {
+        add_property(b, "change", result->change);
+    }
+}
+
 /* Attachments that a page of results shows beside the failure: its repro, and
    the first difference. */
 static void add_attachments(strbuf *b, const report_result *result)
@@ -104,6 +117,7 @@ static void add_attachments(strbuf *b, const report_result *result)
     (void)snprintf(first, sizeof first, "%s%s want %s got %s", v->tensor,
                    v->index, v->want, v->got);
     strbuf_add(b, "<properties>");
+    add_change(b, result);
     add_property(b, "repro", result->repro);
     if (v->tensor[0] != '\0') {
         add_property(b, "first_difference", first);
@@ -140,6 +154,11 @@ static void add_body(suite *s, const report_result *result)
 {
     const verdict *v = result->v;
 
+    if (!verdict_is_red(v->status) && has_changed(result)) {
+        strbuf_add(&s->cases, "<properties>");
+        add_change(&s->cases, result);
+        strbuf_add(&s->cases, "</properties>");
+    }
     if (v->status == VERDICT_SKIP || v->status == VERDICT_UNSUPPORTED ||
         v->status == VERDICT_EXPECTED) {
         s->n_skipped++;

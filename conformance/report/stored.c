@@ -20,6 +20,8 @@ typedef struct reading {
     json_t *header; /* borrowed by cases; owned here or by the run */
     json_t *summary;
     uint64_t n[N_VERDICTS]; /* cases so far, by status */
+    int has_changes;        /* since a run that is not at hand: passed over */
+    uint64_t n_changes;     /* lines of them that are still to come */
     mxo_text why;
 } reading;
 
@@ -129,6 +131,32 @@ static int check_counts(const reading *r)
     return 0;
 }
 
+/* How many lines of changes follow. */
+static int take_changes(reading *r, json_t *o)
+{
+    static const char *const kinds[] = {
+        "newly_red", "no_longer_red",  "red_otherwise", "new",
+        "gone",      "another_status", "slower"};
+    const int is_first = !r->has_changes;
+
+    r->has_changes = 1;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        r->n_changes += record_count(o, kinds[i]);
+    }
+    json_decref(o);
+    return is_first ? 0 : refuse(r, "counts its changes twice");
+}
+
+static int take_change(reading *r, json_t *o)
+{
+    json_decref(o);
+    if (r->n_changes == 0) {
+        return refuse(r, "holds more changes than it counts");
+    }
+    r->n_changes--;
+    return 0;
+}
+
 static int take_summary(reading *r, json_t *o)
 {
     const char *stopped = record_text(o, "stopped");
@@ -136,6 +164,9 @@ static int take_summary(reading *r, json_t *o)
     r->summary = o;
     if (check_counts(r) != 0) {
         return -1;
+    }
+    if (r->n_changes > 0) {
+        return refuse(r, "holds fewer changes than it counts");
     }
     if (stopped[0] != '\0' && r->s->stopped[0] == '\0') {
         (void)snprintf(r->s->stopped, sizeof r->s->stopped, "%.40s (%.100s)",
@@ -232,8 +263,10 @@ static int take_line(reading *r, const char *line)
         json_decref(o);
         return refuse(r, "goes on behind its summary");
     }
-    return strcmp(type, "summary") == 0 ? take_summary(r, o)
-                                        : take_case(r, o, line);
+    return strcmp(type, "summary") == 0   ? take_summary(r, o)
+           : strcmp(type, "changes") == 0 ? take_changes(r, o)
+           : strcmp(type, "change") == 0  ? take_change(r, o)
+                                          : take_case(r, o, line);
 }
 
 static int refuse_line(const reading *r)
