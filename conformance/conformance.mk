@@ -740,6 +740,7 @@ all_repeating_tests = \
 	%reldir%/tests/house/layout_pages.test \
 	%reldir%/tests/house/help.test \
 	%reldir%/tests/judge/reports.test \
+	%reldir%/tests/house/narrow.test \
 	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/house/docs.test
 # Shell tests, TAP on standard output; one line each.  The longest first, that

@@ -4,6 +4,7 @@
 
 #include "number.h"
 #include "say.h"
+#include "strbuf.h"
 
 #include <fnmatch.h>
 #include <stdarg.h>
@@ -71,6 +72,68 @@ int cli_columns(FILE *stream)
     return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0
                ? size.ws_col
                : 80;
+}
+
+void cli_fold(FILE *stream, const char *text, int column, int indent)
+{
+    const int width = cli_columns(stream);
+    int is_first = 1;
+
+    while (*text != '\0') {
+        const int n = (int)strcspn(text, " ");
+        if (column > indent && column + !is_first + n > width) {
+            fprintf(stream, "\n%*s", indent, "");
+            column = indent;
+            is_first = 1;
+        }
+        column += fprintf(stream, "%s%.*s", is_first ? "" : " ", n, text);
+        is_first = 0;
+        text += n;
+        text += *text == ' ';
+    }
+    fputc('\n', stream);
+}
+
+static void end_paragraph(strbuf *paragraph)
+{
+    if (strbuf_text(paragraph)[0] != '\0') {
+        cli_fold(stdout, strbuf_text(paragraph), 0, 0);
+    }
+    strbuf_clear(paragraph);
+}
+
+void cli_say(const char *text)
+{
+    strbuf paragraph = {NULL, 0, 0};
+
+    if (!cli_is_narrow(stdout)) {
+        (void)puts(text);
+        return;
+    }
+    while (*text != '\0') {
+        const int n = (int)strcspn(text, "\n");
+        const int is_apart =
+            n == 0 || *text == ' ' || strncmp(text, "usage:", 6) == 0;
+        if (is_apart) {
+            end_paragraph(&paragraph);
+        }
+        strbuf_add(&paragraph, "%s%.*s",
+                   strbuf_text(&paragraph)[0] == '\0' ? "" : " ", n, text);
+        if (is_apart) {
+            end_paragraph(&paragraph);
+        }
+        if (n == 0) {
+            (void)putchar('\n');
+        }
+        text += n;
+        text += *text == '\n';
+    }
+    end_paragraph(&paragraph);
+}
+
+int cli_is_narrow(FILE *stream)
+{
+    return cli_columns(stream) < 80;
 }
 
 int cli_color(FILE *stream)

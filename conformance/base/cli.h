@@ -41,6 +41,14 @@ int cli_matches(const char *pattern, const char *name);
 /* Width of the terminal a stream goes to: COLUMNS, else what the terminal
    says, else 80. */
 int cli_columns(FILE *stream);
+/* Words of a text, from a column on, and a newline: lines are broken at the
+   width of the stream and go on at indent. */
+void cli_fold(FILE *stream, const char *text, int column, int indent);
+/* Text for standard output, and a newline: narrow terminals have its paragraphs
+   folded anew, all but lines that begin with a blank or "usage:". */
+void cli_say(const char *text);
+/* Narrower than what tables are made for? They then take more lines. */
+int cli_is_narrow(FILE *stream);
 /* Does a terminal that shows colours read this stream? TERM, NO_COLOR. */
 int cli_color(FILE *stream);
 

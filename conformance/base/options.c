@@ -7,7 +7,12 @@
 #include <getopt.h>
 #include <string.h>
 
-enum { MAX_OPTIONS = 64, HELP_COLUMN = 28, HELP_WIDTH = 79 };
+enum {
+    MAX_OPTIONS = 64,
+    HELP_COLUMN = 28,
+    HELP_WIDTH = 79,
+    NARROW_COLUMN = 10
+};
 
 static const struct {
     option_group group;
@@ -136,17 +141,18 @@ int options_next(option_group group, int argc, char **argv, char **value)
     return code;
 }
 
-/* Words from column HELP_COLUMN on. */
-static void print_wrapped(const char *text, int column, FILE *out)
+/* Words from a column on. */
+static void print_wrapped(const char *text, int first, int width, FILE *out)
 {
+    int column = first;
+
     while (*text != '\0') {
         const int n = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + n + 1 > HELP_WIDTH) {
-            (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
+        if (column > first && column + n + 1 > width) {
+            (void)fprintf(out, "\n%*s", first, "");
+            column = first;
         }
-        column +=
-            fprintf(out, "%s%.*s", column > HELP_COLUMN ? " " : "", n, text);
+        column += fprintf(out, "%s%.*s", column > first ? " " : "", n, text);
         text += n;
         text += *text == ' ';
     }
@@ -155,6 +161,9 @@ static void print_wrapped(const char *text, int column, FILE *out)
 
 void options_help(option_group group, FILE *out)
 {
+    const int is_narrow = cli_is_narrow(out);
+    const int column = is_narrow ? NARROW_COLUMN : HELP_COLUMN;
+    const int width = is_narrow ? cli_columns(out) : HELP_WIDTH;
     option_row row;
 
     for (int i = 0; options_row(group, i, &row); i++) {
@@ -169,11 +178,11 @@ void options_help(option_group group, FILE *out)
                                                    : "",
                        row.value_name, row.value == OPTION_MAY ? "]" : "");
         (void)fputs(head, out);
-        if (strlen(head) + 2 > HELP_COLUMN) {
-            (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
+        if ((int)strlen(head) + 2 > column) {
+            (void)fprintf(out, "\n%*s", column, "");
         } else {
-            (void)fprintf(out, "%*s", HELP_COLUMN - (int)strlen(head), "");
+            (void)fprintf(out, "%*s", column - (int)strlen(head), "");
         }
-        print_wrapped(row.help, HELP_COLUMN, out);
+        print_wrapped(row.help, column, width, out);
     }
 }

@@ -2,6 +2,7 @@
 /* See report.h. Every line is flushed: a row takes seconds. */
 #include "report.h"
 
+#include "base/cli.h"
 #include "gemm.h"
 
 #include <mxoracle/mxoracle.h>
@@ -77,12 +78,18 @@ void bench_report_backend(bench_form form, const mxo_backend *table,
     (void)fflush(stdout);
 }
 
+/* Between columns: narrow terminals get a new line there. */
+static const char *gap(int blanks)
+{
+    return cli_is_narrow(stdout) ? "\n    " : blanks == 1 ? " " : "  ";
+}
+
 void bench_report_heading(bench_form form)
 {
     if (form == BENCH_TEXT) {
-        printf("%-7s %3s %8s %5s %8s %8s %8s %9s  %s\n", "backend", "thr",
-               "GB/s", "+-%", "copy", "of copy", "x emu", "Melem/s",
-               "kernel, case");
+        printf("%-7s %3s %8s %5s %8s%s%8s %8s %9s%s%s,%s%s\n", "backend", "thr",
+               "GB/s", "+-%", "copy", gap(1), "of copy", "x emu", "Melem/s",
+               gap(2), "kernel", gap(1), "case");
     }
     (void)fflush(stdout);
 }
@@ -217,12 +224,12 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
     if (form == BENCH_CSV) {
         print_csv(backend, text, row);
     } else {
-        printf("%-7s %3d %8.2f %5.1f %8.2f %8.2f %8.1f %9.1f  %s, %s\n",
+        printf("%-7s %3d %8.2f %5.1f %8.2f%s%8.2f %8.1f %9.1f%s%s,%s%s\n",
                backend, row->threads, rate(row->bytes, row->seconds) / 1e9,
                100 * row->spread / row->seconds,
-               rate(row->bytes, row->copy) / 1e9, row->ratio,
+               rate(row->bytes, row->copy) / 1e9, gap(1), row->ratio,
                row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6,
-               row->kernel, text);
+               gap(2), row->kernel, gap(1), text);
         print_macs(row);
         print_layer(row);
         print_rival(row);

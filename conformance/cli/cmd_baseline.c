@@ -26,9 +26,10 @@ typedef struct session {
 
 static int usage(void)
 {
-    puts("usage: mxoracle baseline [OPTION]... RUN.jsonl...\n"
-         "Writes the baseline of a run (or of all its shards): what it covers\n"
-         "and what it fails, sorted, for mxoracle run --baseline=FILE.\n");
+    cli_say(
+        "usage: mxoracle baseline [OPTION]... RUN.jsonl...\n"
+        "Writes the baseline of a run (or of all its shards): what it covers\n"
+        "and what it fails, sorted, for mxoracle run --baseline=FILE.\n");
     options_help(OPTIONS_baseline, stdout);
     return EXIT_PASS;
 }

@@ -50,16 +50,18 @@ typedef struct pair {
 
 static int usage(void)
 {
-    puts("usage: mxoracle bench [OPTION]... [CASE|@FILE]...\n"
-         "Times cases that pass. A case is repeated along its first dimension\n"
-         "until its inputs and outputs are large. Without cases, those of\n"
-         "bench.cases are timed.\n");
+    cli_say(
+        "usage: mxoracle bench [OPTION]... [CASE|@FILE]...\n"
+        "Times cases that pass. A case is repeated along its first dimension\n"
+        "until its inputs and outputs are large. Without cases, those of\n"
+        "bench.cases are timed.\n");
     options_help(OPTIONS_bench, stdout);
-    puts("\nRates count bytes read plus bytes written. \"of copy\" compares\n"
-         "with a plain copy of as many bytes, taken in turn with the samples:\n"
-         "memcpy on as many threads, or the device's own copy. Products are\n"
-         "held against OpenBLAS's sgemm on as many threads: 2048 cubed, and\n"
-         "the shapes of the case, its weights in float32 and apart.");
+    cli_say(
+        "\nRates count bytes read plus bytes written. \"of copy\" compares\n"
+        "with a plain copy of as many bytes, taken in turn with the samples:\n"
+        "memcpy on as many threads, or the device's own copy. Products are\n"
+        "held against OpenBLAS's sgemm on as many threads: 2048 cubed, and\n"
+        "the shapes of the case, its weights in float32 and apart.");
     return EXIT_PASS;
 }
 

@@ -29,11 +29,10 @@ typedef struct fuzz_options {
 
 static int usage(void)
 {
-    (void)fputs("usage: mxoracle fuzz [OPTION]... [OP:KEY=VALUE,...]...\n\n"
-                "Draws calls for one subject, shrinks and names what fails, "
-                "and keeps a case\nfor every cause.  Keys of a case that is "
-                "given stay as they are.\n",
-                stdout);
+    cli_say("usage: mxoracle fuzz [OPTION]... [OP:KEY=VALUE,...]...\n\n"
+            "Draws calls for one subject, shrinks and names what fails, "
+            "and keeps a case\nfor every cause.  Keys of a case that is "
+            "given stay as they are.");
     options_help(OPTIONS_fuzz, stdout);
     return EXIT_PASS;
 }

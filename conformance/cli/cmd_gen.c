@@ -32,14 +32,16 @@ typedef struct gen_options {
 
 static int usage(void)
 {
-    puts("usage: mxoracle gen [OPTION]... -d DIR CASE|@FILE...\n"
-         "Writes one file of inputs per case (safetensors: in.*, metadata op,\n"
-         "params, params_text and outputs: names, types, shapes). Add the\n"
-         "out.* tensors on any machine, then judge them with mxoracle\n"
-         "verify.\n");
+    cli_say(
+        "usage: mxoracle gen [OPTION]... -d DIR CASE|@FILE...\n"
+        "Writes one file of inputs per case (safetensors: in.*, metadata op,\n"
+        "params, params_text and outputs: names, types, shapes). Add the\n"
+        "out.* tensors on any machine, then judge them with mxoracle\n"
+        "verify.\n");
     options_help(OPTIONS_gen, stdout);
-    puts("\nExit status: 0 all written, 1 a file could not be written, 2 bad\n"
-         "usage. A file that exists is never replaced.");
+    cli_say(
+        "\nExit status: 0 all written, 1 a file could not be written, 2 bad\n"
+        "usage. A file that exists is never replaced.");
     return EXIT_PASS;
 }
 

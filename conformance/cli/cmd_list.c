@@ -10,6 +10,17 @@
 
 enum { MOST_DEVICES = 16 };
 
+/* A name and words; of narrow terminals the words have lines of their own. */
+static void say_row(int width, const char *name, const char *words)
+{
+    if (cli_is_narrow(stdout)) {
+        printf("%s\n    ", name);
+        cli_fold(stdout, words, 4, 4);
+    } else {
+        printf("%-*s %s\n", width, name, words);
+    }
+}
+
 static int list_ops(const run_options *o)
 {
     int n = 0;
@@ -21,7 +32,7 @@ static int list_ops(const run_options *o)
             wanted = wanted || cli_matches(o->ops[k], info->name);
         }
         if (wanted) {
-            printf("%-20s %s\n", info->name, info->summary);
+            say_row(20, info->name, info->summary);
             n++;
         }
     }
@@ -46,8 +57,24 @@ static int choose(const run_options *o, backend_list *known,
 
 static void say_absent(const backend_info *info)
 {
-    printf("%-12s %s: %s\n", info->name,
-           info->absent == VERDICT_SKIP ? "left out" : "broken", info->why_not);
+    char words[sizeof info->why_not + 16];
+
+    (void)snprintf(words, sizeof words, "%s: %s",
+                   info->absent == VERDICT_SKIP ? "left out" : "broken",
+                   info->why_not);
+    say_row(12, info->name, words);
+}
+
+static void say_present(const backend_ref *ref, const backend_info *info)
+{
+    char words[sizeof info->version + sizeof info->device + sizeof ref->path +
+               64];
+
+    (void)snprintf(words, sizeof words, "%s, %s, %s%s%s", info->version,
+                   info->device, ref->linked != NULL ? "linked in" : "plugin ",
+                   ref->path,
+                   ref->by_default ? "" : " (only when named by -b)");
+    say_row(12, info->name, words);
 }
 
 static int list_backends(const run_options *o, const backend_list *chosen)
@@ -58,15 +85,19 @@ static int list_backends(const run_options *o, const backend_list *chosen)
         if (info.why_not[0] != '\0') {
             say_absent(&info);
         } else {
-            printf("%-12s %s, %s, %s%s%s\n", info.name, info.version,
-                   info.device,
-                   chosen->ref[i].linked != NULL ? "linked in" : "plugin ",
-                   chosen->ref[i].path,
-                   chosen->ref[i].by_default ? "" : " (only when named by -b)");
+            say_present(&chosen->ref[i], &info);
         }
         crew_destroy(&c);
     }
     return EXIT_PASS;
+}
+
+static void say_devices(const char *name, int first, int last, const char *what)
+{
+    char words[1024];
+
+    (void)snprintf(words, sizeof words, "%2d..%-2d  %s", first, last, what);
+    say_row(12, name, words);
 }
 
 /* Devices 0.. until one is absent; equal neighbours share a line. */
@@ -88,7 +119,7 @@ static void list_devices_of(const run_options *o, const backend_ref *ref)
         }
         (void)snprintf(text, sizeof text, "%s, %s", info.device, info.driver);
         if (d > 0 && strcmp(text, last) != 0) {
-            printf("%-12s %2d..%-2d  %s\n", ref->name, first, d - 1, last);
+            say_devices(ref->name, first, d - 1, last);
             first = d;
         }
         memcpy(last, text, sizeof last);
@@ -96,7 +127,7 @@ static void list_devices_of(const run_options *o, const backend_ref *ref)
     if (d == 0) {
         say_absent(&info);
     } else {
-        printf("%-12s %2d..%-2d  %s\n", ref->name, first, d - 1, last);
+        say_devices(ref->name, first, d - 1, last);
     }
 }
 

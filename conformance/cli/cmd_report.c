@@ -39,12 +39,12 @@ typedef struct session {
 
 static int usage(void)
 {
-    puts(
+    cli_say(
         "usage: mxoracle report [OPTION]... RUN.jsonl...\n"
         "Puts the shards of a run together (or reads one run), groups what is\n"
         "red by cause, and lists what has changed since an older run.\n");
     options_help(OPTIONS_report, stdout);
-    puts(
+    cli_say(
         "\nExit status: 0 passed, 1 red, 2 bad usage, or reports that are cut\n"
         "off, of another schema or of different runs.");
     return EXIT_PASS;

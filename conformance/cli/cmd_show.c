@@ -10,6 +10,7 @@
 #include "runopts.h"
 
 #include "base/codes.h"
+#include "base/strbuf.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -18,6 +19,16 @@
 #include <string.h>
 
 enum { VALUES_SHOWN = 8 };
+
+/* Words from a column on; narrow terminals get more lines, begun at indent. */
+static void say_words(const char *words, int column, int indent)
+{
+    if (cli_is_narrow(stdout)) {
+        cli_fold(stdout, words, column, indent);
+    } else {
+        puts(words);
+    }
+}
 
 /* Every kind of data=: the inputs, and the faults they are for. */
 static int show_data(void)
@@ -29,8 +40,10 @@ static int show_data(void)
 #undef MXO_DATA
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        printf("%s\n    %s\n    sees: %s\n", kinds[i][0], kinds[i][1],
-               kinds[i][2]);
+        printf("%s\n    ", kinds[i][0]);
+        say_words(kinds[i][1], 4, 4);
+        fputs("    sees: ", stdout);
+        say_words(kinds[i][2], 10, 4);
     }
     return EXIT_PASS;
 }
@@ -54,22 +67,50 @@ static const char *kind_name(const op_param *p, char *text, size_t size)
     return text;
 }
 
+/* Choices, or tensors: narrow terminals may break the line behind each. */
+static void say_list(const char *words, char mark, int column, int indent)
+{
+    strbuf loose = {NULL, 0, 0};
+
+    if (!cli_is_narrow(stdout)) {
+        puts(words);
+        return;
+    }
+    for (; *words != '\0'; words++) {
+        strbuf_add(&loose, *words == mark ? "%c " : "%c", *words);
+    }
+    cli_fold(stdout, strbuf_text(&loose), column, indent);
+    strbuf_clear(&loose);
+}
+
 static void show_schema(const op_schema *s)
 {
+    const int is_narrow = cli_is_narrow(stdout);
+    strbuf dims = {NULL, 0, 0};
     char text[1024];
 
-    printf("%s: %s\n\ndimensions:", s->info->name, s->info->summary);
+    printf("%s: ", s->info->name);
+    say_words(s->info->summary, (int)strlen(s->info->name) + 2, 4);
+    strbuf_add(&dims, "dimensions:");
     for (int i = 0; i < s->n_dims; i++) {
-        printf(" %s", s->dims[i]);
+        strbuf_add(&dims, " %s", s->dims[i]);
     }
-    printf("\nparameters (default first):\n");
+    puts("");
+    say_words(strbuf_text(&dims), 0, 4);
+    strbuf_clear(&dims);
+    puts("parameters (default first):");
     for (int i = 0; i < s->n_params; i++) {
-        printf("  %-12s %s  of %s\n", s->params[i].key, s->params[i].standard,
-               kind_name(&s->params[i], text, sizeof text));
+        printf(is_narrow ? "  %s %s\n      of " : "  %-12s %s  of ",
+               s->params[i].key, s->params[i].standard);
+        say_list(kind_name(&s->params[i], text, sizeof text), '|', 9, 6);
     }
     fill_data_kinds(s->info->name, text, sizeof text);
-    printf("  %-12s %s\n", "data", text);
-    printf("inputs:  %s\noutputs: %s\n", s->info->in, s->info->out);
+    printf(is_narrow ? "  %s\n      " : "  %-12s ", "data");
+    say_words(text, 6, 6);
+    printf("inputs:  ");
+    say_list(s->info->in, ';', 9, 4);
+    printf("outputs: ");
+    say_list(s->info->out, ';', 9, 4);
 }
 
 static void show_tensor(const test_case *c, const host_tensor *t)
@@ -79,18 +120,23 @@ static void show_tensor(const test_case *c, const host_tensor *t)
     const int pack = view_pack(v, c, t);
     const uint64_t n = tensor_elems(t) * (uint64_t)pack;
     char shape[128];
+    strbuf values = {NULL, 0, 0};
 
     view_shape(t, shape, sizeof shape);
-    printf("  %-12s %-16s", t->name, shape);
+    printf(cli_is_narrow(stdout) ? "  %s %s\n     " : "  %-12s %-16s", t->name,
+           shape);
     for (uint64_t i = 0; i < n && i < VALUES_SHOWN; i++) {
         const uint64_t stored = tensor_load(t, i / (uint64_t)pack);
         const uint64_t code =
             pack == 2 ? stored >> (4 * (i % 2)) & 0xf : stored;
         const int digits = pack == 2 ? 1 : 2 * (int)dtype_bytes(t->dtype);
-        printf(" %0*" PRIx64 "=%.9g", digits, code,
-               f == NULL ? dtype_value(t->dtype, code) : code_value(f, code));
+        strbuf_add(&values, " %0*" PRIx64 "=%.9g", digits, code,
+                   f == NULL ? dtype_value(t->dtype, code)
+                             : code_value(f, code));
     }
-    printf("%s\n", n > VALUES_SHOWN ? " ..." : "");
+    strbuf_add(&values, "%s", n > VALUES_SHOWN ? " ..." : "");
+    say_words(strbuf_text(&values), 5, 5);
+    strbuf_clear(&values);
 }
 
 static int show_outputs(const test_case *c, const tensor_set *in)

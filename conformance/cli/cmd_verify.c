@@ -14,12 +14,12 @@
 
 static int usage(void)
 {
-    puts("usage: mxoracle verify [OPTION]... PATH...\n"
-         "Recomputes every golden vector (files; folders recursively) with\n"
-         "the emulator, or another backend, and compares every bit of its "
-         "out.* tensors.\n");
+    cli_say("usage: mxoracle verify [OPTION]... PATH...\n"
+            "Recomputes every golden vector (files; folders recursively) with\n"
+            "the emulator, or another backend, and compares every bit of its "
+            "out.* tensors.\n");
     options_help(OPTIONS_verify, stdout);
-    puts(
+    cli_say(
         "\nThe last line is \"N passed, N failed, N unknown\". Exit status: 0\n"
         "passed, 1 a file failed (or is no vector; with --strict: or is\n"
         "unknown), 2 bad usage, no such path or no vector in it, 77 every\n"

@@ -38,17 +38,19 @@ static const command *find_command(const char *name)
 
 static int help(void)
 {
-    puts("usage: mxoracle COMMAND [OPTION]... [CASE|@FILE|PATH]...\n"
-         "Judges MXFP4 MoE kernels bit for bit against an emulator.\n");
+    cli_say("usage: mxoracle COMMAND [OPTION]... [CASE|@FILE|PATH]...\n"
+            "Judges MXFP4 MoE kernels bit for bit against an emulator.\n");
     for (int i = 0; i < N_COMMANDS; i++) {
         if (commands[i].help[0] != '\0') {
-            printf("  %-9s %s\n", commands[i].name, commands[i].help);
+            printf("  %-9s ", commands[i].name);
+            cli_fold(stdout, commands[i].help, 12, 12);
         }
     }
-    puts("\nmxoracle help COMMAND lists a command's options.\n"
-         "Exit status: 0 passed, 1 red, 2 bad usage or nothing matched,\n"
-         "77 everything skipped, 99 the harness itself failed, 124 the time\n"
-         "budget ran out, 128 and the signal's number stopped by a signal.");
+    cli_say(
+        "\nmxoracle help COMMAND lists a command's options.\n"
+        "Exit status: 0 passed, 1 red, 2 bad usage or nothing matched,\n"
+        "77 everything skipped, 99 the harness itself failed, 124 the time\n"
+        "budget ran out, 128 and the signal's number stopped by a signal.");
     return EXIT_PASS;
 }
 

@@ -20,15 +20,13 @@
 
 static void print_help(void)
 {
-    (void)fputs("usage: mxoracle run|list|show|shrink [OPTION]... "
-                "[CASE|@FILE|PATH]...\n\n"
-                "Without cases, the grids of the level are judged on every "
-                "built backend.\n",
-                stdout);
+    cli_say("usage: mxoracle run|list|show|shrink [OPTION]... "
+            "[CASE|@FILE|PATH]...\n\n"
+            "Without cases, the grids of the level are judged on every "
+            "built backend.");
     options_help(OPTIONS_run, stdout);
-    (void)fputs("\nA case is OP:key=value,...; \"mxoracle show OP\" explains "
-                "the keys.\n",
-                stdout);
+    cli_say("\nA case is OP:key=value,...; \"mxoracle show OP\" explains "
+            "the keys.");
 }
 
 static int take_seed(run_options *o, const char *text)

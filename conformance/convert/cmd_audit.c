@@ -17,14 +17,16 @@
 
 static int usage(void)
 {
-    puts("usage: mxoracle audit --backend=NAME CHECKPOINT\n"
-         "Which order the rows of w13 have by their block scales, against the\n"
-         "order that vLLM's loader for the backend (mxoracle profiles) or a\n"
-         "conversion (mxoracle explain --conversions) takes for granted.\n"
-         "Nothing is guessed: what the numbers do not tell is said so.\n");
+    cli_say(
+        "usage: mxoracle audit --backend=NAME CHECKPOINT\n"
+        "Which order the rows of w13 have by their block scales, against the\n"
+        "order that vLLM's loader for the backend (mxoracle profiles) or a\n"
+        "conversion (mxoracle explain --conversions) takes for granted.\n"
+        "Nothing is guessed: what the numbers do not tell is said so.\n");
     options_help(OPTIONS_audit, stdout);
-    puts("\nExit status: 0 as expected, 1 in the other order, 2 bad usage or\n"
-         "bad input, 77 cannot tell.");
+    cli_say(
+        "\nExit status: 0 as expected, 1 in the other order, 2 bad usage or\n"
+        "bad input, 77 cannot tell.");
     return EXIT_PASS;
 }
 
@@ -99,8 +101,8 @@ static int judge(const char *conversion, const moe_layer *first,
     printf("names: %s, %s, low nibble first%s\n", first->style->id,
            order_text(first->style->is_interleaved),
            is_split ? "; gate and up are tensors of their own" : "");
-    puts("no number tells which half is the gate's, or which nibble is first: "
-         "cannot tell beyond the names");
+    cli_say("no number tells which half is the gate's, or which nibble is "
+            "first: cannot tell beyond the names");
     if (e == NULL) {
         printf("verdict: cannot tell, the order that %s takes is not known\n",
                conversion);

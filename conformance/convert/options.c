@@ -18,24 +18,25 @@ enum { LARGEST = 65536 }; /* ranks, and a size to round up to */
 
 static int usage(void)
 {
-    puts("usage: mxoracle convert --to=CONVERSION [OPTION]... IN OUT\n"
-         "       mxoracle convert --for=PLATFORM[,KEY=VALUE]... IN OUT\n"
-         "       mxoracle convert --from=CONVERSION [OPTION]... IN OUT\n"
-         "Writes OUT, one safetensors file, with every layer of MXFP4 or\n"
-         "NVFP4 experts of IN in the byte order a backend's loader makes\n"
-         "(--to), or back (--from). IN is a safetensors file, an index file,\n"
-         "or a folder with one. Everything else in IN is copied. Nothing is\n"
-         "half written.\n\n"
-         "--to=gguf and --from=gguf: the expert tensors as a GGUF file of\n"
-         "llama.cpp, whole layers on one rank, and back.\n\n"
-         "--for asks the selection oracle what vLLM makes of IN there, sizes\n"
-         "rounded up included: --for=h100, --for=b200,tp=2; keys are those of\n"
-         "mxoracle select. Without model= rows of w13 in turn are loaded as\n"
-         "gpt-oss-120b, DeepSeek-V4's names as deepseek-v4, all others as\n"
-         "generic; NVFP4 follows VLLM_FLASHINFER_MOE_BACKEND. A note says\n"
-         "what was assumed.\n");
+    cli_say(
+        "usage: mxoracle convert --to=CONVERSION [OPTION]... IN OUT\n"
+        "       mxoracle convert --for=PLATFORM[,KEY=VALUE]... IN OUT\n"
+        "       mxoracle convert --from=CONVERSION [OPTION]... IN OUT\n"
+        "Writes OUT, one safetensors file, with every layer of MXFP4 or\n"
+        "NVFP4 experts of IN in the byte order a backend's loader makes\n"
+        "(--to), or back (--from). IN is a safetensors file, an index file,\n"
+        "or a folder with one. Everything else in IN is copied. Nothing is\n"
+        "half written.\n\n"
+        "--to=gguf and --from=gguf: the expert tensors as a GGUF file of\n"
+        "llama.cpp, whole layers on one rank, and back.\n\n"
+        "--for asks the selection oracle what vLLM makes of IN there, sizes\n"
+        "rounded up included: --for=h100, --for=b200,tp=2; keys are those of\n"
+        "mxoracle select. Without model= rows of w13 in turn are loaded as\n"
+        "gpt-oss-120b, DeepSeek-V4's names as deepseek-v4, all others as\n"
+        "generic; NVFP4 follows VLLM_FLASHINFER_MOE_BACKEND. A note says\n"
+        "what was assumed.\n");
     options_help(OPTIONS_convert, stdout);
-    puts(
+    cli_say(
         "\nmxoracle explain --conversions names the conversions. Exit status:\n"
         "0 done, 1 not written or not equal, 2 bad usage or bad input, 99 a\n"
         "report could not be written, 124 the time budget ran out, 128 and\n"

@@ -40,7 +40,7 @@ int fuzz_converter_is_asked(int argc, char **argv)
 
 void fuzz_converter_help(void)
 {
-    (void)fputs(
+    cli_say(
         "usage: mxoracle fuzz --converter='CMD {in} {out}' --to=CONVERSION "
         "[OPTION]...\n\n"
         "Draws small checkpoints in real names, lets the command convert each "
@@ -49,12 +49,10 @@ void fuzz_converter_help(void)
         "safetensors file (or folder) to write.\nA command that has {tp} or "
         "{ep} (RANK/RANKS; or {tp_rank}, {tp_size}, {ep_rank},\n{ep_size}) "
         "gets ranks to cut. What is found is made as small as it goes and "
-        "kept.\n",
-        stdout);
+        "kept.");
     options_help(OPTIONS_fuzz_converter, stdout);
-    (void)fputs("\nExit status: 0 nothing was found, 1 something was, 2 bad "
-                "usage, 99 it could\nnot be judged.\n",
-                stdout);
+    cli_say("\nExit status: 0 nothing was found, 1 something was, 2 bad "
+            "usage, 99 it could\nnot be judged.");
 }
 
 static int is_multiple(uint64_t n)

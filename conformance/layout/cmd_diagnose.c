@@ -31,7 +31,7 @@ typedef struct options {
 
 static int usage(void)
 {
-    puts(
+    cli_say(
         "usage: mxoracle diagnose --layout=NAME --shape=[E,]R,C EXPECTED "
         "ACTUAL\n"
         "       mxoracle diagnose EXPECTED ACTUAL\n"
@@ -41,7 +41,7 @@ static int usage(void)
         "in memory order, or are files made by mxoracle convert, which say\n"
         "themselves what they are.\n");
     options_help(OPTIONS_diagnose, stdout);
-    puts("\nExit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
+    cli_say("\nExit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
     return EXIT_PASS;
 }
 

@@ -34,16 +34,17 @@ typedef struct options {
 
 static int usage(void)
 {
-    puts("usage: mxoracle explain [OPTION]... LAYOUT | CONVERSION.TENSOR\n"
-         "       mxoracle explain CONVERSION\n"
-         "       mxoracle explain --list | --conversions\n"
-         "Says where LAYOUT (an id, or id/parameter=value) or one TENSOR of a\n"
-         "CONVERSION (w13, w2_scale, ..) puts things, or which layouts a\n"
-         "CONVERSION consists of.\n");
+    cli_say(
+        "usage: mxoracle explain [OPTION]... LAYOUT | CONVERSION.TENSOR\n"
+        "       mxoracle explain CONVERSION\n"
+        "       mxoracle explain --list | --conversions\n"
+        "Says where LAYOUT (an id, or id/parameter=value) or one TENSOR of a\n"
+        "CONVERSION (w13, w2_scale, ..) puts things, or which layouts a\n"
+        "CONVERSION consists of.\n");
     options_help(OPTIONS_explain, stdout);
-    puts("\nExit status: 0 explained, 1 the file cannot be written, 2 bad "
-         "usage\n"
-         "or a shape that the vendor's code refuses.");
+    cli_say("\nExit status: 0 explained, 1 the file cannot be written, 2 bad "
+            "usage\n"
+            "or a shape that the vendor's code refuses.");
     return EXIT_PASS;
 }
 
@@ -53,8 +54,12 @@ static void list_row(const char *name, int width, const char *words)
     const int narrow = isatty(STDOUT_FILENO) &&
                        width + 1 + (int)strlen(words) > cli_columns(stdout);
 
-    printf(narrow ? "%-*s\n    %s\n" : "%-*s %s\n", narrow ? 0 : width, name,
-           words);
+    if (narrow) {
+        printf("%s\n    ", name);
+        cli_fold(stdout, words, 4, 4);
+    } else {
+        printf("%-*s %s\n", width, name, words);
+    }
 }
 
 static int list_layouts(void)

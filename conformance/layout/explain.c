@@ -199,6 +199,52 @@ static void add_source(const char *source, int columns, strbuf *out)
     strbuf_clear(&text);
 }
 
+static void add_shapes(const explained *e, int columns, strbuf *out)
+{
+    const mxo_layout *l = &e->l;
+    strbuf tensor = {0};
+    strbuf memory = {0};
+
+    add_shape(&tensor, l->extent, 3);
+    strbuf_add(&tensor, " (experts x rows x columns)");
+    if (!is_whole(e)) {
+        strbuf_add(&tensor, ", padded to ");
+        add_shape(&tensor, l->padded, 3);
+    }
+    add_line("tensor", strbuf_text(&tensor), columns, out);
+    add_shape(&memory, l->shape, l->rank);
+    strbuf_add(&memory, ", the unit is one %s", unit_name(e));
+    add_line("memory", strbuf_text(&memory), columns, out);
+    strbuf_clear(&tensor);
+    strbuf_clear(&memory);
+}
+
+static void add_digits(const explained *e, int is_narrow, strbuf *out)
+{
+    const mxo_layout *l = &e->l;
+    const int size = is_narrow ? 7 : 11;
+    const int stride = is_narrow ? 9 : 16;
+
+    strbuf_add(out, "\n%-10s %*s  %*s  in memory\n", "digit", size, "size",
+               stride, is_narrow ? "in tensor" : "stride in tensor");
+    for (uint8_t i = 0; i < l->n_terms; i++) {
+        const mxo_layout_term *t = &l->term[i];
+        for (uint8_t k = 0; k < t->n; k++) {
+            const mxo_layout_digit *d = &l->digit[t->first + k];
+            strbuf_add(out, "%-10s %*" PRIu64 "  %*" PRIu64,
+                       e->digit[t->first + k], size, d->size, stride, d->src);
+            if (t->n > 1 || t->mapped) {
+                strbuf_add(out, "%s  by table of %" PRIu64,
+                           is_narrow ? "\n" : "", t->size);
+            }
+            if (k == t->n - 1) {
+                strbuf_add(out, "  %9" PRIu64, t->dst);
+            }
+            strbuf_add(out, "\n");
+        }
+    }
+}
+
 void explain_text(const explained *e, int columns, strbuf *out)
 {
     const mxo_layout *l = &e->l;
@@ -212,32 +258,8 @@ void explain_text(const explained *e, int columns, strbuf *out)
     }
     add_source(l->row->source, columns, out);
     add_line("map", l->row->map, columns, out);
-    strbuf_add(out, "tensor  ");
-    add_shape(out, l->extent, 3);
-    strbuf_add(out, " (experts x rows x columns)");
-    if (!is_whole(e)) {
-        strbuf_add(out, ", padded to ");
-        add_shape(out, l->padded, 3);
-    }
-    strbuf_add(out, "\nmemory  ");
-    add_shape(out, l->shape, l->rank);
-    strbuf_add(out, ", the unit is one %s\n", unit_name(e));
-    strbuf_add(out, "\ndigit             size  stride in tensor  in memory\n");
-    for (uint8_t i = 0; i < l->n_terms; i++) {
-        const mxo_layout_term *t = &l->term[i];
-        for (uint8_t k = 0; k < t->n; k++) {
-            const mxo_layout_digit *d = &l->digit[t->first + k];
-            strbuf_add(out, "%-10s %11" PRIu64 "  %16" PRIu64,
-                       e->digit[t->first + k], d->size, d->src);
-            if (t->n > 1 || t->mapped) {
-                strbuf_add(out, "  by table of %" PRIu64, t->size);
-            }
-            if (k == t->n - 1) {
-                strbuf_add(out, "  %9" PRIu64, t->dst);
-            }
-            strbuf_add(out, "\n");
-        }
-    }
+    add_shapes(e, columns, out);
+    add_digits(e, columns > 0 && columns < 80, out);
 }
 
 /* How many of n cells of this width fit beside a margin. */

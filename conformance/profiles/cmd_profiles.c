@@ -41,15 +41,36 @@ void list_profile_names(void)
     }
 }
 
+/* Words from a column on; narrow terminals get several lines. */
+static void put_words_from(int column, int indent, const char *words)
+{
+    if (cli_is_narrow(stdout)) {
+        cli_fold(stdout, words, column, indent);
+    } else {
+        puts(words);
+    }
+}
+
+static void put_words(int indent, const char *words)
+{
+    printf("%*s", indent, "");
+    put_words_from(indent, indent, words);
+}
+
 static void list_text(void)
 {
     for (int i = 0; i < mxo_profile_count(); i++) {
         const mxo_profile *p = mxo_profile_at(i);
-        printf("%-30s %s, %2d unknown  %s\n", p->name, state(p), n_unknown(p),
-               p->title);
+        if (cli_is_narrow(stdout)) {
+            printf("%s\n    %s, %d unknown\n", p->name, state(p), n_unknown(p));
+            put_words(4, p->title);
+        } else {
+            printf("%-30s %s, %2d unknown  %s\n", p->name, state(p),
+                   n_unknown(p), p->title);
+        }
     }
-    puts("runs: moe.layer (NVFP4: moe.nvfp4_layer) executes it; open: entries "
-         "that it needs are unknown");
+    put_words(0, "runs: moe.layer (NVFP4: moe.nvfp4_layer) executes it; open: "
+                 "entries that it needs are unknown");
 }
 
 /* The choice's meaning, or nothing. */
@@ -61,13 +82,26 @@ static const char *meaning_of(int field, const char *value)
     return c == MXO_CHOICE_UNKNOWN ? "" : mxo_profile_choice_meaning(c);
 }
 
+static void put_fact(const char *key, const char *value, const char *meaning)
+{
+    if (cli_is_narrow(stdout)) {
+        printf("  %s: ", key);
+        put_words_from((int)strlen(key) + 4, 6, value);
+        put_words(6, meaning);
+    } else {
+        printf("  %-18s %-14s %s\n", key, value, meaning);
+    }
+}
+
 /* A source as a page that can be opened, on a line of its own. */
-static void put_source(const char *indent, const char *source)
+static void put_source(int indent, const char *source)
 {
     strbuf text = {0};
 
+    strbuf_add(&text, "[");
     citation_add(&text, source, CITATION_PATH);
-    printf("%s[%s]\n", indent, strbuf_text(&text));
+    strbuf_add(&text, "]");
+    put_words(indent, strbuf_text(&text));
     strbuf_clear(&text);
 }
 
@@ -84,7 +118,8 @@ static void show_text(const mxo_profile *p)
 {
     const char *group = "";
 
-    printf("%s: %s\n", p->name, p->title);
+    printf("%s: ", p->name);
+    put_words_from((int)strlen(p->name) + 2, 4, p->title);
     for (int f = 0; f < (int)MXO_N_PROFILE_FIELDS; f++) {
         const mxo_profile_question *q = mxo_profile_question_at(f);
         const char *value = p->fact[f].value;
@@ -92,17 +127,17 @@ static void show_text(const mxo_profile *p)
             group = q->group;
             printf("\n%s\n", group);
         }
-        printf("  %-18s %-14s %s\n", q->key, value,
-               meaning_of(f, value)[0] != '\0' ? meaning_of(f, value)
-                                               : q->meaning);
-        put_source("                                    ", p->fact[f].source);
+        put_fact(q->key, value,
+                 meaning_of(f, value)[0] != '\0' ? meaning_of(f, value)
+                                                 : q->meaning);
+        put_source(cli_is_narrow(stdout) ? 6 : 36, p->fact[f].source);
     }
     puts("\nnotes");
     for (int i = 0; mxo_profile_note_at(i) != NULL; i++) {
         const mxo_profile_note *n = mxo_profile_note_at(i);
         if (strcmp(n->profile, p->name) == 0) {
-            printf("  %s\n", n->text);
-            put_source("    ", n->source);
+            put_words(2, n->text);
+            put_source(4, n->source);
         }
     }
 }
@@ -240,9 +275,9 @@ static int show_named(int n, char **names, int form)
 
 static int usage(void)
 {
-    puts("usage: mxoracle profiles [OPTION]... [show NAME...]\n"
-         "What each backend does with a layer, with sources; without show, "
-         "the list.\n");
+    cli_say("usage: mxoracle profiles [OPTION]... [show NAME...]\n"
+            "What each backend does with a layer, with sources; without show, "
+            "the list.\n");
     options_help(OPTIONS_profiles, stdout);
     return EXIT_PASS;
 }

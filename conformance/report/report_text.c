@@ -192,14 +192,16 @@ static void say_blank_rows(FILE *out, const tally *t)
 
 static void say_table(FILE *out, const tally *t)
 {
-    /* Narrow terminals get the rules on a line of their own. */
-    const int is_narrow = cli_columns(out) < 80;
+    /* Narrow terminals get the numbers, and the rules, on lines of their own.
+     */
+    const int is_narrow = cli_is_narrow(out);
+    const char *numbers = is_narrow ? "\n   " : "";
     const char *rules = is_narrow ? "\n    by rule: " : "  ";
     const int name = is_narrow ? 7 : 10;
 
-    fprintf(out, "\n%-*s %-20s %7s %7s %7s %7s%s\n", name, "backend",
-            "operation", "pass", "red", "unsupp.", "skip",
-            rules[0] == '\n' ? "" : "  judged by rule");
+    fprintf(out, "\n%-*s %-*s%s %7s %7s %7s %7s%s\n", name, "backend",
+            is_narrow ? 0 : 20, "operation", numbers, "pass", "red", "unsupp.",
+            "skip", is_narrow ? "" : "  judged by rule");
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
         if (is_blank(row)) {
@@ -207,8 +209,8 @@ static void say_table(FILE *out, const tally *t)
         }
         fprintf(
             out,
-            "%-*s %-20s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "%s",
-            name, row->backend, row->op,
+            "%-*s %-*s%s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "%s",
+            name, row->backend, is_narrow ? 0 : 20, row->op, numbers,
             row->n[VERDICT_PASS] + row->n[VERDICT_EXPECTED], tally_row_red(row),
             row->n[VERDICT_UNSUPPORTED], row->n[VERDICT_SKIP], rules);
         say_rules(out, row);

@@ -30,17 +30,18 @@ typedef struct select_command {
 
 static int usage(void)
 {
-    puts(
+    cli_say(
         "usage: mxoracle select --platform=NAME [--model=NAME] "
         "[KEY=VALUE]...\n"
         "       mxoracle select --cases=FILE.json\n"
         "Which MXFP4 backend will vLLM run, how are sizes padded, activations\n"
         "quantised and weights laid out?\n");
     options_help(OPTIONS_select, stdout);
-    puts("\nWhat takes a value may also be written as a key, tp=2 for --tp=2.\n"
-         "Variables of vLLM are keys: VLLM_MXFP4_USE_MARLIN=1.\n\n"
-         "Exit status: 0 a backend is chosen (or every case passed), 1 a case\n"
-         "failed, 2 vLLM refuses or the question makes no sense.");
+    cli_say(
+        "\nWhat takes a value may also be written as a key, tp=2 for --tp=2.\n"
+        "Variables of vLLM are keys: VLLM_MXFP4_USE_MARLIN=1.\n\n"
+        "Exit status: 0 a backend is chosen (or every case passed), 1 a case\n"
+        "failed, 2 vLLM refuses or the question makes no sense.");
     return EXIT_PASS;
 }
 

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_COLUMNS = 24, FIRST = 33, CELL = 12 };
+enum { MOST_COLUMNS = 24, FIRST = 33, CELL = 12, BELOW = 2 };
 
 typedef struct matrix {
     const select_question *q;
@@ -118,20 +118,36 @@ static void cell(const select_question *q, const mxo_select_result *r,
     }
 }
 
+/* Is there room for one cell beside the names? */
+static int has_room(void)
+{
+    return cli_columns(stdout) > FIRST + CELL;
+}
+
+/* The name of a row; without room its cells follow below. */
+static void print_first(const char *name)
+{
+    if (has_room()) {
+        printf("%-*s", FIRST, name);
+    } else {
+        printf("%s\n%*s", name, BELOW, "");
+    }
+}
+
 static int print_stripe(const matrix *m, int from, int to, mxo_text why)
 {
     select_question q;
     mxo_select_result r;
     const char *name;
 
-    printf("%-*s", FIRST, "moe_backend");
+    print_first("moe_backend");
     for (int k = from; k < to; k++) {
         printf(" %-*s", k + 1 < to ? CELL : 0, m->columns[k]->alias);
     }
     putchar('\n');
     for (int i = 0; (name = mxo_select_name_at(&m->q->config, i)) != NULL;
          i++) {
-        printf("%-*s", FIRST, name);
+        print_first(name);
         for (int k = from; k < to; k++) {
             char text[32];
             if (decide(m, k, i, &q, &r, why) != 0) {
@@ -148,7 +164,7 @@ static int print_stripe(const matrix *m, int from, int to, mxo_text why)
 static int print_text(const matrix *m, mxo_text why)
 {
     const int columns = cli_columns(stdout);
-    const int room = (columns - FIRST) / (CELL + 1);
+    const int room = (columns - (has_room() ? FIRST : BELOW)) / (CELL + 1);
     const int step = room < 1 ? 1 : room;
     select_question q;
     mxo_select_result r;

@@ -2,6 +2,8 @@
 /* Changes on a platform by an upgrade of vLLM; see report.h. */
 #include "report.h"
 
+#include "base/cli.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +50,9 @@ static int say_change(const char *what, const char *before, const char *after)
     if (strcmp(before, after) == 0) {
         return 0;
     }
-    printf("  %-11s %s -> %s\n", what, before, after);
+    printf(cli_is_narrow(stdout) ? "  %s\n    %s\n    -> %s\n"
+                                 : "  %-11s %s -> %s\n",
+           what, before, after);
     return 1;
 }
 
@@ -90,8 +94,9 @@ int select_print_since(const select_question *q, mxo_sel_version from,
     decided before;
     decided after;
 
-    printf("on %s, from %s to %s\n", q->platform_text,
-           mxo_select_word(MXO_SEL_WORDS_VERSION, (int)from),
+    printf(cli_is_narrow(stdout) ? "on %s\nfrom %s\nto %s\n"
+                                 : "on %s, from %s to %s\n",
+           q->platform_text, mxo_select_word(MXO_SEL_WORDS_VERSION, (int)from),
            mxo_select_word(MXO_SEL_WORDS_VERSION, (int)to));
     for (int i = 0; (model = select_model_at(i)) != NULL; i++) {
         if (q->model != NULL && q->model != model) {

@@ -15,15 +15,13 @@
 
 static int usage(void)
 {
-    (void)fputs(
+    cli_say(
         "usage: mxoracle selftest [OPTION]...\n\n"
         "Judges a backend that is wrong on purpose: every fault must be caught "
-        "by\na published case, every legal variant accepted.\n",
-        stdout);
+        "by\na published case, every legal variant accepted.");
     options_help(OPTIONS_selftest, stdout);
-    (void)fputs("\nExit status: 0 all killed and none rejected, 1 otherwise, "
-                "124 the time\nbudget ran out.\n",
-                stdout);
+    cli_say("\nExit status: 0 all killed and none rejected, 1 otherwise, "
+            "124 the time\nbudget ran out.");
     return EXIT_PASS;
 }
 

@@ -251,21 +251,30 @@ static int by_op(const void *a, const void *b)
     return strcmp(((const op_tally *)a)->op, ((const op_tally *)b)->op);
 }
 
-/* Per operation: files, outputs, elements, and by which rule. */
+/* Per operation: files, outputs, elements, and which of them by a rule. */
 static void print_tally(const vector_report *r)
 {
-    printf("\n%-44s %6s %6s %7s %8s %10s  rule\n", "operation", "passed",
-           "failed", "outputs", "elements", "by rule");
+    /* Narrow terminals get the names on a line of their own. */
+    const int is_narrow = cli_is_narrow(stdout);
+    const int width = is_narrow ? 2 : 45;
+
+    printf("\n%-*s%s%*s%6s %6s %7s %10s\n", is_narrow ? 0 : width, "operation",
+           is_narrow ? "\n" : "", is_narrow ? width : 0, "", "passed", "failed",
+           "outputs", "elements");
     for (size_t i = 0; i < r->n_ops; i++) {
         const op_tally *t = &r->ops[i];
         if (t->n[VECTOR_PASSED] + t->n[VECTOR_FAILED] == 0) {
             continue;
         }
-        printf("%-44s %6" PRIu64 " %6" PRIu64 " %7" PRIu64 " %8" PRIu64
-               " %10" PRIu64 "  %s\n",
-               t->op, t->n[VECTOR_PASSED], t->n[VECTOR_FAILED], t->n_outputs,
-               t->n_elements, t->n_by_rule,
-               t->n_by_rule > 0 ? t->rule : "bits");
+        printf("%-*s%s%*s%6" PRIu64 " %6" PRIu64 " %7" PRIu64 " %10" PRIu64
+               "\n",
+               is_narrow ? 0 : width, t->op, is_narrow ? "\n" : "",
+               is_narrow ? width : 0, "", t->n[VECTOR_PASSED],
+               t->n[VECTOR_FAILED], t->n_outputs, t->n_elements);
+        if (t->n_by_rule > 0) {
+            printf("    %" PRIu64 " elements by rule %s\n", t->n_by_rule,
+                   t->rule);
+        }
     }
 }
 
