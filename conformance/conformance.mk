@@ -171,6 +171,7 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
 	%reldir%/convert/sources.def \
+	%reldir%/convert/unread.c \
 	%reldir%/data/derive.c \
 	%reldir%/data/derive.h \
 	%reldir%/data/gemm_probe_inputs.c \
@@ -347,8 +348,8 @@ libjudge_la_SOURCES = \
 	%reldir%/report/causes.h \
 	%reldir%/report/changes.c \
 	%reldir%/report/changes.h \
-	%reldir%/report/html_page.c \
 	%reldir%/report/html_changes.c \
+	%reldir%/report/html_page.c \
 	%reldir%/report/html_page.h \
 	%reldir%/report/html_style.inc \
 	%reldir%/report/journal.c \
@@ -739,8 +740,8 @@ all_repeating_tests = \
 	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/house/layout_pages.test \
 	%reldir%/tests/house/help.test \
-	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/house/narrow.test \
+	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/house/docs.test
 # Shell tests, TAP on standard output; one line each.  The longest first, that

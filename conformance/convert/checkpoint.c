@@ -64,6 +64,11 @@ static int add_file(const char *path, checkpoint *c, mxo_text why)
     }
     f->map = f->mapped->bytes;
     f->n_bytes = f->mapped->n_bytes;
+    if (f->n_bytes > 4 && memcmp(f->map, "GGUF", 4) == 0) {
+        return refuse(why, path,
+                      "is a GGUF file: convert --from=gguf makes a checkpoint "
+                      "of its experts");
+    }
     if (safetensors_header_read(f->map, f->n_bytes, &f->header,
                                 (mxo_text){sentence, sizeof sentence}) !=
         MXO_OK) {

@@ -459,7 +459,8 @@ int layers_find(const checkpoint *c, layer_list *list, mxo_text why)
 {
     memset(list, 0, sizeof *list);
     list->owned = calloc(c->n + 1, 1);
-    int bad = list->owned == NULL || find_all(c, list, why) != 0;
+    int bad = list->owned == NULL || find_all(c, list, why) != 0 ||
+              layers_check_unread(c, why) != 0;
 
     for (size_t i = 0; i < list->n && !bad; i++) {
         own_layer(list, c, &list->layer[i]);

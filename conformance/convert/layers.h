@@ -105,6 +105,8 @@ int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why);
 /* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree, or a
    tensor is left over that only such a layer has. */
 int layers_find(const checkpoint *c, layer_list *list, mxo_text why);
+/* 0, or -1 and a sentence: a tensor is of experts that are not read. */
+int layers_check_unread(const checkpoint *c, mxo_text why);
 void layers_clear(layer_list *list);
 
 int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,

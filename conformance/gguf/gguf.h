@@ -14,6 +14,7 @@ enum {
     GGUF_MXFP4 = 39,
     GGUF_ALIGN = 32,
     GGUF_BLOCK = 17,
+    GGUF_UINT16 = 2,
     GGUF_UINT32 = 4,
     GGUF_STRING = 8,
     GGUF_ARRAY = 9

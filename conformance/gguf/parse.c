@@ -88,6 +88,8 @@ static void read_key(gguf *g)
     } else if (is_key(key, n, GGUF_LAYERS) && type == GGUF_STRING) {
         g->layers = string(g, &length);
         g->n_layers = length;
+    } else if (is_key(key, n, "split.count") && type == GGUF_UINT16) {
+        g->n_parts = number(g, 2);
     } else {
         skip_value(g, type, 0);
     }
@@ -108,6 +110,7 @@ static gguf_tensor *place_of(gguf *g, const char *name)
     if (strncmp(name, head, used) != 0) { /* "blk.+1", "blk.01" */
         return NULL;
     }
+    g->block[block].is_fused |= strcmp(name + used, "gate_up_exps.weight") == 0;
     for (int p = 0; p < PROJECTIONS; p++) {
         char tail[32];
         (void)snprintf(tail, sizeof tail, "%s_exps.weight", gguf_names[p]);
@@ -232,6 +235,10 @@ static int read_header(gguf *g)
     const uint64_t n_tensors = number(g, 8);
     const uint64_t n_keys = number(g, 8);
 
+    if (version == (uint64_t)GGUF_VERSION << 24) {
+        return gguf_refuse(g, "is a GGUF file in big-endian order, which is "
+                              "not read");
+    }
     if (version != GGUF_VERSION) {
         (void)say(MXO_E_SHAPE, g->why, "%s: is GGUF of version %llu, not 3",
                   g->path, (unsigned long long)version);
@@ -246,6 +253,13 @@ static int read_header(gguf *g)
     }
     if (g->bad) {
         return gguf_refuse(g, "its header is cut off or contradicts itself");
+    }
+    if (g->n_parts > 1) {
+        (void)say(MXO_E_SHAPE, g->why,
+                  "%s: is one of %llu parts of a model: llama-gguf-split "
+                  "--merge makes them one file",
+                  g->path, (unsigned long long)g->n_parts);
+        return -1;
     }
     g->data = (g->at + g->align - 1) / g->align * g->align;
     return check_extents(g);

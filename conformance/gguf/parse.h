@@ -24,6 +24,7 @@ typedef struct gguf_block {
     uint64_t hidden;
     uint64_t inter;
     int biased;
+    int is_fused; /* gate and up are one tensor */
     char prefix[NAME_ROOM];
     const name_style *style;
     const char *weight_dtype;
@@ -49,6 +50,8 @@ typedef struct gguf {
     uint64_t data;
     const char *layers; /* text of GGUF_LAYERS, or NULL; borrowed from map */
     uint64_t n_layers;
+    uint64_t
+        n_parts; /* files that the model was cut into; 0: it does not say */
     gguf_extent *extent; /* owned: of every tensor */
     size_t n_extents;
     gguf_block *block; /* owned; [MOST_BLOCKS] */

@@ -56,6 +56,13 @@ static int check_block(const gguf *g, uint64_t n)
     const gguf_tensor *gate = &b->weight[GATE];
     int bad = 0;
 
+    if (b->is_fused) {
+        (void)say(MXO_E_SHAPE, g->why,
+                  "%s: blk.%llu.ffn_gate_up_exps.weight has gate and up in one "
+                  "tensor, which is not read",
+                  g->path, (unsigned long long)n);
+        return -1;
+    }
     if (!gate->present) {
         return complain(g, n, GATE, "weight", "is missing");
     }
@@ -264,7 +271,7 @@ static int add_split(sink *s, const gguf_block *b, int i)
 
 static int is_there(const gguf *g, uint64_t n)
 {
-    int there = 0;
+    int there = g->block[n].is_fused;
 
     for (int p = 0; p < PROJECTIONS; p++) {
         there |= g->block[n].weight[p].present | g->block[n].bias[p].present;

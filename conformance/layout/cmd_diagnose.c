@@ -7,6 +7,7 @@
 #include "base/input.h"
 #include "base/number.h"
 #include "base/options.h"
+#include "base/say.h"
 #include "base/tensors.h"
 #include "converted.h"
 #include "files/json_walk.h"
@@ -244,6 +245,22 @@ static int diagnose_layers(file_count *n, const checkpoint *c)
     return more >= 0;
 }
 
+/* Where the files themselves say that they are in different orders. */
+static void say_layouts(const options *o, const checkpoint *c)
+{
+    const char *expected = checkpoint_meta(&c[0], META_LAYOUT);
+    const char *actual = checkpoint_meta(&c[1], META_LAYOUT);
+
+    if (expected != NULL && actual != NULL && strcmp(expected, actual) != 0) {
+        char text[1024];
+        (void)snprintf(text, sizeof text,
+                       "%.400s says it is in the layout %.60s, %.400s in %.60s",
+                       o->paths[1], actual, o->paths[0], expected);
+        say_printable(text);
+        puts(text);
+    }
+}
+
 static int diagnose_files(const options *o)
 {
     checkpoint c[2] = {{0}, {0}};
@@ -255,6 +272,9 @@ static int diagnose_files(const options *o)
                      : EXIT_PASS;
     file_count n = {0, 0, 0};
 
+    if (status == EXIT_PASS) {
+        say_layouts(o, c);
+    }
     if (status == EXIT_PASS && !diagnose_layers(&n, c)) {
         status = cli_refuse("%s does not say which layout it is in: give "
                             "--layout and --shape",
