@@ -85,6 +85,43 @@ dist_vectors_aiter_DATA = \
 	%reldir%/aiter/aiter.triton.swiglu__a1.0_lNone_r0_n524.safetensors \
 	%reldir%/aiter/aiter.triton.swiglu__a1.702_l7.0_r1_n524.safetensors
 
+vectors_cornersdir = $(pkgdatadir)/vectors/corners
+dist_vectors_corners_DATA = \
+	%reldir%/corners/aiter.dynamic_mxfp4_quant__short_3x70.safetensors \
+	%reldir%/corners/aiter.dynamic_mxfp4_quant__short_f32_2x48.safetensors \
+	%reldir%/corners/aiter.per_tensor_quant__zeros_f16_5x96.safetensors \
+	%reldir%/corners/aiter.shuffle_scale_n32k4__gui1_gu0_2x64x8.safetensors \
+	%reldir%/corners/aiter.shuffle_weight__16x32_1x48x64.safetensors \
+	%reldir%/corners/aiter.shuffle_weight__32x32_2x64x128.safetensors \
+	%reldir%/corners/aiter.torch_moe_stage1__a16w4_situv2_T1_E1_k1.safetensors \
+	%reldir%/corners/aiter.torch_moe_stage1__a4w4_situv2_T1_E1_k1.safetensors \
+	%reldir%/corners/b12x.moe_reference__T1_E1_k1.safetensors \
+	%reldir%/corners/compressed_tensors.compress_mxfp4__f32_5x160.safetensors \
+	%reldir%/corners/compressed_tensors.compress_nvfp4__f32_5x160.safetensors \
+	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b4.safetensors \
+	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b6.safetensors \
+	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b8.safetensors \
+	%reldir%/corners/compressed_tensors.pack_fp4__bf16_7x64.safetensors \
+	%reldir%/corners/ggml.vec_dot_nvfp4_q8_0__bytes_ff_4x512.safetensors \
+	%reldir%/corners/marlin.permute_scales__k2880_n128_channel.safetensors \
+	%reldir%/corners/marlin.permute_scales__k64_n64_g64.safetensors \
+	%reldir%/corners/marlin.permute_scales__k96_n192_g16.safetensors \
+	%reldir%/corners/mlx.dequantize_nvfp4__bf16_gs_7x96.safetensors \
+	%reldir%/corners/mlx.quantize_nvfp4__f16_gs_4x96.safetensors \
+	%reldir%/corners/modelopt.quantize_nvfp4__bf16_tiny_3x64.safetensors \
+	%reldir%/corners/modelopt.quantize_nvfp4__bf16_wide_5x160.safetensors \
+	%reldir%/corners/modelopt.quantize_nvfp4__f32_infinity_3x64.safetensors \
+	%reldir%/corners/modelopt.quantize_nvfp4__f32_zeros_3x64.safetensors \
+	%reldir%/corners/quark.pack_mxfp4_17__zero_scale_33x96.safetensors \
+	%reldir%/corners/torchao.quantize_mxfp4__EVEN_bf16_5x160.safetensors \
+	%reldir%/corners/triton.blackwell_value_shuffled.swizzle__tk3.8_bk96_bn32_1x2x1.safetensors \
+	%reldir%/corners/triton.mx.downcast_torch__tk3.5_down_bf16_e5m2_axis0_34x5.safetensors \
+	%reldir%/corners/triton.mx.downcast_torch__tk3.5_up_f32_e5m2_5x70.safetensors \
+	%reldir%/corners/triton.routing_torch__f32_64x128_k4_smfirst_ties.safetensors \
+	%reldir%/corners/vllm.convert_2026_11__aiter_bf16_situ_a4w4_E1_I128_H128.safetensors \
+	%reldir%/corners/vllm.convert_2026_11__flashinfer_cutlass_whole_E1_I128_H128.safetensors \
+	%reldir%/corners/vllm.convert_2026_11__flashinfer_trtllm_E1_I128_H128.safetensors
+
 vectors_deepgemmdir = $(pkgdatadir)/vectors/deepgemm
 dist_vectors_deepgemm_DATA = \
 	%reldir%/deepgemm/deepgemm.ceil_to_ue8m0__n1024.safetensors \

@@ -256,13 +256,22 @@ CODES_FN uint32_t blocks_modelopt(const blocks_job *j, uint8_t *code,
     const float sixfold = 6.0f * global;
     float s = blocks_amax(x, 16, &has_nan) / sixfold;
 
-    s = s == 0 || s != s ? 1.0f : s;
+    if (s != s) { /* 0/0 of a tensor of zeros: every quotient is NaN */
+        for (int i = 0; i < 16; i++) {
+            code[i] = 7;
+        }
+        return 0x7f;
+    }
+    s = s == 0 ? 1.0f : s;
     s = s < 0x1p-9f ? 0x1p-9f : s > 448 ? 448.0f : s;
     const uint32_t byte = blocks_e4m3(j, s);
     const float unit = engines_value(&j->in, &j->in.e4m3, byte) * global;
 
     for (int i = 0; i < 16; i++) { /* a zero of either sign is code 0 */
-        code[i] = x[i] == 0 ? 0 : (uint8_t)blocks_e2m1(j, x[i] / unit);
+        const float quotient = x[i] / unit;
+        code[i] = quotient != quotient ? 7
+                  : quotient == 0      ? 0
+                                       : (uint8_t)blocks_e2m1(j, quotient);
     }
     return byte;
 }

@@ -34,6 +34,7 @@ typedef struct engines_job {
     uint32_t op, rule, bytes;
     uint32_t group;  /* elements under a scale */
     uint32_t chunks; /* bytes of a block that the repacked product adds up */
+    uint32_t half, offset; /* of quant.mx_exponent: added, subtracted */
     codes_format from, to, e2m1, e4m3, f16, f32;
 } engines_job;
 
@@ -73,10 +74,13 @@ CODES_FN float engines_load(const engines_job *a, uint64_t i)
     return engines_value(a, &a->from, codes_load(a->x, a->bytes, i));
 }
 
-/* Half of ggml's unsigned E4M3 byte. */
+/* Half of ggml's unsigned E4M3 byte: the sign counts only at 7f and ff. */
 CODES_FN float engines_half_e4m3(const engines_job *a, uint32_t byte)
 {
-    return byte == 127 ? 0.0f : engines_value(a, &a->e4m3, byte & 127) * 0.5f;
+    if ((byte & 127) == 127) {
+        return byte == 127 ? 0.0f : 240.0f;
+    }
+    return engines_value(a, &a->e4m3, byte & 127) * 0.5f;
 }
 
 CODES_FN float engines_nvfp4(const engines_job *a, uint32_t code, uint32_t byte)
@@ -92,7 +96,7 @@ CODES_FN float engines_nvfp4(const engines_job *a, uint32_t code, uint32_t byte)
 
     switch (a->rule) {
     case ENGINES_GGML:
-        s = byte == 255 ? 240.0f : engines_half_e4m3(a, byte);
+        s = engines_half_e4m3(a, byte);
         return positive * 2.0f * s;
     case ENGINES_MLX:
         return element * scale;
@@ -109,12 +113,18 @@ CODES_FN float engines_nvfp4(const engines_job *a, uint32_t code, uint32_t byte)
     }
 }
 
-/* The exponent field of a maximum, half up at one bit of its mantissa. */
+/* log2 of the exponent field of a maximum, half up behind the mantissa bits
+   that count; fields 0 and 255 are zero and infinity, and 256 is -0. */
 CODES_FN float engines_exponent(const engines_job *a, uint64_t i)
 {
     const uint32_t bits = (uint32_t)codes_load(a->x, 4, i) & 0x7fffffffu;
+    const uint32_t field = (bits + a->half) >> 23;
 
-    return (float)((int32_t)((bits + 0x200000u) >> 23) - 2);
+    if (field >= 255) {
+        return engines_float(field == 255 ? 0x7f800000u : 0xff800000u);
+    }
+    return field == 0 ? engines_float(0xff800000u)
+                      : (float)((int32_t)field - (int32_t)a->offset);
 }
 
 CODES_FN uint32_t engines_scaled(const engines_job *a, uint64_t i)
@@ -195,7 +205,7 @@ CODES_FN float engines_w_scale(const engines_job *a, uint64_t c, uint64_t b)
         (uint32_t)codes_load(a->w_scale, 1, c * (a->k / a->group) + b);
 
     return a->group == 16
-               ? engines_half_e4m3(a, byte & 127)
+               ? engines_half_e4m3(a, byte)
                : engines_float(byte < 2 ? 0x200000u << byte : (byte - 1) << 23);
 }
 

@@ -103,8 +103,12 @@ static inline mxo_status engines_exponent_op(const mxo_call *call,
                                              engines_job *a,
                                              const mxo_tensor *x, mxo_text why)
 {
+    static const char *const elements[] = {"e2m1", "e2m3", "e4m3fn"};
     const mxo_tensor *const y = call_out(call, "y");
+    const uint32_t element = codes_choice(call, "element", elements, 3);
 
+    a->half = element == 1 ? 1u << 19 : 1u << 21;
+    a->offset = element == 2 ? 8 : 2;
     a->n = x->n_bytes / 4;
     a->y = y == NULL || y->dtype != MXO_F32 ? NULL : engines_at(y, x->n_bytes);
     return a->y == NULL ? call_refuse(call, MXO_E_SHAPE, why, "y is like amax")

@@ -223,7 +223,7 @@ static const grid_row grid[] = {
     {2, 0, "quant.mxfp4_to_nvfp4:lossless=*,rows=3,cols=64,data=near"},
     {1, 0,
      "quant.scaled:from=*,scale=*,rows=3,cols=96,data=ordinary|ties|random"},
-    {1, 0, "quant.mx_exponent:n=257,data=random|corners|edges"},
+    {1, 0, "quant.mx_exponent:n=257,element=*,data=random|corners|edges"},
     {1, 0, "quant.q8_0:rows=3,cols=96,data=ordinary|ties|amax"},
     {3, 400,
      "quant.mx:element=*,from=*,rule=*,tie=*,sf_layout=*,rows=$M,"

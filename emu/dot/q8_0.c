@@ -175,7 +175,7 @@ static uint32_t dot_nvfp4(const dot *d)
     uint32_t sum = 0;
 
     for (uint64_t b = 0; b < d->k / MXO_NVFP4_BLOCK; b++) {
-        const uint8_t byte = (uint8_t)weight_byte(d, b, MXO_NVFP4_BLOCK) & 0x7f;
+        const uint8_t byte = (uint8_t)weight_byte(d, b, MXO_NVFP4_BLOCK);
         const uint32_t s =
             mxo_f32_mul(activation_scale(d, b / 2), engine_ue4m3_half(byte));
         const int n = partial(d, b * MXO_NVFP4_BLOCK, MXO_NVFP4_BLOCK);

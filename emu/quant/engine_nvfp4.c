@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define MAGNITUDE 0x7fffffffu
+#define INFINITE 0x7f800000u
+#define E4M3_NAN 0x7f
 #define ONE 0x3f800000u
 #define HALF 0x3f000000u
 #define SIX 0x40c00000u
@@ -128,10 +130,14 @@ static uint8_t mlx_global(const plan *p, uint8_t *code, const uint32_t *x)
     return mlx_by(p, code, x, mxo_f32_div(F32_2688, p->global));
 }
 
-/* A zero of either sign is code 0, a small negative code 8. */
-static uint8_t zero_plus(uint32_t x, uint32_t v)
+/* A zero quotient of either sign is code 0, a small negative one code 8, and
+   NaN sorts behind every bound. */
+static uint8_t modelopt_code(uint32_t v)
 {
-    return (x & MAGNITUDE) == 0 ? 0 : engine_e2m1(v, MXO_TIE_RNE);
+    if ((v & MAGNITUDE) > INFINITE) {
+        return 7;
+    }
+    return (v & MAGNITUDE) == 0 ? 0 : engine_e2m1(v, MXO_TIE_RNE);
 }
 
 static uint8_t modelopt(const plan *p, uint8_t *code, const uint32_t *x)
@@ -139,13 +145,17 @@ static uint8_t modelopt(const plan *p, uint8_t *code, const uint32_t *x)
     const uint32_t amax = engine_amax(x, MXO_NVFP4_BLOCK);
     uint32_t s = mxo_f32_div(amax, mxo_f32_mul(SIX, p->global));
 
-    s = s == 0 || s > 0x7f800000u ? ONE : s;
+    if ((s & MAGNITUDE) > INFINITE) { /* 0/0 of a tensor of zeros */
+        memset(code, 7, MXO_NVFP4_BLOCK);
+        return E4M3_NAN;
+    }
+    s = s == 0 ? ONE : s;
     s = s < TWO_TO_M9 ? TWO_TO_M9 : s > F32_448 ? F32_448 : s;
     const uint8_t byte = engine_e4m3(s);
     const uint32_t unit = mxo_f32_mul(engine_e4m3_value(byte), p->global);
 
     for (int i = 0; i < MXO_NVFP4_BLOCK; i++) {
-        code[i] = zero_plus(x[i], mxo_f32_div(x[i], unit));
+        code[i] = modelopt_code(mxo_f32_div(x[i], unit));
     }
     return byte;
 }

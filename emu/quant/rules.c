@@ -130,7 +130,7 @@ static const mxo_quant_rule rules[] = {
      .nan = 254,
      .inf = 254,
      .carry = 254,
-     .flags = MXO_Q_OFFSET,
+     .flags = MXO_Q_OFFSET | MXO_Q_SHORT_TAIL,
      .fp8 = TORCH_FP8,
      .fp4 = TORCH_FP4},
 

@@ -63,17 +63,46 @@ mxo_status infer_quant_mx_exponent(const mxo_call *call, mxo_tensor *out_tensor,
     return mxo_infer_like(call, "amax", out_tensor, n_out, "y", MXO_F32);
 }
 
-/* The field of amax rounded half up to one mantissa bit, less 2. */
+/* What is added before the mantissa is cut, and what the exponent loses. */
+static const struct {
+    const char *element;
+    uint32_t half;
+    int offset;
+} exponents[] = {
+    {"e2m1", 1u << 21, 2},
+    {"e2m3", 1u << 19, 2},
+    {"e4m3fn", 1u << 21, 8},
+};
+
+/* floor(log2) of the field alone: field 0 leaves zero, 255 infinity; a NaN
+   that carries into the sign leaves -0. */
+static uint32_t exponent_of(uint32_t amax, uint32_t half, int offset)
+{
+    const uint32_t field = ((amax & MAGNITUDE) + half) >> 23;
+
+    if (field == 255) {
+        return 0x7f800000u;
+    }
+    if (field == 0 || field == 256) {
+        return 0xff800000u;
+    }
+    return mxo_f32_from_f64((double)field - offset);
+}
+
 mxo_status run_quant_mx_exponent(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *amax = mxo_call_in(call, "amax");
     const mxo_tensor *y = mxo_call_out(call, "y");
+    int e = 0;
 
     (void)why;
+    while (!mxo_call_is(call, "element", exponents[e].element)) {
+        e++;
+    }
     for (uint64_t i = 0; i < mxo_tensor_elems(amax); i++) {
-        const uint32_t a = (uint32_t)mxo_load(amax, i) & MAGNITUDE;
-        const int exponent = (int)((a + 0x200000u) >> 23) - 2;
-        mxo_store(y, i, mxo_f32_from_f64((double)exponent));
+        mxo_store(y, i,
+                  exponent_of((uint32_t)mxo_load(amax, i), exponents[e].half,
+                              exponents[e].offset));
     }
     return MXO_OK;
 }
