@@ -104,8 +104,8 @@ mxo_status plan_quant_any(const mxo_call *call, gpu_plan *plan, mxo_text why)
     quant_any_args *const a = PLAN_ARGS(plan, quant_any_args);
     const char *const rule = call_text(call, "rule");
     const int packed = call_is(call, "element", "e2m1");
-    const int may_be_short = strncmp(rule, "triton3", 7) == 0 ||
-                             strcmp(rule, "aiter_dynamic") == 0;
+    const int may_be_short =
+        strncmp(rule, "triton3", 7) == 0 || strcmp(rule, "aiter_dynamic") == 0;
     gpu_want scale = {MXO_E8M0, 0, {0}};
 
     MXO_TRY(quant_need(call, &a->q, rule, why));
