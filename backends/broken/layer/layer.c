@@ -31,6 +31,16 @@ static int knows_gemm(const mxo_call *call, const gemm *g)
             broken_knows_order(call, g));
 }
 
+/* Halves of K have their bias behind the sum, which has no order. */
+static int knows_split(const layer *l)
+{
+    const place_kind at = l->one.bias_at;
+
+    return !broken_entry_is(l->call, "gemm1_out", "split2_bf16") ||
+           (broken_entry_is(l->call, "order", "any") && at != PLACE_ACC &&
+            at != PLACE_ACC_FTZ && at != PLACE_ORDER);
+}
+
 static int is_plain(const broken *b, const layer *l)
 {
     const mxo_call *call = l->call;
@@ -40,7 +50,7 @@ static int is_plain(const broken *b, const layer *l)
            (l->topk == 1 || l->routing < ROUTING_GEMM1) &&
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
-           knows_weights(call) &&
+           knows_weights(call) && knows_split(l) &&
            (!call_is(call, "from", "e2m1") ||
             (l->x != NULL && l->one.quant.kind == QUANT_NONE &&
              l->routing != ROUTING_INPUT));
@@ -389,7 +399,8 @@ mxo_status broken_plain_layer(const broken *b, const mxo_call *call,
 {
     const layer l = read_layer(call);
 
-    if (!can(b, &l) || l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
+    if (!can(b, &l) || l.topk > LAYER_SLOTS || l.one.k > LAYER_WIDEST ||
+        l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");
     }
     const mxo_status status = check_ids(b, &l, why);

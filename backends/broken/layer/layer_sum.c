@@ -39,6 +39,14 @@ static double plus(double a, double x)
     return (double)s;
 }
 
+/* A sum that is kept in the type of its rows, binary16 or bf16. */
+static double in_type(const broken *b, const layer *l, double sum)
+{
+    return l->two.out->mbits == 10
+               ? broken_to(b, broken_format("f16"), broken_dd(sum))
+               : broken_bf16(sum);
+}
+
 /* moe_sum: rounded after every step for 2 to 4 terms, else four lanes. */
 static double moe_sum(const broken *b, const layer *l, const double *row,
                       const int *there)
@@ -124,12 +132,12 @@ static double add_row(const broken *b, const layer *l, double acc, double row,
         if (l->topk == 1 && !IS(MY14)) {
             return row;
         }
-        return broken_bf16(plus(acc, row));
+        return in_type(b, l, plus(acc, row));
     case SUM_ATOMIC:
-        return IS(MY15) && l->topk == 1 ? row : broken_bf16(plus(acc, row));
+        return IS(MY15) && l->topk == 1 ? row : in_type(b, l, plus(acc, row));
     case SUM_EXPERTS_BF16:
         acc = plus(acc, row);
-        return IS(MY03) ? acc : broken_bf16(acc);
+        return IS(MY03) ? acc : in_type(b, l, acc);
     default:
         return plus(acc, row);
     }

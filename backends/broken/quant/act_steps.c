@@ -168,7 +168,11 @@ static float triton(const broken *b, const glu_steps *s)
     const glu_steps c = broken_clamped(s);
     const float x = quotient(c.alpha, c.gate);
 
-    return IS(VA02) ? x * (c.up + 1) : IS(AD07) ? x * c.up : fmaf(x, c.up, x);
+    if (IS(AD07)) {
+        return x * c.up;
+    }
+    /* Of an infinite x the fma is NaN where u + 1 and u differ in sign. */
+    return IS(VA02) && isfinite(x) ? x * (c.up + 1) : fmaf(x, c.up, x);
 }
 
 /* Eager torch: every operation rounds to the type of the input. */
