@@ -12,6 +12,7 @@ enum {
     GGUF_VERSION = 3,
     GGUF_F32 = 0,
     GGUF_MXFP4 = 39,
+    GGUF_NVFP4 = 40,
     GGUF_ALIGN = 32,
     GGUF_BLOCK = 17,
     GGUF_UINT16 = 2,

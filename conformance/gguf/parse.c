@@ -121,6 +121,8 @@ static gguf_tensor *place_of(gguf *g, const char *name)
         if (strcmp(name + used, tail) == 0) {
             return &g->block[block].bias[p];
         }
+        (void)snprintf(tail, sizeof tail, "%s_exps.scale", gguf_names[p]);
+        g->block[block].is_scaled[p] |= strcmp(name + used, tail) == 0;
     }
     return NULL;
 }

@@ -24,7 +24,8 @@ typedef struct gguf_block {
     uint64_t hidden;
     uint64_t inter;
     int biased;
-    int is_fused; /* gate and up are one tensor */
+    int is_fused;               /* gate and up are one tensor */
+    int is_scaled[PROJECTIONS]; /* by a number for each expert */
     char prefix[NAME_ROOM];
     const name_style *style;
     const char *weight_dtype;

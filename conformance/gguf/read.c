@@ -39,8 +39,10 @@ static int check_tensor(const gguf *g, uint64_t n, int p, int is_bias)
         return complain(g, n, p, kind, "is missing");
     }
     if (t->type != (is_bias ? GGUF_F32 : GGUF_MXFP4)) {
-        (void)snprintf(sentence, sizeof sentence, "has type %u, not %s",
-                       (unsigned)t->type, is_bias ? "0 (F32)" : "39 (MXFP4)");
+        (void)snprintf(sentence, sizeof sentence, "has type %u%s, not %s",
+                       (unsigned)t->type,
+                       t->type == GGUF_NVFP4 ? " (NVFP4)" : "",
+                       is_bias ? "0 (F32)" : "39 (MXFP4)");
         return complain(g, n, p, kind, sentence);
     }
     if (t->rank != rank || memcmp(t->dim, want, rank * sizeof want[0]) != 0) {
@@ -79,6 +81,12 @@ static int check_block(const gguf *g, uint64_t n)
     for (int p = 0; p < PROJECTIONS && !bad; p++) {
         bad = check_tensor(g, n, p, 0) != 0 ||
               (b->biased && check_tensor(g, n, p, 1) != 0);
+    }
+    for (int p = 0; p < PROJECTIONS && !bad; p++) {
+        bad = b->is_scaled[p] &&
+              complain(g, n, p, "scale",
+                       "is a factor of each expert, which no checkpoint of "
+                       "MXFP4 has");
     }
     return bad ? -1 : 0;
 }
