@@ -102,6 +102,7 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b6.safetensors \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b8.safetensors \
 	%reldir%/corners/compressed_tensors.pack_fp4__bf16_7x64.safetensors \
+	%reldir%/corners/flashinfer.block_scale_interleave__0x4.safetensors \
 	%reldir%/corners/ggml.vec_dot_nvfp4_q8_0__bytes_ff_4x512.safetensors \
 	%reldir%/corners/marlin.permute_scales__k2880_n128_channel.safetensors \
 	%reldir%/corners/marlin.permute_scales__k64_n64_g64.safetensors \
@@ -120,7 +121,9 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/triton.routing_torch__f32_64x128_k4_smfirst_ties.safetensors \
 	%reldir%/corners/vllm.convert_2026_11__aiter_bf16_situ_a4w4_E1_I128_H128.safetensors \
 	%reldir%/corners/vllm.convert_2026_11__flashinfer_cutlass_whole_E1_I128_H128.safetensors \
-	%reldir%/corners/vllm.convert_2026_11__flashinfer_trtllm_E1_I128_H128.safetensors
+	%reldir%/corners/vllm.convert_2026_11__flashinfer_trtllm_E1_I128_H128.safetensors \
+	%reldir%/corners/vllm.grouped_topk_torch__bf16_sigmoid_T20_E64_g8_3_k6_tied_groups.safetensors \
+	%reldir%/corners/vllm.grouped_topk_torch__bf16_softmax_T20_E64_g8_3_k6_tied_groups.safetensors
 
 vectors_deepgemmdir = $(pkgdatadir)/vectors/deepgemm
 dist_vectors_deepgemm_DATA = \

@@ -81,12 +81,15 @@ static void span_choices(wide_token *w)
 /* How many groups surely, or possibly, rank before group g. */
 static uint32_t n_before(const wide_token *w, uint32_t g, int surely)
 {
+    const int is_free = w->at.row->order == ROUTE_ORDER_FREE;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < w->at.route->groups; i++) {
         if (i != g) {
-            n += (uint32_t)(surely ? !may_lead(w->group[g], w->group[i], g < i)
-                                   : may_lead(w->group[i], w->group[g], i < g));
+            n += (uint32_t)(surely ? !may_lead(w->group[g], w->group[i],
+                                               is_free || g < i)
+                                   : may_lead(w->group[i], w->group[g],
+                                              is_free || i < g));
         }
     }
     return n;

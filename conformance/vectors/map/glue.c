@@ -217,9 +217,9 @@ mxo_status glue_shaped(glue *g, const step_call *call)
         n *= g->shape[i];
     }
     g->rank = like->rank;
-    return n == g->n && n != 0 ? MXO_OK
-                               : say(MXO_E_SHAPE, call->why,
-                                     "has tensors that do not fit: "
-                                     "%llu elements are not in the shape of %s",
-                                     (unsigned long long)g->n, name);
+    return n == g->n ? MXO_OK
+                     : say(MXO_E_SHAPE, call->why,
+                           "has tensors that do not fit: "
+                           "%llu elements are not in the shape of %s",
+                           (unsigned long long)g->n, name);
 }
