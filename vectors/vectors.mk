@@ -102,7 +102,6 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b6.safetensors \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b8.safetensors \
 	%reldir%/corners/compressed_tensors.pack_fp4__bf16_7x64.safetensors \
-	%reldir%/corners/flashinfer.block_scale_interleave__0x4.safetensors \
 	%reldir%/corners/ggml.vec_dot_nvfp4_q8_0__bytes_ff_4x512.safetensors \
 	%reldir%/corners/marlin.permute_scales__k2880_n128_channel.safetensors \
 	%reldir%/corners/marlin.permute_scales__k64_n64_g64.safetensors \
