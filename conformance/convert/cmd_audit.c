@@ -92,10 +92,31 @@ static int read_layers(const layer_list *list, row_order *order)
     return 0;
 }
 
-static int judge(const char *conversion, const moe_layer *first,
-                 row_order order)
+/* What is taken for granted of a checkpoint under such names: 1 rows in turn, 0
+   halves, -1 it is not known.  *who takes it. */
+static int order_taken(const char *backend, const char *conversion, int in_turn,
+                       const char **who)
 {
     const expectation *e = job_expected(conversion);
+    const mxo_profile *p = mxo_profile_by_name(backend);
+    const char *rows = p == NULL ? "" : p->fact[MXO_FIELD_ROWS].value;
+
+    *who = e != NULL ? conversion : backend;
+    if (e != NULL) {
+        return e->interleaved;
+    }
+    return strcmp(rows, "interleaved") == 0 ? 1
+           : strcmp(rows, "halves") == 0    ? 0
+           : strcmp(rows, "by_entry") == 0  ? in_turn
+                                            : -1;
+}
+
+static int judge(const char *backend, const char *conversion,
+                 const moe_layer *first, row_order order)
+{
+    const char *who;
+    const int taken =
+        order_taken(backend, conversion, first->style->is_interleaved, &who);
     const int is_split = first->style->is_split;
 
     printf("names: %s, %s, low nibble first%s\n", first->style->id,
@@ -103,19 +124,19 @@ static int judge(const char *conversion, const moe_layer *first,
            is_split ? "; gate and up are tensors of their own" : "");
     cli_say("no number tells which half is the gate's, or which nibble is "
             "first: cannot tell beyond the names");
-    if (e == NULL) {
+    if (taken < 0) {
         printf("verdict: cannot tell, the order that %s takes is not known\n",
-               conversion);
+               who);
         return EXIT_SKIP;
     }
-    printf("%s takes %s\n", conversion, order_text(e->interleaved));
+    printf("%s takes %s\n", who, order_text(taken));
     if (!is_split && order == ROWS_UNTOLD) {
         puts("verdict: cannot tell");
         return EXIT_SKIP;
     }
     const int in_turn = !is_split && order == ROWS_IN_TURN;
 
-    if (in_turn == e->interleaved) {
+    if (in_turn == taken) {
         puts("verdict: as expected");
         return EXIT_PASS;
     }
@@ -148,8 +169,9 @@ static int audit_layers(const char *backend, const layer_list *list,
     if (check_groups(conversion, list, why) != 0) {
         return cli_refuse("%s", why.ptr);
     }
-    return read_layers(list, &order) != 0 ? cli_refuse("no memory")
-                                          : judge(conversion, first, order);
+    return read_layers(list, &order) != 0
+               ? cli_refuse("no memory")
+               : judge(backend, conversion, first, order);
 }
 
 static int audit(const char *backend, const char *path)
