@@ -38,6 +38,7 @@ static void open_file(void)
     ck_assert_int_eq(scope_open(&s, "test", &file, why), MXO_OK);
     add("in.x", MXO_BF16, 2, 8);
     add("in.rows", MXO_I32, 1, 3);
+    add("in.none", MXO_BF16, 0, 8);
 }
 
 static void close_file(void)
@@ -161,6 +162,8 @@ static const step_case step_cases[] = {
     {"in.x>padwith(4,1,9)>shaped(in.x,4,1)>cols(1)", "0 8 9 9"},
     {"in.x>padwith(4,1,9)>shaped(in.x)", NULL},
     {"in.x>shaped(in.y)", NULL},
+    {"in.none>perm(1,0)>shaped(in.none)", ""},
+    {"in.x>shaped(in.none)", NULL},
     {"in.x>frobnicate", NULL},
     {"in.y", NULL},
 };
