@@ -102,6 +102,8 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b6.safetensors \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b8.safetensors \
 	%reldir%/corners/compressed_tensors.pack_fp4__bf16_7x64.safetensors \
+	%reldir%/corners/deepgemm.transform_sf_into_required_layout__sm90_mn130_k256_g128x128_n5.safetensors \
+	%reldir%/corners/deepgemm.transform_sf_into_required_layout__sm90_mn7_k2944_g1x128_n2.safetensors \
 	%reldir%/corners/ggml.vec_dot_nvfp4_q8_0__bytes_ff_4x512.safetensors \
 	%reldir%/corners/marlin.permute_scales__k2880_n128_channel.safetensors \
 	%reldir%/corners/marlin.permute_scales__k64_n64_g64.safetensors \
@@ -112,11 +114,16 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/modelopt.quantize_nvfp4__bf16_wide_5x160.safetensors \
 	%reldir%/corners/modelopt.quantize_nvfp4__f32_infinity_3x64.safetensors \
 	%reldir%/corners/modelopt.quantize_nvfp4__f32_zeros_3x64.safetensors \
+	%reldir%/corners/numerics.mma_step__ampere_f16_n48.safetensors \
+	%reldir%/corners/numerics.mma_step__blackwell_e5m2_n48.safetensors \
+	%reldir%/corners/numerics.mma_step__volta_f16_n48.safetensors \
 	%reldir%/corners/quark.pack_mxfp4_17__zero_scale_33x96.safetensors \
 	%reldir%/corners/torchao.quantize_mxfp4__EVEN_bf16_5x160.safetensors \
 	%reldir%/corners/triton.blackwell_value_shuffled.swizzle__tk3.8_bk96_bn32_1x2x1.safetensors \
 	%reldir%/corners/triton.mx.downcast_torch__tk3.5_down_bf16_e5m2_axis0_34x5.safetensors \
 	%reldir%/corners/triton.mx.downcast_torch__tk3.5_up_f32_e5m2_5x70.safetensors \
+	%reldir%/corners/triton.mx.upcast_torch__tk3.5_e4m3_5x70.safetensors \
+	%reldir%/corners/triton.mx.upcast_torch__tk3.5_e5m2_axis0_34x3.safetensors \
 	%reldir%/corners/triton.routing_torch__f32_64x128_k4_smfirst_ties.safetensors \
 	%reldir%/corners/vllm.convert_2026_11__aiter_bf16_situ_a4w4_E1_I128_H128.safetensors \
 	%reldir%/corners/vllm.convert_2026_11__flashinfer_cutlass_whole_E1_I128_H128.safetensors \
