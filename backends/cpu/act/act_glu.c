@@ -75,32 +75,38 @@ static void load(const glu_job *job, uint64_t at, uint32_t n, float *gate,
     }
 }
 
+/* A run is short, so that the lines fetched at once are no more than can be on
+   their way; those of the run that is so many ahead come while one is
+   computed: the machine's own fetching stops then. */
+enum { RUN = 256, AHEAD = 4 };
+
 /* One run of one row. */
 typedef struct run {
+    uint64_t i;   /* row of the output */
+    uint64_t col; /* of the output */
     uint64_t row; /* of the input */
     uint64_t in;  /* bytes into gate and up */
-    uint64_t out; /* elements into y */
     uint32_t n;
 } run;
 
-static run run_of(const glu_job *job, uint64_t item)
+static run run_at(const glu_job *job, uint64_t i, uint64_t col)
 {
-    const uint64_t i = item / job->runs;
-    const uint64_t col = item % job->runs * CPU_RUN;
     const uint64_t left = job->cols - col;
     const uint64_t size = cpu_dtype_bytes(job->unit.from);
     const uint64_t row = row_of(job, i);
-    const run r = {
-        row,
-        row * job->pitch + col * size * (job->interleaved ? 2 : 1),
-        i * job->cols + col,
-        left < CPU_RUN ? (uint32_t)left : CPU_RUN,
-    };
 
-    return r;
+    return (run){i, col, row,
+                 row * job->pitch + col * size * (job->interleaved ? 2 : 1),
+                 left < RUN ? (uint32_t)left : RUN};
 }
 
-/* The machine's own prefetching stops while a run is computed. */
+static void advance(const glu_job *job, run *r)
+{
+    const uint64_t col = r->col + RUN;
+
+    *r = col < job->cols ? run_at(job, r->i, col) : run_at(job, r->i + 1, 0);
+}
+
 static void fetch(const glu_job *job, const run *r)
 {
     const uint64_t size = cpu_dtype_bytes(job->unit.from);
@@ -118,7 +124,7 @@ static void put(const glu_job *job, const run *r, const cpu_codes *out)
 {
     const cpu_isa_ops *lane = job->ctx->lane;
     const uint64_t size = cpu_dtype_bytes(job->unit.base.to);
-    uint8_t *dst = job->y + r->out * size;
+    uint8_t *dst = job->y + (r->i * job->cols + r->col) * size;
 
     if (job->streams && (uintptr_t)dst % 64 == 0 && r->n * size % 64 == 0) {
         lane->stream(dst, out, r->n * size);
@@ -131,22 +137,28 @@ static void span(void *arg, uint64_t begin, uint64_t end)
 {
     const glu_job *job = arg;
     const cpu_isa_ops *lane = job->ctx->lane;
-    float gate[CPU_RUN];
-    float up[CPU_RUN];
+    run r = run_at(job, begin / job->runs, begin % job->runs * RUN);
+    run later = r;
+    float gate[RUN];
+    float up[RUN];
     cpu_codes out;
 
     for (uint64_t item = begin; item < end; item++) {
-        const run r = run_of(job, item);
         const cpu_glu c = constants(job, r.row);
 
         load(job, r.in, r.n, gate, up);
-        if (item + 1 < end) {
-            const run next = run_of(job, item + 1);
-
-            fetch(job, &next);
+        /* The first time, to get ahead. */
+        for (uint64_t n = item == begin ? AHEAD : 1; n > 0; n--) {
+            if (item + AHEAD + 1 - n < end) {
+                advance(job, &later);
+                fetch(job, &later);
+            }
         }
         cpu_glu_run(&job->unit, &c, lane, gate, up, r.n, &out);
         put(job, &r, &out);
+        if (item + 1 < end) {
+            advance(job, &r);
+        }
     }
     if (job->streams) {
         lane->fence();
@@ -244,7 +256,7 @@ static mxo_status read_operands(glu_job *job, const mxo_call *call,
     if (joint) {
         *(job->up_first ? &job->gate : &job->up) += job->cols * size;
     }
-    job->runs = (job->cols + CPU_RUN - 1) / CPU_RUN;
+    job->runs = (job->cols + RUN - 1) / RUN;
     return MXO_OK;
 }
 

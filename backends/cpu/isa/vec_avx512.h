@@ -309,6 +309,29 @@ CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
     return _mm512_div_ps(a, b);
 }
 
+/* a / b to 3 units of 2^-24, b from 1 to 2: division itself stops one of two
+   ports for eight of these. */
+CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
+{
+    const vec_f r = _mm512_rcp14_ps(b);
+    const vec_f rest = _mm512_fnmadd_ps(b, r, _mm512_set1_ps(1));
+
+    return _mm512_mul_ps(a, _mm512_fmadd_ps(r, rest, r));
+}
+
+/* 2^(j / 16) rounded, j the low four bits. */
+#define VEC_HAS_POWERS 1
+CPU_INLINE vec_f vec_f_power16(vec_u j)
+{
+    const vec_f table = _mm512_setr_ps(
+        1, 0x1.0b5586p0f, 0x1.172b84p0f, 0x1.2387a6p0f, 0x1.306fe0p0f,
+        0x1.3dea64p0f, 0x1.4bfdaep0f, 0x1.5ab07ep0f, 0x1.6a09e6p0f,
+        0x1.7a1148p0f, 0x1.8ace54p0f, 0x1.9c4918p0f, 0x1.ae89fap0f,
+        0x1.c199bep0f, 0x1.d5818ep0f, 0x1.ea4afap0f);
+
+    return _mm512_permutexvar_ps(j, table);
+}
+
 /* a * b + c, rounded once. */
 CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
 {

@@ -299,6 +299,12 @@ CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
     return vdivq_f32(a, b);
 }
 
+/* a / b to 3 units of 2^-24, b from 1 to 2. */
+CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
+{
+    return vec_f_div(a, b);
+}
+
 CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
 {
     return vfmaq_f32(c, a, b);
