@@ -2,11 +2,12 @@
 /*
  * act.unary, math.lg2 and math.rcp: functions of one binary32 number, rounded
  * once.  A result is a pair of binary64 numbers, right to about 2^-95, times a
- * power of two; all of them are irrational but for the cases that are handled
- * apart, so that the pair, cut to 63 bits with the last one set, rounds like
- * the real number.  C that CUDA C++ and HIP C++ also accept, without fused
- * steps; whoever includes it says what FUNCTIONS_U20 is, the polynomial of
- * vLLM's CPU kernels.
+ * power of two; all of them are irrational, and none nearer than that to
+ * halfway between two results, but for the cases that are handled apart, so
+ * that the pair, cut to 63 bits with the last one set, rounds like the real
+ * number.  C that CUDA C++ and HIP C++ also accept, without fused steps;
+ * whoever includes it says what FUNCTIONS_U20 is, the polynomial of vLLM's CPU
+ * kernels.
  */
 #ifndef BACKENDS_FUNCTIONS_H
 #define BACKENDS_FUNCTIONS_H
@@ -136,6 +137,32 @@ CODES_FN codes_real functions_grow(uint32_t fn, double x)
     return functions_real(p, exp + whole);
 }
 
+/*
+ * factor * sigmoid(t), |t| < 2^-26: factor (1/2 + t/4), without loss, and the
+ * direction of what follows, since the sum may be halfway between two numbers
+ * and -t^3/48 is less than a pair can hold.
+ */
+CODES_FN codes_real functions_near_half(double factor, functions_pair t)
+{
+    const functions_pair half = functions_sum(0.5, t.hi / 4);
+    const functions_pair low = functions_sum(half.lo, t.lo / 4);
+    const functions_pair a = functions_product(half.hi, factor);
+    const functions_pair b = functions_product(low.hi, factor);
+    const functions_pair mid = functions_sum(a.lo, b.hi);
+    const double rest = mid.lo + (b.lo + low.lo * factor);
+    const double follows = rest != 0 ? rest : -t.hi * factor;
+    functions_pair p = functions_sum(a.hi, mid.hi);
+
+    if ((follows < 0) != (p.hi < 0)) { /* the next number towards 0 */
+        const double size = p.lo < 0 ? -p.lo : p.lo;
+        const double step = p.lo == 0 ? 0x1p-200 * (p.hi < 0 ? -p.hi : p.hi)
+                                      : size * 0x1.0000000000001p-53;
+
+        p.lo += p.hi < 0 ? step : -step;
+    }
+    return functions_real(p, 0);
+}
+
 /* x sigmoid(alpha x), or the sigmoid alone; x is not 0. */
 CODES_FN codes_real functions_gate(const functions_job *a, double x, double t)
 {
@@ -148,6 +175,10 @@ CODES_FN codes_real functions_gate(const functions_job *a, double x, double t)
     }
     const functions_pair exact =
         t > 8192 ? functions_two(8192, 0) : functions_product(a->alpha, x);
+
+    if (t > -0x1p-26 && t < 0x1p-26) {
+        return functions_near_half(alone ? 1 : x, exact);
+    }
     functions_pair p = functions_sigmoid(exact, &exp);
 
     p = alone ? p : functions_times(p, functions_two(x, 0));

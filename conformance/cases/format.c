@@ -25,6 +25,30 @@ static void fill_exp_range(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/*
+ * Few bits, so far from 1 that 1/2 + x/4 (the sigmoid without its next term,
+ * -x^3/48) or x/2 + x^2/4 is halfway between two results, or one bit beside.
+ */
+static void fill_half_sums(const test_case *c, host_tensor *t, prng *rng)
+{
+    const code_format *to = code_format_by_name(case_value(c, "to"));
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t m = 1 + 2 * prng_below(rng, UINT64_C(1) << (i % 10));
+        int bits = 0;
+
+        while (m >> bits > 1) {
+            bits++;
+        }
+        const int low =
+            to->mbits - (i % 2 == 0 ? 0 : bits) + (int)prng_below(rng, 3) - 1;
+        const double x = ldexp((double)m, -low);
+
+        fill_put(t, i, prng_below(rng, 2) == 0 ? x : -x);
+    }
+}
+
 /* Positive powers of two, their neighbours, and what lies between. */
 static void fill_powers(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -62,6 +86,7 @@ static const fill_row fills[] = {
     {"math.rcp", "x", "corners", fill_corners},
     {"math.rcp", "x", "ordinary", fill_ordinary},
     {"act.unary", "x", "thresholds", fill_exp_range},
+    {"act.unary", "x", "ties", fill_half_sums},
     {"act.unary", "x", "corners", fill_corners},
     {"act.unary", "x", "ordinary", fill_ordinary},
     {NULL, NULL, NULL, NULL},
@@ -115,6 +140,7 @@ static const grid_row grid[] = {
      "act.unary:fn=exp|sigmoid|silu,to=*,n=1021,"
      "data=random|thresholds|corners|ordinary"},
     {2, 0, "act.unary:fn=silu_alpha,alpha=1.702|-2.5|0,n=1021,data=ordinary"},
+    {2, 0, "act.unary:fn=sigmoid|silu|exp|tanh,to=*,n=509,data=ties"},
     {2, 0, "act.unary:fn=exp_u20,n=4093,data=thresholds"},
     {2, 0, "act.unary:fn=*,ftz=*,n=509,data=random|thresholds|ordinary"},
     {3, 0, "act.unary:fn=*,to=*,n=65521,data=random|thresholds"},
