@@ -24,12 +24,13 @@ typedef struct hunter {
 /* One hunters_run. */
 typedef struct chase {
     const zoo *z;
-    const int *device;
+    const zoo_device *device;
     size_t n;
     int n_hunters;
     hunter hunters[MAX_HUNTERS];
     device_fate **done; /* owned, per device; NULL: not yet, or reported */
-    size_t next;        /* to be given to a hunter */
+    size_t *turn;       /* owned: indices of devices as they are given */
+    size_t next;        /* turn to be given to a hunter */
     size_t reported;
     size_t n_cases;
     hunters_sink sink;
@@ -140,9 +141,9 @@ static int feed(chase *c, hunter *h)
     if (!h->is_open || h->at != NO_DEVICE || c->next == c->n) {
         return EXIT_PASS;
     }
-    h->at = (ptrdiff_t)c->next++;
+    h->at = (ptrdiff_t)c->turn[c->next++];
     (void)worker_send(h->w.socket,
-                      json_pack("{s:i}", "device", c->device[h->at]));
+                      json_pack("{s:i}", "device", c->device[h->at].number));
     return EXIT_PASS;
 }
 
@@ -187,7 +188,20 @@ static int run(chase *c)
     return stop_requested() ? EXIT_PASS : status;
 }
 
-int hunters_run(const zoo *z, const int *device, size_t n, int jobs,
+static void set_turns(chase *c)
+{
+    size_t n = 0;
+
+    for (int legal = 1; legal >= 0; legal--) {
+        for (size_t i = 0; i < c->n; i++) {
+            if (c->device[i].m.legal == legal) {
+                c->turn[n++] = i;
+            }
+        }
+    }
+}
+
+int hunters_run(const zoo *z, const zoo_device *device, size_t n, int jobs,
                 hunters_sink sink, void *state, size_t *n_cases)
 {
     chase c = {.z = z, .device = device, .n = n, .sink = sink, .state = state};
@@ -196,7 +210,9 @@ int hunters_run(const zoo *z, const int *device, size_t n, int jobs,
     c.n_hunters = jobs < MAX_HUNTERS ? jobs : MAX_HUNTERS;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
     c.done = calloc(n + 1, sizeof *c.done);
-    if (c.done != NULL) {
+    c.turn = calloc(n + 1, sizeof *c.turn);
+    if (c.done != NULL && c.turn != NULL) {
+        set_turns(&c);
         status = run(&c);
     }
     for (int i = 0; i < c.n_hunters; i++) {
@@ -209,6 +225,7 @@ int hunters_run(const zoo *z, const int *device, size_t n, int jobs,
         }
     }
     free(c.done);
+    free(c.turn);
     *n_cases = c.n_cases;
     return status;
 }

@@ -20,10 +20,9 @@
 typedef struct selftest_run {
     const selftest_options *o;
     zoo zoo;
-    int *devices;    /* owned: those that are asked for */
-    mutant *mutants; /* owned: what they say is wrong with them */
-    size_t n_cases;  /* of the grids */
-    size_t n_chosen; /* published decisions of selection */
+    zoo_device *devices; /* owned: those that are asked for */
+    size_t n_cases;      /* of the grids */
+    size_t n_chosen;     /* published decisions of selection */
     selftest_score score;
     int n_reported;
     int n_bad;
@@ -73,7 +72,7 @@ static void announce(void *state, size_t index, const device_fate *f)
 {
     selftest_run *s = state;
     const mutant_fate fate = {
-        .m = &s->mutants[index],
+        .m = &s->devices[index].m,
         .red = f->red,
         .n_cases = f->n_asked,
         .case_text = f->case_text[0] == '\0' ? "(no case)" : f->case_text,
@@ -91,19 +90,13 @@ static void announce(void *state, size_t index, const device_fate *f)
 static int want(selftest_run *s, int device, const mutant *m)
 {
     const size_t n = (size_t)s->run.n_planned;
-    int *devices = realloc(s->devices, (n + 1) * sizeof *devices);
-    mutant *mutants = NULL;
+    zoo_device *more = realloc(s->devices, (n + 1) * sizeof *more);
 
-    if (devices != NULL) {
-        s->devices = devices;
-        devices[n] = device;
-        mutants = realloc(s->mutants, (n + 1) * sizeof *mutants);
-    }
-    if (mutants == NULL) {
+    if (more == NULL) {
         return -1;
     }
-    s->mutants = mutants;
-    mutants[n] = *m;
+    s->devices = more;
+    more[n] = (zoo_device){device, *m};
     s->run.n_planned++;
     return 0;
 }
@@ -294,7 +287,6 @@ int cmd_selftest(int argc, char **argv)
                  : selftest(&s);
     tally_clear(&s.counts);
     free(s.devices);
-    free(s.mutants);
     free(known);
     return status;
 }

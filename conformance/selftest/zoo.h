@@ -18,6 +18,12 @@ typedef struct zoo {
     case_pool pool;      /* owned */
 } zoo;
 
+/* One that is to be judged. */
+typedef struct zoo_device {
+    int number;
+    mutant m; /* its fault, as it describes it */
+} zoo_device;
+
 /* Its cases: the grids' of the operations that the backend has.  EXIT_PASS, or
    another status and a sentence on standard error; so the others. */
 int zoo_plan(zoo *z);
