@@ -254,7 +254,10 @@ static const grid_row grid[] = {
      "slots=1|2|3,rows=36,cols=20,data=ties"},
     {2, 0, /* one slot: the weight's rounding and the row's, no sum */
      "moe.finalize:sum=*,from=bf16|f32,weight=f32|bf16|f16,source=*,tokens=7,"
-     "slots=1,top_k=1,rows=7,cols=20,data=thirds"},
+     "slots=1,top_k=1,rows=7,cols=20,data=thirds|corners"},
+    {2, 0, /* -0 that another number is added to is 0 */
+     "moe.finalize:sum=*,from=*,weight=*,tokens=12,slots=1|3,rows=40,cols=9,"
+     "data=corners"},
     {2, 0, "moe.finalize:tokens=33,slots=1|9,rows=40,cols=8,data=ordinary"},
     {3, 100,
      "moe.finalize:sum=*,from=*,to=*,weight=f32|bf16|f16,tokens=$M,"

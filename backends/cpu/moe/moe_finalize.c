@@ -136,6 +136,16 @@ static void put(const finalize_job *job, uint64_t at, float v)
     store(job->y->dtype, cpu_data(job->y), at, v);
 }
 
+/* A sum of one term that begins with it: -0 stays. */
+static void copy_slot(const finalize_job *job, const token_terms *t,
+                      uint64_t first, uint64_t n, float *y)
+{
+    read_row(job, t->row[0], first, n, y);
+    for (uint64_t c = 0; c < n && job->weights != NULL; c++) {
+        y[c] = t->w[0] * y[c];
+    }
+}
+
 /* One sum, or four of every fourth term. */
 static void sum_in_turn(const finalize_job *job, int sum, const token_terms *t,
                         uint64_t first, uint64_t n, float *y)
@@ -153,7 +163,7 @@ static void sum_in_turn(const finalize_job *job, int sum, const token_terms *t,
         for (int lane = 1; lane < lanes; lane++) {
             y[c] = y[c] + acc[lane][c];
         }
-        if (sum == SUM_CPU && t->n != 1) {
+        if (sum == SUM_CPU) {
             y[c] = cpu_flush32(y[c]);
         }
     }
@@ -220,6 +230,8 @@ static void token_stretch(const finalize_job *job, uint64_t token,
         sum_pairs(job, t, first, n, y);
     } else if (job->sum == SUM_EXACT) {
         sum_exactly(job, t, first, n, y);
+    } else if (job->sum == SUM_CPU && t->n == 1) {
+        copy_slot(job, t, first, n, y);
     } else {
         sum_in_turn(job, order_of(job, t->n), t, first, n, y);
     }
