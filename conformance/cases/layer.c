@@ -361,6 +361,9 @@ static const grid_row grid[] = {
      "weight_rule=shift|ocp," SMALL ",data=orderfree|ordinary"},
     {2, 0, "moe.gemm2:order=any," TINY ",data=orderfree"},
     {2, 0, "moe.gemm2:scale_at=block,order=block32," SMALL ",data=ordinary"},
+    {2, 0, /* products beyond the range, of blocks with other signs */
+     "moe.gemm2:stage=row,scale_at=block,order=block32|block,mul=fma|round,"
+     "row_out=f32,tokens=5,topk=1,experts=2,hidden=48,inter=80,data=corners"},
     {2, 0, "moe.layer:scale_at=block,order=block32," SMALL ",data=ordinary"},
     {2, 0,
      "moe.gemm1:stage=gemm,order=cpu|avx512|amx|exact,bias=f32,"

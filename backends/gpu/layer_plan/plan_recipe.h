@@ -191,7 +191,8 @@ static inline mxo_status recipe_order(layer_job *j, mxo_text why)
         o->kind = strcmp(row->name, "cpu") == 0 && j->p.pairs / j->experts > 4
                       ? (uint32_t)LAYER_ORDER_AMX
                       : row->kind;
-        o->fma = (uint32_t)call_is(call, "mul", "fma");
+        o->fma = (uint32_t)(row->kind == LAYER_ORDER_BLOCK32 ||
+                            call_is(call, "mul", "fma"));
         o->splits = (uint64_t)splits;
     }
     j->one.exact = row->exact;
