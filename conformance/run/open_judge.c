@@ -96,6 +96,28 @@ static int is_tensor_of_its(const mxo_backend *b, const char *name, size_t n)
 }
 
 /* "moe.sort", or "act.glu:per_expert=limit|all" */
+/* Does the parameter take each of the values that | separates, written as in a
+   call? */
+static int takes_values(const op_schema *op, const char *key, word_span values)
+{
+    const mxo_text nowhere = {NULL, 0};
+    char value[OP_WORD];
+    test_case c;
+
+    if (values.len == 0 || values.ptr[values.len - 1] == '|') {
+        return 0;
+    }
+    case_begin(&c, op);
+    while (values.len > 0) {
+        if (!span_copy(span_cut(&values, '|'), value) ||
+            case_set(&c, key, value, nowhere) != 0 ||
+            strcmp(case_value(&c, key), value) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int is_call_of_its(const mxo_backend *b, const char *word, size_t n)
 {
     const size_t length = strcspn(word, ": ");
@@ -112,9 +134,11 @@ static int is_call_of_its(const mxo_backend *b, const char *word, size_t n)
     if (b->ops[i] == NULL || length == n) {
         return b->ops[i] != NULL;
     }
-    word += length + 1;
-    return span_copy((word_span){word, strcspn(word, "= ")}, key) &&
-           op_param_index(op_by_name(name), key) >= 0;
+    word_span values = {word + length + 1, n - length - 1};
+
+    return span_copy(span_cut(&values, '='), key) &&
+           op_param_index(op_by_name(name), key) >= 0 &&
+           takes_values(op_by_name(name), key, values);
 }
 
 /* Each word of what it declares must be about an operation of its own. */
