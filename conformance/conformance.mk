@@ -548,6 +548,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/data/test_fill.c \
 	%reldir%/unit/data/test_fill_ids.c \
 	%reldir%/unit/data/test_gemm_probe_inputs.c \
+	%reldir%/unit/device/test_channel.c \
 	%reldir%/unit/device/test_fence.c \
 	%reldir%/unit/device/test_reroute.c \
 	%reldir%/unit/emu_call.c \
