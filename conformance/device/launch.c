@@ -7,6 +7,8 @@
 #include "fence.h"
 #include "reroute.h"
 
+#include "base/say.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,8 +28,9 @@ typedef struct made_call {
     mxo_tensor workspace;
     void *stream; /* owned by the backend; NULL: none */
     void *graph;
-    int is_early; /* it is made on other data before its capture */
-    int on_noise; /* the graph is launched on noise, too */
+    int is_early;   /* it is made on other data before its capture */
+    int on_noise;   /* the graph is launched on noise, too */
+    int is_refused; /* its workspace is; then the call has to be */
 } made_call;
 
 /* Is it one of the texts that | separates? */
@@ -172,12 +175,14 @@ static mxo_status add_workspace(stage *g, int run, made_call *m, mxo_text why)
     uint64_t n_bytes = 0;
     mxo_status status = MXO_OK;
 
+    m->is_refused = 0;
     if (s->table->workspace == NULL) {
         return MXO_OK;
     }
     status = s->table->workspace(s->ctx, &m->call, &n_bytes, why);
     if (status != MXO_OK) {
-        return is_refusal(status) ? MXO_OK : status;
+        m->is_refused = is_refusal(status);
+        return m->is_refused ? MXO_OK : status;
     }
     status = stage_place_workspace(g, n_bytes, run, why);
     if (status == MXO_OK && n_bytes > 0) {
@@ -236,6 +241,10 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
 
     d->ms = now_ms() - start;
     fence_lower();
+    if (status == MXO_OK && done == MXO_OK && m->is_refused) {
+        return say(MXO_E_DEVICE, why,
+                   "it makes a call whose workspace it refuses to tell");
+    }
     return status == MXO_OK ? done : status;
 }
 

@@ -437,6 +437,9 @@ static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
     (void)ctx;
     (void)call;
     *n_bytes = UINT64_MAX - 4096;
+    if (is_fault("at-workspace-refuses")) {
+        return refuse(MXO_E_UNSUPPORTED, why, "no such call");
+    }
     return is_fault("at-workspace-vast") ? MXO_OK
                                          : refuse(MXO_E_DEVICE, why, "lost");
 }
@@ -455,9 +458,10 @@ static void choose_ways(mxo_backend *t)
     t->stream_upload = NULL;
     t->launch = is_graph ? hostile_launch : NULL;
     t->capture = refuses ? hostile_capture : is_graph ? t->capture : NULL;
-    t->uncaptured = is_fault("at-capture-declared") ? "dequant.mx:rule=oc|ocp"
-                    : is_fault("at-capture-other")  ? "dequant.mx:rule=oc|cp"
-                                                    : NULL;
+    t->uncaptured = is_fault("at-capture-declared")
+                        ? "dequant.mx:rule=shift|ocp"
+                    : is_fault("at-capture-other") ? "dequant.mx:rule=shift"
+                                                   : NULL;
     t->graph_close = is_graph ? t->graph_close : NULL;
     t->workspace =
         strncmp(fault, "at-workspace", 12) == 0 ? hostile_workspace : NULL;
