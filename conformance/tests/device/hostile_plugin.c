@@ -428,17 +428,15 @@ static mxo_status hostile_capture(void *ctx, const mxo_call *call, void **graph,
     (void)ctx;
     (void)call;
     (void)graph;
-    return refuse(MXO_E_UNSUPPORTED, why, "no graph of that");
+    return refuse(MXO_E_UNSUPPORTED, why, "no such call");
 }
 
 static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
                                     uint64_t *n_bytes, mxo_text why)
 {
-    (void)ctx;
-    (void)call;
     *n_bytes = UINT64_MAX - 4096;
     if (is_fault("at-workspace-refuses")) {
-        return refuse(MXO_E_UNSUPPORTED, why, "no such call");
+        return hostile_capture(ctx, call, NULL, why);
     }
     return is_fault("at-workspace-vast") ? MXO_OK
                                          : refuse(MXO_E_DEVICE, why, "lost");
