@@ -443,10 +443,8 @@ static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
 }
 
 /* Only the faults of a graph are made with one: the others are run()'s. */
-static void choose_ways(mxo_backend *t)
+static void choose_ways(mxo_backend *t, const char *fault)
 {
-    const char *const set = getenv("FAULT");
-    const char *const fault = set == NULL ? "" : set;
     const int refuses = strncmp(fault, "at-capture", 10) == 0;
     const int is_graph = refuses || strncmp(fault, "at-launch", 9) == 0;
 
@@ -485,7 +483,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.synchronize = hostile_synchronize;
     table.describe = hostile_describe;
     table.kernel = hostile_kernel;
-    choose_ways(&table);
+    choose_ways(&table, fault == NULL ? "" : fault);
     if (fault != NULL && strncmp(fault, "time-", 5) == 0) {
         table.time = hostile_time;
         table.time_copy = hostile_time_copy;
