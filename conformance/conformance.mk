@@ -18,6 +18,8 @@ libdraw_la_SOURCES = \
 	%reldir%/base/prng.h \
 	%reldir%/base/say.c \
 	%reldir%/base/say.h \
+	%reldir%/base/strbuf.c \
+	%reldir%/base/strbuf.h \
 	%reldir%/base/tensors.c \
 	%reldir%/base/tensors.h \
 	%reldir%/case/case_invalid.c \
@@ -99,8 +101,6 @@ libjudge_la_SOURCES = \
 	%reldir%/base/progress.h \
 	%reldir%/base/stop.c \
 	%reldir%/base/stop.h \
-	%reldir%/base/strbuf.c \
-	%reldir%/base/strbuf.h \
 	%reldir%/bench/bench.h \
 	%reldir%/bench/copy.c \
 	%reldir%/bench/gemm.c \
