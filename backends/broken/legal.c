@@ -390,6 +390,15 @@ static const char *outputs_of(const broken *b, const char *op)
     return "";
 }
 
+/* The description of shapes is of blocks along the last axis. */
+static int is_along_other_axis(const mxo_call *call)
+{
+    const double axis =
+        strcmp(call->op, "dequant.mx") == 0 ? call_number(call, "axis") : -1;
+
+    return axis != -1 && axis != 1;
+}
+
 mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
 {
     int left_out = 0;
@@ -411,6 +420,9 @@ mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
     mxo_status status =
         signature_check(call, outputs_of(b, call->op), checks, why);
 
+    if (status == MXO_E_SHAPE && is_along_other_axis(call)) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "last axis only");
+    }
     status = status == MXO_OK ? check_ranges(b, call, why) : status;
     status = status == MXO_OK ? check_rules(b, call, why) : status;
     if (status != MXO_OK && status != MXO_E_UNSUPPORTED) {
