@@ -69,7 +69,8 @@ typedef struct broken {
     broken_upload *uploads; /* of those whose streams are late */
     uint8_t *first;         /* of the one that repeats its first answer */
     uint64_t n_first;
-    void *layout; /* of the one that keeps its first layout */
+    uint64_t first_key; /* H63, H64: of that answer's input */
+    void *layout;       /* of the one that keeps its first layout */
     broken_past *past;
     int is_former; /* another context was opened after it */
 } broken;

@@ -327,6 +327,21 @@ static int is_wrong(mxo_status status, const distrust *d)
            d->guards[0] != '\0';
 }
 
+/* The call on noise that begins or ends like the call's inputs: an answer that
+   is known again by so little shows in the first run.  Of small calls, and of
+   some others. */
+static mxo_status run_alike(stage *g, mxo_text why)
+{
+    distrust unused;
+
+    if (runs_ahead(g) == 1) {
+        return MXO_OK;
+    }
+    memset(&unused, 0, sizeof unused);
+    MXO_TRY(stage_send_ends(g, (int)(launch_hash(g) >> 8 & 1), why));
+    return launch_make(g, 0, 1, &unused, why);
+}
+
 /* The call on noise, whose answer nobody looks at: it may be declined, but not
    fail. */
 static mxo_status run_decoy(stage *g, distrust *d, mxo_text why)
@@ -349,6 +364,7 @@ static mxo_status run_decoy(stage *g, distrust *d, mxo_text why)
         status = launch_make(g, 0, n_runs, &unused, why);
         left -= (uint32_t)n_runs;
     }
+    status = is_failure(status) ? status : run_alike(g, why);
     if (!is_failure(status)) {
         return MXO_OK;
     }
