@@ -45,8 +45,11 @@ static const place places[] = {
     {"MQ20", NONE},
     {"MQ31", NONE},
     {"MQ04", GEMMS | QUANT}, /* scales are multiplied back in the GEMM */
-    {"MQ05", GEMMS | QUANT}, /* these three also spoil what is asked to see */
-    {"MQ21", GEMMS | QUANT}, /* whether the GEMM hands numbers on */
+    /* These three also spoil what is asked to see whether the GEMM hands
+       numbers on; the first keeps a row's scales for the next call of any
+       stage. */
+    {"MQ05", GEMMS | QUANT | SUM},
+    {"MQ21", GEMMS | QUANT},
     {"MQ28", GEMMS | QUANT},
     {"MQ32", FIRST}, /* codes that the layer is given are not quantised */
     {"MQ33", FIRST},
