@@ -5,13 +5,13 @@
 #include "base/input.h"
 #include "base/say.h"
 #include "report/record.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -192,7 +192,7 @@ int hunt_journal_open(hunt_journal *j, const hunt_options *o,
     if (fstat(j->fd, &there) != 0 || !S_ISREG(there.st_mode)) {
         return refuse(j->path, why, "it is no file");
     }
-    if (flock(j->fd, LOCK_EX | LOCK_NB) != 0) {
+    if (system_lock(j->fd) != 0) {
         return refuse(j->path, why, "another run writes to it");
     }
     return take_up(j, header(o, info), p, s, why);

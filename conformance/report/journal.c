@@ -4,13 +4,13 @@
 
 #include "base/input.h"
 #include "base/say.h"
+#include "system/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 enum { KEY = 4096 };
@@ -187,7 +187,7 @@ int journal_open(journal *j, const char *path, const report_run *run,
         return refuse(j, why, strerror(errno));
     }
     j->fd = fd;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (system_lock(fd) != 0) {
         return refuse(j, why, "another run writes to it");
     }
     return read_all(j, run, why);

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__linux__) && !defined(MXO_POSIX_ONLY)
@@ -260,6 +262,19 @@ unsigned system_cores(void)
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
     return n > 0 ? (unsigned)n : 1;
+}
+
+int system_lock(int fd)
+{
+    const struct timespec pause = {0, 50000000};
+
+    for (int i = 0; i < 40; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            return 0;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return -1;
 }
 
 int system_open_files(void)

@@ -48,6 +48,10 @@ void system_end_with_parent(void);
 int system_random(uint8_t *bytes, size_t n);
 /* Cores that this process may use, at least 1. */
 unsigned system_cores(void);
+/* This open file is no other's from now on.  Waits for two seconds: a process
+   that was killed may have left the lock to one that it had begun to start. 0,
+   or -1: another holds it. */
+int system_lock(int fd);
 /* Descriptors that are open, give or take a constant. */
 int system_open_files(void);
 /* Do these n bytes lie at this address of this process?  Any address may be

@@ -9,11 +9,13 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 static int is_closed_on_exec(int fd)
@@ -178,6 +180,35 @@ START_TEST(a_nameless_file_gets_its_name)
 }
 END_TEST
 
+static void *unlock_later(void *fd)
+{
+    const struct timespec pause = {0, 300000000};
+
+    (void)nanosleep(&pause, NULL);
+    (void)close(*(int *)fd);
+    return NULL;
+}
+
+START_TEST(lock_is_waited_for)
+{
+    char path[] = "/tmp/mxoracle-lock-XXXXXX";
+    int other = mkstemp(path);
+    const int fd = open(path, O_RDWR);
+    pthread_t thread;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(system_lock(other), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, unlock_later, &other), 0);
+    ck_assert_int_eq(system_lock(fd), 0);
+    (void)pthread_join(thread, NULL);
+    other = open(path, O_RDWR);
+    ck_assert_int_eq(system_lock(other), -1);
+    (void)close(other);
+    (void)close(fd);
+    (void)unlink(path);
+}
+END_TEST
+
 Suite *suite_system(void);
 
 Suite *suite_system(void)
@@ -193,6 +224,7 @@ Suite *suite_system(void)
     tcase_add_test(t, bytes_are_seen_at_an_address_or_not);
     tcase_add_test(t, a_memory_file_grows_under_its_mapping);
     tcase_add_test(t, a_nameless_file_gets_its_name);
+    tcase_add_test(t, lock_is_waited_for);
     suite_add_tcase(s, t);
     return s;
 }
