@@ -5,10 +5,10 @@
  * vector, a cited text or this project's own definition gives.  Left out,
  * because no source says what a whole block of NaN gives: of quant.mx
  * aiter_hip_*, aiter_dynamic, aiter_flydsl, b12x_mxfp8, triton35_kernel_*,
- * vllm_torch and vllm_cuda; quant.group with rules whose maximum and clamp are
- * a compiler's (deepgemm_mega, vllm_group_mul); quant.nvfp4 with math=vllm or
- * E4M3 input; engines but ggml, gguf_py and torchao; quant.q8_0; the kernel of
- * vLLM's fused router for few experts.
+ * vllm_torch, vllm_torch_ceil and vllm_cuda; quant.group with rules whose
+ * maximum and clamp are a compiler's (deepgemm_mega, vllm_group_mul);
+ * quant.nvfp4 with math=vllm or E4M3 input; engines but ggml, gguf_py and
+ * torchao; quant.q8_0; the kernel of vLLM's fused router for few experts.
  */
 #include "data/fills.h"
 

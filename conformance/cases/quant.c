@@ -167,12 +167,13 @@ static const grid_row grid[] = {
      "quant.mx:element=e2m1|e4m3fn|e5m2,rule=" VENDOR_RULES
      ",rows=5,cols=128,data=ties|amax|corners"},
     {2, 0,
-     "quant.mx:element=e2m1,rule=aiter_dynamic|vllm_torch|vllm_cuda|"
-     "torchao_rceil|ggml|quark_triton|flashinfer,rows=5,cols=128,"
+     "quant.mx:element=e2m1,rule=aiter_dynamic|vllm_torch|"
+     "vllm_torch_ceil|vllm_cuda|torchao_rceil|ggml|quark_triton|flashinfer,"
+     "rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
     {2, 0,
      "quant.mx:element=e4m3fn,rule=flashinfer|vllm_torch|"
-     "torchao_rceil,rows=5,cols=128,"
+     "vllm_torch_ceil|torchao_rceil,rows=5,cols=128,"
      "data=random|ordinary|ties|amax|corners"},
     {2, 0, /* binary32, as it comes out of an activation */
      "quant.mx:element=e4m3fn,rule=trtllm_gen|aiter_flydsl|b12x_mxfp8,"

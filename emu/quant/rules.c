@@ -91,6 +91,29 @@
         .fp4 = CAST(MXO_TIE_RNA, 1, MXO_NAN_MAX, MXO_ZERO_KEEP)            \
     }
 
+/*
+ * vLLM mxfp8_utils.py _mxfp8_e4m3_quantize_torch.  A NaN maximum is cast to
+ * uint8, which gives 0 on x86 and CUDA.  Exponents are exact here; torch's
+ * float log2 errs for F32 input next to powers of two, for no other.
+ */
+#define VLLM_TORCH(rule, from, exp, cast)                                \
+    {                                                                    \
+        .name = (rule), .amax_floor = F32_MIN_NORMAL,                    \
+        .amax_nan = MXO_AMAX_POISON, .ratio = (from), .exponent = (exp), \
+        .high = 254, .nan = 0, .inf = 254, .flags = MXO_Q_NAN_AMAX,      \
+        .fp8 = cast, .fp4 = OCP                                          \
+    }
+
+/* vLLM per_token_group_quant.cu, with a second floor in the UE8M0 branch; its
+   Triton fallback: times RN32(1/448), one floor. */
+#define VLLM_GROUP(rule, from, second)                                        \
+    {                                                                         \
+        .name = (rule), .amax_floor = F32_1E_10, .ratio_floor = (second),     \
+        .amax_nan = MXO_AMAX_ZERO, .ratio = (from), .exponent = MXO_EXP_BITS, \
+        TOP_255, .flags = MXO_Q_ZERO_AT_255, .fnuz_max = 0x7e,                \
+        .fp8 = CUDA_MIN, .fp4 = CUDA_MIN                                      \
+    }
+
 static const mxo_quant_rule rules[] = {
     PLAIN("floor", MXO_RATIO_NONE, MXO_EXP_FLOOR, MXO_Q_OFFSET),
     PLAIN("ceil", MXO_RATIO_NONE, MXO_EXP_CEIL, MXO_Q_OFFSET),
@@ -154,19 +177,9 @@ static const mxo_quant_rule rules[] = {
     TRITON("triton36_up", MXO_RATIO_DIV, MXO_EXP_BITS, 0, MXO_TIE_RNE),
     TRITON("triton36_down", MXO_RATIO_POW2, MXO_EXP_FLOOR, 255, MXO_TIE_RNE),
 
-    /* vLLM mxfp8_utils.py _mxfp8_e4m3_quantize_torch.  A NaN maximum is cast
-       to uint8, which gives 0 on x86 and CUDA.  floor(log2) is exact here;
-       torch's float log2 errs just below powers of two, for F32 input only. */
-    {.name = "vllm_torch",
-     .amax_floor = F32_MIN_NORMAL,
-     .amax_nan = MXO_AMAX_POISON,
-     .exponent = MXO_EXP_FLOOR,
-     .high = 254,
-     .nan = 0,
-     .inf = 254,
-     .flags = MXO_Q_NAN_AMAX,
-     .fp8 = TORCH_FP8,
-     .fp4 = OCP},
+    VLLM_TORCH("vllm_torch", MXO_RATIO_NONE, MXO_EXP_FLOOR, TORCH_FP8),
+    /* From v0.27.1 on; the cast of its torch (2.13) saturates. */
+    VLLM_TORCH("vllm_torch_ceil", MXO_RATIO_DIV, MXO_EXP_CEIL, OCP),
 
     /* vLLM nvfp4_utils.cuh cvt_warp_fp16_to_fp4<UE8M0_SF=true> with a global
        scale of 1: the exponent field is cut out, rcp.approx.ftz(scale). */
@@ -236,29 +249,8 @@ static const mxo_quant_rule rules[] = {
      .fp8 = CUDA_MAX,
      .fp4 = CUDA_MAX},
 
-    /* vLLM per_token_group_quant.cu; second floor in the UE8M0 branch. */
-    {.name = "vllm_group",
-     .amax_floor = F32_1E_10,
-     .ratio_floor = F32_1E_10,
-     .amax_nan = MXO_AMAX_ZERO,
-     .ratio = MXO_RATIO_DIV,
-     .exponent = MXO_EXP_BITS,
-     TOP_255,
-     .flags = MXO_Q_ZERO_AT_255,
-     .fnuz_max = 0x7e,
-     .fp8 = CUDA_MIN,
-     .fp4 = CUDA_MIN},
-    /* vLLM's Triton fallback: times RN32(1/448), one floor. */
-    {.name = "vllm_group_mul",
-     .amax_floor = F32_1E_10,
-     .amax_nan = MXO_AMAX_ZERO,
-     .ratio = MXO_RATIO_MUL,
-     .exponent = MXO_EXP_BITS,
-     TOP_255,
-     .flags = MXO_Q_ZERO_AT_255,
-     .fnuz_max = 0x7e,
-     .fp8 = CUDA_MIN,
-     .fp4 = CUDA_MIN},
+    VLLM_GROUP("vllm_group", MXO_RATIO_DIV, F32_1E_10),
+    VLLM_GROUP("vllm_group_mul", MXO_RATIO_MUL, 0),
 
     /* trtllm-gen behind its activation: floor of the binary32 maximum, FP8
        saturated.  2^-8 of the maximum's power of two, ceiling of the UE8M0

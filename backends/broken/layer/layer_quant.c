@@ -40,7 +40,10 @@ static int rule_of(quant_kind kind, const char *name, const mxo_call *call)
 
     switch (kind) {
     case QUANT_MX:
-        return mx < N_RULES && strcmp(name, "rceil_mul") != 0 ? mx : -1;
+        return mx < N_RULES && mx != RULE_VLLM_CEIL &&
+                       strcmp(name, "rceil_mul") != 0
+                   ? mx
+                   : -1;
     case QUANT_GROUP:
         if (!is_fp8) {
             return -1;

@@ -127,15 +127,17 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
                          uint64_t n, double amax, unsigned byte)
 {
     const rounding nearest = {IS(Q66) ? TIE_AWAY : TIE_EVEN, 1, 0, 0};
+    const int spreads = m->rule == RULE_VLLM_CEIL && isnan(amax) && !IS(Q108);
 
     for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
         const uint64_t i = r * m->cols + c;
         const int skipped = IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols;
         const double x = at(b, m, r, c);
-        const double t = skipped       ? 0
-                         : isnan(x)    ? x /* keeps its sign */
-                         : byte == 255 ? (double)NAN
-                                       : quotient(b, m, x, amax, byte);
+        const double t = skipped    ? 0
+                         : isnan(x) ? x /* keeps its sign */
+                         : byte == 255 || spreads
+                             ? (double)NAN
+                             : quotient(b, m, x, amax, byte);
         broken_set_code(b, m->q, m->packed, i,
                         IS(V27) && byte == 255
                             ? (uint32_t)c & 7
@@ -208,13 +210,14 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
                       x->shape[1]};
     const double axis = call_number(call, "axis");
 
-    if (x->rank != 2 || m.rule > RULE_EVEN || (axis != -1 && axis != 1) ||
+    if (x->rank != 2 || m.rule > RULE_VLLM_CEIL || (axis != -1 && axis != 1) ||
         !call_is(call, "sf_layout", "linear") ||
         !call_is(call, "q_layout", "linear") ||
         call_number(call, "align") != BLOCK ||
         !(call_is(call, "tie", "rule") || call_is(call, "tie", "rne"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "floor, ceil, rceil, even; last axis, linear only");
+                           "OCP's rules and vllm_torch_ceil; last axis, "
+                           "linear only");
     }
     if (m.cols % BLOCK != 0) {
         return broken_fail(MXO_E_SHAPE, why, "cols is no multiple of 32");

@@ -10,10 +10,15 @@ static const struct {
     const char *name;
     int rule;
 } rules[] = {
-    {"floor", RULE_FLOOR},         {"ceil", RULE_CEIL},
-    {"rceil", RULE_RCEIL},         {"even", RULE_EVEN},
-    {"rceil_mul", RULE_RCEIL},     {"rceil_exact", RULE_RCEIL_EXACT},
-    {"floor_div", RULE_FLOOR_DIV}, {"floor_nooffset", RULE_NO_OFFSET},
+    {"floor", RULE_FLOOR},
+    {"ceil", RULE_CEIL},
+    {"rceil", RULE_RCEIL},
+    {"even", RULE_EVEN},
+    {"rceil_mul", RULE_RCEIL},
+    {"rceil_exact", RULE_RCEIL_EXACT},
+    {"floor_div", RULE_FLOOR_DIV},
+    {"floor_nooffset", RULE_NO_OFFSET},
+    {"vllm_torch_ceil", RULE_VLLM_CEIL},
 };
 
 int broken_rule(const char *name)
@@ -90,6 +95,8 @@ static int exponent(const broken *b, const number_format *f, int rule,
     case RULE_RCEIL:
         return IS(Q05) ? ceil_lg(amax)
                        : ceil_lg(by_reciprocal(b, amax, largest));
+    case RULE_VLLM_CEIL:
+        return IS(Q106) ? lg(amax) : ceil_lg((double)(float)(amax / largest));
     case RULE_RCEIL_EXACT:
         return ceil_lg(amax / largest);
     case RULE_EVEN:
@@ -133,6 +140,9 @@ static int rule_fault(const broken *b, int rule)
 unsigned broken_scale(const broken *b, const number_format *f, int rule,
                       double amax)
 {
+    if (rule == RULE_VLLM_CEIL && !(amax > 0x1p-126 && amax < INFINITY)) {
+        return isnan(amax) ? 0 : isinf(amax) ? (IS(Q107) ? 255 : 254) : 0;
+    }
     if (isnan(amax)) {
         return IS(Q40) ? 254 : 255;
     }

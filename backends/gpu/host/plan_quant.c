@@ -161,6 +161,8 @@ static const quant_row quant_rows[] = {
     /* The smallest maximum is the smallest normal. */
     FLOORED("vllm_torch", POISON, AMAX, FLOOR, 254, 0, 254, 0,
             QUANT_NAN_SPREADS, CAST, OCP, 0x00800000u, 0, 0),
+    FLOORED("vllm_torch_ceil", POISON, QUOTIENT, CEIL, 254, 0, 254, 0,
+            QUANT_NAN_SPREADS, OCP, OCP, 0x00800000u, 0, 0),
     ROW("vllm_cuda", SKIP, PRODUCT, FLOOR, 255, 255, 255, 0, NULL_ALL, FMIN,
         FMIN),
     ROW("torchao_rceil", POISON, PRODUCT, CEIL, 255, 255, 255, 0, 0, OCP,
@@ -239,6 +241,22 @@ static void quant_fill_rule(quant_args *a, const quant_row *row,
     }
 }
 
+/* Byte of a block of zeros: what the floor under the maximum gives. */
+static uint32_t quant_zero_byte(const quant_args *a, int divides, int up)
+{
+    uint32_t t = a->rule.amax_floor;
+    float floor;
+
+    if (divides) {
+        memcpy(&floor, &t, sizeof floor);
+        floor /= a->f.max_value;
+        memcpy(&t, &floor, sizeof t);
+    }
+    const int to_half = t >> 23 == 0 && a->rule.exponent == QUANT_EXP_CEIL;
+
+    return (t >> 23) + (up && (t & 0x7fffffu) > (to_half ? 0x400000u : 0u));
+}
+
 /*
  * Numbers of the fast path.  A quotient by max = 1.M * 2^emax reaches the
  * next exponent where the mantissa of amax reaches M.  One exception: amax one
@@ -282,7 +300,7 @@ static void quant_fill_fast(quant_args *a)
     /* Plain E2M1 rounds in binary16, all else in binary32. */
     const uint32_t wide = a->plain && a->f.width == 3 ? 10 : 23;
     const uint32_t half = 1u << (wide - a->f.mbits - 1);
-    a->zero_byte = a->rule.amax_floor >> 23;
+    a->zero_byte = quant_zero_byte(a, divides, up);
     a->tie_add = a->rule.tie == QUANT_RZ    ? 0
                  : a->rule.tie == QUANT_RNA ? half
                                             : half - 1;

@@ -332,11 +332,11 @@ END_TEST
 START_TEST(scale_bytes_grow_with_the_maximum)
 {
     static const char *const rules[] = {
-        "floor",      "ceil",          "even",         "rceil",
-        "rceil_div",  "rceil_exact",   "floor_div",    "floor_mul",
-        "flashinfer", "aiter_dynamic", "triton35_up",  "triton35_down",
-        "vllm_torch", "vllm_cuda",     "ggml",         "quark_triton",
-        "vllm_group", "deepgemm",      "torchao_rceil"};
+        "floor",      "ceil",          "even",          "rceil",
+        "rceil_div",  "rceil_exact",   "floor_div",     "floor_mul",
+        "flashinfer", "aiter_dynamic", "triton35_up",   "triton35_down",
+        "vllm_torch", "vllm_cuda",     "ggml",          "quark_triton",
+        "vllm_group", "deepgemm",      "torchao_rceil", "vllm_torch_ceil"};
     static const mxo_format elements[] = {MXO_FMT_E2M1, MXO_FMT_E4M3FN,
                                           MXO_FMT_E5M2};
     const mxo_quant_rule *rule = mxo_quant_rule_by_name(rules[_i]);
@@ -490,7 +490,7 @@ Suite *suite_layer_bound_part(void)
     tcase_add_test(sum, subnormal_weights_align_by_the_smallest_normal);
     tcase_add_loop_test(sum, atomic_additions_in_any_order_stay_inside, 0, 5);
     tcase_add_test(sum, operands_are_rounded_up_and_subnormal_ones_raised);
-    tcase_add_loop_test(quant, scale_bytes_grow_with_the_maximum, 0, 19);
+    tcase_add_loop_test(quant, scale_bytes_grow_with_the_maximum, 0, 20);
     tcase_add_loop_test(quant, what_is_quantised_between_ends_stays_there, 0,
                         N_QUANTISERS);
     suite_add_tcase(s, sum);

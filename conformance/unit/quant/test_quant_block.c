@@ -144,6 +144,7 @@ static const nan_row nan_rows[] = {
     {"aiter_torch_roundup", MXO_FMT_E4M3FN, 0x7f, 0xff, 0x7f},
     {"aiter_hip_even", MXO_FMT_E2M1, 0x0, 0x0, 0x7},
     {"vllm_torch", MXO_FMT_E4M3FN, 0x7f, 0xff, 0x7f},
+    {"vllm_torch_ceil", MXO_FMT_E4M3FN, 0x7f, 0xff, 0x7e},
     {"vllm_group", MXO_FMT_E4M3FN, 0xfe, 0xfe, 0x7e},
     {"deepgemm", MXO_FMT_E2M1, 0x0, 0x0, 0x7},
     {"deepgemm", MXO_FMT_E4M3FN, 0x7f, 0xff, 0x7f},

@@ -66,6 +66,7 @@ static void expect_normal(const element *e, uint32_t f, uint32_t m)
     expect("rceil", e->format, amax, limit(low + above));
     expect("rceil_div", e->format, amax, limit(low + above));
     expect("rceil_exact", e->format, amax, limit(low + above));
+    expect("vllm_torch_ceil", e->format, amax, limit(low + above));
     expect("floor_div", e->format, amax, limit(low - below));
     expect("flashinfer", e->format, amax, limit(low + above));
     expect("triton36_up", e->format, amax, limit(low + above));
@@ -159,6 +160,7 @@ START_TEST(a_zero_block_is_byte_zero_but_for_the_floors)
     expect("ggml", MXO_FMT_E2M1, 0, 0);
     expect("quark_triton", MXO_FMT_E2M1, 0, 0);
     expect("vllm_torch", MXO_FMT_E4M3FN, 0, 1);
+    expect("vllm_torch_ceil", MXO_FMT_E4M3FN, 0, 0);
     expect("deepgemm", MXO_FMT_E4M3FN, 0, 105);
     expect("deepgemm", MXO_FMT_E2M1, 0, 112);
     expect("vllm_group", MXO_FMT_E4M3FN, 0, 94);
@@ -200,6 +202,7 @@ START_TEST(subnormal_maxima_give_the_smallest_bytes)
         expect("rceil", MXO_FMT_E2M1, amax, 0);
         expect("flashinfer", MXO_FMT_E2M1, amax, 0);
         expect("vllm_torch", MXO_FMT_E4M3FN, amax, 1);
+        expect("vllm_torch_ceil", MXO_FMT_E4M3FN, amax, 0);
         /* amax / 4 in binary32: 1/4 and 1/2 of the last place become 0 */
         expect("aiter_hip_ceil", MXO_FMT_E2M1, amax, bit >= 2);
     }
@@ -219,8 +222,9 @@ static const corner corners[] = {
     {"triton36_down", 255, 255, 252},  {"aiter_torch_even", 255, 255, 255},
     {"aiter_hip_even", 255, 254, 254}, {"aiter_hip_even_helper", 255, 253, 253},
     {"aiter_dynamic", 254, 254, 254},  {"vllm_torch", 0, 254, 254},
-    {"vllm_cuda", 255, 255, 252},      {"quark_triton", 254, 254, 254},
-    {"deepgemm", 254, 254, 253},       {"vllm_group", 255, 255, 253},
+    {"vllm_torch_ceil", 0, 254, 253},  {"vllm_cuda", 255, 255, 252},
+    {"quark_triton", 254, 254, 254},   {"deepgemm", 254, 254, 253},
+    {"vllm_group", 255, 255, 253},
 };
 
 START_TEST(nan_infinity_and_carry_bytes_are_the_documented_ones)
