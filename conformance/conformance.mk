@@ -180,6 +180,8 @@ libjudge_la_SOURCES = \
 	%reldir%/data/invalid_call.h \
 	%reldir%/data/nearest_legal_shape.c \
 	%reldir%/data/nearest_legal_shape.h \
+	%reldir%/device/alike.c \
+	%reldir%/device/alike.h \
 	%reldir%/device/by_token.c \
 	%reldir%/device/by_token.def \
 	%reldir%/device/by_token.h \
@@ -514,7 +516,7 @@ mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those of a second
 # program, stage_tests, run beside the first.
-EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/zoo_plugin.c %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/kept_answer.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/zoo_plugin.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \

@@ -348,29 +348,6 @@ mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
     return status;
 }
 
-mxo_status stage_send_ends(stage *g, int is_tail, mxo_text why)
-{
-    mxo_status status = stage_send_inputs(g, 1, why);
-    uint64_t longest = 0;
-
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        const uint64_t n = g->in[i].host->n_bytes;
-        longest = n > longest ? n : longest;
-    }
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        const placed *p = &g->in[i];
-        const host_tensor *h = p->host;
-        const uint64_t n = shorter(h->n_bytes, shorter(longest / 2, 64));
-        const uint64_t at = is_tail ? h->n_bytes - n : 0;
-
-        if (n > 0 && placement_is_dense(&p->at)) {
-            status = g->s->table->upload(g->s->ctx, p->buffer, p->offset + at,
-                                         h->data + at, n, why);
-        }
-    }
-    return status;
-}
-
 mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
                             mxo_text why)
 {

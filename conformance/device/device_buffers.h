@@ -70,10 +70,6 @@ void stage_release(stage *g);
 
 /* All inputs: noise, or what they are to be. */
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why);
-/* All inputs: noise, but the first or last 64 bytes of each as they are to be,
-   or half the longest input if that is less.  Inputs with gaps are noise alone.
- */
-mxo_status stage_send_ends(stage *g, int is_tail, mxo_text why);
 /* Input number i: these bytes. */
 mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
                             mxo_text why);

@@ -11,6 +11,7 @@
 #undef main
 
 #include "hostile_process.h"
+#include "kept_answer.h"
 
 static const char *fault = "";
 static const char *token = "";
@@ -178,12 +179,20 @@ static int answer_badly(void)
     return 1;
 }
 
+static bytes whole(json_t *t)
+{
+    return (bytes){bytes_of(t),
+                   (uint64_t)json_integer_value(json_object_get(t, "bytes"))};
+}
+
 static void touch(json_t *request)
 {
     json_t *q = json_array_get(json_object_get(request, "in"), 0);
+    json_t *scale = json_array_get(json_object_get(request, "in"), 1);
     json_t *y = json_array_get(json_object_get(request, "out"), 0);
     const json_int_t n = json_integer_value(json_object_get(y, "bytes"));
 
+    keep_answer(fault, whole(q), whole(scale), whole(y));
     if (is_fault("write-behind")) {
         bytes_of(y)[n] ^= 1;
     } else if (is_fault("write-before")) {

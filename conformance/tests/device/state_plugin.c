@@ -9,6 +9,8 @@
 #include "../../../backends/example/example_plugin.c"
 #undef mxo_backend_entry
 
+#include "kept_answer.h"
+
 static char contexts[64]; /* their addresses are what tells them apart */
 static int n_open;
 static void *latest; /* the context that was opened last */
@@ -99,6 +101,11 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("knows-slope") && !was_made);
 }
 
+static bytes bytes_of(const mxo_tensor *t)
+{
+    return (bytes){(uint8_t *)t->buffer + t->offset, t->n_bytes};
+}
+
 static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     if (call->n_in == 0 || call->n_out == 0 || call->out[0].n_bytes < 4) {
@@ -113,6 +120,11 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
     const mxo_status status = example_run(ctx, call, why);
     const int was_there = memcmp(former, out, sizeof former) == 0;
 
+    if (status == MXO_OK && call->n_in == 2) {
+        const char *fault = getenv("FAULT");
+        keep_answer(fault == NULL ? "" : fault, bytes_of(&call->in[0]),
+                    bytes_of(&call->in[1]), bytes_of(&call->out[0]));
+    }
     if (status == MXO_OK &&
         is_spoilt(ctx, call, guard_is_made, was_made || was_there)) {
         out[0] ^= 1;
