@@ -29,8 +29,8 @@ void safetensors_clear(safetensors *file);
 /* Text of a metadata key; NULL if absent. Borrowed. */
 const char *safetensors_meta(const safetensors *file, const char *key);
 
-/* Write path through a temporary file beside it: afterwards either the whole
-   file is there or what was there before. metadata: object of strings. */
+/* Write path: afterwards either the whole file is there or what was there
+   before. metadata: object of strings. */
 MXO_MUST_CHECK mxo_status safetensors_write(const char *path,
                                             const tensor_set *tensors,
                                             const json_t *metadata,

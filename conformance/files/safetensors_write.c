@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing safetensors.  The bytes go to a temporary file that takes the
- * path's place only when every one of them has reached the disk: a full disk
- * or a crash leaves no half of a file behind.
+ * Writing safetensors.  The bytes take the path's place only when every one of
+ * them has reached the disk: a full disk, a signal or a crash leaves no half
+ * of a file behind.
  */
 #include "safetensors.h"
 
 #include "base/say.h"
+#include "system/new_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { ALIGNMENT = 8, CHUNK = 1 << 16, PATH_ROOM = 4096 };
+enum { ALIGNMENT = 8, CHUNK = 1 << 16 };
 
 static json_t *describe(const host_tensor *t, uint64_t at)
 {
@@ -106,40 +105,26 @@ static int put_all(int fd, const char *header, size_t n,
     for (uint32_t i = 0; !bad && i < tensors->n; i++) {
         bad = put_tensor(fd, &tensors->t[i]);
     }
-    return bad || fsync(fd);
+    return bad;
 }
 
 mxo_status safetensors_write(const char *path, const tensor_set *tensors,
                              const json_t *metadata, mxo_text why)
 {
-    char temporary[PATH_ROOM];
     size_t n;
     char *header = make_header(tensors, metadata, &n);
+    new_file out;
 
     if (header == NULL) {
         return say(MXO_E_NOMEM, why, "%s: no memory for its header", path);
     }
-    const int length = snprintf(temporary, sizeof temporary, "%s.%ld.tmp", path,
-                                (long)getpid());
-    const int fd =
-        length < 0 || length >= PATH_ROOM
-            ? -1
-            : open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    int bad = fd < 0 || put_all(fd, header, n, tensors);
-    int error = errno;
+    const int bad = new_file_open(&out, path) != 0 ||
+                    put_all(out.fd, header, n, tensors) != 0 ||
+                    new_file_finish(&out) != 0;
+    const int error = errno;
 
-    if (fd >= 0 && close(fd) != 0 && !bad) {
-        bad = 1;
-        error = errno;
-    }
-    if (!bad && rename(temporary, path) != 0) {
-        bad = 1;
-        error = errno;
-    }
+    new_file_close(&out);
     free(header);
-    if (bad && fd >= 0) {
-        (void)unlink(temporary);
-    }
     return bad ? say(MXO_E_DEVICE, why, "%s cannot be written: %s", path,
                      strerror(error))
                : MXO_OK;

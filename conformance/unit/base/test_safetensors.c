@@ -3,10 +3,13 @@
 #include "files/safetensors.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROOM = 4096 };
@@ -294,6 +297,33 @@ START_TEST(safetensors_leaves_nothing_half_written)
 }
 END_TEST
 
+/* A process that ends in the middle of a file leaves no name behind. */
+START_TEST(safetensors_leaves_nothing_when_killed)
+{
+    const uint64_t shape[] = {1 << 20};
+    const struct rlimit least = {4096, 4096};
+    tensor_set set;
+    int status = 0;
+
+    memset(&set, 0, sizeof set);
+    ck_assert_int_eq(tensor_set_add(&set, "in.x", MXO_U8, 1, shape, NULL),
+                     MXO_OK);
+    ck_assert_int_eq(mkdir("test-killed", 0700), 0);
+    const pid_t child = fork();
+
+    if (child == 0) {
+        (void)signal(SIGXFSZ, SIG_DFL); /* sent at the limit */
+        (void)setrlimit(RLIMIT_FSIZE, &least);
+        _exit((int)safetensors_write("test-killed/x", &set, NULL, why));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_eq(WTERMSIG(status), SIGXFSZ);
+    ck_assert_int_eq(rmdir("test-killed"), 0); /* it is empty */
+    tensor_set_clear(&set);
+}
+END_TEST
+
 Suite *suite_safetensors(void);
 Suite *suite_safetensors(void)
 {
@@ -310,6 +340,7 @@ Suite *suite_safetensors(void)
     tcase_add_test(read, safetensors_refuses_what_is_no_file);
     tcase_add_test(write, safetensors_writes_what_it_reads);
     tcase_add_test(write, safetensors_leaves_nothing_half_written);
+    tcase_add_test(write, safetensors_leaves_nothing_when_killed);
     suite_add_tcase(s, read);
     suite_add_tcase(s, write);
     return s;
