@@ -18,6 +18,18 @@ static void write_out(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
+/* A stranger may have chosen the name: it moves no terminal. */
+static void write_out_name(const char *name)
+{
+    for (; *name != '\0'; name++) {
+        const unsigned char c = (unsigned char)name[0];
+        const unsigned char next = (unsigned char)name[1];
+        const int is_control = c < 0x20 || c == 0x7f || /* C1: in two bytes */
+                               (c == 0xc2 && next >= 0x80 && next < 0xa0);
+        (void)!write(STDERR_FILENO, is_control ? "?" : name, 1);
+    }
+}
+
 /* SIGBUS: a page of a mapped file is beyond the file's end. */
 static void page_is_lost(int number, siginfo_t *info, void *context)
 {
@@ -28,7 +40,7 @@ static void page_is_lost(int number, siginfo_t *info, void *context)
         const uintptr_t first = (uintptr_t)f->bytes;
         if (at >= first && at - first < f->n_bytes) {
             write_out("mxoracle: ");
-            write_out(f->path);
+            write_out_name(f->path);
             write_out(": was cut off while it was read\n");
             _exit(1);
         }

@@ -31,6 +31,8 @@ START_TEST(a_file_that_is_cut_off_ends_the_process_with_a_sentence)
     char said[128] = "";
 
     make_file(path);
+    (void)rename(path, "\033apped");
+    (void)snprintf(path, sizeof path, "\033apped");
     FILE *err = freopen("mapped.err", "w+", stderr);
     mapped_file *f = mapped_open(path);
     const pid_t child = fork();
@@ -47,7 +49,9 @@ START_TEST(a_file_that_is_cut_off_ends_the_process_with_a_sentence)
     rewind(err);
     ck_assert_ptr_nonnull(fgets(said, sizeof said, err));
     ck_assert_ptr_nonnull(strstr(said, "was cut off while it was read"));
+    path[0] = '?'; /* no control of a terminal is written */
     ck_assert_ptr_nonnull(strstr(said, path));
+    path[0] = '\033';
     mapped_close(&f);
     ck_assert_ptr_null(f);
     (void)unlink(path);
