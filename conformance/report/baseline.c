@@ -6,6 +6,7 @@
 #include "base/input.h"
 #include "base/number.h"
 #include "base/say.h"
+#include "record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -104,16 +105,19 @@ static int read_cover(const reading *r, baseline_entry *e, char *rest)
                : refuse(r, "cover needs BACKEND OPERATION CASES", "");
 }
 
-static int has_double(const reading *r, const baseline_entry *e)
+/* The entry is the last one. */
+static int note_case(const reading *r, const baseline_entry *e)
 {
     char key[KEY];
 
     key_of(key, e->backend, e->seed, e->case_text);
     if (json_object_get(r->b->by_case, key) != NULL) {
-        return 1;
+        return refuse(r, "is there twice: ", e->case_text);
     }
     return json_object_set_new(r->b->by_case, key,
-                               json_integer((json_int_t)r->b->n - 1)) != 0;
+                               json_integer((json_int_t)r->b->n - 1)) == 0
+               ? 0
+               : refuse(r, "is no text in UTF-8: ", e->case_text);
 }
 
 static int read_failure(const reading *r, baseline_entry *e, char *rest)
@@ -139,7 +143,7 @@ static int read_failure(const reading *r, baseline_entry *e, char *rest)
     if (e->case_text[0] == '\0' || e->reason[0] == '\0' || e->link[0] == '\0') {
         return refuse(r, "case, reason and link may not be empty", "");
     }
-    return has_double(r, e) ? refuse(r, "is there twice: ", e->case_text) : 0;
+    return note_case(r, e);
 }
 
 static int read_line(const reading *r, char *line)
@@ -168,12 +172,15 @@ static int read_lines(reading *r, FILE *f)
 {
     char *line = NULL;
     size_t size = 0;
+    ssize_t n = 0;
     int has_magic = 0;
     int bad = 0;
 
-    while (!bad && getline(&line, &size, f) > 0) {
+    while (!bad && (n = record_next_line(f, &line, &size)) != 0) {
         r->line++;
-        if (!has_magic && line[0] != '#') {
+        if (n < 0 || strlen(line) != strcspn(line, RECORD_ZERO)) {
+            bad = refuse(r, "the line is too long, or no text", "");
+        } else if (!has_magic && line[0] != '#') {
             has_magic = strcmp(trim(line), baseline_magic) == 0;
             bad = has_magic
                       ? 0
@@ -183,6 +190,9 @@ static int read_lines(reading *r, FILE *f)
         }
     }
     free(line);
+    if (!bad && ferror(f)) {
+        bad = refuse(r, "cannot be read", "");
+    }
     if (!bad && !has_magic) {
         bad = refuse(r, "the first line is not ", baseline_magic);
     }

@@ -26,6 +26,8 @@ int record_write(FILE *out, json_t *record); /* takes the record */
    of one.  0, or -1 with errno set. */
 int record_append(int fd, json_t *record); /* takes the record */
 
+/* In place of a zero byte: no text has it. */
+#define RECORD_ZERO "\1"
 /* The next line of a stranger's file, its end included, as getline() has it: a
    length, 0 at the end of the file, or -1: it is too long. */
 ssize_t record_next_line(FILE *f, char **line, size_t *size);

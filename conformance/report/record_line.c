@@ -235,7 +235,7 @@ ssize_t record_next_line(FILE *f, char **line, size_t *size)
         if (n + 1 >= *size && grow(line, size) != 0) {
             return -1;
         }
-        (*line)[n++] = (char)(c == '\0' ? '\1' : c); /* no JSON either */
+        (*line)[n++] = (char)(c == '\0' ? RECORD_ZERO[0] : c);
         (*line)[n] = '\0';
     }
     return n <= RECORD_MOST ? (ssize_t)n : -1;
