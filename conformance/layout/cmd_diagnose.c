@@ -15,12 +15,12 @@
 #include <mxoracle/layout.h>
 #include <mxoracle/mxoracle.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 typedef struct options {
     const char *layout;
@@ -40,7 +40,7 @@ static int usage(void)
         "(EXPECTED) into the wrong ones (ACTUAL), and the first wrong element\n"
         "in memory and in the tensor. The files hold the bytes of one tensor\n"
         "in memory order, or are files made by mxoracle convert, which say\n"
-        "themselves what they are.\n");
+        "themselves what they are: then every tensor is compared.\n");
     options_help(OPTIONS_diagnose, stdout);
     cli_say("\nExit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
     return EXIT_PASS;
@@ -94,73 +94,74 @@ static int read_options(options *o, int argc, char **argv)
     return -1;
 }
 
-/* A whole file in memory; NULL and a sentence. */
-static uint8_t *slurp(const char *path, uint64_t *n)
+/* The bytes of a file; NULL and a sentence. */
+static mapped_file *open_blob(const char *path)
 {
-    FILE *f = input_open(path);
-    struct stat st;
-    uint8_t *bytes = NULL;
+    mapped_file *f = mapped_open(path);
 
-    if (f != NULL && fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode)) {
-        *n = (uint64_t)st.st_size;
-        bytes = malloc((size_t)*n + 1);
-        if (bytes != NULL && fread(bytes, 1, (size_t)*n, f) != *n) {
-            free(bytes);
-            bytes = NULL;
-        }
+    if (f == NULL) {
+        (void)cli_refuse("%s: %s", path,
+                         errno == EINVAL ? "nothing to compare: no bytes"
+                                         : input_error());
     }
-    if (f != NULL) {
-        (void)fclose(f);
+    return f;
+}
+
+/* Two blobs of one tensor. */
+static int compare_blobs(const options *o, const mapped_file *expected,
+                         const mapped_file *actual)
+{
+    char text[400] = "";
+    const mxo_text why = {text, sizeof text};
+    uint64_t padded[3];
+    pair p = {.name = o->paths[1],
+              .layout = o->layout,
+              .dtype = dtype_by_name(o->dtype),
+              .expected = expected->bytes,
+              .actual = actual->bytes,
+              .n = expected->n_bytes};
+
+    memcpy(p.extent, o->extent, sizeof p.extent);
+    if (p.dtype == MXO_N_DTYPES) {
+        return cli_refuse("--dtype=%s is no type", o->dtype);
     }
-    if (bytes == NULL) {
-        (void)cli_refuse("%s cannot be read", path);
+    if (mxo_layout_padded(o->layout, p.dtype, p.extent, padded, why) !=
+        MXO_OK) {
+        return cli_refuse("%s", text);
     }
-    return bytes;
+    if (expected->n_bytes != actual->n_bytes) {
+        return cli_refuse("the files have %" PRIu64 " and %" PRIu64 " bytes",
+                          expected->n_bytes, actual->n_bytes);
+    }
+    if (!pair_is_whole(&p, why)) {
+        return cli_refuse("%s", text);
+    }
+    return diagnose_pair(&p) ? EXIT_RED : EXIT_PASS;
 }
 
 /* Raw bytes of one tensor in each file. */
 static int diagnose_raw(const options *o)
 {
-    uint64_t n[2] = {0, 0};
-    uint8_t *expected = slurp(o->paths[0], &n[0]);
-    uint8_t *actual = expected == NULL ? NULL : slurp(o->paths[1], &n[1]);
-    char text[400] = "";
-    uint64_t padded[3];
-    pair p = {.name = o->paths[1],
-              .layout = o->layout,
-              .dtype = dtype_by_name(o->dtype),
-              .expected = expected,
-              .actual = actual,
-              .n = n[0]};
-    int status = actual == NULL ? EXIT_USAGE : EXIT_PASS;
+    mapped_file *f[2] = {open_blob(o->paths[0]), NULL};
+    int status = EXIT_USAGE;
 
-    memcpy(p.extent, o->extent, sizeof p.extent);
-    if (status == EXIT_PASS && p.dtype == MXO_N_DTYPES) {
-        status = cli_refuse("--dtype=%s is no type", o->dtype);
+    f[1] = f[0] == NULL ? NULL : open_blob(o->paths[1]);
+    if (f[1] != NULL) {
+        status = compare_blobs(o, f[0], f[1]);
     }
-    if (status == EXIT_PASS &&
-        mxo_layout_padded(o->layout, p.dtype, p.extent, padded,
-                          (mxo_text){text, sizeof text}) != MXO_OK) {
-        status = cli_refuse("%s", text);
+    for (int i = 0; i < 2; i++) {
+        if (status == EXIT_PASS && mapped_has_changed(f[i])) {
+            status =
+                cli_refuse("%s: has changed while it was read", o->paths[i]);
+        }
+        mapped_close(&f[i]);
     }
-    if (status == EXIT_PASS && n[0] != n[1]) {
-        status = cli_refuse("the files have %" PRIu64 " and %" PRIu64 " bytes",
-                            n[0], n[1]);
-    }
-    if (status == EXIT_PASS &&
-        !pair_is_whole(&p, (mxo_text){text, sizeof text})) {
-        status = cli_refuse("%s", text);
-    }
-    if (status == EXIT_PASS) {
-        status = diagnose_pair(&p) ? EXIT_RED : EXIT_PASS;
-    }
-    free(expected);
-    free(actual);
     return status;
 }
 
 /* Counts of the tensors of a pair of files. */
 typedef struct file_count {
+    uint8_t *is_told[2]; /* owned: of each file's tensors, by its place */
     int n_compared;
     int n_wrong;
     int is_bad; /* a sentence was said: the files cannot be compared */
@@ -172,22 +173,39 @@ static void refuse_file(file_count *n, const char *sentence, const char *name)
     (void)cli_refuse("%s: %s", name, sentence);
 }
 
-/* A tensor of which at least one file has the name. */
+static void note_told(const file_count *n, const checkpoint *c,
+                      const checkpoint_tensor *a, const checkpoint_tensor *b)
+{
+    if (a != NULL) {
+        n->is_told[0][a - c[0].tensor] = 1;
+    }
+    if (b != NULL) {
+        n->is_told[1][b - c[1].tensor] = 1;
+    }
+}
+
+/* A tensor of which at least one file has the name: have both, of one size? */
+static int is_in_both(file_count *n, const char *name,
+                      const checkpoint_tensor *a, const checkpoint_tensor *b)
+{
+    const int is = a != NULL && b != NULL && a->n_bytes == b->n_bytes;
+
+    if (a == NULL || b == NULL) {
+        printf("%s: only %s has it\n", name, a == NULL ? "ACTUAL" : "EXPECTED");
+    } else if (!is) {
+        printf("%s: %" PRIu64 " bytes, not %" PRIu64 "\n", name, b->n_bytes,
+               a->n_bytes);
+    }
+    n->n_wrong += !is;
+    return is;
+}
+
 static void compare_tensor(file_count *n, pair *p, const checkpoint_tensor *a,
                            const checkpoint_tensor *b)
 {
     char text[400];
 
-    if (a == NULL || b == NULL) {
-        printf("%s: only %s has it\n", p->name,
-               a == NULL ? "ACTUAL" : "EXPECTED");
-        n->n_wrong++;
-        return;
-    }
-    if (a->n_bytes != b->n_bytes) {
-        printf("%s: %" PRIu64 " bytes, not %" PRIu64 "\n", p->name, b->n_bytes,
-               a->n_bytes);
-        n->n_wrong++;
+    if (!is_in_both(n, p->name, a, b)) {
         return;
     }
     p->expected = a->bytes;
@@ -224,6 +242,7 @@ static void diagnose_tensor(file_count *n, const checkpoint *c,
         refuse_file(n, "has no sizes of the layer", META_LAYERS);
         return;
     }
+    note_told(n, c, a, b);
     compare_tensor(n, &t.pair, a, b);
 }
 
@@ -245,6 +264,42 @@ static int diagnose_layers(file_count *n, const checkpoint *c)
     return more >= 0;
 }
 
+/* A tensor that no layer of the metadata has: no layout explains it. */
+static void compare_rest(file_count *n, const char *name,
+                         const checkpoint_tensor *a, const checkpoint_tensor *b)
+{
+    uint64_t at = 0;
+
+    if (!is_in_both(n, name, a, b)) {
+        return;
+    }
+    while (at < a->n_bytes && a->bytes[at] == b->bytes[at]) {
+        at++;
+    }
+    if (at < a->n_bytes) {
+        printf("%s: first byte that differs %" PRIu64 " (%02x, not %02x)\n",
+               name, at, b->bytes[at], a->bytes[at]);
+        n->n_wrong++;
+    }
+}
+
+static void diagnose_rest(file_count *n, const checkpoint *c)
+{
+    for (size_t i = 0; i < c[0].n; i++) {
+        const checkpoint_tensor *a = &c[0].tensor[i];
+        const checkpoint_tensor *b = checkpoint_find(&c[1], a->name);
+        if (!n->is_told[0][i]) {
+            note_told(n, c, a, b);
+            compare_rest(n, a->name, a, b);
+        }
+    }
+    for (size_t i = 0; i < c[1].n; i++) {
+        if (!n->is_told[1][i]) {
+            compare_rest(n, c[1].tensor[i].name, NULL, &c[1].tensor[i]);
+        }
+    }
+}
+
 /* Where the files themselves say that they are in different orders. */
 static void say_layouts(const options *o, const checkpoint *c)
 {
@@ -261,6 +316,25 @@ static void say_layouts(const options *o, const checkpoint *c)
     }
 }
 
+/* Tensor by tensor: those of layers, then the others. */
+static int compare_files(const options *o, file_count *n, const checkpoint *c)
+{
+    say_layouts(o, c);
+    if (!diagnose_layers(n, c)) {
+        return cli_refuse("%s does not say which layout it is in: give "
+                          "--layout and --shape",
+                          o->paths[0]);
+    }
+    if (!n->is_bad && n->n_wrong + n->n_compared == 0) {
+        return cli_refuse("nothing to compare: %s says it has no layers",
+                          o->paths[0]);
+    }
+    if (!n->is_bad) {
+        diagnose_rest(n, c);
+    }
+    return n->n_wrong > 0 ? EXIT_RED : n->is_bad ? EXIT_USAGE : EXIT_PASS;
+}
+
 static int diagnose_files(const options *o)
 {
     checkpoint c[2] = {{0}, {0}};
@@ -270,26 +344,20 @@ static int diagnose_files(const options *o)
                          checkpoint_open(o->paths[1], &c[1], why) != 0
                      ? cli_refuse("%s", text)
                      : EXIT_PASS;
-    file_count n = {0, 0, 0};
+    file_count n = {{calloc(c[0].n + 1, 1), calloc(c[1].n + 1, 1)}, 0, 0, 0};
 
     if (status == EXIT_PASS) {
-        say_layouts(o, c);
+        status = n.is_told[0] == NULL || n.is_told[1] == NULL
+                     ? cli_refuse("no memory for the tensors of the files")
+                     : compare_files(o, &n, c);
     }
-    if (status == EXIT_PASS && !diagnose_layers(&n, c)) {
-        status = cli_refuse("%s does not say which layout it is in: give "
-                            "--layout and --shape",
-                            o->paths[0]);
+    for (int i = 0; i < 2; i++) {
+        if (status == EXIT_PASS && checkpoint_is_unchanged(&c[i], why) != 0) {
+            status = cli_refuse("%s", text);
+        }
+        checkpoint_close(&c[i]);
+        free(n.is_told[i]);
     }
-    if (status == EXIT_PASS && n.n_wrong > 0) {
-        status = EXIT_RED;
-    } else if (status == EXIT_PASS && n.is_bad) {
-        status = EXIT_USAGE;
-    } else if (status == EXIT_PASS && n.n_compared == 0) {
-        status = cli_refuse("nothing to compare: %s says it has no layers",
-                            o->paths[0]);
-    }
-    checkpoint_close(&c[0]);
-    checkpoint_close(&c[1]);
     return status;
 }
 
