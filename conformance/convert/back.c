@@ -31,13 +31,14 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
 
     memset(l, 0, sizeof *l);
     memset(p, 0, sizeof *p);
-    const char *weight =
-        layer_dtype(json_string_value(json_object_get(o, "weight_dtype")));
-    const char *scale =
-        layer_dtype(json_string_value(json_object_get(o, "scale_dtype")));
 
-    l->weight_dtype = weight == NULL ? "U8" : weight;
-    l->scale_dtype = scale == NULL ? "U8" : scale;
+    l->weight_dtype = layer_weight_dtype(
+        json_string_value(json_object_get(o, "weight_dtype")));
+    l->scale_dtype =
+        layer_scale_dtype(json_string_value(json_object_get(o, "scale_dtype")));
+    if (l->weight_dtype == NULL || l->scale_dtype == NULL) {
+        return 0;
+    }
     l->style = style == NULL ? NULL : layer_style(style);
     l->prefix = prefix == NULL ? NULL : strndup(prefix, 512);
     l->group = layer_group(l->scale_dtype);

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "base/cli.h"
+#include "base/say.h"
 #include "base/stop.h"
 #include "files/json_walk.h"
 
@@ -41,8 +42,8 @@ static int check_layers(const job *j, const checkpoint *existing, mxo_text why)
 
     json_decref(meta);
     if (!same) {
-        (void)snprintf(why.ptr, why.size,
-                       "the file's metadata say other layers than it has");
+        (void)say(MXO_E_SHAPE, why,
+                  "the file's metadata say other layers than it has");
     }
     return same ? 0 : -1;
 }
@@ -55,19 +56,16 @@ static int check_claims(const job *j, const checkpoint *existing, mxo_text why)
     char wanted[JOB_DIGEST];
 
     if (!job_is_layout(j, layout)) {
-        (void)snprintf(why.ptr, why.size,
-                       "the file is in the layout %.100s, "
-                       "not %s",
-                       layout == NULL ? "nobody knows" : layout, j->conversion);
+        (void)say(MXO_E_SHAPE, why, "the file is in the layout %.100s, not %s",
+                  layout == NULL ? "nobody knows" : layout, j->conversion);
         return -1;
     }
     job_digest(j->in, wanted);
     if (digest != NULL && strcmp(digest, "none") != 0 &&
         strcmp(wanted, "none") != 0 && strcmp(digest, wanted) != 0) {
-        (void)snprintf(why.ptr, why.size,
-                       "the file was made from another "
-                       "checkpoint: %.40s, not %s",
-                       digest, wanted);
+        (void)say(MXO_E_SHAPE, why,
+                  "the file was made from another checkpoint: %.40s, not %s",
+                  digest, wanted);
         return -1;
     }
     return check_layers(j, existing, why);
@@ -165,7 +163,7 @@ int check_header(check *c, job *j, const checkpoint *existing, int forward,
     return status;
 }
 
-int check_end(check *c)
+int check_end(check *c, int has_changed)
 {
     on_compared(c);
     /* A job that was stopped has compared tensors behind one that it has not.
@@ -175,7 +173,7 @@ int check_end(check *c)
             tell_tensor(c, i);
         }
     }
-    c->run.stopped = stop_reason();
+    c->run.stopped = has_changed ? "files that changed" : stop_reason();
     report_set_end(&c->reports, &c->counts);
     const int closed = report_set_close(&c->reports);
 

@@ -29,7 +29,8 @@ int check_begin(check *c, job *j, const char *repro,
 int check_header(check *c, job *j, const checkpoint *existing, int forward,
                  mxo_text why);
 /* Judge the remainder, then put every report into its place; EXIT_PASS,
-   EXIT_BROKEN or that the job was stopped. */
-int check_end(check *c);
+   EXIT_BROKEN or that the job was stopped.  has_changed: files did meanwhile,
+   and no report is of a whole comparison. */
+int check_end(check *c, int has_changed);
 
 #endif

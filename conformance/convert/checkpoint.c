@@ -8,6 +8,7 @@
 #include "system/system.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ enum { PATH_ROOM = 4096 };
 
 static int refuse(mxo_text why, const char *path, const char *sentence)
 {
-    (void)say(MXO_E_SHAPE, why, "%s: %s", path, sentence);
+    (void)say(MXO_E_SHAPE, why, "%.300s: %s", path, sentence);
     return -1;
 }
 
@@ -111,22 +112,31 @@ static int find_map(const mapped_file *f, json_walk *map)
     return more == 0 && n_maps == 1 && map->closer == '}';
 }
 
-static int has_file(const checkpoint *c, const char *path)
+/* The file that was opened as path; NULL. */
+static const checkpoint_file *file_of(const checkpoint *c, const char *path)
 {
-    int has = 0;
-
-    for (size_t i = c->n_files; i > 0 && !has; i--) {
-        has = strcmp(c->file[i - 1].mapped->path, path) == 0;
+    for (size_t i = c->n_files; i > 0; i--) {
+        if (strcmp(c->file[i - 1].mapped->path, path) == 0) {
+            return &c->file[i - 1];
+        }
     }
-    return has;
+    return NULL;
+}
+
+/* The path of a file that the index names. */
+static void path_beside(const char *index, const char *name,
+                        char path[PATH_ROOM])
+{
+    const char *slash = strrchr(index, '/');
+    const int folder = slash == NULL ? 0 : (int)(slash - index) + 1;
+
+    (void)snprintf(path, PATH_ROOM, "%.*s%s", folder, index, name);
 }
 
 /* Every file that the index names, once, from the index's folder. */
 static int add_files(const char *path, checkpoint *c, json_walk map,
                      mxo_text why)
 {
-    const char *slash = strrchr(path, '/');
-    const int folder = slash == NULL ? 0 : (int)(slash - path) + 1;
     int status = 0;
     int more = 1;
 
@@ -137,14 +147,23 @@ static int add_files(const char *path, checkpoint *c, json_walk map,
             status = refuse(why, path, "names a file outside its folder");
             break;
         }
-        (void)snprintf(file, sizeof file, "%.*s%s", folder, path, name);
-        status = has_file(c, file) ? 0 : add_file(file, c, why);
+        if (strlen(name) > NAME_MAX) {
+            status = refuse(why, path, "names a file that no folder has");
+            break;
+        }
+        path_beside(path, name, file);
+        status = file_of(c, file) != NULL ? 0 : add_file(file, c, why);
     }
     if (more < 0) {
         status = refuse(why, path, map.error);
     }
     json_walk_end(&map);
     return status;
+}
+
+static int lies_in(const checkpoint_tensor *t, const checkpoint_file *f)
+{
+    return f != NULL && t->bytes >= f->map && t->bytes <= f->map + f->n_bytes;
 }
 
 /* Every tensor that the index promises is there, and promised once. */
@@ -156,12 +175,15 @@ static int check_promised(const char *path, const checkpoint *c, json_walk map,
 
     while (status == 0 && json_walk_next(&map) == 1) {
         const char *name = json_walk_key(&map);
+        const char *in = json_string_value(json_walk_value(&map));
         const checkpoint_tensor *t = checkpoint_find(c, name);
-        if (t == NULL || promised[t - c->tensor]++ != 0) {
-            (void)say(MXO_E_SHAPE, why, "%s: %.200s is %s %.200s%s", path, name,
-                      t == NULL ? "not in" : "promised twice, in",
-                      json_string_value(json_walk_value(&map)),
-                      t == NULL ? ", where the index says it is" : "");
+        char file[PATH_ROOM];
+        path_beside(path, in, file);
+        const int is_there = t != NULL && lies_in(t, file_of(c, file));
+        if (!is_there || promised[t - c->tensor]++ != 0) {
+            (void)say(MXO_E_SHAPE, why, "%.200s: %.140s is %s %.140s%s", path,
+                      name, is_there ? "promised twice, in" : "not in", in,
+                      is_there ? "" : ", where the index says it is");
             status = -1;
         }
     }
@@ -194,7 +216,7 @@ static int check_names(const char *path, const checkpoint *c, mxo_text why)
 {
     for (size_t i = 1; i < c->n; i++) {
         if (strcmp(c->tensor[i - 1].name, c->tensor[i].name) == 0) {
-            (void)say(MXO_E_SHAPE, why, "%s: two tensors are called %.80s",
+            (void)say(MXO_E_SHAPE, why, "%.300s: two tensors are called %.80s",
                       path, c->tensor[i].name);
             return -1;
         }

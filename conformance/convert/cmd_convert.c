@@ -4,6 +4,7 @@
  * proof that a converted file is what it says.
  */
 #include "base/cli.h"
+#include "base/say.h"
 #include "base/stop.h"
 #include "base/strbuf.h"
 #include "check.h"
@@ -102,7 +103,11 @@ static void repro_line(const convert_options *o, strbuf *line)
         strbuf_add(line, " --pad=%" PRIu64 ",%" PRIu64, s->round_hidden,
                    s->round_inter);
     }
-    strbuf_add(line, " '%s' '%s'", o->paths[0], o->paths[1]);
+    for (int i = 0; i < 2; i++) {
+        char quoted[REPORT_PATH];
+        cli_quote(" ", o->paths[i], quoted, sizeof quoted);
+        strbuf_add(line, "%s", quoted);
+    }
 }
 
 static int compare_file(job *j, const convert_options *o, check *c,
@@ -114,14 +119,19 @@ static int compare_file(job *j, const convert_options *o, check *c,
 
     if (j->sink.n_wrong > 0) {
         const sink_tensor *t = &j->sink.tensor[j->sink.first_red];
-        (void)snprintf(why.ptr, why.size,
-                       "%s: %" PRIu64 " bytes differ; %.120s byte %" PRIu64
-                       " is %02x, not %02x",
-                       o->paths[1], j->sink.n_wrong, t->name, t->wrong.at,
-                       t->wrong.got, t->wrong.want);
+        (void)say(MXO_E_SHAPE, why,
+                  "%.300s: %" PRIu64 " bytes differ; %.120s byte %" PRIu64
+                  " is %02x, not %02x",
+                  o->paths[1], j->sink.n_wrong, t->name, t->wrong.at,
+                  t->wrong.got, t->wrong.want);
         status = status == EXIT_PASS ? EXIT_RED : status;
     }
-    const int reported = check_end(c);
+    /* What was compared may be of two versions, red or not. */
+    const int has_changed = checkpoint_is_unchanged(j->in, why) != 0 ||
+                            checkpoint_is_unchanged(existing, why) != 0;
+    const int reported = check_end(c, has_changed);
+
+    status = has_changed && status == EXIT_PASS ? EXIT_RED : status;
 
     if (status == EXIT_PASS && reported == EXIT_PASS &&
         !report_options_stdout(&o->reports)) {
@@ -175,13 +185,14 @@ static int convert_gguf(const convert_options *o)
                           "--pad");
     }
     catch_signals();
-    const int bad =
+    const int failed =
         o->to != NULL
             ? gguf_from_checkpoint(o->paths[0], o->paths[1], !o->quiet, why)
             : gguf_read(o->paths[0], o->paths[1], !o->quiet, why);
 
-    if (bad) {
-        return stop_exit_status(cli_refuse("%s", sentence));
+    if (failed != 0) {
+        (void)cli_refuse("%s", sentence);
+        return stop_exit_status(failed < 0 ? EXIT_USAGE : EXIT_RED);
     }
     printf("wrote %s: gguf\n", o->paths[1]);
     return EXIT_PASS;
@@ -265,7 +276,7 @@ int cmd_convert(int argc, char **argv)
                      : convert(&j, &o, why);
     }
     if (status != EXIT_PASS && sentence[0] != '\0') {
-        fprintf(stderr, "mxoracle: %s\n", sentence);
+        (void)cli_refuse("%s", sentence);
     }
     job_clear(&j);
     checkpoint_close(&in);

@@ -39,16 +39,28 @@ const name_style *layer_style(const char *id)
     return NULL;
 }
 
-const char *layer_dtype(const char *text)
+static const char *one_of(const char *const *known, int n, const char *text)
 {
-    static const char *const known[] = {"U8", "I8", "F8_E8M0", "F8_E4M3"};
-
-    for (int i = 0; text != NULL && i < 4; i++) {
+    for (int i = 0; text != NULL && i < n; i++) {
         if (strcmp(text, known[i]) == 0) {
             return known[i];
         }
     }
     return NULL;
+}
+
+const char *layer_weight_dtype(const char *text)
+{
+    static const char *const known[] = {"U8", "I8"};
+
+    return one_of(known, 2, text);
+}
+
+const char *layer_scale_dtype(const char *text)
+{
+    static const char *const known[] = {"U8", "F8_E8M0", "F8_E4M3"};
+
+    return one_of(known, 3, text);
 }
 
 uint64_t layer_group(const char *scale_dtype)
@@ -161,12 +173,12 @@ static int check_sizes(const moe_layer *l, mxo_text why)
 static void take_dtypes(moe_layer *l, const checkpoint_tensor *weight,
                         const checkpoint_tensor *scale)
 {
-    const char *of_weight = layer_dtype(weight->dtype);
-    const char *of_scale = layer_dtype(scale == NULL ? NULL : scale->dtype);
+    const char *of_weight = layer_weight_dtype(weight->dtype);
+    const char *of_scale =
+        layer_scale_dtype(scale == NULL ? NULL : scale->dtype);
 
-    l->weight_dtype =
-        of_weight == NULL || of_weight[0] == 'F' ? "U8" : of_weight;
-    l->scale_dtype = of_scale == NULL || of_scale[0] == 'I' ? "U8" : of_scale;
+    l->weight_dtype = of_weight == NULL ? "U8" : of_weight;
+    l->scale_dtype = of_scale == NULL ? "U8" : of_scale;
     l->group = layer_group(l->scale_dtype);
 }
 

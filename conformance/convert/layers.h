@@ -85,8 +85,9 @@ typedef struct row_run {
     uint64_t to_row;
 } row_run;
 
-/* The constant spelling of a type of weights or scales; NULL if it is none. */
-const char *layer_dtype(const char *text);
+/* The constant spelling of a type of weights, of scales; NULL if it is none. */
+const char *layer_weight_dtype(const char *text);
+const char *layer_scale_dtype(const char *text);
 const name_style *layer_style(const char *id);
 /* "U8[4,256,8]" of a type and shape; "U8 or F8_E8M0" of types. */
 void layer_describe(char text[96], const char *dtype, uint32_t rank,

@@ -42,7 +42,8 @@ int layers_check_unread(const checkpoint *c, mxo_text why)
         const checkpoint_tensor *t = &c->tensor[i];
         for (size_t k = 0; k < sizeof unread / sizeof unread[0]; k++) {
             if (ends_in(t->name, unread[k].suffix) &&
-                layer_dtype(t->dtype) != NULL) {
+                (layer_weight_dtype(t->dtype) != NULL ||
+                 layer_scale_dtype(t->dtype) != NULL)) {
                 (void)say(MXO_E_SHAPE, why, "%.200s %s", t->name,
                           unread[k].why);
                 return -1;

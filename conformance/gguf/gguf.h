@@ -18,14 +18,16 @@ enum {
     GGUF_UINT16 = 2,
     GGUF_UINT32 = 4,
     GGUF_STRING = 8,
-    GGUF_ARRAY = 9
+    GGUF_ARRAY = 9,
+    GGUF_BLOCKS = 4096 /* of a model, at most */
 };
 
 #define GGUF_LAYERS "mxoracle.layers"
 
-/* 0, or -1 and a sentence; path appears whole or not at all.  It may not be
-   one of the files of the checkpoint.  stop_requested() ends it;
-   is_shown: with a status line. */
+/* 0; -1 and a sentence: what is there cannot be taken; 1 and a sentence: it was
+   not written.  path appears whole or not at all.  It may not be one of the
+   files of the checkpoint.  stop_requested() ends it; is_shown: with a status
+   line. */
 int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
                          mxo_text why);
 /* The same for the way back: a safetensors file of the experts alone. */

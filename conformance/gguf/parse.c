@@ -9,11 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A header of more is no model's: tokens and merges take some 20 MB. */
+static const uint64_t most_header = 64 << 20;
+
+/* GGML_MAX_NAME is 64, or 128 where images are made. */
+enum { NAME_BYTES = 128 };
+
+enum { SEEN_ALIGNMENT = 1, SEEN_LAYERS = 2, SEEN_PARTS = 4 };
+
 const char *const gguf_names[PROJECTIONS] = {"gate", "up", "down"};
 
 int gguf_refuse(const gguf *g, const char *sentence)
 {
-    (void)say(MXO_E_SHAPE, g->why, "%s: %s", g->path, sentence);
+    (void)say(MXO_E_SHAPE, g->why, "%.300s: %s", g->path, sentence);
     return -1;
 }
 
@@ -21,7 +29,7 @@ static uint64_t number(gguf *g, int n)
 {
     uint64_t value = 0;
 
-    if (g->bad || g->n_bytes - g->at < (uint64_t)n) {
+    if (g->bad || g->n_header - g->at < (uint64_t)n) {
         g->bad = 1;
         return 0;
     }
@@ -38,7 +46,7 @@ static const char *string(gguf *g, uint64_t *n)
     const char *text = (const char *)g->map + g->at + 8;
 
     *n = number(g, 8);
-    if (g->bad || *n > g->n_bytes - g->at) {
+    if (g->bad || *n > g->n_header - g->at) {
         g->bad = 1;
         *n = 0;
         return NULL;
@@ -76,55 +84,85 @@ static int is_key(const char *text, uint64_t n, const char *key)
     return text != NULL && n == strlen(key) && memcmp(text, key, n) == 0;
 }
 
+/* A key that is read has one type, and is there once. */
+static void take_key(gguf *g, unsigned key, uint64_t type, uint64_t wanted)
+{
+    g->bad |= type != wanted || (g->seen & key) != 0;
+    g->seen |= key;
+}
+
 static void read_key(gguf *g)
 {
     uint64_t n;
-    uint64_t length;
     const char *key = string(g, &n);
     const uint64_t type = number(g, 4);
 
-    if (is_key(key, n, "general.alignment") && type == GGUF_UINT32) {
+    if (is_key(key, n, "general.alignment")) {
+        take_key(g, SEEN_ALIGNMENT, type, GGUF_UINT32);
         g->align = number(g, 4);
-    } else if (is_key(key, n, GGUF_LAYERS) && type == GGUF_STRING) {
-        g->layers = string(g, &length);
-        g->n_layers = length;
-    } else if (is_key(key, n, "split.count") && type == GGUF_UINT16) {
+    } else if (is_key(key, n, GGUF_LAYERS)) {
+        take_key(g, SEEN_LAYERS, type, GGUF_STRING);
+        g->layers = string(g, &g->n_layers);
+    } else if (is_key(key, n, "split.count")) {
+        take_key(g, SEEN_PARTS, type, GGUF_UINT16);
         g->n_parts = number(g, 2);
     } else {
         skip_value(g, type, 0);
     }
 }
 
-/* Where a tensor of that name belongs; NULL: it is none of the experts'. */
-static gguf_tensor *place_of(gguf *g, const char *name)
+/* Where the tensor of a block belongs that is called so there; NULL: it is no
+   weight or bias of experts. */
+static gguf_tensor *part_of(gguf_block *b, const char *name, int *is_known)
+{
+    *is_known = strcmp(name, "gate_up_exps.weight") == 0;
+    b->is_fused |= *is_known;
+    for (int p = 0; p < PROJECTIONS; p++) {
+        char part[32];
+        (void)snprintf(part, sizeof part, "%s_exps.weight", gguf_names[p]);
+        if (strcmp(name, part) == 0) {
+            return &b->weight[p];
+        }
+        (void)snprintf(part, sizeof part, "%s_exps.bias", gguf_names[p]);
+        if (strcmp(name, part) == 0) {
+            return &b->bias[p];
+        }
+        (void)snprintf(part, sizeof part, "%s_exps.scale", gguf_names[p]);
+        if (strcmp(name, part) == 0) {
+            b->is_scaled[p] = *is_known = 1;
+        }
+    }
+    return NULL;
+}
+
+static gguf_tensor *place_of(gguf *g, const char *name, int *is_known)
 {
     char head[24];
     unsigned block = 0;
 
-    if (sscanf(name, "blk.%4u", &block) != 1 || block >= MOST_BLOCKS) {
+    *is_known = 0;
+    if (sscanf(name, "blk.%4u", &block) != 1 || block >= GGUF_BLOCKS) {
         return NULL;
     }
     const size_t used =
         (size_t)snprintf(head, sizeof head, "blk.%u.ffn_", block);
 
-    if (strncmp(name, head, used) != 0) { /* "blk.+1", "blk.01" */
-        return NULL;
-    }
-    g->block[block].is_fused |= strcmp(name + used, "gate_up_exps.weight") == 0;
+    return strncmp(name, head, used) == 0 /* no "blk.+1", "blk.01" */
+               ? part_of(&g->block[block], name + used, is_known)
+               : NULL;
+}
+
+/* Does a name say that it is of experts' projections? */
+static int is_of_experts(const char *name)
+{
+    int is = strstr(name, "ffn_gate_up_exps") != NULL;
+
     for (int p = 0; p < PROJECTIONS; p++) {
-        char tail[32];
-        (void)snprintf(tail, sizeof tail, "%s_exps.weight", gguf_names[p]);
-        if (strcmp(name + used, tail) == 0) {
-            return &g->block[block].weight[p];
-        }
-        (void)snprintf(tail, sizeof tail, "%s_exps.bias", gguf_names[p]);
-        if (strcmp(name + used, tail) == 0) {
-            return &g->block[block].bias[p];
-        }
-        (void)snprintf(tail, sizeof tail, "%s_exps.scale", gguf_names[p]);
-        g->block[block].is_scaled[p] |= strcmp(name + used, tail) == 0;
+        char part[32];
+        (void)snprintf(part, sizeof part, "ffn_%s_exps", gguf_names[p]);
+        is |= strstr(name, part) != NULL;
     }
-    return NULL;
+    return is;
 }
 
 /* Bytes of a tensor; of a type that is not read here 1, for they begin
@@ -165,12 +203,14 @@ static void add_extent(gguf *g, const gguf_tensor *t, const char *name,
 static void read_info(gguf *g)
 {
     gguf_tensor t = {.present = 1};
-    char name[128] = "";
+    char name[NAME_BYTES] = "";
+    int is_known;
     uint64_t n;
     const char *text = string(g, &n);
 
-    if (text != NULL && memchr(text, '\0', (size_t)n) == NULL) {
-        memcpy(name, text, n < sizeof name ? (size_t)n : sizeof name - 1);
+    g->bad |= n >= NAME_BYTES;
+    for (uint64_t i = 0; i < n && !g->bad; i++) { /* no text ends within */
+        name[i] = (char)(text[i] == '\0' ? '?' : text[i]);
     }
     t.rank = (uint32_t)number(g, 4);
     g->bad |= t.rank > 4;
@@ -182,10 +222,13 @@ static void read_info(gguf *g)
     t.offset = number(g, 8);
     g->bad |= t.offset % g->align != 0;
     add_extent(g, &t, text, n);
-    gguf_tensor *to = place_of(g, name);
+    gguf_tensor *to = place_of(g, name, &is_known);
     if (to != NULL) {
         g->bad |= to->present;
         *to = t;
+    } else if (!is_known && is_of_experts(name)) {
+        g->stranger = text;
+        g->n_stranger = n;
     }
 }
 
@@ -249,12 +292,23 @@ static int read_header(gguf *g)
     for (uint64_t i = 0; i < n_keys && !g->bad; i++) {
         read_key(g);
     }
-    g->bad |= g->align == 0 || g->align > 65536;
+    g->bad |=
+        g->align == 0 || g->align > 65536 || (g->align & (g->align - 1)) != 0;
     for (uint64_t i = 0; i < n_tensors && !g->bad; i++) {
         read_info(g);
     }
     if (g->bad) {
-        return gguf_refuse(g, "its header is cut off or contradicts itself");
+        return gguf_refuse(g, g->n_header < g->n_bytes &&
+                                      g->n_header - g->at < NAME_BYTES
+                                  ? "has a header of more than 64 MiB"
+                                  : "its header is cut off or contradicts "
+                                    "itself");
+    }
+    if (g->stranger != NULL) {
+        (void)say(MXO_E_SHAPE, g->why,
+                  "%.300s: %.*s is a tensor of experts that is not read",
+                  g->path, (int)g->n_stranger, g->stranger);
+        return -1;
     }
     if (g->n_parts > 1) {
         (void)say(MXO_E_SHAPE, g->why,
@@ -277,12 +331,13 @@ static int open_map(gguf *g)
     }
     g->map = g->file->bytes;
     g->n_bytes = g->file->n_bytes;
+    g->n_header = g->n_bytes < most_header ? g->n_bytes : most_header;
     return 0;
 }
 
 int gguf_open(gguf *g)
 {
-    g->block = calloc(MOST_BLOCKS, sizeof *g->block);
+    g->block = calloc(GGUF_BLOCKS, sizeof *g->block);
     if (g->block == NULL) {
         return gguf_refuse(g, "no memory");
     }

@@ -7,7 +7,7 @@
 
 #include "system/mapped.h"
 
-enum { GATE, UP, DOWN, PROJECTIONS, MOST_BLOCKS = 4096, NAME_ROOM = 512 };
+enum { GATE, UP, DOWN, PROJECTIONS, NAME_ROOM = 512 };
 
 typedef struct gguf_tensor {
     uint64_t dim[4];
@@ -45,8 +45,10 @@ typedef struct gguf {
     mapped_file *file;  /* owned, or NULL */
     const uint8_t *map; /* its bytes */
     uint64_t n_bytes;
+    uint64_t n_header; /* bytes that may be of the header */
     uint64_t at;
     int bad;
+    unsigned seen; /* keys that are read: each is there once */
     uint64_t align;
     uint64_t data;
     const char *layers; /* text of GGUF_LAYERS, or NULL; borrowed from map */
@@ -55,7 +57,10 @@ typedef struct gguf {
         n_parts; /* files that the model was cut into; 0: it does not say */
     gguf_extent *extent; /* owned: of every tensor */
     size_t n_extents;
-    gguf_block *block; /* owned; [MOST_BLOCKS] */
+    const char *stranger; /* a tensor of experts that is not read, or NULL;
+                             borrowed from map */
+    uint64_t n_stranger;
+    gguf_block *block; /* owned; [GGUF_BLOCKS] */
     mxo_text why;
 } gguf;
 

@@ -108,15 +108,16 @@ static int rename_block(const gguf *g, const json_t *o)
     const json_int_t n = json_integer_value(number);
     const char *prefix = json_string_value(json_object_get(o, "prefix"));
     const char *style = json_string_value(json_object_get(o, "names"));
-    const char *weight =
-        layer_dtype(json_string_value(json_object_get(o, "weight_dtype")));
+    const char *weight = layer_weight_dtype(
+        json_string_value(json_object_get(o, "weight_dtype")));
     const char *scale =
-        layer_dtype(json_string_value(json_object_get(o, "scale_dtype")));
+        layer_scale_dtype(json_string_value(json_object_get(o, "scale_dtype")));
 
-    if (!json_is_integer(number) || n < 0 || n >= MOST_BLOCKS ||
+    if (!json_is_integer(number) || n < 0 || n >= GGUF_BLOCKS ||
         prefix == NULL || prefix[0] == '\0' || strlen(prefix) >= 300 ||
         !say_is_printable(prefix) || style == NULL ||
-        layer_style(style) == NULL || weight == NULL || scale == NULL) {
+        layer_style(style) == NULL || weight == NULL || scale == NULL ||
+        layer_group(scale) != 32) {
         return -1;
     }
     gguf_block *b = &g->block[n];
@@ -134,7 +135,7 @@ static int name_blocks(const gguf *g)
                                   g->layers == NULL ? 2 : g->n_layers);
     int more = w.closer == ']' ? 1 : -1;
 
-    for (uint64_t n = 0; n < MOST_BLOCKS; n++) {
+    for (uint64_t n = 0; n < GGUF_BLOCKS; n++) {
         name_block(&g->block[n], n);
     }
     while (more == 1 && (more = json_walk_next(&w)) == 1) {
@@ -282,7 +283,8 @@ static int is_there(const gguf *g, uint64_t n)
     int there = g->block[n].is_fused;
 
     for (int p = 0; p < PROJECTIONS; p++) {
-        there |= g->block[n].weight[p].present | g->block[n].bias[p].present;
+        there |= g->block[n].weight[p].present | g->block[n].bias[p].present |
+                 g->block[n].is_scaled[p];
     }
     return there;
 }
@@ -294,7 +296,7 @@ static int plan(const gguf *g, sink *s)
     if (name_blocks(g) != 0) {
         return -1;
     }
-    for (uint64_t n = 0; n < MOST_BLOCKS; n++) {
+    for (uint64_t n = 0; n < GGUF_BLOCKS; n++) {
         const gguf_block *b = &g->block[n];
         if (!is_there(g, n)) {
             continue;
@@ -338,7 +340,7 @@ static int put_blocks(const gguf *g, sink *s, progress *p)
 {
     size_t at = 0;
 
-    for (uint64_t n = 0; n < MOST_BLOCKS; n++) {
+    for (uint64_t n = 0; n < GGUF_BLOCKS; n++) {
         const gguf_block *b = &g->block[n];
         for (int i = 0; i < LAYER_TENSORS && is_there(g, n); i++) {
             if (i % W2 == 2 && !b->biased) {
@@ -381,17 +383,20 @@ int gguf_read(const char *from, const char *path, int is_shown, mxo_text why)
     gguf g = {.path = from, .align = GGUF_ALIGN, .why = why};
     json_t *metadata = json_pack("{s:s}", "format", "pt");
     sink s;
-    int bad;
+    int status;
 
     memset(&s, 0, sizeof s);
-    bad = gguf_open(&g) != 0 || plan(&g, &s) != 0 ||
-          sink_create(&s, path, metadata, why) != 0 ||
-          put_all(&g, &s, is_shown) != 0 ||
-          (mapped_has_changed(g.file) &&
-           gguf_refuse(&g, "has changed while it was read") != 0) ||
-          sink_finish(&s, why) != 0;
+    if (gguf_open(&g) != 0 || plan(&g, &s) != 0) {
+        status = -1;
+    } else {
+        status = sink_create(&s, path, metadata, why) != 0 ||
+                 put_all(&g, &s, is_shown) != 0 ||
+                 (mapped_has_changed(g.file) &&
+                  gguf_refuse(&g, "has changed while it was read") != 0) ||
+                 sink_finish(&s, why) != 0;
+    }
     sink_close(&s);
     gguf_close(&g);
     json_decref(metadata);
-    return bad ? -1 : 0;
+    return status;
 }

@@ -66,11 +66,10 @@ static void put_key_string(writer *w, const char *key, const char *value)
 static uint64_t block_number(const moe_layer *l, uint64_t place)
 {
     for (const char *p = l->prefix; p != NULL; p = strchr(p, '.')) {
-        char *end;
         p += *p == '.';
-        const unsigned long long n = strtoull(p, &end, 10);
-        if (end != p && (*end == '.' || *end == '\0')) {
-            return n;
+        const size_t n = strspn(p, "0123456789");
+        if (n > 0 && (p[n] == '.' || p[n] == '\0')) {
+            return strtoull(p, NULL, 10);
         }
     }
     return place;
@@ -253,6 +252,13 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
 static int check_numbers(const layer_list *layers, mxo_text why)
 {
     for (size_t i = 0; i < layers->n; i++) {
+        if (block_number(&layers->layer[i], i) >= GGUF_BLOCKS) {
+            (void)say(MXO_E_SHAPE, why,
+                      "layer %.300s has a number that no block of GGUF has "
+                      "here: over %d",
+                      layers->layer[i].prefix, GGUF_BLOCKS - 1);
+            return -1;
+        }
         for (size_t k = 0; k < i; k++) {
             if (block_number(&layers->layer[i], i) ==
                 block_number(&layers->layer[k], k)) {
@@ -312,9 +318,10 @@ static int write_layers(const checkpoint *in, const layer_list *layers,
 
     new_file_close(&out);
     if (bad && !is_said && !gguf_stopped(why)) {
-        (void)say(MXO_E_NOMEM, why, "%s: %s", path, strerror(error));
+        (void)say(MXO_E_DEVICE, why, "%.300s cannot be written: %s", path,
+                  strerror(error));
     }
-    return bad ? -1 : 0;
+    return bad ? 1 : 0;
 }
 
 int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
@@ -347,8 +354,10 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
                       layer_scale_name(l), l->scale_dtype);
         }
     }
-    bad = bad || write_layers(&in, &layers, path, is_shown, why) != 0;
+    const int status =
+        bad ? -1 : write_layers(&in, &layers, path, is_shown, why);
+
     layers_clear(&layers);
     checkpoint_close(&in);
-    return bad ? -1 : 0;
+    return status;
 }
