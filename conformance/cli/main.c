@@ -9,8 +9,10 @@
 
 #include <mxoracle/mxoracle.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct command {
     const char *name;
@@ -130,12 +132,24 @@ static int is_judge(const command *c)
     return 0;
 }
 
+/* A standard stream that is closed is held: a report that is opened in its
+   place would get what is said there.  Reads and writes fail as before. */
+static void hold_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) { /* then the lowest one that is free */
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const command helping = {"help", show_help, ""};
     static const command telling = {"version", show_version, ""};
     const char *name = argc > 1 ? argv[1] : "run";
 
+    hold_standard_streams();
     system_note_program(argv[0]);
     if (strcmp(name, "help") == 0 && argc > 2) {
         return help_for(argv[2]);
