@@ -378,8 +378,6 @@ libjudge_la_SOURCES = \
 	%reldir%/run/backends.h \
 	%reldir%/run/case_run.c \
 	%reldir%/run/case_run.h \
-	%reldir%/run/cpu_timeout.c \
-	%reldir%/run/cpu_timeout.h \
 	%reldir%/run/limits.c \
 	%reldir%/run/limits_check.c \
 	%reldir%/run/limits.h \
@@ -391,6 +389,8 @@ libjudge_la_SOURCES = \
 	%reldir%/run/native.h \
 	%reldir%/run/open_judge.c \
 	%reldir%/run/open_judge.h \
+	%reldir%/run/process_pool.c \
+	%reldir%/run/process_pool.h \
 	%reldir%/run/requantise_check.c \
 	%reldir%/run/requantise_check.def \
 	%reldir%/run/requantise_check.h \
@@ -445,6 +445,8 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/selftest_report.c \
 	%reldir%/selftest/zoo.c \
 	%reldir%/selftest/zoo.h \
+	%reldir%/system/cpu_timeout.c \
+	%reldir%/system/cpu_timeout.h \
 	%reldir%/system/mapped.c \
 	%reldir%/system/mapped.h \
 	%reldir%/system/new_file.c \

@@ -38,30 +38,49 @@ static void clock_text(char *buf, size_t size, double seconds)
     }
 }
 
+/* The earlier of two times to the end, each -1 if not known. */
+static double earlier(double a, double b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+/* Time to the end: by the work that is left, and no later than a limit. */
+static double left_of(const progress *p, double elapsed_s)
+{
+    const int by_work = p->total_work > 0;
+    const uint64_t done = by_work ? p->work : p->done;
+    const uint64_t total = by_work ? p->total_work : p->total;
+    const double work_s =
+        done > 0 && total > done
+            ? elapsed_s * (double)(total - done) / (double)done
+            : -1;
+    const double limit_s = p->limit_s > 0 ? p->limit_s - elapsed_s : -1;
+
+    return earlier(work_s, earlier(limit_s, stop_left()));
+}
+
 /* The line of p in buf, at most columns characters. */
 static void line_of(char *buf, size_t columns, const progress *p,
                     double elapsed_s)
 {
-    const uint64_t done = p->done;
-    const uint64_t total = p->total;
+    const double seconds_left = left_of(p, elapsed_s);
     char line[LONGEST];
     char spent[CLOCK];
     char left[48] = "";
     char of[32] = "";
 
     clock_text(spent, sizeof spent, elapsed_s);
-    if (total > 0) {
-        (void)snprintf(of, sizeof of, "/%" PRIu64, total);
+    if (p->total > 0) {
+        (void)snprintf(of, sizeof of, "/%" PRIu64, p->total);
     }
-    if (done > 0 && total > done) {
+    if (seconds_left >= 0) {
         char rest[CLOCK];
-        clock_text(rest, sizeof rest,
-                   elapsed_s * (double)(total - done) / (double)done);
+        clock_text(rest, sizeof rest, seconds_left);
         (void)snprintf(left, sizeof left, " left %s", rest);
     }
     (void)snprintf(
-        line, sizeof line, "%" PRIu64 "%s%s %" PRIu64 " red %s%s  %s", done, of,
-        p->unit == NULL ? "" : p->unit, p->red, spent, left, p->what);
+        line, sizeof line, "%" PRIu64 "%s%s %" PRIu64 " red %s%s  %s", p->done,
+        of, p->unit == NULL ? "" : p->unit, p->red, spent, left, p->what);
     (void)snprintf(buf, columns + 1, "%s", line);
 }
 
@@ -96,6 +115,14 @@ static void leave(progress *p)
     if (p->ticks) {
         (void)pthread_mutex_unlock(&p->lock);
     }
+}
+
+void progress_work(progress *p, uint64_t work, uint64_t total)
+{
+    enter(p);
+    p->work = work;
+    p->total_work = total;
+    leave(p);
 }
 
 void progress_show(progress *p, uint64_t done, uint64_t red, const char *what)

@@ -17,10 +17,13 @@ typedef struct progress {
     int is_drawn;
     uint64_t total;   /* 0: not known */
     const char *unit; /* of done and total: " MB"; NULL: cases */
+    double limit_s;   /* it ends after so long; 0: not known */
     double start_s;
     double last_s; /* drawn or wiped */
     uint64_t done;
     uint64_t red;
+    uint64_t work;       /* for the time left, where cases differ in length */
+    uint64_t total_work; /* 0: every case is as long */
     char what[PROGRESS_WHAT];
     int ticks; /* a thread draws it where nothing happens for a second */
     int is_over;
@@ -34,6 +37,8 @@ void progress_begin(progress *p, uint64_t total, int is_wanted);
 void progress_tick(progress *p);
 /* what (NULL: nothing) is cut to the width. */
 void progress_show(progress *p, uint64_t done, uint64_t red, const char *what);
+/* How much of the work is done, before what is shown next. */
+void progress_work(progress *p, uint64_t work, uint64_t total);
 /* Wipe the line, before other output and at the end. */
 void progress_wipe(progress *p);
 /* Wipe it for good. */

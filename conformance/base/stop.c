@@ -60,6 +60,13 @@ void stop_after(double seconds)
     deadline_s = seconds > 0 ? clock_s() + seconds : 0;
 }
 
+double stop_left(void)
+{
+    const double left_s = deadline_s - clock_s();
+
+    return deadline_s <= 0 ? -1 : left_s > 0 ? left_s : 0;
+}
+
 void stop_now(const char *reason)
 {
     own_reason = reason;

@@ -21,6 +21,8 @@ void stop_now(const char *reason);
 double clock_s(void);
 
 int stop_requested(void);
+/* Seconds that are left of a time budget; -1: there is none. */
+double stop_left(void);
 /* "SIGINT", "the time budget", what stop_now() was told; NULL: not stopped. */
 const char *stop_reason(void);
 /* SIGPIPE: whoever read the output has enough of it, which is no fault. */

@@ -4,7 +4,7 @@
 
 #include "base/say.h"
 #include "base/stop.h"
-#include "run/cpu_timeout.h"
+#include "system/cpu_timeout.h"
 #include "system/system.h"
 
 #include <errno.h>

@@ -276,7 +276,7 @@ static void conclude(hunt *h)
 {
     const double s = process_clock() - h->start_s;
 
-    progress_wipe(&h->progress);
+    progress_end(&h->progress);
     h->run.stopped = NULL;
     if (h->o->verbose >= 0) {
         (void)printf("seen:\n");
@@ -337,6 +337,8 @@ static void hunt_begin(hunt *h)
     (void)signal(SIGXFSZ, SIG_IGN);
     h->start_s = process_clock();
     progress_begin(&h->progress, h->o->most_cases, h->o->verbose >= 0);
+    h->progress.limit_s = h->o->time_s;
+    progress_tick(&h->progress);
 }
 
 static int exit_status(const hunt *h)

@@ -18,6 +18,7 @@ typedef struct open_options {
     int is_drawn;     /* cases have no meaning of their own: every value outside
                          a subject's limits is replaced, not defaults alone */
     uint32_t soak;    /* calls before each, on noise */
+    int is_silent;    /* of a worker: what it writes is dropped */
 } open_options;
 
 typedef struct opened_judge {

@@ -6,6 +6,7 @@
 #include "system/system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,12 +17,13 @@
 
 enum { LONGEST_LINE = 1 << 22, MAX_ARGS = 16 };
 
-static int spawn(worker *w, int end, char *const *args)
+/* out: where it writes. */
+static int spawn(worker *w, int end, int out, char *const *args)
 {
     const process_plan plan = {.file = system_program(),
                                .args = args,
                                .n_files = 3,
-                               .files = {STDERR_FILENO, STDERR_FILENO, end}};
+                               .files = {out, out, end}};
     const int status = process_start(&plan, &w->pid);
     const int error = errno;
 
@@ -30,7 +32,7 @@ static int spawn(worker *w, int end, char *const *args)
     return status;
 }
 
-int worker_command(worker *w, char *const *args)
+static int start(worker *w, int out, char *const *args)
 {
     char *all[MAX_ARGS] = {(char *)system_program_name()};
     int ends[2];
@@ -43,12 +45,28 @@ int worker_command(worker *w, char *const *args)
         return -1;
     }
     w->socket = ends[0];
-    if (spawn(w, ends[1], all) != 0) {
+    if (spawn(w, ends[1], out, all) != 0) {
         close(w->socket);
         w->pid = 0;
         return -1;
     }
     return 0;
+}
+
+int worker_command(worker *w, char *const *args)
+{
+    return start(w, STDERR_FILENO, args);
+}
+
+static int start_silent(worker *w, char *const *args)
+{
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const int status = nowhere < 0 ? -1 : start(w, nowhere, args);
+
+    if (nowhere >= 0) {
+        close(nowhere);
+    }
+    return status;
 }
 
 int worker_start(worker *w, const backend_ref *ref, const open_options *how)
@@ -72,7 +90,7 @@ int worker_start(worker *w, const backend_ref *ref, const open_options *how)
     (void)snprintf(text[3], sizeof text[3], "%d", how->in_process);
     (void)snprintf(text[4], sizeof text[4], "%d", how->is_drawn);
     (void)snprintf(text[5], sizeof text[5], "%" PRIu32, how->soak);
-    return worker_command(w, args);
+    return how->is_silent ? start_silent(w, args) : worker_command(w, args);
 }
 
 double worker_cpu_s(const worker *w)

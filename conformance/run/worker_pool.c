@@ -3,7 +3,7 @@
 #include "worker_pool.h"
 
 #include "base/stop.h"
-#include "cpu_timeout.h"
+#include "system/cpu_timeout.h"
 #include "system/process.h"
 #include "worker.h"
 
@@ -197,7 +197,8 @@ crew *crew_create(const backend_ref *ref, const crew_options *options,
                             .soak = options->soak,
                             .in_process = options->isolate == ISOLATE_NONE ||
                                           (options->isolate == ISOLATE_SHARED &&
-                                           ref->command[0] == '\0')};
+                                           ref->command[0] == '\0'),
+                            .is_silent = options->is_silent};
     if (ref->why_not[0] != '\0') {
         (void)snprintf(info->why_not, sizeof info->why_not, "%s", ref->why_not);
         info->absent = VERDICT_SKIP;

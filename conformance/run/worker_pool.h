@@ -29,6 +29,7 @@ typedef struct crew_options {
     double timeout_s; /* of one case, in a worker */
     int is_drawn;     /* as of open_options */
     uint32_t soak;    /* calls before each that is judged */
+    int is_silent;    /* as of open_options */
 } crew_options;
 
 typedef struct crew crew;

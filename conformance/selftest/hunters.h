@@ -23,14 +23,19 @@ typedef struct device_fate {
     verdict v; /* its verdict, without detail */
 } device_fate;
 
-/* Called once per device, in the order of the list. */
-typedef void (*hunters_sink)(void *state, size_t index, const device_fate *f);
+/* Called once per device: as soon as its fate is known, and in the order of the
+   list. */
+typedef struct hunters_sink {
+    void (*done)(void *state, size_t index, const device_fate *f);
+    void (*judged)(void *state, size_t index, const device_fate *f);
+    void *state;
+} hunters_sink;
 
 /* n devices by so many processes, legal variants first, which take longest;
    *n_cases becomes the number of cases they choose from.  EXIT_PASS, or what a
    hunter or this process said.  If a stop is requested the devices left are not
    judged. */
 int hunters_run(const zoo *z, const zoo_device *device, size_t n, int jobs,
-                hunters_sink sink, void *state, size_t *n_cases);
+                const hunters_sink *sink, size_t *n_cases);
 
 #endif

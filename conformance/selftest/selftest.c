@@ -26,6 +26,10 @@ typedef struct selftest_run {
     selftest_score score;
     int n_reported;
     int n_bad;
+    uint64_t n_judged; /* reported or not yet in turn */
+    uint64_t n_red;    /* of these */
+    uint64_t work;     /* done: see work_of */
+    uint64_t total_work;
     int is_text;           /* nothing else on standard output */
     backend_info infos[2]; /* the zoo, and the rules of selection */
     report_run run;
@@ -67,23 +71,46 @@ static void tell(selftest_run *s, const backend_info *who,
     tally_add(&s->counts, &r);
 }
 
-/* A device has been judged. */
+static mutant_fate fate_of(const selftest_run *s, size_t index,
+                           const device_fate *f)
+{
+    return (mutant_fate){.m = &s->devices[index].m,
+                         .red = f->red,
+                         .n_cases = f->n_asked,
+                         .case_text = f->case_text[0] == '\0' ? "(no case)"
+                                                              : f->case_text,
+                         .seed = f->seed,
+                         .v = &f->v};
+}
+
+/* A mutant takes a few cases, a legal variant all that its operation has. */
+static uint64_t work_of(const selftest_run *s, const mutant *m)
+{
+    return m->legal && s->o->level > 1 ? 300 : 1;
+}
+
+/* A device has been judged; its turn may come later. */
+static void count(void *state, size_t index, const device_fate *f)
+{
+    selftest_run *s = state;
+    const mutant_fate fate = fate_of(s, index, f);
+
+    s->n_judged++;
+    s->n_red += !fate_is_good(&fate);
+    s->work += work_of(s, fate.m);
+    progress_work(&s->progress, s->work, s->total_work);
+    progress_show(&s->progress, s->n_judged, s->n_red, f->case_text);
+}
+
+/* Its turn has come. */
 static void announce(void *state, size_t index, const device_fate *f)
 {
     selftest_run *s = state;
-    const mutant_fate fate = {
-        .m = &s->devices[index].m,
-        .red = f->red,
-        .n_cases = f->n_asked,
-        .case_text = f->case_text[0] == '\0' ? "(no case)" : f->case_text,
-        .seed = f->seed,
-        .v = &f->v};
+    const mutant_fate fate = fate_of(s, index, f);
     const int good = score_add(&s->score, &fate) && fate_is_good(&fate);
 
     s->n_bad += !good;
     tell(s, &s->infos[0], &fate, good, !good || !s->o->quiet);
-    progress_show(&s->progress, (uint64_t)s->n_reported, (uint64_t)s->n_bad,
-                  f->case_text);
 }
 
 /* Remember a device that is asked for. 0, or -1 without memory. */
@@ -97,6 +124,7 @@ static int want(selftest_run *s, int device, const mutant *m)
     }
     s->devices = more;
     more[n] = (zoo_device){device, *m};
+    s->total_work += work_of(s, m);
     s->run.n_planned++;
     return 0;
 }
@@ -183,13 +211,14 @@ static int judge_selection(selftest_run *s)
 
 static int judge_devices(selftest_run *s)
 {
+    const hunters_sink sink = {count, announce, s};
     int status = find_wanted(s);
 
     progress_begin(&s->progress, s->run.n_planned, !s->o->quiet);
     progress_tick(&s->progress);
     if (status == EXIT_PASS && s->run.n_planned > 0) {
         status = hunters_run(&s->zoo, s->devices, (size_t)s->run.n_planned,
-                             s->o->jobs, announce, s, &s->n_cases);
+                             s->o->jobs, &sink, &s->n_cases);
     }
     return status;
 }

@@ -2,33 +2,22 @@
 /* See lanes.h.  The processes are the judge's workers (run/worker.h). */
 #include "lanes.h"
 
-#include "base/stop.h"
-#include "run/worker.h"
+#include "run/process_pool.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LANES = 64, NO_FILE = -1, TICK_MS = 200 };
-
-typedef struct lane {
-    worker w;
-    int is_open; /* its greeting has been read */
-    ptrdiff_t at;
-} lane;
-
+/* One lanes_run. */
 typedef struct race {
     const vector_subject *who;
     const path_list *list;
     const lane_sink *sink;
-    int n_lanes;
-    lane lanes[MAX_LANES];
-    vector_result **done; /* owned, per file; NULL: not yet, or reported */
-    size_t next;          /* file to be given */
-    size_t reported;
     int has_greeting;
 } race;
+
+/* A subject that does not open: every file is told so. */
+enum { ABSENT = 1 };
 
 json_t *vector_result_json(const vector_result *r)
 {
@@ -93,36 +82,21 @@ static void read_result(const json_t *o, vector_result *r)
     }
 }
 
-/* The file of a lane has its result; NULL: its process has ended. */
-static int settle(race *r, lane *l, const json_t *answer)
+static int start(void *state, worker *w)
 {
-    vector_result *result = calloc(1, sizeof *result);
+    const race *r = state;
 
-    if (result == NULL) {
-        return -1;
-    }
-    if (answer != NULL) {
-        read_result(answer, result);
-    } else {
-        char end[WORKER_TEXT + 160];
-        worker_epitaph(&l->w, end, sizeof end);
-        result->verdict = VECTOR_FAILED;
-        (void)snprintf(result->text, sizeof result->text,
-                       "the process that judged it was %s", end);
-    }
-    r->done[l->at] = result;
-    l->at = NO_FILE;
-    return 0;
+    return worker_start(w, &r->who->ref, &r->who->how);
 }
 
-static int greet(race *r, lane *l, const json_t *o)
+static int greet(void *state, const json_t *o)
 {
+    race *r = state;
     vector_greeting g = {
         .status = (mxo_status)json_integer_value(json_object_get(o, "status"))};
 
-    l->is_open = g.status == MXO_OK;
     if (r->has_greeting) {
-        return 0;
+        return g.status == MXO_OK ? 0 : PROCESS_POOL_FAILED;
     }
     r->has_greeting = 1;
     worker_field(g.why, sizeof g.why, o, "why");
@@ -130,123 +104,74 @@ static int greet(race *r, lane *l, const json_t *o)
     worker_field(g.device, sizeof g.device, o, "device");
     const int status = r->sink->greeted(r->sink->state, &g);
 
-    return status == 0 && g.status != MXO_OK ? 1 : status;
+    return status == 0 && g.status != MXO_OK ? ABSENT : status;
 }
 
-/* The end of a process: of the file it had, or before it could open. */
-static int take_end(race *r, lane *l)
+static json_t *ask(void *state, size_t file)
 {
-    if (l->at != NO_FILE) {
-        l->is_open = 0;
-        return settle(r, l, NULL);
-    }
-    worker_stop(&l->w);
-    return -1;
+    const race *r = state;
+
+    return json_pack("{s:s}", "file", r->list->path[file]);
 }
 
-static int listen_to(race *r, lane *l)
+static int settle(void *state, size_t file, const json_t *answer, void **result)
 {
-    json_t *answer = NULL;
-    int bad = 0;
+    vector_result *r = calloc(1, sizeof *r);
 
-    switch (worker_answer(&l->w, 0, &answer)) {
-    case WORKER_LINE:
-        bad = l->is_open ? settle(r, l, answer) : greet(r, l, answer);
-        json_decref(answer);
-        return bad;
-    case WORKER_GONE:
-        return take_end(r, l);
-    default:
-        return 0;
+    (void)state;
+    (void)file;
+    if (r == NULL) {
+        return PROCESS_POOL_FAILED;
     }
-}
-
-/* Give the lane a file if it is idle, and a process if it has none. */
-static int feed(race *r, lane *l)
-{
-    if (l->at != NO_FILE || r->next == r->list->n) {
-        return 0;
-    }
-    if (l->w.pid == 0) {
-        return worker_start(&l->w, &r->who->ref, &r->who->how);
-    }
-    if (!l->is_open) {
-        return 0;
-    }
-    l->at = (ptrdiff_t)r->next++;
-    (void)worker_send(l->w.socket,
-                      json_pack("{s:s}", "file", r->list->path[l->at]));
+    read_result(answer, r);
+    *result = r;
     return 0;
 }
 
-static void wait_for_any(race *r)
+static int lose(void *state, size_t file, const char *how, void **result)
 {
-    struct pollfd p[MAX_LANES];
-    nfds_t n = 0;
+    vector_result *r = calloc(1, sizeof *r);
 
-    for (int i = 0; i < r->n_lanes; i++) {
-        if (r->lanes[i].w.pid != 0) {
-            p[n++] = (struct pollfd){r->lanes[i].w.socket, POLLIN, 0};
-        }
+    (void)state;
+    (void)file;
+    if (r == NULL) {
+        return PROCESS_POOL_FAILED;
     }
-    (void)poll(p, n, TICK_MS);
+    r->verdict = VECTOR_FAILED;
+    (void)snprintf(r->text, sizeof r->text, "the process that judged it was %s",
+                   how);
+    *result = r;
+    return 0;
 }
 
-static int report_done(race *r)
+static void fail(void *state, const char *why)
 {
-    int bad = 0;
-
-    while (bad == 0 && r->reported < r->list->n &&
-           r->done[r->reported] != NULL) {
-        bad =
-            r->sink->judged(r->sink->state, r->reported, r->done[r->reported]);
-        free(r->done[r->reported]);
-        r->done[r->reported++] = NULL;
-    }
-    return bad;
+    (void)state;
+    fprintf(stderr, "mxoracle: no process to judge in: %s\n", why);
 }
 
-static int run(race *r)
+static int tell(void *state, size_t file, const void *result)
 {
-    int bad = 0;
+    const race *r = state;
 
-    while (bad == 0 && !stop_requested() && r->reported < r->list->n) {
-        for (int i = 0; bad == 0 && i < r->n_lanes; i++) {
-            bad = feed(r, &r->lanes[i]);
-        }
-        if (bad != 0) {
-            break;
-        }
-        wait_for_any(r);
-        for (int i = 0; bad == 0 && i < r->n_lanes; i++) {
-            bad = r->lanes[i].w.pid == 0 ? 0 : listen_to(r, &r->lanes[i]);
-        }
-        bad = bad == 0 ? report_done(r) : bad;
-    }
-    return bad > 0 ? 0 : bad;
+    return r->sink->judged(r->sink->state, file, result);
 }
 
 int lanes_run(const vector_subject *who, const path_list *list, int jobs,
               const lane_sink *sink)
 {
     race r = {.who = who, .list = list, .sink = sink};
-    int bad = -1;
+    const process_pool pool = {.n_tasks = list->n,
+                               .n_processes = jobs,
+                               .start = start,
+                               .greeted = greet,
+                               .request = ask,
+                               .answered = settle,
+                               .lost = lose,
+                               .failed = fail,
+                               .told = tell,
+                               .state = &r};
+    const int status = process_pool_run(&pool);
 
-    r.n_lanes = jobs < MAX_LANES ? jobs : MAX_LANES;
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
-    r.done = calloc(list->n + 1, sizeof *r.done);
-    for (int i = 0; i < r.n_lanes; i++) {
-        r.lanes[i].at = NO_FILE;
-    }
-    if (r.done != NULL) {
-        bad = run(&r);
-    }
-    for (int i = 0; i < r.n_lanes; i++) {
-        worker_stop(&r.lanes[i].w);
-    }
-    for (size_t i = 0; r.done != NULL && i < list->n; i++) {
-        free(r.done[i]);
-    }
-    free(r.done);
-    return bad;
+    return status == ABSENT ? 0 : status;
 }

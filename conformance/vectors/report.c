@@ -343,7 +343,7 @@ void report_subject_end(vector_report *r)
     if (r->n_ops > 0) {
         qsort(r->ops, r->n_ops, sizeof r->ops[0], by_op);
     }
-    progress_end(&r->progress);
+    progress_wipe(&r->progress);
     if (r->is_text) {
         if (!r->options.quiet && r->n_ops > 0) {
             print_tally(r);
@@ -381,6 +381,7 @@ static void print_end(const vector_report *r)
 
 int report_end(vector_report *r)
 {
+    progress_end(&r->progress);
     r->run.stopped = stop_reason();
     begin(r);
     report_set_end(&r->reports, &r->counts);
@@ -394,6 +395,7 @@ int report_end(vector_report *r)
 
 void report_clear(vector_report *r)
 {
+    progress_end(&r->progress);
     report_set_abandon(&r->reports);
     tally_clear(&r->counts);
     free(r->ops);

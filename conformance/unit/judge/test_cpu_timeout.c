@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that are given up, and when: a limit of 5 s, second by second. */
-#include "run/cpu_timeout.h"
+#include "system/cpu_timeout.h"
 
 #include <check.h>
 
