@@ -42,6 +42,12 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     l->style = style == NULL ? NULL : layer_style(style);
     l->prefix = prefix == NULL ? NULL : strndup(prefix, 512);
     l->group = layer_group(l->scale_dtype);
+    const char *rows = json_string_value(json_object_get(o, "rows"));
+
+    l->order = rows == NULL                   ? ROWS_UNTOLD
+               : strcmp(rows, "in_turn") == 0 ? ROWS_IN_TURN
+               : strcmp(rows, "halves") == 0  ? ROWS_IN_HALVES
+                                              : ROWS_UNTOLD;
     p->group = l->group;
     l->globals = l->group == 32 ? NULL
                                 : layer_global_style(json_string_value(
@@ -49,8 +55,9 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     l->global_rank = json_integer_value(json_object_get(o, "global_rank")) == 1;
     l->biased = json_is_true(json_object_get(o, "biased"));
     const int good =
-        l->style != NULL && l->prefix != NULL && say_is_printable(l->prefix) &&
-        read_count(o, "experts", &p->experts) &&
+        l->style != NULL && l->prefix != NULL &&
+        (l->order != ROWS_UNTOLD || !l->style->is_transposed) &&
+        say_is_printable(l->prefix) && read_count(o, "experts", &p->experts) &&
         read_count(o, "hidden", &p->hidden) &&
         read_count(o, "inter", &p->inter) &&
         read_count(o, "padded_hidden", &p->padded_hidden) &&
@@ -98,7 +105,9 @@ static int add_fused(job *j, const moe_layer *l, const layer_part *p, int i)
 
     live_rows(p, i, &rows, &bytes);
     (void)snprintf(name, sizeof name, "%s%s", l->prefix, l->style->fused[i]);
-    const uint64_t plain[3] = {p->experts, rows, bytes};
+    const int turned = l->style->is_transposed && i % W2 != 2;
+    const uint64_t plain[3] = {p->experts, turned ? bytes : rows,
+                               turned ? rows : bytes};
     const uint64_t blocks[4] = {p->experts, rows, bytes / 16, 16};
     const int blocked = l->style->has_blocks && i % W2 == 0;
 
@@ -280,6 +289,27 @@ static uint64_t padded_row(const moe_layer *l, const layer_part *p, int i,
            (half ^ (uint64_t)p->up_first) * p->padded_inter;
 }
 
+/* Row r of the live tensor to where the checkpoint has it. */
+static void put_row(const moe_layer *l, const layer_part *p, int i,
+                    uint8_t *live, uint64_t r, const uint8_t *from)
+{
+    const int in_turn =
+        l->style->is_transposed && i < W2 && l->order == ROWS_IN_TURN;
+    const uint64_t half = r >= p->inter;
+    const uint64_t at = in_turn ? 2 * (r - half * p->inter) + half : r;
+    uint64_t rows;
+    uint64_t bytes;
+
+    live_rows(p, i, &rows, &bytes);
+    if (!l->style->is_transposed || i % W2 == 2) {
+        memcpy(live + at * bytes, from, (size_t)bytes);
+        return;
+    }
+    for (uint64_t k = 0; k < bytes; k++) {
+        live[k * rows + at] = from[k];
+    }
+}
+
 static uint64_t count_set(const uint8_t *bytes, uint64_t n)
 {
     uint64_t set = 0;
@@ -302,8 +332,7 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
 
     live_rows(p, i, &rows, &bytes);
     for (uint64_t r = 0; r < rows; r++) {
-        memcpy(live + r * bytes, from + padded_row(l, p, i, r) * pitch,
-               (size_t)bytes);
+        put_row(l, p, i, live, r, from + padded_row(l, p, i, r) * pitch);
     }
     if (count_set(from, part_rows(p, i) * pitch) !=
         count_set(live, rows * bytes)) {

@@ -191,7 +191,7 @@ int job_follow(const char *text, const checkpoint *in,
     int status = 1;
 
     assumed[0] = '\0';
-    if (layers_find(in, &list, why) == 0 && list.n > 0) {
+    if (layers_find(in, ROWS_UNTOLD, &list, why) == 0 && list.n > 0) {
         status =
             follow_layer(text, &list.layer[0], conversion, s, assumed, why);
     }

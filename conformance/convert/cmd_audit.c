@@ -94,20 +94,24 @@ static int read_layers(const layer_list *list, row_order *order)
 
 /* What is taken for granted of a checkpoint under such names: 1 rows in turn, 0
    halves, -1 it is not known.  *who takes it. */
-static int order_taken(const char *backend, const char *conversion, int in_turn,
-                       const char **who)
+static int order_taken(const char *backend, const char *conversion,
+                       const moe_layer *first, const char **who)
 {
     const expectation *e = job_expected(conversion);
     const mxo_profile *p = mxo_profile_by_name(backend);
     const char *rows = p == NULL ? "" : p->fact[MXO_FIELD_ROWS].value;
 
+    if (first->style->is_transposed) { /* converted row by row */
+        *who = "convert";
+        return first->order == ROWS_UNTOLD ? -1 : first->order == ROWS_IN_TURN;
+    }
     *who = e != NULL ? conversion : backend;
     if (e != NULL) {
         return e->interleaved;
     }
     return strcmp(rows, "interleaved") == 0 ? 1
            : strcmp(rows, "halves") == 0    ? 0
-           : strcmp(rows, "by_entry") == 0  ? in_turn
+           : strcmp(rows, "by_entry") == 0  ? first->style->is_interleaved
                                             : -1;
 }
 
@@ -115,12 +119,13 @@ static int judge(const char *backend, const char *conversion,
                  const moe_layer *first, row_order order)
 {
     const char *who;
-    const int taken =
-        order_taken(backend, conversion, first->style->is_interleaved, &who);
+    const int taken = order_taken(backend, conversion, first, &who);
     const int is_split = first->style->is_split;
 
     printf("names: %s, %s, low nibble first%s\n", first->style->id,
-           order_text(first->style->is_interleaved),
+           first->order == ROWS_UNTOLD
+               ? "either order"
+               : order_text(first->order == ROWS_IN_TURN),
            is_split ? "; gate and up are tensors of their own" : "");
     cli_say("no number tells which half is the gate's, or which nibble is "
             "first: cannot tell beyond the names");
@@ -185,7 +190,7 @@ static int audit(const char *backend, const char *path)
     if (checkpoint_open(path, &c, why) != 0) {
         return cli_refuse("%s", sentence);
     }
-    if (layers_find(&c, &list, why) != 0) {
+    if (layers_find(&c, ROWS_UNTOLD, &list, why) != 0) {
         status = cli_refuse("%s", sentence);
     } else if (list.n == 0) {
         status = cli_refuse("the checkpoint has no layer of FP4 experts by any "

@@ -103,6 +103,10 @@ static void repro_line(const convert_options *o, strbuf *line)
         strbuf_add(line, " --pad=%" PRIu64 ",%" PRIu64, s->round_hidden,
                    s->round_inter);
     }
+    if (o->rows != ROWS_UNTOLD) {
+        strbuf_add(line, " --rows=%s",
+                   o->rows == ROWS_IN_TURN ? "in_turn" : "halves");
+    }
     for (int i = 0; i < 2; i++) {
         char quoted[REPORT_PATH];
         cli_quote(" ", o->paths[i], quoted, sizeof quoted);
@@ -259,6 +263,7 @@ int cmd_convert(int argc, char **argv)
         return status;
     }
     j.part = o.part;
+    j.rows = o.rows;
     j.conversion = o.spelled;
     j.is_stoppable = 1;
     catch_signals();

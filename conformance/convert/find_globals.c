@@ -47,6 +47,9 @@ void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
         (void)snprintf(name, room, "%s.%llu.%s.%s", l->prefix,
                        (unsigned long long)(i / 6),
                        l->style->projection[i / 2 % 3], kind);
+    } else if (l->style->is_transposed) {
+        (void)snprintf(name, room, "%s%s_%s", l->prefix,
+                       l->style->fused[i < 2 ? W13 : W2], kind);
     } else {
         (void)snprintf(name, room, "%s.%s_%s", l->prefix, i < 2 ? "w13" : "w2",
                        kind);
@@ -59,14 +62,15 @@ static uint32_t bits_at(const uint8_t *p)
            (uint32_t)p[3] << 24;
 }
 
-/* One F32 per expert and projection, every one a positive number. */
+/* One F32 per expert and projection, of a transposed layer one for all
+   experts, every one a positive number. */
 static int check_global(const moe_layer *l, uint64_t i,
                         const checkpoint_tensor *t, mxo_text why)
 {
-    const int is_split = l->style->is_split;
-    const uint64_t shape[2] = {is_split ? 1 : l->experts, 2};
-    const uint32_t rank = is_split ? l->global_rank != 0 : i < 2 ? 2 : 1;
-    const uint64_t n = is_split || i >= 2 ? shape[0] : 2 * shape[0];
+    const int is_one = l->style->is_split || l->style->is_transposed;
+    const uint64_t shape[2] = {is_one ? 1 : l->experts, 2};
+    const uint32_t rank = is_one ? l->global_rank != 0 : i < 2 ? 2 : 1;
+    const uint64_t n = is_one || i >= 2 ? shape[0] : 2 * shape[0];
     char is[96];
     char want[96];
 
@@ -76,8 +80,9 @@ static int check_global(const moe_layer *l, uint64_t i,
         layer_describe(want, "F32", rank, shape);
         (void)say(MXO_E_SHAPE, why,
                   "%.300s is %s, not %s: a global scale is one F32 for each "
-                  "expert and projection",
-                  t->name, is, want);
+                  "%sprojection",
+                  t->name, is, want,
+                  l->style->is_transposed ? "" : "expert and ");
         return -1;
     }
     for (uint64_t k = 0; k < n; k++) {

@@ -57,6 +57,7 @@ static int plan_layer(job *j, size_t number, mxo_text why)
     const moe_layer *l = &j->layers.layer[number];
     mxo_tensor out[MOVER_OUTPUTS];
     layer_part p;
+    int n_biases = 0;
 
     j->first_output[number] = j->sink.n;
     if (layer_part_of(l, &j->part, &p, why) != 0) {
@@ -74,11 +75,18 @@ static int plan_layer(job *j, size_t number, mxo_text why)
             continue;
         }
         output_name(l, tensor_of(out[i].name), name);
+        n_biases += tensor_of(out[i].name) % W2 == 2;
         if (sink_add(&j->sink, name, dtype_file_name(out[i].dtype), out[i].rank,
                      out[i].shape, out[i].n_bytes) == SIZE_MAX) {
             (void)say(MXO_E_NOMEM, why, "no memory");
             return -1;
         }
+    }
+    if (l->biased && n_biases == 0) {
+        fprintf(stderr,
+                "mxoracle: note: the loader of %s drops biases: those of layer "
+                "%.200s are not in OUT\n",
+                j->conversion, l->prefix);
     }
     j->first_global[number] = j->sink.n;
     return globals_plan_forward(j, l, &p, why);
@@ -121,6 +129,36 @@ int job_check_group(const char *conversion, const moe_layer *l, mxo_text why)
               layer_scale_name(l), l->scale_dtype, (int)l->group,
               l->group == 16 ? "NVFP4" : "MXFP4");
     return -1;
+}
+
+/* The rows of every layer are in a known order, and asked for only where the
+   names do not have it. */
+static int check_rows(const job *j, mxo_text why)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < j->layers.n; i++) {
+        const moe_layer *l = &j->layers.layer[i];
+        n += l->style->is_transposed;
+        if (l->order == ROWS_UNTOLD) {
+            (void)say(MXO_E_PARAM, why,
+                      "layer %.200s is a fused export of ModelOpt, neither "
+                      "Llama 4's (feed_forward.experts) nor gpt-oss's "
+                      "(mlp.experts with biases) by its names: "
+                      "--rows=in_turn or --rows=halves says how "
+                      "gate_up_proj has gates and ups",
+                      l->prefix);
+            return -1;
+        }
+    }
+    if (n == 0 && j->layers.asked != ROWS_UNTOLD) {
+        (void)say(MXO_E_PARAM, why,
+                  "--rows is for ModelOpt's fused exports; the names of layer "
+                  "%.200s tell",
+                  j->layers.layer[0].prefix);
+        return -1;
+    }
+    return 0;
 }
 
 static int check_source(const job *j, mxo_text why)
@@ -192,7 +230,7 @@ static void name_strangers(const job *j)
 
 int job_plan_forward(job *j, mxo_text why)
 {
-    if (layers_find(j->in, &j->layers, why) != 0) {
+    if (layers_find(j->in, j->rows, &j->layers, why) != 0) {
         return -1;
     }
     if (j->layers.n == 0) {
@@ -201,7 +239,7 @@ int job_plan_forward(job *j, mxo_text why)
                   "any name that is known");
         return -1;
     }
-    if (check_source(j, why) != 0) {
+    if (check_rows(j, why) != 0 || check_source(j, why) != 0) {
         return -1;
     }
     name_strangers(j);
@@ -235,6 +273,11 @@ static json_t *layer_object(const job *j, const moe_layer *l)
         "padded_hidden", (json_int_t)p.padded_hidden, "padded_inter",
         (json_int_t)p.padded_inter, "biased", l->biased);
 
+    if (l->style->is_transposed) {
+        json_object_set_new(
+            o, "rows",
+            json_string(l->order == ROWS_IN_TURN ? "in_turn" : "halves"));
+    }
     if (l->globals != NULL) {
         json_object_set_new(o, "globals", json_string(l->globals->scales));
         json_object_set_new(o, "global_rank", json_integer(l->global_rank));
@@ -264,6 +307,42 @@ json_t *job_metadata(const job *j)
     return meta;
 }
 
+/* Rows whose bytes lie apart, in tiles that a cache holds. */
+static void gather_run(uint8_t *to, uint64_t pitch, const row_run *run)
+{
+    enum { TILE = 64 };
+
+    for (uint64_t k = 0; k < run->bytes; k += TILE) {
+        for (uint64_t r = 0; r < run->rows; r += TILE) {
+            for (uint64_t c = k; c < k + TILE && c < run->bytes; c++) {
+                for (uint64_t row = r; row < r + TILE && row < run->rows;
+                     row++) {
+                    to[row * pitch + c] =
+                        run->from[row * run->pitch + c * run->step];
+                }
+            }
+        }
+    }
+    checkpoint_forget(run->from, run->bytes * run->step);
+}
+
+static void copy_run(uint8_t *to, uint64_t pitch, const row_run *run)
+{
+    if (run->step != 1) {
+        gather_run(to, pitch, run);
+        return;
+    }
+    if (run->pitch == pitch && run->bytes == pitch) {
+        memcpy(to, run->from, (size_t)(run->rows * pitch));
+    } else {
+        for (uint64_t row = 0; row < run->rows; row++) {
+            memcpy(to + row * pitch, run->from + row * run->pitch,
+                   (size_t)run->bytes);
+        }
+    }
+    checkpoint_forget(run->from, run->rows * run->pitch);
+}
+
 /* Tensor i of experts e.. as the logical tensor, zeros in the pads. */
 static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
                  uint64_t e, uint64_t n, mxo_text why)
@@ -284,18 +363,7 @@ static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
         row_run run[2];
         const int n_runs = part_runs(l, p, &j->part, i, e + k, run);
         for (int r = 0; r < n_runs; r++) {
-            uint8_t *first = to + k * each + run[r].to_row * pitch;
-            if (run[r].pitch == pitch && run[r].bytes == pitch) {
-                memcpy(first, run[r].from, (size_t)(run[r].rows * pitch));
-            }
-            for (uint64_t row = 0;
-                 (run[r].pitch != pitch || run[r].bytes != pitch) &&
-                 row < run[r].rows;
-                 row++) {
-                memcpy(first + row * pitch, run[r].from + row * run[r].pitch,
-                       (size_t)run[r].bytes);
-            }
-            checkpoint_forget(run[r].from, run[r].rows * run[r].pitch);
+            copy_run(to + k * each + run[r].to_row * pitch, pitch, &run[r]);
         }
     }
     return mover_upload(&j->mover, i, n * each, why);

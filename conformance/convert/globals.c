@@ -34,6 +34,12 @@ static uint64_t raw_each(int i)
     return i % 2 == 0 ? 2 : 1;
 }
 
+/* Where layer_global_name has fused tensor i. */
+static uint64_t raw_at(int i)
+{
+    return (uint64_t)(i % 2) * 2 + (uint64_t)(i / 2);
+}
+
 static int add(job *j, const char *name, uint32_t rank, uint64_t a, uint64_t b,
                mxo_text why)
 {
@@ -79,8 +85,15 @@ static void gather(const moe_layer *l, int i, uint8_t *to)
     const uint64_t each = raw_each(i);
     const uint64_t kind = (uint64_t)(i / 2);
 
+    if (l->style->is_transposed) {
+        const uint8_t *one = l->global[raw_at(i)]->bytes;
+        for (uint64_t e = 0; e < each * l->experts; e++) {
+            memcpy(to + 4 * e, one, 4);
+        }
+        return;
+    }
     if (!l->style->is_split) {
-        const uint64_t at = (uint64_t)(i % 2) * 2 + kind;
+        const uint64_t at = raw_at(i);
         memcpy(to, l->global[at]->bytes, (size_t)(4 * each * l->experts));
         return;
     }
@@ -272,7 +285,8 @@ int globals_plan_back(job *j, const moe_layer *l, const layer_part *p,
     for (int i = 0; l->globals != NULL && i < RAW && !bad; i++) {
         bad = raw_tensor(j, l, p, i, why) == NULL;
     }
-    if (bad || l->globals == NULL || !l->style->is_split) {
+    if (bad || l->globals == NULL ||
+        (!l->style->is_split && !l->style->is_transposed)) {
         return bad || (l->globals != NULL && add_raw(j, l, p, why)) ? -1 : 0;
     }
     for (uint64_t i = 0; i < layer_globals(l) && !bad; i++) {
@@ -283,6 +297,21 @@ int globals_plan_back(job *j, const moe_layer *l, const layer_part *p,
     return bad ? -1 : 0;
 }
 
+/* One number of all experts, where a checkpoint has but one. */
+static int put_one(job *j, const checkpoint_tensor *t, size_t at, mxo_text why)
+{
+    for (uint64_t k = 4; k < t->n_bytes; k += 4) {
+        if (memcmp(t->bytes, t->bytes + k, 4) != 0) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s has numbers that differ, where the checkpoint "
+                      "has one for all experts",
+                      t->name);
+            return -1;
+        }
+    }
+    return sink_put(&j->sink, at, 0, t->bytes, 4, NULL, why);
+}
+
 int globals_run_back(job *j, const moe_layer *l, const layer_part *p,
                      size_t first, mxo_text why)
 {
@@ -291,7 +320,9 @@ int globals_run_back(job *j, const moe_layer *l, const layer_part *p,
         const uint64_t each = raw_each(i);
         int bad = t == NULL;
 
-        if (!bad && !l->style->is_split) {
+        if (!bad && l->style->is_transposed) {
+            bad = put_one(j, t, first + (size_t)raw_at(i), why);
+        } else if (!bad && !l->style->is_split) {
             bad = sink_put(&j->sink, first + (size_t)i, 0, t->bytes, t->n_bytes,
                            NULL, why);
         }

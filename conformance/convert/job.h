@@ -16,6 +16,7 @@ typedef struct job {
     layer_list layers;     /* forward: found in it; back: from its metadata */
     layer_part *back_part; /* owned: back, of each layer */
     shard part;
+    row_order rows; /* forward: asked of layers whose names do not tell */
     const char *conversion;
     mover mover;
     sink sink;

@@ -10,17 +10,13 @@
 
 enum { NAME_ROOM = 512, PROJECTIONS = 3, KINDS = 3 };
 
-#define MXO_FUSED(id, interleaved, blocks, w13, w13_scale, w13_bias, w2, \
-                  w2_scale, w2_bias)                                     \
-    {id,                                                                 \
-     0,                                                                  \
-     interleaved,                                                        \
-     blocks,                                                             \
-     {w13, w13_scale, w13_bias, w2, w2_scale, w2_bias},                  \
-     {0},                                                                \
-     {0}},
+#define MXO_FUSED(id, interleaved, blocks, transposed, w13, w13_scale,      \
+                  w13_bias, w2, w2_scale, w2_bias)                          \
+    {id,     0,          interleaved,                                       \
+     blocks, transposed, {w13, w13_scale, w13_bias, w2, w2_scale, w2_bias}, \
+     {0},    {0}},
 #define MXO_SPLIT(id, gate, up, down, weight, scale, bias) \
-    {id, 1, 0, 0, {0}, {gate, up, down}, {weight, scale, bias}},
+    {id, 1, 0, 0, 0, {0}, {gate, up, down}, {weight, scale, bias}},
 static const name_style styles[] = {
 #include "names.def"
 };
@@ -37,6 +33,11 @@ const name_style *layer_style(const char *id)
         }
     }
     return NULL;
+}
+
+const name_style *layer_style_at(int i)
+{
+    return i < N_STYLES ? &styles[i] : NULL;
 }
 
 static const char *one_of(const char *const *known, int n, const char *text)
@@ -145,6 +146,12 @@ static wanted tensor_wanted(const moe_layer *l, int i)
     if (i % W2 == 2) {
         return (wanted){"BF16", 2, {l->experts, rows, 0, 0}};
     }
+    if (l->style->is_transposed) {
+        return (wanted){
+            i % W2 == 0 ? l->weight_dtype : l->scale_dtype,
+            3,
+            {l->experts, cols / (i % W2 == 0 ? 2 : l->group), rows, 0}};
+    }
     if (i % W2 == 1) {
         return (wanted){
             l->scale_dtype, 3, {l->experts, rows, cols / l->group, 0}};
@@ -178,7 +185,9 @@ static void take_dtypes(moe_layer *l, const checkpoint_tensor *weight,
         layer_scale_dtype(scale == NULL ? NULL : scale->dtype);
 
     l->weight_dtype = of_weight == NULL ? "U8" : of_weight;
-    l->scale_dtype = of_scale == NULL ? "U8" : of_scale;
+    l->scale_dtype = l->style->is_transposed ? "F8_E4M3"
+                     : of_scale == NULL      ? "U8"
+                                             : of_scale;
     l->group = layer_group(l->scale_dtype);
 }
 
@@ -186,6 +195,7 @@ static int check_fused(moe_layer *l, mxo_text why)
 {
     const checkpoint_tensor *const *t = l->fused;
     const uint32_t rank = l->style->has_blocks ? 4 : 3;
+    const int rows = l->style->is_transposed ? 2 : 1;
 
     l->biased = t[W13_BIAS] != NULL || t[W2_BIAS] != NULL;
     for (int i = 0; i < LAYER_TENSORS; i++) {
@@ -194,13 +204,13 @@ static int check_fused(moe_layer *l, mxo_text why)
         }
     }
     if (t[W13]->rank != rank || t[W2]->rank != rank ||
-        t[W13]->shape[1] % 2 != 0) {
+        t[W13]->shape[rows] % 2 != 0) {
         return complain(why, l, "the weights have the wrong rank or rows");
     }
     take_dtypes(l, t[W13], t[W13_SCALE]);
     l->experts = t[W13]->shape[0];
-    l->inter = t[W13]->shape[1] / 2;
-    l->hidden = t[W2]->shape[1];
+    l->inter = t[W13]->shape[rows] / 2;
+    l->hidden = t[W2]->shape[rows];
     if (t[W2]->shape[0] != l->experts) {
         return complain(why, l, "w13 and w2 have different numbers of experts");
     }
@@ -318,6 +328,7 @@ static int add_layer(const checkpoint *c, layer_list *list,
     if ((style->is_split ? check_split(c, l, why) : check_fused(l, why)) != 0) {
         return -1;
     }
+    l->order = layer_row_order(l, list->asked);
     return l->group == 16 ? layer_find_globals(c, l, why) : 0;
 }
 
@@ -343,12 +354,16 @@ static int has_other_style(const checkpoint *c, const name_style *s,
 }
 
 /* Experts kept in another type are copied like the rest: a split layer is
-   packed E2M1 if it is made of bytes or has scales. */
+   packed E2M1 if it is made of bytes or has scales, a transposed one if it is
+   made of bytes. */
 static int is_mxfp4(const checkpoint *c, const name_style *s,
                     const checkpoint_tensor *weight, size_t prefix)
 {
     char name[2 * NAME_ROOM];
 
+    if (s->is_transposed) {
+        return layer_weight_dtype(weight->dtype) != NULL;
+    }
     (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix, weight->name,
                    s->projection[0], s->kind[1]);
     if (!s->is_split || checkpoint_find(c, name) != NULL) {
@@ -394,82 +409,11 @@ static void own_layer(layer_list *list, const checkpoint *c, const moe_layer *l)
     }
 }
 
-/* Does name end in suffix? */
-static int ends_in(const char *name, const char *suffix)
-{
-    const size_t n = strlen(name);
-    const size_t m = strlen(suffix);
-
-    return n > m && strcmp(name + n - m, suffix) == 0;
-}
-
-/* ".N.PROJECTION.KIND" at the end of name: where it begins, or NULL. */
-static const char *expert_suffix(const name_style *s, const char *name)
-{
-    for (int i = 0; i < PROJECTIONS * KINDS; i++) {
-        char tail[NAME_ROOM];
-        (void)snprintf(tail, sizeof tail, ".%s.%s", s->projection[i / KINDS],
-                       s->kind[i % KINDS]);
-        if (!ends_in(name, tail)) {
-            continue;
-        }
-        const char *end = name + strlen(name) - strlen(tail);
-        const char *p = end;
-        while (p > name && p[-1] >= '0' && p[-1] <= '9') {
-            p--;
-        }
-        return p < end && p > name && p[-1] == '.' ? p - 1 : NULL;
-    }
-    return NULL;
-}
-
-/* A tensor that no layer took, though its name says that it is part of one:
-   the layer lacks a weight, or experts are missing in between. */
-static int is_left_over(const layer_list *list, const char *name)
-{
-    for (int k = 0; k < N_STYLES; k++) {
-        const name_style *s = &styles[k];
-        if (!s->is_split) {
-            for (int i = 0; i < LAYER_TENSORS; i++) {
-                if (i % W2 != 2 && ends_in(name, s->fused[i])) {
-                    return 1;
-                }
-            }
-            continue;
-        }
-        const char *suffix = expert_suffix(s, name);
-        if (suffix != NULL && ends_in(name, s->kind[1])) {
-            return 1;
-        }
-        for (size_t i = 0; suffix != NULL && i < list->n; i++) {
-            const moe_layer *l = &list->layer[i];
-            if (l->style == s && strlen(l->prefix) == (size_t)(suffix - name) &&
-                strncmp(l->prefix, name, (size_t)(suffix - name)) == 0) {
-                return 1;
-            }
-        }
-    }
-    return 0;
-}
-
-static int check_left_over(const checkpoint *c, const layer_list *list,
-                           mxo_text why)
-{
-    for (size_t i = 0; i < c->n; i++) {
-        if (!list->owned[i] && is_left_over(list, c->tensor[i].name)) {
-            (void)say(MXO_E_SHAPE, why,
-                      "%.300s belongs to a layer of experts that lacks other "
-                      "tensors",
-                      c->tensor[i].name);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int layers_find(const checkpoint *c, layer_list *list, mxo_text why)
+int layers_find(const checkpoint *c, row_order asked, layer_list *list,
+                mxo_text why)
 {
     memset(list, 0, sizeof *list);
+    list->asked = asked;
     list->owned = calloc(c->n + 1, 1);
     int bad = list->owned == NULL || find_all(c, list, why) != 0 ||
               layers_check_unread(c, why) != 0;
@@ -477,7 +421,7 @@ int layers_find(const checkpoint *c, layer_list *list, mxo_text why)
     for (size_t i = 0; i < list->n && !bad; i++) {
         own_layer(list, c, &list->layer[i]);
     }
-    bad = bad || check_left_over(c, list, why) != 0;
+    bad = bad || layers_check_left_over(c, list, why) != 0;
     if (bad) {
         layers_clear(list);
     }

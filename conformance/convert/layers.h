@@ -11,11 +11,15 @@
 
 enum { W13, W13_SCALE, W13_BIAS, W2, W2_SCALE, W2_BIAS, LAYER_TENSORS };
 
+/* Of w13: gates and ups. */
+typedef enum row_order { ROWS_UNTOLD, ROWS_IN_TURN, ROWS_IN_HALVES } row_order;
+
 typedef struct name_style {
     const char *id;
     int is_split;
     int is_interleaved; /* rows of w13: gate 0, up 0, gate 1, ... */
     int has_blocks;     /* weights have a last axis of 16 bytes */
+    int is_transposed;  /* rows of weights and scales on the last axis */
     const char *fused[LAYER_TENSORS];
     const char *projection[3]; /* gate, up, down */
     const char *kind[3];       /* weight, scale, bias */
@@ -33,6 +37,7 @@ typedef struct moe_layer {
     const char *weight_dtype; /* U8 or I8: borrowed, of the first weight */
     const char *scale_dtype;  /* of the first scale; F8_E4M3: NVFP4 */
     uint64_t group;           /* elements of a scale: 32, of NVFP4 16 */
+    row_order order;          /* of w13 in the checkpoint, by its names */
     uint64_t experts;
     uint64_t hidden;
     uint64_t inter;
@@ -46,6 +51,7 @@ typedef struct moe_layer {
 } moe_layer;
 
 typedef struct layer_list {
+    row_order asked; /* of layers whose names do not tell */
     size_t n;
     moe_layer *layer; /* owned */
     uint8_t *owned;   /* owned; 1 for each tensor of the checkpoint that a
@@ -80,6 +86,7 @@ typedef struct layer_part {
 typedef struct row_run {
     const uint8_t *from;
     uint64_t pitch; /* bytes between rows there */
+    uint64_t step;  /* and between bytes of a row */
     uint64_t rows;
     uint64_t bytes; /* of a row that are taken */
     uint64_t to_row;
@@ -89,6 +96,7 @@ typedef struct row_run {
 const char *layer_weight_dtype(const char *text);
 const char *layer_scale_dtype(const char *text);
 const name_style *layer_style(const char *id);
+const name_style *layer_style_at(int i); /* NULL: there are no more */
 /* "U8[4,256,8]" of a type and shape; "U8 or F8_E8M0" of types. */
 void layer_describe(char text[96], const char *dtype, uint32_t rank,
                     const uint64_t *shape);
@@ -104,10 +112,16 @@ void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
 int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why);
 
 /* 0, or -1 and a sentence: a layer is incomplete or its sizes disagree, or a
-   tensor is left over that only such a layer has. */
-int layers_find(const checkpoint *c, layer_list *list, mxo_text why);
+   tensor is left over that only such a layer has. asked: see layer_list. */
+int layers_find(const checkpoint *c, row_order asked, layer_list *list,
+                mxo_text why);
+/* How a layer's names have the rows of w13; asked: where they do not tell. */
+row_order layer_row_order(const moe_layer *l, row_order asked);
 /* 0, or -1 and a sentence: a tensor is of experts that are not read. */
 int layers_check_unread(const checkpoint *c, mxo_text why);
+/* 0, or -1 and a sentence: a tensor lacks others of its layer. */
+int layers_check_left_over(const checkpoint *c, const layer_list *list,
+                           mxo_text why);
 void layers_clear(layer_list *list);
 
 int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,

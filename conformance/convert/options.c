@@ -75,6 +75,16 @@ static int read_pad(const char *text, shard *s)
     return -1;
 }
 
+static int read_rows(const char *text, row_order *rows)
+{
+    *rows = strcmp(text, "in_turn") == 0  ? ROWS_IN_TURN
+            : strcmp(text, "halves") == 0 ? ROWS_IN_HALVES
+                                          : ROWS_UNTOLD;
+    return *rows != ROWS_UNTOLD
+               ? -1
+               : cli_refuse("--rows=%.40s is neither in_turn nor halves", text);
+}
+
 static int take_budget(const char *text)
 {
     stop_after(stop_parse_budget(text));
@@ -103,6 +113,8 @@ static int take_option(convert_options *o, int code, const char *value)
         return read_rank(value, &o->part.ep_rank, &o->part.ep);
     case OPT_convert_pad:
         return read_pad(value, &o->part);
+    case OPT_convert_rows:
+        return read_rows(value, &o->rows);
     case OPT_convert_check:
         o->check = 1;
         return -1;
@@ -212,6 +224,10 @@ int convert_options_read(convert_options *o, int argc, char **argv)
     }
     if ((o->to != NULL) + (o->from != NULL) + (o->machine != NULL) != 1) {
         return cli_refuse("convert needs one of --to, --for and --from");
+    }
+    if (o->rows != ROWS_UNTOLD && o->from != NULL) {
+        return cli_refuse("--rows is of --to and --for: a converted file says "
+                          "how its source had them");
     }
     if (o->machine != NULL) {
         char text[400] = "";

@@ -15,6 +15,7 @@ typedef struct convert_options {
     const char *backend;
     const char *paths[2];
     shard part;
+    row_order rows;         /* ROWS_UNTOLD: not asked for */
     report_options reports; /* of check */
     int check;
     int force;

@@ -67,12 +67,39 @@ static uint64_t whole_row(const moe_layer *l, int i)
     return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / l->group : 2;
 }
 
+/* Gates and ups of a w13 whose rows lie on the last axis, or of its bias. */
+static int transposed_runs(const moe_layer *l, const layer_part *p, int i,
+                           uint64_t e, row_run run[2])
+{
+    const uint64_t rows = 2 * l->inter;
+    const uint64_t bytes = whole_row(l, i);
+    const uint64_t row = i == W13_BIAS ? bytes : 1; /* to the next one */
+    const uint64_t apart = l->order == ROWS_IN_TURN ? 2 : 1;
+
+    for (int half = 0; half < 2; half++) {
+        const uint64_t first =
+            (apart == 2 ? (uint64_t)half : (uint64_t)half * l->inter) +
+            apart * p->first_inter;
+        run[half] =
+            (row_run){l->fused[i]->bytes + e * rows * bytes + first * row,
+                      apart * row,
+                      i == W13_BIAS ? 1 : rows,
+                      p->inter,
+                      bytes,
+                      (uint64_t)(half ^ p->up_first) * p->padded_inter};
+    }
+    return 2;
+}
+
 static int w13_runs(const moe_layer *l, const layer_part *p, int i, uint64_t e,
                     row_run run[2])
 {
     const uint64_t pitch = whole_row(l, i);
-    const row_run whole = {NULL, pitch, p->inter, pitch, 0};
+    const row_run whole = {NULL, pitch, 1, p->inter, pitch, 0};
 
+    if (l->style->is_transposed) {
+        return transposed_runs(l, p, i, e, run);
+    }
     if (l->style->is_interleaved) {
         run[0] = whole;
         run[0].rows = 2 * p->inter;
@@ -111,9 +138,13 @@ int part_runs(const moe_layer *l, const layer_part *p, const shard *s, int i,
             ? l->split[expert * 9 + 6 + (uint64_t)(i - W2)]->bytes
             : l->fused[i]->bytes + expert * l->hidden * pitch;
 
-    run[0] = (row_run){from, pitch, l->hidden, pitch, 0};
+    run[0] = (row_run){from, pitch, 1, l->hidden, pitch, 0};
+    if (i != W2_BIAS && l->style->is_transposed) {
+        run[0].pitch = 1;
+        run[0].step = l->hidden;
+    }
     if (i != W2_BIAS) {
-        run[0].from += p->first_inter / per_byte;
+        run[0].from += p->first_inter / per_byte * run[0].step;
         run[0].bytes = p->inter / per_byte;
     }
     return 1;

@@ -9,8 +9,6 @@
 
 #include "layers.h"
 
-typedef enum row_order { ROWS_UNTOLD, ROWS_IN_TURN, ROWS_IN_HALVES } row_order;
-
 /*
  * Squares of Welch's t between the means of two groups of rows; a row's number
  * is the mean of its scale exponents over columns and experts.

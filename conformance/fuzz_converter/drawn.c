@@ -44,6 +44,13 @@ const name_style *drawn_style_for(const char *conversion)
     return layer_style("gpt_oss");
 }
 
+const name_style *drawn_style(const char *names)
+{
+    const name_style *s = layer_style(names);
+
+    return s == NULL || s->is_transposed ? NULL : s; /* those are of NVFP4 */
+}
+
 /* One of a list, the earlier ones more often. */
 static uint64_t one_of(prng *random, const uint64_t *list, uint64_t n)
 {
@@ -200,8 +207,8 @@ static int parse_entry(const char *p, size_t n, drawn *d,
     if (key < n && n - key - 1 < sizeof value) {
         memcpy(value, p + key + 1, n - key - 1);
         value[n - key - 1] = '\0';
-        if (is_names && layer_style(value) != NULL) {
-            d->style = layer_style(value);
+        if (is_names && drawn_style(value) != NULL) {
+            d->style = drawn_style(value);
             return 0;
         }
         if (i >= 0 && number_natural(value, fields[i].plainest != 0,

@@ -38,6 +38,8 @@ typedef struct drawn_rules {
 
 /* The names that suit the order of rows that the conversion takes. */
 const name_style *drawn_style_for(const char *conversion);
+/* NULL: none that is drawn is called so. */
+const name_style *drawn_style(const char *names);
 /* Draw until the conversion takes the sizes; -1 and a sentence: it takes none
    of them. */
 int drawn_draw(const drawn_rules *rules, prng *random, drawn *d, mxo_text why);

@@ -165,7 +165,7 @@ static int finish_rules(const options *o, mxo_text why)
     converter *s = &o->campaign->subject;
     drawn_rules *r = &s->rules;
     drawn fixed = {.style = o->names == NULL ? drawn_style_for(r->conversion)
-                                             : layer_style(o->names)};
+                                             : drawn_style(o->names)};
 
     if (fixed.style == NULL) {
         return cli_refuse("--names=%.60s: no checkpoint has such names",

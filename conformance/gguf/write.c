@@ -334,7 +334,7 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
     if (checkpoint_open(from, &in, why) != 0) {
         return -1;
     }
-    bad = layers_find(&in, &layers, why) != 0;
+    bad = layers_find(&in, ROWS_UNTOLD, &layers, why) != 0;
     if (!bad && checkpoint_holds(&in, path)) {
         (void)say(MXO_E_PARAM, why, "%s is one of the files of IN", path);
         bad = 1;

@@ -5,7 +5,7 @@
  * comparison of a converted one with what the vendor's code made of them.
  *
  *     make_nvfp4 KIND VECTOR OUT           modelopt, modelopt_rank1, ct, fused,
- *                                          or a fault
+ *                                          llama4, gpt_oss, other, or a fault
  *     make_nvfp4 is-vendors VECTOR FILE    its weights and block scales
  *     make_nvfp4 is-cutlass VECTOR FILE    weights as they came, scales in the
  *                                          tiles of layouts-flashinfer 2
@@ -209,6 +209,80 @@ static void make_fused(maker *m)
     }
 }
 
+/* What names say of an export of all experts in one tensor. */
+typedef struct export
+{
+    const char *kind;
+    const char *prefix;
+    int in_turn;
+    int is_biased;
+}
+export;
+
+/* Weights or scales with the rows on the last axis, as ModelOpt keeps them. */
+static void add_transposed(maker *m, const export *x, int w2, int is_scale)
+{
+    const uint64_t rows = w2 ? H : 2 * I;
+    const uint64_t cols = (w2 ? I : H) / (is_scale ? 16u : 2u);
+    const int untold = is_scale && w2 && is(m, "byte-scales");
+    char name[96];
+
+    (void)snprintf(name, sizeof name, "%s.%s_proj%s", x->prefix,
+                   w2 ? "down" : "gate_up", is_scale ? "_weight_scale" : "");
+    uint8_t *to =
+        add(m, name, is_scale && !untold ? MXO_E4M3 : MXO_U8, 3,
+            is(m, "upright") ? rows : cols, is(m, "upright") ? cols : rows);
+
+    for (uint64_t i = 0; i < E * cols * rows; i++) {
+        const uint64_t r = i % rows;
+        const int p = w2 ? 2 : x->in_turn ? (int)(r % 2) : r >= I;
+        const uint64_t row = w2 ? r : x->in_turn ? r / 2 : r % I;
+        to[i] = rows_of(m, (int)(i / (rows * cols)), p,
+                        is_scale)[row * cols + i / rows % cols];
+    }
+}
+
+static void make_transposed(maker *m, const export *x)
+{
+    static const char *const kinds[2] = {"weight_scale_2", "input_scale"};
+    char name[96];
+
+    for (int i = 0; i < 4; i++) {
+        const int w2 = i / 2;
+        add_transposed(m, x, w2, i % 2);
+        (void)snprintf(name, sizeof name, "%s.%s_proj_%s", x->prefix,
+                       w2 ? "down" : "gate_up", kinds[i % 2]);
+        put_f32(add(m, name, MXO_F32, (uint32_t)is(m, "two-globals"), 2, 0),
+                modelopt[i % 2][0][w2 ? 2 : 0]);
+        (void)snprintf(name, sizeof name, "%s.%s_proj_bias", x->prefix,
+                       w2 ? "down" : "gate_up");
+        if (i % 2 == 0 && x->is_biased) {
+            memset(add(m, name, MXO_BF16, 2, E, w2 ? H : 2 * I), 0x3d,
+                   (size_t)(2 * E * (w2 ? H : 2 * I)));
+        }
+    }
+}
+
+static const export *export_of(const char *kind)
+{
+    static const export rows[] = {
+        {"llama4", "l.feed_forward.experts", 0, 0},
+        {"gpt_oss", "l.mlp.experts", 1, 1},
+        {"other", "l.mlp.experts", 1, 0},
+        {"other_halves", "l.mlp.experts", 0, 0},
+        {"upright", "l.feed_forward.experts", 0, 0},
+        {"byte-scales", "l.feed_forward.experts", 0, 0},
+        {"two-globals", "l.feed_forward.experts", 0, 0},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].kind, kind) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
 static int make(const char *kind, const char *vector, const char *path)
 {
     char text[300] = "";
@@ -221,6 +295,8 @@ static int make(const char *kind, const char *vector, const char *path)
     }
     if (is(&m, "fused") || is(&m, "flat-input")) {
         make_fused(&m);
+    } else if (export_of(kind) != NULL) {
+        make_transposed(&m, export_of(kind));
     } else {
         make_split(&m);
     }
@@ -232,6 +308,22 @@ static int make(const char *kind, const char *vector, const char *path)
     return bad;
 }
 
+/* What a fused export calls such a tensor. */
+static const char *exported(const char *last)
+{
+    static const char *const names[4][2] = {
+        {"w13_weight", "gate_up_proj"},
+        {"w13_weight_scale", "gate_up_proj_weight_scale"},
+        {"w2_weight", "down_proj"},
+        {"w2_weight_scale", "down_proj_weight_scale"}};
+    int i = 0;
+
+    while (strcmp(names[i][0], last) != 0) {
+        i++;
+    }
+    return names[i][1];
+}
+
 /* Does a tensor of that last name have these bytes? */
 static int has_bytes(const checkpoint *c, const char *last, const uint8_t *want,
                      uint64_t n)
@@ -239,7 +331,8 @@ static int has_bytes(const checkpoint *c, const char *last, const uint8_t *want,
     for (size_t k = 0; k < c->n; k++) {
         const checkpoint_tensor *t = &c->tensor[k];
         const char *dot = strrchr(t->name, '.');
-        if (dot != NULL && strcmp(dot + 1, last) == 0) {
+        if (dot != NULL && (strcmp(dot + 1, last) == 0 ||
+                            strcmp(dot + 1, exported(last)) == 0)) {
             return t->n_bytes == n && memcmp(t->bytes, want, (size_t)n) == 0;
         }
     }
