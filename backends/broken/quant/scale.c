@@ -140,8 +140,11 @@ static int rule_fault(const broken *b, int rule)
 unsigned broken_scale(const broken *b, const number_format *f, int rule,
                       double amax)
 {
-    if (rule == RULE_VLLM_CEIL && !(amax > 0x1p-126 && amax < INFINITY)) {
-        return isnan(amax) ? 0 : isinf(amax) ? (IS(Q107) ? 255 : 254) : 0;
+    if (rule == RULE_VLLM_CEIL && !(amax < INFINITY)) {
+        return isnan(amax) ? 0 : IS(Q107) ? 255 : 254;
+    }
+    if (rule == RULE_VLLM_CEIL && amax < 0x1p-126) {
+        amax = 0x1p-126; /* clamped; of INT8, that is byte 1 */
     }
     if (isnan(amax)) {
         return IS(Q40) ? 254 : 255;
