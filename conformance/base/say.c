@@ -69,6 +69,20 @@ int say_is_printable(const char *text)
     return n > 0 && !is_control(c);
 }
 
+void say_copy(char *to, size_t size, const char *from)
+{
+    size_t n = strlen(from);
+
+    if (n >= size) {
+        n = size - 1;
+        while (n > 0 && ((unsigned char)from[n] & 0xc0) == 0x80) {
+            n--; /* the first byte that is left out begins a character */
+        }
+    }
+    memcpy(to, from, n);
+    to[n] = '\0';
+}
+
 void say_printable(char *text)
 {
     replace_controls(text, "");

@@ -9,6 +9,8 @@
 
 #include <mxoracle/abi.h>
 
+#include <stddef.h>
+
 /* Write the sentence and return status, so that a check is one statement. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
@@ -21,6 +23,8 @@ say(mxo_status status, mxo_text why, const char *format, ...);
 void say_printable(char *text);
 /* The same, but newlines and tabs stay. */
 void say_printable_lines(char *text);
+/* As much of a text as there is room for, in whole characters. */
+void say_copy(char *to, size_t size, const char *from);
 /* Is there nothing that say_printable() replaces? */
 int say_is_printable(const char *text);
 

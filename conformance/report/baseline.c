@@ -14,7 +14,7 @@
 
 const char baseline_magic[] = "mxoracle-baseline 1";
 
-enum { KEY = BACKEND_NAME + 2048, MAX_COVERED = 4096 };
+enum { COVER = BACKEND_NAME + 72, MAX_COVERED = 4096 };
 
 typedef struct reading {
     baseline *b;
@@ -27,12 +27,6 @@ static int refuse(const reading *r, const char *what, const char *text)
     (void)say(MXO_E_PARAM, r->why, "%s:%u: %s%.120s", r->b->path, r->line, what,
               text);
     return -1;
-}
-
-static void key_of(char key[KEY], const char *backend, uint64_t seed,
-                   const char *case_text)
-{
-    (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
 }
 
 static baseline_entry *add_entry(baseline *b)
@@ -71,16 +65,16 @@ static char *next_word(char **rest)
     return word;
 }
 
-static void name_covered(char key[KEY], const char *backend, const char *op)
+static void name_covered(char key[COVER], const char *backend, const char *op)
 {
-    (void)snprintf(key, KEY, "%s %s", backend, op);
+    (void)snprintf(key, COVER, "%s %s", backend, op);
 }
 
 /* The entry is the last one. */
 static int note_cover(const reading *r, const baseline_entry *e)
 {
     json_t *covered = r->b->by_operation;
-    char key[KEY];
+    char key[COVER];
 
     name_covered(key, e->backend, e->op);
     if (json_object_get(covered, key) != NULL) {
@@ -108,16 +102,19 @@ static int read_cover(const reading *r, baseline_entry *e, char *rest)
 /* The entry is the last one. */
 static int note_case(const reading *r, const baseline_entry *e)
 {
-    char key[KEY];
+    char *key = record_key(e->backend, e->seed, e->case_text);
+    const int is_twice = json_object_get(r->b->by_case, key) != NULL;
+    const int is_set =
+        !is_twice &&
+        json_object_set_new(r->b->by_case, key,
+                            json_integer((json_int_t)r->b->n - 1)) == 0;
 
-    key_of(key, e->backend, e->seed, e->case_text);
-    if (json_object_get(r->b->by_case, key) != NULL) {
-        return refuse(r, "is there twice: ", e->case_text);
-    }
-    return json_object_set_new(r->b->by_case, key,
-                               json_integer((json_int_t)r->b->n - 1)) == 0
+    free(key);
+    return is_set
                ? 0
-               : refuse(r, "is no text in UTF-8: ", e->case_text);
+               : refuse(r,
+                        is_twice ? "is there twice: " : "is no text in UTF-8: ",
+                        e->case_text);
 }
 
 static int read_failure(const reading *r, baseline_entry *e, char *rest)
@@ -233,11 +230,10 @@ void baseline_clear(baseline *b)
 
 static baseline_entry *find(const baseline *b, const report_result *r)
 {
-    char key[KEY];
-    const json_t *place;
+    char *key = record_key(r->backend->name, r->seed, r->case_text);
+    const json_t *place = json_object_get(b->by_case, key);
 
-    key_of(key, r->backend->name, r->seed, r->case_text);
-    place = json_object_get(b->by_case, key);
+    free(key);
     return place == NULL ? NULL : &b->entry[json_integer_value(place)];
 }
 
@@ -323,7 +319,7 @@ void baseline_lost_case(const baseline *b, size_t i, verdict *v)
 uint64_t baseline_required(const baseline *b, const char *backend,
                            const char *op)
 {
-    char key[KEY];
+    char key[COVER];
 
     name_covered(key, backend, op);
     const json_t *place = json_object_get(b->by_operation, key);

@@ -3,12 +3,13 @@
 #include "changes.h"
 
 #include "base/grown.h"
+#include "base/say.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY = 4096, LISTED = 20 };
+enum { LISTED = 20 };
 
 static const double least_ms = 1; /* error of a clock */
 
@@ -35,26 +36,23 @@ const char *change_title(change_kind kind)
     return names[kind].title;
 }
 
-static void key_of(char key[KEY], const char *backend, uint64_t seed,
-                   const char *case_text)
-{
-    (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
-}
-
 int changes_begin(changes *c)
 {
-    char key[KEY];
+    int bad = 0;
 
     c->before = json_object();
     c->is_met = calloc(c->old->n_cases + 1, 1);
     for (size_t i = 0; i < c->old->n_cases; i++) {
         json_t *record = stored_record(c->old, i);
-        key_of(key, record_text(record, "backend"),
-               record_count(record, "seed"), record_text(record, "case"));
-        (void)json_object_set_new(c->before, key, json_integer((json_int_t)i));
+        char *key = record_key(record_text(record, "backend"),
+                               record_count(record, "seed"),
+                               record_text(record, "case"));
+        bad |= json_object_set_new(c->before, key,
+                                   json_integer((json_int_t)i)) != 0;
+        free(key);
         json_decref(record);
     }
-    return c->before == NULL || c->is_met == NULL ? -1 : 0;
+    return bad || c->before == NULL || c->is_met == NULL ? -1 : 0;
 }
 
 /* Case i of the older run, held against the same baseline. */
@@ -65,8 +63,7 @@ static void read_old(const changes *c, const json_t *record, report_result *r,
     if (record_read(record, r, v) != 0) {
         return; /* all were read once already */
     }
-    (void)snprintf(who->name, sizeof who->name, "%s",
-                   record_text(record, "backend"));
+    say_copy(who->name, sizeof who->name, record_text(record, "backend"));
     r->backend = who;
     if (c->expected != NULL) {
         baseline_judge(c->expected, r, v);
@@ -149,10 +146,10 @@ static void take_both(changes *c, const report_result *now,
 
 void changes_take(changes *c, const report_result *r, char *text, size_t size)
 {
-    char key[KEY];
-
-    key_of(key, r->backend->name, r->seed, r->case_text);
+    char *key = record_key(r->backend->name, r->seed, r->case_text);
     const json_t *place = json_object_get(c->before, key);
+
+    free(key);
 
     if (place == NULL) {
         const change_kind kind =

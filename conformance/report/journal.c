@@ -13,14 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY = 4096 };
-
-static void key_of(char key[KEY], const char *backend, uint64_t seed,
-                   const char *case_text)
-{
-    (void)snprintf(key, KEY, "%s %" PRIu64 " %s", backend, seed, case_text);
-}
-
 static int refuse(const journal *j, mxo_text why, const char *sentence)
 {
     (void)say(MXO_E_PARAM, why, "--resume=%s: %.300s", j->path, sentence);
@@ -96,14 +88,16 @@ static int take_case(journal *j, const json_t *o, const char *line,
 {
     report_result r;
     verdict v;
-    char key[KEY];
 
     if (record_read(o, &r, &v) != 0) {
         return refuse(j, why, "it holds a line that is no case");
     }
     verdict_clear(&v);
-    key_of(key, record_text(o, "backend"), r.seed, r.case_text);
-    return json_object_set_new(j->done, key, json_string(line));
+    char *key = record_key(record_text(o, "backend"), r.seed, r.case_text);
+    const int bad = json_object_set_new(j->done, key, json_string(line));
+
+    free(key);
+    return bad != 0 ? refuse(j, why, "it is too large for the memory") : 0;
 }
 
 static int take_line(journal *j, const char *line, unsigned number,
@@ -197,10 +191,12 @@ int journal_open(journal *j, const char *path, const report_run *run,
 static const char *line_of(const journal *j, const char *backend, uint64_t seed,
                            const char *case_text)
 {
-    char key[KEY];
+    char *key = j->fd < 0 ? NULL : record_key(backend, seed, case_text);
+    const char *line =
+        key == NULL ? NULL : json_string_value(json_object_get(j->done, key));
 
-    key_of(key, backend, seed, case_text);
-    return j->fd < 0 ? NULL : json_string_value(json_object_get(j->done, key));
+    free(key);
+    return line;
 }
 
 json_t *journal_find(const journal *j, const char *backend, uint64_t seed,

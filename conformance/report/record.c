@@ -5,6 +5,7 @@
 #include "base/say.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -241,9 +242,21 @@ void record_clean(json_t *record)
     }
 }
 
+char *record_key(const char *backend, uint64_t seed, const char *case_text)
+{
+    const size_t room = strlen(backend) + strlen(case_text) + 24;
+    char *key = malloc(room);
+
+    if (key != NULL) {
+        (void)snprintf(key, room, "%s %" PRIu64 " %s", backend, seed,
+                       case_text);
+    }
+    return key;
+}
+
 static void copy_text(char *to, size_t size, const json_t *o, const char *key)
 {
-    (void)snprintf(to, size, "%s", record_text(o, key));
+    say_copy(to, size, record_text(o, key));
 }
 
 static void read_verdict(const json_t *record, verdict *v)
@@ -278,6 +291,7 @@ int record_read(const json_t *record, report_result *result, verdict *v)
     memset(result, 0, sizeof *result);
     if (strcmp(record_text(record, "type"), "case") != 0 ||
         record_text(record, "case")[0] == '\0' ||
+        strlen(record_text(record, "backend")) >= BACKEND_NAME ||
         verdict_by_name(record_text(record, "status"), &v->status) != 0 ||
         verdict_by_name(record_text(record, "judged"), &result->judged) != 0) {
         return -1;

@@ -44,6 +44,8 @@ void record_clean(json_t *record);
  * object is no case.
  */
 int record_read(const json_t *record, report_result *result, verdict *v);
+/* What tells a case from every other: owned; NULL without memory. */
+char *record_key(const char *backend, uint64_t seed, const char *case_text);
 const char *record_text(const json_t *record, const char *key); /* or "" */
 uint64_t record_count(const json_t *record, const char *key);   /* or 0 */
 

@@ -39,7 +39,7 @@ typedef struct report_result {
 } report_result;
 
 /* Cases of one backend and operation, by status and by rule. */
-enum { TALLY_RULES = 6 };
+enum { TALLY_RULES = 6, TALLY_REASON = 192 };
 
 typedef struct tally_row {
     char backend[BACKEND_NAME];
@@ -58,7 +58,7 @@ typedef struct tally_row {
 typedef struct tally_reason {
     char backend[BACKEND_NAME];
     verdict_status status;
-    char reason[192];
+    char reason[TALLY_REASON];
     uint64_t n;
 } tally_reason;
 

@@ -4,6 +4,7 @@
 
 #include "base/input.h"
 #include "base/prng.h"
+#include "base/say.h"
 #include "base/stop.h"
 #include "system/system.h"
 
@@ -110,7 +111,7 @@ const backend_info *report_run_backend(report_run *run,
 void report_op(const report_result *r, char *op, size_t size)
 {
     if (r->op != NULL) {
-        (void)snprintf(op, size, "%s", r->op);
+        say_copy(op, size, r->op);
     } else {
         (void)snprintf(op, size, "%.*s", (int)strcspn(r->case_text, ":"),
                        r->case_text);

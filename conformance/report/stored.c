@@ -53,6 +53,19 @@ static int check_same_run(const reading *r)
     return 0;
 }
 
+/* Names of ours have room. */
+static int has_long_name(const json_t *header)
+{
+    const json_t *backends = json_object_get(header, "backends");
+    int has = 0;
+
+    for (size_t i = 0; i < json_array_size(backends); i++) {
+        has |= strlen(record_text(json_array_get(backends, i), "name")) >=
+               BACKEND_NAME;
+    }
+    return has;
+}
+
 static int mark_shard(const reading *r)
 {
     const json_t *shard = json_object_get(r->header, "shard");
@@ -60,7 +73,8 @@ static int mark_shard(const reading *r)
     const uint64_t n = record_count(shard, "n");
     stored_run *s = r->s;
 
-    if (n > MAX_SHARDS || k > n || (n > 0 && k == 0)) {
+    if (n > MAX_SHARDS || k > n || (n > 0 && k == 0) ||
+        has_long_name(r->header)) {
         return refuse(r, "has a header that makes no sense");
     }
     if (s->n_files == 1) {
@@ -460,15 +474,12 @@ void stored_describe(const stored_run *s, report_run *run,
     report_run_begin(run, record_text(h, "command"));
     run->version = record_text(h, "version");
     run->compiler = record_text(h, "compiler");
-    (void)snprintf(run->machine, sizeof run->machine, "%s",
-                   record_text(h, "machine"));
-    (void)snprintf(run->os, sizeof run->os, "%s", record_text(h, "os"));
-    (void)snprintf(run->build, sizeof run->build, "%s",
-                   record_text(h, "build"));
-    (void)snprintf(run->started, sizeof run->started, "%s",
-                   record_text(h, "started"));
-    (void)snprintf(run->plan, sizeof run->plan, "%s", record_text(h, "plan"));
-    (void)snprintf(run->seeds, sizeof run->seeds, "%s", record_text(h, "seed"));
+    say_copy(run->machine, sizeof run->machine, record_text(h, "machine"));
+    say_copy(run->os, sizeof run->os, record_text(h, "os"));
+    say_copy(run->build, sizeof run->build, record_text(h, "build"));
+    say_copy(run->started, sizeof run->started, record_text(h, "started"));
+    say_copy(run->plan, sizeof run->plan, record_text(h, "plan"));
+    say_copy(run->seeds, sizeof run->seeds, record_text(h, "seed"));
     run->level = (int)record_count(h, "level");
     run->n_planned = s->planned;
     run->backends = infos;
@@ -476,16 +487,13 @@ void stored_describe(const stored_run *s, report_run *run,
     for (size_t i = 0; i < json_array_size(backends) && i < BACKEND_MAX; i++) {
         const json_t *b = json_array_get(backends, i);
         backend_info *info = &infos[run->n_backends++];
-        (void)snprintf(info->name, sizeof info->name, "%s",
-                       record_text(b, "name"));
-        (void)snprintf(info->version, sizeof info->version, "%s",
-                       record_text(b, "version"));
-        (void)snprintf(info->device, sizeof info->device, "%s",
-                       record_text(b, "device"));
-        (void)snprintf(info->driver, sizeof info->driver, "%s",
-                       record_text(b, "driver"));
-        (void)snprintf(info->why_not, sizeof info->why_not, "%s",
-                       record_text(b, "why_not"));
+        say_copy(info->name, sizeof info->name, record_text(b, "name"));
+        say_copy(info->version, sizeof info->version,
+                 record_text(b, "version"));
+        say_copy(info->device, sizeof info->device, record_text(b, "device"));
+        say_copy(info->driver, sizeof info->driver, record_text(b, "driver"));
+        say_copy(info->why_not, sizeof info->why_not,
+                 record_text(b, "why_not"));
         info->absent = absence_of(s, i);
     }
 }

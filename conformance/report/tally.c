@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers under every report. */
 #include "base/grown.h"
+#include "base/say.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -66,17 +67,18 @@ static tally_reason *add_reason(tally *t, const report_result *r)
     reason->status = r->v->status;
     (void)snprintf(reason->backend, sizeof reason->backend, "%s",
                    r->backend->name);
-    (void)snprintf(reason->reason, sizeof reason->reason, "%.191s",
-                   r->v->reason);
+    say_copy(reason->reason, sizeof reason->reason, r->v->reason);
     return reason;
 }
 
 static void count_reason(tally *t, const report_result *r)
 {
     char key[BACKEND_NAME + 256];
+    char said[TALLY_REASON];
 
-    (void)snprintf(key, sizeof key, "%d %s %.191s", (int)r->v->status,
-                   r->backend->name, r->v->reason);
+    say_copy(said, sizeof said, r->v->reason);
+    (void)snprintf(key, sizeof key, "%d %s %s", (int)r->v->status,
+                   r->backend->name, said);
     const json_t *place = json_object_get(t->reasons, key);
     tally_reason *reason = place == NULL
                                ? add_reason(t, r)

@@ -62,6 +62,23 @@ START_TEST(a_sentence_is_cut_between_characters)
 }
 END_TEST
 
+START_TEST(texts_are_cut_between_characters)
+{
+    char to[5];
+
+    say_copy(to, sizeof to, "ab\u00e9");
+    ck_assert_str_eq(to, "ab\u00e9");
+    say_copy(to, sizeof to, "abc\u00e9");
+    ck_assert_str_eq(to, "abc");
+    say_copy(to, sizeof to, "a\U0001f600");
+    ck_assert_str_eq(to, "a");
+    say_copy(to, sizeof to, "abcde");
+    ck_assert_str_eq(to, "abcd");
+    say_copy(to, 1, "\u00e9");
+    ck_assert_str_eq(to, "");
+}
+END_TEST
+
 Suite *suite_say(void);
 Suite *suite_say(void)
 {
@@ -70,6 +87,7 @@ Suite *suite_say(void)
 
     tcase_add_test(t, strangers_text_becomes_printable);
     tcase_add_test(t, a_sentence_is_cut_between_characters);
+    tcase_add_test(t, texts_are_cut_between_characters);
     suite_add_tcase(s, t);
     return s;
 }
