@@ -78,6 +78,10 @@ CODES_FN uint32_t blocks_scale(const blocks_job *j, const float *x, float *unit)
     int has_nan;
     float t = blocks_amax(x, 32, &has_nan);
 
+    if (r->edge == BLOCKS_LOST && (has_nan || t == blocks_infinity())) {
+        *unit = blocks_infinity();
+        return 0;
+    }
     if (has_nan && j->poisoned) {
         return r->base == BLOCKS_TYPED
                    ? blocks_typed_scale(j, blocks_infinity(), unit)
@@ -128,6 +132,9 @@ CODES_FN uint32_t blocks_mx_code(const blocks_job *j, float x, uint32_t byte,
 
     if (r->base == BLOCKS_TYPED) {
         return blocks_typed_code(j, x, unit);
+    }
+    if (unit == blocks_infinity()) { /* LOST */
+        return 8;
     }
     if (r->element == BLOCKS_SCAN) {
         return blocks_scan(
@@ -368,14 +375,19 @@ CODES_FN void blocks_put(const blocks_job *j, uint64_t block)
     }
 }
 
-/* Largest magnitude of every step-th element of a row. */
+/* Largest magnitude of every step-th element of a row; for modelopt a NaN wins.
+ */
 CODES_FN float blocks_row(const blocks_job *j, uint64_t row, uint64_t first,
                           uint64_t step)
 {
     float amax = 0;
 
     for (uint64_t i = first; i < j->cols; i += step) {
-        const float size = blocks_size(engines_load(&j->in, row * j->cols + i));
+        const float x = engines_load(&j->in, row * j->cols + i);
+        const float size = blocks_size(x);
+        if (x != x && j->nvfp4 == BLOCKS_MODELOPT) {
+            return engines_float(0x7fc00000u);
+        }
         amax = size > amax ? size : amax;
     }
     return amax;
@@ -402,7 +414,8 @@ CODES_FN void blocks_put_tensor(const blocks_job *j)
         return;
     }
     for (uint64_t i = 0; i < j->rows; i++) {
-        amax = j->amax[i] > amax ? j->amax[i] : amax;
+        amax =
+            j->amax[i] > amax || j->amax[i] != j->amax[i] ? j->amax[i] : amax;
     }
     j->global[0] = amax / 2688.0f;
 }

@@ -135,9 +135,6 @@ CODES_FN uint32_t engines_scaled(const engines_job *a, uint64_t i)
         a, a->global == NULL ? &bf16 : &a->e4m3,
         codes_load(a->scale, a->global == NULL ? 2 : 1, i / a->group));
 
-    if (x == 0) {
-        return 0;
-    }
     if (a->global != NULL) {
         by = by / engines_float((uint32_t)codes_load(a->global, 4, 0));
     }
@@ -147,6 +144,12 @@ CODES_FN uint32_t engines_scaled(const engines_job *a, uint64_t i)
             ? quotient
             : engines_value(a, &a->from, engines_round(a, &a->from, quotient));
 
+    if (typed != typed) { /* the sign of a NaN that is cast to BF16 */
+        return a->from.mbits == 7 ? 8 : 0;
+    }
+    if (typed == 0) {
+        return 0;
+    }
     return (uint32_t)codes_write(
         &a->e2m1, codes_read(&a->f32, engines_bits(typed)), CODES_RNE, 1, 0, 0);
 }

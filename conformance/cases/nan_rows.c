@@ -7,8 +7,8 @@
  * aiter_hip_*, aiter_dynamic, aiter_flydsl, b12x_mxfp8, triton35_kernel_*,
  * vllm_torch, vllm_torch_ceil and vllm_cuda; quant.group with rules whose
  * maximum and clamp are a compiler's (deepgemm_mega, vllm_group_mul);
- * quant.nvfp4 with math=vllm or E4M3 input; engines but ggml, gguf_py and
- * torchao; quant.q8_0; the kernel of vLLM's fused router for few experts.
+ * quant.nvfp4 with math=vllm or E4M3 input; engines but ggml, gguf_py,
+ * modelopt and torchao; quant.q8_0; the kernel of vLLM's fused router for few experts.
  */
 #include "data/fills.h"
 
@@ -81,10 +81,10 @@ static const grid_row grid[] = {
     {2, 0, /* layouts-vllm 10, and vectors */
      "quant.qdq:from=*,rule=*," ROWS},
     {2, 0, /* engines 3.2, 6.4 */
-     "quant.engine:rule=ggml|gguf_py|torchao_ceil|torchao_even|torchao_floor|"
-     "torchao_rceil," ROWS},
+     "quant.engine:rule=ggml|gguf_py|modelopt|torchao_ceil|torchao_even|"
+     "torchao_floor|torchao_rceil," ROWS},
     {2, 0, /* engines 3.4 */
-     "quant.nvfp4_engine:rule=ggml," ROWS},
+     "quant.nvfp4_engine:rule=ggml|modelopt," ROWS},
     {2, 0, "quant.static:element=*,nan=*," ROWS},
     {2, 0, /* equal keys, so the first experts; weights NaN, or 0 in vLLM's */
      "route.topk:dialect=softmax_topk|topk_softmax|sigmoid_topk|"

@@ -24,7 +24,7 @@ typedef enum engine_exponent {
     NEAR,
     LN
 } engine_exponent;
-typedef enum engine_edge { WRAP, CLAMP, NORMAL, ONE } engine_edge;
+typedef enum engine_edge { WRAP, CLAMP, NORMAL, ONE, LOST } engine_edge;
 typedef enum engine_element { SCAN, RNE, RNZ } engine_element;
 typedef enum engine_sign { KEEP, PLUS, MINUS, ALWAYS } engine_sign;
 
@@ -173,6 +173,10 @@ static uint8_t scale_of(const plan *p, const uint32_t *x, uint32_t *unit)
     const uint32_t max = p->element == MXO_FMT_E2M1 ? 0x40c00000u : 0x43e00000u;
     uint32_t t = engine_amax(x, MXO_MX_BLOCK);
 
+    if (r->edge == LOST && (t == INFINITE || has_nan(x, MXO_MX_BLOCK))) {
+        *unit = INFINITE;
+        return 0;
+    }
     if (is_poisoned(r) && has_nan(x, MXO_MX_BLOCK)) {
         return r->base == TYPED  ? typed_scale(p, INFINITE, unit)
                : r->edge == WRAP ? 0
@@ -259,6 +263,9 @@ static uint8_t code_of(const plan *p, uint32_t x, uint8_t byte, uint32_t unit)
 
     if (r->base == TYPED) {
         return typed_code(p, x, unit);
+    }
+    if (unit == INFINITE) { /* LOST: 0 or NaN, which ModelOpt calls minus */
+        return 8;
     }
     if (r->element == SCAN) { /* doubled codes under half the scale, exactly */
         return engine_scan(byte == 255 ? INFINITE : quant_power(byte), x);

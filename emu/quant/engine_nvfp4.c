@@ -11,6 +11,7 @@
 #define MAGNITUDE 0x7fffffffu
 #define INFINITE 0x7f800000u
 #define E4M3_NAN 0x7f
+#define F32_NAN 0x7fc00000u
 #define ONE 0x3f800000u
 #define HALF 0x3f000000u
 #define SIX 0x40c00000u
@@ -145,7 +146,8 @@ static uint8_t modelopt(const plan *p, uint8_t *code, const uint32_t *x)
     const uint32_t amax = engine_amax(x, MXO_NVFP4_BLOCK);
     uint32_t s = mxo_f32_div(amax, mxo_f32_mul(SIX, p->global));
 
-    if ((s & MAGNITUDE) > INFINITE) { /* 0/0 of a tensor of zeros */
+    if ((s & MAGNITUDE) >
+        INFINITE) { /* 0/0 of a tensor of zeros, or a NaN in it */
         memset(code, 7, MXO_NVFP4_BLOCK);
         return E4M3_NAN;
     }
@@ -216,7 +218,7 @@ mxo_status infer_quant_nvfp4_engine(const mxo_call *call,
     return MXO_OK;
 }
 
-/* Largest magnitude of n elements from number first on. */
+/* Largest magnitude of n elements from number first on, without NaN. */
 static uint32_t amax_of(const mxo_tensor *x, uint64_t first, uint64_t n)
 {
     uint32_t amax = 0;
@@ -227,6 +229,19 @@ static uint32_t amax_of(const mxo_tensor *x, uint64_t first, uint64_t n)
         amax = a > amax ? a : amax;
     }
     return amax;
+}
+
+/* torch.amax: one NaN makes that of the tensor NaN. */
+static uint32_t tensor_amax(const mxo_tensor *x)
+{
+    const uint64_t n = mxo_tensor_elems(x);
+
+    for (uint64_t i = 0; i < n; i++) {
+        if ((quant_load(x, i) & MAGNITUDE) > INFINITE) {
+            return F32_NAN;
+        }
+    }
+    return amax_of(x, 0, n);
 }
 
 static void one_row(const mxo_call *call, int rule, const plan *p, uint64_t row)
@@ -264,7 +279,7 @@ mxo_status run_quant_nvfp4_engine(const mxo_call *call, mxo_text why)
         p.global = (uint32_t)mxo_load(global, 0);
     }
     if (rules[rule].gives == OF_TENSOR) {
-        p.global = mxo_f32_div(amax_of(x, 0, mxo_tensor_elems(x)), F32_2688);
+        p.global = mxo_f32_div(tensor_amax(x), F32_2688);
         mxo_store(out, 0, p.global);
     }
     for (uint64_t r = 0; r < x->shape[0]; r++) {

@@ -32,6 +32,15 @@ mxo_status infer_quant_scaled(const mxo_call *call, mxo_tensor *out_tensor,
     return MXO_OK;
 }
 
+/* A zero of either sign is code 0. */
+static uint8_t code_of(uint32_t quotient, uint8_t nan)
+{
+    if ((quotient & MAGNITUDE) > 0x7f800000u) {
+        return nan;
+    }
+    return (quotient & MAGNITUDE) == 0 ? 0 : engine_e2m1(quotient, MXO_TIE_RNE);
+}
+
 mxo_status run_quant_scaled(const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *x = mxo_call_in(call, "x");
@@ -40,6 +49,8 @@ mxo_status run_quant_scaled(const mxo_call *call, mxo_text why)
     const uint64_t group = global != NULL ? 16 : 32;
     const mxo_format type =
         global != NULL ? MXO_FMT_F32 : mxo_call_format(call, "from");
+    /* By torch on x86: a NaN that is cast to BF16 has its sign. */
+    const uint8_t nan = mxo_call_format(call, "from") == MXO_FMT_BF16 ? 8 : 0;
 
     (void)why;
     for (uint64_t i = 0; i < mxo_tensor_elems(x); i++) {
@@ -48,10 +59,8 @@ mxo_status run_quant_scaled(const mxo_call *call, mxo_text why)
         if (global != NULL) {
             by = mxo_f32_div(by, (uint32_t)mxo_load(global, 0));
         }
-        const uint8_t code =
-            engine_e2m1(engine_divide(type, v, by), MXO_TIE_RNE);
         mxo_store_nibble(mxo_tensor_data(mxo_call_out(call, "q")), i,
-                         (v & MAGNITUDE) == 0 ? 0 : code);
+                         code_of(engine_divide(type, v, by), nan));
     }
     return MXO_OK;
 }
