@@ -129,7 +129,7 @@ static void find_layers(const checkpoint *c)
     char why[512] = "";
     layer_list list = {0};
 
-    if (layers_find(c, &list, (mxo_text){why, sizeof why}) != 0) {
+    if (layers_find(c, ROWS_UNTOLD, &list, (mxo_text){why, sizeof why}) != 0) {
         if (why[0] == '\0') {
             die("layers are refused without a word", "");
         }

@@ -47,7 +47,7 @@ static void open_made(const char *path, checkpoint *c, layer_list *list)
     if (checkpoint_open(path, c, why) != 0) {
         die("what was made is no checkpoint", sentence);
     }
-    if (layers_find(c, list, why) != 0 || list->n == 0) {
+    if (layers_find(c, ROWS_UNTOLD, list, why) != 0 || list->n == 0) {
         die("what was made has no layers", sentence);
     }
 }
