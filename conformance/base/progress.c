@@ -117,6 +117,13 @@ static void leave(progress *p)
     }
 }
 
+void progress_total(progress *p, uint64_t total)
+{
+    enter(p);
+    p->total = total;
+    leave(p);
+}
+
 void progress_work(progress *p, uint64_t work, uint64_t total)
 {
     enter(p);

@@ -37,6 +37,8 @@ void progress_begin(progress *p, uint64_t total, int is_wanted);
 void progress_tick(progress *p);
 /* what (NULL: nothing) is cut to the width. */
 void progress_show(progress *p, uint64_t done, uint64_t red, const char *what);
+/* Another total than that of the begin. */
+void progress_total(progress *p, uint64_t total);
 /* How much of the work is done, before what is shown next. */
 void progress_work(progress *p, uint64_t work, uint64_t total);
 /* Wipe the line, before other output and at the end. */

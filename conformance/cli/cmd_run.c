@@ -128,7 +128,7 @@ static void report(session *s, report_result *r, verdict *v)
     if (s->o->fail_fast && verdict_is_red(v->status)) {
         stop_now("--fail-fast");
     }
-    progress_show(&s->progress, tally_total(&s->counts), tally_red(&s->counts),
+    progress_show(&s->progress, s->counts.n_lines, tally_red(&s->counts),
                   r->case_text);
 }
 

@@ -64,6 +64,7 @@ typedef struct tally_reason {
 
 typedef struct tally {
     uint64_t n[N_VERDICTS];
+    uint64_t n_lines; /* results: one for all cases of an absent backend */
     size_t n_rows;
     size_t n_reasons;
     tally_row *row;       /* owned */
@@ -108,7 +109,8 @@ typedef struct report_run {
     const struct changes *changes;   /* since an older run; NULL: none */
     char seeds[64];                  /* "1", "1..4" */
     int level;                       /* 0: the cases are of no grid */
-    uint64_t n_planned;
+    uint64_t n_planned;              /* results, as of a tally's n_lines */
+    int may_lack; /* a backend may turn out absent: fewer results */
     int n_backends;
     const backend_info *backends;
     uint64_t max_fail;

@@ -99,6 +99,16 @@ static void sync_folder(const char *path)
     }
 }
 
+/* Why a stream fails that does not tell any more: it is asked once more. */
+static int error_again(FILE *out)
+{
+    clearerr(out);
+    errno = 0;
+    (void)fputc('\n', out);
+    (void)fflush(out);
+    return errno == 0 ? EIO : errno;
+}
+
 int report_file_commit(report_file *f, mxo_text why)
 {
     const int is_moved = f->file.path != NULL;
@@ -106,7 +116,7 @@ int report_file_commit(report_file *f, mxo_text why)
 
     errno = 0;
     if (fflush(f->out) != 0 || ferror(f->out)) {
-        error = errno == 0 ? EIO : errno;
+        error = errno == 0 ? error_again(f->out) : errno;
     }
     if (fclose(f->out) != 0 && error == 0) {
         error = errno;

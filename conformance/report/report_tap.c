@@ -19,7 +19,8 @@ static int is_plan_known(const report_run *run)
     for (int i = 0; i < run->n_backends; i++) {
         is_given |= run->backends[i].is_given;
     }
-    return run->baseline == NULL && !is_given && run->n_planned > 0;
+    return run->baseline == NULL && !is_given && !run->may_lack &&
+           run->n_planned > 0;
 }
 
 static void tap_begin(reporter *r, const report_run *run)

@@ -122,7 +122,6 @@ static int take_header(reading *r, json_t *o)
     }
     join_text(r->s->header, o, "machine");
     join_text(r->s->header, o, "os");
-    r->s->planned += record_count(o, "planned");
     return check_same_run(r) != 0 ? -1 : mark_shard(r);
 }
 
@@ -182,6 +181,7 @@ static int take_summary(reading *r, json_t *o)
     if (r->n_changes > 0) {
         return refuse(r, "holds fewer changes than it counts");
     }
+    r->s->planned += record_count(o, "planned");
     if (stopped[0] != '\0' && r->s->stopped[0] == '\0') {
         (void)snprintf(r->s->stopped, sizeof r->s->stopped, "%.40s (%.100s)",
                        stopped, r->path);
@@ -388,6 +388,7 @@ static void join_absent(stored_run *s)
         if (n > 0 && s->cases[n - 1].is_absent && s->cases[i].is_absent &&
             join_rows(s, n - 1, i)) {
             free(s->cases[i].line);
+            s->planned--;
         } else {
             s->cases[n++] = s->cases[i];
         }
@@ -481,7 +482,7 @@ void stored_describe(const stored_run *s, report_run *run,
     say_copy(run->plan, sizeof run->plan, record_text(h, "plan"));
     say_copy(run->seeds, sizeof run->seeds, record_text(h, "seed"));
     run->level = (int)record_count(h, "level");
-    run->n_planned = s->planned;
+    run->n_planned = s->stopped[0] == '\0' ? s->n_cases : s->planned;
     run->backends = infos;
     memset(infos, 0, BACKEND_MAX * sizeof infos[0]);
     for (size_t i = 0; i < json_array_size(backends) && i < BACKEND_MAX; i++) {

@@ -110,6 +110,7 @@ void tally_add(tally *t, const report_result *r)
 
     report_op(r, op, sizeof op);
     t->n[status] += r->n_cases;
+    t->n_lines++;
     tally_row *row = row_for(t, r->backend->name, op);
 
     if (row != NULL) {
@@ -225,11 +226,14 @@ void report_last_line(FILE *out, const report_run *run, const tally *t)
             "mxoracle: %" PRIu64 " of %" PRIu64 " failed, %" PRIu64
             " skipped, seed %s",
             tally_red(t), tally_total(t), tally_left_out(t), run->seeds);
+    if (t->n[VERDICT_EXPECTED] > 0) {
+        fprintf(out, ", %" PRIu64 " expected", t->n[VERDICT_EXPECTED]);
+    }
     if (run->stopped != NULL) {
         fprintf(out, ", stopped by %s", run->stopped);
-        if (run->n_planned > tally_total(t)) {
+        if (run->n_planned > t->n_lines) {
             fprintf(out, " before %" PRIu64 " more",
-                    run->n_planned - tally_total(t));
+                    run->n_planned - t->n_lines);
         }
     }
     fputc('\n', out);

@@ -276,6 +276,9 @@ static int selftest(selftest_run *s)
     report_set_begin(&s->reports, &s->run);
     status = judge_zoo(s);
     s->run.stopped = stop_reason();
+    if (s->run.stopped == NULL) { /* and the rules of selection */
+        s->run.n_planned = (uint64_t)s->n_reported;
+    }
     report_set_end(&s->reports, &s->counts);
     if (status != EXIT_PASS && status != EXIT_RED) {
         report_set_abandon(&s->reports);

@@ -25,6 +25,7 @@ int report_start(vector_report *r, const vector_subject *subjects, int n,
     r->is_text = !report_options_stdout(options->reports);
     report_run_begin(&r->run, options->command);
     r->run.n_planned = (uint64_t)n * n_files;
+    r->run.may_lack = n > 1;
     r->run.n_backends = n;
     r->run.backends = r->infos;
     for (int i = 0; i < n; i++) {
@@ -204,6 +205,9 @@ void report_absent(vector_report *r, const vector_subject *who,
     memset(&nothing, 0, sizeof nothing);
     nothing.verdict = VECTOR_UNKNOWN;
     (void)snprintf(nothing.text, sizeof nothing.text, "%s", greeting->why);
+    r->run.n_planned -= n_files - 1;
+    progress_total(&r->progress, r->run.n_planned);
+    r->n_done++;
     report_one(r, "*", n_files, &nothing);
     if (r->is_text) {
         printf("skip: %s: %s\n", who->name, greeting->why);
@@ -374,7 +378,7 @@ static void print_end(const vector_report *r)
            r->n[VECTOR_PASSED], r->n[VECTOR_FAILED], r->n[VECTOR_UNKNOWN]);
     if (r->run.stopped != NULL) {
         printf(", stopped by %s before %" PRIu64 " more", r->run.stopped,
-               r->run.n_planned - tally_total(&r->counts));
+               r->run.n_planned - r->counts.n_lines);
     }
     putchar('\n');
 }
