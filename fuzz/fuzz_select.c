@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     }
     text[n] = '\0';
     memcpy(input, text, n + 1);
-    if (text[0] == '{') {
+    if (text[0] == '{' || text[0] == '[') {
         try_cases(text, n);
     } else {
         try_lines(text, input);

@@ -149,7 +149,7 @@ int json_walk_next(json_walk *w)
 
 const char *json_walk_key(const json_walk *w)
 {
-    return json_string_value(w->key);
+    return w->key == NULL ? "" : json_string_value(w->key);
 }
 
 const json_t *json_walk_value(json_walk *w)

@@ -27,6 +27,7 @@ json_walk json_walk_begin(const char *text, size_t n);
 json_walk json_walk_of(const char *text);
 /* 1: there is a member; 0: there are no more; -1: this is no JSON. */
 int json_walk_next(json_walk *w);
+/* Of a member of an object; "" of one of an array. */
 const char *json_walk_key(const json_walk *w);
 /* This member's value; NULL: no JSON, or too long for one that is no text.
    Valid until the next member. */

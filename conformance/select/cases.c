@@ -90,6 +90,10 @@ static int take_text(selection_cases *s, mxo_text why)
     int more;
     int bad = 0;
 
+    if (w.closer != '}') {
+        (void)say(MXO_E_PARAM, why, "not JSON: it is no object");
+        return -1;
+    }
     while (!bad && (more = json_walk_next(&w)) != 0) {
         bad = more < 0 ? not_json(&w, why) : take_member(s, &w, why);
     }
