@@ -42,17 +42,36 @@ static mxo_status find_row(const mxo_call *call, const mxo_conversion_row **row,
     return conversion_row(mxo_call_text(call, "conversion"), row, why);
 }
 
+/* Tensor i of a layer whose w13 is [experts, 2 inter, hidden / 2]. */
+static mxo_status check_fit(const mxo_call *call, int i, mxo_text why)
+{
+    const char *name = mxo_conversion_tensor((uint32_t)i);
+    const mxo_tensor *w13 = mxo_call_in(call, "w13");
+    const mxo_tensor *t = mxo_call_in(call, name);
+    const uint64_t hidden = 2 * w13->shape[2];
+    const uint64_t group = (uint64_t)mxo_call_int(call, "group");
+    const uint64_t rows = i < 3 ? w13->shape[1] : hidden;
+    const uint64_t cols = i < 3 ? hidden : w13->shape[1] / 2;
+    const uint64_t per = i % 3 == 0 ? 2 : group;
+
+    if (t == NULL || (t->shape[0] == w13->shape[0] && t->shape[1] == rows &&
+                      (t->rank == 2 || t->shape[2] * per == cols))) {
+        return MXO_OK;
+    }
+    return mxo_fail(MXO_E_SHAPE, why,
+                    "%s does not fit w13: it needs %llu experts of %llu rows "
+                    "over %llu columns",
+                    name, (unsigned long long)w13->shape[0],
+                    (unsigned long long)rows, (unsigned long long)cols);
+}
+
 static mxo_status check_layer(const mxo_call *call,
                               const mxo_conversion_row *row, mxo_text why)
 {
     const mxo_tensor *w13 = mxo_call_in(call, "w13");
-    const mxo_tensor *w2 = mxo_call_in(call, "w2");
 
-    if (w13->shape[0] != w2->shape[0]) {
-        return mxo_fail(MXO_E_SHAPE, why,
-                        "w13 has %llu experts and w2 has %llu",
-                        (unsigned long long)w13->shape[0],
-                        (unsigned long long)w2->shape[0]);
+    for (int i = 1; i < MXO_CONVERSION_TENSORS; i++) {
+        MXO_TRY(check_fit(call, i, why));
     }
     return conversion_check(row, w13->shape[0], 2 * w13->shape[2],
                             w13->shape[1] / 2, mxo_call_is(call, "bias", "1"),

@@ -320,6 +320,34 @@ static void conversion_refuses(const char *name, uint64_t experts,
     emu_end(&c);
 }
 
+/* One of the tensors is of a layer with another size. */
+static void misfit(int which)
+{
+    static const uint8_t zero[2 * 512 * 256];
+    static const char *const names[4] = {"w13_scale", "w2", "w2_scale",
+                                         "w2_bias"};
+    const uint64_t more = 64;
+    char word[64];
+    emu_call c;
+
+    (void)snprintf(word, sizeof word, "%s does not fit w13", names[which]);
+    emu_begin(&c, "layout.convert", "conversion=identity,bias=1");
+    emu_in(&c, "w13", MXO_U8, zero, 3, 2, 128, 64);
+    emu_in(&c, "w13_scale", MXO_E8M0, zero, 3, 2, 128, 4 + (which == 0));
+    emu_in(&c, "w13_bias", MXO_BF16, zero, 2, 2, 128);
+    emu_in(&c, "w2", MXO_U8, zero, 3, 2, 128 + (which == 1 ? more : 0), 32);
+    emu_in(&c, "w2_scale", MXO_E8M0, zero, 3, 2, 128, 2 + (which == 2));
+    emu_in(&c, "w2_bias", MXO_BF16, zero, 2, 2, 128 + (which == 3 ? more : 0));
+    emu_refuses(&c, MXO_E_SHAPE, word);
+    emu_end(&c);
+}
+
+START_TEST(tensors_of_layers_of_other_sizes_are_refused)
+{
+    misfit(_i);
+}
+END_TEST
+
 START_TEST(the_conversions_refuse_what_the_loader_breaks_on)
 {
     conversion_refuses("aiter_mxfp4_bf16", 1, 192, 128,
@@ -366,6 +394,7 @@ Suite *suite_layout_aiter(void)
     tcase_add_loop_test(t, the_rows_are_the_closed_forms, 0, N_FORMS);
     tcase_add_test(t, what_the_vendor_asserts_is_refused);
     tcase_add_test(t, the_conversions_refuse_what_the_loader_breaks_on);
+    tcase_add_loop_test(t, tensors_of_layers_of_other_sizes_are_refused, 0, 4);
     tcase_add_test(t, the_examples_of_the_source_hold);
     suite_add_tcase(s, t);
     return s;
