@@ -8,7 +8,8 @@
  * vllm_torch, vllm_torch_ceil and vllm_cuda; quant.group with rules whose
  * maximum and clamp are a compiler's (deepgemm_mega, vllm_group_mul);
  * quant.nvfp4 with math=vllm or E4M3 input; engines but ggml, gguf_py,
- * modelopt and torchao; quant.q8_0; the kernel of vLLM's fused router for few experts.
+ * modelopt and torchao; quant.q8_0; the kernel of vLLM's fused router for few
+ * experts.
  */
 #include "data/fills.h"
 
