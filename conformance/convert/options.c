@@ -244,11 +244,12 @@ int convert_options_read(convert_options *o, int argc, char **argv)
     o->paths[0] = argv[optind];
     o->paths[1] = argv[optind + 1];
     const char *name = o->to != NULL ? o->to : o->from;
-    const int status = check_conversion(name);
 
     if (strlen(name) >= JOB_NAME) {
         return cli_refuse("the name of the conversion is too long");
     }
+    const int status = check_conversion(name);
+
     if (!convert_is_gguf(o)) {
         job_spell(name, o->spelled);
     }
