@@ -23,7 +23,7 @@ int cli_refuse(const char *format, ...)
     (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
     say_printable_lines(sentence);
-    fprintf(stderr, "mxoracle: %s\n", sentence);
+    cli_line(stderr, 2, "mxoracle: %s", sentence);
     return EXIT_USAGE;
 }
 
@@ -92,6 +92,24 @@ void cli_fold(FILE *stream, const char *text, int column, int indent)
         text += *text == ' ';
     }
     fputc('\n', stream);
+}
+
+void cli_line(FILE *stream, int indent, const char *format, ...)
+{
+    strbuf text = {NULL, 0, 0};
+    va_list args;
+
+    va_start(args, format);
+    strbuf_add_list(&text, format, args);
+    va_end(args);
+    const char *at = strbuf_text(&text);
+
+    if (!isatty(fileno(stream)) || strchr(at, '\n') != NULL) {
+        fprintf(stream, "%s\n", at);
+    } else {
+        cli_fold(stream, at, 0, indent);
+    }
+    strbuf_clear(&text);
 }
 
 static void end_paragraph(strbuf *paragraph)

@@ -44,6 +44,13 @@ int cli_columns(FILE *stream);
 /* Words of a text, from a column on, and a newline: lines are broken at the
    width of the stream and go on at indent. */
 void cli_fold(FILE *stream, const char *text, int column, int indent);
+/* A sentence, formatted, and a newline: a terminal that is narrower than it has
+   it folded, all lines but the first at indent; files and pipes have one line.
+ */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void cli_line(FILE *stream, int indent, const char *format, ...);
 /* Text for standard output, and a newline: narrow terminals have its paragraphs
    folded anew, all but lines that begin with a blank or "usage:". */
 void cli_say(const char *text);

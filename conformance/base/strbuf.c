@@ -2,7 +2,6 @@
 /* See strbuf.h. */
 #include "strbuf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,21 +21,27 @@ static int reserve(strbuf *b, size_t more)
     return 1;
 }
 
+void strbuf_add_list(strbuf *b, const char *format, va_list args)
+{
+    va_list again;
+
+    va_copy(again, args);
+    const int n = vsnprintf(NULL, 0, format, args);
+
+    if (n >= 0 && reserve(b, (size_t)n)) {
+        (void)vsnprintf(b->text + b->used, (size_t)n + 1, format, again);
+        b->used += (size_t)n;
+    }
+    va_end(again);
+}
+
 void strbuf_add(strbuf *b, const char *format, ...)
 {
     va_list args;
-    int n;
 
     va_start(args, format);
-    n = vsnprintf(NULL, 0, format, args);
+    strbuf_add_list(b, format, args);
     va_end(args);
-    if (n < 0 || !reserve(b, (size_t)n)) {
-        return;
-    }
-    va_start(args, format);
-    (void)vsnprintf(b->text + b->used, (size_t)n + 1, format, args);
-    va_end(args);
-    b->used += (size_t)n;
 }
 
 void strbuf_clear(strbuf *b)

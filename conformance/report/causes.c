@@ -2,6 +2,7 @@
 /* See causes.h. */
 #include "causes.h"
 
+#include "base/cli.h"
 #include "base/grown.h"
 
 #include <ctype.h>
@@ -160,10 +161,10 @@ void causes_print(FILE *out, cause_list *l, size_t limit)
             l->n, l->n == 1 ? "" : "s");
     for (size_t i = 0; i < l->n && i < limit; i++) {
         const cause *c = &l->cause[i];
-        fprintf(out, "  %6" PRIu64 " %s %s %s, %s\n         %s\n         %s\n",
-                c->n, c->backend, c->op, verdict_name(c->status),
-                cause_class(c), c->reason == NULL ? "" : c->reason,
-                c->repro == NULL ? "" : c->repro);
+        cli_line(out, 9, "  %6" PRIu64 " %s %s %s, %s", c->n, c->backend, c->op,
+                 verdict_name(c->status), cause_class(c));
+        cli_line(out, 9, "         %s", c->reason == NULL ? "" : c->reason);
+        fprintf(out, "         %s\n", c->repro == NULL ? "" : c->repro);
     }
     if (l->n > limit) {
         fprintf(out, "  and %zu more causes\n", l->n - limit);

@@ -6,6 +6,7 @@
 #ifndef MXO_REPORT_H
 #define MXO_REPORT_H
 
+#include "base/strbuf.h"
 #include "judge/verdict.h"
 #include "run/backends.h"
 
@@ -154,6 +155,8 @@ extern const reporter report_json;
 extern const reporter report_html;
 
 /* "mxoracle: 1 of 1284 failed, 96 skipped, seed 1" */
+void report_last_words(strbuf *b, const report_run *run, const tally *t);
+/* The same and a newline, folded on a terminal. */
 void report_last_line(FILE *out, const report_run *run, const tally *t);
 
 #endif

@@ -97,6 +97,7 @@ static void tap_result(reporter *r, const report_result *result)
 static void tap_end(reporter *r, const tally *t)
 {
     const tap_state *s = r->state;
+    strbuf words = {NULL, 0, 0};
 
     if (r->run->stopped != NULL) {
         fprintf(r->out, "Bail out! stopped by %s\n", r->run->stopped);
@@ -104,8 +105,9 @@ static void tap_end(reporter *r, const tally *t)
         fprintf(r->out, "1..%" PRIu64 "\n", s->n);
     }
     free(r->state);
-    fputs("# ", r->out);
-    report_last_line(r->out, r->run, t);
+    report_last_words(&words, r->run, t);
+    fprintf(r->out, "# %s\n", strbuf_text(&words));
+    strbuf_clear(&words);
 }
 
 const reporter report_tap = {

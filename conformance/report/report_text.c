@@ -35,18 +35,13 @@ static const char *paint(const reporter *r, const char *code)
 static void say_backend(FILE *out, const backend_info *b)
 {
     if (b->why_not[0] != '\0') {
-        fprintf(out, "  %-8s %s: %s\n", b->name,
-                b->absent == VERDICT_SKIP ? "skipped" : "error", b->why_not);
+        cli_line(out, 4, "  %-8s %s: %s", b->name,
+                 b->absent == VERDICT_SKIP ? "skipped" : "error", b->why_not);
         return;
     }
-    fprintf(out, "  %-8s %s", b->name, b->version);
-    if (b->device[0] != '\0') {
-        fprintf(out, ", %s", b->device);
-    }
-    if (b->driver[0] != '\0') {
-        fprintf(out, ", %s", b->driver);
-    }
-    fputc('\n', out);
+    cli_line(out, 4, "  %-8s %s%s%s%s%s", b->name, b->version,
+             b->device[0] == '\0' ? "" : ", ", b->device,
+             b->driver[0] == '\0' ? "" : ", ", b->driver);
 }
 
 static void text_begin(reporter *r, const report_run *run)
@@ -56,12 +51,13 @@ static void text_begin(reporter *r, const report_run *run)
     if (run->verbose < 0) {
         return;
     }
-    fprintf(r->out, "mxoracle %s, %s, seed %s, ", run->version, run->compiler,
-            run->seeds);
+    char level[32] = "";
+
     if (run->level > 0) {
-        fprintf(r->out, "level %d, ", run->level);
+        (void)snprintf(level, sizeof level, "level %d, ", run->level);
     }
-    fprintf(r->out, "%" PRIu64 " cases\n", run->n_planned);
+    cli_line(r->out, 4, "mxoracle %s, %s, seed %s, %s%" PRIu64 " cases",
+             run->version, run->compiler, run->seeds, level, run->n_planned);
     for (int i = 0; i < run->n_backends; i++) {
         say_backend(r->out, &run->backends[i]);
     }
@@ -76,12 +72,17 @@ static const char *word_of(verdict_status status)
     return words[status];
 }
 
-/* Every line of a text, indented. */
+/* Every line of a text, indented; a terminal has sentences folded, but not rows
+   of a table, which begin with an index or a blank. */
 static void indent(FILE *out, const char *text)
 {
     while (*text != '\0') {
         const size_t n = strcspn(text, "\n");
-        fprintf(out, "  %.*s\n", (int)n, text);
+        if (*text == ' ' || *text == '[') {
+            fprintf(out, "  %.*s\n", (int)n, text);
+        } else {
+            cli_line(out, 4, "  %.*s", (int)n, text);
+        }
         text += n + (text[n] == '\n');
     }
 }
@@ -244,8 +245,8 @@ static void say_reasons(FILE *out, const tally *t)
     for (size_t i = 0; i < t->n_reasons; i++) {
         const tally_reason *r = &t->reason[i];
         if (i < REASONS_SHOWN) {
-            fprintf(out, "  %6" PRIu64 " %s, %s: %s\n", r->n, r->backend,
-                    verdict_name(r->status), r->reason);
+            cli_line(out, 9, "  %6" PRIu64 " %s, %s: %s", r->n, r->backend,
+                     verdict_name(r->status), r->reason);
         } else {
             rest += r->n;
         }
@@ -262,11 +263,12 @@ static void say_declined(const reporter *r, const tally *t)
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
         if (row->n_declined > 0 && tally_row_judged(row) == 0) {
-            fprintf(r->out,
-                    "%s%s offers %s and declined all %" PRIu64
-                    " calls of it: nothing of it was judged%s\n",
-                    paint(r, YELLOW), row->backend, row->op, row->n_declined,
-                    paint(r, PLAIN));
+            fputs(paint(r, YELLOW), r->out);
+            cli_line(r->out, 4,
+                     "%s offers %s and declined all %" PRIu64
+                     " calls of it: nothing of it was judged",
+                     row->backend, row->op, row->n_declined);
+            fputs(paint(r, PLAIN), r->out);
         }
     }
 }
@@ -286,11 +288,13 @@ static void say_use(FILE *out, const tally *t)
         if (n == 0) {
             continue;
         }
-        fprintf(out, "bound used, %s %s:", row->backend, row->op);
+        strbuf bins = {NULL, 0, 0};
         for (int k = 0; k < VERDICT_BINS; k++) {
-            fprintf(out, " %s %" PRIu64, upto[k], row->use.n[k]);
+            strbuf_add(&bins, " %s %" PRIu64, upto[k], row->use.n[k]);
         }
-        fprintf(out, "; most %.3g\n", row->use.most);
+        cli_line(out, 4, "bound used, %s %s:%s; most %.3g", row->backend,
+                 row->op, strbuf_text(&bins), row->use.most);
+        strbuf_clear(&bins);
     }
 }
 
@@ -309,14 +313,14 @@ static void say_loose(FILE *out, const tally *t)
         }
     }
     if (n_loose > 0) {
-        fprintf(out, "%" PRIu64 " cases judged by rows of tolerance.def\n",
-                n_loose);
+        cli_line(out, 4, "%" PRIu64 " cases judged by rows of tolerance.def",
+                 n_loose);
     }
     if (n_kernel > 0) {
-        fprintf(out,
-                "%" PRIu64 " cases: the backend could not tell which kernel "
-                "ran\n",
-                n_kernel);
+        cli_line(out, 4,
+                 "%" PRIu64 " cases: the backend could not tell which kernel "
+                 "ran",
+                 n_kernel);
     }
 }
 
@@ -332,10 +336,10 @@ static void text_end(reporter *r, const tally *t)
     }
     if (s != NULL && s->n_red > 0) {
         if (s->n_red > s->n_shown) {
-            fprintf(r->out,
-                    "%" PRIu64 " more failures are not shown in full "
-                    "(--max-fail=0 shows all)\n",
-                    s->n_red - s->n_shown);
+            cli_line(r->out, 4,
+                     "%" PRIu64 " more failures are not shown in full "
+                     "(--max-fail=0 shows all)",
+                     s->n_red - s->n_shown);
         }
         fprintf(r->out, "\nfailed:\n%s", strbuf_text(&s->list));
         if (s->n_red > LIST_SHOWN) {

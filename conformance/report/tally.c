@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers under every report. */
+#include "base/cli.h"
 #include "base/grown.h"
 #include "base/say.h"
 #include "report.h"
@@ -220,21 +221,29 @@ uint64_t tally_left_out(const tally *t)
     return t->n[VERDICT_SKIP] + t->n[VERDICT_UNSUPPORTED];
 }
 
-void report_last_line(FILE *out, const report_run *run, const tally *t)
+void report_last_words(strbuf *b, const report_run *run, const tally *t)
 {
-    fprintf(out,
-            "mxoracle: %" PRIu64 " of %" PRIu64 " failed, %" PRIu64
-            " skipped, seed %s",
-            tally_red(t), tally_total(t), tally_left_out(t), run->seeds);
+    strbuf_add(b,
+               "mxoracle: %" PRIu64 " of %" PRIu64 " failed, %" PRIu64
+               " skipped, seed %s",
+               tally_red(t), tally_total(t), tally_left_out(t), run->seeds);
     if (t->n[VERDICT_EXPECTED] > 0) {
-        fprintf(out, ", %" PRIu64 " expected", t->n[VERDICT_EXPECTED]);
+        strbuf_add(b, ", %" PRIu64 " expected", t->n[VERDICT_EXPECTED]);
     }
     if (run->stopped != NULL) {
-        fprintf(out, ", stopped by %s", run->stopped);
+        strbuf_add(b, ", stopped by %s", run->stopped);
         if (run->n_planned > t->n_lines) {
-            fprintf(out, " before %" PRIu64 " more",
-                    run->n_planned - t->n_lines);
+            strbuf_add(b, " before %" PRIu64 " more",
+                       run->n_planned - t->n_lines);
         }
     }
-    fputc('\n', out);
+}
+
+void report_last_line(FILE *out, const report_run *run, const tally *t)
+{
+    strbuf words = {NULL, 0, 0};
+
+    report_last_words(&words, run, t);
+    cli_line(out, 2, "%s", strbuf_text(&words));
+    strbuf_clear(&words);
 }

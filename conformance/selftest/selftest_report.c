@@ -2,6 +2,8 @@
 /* The reports of mxoracle selftest; see selftest.h. */
 #include "selftest.h"
 
+#include "base/cli.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,11 +88,12 @@ static void report_text_line(const mutant_fate *f)
 {
     char how[640];
 
-    printf("%-8s %-4s %s: %s\n", word_for(f), f->m->id, f->m->op, f->m->what);
+    cli_line(stdout, 9, "%-8s %-4s %s: %s", word_for(f), f->m->id, f->m->op,
+             f->m->what);
     if (f->red) {
         say_how(f->v, how, sizeof how);
-        printf("         by case %" PRIu64 ", %s: %s\n", f->n_cases,
-               f->case_text, how);
+        cli_line(stdout, 9, "         by case %" PRIu64 ", %s: %s", f->n_cases,
+                 f->case_text, how);
     } else {
         printf("         by %" PRIu64 " cases\n", f->n_cases);
     }
@@ -167,7 +170,8 @@ void selftest_summary(int is_tap, const selftest_score *s, size_t n_cases)
     }
     printf("%s%d passed, %d failed\n", mark, n_red + n_legal - n_rejected,
            n - n_red + n_rejected);
-    printf("%sselftest: %d of %d mutants killed, %d of %d legal variants "
-           "rejected\n",
-           mark, n_red, n, n_rejected, n_legal);
+    cli_line(stdout, 2,
+             "%sselftest: %d of %d mutants killed, %d of %d legal variants "
+             "rejected",
+             mark, n_red, n, n_rejected, n_legal);
 }

@@ -188,7 +188,8 @@ void report_subject(vector_report *r, const vector_subject *who,
     (void)snprintf(info->device, sizeof info->device, "%.255s",
                    greeting->device);
     if (r->is_text && !r->options.quiet) {
-        printf("%s %s on %s\n", who->name, greeting->version, greeting->device);
+        cli_line(stdout, 4, "%s %s on %s", who->name, greeting->version,
+                 greeting->device);
     }
 }
 
@@ -210,7 +211,7 @@ void report_absent(vector_report *r, const vector_subject *who,
     r->n_done++;
     report_one(r, "*", n_files, &nothing);
     if (r->is_text) {
-        printf("skip: %s: %s\n", who->name, greeting->why);
+        cli_line(stdout, 4, "skip: %s: %s", who->name, greeting->why);
     }
 }
 
@@ -295,8 +296,8 @@ static void print_rules(const vector_report *r)
         if (rule != NULL && !seen) {
             strbuf source = {0};
             citation_add(&source, rule->source, CITATION_PATH);
-            printf("rule %s: %s (%s)\n", rule->name, rule->reason,
-                   strbuf_text(&source));
+            cli_line(stdout, 4, "rule %s: %s (%s)", rule->name, rule->reason,
+                     strbuf_text(&source));
             strbuf_clear(&source);
         }
     }
@@ -332,11 +333,12 @@ static void print_not_judged(const vector_report *r)
             size_t n_ops;
             const uint64_t n = t->n[v] > 0 ? of_reason(r, i, v, &n_ops) : 0;
             if (n > 0 && n_ops == 1) {
-                printf("%s: %" PRIu64 " of %s: %s\n", words[v], n, t->op,
-                       t->reason);
+                cli_line(stdout, 4, "%s: %" PRIu64 " of %s: %s", words[v], n,
+                         t->op, t->reason);
             } else if (n > 0) {
-                printf("%s: %" PRIu64 " of %s and %zu more operations: %s\n",
-                       words[v], n, t->op, n_ops - 1, t->reason);
+                cli_line(stdout, 4,
+                         "%s: %" PRIu64 " of %s and %zu more operations: %s",
+                         words[v], n, t->op, n_ops - 1, t->reason);
             }
         }
     }
@@ -374,13 +376,17 @@ static void print_end(const vector_report *r)
     if (r->n[VECTOR_UNSUPPORTED] > 0) {
         printf("%" PRIu64 " unsupported\n", r->n[VECTOR_UNSUPPORTED]);
     }
-    printf("%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " unknown",
-           r->n[VECTOR_PASSED], r->n[VECTOR_FAILED], r->n[VECTOR_UNKNOWN]);
+    char stopped[128] = "";
+
     if (r->run.stopped != NULL) {
-        printf(", stopped by %s before %" PRIu64 " more", r->run.stopped,
-               r->run.n_planned - r->counts.n_lines);
+        (void)snprintf(stopped, sizeof stopped,
+                       ", stopped by %.40s before %" PRIu64 " more",
+                       r->run.stopped, r->run.n_planned - r->counts.n_lines);
     }
-    putchar('\n');
+    cli_line(stdout, 2,
+             "%" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64 " unknown%s",
+             r->n[VECTOR_PASSED], r->n[VECTOR_FAILED], r->n[VECTOR_UNKNOWN],
+             stopped);
 }
 
 int report_end(vector_report *r)
