@@ -171,7 +171,7 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
 	%reldir%/convert/sources.def \
-	%reldir%/convert/unread.c \
+	%reldir%/convert/names.c \
 	%reldir%/data/derive.c \
 	%reldir%/data/derive.h \
 	%reldir%/data/gemm_probe_inputs.c \

@@ -128,16 +128,20 @@ static int add_split(job *j, const moe_layer *l, const layer_part *p, int i)
 
     live_rows(p, i, &rows, &bytes);
     rows = i < W2 ? rows / 2 : rows;
-    for (uint64_t e = 0; e < p->experts && !bad; e++) {
+    const int stacked = l->style->is_stacked;
+    const uint64_t n = stacked ? p->experts : 1;
+    const uint64_t cols = stacked && i % W2 == 0 ? bytes / 4 : bytes;
+    const uint64_t shape[3] = {n, rows, cols};
+
+    for (uint64_t e = 0; e < p->experts && !bad; e += n) {
         for (int k = i < W2 ? 0 : 2; k < (i < W2 ? 2 : 3) && !bad; k++) {
             char name[NAME_ROOM];
-            const uint64_t shape[2] = {rows, bytes};
-            (void)snprintf(name, sizeof name, "%s.%llu.%s.%s", l->prefix,
-                           (unsigned long long)e, l->style->projection[k],
-                           l->style->kind[i % W2]);
-            bad =
-                sink_add(&j->sink, name, dtypes[i % W2], i % W2 == 2 ? 1u : 2u,
-                         shape, rows * bytes) == SIZE_MAX;
+            layer_split_name(l->style, l->prefix, e, k, i % W2, name,
+                             sizeof name);
+            bad = sink_add(&j->sink, name, dtypes[i % W2],
+                           (i % W2 == 2 ? 1u : 2u) + (stacked != 0),
+                           stacked ? shape : shape + 1,
+                           n * rows * bytes) == SIZE_MAX;
         }
     }
     return bad;
@@ -349,9 +353,12 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
     const uint64_t pieces = i < W2 ? 2 : 1;
     const uint64_t piece = rows * bytes / pieces;
 
+    const int stacked = l->style->is_stacked;
+
     for (uint64_t k = 0; k < pieces; k++) {
-        if (sink_put(&j->sink, first + (size_t)(e * pieces + k), 0,
-                     live + k * piece, piece, NULL, why) != 0) {
+        if (sink_put(&j->sink, first + (size_t)((stacked ? 0 : e * pieces) + k),
+                     stacked ? e * piece : 0, live + k * piece, piece, NULL,
+                     why) != 0) {
             return -1;
         }
     }
@@ -400,9 +407,10 @@ int job_run_back(job *j, mxo_text why)
         for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
             if (converted(j, l, i) != NULL) {
                 bad = run_tensor(j, l, p, i, at, why);
-                at += !l->style->is_split ? 1
-                      : i < W2            ? (size_t)(2 * p->experts)
-                                          : (size_t)p->experts;
+                at += !l->style->is_split
+                          ? 1
+                          : (i < W2 ? 2 : 1) *
+                                (l->style->is_stacked ? 1 : (size_t)p->experts);
             }
         }
         bad = bad || globals_run_back(j, l, p, at, why) != 0;

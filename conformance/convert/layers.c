@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Recognising layers by name and checking that their sizes agree. */
+/* The layers of a checkpoint, and that their sizes agree. */
 #include "layers.h"
 
 #include "base/say.h"
@@ -9,36 +9,6 @@
 #include <string.h>
 
 enum { NAME_ROOM = 512, PROJECTIONS = 3, KINDS = 3 };
-
-#define MXO_FUSED(id, interleaved, blocks, transposed, w13, w13_scale,      \
-                  w13_bias, w2, w2_scale, w2_bias)                          \
-    {id,     0,          interleaved,                                       \
-     blocks, transposed, {w13, w13_scale, w13_bias, w2, w2_scale, w2_bias}, \
-     {0},    {0}},
-#define MXO_SPLIT(id, gate, up, down, weight, scale, bias) \
-    {id, 1, 0, 0, 0, {0}, {gate, up, down}, {weight, scale, bias}},
-static const name_style styles[] = {
-#include "names.def"
-};
-#undef MXO_SPLIT
-#undef MXO_FUSED
-
-enum { N_STYLES = (int)(sizeof styles / sizeof styles[0]) };
-
-const name_style *layer_style(const char *id)
-{
-    for (int i = 0; i < N_STYLES; i++) {
-        if (strcmp(styles[i].id, id) == 0) {
-            return &styles[i];
-        }
-    }
-    return NULL;
-}
-
-const name_style *layer_style_at(int i)
-{
-    return i < N_STYLES ? &styles[i] : NULL;
-}
 
 static const char *one_of(const char *const *known, int n, const char *text)
 {
@@ -52,9 +22,9 @@ static const char *one_of(const char *const *known, int n, const char *text)
 
 const char *layer_weight_dtype(const char *text)
 {
-    static const char *const known[] = {"U8", "I8"};
+    static const char *const known[] = {"U8", "I8", "U32"};
 
-    return one_of(known, 2, text);
+    return one_of(known, 3, text);
 }
 
 const char *layer_scale_dtype(const char *text)
@@ -88,11 +58,11 @@ static const checkpoint_tensor *of_expert(const checkpoint *c,
                                           const moe_layer *l, uint64_t e,
                                           int projection, int kind)
 {
-    char suffix[NAME_ROOM];
+    char name[2 * NAME_ROOM];
 
-    (void)snprintf(suffix, sizeof suffix, ".%llu.%s.%s", (unsigned long long)e,
-                   l->style->projection[projection], l->style->kind[kind]);
-    return named(c, l->prefix, suffix);
+    layer_split_name(l->style, l->prefix, e, projection, kind, name,
+                     sizeof name);
+    return checkpoint_find(c, name);
 }
 
 void layer_describe(char text[96], const char *dtype, uint32_t rank,
@@ -282,22 +252,68 @@ static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
     return 0;
 }
 
-/* Where the prefix of a layer ends in the name of its first weight. */
-static size_t prefix_length(const name_style *s, const char *name)
+/* All experts in one tensor: what each of them has of it. */
+static void slice_experts(moe_layer *l, int i)
 {
-    char suffix[NAME_ROOM];
-    const size_t n = strlen(name);
+    const checkpoint_tensor *t = l->stacked[i];
 
-    if (s->is_split) {
-        (void)snprintf(suffix, sizeof suffix, ".0.%s.%s", s->projection[0],
-                       s->kind[0]);
-    } else {
-        (void)snprintf(suffix, sizeof suffix, "%s", s->fused[W13]);
+    for (uint64_t e = 0; e < l->experts && t != NULL; e++) {
+        checkpoint_tensor *one = &l->slice[e * 9 + (uint64_t)i];
+        *one = *t;
+        one->n_bytes /= l->experts;
+        one->bytes += e * one->n_bytes;
+        l->split[e * 9 + (uint64_t)i] = one;
     }
-    const size_t m = strlen(suffix);
+}
 
-    return n > m && n < NAME_ROOM && strcmp(name + n - m, suffix) == 0 ? n - m
-                                                                       : 0;
+static int check_stacked_tensor(const moe_layer *l, int i, mxo_text why)
+{
+    const int kind = i % KINDS;
+    const uint64_t rows = i / KINDS == 2 ? l->hidden : l->inter;
+    const uint64_t cols = i / KINDS == 2 ? l->inter : l->hidden;
+    const wanted wants[KINDS] = {{"U32", 3, {l->experts, rows, cols / 8, 0}},
+                                 {"U8", 3, {l->experts, rows, cols / 32, 0}},
+                                 {"BF16", 2, {l->experts, rows, 0, 0}}};
+    char suffix[NAME_ROOM];
+
+    if (l->stacked[i] == NULL && kind == 2 && !l->biased) {
+        return 0;
+    }
+    (void)snprintf(suffix, sizeof suffix, "%s.%s",
+                   l->style->projection[i / KINDS], l->style->kind[kind]);
+    return check_tensor(l, suffix, l->stacked[i], &wants[kind], why);
+}
+
+static int check_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
+{
+    for (int i = 0; i < PROJECTIONS * KINDS; i++) {
+        l->stacked[i] = of_expert(c, l, 0, i / KINDS, i % KINDS);
+        l->biased |= l->stacked[i] != NULL && i % KINDS == 2;
+    }
+    l->experts = l->stacked[0]->shape[0];
+    l->inter = l->stacked[0]->shape[1];
+    l->hidden = l->stacked[0]->shape[2] * 8;
+    l->weight_dtype = "U32";
+    l->scale_dtype = "U8";
+    l->group = 32;
+    if (check_sizes(l, why) != 0) {
+        return -1;
+    }
+    for (int i = 0; i < PROJECTIONS * KINDS; i++) {
+        if (check_stacked_tensor(l, i, why) != 0) {
+            return -1;
+        }
+    }
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
+    l->split = calloc((size_t)l->experts, 9 * sizeof *l->split);
+    l->slice = calloc((size_t)l->experts, 9 * sizeof *l->slice);
+    if (l->split == NULL || l->slice == NULL) {
+        return complain(why, l, "no memory");
+    }
+    for (int i = 0; i < PROJECTIONS * KINDS; i++) {
+        slice_experts(l, i);
+    }
+    return 0;
 }
 
 static int add_layer(const checkpoint *c, layer_list *list,
@@ -325,62 +341,25 @@ static int add_layer(const checkpoint *c, layer_list *list,
     for (int i = 0; i < LAYER_TENSORS && !style->is_split; i++) {
         l->fused[i] = named(c, l->prefix, style->fused[i]);
     }
-    if ((style->is_split ? check_split(c, l, why) : check_fused(l, why)) != 0) {
+    const int bad = style->is_stacked ? check_stacked(c, l, why)
+                    : style->is_split ? check_split(c, l, why)
+                                      : check_fused(l, why);
+
+    if (bad != 0) {
         return -1;
     }
     l->order = layer_row_order(l, list->asked);
     return l->group == 16 ? layer_find_globals(c, l, why) : 0;
 }
 
-/* Do the scales of another style lie beside this weight? */
-static int has_other_style(const checkpoint *c, const name_style *s,
-                           const checkpoint_tensor *weight, size_t prefix)
-{
-    char name[2 * NAME_ROOM];
-    int found = 0;
-
-    for (int k = 0; k < N_STYLES; k++) {
-        const name_style *o = &styles[k];
-        if (o == s || !o->is_split ||
-            strcmp(o->projection[0], s->projection[0]) != 0 ||
-            strcmp(o->kind[0], s->kind[0]) != 0) {
-            continue;
-        }
-        (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix,
-                       weight->name, o->projection[0], o->kind[1]);
-        found |= checkpoint_find(c, name) != NULL;
-    }
-    return found;
-}
-
-/* Experts kept in another type are copied like the rest: a split layer is
-   packed E2M1 if it is made of bytes or has scales, a transposed one if it is
-   made of bytes. */
-static int is_mxfp4(const checkpoint *c, const name_style *s,
-                    const checkpoint_tensor *weight, size_t prefix)
-{
-    char name[2 * NAME_ROOM];
-
-    if (s->is_transposed) {
-        return layer_weight_dtype(weight->dtype) != NULL;
-    }
-    (void)snprintf(name, sizeof name, "%.*s.0.%s.%s", (int)prefix, weight->name,
-                   s->projection[0], s->kind[1]);
-    if (!s->is_split || checkpoint_find(c, name) != NULL) {
-        return 1;
-    }
-    return strcmp(weight->dtype, "U8") == 0 &&
-           !has_other_style(c, s, weight, prefix);
-}
-
 static int find_all(const checkpoint *c, layer_list *list, mxo_text why)
 {
     for (size_t i = 0; i < c->n; i++) {
-        for (int k = 0; k < N_STYLES; k++) {
+        for (int k = 0; layer_style_at(k) != NULL; k++) {
             const checkpoint_tensor *t = &c->tensor[i];
-            const size_t prefix = prefix_length(&styles[k], t->name);
-            if (prefix > 0 && is_mxfp4(c, &styles[k], t, prefix) &&
-                add_layer(c, list, &styles[k], t->name, prefix, why) != 0) {
+            const size_t prefix = layer_begins(c, layer_style_at(k), t);
+            if (prefix > 0 && add_layer(c, list, layer_style_at(k), t->name,
+                                        prefix, why) != 0) {
                 return -1;
             }
         }
@@ -401,7 +380,11 @@ static void own_layer(layer_list *list, const checkpoint *c, const moe_layer *l)
     for (int k = 0; k < LAYER_TENSORS; k++) {
         own(list, c, l->fused[k]);
     }
-    for (uint64_t k = 0; l->split != NULL && k < 9 * l->experts; k++) {
+    for (int k = 0; k < PROJECTIONS * KINDS; k++) {
+        own(list, c, l->stacked[k]);
+    }
+    for (uint64_t k = 0;
+         l->split != NULL && l->slice == NULL && k < 9 * l->experts; k++) {
         own(list, c, l->split[k]);
     }
     for (uint64_t k = 0; l->global != NULL && k < layer_globals(l); k++) {
@@ -415,8 +398,7 @@ int layers_find(const checkpoint *c, row_order asked, layer_list *list,
     memset(list, 0, sizeof *list);
     list->asked = asked;
     list->owned = calloc(c->n + 1, 1);
-    int bad = list->owned == NULL || find_all(c, list, why) != 0 ||
-              layers_check_unread(c, why) != 0;
+    int bad = list->owned == NULL || find_all(c, list, why) != 0;
 
     for (size_t i = 0; i < list->n && !bad; i++) {
         own_layer(list, c, &list->layer[i]);
@@ -433,6 +415,7 @@ void layers_clear(layer_list *list)
     for (size_t i = 0; i < list->n; i++) {
         free(list->layer[i].prefix);
         free(list->layer[i].split);
+        free(list->layer[i].slice);
         free(list->layer[i].global);
     }
     free(list->layer);

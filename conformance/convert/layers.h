@@ -20,6 +20,7 @@ typedef struct name_style {
     int is_interleaved; /* rows of w13: gate 0, up 0, gate 1, ... */
     int has_blocks;     /* weights have a last axis of 16 bytes */
     int is_transposed;  /* rows of weights and scales on the last axis */
+    int is_stacked;     /* split, but all experts in one tensor */
     const char *fused[LAYER_TENSORS];
     const char *projection[3]; /* gate, up, down */
     const char *kind[3];       /* weight, scale, bias */
@@ -44,8 +45,10 @@ typedef struct moe_layer {
     int biased;
     const checkpoint_tensor *fused[LAYER_TENSORS];
     const checkpoint_tensor **split; /* owned; [experts][3][3] */
-    const global_style *globals;     /* of NVFP4; else NULL */
-    uint32_t global_rank; /* of one expert's: 0, or 1 of one number */
+    checkpoint_tensor *slice;        /* owned: of stacked tensors, the same */
+    const checkpoint_tensor *stacked[9];
+    const global_style *globals; /* of NVFP4; else NULL */
+    uint32_t global_rank;        /* of one expert's: 0, or 1 of one number */
     /* owned; [experts][3][2], or of all experts: w13, w13, w2, w2 */
     const checkpoint_tensor **global;
 } moe_layer;
@@ -97,6 +100,9 @@ const char *layer_weight_dtype(const char *text);
 const char *layer_scale_dtype(const char *text);
 const name_style *layer_style(const char *id);
 const name_style *layer_style_at(int i); /* NULL: there are no more */
+/* The name of one of three kinds of a split projection of an expert. */
+void layer_split_name(const name_style *s, const char *prefix, uint64_t e,
+                      int projection, int kind, char *name, size_t room);
 /* "U8[4,256,8]" of a type and shape; "U8 or F8_E8M0" of types. */
 void layer_describe(char text[96], const char *dtype, uint32_t rank,
                     const uint64_t *shape);
@@ -104,6 +110,9 @@ void layer_describe(char text[96], const char *dtype, uint32_t rank,
 const char *layer_scale_name(const moe_layer *l);
 uint64_t layer_group(const char *scale_dtype);
 const global_style *layer_global_style(const char *scales);
+/* Length of the layer's prefix where t is its first weight in FP4; else 0. */
+size_t layer_begins(const checkpoint *c, const name_style *s,
+                    const checkpoint_tensor *t);
 /* How many tensors hold a layer's global scales, and the name of one. */
 uint64_t layer_globals(const moe_layer *l);
 void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
@@ -117,8 +126,6 @@ int layers_find(const checkpoint *c, row_order asked, layer_list *list,
                 mxo_text why);
 /* How a layer's names have the rows of w13; asked: where they do not tell. */
 row_order layer_row_order(const moe_layer *l, row_order asked);
-/* 0, or -1 and a sentence: a tensor is of experts that are not read. */
-int layers_check_unread(const checkpoint *c, mxo_text why);
 /* 0, or -1 and a sentence: a tensor lacks others of its layer. */
 int layers_check_left_over(const checkpoint *c, const layer_list *list,
                            mxo_text why);

@@ -48,7 +48,8 @@ const name_style *drawn_style(const char *names)
 {
     const name_style *s = layer_style(names);
 
-    return s == NULL || s->is_transposed ? NULL : s; /* those are of NVFP4 */
+    /* Transposed are NVFP4's, stacked has words. */
+    return s == NULL || s->is_transposed || s->is_stacked ? NULL : s;
 }
 
 /* One of a list, the earlier ones more often. */

@@ -261,18 +261,22 @@ static int add_split(sink *s, const gguf_block *b, int i)
     const uint64_t rows = i < W2 ? b->inter : b->hidden;
     const uint64_t pitch =
         expert_bytes(b, i) / (i < W2 ? 2 * b->inter : b->hidden);
-    const uint64_t shape[2] = {rows, pitch};
+    const int stacked = b->style->is_stacked;
+    const uint64_t n = stacked ? b->experts : 1;
+    const uint64_t cols = stacked && i % W2 == 0 ? pitch / 4 : pitch;
+    const uint64_t shape[3] = {n, rows, cols};
     int bad = 0;
 
-    for (uint64_t e = 0; e < b->experts && !bad; e++) {
+    for (uint64_t e = 0; e < b->experts && !bad; e += n) {
         for (int p = i < W2 ? GATE : DOWN; p < (i < W2 ? DOWN : PROJECTIONS);
              p++) {
             char name[2 * NAME_ROOM];
-            (void)snprintf(name, sizeof name, "%s.%llu.%s.%s", b->prefix,
-                           (unsigned long long)e, b->style->projection[p],
-                           b->style->kind[i % W2]);
-            bad |= sink_add(s, name, dtype_of(b, i), i % W2 == 2 ? 1u : 2u,
-                            shape, rows * pitch) == SIZE_MAX;
+            layer_split_name(b->style, b->prefix, e, p, i % W2, name,
+                             sizeof name);
+            bad |= sink_add(s, name, dtype_of(b, i),
+                            (i % W2 == 2 ? 1u : 2u) + (stacked != 0),
+                            stacked ? shape : shape + 1,
+                            n * rows * pitch) == SIZE_MAX;
         }
     }
     return bad;
@@ -327,12 +331,18 @@ static int put_expert(const gguf *g, const gguf_block *b, sink *s, int i,
     if (!b->style->is_split) {
         return sink_put(s, at, e * n, bytes, n, NULL, g->why);
     }
+    const int stacked = b->style->is_stacked;
+    const size_t first = stacked ? 0 : (size_t)e;
+
     if (i >= W2) {
-        return sink_put(s, at + e, 0, bytes, n, NULL, g->why);
+        return sink_put(s, at + first, stacked ? e * n : 0, bytes, n, NULL,
+                        g->why);
     }
-    return sink_put(s, at + 2 * e, 0, bytes, half, NULL, g->why) != 0
+    const uint64_t from = stacked ? e * half : 0;
+
+    return sink_put(s, at + 2 * first, from, bytes, half, NULL, g->why) != 0
                ? -1
-               : sink_put(s, at + 2 * e + 1, 0, bytes + half, half, NULL,
+               : sink_put(s, at + 2 * first + 1, from, bytes + half, half, NULL,
                           g->why);
 }
 
@@ -357,9 +367,10 @@ static int put_blocks(const gguf *g, sink *s, progress *p)
             if (bad) {
                 return -1;
             }
-            at += !b->style->is_split ? 1
-                  : i < W2            ? 2 * (size_t)b->experts
-                                      : (size_t)b->experts;
+            at += !b->style->is_split
+                      ? 1
+                      : (i < W2 ? 2 : 1) *
+                            (b->style->is_stacked ? 1 : (size_t)b->experts);
         }
     }
     return 0;

@@ -220,6 +220,43 @@ static int same(const char *a_path, const char *b_path)
     return a.n != b.n;
 }
 
+/* The experts of a quark file as MLX keeps them, or spoilt: a weight left out,
+   scales of 16 elements, weights of 8 bits. */
+static int stack(const char *from, const char *to, const char *fault)
+{
+    tensor_set *set = calloc(1, sizeof *set);
+    checkpoint c;
+
+    (void)open_or_exit(from, &c);
+    for (int i = 0; set != NULL && i < 6; i++) {
+        const char *projection = quark_names.projection[i / 2];
+        const int is_scale = i % 2;
+        const int wide = is_scale ? strcmp(fault, "group16") == 0
+                                  : strcmp(fault, "bits8") == 0;
+        const uint64_t cols = i / 2 == 2 ? 64 : 128;
+        const uint64_t shape[] = {3, i / 2 == 2 ? 128 : 64,
+                                  (cols / (is_scale ? 32 : 8)) << wide};
+        char name[128];
+
+        if (i == 2 && strcmp(fault, "lacks") == 0) {
+            continue;
+        }
+        (void)snprintf(name, sizeof name, "%s.%s.%s", quark_names.prefix,
+                       projection, is_scale ? "scales" : "weight");
+        add(set, name, is_scale ? MXO_U8 : MXO_U32, 3, shape);
+        uint8_t *bytes = set->t[set->n - 1].data;
+        for (int e = 0; e < 3 && !wide; e++) {
+            (void)snprintf(name, sizeof name, "%s.%d.%s.%s", quark_names.prefix,
+                           e, projection,
+                           is_scale ? quark_names.scale : quark_names.weight);
+            const checkpoint_tensor *t = checkpoint_find(&c, name);
+            memcpy(bytes + (uint64_t)e * t->n_bytes, t->bytes,
+                   (size_t)t->n_bytes);
+        }
+    }
+    return set == NULL || save(to, set);
+}
+
 /* Whether every tensor of a is one of b's: name, type, shape and bytes. */
 static int part_of(const char *a_path, const char *b_path)
 {
@@ -369,6 +406,9 @@ int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "pad") == 0) {
         return pad(argv[2], argv[3]);
+    }
+    if (argc == 5 && strcmp(argv[1], "stack") == 0) {
+        return stack(argv[2], argv[3], argv[4]);
     }
     if (argc == 6 && strcmp(argv[1], "shards") == 0) {
         return shards(argv + 2);
