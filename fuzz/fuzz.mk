@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzz targets: libFuzzer with --enable-fuzzing CC=clang, else standalone.c,
 # which replays the corpus in make check with any compiler.
-fuzz_programs = fuzz_casefile fuzz_casetext fuzz_checkpoint fuzz_diagnose \
+fuzz_programs = fuzz_baseline fuzz_casefile fuzz_casetext fuzz_checkpoint fuzz_diagnose \
 	fuzz_gguf fuzz_layer fuzz_layers fuzz_layout fuzz_layout_text fuzz_number \
-	fuzz_profile fuzz_protocol fuzz_quant fuzz_safetensors fuzz_select \
+	fuzz_profile fuzz_protocol fuzz_quant fuzz_report fuzz_safetensors fuzz_select \
 	fuzz_table
 if MXO_FUZZING
 noinst_PROGRAMS += $(fuzz_programs)
@@ -21,6 +21,11 @@ fuzz-targets: $(BUILT_SOURCES)
 fuzz_cppflags = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance $(JANSSON_CFLAGS)
 fuzz_ldadd = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
+fuzz_baseline_SOURCES = %reldir%/fuzz_baseline.c %reldir%/scratch.c %reldir%/scratch.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_baseline_CPPFLAGS = $(fuzz_cppflags)
+fuzz_baseline_LDFLAGS = $(fuzz_ldflags)
+fuzz_baseline_LDADD = $(fuzz_ldadd)
 fuzz_casefile_SOURCES = %reldir%/fuzz_casefile.c %reldir%/scratch.c %reldir%/scratch.h \
 	%reldir%/target.h $(fuzz_driver)
 fuzz_casefile_CPPFLAGS = $(fuzz_cppflags)
@@ -81,6 +86,11 @@ fuzz_quant_SOURCES = %reldir%/fuzz_quant.c %reldir%/drawn.c %reldir%/drawn.h \
 fuzz_quant_CPPFLAGS = $(fuzz_cppflags)
 fuzz_quant_LDFLAGS = $(fuzz_ldflags)
 fuzz_quant_LDADD = $(fuzz_ldadd)
+fuzz_report_SOURCES = %reldir%/fuzz_report.c %reldir%/scratch.c %reldir%/scratch.h \
+	%reldir%/target.h $(fuzz_driver)
+fuzz_report_CPPFLAGS = $(fuzz_cppflags)
+fuzz_report_LDFLAGS = $(fuzz_ldflags)
+fuzz_report_LDADD = $(fuzz_ldadd)
 fuzz_safetensors_SOURCES = %reldir%/fuzz_safetensors.c %reldir%/target.h $(fuzz_driver)
 fuzz_safetensors_CPPFLAGS = $(fuzz_cppflags)
 fuzz_safetensors_LDFLAGS = $(fuzz_ldflags)
