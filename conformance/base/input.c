@@ -54,6 +54,19 @@ FILE *input_open(const char *path)
     return f == NULL ? refuse(fd, errno) : f;
 }
 
+uint64_t input_bytes(char *const paths[], int n)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        struct stat s;
+        sum += stat(paths[i], &s) == 0 && S_ISREG(s.st_mode)
+                   ? (uint64_t)s.st_size
+                   : 0;
+    }
+    return sum;
+}
+
 uint64_t input_digest(uint64_t digest, const char *path)
 {
     FILE *f = input_open(path);

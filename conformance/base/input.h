@@ -13,6 +13,9 @@ FILE *input_open(const char *path);
 /* Why it failed, in words that are the same on every system. */
 const char *input_error(void);
 
+/* Bytes of files together, as far as they can be told. */
+uint64_t input_bytes(char *const paths[], int n);
+
 /* A digest goes on with the file's bytes, eight at a time as FNV-1a takes one;
    unchanged if they cannot be read. */
 uint64_t input_digest(uint64_t digest, const char *path);

@@ -147,6 +147,20 @@ void progress_show(progress *p, uint64_t done, uint64_t red, const char *what)
     leave(p);
 }
 
+void progress_begin_bytes(progress *p, uint64_t total)
+{
+    progress_begin(p, total / 1000000, 1);
+    p->unit = " MB";
+    p->total_work = total;
+    progress_tick(p);
+}
+
+void progress_bytes(progress *p, uint64_t n)
+{
+    progress_work(p, p->work + n, p->total_work);
+    progress_show(p, p->work / 1000000, 0, NULL);
+}
+
 void progress_wipe(progress *p)
 {
     if (!p->is_shown) {
@@ -209,4 +223,5 @@ void progress_end(progress *p)
         (void)pthread_join(p->thread, NULL);
         p->ticks = 0;
     }
+    p->is_shown = 0;
 }

@@ -35,6 +35,9 @@ typedef struct progress {
 void progress_begin(progress *p, uint64_t total, int is_wanted);
 /* Draw it also where one case takes long, until progress_end(). */
 void progress_tick(progress *p);
+/* Of reading files of so many bytes: in MB, ticking; n more were read. */
+void progress_begin_bytes(progress *p, uint64_t total);
+void progress_bytes(progress *p, uint64_t n);
 /* what (NULL: nothing) is cut to the width. */
 void progress_show(progress *p, uint64_t done, uint64_t red, const char *what);
 /* Another total than that of the begin. */
@@ -43,7 +46,7 @@ void progress_total(progress *p, uint64_t total);
 void progress_work(progress *p, uint64_t work, uint64_t total);
 /* Wipe the line, before other output and at the end. */
 void progress_wipe(progress *p);
-/* Wipe it for good. */
+/* Wipe it for good: nothing is shown any more. */
 void progress_end(progress *p);
 
 #endif

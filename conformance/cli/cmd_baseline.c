@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mxoracle baseline: write what a run is, as what later ones are held to. */
 #include "base/cli.h"
+#include "base/input.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "report/baseline.h"
@@ -198,6 +199,7 @@ static int write_out(session *s)
 static int make(session *s, char **paths, int n)
 {
     char why[1024];
+    progress p;
     report_run run;
     int status = EXIT_PASS;
 
@@ -207,7 +209,12 @@ static int make(session *s, char **paths, int n)
                               paths[i]);
         }
     }
-    if (stored_read(&s->run, paths, n, (mxo_text){why, sizeof why}) != 0) {
+    progress_begin_bytes(&p, input_bytes(paths, n));
+    const int bad =
+        stored_read(&s->run, paths, n, &p, (mxo_text){why, sizeof why});
+
+    progress_end(&p);
+    if (bad != 0) {
         return cli_refuse("%s", why);
     }
     if (strcmp(record_text(s->run.header, "command"), "run") != 0) {

@@ -7,6 +7,7 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "base/prng.h"
+#include "base/progress.h"
 #include "case/grid.h"
 #include "data/fill.h"
 #include "run/native.h"
@@ -100,7 +101,7 @@ static int make_file(const gen_options *o, const case_item *item,
     return bad;
 }
 
-static int write_case(const gen_options *o, const case_item *item)
+static int write_case(const gen_options *o, const case_item *item, progress *p)
 {
     char sentence[SENTENCE] = "";
     char name[STEM + 64];
@@ -114,13 +115,16 @@ static int write_case(const gen_options *o, const case_item *item)
         return EXIT_RED;
     }
     if (access(path, F_OK) == 0) {
+        progress_wipe(p);
         (void)cli_refuse("%s exists already", path);
         return EXIT_RED;
     }
     if (make_file(o, item, path, (mxo_text){sentence, sizeof sentence}) != 0) {
+        progress_wipe(p);
         (void)cli_refuse("%s", sentence);
         return EXIT_RED;
     }
+    progress_wipe(p);
     puts(path);
     return EXIT_PASS;
 }
@@ -149,6 +153,7 @@ static int read_cases(char *const args[], int n, uint64_t seed, case_list *list)
 
 static int generate(const gen_options *o, char *const args[], int n)
 {
+    progress p;
     case_list list;
     int status;
 
@@ -160,9 +165,13 @@ static int generate(const gen_options *o, char *const args[], int n)
     }
     /* A limit on file sizes must be an error, not the end. */
     (void)signal(SIGXFSZ, SIG_IGN);
+    progress_begin(&p, list.n, 1);
+    progress_tick(&p);
     for (size_t i = 0; status == EXIT_PASS && i < list.n; i++) {
-        status = write_case(o, &list.item[i]);
+        progress_show(&p, i, 0, list.item[i].text);
+        status = write_case(o, &list.item[i], &p);
     }
+    progress_end(&p);
     case_list_clear(&list);
     return status;
 }

@@ -4,6 +4,7 @@
  * it against a baseline and against an older run.
  */
 #include "base/cli.h"
+#include "base/input.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "lost.h"
@@ -35,6 +36,7 @@ typedef struct session {
     report_set reports;
     tally counts;
     changes since;
+    progress progress;
 } session;
 
 static int usage(void)
@@ -98,8 +100,12 @@ static void report_one(void *state, report_result *r)
         changes_take(&s->since, r, said, sizeof said);
         r->change = said;
     }
+    if (s->verbose > 0 || verdict_is_red(r->v->status)) {
+        progress_wipe(&s->progress);
+    }
     report_set_result(&s->reports, r);
     tally_add(&s->counts, r);
+    progress_show(&s->progress, s->counts.n_lines, tally_red(&s->counts), NULL);
 }
 
 static void replay(session *s, const json_t *record)
@@ -160,11 +166,14 @@ static int replay_all(session *s)
                        "the lack of shard %.120s", missing);
     }
     report_set_begin(&s->reports, &s->run);
+    progress_begin(&s->progress, s->now.n_cases, 1);
+    progress_tick(&s->progress);
     for (size_t i = 0; i < s->now.n_cases; i++) {
         json_t *record = stored_record(&s->now, i);
         replay(s, record);
         json_decref(record);
     }
+    progress_end(&s->progress);
     s->run.stopped = s->now.stopped[0] == '\0' ? NULL : s->now.stopped;
     report_lost(s);
     if (s->n_old > 0) {
@@ -179,11 +188,17 @@ static int open_inputs(session *s, char **paths, int n)
     char why[1024];
     const mxo_text text = {why, sizeof why};
 
-    if (stored_read(&s->now, paths, n, text) != 0 ||
-        (s->n_old > 0 &&
-         stored_read(&s->old, s->old_paths, s->n_old, text) != 0) ||
+    progress_begin_bytes(&s->progress, input_bytes(paths, n) +
+                                           input_bytes(s->old_paths, s->n_old));
+    const int bad =
+        stored_read(&s->now, paths, n, &s->progress, text) != 0 ||
+        (s->n_old > 0 && stored_read(&s->old, s->old_paths, s->n_old,
+                                     &s->progress, text) != 0) ||
         (s->baseline_file != NULL &&
-         baseline_read(&s->expected, s->baseline_file, text) != 0)) {
+         baseline_read(&s->expected, s->baseline_file, text) != 0);
+
+    progress_end(&s->progress);
+    if (bad) {
         return cli_refuse("%s", why);
     }
     if (run_options_check_baseline(NULL, NULL, &s->expected) != EXIT_PASS) {

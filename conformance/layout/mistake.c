@@ -140,6 +140,9 @@ layout_moved layout_move(const layout_evidence *e, const char *layout,
                            .params = params,
                            .in = &x};
 
+    if (e->progress != NULL) {
+        progress_show(e->progress, e->progress->done + 1, 0, layout);
+    }
     return run(e, &call, bytes);
 }
 

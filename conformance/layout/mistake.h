@@ -7,6 +7,8 @@
 #ifndef MXO_LAYOUT_MISTAKE_H
 #define MXO_LAYOUT_MISTAKE_H
 
+#include "base/progress.h"
+
 #include <mxoracle/abi.h>
 
 #include <stddef.h>
@@ -21,8 +23,9 @@ typedef struct layout_evidence {
     uint64_t extent[3];
     const uint8_t *logical;
     const uint8_t *actual;
-    uint64_t n_actual; /* bytes */
-    uint64_t kept[2];  /* backwards: rows and columns of the result; 0: all */
+    uint64_t n_actual;  /* bytes */
+    uint64_t kept[2];   /* backwards: rows and columns of the result; 0: all */
+    progress *progress; /* borrowed; counts what was tried; NULL: none */
 } layout_evidence;
 
 /* One sentence without a full stop; 0 if no known mistake fits. */

@@ -220,7 +220,8 @@ static uint8_t *take_apart(const pair *p, layout_evidence *e, mxo_text why)
                            .dtype = p->dtype,
                            .extent = {p->extent[0], p->extent[1], p->extent[2]},
                            .actual = p->actual,
-                           .n_actual = p->n};
+                           .n_actual = p->n,
+                           .progress = p->progress};
     return e->table->open(&e->ctx, 0, why) != MXO_OK ? NULL
                                                      : logical_of(p, e, why);
 }
@@ -393,8 +394,16 @@ int diagnose_pair(const pair *p)
 {
     strbuf said = {0};
     char mistake[400];
-    const int differs = pair_compare(p, &said, mistake, sizeof mistake);
+    progress tried;
+    pair shown = *p;
 
+    progress_begin(&tried, 0, 1);
+    tried.unit = " tried";
+    shown.progress = &tried;
+    progress_tick(&tried);
+    const int differs = pair_compare(&shown, &said, mistake, sizeof mistake);
+
+    progress_end(&tried);
     fputs(strbuf_text(&said), stdout);
     strbuf_clear(&said);
     return differs;

@@ -3,6 +3,7 @@
 #ifndef MXO_LAYOUT_PAIR_H
 #define MXO_LAYOUT_PAIR_H
 
+#include "base/progress.h"
 #include "base/strbuf.h"
 
 #include <mxoracle/abi.h>
@@ -21,6 +22,7 @@ typedef struct pair {
        column below live[1]. period 0: not known. */
     uint64_t live[2];
     uint64_t period;
+    progress *progress; /* borrowed; counts what was tried; NULL: none */
 } pair;
 
 /* Are the right bytes as many as the layout has for the shape, and any at all?

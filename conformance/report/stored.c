@@ -22,6 +22,7 @@ typedef struct reading {
     uint64_t n[N_VERDICTS]; /* cases so far, by status */
     int has_changes;        /* since a run that is not at hand: passed over */
     uint64_t n_changes;     /* lines of them that are still to come */
+    progress *progress;
     mxo_text why;
 } reading;
 
@@ -285,11 +286,9 @@ static int take_line(reading *r, const char *line)
 
 static int refuse_line(const reading *r)
 {
-    char text[80];
-
-    (void)snprintf(text, sizeof text, "line %u has more than %d bytes",
-                   r->line + 1, RECORD_MOST);
-    return refuse(r, text);
+    (void)say(MXO_E_PARAM, r->why, "%s: line %u has more than %d bytes",
+              r->path, r->line + 1, RECORD_MOST);
+    return -1;
 }
 
 static int read_file(reading *r, FILE *f)
@@ -300,6 +299,7 @@ static int read_file(reading *r, FILE *f)
     int bad = 0;
 
     while (!bad && (n = record_next_line(f, &line, &size)) != 0) {
+        progress_bytes(r->progress, n < 0 ? 0 : (uint64_t)n);
         bad = n < 0 ? refuse_line(r) : (r->line++, take_line(r, line));
     }
     free(line);
@@ -314,8 +314,7 @@ static int read_file(reading *r, FILE *f)
     return bad;
 }
 
-/* Backends in the order of the header, cases in that of the plan.  Equal ones
-   keep their order: their lines were read, and their places follow, so. */
+/* Backends as in the header, cases as in the plan; equal ones as they were. */
 typedef struct ranked {
     stored_case c;
     size_t place;
@@ -396,14 +395,14 @@ static void join_absent(stored_run *s)
     s->n_cases = n;
 }
 
-int stored_read(stored_run *s, char *const paths[], int n, mxo_text why)
+int stored_read(stored_run *s, char *const paths[], int n, progress *p,
+                mxo_text why)
 {
     int bad = 0;
 
-    memset(s, 0, sizeof *s);
-    s->operations = json_object();
+    *s = (stored_run){.operations = json_object()};
     for (int i = 0; !bad && i < n; i++) {
-        reading r = {.s = s, .path = paths[i], .why = why};
+        reading r = {.s = s, .path = paths[i], .progress = p, .why = why};
         FILE *f = input_open(paths[i]);
         bad = f == NULL ? refuse(&r, input_error()) : read_file(&r, f);
         if (f != NULL) {

@@ -5,6 +5,7 @@
 #ifndef MXO_STORED_H
 #define MXO_STORED_H
 
+#include "base/progress.h"
 #include "record.h"
 
 /* A case as its line: a tree would take ten times as much. */
@@ -33,7 +34,8 @@ typedef struct stored_run {
  * and, if there are several, different shards of one run. 0, or -1 and a
  * sentence.
  */
-int stored_read(stored_run *s, char *const paths[], int n, mxo_text why);
+int stored_read(stored_run *s, char *const paths[], int n, progress *p,
+                mxo_text why);
 void stored_clear(stored_run *s);
 
 /* Shards that are not among the files, as "3, 5"; "" if none. */
