@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
     (void)snprintf(path, sizeof path, "%s",
                    scratch_file("run.jsonl", bytes, n));
-    if (stored_read(&s, paths, 1, (mxo_text){why, sizeof why}) != 0) {
+    if (stored_read(&s, paths, 1, NULL, (mxo_text){why, sizeof why}) != 0) {
         if (why[0] == '\0' || !say_is_printable(why)) {
             die("refused by no sentence", why);
         }

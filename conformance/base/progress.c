@@ -157,8 +157,10 @@ void progress_begin_bytes(progress *p, uint64_t total)
 
 void progress_bytes(progress *p, uint64_t n)
 {
-    progress_work(p, p->work + n, p->total_work);
-    progress_show(p, p->work / 1000000, 0, NULL);
+    if (p != NULL) {
+        progress_work(p, p->work + n, p->total_work);
+        progress_show(p, p->work / 1000000, 0, NULL);
+    }
 }
 
 void progress_wipe(progress *p)

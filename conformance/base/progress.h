@@ -35,7 +35,8 @@ typedef struct progress {
 void progress_begin(progress *p, uint64_t total, int is_wanted);
 /* Draw it also where one case takes long, until progress_end(). */
 void progress_tick(progress *p);
-/* Of reading files of so many bytes: in MB, ticking; n more were read. */
+/* Of reading files of so many bytes: in MB, ticking; n more were read (p NULL:
+   by whom nobody watches). */
 void progress_begin_bytes(progress *p, uint64_t total);
 void progress_bytes(progress *p, uint64_t n);
 /* what (NULL: nothing) is cut to the width. */
