@@ -80,7 +80,8 @@ enum {
     CODES_CUTLASS,
     CODES_TORCH,
     CODES_ML_DTYPES,
-    CODES_DEEPGEMM
+    CODES_DEEPGEMM,
+    CODES_OPENVINO
 };
 
 typedef struct codes_job {
@@ -400,6 +401,13 @@ CODES_FN uint32_t codes_e8m0_encode(const codes_job *a, uint32_t x)
     switch (a->rule) {
     case CODES_TORCH:
         return codes_e8m0_near(magnitude);
+    case CODES_OPENVINO: /* ties to an even byte; rounded as an integer */
+        if (magnitude > infinity || x >> 31 != 0) {
+            return x >> 31 != 0 ? 0 : 255;
+        }
+        s = magnitude < 0x800000u ? magnitude > 0x600000u
+                                  : (x + 0x3fffffu + (x >> 23 & 1)) >> 23;
+        return s > 254 ? 254 : s;
     case CODES_ML_DTYPES:
         return x - 1 < infinity - 1 ? codes_e8m0_near(magnitude) : 255;
     case CODES_DEEPGEMM:

@@ -305,8 +305,8 @@ static inline mxo_status codes_tensors(const mxo_call *call,
 static inline mxo_status codes_params(const mxo_call *call, codes_job *a,
                                       mxo_text why)
 {
-    static const char *const rules[] = {"rz",    "rp",        "cutlass",
-                                        "torch", "ml_dtypes", "deepgemm"};
+    static const char *const rules[] = {
+        "rz", "rp", "cutlass", "torch", "ml_dtypes", "deepgemm", "openvino"};
 
     a->ones = (uint32_t)call_is(call, "nan", "ones");
     a->positive = (uint32_t)call_is(call, "zero", "positive");
@@ -318,9 +318,9 @@ static inline mxo_status codes_params(const mxo_call *call, codes_job *a,
     case CODES_E8M0_DECODE:
         return codes_e8m0_read(call, a, why);
     case CODES_E8M0_ENCODE:
-        a->rule = codes_choice(call, "rule", rules, 6);
+        a->rule = codes_choice(call, "rule", rules, 7);
         MXO_TRY(codes_flag(call, "sat", &a->sat, why));
-        return a->rule < 6
+        return a->rule < 7
                    ? MXO_OK
                    : call_refuse(call, MXO_E_PARAM, why, "no such rule");
     default:

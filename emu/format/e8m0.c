@@ -166,6 +166,26 @@ static int encode_deepgemm(uint32_t x)
     return s < 1 ? 1 : s > 254 ? 254 : s;
 }
 
+/* Ties to an even byte: 1.5 goes to 2 and 3 to 2.  What has a sign is byte 0,
+   a NaN, too. */
+static int encode_openvino(uint32_t x)
+{
+    const uint32_t field = x >> 23 & 0xff;
+    const uint32_t rest = x & 0x7fffff;
+    const uint32_t half = field == 0 ? 0x600000 : 0x400000;
+
+    if (x >> 31 != 0) {
+        return 0;
+    }
+    if (x > 0x7f800000) {
+        return 255;
+    }
+    const uint32_t s =
+        field + (rest > half || (rest == half && field % 2 != 0));
+
+    return s > 254 ? 254 : (int)s;
+}
+
 uint8_t mxo_e8m0_encode(mxo_e8m0_round rule, uint32_t x, int sat)
 {
     const mxo_real v = mxo_format_decode(MXO_FMT_F32, x);
@@ -181,6 +201,8 @@ uint8_t mxo_e8m0_encode(mxo_e8m0_round rule, uint32_t x, int sat)
         return (uint8_t)encode_nearest(x);
     case MXO_E8M0_ML_DTYPES:
         return (uint8_t)encode_ml_dtypes(x);
+    case MXO_E8M0_TO_EVEN:
+        return (uint8_t)encode_openvino(x);
     default:
         return (uint8_t)encode_deepgemm(x);
     }

@@ -2,8 +2,8 @@
 /* format.e8m0_encode: a number to the scale byte below, above or nearest. */
 #include "../call.h"
 
-static const char *const rules[] = {"rz",    "rp",        "cutlass",
-                                    "torch", "ml_dtypes", "deepgemm"};
+static const char *const rules[] = {"rz",        "rp",       "cutlass", "torch",
+                                    "ml_dtypes", "deepgemm", "openvino"};
 
 mxo_status infer_format_e8m0_encode(const mxo_call *call,
                                     mxo_tensor *out_tensor, uint32_t *n_out,

@@ -214,6 +214,17 @@ START_TEST(infinity_nan_zero_and_sign)
         {MXO_E8M0_DEEPGEMM, 0x00000000, 1, 1},
         {MXO_E8M0_DEEPGEMM, 0x7fc00000, 1, 254},
         {MXO_E8M0_DEEPGEMM, 0x7f800000, 1, 254},
+        {MXO_E8M0_TO_EVEN, 0x7f800000, 1, 254},
+        {MXO_E8M0_TO_EVEN, 0xff800000, 1, 0},
+        {MXO_E8M0_TO_EVEN, 0xffc00000, 1, 0},
+        {MXO_E8M0_TO_EVEN, 0x7fc00000, 1, 255},
+        {MXO_E8M0_TO_EVEN, 0xbf800000, 1, 0},
+        {MXO_E8M0_TO_EVEN, 0x3fc00000, 1, 128},
+        {MXO_E8M0_TO_EVEN, 0x40400000, 1, 128},
+        {MXO_E8M0_TO_EVEN, 0x40400001, 1, 129},
+        {MXO_E8M0_TO_EVEN, 0x7f7fffff, 1, 254},
+        {MXO_E8M0_TO_EVEN, 0x00600000, 1, 0},
+        {MXO_E8M0_TO_EVEN, 0x00600001, 1, 1},
     };
     const odd_input *o = &odd[_i];
 
@@ -237,7 +248,7 @@ Suite *suite_format_e8m0(void)
     tcase_add_test(d, rules_name_the_formats_they_have);
     tcase_add_test(e, directed_rounding_brackets_the_number);
     tcase_add_test(e, nearest_goes_up_at_one_and_a_half);
-    tcase_add_loop_test(e, infinity_nan_zero_and_sign, 0, 15);
+    tcase_add_loop_test(e, infinity_nan_zero_and_sign, 0, 26);
     suite_add_tcase(s, d);
     suite_add_tcase(s, e);
     return s;

@@ -257,6 +257,7 @@ typedef enum mxo_e8m0_round {
     MXO_E8M0_TORCH,     /* nearest, ties up; torch float8_e8m0fnu */
     MXO_E8M0_ML_DTYPES, /* nearest, ties up; zero and negatives are 255 */
     MXO_E8M0_DEEPGEMM,  /* ceiling within 1..254 */
+    MXO_E8M0_TO_EVEN,   /* nearest, ties to an even byte, at most 254 */
     MXO_N_E8M0_ROUNDS
 } mxo_e8m0_round;
 
