@@ -185,7 +185,7 @@ int cmd_list(int argc, char **argv)
     run_options o;
     cli_nearest near = {NULL, 0};
     char hint[64];
-    const int status = run_options_parse(&o, argc, argv);
+    const int status = run_options_parse_for(&o, "list", argc, argv);
 
     if (status >= 0) {
         return status;

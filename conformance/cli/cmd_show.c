@@ -194,7 +194,7 @@ static int show_case(const char *text, uint64_t seed)
 int cmd_show(int argc, char **argv)
 {
     run_options o;
-    int status = run_options_parse(&o, argc, argv);
+    int status = run_options_parse_for(&o, "show", argc, argv);
 
     if (status >= 0) {
         return status;

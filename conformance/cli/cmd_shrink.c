@@ -95,7 +95,7 @@ static int with_backend(const run_options *o, const backend_ref *ref)
 int cmd_shrink(int argc, char **argv)
 {
     run_options o;
-    int status = run_options_parse(&o, argc, argv);
+    int status = run_options_parse_for(&o, "shrink", argc, argv);
     backend_list *lists;
 
     if (status >= 0) {

@@ -422,3 +422,23 @@ int run_options_parse(run_options *o, int argc, char **argv)
     o->n_args = argc - optind;
     return check(o);
 }
+
+int run_options_parse_for(run_options *o, const char *command, int argc,
+                          char **argv)
+{
+    static const char *const forms[N_REPORT_FORMS] = {"json", "tap", "junit",
+                                                      "html"};
+    const int status = run_options_parse(o, argc, argv);
+    const char *vain = o->baseline != NULL  ? "baseline"
+                       : o->journal != NULL ? "resume"
+                                            : NULL;
+
+    for (int i = 0; i < N_REPORT_FORMS; i++) {
+        if (o->reports.on_stdout[i] || o->reports.file[i] != NULL) {
+            vain = forms[i];
+        }
+    }
+    return status >= 0 || vain == NULL
+               ? status
+               : cli_refuse("%s takes no --%s", command, vain);
+}

@@ -66,6 +66,9 @@ int run_options_take(run_options *o, int code, char *text);
 /* Fill o from argv; prints help or one sentence. Returns -1 to go on, else
    the exit status. */
 int run_options_parse(run_options *o, int argc, char **argv);
+/* The same of a command that takes them all but those for what a run writes. */
+int run_options_parse_for(run_options *o, const char *command, int argc,
+                          char **argv);
 
 /* Every known backend and every --plugin. */
 int run_options_backends(const run_options *o, backend_list *known);
