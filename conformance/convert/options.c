@@ -9,6 +9,7 @@
 
 #include <mxoracle/layout.h>
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -181,7 +182,7 @@ static int check_paths(const convert_options *o)
     const int exists = stat(o->paths[1], &out) == 0;
 
     if (stat(o->paths[0], &in) != 0) {
-        return cli_refuse("%s: no such file", o->paths[0]);
+        return cli_refuse("%s: %s", o->paths[0], strerror(errno));
     }
     if (!exists && lstat(o->paths[1], &out) == 0) {
         return cli_refuse("%s is a link to nothing", o->paths[1]);
