@@ -196,9 +196,10 @@ static mxo_status gemm_room(gemm_job *j, gpu_scratch *scratch, mxo_text why)
     const int apart = j->out.o.kind == LAYER_ORDER_BLOCK;
     const uint64_t numbers = (j->rows[0] + j->rows[1]) * k;
     const uint64_t units = apart ? (j->rows[0] + j->rows[1]) * blocks : 0;
+    const uint64_t whole = apart && j->out.sum_abs != NULL ? numbers : 0;
     layer_gemm *const g = &j->out.g;
 
-    MXO_TRY(scratch_need(scratch, 8 * (numbers + units) + 8, why));
+    MXO_TRY(scratch_need(scratch, 8 * (numbers + units + whole) + 8, why));
     double *const base = (double *)scratch->p;
 
     j->in[0].x = base;
@@ -207,6 +208,12 @@ static mxo_status gemm_room(gemm_job *j, gpu_scratch *scratch, mxo_text why)
         j->in[0].unit = base + numbers;
         j->in[1].unit = base + numbers + j->rows[0] * blocks;
     }
+    if (whole > 0) {
+        j->in[0].whole = base + numbers + units;
+        j->in[1].whole = j->in[0].whole + j->rows[0] * k;
+    }
+    j->out.whole_a = whole > 0 ? j->in[0].whole : j->in[0].x;
+    j->out.whole_w = whole > 0 ? j->in[1].whole : j->in[1].x;
     g->a = j->in[0].x;
     g->a_type = LAYER_F64;
     g->wide = j->in[1].x;

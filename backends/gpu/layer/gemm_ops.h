@@ -25,6 +25,7 @@ typedef struct gemm_operand_args {
     const uint8_t *scale; /* NULL: 1 */
     double *x;            /* [rows, k] */
     double *unit;         /* NULL: the scale is in x; else [rows, blocks] */
+    double *whole; /* as x with the scale in it, where unit is; NULL: none */
     uint64_t k, n;        /* elements of a row, and of all rows */
     uint32_t type;        /* LAYER_CODES: of f; else a wide type */
     uint32_t packed;
@@ -39,7 +40,9 @@ typedef struct gemm_args {
     uint32_t to;    /* or GEMM_F64 */
     uint32_t flush; /* bfloat16 results have no subnormals */
     void *y;
-    void *sum_abs; /* NULL: not asked for */
+    void *sum_abs;         /* NULL: not asked for */
+    const double *whole_a; /* what is summed there */
+    const double *whole_w;
 } gemm_args;
 
 GPU_FN double gemm_element(const gemm_operand_args *a, uint64_t i)
@@ -66,6 +69,9 @@ GPU_FN void gemm_operand_body(const gemm_operand_args *a)
         a->x[i] = a->unit == NULL && a->scale != NULL ? x * unit : x;
         if (a->unit != NULL && i % a->k % LAYER_BLOCK == 0) {
             a->unit[b] = unit;
+        }
+        if (a->whole != NULL) {
+            a->whole[i] = a->scale != NULL ? x * unit : x;
         }
     }
 }
@@ -140,6 +146,18 @@ GPU_FN float gemm_narrow(const gemm_args *a, const layer_row *r, float bias)
     return gemm_finish(a, sum, bias);
 }
 
+/* The sum of magnitudes: no order, and every scale. */
+GPU_FN double gemm_magnitudes(const gemm_args *a, const layer_row *r)
+{
+    layer_gemm g = a->g;
+    const layer_row whole = {&g, r->a, r->w, r->a_row};
+
+    g.a = a->whole_a;
+    g.wide = a->whole_w;
+    g.unit = NULL;
+    return gemm_wide_sum(&whole, 0, 1);
+}
+
 GPU_FN void gemm_one(const gemm_args *a, uint64_t i)
 {
     const uint64_t row = i / a->g.n;
@@ -155,7 +173,7 @@ GPU_FN void gemm_one(const gemm_args *a, uint64_t i)
         gemm_put_wide(a->y, i, gemm_wide_sum(&r, layer_start(&r), 0));
     }
     if (a->sum_abs != NULL) {
-        gemm_put_wide(a->sum_abs, i, gemm_wide_sum(&r, 0, 1));
+        gemm_put_wide(a->sum_abs, i, gemm_magnitudes(a, &r));
     }
 }
 
