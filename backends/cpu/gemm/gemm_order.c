@@ -17,7 +17,22 @@ typedef struct chain {
     const double *scale;
 } chain;
 
-/* The columns, k by k: as operands of 16 bits, or as bare codes. */
+/* A weight: a bare code, a number where sums have no order, or an operand of 16
+   bits. */
+static double weight_of(const cpu_order_tile *t, const cpu_weight_rule *rule,
+                        uint8_t scale, unsigned code)
+{
+    switch (t->order->kind) {
+    case CPU_ORDER_BLOCK:
+        return code == 8 ? -0.0 : 0.5 * (double)cpu_code_int[code];
+    case CPU_ORDER_EXACT:
+        return rule->value[scale][code];
+    default:
+        return (double)rule->narrow[scale][code];
+    }
+}
+
+/* The columns, k by k. */
 void cpu_order_load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
                     size_t n)
 {
@@ -31,12 +46,7 @@ void cpu_order_load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
 
         for (size_t k = 0; k < w->k; k++) {
             const unsigned code = codes[k / 2] >> (k % 2 * 4) & 15;
-            t->w[k][c] = is_bare
-                             ? 0.5 * (double)cpu_code_int[code]
-                             : (double)w->rule->narrow[scale[k / CPU_MX]][code];
-            if (is_bare && code == 8) {
-                t->w[k][c] = -0.0;
-            }
+            t->w[k][c] = weight_of(t, w->rule, scale[k / CPU_MX], code);
         }
         for (size_t b = 0; is_bare && b < blocks; b++) {
             t->unit[b][c] = (double)w->rule->unit[scale[b]];
@@ -226,9 +236,16 @@ void cpu_order_part(const cpu_order_tile *t, size_t first, size_t end,
                     float (*y)[CPU_MAC_COLS])
 {
     for (size_t i = 0; i < t->m; i++) {
-        const chain r = {t, t->x + i * t->k, NULL};
+        const double *x = t->x + i * t->k;
+        double sum[CPU_MAC_COLS] = {0};
 
-        memset(y[i], 0, sizeof(column_sums));
-        run_seq(&r, first, end, y[i]);
+        for (size_t k = first; k < end; k++) {
+            for (int c = 0; c < CPU_MAC_COLS; c++) {
+                sum[c] += x[k] * t->w[k][c];
+            }
+        }
+        for (int c = 0; c < CPU_MAC_COLS; c++) {
+            y[i][c] = (float)sum[c];
+        }
     }
 }

@@ -46,7 +46,7 @@ void cpu_order_load(const cpu_order_tile *t, const cpu_weights *w, size_t first,
    with; AMX adds it at the end. */
 void cpu_order_columns(const cpu_order_tile *t, const float *start,
                        float (*y)[CPU_MAC_COLS]);
-/* Their products first .. end - 1 alone, k ascending. */
+/* Their products first .. end - 1 alone, in no order: summed in binary64. */
 void cpu_order_part(const cpu_order_tile *t, size_t first, size_t end,
                     float (*y)[CPU_MAC_COLS]);
 

@@ -62,13 +62,28 @@ GPU_FN float layer_any_finish(const layer_args *a, uint32_t at, float sum,
     return layer_any_behind(a, at, y, bias);
 }
 
+/* The sum of a part, which has no order: binary64 as in layer_dot(). */
+GPU_FN float layer_any_part(const layer_row *r, uint64_t first, uint64_t end)
+{
+    double sum = 0;
+
+    for (uint64_t at = first / LAYER_BLOCK; at * LAYER_BLOCK < end; at++) {
+        const layer_block b = layer_block_at(r, at);
+        for (uint64_t k = b.first; k < b.end; k++) {
+            sum += layer_product(r, &b, k);
+        }
+    }
+    return (float)sum;
+}
+
 /* Parts of K, each rounded by itself: from the last one on, which has the bias;
    of two halves it comes behind the sum. */
 GPU_FN float layer_any_parts(const layer_args *a, float bias, uint64_t pair,
                              uint64_t w)
 {
     const layer_gemm *const g = &a->g;
-    const layer_chain r = layer_chain_of(g, &a->order, pair, w);
+    const uint64_t row = pair / g->share;
+    const layer_row r = {g, row * g->pitch, w, row};
     const uint64_t blocks = (g->k + LAYER_BLOCK - 1) / LAYER_BLOCK;
     const uint64_t size = (blocks + a->order.splits - 1) / a->order.splits;
     const int streams = a->order.kind == LAYER_ORDER_STREAMK;
@@ -78,7 +93,7 @@ GPU_FN float layer_any_parts(const layer_args *a, float bias, uint64_t pair,
 
     for (uint64_t i = (blocks + size - 1) / size; i-- > 0;) {
         const uint64_t first = i * size * LAYER_BLOCK;
-        const float sum = layer_run_seq(&r, first, end, 0);
+        const float sum = layer_any_part(&r, first, end);
         const float x = layer_any_finish(a, at, sum, bias);
         y = end == g->k ? x : layer_to(g->mid, y + x);
         at = LAYER_BIAS_NONE;
