@@ -58,8 +58,9 @@ int mxo_dequant_rule_has(mxo_dequant_rule rule, mxo_format element,
 static mxo_format held_in(const rule_row *r, mxo_format to)
 {
     switch (r->product) {
+    case BEHIND_2: /* exact beside any scale, then rounded */
+        return to == MXO_FMT_F16 ? MXO_FMT_BF16 : to;
     case IN_TO:
-    case BEHIND_2:
     case BEHIND_119:
         return to;
     case IN_BF16:
