@@ -197,6 +197,18 @@ static const grid_row grid[] = {
     {2, 0, /* the ends of what the kernels' own exponentials give */
      "act.glu:bounds=1,dialect=triton|trtllm|vllm_silu,rows=3,cols=65,"
      "data=ordinary"},
+    {2, 0, /* from numbers that are wide, halved or neither */
+     "act.glu:dialect=exact,from=f64,to=*,limit=none|7|inf,nan=*,rows=3,"
+     "cols=65,data=corners|random|limits"},
+    {2, 0,
+     "act.glu:dialect=exact,from=f64,to=f64|f32,alpha=0|-1.7|1e300,"
+     "beta=0|1e300,limit=none|7|1e300,rows=3,cols=33,data=corners|ordinary"},
+    {2, 0,
+     "act.glu:dialect=*,from=f16,to=f16|bf16|f32,limit=none|7,rows=3,cols=65,"
+     "data=corners|ordinary|tiny"},
+    {2, 0,
+     "act.glu:dialect=exact,from=f64|f32|f16,to=f64|f32|f16,"
+     "per_expert=limit|all,experts=3,rows=6,cols=17,data=corners|ordinary"},
     {3, 600,
      "act.glu:dialect=*,layout=*,order=*,from=*,to=*,nan=*,"
      "limit=none|7|1.25|inf,alpha=1|1.702,beta=0|1,rows=$M,"
@@ -218,6 +230,9 @@ static const grid_row grid[] = {
     {2, 0,
      "act.glu_quant:dialect=deepgemm_mega,from=*,group=32|128,"
      "limit=none|10,rows=5,cols=256,data=disjoint|limits|ordinary"},
+    {2, 0, /* NaN, infinities and sigmoids that vanish */
+     "act.glu_quant:dialect=deepgemm_mega,from=*,limit=none|10,rows=5,"
+     "cols=256,data=corners|tiny|random"},
     {3, 100,
      "act.glu_quant:dialect=*,from=*,group=32|64|128,"
      "limit=none|7|10,pow2=*,scale=*,rows=$M,cols=256|512|1408,"

@@ -163,6 +163,9 @@ static const grid_row grid[] = {
     {1, 0, "gemm.mx:rows=5,cols=33,k=96,data=exact|ordinary"},
     {1, 0, "gemm.mx:acc=f32,to=bf16,rows=96,cols=33,k=96,data=sweep"},
     {2, 0,
+     "gemm.mx:from=*,a_scale=*,element=*,w_scale=*,acc=block|seq|f32,sums=1,"
+     "rows=2,cols=5,k=96,data=ordinary"},
+    {2, 0,
      "gemm.mx:" GEMM_TYPES ",sums=*,rows=5,cols=19,k=160,"
      "data=exact|ordinary|wide|indexed|typical"},
     {2, 0,

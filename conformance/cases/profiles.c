@@ -134,6 +134,19 @@ static const grid_row grid[] = {
     {2, 0, /* parts of 2, 2 and 1 blocks, of 4 and 1, of 3 and 2 */
      "moe.gemm1:profile=HUMMING/streamk,splits=2|3|4,stage=*,tokens=3,topk=2,"
      "experts=3,hidden=160,inter=24,bias=none|bf16,data=orderfree|ordinary"},
+    {2, 0, /* sums of parts that no binary32 holds; weights above 2^128 */
+     "moe.gemm2:profile=HUMMING/streamk,splits=1|2,stage=*,tokens=3,topk=2,"
+     "experts=3,hidden=32,inter=64|96,data=crowd|random"},
+    {2, 0,
+     "moe.gemm1:profile=AITER_MXFP4_MXFP4/flydsl,gemm1_out=split2_bf16,"
+     "stage=*,tokens=3,topk=2,experts=3,hidden=64|96,inter=32,"
+     "data=random|lost|crowd"},
+    {2, 0, /* operands of binary16 under scales that it does not hold */
+     "moe.gemm1:profile=HUMMING|MARLIN,from=f16,stage=gemm,tokens=3,topk=2,"
+     "experts=3,hidden=64,inter=32,data=orderfree|random"},
+    {2, 0,
+     "moe.gemm2:profile=HUMMING|MARLIN,from=f16,tokens=3,topk=2,experts=3,"
+     "hidden=32,inter=96,data=orderfree|random"},
     {2, 0,
      "moe.gemm1:profile=AITER_MXFP4_BF16/split2,stage=*,tokens=3,topk=2,"
      "experts=3,hidden=160,inter=24,bias=none|f32,data=orderfree|ordinary"},

@@ -147,10 +147,12 @@ static const fill_row fills[] = {
 
 #define MX_ELEMENTS "e2m1|e2m3|e3m2|e4m3fn|e5m2"
 #define PLAIN_RULES "floor|ceil|rceil|even"
+#define TRITON_RULES                                                     \
+    "triton35_up|triton35_down|triton35_kernel_up|triton35_kernel_down|" \
+    "triton36_up|triton36_down"
 #define VENDOR_RULES                                                         \
-    "triton35_up|triton35_down|triton35_kernel_up|triton35_kernel_down|"     \
-    "triton36_up|triton36_down|"                                             \
-    "aiter_torch_rounddown|aiter_torch_roundup|aiter_torch_even|"            \
+    TRITON_RULES                                                             \
+    "|aiter_torch_rounddown|aiter_torch_roundup|aiter_torch_even|"           \
     "aiter_torch_ceil|aiter_hip_rounddown|aiter_hip_roundup|aiter_hip_even|" \
     "aiter_hip_ceil"
 
@@ -195,6 +197,21 @@ static const grid_row grid[] = {
      "data=amax|ties"},
     {2, 0, "quant.mx:element=e2m1|e4m3fn,axis=0,rows=64,cols=40,data=ties"},
     {2, 0, "quant.mx:rows=2,cols=48|464|720"},
+    {2, 0, /* a last block of few elements; 36, 44: words that end in it */
+     "quant.mx:element=e2m1|e4m3fn|e5m2,rule=aiter_dynamic|" TRITON_RULES
+     ",from=*,rows=5,cols=2|36|44|70|158,data=ordinary|amax"},
+    {2, 0, /* one that lies across lanes, of a row whose axis is the first */
+     "quant.mx:element=e2m1|e4m3fn,rule=aiter_dynamic|triton36_up,axis=0,"
+     "rows=70,cols=40,data=ordinary"},
+    {2, 0, /* rows with more room than elements */
+     "quant.mx:element=e2m1|e4m3fn|int8,rule=floor|flashinfer|rceil,"
+     "align=64|128|256,rows=5,cols=96|160,data=ordinary"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn,rule=flashinfer,sf_layout=128x4|8x4,"
+     "align=128|256,rows=9|130,cols=96|160,data=ordinary"},
+    {2, 0,
+     "quant.mx:rule=triton36_up|aiter_dynamic,align=128,rows=5,cols=70|158,"
+     "data=ordinary"},
     {2, 0,
      "quant.mx:element=e4m3fnuz|e5m2fnuz,rule=" PLAIN_RULES ",from=*,rows=5,"
      "cols=160,data=ordinary|ties|amax"},

@@ -172,6 +172,15 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:tokens=4099,topk=1,experts=2,hidden=32,inter=32,"
      "data=orderfree"},
+    {2, 0, /* rows of K that are too long for one stage of shared memory */
+     "moe.layer:profile=TRITON,glu_nan=launder,bias=f32,tokens=2,topk=2,"
+     "experts=3,hidden=7168,inter=64,data=orderfree"},
+    {2, 0,
+     "moe.layer:profile=TRITON,glu_nan=launder,bias=f32,tokens=8,topk=2,"
+     "experts=3,hidden=7168,inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer:profile=TRITON,glu_nan=launder,bias=f32,rows=halves,tokens=1,"
+     "topk=2,experts=3,hidden=12288,inter=32,data=orderfree"},
     {2, 0, /* more than 8 experts for a token */
      "moe.gemm1:tokens=17,topk=10,experts=16,hidden=32,inter=8,"
      "data=orderfree"},
