@@ -26,8 +26,8 @@ typedef struct gemm_operand_args {
     double *x;            /* [rows, k] */
     double *unit;         /* NULL: the scale is in x; else [rows, blocks] */
     double *whole; /* as x with the scale in it, where unit is; NULL: none */
-    uint64_t k, n;        /* elements of a row, and of all rows */
-    uint32_t type;        /* LAYER_CODES: of f; else a wide type */
+    uint64_t k, n; /* elements of a row, and of all rows */
+    uint32_t type; /* LAYER_CODES: of f; else a wide type */
     uint32_t packed;
 } gemm_operand_args;
 
