@@ -16,6 +16,7 @@ typedef struct matrix {
     int rule;
     uint64_t rows;
     uint64_t cols;
+    uint64_t padded; /* elements that a row has room for */
 } matrix;
 
 static double at(const broken *b, const matrix *m, uint64_t r, uint64_t c)
@@ -123,6 +124,12 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
     return x / broken_power((int)byte - 127);
 }
 
+/* Of an element among the codes: rows may have more room than elements. */
+static uint64_t place(const broken *b, const matrix *m, uint64_t r, uint64_t c)
+{
+    return r * (IS(Q109) ? m->cols : m->padded) + c;
+}
+
 static void encode_block(const broken *b, const matrix *m, uint64_t r,
                          uint64_t n, double amax, unsigned byte)
 {
@@ -130,7 +137,7 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
     const int spreads = m->rule == RULE_VLLM_CEIL && isnan(amax) && !IS(Q108);
 
     for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
-        const uint64_t i = r * m->cols + c;
+        const uint64_t i = place(b, m, r, c);
         const int skipped = IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols;
         const double x = at(b, m, r, c);
         const double t = skipped    ? 0
@@ -155,7 +162,7 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
 
     for (unsigned i = 0; i < BLOCK; i++) {
         const uint64_t c = n * BLOCK + i;
-        const uint32_t code = broken_code(m->q, m->packed, r * m->cols + c);
+        const uint32_t code = broken_code(m->q, m->packed, place(b, m, r, c));
         value[i] = broken_decode(b, m->f, code) * broken_power((int)byte - 127);
         a = fmax(a, fabs(value[i]));
     }
@@ -163,7 +170,7 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
 
     for (unsigned i = 0; i < BLOCK; i++) {
         const double t = value[i] / broken_power((int)second - 127);
-        broken_set_code(b, m->q, m->packed, r * m->cols + n * BLOCK + i,
+        broken_set_code(b, m->q, m->packed, place(b, m, r, n * BLOCK + i),
                         broken_encode(b, m->f, nearest, broken_dd(t)));
     }
     return second;
@@ -174,7 +181,7 @@ static int is_on_grid(const broken *b, const matrix *m, uint64_t r, uint64_t n,
                       unsigned byte)
 {
     for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
-        const uint32_t code = broken_code(m->q, m->packed, r * m->cols + c);
+        const uint32_t code = broken_code(m->q, m->packed, place(b, m, r, c));
         const double x = at(b, m, r, c);
         if (broken_decode(b, m->f, code) * broken_power((int)byte - 127) != x) {
             return 0;
@@ -186,7 +193,7 @@ static int is_on_grid(const broken *b, const matrix *m, uint64_t r, uint64_t n,
 static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
                          uint64_t n)
 {
-    const uint64_t per_row = m->cols / BLOCK;
+    const uint64_t per_row = m->padded / BLOCK;
 
     if (IS(Q17)) {
         return n * m->rows + r;
@@ -195,6 +202,27 @@ static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
         return r * per_row + (n + 1) % per_row;
     }
     return r * per_row + n;
+}
+
+/* What is behind a row's elements. */
+static void fill_room(const broken *b, const matrix *m, uint64_t r)
+{
+    for (uint64_t c = m->cols; c < m->padded; c++) {
+        broken_set_code(b, m->q, m->packed, r * m->padded + c, 0);
+    }
+    for (uint64_t n = m->cols / BLOCK; n < m->padded / BLOCK; n++) {
+        broken_set_code(b, m->scale, 0, scale_at(b, m, r, n),
+                        IS(Q110) ? 127 : 0);
+    }
+}
+
+/* Elements that a row has room for; 0: a wrong alignment. */
+static uint64_t align_of(const mxo_call *call, uint64_t cols)
+{
+    const double align = call_number(call, "align");
+    const uint64_t n = align >= BLOCK ? (uint64_t)align : 0;
+
+    return n == 0 || n % BLOCK != 0 ? 0 : (cols + n - 1) / n * n;
 }
 
 mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
@@ -207,19 +235,19 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
                       call_is(call, "element", "e2m1"),
                       broken_rule(call_text(call, "rule")),
                       x->shape[0],
-                      x->shape[1]};
+                      x->shape[1],
+                      align_of(call, x->shape[1])};
     const double axis = call_number(call, "axis");
 
     if (x->rank != 2 || m.rule > RULE_VLLM_CEIL || (axis != -1 && axis != 1) ||
         !call_is(call, "sf_layout", "linear") ||
         !call_is(call, "q_layout", "linear") ||
-        call_number(call, "align") != BLOCK ||
         !(call_is(call, "tie", "rule") || call_is(call, "tie", "rne"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "OCP's rules and vllm_torch_ceil; last axis, "
                            "linear only");
     }
-    if (m.cols % BLOCK != 0) {
+    if (m.cols % BLOCK != 0 || m.padded == 0) {
         return broken_fail(MXO_E_SHAPE, why, "cols is no multiple of 32");
     }
     for (uint64_t r = 0; r < m.rows; r++) {
@@ -233,6 +261,7 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
             byte = IS(Q09) && byte < 255 ? again(b, &m, r, n, byte) : byte;
             broken_set_code(b, m.scale, 0, scale_at(b, &m, r, n), byte);
         }
+        fill_room(b, &m, r);
     }
     return MXO_OK;
 }
