@@ -46,8 +46,10 @@ void stop_catch_signals(void)
     action.sa_handler = on_signal;
     for (int i = 0; i < N_SIGNALS; i++) {
         /* A second one ends the process at once; but nobody sends SIGPIPE:
-           whatever is written from now on raises it again. */
-        action.sa_flags = signals[i].number == SIGPIPE ? 0 : (int)SA_RESETHAND;
+           whatever is written from now on raises it again. What is being
+           written is written on, lest it counts as lost. */
+        action.sa_flags =
+            signals[i].number == SIGPIPE ? 0 : (int)SA_RESETHAND | SA_RESTART;
         if (sigaction(signals[i].number, NULL, &before) == 0 &&
             before.sa_handler != SIG_IGN) {
             (void)sigaction(signals[i].number, &action, NULL);
