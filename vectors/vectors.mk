@@ -97,7 +97,9 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/aiter.torch_moe_stage1__a4w4_situv2_T1_E1_k1.safetensors \
 	%reldir%/corners/b12x.moe_reference__T1_E1_k1.safetensors \
 	%reldir%/corners/compressed_tensors.compress_mxfp4__f32_5x160.safetensors \
+	%reldir%/corners/compressed_tensors.compress_nvfp4__bf16_zero_scale_4x64.safetensors \
 	%reldir%/corners/compressed_tensors.compress_nvfp4__f32_5x160.safetensors \
+	%reldir%/corners/compressed_tensors.compress_nvfp4__f32_zero_scale_4x64.safetensors \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b4.safetensors \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b6.safetensors \
 	%reldir%/corners/compressed_tensors.generate_mx_scales__zeros_infinities_b8.safetensors \
@@ -110,13 +112,18 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/marlin.permute_scales__k96_n192_g16.safetensors \
 	%reldir%/corners/mlx.dequantize_nvfp4__bf16_gs_7x96.safetensors \
 	%reldir%/corners/mlx.quantize_nvfp4__f16_gs_4x96.safetensors \
+	%reldir%/corners/modelopt.quantize_mxfp4__bf16_nan_3x64.safetensors \
+	%reldir%/corners/modelopt.quantize_mxfp4__f32_nan_3x64.safetensors \
+	%reldir%/corners/modelopt.quantize_nvfp4__bf16_nan_3x64.safetensors \
 	%reldir%/corners/modelopt.quantize_nvfp4__bf16_tiny_3x64.safetensors \
 	%reldir%/corners/modelopt.quantize_nvfp4__bf16_wide_5x160.safetensors \
 	%reldir%/corners/modelopt.quantize_nvfp4__f32_infinity_3x64.safetensors \
+	%reldir%/corners/modelopt.quantize_nvfp4__f32_nan_3x64.safetensors \
 	%reldir%/corners/modelopt.quantize_nvfp4__f32_zeros_3x64.safetensors \
 	%reldir%/corners/numerics.mma_step__ampere_f16_n48.safetensors \
 	%reldir%/corners/numerics.mma_step__blackwell_e5m2_n48.safetensors \
 	%reldir%/corners/numerics.mma_step__volta_f16_n48.safetensors \
+	%reldir%/corners/openvino.convert_f32_f4e2m1__signed_nan_n64.safetensors \
 	%reldir%/corners/quark.pack_mxfp4_17__zero_scale_33x96.safetensors \
 	%reldir%/corners/torchao.quantize_mxfp4__EVEN_bf16_5x160.safetensors \
 	%reldir%/corners/triton.blackwell_value_shuffled.swizzle__tk3.8_bk96_bn32_1x2x1.safetensors \
@@ -255,6 +262,7 @@ dist_vectors_engines_DATA = \
 	%reldir%/engines/mlx.quantize_nvfp4__f32_edges_4x64.safetensors \
 	%reldir%/engines/mlx.quantize_nvfp4__f32_gs_3x64.safetensors \
 	%reldir%/engines/mlx.quantize_nvfp4__f32_gs_edges_4x64.safetensors \
+	%reldir%/engines/modelopt.export_bmm_experts__E2_I64_H128.safetensors \
 	%reldir%/engines/modelopt.mxfp4_to_nvfp4__inrange_4x128.safetensors \
 	%reldir%/engines/modelopt.mxfp4_to_nvfp4__wide_4x128.safetensors \
 	%reldir%/engines/modelopt.quantize_mxfp4__bf16_4x96.safetensors \
@@ -268,6 +276,7 @@ dist_vectors_engines_DATA = \
 	%reldir%/engines/onnxruntime.pack_fp4_moe__N32_K96.safetensors \
 	%reldir%/engines/onnxruntime.pack_fp4_moe__N64_K64.safetensors \
 	%reldir%/engines/openvino.convert_f32_f4e2m1__n132.safetensors \
+	%reldir%/engines/openvino.convert_f32_f8e8m0__n1032.safetensors \
 	%reldir%/engines/openvino.f4e2m1__n32.safetensors \
 	%reldir%/engines/openvino.f8e8m0__all256.safetensors \
 	%reldir%/engines/quark.pack_fp4__4x64.safetensors \
@@ -927,6 +936,13 @@ dist_vectors_vllm_DATA = \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__3x64_swizzled.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__5x160_linear.safetensors \
 	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__5x160_swizzled.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_bf16_1020x32.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_bf16_130x160_swizzled.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_bf16_6x160_edges.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_f16_2x3x96.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_f16_2x3x96_swizzled.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_f16_5x96.safetensors \
+	%reldir%/vllm/vllm.mxfp8_e4m3_quantize_torch__v0.33.0_f32_5x96.safetensors \
 	%reldir%/vllm/vllm.quant_dequant_mxfp4__bf16_64.safetensors \
 	%reldir%/vllm/vllm.quant_dequant_mxfp4__f16_64.safetensors \
 	%reldir%/vllm/vllm.quant_dequant_mxfp4__nonfinite_bf16.safetensors \
