@@ -146,8 +146,8 @@ static uint8_t modelopt(const plan *p, uint8_t *code, const uint32_t *x)
     const uint32_t amax = engine_amax(x, MXO_NVFP4_BLOCK);
     uint32_t s = mxo_f32_div(amax, mxo_f32_mul(SIX, p->global));
 
-    if ((s & MAGNITUDE) >
-        INFINITE) { /* 0/0 of a tensor of zeros, or a NaN in it */
+    /* 0/0 of a tensor of zeros, or a NaN in it. */
+    if ((s & MAGNITUDE) > INFINITE) {
         memset(code, 7, MXO_NVFP4_BLOCK);
         return E4M3_NAN;
     }
