@@ -143,7 +143,12 @@ static void open_remote(crew *c, backend_info *info)
         return;
     }
     info->absent = VERDICT_ERROR;
-    if (state == WORKER_GONE) {
+    if (state == WORKER_GONE && stop_requested()) {
+        /* The signal may have met the worker, too. */
+        info->absent = VERDICT_SKIP;
+        (void)snprintf(info->why_not, sizeof info->why_not,
+                       "stopped by %s while opening it", stop_reason());
+    } else if (state == WORKER_GONE) {
         char end[128];
         worker_epitaph(&s->w, end, sizeof end);
         (void)snprintf(info->why_not, sizeof info->why_not,
