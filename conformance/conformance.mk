@@ -89,6 +89,9 @@ libdraw_la_CFLAGS = $(AM_CFLAGS) -static -fPIC $(OPENMP_CFLAGS)
 
 noinst_LTLIBRARIES += libjudge.la
 libjudge_la_SOURCES = \
+	%reldir%/audit/cmd_audit.c \
+	%reldir%/audit/rows.c \
+	%reldir%/audit/rows.h \
 	%reldir%/base/citation.c \
 	%reldir%/base/citation.h \
 	%reldir%/base/commands.def \
@@ -143,12 +146,12 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/runopts.c \
 	%reldir%/cli/runopts.h \
 	%reldir%/convert/back.c \
+	%reldir%/convert/bias.c \
 	%reldir%/convert/check.c \
 	%reldir%/convert/check.h \
 	%reldir%/convert/checkpoint.c \
 	%reldir%/convert/checkpoint.h \
 	%reldir%/convert/choose.c \
-	%reldir%/convert/cmd_audit.c \
 	%reldir%/convert/cmd_convert.c \
 	%reldir%/convert/digest.c \
 	%reldir%/convert/find_globals.c \
@@ -166,8 +169,6 @@ libjudge_la_SOURCES = \
 	%reldir%/convert/options.c \
 	%reldir%/convert/options.h \
 	%reldir%/convert/part.c \
-	%reldir%/convert/rows.c \
-	%reldir%/convert/rows.h \
 	%reldir%/convert/sink.c \
 	%reldir%/convert/sink.h \
 	%reldir%/convert/sources.def \
@@ -716,6 +717,11 @@ plant_layout_faults_SOURCES = \
 	%reldir%/tests/layout/planted_layouts.c \
 	%reldir%/tests/layout/planted_layouts.h
 
+check_PROGRAMS += make_biases
+make_biases_SOURCES = %reldir%/tests/files/make_biases.c
+make_biases_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
+make_biases_LDFLAGS = $(AM_LDFLAGS) -static
+make_biases_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 check_PROGRAMS += make_nvfp4
 make_nvfp4_SOURCES = %reldir%/tests/files/make_nvfp4.c
 make_nvfp4_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
@@ -762,6 +768,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/house/commands.test \
 	%reldir%/tests/house/consumer.test \
 	%reldir%/tests/files/convert.test \
+	%reldir%/tests/files/convert_biases.test \
 	%reldir%/tests/files/convert_nvfp4.test \
 	%reldir%/tests/layout/diagnose.test \
 	%reldir%/tests/layout/diagnose_faults.test \

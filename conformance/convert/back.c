@@ -32,11 +32,16 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     memset(l, 0, sizeof *l);
     memset(p, 0, sizeof *p);
 
+    const json_t *bias = json_object_get(o, "bias_dtype");
+
     l->weight_dtype = layer_weight_dtype(
         json_string_value(json_object_get(o, "weight_dtype")));
+    l->bias_dtype =
+        bias == NULL ? "BF16" : layer_bias_dtype(json_string_value(bias));
     l->scale_dtype =
         layer_scale_dtype(json_string_value(json_object_get(o, "scale_dtype")));
-    if (l->weight_dtype == NULL || l->scale_dtype == NULL) {
+    if (l->weight_dtype == NULL || l->scale_dtype == NULL ||
+        l->bias_dtype == NULL) {
         return 0;
     }
     l->style = style == NULL ? NULL : layer_style(style);
@@ -96,9 +101,16 @@ static void live_rows(const layer_part *p, int i, uint64_t *rows,
     *bytes = part_row_bytes(&live, i);
 }
 
+/* Bytes of such a row in the checkpoint: a bias has its own type there. */
+static uint64_t file_bytes(const moe_layer *l, int i, uint64_t bytes)
+{
+    return i % W2 == 2 ? bias_bytes(l->bias_dtype) : bytes;
+}
+
 static int add_fused(job *j, const moe_layer *l, const layer_part *p, int i)
 {
-    const char *const dtypes[3] = {l->weight_dtype, l->scale_dtype, "BF16"};
+    const char *const dtypes[3] = {l->weight_dtype, l->scale_dtype,
+                                   l->bias_dtype};
     uint64_t rows;
     uint64_t bytes;
     char name[NAME_ROOM];
@@ -116,12 +128,13 @@ static int add_fused(job *j, const moe_layer *l, const layer_part *p, int i)
                     : blocked   ? 4u
                                 : 3u,
                     blocked ? blocks : plain,
-                    p->experts * rows * bytes) == SIZE_MAX;
+                    p->experts * rows * file_bytes(l, i, bytes)) == SIZE_MAX;
 }
 
 static int add_split(job *j, const moe_layer *l, const layer_part *p, int i)
 {
-    const char *const dtypes[3] = {l->weight_dtype, l->scale_dtype, "BF16"};
+    const char *const dtypes[3] = {l->weight_dtype, l->scale_dtype,
+                                   l->bias_dtype};
     uint64_t rows;
     uint64_t bytes;
     int bad = 0;
@@ -141,7 +154,7 @@ static int add_split(job *j, const moe_layer *l, const layer_part *p, int i)
             bad = sink_add(&j->sink, name, dtypes[i % W2],
                            (i % W2 == 2 ? 1u : 2u) + (stacked != 0),
                            stacked ? shape : shape + 1,
-                           n * rows * bytes) == SIZE_MAX;
+                           n * rows * file_bytes(l, i, bytes)) == SIZE_MAX;
         }
     }
     return bad;
@@ -324,6 +337,27 @@ static uint64_t count_set(const uint8_t *bytes, uint64_t n)
     return set;
 }
 
+/* Biases of a tensor, in place, to the type that they had. */
+static int restore_biases(const moe_layer *l, uint8_t *live, uint64_t n,
+                          mxo_text why)
+{
+    const uint64_t width = bias_bytes(l->bias_dtype);
+    int exact = 1;
+
+    for (uint64_t k = n; k-- > 0;) {
+        const uint8_t code[2] = {live[2 * k], live[2 * k + 1]};
+        exact &= bias_convert(l->bias_dtype, live + width * k, "BF16", code);
+    }
+    if (!exact) {
+        (void)say(
+            MXO_E_SHAPE, why,
+            "layer %.200s: a bias has no %s, though the metadata say that "
+            "it was one",
+            l->prefix, l->bias_dtype);
+    }
+    return exact ? 0 : -1;
+}
+
 /* The live part of one expert's tensor into the sink.  Pads are zeros: what
    is not, outside the live part, would be lost. */
 static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
@@ -346,6 +380,10 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
                   l->prefix);
         return -1;
     }
+    if (i % W2 == 2 && restore_biases(l, live, rows, why) != 0) {
+        return -1;
+    }
+    bytes = file_bytes(l, i, bytes);
     if (!l->style->is_split) {
         return sink_put(&j->sink, first, e * rows * bytes, live, rows * bytes,
                         NULL, why);
@@ -373,7 +411,7 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
     const uint64_t each = t->n_bytes / p->experts;
     const uint64_t step = i % W2 == 1 ? p->experts : job_experts_at_a_time(p);
     uint8_t *logical = malloc((size_t)(step * padded) + 1);
-    uint8_t *live = malloc((size_t)padded + 1);
+    uint8_t *live = malloc((size_t)(2 * padded) + 1); /* biases in F32 */
     int bad = logical == NULL || live == NULL;
 
     for (uint64_t e = 0; e < p->experts && !bad; e += step) {

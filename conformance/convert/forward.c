@@ -167,7 +167,8 @@ static int check_source(const job *j, mxo_text why)
     const moe_layer *first = &j->layers.layer[0];
 
     for (size_t i = 0; i < j->layers.n; i++) {
-        if (job_check_group(j->conversion, &j->layers.layer[i], why) != 0) {
+        if (job_check_group(j->conversion, &j->layers.layer[i], why) != 0 ||
+            layer_check_biases(&j->layers.layer[i], "BF16", why) != 0) {
             return -1;
         }
     }
@@ -273,6 +274,9 @@ static json_t *layer_object(const job *j, const moe_layer *l)
         "padded_hidden", (json_int_t)p.padded_hidden, "padded_inter",
         (json_int_t)p.padded_inter, "biased", l->biased);
 
+    if (strcmp(l->bias_dtype, "BF16") != 0) {
+        json_object_set_new(o, "bias_dtype", json_string(l->bias_dtype));
+    }
     if (l->style->is_transposed) {
         json_object_set_new(
             o, "rows",
@@ -343,6 +347,16 @@ static void copy_run(uint8_t *to, uint64_t pitch, const row_run *run)
     checkpoint_forget(run->from, run->rows * run->pitch);
 }
 
+/* Biases of another type, every one of which has a code of BF16. */
+static void convert_run(uint8_t *to, const char *dtype, const row_run *run)
+{
+    for (uint64_t row = 0; row < run->rows; row++) {
+        (void)bias_convert("BF16", to + 2 * row, dtype,
+                           run->from + row * run->pitch);
+    }
+    checkpoint_forget(run->from, run->rows * run->pitch);
+}
+
 /* Tensor i of experts e.. as the logical tensor, zeros in the pads. */
 static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
                  uint64_t e, uint64_t n, mxo_text why)
@@ -363,7 +377,12 @@ static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
         row_run run[2];
         const int n_runs = part_runs(l, p, &j->part, i, e + k, run);
         for (int r = 0; r < n_runs; r++) {
-            copy_run(to + k * each + run[r].to_row * pitch, pitch, &run[r]);
+            uint8_t *first = to + k * each + run[r].to_row * pitch;
+            if (i % W2 == 2 && strcmp(l->bias_dtype, "BF16") != 0) {
+                convert_run(first, l->bias_dtype, &run[r]);
+            } else {
+                copy_run(first, pitch, &run[r]);
+            }
         }
     }
     return mover_upload(&j->mover, i, n * each, why);

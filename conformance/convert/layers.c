@@ -114,7 +114,7 @@ static wanted tensor_wanted(const moe_layer *l, int i)
     const uint64_t cols = i < W2 ? l->hidden : l->inter;
 
     if (i % W2 == 2) {
-        return (wanted){"BF16", 2, {l->experts, rows, 0, 0}};
+        return (wanted){l->bias_dtype, 2, {l->experts, rows, 0, 0}};
     }
     if (l->style->is_transposed) {
         return (wanted){
@@ -161,13 +161,25 @@ static void take_dtypes(moe_layer *l, const checkpoint_tensor *weight,
     l->group = layer_group(l->scale_dtype);
 }
 
+/* The layer has biases, of the type of the first one. */
+static void take_bias(moe_layer *l, const checkpoint_tensor *bias)
+{
+    const char *of_bias = bias == NULL ? NULL : layer_bias_dtype(bias->dtype);
+
+    if (!l->biased && of_bias != NULL) {
+        l->bias_dtype = of_bias;
+    }
+    l->biased |= bias != NULL;
+}
+
 static int check_fused(moe_layer *l, mxo_text why)
 {
     const checkpoint_tensor *const *t = l->fused;
     const uint32_t rank = l->style->has_blocks ? 4 : 3;
     const int rows = l->style->is_transposed ? 2 : 1;
 
-    l->biased = t[W13_BIAS] != NULL || t[W2_BIAS] != NULL;
+    take_bias(l, t[W13_BIAS]);
+    take_bias(l, t[W2_BIAS]);
     for (int i = 0; i < LAYER_TENSORS; i++) {
         if (t[i] == NULL && (i % W2 != 2 || l->biased)) {
             return check_tensor(l, l->style->fused[i] + 1, NULL, NULL, why);
@@ -236,8 +248,8 @@ static int check_split(const checkpoint *c, moe_layer *l, mxo_text why)
     l->hidden = gate->shape[1] * 2;
     take_dtypes(l, gate, of_expert(c, l, 0, 0, 1));
     for (uint64_t i = 0; i < l->experts * PROJECTIONS; i++) {
-        l->biased |=
-            of_expert(c, l, i / PROJECTIONS, (int)(i % PROJECTIONS), 2) != NULL;
+        take_bias(l,
+                  of_expert(c, l, i / PROJECTIONS, (int)(i % PROJECTIONS), 2));
     }
     if (check_sizes(l, why) != 0) {
         return -1;
@@ -273,7 +285,7 @@ static int check_stacked_tensor(const moe_layer *l, int i, mxo_text why)
     const uint64_t cols = i / KINDS == 2 ? l->inter : l->hidden;
     const wanted wants[KINDS] = {{"U32", 3, {l->experts, rows, cols / 8, 0}},
                                  {"U8", 3, {l->experts, rows, cols / 32, 0}},
-                                 {"BF16", 2, {l->experts, rows, 0, 0}}};
+                                 {l->bias_dtype, 2, {l->experts, rows, 0, 0}}};
     char suffix[NAME_ROOM];
 
     if (l->stacked[i] == NULL && kind == 2 && !l->biased) {
@@ -288,7 +300,7 @@ static int check_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
 {
     for (int i = 0; i < PROJECTIONS * KINDS; i++) {
         l->stacked[i] = of_expert(c, l, 0, i / KINDS, i % KINDS);
-        l->biased |= l->stacked[i] != NULL && i % KINDS == 2;
+        take_bias(l, i % KINDS == 2 ? l->stacked[i] : NULL);
     }
     l->experts = l->stacked[0]->shape[0];
     l->inter = l->stacked[0]->shape[1];
@@ -332,6 +344,7 @@ static int add_layer(const checkpoint *c, layer_list *list,
 
     memset(l, 0, sizeof *l);
     l->style = style;
+    l->bias_dtype = "BF16";
     l->prefix = strndup(name, prefix);
     if (l->prefix == NULL) {
         (void)say(MXO_E_NOMEM, why, "no memory");

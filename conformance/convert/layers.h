@@ -37,6 +37,7 @@ typedef struct moe_layer {
     const name_style *style;
     const char *weight_dtype; /* U8 or I8: borrowed, of the first weight */
     const char *scale_dtype;  /* of the first scale; F8_E4M3: NVFP4 */
+    const char *bias_dtype;   /* of the first bias; BF16 without one */
     uint64_t group;           /* elements of a scale: 32, of NVFP4 16 */
     row_order order;          /* of w13 in the checkpoint, by its names */
     uint64_t experts;
@@ -95,9 +96,18 @@ typedef struct row_run {
     uint64_t to_row;
 } row_run;
 
-/* The constant spelling of a type of weights, of scales; NULL if it is none. */
+/* The constant spelling of a type of weights, scales, biases; NULL if it is
+   none. */
 const char *layer_weight_dtype(const char *text);
 const char *layer_scale_dtype(const char *text);
+const char *layer_bias_dtype(const char *text);
+/* Bytes of a number; and one number from type to type, 0 where it does not come
+   back from there as it is. */
+uint64_t bias_bytes(const char *dtype);
+int bias_convert(const char *to_dtype, uint8_t *to, const char *from_dtype,
+                 const uint8_t *from);
+/* 0, or -1 and a sentence: a bias has a number that does not. */
+int layer_check_biases(const moe_layer *l, const char *to, mxo_text why);
 const name_style *layer_style(const char *id);
 const name_style *layer_style_at(int i); /* NULL: there are no more */
 /* The name of one of three kinds of a split projection of an expert. */

@@ -234,3 +234,22 @@ int layers_check_left_over(const checkpoint *c, const layer_list *list,
     }
     return 0;
 }
+
+/*
+ * ModelOpt keeps the experts of two classes in one tensor, as they multiply
+ * from the right: those of Llama 4, which halve gate_up_proj, and those of
+ * gpt-oss, which take every second column and have biases (engines 6.1).
+ */
+row_order layer_row_order(const moe_layer *l, row_order asked)
+{
+    if (!l->style->is_transposed) {
+        return l->style->is_interleaved ? ROWS_IN_TURN : ROWS_IN_HALVES;
+    }
+    if (asked != ROWS_UNTOLD) {
+        return asked;
+    }
+    return ends_in(l->prefix, ".feed_forward.experts") && !l->biased
+               ? ROWS_IN_HALVES
+           : ends_in(l->prefix, ".mlp.experts") && l->biased ? ROWS_IN_TURN
+                                                             : ROWS_UNTOLD;
+}

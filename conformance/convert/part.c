@@ -64,7 +64,9 @@ static uint64_t whole_row(const moe_layer *l, int i)
 {
     const uint64_t cols = i < W2 ? l->hidden : l->inter;
 
-    return i % W2 == 0 ? cols / 2 : i % W2 == 1 ? cols / l->group : 2;
+    return i % W2 == 0   ? cols / 2
+           : i % W2 == 1 ? cols / l->group
+                         : bias_bytes(l->bias_dtype);
 }
 
 /* Gates and ups of a w13 whose rows lie on the last axis, or of its bias. */

@@ -30,6 +30,7 @@ typedef struct gguf_block {
     const name_style *style;
     const char *weight_dtype;
     const char *scale_dtype;
+    const char *bias_dtype;
 } gguf_block;
 
 /* Bytes of a tensor, experts' or not, in the data. */

@@ -97,6 +97,7 @@ static void name_block(gguf_block *b, uint64_t n)
     b->style = layer_style("gpt_oss");
     b->weight_dtype = "U8";
     b->scale_dtype = "U8";
+    b->bias_dtype = "BF16";
     (void)snprintf(b->prefix, sizeof b->prefix, "model.layers.%llu",
                    (unsigned long long)n);
 }
@@ -112,12 +113,15 @@ static int rename_block(const gguf *g, const json_t *o)
         json_string_value(json_object_get(o, "weight_dtype")));
     const char *scale =
         layer_scale_dtype(json_string_value(json_object_get(o, "scale_dtype")));
+    const json_t *of_bias = json_object_get(o, "bias_dtype");
+    const char *bias =
+        of_bias == NULL ? "BF16" : layer_bias_dtype(json_string_value(of_bias));
 
     if (!json_is_integer(number) || n < 0 || n >= GGUF_BLOCKS ||
         prefix == NULL || prefix[0] == '\0' || strlen(prefix) >= 300 ||
         !say_is_printable(prefix) || style == NULL ||
         layer_style(style) == NULL || weight == NULL || scale == NULL ||
-        layer_group(scale) != 32) {
+        bias == NULL || layer_group(scale) != 32) {
         return -1;
     }
     gguf_block *b = &g->block[n];
@@ -125,6 +129,7 @@ static int rename_block(const gguf *g, const json_t *o)
     b->style = layer_style(style);
     b->weight_dtype = weight;
     b->scale_dtype = scale;
+    b->bias_dtype = bias;
     (void)snprintf(b->prefix, sizeof b->prefix, "%s", prefix);
     return 0;
 }
@@ -165,8 +170,7 @@ static int take_row(const gguf *g, const gguf_block *b, int p, int kind,
 
     if (kind == 2) {
         const uint8_t *from = g->map + g->data + b->bias[p].offset + 4 * row;
-        memcpy(to, from + 2, 2);
-        return (from[0] | from[1]) == 0;
+        return bias_convert(b->bias_dtype, to, "F32", from);
     }
     const uint8_t *from =
         g->map + g->data + b->weight[p].offset + row * blocks * GGUF_BLOCK;
@@ -188,7 +192,9 @@ static int take_expert(const gguf *g, const gguf_block *b, int i, uint64_t e,
     const int kind = i % W2;
     const int is_w13 = i < W2;
     const uint64_t cols = is_w13 ? b->hidden : b->inter;
-    const uint64_t pitch = kind == 0 ? cols / 2 : kind == 1 ? cols / 32 : 2;
+    const uint64_t pitch = kind == 0   ? cols / 2
+                           : kind == 1 ? cols / 32
+                                       : bias_bytes(b->bias_dtype);
     const uint64_t each = is_w13 ? b->inter : b->hidden;
     int exact = 1;
 
@@ -211,20 +217,24 @@ static uint64_t expert_bytes(const gguf_block *b, int i)
 
     return i % W2 == 0   ? rows * cols / 2
            : i % W2 == 1 ? rows * (cols / 32)
-                         : 2 * rows;
+                         : bias_bytes(b->bias_dtype) * rows;
 }
 
-/* Biases come back as BF16, or not at all. */
+/* Biases come back in the type that the file names, else as BF16, or not at
+   all. */
 static int check_biases(const gguf *g, uint64_t n)
 {
     const gguf_block *b = &g->block[n];
+    char sentence[32];
 
     for (int p = 0; p < PROJECTIONS && b->biased; p++) {
         const uint64_t rows = b->experts * (p == DOWN ? b->hidden : b->inter);
         for (uint64_t r = 0; r < rows; r++) {
-            uint8_t two[2];
-            if (!take_row(g, b, p, 2, r, two)) {
-                return complain(g, n, p, "bias", "does not fit BF16");
+            uint8_t number[4];
+            if (!take_row(g, b, p, 2, r, number)) {
+                (void)snprintf(sentence, sizeof sentence, "does not fit %s",
+                               b->bias_dtype);
+                return complain(g, n, p, "bias", sentence);
             }
         }
     }
@@ -235,7 +245,7 @@ static const char *dtype_of(const gguf_block *b, int i)
 {
     return i % W2 == 0   ? b->weight_dtype
            : i % W2 == 1 ? b->scale_dtype
-                         : "BF16";
+                         : b->bias_dtype;
 }
 
 static int add_fused(sink *s, const gguf_block *b, int i)

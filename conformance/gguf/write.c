@@ -125,7 +125,9 @@ static const uint8_t *row_of(const moe_layer *l, int projection, int kind,
                              uint64_t e, uint64_t r)
 {
     const uint64_t cols = cols_of(l, projection);
-    const uint64_t pitch = kind == 0 ? cols / 2 : kind == 1 ? cols / 32 : 2;
+    const uint64_t pitch = kind == 0   ? cols / 2
+                           : kind == 1 ? cols / 32
+                                       : bias_bytes(l->bias_dtype);
 
     if (l->style->is_split) {
         return l->split[e * 9 + (uint64_t)(projection * 3 + kind)]->bytes +
@@ -160,8 +162,9 @@ static void put_row(writer *w, const moe_layer *l, int i, uint64_t e,
     const int projection = i % PROJECTIONS;
 
     if (i >= PROJECTIONS) {
-        const uint8_t *bias = row_of(l, projection, 2, e, r);
-        const uint8_t wide[4] = {0, 0, bias[0], bias[1]};
+        uint8_t wide[4];
+        (void)bias_convert("F32", wide, l->bias_dtype,
+                           row_of(l, projection, 2, e, r));
         put(w, wide, sizeof wide);
         return;
     }
@@ -195,10 +198,11 @@ static char *describe(const layer_list *layers)
     for (size_t i = 0; i < layers->n; i++) {
         const moe_layer *l = &layers->layer[i];
         json_array_append_new(
-            list, json_pack("{s:I, s:s, s:s, s:s, s:s}", "block",
+            list, json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "block",
                             (json_int_t)block_number(l, i), "prefix", l->prefix,
                             "names", l->style->id, "weight_dtype",
-                            l->weight_dtype, "scale_dtype", l->scale_dtype));
+                            l->weight_dtype, "scale_dtype", l->scale_dtype,
+                            "bias_dtype", l->bias_dtype));
     }
     char *text = json_dumps(list, JSON_COMPACT);
 
@@ -346,8 +350,8 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
     }
     for (size_t i = 0; i < layers.n && !bad; i++) {
         const moe_layer *l = &layers.layer[i];
-        bad = l->group != 32;
-        if (bad) {
+        bad = l->group != 32 ? 1 : layer_check_biases(l, "F32", why);
+        if (l->group != 32) {
             (void)say(MXO_E_SHAPE, why,
                       "gguf takes scales of 32 elements (MXFP4), %.300s is %s: "
                       "one for 16 (NVFP4)",

@@ -127,16 +127,19 @@ static const split_names quark_names = {"model.layers.1.mlp.experts",
                                         MXO_U8,
                                         MXO_U8};
 
-/* hole: an expert in between is missing; odd: the last scale has another type.
+/* A split checkpoint that is not as it should be, or has biases. */
+enum { SOUND, ODD_SCALE, BIASED };
+
+/* hole: an expert in between is missing; ODD_SCALE: the last has another type.
  */
 static int make_split_as(const char *path, const split_names *names, int hole,
-                         int odd)
+                         int what)
 {
     tensor_set *set = calloc(1, sizeof *set);
 
     for (int e = 0; set != NULL && e < 3; e++) {
         for (int p = 0; p < 3 && e != hole; p++) {
-            const int is_odd = odd && e == 2 && p == 2;
+            const int is_odd = what == ODD_SCALE && e == 2 && p == 2;
             char name[128];
             const uint64_t rows = p == 2 ? 128 : 64;
             const uint64_t cols = p == 2 ? 64 : 128;
@@ -148,6 +151,11 @@ static int make_split_as(const char *path, const split_names *names, int hole,
             (void)snprintf(name, sizeof name, "%s.%d.%s.%s", names->prefix, e,
                            names->projection[p], names->scale);
             add(set, name, is_odd ? MXO_E4M3 : names->scale_type, 2, s);
+            (void)snprintf(name, sizeof name, "%s.%d.%s.bias", names->prefix, e,
+                           names->projection[p]);
+            if (what == BIASED) {
+                add(set, name, MXO_BF16, 1, &rows);
+            }
         }
     }
     return set == NULL || save(path, set);
@@ -155,7 +163,7 @@ static int make_split_as(const char *path, const split_names *names, int hole,
 
 static int make_split(const char *path, int hole)
 {
-    return make_split_as(path, &plain_names, hole, 0);
+    return make_split_as(path, &plain_names, hole, SOUND);
 }
 
 /* The two layers of "gpt_oss" in two files and an index. */
@@ -228,6 +236,13 @@ static int stack(const char *from, const char *to, const char *fault)
     checkpoint c;
 
     (void)open_or_exit(from, &c);
+    for (int i = 0; set != NULL && i < 3 && strcmp(fault, "biased") == 0; i++) {
+        const uint64_t shape[] = {3, i == 2 ? 128 : 64};
+        char name[128];
+        (void)snprintf(name, sizeof name, "%s.%s.bias", quark_names.prefix,
+                       quark_names.projection[i]);
+        add(set, name, MXO_BF16, 2, shape);
+    }
     for (int i = 0; set != NULL && i < 6; i++) {
         const char *projection = quark_names.projection[i / 2];
         const int is_scale = i % 2;
@@ -432,16 +447,19 @@ int main(int argc, char **argv)
         return make_split(argv[2], 1);
     }
     if (strcmp(argv[1], "deepseek") == 0) {
-        return make_split_as(argv[2], &deepseek_names, -1, 0);
+        return make_split_as(argv[2], &deepseek_names, -1, SOUND);
     }
     if (strcmp(argv[1], "kimi") == 0) {
-        return make_split_as(argv[2], &kimi_names, -1, 0);
+        return make_split_as(argv[2], &kimi_names, -1, SOUND);
     }
     if (strcmp(argv[1], "quark") == 0) {
-        return make_split_as(argv[2], &quark_names, -1, 0);
+        return make_split_as(argv[2], &quark_names, -1, SOUND);
+    }
+    if (strcmp(argv[1], "biased") == 0) {
+        return make_split_as(argv[2], &quark_names, -1, BIASED);
     }
     if (strcmp(argv[1], "mixed") == 0) {
-        return make_split_as(argv[2], &deepseek_names, -1, 1);
+        return make_split_as(argv[2], &deepseek_names, -1, ODD_SCALE);
     }
     if (strcmp(argv[1], "sharded") == 0) {
         return make_sharded(argv[2]);

@@ -5,7 +5,7 @@
  */
 #include "base/cli.h"
 #include "base/options.h"
-#include "job.h"
+#include "convert/job.h"
 #include "rows.h"
 
 #include <mxoracle/layout.h>

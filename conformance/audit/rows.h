@@ -4,10 +4,10 @@
  * scales of different sizes in most models, so that one way of cutting the
  * rows in two makes two groups that differ, and the other does not.
  */
-#ifndef MXO_CONVERT_ROWS_H
-#define MXO_CONVERT_ROWS_H
+#ifndef MXO_AUDIT_ROWS_H
+#define MXO_AUDIT_ROWS_H
 
-#include "layers.h"
+#include "convert/layers.h"
 
 /*
  * Squares of Welch's t between the means of two groups of rows; a row's number

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of the rows of w13, by names and by similar rows; see rows.h. */
+/* The order of the rows of w13 by similar rows; see rows.h. */
 #include "rows.h"
 
 #include <stdlib.h>
@@ -9,33 +9,6 @@ enum { LEAST_ROWS = 128 };
 
 static const double differs = 64; /* 8 squared */
 static const double alike = 16;   /* 4 squared */
-
-static int ends_in(const char *text, const char *end)
-{
-    const size_t n = strlen(text);
-    const size_t m = strlen(end);
-
-    return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-/*
- * ModelOpt keeps the experts of two classes in one tensor, as they multiply
- * from the right: those of Llama 4, which halve gate_up_proj, and those of
- * gpt-oss, which take every second column and have biases (engines 6.1).
- */
-row_order layer_row_order(const moe_layer *l, row_order asked)
-{
-    if (!l->style->is_transposed) {
-        return l->style->is_interleaved ? ROWS_IN_TURN : ROWS_IN_HALVES;
-    }
-    if (asked != ROWS_UNTOLD) {
-        return asked;
-    }
-    return ends_in(l->prefix, ".feed_forward.experts") && !l->biased
-               ? ROWS_IN_HALVES
-           : ends_in(l->prefix, ".mlp.experts") && l->biased ? ROWS_IN_TURN
-                                                             : ROWS_UNTOLD;
-}
 
 /* Every step-th of the rows first .. end. */
 typedef struct group {
