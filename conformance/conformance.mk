@@ -323,7 +323,6 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/drawing.h \
 	%reldir%/layout/explain.c \
 	%reldir%/layout/explain.h \
-	%reldir%/layout/layout_names.c \
 	%reldir%/layout/layout_names.h \
 	%reldir%/layout/memory_mistake.c \
 	%reldir%/layout/memory_mistake.h \
@@ -335,6 +334,8 @@ libjudge_la_SOURCES = \
 	%reldir%/layout/pair.h \
 	%reldir%/layout/picture.c \
 	%reldir%/layout/picture.h \
+	%reldir%/layout/places.c \
+	%reldir%/layout/places.h \
 	%reldir%/layout/source_mistake.c \
 	%reldir%/layout/source_mistake.h \
 	%reldir%/layout/steps.c \

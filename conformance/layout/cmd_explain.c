@@ -7,6 +7,7 @@
 #include "base/cli.h"
 #include "base/number.h"
 #include "base/options.h"
+#include "layout_names.h"
 #include "picture.h"
 #include "steps.h"
 
@@ -59,6 +60,20 @@ static void list_row(const char *name, int width, const char *words)
         cli_fold(stdout, words, 4, 4);
     } else {
         printf("%-*s %s\n", width, name, words);
+    }
+}
+
+void layout_names_print(void)
+{
+    for (uint32_t i = 0; mxo_layout_at(i) != NULL; i++) {
+        puts(mxo_layout_at(i)->id);
+    }
+}
+
+void conversion_names_print(void)
+{
+    for (uint32_t i = 0; mxo_conversion_at(i) != NULL; i++) {
+        puts(mxo_conversion_at(i)->id);
     }
 }
 

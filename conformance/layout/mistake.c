@@ -3,6 +3,7 @@
 #include "mistake.h"
 
 #include "base/tensors.h"
+#include "places.h"
 #include "source_mistake.h"
 
 #include <mxoracle/layout.h>
@@ -187,6 +188,9 @@ static int equals_swapped(const layout_evidence *e, const layout_moved *m)
 int layout_gives(const layout_evidence *e, const char *layout,
                  const uint8_t *bytes)
 {
+    if (!places_fit(e, layout, bytes, NULL)) {
+        return 0;
+    }
     layout_moved memory = forward(e, layout, bytes);
     const int same = equals(e, &memory);
 
@@ -471,6 +475,10 @@ static int wrong_stride(const layout_evidence *e, char *text, size_t size)
 
 int layout_mistake(const layout_evidence *e, char *text, size_t size)
 {
+    layout_evidence looked_at = *e;
+
+    places_choose(&looked_at);
+    e = &looked_at;
     return wrong_stride(e, text, size) || spoilt_memory(e, text, size) ||
            source_mistake(e, text, size) || another_layout(e, text, size) ||
            spoilt_source(e, text, size) || transposed(e, text, size) ||

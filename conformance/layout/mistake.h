@@ -13,6 +13,8 @@
 
 #include <stddef.h>
 
+enum { LAYOUT_PLACES = 64 };
+
 /* Bytes that were to be in a layout. */
 typedef struct layout_evidence {
     const mxo_backend *table; /* moves tensors: the oracle, or a backend
@@ -23,9 +25,12 @@ typedef struct layout_evidence {
     uint64_t extent[3];
     const uint8_t *logical;
     const uint8_t *actual;
-    uint64_t n_actual;  /* bytes */
+    const uint8_t *expected; /* of the same size; NULL: not known */
+    uint64_t n_actual;       /* bytes */
     uint64_t kept[2];   /* backwards: rows and columns of the result; 0: all */
     progress *progress; /* borrowed; counts what was tried; NULL: none */
+    uint64_t place[LAYOUT_PLACES]; /* layout_mistake() chooses them: places.h */
+    int n_places;
 } layout_evidence;
 
 /* One sentence without a full stop; 0 if no known mistake fits. */

@@ -220,6 +220,7 @@ static uint8_t *take_apart(const pair *p, layout_evidence *e, mxo_text why)
                            .dtype = p->dtype,
                            .extent = {p->extent[0], p->extent[1], p->extent[2]},
                            .actual = p->actual,
+                           .expected = p->expected,
                            .n_actual = p->n,
                            .progress = p->progress};
     return e->table->open(&e->ctx, 0, why) != MXO_OK ? NULL

@@ -4,6 +4,7 @@
 
 #include "base/tensors.h"
 #include "byte_mistake.h"
+#include "places.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,26 +60,48 @@ static const struct {
     {exchanged, 2, "%ss i and i ^ %" PRIu64 " are exchanged"},
     {one_of_each, 2, "one %s stands in place of every %" PRIu64},
 };
+enum { N_MOVES = sizeof moves / sizeof moves[0] };
 
 /* Axis 1 or 2 of the tensor goes through a move. */
-static void make_move(const layout_evidence *e, int axis, size_t m, uint64_t k,
-                      uint8_t *to)
+static uint64_t moved_from(const layout_source *how, uint64_t i)
 {
-    const uint64_t rows = e->extent[1];
-    const uint64_t cols = e->extent[2];
+    const uint64_t rows = how->e->extent[1];
+    const uint64_t cols = how->e->extent[2];
+    uint64_t r = i / cols % rows;
+    uint64_t c = i % cols;
+
+    if (how->axis == 1) {
+        r = moves[how->move].from(r, rows, how->distance);
+    } else {
+        c = moves[how->move].from(c, cols, how->distance);
+    }
+    return (i / (rows * cols) * rows + r) * cols + c;
+}
+
+/* Every expert was read as columns x rows. */
+static uint64_t transposed_from(const layout_source *how, uint64_t i)
+{
+    const uint64_t rows = how->e->extent[1];
+    const uint64_t cols = how->e->extent[2];
+    const uint64_t in = i % (rows * cols);
+
+    return i - in + in % cols * rows + in / cols;
+}
+
+/* Does the tensor give the actual memory if its elements come from there? */
+static int gives_from(const layout_evidence *e, const layout_source *how,
+                      uint8_t *room)
+{
+    const uint64_t n = e->extent[0] * e->extent[1] * e->extent[2];
     const uint32_t width = dtype_bytes(e->dtype);
 
-    for (uint64_t i = 0; i < e->extent[0] * rows * cols; i++) {
-        uint64_t r = i / cols % rows;
-        uint64_t c = i % cols;
-        if (axis == 1) {
-            r = moves[m].from(r, rows, k);
-        } else {
-            c = moves[m].from(c, cols, k);
-        }
-        const uint64_t from = (i / (rows * cols) * rows + r) * cols + c;
-        memcpy(to + i * width, e->logical + from * width, width);
+    if (!places_fit(e, e->layout, e->logical, how)) {
+        return 0;
     }
+    for (uint64_t i = 0; i < n; i++) {
+        memcpy(room + i * width, e->logical + how->at(how, i) * width, width);
+    }
+    return layout_gives(e, e->layout, room);
 }
 
 /* Half of the rows is a gate: layouts that exchange the two say it better. */
@@ -90,14 +113,18 @@ static int is_half(const layout_evidence *e, int axis, uint64_t k)
 static int is_moved(const layout_evidence *e, uint8_t *room, char *text,
                     size_t size)
 {
-    for (int axis = 1; axis <= 2; axis++) {
-        for (size_t m = 0; m < sizeof moves / sizeof moves[0]; m++) {
-            for (uint64_t k = moves[m].least;
-                 k <= FARTHEST && k < e->extent[axis]; k *= 2) {
-                make_move(e, axis, m, k, room);
-                if (!is_half(e, axis, k) && layout_gives(e, e->layout, room)) {
-                    (void)snprintf(text, size, moves[m].words,
-                                   axis == 1 ? "row" : "column", k);
+    layout_source how = {.at = moved_from, .e = e};
+
+    for (how.axis = 1; how.axis <= 2; how.axis++) {
+        for (how.move = 0; how.move < N_MOVES; how.move++) {
+            for (how.distance = moves[how.move].least;
+                 how.distance <= FARTHEST && how.distance < e->extent[how.axis];
+                 how.distance *= 2) {
+                if (!is_half(e, how.axis, how.distance) &&
+                    gives_from(e, &how, room)) {
+                    (void)snprintf(text, size, moves[how.move].words,
+                                   how.axis == 1 ? "row" : "column",
+                                   how.distance);
                     return 1;
                 }
             }
@@ -110,22 +137,15 @@ static int is_moved(const layout_evidence *e, uint8_t *room, char *text,
 static int is_read_transposed(const layout_evidence *e, uint8_t *room,
                               char *text, size_t size)
 {
-    const uint64_t rows = e->extent[1];
-    const uint64_t cols = e->extent[2];
-    const uint32_t width = dtype_bytes(e->dtype);
+    const layout_source how = {.at = transposed_from, .e = e};
 
-    for (uint64_t i = 0; i < e->extent[0] * rows * cols; i++) {
-        const uint64_t in = i % (rows * cols);
-        const uint64_t from = i - in + in % cols * rows + in / cols;
-        memcpy(room + i * width, e->logical + from * width, width);
-    }
-    if (!layout_gives(e, e->layout, room)) {
+    if (!gives_from(e, &how, room)) {
         return 0;
     }
     (void)snprintf(text, size,
                    "rows and columns (N and K) are exchanged: the tensor was "
                    "read as %" PRIu64 " x %" PRIu64,
-                   cols, rows);
+                   e->extent[2], e->extent[1]);
     return 1;
 }
 
