@@ -57,7 +57,8 @@ void filled_settle(judging *j, const answered *a)
     tensor_set got;
 
     if (is_by_oracle(j) && borrow(j, a, &got) == 0) {
-        (void)nan_blocks_settle(j->j, a->c, &call, a->out, &got);
+        finding_free(&j->found,
+                     nan_blocks_settle(j->j, a->c, &call, a->out, &got));
     }
 }
 

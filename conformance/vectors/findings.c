@@ -168,6 +168,18 @@ void finding_count(findings *f, uint64_t n_elements, const map_rule *rule)
     }
 }
 
+void finding_free(findings *f, uint64_t n_elements)
+{
+    if (n_elements > 0) {
+        f->result->n_by_rule++;
+        (void)snprintf(f->result->rule, sizeof f->result->rule, "nan_block");
+        finding_add(f, VECTOR_PASSED,
+                    "%" PRIu64 " elements under scale byte 255 are not the "
+                    "emulator's: their codes mean nothing",
+                    n_elements);
+    }
+}
+
 static void list(const uint64_t *numbers, uint32_t n, char *text, size_t size)
 {
     size_t at = (size_t)snprintf(text, size, "[");

@@ -33,6 +33,8 @@ void finding_place(findings *f, const host_tensor *t, const glue *computed,
                    const map_rule *rule, const vector_difference *d);
 /* So many elements have been compared by a rule. */
 void finding_count(findings *f, uint64_t n_elements, const map_rule *rule);
+/* So many elements differ where the rule nan_block lets them. */
+void finding_free(findings *f, uint64_t n_elements);
 
 /* "[3,64]" and "[0,17]" */
 void finding_shape(const uint64_t *shape, uint32_t rank, char *text,

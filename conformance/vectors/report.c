@@ -277,7 +277,7 @@ static void print_tally(const vector_report *r)
                is_narrow ? width : 0, "", t->n[VECTOR_PASSED],
                t->n[VECTOR_FAILED], t->n_outputs, t->n_elements);
         if (t->n_by_rule > 0) {
-            printf("    %" PRIu64 " elements by rule %s\n", t->n_by_rule,
+            printf("    %" PRIu64 " outputs by rule %s\n", t->n_by_rule,
                    t->rule);
         }
     }
