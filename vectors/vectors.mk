@@ -107,6 +107,12 @@ dist_vectors_corners_DATA = \
 	%reldir%/corners/deepgemm.transform_sf_into_required_layout__sm90_mn130_k256_g128x128_n5.safetensors \
 	%reldir%/corners/deepgemm.transform_sf_into_required_layout__sm90_mn7_k2944_g1x128_n2.safetensors \
 	%reldir%/corners/ggml.vec_dot_nvfp4_q8_0__bytes_ff_4x512.safetensors \
+	%reldir%/corners/marlin.gptq_marlin_repack__w8_k16_n64_a80.safetensors \
+	%reldir%/corners/marlin.gptq_marlin_repack__w8_k32_n128_a80.safetensors \
+	%reldir%/corners/marlin.gptq_marlin_repack__w8_k32_n64_a81.safetensors \
+	%reldir%/corners/marlin.gptq_marlin_repack__w8_k64_n128_a81.safetensors \
+	%reldir%/corners/marlin.gptq_marlin_repack__w8_k80_n192_a80.safetensors \
+	%reldir%/corners/marlin.gptq_marlin_repack__w8_k96_n192_a81.safetensors \
 	%reldir%/corners/marlin.permute_scales__k2880_n128_channel.safetensors \
 	%reldir%/corners/marlin.permute_scales__k64_n64_g64.safetensors \
 	%reldir%/corners/marlin.permute_scales__k96_n192_g16.safetensors \

@@ -93,6 +93,8 @@ static const shape shapes[] = {
     {"cutlass.sm90_weight_fp4_fp8", {2, 32, 736}},
     {"marlin.repack", {2, 128, 1440}},
     {"marlin.repack_a8", {2, 128, 1472}},
+    {"marlin.repack_w8", {2, 128, 1440}},
+    {"marlin.repack_w8_a8", {2, 128, 1472}},
     {"marlin.scale", {2, 128, 90}},
     {"humming.weight_a16_mma", {2, 200, 720}},
     {"humming.scale", {2, 200, 45}},

@@ -193,6 +193,25 @@ static wide repack_a8(const wide p[3], wide e, wide n, wide c, wide u)
     return e * p[1] * p[2] * 2 + tile_a8(p + 1, n, 2 * c + u);
 }
 
+/* Codes of 8 bits: byte b of word w (layouts-vllm 4.9). */
+static wide repack_w8(const wide p[3], wide e, wide n, wide k, wide u)
+{
+    const wide w = (k / 16 * (p[1] / 64) + n / 64) * 256 +
+                   (n % 8 * 4 + k % 8 / 2) * 8 + n % 64 / 16 * 2 + n % 16 / 8;
+
+    (void)u;
+    return e * p[1] * p[2] + w * 4 + 2 * (k % 2) + k % 16 / 8;
+}
+
+static wide repack_w8_a8(const wide p[3], wide e, wide n, wide k, wide u)
+{
+    const wide w = (k / 32 * (p[1] / 32) + n / 32) * 256 +
+                   (n % 8 * 4 + k % 16 / 4) * 8 + n % 32 / 8 * 2 + k % 32 / 16;
+
+    (void)u;
+    return e * p[1] * p[2] + w * 4 + k % 4;
+}
+
 /* [K/8][N] words: nibble i of word n of row r is element 8r + i of row n. */
 static wide words(const wide p[3], wide e, wide r, wide c, wide u)
 {
@@ -252,6 +271,8 @@ static const closed_form forms[] = {
     {"marlin.process_scales_a8", 1, 1, same_place, 1, 1, NO, NO, 0, 0},
     {"marlin.repack", 1, 2, repack, 64, 8, NO, NO, 0, 0},
     {"marlin.repack_a8", 1, 2, repack_a8, 64, 16, NO, NO, 0, 0},
+    {"marlin.repack_w8", 1, 1, repack_w8, 64, 16, NO, NO, 0, 0},
+    {"marlin.repack_w8_a8", 1, 1, repack_w8_a8, 64, 32, NO, NO, 0, 0},
     {"marlin.repack_words", 1, 2, words, 2, 256, NO, NO, 0, 0},
     {"marlin.repack_words_a8", 1, 2, words_a8, 4, 256, NO, NO, 0, 0},
     {"marlin.scale", 1, 1, turn_scale, 64, 1, NO, NO, 0, 0},
@@ -307,6 +328,10 @@ START_TEST(refusals_are_the_vendors_sentences)
                "size_k = 24 is not divisible by tile_k_size = 16");
     refused_as("marlin.repack", 96, 32,
                "size_n = 96 is not divisible by tile_n_size = 64");
+    refused_as("marlin.repack_w8_a8", 64, 48,
+               "size_k = 48 is not divisible by tile_k_size = 32");
+    refused_as("marlin.repack_w8", 32, 32,
+               "size_n = 32 is not divisible by tile_n_size = 64");
     refused_as("marlin.repack_words", 3, 256,
                "size_k = 24 is not divisible by tile_k_size = 16");
     refused_as("marlin.repack_words_a8", 4, 128,
