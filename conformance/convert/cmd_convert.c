@@ -114,6 +114,15 @@ static void repro_line(const convert_options *o, strbuf *line)
     }
 }
 
+/* The last line of a check that a signal or the budget ended. */
+static void conclude_stopped(const check *c, const convert_options *o)
+{
+    if (stop_reason() != NULL && !report_options_stdout(&o->reports)) {
+        printf("checked %s: %zu of %zu tensors, stopped by %s\n", o->paths[1],
+               c->n_judged, c->sink->n, stop_reason());
+    }
+}
+
 static int compare_file(job *j, const convert_options *o, check *c,
                         const checkpoint *existing, mxo_text why)
 {
@@ -135,6 +144,7 @@ static int compare_file(job *j, const convert_options *o, check *c,
                             checkpoint_is_unchanged(existing, why) != 0;
     const int reported = check_end(c, has_changed);
 
+    conclude_stopped(c, o);
     status = has_changed && status == EXIT_PASS ? EXIT_RED : status;
 
     if (status == EXIT_PASS && reported == EXIT_PASS &&

@@ -241,7 +241,8 @@ static int judge_zoo(selftest_run *s)
     }
     if (s->is_text || s->o->is_tap) {
         selftest_summary(s->o->is_tap, &s->score,
-                         s->run.n_planned > 0 ? s->n_cases : s->n_chosen);
+                         s->run.n_planned > 0 ? s->n_cases : s->n_chosen,
+                         stop_reason());
     }
     return s->n_bad == 0 ? EXIT_PASS : EXIT_RED;
 }
@@ -283,10 +284,6 @@ static int selftest(selftest_run *s)
     if (status != EXIT_PASS && status != EXIT_RED) {
         report_set_abandon(&s->reports);
         return status;
-    }
-    if (s->run.stopped != NULL) {
-        (void)fprintf(stderr, "mxoracle: stopped by %s after %d\n",
-                      s->run.stopped, s->n_reported);
     }
     const int closed = report_set_close(&s->reports);
 

@@ -58,7 +58,8 @@ void score_total(const selftest_score *s, int legal, int *n, int *n_red);
 
 /* On standard output, as text or as TAP. */
 void selftest_report(int is_tap, const mutant_fate *f, int number);
-void selftest_summary(int is_tap, const selftest_score *s, size_t n_cases);
+void selftest_summary(int is_tap, const selftest_score *s, size_t n_cases,
+                      const char *stopped);
 /* The fate in the words of all reports: a mutant that is caught passes. The
    backend is not set. */
 void selftest_result(const mutant_fate *f, int good, report_result *r,

@@ -148,7 +148,8 @@ void selftest_result(const mutant_fate *f, int good, report_result *r,
                    f->m->id);
 }
 
-void selftest_summary(int is_tap, const selftest_score *s, size_t n_cases)
+void selftest_summary(int is_tap, const selftest_score *s, size_t n_cases,
+                      const char *stopped)
 {
     const char *mark = is_tap ? "# " : "";
     int n;
@@ -172,6 +173,11 @@ void selftest_summary(int is_tap, const selftest_score *s, size_t n_cases)
            n - n_red + n_rejected);
     cli_line(stdout, 2,
              "%sselftest: %d of %d mutants killed, %d of %d legal variants "
-             "rejected",
-             mark, n_red, n, n_rejected, n_legal);
+             "rejected%s%s",
+             mark, n_red, n, n_rejected, n_legal,
+             stopped == NULL ? "" : ", stopped by ",
+             stopped == NULL ? "" : stopped);
+    if (is_tap && stopped != NULL) {
+        printf("Bail out! stopped by %s\n", stopped);
+    }
 }
