@@ -16,8 +16,8 @@ enum { LONGEST = 1 << 14 };
 
 static void die(const char *what, const char *line)
 {
-    (void)fprintf(stderr, "%s: \"%s\"\nrepro: mxoracle list @INPUT\n", what,
-                  line);
+    (void)fprintf(stderr, "%s: \"%s\"\nrepro: mxoracle list cases @INPUT\n",
+                  what, line);
     abort();
 }
 

@@ -16,8 +16,8 @@ enum { LONGEST = 1024, MOST_CHOICES = 3 };
 
 static void die(const char *text, const char *what)
 {
-    (void)fprintf(stderr, "%s\nrepro: mxoracle list --profile='%s'\n", what,
-                  text);
+    (void)fprintf(stderr, "%s\nrepro: mxoracle list cases --profile='%s'\n",
+                  what, text);
     abort();
 }
 

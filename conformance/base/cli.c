@@ -74,6 +74,16 @@ int cli_columns(FILE *stream)
                : 80;
 }
 
+void cli_publish_width(void)
+{
+    char width[16];
+
+    if (isatty(STDOUT_FILENO)) {
+        (void)snprintf(width, sizeof width, "%d", cli_columns(stdout));
+        (void)setenv("COLUMNS", width, 0);
+    }
+}
+
 void cli_fold(FILE *stream, const char *text, int column, int indent)
 {
     const int width = cli_columns(stream);

@@ -41,6 +41,8 @@ int cli_matches(const char *pattern, const char *name);
 /* Width of the terminal a stream goes to: COLUMNS, else what the terminal
    says, else 80. */
 int cli_columns(FILE *stream);
+/* Workers write to a pipe: they learn the width of our terminal by COLUMNS. */
+void cli_publish_width(void);
 /* Words of a text, from a column on, and a newline: lines are broken at the
    width of the stream and go on at indent. */
 void cli_fold(FILE *stream, const char *text, int column, int indent);

@@ -62,6 +62,18 @@ const char *options_id(int code)
     return rows[code - OPT_BEFORE_FIRST - 1].id;
 }
 
+int options_same(option_group group, int code)
+{
+    const char *id = options_id(code);
+
+    for (int at = 0; at < N_ROWS; at++) {
+        if (rows[at].group == group && strcmp(rows[at].id, id) == 0) {
+            return OPT_BEFORE_FIRST + 1 + at;
+        }
+    }
+    return 0;
+}
+
 void options_start(void)
 {
     optind = 0; /* glibc and musl: forget the last command line */

@@ -10,7 +10,10 @@
 #include <stdio.h>
 
 typedef enum option_group {
-    OPTIONS_run, /* list, show and shrink take the same */
+    OPTIONS_run,
+    OPTIONS_list,
+    OPTIONS_show,
+    OPTIONS_shrink,
     OPTIONS_verify,
     OPTIONS_selftest,
     OPTIONS_report,
@@ -64,6 +67,8 @@ void options_start(void);
 int options_row(option_group group, int i, option_row *row);
 /* The identifier in the table of what options_next() returned. */
 const char *options_id(int code);
+/* The code of the group's row with the same identifier; 0: it has none. */
+int options_same(option_group group, int code);
 /* A line for each, wrapped at 79 columns. */
 void options_help(option_group group, FILE *out);
 

@@ -42,8 +42,8 @@ static int group_of(const char *command)
     static const struct {
         const char *command;
         option_group group;
-    } rows[] = {{"run", OPTIONS_run},           {"list", OPTIONS_run},
-                {"show", OPTIONS_run},          {"shrink", OPTIONS_run},
+    } rows[] = {{"run", OPTIONS_run},           {"list", OPTIONS_list},
+                {"show", OPTIONS_show},         {"shrink", OPTIONS_shrink},
                 {"verify", OPTIONS_verify},     {"selftest", OPTIONS_selftest},
                 {"report", OPTIONS_report},     {"baseline", OPTIONS_baseline},
                 {"fuzz", OPTIONS_fuzz},         {"audit", OPTIONS_audit},

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mxoracle list: what there is to judge, by whom, and what was left out. */
 #include "base/cli.h"
+#include "campaign.h"
 #include "listing.h"
 
 #include <inttypes.h>
@@ -133,8 +134,10 @@ static void list_devices_of(const run_options *o, const backend_ref *ref)
 
 static int list_cases(const run_options *o)
 {
-    case_list cases = {0};
-    const int status = run_options_cases(o, &cases);
+    static const backend_list none;
+    campaign_plan plan;
+    const int status = campaign_plan_make(&plan, o, &none);
+    const case_list cases = plan.cases;
 
     for (size_t i = 0; status == EXIT_PASS && i < cases.n; i++) {
         char text[CASE_TEXT];
@@ -146,7 +149,7 @@ static int list_cases(const run_options *o)
             puts(text);
         }
     }
-    case_list_clear(&cases);
+    campaign_plan_clear(&plan);
     return status;
 }
 
@@ -185,13 +188,19 @@ int cmd_list(int argc, char **argv)
     run_options o;
     cli_nearest near = {NULL, 0};
     char hint[64];
-    const int status = run_options_parse_for(&o, "list", argc, argv);
+    const int status = run_options_parse(
+        &o, OPTIONS_list,
+        "list [ops|backends|devices|cases] [OPTION]... [CASE|@FILE]...\n\n"
+        "Names what there is: operations unless another word is said.  "
+        "Cases are those\nof a level's grids, of profiles, or those that are "
+        "given.",
+        argc, argv);
 
     if (status >= 0) {
         return status;
     }
     if (o.n_args == 0) {
-        return list_things(&o, o.list == NULL ? "ops" : o.list);
+        return list_things(&o, "ops");
     }
     for (int i = 0; i < 4; i++) {
         if (strcmp(o.args[0], things[i]) == 0) {

@@ -376,17 +376,6 @@ static int exit_status(const session *s)
                                                            : EXIT_SKIP;
 }
 
-/* Workers write to a pipe: they learn the width of our terminal from here. */
-static void publish_width(void)
-{
-    char width[16];
-
-    if (isatty(STDOUT_FILENO)) {
-        (void)snprintf(width, sizeof width, "%d", cli_columns(stdout));
-        (void)setenv("COLUMNS", width, 0);
-    }
-}
-
 /* Read what the run is held against, and what it has done before. */
 static int open_inputs(session *s)
 {
@@ -475,7 +464,12 @@ static void clear(session *s)
 int cmd_run(int argc, char **argv)
 {
     run_options options;
-    int status = run_options_parse(&options, argc, argv);
+    int status = run_options_parse(
+        &options, OPTIONS_run,
+        "run [OPTION]... [CASE|@FILE|PATH]...\n\n"
+        "Without cases, the grids of the level are judged on every built "
+        "backend.",
+        argc, argv);
 
     if (status >= 0) {
         return status;
@@ -493,7 +487,7 @@ int cmd_run(int argc, char **argv)
         return EXIT_BROKEN;
     }
     s->o = &options;
-    publish_width();
+    cli_publish_width();
     status = run_session(s);
     clear(s);
     return status;

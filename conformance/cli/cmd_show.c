@@ -194,7 +194,12 @@ static int show_case(const char *text, uint64_t seed)
 int cmd_show(int argc, char **argv)
 {
     run_options o;
-    int status = run_options_parse_for(&o, "show", argc, argv);
+    int status = run_options_parse(
+        &o, OPTIONS_show,
+        "show [OPTION]... OP|CASE|data...\n\n"
+        "The keys of an operation; of a case its inputs, and its outputs by "
+        "the\nemulator; or what each kind of data is for.",
+        argc, argv);
 
     if (status >= 0) {
         return status;

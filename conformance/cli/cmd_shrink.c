@@ -95,7 +95,11 @@ static int with_backend(const run_options *o, const backend_ref *ref)
 int cmd_shrink(int argc, char **argv)
 {
     run_options o;
-    int status = run_options_parse_for(&o, "shrink", argc, argv);
+    int status = run_options_parse(
+        &o, OPTIONS_shrink,
+        "shrink [OPTION]... CASE\n\n"
+        "The smallest case found that fails in the same way on one backend.",
+        argc, argv);
     backend_list *lists;
 
     if (status >= 0) {

@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/prng.h"
 #include "base/stop.h"
+#include "base/strbuf.h"
 #include "judge/third_party_tolerances.h"
 #include "run/mutant_device.h"
 
@@ -18,13 +19,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static void print_help(void)
+static void print_help(option_group group, const char *usage)
 {
-    cli_say("usage: mxoracle run|list|show|shrink [OPTION]... "
-            "[CASE|@FILE|PATH]...\n\n"
-            "Without cases, the grids of the level are judged on every "
-            "built backend.");
-    options_help(OPTIONS_run, stdout);
+    strbuf text = {NULL, 0, 0};
+
+    strbuf_add(&text, "usage: mxoracle %s", usage);
+    cli_say(strbuf_text(&text));
+    strbuf_clear(&text);
+    options_help(group, stdout);
     cli_say("\nA case is OP:key=value,...; \"mxoracle show OP\" explains "
             "the keys.");
 }
@@ -301,6 +303,7 @@ static int take_path(run_options *o, int code, const char *text)
     }
 }
 
+/* One option, by the row of run, or what shrink alone has. */
 static int take(run_options *o, int code, char *text)
 {
     switch (code) {
@@ -325,7 +328,7 @@ static int take(run_options *o, int code, char *text)
     case OPT_run_html:
     case OPT_run_resume:
     case OPT_run_baseline:
-    case OPT_run_save:
+    case OPT_shrink_save:
         return take_path(o, code, text);
     case OPT_run_mutant:
         return take_mutant(o, text);
@@ -345,9 +348,6 @@ static int take(run_options *o, int code, char *text)
         return take_symbols(o, text);
     case OPT_run_also_rule:
         return take_also(o, text);
-    case OPT_run_help:
-        print_help();
-        return EXIT_PASS;
     default:
         return take_switch(o, code);
     }
@@ -373,6 +373,26 @@ static int check_inputs(const run_options *o)
     return status;
 }
 
+/* What names things judges nothing, and has nothing to report. */
+static int check_list(const run_options *o)
+{
+    static const char *const forms[N_REPORT_FORMS] = {"json", "tap", "junit",
+                                                      "html"};
+    const char *vain = o->baseline != NULL  ? "baseline"
+                       : o->journal != NULL ? "resume"
+                                            : NULL;
+
+    for (int i = 0; i < N_REPORT_FORMS; i++) {
+        if (o->reports.on_stdout[i] || o->reports.file[i] != NULL) {
+            vain = forms[i];
+        }
+    }
+    return o->list == NULL || vain == NULL
+               ? EXIT_PASS
+               : cli_refuse("--list-%s judges nothing and takes no --%s",
+                            o->list, vain);
+}
+
 /* Options that contradict each other. */
 static int check(const run_options *o)
 {
@@ -383,7 +403,8 @@ static int check(const run_options *o)
         report_same_place(o->baseline, o->journal)) {
         return cli_refuse("--baseline and --resume name one file");
     }
-    return report_options_check(&o->reports) == EXIT_PASS &&
+    return check_list(o) == EXIT_PASS &&
+                   report_options_check(&o->reports) == EXIT_PASS &&
                    check_inputs(o) == EXIT_PASS
                ? -1
                : EXIT_USAGE;
@@ -405,15 +426,30 @@ int run_options_take(run_options *o, int code, char *text)
     return take(o, code, text);
 }
 
-int run_options_parse(run_options *o, int argc, char **argv)
+/* The row of run that means the same; the code itself where there is none,
+   and of what getopt has refused. */
+static int code_of_run(int code)
+{
+    const int same = code == '?' ? 0 : options_same(OPTIONS_run, code);
+
+    return same == 0 ? code : same;
+}
+
+int run_options_parse(run_options *o, option_group group, const char *usage,
+                      int argc, char **argv)
 {
     char *text = NULL;
     int code;
 
     run_options_begin(o);
     options_start();
-    while ((code = options_next(OPTIONS_run, argc, argv, &text)) != -1) {
-        const int status = take(o, code, text);
+    while ((code = options_next(group, argc, argv, &text)) != -1) {
+        const int same = code_of_run(code);
+        if (same == OPT_run_help) {
+            print_help(group, usage);
+            return EXIT_PASS;
+        }
+        const int status = take(o, same, text);
         if (status >= 0) {
             return status;
         }
@@ -421,24 +457,4 @@ int run_options_parse(run_options *o, int argc, char **argv)
     o->args = argv + optind;
     o->n_args = argc - optind;
     return check(o);
-}
-
-int run_options_parse_for(run_options *o, const char *command, int argc,
-                          char **argv)
-{
-    static const char *const forms[N_REPORT_FORMS] = {"json", "tap", "junit",
-                                                      "html"};
-    const int status = run_options_parse(o, argc, argv);
-    const char *vain = o->baseline != NULL  ? "baseline"
-                       : o->journal != NULL ? "resume"
-                                            : NULL;
-
-    for (int i = 0; i < N_REPORT_FORMS; i++) {
-        if (o->reports.on_stdout[i] || o->reports.file[i] != NULL) {
-            vain = forms[i];
-        }
-    }
-    return status >= 0 || vain == NULL
-               ? status
-               : cli_refuse("%s takes no --%s", command, vain);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The options of "mxoracle run"; list, show and shrink take some of them.
+ * The options of "mxoracle run"; list, show and shrink take some of them, by
+ * groups of their own in base/options.def.
  * getopt_long (glibc) reads them: abbreviations, "--" and "=value" behave as
  * everywhere else.
  */
 #ifndef MXO_RUNOPTS_H
 #define MXO_RUNOPTS_H
 
+#include "base/options.h"
 #include "report/baseline.h"
 #include "report/report_set.h"
 #include "run/worker_pool.h"
@@ -63,12 +65,10 @@ typedef struct run_options {
 void run_options_begin(run_options *o);
 /* One option of the group run; as run_options_parse(). */
 int run_options_take(run_options *o, int code, char *text);
-/* Fill o from argv; prints help or one sentence. Returns -1 to go on, else
-   the exit status. */
-int run_options_parse(run_options *o, int argc, char **argv);
-/* The same of a command that takes them all but those for what a run writes. */
-int run_options_parse_for(run_options *o, const char *command, int argc,
-                          char **argv);
+/* Fill o from argv by the group of a command; prints help, which begins with
+   usage, or one sentence. Returns -1 to go on, else the exit status. */
+int run_options_parse(run_options *o, option_group group, const char *usage,
+                      int argc, char **argv);
 
 /* Every known backend and every --plugin. */
 int run_options_backends(const run_options *o, backend_list *known);
