@@ -104,9 +104,9 @@ static void write_repro(const session *s, const char *before, const char *text,
     device_option(&s->chosen.ref[s->current], how->device, option,
                   sizeof option);
     (void)snprintf(repro, size,
-                   "mxoracle run %.4000s%s --seed=%" PRIu64 " %.1023s%s%s",
-                   option, s->o->soak_option, seed, before,
-                   before[0] == '\0' ? "" : " ", text);
+                   "mxoracle run %.4000s%s%s --seed=%" PRIu64 " %.1023s%s%s",
+                   option, s->o->soak_option, s->o->strict ? " --strict" : "",
+                   seed, before, before[0] == '\0' ? "" : " ", text);
 }
 
 /* To every report, in the light of the baseline. */
@@ -287,6 +287,7 @@ static void report_lost(session *s)
               .report = report_line,
               .state = s,
               .options = s->o,
+              .chosen = &s->chosen,
               .n_asked = s->chosen.n};
 
     for (size_t i = 0; s->expected.n > 0 && i < s->plan.cases.n; i++) {

@@ -2,7 +2,10 @@
 /* See lost.h. */
 #include "lost.h"
 
+#include "base/cli.h"
+#include "base/strbuf.h"
 #include "campaign.h"
+#include "run/mutant_device.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,6 +132,74 @@ static int wants(const lost *l, const baseline_entry *e)
             (e->is_cover || !campaign_excludes(l->options, e->case_text)));
 }
 
+/* The options that choose it where it was judged. */
+static void add_backend(const lost *l, const char *backend, strbuf *line)
+{
+    char option[2 * BACKEND_COMMAND];
+
+    for (int i = 0; l->chosen != NULL && i < l->n_asked; i++) {
+        if (strcmp(l->infos[i].name, backend) == 0) {
+            device_option(&l->chosen->ref[i], l->options->crew.device, option,
+                          sizeof option);
+            strbuf_add(line, " %s", option);
+            return;
+        }
+    }
+    strbuf_add(line, " -b %s", backend);
+}
+
+/* Those patterns of --exclude that leave out cases of the operation: one that
+   meets nothing is refused. */
+static void add_excludes(const run_options *o, const char *op, strbuf *line)
+{
+    run_options one = *o;
+    char name[OP_WORD];
+    char word[REPORT_PATH];
+    case_list cases = {0};
+
+    (void)snprintf(name, sizeof name, "%s", op);
+    one.ops[0] = name;
+    one.n_ops = 1;
+    one.n_excludes = 1;
+    (void)run_options_cases(&one, &cases);
+    for (int k = 0; k < o->n_excludes; k++) {
+        size_t i = 0;
+        one.excludes[0] = o->excludes[k];
+        while (i < cases.n && !campaign_excludes(&one, cases.item[i].text)) {
+            i++;
+        }
+        if (i < cases.n) {
+            cli_quote(" --exclude=", o->excludes[k], word, sizeof word);
+            strbuf_add(line, "%s", word);
+        }
+    }
+    case_list_clear(&cases);
+}
+
+/* The run of that backend and operation, which loses as much. */
+static void write_repro(const lost *l, const char *backend, const char *op,
+                        report_result *r)
+{
+    strbuf line = {NULL, 0, 0};
+    char word[REPORT_PATH];
+
+    strbuf_add(&line, "mxoracle run");
+    add_backend(l, backend, &line);
+    strbuf_add(&line, " -o %s", op);
+    if (l->run->level > 0) {
+        strbuf_add(&line, " --level=%d", l->run->level);
+    }
+    strbuf_add(&line, " --seed%s=%s",
+               strchr(l->run->seeds, '.') != NULL ? "s" : "", l->run->seeds);
+    if (l->options != NULL && l->options->n_excludes > 0) {
+        add_excludes(l->options, op, &line);
+    }
+    cli_quote(" --baseline=", l->expected->path, word, sizeof word);
+    strbuf_add(&line, "%s", word);
+    (void)snprintf(r->repro, sizeof r->repro, "%s", strbuf_text(&line));
+    strbuf_clear(&line);
+}
+
 static void say(lost *l, report_result *r, const char *backend)
 {
     char key[KEY];
@@ -150,8 +221,7 @@ static void report_coverage(lost *l)
         verdict v;
         report_result r = {.case_text = e->op, .has_no_seed = 1, .v = &v};
         if (wants(l, e) && baseline_lost(l->expected, i, l->counts, &v)) {
-            (void)snprintf(r.repro, sizeof r.repro, "mxoracle run -b %s -o %s",
-                           e->backend, e->op);
+            write_repro(l, e->backend, e->op, &r);
             say(l, &r, e->backend);
         }
     }
@@ -163,6 +233,7 @@ static void report_cases(lost *l)
     for (size_t i = 0; l->run->level > 0 && i < l->expected->n; i++) {
         const baseline_entry *e = &l->expected->entry[i];
         verdict v = {.status = VERDICT_PASS};
+        char op[OP_WORD];
         if (e->is_cover || !wants(l, e) ||
             json_object_get(l->seen, e->case_text) != NULL ||
             is_in_a_grid(l, e->case_text, e->seed)) {
@@ -170,9 +241,8 @@ static void report_cases(lost *l)
         }
         report_result r = {.case_text = e->case_text, .seed = e->seed, .v = &v};
         baseline_lost_case(l->expected, i, &v);
-        (void)snprintf(r.repro, sizeof r.repro,
-                       "mxoracle run -b %s --seed=%" PRIu64 " %s", e->backend,
-                       e->seed, e->case_text);
+        op_of(e->case_text, op);
+        write_repro(l, e->backend, op, &r);
         say(l, &r, e->backend);
     }
 }

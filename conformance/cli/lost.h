@@ -19,7 +19,8 @@ typedef struct lost {
     void (*report)(void *state, report_result *r); /* a red line */
     void *state;
     const run_options *options; /* what was asked for; NULL: everything */
-    int n_asked;                /* backends of the run */
+    const backend_list *chosen; /* backends of the run; NULL: of a stored one */
+    int n_asked;                /* how many */
     json_t *seen;  /* owned: cases of the run, and lost lines of a stored one */
     json_t *grids; /* owned: cases of all levels, by operation and seed */
 } lost;

@@ -2,6 +2,7 @@
 /* See baseline.h. */
 #include "baseline.h"
 
+#include "base/cli.h"
 #include "base/grown.h"
 #include "base/input.h"
 #include "base/number.h"
@@ -243,7 +244,17 @@ static void set_reason(verdict *v, const char *text)
     say_printable(v->reason);
 }
 
-void baseline_judge(baseline *b, const report_result *r, verdict *v)
+/* The line that shows it again shows it with the baseline alone. */
+static void add_baseline(const baseline *b, report_result *r)
+{
+    const size_t n = strlen(r->repro);
+
+    if (n > 0) {
+        cli_quote(" --baseline=", b->path, r->repro + n, sizeof r->repro - n);
+    }
+}
+
+void baseline_judge(baseline *b, report_result *r, verdict *v)
 {
     baseline_entry *e = find(b, r);
     const int is_red = verdict_is_red(v->status);
@@ -273,6 +284,7 @@ void baseline_judge(baseline *b, const report_result *r, verdict *v)
                        e->link);
         v->status = VERDICT_FAIL;
         (void)snprintf(v->kind, sizeof v->kind, "unexpected pass");
+        add_baseline(b, r);
     }
     set_reason(v, text);
 }

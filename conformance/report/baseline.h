@@ -48,7 +48,7 @@ void baseline_clear(baseline *b);
  * becomes VERDICT_EXPECTED; a pass that is not, another way of failing and red
  * that nobody expects are red, each in its own words.
  */
-void baseline_judge(baseline *b, const report_result *r, verdict *v);
+void baseline_judge(baseline *b, report_result *r, verdict *v);
 
 /* Whether too few cases of entry i were judged; v is then red and says so. */
 int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v);
