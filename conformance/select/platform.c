@@ -106,10 +106,11 @@ static int unknown_platform(const char *text, mxo_text why)
     for (size_t i = 0; i < sizeof unknown_rows / sizeof *unknown_rows; i++) {
         if (is_spelled(unknown_rows[i].alias, text) ||
             is_end_of_name(unknown_rows[i].name, text)) {
-            (void)say(MXO_E_PARAM, why,
-                      "what vLLM is told of %s is not known here: name it as "
-                      "%s",
-                      unknown_rows[i].name, unknown_rows[i].example);
+            const char *example = unknown_rows[i].example;
+            (void)say(MXO_E_PARAM, why, "what vLLM %s %s is not known here%s%s",
+                      example[0] == '\0' ? "runs on" : "is told of",
+                      unknown_rows[i].name,
+                      example[0] == '\0' ? "" : ": name it as ", example);
             return -1;
         }
     }
