@@ -51,6 +51,10 @@ static const char style[] =
     ".k{fill:#f4f4f4}";
 static const char lines_style[] =
     "path{fill:none;stroke:#222}rect:hover+text{font-weight:bold}";
+/* The dark scheme has the same colours of digits, and dark text on them. */
+static const char dark_style[] =
+    "text{fill:#e6edf3}g text{fill:#111}.p+text{fill:#e6edf3}.g{fill:#9ea7b3}"
+    ".d{fill:#30363d}.x{fill:#0d1117}.k{fill:#b1bac4}path{stroke:#0d1117}";
 
 /* Rules, every selector behind scope. */
 static void say_rules(const char *rules, const char *scope, strbuf *out)
@@ -65,13 +69,16 @@ static void say_rules(const char *rules, const char *scope, strbuf *out)
     }
 }
 
-static void say_style(const char *scope, const char *pad, strbuf *out)
+static void say_style(const char *scope, const char *pad, const char *dark_pad,
+                      strbuf *out)
 {
     strbuf_add(out, "<style>");
     say_rules(style, scope, out);
     strbuf_add(out, "%s.p{fill:%s}", scope, pad);
     say_rules(lines_style, scope, out);
-    strbuf_add(out, "</style>\n");
+    strbuf_add(out, "@media screen and (prefers-color-scheme:dark){");
+    say_rules(dark_style, scope, out);
+    strbuf_add(out, "%s.p{fill:%s}}</style>\n", scope, dark_pad);
 }
 
 static int gap_before(const picture_side *s, int i)
@@ -370,10 +377,11 @@ static void legend(const picture *p, int y, strbuf *out)
         picture_legend(p, k, value);
         const int w = text_width(value) + 14;
         strbuf_add(out,
-                   "<rect class=\"k%d\" x=\"%d\" y=\"%d\" width=\"%d\" "
+                   "<g><rect class=\"k%d\" x=\"%d\" y=\"%d\" width=\"%d\" "
                    "height=\"16\"/>",
                    (int)k, x, y - 12, w);
         put(out, "", x + w / 2, y, value);
+        strbuf_add(out, "</g>");
         x += w + 3;
     }
 }
@@ -387,7 +395,7 @@ static void open_file(const char *name, int width, int height, strbuf *out)
                "role=\"img\">\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
                "<title>%s</title>\n",
                width, height, width, height, name);
-    say_style("", "url(#pad)", out);
+    say_style("", "url(#pad)", "url(#pad)", out);
     strbuf_add(out,
                "<defs><pattern id=\"pad\" width=\"6\" height=\"6\" "
                "patternUnits=\"userSpaceOnUse\"><rect class=\"d\" width=\"6\" "
@@ -402,7 +410,7 @@ static void open_part(const char *name, int width, int height, strbuf *out)
                "<svg class=layout role=img aria-label=\"layout %s\" "
                "viewBox=\"0 0 %d %d\" width=%d height=%d>",
                name, width, height, width, height);
-    say_style(".layout ", "#d0d0d0", out);
+    say_style(".layout ", "#d0d0d0", "#30363d", out);
 }
 
 static void heading(const picture *p, int width, int height, strbuf *out)

@@ -74,6 +74,9 @@ static int map(mapped_file *f)
     }
     f->n_bytes = (uint64_t)st.st_size;
     f->modified = st.st_mtim;
+    if ((size_t)f->n_bytes != f->n_bytes) { /* no address space of 32 bits */
+        return EFBIG;
+    }
     void *bytes =
         mmap(NULL, (size_t)f->n_bytes, PROT_READ, MAP_SHARED, f->fd, 0);
 
