@@ -381,7 +381,7 @@ static void legend(const picture *p, int y, strbuf *out)
                    "height=\"16\"/>",
                    (int)k, x, y - 12, w);
         put(out, "", x + w / 2, y, value);
-        strbuf_add(out, "</g>");
+        strbuf_add(out, "</g>\n");
         x += w + 3;
     }
 }
