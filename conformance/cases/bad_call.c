@@ -24,6 +24,8 @@ static const fill_row fills[] = {
 #define LAYER "moe.layer:tokens=3,experts=4,hidden=64,inter=96,topk=2"
 #define FIRST "moe.gemm1:tokens=3,experts=4,hidden=64,inter=96,topk=2"
 #define SECOND "moe.gemm2:tokens=3,experts=4,hidden=64,inter=96,topk=2"
+/* Rounds to codes by a rule, both of which are to be named. */
+#define QUANT ",quant=quant.mx|quant.group|quant.qdq"
 #define APPLY "layout.apply:experts=1,rows=128,cols=8"
 #define GROUPED "layout.grouped:experts=1,rows=256,cols=4,n=2"
 
@@ -83,6 +85,12 @@ static const grid_row grid[] = {
     {2, 0, LAYER ",routing_at=input"},
     {2, 0, LAYER ",order=split,splits=0|-1"},
     {2, 0, LAYER ",from=e2m1,hblocks=1"},
+    {2, 0, FIRST QUANT},
+    {2, 0, FIRST QUANT ",quant_rule=floor"},
+    {2, 0, FIRST QUANT ",quant_element=e2m1"},
+    {2, 0, SECOND ",requant=same" QUANT ",quant_rule=floor"},
+    {2, 0, SECOND ",requant=same" QUANT ",quant_element=e2m1"},
+    {2, 0, LAYER QUANT ",quant_rule=floor"},
     {2, 0, "moe.gemm1:tokens=3,experts=4,hidden=64,inter=64,topk=0"},
     {2, 0, "moe.gemm1:tokens=3,experts=0,hidden=64,inter=64,topk=2"},
     {2, 0, "moe.gemm2:tokens=3,experts=4,hidden=64,inter=64,topk=0"},

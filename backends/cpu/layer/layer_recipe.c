@@ -209,7 +209,14 @@ static mxo_status read_rule(const layer *l, layer_quant *q, uint32_t from,
 {
     static const char *const sizes[] = {"e2m1", "e4m3fn", "e5m2", NULL};
     const char *word = rule_word(l, q);
+    const char *const size = cpu_layer_word(l->call, LAYER_QUANT_ELEMENT);
     mxo_status status = MXO_OK;
+
+    if (strcmp(word, "none") == 0 || strcmp(size, "none") == 0) {
+        return cpu_fail(MXO_E_PARAM, why,
+                        "quant=%s needs quant_element and quant_rule",
+                        cpu_layer_word(l->call, LAYER_QUANT));
+    }
     const int element = choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
 
     q->is_quark_hip = strcmp(word, "quark_hip") == 0;

@@ -352,6 +352,12 @@ static inline mxo_status recipe_nvfp4(const layer_job *j, int second,
                         recipe_nvfp4_rules, &o->rule.math, why);
 }
 
+/* Neither the call nor the profile names one; NULL is left open. */
+static inline int recipe_is_none(const char *word)
+{
+    return word != NULL && strcmp(word, "none") == 0;
+}
+
 /* How the rows of one GEMM are quantised; from: their type. */
 static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
                                       mxo_text why)
@@ -387,6 +393,11 @@ static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
     if (o->op == LAYER_BY_NVFP4) {
         return recipe_nvfp4(j, second, o, why);
     }
+    if (recipe_is_none(rule) || recipe_is_none(element)) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s: quant=%s needs quant_element and quant_rule",
+                        call->op, layer_word(call, "quant"));
+    }
     if (o->op == 64) {
         o->op = LAYER_BY_MX;
         status = layer_choose(call, "quant_group", groups, &o->group, why);
@@ -395,12 +406,12 @@ static inline mxo_status recipe_quant(layer_job *j, int second, uint32_t from,
         rule = o->op == LAYER_BY_QDQ ? "floor" : "quark_triton";
         o->op = o->op == LAYER_BY_QDQ ? LAYER_BY_QUARK_HIP : LAYER_BY_MX;
     }
-    if (o->op != LAYER_BY_MX) {
-        element = "e2m1";
-    }
     if (status != MXO_OK || rule == NULL || element == NULL) {
         return status != MXO_OK ? status
                                 : layer_refuse(call, "quant_rule", why);
+    }
+    if (o->op != LAYER_BY_MX) {
+        element = "e2m1";
     }
     if (quant_make(&o->q, "e2m1", rule, "") != 0) { /* a scale's, or none */
         return gpu_fail(MXO_E_PARAM, why, "%s: %s is no rule of such blocks",
