@@ -518,8 +518,9 @@ mxoracle_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/conformance
 mxoracle_LDFLAGS = $(AM_LDFLAGS) -static
 mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
-# Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those of a second
-# program, stage_tests, run beside the first.
+# Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those that try
+# pairs, of faults, rules and entries, take as long as all others: a program of
+# their own, pair_tests, that runs beside the first.
 EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/kept_answer.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/zoo_plugin.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
@@ -589,14 +590,8 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
-	%reldir%/unit/judge/entries_alike.def \
 	%reldir%/unit/judge/layer_fault_fixture.c \
 	%reldir%/unit/judge/layer_fault_fixture.h \
-	%reldir%/unit/judge/other_word.c \
-	%reldir%/unit/judge/other_word.h \
-	%reldir%/unit/judge/test_entries_apart.c \
-	%reldir%/unit/judge/rules_alike.def \
-	%reldir%/unit/judge/test_rules_apart.c \
 	%reldir%/unit/judge/test_sweep.c \
 	%reldir%/unit/judge/test_vectors.c \
 	%reldir%/unit/judge/test_verdict.c \
@@ -669,17 +664,23 @@ unit_tests_LDADD += -lmpfr -lgmp
 endif
 TESTS += unit_tests
 
-check_PROGRAMS += stage_tests
-stage_tests_SOURCES = \
+check_PROGRAMS += pair_tests
+pair_tests_SOURCES = \
+	%reldir%/unit/judge/entries_alike.def \
+	%reldir%/unit/judge/other_word.c \
+	%reldir%/unit/judge/other_word.h \
+	%reldir%/unit/judge/rules_alike.def \
+	%reldir%/unit/judge/test_entries_apart.c \
 	%reldir%/unit/judge/test_layer_stages.c \
 	%reldir%/unit/judge/test_layer_stages_mutants.c \
+	%reldir%/unit/judge/test_rules_apart.c \
 	%reldir%/unit/main.c \
 	%reldir%/unit/part.h
-stage_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"stage_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
-stage_tests_CFLAGS = $(unit_tests_CFLAGS)
-stage_tests_LDFLAGS = $(AM_LDFLAGS) -static
-stage_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
-TESTS += stage_tests
+pair_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"pair_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+pair_tests_CFLAGS = $(unit_tests_CFLAGS)
+pair_tests_LDFLAGS = $(AM_LDFLAGS) -static
+pair_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
+TESTS += pair_tests
 
 # The suite system once more, with POSIX's calls alone.
 check_PROGRAMS += posix_tests
@@ -691,13 +692,13 @@ posix_tests_LDADD = $(CHECK_LIBS)
 TESTS += posix_tests
 
 # The suites of a program are its sources of that name.
-BUILT_SOURCES += unit_suites.inc stage_suites.inc posix_suites.inc
-CLEANFILES += unit_suites.inc stage_suites.inc posix_suites.inc
+BUILT_SOURCES += unit_suites.inc pair_suites.inc posix_suites.inc
+CLEANFILES += unit_suites.inc pair_suites.inc posix_suites.inc
 suites_of = sed -n 's|.*/test_\(.*\)\.c$$|MXO_SUITE(\1)|p' >$@
 unit_suites.inc: Makefile
 	$(AM_V_GEN)printf '%s\n' $(unit_tests_SOURCES) | $(suites_of)
-stage_suites.inc: Makefile
-	$(AM_V_GEN)printf '%s\n' $(stage_tests_SOURCES) | $(suites_of)
+pair_suites.inc: Makefile
+	$(AM_V_GEN)printf '%s\n' $(pair_tests_SOURCES) | $(suites_of)
 posix_suites.inc: Makefile
 	$(AM_V_GEN)printf '%s\n' $(posix_tests_SOURCES) | $(suites_of)
 endif
