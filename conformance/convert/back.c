@@ -46,7 +46,13 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     }
     l->style = style == NULL ? NULL : layer_style(style);
     l->prefix = prefix == NULL ? NULL : strndup(prefix, 512);
-    l->group = layer_group(l->scale_dtype);
+    l->globals =
+        layer_global_style(json_string_value(json_object_get(o, "globals")));
+    const int is_mlx = l->globals != NULL && l->style != NULL &&
+                       l->style->is_stacked &&
+                       strcmp(l->globals->scales, "mlx") == 0;
+
+    l->group = is_mlx ? 16 : layer_group(l->scale_dtype);
     const char *rows = json_string_value(json_object_get(o, "rows"));
 
     l->order = rows == NULL                   ? ROWS_UNTOLD
@@ -54,9 +60,7 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
                : strcmp(rows, "halves") == 0  ? ROWS_IN_HALVES
                                               : ROWS_UNTOLD;
     p->group = l->group;
-    l->globals = l->group == 32 ? NULL
-                                : layer_global_style(json_string_value(
-                                      json_object_get(o, "globals")));
+    l->globals = l->group == 32 ? NULL : l->globals;
     l->global_rank = json_integer_value(json_object_get(o, "global_rank")) == 1;
     l->biased = json_is_true(json_object_get(o, "biased"));
     const int good =
@@ -69,7 +73,10 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
         read_count(o, "padded_inter", &p->padded_inter) && p->experts > 0 &&
         p->hidden > 0 && p->padded_hidden >= p->hidden && p->padded_inter > 0 &&
         p->padded_inter >= p->inter && p->hidden % 32 == 0 &&
-        p->inter % 32 == 0 && (l->group == 32 || l->globals != NULL);
+        p->inter % 32 == 0 &&
+        (l->group == 32 ||
+         (l->globals != NULL &&
+          (strcmp(l->globals->scales, "mlx") == 0) == is_mlx));
 
     l->experts = p->experts;
     l->hidden = p->hidden;

@@ -107,6 +107,12 @@ static void repro_line(const convert_options *o, strbuf *line)
         strbuf_add(line, " --rows=%s",
                    o->rows == ROWS_IN_TURN ? "in_turn" : "halves");
     }
+    if (o->input_scale[0] != 0) {
+        float scale[2];
+        memcpy(scale, o->input_scale, sizeof scale);
+        strbuf_add(line, " --input-scale=%.9g,%.9g", (double)scale[0],
+                   (double)scale[1]);
+    }
     for (int i = 0; i < 2; i++) {
         char quoted[REPORT_PATH];
         cli_quote(" ", o->paths[i], quoted, sizeof quoted);
@@ -274,6 +280,7 @@ int cmd_convert(int argc, char **argv)
     }
     j.part = o.part;
     j.rows = o.rows;
+    memcpy(j.input_scale, o.input_scale, sizeof j.input_scale);
     j.conversion = o.spelled;
     j.is_stoppable = 1;
     catch_signals();

@@ -18,8 +18,14 @@ static const global_style styles[] = {
 
 enum { N_STYLES = (int)(sizeof styles / sizeof styles[0]) };
 
+/* MLX: what a tensor's largest magnitude was, and nothing of the input. */
+static const global_style stacked = {"mlx", {"global_scale", "input_scale"}};
+
 const global_style *layer_global_style(const char *scales)
 {
+    if (scales != NULL && strcmp(scales, stacked.scales) == 0) {
+        return &stacked;
+    }
     for (int i = 0; scales != NULL && i < N_STYLES; i++) {
         if (strcmp(styles[i].scales, scales) == 0) {
             return &styles[i];
@@ -35,7 +41,7 @@ const char *layer_scale_name(const moe_layer *l)
 
 uint64_t layer_globals(const moe_layer *l)
 {
-    return l->style->is_split ? l->experts * 6 : 4;
+    return l->style->is_stacked ? 3 : l->style->is_split ? l->experts * 6 : 4;
 }
 
 void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
@@ -43,7 +49,10 @@ void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
 {
     const char *kind = s->kind[i % 2];
 
-    if (l->style->is_split) {
+    if (l->style->is_stacked) {
+        (void)snprintf(name, room, "%s.%s.%s", l->prefix,
+                       l->style->projection[i], s->kind[0]);
+    } else if (l->style->is_split) {
         (void)snprintf(name, room, "%s.%llu.%s.%s", l->prefix,
                        (unsigned long long)(i / 6),
                        l->style->projection[i / 2 % 3], kind);
@@ -67,10 +76,13 @@ static uint32_t bits_at(const uint8_t *p)
 static int check_global(const moe_layer *l, uint64_t i,
                         const checkpoint_tensor *t, mxo_text why)
 {
-    const int is_one = l->style->is_split || l->style->is_transposed;
+    const int is_stack = l->style->is_stacked;
+    const int is_one =
+        !is_stack && (l->style->is_split || l->style->is_transposed);
     const uint64_t shape[2] = {is_one ? 1 : l->experts, 2};
-    const uint32_t rank = is_one ? l->global_rank != 0 : i < 2 ? 2 : 1;
-    const uint64_t n = is_one || i >= 2 ? shape[0] : 2 * shape[0];
+    const int has_pairs = !is_one && !is_stack && i < 2;
+    const uint32_t rank = is_one ? l->global_rank != 0 : has_pairs ? 2 : 1;
+    const uint64_t n = has_pairs ? 2 * shape[0] : shape[0];
     char is[96];
     char want[96];
 
@@ -131,8 +143,43 @@ static const global_style *style_of(const checkpoint *c, const moe_layer *l,
     return found;
 }
 
+/* A global scale of each projection, or of none. */
+static int find_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
+{
+    char name[NAME_ROOM];
+
+    l->globals = &stacked;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
+    l->global = calloc((size_t)layer_globals(l), sizeof *l->global);
+    for (uint64_t i = 0; l->global != NULL && i < layer_globals(l); i++) {
+        layer_global_name(l, l->globals, i, name, sizeof name);
+        l->global[i] = checkpoint_find(c, name);
+        l->global_rank |= l->global[i] != NULL;
+    }
+    for (uint64_t i = 0; l->global_rank != 0 && i < layer_globals(l); i++) {
+        layer_global_name(l, l->globals, i, name, sizeof name);
+        if (l->global[i] == NULL) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s is missing: MLX has a global scale of each "
+                      "projection, or none",
+                      name);
+            return -1;
+        }
+        if (check_global(l, i, l->global[i], why) != 0) {
+            return -1;
+        }
+    }
+    if (l->global == NULL) {
+        (void)say(MXO_E_NOMEM, why, "no memory");
+    }
+    return l->global == NULL ? -1 : 0;
+}
+
 int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why)
 {
+    if (l->style->is_stacked) {
+        return find_stacked(c, l, why);
+    }
     l->globals = style_of(c, l, why);
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
     l->global = calloc((size_t)layer_globals(l), sizeof *l->global);

@@ -4,6 +4,7 @@
 
 #include "base/say.h"
 
+#include <mxoracle/format.h>
 #include <mxoracle/mxoracle.h>
 
 #include <stdio.h>
@@ -11,6 +12,8 @@
 #include <string.h>
 
 enum { NAME_ROOM = 640, RAW = 4, DERIVED = 5 };
+
+#define F32_2688 0x45280000u
 
 /* In the order of the operation's results; 1: one number for the layer. */
 static const char *const derived[DERIVED] = {
@@ -66,10 +69,28 @@ static int add_raw(job *j, const moe_layer *l, const layer_part *p,
     return bad;
 }
 
+/* MLX's experts have no scale of their input, all others have. */
+static int check_input_scale(const job *j, const moe_layer *l, mxo_text why)
+{
+    const int is_needed = l->globals != NULL && l->style->is_stacked;
+
+    if (is_needed == (j->input_scale[0] != 0)) {
+        return 0;
+    }
+    (void)say(MXO_E_PARAM, why,
+              is_needed ? "layer %.200s: MLX keeps no scale of the input, "
+                          "which %.60s takes: --input-scale=W13,W2 says both"
+                        : "--input-scale is for MLX's experts in nvfp4: layer "
+                          "%.200s, for %.60s, is none",
+              l->prefix, j->conversion);
+    return -1;
+}
+
 int globals_plan_forward(job *j, const moe_layer *l, const layer_part *p,
                          mxo_text why)
 {
-    int bad = l->globals != NULL && add_raw(j, l, p, why) != 0;
+    int bad = check_input_scale(j, l, why) != 0 ||
+              (l->globals != NULL && add_raw(j, l, p, why) != 0);
 
     for (int i = 0; l->globals != NULL && i < DERIVED && !bad; i++) {
         char name[NAME_ROOM];
@@ -79,12 +100,52 @@ int globals_plan_forward(job *j, const moe_layer *l, const layer_part *p,
     return bad ? -1 : 0;
 }
 
+/* Files are little-endian. */
+static uint32_t load_f32(const uint8_t *p)
+{
+    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+           (uint32_t)p[3] << 24;
+}
+
+static void store_f32(uint8_t *p, uint32_t x)
+{
+    for (int k = 0; k < 4; k++) {
+        p[k] = (uint8_t)(x >> 8 * k);
+    }
+}
+
+/* Of MLX's experts; without a global scale it is 2688, a factor of 1. */
+static void gather_stacked(const job *j, const moe_layer *l, int i, uint8_t *to)
+{
+    const uint64_t each = raw_each(i);
+
+    for (uint64_t n = 0; n < each * l->experts; n++) {
+        const checkpoint_tensor *t = l->global[i % 2 == 0 ? n % 2 : 2];
+        store_f32(to + 4 * n, i >= 2      ? j->input_scale[i % 2]
+                              : t == NULL ? F32_2688
+                                          : load_f32(t->bytes + n / each * 4));
+    }
+}
+
+/* ModelOpt's scales of the weights from MLX's, as MLX divides. */
+static void divide_stacked(const moe_layer *l, int i, uint8_t *numbers)
+{
+    for (uint64_t n = 0; i < 2 && n < raw_each(i) * l->experts; n++) {
+        store_f32(numbers + 4 * n,
+                  mxo_f32_div(load_f32(numbers + 4 * n), F32_2688));
+    }
+}
+
 /* Fused tensor i of all experts, from wherever the checkpoint has it. */
-static void gather(const moe_layer *l, int i, uint8_t *to)
+static void gather(const job *j, const moe_layer *l, int i, uint8_t *to)
 {
     const uint64_t each = raw_each(i);
     const uint64_t kind = (uint64_t)(i / 2);
 
+    if (l->style->is_stacked) {
+        gather_stacked(j, l, i, to);
+        return;
+    }
     if (l->style->is_transposed) {
         const uint8_t *one = l->global[raw_at(i)]->bytes;
         for (uint64_t e = 0; e < each * l->experts; e++) {
@@ -134,7 +195,7 @@ static void release(scalars *s)
     emu->close(s->ctx);
 }
 
-static int load(scalars *s, const moe_layer *l, mxo_text why)
+static int load(scalars *s, const job *j, const moe_layer *l, mxo_text why)
 {
     static const char *const names[RAW] = {"w13_scale_2", "w2_scale_2",
                                            "w13_input_scale", "w2_input_scale"};
@@ -148,16 +209,20 @@ static int load(scalars *s, const moe_layer *l, mxo_text why)
             (void)say(MXO_E_NOMEM, why, "no memory");
             return -1;
         }
-        gather(l, i, s->raw[i]);
+        gather(j, l, i, s->raw[i]);
         t->name = names[i];
         t->dtype = MXO_F32;
         t->rank = i % 2 == 0 ? 2 : 1;
         t->shape[0] = l->experts;
         t->shape[1] = t->rank == 2 ? 2 : 0;
         t->n_bytes = n;
+        if (l->style->is_stacked) {
+            divide_stacked(l, i, s->raw[i]);
+        }
         if (emu->upload(s->ctx, t->buffer, 0, s->raw[i], n, why) != MXO_OK) {
             return -1;
         }
+        gather(j, l, i, s->raw[i]);
     }
     return 0;
 }
@@ -166,8 +231,9 @@ static int load(scalars *s, const moe_layer *l, mxo_text why)
 static int derive(scalars *s, const moe_layer *l, mxo_text why)
 {
     const mxo_backend *emu = mxo_emulator();
-    const mxo_param params[] = {{"scales", l->globals->scales, 0},
-                                {"scale_c", "product", 0}};
+    const mxo_param params[] = {
+        {"scales", l->style->is_stacked ? "modelopt" : l->globals->scales, 0},
+        {"scale_c", "product", 0}};
     mxo_call call = {.struct_size = sizeof call,
                      .n_params = 2,
                      .n_in = RAW,
@@ -249,7 +315,7 @@ int globals_run_forward(job *j, const moe_layer *l, const layer_part *p,
     if (mxo_emulator()->open(&s.ctx, 0, why) != MXO_OK) {
         return -1;
     }
-    int bad = load(&s, l, why) != 0 || derive(&s, l, why) != 0;
+    int bad = load(&s, j, l, why) != 0 || derive(&s, l, why) != 0;
 
     if (!bad) {
         note_halves(l, s.raw[0]);
@@ -292,7 +358,11 @@ int globals_plan_back(job *j, const moe_layer *l, const layer_part *p,
     for (uint64_t i = 0; i < layer_globals(l) && !bad; i++) {
         char name[NAME_ROOM];
         layer_global_name(l, l->globals, i, name, sizeof name);
-        bad = add(j, name, l->global_rank, 1, 1, why);
+        if (!l->style->is_stacked) {
+            bad = add(j, name, l->global_rank, 1, 1, why);
+        } else if (l->global_rank != 0) {
+            bad = add(j, name, 1, p->experts, 1, why);
+        }
     }
     return bad ? -1 : 0;
 }
@@ -312,12 +382,32 @@ static int put_one(job *j, const checkpoint_tensor *t, size_t at, mxo_text why)
     return sink_put(&j->sink, at, 0, t->bytes, 4, NULL, why);
 }
 
+/* Numbers of fused tensor i of split projections to where they were. */
+static int put_split(job *j, const moe_layer *l, const checkpoint_tensor *t,
+                     int i, size_t first, mxo_text why)
+{
+    const uint64_t each = raw_each(i);
+    int bad = 0;
+
+    for (uint64_t k = 0; !bad && k < t->n_bytes / 4; k++) {
+        const uint64_t projection = i % 2 == 0 ? k % 2 : 2;
+        const uint64_t at = k / each * 6 + projection * 2 + (uint64_t)(i / 2);
+        if (!l->style->is_stacked) {
+            bad = sink_put(&j->sink, first + (size_t)at, 0, t->bytes + 4 * k, 4,
+                           NULL, why);
+        } else if (i < 2 && l->global_rank != 0) {
+            bad = sink_put(&j->sink, first + (size_t)projection, 4 * (k / each),
+                           t->bytes + 4 * k, 4, NULL, why);
+        }
+    }
+    return bad;
+}
+
 int globals_run_back(job *j, const moe_layer *l, const layer_part *p,
                      size_t first, mxo_text why)
 {
     for (int i = 0; l->globals != NULL && i < RAW; i++) {
         const checkpoint_tensor *t = raw_tensor(j, l, p, i, why);
-        const uint64_t each = raw_each(i);
         int bad = t == NULL;
 
         if (!bad && l->style->is_transposed) {
@@ -326,13 +416,8 @@ int globals_run_back(job *j, const moe_layer *l, const layer_part *p,
             bad = sink_put(&j->sink, first + (size_t)i, 0, t->bytes, t->n_bytes,
                            NULL, why);
         }
-        for (uint64_t k = 0;
-             l->style->is_split && !bad && k < each * p->experts; k++) {
-            const uint64_t projection = i % 2 == 0 ? k % 2 : 2;
-            const uint64_t at =
-                k / each * 6 + projection * 2 + (uint64_t)(i / 2);
-            bad = sink_put(&j->sink, first + (size_t)at, 0, t->bytes + 4 * k, 4,
-                           NULL, why);
+        if (!bad && l->style->is_split) {
+            bad = put_split(j, l, t, i, first, why);
         }
         if (bad) {
             return -1;

@@ -17,6 +17,8 @@ typedef struct job {
     layer_part *back_part; /* owned: back, of each layer */
     shard part;
     row_order rows; /* forward: asked of layers whose names do not tell */
+    /* Forward: of MLX's experts, w13 and w2, binary32; 0: not said. */
+    uint32_t input_scale[2];
     const char *conversion;
     mover mover;
     sink sink;

@@ -283,9 +283,10 @@ static int check_stacked_tensor(const moe_layer *l, int i, mxo_text why)
     const int kind = i % KINDS;
     const uint64_t rows = i / KINDS == 2 ? l->hidden : l->inter;
     const uint64_t cols = i / KINDS == 2 ? l->inter : l->hidden;
-    const wanted wants[KINDS] = {{"U32", 3, {l->experts, rows, cols / 8, 0}},
-                                 {"U8", 3, {l->experts, rows, cols / 32, 0}},
-                                 {l->bias_dtype, 2, {l->experts, rows, 0, 0}}};
+    const wanted wants[KINDS] = {
+        {"U32", 3, {l->experts, rows, cols / 8, 0}},
+        {"U8", 3, {l->experts, rows, cols / l->group, 0}},
+        {l->bias_dtype, 2, {l->experts, rows, 0, 0}}};
     char suffix[NAME_ROOM];
 
     if (l->stacked[i] == NULL && kind == 2 && !l->biased) {
@@ -294,6 +295,23 @@ static int check_stacked_tensor(const moe_layer *l, int i, mxo_text why)
     (void)snprintf(suffix, sizeof suffix, "%s.%s",
                    l->style->projection[i / KINDS], l->style->kind[kind]);
     return check_tensor(l, suffix, l->stacked[i], &wants[kind], why);
+}
+
+/* MLX's modes, told by words of codes for one scale: 4 mxfp4, 2 nvfp4, 8
+   mxfp8. */
+static int take_mode(moe_layer *l, mxo_text why)
+{
+    const checkpoint_tensor *scale = l->stacked[1];
+    const uint64_t words = l->stacked[0]->shape[2];
+    const uint64_t scales =
+        scale != NULL && scale->rank == 3 ? scale->shape[2] : 0;
+
+    l->group = words == 2 * scales ? 16 : 32;
+    return words > 0 && words == 8 * scales
+               ? complain(why, l,
+                          "experts in mxfp8, codes of 8 bits, which no "
+                          "conversion takes")
+               : 0;
 }
 
 static int check_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
@@ -307,8 +325,7 @@ static int check_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
     l->hidden = l->stacked[0]->shape[2] * 8;
     l->weight_dtype = "U32";
     l->scale_dtype = "U8";
-    l->group = 32;
-    if (check_sizes(l, why) != 0) {
+    if (take_mode(l, why) != 0 || check_sizes(l, why) != 0) {
         return -1;
     }
     for (int i = 0; i < PROJECTIONS * KINDS; i++) {

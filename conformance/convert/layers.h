@@ -49,8 +49,11 @@ typedef struct moe_layer {
     checkpoint_tensor *slice;        /* owned: of stacked tensors, the same */
     const checkpoint_tensor *stacked[9];
     const global_style *globals; /* of NVFP4; else NULL */
-    uint32_t global_rank;        /* of one expert's: 0, or 1 of one number */
-    /* owned; [experts][3][2], or of all experts: w13, w13, w2, w2 */
+    /* Of one expert's: 0, or 1 of one number; of stacked experts' 1, or 0
+       where they have none. */
+    uint32_t global_rank;
+    /* owned; [experts][3][2], or of all experts: w13, w13, w2, w2; of stacked
+       ones gate, up and down */
     const checkpoint_tensor **global;
 } moe_layer;
 

@@ -86,6 +86,29 @@ static int read_rows(const char *text, row_order *rows)
                : cli_refuse("--rows=%.40s is neither in_turn nor halves", text);
 }
 
+/* Two positive numbers of binary32, "0.5,2e-3". */
+static int read_input_scale(const char *text, uint32_t bits[2])
+{
+    const char *comma = strchr(text, ',');
+    char first[40];
+    double x[2];
+    const int fits = comma != NULL && (size_t)(comma - text) < sizeof first;
+
+    (void)snprintf(first, sizeof first, "%.*s", fits ? (int)(comma - text) : 0,
+                   text);
+    if (!fits || !number_real(first, 1e-37, 1e38, &x[0]) ||
+        !number_real(comma + 1, 1e-37, 1e38, &x[1])) {
+        return cli_refuse("--input-scale=%.60s is not W13,W2, two positive "
+                          "numbers",
+                          text);
+    }
+    for (int i = 0; i < 2; i++) {
+        const float narrow = (float)x[i];
+        memcpy(&bits[i], &narrow, sizeof bits[i]);
+    }
+    return -1;
+}
+
 static int take_budget(const char *text)
 {
     stop_after(stop_parse_budget(text));
@@ -116,6 +139,8 @@ static int take_option(convert_options *o, int code, const char *value)
         return read_pad(value, &o->part);
     case OPT_convert_rows:
         return read_rows(value, &o->rows);
+    case OPT_convert_input_scale:
+        return read_input_scale(value, o->input_scale);
     case OPT_convert_check:
         o->check = 1;
         return -1;
@@ -229,6 +254,11 @@ int convert_options_read(convert_options *o, int argc, char **argv)
     if (o->rows != ROWS_UNTOLD && o->from != NULL) {
         return cli_refuse("--rows is of --to and --for: a converted file says "
                           "how its source had them");
+    }
+    if (o->input_scale[0] != 0 &&
+        (o->from != NULL || (o->to != NULL && convert_is_gguf(o)))) {
+        return cli_refuse("--input-scale is of --to and --for, not of gguf: a "
+                          "converted file holds the scales");
     }
     if (o->machine != NULL) {
         char text[400] = "";

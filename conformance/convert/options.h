@@ -15,8 +15,9 @@ typedef struct convert_options {
     const char *backend;
     const char *paths[2];
     shard part;
-    row_order rows;         /* ROWS_UNTOLD: not asked for */
-    report_options reports; /* of check */
+    row_order rows;          /* ROWS_UNTOLD: not asked for */
+    uint32_t input_scale[2]; /* binary32; 0: not said */
+    report_options reports;  /* of check */
     int check;
     int force;
     int quiet;

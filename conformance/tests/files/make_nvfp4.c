@@ -5,7 +5,8 @@
  * comparison of a converted one with what the vendor's code made of them.
  *
  *     make_nvfp4 KIND VECTOR OUT           modelopt, modelopt_rank1, ct, fused,
- *                                          llama4, gpt_oss, other, or a fault
+ *                                          llama4, gpt_oss, other, mlx,
+ *                                          mlx_global, or a fault
  *     make_nvfp4 is-vendors VECTOR FILE    its weights and block scales
  *     make_nvfp4 is-cutlass VECTOR FILE    weights as they came, scales in the
  *                                          tiles of layouts-flashinfer 2
@@ -209,6 +210,43 @@ static void make_fused(maker *m)
     }
 }
 
+/* MLX: words of codes, block scales as bytes, and where asked for a global
+   scale that is a tensor's largest magnitude. */
+static void make_mlx(maker *m)
+{
+    static const uint32_t largest[3][E] = {{0x44a80000, 0x3f800000},
+                                           {0x44a80000, 0x45a80000},
+                                           {0x45280000, 0x44a80000}};
+    static const char *const projections[3] = {"gate_proj", "up_proj",
+                                               "down_proj"};
+    char name[96];
+
+    for (int i = 0; i < 9; i++) {
+        const int p = i / 3;
+        const int kind = i % 3;
+        const uint64_t rows = p == 2 ? H : I;
+        const uint64_t cols = p == 2 ? I : H;
+        (void)snprintf(name, sizeof name, "m.mlp.experts.%s.%s", projections[p],
+                       kind == 0   ? "weight"
+                       : kind == 1 ? "scales"
+                                   : "global_scale");
+        if (kind == 2 && (is(m, "mlx") || (p == 2 && is(m, "mlx-lacks")))) {
+            continue;
+        }
+        const uint64_t n = rows * cols / (kind == 0 ? 2 : 16);
+        uint8_t *to = kind == 2   ? add(m, name, MXO_F32, 1, E, 0)
+                      : kind == 0 ? add(m, name, MXO_U32, 3, rows, cols / 8)
+                                  : add(m, name, MXO_U8, 3, rows, cols / 16);
+        for (int e = 0; e < E; e++) {
+            if (kind == 2) {
+                put_f32(to + (size_t)(4 * e), largest[p][e]);
+            } else {
+                memcpy(to + (uint64_t)e * n, rows_of(m, e, p, kind), (size_t)n);
+            }
+        }
+    }
+}
+
 /* What names say of an export of all experts in one tensor. */
 typedef struct export
 {
@@ -295,6 +333,8 @@ static int make(const char *kind, const char *vector, const char *path)
     }
     if (is(&m, "fused") || is(&m, "flat-input")) {
         make_fused(&m);
+    } else if (strncmp(kind, "mlx", 3) == 0) {
+        make_mlx(&m);
     } else if (export_of(kind) != NULL) {
         make_transposed(&m, export_of(kind));
     } else {
