@@ -360,6 +360,7 @@ static void hunt_close(hunt *h)
     hunt_state_clear(&h->state);
     seen_clear(&h->seen);
     tally_clear(&h->counts);
+    free(h->text.state); /* it has no end of its own */
     free(h->has_red);
     free(h);
 }
