@@ -100,6 +100,11 @@ int stop_exit_status(int otherwise)
     return caught != 0 ? 128 + (int)caught : is_late ? EXIT_BUDGET : otherwise;
 }
 
+int stop_exit_status_of(const char *reason, int otherwise)
+{
+    return reason == NULL ? otherwise : stop_exit_status(otherwise);
+}
+
 double stop_parse_budget(const char *text)
 {
     const size_t n = strlen(text);

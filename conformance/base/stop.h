@@ -29,6 +29,9 @@ const char *stop_reason(void);
 int stop_is_unread(void);
 /* 128 and the signal, EXIT_BUDGET, or otherwise unless those apply. */
 int stop_exit_status(int otherwise);
+/* The same of a run whose reports have told its reason, NULL: that it is whole.
+   A signal that comes later is too late for both. */
+int stop_exit_status_of(const char *reason, int otherwise);
 
 /* "90", "90s", "10m" or "2h" in seconds; 0 if it is none of them. */
 double stop_parse_budget(const char *text);

@@ -445,7 +445,7 @@ static int run_session(session *s)
     if (status != EXIT_PASS || closed != EXIT_PASS) {
         return status != EXIT_PASS ? status : closed;
     }
-    return stop_exit_status(exit_status(s));
+    return stop_exit_status_of(s->run.stopped, exit_status(s));
 }
 
 static void clear(session *s)

@@ -173,10 +173,12 @@ int check_end(check *c, int has_changed)
             tell_tensor(c, i);
         }
     }
-    c->run.stopped = has_changed ? "files that changed" : stop_reason();
+    const char *stop = stop_reason();
+
+    c->run.stopped = has_changed ? "files that changed" : stop;
     report_set_end(&c->reports, &c->counts);
     const int closed = report_set_close(&c->reports);
 
     tally_clear(&c->counts);
-    return closed != EXIT_PASS ? closed : stop_exit_status(EXIT_PASS);
+    return closed != EXIT_PASS ? closed : stop_exit_status_of(stop, EXIT_PASS);
 }

@@ -123,7 +123,8 @@ static void repro_line(const convert_options *o, strbuf *line)
 /* The last line of a check that a signal or the budget ended. */
 static void conclude_stopped(const check *c, const convert_options *o)
 {
-    if (stop_reason() != NULL && !report_options_stdout(&o->reports)) {
+    if (c->run.stopped != NULL && stop_reason() != NULL &&
+        !report_options_stdout(&o->reports)) {
         printf("checked %s: %zu of %zu tensors, stopped by %s\n", o->paths[1],
                c->n_judged, c->sink->n, stop_reason());
     }

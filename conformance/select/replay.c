@@ -88,7 +88,8 @@ static int replay(session *s)
     }
     return closed != EXIT_PASS
                ? closed
-               : stop_exit_status(s->n[1] == 0 ? EXIT_PASS : EXIT_RED);
+               : stop_exit_status_of(s->run.stopped,
+                                     s->n[1] == 0 ? EXIT_PASS : EXIT_RED);
 }
 
 int select_replay(const char *path, int verbose, const report_options *options)

@@ -287,7 +287,8 @@ static int selftest(selftest_run *s)
     }
     const int closed = report_set_close(&s->reports);
 
-    return closed != EXIT_PASS ? closed : stop_exit_status(status);
+    return closed != EXIT_PASS ? closed
+                               : stop_exit_status_of(s->run.stopped, status);
 }
 
 int cmd_selftest(int argc, char **argv)

@@ -400,7 +400,9 @@ int report_end(vector_report *r)
     if (r->is_text) {
         print_end(r);
     }
-    return status != EXIT_PASS ? status : stop_exit_status(exit_status(r));
+    return status != EXIT_PASS
+               ? status
+               : stop_exit_status_of(r->run.stopped, exit_status(r));
 }
 
 void report_clear(vector_report *r)
