@@ -91,6 +91,9 @@ static const grid_row grid[] = {
     {2, 0, SECOND ",requant=same" QUANT ",quant_rule=floor"},
     {2, 0, SECOND ",requant=same" QUANT ",quant_element=e2m1"},
     {2, 0, LAYER QUANT ",quant_rule=floor"},
+    {2, 0,
+     FIRST ",quant=quant.static,input_scale=given,quant_element=e2m1,"
+           "quant_rule=divide|reciprocal"},
     {2, 0, "moe.gemm1:tokens=3,experts=4,hidden=64,inter=64,topk=0"},
     {2, 0, "moe.gemm1:tokens=3,experts=0,hidden=64,inter=64,topk=2"},
     {2, 0, "moe.gemm2:tokens=3,experts=4,hidden=64,inter=64,topk=0"},

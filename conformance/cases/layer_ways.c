@@ -183,6 +183,12 @@ static const grid_row grid[] = {
     ENTRY("routing_at=acc,sum=slots|moe_sum|cpu|atomic_bf16|scatter_bf16"),
     ENTRY("out=*"),
     ENTRY("absent=*"),
+    {2, 0, /* sums of binary32 on tensor cores, in each kernel */
+     "moe.layer:profile=AITER_MXFP4_BF16,glu=*,tokens=1|17|40,topk=1,experts=2,"
+     "hidden=64,inter=32,data=random"},
+    {2, 0,
+     "moe.gemm1:profile=AITER_MXFP4_BF16,glu=*,tokens=3|17,topk=1,experts=2,"
+     "hidden=64,inter=32,data=random"},
     {2, 0, /* refused, and nothing is written */
      "moe.layer:tokens=2,topk=2,experts=0,hidden=32,inter=32,data=orderfree"},
     {2, 0,

@@ -53,8 +53,11 @@ static inline uint64_t job_take(uint64_t *end, uint64_t bytes)
 /* How layer_act_two() gets the dialect. */
 static inline uint32_t layer_act_mode(const glu_args *u)
 {
+    const int clamps_round = u->rule.clamp == GLU_CLAMP_ROUNDED &&
+                             u->from != u->to; /* what is within, too */
+
     if (u->margin >= 1 || u->rule.typed || u->rule.through_bf16 ||
-        u->rule.clamp == GLU_CLAMP_AFTER) {
+        clamps_round || u->rule.clamp == GLU_CLAMP_AFTER) {
         return u->rule.exact && u->margin < 1 ? (uint32_t)GLU_EXACT
                                               : (uint32_t)LAYER_ACT_SLOW;
     }

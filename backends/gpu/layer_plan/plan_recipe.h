@@ -324,6 +324,11 @@ static inline mxo_status recipe_given(const layer_job *j, int second,
         return layer_refuse(j->call, "quant_rule", why);
     }
     o->op = strcmp(rule, "divide") == 0 ? LAYER_BY_GIVEN : LAYER_BY_INVERSE;
+    if (element != NULL && strcmp(element, "e2m1") == 0) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "%s: quant.static has no quant_element=e2m1",
+                        j->call->op);
+    }
     return element != NULL && quant_make(&o->q, element, "floor", "") == 0
                ? MXO_OK
                : layer_refuse(j->call, "quant_element", why);
