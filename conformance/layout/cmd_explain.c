@@ -361,6 +361,21 @@ static int answer(const options *o, const steps *s, strbuf *out)
     return status;
 }
 
+/* Sentences are folded on narrow terminals, drawings have fitted themselves. */
+static void print_answer(const options *o, const char *text)
+{
+    if (!o->has_at && !o->has_byte) {
+        fputs(text, stdout);
+        return;
+    }
+    while (*text != '\0') {
+        const int n = (int)strcspn(text, "\n");
+
+        cli_line(stdout, 4, "%.*s", n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
 int cmd_explain(int argc, char **argv)
 {
     options o = {0};
@@ -379,7 +394,7 @@ int cmd_explain(int argc, char **argv)
         status = answer(&o, &s, &out);
     }
     if (status == EXIT_PASS) {
-        fputs(strbuf_text(&out), stdout);
+        print_answer(&o, strbuf_text(&out));
     }
     strbuf_clear(&out);
     return status;

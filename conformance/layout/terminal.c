@@ -235,9 +235,11 @@ void explain_terminal(const explained *e, int columns, int colour, strbuf *out)
     picture p;
     sheet s = fitted(&p, e, 0, columns, colour, out);
 
+    const char *blank = columns < 80 ? "\n  " : " ";
+
     strbuf_add(out,
-               "tensor: offsets in memory, in %s; ..N: so many left out\n\n",
-               unit);
+               "tensor: offsets in memory,%sin %s;%s..N: so many left out\n\n",
+               blank, unit, blank);
     table(&s);
     s = fitted(&p, e, 1, columns, colour, out);
     strbuf_add(out, "\nmemory: row,column\n\n");
