@@ -90,6 +90,27 @@ static int is_chosen(const run_options *o, const backend_list *known, int i)
                                             : known->ref[i].by_default;
 }
 
+/* By path or command; NULL. */
+static const backend_ref *first_given(const backend_list *l)
+{
+    int i = 0;
+
+    while (i < l->n && !l->ref[i].is_given) {
+        i++;
+    }
+    return i == l->n ? NULL : &l->ref[i];
+}
+
+/* Who gives a plugin wants one judged. */
+static int refuse_unnamed(const backend_ref *ref)
+{
+    char option[2 * BACKEND_COMMAND];
+
+    backend_option(ref, option, sizeof option);
+    return cli_refuse("%s is named by no -b; it is called %s", option,
+                      ref->shown[0] == '\0' ? ref->name : ref->shown);
+}
+
 int run_options_choose(const run_options *o, const backend_list *known,
                        backend_list *chosen)
 {
@@ -112,6 +133,11 @@ int run_options_choose(const run_options *o, const backend_list *known,
             return cli_refuse("no backend matches %s%s", o->backends[k],
                               cli_suggestion(&near, hint, sizeof hint));
         }
+    }
+    const backend_ref *given = first_given(known);
+
+    if (given != NULL && first_given(chosen) == NULL) {
+        return refuse_unnamed(given);
     }
     return chosen->n > 0 ? EXIT_PASS
                          : cli_refuse("no backend besides the emulator was "

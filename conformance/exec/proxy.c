@@ -439,6 +439,11 @@ const subject_link *proxy_link(const proxy *p)
     return &p->link;
 }
 
+void proxy_name(proxy *p, const char *name)
+{
+    say_copy(p->hello.name, sizeof p->hello.name, name);
+}
+
 const json_t *proxy_limits(const proxy *p)
 {
     return json_object_get(p->hello.object, "limits");

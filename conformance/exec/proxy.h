@@ -33,6 +33,8 @@ void proxy_close(proxy **made);
 
 const mxo_backend *proxy_table(const proxy *p);
 const subject_link *proxy_link(const proxy *p);
+/* What it is called from here on. */
+void proxy_name(proxy *p, const char *name);
 /* Its declared limits, borrowed; NULL: none. */
 const json_t *proxy_limits(const proxy *p);
 /* Processes so far. */

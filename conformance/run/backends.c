@@ -290,13 +290,37 @@ static int is_shown(const backend_list *l, int n, const char *name)
     return 0;
 }
 
+/* Is it another's, who takes a name that this judge gives to its own? */
+static int is_borrowed(const backend_ref *ref, const char *name)
+{
+    for (int i = 0; i < N_ROWS; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            return ref->is_given || strcmp(ref->name, name) != 0;
+        }
+    }
+    return 0;
+}
+
+void backend_name(const backend_ref *ref, const char *name,
+                  char shown[BACKEND_NAME])
+{
+    const char *prefix = !is_borrowed(ref, name)   ? ""
+                         : ref->command[0] != '\0' ? "exec:"
+                                                   : "plugin:";
+
+    (void)snprintf(shown, BACKEND_NAME, "%s%.*s", prefix,
+                   (int)(BACKEND_NAME - 1 - strlen(prefix)), name);
+}
+
 void backends_show(backend_list *l, int i, const char *name)
 {
+    char whole[BACKEND_NAME];
     char unique[BACKEND_NAME];
 
-    (void)snprintf(unique, sizeof unique, "%s", name);
+    backend_name(&l->ref[i], name, whole);
+    memcpy(unique, whole, sizeof unique);
     for (int n = 2; is_shown(l, i, unique); n++) {
-        (void)snprintf(unique, sizeof unique, "%.50s-%d", name, n % 1000);
+        (void)snprintf(unique, sizeof unique, "%.50s-%d", whole, n % 1000);
     }
     memcpy(l->ref[i].shown, unique, sizeof unique);
 }

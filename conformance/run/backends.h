@@ -51,6 +51,10 @@ backend_ref *backends_add_plugin(backend_list *l, const char *path);
 backend_ref *backends_add_command(backend_list *l, const char *command);
 const backend_ref *backends_find(const backend_list *l, const char *name);
 
+/* The name that it gives itself, or that behind "plugin:" or "exec:" where this
+   judge calls one of its own so. */
+void backend_name(const backend_ref *ref, const char *name,
+                  char shown[BACKEND_NAME]);
 /* Number i of the list is called so; a second of that name gets a number. */
 void backends_show(backend_list *l, int i, const char *name);
 

@@ -46,6 +46,9 @@ static mxo_status open_apart(opened_judge *o, const backend_ref *ref,
     mxo_status status = proxy_open(&o->proxy, &options, why);
 
     if (status == MXO_OK) {
+        char name[BACKEND_NAME];
+        backend_name(ref, proxy_table(o->proxy)->name, name);
+        proxy_name(o->proxy, name);
         status = judge_attach(&o->j, proxy_table(o->proxy), o->proxy,
                               proxy_link(o->proxy), why);
         o->limits = json_incref((json_t *)proxy_limits(o->proxy));

@@ -129,7 +129,7 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
 {
     const size_t first = strcspn(f->text, "\n");
     const int is_absent = strcmp(path, "*") == 0;
-    char head[BACKEND_NAME + 32];
+    char head[2 * BACKEND_COMMAND + 32];
     char shown[REPORT_PATH];
     verdict v = {.status = is_absent ? VERDICT_SKIP : status_of(r, f->verdict),
                  .n_diff = f->n_differ,
@@ -159,8 +159,9 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
     if (strcmp(r->run.command, "verify") == 0) {
         (void)snprintf(head, sizeof head, "mxoracle verify ");
     } else {
-        (void)snprintf(head, sizeof head, "mxoracle run -b %s --vectors ",
-                       result.backend->name);
+        char option[2 * BACKEND_COMMAND];
+        backend_option(&r->subject->ref, option, sizeof option);
+        (void)snprintf(head, sizeof head, "mxoracle run %s --vectors ", option);
     }
     cli_quote(head, path, result.repro, sizeof result.repro);
     say_printable(result.repro);
@@ -172,7 +173,7 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
 
 void report_turn(vector_report *r, const vector_subject *who)
 {
-    r->subject = who->name;
+    r->subject = who;
     for (int i = 0; i < r->run.n_backends; i++) {
         r->current = strcmp(r->infos[i].name, who->name) == 0 ? i : r->current;
     }

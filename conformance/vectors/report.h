@@ -28,7 +28,7 @@ typedef struct vector_report {
     backend_info infos[BACKEND_MAX]; /* of the subjects */
     int current;
     progress progress;
-    const char *subject; /* borrowed: its name */
+    const vector_subject *subject; /* borrowed */
     size_t n_done;
     uint64_t n[VECTOR_UNSUPPORTED + 1]; /* files, of all subjects */
     int refused; /* a subject that was required is no backend */
