@@ -178,6 +178,14 @@ static const grid_row grid[] = {
      "layout.apply:dir=inverse,experts=2,rows=256,cols=8,keep_rows=0|130,"
      "keep_cols=0|5"},
     {2, 0, "layout.apply:dtype=*,experts=2,rows=130,cols=5"},
+    {2, 0, /* 8 MiB and more: stores past the caches, threads in parts */
+     "layout.apply:layout=deepgemm.interleave_weights|ggml.mxfp4_scale|"
+     "aiter.e8m0_shuffle|aiter.shuffle_scale_f4|triton.strided_repack_k_to_n|"
+     "aiter.interleave_gate_up_rows|marlin.scale,experts=3,rows=3072,"
+     "cols=1024"},
+    {2, 0,
+     "layout.apply:layout=aiter.e8m0_shuffle|aiter.interleave_gate_up_rows,"
+     "dir=inverse,experts=3,rows=3072,cols=1024"},
     {1, 0,
      "layout.convert:conversion=identity|trtllm_gptoss,experts=3,inter=128,"
      "hidden=128,data=coded"},
