@@ -248,6 +248,22 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     return k;
 }
 
+/* What a kernel makes of a number that it reads. */
+static double number_read(const broken *b, const glu_call *k, double x, int up)
+{
+    const mxo_tensor *t = k->x != NULL ? k->x : k->gate;
+
+    if (IS(A92) && up && k->common.launder && isnan(x)) {
+        return 0;
+    }
+    if (t->dtype != MXO_F16) {
+        return x;
+    }
+    return (IS(A89) && !up && isnan(x)) || (IS(A91) && fabs(x) < 0x1p-14) ? 0
+           : IS(A90) && up ? broken_to_bf16(x)
+                           : x;
+}
+
 /* One pair, under the constants of its row. */
 static dd value_of(const broken *b, const glu_call *k, const glu *p,
                    double gate, double up)
@@ -293,8 +309,10 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
         for (uint64_t c = 0; c < k.cols; c++) {
             const uint64_t from =
                 IS(A68) && c > 0 && c == k.cols - 1 ? c - 1 : c;
-            const double gate = gate_at(b, &k, source, from, 0);
-            const double up = gate_at(b, &k, source, c, 1);
+            const double gate =
+                number_read(b, &k, gate_at(b, &k, source, from, 0), 0);
+            const double up =
+                number_read(b, &k, gate_at(b, &k, source, c, 1), 1);
             const int odd = IS(A88) && c % 2 == 0 && c + 1 == k.cols;
             broken_store(b, k.y, r * k.cols + c,
                          odd ? broken_dd(gate * up)
