@@ -186,6 +186,10 @@ static const grid_row grid[] = {
     {2, 0,
      "layout.apply:layout=aiter.e8m0_shuffle|aiter.interleave_gate_up_rows,"
      "dir=inverse,experts=3,rows=3072,cols=1024"},
+    {2, 0, /* by tiles, and by runs that begin within a line */
+     "layout.apply:layout=cutlass.sm90_deinterleave_scales_rev1|"
+     "triton.strided_repack_k_to_n|humming.bias,experts=3,rows=1000,"
+     "cols=3000"},
     {1, 0,
      "layout.convert:conversion=identity|trtllm_gptoss,experts=3,inter=128,"
      "hidden=128,data=coded"},
