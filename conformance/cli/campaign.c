@@ -86,41 +86,40 @@ static void sort_out(campaign_plan *p, const run_options *o, case_list *all,
     (void)snprintf(p->digest, sizeof p->digest, "%016" PRIx64, digest);
 }
 
-/* What a journal must have in common with the run beside its cases. */
-static void describe_subjects(campaign_plan *p, const run_options *o,
-                              const backend_list *chosen)
+/* What shards must have in common beside their cases: returns a digest of it.
+   A journal's run has the same device and processes, too. */
+static uint64_t describe_subjects(campaign_plan *p, const run_options *o,
+                                  const backend_list *chosen)
 {
-    uint64_t digest = FNV_START;
+    uint64_t names = FNV_START;
+    uint64_t files = FNV_START;
+    char common[448];
 
+    (void)snprintf(common, sizeof common, "%s%s%s --also-rule=%s",
+                   o->soak_option, o->strict ? " --strict" : "",
+                   o->allow_declines ? " --allow-declines" : "", o->also);
     (void)snprintf(p->options, sizeof p->options,
-                   "--device=%d --isolate=%d%s%s%s --also-rule=%s "
-                   "--plugin-symbols=%d",
-                   o->crew.device, (int)o->crew.isolate, o->soak_option,
-                   o->strict ? " --strict" : "",
-                   o->allow_declines ? " --allow-declines" : "", o->also,
-                   o->global_symbols);
+                   "--device=%d --isolate=%d --plugin-symbols=%d%s",
+                   o->crew.device, (int)o->crew.isolate, o->global_symbols,
+                   common);
     for (int i = 0; i < chosen->n; i++) {
-        digest = mix_number(digest, backend_digest(&chosen->ref[i]));
+        names = fnv_text(names, chosen->ref[i].name);
+        files = mix_number(files, backend_digest(&chosen->ref[i]));
     }
-    (void)snprintf(p->subjects, sizeof p->subjects, "%016" PRIx64, digest);
+    (void)snprintf(p->subjects, sizeof p->subjects, "%016" PRIx64, files);
+    return mix_number(fnv_text(names, common), files);
 }
 
 int campaign_plan_make(campaign_plan *p, const run_options *o,
                        const backend_list *chosen)
 {
     case_list all = {0};
-    uint64_t digest = FNV_START;
     int status = run_options_cases(o, &all);
 
     memset(p, 0, sizeof *p);
-    if (o->journal != NULL) {
-        describe_subjects(p, o, chosen);
-    }
+    const uint64_t digest = describe_subjects(p, o, chosen);
     if (status == EXIT_PASS) {
         status = check_excludes(o, &all);
-    }
-    for (int i = 0; i < chosen->n; i++) {
-        digest = fnv_text(digest, chosen->ref[i].name);
     }
     p->cases.item = calloc(all.n + 1, sizeof *p->cases.item);
     p->index = calloc(all.n + 1, sizeof *p->index);

@@ -133,6 +133,9 @@ static int take_shard(run_options *o, const char *text)
 {
     uint64_t n[2];
 
+    if (o->n_shards > 0) {
+        return cli_refuse("--shard is given twice");
+    }
     if (number_list(text, "/", 65536, n, 2) != 2 || n[0] < 1 || n[0] > n[1]) {
         return cli_refuse("--shard=%s is not K/N with K from 1 to N", text);
     }

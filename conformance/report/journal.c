@@ -36,6 +36,13 @@ static int same_backends(const json_t *a, const json_t *b)
     return same;
 }
 
+static int is_same(const char *key, const json_t *a, const json_t *b)
+{
+    return strcmp(key, "backends") == 0
+               ? same_backends(a, b)
+               : json_equal(json_object_get(a, key), json_object_get(b, key));
+}
+
 static json_t *make_header(const report_run *run)
 {
     json_t *o = record_header(run);
@@ -55,24 +62,18 @@ static int check_header(const journal *j, const json_t *there,
                 {"version", "a journal from another version"},
                 {"build", "a journal from another build"},
                 {"seed", "a journal of other seeds"},
-                {"plan", "a journal of other cases"},
+                {"backends", "a journal of other backends"},
                 {"options", "a journal of other options"},
-                {"subjects", "a journal of a subject that has changed"}};
+                {"subjects", "a journal of a subject that has changed"},
+                {"plan", "a journal of other cases"},
+                {"shard", "the journal of another shard"}};
     json_t *own = make_header(run);
     const char *wrong = NULL;
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (wrong == NULL && strcmp(record_text(there, keys[i].key),
-                                    record_text(own, keys[i].key)) != 0) {
+        if (wrong == NULL && !is_same(keys[i].key, there, own)) {
             wrong = keys[i].what;
         }
-    }
-    if (wrong == NULL && !json_equal(json_object_get(there, "shard"),
-                                     json_object_get(own, "shard"))) {
-        wrong = "the journal of another shard";
-    }
-    if (wrong == NULL && !same_backends(there, own)) {
-        wrong = "a journal of other backends";
     }
     json_decref(own);
     if (wrong != NULL) {

@@ -70,6 +70,84 @@ json_t *record_header(const report_run *run)
     return o;
 }
 
+/* Of a backend that is there in both. */
+static int same_versions(const json_t *first, const json_t *other, mxo_text why)
+{
+    const json_t *list = json_object_get(other, "backends");
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *a = json_array_get(json_object_get(first, "backends"), i);
+        const json_t *b = json_array_get(list, i);
+        const char *was = record_text(a, "version");
+        const char *is = record_text(b, "version");
+        if (record_text(a, "why_not")[0] == '\0' &&
+            record_text(b, "why_not")[0] == '\0' && strcmp(was, is) != 0) {
+            (void)say(MXO_E_PARAM, why,
+                      "its %.40s is of version \"%.60s\", not \"%.60s\"",
+                      record_text(b, "name"), is, was);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int record_same_run(const json_t *first, const json_t *other, mxo_text why)
+{
+    static const char *const keys[] = {"command", "version", "build",
+                                       "seed",    "plan",    "baseline"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *was = record_text(first, keys[i]);
+        const char *is = record_text(other, keys[i]);
+        if (strcmp(was, is) != 0) {
+            (void)say(MXO_E_PARAM, why, "its %s is \"%.60s\", not \"%.60s\"%s",
+                      keys[i], is, was,
+                      strcmp(keys[i], "plan") == 0
+                          ? ": other cases, options or files to judge"
+                          : "");
+            return -1;
+        }
+    }
+    return same_versions(first, other, why);
+}
+
+/* Shards may run on many machines: each is named once. */
+static void join_text(json_t *to, const json_t *from, const char *key)
+{
+    const char *so_far = record_text(to, key);
+    const char *more = record_text(from, key);
+    char text[256];
+
+    if (strstr(so_far, more) == NULL) {
+        (void)snprintf(text, sizeof text, "%s%s%s", so_far,
+                       so_far[0] == '\0' ? "" : "; ", more);
+        (void)json_object_set_new(to, key, json_string(text));
+    }
+}
+
+void record_join(json_t *header, const json_t *other)
+{
+    json_t *joined = json_object_get(header, "backends");
+    const json_t *list = json_object_get(other, "backends");
+
+    join_text(header, other, "machine");
+    join_text(header, other, "os");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *a = json_array_get(joined, i);
+        json_t *b = json_array_get(list, i);
+        if (record_text(b, "why_not")[0] != '\0') {
+            continue;
+        }
+        /* What any shard has found is there. */
+        if (record_text(a, "why_not")[0] != '\0') {
+            (void)json_array_set(joined, i, b);
+        } else {
+            join_text(a, b, "device");
+            join_text(a, b, "driver");
+        }
+    }
+}
+
 static json_t *first_of(const verdict *v)
 {
     json_t *o;

@@ -44,6 +44,11 @@ void record_clean(json_t *record);
  * object is no case.
  */
 int record_read(const json_t *record, report_result *result, verdict *v);
+/* Headers of two shards: 0, or -1 and a sentence without a subject that says
+   what tells their runs apart. */
+int record_same_run(const json_t *first, const json_t *other, mxo_text why);
+/* Add to a header the machines, systems and devices of another shard. */
+void record_join(json_t *header, const json_t *other);
 /* What tells a case from every other: owned; NULL without memory. */
 char *record_key(const char *backend, uint64_t seed, const char *case_text);
 const char *record_text(const json_t *record, const char *key); /* or "" */

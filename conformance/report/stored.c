@@ -32,26 +32,17 @@ static int refuse(const reading *r, const char *sentence)
     return -1;
 }
 
-/* Check the fields that shards of one run have in common. */
 static int check_same_run(const reading *r)
 {
-    static const char *const keys[] = {"command", "version", "build",
-                                       "seed",    "plan",    "baseline"};
-    const json_t *first = r->s->header;
-    char text[256];
+    char why[256] = "";
+    char text[300];
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *a = record_text(first, keys[i]);
-        const char *b = record_text(r->header, keys[i]);
-        if (strcmp(a, b) != 0) {
-            (void)snprintf(text, sizeof text,
-                           "is a shard of another run: its %s is \"%.60s\", "
-                           "not \"%.60s\"",
-                           keys[i], b, a);
-            return refuse(r, text);
-        }
+    if (record_same_run(r->s->header, r->header, (mxo_text){why, sizeof why}) ==
+        0) {
+        return 0;
     }
-    return 0;
+    (void)snprintf(text, sizeof text, "is a shard of another run: %s", why);
+    return refuse(r, text);
 }
 
 /* Names of ours have room. */
@@ -97,19 +88,6 @@ static int mark_shard(const reading *r)
     return 0;
 }
 
-/* Shards may run on many machines: each is named once. */
-static void join_text(json_t *to, const json_t *from, const char *key)
-{
-    const char *so_far = record_text(to, key);
-    const char *more = record_text(from, key);
-    char text[256];
-
-    if (strstr(so_far, more) == NULL) {
-        (void)snprintf(text, sizeof text, "%s; %s", so_far, more);
-        json_object_set_new(to, key, json_string(text));
-    }
-}
-
 static int take_header(reading *r, json_t *o)
 {
     if (strcmp(record_text(o, "type"), "header") != 0) {
@@ -121,9 +99,11 @@ static int take_header(reading *r, json_t *o)
     if (r->s->header == NULL) {
         r->s->header = json_incref(o);
     }
-    join_text(r->s->header, o, "machine");
-    join_text(r->s->header, o, "os");
-    return check_same_run(r) != 0 ? -1 : mark_shard(r);
+    if (check_same_run(r) != 0 || mark_shard(r) != 0) {
+        return -1;
+    }
+    record_join(r->s->header, o);
+    return 0;
 }
 
 /* Lines that were lost or changed are not those that the summary counted. */
