@@ -272,6 +272,9 @@ libjudge_la_SOURCES = \
 	%reldir%/fuzz_converter/ranks.c \
 	%reldir%/fuzz_converter/ranks.h \
 	%reldir%/fuzz_converter/words.def \
+	%reldir%/gguf/block.c \
+	%reldir%/gguf/block.h \
+	%reldir%/gguf/check_block.c \
 	%reldir%/gguf/gguf.h \
 	%reldir%/gguf/parse.c \
 	%reldir%/gguf/parse.h \
@@ -574,6 +577,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/gemm/test_gemm.c \
 	%reldir%/unit/gemm/test_gemm_shapes.c \
 	%reldir%/unit/gemm/test_mma.c \
+	%reldir%/unit/gguf/test_gguf_block.c \
 	%reldir%/unit/judge/test_bound.c \
 	%reldir%/unit/judge/test_by_token.c \
 	%reldir%/unit/judge/test_call_json.c \

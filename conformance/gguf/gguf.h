@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The expert tensors of a checkpoint as a GGUF file of llama.cpp, and back:
- * version 3, tensor type 39 (MXFP4, blocks of 17 bytes), biases as F32.
+ * version 3, tensor type 39 (MXFP4) or 40 (NVFP4), biases and factors as F32.
  */
 #ifndef MXO_GGUF_H
 #define MXO_GGUF_H
@@ -14,7 +14,6 @@ enum {
     GGUF_MXFP4 = 39,
     GGUF_NVFP4 = 40,
     GGUF_ALIGN = 32,
-    GGUF_BLOCK = 17,
     GGUF_UINT16 = 2,
     GGUF_UINT32 = 4,
     GGUF_STRING = 8,

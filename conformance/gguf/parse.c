@@ -3,6 +3,7 @@
 #include "parse.h"
 
 #include "base/say.h"
+#include "block.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@ enum { NAME_BYTES = 128 };
 enum { SEEN_ALIGNMENT = 1, SEEN_LAYERS = 2, SEEN_PARTS = 4 };
 
 const char *const gguf_names[PROJECTIONS] = {"gate", "up", "down"};
+const char *const gguf_parts[PARTS] = {"weight", "bias", "scale",
+                                       "input_scale"};
 
 int gguf_refuse(const gguf *g, const char *sentence)
 {
@@ -112,24 +115,19 @@ static void read_key(gguf *g)
 }
 
 /* Where the tensor of a block belongs that is called so there; NULL: it is no
-   weight or bias of experts. */
+   part of experts that is read. */
 static gguf_tensor *part_of(gguf_block *b, const char *name, int *is_known)
 {
     *is_known = strcmp(name, "gate_up_exps.weight") == 0;
     b->is_fused |= *is_known;
-    for (int p = 0; p < PROJECTIONS; p++) {
-        char part[32];
-        (void)snprintf(part, sizeof part, "%s_exps.weight", gguf_names[p]);
-        if (strcmp(name, part) == 0) {
-            return &b->weight[p];
-        }
-        (void)snprintf(part, sizeof part, "%s_exps.bias", gguf_names[p]);
-        if (strcmp(name, part) == 0) {
-            return &b->bias[p];
-        }
-        (void)snprintf(part, sizeof part, "%s_exps.scale", gguf_names[p]);
-        if (strcmp(name, part) == 0) {
-            b->is_scaled[p] = *is_known = 1;
+    for (int i = 0; i < PARTS * PROJECTIONS; i++) {
+        const int p = i % PROJECTIONS;
+        const int part = i / PROJECTIONS;
+        char called[32];
+        (void)snprintf(called, sizeof called, "%s_exps.%s", gguf_names[p],
+                       gguf_parts[part]);
+        if (strcmp(name, called) == 0) {
+            return &b->part[part][p];
         }
     }
     return NULL;
@@ -169,11 +167,16 @@ static int is_of_experts(const char *name)
    somewhere; at least one more than the file has if they are too many. */
 static uint64_t size_of(const gguf *g, const gguf_tensor *t)
 {
-    const int is_block = t->type == GGUF_MXFP4;
-    uint64_t n = is_block ? GGUF_BLOCK : t->type == GGUF_F32 ? 4 : 1;
+    const int is_block = t->type == GGUF_MXFP4 || t->type == GGUF_NVFP4;
+    const uint64_t group = t->type == GGUF_NVFP4 ? 16 : 32;
+    uint64_t n = is_block              ? gguf_block_bytes(group)
+                 : t->type == GGUF_F32 ? 4
+                                       : 1;
 
     for (uint32_t i = 0; i < t->rank; i++) {
-        const uint64_t dim = is_block && i == 0 ? t->dim[i] / 32 : t->dim[i];
+        const uint64_t dim = is_block && i == 0
+                                 ? t->dim[i] / gguf_block_elements(group)
+                                 : t->dim[i];
         if (dim == 0) {
             return 0;
         }

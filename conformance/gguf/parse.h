@@ -8,6 +8,8 @@
 #include "system/mapped.h"
 
 enum { GATE, UP, DOWN, PROJECTIONS, NAME_ROOM = 512 };
+/* What a projection has; numbers of each expert are factors. */
+enum { WEIGHT, BIAS, SCALE, INPUT_SCALE, PARTS };
 
 typedef struct gguf_tensor {
     uint64_t dim[4];
@@ -18,19 +20,19 @@ typedef struct gguf_tensor {
 } gguf_tensor;
 
 typedef struct gguf_block {
-    gguf_tensor weight[PROJECTIONS];
-    gguf_tensor bias[PROJECTIONS];
+    gguf_tensor part[PARTS][PROJECTIONS];
     uint64_t experts;
     uint64_t hidden;
     uint64_t inter;
+    uint64_t group; /* elements of a scale: 32, of NVFP4 16 */
     int biased;
-    int is_fused;               /* gate and up are one tensor */
-    int is_scaled[PROJECTIONS]; /* by a number for each expert */
+    int is_fused; /* gate and up are one tensor */
     char prefix[NAME_ROOM];
     const name_style *style;
     const char *weight_dtype;
     const char *scale_dtype;
     const char *bias_dtype;
+    uint32_t global_rank; /* of one expert's global scale */
 } gguf_block;
 
 /* Bytes of a tensor, experts' or not, in the data. */
@@ -65,13 +67,20 @@ typedef struct gguf {
     mxo_text why;
 } gguf;
 
-/* "gate", "up", "down" */
+/* "gate", "up", "down"; "weight", "bias", "scale", "input_scale" */
 extern const char *const gguf_names[PROJECTIONS];
+extern const char *const gguf_parts[PARTS];
 
 /* -1 and a sentence that begins with the path. */
 int gguf_refuse(const gguf *g, const char *sentence);
 /* Map the file and read its header; g->path, align, why are set. */
 int gguf_open(gguf *g);
 void gguf_close(gguf *g);
+/* -1 and a sentence that begins with a tensor's name. */
+int gguf_complain(const gguf *g, uint64_t block, int p, int part,
+                  const char *sentence);
+/* The same where a block's tensors are no layer; g->block[n].group is set, and
+   its sizes then are. */
+int gguf_check_block(const gguf *g, uint64_t n);
 
 #endif

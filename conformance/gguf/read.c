@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * From GGUF to a checkpoint; see gguf.h.  Every tensor is checked before the
- * result is begun.
- */
+/* From GGUF to a checkpoint; see gguf.h. */
 #include "base/progress.h"
 #include "base/say.h"
+#include "block.h"
 #include "convert/sink.h"
 #include "files/json_walk.h"
 #include "parse.h"
@@ -13,93 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int complain(const gguf *g, uint64_t block, int p, const char *kind,
-                    const char *sentence)
-{
-    (void)say(MXO_E_SHAPE, g->why, "%s: blk.%llu.ffn_%s_exps.%s %s", g->path,
-              (unsigned long long)block, gguf_names[p], kind, sentence);
-    return -1;
-}
-
-/* Type and size of one tensor of rows x cols for each expert; it lies in the
-   file. */
-static int check_tensor(const gguf *g, uint64_t n, int p, int is_bias)
-{
-    const gguf_block *b = &g->block[n];
-    const gguf_tensor *t = is_bias ? &b->bias[p] : &b->weight[p];
-    const char *kind = is_bias ? "bias" : "weight";
-    const uint64_t rows = p == DOWN ? b->hidden : b->inter;
-    const uint64_t cols = p == DOWN ? b->inter : b->hidden;
-    const uint64_t want[3] = {is_bias ? rows : cols,
-                              is_bias ? b->experts : rows, b->experts};
-    const uint32_t rank = is_bias ? 2 : 3;
-    char sentence[96];
-
-    if (!t->present) {
-        return complain(g, n, p, kind, "is missing");
-    }
-    if (t->type != (is_bias ? GGUF_F32 : GGUF_MXFP4)) {
-        (void)snprintf(sentence, sizeof sentence, "has type %u%s, not %s",
-                       (unsigned)t->type,
-                       t->type == GGUF_NVFP4 ? " (NVFP4)" : "",
-                       is_bias ? "0 (F32)" : "39 (MXFP4)");
-        return complain(g, n, p, kind, sentence);
-    }
-    if (t->rank != rank || memcmp(t->dim, want, rank * sizeof want[0]) != 0) {
-        return complain(g, n, p, kind,
-                        "has another size than the other experts' tensors");
-    }
-    return 0;
-}
-
-static int check_block(const gguf *g, uint64_t n)
-{
-    gguf_block *b = &g->block[n];
-    const gguf_tensor *gate = &b->weight[GATE];
-    int bad = 0;
-
-    if (b->is_fused) {
-        (void)say(MXO_E_SHAPE, g->why,
-                  "%s: blk.%llu.ffn_gate_up_exps.weight has gate and up in one "
-                  "tensor, which is not read",
-                  g->path, (unsigned long long)n);
-        return -1;
-    }
-    if (!gate->present) {
-        return complain(g, n, GATE, "weight", "is missing");
-    }
-    b->hidden = gate->dim[0];
-    b->inter = gate->dim[1];
-    b->experts = gate->rank == 3 ? gate->dim[2] : 0;
-    b->biased =
-        b->bias[GATE].present || b->bias[UP].present || b->bias[DOWN].present;
-    if (b->experts == 0 || b->hidden == 0 || b->inter == 0 ||
-        b->hidden % 32 != 0 || b->inter % 32 != 0 || b->experts > 65536) {
-        return complain(g, n, GATE, "weight",
-                        "is no tensor of experts in blocks of 32");
-    }
-    for (int p = 0; p < PROJECTIONS && !bad; p++) {
-        bad = check_tensor(g, n, p, 0) != 0 ||
-              (b->biased && check_tensor(g, n, p, 1) != 0);
-    }
-    for (int p = 0; p < PROJECTIONS && !bad; p++) {
-        bad = b->is_scaled[p] &&
-              complain(g, n, p, "scale",
-                       "is a factor of each expert, which no checkpoint of "
-                       "MXFP4 has");
-    }
-    return bad ? -1 : 0;
-}
-
-/* Names and types of gpt-oss, unless our own file tells others. */
+/* Names and types of gpt-oss, or ModelOpt's of NVFP4, unless our own file
+   tells others. */
 static void name_block(gguf_block *b, uint64_t n)
 {
-    b->style = layer_style("gpt_oss");
+    b->group = b->part[WEIGHT][GATE].type == GGUF_NVFP4 ? 16 : 32;
+    b->style = layer_style(b->group == 16 ? "gate_up" : "gpt_oss");
     b->weight_dtype = "U8";
-    b->scale_dtype = "U8";
+    b->scale_dtype = b->group == 16 ? "F8_E4M3" : "U8";
     b->bias_dtype = "BF16";
-    (void)snprintf(b->prefix, sizeof b->prefix, "model.layers.%llu",
-                   (unsigned long long)n);
+    (void)snprintf(b->prefix, sizeof b->prefix, "model.layers.%llu%s",
+                   (unsigned long long)n, b->group == 16 ? ".mlp.experts" : "");
 }
 
 /* A member of GGUF_LAYERS. */
@@ -116,20 +38,28 @@ static int rename_block(const gguf *g, const json_t *o)
     const json_t *of_bias = json_object_get(o, "bias_dtype");
     const char *bias =
         of_bias == NULL ? "BF16" : layer_bias_dtype(json_string_value(of_bias));
+    const json_int_t global_rank =
+        json_integer_value(json_object_get(o, "global_rank"));
 
     if (!json_is_integer(number) || n < 0 || n >= GGUF_BLOCKS ||
         prefix == NULL || prefix[0] == '\0' || strlen(prefix) >= 300 ||
         !say_is_printable(prefix) || style == NULL ||
         layer_style(style) == NULL || weight == NULL || scale == NULL ||
-        bias == NULL || layer_group(scale) != 32) {
+        bias == NULL || global_rank < 0 || global_rank > 1) {
         return -1;
     }
     gguf_block *b = &g->block[n];
 
+    if (layer_group(scale) != b->group ||
+        (b->group == 16 &&
+         (!layer_style(style)->is_split || layer_style(style)->is_stacked))) {
+        return -1;
+    }
     b->style = layer_style(style);
     b->weight_dtype = weight;
     b->scale_dtype = scale;
     b->bias_dtype = bias;
+    b->global_rank = (uint32_t)global_rank;
     (void)snprintf(b->prefix, sizeof b->prefix, "%s", prefix);
     return 0;
 }
@@ -152,34 +82,28 @@ static int name_blocks(const gguf *g)
                                                   "file has");
 }
 
-/* Element j beside j + 16 back to pairs. */
-static void take_block(const uint8_t *block, uint8_t *pairs)
-{
-    for (int i = 0; i < 8; i++) {
-        const uint8_t *two = block + 1 + 2 * i;
-        pairs[i] = (uint8_t)((two[0] & 15) | (two[1] & 15) << 4);
-        pairs[8 + i] = (uint8_t)(two[0] >> 4 | (two[1] >> 4) << 4);
-    }
-}
-
 /* Row r of an expert's projection as the checkpoint keeps it. */
 static int take_row(const gguf *g, const gguf_block *b, int p, int kind,
                     uint64_t row, uint8_t *to)
 {
-    const uint64_t blocks = (p == DOWN ? b->inter : b->hidden) / 32;
+    const uint64_t n = gguf_block_elements(b->group);
+    const uint64_t n_scales = gguf_block_scales(b->group);
+    const uint64_t n_bytes = gguf_block_bytes(b->group);
+    const uint64_t blocks = (p == DOWN ? b->inter : b->hidden) / n;
 
     if (kind == 2) {
-        const uint8_t *from = g->map + g->data + b->bias[p].offset + 4 * row;
+        const uint8_t *from =
+            g->map + g->data + b->part[BIAS][p].offset + 4 * row;
         return bias_convert(b->bias_dtype, to, "F32", from);
     }
     const uint8_t *from =
-        g->map + g->data + b->weight[p].offset + row * blocks * GGUF_BLOCK;
+        g->map + g->data + b->part[WEIGHT][p].offset + row * blocks * n_bytes;
 
     for (uint64_t k = 0; k < blocks; k++) {
         if (kind == 1) {
-            to[k] = from[k * GGUF_BLOCK];
+            memcpy(to + k * n_scales, from + k * n_bytes, (size_t)n_scales);
         } else {
-            take_block(from + k * GGUF_BLOCK, to + 16 * k);
+            gguf_block_codes(b->group, from + k * n_bytes, to + k * n / 2);
         }
     }
     return 1;
@@ -193,7 +117,7 @@ static int take_expert(const gguf *g, const gguf_block *b, int i, uint64_t e,
     const int is_w13 = i < W2;
     const uint64_t cols = is_w13 ? b->hidden : b->inter;
     const uint64_t pitch = kind == 0   ? cols / 2
-                           : kind == 1 ? cols / 32
+                           : kind == 1 ? cols / b->group
                                        : bias_bytes(b->bias_dtype);
     const uint64_t each = is_w13 ? b->inter : b->hidden;
     int exact = 1;
@@ -216,7 +140,7 @@ static uint64_t expert_bytes(const gguf_block *b, int i)
     const uint64_t cols = i < W2 ? b->hidden : b->inter;
 
     return i % W2 == 0   ? rows * cols / 2
-           : i % W2 == 1 ? rows * (cols / 32)
+           : i % W2 == 1 ? rows * (cols / b->group)
                          : bias_bytes(b->bias_dtype) * rows;
 }
 
@@ -234,7 +158,7 @@ static int check_biases(const gguf *g, uint64_t n)
             if (!take_row(g, b, p, 2, r, number)) {
                 (void)snprintf(sentence, sizeof sentence, "does not fit %s",
                                b->bias_dtype);
-                return complain(g, n, p, "bias", sentence);
+                return gguf_complain(g, n, p, BIAS, sentence);
             }
         }
     }
@@ -292,13 +216,29 @@ static int add_split(sink *s, const gguf_block *b, int i)
     return bad;
 }
 
+/* Factors as ModelOpt's tensors, in the order of put_factors(). */
+static int add_factors(sink *s, gguf_block *b)
+{
+    const moe_layer l = {
+        .prefix = b->prefix, .style = b->style, .experts = b->experts};
+    const global_style *names = layer_global_style("modelopt");
+    const uint64_t one = 1;
+    int bad = 0;
+
+    for (uint64_t i = 0; i < layer_globals(&l) && b->group == 16; i++) {
+        char name[2 * NAME_ROOM];
+        layer_global_name(&l, names, i, name, sizeof name);
+        bad |= sink_add(s, name, "F32", b->global_rank, &one, 4) == SIZE_MAX;
+    }
+    return bad;
+}
+
 static int is_there(const gguf *g, uint64_t n)
 {
     int there = g->block[n].is_fused;
 
-    for (int p = 0; p < PROJECTIONS; p++) {
-        there |= g->block[n].weight[p].present | g->block[n].bias[p].present |
-                 g->block[n].is_scaled[p];
+    for (int i = 0; i < PARTS * PROJECTIONS; i++) {
+        there |= g->block[n].part[i / PROJECTIONS][i % PROJECTIONS].present;
     }
     return there;
 }
@@ -311,12 +251,12 @@ static int plan(const gguf *g, sink *s)
         return -1;
     }
     for (uint64_t n = 0; n < GGUF_BLOCKS; n++) {
-        const gguf_block *b = &g->block[n];
+        gguf_block *b = &g->block[n];
         if (!is_there(g, n)) {
             continue;
         }
         found++;
-        if (check_block(g, n) != 0 || check_biases(g, n) != 0) {
+        if (gguf_check_block(g, n) != 0 || check_biases(g, n) != 0) {
             return -1;
         }
         for (int i = 0; i < LAYER_TENSORS; i++) {
@@ -325,6 +265,9 @@ static int plan(const gguf *g, sink *s)
                                     : add_fused(s, b, i))) {
                 return gguf_refuse(g, "no memory");
             }
+        }
+        if (add_factors(s, b) != 0) {
+            return gguf_refuse(g, "no memory");
         }
     }
     return found > 0 ? 0 : gguf_refuse(g, "has no tensors of experts");
@@ -356,31 +299,57 @@ static int put_expert(const gguf *g, const gguf_block *b, sink *s, int i,
                           g->why);
 }
 
+/* How many tensors of the sink are tensor i of a block. */
+static size_t n_made(const gguf_block *b, int i)
+{
+    return b->style->is_split
+               ? (i < W2 ? 2 : 1) *
+                     (b->style->is_stacked ? 1 : (size_t)b->experts)
+               : 1;
+}
+
+static int put_factors(const gguf *g, const gguf_block *b, sink *s, size_t *at)
+{
+    for (uint64_t i = 0; i < b->experts * 6 && b->group == 16; i++) {
+        const gguf_tensor *t = &b->part[SCALE + i % 2][i / 2 % 3];
+        if (sink_put(s, (*at)++, 0, g->map + g->data + t->offset + 4 * (i / 6),
+                     4, NULL, g->why) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int put_block(const gguf *g, const gguf_block *b, sink *s, size_t *at,
+                     progress *p)
+{
+    for (int i = 0; i < LAYER_TENSORS; i++) {
+        if (i % W2 == 2 && !b->biased) {
+            continue;
+        }
+        uint8_t *bytes = malloc((size_t)expert_bytes(b, i));
+        int bad = bytes == NULL;
+        for (uint64_t e = 0; e < b->experts && !bad; e++) {
+            progress_show(p, s->done / 1000, 0, NULL);
+            bad = gguf_stopped(g->why) ||
+                  put_expert(g, b, s, i, e, *at, bytes) != 0;
+        }
+        free(bytes);
+        if (bad) {
+            return -1;
+        }
+        *at += n_made(b, i);
+    }
+    return put_factors(g, b, s, at);
+}
+
 static int put_blocks(const gguf *g, sink *s, progress *p)
 {
     size_t at = 0;
 
     for (uint64_t n = 0; n < GGUF_BLOCKS; n++) {
-        const gguf_block *b = &g->block[n];
-        for (int i = 0; i < LAYER_TENSORS && is_there(g, n); i++) {
-            if (i % W2 == 2 && !b->biased) {
-                continue;
-            }
-            uint8_t *bytes = malloc((size_t)expert_bytes(b, i));
-            int bad = bytes == NULL;
-            for (uint64_t e = 0; e < b->experts && !bad; e++) {
-                progress_show(p, s->done / 1000, 0, NULL);
-                bad = gguf_stopped(g->why) ||
-                      put_expert(g, b, s, i, e, at, bytes) != 0;
-            }
-            free(bytes);
-            if (bad) {
-                return -1;
-            }
-            at += !b->style->is_split
-                      ? 1
-                      : (i < W2 ? 2 : 1) *
-                            (b->style->is_stacked ? 1 : (size_t)b->experts);
+        if (is_there(g, n) && put_block(g, &g->block[n], s, &at, p) != 0) {
+            return -1;
         }
     }
     return 0;

@@ -3,7 +3,8 @@
 #include "base/progress.h"
 #include "base/say.h"
 #include "base/stop.h"
-#include "gguf.h"
+#include "block.h"
+#include "parse.h"
 #include "system/new_file.h"
 
 #include <errno.h>
@@ -13,9 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GATE, UP, DOWN, PROJECTIONS, NAME_ROOM = 64 };
-
-static const char *const names[PROJECTIONS] = {"gate", "up", "down"};
+enum { MOSTLY_MXFP4 = 38, MOSTLY_NVFP4 = 39, ALL_PARTS = PARTS * PROJECTIONS };
 
 typedef struct writer {
     FILE *file;
@@ -85,12 +84,28 @@ static uint64_t cols_of(const moe_layer *l, int projection)
     return projection == DOWN ? l->inter : l->hidden;
 }
 
-static uint64_t bytes_of(const moe_layer *l, int projection, int is_bias)
+static int has_part(const moe_layer *l, int part)
 {
-    const uint64_t rows = l->experts * rows_of(l, projection);
+    return part == WEIGHT || (part == BIAS ? l->biased : l->group == 16);
+}
 
-    return is_bias ? 4 * rows
-                   : rows * (cols_of(l, projection) / 32) * GGUF_BLOCK;
+/* Of parts and projections. */
+static int has_tensor(const moe_layer *l, int i)
+{
+    return has_part(l, i / PROJECTIONS);
+}
+
+static uint64_t bytes_of(const moe_layer *l, int i)
+{
+    const int part = i / PROJECTIONS;
+    const uint64_t rows = l->experts * rows_of(l, i % PROJECTIONS);
+
+    return part == WEIGHT ? rows *
+                                (cols_of(l, i % PROJECTIONS) /
+                                 gguf_block_elements(l->group)) *
+                                gguf_block_bytes(l->group)
+           : part == BIAS ? 4 * rows
+                          : 4 * l->experts;
 }
 
 static uint64_t aligned(uint64_t n)
@@ -102,22 +117,28 @@ static void put_info(writer *w, const moe_layer *l, uint64_t number, int i,
                      uint64_t *offset)
 {
     const int projection = i % PROJECTIONS;
-    const int is_bias = i >= PROJECTIONS;
+    const int part = i / PROJECTIONS;
     char name[NAME_ROOM];
 
     (void)snprintf(name, sizeof name, "blk.%llu.ffn_%s_exps.%s",
-                   (unsigned long long)number, names[projection],
-                   is_bias ? "bias" : "weight");
+                   (unsigned long long)number, gguf_names[projection],
+                   gguf_parts[part]);
     put_string(w, name);
-    put_number(w, is_bias ? 2 : 3, 4);
-    if (!is_bias) {
+    put_number(w, part == WEIGHT ? 3 : part == BIAS ? 2 : 1, 4);
+    if (part == WEIGHT) {
         put_number(w, cols_of(l, projection), 8);
     }
-    put_number(w, rows_of(l, projection), 8);
+    if (part == WEIGHT || part == BIAS) {
+        put_number(w, rows_of(l, projection), 8);
+    }
     put_number(w, l->experts, 8);
-    put_number(w, is_bias ? GGUF_F32 : GGUF_MXFP4, 4);
+    put_number(w,
+               part != WEIGHT   ? GGUF_F32
+               : l->group == 16 ? GGUF_NVFP4
+                                : GGUF_MXFP4,
+               4);
     put_number(w, *offset, 8);
-    *offset += aligned(bytes_of(l, projection, is_bias));
+    *offset += aligned(bytes_of(l, i));
 }
 
 /* Row r of an expert's projection: 0 weight, 1 scale, 2 bias. */
@@ -126,7 +147,7 @@ static const uint8_t *row_of(const moe_layer *l, int projection, int kind,
 {
     const uint64_t cols = cols_of(l, projection);
     const uint64_t pitch = kind == 0   ? cols / 2
-                           : kind == 1 ? cols / 32
+                           : kind == 1 ? cols / l->group
                                        : bias_bytes(l->bias_dtype);
 
     if (l->style->is_split) {
@@ -143,48 +164,54 @@ static const uint8_t *row_of(const moe_layer *l, int projection, int kind,
     return l->fused[kind]->bytes + (e * 2 * l->inter + row) * pitch;
 }
 
-/* 32 elements in pairs to element j beside j + 16. */
-static void put_block(writer *w, const uint8_t *pairs, uint8_t scale)
+static void put_weights(writer *w, const moe_layer *l, int projection,
+                        uint64_t e, uint64_t r)
 {
-    uint8_t block[GGUF_BLOCK] = {scale};
-
-    for (int j = 0; j < 16; j++) {
-        const int low = pairs[j / 2] >> (4 * (j % 2)) & 15;
-        const int high = pairs[8 + j / 2] >> (4 * (j % 2)) & 15;
-        block[1 + j] = (uint8_t)(low | high << 4);
-    }
-    put(w, block, GGUF_BLOCK);
-}
-
-static void put_row(writer *w, const moe_layer *l, int i, uint64_t e,
-                    uint64_t r)
-{
-    const int projection = i % PROJECTIONS;
-
-    if (i >= PROJECTIONS) {
-        uint8_t wide[4];
-        (void)bias_convert("F32", wide, l->bias_dtype,
-                           row_of(l, projection, 2, e, r));
-        put(w, wide, sizeof wide);
-        return;
-    }
     const uint8_t *weight = row_of(l, projection, 0, e, r);
     const uint8_t *scale = row_of(l, projection, 1, e, r);
+    const uint64_t n = gguf_block_elements(l->group);
+    const uint64_t n_scales = gguf_block_scales(l->group);
+    uint8_t block[GGUF_BLOCK_BYTES];
 
-    for (uint64_t b = 0; b < cols_of(l, projection) / 32; b++) {
-        put_block(w, weight + 16 * b, scale[b]);
+    for (uint64_t b = 0; b < cols_of(l, projection) / n; b++) {
+        gguf_block_pack(l->group, weight + b * n / 2, scale + b * n_scales,
+                        block);
+        put(w, block, gguf_block_bytes(l->group));
     }
+}
+
+static void put_bias(writer *w, const moe_layer *l, int projection, uint64_t e,
+                     uint64_t r)
+{
+    uint8_t wide[4];
+
+    (void)bias_convert("F32", wide, l->bias_dtype,
+                       row_of(l, projection, 2, e, r));
+    put(w, wide, sizeof wide);
+}
+
+/* The scale of a projection's weights, or of its input. */
+static const checkpoint_tensor *global_of(const moe_layer *l, int i, uint64_t e)
+{
+    return l->global[(e * PROJECTIONS + (uint64_t)(i % PROJECTIONS)) * 2 +
+                     (uint64_t)(i / PROJECTIONS - SCALE)];
 }
 
 static void put_tensor(writer *w, const moe_layer *l, int i)
 {
     static const uint8_t zeros[GGUF_ALIGN];
+    const int projection = i % PROJECTIONS;
+    const int part = i / PROJECTIONS;
 
     for (uint64_t e = 0; e < l->experts && !w->bad; e++) {
         progress_show(&w->progress, ++w->n_done, 0, NULL);
         w->bad = stop_requested();
-        for (uint64_t r = 0; r < rows_of(l, i % PROJECTIONS); r++) {
-            put_row(w, l, i, e, r);
+        if (part >= SCALE) {
+            put(w, global_of(l, i, e)->bytes, 4);
+            continue;
+        }
+        for (uint64_t r = 0; r < rows_of(l, projection); r++) {
+            (part == BIAS ? put_bias : put_weights)(w, l, projection, e, r);
         }
     }
     put(w, zeros, aligned(w->at) - w->at);
@@ -198,11 +225,12 @@ static char *describe(const layer_list *layers)
     for (size_t i = 0; i < layers->n; i++) {
         const moe_layer *l = &layers->layer[i];
         json_array_append_new(
-            list, json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "block",
+            list, json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "block",
                             (json_int_t)block_number(l, i), "prefix", l->prefix,
                             "names", l->style->id, "weight_dtype",
                             l->weight_dtype, "scale_dtype", l->scale_dtype,
-                            "bias_dtype", l->bias_dtype));
+                            "bias_dtype", l->bias_dtype, "global_rank",
+                            (json_int_t)l->global_rank));
     }
     char *text = json_dumps(list, JSON_COMPACT);
 
@@ -210,9 +238,23 @@ static char *describe(const layer_list *layers)
     return text;
 }
 
-static int n_tensors(const moe_layer *l)
+static uint64_t n_tensors(const moe_layer *l)
 {
-    return l->biased ? 2 * PROJECTIONS : PROJECTIONS;
+    uint64_t n = 0;
+
+    for (int i = 0; i < ALL_PARTS; i++) {
+        n += (uint64_t)has_tensor(l, i);
+    }
+    return n;
+}
+
+static void put_keys(writer *w, const layer_list *layers, const char *text)
+{
+    put_key_string(w, "general.architecture", "gpt-oss");
+    put_key_number(w, "general.alignment", GGUF_ALIGN);
+    put_key_number(w, "general.file_type",
+                   layers->layer[0].group == 16 ? MOSTLY_NVFP4 : MOSTLY_MXFP4);
+    put_key_string(w, GGUF_LAYERS, text);
 }
 
 static void put_all(writer *w, const layer_list *layers, const char *text)
@@ -223,9 +265,8 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
     uint64_t offset = 0;
 
     for (size_t i = 0; i < layers->n; i++) {
-        n += (uint64_t)n_tensors(&layers->layer[i]);
-        total +=
-            (uint64_t)n_tensors(&layers->layer[i]) * layers->layer[i].experts;
+        n += n_tensors(&layers->layer[i]);
+        total += n_tensors(&layers->layer[i]) * layers->layer[i].experts;
     }
     progress_begin(&w->progress, total, w->is_shown);
     progress_tick(&w->progress);
@@ -233,20 +274,19 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
     put_number(w, GGUF_VERSION, 4);
     put_number(w, n, 8);
     put_number(w, 4, 8);
-    put_key_string(w, "general.architecture", "gpt-oss");
-    put_key_number(w, "general.alignment", GGUF_ALIGN);
-    put_key_number(w, "general.file_type", 38); /* MOSTLY_MXFP4_MOE */
-    put_key_string(w, GGUF_LAYERS, text);
-    for (size_t i = 0; i < layers->n; i++) {
-        const moe_layer *l = &layers->layer[i];
-        for (int k = 0; k < n_tensors(l); k++) {
-            put_info(w, l, block_number(l, i), k, &offset);
+    put_keys(w, layers, text);
+    for (size_t i = 0; i < layers->n * ALL_PARTS; i++) {
+        const moe_layer *l = &layers->layer[i / ALL_PARTS];
+        if (has_tensor(l, (int)(i % ALL_PARTS))) {
+            put_info(w, l, block_number(l, i / ALL_PARTS), (int)(i % ALL_PARTS),
+                     &offset);
         }
     }
     put(w, zeros, aligned(w->at) - w->at);
-    for (size_t i = 0; i < layers->n && !w->bad; i++) {
-        for (int k = 0; k < n_tensors(&layers->layer[i]); k++) {
-            put_tensor(w, &layers->layer[i], k);
+    for (size_t i = 0; i < layers->n * ALL_PARTS && !w->bad; i++) {
+        const moe_layer *l = &layers->layer[i / ALL_PARTS];
+        if (has_tensor(l, (int)(i % ALL_PARTS))) {
+            put_tensor(w, l, (int)(i % ALL_PARTS));
         }
     }
     progress_end(&w->progress);
@@ -272,6 +312,49 @@ static int check_numbers(const layer_list *layers, mxo_text why)
                           layers->layer[k].prefix, layers->layer[i].prefix);
                 return -1;
             }
+        }
+    }
+    return 0;
+}
+
+/* GGUF's scale bytes have no sign. */
+static int check_scales(const checkpoint_tensor *t, mxo_text why)
+{
+    for (uint64_t i = 0; i < t->n_bytes; i++) {
+        if (t->bytes[i] >= 0x80) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s holds the scale byte %02x, whose sign gguf does "
+                      "not keep",
+                      t->name, t->bytes[i]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* NVFP4 in blocks of 64, and a factor of each expert. */
+static int check_nvfp4(const moe_layer *l, mxo_text why)
+{
+    const int is_own = l->style->is_split && !l->style->is_stacked;
+
+    if (!is_own || strcmp(l->globals->scales, "modelopt") != 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "gguf takes NVFP4 experts in ModelOpt's names, each with a "
+                  "factor (weight_scale_2): %.300s is of others",
+                  layer_scale_name(l));
+        return -1;
+    }
+    if (l->hidden % 64 != 0 || l->inter % 64 != 0) {
+        (void)say(MXO_E_SHAPE, why,
+                  "gguf takes NVFP4 in blocks of 64: %.300s is of experts of "
+                  "%llu x %llu",
+                  layer_scale_name(l), (unsigned long long)l->inter,
+                  (unsigned long long)l->hidden);
+        return -1;
+    }
+    for (uint64_t i = 0; i < l->experts * PROJECTIONS; i++) {
+        if (check_scales(l->split[3 * i + 1], why) != 0) {
+            return -1;
         }
     }
     return 0;
@@ -344,19 +427,14 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
         bad = 1;
     } else if (!bad && layers.n == 0) {
         (void)say(MXO_E_SHAPE, why,
-                  "the checkpoint has no layer of MXFP4 experts by any name "
+                  "the checkpoint has no layer of FP4 experts by any name "
                   "that is known");
         bad = 1;
     }
     for (size_t i = 0; i < layers.n && !bad; i++) {
         const moe_layer *l = &layers.layer[i];
-        bad = l->group != 32 ? 1 : layer_check_biases(l, "F32", why);
-        if (l->group != 32) {
-            (void)say(MXO_E_SHAPE, why,
-                      "gguf takes scales of 32 elements (MXFP4), %.300s is %s: "
-                      "one for 16 (NVFP4)",
-                      layer_scale_name(l), l->scale_dtype);
-        }
+        bad = layer_check_biases(l, "F32", why) != 0 ||
+              (l->group == 16 && check_nvfp4(l, why) != 0);
     }
     const int status =
         bad ? -1 : write_layers(&in, &layers, path, is_shown, why);

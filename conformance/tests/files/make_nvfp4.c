@@ -4,9 +4,9 @@
  * (prepare_static_weights_for_trtllm_fp4_moe), sound and spoiled, and the
  * comparison of a converted one with what the vendor's code made of them.
  *
- *     make_nvfp4 KIND VECTOR OUT           modelopt, modelopt_rank1, ct, fused,
- *                                          llama4, gpt_oss, other, mlx,
- *                                          mlx_global, or a fault
+ *     make_nvfp4 KIND VECTOR OUT           modelopt, unsigned, either with
+ *                                          _rank1, ct, fused, llama4, gpt_oss,
+ *                                          other, mlx, mlx_global, or a fault
  *     make_nvfp4 is-vendors VECTOR FILE    its weights and block scales
  *     make_nvfp4 is-cutlass VECTOR FILE    weights as they came, scales in the
  *                                          tiles of layouts-flashinfer 2
@@ -102,6 +102,11 @@ static const uint8_t *rows_of(const maker *m, int e, int p, int is_scale)
     return t->bytes + (uint64_t)e * each + (p == 0 ? each / 2 : 0);
 }
 
+static int is_unsigned(const maker *m)
+{
+    return strncmp(m->kind, "unsigned", strlen("unsigned")) == 0;
+}
+
 static void add_matrix(maker *m, const char *name, int e, int p, int is_scale)
 {
     const int odd = e == 1 && p == 2;
@@ -113,8 +118,12 @@ static void add_matrix(maker *m, const char *name, int e, int p, int is_scale)
                            : odd && is(m, "mixed") ? MXO_E8M0
                                                    : MXO_E4M3;
 
-    memcpy(add(m, name, dtype, 2, rows, cols), rows_of(m, e, p, is_scale),
-           (size_t)(rows * cols));
+    uint8_t *to = add(m, name, dtype, 2, rows, cols);
+
+    memcpy(to, rows_of(m, e, p, is_scale), (size_t)(rows * cols));
+    for (uint64_t i = 0; is_scale && is_unsigned(m) && i < rows * cols; i++) {
+        to[i] &= 0x7f;
+    }
 }
 
 static void add_global(maker *m, const char *name, int e, int p, int input,
@@ -133,8 +142,9 @@ static void add_global(maker *m, const char *name, int e, int p, int input,
     if (last && input && is(m, "negative")) {
         x |= 0x80000000;
     }
-    put_f32(add(m, name, MXO_F32, is(m, "modelopt_rank1") || is(m, "ct"), 1, 0),
-            x);
+    put_f32(
+        add(m, name, MXO_F32, strstr(m->kind, "rank1") || is(m, "ct"), 1, 0),
+        x);
 }
 
 static void make_split(maker *m)
