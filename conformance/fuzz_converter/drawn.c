@@ -48,8 +48,7 @@ const name_style *drawn_style(const char *names)
 {
     const name_style *s = layer_style(names);
 
-    /* Transposed are NVFP4's, stacked has words. */
-    return s == NULL || s->is_transposed || s->is_stacked ? NULL : s;
+    return s == NULL || s->is_transposed ? NULL : s; /* NVFP4's */
 }
 
 /* One of a list, the earlier ones more often. */
@@ -76,8 +75,9 @@ static void draw_fields(const drawn_rules *rules, prng *random, drawn *d)
     static const uint64_t experts[] = {2, 3, 4, 1, 5, 8, 11, 16};
     static const uint64_t first[] = {0, 9, 1, 10, 99};
     static const uint64_t ranks[] = {1, 2, 3, 4};
+    static const uint64_t bias_types[] = {0, 1, 2};
     uint64_t *f = d->field;
-    const int is_split = d->style->is_split;
+    const int has_types = d->style->is_split && !d->style->is_stacked;
 
     f[DRAWN_layers] = one_of(random, layers, 3);
     f[DRAWN_files] = 1 + prng_below(random, 4);
@@ -88,11 +88,12 @@ static void draw_fields(const drawn_rules *rules, prng *random, drawn *d)
     f[DRAWN_tp_rank] = prng_below(random, f[DRAWN_tp]);
     f[DRAWN_ep_rank] = prng_below(random, f[DRAWN_ep]);
     f[DRAWN_biased] = prng_below(random, 4) != 0;
-    f[DRAWN_signed] = is_split && prng_below(random, 3) == 0;
-    f[DRAWN_e8m0] = is_split && prng_below(random, 3) == 0;
+    f[DRAWN_signed] = has_types && prng_below(random, 3) == 0;
+    f[DRAWN_e8m0] = has_types && prng_below(random, 3) == 0;
     f[DRAWN_experts] = one_of(random, experts, 8);
     f[DRAWN_hidden] = draw_size(random);
     f[DRAWN_inter] = draw_size(random);
+    f[DRAWN_bias_type] = f[DRAWN_biased] ? one_of(random, bias_types, 3) : 0;
     for (int i = 0; i < DRAWN_FIELDS; i++) {
         f[i] = rules->is_fixed[i] ? rules->fixed[i] : f[i];
     }
@@ -130,6 +131,10 @@ int drawn_is_legal(const drawn_rules *rules, const drawn *d)
         if (rules->is_fixed[i] && f[i] != rules->fixed[i]) {
             return 0;
         }
+    }
+    if ((d->style->is_stacked && (f[DRAWN_signed] || f[DRAWN_e8m0])) ||
+        f[DRAWN_bias_type] > 2 * f[DRAWN_biased]) {
+        return 0;
     }
     return s.tp_rank < s.tp && s.ep_rank < s.ep && f[DRAWN_layers] > 0 &&
            f[DRAWN_experts] > 0 && f[DRAWN_files] > 0 &&

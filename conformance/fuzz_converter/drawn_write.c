@@ -67,6 +67,13 @@ static uint32_t scale_type(const drawn *d)
     return d->field[DRAWN_e8m0] ? MXO_E8M0 : MXO_U8;
 }
 
+static uint32_t bias_type(const drawn *d)
+{
+    static const uint32_t types[] = {MXO_BF16, MXO_F16, MXO_F32};
+
+    return types[d->field[DRAWN_bias_type]];
+}
+
 static int add_fused(writer *w, const char *prefix)
 {
     const uint64_t *f = w->d->field;
@@ -86,7 +93,7 @@ static int add_fused(writer *w, const char *prefix)
             bad |= add(w, name,
                        kind == 0   ? weight_type(w->d)
                        : kind == 1 ? scale_type(w->d)
-                                   : MXO_BF16,
+                                   : bias_type(w->d),
                        kind == 2   ? 2
                        : in_blocks ? 4
                                    : 3,
@@ -115,8 +122,36 @@ static int add_split(writer *w, const char *prefix, uint64_t expert)
             bad |= add(w, name,
                        kind == 0   ? weight_type(w->d)
                        : kind == 1 ? scale_type(w->d)
-                                   : MXO_BF16,
+                                   : bias_type(w->d),
                        kind == 2 ? 1 : 2, shape);
+        }
+    }
+    return bad;
+}
+
+/* As MLX has them: all experts in one tensor, codes in words. */
+static int add_stacked(writer *w, const char *prefix)
+{
+    const uint64_t *f = w->d->field;
+    const name_style *s = w->d->style;
+    int bad = 0;
+
+    for (int i = 0; i < 9; i++) {
+        const int is_down = i / 3 == 2;
+        const uint64_t cols = f[is_down ? DRAWN_inter : DRAWN_hidden];
+        const int kind = i % 3;
+        const uint64_t shape[3] = {f[DRAWN_experts],
+                                   f[is_down ? DRAWN_hidden : DRAWN_inter],
+                                   cols / (kind == 1 ? 32 : 8)};
+        char name[NAME_ROOM];
+        (void)snprintf(name, sizeof name, "%s.%s.%s", prefix,
+                       s->projection[i / 3], s->kind[kind]);
+        if (kind != 2 || f[DRAWN_biased]) {
+            bad |= add(w, name,
+                       kind == 0   ? MXO_U32
+                       : kind == 1 ? MXO_U8
+                                   : bias_type(w->d),
+                       kind == 2 ? 2 : 3, shape);
         }
     }
     return bad;
@@ -182,8 +217,9 @@ static int add_all(writer *w)
     for (uint64_t layer = 0; layer < f[DRAWN_layers]; layer++) {
         char prefix[PREFIX_ROOM];
         layer_prefix(w->d, f[DRAWN_first] + layer, prefix);
-        if (!w->d->style->is_split) {
-            bad |= add_fused(w, prefix);
+        if (!w->d->style->is_split || w->d->style->is_stacked) {
+            bad |=
+                (w->d->style->is_stacked ? add_stacked : add_fused)(w, prefix);
             continue;
         }
         for (uint64_t e = 0; e < f[DRAWN_experts]; e++) {
@@ -193,12 +229,22 @@ static int add_all(writer *w)
     return bad | add_extra(w);
 }
 
+/* Byte i of a number of that type which is finite, and one of BF16. */
+static uint8_t bias_byte(const char *dtype, uint64_t i, uint8_t byte)
+{
+    if (strcmp(dtype, "F32") == 0) {
+        return i % 4 < 2 ? 0 : i % 4 == 3 ? byte & 0xbf : byte;
+    }
+    return i % 2 ? byte & 0xbf : strcmp(dtype, "F16") == 0 ? byte & 0xf8 : byte;
+}
+
 /* Codes are drawn over all values, scales below what a loader may add to, a
    bias is finite. */
 static void fill(const writer *w, const sink_tensor *t, uint8_t *bytes)
 {
     const int is_scale = strstr(t->name, "scale") != NULL;
-    const int is_bias = strcmp(t->dtype, "BF16") == 0;
+    const int is_bias =
+        strcmp(t->dtype, "BF16") == 0 || strstr(t->name, "bias") != NULL;
     const int is_truth = strcmp(t->dtype, "BOOL") == 0;
     prng random;
 
@@ -208,7 +254,7 @@ static void fill(const writer *w, const sink_tensor *t, uint8_t *bytes)
         if (is_scale) {
             bytes[i] = (uint8_t)(byte % LARGEST_SCALE);
         } else if (is_bias) {
-            bytes[i] = (uint8_t)(i % 2 ? byte & 0xbf : byte);
+            bytes[i] = bias_byte(t->dtype, i, byte);
         } else if (is_truth) {
             bytes[i] = byte & 1;
         } else {

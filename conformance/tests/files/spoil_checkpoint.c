@@ -54,6 +54,22 @@ static void pad_with_one(const blob *b, uint64_t live)
     }
 }
 
+/* Words whose bytes are read from the other end. */
+static void swap_words(const blob *b)
+{
+    for (uint64_t i = 0; i < b->t->n_bytes; i++) {
+        b->bytes[i] = b->t->bytes[i ^ 3];
+    }
+}
+
+/* Numbers of another type whose first bytes are taken for BF16. */
+static void take_first_bytes(const blob *b, uint64_t size)
+{
+    for (uint64_t i = 0; i < b->t->n_bytes / size; i++) {
+        memcpy(b->bytes + 2 * i, b->t->bytes + size * i, 2);
+    }
+}
+
 static void blank_tail(const blob *b)
 {
     memset(b->bytes + b->t->n_bytes / 2, 0,
@@ -82,6 +98,10 @@ static void spoil(const checkpoint *c, const char *fault, const blob *b)
         lose_high(b);
     } else if (strcmp(fault, "tail") == 0) {
         blank_tail(b);
+    } else if (strcmp(fault, "words") == 0) {
+        swap_words(b);
+    } else if (strcmp(fault, "bf16") == 0) {
+        take_first_bytes(b, strcmp(b->t->dtype, "F32") == 0 ? 4 : 2);
     } else if (strcmp(fault, "pad") == 0) {
         pad_with_one(b, live_blocks(c));
     }
@@ -95,13 +115,17 @@ static int plan(sink *s, const checkpoint *c, const char *fault,
         const checkpoint_tensor *t = &c->tensor[i];
         const int is_part = strstr(t->name, part) != NULL;
         const int is_cut = is_part && strcmp(fault, "cut") == 0;
+        const int is_retyped = is_part && strcmp(fault, "bf16") == 0;
+        const uint64_t n_bytes = is_retyped && strcmp(t->dtype, "F32") == 0
+                                     ? t->n_bytes / 2
+                                     : t->n_bytes;
         const uint64_t each = t->rank == 0 ? 0 : t->n_bytes / t->shape[0];
         uint64_t shape[MXO_MAX_RANK];
         memcpy(shape, t->shape, sizeof shape);
         shape[0] -= is_cut && t->shape[0] > 0;
         if (!(is_part && strcmp(fault, "drop") == 0) &&
-            sink_add(s, t->name, t->dtype, t->rank, shape,
-                     t->n_bytes - (is_cut ? each : 0)) == SIZE_MAX) {
+            sink_add(s, t->name, is_retyped ? "BF16" : t->dtype, t->rank, shape,
+                     n_bytes - (is_cut ? each : 0)) == SIZE_MAX) {
             return -1;
         }
     }
