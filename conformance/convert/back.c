@@ -416,7 +416,8 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
     const checkpoint_tensor *t = converted(j, l, i);
     const uint64_t padded = part_rows(p, i) * part_row_bytes(p, i);
     const uint64_t each = t->n_bytes / p->experts;
-    const uint64_t step = i % W2 == 1 ? p->experts : job_experts_at_a_time(p);
+    const uint64_t step =
+        i % W2 == 1 ? p->experts : job_experts_at_a_time(j, p);
     uint8_t *logical = malloc((size_t)(step * padded) + 1);
     uint8_t *live = malloc((size_t)(2 * padded) + 1); /* biases in F32 */
     int bad = logical == NULL || live == NULL;

@@ -284,6 +284,7 @@ int cmd_convert(int argc, char **argv)
     memcpy(j.input_scale, o.input_scale, sizeof j.input_scale);
     j.conversion = o.spelled;
     j.is_stoppable = 1;
+    j.is_slow = strcmp(o.backend, "emu") == 0;
     catch_signals();
     if (checkpoint_open(o.paths[0], &in, why) != 0) {
         return cli_refuse("%s", sentence);

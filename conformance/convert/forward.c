@@ -452,7 +452,7 @@ static int run_layer(job *j, size_t number, mxo_text why)
     if (layer_part_of(l, &j->part, &p, why) != 0) {
         return -1;
     }
-    uint64_t step = job_experts_at_a_time(&p);
+    uint64_t step = job_experts_at_a_time(j, &p);
 
     /* A layout that needs all experts at once refuses a few. */
     if (mover_infer(&j->mover, &p, l->biased, step, out,

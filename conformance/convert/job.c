@@ -50,9 +50,9 @@ void job_progress_end(job *j)
     progress_end(&j->progress);
 }
 
-uint64_t job_experts_at_a_time(const layer_part *p)
+uint64_t job_experts_at_a_time(const job *j, const layer_part *p)
 {
-    const uint64_t most = (uint64_t)48 << 20; /* bytes of w13 */
+    const uint64_t most = j->is_slow ? 0 : (uint64_t)48 << 20; /* of w13 */
     const uint64_t each = part_rows(p, W13) * part_row_bytes(p, W13);
     const uint64_t n = each == 0 ? 1 : most / each;
 

@@ -23,6 +23,7 @@ typedef struct job {
     mover mover;
     sink sink;
     int is_stoppable; /* a signal or the time budget ends it */
+    int is_slow; /* the oracle moves the bytes: one expert between two stops */
     progress
         progress; /* none is shown unless job_progress_begin() was called */
     size_t *first_output; /* owned: of each layer in the sink */
@@ -94,6 +95,6 @@ void job_progress_end(job *j);
 int job_plan_rest(job *j, mxo_text why);
 int job_copy_rest(job *j, mxo_text why);
 /* Largest number of experts that are moved at a time. */
-uint64_t job_experts_at_a_time(const layer_part *p);
+uint64_t job_experts_at_a_time(const job *j, const layer_part *p);
 
 #endif
