@@ -17,6 +17,7 @@ typedef struct reading {
     stored_run *s;
     const char *path;
     unsigned line;
+    int is_cut;     /* the line ends within an object: so does the file */
     json_t *header; /* borrowed by cases; owned here or by the run */
     json_t *summary;
     uint64_t n[N_VERDICTS]; /* cases so far, by status */
@@ -237,7 +238,8 @@ static json_t *parse(const reading *r, const char *line)
     json_t *o = record_parse(line, (mxo_text){why, sizeof why});
 
     if (o == NULL) {
-        (void)snprintf(text, sizeof text, "line %u %s", r->line, why);
+        (void)snprintf(text, sizeof text, "%sline %u %s",
+                       r->is_cut ? "is truncated: " : "", r->line, why);
         (void)refuse(r, text);
     }
     return o;
@@ -280,6 +282,7 @@ static int read_file(reading *r, FILE *f)
 
     while (!bad && (n = record_next_line(f, &line, &size)) != 0) {
         progress_bytes(r->progress, n < 0 ? 0 : (uint64_t)n);
+        r->is_cut = n > 0 && line[n - 1] != '\n' && line[n - 1] != '}';
         bad = n < 0 ? refuse_line(r) : (r->line++, take_line(r, line));
     }
     free(line);
