@@ -96,6 +96,7 @@ static int set_model(select_question *q, const char *value, mxo_text why)
 {
     cli_nearest near = {NULL, 0};
     char hint[96];
+    char known[160] = "; there are";
 
     for (int i = 0; i < N_MODELS; i++) {
         if (strcasecmp(models[i].name, value) == 0) {
@@ -103,9 +104,13 @@ static int set_model(select_question *q, const char *value, mxo_text why)
             return 0;
         }
         cli_offer(&near, value, models[i].name);
+        const size_t used = strlen(known);
+        (void)snprintf(known + used, sizeof known - used, "%s %s",
+                       i == 0 ? "" : ",", models[i].name);
     }
     (void)say(MXO_E_PARAM, why, "model %.60s is not known%s", value,
-              cli_suggestion(&near, hint, sizeof hint));
+              near.best == NULL ? known
+                                : cli_suggestion(&near, hint, sizeof hint));
     return -1;
 }
 
