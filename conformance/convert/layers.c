@@ -309,8 +309,8 @@ static int take_mode(moe_layer *l, mxo_text why)
     l->group = words == 2 * scales ? 16 : 32;
     return words > 0 && words == 8 * scales
                ? complain(why, l,
-                          "experts in mxfp8, codes of 8 bits, which no "
-                          "conversion takes")
+                          "gate_proj.weight has codes of 8 bits (mxfp8), which "
+                          "no conversion takes")
                : 0;
 }
 
