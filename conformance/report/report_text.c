@@ -56,8 +56,9 @@ static void text_begin(reporter *r, const report_run *run)
     if (run->level > 0) {
         (void)snprintf(level, sizeof level, "level %d, ", run->level);
     }
-    cli_line(r->out, 4, "mxoracle %s, %s, seed %s, %s%" PRIu64 " cases",
-             run->version, run->compiler, run->seeds, level, run->n_planned);
+    cli_line(r->out, 4, "mxoracle %s, %s, seed %s, %s%" PRIu64 " case%s",
+             run->version, run->compiler, run->seeds, level, run->n_planned,
+             run->n_planned == 1 ? "" : "s");
     for (int i = 0; i < run->n_backends; i++) {
         say_backend(r->out, &run->backends[i]);
     }
@@ -164,7 +165,8 @@ static int is_blank(const tally_row *row)
            0;
 }
 
-/* "cpu does not judge: a, b": one folded line instead of rows of zeros. */
+/* "cpu, nothing judged of: a b": one folded line instead of rows of zeros.  Of
+   a backend that is not there the first lines have said so. */
 static void say_blank_rows(FILE *out, const tally *t)
 {
     const char *backend = "";
@@ -173,7 +175,7 @@ static void say_blank_rows(FILE *out, const tally *t)
 
     for (size_t i = 0; i < t->n_rows; i++) {
         const tally_row *row = &t->row[i];
-        if (!is_blank(row)) {
+        if (!is_blank(row) || strcmp(row->op, "*") == 0) {
             continue;
         }
         if (strcmp(row->backend, backend) != 0) {
@@ -189,6 +191,16 @@ static void say_blank_rows(FILE *out, const tally *t)
         column += fprintf(out, " %s", row->op);
     }
     fputs(column > 0 ? "\n" : "", out);
+}
+
+static int is_all_blank(const tally *t)
+{
+    size_t i = 0;
+
+    while (i < t->n_rows && is_blank(&t->row[i])) {
+        i++;
+    }
+    return i == t->n_rows;
 }
 
 static void say_table(FILE *out, const tally *t)
@@ -222,7 +234,6 @@ static void say_table(FILE *out, const tally *t)
         fputs(rules, out);
         say_rules(out, row);
     }
-    say_blank_rows(out, t);
 }
 
 static int by_count(const void *a, const void *b)
@@ -313,8 +324,8 @@ static void say_loose(FILE *out, const tally *t)
         }
     }
     if (n_loose > 0) {
-        cli_line(out, 4, "%" PRIu64 " cases judged by rows of tolerance.def",
-                 n_loose);
+        cli_line(out, 4, "%" PRIu64 " case%s judged by rows of tolerance.def",
+                 n_loose, n_loose == 1 ? "" : "s");
     }
     if (n_kernel > 0) {
         cli_line(out, 4,
@@ -329,7 +340,10 @@ static void text_end(reporter *r, const tally *t)
     text_state *s = r->state;
 
     if (s != NULL && r->run->verbose >= 0) {
-        say_table(r->out, t);
+        if (!is_all_blank(t)) {
+            say_table(r->out, t);
+        }
+        say_blank_rows(r->out, t);
         say_reasons(r->out, t);
         say_use(r->out, t);
         say_loose(r->out, t);
