@@ -32,6 +32,8 @@ libdraw_la_SOURCES = \
 	%reldir%/case/families.def \
 	%reldir%/case/family.c \
 	%reldir%/case/family.h \
+	%reldir%/case/cover.c \
+	%reldir%/case/cover.h \
 	%reldir%/case/grid.c \
 	%reldir%/case/grid.h \
 	%reldir%/case/invalid_calls.def \
@@ -44,6 +46,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/act.c \
 	%reldir%/cases/bad_call.c \
 	%reldir%/cases/bad_input.c \
+	%reldir%/cases/combined.c \
 	%reldir%/cases/constants.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
@@ -551,6 +554,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/base/test_system.c \
 	%reldir%/unit/base/test_tensors.c \
 	%reldir%/unit/case/test_case_text.c \
+	%reldir%/unit/case/test_cover.c \
 	%reldir%/unit/case/test_grid.c \
 	%reldir%/unit/case/test_opinfo.c \
 	%reldir%/unit/data/test_derive.c \

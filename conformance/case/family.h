@@ -21,6 +21,10 @@ typedef struct fill_row {
     fill_fn fill;
 } fill_row;
 
+/* picks: as few cases as meet every two, or every three, values of different
+   keys. */
+enum { GRID_PAIRS = -2, GRID_TRIPLES = -3 };
+
 /* Cases of a level: the product of all values of a template, or picks draws
    from it.  Values: a|b|c, * (the whole domain), $K $M $N (pools of sizes). */
 typedef struct grid_row {

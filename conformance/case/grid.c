@@ -9,6 +9,7 @@
 #include "base/cli.h"
 #include "base/input.h"
 #include "base/prng.h"
+#include "cover.h"
 #include "family.h"
 
 #include <stdio.h>
@@ -30,7 +31,7 @@ static const char *const pools[][2] = {
            "704|768|896|928|960|1408|1440|1504|1856|2688|2880"},
 };
 
-enum { MAX_KEYS = 48, MAX_VALUES = 1200 };
+enum { MAX_KEYS = COVER_AXES, MAX_VALUES = 1200 };
 
 typedef struct axis {
     char key[OP_WORD];
@@ -282,6 +283,31 @@ static int expand_picks(case_list *l, const grid_template *t, int picks,
     return 0;
 }
 
+static int expand_cover(case_list *l, const grid_template *t, int strength,
+                        uint64_t seed, mxo_text why)
+{
+    uint64_t choice[MAX_KEYS] = {0};
+    uint64_t size[MAX_KEYS];
+    int status = 0;
+
+    if (strength > COVER_MOST || strength > t->n_axes) {
+        return refuse(why, "too few keys to be covered", t->op);
+    }
+    for (int i = 0; i < t->n_axes; i++) {
+        size[i] = t->axes[i].n;
+    }
+    cover *c = cover_new(strength, t->n_axes, size);
+
+    if (c == NULL) {
+        return refuse(why, "out of memory", t->op);
+    }
+    while (status == 0 && cover_next(c, choice)) {
+        status = add_choice(l, t, choice, seed, why);
+    }
+    cover_free(c);
+    return status;
+}
+
 int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
                 mxo_text why)
 {
@@ -290,8 +316,9 @@ int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
     if (parse_template(&t, text, why) != 0) {
         return -1;
     }
-    return picks == 0 ? expand_product(l, &t, seed, why)
-                      : expand_picks(l, &t, picks, seed, text, why);
+    return picks == 0  ? expand_product(l, &t, seed, why)
+           : picks < 0 ? expand_cover(l, &t, -picks, seed, why)
+                       : expand_picks(l, &t, picks, seed, text, why);
 }
 
 static int op_wanted(const char *template_text, char *const patterns[],

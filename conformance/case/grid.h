@@ -26,8 +26,8 @@ MXO_MUST_CHECK mxo_status case_list_add(case_list *l, const char *text,
                                         uint64_t seed);
 void case_list_clear(case_list *l);
 
-/* Append the cases of one template; draws depend on seed and template only.
-   0, or -1 and a sentence. */
+/* Append the cases of one template, as grid_row has it; draws depend on seed
+   and template only. 0, or -1 and a sentence. */
 int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
                 mxo_text why);
 /* Append the grids of all families up to a level for the operations that one
