@@ -11,6 +11,7 @@ enum {
     SMALL_TILE = 16,
     LARGE_TILE = 128,
     EXPERTS = 4096,
+    MAP_SLOTS = 8,
     CELLS = 48 /* of a map, down and across */
 };
 
@@ -243,7 +244,21 @@ static json_t *map_cells(const map *m, uint64_t down, uint64_t across)
     return list;
 }
 
-/* The expert of the first slot of each row of cells. */
+/* The experts of a row: one of each slot, the first few. */
+static json_t *row_experts(const host_tensor *ids, uint64_t row, uint64_t slots)
+{
+    json_t *list = json_array();
+
+    for (uint64_t i = 0; i < least(slots, MAP_SLOTS); i++) {
+        const uint64_t id = tensor_load(ids, row * slots + i);
+        if (id < EXPERTS) {
+            json_array_append_new(list, json_integer((json_int_t)id));
+        }
+    }
+    return list;
+}
+
+/* Of each row of cells, by its first row. */
 static json_t *map_experts(const map *m, uint64_t down)
 {
     const host_tensor *ids = tensor_set_find(m->e->call->in, "topk_ids");
@@ -251,10 +266,8 @@ static json_t *map_experts(const map *m, uint64_t down)
     const uint64_t n = ids == NULL ? 0 : tensor_elems(ids);
 
     for (uint64_t y = 0; n > 0 && n % m->rows == 0 && y < down; y++) {
-        const uint64_t id =
-            tensor_load(ids, edge(y, down, m->rows) * (n / m->rows));
-        json_array_append_new(list,
-                              json_integer(id < EXPERTS ? (json_int_t)id : -1));
+        json_array_append_new(
+            list, row_experts(ids, edge(y, down, m->rows), n / m->rows));
     }
     return list;
 }

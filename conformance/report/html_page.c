@@ -47,8 +47,8 @@ void html_open(FILE *out, const report_run *run, const tally *t)
             "name=viewport content=\"width=device-width,initial-scale=1\">"
             "<title>mxoracle: %s</title><style>%s</style><main><h1>mxoracle "
             "%s</h1><p class=\"verdict %s\"><strong>%s</strong> %" PRIu64
-            " of %" PRIu64 " judged cases are red, %" PRIu64
-            " were not judged, %" PRIu64 " fail as expected",
+            " of %" PRIu64 " judged cases red, %" PRIu64 " not judged, %" PRIu64
+            " failing as expected",
             red > 0 ? "red" : "not red", style, run->command, colour,
             red > 0                ? "RED:"
             : run->stopped != NULL ? "NOT WHOLE:"
@@ -164,22 +164,50 @@ static void draw_tiles(FILE *out, uint64_t size, uint64_t n, int cells,
     }
 }
 
-/* The expert of each row of cells, said where it changes. */
+static void draw_ids(FILE *out, const json_t *ids)
+{
+    const size_t n = json_array_size(ids);
+
+    for (size_t i = 0; i < n; i++) {
+        fprintf(out, "%s%" JSON_INTEGER_FORMAT,
+                i > 0    ? ", "
+                : n == 1 ? "expert "
+                         : "experts ",
+                json_integer_value(json_array_get(ids, i)));
+    }
+}
+
+/* The experts of each row of cells, said where they change. */
 static void draw_experts(FILE *out, const json_t *map, int down, int across)
 {
     const json_t *experts = json_object_get(map, "experts");
-    json_int_t last = -2;
+    const json_t *last = NULL;
 
     for (int y = 0; y < down && json_array_size(experts) > 0; y++) {
-        const json_int_t id =
-            json_integer_value(json_array_get(experts, (size_t)y));
-        if (id != last && id >= 0) {
-            fprintf(out, "<text x=%d y=%d>expert %lld</text>",
-                    LEFT + across * CELL + 4, TOP + y * CELL + CELL,
-                    (long long)id);
+        const json_t *ids = json_array_get(experts, (size_t)y);
+        if (json_array_size(ids) > 0 && !json_equal(ids, last)) {
+            fprintf(out, "<text x=%d y=%d>", LEFT + across * CELL + 4,
+                    TOP + y * CELL + CELL);
+            draw_ids(out, ids);
+            fputs("</text>", out);
         }
-        last = id;
+        last = ids;
     }
+}
+
+/* Room for their longest line. */
+static int width_of_experts(const json_t *map)
+{
+    size_t most = 0;
+    size_t i;
+    const json_t *ids;
+
+    json_array_foreach(json_object_get(map, "experts"), i, ids)
+    {
+        const size_t n = json_array_size(ids);
+        most = n > most ? n : most;
+    }
+    return 64 + 24 * (int)most;
 }
 
 /* Picture of the layout on this shape, beside the actual result. */
@@ -219,7 +247,7 @@ static void draw_map(FILE *out, const char *text)
         (uint64_t)json_integer_value(json_object_get(map, "tile"));
 
     if (down > 0 && across > 0) {
-        const int width = LEFT + across * CELL + 64;
+        const int width = LEFT + across * CELL + width_of_experts(map);
         const int height = TOP + down * CELL + 6;
         fprintf(out,
                 "<p>Where it is wrong: %" PRIu64 " rows down, %" PRIu64
