@@ -278,6 +278,8 @@ libjudge_la_SOURCES = \
 	%reldir%/gguf/block.c \
 	%reldir%/gguf/block.h \
 	%reldir%/gguf/check_block.c \
+	%reldir%/gguf/divisors.c \
+	%reldir%/gguf/divisors.h \
 	%reldir%/gguf/gguf.h \
 	%reldir%/gguf/parse.c \
 	%reldir%/gguf/parse.h \

@@ -2,6 +2,7 @@
 /* Every tensor of a block is checked before the result is begun. */
 #include "base/say.h"
 #include "block.h"
+#include "divisors.h"
 #include "parse.h"
 
 #include <stdio.h>
@@ -57,22 +58,41 @@ static int check_tensor(const gguf *g, uint64_t n, int p, int part)
     return 0;
 }
 
-static int check_factor(const gguf *g, uint64_t n, int p, int part)
+uint32_t gguf_factor(const gguf *g, const gguf_block *b, uint64_t i)
+{
+    const gguf_tensor *t = &b->part[SCALE + i % 2][i / 2 % PROJECTIONS];
+    const uint8_t *x = g->map + g->data + t->offset + 4 * (i / 6);
+
+    return (uint32_t)x[0] | (uint32_t)x[1] << 8 | (uint32_t)x[2] << 16 |
+           (uint32_t)x[3] << 24;
+}
+
+/* Positive numbers, and the divisors' inverses where the file tells such. */
+static int check_factors(const gguf *g, uint64_t n)
 {
     const gguf_block *b = &g->block[n];
-    const uint8_t *x = g->map + g->data + b->part[part][p].offset;
+    const uint64_t all = b->experts * 6;
 
-    for (uint64_t e = 0; e < b->experts; e++, x += 4) {
-        const uint32_t bits = (uint32_t)x[0] | (uint32_t)x[1] << 8 |
-                              (uint32_t)x[2] << 16 | (uint32_t)x[3] << 24;
+    for (uint64_t i = 0; i < all && b->group == 16; i++) {
+        const uint32_t bits = gguf_factor(g, b, i);
+        const uint32_t divisor =
+            b->divisors == NULL ? 0 : gguf_divisor(b->divisors, all, i);
         if (bits == 0 || bits >= 0x7f800000U) {
-            return gguf_complain(g, n, p, part, "is no positive number");
+            return gguf_complain(g, n, (int)(i / 2 % PROJECTIONS),
+                                 SCALE + (int)(i % 2), "is no positive number");
+        }
+        if (b->divisors != NULL &&
+            (divisor == 0 || gguf_reciprocal(divisor) != bits)) {
+            return gguf_complain(g, n, (int)(i / 2 % PROJECTIONS),
+                                 SCALE + (int)(i % 2),
+                                 "is not 1 over the divisor that the file "
+                                 "tells");
         }
     }
     return 0;
 }
 
-/* MXFP4 has no factors, those of NVFP4 are there and positive. */
+/* MXFP4 has no factors, those of NVFP4 are there. */
 static int check_part(const gguf *g, uint64_t n, int p, int part)
 {
     const gguf_block *b = &g->block[n];
@@ -88,10 +108,7 @@ static int check_part(const gguf *g, uint64_t n, int p, int part)
     if (part == BIAS && !b->biased) {
         return 0;
     }
-    return check_tensor(g, n, p, part) != 0 ||
-                   (is_factor && check_factor(g, n, p, part) != 0)
-               ? -1
-               : 0;
+    return check_tensor(g, n, p, part);
 }
 
 /* The sign of NVFP4's scale bytes is nothing to llama.cpp, and a sign to a
@@ -149,5 +166,5 @@ int gguf_check_block(const gguf *g, uint64_t n)
     for (int i = 0; i < PROJECTIONS * PARTS && !bad; i++) {
         bad = check_part(g, n, i / PARTS, i % PARTS) != 0;
     }
-    return bad || check_scales(g, n) != 0 ? -1 : 0;
+    return bad || check_factors(g, n) != 0 || check_scales(g, n) != 0 ? -1 : 0;
 }

@@ -33,6 +33,7 @@ typedef struct gguf_block {
     const char *scale_dtype;
     const char *bias_dtype;
     uint32_t global_rank; /* of one expert's global scale */
+    char *divisors;       /* owned: what our own file says of them, or NULL */
 } gguf_block;
 
 /* Bytes of a tensor, experts' or not, in the data. */
@@ -82,5 +83,7 @@ int gguf_complain(const gguf *g, uint64_t block, int p, int part,
 /* The same where a block's tensors are no layer; g->block[n].group is set, and
    its sizes then are. */
 int gguf_check_block(const gguf *g, uint64_t n);
+/* Bits of a factor, in the order of layer_global_name(). */
+uint32_t gguf_factor(const gguf *g, const gguf_block *b, uint64_t i);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/say.h"
 #include "block.h"
 #include "convert/sink.h"
+#include "divisors.h"
 #include "files/json_walk.h"
 #include "parse.h"
 
@@ -40,6 +41,7 @@ static int rename_block(const gguf *g, const json_t *o)
         of_bias == NULL ? "BF16" : layer_bias_dtype(json_string_value(of_bias));
     const json_int_t global_rank =
         json_integer_value(json_object_get(o, "global_rank"));
+    const char *divisors = json_string_value(json_object_get(o, "divisors"));
 
     if (!json_is_integer(number) || n < 0 || n >= GGUF_BLOCKS ||
         prefix == NULL || prefix[0] == '\0' || strlen(prefix) >= 300 ||
@@ -60,6 +62,8 @@ static int rename_block(const gguf *g, const json_t *o)
     b->scale_dtype = scale;
     b->bias_dtype = bias;
     b->global_rank = (uint32_t)global_rank;
+    free(b->divisors); /* a block may be told twice: the last word counts */
+    b->divisors = divisors == NULL ? NULL : strdup(divisors);
     (void)snprintf(b->prefix, sizeof b->prefix, "%s", prefix);
     return 0;
 }
@@ -216,12 +220,14 @@ static int add_split(sink *s, const gguf_block *b, int i)
     return bad;
 }
 
-/* Factors as ModelOpt's tensors, in the order of put_factors(). */
+/* Global scales as they were, or as ModelOpt's, in the order of put_factors().
+ */
 static int add_factors(sink *s, gguf_block *b)
 {
     const moe_layer l = {
         .prefix = b->prefix, .style = b->style, .experts = b->experts};
-    const global_style *names = layer_global_style("modelopt");
+    const global_style *names = layer_global_style(
+        b->divisors != NULL ? "compressed_tensors" : "modelopt");
     const uint64_t one = 1;
     int bad = 0;
 
@@ -310,10 +316,16 @@ static size_t n_made(const gguf_block *b, int i)
 
 static int put_factors(const gguf *g, const gguf_block *b, sink *s, size_t *at)
 {
-    for (uint64_t i = 0; i < b->experts * 6 && b->group == 16; i++) {
-        const gguf_tensor *t = &b->part[SCALE + i % 2][i / 2 % 3];
-        if (sink_put(s, (*at)++, 0, g->map + g->data + t->offset + 4 * (i / 6),
-                     4, NULL, g->why) != 0) {
+    const uint64_t n = b->experts * 6;
+
+    for (uint64_t i = 0; i < n && b->group == 16; i++) {
+        uint32_t bits = gguf_factor(g, b, i);
+        uint8_t x[4];
+        bits = b->divisors != NULL ? gguf_divisor(b->divisors, n, i) : bits;
+        for (int k = 0; k < 4; k++) {
+            x[k] = (uint8_t)(bits >> (8 * k));
+        }
+        if (sink_put(s, (*at)++, 0, x, 4, NULL, g->why) != 0) {
             return -1;
         }
     }

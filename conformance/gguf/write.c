@@ -4,6 +4,7 @@
 #include "base/say.h"
 #include "base/stop.h"
 #include "block.h"
+#include "divisors.h"
 #include "parse.h"
 #include "system/new_file.h"
 
@@ -14,7 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOSTLY_MXFP4 = 38, MOSTLY_NVFP4 = 39, ALL_PARTS = PARTS * PROJECTIONS };
+enum {
+    MOSTLY_MXFP4 = 38,
+    MOSTLY_NVFP4 = 39,
+    ALL_PARTS = PARTS * PROJECTIONS,
+    MOST_DIVIDED = 1300
+};
 
 typedef struct writer {
     FILE *file;
@@ -197,6 +203,21 @@ static const checkpoint_tensor *global_of(const moe_layer *l, int i, uint64_t e)
                      (uint64_t)(i / PROJECTIONS - SCALE)];
 }
 
+static int has_divisors(const moe_layer *l)
+{
+    return l->group == 16 &&
+           strcmp(l->globals->scales, "compressed_tensors") == 0;
+}
+
+static uint32_t factor_of(const moe_layer *l, const checkpoint_tensor *t)
+{
+    const uint8_t *x = t->bytes;
+    const uint32_t bits = (uint32_t)x[0] | (uint32_t)x[1] << 8 |
+                          (uint32_t)x[2] << 16 | (uint32_t)x[3] << 24;
+
+    return has_divisors(l) ? gguf_reciprocal(bits) : bits;
+}
+
 static void put_tensor(writer *w, const moe_layer *l, int i)
 {
     static const uint8_t zeros[GGUF_ALIGN];
@@ -207,7 +228,7 @@ static void put_tensor(writer *w, const moe_layer *l, int i)
         progress_show(&w->progress, ++w->n_done, 0, NULL);
         w->bad = stop_requested();
         if (part >= SCALE) {
-            put(w, global_of(l, i, e)->bytes, 4);
+            put_number(w, factor_of(l, global_of(l, i, e)), 4);
             continue;
         }
         for (uint64_t r = 0; r < rows_of(l, projection); r++) {
@@ -217,20 +238,30 @@ static void put_tensor(writer *w, const moe_layer *l, int i)
     put(w, zeros, aligned(w->at) - w->at);
 }
 
+static json_t *describe_layer(const moe_layer *l, size_t place)
+{
+    json_t *o =
+        json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "block",
+                  (json_int_t)block_number(l, place), "prefix", l->prefix,
+                  "names", l->style->id, "weight_dtype", l->weight_dtype,
+                  "scale_dtype", l->scale_dtype, "bias_dtype", l->bias_dtype,
+                  "global_rank", (json_int_t)l->global_rank);
+    char *divisors = has_divisors(l) ? gguf_divisors(l) : NULL;
+
+    if (divisors != NULL) {
+        json_object_set_new(o, "divisors", json_string(divisors));
+    }
+    free(divisors);
+    return o;
+}
+
 /* Names and types, so that the way back gives the same file. */
 static char *describe(const layer_list *layers)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < layers->n; i++) {
-        const moe_layer *l = &layers->layer[i];
-        json_array_append_new(
-            list, json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "block",
-                            (json_int_t)block_number(l, i), "prefix", l->prefix,
-                            "names", l->style->id, "weight_dtype",
-                            l->weight_dtype, "scale_dtype", l->scale_dtype,
-                            "bias_dtype", l->bias_dtype, "global_rank",
-                            (json_int_t)l->global_rank));
+        json_array_append_new(list, describe_layer(&layers->layer[i], i));
     }
     char *text = json_dumps(list, JSON_COMPACT);
 
@@ -332,16 +363,40 @@ static int check_scales(const checkpoint_tensor *t, mxo_text why)
     return 0;
 }
 
+/* A factor is a number; the way back reads so many divisors of a layer. */
+static int check_factors(const moe_layer *l, mxo_text why)
+{
+    if (has_divisors(l) && l->experts > MOST_DIVIDED) {
+        (void)say(
+            MXO_E_SHAPE, why,
+            "gguf takes divisors of %d experts at most: %.300s is of %llu",
+            MOST_DIVIDED, layer_scale_name(l), (unsigned long long)l->experts);
+        return -1;
+    }
+    for (uint64_t i = 0; i < layer_globals(l); i++) {
+        const uint32_t bits = factor_of(l, l->global[i]);
+        if (bits == 0 || bits >= 0x7f800000U) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s holds a divisor whose inverse is no number of "
+                      "binary32",
+                      l->global[i]->name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* NVFP4 in blocks of 64, and a factor of each expert. */
 static int check_nvfp4(const moe_layer *l, mxo_text why)
 {
-    const int is_own = l->style->is_split && !l->style->is_stacked;
-
-    if (!is_own || strcmp(l->globals->scales, "modelopt") != 0) {
+    if (!l->style->is_split || l->style->is_stacked) {
         (void)say(MXO_E_SHAPE, why,
-                  "gguf takes NVFP4 experts in ModelOpt's names, each with a "
-                  "factor (weight_scale_2): %.300s is of others",
+                  "gguf takes NVFP4 experts with tensors of their own: %.300s "
+                  "is of all experts",
                   layer_scale_name(l));
+        return -1;
+    }
+    if (check_factors(l, why) != 0) {
         return -1;
     }
     if (l->hidden % 64 != 0 || l->inter % 64 != 0) {

@@ -136,15 +136,14 @@ static void add_global(maker *m, const char *name, int e, int p, int input,
         (last && input && is(m, "no-input-global")) || is(m, "no-globals")) {
         return;
     }
-    if (is(m, "halves") && p == 1) {
-        x += !input;
-    }
+    x += is(m, "halves") && p == 1 && !input;
+    x ^= is(m, "unsigned_ct") ? 0x7ffffb : 0; /* not 1 / (1 / x) */
     if (last && input && is(m, "negative")) {
         x |= 0x80000000;
     }
-    put_f32(
-        add(m, name, MXO_F32, strstr(m->kind, "rank1") || is(m, "ct"), 1, 0),
-        x);
+    put_f32(add(m, name, MXO_F32,
+                strstr(m->kind, "rank1") || strstr(m->kind, "ct"), 1, 0),
+            x);
 }
 
 static void make_split(maker *m)
@@ -154,7 +153,7 @@ static void make_split(maker *m)
     static const char *const kinds[2][2] = {
         {"weight_scale_2", "input_scale"},
         {"weight_global_scale", "input_global_scale"}};
-    const int ct = is(m, "ct");
+    const int ct = strstr(m->kind, "ct") != NULL;
     char name[128];
 
     for (int i = 0; i < E * 3; i++) {
