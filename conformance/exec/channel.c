@@ -237,7 +237,8 @@ static ssize_t wait_for_more(channel *c, cpu_timeout *p)
     double used;
 
     if (cpu_timeout_looks(p, now) &&
-        cpu_timeout_ends(p, now, (used = cpu_s(c)))) {
+        cpu_timeout_ends(p, now, (used = cpu_s(c)),
+                         c->speaker != 0 ? process_queue_s(c->speaker) : -1)) {
         c->is_late = 1;
         return end_it(c, "no answer within %g s",
                       used - p->started < p->limit_s ? p->look_s : p->limit_s);

@@ -32,6 +32,7 @@ struct process_state {
     mode_t umask; /* bits that new files lack */
     int n_open;   /* descriptors after the last call */
     int n_leaks;  /* calls in a row that left more of them */
+    int n_timers; /* of timer_create() */
 };
 
 /* Control bits that no call leaves changed: rounding, traps, flushing to zero;
@@ -95,6 +96,20 @@ static int timers_run(void)
     return 0;
 }
 
+/* Timers of timer_create(); 0 where the system lists none. */
+static int count_timers(void)
+{
+    FILE *f = fopen("/proc/self/timers", "re");
+    char line[128];
+    int n = 0;
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        n += strncmp(line, "ID:", 3) == 0;
+    }
+    (void)(f != NULL && fclose(f));
+    return n;
+}
+
 static int is_ours(int number)
 {
     return number != SIGKILL && number != SIGSTOP && number < 32;
@@ -117,6 +132,7 @@ process_state *process_state_take(void)
     }
     s->umask = umask_now();
     s->n_open = system_open_files();
+    s->n_timers = count_timers();
     return s;
 }
 
@@ -142,6 +158,7 @@ void process_state_reset(process_state *s)
         (void)!chdir(s->folder);
     }
     s->n_open = system_open_files();
+    s->n_timers = count_timers();
 }
 
 static int differs(mxo_text what, const char *format, const char *word)
@@ -241,7 +258,7 @@ static int rest_differs(const process_state *s, mxo_text what)
         (void)snprintf(bits, sizeof bits, "%03o", (unsigned)umask_now());
         return differs(what, "the mask of new files is %s", bits);
     }
-    if (timers_run()) {
+    if (timers_run() || count_timers() > s->n_timers) {
         return differs(what, "%s", "a timer runs");
     }
     return waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) == 0

@@ -109,7 +109,8 @@ static int is_given_up(slot *s)
     const double now = process_clock();
 
     return cpu_timeout_looks(&s->cpu_timeout, now) &&
-           cpu_timeout_ends(&s->cpu_timeout, now, worker_cpu_s(&s->w));
+           cpu_timeout_ends(&s->cpu_timeout, now, worker_cpu_s(&s->w),
+                            process_queue_s(s->w.pid));
 }
 
 /* Seconds for a case.  A worker that has its subject apart waits for it and

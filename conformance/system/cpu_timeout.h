@@ -4,7 +4,8 @@
  * loaded machine, or under a sanitizer's neighbours, a right backend must not
  * be called hung.  A worker that uses no processor either (a deadlock, a
  * device that does not answer) is given up when the limit has passed by the
- * clock.
+ * clock; one that naps, looks and naps again, when it has slept some times the
+ * limit.  Waiting for a processor is no sleep.
  */
 #ifndef MXO_CPU_TIMEOUT_H
 #define MXO_CPU_TIMEOUT_H
@@ -15,6 +16,9 @@ typedef struct cpu_timeout {
     double until;   /* next look, by the clock */
     double started; /* processor time of the worker at the beginning */
     double met;     /* at the last look */
+    double looked;  /* at the last look, the clock */
+    double queued;  /* and how long it had waited for a processor */
+    double slept;   /* what is neither, since the first look */
 } cpu_timeout;
 
 /* cpu_s: what the worker has used so far. */
@@ -22,7 +26,9 @@ cpu_timeout cpu_timeout_begin(double limit_s, double now_s, double cpu_s);
 /* Has the clock passed the next look? Then cpu_timeout_ends() is to be asked.
  */
 int cpu_timeout_looks(const cpu_timeout *p, double now_s);
-/* Whether to give it up; if not, the next look is set. */
-int cpu_timeout_ends(cpu_timeout *p, double now_s, double cpu_s);
+/* Whether to give it up; if not, the next look is set.  queue_s: how long it
+   has waited for a processor so far; -1: nobody tells. */
+int cpu_timeout_ends(cpu_timeout *p, double now_s, double cpu_s,
+                     double queue_s);
 
 #endif

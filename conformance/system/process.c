@@ -106,6 +106,40 @@ double process_cpu_s(pid_t pid)
     return clock_getcpuclockid(pid, &clock) == 0 ? seconds_of(clock) : 0;
 }
 
+/* Of one thread, in seconds; -1 where the system does not tell. */
+static double thread_queue_s(pid_t pid, const char *thread)
+{
+    unsigned long long waited = 0;
+    char path[96];
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", (int)pid,
+                   thread);
+    FILE *f = fopen(path, "re");
+    const int is_told = f != NULL && fscanf(f, "%*u %llu", &waited) == 1;
+
+    (void)(f != NULL && fclose(f));
+    return is_told ? (double)waited * 1e-9 : -1;
+}
+
+double process_queue_s(pid_t pid)
+{
+    char path[64];
+    double sum = -1;
+    const struct dirent *entry;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+
+    while (d != NULL && (entry = readdir(d)) != NULL) {
+        const double one =
+            entry->d_name[0] == '.' ? -1 : thread_queue_s(pid, entry->d_name);
+
+        sum = one < 0 ? sum : one + (sum < 0 ? 0 : sum);
+    }
+    (void)(d != NULL && closedir(d));
+    return sum;
+}
+
 /* Fields 5 and 14 to 17 of /proc/PID/stat: its group, and ticks of itself and
    of children that it waited for; 0 if it is of another group. */
 static unsigned long group_ticks(const char *pid, pid_t group)

@@ -26,6 +26,9 @@ typedef struct process_plan {
 int process_start(const process_plan *plan, pid_t *pid);
 /* Processor time it has used, all threads; 0 where that is not told. */
 double process_cpu_s(pid_t pid);
+/* How long its threads have waited for a processor; -1 where that is not
+   told. */
+double process_queue_s(pid_t pid);
 /* The same of its whole group, with children that have ended; of it alone where
    the system lists no processes. */
 double process_group_cpu_s(pid_t group);

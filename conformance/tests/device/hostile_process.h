@@ -24,6 +24,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void no_deed(int number)
@@ -74,6 +75,25 @@ static void *thread_forges(void *state)
     return NULL;
 }
 
+/* Lines without end, and without a token. */
+static void *thread_floods(void *state)
+{
+    (void)state;
+    while (send(3, "x\n", 2, MSG_NOSIGNAL) > 0) {
+    }
+    return NULL;
+}
+
+/* Requests that are not for it. */
+static void *thread_steals(void *state)
+{
+    char bytes[4096];
+
+    while (recv(3, bytes, sizeof bytes, 0) > 0) {
+    }
+    return state;
+}
+
 static void start_thread(void *(*body)(void *), int waits)
 {
     pthread_t thread;
@@ -102,6 +122,45 @@ static void open_as(const char *path, int fd)
 
     (void)dup2(file, fd);
     (void)close(file);
+}
+
+/* One that setitimer() does not know. */
+static void start_posix_timer(void)
+{
+    struct sigevent e = {.sigev_notify = SIGEV_NONE};
+    const struct itimerspec s = {{0, 0}, {1000, 0}};
+    timer_t t;
+
+    if (timer_create(CLOCK_MONOTONIC, &e, &t) == 0) {
+        (void)timer_settime(t, 0, &s, NULL);
+    }
+}
+
+/* As a host does that polls a device which never ends. */
+static void nap(void)
+{
+    for (;;) {
+        (void)usleep(1000);
+    }
+}
+
+/* Files of its own for the judge, on the channel. */
+static void send_files(void)
+{
+    int files[100] = {0};
+    char room[CMSG_SPACE(sizeof files)] = {0};
+    struct iovec line = {(char[]){'\n'}, 1};
+    const struct msghdr m = {.msg_iov = &line,
+                             .msg_iovlen = 1,
+                             .msg_control = room,
+                             .msg_controllen = sizeof room};
+    struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+
+    *h = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+                          .cmsg_type = SCM_RIGHTS,
+                          .cmsg_len = CMSG_LEN(sizeof files)};
+    memcpy(CMSG_DATA(h), files, sizeof files);
+    (void)sendmsg(3, &m, MSG_NOSIGNAL);
 }
 
 static void end_by_limit(void)
@@ -259,6 +318,11 @@ static int end_as(const char *fault)
     } else if (strcmp(fault, "leave-group") == 0) {
         (void)setpgid(0, getpgid(judge()));
         hang();
+    } else if (strcmp(fault, "nap") == 0) {
+        nap();
+    } else if (strcmp(fault, "trace-me") == 0) {
+        (void)ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        (void)raise(SIGSTOP);
     } else if (strcmp(fault, "rename-spin") == 0) {
         (void)prctl(PR_SET_NAME, ") S 0 0 0");
         spin();
@@ -284,6 +348,12 @@ static int change_files(const char *fault)
         open_as("/dev/null", 4);
     } else if (strcmp(fault, "shut-write") == 0) {
         (void)shutdown(3, SHUT_WR);
+    } else if (strcmp(fault, "shut-read") == 0) {
+        (void)shutdown(3, SHUT_RD);
+    } else if (strcmp(fault, "no-files") == 0) {
+        limit(RLIMIT_NOFILE, 0);
+    } else if (strcmp(fault, "send-files") == 0) {
+        send_files();
     } else {
         return 0;
     }
@@ -298,6 +368,8 @@ static int change_signals(const char *fault)
         timer(ITIMER_VIRTUAL);
     } else if (strcmp(fault, "timer-prof") == 0) {
         timer(ITIMER_PROF);
+    } else if (strcmp(fault, "timer-posix") == 0) {
+        start_posix_timer();
     } else if (strcmp(fault, "handler-child") == 0) {
         (void)signal(SIGCHLD, SIG_IGN);
     } else if (strcmp(fault, "handler-abort") == 0) {
@@ -353,6 +425,10 @@ static int leave_behind(const char *fault)
         start_thread(thread_works, 0);
     } else if (strcmp(fault, "thread-forges") == 0) {
         start_thread(thread_forges, 1);
+    } else if (strcmp(fault, "thread-floods") == 0) {
+        start_thread(thread_floods, 0);
+    } else if (strcmp(fault, "thread-steals") == 0) {
+        start_thread(thread_steals, 0);
     } else if (strcmp(fault, "daemon") == 0) {
         leave_daemon();
     } else if (strcmp(fault, "escape") == 0) {

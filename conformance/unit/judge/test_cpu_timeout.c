@@ -6,20 +6,27 @@
 
 enum { LIMIT_S = 5, FOREVER_S = 1000 };
 
-/* The second at which a worker is given up that has `share` of a core, and
-   does nothing after `busy_s` seconds. */
-static int given_up_at(double share, int busy_s)
+/* The second at which a worker is given up that has `share` of a core, waits
+   for one for `queue` of its time (below 0: nobody tells), and does nothing
+   after `busy_s` seconds. */
+static int given_up_beside(double share, double queue, int busy_s)
 {
     const double before = 100; /* used for other cases */
     cpu_timeout p = cpu_timeout_begin(LIMIT_S, 0, before);
 
     for (int t = 1; t < FOREVER_S; t++) {
         const double used = before + share * (t < busy_s ? t : busy_s);
-        if (cpu_timeout_looks(&p, t) && cpu_timeout_ends(&p, t, used)) {
+        if (cpu_timeout_looks(&p, t) &&
+            cpu_timeout_ends(&p, t, used, queue < 0 ? -1 : queue * t)) {
             return t;
         }
     }
     return FOREVER_S;
+}
+
+static int given_up_at(double share, int busy_s)
+{
+    return given_up_beside(share, -1, busy_s);
 }
 
 START_TEST(a_spinning_worker_ends_with_the_limit)
@@ -49,6 +56,23 @@ START_TEST(a_worker_that_stops_working_ends_at_the_look_after)
 }
 END_TEST
 
+START_TEST(a_worker_that_naps_ends_after_eight_limits)
+{
+    const int at = given_up_beside(0.005, 0, FOREVER_S);
+
+    ck_assert_msg(at > 8 * LIMIT_S && at <= 60, "at %d s", at);
+}
+END_TEST
+
+/* It would run, and gets its limit of processor time. */
+START_TEST(waiting_for_a_processor_is_no_sleep)
+{
+    const int at = given_up_beside(0.01, 0.99, FOREVER_S);
+
+    ck_assert_msg(at >= 500 && at < 510, "at %d s", at);
+}
+END_TEST
+
 Suite *suite_cpu_timeout(void);
 Suite *suite_cpu_timeout(void)
 {
@@ -59,6 +83,8 @@ Suite *suite_cpu_timeout(void)
     tcase_add_test(t, a_sleeping_worker_ends_with_the_limit);
     tcase_add_test(t, a_starved_worker_gets_its_processor_time);
     tcase_add_test(t, a_worker_that_stops_working_ends_at_the_look_after);
+    tcase_add_test(t, a_worker_that_naps_ends_after_eight_limits);
+    tcase_add_test(t, waiting_for_a_processor_is_no_sleep);
     suite_add_tcase(s, t);
     return s;
 }
