@@ -78,12 +78,14 @@ static int read_layers(const layer_list *list, row_order *order)
         if (rows_tell(l, &e) != 0) {
             return -1;
         }
-        printf("%s: t^2 = %.1f between even and odd rows, %.1f between halves, "
-               "%.1f within: %s\n",
-               l->prefix, e.parity, e.halves, e.quarter,
-               e.order == ROWS_UNTOLD    ? "cannot tell"
-               : e.order == ROWS_IN_TURN ? "rows in turn"
-                                         : "rows in halves");
+        cli_line(
+            stdout, 2,
+            "%s: t^2 = %.1f between even and odd rows, %.1f between halves, "
+            "%.1f within: %s",
+            l->prefix, e.parity, e.halves, e.quarter,
+            e.order == ROWS_UNTOLD    ? "cannot tell"
+            : e.order == ROWS_IN_TURN ? "rows in turn"
+                                      : "rows in halves");
         has_both |= *order != ROWS_UNTOLD && e.order != ROWS_UNTOLD &&
                     *order != e.order;
         *order = e.order == ROWS_UNTOLD ? *order : e.order;
@@ -122,19 +124,20 @@ static int judge(const char *backend, const char *conversion,
     const int taken = order_taken(backend, conversion, first, &who);
     const int is_split = first->style->is_split;
 
-    printf("names: %s, %s, low nibble first%s\n", first->style->id,
-           first->order == ROWS_UNTOLD
-               ? "either order"
-               : order_text(first->order == ROWS_IN_TURN),
-           is_split ? "; gate and up are tensors of their own" : "");
+    cli_line(stdout, 2, "names: %s, %s, low nibble first%s", first->style->id,
+             first->order == ROWS_UNTOLD
+                 ? "either order"
+                 : order_text(first->order == ROWS_IN_TURN),
+             is_split ? "; gate and up are tensors of their own" : "");
     cli_say("no number tells which half is the gate's, or which nibble is "
             "first: cannot tell beyond the names");
     if (taken < 0) {
-        printf("verdict: cannot tell, the order that %s takes is not known\n",
-               who);
+        cli_line(stdout, 2,
+                 "verdict: cannot tell, the order that %s takes is not known",
+                 who);
         return EXIT_SKIP;
     }
-    printf("%s takes %s\n", who, order_text(taken));
+    cli_line(stdout, 2, "%s takes %s", who, order_text(taken));
     if (!is_split && order == ROWS_UNTOLD) {
         puts("verdict: cannot tell");
         return EXIT_SKIP;
@@ -145,8 +148,8 @@ static int judge(const char *backend, const char *conversion,
         puts("verdict: as expected");
         return EXIT_PASS;
     }
-    printf("verdict: OTHER ORDER: the rows are %s\n",
-           in_turn ? "in turn" : "in halves");
+    cli_line(stdout, 2, "verdict: OTHER ORDER: the rows are %s",
+             in_turn ? "in turn" : "in halves");
     return EXIT_RED;
 }
 

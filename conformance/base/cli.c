@@ -122,6 +122,15 @@ void cli_line(FILE *stream, int indent, const char *format, ...)
     strbuf_clear(&text);
 }
 
+void cli_lines(FILE *stream, int indent, const char *text)
+{
+    while (*text != '\0') {
+        const size_t n = strcspn(text, "\n");
+        cli_line(stream, indent, "%.*s", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
 static void end_paragraph(strbuf *paragraph)
 {
     if (strbuf_text(paragraph)[0] != '\0') {

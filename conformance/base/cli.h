@@ -53,6 +53,8 @@ void cli_fold(FILE *stream, const char *text, int column, int indent);
 __attribute__((format(printf, 3, 4)))
 #endif
 void cli_line(FILE *stream, int indent, const char *format, ...);
+/* The same of each line of a text. */
+void cli_lines(FILE *stream, int indent, const char *text);
 /* Text for standard output, and a newline: narrow terminals have its paragraphs
    folded anew, all but lines that begin with a blank or "usage:". */
 void cli_say(const char *text);

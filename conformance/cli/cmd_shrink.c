@@ -34,8 +34,9 @@ static int conclude(const shrinking *h, const run_options *o,
     char text[CASE_TEXT];
 
     case_print(&h->best, 0, text);
-    printf("%" PRIu64 " cases tried, %" PRIu64 " steps kept; still: %s\n",
-           h->n_tried, h->n_kept, h->kind);
+    cli_line(stdout, 2,
+             "%" PRIu64 " cases tried, %" PRIu64 " steps kept; still: %s",
+             h->n_tried, h->n_kept, h->kind);
     char option[2 * BACKEND_COMMAND];
 
     device_option(ref, o->crew.device, option, sizeof option);

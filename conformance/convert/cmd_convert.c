@@ -67,9 +67,10 @@ static int move(job *j, const convert_options *o, mxo_text why)
 
 static void conclude(const job *j, const convert_options *o)
 {
-    printf("%s %s: %zu tensors, %.1f MB, %s\n", o->check ? "checked" : "wrote",
-           o->paths[1], j->sink.n, (double)j->sink.n_bytes / 1e6,
-           o->to != NULL ? o->spelled : "checkpoint order");
+    cli_line(stdout, 2, "%s %s: %zu tensors, %.1f MB, %s",
+             o->check ? "checked" : "wrote", o->paths[1], j->sink.n,
+             (double)j->sink.n_bytes / 1e6,
+             o->to != NULL ? o->spelled : "checkpoint order");
 }
 
 static int write_file(job *j, const convert_options *o, mxo_text why)
@@ -125,8 +126,8 @@ static void conclude_stopped(const check *c, const convert_options *o)
 {
     if (c->run.stopped != NULL && stop_reason() != NULL &&
         !report_options_stdout(&o->reports)) {
-        printf("checked %s: %zu of %zu tensors, stopped by %s\n", o->paths[1],
-               c->n_judged, c->sink->n, stop_reason());
+        cli_line(stdout, 2, "checked %s: %zu of %zu tensors, stopped by %s",
+                 o->paths[1], c->n_judged, c->sink->n, stop_reason());
     }
 }
 
@@ -254,8 +255,8 @@ static int follow_checkpoint(convert_options *o, const checkpoint *in,
         return EXIT_USAGE;
     }
     job_spell(o->chosen, o->spelled);
-    fprintf(stderr, "note: --for=%s chooses %s%s%s\n", o->machine, o->spelled,
-            assumed[0] == '\0' ? "" : ", assumed: ", assumed);
+    cli_line(stderr, 2, "note: --for=%s chooses %s%s%s", o->machine, o->spelled,
+             assumed[0] == '\0' ? "" : ", assumed: ", assumed);
     return EXIT_PASS;
 }
 

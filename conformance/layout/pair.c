@@ -6,6 +6,7 @@
  */
 #include "pair.h"
 
+#include "base/cli.h"
 #include "base/say.h"
 #include "base/tensors.h"
 #include "block_mistake.h"
@@ -405,7 +406,7 @@ int diagnose_pair(const pair *p)
     const int differs = pair_compare(&shown, &said, mistake, sizeof mistake);
 
     progress_end(&tried);
-    fputs(strbuf_text(&said), stdout);
+    cli_lines(stdout, 4, strbuf_text(&said));
     strbuf_clear(&said);
     return differs;
 }

@@ -101,11 +101,11 @@ static void say_red(const reporter *r, const report_result *result)
     if (r->run->also != NULL) {
         char names[sizeof v->also];
         tolerance_choose(v->also, r->run->also, names, sizeof names);
-        fprintf(r->out, "  would have passed by: %s\n",
-                names[0] == '\0' ? "none of the rules asked for" : names);
+        cli_line(r->out, 4, "  would have passed by: %s",
+                 names[0] == '\0' ? "none of the rules asked for" : names);
     }
     if (v->kernel[0] != '\0') {
-        fprintf(r->out, "  kernel: %s\n", v->kernel);
+        cli_line(r->out, 4, "  kernel: %s", v->kernel);
     }
     fprintf(r->out, "  repro: %s\n", result->repro);
 }
