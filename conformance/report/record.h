@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 enum {
-    RECORD_SCHEMA = 1,    /* raised when a reader would misread */
+    RECORD_SCHEMA = 2,    /* raised when a reader would misread */
     RECORD_MOST = 1 << 20 /* bytes of a line */
 };
 
