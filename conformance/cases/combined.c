@@ -234,6 +234,9 @@ static const grid_row grid[] = {
      "quant.mx:element=e2m1,from=*,sf_layout=linear|aiter_a16w4_gate_up,"
      "q_layout=aiter_16x16|aiter_16x16_gate_up,rows=64,cols=256,"
      "data=ordinary"},
+    {2, GRID_PAIRS, /* magnitudes beside a bias that is none of theirs */
+     "gemm.mx:acc=f32|seq|block,sums=1,bias=*,bias_type=*,to=f32|bf16,"
+     "a_scale=*,rows=3,k=96,cols=5,data=ordinary"},
     {0, 0, NULL},
 };
 

@@ -51,6 +51,8 @@ static int is_plain(const broken *b, const layer *l)
            (!(IS(MV15) || IS(MV18) || IS(MV19)) || is_open) &&
            knows_gemm(call, &l->one) && knows_gemm(call, &l->two) &&
            knows_weights(call) && knows_split(l) &&
+           !(broken_entry_is(call, "quant", "quant.static") &&
+             broken_entry_is(call, "quant_element", "e2m1")) &&
            (!call_is(call, "from", "e2m1") ||
             (l->x != NULL && l->one.quant.kind == QUANT_NONE &&
              l->routing != ROUTING_INPUT));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gemm.mx in float32, as a kernel does it: k ascending, one accumulator.  Only
- * where the order is not declared (acc=f32): there every legal variant must
- * be accepted and every fault be seen.
+ * gemm.mx in float32, as a kernel does it: k ascending, one accumulator, where
+ * the order is not declared (acc=f32): there every legal variant must be
+ * accepted and every fault be seen.  And block by block (acc=block).
  */
 #include "broken.h"
 
@@ -25,10 +25,11 @@ typedef struct gemm {
     const number_format *w_format;
     int a_packed;
     int w_packed;
+    int is_apart; /* acc=block: scales are not in the operands */
     uint64_t rows;
     uint64_t cols;
     uint64_t k;
-    double *x; /* activations and weights as numbers, scaled; owned */
+    double *x; /* activations and weights as numbers; owned */
     double *z;
 } gemm;
 
@@ -93,7 +94,7 @@ static double weight(const gemm *g, uint64_t c, uint64_t k)
 {
     const broken *b = g->b;
     const double y = number(g, g->w, g->w_format, g->w_packed, c, k) *
-                     scale(g, g->w_scale, c, k);
+                     (g->is_apart ? 1 : scale(g, g->w_scale, c, k));
 
     return IS(G21) ? through(b, "e4m3fn", y) : y;
 }
@@ -211,11 +212,80 @@ static float bias_of(const gemm *g, uint64_t c)
     return x;
 }
 
+/* Both scales of block n of an output. */
+static double scales(const gemm *g, uint64_t r, uint64_t c, uint64_t k)
+{
+    const broken *b = g->b;
+
+    return (IS(G25) ? 1 : scale(g, g->a_scale, r, k)) *
+           scale(g, g->w_scale, c, k);
+}
+
+/* sum + p, rounded once. */
+static float fused(const broken *b, float sum, double p)
+{
+    const number_format *f = broken_format("f32");
+    const dd exact = broken_sum(sum, p);
+
+    if (!isfinite(exact.hi) || exact.hi == 0) {
+        return (float)exact.hi;
+    }
+    const float size =
+        (float)broken_decode(b, f, broken_round(f, exact) & 0x7fffffffu);
+
+    return exact.hi < 0 ? -size : size;
+}
+
+static float by_blocks(const gemm *g, uint64_t r, uint64_t c)
+{
+    const broken *b = g->b;
+    const int fuses = call_is(g->call, "mul", "fma") && !IS(G26);
+    float sum = call_is(g->call, "bias", "sum") ? bias_of(g, c) : 0;
+
+    for (uint64_t first = 0; first < g->k; first += BLOCK) {
+        float part = 0;
+        double wide = 0;
+
+        for (uint64_t k = first; k < first + BLOCK && k < g->k; k++) {
+            const double p = product(g, r, c, k);
+            part = fuses ? fused(b, part, p) : part + (float)p;
+            wide += p;
+        }
+        const double p =
+            (IS(G24) ? wide : (double)part) * scales(g, r, c, first);
+        sum = fuses ? fused(b, sum, p) : sum + (float)p;
+    }
+    return sum;
+}
+
+/* The sum of magnitudes, in two doubles. */
+static void write_sum_abs(const gemm *g, const mxo_tensor *to)
+{
+    const broken *b = g->b;
+
+    for (uint64_t i = 0; i < g->rows * g->cols; i++) {
+        const uint64_t r = i / g->cols;
+        const uint64_t c = i % g->cols;
+        dd sum = broken_dd(IS(G28) ? fabs((double)bias_of(g, c)) : 0);
+
+        for (uint64_t k = 0; k < g->k; k++) {
+            const double by = g->is_apart && !IS(G29) ? scales(g, r, c, k) : 1;
+            const double p = product(g, r, c, k) * by;
+            const dd next = broken_sum(sum.hi, IS(G27) ? p : fabs(p));
+            sum = (dd){next.hi, sum.lo + next.lo};
+        }
+        broken_store(b, to, i, broken_dd(sum.hi + sum.lo));
+    }
+}
+
 static float element(const gemm *g, uint64_t r, uint64_t c)
 {
     const broken *b = g->b;
-    float x = sum_of(g, r, c);
+    float x = g->is_apart ? by_blocks(g, r, c) : sum_of(g, r, c);
 
+    if (g->is_apart && call_is(g->call, "bias", "sum")) {
+        return x; /* it began with it */
+    }
     if (call_is(g->call, "bias", "to")) {
         const char *to = call_text(g->call, "to");
         x = (float)through(b, to, (double)x) +
@@ -273,7 +343,7 @@ static void read_operands(const gemm *g)
     for (uint64_t i = 0; i < g->rows * g->k; i++) {
         g->x[i] =
             number(g, g->a, g->a_format, g->a_packed, i / g->k, i % g->k) *
-            scale(g, g->a_scale, i / g->k, i % g->k);
+            (g->is_apart ? 1 : scale(g, g->a_scale, i / g->k, i % g->k));
     }
     for (uint64_t i = 0; i < g->cols * g->k; i++) {
         g->z[i] = weight(g, i / g->k, i % g->k);
@@ -295,11 +365,12 @@ mxo_status broken_gemm_mx(const broken *b, const mxo_call *call, mxo_text why)
               .a_packed = call_is(call, "from", "e2m1"),
               .w_packed = call_is(call, "element", "e2m1")};
 
-    if (!call_is(call, "acc", "f32") || call->n_out != 1 ||
-        g.y->dtype == MXO_F64) {
+    if (!(call_is(call, "acc", "f32") || call_is(call, "acc", "block")) ||
+        call_number(call, "splits") != 1 || g.y->dtype == MXO_F64) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "acc=f32 without sums, to f32 and below only");
+                           "acc=f32 and acc=block, to f32 and below only");
     }
+    g.is_apart = call_is(call, "acc", "block");
     g.rows = g.y->shape[0];
     g.cols = g.y->shape[1];
     g.k = g.a->shape[1] * (g.a_packed ? 2 : 1);
@@ -310,6 +381,9 @@ mxo_status broken_gemm_mx(const broken *b, const mxo_call *call, mxo_text why)
     if (!full) {
         read_operands(&g);
         write_outputs(&g);
+        if (call_out(call, "sum_abs") != NULL) {
+            write_sum_abs(&g, call_out(call, "sum_abs"));
+        }
     }
     free(g.x);
     free(g.z);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quant.mx: blocks of 32 along the last axis. */
+/* quant.mx: blocks of 32 along either axis of a matrix. */
 #include "broken.h"
 
 #include <math.h>
@@ -17,10 +17,15 @@ typedef struct matrix {
     uint64_t rows;
     uint64_t cols;
     uint64_t padded; /* elements that a row has room for */
+    int is_turned;   /* axis 0: rows here are columns of the tensors */
 } matrix;
 
 static double at(const broken *b, const matrix *m, uint64_t r, uint64_t c)
 {
+    if (m->is_turned) {
+        const uint64_t from = IS(Q112) && r > 0 ? r - 1 : r;
+        return broken_read(b, m->x, c * m->rows + from);
+    }
     return broken_read(b, m->x, r * m->cols + c);
 }
 
@@ -127,6 +132,9 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
 /* Of an element among the codes: rows may have more room than elements. */
 static uint64_t place(const broken *b, const matrix *m, uint64_t r, uint64_t c)
 {
+    if (m->is_turned) { /* two codes of a byte stand one above the other */
+        return m->packed ? (c / 2 * m->rows + r) * 2 + c % 2 : c * m->rows + r;
+    }
     return r * (IS(Q109) ? m->cols : m->padded) + c;
 }
 
@@ -195,7 +203,7 @@ static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
 {
     const uint64_t per_row = m->padded / BLOCK;
 
-    if (IS(Q17)) {
+    if (IS(Q17) || (m->is_turned && !IS(Q111))) {
         return n * m->rows + r;
     }
     if (IS(Q54)) {
@@ -228,23 +236,27 @@ static uint64_t align_of(const mxo_call *call, uint64_t cols)
 mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
 {
     const mxo_tensor *x = call_in(call, "x");
-    const matrix m = {broken_format(call_text(call, "element")),
-                      x,
-                      call_out(call, "q"),
-                      call_out(call, "scale"),
-                      call_is(call, "element", "e2m1"),
-                      broken_rule(call_text(call, "rule")),
-                      x->shape[0],
-                      x->shape[1],
-                      align_of(call, x->shape[1])};
     const double axis = call_number(call, "axis");
+    const int is_turned = axis == 0;
+    const uint64_t cols = x->rank == 2 ? x->shape[!is_turned] : 0;
+    const matrix m = {.f = broken_format(call_text(call, "element")),
+                      .x = x,
+                      .q = call_out(call, "q"),
+                      .scale = call_out(call, "scale"),
+                      .packed = call_is(call, "element", "e2m1"),
+                      .rule = broken_rule(call_text(call, "rule")),
+                      .rows = x->rank == 2 ? x->shape[is_turned] : 0,
+                      .cols = cols,
+                      .padded = align_of(call, cols),
+                      .is_turned = is_turned};
 
-    if (x->rank != 2 || m.rule > RULE_VLLM_CEIL || (axis != -1 && axis != 1) ||
+    if (x->rank != 2 || m.rule > RULE_VLLM_CEIL ||
+        !(axis == -1 || axis == 1 || (is_turned && m.padded == m.cols)) ||
         !call_is(call, "sf_layout", "linear") ||
         !call_is(call, "q_layout", "linear") ||
         !(call_is(call, "tie", "rule") || call_is(call, "tie", "rne"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "OCP's rules and vllm_torch_ceil; last axis, "
+                           "OCP's rules and vllm_torch_ceil; a matrix, "
                            "linear only");
     }
     if (m.cols % BLOCK != 0 || m.padded == 0) {
