@@ -12,6 +12,11 @@
 
 #include <string.h>
 
+#if defined(__FAST_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error "-ffast-math, -Ofast or a part of them: no bit would be sure"
+#endif
+
 /* One sentence into why; returns status, so that a check is one statement. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))

@@ -16,6 +16,16 @@ AC_DEFUN([MXO_TRY_FLAG], [
 # gcc 12's SLP vectoriser drops both conversions of (double)(float)x when two
 # neighbours are stored: r->a = (double)(float)x; r->b = (double)(float)y.
 AC_DEFUN([MXO_STRICT_FLAGS], [
+    AC_MSG_CHECKING([whether $CC $CFLAGS keeps to IEEE 754])
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#if defined(__FAST_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error no
+#endif
+        ]], [])],
+        [AC_MSG_RESULT([yes])],
+        [AC_MSG_RESULT([no])
+        AC_MSG_ERROR([CFLAGS="$CFLAGS": -ffast-math and -Ofast change bits; leave them out])])
     MXO_CFLAGS="-std=c11"
     m4_foreach_w([flag], [-ffp-contract=off -fno-tree-slp-vectorize -Wall -Wextra
         -Wpedantic -Wshadow -Wconversion -Wvla -Wstrict-prototypes

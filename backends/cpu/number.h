@@ -9,6 +9,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__FAST_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error "-ffast-math, -Ofast or a part of them: no bit would be sure"
+#endif
+
 static inline uint32_t cpu_bits32(float x)
 {
     uint32_t u;

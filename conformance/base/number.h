@@ -6,6 +6,11 @@
 #ifndef MXO_NUMBER_H
 #define MXO_NUMBER_H
 
+#if defined(__FAST_MATH__) || \
+    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)
+#error "-ffast-math, -Ofast or a part of them: no bit would be sure"
+#endif
+
 #include <stdint.h>
 
 /* The next multiple of by, n if it is one. */
