@@ -2,6 +2,7 @@
 /* See number.h. */
 #include "number.h"
 
+#include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,18 @@ static size_t take_digits(const char *text, uint64_t most, uint64_t *n)
     return 0;
 }
 
+double number_decimal(const char *text, char **end)
+{
+    fenv_t caller;
+
+    (void)fegetenv(&caller);
+    (void)fesetenv(FE_DFL_ENV);
+    const double x = strtod(text, end);
+
+    (void)fesetenv(&caller);
+    return x;
+}
+
 int number_natural(const char *text, uint64_t least, uint64_t most, uint64_t *n)
 {
     uint64_t taken = 0;
@@ -53,7 +66,7 @@ int number_real(const char *text, double low, double high, double *x)
         text[strspn(text, DIGITS ".eE+-")] != '\0') {
         return 0;
     }
-    const double taken = strtod(text, &end);
+    const double taken = number_decimal(text, &end);
 
     if (*end != '\0' || !isfinite(taken) || !(taken >= low && taken <= high)) {
         return 0;

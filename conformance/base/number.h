@@ -19,6 +19,9 @@ static inline uint64_t round_up(uint64_t n, uint64_t by)
     return (n + by - 1) / by * by;
 }
 
+/* strtod() to nearest, subnormal numbers kept, whatever the caller rounds to.
+ */
+double number_decimal(const char *text, char **end);
 /* A natural number of least .. most: 1 and *n; else 0, *n as it was. */
 int number_natural(const char *text, uint64_t least, uint64_t most,
                    uint64_t *n);

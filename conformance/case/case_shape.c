@@ -2,6 +2,7 @@
 /* See case_shape.h. */
 #include "case_shape.h"
 
+#include "base/number.h"
 #include "base/tensors.h"
 
 #include <inttypes.h>
@@ -48,7 +49,7 @@ uint64_t case_standard_dim(const test_case *c, int dim)
     const dim_rule *rule = rule_of(c, dim);
     const uint64_t of = case_dim(c, rule->of);
     const double by = rule->by[0] >= '1' && rule->by[0] <= '9'
-                          ? strtod(rule->by, NULL)
+                          ? number_decimal(rule->by, NULL)
                           : case_number(c, rule->by);
 
     if (rule->of[0] == '\0' || !(by >= 1)) {
@@ -100,7 +101,7 @@ static void parts_of(const test_case *c, const op_extent *e, uint64_t *n,
 {
     const uint64_t dim = e->dim < 0 ? 1 : c->dim[e->dim];
     const int packed = e->pack && strcmp(case_value(c, "element"), "e2m1") == 0;
-    const double by = e->by < 0 ? 1 : strtod(c->value[e->by], NULL);
+    const double by = e->by < 0 ? 1 : number_decimal(c->value[e->by], NULL);
 
     /* Sizes are at most 2^40 and multiples are small: no overflow. */
     *n = dim * e->multiple;

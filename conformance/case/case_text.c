@@ -3,6 +3,7 @@
 #include "case_text.h"
 
 #include "base/cli.h"
+#include "base/number.h"
 #include "case_invalid.h"
 #include "case_shape.h"
 #include "family.h"
@@ -46,17 +47,17 @@ static void spell_real(double x, char word[OP_WORD])
     }
     do {
         (void)snprintf(word, OP_WORD, "%.*g", digits++, x);
-    } while (digits <= 17 && strtod(word, NULL) != x);
+    } while (digits <= 17 && number_decimal(word, NULL) != x);
 }
 
-/* strtod alone would take blanks, hexadecimal, "infinity(...)" and for an
+/* strtod() alone would take blanks, hexadecimal, "infinity(...)" and for an
    infinity what is too large. */
 static int read_real(const char *text, double *x)
 {
     char *end;
     const size_t n = strspn(text, "0123456789+-.eEinfa");
 
-    *x = strtod(text, &end);
+    *x = number_decimal(text, &end);
     return text[0] != '\0' && text[n] == '\0' && *end == '\0' &&
            !(isinf(*x) && strpbrk(text, "0123456789") != NULL);
 }

@@ -2,6 +2,8 @@
 /* See test_case.h. */
 #include "test_case.h"
 
+#include "base/number.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@ const char *case_value(const test_case *c, const char *key)
 
 static double number_of(const char *text)
 {
-    return strcmp(text, "none") == 0 ? 0 : strtod(text, NULL);
+    return strcmp(text, "none") == 0 ? 0 : number_decimal(text, NULL);
 }
 
 double case_number(const test_case *c, const char *key)

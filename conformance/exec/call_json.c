@@ -92,7 +92,7 @@ void call_to_json(const mxo_call *call, call_place *place, json_t *object)
 static double number_of(const char *text)
 {
     char *end;
-    const double x = strtod(text, &end);
+    const double x = number_decimal(text, &end);
 
     return end != text && *end == '\0' ? x : 0;
 }

@@ -3,6 +3,10 @@
 #include "base/number.h"
 
 #include <check.h>
+#include <fenv.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 enum { UNTOUCHED = 77 };
 
@@ -119,6 +123,34 @@ START_TEST(triples_are_two_or_three_extents)
 }
 END_TEST
 
+START_TEST(no_mode_of_the_caller_changes_a_number)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD,
+                                FE_TOWARDZERO};
+
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        ck_assert_int_eq(fesetround(modes[i]), 0);
+        const double tenth = number_decimal("0.1", NULL);
+        const double third = number_decimal("0.3333333333333333333", NULL);
+        const int kept = fegetround();
+
+        (void)fesetround(FE_TONEAREST);
+        ck_assert_int_eq(kept, modes[i]);
+        ck_assert(tenth == 0x1.999999999999ap-4);
+        ck_assert(third == 0x1.5555555555555p-2);
+    }
+#if defined(__SSE2__)
+    const unsigned standard = _mm_getcsr();
+
+    _mm_setcsr(standard | 0x8040); /* subnormal numbers are zero */
+    const double least = number_decimal("4.9406564584124654e-324", NULL);
+
+    _mm_setcsr(standard);
+    ck_assert(least == 0x1p-1074);
+#endif
+}
+END_TEST
+
 Suite *suite_number(void);
 Suite *suite_number(void)
 {
@@ -132,6 +164,7 @@ Suite *suite_number(void)
     tcase_add_test(t, lists_have_one_character_between_numbers);
     tcase_add_test(t, whatever_else_is_no_list);
     tcase_add_test(t, triples_are_two_or_three_extents);
+    tcase_add_test(t, no_mode_of_the_caller_changes_a_number);
     suite_add_tcase(s, t);
     return s;
 }

@@ -3,6 +3,7 @@
 #include "scope.h"
 
 #include "base/cli.h"
+#include "base/number.h"
 #include "base/say.h"
 
 #include <ctype.h>
@@ -59,7 +60,7 @@ void number_text(double number, char *text, size_t size)
     }
     for (int digits = 1; digits <= 17; digits++) {
         (void)snprintf(text, size, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) {
+        if (number_decimal(text, NULL) == number) {
             return;
         }
     }
