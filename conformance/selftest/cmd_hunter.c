@@ -19,18 +19,21 @@ static json_t *judge_device(zoo *z, const char *line)
 {
     json_t *request = json_loads(line, 0, NULL);
     const json_t *device = json_object_get(request, "device");
+    const case_share share = {
+        (uint64_t)json_integer_value(json_object_get(request, "share")),
+        (uint64_t)json_integer_value(json_object_get(request, "of"))};
     hunt h = {.n = 0};
     int status = EXIT_BROKEN;
 
-    if (json_is_integer(device)) {
-        status = zoo_judge(z, (int)json_integer_value(device), &h);
+    if (json_is_integer(device) && share.number < share.of) {
+        status = zoo_judge(z, (int)json_integer_value(device), &share, &h);
     }
     json_decref(request);
-    return json_pack("{s:i, s:I, s:b, s:s, s:I, s:o}", "status", status,
-                     "asked", (json_int_t)h.n, "red", h.red, "case",
-                     h.killer.text == NULL ? "" : h.killer.text, "seed",
-                     (json_int_t)h.killer.seed, "verdict",
-                     verdict_to_json(&h.first));
+    return json_pack(
+        "{s:i, s:I, s:b, s:I, s:s, s:I, s:o}", "status", status, "asked",
+        (json_int_t)h.n, "red", h.red, "at", (json_int_t)h.at, "case",
+        h.killer.text == NULL ? "" : h.killer.text, "seed",
+        (json_int_t)h.killer.seed, "verdict", verdict_to_json(&h.first));
 }
 
 int cmd_hunter(int argc, char **argv)

@@ -4,9 +4,9 @@
  * comes in the order of the list.  A hunter is this program started again with
  * the hidden command "hunter".  Lines of JSON both ways:
  *   hunter  {"status": 0, "cases": 18333}
- *   parent  {"device": 3}
- *   hunter  {"status": 0, "asked": 1, "red": true, "case": "quant.mx:rows=1",
- *            "seed": 1, "verdict": {...}}
+ *   parent  {"device": 3, "share": 0, "of": 1}
+ *   hunter  {"status": 0, "asked": 1, "red": true, "at": 7,
+ *            "case": "quant.mx:rows=1", "seed": 1, "verdict": {...}}
  * A status is an exit status; what is wrong stands on standard error.
  */
 #ifndef MXO_SELFTEST_HUNTERS_H
@@ -14,11 +14,12 @@
 
 #include "zoo.h"
 
-/* What became of a device, as its hunter told. */
+/* What became of a device, as its hunters told. */
 typedef struct device_fate {
     uint64_t n_asked;
     int red;
-    char case_text[CASE_TEXT]; /* of the first red one; "" if there is none */
+    uint64_t at;               /* place of the first red case */
+    char case_text[CASE_TEXT]; /* that case; "" if there is none */
     uint64_t seed;
     verdict v; /* its verdict, without detail */
 } device_fate;

@@ -149,6 +149,7 @@ static int note(case_pool *pool, crew *c, size_t i, const verdict *v, hunt *h)
     }
     if (counts > 0) {
         h->red = 1;
+        h->at = i;
         h->killer = pool->cases.item[i];
         h->first = *v;
         h->first.detail = NULL;
@@ -291,9 +292,11 @@ static void watched(void *state, size_t index, const verdict *v)
     w->status |= note(w->pool, w->c, w->of[index], v, w->h);
 }
 
-/* Ask the cases whose byte is set. */
-static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen, hunt *h)
+/* Ask a share of the cases whose byte is set. */
+static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen,
+                    const case_share *share, hunt *h)
 {
+    uint64_t n_chosen = 0;
     const size_t n = pool->cases.n + 1;
     watch w = {pool, c, h, calloc(n, sizeof *w.of), 0};
     case_list some = {.capacity = n, .item = calloc(n, sizeof *some.item)};
@@ -301,7 +304,7 @@ static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen, hunt *h)
 
     if (w.of != NULL && some.item != NULL) {
         for (size_t i = 0; i < pool->cases.n; i++) {
-            if (chosen[i]) {
+            if (chosen[i] && n_chosen++ % share->of == share->number) {
                 w.of[some.n] = i;
                 some.item[some.n++] = pool->cases.item[i]; /* text borrowed */
             }
@@ -314,7 +317,7 @@ static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen, hunt *h)
 }
 
 int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
-               hunt *h)
+               const case_share *share, hunt *h)
 {
     uint8_t *chosen = calloc(pool->cases.n + 1, 1);
     uint64_t n_own = 0;
@@ -326,13 +329,14 @@ int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
                         : i < pool->n_small && i % (SAMPLE * part) == 0;
     }
     if (chosen != NULL) {
-        status = ask_some(pool, c, chosen, h);
+        status = ask_some(pool, c, chosen, share, h);
     }
     free(chosen);
     return status;
 }
 
-int hunt_faultless(case_pool *pool, uint64_t part, hunt *h)
+int hunt_faultless(case_pool *pool, uint64_t part, const case_share *share,
+                   hunt *h)
 {
     uint8_t *chosen = calloc(pool->cases.n + 1, 1);
     int status = -1;
@@ -341,7 +345,7 @@ int hunt_faultless(case_pool *pool, uint64_t part, hunt *h)
         chosen[i] = 1;
     }
     if (chosen != NULL) {
-        status = ask_some(pool, pool->faultless, chosen, h);
+        status = ask_some(pool, pool->faultless, chosen, share, h);
     }
     free(chosen);
     return status;

@@ -19,11 +19,18 @@ typedef struct case_pool {
     crew *faultless; /* owned: device 0 */
 } case_pool;
 
+/* One of several equal shares of the cases that a device is put to. */
+typedef struct case_share {
+    uint64_t number; /* from 0 */
+    uint64_t of;
+} case_share;
+
 /* Fate of one device. */
 typedef struct hunt {
     uint64_t n; /* cases asked */
     int red;
-    case_item killer; /* the first red one; its text is borrowed */
+    uint64_t at;      /* place in the pool of the first red one */
+    case_item killer; /* that case; its text is borrowed */
     verdict first;    /* its verdict, without detail */
 } hunt;
 
@@ -45,11 +52,12 @@ int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h);
 int hunt_concludes(case_pool *pool, const hunt *h);
 
 /* A legal variant: one in part of its operation's cases, and some of all
-   others'. */
+   others'; a share of them. */
 int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
-               hunt *h);
+               const case_share *share, hunt *h);
 
-/* The faultless device itself: one in part of all cases. */
-int hunt_faultless(case_pool *pool, uint64_t part, hunt *h);
+/* The faultless device itself: one in part of all cases; a share of them. */
+int hunt_faultless(case_pool *pool, uint64_t part, const case_share *share,
+                   hunt *h);
 
 #endif

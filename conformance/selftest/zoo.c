@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+enum { SHARES = 8 }; /* of all cases */
+
 int zoo_plan(zoo *z)
 {
     char text[512];
@@ -99,7 +101,8 @@ static void note_absent(hunt *h, const char *why_not)
     (void)snprintf(h->first.reason, sizeof h->first.reason, "%.500s", why_not);
 }
 
-static int judge_other(zoo *z, int device, const mutant *m, hunt *h)
+static int judge_other(zoo *z, int device, const mutant *m,
+                       const case_share *share, hunt *h)
 {
     backend_info info;
     crew *c = open_device(z, device, &info);
@@ -112,7 +115,7 @@ static int judge_other(zoo *z, int device, const mutant *m, hunt *h)
         note_absent(h, info.why_not);
         status = 0;
     } else if (m->legal) {
-        status = hunt_legal(&z->pool, c, m, z->legal_part, h);
+        status = hunt_legal(&z->pool, c, m, z->legal_part, share, h);
     } else {
         status = hunt_mutant(&z->pool, c, m, h);
     }
@@ -120,7 +123,14 @@ static int judge_other(zoo *z, int device, const mutant *m, hunt *h)
     return status == 0 ? EXIT_PASS : EXIT_BROKEN;
 }
 
-int zoo_judge(zoo *z, int device, hunt *h)
+uint64_t zoo_shares(const zoo *z, const zoo_device *device)
+{
+    const int takes_all = device->number == 0 || device->m.legal;
+
+    return takes_all && z->legal_part < SHARES ? SHARES / z->legal_part : 1;
+}
+
+int zoo_judge(zoo *z, int device, const case_share *share, hunt *h)
 {
     mutant m = {.legal = 0};
     int status = zoo_identify(z, device, &m);
@@ -130,8 +140,8 @@ int zoo_judge(zoo *z, int device, hunt *h)
         return status;
     }
     if (device > 0) {
-        status = judge_other(z, device, &m, h);
-    } else if (hunt_faultless(&z->pool, z->legal_part, h) != 0) {
+        status = judge_other(z, device, &m, share, h);
+    } else if (hunt_faultless(&z->pool, z->legal_part, share, h) != 0) {
         status = EXIT_BROKEN;
     }
     if (status == EXIT_PASS && !m.legal && !hunt_concludes(&z->pool, h)) {

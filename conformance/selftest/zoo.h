@@ -32,7 +32,11 @@ void zoo_clear(zoo *z);
 /* The description of a device's fault; EXIT_SKIP if there is no such device. */
 int zoo_identify(const zoo *z, int device, mutant *m);
 
-/* What becomes of a device. */
-int zoo_judge(zoo *z, int device, hunt *h);
+/* Shares that its cases are cut into: several for one that takes all of them,
+   1 for a mutant, whose next case depends on the last. */
+uint64_t zoo_shares(const zoo *z, const zoo_device *device);
+
+/* What becomes of a device by a share of its cases. */
+int zoo_judge(zoo *z, int device, const case_share *share, hunt *h);
 
 #endif
