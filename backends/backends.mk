@@ -7,7 +7,8 @@ EXTRA_DIST += %reldir%/backends.def %reldir%/common/call_read.h \
 	%reldir%/common/engine_steps.h %reldir%/common/engines.h \
 	%reldir%/common/engines_call.h %reldir%/common/functions.h \
 	%reldir%/common/functions_call.h %reldir%/common/functions_log.h \
-	%reldir%/common/glu_quant.h %reldir%/common/glu_wide.h \
+	%reldir%/common/glu/glu_quant.h %reldir%/common/glu/glu_wide.h \
+	%reldir%/common/glu/glu_wide_call.h \
 	%reldir%/common/mx_place.h \
 	%reldir%/common/mx_place_call.h %reldir%/common/nvfp4_scalars.h \
 	%reldir%/common/outputs.def \

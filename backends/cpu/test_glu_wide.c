@@ -4,7 +4,7 @@
  * data of a grid meets.  What is wanted was computed apart, in 9000 bits, and
  * rounded once.  TAP on standard output.
  */
-#include "../common/glu_wide.h"
+#include "../common/glu/glu_wide.h"
 
 #include <stdio.h>
 #include <stdlib.h>

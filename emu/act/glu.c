@@ -61,7 +61,7 @@ const char *mxo_glu_check(const mxo_glu *unit)
     if (unit->dialect != MXO_GLU_EXACT && unit->from == MXO_FMT_F64) {
         return "only the dialect exact takes binary64";
     }
-    if (rule->beta == BETA_TWO_WAY && to_f32(unit->beta) != 0 &&
+    if (rule->beta == BETA_TWO_WAY && (to_f32(unit->beta) & ~SIGN_F32) != 0 &&
         to_f32(unit->beta) != ONE_F32) {
         return "beta is 0 or 1 in this dialect";
     }

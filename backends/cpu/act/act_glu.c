@@ -8,14 +8,15 @@
 #include "glu_unit.h"
 #include "number.h"
 
-#include "../../common/glu_wide.h"
+#include "../../common/glu/glu_wide_call.h"
 
 #include <string.h>
 
 typedef struct glu_job {
     cpu_context *ctx;
     cpu_glu_unit unit;
-    glu_wide_unit wide; /* in its place, from or to binary64 */
+    glu_wide_unit wide; /* in its place, or beside it, from or to binary64 */
+    uint32_t to;        /* type of y */
     int interleaved;
     int up_first; /* in memory, within x */
     const uint8_t *gate;
@@ -165,6 +166,20 @@ static void span(void *arg, uint64_t begin, uint64_t end)
     }
 }
 
+/* A result of binary32, of what lies so many bytes in, as binary64. */
+static uint64_t widened(const glu_job *job, const cpu_glu *c, uint64_t at)
+{
+    float gate[16];
+    float up[16];
+    cpu_codes out;
+    float y;
+
+    load(job, at, 1, gate, up);
+    cpu_glu_run(&job->unit, c, job->ctx->lane, gate, up, 1, &out);
+    memcpy(&y, &out, sizeof y);
+    return glu_wide_bits(&job->wide, (double)y);
+}
+
 /* From or to binary64: outputs one by one. */
 static void wide_span(void *arg, uint64_t begin, uint64_t end)
 {
@@ -182,33 +197,29 @@ static void wide_span(void *arg, uint64_t begin, uint64_t end)
         u.limit = job->expert == NULL ? u.limit : (double)own.limit;
         u.alpha = job->alpha == NULL ? u.alpha : (double)own.alpha;
         u.beta = job->beta == NULL ? u.beta : (double)own.beta;
-        codes_store(job->y, u.out_bytes, item,
-                    glu_wide_code(
-                        &u,
-                        codes_load(job->gate + at, u.in_bytes, col + up_first),
-                        codes_load(job->up + at, u.in_bytes,
-                                   col + (step - 1 - up_first))));
+        codes_store(
+            job->y, u.out_bytes, item,
+            u.way == GLU_WIDE_WIDENED
+                ? widened(job, &own, at + col * u.in_bytes)
+                : glu_wide_code(
+                      &u,
+                      codes_load(job->gate + at, u.in_bytes, col + up_first),
+                      codes_load(job->up + at, u.in_bytes,
+                                 col + (step - 1 - up_first))));
     }
 }
 
-/* The unit beside it gets no constants but those of experts. */
-static mxo_status read_wide(glu_job *job, const mxo_call *call, mxo_text why)
-{
-    uint32_t dtype[2];
-
-    MXO_TRY(glu_wide_read(call, &job->wide, dtype, why));
-    job->unit.from = dtype[0];
-    job->unit.base.to = dtype[1];
-    job->unit.base.limit = cpu_float(0x7f800000u);
-    return MXO_OK;
-}
-
+/* The dialect's constants; binary64 is for what stands beside the unit. */
 static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
 {
     job->unit.from = cpu_float_dtype(call_text(call, "from"));
-    job->unit.base.to = cpu_float_dtype(call_text(call, "to"));
+    job->to = cpu_float_dtype(call_text(call, "to"));
+    if (call_is(call, "to", "f64")) {
+        job->to = MXO_F64;
+    }
+    job->unit.base.to = job->to == MXO_F64 ? MXO_F32 : job->to;
     if (cpu_glu_dialect(&job->unit, call_text(call, "dialect")) != 0 ||
-        job->unit.from == MXO_N_DTYPES || job->unit.base.to == MXO_N_DTYPES) {
+        job->unit.from == MXO_N_DTYPES || job->to == MXO_N_DTYPES) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no dialect=%s from %s to %s",
                         call_text(call, "dialect"), call_text(call, "from"),
@@ -228,6 +239,21 @@ static mxo_status read_rule(glu_job *job, const mxo_call *call, mxo_text why)
                                 ? 0
                                 : (float)call_number(call, "linear_beta");
     return cpu_glu_check(&job->unit, &job->unit.base, why);
+}
+
+/* What is rounded once takes no constants of the unit's but experts'. */
+static mxo_status read_wide(glu_job *job, const mxo_call *call, mxo_text why)
+{
+    uint32_t dtype[2];
+
+    MXO_TRY(glu_wide_read(call, &job->wide, dtype, why));
+    if (job->wide.way != GLU_WIDE_ONCE) {
+        return read_rule(job, call, why);
+    }
+    job->unit.from = dtype[0];
+    job->to = dtype[1];
+    job->unit.base.limit = cpu_float(0x7f800000u);
+    return MXO_OK;
 }
 
 static mxo_status read_operands(glu_job *job, const mxo_call *call,
@@ -361,7 +387,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
     MXO_TRY(read_choosers(&job, call, &n_expert, why));
     MXO_TRY(check_rows(&job, n_expert, why));
     const uint64_t shape[2] = {job.rows, job.cols};
-    MXO_TRY(cpu_want(y, "y", job.unit.base.to, 2, shape, why));
+    MXO_TRY(cpu_want(y, "y", job.to, 2, shape, why));
     job.y = cpu_data(y);
     if (wide) {
         cpu_split(ctx, job.rows * job.cols, 16, wide_span, &job);

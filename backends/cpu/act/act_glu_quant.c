@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * act.glu_quant: a gated unit and the E4M3 quantiser of groups behind it, a
- * row at a time, by backends/common/glu_quant.h.
+ * row at a time, by backends/common/glu/glu_quant.h.
  */
-#include "../../common/glu_quant.h"
+#include "../../common/glu/glu_quant.h"
 #include "cpu.h"
 #include "exact.h"
 #include "glu_unit.h"

@@ -83,6 +83,8 @@ static const glu_row *glu_row_of(const mxo_call *call)
     return NULL;
 }
 
+enum { GLU_F64 = GLU_F32 + 1 }; /* of glu_wide_one alone */
+
 /* x rounded to bfloat16 or binary16, to nearest even, by the bits. */
 static float host_through(int type, float x)
 {
@@ -93,7 +95,7 @@ static float host_through(int type, float x)
     /* binary16's subnormals have the unit 2^-24. */
     const int drop = type == GLU_BF16 ? 16 : lg < -14 ? -1 - lg : 13;
 
-    if (type == GLU_F32 || m >= 0x7f800000u || m == 0) {
+    if (type >= GLU_F32 || m >= 0x7f800000u || m == 0) {
         return x;
     }
     if (drop > 24) {
@@ -193,7 +195,7 @@ mxo_status glu_numbers(const mxo_call *call, glu_args *a, mxo_text why)
     a->limit_fast = a->limit;
     a->alpha =
         row->alpha == GLU_ALPHA_ONE ? 1.0f : (float)call_number(call, "alpha");
-    if (row->alpha == GLU_ALPHA_TYPED) {
+    if (row->alpha == GLU_ALPHA_TYPED && a->to != GLU_F64) {
         a->alpha = host_through((int)a->from, a->alpha);
     }
     a->scale = call_number(call, "scale_gate") == 0
@@ -265,8 +267,6 @@ mxo_status glu_per_expert(const mxo_call *call, const glu_args *base,
     return MXO_OK;
 }
 
-enum { GLU_F64 = GLU_F32 + 1 }; /* of glu_wide_one alone */
-
 static int glu_type(const mxo_call *call, const char *key)
 {
     if (call_is(call, key, "bf16")) {
@@ -278,7 +278,7 @@ static int glu_type(const mxo_call *call, const char *key)
     if (call_is(call, key, "f32")) {
         return GLU_F32;
     }
-    if (call_is(call, key, "f64") && glu_wide_takes(call)) {
+    if (call_is(call, key, "f64")) {
         return GLU_F64;
     }
     return -1;
@@ -397,8 +397,11 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
 
     if (from < 0 || to < 0 || !call_is(call, "bounds", "0")) {
         return gpu_fail(MXO_E_UNSUPPORTED, why,
-                        "act.glu on %s: f64 is for exact, and no bounds",
-                        GPU_NAME);
+                        "act.glu on %s: bounds are not given", GPU_NAME);
+    }
+    if (from == GLU_F64 && !call_is(call, "dialect", "exact")) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "act.glu: only the dialect exact takes binary64");
     }
     a->from = (uint32_t)from;
     a->to = (uint32_t)to;

@@ -12,7 +12,7 @@
 #include "port/device.h"
 
 #define CODES_FN GPU_FN
-#include "../../common/glu_quant.h"
+#include "../../common/glu/glu_quant.h"
 
 typedef struct glu_quant_args {
     glu_args glu;

@@ -7,7 +7,7 @@
 #ifndef BACKENDS_GLU_QUANT_H
 #define BACKENDS_GLU_QUANT_H
 
-#include "codes.h"
+#include "../codes.h"
 
 enum { GLUQ_F32, GLUQ_E8M0, GLUQ_WORDS, GLUQ_WORDS_DOWN };
 

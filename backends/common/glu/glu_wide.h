@@ -10,13 +10,15 @@
  * If V and beta are more than 2^110 apart, G times the larger one is the
  * product, from |t| < 2^-110 and t > 80 on, and the sign that of all the rest.
  * Otherwise V + beta and G * (V + beta) are exact.  No other result lies on a
- * boundary: sigmoid(t) is transcendental but for t = 0.  C that CUDA C++ and
- * HIP C++ also accept.
+ * boundary: sigmoid(t) is transcendental but for t = 0.
+ *
+ * Other dialects to binary64 round every step, an exponential among them; it is
+ * transcendental too but for e^0.  C that CUDA C++ and HIP C++ also accept.
  */
 #ifndef BACKENDS_GLU_WIDE_H
 #define BACKENDS_GLU_WIDE_H
 
-#include "codes_call.h"
+#include "../codes_call.h"
 
 #include <string.h>
 
@@ -27,10 +29,18 @@
 enum { GLU_LIMBS = 10, GLU_BITS = 32 * GLU_LIMBS, GLU_FAR = 110 };
 enum { GLU_WIDE_KEEP, GLU_WIDE_LIMIT, GLU_WIDE_LOW }; /* a clamp's NaN */
 
+/* How a result comes about: rounded once; by steps that round to binary64 each;
+   in binary32, by the backend, and widened. */
+enum { GLU_WIDE_ONCE, GLU_WIDE_STEPS, GLU_WIDE_WIDENED };
+/* Of steps: s times V; s times V + 1; s times V, and s added. */
+enum { GLU_WIDE_TIMES, GLU_WIDE_PLUS, GLU_WIDE_FMA };
+
 /* What a clamp and a unit have; no clamp is an infinite limit. */
 typedef struct glu_wide_unit {
     codes_format from, to, f64;
     uint32_t in_bytes, out_bytes, nan;
+    uint32_t way;
+    uint32_t divides, tail, two_way; /* of steps; two_way: beta 0 is TIMES */
     double alpha, beta, limit;
 } glu_wide_unit;
 
@@ -186,7 +196,7 @@ GLU_WIDE_FN glu_wide glu_wide_plus(const glu_wide *a, const glu_wide *b)
     return x;
 }
 
-/* e^-z, 0 < z < 2^20: a series below 2^-16, squared as often as z is halved;
+/* e^z, 0 < |z| < 2^20: a series below 2^-16, squared as often as z is halved;
    each square doubles the relative error, of 2^-316 at first. */
 GLU_WIDE_FN glu_wide glu_wide_power(glu_wide z)
 {
@@ -196,7 +206,6 @@ GLU_WIDE_FN glu_wide glu_wide_power(glu_wide z)
     glu_wide p = one;
 
     z.exp -= halves;
-    z.neg = 1;
     for (uint32_t n = 18; n > 0; n--) {
         uint64_t rest = 0;
 
@@ -277,7 +286,7 @@ GLU_WIDE_FN int glu_wide_one_side(const glu_wide *t, const glu_wide *sum,
     glu_wide e = glu_wide_of(0);
 
     if (glu_wide_lg(t) < 20) {
-        e = glu_wide_power(*t);
+        e = glu_wide_power(glu_wide_minus(*t));
         e = glu_wide_minus(glu_wide_times(&e, sum));
     }
     const glu_wide all = glu_wide_plus(small, &e);
@@ -291,7 +300,7 @@ GLU_WIDE_FN codes_real glu_wide_direct(const glu_wide *product, glu_wide t)
     const glu_wide one = glu_wide_of(1);
     const uint32_t falls = t.neg;
 
-    t.neg = 0;
+    t.neg = 1;
     if (glu_wide_lg(&t) >= 12) {
         return codes_number(3, -20000, product->neg);
     }
@@ -390,6 +399,56 @@ GLU_WIDE_FN double glu_wide_number(const glu_wide_unit *u, uint64_t code)
     return x;
 }
 
+/* e^x, rounded once. */
+GLU_WIDE_FN double glu_wide_exp(const glu_wide_unit *u, double x)
+{
+    const int ends = x - x != 0;
+    const glu_wide z = glu_wide_of(ends ? 0 : x);
+    uint64_t bits;
+    double y;
+
+    if (x != x || x == 0) {
+        return x + 1;
+    }
+    if (ends || glu_wide_lg(&z) >= 11) { /* below half of the least number */
+        return x < 0 ? 0 : __builtin_huge_val();
+    }
+    const glu_wide power = glu_wide_power(z);
+
+    bits = codes_write(&u->f64, glu_wide_real(&power, 0), CODES_RNE, 0, 0, 0);
+    memcpy(&y, &bits, 8);
+    return y;
+}
+
+/* The gated unit of clamped numbers by steps, none of them fused. */
+GLU_WIDE_FN double glu_wide_steps(const glu_wide_unit *u, double g, double v)
+{
+    const double t = u->alpha * g;
+    const double sum = 1 + glu_wide_exp(u, -t);
+    const double rest = 1 / sum;
+    const double s = u->divides ? g / sum : g * rest;
+
+    if (u->tail == GLU_WIDE_TIMES || (u->two_way && u->beta == 0)) {
+        return s * v;
+    }
+    if (u->tail == GLU_WIDE_FMA) {
+        const double product = s * v;
+        return product + s;
+    }
+    const double more = v + 1;
+
+    return s * more;
+}
+
+/* A number of binary64 as a code of it, any NaN as the one without payload. */
+GLU_WIDE_FN uint64_t glu_wide_bits(const glu_wide_unit *u, double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, 8);
+    return x != x ? codes_nan(&u->f64, 0) : bits;
+}
+
 /* Code of the result for codes of gate and up. */
 GLU_WIDE_FN uint64_t glu_wide_code(const glu_wide_unit *u, uint64_t gate,
                                    uint64_t up)
@@ -407,47 +466,13 @@ GLU_WIDE_FN uint64_t glu_wide_code(const glu_wide_unit *u, uint64_t gate,
             : v < -u->limit ? -u->limit
                             : v;
     }
+    if (u->way == GLU_WIDE_STEPS) {
+        return glu_wide_bits(u, glu_wide_steps(u, g, v));
+    }
     const codes_real y = glu_wide_value(g, v, u->alpha, u->beta);
 
     return y.cls == CODES_NAN ? codes_nan(&u->to, 0)
                               : codes_write(&u->to, y, CODES_RNE, 0, 0, 0);
-}
-
-/* From a call to the unit. */
-static inline int glu_wide_takes(const mxo_call *call)
-{
-    return call_is(call, "dialect", "exact") &&
-           (call_is(call, "from", "f64") || call_is(call, "to", "f64"));
-}
-
-/* Constants are binary64's for results of binary64, binary32's for others. */
-static inline double glu_wide_constant(const mxo_call *call, const char *key)
-{
-    const double x = call_number(call, key);
-
-    return call_is(call, "to", "f64") ? x : (double)(float)x;
-}
-
-/* Types and constants; dtype gets the tensors' types, in and out. */
-static inline mxo_status glu_wide_read(const mxo_call *call, glu_wide_unit *u,
-                                       uint32_t dtype[2], mxo_text why)
-{
-    dtype[0] = codes_type(call, "from", &u->in_bytes, &u->from);
-    dtype[1] = codes_type(call, "to", &u->out_bytes, &u->to);
-    (void)codes_format_of("f64", &u->f64);
-    u->alpha = glu_wide_constant(call, "alpha");
-    u->beta = glu_wide_constant(call, "beta");
-    u->limit = call_is(call, "limit", "none")
-                   ? __builtin_huge_val()
-                   : glu_wide_constant(call, "limit");
-    u->nan = call_is(call, "nan", "launder")       ? GLU_WIDE_LIMIT
-             : call_is(call, "nan", "launder_low") ? GLU_WIDE_LOW
-                                                   : GLU_WIDE_KEEP;
-    return u->alpha == u->alpha && u->beta == u->beta && u->limit >= 0
-               ? MXO_OK
-               : call_refuse(call, MXO_E_PARAM, why,
-                             "alpha and beta are numbers, a limit is none or "
-                             "not negative");
 }
 
 #endif
