@@ -16,7 +16,6 @@ EXTRA_DIST += \
 	%reldir%/includes.awk \
 	%reldir%/judge \
 	%reldir%/killers \
-	%reldir%/lane-campaign \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-oss-fuzz \
 	%reldir%/lane-hip-targets \
