@@ -52,6 +52,7 @@ libbroken_la_SOURCES = \
 	%reldir%/quant/act_quant.c \
 	%reldir%/quant/act_situ.c \
 	%reldir%/quant/act_steps.c \
+	%reldir%/quant/act_wide.c \
 	%reldir%/quant/act_steps.h \
 	%reldir%/quant/codec.c \
 	%reldir%/quant/dequant.c \

@@ -40,8 +40,8 @@ static int rule_of(quant_kind kind, const char *name, const mxo_call *call)
 
     switch (kind) {
     case QUANT_MX:
-        return mx < N_RULES && mx != RULE_VLLM_CEIL &&
-                       strcmp(name, "rceil_mul") != 0
+        return mx < N_RULES && mx != RULE_VLLM_CEIL && mx != RULE_TRITON_UP &&
+                       mx != RULE_TRITON_DOWN && strcmp(name, "rceil_mul") != 0
                    ? mx
                    : -1;
     case QUANT_GROUP:

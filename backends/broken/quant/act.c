@@ -27,6 +27,8 @@ typedef struct glu_call {
     int up_first;
     int has_limit;
     int dialect;     /* of act_steps.c; -1: none of them */
+    int wide;        /* of act_wide.c; -1: none of them */
+    int is_wide;     /* results are binary64 */
     glu_steps steps; /* what does not differ between rows */
 } glu_call;
 
@@ -212,6 +214,12 @@ static float positive(const mxo_call *call, const char *key, float without)
     return !call_is(call, key, "none") && x > 0 && isfinite(x) ? x : without;
 }
 
+/* Of results in binary64, and in binary32 for all others. */
+static double constant(double x, int is_wide)
+{
+    return is_wide ? x : (double)(float)x;
+}
+
 static glu_call read_call(const broken *b, const mxo_call *call)
 {
     const double limit = call_number(call, "limit");
@@ -232,16 +240,19 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.rows = k.y->shape[0];
     k.cols = k.y->shape[1];
     k.source_rows = k.x != NULL ? k.x->shape[0] : k.gate->shape[0];
-    k.common.alpha = (double)(float)call_number(call, "alpha");
-    k.common.beta = (double)(float)call_number(call, "beta");
-    k.common.limit = none ? INFINITY : (double)(float)limit;
+    k.is_wide = call_is(call, "to", "f64");
+    k.common.alpha =
+        constant(call_number(call, "alpha"), k.is_wide && !IS(A95));
+    k.common.beta = constant(call_number(call, "beta"), k.is_wide);
+    k.common.limit = none ? INFINITY : constant(limit, k.is_wide && !IS(A96));
     k.common.launder = call_is(call, "nan", "launder");
     k.dialect = broken_steps_of(call);
     k.steps.nan = nan_of(call);
     k.steps.linear = positive(call, "linear_beta", 0);
     k.steps.scale = positive(call, "scale_gate", 1);
     k.steps.from = broken_format(call_text(call, "from"));
-    k.steps.to = broken_format(call_text(call, "to"));
+    k.steps.to = broken_format(k.is_wide ? "f32" : call_text(call, "to"));
+    k.wide = k.is_wide ? broken_wide_of(call) : -1;
     k.halves = call_is(call, "layout", "halves");
     k.up_first = call_is(call, "order", "up_gate") && !IS(A67);
     k.has_limit = !none;
@@ -264,14 +275,25 @@ static double number_read(const broken *b, const glu_call *k, double x, int up)
                            : x;
 }
 
+/* What a kernel is free to do; of binary64 every bit is declared. */
+static int is_variant(const broken *b)
+{
+    return b->mutant >= BROKEN_VA01 && b->mutant <= BROKEN_VA14;
+}
+
 /* One pair, under the constants of its row. */
 static dd value_of(const broken *b, const glu_call *k, const glu *p,
                    double gate, double up)
 {
+    static const broken faultless;
     glu_steps s = k->steps;
 
-    if (k->dialect < 0) {
+    if (k->dialect < 0 || (IS(A100) && k->is_wide && k->wide < 0)) {
         return glu_value(b, *p, gate, up);
+    }
+    if (k->wide >= 0 && !IS(A93)) {
+        const glu_wide w = {gate, up, p->alpha, p->beta, p->limit, s.nan};
+        return broken_wide(b, k->wide, &w);
     }
     s.gate = (float)gate;
     s.up = (float)up;
@@ -279,7 +301,8 @@ static dd value_of(const broken *b, const glu_call *k, const glu *p,
     s.beta = (float)p->beta;
     s.limit = (float)p->limit;
     s.has_limit = (k->has_limit || k->expert != NULL) && !IS(AD43);
-    return broken_by_steps(b, k->dialect, &s);
+    return broken_by_steps(k->is_wide && is_variant(b) ? &faultless : b,
+                           k->dialect, &s);
 }
 
 static int is_known(const mxo_call *call)
@@ -288,7 +311,8 @@ static int is_known(const mxo_call *call)
 
     return (is_exact || broken_steps_of(call) >= 0) &&
            !(is_exact && call_is(call, "nan", "launder_low")) &&
-           !call_is(call, "from", "f64") && !call_is(call, "to", "f64") &&
+           !call_is(call, "from", "f64") &&
+           !(is_exact && call_is(call, "to", "f64")) &&
            call_number(call, "bounds") == 0;
 }
 
@@ -296,7 +320,8 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
 {
     if (!is_known(call)) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "no binary64, no bounds, not the CPU's dialects");
+                           "exact not in binary64, no bounds, not the CPU's "
+                           "dialects");
     }
     const glu_call k = read_call(b, call);
 
@@ -313,10 +338,13 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
                 number_read(b, &k, gate_at(b, &k, source, from, 0), 0);
             const double up =
                 number_read(b, &k, gate_at(b, &k, source, c, 1), 1);
-            const int odd = IS(A88) && c % 2 == 0 && c + 1 == k.cols;
+            const int odd = c % 2 == 0 && c + 1 == k.cols;
+            const dd y = IS(A88) && odd ? broken_dd(gate * up)
+                                        : value_of(b, &k, &p, gate, up);
             broken_store(b, k.y, r * k.cols + c,
-                         odd ? broken_dd(gate * up)
-                             : value_of(b, &k, &p, gate, up));
+                         IS(A97) || (IS(A98) && odd)
+                             ? broken_dd((double)(float)y.hi)
+                             : y);
         }
     }
     return MXO_OK;

@@ -128,8 +128,15 @@ float broken_situ_mega(const broken *b, const glu_steps *s)
 
 float broken_mega(const broken *b, const glu_steps *s)
 {
-    const glu_steps c = from_bf16(b, s);
+    glu_steps c = from_bf16(b, s);
 
+    if (IS(AD44) && isnan(s->gate)) {
+        c.gate = s->gate;
+    }
+    if (isnan(s->up) &&
+        ((IS(AD45) && isfinite(s->limit)) || (IS(AD46) && isinf(s->limit)))) {
+        c.up = IS(AD45) ? s->limit : -(float)INFINITY;
+    }
     const float sigmoid = 1 / broken_denominator(c.gate);
 
     return c.gate * sigmoid * c.up;

@@ -46,6 +46,17 @@ float broken_situ_flashinfer(const broken *b, const glu_steps *s);
 float broken_situ_mega(const broken *b, const glu_steps *s);
 float broken_mega(const broken *b, const glu_steps *s);
 
+/* act_wide.c: steps that round to binary64 each. */
+typedef struct glu_wide {
+    double gate, up;
+    double alpha, beta, limit; /* limit INFINITY: none */
+    glu_nan nan;
+} glu_wide;
+
+/* The row of a call's dialect; -1: its results in binary64 are widened. */
+int broken_wide_of(const mxo_call *call);
+dd broken_wide(const broken *b, int dialect, const glu_wide *given);
+
 /* The row of a call's dialect; -1: not one that goes by steps. */
 int broken_steps_of(const mxo_call *call);
 dd broken_by_steps(const broken *b, int dialect, const glu_steps *given);

@@ -17,8 +17,14 @@ typedef struct matrix {
     uint64_t rows;
     uint64_t cols;
     uint64_t padded; /* elements that a row has room for */
+    int is_triton;   /* the last block may be short */
     int is_turned;   /* axis 0: rows here are columns of the tensors */
 } matrix;
+
+static uint64_t blocks_of(uint64_t elements)
+{
+    return (elements + BLOCK - 1) / BLOCK;
+}
 
 static double at(const broken *b, const matrix *m, uint64_t r, uint64_t c)
 {
@@ -40,12 +46,27 @@ static double larger(const broken *b, double a, double x)
     return isnan(a) || isnan(v) ? NAN : v > a ? v : a;
 }
 
+static uint64_t block_end(const matrix *m, uint64_t n)
+{
+    return (n + 1) * BLOCK < m->cols ? (n + 1) * BLOCK : m->cols;
+}
+
+/* Is block n a last one of fewer elements, behind a whole one? */
+static int is_short(const matrix *m, uint64_t n)
+{
+    return n > 0 && (n + 1) * BLOCK > m->cols;
+}
+
 /* First and one-past-last column that the amax of block n looks at. */
 static void reach(const broken *b, const matrix *m, uint64_t n, uint64_t *from,
                   uint64_t *to)
 {
     *from = n * BLOCK;
     *to = *from + BLOCK;
+    if (is_short(m, n) && IS(Q113)) {
+        *from -= BLOCK;
+        *to -= BLOCK;
+    }
     if (IS(Q14)) {
         *to -= BLOCK / 2;
     } else if (IS(Q14b)) {
@@ -62,7 +83,9 @@ static void reach(const broken *b, const matrix *m, uint64_t n, uint64_t *from,
         *from -= BLOCK;
         *to -= BLOCK;
     }
-    *to = *to > m->cols ? m->cols : *to;
+    if (!(is_short(m, n) && IS(Q114))) {
+        *to = *to > m->cols ? m->cols : *to;
+    }
 }
 
 static double block_max(const broken *b, const matrix *m, uint64_t r,
@@ -87,7 +110,9 @@ static double block_max(const broken *b, const matrix *m, uint64_t r,
     for (uint64_t c = from; c < to; c++) {
         a = larger(b, a,
                    IS(Q13) ? at(b, m, (r + c - from) % m->rows, n * BLOCK)
-                           : at(b, m, r, c));
+                   : c < m->cols || m->is_turned
+                       ? at(b, m, r, c < m->cols ? c : c - m->cols)
+                       : at(b, m, (r + 1) % m->rows, c - m->cols));
     }
     return a;
 }
@@ -129,6 +154,24 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
     return x / broken_power((int)byte - 127);
 }
 
+/* What the triton rules make of an element: scales of 0 and 255 are zero, a NaN
+   is the largest number where the element has none. */
+static double triton_quotient(const broken *b, const matrix *m, double x,
+                              unsigned byte)
+{
+    const int is_zero = (byte == 0 && !IS(Q117)) || byte == 255;
+    const double y = !is_zero   ? x / broken_power((int)byte - 127)
+                     : isinf(x) ? -(double)NAN
+                                : x * 0;
+
+    return isnan(y) && m->f->kind != KIND_FN && m->f->kind != KIND_IEEE &&
+                   m->f->kind != KIND_FNUZ
+               ? copysign(INFINITY, IS(Q118)   ? 1
+                                    : isnan(x) ? x
+                                               : -1)
+               : y;
+}
+
 /* Of an element among the codes: rows may have more room than elements. */
 static uint64_t place(const broken *b, const matrix *m, uint64_t r, uint64_t c)
 {
@@ -144,17 +187,19 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
     const rounding nearest = {IS(Q66) ? TIE_AWAY : TIE_EVEN, 1, 0, 0};
     const int spreads = m->rule == RULE_VLLM_CEIL && isnan(amax) && !IS(Q108);
 
-    for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
+    for (uint64_t c = n * BLOCK; c < block_end(m, n); c++) {
         const uint64_t i = place(b, m, r, c);
-        const int skipped = IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols;
+        const int skipped = (IS(Q59) && n > 0 && (n + 1) * BLOCK == m->cols) ||
+                            (IS(Q116) && is_short(m, n));
         const double x = at(b, m, r, c);
-        const double t = skipped    ? 0
-                         : isnan(x) ? x /* keeps its sign */
+        const double t = skipped        ? 0
+                         : m->is_triton ? triton_quotient(b, m, x, byte)
+                         : isnan(x)     ? x /* keeps its sign */
                          : byte == 255 || spreads
                              ? (double)NAN
                              : quotient(b, m, x, amax, byte);
         broken_set_code(b, m->q, m->packed, i,
-                        IS(V27) && byte == 255
+                        IS(V27) && byte == 255 && !m->is_triton
                             ? (uint32_t)c & 7
                             : broken_encode(b, m->f, nearest, broken_dd(t)));
     }
@@ -168,7 +213,7 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
     double value[BLOCK];
     double a = 0;
 
-    for (unsigned i = 0; i < BLOCK; i++) {
+    for (unsigned i = 0; i < block_end(m, n) - n * BLOCK; i++) {
         const uint64_t c = n * BLOCK + i;
         const uint32_t code = broken_code(m->q, m->packed, place(b, m, r, c));
         value[i] = broken_decode(b, m->f, code) * broken_power((int)byte - 127);
@@ -176,7 +221,7 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
     }
     const unsigned second = broken_scale(b, m->f, m->rule, a);
 
-    for (unsigned i = 0; i < BLOCK; i++) {
+    for (unsigned i = 0; i < block_end(m, n) - n * BLOCK; i++) {
         const double t = value[i] / broken_power((int)second - 127);
         broken_set_code(b, m->q, m->packed, place(b, m, r, n * BLOCK + i),
                         broken_encode(b, m->f, nearest, broken_dd(t)));
@@ -188,7 +233,7 @@ static unsigned again(const broken *b, const matrix *m, uint64_t r, uint64_t n,
 static int is_on_grid(const broken *b, const matrix *m, uint64_t r, uint64_t n,
                       unsigned byte)
 {
-    for (uint64_t c = n * BLOCK; c < (n + 1) * BLOCK; c++) {
+    for (uint64_t c = n * BLOCK; c < block_end(m, n); c++) {
         const uint32_t code = broken_code(m->q, m->packed, place(b, m, r, c));
         const double x = at(b, m, r, c);
         if (broken_decode(b, m->f, code) * broken_power((int)byte - 127) != x) {
@@ -201,7 +246,8 @@ static int is_on_grid(const broken *b, const matrix *m, uint64_t r, uint64_t n,
 static uint64_t scale_at(const broken *b, const matrix *m, uint64_t r,
                          uint64_t n)
 {
-    const uint64_t per_row = m->padded / BLOCK;
+    const uint64_t per_row =
+        IS(Q115) ? m->padded / BLOCK : blocks_of(m->padded);
 
     if (IS(Q17) || (m->is_turned && !IS(Q111))) {
         return n * m->rows + r;
@@ -218,7 +264,7 @@ static void fill_room(const broken *b, const matrix *m, uint64_t r)
     for (uint64_t c = m->cols; c < m->padded; c++) {
         broken_set_code(b, m->q, m->packed, r * m->padded + c, 0);
     }
-    for (uint64_t n = m->cols / BLOCK; n < m->padded / BLOCK; n++) {
+    for (uint64_t n = blocks_of(m->cols); n < blocks_of(m->padded); n++) {
         broken_set_code(b, m->scale, 0, scale_at(b, m, r, n),
                         IS(Q110) ? 127 : 0);
     }
@@ -230,7 +276,17 @@ static uint64_t align_of(const mxo_call *call, uint64_t cols)
     const double align = call_number(call, "align");
     const uint64_t n = align >= BLOCK ? (uint64_t)align : 0;
 
+    if (n == BLOCK) {
+        return cols;
+    }
     return n == 0 || n % BLOCK != 0 ? 0 : (cols + n - 1) / n * n;
+}
+
+static int is_triton(const mxo_call *call)
+{
+    const int rule = broken_rule(call_text(call, "rule"));
+
+    return rule == RULE_TRITON_UP || rule == RULE_TRITON_DOWN;
 }
 
 mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
@@ -248,22 +304,24 @@ mxo_status broken_quant_mx(const broken *b, const mxo_call *call, mxo_text why)
                       .rows = x->rank == 2 ? x->shape[is_turned] : 0,
                       .cols = cols,
                       .padded = align_of(call, cols),
+                      .is_triton = is_triton(call),
                       .is_turned = is_turned};
 
-    if (x->rank != 2 || m.rule > RULE_VLLM_CEIL ||
+    if (x->rank != 2 || m.rule > RULE_TRITON_DOWN ||
         !(axis == -1 || axis == 1 || (is_turned && m.padded == m.cols)) ||
         !call_is(call, "sf_layout", "linear") ||
         !call_is(call, "q_layout", "linear") ||
         !(call_is(call, "tie", "rule") || call_is(call, "tie", "rne"))) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "OCP's rules and vllm_torch_ceil; a matrix, "
-                           "linear only");
+                           "OCP's rules, vllm_torch_ceil and triton36_*; a "
+                           "matrix, linear only");
     }
-    if (m.cols % BLOCK != 0 || m.padded == 0) {
+    if ((m.cols % BLOCK != 0 && !m.is_triton) || m.padded == 0 ||
+        (m.packed && m.padded % 2 != 0)) {
         return broken_fail(MXO_E_SHAPE, why, "cols is no multiple of 32");
     }
     for (uint64_t r = 0; r < m.rows; r++) {
-        for (uint64_t n = 0; n < m.cols / BLOCK; n++) {
+        for (uint64_t n = 0; n < blocks_of(m.cols); n++) {
             const double a = rounded_max(b, block_max(b, &m, r, n));
             unsigned byte = broken_scale(b, m.f, m.rule, a);
             encode_block(b, &m, r, n, a, byte);

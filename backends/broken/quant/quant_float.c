@@ -64,6 +64,7 @@ typedef struct groups {
     const number_format *f;
     const mxo_tensor *x, *q, *scale;
     int deepgemm;
+    int packed; /* two codes a byte */
     int pow2;
     uint64_t rows, cols;
     uint64_t high, wide; /* of one group */
@@ -103,12 +104,27 @@ static double group_scale(const broken *b, const groups *k, double a)
         a = (double)1e-4f;
     }
     s = IS(Q85) ? times(a, divide(1, largest)) : divide(a, largest);
+    if (k->pow2 && IS(Q119) && isnan(s)) {
+        return s;
+    }
     if (k->pow2) {
         const unsigned up = s < 0x1p+200 ? broken_scale_up(s) : 254;
         s = broken_power((int)(up > 0 ? up : 1) - 127 - IS(Q86) +
                          (IS(Q101) && broken_power((int)up - 127) == s));
     }
     return !k->deepgemm && s == 0 && !IS(Q06) ? 1 : s;
+}
+
+/* DeepGEMM's E2M1: ties toward zero, no zero with a sign, a NaN is zero. */
+static uint32_t deepgemm_fp4(const broken *b, const groups *k, double t)
+{
+    const rounding r = {IS(Q121) ? TIE_EVEN : TIE_TOWARD, 1, 0, 0};
+    const uint32_t code = broken_encode(b, k->f, r, broken_dd(t));
+
+    if (isnan(t)) {
+        return IS(Q120) ? 7 : 0;
+    }
+    return code == 8 && !IS(Q122) ? 0 : code;
 }
 
 static void group_codes(const broken *b, const groups *k, uint64_t r0,
@@ -118,8 +134,11 @@ static void group_codes(const broken *b, const groups *k, uint64_t r0,
         for (uint64_t c = c0; c < c0 + k->wide && c < k->cols; c++) {
             const double v = broken_load(k->x, r * k->cols + c);
             const int multiply = k->deepgemm ^ IS(Q87);
-            broken_set_code(b, k->q, 0, r * k->cols + c,
-                            fp8(b, k->f, broken_over(v, s, multiply), 0));
+            const double t =
+                IS(Q123) && isnan(s) ? v : broken_over(v, s, multiply);
+            broken_set_code(b, k->q, k->packed, r * k->cols + c,
+                            k->packed ? deepgemm_fp4(b, k, t)
+                                      : fp8(b, k->f, t, 0));
         }
     }
 }
@@ -128,8 +147,8 @@ static int supported(const mxo_call *call)
 {
     return (call_is(call, "rule", "deepgemm") ||
             call_is(call, "rule", "aiter_token")) &&
-           !call_is(call, "element", "e2m1") &&
-           (call_number(call, "pow2") == 0 ||
+           ((call_number(call, "pow2") == 0 &&
+             !call_is(call, "element", "e2m1")) ||
             call_is(call, "rule", "deepgemm")) &&
            call_is(call, "scale", "f32");
 }
@@ -145,6 +164,7 @@ mxo_status broken_quant_group(const broken *b, const mxo_call *call,
                       call_out(call, "q"),
                       call_out(call, "scale"),
                       call_is(call, "rule", "deepgemm"),
+                      call_is(call, "element", "e2m1"),
                       call_number(call, "pow2") != 0,
                       x->shape[0],
                       x->shape[1],
@@ -153,7 +173,7 @@ mxo_status broken_quant_group(const broken *b, const mxo_call *call,
 
     if (!supported(call)) {
         return broken_fail(MXO_E_UNSUPPORTED, why,
-                           "FP8 by deepgemm or aiter_token, scale=f32 only");
+                           "deepgemm, FP8 by aiter_token, scale=f32 only");
     }
     const uint64_t down = (k.rows + k.high - 1) / k.high;
     const uint64_t across = (k.cols + k.wide - 1) / k.wide;

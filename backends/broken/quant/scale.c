@@ -19,6 +19,8 @@ static const struct {
     {"floor_div", RULE_FLOOR_DIV},
     {"floor_nooffset", RULE_NO_OFFSET},
     {"vllm_torch_ceil", RULE_VLLM_CEIL},
+    {"triton36_up", RULE_TRITON_UP},
+    {"triton36_down", RULE_TRITON_DOWN},
 };
 
 int broken_rule(const char *name)
@@ -137,9 +139,31 @@ static int rule_fault(const broken *b, int rule)
     return rule;
 }
 
+/* The field of the quotient, and one more if it has a mantissa; or the field
+   under the element's largest power of two. */
+static unsigned triton_scale(const broken *b, const number_format *f, int rule,
+                             double amax)
+{
+    const int up = rule == RULE_TRITON_UP;
+    const double t = up ? (double)(float)(amax / broken_largest(f))
+                        : (double)(float)ldexp(amax, -emax(b, f));
+
+    if (isnan(amax)) {
+        return up ? 0 : 255;
+    }
+    if (t < 0x1p-126) {
+        return up && t > 0;
+    }
+    return isinf(t) ? 255
+                    : (unsigned)(lg(t) + 127 + (up && t > broken_power(lg(t))));
+}
+
 unsigned broken_scale(const broken *b, const number_format *f, int rule,
                       double amax)
 {
+    if (rule == RULE_TRITON_UP || rule == RULE_TRITON_DOWN) {
+        return triton_scale(b, f, rule, amax);
+    }
     if (rule == RULE_VLLM_CEIL && !(amax < INFINITY)) {
         return isnan(amax) ? 0 : IS(Q107) ? 255 : 254;
     }
