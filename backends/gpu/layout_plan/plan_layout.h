@@ -351,14 +351,16 @@ static mxo_status chain_fills(const layout_chain *c, const mxo_tensor *x,
 {
     const layout_map *const m = &c->last;
     const uint64_t dense = map_dense(m);
+    const uint32_t type = c->step[c->n - 1].values.from;
     const uint64_t cols = dense == 0 ? m->axis[2].padded
                                      : m->axis[2].padded * map_bytes(m) / dense;
 
-    return m->axis[0].padded == x->shape[0] &&
+    return type == x->dtype && m->axis[0].padded == x->shape[0] &&
                    m->axis[1].padded == x->shape[1] && cols == x->shape[2]
                ? MXO_OK
                : gpu_fail(MXO_E_SHAPE, why,
-                          "%s: this is no memory of its shape", m->row->id);
+                          "%s: this is no memory of its shape and type",
+                          m->row->id);
 }
 
 mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why)
