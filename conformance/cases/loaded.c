@@ -76,6 +76,10 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer_routed:conversion=mxo_hopper_gate_up,rows=halves,top_k=2,"
      "tokens=3,experts=4,hidden=64,inter=96,data=ordinary"},
+    {2, 0, /* a stack that is padded once, behind the last expert */
+     "moe.layer:conversion=aiter_mxfp4_bf16_situ|aiter_mxfp4_bf16_situ_a8w4,"
+     "profile=TRITON,rows=halves,tokens=5,topk=2,experts=3,hidden=128,"
+     "inter=128,bias=bf16,data=orderfree|ordinary"},
     {2, 0,
      "moe.layer:conversion=" VENDORS ",profile=TRITON,tokens=1," BLOCKS
      ",bias=bf16,data=orderfree"},

@@ -425,14 +425,16 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
     for (uint64_t e = 0; e < p->experts && !bad; e += step) {
         const uint64_t n = p->experts - e < step ? p->experts - e : step;
         const uint8_t *from = t->bytes + e * each;
+        /* A stack may have a pad behind the last expert. */
+        const uint64_t n_bytes = n == p->experts ? t->n_bytes : n * each;
         bad = job_stopped(j, why) ||
               mover_back(&j->mover, p, i, dtype_by_file_name(t->dtype), n, from,
-                         n * each, logical, why) != 0;
+                         n_bytes, logical, why) != 0;
         for (uint64_t k = 0; k < n && !bad; k++) {
             bad = put_expert(j, l, p, i, e + k, first, logical + k * padded,
                              live, why);
         }
-        checkpoint_forget(from, n * each);
+        checkpoint_forget(from, n_bytes);
         job_progress(j);
     }
     free(logical);

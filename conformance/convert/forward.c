@@ -445,7 +445,6 @@ static void name_layer(const moe_layer *l, uint64_t e, uint64_t n, mxo_text why)
 static int run_layer(job *j, size_t number, mxo_text why)
 {
     const moe_layer *l = &j->layers.layer[number];
-    char unused[256];
     layer_part p;
     mxo_tensor out[MOVER_OUTPUTS];
 
@@ -454,12 +453,9 @@ static int run_layer(job *j, size_t number, mxo_text why)
     }
     uint64_t step = job_experts_at_a_time(j, &p);
 
-    /* A layout that needs all experts at once refuses a few. */
-    if (mover_infer(&j->mover, &p, l->biased, step, out,
-                    (mxo_text){unused, sizeof unused}) < 0 ||
+    if (!mover_takes(&j->mover, &p, l->biased, step) ||
         (p.experts % step != 0 &&
-         mover_infer(&j->mover, &p, l->biased, p.experts % step, out,
-                     (mxo_text){unused, sizeof unused}) < 0)) {
+         !mover_takes(&j->mover, &p, l->biased, p.experts % step))) {
         step = p.experts;
     }
     for (uint64_t e = 0; e < p.experts; e += step) {

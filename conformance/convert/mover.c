@@ -251,12 +251,39 @@ static int seen_extent(const char *layout, const layer_part *p, int i,
                : -1;
 }
 
+/* Does tensor i of n experts end in a pad that a whole stack of them has once?
+ */
+static int has_tail(const mover *m, const layer_part *p, int i, uint64_t n)
+{
+    char unused[256];
+    const mxo_text why = {unused, sizeof unused};
+    char layout[64];
+    uint64_t seen[3];
+
+    chain_name(m, i, layout);
+    return seen_extent(layout, p, i, 2 * n, seen, why) == 0 &&
+           seen[0] != 2 * n && seen_extent(layout, p, i, n, seen, why) == 0 &&
+           seen[1] != n * part_rows(p, i);
+}
+
+int mover_takes(const mover *m, const layer_part *p, int biased, uint64_t n)
+{
+    char unused[256];
+    mxo_tensor out[MOVER_OUTPUTS];
+    int whole = mover_infer(m, p, biased, n, out,
+                            (mxo_text){unused, sizeof unused}) >= 0;
+
+    for (int i = 0; i < LAYER_TENSORS && whole; i++) {
+        whole = !has_tail(m, p, i, n);
+    }
+    return whole;
+}
+
 int mover_back(mover *m, const layer_part *p, int i, uint32_t dtype, uint64_t n,
                const uint8_t *from, uint64_t from_bytes, uint8_t *to,
                mxo_text why)
 {
-    const uint64_t kept[2] = {part_rows(p, i),
-                              part_row_bytes(p, i) / dtype_bytes(dtypes[i])};
+    const uint64_t cols = part_row_bytes(p, i) / dtype_bytes(dtypes[i]);
     const uint64_t want = n * part_rows(p, i) * part_row_bytes(p, i);
     mxo_tensor x = {.name = "x", .dtype = dtype, .rank = 3};
     char layout[64];
@@ -270,6 +297,10 @@ int mover_back(mover *m, const layer_part *p, int i, uint32_t dtype, uint64_t n,
     }
     x.n_bytes = from_bytes;
     x.buffer = m->in[i].handle;
+
+    /* A stack is seen as one expert. */
+    const uint64_t kept[2] = {n * part_rows(p, i) / x.shape[0], cols};
+
     return run_apply(m, &x, layout, kept, why) == 0 &&
                    m->table->download(m->ctx, to, m->out[0].handle, 0, want,
                                       why) == MXO_OK

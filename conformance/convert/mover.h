@@ -35,6 +35,10 @@ void mover_close(mover *m);
 int mover_infer(const mover *m, const layer_part *p, int biased, uint64_t n,
                 mxo_tensor out[MOVER_OUTPUTS], mxo_text why);
 
+/* Can n of the experts be moved without the others?  A layout may refuse so
+   few, or pad behind the last one. */
+int mover_takes(const mover *m, const layer_part *p, int biased, uint64_t n);
+
 /* Room for the bytes of a tensor of n experts; NULL without memory. */
 uint8_t *mover_staging(mover *m, uint64_t n_bytes, mxo_text why);
 /* Hand the staged bytes to input i. */

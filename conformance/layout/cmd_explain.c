@@ -250,7 +250,7 @@ static int bind(const options *o, steps *s)
 static int say_at(const steps *s, const uint64_t at[3], strbuf *out)
 {
     const explained *first = &s->step[0];
-    const uint64_t *extent = first->l.extent;
+    const uint64_t *extent = first->l.logical;
 
     if (at[0] >= extent[0] || at[1] >= extent[1] || at[2] >= extent[2]) {
         return cli_refuse("--at lies outside %" PRIu64 " x %" PRIu64

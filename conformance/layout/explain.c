@@ -124,7 +124,7 @@ static const char *part_name(uint32_t units, uint64_t i, char text[16])
 void explain_place(const explained *e, uint32_t units, uint64_t unit,
                    strbuf *out)
 {
-    const uint64_t *extent = e->l.extent;
+    const uint64_t *extent = e->l.logical;
     const uint64_t element = unit / units;
     char part[16];
 
@@ -205,7 +205,7 @@ static void add_shapes(const explained *e, int columns, strbuf *out)
     strbuf tensor = {0};
     strbuf memory = {0};
 
-    add_shape(&tensor, l->extent, 3);
+    add_shape(&tensor, l->logical, 3);
     strbuf_add(&tensor, " (experts x rows x columns)");
     if (!is_whole(e)) {
         strbuf_add(&tensor, ", padded to ");

@@ -241,10 +241,11 @@ static uint8_t *whole_tensor(const layout_evidence *e, layout_evidence *whole)
     }
     uint8_t *to = calloc((size_t)e->n_actual + 1, 1);
     const uint64_t row = e->extent[2] * width;
+    const uint64_t all = e->extent[0] * e->extent[1];
+    const uint64_t rows = all / whole->extent[0]; /* a stack is one expert */
 
-    for (uint64_t i = 0; to != NULL && i < e->extent[0] * e->extent[1]; i++) {
-        const uint64_t r =
-            i / e->extent[1] * whole->extent[1] + i % e->extent[1];
+    for (uint64_t i = 0; to != NULL && i < all; i++) {
+        const uint64_t r = i / rows * whole->extent[1] + i % rows;
         memcpy(to + r * whole->extent[2] * width, e->logical + i * row,
                (size_t)row);
     }

@@ -98,7 +98,7 @@ static uint8_t *logical_of(const pair *p, const layout_evidence *e,
         MXO_OK) {
         return NULL;
     }
-    seen.kept[0] = p->extent[1];
+    seen.kept[0] = p->extent[1] * p->extent[0] / seen.extent[0];
     seen.kept[1] = p->extent[2];
     layout_moved m = layout_move(&seen, p->layout, "inverse", p->expected,
                                  memory_dtype(p, seen.extent));
@@ -180,7 +180,8 @@ static void narrow(pair *p, uint64_t first)
 
     if (p->extent[0] <= ENOUGH_EXPERTS || each == 0 ||
         mxo_layout_padded(p->layout, p->dtype, some, padded,
-                          (mxo_text){text, sizeof text}) != MXO_OK) {
+                          (mxo_text){text, sizeof text}) != MXO_OK ||
+        padded[0] != ENOUGH_EXPERTS) {
         return;
     }
     const uint64_t last = p->extent[0] - ENOUGH_EXPERTS;

@@ -179,6 +179,17 @@ static int walk_row(stretch *s, const uint64_t row[2], int is_first,
     return go;
 }
 
+/* Rows of the padded tensor before expert e: those of a stack lie without a
+   gap, and the last expert has the pad. */
+static uint64_t rows_before(const mxo_layout *l, uint64_t e)
+{
+    const int is_stack = l->padded[0] != l->logical[0];
+
+    return is_stack && e < l->logical[0] ? e * l->logical[1]
+           : is_stack                    ? l->padded[1]
+                                         : e * l->padded[1];
+}
+
 int layout_walk(const layout_chain *c, layout_experts experts,
                 int (*visit)(void *state, const layout_run *r), void *state)
 {
@@ -193,6 +204,8 @@ int layout_walk(const layout_chain *c, layout_experts experts,
     find_step(&s);
     s.n = 0;
     const uint64_t rows = s.l->padded[1];
+    const uint64_t begin = rows_before(s.l, experts.first);
+    const uint64_t end = rows_before(s.l, experts.first + experts.n);
 
     for (s.first = 0; s.first < s.l->padded[2] && go; s.first += s.n) {
         const uint64_t left = s.l->padded[2] - s.first;
@@ -201,9 +214,9 @@ int layout_walk(const layout_chain *c, layout_experts experts,
             s.origin = mxo_layout_forward(s.l, 0);
             tabulate(&s, 0);
         }
-        for (uint64_t i = 0; i < experts.n * rows && go; i++) {
-            const uint64_t row[2] = {experts.first + i / rows, i % rows};
-            go = walk_row(&s, row, i == 0, visit, state);
+        for (uint64_t i = begin; i < end && go; i++) {
+            const uint64_t row[2] = {i / rows, i % rows};
+            go = walk_row(&s, row, i == begin, visit, state);
         }
     }
     return go;

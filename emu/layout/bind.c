@@ -239,6 +239,7 @@ mxo_status mxo_layout_bind(mxo_layout *l, const mxo_layout_row *row,
 
     memset(l, 0, sizeof *l);
     l->row = row;
+    memcpy(l->logical, extent, sizeof l->logical);
     memcpy(l->extent, extent, sizeof l->extent);
     for (int axis = 0; axis < 3; axis++) {
         if (extent[axis] >= (uint64_t)1 << 40) {

@@ -169,7 +169,7 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
                          const mxo_tensor *y, const mxo_tensor *valid,
                          mxo_text why)
 {
-    const layout_experts all = {0, chain_last(c)->map.padded[0]};
+    const layout_experts all = {0, chain_last(c)->map.logical[0]};
     const int has_gaps = chain_last(c)->map.n_records > 0;
     const int changes = has_values(c);
     const int is_plain = !changes && !has_gaps &&
@@ -226,7 +226,7 @@ static int take(returning *b, const layout_run *r, uint64_t i, uint64_t n)
 static int take_run(void *state, const layout_run *r)
 {
     returning *b = state;
-    const uint64_t *extent = b->c->step[0].map.extent;
+    const uint64_t *extent = b->c->step[0].map.logical;
 
     if (r->content != MXO_LAYOUT_LIVE) {
         return 1;
@@ -246,7 +246,7 @@ static int take_run(void *state, const layout_run *r)
 mxo_status chain_check_back(const layout_chain *c, const mxo_tensor *x,
                             const uint64_t kept[3], mxo_text why)
 {
-    const layout_experts all = {0, chain_last(c)->map.padded[0]};
+    const layout_experts all = {0, chain_last(c)->map.logical[0]};
     returning b = {c, x, NULL, kept, has_values(c), 0, 0};
 
     return !b.has_values || layout_walk(c, all, take_run, &b)
@@ -267,7 +267,7 @@ void chain_take_back(const layout_chain *c, const mxo_tensor *x,
 mxo_status chain_back(const layout_chain *c, const mxo_tensor *x,
                       const mxo_tensor *y, const uint64_t kept[3], mxo_text why)
 {
-    const layout_experts all = {0, chain_last(c)->map.padded[0]};
+    const layout_experts all = {0, chain_last(c)->map.logical[0]};
 
     MXO_TRY(chain_check_back(c, x, kept, why));
     chain_take_back(c, x, y, kept, all);

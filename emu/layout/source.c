@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const uint64_t MOST_ROWS = (uint64_t)1 << 40;
+
 static const char *const axis_names[] = {"experts", "rows", "cols"};
 
 mxo_status parse_refuse(const scan_context *c, mxo_status status,
@@ -214,11 +216,28 @@ static mxo_status set_strides(const scan_context *c, mxo_layout *l,
     return MXO_OK;
 }
 
+/* "*": the experts' rows stand one below the other, as one expert's. */
+static mxo_status stack_experts(const scan_context *c, mxo_layout *l)
+{
+    if (l->extent[1] > 0 && l->extent[0] > MOST_ROWS / l->extent[1]) {
+        return parse_refuse(c, MXO_E_SHAPE, "the tensor is too large");
+    }
+    l->extent[1] *= l->extent[0];
+    l->extent[0] = 1;
+    l->padded[0] = 1;
+    return MXO_OK;
+}
+
 mxo_status parse_source(const scan_context *c, scan_span *text, mxo_layout *l,
                         parse_digits *digits)
 {
+    const int is_stack = scan_take(text, '*');
+
     l->units = 1;
-    for (int axis = 0; axis < 3; axis++) {
+    if (is_stack) {
+        MXO_TRY(stack_experts(c, l));
+    }
+    for (int axis = is_stack; axis < 3; axis++) {
         MXO_TRY(read_axis(c, text, l, axis, digits));
     }
     MXO_TRY(read_sub_digits(c, text, l, digits));

@@ -334,7 +334,13 @@ int lay_read(lay *l, const lay_row *row, const char *map, const char *name,
     define_all(&names, row->params);
     override(&names, name);
     define_all(&names, row->where);
-    for (int i = 0; i < LAY_PARTS && status == 0; i++) {
+    const int is_stack = took(&map, '*');
+    if (is_stack) {
+        l->axis[LAY_ROWS].extent *= extent[0];
+        l->axis[0].extent = 1;
+        l->axis[0].padded = 1;
+    }
+    for (int i = is_stack; i < LAY_PARTS && status == 0; i++) {
         status = read_axis(l, &names, &map, i);
     }
     if (status == 0) {

@@ -29,6 +29,7 @@ typedef struct reader {
     mxo_text why;
     int n;
     int n_axes;
+    int is_stack; /* of all experts' rows, one below the other */
     written digit[CPU_DIGITS];
     written_axis axis[3];
     int n_order;
@@ -158,6 +159,8 @@ static mxo_status read_suffix(reader *r, written_axis *axis)
 
 static mxo_status read_left(reader *r)
 {
+    r->is_stack = next(r, "*");
+    r->n_axes = r->is_stack;
     while (!next(r, "->")) {
         const int axis = r->n_axes < 3 ? r->n_axes : 3;
 
@@ -454,6 +457,14 @@ static int takes_bits(const cpu_row *row, uint64_t elem_bytes)
     return 0;
 }
 
+/* Experts, rows and columns as the map has them. */
+static void extent_of(const reader *r, const uint64_t from[3], uint64_t to[3])
+{
+    to[0] = r->is_stack ? 1 : from[0];
+    to[1] = r->is_stack ? cpu_times(from[0], from[1]) : from[1];
+    to[2] = from[2];
+}
+
 mxo_status cpu_map_of(cpu_map *map, const cpu_row *row, const char *text,
                       const uint64_t extent[3], const uint64_t *live,
                       uint64_t elem_bytes, mxo_text why)
@@ -469,9 +480,11 @@ mxo_status cpu_map_of(cpu_map *map, const cpu_row *row, const char *text,
     }
     MXO_TRY(read_left(&r));
     MXO_TRY(read_right(&r));
+    uint64_t whole[3];
+    extent_of(&r, extent, whole);
+    extent_of(&r, live == NULL ? extent : live, map->extent);
     for (int a = 0; a < 3; a++) {
-        map->extent[a] = live == NULL ? extent[a] : live[a];
-        MXO_TRY(bind_axis(&r, a, extent[a], &map->padded[a]));
+        MXO_TRY(bind_axis(&r, a, whole[a], &map->padded[a]));
         if (map->extent[a] > map->padded[a]) {
             return cpu_fail(MXO_E_SHAPE, why, "more is kept than there is");
         }

@@ -129,7 +129,13 @@ static int map_left(layout_map *m, layout_reader *r)
 {
     int fits = 1;
 
-    for (int axis = 0; axis < 3; axis++) {
+    m->is_stack = reader_takes(r, '*');
+    if (m->is_stack) {
+        m->axis[1].extent *= m->axis[0].extent;
+        m->axis[0].extent = 1;
+        m->axis[0].padded = 1;
+    }
+    for (int axis = m->is_stack; axis < 3; axis++) {
         const uint32_t first = m->n_digits;
 
         if (reader_takes(r, '(')) {

@@ -86,6 +86,7 @@ typedef struct layout_map {
     const layout_row *row;
     uint32_t elem_bytes;
     uint32_t unit_bits; /* bits that move as a whole */
+    int is_stack;       /* of all experts' rows, one below the other */
     layout_axis axis[3];
     uint32_t n_digits;
     layout_digit digit[LAYOUT_DIGITS];

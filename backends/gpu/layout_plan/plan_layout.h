@@ -268,6 +268,10 @@ static mxo_status chain_back(chain_run *run, const layout_chain *c,
         for (int axis = 0; axis < 3 && (i != 0 || c->step[i].folded); axis++) {
             move.kept[axis] = m->axis[axis].extent;
         }
+        if (m->is_stack) {
+            move.kept[1] *= move.kept[0];
+            move.kept[0] = 1;
+        }
         if (v->kind < 0 || !map_is_plain(m) || !move_is_whole(&move)) {
             MXO_TRY(chain_move(run, move, i == 0 && v->kind < 0, why));
         }

@@ -56,17 +56,20 @@ static int save(const char *path, const tensor_set *set)
 static void add_layer(tensor_set *set, int layer, const char *damage)
 {
     char name[96];
-    const uint64_t e2 = strcmp(damage, "experts") == 0 ? E - 1 : E;
+    const int is_odd = strcmp(damage, "odd") == 0;
+    const uint64_t experts = is_odd ? E - 1 : E;
+    const uint64_t hidden = is_odd ? 384 : H;
+    const uint64_t e2 = strcmp(damage, "experts") == 0 ? E - 1 : experts;
     const uint64_t inter = strcmp(damage, "granule") == 0 ? 48 : I;
-    const uint64_t w13[] = {E, 2 * inter, H / 32, 16};
+    const uint64_t w13[] = {experts, 2 * inter, hidden / 32, 16};
     /* "turned" has as many bytes as it should. */
-    const uint64_t s13_turned[] = {E, H / 32, 2 * inter};
-    const uint64_t s13_plain[] = {E, 2 * inter,
-                                  strcmp(damage, "scale") == 0 ? 1 : H / 32};
+    const uint64_t s13_turned[] = {experts, hidden / 32, 2 * inter};
+    const uint64_t s13_plain[] = {
+        experts, 2 * inter, strcmp(damage, "scale") == 0 ? 1 : hidden / 32};
     const uint64_t *const s13 =
         strcmp(damage, "turned") == 0 ? s13_turned : s13_plain;
-    const uint64_t w2[] = {e2, H, inter / 32, 16};
-    const uint64_t s2[] = {e2, H, inter / 32};
+    const uint64_t w2[] = {e2, hidden, inter / 32, 16};
+    const uint64_t s2[] = {e2, hidden, inter / 32};
     const char *const names[] = {"gate_up_proj_blocks", "gate_up_proj_scales",
                                  "gate_up_proj_bias",   "down_proj_blocks",
                                  "down_proj_scales",    "down_proj_bias"};

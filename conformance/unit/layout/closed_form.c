@@ -19,7 +19,8 @@ static const struct {
 typedef struct trial {
     const closed_form *form;
     mxo_layout l;
-    uint64_t extent[3];
+    uint64_t stacked;   /* experts that are one */
+    uint64_t extent[3]; /* of the stack */
     uint64_t padded[3];
     char name[160];
 } trial;
@@ -35,13 +36,15 @@ static int bind(trial *t, char *why, size_t n)
 {
     const mxo_layout_row *row = mxo_layout_find(t->form->layout);
     const mxo_text text = {why, n};
+    const uint64_t extent[3] = {t->extent[0] * t->stacked,
+                                t->extent[1] / t->stacked, t->extent[2]};
 
     ck_assert_msg(row != NULL, "%s: no such row", t->form->layout);
     (void)snprintf(t->name, sizeof t->name, "%s [%u,%u,%u]", t->form->layout,
-                   (unsigned)t->extent[0], (unsigned)t->extent[1],
-                   (unsigned)t->extent[2]);
+                   (unsigned)extent[0], (unsigned)extent[1],
+                   (unsigned)extent[2]);
     return mxo_layout_bind(&t->l, row, t->form->layout, t->form->elem_bytes,
-                           t->extent, text) == MXO_OK;
+                           extent, text) == MXO_OK;
 }
 
 /* Content of the place of element (r, c) of the padded tensor. */
@@ -168,9 +171,17 @@ static void check_refusals(trial *t)
     }
 }
 
+/* Is the map that of all experts' rows, one below the other? */
+static int is_stack(const char *layout)
+{
+    const mxo_layout_row *row = mxo_layout_find(layout);
+
+    return row != NULL && row->map[0] == '*';
+}
+
 void closed_form_holds(const closed_form *form)
 {
-    trial t = {form, {0}, {0}, {0}, ""};
+    trial t = {form, {0}, 1, {0}, {0}, ""};
 
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         t.extent[0] = shapes[i].experts;
@@ -178,6 +189,11 @@ void closed_form_holds(const closed_form *form)
                                 form->row_unit, form->rows);
         t.extent[2] = extent_of(shapes[i].cols, shapes[i].cols_off,
                                 form->col_unit, form->cols);
+        if (is_stack(form->layout)) {
+            t.stacked = t.extent[0];
+            t.extent[1] *= t.stacked;
+            t.extent[0] = 1;
+        }
         t.padded[0] = t.extent[0];
         t.padded[1] = closed_up(t.extent[1], form->row_unit);
         t.padded[2] = closed_up(t.extent[2], form->col_unit);

@@ -226,6 +226,7 @@ static const closed_form forms[] = {
     {"aiter.shuffle_mxfp8fp4_b", 1, 1, tile_16_16, 16, 16, NO, NO, 0, 0},
     {"aiter.shuffle_mxfp8fp4_scale", 1, 1, tile_32_4, 32, 4, PAD, NO, 0x7f, 0},
     {"aiter.e8m0_shuffle", 1, 1, scale, 256, 8, PAD, PAD, ANY, ANY},
+    {"aiter.e8m0_shuffle_all", 1, 1, scale, 256, 8, PAD, PAD, ANY, ANY},
     {"aiter.e8m0_shuffle_stacked", 1, 1, scale, 256, 8, WHOLE, PAD, 0, ANY},
     {"aiter.e8m0_unpadded", 1, 1, scale, 32, 8, NO, NO, 0, 0},
     {"aiter.shuffle_scale_a16w4", 1, 1, scale, 32, 8, NO, PAD, 0, 0x7f},

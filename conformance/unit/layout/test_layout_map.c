@@ -132,6 +132,35 @@ START_TEST(pads_hold_what_the_row_says)
 }
 END_TEST
 
+/* Two experts of three rows, padded behind the last one alone. */
+START_TEST(a_stack_is_padded_once)
+{
+    static const uint64_t extent[3] = {2, 3, 1};
+    static const uint64_t to[] = {0, 2, 4, 6, 1, 3};
+    const mxo_layout_row row = row_of("* (r:2 R)^8=7f C -> R r C");
+    mxo_layout l;
+    char why[256];
+    uint64_t src;
+    uint8_t byte = 0;
+
+    ck_assert_int_eq(
+        mxo_layout_bind(&l, &row, "test.row", 1, extent, (mxo_text){why, 256}),
+        MXO_OK);
+    ck_assert_uint_eq(l.n_units, 8);
+    ck_assert_uint_eq(l.padded[0], 1);
+    ck_assert_uint_eq(l.padded[1], 8);
+    for (uint64_t i = 0; i < 6; i++) {
+        ck_assert_uint_eq(
+            mxo_layout_forward(&l, mxo_layout_padded_index(&l, i)), to[i]);
+        ck_assert_int_eq(mxo_layout_content_at(&l, to[i], &src, &byte),
+                         MXO_LAYOUT_LIVE);
+        ck_assert_uint_eq(src, i);
+    }
+    ck_assert_int_eq(mxo_layout_content_at(&l, 7, &src, &byte), MXO_LAYOUT_PAD);
+    ck_assert_uint_eq(byte, 0x7f);
+}
+END_TEST
+
 START_TEST(malformed_rows_are_refused)
 {
     static const char *const maps[] = {
@@ -156,6 +185,10 @@ START_TEST(malformed_rows_are_refused)
         "E R C -> E (R C) )",
         "E R C f:2 -> E f (R C) E",
         "R R C -> R R C",
+        "* E R C -> E R C",
+        "* R -> R",
+        "R * C -> R C",
+        "* (R r:4) C -> R r C",
     };
     mxo_layout l;
     char why[256];
@@ -212,7 +245,8 @@ static int keeps_experts_apart(const mxo_layout *l)
            (l->rank != 3 || l->shape[0] == l->extent[0]);
 }
 
-/* The layer brings its weights back an expert at a time. */
+/* The layer brings its weights back an expert at a time: rows of a stack are
+   neighbours, wherever they go. */
 START_TEST(every_row_keeps_experts_apart)
 {
     mxo_layout l;
@@ -225,7 +259,8 @@ START_TEST(every_row_keeps_experts_apart)
             const uint64_t extent[3] = {2, 1536, 1536};
             if (mxo_layout_bind(&l, row, row->id, bytes, extent,
                                 (mxo_text){why, 400}) == MXO_OK) {
-                ck_assert_msg(keeps_experts_apart(&l), "%s", row->id);
+                ck_assert_msg(row->map[0] == '*' || keeps_experts_apart(&l),
+                              "%s", row->id);
                 n++;
             }
         }
@@ -270,6 +305,7 @@ Suite *suite_layout_map(void)
     tcase_add_test(t, nibbles_and_bits_are_little_endian);
     tcase_add_test(t, parameters_come_from_the_name);
     tcase_add_test(t, pads_hold_what_the_row_says);
+    tcase_add_test(t, a_stack_is_padded_once);
     tcase_add_test(t, malformed_rows_are_refused);
     tcase_add_test(t, a_shape_off_the_granule_is_refused_in_words);
     tcase_add_test(t, every_row_of_the_table_binds_at_its_granule);

@@ -72,7 +72,8 @@ typedef struct mxo_layout_record {
 /** A layout bound to a shape. */
 typedef struct mxo_layout {
     const mxo_layout_row *row;
-    uint64_t extent[3]; /* experts, rows, columns of the logical tensor */
+    uint64_t logical[3]; /* experts, rows, columns of the tensor */
+    uint64_t extent[3];  /* the same; of a stack one expert with all rows */
     uint64_t padded[3];
     mxo_layout_pad pad[3];
     uint64_t n_dense; /* units of the padded tensor */
