@@ -3,7 +3,9 @@
 #include "number.h"
 
 #include <fenv.h>
+#include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,16 +36,61 @@ static size_t take_digits(const char *text, uint64_t most, uint64_t *n)
     return 0;
 }
 
+void number_standard(void)
+{
+    (void)fesetenv(FE_DFL_ENV);
+    (void)setlocale(LC_ALL, "C");
+}
+
+/* What a caller computes and spells numbers in. */
+typedef struct ways {
+    fenv_t arithmetic;
+    locale_t locale;
+    locale_t standard;
+} ways;
+
+static ways leave(void)
+{
+    ways w;
+
+    (void)fegetenv(&w.arithmetic);
+    (void)fesetenv(FE_DFL_ENV);
+    w.standard = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    w.locale = uselocale(w.standard);
+    return w;
+}
+
+static void come_back(const ways *w)
+{
+    (void)fesetenv(&w->arithmetic);
+    (void)uselocale(w->locale);
+    freelocale(w->standard);
+}
+
 double number_decimal(const char *text, char **end)
 {
-    fenv_t caller;
-
-    (void)fegetenv(&caller);
-    (void)fesetenv(FE_DFL_ENV);
+    const ways caller = leave();
     const double x = strtod(text, end);
 
-    (void)fesetenv(&caller);
+    come_back(&caller);
     return x;
+}
+
+void number_spell(double x, char *text, size_t size)
+{
+    const ways caller = leave();
+    int digits = 1;
+
+    if (isnan(x)) {
+        (void)snprintf(text, size, "nan");
+    } else if (x == trunc(x) && fabs(x) < 1e15) {
+        (void)snprintf(text, size, "%.0f", x);
+    } else {
+        do {
+            (void)snprintf(text, size, "%.*g", digits++, x);
+        } while (digits <= 17 && strtod(text, NULL) != x);
+    }
+    come_back(&caller);
 }
 
 int number_natural(const char *text, uint64_t least, uint64_t most, uint64_t *n)

@@ -11,6 +11,7 @@
 #error "-ffast-math, -Ofast or a part of them: no bit would be sure"
 #endif
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* The next multiple of by, n if it is one. */
@@ -19,9 +20,14 @@ static inline uint64_t round_up(uint64_t n, uint64_t by)
     return (n + by - 1) / by * by;
 }
 
-/* strtod() to nearest, subnormal numbers kept, whatever the caller rounds to.
- */
+/* Rounding to nearest, subnormal numbers and the locale C, in which numbers are
+   computed, read and printed, whatever somebody's library has left. */
+void number_standard(void);
+/* strtod() to nearest, subnormal numbers kept, in the locale C, whatever the
+   caller's are. */
 double number_decimal(const char *text, char **end);
+/* The shortest spelling that reads back as the same number; in the same way. */
+void number_spell(double x, char *text, size_t size);
 /* A natural number of least .. most: 1 and *n; else 0, *n as it was. */
 int number_natural(const char *text, uint64_t least, uint64_t most,
                    uint64_t *n);

@@ -32,24 +32,6 @@ refuse(mxo_text why, const char *format, ...)
     return -1;
 }
 
-/* Shortest spelling that reads back as the same number. */
-static void spell_real(double x, char word[OP_WORD])
-{
-    int digits = 1;
-
-    if (isnan(x)) {
-        (void)snprintf(word, OP_WORD, "nan");
-        return;
-    }
-    if (x == trunc(x) && fabs(x) < 1e15) {
-        (void)snprintf(word, OP_WORD, "%.0f", x);
-        return;
-    }
-    do {
-        (void)snprintf(word, OP_WORD, "%.*g", digits++, x);
-    } while (digits <= 17 && number_decimal(word, NULL) != x);
-}
-
 /* strtod() alone would take blanks, hexadecimal, "infinity(...)" and for an
    infinity what is too large. */
 static int read_real(const char *text, double *x)
@@ -94,7 +76,7 @@ static int set_number(test_case *c, int i, const char *value, mxo_text why)
         p->kind == PARAM_SIZE) {
         (void)snprintf(c->value[i], OP_WORD, "%" PRId64, (int64_t)x);
     } else {
-        spell_real(x, c->value[i]);
+        number_spell(x, c->value[i], OP_WORD);
     }
     return 0;
 }

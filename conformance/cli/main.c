@@ -4,6 +4,7 @@
  * arguments are those of "run".
  */
 #include "base/cli.h"
+#include "base/number.h"
 #include "base/stop.h"
 #include "system/system.h"
 
@@ -149,6 +150,7 @@ int main(int argc, char **argv)
     static const command telling = {"version", show_version, ""};
     const char *name = argc > 1 ? argv[1] : "run";
 
+    number_standard();
     hold_standard_streams();
     system_note_program(argv[0]);
     if (strcmp(name, "help") == 0 && argc > 2) {

@@ -6,6 +6,7 @@
  */
 #include "nearest_legal_shape.h"
 
+#include "base/number.h"
 #include "case/case_shape.h"
 #include "fill_loaded.h"
 
@@ -88,7 +89,7 @@ static void try_value(searching *s, const char *key, const char *value)
         case_vary(&c, key, value, (mxo_text){text, sizeof text}) != 0) {
         return;
     }
-    legal->at = strcmp(value, "none") == 0 ? 0 : strtod(value, NULL);
+    legal->at = strcmp(value, "none") == 0 ? 0 : number_decimal(value, NULL);
     if (is_legal(s->oracle, &c, &legal->out)) {
         s->n_legal++;
     } else {

@@ -2,6 +2,7 @@
 /* See process_state.h. */
 #include "process_state.h"
 
+#include "base/number.h"
 #include "base/say.h"
 #include "system/system.h"
 
@@ -144,8 +145,7 @@ void process_state_free(process_state **s)
 
 void process_state_reset(process_state *s)
 {
-    (void)fesetenv(FE_DFL_ENV);
-    (void)setlocale(LC_ALL, "C");
+    number_standard();
     for (int i = 1; i < N_SIGNALS; i++) {
         if (is_ours(i)) {
             (void)sigaction(i, &s->handlers[i], NULL);

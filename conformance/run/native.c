@@ -2,6 +2,7 @@
 /* Cases as vector files; see native.h. */
 #include "native.h"
 
+#include "base/number.h"
 #include "base/say.h"
 #include "base/strbuf.h"
 #include "device/device_under_test.h"
@@ -21,7 +22,7 @@ static json_t *params_object(const test_case *c)
 
     for (int i = 0; i < c->schema->n_params; i++) {
         const op_param *p = &c->schema->params[i];
-        const double number = strtod(c->value[i], NULL);
+        const double number = number_decimal(c->value[i], NULL);
         json_t *value;
         if (strcmp(c->value[i], "none") == 0 && p->kind != PARAM_CHOICE &&
             p->kind != PARAM_NAME) {

@@ -4,6 +4,7 @@
 
 #include <check.h>
 #include <fenv.h>
+#include <locale.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
@@ -132,12 +133,20 @@ START_TEST(no_mode_of_the_caller_changes_a_number)
         ck_assert_int_eq(fesetround(modes[i]), 0);
         const double tenth = number_decimal("0.1", NULL);
         const double third = number_decimal("0.3333333333333333333", NULL);
+        char word[3][32];
+
+        number_spell(0.1, word[0], sizeof word[0]);
+        number_spell(-1.702, word[1], sizeof word[1]);
+        number_spell(0x1p-1074, word[2], sizeof word[2]);
         const int kept = fegetround();
 
         (void)fesetround(FE_TONEAREST);
         ck_assert_int_eq(kept, modes[i]);
         ck_assert(tenth == 0x1.999999999999ap-4);
         ck_assert(third == 0x1.5555555555555p-2);
+        ck_assert_str_eq(word[0], "0.1");
+        ck_assert_str_eq(word[1], "-1.702");
+        ck_assert_str_eq(word[2], "5e-324");
     }
 #if defined(__SSE2__)
     const unsigned standard = _mm_getcsr();
@@ -148,6 +157,22 @@ START_TEST(no_mode_of_the_caller_changes_a_number)
     _mm_setcsr(standard);
     ck_assert(least == 0x1p-1074);
 #endif
+}
+END_TEST
+
+/* Where that locale is not there, it stays C. */
+START_TEST(no_comma_of_the_caller_is_in_a_number)
+{
+    char word[32];
+    char *end;
+
+    (void)setlocale(LC_ALL, "de_DE.UTF-8");
+    const double half = number_decimal("0.5", &end);
+
+    number_spell(0.25, word, sizeof word);
+    (void)setlocale(LC_ALL, "C");
+    ck_assert(half == 0.5 && *end == '\0');
+    ck_assert_str_eq(word, "0.25");
 }
 END_TEST
 
@@ -165,6 +190,7 @@ Suite *suite_number(void)
     tcase_add_test(t, whatever_else_is_no_list);
     tcase_add_test(t, triples_are_two_or_three_extents);
     tcase_add_test(t, no_mode_of_the_caller_changes_a_number);
+    tcase_add_test(t, no_comma_of_the_caller_is_in_a_number);
     suite_add_tcase(s, t);
     return s;
 }

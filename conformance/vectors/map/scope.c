@@ -52,20 +52,6 @@ const host_tensor *scope_tensor(scope *s, const char *name)
     return t;
 }
 
-void number_text(double number, char *text, size_t size)
-{
-    if (fabs(number) < 1e15 && number == floor(number)) {
-        (void)snprintf(text, size, "%.0f", number);
-        return;
-    }
-    for (int digits = 1; digits <= 17; digits++) {
-        (void)snprintf(text, size, "%.*g", digits, number);
-        if (number_decimal(text, NULL) == number) {
-            return;
-        }
-    }
-}
-
 static void json_text(const json_t *value, char *text, size_t size)
 {
     char *dump;
@@ -79,7 +65,7 @@ static void json_text(const json_t *value, char *text, size_t size)
                        (long long)json_integer_value(value));
         break;
     case JSON_REAL:
-        number_text(json_real_value(value), text, size);
+        number_spell(json_real_value(value), text, size);
         break;
     case JSON_NULL:
         (void)snprintf(text, size, "none");
@@ -176,7 +162,7 @@ static void value_text(const host_tensor *t, char *text, size_t size)
     if (isinf(value)) {
         (void)snprintf(text, size, "none");
     } else {
-        number_text(value, text, size);
+        number_spell(value, text, size);
     }
 }
 

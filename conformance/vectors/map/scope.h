@@ -59,9 +59,6 @@ MXO_MUST_CHECK mxo_status scope_expand(scope *s, const char *text, size_t len,
  */
 int scope_holds(scope *s, const char *condition);
 
-/* Shortest text that reads back as the number. */
-void number_text(double number, char *text, size_t size);
-
 /* Cut the text before the separator off *rest (outside brackets). */
 typedef struct piece {
     const char *ptr;
