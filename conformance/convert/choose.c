@@ -72,22 +72,19 @@ static int read_question(const char *text, const char *model, const shard *s,
     return 0;
 }
 
-/* Sizes that trtllm-gen's first loader refuses, the one of modular experts
-   rounds up (profiles-nvidia 13); CUTLASS's rounds none. Are there such? */
-static int round_nvfp4(const moe_layer *l, int is_trtllm, shard *s)
+/* The loader of modular experts rounds sizes up for trtllm-gen (profiles-nvidia
+   13), the one before it and CUTLASS's round none. */
+static void round_nvfp4(mxo_sel_version version, int is_trtllm, shard *s)
 {
-    const int hidden = is_trtllm && l->hidden % 128 != 0;
-    const int inter = is_trtllm && l->inter / s->tp % 64 != 0;
+    const int is_rounded = is_trtllm && version != MXO_SEL_2025_08;
 
-    s->round_hidden = hidden ? 256 : 1;
-    s->round_inter = inter ? 64 : 1;
-    return hidden || inter;
+    s->round_hidden = is_rounded ? 256 : 1;
+    s->round_inter = is_rounded ? 64 : 1;
 }
 
 /* Of a layer of NVFP4, which vLLM chooses for by two variables; assumed is the
-   one that was not said, and whose sizes are taken. */
-static int choose_nvfp4(const char *text, const moe_layer *l,
-                        char conversion[JOB_NAME], shard *s,
+   one that was not said. */
+static int choose_nvfp4(const char *text, char conversion[JOB_NAME], shard *s,
                         char assumed[JOB_ASSUMED], mxo_text why)
 {
     char words[WORDS];
@@ -123,14 +120,11 @@ static int choose_nvfp4(const char *text, const moe_layer *l,
                        text);
         return -1;
     }
-    const int is_rounded = round_nvfp4(l, is_trtllm, s);
-
-    (void)snprintf(assumed, JOB_ASSUMED, "%s%s%s",
+    round_nvfp4(q.config.version, is_trtllm, s);
+    (void)snprintf(assumed, JOB_ASSUMED, "%s",
                    word != NULL ? ""
                    : is_trtllm  ? "VLLM_FLASHINFER_MOE_BACKEND=latency"
-                                : "VLLM_FLASHINFER_MOE_BACKEND=throughput",
-                   word == NULL && is_rounded ? ", " : "",
-                   is_rounded ? "sizes of modular experts" : "");
+                                : "VLLM_FLASHINFER_MOE_BACKEND=throughput");
     (void)snprintf(conversion, JOB_NAME, "%s",
                    is_trtllm ? "trtllm_nvfp4" : "cutlass_nvfp4");
     return 0;
@@ -188,7 +182,7 @@ static int follow_layer(const char *text, const moe_layer *l,
     const char *const word = model_of(l);
 
     if (l->globals != NULL) {
-        return choose_nvfp4(text, l, conversion, s, assumed, why);
+        return choose_nvfp4(text, conversion, s, assumed, why);
     }
     if (strstr(text, "model=") == NULL) {
         (void)snprintf(assumed, JOB_ASSUMED, "loaded as %s", word);
