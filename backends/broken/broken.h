@@ -15,6 +15,8 @@
 
 #include "../common/call_read.h"
 
+#include <math.h>
+
 enum {
 #define MXO_MUTANT(id, class, op, what, source) BROKEN_##id,
 #include "mutants.def"
@@ -129,7 +131,13 @@ double broken_load_half(const mxo_tensor *t, uint64_t i);
 int32_t broken_load_i32(const mxo_tensor *t, uint64_t i);
 /* Rounded once into the tensor's type. */
 void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x);
-uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i);
+static inline uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i)
+{
+    const uint8_t *at = tensor_address(t);
+
+    return packed ? (uint32_t)at[i / 2] >> 4 * (i % 2) & 0xfu : at[i];
+}
+
 void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
                      uint64_t i, uint32_t code);
 mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
@@ -138,8 +146,23 @@ mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
 mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why);
 
 /* double_double.c: double-double. */
-dd broken_dd(double x);
-dd broken_sum(double a, double b);
+static inline dd broken_dd(double x)
+{
+    const dd r = {x, 0};
+
+    return r;
+}
+
+/* Exact a + b. */
+static inline dd broken_sum(double a, double b)
+{
+    const double s = a + b;
+    const double t = s - a;
+    const dd r = {s, (a - (s - t)) + (b - t)};
+
+    return isfinite(s) ? r : broken_dd(s);
+}
+
 dd broken_mul(dd a, dd b);
 dd broken_div(dd a, dd b);
 dd broken_exp_minus(dd z);

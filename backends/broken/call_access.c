@@ -111,13 +111,6 @@ void broken_store(const broken *b, const mxo_tensor *t, uint64_t i, dd x)
     }
 }
 
-uint32_t broken_code(const mxo_tensor *t, int packed, uint64_t i)
-{
-    const uint8_t *at = tensor_address(t);
-
-    return packed ? (uint32_t)at[i / 2] >> 4 * (i % 2) & 0xfu : at[i];
-}
-
 void broken_set_code(const broken *b, const mxo_tensor *t, int packed,
                      uint64_t i, uint32_t code)
 {

@@ -7,23 +7,6 @@
 
 #include <math.h>
 
-dd broken_dd(double x)
-{
-    const dd r = {x, 0};
-
-    return r;
-}
-
-/* Exact a + b. */
-dd broken_sum(double a, double b)
-{
-    const double s = a + b;
-    const double t = s - a;
-    const dd r = {s, (a - (s - t)) + (b - t)};
-
-    return isfinite(s) ? r : broken_dd(s);
-}
-
 static dd tidy(double hi, double lo)
 {
     const double s = hi + lo;

@@ -133,13 +133,15 @@ typedef struct layer {
     sum_kind sum;
 } layer;
 
-/* A sum without any rounding: its parts do not overlap and grow in size. */
+/* A sum without any rounding: two doubles, which are mostly enough, and parts
+   that do not overlap and grow in size. */
 enum { LAYER_PARTS = 44 }; /* 53 bits each cover all exponents of a double */
 
 typedef struct exact_sum {
-    double part[LAYER_PARTS];
+    double plain; /* rounded at each step: tells infinities and NaN */
+    double rest;
+    double part[LAYER_PARTS]; /* of what the rest cannot hold */
     int n;
-    double plain; /* tells infinities and NaN */
 } exact_sum;
 
 double broken_bf16(double x);
@@ -229,9 +231,27 @@ double broken_answer_fault(const broken *b, const layer *l, uint64_t t,
 void broken_remember(const broken *b, const layer *l);
 
 /* layer_sum.c */
-void broken_exact_add(exact_sum *s, double x);
+void broken_exact_keep(exact_sum *s, double x);
+static inline void broken_exact_zero(exact_sum *s)
+{
+    s->plain = 0;
+    s->rest = 0;
+    s->n = 0;
+}
+
+static inline void broken_exact_add(exact_sum *s, double x)
+{
+    const dd sum = broken_sum(s->plain, x);
+    const dd rest = broken_sum(s->rest, sum.lo);
+
+    s->plain = sum.hi;
+    s->rest = rest.hi;
+    if (rest.lo != 0) {
+        broken_exact_keep(s, rest.lo);
+    }
+}
 /* The nearest double and what is left of the next part. */
-dd broken_exact_sum(const exact_sum *s);
+dd broken_exact_sum(exact_sum *s);
 dd broken_combine(const broken *b, const layer *l, uint64_t t,
                   const double *row, const int *there);
 

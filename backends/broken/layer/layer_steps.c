@@ -239,19 +239,22 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
 {
     const int by_parts = IS(MV15) || IS(MV18) || IS(MV19);
     const int is_last = IS(MV23) || IS(MB10);
-    exact_sum acc = {.n = 0};
+    const int goes_back = IS(MV15) || IS(MV17);
+    const int skips = IS(MV22);
+    const double behind = IS(MS07) || g->k == 0 ? 0 : a[g->k - 1];
+    exact_sum acc;
     parts single = {{0, 0, 0, 0}, 0};
 
+    broken_exact_zero(&acc);
     if (start != 0 && !is_last) {
         broken_exact_add(&acc, start);
     }
     for (uint64_t i = 0; i < c->n; i++) {
-        const uint64_t k = IS(MV15) || IS(MV17) ? c->n - 1 - i : i;
-        const double x = k < g->k ? a[k] : IS(MS07) ? 0 : a[g->k - 1];
-        const double p = IS(MV22) && k >= g->k ? 0 : x * c->w[k];
-        if (p != 0) { /* NaN too */
-            broken_exact_add(&acc, p);
-        }
+        const uint64_t k = goes_back ? c->n - 1 - i : i;
+        const double x = k < g->k ? a[k] : behind;
+        const double p = skips && k >= g->k ? 0 : x * c->w[k];
+
+        broken_exact_add(&acc, p);
         if (by_parts) {
             add_part(b, g, &single, k, p);
         }
@@ -307,8 +310,10 @@ static void read_operands(const broken *b, const layer *l, const gemm *g,
 
     for (uint64_t k = 0; k < g->k; k++) {
         const double s = a->scale[k / BLOCK];
-        o->a_scale[k] = s;
-        o->w_scale[k] = c->scale[k / BLOCK];
+        if (l->order.kind != ORDER_OPEN) {
+            o->a_scale[k] = s;
+            o->w_scale[k] = c->scale[k / BLOCK];
+        }
         o->a[k] = l->order.at_block || moves ? a->x[k] : a->x[k] * s;
         c->w[k] *= moves ? s : 1;
         if (l->order.kind == ORDER_UNIT && is_wide && g->in->mbits == 23) {

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-void broken_exact_add(exact_sum *s, double x)
+/* One more part: a longer expansion (Shewchuk 1997). */
+void broken_exact_keep(exact_sum *s, double x)
 {
     int n = 0;
 
-    s->plain += x;
-    for (int i = 0; isfinite(s->plain) && i < s->n; i++) {
+    for (int i = 0; i < s->n; i++) {
         const dd t = broken_sum(s->part[i], x);
         x = t.hi;
         if (t.lo != 0) {
@@ -22,10 +22,12 @@ void broken_exact_add(exact_sum *s, double x)
 
 /* The nearest double and what is left of the next part: enough to round to
    fewer bits as the whole sum would. */
-dd broken_exact_sum(const exact_sum *s)
+dd broken_exact_sum(exact_sum *s)
 {
     dd top = {0, 0};
 
+    broken_exact_keep(s, s->rest);
+    broken_exact_keep(s, s->plain);
     for (int i = s->n - 1; i >= 0 && top.lo == 0; i--) {
         top = broken_sum(top.hi, s->part[i]);
     }
@@ -76,7 +78,7 @@ static double moe_sum(const broken *b, const layer *l, const double *row,
 }
 
 /* Rounded once, by who stores it. */
-static dd real_sum(const broken *b, const exact_sum *s)
+static dd real_sum(const broken *b, exact_sum *s)
 {
     static const broken faultless;
     const number_format *f = broken_format("f32");
@@ -146,10 +148,11 @@ static double add_row(const broken *b, const layer *l, double acc, double row,
 dd broken_combine(const broken *b, const layer *l, uint64_t t,
                   const double *row, const int *there)
 {
-    exact_sum exact = {.n = 0};
+    exact_sum exact;
     uint64_t slot[LAYER_SLOTS];
     double acc = 0;
 
+    broken_exact_zero(&exact);
     sum_order(b, l, t, slot);
     if (l->sum == SUM_MOE) {
         return broken_dd(moe_sum(b, l, row, there));

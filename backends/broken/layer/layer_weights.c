@@ -43,18 +43,6 @@ static unsigned byte_of(const broken *b, const layer *l, const gemm *g,
         g->scale)[(IS(MG15b) ? row % 256 : row) * per_row + n];
 }
 
-/* Whether the mutant leaves out element k. */
-static int is_lost(const broken *b, const gemm *g, uint64_t k)
-{
-    const uint64_t blocks = (g->k + 31) / 32;
-
-    return (IS(MG01) && blocks > 1 && k / 32 == blocks - 1) ||
-           (IS(MG20) && k + 1 == g->k) || (IS(MG13) && k >= (g->k + 1) / 2) ||
-           (IS(MG05) && k % 2 == 1) ||
-           (IS(ME12) && g->k % 64 != 0 && k >= g->k / 64 * 64) ||
-           (IS(MZ03) && g->k == 32 && k >= 16) || (IS(MZ04) && g->k < 32);
-}
-
 /* MZ12: columns of w2 begin within a block, whose first code nobody has, and
    end within one. */
 static int is_cut_twice(const broken *b, const layer *l, const gemm *g)
@@ -66,6 +54,29 @@ static int is_cut_twice(const broken *b, const layer *l, const gemm *g)
         is_cut = broken_code(g->w, 1, row * g->k) % 8 == 0;
     }
     return is_cut;
+}
+
+/* The element from which on a mutant leaves out a column. */
+static uint64_t end_of(const broken *b, const layer *l, const gemm *g)
+{
+    const uint64_t k = g->k;
+
+    if ((IS(MG01) && k > BLOCK) || is_cut_twice(b, l, g)) {
+        return (k - (IS(MG01) ? 1 : 0)) / BLOCK * BLOCK;
+    }
+    if (IS(MG20)) {
+        return k - 1;
+    }
+    if (IS(MG13)) {
+        return (k + 1) / 2;
+    }
+    if (IS(ME12)) {
+        return k / 64 * 64;
+    }
+    if (IS(MZ03) && k == BLOCK) {
+        return BLOCK / 2;
+    }
+    return IS(MZ04) && k < BLOCK ? 0 : UINT64_MAX;
 }
 
 /* Effect of a block's scale byte on its codes. */
@@ -113,8 +124,7 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
     const uint64_t end = (g->k + BLOCK - 1) / BLOCK * BLOCK;
     const number_format *narrow =
         broken_format(is_half(g) && !IS(MF08) ? "f16" : "bf16");
-    const uint64_t last =
-        is_cut_twice(b, l, g) ? g->k / BLOCK * BLOCK : UINT64_MAX;
+    const uint64_t last = end_of(b, l, g);
     const uint64_t codes = 2 * broken_elems(g->w);
     block_scale scale = {0, 0};
 
@@ -126,7 +136,7 @@ void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
             scale = read_scale(b, l, byte);
             c->scale[k / BLOCK] = broken_e8m0(b, byte);
         }
-        if (is_lost(b, g, k) || k >= last || at >= codes) {
+        if (k >= last || at >= codes || (IS(MG05) && k % 2 == 1)) {
             c->w[k] = 0;
             continue;
         }
