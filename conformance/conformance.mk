@@ -278,9 +278,10 @@ libjudge_la_SOURCES = \
 	%reldir%/gguf/block.c \
 	%reldir%/gguf/block.h \
 	%reldir%/gguf/check_block.c \
-	%reldir%/gguf/divisors.c \
-	%reldir%/gguf/divisors.h \
+	%reldir%/gguf/check_layer.c \
 	%reldir%/gguf/gguf.h \
+	%reldir%/gguf/numbers.c \
+	%reldir%/gguf/numbers.h \
 	%reldir%/gguf/parse.c \
 	%reldir%/gguf/parse.h \
 	%reldir%/gguf/read.c \

@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     open_made(made, &a, &layers);
     (void)remove(again);
     sentence[0] = '\0';
-    if (gguf_from_checkpoint(made, again, 0, why) != 0) {
+    if (gguf_from_checkpoint(made, again, ROWS_UNTOLD, 0, why) != 0) {
         if (sentence[0] == '\0') {
             die("the way back is refused without a word", made);
         }

@@ -208,9 +208,9 @@ static int convert_gguf(const convert_options *o)
     }
     catch_signals();
     const int failed =
-        o->to != NULL
-            ? gguf_from_checkpoint(o->paths[0], o->paths[1], !o->quiet, why)
-            : gguf_read(o->paths[0], o->paths[1], !o->quiet, why);
+        o->to != NULL ? gguf_from_checkpoint(o->paths[0], o->paths[1], o->rows,
+                                             !o->quiet, why)
+                      : gguf_read(o->paths[0], o->paths[1], !o->quiet, why);
 
     if (failed != 0) {
         (void)cli_refuse("%s", sentence);

@@ -65,6 +65,27 @@ void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
     }
 }
 
+const uint8_t *layer_global_of(const moe_layer *l, uint64_t e, int projection,
+                               int kind)
+{
+    const int is_w2 = projection == 2;
+
+    if (l->style->is_stacked) {
+        return kind != 0 || l->global_rank == 0
+                   ? NULL
+                   : l->global[projection]->bytes + 4 * e;
+    }
+    if (l->style->is_split) {
+        return l->global[(e * 3 + (uint64_t)projection) * 2 + (uint64_t)kind]
+            ->bytes;
+    }
+    const uint8_t *all = l->global[2 * is_w2 + kind]->bytes;
+
+    return l->style->is_transposed ? all
+           : is_w2                 ? all + 4 * e
+                                   : all + 4 * (2 * e + (uint64_t)projection);
+}
+
 static uint32_t bits_at(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |

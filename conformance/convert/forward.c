@@ -131,36 +131,6 @@ int job_check_group(const char *conversion, const moe_layer *l, mxo_text why)
     return -1;
 }
 
-/* The rows of every layer are in a known order, and asked for only where the
-   names do not have it. */
-static int check_rows(const job *j, mxo_text why)
-{
-    int n = 0;
-
-    for (size_t i = 0; i < j->layers.n; i++) {
-        const moe_layer *l = &j->layers.layer[i];
-        n += l->style->is_transposed;
-        if (l->order == ROWS_UNTOLD) {
-            (void)say(MXO_E_PARAM, why,
-                      "layer %.200s is a fused export of ModelOpt, neither "
-                      "Llama 4's (feed_forward.experts) nor gpt-oss's "
-                      "(mlp.experts with biases) by its names: "
-                      "--rows=in_turn or --rows=halves says how "
-                      "gate_up_proj has gates and ups",
-                      l->prefix);
-            return -1;
-        }
-    }
-    if (n == 0 && j->layers.asked != ROWS_UNTOLD) {
-        (void)say(MXO_E_PARAM, why,
-                  "--rows is for ModelOpt's fused exports; the names of layer "
-                  "%.200s tell",
-                  j->layers.layer[0].prefix);
-        return -1;
-    }
-    return 0;
-}
-
 static int check_source(const job *j, mxo_text why)
 {
     const expectation *e = job_expected(j->conversion);
@@ -240,7 +210,7 @@ int job_plan_forward(job *j, mxo_text why)
                   "any name that is known");
         return -1;
     }
-    if (check_rows(j, why) != 0 || check_source(j, why) != 0) {
+    if (layers_check_rows(&j->layers, why) != 0 || check_source(j, why) != 0) {
         return -1;
     }
     name_strangers(j);
@@ -311,42 +281,6 @@ json_t *job_metadata(const job *j)
     return meta;
 }
 
-/* Rows whose bytes lie apart, in tiles that a cache holds. */
-static void gather_run(uint8_t *to, uint64_t pitch, const row_run *run)
-{
-    enum { TILE = 64 };
-
-    for (uint64_t k = 0; k < run->bytes; k += TILE) {
-        for (uint64_t r = 0; r < run->rows; r += TILE) {
-            for (uint64_t c = k; c < k + TILE && c < run->bytes; c++) {
-                for (uint64_t row = r; row < r + TILE && row < run->rows;
-                     row++) {
-                    to[row * pitch + c] =
-                        run->from[row * run->pitch + c * run->step];
-                }
-            }
-        }
-    }
-    checkpoint_forget(run->from, run->bytes * run->step);
-}
-
-static void copy_run(uint8_t *to, uint64_t pitch, const row_run *run)
-{
-    if (run->step != 1) {
-        gather_run(to, pitch, run);
-        return;
-    }
-    if (run->pitch == pitch && run->bytes == pitch) {
-        memcpy(to, run->from, (size_t)(run->rows * pitch));
-    } else {
-        for (uint64_t row = 0; row < run->rows; row++) {
-            memcpy(to + row * pitch, run->from + row * run->pitch,
-                   (size_t)run->bytes);
-        }
-    }
-    checkpoint_forget(run->from, run->rows * run->pitch);
-}
-
 /* Biases of another type, every one of which has a code of BF16. */
 static void convert_run(uint8_t *to, const char *dtype, const row_run *run)
 {
@@ -381,7 +315,7 @@ static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
             if (i % W2 == 2 && strcmp(l->bias_dtype, "BF16") != 0) {
                 convert_run(first, l->bias_dtype, &run[r]);
             } else {
-                copy_run(first, pitch, &run[r]);
+                run_copy(first, pitch, &run[r]);
             }
         }
     }

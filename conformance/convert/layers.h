@@ -130,6 +130,10 @@ size_t layer_begins(const checkpoint *c, const name_style *s,
 uint64_t layer_globals(const moe_layer *l);
 void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
                        char *name, size_t room);
+/* The scale of the weights (kind 0) or of the input (1) of an expert's gate, up
+   or down, four bytes; NULL: MLX has none. */
+const uint8_t *layer_global_of(const moe_layer *l, uint64_t e, int projection,
+                               int kind);
 /* 0, or -1 and a sentence: one is missing, misshapen, or no positive number. */
 int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why);
 
@@ -139,6 +143,9 @@ int layers_find(const checkpoint *c, row_order asked, layer_list *list,
                 mxo_text why);
 /* How a layer's names have the rows of w13; asked: where they do not tell. */
 row_order layer_row_order(const moe_layer *l, row_order asked);
+/* Are the rows of every layer in a known order, and asked for only where names
+   do not tell?  0, or -1 and a sentence. */
+int layers_check_rows(const layer_list *list, mxo_text why);
 /* 0, or -1 and a sentence: a tensor lacks others of its layer. */
 int layers_check_left_over(const checkpoint *c, const layer_list *list,
                            mxo_text why);
@@ -152,5 +159,7 @@ uint64_t part_row_bytes(const layer_part *p, int i);
 /* The runs of tensor i of expert e (of the part); returns how many. */
 int part_runs(const moe_layer *l, const layer_part *p, const shard *s, int i,
               uint64_t e, row_run run[2]);
+/* The bytes of a run, in rows of pitch bytes. */
+void run_copy(uint8_t *to, uint64_t pitch, const row_run *run);
 
 #endif

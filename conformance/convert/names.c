@@ -253,3 +253,31 @@ row_order layer_row_order(const moe_layer *l, row_order asked)
            : ends_in(l->prefix, ".mlp.experts") && l->biased ? ROWS_IN_TURN
                                                              : ROWS_UNTOLD;
 }
+
+int layers_check_rows(const layer_list *list, mxo_text why)
+{
+    int n = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const moe_layer *l = &list->layer[i];
+        n += l->style->is_transposed;
+        if (l->order == ROWS_UNTOLD) {
+            (void)say(MXO_E_PARAM, why,
+                      "layer %.200s is a fused export of ModelOpt, neither "
+                      "Llama 4's (feed_forward.experts) nor gpt-oss's "
+                      "(mlp.experts with biases) by its names: "
+                      "--rows=in_turn or --rows=halves says how "
+                      "gate_up_proj has gates and ups",
+                      l->prefix);
+            return -1;
+        }
+    }
+    if (n == 0 && list->asked != ROWS_UNTOLD) {
+        (void)say(MXO_E_PARAM, why,
+                  "--rows is for ModelOpt's fused exports; the names of layer "
+                  "%.200s tell",
+                  list->layer[0].prefix);
+        return -1;
+    }
+    return 0;
+}

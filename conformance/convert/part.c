@@ -8,6 +8,8 @@
 #include "base/say.h"
 #include "layers.h"
 
+#include <string.h>
+
 enum { BLOCK = 32 };
 
 int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,
@@ -150,4 +152,40 @@ int part_runs(const moe_layer *l, const layer_part *p, const shard *s, int i,
         run[0].bytes = p->inter / per_byte;
     }
     return 1;
+}
+
+/* Rows whose bytes lie apart, in tiles that a cache holds. */
+static void gather_run(uint8_t *to, uint64_t pitch, const row_run *run)
+{
+    enum { TILE = 64 };
+
+    for (uint64_t k = 0; k < run->bytes; k += TILE) {
+        for (uint64_t r = 0; r < run->rows; r += TILE) {
+            for (uint64_t c = k; c < k + TILE && c < run->bytes; c++) {
+                for (uint64_t row = r; row < r + TILE && row < run->rows;
+                     row++) {
+                    to[row * pitch + c] =
+                        run->from[row * run->pitch + c * run->step];
+                }
+            }
+        }
+    }
+    checkpoint_forget(run->from, run->bytes * run->step);
+}
+
+void run_copy(uint8_t *to, uint64_t pitch, const row_run *run)
+{
+    if (run->step != 1) {
+        gather_run(to, pitch, run);
+        return;
+    }
+    if (run->pitch == pitch && run->bytes == pitch) {
+        memcpy(to, run->from, (size_t)(run->rows * pitch));
+    } else {
+        for (uint64_t row = 0; row < run->rows; row++) {
+            memcpy(to + row * pitch, run->from + row * run->pitch,
+                   (size_t)run->bytes);
+        }
+    }
+    checkpoint_forget(run->from, run->rows * run->pitch);
 }

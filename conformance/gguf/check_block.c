@@ -2,7 +2,7 @@
 /* Every tensor of a block is checked before the result is begun. */
 #include "base/say.h"
 #include "block.h"
-#include "divisors.h"
+#include "numbers.h"
 #include "parse.h"
 
 #include <stdio.h>
@@ -58,57 +58,92 @@ static int check_tensor(const gguf *g, uint64_t n, int p, int part)
     return 0;
 }
 
-uint32_t gguf_factor(const gguf *g, const gguf_block *b, uint64_t i)
+uint32_t gguf_factor(const gguf *g, const gguf_block *b, uint64_t e, int p,
+                     int kind)
 {
-    const gguf_tensor *t = &b->part[SCALE + i % 2][i / 2 % PROJECTIONS];
-    const uint8_t *x = g->map + g->data + t->offset + 4 * (i / 6);
+    const gguf_tensor *t = &b->part[SCALE + kind][p];
+    const uint8_t *x = g->map + g->data + t->offset + 4 * e;
 
     return (uint32_t)x[0] | (uint32_t)x[1] << 8 | (uint32_t)x[2] << 16 |
            (uint32_t)x[3] << 24;
 }
 
-/* Positive numbers, and the divisors' inverses where the file tells such. */
+uint32_t gguf_global(const gguf *g, const gguf_block *b, uint64_t e, int p,
+                     int kind)
+{
+    const uint64_t kinds = gguf_kinds(b->globals);
+    const uint64_t row = e * PROJECTIONS + (uint64_t)p;
+
+    return b->numbers == NULL
+               ? gguf_factor(g, b, e, p, kind)
+               : gguf_number(b->numbers, b->experts * PROJECTIONS * kinds,
+                             row * kinds + (uint64_t)kind);
+}
+
+/* A positive number; of the global scale that the file tells; and of all
+   experts, where the checkpoint has one scale for them. */
+static int check_factor(const gguf *g, uint64_t n, uint64_t e, int p, int kind)
+{
+    const gguf_block *b = &g->block[n];
+    const uint32_t bits = gguf_factor(g, b, e, p, kind);
+    const uint32_t global = gguf_global(g, b, e, p, kind);
+
+    if (bits == 0 || bits >= 0x7f800000U) {
+        return gguf_complain(g, n, p, SCALE + kind, "is no positive number");
+    }
+    if (global == 0 || gguf_factor_of(b->globals, global) != bits) {
+        return gguf_complain(g, n, p, SCALE + kind,
+                             "is not of the global scale that the file tells");
+    }
+    return b->style->is_transposed &&
+                   global != gguf_global(g, b, 0, p == DOWN ? DOWN : GATE, kind)
+               ? gguf_complain(g, n, p, SCALE + kind,
+                               "has numbers that differ, where the checkpoint "
+                               "has one for all experts")
+               : 0;
+}
+
 static int check_factors(const gguf *g, uint64_t n)
 {
     const gguf_block *b = &g->block[n];
-    const uint64_t all = b->experts * 6;
 
-    for (uint64_t i = 0; i < all && b->group == 16; i++) {
-        const uint32_t bits = gguf_factor(g, b, i);
-        const uint32_t divisor =
-            b->divisors == NULL ? 0 : gguf_divisor(b->divisors, all, i);
-        if (bits == 0 || bits >= 0x7f800000U) {
-            return gguf_complain(g, n, (int)(i / 2 % PROJECTIONS),
-                                 SCALE + (int)(i % 2), "is no positive number");
-        }
-        if (b->divisors != NULL &&
-            (divisor == 0 || gguf_reciprocal(divisor) != bits)) {
-            return gguf_complain(g, n, (int)(i / 2 % PROJECTIONS),
-                                 SCALE + (int)(i % 2),
-                                 "is not 1 over the divisor that the file "
-                                 "tells");
+    for (uint64_t i = 0; i < b->experts * 6 && b->group == 16; i++) {
+        const int kind = (int)(i % 2);
+        if (gguf_has_part(b, SCALE + kind) &&
+            check_factor(g, n, i / 6, (int)(i / 2 % PROJECTIONS), kind) != 0) {
+            return -1;
         }
     }
     return 0;
 }
 
-/* MXFP4 has no factors, those of NVFP4 are there. */
+int gguf_has_part(const gguf_block *b, int part)
+{
+    const int is_mlx = b->group == 16 && gguf_kinds(b->globals) == 1;
+
+    return part == WEIGHT   ? 1
+           : part == BIAS   ? b->biased
+           : b->group == 32 ? 0
+           : part == SCALE  ? !is_mlx || b->global_rank != 0
+                            : !is_mlx;
+}
+
+/* MXFP4 has no factors, NVFP4 those of its checkpoint. */
 static int check_part(const gguf *g, uint64_t n, int p, int part)
 {
     const gguf_block *b = &g->block[n];
-    const int is_factor = part == SCALE || part == INPUT_SCALE;
 
-    if (is_factor && b->group == 32) {
-        return b->part[part][p].present
-                   ? gguf_complain(g, n, p, part,
-                                   "is a factor of each expert, which no "
-                                   "checkpoint of MXFP4 has")
-                   : 0;
+    if (gguf_has_part(b, part)) {
+        return check_tensor(g, n, p, part);
     }
-    if (part == BIAS && !b->biased) {
-        return 0;
-    }
-    return check_tensor(g, n, p, part);
+    return part != BIAS && b->part[part][p].present
+               ? gguf_complain(g, n, p, part,
+                               b->group == 32
+                                   ? "is a factor of each expert, which no "
+                                     "checkpoint of MXFP4 has"
+                                   : "is a factor that the checkpoint which "
+                                     "the file tells of has not")
+               : 0;
 }
 
 /* The sign of NVFP4's scale bytes is nothing to llama.cpp, and a sign to a

@@ -27,10 +27,14 @@ enum {
    not written.  path appears whole or not at all.  It may not be one of the
    files of the checkpoint.  stop_requested() ends it; is_shown: with a status
    line. */
-int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
-                         mxo_text why);
+int gguf_from_checkpoint(const char *from, const char *path, row_order asked,
+                         int is_shown, mxo_text why);
 /* The same for the way back: a safetensors file of the experts alone. */
 int gguf_read(const char *from, const char *path, int is_shown, mxo_text why);
+/* The number of a layer's block: that in its prefix, else its place. */
+uint64_t gguf_block_number(const moe_layer *l, uint64_t place);
+/* Can GGUF hold them? 0, or -1 and a sentence. */
+int gguf_check_layers(const layer_list *layers, mxo_text why);
 /* Stop here? Then with a sentence. */
 int gguf_stopped(mxo_text why);
 

@@ -351,7 +351,7 @@ void gguf_close(gguf *g)
 {
     mapped_close(&g->file);
     for (size_t n = 0; g->block != NULL && n < GGUF_BLOCKS; n++) {
-        free(g->block[n].divisors);
+        free(g->block[n].numbers);
     }
     free(g->extent);
     free(g->block);

@@ -32,8 +32,11 @@ typedef struct gguf_block {
     const char *weight_dtype;
     const char *scale_dtype;
     const char *bias_dtype;
-    uint32_t global_rank; /* of one expert's global scale */
-    char *divisors;       /* owned: what our own file says of them, or NULL */
+    row_order order;             /* of w13, where the style leaves it open */
+    const global_style *globals; /* of NVFP4 */
+    uint32_t global_rank;        /* as moe_layer has it */
+    char *numbers; /* owned: the global scales that our own file tells, or
+                      NULL */
 } gguf_block;
 
 /* Bytes of a tensor, experts' or not, in the data. */
@@ -83,7 +86,13 @@ int gguf_complain(const gguf *g, uint64_t block, int p, int part,
 /* The same where a block's tensors are no layer; g->block[n].group is set, and
    its sizes then are. */
 int gguf_check_block(const gguf *g, uint64_t n);
-/* Bits of a factor, in the order of layer_global_name(). */
-uint32_t gguf_factor(const gguf *g, const gguf_block *b, uint64_t i);
+/* Has the block a part, by what our own file or its type says? */
+int gguf_has_part(const gguf_block *b, int part);
+/* Bits of a factor of expert e: of a projection's weights, or of its input. */
+uint32_t gguf_factor(const gguf *g, const gguf_block *b, uint64_t e, int p,
+                     int kind);
+/* The same as the checkpoint had it. */
+uint32_t gguf_global(const gguf *g, const gguf_block *b, uint64_t e, int p,
+                     int kind);
 
 #endif

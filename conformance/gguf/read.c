@@ -4,8 +4,8 @@
 #include "base/say.h"
 #include "block.h"
 #include "convert/sink.h"
-#include "divisors.h"
 #include "files/json_walk.h"
+#include "numbers.h"
 #include "parse.h"
 
 #include <stdio.h>
@@ -21,8 +21,52 @@ static void name_block(gguf_block *b, uint64_t n)
     b->weight_dtype = "U8";
     b->scale_dtype = b->group == 16 ? "F8_E4M3" : "U8";
     b->bias_dtype = "BF16";
+    b->globals = layer_global_style("modelopt");
     (void)snprintf(b->prefix, sizeof b->prefix, "model.layers.%llu%s",
                    (unsigned long long)n, b->group == 16 ? ".mlp.experts" : "");
+}
+
+/* Global scales that its style has, told where they are no factors. */
+static int rename_globals(gguf_block *b, const json_t *o)
+{
+    const char *numbers = json_string_value(json_object_get(o, "numbers"));
+    const json_int_t rank =
+        json_integer_value(json_object_get(o, "global_rank"));
+    const global_style *s =
+        layer_global_style(json_string_value(json_object_get(o, "globals")));
+
+    if (s == NULL || rank < 0 || rank > 2 ||
+        (gguf_kinds(s) == 1) != b->style->is_stacked ||
+        (numbers != NULL) !=
+            (gguf_is_told(s) && (gguf_kinds(s) == 2 || rank != 0))) {
+        return -1;
+    }
+    b->globals = s;
+    b->global_rank = (uint32_t)rank;
+    b->numbers = numbers == NULL ? NULL : strdup(numbers);
+    return 0;
+}
+
+/* A style and its types, which belong to the block's. */
+static int rename_style(gguf_block *b, const json_t *o)
+{
+    const char *rows = json_string_value(json_object_get(o, "rows"));
+
+    b->order = rows == NULL                   ? ROWS_UNTOLD
+               : strcmp(rows, "in_turn") == 0 ? ROWS_IN_TURN
+               : strcmp(rows, "halves") == 0  ? ROWS_IN_HALVES
+                                              : ROWS_UNTOLD;
+    const int is_mlx = b->style->is_stacked && b->group == 16;
+
+    if (b->style->is_transposed &&
+        (b->order == ROWS_UNTOLD || b->group == 32)) {
+        return -1;
+    }
+    free(b->numbers); /* a block may be told twice: the last word counts */
+    b->numbers = NULL;
+    return (is_mlx ? 16 : layer_group(b->scale_dtype)) != b->group ? -1
+           : b->group == 16 ? rename_globals(b, o)
+                            : 0;
 }
 
 /* A member of GGUF_LAYERS. */
@@ -39,33 +83,22 @@ static int rename_block(const gguf *g, const json_t *o)
     const json_t *of_bias = json_object_get(o, "bias_dtype");
     const char *bias =
         of_bias == NULL ? "BF16" : layer_bias_dtype(json_string_value(of_bias));
-    const json_int_t global_rank =
-        json_integer_value(json_object_get(o, "global_rank"));
-    const char *divisors = json_string_value(json_object_get(o, "divisors"));
 
     if (!json_is_integer(number) || n < 0 || n >= GGUF_BLOCKS ||
         prefix == NULL || prefix[0] == '\0' || strlen(prefix) >= 300 ||
         !say_is_printable(prefix) || style == NULL ||
         layer_style(style) == NULL || weight == NULL || scale == NULL ||
-        bias == NULL || global_rank < 0 || global_rank > 1) {
+        bias == NULL) {
         return -1;
     }
     gguf_block *b = &g->block[n];
 
-    if (layer_group(scale) != b->group ||
-        (b->group == 16 &&
-         (!layer_style(style)->is_split || layer_style(style)->is_stacked))) {
-        return -1;
-    }
     b->style = layer_style(style);
     b->weight_dtype = weight;
     b->scale_dtype = scale;
     b->bias_dtype = bias;
-    b->global_rank = (uint32_t)global_rank;
-    free(b->divisors); /* a block may be told twice: the last word counts */
-    b->divisors = divisors == NULL ? NULL : strdup(divisors);
     (void)snprintf(b->prefix, sizeof b->prefix, "%s", prefix);
-    return 0;
+    return rename_style(b, o);
 }
 
 static int name_blocks(const gguf *g)
@@ -113,9 +146,19 @@ static int take_row(const gguf *g, const gguf_block *b, int p, int kind,
     return 1;
 }
 
-/* All of one expert's tensor i (W13 ..): its rows in the order of the style. */
-static int take_expert(const gguf *g, const gguf_block *b, int i, uint64_t e,
-                       uint8_t *to)
+/* Bytes of row r of n to where a style with rows on its last axis has them. */
+static void turn_row(uint8_t *to, const uint8_t *row, uint64_t pitch,
+                     uint64_t r, uint64_t n)
+{
+    for (uint64_t k = 0; k < pitch; k++) {
+        to[k * n + r] = row[k];
+    }
+}
+
+/* All of one expert's tensor i (W13 ..): its rows in the order of the style;
+   behind it in to, room for a row. */
+static void take_expert(const gguf *g, const gguf_block *b, int i, uint64_t e,
+                        uint8_t *to)
 {
     const int kind = i % W2;
     const int is_w13 = i < W2;
@@ -124,18 +167,23 @@ static int take_expert(const gguf *g, const gguf_block *b, int i, uint64_t e,
                            : kind == 1 ? cols / b->group
                                        : bias_bytes(b->bias_dtype);
     const uint64_t each = is_w13 ? b->inter : b->hidden;
-    int exact = 1;
+    const uint64_t rows = is_w13 ? 2 * each : each;
+    const int in_turn = b->style->is_interleaved || b->order == ROWS_IN_TURN;
+    const int is_turned = b->style->is_transposed && kind != 2;
+    uint8_t *row = to + rows * pitch;
 
     for (int p = is_w13 ? GATE : DOWN; p < (is_w13 ? DOWN : PROJECTIONS); p++) {
         for (uint64_t r = 0; r < each; r++) {
-            const uint64_t at = !is_w13 ? r
-                                : b->style->is_interleaved
-                                    ? 2 * r + (uint64_t)p
-                                    : (uint64_t)p * each + r;
-            exact &= take_row(g, b, p, kind, e * each + r, to + at * pitch);
+            const uint64_t at = !is_w13   ? r
+                                : in_turn ? 2 * r + (uint64_t)p
+                                          : (uint64_t)p * each + r;
+            (void)take_row(g, b, p, kind, e * each + r,
+                           is_turned ? row : to + at * pitch);
+            if (is_turned) {
+                turn_row(to, row, pitch, at, rows);
+            }
         }
     }
-    return exact;
 }
 
 static uint64_t expert_bytes(const gguf_block *b, int i)
@@ -181,7 +229,9 @@ static int add_fused(sink *s, const gguf_block *b, int i)
     const uint64_t rows = i < W2 ? 2 * b->inter : b->hidden;
     const uint64_t pitch = expert_bytes(b, i) / rows;
     const int blocked = b->style->has_blocks && i % W2 == 0;
-    const uint64_t plain[3] = {b->experts, rows, pitch};
+    const int turned = b->style->is_transposed && i % W2 != 2;
+    const uint64_t plain[3] = {b->experts, turned ? pitch : rows,
+                               turned ? rows : pitch};
     const uint64_t blocks[4] = {b->experts, rows, pitch / 16, 16};
     char name[2 * NAME_ROOM];
 
@@ -220,21 +270,60 @@ static int add_split(sink *s, const gguf_block *b, int i)
     return bad;
 }
 
-/* Global scales as they were, or as ModelOpt's, in the order of put_factors().
- */
-static int add_factors(sink *s, gguf_block *b)
+static moe_layer layer_of(gguf_block *b)
 {
-    const moe_layer l = {
+    return (moe_layer){
         .prefix = b->prefix, .style = b->style, .experts = b->experts};
-    const global_style *names = layer_global_style(
-        b->divisors != NULL ? "compressed_tensors" : "modelopt");
-    const uint64_t one = 1;
+}
+
+/* Of a tensor of global scales: rank and shape. */
+static uint32_t global_shape(const gguf_block *b, uint64_t i, uint64_t shape[2])
+{
+    const name_style *s = b->style;
+    const int is_one = !s->is_stacked && (s->is_split || s->is_transposed);
+
+    shape[0] = is_one ? 1 : b->experts;
+    shape[1] = 2;
+    return is_one ? b->global_rank : !s->is_stacked && i < 2 ? 2 : 1;
+}
+
+/* Number k of a tensor of global scales. */
+static uint32_t global_at(const gguf *g, const gguf_block *b, uint64_t i,
+                          uint64_t k)
+{
+    const int of_w2 = i < 2 ? GATE : DOWN;
+
+    if (b->style->is_stacked) {
+        return gguf_global(g, b, k, (int)i, 0);
+    }
+    if (b->style->is_split) {
+        return gguf_global(g, b, i / 6, (int)(i / 2 % 3), (int)(i % 2));
+    }
+    return b->style->is_transposed ? gguf_global(g, b, 0, of_w2, (int)(i % 2))
+           : i < 2 ? gguf_global(g, b, k / 2, (int)(k % 2), (int)(i % 2))
+                   : gguf_global(g, b, k, DOWN, (int)(i % 2));
+}
+
+/* How many tensors hold global scales. */
+static uint64_t n_globals(gguf_block *b)
+{
+    const moe_layer l = layer_of(b);
+
+    return gguf_has_part(b, SCALE) ? layer_globals(&l) : 0;
+}
+
+static int add_globals(sink *s, gguf_block *b)
+{
+    const moe_layer l = layer_of(b);
     int bad = 0;
 
-    for (uint64_t i = 0; i < layer_globals(&l) && b->group == 16; i++) {
+    for (uint64_t i = 0; i < n_globals(b); i++) {
         char name[2 * NAME_ROOM];
-        layer_global_name(&l, names, i, name, sizeof name);
-        bad |= sink_add(s, name, "F32", b->global_rank, &one, 4) == SIZE_MAX;
+        uint64_t shape[2];
+        const uint32_t rank = global_shape(b, i, shape);
+        const uint64_t n = rank == 2 ? 2 * shape[0] : shape[0];
+        layer_global_name(&l, b->globals, i, name, sizeof name);
+        bad |= sink_add(s, name, "F32", rank, shape, 4 * n) == SIZE_MAX;
     }
     return bad;
 }
@@ -272,7 +361,7 @@ static int plan(const gguf *g, sink *s)
                 return gguf_refuse(g, "no memory");
             }
         }
-        if (add_factors(s, b) != 0) {
+        if (add_globals(s, b) != 0) {
             return gguf_refuse(g, "no memory");
         }
     }
@@ -286,7 +375,7 @@ static int put_expert(const gguf *g, const gguf_block *b, sink *s, int i,
     const uint64_t n = expert_bytes(b, i);
     const uint64_t half = n / 2;
 
-    (void)take_expert(g, b, i, e, bytes);
+    take_expert(g, b, i, e, bytes);
     if (!b->style->is_split) {
         return sink_put(s, at, e * n, bytes, n, NULL, g->why);
     }
@@ -314,32 +403,33 @@ static size_t n_made(const gguf_block *b, int i)
                : 1;
 }
 
-static int put_factors(const gguf *g, const gguf_block *b, sink *s, size_t *at)
+static int put_globals(const gguf *g, gguf_block *b, sink *s, size_t *at)
 {
-    const uint64_t n = b->experts * 6;
-
-    for (uint64_t i = 0; i < n && b->group == 16; i++) {
-        uint32_t bits = gguf_factor(g, b, i);
-        uint8_t x[4];
-        bits = b->divisors != NULL ? gguf_divisor(b->divisors, n, i) : bits;
-        for (int k = 0; k < 4; k++) {
-            x[k] = (uint8_t)(bits >> (8 * k));
+    for (uint64_t i = 0; i < n_globals(b); i++) {
+        uint64_t shape[2];
+        const uint32_t rank = global_shape(b, i, shape);
+        const uint64_t n = rank == 2 ? 2 * shape[0] : shape[0];
+        for (uint64_t k = 0; k < n; k++) {
+            const uint32_t bits = global_at(g, b, i, k);
+            const uint8_t x[4] = {(uint8_t)bits, (uint8_t)(bits >> 8),
+                                  (uint8_t)(bits >> 16), (uint8_t)(bits >> 24)};
+            if (sink_put(s, *at, 4 * k, x, 4, NULL, g->why) != 0) {
+                return -1;
+            }
         }
-        if (sink_put(s, (*at)++, 0, x, 4, NULL, g->why) != 0) {
-            return -1;
-        }
+        ++*at;
     }
     return 0;
 }
 
-static int put_block(const gguf *g, const gguf_block *b, sink *s, size_t *at,
+static int put_block(const gguf *g, gguf_block *b, sink *s, size_t *at,
                      progress *p)
 {
     for (int i = 0; i < LAYER_TENSORS; i++) {
         if (i % W2 == 2 && !b->biased) {
             continue;
         }
-        uint8_t *bytes = malloc((size_t)expert_bytes(b, i));
+        uint8_t *bytes = malloc((size_t)(2 * expert_bytes(b, i)));
         int bad = bytes == NULL;
         for (uint64_t e = 0; e < b->experts && !bad; e++) {
             progress_show(p, s->done / 1000, 0, NULL);
@@ -352,7 +442,7 @@ static int put_block(const gguf *g, const gguf_block *b, sink *s, size_t *at,
         }
         *at += n_made(b, i);
     }
-    return put_factors(g, b, s, at);
+    return put_globals(g, b, s, at);
 }
 
 static int put_blocks(const gguf *g, sink *s, progress *p)

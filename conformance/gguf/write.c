@@ -4,7 +4,7 @@
 #include "base/say.h"
 #include "base/stop.h"
 #include "block.h"
-#include "divisors.h"
+#include "numbers.h"
 #include "parse.h"
 #include "system/new_file.h"
 
@@ -15,19 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    MOSTLY_MXFP4 = 38,
-    MOSTLY_NVFP4 = 39,
-    ALL_PARTS = PARTS * PROJECTIONS,
-    MOST_DIVIDED = 1300
-};
+enum { MOSTLY_MXFP4 = 38, MOSTLY_NVFP4 = 39, ALL_PARTS = PARTS * PROJECTIONS };
 
 typedef struct writer {
     FILE *file;
     uint64_t at;
     int bad;
     int is_shown;
-    uint64_t n_done; /* tensors of an expert */
+    uint64_t n_done;    /* tensors of an expert */
+    uint8_t *staged[2]; /* owned: an expert's weights and scales, or its bias */
     progress progress;
 } writer;
 
@@ -67,19 +63,6 @@ static void put_key_string(writer *w, const char *key, const char *value)
     put_string(w, value);
 }
 
-/* The number in a prefix such as model.layers.3.mlp; else its place. */
-static uint64_t block_number(const moe_layer *l, uint64_t place)
-{
-    for (const char *p = l->prefix; p != NULL; p = strchr(p, '.')) {
-        p += *p == '.';
-        const size_t n = strspn(p, "0123456789");
-        if (n > 0 && (p[n] == '.' || p[n] == '\0')) {
-            return strtoull(p, NULL, 10);
-        }
-    }
-    return place;
-}
-
 static uint64_t rows_of(const moe_layer *l, int projection)
 {
     return projection == DOWN ? l->hidden : l->inter;
@@ -92,7 +75,11 @@ static uint64_t cols_of(const moe_layer *l, int projection)
 
 static int has_part(const moe_layer *l, int part)
 {
-    return part == WEIGHT || (part == BIAS ? l->biased : l->group == 16);
+    return part == WEIGHT ? 1
+           : part == BIAS
+               ? l->biased
+               : l->group == 16 &&
+                     layer_global_of(l, 0, GATE, part - SCALE) != NULL;
 }
 
 /* Of parts and projections. */
@@ -147,75 +134,72 @@ static void put_info(writer *w, const moe_layer *l, uint64_t number, int i,
     *offset += aligned(bytes_of(l, i));
 }
 
-/* Row r of an expert's projection: 0 weight, 1 scale, 2 bias. */
-static const uint8_t *row_of(const moe_layer *l, int projection, int kind,
-                             uint64_t e, uint64_t r)
+/* One kind (0 weight, 1 scale, 2 bias) of an expert's projection, row by row,
+   in w->staged; the bytes of a row, 0 without memory. */
+static uint64_t stage(writer *w, const moe_layer *l, int projection, int kind,
+                      uint64_t e)
 {
-    const uint64_t cols = cols_of(l, projection);
-    const uint64_t pitch = kind == 0   ? cols / 2
-                           : kind == 1 ? cols / l->group
-                                       : bias_bytes(l->bias_dtype);
+    static const shard whole = {
+        .tp = 1, .ep = 1, .round_hidden = 1, .round_inter = 1};
+    const int tensor = (projection == DOWN ? W2 : W13) + kind;
+    uint8_t **to = &w->staged[kind == 1];
+    char unused[64];
+    layer_part p;
+    row_run run[2];
 
-    if (l->style->is_split) {
-        return l->split[e * 9 + (uint64_t)(projection * 3 + kind)]->bytes +
-               r * pitch;
+    if (layer_part_of(l, &whole, &p, (mxo_text){unused, sizeof unused}) != 0) {
+        return 0;
     }
-    if (projection == DOWN) {
-        return l->fused[W2 + kind]->bytes + (e * l->hidden + r) * pitch;
-    }
-    const uint64_t row = l->style->is_interleaved
-                             ? 2 * r + (uint64_t)projection
-                             : (uint64_t)projection * l->inter + r;
+    const int n = part_runs(l, &p, &whole, tensor, e, run);
+    row_run *r = &run[projection == UP && n == 2];
 
-    return l->fused[kind]->bytes + (e * 2 * l->inter + row) * pitch;
+    if (projection != DOWN && n == 1) { /* gates and ups in turn */
+        r->rows /= 2;
+        r->from += (uint64_t)projection * r->pitch;
+        r->pitch *= 2;
+    }
+    free(*to);
+    *to = malloc((size_t)(r->rows * r->bytes));
+    if (*to == NULL) {
+        return 0;
+    }
+    run_copy(*to, r->bytes, r);
+    return r->bytes;
 }
 
 static void put_weights(writer *w, const moe_layer *l, int projection,
-                        uint64_t e, uint64_t r)
+                        uint64_t e)
 {
-    const uint8_t *weight = row_of(l, projection, 0, e, r);
-    const uint8_t *scale = row_of(l, projection, 1, e, r);
+    const uint64_t pitch = stage(w, l, projection, 0, e);
+    const uint64_t scale_pitch = stage(w, l, projection, 1, e);
     const uint64_t n = gguf_block_elements(l->group);
     const uint64_t n_scales = gguf_block_scales(l->group);
     uint8_t block[GGUF_BLOCK_BYTES];
 
-    for (uint64_t b = 0; b < cols_of(l, projection) / n; b++) {
-        gguf_block_pack(l->group, weight + b * n / 2, scale + b * n_scales,
-                        block);
-        put(w, block, gguf_block_bytes(l->group));
+    w->bad |= pitch == 0 || scale_pitch == 0;
+    for (uint64_t r = 0; r < rows_of(l, projection) && !w->bad; r++) {
+        const uint8_t *weight = w->staged[0] + r * pitch;
+        const uint8_t *scale = w->staged[1] + r * scale_pitch;
+        for (uint64_t b = 0; b < cols_of(l, projection) / n; b++) {
+            gguf_block_pack(l->group, weight + b * n / 2, scale + b * n_scales,
+                            block);
+            put(w, block, gguf_block_bytes(l->group));
+        }
     }
 }
 
-static void put_bias(writer *w, const moe_layer *l, int projection, uint64_t e,
-                     uint64_t r)
+static void put_biases(writer *w, const moe_layer *l, int projection,
+                       uint64_t e)
 {
+    const uint64_t pitch = stage(w, l, projection, 2, e);
     uint8_t wide[4];
 
-    (void)bias_convert("F32", wide, l->bias_dtype,
-                       row_of(l, projection, 2, e, r));
-    put(w, wide, sizeof wide);
-}
-
-/* The scale of a projection's weights, or of its input. */
-static const checkpoint_tensor *global_of(const moe_layer *l, int i, uint64_t e)
-{
-    return l->global[(e * PROJECTIONS + (uint64_t)(i % PROJECTIONS)) * 2 +
-                     (uint64_t)(i / PROJECTIONS - SCALE)];
-}
-
-static int has_divisors(const moe_layer *l)
-{
-    return l->group == 16 &&
-           strcmp(l->globals->scales, "compressed_tensors") == 0;
-}
-
-static uint32_t factor_of(const moe_layer *l, const checkpoint_tensor *t)
-{
-    const uint8_t *x = t->bytes;
-    const uint32_t bits = (uint32_t)x[0] | (uint32_t)x[1] << 8 |
-                          (uint32_t)x[2] << 16 | (uint32_t)x[3] << 24;
-
-    return has_divisors(l) ? gguf_reciprocal(bits) : bits;
+    w->bad |= pitch == 0;
+    for (uint64_t r = 0; r < rows_of(l, projection) && !w->bad; r++) {
+        (void)bias_convert("F32", wide, l->bias_dtype,
+                           w->staged[0] + r * pitch);
+        put(w, wide, sizeof wide);
+    }
 }
 
 static void put_tensor(writer *w, const moe_layer *l, int i)
@@ -228,30 +212,45 @@ static void put_tensor(writer *w, const moe_layer *l, int i)
         progress_show(&w->progress, ++w->n_done, 0, NULL);
         w->bad = stop_requested();
         if (part >= SCALE) {
-            put_number(w, factor_of(l, global_of(l, i, e)), 4);
-            continue;
-        }
-        for (uint64_t r = 0; r < rows_of(l, projection); r++) {
-            (part == BIAS ? put_bias : put_weights)(w, l, projection, e, r);
+            const uint32_t bits = gguf_bits_of(l, e, projection, part - SCALE);
+            put_number(w, gguf_factor_of(l->globals, bits), 4);
+        } else {
+            (part == BIAS ? put_biases : put_weights)(w, l, projection, e);
         }
     }
     put(w, zeros, aligned(w->at) - w->at);
 }
 
+static void describe_globals(const moe_layer *l, json_t *o)
+{
+    const int is_told =
+        gguf_is_told(l->globals) && layer_global_of(l, 0, GATE, 0) != NULL;
+    char *numbers = is_told ? gguf_numbers(l) : NULL;
+
+    json_object_set_new(o, "globals", json_string(l->globals->scales));
+    json_object_set_new(o, "global_rank", json_integer(l->global_rank));
+    if (numbers != NULL) {
+        json_object_set_new(o, "numbers", json_string(numbers));
+    }
+    free(numbers);
+}
+
 static json_t *describe_layer(const moe_layer *l, size_t place)
 {
     json_t *o =
-        json_pack("{s:I, s:s, s:s, s:s, s:s, s:s, s:I}", "block",
-                  (json_int_t)block_number(l, place), "prefix", l->prefix,
+        json_pack("{s:I, s:s, s:s, s:s, s:s, s:s}", "block",
+                  (json_int_t)gguf_block_number(l, place), "prefix", l->prefix,
                   "names", l->style->id, "weight_dtype", l->weight_dtype,
-                  "scale_dtype", l->scale_dtype, "bias_dtype", l->bias_dtype,
-                  "global_rank", (json_int_t)l->global_rank);
-    char *divisors = has_divisors(l) ? gguf_divisors(l) : NULL;
+                  "scale_dtype", l->scale_dtype, "bias_dtype", l->bias_dtype);
 
-    if (divisors != NULL) {
-        json_object_set_new(o, "divisors", json_string(divisors));
+    if (l->group == 16) {
+        describe_globals(l, o);
     }
-    free(divisors);
+    if (l->style->is_transposed) {
+        json_object_set_new(
+            o, "rows",
+            json_string(l->order == ROWS_IN_TURN ? "in_turn" : "halves"));
+    }
     return o;
 }
 
@@ -309,8 +308,8 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
     for (size_t i = 0; i < layers->n * ALL_PARTS; i++) {
         const moe_layer *l = &layers->layer[i / ALL_PARTS];
         if (has_tensor(l, (int)(i % ALL_PARTS))) {
-            put_info(w, l, block_number(l, i / ALL_PARTS), (int)(i % ALL_PARTS),
-                     &offset);
+            put_info(w, l, gguf_block_number(l, i / ALL_PARTS),
+                     (int)(i % ALL_PARTS), &offset);
         }
     }
     put(w, zeros, aligned(w->at) - w->at);
@@ -321,98 +320,6 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
         }
     }
     progress_end(&w->progress);
-}
-
-/* Two layers of one number would be one in GGUF. */
-static int check_numbers(const layer_list *layers, mxo_text why)
-{
-    for (size_t i = 0; i < layers->n; i++) {
-        if (block_number(&layers->layer[i], i) >= GGUF_BLOCKS) {
-            (void)say(MXO_E_SHAPE, why,
-                      "layer %.300s has a number that no block of GGUF has "
-                      "here: over %d",
-                      layers->layer[i].prefix, GGUF_BLOCKS - 1);
-            return -1;
-        }
-        for (size_t k = 0; k < i; k++) {
-            if (block_number(&layers->layer[i], i) ==
-                block_number(&layers->layer[k], k)) {
-                (void)say(MXO_E_SHAPE, why,
-                          "layers %.150s and %.150s have one number, and GGUF "
-                          "names blocks by it",
-                          layers->layer[k].prefix, layers->layer[i].prefix);
-                return -1;
-            }
-        }
-    }
-    return 0;
-}
-
-/* GGUF's scale bytes have no sign. */
-static int check_scales(const checkpoint_tensor *t, mxo_text why)
-{
-    for (uint64_t i = 0; i < t->n_bytes; i++) {
-        if (t->bytes[i] >= 0x80) {
-            (void)say(MXO_E_SHAPE, why,
-                      "%.300s holds the scale byte %02x, whose sign gguf does "
-                      "not keep",
-                      t->name, t->bytes[i]);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* A factor is a number; the way back reads so many divisors of a layer. */
-static int check_factors(const moe_layer *l, mxo_text why)
-{
-    if (has_divisors(l) && l->experts > MOST_DIVIDED) {
-        (void)say(
-            MXO_E_SHAPE, why,
-            "gguf takes divisors of %d experts at most: %.300s is of %llu",
-            MOST_DIVIDED, layer_scale_name(l), (unsigned long long)l->experts);
-        return -1;
-    }
-    for (uint64_t i = 0; i < layer_globals(l); i++) {
-        const uint32_t bits = factor_of(l, l->global[i]);
-        if (bits == 0 || bits >= 0x7f800000U) {
-            (void)say(MXO_E_SHAPE, why,
-                      "%.300s holds a divisor whose inverse is no number of "
-                      "binary32",
-                      l->global[i]->name);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* NVFP4 in blocks of 64, and a factor of each expert. */
-static int check_nvfp4(const moe_layer *l, mxo_text why)
-{
-    if (!l->style->is_split || l->style->is_stacked) {
-        (void)say(MXO_E_SHAPE, why,
-                  "gguf takes NVFP4 experts with tensors of their own: %.300s "
-                  "is of all experts",
-                  layer_scale_name(l));
-        return -1;
-    }
-    if (check_factors(l, why) != 0) {
-        return -1;
-    }
-    if (l->hidden % 64 != 0 || l->inter % 64 != 0) {
-        (void)say(MXO_E_SHAPE, why,
-                  "gguf takes NVFP4 in blocks of 64: %.300s is of experts of "
-                  "%llu x %llu",
-                  layer_scale_name(l), (unsigned long long)l->inter,
-                  (unsigned long long)l->hidden);
-        return -1;
-    }
-    for (uint64_t i = 0; i < l->experts * PROJECTIONS; i++) {
-        if (check_scales(l->split[3 * i + 1], why) != 0) {
-            return -1;
-        }
-    }
-    return 0;
 }
 
 int gguf_stopped(mxo_text why)
@@ -435,6 +342,8 @@ static int write_file(const layer_list *layers, const new_file *out,
     if (w.file != NULL) {
         put_all(&w, layers, text);
         w.bad |= fclose(w.file) != 0;
+        free(w.staged[0]);
+        free(w.staged[1]);
     }
     free(text);
     return w.file == NULL || w.bad ? -1 : 0;
@@ -446,9 +355,6 @@ static int write_layers(const checkpoint *in, const layer_list *layers,
     new_file out;
     int is_said = 0;
 
-    if (check_numbers(layers, why) != 0) {
-        return -1;
-    }
     int bad = new_file_open(&out, path) != 0 ||
               write_file(layers, &out, is_shown) != 0;
 
@@ -466,8 +372,8 @@ static int write_layers(const checkpoint *in, const layer_list *layers,
     return bad ? 1 : 0;
 }
 
-int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
-                         mxo_text why)
+int gguf_from_checkpoint(const char *from, const char *path, row_order asked,
+                         int is_shown, mxo_text why)
 {
     layer_list layers = {0};
     checkpoint in;
@@ -476,7 +382,7 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
     if (checkpoint_open(from, &in, why) != 0) {
         return -1;
     }
-    bad = layers_find(&in, ROWS_UNTOLD, &layers, why) != 0;
+    bad = layers_find(&in, asked, &layers, why) != 0;
     if (!bad && checkpoint_holds(&in, path)) {
         (void)say(MXO_E_PARAM, why, "%s is one of the files of IN", path);
         bad = 1;
@@ -486,11 +392,7 @@ int gguf_from_checkpoint(const char *from, const char *path, int is_shown,
                   "that is known");
         bad = 1;
     }
-    for (size_t i = 0; i < layers.n && !bad; i++) {
-        const moe_layer *l = &layers.layer[i];
-        bad = layer_check_biases(l, "F32", why) != 0 ||
-              (l->group == 16 && check_nvfp4(l, why) != 0);
-    }
+    bad = bad || gguf_check_layers(&layers, why) != 0;
     const int status =
         bad ? -1 : write_layers(&in, &layers, path, is_shown, why);
 

@@ -43,6 +43,7 @@ typedef struct maker {
     checkpoint vector;
     tensor_set *set;
     const char *kind;
+    int is_unsigned; /* no scale has a sign */
 } maker;
 
 static int is(const maker *m, const char *kind)
@@ -102,11 +103,6 @@ static const uint8_t *rows_of(const maker *m, int e, int p, int is_scale)
     return t->bytes + (uint64_t)e * each + (p == 0 ? each / 2 : 0);
 }
 
-static int is_unsigned(const maker *m)
-{
-    return strncmp(m->kind, "unsigned", strlen("unsigned")) == 0;
-}
-
 static void add_matrix(maker *m, const char *name, int e, int p, int is_scale)
 {
     const int odd = e == 1 && p == 2;
@@ -118,11 +114,21 @@ static void add_matrix(maker *m, const char *name, int e, int p, int is_scale)
                            : odd && is(m, "mixed") ? MXO_E8M0
                                                    : MXO_E4M3;
 
-    uint8_t *to = add(m, name, dtype, 2, rows, cols);
+    uint8_t *const to = add(m, name, dtype, 2, rows, cols);
 
     memcpy(to, rows_of(m, e, p, is_scale), (size_t)(rows * cols));
-    for (uint64_t i = 0; is_scale && is_unsigned(m) && i < rows * cols; i++) {
-        to[i] &= 0x7f;
+}
+
+/* Block scales without a sign: bytes, of whatever type. */
+static void drop_signs(const maker *m)
+{
+    for (uint32_t k = 0; k < m->set->n && m->is_unsigned; k++) {
+        host_tensor *t = &m->set->t[k];
+        for (uint64_t i = 0; strstr(t->name, "scale") != NULL &&
+                             t->dtype != MXO_F32 && i < t->n_bytes;
+             i++) {
+            t->data[i] &= 0x7f;
+        }
     }
 }
 
@@ -333,7 +339,9 @@ static const export *export_of(const char *kind)
 static int make(const char *kind, const char *vector, const char *path)
 {
     char text[300] = "";
-    maker m = {.kind = kind, .set = calloc(1, sizeof *m.set)};
+    maker m = {.kind = kind + (strncmp(kind, "unsigned-", 9) == 0 ? 9 : 0),
+               .is_unsigned = strncmp(kind, "unsigned", 8) == 0,
+               .set = calloc(1, sizeof *m.set)};
     json_t *meta = json_pack("{s:s}", "format", "pt");
 
     open_or_exit(vector, &m.vector);
@@ -342,13 +350,14 @@ static int make(const char *kind, const char *vector, const char *path)
     }
     if (is(&m, "fused") || is(&m, "flat-input")) {
         make_fused(&m);
-    } else if (strncmp(kind, "mlx", 3) == 0) {
+    } else if (strncmp(m.kind, "mlx", 3) == 0) {
         make_mlx(&m);
-    } else if (export_of(kind) != NULL) {
-        make_transposed(&m, export_of(kind));
+    } else if (export_of(m.kind) != NULL) {
+        make_transposed(&m, export_of(m.kind));
     } else {
         make_split(&m);
     }
+    drop_signs(&m);
     memset(add(&m, "lm_head.weight", MXO_BF16, 2, 3, 5), 0x3e, 30);
     const int bad =
         safetensors_write(path, m.set, meta, (mxo_text){text, 300}) != MXO_OK;
@@ -401,12 +410,16 @@ static void tile_scales(uint8_t *to, const uint8_t *from, uint64_t rows,
     }
 }
 
-/* The vector's input already has ups, then gates, as CUTLASS takes them. */
-static int is_cutlass(const char *vector, const char *path)
+/* What CUTLASS takes of the vector's input, which already has ups, then gates,
+   or what the vendor's code made for trtllm-gen. */
+static int is_made(int is_cutlass, const char *vector, const char *path)
 {
     static const char *const inputs[4] = {"in.gemm1_weights",
                                           "in.gemm2_weights", "in.gemm1_scales",
                                           "in.gemm2_scales"};
+    static const char *const outputs[4] = {
+        "out.gemm1_weights", "out.gemm2_weights", "out.gemm1_scales",
+        "out.gemm2_scales"};
     static const char *const made[4] = {"w13_weight", "w2_weight",
                                         "w13_weight_scale", "w2_weight_scale"};
     static const uint64_t cols[2] = {H / 16, I / 16};
@@ -418,41 +431,17 @@ static int is_cutlass(const char *vector, const char *path)
     open_or_exit(vector, &v);
     open_or_exit(path, &c);
     for (int i = 0; i < 4; i++) {
-        const checkpoint_tensor *in = of(&v, inputs[i]);
-        const uint8_t *want = in->bytes;
-        if (i >= 2) {
-            const uint64_t each = in->n_bytes / E;
-            for (uint64_t e = 0; e < E; e++) {
-                tile_scales(tiled + e * each, in->bytes + e * each,
-                            each / cols[i - 2], cols[i - 2]);
-            }
-            want = tiled;
+        const checkpoint_tensor *in =
+            of(&v, is_cutlass ? inputs[i] : outputs[i]);
+        const uint64_t each = in->n_bytes / E;
+        for (uint64_t e = 0; is_cutlass && i >= 2 && e < E; e++) {
+            tile_scales(tiled + e * each, in->bytes + e * each,
+                        each / cols[i - 2], cols[i - 2]);
         }
-        if (!has_bytes(&c, made[i], want, in->n_bytes)) {
-            printf("%s is not as CUTLASS takes it\n", made[i]);
-            bad = 1;
-        }
-    }
-    return bad;
-}
-
-static int is_vendors(const char *vector, const char *path)
-{
-    static const char *const pairs[4][2] = {
-        {"out.gemm1_weights", "w13_weight"},
-        {"out.gemm1_scales", "w13_weight_scale"},
-        {"out.gemm2_weights", "w2_weight"},
-        {"out.gemm2_scales", "w2_weight_scale"}};
-    checkpoint v;
-    checkpoint c;
-    int bad = 0;
-
-    open_or_exit(vector, &v);
-    open_or_exit(path, &c);
-    for (int i = 0; i < 4; i++) {
-        const checkpoint_tensor *want = of(&v, pairs[i][0]);
-        if (!has_bytes(&c, pairs[i][1], want->bytes, want->n_bytes)) {
-            printf("%s is not the vendor's\n", pairs[i][1]);
+        if (!has_bytes(&c, made[i], is_cutlass && i >= 2 ? tiled : in->bytes,
+                       in->n_bytes)) {
+            printf("%s is not as %s\n", made[i],
+                   is_cutlass ? "CUTLASS takes it" : "the vendor's");
             bad = 1;
         }
     }
@@ -491,9 +480,9 @@ int main(int argc, char **argv)
     if (argc != 4) {
         return 99;
     }
-    if (strcmp(argv[1], "is-cutlass") == 0) {
-        return is_cutlass(argv[2], argv[3]);
-    }
-    return strcmp(argv[1], "is-vendors") == 0 ? is_vendors(argv[2], argv[3])
-                                              : make(argv[1], argv[2], argv[3]);
+    const int is_cutlass = strcmp(argv[1], "is-cutlass") == 0;
+
+    return is_cutlass || strcmp(argv[1], "is-vendors") == 0
+               ? is_made(is_cutlass, argv[2], argv[3])
+               : make(argv[1], argv[2], argv[3]);
 }
