@@ -103,7 +103,7 @@ void mxo_dot_mac_abs(mxo_dot *d, const mxo_dot_block *a,
 
 /* A rectangle of outputs: rows [row, row + rows) of a, [col, col + cols) of
    b, at most MXO_DOT_TILE each way. */
-enum { MXO_DOT_TILE_ROWS = 4, MXO_DOT_TILE_COLS = 16 };
+enum { MXO_DOT_TILE_ROWS = 4, MXO_DOT_TILE_COLS = 64 };
 typedef struct mxo_dot_rect {
     uint64_t row, col;
     unsigned rows, cols;
