@@ -65,25 +65,31 @@ void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
     }
 }
 
+const checkpoint_tensor *layer_global_tensor(const moe_layer *l, uint64_t e,
+                                             int projection, int kind)
+{
+    const uint64_t p = (uint64_t)projection;
+    const uint64_t of_input = (uint64_t)kind;
+
+    if (l->style->is_stacked) {
+        return kind == 0 ? l->global[p] : NULL;
+    }
+    return l->global[l->style->is_split ? (e * 3 + p) * 2 + of_input
+                                        : 2 * (uint64_t)(p == 2) + of_input];
+}
+
 const uint8_t *layer_global_of(const moe_layer *l, uint64_t e, int projection,
                                int kind)
 {
-    const int is_w2 = projection == 2;
+    const checkpoint_tensor *t = layer_global_tensor(l, e, projection, kind);
+    const int is_one = !l->style->is_stacked &&
+                       (l->style->is_split || l->style->is_transposed);
+    const int has_pairs = !l->style->is_stacked && projection != 2;
+    const uint64_t at = is_one      ? 0
+                        : has_pairs ? 2 * e + (uint64_t)projection
+                                    : e;
 
-    if (l->style->is_stacked) {
-        return kind != 0 || l->global_rank == 0
-                   ? NULL
-                   : l->global[projection]->bytes + 4 * e;
-    }
-    if (l->style->is_split) {
-        return l->global[(e * 3 + (uint64_t)projection) * 2 + (uint64_t)kind]
-            ->bytes;
-    }
-    const uint8_t *all = l->global[2 * is_w2 + kind]->bytes;
-
-    return l->style->is_transposed ? all
-           : is_w2                 ? all + 4 * e
-                                   : all + 4 * (2 * e + (uint64_t)projection);
+    return t == NULL ? NULL : t->bytes + 4 * at;
 }
 
 static uint32_t bits_at(const uint8_t *p)

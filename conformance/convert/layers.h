@@ -130,8 +130,10 @@ size_t layer_begins(const checkpoint *c, const name_style *s,
 uint64_t layer_globals(const moe_layer *l);
 void layer_global_name(const moe_layer *l, const global_style *s, uint64_t i,
                        char *name, size_t room);
-/* The scale of the weights (kind 0) or of the input (1) of an expert's gate, up
-   or down, four bytes; NULL: MLX has none. */
+/* Where the scale of the weights (kind 0) or of the input (1) of an expert's
+   gate, up or down is, and its four bytes; NULL: MLX has none. */
+const checkpoint_tensor *layer_global_tensor(const moe_layer *l, uint64_t e,
+                                             int projection, int kind);
 const uint8_t *layer_global_of(const moe_layer *l, uint64_t e, int projection,
                                int kind);
 /* 0, or -1 and a sentence: one is missing, misshapen, or no positive number. */

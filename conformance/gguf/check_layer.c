@@ -72,10 +72,11 @@ static int check_factor(const moe_layer *l, uint64_t e, int projection,
     if (bits > 0 && bits < 0x7f800000U) {
         return 0;
     }
-    (void)say(MXO_E_SHAPE, why,
-              "layer %.200s: the %s of expert %llu has a factor that is no "
-              "number of binary32",
-              l->prefix, l->globals->kind[kind], (unsigned long long)e);
+    (void)say(
+        MXO_E_SHAPE, why,
+        "%.300s holds %08x, whose factor in gguf is no number of binary32",
+        layer_global_tensor(l, e, projection, kind)->name,
+        (unsigned)gguf_bits_of(l, e, projection, kind));
     return -1;
 }
 

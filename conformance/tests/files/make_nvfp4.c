@@ -143,7 +143,8 @@ static void add_global(maker *m, const char *name, int e, int p, int input,
         return;
     }
     x += is(m, "halves") && p == 1 && !input;
-    x ^= is(m, "unsigned_ct") ? 0x7ffffb : 0; /* not 1 / (1 / x) */
+    x ^= is(m, "unsigned_ct") ? 0x7ffffb : 0;      /* not 1 / (1 / x) */
+    x = last && input && is(m, "tiny_ct") ? 1 : x; /* 1 / x is infinite */
     if (last && input && is(m, "negative")) {
         x |= 0x80000000;
     }
