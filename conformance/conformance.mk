@@ -730,6 +730,11 @@ plant_layout_faults_SOURCES = \
 	%reldir%/tests/layout/planted_layouts.c \
 	%reldir%/tests/layout/planted_layouts.h
 
+check_PROGRAMS += compare_ranks
+compare_ranks_SOURCES = %reldir%/tests/files/compare_ranks.c
+compare_ranks_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
+compare_ranks_LDFLAGS = $(AM_LDFLAGS) -static
+compare_ranks_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 check_PROGRAMS += make_biases
 make_biases_SOURCES = %reldir%/tests/files/make_biases.c
 make_biases_CPPFLAGS = $(make_checkpoint_CPPFLAGS)
