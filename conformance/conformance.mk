@@ -63,6 +63,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/nvfp4.c \
 	%reldir%/cases/profiles.c \
 	%reldir%/cases/quant.c \
+	%reldir%/cases/rare.c \
 	%reldir%/cases/route.c \
 	%reldir%/cases/single.c \
 	%reldir%/cases/sizes.c \

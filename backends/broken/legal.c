@@ -86,7 +86,7 @@ static int fits_rows(const mxo_call *call)
     const uint64_t block = (uint64_t)call_number(call, "block_size");
 
     return call_is(call, "layout", "triton")
-               ? n >= -1 && (block & (block - 1)) == 0
+               ? n >= -1 && block >= 16 && (block & (block - 1)) == 0
                : n == -1;
 }
 

@@ -31,25 +31,30 @@ static float scale_value(uint8_t byte)
 {
     const int32_t n = cpu_nvfp4_scale(byte);
 
-    return n < 0 ? cpu_float(0x7fc00000u) : (float)n * 0x1p-9f;
+    return n < 0         ? cpu_float(0x7fc00000u)
+           : byte & 0x80 ? -(float)n * 0x1p-9f
+                         : (float)n * 0x1p-9f;
 }
 
-/* Nearest even, at most 448; not for negative numbers. */
+/* Nearest even, at most 448. */
 static uint8_t e4m3(double x)
 {
     const double integers = 0x1.8p52;
-    int e = (int)(cpu_bits64(x) >> 52) - 1023;
+    const int sign = (int)(cpu_bits64(x) >> 63) << 7;
+    const double size = x < 0 ? -x : x;
+    int e = (int)(cpu_bits64(size) >> 52 & 0x7ff) - 1023;
 
     if (x != x) {
         return 0x7f;
     }
-    if (x >= 448) {
-        return 0x7e;
+    if (size >= 448) {
+        return (uint8_t)(sign | 0x7e);
     }
     e = e < -6 ? -6 : e;
-    const double units = x * cpu_pow2(3 - e);
+    const double units = size * cpu_pow2(3 - e);
 
-    return (uint8_t)(((e + 6) << 3) + (int)(units + integers - integers));
+    return (uint8_t)(sign |
+                     (((e + 6) << 3) + (int)(units + integers - integers)));
 }
 
 /* Ties to the even code; NaN is 6. */
@@ -211,7 +216,7 @@ static uint8_t exact(const cpu_nvfp4 *rule, float global, const float *x,
 
     for (int i = 0; i < rule->n; i++) {
         const double y = (double)x[i] * (double)global;
-        code[i] = e2m1(scale == 0 ? y * 0 : y / scale);
+        code[i] = e2m1(scale == 0 ? (double)x[i] * 0 : y / scale);
     }
     return byte;
 }
