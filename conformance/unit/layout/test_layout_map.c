@@ -132,6 +132,27 @@ START_TEST(pads_hold_what_the_row_says)
 }
 END_TEST
 
+START_TEST(a_pad_of_two_axes_is_the_first_ones)
+{
+    mxo_layout l;
+    char why[256];
+    uint64_t src;
+    uint8_t byte = 0;
+
+    ck_assert_int_eq(bind(&l, "E (R a:2)^4=7f (C b:2)^=01 -> E R C a b",
+                          "test.row", 3, 3, why),
+                     MXO_OK);
+    ck_assert_int_eq(mxo_layout_content_at(
+                         &l, mxo_layout_forward(&l, 3 * 4 + 3), &src, &byte),
+                     MXO_LAYOUT_PAD);
+    ck_assert_uint_eq(byte, 0x7f);
+    ck_assert_int_eq(mxo_layout_content_at(
+                         &l, mxo_layout_forward(&l, 1 * 4 + 3), &src, &byte),
+                     MXO_LAYOUT_PAD);
+    ck_assert_uint_eq(byte, 0x01);
+}
+END_TEST
+
 /* Two experts of three rows, padded behind the last one alone. */
 START_TEST(a_stack_is_padded_once)
 {
@@ -305,6 +326,7 @@ Suite *suite_layout_map(void)
     tcase_add_test(t, nibbles_and_bits_are_little_endian);
     tcase_add_test(t, parameters_come_from_the_name);
     tcase_add_test(t, pads_hold_what_the_row_says);
+    tcase_add_test(t, a_pad_of_two_axes_is_the_first_ones);
     tcase_add_test(t, a_stack_is_padded_once);
     tcase_add_test(t, malformed_rows_are_refused);
     tcase_add_test(t, a_shape_off_the_granule_is_refused_in_words);
