@@ -8,6 +8,8 @@
 
 #include "convert/layers.h"
 
+enum { MEGA = 1000000 }; /* bytes of a step of progress */
+
 enum {
     GGUF_VERSION = 3,
     GGUF_F32 = 0,

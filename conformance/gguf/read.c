@@ -432,7 +432,7 @@ static int put_block(const gguf *g, gguf_block *b, sink *s, size_t *at,
         uint8_t *bytes = malloc((size_t)(2 * expert_bytes(b, i)));
         int bad = bytes == NULL;
         for (uint64_t e = 0; e < b->experts && !bad; e++) {
-            progress_show(p, s->done / 1000, 0, NULL);
+            progress_show(p, s->done / MEGA, 0, NULL);
             bad = gguf_stopped(g->why) ||
                   put_expert(g, b, s, i, e, *at, bytes) != 0;
         }
@@ -461,8 +461,8 @@ static int put_all(const gguf *g, sink *s, int is_shown)
 {
     progress p;
 
-    progress_begin(&p, s->n_bytes / 1000, is_shown);
-    p.unit = " kB";
+    progress_begin(&p, s->n_bytes / MEGA, is_shown);
+    p.unit = " MB";
     progress_tick(&p);
     const int status = put_blocks(g, s, &p);
 

@@ -22,7 +22,6 @@ typedef struct writer {
     uint64_t at;
     int bad;
     int is_shown;
-    uint64_t n_done;    /* tensors of an expert */
     uint8_t *staged[2]; /* owned: an expert's weights and scales, or its bias */
     progress progress;
 } writer;
@@ -209,7 +208,7 @@ static void put_tensor(writer *w, const moe_layer *l, int i)
     const int part = i / PROJECTIONS;
 
     for (uint64_t e = 0; e < l->experts && !w->bad; e++) {
-        progress_show(&w->progress, ++w->n_done, 0, NULL);
+        progress_show(&w->progress, w->at / MEGA, 0, NULL);
         w->bad = stop_requested();
         if (part >= SCALE) {
             const uint32_t bits = gguf_bits_of(l, e, projection, part - SCALE);
@@ -291,15 +290,13 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
 {
     static const uint8_t zeros[GGUF_ALIGN];
     uint64_t n = 0;
-    uint64_t total = 0;
     uint64_t offset = 0;
 
     for (size_t i = 0; i < layers->n; i++) {
         n += n_tensors(&layers->layer[i]);
-        total += n_tensors(&layers->layer[i]) * layers->layer[i].experts;
     }
-    progress_begin(&w->progress, total, w->is_shown);
-    progress_tick(&w->progress);
+    progress_begin(&w->progress, 0, w->is_shown);
+    w->progress.unit = " MB";
     put(w, "GGUF", 4);
     put_number(w, GGUF_VERSION, 4);
     put_number(w, n, 8);
@@ -313,6 +310,8 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
         }
     }
     put(w, zeros, aligned(w->at) - w->at);
+    progress_total(&w->progress, (w->at + offset) / MEGA);
+    progress_tick(&w->progress);
     for (size_t i = 0; i < layers->n * ALL_PARTS && !w->bad; i++) {
         const moe_layer *l = &layers->layer[i / ALL_PARTS];
         if (has_tensor(l, (int)(i % ALL_PARTS))) {
