@@ -27,8 +27,8 @@ enum {
 
 /* 0; -1 and a sentence: what is there cannot be taken; 1 and a sentence: it was
    not written.  path appears whole or not at all.  It may not be one of the
-   files of the checkpoint.  stop_requested() ends it; is_shown: with a status
-   line. */
+   files of the checkpoint.  asked: the order of gate and up rows where no name
+   tells it.  stop_requested() ends it; is_shown: with a status line. */
 int gguf_from_checkpoint(const char *from, const char *path, row_order asked,
                          int is_shown, mxo_text why);
 /* The same for the way back: a safetensors file of the experts alone. */
