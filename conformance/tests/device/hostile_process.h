@@ -11,6 +11,8 @@
 #include <fenv.h>
 #include <locale.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,12 +86,23 @@ static void *thread_floods(void *state)
     return NULL;
 }
 
-/* Requests that are not for it. */
+/* The file that a program reads its requests from; NULL: a plugin's worker. */
+static FILE *requests;
+static sem_t is_reading;
+
+/* Requests that are not for it.  A program cannot be faster: its file is
+ * locked.  A worker has a thread against it that never sleeps, and gives way
+ * to every other. */
 static void *thread_steals(void *state)
 {
+    const int flags = requests == NULL ? MSG_DONTWAIT : 0;
     char bytes[4096];
 
-    while (recv(3, bytes, sizeof bytes, 0) > 0) {
+    if (requests != NULL) {
+        flockfile(requests);
+    }
+    (void)sem_post(&is_reading);
+    while (recv(3, bytes, sizeof bytes, flags) != 0) {
     }
     return state;
 }
@@ -100,6 +113,17 @@ static void start_thread(void *(*body)(void *), int waits)
 
     (void)pthread_create(&thread, NULL, body, NULL);
     (void)(waits ? pthread_join(thread, NULL) : pthread_detach(thread));
+}
+
+static void steal_requests(void)
+{
+    const struct sched_param none = {0};
+
+    (void)sem_init(&is_reading, 0, 0);
+    start_thread(thread_steals, 0);
+    (void)sem_wait(&is_reading);
+    (void)sched_setscheduler(0, requests == NULL ? SCHED_IDLE : SCHED_OTHER,
+                             &none);
 }
 
 static void limit(int what, uint64_t n)
@@ -428,7 +452,7 @@ static int leave_behind(const char *fault)
     } else if (strcmp(fault, "thread-floods") == 0) {
         start_thread(thread_floods, 0);
     } else if (strcmp(fault, "thread-steals") == 0) {
-        start_thread(thread_steals, 0);
+        steal_requests();
     } else if (strcmp(fault, "daemon") == 0) {
         leave_daemon();
     } else if (strcmp(fault, "escape") == 0) {

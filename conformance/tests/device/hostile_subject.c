@@ -239,6 +239,7 @@ int main(int argc, char **argv)
     char *line = NULL;
     size_t size = 0, mapped = 0;
 
+    requests = channel;
     fault = argc > 1 ? argv[1] : "";
     end_at(fault, "load");
     if (is_fault("early")) {
