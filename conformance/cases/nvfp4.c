@@ -140,6 +140,19 @@ static void fill_alphas(const test_case *c, host_tensor *t, prng *rng)
     put_globals(t, 0x1p-9, rng);
 }
 
+/* Of four experts the second and the third leave the range of their scales,
+   above and below; those of the fourth are next to nothing. */
+static void fill_rare_alphas(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double factors[] = {1, 0x1p15, 0x1p-30, 0x1p-100};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, factors[i % 4] * 0x1p-9 * (1 + fill_uniform(rng)));
+    }
+}
+
 static int is_raw(const test_case *c)
 {
     const char *profile = case_value(c, "profile");
@@ -194,6 +207,7 @@ static const fill_row fills[] = {
     {"moe.nvfp4_*", "w2", "corners", fill_random},
     {"moe.nvfp4_*", "w2", "*", fill_one_live},
     {"moe.nvfp4_*", "a1_gscale", "*", fill_a1},
+    {"moe.nvfp4_*", "g?_alphas", "rare", fill_rare_alphas},
     {"moe.nvfp4_*", "g1_alphas", "*", fill_alphas},
     {"moe.nvfp4_*", "g2_alphas", "*", fill_alphas},
     {"moe.nvfp4_*", "g1_scale_c", "*", fill_scale_c},
@@ -221,6 +235,17 @@ static const grid_row grid[] = {
      "moe.nvfp4_layer:profile=" BOTH
      ",tokens=1|6|17,topk=1|3,experts=5,hidden=96,"
      "inter=64,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=" BOTH
+     ",activation=silu|swiglu,tokens=8,topk=2,experts=5,hidden=64,inter=32,"
+     "data=rare"},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=" BOTH
+     ",stage=*,activation=silu|swiglu,tokens=8,topk=2,experts=5,hidden=64,"
+     "inter=32,data=rare"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=" BOTH
+     ",tokens=8,topk=2,experts=5,hidden=64,inter=32,data=rare"},
     {2, 0, /* sizes off 32, and one block */
      "moe.nvfp4_layer:profile=" BOTH
      ",tokens=2|5,topk=2,experts=3,hidden=16|48,"

@@ -77,18 +77,21 @@ static void *thread_forges(void *state)
     return NULL;
 }
 
+/* Posted by a thread that has begun with what it does for good. */
+static sem_t has_begun;
+
 /* Lines without end, and without a token. */
 static void *thread_floods(void *state)
 {
-    (void)state;
+    (void)send(3, "x\n", 2, MSG_NOSIGNAL);
+    (void)sem_post(&has_begun);
     while (send(3, "x\n", 2, MSG_NOSIGNAL) > 0) {
     }
-    return NULL;
+    return state;
 }
 
 /* The file that a program reads its requests from; NULL: a plugin's worker. */
 static FILE *requests;
-static sem_t is_reading;
 
 /* Requests that are not for it.  A program cannot be faster: its file is
  * locked.  A worker has a thread against it that never sleeps, and gives way
@@ -101,7 +104,7 @@ static void *thread_steals(void *state)
     if (requests != NULL) {
         flockfile(requests);
     }
-    (void)sem_post(&is_reading);
+    (void)sem_post(&has_begun);
     while (recv(3, bytes, sizeof bytes, flags) != 0) {
     }
     return state;
@@ -115,13 +118,18 @@ static void start_thread(void *(*body)(void *), int waits)
     (void)(waits ? pthread_join(thread, NULL) : pthread_detach(thread));
 }
 
+static void begin_thread(void *(*body)(void *))
+{
+    (void)sem_init(&has_begun, 0, 0);
+    start_thread(body, 0);
+    (void)sem_wait(&has_begun);
+}
+
 static void steal_requests(void)
 {
     const struct sched_param none = {0};
 
-    (void)sem_init(&is_reading, 0, 0);
-    start_thread(thread_steals, 0);
-    (void)sem_wait(&is_reading);
+    begin_thread(thread_steals);
     (void)sched_setscheduler(0, requests == NULL ? SCHED_IDLE : SCHED_OTHER,
                              &none);
 }
@@ -400,9 +408,12 @@ static int change_signals(const char *fault)
         (void)signal(SIGABRT, no_deed);
     } else if (strcmp(fault, "handler-bus") == 0) {
         (void)signal(SIGBUS, no_deed);
-    } else if (strcmp(fault, "mask-segv") == 0) {
+    } else if (strcmp(fault, "handler-real") == 0) {
+        (void)signal(SIGRTMIN + 3, no_deed);
+    } else if (strncmp(fault, "mask-", 5) == 0) {
         (void)sigemptyset(&one);
-        (void)sigaddset(&one, SIGSEGV);
+        (void)sigaddset(&one,
+                        strcmp(fault, "mask-segv") == 0 ? SIGSEGV : SIGRTMAX);
         (void)sigprocmask(SIG_BLOCK, &one, NULL);
     } else if (strcmp(fault, "stack-signal") == 0) {
         take_signal_stack();
@@ -450,7 +461,7 @@ static int leave_behind(const char *fault)
     } else if (strcmp(fault, "thread-forges") == 0) {
         start_thread(thread_forges, 1);
     } else if (strcmp(fault, "thread-floods") == 0) {
-        start_thread(thread_floods, 0);
+        begin_thread(thread_floods);
     } else if (strcmp(fault, "thread-steals") == 0) {
         steal_requests();
     } else if (strcmp(fault, "daemon") == 0) {
