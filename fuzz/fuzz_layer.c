@@ -156,7 +156,7 @@ static void check_refused(const test_case *c, const op_call *call)
     const uint64_t shape[] = {64};
     tensor_set out = {0};
     char why[SUBJECT_TEXT] = "";
-    distrust d;
+    run_checks d;
 
     if (tensor_set_add(&out, "y", MXO_U8, 1, shape, NULL) != MXO_OK) {
         abort();
@@ -176,7 +176,7 @@ static void check_run(const test_case *c, const op_call *call)
 {
     tensor_set out = {0};
     char why[SUBJECT_TEXT] = "";
-    distrust d;
+    run_checks d;
 
     if (subject_infer(emulator(), call, &out, (mxo_text){why, sizeof why}) !=
         MXO_OK) {

@@ -73,7 +73,7 @@ static int run_emulator(judge *j, const char *text, const tensor_set *in,
 {
     mxo_param params[OP_MAX_PARAMS];
     test_case c;
-    distrust d;
+    run_checks d;
     char why[256];
     const mxo_text sentence = {why, sizeof why};
 

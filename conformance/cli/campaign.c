@@ -100,7 +100,7 @@ static uint64_t describe_subjects(campaign_plan *p, const run_options *o,
                    o->allow_declines ? " --allow-declines" : "", o->also);
     (void)snprintf(p->options, sizeof p->options,
                    "--device=%d --isolate=%d --plugin-symbols=%d%s",
-                   o->crew.device, (int)o->crew.isolate, o->global_symbols,
+                   o->pool.device, (int)o->pool.isolate, o->global_symbols,
                    common);
     for (int i = 0; i < chosen->n; i++) {
         names = fnv_text(names, chosen->ref[i].name);

@@ -104,7 +104,7 @@ static int take_number(session *s, int code, const char *text)
     }
     switch (code) {
     case OPT_bench_device:
-        s->choice.crew.device = (int)n;
+        s->choice.pool.device = (int)n;
         break;
     case OPT_bench_tokens:
         s->o.tokens = n;
@@ -342,8 +342,8 @@ static int time_pair(session *s, pair *p, const case_list *cases)
 static int time_backend(session *s, const backend_ref *ref,
                         const backend_ref *rival, const case_list *cases)
 {
-    const open_options how = {.device = s->choice.crew.device,
-                              .timeout_s = s->choice.crew.timeout_s};
+    const open_options how = {.device = s->choice.pool.device,
+                              .timeout_s = s->choice.pool.timeout_s};
     char why[512] = "";
     int status = EXIT_PASS;
     pair p = {.has_rival = rival != NULL};
@@ -416,7 +416,7 @@ int cmd_bench(int argc, char **argv)
                           .samples = 30,
                           .experts = 128,
                           .box_s = 10};
-    s.choice.crew.timeout_s = 600;
+    s.choice.pool.timeout_s = 600;
     s.threads[0] = 1;
     s.threads[1] = 0;
     s.n_threads = 2;

@@ -132,7 +132,7 @@ static int parse(fuzz_options *o, int argc, char **argv)
 
     memset(o, 0, sizeof *o);
     run_options_begin(&o->run);
-    o->run.crew.timeout_s = 10;
+    o->run.pool.timeout_s = 10;
     o->hunt.seed = 1;
     o->hunt.folder = "mxoracle-findings";
     options_start();
@@ -187,8 +187,8 @@ static int hunt_subject(fuzz_options *o, draw_plan *plan)
     }
     if (status == EXIT_PASS) {
         o->hunt.ref = &lists[1].ref[0];
-        o->hunt.crew = o->run.crew;
-        o->hunt.crew.is_drawn = 1;
+        o->hunt.pool = o->run.pool;
+        o->hunt.pool.is_drawn = 1;
         o->hunt.wanted = o->wanted;
         o->hunt.n_wanted = o->n_wanted;
         o->hunt.verbose = o->run.verbose;

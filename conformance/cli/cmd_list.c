@@ -82,13 +82,13 @@ static int list_backends(const run_options *o, const backend_list *chosen)
 {
     for (int i = 0; i < chosen->n; i++) {
         backend_info info;
-        crew *c = crew_create(&chosen->ref[i], &o->crew, &info);
+        worker_pool *c = worker_pool_create(&chosen->ref[i], &o->pool, &info);
         if (info.why_not[0] != '\0') {
             say_absent(&info);
         } else {
             say_present(&chosen->ref[i], &info);
         }
-        crew_destroy(&c);
+        worker_pool_destroy(&c);
     }
     return EXIT_PASS;
 }
@@ -104,7 +104,7 @@ static void say_devices(const char *name, int first, int last, const char *what)
 /* Devices 0.. until one is absent; equal neighbours share a line. */
 static void list_devices_of(const run_options *o, const backend_ref *ref)
 {
-    crew_options options = o->crew;
+    worker_pool_options options = o->pool;
     backend_info info;
     char last[sizeof info.device + sizeof info.driver + 4] = "";
     int first = 0;
@@ -113,8 +113,8 @@ static void list_devices_of(const run_options *o, const backend_ref *ref)
     for (; d < MOST_DEVICES; d++) {
         char text[sizeof last];
         options.device = d;
-        crew *c = crew_create(ref, &options, &info);
-        crew_destroy(&c);
+        worker_pool *c = worker_pool_create(ref, &options, &info);
+        worker_pool_destroy(&c);
         if (info.why_not[0] != '\0') {
             break;
         }

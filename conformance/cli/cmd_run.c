@@ -22,7 +22,7 @@ typedef struct session {
     backend_list known;
     backend_list chosen;
     campaign_plan plan;
-    crew *crews[BACKEND_MAX];
+    worker_pool *pools[BACKEND_MAX];
     backend_info infos[BACKEND_MAX];
     report_run run;
     report_set reports;
@@ -40,14 +40,14 @@ typedef struct session {
 } session;
 
 /* A plugin the user named must load: anything else is bad usage. */
-static int open_crews(session *s)
+static int open_pools(session *s)
 {
     for (int i = 0; i < s->chosen.n; i++) {
         const backend_ref *ref = &s->chosen.ref[i];
         backend_info *info = &s->infos[i];
 
-        s->crews[i] = crew_create(ref, &s->o->crew, info);
-        if (s->crews[i] == NULL) {
+        s->pools[i] = worker_pool_create(ref, &s->o->pool, info);
+        if (s->pools[i] == NULL) {
             fputs("mxoracle: out of memory\n", stderr);
             return EXIT_BROKEN;
         }
@@ -98,7 +98,7 @@ static void describe(session *s)
 static void write_repro(const session *s, const char *before, const char *text,
                         uint64_t seed, char *repro, size_t size)
 {
-    const crew_options *how = &s->o->crew;
+    const worker_pool_options *how = &s->o->pool;
     char option[2 * BACKEND_COMMAND];
 
     device_option(&s->chosen.ref[s->current], how->device, option,
@@ -252,7 +252,7 @@ static int judge_backend(session *s)
     }
     find_pending(s);
     if (s->pending.n > 0) {
-        status = crew_run(s->crews[s->current], &s->pending, judged, s);
+        status = worker_pool_run(s->pools[s->current], &s->pending, judged, s);
     }
     if (status == 0) {
         replay_until(s, s->plan.cases.n);
@@ -339,7 +339,7 @@ static int judge_all(session *s)
     for (int i = 0; i < s->chosen.n && status == 0 && !stop_requested(); i++) {
         s->current = i;
         status = judge_backend(s);
-        crew_destroy(&s->crews[i]);
+        worker_pool_destroy(&s->pools[i]);
     }
     progress_end(&s->progress);
     s->run.stopped = stop_reason();
@@ -409,7 +409,7 @@ static int prepare(session *s)
         status = campaign_plan_make(&s->plan, s->o, &s->chosen);
     }
     if (status == EXIT_PASS) {
-        status = open_crews(s);
+        status = open_pools(s);
     }
     if (status == EXIT_PASS) {
         describe(s);
@@ -451,7 +451,7 @@ static int run_session(session *s)
 static void clear(session *s)
 {
     for (int i = 0; i < BACKEND_MAX; i++) {
-        crew_destroy(&s->crews[i]);
+        worker_pool_destroy(&s->pools[i]);
     }
     tally_clear(&s->counts);
     campaign_plan_clear(&s->plan);

@@ -148,7 +148,7 @@ static int show_outputs(const test_case *c, const tensor_set *in)
     const mxo_text text = {why, sizeof why};
     tensor_set out = {0};
     subject emulator;
-    distrust d;
+    run_checks d;
     mxo_status status = subject_open(&emulator, mxo_emulator(), 0, text);
 
     case_params(c, params);

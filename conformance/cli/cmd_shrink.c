@@ -39,7 +39,7 @@ static int conclude(const shrinking *h, const run_options *o,
              h->n_tried, h->n_kept, h->kind);
     char option[2 * BACKEND_COMMAND];
 
-    device_option(ref, o->crew.device, option, sizeof option);
+    device_option(ref, o->pool.device, option, sizeof option);
     printf("repro: mxoracle run %s --seed=%" PRIu64 " %s\n", option, o->seed,
            text);
     return o->save == NULL ? EXIT_PASS : save_line(o, text);
@@ -73,7 +73,7 @@ static int hunt_down(shrinking *h, const run_options *o, const backend_ref *ref)
 
 static int with_backend(const run_options *o, const backend_ref *ref)
 {
-    crew_options options = o->crew;
+    worker_pool_options options = o->pool;
     backend_info info;
     shrinking h;
     int status;
@@ -83,13 +83,13 @@ static int with_backend(const run_options *o, const backend_ref *ref)
     }
     memset(&h, 0, sizeof h);
     h.seed = o->seed;
-    h.c = crew_create(ref, &options, &info);
+    h.c = worker_pool_create(ref, &options, &info);
     if (h.c == NULL || info.why_not[0] != '\0') {
         status = cli_refuse("%s: %s", ref->name, info.why_not);
     } else {
         status = hunt_down(&h, o, ref);
     }
-    crew_destroy(&h.c);
+    worker_pool_destroy(&h.c);
     return status;
 }
 

@@ -54,7 +54,7 @@ static int jobs_of(const run_options *o, int is_emulator)
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const int all = cores > 64 ? 64 : cores < 1 ? 1 : (int)cores;
 
-    return o->crew.jobs > 0 ? o->crew.jobs : is_emulator ? all : 1;
+    return o->pool.jobs > 0 ? o->pool.jobs : is_emulator ? all : 1;
 }
 
 static int verify_on(run_options *o, vector_options *options)
@@ -121,7 +121,7 @@ int cmd_verify(int argc, char **argv)
     int code;
 
     run_options_begin(&choice);
-    choice.crew.jobs = 0; /* not said */
+    choice.pool.jobs = 0; /* not said */
     options_start();
     while ((code = options_next(OPTIONS_verify, argc, argv, &text)) != -1) {
         const int status = take(&options, &reports, &choice, code, text);

@@ -139,7 +139,7 @@ static void add_backend(const lost *l, const char *backend, strbuf *line)
 
     for (int i = 0; l->chosen != NULL && i < l->n_asked; i++) {
         if (strcmp(l->infos[i].name, backend) == 0) {
-            device_option(&l->chosen->ref[i], l->options->crew.device, option,
+            device_option(&l->chosen->ref[i], l->options->pool.device, option,
                           sizeof option);
             strbuf_add(line, " %s", option);
             return;

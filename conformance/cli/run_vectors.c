@@ -12,7 +12,7 @@
 static int is_isolated(const run_options *o, const backend_ref *ref)
 {
     return ref->is_risky ||
-           (o->crew.isolate != ISOLATE_AUTO && o->crew.isolate != ISOLATE_NONE);
+           (o->pool.isolate != ISOLATE_AUTO && o->pool.isolate != ISOLATE_NONE);
 }
 
 int vectors_on(const run_options *o, const backend_list *chosen,
@@ -27,9 +27,9 @@ int vectors_on(const run_options *o, const backend_list *chosen,
         subjects[i] = (vector_subject){
             .name = ref->shown[0] == '\0' ? ref->name : ref->shown,
             .ref = *ref,
-            .how = {.device = o->crew.device,
-                    .timeout_s = o->crew.timeout_s,
-                    .in_process = o->crew.isolate == ISOLATE_NONE,
+            .how = {.device = o->pool.device,
+                    .timeout_s = o->pool.timeout_s,
+                    .in_process = o->pool.isolate == ISOLATE_NONE,
                     .apart = is_isolated(o, ref)},
             .required = ref->is_given};
     }
@@ -62,7 +62,7 @@ int run_vectors(const run_options *o)
     const vector_options options = {.command = "run",
                                     .reports = &o->reports,
                                     .strict = o->strict,
-                                    .jobs = o->crew.jobs,
+                                    .jobs = o->pool.jobs,
                                     .verbose = o->verbose > 0,
                                     .quiet = o->verbose < 0};
 

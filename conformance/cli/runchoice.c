@@ -16,8 +16,8 @@
    judged under that name. */
 static void learn_names(const run_options *o, backend_list *known)
 {
-    const open_options how = {.device = o->crew.device,
-                              .timeout_s = o->crew.timeout_s};
+    const open_options how = {.device = o->pool.device,
+                              .timeout_s = o->pool.timeout_s};
     opened_judge opened;
     char why[512];
 

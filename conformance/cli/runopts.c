@@ -66,7 +66,7 @@ static int take_isolate(run_options *o, const char *text)
     int value = ISOLATE_AUTO;
     const int status = take_word("isolate", text, words, values, &value);
 
-    o->crew.isolate = (isolation)value;
+    o->pool.isolate = (isolation)value;
     return status;
 }
 
@@ -88,8 +88,8 @@ static int take_color(run_options *o, const char *text)
 
 static int take_timeout(run_options *o, const char *text)
 {
-    if (!number_real(text, 0, 86400, &o->crew.timeout_s) ||
-        o->crew.timeout_s == 0) {
+    if (!number_real(text, 0, 86400, &o->pool.timeout_s) ||
+        o->pool.timeout_s == 0) {
         return cli_refuse("--timeout=%s is not a number of seconds up to "
                           "86400",
                           text);
@@ -184,15 +184,15 @@ static int take_number(run_options *o, int code, const char *text)
         break;
     case OPT_run_device:
         status = number_option("device", text, 0, 1023, &n);
-        o->crew.device = (int)n;
+        o->pool.device = (int)n;
         break;
     case OPT_run_jobs:
         status = number_option("jobs", text, 1, 64, &n);
-        o->crew.jobs = (int)n;
+        o->pool.jobs = (int)n;
         break;
     case OPT_run_soak:
         status = number_option("soak", text, 0, 100000000, &n);
-        o->crew.soak = (uint32_t)n;
+        o->pool.soak = (uint32_t)n;
         (void)snprintf(o->soak_option, sizeof o->soak_option, " --soak=%s",
                        text);
         break;
@@ -256,7 +256,7 @@ static int take_mutant(run_options *o, const char *id)
     if (device < 0) {
         return cli_refuse("--mutant=%s is not an id of selftest", id);
     }
-    o->crew.device = device;
+    o->pool.device = device;
     return take_listed(o->backends, &o->n_backends, RUN_MAX_GLOBS, "backend",
                        broken);
 }
@@ -420,8 +420,8 @@ void run_options_begin(run_options *o)
     o->seed = 1;
     o->repeat = 1;
     o->max_fail = 20;
-    o->crew.jobs = 1;
-    o->crew.timeout_s = 60;
+    o->pool.jobs = 1;
+    o->pool.timeout_s = 60;
 }
 
 int run_options_take(run_options *o, int code, char *text)

@@ -32,7 +32,7 @@ typedef struct run_options {
     uint64_t seed;
     uint64_t repeat;
     uint64_t max_fail;
-    crew_options crew;
+    worker_pool_options pool;
     int canonical;
     int strict;
     int allow_declines; /* undeclared, of subjects that are given */

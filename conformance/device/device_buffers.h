@@ -102,12 +102,12 @@ uint64_t stage_end_of(const placed *p);
 uint64_t stage_front_of(const placed *p);
 
 /* Do guards and inputs come back as they were sent? */
-mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why);
+mxo_status stage_check_guards(stage *g, run_checks *d, mxo_text why);
 /* The outputs of a first run, into out; of a second, against out; of a
    refused call. */
 mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why);
-mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
+mxo_status stage_compare_outputs(stage *g, const tensor_set *out, run_checks *d,
                                  mxo_text why);
-mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why);
+mxo_status stage_check_refusal(stage *g, int run, run_checks *d, mxo_text why);
 
 #endif

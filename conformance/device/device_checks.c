@@ -114,7 +114,7 @@ static mxo_status check_input(stage *g, const placed *p, char *text,
     return status;
 }
 
-mxo_status stage_check_guards(stage *g, distrust *d, mxo_text why)
+mxo_status stage_check_guards(stage *g, run_checks *d, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
@@ -158,7 +158,7 @@ static void note_first(char *text, const host_tensor *t, uint64_t byte)
 /* n bytes of a second run, in the chunk, that differ from those of t from byte
    at on. */
 static void compare_chunk(const stage *g, const placed *p, const host_tensor *t,
-                          uint64_t at, uint64_t n, distrust *d)
+                          uint64_t at, uint64_t n, run_checks *d)
 {
     const uint8_t *first = t->data + at;
     const uint8_t *second = g->chunk;
@@ -181,7 +181,7 @@ static void compare_chunk(const stage *g, const placed *p, const host_tensor *t,
     }
 }
 
-mxo_status stage_compare_outputs(stage *g, const tensor_set *out, distrust *d,
+mxo_status stage_compare_outputs(stage *g, const tensor_set *out, run_checks *d,
                                  mxo_text why)
 {
     mxo_status status = MXO_OK;
@@ -243,7 +243,7 @@ static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
     return status;
 }
 
-mxo_status stage_check_refusal(stage *g, int run, distrust *d, mxo_text why)
+mxo_status stage_check_refusal(stage *g, int run, run_checks *d, mxo_text why)
 {
     for (uint32_t i = 0; i < g->n_out; i++) {
         MXO_TRY(check_kept(g, &g->out[i], run, d->refusal, why));

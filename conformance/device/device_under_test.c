@@ -199,7 +199,7 @@ static int is_failure(mxo_status status)
 static mxo_status make_other(subject *s, mxo_text why)
 {
     mxo_status status = MXO_OK;
-    distrust unused;
+    run_checks unused;
     stage g;
 
     memset(&unused, 0, sizeof unused);
@@ -237,7 +237,7 @@ static const char *run_other(const stage *g, mxo_status *status, mxo_text why)
 /* Run number 0 or 1, so often before one synchronize(): out receives the bytes
    of the first. */
 static mxo_status run_filled(stage *g, int run, int n_runs, tensor_set *out,
-                             distrust *d, mxo_text why)
+                             run_checks *d, mxo_text why)
 {
     mxo_status status = stage_send_outputs(g, run, why);
 
@@ -263,7 +263,7 @@ static mxo_status run_filled(stage *g, int run, int n_runs, tensor_set *out,
 }
 
 /* Note another device than the one it was opened as. */
-static void check_device(const stage *g, distrust *d)
+static void check_device(const stage *g, run_checks *d)
 {
     char device[SUBJECT_TEXT] = "";
     char driver[SUBJECT_TEXT] = "";
@@ -291,7 +291,7 @@ static int differs(stage *g, unsigned ways, tensor_set *out)
 {
     char text[SUBJECT_TEXT];
     const mxo_text why = {text, sizeof text};
-    distrust d;
+    run_checks d;
 
     memset(&d, 0, sizeof d);
     g->gap[0] = '\0';
@@ -319,7 +319,7 @@ static unsigned to_blame(stage *g, unsigned ways, tensor_set *out)
 
 /* Words behind what was seen first of guards, unwritten and changing bytes, or
    behind the sentence of a status. */
-static void add_words(const char *words, mxo_status status, distrust *d,
+static void add_words(const char *words, mxo_status status, run_checks *d,
                       mxo_text why)
 {
     const mxo_text said =
@@ -333,7 +333,7 @@ static void add_words(const char *words, mxo_status status, distrust *d,
                    used > 0 ? ", " : "", words);
 }
 
-static int is_wrong(mxo_status status, const distrust *d)
+static int is_wrong(mxo_status status, const run_checks *d)
 {
     return status != MXO_OK || d->n_unwritten > 0 || d->n_changing > 0 ||
            d->guards[0] != '\0';
@@ -343,7 +343,7 @@ static int is_wrong(mxo_status status, const distrust *d)
    calls, and of some others. */
 static mxo_status run_alike(stage *g, mxo_text why)
 {
-    distrust unused;
+    run_checks unused;
 
     if (!is_chosen(g, 1 << 18)) {
         return MXO_OK;
@@ -355,13 +355,13 @@ static mxo_status run_alike(stage *g, mxo_text why)
 
 /* The call on noise, whose answer nobody looks at: it may be declined, but not
    fail. */
-static mxo_status run_decoy(stage *g, distrust *d, mxo_text why)
+static mxo_status run_decoy(stage *g, run_checks *d, mxo_text why)
 {
     enum { AT_ONCE = 64 }; /* processor time is limited for each request */
     const int n_at_once =
         g->s->link == NULL || g->s->link->has_runs ? AT_ONCE : 1;
     uint32_t left = g->s->soak;
-    distrust unused;
+    run_checks unused;
 
     memset(&unused, 0, sizeof unused);
     MXO_TRY(stage_send_inputs(g, 1, why));
@@ -384,7 +384,7 @@ static mxo_status run_decoy(stage *g, distrust *d, mxo_text why)
 }
 
 /* The second run, in other ways than the first where it declares some. */
-static mxo_status run_again(stage *g, tensor_set *out, distrust *d,
+static mxo_status run_again(stage *g, tensor_set *out, run_checks *d,
                             mxo_text why)
 {
     unsigned ways = launch_draw(g);
@@ -416,7 +416,7 @@ static mxo_status run_again(stage *g, tensor_set *out, distrust *d,
    it.  Not before the first, where it would come between the call on noise and
    that: what repeats the answer before shows there.  Once, as what is spoilt by
    the other is right again behind itself. */
-static mxo_status run_beside(stage *g, tensor_set *out, distrust *d,
+static mxo_status run_beside(stage *g, tensor_set *out, run_checks *d,
                              mxo_text why)
 {
     if (g->s->other == NULL || g->s->other_out->n > MAX_OUT) {
@@ -436,7 +436,7 @@ static mxo_status run_beside(stage *g, tensor_set *out, distrust *d,
     return status;
 }
 
-static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
+static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
                             mxo_text why)
 {
     const int is_fenced = g->s->host_align > 0;
@@ -467,7 +467,7 @@ static mxo_status run_twice(stage *g, tensor_set *out, distrust *d,
 }
 
 mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
-                       distrust *d, mxo_text why)
+                       run_checks *d, mxo_text why)
 {
     stage g;
     mxo_status status = stage_open(&g, s, call, out->n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One call on one backend, with distrust.  Every tensor lies between guard
+ * One call on one backend, and its checks.  Every tensor lies between guard
  * bytes in a buffer of its own; outputs hold bytes without a pattern, and in a
  * second run others; inputs must come back unchanged; in the second run small
  * calls, and some others, are made thrice before one synchronize, and in ways
@@ -22,7 +22,7 @@
 
 enum { SUBJECT_TEXT = 256 };
 
-typedef struct distrust distrust;
+typedef struct run_checks run_checks;
 
 /* Services of a subject's own process besides answering, if it has one; state
    is its owner's. */
@@ -40,7 +40,7 @@ typedef struct subject_link {
        0: it has but one. */
     int (*second)(void *state, int is_second);
     /* Findings since the case began: left, gone, is_late, kernel. */
-    void (*seen)(void *state, distrust *d);
+    void (*seen)(void *state, run_checks *d);
     /* Append what it printed and long messages, as lines. */
     void (*say)(void *state, strbuf *lines);
 } subject_link;
@@ -74,7 +74,7 @@ typedef struct subject {
 } subject;
 
 /* Findings of two runs of a call beside the bytes of the first. */
-struct distrust {
+struct run_checks {
     uint64_t n_unwritten;         /* output bytes that follow the fill */
     uint64_t n_changing;          /* output bytes that differ otherwise */
     char unwritten[SUBJECT_TEXT]; /* where the first one is */
@@ -115,6 +115,6 @@ mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
  * the judge itself could not move bytes. d is always filled in.
  */
 mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
-                       distrust *d, mxo_text why);
+                       run_checks *d, mxo_text why);
 
 #endif

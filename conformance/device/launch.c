@@ -221,7 +221,7 @@ static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
 }
 
 static mxo_status make_all(stage *g, const made_call *m, int n_runs,
-                           distrust *d, mxo_text why)
+                           run_checks *d, mxo_text why)
 {
     const subject *s = g->s;
     mxo_status status = MXO_OK;
@@ -253,7 +253,7 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
 static mxo_status replay_early(stage *g, const made_call *m, int run,
                                mxo_text why)
 {
-    distrust unused;
+    run_checks unused;
 
     memset(&unused, 0, sizeof unused);
     const mxo_status status = make_all(g, m, 1, &unused, why);
@@ -305,7 +305,7 @@ static int32_t *other_choices(const stage *g)
 static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
 {
     int32_t *const ids = other_choices(g);
-    distrust unused;
+    run_checks unused;
     mxo_status status;
 
     if (ids == NULL) {
@@ -359,7 +359,8 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
                : stage_stream_inputs(g, m->stream, MICROSECONDS, why);
 }
 
-mxo_status launch_make(stage *g, int run, int n_runs, distrust *d, mxo_text why)
+mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
+                       mxo_text why)
 {
     const subject *s = g->s;
     made_call m;

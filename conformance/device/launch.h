@@ -32,7 +32,7 @@ int launch_sends_late(unsigned ways);
 
 /* Make the call of run number 0 or 1, in the ways of the stage, so many times
    before one synchronize(). */
-mxo_status launch_make(stage *g, int run, int n_runs, distrust *d,
+mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
                        mxo_text why);
 
 /* "with gaps between rows, on a stream" */

@@ -58,7 +58,7 @@ static int explain_special(const evidence *e, char *text, size_t size)
 static int oracle_agrees(const evidence *e, const op_call *call)
 {
     tensor_set out = {0};
-    distrust d;
+    run_checks d;
     char text[256];
     const mxo_text why = {text, sizeof text};
     int same = subject_infer(&e->j->oracle, call, &out, why) == MXO_OK &&

@@ -70,7 +70,7 @@ static account ask(const evidence *e, const test_case *c, const tensor_set *in,
     const op_call call = {e->call->op, params, e->call->n_params, in};
     evidence asked = *e;
     tensor_set out = {0};
-    distrust d;
+    run_checks d;
     char text[SENTENCE];
     const mxo_text why = {text, sizeof text};
     account least = NOT;

@@ -99,7 +99,7 @@ static void oracle_gives(const evidence *e, const test_case *c,
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, in};
     test_case plain = *c;
-    distrust d;
+    run_checks d;
 
     (void)set(&plain, "conversion", "none");
     case_params(&plain, params);

@@ -180,7 +180,7 @@ mxo_status proxy_begin(void *state, mxo_text why)
     return MXO_OK;
 }
 
-void proxy_seen(void *state, distrust *d)
+void proxy_seen(void *state, run_checks *d)
 {
     proxy *p = state;
 

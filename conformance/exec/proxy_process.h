@@ -60,7 +60,7 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why);
 
 /* Functions of its subject_link. */
 mxo_status proxy_begin(void *state, mxo_text why);
-void proxy_seen(void *state, distrust *d);
+void proxy_seen(void *state, run_checks *d);
 void proxy_say(void *state, strbuf *lines);
 
 #endif

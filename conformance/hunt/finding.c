@@ -30,7 +30,8 @@ static void write_repro(finding *f, const backend_ref *ref, int device)
 }
 
 /* With one pool of workers; 0 if it is red there. */
-static int make_with(finding *f, crew *c, const char *text, uint64_t seed)
+static int make_with(finding *f, worker_pool *c, const char *text,
+                     uint64_t seed)
 {
     shrinking s;
     char why[512];
@@ -46,11 +47,12 @@ static int make_with(finding *f, crew *c, const char *text, uint64_t seed)
     }
     case_print(&s.best, 0, f->text);
     f->seed = seed;
-    return crew_case(c, f->text, seed, &f->v);
+    return worker_pool_case(c, f->text, seed, &f->v);
 }
 
-int finding_make(finding *f, crew *thorough, crew *fast, const backend_ref *ref,
-                 int device, const char *text, uint64_t seed)
+int finding_make(finding *f, worker_pool *thorough, worker_pool *fast,
+                 const backend_ref *ref, int device, const char *text,
+                 uint64_t seed)
 {
     memset(f, 0, sizeof *f);
     if (make_with(f, thorough, text, seed) != 0 &&

@@ -17,8 +17,9 @@ typedef struct finding {
 
 /* thorough judges by its own words what a subject did; fast found it.  0, or
    -1 if neither sees it again. */
-int finding_make(finding *f, crew *thorough, crew *fast, const backend_ref *ref,
-                 int device, const char *text, uint64_t seed);
+int finding_make(finding *f, worker_pool *thorough, worker_pool *fast,
+                 const backend_ref *ref, int device, const char *text,
+                 uint64_t seed);
 /* FOLDER/NUMBER-OP.case and .safetensors, and a line of FOLDER/repro.sh.  0,
    or -1 and a sentence. */
 int finding_write(const finding *f, const char *folder, uint64_t number,

@@ -32,8 +32,8 @@ typedef struct red_kind {
 typedef struct hunt {
     const hunt_options *o;
     draw_plan *plan;
-    crew *fast;
-    crew *thorough; /* NULL until something is found */
+    worker_pool *fast;
+    worker_pool *thorough; /* NULL until something is found */
     backend_info info;
     hunt_state state;
     hunt_journal journal;
@@ -143,7 +143,7 @@ static void judged(void *state, size_t i, const verdict *v)
     h->n_done++;
     h->n_hangs += v->status == VERDICT_TIMEOUT;
     if (h->n_hangs >= BATCH_HANGS) {
-        crew_enough(h->fast);
+        worker_pool_enough(h->fast);
     }
     tally_add(&h->counts, &r);
     see(h, i, v);
@@ -186,14 +186,14 @@ static void keep(hunt *h, const finding *f, const report_result *r)
     }
 }
 
-static crew *thorough_crew(hunt *h)
+static worker_pool *thorough_pool(hunt *h)
 {
     if (h->thorough == NULL) {
-        crew_options options = h->o->crew;
+        worker_pool_options options = h->o->pool;
         backend_info info;
         options.jobs = 1;
         options.isolate = ISOLATE_BATCH;
-        h->thorough = crew_create(h->o->ref, &options, &info);
+        h->thorough = worker_pool_create(h->o->ref, &options, &info);
     }
     return h->thorough;
 }
@@ -202,8 +202,8 @@ static void look_at(hunt *h, size_t i)
 {
     finding f;
 
-    if (finding_make(&f, thorough_crew(h), h->fast, h->o->ref,
-                     h->o->crew.device, h->item[i].text,
+    if (finding_make(&f, thorough_pool(h), h->fast, h->o->ref,
+                     h->o->pool.device, h->item[i].text,
                      h->item[i].seed) != 0) {
         return;
     }
@@ -249,7 +249,7 @@ static int run_batch(hunt *h)
     if (h->o->most_cases > 0 && left < BATCH) {
         l.n = (size_t)left;
     }
-    if (crew_run(h->fast, &l, judged, h) != 0) {
+    if (worker_pool_run(h->fast, &l, judged, h) != 0) {
         return -1;
     }
     for (size_t i = 0; i < l.n && !stop_requested() && !h->is_enough; i++) {
@@ -295,12 +295,12 @@ static void conclude(hunt *h)
 static int hunt_open(hunt *h)
 {
     char why[1024] = "";
-    crew_options options = h->o->crew;
+    worker_pool_options options = h->o->pool;
 
     if (options.isolate == ISOLATE_AUTO) {
         options.isolate = ISOLATE_SHARED;
     }
-    h->fast = crew_create(h->o->ref, &options, &h->info);
+    h->fast = worker_pool_create(h->o->ref, &options, &h->info);
     h->has_red = calloc(h->plan->n, 1);
     if (h->fast == NULL || h->has_red == NULL ||
         seen_begin(&h->seen, h->plan) != 0 ||
@@ -354,8 +354,8 @@ static int exit_status(const hunt *h)
 
 static void hunt_close(hunt *h)
 {
-    crew_destroy(&h->fast);
-    crew_destroy(&h->thorough);
+    worker_pool_destroy(&h->fast);
+    worker_pool_destroy(&h->thorough);
     hunt_journal_close(&h->journal);
     hunt_state_clear(&h->state);
     seen_clear(&h->seen);

@@ -15,7 +15,7 @@
 
 typedef struct hunt_options {
     const backend_ref *ref;
-    crew_options crew;
+    worker_pool_options pool;
     uint64_t seed;
     double time_s;
     uint64_t most_cases;  /* 0: as many as there is time for */

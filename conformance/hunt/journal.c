@@ -38,7 +38,7 @@ static json_t *header(const hunt_options *o, const backend_info *info)
         "fuzz", "version", run.version, "build", report_run_build(&run), "draw",
         (int)DRAW_VERSION, "seed", (json_int_t)o->seed, "subject", info->name,
         "subject_version", info->version, "subject_digest", digest, "device",
-        o->crew.device, "device_name", info->device, "wanted", wanted);
+        o->pool.device, "device_name", info->device, "wanted", wanted);
 }
 
 static const char *difference(const json_t *there, const json_t *own)

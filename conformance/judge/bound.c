@@ -217,7 +217,7 @@ int bound_ask(bound_set *b, const evidence *e, const bound_row *row,
     tensor_set out = {0};
     const char *word = bound_is_spare(row, e->c) ? "open" : "1";
     test_case exact = *e->c;
-    distrust d;
+    run_checks d;
     int bad = -1;
 
     memset(b, 0, sizeof *b);

@@ -122,7 +122,7 @@ static int is_vacuous(const char *op, const tensor_set *want,
     return 0;
 }
 
-int doubts_are_red(const distrust *d, verdict *v)
+int doubts_are_red(const run_checks *d, verdict *v)
 {
     if (d->gone[0] != '\0') {
         verdict_conclude(v, d->is_late ? VERDICT_TIMEOUT : VERDICT_CRASH,
@@ -150,7 +150,7 @@ int doubts_are_red(const distrust *d, verdict *v)
     return v->reason[0] != '\0';
 }
 
-int judge_doubts(const distrust *d, mxo_text why)
+int judge_doubts(const run_checks *d, mxo_text why)
 {
     verdict v;
 
@@ -266,7 +266,8 @@ static void decide(judgement *g, const tensor_set *in, verdict *v)
 
 /* A status of the subject other than OK, on a call the oracle serves. */
 static void subject_refused(mxo_status status, int promises,
-                            const char *sentence, const distrust *d, verdict *v)
+                            const char *sentence, const run_checks *d,
+                            verdict *v)
 {
     const char *said = sentence[0] == '\0' ? "without a word" : sentence;
 
@@ -318,7 +319,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     const mxo_text why = {text, sizeof text};
     judge *j = g->evidence.j;
     const op_call *call = &g->call;
-    distrust *d = &g->doubts;
+    run_checks *d = &g->doubts;
     mxo_status status = subject_infer(&j->oracle, call, want, why);
 
     if (status == MXO_OK) {

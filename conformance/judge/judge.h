@@ -44,7 +44,7 @@ typedef struct evidence {
     const op_call *call;
     const tensor_set *want;
     const tensor_set *got;
-    const distrust *doubts;
+    const run_checks *doubts;
     uint32_t output; /* the first output that differs */
     comparison diff; /* of that output */
     const compare_rule *rule;
@@ -52,9 +52,9 @@ typedef struct evidence {
 } evidence;
 
 /* Findings of the two runs as a red verdict; 0 if there are none. */
-int doubts_are_red(const distrust *d, verdict *v);
+int doubts_are_red(const run_checks *d, verdict *v);
 /* Findings of two runs beside bytes, in a sentence; 0 if there are none. */
-int judge_doubts(const distrust *d, mxo_text why);
+int judge_doubts(const run_checks *d, mxo_text why);
 
 /* The oracle is opened too. Status and sentence are the subject's. */
 mxo_status judge_open(judge *j, const mxo_backend *table, int device,
@@ -69,7 +69,7 @@ typedef struct judgement {
     evidence evidence;
     op_call call;
     mxo_param params[OP_MAX_PARAMS];
-    distrust doubts;
+    run_checks doubts;
     int differs;      /* the evidence names an output that differs */
     int has_evidence; /* outputs were compared, and the verdict is red */
 } judgement;

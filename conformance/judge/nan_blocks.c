@@ -75,7 +75,7 @@ static int ask(judge *j, const test_case *c, const tensor_set *in,
     const mxo_text why = {sentence, sizeof sentence};
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, in};
-    distrust d;
+    run_checks d;
 
     case_params(c, params);
     return subject_infer(&j->oracle, &call, out, why) == MXO_OK &&

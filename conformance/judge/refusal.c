@@ -63,7 +63,7 @@ static void weigh(const refusing *r, mxo_status said, const char *text)
 /* Ask the subject, with these outputs. */
 static void ask(const refusing *r, tensor_set *out)
 {
-    distrust d;
+    run_checks d;
     char text[SENTENCE] = "";
     const mxo_status said = subject_run(&r->j->subject, r->call, out, &d,
                                         (mxo_text){text, sizeof text});
@@ -125,7 +125,7 @@ static mxo_status oracle_says(judge *j, const op_call *call, tensor_set *out,
                               mxo_text why)
 {
     tensor_set inferred = {0};
-    distrust d;
+    run_checks d;
     mxo_status status = subject_infer(&j->oracle, call, &inferred, why);
 
     tensor_set_clear(&inferred);

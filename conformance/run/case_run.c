@@ -17,7 +17,7 @@
 
 enum { SENTENCE = 384 };
 
-static void say_doubts(const distrust *d, strbuf *lines)
+static void say_doubts(const run_checks *d, strbuf *lines)
 {
     strbuf_add(lines, "%s, %s, %s",
                d->guards[0] == '\0' ? "guards intact" : "guards HIT",

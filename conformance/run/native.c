@@ -144,7 +144,7 @@ static int answer(const test_case *c, const tensor_set *in, int run,
     mxo_param params[OP_MAX_PARAMS];
     const op_call call = {c->schema->info->name, params,
                           (uint32_t)c->schema->n_params, in};
-    distrust doubts;
+    run_checks doubts;
     subject emulator;
 
     case_params(c, params);

@@ -82,7 +82,7 @@ static int run(subject *oracle, const char *text, const tensor_set *in,
     mxo_param params[OP_MAX_PARAMS];
     char sentence[SUBJECT_TEXT];
     const mxo_text why = {sentence, sizeof sentence};
-    distrust doubts;
+    run_checks doubts;
     test_case c;
 
     if (case_parse(&c, text, why) != 0) {

@@ -23,7 +23,7 @@ static int keep_if_same(shrinking *h, const test_case *candidate)
         progress_show(h->progress, h->n_tried, 0, text);
     }
     h->n_tried++;
-    if (crew_case(h->c, text, h->seed, &v) != 0) {
+    if (worker_pool_case(h->c, text, h->seed, &v) != 0) {
         return 0;
     }
     h->n_hangs += v.status == VERDICT_TIMEOUT;
@@ -147,7 +147,7 @@ verdict_status shrink_case(shrinking *h)
     verdict v;
 
     case_print(&h->best, 0, text);
-    if (crew_case(h->c, text, h->seed, &v) != 0) {
+    if (worker_pool_case(h->c, text, h->seed, &v) != 0) {
         return VERDICT_ERROR;
     }
     const verdict_status status = v.status;
@@ -158,12 +158,12 @@ verdict_status shrink_case(shrinking *h)
     }
     verdict_clear(&v);
     if (verdict_is_red(status)) {
-        crew_set_brief(h->c, 1);
+        worker_pool_set_brief(h->c, 1);
         shrink_dims(h);
         shrink_params(h);
         shrink_dims(h);
         shrink_data(h);
-        crew_set_brief(h->c, 0);
+        worker_pool_set_brief(h->c, 0);
     }
     return status;
 }

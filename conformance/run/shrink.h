@@ -13,7 +13,7 @@
 #include "case/case_text.h"
 
 typedef struct shrinking {
-    crew *c;            /* borrowed */
+    worker_pool *c;     /* borrowed */
     progress *progress; /* borrowed; NULL: nobody looks */
     uint64_t seed;
     test_case best;      /* in: what fails; out: the smallest */

@@ -25,7 +25,7 @@ void variant_clear(variant_call *s)
 }
 
 static mxo_status run_cold(subject *by, const op_call *call, tensor_set *out,
-                           distrust *doubts, mxo_text why)
+                           run_checks *doubts, mxo_text why)
 {
     const int decoy = by->decoy;
 
@@ -41,7 +41,7 @@ mxo_status variant_ask(variant_call *s, subject *by, tensor_set *out)
     const mxo_text why = {s->why, sizeof s->why};
     const op_call call = {s->c.schema->info->name, params,
                           (uint32_t)s->c.schema->n_params, &s->in};
-    distrust doubts;
+    run_checks doubts;
 
     case_params(&s->c, params);
     mxo_status status = subject_infer(&s->j->oracle, &call, out, why);

@@ -22,9 +22,9 @@ typedef struct slot {
     cpu_timeout cpu_timeout;
 } slot;
 
-struct crew {
+struct worker_pool {
     backend_ref ref;
-    crew_options options;
+    worker_pool_options options;
     open_options how;
     int is_local;
     int is_brief;
@@ -33,11 +33,11 @@ struct crew {
     slot slots[MAX_JOBS];
 };
 
-/* One crew_run. */
+/* One worker_pool_run. */
 typedef struct campaign {
-    crew *c;
+    worker_pool *c;
     const case_list *cases;
-    crew_sink sink;
+    worker_pool_sink sink;
     void *state;
     verdict *done;    /* owned */
     uint8_t *is_done; /* owned */
@@ -57,7 +57,7 @@ static void set_absent(backend_info *info, mxo_status status)
     }
 }
 
-static void open_local(crew *c, backend_info *info)
+static void open_local(worker_pool *c, backend_info *info)
 {
     const mxo_text why = {info->why_not, sizeof info->why_not};
     const subject *s = &c->local.j.subject;
@@ -92,7 +92,7 @@ static void read_hello(const json_t *o, backend_info *info)
     worker_field(info->driver, sizeof info->driver, o, "driver");
 }
 
-static int start(crew *c, slot *s)
+static int start(worker_pool *c, slot *s)
 {
     s->greeted = 0;
     s->at = NO_CASE;
@@ -115,14 +115,14 @@ static int is_given_up(slot *s)
 
 /* Seconds for a case.  A worker that has its subject apart waits for it and
    gives it up by itself: more than one call may take as long as it may. */
-static double limit_of(const crew *c)
+static double limit_of(const worker_pool *c)
 {
     const double s = c->options.timeout_s;
 
     return backend_is_apart(&c->ref) && !c->how.in_process ? 64 * s + 600 : s;
 }
 
-static void open_remote(crew *c, backend_info *info)
+static void open_remote(worker_pool *c, backend_info *info)
 {
     slot *s = &c->slots[0];
     const double limit_s = limit_of(c) + 10;
@@ -163,7 +163,7 @@ static void open_remote(crew *c, backend_info *info)
 
 /* Subjects that are judged apart have a process already; workers only make more
    of them. */
-static int wants_workers(const crew *c)
+static int wants_workers(const worker_pool *c)
 {
     if (c->options.isolate == ISOLATE_SHARED && c->ref.command[0] == '\0') {
         return 1;
@@ -181,10 +181,11 @@ static int wants_workers(const crew *c)
     }
 }
 
-crew *crew_create(const backend_ref *ref, const crew_options *options,
-                  backend_info *info)
+worker_pool *worker_pool_create(const backend_ref *ref,
+                                const worker_pool_options *options,
+                                backend_info *info)
 {
-    crew *c = calloc(1, sizeof *c);
+    worker_pool *c = calloc(1, sizeof *c);
 
     memset(info, 0, sizeof *info);
     (void)snprintf(info->name, sizeof info->name, "%s", ref->name);
@@ -216,7 +217,7 @@ crew *crew_create(const backend_ref *ref, const crew_options *options,
     return c;
 }
 
-void crew_destroy(crew **c)
+void worker_pool_destroy(worker_pool **c)
 {
     if (*c == NULL) {
         return;
@@ -229,7 +230,8 @@ void crew_destroy(crew **c)
     *c = NULL;
 }
 
-static void judge_here(crew *c, const char *text, uint64_t seed, verdict *v)
+static void judge_here(worker_pool *c, const char *text, uint64_t seed,
+                       verdict *v)
 {
     test_case parsed;
 
@@ -414,7 +416,8 @@ static int run_local(campaign *g)
     return 0;
 }
 
-int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state)
+int worker_pool_run(worker_pool *c, const case_list *cases,
+                    worker_pool_sink sink, void *state)
 {
     campaign g = {.c = c, .cases = cases, .sink = sink, .state = state};
     int status = -1;
@@ -447,18 +450,19 @@ static void keep_verdict(void *state, size_t index, const verdict *v)
     kept->asked = v->asked == NULL ? NULL : strdup(v->asked);
 }
 
-void crew_enough(crew *c)
+void worker_pool_enough(worker_pool *c)
 {
     c->is_enough = 1;
 }
 
-void crew_set_brief(crew *c, int is_brief)
+void worker_pool_set_brief(worker_pool *c, int is_brief)
 {
     c->is_brief = is_brief;
     c->local.j.is_brief = is_brief;
 }
 
-int crew_case(crew *c, const char *text, uint64_t seed, verdict *v)
+int worker_pool_case(worker_pool *c, const char *text, uint64_t seed,
+                     verdict *v)
 {
     char copy[CASE_TEXT];
     case_item item = {copy, seed};
@@ -466,5 +470,5 @@ int crew_case(crew *c, const char *text, uint64_t seed, verdict *v)
 
     memset(v, 0, sizeof *v);
     (void)snprintf(copy, sizeof copy, "%s", text);
-    return crew_run(c, &one, keep_verdict, v);
+    return worker_pool_run(c, &one, keep_verdict, v);
 }

@@ -22,7 +22,7 @@ typedef enum isolation {
                       is seen only where it ends it */
 } isolation;
 
-typedef struct crew_options {
+typedef struct worker_pool_options {
     isolation isolate;
     int jobs;
     int device;
@@ -30,28 +30,31 @@ typedef struct crew_options {
     int is_drawn;     /* as of open_options */
     uint32_t soak;    /* calls before each that is judged */
     int is_silent;    /* as of open_options */
-} crew_options;
+} worker_pool_options;
 
-typedef struct crew crew;
+typedef struct worker_pool worker_pool;
 
 /* Called once per case, in the order of the list. */
-typedef void (*crew_sink)(void *state, size_t index, const verdict *v);
+typedef void (*worker_pool_sink)(void *state, size_t index, const verdict *v);
 
 /* Opens the backend and describes it. info->why_not tells if it is absent;
    a pool is made all the same. NULL only without memory. */
-crew *crew_create(const backend_ref *ref, const crew_options *options,
-                  backend_info *info);
-void crew_destroy(crew **c);
+worker_pool *worker_pool_create(const backend_ref *ref,
+                                const worker_pool_options *options,
+                                backend_info *info);
+void worker_pool_destroy(worker_pool **c);
 
 /* 0, or -1 if the harness itself failed (a sentence is on stderr).  If a stop
    is requested (base/stop.h) the cases left are not asked. */
-int crew_run(crew *c, const case_list *cases, crew_sink sink, void *state);
+int worker_pool_run(worker_pool *c, const case_list *cases,
+                    worker_pool_sink sink, void *state);
 /* For a sink: the cases left of this list are not asked. */
-void crew_enough(crew *c);
+void worker_pool_enough(worker_pool *c);
 /* Whether verdicts come without the words that explain a red one, which cost
    many times what the call does. */
-void crew_set_brief(crew *c, int is_brief);
+void worker_pool_set_brief(worker_pool *c, int is_brief);
 /* One case, for commands that ask again and again. */
-int crew_case(crew *c, const char *text, uint64_t seed, verdict *v);
+int worker_pool_case(worker_pool *c, const char *text, uint64_t seed,
+                     verdict *v);
 
 #endif

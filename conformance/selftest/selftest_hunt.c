@@ -108,7 +108,7 @@ int case_pool_begin(case_pool *pool)
 void case_pool_clear(case_pool *pool)
 {
     case_list_clear(&pool->cases);
-    crew_destroy(&pool->faultless);
+    worker_pool_destroy(&pool->faultless);
     free(pool->said);
     free(pool->kills);
     memset(pool, 0, sizeof *pool);
@@ -127,7 +127,8 @@ static int is_passed(case_pool *pool, size_t i)
     verdict v;
 
     if (pool->said[i] == UNASKED) {
-        if (crew_case(pool->faultless, item->text, item->seed, &v) != 0) {
+        if (worker_pool_case(pool->faultless, item->text, item->seed, &v) !=
+            0) {
             return -1;
         }
         note_faultless(pool, i, &v);
@@ -137,7 +138,8 @@ static int is_passed(case_pool *pool, size_t i)
 }
 
 /* A device's verdict; red counts where the faultless device passes. */
-static int note(case_pool *pool, crew *c, size_t i, const verdict *v, hunt *h)
+static int note(case_pool *pool, worker_pool *c, size_t i, const verdict *v,
+                hunt *h)
 {
     int counts = !h->red && verdict_is_red(v->status);
 
@@ -167,7 +169,7 @@ static int is_case_of(const char *text, const char *op)
     return strncmp(text, op, n) == 0 && text[n] == ':';
 }
 
-static int ask(case_pool *pool, crew *c, size_t i, hunt *h)
+static int ask(case_pool *pool, worker_pool *c, size_t i, hunt *h)
 {
     const case_item *item = &pool->cases.item[i];
     int status = 0;
@@ -176,7 +178,7 @@ static int ask(case_pool *pool, crew *c, size_t i, hunt *h)
     if (stop_requested()) {
         return 0;
     }
-    if (crew_case(c, item->text, item->seed, &v) != 0) {
+    if (worker_pool_case(c, item->text, item->seed, &v) != 0) {
         return -1;
     }
     if (!stop_requested()) { /* else there may be no verdict */
@@ -205,7 +207,7 @@ static ptrdiff_t next_killer(const case_pool *pool, const char *op,
     return best;
 }
 
-static int ask_killers(case_pool *pool, crew *c, const char *op, hunt *h)
+static int ask_killers(case_pool *pool, worker_pool *c, const char *op, hunt *h)
 {
     ptrdiff_t i = next_killer(pool, op, -1);
     int status = 0;
@@ -218,7 +220,8 @@ static int ask_killers(case_pool *pool, crew *c, const char *op, hunt *h)
 }
 
 /* The cases that are (own) or are not the operation's, killers apart. */
-static int ask_rest(case_pool *pool, crew *c, const char *op, int own, hunt *h)
+static int ask_rest(case_pool *pool, worker_pool *c, const char *op, int own,
+                    hunt *h)
 {
     int status = 0;
 
@@ -238,7 +241,7 @@ static int is_near(const mutant *m, const char *text)
 }
 
 /* That case, if there is one, and those that the description points at. */
-static int ask_near(case_pool *pool, crew *c, const mutant *m, hunt *h)
+static int ask_near(case_pool *pool, worker_pool *c, const mutant *m, hunt *h)
 {
     const char *killer = known_killer(m->id);
     int status = 0;
@@ -255,7 +258,7 @@ static int ask_near(case_pool *pool, crew *c, const mutant *m, hunt *h)
     return status;
 }
 
-int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h)
+int hunt_mutant(case_pool *pool, worker_pool *c, const mutant *m, hunt *h)
 {
     int status = ask_near(pool, c, m, h);
 
@@ -279,7 +282,7 @@ int hunt_concludes(case_pool *pool, const hunt *h)
 /* A pass over some of the cases. */
 typedef struct watch {
     case_pool *pool;
-    crew *c;
+    worker_pool *c;
     hunt *h;
     size_t *of; /* numbers of the cases in the pool */
     int status;
@@ -293,7 +296,7 @@ static void watched(void *state, size_t index, const verdict *v)
 }
 
 /* Ask a share of the cases whose byte is set. */
-static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen,
+static int ask_some(case_pool *pool, worker_pool *c, const uint8_t *chosen,
                     const case_share *share, hunt *h)
 {
     uint64_t n_chosen = 0;
@@ -309,14 +312,14 @@ static int ask_some(case_pool *pool, crew *c, const uint8_t *chosen,
                 some.item[some.n++] = pool->cases.item[i]; /* text borrowed */
             }
         }
-        status = crew_run(c, &some, watched, &w);
+        status = worker_pool_run(c, &some, watched, &w);
     }
     free(some.item);
     free(w.of);
     return status == 0 ? w.status : status;
 }
 
-int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
+int hunt_legal(case_pool *pool, worker_pool *c, const mutant *m, uint64_t part,
                const case_share *share, hunt *h)
 {
     uint8_t *chosen = calloc(pool->cases.n + 1, 1);

@@ -16,7 +16,7 @@ typedef struct case_pool {
     uint8_t *said;   /* owned: of each, what the faultless device did */
     uint32_t *kills; /* owned: by each, of the mutants of killers.def */
     size_t n_passed; /* by the faultless device, as far as it was asked */
-    crew *faultless; /* owned: device 0 */
+    worker_pool *faultless; /* owned: device 0 */
 } case_pool;
 
 /* One of several equal shares of the cases that a device is put to. */
@@ -45,7 +45,7 @@ void case_pool_clear(case_pool *pool);
  * cases, small ones first; everybody else's. 0, or -1 if the harness failed; so
  * the others.
  */
-int hunt_mutant(case_pool *pool, crew *c, const mutant *m, hunt *h);
+int hunt_mutant(case_pool *pool, worker_pool *c, const mutant *m, hunt *h);
 
 /* Whether a hunt says anything: the faultless device passes a case.
    It is asked until one is known. */
@@ -53,7 +53,7 @@ int hunt_concludes(case_pool *pool, const hunt *h);
 
 /* A legal variant: one in part of its operation's cases, and some of all
    others'; a share of them. */
-int hunt_legal(case_pool *pool, crew *c, const mutant *m, uint64_t part,
+int hunt_legal(case_pool *pool, worker_pool *c, const mutant *m, uint64_t part,
                const case_share *share, hunt *h);
 
 /* The faultless device itself: one in part of all cases; a share of them. */

@@ -62,18 +62,19 @@ int zoo_identify(const zoo *z, int device, mutant *m)
 }
 
 /* NULL if the harness failed. */
-static crew *open_device(const zoo *z, int device, backend_info *info)
+static worker_pool *open_device(const zoo *z, int device, backend_info *info)
 {
-    const crew_options how = {.isolate = ISOLATE_BATCH,
-                              .jobs = 1,
-                              .device = device,
-                              .timeout_s = z->timeout_s,
-                              /* A library's last words at a planted fault. */
-                              .is_silent = 1};
-    crew *c = crew_create(z->ref, &how, info);
+    const worker_pool_options how = {
+        .isolate = ISOLATE_BATCH,
+        .jobs = 1,
+        .device = device,
+        .timeout_s = z->timeout_s,
+        /* A library's last words at a planted fault. */
+        .is_silent = 1};
+    worker_pool *c = worker_pool_create(z->ref, &how, info);
 
     if (c != NULL) {
-        crew_set_brief(c, 1); /* what explains a verdict is not kept */
+        worker_pool_set_brief(c, 1); /* what explains a verdict is not kept */
     }
     return c;
 }
@@ -105,7 +106,7 @@ static int judge_other(zoo *z, int device, const mutant *m,
                        const case_share *share, hunt *h)
 {
     backend_info info;
-    crew *c = open_device(z, device, &info);
+    worker_pool *c = open_device(z, device, &info);
     int status;
 
     if (c == NULL) {
@@ -119,7 +120,7 @@ static int judge_other(zoo *z, int device, const mutant *m,
     } else {
         status = hunt_mutant(&z->pool, c, m, h);
     }
-    crew_destroy(&c);
+    worker_pool_destroy(&c);
     return status == 0 ? EXIT_PASS : EXIT_BROKEN;
 }
 

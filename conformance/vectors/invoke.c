@@ -59,7 +59,7 @@ static mxo_status infer(judge *j, const op_call *call, uint64_t limit,
     return status == MXO_E_UNSUPPORTED ? MXO_E_PARAM : status;
 }
 
-static void add_doubts(const distrust *d, findings *f)
+static void add_doubts(const run_checks *d, findings *f)
 {
     const char *const texts[] = {d->left, d->guards, d->inputs, d->refusal};
 
@@ -84,7 +84,7 @@ static mxo_status settle_rows(judge *j, const test_case *c, const op_call *call,
                               tensor_set *out, mxo_text why)
 {
     tensor_set want = {0};
-    distrust d;
+    run_checks d;
     mxo_status status = MXO_OK;
 
     if (j->subject.table != j->oracle.table && row_order_is_free(c)) {
@@ -106,7 +106,7 @@ mxo_status invoke(judge *j, const test_case *c, const tensor_set *in,
     mxo_param params[OP_MAX_PARAMS];
     op_call call = {c->schema->info->name, params,
                     (uint32_t)c->schema->n_params, in};
-    distrust doubts;
+    run_checks doubts;
 
     case_params(c, params);
     mxo_status status = infer(j, &call, limit, out, why);

@@ -100,7 +100,7 @@ static mxo_status ask_oracle(subject *oracle, const op_call *call,
 {
     char sentence[256] = "";
     const mxo_text why = {sentence, sizeof sentence};
-    distrust d;
+    run_checks d;
 
     MXO_TRY(subject_infer(oracle, call, want, why));
     return subject_run(oracle, call, want, &d, why);

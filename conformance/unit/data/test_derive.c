@@ -151,7 +151,7 @@ static void add_answer(const test_case *c, const tensor_set *in,
     const mxo_text why = {sentence, sizeof sentence};
     tensor_set made = {0};
     tensor_set out = {0};
-    distrust doubts;
+    run_checks doubts;
     subject s;
     test_case call_case;
 

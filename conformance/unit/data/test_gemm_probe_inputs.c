@@ -60,7 +60,7 @@ static void run(asked *a, const tensor_set *in, tensor_set *out)
     mxo_param params[OP_MAX_PARAMS];
     const op_call call = {a->c.schema->info->name, params,
                           (uint32_t)a->c.schema->n_params, in};
-    distrust d;
+    run_checks d;
 
     case_params(&a->c, params);
     ck_assert_msg(subject_infer(&a->oracle, &call, out, why) == MXO_OK, "%s",

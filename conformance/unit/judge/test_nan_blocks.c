@@ -27,7 +27,7 @@ static void begin(scene *s, const char *text)
 {
     char why[SUBJECT_TEXT] = "";
     const mxo_text say = {why, sizeof why};
-    distrust d;
+    run_checks d;
 
     memset(s, 0, sizeof *s);
     ck_assert_int_eq(judge_open(&s->j, mxo_emulator(), 0, say), MXO_OK);
