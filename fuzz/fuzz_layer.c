@@ -129,13 +129,20 @@ static mxo_status ask(const test_case *c, const op_call *call, int *fits,
     mxo_tensor in[MXO_MAX_TENSORS];
     mxo_tensor out[MOST_OUTPUTS];
     uint32_t n = MOST_OUTPUTS;
-    const mxo_call plain = {sizeof plain, call->n_params, call->in->n, 0,
-                            call->op,     call->params,   in,          NULL};
+    const mxo_call plain = {.struct_size = sizeof plain,
+                            .n_params = call->n_params,
+                            .n_in = call->in->n,
+                            .op = call->op,
+                            .params = call->params,
+                            .in = in};
 
     for (uint32_t i = 0; i < call->in->n; i++) {
         const host_tensor *t = &call->in->t[i];
-        in[i] = (mxo_tensor){t->name,    t->dtype, t->rank, {0},
-                             t->n_bytes, 0,        t->data};
+        in[i] = (mxo_tensor){.name = t->name,
+                             .dtype = t->dtype,
+                             .rank = t->rank,
+                             .n_bytes = t->n_bytes,
+                             .buffer = t->data};
         memcpy(in[i].shape, t->shape, sizeof t->shape);
     }
     const mxo_status status =

@@ -39,7 +39,13 @@ static void check_text(const char *name, const char *backend)
                           .n_bytes = sizeof bytes,
                           .buffer = bytes};
     mxo_tensor out[MOST_OUTPUTS];
-    mxo_call call = {sizeof call, 5, 1, 0, "layout.apply", params, &x, out};
+    mxo_call call = {.struct_size = sizeof call,
+                     .n_params = 5,
+                     .n_in = 1,
+                     .op = "layout.apply",
+                     .params = params,
+                     .in = &x,
+                     .out = out};
     const mxo_backend *emu = j->oracle.table;
     const mxo_status want = emu->infer(j->oracle.ctx, &call, out, &n_out,
                                        (mxo_text){refusal, sizeof refusal});
