@@ -48,6 +48,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/bad_input.c \
 	%reldir%/cases/combined.c \
 	%reldir%/cases/constants.c \
+	%reldir%/cases/crossed.c \
 	%reldir%/cases/dequant.c \
 	%reldir%/cases/dispatch.c \
 	%reldir%/cases/edges.c \

@@ -57,6 +57,62 @@ static void fill_rare_rows(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* As before; the fourth of six rows has infinities of both signs, the sixth a
+   NaN at its end. */
+static void fill_rare_operand(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t inf = infinity_of(t);
+
+    fill_rare_rows(c, t, rng);
+    for (uint64_t r = 3; inf != 0 && r * cols < tensor_elems(t); r += 6) {
+        tensor_store(t, r * cols, inf);
+        tensor_store(t, (r + 1) * cols - 1, inf | sign_of(t));
+        if ((r + 3) * cols <= tensor_elems(t)) {
+            tensor_store(t, (r + 3) * cols - 1, inf | 1);
+        }
+    }
+}
+
+/* Codes of E2M1: of four rows the second is zeros of both signs, and the third
+   too, but for its last 32. */
+static void fill_rare_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n_bytes = t->shape[t->rank - 1];
+
+    fill_random(c, t, rng);
+    for (uint64_t i = 0; t->dtype == MXO_U8 && i < t->n_bytes; i++) {
+        const uint64_t row = i / n_bytes % 4;
+
+        if (row == 1 || (row == 2 && i % n_bytes + 16 < n_bytes)) {
+            t->data[i] &= 0x88;
+        }
+    }
+}
+
+/* Blocks of 32 by turns: zeros below zero; zeros but for the last; zeros but
+   for the seventeenth, the first of a second half; zeros of both signs; and
+   ordinary ones. */
+static void fill_rare_blocks(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_ordinary(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = i % cols % 32;
+        const uint64_t kind = (i / cols + i % cols / 32) % 5;
+
+        if (kind == 0) {
+            tensor_store(t, i, sign_of(t));
+        } else if ((kind == 1 && at != 31) || (kind == 2 && at != 16)) {
+            tensor_store(t, i, 0);
+        } else if (kind == 3) {
+            tensor_store(t, i, at % 2 == 0 ? 0 : sign_of(t));
+        }
+    }
+}
+
 /* An infinity at the start of every third row. */
 static void fill_infinite_rows(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -193,9 +249,9 @@ static const fill_row fills[] = {
     {"act.glu_quant", "up", "rare", fill_ordinary},
     {"act.glu_quant", "topk_weight", "rare", fill_rare_weights},
     {"dequant.nvfp4", "global_scale", "rare", fill_rare_scale},
-    {"gemm.mx", "a", "rare", fill_rare_rows},
+    {"gemm.mx", "a", "rare", fill_rare_operand},
     {"gemm.mx", "?_scale", "rare", fill_last_nan},
-    {"gemm.mx", "w", "rare", fill_random},
+    {"gemm.mx", "w", "rare", fill_rare_codes},
     {"gemm.mx", "bias", "rare", fill_rare_bias},
     {"layout.groups", "sizes", "rare", fill_rare_sizes},
     {"moe.finalize", "x", "rare", fill_infinite_rows},
@@ -213,7 +269,11 @@ static const fill_row fills[] = {
     {"moe.layer", "w*_scale", "rare", fill_scale_ordinary},
     {"moe.gemm?", "w*_bias", "rare", fill_rare_bias},
     {"moe.layer", "w2_bias", "rare", fill_rare_bias},
+    {"quant.engine", "x", "rare", fill_rare_blocks},
     {"quant.group", "x", "rare", fill_rare_rows},
+    {"quant.mx", "x", "rare", fill_rare_blocks},
+    {"quant.nvfp4_engine", "x", "rare", fill_rare_blocks},
+    {"quant.qdq", "x", "rare", fill_rare_blocks},
     {"quant.static", "scale", "rare", fill_rare_scale},
     {"quant.static", "x", "rare", fill_ordinary},
     {"quant.nvfp4", "global_scale", "rare", fill_rare_scale},
@@ -233,6 +293,13 @@ static const grid_row grid[] = {
     {2, 0,
      "quant.mx:from=f32,element=e2m1|e4m3fn,rows=2,cols=16416,data=ordinary"},
     {2, 0, "quant.mx:rows=257,cols=64|96,data=ordinary"},
+    {2, GRID_PAIRS, "quant.mx:element=*,from=*,rows=2,cols=160,data=rare"},
+    {2, GRID_PAIRS, "quant.mx:rule=*,from=*,rows=2,cols=160,data=rare"},
+    {2, GRID_PAIRS,
+     "quant.engine:rule=*,element=*,from=*,rows=2,cols=160,data=rare"},
+    {2, GRID_PAIRS,
+     "quant.nvfp4_engine:rule=*,from=*,rows=2,cols=320,data=rare"},
+    {2, GRID_PAIRS, "quant.qdq:rule=*,from=*,rows=2,cols=160,data=rare"},
     {2, GRID_PAIRS,
      "quant.group:rule=deepgemm|vllm_group|aiter_token,element=e4m3fn,"
      "from=f32|bf16,group_rows=1|128,group_cols=128,pow2=*,rows=1|129,"

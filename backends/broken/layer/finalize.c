@@ -200,6 +200,10 @@ mxo_status broken_moe_permute(const broken *b, const mxo_call *call,
     if (!call_is(call, "layout", "linear")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "layout=linear only");
     }
+    if (call_number(call, "per_pair") != 0 &&
+        x->shape[0] % (uint64_t)call_number(call, "top_k") != 0) {
+        return broken_fail(MXO_E_SHAPE, why, "x has no row for every pair");
+    }
     for (uint64_t r = 0; r < y->shape[0]; r++) {
         const int64_t from = source(b, call, (int64_t)r);
         uint8_t *to = tensor_address(y) + r * bytes;
