@@ -345,11 +345,13 @@ CODES_FN uint64_t codes_classify(const codes_job *a, uint64_t code)
 /* A scale byte that is neither end. */
 CODES_FN codes_real codes_power(const codes_job *a, int32_t s)
 {
-    const int32_t e = a->form == CODES_SIGNED    ? (s < 128 ? s : s - 256)
-                      : a->form == CODES_HALF    ? s - 128
-                      : a->form == CODES_INVERSE ? 127 - s
-                                                 : s - 127;
+    int32_t e = a->form == CODES_INVERSE ? 127 - s : s - 127;
 
+    if (a->form == CODES_SIGNED) {
+        e = s < 128 ? s : s - 256;
+    } else if (a->form == CODES_HALF) {
+        e = s - 128;
+    }
     return codes_number(
         1, a->form == CODES_CAP15 && a->to.bias == 15 && e > 15 ? 15 : e, 0);
 }

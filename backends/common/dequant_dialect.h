@@ -109,8 +109,10 @@ CODES_FN uint32_t dialect_bits(float x)
 /* 2^e as binary32: 0 and infinity beyond its range. */
 CODES_FN float dialect_power(int e)
 {
-    return e > 127     ? dialect_float(0x7f800000u)
-           : e >= -126 ? dialect_float((uint32_t)(e + 127) << 23)
+    if (e > 127) {
+        return dialect_float(0x7f800000u);
+    }
+    return e >= -126   ? dialect_float((uint32_t)(e + 127) << 23)
            : e >= -149 ? dialect_float(1u << (e + 149))
                        : 0.0f;
 }

@@ -52,10 +52,10 @@ CODES_FN uint32_t blocks_byte(const blocks_job *j, int32_t exponent)
 {
     const int32_t byte = exponent - (int32_t)j->rule.offset + 127;
 
-    return j->rule.edge == BLOCKS_WRAP ? (uint32_t)byte & 255
-           : byte < 0                  ? 0
-           : byte > 254                ? 254
-                                       : (uint32_t)byte;
+    if (j->rule.edge == BLOCKS_WRAP) {
+        return (uint32_t)byte & 255;
+    }
+    return byte < 0 ? 0 : byte > 254 ? 254 : (uint32_t)byte;
 }
 
 /* MLX divides by *unit, whatever the byte says. */
@@ -125,10 +125,10 @@ CODES_FN uint32_t blocks_mx_code(const blocks_job *j, float x, uint32_t byte,
                                  float unit)
 {
     const blocks_rule *const r = &j->rule;
-    const int32_t exponent = byte != 0                  ? (int32_t)byte - 127
-                             : r->edge == BLOCKS_NORMAL ? -126
-                             : r->edge == BLOCKS_ONE    ? 0
-                                                        : -127;
+    const int32_t least = r->edge == BLOCKS_NORMAL ? -126
+                          : r->edge == BLOCKS_ONE  ? 0
+                                                   : -127;
+    const int32_t exponent = byte != 0 ? (int32_t)byte - 127 : least;
 
     if (r->base == BLOCKS_TYPED) {
         return blocks_typed_code(j, x, unit);

@@ -76,10 +76,10 @@ static inline mxo_status tables_make(const mxo_call *call, tables_job *a,
     const tables_row *const names = &tables_rows[a->op];
     const mxo_tensor *const row = call_in(call, names->row);
     const mxo_tensor *const col = call_in(call, names->col);
-    const uint64_t bytes = a->op == TABLES_TP_PAD       ? 8
-                           : a->op == TABLES_REQUANT    ? 1
-                           : call_is(call, "to", "f32") ? 4
-                                                        : 2;
+    const uint64_t wide = call_is(call, "to", "f32") ? 4 : 2;
+    const uint64_t bytes = a->op == TABLES_TP_PAD    ? 8
+                           : a->op == TABLES_REQUANT ? 1
+                                                     : wide;
 
     MXO_TRY(tables_params(call, a, why));
     if (row == NULL || col == NULL) {

@@ -111,9 +111,11 @@ static int order_taken(const char *backend, const char *conversion,
     if (e != NULL) {
         return e->interleaved;
     }
+    if (strcmp(rows, "by_entry") == 0) {
+        return first->style->is_interleaved;
+    }
     return strcmp(rows, "interleaved") == 0 ? 1
            : strcmp(rows, "halves") == 0    ? 0
-           : strcmp(rows, "by_entry") == 0  ? first->style->is_interleaved
                                             : -1;
 }
 

@@ -11,12 +11,9 @@
 static size_t decode(const unsigned char *p, uint32_t *c)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t n = *p < 0x80   ? 1
-                     : *p < 0xc0 ? 0
-                     : *p < 0xe0 ? 2
-                     : *p < 0xf0 ? 3
-                     : *p < 0xf8 ? 4
-                                 : 0;
+    static const uint8_t sizes[] = {1, 1, 1, 1, 1, 1, 1, 1, /* high nibble */
+                                    0, 0, 0, 0, 2, 2, 3, 4};
+    const size_t n = *p < 0xf8 ? sizes[*p >> 4] : 0;
 
     *c = n == 1 ? *p : *p & (0x7fU >> n);
     for (size_t i = 1; i < n; i++) {

@@ -18,10 +18,10 @@ static int gemms_of(const test_case *c)
 {
     const char *const op = c->schema->info->name;
 
-    return strcmp(op, "moe.layer") == 0   ? 3
-           : strcmp(op, "moe.gemm1") == 0 ? 1
-           : strcmp(op, "moe.gemm2") == 0 ? 2
-                                          : 0;
+    const int first = strcmp(op, "moe.gemm1") == 0;
+    const int second = strcmp(op, "moe.gemm2") == 0;
+
+    return strcmp(op, "moe.layer") == 0 ? 3 : first + 2 * second;
 }
 
 int bench_layer_of(bench_layer *l, const test_case *c, const bench_options *o)

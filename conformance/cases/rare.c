@@ -15,10 +15,10 @@
  */
 static uint64_t infinity_of(const host_tensor *t)
 {
-    return t->dtype == MXO_F32    ? 0x7f800000u
-           : t->dtype == MXO_BF16 ? 0x7f80u
-           : t->dtype == MXO_F16  ? 0x7c00u
-                                  : 0;
+    if (t->dtype == MXO_F32) {
+        return 0x7f800000u;
+    }
+    return t->dtype == MXO_BF16 ? 0x7f80u : t->dtype == MXO_F16 ? 0x7c00u : 0;
 }
 
 static uint64_t sign_of(const host_tensor *t)

@@ -53,12 +53,7 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
                        strcmp(l->globals->scales, "mlx") == 0;
 
     l->group = is_mlx ? 16 : layer_group(l->scale_dtype);
-    const char *rows = json_string_value(json_object_get(o, "rows"));
-
-    l->order = rows == NULL                   ? ROWS_UNTOLD
-               : strcmp(rows, "in_turn") == 0 ? ROWS_IN_TURN
-               : strcmp(rows, "halves") == 0  ? ROWS_IN_HALVES
-                                              : ROWS_UNTOLD;
+    l->order = row_order_of(json_string_value(json_object_get(o, "rows")));
     p->group = l->group;
     l->globals = l->group == 32 ? NULL : l->globals;
     l->global_rank = json_integer_value(json_object_get(o, "global_rank")) == 1;

@@ -382,6 +382,15 @@ static int add_layer(const checkpoint *c, layer_list *list,
     return l->group == 16 ? layer_find_globals(c, l, why) : 0;
 }
 
+row_order row_order_of(const char *word)
+{
+    const char *const text = word == NULL ? "" : word;
+
+    return strcmp(text, "in_turn") == 0  ? ROWS_IN_TURN
+           : strcmp(text, "halves") == 0 ? ROWS_IN_HALVES
+                                         : ROWS_UNTOLD;
+}
+
 static int find_all(const checkpoint *c, layer_list *list, mxo_text why)
 {
     for (size_t i = 0; i < c->n; i++) {

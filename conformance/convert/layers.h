@@ -143,6 +143,8 @@ int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why);
    tensor is left over that only such a layer has. asked: see layer_list. */
 int layers_find(const checkpoint *c, row_order asked, layer_list *list,
                 mxo_text why);
+/* "in_turn", "halves"; ROWS_UNTOLD for NULL and other words. */
+row_order row_order_of(const char *word);
 /* How a layer's names have the rows of w13; asked: where they do not tell. */
 row_order layer_row_order(const moe_layer *l, row_order asked);
 /* Are the rows of every layer in a known order, and asked for only where names

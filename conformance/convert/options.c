@@ -78,9 +78,7 @@ static int read_pad(const char *text, shard *s)
 
 static int read_rows(const char *text, row_order *rows)
 {
-    *rows = strcmp(text, "in_turn") == 0  ? ROWS_IN_TURN
-            : strcmp(text, "halves") == 0 ? ROWS_IN_HALVES
-                                          : ROWS_UNTOLD;
+    *rows = row_order_of(text);
     return *rows != ROWS_UNTOLD
                ? -1
                : cli_refuse("--rows=%.40s is neither in_turn nor halves", text);

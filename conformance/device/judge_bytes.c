@@ -125,10 +125,8 @@ void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
                        uint64_t at)
 {
     const int is_index = dtype < MXO_F16 || dtype == MXO_BOOL;
-    const unsigned mask = dtype == MXO_U8     ? 0xff
-                          : is_index          ? 0
-                          : dtype == MXO_E8M0 ? 7
-                                              : 0x3f;
+    const unsigned code = dtype == MXO_E8M0 ? 7 : 0x3f;
+    const unsigned mask = dtype == MXO_U8 ? 0xff : is_index ? 0 : code;
     const unsigned base = dtype == MXO_E8M0 ? 0x7c : 0;
     const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t drawn = (at + 1 + (salt << 40)) * golden;

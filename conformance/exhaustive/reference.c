@@ -79,10 +79,10 @@ static int by_hand(reference_fn fn, uint32_t x, uint32_t *y)
     const int neg = (x >> 31) != 0;
 
     if ((x & 0x7fffffff) >= 0x43000000 && (neg || fn != REFERENCE_SILU)) {
-        *y = fn == REFERENCE_SILU  ? 0x80000000
-             : neg                 ? 0
-             : fn == REFERENCE_EXP ? 0x7f800000
-                                   : 0x3f800000;
+        *y = fn == REFERENCE_EXP ? 0x7f800000 : 0x3f800000;
+        if (neg) {
+            *y = fn == REFERENCE_SILU ? 0x80000000 : 0;
+        }
         return 1;
     }
     return fn == REFERENCE_SILU && silu_by_hand(x, y);

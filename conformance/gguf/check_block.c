@@ -121,11 +121,11 @@ int gguf_has_part(const gguf_block *b, int part)
 {
     const int is_mlx = b->group == 16 && gguf_kinds(b->globals) == 1;
 
-    return part == WEIGHT   ? 1
-           : part == BIAS   ? b->biased
-           : b->group == 32 ? 0
-           : part == SCALE  ? !is_mlx || b->global_rank != 0
-                            : !is_mlx;
+    if (part == WEIGHT || part == BIAS) {
+        return part == WEIGHT || b->biased;
+    }
+    return b->group != 32 &&
+           (!is_mlx || (part == SCALE && b->global_rank != 0));
 }
 
 /* MXFP4 has no factors, NVFP4 those of its checkpoint. */

@@ -50,12 +50,7 @@ static int rename_globals(gguf_block *b, const json_t *o)
 /* A style and its types, which belong to the block's. */
 static int rename_style(gguf_block *b, const json_t *o)
 {
-    const char *rows = json_string_value(json_object_get(o, "rows"));
-
-    b->order = rows == NULL                   ? ROWS_UNTOLD
-               : strcmp(rows, "in_turn") == 0 ? ROWS_IN_TURN
-               : strcmp(rows, "halves") == 0  ? ROWS_IN_HALVES
-                                              : ROWS_UNTOLD;
+    b->order = row_order_of(json_string_value(json_object_get(o, "rows")));
     const int is_mlx = b->style->is_stacked && b->group == 16;
 
     if (b->style->is_transposed &&

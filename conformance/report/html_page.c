@@ -41,6 +41,7 @@ void html_open(FILE *out, const report_run *run, const tally *t)
     const char *colour = red > 0                               ? "red"
                          : run->stopped != NULL || judged == 0 ? "amber"
                                                                : "green";
+    const char *whole = judged == 0 ? "NOTHING JUDGED:" : "GREEN:";
 
     fprintf(out,
             "<!doctype html><html lang=en><meta charset=utf-8><meta "
@@ -52,8 +53,7 @@ void html_open(FILE *out, const report_run *run, const tally *t)
             red > 0 ? "red" : "not red", style, run->command, colour,
             red > 0                ? "RED:"
             : run->stopped != NULL ? "NOT WHOLE:"
-            : judged == 0          ? "NOTHING JUDGED:"
-                                   : "GREEN:",
+                                   : whole,
             red, judged, tally_left_out(t), t->n[VERDICT_EXPECTED]);
     if (run->stopped != NULL) {
         fputs("; stopped by ", out);

@@ -260,10 +260,12 @@ static int take_line(reading *r, const char *line)
         json_decref(o);
         return refuse(r, "goes on behind its summary");
     }
-    return strcmp(type, "summary") == 0   ? take_summary(r, o)
-           : strcmp(type, "changes") == 0 ? take_changes(r, o)
-           : strcmp(type, "change") == 0  ? take_change(r, o)
-                                          : take_case(r, o, line);
+    if (strcmp(type, "summary") == 0) {
+        return take_summary(r, o);
+    }
+    return strcmp(type, "changes") == 0  ? take_changes(r, o)
+           : strcmp(type, "change") == 0 ? take_change(r, o)
+                                         : take_case(r, o, line);
 }
 
 static int refuse_line(const reading *r)

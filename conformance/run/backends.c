@@ -360,9 +360,10 @@ static const char *wrong_of(const mxo_backend *b)
     const int graphs =
         (b->capture != NULL) + (b->launch != NULL) + (b->graph_close != NULL);
 
-    return b->align > 256 || (b->align & (b->align - 1)) != 0
-               ? "an alignment that is no power of two up to 256"
-           : streams % 3 != 0
+    if (b->align > 256 || (b->align & (b->align - 1)) != 0) {
+        return "an alignment that is no power of two up to 256";
+    }
+    return streams % 3 != 0
                ? "streams and lacks one of stream_open, stream_close and "
                  "stream_upload"
            : graphs % 3 != 0

@@ -102,15 +102,24 @@ static uint32_t dim(const mxo_tensor *t, int i)
 
 static place_kind place_of(const mxo_call *call, const char *key)
 {
+    static const struct {
+        const char *word;
+        place_kind place;
+    } rows[] = {{"acc", PLACE_ACC},
+                {"acc_ftz", PLACE_ACC_FTZ},
+                {"behind", PLACE_BEHIND},
+                {"order", PLACE_ORDER},
+                {"unrounded", PLACE_UNROUNDED}};
+
     if (call_is(call, "bias", "none") || broken_entry_is(call, key, "none")) {
         return PLACE_NONE;
     }
-    return broken_entry_is(call, key, "acc")         ? PLACE_ACC
-           : broken_entry_is(call, key, "acc_ftz")   ? PLACE_ACC_FTZ
-           : broken_entry_is(call, key, "behind")    ? PLACE_BEHIND
-           : broken_entry_is(call, key, "order")     ? PLACE_ORDER
-           : broken_entry_is(call, key, "unrounded") ? PLACE_UNROUNDED
-                                                     : PLACE_ROUNDED;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (broken_entry_is(call, key, rows[i].word)) {
+            return rows[i].place;
+        }
+    }
+    return PLACE_ROUNDED;
 }
 
 static round_kind kind_of_type(const mxo_call *call, const char *key)

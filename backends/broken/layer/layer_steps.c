@@ -116,7 +116,10 @@ static double only_weight(const broken *b, double w)
     if (IS(MR12e)) {
         return half > w ? broken_bf16(w - (half - w)) : half;
     }
-    return IS(MR12) ? half : IS(MR12b) ? w * w : IS(MR12c) || IS(MR12d) ? 1 : w;
+    if (IS(MR12c) || IS(MR12d)) {
+        return 1;
+    }
+    return IS(MR12) ? half : IS(MR12b) ? w * w : w;
 }
 
 double broken_weight(const broken *b, const layer *l, uint64_t t, uint64_t j)

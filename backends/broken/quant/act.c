@@ -200,9 +200,11 @@ static double gate_at(const broken *b, const glu_call *k, uint64_t r,
 
 static glu_nan nan_of(const mxo_call *call)
 {
+    if (call_is(call, "nan", "propagate")) {
+        return GLU_NAN_THROUGH;
+    }
     return call_is(call, "nan", "launder")       ? GLU_NAN_HIGH
            : call_is(call, "nan", "launder_low") ? GLU_NAN_LOW
-           : call_is(call, "nan", "propagate")   ? GLU_NAN_THROUGH
                                                  : GLU_NAN_DIALECT;
 }
 

@@ -154,6 +154,18 @@ static double quotient(const broken *b, const matrix *m, double x, double amax,
     return x / broken_power((int)byte - 127);
 }
 
+/* The same, where the element or the scale may be NaN. */
+static double plain_quotient(const broken *b, const matrix *m, double x,
+                             double amax, unsigned byte)
+{
+    const int spreads = m->rule == RULE_VLLM_CEIL && isnan(amax) && !IS(Q108);
+
+    if (isnan(x)) {
+        return x; /* keeps its sign */
+    }
+    return byte == 255 || spreads ? (double)NAN : quotient(b, m, x, amax, byte);
+}
+
 /* What the triton rules make of an element: scales of 0 and 255 are zero, a NaN
    is the largest number where the element has none. */
 static double triton_quotient(const broken *b, const matrix *m, double x,
@@ -185,7 +197,6 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
                          uint64_t n, double amax, unsigned byte)
 {
     const rounding nearest = {IS(Q66) ? TIE_AWAY : TIE_EVEN, 1, 0, 0};
-    const int spreads = m->rule == RULE_VLLM_CEIL && isnan(amax) && !IS(Q108);
 
     for (uint64_t c = n * BLOCK; c < block_end(m, n); c++) {
         const uint64_t i = place(b, m, r, c);
@@ -194,10 +205,7 @@ static void encode_block(const broken *b, const matrix *m, uint64_t r,
         const double x = at(b, m, r, c);
         const double t = skipped        ? 0
                          : m->is_triton ? triton_quotient(b, m, x, byte)
-                         : isnan(x)     ? x /* keeps its sign */
-                         : byte == 255 || spreads
-                             ? (double)NAN
-                             : quotient(b, m, x, amax, byte);
+                                        : plain_quotient(b, m, x, amax, byte);
         broken_set_code(b, m->q, m->packed, i,
                         IS(V27) && byte == 255 && !m->is_triton
                             ? (uint32_t)c & 7

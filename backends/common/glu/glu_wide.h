@@ -338,10 +338,8 @@ GLU_WIDE_FN codes_real glu_wide_gated(double g, const glu_wide *t, int endless,
     }
     if (halves) {
         y.exp--;
-        side = is_far     ? glu_wide_half_side(t, big, small)
-               : is_level ? 0
-               : t->neg   ? -1
-                          : 1;
+        side = is_level ? 0 : t->neg ? -1 : 1;
+        side = is_far ? glu_wide_half_side(t, big, small) : side;
     } else if (is_far) {
         side = endless ? (small->neg == big->neg ? 1 : -1)
                        : glu_wide_one_side(t, sum, small);
@@ -365,11 +363,10 @@ GLU_WIDE_FN codes_real glu_wide_value(double g, double v, double alpha,
     const glu_wide wide_v = finite ? glu_wide_of(v) : nothing;
     const glu_wide wide_beta = finite ? glu_wide_of(beta) : nothing;
     const glu_wide total = glu_wide_plus(&wide_v, &wide_beta);
-    const double sum = !finite                    ? v + beta
-                       : glu_wide_is_zero(&total) ? 0
-                       : total.neg                ? -1
-                                                  : 1;
-    const double sigmoid = t != t ? t : t - t == 0 ? 0.5 : t < 0 ? 0 : 1;
+    const double sign = glu_wide_is_zero(&total) ? 0 : total.neg ? -1 : 1;
+    const double sum = finite ? sign : v + beta;
+    const double end = t < 0 ? 0 : 1;
+    const double sigmoid = t != t ? t : t - t == 0 ? 0.5 : end;
     const double y = glu_wide_sign(g) * sigmoid * sum;
 
     if (y == 0 || y - y != 0) {
@@ -461,10 +458,8 @@ GLU_WIDE_FN uint64_t glu_wide_code(const glu_wide_unit *u, uint64_t gate,
         const double low = u->nan == GLU_WIDE_LOW ? -u->limit : u->limit;
 
         g = g > u->limit || (g != g && !keeps) ? u->limit : g;
-        v = v != v          ? (keeps ? v : low)
-            : v > u->limit  ? u->limit
-            : v < -u->limit ? -u->limit
-                            : v;
+        v = v != v && !keeps ? low : v;
+        v = v > u->limit ? u->limit : v < -u->limit ? -u->limit : v;
     }
     if (u->way == GLU_WIDE_STEPS) {
         return glu_wide_bits(u, glu_wide_steps(u, g, v));

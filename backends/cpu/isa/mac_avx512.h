@@ -73,13 +73,11 @@ CPU_INLINE void mac_decode(const cpu_mac *job, size_t b, __m512i *w)
     const __m512i t1 = _mm512_unpackhi_epi32(z0, z1);
     const __m512i t2 = _mm512_unpacklo_epi32(z2, z3);
     const __m512i t3 = _mm512_unpackhi_epi32(z2, z3);
-    const __m512i d0 = _mm512_unpacklo_epi64(t0, t2);
-    const __m512i d1 = _mm512_unpackhi_epi64(t0, t2);
-    const __m512i d2 = _mm512_unpacklo_epi64(t1, t3);
-    const __m512i d3 = _mm512_unpackhi_epi64(t1, t3);
+    const __m512i d[] = {
+        _mm512_unpacklo_epi64(t0, t2), _mm512_unpackhi_epi64(t0, t2),
+        _mm512_unpacklo_epi64(t1, t3), _mm512_unpackhi_epi64(t1, t3)};
 
-#define DECODE(p) \
-    w[p] = mac_pair((p) < 4 ? d0 : (p) < 8 ? d1 : (p) < 12 ? d2 : d3, (p) % 4);
+#define DECODE(p) w[p] = mac_pair(d[(p) / 4], (p) % 4);
     MAC_EACH(DECODE)
 #undef DECODE
 }

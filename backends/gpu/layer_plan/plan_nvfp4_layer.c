@@ -262,10 +262,10 @@ static mxo_status nvfp4_output(nvfp4_job *f, mxo_text why)
     const uint64_t cols = j->has_two   ? j->hidden
                           : j->has_glu ? j->inter
                                        : 2 * j->inter;
-    const uint32_t dtype = job_dtype(j->has_sum   ? j->sum.out
-                                     : j->has_two ? f->gemm[1].type
-                                     : j->has_glu ? j->glu.glu.to
-                                                  : f->gemm[0].type);
+    const uint32_t slot = j->has_two   ? f->gemm[1].type
+                          : j->has_glu ? j->glu.glu.to
+                                       : f->gemm[0].type;
+    const uint32_t dtype = job_dtype(j->has_sum ? j->sum.out : slot);
     const gpu_want sum = {dtype, 2, {j->tokens, cols}};
     const gpu_want slots = {dtype, 3, {j->tokens, j->p.topk, cols}};
     uint8_t *at = NULL;

@@ -215,10 +215,10 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
     layer_gemm *const g = second ? &j->two : &j->one;
     const size_t n = sizeof dequant_rules / sizeof dequant_rules[0];
     size_t i = 0;
-    const uint32_t own = strcmp(rule, "humming") == 0   ? LAYER_BEHIND_2
-                         : strcmp(rule, "b12x") == 0    ? LAYER_BEHIND_119
-                         : strcmp(rule, "b12x_mx") == 0 ? LAYER_CAPPED
-                                                        : 0;
+    const uint32_t b12x = strcmp(rule, "b12x") == 0      ? LAYER_BEHIND_119
+                          : strcmp(rule, "b12x_mx") == 0 ? LAYER_CAPPED
+                                                         : 0;
+    const uint32_t own = strcmp(rule, "humming") == 0 ? LAYER_BEHIND_2 : b12x;
 
     j->behind[second] = own == LAYER_BEHIND_2     ? 2
                         : own == LAYER_BEHIND_119 ? 119

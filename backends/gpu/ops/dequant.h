@@ -53,6 +53,12 @@ GPU_FN uint32_t dequant_halves(uint32_t code)
     return code < 4 ? code : (2 + (code & 1)) << ((code >> 1) - 1);
 }
 
+/* floor(log2(p)), 0 < p < 16. */
+GPU_FN uint32_t dequant_lg(uint32_t p)
+{
+    return (p >= 2 ? 1u : 0u) + (p >= 4 ? 1u : 0u) + (p >= 8 ? 1u : 0u);
+}
+
 /* p * 2^(s - 128) rounded to binary16, nearest even; p is below 16. */
 GPU_FN uint32_t dequant_f16_product(uint32_t p, int s)
 {
@@ -66,7 +72,7 @@ GPU_FN uint32_t dequant_f16_product(uint32_t p, int s)
         return (p + (1u << (-shift - 1)) - 1 + odd) >> -shift;
     }
     /* p = 2^k or 3 * 2^(k-1): exponent field and top mantissa bit. */
-    const uint32_t k = p >= 8 ? 3 : p >= 4 ? 2 : p >= 2 ? 1 : 0;
+    const uint32_t k = dequant_lg(p);
     if (k + (uint32_t)shift < 10) {
         return p << shift;
     }
@@ -78,7 +84,7 @@ GPU_FN uint32_t dequant_f16_product(uint32_t p, int s)
 /* p * 2^(s - 128) as bfloat16: exact unless it overflows. */
 GPU_FN uint32_t dequant_bf16_product(uint32_t p, int s)
 {
-    const uint32_t k = p >= 8 ? 3 : p >= 4 ? 2 : p >= 2 ? 1 : 0;
+    const uint32_t k = dequant_lg(p);
     const int field = s - 1 + (int)k;
 
     if (p == 0) {

@@ -100,6 +100,19 @@ GPU_FN void nvfp4_quant_body(const nvfp4_quant_args *a)
     }
 }
 
+/* y as a code of the type to. */
+GPU_FN uint32_t nvfp4_round(int to, double y)
+{
+    if (y != y) {
+        return glu_nan(to);
+    }
+    if (y - y != 0) {
+        return glu_infinity(to) | glu_sign(to, y < 0);
+    }
+    return y == 0 ? glu_sign(to, gpu_bits64(y) >> 63 != 0)
+                  : glu_round(to, y, 0);
+}
+
 /* The product of three has 31 bits and is rounded once: in binary64 it is
    exact, with room for binary32's subnormals. */
 GPU_FN void nvfp4_dequant_body(const nvfp4_dequant_args *a)
@@ -115,12 +128,7 @@ GPU_FN void nvfp4_dequant_body(const nvfp4_dequant_args *a)
         const double x = (code & 8) != 0 ? -size : size;
         const double y =
             x * (double)scale * (double)gpu_float(gpu_load_u32(a->global, 0));
-        const uint32_t bits =
-            y != y ? glu_nan((int)a->to)
-            : y - y != 0
-                ? glu_infinity((int)a->to) | glu_sign((int)a->to, y < 0)
-            : y == 0 ? glu_sign((int)a->to, gpu_bits64(y) >> 63 != 0)
-                     : glu_round((int)a->to, y, 0);
+        const uint32_t bits = nvfp4_round((int)a->to, y);
         if (a->to == GLU_F32) {
             gpu_store_u32(a->y, i, bits);
         } else {

@@ -298,6 +298,16 @@ GPU_FN int quant_vanishes(uint32_t m, int e)
     return lg < -150 || (lg == -150 && (m & (m - 1)) == 0);
 }
 
+/* Is a number that is rest of 2 * half above a code rounded up? */
+GPU_FN uint32_t quant_goes_up(uint32_t tie, uint32_t rest, uint32_t half,
+                              uint32_t is_odd)
+{
+    if (tie == QUANT_RZ || rest < half) {
+        return 0;
+    }
+    return rest > half || tie == QUANT_RNA || (tie != QUANT_RNZ && is_odd != 0);
+}
+
 /* The nonzero number x * 2^(127 - byte), rounded by the tie rule. */
 GPU_FN uint32_t quant_number(const quant_args *a, uint32_t x, uint32_t byte)
 {
@@ -316,11 +326,7 @@ GPU_FN uint32_t quant_number(const quant_args *a, uint32_t x, uint32_t byte)
         const uint32_t half = 1u << (drop - 1);
         const uint32_t rest = m & (2 * half - 1);
         n = m >> drop;
-        n += a->rule.tie == QUANT_RZ    ? 0
-             : a->rule.tie == QUANT_RNA ? rest >= half
-             : a->rule.tie == QUANT_RNZ
-                 ? rest > half
-                 : rest > half || (rest == half && (n & 1) != 0);
+        n += quant_goes_up(a->rule.tie, rest, half, n & 1);
     }
     const uint32_t code =
         ((uint32_t)(unit + (int)a->f.mbits - emin) << a->f.mbits) + n;
