@@ -122,6 +122,11 @@ uint64_t launch_hash(const stage *g)
     return h ^ h >> 32;
 }
 
+int launch_comes_first(const stage *g)
+{
+    return (launch_hash(g) >> 40 & 7) == 0;
+}
+
 unsigned launch_draw(const stage *g)
 {
     /* Mostly all at once, as that shows most. */

@@ -26,6 +26,9 @@ typedef enum launch_way {
 unsigned launch_draw(const stage *g);
 /* A number drawn by the call: its operation, parameters and shapes. */
 uint64_t launch_hash(const stage *g);
+/* Is this call made before it is made on noise? One in eight: where tables are
+   made or kernels tuned, only the first answer of its kind may be wrong. */
+int launch_comes_first(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */
 int launch_sends_late(unsigned ways);

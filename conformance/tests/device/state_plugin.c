@@ -101,6 +101,40 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("knows-slope") && !was_made);
 }
 
+/* Is it the first call of its size? */
+static int is_new(uint64_t size)
+{
+    static uint64_t seen[256];
+    static int n_seen;
+
+    for (int i = 0; i < n_seen; i++) {
+        if (seen[i] == size) {
+            return 0;
+        }
+    }
+    if (n_seen < 256) {
+        seen[n_seen++] = size;
+    }
+    return 1;
+}
+
+/* The right answer y, or the last one to inputs in the same place. */
+static void keep_by_place(const mxo_tensor *in, bytes y)
+{
+    static uint8_t last[1 << 14];
+    static const void *place;
+    static uint64_t n;
+    const void *at = (uint8_t *)in->buffer + in->offset;
+
+    if (place == at && n == y.n) {
+        memcpy(y.at, last, n);
+    } else if (y.n <= sizeof last) {
+        memcpy(last, y.at, y.n);
+        place = at;
+        n = y.n;
+    }
+}
+
 static bytes bytes_of(const mxo_tensor *t)
 {
     return (bytes){(uint8_t *)t->buffer + t->offset, t->n_bytes};
@@ -124,6 +158,13 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
         const char *fault = getenv("FAULT");
         keep_answer(fault == NULL ? "" : fault, bytes_of(&call->in[0]),
                     bytes_of(&call->in[1]), bytes_of(&call->out[0]));
+    }
+    if (status == MXO_OK && is_fault("keeps-place")) {
+        keep_by_place(&call->in[0], bytes_of(&call->out[0]));
+    }
+    if (status == MXO_OK && is_fault("first-of-size") &&
+        is_new(call->in[0].n_bytes)) {
+        out[0] ^= 1;
     }
     if (status == MXO_OK &&
         is_spoilt(ctx, call, guard_is_made, was_made || was_there)) {
