@@ -218,7 +218,8 @@ static inline mxo_status recipe_weights(layer_job *j, int second, uint32_t from,
     const uint32_t b12x = strcmp(rule, "b12x") == 0      ? LAYER_BEHIND_119
                           : strcmp(rule, "b12x_mx") == 0 ? LAYER_CAPPED
                                                          : 0;
-    const uint32_t own = strcmp(rule, "humming") == 0 ? LAYER_BEHIND_2 : b12x;
+    const uint32_t own =
+        strcmp(rule, "humming") == 0 ? (uint32_t)LAYER_BEHIND_2 : b12x;
 
     j->behind[second] = own == LAYER_BEHIND_2     ? 2
                         : own == LAYER_BEHIND_119 ? 119
