@@ -30,7 +30,8 @@ static size_t decode(const unsigned char *p, uint32_t *c)
 static int is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c < 0x202f) ||
-           (c >= 0x2066 && c < 0x206a);
+           (c >= 0x2066 && c < 0x206a) || c == 0x200e || c == 0x200f ||
+           c == 0x61c;
 }
 
 static void replace_controls(char *text, const char *kept)
