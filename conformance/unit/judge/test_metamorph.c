@@ -102,8 +102,9 @@ static mxo_status run_end(void *ctx, const mxo_call *call, int is_low,
     return status;
 }
 
-/* The case itself is run on noise, on noise in part and twice, and once more
-   behind a call of other sizes, if it is chosen for that. */
+/* The case itself is run twice, on noise and on noise in part, both before the
+   first or behind it, and once more behind a call of other sizes, if it is
+   chosen for that. */
 static uint32_t n_own(void)
 {
     return had_other ? 6 : 4;
@@ -120,7 +121,7 @@ static mxo_status run_changed(void *ctx, const mxo_call *call, mxo_text why)
         is_open ? run_end(ctx, call, is_second && goes_lower(call), why)
                 : mxo_emulator()->run(ctx, call, why);
 
-    if (n_runs == 3) {
+    if (n_runs == 4) { /* the second run, wherever those on noise are */
         memcpy(first_x, row_of(call, "x", 0), sizeof first_x);
         ck_assert_uint_eq(input(call, "w2")->n_bytes, sizeof first_w2);
         memcpy(first_w2, row_of(call, "w2", 0), sizeof first_w2);
