@@ -9,11 +9,15 @@
 /* Times the limit that may be slept in naps. */
 #define NAPS 8
 
+/* Seconds without a question after which whoever asks was stopped meanwhile. */
+#define ABSENT 1.0
+
 cpu_timeout cpu_timeout_begin(double limit_s, double now_s, double cpu_s)
 {
     const cpu_timeout p = {.limit_s = limit_s,
                            .look_s = limit_s,
                            .until = now_s + limit_s,
+                           .asked = now_s,
                            .started = cpu_s,
                            .met = cpu_s,
                            .queued = -1};
@@ -21,8 +25,15 @@ cpu_timeout cpu_timeout_begin(double limit_s, double now_s, double cpu_s)
     return p;
 }
 
-int cpu_timeout_looks(const cpu_timeout *p, double now_s)
+int cpu_timeout_looks(cpu_timeout *p, double now_s)
 {
+    const double absent = now_s - p->asked;
+
+    p->asked = now_s;
+    if (absent > ABSENT) {
+        p->until += absent;
+        p->looked += absent;
+    }
     return now_s > p->until;
 }
 

@@ -73,6 +73,40 @@ START_TEST(waiting_for_a_processor_is_no_sleep)
 }
 END_TEST
 
+/* A job that is held and goes on: an hour without a look, in which the worker
+   did nothing, is neither a hang nor a nap. */
+START_TEST(time_in_which_nobody_looked_does_not_count)
+{
+    enum { HELD_S = 3600 };
+    cpu_timeout p = cpu_timeout_begin(LIMIT_S, 0, 0);
+
+    for (int t = 1; t < FOREVER_S; t++) {
+        const double now = t + (t < LIMIT_S ? 0 : HELD_S);
+        if (cpu_timeout_looks(&p, now) &&
+            cpu_timeout_ends(&p, now, 0.02 * t, 0)) {
+            ck_assert_int_gt(t, 8 * LIMIT_S);
+            return;
+        }
+    }
+    ck_abort_msg("it is never given up");
+}
+END_TEST
+
+START_TEST(a_sleeper_of_a_job_that_was_held_ends_with_the_limit)
+{
+    cpu_timeout p = cpu_timeout_begin(LIMIT_S, 0, 0);
+
+    ck_assert(!cpu_timeout_looks(&p, 0.5));
+    ck_assert(!cpu_timeout_looks(&p, 100));
+    ck_assert(!cpu_timeout_looks(&p, 100.9));
+    for (int half = 202; half <= 209; half++) {
+        ck_assert(!cpu_timeout_looks(&p, half / 2.0));
+    }
+    ck_assert(cpu_timeout_looks(&p, 104.75));
+    ck_assert(cpu_timeout_ends(&p, 104.75, 0, 0));
+}
+END_TEST
+
 Suite *suite_cpu_timeout(void);
 Suite *suite_cpu_timeout(void)
 {
@@ -85,6 +119,8 @@ Suite *suite_cpu_timeout(void)
     tcase_add_test(t, a_worker_that_stops_working_ends_at_the_look_after);
     tcase_add_test(t, a_worker_that_naps_ends_after_eight_limits);
     tcase_add_test(t, waiting_for_a_processor_is_no_sleep);
+    tcase_add_test(t, time_in_which_nobody_looked_does_not_count);
+    tcase_add_test(t, a_sleeper_of_a_job_that_was_held_ends_with_the_limit);
     suite_add_tcase(s, t);
     return s;
 }
