@@ -357,11 +357,9 @@ static mxo_status run_alike(stage *g, mxo_text why)
    fail. */
 static mxo_status run_decoy(stage *g, run_checks *d, mxo_text why)
 {
-    enum { AT_ONCE = 64 }; /* processor time is limited for each request */
-    const int n_at_once =
-        g->s->link == NULL || g->s->link->has_runs ? AT_ONCE : 1;
     uint32_t left = g->s->soak;
     run_checks unused;
+    int n_runs = 1;
 
     memset(&unused, 0, sizeof unused);
     MXO_TRY(stage_send_inputs(g, 1, why));
@@ -370,8 +368,9 @@ static mxo_status run_decoy(stage *g, run_checks *d, mxo_text why)
 
     g->takes_noise = status == MXO_OK;
     while (left > 0 && !is_failure(status)) {
-        const int n = left < AT_ONCE ? (int)left : AT_ONCE;
-        const int n_runs = n < n_at_once ? n : n_at_once;
+        const uint32_t most =
+            (uint32_t)launch_at_once(g->s, unused.ms / n_runs);
+        n_runs = (int)(left < most ? left : most);
         status = launch_make(g, 0, n_runs, &unused, why);
         left -= (uint32_t)n_runs;
     }

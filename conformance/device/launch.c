@@ -390,6 +390,18 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     return status;
 }
 
+int launch_at_once(const subject *s, double ms)
+{
+    enum { MOST = 64, MOST_MS = 250 };
+
+    if (s->link != NULL && !s->link->has_runs) {
+        return 1;
+    }
+    return ms <= (double)MOST_MS / MOST ? MOST
+           : ms < MOST_MS               ? (int)(MOST_MS / ms)
+                                        : 1;
+}
+
 int launch_place_workspace(const subject *s, mxo_call *call, mxo_tensor *t,
                            mxo_text why)
 {

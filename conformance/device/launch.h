@@ -32,6 +32,9 @@ int launch_comes_first(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */
 int launch_sends_late(unsigned ways);
+/* How many calls are made in one request where one takes so many milliseconds:
+   processor time is limited for each request. */
+int launch_at_once(const subject *s, double ms);
 
 /* Make the call of run number 0 or 1, in the ways of the stage, so many times
    before one synchronize(). */

@@ -15,6 +15,9 @@ typedef struct process_state process_state;
 /* As it is now: what it shall be. NULL without memory. */
 process_state *process_state_take(void);
 void process_state_free(process_state **s);
+/* After a context was opened: the files that it put in place of others, and its
+   child processes, are as they shall be. */
+void process_state_loaded(process_state *s);
 /* Put it in order again, as far as this can be done. */
 void process_state_reset(process_state *s);
 /* 1 and a sentence if anything changed, else 0. */

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes that go through the shared memory at once. */
-static const uint64_t transfer = 64 << 20;
-
 static uint64_t number_of(const void *buffer)
 {
     return (uint64_t)(uintptr_t)buffer;
@@ -69,79 +66,6 @@ static void proxy_dealloc(void *ctx, void *buffer)
 
     (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
     (void)proxy_ask(p, o, &text);
-}
-
-/* Part of a transfer through the start of the shared memory. */
-static mxo_status move_part(proxy *p, const char *what, const char *way,
-                            void *buffer, uint64_t offset, uint64_t n,
-                            mxo_text why)
-{
-    const char *text;
-    json_t *o = proxy_request(what);
-
-    (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
-    (void)json_object_set_new(o, "offset", json_u64(offset));
-    (void)json_object_set_new(o, "bytes", json_u64(n));
-    (void)json_object_set_new(o, way, json_u64(0));
-    (void)json_object_set_new(o, "memory", json_u64(p->memory.size));
-    const mxo_status status = proxy_ask(p, o, &text);
-
-    return proxy_give_text(p, status, text, why);
-}
-
-static uint8_t *shared_at(const proxy *p, const void *buffer, uint64_t offset)
-{
-    return p->memory.base + (number_of(buffer) - PROXY_HANDLE) + offset;
-}
-
-static mxo_status no_room(mxo_text why)
-{
-    return say(MXO_E_NOMEM, why, "no memory to share");
-}
-
-static mxo_status proxy_upload(void *ctx, void *buffer, uint64_t offset,
-                               const void *src, uint64_t n_bytes, mxo_text why)
-{
-    proxy *p = ctx;
-    mxo_status status = MXO_OK;
-
-    if (!proxy_has_memory(p)) {
-        memcpy(shared_at(p, buffer, offset), src, (size_t)n_bytes);
-        return MXO_OK;
-    }
-    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += transfer) {
-        const uint64_t n = n_bytes - at < transfer ? n_bytes - at : transfer;
-        if (shared_memory_reach(&p->memory, n) != 0) {
-            return no_room(why);
-        }
-        memcpy(p->memory.base, (const char *)src + at, (size_t)n);
-        status = move_part(p, "upload", "from", buffer, offset + at, n, why);
-    }
-    return status;
-}
-
-/* Bytes that the subject does not write stay as they were in dst. */
-static mxo_status proxy_download(void *ctx, void *dst, void *buffer,
-                                 uint64_t offset, uint64_t n_bytes,
-                                 mxo_text why)
-{
-    proxy *p = ctx;
-    mxo_status status = MXO_OK;
-
-    if (!proxy_has_memory(p)) {
-        memcpy(dst, shared_at(p, buffer, offset), (size_t)n_bytes);
-        return MXO_OK;
-    }
-    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += transfer) {
-        const uint64_t n = n_bytes - at < transfer ? n_bytes - at : transfer;
-        if (shared_memory_reach(&p->memory, n) != 0) {
-            return no_room(why);
-        }
-        memcpy(p->memory.base, (const char *)dst + at, (size_t)n);
-        status = move_part(p, "download", "to", buffer, offset + at, n, why);
-        memcpy((char *)dst + at, p->memory.base, (size_t)n);
-    }
-    return status;
 }
 
 /* run is over when it was answered. */

@@ -53,6 +53,12 @@ json_t *proxy_call_request(const proxy *p, const char *what,
                            const mxo_call *call);
 /* Ask to run or launch; the request gets its fences and the runs ahead. */
 mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why);
+/* The members of the table that move bytes.  What a download does not write
+   stays as it was in dst. */
+mxo_status proxy_upload(void *ctx, void *buffer, uint64_t offset,
+                        const void *src, uint64_t n_bytes, mxo_text why);
+mxo_status proxy_download(void *ctx, void *dst, void *buffer, uint64_t offset,
+                          uint64_t n_bytes, mxo_text why);
 /* The members of the table for workspaces, streams and graphs. */
 void proxy_fill_launches(proxy *p);
 /* Start it and read its hello. */

@@ -214,7 +214,7 @@ static void do_hello(server *s, const json_t *request)
     s->contexts[0] = s->ctx;
     s->device = device;
     s->greeted = *s->table;
-    process_state_reset(s->order); /* no call is blamed for loading */
+    process_state_loaded(s->order); /* no call is blamed for it */
     s->is_address = handles_are_addresses(s);
     (void)make_hello(s);
 }
@@ -392,8 +392,13 @@ static mxo_status choose_context(server *s, const json_t *request)
     mxo_status status = MXO_OK;
 
     if (i == 1 && s->contexts[1] == NULL) {
+        const int was_changed =
+            process_state_differs(s->order, serve_text_of(s));
         status = s->table->open(&s->contexts[1], s->device, serve_text_of(s));
         s->contexts[1] = status == MXO_OK ? s->contexts[1] : NULL;
+        if (!was_changed) {
+            process_state_loaded(s->order);
+        }
     }
     s->ctx = status == MXO_OK ? s->contexts[i] : s->ctx;
     return status;

@@ -282,6 +282,16 @@ static mxo_status hostile_synchronize(void *ctx, mxo_text why)
     return example_synchronize(ctx, why);
 }
 
+/* It ends with its group. */
+static void leave_child(void)
+{
+    if (fork() == 0) {
+        for (;;) {
+            (void)pause();
+        }
+    }
+}
+
 static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     static uint8_t kept[1 << 16];
@@ -290,6 +300,14 @@ static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
     const int is_patterned = has_pattern(call);
 
     n_ahead++;
+    if (is_fault("at-open-children")) {
+        leave_child();
+    }
+    if (is_fault("ok-slow")) {
+        const clock_t until = clock() + CLOCKS_PER_SEC / 20;
+        while (clock() < until) {
+        }
+    }
     end_badly();
     meddle();
     if (is_fault("nothing")) {
@@ -338,9 +356,19 @@ static mxo_status hostile_upload(void *ctx, void *buffer, uint64_t offset,
 static mxo_status hostile_download(void *ctx, void *dst, void *buffer,
                                    uint64_t offset, uint64_t n, mxo_text why)
 {
-    return is_fault("no-download")
-               ? MXO_OK
-               : example_download(ctx, dst, buffer, offset, n, why);
+    uint8_t *const to = dst;
+
+    if (is_fault("no-download")) {
+        return MXO_OK;
+    }
+    if (is_fault("at-download-behind")) {
+        to[n] ^= 1;
+    } else if (is_fault("at-download-before")) {
+        to[-1] ^= 1;
+    } else if (is_fault("at-download-rounded")) {
+        n = (n + 63) / 64 * 64;
+    }
+    return example_download(ctx, dst, buffer, offset, n, why);
 }
 
 static mxo_status hostile_alloc(void *ctx, uint64_t n, void **buffer)
@@ -357,7 +385,15 @@ static mxo_status hostile_alloc(void *ctx, uint64_t n, void **buffer)
 
 static mxo_status hostile_open(void **ctx, int device, mxo_text why)
 {
-    end_at(getenv("FAULT"), "open");
+    if (is_fault("at-open-child") || is_fault("at-open-children")) {
+        leave_child();
+    } else if (is_fault("at-open-files")) {
+        for (int fd = 0; fd < 3; fd++) {
+            open_as("/", fd);
+        }
+    } else {
+        end_at(getenv("FAULT"), "open");
+    }
     return example_open(ctx, device, why);
 }
 
@@ -385,83 +421,7 @@ static void hostile_kernel(void *ctx, mxo_text name)
     }
 }
 
-static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
-                               double *seconds, mxo_text why)
-{
-    for (uint32_t i = 0; i < repeat; i++) {
-        (void)example_run(ctx, call, why);
-    }
-    *seconds = is_fault("time-tiny")    ? 1e-9 * repeat
-               : is_fault("time-huge")  ? 1e3
-               : is_fault("time-nan")   ? (double)NAN
-               : is_fault("time-zero")  ? 0
-               : is_fault("time-minus") ? -1
-                                        : 1e-3 * repeat;
-    return MXO_OK;
-}
-
-static mxo_status hostile_time_copy(void *ctx, uint64_t n, uint32_t repeat,
-                                    double *seconds, mxo_text why)
-{
-    (void)ctx;
-    (void)n;
-    (void)why;
-    (void)usleep(100);
-    *seconds = 1e-5 * repeat;
-    return MXO_OK;
-}
-
-static mxo_status hostile_launch(void *ctx, void *graph, void *stream,
-                                 mxo_text why)
-{
-    (void)ctx;
-    (void)graph;
-    (void)stream;
-    (void)why;
-    end_at(is_fault("at-launch-none") ? NULL : getenv("FAULT"), "launch");
-    return MXO_OK;
-}
-
-static mxo_status hostile_capture(void *ctx, const mxo_call *call, void **graph,
-                                  mxo_text why)
-{
-    (void)ctx;
-    (void)call;
-    (void)graph;
-    return refuse(MXO_E_UNSUPPORTED, why, "no such call");
-}
-
-static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
-                                    uint64_t *n_bytes, mxo_text why)
-{
-    *n_bytes = UINT64_MAX - 4096;
-    if (is_fault("at-workspace-refuses")) {
-        return hostile_capture(ctx, call, NULL, why);
-    }
-    return is_fault("at-workspace-vast") ? MXO_OK
-                                         : refuse(MXO_E_DEVICE, why, "lost");
-}
-
-/* Only the faults of a graph are made with one: the others are run()'s. */
-static void choose_ways(mxo_backend *t, const char *fault)
-{
-    const int refuses = strncmp(fault, "at-capture", 10) == 0;
-    const int is_graph = refuses || strncmp(fault, "at-launch", 9) == 0;
-
-    t->strides = NULL;
-    t->stream_open = NULL;
-    t->stream_close = NULL;
-    t->stream_upload = NULL;
-    t->launch = is_graph ? hostile_launch : NULL;
-    t->capture = refuses ? hostile_capture : is_graph ? t->capture : NULL;
-    t->uncaptured = is_fault("at-capture-declared")
-                        ? "dequant.mx:rule=shift|ocp"
-                    : is_fault("at-capture-other") ? "dequant.mx:rule=shift"
-                                                   : NULL;
-    t->graph_close = is_graph ? t->graph_close : NULL;
-    t->workspace =
-        strncmp(fault, "at-workspace", 12) == 0 ? hostile_workspace : NULL;
-}
+#include "hostile_ways.h"
 
 MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);
 

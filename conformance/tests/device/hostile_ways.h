@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The hostile plugin's clock, graphs and workspaces.  Included where is_fault()
+ * and the example are.
+ */
+#ifndef MXO_TESTS_HOSTILE_WAYS_H
+#define MXO_TESTS_HOSTILE_WAYS_H
+
+static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
+                               double *seconds, mxo_text why)
+{
+    for (uint32_t i = 0; i < repeat; i++) {
+        (void)example_run(ctx, call, why);
+    }
+    *seconds = is_fault("time-tiny")    ? 1e-9 * repeat
+               : is_fault("time-huge")  ? 1e3
+               : is_fault("time-nan")   ? (double)NAN
+               : is_fault("time-zero")  ? 0
+               : is_fault("time-minus") ? -1
+                                        : 1e-3 * repeat;
+    return MXO_OK;
+}
+
+static mxo_status hostile_time_copy(void *ctx, uint64_t n, uint32_t repeat,
+                                    double *seconds, mxo_text why)
+{
+    (void)ctx;
+    (void)n;
+    (void)why;
+    (void)usleep(100);
+    *seconds = 1e-5 * repeat;
+    return MXO_OK;
+}
+
+static mxo_status hostile_launch(void *ctx, void *graph, void *stream,
+                                 mxo_text why)
+{
+    (void)ctx;
+    (void)graph;
+    (void)stream;
+    (void)why;
+    end_at(is_fault("at-launch-none") ? NULL : getenv("FAULT"), "launch");
+    return MXO_OK;
+}
+
+static mxo_status hostile_capture(void *ctx, const mxo_call *call, void **graph,
+                                  mxo_text why)
+{
+    (void)ctx;
+    (void)call;
+    (void)graph;
+    return refuse(MXO_E_UNSUPPORTED, why, "no such call");
+}
+
+static mxo_status hostile_workspace(void *ctx, const mxo_call *call,
+                                    uint64_t *n_bytes, mxo_text why)
+{
+    *n_bytes = UINT64_MAX - 4096;
+    if (is_fault("at-workspace-refuses")) {
+        return hostile_capture(ctx, call, NULL, why);
+    }
+    return is_fault("at-workspace-vast") ? MXO_OK
+                                         : refuse(MXO_E_DEVICE, why, "lost");
+}
+
+/* Only the faults of a graph are made with one: the others are run()'s. */
+static void choose_ways(mxo_backend *t, const char *fault)
+{
+    const int refuses = strncmp(fault, "at-capture", 10) == 0;
+    const int is_graph = refuses || strncmp(fault, "at-launch", 9) == 0;
+
+    t->strides = NULL;
+    t->stream_open = NULL;
+    t->stream_close = NULL;
+    t->stream_upload = NULL;
+    t->launch = is_graph ? hostile_launch : NULL;
+    t->capture = refuses ? hostile_capture : is_graph ? t->capture : NULL;
+    t->uncaptured = is_fault("at-capture-declared")
+                        ? "dequant.mx:rule=shift|ocp"
+                    : is_fault("at-capture-other") ? "dequant.mx:rule=shift"
+                                                   : NULL;
+    t->graph_close = is_graph ? t->graph_close : NULL;
+    t->workspace =
+        strncmp(fault, "at-workspace", 12) == 0 ? hostile_workspace : NULL;
+}
+
+#endif
