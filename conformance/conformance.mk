@@ -817,6 +817,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/page.test \
 	%reldir%/tests/judge/stopped.test \
 	%reldir%/tests/judge/select.test \
+	%reldir%/tests/vectors/spoilt_shapes.test \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
 	%reldir%/tests/vectors/vectors.test

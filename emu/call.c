@@ -115,6 +115,21 @@ const mxo_tensor *mxo_call_out(const mxo_call *call, const char *name)
     return find_tensor(call->out, call->n_out, name);
 }
 
+mxo_status mxo_call_expect(const mxo_call *call, const char *name,
+                           uint32_t rank, const uint64_t *shape, mxo_text why)
+{
+    const mxo_tensor *t = mxo_call_in(call, name);
+    int same = t == NULL || t->rank == rank;
+
+    for (uint32_t i = 0; t != NULL && same && i < rank; i++) {
+        same = t->shape[i] == shape[i];
+    }
+    return same ? MXO_OK
+                : mxo_fail(MXO_E_SHAPE, why,
+                           "%s: the shape of %s does not fit the others",
+                           call->op, name);
+}
+
 void *mxo_tensor_data(const mxo_tensor *t)
 {
     /* An empty tensor may lie nowhere: nothing is added to a null pointer. */

@@ -49,6 +49,9 @@ uint32_t mxo_call_dtype(const mxo_call *call, const char *key);
 /* Tensors by name; NULL if absent. */
 const mxo_tensor *mxo_call_in(const mxo_call *call, const char *name);
 const mxo_tensor *mxo_call_out(const mxo_call *call, const char *name);
+/* The shape of an input, if the call has it; SHAPE and a sentence. */
+mxo_status mxo_call_expect(const mxo_call *call, const char *name,
+                           uint32_t rank, const uint64_t *shape, mxo_text why);
 
 /* First byte of a tensor of the emulator (its buffers are host memory); NULL
    for an empty one that lies nowhere. */

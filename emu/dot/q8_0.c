@@ -73,6 +73,10 @@ mxo_status infer_gemm_q8_0(const mxo_call *call, mxo_tensor *out_tensor,
     const int is_mx = mxo_call_is(call, "weights", "mxfp4");
     const uint64_t granule = is_mx ? 32 : 64;
 
+    if (a->rank != 2 || w->rank != 2) {
+        return mxo_fail(MXO_E_SHAPE, why, "%s: a and w need two axes",
+                        call->op);
+    }
     if (a->shape[1] % granule != 0) {
         return mxo_fail(MXO_E_SHAPE, why, "%s: K = %llu is no multiple of %llu",
                         call->op, (unsigned long long)a->shape[1],
@@ -83,7 +87,15 @@ mxo_status infer_gemm_q8_0(const mxo_call *call, mxo_tensor *out_tensor,
                         call->op);
     }
     const uint64_t shape[2] = {a->shape[0], w->shape[0]};
+    const uint64_t k = a->shape[1];
+    const uint64_t codes[2] = {shape[1], k / 2};
+    const uint64_t scales[2] = {shape[1],
+                                k / (is_mx ? BLOCK : MXO_NVFP4_BLOCK)};
+    const uint64_t blocks[2] = {shape[0], k / BLOCK};
 
+    MXO_TRY(mxo_call_expect(call, "w", 2, codes, why));
+    MXO_TRY(mxo_call_expect(call, "w_scale", 2, scales, why));
+    MXO_TRY(mxo_call_expect(call, "a_scale", 2, blocks, why));
     mxo_out(out_tensor, 0, "y", MXO_F32, 2, shape);
     *n_out = 1;
     return MXO_OK;

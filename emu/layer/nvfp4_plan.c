@@ -30,8 +30,8 @@ static mxo_status expect_shapes(const layer_plan *l, mxo_text why)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        MXO_TRY(
-            layer_expect(l->call, all[i].name, all[i].rank, all[i].shape, why));
+        MXO_TRY(mxo_call_expect(l->call, all[i].name, all[i].rank, all[i].shape,
+                                why));
     }
     return MXO_OK;
 }

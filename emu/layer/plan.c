@@ -7,21 +7,6 @@
 /* Largest number of elements of an intermediate: its bytes fit 63 bits. */
 #define MOST_ELEMS (INT64_MAX / 256)
 
-mxo_status layer_expect(const mxo_call *call, const char *name, uint32_t rank,
-                        const uint64_t *shape, mxo_text why)
-{
-    const mxo_tensor *t = mxo_call_in(call, name);
-    int same = t == NULL || t->rank == rank;
-
-    for (uint32_t i = 0; t != NULL && same && i < rank; i++) {
-        same = t->shape[i] == shape[i];
-    }
-    return same ? MXO_OK
-                : mxo_fail(MXO_E_SHAPE, why,
-                           "%s: the shape of %s does not fit the others",
-                           call->op, name);
-}
-
 /* One expert matrix of n rows and k columns with scales and bias. */
 static mxo_status expect_weights(const layer_plan *p, const char *w,
                                  const char *scale, const char *bias,
@@ -30,9 +15,9 @@ static mxo_status expect_weights(const layer_plan *p, const char *w,
     const uint64_t codes[3] = {p->experts, n, k / 2};
     const uint64_t scales[3] = {p->experts, n, layer_blocks(k)};
 
-    MXO_TRY(layer_expect(p->call, w, 3, codes, why));
-    MXO_TRY(layer_expect(p->call, scale, 3, scales, why));
-    return layer_expect(p->call, bias, 2, codes, why);
+    MXO_TRY(mxo_call_expect(p->call, w, 3, codes, why));
+    MXO_TRY(mxo_call_expect(p->call, scale, 3, scales, why));
+    return mxo_call_expect(p->call, bias, 2, codes, why);
 }
 
 static mxo_status expect_input(const layer_plan *p, mxo_text why)
@@ -42,8 +27,8 @@ static mxo_status expect_input(const layer_plan *p, mxo_text why)
     const uint64_t shape[2] = {p->tokens, p->hidden / (is_packed ? 2 : 1)};
     const uint64_t scales[2] = {p->tokens, layer_blocks(p->hidden)};
 
-    MXO_TRY(layer_expect(p->call, "x", 2, shape, why));
-    return layer_expect(p->call, "x_scale", 2, scales, why);
+    MXO_TRY(mxo_call_expect(p->call, "x", 2, shape, why));
+    return mxo_call_expect(p->call, "x_scale", 2, scales, why);
 }
 
 static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
@@ -52,10 +37,10 @@ static mxo_status expect_shapes(const layer_plan *p, mxo_text why)
     const uint64_t act[3] = {p->tokens, p->topk, p->inter};
     const uint64_t one[1] = {1};
 
-    MXO_TRY(layer_expect(p->call, "topk_weights", 2, slots, why));
-    MXO_TRY(layer_expect(p->call, "w13_input_scale", 1, one, why));
-    MXO_TRY(layer_expect(p->call, "w2_input_scale", 1, one, why));
-    MXO_TRY(layer_expect(p->call, "act", 3, act, why));
+    MXO_TRY(mxo_call_expect(p->call, "topk_weights", 2, slots, why));
+    MXO_TRY(mxo_call_expect(p->call, "w13_input_scale", 1, one, why));
+    MXO_TRY(mxo_call_expect(p->call, "w2_input_scale", 1, one, why));
+    MXO_TRY(mxo_call_expect(p->call, "act", 3, act, why));
     if (p->has_one) {
         MXO_TRY(expect_input(p, why));
     }

@@ -67,9 +67,6 @@ typedef struct layer_plan {
     layer_scratch at;
 } layer_plan;
 
-/* The shape of a tensor, if the call has it. */
-mxo_status layer_expect(const mxo_call *call, const char *name, uint32_t rank,
-                        const uint64_t *shape, mxo_text why);
 /* Tokens, top-k, experts and sizes, which do not overflow. */
 mxo_status layer_read_sizes(layer_plan *p, mxo_text why);
 /* Check and describe; nothing is written. */

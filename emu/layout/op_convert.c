@@ -53,9 +53,11 @@ static mxo_status check_fit(const mxo_call *call, int i, mxo_text why)
     const uint64_t rows = i < 3 ? w13->shape[1] : hidden;
     const uint64_t cols = i < 3 ? hidden : w13->shape[1] / 2;
     const uint64_t per = i % 3 == 0 ? 2 : group;
+    const uint32_t rank = i % 3 == 2 ? 2 : 3;
 
-    if (t == NULL || (t->shape[0] == w13->shape[0] && t->shape[1] == rows &&
-                      (t->rank == 2 || t->shape[2] * per == cols))) {
+    if (t == NULL ||
+        (t->rank == rank && t->shape[0] == w13->shape[0] &&
+         t->shape[1] == rows && (rank == 2 || t->shape[2] * per == cols))) {
         return MXO_OK;
     }
     return mxo_fail(MXO_E_SHAPE, why,
@@ -70,6 +72,7 @@ static mxo_status check_layer(const mxo_call *call,
 {
     const mxo_tensor *w13 = mxo_call_in(call, "w13");
 
+    MXO_TRY(mxo_call_expect(call, "w13", 3, w13->shape, why));
     for (int i = 1; i < MXO_CONVERSION_TENSORS; i++) {
         MXO_TRY(check_fit(call, i, why));
     }

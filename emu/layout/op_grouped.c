@@ -102,6 +102,7 @@ mxo_status infer_layout_grouped(const mxo_call *call, mxo_tensor *out_tensor,
 {
     grouped p;
 
+    MXO_TRY(mxo_call_expect(call, "x", 3, mxo_call_in(call, "x")->shape, why));
     MXO_TRY(plan(call, &p, why));
     mxo_out(out_tensor, 0, "y", p.s.to, p.s.map.rank, p.s.map.shape);
     mxo_out(out_tensor, 1, "valid", MXO_U8, p.s.map.rank, p.s.map.shape);

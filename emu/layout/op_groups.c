@@ -31,6 +31,7 @@ mxo_status infer_layout_groups(const mxo_call *call, mxo_tensor *out_tensor,
     const mxo_tensor *sizes = mxo_call_in(call, "sizes");
     groups g;
 
+    MXO_TRY(mxo_call_expect(call, "sizes", 1, sizes->shape, why));
     MXO_TRY(plan(call, &g, why));
     const uint64_t total[1] = {(uint64_t)g.to_rows};
 

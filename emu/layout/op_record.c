@@ -45,6 +45,8 @@ static uint64_t memory_bytes(const layout_chain *c)
 static mxo_status plan(const mxo_call *call, record *r, mxo_text why)
 {
     for (int part = 0; part < N_PARTS; part++) {
+        const mxo_tensor *t = mxo_call_in(call, parts[part]);
+        MXO_TRY(mxo_call_expect(call, parts[part], 3, t->shape, why));
         MXO_TRY(bind_part(call, r, part, why));
         if (chain_last(&r->chain[part])->map.n_records == 0) {
             return mxo_fail(MXO_E_PARAM, why, "layout %s has no records",
