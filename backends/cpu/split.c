@@ -39,6 +39,9 @@ int cpu_threads(const cpu_context *ctx, uint64_t items, uint64_t grain)
 void cpu_split(cpu_context *ctx, uint64_t items, uint64_t grain, cpu_span span,
                void *job)
 {
+    if (items == 0) {
+        return; /* a span divides by extents of what there is */
+    }
     const int n = cpu_threads(ctx, items, grain);
     const uint64_t chunks = items / grain + (items % grain != 0);
     const uint64_t share =

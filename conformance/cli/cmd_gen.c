@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -163,8 +162,6 @@ static int generate(const gen_options *o, char *const args[], int n)
         (void)cli_refuse("%s cannot be made: %s", o->folder, strerror(errno));
         status = EXIT_RED;
     }
-    /* A limit on file sizes must be an error, not the end. */
-    (void)signal(SIGXFSZ, SIG_IGN);
     progress_begin(&p, list.n, 1);
     progress_tick(&p);
     for (size_t i = 0; status == EXIT_PASS && i < list.n; i++) {

@@ -11,6 +11,7 @@
 #include <mxoracle/mxoracle.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -152,6 +153,8 @@ int main(int argc, char **argv)
 
     number_standard();
     hold_standard_streams();
+    /* A limit on file sizes is an error to report, not an end. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     system_note_program(argv[0]);
     if (strcmp(name, "help") == 0 && argc > 2) {
         return help_for(argv[2]);

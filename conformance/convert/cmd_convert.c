@@ -13,7 +13,6 @@
 #include "run/backends.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,17 +30,6 @@ static int check_target(const convert_options *o, const checkpoint *in)
     return !o->check && checkpoint_holds(in, o->paths[1])
                ? cli_refuse("%s is one of the files of IN", o->paths[1])
                : EXIT_PASS;
-}
-
-/* A limit on file sizes is an error to report, not an end. */
-static void catch_signals(void)
-{
-    struct sigaction action;
-
-    stop_catch_signals();
-    memset(&action, 0, sizeof action);
-    action.sa_handler = SIG_IGN;
-    (void)sigaction(SIGXFSZ, &action, NULL);
 }
 
 static int create(job *j, const convert_options *o, mxo_text why)
@@ -206,7 +194,7 @@ static int convert_gguf(const convert_options *o)
         return cli_refuse("gguf takes whole layers: no --check, --tp, --ep or "
                           "--pad");
     }
-    catch_signals();
+    stop_catch_signals();
     const int failed =
         o->to != NULL ? gguf_from_checkpoint(o->paths[0], o->paths[1], o->rows,
                                              !o->quiet, why)
@@ -286,7 +274,7 @@ int cmd_convert(int argc, char **argv)
     j.conversion = o.spelled;
     j.is_stoppable = 1;
     j.is_slow = strcmp(o.backend, "emu") == 0;
-    catch_signals();
+    stop_catch_signals();
     if (checkpoint_open(o.paths[0], &in, why) != 0) {
         return cli_refuse("%s", sentence);
     }

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,8 +332,6 @@ static void hunt_begin(hunt *h)
     h->text.out = stdout;
     h->text.begin(&h->text, &h->run);
     stop_catch_signals();
-    /* A limit on file sizes must be an error, not the end. */
-    (void)signal(SIGXFSZ, SIG_IGN);
     h->start_s = process_clock();
     progress_begin(&h->progress, h->o->most_cases, h->o->verbose >= 0);
     h->progress.limit_s = h->o->time_s;
