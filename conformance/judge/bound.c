@@ -268,8 +268,11 @@ int bound_accepts(uint32_t dtype, uint64_t code, double y, double limit)
 {
     const double got = dtype_value(dtype, code);
 
-    if (isnan(y) || isnan(got)) {
-        return isnan(limit) || limit == INFINITY || (isnan(y) && isnan(got));
+    if (isnan(y)) { /* an operand is, or infinities cancel: in any order */
+        return isnan(got);
+    }
+    if (isnan(got)) {
+        return limit == INFINITY;
     }
     if (isinf(y)) {
         return got == y;

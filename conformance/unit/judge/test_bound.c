@@ -61,6 +61,8 @@ START_TEST(nan_passes_for_nan_and_where_nothing_is_bounded)
     ck_assert(bound_accepts(MXO_F32, 0x7fffffff, NAN, 0));
     ck_assert(!bound_accepts(MXO_F32, 0x7fffffff, 1, 0.5));
     ck_assert(!bound_accepts(MXO_F32, 0x3f800000, NAN, 0.5));
+    ck_assert(!bound_accepts(MXO_F32, 0x3f800000, NAN, NAN));
+    ck_assert(!bound_accepts(MXO_F32, 0, NAN, INFINITY));
     ck_assert(bound_accepts(MXO_F32, 0x7fffffff, 1, INFINITY));
 }
 END_TEST
