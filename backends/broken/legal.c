@@ -19,12 +19,20 @@ static uint64_t last_of(const mxo_tensor *t)
     return t->rank == 0 ? 0 : t->shape[t->rank - 1];
 }
 
-/* One dialect clamps between any two numbers. */
+/* Some dialects never clamp, others by positive numbers alone. */
 static int fits_limit(const mxo_call *call)
 {
-    return call_is(call, "dialect", "vllm_swiglu_limit") ||
-           call_is(call, "glu", "vllm_swiglu_limit") ||
-           call_number(call, "limit") >= 0;
+    static const char *const dialects[] = {
+        "vllm_swiglu_limit", "vllm_silu", "cpu_silu",       "aiter_silu",
+        "flydsl_silu",       "xpu_clamp", "b12x_silu",      "situ",
+        "situ_vllm",         "situ_b12x", "situ_flashinfer"};
+    int takes_any = 0;
+
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+        takes_any |= call_is(call, "dialect", dialects[i]) ||
+                     call_is(call, "glu", dialects[i]);
+    }
+    return takes_any || call_number(call, "limit") >= 0;
 }
 
 static int fits_constants(const mxo_call *call)

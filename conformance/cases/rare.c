@@ -210,7 +210,7 @@ static void fill_rare_scale(const test_case *c, host_tensor *t, prng *rng)
 {
     static const uint32_t bits[] = {0xbebd70a4, 0,          0x7fc00000,
                                     0x7f800000, 0x80000000, 0x00000001};
-    const int is_first = strcmp(c->schema->info->name, "dequant.nvfp4") == 0;
+    const int is_first = strncmp(c->schema->info->name, "dequant.", 8) == 0;
     const uint64_t n = tensor_elems(t);
 
     (void)rng;
@@ -248,7 +248,7 @@ static const fill_row fills[] = {
     {"act.glu_quant", "gate", "rare", fill_rare_rows},
     {"act.glu_quant", "up", "rare", fill_ordinary},
     {"act.glu_quant", "topk_weight", "rare", fill_rare_weights},
-    {"dequant.nvfp4", "global_scale", "rare", fill_rare_scale},
+    {"dequant.nvfp4*", "global_scale", "rare", fill_rare_scale},
     {"gemm.mx", "a", "rare", fill_rare_operand},
     {"gemm.mx", "?_scale", "rare", fill_last_nan},
     {"gemm.mx", "w", "rare", fill_rare_codes},
