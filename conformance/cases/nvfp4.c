@@ -236,16 +236,16 @@ static const grid_row grid[] = {
      ",tokens=1|6|17,topk=1|3,experts=5,hidden=96,"
      "inter=64,data=orderfree"},
     {2, 0,
-     "moe.nvfp4_layer:profile=" BOTH
-     ",activation=silu|swiglu,tokens=8,topk=2,experts=5,hidden=64,inter=32,"
+     "moe.nvfp4_layer:profile=*,activation=silu|swiglu,tokens=8,topk=2,experts="
+     "5,hidden=64,inter=32,"
      "data=rare"},
     {2, 0,
-     "moe.nvfp4_gemm1:profile=" BOTH
-     ",stage=*,activation=silu|swiglu,tokens=8,topk=2,experts=5,hidden=64,"
+     "moe.nvfp4_gemm1:profile=*,stage=*,activation=silu|swiglu,tokens=8,topk=2,"
+     "experts=5,hidden=64,"
      "inter=32,data=rare"},
     {2, 0,
-     "moe.nvfp4_gemm2:profile=" BOTH
-     ",tokens=8,topk=2,experts=5,hidden=64,inter=32,data=rare"},
+     "moe.nvfp4_gemm2:profile=*,tokens=8,topk=2,experts=5,hidden=64,inter=32,"
+     "data=rare"},
     {2, 0, /* sizes off 32, and one block */
      "moe.nvfp4_layer:profile=" BOTH
      ",tokens=2|5,topk=2,experts=3,hidden=16|48,"
