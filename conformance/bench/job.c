@@ -132,7 +132,7 @@ static int place_outputs(bench_job *job, mxo_text why)
 }
 
 /* Overwrite the first bytes that upload() put there: they must come back. */
-static int spoil_outputs(bench_job *job, mxo_text why)
+int bench_spoil_outputs(bench_job *job, mxo_text why)
 {
     static const uint8_t poison[64] = {0xa5, 0x5a, 0xa5, 0x5a};
     const mxo_backend *b = table_of(job);
@@ -190,9 +190,9 @@ static int part_differs(bench_job *job, uint32_t i, uint64_t r, int by_bounds,
     return 1;
 }
 
-static int check_large(bench_job *job, mxo_text why)
+int bench_check_large(bench_job *job, mxo_text why)
 {
-    int status = bench_run_once(job, why);
+    int status = 0;
 
     for (uint32_t i = 0; status == 0 && i < job->call.n_out; i++) {
         host_tensor got = job->want.t[i];
@@ -251,8 +251,9 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
     return place_inputs(job, why) == 0 && place_outputs(job, why) == 0 &&
                    launch_place_workspace(&job->j->subject, &job->call,
                                           &job->workspace, why) == 0 &&
-                   spoil_outputs(job, why) == 0 && check_large(job, why) == 0 &&
-                   place_copy(job, why) == 0
+                   bench_spoil_outputs(job, why) == 0 &&
+                   bench_run_once(job, why) == 0 &&
+                   bench_check_large(job, why) == 0 && place_copy(job, why) == 0
                ? 0
                : -1;
 }

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Prints and frees the object; a line is lost without memory. */
 static void print_json(json_t *object)
@@ -110,17 +111,35 @@ static double rate(uint64_t amount, double seconds)
     return seconds > 0 ? (double)amount / seconds : 0;
 }
 
+/* A field; in quotes where a comma or a quote would end it, or always. */
+static void print_field(const char *text, int is_quoted)
+{
+    if (!is_quoted && strpbrk(text, ",\"") == NULL) {
+        (void)fputs(text, stdout);
+        return;
+    }
+    (void)putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"') {
+            (void)putchar('"');
+        }
+        (void)putchar(*text);
+    }
+    (void)putchar('"');
+}
+
 static void print_csv(const char *backend, const char *text,
                       const bench_row *row)
 {
     printf("%s,\"%s\",pass,%d,%" PRIu64 ",%" PRIu64
-           ",%d,%.6g,%.3g,%.3f,%.3f,%.3f,%.1f,%.1f,%s,%s,%.6g,%.3f,\n",
+           ",%d,%.6g,%.3g,%.3f,%.3f,%.3f,%.1f,%.1f,",
            backend, text, row->threads, row->repeats, row->bytes,
            row->n_samples, row->seconds, row->spread,
            rate(row->bytes, row->seconds) / 1e9,
            rate(row->bytes, row->copy) / 1e9, row->ratio,
-           row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6,
-           row->kernel, row->rival_name == NULL ? "" : row->rival_name,
+           row->emu / row->seconds, rate(row->elements, row->seconds) / 1e6);
+    print_field(row->kernel, 0);
+    printf(",%s,%.6g,%.3f,\n", row->rival_name == NULL ? "" : row->rival_name,
            row->rival, row->of_rival);
 }
 
@@ -247,8 +266,9 @@ void bench_report_refusal(bench_form form, const char *backend,
         return;
     }
     if (form == BENCH_CSV) {
-        printf("%s,\"%s\",%s,,,,,,,,,,,,,,,,\"%s\"\n", backend, text, status,
-               why);
+        printf("%s,\"%s\",%s,,,,,,,,,,,,,,,,", backend, text, status);
+        print_field(why, 1);
+        (void)putchar('\n');
     } else {
         printf("%-7s not timed (%s): %s; %s\n", backend, status, text, why);
     }

@@ -4,6 +4,7 @@
 #include "gemm.h"
 #include "job.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { MIN_SAMPLES = 3, EMU_RUNS = 3 };
@@ -73,6 +74,36 @@ static int sample(bench_job *job, bench_job *rival, int threads, samples *s,
         status = sample_run(rival, &s->rival[i], why);
     }
     return status == 0 ? sample_copy(job, threads, &s->copy[i], why) : status;
+}
+
+/* A program without buffers of its own times its device, and need not bring
+   back what that has made. */
+static int shows_what_it_times(const bench_job *job)
+{
+    const subject_link *link = job->j->subject.link;
+
+    return link == NULL || link->has_runs || !bench_has_own_clock(job);
+}
+
+/* What is timed is the work, to its end: once more, on outputs that are not
+   there yet. */
+static int check_timed(bench_job *job, mxo_text why)
+{
+    char what[384];
+    double unused;
+
+    if (!shows_what_it_times(job)) {
+        return 0;
+    }
+    if (bench_spoil_outputs(job, why) != 0 ||
+        sample_run(job, &unused, why) != 0) {
+        return -1;
+    }
+    if (bench_check_large(job, (mxo_text){what, sizeof what}) == 0) {
+        return 0;
+    }
+    (void)snprintf(why.ptr, why.size, "when it is timed, %s", what);
+    return -1;
 }
 
 /* Seconds of the emulator for the case as written, times the repeats. */
@@ -167,6 +198,10 @@ int bench_time(bench_job *job, bench_job *rival, int threads,
             return -1;
         }
         n++;
+    }
+    if (check_timed(job, why) != 0 ||
+        (rival != NULL && check_timed(rival, why) != 0)) {
+        return -1;
     }
     describe_row(job, rival, threads, o, row);
     if (rival != NULL) {

@@ -9,15 +9,21 @@
 static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
                                double *seconds, mxo_text why)
 {
-    for (uint32_t i = 0; i < repeat; i++) {
+    const mxo_tensor *y = tensor(call->out, call->n_out, "y");
+
+    for (uint32_t i = 0; i < repeat && !is_fault("time-nothing"); i++) {
         (void)example_run(ctx, call, why);
     }
-    *seconds = is_fault("time-tiny")    ? 1e-9 * repeat
-               : is_fault("time-huge")  ? 1e3
-               : is_fault("time-nan")   ? (double)NAN
-               : is_fault("time-zero")  ? 0
-               : is_fault("time-minus") ? -1
-                                        : 1e-3 * repeat;
+    if (is_fault("time-spoils") && y != NULL) {
+        memset((uint8_t *)y->buffer + y->offset, 0x11, (size_t)y->n_bytes);
+    }
+    *seconds = is_fault("time-tiny")      ? 1e-9 * repeat
+               : is_fault("time-huge")    ? 1e3
+               : is_fault("time-nan")     ? (double)NAN
+               : is_fault("time-zero")    ? 0
+               : is_fault("time-minus")   ? -1
+               : is_fault("time-nothing") ? 1e-6 * repeat
+                                          : 1e-3 * repeat;
     return MXO_OK;
 }
 
