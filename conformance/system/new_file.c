@@ -61,20 +61,24 @@ static int rename_it(const new_file *f)
                                                  : -1;
 }
 
-int new_file_finish(new_file *f)
+/* Its own name at once, unless another file has it that is to be replaced:
+   whoever is ended between two names leaves the first behind. */
+static int name_it(new_file *f)
 {
-    if (fsync(f->fd) != 0) {
+    if (system_name_file(f->fd, f->path) == 0) {
+        f->temporary[0] = '\0';
+    } else if (!f->replaces || errno != EEXIST ||
+               system_name_file(f->fd, f->temporary) != 0) {
         return -1;
     }
-    if (f->is_nameless) {
-        const char *name = f->replaces ? f->temporary : f->path;
-        if (system_name_file(f->fd, name) != 0) {
-            return -1;
-        }
-        f->is_nameless = 0;
-        if (!f->replaces) {
-            f->temporary[0] = '\0';
-        }
+    f->is_nameless = 0;
+    return 0;
+}
+
+int new_file_finish(new_file *f)
+{
+    if (fsync(f->fd) != 0 || (f->is_nameless && name_it(f) != 0)) {
+        return -1;
     }
     if (f->temporary[0] != '\0' && rename_it(f) != 0) {
         return -1;

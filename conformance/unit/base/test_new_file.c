@@ -42,6 +42,31 @@ static void give_name(new_file *f)
     }
 }
 
+/* A name between that nobody needs stays behind whoever is ended meanwhile. */
+START_TEST(a_file_that_replaces_nothing_has_one_name)
+{
+    new_file f;
+
+    (void)unlink(path);
+    ck_assert_int_eq(new_file_open(&f, path), 0);
+    f.replaces = 1;
+    if (!f.is_nameless) {
+        new_file_close(&f);
+        return; /* the system has only files with names */
+    }
+    ck_assert_int_eq(symlink("nothing", f.temporary), 0);
+    char temporary[64];
+
+    (void)snprintf(temporary, sizeof temporary, "%s", f.temporary);
+    ck_assert_int_eq(write(f.fd, "new", 3), 3);
+    ck_assert_int_eq(new_file_finish(&f), 0);
+    new_file_close(&f);
+    holds("new");
+    ck_assert_int_eq(unlink(temporary), 0);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 START_TEST(a_file_that_came_meanwhile_stays)
 {
     struct stat st;
@@ -114,6 +139,7 @@ Suite *suite_new_file(void)
     Suite *s = suite_create("new_file");
     TCase *t = tcase_create("places");
 
+    tcase_add_test(t, a_file_that_replaces_nothing_has_one_name);
     tcase_add_loop_test(t, a_file_that_came_meanwhile_stays, 0, 2);
     tcase_add_loop_test(t, a_file_that_was_there_is_replaced_at_the_end_alone,
                         0, 2);
