@@ -133,10 +133,11 @@ noinst_LTLIBRARIES += libcpu_avx2.la libcpu_avx512.la libcpu_avx512both.la \
 	libcpu_avx512vbmi.la libcpu_avx512vnni.la
 libcpu_avx2_la_SOURCES = %reldir%/isa/avx2.c %reldir%/isa/avx2digit_plane.c \
 	%reldir%/isa/avx2settle.c %reldir%/isa/avx2digit_few.h \
-	%reldir%/isa/vec_avx2.h
+	%reldir%/isa/vec_avx2.h %reldir%/isa/vec_double_avx2.h
 libcpu_avx2_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libcpu_avx2_la_CFLAGS = $(AM_CFLAGS) -mavx2 -mfma -mf16c -static
-libcpu_avx512_la_SOURCES = %reldir%/isa/avx512.c %reldir%/isa/vec_avx512.h
+libcpu_avx512_la_SOURCES = %reldir%/isa/avx512.c %reldir%/isa/vec_avx512.h \
+	%reldir%/isa/vec_double_avx512.h
 libcpu_avx512_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libcpu_avx512_la_CFLAGS = $(AM_CFLAGS) -static -mavx2 -mfma -mf16c \
 	-mavx512f -mavx512bw -mavx512dq -mavx512vl
@@ -166,16 +167,17 @@ EXTRA_DIST += %reldir%/isa/amx_digit_plane.c %reldir%/isa/avx2.c %reldir%/isa/av
 	%reldir%/isa/avx2settle.c \
 	%reldir%/isa/avx512.c %reldir%/isa/avx512both.c \
 	%reldir%/isa/avx512cut.c %reldir%/isa/avx512digit_plane.c \
-	%reldir%/isa/avx512vbmi.c %reldir%/isa/avx512vnni.c %reldir%/isa/vec_avx2.h %reldir%/isa/vec_avx512.h
+	%reldir%/isa/avx512vbmi.c %reldir%/isa/avx512vnni.c %reldir%/isa/vec_avx2.h %reldir%/isa/vec_avx512.h \
+	%reldir%/isa/vec_double_avx2.h %reldir%/isa/vec_double_avx512.h
 endif
 if MXO_CPU_AARCH64
 noinst_LTLIBRARIES += libcpu_neon.la
-libcpu_neon_la_SOURCES = %reldir%/isa/neon.c %reldir%/isa/vec_neon.h
+libcpu_neon_la_SOURCES = %reldir%/isa/neon.c %reldir%/isa/vec_neon.h %reldir%/isa/vec_double_neon.h
 libcpu_neon_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
 libcpu_neon_la_CFLAGS = $(AM_CFLAGS) -static
 libcpu_la_LIBADD += libcpu_neon.la
 else
-EXTRA_DIST += %reldir%/isa/neon.c %reldir%/isa/vec_neon.h
+EXTRA_DIST += %reldir%/isa/neon.c %reldir%/isa/vec_neon.h %reldir%/isa/vec_double_neon.h
 endif
 
 # The layout engine from inside.
@@ -195,3 +197,10 @@ endif
 check_PROGRAMS += cpu_glu_wide_test
 TESTS += cpu_glu_wide_test
 cpu_glu_wide_test_SOURCES = %reldir%/test_glu_wide.c
+
+# Each lane's gated units beside the scalar code.
+check_PROGRAMS += cpu_glu_lanes_test
+TESTS += cpu_glu_lanes_test
+cpu_glu_lanes_test_SOURCES = %reldir%/act/test_glu_lanes.c
+cpu_glu_lanes_test_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%
+cpu_glu_lanes_test_LDADD = libcpu.la -lm

@@ -29,6 +29,25 @@ typedef struct cpu_glu {
     uint32_t to;       /* mxo_dtype of the result */
 } cpu_glu;
 
+/* Gates and ups: floats; or BF16, a gate before each up, an up before each gate
+   (up is not used), or apart. */
+typedef enum cpu_glu_form {
+    CPU_GLU_FLOATS,
+    CPU_GLU_PAIRS,
+    CPU_GLU_PAIRS_UP_FIRST,
+    CPU_GLU_APART
+} cpu_glu_form;
+
+typedef struct cpu_glu_operands {
+    cpu_glu_form form;
+    const void *gate;
+    const void *up;
+} cpu_glu_operands;
+
+/* Gate and up of an output. */
+void cpu_glu_operand(const cpu_glu_operands *x, uint32_t i, float *gate,
+                     float *up);
+
 /* Code of the result for operands not yet clamped; every case there is. */
 uint32_t cpu_glu_one(const cpu_glu *c, float gate, float up);
 /* e^x rounded to the type to; 2^x rounded to float. */

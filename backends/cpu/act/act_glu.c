@@ -17,6 +17,7 @@ typedef struct glu_job {
     cpu_glu_unit unit;
     glu_wide_unit wide; /* in its place, or beside it, from or to binary64 */
     uint32_t to;        /* type of y */
+    cpu_glu_form form;  /* in which the lane takes operands */
     int interleaved;
     int up_first; /* in memory, within x */
     const uint8_t *gate;
@@ -134,20 +135,34 @@ static void put(const glu_job *job, const run *r, const cpu_codes *out)
     }
 }
 
+static void compute(const glu_job *job, const run *r, cpu_codes *out)
+{
+    const cpu_isa_ops *lane = job->ctx->lane;
+    const cpu_glu c = constants(job, r->row);
+
+    if (job->form != CPU_GLU_FLOATS && r->n % 16 == 0) {
+        const cpu_glu_operands x = {job->form, job->gate + r->in,
+                                    job->up + r->in};
+
+        cpu_glu_exact(&c, lane, &x, r->n, out);
+    } else {
+        _Alignas(64) float gate[RUN];
+        _Alignas(64) float up[RUN];
+
+        load(job, r->in, r->n, gate, up);
+        cpu_glu_run(&job->unit, &c, lane, gate, up, r->n, out);
+    }
+}
+
 static void span(void *arg, uint64_t begin, uint64_t end)
 {
     const glu_job *job = arg;
     const cpu_isa_ops *lane = job->ctx->lane;
     run r = run_at(job, begin / job->runs, begin % job->runs * RUN);
     run later = r;
-    float gate[RUN];
-    float up[RUN];
-    cpu_codes out;
+    _Alignas(64) cpu_codes out;
 
     for (uint64_t item = begin; item < end; item++) {
-        const cpu_glu c = constants(job, r.row);
-
-        load(job, r.in, r.n, gate, up);
         /* The first time, to get ahead. */
         for (uint64_t n = item == begin ? AHEAD : 1; n > 0; n--) {
             if (item + AHEAD + 1 - n < end) {
@@ -155,7 +170,7 @@ static void span(void *arg, uint64_t begin, uint64_t end)
                 fetch(job, &later);
             }
         }
-        cpu_glu_run(&job->unit, &c, lane, gate, up, r.n, &out);
+        compute(job, &r, &out);
         put(job, &r, &out);
         if (item + 1 < end) {
             advance(job, &r);
@@ -171,7 +186,7 @@ static uint64_t widened(const glu_job *job, const cpu_glu *c, uint64_t at)
 {
     float gate[16];
     float up[16];
-    cpu_codes out;
+    _Alignas(64) cpu_codes out;
     float y;
 
     load(job, at, 1, gate, up);
@@ -286,6 +301,17 @@ static mxo_status read_operands(glu_job *job, const mxo_call *call,
     return MXO_OK;
 }
 
+/* BF16 is taken as it is, but by a dialect's steps and for binary32. */
+static cpu_glu_form form_of(const glu_job *job)
+{
+    return job->unit.steps != NULL || job->unit.from != MXO_BF16 ||
+                   job->unit.base.to == MXO_F32
+               ? CPU_GLU_FLOATS
+           : !job->interleaved ? CPU_GLU_APART
+           : job->up_first     ? CPU_GLU_PAIRS_UP_FIRST
+                               : CPU_GLU_PAIRS;
+}
+
 /* A vector input, or NULL with *status set. */
 static const void *vector(const mxo_call *call, const char *name,
                           uint32_t dtype, uint64_t *len, mxo_status *status,
@@ -395,6 +421,7 @@ mxo_status cpu_act_glu(cpu_context *ctx, const mxo_call *call, mxo_text why)
                         cpu_threads(ctx, job.rows * job.cols, 16));
         return MXO_OK;
     }
+    job.form = form_of(&job);
     job.streams = ctx->lane->stream != NULL && y->n_bytes >= CPU_STREAM_BYTES;
     cpu_split(ctx, job.rows * job.runs, 16, span, &job);
     cpu_name_kernel(ctx, job.unit.steps == NULL ? "act_glu" : "act_glu_steps",

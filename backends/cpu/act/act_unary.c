@@ -29,11 +29,12 @@ static uint32_t lane_run(const unary_job *job, const float *x,
                          uint16_t *hard)
 {
     const cpu_isa_ops *lane = job->ctx->lane;
+    const cpu_glu_operands operands = {CPU_GLU_FLOATS, x, ones};
 
     if (!job->is_exp) {
         return job->c.to == MXO_F32
                    ? lane->glu32(&job->c, x, ones, n, out, hard)
-                   : lane->glu16(&job->c, x, ones, n, out, hard);
+                   : lane->glu16(&job->c, &operands, n, out, hard);
     }
     if (job->c.to == MXO_F32) {
         return lane->exp32(x, n, out, hard);

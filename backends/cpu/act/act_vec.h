@@ -2,19 +2,21 @@
 /*
  * Activations of ordinary operands, written once over vec_*.h.
  *
- * e^-z = 2^-k * p(s), s = k ln 2 - z, |s| <= ln 2 / 2, p the Taylor polynomial
- * (degree 7 in float, 9 in double).  Nothing cancels in
- * y = G (V + beta) * (t < 0 ? E : 1) / (1 + E).
+ * In float e^-t = 2^w, w = -t / ln 2 = n + f, t = alpha G, n a multiple of
+ * 1 / VEC_POWERS, |f| at most half of that; 1 / ln 2 times alpha is a sum of
+ * two floats, and n is subtracted within the product of the first.  Nothing
+ * cancels in y = G (V + beta) / (1 + e^-t).  In units of 2^-24 relative: f 0.1;
+ * the power and its product 1 each and a truncation of at most 3.6, or 4.3 for
+ * the whole polynomial; 1 + e^-t, V + beta and their product with G 1 each, the
+ * quotient 3: at most 11.7, that is 11.7 ulp of a significand next to 2 (7.4
+ * were met).  Lanes nearer than 16 ulp to a rounding boundary of the result are
+ * handed back.
  *
- * Float tier, in units of 2^-24 relative: s 0.5 (two FMAs) and 0.5 (low part
- * of alpha G), p 4.3, truncation 0.1, 1 + E, V + beta and two products 1 each,
- * the quotient 3: at most 12.4, that is 12.4 ulp of a significand next to 2.
- * With a table of powers s is 0.1, the power and its product 1 each, truncation
- * 0.2 (degree 3, |s| <= ln 2 / 32), in place of 5.4.
- * Lanes nearer than 16 ulp to a rounding boundary of the result are handed
- * back.  Double tier: truncation 2^-36.6, all else below 2^-49; lanes nearer
- * than 2^17 ulp = 2^-36 are handed back.  So are NaN, infinities, zeros,
- * results near the ends of the range, and z > 80 (float) or 600.
+ * In double, e^-z = 2^-k p(s), s = k ln 2 - z, z = |t|, p the Taylor polynomial
+ * of degree 9, and y = G (V + beta) (t < 0 ? E : 1) / (1 + E): truncation
+ * 2^-36.6, all else below 2^-49; lanes nearer than 2^17 ulp = 2^-36 are handed
+ * back.  So are NaN, infinities, zeros, results near the ends of the range, and
+ * t < -79 (float) or |t| > 600.
  */
 #ifndef CPU_ACT_VEC_H
 #define CPU_ACT_VEC_H
@@ -24,17 +26,24 @@
 
 #include <mxoracle/abi.h>
 
-enum { VEC_D = VEC_N / 2, ALL_LANES = (1 << VEC_N) - 1 };
+enum { VEC_D = VEC_N / 2 };
+
+/* (ln 2)^k / k! */
+#define LN2 0x1.62e430p-1f
+#define LN2_2 0x1.ebfbe0p-3f
+#define LN2_3 0x1.c6b08ep-5f
+#define LN2_4 0x1.3b2ab6p-7f
+#define LN2_5 0x1.5d87fep-10f
+#define LN2_6 0x1.430912p-13f
+#define LN2_7 0x1.ffcbfcp-17f
 
 /* Append the lanes' indices.  Inlined: a call would cost the constants of the
    loop their registers. */
 CPU_INLINE uint32_t note(uint16_t *hard, uint32_t count, uint32_t at,
-                         unsigned lanes)
+                         uint32_t lanes)
 {
-    for (uint32_t i = at; lanes != 0; i++, lanes >>= 1) {
-        if ((lanes & 1) != 0) {
-            hard[count++] = (uint16_t)i;
-        }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        hard[count++] = (uint16_t)(at + (uint32_t)__builtin_ctz(lanes));
     }
     return count;
 }
@@ -45,132 +54,177 @@ CPU_INLINE vec_f line_f(vec_f s, float a, float b)
     return vec_f_fma(s, vec_f_set(b), vec_f_set(a));
 }
 
-#ifdef VEC_HAS_POWERS
-/* e^-(z + low) = 2^(n / 16) e^s, |s| <= ln 2 / 32; the exponent of the result
-   is added to the pattern. */
-CPU_INLINE vec_f decay_f(vec_f z, vec_f low)
+/* (2^f - 1) / f for |f| <= 1 / (2 VEC_POWERS). */
+CPU_INLINE vec_f slope_f(vec_f f)
 {
-    const vec_f magic = vec_f_set(0x1.8p23f);
-    const vec_f shifted = vec_f_fma(z, vec_f_set(-0x1.715476p4f), magic);
+    if (VEC_POWERS >= 32) {
+        return line_f(f, LN2, LN2_2);
+    }
+    if (VEC_POWERS >= 8) {
+        return vec_f_fma(f, line_f(f, LN2_2, LN2_3), vec_f_set(LN2));
+    }
+    /* By pairs: a chain of six steps would cost more. */
+    const vec_f f2 = vec_f_mul(f, f);
+    const vec_f low =
+        vec_f_fma(line_f(f, LN2_3, LN2_4), f2, line_f(f, LN2, LN2_2));
+    const vec_f high = vec_f_fma(f2, vec_f_set(LN2_7), line_f(f, LN2_5, LN2_6));
+
+    return vec_f_fma(high, vec_f_mul(f2, f2), low);
+}
+
+/* What a run's operands have in common. */
+typedef struct glu_constants {
+    vec_f limit, least; /* of V; G has the first alone */
+    vec_f turns, more;  /* -alpha / ln 2, and what is left of it */
+    vec_f beta;
+    int no_mul;
+} glu_constants;
+
+CPU_INLINE glu_constants glu_constants_of(const cpu_glu *c)
+{
+    const double turns = (double)c->alpha * -0x1.71547652b82fep0;
+    const float first = (float)turns;
+    /* Infinite turns: nothing is decided. */
+    const float beta = first - first == 0 ? c->beta : first - first;
+
+    return (glu_constants){
+        vec_f_set(c->limit), vec_f_set(-c->limit),
+        vec_f_set(first),    vec_f_set((float)(turns - (double)first)),
+        vec_f_set(beta),     c->no_mul};
+}
+
+/* Numerator and 2^VEC_ONE_LOG times the denominator of y; they make no number
+   but zero or NaN where t is too far below zero. */
+CPU_INLINE void glu_parts(const glu_constants *c, vec_f gate, vec_f up,
+                          vec_f *num, vec_f *den)
+{
+    const vec_f magic = vec_f_set(0x1.8p23f / VEC_POWERS);
+    const vec_f g = vec_f_min(c->limit, gate);
+    const vec_f v = vec_f_max(c->least, vec_f_min(c->limit, up));
+    const vec_f shifted = vec_f_fma(g, c->turns, magic);
     const vec_f n = vec_f_sub(shifted, magic);
-    const vec_f s1 = vec_f_fma(n, vec_f_set(0x1.62e430p-5f), z);
-    const vec_f s2 = vec_f_fma(n, vec_f_set(-0x1.05c610p-33f), s1);
-    const vec_f minus = vec_f_add(s2, low); /* -s */
-    const vec_f c = line_f(minus, 0.5f, -1.0f / 6);
-    const vec_f rest = vec_f_fms(vec_f_mul(minus, minus), c, minus);
-    const vec_f power = vec_f_power16(vec_f_bits(shifted));
-    const vec_f p = vec_f_fma(power, rest, power);
-    const vec_u whole = vec_u_and(vec_f_bits(shifted), vec_u_set(0xfffffff0u));
-
-    return vec_f_of(vec_u_add(vec_f_bits(p), vec_u_shl(whole, 19)));
-}
-#else
-/* p(s) = e^s by pairs: a chain of seven steps would cost more than the two
-   products. */
-CPU_INLINE vec_f poly_f(vec_f s)
-{
-    const vec_f s2 = vec_f_mul(s, s);
-    const vec_f s4 = vec_f_mul(s2, s2);
-    const vec_f low = vec_f_fma(line_f(s, 0.5f, 1.0f / 6), s2, line_f(s, 1, 1));
-    const vec_f high = vec_f_fma(line_f(s, 1.0f / 720, 1.0f / 5040), s2,
-                                 line_f(s, 1.0f / 24, 1.0f / 120));
-
-    return vec_f_fma(high, s4, low);
-}
-
-/* e^-(z + low); the exponent of the result is set in the pattern. */
-CPU_INLINE vec_f decay_f(vec_f z, vec_f low)
-{
-    const vec_f magic = vec_f_set(0x1.8p23f);
-    const vec_f shifted = vec_f_fma(z, vec_f_set(0x1.715476p0f), magic);
-    const vec_f k = vec_f_sub(shifted, magic);
-    const vec_f s1 = vec_f_fms(k, vec_f_set(0x1.62e430p-1f), z);
-    const vec_f s2 = vec_f_fma(k, vec_f_set(-0x1.05c610p-29f), s1);
-    const vec_f p = poly_f(vec_f_sub(s2, low));
-
-    return vec_f_of(
-        vec_u_sub(vec_f_bits(p), vec_u_shl(vec_f_bits(shifted), 23)));
-}
-#endif
-
-/* Numerator and denominator of y; the numerator is NaN where z > 80. */
-CPU_INLINE void glu_parts(const cpu_glu *c, const float *gate, const float *up,
-                          float *num, float *den)
-{
-    const vec_u sign = vec_u_set(0x80000000u);
-    const vec_f limit = vec_f_set(c->limit);
-    const vec_f g = vec_f_min(limit, vec_f_of(vec_u_load(gate)));
-    const vec_f v = vec_f_max(vec_f_set(-c->limit),
-                              vec_f_min(limit, vec_f_of(vec_u_load(up))));
-    const vec_f alpha = vec_f_set(c->alpha);
-    const vec_f t = vec_f_mul(alpha, g);
-    const vec_f rest = vec_f_fms(alpha, g, t);
-    const vec_u t_sign = vec_u_and(vec_f_bits(t), sign);
-    const vec_u z = vec_u_and(vec_f_bits(t), vec_u_set(0x7fffffffu));
-    const vec_f low = vec_f_of(vec_u_xor(vec_f_bits(rest), t_sign));
-    const vec_f one = vec_f_set(1);
-    const vec_f e = decay_f(vec_f_of(z), low);
-    const vec_f top = vec_f_negative(t, e, one);
-    const vec_f sum = vec_f_add(v, vec_f_set(c->beta));
+    const vec_f f = vec_f_fma(g, c->more, vec_f_fms(g, c->turns, n));
+    const vec_f e = vec_f_raise(shifted, vec_f_mul(f, slope_f(f)));
+    const vec_f sum = vec_f_add(v, c->beta);
     const vec_f product = c->no_mul ? sum : vec_f_mul(g, sum);
 
-    vec_u_store(num, vec_u_or_above(vec_f_bits(vec_f_mul(product, top)), z,
-                                    vec_u_set(0x42a00000u)));
-    vec_u_store(den, vec_f_bits(vec_f_add(one, e)));
+    *num = vec_f_raised(product, shifted);
+    *den = vec_f_add(vec_f_set(1 << VEC_ONE_LOG), e);
 }
 
-/* Lanes whose pattern is not within [low, high], sign apart. */
-CPU_INLINE unsigned outside_f(vec_f y, uint32_t low, uint32_t high)
+/* Two vectors' y, patterns and half a unit in up, rounded to codes.  The result
+   has a bit for each lane that is nearer than 16 ulp to a boundary, or not
+   within the exponents of ordinary results. */
+CPU_INLINE uint32_t glu_codes(int is_bf16, vec_u up0, vec_u up1, uint16_t *code)
 {
-    const vec_u a = vec_u_and(vec_f_bits(y), vec_u_set(0x7fffffffu));
+    const uint16_t mask = is_bf16 ? 0xffff : 0x1fff;
+    const uint16_t least = is_bf16 ? 0x80 << VEC_ONE_LOG : (127 - 14) << 7;
+    const uint16_t most = is_bf16 ? 0x7fff : (127 + 15) << 7;
+    const vec_h high = vec_u_upper16(up0, up1);
+    const vec_h size = vec_h_and(high, vec_h_set(0x7fff));
+    const vec_h rest = vec_h_sub(vec_u_lower16(up0, up1), vec_h_set(17));
 
-    return vec_u_le(vec_u_sub(a, vec_u_set(low)), vec_u_set(high - low)) ^
-           ALL_LANES;
+    if (is_bf16) {
+        vec_h_store(code, high);
+    } else {
+        const vec_u half = vec_u_set(0x1000);
+
+        vec_u_store_f16(code, vec_f_of(vec_u_sub(up0, half)));
+        vec_u_store_f16(code + VEC_N, vec_f_of(vec_u_sub(up1, half)));
+    }
+    return vec_h_above(vec_h_and(rest, vec_h_set(mask)), mask - 33,
+                       vec_h_sub(size, vec_h_set(least)), most - least);
 }
 
-CPU_INLINE unsigned near_f(vec_f y, uint32_t half)
+/* Patterns of 2^VEC_ONE_LOG num / den and half a unit.  What is added to the
+   exponent makes infinities and NaN small. */
+CPU_INLINE vec_u glu_quotient(int is_bf16, const float *num, const float *den)
 {
-    const vec_u sum = vec_u_add(vec_f_bits(y), vec_u_set(half + 16));
+    const uint32_t half = is_bf16 ? 0x8000 : 0x1000;
+    const vec_f y =
+        vec_f_ratio(vec_f_of(vec_u_load(num)), vec_f_of(vec_u_load(den)));
 
-    return vec_u_le(vec_u_and(sum, vec_u_set(2 * half - 1)), vec_u_set(32));
+    return vec_u_add(vec_f_bits(y),
+                     vec_u_set(half + ((uint32_t)VEC_ONE_LOG << 23)));
 }
 
-/* y = num / den, rounded to codes where its error leaves no doubt. */
 CPU_INLINE uint32_t glu_round(int is_bf16, const float *num, const float *den,
                               uint32_t n, uint16_t *code, uint16_t *hard)
 {
-    const uint32_t low = is_bf16 ? (127u - 100u) << 23 : (127u - 14u) << 23;
-    const uint32_t high = is_bf16 ? (127u + 100u) << 23 : (127u + 15u) << 23;
-    const uint32_t half = is_bf16 ? 0x8000 : 0x1000;
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < n; i += VEC_N) {
-        const vec_f y = vec_f_ratio(vec_f_of(vec_u_load(num + i)),
-                                    vec_f_of(vec_u_load(den + i)));
-        const unsigned lanes = outside_f(y, low, high) | near_f(y, half);
+    for (uint32_t i = 0; i < n; i += 2 * VEC_N) {
+        const uint32_t lanes = glu_codes(
+            is_bf16, glu_quotient(is_bf16, num + i, den + i),
+            glu_quotient(is_bf16, num + i + VEC_N, den + i + VEC_N), code + i);
 
-        if (is_bf16) {
-            const vec_u up = vec_u_add(vec_f_bits(y), vec_u_set(half));
-
-            vec_u_store16(code + i, vec_u_shr(up, 16));
-        } else {
-            vec_u_store_f16(code + i, y);
-        }
         count = note(hard, count, i, lanes);
     }
     return count;
 }
 
-/* Two loops: the chain from operand to quotient is too long for the machine
-   to overlap with the next one. */
-static uint32_t glu16(const cpu_glu *c, const float *gate, const float *up,
-                      uint32_t n, uint16_t *code, uint16_t *hard)
+/* Gates and ups of a vector. */
+CPU_INLINE void glu_load(cpu_glu_form form, const cpu_glu_operands *x,
+                         uint32_t i, vec_f *gate, vec_f *up)
 {
-    float num[CPU_RUN];
-    float den[CPU_RUN];
+    const uint8_t *const g = x->gate;
+    const uint8_t *const v = x->up;
+
+    if (form == CPU_GLU_FLOATS) {
+        *gate = vec_f_of(vec_u_load(g + 4 * (size_t)i));
+        *up = vec_f_of(vec_u_load(v + 4 * (size_t)i));
+    } else if (form == CPU_GLU_APART) {
+        *gate = vec_f_of(vec_u_shl(vec_u_load16(g + 2 * (size_t)i), 16));
+        *up = vec_f_of(vec_u_shl(vec_u_load16(v + 2 * (size_t)i), 16));
+    } else {
+        const vec_u pair = vec_u_load(g + 4 * (size_t)i);
+        const vec_f low = vec_f_of(vec_u_shl(pair, 16));
+        const vec_f high = vec_f_of(vec_u_and(pair, vec_u_set(0xffff0000u)));
+
+        *gate = form == CPU_GLU_PAIRS ? low : high;
+        *up = form == CPU_GLU_PAIRS ? high : low;
+    }
+}
+
+CPU_INLINE void glu_all_parts(cpu_glu_form form, const cpu_glu *c,
+                              const cpu_glu_operands *x, uint32_t n, float *num,
+                              float *den)
+{
+    const glu_constants k = glu_constants_of(c);
 
     for (uint32_t i = 0; i < n; i += VEC_N) {
-        glu_parts(c, gate + i, up + i, num + i, den + i);
+        vec_f gate;
+        vec_f up;
+        vec_f a;
+        vec_f b;
+
+        glu_load(form, x, i, &gate, &up);
+        glu_parts(&k, gate, up, &a, &b);
+        vec_u_store(num + i, vec_f_bits(a));
+        vec_u_store(den + i, vec_f_bits(b));
+    }
+}
+
+/* Two loops: the chain from operand to quotient is too long for the machine
+   to overlap with the next one. */
+static uint32_t glu16(const cpu_glu *c, const cpu_glu_operands *x, uint32_t n,
+                      uint16_t *code, uint16_t *hard)
+{
+    _Alignas(64) float num[CPU_RUN];
+    _Alignas(64) float den[CPU_RUN];
+
+    if (x->form == CPU_GLU_FLOATS) {
+        glu_all_parts(CPU_GLU_FLOATS, c, x, n, num, den);
+    } else if (x->form == CPU_GLU_PAIRS) {
+        glu_all_parts(CPU_GLU_PAIRS, c, x, n, num, den);
+    } else if (x->form == CPU_GLU_PAIRS_UP_FIRST) {
+        glu_all_parts(CPU_GLU_PAIRS_UP_FIRST, c, x, n, num, den);
+    } else {
+        glu_all_parts(CPU_GLU_APART, c, x, n, num, den);
+    }
+    for (uint32_t i = n; i % (2 * VEC_N) != 0; i += VEC_N) {
+        vec_u_store(num + i, vec_f_bits(vec_f_set(1)));
+        vec_u_store(den + i, vec_f_bits(vec_f_set(1)));
     }
     return c->to == MXO_BF16 ? glu_round(1, num, den, n, code, hard)
                              : glu_round(0, num, den, n, code, hard);

@@ -73,18 +73,43 @@ static void store(uint32_t to, cpu_codes *out, const float *y, uint32_t n)
     }
 }
 
-static void exact_run(const cpu_isa_ops *lane, const cpu_glu *c, cpu_codes *out,
-                      const float *gate, const float *up, uint32_t n)
+void cpu_glu_operand(const cpu_glu_operands *x, uint32_t i, float *gate,
+                     float *up)
+{
+    const uint8_t *const g = x->gate;
+    const uint8_t *const v = x->up;
+
+    if (x->form == CPU_GLU_FLOATS) {
+        memcpy(gate, g + 4 * (size_t)i, 4);
+        memcpy(up, v + 4 * (size_t)i, 4);
+    } else if (x->form == CPU_GLU_APART) {
+        cpu_widen(MXO_BF16, g + 2 * (size_t)i, 1, gate);
+        cpu_widen(MXO_BF16, v + 2 * (size_t)i, 1, up);
+    } else {
+        const int first = x->form == CPU_GLU_PAIRS;
+
+        cpu_widen2(MXO_BF16, g + 4 * (size_t)i, 1, first ? gate : up,
+                   first ? up : gate);
+    }
+}
+
+void cpu_glu_exact(const cpu_glu *c, const cpu_isa_ops *lane,
+                   const cpu_glu_operands *x, uint32_t n, cpu_codes *out)
 {
     const uint32_t padded = (n + 15) / 16 * 16;
     uint16_t hard[CPU_RUN];
     const uint32_t count =
-        c->to == MXO_F32 ? lane->glu32(c, gate, up, padded, out->f32, hard)
-                         : lane->glu16(c, gate, up, padded, out->u16, hard);
+        c->to == MXO_F32
+            ? lane->glu32(c, x->gate, x->up, padded, out->f32, hard)
+            : lane->glu16(c, x, padded, out->u16, hard);
 
     for (uint32_t i = 0; i < count; i++) {
         const uint16_t at = hard[i];
-        const uint32_t code = cpu_glu_one(c, gate[at], up[at]);
+        float gate;
+        float up;
+
+        cpu_glu_operand(x, at, &gate, &up);
+        const uint32_t code = cpu_glu_one(c, gate, up);
 
         if (c->to == MXO_F32) {
             out->f32[at] = cpu_float(code);
@@ -99,7 +124,9 @@ void cpu_glu_run(const cpu_glu_unit *unit, const cpu_glu *c,
                  cpu_codes *out)
 {
     if (unit->steps == NULL) {
-        exact_run(lane, c, out, gate, up, n);
+        const cpu_glu_operands x = {CPU_GLU_FLOATS, gate, up};
+
+        cpu_glu_exact(c, lane, &x, n, out);
     } else {
         cpu_steps_run(unit->steps, c, unit->from, lane, gate, up, n);
         store(c->to, out, gate, n);

@@ -28,6 +28,10 @@ int cpu_glu_nan(cpu_glu_unit *unit, const char *word);
 /* Constants the dialect cannot have: a sentence and a status. */
 mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,
                          mxo_text why);
+/* The exact unit; n <= CPU_RUN, room for a multiple of 16.  From BF16 n is one,
+   and c->to is no float. */
+void cpu_glu_exact(const cpu_glu *c, const cpu_isa_ops *lane,
+                   const cpu_glu_operands *x, uint32_t n, cpu_codes *out);
 /* gate and up may be overwritten; n <= CPU_RUN, room for a multiple of 16. */
 void cpu_glu_run(const cpu_glu_unit *unit, const cpu_glu *c,
                  const cpu_isa_ops *lane, float *gate, float *up, uint32_t n,

@@ -6,7 +6,7 @@
  */
 #include "isa_ops.h"
 
-#include "vec_avx512.h"
+#include "vec_double_avx512.h"
 
 #include "act/act_vec.h"
 #include "quant/quant_vec.h"

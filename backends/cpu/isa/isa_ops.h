@@ -81,9 +81,10 @@ typedef struct cpu_isa_ops {
     void (*quant)(const cpu_quant_span *span);
 
     /* n is a multiple of 16, at most CPU_RUN.  The result is the number of
-       indices put into hard: results there are not decided. */
-    uint32_t (*glu16)(const cpu_glu *c, const float *gate, const float *up,
-                      uint32_t n, uint16_t *code, uint16_t *hard);
+       indices put into hard: results there are not decided.  code has room for
+       a multiple of 32. */
+    uint32_t (*glu16)(const cpu_glu *c, const cpu_glu_operands *x, uint32_t n,
+                      uint16_t *code, uint16_t *hard);
     uint32_t (*glu32)(const cpu_glu *c, const float *gate, const float *up,
                       uint32_t n, float *y, uint16_t *hard);
     uint32_t (*exp32)(const float *x, uint32_t n, float *y, uint16_t *hard);

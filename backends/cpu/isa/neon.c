@@ -5,7 +5,7 @@
  */
 #include "isa_ops.h"
 
-#include "vec_neon.h"
+#include "vec_double_neon.h"
 
 #include "act/act_vec.h"
 #include "quant/quant_vec.h"

@@ -67,12 +67,16 @@ void cpu_widen2(uint32_t dtype, const uint8_t *src, uint32_t n, float *even,
     }
 }
 
-static uint32_t glu16(const cpu_glu *c, const float *gate, const float *up,
-                      uint32_t n, uint16_t *code, uint16_t *hard)
+static uint32_t glu16(const cpu_glu *c, const cpu_glu_operands *x, uint32_t n,
+                      uint16_t *code, uint16_t *hard)
 {
     (void)hard;
     for (uint32_t i = 0; i < n; i++) {
-        code[i] = (uint16_t)cpu_glu_one(c, gate[i], up[i]);
+        float gate;
+        float up;
+
+        cpu_glu_operand(x, i, &gate, &up);
+        code[i] = (uint16_t)cpu_glu_one(c, gate, up);
     }
     return 0;
 }

@@ -54,11 +54,6 @@ CPU_INLINE vec_u vec_u_or(vec_u a, vec_u b)
     return _mm256_or_si256(a, b);
 }
 
-CPU_INLINE vec_u vec_u_xor(vec_u a, vec_u b)
-{
-    return _mm256_xor_si256(a, b);
-}
-
 CPU_INLINE void vec_u_store(void *dst, vec_u a)
 {
     _mm256_storeu_si256((__m256i *)dst, a);
@@ -135,18 +130,6 @@ CPU_INLINE unsigned vec_u_le(vec_u a, vec_u b)
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(same));
 }
 
-CPU_INLINE vec_u vec_u_or_above(vec_u x, vec_u a, vec_u b)
-{
-    const __m256i fine = _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
-
-    return _mm256_or_si256(x, _mm256_xor_si256(fine, _mm256_set1_epi32(-1)));
-}
-
-CPU_INLINE void vec_u_store16(uint16_t *dst, vec_u a)
-{
-    _mm_storeu_si128((__m128i *)dst, vec_low16(a));
-}
-
 CPU_INLINE void vec_u_store8(uint8_t *dst, vec_u a)
 {
     const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(a),
@@ -210,6 +193,37 @@ CPU_INLINE vec_h vec_h_add(vec_h a, vec_h b)
 CPU_INLINE vec_h vec_h_subs(vec_h a, vec_h b)
 {
     return _mm256_subs_epu16(a, b);
+}
+
+CPU_INLINE void vec_h_store(void *dst, vec_h a)
+{
+    _mm256_storeu_si256((__m256i *)dst, a);
+}
+
+CPU_INLINE vec_h vec_u_lower16(vec_u a, vec_u b)
+{
+    const __m256i low = _mm256_set1_epi32(0xffff);
+
+    return vec_in_order(_mm256_packus_epi32(_mm256_and_si256(a, low),
+                                            _mm256_and_si256(b, low)));
+}
+
+CPU_INLINE vec_h vec_u_upper16(vec_u a, vec_u b)
+{
+    return vec_in_order(_mm256_packus_epi32(_mm256_srli_epi32(a, 16),
+                                            _mm256_srli_epi32(b, 16)));
+}
+
+CPU_INLINE uint32_t vec_h_above(vec_h a, uint16_t a_most, vec_h b,
+                                uint16_t b_most)
+{
+    const __m256i more =
+        _mm256_or_si256(_mm256_subs_epu16(a, vec_h_set(a_most)),
+                        _mm256_subs_epu16(b, vec_h_set(b_most)));
+    const __m256i none = _mm256_cmpeq_epi16(more, _mm256_setzero_si256());
+    const __m256i bytes = vec_in_order(_mm256_packs_epi16(none, none));
+
+    return ~(uint32_t)_mm256_movemask_epi8(bytes) & 0xffff;
 }
 
 CPU_INLINE vec_h vec_h_min(vec_h a, vec_h b)
@@ -328,7 +342,7 @@ CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
     return _mm256_div_ps(a, b);
 }
 
-/* a / b to 3 units of 2^-24, b from 1 to 2. */
+/* a / b to 3 units of 2^-24, b from 1 to 2^116. */
 CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
 {
     return vec_f_div(a, b);
@@ -338,11 +352,6 @@ CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
 CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
 {
     return _mm256_fmadd_ps(a, b, c);
-}
-
-CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
-{
-    return _mm256_fmsub_ps(a, b, c);
 }
 
 /* A NaN in x stays. */
@@ -356,10 +365,37 @@ CPU_INLINE vec_f vec_f_max(vec_f limit, vec_f x)
     return _mm256_max_ps(limit, x);
 }
 
-/* a where the sign bit of x is set, else b. */
-CPU_INLINE vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
 {
-    return _mm256_blendv_ps(b, a, x);
+    return _mm256_fmsub_ps(a, b, c);
+}
+
+enum { VEC_POWERS = 8, VEC_ONE_LOG = 2 };
+
+/* The powers' patterns are VEC_ONE_LOG << 23 more and j << 20 less, so that the
+   shifted pattern, which has j in its low bits, can be added. */
+CPU_INLINE vec_f vec_f_raise(vec_f shifted, vec_f rest)
+{
+    const vec_u bits = vec_f_bits(shifted);
+    const __m256 table = _mm256_castsi256_ps(
+        _mm256_setr_epi32(0x40800000, 0x407b95c2, 0x407837f0, 0x4075fed7,
+                          0x407504f3, 0x4075672a, 0x407744fd, 0x407ac0c7));
+    const vec_u power = vec_f_bits(_mm256_permutevar8x32_ps(table, bits));
+    const vec_f scaled = vec_f_of(vec_u_add(power, vec_u_shl(bits, 20)));
+
+    return vec_f_fma(scaled, rest, scaled);
+}
+
+/* x, but zero where n is beyond -114 or 114. */
+CPU_INLINE vec_f vec_f_raised(vec_f x, vec_f shifted)
+{
+    const uint32_t far = 114 * VEC_POWERS;
+    const vec_u at = vec_u_add(vec_f_bits(shifted),
+                               vec_u_set(0x80000000u - 0x49c00000u + far));
+    const __m256i fine =
+        _mm256_cmpgt_epi32(vec_u_set(0x80000000u + 2 * far + 1), at);
+
+    return _mm256_and_ps(x, _mm256_castsi256_ps(fine));
 }
 
 CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
@@ -367,112 +403,6 @@ CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
     _mm_storeu_si128(
         (__m128i *)dst,
         _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-
-typedef __m256d vec_d;
-
-CPU_INLINE vec_d vec_d_load(const double *src)
-{
-    return _mm256_loadu_pd(src);
-}
-
-CPU_INLINE void vec_d_store(double *dst, vec_d a)
-{
-    _mm256_storeu_pd(dst, a);
-}
-
-CPU_INLINE vec_d vec_d_or_above(vec_d x, vec_d a, vec_d b)
-{
-    return _mm256_or_pd(x, _mm256_cmp_pd(a, b, _CMP_GT_OQ));
-}
-
-CPU_INLINE vec_d vec_d_load_f32(const float *src)
-{
-    return _mm256_cvtps_pd(_mm_loadu_ps(src));
-}
-
-CPU_INLINE void vec_d_store_f32(float *dst, vec_d a)
-{
-    _mm_storeu_ps(dst, _mm256_cvtpd_ps(a));
-}
-
-CPU_INLINE vec_d vec_d_set(double x)
-{
-    return _mm256_set1_pd(x);
-}
-
-CPU_INLINE vec_d vec_d_add(vec_d a, vec_d b)
-{
-    return _mm256_add_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_sub(vec_d a, vec_d b)
-{
-    return _mm256_sub_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_mul(vec_d a, vec_d b)
-{
-    return _mm256_mul_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_div(vec_d a, vec_d b)
-{
-    return _mm256_div_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
-{
-    return _mm256_fmadd_pd(a, b, c);
-}
-
-CPU_INLINE vec_d vec_d_min(vec_d limit, vec_d x)
-{
-    return _mm256_min_pd(limit, x);
-}
-
-CPU_INLINE vec_d vec_d_max(vec_d limit, vec_d x)
-{
-    return _mm256_max_pd(limit, x);
-}
-
-CPU_INLINE vec_d vec_d_abs(vec_d a)
-{
-    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
-}
-
-CPU_INLINE vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
-{
-    return _mm256_blendv_pd(b, a, x);
-}
-
-/* p * 2^n for the integer in the low bits of the pattern n. */
-CPU_INLINE vec_d vec_d_scale(vec_d p, vec_d n)
-{
-    return _mm256_castsi256_pd(_mm256_add_epi64(
-        _mm256_castpd_si256(p), _mm256_slli_epi64(_mm256_castpd_si256(n), 52)));
-}
-
-/* Lanes that are not in [low, high), a bit each; NaN is not. */
-CPU_INLINE unsigned vec_d_outside(vec_d a, double low, double high)
-{
-    const __m256d in =
-        _mm256_and_pd(_mm256_cmp_pd(a, _mm256_set1_pd(low), _CMP_GE_OQ),
-                      _mm256_cmp_pd(a, _mm256_set1_pd(high), _CMP_LT_OQ));
-
-    return (unsigned)_mm256_movemask_pd(in) ^ 0xfu;
-}
-
-CPU_INLINE unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
-                               int64_t width)
-{
-    const __m256i sum =
-        _mm256_add_epi64(_mm256_castpd_si256(a), _mm256_set1_epi64x(shift));
-    const __m256i far =
-        _mm256_cmpgt_epi64(_mm256_and_si256(sum, _mm256_set1_epi64x(mask)),
-                           _mm256_set1_epi64x(width));
-
-    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(far)) ^ 0xfu;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * AVX-512 under the names the shared inner loops use.  u: unsigned 32-bit
- * lanes, f: float lanes, d: double lanes, mask: one bit per lane.
+ * lanes, h: unsigned 16-bit lanes, f: float lanes.
  */
 #ifndef CPU_VEC_AVX512_H
 #define CPU_VEC_AVX512_H
@@ -56,11 +56,6 @@ CPU_INLINE vec_u vec_u_and(vec_u a, vec_u b)
 CPU_INLINE vec_u vec_u_or(vec_u a, vec_u b)
 {
     return _mm512_or_si512(a, b);
-}
-
-CPU_INLINE vec_u vec_u_xor(vec_u a, vec_u b)
-{
-    return _mm512_xor_si512(a, b);
 }
 
 CPU_INLINE void vec_u_store(void *dst, vec_u a)
@@ -125,19 +120,6 @@ CPU_INLINE unsigned vec_u_le(vec_u a, vec_u b)
     return _mm512_cmple_epu32_mask(a, b);
 }
 
-/* x, but all ones where a > b. */
-CPU_INLINE vec_u vec_u_or_above(vec_u x, vec_u a, vec_u b)
-{
-    return _mm512_mask_mov_epi32(x, _mm512_cmpgt_epu32_mask(a, b),
-                                 _mm512_set1_epi32(-1));
-}
-
-/* Low halves. */
-CPU_INLINE void vec_u_store16(uint16_t *dst, vec_u a)
-{
-    _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi32_epi16(a));
-}
-
 /* Low bytes. */
 CPU_INLINE void vec_u_store8(uint8_t *dst, vec_u a)
 {
@@ -152,7 +134,7 @@ CPU_INLINE void vec_u_store4(uint8_t *dst, vec_u a)
     _mm_storel_epi64((__m128i *)dst, _mm512_cvtepi64_epi8(pair));
 }
 
-/* h: unsigned 16-bit lanes, twice as many. */
+/* Twice as many lanes. */
 typedef __m512i vec_h;
 
 CPU_INLINE vec_h vec_h_load(const void *src)
@@ -195,6 +177,38 @@ CPU_INLINE vec_h vec_h_add(vec_h a, vec_h b)
 CPU_INLINE vec_h vec_h_subs(vec_h a, vec_h b)
 {
     return _mm512_subs_epu16(a, b);
+}
+
+CPU_INLINE void vec_h_store(void *dst, vec_h a)
+{
+    _mm512_storeu_si512(dst, a);
+}
+
+/* Upper and lower halves of a's lanes, then of b's. */
+CPU_INLINE vec_h vec_u_lower16(vec_u a, vec_u b)
+{
+    const __m512i index = _mm512_set_epi16(
+        62, 60, 58, 56, 54, 52, 50, 48, 46, 44, 42, 40, 38, 36, 34, 32, 30, 28,
+        26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+
+    return _mm512_permutex2var_epi16(a, index, b);
+}
+
+CPU_INLINE vec_h vec_u_upper16(vec_u a, vec_u b)
+{
+    const __m512i index = _mm512_set_epi16(
+        63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29,
+        27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+
+    return _mm512_permutex2var_epi16(a, index, b);
+}
+
+/* A bit for each lane where a or b is above its most. */
+CPU_INLINE uint32_t vec_h_above(vec_h a, uint16_t a_most, vec_h b,
+                                uint16_t b_most)
+{
+    return _mm512_cmpgt_epu16_mask(a, vec_h_set(a_most)) |
+           _mm512_cmpgt_epu16_mask(b, vec_h_set(b_most));
 }
 
 CPU_INLINE vec_h vec_h_min(vec_h a, vec_h b)
@@ -309,8 +323,8 @@ CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
     return _mm512_div_ps(a, b);
 }
 
-/* a / b to 3 units of 2^-24, b from 1 to 2: division itself stops one of two
-   ports for eight of these. */
+/* a / b to 3 units of 2^-24, b from 1 to 2^116: division itself stops one of
+   two ports for eight of these. */
 CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
 {
     const vec_f r = _mm512_rcp14_ps(b);
@@ -319,29 +333,10 @@ CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
     return _mm512_mul_ps(a, _mm512_fmadd_ps(r, rest, r));
 }
 
-/* 2^(j / 16) rounded, j the low four bits. */
-#define VEC_HAS_POWERS 1
-CPU_INLINE vec_f vec_f_power16(vec_u j)
-{
-    const vec_f table = _mm512_setr_ps(
-        1, 0x1.0b5586p0f, 0x1.172b84p0f, 0x1.2387a6p0f, 0x1.306fe0p0f,
-        0x1.3dea64p0f, 0x1.4bfdaep0f, 0x1.5ab07ep0f, 0x1.6a09e6p0f,
-        0x1.7a1148p0f, 0x1.8ace54p0f, 0x1.9c4918p0f, 0x1.ae89fap0f,
-        0x1.c199bep0f, 0x1.d5818ep0f, 0x1.ea4afap0f);
-
-    return _mm512_permutexvar_ps(j, table);
-}
-
 /* a * b + c, rounded once. */
 CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
 {
     return _mm512_fmadd_ps(a, b, c);
-}
-
-/* a * b - c, rounded once. */
-CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
-{
-    return _mm512_fmsub_ps(a, b, c);
 }
 
 /* A NaN in x stays. */
@@ -355,10 +350,41 @@ CPU_INLINE vec_f vec_f_max(vec_f limit, vec_f x)
     return _mm512_max_ps(limit, x);
 }
 
-/* a where the sign bit of x is set, else b. */
-CPU_INLINE vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
 {
-    return _mm512_mask_blend_ps(_mm512_movepi32_mask(vec_f_bits(x)), b, a);
+    return _mm512_fmsub_ps(a, b, c);
+}
+
+/* Powers of 2 in a table, from 1 to below 2; what vec_f_raise() has for 1, so
+   that it is infinite where the inverse would be subnormal. */
+enum { VEC_POWERS = 32, VEC_ONE_LOG = 2 };
+
+/* 2^(n + VEC_ONE_LOG) (1 + rest), n the multiple of 1 / VEC_POWERS that
+   1.5 * 2^23 / VEC_POWERS was added to. */
+CPU_INLINE vec_f vec_f_raise(vec_f shifted, vec_f rest)
+{
+    const vec_f low = _mm512_setr_ps(
+        1, 0x1.059b0ep0f, 0x1.0b5586p0f, 0x1.11301ep0f, 0x1.172b84p0f,
+        0x1.1d4874p0f, 0x1.2387a6p0f, 0x1.29e9e0p0f, 0x1.306fe0p0f,
+        0x1.371a74p0f, 0x1.3dea64p0f, 0x1.44e086p0f, 0x1.4bfdaep0f,
+        0x1.5342b6p0f, 0x1.5ab07ep0f, 0x1.6247ecp0f);
+    const vec_f high = _mm512_setr_ps(
+        0x1.6a09e6p0f, 0x1.71f75ep0f, 0x1.7a1148p0f, 0x1.82589ap0f,
+        0x1.8ace54p0f, 0x1.93737cp0f, 0x1.9c4918p0f, 0x1.a5503cp0f,
+        0x1.ae89fap0f, 0x1.b7f770p0f, 0x1.c199bep0f, 0x1.cb720ep0f,
+        0x1.d5818ep0f, 0x1.dfc974p0f, 0x1.ea4afap0f, 0x1.f50766p0f);
+    const vec_f power = _mm512_permutex2var_ps(low, vec_f_bits(shifted), high);
+    const vec_f n = _mm512_sub_ps(
+        shifted, _mm512_set1_ps(0x1.8p23f / VEC_POWERS - VEC_ONE_LOG));
+
+    return _mm512_scalef_ps(_mm512_fmadd_ps(power, rest, power), n);
+}
+
+/* x where vec_f_raise() is right or infinite; there, everywhere. */
+CPU_INLINE vec_f vec_f_raised(vec_f x, vec_f shifted)
+{
+    (void)shifted;
+    return x;
 }
 
 CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
@@ -367,114 +393,6 @@ CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
         (__m256i *)dst,
         _mm512_maskz_cvtps_ph(0xffff, a,
                               _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-
-typedef __m512d vec_d;
-
-CPU_INLINE vec_d vec_d_load(const double *src)
-{
-    return _mm512_loadu_pd(src);
-}
-
-CPU_INLINE void vec_d_store(double *dst, vec_d a)
-{
-    _mm512_storeu_pd(dst, a);
-}
-
-/* x, but all ones where a > b. */
-CPU_INLINE vec_d vec_d_or_above(vec_d x, vec_d a, vec_d b)
-{
-    return _mm512_mask_mov_pd(x, _mm512_cmp_pd_mask(a, b, _CMP_GT_OQ),
-                              _mm512_castsi512_pd(_mm512_set1_epi64(-1)));
-}
-
-CPU_INLINE vec_d vec_d_load_f32(const float *src)
-{
-    return _mm512_cvtps_pd(_mm256_loadu_ps(src));
-}
-
-CPU_INLINE void vec_d_store_f32(float *dst, vec_d a)
-{
-    _mm256_storeu_ps(dst, _mm512_cvtpd_ps(a));
-}
-
-CPU_INLINE vec_d vec_d_set(double x)
-{
-    return _mm512_set1_pd(x);
-}
-
-CPU_INLINE vec_d vec_d_add(vec_d a, vec_d b)
-{
-    return _mm512_add_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_sub(vec_d a, vec_d b)
-{
-    return _mm512_sub_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_mul(vec_d a, vec_d b)
-{
-    return _mm512_mul_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_div(vec_d a, vec_d b)
-{
-    return _mm512_div_pd(a, b);
-}
-
-CPU_INLINE vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
-{
-    return _mm512_fmadd_pd(a, b, c);
-}
-
-CPU_INLINE vec_d vec_d_min(vec_d limit, vec_d x)
-{
-    return _mm512_min_pd(limit, x);
-}
-
-CPU_INLINE vec_d vec_d_max(vec_d limit, vec_d x)
-{
-    return _mm512_max_pd(limit, x);
-}
-
-CPU_INLINE vec_d vec_d_abs(vec_d a)
-{
-    return _mm512_abs_pd(a);
-}
-
-CPU_INLINE vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
-{
-    return _mm512_mask_blend_pd(_mm512_movepi64_mask(_mm512_castpd_si512(x)), b,
-                                a);
-}
-
-/* p * 2^n for the integer in the low bits of the pattern n. */
-CPU_INLINE vec_d vec_d_scale(vec_d p, vec_d n)
-{
-    return _mm512_castsi512_pd(_mm512_add_epi64(
-        _mm512_castpd_si512(p), _mm512_slli_epi64(_mm512_castpd_si512(n), 52)));
-}
-
-/* Lanes that are not in [low, high), a bit each; NaN is not. */
-CPU_INLINE unsigned vec_d_outside(vec_d a, double low, double high)
-{
-    const __mmask8 in = _mm512_cmp_pd_mask(a, _mm512_set1_pd(low), _CMP_GE_OQ) &
-                        _mm512_cmp_pd_mask(a, _mm512_set1_pd(high), _CMP_LT_OQ);
-
-    return in ^ 0xffu;
-}
-
-/* Lanes whose pattern plus shift, under mask, is at most width. */
-CPU_INLINE unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
-                               int64_t width)
-{
-    const __m512i sum =
-        _mm512_add_epi64(_mm512_castpd_si512(a), _mm512_set1_epi64(shift));
-
-    return _mm512_cmple_epi64_mask(
-        _mm512_and_si512(sum, _mm512_set1_epi64(mask)),
-        _mm512_set1_epi64(width));
 }
 
 #endif

@@ -54,11 +54,6 @@ CPU_INLINE vec_u vec_u_or(vec_u a, vec_u b)
     return vorrq_u32(a, b);
 }
 
-CPU_INLINE vec_u vec_u_xor(vec_u a, vec_u b)
-{
-    return veorq_u32(a, b);
-}
-
 CPU_INLINE void vec_u_store(void *dst, vec_u a)
 {
     vst1q_u8(dst, vreinterpretq_u8_u32(a));
@@ -123,16 +118,6 @@ CPU_INLINE unsigned vec_u_le(vec_u a, vec_u b)
     return vec_u_mask(vcleq_u32(a, b));
 }
 
-CPU_INLINE vec_u vec_u_or_above(vec_u x, vec_u a, vec_u b)
-{
-    return vorrq_u32(x, vcgtq_u32(a, b));
-}
-
-CPU_INLINE void vec_u_store16(uint16_t *dst, vec_u a)
-{
-    vst1_u16(dst, vmovn_u32(a));
-}
-
 CPU_INLINE void vec_u_store8(uint8_t *dst, vec_u a)
 {
     const uint16x4_t words = vmovn_u32(a);
@@ -192,6 +177,31 @@ CPU_INLINE vec_h vec_h_add(vec_h a, vec_h b)
 CPU_INLINE vec_h vec_h_subs(vec_h a, vec_h b)
 {
     return vqsubq_u16(a, b);
+}
+
+CPU_INLINE void vec_h_store(void *dst, vec_h a)
+{
+    vst1q_u16(dst, a);
+}
+
+CPU_INLINE vec_h vec_u_lower16(vec_u a, vec_u b)
+{
+    return vuzp1q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b));
+}
+
+CPU_INLINE vec_h vec_u_upper16(vec_u a, vec_u b)
+{
+    return vuzp2q_u16(vreinterpretq_u16_u32(a), vreinterpretq_u16_u32(b));
+}
+
+CPU_INLINE uint32_t vec_h_above(vec_h a, uint16_t a_most, vec_h b,
+                                uint16_t b_most)
+{
+    static const uint16_t weight[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    const uint16x8_t more = vorrq_u16(vcgtq_u16(a, vdupq_n_u16(a_most)),
+                                      vcgtq_u16(b, vdupq_n_u16(b_most)));
+
+    return vaddvq_u16(vandq_u16(more, vld1q_u16(weight)));
 }
 
 CPU_INLINE vec_h vec_h_min(vec_h a, vec_h b)
@@ -299,7 +309,7 @@ CPU_INLINE vec_f vec_f_div(vec_f a, vec_f b)
     return vdivq_f32(a, b);
 }
 
-/* a / b to 3 units of 2^-24, b from 1 to 2. */
+/* a / b to 3 units of 2^-24, b from 1 to 2^116. */
 CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
 {
     return vec_f_div(a, b);
@@ -308,11 +318,6 @@ CPU_INLINE vec_f vec_f_ratio(vec_f a, vec_f b)
 CPU_INLINE vec_f vec_f_fma(vec_f a, vec_f b, vec_f c)
 {
     return vfmaq_f32(c, a, b);
-}
-
-CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
-{
-    return vnegq_f32(vfmsq_f32(c, a, b));
 }
 
 CPU_INLINE vec_f vec_f_min(vec_f limit, vec_f x)
@@ -325,121 +330,33 @@ CPU_INLINE vec_f vec_f_max(vec_f limit, vec_f x)
     return vmaxq_f32(limit, x);
 }
 
-CPU_INLINE vec_f vec_f_negative(vec_f x, vec_f a, vec_f b)
+CPU_INLINE vec_f vec_f_fms(vec_f a, vec_f b, vec_f c)
 {
-    return vbslq_f32(vcltzq_s32(vreinterpretq_s32_f32(x)), a, b);
+    return vnegq_f32(vfmsq_f32(c, a, b));
+}
+
+enum { VEC_POWERS = 1, VEC_ONE_LOG = 2 };
+
+CPU_INLINE vec_f vec_f_raise(vec_f shifted, vec_f rest)
+{
+    const vec_u four = vec_f_bits(vec_f_fma(rest, vec_f_set(4), vec_f_set(4)));
+
+    return vec_f_of(vec_u_add(four, vec_u_shl(vec_f_bits(shifted), 23)));
+}
+
+/* x, but zero where n is beyond -114 or 114. */
+CPU_INLINE vec_f vec_f_raised(vec_f x, vec_f shifted)
+{
+    const vec_u at =
+        vec_u_sub(vec_f_bits(shifted), vec_u_set(0x4b400000u - 114));
+    const uint32x4_t fine = vcleq_u32(at, vec_u_set(2 * 114));
+
+    return vec_f_of(vandq_u32(vec_f_bits(x), fine));
 }
 
 CPU_INLINE void vec_u_store_f16(uint16_t *dst, vec_f a)
 {
     vst1_u16(dst, vreinterpret_u16_f16(vcvt_f16_f32(a)));
-}
-
-typedef float64x2_t vec_d;
-
-CPU_INLINE vec_d vec_d_load(const double *src)
-{
-    return vld1q_f64(src);
-}
-
-CPU_INLINE void vec_d_store(double *dst, vec_d a)
-{
-    vst1q_f64(dst, a);
-}
-
-CPU_INLINE vec_d vec_d_or_above(vec_d x, vec_d a, vec_d b)
-{
-    return vreinterpretq_f64_u64(
-        vorrq_u64(vreinterpretq_u64_f64(x), vcgtq_f64(a, b)));
-}
-
-CPU_INLINE vec_d vec_d_load_f32(const float *src)
-{
-    return vcvt_f64_f32(vld1_f32(src));
-}
-
-CPU_INLINE void vec_d_store_f32(float *dst, vec_d a)
-{
-    vst1_f32(dst, vcvt_f32_f64(a));
-}
-
-CPU_INLINE vec_d vec_d_set(double x)
-{
-    return vdupq_n_f64(x);
-}
-
-CPU_INLINE vec_d vec_d_add(vec_d a, vec_d b)
-{
-    return vaddq_f64(a, b);
-}
-
-CPU_INLINE vec_d vec_d_sub(vec_d a, vec_d b)
-{
-    return vsubq_f64(a, b);
-}
-
-CPU_INLINE vec_d vec_d_mul(vec_d a, vec_d b)
-{
-    return vmulq_f64(a, b);
-}
-
-CPU_INLINE vec_d vec_d_div(vec_d a, vec_d b)
-{
-    return vdivq_f64(a, b);
-}
-
-CPU_INLINE vec_d vec_d_fma(vec_d a, vec_d b, vec_d c)
-{
-    return vfmaq_f64(c, a, b);
-}
-
-CPU_INLINE vec_d vec_d_min(vec_d limit, vec_d x)
-{
-    return vminq_f64(limit, x);
-}
-
-CPU_INLINE vec_d vec_d_max(vec_d limit, vec_d x)
-{
-    return vmaxq_f64(limit, x);
-}
-
-CPU_INLINE vec_d vec_d_abs(vec_d a)
-{
-    return vabsq_f64(a);
-}
-
-CPU_INLINE vec_d vec_d_negative(vec_d x, vec_d a, vec_d b)
-{
-    return vbslq_f64(vcltzq_s64(vreinterpretq_s64_f64(x)), a, b);
-}
-
-CPU_INLINE vec_d vec_d_scale(vec_d p, vec_d n)
-{
-    return vreinterpretq_f64_s64(vaddq_s64(
-        vreinterpretq_s64_f64(p), vshlq_n_s64(vreinterpretq_s64_f64(n), 52)));
-}
-
-CPU_INLINE unsigned vec_d_mask(uint64x2_t mask)
-{
-    return (unsigned)(vgetq_lane_u64(mask, 0) & 1) |
-           (unsigned)(vgetq_lane_u64(mask, 1) & 2);
-}
-
-CPU_INLINE unsigned vec_d_outside(vec_d a, double low, double high)
-{
-    return vec_d_mask(vandq_u64(vcgeq_f64(a, vdupq_n_f64(low)),
-                                vcltq_f64(a, vdupq_n_f64(high)))) ^
-           3u;
-}
-
-CPU_INLINE unsigned vec_d_near(vec_d a, int64_t shift, int64_t mask,
-                               int64_t width)
-{
-    const int64x2_t sum =
-        vaddq_s64(vreinterpretq_s64_f64(a), vdupq_n_s64(shift));
-
-    return vec_d_mask(
-        vcleq_s64(vandq_s64(sum, vdupq_n_s64(mask)), vdupq_n_s64(width)));
 }
 
 #endif
