@@ -80,7 +80,7 @@ static void load(const glu_job *job, uint64_t at, uint32_t n, float *gate,
 /* A run is short, so that the lines fetched at once are no more than can be on
    their way; those of the run that is so many ahead come while one is
    computed: the machine's own fetching stops then. */
-enum { RUN = 256, AHEAD = 4 };
+enum { RUN = 256, AHEAD = 8 };
 
 /* One run of one row. */
 typedef struct run {
