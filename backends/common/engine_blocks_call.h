@@ -27,16 +27,27 @@ static inline int blocks_rule_of(const mxo_call *call, blocks_rule *rule)
     return 0;
 }
 
-/* An output with these axes, the second 0: one axis alone. */
-static inline void *blocks_out(const mxo_call *call, const char *name,
-                               uint32_t dtype, uint64_t rows, uint64_t cols)
+/* An output with these axes, the second left out where rank is 1; or NULL. */
+static inline const mxo_tensor *blocks_out(const mxo_call *call,
+                                           const char *name, uint32_t dtype,
+                                           uint32_t rank, uint64_t rows,
+                                           uint64_t cols)
 {
     const mxo_tensor *const t = call_out(call, name);
-    const int is_there =
-        t != NULL && t->dtype == dtype && t->rank == (cols == 0 ? 1U : 2U) &&
-        t->shape[0] == rows && (cols == 0 || t->shape[1] == cols);
+    const int fits = t != NULL && t->dtype == dtype && t->rank == rank &&
+                     t->shape[0] == rows && (rank == 1 || t->shape[1] == cols);
 
-    return is_there ? tensor_address(t) : NULL;
+    return fits ? t : NULL;
+}
+
+/* An output of n elements in one row, to *to; 0: there is none. */
+static inline int blocks_list(const mxo_call *call, const char *name,
+                              uint32_t dtype, uint64_t n, void **to)
+{
+    const mxo_tensor *const t = blocks_out(call, name, dtype, 1, n, 0);
+
+    *to = t == NULL ? NULL : tensor_address(t);
+    return t != NULL;
 }
 
 /* Codes and scales, a byte for so many elements. */
@@ -44,12 +55,18 @@ static inline mxo_status blocks_outputs(const mxo_call *call, blocks_job *j,
                                         uint64_t group, uint32_t dtype,
                                         mxo_text why)
 {
-    j->in.y = blocks_out(call, "q", j->wide ? MXO_E4M3 : MXO_U8, j->rows,
-                         j->wide ? j->cols : j->cols / 2);
-    j->in.y_scale = blocks_out(call, "scale", dtype, j->rows, j->cols / group);
-    return j->in.y == NULL || j->in.y_scale == NULL
-               ? call_refuse(call, MXO_E_SHAPE, why, "q or scale does not fit")
-               : MXO_OK;
+    const mxo_tensor *const q =
+        blocks_out(call, "q", j->wide ? MXO_E4M3 : MXO_U8, 2, j->rows,
+                   j->wide ? j->cols : j->cols / 2);
+    const mxo_tensor *const scale =
+        blocks_out(call, "scale", dtype, 2, j->rows, j->cols / group);
+
+    if (q == NULL || scale == NULL) {
+        return call_refuse(call, MXO_E_SHAPE, why, "q or scale does not fit");
+    }
+    j->in.y = tensor_address(q);
+    j->in.y_scale = tensor_address(scale);
+    return MXO_OK;
 }
 
 static inline mxo_status blocks_mx_call(const mxo_call *call, blocks_job *j,
@@ -89,13 +106,15 @@ static inline mxo_status blocks_nvfp4_call(const mxo_call *call, blocks_job *j,
         j->in.global = tensor_address(given);
     }
     if (j->nvfp4 >= BLOCKS_GGML_CUDA) {
-        j->global =
-            (float *)blocks_out(call, "global", MXO_F32,
-                                j->nvfp4 == BLOCKS_MODELOPT ? 1 : j->rows, 0);
+        const uint64_t n = j->nvfp4 == BLOCKS_MODELOPT ? 1 : j->rows;
+        void *global;
+
+        if (!blocks_list(call, "global", MXO_F32, n, &global)) {
+            return call_refuse(call, MXO_E_SHAPE, why, "global does not fit");
+        }
+        j->global = global;
     }
-    return j->nvfp4 >= BLOCKS_GGML_CUDA && j->global == NULL
-               ? call_refuse(call, MXO_E_SHAPE, why, "global does not fit")
-               : MXO_OK;
+    return MXO_OK;
 }
 
 static inline mxo_status blocks_cast_call(const mxo_call *call, blocks_job *j,
@@ -103,6 +122,8 @@ static inline mxo_status blocks_cast_call(const mxo_call *call, blocks_job *j,
 {
     const mxo_tensor *const scale = call_in(call, "scale");
     const double k_max = call_number(call, "k_max");
+    void *global;
+    void *blocks;
 
     if (scale == NULL || scale->rank != 2 || scale->shape[0] != j->rows ||
         scale->shape[1] * 32 != j->cols) {
@@ -116,12 +137,14 @@ static inline mxo_status blocks_cast_call(const mxo_call *call, blocks_job *j,
     j->n = scale->n_bytes;
     j->in.scale = tensor_address(scale);
     MXO_TRY(blocks_outputs(call, j, 16, MXO_E4M3, why));
-    j->global = (float *)blocks_out(call, "global", MXO_F32, 1, 0);
-    j->blocks = (int32_t *)blocks_out(call, "blocks", MXO_I32, 2, 0);
-    return j->global == NULL || j->blocks == NULL
-               ? call_refuse(call, MXO_E_SHAPE, why,
-                             "global or blocks does not fit")
-               : MXO_OK;
+    if (!blocks_list(call, "global", MXO_F32, 1, &global) ||
+        !blocks_list(call, "blocks", MXO_I32, 2, &blocks)) {
+        return call_refuse(call, MXO_E_SHAPE, why,
+                           "global or blocks does not fit");
+    }
+    j->global = global;
+    j->blocks = blocks;
+    return MXO_OK;
 }
 
 /* The scales, which the host can read here, before anything is written: the

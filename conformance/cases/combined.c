@@ -112,6 +112,9 @@ static const grid_row grid[] = {
      "sf_layout=*,rows=9,cols=64,gscales=1,data=ordinary|corners"},
     {2, GRID_PAIRS,
      "quant.nvfp4_engine:rule=*,from=*,rows=3,cols=64,data=ordinary|corners"},
+    /* No columns: what is told of a whole row or tensor is there. */
+    {2, 0, "quant.nvfp4_engine:rule=ggml_cuda|modelopt,rows=3,cols=0"},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=3,cols=0"},
     {2, GRID_TRIPLES,
      "quant.qdq:from=*,rule=*,rows=3,cols=64,data=corners|ordinary"},
     {2, GRID_PAIRS,
