@@ -69,6 +69,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/route.c \
 	%reldir%/cases/single.c \
 	%reldir%/cases/sizes.c \
+	%reldir%/cases/slips.c \
 	%reldir%/data/fill.c \
 	%reldir%/data/fill.h \
 	%reldir%/data/fill_loaded.c \
