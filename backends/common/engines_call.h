@@ -28,7 +28,8 @@ static inline mxo_status engines_block_op(const mxo_call *call, engines_job *a,
 
     a->group = global != NULL || is_nvfp4 ? 16 : 32;
     if (y == NULL || scale == NULL || x->rank != 2 || y->rank != 2 ||
-        y->dtype != type || x->shape[0] != y->shape[0] ||
+        scale->rank != 2 || y->dtype != type || x->shape[0] != y->shape[0] ||
+        x->shape[0] != scale->shape[0] ||
         (is_nvfp4 ? 2 * x->shape[1] != y->shape[1]
                   : x->shape[1] != 2 * y->shape[1])) {
         return call_refuse(call, MXO_E_SHAPE, why, "tensors do not fit");
@@ -53,8 +54,10 @@ static inline mxo_status engines_q8_0_op(const mxo_call *call, engines_job *a,
     const mxo_tensor *const scale = call_out(call, "scale");
 
     if (x->rank != 2 || x->shape[1] % 32 != 0 || q == NULL || scale == NULL ||
-        q->dtype != MXO_I8 || scale->dtype != MXO_F16 ||
-        4 * q->n_bytes != x->n_bytes || 16 * scale->n_bytes != q->n_bytes) {
+        q->dtype != MXO_I8 || scale->dtype != MXO_F16 || q->rank != 2 ||
+        scale->rank != 2 || q->shape[0] != x->shape[0] ||
+        scale->shape[0] != x->shape[0] || 4 * q->n_bytes != x->n_bytes ||
+        16 * scale->n_bytes != q->n_bytes) {
         return call_refuse(call, MXO_E_SHAPE, why,
                            "x needs rows of whole blocks of 32");
     }
@@ -110,7 +113,9 @@ static inline mxo_status engines_exponent_op(const mxo_call *call,
     a->half = element == 1 ? 1u << 19 : 1u << 21;
     a->offset = element == 2 ? 8 : 2;
     a->n = x->n_bytes / 4;
-    a->y = y == NULL || y->dtype != MXO_F32 ? NULL : engines_at(y, x->n_bytes);
+    a->y = x->rank != 1 || y == NULL || y->rank != 1 || y->dtype != MXO_F32
+               ? NULL
+               : engines_at(y, x->n_bytes);
     return a->y == NULL ? call_refuse(call, MXO_E_SHAPE, why, "y is like amax")
                         : MXO_OK;
 }

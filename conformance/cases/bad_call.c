@@ -29,6 +29,13 @@ static const fill_row fills[] = {
 #define APPLY "layout.apply:experts=1,rows=128,cols=8"
 #define GROUPED "layout.grouped:experts=1,rows=256,cols=4,n=2"
 
+#define NVFP4_FIRST \
+    "moe.nvfp4_gemm1:tokens=7,topk=3,hidden=64,experts=5,inter=32"
+#define NVFP4_SECOND \
+    "moe.nvfp4_gemm2:tokens=7,topk=3,inter=64,experts=5,hidden=48"
+#define NVFP4_LAYER \
+    "moe.nvfp4_layer:tokens=7,topk=3,hidden=64,experts=5,inter=32"
+
 /* Faults of a tensor of one axis, of more, or of a memory whose shape is a
    layout's. */
 #define VECTOR(t)                                                          \
@@ -283,6 +290,89 @@ static const grid_row grid[] = {
      "format.e8m0_decode:n=64,flaw=" VECTOR("code") "|" VECTOR("y") "|unknown"},
     {2, 0, "format.convert:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
     {2, 0, "math.rcp:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+    {2, 0,
+     "format.classify:n=64,flaw=" VECTOR("code") "|" VECTOR(
+         "class") "|unknown"},
+    {2, 0,
+     "format.e8m0_encode:n=64,flaw=" VECTOR("x") "|" VECTOR("code") "|unknown"},
+    {2, 0, "format.ue4m3:n=64,flaw=" VECTOR("code") "|" VECTOR("y") "|unknown"},
+    {2, 0, "math.lg2:n=64,flaw=" VECTOR("x") "|" VECTOR("y") "|unknown"},
+    {2, 0,
+     "layout.tp_pad:n=7,ranks=3,flaw=" VECTOR("dim") "|" VECTOR(
+         "tp") "|unknown"},
+    {2, 0,
+     "layout.record:experts=3,rows=16,cols=48,groups=3,flaw=" KINDS(
+         "codes") "|" KINDS("scale") "|flat.codes|flat.scale|unknown"},
+    {2, 0,
+     "quant.mx_exponent:n=64,flaw=" VECTOR("amax") "|" VECTOR("y") "|unknown"},
+    {2, 0,
+     "quant.requant_table:codes=16,offsets=16,flaw=" KINDS("code") "|" KINDS(
+         "offset") "|unknown"},
+    {2, 0,
+     "dequant.mx_table:codes=16,scales=8,flaw=" KINDS("code") "|" KINDS(
+         "scale") "|unknown"},
+    {2, 0,
+     "quant.q8_0:rows=3,cols=64,flaw=" TENSOR("x") "|" TENSOR("q") "|" TENSOR(
+         "scale") "|odd.cols|off.cols|unknown"},
+    {2, 0,
+     "quant.scaled:rows=3,cols=64,scale=bf16|e4m3,flaw=" TENSOR("x") "|" TENSOR(
+         "scale") "|" TENSOR("q") "|odd.cols|off.cols|unknown"},
+    {2, 0,
+     "quant.engine:rows=3,cols=64,flaw=" TENSOR("x") "|" TENSOR("q") "|" TENSOR(
+         "scale") "|odd.cols|off.cols|value.rule|unknown"},
+    {2, 0,
+     "quant.nvfp4_engine:rule=mlx_global|ggml_cuda,rows=3,cols=64,"
+     "flaw=" TENSOR("x") "|" TENSOR("q") "|" TENSOR(
+         "scale") "|odd.cols|off.cols|value.rule|unknown"},
+    {2, 0,
+     "quant.nvfp4_engine:rule=mlx_global,rows=3,cols=64,flaw=" KINDS(
+         "global_scale")},
+    {2, 0,
+     "quant.nvfp4_engine:rule=ggml_cuda,rows=3,cols=64,flaw=" VECTOR("global")},
+    {2, 0,
+     "quant.mxfp4_to_nvfp4:rows=3,cols=64,flaw=" TENSOR("q") "|" TENSOR(
+         "scale") "|odd.cols|off.cols|" KINDS("global") "|" KINDS("blocks") "|u"
+                                                                            "nk"
+                                                                            "no"
+                                                                            "w"
+                                                                            "n"},
+    {2, 0,
+     "dequant.nvfp4_engine:rule=ggml|modelopt,rows=3,cols=64,flaw=" TENSOR(
+         "q") "|" TENSOR("scale") "|" TENSOR("y") "|value.rule|unknown"},
+    {2, 0,
+     "dequant.nvfp4_engine:rule=modelopt,rows=3,cols=64,flaw=" KINDS(
+         "global_scale")},
+    {2, 0,
+     "gemm.q8_0:weights=mxfp4|nvfp4,rows=3,k=128,cols=5,flaw=" TENSOR("a") "|" TENSOR(
+         "a_scale") "|" TENSOR("w") "|" TENSOR("w_scale") "|" TENSOR("y") "|odd"
+                                                                          ".k|"
+                                                                          "off."
+                                                                          "k|"
+                                                                          "unkn"
+                                                                          "ow"
+                                                                          "n"},
+    {2, 0,
+     "moe.nvfp4_scalars:experts=5,projections=2,flaw=" TENSOR("w13_scale_2") "|" VECTOR(
+         "w2_scale_2") "|" TENSOR("w13_input_scale") "|" VECTOR("w2_input_"
+                                                                "scale") "|unkn"
+                                                                         "own"},
+    {2, 0,
+     NVFP4_FIRST ",flaw=" TENSOR("x") "|" TENSOR("topk_ids") "|" TENSOR(
+         "w13") "|" TENSOR("w13_scale") "|unknown|odd.hidden"},
+    {2, 0,
+     NVFP4_FIRST
+     ",flaw=" KINDS("a1_gscale") "|" VECTOR("g1_alphas") "|" TENSOR("y")},
+    {2, 0,
+     NVFP4_SECOND ",flaw=" TENSOR("act") "|" TENSOR("topk_ids") "|" TENSOR(
+         "topk_weights") "|unknown|odd.inter"},
+    {2, 0,
+     NVFP4_SECOND ",flaw=" TENSOR("w2") "|" TENSOR("w2_scale") "|" VECTOR(
+         "g1_scale_c") "|" VECTOR("g2_alphas") "|" TENSOR("y")},
+    {2, 0,
+     NVFP4_LAYER ",flaw=" TENSOR("x") "|" TENSOR("w2_scale") "|" TENSOR(
+         "topk_weights") "|" VECTOR("g2_alphas") "|" TENSOR("y") "|unknown|odd."
+                                                                 "inter|odd."
+                                                                 "hidden"},
     {0, 0, NULL},
 };
 

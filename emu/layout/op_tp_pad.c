@@ -14,6 +14,10 @@ mxo_status infer_layout_tp_pad(const mxo_call *call, mxo_tensor *out_tensor,
     const int64_t block = mxo_call_int(call, "block");
     const int64_t align = mxo_call_int(call, "align");
 
+    if (dim->rank != 1 || tp->rank != 1) {
+        return mxo_fail(MXO_E_SHAPE, why, "%s: dim and tp have one axis",
+                        call->op);
+    }
     if (block < 1 || align < 1 || block > 65536 || align > 65536) {
         return mxo_fail(MXO_E_PARAM, why, "%s: block and align are 1 to 65536",
                         call->op);

@@ -248,18 +248,24 @@ static layer_type type_of(const layer *l)
 static mxo_status finish(fp4 *f, mxo_text why)
 {
     layer *l = &f->base;
-    const layer_type to = type_of(l);
     const mxo_tensor *y = call_out(l->call, "y");
-    const size_t n = l->slots * width_of(l);
 
     if (l->has_sum) {
         return cpu_layer_run_sum(l, f->result, why);
     }
-    if (y->n_bytes != n * cpu_dtype_bytes(cpu_layer_dtype(to))) {
-        return cpu_fail(MXO_E_SHAPE, why, "y does not fit the others");
-    }
-    cpu_layer_store(to, cpu_data(y), 0, f->result, n);
+    cpu_layer_store(type_of(l), cpu_data(y), 0, f->result,
+                    l->slots * width_of(l));
     return MXO_OK;
+}
+
+static mxo_status check_output(const layer *l, mxo_text why)
+{
+    const uint64_t sum[2] = {l->tokens, l->hidden};
+    const uint64_t row[3] = {l->tokens, l->topk, width_of(l)};
+
+    return cpu_want(call_out(l->call, "y"), "y",
+                    cpu_layer_dtype(l->has_sum ? l->out : type_of(l)),
+                    l->has_sum ? 2 : 3, l->has_sum ? sum : row, why);
 }
 
 static void bind(fp4 *f)
@@ -304,6 +310,7 @@ static mxo_status start(cpu_context *ctx, const mxo_call *call, fp4 *f,
         status = cpu_layer_group(&f->base, why);
     }
     status = status == MXO_OK ? cpu_fp4_check(f, why) : status;
+    status = status == MXO_OK ? check_output(&f->base, why) : status;
     status = status == MXO_OK ? compute(f, why) : status;
     free(f->result);
     cpu_layer_close(&f->base);
