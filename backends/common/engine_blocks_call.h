@@ -112,7 +112,7 @@ static inline mxo_status blocks_nvfp4_call(const mxo_call *call, blocks_job *j,
         if (!blocks_list(call, "global", MXO_F32, n, &global)) {
             return call_refuse(call, MXO_E_SHAPE, why, "global does not fit");
         }
-        j->global = global;
+        j->global = (float *)global;
     }
     return MXO_OK;
 }
@@ -142,8 +142,8 @@ static inline mxo_status blocks_cast_call(const mxo_call *call, blocks_job *j,
         return call_refuse(call, MXO_E_SHAPE, why,
                            "global or blocks does not fit");
     }
-    j->global = global;
-    j->blocks = blocks;
+    j->global = (float *)global;
+    j->blocks = (int32_t *)blocks;
     return MXO_OK;
 }
 
