@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define NEXT_TO(n) (sizeof(n) / sizeof(n)[0])
+#define COUNT(n) (sizeof(n) / sizeof(n)[0])
 
 static void put_bits(host_tensor *t, const uint32_t *bits, uint64_t of)
 {
@@ -86,7 +86,7 @@ static void fill_slip_blocks(const test_case *c, host_tensor *t, prng *rng)
 
     fill_ordinary(c, t, rng);
     for (uint64_t i = 5; i < n; i += 32) {
-        const uint32_t own = bits[i / 32 % NEXT_TO(bits)];
+        const uint32_t own = bits[i / 32 % COUNT(bits)];
         tensor_store(t, i, own);
     }
 }
@@ -108,6 +108,33 @@ static void fill_slip_ramp(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* e^-800 under a product that makes a number of it again. */
+static void fill_slip_gate(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = cols_of(t);
+    const uint64_t n = tensor_elems(t);
+
+    fill_slip_ramp(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i / cols % 3 == 2) {
+            fill_put(t, i, -800);
+        }
+    }
+}
+
+static void fill_slip_huge(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->rank == 2 ? cols_of(t) : 1;
+    const uint64_t n = tensor_elems(t);
+
+    fill_positive(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i / cols % 3 == 2) {
+            fill_put(t, i, 0x1p100);
+        }
+    }
+}
+
 static void fill_slip_scale(const test_case *c, host_tensor *t, prng *rng)
 {
     static const uint32_t bits[] = {0x7ef00000, 0x7f800000, 0, 0xff800000};
@@ -122,7 +149,7 @@ static void fill_slip_limits(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     (void)rng;
-    put_bits(t, bits, NEXT_TO(bits));
+    put_bits(t, bits, COUNT(bits));
 }
 
 /* Rows by turns: a tie of binary32 and one of bfloat16, which a bias decides;
@@ -152,9 +179,9 @@ static void fill_slip_a(const test_case *c, host_tensor *t, prng *rng)
     }
     for (uint64_t r = 0; r < n / cols && t->dtype != MXO_E4M3; r++) {
         for (int e = 0; e < 3; e++) {
-            const uint64_t at = rows[r % NEXT_TO(rows)].k[e];
+            const uint64_t at = rows[r % COUNT(rows)].k[e];
             if (at < cols) {
-                fill_put(t, r * cols + at, rows[r % NEXT_TO(rows)].x[e]);
+                fill_put(t, r * cols + at, rows[r % COUNT(rows)].x[e]);
             }
         }
     }
@@ -187,7 +214,7 @@ static void fill_slip_bias(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     (void)rng;
-    put_bits(t, bits, NEXT_TO(bits));
+    put_bits(t, bits, COUNT(bits));
 }
 
 /* Blocks by turns: halves under a scale of 1, and numbers that 127 / amax
@@ -241,7 +268,7 @@ static void fill_slip_least(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* A maximum of one and a half times 2^-24. */
+/* A maximum of five quarters of 2^-24. */
 static void fill_slip_tiny(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
@@ -249,7 +276,7 @@ static void fill_slip_tiny(const test_case *c, host_tensor *t, prng *rng)
     (void)c;
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
-        fill_put(t, i, (double)(i % 32 + 1) * 0x1.8p-29);
+        fill_put(t, i, (double)(i % 32 + 1) * 0x1.4p-29);
     }
 }
 
@@ -260,7 +287,7 @@ static void fill_slip_codes(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     (void)rng;
-    put_bits(t, bits, NEXT_TO(bits));
+    put_bits(t, bits, COUNT(bits));
 }
 
 static void fill_slip_powers(const test_case *c, host_tensor *t, prng *rng)
@@ -271,7 +298,7 @@ static void fill_slip_powers(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     (void)rng;
-    put_bits(t, bits, NEXT_TO(bits));
+    put_bits(t, bits, COUNT(bits));
 }
 
 /* Where a result is about to leave the normal numbers. */
@@ -325,14 +352,17 @@ static void fill_slip_alphas(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     (void)rng;
-    put_bits(t, bits, NEXT_TO(bits));
+    put_bits(t, bits, COUNT(bits));
 }
 
 static const fill_row fills[] = {
     {"act.glu", "gate", "slips", fill_corner_patches},
     {"act.glu", "up", "slips", fill_corner_patches},
     {"act.glu", "limit", "slips", fill_slip_limits},
-    {"act.glu_quant", "*", "slips", fill_slip_ramp},
+    {"act.glu_quant", "gate", "slips", fill_slip_gate},
+    {"act.glu_quant", "topk_weight", "slips", fill_slip_huge},
+    {"act.glu_quant", "up", "slips", fill_slip_huge},
+    {"act.glu_quant", "x", "slips", fill_slip_ramp},
     {"act.unary", "x", "slips", fill_slip_exponents},
     {"dequant.nvfp4", "global_scale", "slips", fill_slip_global},
     {"format.e8m0_encode", "x", "slips", fill_slip_powers},
@@ -388,8 +418,32 @@ static const grid_row grid[] = {
      "moe.finalize:sum=fma|vllm,slots=9|22,from=f32,to=f32,rows=90,cols=300,"
      "tokens=4,data=ordinary"},
     {2, 0,
+     "moe.finalize:sum=exact,slots=12,from=f32,to=f32|bf16,rows=50,cols=8,"
+     "tokens=3,data=random"},
+    {2, 0,
      "moe.finalize:map=1,experts=8,rows=9,cols=8,tokens=4,slots=2,"
      "data=slips"},
+    {2, 0,
+     "moe.gemm1:per_expert=all,tokens=20,topk=4,experts=70,hidden=32,inter=8,"
+     "data=ordinary"},
+    {2, 0,
+     "moe.gemm1:stage=gemm,order=streamk_bf16,splits=2,gemm1_out=bf16,"
+     "tokens=3,topk=2,experts=3,hidden=80,inter=8,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:stage=row,order=streamk_bf16,splits=2,row_out=bf16,tokens=3,"
+     "topk=2,experts=3,inter=80,hidden=8,data=ordinary"},
+    {2, 0,
+     "moe.gemm1:glu=aiter_ck,glu_out=bf16sat,limit=none,from=f32,tokens=8,"
+     "topk=2,experts=4,hidden=32,inter=32,data=corners"},
+    {2, 0,
+     "moe.nvfp4_gemm1:glu_out=bf16sat,tokens=3,topk=2,experts=4,hidden=32,"
+     "inter=16,data=slips"},
+    {2, 0,
+     "moe.gemm2:sum=by_expert,ids=repeated,routing_at=rounded,row_out=f32,"
+     "out=f32,tokens=20,topk=6,experts=4,inter=32,hidden=32,data=ordinary"},
+    {2, 0,
+     "moe.gemm2:sum=moe_sum,absent=skip,routing_at=rounded,map=1,global=16,"
+     "experts=8,topk=12,tokens=40,inter=32,hidden=256,data=ordinary"},
     {2, 0,
      "moe.nvfp4_gemm1:tokens=2,topk=1,experts=2,hidden=16,inter=1040,"
      "data=ordinary"},
@@ -416,17 +470,17 @@ static const grid_row grid[] = {
      "quant.group:rule=deepgemm|deepgemm_mega,group_rows=1|128,"
      "group_cols=32,rows=130,cols=256,data=slips"},
     {2, 0, "quant.mx:rows=131085,cols=32,data=ordinary"},
-    {2, 0, "quant.mx:sf_layout=128x4|8x4,rows=2,cols=16448,data=ordinary"},
+    {2, 0,
+     "quant.mx:sf_layout=linear|8x4,align=128,rows=2,cols=16448,data=ordinary"},
     {2, 0, "quant.mx:sf_layout=aiter,rows=33,cols=1312,data=ordinary"},
-    {2, 0, "quant.mx:align=128,rows=2,cols=16448,data=ordinary"},
     {2, 0,
      "quant.mx:rule=aiter_torch_even|torchao_rceil,element=e2m1|e2m3|e3m2,"
      "from=f32,rows=3,cols=192,data=slips"},
     {2, 0,
      "quant.mx:rule=vllm_torch,element=e5m2|e4m3fn,tie=rz|rne,from=f32,"
      "rows=3,cols=192,data=slips"},
-    {2, 0, "quant.nvfp4:gscales=200,rows=200,cols=16,data=ordinary"},
-    {2, 0, "quant.nvfp4:from=e4m3,rows=2,cols=48,data=slips"},
+    {2, 0, "quant.nvfp4:gscales=300,rows=300,cols=16,data=ordinary"},
+    {2, 0, "quant.nvfp4:from=e4m3,scale=*,rows=2,cols=64,data=slips"},
     {2, 0, "quant.nvfp4_engine:rule=modelopt,rows=2,cols=64,data=slips"},
     {2, 0, "quant.q8_0:rows=2,cols=128,data=slips"},
     {2, 0, "quant.scaled:from=*,scale=*,rows=3,cols=64,data=slips"},
@@ -436,7 +490,10 @@ static const grid_row grid[] = {
      "trtllm_minimax2|trtllm_topk|vllm_sigmoid,from=*,top_k=8,renormalize=1,"
      "tokens=9,experts=64,data=slips"},
     {2, 0, "route.topk:also=indices,tokens=300,experts=8,data=logits"},
-    {2, 0, "route.topk:also=packed,to=bf16,tokens=9,experts=300,data=logits"},
+    {2, 0, "route.topk:also=packed,to=bf16,tokens=9,experts=600,data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_fused_sigmoid,bias=bf16|f32,tokens=9,"
+     "experts=300,data=logits"},
     {0, 0, NULL},
 };
 
