@@ -114,13 +114,25 @@ static void fill_maximum(const test_case *c, host_tensor *t, prng *rng)
     fill_put(t, 0, 32 + 32 * fill_uniform(rng));
 }
 
+static void fill_e2m1_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, i % 16);
+    }
+}
+
 static const fill_row fills[] = {
     {"quant.nvfp4", "global_scale", "*", fill_positive},
     {"quant.static", "scale", "ties", fill_awkward_scale},
     {"quant.static", "scale", "*", fill_positive},
     {"quant.static", "x", "ties", fill_scaled_ties},
     {"quant.requant", "offset", "random", fill_offsets},
-    {"quant.requant_table", "*", "random", fill_counting},
+    {"quant.requant_table", "code", "*", fill_e2m1_codes},
+    {"quant.requant_table", "offset", "*", fill_counting},
     {"quant.scale", "amax", "random", fill_amax},
     {"quant.scale", "amax", "corners", fill_corners},
     {"quant.scale", "amax", "edges", fill_edges},

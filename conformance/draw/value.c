@@ -175,6 +175,19 @@ int value_of_data(const char *kinds, uint32_t slot, char word[OP_WORD])
     return pick(kinds, strlen(kinds), ',', slot, word);
 }
 
+/* Nothing is spoilt in a tensor of no elements. */
+static int is_empty(const test_case *c, int input)
+{
+    uint64_t shape[MXO_MAX_RANK];
+    int any = 1;
+
+    case_shape_up(c, input, shape);
+    for (uint32_t i = 0; i < c->schema->inputs[input].rank; i++) {
+        any = any && shape[i] != 0;
+    }
+    return !any;
+}
+
 void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
                    char word[OP_WORD])
 {
@@ -188,18 +201,27 @@ void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
     const op_schema *s = c->schema;
     const size_t i = kind % (sizeof flaws / sizeof flaws[0]);
     const char *of = "";
+    int is_drawn = 1;
 
     if (strcmp(flaws[i].on, "TENSOR") == 0 && s->n_inputs > 0) {
-        of = s->inputs[target % (uint32_t)s->n_inputs].name;
+        const int input = (int)(target % (uint32_t)s->n_inputs);
+
+        is_drawn = strcmp(flaws[i].name, "missing") == 0 || !is_empty(c, input);
+        of = s->inputs[input].name;
     } else if (strcmp(flaws[i].on, "DIM") == 0 && s->n_dims > 0) {
         of = s->dims[target % (uint32_t)s->n_dims];
     } else if (strcmp(flaws[i].on, "PARAM") == 0 && s->n_params > 0) {
-        of = s->params[target % (uint32_t)s->n_params].key;
+        const op_param *p = &s->params[target % (uint32_t)s->n_params];
+
+        /* A text where a number is wanted is 0, which may be legal. */
+        is_drawn =
+            strcmp(flaws[i].name, "value") != 0 || p->kind == PARAM_CHOICE;
+        of = p->key;
     }
     const int n = snprintf(word, OP_WORD, "%s%s%s", flaws[i].name,
                            of[0] == '\0' ? "" : ".", of);
 
-    if (n < 0 || n >= OP_WORD) {
+    if (!is_drawn || n < 0 || n >= OP_WORD) {
         word[0] = '\0';
     }
 }
