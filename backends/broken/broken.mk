@@ -33,7 +33,6 @@ libbroken_la_SOURCES = \
 	%reldir%/layout/layout.h \
 	%reldir%/layout/layout_convert.c \
 	%reldir%/layout/layout_grouped.c \
-	%reldir%/layout/layout_index.c \
 	%reldir%/layout/layout_map.c \
 	%reldir%/layout/layout_text.c \
 	%reldir%/layout/layout_values.c \

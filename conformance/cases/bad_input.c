@@ -3,8 +3,7 @@
  * Calls that must be refused before anything is written: data=stray holds one
  * number that points nowhere, the first past the end, among good ones;
  * data=lost has a map whose every entry does.  Who reads what lies there gives
- * an answer, and that is the failure.  Of layout.apply, one element among good
- * ones has no value in the other type: next to those that have; lost: a sign.
+ * an answer, and that is the failure.
  */
 #include "data/fills.h"
 
@@ -65,36 +64,6 @@ static void fill_lost(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* A good element of layout.apply and, in one place, the nearest bad one. */
-static void put_odd(const test_case *c, host_tensor *t, prng *rng, int is_sign)
-{
-    const int is_back = strcmp(case_value(c, "dir"), "inverse") == 0;
-    const uint64_t n = tensor_elems(t);
-    uint64_t good = 0x3f800000;
-    uint64_t bad = is_sign ? 0xbf800000 : 0x3f800001;
-
-    if (t->dtype == MXO_E8M0) {
-        good = is_back ? 6 : 249;
-        bad = is_back ? 5 : 250;
-    }
-    for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, good);
-    }
-    if (n > 0) {
-        tensor_store(t, prng_below(rng, n), bad);
-    }
-}
-
-static void fill_odd_value(const test_case *c, host_tensor *t, prng *rng)
-{
-    put_odd(c, t, rng, 0);
-}
-
-static void fill_odd_sign(const test_case *c, host_tensor *t, prng *rng)
-{
-    put_odd(c, t, rng, 1);
-}
-
 static const fill_row fills[] = {
     {"moe.layer", "topk_ids", "stray", fill_stray_id},
     {"moe.gemm*", "topk_ids", "stray", fill_stray_id},
@@ -105,12 +74,9 @@ static const fill_row fills[] = {
     {"moe.finalize", "index", "stray", fill_stray_row},
     {"route.topk", "tid2eid", "stray", fill_stray_expert},
     {"route.topk", "input_ids", "lost", fill_stray_word},
-    {"layout.apply", "x", "stray", fill_odd_value},
-    {"layout.apply", "x", "lost", fill_odd_sign},
     {NULL, NULL, NULL, NULL},
 };
 
-#define APPLY "layout.apply:layout="
 #define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
 static const grid_row grid[] = {
     {1, 0, "moe.layer:profile=exact|MARLIN|TRITON," SMALL ",data=stray"},
@@ -130,24 +96,6 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=3,experts=8,"
      "slots=2,vocabulary=5,top_k=2,data=stray|lost"},
-    {2, 0,
-     APPLY "deepgemm.pack_ue8m0_to_int|deepgemm.mn_major_tma_aligned_packed_"
-           "ue8m0,dtype=f32,experts=1,rows=5,cols=160,data=stray|lost"},
-    {2, 0,
-     APPLY "deepgemm.k_grouped_packed_ue8m0,dtype=f32,experts=1,rows=12,"
-           "cols=36,data=stray|lost"},
-    {2, 0,
-     APPLY "deepgemm.vllm_upcast_e8m0,dtype=f32,dir=inverse,experts=2,rows=1,"
-           "cols=96,data=stray|lost"},
-    {2, 0,
-     APPLY "marlin.process_scales_a8,dtype=e8m0,dir=*,experts=1,rows=5,"
-           "cols=160,data=stray"},
-    {2, 0,
-     APPLY "marlin.scale_a8,dtype=e8m0,dir=*,experts=1,rows=96,cols=5,"
-           "data=stray"},
-    {2, 0,
-     APPLY "vllm.bias_f32,dtype=f32,dir=inverse,experts=2,rows=1,cols=96,"
-           "data=stray"},
     {0, 0, NULL},
 };
 

@@ -213,9 +213,9 @@ void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
     } else if (strcmp(flaws[i].on, "PARAM") == 0 && s->n_params > 0) {
         const op_param *p = &s->params[target % (uint32_t)s->n_params];
 
-        /* A text where a number is wanted is 0, which may be legal. */
-        is_drawn =
-            strcmp(flaws[i].name, "value") != 0 || p->kind == PARAM_CHOICE;
+        /* A text where a real number is wanted is 0, which may be legal. */
+        is_drawn = strcmp(flaws[i].name, "value") != 0 ||
+                   (p->kind != PARAM_REAL && p->kind != PARAM_REAL_OR_NONE);
         of = p->key;
     }
     const int n = snprintf(word, OP_WORD, "%s%s%s", flaws[i].name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layout.apply and layout.record, unit by unit.  The faults are those that
+ * layout.apply and layout.index, unit by unit.  The faults are those that
  * loaders and kernels really had: a wrong map (layout_wrong.def), or sizes,
  * pads and indices that are wrong around a right one.
  */
@@ -90,7 +90,7 @@ static void store(const mxo_tensor *t, uint64_t i, uint64_t code)
     }
 }
 
-uint64_t lay_parts(const lay *l)
+static uint64_t parts(const lay *l)
 {
     return l->axis[LAY_PARTS].padded;
 }
@@ -154,8 +154,8 @@ static void fault_sizes(const broken *b, lay *l)
 }
 
 /* The map of the row, or the mutant's where it fits as many units. */
-int lay_of(const broken *b, lay *l, const char *name, uint32_t elem_bytes,
-           const uint64_t *extent)
+static int read_layout(const broken *b, lay *l, const char *name,
+                       uint32_t elem_bytes, const uint64_t *extent)
 {
     const lay_row *row = lay_row_of(name);
 
@@ -169,7 +169,7 @@ int lay_of(const broken *b, lay *l, const char *name, uint32_t elem_bytes,
             strcmp(wrong_maps[i].layout, row->id) == 0 &&
             lay_read(&other, row, wrong_maps[i].map, name, elem_bytes,
                      extent) == 0 &&
-            other.n_units == l->n_units && lay_parts(&other) == lay_parts(l)) {
+            other.n_units == l->n_units && parts(&other) == parts(l)) {
             *l = other;
         }
     }
@@ -207,7 +207,7 @@ static lay_at unflat(const lay *l, uint64_t i)
     return at;
 }
 
-uint64_t lay_place_of(const broken *b, const lay *l, lay_at at)
+static uint64_t place_of(const broken *b, const lay *l, lay_at at)
 {
     const lay_axis *rows = &l->axis[LAY_ROWS];
     const lay_axis *cols = &l->axis[LAY_COLS];
@@ -217,7 +217,7 @@ uint64_t lay_place_of(const broken *b, const lay *l, lay_at at)
         at.at[LAY_ROWS] = at.at[LAY_COLS];
         at.at[LAY_COLS] = row;
     }
-    if (IS(L29) && lay_parts(l) == 2) {
+    if (IS(L29) && parts(l) == 2) {
         at.at[LAY_PARTS] ^= 1;
     }
     const uint64_t place = lay_place(l, at);
@@ -227,7 +227,7 @@ uint64_t lay_place_of(const broken *b, const lay *l, lay_at at)
 }
 
 /* The pad byte of what lies beyond, LAY_ANYTHING, or -2: it is live. */
-int lay_pad_of(const lay *l, lay_at at)
+static int pad_of(const lay *l, lay_at at)
 {
     int pad = -2;
 
@@ -244,7 +244,7 @@ int lay_pad_of(const lay *l, lay_at at)
     return pad;
 }
 
-uint64_t lay_logical(const lay *l, lay_at at)
+static uint64_t logical(const lay *l, lay_at at)
 {
     uint64_t i = 0;
 
@@ -257,10 +257,10 @@ uint64_t lay_logical(const lay *l, lay_at at)
 static uint64_t pad_code(const mover *m, lay_at at, int pad)
 {
     const broken *b = m->b;
-    const uint64_t bits = 8 / lay_parts(&m->l);
+    const uint64_t bits = 8 / parts(&m->l);
     const uint64_t byte = !IS(L09) ? (uint64_t)pad : pad == 0 ? 127 : 0;
 
-    return lay_parts(&m->l) == 1
+    return parts(&m->l) == 1
                ? byte * 0x0101010101010101u
                : byte >> (at.at[LAY_PARTS] * bits) & ((1u << bits) - 1);
 }
@@ -268,7 +268,7 @@ static uint64_t pad_code(const mover *m, lay_at at, int pad)
 static void forward(const mover *m, const mxo_tensor *valid)
 {
     const broken *b = m->b;
-    const uint64_t n_parts = lay_parts(&m->l);
+    const uint64_t n_parts = parts(&m->l);
     const uint64_t n = m->l.axis[0].padded * m->l.axis[1].padded *
                        m->l.axis[2].padded * n_parts;
 
@@ -282,11 +282,10 @@ static void forward(const mover *m, const mxo_tensor *valid)
     }
     for (uint64_t i = 0; i < n; i++) {
         const lay_at at = unflat(&m->l, i);
-        const int pad = lay_pad_of(&m->l, at);
-        const uint64_t place = lay_place_of(b, &m->l, at);
+        const int pad = pad_of(&m->l, at);
+        const uint64_t place = place_of(b, &m->l, at);
         if (pad == -2) {
-            const uint64_t code =
-                load_unit(m->x, n_parts, lay_logical(&m->l, at));
+            const uint64_t code = load_unit(m->x, n_parts, logical(&m->l, at));
             store_unit(m->y, n_parts, place,
                        lay_changed(b, m->row->values, code, 0));
         } else if (!IS(L10)) {
@@ -302,53 +301,29 @@ static void forward(const mover *m, const mxo_tensor *valid)
     }
 }
 
-static uint64_t n_kept(const mover *m)
-{
-    return m->kept[0] * m->kept[1] * m->kept[2] * lay_parts(&m->l);
-}
-
-/* The code of a kept unit; 0 where it has no place. */
-static uint64_t kept_code(const mover *m, uint64_t unit)
-{
-    const uint64_t n_parts = lay_parts(&m->l);
-    uint64_t rest = unit / n_parts;
-    lay_at at;
-
-    at.at[LAY_PARTS] = unit % n_parts;
-    for (int axis = LAY_PARTS - 1; axis >= 0; axis--) {
-        at.at[axis] = rest % m->kept[axis];
-        rest /= m->kept[axis];
-    }
-    const uint64_t place = lay_place_of(m->b, &m->l, at);
-
-    return place < m->l.n_units ? load_unit(m->x, n_parts, place) : 0;
-}
-
 static void back(const mover *m, const mxo_tensor *valid)
 {
+    const uint64_t n_parts = parts(&m->l);
+    const uint64_t n = m->kept[0] * m->kept[1] * m->kept[2] * n_parts;
+
     if (valid != NULL) {
         memset(tensor_address(valid), 1, (size_t)valid->n_bytes);
     }
-    for (uint64_t i = 0; i < n_kept(m); i++) {
-        store_unit(m->y, lay_parts(&m->l), i,
-                   lay_changed(m->b, m->row->values, kept_code(m, i), 1));
-    }
-}
-
-/* Has every element a value in the other type? */
-static int have_values(const mover *m, int is_back)
-{
-    const uint64_t n = is_back ? n_kept(m)
-                               : m->x->shape[0] * m->x->shape[1] *
-                                     m->x->shape[2] * lay_parts(&m->l);
-    int all = 1;
-
-    for (uint64_t i = 0; i < n && all; i++) {
+    for (uint64_t i = 0; i < n; i++) {
+        lay_at at;
+        uint64_t rest = i;
+        at.at[LAY_PARTS] = rest % n_parts;
+        rest /= n_parts;
+        for (int axis = LAY_PARTS - 1; axis >= 0; axis--) {
+            at.at[axis] = rest % m->kept[axis];
+            rest /= m->kept[axis];
+        }
+        const uint64_t place = place_of(m->b, &m->l, at);
         const uint64_t code =
-            is_back ? kept_code(m, i) : load_unit(m->x, lay_parts(&m->l), i);
-        all = lay_has_value(m->row->values, code, is_back);
+            place < m->l.n_units ? load_unit(m->x, n_parts, place) : 0;
+        store_unit(m->y, n_parts, i,
+                   lay_changed(m->b, m->row->values, code, 1));
     }
-    return all;
 }
 
 mxo_status broken_move(const broken *b, const char *name,
@@ -364,20 +339,16 @@ mxo_status broken_move(const broken *b, const char *name,
     }
     const int to_records = step->back && strchr(m.row->map, '@') != NULL;
 
-    if (lay_of(m.b, &m.l, name, width_of(step->back ? m.x : m.y),
-               to_records ? m.y->shape : m.x->shape) != 0) {
+    if (read_layout(m.b, &m.l, name, width_of(step->back ? m.x : m.y),
+                    to_records ? m.y->shape : m.x->shape) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the layout does not fit");
     }
     if (step->only_check) {
         return MXO_OK;
     }
     remember(b, &m.l, name);
-    memcpy(m.kept, m.y->shape, sizeof m.kept);
-    if (strcmp(m.row->values, "keep") != 0 && !have_values(&m, step->back)) {
-        return broken_fail(MXO_E_PARAM, why,
-                           "an element has no value in the other type");
-    }
     if (step->back) {
+        memcpy(m.kept, m.y->shape, sizeof m.kept);
         back(&m, step->valid);
     } else {
         forward(&m, step->valid);
@@ -416,7 +387,7 @@ static mxo_status put_part(const broken *b, const mxo_call *call,
     y.dtype = m.x->dtype;
     y.rank = 1;
     y.shape[0] = y.n_bytes / width_of(m.x);
-    if (lay_of(b, &m.l, name, width_of(m.x), m.x->shape) != 0) {
+    if (read_layout(b, &m.l, name, width_of(m.x), m.x->shape) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the record does not fit");
     }
     forward(&m, NULL);
@@ -429,6 +400,93 @@ mxo_status broken_layout_record(const broken *b, const mxo_call *call,
     MXO_TRY(put_part(b, call, "codes", 0, why));
     if (!IS(EN20)) {
         MXO_TRY(put_part(b, call, "scale", 1, why));
+    }
+    return MXO_OK;
+}
+
+static int64_t index_forward(const broken *b, const lay *l, int64_t at)
+{
+    uint64_t rest = (uint64_t)at;
+    lay_at from;
+
+    for (int axis = LAY_AXES - 1; axis >= 0; axis--) {
+        const uint64_t extent = l->axis[axis].extent;
+        if (extent == 0) {
+            return -1;
+        }
+        from.at[axis] = rest % extent;
+        rest /= extent;
+    }
+    return at < 0 || rest > 0 ? -1 : (int64_t)place_of(b, l, from);
+}
+
+static int64_t index_back(const lay *l, int64_t at)
+{
+    if (at < 0 || (uint64_t)at >= l->n_units) {
+        return -1;
+    }
+    if (lay_is_gap(l, (uint64_t)at)) {
+        return -3;
+    }
+    const lay_at from = lay_source(l, (uint64_t)at);
+    const int pad = pad_of(l, from);
+
+    return pad == -2             ? (int64_t)logical(l, from)
+           : pad == LAY_ANYTHING ? -3
+                                 : -2;
+}
+
+/* Arithmetic of too few bits. */
+static int64_t narrowed(const broken *b, int64_t i)
+{
+    if (i >= 0 && IS(L26)) {
+        return i & 0xffffffff;
+    }
+    if (i >= 0 && IS(L27)) {
+        return (i & 0xffffffff) - ((i & 0x80000000) != 0 ? 0x100000000 : 0);
+    }
+    return i;
+}
+
+static void store_i64(const mxo_tensor *t, uint64_t i, int64_t value)
+{
+    memcpy(tensor_address(t) + 8 * i, &value, 8);
+}
+
+mxo_status broken_layout_index(const broken *b, const mxo_call *call,
+                               mxo_text why)
+{
+    const mxo_tensor *at = call_in(call, "at");
+    const mxo_tensor *to = call_out(call, "to");
+    const mxo_tensor *sizes = call_out(call, "sizes");
+    const char *name = call_text(call, "layout");
+    const uint64_t extent[] = {(uint64_t)call_number(call, "experts"),
+                               (uint64_t)call_number(call, "rows"),
+                               (uint64_t)call_number(call, "cols")};
+    lay l;
+
+    if (lay_row_of(name) == NULL || at == NULL || to == NULL || sizes == NULL) {
+        return broken_fail(MXO_E_UNSUPPORTED, why, "no such layout here");
+    }
+    if (read_layout(b, &l, name, (uint32_t)call_number(call, "elem_bytes"),
+                    extent) != 0) {
+        return broken_fail(MXO_E_SHAPE, why, "the layout does not fit");
+    }
+    for (uint64_t i = 0; i < broken_elems(at); i++) {
+        int64_t index;
+        memcpy(&index, tensor_address(at) + 8 * i, 8);
+        index = IS(L28) && index >= 0 ? index & 0xffffffff : index;
+        index = call_is(call, "dir", "inverse") ? index_back(&l, index)
+                                                : index_forward(b, &l, index);
+        store_i64(to, i, narrowed(b, index));
+    }
+    const uint64_t n = parts(&l) * extent[0] * extent[1] * extent[2];
+
+    store_i64(sizes, 0, (int64_t)parts(&l));
+    store_i64(sizes, 1, (int64_t)n);
+    store_i64(sizes, 2, (int64_t)l.n_units);
+    for (int axis = 0; axis < LAY_PARTS; axis++) {
+        store_i64(sizes, 3 + (uint64_t)axis, (int64_t)l.axis[axis].padded);
     }
     return MXO_OK;
 }

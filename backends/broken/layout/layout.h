@@ -83,18 +83,6 @@ uint64_t lay_place(const lay *l, lay_at from);
 /* Does a place lie between the bodies of records? */
 int lay_is_gap(const lay *l, uint64_t place);
 lay_at lay_source(const lay *l, uint64_t place);
-/* The layout of a name as the mutant has it; 0, or -1: it does not fit. */
-int lay_of(const broken *b, lay *l, const char *name, uint32_t elem_bytes,
-           const uint64_t *extent);
-/* Nibbles of a byte that move apart, or 1. */
-uint64_t lay_parts(const lay *l);
-/* A place by the mutant's arithmetic; the byte of a pad there, LAY_ANYTHING, or
-   -2: an element, which is number lay_logical(). */
-uint64_t lay_place_of(const broken *b, const lay *l, lay_at at);
-int lay_pad_of(const lay *l, lay_at at);
-uint64_t lay_logical(const lay *l, lay_at at);
-/* Can the element be changed? */
-int lay_has_value(const char *values, uint64_t code, int back);
 /* An element after its change of values, or before it. */
 uint64_t lay_changed(const broken *b, const char *values, uint64_t code,
                      int back);

@@ -17,20 +17,6 @@ static uint64_t times_or_over(double a, uint64_t code, int over)
     return out;
 }
 
-int lay_has_value(const char *values, uint64_t code, int back)
-{
-    if (strcmp(values, "bf16_to_f32") == 0) {
-        return !back || (code & 0xffff) == 0;
-    }
-    if (strcmp(values, back ? "e8m0_to_f32" : "f32_to_e8m0") == 0) {
-        return (code & 0x807fffff) == 0;
-    }
-    if (strcmp(values, "e8m0_plus_6") == 0) {
-        return back ? code >= 6 : code <= 249;
-    }
-    return strcmp(values, "e4m3_magnitude") != 0 || !back || code <= 0x7f;
-}
-
 uint64_t lay_changed(const broken *b, const char *values, uint64_t code,
                      int back)
 {
