@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Quantisers where one step decides (data=verges): a row is ruled by one
+ * number, the ends of the types' exponents and the numbers next to a rule's
+ * boundaries; global scales by which a block's scale or an element is next to
+ * a tie.  Beside them every element with every rule, odd rows and indices of
+ * more than 16 bits.
+ */
+#include "data/fills.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define COUNT(n) (sizeof(n) / sizeof(n)[0])
+
+static uint64_t cols_of(const host_tensor *t)
+{
+    return t->shape[t->rank - 1];
+}
+
+static double of_bits(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return (double)x;
+}
+
+static uint32_t bits_of(double x)
+{
+    const float f = (float)x;
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
+/* Maxima: zero; the ends of binary32, binary16 and their neighbours; 1, 6 and
+   roots of 2, whose logarithms are a tie or next to one; six times a tie of
+   E4M3. */
+static const uint32_t maxima[] = {
+    0,          1,          0x40,       0x00400000, 0x007fffff, 0x00800000,
+    0x00800001, 0x00a00000, 0x00c00000, 0x00ffffff, 0x01000000, 0x01400000,
+    0x01800000, 0x02000000, 0x7e000000, 0x7e7fffff, 0x7e800000, 0x7effffff,
+    0x7f000000, 0x7f400000, 0x7f600000, 0x7f7fffff, 0x7f800000, 0x3f800000,
+    0x3f800001, 0x3f7fffff, 0x40c00000, 0x40c00001, 0x40bfffff, 0x3fb504f2,
+    0x3fb504f3, 0x3fb504f4, 0x403504f3, 0x40cc0000, 0x40cc0001, 0x40cbffff,
+    0x40e40000, 0x40e3ffff, 0x44b504f3, 0x453504f3, 0x33800000, 0x34000000,
+    0x38800000, 0x38900000, 0x39000000, 0x477fe000, 0x477ff000, 0x43e00000,
+    0x43e80001, 0x3c000000};
+
+/* Of a row: the maximum and fractions of it, zeros of both signs and, in every
+   third row, a NaN below zero. */
+static void fill_verge_rows(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = cols_of(t);
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t r = i / cols;
+        const uint64_t col = i % cols;
+        const double most = of_bits(maxima[(r + col / 32 * 7) % COUNT(maxima)]);
+        const double part = (double)(16 - col % 16) / 16;
+
+        fill_put(t, i, col % 2 == 0 ? most * part : -most * part);
+        if (col % 16 == 13 || col % 16 == 14) {
+            fill_put(t, i, col % 2 == 0 ? 0.0 : -0.0);
+        } else if (col == 11 && r % 3 == 2) {
+            tensor_store(t, i,
+                         t->dtype == MXO_F32   ? 0xffc00000
+                         : t->dtype == MXO_F16 ? 0xfe00
+                                               : 0xffc0);
+        }
+    }
+}
+
+static const double ties[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5};
+
+/* The nearest binary32 number, and its neighbours in turn. */
+static uint32_t beside(double x, uint64_t turn)
+{
+    return bits_of(x) + (uint32_t)(turn % 3) - 1;
+}
+
+/* A block's maximum, short enough for any type, and its tie of E4M3. */
+static double row_most(uint64_t r)
+{
+    return 1 + (double)(r * 5 % 8) / 8;
+}
+
+enum { GIVEN = 18, VERGE_ROWS = 96 };
+
+/* Rows by turns: global scales of every kind; those by which the scale is next
+   to a tie; and then elements, of binary32 or of E4M3. */
+static uint32_t row_global(const test_case *c, uint64_t r)
+{
+    static const uint32_t given[GIVEN] = {
+        0,          0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x00400000,
+        0x80400000, 0xbf800000, 0xc5000000, 0x7f000000, 0x7e800000, 0x00800000,
+        0x3f800001, 0x7b800000, 0xfb800000, 0x03800000, 0xbf800001, 0x7f7fffff};
+    const int is_e4m3 = strcmp(case_value(c, "from"), "e4m3") == 0;
+    const uint64_t step = r / 2;
+    const double tie = (8.5 + (double)(r * 3 % 8)) / 8;
+    const double half = 1.5 * ties[r % COUNT(ties)];
+
+    if (r < GIVEN) {
+        return given[r];
+    }
+    if (r % 2 == 0) {
+        return beside(tie * 6 / row_most(r), r / 2);
+    }
+    return is_e4m3 ? beside(half / (half * (1 + (double)step / 1024)), r / 14)
+                   : 0x3f800001 + (uint32_t)(r * 0x2f1b5) % 0x7f0000;
+}
+
+static void fill_verge_global(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, row_global(c, i));
+    }
+}
+
+/* 32 ordinary numbers of a row, and as many that are next to nothing. */
+static double verge_element(const test_case *c, uint64_t r, uint64_t col)
+{
+    const double most = row_most(r);
+    const double part = (double)(16 - col % 16) / 16;
+    const double sign = col % 3 == 1 ? -1 : 1;
+
+    (void)c;
+    if (col >= 48 && r % 3 == 0) {
+        return 0;
+    }
+    if (col % 16 == 14) {
+        return col % 32 == 14 ? 0.0 : -0.0;
+    }
+    return sign * most * part * (col < 32 ? 1 : col < 48 ? 0x1p-125 : 0x1p-130);
+}
+
+static void fill_verge_blocks(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = cols_of(t);
+    const uint64_t n = tensor_elems(t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t r = i / cols;
+        const uint64_t col = i % cols;
+        const double tie = ties[col % COUNT(ties)];
+        const double global = of_bits(row_global(c, r));
+
+        fill_put(t, i, verge_element(c, r, col));
+        if (r < GIVEN || r % 2 == 0 || col >= 32) {
+            continue;
+        }
+        if (t->dtype == MXO_E4M3) {
+            fill_put(t, i, col % 16 == 0 ? 1.5 : ties[r % COUNT(ties)] / 4);
+        } else if (t->dtype == MXO_F32) {
+            tensor_store(t, i,
+                         col % 16 == 0 ? bits_of(6 / global)
+                                       : beside(tie / global, col));
+        }
+    }
+}
+
+static void fill_verge_scale(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint32_t bits[] = {0x00400000, 1,          0x00800000,
+                                    0xbf800000, 0x7fc00000, 0x7f7fffff,
+                                    0x80000000, 0x3eaaaaab};
+
+    (void)rng;
+    tensor_store(t, 0, bits[case_dim(c, "rows") % COUNT(bits)]);
+}
+
+static void fill_verge_bytes(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t bytes[] = {0, 110, 1, 111, 2, 127, 109, 126};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, bytes[i % COUNT(bytes)]);
+    }
+}
+
+/* A NaN of either sign whose payload has one bit, or two, beside the first. */
+static uint64_t verge_nan(const host_tensor *t, uint64_t i)
+{
+    const unsigned mbits = t->dtype == MXO_F64   ? 52
+                           : t->dtype == MXO_F32 ? 23
+                           : t->dtype == MXO_F16 ? 10
+                                                 : 7;
+    const unsigned width = t->dtype == MXO_F64   ? 63
+                           : t->dtype == MXO_F32 ? 31
+                                                 : 15;
+    const uint64_t one = 1;
+    const uint64_t nan = (one << width) - (one << (mbits - 1));
+    const uint64_t payload = one << i % mbits | (i % 2 == 0 ? one : 0);
+
+    return (i / 3 % 2 << width) | nan | payload;
+}
+
+/* Full mantissas that lie so low that next to every random word decides, and
+   NaN between them. */
+static void fill_verge_low(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double part = 1 + (double)prng_below(rng, 1 << 30) * 0x1p-30;
+        const double x = ldexp(i % 8 == 3 ? -part : part, -(int)(i % 96));
+
+        if (i % 4 == 1) {
+            tensor_store(t, i, verge_nan(t, i / 4));
+        } else if (t->dtype == MXO_F64) {
+            uint64_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            tensor_store(t, i, bits | 1);
+        } else {
+            fill_put(t, i, x);
+        }
+    }
+}
+
+/* Numbers of which a function is nearer to a tie of binary32 than of 2^45
+   others: of exp, exp2, tanh, the sigmoid, silu; then one whose tanh in
+   binary64 the fourth term of a series decides; then ties, where half of them
+   is the result. */
+static void fill_verge_hard(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint32_t bits[] = {
+        0x3d1a274e, 0xc13d6631, 0x3f5bc24c, 0xbffc842d, 0xbda7d6c2, 0xbed8750d,
+        0x413cd272, 0xc1532d8e, 0xbffff475, 0x3e89645a, 0xbc21e457, 0xc0c7b05f,
+        0xbe150cd4, 0xbf325d3b, 0xbeb018d6, 0xc0807096, 0x3fa053d1, 0x414ef299,
+        0xbcc6739c, 0xc01b967d, 0x4116eb30, 0xbc1b298c, 0x402f1176, 0xc13c8811,
+        0xbe8f45a6, 0x3cf75b06, 0x3d10b23a, 0x3db441e7, 0x3f27a556, 0x397a69bb,
+        0x3f808000, 0x3f818000, 0x3f801000, 0x3f803000, 1,          3};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, bits[i % COUNT(bits)]);
+    }
+}
+
+/* The same of the logarithm, and what it has no number for. */
+static void fill_verge_log(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint32_t bits[] = {
+        0x3feddffd, 0x3f0f0703, 0x3fcaa397, 0x3fff32b8, 0x4049b40e,
+        0x402c68df, 0x3fb4dbe5, 0xff800000, 0x7f800000, 0x7fc00001,
+        0x80000000, 0,          0x00000001, 0x807fffff, 0xbf800000};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, bits[i % COUNT(bits)]);
+    }
+}
+
+static void fill_verge_words(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t low = i % 3 == 0 ? 0 : prng_below(rng, 1 << 12);
+        tensor_store(t, i, 0xffffffff - low);
+    }
+}
+
+static const fill_row fills[] = {
+    {"act.unary", "x", "verges", fill_verge_hard},
+    {"format.encode", "x", "verges", fill_verge_low},
+    {"format.encode", "rand", "verges", fill_verge_words},
+    {"math.lg2", "x", "verges", fill_verge_log},
+    {"quant.engine", "x", "verges", fill_verge_rows},
+    {"quant.group", "x", "verges", fill_verge_rows},
+    {"quant.mx", "x", "verges", fill_verge_rows},
+    {"quant.mxfp4_to_nvfp4", "scale", "verges", fill_verge_bytes},
+    {"quant.nvfp4", "global_scale", "verges", fill_verge_global},
+    {"quant.nvfp4", "x", "verges", fill_verge_blocks},
+    {"quant.nvfp4_engine", "x", "verges", fill_verge_rows},
+    {"quant.q8_0", "x", "verges", fill_verge_rows},
+    {"quant.qdq", "x", "verges", fill_verge_rows},
+    {"quant.static", "scale", "verges", fill_verge_scale},
+    {"quant.static", "x", "verges", fill_corners},
+    {NULL, NULL, NULL, NULL},
+};
+
+#define SHORT_RULES                                                           \
+    "aiter_dynamic|triton35_up|triton35_down|triton35_kernel_up|triton36_up|" \
+    "triton36_down"
+
+static const grid_row grid[] = {
+    {2, 0, "quant.mx:element=*,rule=*,from=f32,rows=2,cols=96,data=ties|amax"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn|e5m2,rule=*,tie=rne|rna|rnz|rz,from=f32,"
+     "rows=2,cols=96,data=ties"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn|e5m2,rule=*,from=*,rows=50,cols=32,"
+     "data=verges"},
+    {2, 0,
+     "quant.mx:element=e4m3fn|e5m2,rule=aiter_torch_rounddown|"
+     "aiter_torch_even|aiter_dynamic,tie=rz|rna|rnz,from=f32,rows=50,cols=32,"
+     "data=verges"},
+    {2, 0,
+     "quant.mx:element=e2m3|e4m3fn|e5m2|int8,rule=" SHORT_RULES
+     ",rows=2,cols=31|33|35|63,data=ordinary"},
+    {2, 0, "quant.engine:rule=*,from=*,rows=50,cols=32,data=verges"},
+    {2, 0,
+     "quant.engine:rule=mlx,element=e4m3fn,from=*,rows=50,cols=32,"
+     "data=random|corners|verges"},
+    {2, 0, "quant.nvfp4_engine:rule=*,from=*,rows=50,cols=64,data=verges"},
+    {2, 0, "quant.qdq:rule=*,from=*,rows=50,cols=32,data=verges"},
+    {2, 0, "quant.q8_0:rows=50,cols=32,data=verges"},
+    {2, 0,
+     "quant.group:rule=*,element=e4m3fn|e2m1,from=*,pow2=*,group_cols=16,"
+     "rows=50,cols=32,data=verges"},
+    {2, 0,
+     "quant.group:rule=*,element=e2m1|e4m3fn,scale=packed|packed_mn,pow2=1,"
+     "group_cols=32,rows=5,cols=160|640,data=ordinary"},
+    {2, 0,
+     "quant.nvfp4:from=bf16|f16|e4m3,math=fast|ieee|vllm|exact,rcp=*,"
+     "inverted=*,gscales=96,rows=96,cols=64,data=verges"},
+    {2, 0,
+     "quant.nvfp4:from=e4m3,scale=e8m0,rcp=*,inverted=*,gscales=96,rows=96,"
+     "cols=64,data=verges"},
+    {2, 0,
+     "quant.nvfp4:from=f32,math=trtllm_gen,rcp=*,inverted=*,gscales=96,"
+     "rows=96,cols=64,data=verges"},
+    {2, 0,
+     "quant.static:element=*,from=*,apply=*,rows=1|2|3|4|5|6|7|8,cols=48,"
+     "data=verges"},
+    {2, 0,
+     "quant.static:element=*,from=*,apply=*,nan=*,rows=3,cols=96,data=random"},
+    {2, 0,
+     "quant.mxfp4_to_nvfp4:lossless=*,k_max=-128|0|127,rows=3,cols=96,"
+     "data=verges"},
+    {2, 0, "quant.group:group_cols=1,rows=2,cols=33000,data=ordinary"},
+    {2, 0,
+     "quant.group:rule=vllm_group,group_cols=1,pow2=1,scale=packed|packed_mn,"
+     "rows=2,cols=132000,data=ordinary"},
+    {2, 0,
+     "quant.nvfp4:sf_layout=linear|128x4,rows=65600,cols=16,data=ordinary"},
+    {2, 0, "quant.requant:rows=65600,cols=32"},
+    {2, 0, "quant.engine:rule=torchao_even,rows=65600,cols=32,data=ordinary"},
+    {2, 0, "quant.mxfp4_to_nvfp4:k_max=127,rows=65600,cols=32,data=random"},
+    {2, 0, "dequant.nvfp4_engine:rows=65600,cols=16,data=random"},
+    {2, 0, "dequant.nvfp4:rows=65600,cols=16,data=random"},
+    {2, 0, "format.decode:packed=1,zero=*,nan=*,to=*,n=64"},
+    {2, 0,
+     "format.encode:format=*,from=*,tie=sr,bits=32|31|8|1,sat=*,n=384,"
+     "data=verges"},
+    {2, 0,
+     "format.encode:dialect=*,format=*,from=*,tie=rne|rz|sr,sat=*,n=192,"
+     "data=verges"},
+    {2, 0,
+     "format.encode:dialect=*,format=e2m1,packed=1,tie=rne|rnz,n=192,data="
+     "verges"},
+    {2, 0, "dequant.mx_table:codes=40,scales=256"},
+    {2, 0, "quant.requant_table:codes=16,offsets=256"},
+    {2, 0, "dequant.group:group_cols=1,rows=66000,cols=1,data=random"},
+    {2, 0, "dequant.mx:element=e4m3fn,rows=65600,cols=32,data=random"},
+    {2, 0, "format.encode:tie=rne|sr,n=66000,data=random"},
+    {2, 0, "format.encode:packed=1,n=131100,data=random"},
+    {2, 0, "format.decode:packed=*,n=66000,data=random"},
+    {2, 0, "format.convert:from=*,n=66000,data=random"},
+    {2, 0, "format.classify:n=66000"},
+    {2, 0, "format.e8m0_decode:n=66000"},
+    {2, 0, "format.e8m0_encode:n=66000,data=random"},
+    {2, 0, "format.ue4m3:dir=*,n=66000"},
+    {2, 0, "quant.scale:n=66000"},
+    {2, 0, "quant.mx_exponent:n=66000,data=random"},
+    {2, 0, "quant.scaled:rows=1,cols=66048,data=ordinary"},
+    {2, 0, "quant.q8_0:rows=1,cols=66048,data=ordinary"},
+    {2, 0, "quant.static:rows=1,cols=66000,data=ordinary"},
+    {2, 0, "act.unary:fn=exp,n=66000,data=ordinary"},
+    {2, 0, "act.unary:fn=*,to=*,n=36,data=verges"},
+    {2, 0, "act.unary:fn=silu_alpha,alpha=0|-0.5,to=*,n=36,data=verges"},
+    {2, 0, "math.lg2:ftz=*,n=30,data=verges"},
+    {2, 0, "act.glu:rows=1,cols=66000,data=ordinary"},
+    {2, 0, "act.glu_quant:rows=1,cols=66048,data=ordinary"},
+    {2, 0, "math.rcp:mode=*,n=66000,data=random"},
+    {0, 0, NULL},
+};
+
+const case_family cases_verges = {"verges", fills, grid};
