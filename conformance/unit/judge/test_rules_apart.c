@@ -172,6 +172,8 @@ START_TEST(each_rule_is_told_from_each_other)
     ck_assert_uint_gt(l.n, 0);
     ck_assert_int_eq(judge_open(&j, &other, 0, why), MXO_OK);
     j.is_brief = 1;
+    j.subject.once = 1; /* the emulator, which is believed */
+    j.subject.decoy = 0;
     for (size_t i = 0; i < l.n; i++) {
         test_case c;
         ck_assert_msg(case_parse(&c, l.item[i].text, why) == 0, "%s", sentence);
