@@ -234,7 +234,7 @@ static void fill_verge_low(const test_case *c, host_tensor *t, prng *rng)
 /* Numbers of which a function is nearer to a tie of binary32 than of 2^45
    others: of exp, exp2, tanh, the sigmoid, silu; then one whose tanh in
    binary64 the fourth term of a series decides; then ties, where half of them
-   is the result. */
+   is the result; then ends of binary64's exponentials. */
 static void fill_verge_hard(const test_case *c, host_tensor *t, prng *rng)
 {
     static const uint32_t bits[] = {
@@ -243,7 +243,8 @@ static void fill_verge_hard(const test_case *c, host_tensor *t, prng *rng)
         0xbe150cd4, 0xbf325d3b, 0xbeb018d6, 0xc0807096, 0x3fa053d1, 0x414ef299,
         0xbcc6739c, 0xc01b967d, 0x4116eb30, 0xbc1b298c, 0x402f1176, 0xc13c8811,
         0xbe8f45a6, 0x3cf75b06, 0x3d10b23a, 0x3db441e7, 0x3f27a556, 0x397a69bb,
-        0x3f808000, 0x3f818000, 0x3f801000, 0x3f803000, 1,          3};
+        0x3f808000, 0x3f818000, 0x3f801000, 0x3f803000, 0x44304000, 0xc4304000,
+        0xc4390000, 0x447a2000, 0xc485d000, 0x3b7f2e85, 1,          3};
     const uint64_t n = tensor_elems(t);
 
     (void)c;
@@ -280,7 +281,66 @@ static void fill_verge_words(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Gates and ups over all exponents of small numbers, at the ends of an
+   exponential in each type, and beyond them. */
+static void fill_verge_gated(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double given[] = {
+        0.0,   -0.0,   -86.5,   -87.4,    -88.1, -88.4,  -88.6, -88.75, -103.5,
+        87.5,  88.2,   88.8,    61,       -700,  -744,   -750,  -1100,  -1999,
+        1e300, -1e300, 1e-300,  1,        -1,    2,      7,     1e38,   -1e38,
+        -51.8, -52.0,  0x1p-60, 0x1p-130, 170,   -126.5, -127.5};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t at = i * 37 + i / 59;
+        const int lg = (int)(at % 34) - 31;
+        const double part = 1 + (double)(at * 11 % 256) / 256;
+
+        fill_put(t, i,
+                 i % 3 == 2 ? given[at % COUNT(given)]
+                            : ldexp(i % 2 == 0 ? part : -part, lg));
+    }
+}
+
+/* Gates of 64, whose sigmoid is 1, and ups by which a group's maximum is 448
+   times a power of two, or next to it, and elements are next to ties. */
+static void fill_verge_groups(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = cols_of(t);
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t r = i / cols;
+        const uint64_t col = i % cols;
+        const uint32_t fine = (uint32_t)(r < 6 ? r : r * 0x2f1b3);
+        const uint32_t most = 0x40e00000 + fine + ((uint32_t)(r % 4) << 23);
+        const float scale = (float)(64 * of_bits(most)) / 448.0F;
+        const double tie = 32 * (8.5 + (double)(col % 8)) / 8;
+
+        if (col < cols / 2) {
+            fill_put(t, i, 64);
+        } else if (t->dtype == MXO_F32) {
+            tensor_store(t, i,
+                         col % 32 == 0 ? most
+                                       : beside(tie * (double)scale / 64, col));
+        } else {
+            fill_put(t, i, ldexp(col % 32 == 0 ? 7 : tie / 64, (int)(r % 4)));
+        }
+    }
+}
+
 static const fill_row fills[] = {
+    {"act.glu", "x", "verges", fill_verge_gated},
+    {"act.glu", "gate", "verges", fill_verge_gated},
+    {"act.glu", "up", "verges", fill_verge_gated},
+    {"act.glu_quant", "x", "verges", fill_verge_groups},
+    {"act.glu_quant", "gate", "verges", fill_verge_gated},
+    {"act.glu_quant", "up", "verges", fill_verge_gated},
     {"act.unary", "x", "verges", fill_verge_hard},
     {"format.encode", "x", "verges", fill_verge_low},
     {"format.encode", "rand", "verges", fill_verge_words},
@@ -387,11 +447,45 @@ static const grid_row grid[] = {
     {2, 0, "quant.q8_0:rows=1,cols=66048,data=ordinary"},
     {2, 0, "quant.static:rows=1,cols=66000,data=ordinary"},
     {2, 0, "act.unary:fn=exp,n=66000,data=ordinary"},
-    {2, 0, "act.unary:fn=*,to=*,n=36,data=verges"},
-    {2, 0, "act.unary:fn=silu_alpha,alpha=0|-0.5,to=*,n=36,data=verges"},
+    {2, 0, "act.unary:fn=*,to=*,n=42,data=verges"},
+    {2, 0, "act.unary:fn=silu_alpha,alpha=0|-0.5,to=*,n=42,data=verges"},
     {2, 0, "math.lg2:ftz=*,n=30,data=verges"},
     {2, 0, "act.glu:rows=1,cols=66000,data=ordinary"},
     {2, 0, "act.glu_quant:rows=1,cols=66048,data=ordinary"},
+    {2, 0,
+     "act.glu:dialect=*,from=*,to=f32|f64|bf16,alpha=1|1.702,rows=5,cols=97,"
+     "data=verges"},
+    {2, 0,
+     "act.glu:dialect=situ|situ_vllm|situ_aiter|situ_flashinfer|situ_mega|"
+     "situ_b12x,beta=3,linear_beta=0.7|-25,from=f32,to=f32,rows=5,cols=97,"
+     "data=verges|ordinary"},
+    {2, 0,
+     "act.glu:dialect=trtllm_gen,from=f32,to=f32,scale_gate=0.3|0.0037|3,alpha="
+     "1.702|0.7,"
+     "beta=0.5,rows=3,cols=65,data=ordinary"},
+    {2, 0,
+     "act.glu:dialect=triton_torch|gpt_oss_torch|vllm_clamp_torch,"
+     "limit=3.478125,from=bf16|f16,to=f32,rows=3,cols=65,data=limits"},
+    {2, 0,
+     "act.glu:dialect=trtllm_gen,from=f32,to=f32,layout=split,"
+     "per_expert=limit|all,experts=5,rows=65,cols=64,data=slips"},
+    {2, 0,
+     "act.glu:per_expert=limit,experts=300,rows=66000,cols=1,data=disjoint"},
+    {2, 0,
+     "act.glu:dialect=exact|triton,from=f64|f32,to=f64,layout=*,order=*,"
+     "rows=3,cols=17,data=verges"},
+    {2, 0,
+     "act.glu:dialect=exact,from=f64,to=f64,alpha=1|inf|-inf|1e300,"
+     "beta=0|-0|1e300|-1e300,limit=none,rows=5,cols=97,data=verges"},
+    {2, 0,
+     "act.glu:dialect=exact,from=f32|bf16,to=f32|bf16,beta=-0,rows=3,cols=64,"
+     "data=corners"},
+    {2, 0,
+     "act.glu_quant:dialect=*,from=*,group=32,scale=f32|e8m0,pow2=*,rows=40,"
+     "cols=64,data=verges"},
+    {2, 0,
+     "act.glu_quant:dialect=*,from=*,group=32,limit=6.789,rows=5,cols=64,"
+     "data=limits"},
     {2, 0, "math.rcp:mode=*,n=66000,data=random"},
     {0, 0, NULL},
 };
