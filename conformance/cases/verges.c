@@ -50,8 +50,8 @@ static const uint32_t maxima[] = {
     0x38800000, 0x38900000, 0x39000000, 0x477fe000, 0x477ff000, 0x43e00000,
     0x43e80001, 0x3c000000};
 
-/* Of a row: the maximum and fractions of it, zeros of both signs and, in every
-   third row, a NaN below zero. */
+/* Of a row: the maximum, at each place in turn, and fractions of it, zeros of
+   both signs and, in every third row, a NaN below zero. */
 static void fill_verge_rows(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t cols = cols_of(t);
@@ -63,12 +63,13 @@ static void fill_verge_rows(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t r = i / cols;
         const uint64_t col = i % cols;
         const double most = of_bits(maxima[(r + col / 32 * 7) % COUNT(maxima)]);
-        const double part = (double)(16 - col % 16) / 16;
+        const uint64_t at = (col + r * 7) % 32;
+        const double part = (double)(32 - at) / 32;
 
         fill_put(t, i, col % 2 == 0 ? most * part : -most * part);
-        if (col % 16 == 13 || col % 16 == 14) {
+        if (at == 29 || at == 30) {
             fill_put(t, i, col % 2 == 0 ? 0.0 : -0.0);
-        } else if (col == 11 && r % 3 == 2) {
+        } else if (col < 32 && at == 11 && r % 3 == 2) {
             tensor_store(t, i,
                          t->dtype == MXO_F32   ? 0xffc00000
                          : t->dtype == MXO_F16 ? 0xfe00
@@ -127,13 +128,12 @@ static void fill_verge_global(const test_case *c, host_tensor *t, prng *rng)
 }
 
 /* 32 ordinary numbers of a row, and as many that are next to nothing. */
-static double verge_element(const test_case *c, uint64_t r, uint64_t col)
+static double verge_element(uint64_t r, uint64_t col)
 {
     const double most = row_most(r);
     const double part = (double)(16 - col % 16) / 16;
     const double sign = col % 3 == 1 ? -1 : 1;
 
-    (void)c;
     if (col >= 48 && r % 3 == 0) {
         return 0;
     }
@@ -155,7 +155,7 @@ static void fill_verge_blocks(const test_case *c, host_tensor *t, prng *rng)
         const double tie = ties[col % COUNT(ties)];
         const double global = of_bits(row_global(c, r));
 
-        fill_put(t, i, verge_element(c, r, col));
+        fill_put(t, i, verge_element(r, col));
         if (r < GIVEN || r % 2 == 0 || col >= 32) {
             continue;
         }
@@ -182,12 +182,12 @@ static void fill_verge_scale(const test_case *c, host_tensor *t, prng *rng)
 static void fill_verge_bytes(const test_case *c, host_tensor *t, prng *rng)
 {
     static const uint8_t bytes[] = {0, 110, 1, 111, 2, 127, 109, 126};
+    const int is_low = case_dim(c, "rows") == 2;
     const uint64_t n = tensor_elems(t);
 
-    (void)c;
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
-        tensor_store(t, i, bytes[i % COUNT(bytes)]);
+        tensor_store(t, i, bytes[i % COUNT(bytes)] & (is_low ? 15 : 255));
     }
 }
 
@@ -216,7 +216,8 @@ static void fill_verge_low(const test_case *c, host_tensor *t, prng *rng)
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
-        const double part = 1 + (double)prng_below(rng, 1 << 30) * 0x1p-30;
+        const double own = (double)prng_below(rng, 1 << 30) * 0x1p-30;
+        const double part = i % 8 == 7 ? 2 - 0x1p-23 : 1 + own;
         const double x = ldexp(i % 8 == 3 ? -part : part, -(int)(i % 96));
 
         if (i % 4 == 1) {
@@ -244,7 +245,8 @@ static void fill_verge_hard(const test_case *c, host_tensor *t, prng *rng)
         0xbcc6739c, 0xc01b967d, 0x4116eb30, 0xbc1b298c, 0x402f1176, 0xc13c8811,
         0xbe8f45a6, 0x3cf75b06, 0x3d10b23a, 0x3db441e7, 0x3f27a556, 0x397a69bb,
         0x3f808000, 0x3f818000, 0x3f801000, 0x3f803000, 0x44304000, 0xc4304000,
-        0xc4390000, 0x447a2000, 0xc485d000, 0x3b7f2e85, 1,          3};
+        0xc4390000, 0x447a2000, 0xc485d000, 0x3b7f2e85, 0x3b7f15d9, 0x3b799268,
+        0x397fffff, 0x397ffffe, 1,          3};
     const uint64_t n = tensor_elems(t);
 
     (void)c;
@@ -378,11 +380,14 @@ static const grid_row grid[] = {
     {2, 0,
      "quant.mx:element=e2m3|e4m3fn|e5m2|int8,rule=" SHORT_RULES
      ",rows=2,cols=31|33|35|63,data=ordinary"},
+    {2, 0,
+     "quant.mx:element=e2m1|e4m3fn,sf_layout=aiter_linear|aiter|aiter_a16w4,"
+     "align=128|256,rows=64,cols=96|160,data=amax"},
     {2, 0, "quant.engine:rule=*,from=*,rows=50,cols=32,data=verges"},
     {2, 0,
      "quant.engine:rule=mlx,element=e4m3fn,from=*,rows=50,cols=32,"
      "data=random|corners|verges"},
-    {2, 0, "quant.nvfp4_engine:rule=*,from=*,rows=50,cols=64,data=verges"},
+    {2, 0, "quant.nvfp4_engine:rule=*,from=*,rows=50,cols=32|64,data=verges"},
     {2, 0, "quant.qdq:rule=*,from=*,rows=50,cols=32,data=verges"},
     {2, 0, "quant.q8_0:rows=50,cols=32,data=verges"},
     {2, 0,
@@ -408,6 +413,8 @@ static const grid_row grid[] = {
     {2, 0,
      "quant.mxfp4_to_nvfp4:lossless=*,k_max=-128|0|127,rows=3,cols=96,"
      "data=verges"},
+    {2, 0, "quant.mxfp4_to_nvfp4:k_max=-108,rows=2,cols=96,data=verges"},
+    {2, 0, "quant.group:group_rows=0,group_cols=0,rows=300,cols=32"},
     {2, 0, "quant.group:group_cols=1,rows=2,cols=33000,data=ordinary"},
     {2, 0,
      "quant.group:rule=vllm_group,group_cols=1,pow2=1,scale=packed|packed_mn,"
@@ -447,8 +454,8 @@ static const grid_row grid[] = {
     {2, 0, "quant.q8_0:rows=1,cols=66048,data=ordinary"},
     {2, 0, "quant.static:rows=1,cols=66000,data=ordinary"},
     {2, 0, "act.unary:fn=exp,n=66000,data=ordinary"},
-    {2, 0, "act.unary:fn=*,to=*,n=42,data=verges"},
-    {2, 0, "act.unary:fn=silu_alpha,alpha=0|-0.5,to=*,n=42,data=verges"},
+    {2, 0, "act.unary:fn=*,to=*,n=46,data=verges"},
+    {2, 0, "act.unary:fn=silu_alpha,alpha=0|-0.5,to=*,n=46,data=verges"},
     {2, 0, "math.lg2:ftz=*,n=30,data=verges"},
     {2, 0, "act.glu:rows=1,cols=66000,data=ordinary"},
     {2, 0, "act.glu_quant:rows=1,cols=66048,data=ordinary"},
