@@ -70,6 +70,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/single.c \
 	%reldir%/cases/sizes.c \
 	%reldir%/cases/slips.c \
+	%reldir%/cases/steps.c \
 	%reldir%/cases/verges.c \
 	%reldir%/data/fill.c \
 	%reldir%/data/fill.h \
