@@ -200,7 +200,8 @@ static int goes_up(const broken *b, rounding r, double n, double frac,
                    double lo)
 {
     const int odd = (uint64_t)n % 2 != 0;
-    const double random = r.rand * broken_power(-r.bits);
+    /* Exact, where frac + random would be rounded to 1. */
+    const double wanted = 1 - r.rand * broken_power(-r.bits);
     const int above = frac > 0.5 || (frac == 0.5 && lo > 0);
     const int tie = frac == 0.5 && lo == 0;
 
@@ -212,7 +213,7 @@ static int goes_up(const broken *b, rounding r, double n, double frac,
     case TIE_TOWARD:
         return above || (tie && IS(C36) && odd);
     case TIE_RANDOM:
-        return IS(C38) ? frac + random > 1 : frac + random >= 1;
+        return IS(C38) ? frac > wanted : frac >= wanted;
     default:
         return above || (tie && (IS(C32) ? !odd : odd));
     }
