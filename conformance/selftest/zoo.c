@@ -61,14 +61,18 @@ int zoo_identify(const zoo *z, int device, mutant *m)
     return EXIT_PASS;
 }
 
+/* A legal call ends: on crowded cores later than a mutant may hang. */
+enum { PATIENCE = 12 };
+
 /* NULL if the harness failed. */
-static worker_pool *open_device(const zoo *z, int device, backend_info *info)
+static worker_pool *open_device(const zoo *z, int device, int is_legal,
+                                backend_info *info)
 {
     const worker_pool_options how = {
         .isolate = ISOLATE_BATCH,
         .jobs = 1,
         .device = device,
-        .timeout_s = z->timeout_s,
+        .timeout_s = z->timeout_s * (is_legal ? PATIENCE : 1),
         /* A library's last words at a planted fault. */
         .is_silent = 1};
     worker_pool *c = worker_pool_create(z->ref, &how, info);
@@ -86,7 +90,7 @@ static int open_faultless(zoo *z)
     if (z->pool.faultless != NULL) {
         return EXIT_PASS;
     }
-    z->pool.faultless = open_device(z, 0, &info);
+    z->pool.faultless = open_device(z, 0, 1, &info);
     if (z->pool.faultless != NULL && info.why_not[0] != '\0') {
         return cli_refuse("%s, device 0: %s", z->ref->name, info.why_not);
     }
@@ -106,7 +110,7 @@ static int judge_other(zoo *z, int device, const mutant *m,
                        const case_share *share, hunt *h)
 {
     backend_info info;
-    worker_pool *c = open_device(z, device, &info);
+    worker_pool *c = open_device(z, device, m->legal, &info);
     int status;
 
     if (c == NULL) {
