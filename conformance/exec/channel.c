@@ -229,10 +229,9 @@ static cpu_timeout begin_timeout(channel *c)
     return p;
 }
 
-/* Wait for more. As receive(). */
-static ssize_t wait_for_more(channel *c, cpu_timeout *p)
+/* Is it given up, or the judge stopped? -1: then it is over. */
+static int look_at(channel *c, cpu_timeout *p)
 {
-    struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise, POLLIN, 0}};
     const double now = process_clock();
     double used;
 
@@ -245,6 +244,17 @@ static ssize_t wait_for_more(channel *c, cpu_timeout *p)
     }
     if (c->speaker == 0 && stop_requested()) { /* nothing is judged yet */
         return end_it(c, "stopped by %s", stop_reason());
+    }
+    return 0;
+}
+
+/* Wait for more. As receive(). */
+static ssize_t wait_for_more(channel *c, cpu_timeout *p)
+{
+    struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise, POLLIN, 0}};
+
+    if (look_at(c, p) != 0) {
+        return -1;
     }
     (void)poll(fds, 2, look_ms);
     if (fds[1].revents & POLLIN) {
@@ -373,14 +383,38 @@ int channel_is_over(channel *c)
     return c->pid == 0;
 }
 
+/* Wait until the channel has room; what it prints meanwhile is read. */
+static void wait_for_room(channel *c)
+{
+    struct pollfd fds[2] = {{c->socket, POLLOUT, 0}, {c->noise, POLLIN, 0}};
+
+    (void)poll(fds, 2, look_ms);
+    if (fds[1].revents & POLLIN) {
+        take_noise(c);
+    } else if (fds[1].revents != 0 && fds[0].revents == 0) {
+        (void)poll(fds, 1, look_ms);
+    }
+}
+
+/* -1: it is over, as it reads nothing for as long as an answer may take. */
 static int send_all(channel *c, const char *text, size_t n)
 {
     size_t sent = 0;
+    int has_waited = 0;
+    cpu_timeout p;
 
     while (sent < n) {
-        const ssize_t k = send(c->socket, text + sent, n - sent, MSG_NOSIGNAL);
-        if (k < 0 && errno != EINTR) {
-            return -1; /* its end is read from the channel */
+        const ssize_t k =
+            send(c->socket, text + sent, n - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (k < 0 && errno == EAGAIN) {
+            p = has_waited ? p : begin_timeout(c);
+            has_waited = 1;
+            if (look_at(c, &p) != 0) {
+                return -1;
+            }
+            wait_for_room(c);
+        } else if (k < 0 && errno != EINTR) {
+            return 0; /* its end is read from the channel */
         }
         sent += k > 0 ? (size_t)k : 0;
     }
@@ -410,7 +444,8 @@ int channel_ask(channel *c, json_t *request, const char **text)
     const size_t n = strlen(line);
 
     line[n] = '\n'; /* in place of the end: sent, never read */
-    (void)send_all(c, line, n + 1);
+    const int is_over = send_all(c, line, n + 1) != 0;
+
     free(line);
-    return listen_to(c, text);
+    return is_over ? -1 : listen_to(c, text);
 }
