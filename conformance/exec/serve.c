@@ -34,6 +34,19 @@ void serve_reply_status(server *s, mxo_status status)
     reply_send(number, s->text);
 }
 
+/* Bytes behind a text, as they are to stay. */
+enum { UNTOUCHED = 0xa5 };
+
+static int text_was_overrun(const server *s)
+{
+    size_t n = 0;
+
+    while (n < sizeof s->behind && (uint8_t)s->behind[n] == UNTOUCHED) {
+        n++;
+    }
+    return n < sizeof s->behind;
+}
+
 mxo_text serve_text_of(server *s)
 {
     s->text[0] = '\0';
@@ -323,6 +336,11 @@ void serve_reply_after_call(server *s, mxo_status status)
         reply_send("left", "it changes its table");
         return;
     }
+    if (text_was_overrun(s)) {
+        memset(s->behind, UNTOUCHED, sizeof s->behind);
+        reply_send("left", "bytes behind the room for a sentence or a name");
+        return;
+    }
     serve_reply_status(s, status);
 }
 
@@ -445,6 +463,7 @@ int serve(serve_load *load, void *state)
     if (in == NULL) {
         return -1;
     }
+    memset(s.behind, UNTOUCHED, sizeof s.behind);
     fence_tell(reply_fault);
     (void)atexit(reply_exit);
     s.order = process_state_take();

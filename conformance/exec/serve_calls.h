@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-enum { TEXT = 4096 };
+enum { TEXT = 4096, BEHIND_TEXT = 8192 };
 
 typedef struct server {
     serve_load *load;
@@ -23,9 +23,10 @@ typedef struct server {
     int device;
     uint8_t *memory;
     uint64_t memory_size;
-    process_state *order; /* of the process, between calls */
-    int is_address;       /* a handle is the bytes' address */
-    char text[TEXT];      /* of a reply */
+    process_state *order;     /* of the process, between calls */
+    int is_address;           /* a handle is the bytes' address */
+    char text[TEXT];          /* of a reply */
+    char behind[BEHIND_TEXT]; /* it, which nobody may write */
 } server;
 
 /* An empty text, to be written by the plugin. */
