@@ -33,10 +33,13 @@ typedef struct placed {
     uint8_t *guards; /* owned: as they were sent, before and behind */
     int is_flipped;  /* every bit of them is another */
     int is_fenced;
-    int is_address;   /* the handle: what was sent is found there */
+    int is_address; /* the handle: what was sent is found there */
+    int is_output;
     placement at;     /* how the bytes lie now */
     placement parted; /* how they lie with gaps; dense: it can have none */
 } placed;
+
+enum { PART_INPUTS = 1, PART_OUTPUTS = 2, PART_ALL = 3 };
 
 typedef struct stage {
     subject *s;
@@ -49,7 +52,7 @@ typedef struct stage {
     uint8_t *image;         /* owned: as many, of a tensor with gaps */
     fence_side side;        /* of inputs */
     unsigned ways;          /* of launch_way: how tensors lie now */
-    int can_part;           /* some tensor can have gaps */
+    unsigned can_part;      /* of PART_*: where gaps are possible */
     int takes_noise;        /* the call on noise was made, and not declined */
     placed workspace;       /* of the call under way */
     host_tensor room;       /* its description */

@@ -198,6 +198,8 @@ static void touch(const mxo_call *call)
         out[-1] ^= 1;
     } else if (is_fault("write-input")) {
         in[0] ^= 1;
+    } else if (is_fault("strides-of-y")) {
+        out[0] ^= (y->stride[0] != 0) != (q->stride[0] != 0);
     } else if (is_fault("late-write")) {
         pthread_t thread;
         late = out;
@@ -339,6 +341,9 @@ static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
         spoil_by_state(call, is_patterned);
     }
     touch(call);
+    if (is_fault("long-sentence")) {
+        why.ptr[why.size] = '.';
+    }
     change_process();
     if (is_fault("table")) {
         changed->kernel = NULL;
@@ -418,6 +423,9 @@ static void hostile_kernel(void *ctx, mxo_text name)
 {
     if (!is_fault("no-kernel")) {
         example_kernel(ctx, name);
+    }
+    if (is_fault("long-name")) {
+        name.ptr[name.size] = '.';
     }
 }
 
