@@ -134,6 +134,7 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
     const dd s = gated(b, &p, gate, g);
     dd w = isfinite(v) ? broken_sum(v, p.beta) : broken_dd(v);
 
+    w.hi = w.hi == 0 ? 0 : w.hi; /* of either sign: a sum of 0 is +0 */
     if (IS(A58)) {
         return broken_dd(s.hi * v + p.beta);
     }

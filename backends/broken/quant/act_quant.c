@@ -78,6 +78,10 @@ mxo_status broken_act_glu_quant(const broken *b, const mxo_call *call,
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "dialect=vllm_packed, scale=e8m0 only");
     }
+    if (call_number(call, "pow2") == 0) {
+        return broken_fail(MXO_E_PARAM, why,
+                           "pow2=0 is for dialect=vllm_colmajor");
+    }
     k.rows = k.q->shape[0];
     k.cols = k.q->shape[1];
     for (uint64_t r = 0; r < k.rows; r++) {
