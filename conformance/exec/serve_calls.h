@@ -26,7 +26,7 @@ typedef struct server {
     process_state *order;     /* of the process, between calls */
     int is_address;           /* a handle is the bytes' address */
     char text[TEXT];          /* of a reply */
-    char behind[BEHIND_TEXT]; /* it, which nobody may write */
+    char behind[BEHIND_TEXT]; /* the text: never written */
 } server;
 
 /* An empty text, to be written by the plugin. */
