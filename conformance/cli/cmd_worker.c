@@ -57,6 +57,9 @@ static json_t *hello(const opened_judge *o, mxo_status status, const char *why)
     (void)json_object_set_new(line, "version", json_string(s->table->version));
     (void)json_object_set_new(line, "device", json_string(s->device));
     (void)json_object_set_new(line, "driver", json_string(s->driver));
+    if (o->proxy != NULL) {
+        (void)json_object_set(line, "said", proxy_hello(o->proxy));
+    }
     return line;
 }
 

@@ -368,6 +368,11 @@ void proxy_name(proxy *p, const char *name)
     say_copy(p->hello.name, sizeof p->hello.name, name);
 }
 
+json_t *proxy_hello(const proxy *p)
+{
+    return p->hello.object;
+}
+
 const json_t *proxy_limits(const proxy *p)
 {
     return json_object_get(p->hello.object, "limits");

@@ -35,6 +35,8 @@ const mxo_backend *proxy_table(const proxy *p);
 const subject_link *proxy_link(const proxy *p);
 /* What it is called from here on. */
 void proxy_name(proxy *p, const char *name);
+/* What it said of itself, borrowed. */
+json_t *proxy_hello(const proxy *p);
 /* Its declared limits, borrowed; NULL: none. */
 const json_t *proxy_limits(const proxy *p);
 /* Processes so far. */

@@ -120,6 +120,14 @@ void worker_field(char *to, size_t size, const json_t *o, const char *key)
     (void)snprintf(to, size, "%s", text == NULL ? "" : text);
 }
 
+int worker_same_hello(const json_t *a, const json_t *b)
+{
+    const json_t *const said = json_object_get(a, "said");
+    const json_t *const again = json_object_get(b, "said");
+
+    return said == again || json_equal(said, again);
+}
+
 int worker_send(int socket, json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT);

@@ -48,6 +48,9 @@ void worker_stop(worker *w);
 int worker_send(int socket, json_t *object);
 /* A text of an answer; "" if it has none of that name. */
 void worker_field(char *to, size_t size, const json_t *o, const char *key);
+/* Of two first lines: whether their subjects said the same of themselves.  Who
+   says less in another process would leave its cases out unseen. */
+int worker_same_hello(const json_t *a, const json_t *b);
 /* 0, or -1 if the worker is gone. */
 int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief);
 /* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */

@@ -30,6 +30,7 @@ struct worker_pool {
     int is_brief;
     int is_enough;
     opened_judge local;
+    json_t *hello; /* owned; of the first worker that opened */
     slot slots[MAX_JOBS];
 };
 
@@ -140,7 +141,7 @@ static void open_remote(worker_pool *c, backend_info *info)
     if (state == WORKER_LINE) {
         s->greeted = 1;
         read_hello(hello, info);
-        json_decref(hello);
+        c->hello = hello;
         return;
     }
     info->absent = VERDICT_ERROR;
@@ -226,6 +227,7 @@ void worker_pool_destroy(worker_pool **c)
         worker_stop(&(*c)->slots[i].w);
     }
     opened_judge_close(&(*c)->local);
+    json_decref((*c)->hello);
     free(*c);
     *c = NULL;
 }
@@ -267,7 +269,7 @@ static void conclude(campaign *g, slot *s, verdict_status status,
     finish(g, s);
 }
 
-/* The hello of a worker that was started again. */
+/* The hello of a further worker, or of one that was started again. */
 static void greet(campaign *g, slot *s, const json_t *hello)
 {
     backend_info again;
@@ -275,6 +277,10 @@ static void greet(campaign *g, slot *s, const json_t *hello)
     memset(&again, 0, sizeof again);
     read_hello(hello, &again);
     s->greeted = 1;
+    if (again.why_not[0] == '\0' && !worker_same_hello(g->c->hello, hello)) {
+        (void)snprintf(again.why_not, sizeof again.why_not,
+                       "in another process it says another hello");
+    }
     if (again.why_not[0] != '\0') {
         conclude(g, s, VERDICT_ERROR, "open", again.why_not);
         worker_stop(&s->w);

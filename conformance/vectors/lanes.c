@@ -18,7 +18,7 @@ typedef struct race {
     const vector_subject *who;
     const path_list *list;
     const lane_sink *sink;
-    int has_greeting;
+    json_t *hello; /* owned; of the first process; NULL: none yet */
 } race;
 
 /* A subject that does not open: every file is told so. */
@@ -94,17 +94,36 @@ static int start(void *state, worker *w)
     return worker_start(w, &r->who->ref, &r->who->how);
 }
 
+static void fail(void *state, const char *why)
+{
+    (void)state;
+    fprintf(stderr, "mxoracle: no process to judge in: %s\n", why);
+}
+
+/* The hello of a further process. */
+static int greet_again(const race *r, const json_t *o, const vector_greeting *g)
+{
+    if (g->status != MXO_OK) {
+        fail(NULL, g->why);
+    } else if (!worker_same_hello(r->hello, o)) {
+        fail(NULL, "in another process the subject says another hello");
+    } else {
+        return 0;
+    }
+    return PROCESS_POOL_FAILED;
+}
+
 static int greet(void *state, const json_t *o)
 {
     race *r = state;
     vector_greeting g = {
         .status = (mxo_status)json_integer_value(json_object_get(o, "status"))};
 
-    if (r->has_greeting) {
-        return g.status == MXO_OK ? 0 : PROCESS_POOL_FAILED;
-    }
-    r->has_greeting = 1;
     worker_field(g.why, sizeof g.why, o, "why");
+    if (r->hello != NULL) {
+        return greet_again(r, o, &g);
+    }
+    r->hello = json_deep_copy(o);
     worker_field(g.version, sizeof g.version, o, "version");
     worker_field(g.device, sizeof g.device, o, "device");
     const int status = r->sink->greeted(r->sink->state, &g);
@@ -147,12 +166,6 @@ static int lose(void *state, size_t file, const char *how, void **result)
                    how);
     *result = r;
     return 0;
-}
-
-static void fail(void *state, const char *why)
-{
-    (void)state;
-    fprintf(stderr, "mxoracle: no process to judge in: %s\n", why);
 }
 
 static int tell(void *state, size_t file, const void *result)
@@ -227,5 +240,6 @@ int lanes_run(const vector_subject *who, const path_list *list, int jobs,
     const int status = process_pool_run(&pool);
 
     free(turn);
+    json_decref(r.hello);
     return status == ABSENT ? 0 : status;
 }
