@@ -37,6 +37,9 @@ static const fill_row fills[] = {
 /* More than 16 bits and a grid's second dimension count, and a prime. */
 #define BEYOND "65537"
 #define PRIME "131"
+#define BOTH_NVFP4 "FLASHINFER_TRTLLM_NVFP4|FLASHINFER_CUTLASS_NVFP4"
+#define NVFP4_SMALL "hidden=32,inter=16,data=orderfree"
+#define NVFP4_FLAT ",topk=1,experts=2," NVFP4_SMALL
 static const grid_row grid[] = {
     {2, 0, /* tokens beside the tiles of kernels */
      "moe.layer:tokens=" COUNTS "|" TILES "," FLAT},
@@ -242,6 +245,67 @@ static const grid_row grid[] = {
     {2, 0, /* it chooses one expert */
      "route.topk:dialect=trtllm_llama4,from=bf16,to=bf16,top_k=1,tokens=4,"
      "experts=128,data=apart"},
+    {2, 0, /* NVFP4: tokens beside tiles, K and columns of models */
+     "moe.nvfp4_layer:tokens=" COUNTS "|" TILES NVFP4_FLAT},
+    {2, 0, "moe.nvfp4_gemm1:tokens=" COUNTS "|" TILES NVFP4_FLAT},
+    {2, 0, "moe.nvfp4_gemm2:tokens=" COUNTS "|" TILES NVFP4_FLAT},
+    {2, 0,
+     "moe.nvfp4_layer:profile=*,tokens=3,topk=1,experts=2,hidden=" LONG_K
+     ",inter=16,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=" BOTH_NVFP4 ",order=exact,tokens=3,topk=1,"
+     "experts=2,hidden=32,inter=2048|7168,data=ordinary"},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,tokens=3,topk=1,experts=2,hidden=" LONG_K
+     ",inter=16,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,tokens=3,topk=1,experts=2,hidden=32,"
+     "inter=" LONG_K ",data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,tokens=3,topk=1,experts=2,hidden=" LONG_K
+     ",inter=16,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=" BOTH_NVFP4 ",order=exact|seq,tokens=3,topk=1,"
+     "experts=2,hidden=16,inter=" LONG_K ",data=ordinary"},
+    {2, 0, /* its choices, and experts beside the warps of those who count */
+     "moe.nvfp4_layer:profile=*,tokens=5,topk=4|6|8|10,experts="
+     "12," NVFP4_SMALL},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,tokens=5,topk=4|6|8|10,experts="
+     "12," NVFP4_SMALL},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,tokens=5,topk=4|6|8|10,experts="
+     "12," NVFP4_SMALL},
+    {2, 0,
+     "moe.nvfp4_layer:profile=*,tokens=17,topk=10,experts=" EXPERTS
+     "," NVFP4_SMALL},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,tokens=17,topk=10,experts=" EXPERTS
+     "," NVFP4_SMALL},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,tokens=17,topk=10,experts=" EXPERTS
+     "," NVFP4_SMALL},
+    {2, 0, "moe.nvfp4_gemm1:profile=*,tokens=3,topk=1,experts=1," NVFP4_SMALL},
+    {2, 0, "moe.nvfp4_gemm2:profile=*,tokens=3,topk=1,experts=1," NVFP4_SMALL},
+    {2, 0, /* layers that route by themselves */
+     "moe.layer_routed:tokens=17,top_k=10,experts=" EXPERTS
+     ",hidden=32,inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=" TILES ",top_k=2,experts=8,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=3,top_k=4|6|8,experts=12,hidden=" LONG_K
+     ",inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=3,top_k=2,experts=4,hidden=32,"
+     "inter=2880|7168,data=ordinary"},
+    {2, 0, /* blocks of engines: K, rows and columns of models */
+     "gemm.q8_0:rows=3,cols=5,k=" LONG_K},
+    {2, 0, "gemm.q8_0:rows=" TILES ",cols=5,k=64"},
+    {2, 0, "gemm.q8_0:rows=3,cols=" TILES ",k=64"},
+    {2, 0,
+     "quant.nvfp4_engine:rule=*,rows=1023|1024|1025,cols=32,data=ordinary"},
+    {2, 0, "quant.nvfp4_engine:rule=*,rows=3,cols=" LONG_K ",data=ordinary"},
     {0, 0, NULL},
 };
 
