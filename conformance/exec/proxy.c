@@ -53,7 +53,6 @@ static mxo_status proxy_alloc(void *ctx, uint64_t n_bytes, void **buffer)
 static void proxy_dealloc(void *ctx, void *buffer)
 {
     proxy *p = ctx;
-    const char *text;
 
     if (buffer == NULL) {
         return;
@@ -62,10 +61,7 @@ static void proxy_dealloc(void *ctx, void *buffer)
         shared_memory_give(&p->memory);
         return;
     }
-    json_t *o = proxy_request("dealloc");
-
-    (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
-    (void)proxy_ask(p, o, &text);
+    proxy_give_back(p, "dealloc", "buffer", buffer);
 }
 
 /* run is over when it was answered. */

@@ -39,16 +39,6 @@ static mxo_status ask_handle(proxy *p, json_t *o, void **handle, mxo_text why)
     return status;
 }
 
-static void tell_handle(proxy *p, const char *what, const char *key,
-                        const void *handle)
-{
-    const char *text;
-    json_t *o = proxy_request(what);
-
-    (void)json_object_set_new(o, key, json_u64((uint64_t)(uintptr_t)handle));
-    (void)proxy_ask(p, o, &text);
-}
-
 static mxo_status proxy_workspace(void *ctx, const mxo_call *call,
                                   uint64_t *n_bytes, mxo_text why)
 {
@@ -63,7 +53,7 @@ static mxo_status proxy_stream_open(void *ctx, void **stream, mxo_text why)
 
 static void proxy_stream_close(void *ctx, void *stream)
 {
-    tell_handle(ctx, "stream_close", "stream", stream);
+    proxy_give_back(ctx, "stream_close", "stream", stream);
 }
 
 static mxo_status proxy_stream_upload(void *ctx, void *stream, void *buffer,
@@ -116,7 +106,7 @@ static mxo_status proxy_launch(void *ctx, void *graph, void *stream,
 
 static void proxy_graph_close(void *ctx, void *graph)
 {
-    tell_handle(ctx, "graph_close", "graph", graph);
+    proxy_give_back(ctx, "graph_close", "graph", graph);
 }
 
 void proxy_fill_launches(proxy *p)

@@ -3,6 +3,7 @@
 #include "proxy_process.h"
 
 #include "base/say.h"
+#include "call_json.h"
 #include "system/system.h"
 
 #include <errno.h>
@@ -52,6 +53,20 @@ mxo_status proxy_ask(proxy *p, json_t *request, const char **text)
         return MXO_OK;
     }
     return (mxo_status)status;
+}
+
+void proxy_give_back(proxy *p, const char *what, const char *key,
+                     const void *handle)
+{
+    const char *text;
+    json_t *o = proxy_request(what);
+
+    (void)json_object_set_new(o, key, json_u64((uint64_t)(uintptr_t)handle));
+    if (proxy_ask(p, o, &text) != MXO_OK) {
+        (void)snprintf(p->left, sizeof p->left, "%s fails: \"%.100s\"", what,
+                       text);
+        say_printable(p->left);
+    }
 }
 
 mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,

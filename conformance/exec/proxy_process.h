@@ -44,6 +44,10 @@ int proxy_has_memory(const proxy *p);
 json_t *proxy_request(const char *what);
 /* Ask; the request is released. A status of the ABI, its text in *text. */
 mxo_status proxy_ask(proxy *p, json_t *request, const char **text);
+/* Have a handle given back.  The ABI has no status for it: a failure is told as
+   what the call left behind. */
+void proxy_give_back(proxy *p, const char *what, const char *key,
+                     const void *handle);
 /* The first line of a text into why; all of it is kept if it is a failure.
    Returns the status. */
 mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,
