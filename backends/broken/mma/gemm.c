@@ -278,21 +278,26 @@ static void write_sum_abs(const gemm *g, const mxo_tensor *to)
     }
 }
 
-static float element(const gemm *g, uint64_t r, uint64_t c)
+/* Nothing is added where no bias is given: a sum of -0 stays one. */
+static float add_bias(const gemm *g, uint64_t c, float x)
 {
-    const broken *b = g->b;
-    float x = g->is_apart ? by_blocks(g, r, c) : sum_of(g, r, c);
-
-    if (g->is_apart && call_is(g->call, "bias", "sum")) {
-        return x; /* it began with it */
+    if (g->bias == NULL || (g->is_apart && call_is(g->call, "bias", "sum"))) {
+        return x; /* or it began with it */
     }
     if (call_is(g->call, "bias", "to")) {
         const char *to = call_text(g->call, "to");
-        x = (float)through(b, to, (double)x) +
-            (float)through(b, to, (double)bias_of(g, c));
-    } else {
-        x += bias_of(g, c);
+        return (float)through(g->b, to, (double)x) +
+               (float)through(g->b, to, (double)bias_of(g, c));
     }
+    return x + bias_of(g, c);
+}
+
+static float element(const gemm *g, uint64_t r, uint64_t c)
+{
+    const broken *b = g->b;
+    float x =
+        add_bias(g, c, g->is_apart ? by_blocks(g, r, c) : sum_of(g, r, c));
+
     if (IS(T05)) {
         x *= 1 + (float)((int)((r * 31 + c * 17) % 9) - 4) / 64;
     }
