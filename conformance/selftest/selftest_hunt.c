@@ -10,7 +10,8 @@
 
 enum {
     SMALL = 4096, /* elements of inputs */
-    SAMPLE = 64   /* one of so many, of other operations' cases */
+    SAMPLE = 64,  /* one of so many, of other operations' cases */
+    LARGE = 4 /* of a part's large cases one in so many: they take longest */
 };
 
 /* What the faultless device did with a case. */
@@ -323,13 +324,16 @@ int hunt_legal(case_pool *pool, worker_pool *c, const mutant *m, uint64_t part,
                const case_share *share, hunt *h)
 {
     uint8_t *chosen = calloc(pool->cases.n + 1, 1);
-    uint64_t n_own = 0;
+    uint64_t n_own[2] = {0, 0};
     int status = -1;
 
     for (size_t i = 0; chosen != NULL && i < pool->cases.n; i++) {
+        const int is_large = i >= pool->n_small;
+        const uint64_t every = is_large && part > 1 ? LARGE * part : part;
+
         chosen[i] = is_case_of(pool->cases.item[i].text, m->op)
-                        ? n_own++ % part == 0
-                        : i < pool->n_small && i % (SAMPLE * part) == 0;
+                        ? n_own[is_large]++ % every == 0
+                        : !is_large && i % (SAMPLE * part) == 0;
     }
     if (chosen != NULL) {
         status = ask_some(pool, c, chosen, share, h);

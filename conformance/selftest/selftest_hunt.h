@@ -51,8 +51,9 @@ int hunt_mutant(case_pool *pool, worker_pool *c, const mutant *m, hunt *h);
    It is asked until one is known. */
 int hunt_concludes(case_pool *pool, const hunt *h);
 
-/* A legal variant: one in part of its operation's cases, and some of all
-   others'; a share of them. */
+/* A legal variant: one in part of its operation's cases (where that is not all,
+   of large ones one in four parts), and some of all others'; a share of them.
+ */
 int hunt_legal(case_pool *pool, worker_pool *c, const mutant *m, uint64_t part,
                const case_share *share, hunt *h);
 
