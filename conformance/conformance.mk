@@ -205,6 +205,7 @@ libjudge_la_SOURCES = \
 	%reldir%/device/judge_bytes.c \
 	%reldir%/device/judge_bytes.h \
 	%reldir%/device/launch.c \
+	%reldir%/device/launch_ways.c \
 	%reldir%/device/launch.h \
 	%reldir%/device/placement.c \
 	%reldir%/device/placement.h \

@@ -303,11 +303,20 @@ static mxo_status backend_stream_upload(void *ctx, void *stream, void *buffer,
                              why);
 }
 
+static mxo_status backend_capture(void *ctx, const mxo_call *call, void **graph,
+                                  mxo_text why)
+{
+    const broken *b = ctx;
+    const mxo_status status = broken_capture(ctx, call, graph, why);
+
+    return status == MXO_OK && IS(H66) ? run_call(ctx, call, why) : status;
+}
+
 static mxo_status backend_launch(void *ctx, void *graph, void *stream,
                                  mxo_text why)
 {
     const broken *b = ctx;
-    broken_job *job = graph;
+    broken_job *job = IS(H65) && b->captured != NULL ? b->captured : graph;
 
     if (IS(H61) && job->n_launches++ > 0) {
         return MXO_OK;
@@ -351,7 +360,7 @@ static const mxo_backend table = {
     .stream_open = broken_stream_open,
     .stream_close = broken_stream_close,
     .stream_upload = backend_stream_upload,
-    .capture = broken_capture,
+    .capture = backend_capture,
     .launch = backend_launch,
     .graph_close = broken_graph_close,
 };

@@ -74,7 +74,8 @@ typedef struct broken {
     uint64_t first_key; /* H63, H64: of that answer's input */
     void *layout;       /* of the one that keeps its first layout */
     broken_past *past;
-    int is_former; /* another context was opened after it */
+    broken_job *captured; /* H65: the last graph, while it is open */
+    int is_former;        /* another context was opened after it */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

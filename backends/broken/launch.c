@@ -319,7 +319,7 @@ void broken_launching(const broken *b, broken_job *job)
     }
 }
 
-mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
+mxo_status broken_capture(broken *b, const mxo_call *call, void **graph,
                           mxo_text why)
 {
     broken_job *job = calloc(1, sizeof *job);
@@ -328,8 +328,9 @@ mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
         free(job);
         return broken_fail(MXO_E_NOMEM, why, "no memory for a graph");
     }
-    keep_data(ctx, job);
-    keep_routing(ctx, job);
+    keep_data(b, job);
+    keep_routing(b, job);
+    b->captured = job;
     *graph = job;
     return MXO_OK;
 }
@@ -354,9 +355,10 @@ void broken_launched(const broken *b, broken_job *job)
 
 void broken_graph_close(void *ctx, void *graph)
 {
+    broken *b = ctx;
     broken_job *job = graph;
 
-    (void)ctx;
+    b->captured = b->captured == job ? NULL : b->captured;
     for (uint32_t i = 0; i < job->call.n_in; i++) {
         if (job->owns[i]) {
             free(job->in[i].buffer);

@@ -26,7 +26,7 @@ mxo_status broken_put_upload(broken *b, uint8_t *to, const void *src,
                              uint64_t n_bytes, mxo_text why);
 void broken_end_uploads(broken *b);
 
-mxo_status broken_capture(void *ctx, const mxo_call *call, void **graph,
+mxo_status broken_capture(broken *b, const mxo_call *call, void **graph,
                           mxo_text why);
 /* A call that is no graph's is made. */
 void broken_keep_choices(broken *b, const mxo_call *call);

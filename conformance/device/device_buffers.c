@@ -424,6 +424,7 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
 {
     mxo_status status = MXO_OK;
 
+    g->want = out;
     for (uint32_t i = 0; status == MXO_OK && i < out->n; i++) {
         g->n_out = i + 1;
         g->out[i].is_output = 1;

@@ -53,6 +53,7 @@ typedef struct stage {
     fence_side side;        /* of inputs */
     unsigned ways;          /* of launch_way: how tensors lie now */
     unsigned can_part;      /* of PART_*: where gaps are possible */
+    const tensor_set *want; /* borrowed: the outputs' shapes */
     int takes_noise;        /* the call on noise was made, and not declined */
     placed workspace;       /* of the call under way */
     host_tensor room;       /* its description */
@@ -107,10 +108,11 @@ uint64_t stage_front_of(const placed *p);
 /* Do guards and inputs come back as they were sent? */
 mxo_status stage_check_guards(stage *g, run_checks *d, mxo_text why);
 /* The outputs of a first run, into out; of a second, against out; of a
-   refused call. */
+   refused call; of one that is not made yet: DEVICE if a byte was written. */
 mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why);
 mxo_status stage_compare_outputs(stage *g, const tensor_set *out, run_checks *d,
                                  mxo_text why);
 mxo_status stage_check_refusal(stage *g, int run, run_checks *d, mxo_text why);
+mxo_status stage_check_capture(stage *g, int run, mxo_text why);
 
 #endif

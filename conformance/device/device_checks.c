@@ -5,6 +5,8 @@
  */
 #include "device_buffers.h"
 
+#include "base/say.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -222,9 +224,9 @@ static uint64_t kept_bytes(const placed *p, int run, const uint8_t *bytes,
     return n;
 }
 
-/* A refused call must leave its outputs as they were. */
-static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
-                             mxo_text why)
+/* Does the output hold what it did before the run?  Else what wrote. */
+static mxo_status check_kept(stage *g, const placed *p, int run,
+                             const char *wrote, char *text, mxo_text why)
 {
     const uint64_t n_bytes = p->host->n_bytes;
     mxo_status status = MXO_OK;
@@ -235,9 +237,8 @@ static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
         const uint64_t kept =
             status == MXO_OK ? kept_bytes(p, run, g->chunk, n, at) : n;
         if (kept < n && text[0] == '\0') {
-            (void)snprintf(text, SUBJECT_TEXT,
-                           "refused, yet wrote byte %" PRIu64 " of %s",
-                           at + kept, p->host->name);
+            (void)snprintf(text, SUBJECT_TEXT, "%s byte %" PRIu64 " of %s",
+                           wrote, at + kept, p->host->name);
         }
     }
     return status;
@@ -246,7 +247,18 @@ static mxo_status check_kept(stage *g, const placed *p, int run, char *text,
 mxo_status stage_check_refusal(stage *g, int run, run_checks *d, mxo_text why)
 {
     for (uint32_t i = 0; i < g->n_out; i++) {
-        MXO_TRY(check_kept(g, &g->out[i], run, d->refusal, why));
+        MXO_TRY(check_kept(g, &g->out[i], run, "refused, yet wrote", d->refusal,
+                           why));
     }
     return MXO_OK;
+}
+
+mxo_status stage_check_capture(stage *g, int run, mxo_text why)
+{
+    char text[SUBJECT_TEXT] = "";
+
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        MXO_TRY(check_kept(g, &g->out[i], run, "its capture wrote", text, why));
+    }
+    return text[0] == '\0' ? MXO_OK : say(MXO_E_DEVICE, why, "%s", text);
 }

@@ -141,34 +141,12 @@ mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
     return status;
 }
 
-/* The inputs and outputs of the call. */
-static uint64_t bytes_of_call(const stage *g)
-{
-    uint64_t n_bytes = 0;
-
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        n_bytes += g->in[i].host->n_bytes;
-    }
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        n_bytes += g->out[i].host->n_bytes;
-    }
-    return n_bytes;
-}
-
-/* Small calls, and one in sixteen of the others. */
-static int is_chosen(const stage *g, uint64_t small)
-{
-    const uint64_t n_bytes = bytes_of_call(g);
-
-    return n_bytes <= small || n_bytes * 0x9e3779b97f4a7c15u >> 60 == 0;
-}
-
 /* Of runs before one synchronize(): in the second run three, of calls that are
    chosen, as that costs runs.  An odd number: what alternates from run to run
    shows between the two answers. */
 static int runs_ahead(const stage *g)
 {
-    return is_chosen(g, 1 << 14) ? 3 : 1;
+    return launch_is_chosen(g, 1 << 14) ? 3 : 1;
 }
 
 /* The subject with its second context at work; 0: it has but one. */
@@ -345,7 +323,7 @@ static mxo_status run_alike(stage *g, mxo_text why)
 {
     run_checks unused;
 
-    if (!is_chosen(g, 1 << 18)) {
+    if (!launch_is_chosen(g, 1 << 18)) {
         return MXO_OK;
     }
     memset(&unused, 0, sizeof unused);

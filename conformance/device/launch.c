@@ -20,6 +20,13 @@ enum { MAX_OUT = 16 };
 /* Delay of a stream's work before the inputs have their bytes. */
 enum { MICROSECONDS = 2000 };
 
+/* Another graph, captured behind the call's own: what a backend keeps of a
+   capture in one place is not the call's any more. */
+typedef struct bystander {
+    stage at;
+    void *graph; /* NULL: there is none */
+} bystander;
+
 /* A call as a backend gets it; tensors stand in here. */
 typedef struct made_call {
     mxo_call call;
@@ -31,132 +38,8 @@ typedef struct made_call {
     int is_early;   /* it is made on other data before its capture */
     int on_noise;   /* the graph is launched on noise, too */
     int is_refused; /* its workspace is; then the call has to be */
+    bystander beside;
 } made_call;
-
-/* Is it one of the texts that | separates? */
-static int is_one_of(const char *text, const char *list, size_t n)
-{
-    const size_t length = strlen(text);
-    size_t at = 0;
-
-    while (at < n) {
-        const size_t all = strcspn(list + at, "| ");
-        if (all == length && strncmp(list + at, text, all) == 0) {
-            return 1;
-        }
-        at += all + 1;
-    }
-    return 0;
-}
-
-/* Is the call what this word of mxo_backend.uncaptured says? */
-static int is_named(const op_call *c, const char *word, size_t n)
-{
-    const size_t op = strcspn(word, ": ");
-
-    if (strlen(c->op) != op || strncmp(c->op, word, op) != 0) {
-        return 0;
-    }
-    if (op == n) {
-        return 1;
-    }
-    const char *const key = word + op + 1;
-    const size_t length = strcspn(key, "= ");
-
-    for (uint32_t i = 0; i < c->n_params && key[length] == '='; i++) {
-        const mxo_param *p = &c->params[i];
-        if (strlen(p->key) == length && strncmp(p->key, key, length) == 0) {
-            const char *const values = key + length + 1;
-            return is_one_of(p->text, values, (size_t)(word + n - values));
-        }
-    }
-    return 0;
-}
-
-/* Does the backend declare that it captures such calls? */
-static int captures(const mxo_backend *b, const op_call *c)
-{
-    const char *at = b->uncaptured;
-
-    while (at != NULL && *at != '\0') {
-        const size_t n = strcspn(at, " ");
-        if (is_named(c, at, n)) {
-            return 0;
-        }
-        at += n + strspn(at + n, " ");
-    }
-    return b->capture != NULL;
-}
-
-static unsigned declared(const stage *g)
-{
-    const mxo_backend *b = g->s->table;
-
-    return (g->can_part ? LAUNCH_APART : 0u) |
-           (b->align != 0 ? LAUNCH_ALIGN : 0u) |
-           (b->stream_open != NULL ? LAUNCH_STREAM : 0u) |
-           (captures(b, g->call) ? LAUNCH_GRAPH : 0u);
-}
-
-static uint64_t mix(uint64_t h, const void *bytes, size_t n)
-{
-    const uint8_t *at = bytes;
-
-    for (size_t i = 0; i < n; i++) {
-        h = (h ^ at[i]) * UINT64_C(0x100000001b3);
-    }
-    return h;
-}
-
-uint64_t launch_hash(const stage *g)
-{
-    const op_call *c = g->call;
-    uint64_t h = mix(UINT64_C(0xcbf29ce484222325), c->op, strlen(c->op));
-
-    for (uint32_t i = 0; i < c->n_params; i++) {
-        h = mix(h, c->params[i].text, strlen(c->params[i].text));
-    }
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        h = mix(h, g->in[i].host->shape, sizeof g->in[i].host->shape);
-    }
-    return h ^ h >> 32;
-}
-
-int launch_comes_first(const stage *g)
-{
-    return (launch_hash(g) >> 40 & 7) == 0;
-}
-
-unsigned launch_draw(const stage *g)
-{
-    /* Mostly all at once, as that shows most. */
-    static const unsigned some[4] = {
-        0, LAUNCH_APART, LAUNCH_ALIGN | LAUNCH_STREAM, LAUNCH_GRAPH};
-    const uint64_t h = launch_hash(g);
-
-    return declared(g) & (h % 4 == 0 ? some[h / 4 % 4] : LAUNCH_ALL);
-}
-
-int launch_sends_late(unsigned ways)
-{
-    return (ways & (LAUNCH_STREAM | LAUNCH_GRAPH)) != 0;
-}
-
-void launch_say(unsigned ways, mxo_text text)
-{
-    static const char *const words[] = {
-        "gaps between rows and experts", "tensors less aligned", "a stream",
-        "a graph that was captured and launched with other data"};
-    size_t used = 0;
-
-    text.ptr[0] = '\0';
-    for (int i = 0; i < 4 && used < text.size; i++) {
-        if ((ways & 1u << i) != 0) {
-            used += (size_t)snprintf(text.ptr + used, text.size - used, "%s%s",
-                                     used == 0 ? "with " : " and ", words[i]);
-        }
-    }
-}
 
 static double now_ms(void)
 {
@@ -208,6 +91,7 @@ static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
                          .in = m->in,
                          .out = m->out};
     m->stream = m->graph = NULL;
+    memset(&m->beside, 0, sizeof m->beside);
     for (uint32_t i = 0; i < g->n_in; i++) {
         stage_describe_placed(&m->in[i], &g->in[i]);
     }
@@ -328,6 +212,60 @@ static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
 
+static void close_bystander(const subject *s, bystander *o)
+{
+    if (o->graph != NULL) {
+        s->table->graph_close(s->ctx, o->graph);
+    }
+    stage_release(&o->at);
+    memset(o, 0, sizeof *o);
+}
+
+/* The same call elsewhere, or the one of other sizes and constants, on noise.
+   It may be declined; in half of the calls it is gone before the launches. */
+static void capture_bystander(stage *g, bystander *o)
+{
+    subject *s = g->s;
+    const uint64_t h = launch_hash(g);
+    const int is_other = s->other != NULL && (h >> 11 & 1) != 0;
+    const tensor_set *want = is_other ? s->other_out : g->want;
+    char text[SUBJECT_TEXT];
+    const mxo_text why = {text, sizeof text};
+    made_call m;
+
+    if (!launch_is_chosen(g, 1 << 18) || want->n > MAX_OUT) {
+        return;
+    }
+    if (stage_open(&o->at, s, is_other ? s->other : g->call, want->n) !=
+            MXO_OK ||
+        stage_place_inputs(&o->at, why) != MXO_OK ||
+        stage_place_outputs(&o->at, want, why) != MXO_OK ||
+        stage_send_inputs(&o->at, 1, why) != MXO_OK ||
+        stage_send_outputs(&o->at, 0, why) != MXO_OK ||
+        make_call(&o->at, 0, &m, why) != MXO_OK ||
+        s->table->capture(s->ctx, &m.call, &o->graph, why) != MXO_OK) {
+        o->graph = NULL;
+    }
+    if ((h >> 12 & 1) != 0) {
+        close_bystander(s, o);
+    }
+}
+
+/* A capture makes no call, and is not the last one. */
+static mxo_status capture(stage *g, made_call *m, int run, mxo_text why)
+{
+    const subject *s = g->s;
+    mxo_status status = s->table->capture(s->ctx, &m->call, &m->graph, why);
+
+    if (status != MXO_OK) {
+        m->graph = NULL;
+    } else if (m->is_early) {
+        status = stage_check_capture(g, run, why);
+        capture_bystander(g, &m->beside);
+    }
+    return status;
+}
+
 /* Streams and graphs; then the inputs hold their bytes, or will.  A capture
    sees noise and other choices of experts: one that depends on what it sees is
    none. */
@@ -341,9 +279,8 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
         status = run_rerouted(g, m, run, why);
     }
     if (status == MXO_OK && (ways & LAUNCH_GRAPH) != 0) {
-        status = s->table->capture(s->ctx, &m->call, &m->graph, why);
+        status = capture(g, m, run, why);
         if (status != MXO_OK) { /* inputs are as if it had been made */
-            m->graph = NULL;
             m->on_noise = 0;
             (void)stage_send_inputs(g, 0, (mxo_text){NULL, 0});
         }
@@ -381,6 +318,7 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
         const int spent = m.on_noise && n_runs > 1;
         status = make_all(g, &m, n_runs - spent, d, why);
     }
+    close_bystander(s, &m.beside);
     if (m.graph != NULL) {
         s->table->graph_close(s->ctx, m.graph);
     }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which calls are made in which ways; see launch.h. */
+#include "launch.h"
+
+#include "device_buffers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Is it one of the texts that | separates? */
+static int is_one_of(const char *text, const char *list, size_t n)
+{
+    const size_t length = strlen(text);
+    size_t at = 0;
+
+    while (at < n) {
+        const size_t all = strcspn(list + at, "| ");
+        if (all == length && strncmp(list + at, text, all) == 0) {
+            return 1;
+        }
+        at += all + 1;
+    }
+    return 0;
+}
+
+/* Is the call what this word of mxo_backend.uncaptured says? */
+static int is_named(const op_call *c, const char *word, size_t n)
+{
+    const size_t op = strcspn(word, ": ");
+
+    if (strlen(c->op) != op || strncmp(c->op, word, op) != 0) {
+        return 0;
+    }
+    if (op == n) {
+        return 1;
+    }
+    const char *const key = word + op + 1;
+    const size_t length = strcspn(key, "= ");
+
+    for (uint32_t i = 0; i < c->n_params && key[length] == '='; i++) {
+        const mxo_param *p = &c->params[i];
+        if (strlen(p->key) == length && strncmp(p->key, key, length) == 0) {
+            const char *const values = key + length + 1;
+            return is_one_of(p->text, values, (size_t)(word + n - values));
+        }
+    }
+    return 0;
+}
+
+/* Does the backend declare that it captures such calls? */
+static int captures(const mxo_backend *b, const op_call *c)
+{
+    const char *at = b->uncaptured;
+
+    while (at != NULL && *at != '\0') {
+        const size_t n = strcspn(at, " ");
+        if (is_named(c, at, n)) {
+            return 0;
+        }
+        at += n + strspn(at + n, " ");
+    }
+    return b->capture != NULL;
+}
+
+static unsigned declared(const stage *g)
+{
+    const mxo_backend *b = g->s->table;
+
+    return (g->can_part ? LAUNCH_APART : 0u) |
+           (b->align != 0 ? LAUNCH_ALIGN : 0u) |
+           (b->stream_open != NULL ? LAUNCH_STREAM : 0u) |
+           (captures(b, g->call) ? LAUNCH_GRAPH : 0u);
+}
+
+static uint64_t mix(uint64_t h, const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes;
+
+    for (size_t i = 0; i < n; i++) {
+        h = (h ^ at[i]) * UINT64_C(0x100000001b3);
+    }
+    return h;
+}
+
+uint64_t launch_hash(const stage *g)
+{
+    const op_call *c = g->call;
+    uint64_t h = mix(UINT64_C(0xcbf29ce484222325), c->op, strlen(c->op));
+
+    for (uint32_t i = 0; i < c->n_params; i++) {
+        h = mix(h, c->params[i].text, strlen(c->params[i].text));
+    }
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        h = mix(h, g->in[i].host->shape, sizeof g->in[i].host->shape);
+    }
+    return h ^ h >> 32;
+}
+
+/* The inputs and outputs of the call. */
+static uint64_t bytes_of_call(const stage *g)
+{
+    uint64_t n_bytes = 0;
+
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        n_bytes += g->in[i].host->n_bytes;
+    }
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        n_bytes += g->out[i].host->n_bytes;
+    }
+    return n_bytes;
+}
+
+int launch_is_chosen(const stage *g, uint64_t small)
+{
+    const uint64_t n_bytes = bytes_of_call(g);
+
+    return n_bytes <= small || n_bytes * 0x9e3779b97f4a7c15u >> 60 == 0;
+}
+
+int launch_comes_first(const stage *g)
+{
+    return (launch_hash(g) >> 40 & 7) == 0;
+}
+
+unsigned launch_draw(const stage *g)
+{
+    /* Mostly all at once, as that shows most. */
+    static const unsigned some[4] = {
+        0, LAUNCH_APART, LAUNCH_ALIGN | LAUNCH_STREAM, LAUNCH_GRAPH};
+    const uint64_t h = launch_hash(g);
+
+    return declared(g) & (h % 4 == 0 ? some[h / 4 % 4] : LAUNCH_ALL);
+}
+
+int launch_sends_late(unsigned ways)
+{
+    return (ways & (LAUNCH_STREAM | LAUNCH_GRAPH)) != 0;
+}
+
+void launch_say(unsigned ways, mxo_text text)
+{
+    static const char *const words[] = {
+        "gaps between rows and experts", "tensors less aligned", "a stream",
+        "a graph that was captured and launched with other data"};
+    size_t used = 0;
+
+    text.ptr[0] = '\0';
+    for (int i = 0; i < 4 && used < text.size; i++) {
+        if ((ways & 1u << i) != 0) {
+            used += (size_t)snprintf(text.ptr + used, text.size - used, "%s%s",
+                                     used == 0 ? "with " : " and ", words[i]);
+        }
+    }
+}
