@@ -62,7 +62,7 @@ void proxy_give_back(proxy *p, const char *what, const char *key,
     json_t *o = proxy_request(what);
 
     (void)json_object_set_new(o, key, json_u64((uint64_t)(uintptr_t)handle));
-    if (proxy_ask(p, o, &text) != MXO_OK) {
+    if (proxy_ask(p, o, &text) != MXO_OK && p->gone[0] == '\0') {
         (void)snprintf(p->left, sizeof p->left, "%s fails: \"%.100s\"", what,
                        text);
         say_printable(p->left);

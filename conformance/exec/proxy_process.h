@@ -45,7 +45,7 @@ json_t *proxy_request(const char *what);
 /* Ask; the request is released. A status of the ABI, its text in *text. */
 mxo_status proxy_ask(proxy *p, json_t *request, const char **text);
 /* Have a handle given back.  The ABI has no status for it: a failure is told as
-   what the call left behind. */
+   what the call left behind, where the process is not over anyway. */
 void proxy_give_back(proxy *p, const char *what, const char *key,
                      const void *handle);
 /* The first line of a text into why; all of it is kept if it is a failure.
