@@ -606,6 +606,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_limits.c \
 	%reldir%/unit/judge/test_metamorph.c \
 	%reldir%/unit/judge/test_nan_blocks.c \
+	%reldir%/unit/judge/test_places.c \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
