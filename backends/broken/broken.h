@@ -107,6 +107,22 @@ typedef mxo_status (*broken_op_fn)(const broken *b, const mxo_call *call,
                                    mxo_text why);
 
 /* number.c: formats. */
+enum {
+    FORMAT_E2M1,
+    FORMAT_E2M3,
+    FORMAT_E3M2,
+    FORMAT_E4M3FN,
+    FORMAT_E4M3FNUZ,
+    FORMAT_E5M2,
+    FORMAT_E5M2FNUZ,
+    FORMAT_INT8,
+    FORMAT_BF16,
+    FORMAT_F16,
+    FORMAT_F32,
+    N_FORMATS
+};
+
+extern const number_format broken_formats[N_FORMATS];
 /* 2^e, quicker than ldexp() where a double is normal. */
 double broken_power(int e);
 const number_format *broken_format(const char *name);

@@ -8,22 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    E2M1,
-    E2M3,
-    E3M2,
-    E4M3FN,
-    E4M3FNUZ,
-    E5M2,
-    E5M2FNUZ,
-    INT8,
-    BF16,
-    F16,
-    F32,
-    N_FORMATS
-};
-
-static const number_format formats[N_FORMATS] = {
+const number_format broken_formats[N_FORMATS] = {
     {"e2m1", 2, 1, 1, KIND_FINITE, 0x7},
     {"e2m3", 2, 3, 1, KIND_FINITE, 0x1f},
     {"e3m2", 3, 2, 3, KIND_FINITE, 0x1f},
@@ -42,7 +27,7 @@ static const broken faultless;
 /* Faults concern the small formats; bf16, f16 and f32 are always right. */
 static const broken *with_faults(const broken *b, const number_format *f)
 {
-    return f - formats < BF16 ? b : &faultless;
+    return f - broken_formats < FORMAT_BF16 ? b : &faultless;
 }
 
 double broken_power(int e)
@@ -57,8 +42,8 @@ double broken_power(int e)
 const number_format *broken_format(const char *name)
 {
     for (int i = 0; i < N_FORMATS; i++) {
-        if (strcmp(formats[i].name, name) == 0) {
-            return &formats[i];
+        if (strcmp(broken_formats[i].name, name) == 0) {
+            return &broken_formats[i];
         }
     }
     return NULL;
@@ -68,19 +53,19 @@ const number_format *broken_format_of(uint32_t dtype)
 {
     switch (dtype) {
     case MXO_E4M3:
-        return &formats[E4M3FN];
+        return &broken_formats[FORMAT_E4M3FN];
     case MXO_E4M3FNUZ:
-        return &formats[E4M3FNUZ];
+        return &broken_formats[FORMAT_E4M3FNUZ];
     case MXO_E5M2:
-        return &formats[E5M2];
+        return &broken_formats[FORMAT_E5M2];
     case MXO_E5M2FNUZ:
-        return &formats[E5M2FNUZ];
+        return &broken_formats[FORMAT_E5M2FNUZ];
     case MXO_BF16:
-        return &formats[BF16];
+        return &broken_formats[FORMAT_BF16];
     case MXO_F16:
-        return &formats[F16];
+        return &broken_formats[FORMAT_F16];
     default:
-        return &formats[F32];
+        return &broken_formats[FORMAT_F32];
     }
 }
 
@@ -128,10 +113,10 @@ static double special(const broken *b, const number_format *f, unsigned code)
 static double value_fault(const broken *b, const number_format *f, unsigned mag,
                           double x)
 {
-    if (f == &formats[E2M1] && IS(C10)) {
+    if (f == &broken_formats[FORMAT_E2M1] && IS(C10)) {
         return 2 * x;
     }
-    if (f == &formats[E2M1] && IS(C45) && mag == 7) {
+    if (f == &broken_formats[FORMAT_E2M1] && IS(C45) && mag == 7) {
         return 8;
     }
     if (f->kind == KIND_FNUZ && IS(C44)) {
@@ -150,7 +135,7 @@ double broken_decode(const broken *b, const number_format *f, uint32_t code)
         return (int8_t)code / (IS(C47) ? 128.0 : 64.0);
     }
     if (IS(C21) && f->kind == KIND_FN) {
-        f = &formats[E4M3FNUZ];
+        f = &broken_formats[FORMAT_E4M3FNUZ];
     }
     code &= 2 * magnitude_mask(f) + 1;
     const unsigned mag = code & magnitude_mask(f);
@@ -184,7 +169,8 @@ static uint32_t overflow(const broken *b, const number_format *f, rounding r,
                          unsigned sign)
 {
     if (f->kind == KIND_FINITE) {
-        return sign | (IS(C41) && f == &formats[E3M2] ? f->max - 1 : f->max);
+        return sign | (IS(C41) && f == &broken_formats[FORMAT_E3M2] ? f->max - 1
+                                                                    : f->max);
     }
     if (IS(C16) ? 1 : IS(C16b) ? 0 : r.sat) {
         return sign | f->max;
@@ -321,7 +307,8 @@ uint32_t broken_encode(const broken *b, const number_format *f, rounding r,
 {
     b = with_faults(b, f);
     if ((IS(C49) || IS(C80)) && !isnan(x.hi)) {
-        const number_format *half = &formats[IS(C49) ? BF16 : F16];
+        const number_format *half =
+            &broken_formats[IS(C49) ? FORMAT_BF16 : FORMAT_F16];
         x = broken_dd(broken_decode(b, half, broken_round(half, x)));
     }
     if (f->kind == KIND_INT8) {

@@ -74,7 +74,7 @@ static int better(const broken *b, float x, float than)
 
 static float to_bf16(const broken *b, float x)
 {
-    const number_format *f = broken_format("bf16");
+    const number_format *f = &broken_formats[FORMAT_BF16];
     const uint32_t code = broken_round(f, broken_dd((double)x));
 
     return (float)broken_decode(b, f, code);

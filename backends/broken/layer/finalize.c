@@ -34,7 +34,7 @@ static int64_t row_of(const summing *s, int64_t pair)
 
 static float to_bf16(const broken *b, float x)
 {
-    const number_format *f = broken_format("bf16");
+    const number_format *f = &broken_formats[FORMAT_BF16];
     const uint32_t code = broken_round(f, broken_dd((double)x));
 
     return isnan(x) ? x : (float)broken_decode(b, f, code);

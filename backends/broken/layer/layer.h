@@ -250,6 +250,9 @@ static inline void broken_exact_add(exact_sum *s, double x)
         broken_exact_keep(s, rest.lo);
     }
 }
+/* Adds the first products a * w, where that is quick; how many these are. */
+uint64_t broken_exact_products(exact_sum *s, const double *a, const double *w,
+                               uint64_t n);
 /* The nearest double and what is left of the next part. */
 dd broken_exact_sum(exact_sum *s);
 dd broken_combine(const broken *b, const layer *l, uint64_t t,

@@ -87,13 +87,14 @@ static double scale_value(const broken *b, unsigned byte)
     if (IS(NV16) && byte < 8) {
         return 0;
     }
-    return sign * broken_decode(&faultless, broken_format("e4m3fn"), byte);
+    return sign *
+           broken_decode(&faultless, &broken_formats[FORMAT_E4M3FN], byte);
 }
 
 /* Scale byte of a number that is not negative, nearest even, at most 448. */
 static double rounded_scale(const broken *b, double s)
 {
-    const number_format *f = broken_format("e4m3fn");
+    const number_format *f = &broken_formats[FORMAT_E4M3FN];
     const rounding r = {.tie = IS(NV20) ? TIE_ZERO : TIE_EVEN, .sat = 1};
 
     if (IS(NV09)) {
@@ -105,7 +106,7 @@ static double rounded_scale(const broken *b, double s)
 
 static double code_value(double y)
 {
-    const number_format *f = broken_format("e2m1");
+    const number_format *f = &broken_formats[FORMAT_E2M1];
     const rounding r = {.tie = TIE_EVEN, .sat = 1};
 
     return isnan(y)
@@ -174,7 +175,7 @@ static double dot(const nvfp4 *n, const char *w, const char *s, uint64_t at,
     const broken *b = n->b;
     const mxo_tensor *codes = call_in(n->call, w);
     const uint8_t *scale = tensor_address(call_in(n->call, s));
-    const number_format *e2m1 = broken_format("e2m1");
+    const number_format *e2m1 = &broken_formats[FORMAT_E2M1];
     double sum = 0;
 
     for (uint64_t j = 0; j < k; j++) {

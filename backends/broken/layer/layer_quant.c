@@ -274,7 +274,7 @@ static void by_sixteen(const job *j, uint64_t from, uint64_t end)
     static const broken faultless;
     static const rounding nearest = {TIE_EVEN, 1, 0, 0};
     const broken *b = j->b;
-    const number_format *e4m3 = broken_format("e4m3fn");
+    const number_format *e4m3 = &broken_formats[FORMAT_E4M3FN];
     const double g = IS(MQ18) ? 1 / j->q->given : j->q->given;
     const uint64_t wide = IS(MQ26) ? from / BLOCK * BLOCK : from;
     const double a = block_max(j, wide, end, 1);

@@ -248,11 +248,16 @@ static double open_sum(const broken *b, const gemm *g, const double *a,
     exact_sum acc;
     parts single = {{0, 0, 0, 0}, 0};
 
+    uint64_t done = 0;
+
     broken_exact_zero(&acc);
     if (start != 0 && !is_last) {
         broken_exact_add(&acc, start);
     }
-    for (uint64_t i = 0; i < c->n; i++) {
+    if (!by_parts && !goes_back) {
+        done = broken_exact_products(&acc, a, c->w, c->n < g->k ? c->n : g->k);
+    }
+    for (uint64_t i = done; i < c->n; i++) {
         const uint64_t k = goes_back ? c->n - 1 - i : i;
         const double x = k < g->k ? a[k] : behind;
         const double p = skips && k >= g->k ? 0 : x * c->w[k];
@@ -433,8 +438,9 @@ void broken_hidden(const broken *b, const layer *l, uint64_t t, layer_row *a)
 
     for (uint64_t k = 0; k < n && k < LAYER_WIDEST; k++) {
         const uint64_t at = IS(MQ32) ? (row * n + k) ^ 1 : row * n + k;
-        a->x[k] = is_codes ? broken_decode(&faultless, broken_format("e2m1"),
-                                           broken_code(l->x, 1, at))
+        a->x[k] = is_codes
+                      ? broken_decode(&faultless, &broken_formats[FORMAT_E2M1],
+                                      broken_code(l->x, 1, at))
                   : IS(MF04) && l->x->dtype == MXO_F16
                       ? broken_load_half(l->x, row * n + k)
                       : broken_load(l->x, row * n + k);

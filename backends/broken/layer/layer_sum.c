@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+enum { LANES = 4 };
+
 /* One more part: a longer expansion (Shewchuk 1997). */
 void broken_exact_keep(exact_sum *s, double x)
 {
@@ -18,6 +20,33 @@ void broken_exact_keep(exact_sum *s, double x)
     }
     s->part[n++] = x;
     s->n = n;
+}
+
+/* Products of whole fours in four sums, added where no addition rounds; how
+   many that are. */
+uint64_t broken_exact_products(exact_sum *s, const double *a, const double *w,
+                               uint64_t n)
+{
+    double lane[LANES] = {0};
+    double lost[LANES] = {0};
+    const uint64_t whole = n / LANES * LANES;
+
+    for (uint64_t k = 0; k < whole; k += LANES) {
+        for (uint64_t i = 0; i < LANES; i++) {
+            const dd sum = broken_sum(lane[i], a[k + i] * w[k + i]);
+            lane[i] = sum.hi;
+            lost[i] += fabs(sum.lo);
+        }
+    }
+    for (int i = 0; i < LANES; i++) {
+        if (!(lost[i] == 0)) { /* or it is no number */
+            return 0;
+        }
+    }
+    for (int i = 0; i < LANES; i++) {
+        broken_exact_add(s, lane[i]);
+    }
+    return whole;
 }
 
 /* The nearest double and what is left of the next part: enough to round to
@@ -45,7 +74,7 @@ static double plus(double a, double x)
 static double in_type(const broken *b, const layer *l, double sum)
 {
     return l->two.out->mbits == 10
-               ? broken_to(b, broken_format("f16"), broken_dd(sum))
+               ? broken_to(b, &broken_formats[FORMAT_F16], broken_dd(sum))
                : broken_bf16(sum);
 }
 
@@ -56,7 +85,8 @@ static double moe_sum(const broken *b, const layer *l, const double *row,
     double lane[4] = {0, 0, 0, 0};
     double term[LAYER_SLOTS];
     const number_format *type =
-        broken_format(!IS(MF05) && l->two.out->mbits == 10 ? "f16" : "bf16");
+        &broken_formats[!IS(MF05) && l->two.out->mbits == 10 ? FORMAT_F16
+                                                             : FORMAT_BF16];
     double acc = 0;
     int n = 0;
 
@@ -81,7 +111,7 @@ static double moe_sum(const broken *b, const layer *l, const double *row,
 static dd real_sum(const broken *b, exact_sum *s)
 {
     static const broken faultless;
-    const number_format *f = broken_format("f32");
+    const number_format *f = &broken_formats[FORMAT_F32];
     const dd sum = broken_exact_sum(s);
 
     if (IS(MU06)) {

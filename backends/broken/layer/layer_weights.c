@@ -118,34 +118,42 @@ static int is_half(const gemm *g)
     return g->in->mbits == 10 && g->quant.kind == QUANT_NONE;
 }
 
+/* The numbers that a block's scale makes of the sixteen codes. */
+static void block_weights(const broken *b, const layer *l, const gemm *g,
+                          unsigned byte, double of_code[16])
+{
+    const number_format *narrow =
+        &broken_formats[is_half(g) && !IS(MF08) ? FORMAT_F16 : FORMAT_BF16];
+    const block_scale scale = read_scale(b, l, byte);
+
+    for (unsigned code = 0; code < 16; code++) {
+        const double x = IS(MN11) && code == 8 ? -0.25 : values[code];
+        of_code[code] = l->order.at_block ? x : weight(scale, x);
+        if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
+            of_code[code] = broken_to(b, narrow, broken_dd(of_code[code]));
+        }
+    }
+}
+
 void broken_column(const broken *b, const layer *l, const gemm *g, unsigned e,
                    uint64_t col, layer_column *c)
 {
     const uint64_t end = (g->k + BLOCK - 1) / BLOCK * BLOCK;
-    const number_format *narrow =
-        broken_format(is_half(g) && !IS(MF08) ? "f16" : "bf16");
     const uint64_t last = end_of(b, l, g);
     const uint64_t codes = 2 * broken_elems(g->w);
-    block_scale scale = {0, 0};
+    double of_code[16];
 
     c->n = IS(MG02) ? end : g->k;
     for (uint64_t k = 0; k < c->n; k++) {
         const uint64_t at = code_index(b, g, e, col, k);
         if (k % BLOCK == 0) {
             const unsigned byte = byte_of(b, l, g, e, col, k / BLOCK);
-            scale = read_scale(b, l, byte);
+            block_weights(b, l, g, byte, of_code);
             c->scale[k / BLOCK] = broken_e8m0(b, byte);
         }
-        if (k >= last || at >= codes || (IS(MG05) && k % 2 == 1)) {
-            c->w[k] = 0;
-            continue;
-        }
-        const unsigned code = broken_code(g->w, 1, at);
-        const double x = IS(MN11) && code == 8 ? -0.25 : values[code];
-        c->w[k] = l->order.at_block ? x : weight(scale, x);
-        if (l->order.kind != ORDER_OPEN) { /* operands of 16 bits */
-            c->w[k] = broken_to(b, narrow, broken_dd(c->w[k]));
-        }
+        c->w[k] = k >= last || at >= codes || (IS(MG05) && k % 2 == 1)
+                      ? 0
+                      : of_code[broken_code(g->w, 1, at)];
     }
 }
 

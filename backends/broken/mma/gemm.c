@@ -224,7 +224,7 @@ static double scales(const gemm *g, uint64_t r, uint64_t c, uint64_t k)
 /* sum + p, rounded once. */
 static float fused(const broken *b, float sum, double p)
 {
-    const number_format *f = broken_format("f32");
+    const number_format *f = &broken_formats[FORMAT_F32];
     const dd exact = broken_sum(sum, p);
 
     if (!isfinite(exact.hi) || exact.hi == 0) {

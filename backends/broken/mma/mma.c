@@ -39,7 +39,7 @@ static double cut(double x)
 static double half_of(const broken *b, double y)
 {
     static const broken faultless;
-    const number_format *f = broken_format("f16");
+    const number_format *f = &broken_formats[FORMAT_F16];
     const double x = broken_decode(&faultless, f, broken_round(f, (dd){y, 0}));
 
     if (IS(MH23) && fabs(x) > fabs(y)) { /* toward zero, as binary32 is */

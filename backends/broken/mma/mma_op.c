@@ -80,7 +80,7 @@ static double scale(const broken *b, const matrix *m, uint64_t row, uint64_t k)
         return byte == 255 && IS(MM03) ? 0x1p128
                                        : broken_e8m0(&faultless, byte);
     }
-    return broken_decode(&faultless, broken_format("e4m3fn"),
+    return broken_decode(&faultless, &broken_formats[FORMAT_E4M3FN],
                          IS(MM09) ? byte : byte & 0x7f);
 }
 

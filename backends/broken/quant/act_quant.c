@@ -37,7 +37,7 @@ static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
 static void quantise(const broken *b, const fused *k, uint64_t r, uint64_t n)
 {
     const rounding nearest = {TIE_EVEN, 1, 0, 0};
-    const number_format *f = broken_format("e4m3fn");
+    const number_format *f = &broken_formats[FORMAT_E4M3FN];
     const double limit = IS(Q12) ? INFINITY : k->limit;
     double a = 0;
 

@@ -23,7 +23,7 @@ static float tanh_nearest(const broken *b, float x)
 static float tanh_rough(const broken *b, float x)
 {
     (void)b;
-    return broken_narrow(broken_format("f16"), nearest_tanh(x));
+    return broken_narrow(&broken_formats[FORMAT_F16], nearest_tanh(x));
 }
 
 /* sign ((1 - e) (1 / (1 + e))), positive above zero alone. */
@@ -112,7 +112,7 @@ float broken_situ_flashinfer(const broken *b, const glu_steps *s)
 /* Gate, up and limit are first rounded to bf16. */
 static glu_steps from_bf16(const broken *b, const glu_steps *s)
 {
-    const number_format *f = broken_format("bf16");
+    const number_format *f = &broken_formats[FORMAT_BF16];
     glu_steps c = IS(AD42) ? *s : broken_in_type(f, s);
 
     c.limit = isfinite(s->limit) ? broken_narrow(f, s->limit) : s->limit;

@@ -104,7 +104,7 @@ static dd product(const broken *b, const blocks *k, double x, unsigned byte)
         return broken_dd(x);
     }
     if (IS(C69) && k->to == MXO_F16) {
-        const number_format *f16 = broken_format("f16");
+        const number_format *f16 = &broken_formats[FORMAT_F16];
         s = broken_decode(b, f16, broken_round(f16, broken_dd(s)));
     }
     if (IS(V04) && isnan(s)) {

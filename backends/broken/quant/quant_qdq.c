@@ -52,7 +52,8 @@ static uint32_t element(const broken *b, double q)
     if (isnan(q)) {
         return IS(Q93) ? 0 : 7;
     }
-    return broken_encode(b, broken_format("e2m1"), nearest, broken_dd(q));
+    return broken_encode(b, &broken_formats[FORMAT_E2M1], nearest,
+                         broken_dd(q));
 }
 
 double broken_quark_back(const broken *b, const number_format *f, double x,
@@ -61,7 +62,7 @@ double broken_quark_back(const broken *b, const number_format *f, double x,
     const double s = narrow(f, broken_power((int)byte - 127));
 
     *code = element(b, narrow(f, x / s));
-    return broken_decode(b, broken_format("e2m1"), *code) * s;
+    return broken_decode(b, &broken_formats[FORMAT_E2M1], *code) * s;
 }
 
 mxo_status broken_quant_qdq(const broken *b, const mxo_call *call, mxo_text why)
