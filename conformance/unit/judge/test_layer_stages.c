@@ -259,6 +259,8 @@ static void take_apart(const char *layer, strbuf *lines)
     table.run = run_planted;
     ck_assert_msg(case_parse(&c, layer, why) == 0, "%s", sentence);
     ck_assert_msg(judge_open(&j, &table, 0, why) == MXO_OK, "%s", sentence);
+    j.subject.once = 1; /* the emulator, with faults that keep nothing */
+    j.subject.decoy = 0;
     ck_assert_msg(fill_checkpoint(&c, 1, &in, why) == 0, "%s", sentence);
     j.checkpoint = &in;
     stages_say(&e, lines);

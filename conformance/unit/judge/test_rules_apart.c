@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MOST = 64, ALIKE_PART = 8, SMALL = 1 << 12 /* bytes */ };
 
 static const struct {
     const char *op;
@@ -48,6 +48,7 @@ typedef struct table {
     int n;
     char rule[MOST][OP_WORD];
     uint8_t told[MOST][MOST];
+    uint32_t n_cases[MOST]; /* of each rule */
 } table;
 
 static void read_rules(table *t, const op_schema *s)
@@ -97,8 +98,26 @@ static int are_alike(const table *t, int a, int b)
     return 0;
 }
 
+/* Not yet told apart; of those that are known to be alike one case in some is
+   asked. */
+static int is_asked(const table *t, int a, int b)
+{
+    return b != a && !t->told[a][b] &&
+           (t->n_cases[a] % ALIKE_PART == 0 || !are_alike(t, a, b));
+}
+
+static uint64_t bytes_of(const tensor_set *in)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < in->n; i++) {
+        n += in->t[i].n_bytes;
+    }
+    return n;
+}
+
 /* The rules that a case tells from its own. */
-static void ask(table *t, judge *j, const case_item *item)
+static void ask(table *t, judge *j, const case_item *item, int is_small)
 {
     char sentence[SUBJECT_TEXT] = "";
     const mxo_text why = {sentence, sizeof sentence};
@@ -113,9 +132,9 @@ static void ask(table *t, judge *j, const case_item *item)
     }
     ck_assert_msg(fill_inputs(&c, item->seed, &in, why) == 0, "%s: %s",
                   item->text, sentence);
-    for (int b = 0; b < t->n; b++) {
+    for (int b = 0; b < t->n && (bytes_of(&in) < SMALL) == is_small; b++) {
         verdict v;
-        if (b == a || t->told[a][b]) {
+        if (!is_asked(t, a, b)) {
             continue;
         }
         other_word_now.word = t->rule[b];
@@ -123,6 +142,7 @@ static void ask(table *t, judge *j, const case_item *item)
         t->told[a][b] = v.status == VERDICT_FAIL;
         verdict_clear(&v);
     }
+    t->n_cases[a]++;
     tensor_set_clear(&in);
 }
 
@@ -174,13 +194,14 @@ START_TEST(each_rule_is_told_from_each_other)
     j.is_brief = 1;
     j.subject.once = 1; /* the emulator, which is believed */
     j.subject.decoy = 0;
-    for (size_t i = 0; i < l.n; i++) {
+    for (size_t i = 0; i < 2 * l.n; i++) { /* small ones tell most, quickly */
+        const case_item *item = &l.item[i % l.n];
         test_case c;
-        ck_assert_msg(case_parse(&c, l.item[i].text, why) == 0, "%s", sentence);
+        ck_assert_msg(case_parse(&c, item->text, why) == 0, "%s", sentence);
         if (t.n == 0) {
             read_rules(&t, c.schema);
         }
-        ask(&t, &j, &l.item[i]);
+        ask(&t, &j, item, i < l.n);
     }
     judge_close(&j);
     case_list_clear(&l);
