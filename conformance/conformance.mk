@@ -606,7 +606,6 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_limits.c \
 	%reldir%/unit/judge/test_metamorph.c \
 	%reldir%/unit/judge/test_nan_blocks.c \
-	%reldir%/unit/judge/test_places.c \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
@@ -646,6 +645,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/layout/test_layout_triton.c \
 	%reldir%/unit/layout/test_layout_trtllm.c \
 	%reldir%/unit/layout/test_layout_vllm.c \
+	%reldir%/unit/layout/test_places.c \
 	%reldir%/unit/main.c \
 	%reldir%/unit/moe/test_moe_finalize.c \
 	%reldir%/unit/moe/test_moe_sort.c \
