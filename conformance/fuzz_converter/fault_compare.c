@@ -35,40 +35,21 @@ static void print_shape(const checkpoint_tensor *t, char text[SHAPE])
     (void)snprintf(text + n, SHAPE - (size_t)n, "]");
 }
 
-static uint64_t elements(const checkpoint_tensor *t)
-{
-    uint64_t n = 1;
-
-    for (uint32_t i = 0; i < t->rank; i++) {
-        n *= t->shape[i];
-    }
-    return n;
-}
-
 static int same_shape(const checkpoint_tensor *a, const checkpoint_tensor *b)
 {
     return a->rank == b->rank &&
            memcmp(a->shape, b->shape, a->rank * sizeof a->shape[0]) == 0;
 }
 
-static uint64_t width(const checkpoint_tensor *t)
-{
-    const uint64_t n = elements(t);
-
-    return n == 0 ? 0 : t->n_bytes / n;
-}
-
 /* CONVERSION_FAULT_NONE if b may stand for a. */
 static int form_fault(const checkpoint_tensor *a, const checkpoint_tensor *b,
                       int is_expert)
 {
-    const int is_view = a->rank != b->rank && elements(a) == elements(b);
-
-    if (!same_shape(a, b) && !(is_expert && is_view)) {
+    if (!same_shape(a, b) && !(is_expert && converted_has_shape(a, b))) {
         return CONVERSION_FAULT_WRONG_SHAPE;
     }
     if (strcmp(a->dtype, b->dtype) != 0 &&
-        !(is_expert && width(a) == width(b))) {
+        !(is_expert && converted_has_width(a, b))) {
         return CONVERSION_FAULT_WRONG_TYPE;
     }
     return CONVERSION_FAULT_NONE;

@@ -14,6 +14,35 @@ const char *converted_role(int i)
     return names[i];
 }
 
+static uint64_t elements(const checkpoint_tensor *t)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < t->rank; i++) {
+        n *= t->shape[i];
+    }
+    return n;
+}
+
+int converted_has_shape(const checkpoint_tensor *a, const checkpoint_tensor *b)
+{
+    return a->rank != b->rank
+               ? elements(a) == elements(b)
+               : memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
+}
+
+static uint64_t width(const checkpoint_tensor *t)
+{
+    const uint64_t n = elements(t);
+
+    return n == 0 ? 0 : t->n_bytes / n;
+}
+
+int converted_has_width(const checkpoint_tensor *a, const checkpoint_tensor *b)
+{
+    return width(a) == width(b);
+}
+
 /* A size of the layer, below 2^32; 0 if it is none. */
 static uint64_t size_of(const json_t *layer, const char *key)
 {

@@ -17,6 +17,10 @@ typedef struct converted_tensor {
 
 /* "w13", "w13_scale", ... of tensor i. */
 const char *converted_role(int i);
+/* Of a tensor of experts the bits count: may b have this shape, a's or a view
+   of another rank, and this type, one as wide? */
+int converted_has_shape(const checkpoint_tensor *a, const checkpoint_tensor *b);
+int converted_has_width(const checkpoint_tensor *a, const checkpoint_tensor *b);
 /* Tensor i of a layer object; 0 if it names no prefix and style. The result
    holds pointers to itself: it stays where it is. */
 int converted_tensor_of(const json_t *layer, const char *conversion, int i,
