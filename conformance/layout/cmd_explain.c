@@ -10,6 +10,7 @@
 #include "layout_names.h"
 #include "picture.h"
 #include "steps.h"
+#include "system/new_file.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -300,31 +301,28 @@ static int say_byte(const steps *s, uint64_t byte, strbuf *out)
     return EXIT_PASS;
 }
 
-/* Whole or not at all: a temporary file, then a rename. */
+/* Whole or not at all. */
 static int write_svg(const explained *e, const char *path)
 {
     strbuf drawing = {0};
-    strbuf temporary = {0};
     struct stat st;
+    new_file out;
 
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         fprintf(stderr, "mxoracle: %s is no regular file\n", path);
         return EXIT_RED;
     }
     explain_svg(e, &drawing);
-    strbuf_add(&temporary, "%s.part", path);
-    FILE *f = fopen(strbuf_text(&temporary), "w");
-    int bad = f == NULL || fputs(strbuf_text(&drawing), f) < 0;
+    const int bad = new_file_open(&out, path) != 0 ||
+                    dprintf(out.fd, "%s", strbuf_text(&drawing)) < 0 ||
+                    new_file_finish(&out) != 0;
 
-    bad |= f != NULL && fclose(f) != 0;
-    bad = bad || rename(strbuf_text(&temporary), path) != 0;
     if (bad) {
-        const char *reason = strerror(errno);
-        fprintf(stderr, "mxoracle: %s cannot be written: %s\n", path, reason);
-        (void)remove(strbuf_text(&temporary));
+        fprintf(stderr, "mxoracle: %s cannot be written: %s\n", path,
+                strerror(errno));
     }
+    new_file_close(&out);
     strbuf_clear(&drawing);
-    strbuf_clear(&temporary);
     return bad ? EXIT_RED : EXIT_PASS;
 }
 

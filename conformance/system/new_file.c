@@ -26,19 +26,21 @@ static int open_nameless(const char *path)
 
 int new_file_open(new_file *f, const char *path)
 {
-    const size_t room = strlen(path) + 32;
     struct stat old;
 
-    *f = (new_file){.fd = -1,
-                    .replaces = stat(path, &old) == 0, /* no link to nothing */
-                    .path = strdup(path),
-                    .temporary = malloc(room)};
-    if (f->path == NULL || f->temporary == NULL) {
-        errno = ENOMEM;
+    *f = (new_file){.fd = -1, .replaces = stat(path, &old) == 0};
+    f->path = f->replaces ? realpath(path, NULL) : strdup(path);
+    if (f->path == NULL) {
         return -1;
     }
-    (void)snprintf(f->temporary, room, "%s.%ld.tmp", path, (long)getpid());
-    f->fd = open_nameless(path);
+    const size_t room = strlen(f->path) + 32;
+
+    f->temporary = malloc(room);
+    if (f->temporary == NULL) {
+        return -1;
+    }
+    (void)snprintf(f->temporary, room, "%s.%ld.tmp", f->path, (long)getpid());
+    f->fd = open_nameless(f->path);
     f->is_nameless = f->fd >= 0;
     if (f->fd < 0) {
         f->fd =

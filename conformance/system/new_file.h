@@ -10,11 +10,11 @@ typedef struct new_file {
     int fd;          /* -1: none */
     int is_nameless; /* temporary is to come */
     int replaces;    /* there was a file of that path when it was begun */
-    char *path;      /* owned, as the other */
+    char *path;      /* owned, as the other; where links lead */
     char *temporary; /* beside path; removed unless the file is finished */
 } new_file;
 
-/* All: 0, or -1 with errno. */
+/* All: 0, or -1 with errno.  A link to a file stays one, to the new file. */
 int new_file_open(new_file *f, const char *path);
 /* Its bytes are all written: it takes its place.  Another file that was put
    there since it was begun stays (EEXIST). */

@@ -112,6 +112,46 @@ START_TEST(a_file_that_was_there_is_replaced_at_the_end_alone)
 }
 END_TEST
 
+START_TEST(a_link_to_a_file_stays_one)
+{
+    static const char link[] = "link-of-a-test";
+    struct stat st;
+    new_file f;
+
+    put("old");
+    (void)unlink(link);
+    ck_assert_int_eq(symlink(path, link), 0);
+    ck_assert_int_eq(new_file_open(&f, link), 0);
+    if (_i == 1) {
+        give_name(&f);
+    }
+    ck_assert_int_eq(write(f.fd, "new", 3), 3);
+    ck_assert_int_eq(new_file_finish(&f), 0);
+    new_file_close(&f);
+    ck_assert_int_eq(lstat(link, &st), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+    holds("new");
+    ck_assert_int_eq(unlink(link), 0);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+START_TEST(a_link_to_a_file_without_a_name_stays)
+{
+    char link[64];
+    new_file f;
+
+    put("old");
+    const int fd = open(path, O_RDONLY);
+
+    ck_assert_int_eq(unlink(path), 0);
+    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ck_assert_int_eq(new_file_open(&f, link), -1);
+    new_file_close(&f);
+    ck_assert_int_eq(close(fd), 0);
+}
+END_TEST
+
 START_TEST(a_link_to_nothing_stays)
 {
     struct stat st;
@@ -143,6 +183,8 @@ Suite *suite_new_file(void)
     tcase_add_loop_test(t, a_file_that_came_meanwhile_stays, 0, 2);
     tcase_add_loop_test(t, a_file_that_was_there_is_replaced_at_the_end_alone,
                         0, 2);
+    tcase_add_loop_test(t, a_link_to_a_file_stays_one, 0, 2);
+    tcase_add_test(t, a_link_to_a_file_without_a_name_stays);
     tcase_add_loop_test(t, a_link_to_nothing_stays, 0, 2);
     suite_add_tcase(s, t);
     return s;
