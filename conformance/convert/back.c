@@ -247,23 +247,41 @@ static int is_of_layer(const job *j, const moe_layer *l,
     return is;
 }
 
+/* An expert's tensor of no layer of the metadata would stay in the order that
+   it has. */
+static int check_left_over(const job *j, mxo_text why)
+{
+    const checkpoint_tensor *left = layers_left_over(j->in, &j->layers);
+
+    if (left != NULL) {
+        (void)say(MXO_E_SHAPE, why,
+                  "%.300s belongs to a layer of experts that the metadata do "
+                  "not name",
+                  left->name);
+    }
+    return left == NULL ? 0 : -1;
+}
+
 /* Rest of the file: what no layer claims. */
 static int plan_rest(job *j, mxo_text why)
 {
+    uint8_t *owned = calloc(j->in->n + 1, 1);
+    int bad = owned == NULL;
+
+    j->layers.owned = owned;
     j->first_rest = j->sink.n;
-    for (size_t i = 0; i < j->in->n; i++) {
+    for (size_t i = 0; i < j->in->n && !bad; i++) {
         const checkpoint_tensor *t = &j->in->tensor[i];
-        int owned = 0;
-        for (size_t k = 0; k < j->layers.n && !owned; k++) {
-            owned = is_of_layer(j, &j->layers.layer[k], t);
+        for (size_t k = 0; k < j->layers.n && !owned[i]; k++) {
+            owned[i] = is_of_layer(j, &j->layers.layer[k], t) != 0;
         }
-        if (!owned && sink_add(&j->sink, t->name, t->dtype, t->rank, t->shape,
-                               t->n_bytes) == SIZE_MAX) {
-            (void)say(MXO_E_NOMEM, why, "no memory");
-            return -1;
-        }
+        bad = !owned[i] && sink_add(&j->sink, t->name, t->dtype, t->rank,
+                                    t->shape, t->n_bytes) == SIZE_MAX;
     }
-    return 0;
+    if (bad) {
+        (void)say(MXO_E_NOMEM, why, "no memory");
+    }
+    return bad ? -1 : check_left_over(j, why);
 }
 
 static int plan_layer(job *j, size_t number, mxo_text why)

@@ -220,19 +220,15 @@ static int is_left_over(const layer_list *list, const checkpoint_tensor *t)
     return 0;
 }
 
-int layers_check_left_over(const checkpoint *c, const layer_list *list,
-                           mxo_text why)
+const checkpoint_tensor *layers_left_over(const checkpoint *c,
+                                          const layer_list *list)
 {
     for (size_t i = 0; i < c->n; i++) {
         if (!list->owned[i] && is_left_over(list, &c->tensor[i])) {
-            (void)say(MXO_E_SHAPE, why,
-                      "%.300s belongs to a layer of experts that lacks other "
-                      "tensors",
-                      c->tensor[i].name);
-            return -1;
+            return &c->tensor[i];
         }
     }
-    return 0;
+    return NULL;
 }
 
 /*
