@@ -189,21 +189,41 @@ static mxo_status proxy_time_copy(void *ctx, uint64_t n_bytes, uint32_t repeat,
     return status;
 }
 
+/* What it says of itself now; NULL where that is nothing of the kind, which is
+   told as what the call left behind. */
+static json_t *ask_description(proxy *p)
+{
+    const char *text;
+    const mxo_status status = proxy_ask(p, proxy_request("describe"), &text);
+    json_t *o = status == MXO_OK
+                    ? json_loads(text, JSON_REJECT_DUPLICATES, NULL)
+                    : NULL;
+
+    if (json_object_size(o) == 2 &&
+        json_is_string(json_object_get(o, "device")) &&
+        json_is_string(json_object_get(o, "driver"))) {
+        return o;
+    }
+    proxy_say_left(p,
+                   status == MXO_OK ? "describe gives no device and driver"
+                                    : "describe fails",
+                   text);
+    json_decref(o);
+    return NULL;
+}
+
 static void proxy_describe(void *ctx, mxo_text device, mxo_text driver)
 {
     proxy *p = ctx;
-    const char *text = "";
     const int asks = (p->hello.can & CAN_DESCRIBE) != 0 && p->channel.pid != 0;
-    json_t *o = asks && proxy_ask(p, proxy_request("describe"), &text) == MXO_OK
-                    ? json_loads(text, 0, NULL)
-                    : NULL;
-    const char *now = json_string_value(json_object_get(o, "device"));
-    const char *by = json_string_value(json_object_get(o, "driver"));
+    json_t *o = asks ? ask_description(p) : NULL;
 
     (void)snprintf(device.ptr, device.size, "%s",
-                   now == NULL ? p->hello.device : now);
+                   o == NULL ? p->hello.device
+                             : json_string_value(json_object_get(o, "device")));
     (void)snprintf(driver.ptr, driver.size, "%s",
-                   by == NULL ? p->hello.driver : by);
+                   o == NULL ? p->hello.driver
+                             : json_string_value(json_object_get(o, "driver")));
     say_printable(device.ptr);
     say_printable(driver.ptr);
     json_decref(o);

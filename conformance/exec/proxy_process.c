@@ -55,6 +55,14 @@ mxo_status proxy_ask(proxy *p, json_t *request, const char **text)
     return (mxo_status)status;
 }
 
+void proxy_say_left(proxy *p, const char *what, const char *text)
+{
+    if (p->gone[0] == '\0') {
+        (void)snprintf(p->left, sizeof p->left, "%s: \"%.100s\"", what, text);
+        say_printable(p->left);
+    }
+}
+
 void proxy_give_back(proxy *p, const char *what, const char *key,
                      const void *handle)
 {
@@ -62,10 +70,10 @@ void proxy_give_back(proxy *p, const char *what, const char *key,
     json_t *o = proxy_request(what);
 
     (void)json_object_set_new(o, key, json_u64((uint64_t)(uintptr_t)handle));
-    if (proxy_ask(p, o, &text) != MXO_OK && p->gone[0] == '\0') {
-        (void)snprintf(p->left, sizeof p->left, "%s fails: \"%.100s\"", what,
-                       text);
-        say_printable(p->left);
+    if (proxy_ask(p, o, &text) != MXO_OK) {
+        char fails[64];
+        (void)snprintf(fails, sizeof fails, "%s fails", what);
+        proxy_say_left(p, fails, text);
     }
 }
 
@@ -168,10 +176,21 @@ static mxo_status greet_again(proxy *p, mxo_text why)
     return status;
 }
 
+/* What ended it behind a case, unseen by that one: the next tells of it. */
+static void note_end(proxy *p)
+{
+    if (!p->wants_renewal && !p->is_told && channel_is_over(&p->channel)) {
+        (void)snprintf(p->untold, sizeof p->untold,
+                       "behind the case before: %.400s", p->channel.end);
+    }
+    p->is_told = 0;
+}
+
 mxo_status proxy_begin(void *state, mxo_text why)
 {
     proxy *p = state;
 
+    note_end(p);
     p->left[0] = p->gone[0] = p->kernel[0] = '\0';
     p->is_late = 0;
     p->in_second = 0;
@@ -188,9 +207,11 @@ mxo_status proxy_begin(void *state, mxo_text why)
         const mxo_status status = greet_again(p, why);
         if (status != MXO_OK) {
             (void)snprintf(p->gone, sizeof p->gone, "%.300s", why.ptr);
+            p->is_told = 1;
             return status;
         }
     }
+    (void)snprintf(p->gone, sizeof p->gone, "%s", p->untold);
     channel_begin(&p->channel);
     return MXO_OK;
 }
@@ -206,6 +227,8 @@ void proxy_seen(void *state, run_checks *d)
     (void)snprintf(d->gone, sizeof d->gone, "%s", p->gone);
     (void)snprintf(d->kernel, sizeof d->kernel, "%s", p->kernel);
     d->is_late = p->is_late;
+    p->is_told = p->channel.pid == 0;
+    p->untold[0] = '\0';
 }
 
 void proxy_say(void *state, strbuf *lines)

@@ -29,6 +29,8 @@ struct proxy {
     strbuf message;          /* of the last failure, all of it */
     char left[SUBJECT_TEXT]; /* changed by a call since begin() */
     char gone[512];          /* why it is over since begin() */
+    char untold[512];        /* and before it, of which no case has told */
+    int is_told;             /* of the end of this process one has */
     int is_late;
     int n_runs; /* of the next call, before one synchronize() */
     int wants_renewal;
@@ -44,8 +46,10 @@ int proxy_has_memory(const proxy *p);
 json_t *proxy_request(const char *what);
 /* Ask; the request is released. A status of the ABI, its text in *text. */
 mxo_status proxy_ask(proxy *p, json_t *request, const char **text);
-/* Have a handle given back.  The ABI has no status for it: a failure is told as
-   what the call left behind, where the process is not over anyway. */
+/* A failure for which the ABI has no status is told as what the call left
+   behind, where the process is not over anyway. */
+void proxy_say_left(proxy *p, const char *what, const char *text);
+/* Have a handle given back. */
 void proxy_give_back(proxy *p, const char *what, const char *key,
                      const void *handle);
 /* The first line of a text into why; all of it is kept if it is a failure.

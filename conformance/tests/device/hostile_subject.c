@@ -61,6 +61,14 @@ static int bad_hello(void)
 #define LIMITED(name, limits)                                               \
     {name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
            "\"\",\"ops\":[\"dequant.mx\"],\"limits\":" limits "}"}
+#define DESCRIBED(name)                                                        \
+    {                                                                          \
+        name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
+              "\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"]}"         \
+    }
+        DESCRIBED("describe-word"),
+        DESCRIBED("describe-half"),
+        DESCRIBED("describe-fails"),
         {"escape-describe",
          "{\"name\":\"x\",\"version\":\"\302\2331\",\"device\":\"d\","
          "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"],"
@@ -251,6 +259,35 @@ static FILE *open_requests(void)
     return fopencookie(NULL, "r", (cookie_io_functions_t){.read = peek});
 }
 
+static void describe(void)
+{
+    if (is_fault("describe-fails")) {
+        reply("5", "the device is lost");
+    } else if (is_fault("describe-word")) {
+        reply("0", "a device");
+    } else if (is_fault("describe-half")) {
+        reply("0", "{\"device\":\"d\"}");
+    } else {
+        reply("0", "{\"device\":\"d\",\"driver\":\"\\\\u001b[2J"
+                   "\\\\nok 1\\\\u009b\\\\u202e\"}");
+    }
+}
+
+/* The first process ends once nothing is asked for a while. */
+static void end_idle(int argc, char **argv)
+{
+    const struct itimerval t = {{0, 0}, {0, 200000}};
+    static int is_first = -1;
+
+    if (!is_fault("ends-idle") || argc < 3) {
+        return;
+    }
+    is_first = is_first < 0 ? mkdir(argv[2], 0700) == 0 : is_first;
+    if (is_first) {
+        (void)setitimer(ITIMER_REAL, &t, NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     FILE *channel;
@@ -281,8 +318,7 @@ int main(int argc, char **argv)
                 reply("0", HELLO);
             }
         } else if (strcmp(what, "describe") == 0) {
-            reply("0", "{\"device\":\"d\",\"driver\":\"\\\\u001b[2J"
-                       "\\\\nok 1\\\\u009b\\\\u202e\"}");
+            describe();
         } else {
             end_badly();
             if (!answer_badly()) {
@@ -295,6 +331,7 @@ int main(int argc, char **argv)
             }
         }
         json_decref(request);
+        end_idle(argc, argv);
     }
     end_at(fault, "close");
     return 0;
