@@ -165,6 +165,33 @@ static int read_options(options *o, int argc, char **argv)
     return -1;
 }
 
+/* The example of step i; -1, and a sentence where a parameter is wrong. */
+static int bind_example_of(steps *s, int i, mxo_text why)
+{
+    static const uint64_t large[3] = {1, 4096, 4096};
+    steps alone = {.n = 1};
+
+    memcpy(alone.name[0], s->name[i], sizeof alone.name[0]);
+    if (explain_bind_example(&s->step[i], s->name[i]) == 0) {
+        return 0;
+    }
+    if (steps_bind(&alone, 0, large, why) == 0) {
+        why.ptr[0] = '\0';
+    }
+    return -1;
+}
+
+/* Do the layouts take the values of the conversion's parameters? */
+static int has_good_values(steps *s, mxo_text why)
+{
+    int good = 1;
+
+    for (int i = 0; i < s->n && good; i++) {
+        good = bind_example_of(s, i, why) == 0 || why.ptr[0] == '\0';
+    }
+    return good;
+}
+
 /* The chains of a conversion, one tensor a line. */
 static int say_conversion(const mxo_conversion_row *row, const char *name)
 {
@@ -178,7 +205,7 @@ static int say_conversion(const mxo_conversion_row *row, const char *name)
         (void)snprintf(tensor, sizeof tensor, "%s.%s%.60s", row->id,
                        mxo_conversion_tensor(i), name + strlen(row->id));
         if (steps_chain(row, name, i, chain[i], why) != 0 ||
-            steps_find(&s, tensor, why) != 0) {
+            steps_find(&s, tensor, why) != 0 || !has_good_values(&s, why)) {
             return cli_refuse("%.60s: %s", name, sentence);
         }
     }
@@ -207,22 +234,17 @@ static int refuse_layout(const char *name)
 /* The example of every step: each says what is wrong with its parameters. */
 static int bind_example(steps *s)
 {
-    static const uint64_t large[3] = {1, 4096, 4096};
     char sentence[400] = "";
 
     s->units = 1;
     for (int i = 0; i < s->n; i++) {
-        steps alone = {.n = 1};
-        memcpy(alone.name[0], s->name[i], sizeof alone.name[0]);
-        if (explain_bind_example(&s->step[i], s->name[i]) == 0) {
-            const uint32_t units = s->step[i].l.units;
-            s->units = units > s->units ? units : s->units;
-            continue;
+        if (bind_example_of(s, i, (mxo_text){sentence, sizeof sentence}) != 0) {
+            return sentence[0] != '\0'
+                       ? cli_refuse("%s", sentence)
+                       : cli_refuse("%s needs --shape", s->name[i]);
         }
-        return steps_bind(&alone, 0, large,
-                          (mxo_text){sentence, sizeof sentence}) != 0
-                   ? cli_refuse("%s", sentence)
-                   : cli_refuse("%s needs --shape", s->name[i]);
+        const uint32_t units = s->step[i].l.units;
+        s->units = units > s->units ? units : s->units;
     }
     return EXIT_PASS;
 }
