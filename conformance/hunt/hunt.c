@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/stop.h"
 #include "finding.h"
+#include "report/report_file.h"
 #include "state.h"
 #include "system/process.h"
 
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Reds of one group and kind that are looked at: the first ones; further ones
    mostly have its cause. */
@@ -291,6 +294,24 @@ static void conclude(hunt *h)
     report_last_line(stdout, &h->run, &h->counts);
 }
 
+/* Can findings be kept there?  Asked before a night is spent. */
+static int check_folder(const char *folder)
+{
+    char inside[REPORT_PATH];
+    const int is_new = mkdir(folder, 0777) == 0;
+    int status = EXIT_PASS;
+
+    (void)snprintf(inside, sizeof inside, "%.3000s/.", folder);
+    if (access(inside, W_OK | X_OK) != 0) {
+        status = cli_refuse("findings cannot be kept in %s: %s", folder,
+                            strerror(errno));
+    }
+    if (is_new) {
+        (void)rmdir(folder);
+    }
+    return status;
+}
+
 static int hunt_open(hunt *h)
 {
     char why[1024] = "";
@@ -374,7 +395,8 @@ int hunt_run(const hunt_options *o, draw_plan *plan)
     h->o = o;
     h->plan = plan;
     h->journal.fd = -1;
-    status = hunt_open(h);
+    status = check_folder(o->folder);
+    status = status == EXIT_PASS ? hunt_open(h) : status;
     if (status == EXIT_PASS) {
         hunt_begin(h);
         while (status == EXIT_PASS && !is_done(h)) {
