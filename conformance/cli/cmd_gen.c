@@ -128,6 +128,26 @@ static int write_case(const gen_options *o, const case_item *item, progress *p)
     return EXIT_PASS;
 }
 
+/* The flaw of a call is in no tensor's bytes: its file would be a good one's.
+ */
+static int check_flaws(const case_list *list)
+{
+    char sentence[SENTENCE];
+    int status = list->n > 0 ? EXIT_PASS : cli_refuse("no case matches");
+
+    for (size_t i = 0; status == EXIT_PASS && i < list->n; i++) {
+        const char *text = list->item[i].text;
+        test_case c;
+        if (case_parse(&c, text, (mxo_text){sentence, sizeof sentence}) != 0) {
+            status = cli_refuse("%s", sentence);
+        } else if (c.flaw[0] != '\0') {
+            status =
+                cli_refuse("%s must be refused: there is no file of it", text);
+        }
+    }
+    return status;
+}
+
 static int read_cases(char *const args[], int n, uint64_t seed, case_list *list)
 {
     char sentence[SENTENCE];
@@ -147,7 +167,7 @@ static int read_cases(char *const args[], int n, uint64_t seed, case_list *list)
             return cli_refuse("%s", sentence);
         }
     }
-    return list->n > 0 ? EXIT_PASS : cli_refuse("no case matches");
+    return check_flaws(list);
 }
 
 static int generate(const gen_options *o, char *const args[], int n)
