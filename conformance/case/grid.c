@@ -356,7 +356,13 @@ static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)
     char text[CASE_TEXT];
 
     line += strspn(line, " \t");
-    line[strcspn(line, " \t\r#")] = '\0';
+    char *const end = line + strcspn(line, " \t\r#");
+    const char *const rest = end + strspn(end, " \t\r");
+
+    if (*rest != '\0' && *rest != '#') {
+        return refuse(why, "behind the case only # may begin", rest);
+    }
+    *end = '\0';
     if (line[0] == '\0') {
         return 0;
     }
