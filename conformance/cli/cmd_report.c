@@ -183,6 +183,37 @@ static int replay_all(session *s)
     return report_set_close(&s->reports);
 }
 
+static int are_one_case(const json_t *a, const json_t *b)
+{
+    return strcmp(record_text(a, "case"), record_text(b, "case")) == 0 &&
+           record_count(a, "seed") == record_count(b, "seed");
+}
+
+/* Two lines of one place in the plan would count as two cases. */
+static int check_places(const stored_run *run)
+{
+    int status = EXIT_PASS;
+
+    for (size_t i = 1; status == EXIT_PASS && i < run->n_cases; i++) {
+        const stored_case *a = &run->cases[i - 1];
+        const stored_case *b = &run->cases[i];
+        if (a->rank != b->rank || a->index != b->index || b->is_absent) {
+            continue;
+        }
+        json_t *first = stored_record(run, i - 1);
+        json_t *second = stored_record(run, i);
+        if (are_one_case(first, second)) {
+            status = cli_refuse("%s of %s is there twice, as number %" PRIu64
+                                " of the plan",
+                                record_text(second, "case"),
+                                record_text(second, "backend"), b->index + 1);
+        }
+        json_decref(first);
+        json_decref(second);
+    }
+    return status;
+}
+
 static int open_inputs(session *s, char **paths, int n)
 {
     char why[1024];
@@ -201,7 +232,9 @@ static int open_inputs(session *s, char **paths, int n)
     if (bad) {
         return cli_refuse("%s", why);
     }
-    if (run_options_check_baseline(NULL, NULL, &s->expected) != EXIT_PASS) {
+    if (run_options_check_baseline(NULL, NULL, &s->expected) != EXIT_PASS ||
+        check_places(&s->now) != EXIT_PASS ||
+        check_places(&s->old) != EXIT_PASS) {
         return EXIT_USAGE;
     }
     stored_describe(&s->now, &s->run, s->infos);

@@ -234,6 +234,52 @@ json_t *record_summary(const report_run *run, const tally *t)
     return o;
 }
 
+static int check_count(const json_t *summary, const char *key, uint64_t n,
+                       mxo_text why)
+{
+    const uint64_t said = record_count(summary, key);
+
+    if (n != said) {
+        (void)say(MXO_E_PARAM, why,
+                  "holds %" PRIu64 " cases with status %s, its summary counts "
+                  "%" PRIu64,
+                  n, key, said);
+    }
+    return n == said ? 0 : -1;
+}
+
+int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
+                         uint64_t n_lines, mxo_text why)
+{
+    const uint64_t planned = record_count(summary, "planned");
+    tally t = {0};
+    int bad = 0;
+
+    memcpy(t.n, n, sizeof t.n);
+    for (int i = 0; i < N_VERDICTS && !bad; i++) {
+        bad = check_count(summary, verdict_name((verdict_status)i), n[i], why);
+    }
+    bad = bad || check_count(summary, "failed", tally_red(&t), why);
+    bad = bad || check_count(summary, "skipped", tally_left_out(&t), why);
+    bad = bad || check_count(summary, "total", tally_total(&t), why);
+    if (!bad && record_text(summary, "stopped")[0] == '\0' &&
+        planned > n_lines) {
+        (void)say(MXO_E_PARAM, why,
+                  "holds %" PRIu64 " lines of %" PRIu64
+                  " planned and does not say what stopped it",
+                  n_lines, planned);
+        bad = -1;
+    }
+    return bad;
+}
+
+int record_is_likely(verdict_status status, verdict_status judged)
+{
+    return status == VERDICT_PASS       ? judged == VERDICT_PASS
+           : status == VERDICT_EXPECTED ? verdict_is_red(judged)
+                                        : 1;
+}
+
 int record_write(FILE *out, json_t *record)
 {
     char *text = record == NULL ? NULL : json_dumps(record, JSON_COMPACT);

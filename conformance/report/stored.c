@@ -21,6 +21,7 @@ typedef struct reading {
     json_t *header; /* borrowed by cases; owned here or by the run */
     json_t *summary;
     uint64_t n[N_VERDICTS]; /* cases so far, by status */
+    uint64_t n_lines;       /* of cases so far */
     int has_changes;        /* since a run that is not at hand: passed over */
     uint64_t n_changes;     /* lines of them that are still to come */
     progress *progress;
@@ -110,20 +111,12 @@ static int take_header(reading *r, json_t *o)
 /* Lines that were lost or changed are not those that the summary counted. */
 static int check_counts(const reading *r)
 {
-    char text[128];
+    char why[160] = "";
 
-    for (int i = 0; i < N_VERDICTS; i++) {
-        const char *name = verdict_name((verdict_status)i);
-        const uint64_t n = record_count(r->summary, name);
-        if (n != r->n[i]) {
-            (void)snprintf(text, sizeof text,
-                           "holds %" PRIu64 " cases with status %s, its "
-                           "summary counts %" PRIu64,
-                           r->n[i], name, n);
-            return refuse(r, text);
-        }
-    }
-    return 0;
+    return record_check_summary(r->summary, r->n, r->n_lines,
+                                (mxo_text){why, sizeof why}) == 0
+               ? 0
+               : refuse(r, why);
 }
 
 /* How many lines of changes follow. */
@@ -220,8 +213,16 @@ static int take_case(reading *r, json_t *o, const char *line)
         json_decref(o);
         return refuse(r, "holds a line that is no case");
     }
+    const int is_likely = record_is_likely(v.status, result.judged);
+
     r->n[v.status] += result.n_cases;
+    r->n_lines++;
     verdict_clear(&v);
+    if (!is_likely) {
+        json_decref(o);
+        return refuse(r, "holds a case whose status cannot be, as it was "
+                         "judged");
+    }
     const int is_too_much = note_operation(r->s, o) != 0;
     const int bad = is_too_much || add_case(r->s, o, line) != 0;
 
