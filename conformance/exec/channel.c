@@ -69,11 +69,20 @@ static void reap(channel *c, double grace, char *text, size_t size)
     c->pid = 0;
 }
 
+/* Who replies has left its group, perhaps. */
+static void kill_speaker(const channel *c)
+{
+    if (c->speaker != 0 && c->speaker != getpid()) {
+        (void)kill(c->speaker, SIGKILL);
+    }
+}
+
 void channel_stop(channel *c)
 {
     const double timeout_s = c->timeout_s;
 
     if (c->pid != 0) {
+        kill_speaker(c);
         reap(c, 0, NULL, 0);
     }
     strbuf_clear(&c->line);
@@ -163,9 +172,7 @@ end_it(channel *c, const char *format, ...)
     va_end(args);
     say_printable(c->end);
     take_noise(c);
-    if (c->speaker != 0 && c->speaker != getpid()) {
-        (void)kill(c->speaker, SIGKILL); /* it left its group, perhaps */
-    }
+    kill_speaker(c);
     reap(c, 0, NULL, 0);
     return -1;
 }

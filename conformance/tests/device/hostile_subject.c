@@ -288,6 +288,22 @@ static void end_idle(int argc, char **argv)
     }
 }
 
+/* A session of its own, which the judge's kill of the group does not meet. */
+static void stay(char **argv)
+{
+    if (fork() != 0) {
+        (void)wait(NULL);
+        _exit(0);
+    }
+    (void)setsid();
+    FILE *f = fopen(argv[2], "w");
+
+    if (f != NULL) {
+        (void)fprintf(f, "%ld\n", (long)getpid());
+        (void)fclose(f);
+    }
+}
+
 int main(int argc, char **argv)
 {
     FILE *channel;
@@ -297,6 +313,9 @@ int main(int argc, char **argv)
     fault = argc > 1 ? argv[1] : "";
     requests = channel = open_requests();
     end_at(fault, "load");
+    if (is_fault("stays") && argc > 2) {
+        stay(argv);
+    }
     if (is_fault("early")) {
         say("00000000000000000000000000000000 0 {}\n");
     }
@@ -334,5 +353,8 @@ int main(int argc, char **argv)
         end_idle(argc, argv);
     }
     end_at(fault, "close");
+    if (is_fault("stays")) {
+        (void)sleep(600);
+    }
     return 0;
 }
