@@ -51,6 +51,13 @@ mxo_status subject_begin(const subject *s, mxo_text why)
     return s->link == NULL ? MXO_OK : s->link->begin(s->link->state, why);
 }
 
+void subject_see(const subject *s, run_checks *d)
+{
+    if (s->link != NULL) {
+        s->link->seen(s->link->state, d);
+    }
+}
+
 void subject_close(subject *s)
 {
     if (s->second != NULL) {
@@ -470,8 +477,6 @@ mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
     status = status == MXO_OK ? stage_place_outputs(&g, out, why) : status;
     status = status == MXO_OK ? run_twice(&g, out, d, why) : status;
     stage_release(&g);
-    if (s->link != NULL) {
-        s->link->seen(s->link->state, d);
-    }
+    subject_see(s, d);
     return status;
 }

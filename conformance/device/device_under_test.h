@@ -101,6 +101,8 @@ void subject_attach(subject *s, const mxo_backend *table, void *ctx,
 void subject_close(subject *s);
 /* A case begins. Status and sentence are those of subject_link. */
 mxo_status subject_begin(const subject *s, mxo_text why);
+/* What its link has seen, where it has one; also without a call. */
+void subject_see(const subject *s, run_checks *d);
 /* Find out whether the memory it gives is this process's, and fence it. */
 void subject_fence(subject *s);
 int subject_has_op(const subject *s, const char *op);

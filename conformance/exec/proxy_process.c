@@ -176,7 +176,7 @@ static mxo_status greet_again(proxy *p, mxo_text why)
     return status;
 }
 
-/* What ended it behind a case, unseen by that one: the next tells of it. */
+/* What ended it behind a case, unseen by that one, for the next to tell. */
 static void note_end(proxy *p)
 {
     if (!p->wants_renewal && !p->is_told && channel_is_over(&p->channel)) {
