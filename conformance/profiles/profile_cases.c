@@ -143,8 +143,8 @@ static int declare(layer_grid *t, const char *profile, const char *entry)
 
     if (entry[left.len] != '=' || !span_copy(left, key) ||
         op_param_index(layer, key) < 0) {
-        return cli_refuse("--profile=NAME,%s: %s has no such key=value", entry,
-                          layer->info->name);
+        return cli_refuse("--profile=%s,%s: %s has no such key=value", profile,
+                          entry, layer->info->name);
     }
     if (span_copy(op, name) && op_param_index(op_by_name(name), key) >= 0) {
         drop(t, key);
