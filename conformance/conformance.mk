@@ -53,6 +53,7 @@ libdraw_la_SOURCES = \
 	%reldir%/cases/dispatch.c \
 	%reldir%/cases/edges.c \
 	%reldir%/cases/ends.c \
+	%reldir%/cases/extents.c \
 	%reldir%/cases/format.c \
 	%reldir%/cases/gemm.c \
 	%reldir%/cases/layer.c \

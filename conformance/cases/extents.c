@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Extents that every profile and every kind of conversion meets, not the first
+ * of them alone: a K of more than 1024 and of more than 16384, as many rows of
+ * weights, one expert for all tokens, more experts than a warp has lanes.  A
+ * kernel that is built once for each profile may be wrong there in one of them.
+ */
+#include "data/fills.h"
+
+#include <stddef.h>
+
+static const fill_row fills[] = {
+    {NULL, NULL, NULL, NULL},
+};
+
+/* Profiles that take a swigluoai as they stand, and those that take a silu
+   alone. */
+#define OAI                                                               \
+    "exact|MARLIN|BATCHED_MARLIN|BATCHED_MARLIN/naive|TRITON|TRITON/3.5"  \
+    "|TRITON/split_k|TRITON_UNFUSED|CPU|EMULATION|EMULATION/triton"       \
+    "|HUMMING|HUMMING/native|FLASHINFER_TRTLLM_MXFP4_MXFP8"               \
+    "|FLASHINFER_TRTLLM_MXFP4_BF16|FLASHINFER_CUTLASS_MXFP4_MXFP8"        \
+    "|FLASHINFER_CUTLASS_MXFP4_MXFP8/fused|FLASHINFER_CUTLASS_MXFP4_BF16" \
+    "|AITER_MXFP4_BF16|AITER_MXFP4_BF16/split2|AITER_MXFP4_MXFP4/flydsl"  \
+    "|AITER_TRITON_MXFP4_BF16|B12X_MXFP4_BF16|B12X_MXFP4_BF16/atomic"
+#define SILU                                                  \
+    "DEEPGEMM_MXFP4|DEEPGEMM_MXFP4/unfused|AITER_MXFP4_MXFP4" \
+    "|AITER_MXFP4_MXFP4/roundup|CK|XPU|XPU/clamp"
+#define SILU_UNLIMITED "B12X_MXFP4_MXFP8|B12X_MXFP4_MXFP8/deterministic"
+#define SPLIT "HUMMING/streamk,splits=3"
+#define GIVEN "AITER_MXFP4_FP8,input_scale=given"
+#define HALVES ",activation=silu,rows=halves"
+/* Those that no other family asks with many experts. */
+#define OAI_SECOND                                                \
+    "BATCHED_MARLIN/naive|TRITON/split_k|AITER_MXFP4_BF16/split2" \
+    "|B12X_MXFP4_BF16/atomic"
+
+#define OF(op, profiles, extents)                 \
+    {                                             \
+        2, 0, op ":profile=" profiles "," extents \
+    }
+#define EVERY(op, extents)                                                \
+    OF(op, OAI, extents), OF(op, SPLIT, extents), OF(op, GIVEN, extents), \
+        OF(op, SILU HALVES, extents),                                     \
+        OF(op, SILU_UNLIMITED HALVES ",limit=none", extents)
+#define EVERY_GEMM2(extents)                                   \
+    OF("moe.gemm2", OAI "|" SILU "|" SILU_UNLIMITED, extents), \
+        OF("moe.gemm2", SPLIT, extents), OF("moe.gemm2", GIVEN, extents)
+#define SECOND(op, extents)                              \
+    OF(op, OAI_SECOND, extents), OF(op, SPLIT, extents), \
+        OF(op, "XPU/clamp" HALVES, extents),             \
+        OF(op, "B12X_MXFP4_MXFP8/deterministic" HALVES ",limit=none", extents)
+
+#define TWO "tokens=2,topk=1,experts=2,"
+#define ONE_EXPERT \
+    "tokens=1|67,topk=1,experts=1,hidden=64,inter=32,bias=bf16,data=orderfree"
+#define MANY_EXPERTS \
+    "tokens=40,topk=1,experts=70,hidden=32,inter=32,data=orderfree"
+
+/* Conversions that take any block of 32 by 32, and those of larger tiles. */
+#define SMALL_TILES                                                 \
+    "identity|cpu_amx|deepgemm|humming|mxo_hopper|triton_blackwell" \
+    "|triton_hopper|triton_strided|triton_cdna4_37"
+#define LARGE_TILES                                             \
+    "marlin|trtllm_gptoss|cutlass_mxfp4_mxfp8|aiter_mxfp4_bf16" \
+    "|aiter_mxfp4_mxfp4"
+#define PACKED "deepgemm.mn_major_tma_aligned_packed_ue8m0,dtype=f32"
+#define K_GROUPED "deepgemm.k_grouped_packed_ue8m0,dtype=f32"
+
+static const grid_row grid[] = {
+    /* a long K */
+    EVERY("moe.gemm1", TWO "hidden=2080|16416,inter=4,data=orderfree"),
+    EVERY_GEMM2(TWO "hidden=8,inter=2080|16416,data=ordinary"),
+    EVERY("moe.layer", TWO "hidden=2080,inter=32,data=orderfree"),
+    EVERY("moe.layer", TWO "hidden=32,inter=1056,data=ordinary"),
+    /* many rows of weights */
+    EVERY("moe.gemm1",
+          "tokens=1,topk=1,experts=2,hidden=32,inter=1032,data=orderfree"),
+    EVERY_GEMM2(
+        "tokens=1,topk=1,experts=2,hidden=1032,inter=32,data=orderfree"),
+    OF("moe.gemm1", "exact", TWO "hidden=32,inter=16392,data=orderfree"),
+    OF("moe.gemm2", "exact", TWO "hidden=32776,inter=32,data=orderfree"),
+    /* one expert, with one row and with more than a tile of 64 */
+    EVERY("moe.gemm1", ONE_EXPERT),
+    EVERY_GEMM2(ONE_EXPERT),
+    EVERY("moe.layer", ONE_EXPERT),
+    SECOND("moe.gemm1", MANY_EXPERTS),
+    SECOND("moe.layer", MANY_EXPERTS),
+    OF("moe.gemm2", OAI_SECOND "|B12X_MXFP4_MXFP8/deterministic", MANY_EXPERTS),
+    OF("moe.gemm2", SPLIT, MANY_EXPERTS),
+    /* conversions of many experts, of long rows and of many */
+    {2, 0,
+     "layout.convert:conversion=" SMALL_TILES
+     ",experts=33,inter=32,hidden=32,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" SMALL_TILES
+     ",experts=1,inter=32,hidden=1056,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" SMALL_TILES
+     ",experts=1,inter=1056,hidden=32,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" LARGE_TILES
+     ",experts=9,inter=128,hidden=256,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" LARGE_TILES
+     ",experts=1,inter=128,hidden=1280,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" LARGE_TILES
+     ",experts=1,inter=1152,hidden=256,data=coded"},
+    /* many rows, long ones, many groups */
+    {2, 0, "layout.grouped:experts=1,rows=1025,cols=5,n=4,data=powers"},
+    {2, 0, "layout.grouped:experts=1,rows=37,cols=16,n=129,data=powers"},
+    {2, 0, "layout.grouped:experts=1,rows=37,cols=1056,n=4,data=powers"},
+    {2, 0,
+     "layout.grouped:layout=" PACKED
+     ",rule=in_place,ends_align=32,experts=1,rows=2080,cols=4,n=33,"
+     "data=powers"},
+    {2, 0,
+     "layout.grouped:layout=" PACKED
+     ",rule=repeat,gran=128,align=1,blocks=2176,experts=2,rows=17,cols=4,"
+     "data=powers"},
+    {2, 0,
+     "layout.grouped:layout=" K_GROUPED
+     ",align=4,gran=32,experts=1,rows=1029,cols=8,n=33,data=powers"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=compact,gran=3,align=8,"
+     "experts=1,rows=4099,cols=1,n=9,data=powers"},
+    {0, 0, NULL},
+};
+
+const case_family cases_extents = {"extents", fills, grid};
