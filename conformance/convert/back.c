@@ -247,22 +247,8 @@ static int is_of_layer(const job *j, const moe_layer *l,
     return is;
 }
 
-/* An expert's tensor of no layer of the metadata would stay in the order that
-   it has. */
-static int check_left_over(const job *j, mxo_text why)
-{
-    const checkpoint_tensor *left = layers_left_over(j->in, &j->layers);
-
-    if (left != NULL) {
-        (void)say(MXO_E_SHAPE, why,
-                  "%.300s belongs to a layer of experts that the metadata do "
-                  "not name",
-                  left->name);
-    }
-    return left == NULL ? 0 : -1;
-}
-
-/* Rest of the file: what no layer claims. */
+/* Rest of the file: what no layer claims.  An expert's tensor among it would
+   stay in the order that it has. */
 static int plan_rest(job *j, mxo_text why)
 {
     uint8_t *owned = calloc(j->in->n + 1, 1);
@@ -281,7 +267,9 @@ static int plan_rest(job *j, mxo_text why)
     if (bad) {
         (void)say(MXO_E_NOMEM, why, "no memory");
     }
-    return bad ? -1 : check_left_over(j, why);
+    return bad ? -1
+               : layers_check_left_over(j->in, &j->layers,
+                                        "that the metadata do not name", why);
 }
 
 static int plan_layer(job *j, size_t number, mxo_text why)

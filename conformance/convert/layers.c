@@ -431,20 +431,6 @@ static void own_layer(layer_list *list, const checkpoint *c, const moe_layer *l)
     }
 }
 
-static int check_left_over(const checkpoint *c, const layer_list *list,
-                           mxo_text why)
-{
-    const checkpoint_tensor *left = layers_left_over(c, list);
-
-    if (left != NULL) {
-        (void)say(MXO_E_SHAPE, why,
-                  "%.300s belongs to a layer of experts that lacks other "
-                  "tensors",
-                  left->name);
-    }
-    return left == NULL ? 0 : -1;
-}
-
 int layers_find(const checkpoint *c, row_order asked, layer_list *list,
                 mxo_text why)
 {
@@ -456,7 +442,8 @@ int layers_find(const checkpoint *c, row_order asked, layer_list *list,
     for (size_t i = 0; i < list->n && !bad; i++) {
         own_layer(list, c, &list->layer[i]);
     }
-    bad = bad || check_left_over(c, list, why) != 0;
+    bad = bad ||
+          layers_check_left_over(c, list, "that lacks other tensors", why) != 0;
     if (bad) {
         layers_clear(list);
     }

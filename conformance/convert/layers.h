@@ -150,9 +150,9 @@ row_order layer_row_order(const moe_layer *l, row_order asked);
 /* Are the rows of every layer in a known order, and asked for only where names
    do not tell?  0, or -1 and a sentence. */
 int layers_check_rows(const layer_list *list, mxo_text why);
-/* A tensor of no layer that only a layer has; NULL. */
-const checkpoint_tensor *layers_left_over(const checkpoint *c,
-                                          const layer_list *list);
+/* 0, or -1 and a sentence: a tensor belongs to a layer of experts that ... */
+int layers_check_left_over(const checkpoint *c, const layer_list *list,
+                           const char *which, mxo_text why);
 void layers_clear(layer_list *list);
 
 int layer_part_of(const moe_layer *l, const shard *s, layer_part *p,

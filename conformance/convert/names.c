@@ -220,15 +220,18 @@ static int is_left_over(const layer_list *list, const checkpoint_tensor *t)
     return 0;
 }
 
-const checkpoint_tensor *layers_left_over(const checkpoint *c,
-                                          const layer_list *list)
+int layers_check_left_over(const checkpoint *c, const layer_list *list,
+                           const char *which, mxo_text why)
 {
     for (size_t i = 0; i < c->n; i++) {
         if (!list->owned[i] && is_left_over(list, &c->tensor[i])) {
-            return &c->tensor[i];
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s belongs to a layer of experts %s",
+                      c->tensor[i].name, which);
+            return -1;
         }
     }
-    return NULL;
+    return 0;
 }
 
 /*
