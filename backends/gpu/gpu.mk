@@ -141,10 +141,12 @@ EXTRA_DIST += $(gpu_device_headers) $(gpu_device_units) %reldir%/README.md
 simt_headers = \
 	%reldir%/port/simt.h \
 	%reldir%/port/simt_blocks.h \
+	%reldir%/port/simt_fiber.h \
 	%reldir%/port/simt_small_batch.h
 simt_lanes = \
 	%reldir%/port/simt.c \
 	%reldir%/port/simt_crowd.c \
+	%reldir%/port/simt_fiber.c \
 	%reldir%/port/simt_lanes.c
 # Its lanes are contexts of the C library; where there are none, it is left out.
 if MXO_SIMT

@@ -106,6 +106,8 @@
 #define simt_blocks_barrier SIMT_GLOBAL(simt_blocks_barrier)
 #define simt_blocks_launch SIMT_GLOBAL(simt_blocks_launch)
 #define simt_die SIMT_GLOBAL(simt_die)
+#define simt_fiber_begin SIMT_GLOBAL(simt_fiber_begin)
+#define simt_fiber_switch SIMT_GLOBAL(simt_fiber_switch)
 #define simt_now SIMT_GLOBAL(simt_now)
 #define simt_run SIMT_GLOBAL(simt_run)
 #define simt_shuffle SIMT_GLOBAL(simt_shuffle)

@@ -11,12 +11,12 @@
 
 #include "port/device_types.h"
 #include "port/global_names.h"
+#include "port/simt_fiber.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <ucontext.h>
 
 #if !defined(SIMT_WARP)
 #error "SIMT_WARP is 32 or 64"
@@ -42,7 +42,7 @@
 
 /* One launch: the block and the thread that run now. */
 typedef struct simt_launch {
-    ucontext_t scheduler;
+    simt_fiber scheduler;
     void (*entry)(const void *args);
     const void *args;
     int meets;

@@ -31,7 +31,7 @@ enum crowd_state {
 };
 
 typedef struct crowd_lane {
-    ucontext_t context;
+    simt_fiber fiber;
     enum crowd_state state;
     mbarrier *gate;
     uint32_t parity;
@@ -68,9 +68,7 @@ static void crowd_stop(enum crowd_state state)
     crowd_lane *const self = crowd_self();
 
     self->state = state;
-    if (swapcontext(&self->context, &simt_now->scheduler) != 0) {
-        simt_die("swapcontext failed", 0);
-    }
+    simt_fiber_switch(&self->fiber, &simt_now->scheduler);
 }
 
 uint8_t *dynamic_shared(void)
@@ -230,9 +228,7 @@ static void crowd_run_warp(uint32_t block, uint32_t warp)
             continue;
         }
         simt_now->thread = warp * 32 + i;
-        if (swapcontext(&simt_now->scheduler, &first[i].context) != 0) {
-            simt_die("swapcontext failed", 0);
-        }
+        simt_fiber_switch(&simt_now->scheduler, &first[i].fiber);
     }
 }
 
@@ -309,14 +305,11 @@ static int crowd_start(void)
                CROWD_MEMORY);
     }
     for (uint32_t i = 0; i < n; i++) {
-        ucontext_t *const c = &us->lanes[i].context;
-        if (getcontext(c) != 0) {
+        if (!simt_fiber_begin(&us->lanes[i].fiber,
+                              simt_now->stacks + (size_t)i * CROWD_STACK,
+                              CROWD_STACK, crowd_main, &simt_now->scheduler)) {
             simt_die("getcontext failed", 0);
         }
-        c->uc_stack.ss_sp = simt_now->stacks + (size_t)i * CROWD_STACK;
-        c->uc_stack.ss_size = CROWD_STACK;
-        c->uc_link = &simt_now->scheduler;
-        makecontext(c, crowd_main, 0);
     }
     return 1;
 }

@@ -19,7 +19,7 @@ typedef void (*simt_entry)(const void *args);
 enum lane_state { LANE_RUNS, LANE_EXCHANGES, LANE_WAITS, LANE_ENDED };
 
 typedef struct simt_lane {
-    ucontext_t context;
+    simt_fiber fiber;
     enum lane_state state;
     int site; /* line of the call it stopped in */
 } lane;
@@ -44,9 +44,7 @@ static void stop(enum lane_state state, int site)
     }
     self->state = state;
     self->site = site;
-    if (swapcontext(&self->context, &simt_now->scheduler) != 0) {
-        simt_die("swapcontext failed", site);
-    }
+    simt_fiber_switch(&self->fiber, &simt_now->scheduler);
 }
 
 uint32_t simt_shuffle(uint32_t value, uint32_t from, int site)
@@ -83,35 +81,35 @@ void simt_barrier(int site)
     stop(LANE_WAITS, site);
 }
 
+/* One block's thread after the other. */
 static void lane_main(void)
 {
-    simt_now->entry(simt_now->args);
-    simt_now->lanes[simt_now->thread].state = LANE_ENDED;
+    lane *const self = &simt_now->lanes[simt_now->thread];
+
+    for (;;) {
+        simt_now->entry(simt_now->args);
+        self->state = LANE_ENDED;
+        if (simt_now->block + 1 == simt_now->grid) {
+            return;
+        }
+        simt_fiber_switch(&self->fiber, &simt_now->scheduler);
+    }
 }
 
-/* A lane whose stack is fresh; it returns to the scheduler at its end. */
 static void lane_start(uint32_t thread)
 {
-    lane *const l = &simt_now->lanes[thread];
-
-    if (getcontext(&l->context) != 0) {
+    if (!simt_fiber_begin(&simt_now->lanes[thread].fiber,
+                          simt_now->stacks + (size_t)thread * STACK_BYTES,
+                          STACK_BYTES, lane_main, &simt_now->scheduler)) {
         simt_die("getcontext failed", 0);
     }
-    l->context.uc_stack.ss_sp = simt_now->stacks + (size_t)thread * STACK_BYTES;
-    l->context.uc_stack.ss_size = STACK_BYTES;
-    l->context.uc_link = &simt_now->scheduler;
-    makecontext(&l->context, lane_main, 0);
-    l->state = LANE_RUNS;
 }
 
 static void lane_resume(uint32_t thread)
 {
     simt_now->thread = thread;
     simt_now->lanes[thread].state = LANE_RUNS;
-    if (swapcontext(&simt_now->scheduler, &simt_now->lanes[thread].context) !=
-        0) {
-        simt_die("swapcontext failed", 0);
-    }
+    simt_fiber_switch(&simt_now->scheduler, &simt_now->lanes[thread].fiber);
 }
 
 /* Rounds until the warp waits for its block or has ended. */
@@ -140,7 +138,7 @@ static void run_block_of_lanes(void)
 
     memset(simt_now->parity, 0, sizeof simt_now->parity);
     for (uint32_t i = 0; i < GPU_BLOCK; i++) {
-        lane_start(i);
+        simt_now->lanes[i].state = LANE_RUNS;
         simt_now->lanes[i].site = 0;
     }
     do {
@@ -192,6 +190,9 @@ mxo_status simt_run(const gpu_kernel *k, const gpu_shape *shape,
     l->stacks = stacks;
     l->lanes = lanes;
     simt_now = l;
+    for (uint32_t i = 0; i < GPU_BLOCK && l->meets; i++) {
+        lane_start(i);
+    }
     for (l->block = 0; l->block < l->grid; l->block++) {
         run_block();
     }
