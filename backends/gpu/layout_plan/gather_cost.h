@@ -13,18 +13,23 @@
 static uint32_t bank_cycles(const uint32_t byte[32])
 {
     uint32_t words[32] = {0};
+    uint8_t last[32] = {0}; /* lane of a bank's newest word */
+    uint8_t before[32];     /* of the word there before a lane's */
     uint32_t most = 1;
 
-    for (uint32_t i = 0; i < 32; i++) {
-        uint32_t k = 0;
+    for (uint8_t i = 0; i < 32; i++) {
+        const uint32_t word = byte[i] / 4;
+        const uint32_t bank = word % 32;
+        uint32_t left = words[bank];
 
-        while (k < i && byte[k] / 4 != byte[i] / 4) {
-            k++;
+        for (uint8_t k = last[bank]; left > 0 && byte[k] / 4 != word; left--) {
+            k = before[k];
         }
-        if (k == i) {
-            uint32_t *const n = &words[byte[i] / 4 % 32];
-            *n += 1;
-            most = *n > most ? *n : most;
+        if (left == 0) {
+            before[i] = last[bank];
+            last[bank] = i;
+            words[bank]++;
+            most = words[bank] > most ? words[bank] : most;
         }
     }
     return most;
@@ -47,15 +52,19 @@ static uint32_t gather_cost(const tile_args *a, const gather_plan *g)
     const int column =
         g->kind == GATHER_COLUMN_BITS4 || g->kind == GATHER_COLUMN_PAIR5;
     const uint32_t step = g->kind == GATHER_4 ? 32 : 8;
+    uint32_t vector[32];
     uint32_t byte[32];
     uint32_t cycles = 0;
 
     if (g->kind == GATHER_16) {
         return 16;
     }
+    for (uint32_t k = 0; k < 32; k++) {
+        vector[k] = inner_bits(a, k);
+    }
     for (uint32_t i = 0; i < 4 && column; i++) {
         for (uint32_t k = 0; k < 32; k++) {
-            byte[k] = inner_bits(a, k) / 8 + a->piece[i];
+            byte[k] = vector[k] / 8 + a->piece[i];
         }
         cycles += bank_cycles(byte);
     }
@@ -64,7 +73,7 @@ static uint32_t gather_cost(const tile_args *a, const gather_plan *g)
     }
     for (uint32_t bit = 0; bit < 128; bit += step) {
         for (uint32_t k = 0; k < 32; k++) {
-            byte[k] = (inner_bits(a, k) + (uint32_t)g->low[bit]) / 8;
+            byte[k] = (vector[k] + (uint32_t)g->low[bit]) / 8;
         }
         cycles += bank_cycles(byte);
     }

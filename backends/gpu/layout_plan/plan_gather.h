@@ -137,27 +137,40 @@ static uint64_t gather_table(const tile_plan *t, uint32_t group, uint64_t v)
     return bits;
 }
 
+/* An atom's part of the bits: as many in a row are the same as its order. */
+static void gather_atom(const tile_atom *a, uint64_t at, uint64_t low[128])
+{
+    uint64_t v = 0;
+
+    for (uint64_t first = 0; first < 128; first += at) {
+        const uint64_t bits = (a->backwards ? a->n - 1 - v : v) * a->s;
+
+        for (uint64_t bit = first; bit < first + at && bit < 128; bit++) {
+            low[bit] += bits;
+        }
+        v = v + 1 < a->n ? v + 1 : 0;
+    }
+}
+
 static void gather_low(const tile_plan *t, gather_plan *g)
 {
-    for (uint32_t bit = 0; bit < 128; bit++) {
-        g->low[bit] = 0;
-        for (uint32_t i = 0; i < t->n; i++) {
-            const tile_atom *const a = &t->atom[i];
-            const uint64_t at = atom_order(t, a, !t->back);
+    memset(g->low, 0, sizeof g->low);
+    for (uint32_t i = 0; i < t->n; i++) {
+        const tile_atom *const a = &t->atom[i];
+        const uint64_t at = atom_order(t, a, !t->back);
 
-            if (a->group < 0 && at < 128) {
-                const uint64_t v = bit / at % a->n;
-                g->low[bit] += (a->backwards ? a->n - 1 - v : v) * a->s;
-            }
+        if (a->group < 0 && at < 128) {
+            gather_atom(a, at, g->low);
         }
-        for (uint32_t i = 0; i < t->map->n_groups; i++) {
-            const layout_group *const group = &t->map->group[i];
+    }
+    for (uint32_t i = 0; i < t->map->n_groups; i++) {
+        const layout_group *const group = &t->map->group[i];
 
-            if (group->table >= 0 && !group_counts_down(t->map, group) &&
-                group->stride < 128) {
-                g->low[bit] +=
-                    gather_table(t, i, bit / group->stride % group->n);
-            }
+        if (group->table < 0 || group_counts_down(t->map, group)) {
+            continue;
+        }
+        for (uint32_t bit = 0; bit < 128 && group->stride < 128; bit++) {
+            g->low[bit] += gather_table(t, i, bit / group->stride % group->n);
         }
     }
 }

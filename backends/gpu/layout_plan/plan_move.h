@@ -114,8 +114,14 @@ static int tile_best_pitch(tile_plan *t, tile_args *a, gather_plan *g)
 {
     uint32_t least = UINT32_MAX;
     uint64_t best[2] = {0, 0};
+    uint64_t run_bytes = 0;
 
     for (uint64_t enough = TILE_BYTES; enough >= 64; enough /= 2) {
+        gather_runs(t, a, enough, 0);
+        if (t->run_bytes == run_bytes) {
+            continue; /* nothing new */
+        }
+        run_bytes = t->run_bytes;
         for (uint64_t gap = 0; gap <= 64; gap += 4) {
             if (!tile_at_pitch(t, a, g, enough, gap)) {
                 continue;
