@@ -410,3 +410,15 @@ void case_vary_dim(test_case *c, int dim, uint64_t n)
     case_resize(c, dim, n);
     follow(c, &before);
 }
+
+int case_spell(const char *text, char full[CASE_TEXT])
+{
+    const mxo_text nowhere = {NULL, 0};
+    test_case c;
+
+    if (case_parse(&c, text, nowhere) != 0) {
+        return -1;
+    }
+    case_print(&c, 1, full);
+    return 0;
+}

@@ -22,6 +22,9 @@ int case_parse(test_case *c, const char *text, mxo_text why);
    left out. */
 void case_print(const test_case *c, int canonical, char text[CASE_TEXT]);
 
+/* In full, so that two spellings of one case are one.  0, or -1: it is none. */
+int case_spell(const char *text, char full[CASE_TEXT]);
+
 /* Set one parameter, dimension or "data"; as case_parse. */
 int case_set(test_case *c, const char *key, const char *value, mxo_text why);
 

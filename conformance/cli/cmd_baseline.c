@@ -101,7 +101,8 @@ static int add_failure(session *s, const json_t *record, const report_result *r)
     add_reason(&line, s->reason != NULL         ? s->reason
                       : r->v->reason[0] != '\0' ? r->v->reason
                                                 : "no reason is known");
-    strbuf_add(&line, " | %s\n", s->link);
+    strbuf_add(&line, " | %s%s%s\n", s->link,
+               r->v->kind[0] == '\0' ? "" : " | ", r->v->kind);
     status = add_line(s, &line) == 0 ? EXIT_PASS : EXIT_BROKEN;
     strbuf_clear(&line);
     return status;

@@ -103,7 +103,7 @@ static int read_cover(const reading *r, baseline_entry *e, char *rest)
 /* The entry is the last one. */
 static int note_case(const reading *r, const baseline_entry *e)
 {
-    char *key = record_key(e->backend, e->seed, e->case_text);
+    char *key = record_case_key(e->backend, e->seed, e->case_text);
     const int is_twice = json_object_get(r->b->by_case, key) != NULL;
     const int is_set =
         !is_twice &&
@@ -128,6 +128,12 @@ static int read_failure(const reading *r, baseline_entry *e, char *rest)
     }
     *reason++ = '\0';
     *link++ = '\0';
+    char *kind = strchr(link, '|');
+
+    if (kind != NULL) {
+        *kind++ = '\0';
+        say_copy(e->kind, sizeof e->kind, trim(kind));
+    }
     (void)snprintf(e->backend, sizeof e->backend, "%s", next_word(&rest));
     if (!number_natural(next_word(&rest), 0, INT64_MAX, &e->seed)) {
         return refuse(r, "a seed must follow the backend", "");
@@ -231,7 +237,7 @@ void baseline_clear(baseline *b)
 
 static baseline_entry *find(const baseline *b, const report_result *r)
 {
-    char *key = record_key(r->backend->name, r->seed, r->case_text);
+    char *key = record_case_key(r->backend->name, r->seed, r->case_text);
     const json_t *place = json_object_get(b->by_case, key);
 
     free(key);
@@ -267,15 +273,18 @@ void baseline_judge(baseline *b, report_result *r, verdict *v)
     if (e == NULL || (!is_red && v->status != VERDICT_PASS)) {
         return;
     }
-    if (v->status == e->status) {
+    if (v->status == e->status &&
+        (e->kind[0] == '\0' || strcmp(e->kind, v->kind) == 0)) {
         (void)snprintf(text, sizeof text, "expected: %s (%s)", e->reason,
                        e->link);
         v->status = VERDICT_EXPECTED;
     } else if (is_red) {
+        const int is_same = v->status == e->status;
         (void)snprintf(text, sizeof text,
                        "unexpected failure: %s:%u expects %s, not %s: %s",
-                       b->path, e->line, verdict_name(e->status),
-                       verdict_name(v->status), v->reason);
+                       b->path, e->line,
+                       is_same ? e->kind : verdict_name(e->status),
+                       is_same ? v->kind : verdict_name(v->status), v->reason);
     } else {
         (void)snprintf(text, sizeof text,
                        "unexpected pass: %s:%u expects %s (%s, %s); remove "

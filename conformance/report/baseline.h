@@ -6,10 +6,11 @@
  *
  *     mxoracle-baseline 1
  *     cover BACKEND OPERATION CASES
- *     fail BACKEND SEED CASE | REASON | LINK
+ *     fail BACKEND SEED CASE | REASON | LINK | KIND
  *
- * where fail may also be crash, timeout, vacuous or error.  Lines that start
- * with # are comments.
+ * where fail may also be crash, timeout, vacuous or error.  KIND is that of the
+ * failure in a report; without it any is expected.  Lines that start with # are
+ * comments.
  */
 #ifndef MXO_BASELINE_H
 #define MXO_BASELINE_H
@@ -27,8 +28,9 @@ typedef struct baseline_entry {
     char *case_text; /* owned; of failures, as the rest */
     uint64_t seed;
     verdict_status status;
-    char *reason; /* owned */
-    char *link;   /* owned */
+    char *reason;  /* owned */
+    char *link;    /* owned */
+    char kind[64]; /* "": any */
 } baseline_entry;
 
 typedef struct baseline {

@@ -44,9 +44,9 @@ int changes_begin(changes *c)
     c->is_met = calloc(c->old->n_cases + 1, 1);
     for (size_t i = 0; i < c->old->n_cases; i++) {
         json_t *record = stored_record(c->old, i);
-        char *key = record_key(record_text(record, "backend"),
-                               record_count(record, "seed"),
-                               record_text(record, "case"));
+        char *key = record_case_key(record_text(record, "backend"),
+                                    record_count(record, "seed"),
+                                    record_text(record, "case"));
         bad |= json_object_set_new(c->before, key,
                                    json_integer((json_int_t)i)) != 0;
         free(key);
@@ -146,7 +146,7 @@ static void take_both(changes *c, const report_result *now,
 
 void changes_take(changes *c, const report_result *r, char *text, size_t size)
 {
-    char *key = record_key(r->backend->name, r->seed, r->case_text);
+    char *key = record_case_key(r->backend->name, r->seed, r->case_text);
     const json_t *place = json_object_get(c->before, key);
 
     free(key);

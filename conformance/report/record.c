@@ -3,6 +3,7 @@
 #include "record.h"
 
 #include "base/say.h"
+#include "case/case_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -376,6 +377,14 @@ char *record_key(const char *backend, uint64_t seed, const char *case_text)
                        case_text);
     }
     return key;
+}
+
+char *record_case_key(const char *backend, uint64_t seed, const char *case_text)
+{
+    char full[CASE_TEXT];
+
+    return record_key(backend, seed,
+                      case_spell(case_text, full) == 0 ? full : case_text);
 }
 
 static void copy_text(char *to, size_t size, const json_t *o, const char *key)

@@ -57,6 +57,9 @@ int record_same_run(const json_t *first, const json_t *other, mxo_text why);
 void record_join(json_t *header, const json_t *other);
 /* What tells a case from every other: owned; NULL without memory. */
 char *record_key(const char *backend, uint64_t seed, const char *case_text);
+/* The same, whichever way the case is spelt. */
+char *record_case_key(const char *backend, uint64_t seed,
+                      const char *case_text);
 const char *record_text(const json_t *record, const char *key); /* or "" */
 uint64_t record_count(const json_t *record, const char *key);   /* or 0 */
 
