@@ -155,6 +155,8 @@ libjudge_la_SOURCES = \
 	%reldir%/cli/runchoice.c \
 	%reldir%/cli/runopts.c \
 	%reldir%/cli/runopts.h \
+	%reldir%/cli/subject_lines.c \
+	%reldir%/cli/subject_lines.h \
 	%reldir%/convert/back.c \
 	%reldir%/convert/bias.c \
 	%reldir%/convert/check.c \
@@ -247,6 +249,8 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/greeting.h \
 	%reldir%/exec/memory.c \
 	%reldir%/exec/memory.h \
+	%reldir%/exec/noise.c \
+	%reldir%/exec/noise.h \
 	%reldir%/exec/process_state.c \
 	%reldir%/exec/process_state.h \
 	%reldir%/exec/proxy.c \

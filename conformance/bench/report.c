@@ -274,3 +274,14 @@ void bench_report_refusal(bench_form form, const char *backend,
     }
     (void)fflush(stdout);
 }
+
+void bench_report_end(bench_form form, const char *backend, const char *status,
+                      const char *why)
+{
+    if (form == BENCH_TEXT) {
+        printf("%-7s %s: %s\n", backend, status, why);
+        (void)fflush(stdout);
+    } else {
+        bench_report_refusal(form, backend, "(end)", status, why);
+    }
+}

@@ -23,5 +23,8 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
 void bench_report_refusal(bench_form form, const char *backend,
                           const char *text, const char *status,
                           const char *why);
+/* A subject whose process ends badly. */
+void bench_report_end(bench_form form, const char *backend, const char *status,
+                      const char *why);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "base/progress.h"
+#include "base/say.h"
 #include "bench/bench.h"
 #include "bench/gemm.h"
 #include "bench/report.h"
@@ -339,6 +340,22 @@ static int time_pair(session *s, pair *p, const case_list *cases)
     return status;
 }
 
+/* Its process ends, as nothing more is asked. */
+static void finish(session *s, opened_judge *o)
+{
+    char name[BACKEND_NAME];
+    verdict v;
+
+    say_copy(name, sizeof name, o->j.subject.table->name);
+    opened_judge_finish(o, &v);
+    if (verdict_is_red(v.status)) {
+        s->n_red++;
+        progress_wipe(&s->progress);
+        bench_report_end(s->form, name, verdict_name(v.status), v.reason);
+    }
+    verdict_clear(&v);
+}
+
 static int time_backend(session *s, const backend_ref *ref,
                         const backend_ref *rival, const case_list *cases)
 {
@@ -360,10 +377,10 @@ static int time_backend(session *s, const backend_ref *ref,
     } else {
         status = time_pair(s, &p, cases);
     }
-    if (rival != NULL) {
-        opened_judge_close(&p.rival);
+    if (p.rival.is_open) {
+        finish(s, &p.rival);
     }
-    opened_judge_close(&p.subject);
+    finish(s, &p.subject);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include "report/journal.h"
 #include "run/mutant_device.h"
 #include "run_vectors.h"
+#include "subject_lines.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -37,6 +38,8 @@ typedef struct session {
     size_t n_near;      /* of this backend: judged as another */
     size_t n_outside;   /* and outside its limits */
     int is_unwritten;   /* the journal could not be written */
+    /* Of this backend's last case; "": none. */
+    char last_repro[sizeof((report_result *)NULL)->repro];
 } session;
 
 /* A plugin the user named must load: anything else is bad usage. */
@@ -190,6 +193,7 @@ static void judged(void *state, size_t index, const verdict *v)
     write_repro(s, v->before,
                 v->asked != NULL ? v->asked : name_of(s, item, canonical),
                 item->seed, r.repro, sizeof r.repro);
+    memcpy(s->last_repro, r.repro, sizeof s->last_repro);
     if (journal_add(&s->journal, &r) != 0 && !s->is_unwritten) {
         (void)cli_refuse("--resume=%s cannot be written: %s", s->o->journal,
                          strerror(errno));
@@ -246,6 +250,7 @@ static int judge_backend(session *s)
     int status = 0;
 
     s->n_near = s->n_outside = 0;
+    s->last_repro[0] = '\0';
     if (s->infos[s->current].why_not[0] != '\0') {
         report_absent(s);
         return 0;
@@ -299,36 +304,24 @@ static void report_lost(session *s)
     lost_clear(&l);
 }
 
-/* A given subject that declines part of what it offers and does not say so, in
-   limits or a baseline.  One that answers nothing ends the run otherwise. */
-static void report_undeclared(session *s, int k)
+static subject_lines lines_of(session *s, int k)
 {
-    const backend_info *who = &s->infos[k];
-    char option[2 * BACKEND_COMMAND];
+    return (subject_lines){.who = &s->infos[k],
+                           .ref = &s->chosen.ref[k],
+                           .report = report_line,
+                           .state = s};
+}
+
+/* Its processes end, as nothing more is asked. */
+static void end_backend(session *s)
+{
+    const subject_lines lines = lines_of(s, s->current);
     verdict v;
 
-    if (!who->is_given || s->o->allow_declines || !is_whole(s) ||
-        tally_is_declined(&s->counts, who->name)) {
-        return;
-    }
-    backend_option(&s->chosen.ref[k], option, sizeof option);
-    for (size_t i = 0; i < s->counts.n_rows; i++) {
-        const tally_row row = s->counts.row[i];
-        if (strcmp(row.backend, who->name) != 0 ||
-            baseline_required(&s->expected, row.backend, row.op) > 0 ||
-            !tally_row_undeclared(&row, &v)) {
-            continue;
-        }
-        report_result r = {.case_text = row.op,
-                           .n_cases = 1,
-                           .has_no_seed = 1,
-                           .backend = who,
-                           .judged = v.status,
-                           .v = &v};
-        (void)snprintf(r.repro, sizeof r.repro, "mxoracle run %s -o %s", option,
-                       row.op);
-        report_line(s, &r);
-    }
+    worker_pool_finish(s->pools[s->current], &v);
+    progress_wipe(&s->progress);
+    subject_lines_end(&lines, &v, s->last_repro);
+    verdict_clear(&v);
 }
 
 static int judge_all(session *s)
@@ -339,13 +332,19 @@ static int judge_all(session *s)
     for (int i = 0; i < s->chosen.n && status == 0 && !stop_requested(); i++) {
         s->current = i;
         status = judge_backend(s);
+        if (status == 0 && !stop_requested() && s->last_repro[0] != '\0') {
+            end_backend(s);
+        }
         worker_pool_destroy(&s->pools[i]);
     }
     progress_end(&s->progress);
     s->run.stopped = stop_reason();
     report_lost(s);
-    for (int k = 0; k < s->chosen.n; k++) {
-        report_undeclared(s, k);
+    for (int k = 0; k < s->chosen.n && is_whole(s); k++) {
+        const subject_lines lines = lines_of(s, k);
+        if (!s->o->allow_declines) {
+            subject_lines_undeclared(&lines, &s->counts, &s->expected);
+        }
     }
     report_set_end(&s->reports, &s->counts);
     return status == 0 && !s->is_unwritten ? EXIT_PASS : EXIT_BROKEN;

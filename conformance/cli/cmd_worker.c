@@ -73,10 +73,26 @@ static json_t *judge_file(opened_judge *by, json_t *request)
     return vector_result_json(&result);
 }
 
+/* How its subject ends; nothing more is asked. */
+static json_t *judge_end(opened_judge *by)
+{
+    verdict v;
+
+    opened_judge_finish(by, &v);
+    json_t *o = verdict_to_json(&v);
+
+    verdict_clear(&v);
+    return o;
+}
+
 static json_t *answer(opened_judge *by, const char *line)
 {
     json_t *request = json_loads(line, 0, NULL);
 
+    if (json_is_true(json_object_get(request, "end"))) {
+        json_decref(request);
+        return judge_end(by);
+    }
     if (json_is_string(json_object_get(request, "file"))) {
         return judge_file(by, request);
     }
@@ -132,7 +148,7 @@ int cmd_worker(int argc, char **argv)
                 status == MXO_OK;
 
     while (alive && getline(&line, &size, in) > 0) {
-        alive = worker_send(WORKER_SOCKET, answer(&o, line)) == 0;
+        alive = worker_send(WORKER_SOCKET, answer(&o, line)) == 0 && o.is_open;
     }
     free(line);
     opened_judge_close(&o);

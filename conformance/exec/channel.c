@@ -22,6 +22,10 @@
 /* Between two looks at a clock; for a process that has closed its channel. */
 static const int look_ms = 100;
 static const double grace_s = 2;
+/* For one that has nothing to do but to end: the limit of a reply, but not
+   less, as all of it ends here, nor more. */
+static const double least_patience_s = 3;
+static const double most_patience_s = 10;
 static const double fresh_s = 0.01;
 
 int channel_start(channel *c, const process_plan *plan, int memory)
@@ -50,7 +54,7 @@ int channel_start(channel *c, const process_plan *plan, int memory)
     (void)(ends[1] >= 0 && close(ends[1]));
     (void)(noise[1] >= 0 && close(noise[1]));
     c->socket = ends[0];
-    c->noise = noise[0];
+    c->noise.file = noise[0];
     if (status != 0) {
         (void)(ends[0] >= 0 && close(ends[0]));
         (void)(noise[0] >= 0 && close(noise[0]));
@@ -60,13 +64,15 @@ int channel_start(channel *c, const process_plan *plan, int memory)
     return status;
 }
 
-/* Forget the process, not what it said. */
-static void reap(channel *c, double grace, char *text, size_t size)
+/* Forget the process, not what it said.  Did it end well? */
+static int reap(channel *c, double grace, char *text, size_t size)
 {
     (void)close(c->socket);
-    process_end(c->pid, 1, grace, text, size);
-    (void)close(c->noise);
+    const int is_well = process_end(c->pid, 1, grace, text, size);
+
+    (void)close(c->noise.file);
     c->pid = 0;
+    return is_well;
 }
 
 /* Who replies has left its group, perhaps. */
@@ -83,69 +89,32 @@ void channel_stop(channel *c)
 
     if (c->pid != 0) {
         kill_speaker(c);
-        reap(c, 0, NULL, 0);
+        (void)reap(c, 0, NULL, 0);
     }
     strbuf_clear(&c->line);
     strbuf_clear(&c->reply);
-    strbuf_clear(&c->first);
-    strbuf_clear(&c->last);
+    noise_clear(&c->noise);
     memset(c, 0, sizeof *c);
     c->timeout_s = timeout_s;
 }
 
-/* Read the output so far; its first bytes and its last are kept. What is
-   printed without end is not waited for: a pipe holds 1 MiB at most. */
 static void take_noise(channel *c)
 {
-    char chunk[4096];
-    ssize_t n;
-    uint64_t left = 1 << 20;
-
-    while (c->pid != 0 && left >= sizeof chunk &&
-           (n = read(c->noise, chunk, sizeof chunk)) > 0) {
-        left -= (uint64_t)n;
-        for (ssize_t i = 0; i < n; i++) {
-            chunk[i] = chunk[i] == '\0' ? '?' : chunk[i];
-        }
-        if (c->first.used < CHANNEL_NOISE) {
-            strbuf_add(&c->first, "%.*s", (int)n, chunk);
-            continue;
-        }
-        strbuf_add(&c->last, "%.*s", (int)n, chunk);
-        if (c->last.used > 2 * CHANNEL_NOISE) {
-            const size_t gone = c->last.used - CHANNEL_NOISE;
-            memmove(c->last.text, c->last.text + gone, CHANNEL_NOISE + 1);
-            c->last.used = CHANNEL_NOISE;
-            c->n_dropped += gone;
-        }
+    if (c->pid != 0) {
+        noise_take(&c->noise);
     }
 }
 
 void channel_begin(channel *c)
 {
     take_noise(c);
-    strbuf_clear(&c->first);
-    strbuf_clear(&c->last);
-    c->n_dropped = 0;
+    noise_clear(&c->noise);
 }
 
 void channel_say_noise(channel *c, strbuf *lines)
 {
     take_noise(c);
-    const size_t before = lines->used;
-
-    strbuf_add(lines, "%s", strbuf_text(&c->first));
-    if (c->n_dropped > 0) {
-        strbuf_add(lines, "\n[%" PRIu64 " bytes left out]\n", c->n_dropped);
-    }
-    strbuf_add(lines, "%s", strbuf_text(&c->last));
-    if (lines->text != NULL) {
-        say_printable_lines(lines->text + before);
-        lines->used = before + strlen(lines->text + before);
-    }
-    while (lines->used > before && lines->text[lines->used - 1] == '\n') {
-        lines->text[--lines->used] = '\0';
-    }
+    noise_say(&c->noise, lines);
 }
 
 /* The channel was closed: how did the process end, and what did it say? */
@@ -154,7 +123,7 @@ static void bury(channel *c)
     const size_t said = strlen(c->end);
     char how[128];
 
-    reap(c, grace_s, how, sizeof how);
+    c->is_well = reap(c, grace_s, how, sizeof how) && said == 0;
     (void)snprintf(c->end + said, sizeof c->end - said, "%s%s",
                    said > 0 ? ": " : "", how);
 }
@@ -173,7 +142,7 @@ end_it(channel *c, const char *format, ...)
     say_printable(c->end);
     take_noise(c);
     kill_speaker(c);
-    reap(c, 0, NULL, 0);
+    (void)reap(c, 0, NULL, 0);
     return -1;
 }
 
@@ -258,7 +227,7 @@ static int look_at(channel *c, cpu_timeout *p)
 /* Wait for more. As receive(). */
 static ssize_t wait_for_more(channel *c, cpu_timeout *p)
 {
-    struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise, POLLIN, 0}};
+    struct pollfd fds[2] = {{c->socket, POLLIN, 0}, {c->noise.file, POLLIN, 0}};
 
     if (look_at(c, p) != 0) {
         return -1;
@@ -393,7 +362,8 @@ int channel_is_over(channel *c)
 /* Wait until the channel has room; what it prints meanwhile is read. */
 static void wait_for_room(channel *c)
 {
-    struct pollfd fds[2] = {{c->socket, POLLOUT, 0}, {c->noise, POLLIN, 0}};
+    struct pollfd fds[2] = {{c->socket, POLLOUT, 0},
+                            {c->noise.file, POLLIN, 0}};
 
     (void)poll(fds, 2, look_ms);
     if (fds[1].revents & POLLIN) {
@@ -455,4 +425,64 @@ int channel_ask(channel *c, json_t *request, const char **text)
 
     free(line);
     return is_over ? -1 : listen_to(c, text);
+}
+
+/* What it wrote since its last reply: why it ends, or a break of the
+   protocol. */
+static void read_last(channel *c)
+{
+    if (c->line.used == 0 && receive(c) <= 0) {
+        return;
+    }
+    const char *end = memchr(c->line.text, '\n', c->line.used);
+    const int status =
+        end == NULL ? MXO_OK : take_reply(c, (size_t)(end - c->line.text));
+
+    if (status == REPLY_FAULT) {
+        (void)snprintf(c->end, sizeof c->end, "%.300s", strbuf_text(&c->reply));
+        say_printable(c->end);
+    } else if (status >= 0) {
+        (void)end_it(c, "it replies twice, or to what nobody asked");
+    }
+}
+
+int channel_finish(channel *c)
+{
+    const double limit_s = c->timeout_s < least_patience_s  ? least_patience_s
+                           : c->timeout_s > most_patience_s ? most_patience_s
+                                                            : c->timeout_s;
+    cpu_timeout p = cpu_timeout_begin(limit_s, process_clock(), cpu_s(c));
+    int ms = 1;
+
+    if (c->pid == 0) { /* its last case has told */
+        return 0;
+    }
+    (void)shutdown(c->socket, SHUT_WR);
+    while (!process_has_ended(c->pid)) {
+        const double now = process_clock();
+        if (stop_requested()) {
+            channel_stop(c);
+            return 0;
+        }
+        if (cpu_timeout_looks(&p, now) &&
+            cpu_timeout_ends(&p, now, cpu_s(c),
+                             c->speaker != 0 ? process_queue_s(c->speaker)
+                                             : -1) &&
+            !process_has_ended(c->pid)) { /* it may just have */
+            c->is_late = 1;
+            return end_it(c, "it does not end within %g s", limit_s);
+        }
+        struct pollfd printed = {c->noise.file, POLLIN, 0};
+        if (poll(&printed, 1, ms) > 0 && (printed.revents & POLLIN) == 0) {
+            (void)poll(NULL, 0, ms); /* it is closed */
+        }
+        take_noise(c);
+        ms = ms < 50 ? 2 * ms : ms;
+    }
+    read_last(c);
+    if (c->pid != 0) {
+        take_noise(c);
+        bury(c);
+    }
+    return c->is_well ? 0 : -1;
 }

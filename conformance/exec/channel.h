@@ -10,6 +10,7 @@
 #define MXO_EXEC_CHANNEL_H
 
 #include "base/strbuf.h"
+#include "noise.h"
 #include "system/process.h"
 
 #include <jansson.h>
@@ -18,8 +19,7 @@
 enum {
     CHANNEL_SOCKET = 3, /* descriptors of the subject */
     CHANNEL_MEMORY = 4,
-    CHANNEL_LINE = 1 << 20,  /* the longest line */
-    CHANNEL_NOISE = 16 << 10 /* of what it prints, kept from either end */
+    CHANNEL_LINE = 1 << 20 /* the longest line */
 };
 
 /* Words after the token, beside statuses of the ABI. */
@@ -29,7 +29,7 @@ typedef struct channel {
     pid_t pid;     /* started process; 0: none runs */
     pid_t speaker; /* process that replied first; 0: none yet */
     int socket;
-    int noise;        /* its output, to be read */
+    noise_pipe noise; /* its output, kept since channel_begin() */
     double timeout_s; /* of processor time, for one reply */
     double start_s;   /* more of it for the first, while nothing comes */
     double asked_at;  /* when the processor time of its group was read, and */
@@ -40,9 +40,7 @@ typedef struct channel {
     strbuf reply;          /* text of the last reply */
     char end[512];         /* why it is over; "" while it runs */
     int is_late;           /* over because no reply came */
-    strbuf first;          /* output since channel_begin() */
-    strbuf last;
-    uint64_t n_dropped; /* bytes between the two */
+    int is_well;           /* over with status 0, and without a word */
 } channel;
 
 /* The command of a shell, or with file the program and its arguments. 0, or -1
@@ -50,6 +48,9 @@ typedef struct channel {
 int channel_start(channel *c, const process_plan *plan, int memory);
 /* Kill it if it runs and forget it. */
 void channel_stop(channel *c);
+/* Nothing more is asked: its channel reads end of file, and it is waited for.
+   -1: it ended otherwise than with status 0, or not at all; c->end says how. */
+int channel_finish(channel *c);
 /* Keep its output from here on. */
 void channel_begin(channel *c);
 /*

@@ -351,6 +351,17 @@ mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)
     return MXO_OK;
 }
 
+proxy_end proxy_finish(proxy *p, mxo_text why, strbuf *lines)
+{
+    channel_begin(&p->channel);
+    if (channel_finish(&p->channel) == 0) {
+        return PROXY_END_WELL;
+    }
+    (void)say(MXO_E_DEVICE, why, "behind its last call: %s", p->channel.end);
+    channel_say_noise(&p->channel, lines);
+    return p->channel.is_late ? PROXY_END_LATE : PROXY_END_CRASH;
+}
+
 void proxy_close(proxy **made)
 {
     proxy *p = *made;

@@ -23,12 +23,21 @@ typedef struct proxy_options {
 
 typedef struct proxy proxy;
 
+typedef enum proxy_end {
+    PROXY_END_WELL,
+    PROXY_END_CRASH, /* or other than the protocol has it */
+    PROXY_END_LATE   /* it does not */
+} proxy_end;
+
 /*
  * Start the subject and shake hands.
  * DEVICE: it is not there, there is no such device; UNSUPPORTED: it is no
  * subject that this judge can talk to; NOMEM: the judge's own fault.
  */
 mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why);
+/* Ask it to end: how it did in why, unless that was well; what it printed then
+   in lines.  It can only be closed behind that. */
+proxy_end proxy_finish(proxy *p, mxo_text why, strbuf *lines);
 void proxy_close(proxy **made);
 
 const mxo_backend *proxy_table(const proxy *p);

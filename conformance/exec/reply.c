@@ -12,6 +12,7 @@
 
 /* For a signal handler and for exit(): the request in hand. */
 static char token_now[REPLY_TOKEN + 1];
+static int is_in_hand; /* it has no reply yet, or the last one had it */
 static pid_t served_by;
 
 /* A reply whose text has no newline; also from within a signal handler. */
@@ -37,7 +38,7 @@ void reply_fault(const char *sentence)
 
 void reply_exit(void)
 {
-    if (token_now[0] != '\0' && getpid() == served_by) {
+    if (is_in_hand && getpid() == served_by) {
         reply_fault("it calls exit()");
     }
 }
@@ -55,7 +56,7 @@ void reply_send(const char *status, const char *text)
         }
     }
     strbuf_add(&line, "\n");
-    token_now[0] = '\0'; /* answered */
+    is_in_hand = 0;
     (void)send(CHANNEL_SOCKET, strbuf_text(&line), line.used, MSG_NOSIGNAL);
     strbuf_clear(&line);
 }
@@ -66,7 +67,13 @@ int reply_begin(const char *token)
         return -1;
     }
     memcpy(token_now, token, sizeof token_now);
+    is_in_hand = 1;
     return 0;
+}
+
+void reply_close(int is_closing)
+{
+    is_in_hand = is_closing && token_now[0] != '\0';
 }
 
 void reply_is_ours(void)

@@ -11,6 +11,8 @@ int reply_begin(const char *token);
 void reply_send(const char *status, const char *text);
 /* The last words of this process, also from within a signal handler. */
 void reply_fault(const char *sentence);
+/* While what is served is closed, the last request is in hand once more. */
+void reply_close(int is_closing);
 /* For atexit(): exit() while a request is in hand is a fault. */
 void reply_exit(void);
 /* This process answers; a child of it that returns from a call does not. */

@@ -473,11 +473,13 @@ int serve(serve_load *load, void *state)
         json_decref(request);
     }
     free(line);
+    reply_close(1);
     for (int i = 1; i >= 0; i--) {
         if (s.table != NULL && s.contexts[i] != NULL) {
             s.table->close(s.contexts[i]);
         }
     }
+    reply_close(0);
     process_state_free(&s.order);
     (void)fclose(in);
     return 0;

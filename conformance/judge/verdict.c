@@ -78,6 +78,16 @@ void verdict_clear(verdict *v)
     memset(v, 0, sizeof *v);
 }
 
+void verdict_keep_red(verdict *v, verdict *more)
+{
+    if (verdict_is_red(v->status) || !verdict_is_red(more->status)) {
+        verdict_clear(more);
+        return;
+    }
+    verdict_clear(v);
+    *v = *more;
+}
+
 /* Bytes from a backend need not be UTF-8; jansson refuses others. */
 json_t *verdict_text_json(const char *text)
 {

@@ -69,6 +69,9 @@ __attribute__((format(printf, 4, 5)))
 void verdict_conclude(verdict *v, verdict_status status, const char *kind,
                       const char *format, ...);
 
+/* The first of both that is red, else a pass; more is released. */
+void verdict_keep_red(verdict *v, verdict *more);
+
 /* A JSON string; bytes that are not UTF-8 become question marks. */
 json_t *verdict_text_json(const char *text);
 

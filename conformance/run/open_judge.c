@@ -299,3 +299,27 @@ void opened_judge_close(opened_judge *o)
     o->limits = NULL;
     o->is_open = 0;
 }
+
+void opened_judge_finish(opened_judge *o, verdict *v)
+{
+    char why[512] = "";
+    strbuf printed = {NULL, 0, 0};
+    strbuf lines = {NULL, 0, 0};
+    const proxy_end end =
+        o->proxy == NULL
+            ? PROXY_END_WELL
+            : proxy_finish(o->proxy, (mxo_text){why, sizeof why}, &printed);
+
+    memset(v, 0, sizeof *v);
+    if (end != PROXY_END_WELL) {
+        verdict_conclude(
+            v, end == PROXY_END_LATE ? VERDICT_TIMEOUT : VERDICT_CRASH, "end",
+            "%s", why);
+    }
+    if (printed.used > 0) {
+        strbuf_add(&lines, "it printed:\n%s", printed.text);
+        v->detail = lines.text;
+    }
+    strbuf_clear(&printed);
+    opened_judge_close(o);
+}

@@ -150,6 +150,24 @@ static int run(pool_run *r)
     return status;
 }
 
+/* All are asked before the first is waited for. */
+static void finish(pool_run *r)
+{
+    for (int i = 0; i < r->n_members; i++) {
+        if (r->members[i].w.pid != 0) {
+            worker_end(&r->members[i].w);
+        }
+    }
+    for (int i = 0; i < r->n_members; i++) {
+        verdict v;
+        if (r->members[i].w.pid != 0 && r->members[i].is_open) {
+            worker_finish(&r->members[i].w, &v);
+            r->p->ended(r->p->state, &v);
+            verdict_clear(&v);
+        }
+    }
+}
+
 int process_pool_run(const process_pool *p)
 {
     pool_run r = {.p = p};
@@ -163,6 +181,9 @@ int process_pool_run(const process_pool *p)
     }
     if (r.done != NULL) {
         status = run(&r);
+    }
+    if (status == 0 && p->ended != NULL && !stop_requested()) {
+        finish(&r);
     }
     for (int i = 0; i < r.n_members; i++) {
         worker_stop(&r.members[i].w);

@@ -28,6 +28,9 @@ typedef struct process_pool {
     void (*failed)(void *state, const char *why);
     /* A task's result, in turn; the status. */
     int (*told)(void *state, size_t task, const void *result);
+    /* How each process ended when the last task was told; NULL: they are
+       killed. */
+    void (*ended)(void *state, verdict *v);
     void *state;
 } process_pool;
 

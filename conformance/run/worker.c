@@ -2,6 +2,7 @@
 /* See worker.h. */
 #include "worker.h"
 
+#include "base/stop.h"
 #include "system/process.h"
 #include "system/system.h"
 
@@ -16,6 +17,10 @@
 #include <unistd.h>
 
 enum { LONGEST_LINE = 1 << 22, MAX_ARGS = 16 };
+
+/* For a worker to end that has closed its socket; for one and its subject,
+   which it gives up by itself before that. */
+enum { GRACE_S = 1, FINISH_S = 120 };
 
 /* out: where it writes. */
 static int spawn(worker *w, int end, int out, char *const *args)
@@ -110,6 +115,45 @@ void worker_stop(worker *w)
     if (w->pid != 0) {
         process_end(w->pid, 0, 0, NULL, 0);
         forget(w);
+    }
+}
+
+void worker_end(worker *w)
+{
+    (void)worker_send(w->socket, json_pack("{s:b}", "end", 1));
+}
+
+void worker_finish(worker *w, verdict *v)
+{
+    const double until = process_clock() + FINISH_S;
+    worker_state state = WORKER_WAIT;
+    json_t *answer = NULL;
+    char how[WORKER_TEXT + 160] = "";
+
+    memset(v, 0, sizeof *v);
+    while (state == WORKER_WAIT && process_clock() < until &&
+           !stop_requested()) {
+        state = worker_answer(w, 200, &answer);
+    }
+    if (stop_requested()) { /* the signal may have met it, too */
+        json_decref(answer);
+        worker_stop(w);
+        return;
+    }
+    if (state == WORKER_LINE && verdict_from_json(v, answer) != 0) {
+        verdict_conclude(v, VERDICT_ERROR, "protocol",
+                         "the worker's last answer makes no sense");
+    }
+    json_decref(answer);
+    if (state == WORKER_WAIT) {
+        worker_stop(w);
+        verdict_conclude(v, VERDICT_TIMEOUT, "end",
+                         "behind its last call: it does not end within %d s",
+                         FINISH_S);
+    } else if (!worker_epitaph(w, how, sizeof how) &&
+               !verdict_is_red(v->status)) {
+        verdict_conclude(v, VERDICT_CRASH, "end", "behind its last call: %s",
+                         how);
     }
 }
 
@@ -212,12 +256,15 @@ worker_state worker_answer(worker *w, int timeout_ms, json_t **answer)
     return *answer == NULL ? WORKER_WAIT : WORKER_LINE;
 }
 
-void worker_epitaph(worker *w, char *text, size_t size)
+int worker_epitaph(worker *w, char *text, size_t size)
 {
     const char *colon = w->fault[0] == '\0' ? "" : ": ";
     char how[128];
 
-    process_end(w->pid, 0, 1, how, sizeof how); /* the worker closed its pipe */
+    /* The worker closed its pipe. */
+    const int is_well = process_end(w->pid, 0, GRACE_S, how, sizeof how);
+
     (void)snprintf(text, size, "%s%s%s", w->fault, colon, how);
     forget(w);
+    return is_well;
 }

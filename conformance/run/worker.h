@@ -3,7 +3,7 @@
  * One worker process, as its parent sees it.  Lines of JSON both ways:
  *   worker  {"status": 0, "why": "", "name": ..., "version": ..., ...}
  *   parent  {"case": "quant.mx:rows=3,cols=96", "seed": 1, "brief": false}
- *           or {"file": "a.safetensors"}
+ *           or {"file": "a.safetensors"}, or at last {"end": true}
  *   worker  a verdict, or what was found in the file, or {"fault": "what it
  * did"} and no more
  */
@@ -55,7 +55,11 @@ int worker_same_hello(const json_t *a, const json_t *b);
 int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief);
 /* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */
 worker_state worker_answer(worker *w, int timeout_ms, json_t **answer);
-/* After GONE: reap it and say how it ended. */
-void worker_epitaph(worker *w, char *text, size_t size);
+/* Nothing more is asked: its subject is to end, and it, too. */
+void worker_end(worker *w);
+/* Wait for that; a verdict on how they did: a pass, or red. */
+void worker_finish(worker *w, verdict *v);
+/* After GONE: reap it and say how it ended.  1 if that was with status 0. */
+int worker_epitaph(worker *w, char *text, size_t size);
 
 #endif

@@ -232,6 +232,23 @@ void worker_pool_destroy(worker_pool **c)
     *c = NULL;
 }
 
+void worker_pool_finish(worker_pool *c, verdict *v)
+{
+    opened_judge_finish(&c->local, v);
+    for (int i = 0; i < MAX_JOBS; i++) {
+        if (c->slots[i].w.pid != 0 && c->slots[i].greeted) {
+            worker_end(&c->slots[i].w);
+        }
+    }
+    for (int i = 0; i < MAX_JOBS; i++) {
+        verdict one;
+        if (c->slots[i].w.pid != 0 && c->slots[i].greeted) {
+            worker_finish(&c->slots[i].w, &one);
+            verdict_keep_red(v, &one);
+        }
+    }
+}
+
 static void judge_here(worker_pool *c, const char *text, uint64_t seed,
                        verdict *v)
 {

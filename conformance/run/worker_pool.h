@@ -42,6 +42,9 @@ typedef void (*worker_pool_sink)(void *state, size_t index, const verdict *v);
 worker_pool *worker_pool_create(const backend_ref *ref,
                                 const worker_pool_options *options,
                                 backend_info *info);
+/* Nothing more is asked: a verdict on how the subject's processes end then, a
+   pass or of the first that is red. */
+void worker_pool_finish(worker_pool *c, verdict *v);
 void worker_pool_destroy(worker_pool **c);
 
 /* 0, or -1 if the harness itself failed (a sentence is on stderr).  If a stop

@@ -212,8 +212,16 @@ static void say_end(int status, char *text, size_t size)
     }
 }
 
-void process_end(pid_t pid, int own_group, double grace_s, char *text,
-                 size_t size)
+int process_has_ended(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid != 0;
+}
+
+int process_end(pid_t pid, int own_group, double grace_s, char *text,
+                size_t size)
 {
     const double until = process_clock() + grace_s;
     int status = 0;
@@ -238,4 +246,5 @@ void process_end(pid_t pid, int own_group, double grace_s, char *text,
     if (text != NULL) {
         say_end(status, text, size);
     }
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

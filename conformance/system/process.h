@@ -32,10 +32,13 @@ double process_queue_s(pid_t pid);
 /* The same of its whole group, with children that have ended; of it alone where
    the system lists no processes. */
 double process_group_cpu_s(pid_t group);
+/* Has it ended?  It is not reaped here. */
+int process_has_ended(pid_t pid);
 /* Wait up to grace_s for its end, then kill it (with its group if it leads
-   one), reap it, and say how it ended: "exited with status 0". */
-void process_end(pid_t pid, int own_group, double grace_s, char *text,
-                 size_t size);
+   one), reap it, and say how it ended: "exited with status 0".  1 if it did
+   that. */
+int process_end(pid_t pid, int own_group, double grace_s, char *text,
+                size_t size);
 /* Seconds of a clock that only goes forward. */
 double process_clock(void);
 

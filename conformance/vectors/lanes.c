@@ -175,6 +175,13 @@ static int tell(void *state, size_t file, const void *result)
     return r->sink->judged(r->sink->state, file, result);
 }
 
+static void tell_end(void *state, verdict *v)
+{
+    const race *r = state;
+
+    r->sink->ended(r->sink->state, v);
+}
+
 typedef struct sized_file {
     off_t size;
     size_t file;
@@ -236,6 +243,7 @@ int lanes_run(const vector_subject *who, const path_list *list, int jobs,
                                .lost = lose,
                                .failed = fail,
                                .told = tell,
+                               .ended = tell_end,
                                .state = &r};
     const int status = process_pool_run(&pool);
 

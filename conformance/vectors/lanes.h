@@ -16,6 +16,8 @@
 typedef struct lane_sink {
     int (*greeted)(void *state, const vector_greeting *g);
     int (*judged)(void *state, size_t file, const vector_result *result);
+    /* How a process ended behind its last file. */
+    void (*ended)(void *state, verdict *v);
     void *state;
 } lane_sink;
 

@@ -17,6 +17,9 @@
 static const char *const words[] = {"passed", "failed", "unknown",
                                     "unsupported"};
 
+/* In place of a file's path: a line on the process. */
+#define END "(end)"
+
 int report_start(vector_report *r, const vector_subject *subjects, int n,
                  size_t n_files, const vector_options *options)
 {
@@ -123,7 +126,8 @@ static void begin(vector_report *r)
     }
 }
 
-/* A file, or ("*") all n_files of an absent subject: those are skipped. */
+/* A file, or ("*") all n_files of an absent subject: those are skipped; or
+   END. */
 static void report_one(vector_report *r, const char *path, uint64_t n_files,
                        const vector_result *f)
 {
@@ -156,14 +160,18 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
     (void)snprintf(v.got, sizeof v.got, "%s", f->got);
     v.map = f->map[0] == '\0' ? NULL : strdup(f->map);
     v.detail = f->text[first] == '\n' ? strdup(f->text + first + 1) : NULL;
-    if (strcmp(r->run.command, "verify") == 0) {
-        (void)snprintf(head, sizeof head, "mxoracle verify ");
-    } else {
-        char option[2 * BACKEND_COMMAND];
-        backend_option(&r->subject->ref, option, sizeof option);
-        (void)snprintf(head, sizeof head, "mxoracle run %s --vectors ", option);
+    const int is_verify = strcmp(r->run.command, "verify") == 0;
+    char option[2 * BACKEND_COMMAND];
+
+    backend_option(&r->subject->ref, option, sizeof option);
+    if (is_verify && strcmp(r->subject->name, "emu") == 0) {
+        option[0] = '\0'; /* the one that it asks by itself */
     }
-    cli_quote(head, path, result.repro, sizeof result.repro);
+    (void)snprintf(head, sizeof head, "mxoracle %s%s%s%s ", r->run.command,
+                   option[0] == '\0' ? "" : " ", option,
+                   is_verify ? "" : " --vectors");
+    cli_quote(head, strcmp(path, END) == 0 ? r->last : path, result.repro,
+              sizeof result.repro);
     say_printable(result.repro);
     begin(r);
     report_set_result(&r->reports, &result);
@@ -174,6 +182,7 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
 void report_turn(vector_report *r, const vector_subject *who)
 {
     r->subject = who;
+    r->last[0] = '\0';
     for (int i = 0; i < r->run.n_backends; i++) {
         r->current = strcmp(r->infos[i].name, who->name) == 0 ? i : r->current;
     }
@@ -241,6 +250,7 @@ int report_judged(vector_report *r, const char *path, const vector_result *v)
     r->n_done++;
     r->n[v->verdict]++;
     count(t, v);
+    say_copy(r->last, sizeof r->last, path);
     if (r->is_text && (v->verdict == VECTOR_FAILED || r->options.verbose)) {
         progress_wipe(&r->progress);
         file_as_text(r, path, v);
@@ -250,6 +260,24 @@ int report_judged(vector_report *r, const char *path, const vector_result *v)
     progress_show(&r->progress, r->n_done, tally_red(&r->counts),
                   strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
     return 0;
+}
+
+void report_ended(vector_report *r, const verdict *v)
+{
+    vector_result end = {.verdict = VECTOR_FAILED};
+
+    if (!verdict_is_red(v->status)) {
+        return;
+    }
+    (void)snprintf(end.text, sizeof end.text, "%s%s%s", v->reason,
+                   v->detail == NULL ? "" : "\n",
+                   v->detail == NULL ? "" : v->detail);
+    r->n[VECTOR_FAILED]++;
+    progress_wipe(&r->progress);
+    if (r->is_text) {
+        file_as_text(r, END, &end);
+    }
+    report_one(r, END, 1, &end);
 }
 
 static int by_op(const void *a, const void *b)

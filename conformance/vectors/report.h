@@ -29,6 +29,7 @@ typedef struct vector_report {
     int current;
     progress progress;
     const vector_subject *subject; /* borrowed */
+    char last[REPORT_PATH];        /* its last file; "": none */
     size_t n_done;
     uint64_t n[VECTOR_UNSUPPORTED + 1]; /* files, of all subjects */
     int refused; /* a subject that was required is no backend */
@@ -48,6 +49,8 @@ void report_absent(vector_report *r, const vector_subject *who,
                    const vector_greeting *greeting, size_t n_files);
 /* 0, or -1: no memory. */
 int report_judged(vector_report *r, const char *path, const vector_result *v);
+/* How a process of the subject ended behind its last file. */
+void report_ended(vector_report *r, const verdict *v);
 /* The subject's tables. */
 void report_subject_end(vector_report *r);
 /* Prints the closing line, moves files into place and returns the exit

@@ -50,11 +50,18 @@ static int take_result(void *state, size_t file, const vector_result *result)
     return report_judged(t->report, t->list->path[file], result);
 }
 
+static void take_end(void *state, verdict *v)
+{
+    const turn *t = state;
+
+    report_ended(t->report, v);
+}
+
 static int judge_in_lanes(const vector_subject *who, const path_list *list,
                           int jobs, vector_report *report)
 {
     turn t = {who, list, report};
-    const lane_sink sink = {take_greeting, take_result, &t};
+    const lane_sink sink = {take_greeting, take_result, take_end, &t};
 
     report_turn(report, who);
     return lanes_run(who, list, jobs, &sink);
@@ -94,8 +101,16 @@ static int judge_subject(const vector_subject *who, const path_list *list,
         vector_judge(list->path[i], &o.j, &result);
         bad = report_judged(report, list->path[i], &result);
     }
-    opened_judge_close(&o);
-    return bad;
+    if (bad || stop_requested()) {
+        opened_judge_close(&o);
+        return bad;
+    }
+    verdict v;
+
+    opened_judge_finish(&o, &v);
+    report_ended(report, &v);
+    verdict_clear(&v);
+    return 0;
 }
 
 static int judge_all(const vector_subject *subjects, int n,

@@ -402,6 +402,11 @@ static mxo_status hostile_open(void **ctx, int device, mxo_text why)
     return example_open(ctx, device, why);
 }
 
+__attribute__((destructor)) static void unload(void)
+{
+    end_at(getenv("FAULT"), "unload");
+}
+
 static void hostile_close(void *ctx)
 {
     end_at(getenv("FAULT"), "close");

@@ -380,6 +380,16 @@ static int leave_behind(const char *fault)
 }
 
 /* Ends, or does not, elsewhere than in a call: at-PHASE-segv, -exit, -hang. */
+/* More than a pipe holds. */
+static void print_much(void)
+{
+    static const char line[] = "still at work, still at work, still at work\n";
+
+    for (int i = 0; i < 30000; i++) {
+        (void)write(2, line, sizeof line - 1);
+    }
+}
+
 static void end_at(const char *fault, const char *phase)
 {
     char word[32];
@@ -394,6 +404,13 @@ static void end_at(const char *fault, const char *phase)
         (void)raise(SIGSEGV);
     } else if (strcmp(fault + n, "exit") == 0) {
         exit(0);
+    } else if (strcmp(fault + n, "status") == 0) {
+        exit(23); /* as a sanitizer's */
+    } else if (strcmp(fault + n, "reply") == 0) {
+        (void)write(3, "again\n", 6);
+    } else if (strcmp(fault + n, "late") == 0) {
+        print_much();
+        (void)usleep(500000);
     } else {
         hang();
     }

@@ -304,6 +304,11 @@ static void stay(char **argv)
     }
 }
 
+__attribute__((destructor)) static void unload(void)
+{
+    end_at(fault, "unload");
+}
+
 int main(int argc, char **argv)
 {
     FILE *channel;

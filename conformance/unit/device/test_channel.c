@@ -8,16 +8,17 @@
 
 START_TEST(output_without_end_is_cut)
 {
-    channel c = {.pid = getpid(), .noise = open("/dev/zero", O_RDONLY)};
+    channel c = {.pid = getpid(), .noise.file = open("/dev/zero", O_RDONLY)};
     strbuf said = {NULL, 0, 0};
 
-    ck_assert_int_ge(c.noise, 0);
+    ck_assert_int_ge(c.noise.file, 0);
     (void)alarm(20); /* where no process of its own gives the test up */
     channel_begin(&c);
     channel_say_noise(&c, &said);
     (void)alarm(0);
-    ck_assert_uint_gt(c.n_dropped, 0);
-    ck_assert_uint_le(c.first.used + c.last.used, (size_t)4 * CHANNEL_NOISE);
+    ck_assert_uint_gt(c.noise.n_dropped, 0);
+    ck_assert_uint_le(c.noise.first.used + c.noise.last.used,
+                      (size_t)4 * NOISE_KEPT);
     c.pid = 0; /* this one is not to be killed */
     channel_stop(&c);
     strbuf_clear(&said);
