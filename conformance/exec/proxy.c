@@ -312,6 +312,22 @@ static void fill_table(proxy *p)
                              .say = proxy_say};
 }
 
+/* What its hello named must be what it says when it is asked. */
+static mxo_status hold_device(proxy *p, mxo_text why)
+{
+    char device[GREETING_TEXT] = "";
+    char driver[GREETING_TEXT] = "";
+
+    proxy_describe(p, (mxo_text){device, sizeof device},
+                   (mxo_text){driver, sizeof driver});
+    return strcmp(device, p->hello.device) == 0
+               ? MXO_OK
+               : say(MXO_E_UNSUPPORTED, why,
+                     "its hello names the device \"%.120s\", and describe "
+                     "\"%.120s\"",
+                     p->hello.device, device);
+}
+
 /* The words that it is started by, again and again, are its own. */
 static int keep_options(proxy *p, const proxy_options *o)
 {
@@ -343,12 +359,14 @@ mxo_status proxy_open(proxy **made, const proxy_options *o, mxo_text why)
     } else {
         status = proxy_greet(p, &p->hello, why);
     }
+    if (status == MXO_OK) {
+        fill_table(p);
+        status = hold_device(p, why);
+    }
     if (status != MXO_OK) {
         proxy_close(made);
-        return status;
     }
-    fill_table(p);
-    return MXO_OK;
+    return status;
 }
 
 proxy_end proxy_finish(proxy *p, mxo_text why, strbuf *lines)

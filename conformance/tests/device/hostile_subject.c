@@ -69,6 +69,7 @@ static int bad_hello(void)
         DESCRIBED("describe-word"),
         DESCRIBED("describe-half"),
         DESCRIBED("describe-fails"),
+        DESCRIBED("describe-other"),
         {"escape-describe",
          "{\"name\":\"x\",\"version\":\"\302\2331\",\"device\":\"d\","
          "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"],"
@@ -265,6 +266,8 @@ static void describe(void)
         reply("5", "the device is lost");
     } else if (is_fault("describe-word")) {
         reply("0", "a device");
+    } else if (is_fault("describe-other")) {
+        reply("0", "{\"device\":\"e\",\"driver\":\"\"}");
     } else if (is_fault("describe-half")) {
         reply("0", "{\"device\":\"d\"}");
     } else {
