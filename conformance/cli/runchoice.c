@@ -22,11 +22,16 @@ static void learn_names(const run_options *o, backend_list *known)
     char why[512];
 
     for (int i = 0; i < known->n; i++) {
-        if (known->ref[i].is_given &&
-            opened_judge_open(&opened, &known->ref[i], &how,
+        backend_ref *ref = &known->ref[i];
+        if (!ref->is_given) {
+            continue;
+        }
+        if (opened_judge_open(&opened, ref, &how,
                               (mxo_text){why, sizeof why}) == MXO_OK) {
             backends_show(known, i, opened.j.subject.table->name);
             opened_judge_close(&opened);
+        } else {
+            (void)snprintf(ref->nameless, sizeof ref->nameless, "%.250s", why);
         }
     }
 }
@@ -107,15 +112,34 @@ static int refuse_unnamed(const backend_ref *ref)
     char option[2 * BACKEND_COMMAND];
 
     backend_option(ref, option, sizeof option);
+    if (ref->nameless[0] != '\0') {
+        return cli_refuse("no -b is known to name %s, which does not say what "
+                          "it is called: %s",
+                          option, ref->nameless);
+    }
     return cli_refuse("%s is named by no -b; it is called %s", option,
                       ref->shown[0] == '\0' ? ref->name : ref->shown);
+}
+
+/* It may be what a plugin or a program calls itself that could not be asked. */
+static int refuse_unknown(const backend_list *known, const char *pattern)
+{
+    cli_nearest near = {NULL, 0};
+    char hint[96];
+
+    for (int i = 0; i < known->n; i++) {
+        if (known->ref[i].nameless[0] != '\0') {
+            return refuse_unnamed(&known->ref[i]);
+        }
+        cli_offer(&near, pattern, known->ref[i].name);
+    }
+    return cli_refuse("no backend matches %s%s", pattern,
+                      cli_suggestion(&near, hint, sizeof hint));
 }
 
 int run_options_choose(const run_options *o, const backend_list *known,
                        backend_list *chosen)
 {
-    char hint[96];
-
     chosen->n = 0;
     for (int i = 0; i < known->n; i++) {
         if (is_chosen(o, known, i)) {
@@ -123,15 +147,12 @@ int run_options_choose(const run_options *o, const backend_list *known,
         }
     }
     for (int k = 0; k < o->n_backends; k++) {
-        cli_nearest near = {NULL, 0};
         int n = 0;
         for (int i = 0; i < known->n; i++) {
             n += is_named(&known->ref[i], o->backends[k]);
-            cli_offer(&near, o->backends[k], known->ref[i].name);
         }
         if (n == 0) {
-            return cli_refuse("no backend matches %s%s", o->backends[k],
-                              cli_suggestion(&near, hint, sizeof hint));
+            return refuse_unknown(known, o->backends[k]);
         }
     }
     const backend_ref *given = first_given(known);

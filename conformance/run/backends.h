@@ -25,9 +25,10 @@ typedef struct backend_ref {
     char command[BACKEND_COMMAND]; /* of a subject that is a program; "" */
     int global_symbols;            /* the plugin's, for what it loads itself */
     char why_not[256];             /* not "": it is not there, and why */
-    int is_given;                  /* by path or command */
-    int by_default;                /* run judges it when no -b is given */
-    int is_risky;                  /* wrong on purpose: never in this process */
+    char nameless[256]; /* not "": it does not say its name, and why */
+    int is_given;       /* by path or command */
+    int by_default;     /* run judges it when no -b is given */
+    int is_risky;       /* wrong on purpose: never in this process */
     const mxo_backend *(*linked)(void);
 } backend_ref;
 

@@ -29,8 +29,8 @@ static int plan_files(const process_plan *plan, posix_spawn_file_actions_t *a,
 
     for (int i = 0; i < plan->n_files; i++) {
         high[i] = fcntl(plan->files[i], F_DUPFD_CLOEXEC, HIGH);
-        if (high[i] < 0) {
-            error = errno;
+        if (high[i] < 0) { /* EINVAL: a process may have no so high one */
+            error = errno == EINVAL ? EMFILE : errno;
         } else if (error == 0) {
             error = posix_spawn_file_actions_adddup2(a, high[i], i + 1);
         }
