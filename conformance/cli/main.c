@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 typedef struct command {
@@ -145,6 +146,28 @@ static void hold_standard_streams(void)
     }
 }
 
+/* What every command may take for its lists, with room to spare. */
+enum { LEAST_STACK = 2 << 20 };
+
+/* Beyond it a process ends without a word: it is asked for, or said. */
+static int has_stack(void)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_STACK, &most) != 0 || most.rlim_cur >= LEAST_STACK) {
+        return 1;
+    }
+    if (most.rlim_max >= LEAST_STACK) {
+        most.rlim_cur = LEAST_STACK;
+        return setrlimit(RLIMIT_STACK, &most) == 0;
+    }
+    (void)fprintf(stderr,
+                  "mxoracle: the stack may have %llu KiB (ulimit -s), %d are "
+                  "needed\n",
+                  (unsigned long long)most.rlim_max / 1024, LEAST_STACK / 1024);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const command helping = {"help", show_help, ""};
@@ -153,6 +176,9 @@ int main(int argc, char **argv)
 
     number_standard();
     hold_standard_streams();
+    if (!has_stack()) {
+        return EXIT_BROKEN;
+    }
     /* A limit on file sizes is an error to report, not an end. */
     (void)signal(SIGXFSZ, SIG_IGN);
     system_note_program(argv[0]);
