@@ -279,18 +279,19 @@ static int take_reply(channel *c, size_t n)
     if (n >= 34 && strncmp(line, c->token_before, 32) == 0) {
         return end_it(c, "it replies twice to one request");
     }
-    if (n < 34 || memcmp(line, c->token, 32) != 0 || line[32] != ' ') {
+    if (n < 32 || memcmp(line, c->token, 32) != 0) {
         return end_it(c,
                       "its reply has not the token of the request: "
                       "\"%.120s\"",
                       line);
     }
-    const size_t word = strcspn(line + 33, " ");
-    const int status = status_of(line + 33, word);
-    const char *text = line + 33 + word;
+    const char *said = line + 32 + (line[32] == ' ');
+    const size_t word = strcspn(said, " ");
+    const int status = said == line + 32 ? -1 : status_of(said, word);
+    const char *text = said + word;
 
     if (status < 0) {
-        return end_it(c, "its reply has no status: \"%.120s\"", line + 33);
+        return end_it(c, "its reply has no status: \"%.120s\"", said);
     }
     strbuf_clear(&c->reply);
     strbuf_add(&c->reply, "%s", text[0] == '\0' ? text : text + 1);

@@ -173,9 +173,14 @@ static int check_keys(const json_t *o, mxo_text why)
 int greeting_read(greeting *g, const char *text, mxo_text why)
 {
     memset(g, 0, sizeof *g);
-    g->object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_error_t flaw;
+
+    g->object = json_loads(text, JSON_REJECT_DUPLICATES, &flaw);
     const json_t *o = g->object;
 
+    if (o == NULL) {
+        return no(why, "its hello is no JSON object: %.150s", flaw.text);
+    }
     if (!json_is_object(o)) {
         return no(why, "its hello is no JSON object: %.100s", text);
     }

@@ -150,7 +150,10 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
                    p->channel.end);
     }
     if (reply != MXO_OK) {
-        (void)say(MXO_OK, why, "%.*s", (int)strcspn(text, "\n"), text);
+        (void)say(MXO_OK, why, "%s%.*s",
+                  reply == REPLY_LEFT ? "its hello leaves something behind: "
+                                      : "",
+                  (int)strcspn(text, "\n"), text);
         show_noise(p);
         channel_stop(&p->channel); /* the next hello is for a new process */
         return reply == REPLY_LEFT ? MXO_E_UNSUPPORTED : (mxo_status)reply;

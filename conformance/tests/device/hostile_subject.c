@@ -42,6 +42,7 @@ static int bad_hello(void)
     } rows[] = {
         {"hello-no-object", "[]"},
         {"hello-no-json", "{\"name\":"},
+        {"hello-twice-named", "{\"name\":\"x\",\"name\":\"y\"}"},
         {"hello-empty", "{}"},
         {"hello-unknown-key", "{\"name\":\"x\",\"version\":\"1\",\"device\":"
                               "\"d\",\"driver\":\"\",\"ops\":[\"dequant.mx\"],"
@@ -91,6 +92,10 @@ static int bad_hello(void)
                 "{\"*\":{\"dims\":{\"cols\":{\"most\":1e400}}}}"),
     };
 
+    if (is_fault("hello-left")) {
+        reply("left", "a window");
+        return 1;
+    }
     if (is_fault("hello-half-line")) {
         say(token);
         (void)pause();
@@ -165,6 +170,9 @@ static int answer_badly(void)
         reply("pass", "bf16");
     } else if (is_fault("status-none")) {
         reply("", "");
+    } else if (is_fault("token-alone")) {
+        say(token);
+        say("\n");
     } else if (is_fault("fork-replies")) {
         if (fork() != 0) {
             (void)pause();
