@@ -69,6 +69,10 @@ int report_file_open(report_file *f, const char *path, mxo_text why)
     take_path(f, path);
     const int exists = stat(f->path, &old) == 0;
 
+    if (!exists && lstat(path, &old) == 0) {
+        (void)say(MXO_E_PARAM, why, "%s is a link to nothing", path);
+        return -1;
+    }
     if (exists && S_ISDIR(old.st_mode)) {
         return refuse(f, why, EISDIR);
     }

@@ -24,11 +24,26 @@ static int open_nameless(const char *path)
     return fd;
 }
 
+/* A name between, beside the path; its end goes where it would be too long. */
+static void name_temporary(const new_file *f, size_t room)
+{
+    enum { LONGEST_BASE = 200 };
+    const char *slash = strrchr(f->path, '/');
+    const size_t folder = slash == NULL ? 0 : (size_t)(slash - f->path) + 1;
+    const size_t base = strnlen(f->path + folder, LONGEST_BASE);
+
+    (void)snprintf(f->temporary, room, "%.*s.%ld.tmp", (int)(folder + base),
+                   f->path, (long)getpid());
+}
+
 int new_file_open(new_file *f, const char *path)
 {
     struct stat old;
 
     *f = (new_file){.fd = -1, .replaces = stat(path, &old) == 0};
+    if (!f->replaces && errno != ENOENT) {
+        return -1; /* no file can have that name */
+    }
     f->path = f->replaces ? realpath(path, NULL) : strdup(path);
     if (f->path == NULL) {
         return -1;
@@ -39,7 +54,7 @@ int new_file_open(new_file *f, const char *path)
     if (f->temporary == NULL) {
         return -1;
     }
-    (void)snprintf(f->temporary, room, "%s.%ld.tmp", f->path, (long)getpid());
+    name_temporary(f, room);
     f->fd = open_nameless(f->path);
     f->is_nameless = f->fd >= 0;
     if (f->fd < 0) {

@@ -152,6 +152,47 @@ START_TEST(a_link_to_a_file_without_a_name_stays)
 }
 END_TEST
 
+static const char *named(char name[300], char letter, size_t n)
+{
+    memset(name, letter, n);
+    name[n] = '\0';
+    return name;
+}
+
+START_TEST(a_name_that_no_file_can_have_is_refused_at_once)
+{
+    char name[300];
+    new_file f;
+
+    ck_assert_int_eq(new_file_open(&f, named(name, 'n', 256)), -1);
+    ck_assert_int_eq(errno, ENAMETOOLONG);
+    new_file_close(&f);
+    (void)unlink(path);
+    ck_assert_int_eq(symlink(path, path), 0);
+    ck_assert_int_eq(new_file_open(&f, path), -1);
+    ck_assert_int_eq(errno, ELOOP);
+    new_file_close(&f);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
+START_TEST(the_longest_name_is_written_twice)
+{
+    char name[300];
+    new_file f;
+
+    for (int times = 0; times < 2; times++) {
+        ck_assert_int_eq(new_file_open(&f, named(name, 'n', 255)), 0);
+        if (_i == 1) {
+            give_name(&f);
+        }
+        ck_assert_int_eq(new_file_finish(&f), 0);
+        new_file_close(&f);
+    }
+    ck_assert_int_eq(unlink(name), 0);
+}
+END_TEST
+
 START_TEST(a_link_to_nothing_stays)
 {
     struct stat st;
@@ -186,6 +227,8 @@ Suite *suite_new_file(void)
     tcase_add_loop_test(t, a_link_to_a_file_stays_one, 0, 2);
     tcase_add_test(t, a_link_to_a_file_without_a_name_stays);
     tcase_add_loop_test(t, a_link_to_nothing_stays, 0, 2);
+    tcase_add_test(t, a_name_that_no_file_can_have_is_refused_at_once);
+    tcase_add_loop_test(t, the_longest_name_is_written_twice, 0, 2);
     suite_add_tcase(s, t);
     return s;
 }
