@@ -22,7 +22,7 @@ int cli_refuse(const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    say_printable_lines(sentence);
+    say_printable(sentence);
     cli_line(stderr, 2, "mxoracle: %s", sentence);
     return EXIT_USAGE;
 }
