@@ -204,6 +204,73 @@ static void fill_alike(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Codes of gemm.q8_0 by columns: 6.0, -6.0, zeros, any; and activations by
+   rows: 127, -128, any.  A block's sum needs 17 bits, or is zero. */
+static void fill_full_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t of_columns[] = {0x77, 0xff, 0x80};
+    static const uint8_t of_rows[] = {127, 0x80};
+    const int is_w = t->dtype == MXO_U8;
+    const uint8_t *bytes = is_w ? of_columns : of_rows;
+    const uint64_t kinds = is_w ? sizeof of_columns : sizeof of_rows;
+    const uint64_t k = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_random(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t kind = i / k % (kinds + 1);
+        if (kind < kinds) {
+            tensor_store(t, i, bytes[kind]);
+        }
+    }
+}
+
+/* One factor in every other row is infinite or a NaN. */
+static void fill_full_halves(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint16_t bits[] = {0x7c00, 0x7e00, 0xfc00};
+    const uint64_t blocks = t->shape[t->rank - 1];
+
+    fill_positive(c, t, rng);
+    for (uint64_t r = 1; r < t->shape[0]; r += 2) {
+        tensor_store(t, r * blocks + r / 2 % blocks, bits[r / 2 % 3]);
+    }
+}
+
+/* Scale bytes: of E4M3 any, the NaN below zero, which counts 240, among them.
+ */
+static void fill_full_bytes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = t->dtype == MXO_E8M0 ? 0 : tensor_elems(t);
+
+    (n == 0 ? fill_scale_typical : fill_random)(c, t, rng);
+    for (uint64_t i = 0; i < n; i += 5) {
+        tensor_store(t, i, 0xff);
+    }
+}
+
+/* Factors around the least normal binary16 number, and scale bytes by which
+   products and sums lie on both sides of the least of binary32. */
+static void fill_faint_halves(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 0x100 + prng_below(rng, 0x700));
+    }
+}
+
+static void fill_faint_bytes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, prng_below(rng, 10));
+    }
+}
+
 static void fill_zero(const test_case *c, host_tensor *t, prng *rng)
 {
     (void)c;
@@ -237,6 +304,12 @@ static const fill_row fills[] = {
     {"moe.gemm2", "w2_bias", "cascade", fill_alike},
     {"moe.gemm2", "topk_weights", "cascade", fill_cascade_weights},
     {"moe.gemm?", "*_scale", "cascade", fill_scale_ordinary},
+    {"gemm.q8_0", "a_scale", "brink", fill_full_halves},
+    {"gemm.q8_0", "w_scale", "brink", fill_full_bytes},
+    {"gemm.q8_0", "*", "brink", fill_full_codes},
+    {"gemm.q8_0", "a_scale", "faint", fill_faint_halves},
+    {"gemm.q8_0", "w_scale", "faint", fill_faint_bytes},
+    {"gemm.q8_0", "*", "faint", fill_random},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -285,6 +358,13 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:stage=row,row_out=f32,from=bf16|f32,bias=f32,tokens=1|3,topk=1,"
      "experts=2,hidden=48,inter=80,data=corners"},
+    /* A sum in 16 bits, a zero that is skipped beside a NaN; flushed numbers;
+       one column, or a few, of a long sum. */
+    {2, 0, "gemm.q8_0:order=*,rows=12,k=32|96,cols=9,data=brink"},
+    {2, 0, "gemm.q8_0:weights=nvfp4,rows=12,k=64|192,cols=9,data=brink"},
+    {2, 0, "gemm.q8_0:order=*,rows=5,k=32|96,cols=4,data=faint"},
+    {2, 0, "gemm.q8_0:order=*,rows=3,k=32|2080,cols=1|4|8,data=random"},
+    {2, 0, "gemm.q8_0:weights=nvfp4,rows=3,k=64|2112,cols=1|4|8,data=random"},
     {0, 0, NULL},
 };
 
