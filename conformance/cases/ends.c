@@ -247,6 +247,58 @@ static void fill_their_ties(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Scale bytes of a row: ends, whose products are ordinary numbers. */
+static void fill_step_scales(host_tensor *t, const uint8_t bytes[4])
+{
+    const uint64_t per_row = t->shape[t->rank - 1];
+    const uint64_t n = t->dtype == MXO_E8M0 ? tensor_elems(t) : 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, bytes[i / per_row % 4]);
+    }
+}
+
+static void fill_step_scales_a(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t bytes[] = {0, 254, 1, 253};
+
+    fill_scale_ordinary(c, t, rng);
+    fill_step_scales(t, bytes);
+}
+
+static void fill_step_scales_b(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t bytes[] = {254, 0, 252, 3};
+
+    fill_scale_ordinary(c, t, rng);
+    fill_step_scales(t, bytes);
+}
+
+/* The last row of each eight is a sum of nothing: zeros, to one below zero. */
+static void fill_step_rows(const test_case *c, host_tensor *t, prng *rng,
+                           uint64_t zero)
+{
+    const uint64_t per_row = t->rank > 1 ? t->shape[t->rank - 1] : 1;
+    const uint64_t n = tensor_elems(t);
+
+    (t->dtype == MXO_U8 ? fill_random : fill_ordinary)(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        if (i / per_row % 8 == 7) {
+            tensor_store(t, i, zero);
+        }
+    }
+}
+
+static void fill_step_operands(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_step_rows(c, t, rng, 0);
+}
+
+static void fill_step_sums(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_step_rows(c, t, rng, UINT64_C(1) << (8 * dtype_bytes(t->dtype) - 1));
+}
+
 static const fill_row fills[] = {
     {"act.glu", "limit", "ends", fill_end_limits},
     {"act.glu", "alpha", "ends", fill_end_alphas},
@@ -272,6 +324,10 @@ static const fill_row fills[] = {
     {"gemm.q8_0", "a_scale", "ends", fill_end_halves},
     {"gemm.q8_0", "w_scale", "ends", fill_end_bytes},
     {"gemm.q8_0", "*", "ends", fill_random},
+    {"mma.*", "a_scale", "ends", fill_step_scales_a},
+    {"mma.*", "b_scale", "ends", fill_step_scales_b},
+    {"mma.*", "c", "ends", fill_step_sums},
+    {"mma.*", "?", "ends", fill_step_operands},
     {"dequant.nvfp4_engine", "scale", "ends", fill_end_bytes},
     {"quant.nvfp4", "x", "ends", fill_their_ties},
     {"quant.nvfp4", "global_scale", "ends", fill_reciprocals},
@@ -311,6 +367,15 @@ static const grid_row grid[] = {
      "to=f32|bf16,rows=5,k=160,cols=9,data=ends"},
     {2, 0, "gemm.q8_0:order=*,rows=9|33,k=96,cols=81|129,data=ends"},
     {2, 0, "gemm.q8_0:weights=nvfp4,rows=9|33,k=64,cols=81|129,data=ends"},
+    {2, 0,
+     "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=32,"
+     "k=64,data=ends"},
+    {2, 0,
+     "mma.step:unit=blackwell_fp4,type=e2m1,scale=e8m0|ue4m3,rows=32,k=64,"
+     "data=ends"},
+    {2, 0,
+     "mma.step:unit=hopper_wgmma|ampere|blackwell|cdna1|cdna2|cdna3,"
+     "type=f16|bf16,rows=32,k=32,data=ends"},
     {2, 0,
      "quant.nvfp4:from=bf16|f16,math=fast|ieee|vllm|exact,rcp=*,"
      "gscales=128,rows=128,cols=32,data=ends"},

@@ -78,10 +78,22 @@ static void fill_cancel(const test_case *c, host_tensor *t, prng *rng)
 }
 
 /* Products far below the smallest normal of binary32; an accumulator that is
-   not zero would set the exponent alone. */
+   not zero would set the exponent alone.  Of every second row all of them lie
+   below the least exponent that a step is aligned by. */
 static void fill_deep(const test_case *c, host_tensor *t, prng *rng)
 {
-    fill_binades(c, t, rng, -77, 14);
+    const uint64_t per_row = t->shape[t->rank - 1];
+    const uint64_t rows = tensor_elems(t) / per_row;
+    host_tensor row = *t;
+
+    row.rank = 1;
+    row.shape[0] = per_row;
+    row.n_bytes = per_row * dtype_bytes(t->dtype);
+    for (uint64_t r = 0; r < rows; r++) {
+        row.data = (uint8_t *)t->data + r * row.n_bytes;
+        fill_binades(c, &row, rng, r % 2 == 0 ? -77 : -80,
+                     r % 2 == 0 ? 14 : 12);
+    }
 }
 
 static void fill_mostly_zero(const test_case *c, host_tensor *t, prng *rng)
@@ -256,6 +268,80 @@ static void fill_outweighing(const test_case *c, host_tensor *t, prng *rng)
     fill_binades(c, t, rng, 5, 30);
 }
 
+/* A type of operands: mantissa bits, exponent of the least normal number, and
+   one of large ones. */
+typedef struct operand_type {
+    const char *name;
+    int mbits, least, large;
+} operand_type;
+
+static const operand_type *type_of(const test_case *c)
+{
+    static const operand_type types[] = {
+        {"bf16", 7, -126, 100},   {"f16", 10, -14, 12}, {"tf32", 10, -126, 100},
+        {"e4m3fn", 3, -6, 7},     {"e5m2", 2, -14, 12}, {"e4m3fnuz", 3, -7, 6},
+        {"e5m2fnuz", 2, -15, 12}, {"e2m3", 3, 0, 2},    {"e3m2", 2, -2, 4},
+        {"e2m1", 1, 0, 2}};
+    size_t i = 0;
+
+    while (i + 1 < sizeof types / sizeof types[0] &&
+           strcmp(types[i].name, case_value(c, "type")) != 0) {
+        i++;
+    }
+    return &types[i];
+}
+
+/* Pairs of subnormal numbers that cancel. */
+static void fill_lifted_a(const test_case *c, host_tensor *t, prng *rng)
+{
+    const operand_type *type = type_of(c);
+    const int shift = t->dtype == MXO_F32 ? 13 : 0;
+    const uint64_t sign = is_codes(t)
+                              ? UINT64_C(32)
+                              : UINT64_C(1) << (8 * dtype_bytes(t->dtype) - 1);
+    const uint64_t n = tensor_elems(t);
+    const uint64_t codes = (UINT64_C(1) << type->mbits) - 1;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t x = type->mbits == 1 ? 0x91
+                           : i % 2 == 1     ? tensor_load(t, i - 1) | sign
+                                        : (1 + prng_below(rng, codes)) << shift;
+        tensor_store(t, i, x);
+    }
+}
+
+/* Large ones for them: their products are lifted to where the least normal
+   number would stand, and cut the accumulator there. */
+static void fill_lifted_b(const test_case *c, host_tensor *t, prng *rng)
+{
+    const operand_type *type = type_of(c);
+    const uint64_t n = tensor_elems(t);
+
+    if (is_codes(t)) { /* 4.0, 16.0, two of 6.0 */
+        const uint64_t code = type->mbits == 1   ? 0x77
+                              : type->mbits == 3 ? 0x18
+                                                 : 0x1c;
+        for (uint64_t i = 0; i < n; i++) {
+            tensor_store(t, i, code);
+        }
+        return;
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        if (i % 2 == 0) {
+            fill_put(t, i, ldexp(1 + 0.875 * fill_uniform(rng), type->large));
+        } else {
+            tensor_store(t, i, tensor_load(t, i - 1));
+        }
+    }
+}
+
+static void fill_lifted_sum(const test_case *c, host_tensor *t, prng *rng)
+{
+    const operand_type *type = type_of(c);
+
+    fill_binades(c, t, rng, type->least + type->large - 30, 30);
+}
+
 static const fill_row fills[] = {
     {"mma.*", "?_scale", "wild", fill_random},
     {"mma.*", "?_scale", "faint", fill_faint_scale},
@@ -282,6 +368,9 @@ static const fill_row fills[] = {
     {"mma.*", "a", "zeros", fill_zeros},
     {"mma.*", "b", "zeros", fill_huge},
     {"mma.*", "?", "deep", fill_deep},
+    {"mma.*", "a", "lifted", fill_lifted_a},
+    {"mma.*", "b", "lifted", fill_lifted_b},
+    {"mma.*", "c", "lifted", fill_lifted_sum},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -294,7 +383,10 @@ static const grid_row grid[] = {
      "type=bf16|f16|tf32|e4m3fn|e5m2,rows=128,k=32," DATA "|wild"},
     {2, 0, /* where the alignment ends, and what takes no part in it */
      "mma.step:unit=hopper_wgmma|hopper_mma_sync,type=bf16|tf32,rows=96,k=16,"
-     "data=deep|zeros"},
+     "data=zeros"},
+    {2, 0,
+     "mma.step:unit=hopper_wgmma|hopper_mma_sync,type=bf16|tf32,rows=3000,"
+     "k=16,data=deep"},
     {2, 0,
      "mma.step:unit=hopper_wgmma|hopper_mma_sync,"
      "type=bf16|f16|tf32|e4m3fn|e5m2,rows=8,k=32,data=vanishing"},
@@ -311,6 +403,25 @@ static const grid_row grid[] = {
     {2, 0,
      "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=96,"
      "k=64," DATA "|wild"},
+    {2, 0, /* by which exponent subnormal operands are aligned */
+     "mma.step:unit=hopper_wgmma|ada,type=bf16|f16|tf32|e4m3fn|e5m2,rows=96,"
+     "k=64,data=lifted"},
+    {2, 0,
+     "mma.step:unit=blackwell,type=bf16|f16|e4m3fn|e5m2|e2m3|e3m2|e2m1,"
+     "rows=96,k=64,data=lifted"},
+    {2, 0,
+     "mma.step:unit=cdna3,type=bf16|f16|tf32|e4m3fnuz|e5m2fnuz,rows=96,k=64,"
+     "data=lifted"},
+    {2, 0,
+     "mma.step:unit=hopper_mma_sync|ampere,type=bf16|f16|tf32,rows=96,k=64,"
+     "data=lifted"},
+    {2, 0, "mma.step:unit=volta|turing,type=f16,rows=96,k=64,data=lifted"},
+    {2, 0,
+     "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=96,"
+     "k=64,data=lifted"},
+    {2, 0, /* who adds to a NaN has another one */
+     "mma.chain:unit=hopper_wgmma|hopper_mma_sync,type=bf16|e4m3fn,"
+     "promote=64,rows=3,cols=5,k=256,data=wild"},
     {2, 0, /* flushed subnormals, and floors of far smaller terms */
      "mma.step:unit=ampere|blackwell|cdna1|cdna2|cdna3,type=f16|bf16,rows=96,"
      "k=32,data=faint"},
