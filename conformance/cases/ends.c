@@ -248,11 +248,13 @@ static void fill_their_ties(const test_case *c, host_tensor *t, prng *rng)
 }
 
 /* Scale bytes of a row: ends, whose products are ordinary numbers. */
-static void fill_step_scales(host_tensor *t, const uint8_t bytes[4])
+static void fill_step_scales(const test_case *c, host_tensor *t, prng *rng,
+                             const uint8_t bytes[4])
 {
     const uint64_t per_row = t->shape[t->rank - 1];
     const uint64_t n = t->dtype == MXO_E8M0 ? tensor_elems(t) : 0;
 
+    fill_scale_ordinary(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {
         tensor_store(t, i, bytes[i / per_row % 4]);
     }
@@ -260,18 +262,12 @@ static void fill_step_scales(host_tensor *t, const uint8_t bytes[4])
 
 static void fill_step_scales_a(const test_case *c, host_tensor *t, prng *rng)
 {
-    static const uint8_t bytes[] = {0, 254, 1, 253};
-
-    fill_scale_ordinary(c, t, rng);
-    fill_step_scales(t, bytes);
+    fill_step_scales(c, t, rng, (uint8_t[4]){0, 254, 1, 253});
 }
 
 static void fill_step_scales_b(const test_case *c, host_tensor *t, prng *rng)
 {
-    static const uint8_t bytes[] = {254, 0, 252, 3};
-
-    fill_scale_ordinary(c, t, rng);
-    fill_step_scales(t, bytes);
+    fill_step_scales(c, t, rng, (uint8_t[4]){254, 0, 252, 3});
 }
 
 /* The last row of each eight is a sum of nothing: zeros, to one below zero. */
@@ -289,9 +285,36 @@ static void fill_step_rows(const test_case *c, host_tensor *t, prng *rng,
     }
 }
 
-static void fill_step_operands(const test_case *c, host_tensor *t, prng *rng)
+/* Of bf16, two rows of each eight: a sum just below 2^128; a product of 2^128,
+   which another makes less. */
+static void fill_step_brim(const test_case *c, host_tensor *t, prng *rng,
+                           const double brim[8])
 {
+    const uint64_t per_row = t->shape[t->rank - 1];
+    const uint64_t n = t->dtype == MXO_BF16 ? tensor_elems(t) : 0;
+
     fill_step_rows(c, t, rng, 0);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / per_row % 8;
+        const uint64_t k = i % per_row;
+        if (row == 5 || row == 6) {
+            fill_put(t, i, k < 4 ? brim[4 * (row - 5) + k] : 0);
+        }
+    }
+}
+
+static void fill_step_a(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_step_brim(
+        c, t, rng,
+        (double[8]){0x1p64, 0x1p56, 0x1p48, 0x1p40, 0x1p64, -0x1p63});
+}
+
+static void fill_step_b(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_step_brim(c, t, rng,
+                   (double[8]){0x1.fep63, 0x1.fep63, 0x1.fep63, 0x1.fep63,
+                               0x1p64, 0x1p64});
 }
 
 static void fill_step_sums(const test_case *c, host_tensor *t, prng *rng)
@@ -327,7 +350,8 @@ static const fill_row fills[] = {
     {"mma.*", "a_scale", "ends", fill_step_scales_a},
     {"mma.*", "b_scale", "ends", fill_step_scales_b},
     {"mma.*", "c", "ends", fill_step_sums},
-    {"mma.*", "?", "ends", fill_step_operands},
+    {"mma.*", "a", "ends", fill_step_a},
+    {"mma.*", "b", "ends", fill_step_b},
     {"dequant.nvfp4_engine", "scale", "ends", fill_end_bytes},
     {"quant.nvfp4", "x", "ends", fill_their_ties},
     {"quant.nvfp4", "global_scale", "ends", fill_reciprocals},
