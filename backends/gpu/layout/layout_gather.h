@@ -207,9 +207,9 @@ GPU_FN int tile_inside(const tile_args *a, const tile_place *t)
 GPU_FN void tile_fill(const tile_args *a, tile_room *room, const tile_place *t,
                       int from_memory)
 {
-    if (a->lines != 0) {
+    if (!from_memory && a->lines != 0) {
         tile_load_lines(a, room, t);
-    } else if (tile_inside(a, t)) {
+    } else if (from_memory || tile_inside(a, t)) {
         tile_load(a, room, t, from_memory, 1);
     } else {
         tile_load(a, room, t, from_memory, 0);

@@ -67,24 +67,18 @@ enum { GLU_UNROLLED = 4 }; /* steps in flight: 8 bits each of a mask */
 #define GLU_OUTPUTS(from, interleaved) \
     ((interleaved) ? GLU_PER_VECTOR(from) / 2 : GLU_PER_VECTOR(from))
 
-/* The slow tiers behind a call, so that their registers are not the kernel's */
-GPU_SLOW uint32_t glu_slow(const glu_args *a, int from, int to, float g,
-                           float v)
+/* The formula, where no other tier has it. */
+GPU_FN uint32_t glu_exactly(const glu_args *a, int to, float g, float v)
 {
-    if (a->rule.exact) {
-        const float gate = glu_clamp_gate(a->rule.nan, a->limit, g);
-        const float up = glu_clamp_up(a->rule.nan, a->limit, v);
-        return glu_exact_slow(to, gate, up, a->alpha, a->beta);
-    }
-    const glu_work k = {&a->rule, from,     to,       g,         v,   a->alpha,
-                        a->beta,  a->limit, a->scale, a->linear, NULL};
+    const float gate = glu_clamp_gate(a->rule.nan, a->limit, g);
+    const float up = glu_clamp_up(a->rule.nan, a->limit, v);
 
-    return glu_by_steps(k);
+    return glu_exact_slow(to, gate, up, a->alpha, a->beta);
 }
 
-/* A dialect's steps, by an exponential that may have to wait. */
-GPU_FN uint32_t glu_near(const glu_args *a, int from, int to, float g, float v,
-                         int *waits)
+/* A dialect's steps; waits: NULL, or the exponential may have to wait. */
+GPU_FN uint32_t glu_steps(const glu_args *a, int from, int to, float g, float v,
+                          int *waits)
 {
     const glu_work k = {&a->rule, from,     to,       g,         v,    a->alpha,
                         a->beta,  a->limit, a->scale, a->linear, waits};
@@ -92,10 +86,38 @@ GPU_FN uint32_t glu_near(const glu_args *a, int from, int to, float g, float v,
     return glu_by_steps(k);
 }
 
-GPU_SLOW uint32_t glu_near_apart(const glu_args *a, int from, int to, float g,
+/*
+ * The slow tiers behind a call, so that their registers are not the kernel's.
+ * Every kernel has its own copy: one that knows its dialects' kind calls what
+ * that needs; one that does not has one call, which costs fewer registers.
+ */
+GPU_SLOW uint32_t glu_slow_exact(const glu_args *a, int to, float g, float v)
+{
+    return glu_exactly(a, to, g, v);
+}
+
+GPU_SLOW uint32_t glu_slow_steps(const glu_args *a, int from, int to, float g,
+                                 float v)
+{
+    return glu_steps(a, from, to, g, v, NULL);
+}
+
+/* Only for dialects by e^x: others have nothing that could wait. */
+GPU_SLOW uint32_t glu_near_steps(const glu_args *a, int from, int to, float g,
                                  float v, int *waits)
 {
-    return glu_near(a, from, to, g, v, waits);
+    if (a->rule.exp >= GLU_EXP_TWO || a->rule.silu >= GLU_SILU_TANH) {
+        *waits = 1;
+        return 0;
+    }
+    return glu_steps(a, from, to, g, v, waits);
+}
+
+GPU_SLOW uint32_t glu_slow(const glu_args *a, int from, int to, float g,
+                           float v)
+{
+    return a->rule.exact ? glu_exactly(a, to, g, v)
+                         : glu_steps(a, from, to, g, v, NULL);
 }
 
 /* Element number i of an array, as binary32. */
@@ -261,6 +283,23 @@ GPU_FN uint32_t glu_narrow(const glu_args *a, int to, float g, float v,
     return glu_round16(to, gpu_float(y), 0) & 0xffffu;
 }
 
+GPU_FN uint32_t glu_exact_again(const glu_args *a, int to, float g, float v)
+{
+    int waits = a->margin >= 1 || to == GLU_F32;
+    const uint32_t code = waits ? 0 : glu_narrow(a, to, g, v, &waits);
+
+    return waits ? glu_slow_exact(a, to, g, v) : code;
+}
+
+GPU_FN uint32_t glu_steps_again(const glu_args *a, int from, int to, float g,
+                                float v)
+{
+    int waits = 0;
+    const uint32_t code = glu_near_steps(a, from, to, g, v, &waits);
+
+    return waits ? glu_slow_steps(a, from, to, g, v) : code;
+}
+
 /* Output j of step i, by the slow tiers, over what was stored. */
 GPU_FN void glu_again(const glu_args *a, int from, int to, int mode,
                       int interleaved, uint64_t i, int j)
@@ -274,18 +313,10 @@ GPU_FN void glu_again(const glu_args *a, int from, int to, int mode,
                                at + (interleaved ? 1 - a->gate_odd : 0));
     const uint64_t out =
         i * (uint64_t)GLU_OUTPUTS(from, interleaved) + (uint64_t)j;
-    uint32_t code = 0;
-    int waits = a->margin >= 1 || mode != GLU_EXACT || to == GLU_F32;
+    const uint32_t code = mode == GLU_EXACT
+                              ? glu_exact_again(a, to, g, v)
+                              : glu_steps_again(a, from, to, g, v);
 
-    if (!waits) {
-        code = glu_narrow(a, to, g, v, &waits);
-    } else if (!a->rule.exact) {
-        waits = 0;
-        code = glu_near_apart(a, from, to, g, v, &waits);
-    }
-    if (waits) {
-        code = glu_slow(a, from, to, g, v);
-    }
     if (to == GLU_F32) {
         gpu_store_u32(a->y, out, code);
     } else {
