@@ -249,8 +249,7 @@ static void fill_full_bytes(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* Factors around the least normal binary16 number, and scale bytes by which
-   products and sums lie on both sides of the least of binary32. */
+/* Factors around the least normal binary16 number. */
 static void fill_faint_halves(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
@@ -261,6 +260,8 @@ static void fill_faint_halves(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Scale bytes by which such products, and their sums, lie on both sides of the
+   least normal binary32 number. */
 static void fill_faint_bytes(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);

@@ -102,7 +102,8 @@ GPU_SLOW uint32_t glu_slow_steps(const glu_args *a, int from, int to, float g,
     return glu_steps(a, from, to, g, v, NULL);
 }
 
-/* Only for dialects by e^x: others have nothing that could wait. */
+/* Only for dialects by e^x: no kernel of steps gets another, and with the test
+   the compiler leaves their exponentials out. */
 GPU_SLOW uint32_t glu_near_steps(const glu_args *a, int from, int to, float g,
                                  float v, int *waits)
 {
