@@ -34,64 +34,66 @@ static void reply(const char *status, const char *said)
     say(line);
 }
 
-/* Send a bad hello; 0: the example's. */
-static int bad_hello(void)
-{
-    static const struct {
-        const char *fault, *hello;
-    } rows[] = {
-        {"hello-no-object", "[]"},
-        {"hello-no-json", "{\"name\":"},
-        {"hello-twice-named", "{\"name\":\"x\",\"name\":\"y\"}"},
-        {"hello-empty", "{}"},
-        {"hello-unknown-key", "{\"name\":\"x\",\"version\":\"1\",\"device\":"
-                              "\"d\",\"driver\":\"\",\"ops\":[\"dequant.mx\"],"
-                              "\"limit\":{}}"},
-        {"hello-name", "{\"name\":\"../X\",\"version\":\"1\",\"device\":\"d\","
-                       "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
-        {"hello-no-ops", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
-                         "\"driver\":\"\",\"ops\":[]}"},
-        {"hello-does", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
-                       "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
-                       "[\"magic\"]}"},
-        {"hello-no-device", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"\","
-                            "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
-        {"workspace-word", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
-                           "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
-                           "[\"workspace\"]}"},
-#define LIMITED(name, limits)                                               \
-    {name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
-           "\"\",\"ops\":[\"dequant.mx\"],\"limits\":" limits "}"}
+#define LIMITED(name, limits)                                                  \
+    {                                                                          \
+        name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
+              "\"\",\"ops\":[\"dequant.mx\"],\"limits\":" limits "}"           \
+    }
 #define DESCRIBED(name)                                                        \
     {                                                                          \
         name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
               "\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"]}"         \
     }
-        DESCRIBED("describe-word"),
-        DESCRIBED("describe-half"),
-        DESCRIBED("describe-fails"),
-        DESCRIBED("describe-other"),
-        {"escape-describe",
-         "{\"name\":\"x\",\"version\":\"\302\2331\",\"device\":\"d\","
-         "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"],"
-         "\"limits\":{\"*\":{\"dims\":{\"cols\":{\"multiple\":2}}}}}"},
-        LIMITED("limits-nan", "{\"*\":{\"dims\":{\"cols\":{\"most\":NaN}}}}"),
-        LIMITED("limits-list", "[1]"),
-        LIMITED("limits-op", "{\"dequant.mxx\":{}}"),
-        LIMITED("limits-key", "{\"dequant.mx\":{\"dim\":{}}}"),
-        LIMITED("limits-dim", "{\"dequant.mx\":{\"dims\":{\"k\":{}}}}"),
-        LIMITED("limits-zero",
-                "{\"*\":{\"dims\":{\"cols\":{\"multiple\":0}}}}"),
-        LIMITED("limits-order",
-                "{\"*\":{\"dims\":{\"cols\":{\"least\":9,\"most\":8}}}}"),
-        LIMITED("limits-empty", "{\"*\":{\"params\":{\"rule\":[]}}}"),
-        LIMITED("limits-minus", "{\"*\":{\"dims\":{\"cols\":{\"least\":-1}}}}"),
-        LIMITED("limits-dtype", "{\"*\":{\"dtypes\":{\"q\":[\"u7\"]}}}"),
-        LIMITED("limits-ids", "{\"*\":{\"ids\":\"all\"}}"),
-        LIMITED("limits-huge",
-                "{\"*\":{\"dims\":{\"cols\":{\"most\":1e400}}}}"),
-    };
 
+/* Hellos that the judge refuses, by the fault that sends them. */
+static const struct {
+    const char *fault, *hello;
+} hellos[] = {
+    {"hello-no-object", "[]"},
+    {"hello-no-json", "{\"name\":"},
+    {"hello-twice-named", "{\"name\":\"x\",\"name\":\"y\"}"},
+    {"hello-empty", "{}"},
+    {"hello-unknown-key", "{\"name\":\"x\",\"version\":\"1\",\"device\":"
+                          "\"d\",\"driver\":\"\",\"ops\":[\"dequant.mx\"],"
+                          "\"limit\":{}}"},
+    {"hello-name", "{\"name\":\"../X\",\"version\":\"1\",\"device\":\"d\","
+                   "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
+    {"hello-no-ops", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                     "\"driver\":\"\",\"ops\":[]}"},
+    {"hello-does", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                   "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
+                   "[\"magic\"]}"},
+    {"hello-no-device", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"\","
+                        "\"driver\":\"\",\"ops\":[\"dequant.mx\"]}"},
+    {"workspace-word", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                       "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
+                       "[\"workspace\"]}"},
+    DESCRIBED("describe-word"),
+    DESCRIBED("describe-half"),
+    DESCRIBED("describe-fails"),
+    DESCRIBED("describe-other"),
+    {"escape-describe",
+     "{\"name\":\"x\",\"version\":\"\302\2331\",\"device\":\"d\","
+     "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"],"
+     "\"limits\":{\"*\":{\"dims\":{\"cols\":{\"multiple\":2}}}}}"},
+    LIMITED("limits-nan", "{\"*\":{\"dims\":{\"cols\":{\"most\":NaN}}}}"),
+    LIMITED("limits-list", "[1]"),
+    LIMITED("limits-op", "{\"dequant.mxx\":{}}"),
+    LIMITED("limits-key", "{\"dequant.mx\":{\"dim\":{}}}"),
+    LIMITED("limits-dim", "{\"dequant.mx\":{\"dims\":{\"k\":{}}}}"),
+    LIMITED("limits-zero", "{\"*\":{\"dims\":{\"cols\":{\"multiple\":0}}}}"),
+    LIMITED("limits-order",
+            "{\"*\":{\"dims\":{\"cols\":{\"least\":9,\"most\":8}}}}"),
+    LIMITED("limits-empty", "{\"*\":{\"params\":{\"rule\":[]}}}"),
+    LIMITED("limits-minus", "{\"*\":{\"dims\":{\"cols\":{\"least\":-1}}}}"),
+    LIMITED("limits-dtype", "{\"*\":{\"dtypes\":{\"q\":[\"u7\"]}}}"),
+    LIMITED("limits-ids", "{\"*\":{\"ids\":\"all\"}}"),
+    LIMITED("limits-huge", "{\"*\":{\"dims\":{\"cols\":{\"most\":1e400}}}}"),
+};
+
+/* Send a bad hello; 0: the example's. */
+static int bad_hello(void)
+{
     if (is_fault("hello-left")) {
         reply("left", "a window");
         return 1;
@@ -100,9 +102,9 @@ static int bad_hello(void)
         say(token);
         (void)pause();
     }
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (is_fault(rows[i].fault)) {
-            reply("0", rows[i].hello);
+    for (size_t i = 0; i < sizeof hellos / sizeof hellos[0]; i++) {
+        if (is_fault(hellos[i].fault)) {
+            reply("0", hellos[i].hello);
             return 1;
         }
     }
