@@ -40,8 +40,7 @@ double broken_mma_tree(const broken *b, const broken_mma *u,
 
     for (int i = 0; i < n; i++) {
         const double x = operand(b, u, r->a[i]) * operand(b, u, r->w[i]);
-        sum[i] = plus((float)x, 0, 0);
-        sum[i] = flush ? (float)flushed((double)sum[i], -126) : sum[i];
+        sum[i] = (float)(flush ? flushed((double)(float)x, -126) : x);
     }
     if (IS(MM29)) { /* one after the other */
         for (int i = 1; i < n; i++) {
