@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Halves of the layer on data that one kind of fault each needs, and that
- * random numbers do not have: sums beside a tie in rows of few bits, rows at
- * the end of an integer's range, quotients on a tie, groups all but zero.
+ * Halves of the layer, and steps of matrix instructions, on data that one kind
+ * of fault each needs, and that random numbers do not have: sums beside a tie
+ * in rows of few bits, rows at the end of an integer's range, quotients on a
+ * tie, groups all but zero.
  */
 #include "data/fills.h"
 
@@ -279,6 +280,117 @@ static void fill_zero(const test_case *c, host_tensor *t, prng *rng)
     memset(t->data, 0, (size_t)t->n_bytes);
 }
 
+/* A step's accumulator and first products.  From turn to turn one of these is
+   halved, and has the other sign. */
+typedef struct nudged_step {
+    double c, a[4], b[4];
+    int moved;
+} nudged_step;
+
+typedef struct nudged_steps {
+    const char *unit, *acc; /* how they begin */
+    uint64_t n;
+    nudged_step steps[9];
+} nudged_steps;
+
+static const nudged_steps step_tables[] = {
+    /* ties of binary16, beside a subnormal accumulator, which sets the
+       exponent, and beside what binary32 rounds away */
+    {"",
+     "f16",
+     4,
+     {{0x1p-24, {0x1p-12, 0x1p-20}, {0x1p-13, 0x1p-15}, 1},
+      {0x1p-23, {0x1p-12, 0x1p-20}, {0x1p-13, 0x1p-15}, 1},
+      {0, {1, 0x1p-5, 0x1p-11}, {1, 0x1p-6, 0x1p-11}, 2},
+      {0, {1.5, 0x1p-5, 0x1p-11}, {1.5, 0x1p-5, 0x1p-11}, 2}}},
+    /* FP8 in two steps: subnormals of the second cut the first's sum */
+    {"hopper_mma_sync",
+     "",
+     1,
+     {{0, {0x1p-14, 0, 0x1p-16, -0x1p-16}, {0x1p-9, 0, 0x1p12, 0x1p12}, 0}}},
+    /* ties of binary32 beside a subnormal accumulator */
+    {"cdna3",
+     "",
+     2,
+     {{0x1p-148, {0x1p-75, 0x1p-75}, {0x1p-75, 0x1p-78}, 1},
+      {0x1p-148, {0x1p-75, 0x1p-75}, {0x1p-75, 0x1p-77}, 1}}},
+    /* flushed to -0: operands, products, sums and accumulators */
+    {"",
+     "",
+     9,
+     {{-0.0, {-0x1p-129}, {1}, 3},
+      {-0.0, {1}, {-0x1p-129}, 3},
+      {-0.0, {-0x1p-17}, {1}, 3},
+      {-0.0, {1}, {-0x1p-17}, 3},
+      {-0.0, {-0x1p-65}, {0x1p-65}, 3},
+      {-0.0, {-0x1p-63, 0x1p-63}, {0x1.8p-63, 0x1p-63}, 3},
+      {-0.0, {-0x1p-63, 0, 0x1p-63}, {0x1.8p-63, 0, 0x1p-63}, 3},
+      {-0x1p-130, {0}, {0}, 3},
+      {-0x1.8p-126, {0x1p-63}, {0x1p-63}, 3}}},
+};
+
+static nudged_step step_of(const test_case *c, uint64_t row)
+{
+    const nudged_steps *t = step_tables;
+
+    while (strncmp(t->unit, case_value(c, "unit"), strlen(t->unit)) != 0 ||
+           strncmp(t->acc, case_value(c, "acc"), strlen(t->acc)) != 0) {
+        t++;
+    }
+    const uint64_t turn = row / t->n;
+    nudged_step s = t->steps[row % t->n];
+
+    s.b[s.moved] *= ldexp(turn % 2 == 0 ? 1 : -1, -(int)(turn % 8));
+    return s;
+}
+
+static void fill_step_sums(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, step_of(c, i).c);
+    }
+}
+
+/* Behind the first products -0 and 0; all ones where there are scales, of
+   every second pair of rows negative in a. */
+static void fill_step_numbers(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int has_scales = strcmp(case_value(c, "scale"), "none") != 0;
+    const int is_a = t->name[0] == 'a';
+    const uint64_t per_row = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / per_row;
+        const uint64_t k = i % per_row;
+        const nudged_step s = step_of(c, row);
+        const double x = k >= 4 ? 0 : is_a ? s.a[k] : s.b[k];
+        fill_put(t, i,
+                 has_scales       ? is_a && row / 2 % 2 == 1 ? -1 : 1
+                 : is_a && x == 0 ? -0.0
+                                  : x);
+    }
+}
+
+/* NaN: in even rows one scale of a, in odd ones of b. */
+static void fill_step_scales(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t blocks = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_scale_ordinary(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / blocks;
+        if (row % 2 == (t->name[0] != 'a') && i % blocks == row / 2 % blocks) {
+            tensor_store(t, i, t->dtype == MXO_E8M0 ? 255 : 127);
+        }
+    }
+}
+
 static const fill_row fills[] = {
     {"moe.gemm1", "x", "brink", fill_brink},
     {"moe.gemm2", "act", "brink", fill_brink},
@@ -311,6 +423,9 @@ static const fill_row fills[] = {
     {"gemm.q8_0", "a_scale", "faint", fill_faint_halves},
     {"gemm.q8_0", "w_scale", "faint", fill_faint_bytes},
     {"gemm.q8_0", "*", "faint", fill_random},
+    {"mma.step", "c", "nudged", fill_step_sums},
+    {"mma.step", "?_scale", "nudged", fill_step_scales},
+    {"mma.step", "?", "nudged", fill_step_numbers},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -366,6 +481,18 @@ static const grid_row grid[] = {
     {2, 0, "gemm.q8_0:order=*,rows=5,k=32|96,cols=4,data=faint"},
     {2, 0, "gemm.q8_0:order=*,rows=3,k=32|2080,cols=1|4|8,data=random"},
     {2, 0, "gemm.q8_0:weights=nvfp4,rows=3,k=64|2112,cols=1|4|8,data=random"},
+    {2, 0,
+     "mma.step:acc=f16,type=f16,unit=hopper_wgmma|hopper_mma_sync|volta|"
+     "turing|ampere|ada|blackwell,rows=64,k=16,data=nudged"},
+    {2, 0, "mma.step:unit=hopper_mma_sync,type=e5m2,rows=16,k=32,data=nudged"},
+    {2, 0, "mma.step:unit=cdna3,type=bf16|tf32,rows=32,k=8,data=nudged"},
+    {2, 0, "mma.step:unit=cdna1|cdna2,type=f16|bf16,rows=18,k=8,data=nudged"},
+    {2, 0,
+     "mma.step:unit=blackwell_mx,type=e4m3fn|e5m2|e2m1,scale=e8m0,rows=8,k=64,"
+     "data=nudged"},
+    {2, 0,
+     "mma.step:unit=blackwell_fp4,type=e2m1,scale=e8m0|ue4m3,rows=8,k=64,"
+     "data=nudged"},
     {0, 0, NULL},
 };
 
