@@ -71,6 +71,16 @@ static const fill_row fills[] = {
 #define PACKED "deepgemm.mn_major_tma_aligned_packed_ue8m0,dtype=f32"
 #define K_GROUPED "deepgemm.k_grouped_packed_ue8m0,dtype=f32"
 
+/* Around what llama.cpp's product and a GPU's take at once, in each order. */
+#define TILES                                                              \
+    "1|2|3|4|5|6|7|8|9|12|15|16|17|24|31|32|33|48|63|64|65|96|127|128|129" \
+    "|255|256|257"
+#define Q8_0(extents)                                           \
+    {2, 0, "gemm.q8_0:order=*," extents ",data=random"},        \
+    {                                                           \
+        2, 0, "gemm.q8_0:weights=nvfp4," extents ",data=random" \
+    }
+
 static const grid_row grid[] = {
     /* a long K */
     EVERY("moe.gemm1", TWO "hidden=2080|16416,inter=4,data=orderfree"),
@@ -116,6 +126,12 @@ static const grid_row grid[] = {
     {2, 0,
      "layout.convert:conversion=" LARGE_TILES
      ",experts=1,inter=1152,hidden=256,data=coded"},
+    Q8_0("rows=" TILES ",cols=8,k=64"),
+    Q8_0("rows=1,cols=" TILES ",k=64"),
+    Q8_0("rows=3,cols=5,k=128|192|256|320|448|512|576|960|1024|1088|4160"),
+    {2, 0,
+     "gemm.q8_0:order=*,rows=3,cols=5,k=32|96|160|224|288|480|544|992|1056,"
+     "data=random"},
     /* many rows, long ones, many groups */
     {2, 0, "layout.grouped:experts=1,rows=1025,cols=5,n=4,data=powers"},
     {2, 0, "layout.grouped:experts=1,rows=37,cols=16,n=129,data=powers"},
