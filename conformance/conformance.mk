@@ -659,6 +659,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/moe/test_route_ln.c \
 	%reldir%/unit/moe/test_route_topk.c \
 	%reldir%/unit/part.h \
+	%reldir%/unit/quick_check.h \
 	%reldir%/unit/quant/test_quant_block.c \
 	%reldir%/unit/quant/test_quant_engine.c \
 	%reldir%/unit/quant/test_quant_group.c \
@@ -674,7 +675,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/select/test_select.c \
 	%reldir%/unit/select/test_select_after.c \
 	%reldir%/unit/select/test_select_product.c
-unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"unit_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+unit_tests_CPPFLAGS = $(AM_CPPFLAGS) -include unit/quick_check.h -D_GNU_SOURCE -DSUITES='"unit_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 # Check's macros are not written for these two.
 unit_tests_CFLAGS = $(AM_CFLAGS) -Wno-conversion -Wno-pedantic
 unit_tests_LDFLAGS = $(AM_LDFLAGS) -static
@@ -700,8 +701,9 @@ pair_tests_SOURCES = \
 	%reldir%/unit/judge/test_layer_stages_mutants.c \
 	%reldir%/unit/judge/test_rules_apart.c \
 	%reldir%/unit/main.c \
-	%reldir%/unit/part.h
-pair_tests_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -DSUITES='"pair_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
+	%reldir%/unit/part.h \
+	%reldir%/unit/quick_check.h
+pair_tests_CPPFLAGS = $(AM_CPPFLAGS) -include unit/quick_check.h -D_GNU_SOURCE -DSUITES='"pair_suites.inc"' -I$(top_srcdir)/emu -I$(top_srcdir)/conformance $(JANSSON_CFLAGS) $(CHECK_CFLAGS)
 pair_tests_CFLAGS = $(unit_tests_CFLAGS)
 pair_tests_LDFLAGS = $(AM_LDFLAGS) -static
 pair_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
