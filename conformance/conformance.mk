@@ -688,7 +688,7 @@ unit_tests_SOURCES += \
 unit_tests_CPPFLAGS += -DMXO_WITH_MPFR
 unit_tests_LDADD += -lmpfr -lgmp
 endif
-TESTS += unit_tests
+TESTS += %reldir%/unit/unit.test
 
 check_PROGRAMS += pair_tests
 pair_tests_SOURCES = \
@@ -707,7 +707,7 @@ pair_tests_CPPFLAGS = $(AM_CPPFLAGS) -include unit/quick_check.h -D_GNU_SOURCE -
 pair_tests_CFLAGS = $(unit_tests_CFLAGS)
 pair_tests_LDFLAGS = $(AM_LDFLAGS) -static
 pair_tests_LDADD = libjudge.la libbroken.la libmxoracle.la $(JANSSON_LIBS) $(CHECK_LIBS)
-TESTS += pair_tests
+TESTS += %reldir%/unit/pair.test
 
 # The suite system once more, with POSIX's calls alone.
 check_PROGRAMS += posix_tests
@@ -776,7 +776,7 @@ flip_vectors_LDFLAGS = $(AM_LDFLAGS) -static
 flip_vectors_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 
 # The lanes of sanitizers and distcheck leave these to ci/nightly: they run the
-# program often, for what others ask of it as well.
+# program often, for what others ask of it as well, or do not run it.
 repeating_tests = $(all_repeating_tests)
 all_repeating_tests = \
 	%reldir%/tests/vectors/legal_vectors.test \
@@ -784,6 +784,7 @@ all_repeating_tests = \
 	%reldir%/tests/judge/layer_alone.test \
 	%reldir%/tests/judge/profiles.test \
 	%reldir%/tests/house/layout_pages.test \
+	%reldir%/tests/house/headers.test \
 	%reldir%/tests/house/help.test \
 	%reldir%/tests/house/narrow.test \
 	%reldir%/tests/judge/reports.test \
@@ -815,7 +816,6 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/fuzzing/fuzz_run.test \
 	%reldir%/tests/files/gen.test \
 	%reldir%/tests/house/exports.test \
-	%reldir%/tests/house/headers.test \
 	%reldir%/tests/device/hostile.test \
 	%reldir%/tests/device/hostile_process.test \
 	%reldir%/tests/device/state.test \
@@ -834,7 +834,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
 	%reldir%/tests/vectors/vectors.test
-EXTRA_DIST += $(all_repeating_tests)
+EXTRA_DIST += $(all_repeating_tests) %reldir%/unit/pair.test %reldir%/unit/unit.test
 TESTS += $(repeating_tests) $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive
