@@ -12,6 +12,8 @@ libdraw_la_SOURCES = \
 	%reldir%/base/codes.h \
 	%reldir%/base/input.c \
 	%reldir%/base/input.h \
+	%reldir%/base/memory.c \
+	%reldir%/base/memory.h \
 	%reldir%/base/number.c \
 	%reldir%/base/number.h \
 	%reldir%/base/prng.c \

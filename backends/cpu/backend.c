@@ -44,7 +44,7 @@ static mxo_status backend_open(void **ctx, int device, mxo_text why)
     }
     cpu_context *c = calloc(1, sizeof *c);
     if (c == NULL) {
-        return MXO_E_NOMEM;
+        return cpu_fail(MXO_E_NOMEM, why, "no memory for a context");
     }
     c->lane = lane;
     *ctx = c;

@@ -2,8 +2,7 @@
 /* See grown.h. */
 #include "grown.h"
 
-#include <stdint.h>
-#include <stdlib.h>
+#include "memory.h"
 
 enum { FIRST = 16, PARTS = 16 };
 
@@ -17,7 +16,5 @@ void *grown(void *list, size_t n, size_t element_bytes)
     if (n % step != 0) {
         return list; /* the last step left room */
     }
-    return n > SIZE_MAX / element_bytes - step
-               ? NULL
-               : realloc(list, (n + step) * element_bytes);
+    return memory_need_more(list, (n + step) * element_bytes);
 }

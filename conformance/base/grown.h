@@ -6,8 +6,7 @@
 #include <stddef.h>
 
 /* The list of n elements with room for one more, moved at every sixteenth part
-   of its length at most: n additions cost the time of n.  NULL: out of memory,
-   and the list is as it was. */
+   of its length at most: n additions cost the time of n. */
 void *grown(void *list, size_t n, size_t element_bytes);
 
 #endif

@@ -2,23 +2,20 @@
 /* See strbuf.h. */
 #include "strbuf.h"
 
+#include "memory.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(strbuf *b, size_t more)
+static void reserve(strbuf *b, size_t more)
 {
     const size_t need = b->used + more + 1;
 
     if (need > b->size) {
-        char *grown = realloc(b->text, 2 * need);
-        if (grown == NULL) {
-            return 0;
-        }
-        b->text = grown;
         b->size = 2 * need;
+        b->text = memory_need_more(b->text, b->size);
     }
-    return 1;
 }
 
 void strbuf_add_list(strbuf *b, const char *format, va_list args)
@@ -28,7 +25,8 @@ void strbuf_add_list(strbuf *b, const char *format, va_list args)
     va_copy(again, args);
     const int n = vsnprintf(NULL, 0, format, args);
 
-    if (n >= 0 && reserve(b, (size_t)n)) {
+    if (n >= 0) {
+        reserve(b, (size_t)n);
         (void)vsnprintf(b->text + b->used, (size_t)n + 1, format, again);
         b->used += (size_t)n;
     }

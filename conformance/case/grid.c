@@ -8,6 +8,7 @@
 
 #include "base/cli.h"
 #include "base/input.h"
+#include "base/memory.h"
 #include "base/prng.h"
 #include "cover.h"
 #include "family.h"
@@ -64,48 +65,32 @@ static size_t *slot_of(const case_list *l, const char *text, uint64_t seed)
 }
 
 /* Room for one more, with at least two slots for each. */
-static mxo_status make_room(case_list *l)
+static void make_room(case_list *l)
 {
     const size_t capacity = l->capacity == 0 ? 256 : 2 * l->capacity;
 
     if (l->n < l->capacity) {
-        return MXO_OK;
+        return;
     }
-    case_item *grown = realloc(l->item, capacity * sizeof *grown);
-    if (grown != NULL) {
-        l->item = grown;
-    }
-    size_t *slot = calloc(2 * capacity, sizeof *slot);
-    if (grown == NULL || slot == NULL) {
-        free(slot);
-        return MXO_E_NOMEM;
-    }
+    l->item = memory_need_more(l->item, capacity * sizeof *l->item);
     free(l->slot);
-    l->slot = slot;
+    l->slot = memory_need_zeros(2 * capacity, sizeof *l->slot);
     l->n_slots = 2 * capacity;
     l->capacity = capacity;
     for (size_t i = 0; i < l->n; i++) {
         *slot_of(l, l->item[i].text, l->item[i].seed) = i + 1;
     }
-    return MXO_OK;
 }
 
-mxo_status case_list_add(case_list *l, const char *text, uint64_t seed)
+void case_list_add(case_list *l, const char *text, uint64_t seed)
 {
-    MXO_TRY(make_room(l));
+    make_room(l);
     size_t *slot = slot_of(l, text, seed);
 
-    if (*slot != 0) {
-        return MXO_OK;
+    if (*slot == 0) {
+        l->item[l->n++] = (case_item){memory_need_text(text), seed};
+        *slot = l->n;
     }
-    char *copy = strdup(text);
-
-    if (copy == NULL) {
-        return MXO_E_NOMEM;
-    }
-    l->item[l->n++] = (case_item){copy, seed};
-    *slot = l->n;
-    return MXO_OK;
 }
 
 void case_list_clear(case_list *l)
@@ -205,8 +190,7 @@ static word_span nth_value(const axis *a, uint64_t which)
 
 /* The case, and where it leaves columns dead those that it takes to meet every
    one of them. */
-static int add_stretches(case_list *l, test_case *c, uint64_t seed,
-                         mxo_text why)
+static void add_stretches(case_list *l, test_case *c, uint64_t seed)
 {
     const uint64_t end = c->stretch > 0 ? c->stretch + 1 : fill_stretches(c);
 
@@ -214,11 +198,8 @@ static int add_stretches(case_list *l, test_case *c, uint64_t seed,
         char text[CASE_TEXT];
 
         case_print(c, 0, text);
-        if (case_list_add(l, text, seed) != MXO_OK) {
-            return refuse(why, "out of memory", text);
-        }
+        case_list_add(l, text, seed);
     }
-    return 0;
 }
 
 /* The case with value choice[i] on axis i, in its default spelling. */
@@ -242,7 +223,8 @@ static int add_choice(case_list *l, const grid_template *t,
     if (case_parse(&c, text, why) != 0) {
         return -1;
     }
-    return add_stretches(l, &c, seed, why);
+    add_stretches(l, &c, seed);
+    return 0;
 }
 
 static int expand_product(case_list *l, const grid_template *t, uint64_t seed,
@@ -370,9 +352,8 @@ static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)
         return -1;
     }
     case_print(&c, 0, text);
-    return case_list_add(l, text, seed) == MXO_OK
-               ? 0
-               : refuse(why, "out of memory", text);
+    case_list_add(l, text, seed);
+    return 0;
 }
 
 /* A line without its end: 1; 0: there is none; -1: it is none of text. */

@@ -2,6 +2,8 @@
 /* Reading mxo_op_info; the notation is described in <mxoracle/abi.h>. */
 #include "opinfo.h"
 
+#include "base/memory.h"
+
 #include <mxoracle/mxoracle.h>
 
 #include <stdio.h>
@@ -343,14 +345,14 @@ static void load(void)
     while (info[n].name != NULL) {
         n++;
     }
-    schemas = calloc((size_t)n, sizeof schemas[0]);
-    for (int i = 0; schemas != NULL && i < n; i++) {
+    schemas = memory_need_zeros((size_t)n, sizeof schemas[0]);
+    for (int i = 0; i < n; i++) {
         if (op_schema_parse(&schemas[i], &info[i], why) != 0) {
             fprintf(stderr, "mxoracle: %s\n", sentence);
             exit(99);
         }
     }
-    n_schemas = schemas == NULL ? 0 : n;
+    n_schemas = n;
 }
 
 int op_count(void)

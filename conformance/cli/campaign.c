@@ -3,6 +3,7 @@
 #include "campaign.h"
 
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/prng.h"
 
 #include <inttypes.h>
@@ -121,12 +122,9 @@ int campaign_plan_make(campaign_plan *p, const run_options *o,
     if (status == EXIT_PASS) {
         status = check_excludes(o, &all);
     }
-    p->cases.item = calloc(all.n + 1, sizeof *p->cases.item);
-    p->index = calloc(all.n + 1, sizeof *p->index);
+    p->cases.item = memory_need_zeros(all.n + 1, sizeof *p->cases.item);
+    p->index = memory_need_zeros(all.n + 1, sizeof *p->index);
     p->cases.capacity = all.n + 1;
-    if (p->cases.item == NULL || p->index == NULL) {
-        status = EXIT_BROKEN;
-    }
     if (status == EXIT_PASS) {
         sort_out(p, o, &all, digest);
     }

@@ -161,7 +161,7 @@ static int read_cases(char *const args[], int n, uint64_t seed, case_list *list)
             bad = grid_read_file(list, args[i] + 1, seed, why);
         } else if ((bad = case_parse(&c, args[i], why)) == 0) {
             case_print(&c, 0, spelled);
-            bad = case_list_add(list, spelled, seed) != MXO_OK;
+            case_list_add(list, spelled, seed);
         }
         if (bad != 0) {
             return cli_refuse("%s", sentence);

@@ -5,6 +5,7 @@
  */
 #include "base/cli.h"
 #include "base/input.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/options.h"
 #include "lost.h"
@@ -312,14 +313,11 @@ static int report(session *s, char **paths, int n)
 
 int cmd_report(int argc, char **argv)
 {
-    session *s = calloc(1, sizeof *s);
+    session *s = memory_need_zeros(1, sizeof *s);
     char *text = NULL;
     int status = -1;
     int code;
 
-    if (s == NULL) {
-        return EXIT_BROKEN;
-    }
     s->slower = 2;
     options_start();
     while (status < 0 &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mxoracle run: judge cases on backends, report, and say so by exit code. */
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "base/stop.h"
 #include "campaign.h"
@@ -417,11 +418,10 @@ static int prepare(session *s)
     if (status == EXIT_PASS) {
         status = report_set_open(&s->reports, &s->o->reports, &report_text);
     }
-    s->pending.item = calloc(s->plan.cases.n + 1, sizeof *s->pending.item);
-    s->pending_at = calloc(s->plan.cases.n + 1, sizeof *s->pending_at);
-    if (s->pending.item == NULL || s->pending_at == NULL) {
-        status = EXIT_BROKEN;
-    }
+    s->pending.item =
+        memory_need_zeros(s->plan.cases.n + 1, sizeof *s->pending.item);
+    s->pending_at =
+        memory_need_zeros(s->plan.cases.n + 1, sizeof *s->pending_at);
     return status;
 }
 
@@ -480,12 +480,8 @@ int cmd_run(int argc, char **argv)
     if (options.vectors) {
         return run_vectors(&options);
     }
-    session *s = calloc(1, sizeof *s);
+    session *s = memory_need_zeros(1, sizeof *s);
 
-    if (s == NULL) {
-        fputs("mxoracle: out of memory\n", stderr);
-        return EXIT_BROKEN;
-    }
     s->o = &options;
     cli_publish_width();
     status = run_session(s);

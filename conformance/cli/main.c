@@ -4,15 +4,19 @@
  * arguments are those of "run".
  */
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/stop.h"
 #include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
 
+#include <jansson.h>
+
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -175,6 +179,7 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "run";
 
     number_standard();
+    json_set_alloc_funcs(memory_need, free);
     hold_standard_streams();
     if (!has_stack()) {
         return EXIT_BROKEN;

@@ -3,6 +3,7 @@
 #include "run_vectors.h"
 
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/stop.h"
 
 #include <stdlib.h>
@@ -19,10 +20,9 @@ int vectors_on(const run_options *o, const backend_list *chosen,
                const vector_options *options)
 {
     const size_t n = (size_t)chosen->n;
-    vector_subject *subjects = calloc(n, sizeof *subjects);
-    int status = EXIT_BROKEN;
+    vector_subject *subjects = memory_need_zeros(n, sizeof *subjects);
 
-    for (size_t i = 0; subjects != NULL && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const backend_ref *ref = &chosen->ref[i];
         subjects[i] = (vector_subject){
             .name = ref->shown[0] == '\0' ? ref->name : ref->shown,
@@ -33,9 +33,9 @@ int vectors_on(const run_options *o, const backend_list *chosen,
                     .apart = is_isolated(o, ref)},
             .required = ref->is_given};
     }
-    if (subjects != NULL) {
-        status = vectors_run(subjects, chosen->n, o->args, o->n_args, options);
-    }
+    const int status =
+        vectors_run(subjects, chosen->n, o->args, o->n_args, options);
+
     free(subjects);
     return status;
 }

@@ -3,6 +3,7 @@
  * From a backend's order back to checkpoint order: the metadata of the
  * converted file says what its layers were called and how large they were.
  */
+#include "base/memory.h"
 #include "base/say.h"
 #include "base/tensors.h"
 #include "files/json_walk.h"
@@ -251,8 +252,8 @@ static int is_of_layer(const job *j, const moe_layer *l,
    stay in the order that it has. */
 static int plan_rest(job *j, mxo_text why)
 {
-    uint8_t *owned = calloc(j->in->n + 1, 1);
-    int bad = owned == NULL;
+    uint8_t *owned = memory_need_zeros(j->in->n + 1, 1);
+    int bad = 0;
 
     j->layers.owned = owned;
     j->first_rest = j->sink.n;
@@ -293,9 +294,10 @@ int job_plan_back(job *j, mxo_text why)
 {
     int bad = read_layers(j, why);
 
-    j->first_output = calloc(j->layers.n + 1, sizeof *j->first_output);
+    j->first_output =
+        memory_need_zeros(j->layers.n + 1, sizeof *j->first_output);
     for (size_t i = 0; i < j->layers.n && !bad; i++) {
-        bad = j->first_output == NULL || plan_layer(j, i, why) != 0;
+        bad = plan_layer(j, i, why) != 0;
     }
     bad = bad || plan_rest(j, why) != 0;
     return bad ? -1 : 0;

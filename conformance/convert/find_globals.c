@@ -2,6 +2,7 @@
 /* The global scales of an NVFP4 layer in a checkpoint; see globals.def. */
 #include "layers.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <stdio.h>
@@ -177,8 +178,8 @@ static int find_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
 
     l->globals = &stacked;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
-    l->global = calloc((size_t)layer_globals(l), sizeof *l->global);
-    for (uint64_t i = 0; l->global != NULL && i < layer_globals(l); i++) {
+    l->global = memory_need_zeros((size_t)layer_globals(l), sizeof *l->global);
+    for (uint64_t i = 0; i < layer_globals(l); i++) {
         layer_global_name(l, l->globals, i, name, sizeof name);
         l->global[i] = checkpoint_find(c, name);
         l->global_rank |= l->global[i] != NULL;
@@ -196,10 +197,7 @@ static int find_stacked(const checkpoint *c, moe_layer *l, mxo_text why)
             return -1;
         }
     }
-    if (l->global == NULL) {
-        (void)say(MXO_E_NOMEM, why, "no memory");
-    }
-    return l->global == NULL ? -1 : 0;
+    return 0;
 }
 
 int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why)
@@ -209,8 +207,8 @@ int layer_find_globals(const checkpoint *c, moe_layer *l, mxo_text why)
     }
     l->globals = style_of(c, l, why);
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers */
-    l->global = calloc((size_t)layer_globals(l), sizeof *l->global);
-    if (l->globals == NULL || l->global == NULL) {
+    l->global = memory_need_zeros((size_t)layer_globals(l), sizeof *l->global);
+    if (l->globals == NULL) {
         return -1;
     }
     for (uint64_t i = 0; i < layer_globals(l); i++) {

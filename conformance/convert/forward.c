@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From checkpoint order to a backend's order. */
+#include "base/memory.h"
 #include "base/say.h"
 #include "base/tensors.h"
 #include "globals.h"
@@ -217,11 +218,10 @@ int job_plan_forward(job *j, mxo_text why)
     const expectation *e = job_expected(j->conversion);
 
     j->part.up_first = e != NULL && e->up_first;
-    j->first_output = calloc(j->layers.n, sizeof *j->first_output);
-    j->first_global = calloc(j->layers.n, sizeof *j->first_global);
+    j->first_output = memory_need_zeros(j->layers.n, sizeof *j->first_output);
+    j->first_global = memory_need_zeros(j->layers.n, sizeof *j->first_global);
     for (size_t i = 0; i < j->layers.n; i++) {
-        if (j->first_output == NULL || j->first_global == NULL ||
-            plan_layer(j, i, why) != 0) {
+        if (plan_layer(j, i, why) != 0) {
             return -1;
         }
     }

@@ -2,6 +2,7 @@
 /* The layers of a checkpoint, and that their sizes agree. */
 #include "layers.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <stdio.h>
@@ -436,8 +437,8 @@ int layers_find(const checkpoint *c, row_order asked, layer_list *list,
 {
     memset(list, 0, sizeof *list);
     list->asked = asked;
-    list->owned = calloc(c->n + 1, 1);
-    int bad = list->owned == NULL || find_all(c, list, why) != 0;
+    list->owned = memory_need_zeros(c->n + 1, 1);
+    int bad = find_all(c, list, why) != 0;
 
     for (size_t i = 0; i < list->n && !bad; i++) {
         own_layer(list, c, &list->layer[i]);

@@ -2,6 +2,7 @@
 /* See verdict.h. */
 #include "verdict.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <stdarg.h>
@@ -96,12 +97,10 @@ json_t *verdict_text_json(const char *text)
     if (plain != NULL) {
         return plain;
     }
-    char *copy = strdup(text);
+    char *copy = memory_need_text(text);
 
-    if (copy != NULL) {
-        say_printable_lines(copy);
-    }
-    plain = copy == NULL ? NULL : json_string(copy);
+    say_printable_lines(copy);
+    plain = json_string(copy);
     free(copy);
     return plain;
 }
@@ -176,8 +175,8 @@ int verdict_from_json(verdict *v, const json_t *object)
         (void)snprintf((char *)v + fields[i].offset, fields[i].size, "%s",
                        text == NULL ? "" : text);
     }
-    v->detail = detail == NULL ? NULL : strdup(detail);
-    v->map = map == NULL ? NULL : strdup(map);
-    v->asked = asked == NULL ? NULL : strdup(asked);
+    v->detail = detail == NULL ? NULL : memory_need_text(detail);
+    v->map = map == NULL ? NULL : memory_need_text(map);
+    v->asked = asked == NULL ? NULL : memory_need_text(asked);
     return 0;
 }

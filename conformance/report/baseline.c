@@ -5,6 +5,7 @@
 #include "base/cli.h"
 #include "base/grown.h"
 #include "base/input.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/say.h"
 #include "record.h"
@@ -32,14 +33,11 @@ static int refuse(const reading *r, const char *what, const char *text)
 
 static baseline_entry *add_entry(baseline *b)
 {
-    baseline_entry *entry = grown(b->entry, b->n, sizeof *entry);
+    b->entry = grown(b->entry, b->n, sizeof *b->entry);
+    baseline_entry *entry = &b->entry[b->n++];
 
-    if (entry == NULL) {
-        return NULL;
-    }
-    b->entry = entry;
-    memset(&entry[b->n], 0, sizeof *entry);
-    return &entry[b->n++];
+    memset(entry, 0, sizeof *entry);
+    return entry;
 }
 
 /* The text without blanks at its ends. */
@@ -138,12 +136,9 @@ static int read_failure(const reading *r, baseline_entry *e, char *rest)
     if (!number_natural(next_word(&rest), 0, INT64_MAX, &e->seed)) {
         return refuse(r, "a seed must follow the backend", "");
     }
-    e->case_text = strdup(trim(rest));
-    e->reason = strdup(trim(reason));
-    e->link = strdup(trim(link));
-    if (e->case_text == NULL || e->reason == NULL || e->link == NULL) {
-        return refuse(r, "out of memory", "");
-    }
+    e->case_text = memory_need_text(trim(rest));
+    e->reason = memory_need_text(trim(reason));
+    e->link = memory_need_text(trim(link));
     if (e->case_text[0] == '\0' || e->reason[0] == '\0' || e->link[0] == '\0') {
         return refuse(r, "case, reason and link may not be empty", "");
     }
@@ -160,9 +155,6 @@ static int read_line(const reading *r, char *line)
     const char *word = next_word(&rest);
     baseline_entry *e = add_entry(r->b);
 
-    if (e == NULL) {
-        return refuse(r, "out of memory", "");
-    }
     e->line = r->line;
     if (strcmp(word, "cover") == 0) {
         return read_cover(r, e, rest);

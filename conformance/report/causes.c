@@ -4,6 +4,7 @@
 
 #include "base/cli.h"
 #include "base/grown.h"
+#include "base/memory.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -49,7 +50,7 @@ static int is_ragged(const char *case_text)
 
 static char *copy(const char *text)
 {
-    return text == NULL ? NULL : strdup(text);
+    return text == NULL ? NULL : memory_need_text(text);
 }
 
 static cause *find_or_add(cause_list *l, const cause *wanted)
@@ -65,16 +66,11 @@ static cause *find_or_add(cause_list *l, const cause *wanted)
     if (place != NULL) {
         return &l->cause[json_integer_value(place)];
     }
-    cause *causes = grown(l->cause, l->n, sizeof *causes);
-
-    if (causes == NULL) {
-        return NULL;
-    }
-    l->cause = causes;
-    causes[l->n] = *wanted;
+    l->cause = grown(l->cause, l->n, sizeof *l->cause);
+    l->cause[l->n] = *wanted;
     l->place = l->place == NULL ? json_object() : l->place;
     (void)json_object_set_new(l->place, key, json_integer((json_int_t)l->n));
-    return &causes[l->n++];
+    return &l->cause[l->n++];
 }
 
 static void take_first(cause *c, const report_result *r)
@@ -103,12 +99,10 @@ void causes_add(cause_list *l, const report_result *r)
     blur(r->v->reason, wanted.sentence, sizeof wanted.sentence);
     cause *c = find_or_add(l, &wanted);
 
-    if (c != NULL && c->n == 0) {
+    if (c->n == 0) {
         take_first(c, r);
     }
-    if (c != NULL) {
-        c->n += r->n_cases;
-    }
+    c->n += r->n_cases;
 }
 
 static int by_weight(const void *a, const void *b)

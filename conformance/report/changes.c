@@ -3,6 +3,7 @@
 #include "changes.h"
 
 #include "base/grown.h"
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <inttypes.h>
@@ -41,7 +42,7 @@ int changes_begin(changes *c)
     int bad = 0;
 
     c->before = json_object();
-    c->is_met = calloc(c->old->n_cases + 1, 1);
+    c->is_met = memory_need_zeros(c->old->n_cases + 1, 1);
     for (size_t i = 0; i < c->old->n_cases; i++) {
         json_t *record = stored_record(c->old, i);
         char *key = record_case_key(record_text(record, "backend"),
@@ -52,7 +53,7 @@ int changes_begin(changes *c)
         free(key);
         json_decref(record);
     }
-    return bad || c->before == NULL || c->is_met == NULL ? -1 : 0;
+    return bad ? -1 : 0;
 }
 
 /* Case i of the older run, held against the same baseline. */
@@ -74,18 +75,14 @@ static void add(changes *c, change_kind kind, const report_result *now,
                 const report_result *old)
 {
     const report_result *r = now != NULL ? now : old;
-    change *grown_item = grown(c->item, c->n, sizeof *grown_item);
 
     c->count[kind]++;
-    if (grown_item == NULL) {
-        return;
-    }
-    c->item = grown_item;
+    c->item = grown(c->item, c->n, sizeof *c->item);
     c->item[c->n++] = (change){
         .kind = kind,
-        .backend = strdup(r->backend->name),
-        .case_text = strdup(r->case_text),
-        .reason = strdup(r->v->reason),
+        .backend = memory_need_text(r->backend->name),
+        .case_text = memory_need_text(r->case_text),
+        .reason = memory_need_text(r->v->reason),
         .seed = r->seed,
         .has_no_seed = r->has_no_seed,
         .was = old == NULL ? N_VERDICTS : old->v->status,

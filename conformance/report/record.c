@@ -2,6 +2,7 @@
 /* See record.h. */
 #include "record.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 #include "case/case_text.h"
 
@@ -329,7 +330,7 @@ static void clean_text(json_t *text, int has_lines)
 {
     char *copy = say_is_printable(json_string_value(text))
                      ? NULL
-                     : strdup(json_string_value(text));
+                     : memory_need_text(json_string_value(text));
 
     if (copy == NULL) {
         return;
@@ -370,12 +371,9 @@ void record_clean(json_t *record)
 char *record_key(const char *backend, uint64_t seed, const char *case_text)
 {
     const size_t room = strlen(backend) + strlen(case_text) + 24;
-    char *key = malloc(room);
+    char *key = memory_need(room);
 
-    if (key != NULL) {
-        (void)snprintf(key, room, "%s %" PRIu64 " %s", backend, seed,
-                       case_text);
-    }
+    (void)snprintf(key, room, "%s %" PRIu64 " %s", backend, seed, case_text);
     return key;
 }
 
@@ -412,7 +410,7 @@ static void read_verdict(const json_t *record, verdict *v)
     copy_text(v->want, sizeof v->want, first, "want");
     copy_text(v->got, sizeof v->got, first, "got");
     verdict_use_from_json(&v->use, json_object_get(record, "bound_used"));
-    v->detail = detail[0] == '\0' ? NULL : strdup(detail);
+    v->detail = detail[0] == '\0' ? NULL : memory_need_text(detail);
     v->map = json_is_object(map) ? json_dumps(map, JSON_COMPACT) : NULL;
 }
 

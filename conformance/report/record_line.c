@@ -3,6 +3,7 @@
  * Lines of a stranger's report: their length and their members are those of
  * docs/reports.schema.json, before a tree is made of them.
  */
+#include "base/memory.h"
 #include "base/say.h"
 #include "files/json_walk.h"
 #include "record.h"
@@ -214,16 +215,10 @@ json_t *record_again(const char *line)
     return o;
 }
 
-static int grow(char **line, size_t *size)
+static void grow(char **line, size_t *size)
 {
-    const size_t more = *size == 0 ? FIRST_LINE : 2 * *size;
-    char *grown = realloc(*line, more);
-
-    if (grown != NULL) {
-        *line = grown;
-        *size = more;
-    }
-    return grown == NULL ? -1 : 0;
+    *size = *size == 0 ? FIRST_LINE : 2 * *size;
+    *line = memory_need_more(*line, *size);
 }
 
 ssize_t record_next_line(FILE *f, char **line, size_t *size)
@@ -232,8 +227,8 @@ ssize_t record_next_line(FILE *f, char **line, size_t *size)
     int c = 0;
 
     while (c != '\n' && n <= RECORD_MOST && (c = getc(f)) != EOF) {
-        if (n + 1 >= *size && grow(line, size) != 0) {
-            return -1;
+        if (n + 1 >= *size) {
+            grow(line, size);
         }
         (*line)[n++] = (char)(c == '\0' ? RECORD_ZERO[0] : c);
         (*line)[n] = '\0';

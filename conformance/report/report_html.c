@@ -7,19 +7,19 @@
  */
 #include "html_page.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 
 static void html_begin(reporter *r, const report_run *run)
 {
     r->run = run;
-    r->state = calloc(1, sizeof(cause_list));
+    r->state = memory_need_zeros(1, sizeof(cause_list));
 }
 
 static void html_result(reporter *r, const report_result *result)
 {
-    if (r->state != NULL) {
-        causes_add(r->state, result);
-    }
+    causes_add(r->state, result);
 }
 
 static void html_end(reporter *r, const tally *t)
@@ -27,11 +27,9 @@ static void html_end(reporter *r, const tally *t)
     cause_list *causes = r->state;
 
     html_open(r->out, r->run, t);
-    if (causes != NULL) {
-        causes_sort(causes);
-        html_causes(r->out, causes);
-        causes_clear(causes);
-    }
+    causes_sort(causes);
+    html_causes(r->out, causes);
+    causes_clear(causes);
     if (r->run->changes != NULL) {
         html_changes(r->out, r->run->changes);
     }

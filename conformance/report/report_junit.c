@@ -5,6 +5,7 @@
  * open is an error.  Suites carry totals in their first tag, so everything is
  * kept until the end.
  */
+#include "base/memory.h"
 #include "base/strbuf.h"
 #include "report.h"
 
@@ -58,7 +59,7 @@ static void add_attribute(strbuf *b, const char *name, const char *value)
 static void junit_begin(reporter *r, const report_run *run)
 {
     r->run = run;
-    r->state = calloc(1, sizeof(suites));
+    r->state = memory_need_zeros(1, sizeof(suites));
 }
 
 static suite *suite_of(suites *all, const backend_info *backend)
@@ -68,15 +69,13 @@ static suite *suite_of(suites *all, const backend_info *backend)
             return &all->suite[i];
         }
     }
-    suite *grown = realloc(all->suite, (all->n + 1) * sizeof *grown);
+    all->suite =
+        memory_need_more(all->suite, (all->n + 1) * sizeof *all->suite);
+    suite *s = &all->suite[all->n++];
 
-    if (grown == NULL) {
-        return NULL;
-    }
-    all->suite = grown;
-    memset(&grown[all->n], 0, sizeof *grown);
-    grown[all->n].backend = backend;
-    return &grown[all->n++];
+    memset(s, 0, sizeof *s);
+    s->backend = backend;
+    return s;
 }
 
 /* Did the harness or the backend break, rather than answer wrongly? */
@@ -172,13 +171,10 @@ static void add_body(suite *s, const report_result *result)
 
 static void junit_result(reporter *r, const report_result *result)
 {
-    suite *s = r->state == NULL ? NULL : suite_of(r->state, result->backend);
+    suite *s = suite_of(r->state, result->backend);
     char op[96];
     char classname[160];
 
-    if (s == NULL) {
-        return;
-    }
     report_op(result, op, sizeof op);
     (void)snprintf(classname, sizeof classname, "%s.%s", result->backend->name,
                    op);
@@ -242,7 +238,7 @@ static void junit_end(reporter *r, const tally *t)
 
     strbuf_add(&b,
                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
-    for (size_t i = 0; all != NULL && i < all->n; i++) {
+    for (size_t i = 0; i < all->n; i++) {
         add_suite(&b, r->run, &all->suite[i]);
         strbuf_clear(&all->suite[i].cases);
     }
@@ -252,7 +248,7 @@ static void junit_end(reporter *r, const tally *t)
     strbuf_add(&b, "</testsuites>\n");
     fputs(strbuf_text(&b), r->out);
     strbuf_clear(&b);
-    free(all == NULL ? NULL : all->suite);
+    free(all->suite);
     free(all);
 }
 

@@ -6,6 +6,7 @@
  * long text.
  */
 #include "base/cli.h"
+#include "base/memory.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ typedef struct matrix_state {
 static void matrix_begin(reporter *r, const report_run *run)
 {
     r->run = run;
-    r->state = calloc(1, sizeof(matrix_state));
+    r->state = memory_need_zeros(1, sizeof(matrix_state));
 }
 
 static void matrix_result(reporter *r, const report_result *result)
@@ -35,9 +36,8 @@ static void matrix_result(reporter *r, const report_result *result)
     matrix_state *s = r->state;
     const ptrdiff_t i = result->backend - r->run->backends;
 
-    if (s != NULL && verdict_is_red(result->v->status) &&
-        s->first_repro[i] == NULL) {
-        s->first_repro[i] = strdup(result->repro);
+    if (verdict_is_red(result->v->status) && s->first_repro[i] == NULL) {
+        s->first_repro[i] = memory_need_text(result->repro);
     }
 }
 
@@ -279,9 +279,7 @@ static void matrix_end(reporter *r, const tally *t)
     say_verdict(r, t);
     say_table(r, t);
     say_unjudged(r, t);
-    if (r->state != NULL) {
-        say_backends(r, r->state);
-    }
+    say_backends(r, r->state);
     free(r->state);
 }
 

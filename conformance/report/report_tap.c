@@ -2,6 +2,8 @@
 /* Test Anything Protocol: plan first, one line per case, reasons as notes. */
 #include "report.h"
 
+#include "base/memory.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +28,10 @@ static int is_plan_known(const report_run *run)
 static void tap_begin(reporter *r, const report_run *run)
 {
     r->run = run;
-    tap_state *s = calloc(1, sizeof *s);
+    tap_state *s = memory_need_zeros(1, sizeof *s);
 
     r->state = s;
-    if (s != NULL && is_plan_known(run)) {
+    if (is_plan_known(run)) {
         s->has_plan = 1;
         fprintf(r->out, "1..%" PRIu64 "\n", run->n_planned);
     }
@@ -75,8 +77,8 @@ static void tap_result(reporter *r, const report_result *result)
     const int skipped =
         v->status == VERDICT_SKIP || v->status == VERDICT_UNSUPPORTED;
 
-    fprintf(r->out, "%s %" PRIu64 " - %s ", ok ? "ok" : "not ok",
-            s == NULL ? 0 : ++s->n, result->backend->name);
+    fprintf(r->out, "%s %" PRIu64 " - %s ", ok ? "ok" : "not ok", ++s->n,
+            result->backend->name);
     description(r->out, result->case_text);
     if (skipped) {
         fputs(" # SKIP ", r->out);
@@ -101,7 +103,7 @@ static void tap_end(reporter *r, const tally *t)
 
     if (r->run->stopped != NULL) {
         fprintf(r->out, "Bail out! stopped by %s\n", r->run->stopped);
-    } else if (s != NULL && !s->has_plan) {
+    } else if (!s->has_plan) {
         fprintf(r->out, "1..%" PRIu64 "\n", s->n);
     }
     free(r->state);

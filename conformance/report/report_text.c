@@ -4,6 +4,7 @@
  * judged by which rule and what was not, the failures again, one last line.
  */
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/strbuf.h"
 #include "causes.h"
 #include "judge/third_party_tolerances.h"
@@ -47,7 +48,7 @@ static void say_backend(FILE *out, const backend_info *b)
 static void text_begin(reporter *r, const report_run *run)
 {
     r->run = run;
-    r->state = calloc(1, sizeof(text_state));
+    r->state = memory_need_zeros(1, sizeof(text_state));
     if (run->verbose < 0) {
         return;
     }
@@ -126,9 +127,6 @@ static void text_result(reporter *r, const report_result *result)
     text_state *s = r->state;
     const verdict *v = result->v;
 
-    if (s == NULL) {
-        return;
-    }
     if (verdict_is_red(v->status)) {
         s->n_red++;
         causes_add(&s->causes, result);
@@ -339,7 +337,7 @@ static void text_end(reporter *r, const tally *t)
 {
     text_state *s = r->state;
 
-    if (s != NULL && r->run->verbose >= 0) {
+    if (r->run->verbose >= 0) {
         if (!is_all_blank(t)) {
             say_table(r->out, t);
         }
@@ -348,7 +346,7 @@ static void text_end(reporter *r, const tally *t)
         say_use(r->out, t);
         say_loose(r->out, t);
     }
-    if (s != NULL && s->n_red > 0) {
+    if (s->n_red > 0) {
         if (s->n_red > s->n_shown) {
             cli_line(r->out, 4,
                      "%" PRIu64 " more failures are not shown in full "
@@ -364,11 +362,9 @@ static void text_end(reporter *r, const tally *t)
             causes_print(r->out, &s->causes, CAUSES_SHOWN);
         }
     }
-    if (s != NULL) {
-        strbuf_clear(&s->list);
-        causes_clear(&s->causes);
-        say_declined(r, t);
-    }
+    strbuf_clear(&s->list);
+    causes_clear(&s->causes);
+    say_declined(r, t);
     free(s);
     const int is_part = r->run->stopped != NULL || tally_left_out(t) > 0;
     fputs(paint(r, tally_red(t) > 0 ? RED : is_part ? YELLOW : GREEN), r->out);

@@ -4,6 +4,7 @@
 
 #include "base/grown.h"
 #include "base/input.h"
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <inttypes.h>
@@ -73,15 +74,12 @@ static int mark_shard(const reading *r)
     }
     if (s->n_files == 1) {
         s->n_shards = n;
-        s->is_there = calloc(n + 1, 1);
+        s->is_there = memory_need_zeros(n + 1, 1);
     } else if (n == 0 || s->n_shards == 0) {
         return refuse(r, "cannot be joined: of several reports each must be "
                          "a shard");
     } else if (n != s->n_shards) {
         return refuse(r, "is a shard of a run in another number of parts");
-    }
-    if (s->is_there == NULL) {
-        return refuse(r, "is too large for the memory");
     }
     if (n > 0 && s->is_there[k]) {
         return refuse(r, "is a shard that is there already");
@@ -176,21 +174,15 @@ static size_t rank_of(const json_t *backends, const char *name)
     return i;
 }
 
-static int add_case(stored_run *s, const json_t *o, const char *line)
+static void add_case(stored_run *s, const json_t *o, const char *line)
 {
-    stored_case *cases = grown(s->cases, s->n_cases, sizeof *cases);
-
-    if (cases == NULL) {
-        return -1;
-    }
-    s->cases = cases;
-    cases[s->n_cases] =
-        (stored_case){.line = strdup(line),
+    s->cases = grown(s->cases, s->n_cases, sizeof *s->cases);
+    s->cases[s->n_cases++] =
+        (stored_case){.line = memory_need_text(line),
                       .rank = rank_of(json_object_get(s->header, "backends"),
                                       record_text(o, "backend")),
                       .index = record_count(o, "index"),
                       .is_absent = strcmp(record_text(o, "case"), "*") == 0};
-    return cases[s->n_cases++].line == NULL ? -1 : 0;
 }
 
 /* Each has a row in the summary.  0, or -1: they are too many. */
@@ -224,12 +216,10 @@ static int take_case(reading *r, json_t *o, const char *line)
                          "judged");
     }
     const int is_too_much = note_operation(r->s, o) != 0;
-    const int bad = is_too_much || add_case(r->s, o, line) != 0;
 
+    add_case(r->s, o, line);
     json_decref(o);
-    return !bad          ? 0
-           : is_too_much ? refuse(r, "names more than 4096 operations")
-                         : refuse(r, "is too large for the memory");
+    return is_too_much ? refuse(r, "names more than 4096 operations") : 0;
 }
 
 static json_t *parse(const reading *r, const char *line)
@@ -320,13 +310,10 @@ static int by_rank(const void *a, const void *b)
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static int sort_cases(stored_run *s)
+static void sort_cases(stored_run *s)
 {
-    ranked *list = calloc(s->n_cases + 1, sizeof *list);
+    ranked *list = memory_need_zeros(s->n_cases + 1, sizeof *list);
 
-    if (list == NULL) {
-        return -1;
-    }
     for (size_t i = 0; i < s->n_cases; i++) {
         list[i] = (ranked){s->cases[i], i};
     }
@@ -335,7 +322,6 @@ static int sort_cases(stored_run *s)
         s->cases[i] = list[i].c;
     }
     free(list);
-    return 0;
 }
 
 json_t *stored_record(const stored_run *s, size_t i)
@@ -395,9 +381,8 @@ int stored_read(stored_run *s, char *const paths[], int n, progress *p,
             (void)fclose(f);
         }
     }
-    if (!bad && n > 1 && sort_cases(s) != 0) {
-        (void)say(MXO_E_NOMEM, why, "out of memory");
-        bad = -1;
+    if (!bad && n > 1) {
+        sort_cases(s);
     }
     if (!bad) {
         join_absent(s);

@@ -27,12 +27,7 @@ static tally_row *row_for(tally *t, const char *backend, const char *op)
     if (found != NULL) {
         return found;
     }
-    tally_row *rows = grown(t->row, t->n_rows, sizeof *rows);
-
-    if (rows == NULL) {
-        return NULL;
-    }
-    t->row = rows;
+    t->row = grown(t->row, t->n_rows, sizeof *t->row);
     tally_row *row = &t->row[t->n_rows++];
 
     memset(row, 0, sizeof *row);
@@ -56,12 +51,7 @@ static void count_rule(tally_row *row, const char *rule)
 
 static tally_reason *add_reason(tally *t, const report_result *r)
 {
-    tally_reason *reasons = grown(t->reason, t->n_reasons, sizeof *reasons);
-
-    if (reasons == NULL) {
-        return NULL;
-    }
-    t->reason = reasons;
+    t->reason = grown(t->reason, t->n_reasons, sizeof *t->reason);
     tally_reason *reason = &t->reason[t->n_reasons++];
 
     memset(reason, 0, sizeof *reason);
@@ -85,9 +75,6 @@ static void count_reason(tally *t, const report_result *r)
                                ? add_reason(t, r)
                                : &t->reason[json_integer_value(place)];
 
-    if (reason == NULL) {
-        return;
-    }
     reason->n += r->n_cases;
     if (place == NULL) {
         t->reasons = t->reasons == NULL ? json_object() : t->reasons;
@@ -114,26 +101,24 @@ void tally_add(tally *t, const report_result *r)
     t->n_lines++;
     tally_row *row = row_for(t, r->backend->name, op);
 
-    if (row != NULL) {
-        row->n[status] += r->n_cases;
-        row->n_declined += status == VERDICT_UNSUPPORTED &&
-                                   strcmp(r->v->kind, "operation") != 0
-                               ? r->n_cases
-                               : 0;
-        row->n_undeclared += status == VERDICT_UNSUPPORTED &&
-                                     strcmp(r->v->kind, "unsupported") == 0
-                                 ? r->n_cases
-                                 : 0;
-        row->n_refused +=
-            status == VERDICT_PASS && strcmp(r->v->rule, "refusal") == 0
-                ? r->n_cases
-                : 0;
-        count_use(row, &r->v->use);
-        if (r->v->rule[0] != '\0') {
-            count_rule(row, r->v->rule);
-            row->n_unknown_kernel +=
-                r->v->kernel[0] == '\0' && strcmp(r->v->rule, "refusal") != 0;
-        }
+    row->n[status] += r->n_cases;
+    row->n_declined +=
+        status == VERDICT_UNSUPPORTED && strcmp(r->v->kind, "operation") != 0
+            ? r->n_cases
+            : 0;
+    row->n_undeclared +=
+        status == VERDICT_UNSUPPORTED && strcmp(r->v->kind, "unsupported") == 0
+            ? r->n_cases
+            : 0;
+    row->n_refused +=
+        status == VERDICT_PASS && strcmp(r->v->rule, "refusal") == 0
+            ? r->n_cases
+            : 0;
+    count_use(row, &r->v->use);
+    if (r->v->rule[0] != '\0') {
+        count_rule(row, r->v->rule);
+        row->n_unknown_kernel +=
+            r->v->kernel[0] == '\0' && strcmp(r->v->rule, "refusal") != 0;
     }
     if (status == VERDICT_SKIP || status == VERDICT_UNSUPPORTED) {
         count_reason(t, r);

@@ -3,6 +3,7 @@
 #include "open_judge.h"
 #include "case_run.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 #include "limits.h"
 #include "past.h"
@@ -229,7 +230,7 @@ static void say_other_case(const test_case *c, verdict *v)
 
     case_print(c, 0, text);
     free(v->asked);
-    v->asked = strdup(text);
+    v->asked = memory_need_text(text);
     if (!verdict_is_red(v->status)) {
         return;
     }

@@ -2,6 +2,7 @@
 /* See worker_pool.h. */
 #include "worker_pool.h"
 
+#include "base/memory.h"
 #include "base/stop.h"
 #include "system/cpu_timeout.h"
 #include "system/process.h"
@@ -468,9 +469,9 @@ static void keep_verdict(void *state, size_t index, const verdict *v)
 
     (void)index;
     *kept = *v;
-    kept->detail = v->detail == NULL ? NULL : strdup(v->detail);
-    kept->map = v->map == NULL ? NULL : strdup(v->map);
-    kept->asked = v->asked == NULL ? NULL : strdup(v->asked);
+    kept->detail = v->detail == NULL ? NULL : memory_need_text(v->detail);
+    kept->map = v->map == NULL ? NULL : memory_need_text(v->map);
+    kept->asked = v->asked == NULL ? NULL : memory_need_text(v->asked);
 }
 
 void worker_pool_enough(worker_pool *c)

@@ -5,6 +5,7 @@
 #include "base/citation.h"
 
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/say.h"
 #include "base/stop.h"
 #include "vectors/map/map.h"
@@ -53,13 +54,8 @@ static op_tally *tally_of(vector_report *r, const char *op)
         }
     }
     if (r->n_ops == r->room) {
-        const size_t room = r->room == 0 ? 64 : 2 * r->room;
-        op_tally *grown = realloc(r->ops, room * sizeof *grown);
-        if (grown == NULL) {
-            return NULL;
-        }
-        r->ops = grown;
-        r->room = room;
+        r->room = r->room == 0 ? 64 : 2 * r->room;
+        r->ops = memory_need_more(r->ops, r->room * sizeof *r->ops);
     }
     op_tally *t = &r->ops[r->n_ops++];
 
@@ -158,8 +154,9 @@ static void report_one(vector_report *r, const char *path, uint64_t n_files,
     (void)snprintf(v.index, sizeof v.index, "%s", f->index);
     (void)snprintf(v.want, sizeof v.want, "%s", f->want);
     (void)snprintf(v.got, sizeof v.got, "%s", f->got);
-    v.map = f->map[0] == '\0' ? NULL : strdup(f->map);
-    v.detail = f->text[first] == '\n' ? strdup(f->text + first + 1) : NULL;
+    v.map = f->map[0] == '\0' ? NULL : memory_need_text(f->map);
+    v.detail =
+        f->text[first] == '\n' ? memory_need_text(f->text + first + 1) : NULL;
     const int is_verify = strcmp(r->run.command, "verify") == 0;
     char option[2 * BACKEND_COMMAND];
 
@@ -240,13 +237,10 @@ static void count(op_tally *t, const vector_result *v)
     }
 }
 
-int report_judged(vector_report *r, const char *path, const vector_result *v)
+void report_judged(vector_report *r, const char *path, const vector_result *v)
 {
     op_tally *t = tally_of(r, v->op[0] == '\0' ? "(no operation)" : v->op);
 
-    if (t == NULL) {
-        return -1;
-    }
     r->n_done++;
     r->n[v->verdict]++;
     count(t, v);
@@ -259,7 +253,6 @@ int report_judged(vector_report *r, const char *path, const vector_result *v)
     /* The end of a path says more than its beginning. */
     progress_show(&r->progress, r->n_done, tally_red(&r->counts),
                   strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
-    return 0;
 }
 
 void report_ended(vector_report *r, const verdict *v)

@@ -47,8 +47,7 @@ void report_subject(vector_report *r, const vector_subject *who,
                     const vector_greeting *greeting);
 void report_absent(vector_report *r, const vector_subject *who,
                    const vector_greeting *greeting, size_t n_files);
-/* 0, or -1: no memory. */
-int report_judged(vector_report *r, const char *path, const vector_result *v);
+void report_judged(vector_report *r, const char *path, const vector_result *v);
 /* How a process of the subject ended behind its last file. */
 void report_ended(vector_report *r, const verdict *v);
 /* The subject's tables. */

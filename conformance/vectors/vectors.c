@@ -47,7 +47,8 @@ static int take_result(void *state, size_t file, const vector_result *result)
 {
     const turn *t = state;
 
-    return report_judged(t->report, t->list->path[file], result);
+    report_judged(t->report, t->list->path[file], result);
+    return 0;
 }
 
 static void take_end(void *state, verdict *v)
@@ -88,7 +89,6 @@ static int judge_subject(const vector_subject *who, const path_list *list,
     vector_greeting greeting;
     vector_result result;
     opened_judge o;
-    int bad = 0;
 
     report_turn(report, who);
     greet(who, &o, &greeting);
@@ -97,13 +97,13 @@ static int judge_subject(const vector_subject *who, const path_list *list,
         return 0;
     }
     report_subject(report, who, &greeting);
-    for (size_t i = 0; !bad && !stop_requested() && i < list->n; i++) {
+    for (size_t i = 0; !stop_requested() && i < list->n; i++) {
         vector_judge(list->path[i], &o.j, &result);
-        bad = report_judged(report, list->path[i], &result);
+        report_judged(report, list->path[i], &result);
     }
-    if (bad || stop_requested()) {
+    if (stop_requested()) {
         opened_judge_close(&o);
-        return bad;
+        return 0;
     }
     verdict v;
 

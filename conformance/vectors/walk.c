@@ -2,6 +2,7 @@
 /* Folders, recursively and in a fixed order.  See walk.h. */
 #include "walk.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <dirent.h>
@@ -15,24 +16,14 @@ enum { DEEPEST = 64 };
 
 static const char suffix[] = ".safetensors";
 
-static mxo_status append(path_list *list, const char *path, mxo_text why)
+static void append(path_list *list, const char *path)
 {
     if (list->n == list->room) {
-        const size_t room = list->room == 0 ? 64 : 2 * list->room;
-        char **grown = realloc(list->path, room * sizeof *grown);
-        if (grown == NULL) {
-            return say(MXO_E_NOMEM, why, "no memory for the list of files");
-        }
-        list->path = grown;
-        list->room = room;
+        list->room = list->room == 0 ? 64 : 2 * list->room;
+        list->path =
+            memory_need_more(list->path, list->room * sizeof *list->path);
     }
-    char *copy = strdup(path);
-
-    if (copy == NULL) {
-        return say(MXO_E_NOMEM, why, "no memory for the list of files");
-    }
-    list->path[list->n++] = copy;
-    return MXO_OK;
+    list->path[list->n++] = memory_need_text(path);
 }
 
 static int is_vector(const char *name)
@@ -55,18 +46,15 @@ static mxo_status walk_entry(const char *folder, const char *name, int depth,
                              path_list *list, mxo_text why)
 {
     const size_t room = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(room);
+    char *path = memory_need(room);
     struct stat st;
     mxo_status status = MXO_OK;
 
-    if (path == NULL) {
-        return say(MXO_E_NOMEM, why, "no memory for the list of files");
-    }
     (void)snprintf(path, room, "%s/%s", folder, name);
     if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         status = walk_folder(path, depth + 1, list, why);
     } else if (is_vector(name)) {
-        status = append(list, path, why);
+        append(list, path);
     }
     free(path);
     return status;
@@ -101,7 +89,8 @@ mxo_status walk_path(const char *path, path_list *list, mxo_text why)
         return say(MXO_E_DEVICE, why, "%s: %s", path, strerror(errno));
     }
     if (!S_ISDIR(st.st_mode)) {
-        return append(list, path, why);
+        append(list, path);
+        return MXO_OK;
     }
     const mxo_status status = walk_folder(path, 0, list, why);
 
