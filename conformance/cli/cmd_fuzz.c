@@ -173,20 +173,20 @@ static void ask_for_one_thread(void)
 
 static int hunt_subject(fuzz_options *o, draw_plan *plan)
 {
-    backend_list *lists = calloc(2, sizeof *lists);
-    int status =
-        lists == NULL ? EXIT_BROKEN : run_options_backends(&o->run, &lists[0]);
+    static backend_list known;
+    static backend_list chosen;
+    int status = run_options_backends(&o->run, &known);
 
     if (status == EXIT_PASS) {
-        status = run_options_choose(&o->run, &lists[0], &lists[1]);
+        status = run_options_choose(&o->run, &known, &chosen);
     }
-    if (status == EXIT_PASS && lists[1].n != 1) {
+    if (status == EXIT_PASS && chosen.n != 1) {
         status = cli_refuse("fuzz needs one subject, and these are %d: say "
                             "which with -b, --plugin or --exec",
-                            lists[1].n);
+                            chosen.n);
     }
     if (status == EXIT_PASS) {
-        o->hunt.ref = &lists[1].ref[0];
+        o->hunt.ref = &chosen.ref[0];
         o->hunt.pool = o->run.pool;
         o->hunt.pool.is_drawn = 1;
         o->hunt.wanted = o->wanted;
@@ -199,7 +199,6 @@ static int hunt_subject(fuzz_options *o, draw_plan *plan)
         ask_for_one_thread();
         status = hunt_run(&o->hunt, plan);
     }
-    free(lists);
     return status;
 }
 

@@ -155,19 +155,16 @@ static int list_cases(const run_options *o)
 
 static int list_by_backend(const run_options *o, int devices)
 {
-    backend_list *lists = calloc(2, sizeof *lists);
-    int status = EXIT_BROKEN;
+    static backend_list known;
+    static backend_list chosen;
+    int status = choose(o, &known, &chosen);
 
-    if (lists != NULL) {
-        status = choose(o, &lists[0], &lists[1]);
-    }
     if (status == EXIT_PASS && !devices) {
-        status = list_backends(o, &lists[1]);
+        status = list_backends(o, &chosen);
     }
-    for (int i = 0; status == EXIT_PASS && devices && i < lists[1].n; i++) {
-        list_devices_of(o, &lists[1].ref[i]);
+    for (int i = 0; status == EXIT_PASS && devices && i < chosen.n; i++) {
+        list_devices_of(o, &chosen.ref[i]);
     }
-    free(lists);
     return status;
 }
 

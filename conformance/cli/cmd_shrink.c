@@ -101,7 +101,8 @@ int cmd_shrink(int argc, char **argv)
         "shrink [OPTION]... CASE\n\n"
         "The smallest case found that fails in the same way on one backend.",
         argc, argv);
-    backend_list *lists;
+    static backend_list known;
+    static backend_list chosen;
 
     if (status >= 0) {
         return status;
@@ -110,19 +111,13 @@ int cmd_shrink(int argc, char **argv)
         return cli_refuse("shrink needs one backend (-b, --plugin or --exec) "
                           "and one case");
     }
-    lists = calloc(2, sizeof *lists);
-    if (lists == NULL) {
-        return EXIT_BROKEN;
-    }
-    status = run_options_backends(&o, &lists[0]);
+    status = run_options_backends(&o, &known);
     if (status == EXIT_PASS) {
-        status = run_options_choose(&o, &lists[0], &lists[1]);
+        status = run_options_choose(&o, &known, &chosen);
     }
     if (status == EXIT_PASS) {
-        status = lists[1].n == 1
-                     ? with_backend(&o, &lists[1].ref[0])
-                     : cli_refuse("shrink needs exactly one backend");
+        status = chosen.n == 1 ? with_backend(&o, &chosen.ref[0])
+                               : cli_refuse("shrink needs exactly one backend");
     }
-    free(lists);
     return status;
 }

@@ -140,7 +140,7 @@ static int refuse_unknown(const backend_list *known, const char *pattern)
 int run_options_choose(const run_options *o, const backend_list *known,
                        backend_list *chosen)
 {
-    chosen->n = 0;
+    backends_none(chosen);
     for (int i = 0; i < known->n; i++) {
         if (is_chosen(o, known, i)) {
             chosen->ref[chosen->n++] = known->ref[i];

@@ -211,20 +211,16 @@ static int convert_gguf(const convert_options *o)
 static int open_backend(const convert_options *o, const mxo_backend **table,
                         mxo_text why)
 {
-    backend_list *known = calloc(1, sizeof *known);
-    const backend_ref *ref = NULL;
+    static backend_list known;
 
-    if (known != NULL) {
-        backends_known(known);
-        ref = backends_find(known, o->backend);
-    }
+    backends_known(&known);
+    const backend_ref *ref = backends_find(&known, o->backend);
     int status = ref == NULL ? cli_refuse("no backend is called %s", o->backend)
                              : EXIT_PASS;
 
     if (ref != NULL && backend_load(ref, table, why) != MXO_OK) {
         status = cli_refuse("%s: %s", o->backend, why.ptr);
     }
-    free(known);
     return status;
 }
 

@@ -29,19 +29,18 @@ enum { ENOUGH_EXPERTS = 2, BIG = 1 << 22 };
 static const mxo_backend *mover_for(uint64_t n_bytes)
 {
     const mxo_backend *table = mxo_emulator();
-    backend_list *known = n_bytes < BIG ? NULL : calloc(1, sizeof *known);
+    static backend_list known;
     char text[256];
 
-    if (known != NULL) {
-        backends_known(known);
-        const backend_ref *cpu = backends_find(known, "cpu");
+    if (n_bytes >= BIG) {
+        backends_known(&known);
+        const backend_ref *cpu = backends_find(&known, "cpu");
         const mxo_backend *found;
         if (cpu != NULL &&
             backend_load(cpu, &found, (mxo_text){text, 256}) == MXO_OK) {
             table = found;
         }
     }
-    free(known);
     return table;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/cli.h"
 #include "base/input.h"
+#include "base/memory.h"
 #include "base/prng.h"
 #include "case/described.h"
 #include "system/system.h"
@@ -179,11 +180,19 @@ static void scan_folder(backend_list *l, const char *folder)
     }
 }
 
+void backends_none(backend_list *l)
+{
+    l->n = 0;
+    if (l->ref == NULL) {
+        l->ref = memory_need(BACKEND_MAX * sizeof *l->ref);
+    }
+}
+
 void backends_known(backend_list *l)
 {
     folder_list folders;
 
-    l->n = 0;
+    backends_none(l);
     find_folders(&folders);
     for (int i = 0; i < N_ROWS; i++) {
         backend_ref *ref = append(l, rows[i].name, strlen(rows[i].name));

@@ -34,11 +34,13 @@ typedef struct backend_ref {
 
 typedef struct backend_list {
     int n;
-    backend_ref ref[BACKEND_MAX];
+    backend_ref *ref; /* room for BACKEND_MAX, kept to the end */
 } backend_list;
 
 /* 1 if every folder of MXORACLE_PLUGIN_PATH exists, else 0 and a sentence. */
 int backends_folders_exist(mxo_text why);
+/* An empty list. */
+void backends_none(backend_list *l);
 /* Everything known without being told. */
 void backends_known(backend_list *l);
 /* Does the file begin like one that the loader takes? Not a folder, not text.

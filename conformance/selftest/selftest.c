@@ -295,19 +295,14 @@ int cmd_selftest(int argc, char **argv)
 {
     selftest_options options;
     selftest_run s = {.o = &options};
-    backend_list *known;
+    static backend_list known;
     int status = selftest_options_parse(&options, argc, argv);
 
     if (status >= 0) {
         return status;
     }
-    known = calloc(1, sizeof *known);
-    if (known == NULL) {
-        (void)fputs("mxoracle: out of memory\n", stderr);
-        return EXIT_BROKEN;
-    }
-    backends_known(known);
-    s.zoo = (zoo){.ref = backends_find(known, options.backend),
+    backends_known(&known);
+    s.zoo = (zoo){.ref = backends_find(&known, options.backend),
                   .level = options.level,
                   .seed = options.seed,
                   .legal_part = options.legal_part,
@@ -317,6 +312,5 @@ int cmd_selftest(int argc, char **argv)
                  : selftest(&s);
     tally_clear(&s.counts);
     free(s.devices);
-    free(known);
     return status;
 }
