@@ -2,6 +2,8 @@
 /* See device_buffers.h. */
 #include "device_buffers.h"
 
+#include "base/memory.h"
+
 #include "launch.h"
 
 #include "system/system.h"
@@ -49,14 +51,11 @@ mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
     if (judge_bytes_draw(&s->secret) != 0) {
         return MXO_E_DEVICE;
     }
-    g->in = calloc((size_t)call->in->n + 1, sizeof *g->in);
-    g->out = calloc((size_t)n_out + 1, sizeof *g->out);
-    g->chunk = malloc(STAGE_CHUNK);
-    g->image = s->table->strides == NULL ? NULL : malloc(STAGE_CHUNK);
-    return g->in == NULL || g->out == NULL || g->chunk == NULL ||
-                   (g->image == NULL && s->table->strides != NULL)
-               ? MXO_E_NOMEM
-               : MXO_OK;
+    g->in = memory_need_zeros((size_t)call->in->n + 1, sizeof *g->in);
+    g->out = memory_need_zeros((size_t)n_out + 1, sizeof *g->out);
+    g->chunk = memory_need(STAGE_CHUNK);
+    g->image = s->table->strides == NULL ? NULL : memory_need(STAGE_CHUNK);
+    return MXO_OK;
 }
 
 /* Whether the backend takes this tensor with strides. */
@@ -134,11 +133,7 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     p->size = p->parted.n_bytes + 2 * (uint64_t)STAGE_GUARD + STAGE_ALIGN +
               (is_fenced ? fence_room() : 0);
     p->salt = g->s->n_placed++;
-    p->guards = malloc(2 * STAGE_GUARD);
-    if (p->guards == NULL) {
-        (void)snprintf(why.ptr, why.size, "no memory for guards");
-        return MXO_E_NOMEM;
-    }
+    p->guards = memory_need(2 * STAGE_GUARD);
     judge_bytes_guard(&g->s->secret, p->salt, 0, p->guards, 2 * STAGE_GUARD,
                       GUARDS_AT);
     if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
@@ -443,6 +438,16 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
     return status == MXO_OK && g->workspace.buffer != NULL
                ? send_one(g, &g->workspace, NULL, run, why)
                : status;
+}
+
+mxo_status stage_on_noise(stage *g, subject *s, const op_call *call,
+                          const tensor_set *out, mxo_text why)
+{
+    MXO_TRY(stage_open(g, s, call, out->n));
+    MXO_TRY(stage_place_inputs(g, why));
+    MXO_TRY(stage_place_outputs(g, out, why));
+    MXO_TRY(stage_send_inputs(g, 1, why));
+    return stage_send_outputs(g, 0, why);
 }
 
 /* A handle is an address if the guard is found there. */

@@ -79,6 +79,10 @@ mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
                             mxo_text why);
 /* Fill outputs for run number 0 or 1. */
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
+/* All of these, of a call on noise; then it can be made.  To be released,
+   whatever the status is. */
+mxo_status stage_on_noise(stage *g, subject *s, const op_call *call,
+                          const tensor_set *out, mxo_text why);
 
 /* From now on inputs have the fence on their other side, and all tensors lie
    as these ways want it.  Their bytes are to be sent again. */

@@ -224,7 +224,9 @@ static uint64_t kept_bytes(const placed *p, int run, const uint8_t *bytes,
     return n;
 }
 
-/* Does the output hold what it did before the run?  Else what wrote. */
+/* An output that nothing may have written to still holds what was sent before
+   the run; else text tells the first byte that does not, behind the words of
+   who wrote it. */
 static mxo_status check_kept(stage *g, const placed *p, int run,
                              const char *wrote, char *text, mxo_text why)
 {

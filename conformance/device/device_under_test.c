@@ -188,11 +188,7 @@ static mxo_status make_other(subject *s, mxo_text why)
     stage g;
 
     memset(&unused, 0, sizeof unused);
-    if (stage_open(&g, s, s->other, s->other_out->n) == MXO_OK &&
-        stage_place_inputs(&g, why) == MXO_OK &&
-        stage_place_outputs(&g, s->other_out, why) == MXO_OK &&
-        stage_send_inputs(&g, 1, why) == MXO_OK &&
-        stage_send_outputs(&g, 0, why) == MXO_OK) {
+    if (stage_on_noise(&g, s, s->other, s->other_out, why) == MXO_OK) {
         status = launch_make(&g, 0, 1, &unused, why);
     }
     stage_release(&g);

@@ -7,6 +7,7 @@
 #include "fence.h"
 #include "reroute.h"
 
+#include "base/memory.h"
 #include "base/say.h"
 
 #include <stdio.h>
@@ -177,7 +178,7 @@ static int32_t *other_choices(const stage *g)
         ids = reroute_is_choice(g->in[i].host) ? g->in[i].host : ids;
         has_map |= reroute_is_map(g->in[i].host);
     }
-    int32_t *to = ids == NULL ? NULL : malloc((size_t)ids->n_bytes + 1);
+    int32_t *to = ids == NULL ? NULL : memory_need((size_t)ids->n_bytes + 1);
 
     if (to != NULL &&
         !reroute(ids, has_map, (launch_hash(g) >> 9 & 1) != 0, to)) {
@@ -236,12 +237,8 @@ static void capture_bystander(stage *g, bystander *o)
     if (!launch_is_chosen(g, 1 << 18) || want->n > MAX_OUT) {
         return;
     }
-    if (stage_open(&o->at, s, is_other ? s->other : g->call, want->n) !=
+    if (stage_on_noise(&o->at, s, is_other ? s->other : g->call, want, why) !=
             MXO_OK ||
-        stage_place_inputs(&o->at, why) != MXO_OK ||
-        stage_place_outputs(&o->at, want, why) != MXO_OK ||
-        stage_send_inputs(&o->at, 1, why) != MXO_OK ||
-        stage_send_outputs(&o->at, 0, why) != MXO_OK ||
         make_call(&o->at, 0, &m, why) != MXO_OK ||
         s->table->capture(s->ctx, &m.call, &o->graph, why) != MXO_OK) {
         o->graph = NULL;

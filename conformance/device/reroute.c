@@ -2,6 +2,8 @@
 /* See reroute.h. */
 #include "reroute.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,11 +49,11 @@ int reroute(const host_tensor *ids, int has_map, int is_crowd, int32_t *to)
     const int32_t most = largest(ids);
     const uint64_t n = tensor_elems(ids);
     const uint64_t topk = ids->shape[1];
-    int32_t *legal = malloc(((size_t)most + 2) * sizeof *legal);
+    int32_t *legal = memory_need(((size_t)most + 2) * sizeof *legal);
     uint64_t n_legal = 0;
     int differs = 0;
 
-    for (int32_t id = 0; legal != NULL && id <= most; id++) {
+    for (int32_t id = 0; id <= most; id++) {
         if (!has_map || occurs(ids, id)) {
             legal[n_legal++] = id;
         }
