@@ -117,15 +117,23 @@ void channel_say_noise(channel *c, strbuf *lines)
     noise_say(&c->noise, lines);
 }
 
-/* The channel was closed: how did the process end, and what did it say? */
-static void bury(channel *c)
+/* Why it is over, behind what it said itself when it gave up. */
+static void add_end(channel *c, const char *how)
 {
     const size_t said = strlen(c->end);
-    char how[128];
 
-    c->is_well = reap(c, grace_s, how, sizeof how) && said == 0;
     (void)snprintf(c->end + said, sizeof c->end - said, "%s%s",
                    said > 0 ? ": " : "", how);
+    say_printable(c->end);
+}
+
+/* The channel was closed: how did the process end? */
+static void bury(channel *c)
+{
+    char how[128];
+
+    c->is_well = reap(c, grace_s, how, sizeof how) && c->end[0] == '\0';
+    add_end(c, how);
 }
 
 #if defined(__GNUC__)
@@ -134,12 +142,13 @@ __attribute__((format(printf, 2, 3)))
 static int
 end_it(channel *c, const char *format, ...)
 {
+    char how[sizeof c->end];
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(c->end, sizeof c->end, format, args);
+    (void)vsnprintf(how, sizeof how, format, args);
     va_end(args);
-    say_printable(c->end);
+    add_end(c, how);
     take_noise(c);
     kill_speaker(c);
     (void)reap(c, 0, NULL, 0);
