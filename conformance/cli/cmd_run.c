@@ -51,10 +51,6 @@ static int open_pools(session *s)
         backend_info *info = &s->infos[i];
 
         s->pools[i] = worker_pool_create(ref, &s->o->pool, info);
-        if (s->pools[i] == NULL) {
-            fputs("mxoracle: out of memory\n", stderr);
-            return EXIT_BROKEN;
-        }
         backends_show(&s->chosen, i,
                       ref->shown[0] == '\0' ? info->name : ref->shown);
         memcpy(info->name, s->chosen.ref[i].shown, sizeof info->name);

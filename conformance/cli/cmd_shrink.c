@@ -84,7 +84,7 @@ static int with_backend(const run_options *o, const backend_ref *ref)
     memset(&h, 0, sizeof h);
     h.seed = o->seed;
     h.c = worker_pool_create(ref, &options, &info);
-    if (h.c == NULL || info.why_not[0] != '\0') {
+    if (info.why_not[0] != '\0') {
         status = cli_refuse("%s: %s", ref->name, info.why_not);
     } else {
         status = hunt_down(&h, o, ref);

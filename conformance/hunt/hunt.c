@@ -3,10 +3,13 @@
 #include "hunt.h"
 
 #include "base/cli.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "base/stop.h"
+#include "base/strbuf.h"
 #include "finding.h"
 #include "report/report_file.h"
+#include "run/mutant_device.h"
 #include "state.h"
 #include "system/process.h"
 
@@ -274,6 +277,38 @@ static int is_done(const hunt *h)
            (h->o->most_cases > 0 && h->n_done >= h->o->most_cases);
 }
 
+/* How the subject's processes end: a red line of no call. */
+static void judge_end(hunt *h)
+{
+    verdict v = {0};
+    verdict thorough = {0};
+
+    worker_pool_finish(h->fast, &v);
+    if (h->thorough != NULL) {
+        worker_pool_finish(h->thorough, &thorough);
+    }
+    verdict_keep_red(&v, &thorough);
+    if (verdict_is_red(v.status)) {
+        report_result r = {.backend = &h->info,
+                           .case_text = "(end)",
+                           .op = "(end)",
+                           .index = h->n_done,
+                           .judged = v.status,
+                           .n_cases = 1,
+                           .seed = h->o->seed,
+                           .v = &v};
+        char option[2 * BACKEND_COMMAND];
+        device_option(h->o->ref, h->o->pool.device, option, sizeof option);
+        (void)snprintf(r.repro, sizeof r.repro,
+                       "mxoracle run %s --seed=%" PRIu64 " %s", option,
+                       h->item[0].seed, h->item[0].text);
+        progress_wipe(&h->progress);
+        h->text.result(&h->text, &r);
+        tally_add(&h->counts, &r);
+    }
+    verdict_clear(&v);
+}
+
 static void conclude(hunt *h)
 {
     const double s = process_clock() - h->start_s;
@@ -284,12 +319,12 @@ static void conclude(hunt *h)
         (void)printf("seen:\n");
         seen_print(&h->seen, h->plan, stdout);
         causes_print(stdout, &h->state.causes, 100);
-        (void)printf("%" PRIu64 " cases in %.1f s, %.0f a second; %zu cause%s "
-                     "%s %s\n",
-                     h->n_done, s, s > 0 ? (double)h->n_done / s : 0,
-                     h->state.causes.n, h->state.causes.n == 1 ? "" : "s",
-                     h->state.causes.n == 0 ? "to write to" : "in",
-                     h->o->folder);
+        cli_line(stdout, 2,
+                 "%" PRIu64 " cases in %.1f s, %.0f a second; %zu cause%s %s "
+                 "%s",
+                 h->n_done, s, s > 0 ? (double)h->n_done / s : 0,
+                 h->state.causes.n, h->state.causes.n == 1 ? "" : "s",
+                 h->state.causes.n == 0 ? "to write to" : "in", h->o->folder);
     }
     report_last_line(stdout, &h->run, &h->counts);
 }
@@ -297,15 +332,16 @@ static void conclude(hunt *h)
 /* Can findings be kept there?  Asked before a night is spent. */
 static int check_folder(const char *folder)
 {
-    char inside[REPORT_PATH];
+    strbuf inside = {NULL, 0, 0};
     const int is_new = mkdir(folder, 0777) == 0;
     int status = EXIT_PASS;
 
-    (void)snprintf(inside, sizeof inside, "%.3000s/.", folder);
-    if (access(inside, W_OK | X_OK) != 0) {
+    strbuf_add(&inside, "%s/.", folder);
+    if (access(inside.text, W_OK | X_OK) != 0) {
         status = cli_refuse("findings cannot be kept in %s: %s", folder,
                             strerror(errno));
     }
+    strbuf_clear(&inside);
     if (is_new) {
         (void)rmdir(folder);
     }
@@ -321,9 +357,8 @@ static int hunt_open(hunt *h)
         options.isolate = ISOLATE_SHARED;
     }
     h->fast = worker_pool_create(h->o->ref, &options, &h->info);
-    h->has_red = calloc(h->plan->n, 1);
-    if (h->fast == NULL || h->has_red == NULL ||
-        seen_begin(&h->seen, h->plan) != 0 ||
+    h->has_red = memory_need_zeros(h->plan->n, 1);
+    if (seen_begin(&h->seen, h->plan) != 0 ||
         hunt_state_begin(&h->state, h->plan) != 0) {
         (void)cli_refuse("out of memory");
         return EXIT_BROKEN;
@@ -385,22 +420,21 @@ static void hunt_close(hunt *h)
 
 int hunt_run(const hunt_options *o, draw_plan *plan)
 {
-    hunt *h = calloc(1, sizeof *h);
-    int status = EXIT_BROKEN;
+    hunt *h = memory_need_zeros(1, sizeof *h);
 
-    if (h == NULL) {
-        (void)cli_refuse("out of memory");
-        return status;
-    }
     h->o = o;
     h->plan = plan;
     h->journal.fd = -1;
-    status = check_folder(o->folder);
+    int status = check_folder(o->folder);
+
     status = status == EXIT_PASS ? hunt_open(h) : status;
     if (status == EXIT_PASS) {
         hunt_begin(h);
         while (status == EXIT_PASS && !is_done(h)) {
             status = run_batch(h) == 0 ? EXIT_PASS : EXIT_BROKEN;
+        }
+        if (status == EXIT_PASS && !stop_requested()) {
+            judge_end(h);
         }
         conclude(h);
         status = status == EXIT_PASS ? exit_status(h) : status;

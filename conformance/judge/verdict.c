@@ -79,6 +79,19 @@ void verdict_clear(verdict *v)
     memset(v, 0, sizeof *v);
 }
 
+static char *copy_of(const char *text)
+{
+    return text == NULL ? NULL : memory_need_text(text);
+}
+
+void verdict_copy(verdict *to, const verdict *from)
+{
+    *to = *from;
+    to->detail = copy_of(from->detail);
+    to->map = copy_of(from->map);
+    to->asked = copy_of(from->asked);
+}
+
 void verdict_keep_red(verdict *v, verdict *more)
 {
     if (verdict_is_red(v->status) || !verdict_is_red(more->status)) {
@@ -175,8 +188,8 @@ int verdict_from_json(verdict *v, const json_t *object)
         (void)snprintf((char *)v + fields[i].offset, fields[i].size, "%s",
                        text == NULL ? "" : text);
     }
-    v->detail = detail == NULL ? NULL : memory_need_text(detail);
-    v->map = map == NULL ? NULL : memory_need_text(map);
-    v->asked = asked == NULL ? NULL : memory_need_text(asked);
+    v->detail = copy_of(detail);
+    v->map = copy_of(map);
+    v->asked = copy_of(asked);
     return 0;
 }

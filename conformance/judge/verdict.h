@@ -69,6 +69,9 @@ __attribute__((format(printf, 4, 5)))
 void verdict_conclude(verdict *v, verdict_status status, const char *kind,
                       const char *format, ...);
 
+/* A copy with texts of its own. */
+void verdict_copy(verdict *to, const verdict *from);
+
 /* The first of both that is red, else a pass; more is released. */
 void verdict_keep_red(verdict *v, verdict *more);
 

@@ -301,7 +301,7 @@ void opened_judge_close(opened_judge *o)
     o->is_open = 0;
 }
 
-void opened_judge_finish(opened_judge *o, verdict *v)
+void opened_judge_end(opened_judge *o, verdict *v)
 {
     char why[512] = "";
     strbuf printed = {NULL, 0, 0};
@@ -322,5 +322,10 @@ void opened_judge_finish(opened_judge *o, verdict *v)
         v->detail = lines.text;
     }
     strbuf_clear(&printed);
+}
+
+void opened_judge_finish(opened_judge *o, verdict *v)
+{
+    opened_judge_end(o, v);
     opened_judge_close(o);
 }

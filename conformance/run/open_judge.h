@@ -41,8 +41,10 @@ mxo_status opened_judge_open(opened_judge *o, const backend_ref *ref,
 void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
                        verdict *v);
 void opened_judge_close(opened_judge *o);
-/* The same, and a verdict on how a subject in a process of its own ends when
-   nothing more is asked: a pass, or red. */
+/* How a subject in a process of its own ends when nothing more is asked: a
+   pass, or red. */
+void opened_judge_end(opened_judge *o, verdict *v);
+/* Both. */
 void opened_judge_finish(opened_judge *o, verdict *v);
 
 #endif

@@ -164,6 +164,33 @@ void worker_field(char *to, size_t size, const json_t *o, const char *key)
     (void)snprintf(to, size, "%s", text == NULL ? "" : text);
 }
 
+void worker_say_absent(backend_info *info, mxo_status status)
+{
+    const int no_device = status == MXO_E_DEVICE;
+
+    info->absent = no_device ? VERDICT_SKIP : VERDICT_ERROR;
+    if (info->why_not[0] == '\0') {
+        (void)snprintf(info->why_not, sizeof info->why_not, "%s",
+                       no_device ? "no device" : "it cannot be opened");
+    }
+}
+
+void worker_read_hello(const json_t *o, backend_info *info)
+{
+    const json_t *status = json_object_get(o, "status");
+
+    worker_field(info->why_not, sizeof info->why_not, o, "why");
+    if (!json_is_integer(status) || json_integer_value(status) != MXO_OK) {
+        worker_say_absent(info, (mxo_status)json_integer_value(status));
+        return;
+    }
+    info->why_not[0] = '\0';
+    worker_field(info->name, sizeof info->name, o, "name");
+    worker_field(info->version, sizeof info->version, o, "version");
+    worker_field(info->device, sizeof info->device, o, "device");
+    worker_field(info->driver, sizeof info->driver, o, "driver");
+}
+
 int worker_same_hello(const json_t *a, const json_t *b)
 {
     const json_t *const said = json_object_get(a, "said");

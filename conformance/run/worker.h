@@ -12,6 +12,7 @@
 
 #include "base/strbuf.h"
 #include "open_judge.h"
+#include "report/report.h"
 
 #include <jansson.h>
 #include <sys/types.h>
@@ -48,6 +49,10 @@ void worker_stop(worker *w);
 int worker_send(int socket, json_t *object);
 /* A text of an answer; "" if it has none of that name. */
 void worker_field(char *to, size_t size, const json_t *o, const char *key);
+/* The status of an absent backend: no device is a skip, the rest is red. */
+void worker_say_absent(backend_info *info, mxo_status status);
+/* What its first line says. */
+void worker_read_hello(const json_t *o, backend_info *info);
 /* Of two first lines: whether their subjects said the same of themselves.  Who
    says less in another process would leave its cases out unseen. */
 int worker_same_hello(const json_t *a, const json_t *b);

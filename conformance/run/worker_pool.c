@@ -31,6 +31,7 @@ struct worker_pool {
     int is_brief;
     int is_enough;
     opened_judge local;
+    verdict end;   /* of a process that one case had, the first bad one */
     json_t *hello; /* owned; of the first worker that opened */
     slot slots[MAX_JOBS];
 };
@@ -47,18 +48,6 @@ typedef struct campaign {
     size_t reported;
 } campaign;
 
-/* The status of an absent backend: no device is a skip, the rest is red. */
-static void set_absent(backend_info *info, mxo_status status)
-{
-    const int no_device = status == MXO_E_DEVICE;
-
-    info->absent = no_device ? VERDICT_SKIP : VERDICT_ERROR;
-    if (info->why_not[0] == '\0') {
-        (void)snprintf(info->why_not, sizeof info->why_not, "%s",
-                       no_device ? "no device" : "it cannot be opened");
-    }
-}
-
 static void open_local(worker_pool *c, backend_info *info)
 {
     const mxo_text why = {info->why_not, sizeof info->why_not};
@@ -67,7 +56,7 @@ static void open_local(worker_pool *c, backend_info *info)
         opened_judge_open(&c->local, &c->ref, &c->how, why);
 
     if (status != MXO_OK) {
-        set_absent(info, status);
+        worker_say_absent(info, status);
         return;
     }
     info->why_not[0] = '\0';
@@ -76,22 +65,6 @@ static void open_local(worker_pool *c, backend_info *info)
                    s->table->version);
     (void)snprintf(info->device, sizeof info->device, "%s", s->device);
     (void)snprintf(info->driver, sizeof info->driver, "%s", s->driver);
-}
-
-static void read_hello(const json_t *o, backend_info *info)
-{
-    const json_t *status = json_object_get(o, "status");
-
-    worker_field(info->why_not, sizeof info->why_not, o, "why");
-    if (!json_is_integer(status) || json_integer_value(status) != MXO_OK) {
-        set_absent(info, (mxo_status)json_integer_value(status));
-        return;
-    }
-    info->why_not[0] = '\0';
-    worker_field(info->name, sizeof info->name, o, "name");
-    worker_field(info->version, sizeof info->version, o, "version");
-    worker_field(info->device, sizeof info->device, o, "device");
-    worker_field(info->driver, sizeof info->driver, o, "driver");
 }
 
 static int start(worker_pool *c, slot *s)
@@ -132,7 +105,7 @@ static void open_remote(worker_pool *c, backend_info *info)
     worker_state state = WORKER_WAIT;
 
     if (start(c, s) != 0) {
-        set_absent(info, MXO_E_NOMEM);
+        worker_say_absent(info, MXO_E_NOMEM);
         return;
     }
     s->cpu_timeout = cpu_timeout_begin(limit_s, process_clock(), 0);
@@ -141,7 +114,7 @@ static void open_remote(worker_pool *c, backend_info *info)
     }
     if (state == WORKER_LINE) {
         s->greeted = 1;
-        read_hello(hello, info);
+        worker_read_hello(hello, info);
         c->hello = hello;
         return;
     }
@@ -187,13 +160,10 @@ worker_pool *worker_pool_create(const backend_ref *ref,
                                 const worker_pool_options *options,
                                 backend_info *info)
 {
-    worker_pool *c = calloc(1, sizeof *c);
+    worker_pool *c = memory_need_zeros(1, sizeof *c);
 
     memset(info, 0, sizeof *info);
     (void)snprintf(info->name, sizeof info->name, "%s", ref->name);
-    if (c == NULL) {
-        return NULL;
-    }
     c->ref = *ref;
     c->options = *options;
     c->options.jobs = options->jobs < 1          ? 1
@@ -228,6 +198,7 @@ void worker_pool_destroy(worker_pool **c)
         worker_stop(&(*c)->slots[i].w);
     }
     opened_judge_close(&(*c)->local);
+    verdict_clear(&(*c)->end);
     json_decref((*c)->hello);
     free(*c);
     *c = NULL;
@@ -235,19 +206,38 @@ void worker_pool_destroy(worker_pool **c)
 
 void worker_pool_finish(worker_pool *c, verdict *v)
 {
-    opened_judge_finish(&c->local, v);
+    verdict one;
+
+    *v = c->end;
+    memset(&c->end, 0, sizeof c->end);
+    opened_judge_finish(&c->local, &one);
+    verdict_keep_red(v, &one);
     for (int i = 0; i < MAX_JOBS; i++) {
         if (c->slots[i].w.pid != 0 && c->slots[i].greeted) {
             worker_end(&c->slots[i].w);
         }
     }
     for (int i = 0; i < MAX_JOBS; i++) {
-        verdict one;
         if (c->slots[i].w.pid != 0 && c->slots[i].greeted) {
             worker_finish(&c->slots[i].w, &one);
             verdict_keep_red(v, &one);
         }
     }
+}
+
+/* Of one case's process: not behind a red one, nor where a bad end is known. */
+static int is_asked_to_end(const worker_pool *c, const verdict *v)
+{
+    return !verdict_is_red(v->status) && !verdict_is_red(c->end.status);
+}
+
+static void keep_end(worker_pool *c, const char *text, verdict *end)
+{
+    const size_t used = strlen(end->reason);
+
+    (void)snprintf(end->reason + used, sizeof end->reason - used,
+                   ", in the process of %s", text);
+    verdict_keep_red(&c->end, end);
 }
 
 static void judge_here(worker_pool *c, const char *text, uint64_t seed,
@@ -257,22 +247,41 @@ static void judge_here(worker_pool *c, const char *text, uint64_t seed,
 
     memset(v, 0, sizeof *v);
     v->status = VERDICT_ERROR;
-    if (c->options.isolate == ISOLATE_CASE && c->local.proxy != NULL) {
-        proxy_renew(c->local.proxy);
-    }
     if (case_parse(&parsed, text, (mxo_text){v->reason, sizeof v->reason}) ==
         0) {
         opened_judge_case(&c->local, &parsed, seed, v);
+    }
+    if (c->options.isolate == ISOLATE_CASE && c->local.proxy != NULL) {
+        if (is_asked_to_end(c, v)) {
+            verdict end;
+            opened_judge_end(&c->local, &end);
+            keep_end(c, text, &end);
+        }
+        proxy_renew(c->local.proxy);
+    }
+}
+
+/* The worker that had one case. */
+static void end_worker(campaign *g, slot *s)
+{
+    verdict end;
+
+    if (is_asked_to_end(g->c, &g->done[s->at])) {
+        worker_end(&s->w);
+        worker_finish(&s->w, &end);
+        keep_end(g->c, g->cases->item[s->at].text, &end);
+    } else {
+        worker_stop(&s->w);
     }
 }
 
 static void finish(campaign *g, slot *s)
 {
+    if (g->c->options.isolate == ISOLATE_CASE) {
+        end_worker(g, s);
+    }
     g->is_done[s->at] = 1;
     s->at = NO_CASE;
-    if (g->c->options.isolate == ISOLATE_CASE) {
-        worker_stop(&s->w);
-    }
 }
 
 static void conclude(campaign *g, slot *s, verdict_status status,
@@ -293,7 +302,7 @@ static void greet(campaign *g, slot *s, const json_t *hello)
     backend_info again;
 
     memset(&again, 0, sizeof again);
-    read_hello(hello, &again);
+    worker_read_hello(hello, &again);
     s->greeted = 1;
     if (again.why_not[0] == '\0' && !worker_same_hello(g->c->hello, hello)) {
         (void)snprintf(again.why_not, sizeof again.why_not,
@@ -444,18 +453,16 @@ int worker_pool_run(worker_pool *c, const case_list *cases,
                     worker_pool_sink sink, void *state)
 {
     campaign g = {.c = c, .cases = cases, .sink = sink, .state = state};
-    int status = -1;
 
     c->is_enough = 0;
     if (c->is_local) {
         return run_local(&g);
     }
-    g.done = calloc(cases->n + 1, sizeof *g.done);
-    g.is_done = calloc(cases->n + 1, 1);
-    if (g.done != NULL && g.is_done != NULL) {
-        status = run_remote(&g);
-    }
-    for (size_t i = g.reported; g.done != NULL && i < cases->n; i++) {
+    g.done = memory_need_zeros(cases->n + 1, sizeof *g.done);
+    g.is_done = memory_need_zeros(cases->n + 1, 1);
+    const int status = run_remote(&g);
+
+    for (size_t i = g.reported; i < cases->n; i++) {
         verdict_clear(&g.done[i]);
     }
     free(g.done);
@@ -465,13 +472,8 @@ int worker_pool_run(worker_pool *c, const case_list *cases,
 
 static void keep_verdict(void *state, size_t index, const verdict *v)
 {
-    verdict *kept = state;
-
     (void)index;
-    *kept = *v;
-    kept->detail = v->detail == NULL ? NULL : memory_need_text(v->detail);
-    kept->map = v->map == NULL ? NULL : memory_need_text(v->map);
-    kept->asked = v->asked == NULL ? NULL : memory_need_text(v->asked);
+    verdict_copy(state, v);
 }
 
 void worker_pool_enough(worker_pool *c)

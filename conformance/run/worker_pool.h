@@ -38,7 +38,7 @@ typedef struct worker_pool worker_pool;
 typedef void (*worker_pool_sink)(void *state, size_t index, const verdict *v);
 
 /* Opens the backend and describes it. info->why_not tells if it is absent;
-   a pool is made all the same. NULL only without memory. */
+   a pool is made all the same. */
 worker_pool *worker_pool_create(const backend_ref *ref,
                                 const worker_pool_options *options,
                                 backend_info *info);

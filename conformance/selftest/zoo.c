@@ -64,7 +64,6 @@ int zoo_identify(const zoo *z, int device, mutant *m)
 /* A legal call ends: on crowded cores later than a mutant may hang. */
 enum { PATIENCE = 12 };
 
-/* NULL if the harness failed. */
 static worker_pool *open_device(const zoo *z, int device, int is_legal,
                                 backend_info *info)
 {
@@ -77,9 +76,7 @@ static worker_pool *open_device(const zoo *z, int device, int is_legal,
         .is_silent = 1};
     worker_pool *c = worker_pool_create(z->ref, &how, info);
 
-    if (c != NULL) {
-        worker_pool_set_brief(c, 1); /* what explains a verdict is not kept */
-    }
+    worker_pool_set_brief(c, 1); /* what explains a verdict is not kept */
     return c;
 }
 
@@ -91,10 +88,10 @@ static int open_faultless(zoo *z)
         return EXIT_PASS;
     }
     z->pool.faultless = open_device(z, 0, 1, &info);
-    if (z->pool.faultless != NULL && info.why_not[0] != '\0') {
+    if (info.why_not[0] != '\0') {
         return cli_refuse("%s, device 0: %s", z->ref->name, info.why_not);
     }
-    return z->pool.faultless == NULL ? EXIT_BROKEN : EXIT_PASS;
+    return EXIT_PASS;
 }
 
 /* The judge would not even begin: that is red. */
@@ -113,9 +110,6 @@ static int judge_other(zoo *z, int device, const mutant *m,
     worker_pool *c = open_device(z, device, m->legal, &info);
     int status;
 
-    if (c == NULL) {
-        return EXIT_BROKEN;
-    }
     if (info.why_not[0] != '\0') {
         note_absent(h, info.why_not);
         status = 0;
