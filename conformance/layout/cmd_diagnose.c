@@ -40,7 +40,8 @@ static int usage(void)
         "(EXPECTED) into the wrong ones (ACTUAL), and the first wrong element\n"
         "in memory and in the tensor. The files hold the bytes of one tensor\n"
         "in memory order, or are files made by mxoracle convert, which say\n"
-        "themselves what they are: then every tensor is compared.\n");
+        "themselves what they are: then every tensor is compared, and the\n"
+        "layout that ACTUAL says it is in.\n");
     options_help(OPTIONS_diagnose, stdout);
     cli_say("\nExit status: 0 equal, 1 they differ, 2 bad usage or bad input.");
     return EXIT_PASS;
@@ -228,7 +229,9 @@ static void say_kind(file_count *n, const char *name,
     n->n_wrong++;
 }
 
-static void compare_tensor(file_count *n, pair *p, const checkpoint_tensor *a,
+/* claimed: the layout that ACTUAL says the tensor is in. */
+static void compare_tensor(file_count *n, pair *p, const char *claimed,
+                           const checkpoint_tensor *a,
                            const checkpoint_tensor *b)
 {
     char text[400];
@@ -249,15 +252,25 @@ static void compare_tensor(file_count *n, pair *p, const checkpoint_tensor *a,
         n->n_wrong++;
     } else if (!converted_has_shape(a, b) || !converted_has_width(a, b)) {
         say_kind(n, p->name, a, b);
+    } else if (!pair_is_laid_out_as(p, claimed)) {
+        cli_line(stdout, 2,
+                 "%s: it is in the layout %s, not in %s as ACTUAL "
+                 "says",
+                 p->name, p->layout, claimed);
+        n->n_wrong++;
     }
 }
 
 static void diagnose_tensor(file_count *n, const checkpoint *c,
                             const char *conversion, const json_t *layer, int i)
 {
+    const char *actual = checkpoint_meta(&c[1], META_LAYOUT);
     converted_tensor t;
+    converted_tensor claimed;
 
-    if (!converted_tensor_of(layer, conversion, i, &t)) {
+    if (!converted_tensor_of(layer, conversion, i, &t) ||
+        !converted_tensor_of(layer, actual == NULL ? conversion : actual, i,
+                             &claimed)) {
         refuse_file(n, "names a layer by no prefix and style", META_LAYERS);
         return;
     }
@@ -275,7 +288,7 @@ static void diagnose_tensor(file_count *n, const checkpoint *c,
         return;
     }
     note_told(n, c, a, b);
-    compare_tensor(n, &t.pair, a, b);
+    compare_tensor(n, &t.pair, claimed.layout, a, b);
 }
 
 /* Layer by layer as the metadata of EXPECTED tell; 0 if they tell nothing. */

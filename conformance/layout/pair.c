@@ -410,3 +410,12 @@ int diagnose_pair(const pair *p)
     strbuf_clear(&said);
     return differs;
 }
+
+int pair_is_laid_out_as(const pair *p, const char *layout)
+{
+    pair some = *p;
+
+    narrow(&some, 0);
+    return strcmp(p->layout, layout) == 0 ||
+           steps_agree(p->layout, layout, dtype_bytes(p->dtype), some.extent);
+}

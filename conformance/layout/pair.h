@@ -35,6 +35,8 @@ int pair_is_whole(const pair *p, mxo_text why);
 int pair_compare(const pair *p, strbuf *out, char *mistake, size_t size);
 /* The same on standard output. */
 int diagnose_pair(const pair *p);
+/* Is this layout the pair's own by another name, at its shape? */
+int pair_is_laid_out_as(const pair *p, const char *layout);
 
 /* Two lines on byte `at` of memory: its digits, and the element that belongs
    there. */

@@ -196,3 +196,60 @@ mxo_layout_content steps_content_at(const steps *s, uint64_t unit,
     *logical = unit;
     return MXO_LAYOUT_LIVE;
 }
+
+static int open_steps(steps *s, const char *name, uint32_t elem_bytes,
+                      const uint64_t extent[3])
+{
+    char text[256];
+    const mxo_text why = {text, sizeof text};
+
+    return steps_find(s, name, why) == 0 &&
+           (steps_bind(s, elem_bytes, extent, why) == 0 ||
+            steps_bind(s, 0, extent, why) == 0);
+}
+
+/* Units of memory, so many in an element. */
+static uint64_t n_units(const steps *s, uint32_t units)
+{
+    const mxo_layout *last = &s->step[s->n - 1].l;
+
+    return last->n_units * (units / last->units);
+}
+
+/* As steps_content_at(), of these units. */
+static mxo_layout_content content_at(const steps *s, uint32_t units,
+                                     uint64_t unit, uint64_t *logical,
+                                     uint8_t *byte)
+{
+    const uint64_t finer = units / s->units;
+    const mxo_layout_content content =
+        steps_content_at(s, unit / finer, logical, byte);
+
+    *logical = *logical * finer + unit % finer;
+    return content;
+}
+
+int steps_agree(const char *name, const char *other, uint32_t elem_bytes,
+                const uint64_t extent[3])
+{
+    steps s[2];
+
+    if (!open_steps(&s[0], name, elem_bytes, extent) ||
+        !open_steps(&s[1], other, elem_bytes, extent)) {
+        return 0;
+    }
+    const uint32_t units = s[0].units > s[1].units ? s[0].units : s[1].units;
+    const uint64_t n = n_units(&s[0], units);
+    int agree = n == n_units(&s[1], units);
+
+    for (uint64_t i = 0; agree && i < n; i++) {
+        uint64_t logical[2];
+        uint8_t byte[2];
+        const mxo_layout_content a =
+            content_at(&s[0], units, i, &logical[0], &byte[0]);
+        agree = a == content_at(&s[1], units, i, &logical[1], &byte[1]) &&
+                (a != MXO_LAYOUT_LIVE || logical[0] == logical[1]) &&
+                (a != MXO_LAYOUT_PAD || byte[0] == byte[1]);
+    }
+    return agree;
+}

@@ -31,5 +31,9 @@ int steps_bind(steps *s, uint32_t elem_bytes, const uint64_t extent[3],
 uint64_t steps_forward(const steps *s, uint64_t unit);
 mxo_layout_content steps_content_at(const steps *s, uint64_t unit,
                                     uint64_t *logical, uint8_t *byte);
+/* Do both names put the same everywhere in a tensor of this shape?  0 as well:
+   one of them is no layout that can have it. */
+int steps_agree(const char *name, const char *other, uint32_t elem_bytes,
+                const uint64_t extent[3]);
 
 #endif
