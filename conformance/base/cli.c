@@ -22,7 +22,6 @@ int cli_refuse(const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    say_printable(sentence);
     cli_line(stderr, 2, "mxoracle: %s", sentence);
     return EXIT_USAGE;
 }
@@ -112,12 +111,11 @@ void cli_line(FILE *stream, int indent, const char *format, ...)
     va_start(args, format);
     strbuf_add_list(&text, format, args);
     va_end(args);
-    const char *at = strbuf_text(&text);
-
-    if (!isatty(fileno(stream)) || strchr(at, '\n') != NULL) {
-        fprintf(stream, "%s\n", at);
+    say_printable(text.text);
+    if (isatty(fileno(stream))) {
+        cli_fold(stream, strbuf_text(&text), 0, indent);
     } else {
-        cli_fold(stream, at, 0, indent);
+        fprintf(stream, "%s\n", strbuf_text(&text));
     }
     strbuf_clear(&text);
 }

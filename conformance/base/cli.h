@@ -46,8 +46,9 @@ void cli_publish_width(void);
 /* Words of a text, from a column on, and a newline: lines are broken at the
    width of the stream and go on at indent. */
 void cli_fold(FILE *stream, const char *text, int column, int indent);
-/* A sentence, formatted, and a newline: a terminal that is narrower than it has
-   it folded, all lines but the first at indent; files and pipes have one line.
+/* A sentence, formatted and printable, and a newline: a terminal that is
+   narrower than it has it folded, all lines but the first at indent; files and
+   pipes have one line.
  */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))

@@ -391,7 +391,7 @@ int grid_read_file(case_list *l, const char *path, uint64_t seed, mxo_text why)
                      : add_line(l, line, seed, (mxo_text){inner, sizeof inner});
     }
     if (status != 0) {
-        (void)snprintf(why.ptr, why.size, "%s, line %d: %s", path, number,
+        (void)snprintf(why.ptr, why.size, "%.300s, line %d: %s", path, number,
                        inner);
     } else if (ferror(f)) {
         status = refuse(why, "cannot be read", path);

@@ -124,7 +124,7 @@ static int write_case(const gen_options *o, const case_item *item, progress *p)
         return EXIT_RED;
     }
     progress_wipe(p);
-    puts(path);
+    cli_line(stdout, 0, "%s", path);
     return EXIT_PASS;
 }
 

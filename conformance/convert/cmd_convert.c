@@ -204,7 +204,7 @@ static int convert_gguf(const convert_options *o)
         (void)cli_refuse("%s", sentence);
         return stop_exit_status(failed < 0 ? EXIT_USAGE : EXIT_RED);
     }
-    printf("wrote %s: gguf\n", o->paths[1]);
+    cli_line(stdout, 2, "wrote %s: gguf", o->paths[1]);
     return EXIT_PASS;
 }
 

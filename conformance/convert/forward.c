@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From checkpoint order to a backend's order. */
+#include "base/cli.h"
 #include "base/memory.h"
 #include "base/say.h"
 #include "base/tensors.h"
@@ -84,10 +85,10 @@ static int plan_layer(job *j, size_t number, mxo_text why)
         }
     }
     if (l->biased && n_biases == 0) {
-        fprintf(stderr,
-                "mxoracle: note: the loader of %s drops biases: those of layer "
-                "%.200s are not in OUT\n",
-                j->conversion, l->prefix);
+        cli_line(stderr, 2,
+                 "mxoracle: note: the loader of %s drops biases: those of "
+                 "layer %.200s are not in OUT",
+                 j->conversion, l->prefix);
     }
     j->first_global[number] = j->sink.n;
     return globals_plan_forward(j, l, &p, why);
@@ -152,11 +153,11 @@ static int check_source(const job *j, mxo_text why)
                   e->id, first->prefix);
         return -1;
     }
-    fprintf(stderr, "mxoracle: note: %s takes w13 as %s, layer %.200s has %s\n",
-            e->id,
-            e->interleaved ? "gate and up rows in turn" : "gates, then ups",
-            first->prefix,
-            e->interleaved ? "gates, then ups" : "gate and up rows in turn");
+    cli_line(stderr, 2,
+             "mxoracle: note: %s takes w13 as %s, layer %.200s has %s", e->id,
+             e->interleaved ? "gate and up rows in turn" : "gates, then ups",
+             first->prefix,
+             e->interleaved ? "gates, then ups" : "gate and up rows in turn");
     return 0;
 }
 
@@ -193,10 +194,10 @@ static void name_strangers(const job *j)
         }
     }
     if (n > 0) {
-        fprintf(stderr,
-                "mxoracle: note: %.300s is no tensor of experts that is known: "
-                "copied as it is%s\n",
-                first, n > 1 ? ", and others like it" : "");
+        cli_line(stderr, 2,
+                 "mxoracle: note: %.300s is no tensor of experts that is "
+                 "known: copied as it is%s",
+                 first, n > 1 ? ", and others like it" : "");
     }
 }
 

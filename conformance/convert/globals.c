@@ -2,6 +2,7 @@
 /* The global scales of an NVFP4 layer, there and back; see globals.h. */
 #include "globals.h"
 
+#include "base/cli.h"
 #include "base/say.h"
 
 #include <mxoracle/format.h>
@@ -276,10 +277,10 @@ static void note_halves(const moe_layer *l, const uint8_t *scale_2)
         n += memcmp(scale_2 + 8 * e, scale_2 + 8 * e + 4, 4) != 0;
     }
     if (n > 0) {
-        fprintf(stderr,
-                "mxoracle: note: layer %.200s: gate and up have different %s "
-                "in %llu experts, the gate's is taken for both\n",
-                l->prefix, l->globals->kind[0], (unsigned long long)n);
+        cli_line(stderr, 2,
+                 "mxoracle: note: layer %.200s: gate and up have different %s "
+                 "in %llu experts, the gate's is taken for both",
+                 l->prefix, l->globals->kind[0], (unsigned long long)n);
     }
 }
 

@@ -45,7 +45,7 @@ size_t sink_add(sink *s, const char *name, const char *dtype, uint32_t rank,
 
 static int refuse(const char *path, mxo_text why, int error)
 {
-    (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", path,
+    (void)say(MXO_E_DEVICE, why, "%.300s cannot be written: %s", path,
               strerror(error));
     return -1;
 }

@@ -116,7 +116,7 @@ mxo_status safetensors_write(const char *path, const tensor_set *tensors,
     new_file out;
 
     if (header == NULL) {
-        return say(MXO_E_NOMEM, why, "%s: no memory for its header", path);
+        return say(MXO_E_NOMEM, why, "%.300s: no memory for its header", path);
     }
     const int bad = new_file_open(&out, path) != 0 ||
                     put_all(out.fd, header, n, tensors) != 0 ||
@@ -125,7 +125,7 @@ mxo_status safetensors_write(const char *path, const tensor_set *tensors,
 
     new_file_close(&out);
     free(header);
-    return bad ? say(MXO_E_DEVICE, why, "%s cannot be written: %s", path,
+    return bad ? say(MXO_E_DEVICE, why, "%.300s cannot be written: %s", path,
                      strerror(error))
                : MXO_OK;
 }

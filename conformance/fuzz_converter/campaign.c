@@ -38,7 +38,7 @@ int campaign_judge(converter_campaign *c, const drawn *d, conversion_fault *f,
 
     (void)snprintf(folder, sizeof folder, "%s/case", c->scratch);
     if (mkdir(folder, 0777) != 0) {
-        (void)say(MXO_E_DEVICE, why, "%s: %s", folder, strerror(errno));
+        (void)say(MXO_E_DEVICE, why, "%.300s: %s", folder, strerror(errno));
         return -1;
     }
     const int status = converter_judge(&c->subject, d, folder, f, why);
@@ -172,7 +172,7 @@ static int write_text(const char *folder, const char *name, const char *text,
 
     bad = (f != NULL && fclose(f) != 0) || bad;
     if (bad) {
-        (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", path,
+        (void)say(MXO_E_DEVICE, why, "%.300s cannot be written: %s", path,
                   strerror(errno));
     }
     return bad ? -1 : 0;

@@ -291,7 +291,7 @@ static int write_json(const char *folder, const char *name, json_t *value,
 
     json_decref(value);
     if (bad) {
-        (void)say(MXO_E_DEVICE, why, "%s cannot be written", path);
+        (void)say(MXO_E_DEVICE, why, "%.300s cannot be written", path);
     }
     return bad;
 }

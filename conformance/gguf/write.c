@@ -383,7 +383,7 @@ int gguf_from_checkpoint(const char *from, const char *path, row_order asked,
     }
     bad = layers_find(&in, asked, &layers, why) != 0;
     if (!bad && checkpoint_holds(&in, path)) {
-        (void)say(MXO_E_PARAM, why, "%s is one of the files of IN", path);
+        (void)say(MXO_E_PARAM, why, "%.300s is one of the files of IN", path);
         bad = 1;
     } else if (!bad && layers.n == 0) {
         (void)say(MXO_E_SHAPE, why,

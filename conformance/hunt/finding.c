@@ -103,7 +103,7 @@ static int add_repro(const finding *f, const char *path, mxo_text why)
 
     bad |= out != NULL && fclose(out) != 0;
     if (bad) {
-        (void)say(MXO_E_PARAM, why, "%s: %s", path, strerror(errno));
+        (void)say(MXO_E_PARAM, why, "%.300s: %s", path, strerror(errno));
     }
     return bad ? -1 : 0;
 }
@@ -116,7 +116,7 @@ int finding_write(const finding *f, const char *folder, uint64_t number,
     const int op = (int)strcspn(f->text, ":");
 
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        (void)say(MXO_E_PARAM, why, "%s: %s", folder, strerror(errno));
+        (void)say(MXO_E_PARAM, why, "%.300s: %s", folder, strerror(errno));
         return -1;
     }
     /* Files of an earlier hunt stay. */

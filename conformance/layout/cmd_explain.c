@@ -331,7 +331,7 @@ static int write_svg(const explained *e, const char *path)
     new_file out;
 
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fprintf(stderr, "mxoracle: %s is no regular file\n", path);
+        (void)cli_refuse("%s is no regular file", path);
         return EXIT_RED;
     }
     explain_svg(e, &drawing);
@@ -340,8 +340,7 @@ static int write_svg(const explained *e, const char *path)
                     new_file_finish(&out) != 0;
 
     if (bad) {
-        fprintf(stderr, "mxoracle: %s cannot be written: %s\n", path,
-                strerror(errno));
+        (void)cli_refuse("%s cannot be written: %s", path, strerror(errno));
     }
     new_file_close(&out);
     strbuf_clear(&drawing);

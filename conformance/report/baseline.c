@@ -26,8 +26,8 @@ typedef struct reading {
 
 static int refuse(const reading *r, const char *what, const char *text)
 {
-    (void)say(MXO_E_PARAM, r->why, "%s:%u: %s%.120s", r->b->path, r->line, what,
-              text);
+    (void)say(MXO_E_PARAM, r->why, "%.300s:%u: %s%.120s", r->b->path, r->line,
+              what, text);
     return -1;
 }
 
@@ -205,7 +205,7 @@ int baseline_read(baseline *b, const char *path, mxo_text why)
     b->by_case = json_object();
     b->by_operation = json_object();
     if (f == NULL) {
-        (void)say(MXO_E_PARAM, why, "%s: %s", path, input_error());
+        (void)say(MXO_E_PARAM, why, "%.300s: %s", path, input_error());
         return -1;
     }
     const int bad = read_lines(&r, f);

@@ -15,7 +15,7 @@
 
 static int refuse(const journal *j, mxo_text why, const char *sentence)
 {
-    (void)say(MXO_E_PARAM, why, "--resume=%s: %.300s", j->path, sentence);
+    (void)say(MXO_E_PARAM, why, "--resume=%.300s: %.300s", j->path, sentence);
     return -1;
 }
 

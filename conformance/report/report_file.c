@@ -13,18 +13,20 @@
 
 static int refuse(const report_file *f, mxo_text why, int error)
 {
-    (void)say(MXO_E_DEVICE, why, "%s cannot be written: %s", f->path,
+    (void)say(MXO_E_DEVICE, why, "%.300s cannot be written: %s", f->path,
               strerror(error));
     return -1;
 }
 
-/* Follow links, so that a link to a report stays one. */
-static void take_path(report_file *f, const char *path)
+/* Follow links, so that a link to a report stays one. 0: it is too long. */
+static int take_path(report_file *f, const char *path)
 {
     char *real = realpath(path, NULL);
+    const int n =
+        snprintf(f->path, sizeof f->path, "%s", real == NULL ? path : real);
 
-    (void)snprintf(f->path, sizeof f->path, "%s", real == NULL ? path : real);
     free(real);
+    return n >= 0 && (size_t)n < sizeof f->path;
 }
 
 /* The mode of the file that is replaced, or that of any new file. */
@@ -62,15 +64,17 @@ int report_file_open(report_file *f, const char *path, mxo_text why)
     struct stat old;
 
     memset(f, 0, sizeof *f);
-    if (path[0] == '\0' || strlen(path) + 32 > sizeof f->path) {
+    if (path[0] == '\0') {
         (void)say(MXO_E_PARAM, why, "a report needs the name of a file");
         return -1;
     }
-    take_path(f, path);
+    if (!take_path(f, path)) {
+        return refuse(f, why, ENAMETOOLONG);
+    }
     const int exists = stat(f->path, &old) == 0;
 
     if (!exists && lstat(path, &old) == 0) {
-        (void)say(MXO_E_PARAM, why, "%s is a link to nothing", path);
+        (void)say(MXO_E_PARAM, why, "%.300s is a link to nothing", path);
         return -1;
     }
     if (exists && S_ISDIR(old.st_mode)) {

@@ -67,7 +67,7 @@ static mxo_status walk_folder(const char *folder, int depth, path_list *list,
     mxo_status status = MXO_OK;
 
     if (dir == NULL) {
-        return say(MXO_E_DEVICE, why, "%s cannot be read: %s", folder,
+        return say(MXO_E_DEVICE, why, "%.300s cannot be read: %s", folder,
                    depth > DEEPEST ? "too deep" : strerror(errno));
     }
     for (struct dirent *d = readdir(dir); status == MXO_OK && d != NULL;
@@ -86,7 +86,7 @@ mxo_status walk_path(const char *path, path_list *list, mxo_text why)
     const size_t before = list->n;
 
     if (stat(path, &st) != 0) {
-        return say(MXO_E_DEVICE, why, "%s: %s", path, strerror(errno));
+        return say(MXO_E_DEVICE, why, "%.300s: %s", path, strerror(errno));
     }
     if (!S_ISDIR(st.st_mode)) {
         append(list, path);
