@@ -236,24 +236,42 @@ json_t *record_summary(const report_run *run, const tally *t)
     return o;
 }
 
+/* Numbers that count something, or are not there. */
+static int has_counts(const json_t *record)
+{
+    static const char *const keys[] = {"index", "n_cases", "n_diff", "n_total"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const json_t *n = json_object_get(record, keys[i]);
+        if (n != NULL && !json_is_null(n) &&
+            (!json_is_integer(n) || json_integer_value(n) < 0)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int check_count(const json_t *summary, const char *key, uint64_t n,
                        mxo_text why)
 {
-    const uint64_t said = record_count(summary, key);
+    const json_t *number = json_object_get(summary, key);
+    const json_int_t said = json_integer_value(number);
 
-    if (n != said) {
-        (void)say(MXO_E_PARAM, why,
-                  "holds %" PRIu64 " cases with status %s, its summary counts "
-                  "%" PRIu64,
-                  n, key, said);
+    if (json_is_integer(number) && said == (json_int_t)n) {
+        return 0;
     }
-    return n == said ? 0 : -1;
+    (void)say(MXO_E_PARAM, why,
+              "holds %" PRIu64 " cases with status %s, its summary counts "
+              "%" JSON_INTEGER_FORMAT,
+              n, key, said);
+    return -1;
 }
 
 int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
                          uint64_t n_lines, mxo_text why)
 {
-    const uint64_t planned = record_count(summary, "planned");
+    const json_t *number = json_object_get(summary, "planned");
+    const json_int_t planned = json_integer_value(number);
     tally t = {0};
     int bad = 0;
 
@@ -264,10 +282,14 @@ int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
     bad = bad || check_count(summary, "failed", tally_red(&t), why);
     bad = bad || check_count(summary, "skipped", tally_left_out(&t), why);
     bad = bad || check_count(summary, "total", tally_total(&t), why);
+    if (!bad && (!json_is_integer(number) || planned < 0)) {
+        (void)say(MXO_E_PARAM, why, "does not say how much was planned");
+        bad = -1;
+    }
     if (!bad && record_text(summary, "stopped")[0] == '\0' &&
-        planned > n_lines) {
+        (uint64_t)planned > n_lines) {
         (void)say(MXO_E_PARAM, why,
-                  "holds %" PRIu64 " lines of %" PRIu64
+                  "holds %" PRIu64 " lines of %" JSON_INTEGER_FORMAT
                   " planned and does not say what stopped it",
                   n_lines, planned);
         bad = -1;
@@ -421,7 +443,7 @@ int record_read(const json_t *record, report_result *result, verdict *v)
     memset(v, 0, sizeof *v);
     memset(result, 0, sizeof *result);
     if (strcmp(record_text(record, "type"), "case") != 0 ||
-        record_text(record, "case")[0] == '\0' ||
+        record_text(record, "case")[0] == '\0' || !has_counts(record) ||
         strlen(record_text(record, "backend")) >= BACKEND_NAME ||
         verdict_by_name(record_text(record, "status"), &v->status) != 0 ||
         verdict_by_name(record_text(record, "judged"), &result->judged) != 0) {

@@ -31,7 +31,7 @@ typedef struct reading {
 
 static int refuse(const reading *r, const char *sentence)
 {
-    (void)say(MXO_E_PARAM, r->why, "%s: %.300s", r->path, sentence);
+    (void)say(MXO_E_PARAM, r->why, "%.300s: %.300s", r->path, sentence);
     return -1;
 }
 
@@ -218,8 +218,15 @@ static int take_case(reading *r, json_t *o, const char *line)
     const int is_too_much = note_operation(r->s, o) != 0;
 
     add_case(r->s, o, line);
+    const int is_of_header =
+        r->s->cases[r->s->n_cases - 1].rank <
+        json_array_size(json_object_get(r->s->header, "backends"));
+
     json_decref(o);
-    return is_too_much ? refuse(r, "names more than 4096 operations") : 0;
+    return is_too_much     ? refuse(r, "names more than 4096 operations")
+           : !is_of_header ? refuse(r, "holds a case of a backend that its "
+                                       "header does not name")
+                           : 0;
 }
 
 static json_t *parse(const reading *r, const char *line)
