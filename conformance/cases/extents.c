@@ -75,6 +75,7 @@ static const fill_row fills[] = {
 #define TILES                                                              \
     "1|2|3|4|5|6|7|8|9|12|15|16|17|24|31|32|33|48|63|64|65|96|127|128|129" \
     "|255|256|257"
+#define ENDS "1|2|3|7|15|17|31|33|63|65|127"
 #define Q8_0(extents)                                           \
     {2, 0, "gemm.q8_0:order=*," extents ",data=random"},        \
     {                                                           \
@@ -135,6 +136,22 @@ static const grid_row grid[] = {
     {2, 0,
      "gemm.q8_0:order=*,rows=3,cols=5,k=32|96|160|224|288|480|544|992|1056,"
      "data=random"},
+    /* functions of one number, tables and maps: ends of vectors, many */
+    {2, 0, "format.classify:n=" ENDS},
+    {2, 0, "format.decode:n=" ENDS},
+    {2, 0, "format.convert:n=" ENDS},
+    {2, 0, "format.ue4m3:n=" ENDS},
+    {2, 0, "math.rcp:mode=*,n=" ENDS},
+    {2, 0, "math.lg2:n=" ENDS "|66000,data=ordinary"},
+    {2, 0, "quant.mx_exponent:n=" ENDS},
+    {2, 0, "layout.index:n=" ENDS "|1025|66000,rows=1,cols=90"},
+    {2, 0, "layout.groups:n=" ENDS "|1025|66000"},
+    {2, 0, "layout.tp_pad:n=1|63|300|1030,ranks=1|7|33|65"},
+    {2, 0, "dequant.mx_table:codes=3|7|63|300,scales=1|7|63|256|300"},
+    {2, 0, "quant.requant_table:codes=3|7|63|300,offsets=1|7|63|256|300"},
+    {2, 0,
+     "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=1|300,"
+     "rows=33,cols=288,groups=9"},
     /* many rows, long ones, many groups */
     {2, 0, "layout.grouped:experts=1,rows=1025,cols=5,n=4,data=powers"},
     {2, 0, "layout.grouped:experts=1,rows=37,cols=16,n=129,data=powers"},

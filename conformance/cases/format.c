@@ -64,6 +64,33 @@ static void fill_powers(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Whole numbers: of 2^x a power of two, or a tie below the least. */
+static void fill_wholes(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, (double)(i % 296) - 160);
+    }
+}
+
+/* Below powers of two by few units of binary32, as far as a logarithm that is
+   rounded may take them for these, and a unit farther. */
+static void fill_below_powers(const test_case *c, host_tensor *t, prng *rng)
+{
+    enum { NEAR = 14, POWERS = 36 };
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        const double x = 1 - ldexp((double)(i % NEAR), -24);
+        const int k = (int)(i / NEAR % POWERS) - 18;
+        fill_put(t, i, ldexp(prng_below(rng, 2) != 0 ? -x : x, k));
+    }
+}
+
 static const fill_row fills[] = {
     {"format.decode", "code", "random", fill_counting},
     {"format.classify", "code", "random", fill_counting},
@@ -77,6 +104,7 @@ static const fill_row fills[] = {
     {"format.encode", "x", "ties", fill_ties},
     {"format.encode", "x", "corners", fill_corners},
     {"format.encode", "x", "ordinary", fill_ordinary},
+    {"format.encode", "x", "powers", fill_below_powers},
     {"format.convert", "x", "ties", fill_ties},
     {"format.convert", "x", "corners", fill_corners},
     {"format.convert", "x", "ordinary", fill_ordinary},
@@ -85,6 +113,7 @@ static const fill_row fills[] = {
     {"math.rcp", "x", "powers", fill_powers},
     {"math.rcp", "x", "corners", fill_corners},
     {"math.rcp", "x", "ordinary", fill_ordinary},
+    {"act.unary", "x", "powers", fill_wholes},
     {"act.unary", "x", "thresholds", fill_exp_range},
     {"act.unary", "x", "ties", fill_half_sums},
     {"act.unary", "x", "corners", fill_corners},
@@ -143,6 +172,10 @@ static const grid_row grid[] = {
     {2, 0, "act.unary:fn=sigmoid|silu|exp|tanh,to=*,n=509,data=ties"},
     {2, 0, "act.unary:fn=exp_u20,n=4093,data=thresholds"},
     {2, 0, "act.unary:fn=*,ftz=*,n=509,data=random|thresholds|ordinary"},
+    {2, 0, "act.unary:fn=exp2,to=*,ftz=*,n=296,data=powers"},
+    {2, 0,
+     "format.encode:dialect=microxcaling,format=*,from=f32,tie=rne|rz|rna,"
+     "n=504,data=powers"},
     {3, 0, "act.unary:fn=*,to=*,n=65521,data=random|thresholds"},
     {0, 0, NULL},
 };

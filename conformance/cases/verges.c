@@ -260,9 +260,9 @@ static void fill_verge_hard(const test_case *c, host_tensor *t, prng *rng)
 static void fill_verge_log(const test_case *c, host_tensor *t, prng *rng)
 {
     static const uint32_t bits[] = {
-        0x3feddffd, 0x3f0f0703, 0x3fcaa397, 0x3fff32b8, 0x4049b40e,
-        0x402c68df, 0x3fb4dbe5, 0xff800000, 0x7f800000, 0x7fc00001,
-        0x80000000, 0,          0x00000001, 0x807fffff, 0xbf800000};
+        0x3feddffd, 0x3f0f0703, 0x3fcaa397, 0x3fff32b8, 0x4049b40e, 0x402c68df,
+        0x3fb4dbe5, 0xff800000, 0x7f800000, 0x7fc00001, 0x80000000, 0,
+        0x00000001, 0x807fffff, 0xbf800000, 0x3f800000};
     const uint64_t n = tensor_elems(t);
 
     (void)c;
