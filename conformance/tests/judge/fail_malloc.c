@@ -7,9 +7,11 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+/* NOLINTBEGIN(clang-diagnostic-reserved-identifier): glibc's own functions */
 void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *memory, size_t n);
+/* NOLINTEND(clang-diagnostic-reserved-identifier) */
 
 static long left; /* allocations until the one that fails; 0: none will */
 
@@ -29,6 +31,8 @@ static int fails(void)
     return 0;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): theirs are
+   reserved */
 void *malloc(size_t n)
 {
     return fails() ? NULL : __libc_malloc(n);
@@ -43,3 +47,4 @@ void *realloc(void *memory, size_t n)
 {
     return fails() ? NULL : __libc_realloc(memory, n);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
