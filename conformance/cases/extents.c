@@ -146,9 +146,21 @@ static const grid_row grid[] = {
     {2, 0, "quant.mx_exponent:n=" ENDS},
     {2, 0, "layout.index:n=" ENDS "|1025|66000,rows=1,cols=90"},
     {2, 0, "layout.groups:n=" ENDS "|1025|66000"},
+    {2, 0, "layout.groups:align=1,total=1031|1087|2111,n=9"},
     {2, 0, "layout.tp_pad:n=1|63|300|1030,ranks=1|7|33|65"},
+    {2, 0, "layout.tp_pad:n=3,ranks=1030|2111"},
     {2, 0, "dequant.mx_table:codes=3|7|63|300,scales=1|7|63|256|300"},
+    {2, 0, "dequant.mx_table:codes=3,scales=1030|2111"},
+    {2, 0, "dequant.mx_table:codes=1030|2111,scales=3"},
     {2, 0, "quant.requant_table:codes=3|7|63|300,offsets=1|7|63|256|300"},
+    {2, 0, "quant.requant_table:codes=3,offsets=1030|2111"},
+    {2, 0, "quant.requant_table:codes=1030|2111,offsets=3"},
+    {2, 0,
+     "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=1,"
+     "rows=1030|2111,cols=32,groups=1"},
+    {2, 0,
+     "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=1,"
+     "rows=3,cols=33760,groups=1055"},
     {2, 0,
      "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=1|300,"
      "rows=33,cols=288,groups=9"},
