@@ -84,6 +84,7 @@ static int check_header(const journal *j, const json_t *there,
     return 0;
 }
 
+/* Baselines come behind it: a line's status is as it was judged. */
 static int take_case(journal *j, const json_t *o, const char *line,
                      mxo_text why)
 {
@@ -93,11 +94,22 @@ static int take_case(journal *j, const json_t *o, const char *line,
     if (record_read(o, &r, &v) != 0) {
         return refuse(j, why, "it holds a line that is no case");
     }
+    const int is_likely = v.status == r.judged && record_is_likely(&r, NULL);
+
     verdict_clear(&v);
+    if (!is_likely) {
+        return refuse(j, why,
+                      "it holds a case whose status cannot be, as it "
+                      "was judged");
+    }
     char *key = record_key(record_text(o, "backend"), r.seed, r.case_text);
+    const int is_twice = json_object_get(j->done, key) != NULL;
     const int bad = json_object_set_new(j->done, key, json_string(line));
 
     free(key);
+    if (is_twice) {
+        return refuse(j, why, "it holds one case twice");
+    }
     return bad != 0 ? refuse(j, why, "it is too large for the memory") : 0;
 }
 

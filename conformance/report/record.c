@@ -297,11 +297,21 @@ int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
     return bad;
 }
 
-int record_is_likely(verdict_status status, verdict_status judged)
+/* A caught mutant passes, and its line says what differed. */
+static int is_clean(const report_result *r, const json_t *header)
 {
-    return status == VERDICT_PASS       ? judged == VERDICT_PASS
-           : status == VERDICT_EXPECTED ? verdict_is_red(judged)
-                                        : 1;
+    return strcmp(record_text(header, "command"), "selftest") == 0 ||
+           (r->v->n_diff == 0 && r->v->tensor[0] == '\0');
+}
+
+int record_is_likely(const report_result *r, const json_t *header)
+{
+    return r->v->status == VERDICT_PASS
+               ? r->judged == VERDICT_PASS && is_clean(r, header)
+           : r->v->status == VERDICT_EXPECTED
+               ? verdict_is_red(r->judged) &&
+                     record_text(header, "baseline")[0] != '\0'
+               : 1;
 }
 
 int record_write(FILE *out, json_t *record)
@@ -449,14 +459,18 @@ int record_read(const json_t *record, report_result *result, verdict *v)
         verdict_by_name(record_text(record, "judged"), &result->judged) != 0) {
         return -1;
     }
-    read_verdict(record, v);
     result->case_text = record_text(record, "case");
+    result->n_cases = record_count(record, "n_cases");
+    if (result->n_cases == 0 ||
+        (result->n_cases > 1 && strcmp(result->case_text, "*") != 0)) {
+        return -1;
+    }
+    read_verdict(record, v);
     result->op = record_text(record, "op");
     result->calls = calls[0] == '\0' ? NULL : calls;
     result->seed = record_count(record, "seed");
     result->has_no_seed = json_is_null(json_object_get(record, "seed"));
     result->index = record_count(record, "index");
-    result->n_cases = record_count(record, "n_cases");
     result->v = v;
     copy_text(result->repro, sizeof result->repro, record, "repro");
     return 0;

@@ -23,6 +23,7 @@ typedef struct reading {
     json_t *summary;
     uint64_t n[N_VERDICTS]; /* cases so far, by status */
     uint64_t n_lines;       /* of cases so far */
+    uint64_t n_joined;      /* lines that those of absent backends stand for */
     int has_changes;        /* since a run that is not at hand: passed over */
     uint64_t n_changes;     /* lines of them that are still to come */
     progress *progress;
@@ -143,6 +144,16 @@ static int take_change(reading *r, json_t *o)
     return 0;
 }
 
+/* What begins and ends a report plan as much.  A header that cannot count has
+   0, and of vectors one that has not seen yet which backends are absent. */
+static int has_same_plan(const reading *r)
+{
+    const uint64_t before = record_count(r->header, "planned");
+    const uint64_t behind = record_count(r->summary, "planned");
+
+    return before == 0 || behind == before || behind + r->n_joined == before;
+}
+
 static int take_summary(reading *r, json_t *o)
 {
     const char *stopped = record_text(o, "stopped");
@@ -150,6 +161,10 @@ static int take_summary(reading *r, json_t *o)
     r->summary = o;
     if (check_counts(r) != 0) {
         return -1;
+    }
+    if (!has_same_plan(r)) {
+        return refuse(r, "plans another number of lines in its summary than "
+                         "in its header");
     }
     if (r->n_changes > 0) {
         return refuse(r, "holds fewer changes than it counts");
@@ -205,10 +220,11 @@ static int take_case(reading *r, json_t *o, const char *line)
         json_decref(o);
         return refuse(r, "holds a line that is no case");
     }
-    const int is_likely = record_is_likely(v.status, result.judged);
+    const int is_likely = record_is_likely(&result, r->header);
 
     r->n[v.status] += result.n_cases;
     r->n_lines++;
+    r->n_joined += strcmp(result.case_text, "*") == 0 ? result.n_cases - 1 : 0;
     verdict_clear(&v);
     if (!is_likely) {
         json_decref(o);
