@@ -119,7 +119,7 @@ static void replay(session *s, const json_t *record)
     }
     r.backend =
         report_run_backend(&s->run, s->infos, record_text(record, "backend"));
-    if (s->baseline_file != NULL && s->run.baseline == NULL) {
+    if (s->baseline_file != NULL) {
         baseline_judge(&s->expected, &r, &v);
     }
     report_one(s, &r);
@@ -244,24 +244,23 @@ static int open_inputs(session *s, char **paths, int n)
     s->run.expected = s->baseline_file == NULL ? NULL : &s->expected;
     const char *already = record_text(s->now.header, "baseline");
 
-    s->run.baseline = already[0] == '\0' ? NULL : already;
+    s->run.baseline = s->baseline_file != NULL ? s->baseline_file
+                      : already[0] == '\0'     ? NULL
+                                               : already;
     return EXIT_PASS;
 }
 
-/* An older run that was held against no baseline is held against this one, as
-   the run is. */
+/* An older run is held against the baseline that the run is. */
 static int open_changes(session *s)
 {
     if (s->n_old == 0) {
         return EXIT_PASS;
     }
-    const char *already = record_text(s->old.header, "baseline");
-
     s->since = (changes){.against = s->old_paths[0],
                          .n_files = s->n_old,
                          .old = &s->old,
                          .slower = s->slower};
-    if (s->baseline_file != NULL && already[0] == '\0') {
+    if (s->baseline_file != NULL) {
         s->since.expected = &s->expected;
     }
     s->run.changes = &s->since;

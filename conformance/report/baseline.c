@@ -236,6 +236,8 @@ static baseline_entry *find(const baseline *b, const report_result *r)
     return place == NULL ? NULL : &b->entry[json_integer_value(place)];
 }
 
+static const char unexpected[] = "unexpected failure: ";
+
 static void set_reason(verdict *v, const char *text)
 {
     (void)snprintf(v->reason, sizeof v->reason, "%.500s", text);
@@ -252,14 +254,54 @@ static void add_baseline(const baseline *b, report_result *r)
     }
 }
 
+/* Cut off behind mark, where it is. */
+static void cut_to(verdict *v, const char *mark)
+{
+    const char *at = strstr(v->reason, mark);
+
+    if (at != NULL) {
+        at += strlen(mark);
+        memmove(v->reason, at, strlen(at) + 1);
+    }
+}
+
+/* What was judged, whatever another baseline made of it.  Of a failure that was
+   expected only the kind is left. */
+static void undo(report_result *r, verdict *v)
+{
+    char mark[96];
+    char *option = strstr(r->repro, " --baseline=");
+
+    if (v->status == VERDICT_EXPECTED) {
+        set_reason(v, v->kind[0] == '\0' ? verdict_name(r->judged) : v->kind);
+    } else if (r->judged == VERDICT_PASS && v->status != VERDICT_PASS) {
+        v->kind[0] = v->reason[0] = '\0';
+        if (option != NULL) {
+            *option = '\0';
+        }
+    } else if (strncmp(v->reason, unexpected, sizeof unexpected - 1) == 0) {
+        cut_to(v, unexpected);
+        (void)snprintf(mark, sizeof mark, ", not %s: ", v->kind);
+        cut_to(v, mark);
+        (void)snprintf(mark, sizeof mark,
+                       ", not %s: ", verdict_name(v->status));
+        cut_to(v, mark);
+    }
+    v->status = r->judged;
+}
+
 void baseline_judge(baseline *b, report_result *r, verdict *v)
 {
+    if (strncmp(v->kind, "lost ", 5) == 0) {
+        return; /* a line of a baseline, of no call */
+    }
+    undo(r, v);
     baseline_entry *e = find(b, r);
     const int is_red = verdict_is_red(v->status);
     char text[2048];
 
     if (e == NULL && is_red) {
-        (void)snprintf(text, sizeof text, "unexpected failure: %s", v->reason);
+        (void)snprintf(text, sizeof text, "%s%s", unexpected, v->reason);
         set_reason(v, text);
     }
     if (e == NULL || (!is_red && v->status != VERDICT_PASS)) {

@@ -46,9 +46,9 @@ int baseline_read(baseline *b, const char *path, mxo_text why);
 void baseline_clear(baseline *b);
 
 /*
- * The verdict in the light of the baseline: red that is expected
- * becomes VERDICT_EXPECTED; a pass that is not, another way of failing and red
- * that nobody expects are red, each in its own words.
+ * The verdict in the light of this baseline, whatever another said: red that is
+ * expected becomes VERDICT_EXPECTED; a pass that is not, another way of failing
+ * and red that nobody expects are red, each in its own words.
  */
 void baseline_judge(baseline *b, report_result *r, verdict *v);
 
