@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { MOST_LINKS = 40 }; /* as the system follows */
+
 static const struct {
     const char *option;
     const reporter *form;
@@ -39,9 +41,33 @@ int report_options_stdout(const report_options *o)
     return n;
 }
 
-/* The folder's real name and the last part, so that a/../x is x. */
-static void place_of(const char *path, char *place, size_t size)
+/* Where a link leads that leads to nothing yet, or the path itself. */
+static void follow(const char *path, char *end, size_t size)
 {
+    char target[REPORT_PATH];
+    char from[REPORT_PATH];
+    ssize_t n = 0;
+
+    (void)snprintf(end, size, "%s", path);
+    for (int i = 0; i < MOST_LINKS && n >= 0; i++) {
+        n = readlink(end, target, sizeof target - 1);
+        if (n >= 0) {
+            target[n] = '\0';
+            const char *slash = strrchr(end, '/');
+            const int folder =
+                slash == NULL || target[0] == '/' ? 0 : (int)(slash - end) + 1;
+            (void)snprintf(from, sizeof from, "%s", end);
+            (void)snprintf(end, size, "%.*s%.4000s", folder, from, target);
+        }
+    }
+}
+
+/* The folder's real name and the last part, so that a/../x is x. */
+static void place_of(const char *name, char *place, size_t size)
+{
+    char path[REPORT_PATH];
+
+    follow(name, path, sizeof path);
     const char *slash = strrchr(path, '/');
     const int n = slash == NULL ? 1 : (int)(slash - path) + 1;
     char folder[REPORT_PATH];
