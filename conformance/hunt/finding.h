@@ -15,11 +15,11 @@ typedef struct finding {
     verdict v; /* of the smallest; to be cleared */
 } finding;
 
-/* thorough judges by its own words what a subject did; fast found it.  0, or
-   -1 if neither sees it again. */
-int finding_make(finding *f, worker_pool *thorough, worker_pool *fast,
-                 const backend_ref *ref, int device, const char *text,
-                 uint64_t seed);
+/* thorough judges by its own words what a subject did; fast found it, and said
+   so first.  Where neither sees it again it is kept as it was drawn. */
+void finding_make(finding *f, worker_pool *thorough, worker_pool *fast,
+                  const backend_ref *ref, int device, const char *text,
+                  uint64_t seed, const verdict *first);
 /* FOLDER/NUMBER-OP.case and .safetensors, and a line of FOLDER/repro.sh.  0,
    or -1 and a sentence. */
 int finding_write(const finding *f, const char *folder, uint64_t number,

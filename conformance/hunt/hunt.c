@@ -62,7 +62,8 @@ typedef struct hunt {
     char text_of[BATCH][CASE_TEXT];
     verdict_status status[BATCH];
     uint8_t is_looked_at[BATCH];
-    uint8_t *has_red; /* owned, per group */
+    verdict first[BATCH]; /* of those; to be cleared */
+    uint8_t *has_red;     /* owned, per group */
 } hunt;
 
 static uint32_t group_of(const hunt *h, size_t i)
@@ -157,6 +158,9 @@ static void judged(void *state, size_t i, const verdict *v)
         h->is_looked_at[i] = count_kind(h, group_of(h, i), v->kind) < LOOKS;
         hunt_state_keep(&h->state, &h->record[i]);
     }
+    if (h->is_looked_at[i]) {
+        verdict_copy(&h->first[i], v);
+    }
     progress_show(&h->progress, h->n_done, tally_red(&h->counts),
                   h->item[i].text);
 }
@@ -207,11 +211,8 @@ static void look_at(hunt *h, size_t i)
 {
     finding f;
 
-    if (finding_make(&f, thorough_pool(h), h->fast, h->o->ref,
-                     h->o->pool.device, h->item[i].text,
-                     h->item[i].seed) != 0) {
-        return;
-    }
+    finding_make(&f, thorough_pool(h), h->fast, h->o->ref, h->o->pool.device,
+                 h->item[i].text, h->item[i].seed, &h->first[i]);
     report_result r = {.backend = &h->info,
                        .case_text = f.text,
                        .op = h->plan->group[group_of(h, i)].name,
@@ -257,10 +258,11 @@ static int run_batch(hunt *h)
     if (worker_pool_run(h->fast, &l, judged, h) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < l.n && !stop_requested() && !h->is_enough; i++) {
-        if (h->is_looked_at[i]) {
+    for (size_t i = 0; i < l.n; i++) {
+        if (h->is_looked_at[i] && !stop_requested() && !h->is_enough) {
             look_at(h, i);
         }
+        verdict_clear(&h->first[i]);
     }
     hunt_state_learn(&h->state, h->plan, &h->seen, h->has_red);
     h->state.n_cases += h->n_done - before;
@@ -407,6 +409,9 @@ static int exit_status(const hunt *h)
 
 static void hunt_close(hunt *h)
 {
+    for (int i = 0; i < BATCH; i++) {
+        verdict_clear(&h->first[i]); /* of a batch that was not judged whole */
+    }
     worker_pool_destroy(&h->fast);
     worker_pool_destroy(&h->thorough);
     hunt_journal_close(&h->journal);
