@@ -235,6 +235,29 @@ static void fill_step_scalar(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* A third of the pairs has no expert, and expert 0 is here. */
+static void fill_step_ids(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t experts = case_dim(c, "experts");
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, i % 3 == 1 ? UINT64_C(0xffffffff) : i % experts);
+    }
+}
+
+static void fill_step_map(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, i % 2 == 0 ? i / 2 : UINT64_C(0xffffffff));
+    }
+}
+
 static const fill_row fills[] = {
     {"gemm.mx", "a", "steps", fill_step_a},
     {"gemm.mx", "w", "steps", fill_step_ones},
@@ -245,6 +268,8 @@ static const fill_row fills[] = {
     {"moe.permute", "rows", "steps", fill_step_rows},
     {"moe.permute", "num_valid", "steps", fill_step_valid},
     {"moe.permute", "x", "steps", fill_step_bytes},
+    {"moe.finalize", "topk_ids", "steps", fill_step_ids},
+    {"moe.finalize", "expert_map", "steps", fill_step_map},
     {"moe.finalize", "x", "steps", fill_step_terms},
     {"moe.nvfp4_scalars", "*", "steps", fill_step_scalar},
     {NULL, NULL, NULL, NULL},
@@ -300,6 +325,10 @@ static const grid_row grid[] = {
     {2, 0, "moe.sort:layout=*,block_size=512,tokens=40,top_k=2"},
     {2, 0, "moe.sort:layout=*,block_size=1|16,tokens=4200,top_k=1,data=single"},
     {2, 0, "moe.sort:layout=triton,num_experts=60000,tokens=9,top_k=1"},
+    {2, 0, "moe.sort:layout=aiter,num_experts=130,tokens=3,top_k=70|127"},
+    {2, 0,
+     "moe.permute:ids=aiter,per_pair=1,top_k=20|127,sources=2540,"
+     "row_bytes=5,rows=40"},
     {2, 0,
      "moe.permute:ids=aiter,top_k=1,sources=1100000,row_bytes=1,rows=40,"
      "data=steps"},
@@ -316,6 +345,12 @@ static const grid_row grid[] = {
      "moe.finalize:sum=exact,source=pairs,from=f32,to=*,weight=none,top_k=5,"
      "rows=30,cols=8,data=steps"},
     {2, 0, "moe.finalize:slots=300,rows=300,cols=8,tokens=1,data=ordinary"},
+    {2, 0,
+     "moe.finalize:sum=fma|vllm,source=pairs,map=1,absent=*,experts=4,rows=15,"
+     "cols=8,tokens=5,slots=3,data=steps"},
+    {2, 0,
+     "moe.finalize:sum=pairwise,slots=17|31|37,from=f32,to=f32,rows=40,cols=8,"
+     "tokens=2,data=ordinary"},
     {2, 0,
      "moe.nvfp4_scalars:scales=*,scale_c=*,projections=2,experts=3|300,"
      "data=steps"},

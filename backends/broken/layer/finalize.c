@@ -25,7 +25,7 @@ static int64_t row_of(const summing *s, int64_t pair)
     if (s->map != NULL && !IS(E44)) {
         const int32_t id = broken_load_i32(s->ids, (uint64_t)pair);
 
-        if (broken_load_i32(s->map, (uint64_t)id) < 0) {
+        if (id < 0 || broken_load_i32(s->map, (uint64_t)id) < 0) {
             return -1;
         }
     }
