@@ -46,7 +46,8 @@ static size_t count_entries(const char *bytes, size_t n)
 static void check_entry(baseline *b, const baseline_entry *e)
 {
     backend_info who = {0};
-    report_result r = {.backend = &who, .case_text = e->case_text};
+    report_result r = {
+        .backend = &who, .case_text = e->case_text, .judged = e->status};
     verdict v = {.status = e->status};
 
     if (e->is_cover) {
@@ -56,6 +57,7 @@ static void check_entry(baseline *b, const baseline_entry *e)
         return;
     }
     (void)snprintf(who.name, sizeof who.name, "%s", e->backend);
+    (void)snprintf(v.kind, sizeof v.kind, "%s", e->kind);
     r.seed = e->seed;
     r.v = &v;
     baseline_judge(b, &r, &v);
