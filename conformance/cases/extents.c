@@ -60,6 +60,7 @@ static const fill_row fills[] = {
     "tokens=1|67,topk=1,experts=1,hidden=64,inter=32,bias=bf16,data=orderfree"
 #define MANY_EXPERTS \
     "tokens=40,topk=1,experts=70,hidden=32,inter=32,data=orderfree"
+#define MANY_SLOTS "tokens=2,topk=40,experts=48,hidden=32,inter=32,"
 
 /* Conversions that take any block of 32 by 32, and those of larger tiles. */
 #define SMALL_TILES                                                 \
@@ -111,6 +112,18 @@ static const grid_row grid[] = {
     SECOND("moe.layer", MANY_EXPERTS),
     OF("moe.gemm2", OAI_SECOND "|B12X_MXFP4_MXFP8/deterministic", MANY_EXPERTS),
     OF("moe.gemm2", SPLIT, MANY_EXPERTS),
+    /* a token with more slots than a warp has lanes, also where binary64 does
+       not hold its sum; and more columns than 16 bits count */
+    EVERY("moe.layer", MANY_SLOTS "data=orderfree"),
+    EVERY_GEMM2(MANY_SLOTS "data=orderfree"),
+    {2, 0,
+     "moe.gemm2:routing_at=acc,sum=slots|moe_sum|cpu|atomic_bf16|exact,"
+     "row_out=bf16," MANY_SLOTS "data=ordinary"},
+    {2, 0,
+     "moe.gemm2:routing_at=sum,sum=fma|product|exact,row_out=f32,out=bf16|"
+     "f32," MANY_SLOTS "data=ordinary|rare"},
+    {2, 0,
+     "moe.finalize:sum=*,tokens=1,slots=2,rows=3,cols=65552,data=ordinary"},
     /* conversions of many experts, of long rows and of many */
     {2, 0,
      "layout.convert:conversion=" SMALL_TILES
