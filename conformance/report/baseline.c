@@ -265,9 +265,7 @@ static void cut_to(verdict *v, const char *mark)
     }
 }
 
-/* What was judged, whatever another baseline made of it.  Of a failure that was
-   expected only the kind is left. */
-static void undo(report_result *r, verdict *v)
+void baseline_undo(report_result *r, verdict *v)
 {
     char mark[96];
     char *option = strstr(r->repro, " --baseline=");
@@ -295,7 +293,7 @@ void baseline_judge(baseline *b, report_result *r, verdict *v)
     if (strncmp(v->kind, "lost ", 5) == 0) {
         return; /* a line of a baseline, of no call */
     }
-    undo(r, v);
+    baseline_undo(r, v);
     baseline_entry *e = find(b, r);
     const int is_red = verdict_is_red(v->status);
     char text[2048];

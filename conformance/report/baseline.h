@@ -52,6 +52,10 @@ void baseline_clear(baseline *b);
  */
 void baseline_judge(baseline *b, report_result *r, verdict *v);
 
+/* What was judged, whatever a baseline made of it.  Of a failure that was
+   expected only the kind is left, which is then its reason, too. */
+void baseline_undo(report_result *r, verdict *v);
+
 /* Whether too few cases of entry i were judged; v is then red and says so. */
 int baseline_lost(const baseline *b, size_t i, const tally *t, verdict *v);
 /* The verdict on an expected failure, entry i, whose case is in no grid. */

@@ -92,29 +92,50 @@ static void add(changes *c, change_kind kind, const report_result *now,
     };
 }
 
-/* The sentence without what a baseline puts before it. */
-static const char *sentence_of(const verdict *v)
+/* How much of the reason is of what was judged: of the line of a baseline none,
+   or what stands before the line is named. */
+static size_t judged_part(const verdict *v)
 {
-    static const char unexpected[] = "unexpected failure: ";
-    const size_t n = sizeof unexpected - 1;
+    return strcmp(v->kind, "lost case") == 0       ? 0
+           : strcmp(v->kind, "lost coverage") == 0 ? strcspn(v->reason, ",")
+                                                   : strlen(v->reason);
+}
 
-    return strncmp(v->reason, unexpected, n) == 0 ? v->reason + n : v->reason;
+/* Of a failure that a baseline expected the kind alone is left. */
+static int has_no_sentence(const verdict *v)
+{
+    return strcmp(v->reason,
+                  v->kind[0] == '\0' ? verdict_name(v->status) : v->kind) == 0;
+}
+
+/* What was judged, without what the baselines of both made of it. */
+static int is_red_alike(report_result now, report_result old)
+{
+    verdict a = *now.v; /* whose own texts stay where they are */
+    verdict b = *old.v;
+
+    baseline_undo(&now, &a);
+    baseline_undo(&old, &b);
+    const size_t n = judged_part(&a);
+
+    return a.status == b.status && strcmp(a.kind, b.kind) == 0 &&
+           (has_no_sentence(&a) || has_no_sentence(&b) ||
+            (n == judged_part(&b) && strncmp(a.reason, b.reason, n) == 0));
 }
 
 /* How the status has changed; N_CHANGES: it has not. */
-static change_kind compare(const verdict *now, const verdict *old)
+static change_kind compare(const report_result *now, const report_result *old)
 {
-    const int is_red = verdict_is_red(now->status);
-    const int was_red = verdict_is_red(old->status);
+    const int is_red = verdict_is_red(now->v->status);
+    const int was_red = verdict_is_red(old->v->status);
 
     if (is_red != was_red) {
         return is_red ? CHANGE_NEWLY_RED : CHANGE_NO_LONGER_RED;
     }
-    if (is_red && (now->status != old->status ||
-                   strcmp(sentence_of(now), sentence_of(old)) != 0)) {
-        return CHANGE_RED_OTHERWISE;
+    if (is_red) {
+        return is_red_alike(*now, *old) ? N_CHANGES : CHANGE_RED_OTHERWISE;
     }
-    return now->status == old->status ? N_CHANGES : CHANGE_ANOTHER_STATUS;
+    return now->v->status == old->v->status ? N_CHANGES : CHANGE_ANOTHER_STATUS;
 }
 
 static int is_slower(const changes *c, const verdict *now, const verdict *old)
@@ -126,7 +147,7 @@ static int is_slower(const changes *c, const verdict *now, const verdict *old)
 static void take_both(changes *c, const report_result *now,
                       const report_result *old, char *text, size_t size)
 {
-    const change_kind kind = compare(now->v, old->v);
+    const change_kind kind = compare(now, old);
     const int slower = is_slower(c, now->v, old->v);
 
     if (kind != N_CHANGES) {
