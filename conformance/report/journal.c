@@ -94,13 +94,16 @@ static int take_case(journal *j, const json_t *o, const char *line,
     if (record_read(o, &r, &v) != 0) {
         return refuse(j, why, "it holds a line that is no case");
     }
-    const int is_likely = v.status == r.judged && record_is_likely(&r, NULL);
+    char fault[160] = "holds a case whose status cannot be, as it was judged";
+    char text[200];
+    const int bad_case =
+        v.status != r.judged ||
+        record_check_case(&r, NULL, (mxo_text){fault, sizeof fault}) != 0;
 
     verdict_clear(&v);
-    if (!is_likely) {
-        return refuse(j, why,
-                      "it holds a case whose status cannot be, as it "
-                      "was judged");
+    if (bad_case) {
+        (void)snprintf(text, sizeof text, "it %s", fault);
+        return refuse(j, why, text);
     }
     char *key = record_key(record_text(o, "backend"), r.seed, r.case_text);
     const int is_twice = json_object_get(j->done, key) != NULL;

@@ -251,69 +251,6 @@ static int has_counts(const json_t *record)
     return 1;
 }
 
-static int check_count(const json_t *summary, const char *key, uint64_t n,
-                       mxo_text why)
-{
-    const json_t *number = json_object_get(summary, key);
-    const json_int_t said = json_integer_value(number);
-
-    if (json_is_integer(number) && said == (json_int_t)n) {
-        return 0;
-    }
-    (void)say(MXO_E_PARAM, why,
-              "holds %" PRIu64 " cases with status %s, its summary counts "
-              "%" JSON_INTEGER_FORMAT,
-              n, key, said);
-    return -1;
-}
-
-int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
-                         uint64_t n_lines, mxo_text why)
-{
-    const json_t *number = json_object_get(summary, "planned");
-    const json_int_t planned = json_integer_value(number);
-    tally t = {0};
-    int bad = 0;
-
-    memcpy(t.n, n, sizeof t.n);
-    for (int i = 0; i < N_VERDICTS && !bad; i++) {
-        bad = check_count(summary, verdict_name((verdict_status)i), n[i], why);
-    }
-    bad = bad || check_count(summary, "failed", tally_red(&t), why);
-    bad = bad || check_count(summary, "skipped", tally_left_out(&t), why);
-    bad = bad || check_count(summary, "total", tally_total(&t), why);
-    if (!bad && (!json_is_integer(number) || planned < 0)) {
-        (void)say(MXO_E_PARAM, why, "does not say how much was planned");
-        bad = -1;
-    }
-    if (!bad && record_text(summary, "stopped")[0] == '\0' &&
-        (uint64_t)planned > n_lines) {
-        (void)say(MXO_E_PARAM, why,
-                  "holds %" PRIu64 " lines of %" JSON_INTEGER_FORMAT
-                  " planned and does not say what stopped it",
-                  n_lines, planned);
-        bad = -1;
-    }
-    return bad;
-}
-
-/* A caught mutant passes, and its line says what differed. */
-static int is_clean(const report_result *r, const json_t *header)
-{
-    return strcmp(record_text(header, "command"), "selftest") == 0 ||
-           (r->v->n_diff == 0 && r->v->tensor[0] == '\0');
-}
-
-int record_is_likely(const report_result *r, const json_t *header)
-{
-    return r->v->status == VERDICT_PASS
-               ? r->judged == VERDICT_PASS && is_clean(r, header)
-           : r->v->status == VERDICT_EXPECTED
-               ? verdict_is_red(r->judged) &&
-                     record_text(header, "baseline")[0] != '\0'
-               : 1;
-}
-
 int record_write(FILE *out, json_t *record)
 {
     char *text = record == NULL ? NULL : json_dumps(record, JSON_COMPACT);

@@ -48,9 +48,13 @@ int record_read(const json_t *record, report_result *result, verdict *v);
    a sentence without a subject. */
 int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
                          uint64_t n_lines, mxo_text why);
-/* Can what was judged so have this status in a report or journal with this
-   header, whatever its baseline says? */
-int record_is_likely(const report_result *r, const json_t *header);
+/* Level and begin of a header: 0, or -1 and a sentence without a subject. */
+int record_check_header(const json_t *header, mxo_text why);
+/* Can a report or journal with this header hold the case: its status as it was
+   judged, whatever the baseline says, and its operation?  0, or -1 and a
+   sentence without a subject. */
+int record_check_case(const report_result *r, const json_t *header,
+                      mxo_text why);
 /* Headers of two shards: 0, or -1 and a sentence without a subject that says
    what tells their runs apart. */
 int record_same_run(const json_t *first, const json_t *other, mxo_text why);

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Lines of a stranger's report: their length and their members are those of
- * docs/reports.schema.json, before a tree is made of them.
+ * docs/reports.schema.json, before a tree is made of them; and what they say of
+ * themselves and of each other, as a report that contradicts itself is none.
  */
 #include "base/memory.h"
 #include "base/say.h"
+#include "case/opinfo.h"
 #include "files/json_walk.h"
 #include "record.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LINE = 4096 };
+enum { FIRST_LINE = 4096, HIGHEST_LEVEL = 3, OP_NAME = 96 };
 
 static const char *const header_names[] = {
     "type", "schema", "command",  "version",  "compiler", "machine",
@@ -234,4 +238,144 @@ ssize_t record_next_line(FILE *f, char **line, size_t *size)
         (*line)[n] = '\0';
     }
     return n <= RECORD_MOST ? (ssize_t)n : -1;
+}
+
+static int is_day(int year, int month, int day)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const int leaps = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return month >= 1 && month <= 12 && day >= 1 &&
+           day <= days[month - 1] + (month == 2 && leaps);
+}
+
+/* "2026-01-31T23:59:59Z", with a second to leap. */
+static int is_utc(const char *text)
+{
+    static const char form[] = "0000-00-00T00:00:00Z";
+    size_t i = 0;
+
+    while (i < sizeof form &&
+           (form[i] == '0' ? isdigit((unsigned char)text[i]) != 0
+                           : text[i] == form[i])) {
+        i++;
+    }
+    return i == sizeof form &&
+           is_day(atoi(text), atoi(text + 5), atoi(text + 8)) &&
+           atoi(text + 11) < 24 && atoi(text + 14) < 60 &&
+           atoi(text + 17) <= 60;
+}
+
+int record_check_header(const json_t *header, mxo_text why)
+{
+    const json_t *level = json_object_get(header, "level");
+    const json_int_t n = json_integer_value(level);
+
+    if (!json_is_integer(level) || n < 0 || n > HIGHEST_LEVEL) {
+        (void)say(MXO_E_PARAM, why,
+                  "has a header whose level is none from 0 to %d",
+                  HIGHEST_LEVEL);
+        return -1;
+    }
+    if (!is_utc(record_text(header, "started"))) {
+        (void)say(MXO_E_PARAM, why,
+                  "has a header whose begin is no time such as "
+                  "2026-01-31T23:59:59Z");
+        return -1;
+    }
+    return 0;
+}
+
+static int check_count(const json_t *summary, const char *key, uint64_t n,
+                       mxo_text why)
+{
+    const json_t *number = json_object_get(summary, key);
+    const json_int_t said = json_integer_value(number);
+
+    if (json_is_integer(number) && said == (json_int_t)n) {
+        return 0;
+    }
+    (void)say(MXO_E_PARAM, why,
+              "holds %" PRIu64 " cases with status %s, its summary counts "
+              "%" JSON_INTEGER_FORMAT,
+              n, key, said);
+    return -1;
+}
+
+int record_check_summary(const json_t *summary, const uint64_t n[N_VERDICTS],
+                         uint64_t n_lines, mxo_text why)
+{
+    const json_t *number = json_object_get(summary, "planned");
+    const json_int_t planned = json_integer_value(number);
+    tally t = {0};
+    int bad = 0;
+
+    memcpy(t.n, n, sizeof t.n);
+    for (int i = 0; i < N_VERDICTS && !bad; i++) {
+        bad = check_count(summary, verdict_name((verdict_status)i), n[i], why);
+    }
+    bad = bad || check_count(summary, "failed", tally_red(&t), why);
+    bad = bad || check_count(summary, "skipped", tally_left_out(&t), why);
+    bad = bad || check_count(summary, "total", tally_total(&t), why);
+    if (!bad && (!json_is_integer(number) || planned < 0)) {
+        (void)say(MXO_E_PARAM, why, "does not say how much was planned");
+        bad = -1;
+    }
+    if (!bad && record_text(summary, "stopped")[0] == '\0' &&
+        (uint64_t)planned > n_lines) {
+        (void)say(MXO_E_PARAM, why,
+                  "holds %" PRIu64 " lines of %" JSON_INTEGER_FORMAT
+                  " planned and does not say what stopped it",
+                  n_lines, planned);
+        bad = -1;
+    }
+    return bad;
+}
+
+/* A caught mutant passes, and its line says what differed. */
+static int is_clean(const report_result *r, const json_t *header)
+{
+    return strcmp(record_text(header, "command"), "selftest") == 0 ||
+           (r->v->n_diff == 0 && r->v->tensor[0] == '\0');
+}
+
+/* Can what was judged so have this status, whatever the baseline says? */
+static int is_likely(const report_result *r, const json_t *header)
+{
+    return r->v->status == VERDICT_PASS
+               ? r->judged == VERDICT_PASS && is_clean(r, header)
+           : r->v->status == VERDICT_EXPECTED
+               ? verdict_is_red(r->judged) &&
+                     record_text(header, "baseline")[0] != '\0'
+               : 1;
+}
+
+/* A case's operation stands before it, and other lines of a run, which are not
+   of an operation, are free to name theirs: files of vectors do. */
+static int has_own_operation(const report_result *r, const json_t *header)
+{
+    const size_t n = strcspn(r->case_text, ":");
+    char name[OP_NAME];
+
+    (void)snprintf(name, sizeof name, "%.*s", (int)(n < OP_NAME ? n : 0),
+                   r->case_text);
+    return r->op[0] != '\0' &&
+           (strcmp(record_text(header, "command"), "selftest") == 0 ||
+            op_by_name(name) == NULL || strcmp(name, r->op) == 0);
+}
+
+int record_check_case(const report_result *r, const json_t *header,
+                      mxo_text why)
+{
+    if (!is_likely(r, header)) {
+        (void)say(MXO_E_PARAM, why,
+                  "holds a case whose status cannot be, as it was judged");
+        return -1;
+    }
+    if (!has_own_operation(r, header)) {
+        (void)say(MXO_E_PARAM, why,
+                  "holds a case of another operation than it says");
+        return -1;
+    }
+    return 0;
 }

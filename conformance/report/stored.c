@@ -91,11 +91,16 @@ static int mark_shard(const reading *r)
 
 static int take_header(reading *r, json_t *o)
 {
+    char why[160] = "";
+
     if (strcmp(record_text(o, "type"), "header") != 0) {
         json_decref(o);
         return refuse(r, "is no report of mxoracle (no header)");
     }
     r->header = o;
+    if (record_check_header(o, (mxo_text){why, sizeof why}) != 0) {
+        return refuse(r, why);
+    }
     r->s->n_files++;
     if (r->s->header == NULL) {
         r->s->header = json_incref(o);
@@ -220,16 +225,17 @@ static int take_case(reading *r, json_t *o, const char *line)
         json_decref(o);
         return refuse(r, "holds a line that is no case");
     }
-    const int is_likely = record_is_likely(&result, r->header);
+    char why[160] = "";
+    const int bad =
+        record_check_case(&result, r->header, (mxo_text){why, sizeof why});
 
     r->n[v.status] += result.n_cases;
     r->n_lines++;
     r->n_joined += strcmp(result.case_text, "*") == 0 ? result.n_cases - 1 : 0;
     verdict_clear(&v);
-    if (!is_likely) {
+    if (bad) {
         json_decref(o);
-        return refuse(r, "holds a case whose status cannot be, as it was "
-                         "judged");
+        return refuse(r, why);
     }
     const int is_too_much = note_operation(r->s, o) != 0;
 
