@@ -792,6 +792,17 @@ all_repeating_tests = \
 	%reldir%/tests/judge/reports.test \
 	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/house/docs.test
+# Processes that are spoilt, limited or stopped: alike with and without optional
+# parts, so that ci/lane-distcheck can leave them out.
+process_tests = $(all_process_tests)
+all_process_tests = \
+	%reldir%/tests/judge/stopped.test \
+	%reldir%/tests/device/hostile_subjects.test \
+	%reldir%/tests/device/hostile_process.test \
+	%reldir%/tests/device/hostile.test \
+	%reldir%/tests/device/modes.test \
+	%reldir%/tests/files/memory_of_lists.test \
+	%reldir%/tests/files/memory_of_headers.test
 # Shell tests, TAP on standard output; one line each.  The longest first, that
 # none is left running alone at the end; the others by name.
 dist_check_SCRIPTS = \
@@ -818,27 +829,21 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/fuzzing/fuzz_run.test \
 	%reldir%/tests/files/gen.test \
 	%reldir%/tests/house/exports.test \
-	%reldir%/tests/device/hostile.test \
-	%reldir%/tests/device/hostile_process.test \
 	%reldir%/tests/device/state.test \
-	%reldir%/tests/device/hostile_subjects.test \
-	%reldir%/tests/files/memory_of_headers.test \
-	%reldir%/tests/files/memory_of_lists.test \
 	%reldir%/tests/judge/memory.test \
 	%reldir%/tests/judge/short_of_memory.test \
-	%reldir%/tests/device/modes.test \
 	%reldir%/tests/device/plugins.test \
 	%reldir%/tests/device/python.test \
 	%reldir%/tests/fuzzing/python_fuzz.test \
 	%reldir%/tests/judge/page.test \
-	%reldir%/tests/judge/stopped.test \
 	%reldir%/tests/judge/select.test \
 	%reldir%/tests/vectors/spoilt_shapes.test \
 	%reldir%/tests/judge/stages.test \
 	%reldir%/tests/house/systems.test \
 	%reldir%/tests/vectors/vectors.test
-EXTRA_DIST += $(all_repeating_tests) %reldir%/unit/pair.test %reldir%/unit/unit.test
-TESTS += $(repeating_tests) $(dist_check_SCRIPTS)
+EXTRA_DIST += $(all_repeating_tests) $(all_process_tests)
+EXTRA_DIST += %reldir%/unit/pair.test %reldir%/unit/unit.test
+TESTS += $(repeating_tests) $(process_tests) $(dist_check_SCRIPTS)
 
 # All 2^32 inputs of exp, sigmoid and silu against MPFR: make check-exhaustive
 # JOBS=N resumes where it was stopped.  exhaustive_static runs on machines
