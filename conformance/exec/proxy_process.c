@@ -7,9 +7,11 @@
 #include "system/system.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A message of one line and so many bytes stands in the sentence whole. */
 enum { SHORT_MESSAGE = 256 };
@@ -90,6 +92,22 @@ mxo_status proxy_give_text(proxy *p, mxo_status status, const char *text,
     return status;
 }
 
+/* Which file the plugin is: what a later process loads is the same only if this
+   is. */
+static void note_file(proxy *p)
+{
+    const proxy_options *o = &p->options;
+    struct stat s;
+
+    p->file[0] = '\0';
+    if (o->plugin != NULL && !o->is_linked && stat(o->plugin, &s) == 0) {
+        (void)snprintf(p->file, sizeof p->file, "%jx %jx %jd %jd.%09ld",
+                       (uintmax_t)s.st_dev, (uintmax_t)s.st_ino,
+                       (intmax_t)s.st_size, (intmax_t)s.st_mtim.tv_sec,
+                       (long)s.st_mtim.tv_nsec);
+    }
+}
+
 /* The process, ready for a hello. */
 static mxo_status start(proxy *p, mxo_text why)
 {
@@ -106,6 +124,7 @@ static mxo_status start(proxy *p, mxo_text why)
                                .args = o->plugin == NULL ? by_shell : by_us};
 
     channel_stop(&p->channel);
+    note_file(p);
     p->n_started++;
     p->channel.timeout_s = o->timeout_s;
     (void)setenv("MXORACLE_EXEC", "1 3 4", 1);
@@ -161,17 +180,29 @@ mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why)
     status = greeting_read(g, text, why) == 0 ? MXO_OK : MXO_E_UNSUPPORTED;
     if (status != MXO_OK) {
         channel_stop(&p->channel);
+        return status;
     }
+    (void)json_object_set_new(g->object, "file", json_string(p->file));
     return status;
 }
 
-/* Check that its greeting is the one of before. */
+static int is_other_file(const greeting *a, const greeting *b)
+{
+    return !json_equal(json_object_get(a->object, "file"),
+                       json_object_get(b->object, "file"));
+}
+
+/* Check that its greeting is the one of before, and its file. */
 static mxo_status greet_again(proxy *p, mxo_text why)
 {
     greeting again = {.object = NULL};
     mxo_status status = proxy_greet(p, &again, why);
 
-    if (status == MXO_OK && !json_equal(again.object, p->hello.object)) {
+    if (status == MXO_OK && is_other_file(&again, &p->hello)) {
+        status = say(MXO_E_UNSUPPORTED, why,
+                     "its file was replaced or written while it was judged");
+        channel_stop(&p->channel);
+    } else if (status == MXO_OK && !json_equal(again.object, p->hello.object)) {
         status =
             say(MXO_E_UNSUPPORTED, why, "started again, it says another hello");
     }

@@ -24,9 +24,10 @@ struct proxy {
     char *plugin;
     channel channel;
     shared_memory memory;
-    greeting hello;
-    json_t *fences;          /* of the next run */
-    strbuf message;          /* of the last failure, all of it */
+    char file[96];  /* which one the plugin of its process is */
+    greeting hello; /* "file" in its object is that of the first process */
+    json_t *fences; /* of the next run */
+    strbuf message; /* of the last failure, all of it */
     char left[SUBJECT_TEXT]; /* changed by a call since begin() */
     char gone[512];          /* why it is over since begin() */
     char untold[512];        /* and before it, of which no case has told */

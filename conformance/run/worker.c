@@ -191,12 +191,19 @@ void worker_read_hello(const json_t *o, backend_info *info)
     worker_field(info->driver, sizeof info->driver, o, "driver");
 }
 
-int worker_same_hello(const json_t *a, const json_t *b)
+const char *worker_hello_flaw(const json_t *a, const json_t *b)
 {
     const json_t *const said = json_object_get(a, "said");
     const json_t *const again = json_object_get(b, "said");
 
-    return said == again || json_equal(said, again);
+    if (said == again || json_equal(said, again)) {
+        return NULL;
+    }
+    return json_equal(json_object_get(said, "file"),
+                      json_object_get(again, "file"))
+               ? "in another process it says another hello"
+               : "in another process it is another file: that was replaced or "
+                 "written while it was judged";
 }
 
 int worker_send(int socket, json_t *object)

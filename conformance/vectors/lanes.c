@@ -103,13 +103,13 @@ static void fail(void *state, const char *why)
 /* The hello of a further process. */
 static int greet_again(const race *r, const json_t *o, const vector_greeting *g)
 {
-    if (g->status != MXO_OK) {
-        fail(NULL, g->why);
-    } else if (!worker_same_hello(r->hello, o)) {
-        fail(NULL, "in another process the subject says another hello");
-    } else {
+    const char *const flaw =
+        g->status != MXO_OK ? g->why : worker_hello_flaw(r->hello, o);
+
+    if (flaw == NULL) {
         return 0;
     }
+    fail(NULL, flaw);
     return PROCESS_POOL_FAILED;
 }
 
