@@ -352,9 +352,23 @@ static void finish(session *s, opened_judge *o)
     verdict_clear(&v);
 }
 
-static int time_backend(session *s, const backend_ref *ref,
+/* A second backend of a name gets a number, as in run. */
+static void name_apart(opened_judge *o, backend_list *chosen, int i)
+{
+    const backend_ref *ref = &chosen->ref[i];
+
+    backends_show(chosen, i,
+                  ref->shown[0] == '\0' ? o->j.subject.table->name
+                                        : ref->shown);
+    if (o->proxy != NULL) {
+        proxy_name(o->proxy, ref->shown);
+    }
+}
+
+static int time_backend(session *s, backend_list *chosen, int i,
                         const backend_ref *rival, const case_list *cases)
 {
+    const backend_ref *ref = &chosen->ref[i];
     const open_options how = {.device = s->choice.pool.device,
                               .timeout_s = s->choice.pool.timeout_s};
     char why[512] = "";
@@ -366,6 +380,7 @@ static int time_backend(session *s, const backend_ref *ref,
         bench_report_absent(s->form, ref->name, why);
         return EXIT_PASS;
     }
+    name_apart(&p.subject, chosen, i);
     if (rival != NULL &&
         opened_judge_open(&p.rival, rival, &how, (mxo_text){why, sizeof why}) !=
             MXO_OK) {
@@ -385,7 +400,8 @@ static const backend_ref *find_rival(const session *s,
                                      const backend_list *known, int *status)
 {
     for (int i = 0; s->against != NULL && i < known->n; i++) {
-        if (strcmp(known->ref[i].name, s->against) == 0) {
+        if (strcmp(known->ref[i].name, s->against) == 0 ||
+            strcmp(known->ref[i].shown, s->against) == 0) {
             return &known->ref[i];
         }
     }
@@ -449,7 +465,7 @@ int cmd_bench(int argc, char **argv)
         progress_begin(&s.progress, cases.n * (uint64_t)chosen.n, 1);
     }
     for (int i = 0; status == EXIT_PASS && i < chosen.n; i++) {
-        status = time_backend(&s, &chosen.ref[i], rival, &cases);
+        status = time_backend(&s, &chosen, i, rival, &cases);
     }
     progress_end(&s.progress);
     case_list_clear(&cases);
