@@ -144,7 +144,9 @@ static int add_files(const char *path, checkpoint *c, json_walk map,
         const char *name = json_string_value(json_walk_value(&map));
         char file[PATH_ROOM];
         if (name == NULL || strchr(name, '/') != NULL) {
-            status = refuse(why, path, "names a file outside its folder");
+            status = refuse(why, path,
+                            name == NULL ? "names no file for a tensor"
+                                         : "names a file outside its folder");
             break;
         }
         if (strlen(name) > NAME_MAX) {
