@@ -10,6 +10,9 @@
 #include <stddef.h>
 
 static const fill_row fills[] = {
+    {"format.decode", "code", "coded", fill_index_coded},
+    {"format.classify", "code", "coded", fill_index_coded},
+    {"format.e8m0_decode", "code", "coded", fill_index_coded},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -132,6 +135,9 @@ static const grid_row grid[] = {
      "layout.convert:conversion=" SMALL_TILES
      ",experts=1,inter=32,hidden=1056,data=coded"},
     {2, 0,
+     "layout.convert:conversion=identity,experts=1000,inter=32,hidden=32,"
+     "input_scale=1,data=random"},
+    {2, 0,
      "layout.convert:conversion=" SMALL_TILES
      ",experts=1,inter=1056,hidden=32,data=coded"},
     {2, 0,
@@ -157,8 +163,21 @@ static const grid_row grid[] = {
     {2, 0, "math.rcp:mode=*,n=" ENDS},
     {2, 0, "math.lg2:n=" ENDS "|66000,data=ordinary"},
     {2, 0, "quant.mx_exponent:n=" ENDS},
+    /* more than 16 bits count */
+    {2, 0, "format.decode:format=e4m3fn,n=65793,data=coded"},
+    {2, 0, "format.decode:format=e2m1,packed=1,n=65793,data=coded"},
+    {2, 0, "format.classify:n=65793,data=coded"},
+    {2, 0, "format.e8m0_decode:n=65793,data=coded"},
+    {2, 0, "format.e8m0_encode:from=bf16,n=65793,data=powers"},
+    {2, 0, "format.encode:format=e4m3fn,from=bf16,n=65793,data=ordinary"},
+    {2, 0, "quant.qdq:rule=*,rows=65600,cols=32,data=ordinary"},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=65600,cols=32,data=near"},
+    {2, 0,
+     "route.topk:dialect=vllm_softmax,also=indices,top_k=2,tokens=65537,"
+     "experts=8,data=apart"},
     {2, 0, "layout.index:n=" ENDS "|1025|66000,rows=1,cols=90"},
     {2, 0, "layout.groups:n=" ENDS "|1025|66000"},
+    {2, 0, "layout.groups:align=1|4,total=1500,n=300,data=few"},
     {2, 0, "layout.groups:align=1,total=1031|1087|2111,n=9"},
     {2, 0, "layout.tp_pad:n=1|63|300|1030,ranks=1|7|33|65"},
     {2, 0, "layout.tp_pad:n=3,ranks=1030|2111"},
@@ -195,6 +214,18 @@ static const grid_row grid[] = {
     {2, 0,
      "layout.grouped:layout=vllm.as_is,dtype=u8,rule=compact,gran=3,align=8,"
      "experts=1,rows=4099,cols=1,n=9,data=powers"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=2,experts=1,"
+     "rows=65601,cols=1,data=powers"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,align=8,experts=1,rows=9,"
+     "cols=4099,n=3,data=powers"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,align=1|8,experts=1,rows=320,"
+     "cols=3,n=300,data=few"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=2|7,"
+     "experts=9,rows=4,cols=9,data=powers"},
     {0, 0, NULL},
 };
 

@@ -91,6 +91,25 @@ static void fill_below_powers(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Every E4M3 number below the largest, what lies half way to the next, and both
+   sides of that. */
+static void fill_scale_halves(const test_case *c, host_tensor *t, prng *rng)
+{
+    const code_format *f = code_format_by_name("e4m3fn");
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t low = i / 4 % code_last_finite(f);
+        const double x = code_value(f, low);
+        const double half = (code_value(f, low + 1) - x) / 2;
+
+        fill_put(t, i, i % 4 == 0 ? x : x + half);
+        tensor_store(t, i, tensor_load(t, i) + (i % 4 == 2) - (i % 4 == 3));
+    }
+}
+
 static const fill_row fills[] = {
     {"format.decode", "code", "random", fill_counting},
     {"format.classify", "code", "random", fill_counting},
@@ -99,6 +118,7 @@ static const fill_row fills[] = {
     {"format.e8m0_encode", "x", "corners", fill_corners},
     {"format.ue4m3", "code", "random", fill_counting},
     {"format.ue4m3", "x", "random", fill_random_patches},
+    {"format.ue4m3", "x", "ties", fill_scale_halves},
     {"format.ue4m3", "x", "corners", fill_corners},
     {"format.ue4m3", "x", "ordinary", fill_ordinary},
     {"format.encode", "x", "ties", fill_ties},
@@ -127,7 +147,8 @@ static const grid_row grid[] = {
     {2, 0, "format.decode:format=e2m1,packed=1,to=*,n=128"},
     {2, 0, "format.decode:format=e4m3fn|e5m2,nan=ones,to=*,n=256"},
     {2, 0, "format.decode:format=e2m1|e4m3fn|e5m2,zero=positive,n=256"},
-    {3, 0, "format.decode:format=*,to=*,nan=*,zero=*,n=257"},
+    {2, 0, "format.decode:format=*,to=*,nan=*,zero=*,n=257"},
+    {2, 0, "format.decode:format=e2m1,packed=1,to=*,nan=*,zero=*,n=129"},
     {2, 0, "format.classify:format=*,n=256"},
     {1, 0, "format.e8m0_decode:rule=ocp,n=256"},
     {2, 0, "format.e8m0_decode:rule=*,to=*,n=256"},
@@ -148,6 +169,12 @@ static const grid_row grid[] = {
     {2, 0,
      "format.encode:format=e4m3fn|e4m3fnuz|e5m2,dialect=cuda|ml_dtypes|hip|"
      "hip_host|microxcaling,sat=*,n=509,data=random|ties|corners"},
+    {2, 0,
+     "format.encode:format=e2m1,from=bf16|f16,dialect=*,tie=rne|rnz,n=509,"
+     "data=ties|corners"},
+    {2, 0,
+     "format.encode:format=e2m1,packed=1,dialect=*,tie=rne|rnz|sr,n=510,"
+     "data=ties"},
     {3, 0,
      "format.encode:format=*,from=*,tie=rne|rz|rna|rnz,sat=*,"
      "dialect=*,n=4093,data=random|ties|corners|ordinary"},
@@ -158,7 +185,7 @@ static const grid_row grid[] = {
     {2, 0, "format.convert:from=f64,to=f32,tie=*,n=509,data=random|ties"},
     {3, 0, "format.convert:from=*,to=*,tie=*,nan=*,n=8191"},
     {1, 0, "format.ue4m3:n=256"},
-    {1, 0, "format.ue4m3:dir=encode,n=509,data=random|corners|ordinary"},
+    {1, 0, "format.ue4m3:dir=encode,n=509,data=random|corners|ordinary|ties"},
     {1, 0, "math.lg2:n=256,data=ordinary"},
     {2, 0, "math.lg2:ftz=*,n=509,data=random|powers|ordinary"},
     {1, 0, "math.rcp:n=1024,data=ordinary"},

@@ -43,22 +43,6 @@ static void fill_seven(const test_case *c, host_tensor *t, prng *rng)
     fill_put(t, 0, GIVEN);
 }
 
-/* Between -6 and 6, no two of a row alike in 16 bits. */
-static void fill_logits(const test_case *c, host_tensor *t, prng *rng)
-{
-    const uint64_t experts = t->shape[1];
-    const uint64_t n = tensor_elems(t);
-    const uint64_t step = experts % 7 == 0 ? 1 : 7;
-    uint64_t start = 0;
-
-    (void)c;
-    for (uint64_t i = 0; i < n; i++) {
-        start = i % experts == 0 ? prng_below(rng, experts) : start;
-        const double place = (double)((start + step * i) % experts);
-        fill_put(t, i, 12 * place / (double)experts - 6 + place / 64);
-    }
-}
-
 static const fill_row fills[] = {
     {"moe.gemm1", "x", "halfway", fill_halfway},
     {"moe.gemm2", "act", "halfway", fill_halfway},
@@ -71,7 +55,6 @@ static const fill_row fills[] = {
     {"moe.layer", "w2_scale", "ties", fill_index_coded},
     {"moe.gemm2", "w2_scale", "ties", fill_index_coded},
     {"moe.gemm2", "act", "ties", fill_ordinary},
-    {"moe.layer_routed", "logits", "*", fill_logits},
     {"moe.layer_routed", "correction_bias", "*", fill_positive},
     {NULL, NULL, NULL, NULL},
 };

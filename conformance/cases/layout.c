@@ -96,6 +96,33 @@ static void fill_groups(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Groups of no row, of one and of two, as far as there are rows. */
+static void fill_few_rows(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int is_input = strcmp(t->name, "groups") == 0;
+    const uint64_t align = case_count(c, "align", 1);
+    const uint64_t rows =
+        is_input ? case_dim(c, "rows") : case_count(c, "total", 0) / align;
+    const uint64_t n = tensor_elems(t);
+    uint64_t left = rows;
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t size = i % 3 < left ? i % 3 : left;
+        left -= is_input ? size : size > 0;
+        tensor_store(t, i, size);
+    }
+}
+
+/* Positive numbers below the least normal one. */
+static void fill_subnormal(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, 1 + prng_below(rng, 0x7fffff));
+    }
+}
+
 /* Sizes whose groups fit the buffer of layout.groups. */
 static void fill_sizes(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -161,10 +188,15 @@ static const fill_row fills[] = {
     {"layout.apply", "x", "nib1", fill_nibbles},
     {"layout.apply", "x", "nib2", fill_nibbles},
     {"layout.apply", "x", "nib3", fill_nibbles},
+    {"layout.convert", "*_input_scale", "faint", fill_subnormal},
+    {"layout.convert", "*", "faint", fill_random},
     {"layout.convert", "*", "random", fill_random},
     {"layout.convert", "*", "coded", fill_index_coded},
+    {"layout.grouped", "groups", "few", fill_few_rows},
     {"layout.grouped", "groups", "*", fill_groups},
     {"layout.grouped", "x", "powers", fill_powers},
+    {"layout.grouped", "x", "few", fill_powers},
+    {"layout.groups", "sizes", "few", fill_few_rows},
     {"layout.groups", "sizes", "random", fill_sizes},
     {"layout.index", "at", "random", fill_positions},
     {"layout.record", "*", "random", fill_random},
@@ -178,6 +210,13 @@ static const grid_row grid[] = {
      "layout.apply:dir=inverse,experts=2,rows=256,cols=8,keep_rows=0|130,"
      "keep_cols=0|5"},
     {2, 0, "layout.apply:dtype=*,experts=2,rows=130,cols=5"},
+    {2, 0, /* every pattern, zeros and NaN among them, whose value changes */
+     "layout.apply:layout=vllm.bias_f32|vllm.bias_f32_deinterleaved|"
+     "vllm.bias_f32_interleaved,dtype=bf16,experts=1,rows=65540,cols=1,"
+     "data=tag0"},
+    {2, 0,
+     "layout.apply:layout=quark.mxfp4_17_scale,dtype=e8m0,experts=2,rows=64,"
+     "cols=8,data=tag0"},
     {2, 0, /* 8 MiB and more: stores past the caches, threads in parts */
      "layout.apply:layout=deepgemm.interleave_weights|ggml.mxfp4_scale|"
      "aiter.e8m0_shuffle|aiter.shuffle_scale_f4|triton.strided_repack_k_to_n|"
@@ -194,6 +233,9 @@ static const grid_row grid[] = {
      "layout.convert:conversion=identity|trtllm_gptoss,experts=3,inter=128,"
      "hidden=128,data=coded"},
     {2, 0, "layout.convert:experts=1,inter=128,hidden=384,input_scale=*"},
+    {2, 0,
+     "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,"
+     "input_scale=1,data=faint"},
     {2, 0,
      "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,bias=*,"
      "scale=*,"

@@ -185,7 +185,23 @@ static void fill_checkpoint_scalar(const test_case *c, host_tensor *t,
     }
 }
 
+/* Scales of inputs below the least normal number, or whose inverses are. */
+static void fill_faint_scalar(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int is_inverse =
+        strcmp(case_value(c, "scales"), "compressed_tensors") == 0;
+    const int is_input = strstr(t->name, "input") != NULL;
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const int e = is_input ? -128 - (int)(i % 3) : (int)(i % 7) - 5;
+        const double x = ldexp(1 + fill_uniform(rng), e);
+        fill_put(t, i, !is_inverse ? x : is_input ? 0x1p-1 / x : 1 / x);
+    }
+}
+
 static const fill_row fills[] = {
+    {"moe.nvfp4_scalars", "*", "faint", fill_faint_scalar},
     {"moe.nvfp4_scalars", "*", "*", fill_checkpoint_scalar},
     {"moe.nvfp4_*", "x", "ordinary", fill_ordinary},
     {"moe.nvfp4_*", "x", "corners", fill_corner_patches},
@@ -367,6 +383,9 @@ static const grid_row grid[] = {
      "moe.nvfp4_gemm2:" PLAIN_SECOND "stage=*,sum=product," SMALL
      ",data=orderfree"},
     {2, 0, "moe.nvfp4_scalars:scales=*,scale_c=*,experts=1|64,projections=2"},
+    {2, 0,
+     "moe.nvfp4_scalars:scales=*,scale_c=*,experts=9,projections=2,"
+     "data=faint"},
     {3, 0,
      "moe.nvfp4_layer:profile=*,tokens=9|33,topk=1|4,experts=9,hidden=128|160,"
      "inter=64|128,data=orderfree"},

@@ -20,6 +20,19 @@ static void fill_offsets(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Scale bytes below that of the given exponent, the last one its own. */
+static void fill_below_k_max(const test_case *c, host_tensor *t, prng *rng)
+{
+    const double k_max = case_number(c, "k_max");
+    const uint64_t most = k_max == -128 ? 160 : (uint64_t)(k_max + 127);
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i,
+                     i + 1 == n ? most : prng_below(rng, most + (most == 0)));
+    }
+}
+
 /* Scale bytes within what NVFP4 holds without loss. */
 static void fill_near_bytes(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -130,6 +143,8 @@ static const fill_row fills[] = {
     {"quant.static", "scale", "ties", fill_awkward_scale},
     {"quant.static", "scale", "*", fill_positive},
     {"quant.static", "x", "ties", fill_scaled_ties},
+    {"quant.requant", "q", "ends", fill_random},
+    {"quant.requant", "offset", "ends", fill_counting},
     {"quant.requant", "offset", "random", fill_offsets},
     {"quant.requant_table", "code", "*", fill_e2m1_codes},
     {"quant.requant_table", "offset", "*", fill_counting},
@@ -142,6 +157,8 @@ static const fill_row fills[] = {
     {"quant.mx_exponent", "amax", "edges", fill_edges},
     {"quant.mxfp4_to_nvfp4", "q", "random", fill_random},
     {"quant.mxfp4_to_nvfp4", "q", "near", fill_random},
+    {"quant.mxfp4_to_nvfp4", "q", "ends", fill_random},
+    {"quant.mxfp4_to_nvfp4", "scale", "ends", fill_below_k_max},
     {"quant.mxfp4_to_nvfp4", "scale", "near", fill_near_bytes},
     {"quant.mxfp4_to_nvfp4", "scale", "random", fill_random_below_255},
     {"quant.nvfp4_engine", "global_scale", "ordinary", fill_maximum},
@@ -251,6 +268,10 @@ static const grid_row grid[] = {
     {1, 0,
      "quant.mxfp4_to_nvfp4:lossless=*,rows=5,cols=96,k_max=127,data=random"},
     {2, 0, "quant.mxfp4_to_nvfp4:lossless=*,rows=3,cols=64,data=near"},
+    {2, 0,
+     "quant.mxfp4_to_nvfp4:k_max=-127|-126|-120|-117|-111|-110|-109|126,"
+     "rows=3,cols=96,data=ends"},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=4200,cols=32,data=ends"},
     {1, 0,
      "quant.scaled:from=*,scale=*,rows=3,cols=96,data=ordinary|ties|random"},
     {1, 0, "quant.mx_exponent:n=257,element=*,data=random|corners|edges"},
@@ -327,6 +348,7 @@ static const grid_row grid[] = {
     {2, 48, "quant.qdq:from=*,rule=*,rows=$M,cols=$K,data=ordinary|ties"},
     {2, 0, "quant.requant:container=*,rows=6,cols=192"},
     {2, 0, "quant.requant:rows=5,cols=160"},
+    {2, 0, "quant.requant:container=*,rows=16,cols=512,data=ends"},
     {2, 36, "quant.requant:rows=$M,cols=$K"},
     {1, 0, "quant.requant_table:codes=16,offsets=16"},
     {1, 0, "quant.scale:n=1024"},

@@ -127,6 +127,49 @@ static void fill_specials(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Between -6 and 6, no two of a row alike in 16 bits. */
+static void fill_routed(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t experts = t->shape[1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t step = experts % 7 == 0 ? 1 : 7;
+    uint64_t start = 0;
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        start = i % experts == 0 ? prng_below(rng, experts) : start;
+        const double place = (double)((start + step * i) % experts);
+        fill_put(t, i, 12 * place / (double)experts - 6 + place / 64);
+    }
+}
+
+/* One score of every second token is NaN or infinite, in turn. */
+static void fill_routed_specials(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint32_t special[] = {0x7fc00000, 0xff800000, 0x7f800000};
+    const uint64_t tokens = t->shape[0];
+
+    fill_routed(c, t, rng);
+    for (uint64_t row = 0; row < tokens; row += 2) {
+        const uint64_t at =
+            row * experts_of(t) + prng_below(rng, experts_of(t));
+        const uint32_t bits = special[row / 2 % 3];
+
+        tensor_store(t, at, t->dtype == MXO_F32 ? bits : bits >> 16);
+    }
+}
+
+/* Scores whose sigmoids add up to some 1e-20. */
+static void fill_faint(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, -44 - 8 * fill_uniform(rng));
+    }
+}
+
 /* Within +-1/2, mantissas no bf16 holds; enough to change the choice. */
 static void fill_bias(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -200,6 +243,11 @@ static const fill_row fills[] = {
     {"route.topk", "logits", "saturated", fill_saturated},
     {"route.topk", "logits", "neighbours", fill_neighbours},
     {"route.topk", "logits", "specials", fill_specials},
+    {"route.topk", "logits", "faint", fill_faint},
+    {"moe.layer_routed", "logits", "specials", fill_routed_specials},
+    {"moe.layer_routed", "logits", "*", fill_routed},
+    {"moe.layer_routed", "x", "specials", fill_ordinary},
+    {"moe.layer_routed", "w*_scale", "specials", fill_scale_ordinary},
     {"route.topk", "logits", "corners", fill_corners},
     {NULL, NULL, NULL, NULL},
 };
@@ -289,6 +337,14 @@ static const grid_row grid[] = {
      "route.topk:dialect=vllm_fused_scores|vllm_fused_sigmoid,renormalize=*,"
      "routed_scaling_factor=2.7,from=f32,bias=f32,top_k=4,tokens=5,experts=32,"
      "data=logits"},
+    {2, 0, /* what keeps a sum from zero is as large as the sum */
+     "route.topk:dialect=sigmoid_topk|trtllm_deepseek_v3|trtllm_sigmoid_renorm|"
+     "trtllm_minimax2|vllm_sigmoid|vllm_fused_sigmoid|vllm_torch_sigmoid,"
+     "renormalize=1,from=f32,to=f32,top_k=2,tokens=9,experts=32,data=faint"},
+    {2, 0, /* groups whose scores are NaN or infinite */
+     "route.topk:dialect=trtllm_deepseek_v3|vllm_fused_sigmoid|"
+     "vllm_torch_softmax|vllm_torch_sigmoid,from=*,n_group=4,topk_group=2,"
+     "top_k=3,tokens=16,experts=32,data=specials"},
     {2, 0,
      "route.topk:dialect=vllm_cpu,from=bf16|f16,to=f32,renormalize=*,top_k=4,"
      "tokens=5,experts=24,data=logits"},
@@ -326,6 +382,20 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer_routed:dialect=vllm_softplus_sqrt,top_k=2,tokens=3,"
      "experts=8|12,hidden=32,inter=32,data=orderfree"},
+    {2, 0, /* biases and factors of other routers */
+     "moe.layer_routed:dialect=sigmoid_topk|softmax_topk|vllm_softmax|"
+     "vllm_sigmoid|vllm_fused_sigmoid|vllm_torch_sigmoid,correction=f32|bf16,"
+     "routed_scaling_factor=1|2.7|-2.5,top_k=3,logits=f32,tokens=5,experts=32,"
+     "hidden=32,inter=32,data=orderfree"},
+    {2, 0, /* logits that are no numbers */
+     "moe.layer_routed:dialect=softmax_topk|topk_softmax|sigmoid_topk|"
+     "trtllm_deepseek_v3|vllm_softmax|vllm_sigmoid,top_k=3,logits=f32|bf16,"
+     "tokens=16,experts=32,hidden=32,inter=32,data=specials"},
+    {2, 0, /* a factor that binary32 does not have */
+     "moe.layer_routed:dialect=vllm_fused_scores|vllm_fused_sigmoid,"
+     "correction=f32,routed_scaling_factor=2.7,renormalize=*,top_k=3,"
+     "logits=f32,tokens=5,experts=32,hidden=32,inter=32,routing_type=f32,"
+     "row_out=f32,out=f32,data=ordinary"},
     {2, 0, /* the ends of what the kernels' own exponentials give */
      "route.topk:bounds=1,dialect=softmax_topk|sigmoid_topk|vllm_cpu,"
      "chosen=4,tokens=3,experts=24,data=logits"},
