@@ -58,10 +58,11 @@ typedef struct bench_job bench_job;
 
 /*
  * Judge the case, then set up its large form. Returns the verdict's status;
- * only with VERDICT_PASS is there a job, to be closed. why says what is wrong.
+ * only with VERDICT_PASS is there a job, to be closed. why says what is wrong,
+ * *is_large whether only with the large form, which run does not make.
  */
 verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
-                          const bench_options *o, mxo_text why);
+                          const bench_options *o, int *is_large, mxo_text why);
 void bench_close(bench_job **job);
 
 /*

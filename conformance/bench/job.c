@@ -311,16 +311,17 @@ static int is_small(const bench_options *o)
 /* A subject that declares how large a call may be is timed on the case as
    written, if the large form is beyond that. */
 static verdict_status open_small(bench_job **job, judge *j, const test_case *c,
-                                 const bench_options *o, mxo_text why)
+                                 const bench_options *o, int *is_large,
+                                 mxo_text why)
 {
     bench_options small = *o;
 
     small.host_bytes = small.device_bytes = small.tokens = small.experts = 0;
-    return bench_open(job, j, c, &small, why);
+    return bench_open(job, j, c, &small, is_large, why);
 }
 
 verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
-                          const bench_options *o, mxo_text why)
+                          const bench_options *o, int *is_large, mxo_text why)
 {
     bench_job *const b = calloc(1, sizeof *b);
     *job = b;
@@ -331,11 +332,13 @@ verdict_status bench_open(bench_job **job, judge *j, const test_case *c,
     b->j = j;
     b->c = c;
     verdict_status status = judge_small(b, o, why);
+
+    *is_large = status == VERDICT_PASS;
     if (status == VERDICT_PASS && set_up(b, o, why) != 0) {
         status = VERDICT_FAIL;
         if (b->is_declined && !is_small(o)) {
             bench_close(job);
-            return open_small(job, j, c, o, why);
+            return open_small(job, j, c, o, is_large, why);
         }
     }
     if (status != VERDICT_PASS) {

@@ -275,6 +275,16 @@ void bench_report_refusal(bench_form form, const char *backend,
     (void)fflush(stdout);
 }
 
+void bench_report_repro(bench_form form, const char *options, uint64_t seed,
+                        const char *text)
+{
+    if (form == BENCH_TEXT) {
+        printf("  repro: mxoracle run %s --seed=%" PRIu64 " %s\n", options,
+               seed, text);
+        (void)fflush(stdout);
+    }
+}
+
 void bench_report_end(bench_form form, const char *backend, const char *status,
                       const char *why)
 {

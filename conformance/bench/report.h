@@ -23,6 +23,9 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
 void bench_report_refusal(bench_form form, const char *backend,
                           const char *text, const char *status,
                           const char *why);
+/* The command that shows again what was not timed; in text alone. */
+void bench_report_repro(bench_form form, const char *options, uint64_t seed,
+                        const char *text);
 /* A subject whose process ends badly. */
 void bench_report_end(bench_form form, const char *backend, const char *status,
                       const char *why);

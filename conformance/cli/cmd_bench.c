@@ -10,6 +10,7 @@
 #include "bench/report.h"
 #include "case/grid.h"
 #include "report/report.h"
+#include "run/mutant_device.h"
 #include "run/open_judge.h"
 #include "runopts.h"
 #include "select/speed.h"
@@ -46,7 +47,8 @@ typedef struct session {
 typedef struct pair {
     opened_judge subject;
     opened_judge rival;
-    int has_rival;
+    const backend_ref *subject_ref; /* borrowed */
+    const backend_ref *rival_ref;   /* borrowed; NULL: there is no rival */
 } pair;
 
 static int usage(void)
@@ -276,20 +278,34 @@ static void time_job(session *s, bench_job *job, bench_job *rival,
     }
 }
 
+/* What run is to be asked for, to see all of it. */
+static void say_repro(const session *s, const backend_ref *ref,
+                      const char *text)
+{
+    char option[2 * BACKEND_COMMAND];
+
+    device_option(ref, s->choice.pool.device, option, sizeof option);
+    bench_report_repro(s->form, option, s->o.seed, text);
+}
+
 /* A job of a backend; NULL, said and counted, if the case does not pass. */
-static bench_job *open_job(session *s, judge *j, const test_case *c,
-                           const char *text)
+static bench_job *open_job(session *s, const backend_ref *ref, judge *j,
+                           const test_case *c, const char *text)
 {
     char why[1024] = "";
+    int is_large = 0;
     bench_job *job;
     const verdict_status v =
-        bench_open(&job, j, c, &s->o, (mxo_text){why, sizeof why});
+        bench_open(&job, j, c, &s->o, &is_large, (mxo_text){why, sizeof why});
 
     if (v != VERDICT_PASS) {
         s->n_red += verdict_is_red(v);
         progress_wipe(&s->progress);
         bench_report_refusal(s->form, j->subject.table->name, text,
                              verdict_name(v), why);
+        if (verdict_is_red(v) && !is_large) {
+            say_repro(s, ref, text);
+        }
         return NULL;
     }
     return job;
@@ -304,10 +320,10 @@ static int time_case(session *s, pair *p, const char *text)
     if (case_parse(&c, text, (mxo_text){why, sizeof why}) != 0) {
         return cli_refuse("%s", why);
     }
-    bench_job *job = open_job(s, &p->subject.j, &c, text);
+    bench_job *job = open_job(s, p->subject_ref, &p->subject.j, &c, text);
 
-    if (job != NULL && p->has_rival) {
-        rival = open_job(s, &p->rival.j, &c, text);
+    if (job != NULL && p->rival_ref != NULL) {
+        rival = open_job(s, p->rival_ref, &p->rival.j, &c, text);
     }
     if (job != NULL) {
         time_job(s, job, rival, p->subject.j.subject.table, text);
@@ -323,7 +339,7 @@ static int time_pair(session *s, pair *p, const case_list *cases)
 
     bench_report_backend(s->form, p->subject.j.subject.table,
                          &p->subject.j.subject);
-    if (p->has_rival) {
+    if (p->rival_ref != NULL) {
         bench_report_backend(s->form, p->rival.j.subject.table,
                              &p->rival.j.subject);
     }
@@ -373,7 +389,7 @@ static int time_backend(session *s, backend_list *chosen, int i,
                               .timeout_s = s->choice.pool.timeout_s};
     char why[512] = "";
     int status = EXIT_PASS;
-    pair p = {.has_rival = rival != NULL};
+    pair p = {.subject_ref = ref, .rival_ref = rival};
 
     if (opened_judge_open(&p.subject, ref, &how, (mxo_text){why, sizeof why}) !=
         MXO_OK) {
