@@ -37,6 +37,12 @@ static int conclude(const shrinking *h, const run_options *o,
     cli_line(stdout, 2,
              "%" PRIu64 " cases tried, %" PRIu64 " steps kept; still: %s",
              h->n_tried, h->n_kept, h->kind);
+    if (h->n_hangs >= SHRINK_HANGS) {
+        cli_line(stdout, 2,
+                 "%d calls hung, each for all of --timeout: no more are asked, "
+                 "and the case may not be the smallest",
+                 SHRINK_HANGS);
+    }
     char option[2 * BACKEND_COMMAND];
 
     device_option(ref, o->pool.device, option, sizeof option);
@@ -45,7 +51,8 @@ static int conclude(const shrinking *h, const run_options *o,
     return o->save == NULL ? EXIT_PASS : save_line(o, text);
 }
 
-static int hunt_down(shrinking *h, const run_options *o, const backend_ref *ref)
+static int hunt_down(shrinking *h, const run_options *o, const backend_ref *ref,
+                     const char *name)
 {
     char why[512];
 
@@ -65,7 +72,7 @@ static int hunt_down(shrinking *h, const run_options *o, const backend_ref *ref)
     progress_end(&p);
 
     if (!verdict_is_red(status)) {
-        return cli_refuse("%s does not fail on %s (%s)", o->args[0], ref->name,
+        return cli_refuse("%s does not fail on %s (%s)", o->args[0], name,
                           verdict_name(status));
     }
     return conclude(h, o, ref);
@@ -85,9 +92,9 @@ static int with_backend(const run_options *o, const backend_ref *ref)
     h.seed = o->seed;
     h.c = worker_pool_create(ref, &options, &info);
     if (info.why_not[0] != '\0') {
-        status = cli_refuse("%s: %s", ref->name, info.why_not);
+        status = cli_refuse("%s: %s", info.name, info.why_not);
     } else {
-        status = hunt_down(&h, o, ref);
+        status = hunt_down(&h, o, ref, info.name);
     }
     worker_pool_destroy(&h.c);
     return status;

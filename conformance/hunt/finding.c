@@ -16,9 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Calls that never end which making one small may cost. */
-enum { MOST_HANGS = 6 };
-
 static void write_repro(finding *f, const backend_ref *ref, int device)
 {
     char option[2 * BACKEND_COMMAND];
@@ -39,7 +36,6 @@ static int make_with(finding *f, worker_pool *c, const char *text,
     memset(&s, 0, sizeof s);
     s.c = c;
     s.seed = seed;
-    s.most_hangs = MOST_HANGS;
     if (c == NULL ||
         case_parse(&s.best, text, (mxo_text){why, sizeof why}) != 0 ||
         !verdict_is_red(shrink_case(&s))) {

@@ -15,7 +15,7 @@ static int keep_if_same(shrinking *h, const test_case *candidate)
     verdict v;
     int same;
 
-    if (h->most_hangs > 0 && h->n_hangs >= h->most_hangs) {
+    if (h->n_hangs >= SHRINK_HANGS) {
         return 0;
     }
     case_print(candidate, 0, text);
