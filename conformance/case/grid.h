@@ -29,6 +29,9 @@ void case_list_clear(case_list *l);
    and template only. 0, or -1 and a sentence. */
 int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
                 mxo_text why);
+/* Levels of cases count from 1, the fewest cases, to this, all of them. */
+enum { GRID_LEVELS = 3 };
+
 /* Append the grids of all families up to a level for the operations that one
    of the patterns matches (no patterns: all). */
 int grid_append(case_list *l, int level, char *const patterns[],

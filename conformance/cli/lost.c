@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HIGHEST_LEVEL = 3, KEY = BACKEND_NAME + CASE_TEXT };
+enum { KEY = BACKEND_NAME + CASE_TEXT };
 
 static void add(json_t **set, const char *key)
 {
@@ -58,7 +58,7 @@ static json_t *read_grid(char *op, uint64_t seed)
     char why[512];
     char full[CASE_TEXT];
 
-    if (grid_append(&cases, HIGHEST_LEVEL, &op, 1, seed,
+    if (grid_append(&cases, GRID_LEVELS, &op, 1, seed,
                     (mxo_text){why, sizeof why}) != 0) {
         (void)fprintf(stderr, "mxoracle: a grid is at fault: %s\n", why);
     }

@@ -172,7 +172,7 @@ static int take_number(run_options *o, int code, const char *text)
 
     switch (code) {
     case OPT_run_level:
-        status = number_option("level", text, 1, 3, &n);
+        status = number_option("level", text, 1, GRID_LEVELS, &n);
         o->level = (int)n;
         break;
     case OPT_run_repeat:

@@ -6,6 +6,7 @@
  */
 #include "base/memory.h"
 #include "base/say.h"
+#include "case/grid.h"
 #include "case/opinfo.h"
 #include "files/json_walk.h"
 #include "record.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LINE = 4096, HIGHEST_LEVEL = 3, OP_NAME = 96 };
+enum { FIRST_LINE = 4096, OP_NAME = 96 };
 
 static const char *const header_names[] = {
     "type", "schema", "command",  "version",  "compiler", "machine",
@@ -271,10 +272,9 @@ int record_check_header(const json_t *header, mxo_text why)
     const json_t *level = json_object_get(header, "level");
     const json_int_t n = json_integer_value(level);
 
-    if (!json_is_integer(level) || n < 0 || n > HIGHEST_LEVEL) {
+    if (!json_is_integer(level) || n < 0 || n > GRID_LEVELS) {
         (void)say(MXO_E_PARAM, why,
-                  "has a header whose level is none from 0 to %d",
-                  HIGHEST_LEVEL);
+                  "has a header whose level is none from 0 to %d", GRID_LEVELS);
         return -1;
     }
     if (!is_utc(record_text(header, "started"))) {
