@@ -225,6 +225,8 @@ libjudge_la_SOURCES = \
 	%reldir%/diagnose/explain_layer.h \
 	%reldir%/diagnose/explain_output.c \
 	%reldir%/diagnose/explain_output.h \
+	%reldir%/diagnose/explain_work.c \
+	%reldir%/diagnose/explain_work.h \
 	%reldir%/diagnose/layer_dispatch_fault.c \
 	%reldir%/diagnose/layer_edit.h \
 	%reldir%/diagnose/layer_fault.c \

@@ -23,7 +23,8 @@ char *diagnose_map(const evidence *e);
 const host_tensor *explain_moved(const evidence *e, const host_tensor *got,
                                  char layout[160]);
 
-/* The known mistake that gives exactly the actual output; 0 if none does. */
+/* The known mistake that gives exactly the actual output, or that not all were
+   tried (explain_work.h); 0 if all were, and none does. */
 int explain(const evidence *e, char *text, size_t size);
 
 #endif

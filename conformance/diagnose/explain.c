@@ -8,6 +8,7 @@
 
 #include "explain_layer.h"
 #include "explain_output.h"
+#include "explain_work.h"
 #include "layout/mistake.h"
 #include "output_mistakes.h"
 
@@ -18,7 +19,7 @@
 
 /* Above this many bytes of outputs, or of inputs, only cheap mistakes are
    tried: the others ask the oracle hundreds of times. */
-enum { WORTH_TRYING = 1 << 17, WORTH_READING = 1 << 21, WORTH_TOKENS = 256 };
+enum { WORTH_TRYING = 1 << 17, WORTH_READING = 1 << 21 };
 
 /* Do all differing elements expect a NaN, a minus zero, a subnormal? */
 static int explain_special(const evidence *e, char *text, size_t size)
@@ -54,14 +55,16 @@ static int explain_special(const evidence *e, char *text, size_t size)
     return says != NULL;
 }
 
-/* Does the oracle give exactly the actual outputs for this call? */
-static int oracle_agrees(const evidence *e, const op_call *call)
+/* Does the oracle give exactly the actual outputs for this call of case c? */
+static int oracle_agrees(const evidence *e, explain_work *work,
+                         const test_case *c, const op_call *call)
 {
     tensor_set out = {0};
     run_checks d;
     char text[256];
     const mxo_text why = {text, sizeof text};
-    int same = subject_infer(&e->j->oracle, call, &out, why) == MXO_OK &&
+    int same = explain_work_ask(work, c, call->in, COLUMN_WORK) &&
+               subject_infer(&e->j->oracle, call, &out, why) == MXO_OK &&
                out.n == e->got->n &&
                subject_run(&e->j->oracle, call, &out, &d, why) == MXO_OK;
 
@@ -77,8 +80,8 @@ static int oracle_agrees(const evidence *e, const op_call *call)
     return same;
 }
 
-static int try_value(const evidence *e, int param, const char *value,
-                     char *text, size_t size)
+static int try_value(const evidence *e, explain_work *work, int param,
+                     const char *value, char *text, size_t size)
 {
     test_case other = *e->c;
     mxo_param params[OP_MAX_PARAMS];
@@ -91,7 +94,7 @@ static int try_value(const evidence *e, int param, const char *value,
         return 0;
     }
     case_params(&other, params);
-    if (!oracle_agrees(e, &call)) {
+    if (!oracle_agrees(e, work, &other, &call)) {
         return 0;
     }
     (void)snprintf(text, size, "exactly what %s=%s gives, asked for %s", key,
@@ -115,14 +118,15 @@ static word_span alternatives(const op_param *p)
     }
 }
 
-static int try_param(const evidence *e, int param, char *text, size_t size)
+static int try_param(const evidence *e, explain_work *work, int param,
+                     char *text, size_t size)
 {
     word_span rest = alternatives(&e->c->schema->params[param]);
     char value[OP_WORD];
 
     while (rest.len > 0) {
         if (span_copy(span_cut(&rest, '|'), value) &&
-            try_value(e, param, value, text, size)) {
+            try_value(e, work, param, value, text, size)) {
             return 1;
         }
     }
@@ -142,7 +146,8 @@ static size_t n_alternatives(const op_param *p)
 }
 
 /* Parameters with few values first: many rules agree by chance. */
-static int explain_params(const evidence *e, char *text, size_t size)
+static int explain_params(const evidence *e, explain_work *work, char *text,
+                          size_t size)
 {
     const op_schema *s = e->c->schema;
     size_t done = 0;
@@ -151,7 +156,7 @@ static int explain_params(const evidence *e, char *text, size_t size)
         size_t next = SIZE_MAX;
         for (int i = 0; i < s->n_params; i++) {
             const size_t n = n_alternatives(&s->params[i]);
-            if (n == done && try_param(e, i, text, size)) {
+            if (n == done && try_param(e, work, i, text, size)) {
                 return 1;
             }
             next = n > done && n < next ? n : next;
@@ -167,11 +172,12 @@ static int same_bytes(const host_tensor *a, const host_tensor *b)
 }
 
 /* The oracle on inputs of which number which has gone through a mistake. */
-static int try_input(const evidence *e, uint32_t which, const mistake *m)
+static int try_input(const evidence *e, explain_work *work, uint32_t which,
+                     const mistake *m)
 {
     tensor_set in = {0};
     op_call call = *e->call;
-    int ok = 1;
+    int ok = explain_work_edit(work, e->call->in);
 
     for (uint32_t i = 0; ok && i < e->call->in->n; i++) {
         const host_tensor *from = &e->call->in->t[i];
@@ -186,7 +192,7 @@ static int try_input(const evidence *e, uint32_t which, const mistake *m)
     call.in = &in;
     ok = ok && e->call->in->t[which].n_bytes > 0 &&
          !same_bytes(&in.t[which], &e->call->in->t[which]) &&
-         oracle_agrees(e, &call);
+         oracle_agrees(e, work, e->c, &call);
     tensor_set_clear(&in);
     return ok;
 }
@@ -201,13 +207,14 @@ static const mistake input_mistakes[] = {
     {"is read without its sign", mistake_without_sign, 1},
 };
 
-static int explain_inputs(const evidence *e, char *text, size_t size)
+static int explain_inputs(const evidence *e, explain_work *work, char *text,
+                          size_t size)
 {
     const size_t n = sizeof input_mistakes / sizeof input_mistakes[0];
 
     for (uint32_t i = 0; i < e->call->in->n; i++) {
         for (size_t m = 0; m < n; m++) {
-            if (try_input(e, i, &input_mistakes[m])) {
+            if (try_input(e, work, i, &input_mistakes[m])) {
                 (void)snprintf(text, size, "exactly as if %s %s",
                                e->call->in->t[i].name, input_mistakes[m].says);
                 return 1;
@@ -215,13 +222,6 @@ static int explain_inputs(const evidence *e, char *text, size_t size)
         }
     }
     return 0;
-}
-
-/* Some hundred answers of the oracle would take minutes. */
-static int is_long_layer(const evidence *e)
-{
-    return strncmp(e->call->op, "moe.layer", 9) == 0 &&
-           case_dim(e->c, "tokens") > WORTH_TOKENS;
 }
 
 static int worth_trying(const evidence *e)
@@ -236,7 +236,7 @@ static int worth_trying(const evidence *e)
     for (uint32_t i = 0; i < e->call->in->n; i++) {
         in += e->call->in->t[i].n_bytes;
     }
-    return n <= WORTH_TRYING && in <= WORTH_READING && !is_long_layer(e);
+    return n <= WORTH_TRYING && in <= WORTH_READING;
 }
 
 const host_tensor *explain_moved(const evidence *e, const host_tensor *got,
@@ -284,20 +284,35 @@ static int explain_layout(const evidence *e, char *text, size_t size)
     return layout_mistake(&about, text, size);
 }
 
+/* What the work allowed left out. */
+static int explain_end(const explain_work *work, char *text, size_t size)
+{
+    if (work->is_short) {
+        (void)snprintf(text, size,
+                       "%u known mistakes do not give this; the others were "
+                       "left out, as the call is large",
+                       work->n_asked);
+    }
+    return work->is_short;
+}
+
 int explain(const evidence *e, char *text, size_t size)
 {
+    explain_work work = {EXPLAIN_WORK, 0, 0};
+
     if (explain_nothing(e, text, size)) {
         return 1;
     }
     if (worth_trying(e) && explain_layout(e, text, size)) {
         return 1;
     }
-    if (worth_trying(e) && explain_layer(e, text, size)) {
+    if (worth_trying(e) && explain_layer(e, &work, text, size)) {
         return 1;
     }
-    if (worth_trying(e) && explain_params(e, text, size)) {
+    if (worth_trying(e) && explain_params(e, &work, text, size)) {
         return 1;
     }
     return explain_output(e, text, size) || explain_special(e, text, size) ||
-           (worth_trying(e) && explain_inputs(e, text, size));
+           (worth_trying(e) && explain_inputs(e, &work, text, size)) ||
+           explain_end(&work, text, size);
 }

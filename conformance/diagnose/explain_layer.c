@@ -140,20 +140,23 @@ static int is_asked_alike(const test_case *a, const test_case *b)
 }
 
 /* One fault, for one of the experts or slots that it goes through. */
-static layer_edit attempt(const evidence *e, const layer_fault *f,
-                          unsigned which, account *found)
+static layer_edit attempt(const evidence *e, explain_work *work,
+                          const layer_fault *f, unsigned which, account *found)
 {
     layer_call edited = {*e->c, {0}, 0};
     const tensor_set *in =
         fill_has_loader(e->c) ? e->j->checkpoint : e->call->in;
     layer_edit done = EDIT_END;
 
-    if (copy_inputs(&edited.in, in) == 0) {
+    if (explain_work_edit(work, in) && copy_inputs(&edited.in, in) == 0) {
         done = f->edit(&edited, f->on, which);
     }
     const int is_worth =
         done == EDIT_DONE &&
-        (!is_asked_alike(&edited.c, e->c) || layer_reaches(e, in, &edited.in));
+        (!is_asked_alike(&edited.c, e->c) ||
+         layer_reaches(e, in, &edited.in)) &&
+        explain_work_ask(work, &edited.c, &edited.in,
+                         e->bound.y != NULL ? BOUND_WORK : COLUMN_WORK);
 
     *found = is_worth ? ask_loaded(e, &edited) : NOT;
     tensor_set_clear(&edited.in);
@@ -177,15 +180,15 @@ static void say(const layer_fault *f, unsigned which, account how, char *text,
                             : ": every element is within the bounds of that");
 }
 
-static int try_fault(const evidence *e, const layer_fault *f, char *text,
-                     size_t size)
+static int try_fault(const evidence *e, explain_work *work,
+                     const layer_fault *f, char *text, size_t size)
 {
     account found = NOT;
     layer_edit done = EDIT_SAME;
     unsigned which = 0;
 
-    for (; done != EDIT_END && found == NOT; which++) {
-        done = attempt(e, f, which, &found);
+    for (; done != EDIT_END && found == NOT && !work->is_short; which++) {
+        done = attempt(e, work, f, which, &found);
     }
     if (found != NOT) {
         say(f, which - 1, found, text, size);
@@ -193,7 +196,8 @@ static int try_fault(const evidence *e, const layer_fault *f, char *text,
     return found != NOT;
 }
 
-int explain_layer(const evidence *e, char *text, size_t size)
+int explain_layer(const evidence *e, explain_work *work, char *text,
+                  size_t size)
 {
     const int is_layer = strncmp(e->call->op, "moe.", 4) == 0;
 
@@ -202,7 +206,7 @@ int explain_layer(const evidence *e, char *text, size_t size)
         return 0;
     }
     for (const layer_fault *f = layer_faults; f->edit != NULL; f++) {
-        if (try_fault(e, f, text, size)) {
+        if (try_fault(e, work, f, text, size)) {
             return 1;
         }
     }

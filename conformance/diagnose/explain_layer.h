@@ -9,9 +9,12 @@
 #ifndef MXO_EXPLAIN_LAYER_H
 #define MXO_EXPLAIN_LAYER_H
 
+#include "explain_work.h"
 #include "judge/judge.h"
 
-/* The sentence; 0 if no fault of layer_faults.def accounts for all. */
-int explain_layer(const evidence *e, char *text, size_t size);
+/* The sentence; 0 if no fault of layer_faults.def accounts for all, as far as
+   the work allowed goes. */
+int explain_layer(const evidence *e, explain_work *work, char *text,
+                  size_t size);
 
 #endif

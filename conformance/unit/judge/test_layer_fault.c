@@ -4,6 +4,7 @@
  * bit, and each edit changes what it says and nothing else.
  */
 #include "data/fill.h"
+#include "diagnose/explain_work.h"
 #include "diagnose/layer_fault.h"
 #include "run/native.h"
 #include "unit/judge/layer_fault_fixture.h"
@@ -364,6 +365,31 @@ START_TEST(raw_weights_are_read_as_the_layouts_say)
 }
 END_TEST
 
+/* 3 tokens of 2 slots: 6 pairs. w13 has 2 x 32 columns of K = 32, w2 has 32
+   of 32; bytes are x 192, ids and weights 24 each, w13 4096, w2 2048, their
+   scales 256 and 128. */
+START_TEST(work_is_counted_in_pairs_columns_and_bytes)
+{
+    const uint64_t bytes = 192 + 24 + 24 + 4096 + 2048 + 256 + 128;
+    const uint64_t answer = bytes + 6 * (64 + 32) * (32 + COLUMN_WORK);
+    explain_work work = {bytes + 2 * answer, 0, 0};
+    layer_call call;
+
+    layer_call_begin(&call, "moe.layer:tokens=3,topk=2,experts=4,hidden=32,"
+                            "inter=32,bias=none,data=ordinary");
+    ck_assert_uint_eq(explain_work_of(&call.c, &call.in, COLUMN_WORK), answer);
+    ck_assert(explain_work_ask(&work, &call.c, &call.in, COLUMN_WORK));
+    ck_assert(explain_work_edit(&work, &call.in));
+    ck_assert(!explain_work_ask(&work, &call.c, &call.in, BOUND_WORK));
+    /* What would still have room is left out, too. */
+    ck_assert(!explain_work_ask(&work, &call.c, &call.in, COLUMN_WORK));
+    ck_assert(!explain_work_edit(&work, &call.in));
+    ck_assert_uint_eq(work.n_asked, 1);
+    ck_assert_uint_eq(work.left, answer);
+    tensor_set_clear(&call.in);
+}
+END_TEST
+
 Suite *suite_layer_fault(void);
 Suite *suite_layer_fault(void)
 {
@@ -379,6 +405,7 @@ Suite *suite_layer_fault(void)
     tcase_add_test(t, weights_are_divided_by_their_tokens_sum);
     tcase_add_test(t, what_is_not_there_is_not_edited);
     tcase_add_loop_test(t, raw_weights_are_read_as_the_layouts_say, 0, 4);
+    tcase_add_test(t, work_is_counted_in_pairs_columns_and_bytes);
     suite_add_tcase(s, t);
     return s;
 }
