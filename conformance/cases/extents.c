@@ -172,6 +172,11 @@ static const grid_row grid[] = {
     {2, 0, "format.encode:format=e4m3fn,from=bf16,n=65793,data=ordinary"},
     {2, 0, "quant.qdq:rule=*,rows=65600,cols=32,data=ordinary"},
     {2, 0, "quant.mxfp4_to_nvfp4:rows=65600,cols=32,data=near"},
+    {2, 0, "quant.qdq:rows=1,cols=2097216,data=ordinary"},
+    {2, 0, "quant.requant:rows=1,cols=2097216"},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=1,cols=2097216,data=near"},
+    {2, 0, "dequant.group:group_cols=1,rows=1,cols=65600,data=random"},
+    {2, 0, "dequant.nvfp4:rows=1,cols=1048640"},
     {2, 0,
      "route.topk:dialect=vllm_softmax,also=indices,top_k=2,tokens=65537,"
      "experts=8,data=apart"},

@@ -95,6 +95,48 @@ static void fill_step_bias(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Experts 3 and 10 above -1, 2 below it; 9 above -10000, 1 below it: all by a
+   sixteenth. */
+static void fill_beside_bias(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const double at[] = {[1] = -10000.0625,
+                                [2] = -1.0625,
+                                [3] = 0.25,
+                                [9] = -9999.9375,
+                                [10] = -0.9375};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        const int is_low = i >= COUNT(at) || at[i] == 0;
+        fill_put(t, i, is_low ? -20000 - (double)i : at[i]);
+    }
+}
+
+/* Scores of next to nothing. */
+static void fill_beside_logits(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, -30);
+    }
+}
+
+/* Weights that are subnormal. */
+static void fill_faint_logits(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 1 + prng_below(rng, 0x7fffff));
+    }
+}
+
 /* The last tokens; every third row is of the one behind them, in a slot that
    there is. */
 static void fill_step_rows(const test_case *c, host_tensor *t, prng *rng)
@@ -265,6 +307,11 @@ static const fill_row fills[] = {
     {"gemm.mx", "bias", "steps", fill_step_added},
     {"route.topk", "logits", "steps", fill_step_logits},
     {"route.topk", "bias", "steps", fill_step_bias},
+    {"route.topk", "logits", "beside", fill_beside_logits},
+    {"route.topk", "bias", "beside", fill_beside_bias},
+    {"moe.layer_routed", "logits", "faint", fill_faint_logits},
+    {"moe.layer_routed", "x", "faint", fill_ordinary},
+    {"moe.layer_routed", "w*_scale", "faint", fill_scale_ordinary},
     {"moe.permute", "rows", "steps", fill_step_rows},
     {"moe.permute", "num_valid", "steps", fill_step_valid},
     {"moe.permute", "x", "steps", fill_step_bytes},
@@ -280,6 +327,9 @@ static const fill_row fills[] = {
     "vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt|vllm_fused_scores|" \
     "vllm_fused_sigmoid|vllm_torch_softmax|vllm_torch_sigmoid"
 #define FUSED "vllm_fused_scores|vllm_fused_sigmoid"
+#define HALF_ROWS                                                         \
+    "from=f16,gemm1_out=f16,glu_out=f16,routing_at=acc,routing_type=f16," \
+    "row_out=f16,sum=moe_sum|cpu|atomic_bf16|experts_bf16,out=f32|bf16,"
 static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=*,from=*,top_k=8,tokens=6,experts=64,data=steps"},
@@ -289,6 +339,22 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_softmax|vllm_sigmoid,bias=f32,top_k=8,"
      "tokens=2,experts=640,data=steps"},
+    {2, 0,
+     "route.topk:dialect=vllm_softmax|vllm_sigmoid|vllm_softplus_sqrt,bias=f32,"
+     "from=f32,renormalize=*,top_k=7,tokens=2,experts=32|64,data=beside"},
+    {2, 0,
+     "route.topk:dialect=vllm_softmax|vllm_sigmoid,bias=f32,from=f32,"
+     "renormalize=*,top_k=7,tokens=2,experts=60|640,data=beside"},
+    {2, 0,
+     "moe.layer_routed:dialect=trtllm_topk|vllm_fused_scores,top_k=1,"
+     "renormalize=0,logits=f32,tokens=5,experts=8,hidden=32,inter=32,"
+     "routing_type=f32,row_out=f32,out=f32,data=faint"},
+    {2, 0, /* rows of one type, sums of theirs, outputs of another */
+     "moe.layer:" HALF_ROWS "bias=f16,bias_type=f16,topk=3|5,tokens=5,"
+     "experts=5,hidden=64,inter=96,data=ordinary"},
+    {2, 0,
+     "moe.layer_routed:" HALF_ROWS "bias=f16,bias_type=f16,top_k=3,tokens=5,"
+     "experts=5,hidden=64,inter=96,data=ordinary"},
     {2, 0, /* the last sizes of a small kernel, and the first of another */
      "route.topk:dialect=" FUSED ",bias=f32,from=bf16,renormalize=1,"
      "routed_scaling_factor=2.7,top_k=8|22,tokens=6,experts=512|520,"
