@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { LAYER_SLOTS = 16, LAYER_WIDEST = 8192 };
+enum { LAYER_SLOTS = 64, LAYER_WIDEST = 8192 };
 
 typedef enum place_kind {
     PLACE_NONE,
