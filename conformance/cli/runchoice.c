@@ -12,26 +12,66 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -b may say what a plugin or a program calls itself: it is asked; vectors are
-   judged under that name. */
-static void learn_names(const run_options *o, backend_list *known)
+/* What one calls itself is shown from now on. */
+static void learn_name(const run_options *o, backend_list *known, int i)
 {
     const open_options how = {.device = o->pool.device,
                               .timeout_s = o->pool.timeout_s};
+    backend_ref *ref = &known->ref[i];
     opened_judge opened;
     char why[512];
 
+    if (opened_judge_open(&opened, ref, &how, (mxo_text){why, sizeof why}) ==
+        MXO_OK) {
+        backends_show(known, i, opened.j.subject.table->name);
+        opened_judge_close(&opened);
+    } else if (ref->is_given) {
+        (void)snprintf(ref->nameless, sizeof ref->nameless, "%.250s", why);
+    }
+}
+
+/* Does a pattern name it, by its file or by what it is shown as? */
+static int is_named(const backend_ref *ref, const char *pattern)
+{
+    return cli_matches(pattern, ref->name) ||
+           (ref->shown[0] != '\0' && cli_matches(pattern, ref->shown));
+}
+
+/* Is this NAME-2, or of a higher number, and nobody's so far? */
+static int is_number_of_none(const backend_list *known, const char *pattern)
+{
+    const char *dash = strrchr(pattern, '-');
+
     for (int i = 0; i < known->n; i++) {
-        backend_ref *ref = &known->ref[i];
-        if (!ref->is_given) {
-            continue;
+        if (is_named(&known->ref[i], pattern)) {
+            return 0;
         }
-        if (opened_judge_open(&opened, ref, &how,
-                              (mxo_text){why, sizeof why}) == MXO_OK) {
-            backends_show(known, i, opened.j.subject.table->name);
-            opened_judge_close(&opened);
-        } else {
-            (void)snprintf(ref->nameless, sizeof ref->nameless, "%.250s", why);
+    }
+    return dash != NULL && dash[1] != '\0' &&
+           dash[1 + strspn(dash + 1, "0123456789")] == '\0';
+}
+
+/* -b may say what a plugin or a program calls itself: it is asked; vectors are
+   judged under that name.  Where one is the second of its name behind one of
+   the plugin folder, those are asked as well. */
+static void learn_names(const run_options *o, backend_list *known)
+{
+    int is_numbered = 0;
+
+    for (int i = 0; i < known->n; i++) {
+        if (known->ref[i].is_given) {
+            learn_name(o, known, i);
+        }
+    }
+    for (int k = 0; k < o->n_backends; k++) {
+        is_numbered |= is_number_of_none(known, o->backends[k]);
+    }
+    for (int i = 0; is_numbered && i < known->n; i++) {
+        known->ref[i].shown[0] = '\0';
+    }
+    for (int i = 0; is_numbered && i < known->n; i++) {
+        if (known->ref[i].path[0] != '\0' || known->ref[i].is_given) {
+            learn_name(o, known, i);
         }
     }
 }
@@ -72,13 +112,6 @@ int run_options_backends(const run_options *o, backend_list *known)
         learn_names(o, known);
     }
     return EXIT_PASS;
-}
-
-/* Does a pattern name it, by its file or by what it is shown as? */
-static int is_named(const backend_ref *ref, const char *pattern)
-{
-    return cli_matches(pattern, ref->name) ||
-           (ref->shown[0] != '\0' && cli_matches(pattern, ref->shown));
 }
 
 static int is_chosen(const run_options *o, const backend_list *known, int i)
