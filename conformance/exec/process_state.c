@@ -217,7 +217,7 @@ static int differs(mxo_text what, const char *format, const char *word)
     return 1;
 }
 
-static int numbers_differ(mxo_text what)
+int process_state_numbers_differ(mxo_text what)
 {
     static const struct {
         int mode;
@@ -317,7 +317,7 @@ static int rest_differs(const process_state *s, mxo_text what)
 
 int process_state_differs(process_state *s, mxo_text what)
 {
-    return numbers_differ(what) || locale_differs(what) ||
+    return process_state_numbers_differ(what) || locale_differs(what) ||
            signals_differ(s, what) || files_differ(s, what) ||
            rest_differs(s, what);
 }

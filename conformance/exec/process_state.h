@@ -20,7 +20,9 @@ void process_state_free(process_state **s);
 void process_state_loaded(process_state *s);
 /* Put it in order again, as far as this can be done. */
 void process_state_reset(process_state *s);
-/* 1 and a sentence if anything changed, else 0. */
+/* 1 and a sentence if rounding, flushing or traps changed, else 0. */
+int process_state_numbers_differ(mxo_text what);
+/* The same of anything. */
 int process_state_differs(process_state *s, mxo_text what);
 
 #endif

@@ -211,6 +211,7 @@ static void do_hello(server *s, const json_t *request)
     const int device =
         (int)json_integer_value(json_object_get(request, "device"));
     mxo_status status = MXO_OK;
+    char left[256];
 
     reply_is_ours();
     if (s->table == NULL) {
@@ -222,6 +223,11 @@ static void do_hello(server *s, const json_t *request)
     if (status != MXO_OK) {
         s->table = NULL;
         serve_reply_status(s, status);
+        return;
+    }
+    if (process_state_numbers_differ((mxo_text){left, sizeof left})) {
+        process_state_reset(s->order);
+        reply_send("left", left);
         return;
     }
     s->contexts[0] = s->ctx;
