@@ -248,8 +248,9 @@ static mxo_status backend_synchronize(void *ctx, mxo_text why)
 /* Can the operation do this call?  Asked before an answer is put off. */
 static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
 {
-    const mxo_status status = run_now(b, call, why);
+    mxo_status status = IS(V14) ? finish(b, why) : MXO_OK;
 
+    status = status == MXO_OK ? run_now(b, call, why) : status;
     for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
         if (!broken_has_gaps(call)) {
             memset(tensor_address(&call->out[i]), 0x33,
@@ -277,7 +278,8 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
     if (call == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
     }
-    return IS(V14) || IS(H20) || ((IS(V40) || IS(H62)) && call->stream != NULL)
+    return IS(V14) || IS(H20) || IS(H67) ||
+                   ((IS(V40) || IS(H62)) && call->stream != NULL)
                ? put_off(b, call, why)
                : run_now(b, call, why);
 }

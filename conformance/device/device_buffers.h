@@ -43,6 +43,8 @@ enum { PART_INPUTS = 1, PART_OUTPUTS = 2, PART_ALL = 3 };
 
 typedef struct stage {
     subject *s;
+    struct stage *behind; /* a call that is made behind it, before one
+                             synchronize(); NULL: none */
     const op_call *call;
     placed *in; /* owned, n_in of them */
     placed *out;

@@ -110,8 +110,23 @@ static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
                : s->table->run(s->ctx, &m->call, why);
 }
 
+/* The call behind it, if there is one; that it is declined is no failure. */
+static mxo_status make_behind(const subject *s, const mxo_call *call,
+                              mxo_text why)
+{
+    char text[SUBJECT_TEXT] = "";
+    mxo_status status = MXO_OK;
+
+    if (call != NULL && s->link == NULL) {
+        status = s->table->run(s->ctx, call, (mxo_text){text, sizeof text});
+    }
+    return status == MXO_OK || is_refusal(status)
+               ? MXO_OK
+               : say(status, why, "%s", text);
+}
+
 static mxo_status make_all(stage *g, const made_call *m, int n_runs,
-                           run_checks *d, mxo_text why)
+                           const mxo_call *behind, run_checks *d, mxo_text why)
 {
     const subject *s = g->s;
     mxo_status status = MXO_OK;
@@ -120,12 +135,16 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     if (s->link != NULL) {
         s->link->ahead(s->link->state, n_runs);
         n_runs = 1;
+        if (behind != NULL) {
+            s->link->behind(s->link->state, behind);
+        }
     }
     const double start = now_ms();
 
     for (int i = 0; status == MXO_OK && i < n_runs; i++) {
         status = make_once(s, m, why);
     }
+    status = status == MXO_OK ? make_behind(s, behind, why) : status;
     const mxo_status done = s->table->synchronize(
         s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
 
@@ -146,7 +165,7 @@ static mxo_status replay_early(stage *g, const made_call *m, int run,
     run_checks unused;
 
     memset(&unused, 0, sizeof unused);
-    const mxo_status status = make_all(g, m, 1, &unused, why);
+    const mxo_status status = make_all(g, m, 1, NULL, &unused, why);
 
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
@@ -203,7 +222,7 @@ static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
     }
     memset(&unused, 0, sizeof unused);
     status = send_rerouted(g, g->takes_noise, ids, why);
-    status = status == MXO_OK ? make_all(g, m, 1, &unused, why) : status;
+    status = status == MXO_OK ? make_all(g, m, 1, NULL, &unused, why) : status;
     if (is_refusal(status)) {
         status = stage_send_inputs(g, 1, why);
     } else if (status == MXO_OK && !g->takes_noise) {
@@ -313,7 +332,13 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;
     if (status == MXO_OK) {
         const int spent = m.on_noise && n_runs > 1;
-        status = make_all(g, &m, n_runs - spent, d, why);
+        made_call behind;
+        const int has_behind =
+            g->behind != NULL &&
+            make_call(g->behind, run, &behind, (mxo_text){NULL, 0}) == MXO_OK &&
+            !behind.is_refused;
+        status = make_all(g, &m, n_runs - spent,
+                          has_behind ? &behind.call : NULL, d, why);
     }
     close_bystander(s, &m.beside);
     if (m.graph != NULL) {

@@ -16,7 +16,7 @@ static const struct {
              {CAN_DESCRIBE, "describe"}, {CAN_MEMORY, "memory"},
              {CAN_KERNEL, "kernel"},     {CAN_WORKSPACE, "workspace"},
              {CAN_STREAM, "stream"},     {CAN_GRAPH, "graph"},
-             {CAN_CONTEXTS, "contexts"}};
+             {CAN_CONTEXTS, "contexts"}, {CAN_BEHIND, "behind"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -85,6 +85,9 @@ static int read_does(greeting *g, const json_t *list, mxo_text why)
     if ((g->can & (CAN_STREAM | CAN_GRAPH)) != 0 &&
         (g->can & CAN_MEMORY) == 0) {
         return no(why, "it does streams or graphs and not %s", "memory");
+    }
+    if ((g->can & CAN_BEHIND) != 0 && (g->can & CAN_MEMORY) == 0) {
+        return no(why, "it does behind and not %s", "memory");
     }
     return (g->can & CAN_TIME) != 0 && (g->can & CAN_TIME_COPY) == 0
                ? no(why, "it does time and not %s", "time_copy")

@@ -21,7 +21,8 @@ typedef enum greeting_can {
     CAN_STREAM = 256,
     CAN_GRAPH = 512,
     CAN_CONTEXTS = 1024,
-    CAN_LAST = CAN_CONTEXTS
+    CAN_BEHIND = 2048,
+    CAN_LAST = CAN_BEHIND
 } greeting_can;
 
 typedef struct greeting {

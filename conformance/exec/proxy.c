@@ -105,6 +105,10 @@ mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why)
         (void)json_object_set_new(o, "fence", p->fences);
         p->fences = NULL;
     }
+    if (p->behind != NULL) {
+        (void)json_object_set_new(o, "behind", p->behind);
+        p->behind = NULL;
+    }
     if (proxy_has_memory(p) && p->n_runs > 1) {
         (void)json_object_set_new(o, "runs", json_integer(p->n_runs));
     }
@@ -269,6 +273,15 @@ static void run_ahead(void *state, int n_runs)
     p->n_runs = n_runs;
 }
 
+static void run_behind(void *state, const mxo_call *call)
+{
+    proxy *p = state;
+
+    json_decref(p->behind);
+    p->behind = json_object();
+    call_to_json(call, place_own, p->behind);
+}
+
 static int use_second(void *state, int is_second)
 {
     proxy *p = state;
@@ -306,7 +319,9 @@ static void fill_table(proxy *p)
                              .has_runs = proxy_has_memory(p),
                              .begin = proxy_begin,
                              .fence = link_fence,
+                             .has_behind = (can & CAN_BEHIND) != 0,
                              .ahead = run_ahead,
+                             .behind = run_behind,
                              .second = use_second,
                              .seen = proxy_seen,
                              .say = proxy_say};
@@ -393,6 +408,7 @@ void proxy_close(proxy **made)
     greeting_clear(&p->hello);
     strbuf_clear(&p->message);
     json_decref(p->fences);
+    json_decref(p->behind);
     free(p->command);
     free(p->plugin);
     free(p);

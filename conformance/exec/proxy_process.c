@@ -230,7 +230,8 @@ mxo_status proxy_begin(void *state, mxo_text why)
     p->in_second = 0;
     strbuf_clear(&p->message);
     json_decref(p->fences);
-    p->fences = NULL;
+    json_decref(p->behind);
+    p->fences = p->behind = NULL;
     if (p->wants_renewal) {
         p->wants_renewal = 0;
         channel_stop(&p->channel);

@@ -27,6 +27,7 @@ struct proxy {
     char file[96];  /* which one the plugin of its process is */
     greeting hello; /* "file" in its object is that of the first process */
     json_t *fences; /* of the next run */
+    json_t *behind; /* the call behind it */
     strbuf message; /* of the last failure, all of it */
     char left[SUBJECT_TEXT]; /* changed by a call since begin() */
     char gone[512];          /* why it is over since begin() */

@@ -221,7 +221,11 @@ typedef struct mxo_backend {
      */
     mxo_status (*infer)(void *ctx, const mxo_call *call, mxo_tensor *out,
                         uint32_t *n_out, mxo_text why);
-    /** Check, then compute. May return before the device has finished. */
+    /**
+     * Check, then compute. May return before the device has finished: then
+     * the call, its texts and its tensors' descriptions may be gone, and other
+     * calls may come, before synchronize().
+     */
     mxo_status (*run)(void *ctx, const mxo_call *call, mxo_text why);
     /** (opt) Which kernel served the last run(): "quant_mx_avx512 x2". */
     void (*kernel)(void *ctx, mxo_text name);
