@@ -110,11 +110,17 @@ static int is_there(const summing *s, int64_t token)
     return 0;
 }
 
-/* Whether every index is a row of x, or -1. */
+/* Whether every index is a row of x, or -1, and the map has every id. */
 static int has_rows(const summing *s)
 {
     const int64_t n = s->index == NULL ? 0 : s->tokens * s->slots;
+    const int64_t n_ids = s->map == NULL ? 0 : s->tokens * s->slots;
     int is_good = 1;
+
+    for (int64_t i = 0; i < n_ids; i++) {
+        is_good &=
+            broken_load_i32(s->ids, (uint64_t)i) < (int64_t)s->map->shape[0];
+    }
 
     for (int64_t i = 0; i < n; i++) {
         const int64_t row = broken_load_i32(s->index, (uint64_t)i);

@@ -407,6 +407,17 @@ static void put(const broken *b, const mxo_call *call, const char *name,
     broken_store(b, call_out(call, name), i, broken_dd((double)x));
 }
 
+static int is_positive(const mxo_tensor *t)
+{
+    int is_good = 1;
+
+    for (uint64_t i = 0; i < broken_elems(t); i++) {
+        const double x = broken_load(t, i);
+        is_good &= x > 0 && x - x == 0;
+    }
+    return is_good;
+}
+
 mxo_status broken_moe_nvfp4_scalars(const broken *b, const mxo_call *call,
                                     mxo_text why)
 {
@@ -416,7 +427,11 @@ mxo_status broken_moe_nvfp4_scalars(const broken *b, const mxo_call *call,
     const float inverse = IS(NS04) ? a2 : 1 / a2;
     const int is_product = call_is(call, "scale_c", "product") ^ IS(NS05);
 
-    (void)why;
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        if (!is_positive(&call->in[i])) {
+            return broken_fail(MXO_E_PARAM, why, "a scale is not positive");
+        }
+    }
     put(b, call, "a1_gscale", 0, 1 / a13);
     put(b, call, "a2_gscale", 0, inverse);
     for (uint64_t e = 0; e < experts; e++) {

@@ -90,6 +90,16 @@ static void store_i32(const mxo_tensor *t, int64_t i, int64_t value)
     }
 }
 
+static int has_negative(const mxo_tensor *t)
+{
+    int found = 0;
+
+    for (uint64_t i = 0; i < broken_elems(t); i++) {
+        found |= broken_load_i32(t, i) < 0;
+    }
+    return found;
+}
+
 mxo_status broken_layout_groups(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
@@ -103,6 +113,9 @@ mxo_status broken_layout_groups(const broken *b, const mxo_call *call,
 
     if (l.sizes == NULL || index == NULL || ends == NULL || l.align < 1) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
+    }
+    if (has_negative(l.sizes)) {
+        return broken_fail(MXO_E_PARAM, why, "a group has less than none");
     }
     for (uint64_t i = 0; i < broken_elems(index); i++) {
         store_i32(index, (int64_t)i, IS(L51) ? 0 : -1);
@@ -146,6 +159,9 @@ mxo_status broken_layout_grouped(const broken *b, const mxo_call *call,
 
     if (x == NULL || x->rank != 3 || (l.sizes == NULL && !repeat)) {
         return broken_fail(MXO_E_SHAPE, why, "tensors are missing");
+    }
+    if (!repeat && has_negative(l.sizes)) {
+        return broken_fail(MXO_E_PARAM, why, "a group has less than none");
     }
     const int64_t blocks = (int64_t)call_number(call, "blocks");
     const int64_t to_rows =

@@ -319,6 +319,24 @@ static int is_known(const mxo_call *call)
            call_number(call, "bounds") == 0;
 }
 
+/* Whether each row and each row's expert is one that there is. */
+static int leads_somewhere(const glu_call *k)
+{
+    int is_good = 1;
+
+    for (uint64_t r = 0; r < k->rows && is_good; r++) {
+        const int64_t row =
+            k->row == NULL ? (int64_t)r : broken_load_i32(k->row, r);
+        is_good = row >= 0 && (uint64_t)row < k->source_rows;
+        if (is_good && k->expert != NULL) {
+            const int64_t expert =
+                broken_load_i32(k->expert, (uint64_t)row / k->tile);
+            is_good = expert >= 0 && (uint64_t)expert < k->limit->shape[0];
+        }
+    }
+    return is_good;
+}
+
 mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
 {
     if (!is_known(call)) {
@@ -328,6 +346,9 @@ mxo_status broken_act_glu(const broken *b, const mxo_call *call, mxo_text why)
     }
     const glu_call k = read_call(b, call);
 
+    if (!leads_somewhere(&k)) {
+        return broken_fail(MXO_E_PARAM, why, "there is no such row or expert");
+    }
     for (uint64_t i = 0; i < k.rows; i++) {
         const uint64_t r = IS(V03) ? k.rows - 1 - i : i;
         const uint64_t source = k.row == NULL || IS(A80)
