@@ -180,6 +180,50 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_softmax,also=indices,top_k=2,tokens=65537,"
      "experts=8,data=apart"},
+    /* rows of quantisers and back that are longer than a model's, and more of
+       them than one axis of a GPU's grid has blocks */
+    {2, 0, "dequant.group:rows=3,cols=16416,group_cols=32|128,data=ordinary"},
+    {2, 0, "dequant.nvfp4:rows=3,cols=7168|16432,data=ordinary"},
+    {2, 0, "dequant.nvfp4_engine:rule=*,rows=3,cols=7168|16448,data=random"},
+    {2, 0, "quant.engine:rule=*,rows=1,cols=7168|16416,data=ordinary"},
+    {2, 0, "quant.mxfp4_to_nvfp4:lossless=0|1,rows=3,cols=16416,data=near"},
+    {2, 0, "quant.nvfp4:from=bf16|f16|f32,rows=3,cols=7168,data=ordinary"},
+    {2, 0,
+     "quant.nvfp4:sf_layout=*,math=fast|ieee,rows=3,cols=16448,data=ordinary"},
+    {2, 0, "quant.qdq:rule=*,rows=3,cols=7168|16416,data=ordinary"},
+    {2, 0, "quant.requant:rows=3,cols=7168|16416,data=random"},
+    {2, 0, "quant.group:rows=65600,cols=32,group_cols=32,data=ordinary"},
+    {2, 0, "quant.group:rule=*,rows=1025,cols=128,data=ordinary"},
+    {2, 0, "quant.static:apply=*,rows=65600,cols=3,data=ordinary"},
+    {2, 0, "quant.scaled:rows=65600,cols=32,data=ordinary"},
+    {2, 0, "quant.q8_0:rows=1025,cols=32,data=ordinary"},
+    {2, 0, "act.glu_quant:dialect=*,rows=1025,cols=256,data=ordinary"},
+    {2, 0, "dequant.mx_table:codes=66000,scales=1"},
+    {2, 0, "dequant.mx_table:codes=1,scales=66000"},
+    {2, 0, "quant.requant_table:codes=66000,offsets=1"},
+    {2, 0, "quant.requant_table:codes=3,offsets=66000"},
+    /* products */
+    {2, 0, "gemm.q8_0:rows=65540,cols=1,k=64,data=random"},
+    {2, 0, "gemm.q8_0:order=*,rows=1,cols=65540,k=64,data=random"},
+    {2, 0,
+     "gemm.mx:acc=wgmma,from=bf16|f16,rows=2,cols=3,k=2880|7168,"
+     "data=ordinary"},
+    {2, 0,
+     "mma.chain:type=bf16|f16|e4m3fn,promote=64|128,rows=2,k=7168,cols=3,"
+     "data=random"},
+    /* many tokens of a layer that none of the others has */
+    {2, 0,
+     "moe.nvfp4_gemm1:tokens=4099,topk=1,hidden=16,experts=2,inter=16,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:tokens=4099,topk=1,hidden=16,experts=2,inter=16,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_layer:tokens=4099,topk=1,hidden=16,experts=2,inter=16,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=4099,hidden=32,experts=8,inter=32,top_k=1,"
+     "data=orderfree"},
     {2, 0, "layout.index:n=" ENDS "|1025|66000,rows=1,cols=90"},
     {2, 0, "layout.groups:n=" ENDS "|1025|66000"},
     {2, 0, "layout.groups:align=1|4,total=1500,n=300,data=few"},
