@@ -2,8 +2,10 @@
 /*
  * Calls that must be refused before anything is written: data=stray holds one
  * number that points nowhere, the first past the end, among good ones;
- * data=lost has a map whose every entry does.  Who reads what lies there gives
- * an answer, and that is the failure.
+ * data=lost has a map whose every entry does, data=astray one with a single
+ * one; data=under holds one number below all that mean something, data=unfit
+ * one that is no scale or code.  Who reads what lies there
+ * gives an answer, and that is the failure.
  */
 #include "data/fills.h"
 
@@ -50,13 +52,18 @@ static void fill_stray_word(const test_case *c, host_tensor *t, prng *rng)
     put_stray(t, case_dim(c, "vocabulary"), rng);
 }
 
+static uint64_t experts_of(const test_case *c)
+{
+    return strcmp(c->schema->info->name, "moe.sort") == 0
+               ? case_count(c, "num_experts", 1)
+               : case_dim(c, "experts");
+}
+
 /* Every entry is past the experts there are. */
 static void fill_lost(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
-    const uint64_t end = strcmp(c->schema->info->name, "moe.sort") == 0
-                             ? case_count(c, "num_experts", 1)
-                             : case_dim(c, "experts");
+    const uint64_t end = experts_of(c);
 
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
@@ -64,9 +71,109 @@ static void fill_lost(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Numbers that point somewhere, and one number below them. */
+static void put_under(host_tensor *t, uint64_t end, int64_t under, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    put_stray(t, end, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        if (tensor_load(t, i) == end) {
+            tensor_store(t, i, (uint64_t)under);
+        }
+    }
+}
+
+/* One entry of a map: the first past the experts there are or, of an odd number
+   of them, the last before -1, which is none. */
+static void fill_astray(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t end = experts_of(c);
+
+    put_under(t, end, end % 2 == 0 ? (int64_t)end : -2, rng);
+}
+
+/* -1 is no expert, and legal. */
+static void fill_under_pair(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_under(t, experts_of(c), -2, rng);
+}
+
+static void fill_under_row(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_under(t, case_dim(c, "rows"), -1, rng);
+}
+
+static void fill_under_place(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_under(t, case_dim(c, "rows"), -2, rng); /* -1: there is none */
+}
+
+static void fill_under_expert(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_under(t, case_dim(c, "experts"), -1, rng);
+}
+
+static void fill_under_word(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_under(t, case_dim(c, "vocabulary"), -1, rng);
+}
+
+static void fill_under_size(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    put_under(t, 2, -1, rng);
+}
+
+static const uint32_t unfit[] = {0, 0x80000000u, 0xbf800000u, 0x7f800000u,
+                                 0x7fc00000u};
+
+enum { N_UNFIT = sizeof unfit / sizeof unfit[0], N_SCALARS = 4 };
+
+/* Ones, and in one input, which the number of experts says, one that is no
+   positive number. */
+static void fill_unfit_scalar(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const char *const names[N_SCALARS] = {
+        "w13_scale_2", "w2_scale_2", "w13_input_scale", "w2_input_scale"};
+    const uint64_t experts = case_dim(c, "experts");
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 0x3f800000u);
+    }
+    if (strcmp(t->name, names[experts % N_SCALARS]) == 0) {
+        tensor_store(t, prng_below(rng, n),
+                     unfit[experts / N_SCALARS % N_UNFIT]);
+    }
+}
+
+/* Codes of E2M1, and one byte that is none. */
+static void fill_unfit_code(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    put_stray(t, 16, rng);
+}
+
 static const fill_row fills[] = {
     {"moe.layer", "topk_ids", "stray", fill_stray_id},
     {"moe.gemm*", "topk_ids", "stray", fill_stray_id},
+    {"moe.nvfp4_*", "topk_ids", "stray", fill_stray_id},
+    {"moe.nvfp4_*", "expert_map", "lost", fill_lost},
+    {"moe.sort", "topk_ids", "under", fill_under_pair},
+    {"moe.sort", "expert_map", "astray", fill_astray},
+    {"moe.finalize", "index", "under", fill_under_place},
+    {"moe.finalize", "topk_ids", "astray", fill_astray},
+    {"route.topk", "tid2eid", "under", fill_under_expert},
+    {"route.topk", "input_ids", "under", fill_under_word},
+    {"act.glu", "row", "stray", fill_stray_row},
+    {"act.glu", "row", "under", fill_under_row},
+    {"act.glu", "expert", "stray", fill_stray_expert},
+    {"act.glu", "expert", "under", fill_under_expert},
+    {"layout.groups", "sizes", "under", fill_under_size},
+    {"layout.grouped", "groups", "under", fill_under_size},
+    {"moe.nvfp4_scalars", "*", "unfit", fill_unfit_scalar},
+    {"quant.requant_table", "code", "unfit", fill_unfit_code},
     {"moe.layer*", "expert_map", "lost", fill_lost},
     {"moe.gemm*", "expert_map", "lost", fill_lost},
     {"moe.sort", "topk_ids", "stray", fill_stray_pair},
@@ -96,6 +203,43 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=3,experts=8,"
      "slots=2,vocabulary=5,top_k=2,data=stray|lost"},
+    {2, 0,
+     "moe.sort:layout=*,local=map,tokens=5,top_k=2,experts=8,data=astray"},
+    {2, 0,
+     "moe.sort:layout=*,local=map,tokens=5,top_k=2,experts=7,num_experts=7,"
+     "data=astray"},
+    {2, 0, "moe.sort:layout=*,tokens=5,top_k=2,data=under"},
+    {2, 0,
+     "moe.finalize:source=permuted,tokens=3,slots=2,rows=6,cols=8,data=under"},
+    {2, 0,
+     "moe.finalize:map=1,experts=4,tokens=3,slots=2,rows=6,cols=8,"
+     "data=astray"},
+    {2, 0,
+     "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=3,experts=8,"
+     "slots=2,vocabulary=5,top_k=2,data=under"},
+    {2, 0, "act.glu:gather=1,rows=5,cols=8,picks=7,data=stray|under"},
+    {2, 0,
+     "act.glu:per_expert=limit|all,rows=5,cols=8,experts=3,data=stray|under"},
+    {2, 0, "layout.groups:n=1|5|40,data=under"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=compact,experts=1,rows=9,"
+     "cols=3,n=4,data=under"},
+    {2, 0,
+     "moe.nvfp4_gemm1:stage=*,tokens=3,topk=2,experts=4,hidden=64,"
+     "inter=64,data=stray"},
+    {2, 0,
+     "moe.nvfp4_gemm2:stage=*,tokens=3,topk=2,experts=4,hidden=64,"
+     "inter=64,data=stray"},
+    {2, 0,
+     "moe.nvfp4_layer:tokens=3,topk=2,experts=4,hidden=64,inter=64,"
+     "data=stray"},
+    {2, 0,
+     "moe.nvfp4_layer:map=1,global=9,tokens=3,topk=2,experts=4,hidden=64,"
+     "inter=64,data=stray|lost"},
+    {2, 0,
+     "moe.nvfp4_scalars:experts=4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|"
+     "21|22|23,projections=2,data=unfit"},
+    {2, 0, "quant.requant_table:codes=1|5|70,offsets=3,data=unfit"},
     {0, 0, NULL},
 };
 
