@@ -49,6 +49,9 @@ mxo_status conversion_check(const mxo_conversion_row *row, uint64_t experts,
 /* Does the loader leave tensor number i in place of the checkpoint's? */
 int conversion_leaves(const mxo_conversion_row *row, int i);
 
+/* Whether every value of x has one there; chain_forward asks it, too. */
+mxo_status chain_check_forward(const layout_chain *c, const mxo_tensor *x,
+                               mxo_text why);
 mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
                          const mxo_tensor *y, const mxo_tensor *valid,
                          mxo_text why);

@@ -101,7 +101,7 @@ static mxo_status refuse_value(const layout_chain *c, uint64_t i, mxo_text why)
                     c->step[0].map.row->id, (unsigned long long)i);
 }
 
-static mxo_status check_values(const layout_chain *c, const mxo_tensor *x,
+mxo_status chain_check_forward(const layout_chain *c, const mxo_tensor *x,
                                mxo_text why)
 {
     for (uint64_t i = 0; has_values(c) && i < mxo_tensor_elems(x); i++) {
@@ -185,7 +185,7 @@ mxo_status chain_forward(const layout_chain *c, const mxo_tensor *x,
                .x_bytes = mxo_tensor_data(x),
                .y_bytes = mxo_tensor_data(y)};
 
-    MXO_TRY(check_values(c, x, why));
+    MXO_TRY(chain_check_forward(c, x, why));
     if (valid != NULL && valid->n_bytes > 0) {
         memset(mxo_tensor_data(valid), !has_gaps, (size_t)valid->n_bytes);
     }

@@ -154,11 +154,26 @@ static void keep_largest(const mxo_call *call, const char *in, const char *out)
     mxo_store(mxo_call_out(call, out), 0, largest);
 }
 
+/* The values of all six, before the first of them is written. */
+static mxo_status check_values(const mxo_call *call,
+                               const mxo_conversion_row *row, mxo_text why)
+{
+    for (int i = 0; i < MXO_CONVERSION_TENSORS; i++) {
+        part p = {0};
+        MXO_TRY(bind_part(call, row, i, &p, why));
+        if (leaves(row, &p, i)) {
+            MXO_TRY(chain_check_forward(&p.chain, p.in, why));
+        }
+    }
+    return MXO_OK;
+}
+
 mxo_status run_layout_convert(const mxo_call *call, mxo_text why)
 {
     const mxo_conversion_row *row;
 
     MXO_TRY(find_row(call, &row, why));
+    MXO_TRY(check_values(call, row, why));
     for (int i = 0; i < MXO_CONVERSION_TENSORS; i++) {
         part p = {0};
         MXO_TRY(bind_part(call, row, i, &p, why));
