@@ -32,6 +32,9 @@ mxo_status cpu_chain_back(cpu_chain *c, const char *text, uint32_t dtype,
 /* dst and src are memory and the tensor, or the other way round. */
 mxo_status cpu_chain_run(cpu_context *ctx, const cpu_chain *chain, int forward,
                          uint8_t *dst, const uint8_t *src, mxo_text why);
+/* Has every element of the tensor an image?  Nothing is written. */
+mxo_status cpu_chain_check(cpu_context *ctx, const cpu_chain *c,
+                           const uint8_t *src, mxo_text why);
 /* The same expert by expert, if that is possible and keeps threads busy. */
 int cpu_chain_slices(const cpu_context *ctx, const cpu_chain *c, int forward);
 mxo_status cpu_chain_run_slices(cpu_context *ctx, const cpu_chain *c,

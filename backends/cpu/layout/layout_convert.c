@@ -152,7 +152,7 @@ int cpu_conversion_leaves(const char *name, int tensor)
     return leaves(conversion_of(name), tensor);
 }
 
-/* One tensor: all is checked with dst NULL, then done. */
+/* One tensor: all is checked, values too, or all is done. */
 static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
                               const conversion *row, int i, cpu_chain *c,
                               int check, mxo_text why)
@@ -187,9 +187,11 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
     const uint64_t n = last->map.physical_bits / last->map.elem_bits;
     status = cpu_want_bytes(out, tensor_names[i], last->physical,
                             n * cpu_dtype_bytes(last->physical), why);
-    return status == MXO_OK && valid != NULL
-               ? cpu_want_bytes(valid, valid_names[i], MXO_U8, n, why)
-               : status;
+    if (status == MXO_OK && valid != NULL) {
+        status = cpu_want_bytes(valid, valid_names[i], MXO_U8, n, why);
+    }
+    return status == MXO_OK ? cpu_chain_check(ctx, c, cpu_data(in), why)
+                            : status;
 }
 
 /* Check the loader's requirements on the whole layer. */
@@ -248,16 +250,17 @@ static mxo_status check_layer(const mxo_call *call, const conversion *row,
 
 /* Patterns of positive floats are ordered as the floats are. */
 static mxo_status keep_largest(const mxo_call *call, const char *from,
-                               const char *to, mxo_text why)
+                               const char *to, int check, mxo_text why)
 {
     const mxo_tensor *x = call_in(call, from);
     const mxo_tensor *y = call_out(call, to);
     uint32_t largest = 0;
 
-    if (x == NULL) {
-        return cpu_fail(MXO_E_SHAPE, why, "the tensor %s is missing", from);
+    if (check) {
+        return x == NULL ? cpu_fail(MXO_E_SHAPE, why,
+                                    "the tensor %s is missing", from)
+                         : cpu_want_bytes(y, to, MXO_F32, 4, why);
     }
-    MXO_TRY(cpu_want_bytes(y, to, MXO_F32, 4, why));
     for (uint64_t i = 0; i < x->n_bytes / 4; i++) {
         uint32_t code;
         memcpy(&code, (const uint8_t *)cpu_data(x) + 4 * i, 4);
@@ -275,10 +278,12 @@ static mxo_status convert_all(cpu_context *ctx, const mxo_call *call,
         for (int i = 0; i < TENSORS; i++) {
             MXO_TRY(convert_one(ctx, call, row, i, c, check, why));
         }
-    }
-    if (call_is(call, "input_scale", "1")) {
-        MXO_TRY(keep_largest(call, "w13_input_scale", "w13_lhs_scale", why));
-        MXO_TRY(keep_largest(call, "w2_input_scale", "w2_lhs_scale", why));
+        if (call_is(call, "input_scale", "1")) {
+            MXO_TRY(keep_largest(call, "w13_input_scale", "w13_lhs_scale",
+                                 check, why));
+            MXO_TRY(keep_largest(call, "w2_input_scale", "w2_lhs_scale", check,
+                                 why));
+        }
     }
     return MXO_OK;
 }

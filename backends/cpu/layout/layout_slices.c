@@ -94,13 +94,17 @@ static void check_span(void *job, uint64_t begin, uint64_t end)
     }
 }
 
-/* Every element has an image, or a sentence. */
-static mxo_status check_first(cpu_context *ctx, const cpu_chain *c,
-                              const uint8_t *src, mxo_text why)
+mxo_status cpu_chain_check(cpu_context *ctx, const cpu_chain *c,
+                           const uint8_t *src, mxo_text why)
 {
     const cpu_stage *s = &c->stage[0];
     checking check = {s, src, 0};
 
+    if (may_fail_late(c, 1)) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend changes no values behind the first "
+                        "layout of a chain");
+    }
     if (s->values == NULL || cpu_values_total(s->values)) {
         return MXO_OK;
     }
@@ -194,7 +198,7 @@ mxo_status cpu_chain_run_slices(cpu_context *ctx, const cpu_chain *c,
     cpu_chain one;
     slicing s = {
         .ctx = ctx, .one = &one, .forward = forward, .dst = dst, .src = src};
-    mxo_status status = forward ? check_first(ctx, c, src, why) : MXO_OK;
+    mxo_status status = forward ? cpu_chain_check(ctx, c, src, why) : MXO_OK;
 
     if (slice_chain(&one, c) != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why, "experts overlap");
