@@ -46,50 +46,6 @@ static const struct {
 #undef LAY_WRONG
 };
 
-static uint32_t width_of(const mxo_tensor *t)
-{
-    const uint64_t n = broken_elems(t);
-
-    return n == 0 ? 1 : (uint32_t)(t->n_bytes / n);
-}
-
-static uint64_t load(const mxo_tensor *t, uint64_t i)
-{
-    const uint8_t *at = tensor_address(t) + i * width_of(t);
-    uint16_t u16;
-    uint32_t u32;
-
-    switch (width_of(t)) {
-    case 1:
-        return *at;
-    case 2:
-        memcpy(&u16, at, 2);
-        return u16;
-    default:
-        memcpy(&u32, at, 4);
-        return u32;
-    }
-}
-
-static void store(const mxo_tensor *t, uint64_t i, uint64_t code)
-{
-    uint8_t *at = tensor_address(t) + i * width_of(t);
-    const uint16_t u16 = (uint16_t)code;
-    const uint32_t u32 = (uint32_t)code;
-
-    switch (width_of(t)) {
-    case 1:
-        *at = (uint8_t)code;
-        break;
-    case 2:
-        memcpy(at, &u16, 2);
-        break;
-    default:
-        memcpy(at, &u32, 4);
-        break;
-    }
-}
-
 static uint64_t parts(const lay *l)
 {
     return l->axis[LAY_PARTS].padded;
@@ -99,8 +55,8 @@ static uint64_t load_unit(const mxo_tensor *t, uint64_t n_parts, uint64_t i)
 {
     const uint64_t bits = 8 / n_parts;
 
-    return n_parts == 1 ? load(t, i)
-                        : load(t, i / n_parts) >> (i % n_parts * bits) &
+    return n_parts == 1 ? lay_load(t, i)
+                        : lay_load(t, i / n_parts) >> (i % n_parts * bits) &
                               ((1u << bits) - 1);
 }
 
@@ -114,9 +70,10 @@ static void store_unit(const mxo_tensor *t, uint64_t n_parts, uint64_t i,
     if (i / n_parts >= broken_elems(t)) {
         return; /* a fault led out of the tensor */
     }
-    store(t, i / n_parts,
-          n_parts == 1 ? code
-                       : (load(t, i / n_parts) & ~mask) | (code << shift));
+    lay_store(t, i / n_parts,
+              n_parts == 1
+                  ? code
+                  : (lay_load(t, i / n_parts) & ~mask) | (code << shift));
 }
 
 /* Strides from the logical sizes of the axes of less significant digits. */
@@ -301,29 +258,50 @@ static void forward(const mover *m, const mxo_tensor *valid)
     }
 }
 
-static void back(const mover *m, const mxo_tensor *valid)
+/* Element i of what is kept, as memory has it. */
+static uint64_t code_back(const mover *m, uint64_t i)
 {
     const uint64_t n_parts = parts(&m->l);
-    const uint64_t n = m->kept[0] * m->kept[1] * m->kept[2] * n_parts;
+    lay_at at;
 
+    at.at[LAY_PARTS] = i % n_parts;
+    i /= n_parts;
+    for (int axis = LAY_PARTS - 1; axis >= 0; axis--) {
+        at.at[axis] = i % m->kept[axis];
+        i /= m->kept[axis];
+    }
+    const uint64_t place = place_of(m->b, &m->l, at);
+
+    return place < m->l.n_units ? load_unit(m->x, n_parts, place) : 0;
+}
+
+static uint64_t elements_back(const mover *m)
+{
+    return m->kept[0] * m->kept[1] * m->kept[2] * parts(&m->l);
+}
+
+static void back(const mover *m, const mxo_tensor *valid)
+{
     if (valid != NULL) {
         memset(tensor_address(valid), 1, (size_t)valid->n_bytes);
     }
-    for (uint64_t i = 0; i < n; i++) {
-        lay_at at;
-        uint64_t rest = i;
-        at.at[LAY_PARTS] = rest % n_parts;
-        rest /= n_parts;
-        for (int axis = LAY_PARTS - 1; axis >= 0; axis--) {
-            at.at[axis] = rest % m->kept[axis];
-            rest /= m->kept[axis];
-        }
-        const uint64_t place = place_of(m->b, &m->l, at);
-        const uint64_t code =
-            place < m->l.n_units ? load_unit(m->x, n_parts, place) : 0;
-        store_unit(m->y, n_parts, i,
-                   lay_changed(m->b, m->row->values, code, 1));
+    for (uint64_t i = 0; i < elements_back(m); i++) {
+        store_unit(m->y, parts(&m->l), i,
+                   lay_changed(m->b, m->row->values, code_back(m, i), 1));
     }
+}
+
+static int has_images(const mover *m, int is_back)
+{
+    const uint64_t n = is_back ? elements_back(m) : broken_elems(m->x);
+    int has = 1;
+
+    for (uint64_t i = 0; i < n && strcmp(m->row->values, "keep") != 0; i++) {
+        has &= lay_has_image(m->row->values,
+                             is_back ? code_back(m, i) : lay_load(m->x, i),
+                             is_back);
+    }
+    return has;
 }
 
 mxo_status broken_move(const broken *b, const char *name,
@@ -339,16 +317,19 @@ mxo_status broken_move(const broken *b, const char *name,
     }
     const int to_records = step->back && strchr(m.row->map, '@') != NULL;
 
-    if (read_layout(m.b, &m.l, name, width_of(step->back ? m.x : m.y),
+    if (read_layout(m.b, &m.l, name, lay_width(step->back ? m.x : m.y),
                     to_records ? m.y->shape : m.x->shape) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the layout does not fit");
+    }
+    memcpy(m.kept, m.y->shape, sizeof m.kept);
+    if (!has_images(&m, step->back)) {
+        return broken_fail(MXO_E_PARAM, why, "an element has no value there");
     }
     if (step->only_check) {
         return MXO_OK;
     }
     remember(b, &m.l, name);
     if (step->back) {
-        memcpy(m.kept, m.y->shape, sizeof m.kept);
         back(&m, step->valid);
     } else {
         forward(&m, step->valid);
@@ -386,8 +367,8 @@ static mxo_status put_part(const broken *b, const mxo_call *call,
     }
     y.dtype = m.x->dtype;
     y.rank = 1;
-    y.shape[0] = y.n_bytes / width_of(m.x);
-    if (read_layout(b, &m.l, name, width_of(m.x), m.x->shape) != 0) {
+    y.shape[0] = y.n_bytes / lay_width(m.x);
+    if (read_layout(b, &m.l, name, lay_width(m.x), m.x->shape) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the record does not fit");
     }
     forward(&m, NULL);

@@ -83,6 +83,12 @@ uint64_t lay_place(const lay *l, lay_at from);
 /* Does a place lie between the bodies of records? */
 int lay_is_gap(const lay *l, uint64_t place);
 lay_at lay_source(const lay *l, uint64_t place);
+/* Bytes of an element, and element i, of one, two or four of them. */
+uint32_t lay_width(const mxo_tensor *t);
+uint64_t lay_load(const mxo_tensor *t, uint64_t i);
+void lay_store(const mxo_tensor *t, uint64_t i, uint64_t code);
+/* Does a change of values take this code? */
+int lay_has_image(const char *values, uint64_t code, int back);
 /* An element after its change of values, or before it. */
 uint64_t lay_changed(const broken *b, const char *values, uint64_t code,
                      int back);
