@@ -155,6 +155,71 @@ static void fill_unfit_code(const test_case *c, host_tensor *t, prng *rng)
     put_stray(t, 16, rng);
 }
 
+/* The last code of a layout's that may be there, and the first that may not;
+   of wide ones which bit is too many goes by the number of experts. */
+static void put_unfit(const test_case *c, host_tensor *t, int is_back,
+                      prng *rng)
+{
+    static const uint32_t wide[] = {0x3f800001u, 0x3f808000u, 0x3fc00000u,
+                                    0xbf800000u};
+    const uint64_t n = tensor_elems(t);
+    const uint64_t good = t->dtype == MXO_F32    ? 0x3f800000u
+                          : t->dtype == MXO_E4M3 ? 0x7f
+                          : is_back              ? 6
+                                                 : 249;
+    const uint64_t bad = t->dtype == MXO_F32
+                             ? wide[(case_dim(c, "experts") - 1) % 4]
+                         : t->dtype == MXO_E4M3 ? 0x80
+                         : is_back              ? 5
+                                                : 250;
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, good);
+    }
+    if (n > 0) { /* every 36th code of E4M3 is one, the rest of a record gaps */
+        const uint64_t at = prng_below(rng, n);
+        tensor_store(t, t->dtype == MXO_E4M3 ? at / 36 * 36 : at, bad);
+    }
+}
+
+static void fill_unfit_layout(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_unfit(c, t, strcmp(case_value(c, "dir"), "inverse") == 0, rng);
+}
+
+static void fill_unfit_row(const test_case *c, host_tensor *t, prng *rng)
+{
+    put_unfit(c, t, 0, rng);
+}
+
+/* Of a layer one tensor's scales, w2's or, of an odd number of experts, w13's:
+   the other tensors are good. */
+static void fill_unfit_layer(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int is_odd = case_dim(c, "experts") % 2 == 1;
+
+    if (strcmp(t->name, is_odd ? "w13_scale" : "w2_scale") == 0) {
+        put_unfit(c, t, 0, rng);
+    } else {
+        fill_index_coded(c, t, rng);
+        for (uint64_t i = 0; t->dtype == MXO_E8M0 && i < tensor_elems(t); i++) {
+            tensor_store(t, i, tensor_load(t, i) % 250);
+        }
+    }
+}
+
+/* All rows belong to groups, so that the bad code is in one. */
+static void fill_halves(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+    const uint64_t rows = case_dim(c, "rows") * case_count(c, "gran", 1);
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, rows * (i + 1) / n - rows * i / n);
+    }
+}
+
 static const fill_row fills[] = {
     {"moe.layer", "topk_ids", "stray", fill_stray_id},
     {"moe.gemm*", "topk_ids", "stray", fill_stray_id},
@@ -172,6 +237,10 @@ static const fill_row fills[] = {
     {"act.glu", "expert", "under", fill_under_expert},
     {"layout.groups", "sizes", "under", fill_under_size},
     {"layout.grouped", "groups", "under", fill_under_size},
+    {"layout.apply", "x", "unfit", fill_unfit_layout},
+    {"layout.grouped", "x", "unfit", fill_unfit_row},
+    {"layout.grouped", "groups", "unfit", fill_halves},
+    {"layout.convert", "*", "unfit", fill_unfit_layer},
     {"moe.nvfp4_scalars", "*", "unfit", fill_unfit_scalar},
     {"quant.requant_table", "code", "unfit", fill_unfit_code},
     {"moe.layer*", "expert_map", "lost", fill_lost},
@@ -240,6 +309,35 @@ static const grid_row grid[] = {
      "moe.nvfp4_scalars:experts=4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|"
      "21|22|23,projections=2,data=unfit"},
     {2, 0, "quant.requant_table:codes=1|5|70,offsets=3,data=unfit"},
+    {2, 0,
+     "layout.convert:conversion=marlin_fp8,experts=1|2|8|9,inter=64,hidden=128,"
+     "bias=*,data=unfit"},
+    {2, 0,
+     "layout.apply:layout=marlin.scale_a8|marlin_fp8.w2_scale|"
+     "marlin.process_scales_a8,dtype=e8m0,dir=*,experts=1|9,rows=96,cols=5,"
+     "data=unfit"},
+    {2, 0,
+     "layout.apply:layout=ggml.nvfp4_scale,dtype=e4m3,dir=inverse,"
+     "experts=1|9,rows=5,cols=72,keep_cols=8,data=unfit"},
+    {2, 0,
+     "layout.apply:layout=deepgemm.pack_ue8m0_to_int|"
+     "deepgemm.mn_major_tma_aligned_packed_ue8m0|"
+     "deepgemm.k_grouped_packed_ue8m0,dtype=f32,experts=1|2|3|4|8,rows=12,"
+     "cols=36,data=unfit"},
+    {2, 0,
+     "layout.apply:layout=deepgemm.vllm_upcast_e8m0,dtype=f32,dir=inverse,"
+     "experts=1|2|3|4|8,rows=12,cols=36,data=unfit"},
+    {2, 0,
+     "layout.apply:layout=vllm.bias_f32|vllm.bias_f32_deinterleaved|"
+     "vllm.bias_f32_interleaved|trtllm_gptoss.w13_bias,dtype=f32,dir=inverse,"
+     "experts=1|2|6,rows=128,cols=1,data=unfit"},
+    {2, 0,
+     "layout.grouped:layout=deepgemm.mn_major_tma_aligned_packed_ue8m0,"
+     "dtype=f32,rule=compact,experts=1,rows=9,cols=4,n=3,data=unfit"},
+    {2, 0,
+     "layout.grouped:layout=deepgemm.mn_major_tma_aligned_packed_ue8m0,"
+     "dtype=f32,rule=repeat,gran=128,align=1,experts=1|2|3|4,rows=2,cols=4,"
+     "data=unfit"},
     {0, 0, NULL},
 };
 
