@@ -45,38 +45,30 @@ static void raise_fences(server *s, const json_t *fences)
 
 /* A call to make, or a graph of one. */
 typedef struct made {
-    read_call *read; /* NULL: */
+    const mxo_call *call; /* NULL: */
     void *graph;
     void *stream;
 } made;
 
 static mxo_status make(server *s, const made *m)
 {
-    return m->read != NULL
-               ? s->table->run(s->ctx, &m->read->call, serve_text_of(s))
-               : s->table->launch(s->ctx, m->graph, m->stream,
-                                  serve_text_of(s));
+    return m->call != NULL ? s->table->run(s->ctx, m->call, serve_text_of(s))
+                           : s->table->launch(s->ctx, m->graph, m->stream,
+                                              serve_text_of(s));
 }
 
-/* Whoever keeps a pointer into a call that is made finds nothing there. */
-static void forget(read_call *r)
-{
-    memset(r, 0xa5, sizeof *r);
-}
-
-/* The call of a request that is made behind its own.  It may be declined. */
-static mxo_status make_behind(server *s, const json_t *behind)
+/* The call of a request that is made behind its own, read into r, which stays
+   until both are waited for.  It may be declined. */
+static mxo_status make_behind(server *s, const json_t *behind, read_call *r)
 {
     char text[sizeof s->text];
-    read_call r;
 
-    if (behind == NULL || call_from_json(&r, behind) != 0) {
+    if (behind == NULL || call_from_json(r, behind) != 0) {
         return MXO_OK;
     }
     const mxo_status status =
-        s->table->run(s->ctx, &r.call, (mxo_text){text, sizeof text});
+        s->table->run(s->ctx, &r->call, (mxo_text){text, sizeof text});
 
-    forget(&r);
     if (status != MXO_E_NOMEM && status < MXO_E_DEVICE) {
         return MXO_OK;
     }
@@ -89,6 +81,7 @@ static mxo_status make_behind(server *s, const json_t *behind)
 static void make_and_reply(server *s, const made *m, const json_t *request)
 {
     const uint64_t n_runs = serve_number_in(request, "runs");
+    read_call behind;
 
     process_state_reset(s->order);
     raise_fences(s, json_object_get(request, "fence"));
@@ -98,11 +91,8 @@ static void make_and_reply(server *s, const made *m, const json_t *request)
         status = make(s, m);
     }
     s->text[sizeof s->text - 1] = '\0';
-    if (m->read != NULL) {
-        forget(m->read);
-    }
     if (status == MXO_OK) {
-        status = make_behind(s, json_object_get(request, "behind"));
+        status = make_behind(s, json_object_get(request, "behind"), &behind);
     }
     if (status == MXO_OK) {
         status = s->table->synchronize(s->ctx, serve_text_of(s));
@@ -147,7 +137,7 @@ void serve_run(server *s, const json_t *request)
     read_call r;
 
     if (read_request(s, &r, request)) {
-        make_and_reply(s, &(made){&r, NULL, NULL}, request);
+        make_and_reply(s, &(made){&r.call, NULL, NULL}, request);
     }
 }
 

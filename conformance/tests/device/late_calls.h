@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the example plugin that are made when it is asked to synchronize:
-   each of them, the last alone, or the one that a pointer still leads to. */
+   each of them, read at once or then by a pointer, or the last alone. */
 #ifndef MXO_LATE_CALLS_H
 #define MXO_LATE_CALLS_H
 
 enum { MOST_LATE = 64 };
 
-static job late[MOST_LATE];
+static struct {
+    job job;
+    const mxo_call *call; /* to be read then; NULL: job is what was read */
+} late[MOST_LATE];
 static int n_late;
-static const mxo_call *late_pointer;
 
 static int is_late(const char *fault)
 {
     return strcmp(fault, "ok-late") == 0 || strcmp(fault, "one-place") == 0 ||
-           strcmp(fault, "late-pointer") == 0;
+           strcmp(fault, "ok-pointer") == 0;
 }
 
 static mxo_status late_run(const char *fault, const mxo_call *call,
@@ -24,8 +26,9 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
 
     if (status == MXO_OK) {
         n_late = strcmp(fault, "one-place") == 0 ? 0 : n_late % MOST_LATE;
-        late[n_late++] = j;
-        late_pointer = strcmp(fault, "late-pointer") == 0 ? call : NULL;
+        late[n_late].job = j;
+        late[n_late].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
+        n_late++;
     }
     return status;
 }
@@ -34,13 +37,12 @@ static mxo_status late_synchronize(void *ctx, mxo_text why)
 {
     (void)ctx;
     for (int i = 0; i < n_late; i++) {
-        if (late_pointer != NULL) {
-            (void)check(late_pointer, &late[i], why);
+        if (late[i].call != NULL) {
+            (void)check(late[i].call, &late[i].job, why);
         }
-        work(&late[i]);
+        work(&late[i].job);
     }
     n_late = 0;
-    late_pointer = NULL;
     return MXO_OK;
 }
 

@@ -223,8 +223,8 @@ typedef struct mxo_backend {
                         uint32_t *n_out, mxo_text why);
     /**
      * Check, then compute. May return before the device has finished: then
-     * the call, its texts and its tensors' descriptions may be gone, and other
-     * calls may come, before synchronize().
+     * other calls may come before synchronize(). The call, its texts and its
+     * tensors' descriptions stay until that returns.
      */
     mxo_status (*run)(void *ctx, const mxo_call *call, mxo_text why);
     /** (opt) Which kernel served the last run(): "quant_mx_avx512 x2". */
