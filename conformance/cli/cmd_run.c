@@ -43,6 +43,18 @@ typedef struct session {
     char last_repro[sizeof((report_result *)NULL)->repro];
 } session;
 
+/* What loading it changed is undone before each call, as it may only lie in
+   what it links; an engine that loads the same does not undo it. */
+static void tell_left(const backend_info *info)
+{
+    if (info->left[0] != '\0') {
+        cli_line(stderr, 2,
+                 "note: loading %s leaves something behind: %s. That is undone "
+                 "before each call.",
+                 info->name, info->left);
+    }
+}
+
 /* A plugin the user named must load: anything else is bad usage. */
 static int open_pools(session *s)
 {
@@ -55,6 +67,7 @@ static int open_pools(session *s)
                       ref->shown[0] == '\0' ? info->name : ref->shown);
         memcpy(info->name, s->chosen.ref[i].shown, sizeof info->name);
         info->is_given = ref->is_given;
+        tell_left(info);
         if (info->is_given && info->version[0] == '\0' &&
             info->absent == VERDICT_ERROR) {
             char option[2 * BACKEND_COMMAND];

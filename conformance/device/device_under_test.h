@@ -28,9 +28,10 @@ typedef struct run_checks run_checks;
    is its owner's. */
 typedef struct subject_link {
     void *state;
-    int has_fence;  /* its inputs can be fenced */
-    int has_runs;   /* one request can be for many runs */
-    int has_behind; /* and for another call behind them */
+    int has_fence;    /* its inputs can be fenced */
+    int has_runs;     /* one request can be for many runs */
+    int has_behind;   /* and for another call behind them */
+    const char *left; /* what loading it changed; "": nothing */
     /* A case begins: start the process if it is gone. */
     mxo_status (*begin)(void *state, mxo_text why);
     /* In the next run this page of a buffer must not be touched. */

@@ -154,8 +154,8 @@ static int read_ops(greeting *g, const json_t *list, mxo_text why)
 static int check_keys(const json_t *o, mxo_text why)
 {
     static const char *const known[] = {
-        "name",   "version", "device", "driver",  "ops",
-        "limits", "does",    "align",  "strides", "uncaptured"};
+        "name", "version", "device",  "driver",     "ops", "limits",
+        "does", "align",   "strides", "uncaptured", "left"};
     const char *key;
     json_t *value;
 
@@ -193,6 +193,10 @@ int greeting_read(greeting *g, const char *text, mxo_text why)
         read_text(o, "version", g->version, sizeof g->version, 0, why) != 0 ||
         read_text(o, "device", g->device, sizeof g->device, 1, why) != 0 ||
         read_text(o, "driver", g->driver, sizeof g->driver, 1, why) != 0) {
+        return -1;
+    }
+    if (json_object_get(o, "left") != NULL &&
+        read_text(o, "left", g->left, sizeof g->left, 0, why) != 0) {
         return -1;
     }
     return read_does(g, json_object_get(o, "does"), why) == 0 &&

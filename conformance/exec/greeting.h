@@ -30,6 +30,7 @@ typedef struct greeting {
     char version[GREETING_TEXT];
     char device[GREETING_TEXT];
     char driver[GREETING_TEXT];
+    char left[GREETING_TEXT];     /* what loading it changed; "": nothing */
     unsigned can;                 /* of greeting_can */
     uint32_t align;               /* as mxo_backend has it */
     char strides[GREETING_WORDS]; /* "" none; else as mxo_backend has it */

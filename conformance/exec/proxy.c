@@ -320,6 +320,7 @@ static void fill_table(proxy *p)
                              .begin = proxy_begin,
                              .fence = link_fence,
                              .has_behind = (can & CAN_BEHIND) != 0,
+                             .left = p->hello.left,
                              .ahead = run_ahead,
                              .behind = run_behind,
                              .second = use_second,

@@ -165,7 +165,8 @@ static json_t *read_limits(server *s)
     return o;
 }
 
-static mxo_status make_hello(server *s)
+/* left: what loading and opening it changed; "": nothing. */
+static mxo_status make_hello(server *s, const char *left)
 {
     const mxo_backend *t = s->table;
     json_t *ops = json_array();
@@ -190,6 +191,9 @@ static mxo_status make_hello(server *s)
     if (t->uncaptured != NULL) {
         (void)json_object_set_new(o, "uncaptured", list_words(t->uncaptured));
     }
+    if (left[0] != '\0') {
+        (void)json_object_set_new(o, "left", text_json(left));
+    }
     if (t->limits != NULL) {
         json_t *limits = read_limits(s);
         status = limits == NULL ? MXO_E_UNSUPPORTED : MXO_OK;
@@ -211,7 +215,7 @@ static void do_hello(server *s, const json_t *request)
     const int device =
         (int)json_integer_value(json_object_get(request, "device"));
     mxo_status status = MXO_OK;
-    char left[256];
+    char left[GREETING_TEXT] = "";
 
     reply_is_ours();
     if (s->table == NULL) {
@@ -225,17 +229,13 @@ static void do_hello(server *s, const json_t *request)
         serve_reply_status(s, status);
         return;
     }
-    if (process_state_numbers_differ((mxo_text){left, sizeof left})) {
-        process_state_reset(s->order);
-        reply_send("left", left);
-        return;
-    }
+    (void)process_state_numbers_differ((mxo_text){left, sizeof left});
     s->contexts[0] = s->ctx;
     s->device = device;
     s->greeted = *s->table;
     process_state_loaded(s->order); /* no call is blamed for it */
     s->is_address = handles_are_addresses(s);
-    (void)make_hello(s);
+    (void)make_hello(s, left);
 }
 
 static void do_describe(server *s, const json_t *request)

@@ -175,6 +175,18 @@ void worker_say_absent(backend_info *info, mxo_status status)
     }
 }
 
+void worker_say_present(backend_info *info, const subject *s)
+{
+    info->why_not[0] = '\0';
+    (void)snprintf(info->name, sizeof info->name, "%s", s->table->name);
+    (void)snprintf(info->version, sizeof info->version, "%s",
+                   s->table->version);
+    (void)snprintf(info->device, sizeof info->device, "%s", s->device);
+    (void)snprintf(info->driver, sizeof info->driver, "%s", s->driver);
+    (void)snprintf(info->left, sizeof info->left, "%s",
+                   s->link == NULL ? "" : s->link->left);
+}
+
 void worker_read_hello(const json_t *o, backend_info *info)
 {
     const json_t *status = json_object_get(o, "status");
@@ -189,6 +201,8 @@ void worker_read_hello(const json_t *o, backend_info *info)
     worker_field(info->version, sizeof info->version, o, "version");
     worker_field(info->device, sizeof info->device, o, "device");
     worker_field(info->driver, sizeof info->driver, o, "driver");
+    worker_field(info->left, sizeof info->left, json_object_get(o, "said"),
+                 "left");
 }
 
 const char *worker_hello_flaw(const json_t *a, const json_t *b)

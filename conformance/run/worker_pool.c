@@ -59,12 +59,7 @@ static void open_local(worker_pool *c, backend_info *info)
         worker_say_absent(info, status);
         return;
     }
-    info->why_not[0] = '\0';
-    (void)snprintf(info->name, sizeof info->name, "%s", s->table->name);
-    (void)snprintf(info->version, sizeof info->version, "%s",
-                   s->table->version);
-    (void)snprintf(info->device, sizeof info->device, "%s", s->device);
-    (void)snprintf(info->driver, sizeof info->driver, "%s", s->driver);
+    worker_say_present(info, s);
 }
 
 static int start(worker_pool *c, slot *s)
