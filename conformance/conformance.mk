@@ -619,6 +619,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/judge/test_proxy.c \
 	%reldir%/unit/judge/test_refusal.c \
 	%reldir%/unit/judge/test_requantise_check.c \
+	%reldir%/unit/judge/test_row_order.c \
 	%reldir%/unit/judge/layer_fault_fixture.c \
 	%reldir%/unit/judge/layer_fault_fixture.h \
 	%reldir%/unit/judge/test_sweep.c \

@@ -30,6 +30,7 @@ typedef struct settling {
     host_tensor *got;
     host_tensor *inverse; /* NULL: none */
     host_tensor *moved;   /* NULL: none */
+    uint64_t *place;      /* row of the subject that names each pair */
     uint64_t *from;       /* row of the subject for each row of the oracle */
     uint64_t *kept;       /* former content of moved */
 } settling;
@@ -83,18 +84,23 @@ static uint64_t end_of(const settling *s, uint64_t a)
 }
 
 /* Where the subject has the rows a .. b - 1 of the oracle; 0: it has other
-   pairs there, or says otherwise of a pair. */
+   pairs there, or says otherwise of a pair.  Of two rows with one pair the
+   first counts; what place says of pairs that are elsewhere is outside. */
 static int find_rows(const settling *s, uint64_t a, uint64_t b)
 {
-    for (uint64_t i = a; i < b; i++) {
-        const uint64_t word = tensor_load(s->want, i);
-        uint64_t at = a;
+    for (uint64_t at = b; at-- > a;) {
+        const uint64_t pair = pair_of(s, tensor_load(s->got, at));
 
-        while (at < b && tensor_load(s->got, at) != word) {
-            at++;
+        if (pair != UINT64_MAX) {
+            s->place[pair] = at;
         }
-        if (at == b || (s->inverse != NULL &&
-                        tensor_load(s->inverse, pair_of(s, word)) != at)) {
+    }
+    for (uint64_t i = a; i < b; i++) {
+        const uint64_t pair = pair_of(s, tensor_load(s->want, i));
+        const uint64_t at = s->place[pair];
+
+        if (at < a || at >= b ||
+            (s->inverse != NULL && tensor_load(s->inverse, pair) != at)) {
             return 0;
         }
         s->from[i] = at;
@@ -159,9 +165,14 @@ uint64_t row_order_settle(const test_case *c, const op_call *call,
         memcmp(s.want->data, s.got->data, (size_t)s.want->n_bytes) == 0) {
         return 0;
     }
+    s.place = malloc((tensor_elems(s.ids) + 1) * sizeof *s.place);
+    for (uint64_t i = 0; s.place != NULL && i < tensor_elems(s.ids); i++) {
+        s.place[i] = UINT64_MAX;
+    }
     s.from = calloc(tensor_elems(s.want), sizeof *s.from);
     s.kept = calloc(tensor_elems(s.want), sizeof *s.kept);
-    n = s.from == NULL || s.kept == NULL ? 0 : settle(&s);
+    n = s.place == NULL || s.from == NULL || s.kept == NULL ? 0 : settle(&s);
+    free(s.place);
     free(s.from);
     free(s.kept);
     return n;
