@@ -275,6 +275,8 @@ static const grid_row grid[] = {
     {2, 0,
      "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=2|7,"
      "experts=9,rows=4,cols=9,data=powers"},
+    {2, 0, /* more than 65,536 blocks of 16 rows */
+     "moe.sort:layout=triton,num_experts=2,tokens=1048600,top_k=1"},
     {0, 0, NULL},
 };
 
