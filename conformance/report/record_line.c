@@ -10,13 +10,14 @@
 #include "case/opinfo.h"
 #include "files/json_walk.h"
 #include "record.h"
+#include "vectors/map/map.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_LINE = 4096, OP_NAME = 96 };
+enum { FIRST_LINE = 4096 };
 
 static const char *const header_names[] = {
     "type", "schema", "command",  "version",  "compiler", "machine",
@@ -350,18 +351,63 @@ static int is_likely(const report_result *r, const json_t *header)
                : 1;
 }
 
-/* A case's operation stands before it, and other lines of a run, which are not
-   of an operation, are free to name theirs: files of vectors do. */
-static int has_own_operation(const report_result *r, const json_t *header)
+static int is_conversion(const char *name)
+{
+    static const char *const ids[] = {
+#define MXO_CONVERSION(id, params, needs, bias, w13, w13_scale, w13_bias, w2, \
+                       w2_scale, w2_bias, source)                             \
+    id,
+#include <mxoracle/conversions.def>
+#undef MXO_CONVERSION
+        NULL};
+    const size_t n = strcspn(name, "/");
+    size_t i = 0;
+
+    while (ids[i] != NULL &&
+           (strlen(ids[i]) != n || memcmp(ids[i], name, n) != 0)) {
+        i++;
+    }
+    return ids[i] != NULL;
+}
+
+static int is_of_file(const report_result *r, const char *command)
+{
+    return strcmp(command, "verify") == 0 ||
+           strstr(r->repro, " --vectors ") != NULL;
+}
+
+/* Files may name any, of which those that are not known pass nothing. */
+static int is_operation(const report_result *r, const char *command)
+{
+    const int is_select = strcmp(r->op, "select") == 0;
+
+    if (strcmp(command, "convert") == 0) {
+        return is_conversion(r->op);
+    }
+    if (strcmp(command, "select") == 0) {
+        return is_select;
+    }
+    if (op_by_name(r->op) != NULL) {
+        return 1;
+    }
+    if (strcmp(command, "selftest") == 0) {
+        return is_select;
+    }
+    return is_of_file(r, command)
+               ? r->judged != VERDICT_PASS || map_knows_op(r->op)
+               : strcmp(r->op, "*") == 0; /* all cases of an absent backend */
+}
+
+/* A case's operation stands before it. */
+static int is_own_operation(const report_result *r, const char *command)
 {
     const size_t n = strcspn(r->case_text, ":");
-    char name[OP_NAME];
+    const int has_cases = strcmp(command, "convert") != 0 &&
+                          strcmp(command, "select") != 0 &&
+                          strcmp(command, "selftest") != 0;
 
-    (void)snprintf(name, sizeof name, "%.*s", (int)(n < OP_NAME ? n : 0),
-                   r->case_text);
-    return r->op[0] != '\0' &&
-           (strcmp(record_text(header, "command"), "selftest") == 0 ||
-            op_by_name(name) == NULL || strcmp(name, r->op) == 0);
+    return !has_cases || is_of_file(r, command) ||
+           (strlen(r->op) == n && memcmp(r->op, r->case_text, n) == 0);
 }
 
 int record_check_case(const report_result *r, const json_t *header,
@@ -372,7 +418,15 @@ int record_check_case(const report_result *r, const json_t *header,
                   "holds a case whose status cannot be, as it was judged");
         return -1;
     }
-    if (!has_own_operation(r, header)) {
+    const char *command = record_text(header, "command");
+
+    if (!is_operation(r, command)) {
+        (void)say(MXO_E_PARAM, why, "holds a line of \"%.60s\", which is no %s",
+                  r->op,
+                  strcmp(command, "convert") == 0 ? "conversion" : "operation");
+        return -1;
+    }
+    if (!is_own_operation(r, command)) {
         (void)say(MXO_E_PARAM, why,
                   "holds a case of another operation than it says");
         return -1;

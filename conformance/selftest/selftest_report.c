@@ -15,7 +15,8 @@ int mutant_parse(mutant *m, const char *text)
     memset(m, 0, sizeof *m);
     if (sscanf(text, "%15s %31s %127[^: ]: %159[^\n]", m->id, m->class_name,
                where, m->what) != 4 ||
-        sscanf(where, "%63[^(](%63[^)])", m->op, m->near) < 1) {
+        sscanf(where, "%63[^(](%63[^)])", m->op, m->near) < 1 ||
+        op_by_name(m->op) == NULL) {
         return -1;
     }
     m->legal = strcmp(m->class_name, "Legal") == 0;
