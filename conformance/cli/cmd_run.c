@@ -43,14 +43,14 @@ typedef struct session {
     char last_repro[sizeof((report_result *)NULL)->repro];
 } session;
 
-/* What loading it changed is undone before each call, as it may only lie in
-   what it links; an engine that loads the same does not undo it. */
+/* What loading it changed is undone before calls are judged, as it may only lie
+   in what it links; an engine that loads the same does not undo it. */
 static void tell_left(const backend_info *info)
 {
     if (info->left[0] != '\0') {
         cli_line(stderr, 2,
                  "note: loading %s leaves something behind: %s. That is undone "
-                 "before each call.",
+                 "before calls are judged.",
                  info->name, info->left);
     }
 }

@@ -4,7 +4,9 @@
 #include "case_run.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/say.h"
+#include "exec/process_state.h"
 #include "limits.h"
 #include "past.h"
 
@@ -28,8 +30,13 @@ static mxo_status open_here(opened_judge *o, const backend_ref *ref,
                      ? MXO_OK
                      : say(MXO_E_UNSUPPORTED, why, "its limits are no JSON");
     }
-    return status == MXO_OK ? judge_open(&o->j, table, how->device, why)
-                            : status;
+    if (status == MXO_OK) {
+        status = judge_open(&o->j, table, how->device, why);
+    }
+    if (process_state_numbers_differ((mxo_text){o->left, sizeof o->left})) {
+        number_standard();
+    }
+    return status;
 }
 
 static mxo_status open_apart(opened_judge *o, const backend_ref *ref,

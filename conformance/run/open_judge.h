@@ -25,6 +25,7 @@ typedef struct opened_judge {
     judge j;
     proxy *proxy;   /* NULL: the subject is in this process */
     json_t *limits; /* owned; what it declares; NULL: nothing */
+    char left[256]; /* what loading it changed in this process; "": nothing */
     int is_drawn;
     int is_open;
     struct past *past; /* owned; the calls of its process; NULL: none kept */

@@ -60,6 +60,9 @@ static void open_local(worker_pool *c, backend_info *info)
         return;
     }
     worker_say_present(info, s);
+    if (c->local.left[0] != '\0') {
+        (void)snprintf(info->left, sizeof info->left, "%s", c->local.left);
+    }
 }
 
 static int start(worker_pool *c, slot *s)
