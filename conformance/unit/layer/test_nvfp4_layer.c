@@ -342,6 +342,12 @@ static int is_open(const test_case *c)
     return strcmp(order, "profile") == 0 || strcmp(order, "any") == 0;
 }
 
+/* Ids and maps of the others are there to be refused. */
+static int leads_somewhere(const test_case *c)
+{
+    return strcmp(c->data, "stray") != 0 && strcmp(c->data, "lost") != 0;
+}
+
 static void fill_call(mxo_call *call, mxo_param *params, mxo_tensor *in,
                       const test_case *c, const tensor_set *data)
 {
@@ -410,8 +416,8 @@ START_TEST(data_of_open_orders_are_exact_in_any)
         ck_assert_int_eq(
             case_parse(&c, cases.item[i].text, (mxo_text){said, sizeof said}),
             0);
-        n +=
-            is_open(&c) && answered(&c, cases.item[i].seed, cases.item[i].text);
+        n += is_open(&c) && leads_somewhere(&c) &&
+             answered(&c, cases.item[i].seed, cases.item[i].text);
     }
     ck_assert_int_gt(n, 50 / (int)unit_part());
     case_list_clear(&cases);
