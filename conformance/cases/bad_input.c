@@ -3,9 +3,9 @@
  * Calls that must be refused before anything is written: data=stray holds one
  * number that points nowhere, the first past the end, among good ones;
  * data=lost has a map whose every entry does, data=astray one with a single
- * one; data=under holds one number below all that mean something, data=unfit
- * one that is no scale or code.  Who reads what lies there
- * gives an answer, and that is the failure.
+ * such entry; data=under holds one number below all that mean something,
+ * data=unfit one that is no scale or code.  Who reads what lies there gives an
+ * answer, and that is the failure.
  */
 #include "data/fills.h"
 

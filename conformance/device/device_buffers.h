@@ -39,6 +39,9 @@ typedef struct placed {
     placement parted; /* how they lie with gaps; dense: it can have none */
 } placed;
 
+/* Room for the outputs of one call. */
+enum { MAX_OUT = 16 };
+
 enum { PART_INPUTS = 1, PART_OUTPUTS = 2, PART_ALL = 3 };
 
 typedef struct stage {

@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for the outputs of one call. */
-enum { MAX_OUT = 16 };
-
 mxo_status subject_open(subject *s, const mxo_backend *table, int device,
                         mxo_text why)
 {

@@ -15,9 +15,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Room for the outputs of one call. */
-enum { MAX_OUT = 16 };
-
 /* Delay of a stream's work before the inputs have their bytes. */
 enum { MICROSECONDS = 2000 };
 

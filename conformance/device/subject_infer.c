@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the outputs of a call are, as a backend says; see device_under_test.h.
- */
+/* Which outputs a call has, as a backend says; see device_under_test.h. */
 #include "device_buffers.h"
 #include "device_under_test.h"
 
 #include <stdio.h>
-
-enum { MAX_OUT = 16 };
 
 static mxo_call plain_call(const op_call *call)
 {
