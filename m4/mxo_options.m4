@@ -152,7 +152,7 @@ AC_DEFUN([MXO_OPTION_MPFR], [
 AC_DEFUN([MXO_OPTION_CUDA], [
     AC_ARG_WITH([cuda], AS_HELP_STRING([--without-cuda], [no CUDA backend]))
     AC_ARG_VAR([NVCC], [CUDA compiler])
-    AC_ARG_VAR([NVCC_ARCH], [flags that choose the GPU code])
+    AC_ARG_VAR([NVCC_ARCH], [flags that choose the GPU code, of all units])
     mxo_cuda=no
     mxo_cuda_says="no: switched off"
     AS_IF([test "x$with_cuda" != xno], [
@@ -161,9 +161,8 @@ AC_DEFUN([MXO_OPTION_CUDA], [
             [test "x$with_cuda" = xyes], [AC_MSG_ERROR([--with-cuda: no nvcc found])],
             [mxo_cuda_says="no: nvcc not found; kernel logic is still checked under the SIMT shim"])
     ])
-    AS_IF([test -z "$NVCC_ARCH"],
-        [NVCC_ARCH="-gencode arch=compute_90a,code=sm_90a -gencode arch=compute_80,code=compute_80"])
-    AS_IF([test $mxo_cuda = yes], [mxo_cuda_says="yes ($NVCC, sm_90a and PTX)"])
+    AS_IF([test $mxo_cuda = yes],
+        [mxo_cuda_says="yes ($NVCC, ${NVCC_ARCH:-code for 9.0 and PTX for 8.0})"])
     AM_CONDITIONAL([MXO_CUDA], [test $mxo_cuda = yes])
 ])
 

@@ -11,8 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* CODES_CALLED: a function that so many others use that none has a copy. */
 #if !defined(CODES_FN)
 #define CODES_FN static inline
+#define CODES_CALLED static inline
 #endif
 
 enum { CODES_NONE, CODES_FINITE_NAN, CODES_FNUZ, CODES_IEEE, CODES_INT8 };
@@ -169,7 +171,7 @@ CODES_FN codes_real codes_special(uint32_t cls, uint32_t neg)
     return x;
 }
 
-CODES_FN codes_real codes_read(const codes_format *f, uint64_t code)
+CODES_CALLED codes_real codes_read(const codes_format *f, uint64_t code)
 {
     const uint64_t one = 1;
     const uint32_t neg = (uint32_t)(code >> f->width & 1);
@@ -279,8 +281,9 @@ CODES_FN uint64_t codes_int8(codes_real x, uint32_t tie, uint32_t bits,
     return x.neg != 0 ? (256 - n) & 255 : n;
 }
 
-CODES_FN uint64_t codes_write(const codes_format *f, codes_real x, uint32_t tie,
-                              uint32_t sat, uint32_t bits, uint32_t rand)
+CODES_CALLED uint64_t codes_write(const codes_format *f, codes_real x,
+                                  uint32_t tie, uint32_t sat, uint32_t bits,
+                                  uint32_t rand)
 {
     const int32_t least = 1 - f->bias;
 

@@ -69,9 +69,14 @@ CODES_FN float engines_value(const engines_job *a, const codes_format *f,
                                                CODES_RNE, 0, 0, 0));
 }
 
+/* bfloat16 is the high half of binary32. */
 CODES_FN float engines_load(const engines_job *a, uint64_t i)
 {
-    return engines_value(a, &a->from, codes_load(a->x, a->bytes, i));
+    const uint64_t code = codes_load(a->x, a->bytes, i);
+
+    return a->from.bias == a->f32.bias && a->from.special == CODES_IEEE
+               ? engines_float((uint32_t)code << (23 - a->from.mbits))
+               : engines_value(a, &a->from, code);
 }
 
 /* Half of ggml's unsigned E4M3 byte: the sign counts only at 7f and ff. */

@@ -6,6 +6,7 @@
 #include "port/device.h"
 
 #define CODES_FN GPU_FN
+#define CODES_CALLED GPU_SLOW
 #include "../../common/engine_blocks_call.h"
 
 GPU_FN void blocks_rows_body(const blocks_job *a)

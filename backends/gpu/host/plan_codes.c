@@ -8,6 +8,7 @@
 #include "port/device.h"
 
 #define CODES_FN GPU_FN
+#define CODES_CALLED GPU_SLOW
 #define DEQUANT_ROUND(to, x) glu_through(to, x)
 #define DEQUANT_F16(x) glu_finish(GLU_F16, x)
 #define RCP_FN GPU_FN

@@ -7,6 +7,7 @@
 #include "port/runtime.h"
 
 #define CODES_FN GPU_FN
+#define CODES_CALLED GPU_SLOW
 #include "../../common/nvfp4_scalars.h"
 
 GPU_ENTRY(nvfp4_quant, nvfp4_quant_args, nvfp4_quant_body(a))

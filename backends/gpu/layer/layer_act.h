@@ -41,7 +41,7 @@ GPU_SLOW uint32_t layer_act_again(const glu_args *u, uint32_t mode, float g,
         y = glu_narrow(u, GLU_BF16, g, v, &waits);
     } else if (!u->rule.exact) {
         waits = 0;
-        y = glu_steps(u, from, GLU_BF16, g, v, &waits);
+        y = glu_steps_near(u, from, GLU_BF16, g, v, &waits);
     }
     return waits ? glu_slow(u, from, GLU_BF16, g, v) : y;
 }
@@ -76,7 +76,7 @@ GPU_FN uint32_t layer_act_one(const glu_args *u, uint32_t mode, glu_two in,
 
     if ((waits || anyway) && mode != GLU_EXACT && mode != LAYER_ACT_SLOW) {
         waits = 0;
-        y = glu_steps(u, (int)u->from, GLU_BF16, in.g, in.v, &waits);
+        y = glu_steps_near(u, (int)u->from, GLU_BF16, in.g, in.v, &waits);
     }
     return waits ? glu_slow(u, (int)u->from, GLU_BF16, in.g, in.v) : y;
 }

@@ -75,6 +75,7 @@ GPU_FN void layer_limbs_add(layer_limbs *s, double x)
 /* Every limb but the last becomes 0 .. 2^32 - 1. */
 GPU_FN void layer_limbs_carry(layer_limbs *s)
 {
+    GPU_LOOP
     for (int i = 0; i + 1 < LAYER_LIMBS; i++) {
         const int64_t low = s->limb[i] & 0xffffffff;
 
@@ -99,6 +100,7 @@ GPU_FN layer_top layer_limbs_top(layer_limbs *s)
     layer_limbs_carry(s);
     t.negative = s->limb[top] < 0;
     if (t.negative) {
+        GPU_LOOP
         for (int i = 0; i < LAYER_LIMBS; i++) {
             s->limb[i] = -s->limb[i];
         }
@@ -111,9 +113,11 @@ GPU_FN layer_top layer_limbs_top(layer_limbs *s)
 
     t.m = (uint64_t)s->limb[top] << 32 | (uint64_t)s->limb[top - 1];
     t.unit = 32 * (top - 1) - LAYER_LOWEST;
+    GPU_LOOP
     for (int i = top - 3; i >= 0; i--) {
         t.sticky |= s->limb[i] != 0;
     }
+    GPU_LOOP
     for (int i = 0; i < 96 && t.m >> 63 == 0; i++) {
         t.m = t.m << 1 | (next >> 31 & 1);
         next = next << 1 & 0xffffffffu;

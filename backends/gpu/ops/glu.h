@@ -102,16 +102,22 @@ GPU_SLOW uint32_t glu_slow_steps(const glu_args *a, int from, int to, float g,
     return glu_steps(a, from, to, g, v, NULL);
 }
 
-/* Only for dialects by e^x: no kernel of steps gets another, and with the test
-   the compiler leaves their exponentials out. */
-GPU_SLOW uint32_t glu_near_steps(const glu_args *a, int from, int to, float g,
-                                 float v, int *waits)
+/* The nearest tier, for dialects by e^x alone: with the test the compiler
+   leaves the other exponentials out. */
+GPU_FN uint32_t glu_steps_near(const glu_args *a, int from, int to, float g,
+                               float v, int *waits)
 {
     if (a->rule.exp >= GLU_EXP_TWO || a->rule.silu >= GLU_SILU_TANH) {
         *waits = 1;
         return 0;
     }
     return glu_steps(a, from, to, g, v, waits);
+}
+
+GPU_SLOW uint32_t glu_near_steps(const glu_args *a, int from, int to, float g,
+                                 float v, int *waits)
+{
+    return glu_steps_near(a, from, to, g, v, waits);
 }
 
 GPU_SLOW uint32_t glu_slow(const glu_args *a, int from, int to, float g,

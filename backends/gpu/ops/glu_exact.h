@@ -135,7 +135,7 @@ GPU_FN glu_pair glu_taylor(glu_pair r)
 }
 
 /* e^x, |x| < 700, as a pair. */
-GPU_FN glu_pair glu_exp_pair(double x)
+GPU_SLOW glu_pair glu_exp_pair(double x)
 {
     const glu_multiple m = glu_reduce(x);
     const double k = m.k;
@@ -426,7 +426,7 @@ GPU_FN float glu_exp32_near(float x, int *waits)
 }
 
 /* e^x of a binary32 number, rounded to binary32. */
-GPU_FN float glu_exp32(float x)
+GPU_SLOW float glu_exp32(float x)
 {
     if (x != x) {
         return x;

@@ -19,7 +19,7 @@ GPU_FN float glu_flush32(float x)
 
 /* 2^x = 2^n e^(f ln 2); where the product with ln 2 as one number, 2^-53 off,
    leaves the answer open it is a pair. */
-GPU_FN float glu_two_to(float x)
+GPU_SLOW float glu_two_to(float x)
 {
     if (x != x) {
         return x;
@@ -45,7 +45,7 @@ GPU_FN float glu_two_to(float x)
 
 /* tanh x = (1 - E) / (1 + E), E = e^-2|x|, in pairs; below 2^-12 it is x less
    x^3 / 3, under a third of half a unit, and so x itself. */
-GPU_FN float glu_tanh32(float x)
+GPU_SLOW float glu_tanh32(float x)
 {
     const double z = (double)gpu_fabsf(x);
     const glu_pair one = {1, 0};

@@ -12,6 +12,7 @@
 #include "port/device.h"
 
 #define CODES_FN GPU_FN
+#define CODES_CALLED GPU_SLOW
 #include "../../common/glu/glu_quant.h"
 
 typedef struct glu_quant_args {

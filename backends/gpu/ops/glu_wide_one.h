@@ -8,6 +8,7 @@
 #include "port/device.h"
 
 #define CODES_FN GPU_FN
+#define CODES_CALLED GPU_SLOW
 #define GLU_WIDE_FN GPU_SLOW
 #include "../../common/glu/glu_wide_call.h"
 

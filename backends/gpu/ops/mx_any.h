@@ -7,6 +7,7 @@
 #define GPU_MX_ANY_H
 
 #define CODES_FN GPU_FN
+#define CODES_CALLED GPU_SLOW
 #define DEQUANT_ROUND(to, x) glu_through(to, x)
 
 #include "ops/glu_steps.h"

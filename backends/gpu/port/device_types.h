@@ -15,7 +15,7 @@ typedef struct gpu_u128 {
 
 /* A matrix in memory that tensor copies take boxes of: a CUtensorMap. */
 typedef struct gpu_map {
-#if defined(__CUDACC__)
+#if defined(__cplusplus)
     alignas(64)
 #endif
         uint64_t words[16];
