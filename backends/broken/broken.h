@@ -161,6 +161,8 @@ mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
 
 /* legal.c: is the call what its operation asks for? */
 mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why);
+/* Is a limit below zero none, or no clamp at all, to its dialect? */
+int broken_takes_any_limit(const mxo_call *call);
 
 /* double_double.c: double-double. */
 static inline dd broken_dd(double x)

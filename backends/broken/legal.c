@@ -20,7 +20,7 @@ static uint64_t last_of(const mxo_tensor *t)
 }
 
 /* Some dialects never clamp, others by positive numbers alone. */
-static int fits_limit(const mxo_call *call)
+int broken_takes_any_limit(const mxo_call *call)
 {
     static const char *const dialects[] = {
         "vllm_swiglu_limit", "vllm_silu", "cpu_silu",       "aiter_silu",
@@ -32,7 +32,12 @@ static int fits_limit(const mxo_call *call)
         takes_any |= call_is(call, "dialect", dialects[i]) ||
                      call_is(call, "glu", dialects[i]);
     }
-    return takes_any || call_number(call, "limit") >= 0;
+    return takes_any;
+}
+
+static int fits_limit(const mxo_call *call)
+{
+    return broken_takes_any_limit(call) || call_number(call, "limit") >= 0;
 }
 
 static int fits_constants(const mxo_call *call)

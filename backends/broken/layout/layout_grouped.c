@@ -100,6 +100,19 @@ static int has_negative(const mxo_tensor *t)
     return found;
 }
 
+/* Does a group that has rows end beyond the input or the buffer? */
+static int ends_beyond(const list *l, int64_t rows_there, int64_t to_rows)
+{
+    rows g = {0, 0, 0};
+    int found = 0;
+
+    for (uint64_t i = 0; i < broken_elems(l->sizes); i++) {
+        g = group_after(l, (int64_t)i, g);
+        found |= g.n > 0 && (g.src + g.n > rows_there || g.dst + g.n > to_rows);
+    }
+    return found;
+}
+
 mxo_status broken_layout_groups(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
@@ -116,6 +129,9 @@ mxo_status broken_layout_groups(const broken *b, const mxo_call *call,
     }
     if (has_negative(l.sizes)) {
         return broken_fail(MXO_E_PARAM, why, "a group has less than none");
+    }
+    if (ends_beyond(&l, INT64_MAX, (int64_t)broken_elems(index))) {
+        return broken_fail(MXO_E_PARAM, why, "a group ends beyond the rows");
     }
     for (uint64_t i = 0; i < broken_elems(index); i++) {
         store_i32(index, (int64_t)i, IS(L51) ? 0 : -1);
@@ -166,6 +182,9 @@ mxo_status broken_layout_grouped(const broken *b, const mxo_call *call,
     const int64_t blocks = (int64_t)call_number(call, "blocks");
     const int64_t to_rows =
         blocks > 0 ? blocks * l.align : rows_for(&l, x, repeat);
+    if (!repeat && ends_beyond(&l, (int64_t)x->shape[1], to_rows)) {
+        return broken_fail(MXO_E_PARAM, why, "a group ends beyond the rows");
+    }
     const uint64_t n_elems = x->shape[0] * x->shape[1] * x->shape[2];
     const uint64_t width = n_elems == 0 ? 1 : x->n_bytes / n_elems;
     const uint64_t row_bytes = x->shape[2] * width;

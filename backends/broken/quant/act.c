@@ -22,6 +22,7 @@ typedef struct glu_call {
     uint64_t cols;
     uint64_t source_rows;
     uint64_t tile; /* rows that share an expert */
+    int takes_any_limit;
     glu common;
     int halves;
     int up_first;
@@ -235,6 +236,7 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.up = call_in(call, "up");
     k.row = call_in(call, "row");
     k.expert = call_in(call, "expert");
+    k.takes_any_limit = broken_takes_any_limit(call);
     k.tile = (uint64_t)call_number(call, "tile");
     k.alpha = call_in(call, "alpha");
     k.beta = call_in(call, "beta");
@@ -319,7 +321,18 @@ static int is_known(const mxo_call *call)
            call_number(call, "bounds") == 0;
 }
 
-/* Whether each row and each row's expert is one that there is. */
+/* Has an expert constants that the unit takes? */
+static int fits_expert(const glu_call *k, uint64_t e)
+{
+    const double alpha = k->alpha == NULL ? 0 : broken_load(k->alpha, e);
+    const double beta = k->beta == NULL ? 0 : broken_load(k->beta, e);
+
+    return (k->takes_any_limit || broken_load(k->limit, e) >= 0) &&
+           alpha == alpha && beta == beta;
+}
+
+/* Whether each row and each row's expert is one that there is, with constants
+   that are some. */
 static int leads_somewhere(const glu_call *k)
 {
     int is_good = 1;
@@ -331,7 +344,8 @@ static int leads_somewhere(const glu_call *k)
         if (is_good && k->expert != NULL) {
             const int64_t expert =
                 broken_load_i32(k->expert, (uint64_t)row / k->tile);
-            is_good = expert >= 0 && (uint64_t)expert < k->limit->shape[0];
+            is_good = expert >= 0 && (uint64_t)expert < k->limit->shape[0] &&
+                      fits_expert(k, (uint64_t)expert);
         }
     }
     return is_good;
