@@ -4,8 +4,9 @@
  * number that points nowhere, the first past the end, among good ones;
  * data=lost has a map whose every entry does, data=astray one with a single
  * such entry; data=under holds one number below all that mean something,
- * data=unfit one that is no scale or code.  Who reads what lies there gives an
- * answer, and that is the failure.
+ * data=unfit one that is no scale, code or constant; data=over sizes that end
+ * beyond what there is, by one.  Who reads what lies there gives an answer, and
+ * that is the failure.
  */
 #include "data/fills.h"
 
@@ -220,6 +221,61 @@ static void fill_halves(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* Sizes that end one row beyond the buffer, whose groups begin at multiples of
+   align, or without one beyond the input; their sum alone does not tell. */
+static void fill_over_size(const test_case *c, host_tensor *t, prng *rng)
+{
+    const int is_input = strcmp(t->name, "groups") == 0;
+    const uint64_t align = case_count(c, "align", 1);
+    const uint64_t n = tensor_elems(t);
+    const uint64_t room = !is_input ? case_count(c, "total", 0)
+                          : case_count(c, "blocks", 0) > 0
+                              ? align * case_count(c, "blocks", 0)
+                              : 0;
+    const uint64_t most = room > 0 ? room : case_dim(c, "rows");
+    const int is_apart = room > 0 && n > 1 && most > align;
+
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 0);
+    }
+    if (n > 0) {
+        tensor_store(t, n - 1, is_apart ? most - align + 1 : most + 1);
+    }
+    if (is_apart) {
+        tensor_store(t, 0, 1);
+    }
+}
+
+/* Experts of rows or tiles, each in turn. */
+static void fill_unfit_expert(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)rng;
+    for (uint64_t i = 0; i < tensor_elems(t); i++) {
+        tensor_store(t, i, i % case_dim(c, "experts"));
+    }
+}
+
+/* Ones, and of the last expert one constant that is no number or, a limit,
+   below zero; which, the number of experts says. */
+static void fill_unfit_constant(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const char *const names[] = {"limit", "alpha", "beta"};
+    static const uint32_t no_limit[] = {0x7fc00000u, 0xbf800000u, 0xff800000u};
+    const uint64_t experts = case_dim(c, "experts");
+    const int is_all = strcmp(case_value(c, "per_expert"), "all") == 0;
+    const uint64_t which = is_all ? experts % 3 : 0;
+    const uint64_t of_limit = (is_all ? experts / 3 : experts) % 3;
+
+    (void)rng;
+    for (uint64_t i = 0; i < experts; i++) {
+        tensor_store(t, i, 0x3f800000u);
+    }
+    if (strcmp(t->name, names[which]) == 0) {
+        tensor_store(t, experts - 1, no_limit[which == 0 ? of_limit : 0]);
+    }
+}
+
 static const fill_row fills[] = {
     {"moe.layer", "topk_ids", "stray", fill_stray_id},
     {"moe.gemm*", "topk_ids", "stray", fill_stray_id},
@@ -235,6 +291,12 @@ static const fill_row fills[] = {
     {"act.glu", "row", "under", fill_under_row},
     {"act.glu", "expert", "stray", fill_stray_expert},
     {"act.glu", "expert", "under", fill_under_expert},
+    {"act.glu", "expert", "unfit", fill_unfit_expert},
+    {"act.glu", "limit", "unfit", fill_unfit_constant},
+    {"act.glu", "alpha", "unfit", fill_unfit_constant},
+    {"act.glu", "beta", "unfit", fill_unfit_constant},
+    {"layout.groups", "sizes", "over", fill_over_size},
+    {"layout.grouped", "groups", "over", fill_over_size},
     {"layout.groups", "sizes", "under", fill_under_size},
     {"layout.grouped", "groups", "under", fill_under_size},
     {"layout.apply", "x", "unfit", fill_unfit_layout},
@@ -289,6 +351,12 @@ static const grid_row grid[] = {
     {2, 0, "act.glu:gather=1,rows=5,cols=8,picks=7,data=stray|under"},
     {2, 0,
      "act.glu:per_expert=limit|all,rows=5,cols=8,experts=3,data=stray|under"},
+    {2, 0, "act.glu:per_expert=limit,rows=9,cols=8,experts=3|4|5,data=unfit"},
+    {2, 0, "act.glu:per_expert=all,rows=9,cols=8,experts=3|4|5|6|9,data=unfit"},
+    {2, 0, "layout.groups:n=1|5|40,align=1|128,data=over"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=compact,align=4,"
+     "blocks=0|2,experts=1,rows=9,cols=3,n=1|4,data=over"},
     {2, 0, "layout.groups:n=1|5|40,data=under"},
     {2, 0,
      "layout.grouped:layout=vllm.as_is,dtype=u8,rule=compact,experts=1,rows=9,"

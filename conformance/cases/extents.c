@@ -86,6 +86,13 @@ static const fill_row fills[] = {
         2, 0, "gemm.q8_0:weights=nvfp4," extents ",data=random" \
     }
 
+/* Hidden sizes that kernels are compiled for, and numbers of experts; and rows
+   between a block's and 65,536. */
+#define HIDDEN "2048|2880|3072|4096|5120|6144|7168"
+#define EXPERTS "8|16|32|64|128|256|384|512"
+#define ROWS "rows=1030,cols="
+#define SOME "profile=exact|MARLIN|TRITON,"
+
 static const grid_row grid[] = {
     /* a long K */
     EVERY("moe.gemm1", TWO "hidden=2080|16416,inter=4,data=orderfree"),
@@ -275,6 +282,74 @@ static const grid_row grid[] = {
     {2, 0,
      "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=2|7,"
      "experts=9,rows=4,cols=9,data=powers"},
+    /* as models have them */
+    {2, 0, "act.glu:layout=interleaved|halves,rows=2,cols=" HIDDEN},
+    {2, 0, "act.glu_quant:rows=2,cols=" HIDDEN},
+    {2, 0, "dequant.mx:element=e2m1|e4m3fn,rows=2,cols=" HIDDEN},
+    {2, 0, "dequant.group:rows=2,cols=" HIDDEN},
+    {2, 0, "dequant.nvfp4:rows=2,cols=" HIDDEN},
+    {2, 0, "dequant.nvfp4_engine:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.mx:element=e2m1|e4m3fn,rows=2,cols=" HIDDEN},
+    {2, 0, "quant.group:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.nvfp4:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.nvfp4_engine:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.engine:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.qdq:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.requant:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.static:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.scaled:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.q8_0:rows=2,cols=" HIDDEN},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=2,cols=" HIDDEN},
+    {2, 0, "gemm.mx:rows=1,k=32,cols=" HIDDEN},
+    {2, 0, "gemm.mx:rows=1,cols=2,k=2048|5120|6144,data=exact"},
+    {2, 0, "gemm.q8_0:rows=1,k=64,cols=" HIDDEN},
+    {2, 0, "gemm.q8_0:rows=1,cols=2,k=2048|5120|6144"},
+    {2, 0, "moe.permute:sources=3,rows=4,row_bytes=" HIDDEN},
+    {2, 0, "moe.finalize:tokens=2,slots=2,rows=4,cols=" HIDDEN},
+    {2, 0, "moe.gemm1:" SOME TWO "hidden=32,data=orderfree,inter=" HIDDEN},
+    {2, 0,
+     "moe.gemm1:" SOME TWO "hidden=2048|5120|6144,inter=4,data=orderfree"},
+    {2, 0, "moe.gemm2:" SOME TWO "inter=32,data=ordinary,hidden=" HIDDEN},
+    {2, 0, "moe.gemm2:" SOME TWO "inter=2048|5120|6144,hidden=8,data=ordinary"},
+    {2, 0, "moe.layer:" SOME TWO "hidden=32,data=ordinary,inter=" HIDDEN},
+    {2, 0, "moe.layer:" SOME TWO "inter=32,data=ordinary,hidden=" HIDDEN},
+    {2, 0,
+     "moe.gemm1:" SOME "tokens=2,topk=2,hidden=32,inter=4,data=orderfree,"
+     "experts=" EXPERTS},
+    {2, 0,
+     "moe.gemm2:" SOME "tokens=2,topk=2,hidden=8,inter=32,data=ordinary,"
+     "experts=" EXPERTS},
+    {2, 0,
+     "moe.layer:" SOME "tokens=2,topk=2,hidden=32,inter=32,data=ordinary,"
+     "experts=" EXPERTS},
+    {2, 0,
+     "moe.nvfp4_gemm1:tokens=2,topk=2,hidden=32,inter=16,experts=" EXPERTS},
+    {2, 0,
+     "moe.nvfp4_gemm2:tokens=2,topk=2,hidden=16,inter=32,experts=" EXPERTS},
+    {2, 0,
+     "moe.nvfp4_layer:tokens=2,topk=2,hidden=32,inter=16,experts=" EXPERTS},
+    {2, 0, "moe.nvfp4_scalars:projections=2,experts=" EXPERTS},
+    {2, 0, "moe.sort:layout=*,tokens=9,top_k=2,num_experts=" EXPERTS},
+    {2, 0,
+     "moe.finalize:map=1,tokens=3,slots=2,rows=6,cols=8,experts=" EXPERTS},
+    {2, 0, "act.glu:" ROWS "2"},
+    {2, 0, "act.glu:gather=1,picks=1030,rows=5,cols=2"},
+    {2, 0, "dequant.group:" ROWS "128"},
+    {2, 0, "dequant.nvfp4:" ROWS "16"},
+    {2, 0, "dequant.nvfp4_engine:" ROWS "64"},
+    {2, 0, "quant.engine:" ROWS "32"},
+    {2, 0, "quant.nvfp4:" ROWS "16"},
+    {2, 0, "quant.qdq:" ROWS "32"},
+    {2, 0, "quant.requant:" ROWS "32"},
+    {2, 0, "quant.scaled:" ROWS "32"},
+    {2, 0, "quant.static:" ROWS "2"},
+    {2, 0, "moe.finalize:tokens=1030,slots=2,rows=2060,cols=8"},
+    {2, 0, "mma.chain:rows=1030,cols=1,k=32"},
+    {2, 0, "format.classify:n=1030"},
+    {2, 0, "format.decode:n=1030"},
+    {2, 0, "format.e8m0_decode:n=1030"},
+    {2, 0, "format.ue4m3:n=1030"},
+    {2, 0, "quant.mx_exponent:n=1030"},
     {2, 0, /* more than 65,536 blocks of 16 rows */
      "moe.sort:layout=triton,num_experts=2,tokens=1048600,top_k=1"},
     {0, 0, NULL},
