@@ -132,7 +132,7 @@ static int place_outputs(bench_job *job, mxo_text why)
 }
 
 /* Overwrite the first bytes that upload() put there: they must come back. */
-int bench_spoil_outputs(bench_job *job, mxo_text why)
+int bench_spoil_outputs(bench_job *job, uint64_t parts, mxo_text why)
 {
     static const uint8_t poison[64] = {0xa5, 0x5a, 0xa5, 0x5a};
     const mxo_backend *b = table_of(job);
@@ -140,7 +140,8 @@ int bench_spoil_outputs(bench_job *job, mxo_text why)
     for (uint32_t i = 0; i < job->call.n_out; i++) {
         const mxo_tensor *t = &job->big_out[i];
         const uint64_t step = job->want.t[i].n_bytes;
-        for (uint64_t at = 0; at + 64 <= t->n_bytes; at += step) {
+        for (uint64_t at = 0; at + 64 <= t->n_bytes && at / step < parts;
+             at += step) {
             if (b->upload(job->j->subject.ctx, t->buffer, at, poison, 64,
                           why) != MXO_OK) {
                 return -1;
@@ -251,7 +252,7 @@ static int set_up(bench_job *job, const bench_options *o, mxo_text why)
     return place_inputs(job, why) == 0 && place_outputs(job, why) == 0 &&
                    launch_place_workspace(&job->j->subject, &job->call,
                                           &job->workspace, why) == 0 &&
-                   bench_spoil_outputs(job, why) == 0 &&
+                   bench_spoil_outputs(job, job->repeats, why) == 0 &&
                    bench_run_once(job, why) == 0 &&
                    bench_check_large(job, why) == 0 && place_copy(job, why) == 0
                ? 0

@@ -42,8 +42,9 @@ static inline const mxo_backend *table_of(const bench_job *job)
 int bench_has_own_clock(const bench_job *job);
 /* The large form, once, to its end. 0, or -1 and a sentence. */
 int bench_run_once(bench_job *job, mxo_text why);
-/* Overwrite bytes of each part of the outputs. 0, or -1 and a sentence. */
-int bench_spoil_outputs(bench_job *job, mxo_text why);
+/* Overwrite bytes of the first so many parts of the outputs. 0, or -1 and a
+   sentence. */
+int bench_spoil_outputs(bench_job *job, uint64_t parts, mxo_text why);
 /* Whether the outputs of the large form are the judged ones. 0, or -1 and a
    sentence. */
 int bench_check_large(bench_job *job, mxo_text why);

@@ -259,6 +259,7 @@ void bench_report_row(bench_form form, const char *backend, const char *text,
 void bench_report_refusal(bench_form form, const char *backend,
                           const char *text, const char *status, const char *why)
 {
+    why = why[0] == '\0' ? "it fails (without a word)" : why;
     if (form == BENCH_JSON) {
         print_json(json_pack("{s:s, s:s, s:s, s:s, s:s}", "kind", "row",
                              "backend", backend, "case", text, "status", status,

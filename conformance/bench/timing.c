@@ -64,18 +64,6 @@ static int sample_copy(bench_job *job, int threads, double *seconds,
     return 0;
 }
 
-/* Sample i of everything. */
-static int sample(bench_job *job, bench_job *rival, int threads, samples *s,
-                  int i, mxo_text why)
-{
-    int status = sample_run(job, &s->op[i], why);
-
-    if (status == 0 && rival != NULL) {
-        status = sample_run(rival, &s->rival[i], why);
-    }
-    return status == 0 ? sample_copy(job, threads, &s->copy[i], why) : status;
-}
-
 /* A program without buffers of its own times its device, and need not bring
    back what that has made. */
 static int shows_what_it_times(const bench_job *job)
@@ -83,6 +71,28 @@ static int shows_what_it_times(const bench_job *job)
     const subject_link *link = job->j->subject.link;
 
     return link == NULL || link->has_runs || !bench_has_own_clock(job);
+}
+
+/* One run on outputs that are not there yet: who keeps its answer while nothing
+   is sent would be timed for that. */
+static int sample_anew(bench_job *job, double *seconds, mxo_text why)
+{
+    if (shows_what_it_times(job) && bench_spoil_outputs(job, 1, why) != 0) {
+        return -1;
+    }
+    return sample_run(job, seconds, why);
+}
+
+/* Sample i of everything. */
+static int sample(bench_job *job, bench_job *rival, int threads, samples *s,
+                  int i, mxo_text why)
+{
+    int status = sample_anew(job, &s->op[i], why);
+
+    if (status == 0 && rival != NULL) {
+        status = sample_anew(rival, &s->rival[i], why);
+    }
+    return status == 0 ? sample_copy(job, threads, &s->copy[i], why) : status;
 }
 
 /* What is timed is the work, to its end: once more, on outputs that are not
@@ -95,7 +105,7 @@ static int check_timed(bench_job *job, mxo_text why)
     if (!shows_what_it_times(job)) {
         return 0;
     }
-    if (bench_spoil_outputs(job, why) != 0 ||
+    if (bench_spoil_outputs(job, job->repeats, why) != 0 ||
         sample_run(job, &unused, why) != 0) {
         return -1;
     }

@@ -12,6 +12,8 @@
 static const double least_share = 0.01;
 /* A launch alone may take this long by our clock. */
 static const double launch_s = 200e-6;
+/* No clock sees less. */
+static const double least_s = 1e-9;
 /* Of more runs, in all. */
 static const double worth_s = 1;
 enum { MOST_RUNS = 10 };
@@ -19,7 +21,7 @@ enum { MOST_RUNS = 10 };
 mxo_status timed_read(timed *t, const char *text, mxo_text why)
 {
     t->seconds = 0;
-    if (!number_real(text, 0, 1e9, &t->seconds) || t->seconds <= 0) {
+    if (!number_real(text, 0, 1e9, &t->seconds) || t->seconds < least_s) {
         return say(MXO_E_DEVICE, why, "its time is no time: \"%.60s\"", text);
     }
     if (t->seconds > t->wall) {

@@ -351,9 +351,12 @@ static mxo_status hostile_run(void *ctx, const mxo_call *call, mxo_text why)
     return status;
 }
 
+static uint64_t n_uploads;
+
 static mxo_status hostile_upload(void *ctx, void *buffer, uint64_t offset,
                                  const void *src, uint64_t n, mxo_text why)
 {
+    n_uploads++;
     return example_upload(ctx, buffer, offset, src,
                           is_fault("short-upload") && n > 0 ? n - 1 : n, why);
 }

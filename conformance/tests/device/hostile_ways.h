@@ -6,11 +6,27 @@
 #ifndef MXO_TESTS_HOSTILE_WAYS_H
 #define MXO_TESTS_HOSTILE_WAYS_H
 
+/* Is it asked for one run as it was before, with nothing sent since? */
+static int is_unfed(uint32_t repeat)
+{
+    static uint64_t before;
+    const int is = is_fault("time-fed") && repeat == 1 && before == n_uploads;
+
+    before = n_uploads;
+    return is;
+}
+
 static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
                                double *seconds, mxo_text why)
 {
     const mxo_tensor *y = tensor(call->out, call->n_out, "y");
 
+    if (is_fault("time-wordless")) {
+        return MXO_E_DEVICE;
+    }
+    if (is_unfed(repeat)) {
+        return refuse(MXO_E_DEVICE, why, "nothing was sent since");
+    }
     for (uint32_t i = 0; i < repeat && !is_fault("time-nothing"); i++) {
         (void)example_run(ctx, call, why);
     }
@@ -21,6 +37,7 @@ static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
                : is_fault("time-huge")    ? 1e3
                : is_fault("time-nan")     ? (double)NAN
                : is_fault("time-zero")    ? 0
+               : is_fault("time-atom")    ? 5e-324
                : is_fault("time-minus")   ? -1
                : is_fault("time-nothing") ? 1e-6 * repeat
                                           : 1e-3 * repeat;
