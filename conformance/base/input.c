@@ -70,11 +70,13 @@ uint64_t input_bytes(char *const paths[], int n)
 uint64_t input_digest(uint64_t digest, const char *path)
 {
     FILE *f = input_open(path);
+    uint64_t n_bytes = 0; /* zeros behind the end are no end */
     size_t n = 1;
 
     while (f != NULL && n > 0) {
         uint64_t piece[8192] = {0};
         n = fread(piece, 1, sizeof piece, f);
+        n_bytes += n;
         for (size_t i = 0; i < (n + 7) / 8; i++) {
             digest = (digest ^ piece[i]) * FNV_PRIME;
             digest ^= digest >> 32; /* what differs must not stay on top */
@@ -83,5 +85,5 @@ uint64_t input_digest(uint64_t digest, const char *path)
     if (f != NULL) {
         (void)fclose(f);
     }
-    return digest;
+    return (digest ^ n_bytes) * FNV_PRIME;
 }
