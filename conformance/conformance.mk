@@ -821,6 +821,7 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/house/consumer.test \
 	%reldir%/tests/files/convert.test \
 	%reldir%/tests/files/convert_biases.test \
+	%reldir%/tests/files/convert_lies.test \
 	%reldir%/tests/files/convert_nvfp4.test \
 	%reldir%/tests/layout/diagnose.test \
 	%reldir%/tests/layout/diagnose_faults.test \

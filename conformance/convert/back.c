@@ -61,6 +61,7 @@ static int read_layer(const json_t *o, moe_layer *l, layer_part *p)
     l->biased = json_is_true(json_object_get(o, "biased"));
     const int good =
         l->style != NULL && l->prefix != NULL &&
+        layer_has_types(l->style, l->weight_dtype, l->scale_dtype) &&
         (l->order != ROWS_UNTOLD || !l->style->is_transposed) &&
         say_is_printable(l->prefix) && read_count(o, "experts", &p->experts) &&
         read_count(o, "hidden", &p->hidden) &&

@@ -7,6 +7,7 @@
 #include "layers.h"
 
 #include "base/say.h"
+#include "base/stop.h"
 
 #include <mxoracle/format.h>
 
@@ -21,6 +22,8 @@ typedef struct bias_type {
 static const bias_type types[] = {{"BF16", MXO_FMT_BF16, 2},
                                   {"F16", MXO_FMT_F16, 2},
                                   {"F32", MXO_FMT_F32, 4}};
+
+enum { STOP_EVERY = 1 << 20 }; /* bytes */
 
 enum { N_TYPES = (int)(sizeof types / sizeof types[0]) };
 
@@ -94,6 +97,11 @@ static int check_tensor(const checkpoint_tensor *t, const char *to,
 
     for (uint64_t i = 0; i < t->n_bytes; i += in->width) {
         uint8_t made[4];
+        if (i % STOP_EVERY == 0 && i > 0 && stop_requested()) {
+            (void)say(MXO_E_DEVICE, why,
+                      "stopped by %s: nothing was left behind", stop_reason());
+            return -1;
+        }
         if (!bias_convert(to, made, t->dtype, t->bytes + i)) {
             (void)say(MXO_E_SHAPE, why,
                       "%.300s: number %llu, %s %0*llx, has no %s", t->name,

@@ -53,14 +53,13 @@ static int check_claims(const job *j, const checkpoint *existing, mxo_text why)
 {
     const char *layout = checkpoint_meta(existing, META_LAYOUT);
     const char *digest = checkpoint_meta(existing, META_DIGEST);
-    char wanted[JOB_DIGEST];
+    const char *const wanted = j->digest;
 
     if (!job_is_layout(j, layout)) {
         (void)say(MXO_E_SHAPE, why, "the file is in the layout %.100s, not %s",
                   layout == NULL ? "nobody knows" : layout, j->conversion);
         return -1;
     }
-    job_digest(j->in, wanted);
     if (digest != NULL && strcmp(digest, "none") != 0 &&
         strcmp(wanted, "none") != 0 && strcmp(digest, wanted) != 0) {
         (void)say(MXO_E_SHAPE, why,
@@ -152,6 +151,10 @@ int check_header(check *c, job *j, const checkpoint *existing, int forward,
                  mxo_text why)
 {
     verdict v = {.n_total = 1};
+
+    if (forward && job_digest(j, why) != 0) {
+        return -1; /* stopped: nothing is known of the header */
+    }
     int status = forward ? check_claims(j, existing, why) : 0;
 
     status = status == 0 ? sink_expect(&j->sink, existing, why) : status;

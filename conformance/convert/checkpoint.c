@@ -194,6 +194,18 @@ static int check_promised(const char *path, const checkpoint *c, json_walk map,
     return status;
 }
 
+static int check_names(const char *path, const checkpoint *c, mxo_text why)
+{
+    for (size_t i = 1; i < c->n; i++) {
+        if (strcmp(c->tensor[i - 1].name, c->tensor[i].name) == 0) {
+            (void)say(MXO_E_SHAPE, why, "%.300s: two tensors are called %.80s",
+                      path, c->tensor[i].name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int add_indexed(const char *path, checkpoint *c, mxo_text why)
 {
     mapped_file *f = mapped_open(path);
@@ -208,18 +220,27 @@ static int add_indexed(const char *path, checkpoint *c, mxo_text why)
                  : refuse(why, path, "is no index (no weight_map)");
     if (status == 0) {
         sort_by_name(c);
-        status = check_promised(path, c, map, why);
+        status = check_names(path, c, why);
     }
+    status = status == 0 ? check_promised(path, c, map, why) : status;
     mapped_close(&f);
     return status;
 }
 
-static int check_names(const char *path, const checkpoint *c, mxo_text why)
+/* Files that are converted are so in one way. */
+static int check_claims(const checkpoint *c, mxo_text why)
 {
-    for (size_t i = 1; i < c->n; i++) {
-        if (strcmp(c->tensor[i - 1].name, c->tensor[i].name) == 0) {
-            (void)say(MXO_E_SHAPE, why, "%.300s: two tensors are called %.80s",
-                      path, c->tensor[i].name);
+    static const char *const keys[] = {META_LAYOUT, META_LAYERS};
+
+    for (size_t i = 0; i < c->n_files * 2; i++) {
+        const checkpoint_file *f = &c->file[i / 2];
+        const char *const said =
+            safetensors_text_of(f->header.metadata, keys[i % 2]);
+        if (said != NULL &&
+            strcmp(said, checkpoint_meta(c, keys[i % 2])) != 0) {
+            (void)say(MXO_E_SHAPE, why,
+                      "%.300s: its %s is another than that of the files before",
+                      f->mapped->path, keys[i % 2]);
             return -1;
         }
     }
@@ -252,6 +273,7 @@ int checkpoint_open(const char *path, checkpoint *c, mxo_text why)
         sort_by_name(c);
         status = check_names(path, c, why);
     }
+    status = status == 0 ? check_claims(c, why) : status;
     if (status != 0) {
         checkpoint_close(c);
     }
@@ -303,9 +325,12 @@ const checkpoint_tensor *checkpoint_find(const checkpoint *c, const char *name)
 
 const char *checkpoint_meta(const checkpoint *c, const char *key)
 {
-    return c->n_files == 0
-               ? NULL
-               : safetensors_text_of(c->file[0].header.metadata, key);
+    const char *said = NULL;
+
+    for (size_t i = 0; i < c->n_files && said == NULL; i++) {
+        said = safetensors_text_of(c->file[i].header.metadata, key);
+    }
+    return said;
 }
 
 void checkpoint_forget(const uint8_t *bytes, uint64_t n_bytes)

@@ -39,7 +39,11 @@ int checkpoint_is_unchanged(const checkpoint *c, mxo_text why);
 
 /* NULL if there is none. */
 const checkpoint_tensor *checkpoint_find(const checkpoint *c, const char *name);
-/* Metadata of the first file; NULL. */
+/* Metadata keys of a converted file: no two files of a checkpoint that have one
+   say different things. */
+#define META_LAYOUT "mxoracle.layout"
+#define META_LAYERS "mxoracle.layers"
+/* Metadata of the first file that has the key; NULL. */
 const char *checkpoint_meta(const checkpoint *c, const char *key);
 /* These bytes will not be needed again. */
 void checkpoint_forget(const uint8_t *bytes, uint64_t n_bytes);

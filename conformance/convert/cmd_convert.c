@@ -34,6 +34,11 @@ static int check_target(const convert_options *o, const checkpoint *in)
 
 static int create(job *j, const convert_options *o, mxo_text why)
 {
+    /* The digest takes as long as IN is large. */
+    if (o->to != NULL && (sink_has_room(&j->sink, o->paths[1], why) != 0 ||
+                          job_digest(j, why) != 0)) {
+        return -1;
+    }
     json_t *metadata =
         o->to != NULL ? job_metadata(j) : json_pack("{s:s}", "format", "pt");
     const int status = sink_create(&j->sink, o->paths[1], metadata, why);
@@ -63,7 +68,8 @@ static void conclude(const job *j, const convert_options *o)
 
 static int write_file(job *j, const convert_options *o, mxo_text why)
 {
-    int status = create(j, o, why) != 0 ? EXIT_RED : move(j, o, why);
+    int status =
+        create(j, o, why) != 0 ? stop_exit_status(EXIT_RED) : move(j, o, why);
 
     if (status == EXIT_PASS && (checkpoint_is_unchanged(j->in, why) != 0 ||
                                 sink_finish(&j->sink, why) != 0)) {
@@ -123,7 +129,7 @@ static int compare_file(job *j, const convert_options *o, check *c,
                         const checkpoint *existing, mxo_text why)
 {
     int status = check_header(c, j, existing, o->to != NULL, why) != 0
-                     ? EXIT_RED
+                     ? stop_exit_status(EXIT_RED)
                      : move(j, o, why);
 
     if (j->sink.n_wrong > 0) {
@@ -174,7 +180,7 @@ static int convert(job *j, const convert_options *o, mxo_text why)
 {
     const int planned =
         o->to != NULL ? job_plan_forward(j, why) : job_plan_back(j, why);
-    const int status = planned != 0 ? EXIT_USAGE
+    const int status = planned != 0 ? stop_exit_status(EXIT_USAGE)
                        : o->check   ? check_file(j, o, why)
                                     : write_file(j, o, why);
 

@@ -14,33 +14,49 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-void job_digest(const checkpoint *c, char text[JOB_DIGEST])
+/* The bytes of a file; -1 and a sentence where it is to stop. */
+static int add_file(const job *j, const checkpoint_file *f, XXH3_state_t *state,
+                    mxo_text why)
 {
     const uint64_t window = (uint64_t)16 << 20;
+
+    for (uint64_t at = 0; at < f->n_bytes; at += window) {
+        const uint64_t left = f->n_bytes - at;
+        const uint64_t n = left < window ? left : window;
+        if (job_stopped(j, why)) {
+            return -1;
+        }
+        (void)XXH3_64bits_update(state, f->map + at, (size_t)n);
+        checkpoint_forget(f->map + at, n);
+    }
+    return 0;
+}
+
+int job_digest(job *j, mxo_text why)
+{
+    int status = 0;
+
+    if (j->digest[0] != '\0') {
+        return 0;
+    }
     XXH3_state_t *state = XXH3_createState();
 
-    (void)snprintf(text, JOB_DIGEST, "none");
-    if (state == NULL || XXH3_64bits_reset(state) != XXH_OK) {
-        XXH3_freeState(state);
-        return;
-    }
-    for (size_t i = 0; i < c->n_files; i++) {
-        const checkpoint_file *f = &c->file[i];
-        for (uint64_t at = 0; at < f->n_bytes; at += window) {
-            const uint64_t left = f->n_bytes - at;
-            const uint64_t n = left < window ? left : window;
-            (void)XXH3_64bits_update(state, f->map + at, (size_t)n);
-            checkpoint_forget(f->map + at, n);
+    (void)snprintf(j->digest, sizeof j->digest, "none");
+    if (state != NULL && XXH3_64bits_reset(state) == XXH_OK) {
+        for (size_t i = 0; i < j->in->n_files && status == 0; i++) {
+            status = add_file(j, &j->in->file[i], state, why);
         }
+        (void)snprintf(j->digest, sizeof j->digest, "xxh3:%016llx",
+                       (unsigned long long)XXH3_64bits_digest(state));
     }
-    (void)snprintf(text, JOB_DIGEST, "xxh3:%016llx",
-                   (unsigned long long)XXH3_64bits_digest(state));
     XXH3_freeState(state);
+    return status;
 }
 #else
-void job_digest(const checkpoint *c, char text[JOB_DIGEST])
+int job_digest(job *j, mxo_text why)
 {
-    (void)c;
-    (void)snprintf(text, JOB_DIGEST, "none");
+    (void)why;
+    (void)snprintf(j->digest, sizeof j->digest, "none");
+    return 0;
 }
 #endif

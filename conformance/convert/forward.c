@@ -269,13 +269,11 @@ json_t *job_metadata(const job *j)
         json_array_append_new(layers, layer_object(j, &j->layers.layer[i]));
     }
     char *text = json_dumps(layers, JSON_COMPACT);
-    char digest[JOB_DIGEST];
 
-    job_digest(j->in, digest);
     json_object_set_new(meta, "format", json_string("pt"));
     json_object_set_new(meta, META_LAYOUT, json_string(j->conversion));
     json_object_set_new(meta, META_VERSION, json_string(mxo_version()));
-    json_object_set_new(meta, META_DIGEST, json_string(digest));
+    json_object_set_new(meta, META_DIGEST, json_string(j->digest));
     json_object_set_new(meta, META_LAYERS, json_string(text));
     free(text);
     json_decref(layers);

@@ -11,6 +11,8 @@
 #include "mover.h"
 #include "sink.h"
 
+enum { JOB_DIGEST = 32, JOB_NAME = 64, JOB_ASSUMED = 80 };
+
 typedef struct job {
     const checkpoint *in;  /* borrowed */
     layer_list layers;     /* forward: found in it; back: from its metadata */
@@ -26,18 +28,15 @@ typedef struct job {
     int is_slow; /* the oracle moves the bytes: one expert between two stops */
     progress
         progress; /* none is shown unless job_progress_begin() was called */
-    size_t *first_output; /* owned: of each layer in the sink */
-    size_t *first_global; /* owned: of its global scales */
-    size_t first_rest;    /* in the sink: what belongs to no layer */
+    size_t *first_output;    /* owned: of each layer in the sink */
+    size_t *first_global;    /* owned: of its global scales */
+    size_t first_rest;       /* in the sink: what belongs to no layer */
+    char digest[JOB_DIGEST]; /* of IN; "": not asked for yet */
 } job;
 
-/* Metadata keys of a converted file. */
-#define META_LAYOUT "mxoracle.layout"
+/* Metadata keys of a converted file, beside those of checkpoint.h. */
 #define META_VERSION "mxoracle.version"
 #define META_DIGEST "mxoracle.source_digest"
-#define META_LAYERS "mxoracle.layers"
-
-enum { JOB_DIGEST = 32, JOB_NAME = 64, JOB_ASSUMED = 80 };
 
 /* "PLATFORM[,KEY=VALUE]...": the conversion and the rounding that vLLM would
    choose there for the model, unless the keys name one (those of mxoracle
@@ -71,13 +70,15 @@ const expectation *job_expected(const char *conversion);
    sentence that names them. */
 int job_check_group(const char *conversion, const moe_layer *l, mxo_text why);
 
-/* "xxh3:..." of the files of a checkpoint; "none" if built without xxHash. */
-void job_digest(const checkpoint *c, char text[JOB_DIGEST]);
+/* The job's digest of IN, "xxh3:...", or "none" if built without xxHash: reads
+   all of it, once.  0; -1 and a sentence: stopped. */
+int job_digest(job *j, mxo_text why);
 
 /* All refusals come from here, before anything is written. */
 int job_plan_forward(job *j, mxo_text why);
 int job_plan_back(job *j, mxo_text why);
-/* Metadata of the result of a planned forward job; NULL without memory. */
+/* Metadata of the result of a planned forward job whose digest is known; NULL
+   without memory. */
 json_t *job_metadata(const job *j);
 /* Move everything into the sink. */
 int job_run_forward(job *j, mxo_text why);

@@ -28,6 +28,14 @@ const char *layer_weight_dtype(const char *text)
     return one_of(known, 3, text);
 }
 
+int layer_has_types(const name_style *s, const char *weight_dtype,
+                    const char *scale_dtype)
+{
+    return s->is_stacked ? strcmp(weight_dtype, "U32") == 0 &&
+                               strcmp(scale_dtype, "U8") == 0
+                         : strcmp(weight_dtype, "U32") != 0;
+}
+
 const char *layer_scale_dtype(const char *text)
 {
     static const char *const known[] = {"U8", "F8_E8M0", "F8_E4M3"};
@@ -432,10 +440,29 @@ static void own_layer(layer_list *list, const checkpoint *c, const moe_layer *l)
     }
 }
 
+/* Layers that were converted are in a backend's order, of which names and most
+   sizes tell nothing. */
+static int check_order(const checkpoint *c, mxo_text why)
+{
+    const char *layout = checkpoint_meta(c, META_LAYOUT);
+
+    if (layout == NULL || strcmp(layout, "identity") == 0) {
+        return 0;
+    }
+    (void)say(MXO_E_SHAPE, why,
+              "the checkpoint is in the order of %.100s: convert "
+              "--from=%.100s takes it back",
+              layout, layout);
+    return -1;
+}
+
 int layers_find(const checkpoint *c, row_order asked, layer_list *list,
                 mxo_text why)
 {
     memset(list, 0, sizeof *list);
+    if (check_order(c, why) != 0) {
+        return -1;
+    }
     list->asked = asked;
     list->owned = memory_need_zeros(c->n + 1, 1);
     int bad = find_all(c, list, why) != 0;

@@ -102,6 +102,9 @@ typedef struct row_run {
 /* The constant spelling of a type of weights, scales, biases; NULL if it is
    none. */
 const char *layer_weight_dtype(const char *text);
+/* Do such types belong to the weights and scales of that style? */
+int layer_has_types(const name_style *s, const char *weight_dtype,
+                    const char *scale_dtype);
 const char *layer_scale_dtype(const char *text);
 const char *layer_bias_dtype(const char *text);
 /* Bytes of a number; and one number from type to type, 0 where it does not come

@@ -50,6 +50,9 @@ typedef struct sink {
 /* Append a tensor; its index, or SIZE_MAX without memory. */
 size_t sink_add(sink *s, const char *name, const char *dtype, uint32_t rank,
                 const uint64_t *shape, uint64_t n_bytes);
+/* All tensors are known: does the disk have room for them?  0, or -1 and a
+   sentence. */
+int sink_has_room(const sink *s, const char *path, mxo_text why);
 /* All tensors are known: write the header to a temporary file beside path. */
 int sink_create(sink *s, const char *path, const json_t *metadata,
                 mxo_text why);

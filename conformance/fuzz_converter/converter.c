@@ -128,7 +128,7 @@ static int make_expected(const converter *c, const drawn *d, const char *in,
     }
     drawn_shard(&c->rules, d, &j.part);
     int bad = mover_open(&j.mover, mxo_emulator(), c->rules.conversion, why) ||
-              job_plan_forward(&j, why) != 0;
+              job_plan_forward(&j, why) != 0 || job_digest(&j, why) != 0;
     json_t *meta = bad ? NULL : job_metadata(&j);
 
     bad = bad || sink_create(&j.sink, out, meta, why) != 0 ||

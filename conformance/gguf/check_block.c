@@ -158,6 +158,9 @@ static int check_scales(const gguf *g, uint64_t n)
         const uint8_t *at = g->map + g->data + b->part[WEIGHT][p].offset;
         for (uint64_t i = 0; i < blocks; i++) {
             const uint8_t *block = at + i * gguf_block_bytes(b->group);
+            if (i % GGUF_STOP_EVERY == 0 && gguf_stopped(g->why)) {
+                return -1;
+            }
             for (uint64_t k = 0; k < gguf_block_scales(b->group); k++) {
                 if (block[k] >= 0x80) {
                     return gguf_complain(g, n, p, WEIGHT,

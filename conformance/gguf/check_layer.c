@@ -52,6 +52,9 @@ static int check_numbers(const layer_list *layers, mxo_text why)
 static int check_signs(const checkpoint_tensor *t, mxo_text why)
 {
     for (uint64_t i = 0; i < t->n_bytes; i++) {
+        if (i % GGUF_STOP_EVERY == 0 && gguf_stopped(why)) {
+            return -1;
+        }
         if (t->bytes[i] >= 0x80) {
             (void)say(MXO_E_SHAPE, why,
                       "%.300s holds the scale byte %02x, whose sign gguf does "

@@ -20,7 +20,8 @@ enum {
     GGUF_UINT32 = 4,
     GGUF_STRING = 8,
     GGUF_ARRAY = 9,
-    GGUF_BLOCKS = 4096 /* of a model, at most */
+    GGUF_BLOCKS = 4096,       /* of a model, at most */
+    GGUF_STOP_EVERY = 1 << 20 /* bytes or blocks that are only looked at */
 };
 
 #define GGUF_LAYERS "mxoracle.layers"

@@ -35,7 +35,7 @@ static int rename_globals(gguf_block *b, const json_t *o)
     const global_style *s =
         layer_global_style(json_string_value(json_object_get(o, "globals")));
 
-    if (s == NULL || rank < 0 || rank > 2 ||
+    if (s == NULL || rank < 0 || rank > (b->style->is_split ? 1 : 2) ||
         (gguf_kinds(s) == 1) != b->style->is_stacked ||
         (numbers != NULL) !=
             (gguf_is_told(s) && (gguf_kinds(s) == 2 || rank != 0))) {
@@ -53,8 +53,9 @@ static int rename_style(gguf_block *b, const json_t *o)
     b->order = row_order_of(json_string_value(json_object_get(o, "rows")));
     const int is_mlx = b->style->is_stacked && b->group == 16;
 
-    if (b->style->is_transposed &&
-        (b->order == ROWS_UNTOLD || b->group == 32)) {
+    if (!layer_has_types(b->style, b->weight_dtype, b->scale_dtype) ||
+        (b->style->is_transposed &&
+         (b->order == ROWS_UNTOLD || b->group == 32))) {
         return -1;
     }
     free(b->numbers); /* a block may be told twice: the last word counts */
@@ -202,6 +203,9 @@ static int check_biases(const gguf *g, uint64_t n)
         const uint64_t rows = b->experts * (p == DOWN ? b->hidden : b->inter);
         for (uint64_t r = 0; r < rows; r++) {
             uint8_t number[4];
+            if (r % GGUF_STOP_EVERY == 0 && gguf_stopped(g->why)) {
+                return -1;
+            }
             if (!take_row(g, b, p, 2, r, number)) {
                 (void)snprintf(sentence, sizeof sentence, "does not fit %s",
                                b->bias_dtype);

@@ -9,6 +9,7 @@
 #include "system/new_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,6 +287,17 @@ static void put_keys(writer *w, const layer_list *layers, const char *text)
     put_key_string(w, GGUF_LAYERS, text);
 }
 
+/* A disk that is too small is found now, not after an hour. */
+static void reserve(writer *w, uint64_t n_bytes)
+{
+    const int error = posix_fallocate(fileno(w->file), 0, (off_t)n_bytes);
+
+    if (error != 0 && error != EOPNOTSUPP && error != EINVAL) {
+        errno = error;
+        w->bad = 1;
+    }
+}
+
 static void put_all(writer *w, const layer_list *layers, const char *text)
 {
     static const uint8_t zeros[GGUF_ALIGN];
@@ -310,6 +322,7 @@ static void put_all(writer *w, const layer_list *layers, const char *text)
         }
     }
     put(w, zeros, aligned(w->at) - w->at);
+    reserve(w, w->at + offset);
     progress_total(&w->progress, (w->at + offset) / MEGA);
     progress_tick(&w->progress);
     for (size_t i = 0; i < layers->n * ALL_PARTS && !w->bad; i++) {
