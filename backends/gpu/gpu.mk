@@ -23,7 +23,7 @@ gpu_units = \
 	%reldir%/host/plan_quant_group.c \
 	%reldir%/host/plan_route.c \
 	%reldir%/host/plan_routed.c \
-	%reldir%/layer_plan/plan_single_token.c \
+	%reldir%/layer_plan/plan_few_tokens.c \
 	%reldir%/layer_plan/plan_small_batch.c \
 	%reldir%/host/plan_sort.c \
 	%reldir%/host/stream.c
@@ -40,7 +40,7 @@ gpu_headers = \
 	%reldir%/layer_plan/plan_recipe_glu.h \
 	%reldir%/layer_plan/plan_recipe_parts.h \
 	%reldir%/layer_plan/plan_recipe_sum.h \
-	%reldir%/layer_plan/plan_single_token.h \
+	%reldir%/layer_plan/plan_few_tokens.h \
 	%reldir%/host/plans.h \
 	%reldir%/host/stream.h \
 	%reldir%/layer/gemm_ops.h \
@@ -53,11 +53,12 @@ gpu_headers = \
 	%reldir%/layer/layer_order.h \
 	%reldir%/layer/layer_sum.h \
 	%reldir%/layer/layer_type.h \
-	%reldir%/layer_fast/single_token.h \
-	%reldir%/layer_fast/single_token_activations.h \
-	%reldir%/layer_fast/single_token_epilogue.h \
-	%reldir%/layer_fast/single_token_load.h \
-	%reldir%/layer_fast/single_token_math.h \
+	%reldir%/layer_fast/few_tokens.h \
+	%reldir%/layer_fast/few_tokens_activations.h \
+	%reldir%/layer_fast/few_tokens_epilogue.h \
+	%reldir%/layer_fast/few_tokens_kernel.h \
+	%reldir%/layer_fast/few_tokens_load.h \
+	%reldir%/layer_fast/few_tokens_math.h \
 	%reldir%/layer_fast/small_batch.h \
 	%reldir%/layer_fast/small_batch_acts.h \
 	%reldir%/layer_fast/small_batch_add.h \
@@ -205,7 +206,7 @@ gpu_kernel_names = host/plan_layouts host/plan_glu host/plan_blocks \
 	layer_plan/plan_products
 gpu_host_names = host/call_job host/plan_routed host/stream port/runtime_gpu
 cuda_hopper_names = layer_plan/plan_prefill layer_plan/plan_fused \
-	layer_plan/plan_small_batch layer_plan/plan_single_token
+	layer_plan/plan_small_batch layer_plan/plan_few_tokens
 hip_objects = $(gpu_kernel_names:%=plugins/hip/%.o) \
 	$(gpu_host_names:%=plugins/hip/%.o)
 cuda_hopper_objects = $(cuda_hopper_names:%=plugins/cuda/%.o)

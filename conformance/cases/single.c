@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Layers of a single token, which kernels do by ways of their own: a block may
- * have some rows of each of the token's experts, codes may be widened under
- * another exponent and activations lifted to make that good.
+ * Layers of one token or two, which kernels do by ways of their own: a block
+ * may have some rows of each of the tokens' experts, of some for both tokens at
+ * once, codes may be widened under another exponent and activations lifted to
+ * make that good.
  */
 #include "data/fills.h"
 
@@ -97,9 +98,25 @@ static const grid_row grid[] = {
      "moe.layer:conversion=mxo_hopper|mxo_hopper_gate_up,rows=halves,"
      "profile=TRITON,tokens=1,topk=4,experts=9,hidden=160,inter=288,bias=bf16,"
      "data=orderfree"},
+    {2, 0, /* two tokens, whose experts are the same, some, or few */
+     "moe.layer:profile=MARLIN|TRITON|TRITON_UNFUSED,tokens=2,topk=3|8,"
+     "experts=10|33,hidden=160,inter=96,bias=f32,data=orderfree|ordinary"},
+    {2, 0,
+     "moe.layer:profile=TRITON,rows=halves,tokens=2,topk=4|8,experts=9,"
+     "hidden=160,inter=96,bias=bf16,data=orderfree|ordinary"},
+    {2, 0,
+     "moe.layer:profile=MARLIN|TRITON,map=1,global=20,tokens=2,topk=6|8,"
+     "experts=9,hidden=160,inter=96,bias=bf16,data=orderfree|ordinary"},
+    {2, 0,
+     "moe.layer:conversion=mxo_hopper,profile=MARLIN|TRITON,tokens=2,"
+     "topk=3|8,experts=10,hidden=160,inter=96,bias=bf16,"
+     "data=orderfree|ordinary"},
     {2, 0, /* and where there are many blocks */
-     "moe.layer:profile=TRITON,rows=interleaved|halves,tokens=1,topk=2,"
+     "moe.layer:profile=TRITON,rows=interleaved|halves,tokens=1|2,topk=2,"
      "experts=3,hidden=2144,inter=1088,bias=f32,data=orderfree|faint"},
+    {2, 0,
+     "moe.layer:profile=TRITON,tokens=2,topk=8,experts=14,hidden=2144,"
+     "inter=1088,bias=f32,data=orderfree"},
     {0, 0, NULL},
 };
 

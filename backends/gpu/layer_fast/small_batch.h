@@ -73,6 +73,8 @@ typedef struct small_batch_args {
     uint32_t columns;   /* of activations, a power of two: no group has more */
     uint32_t buffers;   /* of them */
     uint32_t act_bytes; /* of a buffer */
+    uint32_t places;    /* of a token, in its sum: four or eight, 2^places */
+    uint32_t terms;     /* of a place, rows that it has */
     gpu_map codes[2], scales[2]; /* of GEMMs that come in parts; last, because
                  what is looked up at the beginning is fetched first */
 } small_batch_args;

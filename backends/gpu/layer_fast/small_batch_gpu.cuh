@@ -15,12 +15,12 @@ enum {
         7,                /* warps that finish rows, the first of the block */
     SMALL_BATCH_TEAM = 4, /* warps that share a unit, behind them */
     SMALL_BATCH_TEAMS = 3,
-    SINGLE_TOKEN_EPILOGUE_WARPS =
-        4,                 /* warps of single_token.h that finish rows */
-    SINGLE_TOKEN_TEAM = 4, /* warps that share a unit */
-    SINGLE_TOKEN_TEAMS = 3,
-    SINGLE_TOKEN_ACTIVATION_LOADERS = 3, /* and that carry activations */
-    SMALL_BATCH_BACKOFF = 60 /* nanoseconds, at most twice as many */
+    FEW_TOKENS_EPILOGUE_WARPS = 4, /* warps of few_tokens.h that finish rows */
+    FEW_TOKENS_TEAM = 4,           /* warps that share a unit */
+    FEW_TOKENS_TEAMS = 3,
+    FEW_TOKENS_ACTIVATION_LOADERS = 3, /* and that carry activations */
+    FEW_TOKENS_BUFFERS = 18,           /* of them, at most: no limit */
+    SMALL_BATCH_BACKOFF = 60           /* nanoseconds, at most twice as many */
 };
 
 #define MBARRIER_ADDRESS(g) ((uint32_t)__cvta_generic_to_shared(&(g)->bits))
@@ -233,6 +233,12 @@ GPU_FN uint32_t count_ones(uint32_t x)
     return (uint32_t)__popc(x);
 }
 
+/* Number of the highest bit that is set; there is one. */
+GPU_FN uint32_t highest_one(uint32_t x)
+{
+    return 31 - (uint32_t)__clz((int)x);
+}
+
 /* Two bfloat16 products. */
 GPU_FN uint32_t multiply_bf16x2(uint32_t x, uint32_t y)
 {
@@ -251,6 +257,12 @@ GPU_FN void warp_sync(void)
 GPU_FN uint32_t warp_ballot(int claim)
 {
     return __ballot_sync(0xffffffffu, claim);
+}
+
+/* A bit for each lane of the warp that has the same x. */
+GPU_FN uint32_t warp_match(int32_t x)
+{
+    return __match_any_sync(0xffffffffu, x);
 }
 
 /* n threads of a block meet; a name stands for the same ones always. */

@@ -8,7 +8,7 @@
 #include "layer_fast/small_batch.h"
 #include "layer_fast/small_batch_epilogue.h"
 #include "layer_plan/layer_job.h"
-#include "layer_plan/plan_single_token.h"
+#include "layer_plan/plan_few_tokens.h"
 #include "ops/dequant.h"
 
 enum {
@@ -256,8 +256,8 @@ mxo_status plan_small_batch(layer_job *j, gpu_plan *plan, mxo_text why)
     a->sum = j->sum;
     a->sum.p = j->p;
     plan->turn = small_batch_turn;
-    if (plan_is_single_token(a, scratch->units)) {
-        plan_single_token(a, plan);
+    if (plan_is_few_tokens(a, scratch->units)) {
+        plan_few_tokens(a, plan);
     } else {
         (void)small_batch_stages(a); /* job_is_small_batch() has asked */
         for (int i = 0; i < 2; i++) {

@@ -128,6 +128,18 @@ uint32_t warp_ballot(int claim)
     return all;
 }
 
+uint32_t warp_match(int32_t x)
+{
+    uint32_t same = 0;
+
+    crowd_slot()[0] = (uint32_t)x;
+    crowd_swap();
+    for (uint32_t i = 0; i < 32; i++) {
+        same |= (uint32_t)(crowd_shown(i)[0] == (uint32_t)x) << i;
+    }
+    return same;
+}
+
 /* Half i of a lane's slot. */
 static double crowd_half(uint32_t number, uint32_t slot, uint32_t i)
 {

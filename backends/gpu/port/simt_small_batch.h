@@ -10,10 +10,11 @@ enum {
     SMALL_BATCH_EPILOGUE_WARPS = 4,
     SMALL_BATCH_TEAM = 2,
     SMALL_BATCH_TEAMS = 2,
-    SINGLE_TOKEN_EPILOGUE_WARPS = 3,
-    SINGLE_TOKEN_TEAM = 2,
-    SINGLE_TOKEN_TEAMS = 2,
-    SINGLE_TOKEN_ACTIVATION_LOADERS = 2
+    FEW_TOKENS_EPILOGUE_WARPS = 3,
+    FEW_TOKENS_TEAM = 2,
+    FEW_TOKENS_TEAMS = 2,
+    FEW_TOKENS_ACTIVATION_LOADERS = 2,
+    FEW_TOKENS_BUFFERS = 6 /* few, so that rows go around */
 };
 
 typedef struct mbarrier {
@@ -27,6 +28,7 @@ void mbarrier_wait(mbarrier *g, uint32_t parity);
 void warp_mma(float *d, const uint32_t *a, const uint32_t *b);
 void warp_sync(void);
 uint32_t warp_ballot(int claim);
+uint32_t warp_match(int32_t x);
 void named_barrier(uint32_t name, uint32_t n);
 
 GPU_FN void mbarrier_init(mbarrier *g, uint32_t n)
@@ -137,6 +139,7 @@ GPU_FN void warp_mma_first(float *d, const uint32_t *a, const uint32_t *b)
 
 #define keep_in_register(x) (x)
 #define count_ones(x) ((uint32_t)__builtin_popcount(x))
+#define highest_one(x) (31 - (uint32_t)__builtin_clz(x))
 #define load_relaxed_u16x8(p) gpu_load_u16x8((p), 0)
 #define load_relaxed_u16 gpu_load_u16
 #define load_relaxed_u32 gpu_load_u32
