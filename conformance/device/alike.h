@@ -10,7 +10,8 @@
 
 /* Sends all inputs so.  The call draws what is its own: the first or last 64
    bytes of each input (half the longest, if that is less), the first or last
-   half of each, one input, or all but one.  Inputs with gaps are noise alone.
+   half of each, all but four bytes of one input, one input, or all but one.
+   Inputs with gaps are noise alone.
  */
 mxo_status alike_send(stage *g, mxo_text why);
 
