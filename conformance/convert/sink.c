@@ -6,7 +6,6 @@
 #include "system/system.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,21 +149,13 @@ static int put_at(int fd, uint64_t at, const void *bytes, uint64_t n)
     return 0;
 }
 
-/* A disk that is too small is found now, not after an hour. */
-static int reserve(const new_file *f, uint64_t n_bytes)
-{
-    const int error = posix_fallocate(f->fd, 0, (off_t)n_bytes);
-
-    return error == EOPNOTSUPP || error == EINVAL ? 0 : error;
-}
-
 int sink_has_room(const sink *s, const char *path, mxo_text why)
 {
     new_file f;
     int error = new_file_open(&f, path) != 0 ? errno : 0;
 
     if (error == 0) {
-        error = reserve(&f, s->n_bytes);
+        error = new_file_reserve(f.fd, s->n_bytes);
     }
     new_file_close(&f);
     return error == 0 ? 0 : refuse(path, why, error);
@@ -183,7 +174,7 @@ int sink_create(sink *s, const char *path, const json_t *metadata, mxo_text why)
     int error = new_file_open(&s->out, path) != 0 ? errno : 0;
 
     if (error == 0) {
-        error = reserve(&s->out, n + s->n_bytes);
+        error = new_file_reserve(s->out.fd, n + s->n_bytes);
     }
     if (error == 0 && put_at(s->out.fd, 0, header, n) != 0) {
         error = errno;

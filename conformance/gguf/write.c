@@ -9,7 +9,6 @@
 #include "system/new_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,9 +289,9 @@ static void put_keys(writer *w, const layer_list *layers, const char *text)
 /* A disk that is too small is found now, not after an hour. */
 static void reserve(writer *w, uint64_t n_bytes)
 {
-    const int error = posix_fallocate(fileno(w->file), 0, (off_t)n_bytes);
+    const int error = new_file_reserve(fileno(w->file), n_bytes);
 
-    if (error != 0 && error != EOPNOTSUPP && error != EINVAL) {
+    if (error != 0) {
         errno = error;
         w->bad = 1;
     }

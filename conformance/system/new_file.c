@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A descriptor, or -1. */
@@ -90,6 +91,19 @@ static int name_it(new_file *f)
     }
     f->is_nameless = 0;
     return 0;
+}
+
+int new_file_reserve(int fd, uint64_t n)
+{
+    struct statvfs disk;
+
+    if (fstatvfs(fd, &disk) == 0 && disk.f_frsize > 0 &&
+        n / disk.f_frsize > disk.f_bavail) {
+        return ENOSPC;
+    }
+    const int error = posix_fallocate(fd, 0, (off_t)n);
+
+    return error == EOPNOTSUPP || error == EINVAL ? 0 : error;
 }
 
 int new_file_finish(new_file *f)

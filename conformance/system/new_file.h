@@ -6,6 +6,8 @@
 #ifndef MXO_NEW_FILE_H
 #define MXO_NEW_FILE_H
 
+#include <stdint.h>
+
 typedef struct new_file {
     int fd;          /* -1: none */
     int is_nameless; /* temporary is to come */
@@ -16,6 +18,10 @@ typedef struct new_file {
 
 /* All: 0, or -1 with errno.  A link to a file stays one, to the new file. */
 int new_file_open(new_file *f, const char *path);
+/* Room for n bytes of an open file: 0, or the error.  A disk that has not so
+   much is not filled to find that out: others write to it, too.  0 where a file
+   system reserves nothing. */
+int new_file_reserve(int fd, uint64_t n);
 /* Its bytes are all written: it takes its place.  Another file that was put
    there since it was begun stays (EEXIST). */
 int new_file_finish(new_file *f);
