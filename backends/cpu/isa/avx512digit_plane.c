@@ -169,38 +169,83 @@ static void add_one(const few *f, const cpu_plane_item *item, size_t items,
     add_batch(f, item, items, k, 1, to);
 }
 
-CPU_INLINE uint8_t least_byte(__m512i x)
+/* A column's scale bytes, the least and 255 less the largest of every 64th. */
+CPU_INLINE void read_ends(const uint8_t *scale, size_t blocks, __m512i *least,
+                          __m512i *rest)
 {
-    const __m256i h = _mm256_min_epu8(_mm512_castsi512_si256(x),
-                                      _mm512_extracti64x4_epi64(x, 1));
-    const __m128i q =
-        _mm_min_epu8(_mm256_castsi256_si128(h), _mm256_extracti128_si256(h, 1));
+    const __mmask64 m = first_bytes(blocks);
+    __m512i s = _mm512_maskz_loadu_epi8(m, scale);
+    __m512i low = _mm512_mask_mov_epi8(_mm512_set1_epi8(-1), m, s);
+    __m512i high = s;
 
-    return (uint8_t)_mm_cvtsi128_si32(
-        _mm_minpos_epu16(_mm_min_epu8(q, _mm_srli_epi16(q, 8))));
+    for (size_t at = 64; at < blocks; at += 64) {
+        const __mmask64 more = first_bytes(blocks - at);
+
+        s = _mm512_maskz_loadu_epi8(more, scale + at);
+        low = _mm512_mask_min_epu8(low, more, low, s);
+        high = _mm512_max_epu8(high, s);
+    }
+    *least = low;
+    *rest = _mm512_xor_si512(high, _mm512_set1_epi8(-1));
 }
 
-/* Ends of a column's scale bytes; are they as they have to be? */
-static int read_ends(cpu_plane_mac *job, size_t c, size_t blocks)
+/* The least byte of each of 16 registers. */
+CPU_INLINE __m128i least_bytes(const __m512i *x)
 {
-    const uint8_t *scale = job->scale + c * blocks;
-    const __m512i ones = _mm512_set1_epi8(-1);
-    __m512i least = ones;
-    __m512i most = ones; /* of 255 - byte: the least again */
+    __m512i four[4];
 
-    for (size_t at = 0; at < blocks; at += 64) {
-        const __mmask64 m = first_bytes(blocks - at);
-        const __m512i s = _mm512_mask_loadu_epi8(ones, m, scale + at);
-
-        least = _mm512_min_epu8(least, s);
-        most = _mm512_mask_min_epu8(most, m, most, _mm512_xor_si512(s, ones));
+    UNROLL
+    for (int i = 0; i < 4; i++) {
+        const __m512i *v = x + 4 * i;
+        const __m512i ab = _mm512_min_epu8(_mm512_unpacklo_epi32(v[0], v[1]),
+                                           _mm512_unpackhi_epi32(v[0], v[1]));
+        const __m512i cd = _mm512_min_epu8(_mm512_unpacklo_epi32(v[2], v[3]),
+                                           _mm512_unpackhi_epi32(v[2], v[3]));
+        four[i] = _mm512_min_epu8(_mm512_unpacklo_epi64(ab, cd),
+                                  _mm512_unpackhi_epi64(ab, cd));
     }
-    const uint8_t low = least_byte(least);
-    const uint8_t high = (uint8_t)~least_byte(most);
+    const __m512i ab =
+        _mm512_min_epu8(_mm512_shuffle_i32x4(four[0], four[1], 0x44),
+                        _mm512_shuffle_i32x4(four[0], four[1], 0xee));
+    const __m512i cd =
+        _mm512_min_epu8(_mm512_shuffle_i32x4(four[2], four[3], 0x44),
+                        _mm512_shuffle_i32x4(four[2], four[3], 0xee));
+    const __m512i all = _mm512_min_epu8(_mm512_shuffle_i32x4(ab, cd, 0x88),
+                                        _mm512_shuffle_i32x4(ab, cd, 0xdd));
+    const __m512i half = _mm512_min_epu8(all, _mm512_srli_epi32(all, 16));
 
-    job->least[c] = low;
-    job->most[c] = high;
-    return low >= job->from && high <= job->to && high - low <= job->spread;
+    return _mm512_cvtepi32_epi8(
+        _mm512_min_epu8(half, _mm512_srli_epi32(half, 8)));
+}
+
+CPU_INLINE int all_at_most(__m128i a, __m128i b)
+{
+    return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(a, b), a)) == 0xffff;
+}
+
+int cpu_plane_ends(cpu_plane_mac *job)
+{
+    const size_t blocks = job->k / BLOCK + (job->k % BLOCK != 0);
+    __m512i least[CPU_PLANE_COLS];
+    __m512i rest[CPU_PLANE_COLS];
+
+    for (size_t c = 0; c < CPU_PLANE_COLS; c++) {
+        const uint8_t *scale =
+            job->scale + (c < job->n ? c : job->n - 1) * blocks;
+
+        read_ends(scale, blocks, least + c, rest + c);
+        CPU_FETCH_L2(scale + job->n * blocks);
+        CPU_FETCH_L2(scale + job->n * blocks + 64);
+    }
+    const __m128i low = least_bytes(least);
+    const __m128i high = _mm_xor_si128(least_bytes(rest), _mm_set1_epi8(-1));
+
+    _mm_storeu_si128((void *)job->least, low);
+    _mm_storeu_si128((void *)job->most, high);
+    return all_at_most(_mm_set1_epi8((char)job->from), low) &&
+           all_at_most(high, _mm_set1_epi8((char)job->to)) &&
+           all_at_most(_mm_sub_epi8(high, low),
+                       _mm_set1_epi8((char)job->spread));
 }
 
 /* 2^(byte - least) for each block of a column. */
@@ -210,28 +255,20 @@ static void set_factors(const cpu_plane_mac *job, size_t c, size_t blocks,
     const uint8_t *scale = job->scale + c * blocks;
     const __m512i least = _mm512_set1_epi16(job->least[c]);
     const __m512i one = _mm512_set1_epi16(1);
+    size_t at = 0;
 
-    for (size_t at = 0; at < blocks; at += 32) {
-        const __mmask64 m = first_bytes(blocks - at) & UINT32_MAX;
+    for (; at + 32 <= blocks; at += 32) {
         const __m512i s = _mm512_cvtepu8_epi16(
-            _mm256_maskz_loadu_epi8((__mmask32)m, scale + at));
+            _mm256_loadu_si256((const void *)(scale + at)));
 
         _mm512_storeu_si512(factor + at,
                             _mm512_sllv_epi16(one, _mm512_sub_epi16(s, least)));
     }
-}
+    const __m512i s = _mm512_cvtepu8_epi16(_mm256_maskz_loadu_epi8(
+        (__mmask32)first_bytes(blocks - at), scale + at));
 
-int cpu_plane_ends(cpu_plane_mac *job)
-{
-    const size_t blocks = job->k / BLOCK + (job->k % BLOCK != 0);
-    int good = 1;
-
-    for (size_t c = 0; c < job->n; c++) {
-        good &= read_ends(job, c, blocks);
-        CPU_FETCH_L2(job->scale + (job->n + c) * blocks);
-        CPU_FETCH_L2(job->scale + (job->n + c) * blocks + 64);
-    }
-    return good;
+    _mm512_storeu_si512(factor + at,
+                        _mm512_sllv_epi16(one, _mm512_sub_epi16(s, least)));
 }
 
 int cpu_plane_both(cpu_plane_mac *job)
