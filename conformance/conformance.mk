@@ -200,6 +200,8 @@ libjudge_la_SOURCES = \
 	%reldir%/device/by_token.c \
 	%reldir%/device/by_token.def \
 	%reldir%/device/by_token.h \
+	%reldir%/device/call_before.c \
+	%reldir%/device/call_before.h \
 	%reldir%/device/device_buffers.c \
 	%reldir%/device/device_buffers.h \
 	%reldir%/device/device_checks.c \
@@ -217,6 +219,7 @@ libjudge_la_SOURCES = \
 	%reldir%/device/reroute.c \
 	%reldir%/device/reroute.h \
 	%reldir%/device/subject_infer.c \
+	%reldir%/device/subject_open.c \
 	%reldir%/diagnose/diagnose.c \
 	%reldir%/diagnose/diagnose.h \
 	%reldir%/diagnose/diff_location.c \
@@ -325,6 +328,9 @@ libjudge_la_SOURCES = \
 	%reldir%/judge/nan_blocks.h \
 	%reldir%/judge/other_call.c \
 	%reldir%/judge/other_call.h \
+	%reldir%/judge/other_operation.c \
+	%reldir%/judge/other_operation.def \
+	%reldir%/judge/other_operation.h \
 	%reldir%/judge/refusal.c \
 	%reldir%/judge/refusal.h \
 	%reldir%/judge/row_order.c \
@@ -548,7 +554,7 @@ mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those that try
 # pairs, of faults, rules and entries, take as long as all others: a program of
 # their own, pair_tests, that runs beside the first.
-EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/hostile_threads.h %reldir%/tests/device/hostile_ways.h %reldir%/tests/device/kept_answer.h %reldir%/tests/device/late_calls.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/zoo_plugin.c %reldir%/tests/device/modes_preload.c %reldir%/tests/judge/fail_malloc.c %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/hostile_threads.h %reldir%/tests/device/hostile_ways.h %reldir%/tests/device/kept_answer.h %reldir%/tests/device/late_calls.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/two_operations.h %reldir%/tests/device/zoo_plugin.c %reldir%/tests/device/modes_preload.c %reldir%/tests/judge/fail_malloc.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \

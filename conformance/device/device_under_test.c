@@ -3,106 +3,14 @@
 #include "device_under_test.h"
 
 #include "alike.h"
+#include "call_before.h"
 #include "device_buffers.h"
-#include "fence.h"
 #include "launch.h"
-#include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-mxo_status subject_open(subject *s, const mxo_backend *table, int device,
-                        mxo_text why)
-{
-    memset(s, 0, sizeof *s);
-    if (why.size > 0) {
-        why.ptr[0] = '\0';
-    }
-    const mxo_status status = table->open(&s->ctx, device, why);
-
-    if (status != MXO_OK) {
-        return status;
-    }
-    s->table = table;
-    s->device_index = device;
-    table->describe(s->ctx, (mxo_text){s->device, sizeof s->device},
-                    (mxo_text){s->driver, sizeof s->driver});
-    return MXO_OK;
-}
-
-void subject_attach(subject *s, const mxo_backend *table, void *ctx,
-                    const subject_link *link)
-{
-    memset(s, 0, sizeof *s);
-    s->table = table;
-    s->ctx = ctx;
-    s->link = link;
-    table->describe(ctx, (mxo_text){s->device, sizeof s->device},
-                    (mxo_text){s->driver, sizeof s->driver});
-}
-
-mxo_status subject_begin(const subject *s, mxo_text why)
-{
-    return s->link == NULL ? MXO_OK : s->link->begin(s->link->state, why);
-}
-
-void subject_see(const subject *s, run_checks *d)
-{
-    if (s->link != NULL) {
-        s->link->seen(s->link->state, d);
-    }
-}
-
-void subject_close(subject *s)
-{
-    if (s->second != NULL) {
-        s->table->close(s->second);
-    }
-    if (s->table != NULL) {
-        s->table->close(s->ctx);
-    }
-    memset(s, 0, sizeof *s);
-}
-
-/* The alignment that the ABI promises. */
-enum { HOST_ALIGN = 16, DEVICE_ALIGN = 256 };
-
-void subject_fence(subject *s)
-{
-    uint8_t bytes[64];
-    char text[SUBJECT_TEXT];
-    void *buffer = NULL;
-
-    if (s->link != NULL) {
-        s->host_align = !s->link->has_fence      ? 0
-                        : s->table->time == NULL ? HOST_ALIGN
-                                                 : DEVICE_ALIGN;
-        return;
-    }
-    if (system_random(bytes, sizeof bytes) != 0 ||
-        s->table->alloc(s->ctx, sizeof bytes, &buffer) != MXO_OK) {
-        return;
-    }
-    if (s->table->upload(s->ctx, buffer, 0, bytes, sizeof bytes,
-                         (mxo_text){text, sizeof text}) == MXO_OK &&
-        system_sees(buffer, bytes, sizeof bytes)) {
-        /* A backend that times itself is a device; its memory is mapped. */
-        s->host_align = s->table->time == NULL ? HOST_ALIGN : DEVICE_ALIGN;
-    }
-    s->table->dealloc(s->ctx, buffer);
-}
-
-int subject_has_op(const subject *s, const char *op)
-{
-    for (const char *const *name = s->table->ops; *name != NULL; name++) {
-        if (strcmp(*name, op) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
 
 /* Of runs before one synchronize(): in the second run three, of calls that are
    chosen, as that costs runs.  An odd number: what alternates from run to run
@@ -270,6 +178,16 @@ static void add_words(const char *words, mxo_status status, run_checks *d,
                    used > 0 ? ", " : "", words);
 }
 
+/* The same, and the case of the call of another operation. */
+static void add_operation(const char *words, const stage *g, mxo_status status,
+                          run_checks *d, mxo_text why)
+{
+    char text[SUBJECT_TEXT];
+
+    (void)snprintf(text, sizeof text, "%s: %s", words, g->s->before->name);
+    add_words(text, status, d, why);
+}
+
 static int is_wrong(mxo_status status, const run_checks *d)
 {
     return status != MXO_OK || d->n_unwritten > 0 || d->n_changing > 0 ||
@@ -372,32 +290,69 @@ static mxo_status run_beside(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
-/* A fourth run of every other call, with a call of other sizes put behind it
-   before both are waited for: what is kept of a call until it is made, in one
-   place for all, is that of the other by then. */
+/* A fourth run, with a call of another operation between the uploads and it. */
+static mxo_status run_behind_operation(stage *g, tensor_set *out, run_checks *d,
+                                       mxo_text why)
+{
+    if (g->s->before == NULL) {
+        return MXO_OK;
+    }
+    mxo_status status = turn(g, 0, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    status = call_before_make(g->s, g->s->before, why);
+    status = is_failure(status) ? status : run_filled(g, 1, 1, out, d, why);
+    if (is_wrong(status, d)) {
+        add_operation("behind a call of another operation", g, status, d, why);
+    }
+    return status;
+}
+
+/* The call of other sizes, or of every other call that of another operation. */
+static mxo_status place_behind(stage *behind, const stage *g, int is_operation,
+                               mxo_text why)
+{
+    subject *s = g->s;
+
+    return is_operation
+               ? call_before_place(behind, s, s->before, why)
+               : stage_on_noise(behind, s, s->other, s->other_out, why);
+}
+
+/* A fifth run, with another call put behind it before both are waited for:
+   what is kept of a call until it is made, in one place for all, is that of the
+   other by then. */
 static mxo_status run_pending(stage *g, tensor_set *out, run_checks *d,
                               mxo_text why)
 {
     subject *s = g->s;
     const int can_wait =
         s->link != NULL ? s->link->has_behind : s->table->stream_open != NULL;
+    const int is_operation = (launch_hash(g) >> 21 & 1) != 0;
+    const int is_there = is_operation
+                             ? s->before != NULL
+                             : s->other != NULL && s->other_out->n <= MAX_OUT;
     stage behind;
 
     memset(&behind, 0, sizeof behind);
-    if (s->other == NULL || s->other_out->n > MAX_OUT || !can_wait ||
-        (launch_hash(g) >> 21 & 1) != 0) {
+    if (!is_there || !can_wait) {
         return MXO_OK;
     }
     mxo_status status = turn(g, launch_draw(g) & LAUNCH_STREAM, why);
 
     if (status == MXO_OK &&
-        stage_on_noise(&behind, s, s->other, s->other_out, why) == MXO_OK) {
+        place_behind(&behind, g, is_operation, why) == MXO_OK) {
         g->behind = &behind;
         status = run_filled(g, 1, 1, out, d, why);
         g->behind = NULL;
     }
     stage_release(&behind);
-    if (is_wrong(status, d)) {
+    if (is_wrong(status, d) && is_operation) {
+        add_operation("with a call of another operation behind it", g, status,
+                      d, why);
+    } else if (is_wrong(status, d)) {
         add_words("with a call of other sizes behind it", status, d, why);
     }
     return status;
@@ -435,13 +390,16 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
         status = run_beside(g, out, d, why);
     }
     if (!is_wrong(status, d)) {
-        status = run_pending(g, out, d, why);
+        status = run_behind_operation(g, out, d, why);
     }
-    d->ms = first_ms;
     if (status == MXO_OK && g->s->table->kernel != NULL) {
         g->s->table->kernel(g->s->ctx, (mxo_text){d->kernel, sizeof d->kernel});
         d->kernel[sizeof d->kernel - 1] = '\0';
     }
+    if (!is_wrong(status, d)) {
+        status = run_pending(g, out, d, why);
+    }
+    d->ms = first_ms;
     check_device(g, d);
     return status;
 }

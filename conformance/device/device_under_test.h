@@ -7,10 +7,11 @@
  * that the backend declares (launch.h); both runs must agree and a byte that
  * follows the fill was never written.  A subject first runs the same call on
  * noise, and in the end once more behind another call, of other sizes and
- * constants, there or in a second context; nobody looks at the answers of
- * these.  Where its memory is this process's, no
- * byte before an input can be read in the first run, and none behind it in the
- * second and on noise.  The emulator is driven by the same code.
+ * constants, there or in a second context, and behind one of another operation
+ * (call_before.h); nobody looks at the answers of the first two.  Where its
+ * memory is this process's, no byte before an input can be read in the first
+ * run, and none behind it in the second and on noise.  The emulator is driven
+ * by the same code.
  */
 #ifndef MXO_SUBJECT_H
 #define MXO_SUBJECT_H
@@ -69,6 +70,7 @@ typedef struct subject {
     uint32_t soak; /* and as often more */
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
+    struct call_before *before;  /* one of another operation; NULL: none */
     int once;                    /* no second run: believed, as the oracle is */
     int all_cores;       /* large calls are cut by tokens (by_token.h) */
     uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is

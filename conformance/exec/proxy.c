@@ -99,6 +99,7 @@ json_t *proxy_call_request(const proxy *p, const char *what,
 /* A request to run or launch, with its fences and the runs ahead. */
 mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why)
 {
+    const int is_last = p->behind == NULL; /* else the other's kernel is told */
     const char *text;
 
     if (p->fences != NULL) {
@@ -112,10 +113,12 @@ mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why)
     if (proxy_has_memory(p) && p->n_runs > 1) {
         (void)json_object_set_new(o, "runs", json_integer(p->n_runs));
     }
-    p->kernel[0] = '\0';
+    if (is_last) {
+        p->kernel[0] = '\0';
+    }
     const mxo_status status = proxy_ask(p, o, &text);
 
-    if (status == MXO_OK) {
+    if (status == MXO_OK && is_last) {
         (void)snprintf(p->kernel, sizeof p->kernel, "%.*s",
                        (int)strcspn(text, "\n"), text);
         say_printable(p->kernel); /* it may have been cut */

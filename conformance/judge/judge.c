@@ -6,6 +6,7 @@
 #include "bound.h"
 #include "nan_blocks.h"
 #include "other_call.h"
+#include "other_operation.h"
 #include "refusal.h"
 #include "row_order.h"
 #include "views.h"
@@ -64,6 +65,7 @@ mxo_status judge_attach(judge *j, const mxo_backend *table, void *ctx,
 
 void judge_close(judge *j)
 {
+    other_operations_free(&j->operations);
     subject_close(&j->subject);
     subject_close(&j->oracle);
 }
@@ -293,8 +295,30 @@ static void subject_refused(mxo_status status, int promises,
     }
 }
 
-/* The subject's answer, with another call beside it. */
-static mxo_status ask_subject(judgement *g, tensor_set *got, mxo_text why)
+int judge_accepts(judge *j, const test_case *c, const op_call *call,
+                  const tensor_set *want, tensor_set *got, mxo_text what)
+{
+    run_checks none;
+    verdict v;
+    evidence e = {.j = j, .c = c, .call = call, .want = want, .got = got};
+
+    memset(&none, 0, sizeof none);
+    memset(&v, 0, sizeof v);
+    e.doubts = &none;
+    (void)nan_blocks_settle(j, c, call, want, got);
+    (void)row_order_settle(c, call, want, got);
+    const int differs = outputs_differ(&e, j->subject.table->name, &v);
+
+    if (differs) {
+        (void)snprintf(what.ptr, what.size,
+                       "%s: %" PRIu64 " of %" PRIu64 " elements differ",
+                       want->t[e.output].name, e.diff.n_diff, e.diff.n_total);
+    }
+    bound_clear(&e.bound);
+    return !differs;
+}
+
+static mxo_status ask_once(judgement *g, tensor_set *got, mxo_text why)
 {
     judge *j = g->evidence.j;
     other_call other;
@@ -303,12 +327,49 @@ static mxo_status ask_subject(judgement *g, tensor_set *got, mxo_text why)
         j->subject.other = &other.call;
         j->subject.other_out = &other.out;
     }
+    j->subject.before = g->operation == NULL ? NULL : &g->operation->before;
     const mxo_status status =
         subject_run(&j->subject, &g->call, got, &g->doubts, why);
 
     j->subject.other = NULL;
+    j->subject.before = NULL;
     other_call_clear(&other);
     return status;
+}
+
+/* The subject's answer, with other calls beside it.  Where that of another
+   operation is no good in itself, it is not to blame on the case. */
+static mxo_status ask_subject(judgement *g, tensor_set *got, mxo_text why)
+{
+    judge *j = g->evidence.j;
+    verdict doubts = {0};
+
+    g->operation = other_operation_for(j, g->evidence.c, g->call.in);
+    const mxo_status status = ask_once(g, got, why);
+
+    if (g->operation == NULL || !g->operation->before.is_made ||
+        other_operation_prove(j, g->operation)) {
+        return status;
+    }
+    g->operation = NULL;
+    return status == MXO_OK && !doubts_are_red(&g->doubts, &doubts)
+               ? status
+               : ask_once(g, got, why);
+}
+
+/* The answer to the call of another operation before it. */
+static void judge_operation(judgement *g, verdict *v)
+{
+    char what[SENTENCE];
+
+    if (g->operation != NULL && !verdict_is_red(v->status) &&
+        !other_operation_is_right(g->evidence.j, g->operation,
+                                  (mxo_text){what, sizeof what})) {
+        verdict_conclude(v, VERDICT_FAIL, "other operation",
+                         "a call of another operation is wrong behind it, and "
+                         "right behind itself: %s: %.200s",
+                         g->operation->before.name, what);
+    }
 }
 
 /* Both sides of a call; the subject's outputs are judged. */
@@ -351,6 +412,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     const uint64_t n_moved = row_order_settle(g->evidence.c, call, want, got);
 
     decide(g, call->in, v);
+    judge_operation(g, v);
     if (n_free + n_moved > 0 && strcmp(v->rule, "bits") == 0) {
         (void)snprintf(v->rule, sizeof v->rule,
                        n_free > 0 ? "nan_block" : "row_order");

@@ -19,7 +19,10 @@ typedef struct judge {
     int is_brief;   /* what is red is not explained */
     /* Does the subject take a case?  NULL: any. */
     int (*takes)(void *taker, const test_case *c);
-    void *taker; /* borrowed */
+    /* Bring a case within what it takes; 0: there is none.  NULL: as above. */
+    int (*bring_within)(void *taker, subject *oracle, test_case *c);
+    void *taker;                         /* borrowed */
+    struct other_operations *operations; /* owned; NULL: none yet */
     /* Of the case in hand, the inputs before a loader had them; NULL: only
        those of the call are known. */
     const tensor_set *checkpoint;
@@ -70,6 +73,7 @@ typedef struct judgement {
     op_call call;
     mxo_param params[OP_MAX_PARAMS];
     run_checks doubts;
+    struct other_operation *operation; /* beside it; NULL: none */
     int differs;      /* the evidence names an output that differs */
     int has_evidence; /* outputs were compared, and the verdict is red */
 } judgement;
@@ -83,6 +87,11 @@ int judge_begins(const judge *j, verdict *v);
 void judge_answer(judge *j, const test_case *c, const tensor_set *in,
                   tensor_set *want, tensor_set *got, judgement *g, verdict *v);
 void judgement_clear(judgement *g);
+
+/* Are these the outputs of a legal call, by its rules?  0: what says which
+   elements differ.  got may be brought into the oracle's order. */
+int judge_accepts(judge *j, const test_case *c, const op_call *call,
+                  const tensor_set *want, tensor_set *got, mxo_text what);
 
 /* The verdict alone. */
 void judge_inputs(judge *j, const test_case *c, const tensor_set *in,

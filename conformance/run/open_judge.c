@@ -253,6 +253,11 @@ static int takes(void *state, const test_case *c)
     return limits_allow(state, c);
 }
 
+static int bring_within(void *state, subject *oracle, test_case *c)
+{
+    return limits_find(state, oracle, 0, c) != LIMITS_OUTSIDE;
+}
+
 /* The case as it is asked, and which it is: it may have no data, or turn out
    to be a call that is refused. */
 static limits_place judge_within(opened_judge *o, const json_t *limits,
@@ -264,6 +269,7 @@ static limits_place judge_within(opened_judge *o, const json_t *limits,
     o->j.promises = limits != NULL && limits_speak_of(limits, op);
     o->j.legal_only = limits_legal_only(limits, op);
     o->j.takes = limits == NULL ? NULL : takes;
+    o->j.bring_within = limits == NULL ? NULL : bring_within;
     o->j.taker = o->limits;
     case_run(&o->j, c, seed, v);
     past_find(o->past, &(past_call){o, c, seed}, v);

@@ -12,6 +12,7 @@
 
 #include "hostile_process.h"
 #include "kept_answer.h"
+#include "two_operations.h"
 
 static const char *fault = "";
 static const char *token = "";
@@ -44,6 +45,22 @@ static void reply(const char *status, const char *said)
         name, "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":" \
               "\"\",\"ops\":[\"dequant.mx\"],\"does\":[\"describe\"]}"         \
     }
+
+/* A good one, of two operations. */
+#define TWO_OPERATIONS                                                       \
+    "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\",\"driver\":\"\","    \
+    "\"ops\":[\"dequant.mx\",\"format.decode\"],\"limits\":{\"dequant.mx\":" \
+    "{\"params\":{\"rule\":[\"ocp\"],\"element\":[\"e2m1\"],\"to\":"         \
+    "[\"bf16\"],\"axis\":[\"-1\"],\"zero\":[\"keep\"]}},\"format.decode\":"  \
+    "{\"params\":{\"format\":[\"e2m1\"],\"to\":[\"f32\"],\"nan\":"           \
+    "[\"quiet\"],\"zero\":[\"keep\"],\"packed\":[\"0\"]}}}}"
+
+static int has_two_operations(void)
+{
+    return is_fault("ok-two") || is_fault("other-operation") ||
+           is_fault("decode-behind") || is_fault("dequant-behind") ||
+           is_fault("decode-wrong") || is_fault("first-behind");
+}
 
 /* Hellos that the judge refuses, by the fault that sends them. */
 static const struct {
@@ -252,6 +269,27 @@ static int change_by_table(json_t *request)
     return run(request);
 }
 
+/* The call of one of two operations. */
+static int run_one_of_two(json_t *request)
+{
+    const char *op = json_string_value(json_object_get(request, "op"));
+    json_t *in = json_array_get(json_object_get(request, "in"), 0);
+    json_t *y = json_array_get(json_object_get(request, "out"), 0);
+    const int is_decode = op != NULL && strcmp(op, "format.decode") == 0;
+    int status = 0;
+
+    if (is_decode) {
+        decode_codes(whole(in).at, whole(in).n, bytes_of(y));
+        text = "table";
+    } else {
+        status = change_by_table(request);
+    }
+    if (status == 0 && finds_other(fault, is_decode)) {
+        bytes_of(y)[0] ^= 1;
+    }
+    return status;
+}
+
 /* Requests are read, and stay in the channel. */
 static ssize_t peek(void *cookie, char *to, size_t n)
 {
@@ -352,15 +390,17 @@ int main(int argc, char **argv)
         if (strcmp(what, "hello") == 0) {
             end_at(fault, "hello");
             if (!bad_hello()) {
-                reply("0", HELLO);
+                reply("0", has_two_operations() ? TWO_OPERATIONS : HELLO);
             }
         } else if (strcmp(what, "describe") == 0) {
             describe();
         } else {
             end_badly();
             if (!answer_badly()) {
-                status[0] = (char)('0' + change_by_table(request));
-                touch(request);
+                status[0] = (char)('0' + run_one_of_two(request));
+                if (!has_two_operations()) {
+                    touch(request);
+                }
                 reply(status, text);
                 if (is_fault("twice")) {
                     reply(status, text);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A call of another operation beside the one that is judged: what a subject
+ * keeps of one operation, and takes for that of another, is spoilt by it.  Its
+ * own answer is fetched, as it stands behind another operation, too.
+ */
+#ifndef MXO_CALL_BEFORE_H
+#define MXO_CALL_BEFORE_H
+
+#include "device_buffers.h"
+
+typedef struct call_before {
+    op_call call;
+    tensor_set *out;  /* shaped by the oracle; its answer */
+    const char *name; /* its case */
+    int is_made;
+    int is_answered; /* and not declined: out is its answer */
+} call_before;
+
+/* Its tensors, with their bytes.  To be released, whatever the status is. */
+mxo_status call_before_place(stage *g, subject *s, call_before *b,
+                             mxo_text why);
+/* Make it; the status is the backend's. */
+mxo_status call_before_make(subject *s, call_before *b, mxo_text why);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call of another operation beside the one that is judged, one of each in
+ * other_operation.def: which is drawn by the case, so that over a grid each
+ * stands behind and before many.  It is made on data, and its own answer has
+ * to be right, as it then stands behind the operation of the case.
+ */
+#ifndef MXO_OTHER_OPERATION_H
+#define MXO_OTHER_OPERATION_H
+
+#include "device/call_before.h"
+#include "judge.h"
+
+typedef struct other_operations other_operations;
+
+typedef struct other_operation {
+    test_case c;
+    char name[SUBJECT_TEXT]; /* its text */
+    mxo_param params[OP_MAX_PARAMS];
+    tensor_set in;
+    tensor_set want;  /* the oracle's answer */
+    tensor_set right; /* the subject's, behind itself */
+    tensor_set got;   /* the subject's, behind the case */
+    call_before before;
+    int is_proven; /* right is the subject's answer */
+    int is_bad;    /* it has none */
+} other_operation;
+
+/* NULL: there is none, or it is not worth its time.  Borrowed from j. */
+other_operation *other_operation_for(judge *j, const test_case *c,
+                                     const tensor_set *in);
+
+/* Behind the case, once: twice in a row, without any call between.  0: what
+   it declines, fails or answers wrongly then is no call to stand beside
+   others. */
+int other_operation_prove(judge *j, other_operation *o);
+
+/* Was the answer beside the case right?  0: what says which elements differ. */
+int other_operation_is_right(judge *j, other_operation *o, mxo_text what);
+
+void other_operations_free(other_operations **o);
+
+#endif
