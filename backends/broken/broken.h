@@ -59,6 +59,7 @@ typedef struct broken_past {
     uint64_t tokens; /* of the last layer */
     uint64_t size;   /* of the first input of the last call; 0: none yet */
     double constants;
+    char op[BROKEN_TEXT]; /* of the last call */
     int32_t choices[256]; /* of the last call that was no graph's */
     uint64_t n_choices;
     double work[4096];

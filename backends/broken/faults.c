@@ -117,7 +117,10 @@ static int is_spoilt_by_past(const broken *b, const mxo_call *call)
     return (IS(H55) && past->size != 0 && past->size != call->in[0].n_bytes) ||
            (IS(H56) && past->size != 0 &&
             past->constants != constants_of(call)) ||
-           (IS(H57) && b->is_former);
+           (IS(H57) && b->is_former) ||
+           (IS(H68) && strcmp(call->op, "act.glu") == 0 &&
+            strcmp(past->op, "dequant.mx") == 0) ||
+           (IS(H69) && past->op[0] != '\0' && strcmp(past->op, call->op) != 0);
 }
 
 /* Bytes from which on output t keeps its former contents. */
@@ -233,6 +236,7 @@ static mxo_status with_former(broken *b, broken_op_fn op, const mxo_call *call,
     }
     b->past->size = call->in[0].n_bytes;
     b->past->constants = constants_of(call);
+    (void)snprintf(b->past->op, sizeof b->past->op, "%s", call->op);
     free(former);
     return status;
 }
