@@ -265,6 +265,27 @@ const code_format *dtype_format(uint32_t dtype)
     }
 }
 
+uint64_t dtype_sign(uint32_t dtype)
+{
+    return UINT64_C(1) << (8 * dtype_bytes(dtype) - 1);
+}
+
+uint64_t dtype_infinity(uint32_t dtype)
+{
+    const code_format *f = dtype_format(dtype);
+
+    return f == NULL || f->special != 'i' ? 0 : code_last_finite(f) + 1;
+}
+
+uint64_t dtype_nan(uint32_t dtype)
+{
+    const uint64_t infinity = dtype_infinity(dtype);
+
+    return infinity == 0
+               ? 0
+               : infinity | UINT64_C(1) << (dtype_format(dtype)->mbits - 1);
+}
+
 int dtype_is_nan(uint32_t dtype, uint64_t code)
 {
     const code_format *f = dtype_format(dtype);

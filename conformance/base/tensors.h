@@ -56,6 +56,11 @@ uint32_t dtype_by_name(const char *name);      /* aliases too */
 uint32_t dtype_by_file_name(const char *name); /* MXO_N_DTYPES if unknown */
 /* NULL if the dtype's patterns are integers. */
 const code_format *dtype_format(uint32_t dtype);
+/* Patterns: the sign alone; infinity, and the quiet NaN without a payload, or 0
+   where the dtype has no infinity. */
+uint64_t dtype_sign(uint32_t dtype);
+uint64_t dtype_infinity(uint32_t dtype);
+uint64_t dtype_nan(uint32_t dtype);
 /* 1 if the pattern is a NaN of the dtype. */
 int dtype_is_nan(uint32_t dtype, uint64_t code);
 /* Exact value of a float or integer pattern, for people to read. */

@@ -164,16 +164,16 @@ static void put_unfit(const test_case *c, host_tensor *t, int is_back,
     static const uint32_t wide[] = {0x3f800001u, 0x3f808000u, 0x3fc00000u,
                                     0xbf800000u};
     const uint64_t n = tensor_elems(t);
-    const uint64_t good = t->dtype == MXO_F32    ? 0x3f800000u
-                          : t->dtype == MXO_E4M3 ? 0x7f
-                          : is_back              ? 6
-                                                 : 249;
-    const uint64_t bad = t->dtype == MXO_F32
-                             ? wide[(case_dim(c, "experts") - 1) % 4]
-                         : t->dtype == MXO_E4M3 ? 0x80
-                         : is_back              ? 5
-                                                : 250;
+    uint64_t good = is_back ? 6 : 249;
+    uint64_t bad = is_back ? 5 : 250;
 
+    if (t->dtype == MXO_F32) {
+        good = 0x3f800000u;
+        bad = wide[(case_dim(c, "experts") - 1) % 4];
+    } else if (t->dtype == MXO_E4M3) {
+        good = 0x7f;
+        bad = 0x80;
+    }
     for (uint64_t i = 0; i < n; i++) {
         tensor_store(t, i, good);
     }

@@ -69,8 +69,7 @@ static void fill_single(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t id = 3 + (c->repeats ? 0 : i % slots);
 
-        tensor_store(t, i,
-                     i + 1 < n ? id % experts_of(c) : UINT64_C(0xffffffff));
+        tensor_store(t, i, i + 1 < n ? id % experts_of(c) : ABSENT);
     }
 }
 
@@ -86,7 +85,7 @@ static void fill_holes(const test_case *c, host_tensor *t, prng *rng)
         const int is_kept = token == 1 || token + 1 == t->shape[0];
         const int is_hole = prng_below(rng, 3) == 0 && !is_kept;
         if (is_hole || token == 0) {
-            tensor_store(t, i, UINT64_C(0xffffffff));
+            tensor_store(t, i, ABSENT);
         }
     }
 }
@@ -130,11 +129,9 @@ static void fill_map(const test_case *c, host_tensor *t, prng *rng)
 
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t here = (n - 1 - i) / 2;
+        const uint64_t here = mask ? 1 : (n - 1 - i) / 2;
 
-        tensor_store(t, i,
-                     i % 2 == 1 ? (mask ? 1 : here)
-                                : (mask ? 0 : UINT64_C(0xffffffff)));
+        tensor_store(t, i, i % 2 == 1 ? here : mask ? 0 : ABSENT);
     }
 }
 
@@ -148,7 +145,7 @@ static void fill_index(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t row = prng_below(rng, rows > 0 ? rows : 1);
         const uint64_t draw = prng_below(rng, 5);
 
-        tensor_store(t, i, draw == 0 || rows == 0 ? UINT64_C(0xffffffff) : row);
+        tensor_store(t, i, draw == 0 || rows == 0 ? ABSENT : row);
     }
 }
 
@@ -178,10 +175,13 @@ static void fill_rows(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t slot = prng_below(rng, top_k);
         const int pad = prng_below(rng, 4) == 0;
 
-        tensor_store(t, i,
-                     aiter ? (pad ? top_k << 24 | tokens : slot << 24 | token)
-                     : pad ? (slot == 0 ? UINT64_C(0xffffffff) : tokens * top_k)
-                           : token * top_k + slot);
+        uint64_t row = pad ? tokens * top_k : token * top_k + slot;
+
+        row = pad && slot == 0 ? ABSENT : row;
+        if (aiter) {
+            row = pad ? top_k << 24 | tokens : slot << 24 | token;
+        }
+        tensor_store(t, i, row);
     }
 }
 

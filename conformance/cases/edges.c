@@ -369,10 +369,11 @@ static void fill_step_numbers(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t k = i % per_row;
         const nudged_step s = step_of(c, row);
         const double x = k >= 4 ? 0 : is_a ? s.a[k] : s.b[k];
-        fill_put(t, i,
-                 has_scales       ? is_a && row / 2 % 2 == 1 ? -1 : 1
-                 : is_a && x == 0 ? -0.0
-                                  : x);
+        if (has_scales) {
+            fill_put(t, i, is_a && row / 2 % 2 == 1 ? -1 : 1);
+        } else {
+            fill_put(t, i, is_a && x == 0 ? -0.0 : x);
+        }
     }
 }
 

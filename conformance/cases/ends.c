@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ABSENT UINT64_C(0xffffffff)
-
 /* One of four bit patterns after the other. */
 static void put_turns(host_tensor *t, const uint32_t bits[4])
 {
@@ -120,10 +118,7 @@ static void fill_end_weights(const test_case *c, host_tensor *t, prng *rng)
     fill_positive(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {
         if (is_nowhere(t, i)) {
-            tensor_store(t, i,
-                         t->dtype == MXO_F32   ? 0x7fc00000u
-                         : t->dtype == MXO_F16 ? 0x7e00u
-                                               : 0x7fc0u);
+            tensor_store(t, i, dtype_nan(t->dtype));
         }
     }
 }

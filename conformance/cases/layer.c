@@ -57,7 +57,7 @@ static void fill_mates(const test_case *c, host_tensor *t, prng *rng)
     fill_small(c, t, rng);
     for (uint64_t i = 0; t->dtype != MXO_U8 && i < n; i++) {
         if (i / row % 2 == 1) {
-            tensor_store(t, i, t->dtype == MXO_F32 ? 0x7fc00000 : 0x7fc0);
+            tensor_store(t, i, dtype_nan(t->dtype));
         }
     }
 }

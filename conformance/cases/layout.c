@@ -41,9 +41,8 @@ static void fill_nibbles(const test_case *c, host_tensor *t, prng *rng)
 static void fill_powers(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t cols = t->rank == 0 ? 1 : t->shape[t->rank - 1];
-    const unsigned shift = t->dtype == MXO_F32    ? 23
-                           : t->dtype == MXO_BF16 ? 7
-                                                  : 0;
+    const int is_float = t->dtype == MXO_F32 || t->dtype == MXO_BF16;
+    const int shift = is_float ? dtype_format(t->dtype)->mbits : 0;
     const uint64_t n = tensor_elems(t);
     const uint64_t start = prng_below(rng, 251);
 

@@ -15,11 +15,6 @@
 
 #include <stddef.h>
 
-static uint64_t quiet_nan(uint32_t dtype)
-{
-    return dtype == MXO_F32 ? 0x7fc00000 : dtype == MXO_F16 ? 0x7e00 : 0x7fc0;
-}
-
 /* Every third row, from the second on. */
 static void spoil_rows(host_tensor *t)
 {
@@ -28,7 +23,7 @@ static void spoil_rows(host_tensor *t)
 
     for (uint64_t i = 0; i < n; i++) {
         if (i / cols % 3 == 1) {
-            tensor_store(t, i, quiet_nan(t->dtype));
+            tensor_store(t, i, dtype_nan(t->dtype));
         }
     }
 }

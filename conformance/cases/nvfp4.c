@@ -45,7 +45,7 @@ static void fill_mates(const test_case *c, host_tensor *t, prng *rng)
     fill_blocks(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {
         if (i / row % 2 == 1) {
-            tensor_store(t, i, t->dtype == MXO_F16 ? 0x7e00 : 0x7fc0);
+            tensor_store(t, i, dtype_nan(t->dtype));
         }
     }
 }

@@ -11,30 +11,17 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Bits of an infinity, which fill_put() does not store; 0: none in this type.
- */
-static uint64_t infinity_of(const host_tensor *t)
-{
-    if (t->dtype == MXO_F32) {
-        return 0x7f800000u;
-    }
-    return t->dtype == MXO_BF16 ? 0x7f80u : t->dtype == MXO_F16 ? 0x7c00u : 0;
-}
-
-static uint64_t sign_of(const host_tensor *t)
-{
-    return t->dtype == MXO_F32 ? 0x80000000u : 0x8000u;
-}
-
 /* Infinity, a NaN with a payload, -0 and the least number among others. */
 static void fill_rare_bias(const test_case *c, host_tensor *t, prng *rng)
 {
-    const uint64_t n = infinity_of(t) == 0 ? 0 : tensor_elems(t);
+    const uint64_t n = dtype_infinity(t->dtype) == 0 ? 0 : tensor_elems(t);
 
     fill_ordinary(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {
-        const uint64_t bits[] = {
-            infinity_of(t), infinity_of(t) | sign_of(t) | 1, sign_of(t), 1};
+        const uint64_t bits[] = {dtype_infinity(t->dtype),
+                                 dtype_infinity(t->dtype) |
+                                     dtype_sign(t->dtype) | 1,
+                                 dtype_sign(t->dtype), 1};
         if (i % 13 >= 9) {
             tensor_store(t, i, bits[i % 13 - 9]);
         }
@@ -45,9 +32,9 @@ static void fill_rare_bias(const test_case *c, host_tensor *t, prng *rng)
 static void fill_rare_rows(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t cols = t->shape[t->rank - 1];
-    const uint64_t n = infinity_of(t) == 0 ? 0 : tensor_elems(t);
+    const uint64_t n = dtype_infinity(t->dtype) == 0 ? 0 : tensor_elems(t);
 
-    (infinity_of(t) == 0 ? fill_random : fill_ordinary)(c, t, rng);
+    (dtype_infinity(t->dtype) == 0 ? fill_random : fill_ordinary)(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {
         if (i / cols % 3 == 1) {
             tensor_store(t, i, 0);
@@ -62,12 +49,12 @@ static void fill_rare_rows(const test_case *c, host_tensor *t, prng *rng)
 static void fill_rare_operand(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t cols = t->shape[t->rank - 1];
-    const uint64_t inf = infinity_of(t);
+    const uint64_t inf = dtype_infinity(t->dtype);
 
     fill_rare_rows(c, t, rng);
     for (uint64_t r = 3; inf != 0 && r * cols < tensor_elems(t); r += 6) {
         tensor_store(t, r * cols, inf);
-        tensor_store(t, (r + 1) * cols - 1, inf | sign_of(t));
+        tensor_store(t, (r + 1) * cols - 1, inf | dtype_sign(t->dtype));
         if ((r + 3) * cols <= tensor_elems(t)) {
             tensor_store(t, (r + 3) * cols - 1, inf | 1);
         }
@@ -104,11 +91,11 @@ static void fill_rare_blocks(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t kind = (i / cols + i % cols / 32) % 5;
 
         if (kind == 0) {
-            tensor_store(t, i, sign_of(t));
+            tensor_store(t, i, dtype_sign(t->dtype));
         } else if ((kind == 1 && at != 31) || (kind == 2 && at != 16)) {
             tensor_store(t, i, 0);
         } else if (kind == 3) {
-            tensor_store(t, i, at % 2 == 0 ? 0 : sign_of(t));
+            tensor_store(t, i, at % 2 == 0 ? 0 : dtype_sign(t->dtype));
         }
     }
 }
@@ -117,11 +104,11 @@ static void fill_rare_blocks(const test_case *c, host_tensor *t, prng *rng)
 static void fill_infinite_rows(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t cols = t->shape[t->rank - 1];
-    const uint64_t n = infinity_of(t) == 0 ? 0 : tensor_elems(t);
+    const uint64_t n = dtype_infinity(t->dtype) == 0 ? 0 : tensor_elems(t);
 
     fill_ordinary(c, t, rng);
     for (uint64_t i = 0; i < n; i += 3 * cols) {
-        tensor_store(t, i, infinity_of(t));
+        tensor_store(t, i, dtype_infinity(t->dtype));
     }
 }
 
@@ -150,7 +137,7 @@ static void fill_rare_weights(const test_case *c, host_tensor *t, prng *rng)
         if (kind == 1 || (kind == 3 && i % topk == 0)) {
             tensor_store(t, i, 0);
         } else if (kind == 2) {
-            tensor_store(t, i, tensor_load(t, i) | sign_of(t));
+            tensor_store(t, i, tensor_load(t, i) | dtype_sign(t->dtype));
         } else if (kind == 4) {
             tensor_store(t, i, 1 + i % 3);
         }
@@ -192,7 +179,7 @@ static void fill_rare_logits(const test_case *c, host_tensor *t, prng *rng)
         const uint64_t e = i % experts;
 
         if (kind == 2 && e + 1 >= top_k) {
-            tensor_store(t, i, infinity_of(t) | sign_of(t));
+            tensor_store(t, i, dtype_infinity(t->dtype) | dtype_sign(t->dtype));
         } else if (kind < 2 && e + 1 == experts) {
             fill_put(t, i, kind == 0 ? 90 : 45);
         } else if (kind == 1 && e + 1 < top_k) {

@@ -108,10 +108,8 @@ static void fill_neighbours(const test_case *c, host_tensor *t, prng *rng)
 static void fill_specials(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t n = tensor_elems(t);
-    const uint64_t sign = UINT64_C(1) << (8 * dtype_bytes(t->dtype) - 1);
-    const uint64_t infinity = t->dtype == MXO_F32    ? 0x7f800000
-                              : t->dtype == MXO_BF16 ? 0x7f80
-                                                     : 0x7c00;
+    const uint64_t sign = dtype_sign(t->dtype);
+    const uint64_t infinity = dtype_infinity(t->dtype);
 
     fill_logits(c, t, rng);
     for (uint64_t i = 0; i < n; i++) {

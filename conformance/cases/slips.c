@@ -59,9 +59,9 @@ static void fill_slip_map(const test_case *c, host_tensor *t, prng *rng)
     (void)rng;
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t below = UINT64_C(0xfffffffe) - i;
-        tensor_store(t, i,
-                     i % 2 == 0 ? (is_mask ? 0 : below)
-                                : (is_mask ? below : (n - 1 - i) / 2));
+        const uint64_t here = is_mask ? below : (n - 1 - i) / 2;
+        const uint64_t absent = is_mask ? 0 : below;
+        tensor_store(t, i, i % 2 == 0 ? absent : here);
     }
 }
 
@@ -249,10 +249,7 @@ static void fill_slip_zeros(const test_case *c, host_tensor *t, prng *rng)
         fill_put(t, i, i % 8 == 0 ? -0.0 : -0x1p-14);
     }
     for (uint64_t i = 2; i < n; i += 16) {
-        tensor_store(t, i,
-                     t->dtype == MXO_F32   ? 0x7fc00000
-                     : t->dtype == MXO_F16 ? 0x7e00
-                                           : 0x7fc0);
+        tensor_store(t, i, dtype_nan(t->dtype));
     }
 }
 
@@ -324,13 +321,10 @@ static void fill_slip_logits(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t e = i % experts;
         const uint32_t one = t->dtype == MXO_F32 ? 0x10000 : 1;
-        const uint32_t nan = t->dtype == MXO_F32   ? 0x7fc00000
-                             : t->dtype == MXO_F16 ? 0x7e00
-                                                   : 0x7fc0;
         if (i / experts % 3 == 0) {
             fill_put(t, i, -50 + (double)(e * 7 % 16) / 8);
         } else if (i / experts % 3 == 1 && (e == 3 || e == 7)) {
-            tensor_store(t, i, nan + (e == 7 ? one : 0));
+            tensor_store(t, i, dtype_nan(t->dtype) + (e == 7 ? one : 0));
         }
     }
 }

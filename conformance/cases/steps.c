@@ -12,32 +12,17 @@
 
 #define COUNT(n) (sizeof(n) / sizeof(n)[0])
 
-static uint64_t quiet_nan(uint32_t dtype)
-{
-    return dtype == MXO_F32 ? 0x7fc00000 : dtype == MXO_F16 ? 0x7e00 : 0x7fc0;
-}
-
-static uint64_t infinity_of(uint32_t dtype)
-{
-    return dtype == MXO_F32 ? 0x7f800000 : dtype == MXO_F16 ? 0x7c00 : 0x7f80;
-}
-
-static uint64_t sign_of(uint32_t dtype)
-{
-    return UINT64_C(1) << (8 * dtype_bytes(dtype) - 1);
-}
-
 /* NaN of both signs, signalling ones too, whose payloads grow and shrink, and
    an infinity first. */
 static void put_payload(host_tensor *t, uint64_t i, uint64_t e)
 {
-    const uint64_t sign = e % 16 == 9 ? sign_of(t->dtype) : 0;
+    const uint64_t sign = e % 16 == 9 ? dtype_sign(t->dtype) : 0;
     const uint64_t unit = t->dtype == MXO_F32 ? 0x10000 : 1;
     const uint64_t first =
-        e % 8 == 1 ? quiet_nan(t->dtype) : infinity_of(t->dtype) + unit;
+        e % 8 == 1 ? dtype_nan(t->dtype) : dtype_infinity(t->dtype) + unit;
 
     if (e == 2) {
-        tensor_store(t, i, infinity_of(t->dtype));
+        tensor_store(t, i, dtype_infinity(t->dtype));
     } else if (e % 4 == 1) {
         tensor_store(t, i, sign | (first + unit * (e / 4 * 5 % 8)));
     }
@@ -65,7 +50,8 @@ static void fill_step_logits(const test_case *c, host_tensor *t, prng *rng)
             break;
         case 2:
             if (e % 32 != 3) {
-                tensor_store(t, i, sign_of(t->dtype) | infinity_of(t->dtype));
+                tensor_store(t, i,
+                             dtype_sign(t->dtype) | dtype_infinity(t->dtype));
             }
             break;
         case 3:

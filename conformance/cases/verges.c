@@ -70,10 +70,7 @@ static void fill_verge_rows(const test_case *c, host_tensor *t, prng *rng)
         if (at == 29 || at == 30) {
             fill_put(t, i, col % 2 == 0 ? 0.0 : -0.0);
         } else if (col < 32 && at == 11 && r % 3 == 2) {
-            tensor_store(t, i,
-                         t->dtype == MXO_F32   ? 0xffc00000
-                         : t->dtype == MXO_F16 ? 0xfe00
-                                               : 0xffc0);
+            tensor_store(t, i, dtype_sign(t->dtype) | dtype_nan(t->dtype));
         }
     }
 }
@@ -194,18 +191,12 @@ static void fill_verge_bytes(const test_case *c, host_tensor *t, prng *rng)
 /* A NaN of either sign whose payload has one bit, or two, beside the first. */
 static uint64_t verge_nan(const host_tensor *t, uint64_t i)
 {
-    const unsigned mbits = t->dtype == MXO_F64   ? 52
-                           : t->dtype == MXO_F32 ? 23
-                           : t->dtype == MXO_F16 ? 10
-                                                 : 7;
-    const unsigned width = t->dtype == MXO_F64   ? 63
-                           : t->dtype == MXO_F32 ? 31
-                                                 : 15;
+    const unsigned mbits = (unsigned)dtype_format(t->dtype)->mbits;
     const uint64_t one = 1;
-    const uint64_t nan = (one << width) - (one << (mbits - 1));
     const uint64_t payload = one << i % mbits | (i % 2 == 0 ? one : 0);
+    const uint64_t sign = i / 3 % 2 == 1 ? dtype_sign(t->dtype) : 0;
 
-    return (i / 3 % 2 << width) | nan | payload;
+    return sign | dtype_nan(t->dtype) | payload;
 }
 
 /* Full mantissas that lie so low that next to every random word decides, and

@@ -396,7 +396,7 @@ void fill_cancelling(const test_case *c, host_tensor *t, prng *rng)
 {
     const uint64_t k = t->shape[t->rank - 1];
     const uint64_t n = tensor_elems(t);
-    const uint64_t minus = t->dtype == MXO_F32 ? 0x80000000u : 0x8000u;
+    const uint64_t minus = dtype_sign(t->dtype);
 
     (void)c;
     for (uint64_t i = 0; i < n; i++) {

@@ -6,6 +6,9 @@
 #include "base/codes.h"
 #include "fill.h"
 
+/* -1 of int32: an expert or a row that is nowhere. */
+#define ABSENT UINT64_C(0xffffffff)
+
 /* 0, 1, 2, ... over all codes of the parameter format or of the dtype. */
 void fill_counting(const test_case *c, host_tensor *t, prng *rng);
 /* Zeros, ones, extremes, subnormals, infinities, NaNs of either sign. */
