@@ -192,14 +192,11 @@ static const mxo_call *unbox(broken *b, const mxo_call *call)
 /* A call whose handles are addresses, on dense tensors. */
 static mxo_status run_plain(broken *b, const mxo_call *call, mxo_text why)
 {
-    mxo_status status = broken_legal(b, call, why);
+    MXO_TRY(broken_legal(b, call, why));
 
-    status =
-        status == MXO_OK ? broken_around(b, find(call->op), call, why) : status;
-    if (status == MXO_OK) {
-        broken_use_workspace(b, call);
-    }
-    return status;
+    MXO_TRY(broken_around(b, find(call->op), call, why));
+    broken_use_workspace(b, call);
+    return MXO_OK;
 }
 
 /* A call whose handles are addresses. */

@@ -350,7 +350,6 @@ static mxo_status signature_check(const mxo_call *call, const char *outputs,
     const signature_list out = {call->out, call->n_out};
     const mxo_op_info *s = NULL;
     signature_dims dims;
-    mxo_status status;
 
     for (size_t i = 0; signatures[i].name != NULL; i++) {
         s = strcmp(signatures[i].name, call->op) == 0 ? &signatures[i] : s;
@@ -360,16 +359,12 @@ static mxo_status signature_check(const mxo_call *call, const char *outputs,
                               "the operation");
     }
     signature_sizes(s, call, &dims);
-    status = signature_params(s, call, checks, why);
-    if (status == MXO_OK && (checks & SIGNATURE_BYTES) != 0) {
-        status = signature_bytes(call, why);
+    MXO_TRY(signature_params(s, call, checks, why));
+    if ((checks & SIGNATURE_BYTES) != 0) {
+        MXO_TRY(signature_bytes(call, why));
     }
-    if (status == MXO_OK) {
-        status = signature_tensors(call, in, s->in, checks, &dims, why);
-    }
-    return status == MXO_OK
-               ? signature_tensors(call, out, outputs, checks, &dims, why)
-               : status;
+    MXO_TRY(signature_tensors(call, in, s->in, checks, &dims, why));
+    return signature_tensors(call, out, outputs, checks, &dims, why);
 }
 
 #endif

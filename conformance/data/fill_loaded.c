@@ -71,19 +71,16 @@ static mxo_status move(const char *layout, const mxo_tensor *x, int only_shapes,
                      .params = params,
                      .in = x,
                      .out = made};
-    mxo_status status = emu->infer(NULL, &call, made, &n, why);
+    MXO_TRY(emu->infer(NULL, &call, made, &n, why));
 
-    for (uint32_t i = 0; i < n && status == MXO_OK; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         host_tensor *t;
-        status = tensor_set_add(out, made[i].name, made[i].dtype, made[i].rank,
-                                made[i].shape, &t);
-        if (status == MXO_OK) {
-            describe(&made[i], t, made[i].name);
-        }
+        MXO_TRY(tensor_set_add(out, made[i].name, made[i].dtype, made[i].rank,
+                               made[i].shape, &t));
+        describe(&made[i], t, made[i].name);
     }
     call.n_out = n;
-    return status == MXO_OK && !only_shapes ? emu->run(NULL, &call, why)
-                                            : status;
+    return !only_shapes ? emu->run(NULL, &call, why) : MXO_OK;
 }
 
 /* Random bytes in undefined elements. */

@@ -37,9 +37,8 @@ mxo_status nearest_inputs(const test_case *c, tensor_set *in, mxo_text why)
 {
     uint64_t shape[MXO_MAX_RANK];
     uint32_t dtype;
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; i < c->schema->n_inputs && status == MXO_OK; i++) {
+    for (int i = 0; i < c->schema->n_inputs; i++) {
         const op_input *spec = &c->schema->inputs[i];
         if (!case_has_input(c, i)) {
             continue;
@@ -47,10 +46,9 @@ mxo_status nearest_inputs(const test_case *c, tensor_set *in, mxo_text why)
         if (case_input(c, i, &dtype, shape, why) != 0) {
             return MXO_E_SHAPE;
         }
-        status = tensor_set_add(in, spec->name, dtype, spec->rank, shape, NULL);
+        MXO_TRY(tensor_set_add(in, spec->name, dtype, spec->rank, shape, NULL));
     }
-    return status == MXO_OK && fill_load_shapes(c, in, why) != 0 ? MXO_E_NOMEM
-                                                                 : status;
+    return fill_load_shapes(c, in, why) != 0 ? MXO_E_NOMEM : MXO_OK;
 }
 
 mxo_status nearest_infer(subject *oracle, const test_case *c, tensor_set *out,

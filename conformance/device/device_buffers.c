@@ -124,11 +124,9 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     p->host = h;
     p->is_fenced = is_fenced;
     p->parted = placement_dense(h);
-    if (may_be_parted(g->s->table->strides, h->name)) {
-        g->can_part |=
-            placement_part(&p->parted, h, low_align(g, h), STAGE_CHUNK)
-                ? (p->is_output ? PART_OUTPUTS : PART_INPUTS)
-                : 0u;
+    if (may_be_parted(g->s->table->strides, h->name) &&
+        placement_part(&p->parted, h, low_align(g, h), STAGE_CHUNK)) {
+        g->can_part |= p->is_output ? PART_OUTPUTS : PART_INPUTS;
     }
     p->size = p->parted.n_bytes + 2 * (uint64_t)STAGE_GUARD + STAGE_ALIGN +
               (is_fenced ? fence_room() : 0);
@@ -289,17 +287,16 @@ static mxo_status send_one(stage *g, placed *p, const uint8_t *bytes, int run,
                            mxo_text why)
 {
     flip_guards(p, run == STAGE_NOISE ? g->side == FENCE_BEHIND : run);
-    mxo_status status = send_guard(g, p, stage_front_of(p), why);
-
-    if (status == MXO_OK && !placement_is_dense(&p->at)) {
-        status = send_parted(g, p, bytes, run, why);
-    } else if (status == MXO_OK && bytes == NULL) {
-        status = send_made(g, p, run, why);
-    } else if (status == MXO_OK && p->host->n_bytes > 0) {
-        status = g->s->table->upload(g->s->ctx, p->buffer, p->offset, bytes,
-                                     p->host->n_bytes, why);
+    MXO_TRY(send_guard(g, p, stage_front_of(p), why));
+    if (!placement_is_dense(&p->at)) {
+        MXO_TRY(send_parted(g, p, bytes, run, why));
+    } else if (bytes == NULL) {
+        MXO_TRY(send_made(g, p, run, why));
+    } else if (p->host->n_bytes > 0) {
+        MXO_TRY(g->s->table->upload(g->s->ctx, p->buffer, p->offset, bytes,
+                                    p->host->n_bytes, why));
     }
-    return status == MXO_OK ? send_guard(g, p, stage_end_of(p), why) : status;
+    return send_guard(g, p, stage_end_of(p), why);
 }
 
 mxo_status stage_place_inputs(stage *g, mxo_text why)
@@ -334,20 +331,18 @@ mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)
 {
     const unsigned moves = LAUNCH_APART | LAUNCH_ALIGN;
     const int moves_outputs = ((ways | g->ways) & moves) != 0;
-    mxo_status status = MXO_OK;
 
     g->ways = ways;
     g->side = g->side == FENCE_BEHIND ? FENCE_BEFORE : FENCE_BEHIND;
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+    for (uint32_t i = 0; i < g->n_in; i++) {
         if (g->in[i].is_fenced || moves_outputs) {
-            status = move_one(g, &g->in[i], why);
+            MXO_TRY(move_one(g, &g->in[i], why));
         }
     }
-    for (uint32_t i = 0; status == MXO_OK && moves_outputs && i < g->n_out;
-         i++) {
-        status = move_one(g, &g->out[i], why);
+    for (uint32_t i = 0; moves_outputs && i < g->n_out; i++) {
+        MXO_TRY(move_one(g, &g->out[i], why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
@@ -430,14 +425,13 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
 
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
 {
-    mxo_status status = MXO_OK;
 
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = send_one(g, &g->out[i], NULL, run, why);
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        MXO_TRY(send_one(g, &g->out[i], NULL, run, why));
     }
-    return status == MXO_OK && g->workspace.buffer != NULL
+    return g->workspace.buffer != NULL
                ? send_one(g, &g->workspace, NULL, run, why)
-               : status;
+               : MXO_OK;
 }
 
 mxo_status stage_on_noise(stage *g, subject *s, const op_call *call,

@@ -118,21 +118,18 @@ static mxo_status check_input(stage *g, const placed *p, char *text,
 
 mxo_status stage_check_guards(stage *g, run_checks *d, mxo_text why)
 {
-    mxo_status status = MXO_OK;
 
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        status = check_guards(g, &g->in[i], d->guards, why);
-        if (status == MXO_OK) {
-            status = check_input(g, &g->in[i], d->inputs, why);
-        }
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        MXO_TRY(check_guards(g, &g->in[i], d->guards, why));
+        MXO_TRY(check_input(g, &g->in[i], d->inputs, why));
     }
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
-        status = check_guards(g, &g->out[i], d->guards, why);
+    for (uint32_t i = 0; i < g->n_out; i++) {
+        MXO_TRY(check_guards(g, &g->out[i], d->guards, why));
     }
-    if (status == MXO_OK && g->workspace.buffer != NULL) {
-        status = check_guards(g, &g->workspace, d->guards, why);
+    if (g->workspace.buffer != NULL) {
+        MXO_TRY(check_guards(g, &g->workspace, d->guards, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why)
@@ -186,20 +183,16 @@ static void compare_chunk(const stage *g, const placed *p, const host_tensor *t,
 mxo_status stage_compare_outputs(stage *g, const tensor_set *out, run_checks *d,
                                  mxo_text why)
 {
-    mxo_status status = MXO_OK;
 
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_out; i++) {
+    for (uint32_t i = 0; i < g->n_out; i++) {
         const host_tensor *t = &out->t[i];
-        for (uint64_t at = 0; status == MXO_OK && at < t->n_bytes;
-             at += STAGE_CHUNK) {
-            status = fetch_bytes(g, &g->out[i], at, why);
-            if (status == MXO_OK) {
-                compare_chunk(g, &g->out[i], t, at,
-                              shorter(t->n_bytes - at, STAGE_CHUNK), d);
-            }
+        for (uint64_t at = 0; at < t->n_bytes; at += STAGE_CHUNK) {
+            MXO_TRY(fetch_bytes(g, &g->out[i], at, why));
+            compare_chunk(g, &g->out[i], t, at,
+                          shorter(t->n_bytes - at, STAGE_CHUNK), d);
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 /* How many of n bytes of an output, from byte at on, are first those that it
@@ -231,19 +224,17 @@ static mxo_status check_kept(stage *g, const placed *p, int run,
                              const char *wrote, char *text, mxo_text why)
 {
     const uint64_t n_bytes = p->host->n_bytes;
-    mxo_status status = MXO_OK;
 
-    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
+    for (uint64_t at = 0; at < n_bytes; at += STAGE_CHUNK) {
         const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        status = fetch_bytes(g, p, at, why);
-        const uint64_t kept =
-            status == MXO_OK ? kept_bytes(p, run, g->chunk, n, at) : n;
+        MXO_TRY(fetch_bytes(g, p, at, why));
+        const uint64_t kept = kept_bytes(p, run, g->chunk, n, at);
         if (kept < n && text[0] == '\0') {
             (void)snprintf(text, SUBJECT_TEXT, "%s byte %" PRIu64 " of %s",
                            wrote, at + kept, p->host->name);
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status stage_check_refusal(stage *g, int run, run_checks *d, mxo_text why)

@@ -91,12 +91,10 @@ static mxo_status answer(const test_case *c, const tensor_set *in,
     for (uint32_t i = 0; i < in->n; i++) {
         describe(&in_tensor[i], &in->t[i]);
     }
-    mxo_status status = emu->infer(NULL, &call, out_tensor, &n_out, why);
-    if (status == MXO_OK) {
-        status = allocate(out, out_tensor, n_out);
-    }
+    MXO_TRY(emu->infer(NULL, &call, out_tensor, &n_out, why));
+    MXO_TRY(allocate(out, out_tensor, n_out));
     call.n_out = n_out;
-    return status == MXO_OK ? emu->run(NULL, &call, why) : status;
+    return emu->run(NULL, &call, why);
 }
 
 /* The hash of one case: its inputs, then its outputs or its refusal. */

@@ -42,26 +42,24 @@ static mxo_status check_vector(const mxo_call *call, const char *name,
 /* Shapes of the tensors that choose rows and constants. */
 static mxo_status check_choosers(const mxo_call *call, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
     if (mxo_call_int(call, "tile") < 1) {
         return mxo_fail(MXO_E_PARAM, why, "act.glu: tile is at least 1");
     }
     if (mxo_call_int(call, "gather")) {
-        status = check_vector(call, "row", 0, why);
+        MXO_TRY(check_vector(call, "row", 0, why));
     }
-    if (status != MXO_OK || mxo_call_is(call, "per_expert", "none")) {
-        return status;
+    if (mxo_call_is(call, "per_expert", "none")) {
+        return MXO_OK;
     }
-    status = check_vector(call, "expert", 0, why);
-    status = status == MXO_OK ? check_vector(call, "limit", 0, why) : status;
-    if (status != MXO_OK || mxo_call_is(call, "per_expert", "limit")) {
-        return status;
+    MXO_TRY(check_vector(call, "expert", 0, why));
+    MXO_TRY(check_vector(call, "limit", 0, why));
+    if (mxo_call_is(call, "per_expert", "limit")) {
+        return MXO_OK;
     }
     const uint64_t experts = mxo_call_in(call, "limit")->shape[0];
 
-    status = check_vector(call, "alpha", experts, why);
-    return status == MXO_OK ? check_vector(call, "beta", experts, why) : status;
+    MXO_TRY(check_vector(call, "alpha", experts, why));
+    return check_vector(call, "beta", experts, why);
 }
 
 /* The unit that the parameters alone describe. */
@@ -236,20 +234,20 @@ mxo_status run_act_glu(const mxo_call *call, mxo_text why)
     const mxo_tensor *y = mxo_call_out(call, bounds ? "y_lo" : "y");
     mxo_glu unit = unit_of(call);
     mxo_glu_view v = {0};
-    mxo_status status = view_of(&v, call, why);
     uint64_t row = 0;
 
+    MXO_TRY(view_of(&v, call, why));
     /* All rows are looked at before the first is written. */
-    for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
-        status = row_unit(call, &v, i, &row, &unit, why);
+    for (uint64_t i = 0; i < y->shape[0]; i++) {
+        MXO_TRY(row_unit(call, &v, i, &row, &unit, why));
     }
-    for (uint64_t i = 0; status == MXO_OK && i < y->shape[0]; i++) {
-        status = row_unit(call, &v, i, &row, &unit, why);
-        if (status == MXO_OK && bounds) {
+    for (uint64_t i = 0; i < y->shape[0]; i++) {
+        MXO_TRY(row_unit(call, &v, i, &row, &unit, why));
+        if (bounds) {
             run_bounds(&unit, &v, row, call, i);
-        } else if (status == MXO_OK) {
+        } else {
             run_row(&unit, &v, row, y, i);
         }
     }
-    return status;
+    return MXO_OK;
 }

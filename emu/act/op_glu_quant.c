@@ -42,7 +42,6 @@ static mxo_status make_plan(plan *p, const mxo_call *call, mxo_text why)
     static const char *const forms[] = {"f32", "e8m0", "packed", "packed_mn"};
     const int64_t group = mxo_call_int(call, "group");
     int dialect = 0;
-    mxo_status status;
 
     while (!mxo_call_is(call, "dialect",
                         mxo_glu_quant_name((mxo_glu_quant_dialect)dialect))) {
@@ -53,13 +52,11 @@ static mxo_status make_plan(plan *p, const mxo_call *call, mxo_text why)
     p->unit.limit = mxo_act_param(call, "limit");
     p->unit.pow2 = mxo_call_int(call, "pow2") != 0;
     p->scale_form = (form)mxo_call_choice(call, "scale", forms, 4);
-    status = dialect == MXO_GLUQ_DEEPGEMM_MEGA
-                 ? mxo_glu_view_split(&p->v, call, why)
-                 : mxo_glu_view_joint(&p->v, call, 0, 1, why);
-    if (status == MXO_OK) {
-        status = check_plan(p, group, why);
-    }
-    if (status == MXO_OK && dialect == MXO_GLUQ_DEEPGEMM_MEGA) {
+    MXO_TRY(dialect == MXO_GLUQ_DEEPGEMM_MEGA
+                ? mxo_glu_view_split(&p->v, call, why)
+                : mxo_glu_view_joint(&p->v, call, 0, 1, why));
+    MXO_TRY(check_plan(p, group, why));
+    if (dialect == MXO_GLUQ_DEEPGEMM_MEGA) {
         const mxo_tensor *w = mxo_call_in(call, "topk_weight");
         if (w->rank != 1 || w->shape[0] != p->v.rows) {
             return mxo_fail(MXO_E_SHAPE, why,
@@ -67,11 +64,9 @@ static mxo_status make_plan(plan *p, const mxo_call *call, mxo_text why)
                             "row");
         }
     }
-    if (status == MXO_OK) {
-        p->group = (uint64_t)group;
-        p->n_groups = p->v.cols / p->group;
-    }
-    return status;
+    p->group = (uint64_t)group;
+    p->n_groups = p->v.cols / p->group;
+    return MXO_OK;
 }
 
 mxo_status infer_act_glu_quant(const mxo_call *call, mxo_tensor *out_tensor,

@@ -87,16 +87,14 @@ static mxo_status read_first(nvfp4_plan *p, mxo_text why)
 {
     layer_recipe *r = &p->layer.one;
     const mxo_call *call = p->layer.call;
-    mxo_status status = read_rule(&p->quant, call, 0, why);
+    MXO_TRY(read_rule(&p->quant, call, 0, why));
 
     r->bias = MXO_P_BIAS1_NONE;
-    if (status == MXO_OK) {
-        status = layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why);
+    MXO_TRY(layer_choose(&r->gemm_out, call, MXO_FIELD_GEMM1_OUT, why));
+    if (p->layer.has_glu) {
+        MXO_TRY(layer_read_glu(r, call, why));
     }
-    if (status == MXO_OK && p->layer.has_glu) {
-        status = layer_read_glu(r, call, why);
-    }
-    if (status == MXO_OK && p->is_raw &&
+    if (p->is_raw &&
         (layer_format(r->gemm_out) != MXO_FMT_F32 ||
          (p->layer.has_glu && r->unit.dialect != MXO_GLU_TRTLLM_GEN))) {
         return mxo_fail(MXO_E_PARAM, why,
@@ -104,7 +102,7 @@ static mxo_status read_first(nvfp4_plan *p, mxo_text why)
                         "glu=trtllm_gen, which has a place for it",
                         call->op);
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status read_second(nvfp4_plan *p, mxo_text why)
@@ -160,7 +158,6 @@ mxo_status nvfp4_make(nvfp4_plan *p, const mxo_call *call, const int has[2],
                       mxo_text why)
 {
     layer_plan *l = &p->layer;
-    mxo_status status;
 
     memset(p, 0, sizeof *p);
     l->call = call;
@@ -168,21 +165,17 @@ mxo_status nvfp4_make(nvfp4_plan *p, const mxo_call *call, const int has[2],
     l->has_two = has[1];
     l->has_glu = has[0] && (has[1] || mxo_call_is(call, "stage", "act"));
     l->has_sum = has[1] && (has[0] || mxo_call_is(call, "stage", "sum"));
-    status = read_sizes(l, why);
-    if (status == MXO_OK) {
-        status = read_common(p, why);
+    MXO_TRY(read_sizes(l, why));
+    MXO_TRY(read_common(p, why));
+    if (l->has_one) {
+        MXO_TRY(read_first(p, why));
     }
-    if (status == MXO_OK && l->has_one) {
-        status = read_first(p, why);
+    if (l->has_two) {
+        MXO_TRY(read_second(p, why));
     }
-    if (status == MXO_OK && l->has_two) {
-        status = read_second(p, why);
-    }
-    if (status == MXO_OK) {
-        settle_result(p);
-        place_scratch(p);
-    }
-    return status;
+    settle_result(p);
+    place_scratch(p);
+    return MXO_OK;
 }
 
 uint32_t nvfp4_global(const nvfp4_plan *p, const char *name, uint64_t i)

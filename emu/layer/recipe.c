@@ -279,24 +279,24 @@ static mxo_status read_bias(layer_recipe *r, const mxo_call *call,
     if (mxo_call_is(call, "bias", "none")) {
         return MXO_OK;
     }
-    mxo_status status = layer_choose(&r->bias, call, field, why);
+    MXO_TRY(layer_choose(&r->bias, call, field, why));
 
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
         r->bias = r->bias == same[i][0] ? same[i][1] : r->bias;
     }
-    if (status == MXO_OK && r->bias != MXO_P_BIAS1_NONE) {
-        status = layer_choose(&r->bias_type, call, MXO_FIELD_BIAS_TYPE, why);
+    if (r->bias != MXO_P_BIAS1_NONE) {
+        MXO_TRY(layer_choose(&r->bias_type, call, MXO_FIELD_BIAS_TYPE, why));
     }
     const int is_scaled =
         r->quant.op == MXO_P_QUANT_STATIC || r->quant.op == MXO_P_QUANT_NVFP4;
 
-    if (status == MXO_OK && r->bias == MXO_P_BIAS1_ORDER &&
+    if (r->bias == MXO_P_BIAS1_ORDER &&
         (is_scaled || !layer_order_of(r->order)->has_bias)) {
         return mxo_fail(MXO_E_PARAM, why,
                         "%s: %s=order needs an order that has a place for it",
                         call->op, mxo_profile_question_at((int)field)->key);
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status layer_read_gemm1(layer_recipe *r, const mxo_call *call, mxo_text why)
@@ -424,23 +424,17 @@ static mxo_status read_dialect(mxo_glu *unit, const mxo_call *call,
 
 mxo_status layer_read_glu(layer_recipe *r, const mxo_call *call, mxo_text why)
 {
-    mxo_status status = read_dialect(&r->unit, call, why);
-
-    if (status == MXO_OK) {
-        status = layer_choose(&r->glu_out, call, MXO_FIELD_GLU_OUT, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(read_dialect(&r->unit, call, why));
+    MXO_TRY(layer_choose(&r->glu_out, call, MXO_FIELD_GLU_OUT, why));
     r->unit.nan = layer_glu_nan(call);
     r->unit.from = layer_leaves(r, r->gemm_out);
     r->unit.to = layer_format(r->glu_out);
-    status = is_swiglu(call) ? swiglu_constants(&r->unit, call, why)
-                             : silu_constants(&r->unit, call);
-    const char *sentence = status == MXO_OK ? mxo_glu_check(&r->unit) : NULL;
+    MXO_TRY(is_swiglu(call) ? swiglu_constants(&r->unit, call, why)
+                            : silu_constants(&r->unit, call));
+    const char *sentence = mxo_glu_check(&r->unit);
 
     return sentence == NULL
-               ? status
+               ? MXO_OK
                : mxo_fail(MXO_E_PARAM, why, "%s: %s", call->op, sentence);
 }
 

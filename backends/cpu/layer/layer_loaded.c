@@ -83,17 +83,10 @@ static mxo_status undo_one(undoing *u, uint32_t at, int i, mxo_text why)
                         u->name, given->name);
     }
     const uint64_t extent[3] = {t->shape[0], t->shape[1], t->shape[2]};
-    mxo_status status = cpu_conversion_chain(u->name, i, text, why);
 
-    if (status == MXO_OK) {
-        status = cpu_chain_of(&u->chain, text, t->dtype, extent, why);
-    }
-    if (status == MXO_OK) {
-        status = check_given(u, i, given, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(cpu_conversion_chain(u->name, i, text, why));
+    MXO_TRY(cpu_chain_of(&u->chain, text, t->dtype, extent, why));
+    MXO_TRY(check_given(u, i, given, why));
     t->buffer = u->to->held[i] = malloc((size_t)t->n_bytes + 1);
     return t->buffer == NULL
                ? cpu_fail(MXO_E_NOMEM, why, "no memory for %s", t->name)

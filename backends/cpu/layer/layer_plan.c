@@ -194,7 +194,7 @@ static mxo_status read_absent(layer *l, mxo_text why)
 
 mxo_status cpu_layer_group(layer *l, mxo_text why)
 {
-    mxo_status status = MXO_OK;
+
     size_t absent = 0;
 
     l->expert = malloc((l->slots + 1) * sizeof *l->expert);
@@ -204,9 +204,9 @@ mxo_status cpu_layer_group(layer *l, mxo_text why)
         return cpu_fail(MXO_E_NOMEM, why, "no memory for the slots");
     }
     /* first[e + 2] counts, first[e + 1] is where e's next slot goes. */
-    for (size_t i = 0; status == MXO_OK && i < l->slots; i++) {
-        status = find_expert(l, i, why);
-        if (status == MXO_OK && l->expert[i] >= 0) {
+    for (size_t i = 0; i < l->slots; i++) {
+        MXO_TRY(find_expert(l, i, why));
+        if (l->expert[i] >= 0) {
             l->first[l->expert[i] + 2]++;
         } else {
             absent++;
@@ -215,13 +215,12 @@ mxo_status cpu_layer_group(layer *l, mxo_text why)
     for (size_t e = 0; e < l->experts; e++) {
         l->first[e + 2] += l->first[e + 1];
     }
-    for (size_t i = 0; status == MXO_OK && i < l->slots; i++) {
+    for (size_t i = 0; i < l->slots; i++) {
         if (l->expert[i] >= 0) {
             l->pair[l->first[l->expert[i] + 1]++] = (uint32_t)i;
         }
     }
-    return status == MXO_OK && absent > 0 && l->has_sum ? read_absent(l, why)
-                                                        : status;
+    return absent > 0 && l->has_sum ? read_absent(l, why) : MXO_OK;
 }
 
 void cpu_layer_close(layer *l)

@@ -170,16 +170,18 @@ static mxo_status read_given(const layer *l, layer_quant *q, uint32_t from,
 
     const int rule = index_of(rule_word(l, q), rules);
 
+    MXO_TRY(status);
     q->is_reciprocal = rule == 1;
-    status = status == MXO_OK && rule < 0 ? refuse(l, LAYER_QUANT_RULE, why)
-                                          : status;
-    if (status == MXO_OK && !call_is(l->call, "input_scale", "given")) {
+    if (rule < 0) {
+        return refuse(l, LAYER_QUANT_RULE, why);
+    }
+    if (!call_is(l->call, "input_scale", "given")) {
         return cpu_fail(MXO_E_PARAM, why,
                         "quant.static needs input_scale=given");
     }
     cpu_quant_make(&q->by, cpu_quant_rule_of("floor"),
                    cpu_element_of(sizes[size]), from, CPU_BY_RULE);
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status read_nvfp4(const layer *l, layer_quant *q, uint32_t from,
@@ -192,16 +194,17 @@ static mxo_status read_nvfp4(const layer *l, layer_quant *q, uint32_t from,
     const int rule = index_of(rule_word(l, q), rules);
 
     (void)choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
-    if (status == MXO_OK && rule < 0) {
+    MXO_TRY(status);
+    if (rule < 0) {
         return refuse(l, LAYER_QUANT_RULE, why);
     }
-    if (status == MXO_OK && !call_is(l->call, "input_scale", "given")) {
+    if (!call_is(l->call, "input_scale", "given")) {
         return cpu_fail(MXO_E_PARAM, why,
                         "quant.nvfp4 needs input_scale=given");
     }
     q->by.from = from;
-    q->nvfp4 = status == MXO_OK ? cpu_nvfp4_of(rules[rule]) : NULL;
-    return status;
+    q->nvfp4 = cpu_nvfp4_of(rules[rule]);
+    return MXO_OK;
 }
 
 static mxo_status read_rule(const layer *l, layer_quant *q, uint32_t from,
@@ -219,25 +222,24 @@ static mxo_status read_rule(const layer *l, layer_quant *q, uint32_t from,
     }
     const int element = choose(l, LAYER_QUANT_ELEMENT, sizes, &status, why);
 
+    MXO_TRY(status);
     q->is_quark_hip = strcmp(word, "quark_hip") == 0;
     if (q->is_quark_hip) { /* its block is quark_triton's, its code its own */
         word = q->op == LAYER_BY_QDQ ? "floor" : "quark_triton";
     }
     const cpu_quant_rule *rule = cpu_quant_rule_of(word);
 
-    if (status == MXO_OK && rule == NULL) {
+    if (rule == NULL) {
         return strcmp(word, "unknown") == 0
                    ? refuse(l, LAYER_QUANT_RULE, why)
                    : cpu_fail(MXO_E_PARAM, why, "%s is no rule of such blocks",
                               word);
     }
-    if (status == MXO_OK) {
-        cpu_quant_make(
-            &q->by, rule,
-            cpu_element_of(q->op == LAYER_BY_QDQ ? "e2m1" : sizes[element]),
-            from, CPU_BY_RULE);
-    }
-    return status;
+    cpu_quant_make(
+        &q->by, rule,
+        cpu_element_of(q->op == LAYER_BY_QDQ ? "e2m1" : sizes[element]), from,
+        CPU_BY_RULE);
+    return MXO_OK;
 }
 
 static mxo_status read_group(const layer *l, layer_quant *q, mxo_text why)
@@ -367,7 +369,8 @@ mxo_status cpu_layer_read_glu(layer *l, mxo_text why)
     l->glu_saturates = out == LAYER_SAT;
     l->unit.base.to = cpu_layer_dtype(out);
     l->unit.from = cpu_layer_dtype(cpu_layer_leaves(&l->one));
-    if (status == MXO_OK && cpu_glu_dialect(&l->unit, name) != 0) {
+    MXO_TRY(status);
+    if (cpu_glu_dialect(&l->unit, name) != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend has no glu=%s for activation=%s", name,
                         call_text(l->call, "activation"));
@@ -378,11 +381,8 @@ mxo_status cpu_layer_read_glu(layer *l, mxo_text why)
     if (*nan != '\0' && cpu_glu_nan(&l->unit, nan) != 0) {
         return cpu_fail(MXO_E_PARAM, why, "glu_nan is unknown");
     }
-    if (status == MXO_OK) {
-        status = read_constants(l, is_silu, why);
-    }
-    return status == MXO_OK ? cpu_glu_check(&l->unit, &l->unit.base, why)
-                            : status;
+    MXO_TRY(read_constants(l, is_silu, why));
+    return cpu_glu_check(&l->unit, &l->unit.base, why);
 }
 
 /* A routing weight before the second GEMM belongs to the only slot. */
@@ -416,20 +416,18 @@ static mxo_status read_second(layer *l, mxo_text why)
     mxo_status status = MXO_OK;
     const int same = choose(l, LAYER_REQUANT, requants, &status, why);
 
-    if (status == MXO_OK && same) {
-        status = read_quant(l, &l->two, from, why);
+    MXO_TRY(status);
+    if (same) {
+        MXO_TRY(read_quant(l, &l->two, from, why));
     }
-    if (status == MXO_OK) {
-        status = read_weights(l, &l->two, from, why);
-    }
-    if (status == MXO_OK) {
-        status = read_bias(l, &l->two, LAYER_BIAS2, why);
-    }
+    MXO_TRY(read_weights(l, &l->two, from, why));
+    MXO_TRY(read_bias(l, &l->two, LAYER_BIAS2, why));
     l->routing_at =
         (layer_routing)choose(l, LAYER_ROUTING_AT, at, &status, why);
     l->weight_type = cpu_layer_type(l, LAYER_ROUTING_TYPE, &status, why);
     l->two.out = cpu_layer_type(l, LAYER_ROW_OUT, &status, why);
-    return status == MXO_OK ? check_routing(l, why) : status;
+    MXO_TRY(status);
+    return check_routing(l, why);
 }
 
 mxo_status cpu_layer_read_sum(layer *l, mxo_text why)
@@ -466,18 +464,16 @@ static mxo_status read_first(layer *l, mxo_text why)
     const char *text = call_text(l->call, "from");
     const uint32_t from =
         strcmp(text, "e2m1") == 0 ? MXO_U8 : cpu_float_dtype(text);
-    mxo_status status = read_quant(l, &l->one, from, why);
+    mxo_status status = MXO_OK;
 
-    if (status == MXO_OK) {
-        status = read_weights(l, &l->one, from, why);
-    }
-    if (status == MXO_OK) {
-        status = read_bias(l, &l->one, LAYER_BIAS1, why);
-    }
+    MXO_TRY(read_quant(l, &l->one, from, why));
+    MXO_TRY(read_weights(l, &l->one, from, why));
+    MXO_TRY(read_bias(l, &l->one, LAYER_BIAS1, why));
     l->one.out = cpu_layer_is_split(l)
                      ? LAYER_BF16
                      : cpu_layer_type(l, LAYER_GEMM1_OUT, &status, why);
-    return status == MXO_OK && l->has_glu ? cpu_layer_read_glu(l, why) : status;
+    MXO_TRY(status);
+    return l->has_glu ? cpu_layer_read_glu(l, why) : MXO_OK;
 }
 
 mxo_status cpu_layer_read_recipe(layer *l, mxo_text why)

@@ -124,16 +124,17 @@ static mxo_status read_first(fp4 *f, mxo_text why)
 
     f->quant = rule_of(f, LAYER_QUANT_RULE, &status, why);
     l->one.out = cpu_layer_type(l, LAYER_GEMM1_OUT, &status, why);
-    if (status == MXO_OK && l->has_glu) {
-        status = cpu_layer_read_glu(l, why);
+    MXO_TRY(status);
+    if (l->has_glu) {
+        MXO_TRY(cpu_layer_read_glu(l, why));
     }
-    if (status == MXO_OK && f->is_raw &&
+    if (f->is_raw &&
         (l->one.out != LAYER_F32 ||
          (l->has_glu && l->unit.steps != cpu_steps_of("trtllm_gen")))) {
         return cpu_fail(MXO_E_PARAM, why,
                         "global_at=glu needs gemm1_out=f32 and glu=trtllm_gen");
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status read_second(fp4 *f, mxo_text why)

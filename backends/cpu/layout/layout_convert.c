@@ -167,31 +167,28 @@ static mxo_status convert_one(cpu_context *ctx, const mxo_call *call,
     }
     const uint64_t extent[3] = {in->shape[0], in->shape[1],
                                 in->rank == 2 ? 1 : in->shape[2]};
-    mxo_status status =
-        cpu_conversion_chain(call_text(call, "conversion"), i, text, why);
-    status = status == MXO_OK ? cpu_chain_of(c, text, in->dtype, extent, why)
-                              : status;
-    if (status == MXO_OK && c->stage[c->n - 1].map.n_records > 0) {
-        status = cpu_fail(MXO_E_UNSUPPORTED, why,
-                          "the cpu backend converts no layer to records");
-    }
-    if (status != MXO_OK || !check) {
-        status = status == MXO_OK ? cpu_chain_run(ctx, c, 1, cpu_data(out),
-                                                  cpu_data(in), why)
-                                  : status;
-        return status == MXO_OK && valid != NULL
-                   ? cpu_chain_valid(ctx, c, cpu_data(valid), why)
-                   : status;
-    }
+
+    MXO_TRY(cpu_conversion_chain(call_text(call, "conversion"), i, text, why));
+    MXO_TRY(cpu_chain_of(c, text, in->dtype, extent, why));
     const cpu_stage *last = &c->stage[c->n - 1];
-    const uint64_t n = last->map.physical_bits / last->map.elem_bits;
-    status = cpu_want_bytes(out, tensor_names[i], last->physical,
-                            n * cpu_dtype_bytes(last->physical), why);
-    if (status == MXO_OK && valid != NULL) {
-        status = cpu_want_bytes(valid, valid_names[i], MXO_U8, n, why);
+
+    if (last->map.n_records > 0) {
+        return cpu_fail(MXO_E_UNSUPPORTED, why,
+                        "the cpu backend converts no layer to records");
     }
-    return status == MXO_OK ? cpu_chain_check(ctx, c, cpu_data(in), why)
-                            : status;
+    if (!check) {
+        MXO_TRY(cpu_chain_run(ctx, c, 1, cpu_data(out), cpu_data(in), why));
+        return valid != NULL ? cpu_chain_valid(ctx, c, cpu_data(valid), why)
+                             : MXO_OK;
+    }
+    const uint64_t n = last->map.physical_bits / last->map.elem_bits;
+
+    MXO_TRY(cpu_want_bytes(out, tensor_names[i], last->physical,
+                           n * cpu_dtype_bytes(last->physical), why));
+    if (valid != NULL) {
+        MXO_TRY(cpu_want_bytes(valid, valid_names[i], MXO_U8, n, why));
+    }
+    return cpu_chain_check(ctx, c, cpu_data(in), why);
 }
 
 /* Check the loader's requirements on the whole layer. */

@@ -111,31 +111,27 @@ mxo_status cpu_layout_groups(cpu_context *ctx, const mxo_call *call,
     const mxo_tensor *ends = call_out(call, "ends");
     const double align = call_number(call, "align");
     const double total = call_number(call, "total");
-    mxo_status status = cpu_known(call, "align total", why);
 
-    if (status == MXO_OK && !(align >= 1 && align < (double)most &&
-                              total >= 0 && total < (double)most)) {
-        status = cpu_fail(MXO_E_PARAM, why, "align or total is out of range");
+    MXO_TRY(cpu_known(call, "align total", why));
+    if (!(align >= 1 && align < (double)most && total >= 0 &&
+          total < (double)most)) {
+        return cpu_fail(MXO_E_PARAM, why, "align or total is out of range");
     }
-    if (status == MXO_OK) {
-        status = sizes == NULL
-                     ? cpu_fail(MXO_E_SHAPE, why, "the tensor sizes is missing")
-                     : cpu_want(ends, "ends", MXO_I32, 1, sizes->shape, why);
+    if (sizes == NULL) {
+        return cpu_fail(MXO_E_SHAPE, why, "the tensor sizes is missing");
     }
-    const uint64_t rows[1] = {status == MXO_OK ? (uint64_t)total : 0};
-    if (status == MXO_OK) {
-        status = cpu_want(index, "index", MXO_I32, 1, rows, why);
-    }
+    MXO_TRY(cpu_want(ends, "ends", MXO_I32, 1, sizes->shape, why));
+    const uint64_t rows[1] = {(uint64_t)total};
+
+    MXO_TRY(cpu_want(index, "index", MXO_I32, 1, rows, why));
     const grouping g = {.align = (int64_t)align,
                         .gran = 1,
                         .rows = INT64_MAX,
                         .to_rows = (int64_t)total,
                         .list = sizes};
-    status = status == MXO_OK ? check_groups(&g, why) : status;
-    if (status != MXO_OK) {
-        return status;
-    }
     group at = {0, 0, 0};
+
+    MXO_TRY(check_groups(&g, why));
     memset(cpu_data(index), 0xff, (size_t)index->n_bytes);
     for (uint64_t i = 0; i < sizes->n_bytes / 4; i++) {
         at = next_group(&g, i, at);

@@ -361,18 +361,17 @@ static mxo_status check(const mxo_call *call, finalize_job *job, mxo_text why)
     job->slots = shape[1];
     const uint64_t y_shape[2] = {shape[0], hidden > 0 ? (uint64_t)hidden
                                                       : job->x->shape[1]};
-    mxo_status status = cpu_want(job->x, "x", from, 2, job->x->shape, why);
+    MXO_TRY(cpu_want(job->x, "x", from, 2, job->x->shape, why));
 
-    status =
-        status == MXO_OK ? cpu_want(job->y, "y", to, 2, y_shape, why) : status;
-    if (status == MXO_OK && pairs == NULL &&
+    MXO_TRY(cpu_want(job->y, "y", to, 2, y_shape, why));
+    if (pairs == NULL &&
         (job->slots == 0 || job->x->shape[0] != shape[0] * job->slots)) {
-        status = cpu_fail(MXO_E_PARAM, why, "top_k does not divide x's rows");
+        return cpu_fail(MXO_E_PARAM, why, "top_k does not divide x's rows");
     }
-    if (status == MXO_OK && y_shape[1] > job->x->shape[1]) {
-        status = cpu_fail(MXO_E_PARAM, why, "hidden_dim is beyond x");
+    if (y_shape[1] > job->x->shape[1]) {
+        return cpu_fail(MXO_E_PARAM, why, "hidden_dim is beyond x");
     }
-    return status == MXO_OK ? check_pairs(call, shape, why) : status;
+    return check_pairs(call, shape, why);
 }
 
 mxo_status cpu_moe_finalize(cpu_context *ctx, const mxo_call *call,

@@ -66,23 +66,20 @@ static mxo_status plan_one(gpu_plan *plan, int is_first, int probe,
     void *const stream = plan->scratch->lanes.stream[plan->lane];
     const int overlaps =
         plan->overlaps && !is_first && !plan->scratch->captures;
-    mxo_status status = MXO_OK;
 
     if (plan->turn != NULL) {
         plan->turn(plan);
     }
     if (plan->n_clear > 0) {
-        status =
-            gpu_fill(plan->clear, plan->clear_to, plan->n_clear, stream, why);
+        MXO_TRY(
+            gpu_fill(plan->clear, plan->clear_to, plan->n_clear, stream, why));
     }
-    if (status == MXO_OK && plan->grid > 0) {
+    if (plan->grid > 0) {
         const gpu_shape shape = {plan->grid, plan->threads, plan->shared,
                                  overlaps,   stream,        plan->together};
-        status = gpu_launch(plan->kernel, &shape, &plan->args, why);
+        MXO_TRY(gpu_launch(plan->kernel, &shape, &plan->args, why));
     }
-    return status == MXO_OK && probe && plan->odd != NULL
-               ? plan_probe(plan, why)
-               : status;
+    return probe && plan->odd != NULL ? plan_probe(plan, why) : MXO_OK;
 }
 
 /* Lanes that were begun are joined even if a launch fails. */

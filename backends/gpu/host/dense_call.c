@@ -97,7 +97,6 @@ mxo_status dense_call_make(const mxo_call *call, dense_call *d,
                            gpu_plan *gather, gpu_plan *scatter, mxo_text why)
 {
     const uint64_t n_bytes = dense_call_bytes(call);
-    mxo_status status = MXO_OK;
 
     d->call = *call;
     if (n_bytes == 0) {
@@ -112,13 +111,13 @@ mxo_status dense_call_make(const mxo_call *call, dense_call *d,
     uint8_t *room = tensor_address(call->workspace);
 
     room += (ROOM_ALIGN - (uintptr_t)room % ROOM_ALIGN) % ROOM_ALIGN;
-    for (uint32_t i = 0; i < call->n_in && status == MXO_OK; i++) {
-        status = move_rows(&call->in[i], &d->in[i], &room, 0, gather, why);
+    for (uint32_t i = 0; i < call->n_in; i++) {
+        MXO_TRY(move_rows(&call->in[i], &d->in[i], &room, 0, gather, why));
     }
-    for (uint32_t i = 0; i < call->n_out && status == MXO_OK; i++) {
-        status = move_rows(&call->out[i], &d->out[i], &room, 1, scatter, why);
+    for (uint32_t i = 0; i < call->n_out; i++) {
+        MXO_TRY(move_rows(&call->out[i], &d->out[i], &room, 1, scatter, why));
     }
     d->call.in = d->in;
     d->call.out = d->out;
-    return status;
+    return MXO_OK;
 }

@@ -42,24 +42,22 @@ static mxo_status glu_read_chosen(const mxo_call *call, glu_chosen *c,
                                         "beta"};
     const int all = call_is(call, "per_expert", "all");
     const int own = all || call_is(call, "per_expert", "limit");
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; i < GLU_VECTORS && status == MXO_OK; i++) {
+    for (int i = 0; i < GLU_VECTORS; i++) {
         const int wanted = i == GLU_ROW      ? call_is(call, "gather", "1")
                            : i <= GLU_LIMITS ? own
                                              : all;
         if (wanted) {
-            status = glu_chosen_vector(call, names[i],
-                                       i <= GLU_EXPERT ? MXO_I32 : MXO_F32,
-                                       &c->v[i], &c->n[i], why);
+            MXO_TRY(glu_chosen_vector(call, names[i],
+                                      i <= GLU_EXPERT ? MXO_I32 : MXO_F32,
+                                      &c->v[i], &c->n[i], why));
         }
     }
-    if (status == MXO_OK && all &&
-        (c->n[GLU_ALPHAS] != c->n[GLU_LIMITS] ||
-         c->n[GLU_BETAS] != c->n[GLU_LIMITS])) {
+    if (all && (c->n[GLU_ALPHAS] != c->n[GLU_LIMITS] ||
+                c->n[GLU_BETAS] != c->n[GLU_LIMITS])) {
         return gpu_fail(MXO_E_SHAPE, why, "alpha, beta and limit differ");
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Every row that is asked for is there, and so is its expert. */

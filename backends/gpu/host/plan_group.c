@@ -64,14 +64,10 @@ mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why)
     const gpu_want q = want_beside(x, MXO_U8, cols / 2);
     const gpu_want scale = want_beside(x, MXO_E8M0, cols / LAYER_BLOCK);
     const gpu_want y = want_beside(x, x->dtype, cols);
-    mxo_status status = need_shaped(call, 1, "q", &q, &at[0], why);
+    MXO_TRY(need_shaped(call, 1, "q", &q, &at[0], why));
 
-    if (status == MXO_OK) {
-        status = need_shaped(call, 1, "scale", &scale, &at[1], why);
-    }
-    if (status == MXO_OK) {
-        status = need_shaped(call, 1, "y", &y, &at[2], why);
-    }
+    MXO_TRY(need_shaped(call, 1, "scale", &scale, &at[1], why));
+    MXO_TRY(need_shaped(call, 1, "y", &y, &at[2], why));
     (void)quant_make(&a->o.q, "e2m1", quark ? "floor" : "quark_triton", "");
     a->o.op = quark ? LAYER_BY_QUARK_HIP : LAYER_BY_QDQ;
     a->o.type = group_type(call, "from");
@@ -84,7 +80,7 @@ mxo_status plan_qdq(const mxo_call *call, gpu_plan *plan, mxo_text why)
     a->scale = at[1];
     a->y = at[2];
     (void)plan_step(plan, &kernel, a->blocks);
-    return status;
+    return MXO_OK;
 }
 
 /* Elements of a group along an axis; 0 is the whole of it. */
@@ -113,7 +109,7 @@ mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
         return gpu_fail(MXO_E_PARAM, why,
                         "dequant.group: a group size is negative");
     }
-    mxo_status status = quant_need(call, &element, "floor", why);
+    MXO_TRY(quant_need(call, &element, "floor", why));
 
     a->f = element.f;
     a->packed = (uint32_t)call_is(call, "element", "e2m1");
@@ -130,15 +126,11 @@ mxo_status plan_dequant_group(const mxo_call *call, gpu_plan *plan,
     const gpu_want out = want_beside(q, types[a->to], a->cols);
 
     scales.shape[q->rank - 2] = a->scale_rows;
-    if (status == MXO_OK) {
-        status = need_shaped(call, 0, "scale", &scales, &scale, why);
-    }
-    if (status == MXO_OK) {
-        status = need_shaped(call, 1, "y", &out, &y, why);
-    }
+    MXO_TRY(need_shaped(call, 0, "scale", &scales, &scale, why));
+    MXO_TRY(need_shaped(call, 1, "y", &out, &y, why));
     a->q = tensor_address(q);
     a->scale = scale;
     a->y = y;
     (void)plan_step(plan, &kernel, a->n);
-    return status;
+    return MXO_OK;
 }

@@ -115,18 +115,18 @@ static mxo_status finalize_pairs_of(const mxo_call *call, finalize_args *a,
     const gpu_want weights = {finalize_dtype(a->weight), 2, {tokens, a->slots}};
     uint8_t *at[3] = {NULL, NULL, NULL};
     uint32_t has_map = 0;
-    mxo_status status = call_flag(call, "map", &has_map, why);
+    MXO_TRY(call_flag(call, "map", &has_map, why));
 
-    if (status == MXO_OK && call_is(call, "source", "permuted")) {
-        status = need_shaped(call, 0, "index", &ids, &at[0], why);
+    if (call_is(call, "source", "permuted")) {
+        MXO_TRY(need_shaped(call, 0, "index", &ids, &at[0], why));
     }
-    if (status == MXO_OK && has_map) {
-        status = need_shaped(call, 0, "topk_ids", &ids, &at[1], why);
+    if (has_map) {
+        MXO_TRY(need_shaped(call, 0, "topk_ids", &ids, &at[1], why));
     }
-    if (status == MXO_OK && !call_is(call, "weight", "none")) {
-        status = need_shaped(call, 0, "topk_weights", &weights, &at[2], why);
+    if (!call_is(call, "weight", "none")) {
+        MXO_TRY(need_shaped(call, 0, "topk_weights", &weights, &at[2], why));
     }
-    if (status == MXO_OK && has_map && (map == NULL || map->rank != 1)) {
+    if (has_map && (map == NULL || map->rank != 1)) {
         return gpu_fail(MXO_E_SHAPE, why,
                         "moe.finalize: expert_map is a "
                         "vector");
@@ -134,8 +134,8 @@ static mxo_status finalize_pairs_of(const mxo_call *call, finalize_args *a,
     a->index = at[0];
     a->ids = at[1];
     a->weights = at[2];
-    a->map = has_map && status == MXO_OK ? tensor_address(map) : NULL;
-    return status;
+    a->map = has_map ? tensor_address(map) : NULL;
+    return MXO_OK;
 }
 
 /* The host looks at the few numbers that must lead somewhere. */
@@ -206,19 +206,17 @@ static mxo_status finalize_shapes(const mxo_call *call, finalize_args *a,
     }
     const gpu_want want = {finalize_dtype(a->to), 2, {tokens, a->cols}};
     uint8_t *at = NULL;
-    mxo_status status = need_shaped(call, 1, "y", &want, &at, why);
+    MXO_TRY(need_shaped(call, 1, "y", &want, &at, why));
 
     a->x = tensor_address(x);
     a->y = at;
     a->slots = (uint32_t)slots;
     a->outputs = tokens * a->cols;
-    if (status == MXO_OK) {
-        status = finalize_pairs_of(call, a, tokens, why);
-    }
-    return status == MXO_OK && !call_is_captured(call)
+    MXO_TRY(finalize_pairs_of(call, a, tokens, why));
+    return !call_is_captured(call)
                ? finalize_check(call, a, tokens * slots, x->shape[0],
                                 map == NULL ? 0 : map->shape[0], why)
-               : status;
+               : MXO_OK;
 }
 
 mxo_status plan_finalize(const mxo_call *call, gpu_plan *plan, mxo_text why)

@@ -133,14 +133,9 @@ mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     static const gpu_kernel quant = KERNEL(nvfp4_quant, 0);
     const mxo_tensor *const x = call_in(call, "x");
     nvfp4_quant_args *const a = PLAN_ARGS(plan, nvfp4_quant_args);
-    mxo_status status = nvfp4_check(call, call_is(call, "scale", "e8m0"), why);
+    MXO_TRY(nvfp4_check(call, call_is(call, "scale", "e8m0"), why));
 
-    if (status == MXO_OK) {
-        status = call_flag(call, "inverted", &a->inverted, why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(call_flag(call, "inverted", &a->inverted, why));
     nvfp4_fill_rule(call, a);
     if (x == NULL || x->rank == 0 || x->shape[x->rank - 1] % a->size != 0) {
         return gpu_fail(MXO_E_SHAPE, why,
@@ -156,16 +151,12 @@ mxo_status plan_nvfp4_quant(const mxo_call *call, gpu_plan *plan, mxo_text why)
     a->x = tensor_address(x);
     a->per_row = cols / a->size;
     a->blocks = x->n_bytes / bytes / a->size;
-    status =
-        nvfp4_global(call, a, cols == 0 ? 0 : x->n_bytes / bytes / cols, why);
-    if (status == MXO_OK) {
-        status = nvfp4_scales(call, x, plan, why);
-    }
-    if (status == MXO_OK) {
-        status = need_shaped(call, 1, "q", &q, &a->q, why);
-    }
+    MXO_TRY(
+        nvfp4_global(call, a, cols == 0 ? 0 : x->n_bytes / bytes / cols, why));
+    MXO_TRY(nvfp4_scales(call, x, plan, why));
+    MXO_TRY(need_shaped(call, 1, "q", &q, &a->q, why));
     (void)plan_step(plan, &quant, a->blocks);
-    return status;
+    return MXO_OK;
 }
 
 mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
@@ -189,36 +180,29 @@ mxo_status plan_nvfp4_dequant(const mxo_call *call, gpu_plan *plan,
     const gpu_want bytes =
         want_beside(q, MXO_E4M3, (a->cols + NVFP4_BLOCK - 1) / NVFP4_BLOCK);
     const gpu_want out = want_beside(q, types[a->to], a->cols);
-    mxo_status status = need_shaped(call, 0, "scale", &bytes, &scale, why);
+    MXO_TRY(need_shaped(call, 0, "scale", &bytes, &scale, why));
 
-    if (status == MXO_OK) {
-        status = need_shaped(call, 0, "global_scale", &one, &global, why);
-    }
-    if (status == MXO_OK) {
-        status = need_shaped(call, 1, "y", &out, &y, why);
-    }
+    MXO_TRY(need_shaped(call, 0, "global_scale", &one, &global, why));
+    MXO_TRY(need_shaped(call, 1, "y", &out, &y, why));
     a->q = tensor_address(q);
     a->scale = scale;
     a->global = global;
     a->y = y;
     (void)plan_step(plan, &dequant, a->n);
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status nvfp4_positive(const mxo_call *call,
                                  const nvfp4_scalars_job *a, int in,
                                  mxo_text why)
 {
-    mxo_status status = MXO_OK;
 
-    for (uint64_t i = 0; i < a->count[in] && status == MXO_OK; i++) {
+    for (uint64_t i = 0; i < a->count[in]; i++) {
         float x = 0;
-        status = call_fetch(call, &x, a->in[in] + 4 * i, 4, why);
-        if (status == MXO_OK) {
-            status = nvfp4_scalars_check(call, in, i, x, why);
-        }
+        MXO_TRY(call_fetch(call, &x, a->in[in] + 4 * i, 4, why));
+        MXO_TRY(nvfp4_scalars_check(call, in, i, x, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status plan_nvfp4_scalars(const mxo_call *call, gpu_plan *plan,

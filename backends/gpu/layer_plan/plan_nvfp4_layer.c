@@ -66,17 +66,16 @@ static mxo_status nvfp4_tensors(nvfp4_job *f, int second, mxo_text why)
         want_vector(MXO_F32, second ? j->experts : 1),
         want_vector(MXO_F32, j->experts)};
     uint8_t *at[4] = {NULL, NULL, NULL, NULL};
-    mxo_status status = MXO_OK;
 
-    for (int i = 0; i < 4 && status == MXO_OK; i++) {
-        status =
-            need_shaped(j->call, 0, names[second][i], &want[i], &at[i], why);
+    for (int i = 0; i < 4; i++) {
+        MXO_TRY(
+            need_shaped(j->call, 0, names[second][i], &want[i], &at[i], why));
     }
     g->w = at[0];
     g->scale = at[1];
     f->rows[second].global = at[2];
     g->alpha = !second && f->is_raw ? NULL : at[3];
-    return status;
+    return MXO_OK;
 }
 
 /* Input to quantise: hidden states, or activations of pairs. */
@@ -106,23 +105,21 @@ static mxo_status nvfp4_globals(const nvfp4_job *f, const char *name,
 {
     const mxo_call *const call = f->base.call;
     const mxo_tensor *const t = call_in(call, name);
-    mxo_status status = MXO_OK;
 
     if (call_is_captured(call)) {
         return MXO_OK;
     }
-    for (uint64_t i = 0; t != NULL && 4 * i < t->n_bytes && status == MXO_OK;
-         i++) {
+    for (uint64_t i = 0; t != NULL && 4 * i < t->n_bytes; i++) {
         float x = 0;
-        status = call_fetch(call, &x, tensor_address(t) + 4 * i, 4, why);
-        if (status == MXO_OK && !(x > 0 && x - x == 0)) {
+        MXO_TRY(call_fetch(call, &x, tensor_address(t) + 4 * i, 4, why));
+        if (!(x > 0 && x - x == 0)) {
             return gpu_fail(MXO_E_PARAM, why,
                             "%s: %s[%llu] is no positive "
                             "number",
                             call->op, name, (unsigned long long)i);
         }
     }
-    return status;
+    return MXO_OK;
 }
 
 static mxo_status nvfp4_rule_of(const mxo_call *call, const char *key,
@@ -174,67 +171,52 @@ static mxo_status nvfp4_activation(nvfp4_job *f, mxo_text why)
     glu_args *const a = &j->glu.glu;
     mxo_param params[RECIPE_GLU_PARAMS];
     mxo_call act;
-    mxo_status status = recipe_glu_call(j->call, &act, params, why);
+    MXO_TRY(recipe_glu_call(j->call, &act, params, why));
 
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "glu_out", layer_types, &a->to, why);
-    }
+    MXO_TRY(layer_choose(j->call, "glu_out", layer_types, &a->to, why));
     j->glu.saturates = a->to == LAYER_SAT;
     a->to = j->glu.saturates ? (uint32_t)GLU_BF16 : a->to;
     a->from = f->gemm[0].type;
-    if (status == MXO_OK && f->is_raw &&
+    if (f->is_raw &&
         (a->from != LAYER_F32 || strcmp(params[0].text, "trtllm_gen") != 0)) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s: global_at=glu needs gemm1_out=f32 and "
                         "glu=trtllm_gen",
                         j->call->op);
     }
-    if (status == MXO_OK) {
-        status = glu_numbers(&act, a, why);
-    }
-    return status == MXO_OK && f->is_raw ? nvfp4_table(f, &act, why) : status;
+    MXO_TRY(glu_numbers(&act, a, why));
+    return f->is_raw ? nvfp4_table(f, &act, why) : MXO_OK;
 }
 
 static mxo_status nvfp4_first(nvfp4_job *f, mxo_text why)
 {
     layer_job *const j = &f->base;
-    mxo_status status =
-        nvfp4_rule_of(j->call, "quant_rule", &f->rows[0].rule, why);
+    MXO_TRY(nvfp4_rule_of(j->call, "quant_rule", &f->rows[0].rule, why));
 
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "gemm1_out", layer_types,
-                              &f->gemm[0].type, why);
-    }
-    if (status == MXO_OK && f->is_raw && f->gemm[0].type != LAYER_F32) {
+    MXO_TRY(
+        layer_choose(j->call, "gemm1_out", layer_types, &f->gemm[0].type, why));
+    if (f->is_raw && f->gemm[0].type != LAYER_F32) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s: global_at=glu needs gemm1_out=f32", j->call->op);
     }
     f->gemm[0].turn = j->has_glu && call_is(j->call, "rows", "up_first");
     j->halves = !call_is(j->call, "rows", "interleaved");
-    return status == MXO_OK && j->has_glu ? nvfp4_activation(f, why) : status;
+    return j->has_glu ? nvfp4_activation(f, why) : MXO_OK;
 }
 
 static mxo_status nvfp4_second(nvfp4_job *f, mxo_text why)
 {
     static const layer_choice places[] = {{"sum", 0}, {"acc", 1}, {NULL, 0}};
     layer_job *const j = &f->base;
-    mxo_status status =
-        nvfp4_rule_of(j->call, "requant_rule", &f->rows[1].rule, why);
+    MXO_TRY(nvfp4_rule_of(j->call, "requant_rule", &f->rows[1].rule, why));
 
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "routing_type", layer_narrows,
-                              &j->p.narrow, why);
-    }
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "routing_at", places, &f->gemm[1].weighs,
-                              why);
-    }
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "row_out", layer_types, &f->gemm[1].type,
-                              why);
-    }
-    return status == MXO_OK && j->has_sum ? recipe_sum(j->call, &j->sum, why)
-                                          : status;
+    MXO_TRY(layer_choose(j->call, "routing_type", layer_narrows, &j->p.narrow,
+                         why));
+    MXO_TRY(
+        layer_choose(j->call, "routing_at", places, &f->gemm[1].weighs, why));
+    MXO_TRY(
+        layer_choose(j->call, "row_out", layer_types, &f->gemm[1].type, why));
+    return j->has_sum ? recipe_sum(j->call, &j->sum, why) : MXO_OK;
 }
 
 static mxo_status nvfp4_recipe(nvfp4_job *f, mxo_text why)
@@ -244,15 +226,15 @@ static mxo_status nvfp4_recipe(nvfp4_job *f, mxo_text why)
     const layer_job *const j = &f->base;
     const char *const at = layer_word(j->call, "global_at");
     uint32_t is_seq = 0;
-    mxo_status status = layer_choose(j->call, "order", orders, &is_seq, why);
+    MXO_TRY(layer_choose(j->call, "order", orders, &is_seq, why));
 
     f->is_raw = at != NULL && strcmp(at, "glu") == 0;
     f->gemm[0].is_seq = is_seq;
     f->gemm[1].is_seq = is_seq;
-    if (status == MXO_OK && j->has_one) {
-        status = nvfp4_first(f, why);
+    if (j->has_one) {
+        MXO_TRY(nvfp4_first(f, why));
     }
-    return status == MXO_OK && j->has_two ? nvfp4_second(f, why) : status;
+    return j->has_two ? nvfp4_second(f, why) : MXO_OK;
 }
 
 /* The result, which the last step that there is writes. */
@@ -289,28 +271,22 @@ static mxo_status nvfp4_read(nvfp4_job *f, const mxo_call *call, mxo_text why)
     j->has_two = !j->has_one || is_layer;
     j->has_glu = is_layer || (j->has_one && call_is(call, "stage", "act"));
     j->has_sum = is_layer || (j->has_two && call_is(call, "stage", "sum"));
-    mxo_status status = nvfp4_sizes(f, why);
+    MXO_TRY(nvfp4_sizes(f, why));
 
-    for (int i = 0; i < 4 && status == MXO_OK; i++) {
-        status = nvfp4_globals(f, globals[i], why);
+    for (int i = 0; i < 4; i++) {
+        MXO_TRY(nvfp4_globals(f, globals[i], why));
     }
-    if (status == MXO_OK) {
-        status = nvfp4_recipe(f, why);
+    MXO_TRY(nvfp4_recipe(f, why));
+    MXO_TRY(nvfp4_input(f, why));
+    MXO_TRY(job_pairs(j, why));
+    for (int i = 0; i < 2; i++) {
+        MXO_TRY((i ? j->has_two : j->has_one) ? nvfp4_tensors(f, i, why)
+                                              : MXO_OK);
     }
-    if (status == MXO_OK) {
-        status = nvfp4_input(f, why);
+    if (!call_is_captured(call)) {
+        MXO_TRY(check_ids(j, why));
     }
-    if (status == MXO_OK) {
-        status = job_pairs(j, why);
-    }
-    for (int i = 0; i < 2 && status == MXO_OK; i++) {
-        status =
-            (i ? j->has_two : j->has_one) ? nvfp4_tensors(f, i, why) : MXO_OK;
-    }
-    if (status == MXO_OK && !call_is_captured(call)) {
-        status = check_ids(j, why);
-    }
-    return status == MXO_OK ? nvfp4_output(f, why) : status;
+    return nvfp4_output(f, why);
 }
 
 /* Intermediates of the steps; each GEMM reads its rows as integers. */

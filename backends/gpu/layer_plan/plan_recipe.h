@@ -283,19 +283,19 @@ static inline mxo_status recipe_bias(layer_job *j, int second, mxo_text why)
     g->bias_type = call_is(call, "bias", "f32")   ? LAYER_F32
                    : call_is(call, "bias", "f16") ? LAYER_F16
                                                   : LAYER_BF16;
-    const mxo_status status = layer_choose(call, key, places, &g->bias_at, why);
+    MXO_TRY(layer_choose(call, key, places, &g->bias_at, why));
 
-    if (status == MXO_OK && g->bias_at == LAYER_BIAS_SUM &&
+    if (g->bias_at == LAYER_BIAS_SUM &&
         (recipe_is_given(op) || !recipe_order_row(call)->has_start)) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s on %s: %s=order needs an order that has a place "
                         "for it",
                         call->op, GPU_NAME, key);
     }
-    return status == MXO_OK && g->bias_at != LAYER_BIAS_NONE
+    return g->bias_at != LAYER_BIAS_NONE
                ? layer_choose(call, "bias_type", layer_narrows, &g->bias_narrow,
                               why)
-               : status;
+               : MXO_OK;
 }
 
 /* The rule before the first GEMM, or before the second. */
@@ -455,13 +455,11 @@ static inline mxo_status recipe_routing(layer_job *j, mxo_text why)
         {"acc", 1},      {"rounded", 2},      {"sum", 0}, {"gemm1", AT_GEMM1},
         {"glu", AT_GLU}, {"input", AT_INPUT}, {NULL, 0}};
     uint32_t at = 0;
-    mxo_status status = layer_choose(j->call, "routing_at", places, &at, why);
+    MXO_TRY(layer_choose(j->call, "routing_at", places, &at, why));
 
-    if (status == MXO_OK) {
-        status = layer_choose(j->call, "routing_type", layer_narrows,
-                              &j->p.narrow, why);
-    }
-    if (status == MXO_OK && j->has_one && at >= AT_GEMM1 &&
+    MXO_TRY(layer_choose(j->call, "routing_type", layer_narrows, &j->p.narrow,
+                         why));
+    if (j->has_one && at >= AT_GEMM1 &&
         (j->p.topk != 1 || (at == AT_INPUT && j->one.a_type == LAYER_CODES))) {
         return gpu_fail(MXO_E_PARAM, why,
                         "%s: this routing_at needs a top-k of 1 and numbers",
@@ -471,7 +469,7 @@ static inline mxo_status recipe_routing(layer_job *j, mxo_text why)
     j->one.weigh = j->has_one && at == AT_GEMM1 ? 2 : 0;
     j->by_glu = j->has_one && at == AT_GLU;
     j->by_input = j->has_one && at == AT_INPUT;
-    return status;
+    return MXO_OK;
 }
 
 static inline mxo_status recipe_gemm2(layer_job *j, mxo_text why)

@@ -189,32 +189,23 @@ mxo_status plan_convert(const mxo_call *call, gpu_plan *plan, mxo_text why)
     if (row == NULL) {
         return gpu_fail(MXO_E_PARAM, why, "no conversion is called %s", name);
     }
-    mxo_status status = convert_check(call, row, why);
-    for (int i = 0; i < CHAIN_TENSORS && status == MXO_OK; i++) {
-        status = convert_chain(call, row, i, &chain, why);
-        if (status == MXO_OK && chain.n > 0 && chain_room(&chain) > room) {
+    MXO_TRY(convert_check(call, row, why));
+    for (int i = 0; i < CHAIN_TENSORS; i++) {
+        MXO_TRY(convert_chain(call, row, i, &chain, why));
+        if (chain.n > 0 && chain_room(&chain) > room) {
             room = chain_room(&chain);
         }
     }
-    if (status == MXO_OK) {
-        status = chain_begin(&run, plan, room, why);
-    }
-    for (int i = 0; i < CHAIN_TENSORS && status == MXO_OK; i++) {
-        status = convert_chain(call, row, i, &chain, why);
-        if (status == MXO_OK && chain.n > 0) {
-            status = convert_look(call, i, &chain, &run, why);
+    MXO_TRY(chain_begin(&run, plan, room, why));
+    for (int i = 0; i < CHAIN_TENSORS; i++) {
+        MXO_TRY(convert_chain(call, row, i, &chain, why));
+        if (chain.n > 0) {
+            MXO_TRY(convert_look(call, i, &chain, &run, why));
         }
     }
-    if (status == MXO_OK) {
-        status = convert_tensors(call, plan, row, &run, why);
-    }
-    if (status == MXO_OK) {
-        status =
-            convert_scale(call, plan, "w13_input_scale", "w13_lhs_scale", why);
-    }
-    return status == MXO_OK ? convert_scale(call, plan, "w2_input_scale",
-                                            "w2_lhs_scale", why)
-                            : status;
+    MXO_TRY(convert_tensors(call, plan, row, &run, why));
+    MXO_TRY(convert_scale(call, plan, "w13_input_scale", "w13_lhs_scale", why));
+    return convert_scale(call, plan, "w2_input_scale", "w2_lhs_scale", why);
 }
 
 #endif

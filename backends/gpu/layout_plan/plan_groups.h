@@ -223,30 +223,23 @@ static mxo_status grouped_launch(const mxo_call *call, const groups_plan *g,
     const uint64_t room = (rows * row_bytes + 255) / 256 * 256;
     const uint64_t before = 2 * chain_room(c) + 256;
     groups_args *a = NULL;
-    mxo_status status = scratch_need(
-        plan->scratch, before + room + (g->n + 1) * sizeof *g->list, why);
+    MXO_TRY(scratch_need(plan->scratch,
+                         before + room + (g->n + 1) * sizeof *g->list, why));
 
-    if (status == MXO_OK) {
-        status = chain_begin(run, plan, chain_room(c), why);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
+    MXO_TRY(chain_begin(run, plan, chain_room(c), why));
     uint8_t *const buffer = (uint8_t *)plan->scratch->p + before;
     const uint32_t unit = row_bytes % 16 == 0 ? 16 : row_bytes % 4 == 0 ? 4 : 1;
-    status = groups_launch(call, g, plan, &kernel, rows * row_bytes / unit,
-                           buffer + room, &a, why);
-    if (status == MXO_OK) {
-        a->src = tensor_address(x);
-        a->dst = buffer;
-        a->unit = unit;
-        a->row_units = row_bytes / unit;
-        a->rows = x->shape[1];
-        a->to_rows = (uint64_t)g->to_rows;
-        a->repeat = (uint64_t)g->gran;
-    }
+    MXO_TRY(groups_launch(call, g, plan, &kernel, rows * row_bytes / unit,
+                          buffer + room, &a, why));
+    a->src = tensor_address(x);
+    a->dst = buffer;
+    a->unit = unit;
+    a->row_units = row_bytes / unit;
+    a->rows = x->shape[1];
+    a->to_rows = (uint64_t)g->to_rows;
+    a->repeat = (uint64_t)g->gran;
     run->at = buffer;
-    return status;
+    return MXO_OK;
 }
 
 /* The chain of one layout over the buffer, and the tensors it writes. */
@@ -259,19 +252,14 @@ static mxo_status grouped_chain(const mxo_call *call, const mxo_tensor *x,
     uint32_t type = x->dtype;
 
     c->n = 0;
-    mxo_status status = chain_add(c, name, strlen(name), 0, &type, shape, why);
-    if (status == MXO_OK && c->step[0].map.unit_bits < 8) {
+    MXO_TRY(chain_add(c, name, strlen(name), 0, &type, shape, why));
+    if (c->step[0].map.unit_bits < 8) {
         return gpu_fail(MXO_E_PARAM, why, "layout.grouped: %s splits bytes",
                         name);
     }
-    const uint64_t n =
-        status == MXO_OK ? map_bytes(&c->last) / c->last.elem_bytes : 0;
-    if (status == MXO_OK) {
-        status =
-            need_memory(call, "y", type, n * type_bytes(type), &run->end, why);
-    }
-    return status == MXO_OK ? need_memory(call, "valid", MXO_U8, n, valid, why)
-                            : status;
+    const uint64_t n = map_bytes(&c->last) / c->last.elem_bytes;
+    MXO_TRY(need_memory(call, "y", type, n * type_bytes(type), &run->end, why));
+    return need_memory(call, "valid", MXO_U8, n, valid, why);
 }
 
 mxo_status plan_grouped(const mxo_call *call, gpu_plan *plan, mxo_text why)

@@ -386,33 +386,23 @@ mxo_status plan_apply(const mxo_call *call, gpu_plan *plan, mxo_text why)
     }
     uint64_t kept[3] = {x->shape[0], back && rows > 0 ? rows : x->shape[1],
                         back && cols > 0 ? cols : x->shape[2]};
-    mxo_status status = back && is_record(call_text(call, "layout"))
-                            ? chain_of_records(&chain, call, x, kept, why)
-                            : chain_of(&chain, call, back, x, kept, why);
-    if (status == MXO_OK && back) {
-        status = chain_fills(&chain, x, why);
-    }
-    if (status != MXO_OK) {
-        return status;
+    MXO_TRY(back && is_record(call_text(call, "layout"))
+                ? chain_of_records(&chain, call, x, kept, why)
+                : chain_of(&chain, call, back, x, kept, why));
+    if (back) {
+        MXO_TRY(chain_fills(&chain, x, why));
     }
     const layout_step *const end = &chain.step[back ? 0 : chain.n - 1];
     const uint64_t n = back ? kept[0] * kept[1] * kept[2]
                             : map_bytes(&end->map) / end->map.elem_bytes;
-    status = need_memory(call, "y", end->values.to,
-                         n * type_bytes(end->values.to), &run.end, why);
-    if (status == MXO_OK) {
-        status = need_memory(call, "valid", MXO_U8, n, &valid, why);
-    }
-    if (status == MXO_OK) {
-        status = chain_begin(&run, plan, chain_room(&chain), why);
-    }
+    MXO_TRY(need_memory(call, "y", end->values.to,
+                        n * type_bytes(end->values.to), &run.end, why));
+    MXO_TRY(need_memory(call, "valid", MXO_U8, n, &valid, why));
+    MXO_TRY(chain_begin(&run, plan, chain_room(&chain), why));
     run.at = tensor_address(x);
-    if (status == MXO_OK) {
-        status = back ? chain_back(&run, &chain, kept, why)
-                      : chain_there(&run, &chain, why);
-    }
-    return status == MXO_OK ? plan_valid(plan, &chain, back, valid, n, why)
-                            : status;
+    MXO_TRY(back ? chain_back(&run, &chain, kept, why)
+                 : chain_there(&run, &chain, why));
+    return plan_valid(plan, &chain, back, valid, n, why);
 }
 
 #endif
