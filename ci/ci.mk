@@ -11,6 +11,7 @@ EXTRA_DIST += \
 	%reldir%/check-ops \
 	%reldir%/check-style \
 	%reldir%/check-tidy \
+	%reldir%/conditions.awk \
 	%reldir%/coverage \
 	%reldir%/digest \
 	%reldir%/includes.awk \

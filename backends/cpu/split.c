@@ -27,7 +27,7 @@ int cpu_threads(const cpu_context *ctx, uint64_t items, uint64_t grain)
     const int all = omp_get_num_procs();
     const int want = ctx->n_threads > 0 ? ctx->n_threads : all;
 
-    return chunks < (uint64_t)want ? (chunks == 0 ? 1 : (int)chunks) : want;
+    return chunks == 0 ? 1 : chunks < (uint64_t)want ? (int)chunks : want;
 #else
     (void)ctx;
     (void)items;

@@ -229,9 +229,8 @@ static float dot(const matrix *m, const uint8_t *a, uint64_t e, uint64_t col,
 static float gated(float gate, float up)
 {
     const float g = gate < 7.0f ? gate : 7.0f;
-    const float u = up < 7.0f   ? (up > -7.0f ? up : -7.0f)
-                    : isnan(up) ? -7.0f
-                                : 7.0f;
+    const float low = up > -7.0f ? up : -7.0f;
+    const float u = low < 7.0f ? low : 7.0f;
     const float t = 1.702f * g;
     const float e = (float)exp(-(double)t);
     const float d = 1.0f + e;

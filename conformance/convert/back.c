@@ -459,10 +459,7 @@ int job_run_back(job *j, mxo_text why)
         for (int i = 0; i < LAYER_TENSORS && !bad; i++) {
             if (converted(j, l, i) != NULL) {
                 bad = run_tensor(j, l, p, i, at, why);
-                at += !l->style->is_split
-                          ? 1
-                          : (i < W2 ? 2 : 1) *
-                                (l->style->is_stacked ? 1 : (size_t)p->experts);
+                at += (size_t)layer_n_tensors(l->style, i, p->experts);
             }
         }
         bad = bad || globals_run_back(j, l, p, at, why) != 0;

@@ -36,6 +36,14 @@ int layer_has_types(const name_style *s, const char *weight_dtype,
                          : strcmp(weight_dtype, "U32") != 0;
 }
 
+uint64_t layer_n_tensors(const name_style *s, int i, uint64_t experts)
+{
+    if (!s->is_split) {
+        return 1;
+    }
+    return (i < W2 ? 2 : 1) * (s->is_stacked ? 1 : experts);
+}
+
 const char *layer_scale_dtype(const char *text)
 {
     static const char *const known[] = {"U8", "F8_E8M0", "F8_E4M3"};

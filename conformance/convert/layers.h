@@ -105,6 +105,8 @@ const char *layer_weight_dtype(const char *text);
 /* Do such types belong to the weights and scales of that style? */
 int layer_has_types(const name_style *s, const char *weight_dtype,
                     const char *scale_dtype);
+/* How many tensors of a checkpoint hold tensor i of the six. */
+uint64_t layer_n_tensors(const name_style *s, int i, uint64_t experts);
 const char *layer_scale_dtype(const char *text);
 const char *layer_bias_dtype(const char *text);
 /* Bytes of a number; and one number from type to type, 0 where it does not come

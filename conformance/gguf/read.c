@@ -393,15 +393,6 @@ static int put_expert(const gguf *g, const gguf_block *b, sink *s, int i,
                           g->why);
 }
 
-/* How many tensors of the sink are tensor i of a block. */
-static size_t n_made(const gguf_block *b, int i)
-{
-    return b->style->is_split
-               ? (i < W2 ? 2 : 1) *
-                     (b->style->is_stacked ? 1 : (size_t)b->experts)
-               : 1;
-}
-
 static int put_globals(const gguf *g, gguf_block *b, sink *s, size_t *at)
 {
     for (uint64_t i = 0; i < n_globals(b); i++) {
@@ -439,7 +430,7 @@ static int put_block(const gguf *g, gguf_block *b, sink *s, size_t *at,
         if (bad) {
             return -1;
         }
-        *at += n_made(b, i);
+        *at += (size_t)layer_n_tensors(b->style, i, b->experts);
     }
     return put_globals(g, b, s, at);
 }

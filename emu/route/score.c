@@ -130,7 +130,7 @@ static uint32_t warp_sum(const route_token *t)
     const uint32_t n = t->route->experts;
     const int power = (n & (n - 1)) == 0;
     const uint32_t wide = t->route->from == MXO_FMT_F32;
-    const uint32_t full = power ? (wide ? 4 : 8) : 2;
+    const uint32_t full = !power ? 2 : wide ? 4 : 8;
     const uint32_t load = n > 0 && n < full ? n : full;
     const uint32_t loads = n / (32 * load) > 1 ? n / (32 * load) : 1;
     const uint32_t threads = n / (load * loads);
@@ -217,9 +217,10 @@ uint32_t mxo_route_biased(const route_token *t, uint32_t e, uint32_t score)
     if (t->general && !mxo_f32_is_finite(t->x[e])) {
         return 0xff800000u; /* Inf and NaN are out */
     }
-    return t->route->bias == NULL
-               ? (t->general ? mxo_route_choice(t, score) : score)
-               : mxo_route_choice(t, mxo_f32_add(score, bias_of(t, e)));
+    if (t->route->bias != NULL) {
+        return mxo_route_choice(t, mxo_f32_add(score, bias_of(t, e)));
+    }
+    return t->general ? mxo_route_choice(t, score) : score;
 }
 
 void mxo_route_score(route_token *t)

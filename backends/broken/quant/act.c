@@ -36,7 +36,7 @@ typedef struct glu_call {
 /* min that propagates NaN, or returns the other one. */
 static double low(double a, double limit, int launder)
 {
-    return isnan(a) ? (launder ? limit : a) : a < limit ? a : limit;
+    return a < limit || (isnan(a) && !launder) ? a : limit;
 }
 
 static double high(double a, double limit)

@@ -45,9 +45,9 @@ float broken_denominator(float t)
    No limit is infinity. */
 static float below(const glu_steps *s, float x)
 {
-    return !isnan(x)                   ? (x > s->limit ? s->limit : x)
-           : s->nan == GLU_NAN_THROUGH ? x
-                                       : s->limit;
+    const int stays = isnan(x) ? s->nan == GLU_NAN_THROUGH : !(x > s->limit);
+
+    return stays ? x : s->limit;
 }
 
 static float within(const glu_steps *s, float x)

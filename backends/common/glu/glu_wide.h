@@ -341,8 +341,11 @@ GLU_WIDE_FN codes_real glu_wide_gated(double g, const glu_wide *t, int endless,
         side = is_level ? 0 : t->neg ? -1 : 1;
         side = is_far ? glu_wide_half_side(t, big, small) : side;
     } else if (is_far) {
-        side = endless ? (small->neg == big->neg ? 1 : -1)
-                       : glu_wide_one_side(t, sum, small);
+        if (endless) {
+            side = small->neg == big->neg ? 1 : -1;
+        } else {
+            side = glu_wide_one_side(t, sum, small);
+        }
     }
     return glu_wide_real(&y, side);
 }

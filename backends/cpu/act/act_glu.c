@@ -304,12 +304,13 @@ static mxo_status read_operands(glu_job *job, const mxo_call *call,
 /* BF16 is taken as it is, but by a dialect's steps and for binary32. */
 static cpu_glu_form form_of(const glu_job *job)
 {
-    return job->unit.steps != NULL || job->unit.from != MXO_BF16 ||
-                   job->unit.base.to == MXO_F32
-               ? CPU_GLU_FLOATS
-           : !job->interleaved ? CPU_GLU_APART
-           : job->up_first     ? CPU_GLU_PAIRS_UP_FIRST
-                               : CPU_GLU_PAIRS;
+    if (job->unit.steps != NULL || job->unit.from != MXO_BF16 ||
+        job->unit.base.to == MXO_F32) {
+        return CPU_GLU_FLOATS;
+    }
+    return !job->interleaved ? CPU_GLU_APART
+           : job->up_first   ? CPU_GLU_PAIRS_UP_FIRST
+                             : CPU_GLU_PAIRS;
 }
 
 /* A vector input, or NULL with *status set. */

@@ -139,10 +139,14 @@ GPU_FN gpu_u128 prefill_gather(gpu_u128 x)
     GPU_UNROLL
     for (uint32_t d = 0; d < 4; d++) {
         const uint32_t other = lane ^ d;
-        const uint32_t sent = other == 0   ? own[0]
-                              : other == 1 ? own[1]
-                              : other == 2 ? own[2]
-                                           : own[3];
+        uint32_t sent = own[3];
+        if (other == 0) {
+            sent = own[0];
+        } else if (other == 1) {
+            sent = own[1];
+        } else if (other == 2) {
+            sent = own[2];
+        }
         const uint32_t got = __shfl_xor_sync(__activemask(), sent, (int)d);
         GPU_UNROLL
         for (uint32_t s = 0; s < 4; s++) {

@@ -186,7 +186,10 @@ GPU_FN int glu_emin(int to)
 
 GPU_FN uint32_t glu_sign(int to, int negative)
 {
-    return negative ? (to == GLU_F32 ? 0x80000000u : 0x8000u) : 0;
+    if (negative) {
+        return to == GLU_F32 ? 0x80000000u : 0x8000u;
+    }
+    return 0;
 }
 
 GPU_FN uint32_t glu_infinity(int to)

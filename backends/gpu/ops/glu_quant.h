@@ -51,7 +51,10 @@ GPU_FN double gluq_shrink(glu_pair y)
                                             : 0;
     const double n = s - large;
 
-    return n == 0 ? (y.hi < 0 ? -0.0 : 0.0) : n * glu_power(-500);
+    if (n == 0) {
+        return y.hi < 0 ? -0.0 : 0.0;
+    }
+    return n * glu_power(-500);
 }
 
 /* f e^-z for z from 300 on, where the sigmoid is e^-z. */

@@ -19,6 +19,14 @@ static int is_unfed(uint32_t repeat)
 static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
                                double *seconds, mxo_text why)
 {
+    static const struct {
+        const char *fault;
+        double seconds;
+        int is_each;
+    } rows[] = {{"time-tiny", 1e-9, 1},   {"time-huge", 1e3, 0},
+                {"time-nan", NAN, 0},     {"time-zero", 0, 0},
+                {"time-atom", 5e-324, 0}, {"time-minus", -1, 0},
+                {"time-nothing", 1e-6, 1}};
     const mxo_tensor *y = tensor(call->out, call->n_out, "y");
 
     if (is_fault("time-wordless")) {
@@ -33,14 +41,12 @@ static mxo_status hostile_time(void *ctx, const mxo_call *call, uint32_t repeat,
     if (is_fault("time-spoils") && y != NULL) {
         memset((uint8_t *)y->buffer + y->offset, 0x11, (size_t)y->n_bytes);
     }
-    *seconds = is_fault("time-tiny")      ? 1e-9 * repeat
-               : is_fault("time-huge")    ? 1e3
-               : is_fault("time-nan")     ? (double)NAN
-               : is_fault("time-zero")    ? 0
-               : is_fault("time-atom")    ? 5e-324
-               : is_fault("time-minus")   ? -1
-               : is_fault("time-nothing") ? 1e-6 * repeat
-                                          : 1e-3 * repeat;
+    *seconds = 1e-3 * repeat;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (is_fault(rows[i].fault)) {
+            *seconds = rows[i].seconds * (rows[i].is_each ? repeat : 1);
+        }
+    }
     return MXO_OK;
 }
 

@@ -16,15 +16,21 @@
 
 __attribute__((constructor)) static void change(void)
 {
+    static const struct {
+        const char *word;
+        int mode;
+    } rows[] = {
+        {"up", FE_UPWARD}, {"down", FE_DOWNWARD}, {"zero", FE_TOWARDZERO}};
     const char *mode = getenv("MODE");
 
     if (mode == NULL) {
         return;
     }
-    (void)fesetround(strncmp(mode, "up", 2) == 0     ? FE_UPWARD
-                     : strncmp(mode, "down", 4) == 0 ? FE_DOWNWARD
-                     : strncmp(mode, "zero", 4) == 0 ? FE_TOWARDZERO
-                                                     : FE_TONEAREST);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strncmp(mode, rows[i].word, strlen(rows[i].word)) == 0) {
+            (void)fesetround(rows[i].mode);
+        }
+    }
     if (strstr(mode, "comma") != NULL) {
         (void)setlocale(LC_ALL, "de_DE.UTF-8");
     }

@@ -35,10 +35,11 @@ static uint32_t f16_of(uint64_t i)
     const uint32_t mant = (uint32_t)(i * 37 % 128);
     const uint32_t exponent = (uint32_t)(i * 11 % 33);
 
-    return i % 64 < 2     ? sign
-           : i % 64 == 2  ? 0x7c00
-           : exponent > 2 ? sign | (exponent - 2) << 10 | mant << 3
-                          : sign | (128 + mant) << exponent;
+    if (i % 64 < 3) {
+        return i % 64 < 2 ? sign : 0x7c00;
+    }
+    return exponent > 2 ? sign | (exponent - 2) << 10 | mant << 3
+                        : sign | (128 + mant) << exponent;
 }
 
 static void put(uint8_t *to, uint32_t width, uint32_t code)

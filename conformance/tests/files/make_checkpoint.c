@@ -77,10 +77,11 @@ static void add_layer(tensor_set *set, int layer, const char *damage)
     const uint32_t ranks[] = {4, 3, 2, 4, 3, 2};
 
     for (int i = 0; i < 6; i++) {
-        const uint32_t dtype =
-            i % 3 == 2 ? strcmp(damage, "bias-type") == 0 ? MXO_F16 : MXO_BF16
-            : strcmp(damage, "dtype") == 0 ? MXO_I8
-                                           : MXO_U8;
+        const uint32_t of_bias =
+            strcmp(damage, "bias-type") == 0 ? MXO_F16 : MXO_BF16;
+        const uint32_t dtype = i % 3 == 2                     ? of_bias
+                               : strcmp(damage, "dtype") == 0 ? MXO_I8
+                                                              : MXO_U8;
         if ((i == 5 && strcmp(damage, "bias") == 0) ||
             (i == 0 && layer == 1 && strcmp(damage, "blocks") == 0)) {
             continue;

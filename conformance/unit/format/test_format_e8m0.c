@@ -89,10 +89,10 @@ END_TEST
 /* 2^(s-127) in binary16: zero up to 102 (a tie, to even), Inf from 143. */
 static uint32_t f16_power(uint32_t s)
 {
-    return s <= 102   ? 0
-           : s <= 112 ? 1u << (s - 103)
-           : s <= 142 ? (s - 112) << 10
-                      : 0x7c00;
+    if (s <= 112) {
+        return s <= 102 ? 0 : 1u << (s - 103);
+    }
+    return s <= 142 ? (s - 112) << 10 : 0x7c00;
 }
 
 static void check_f16(mxo_e8m0_rule rule, uint32_t s, uint32_t want)

@@ -84,12 +84,15 @@ static mxo_dequant_status f16_status(uint32_t code, uint32_t s)
     }
     const f16_row *r = &f16_rows[(code & 7) - 1];
 
-    return s <= r->zero_to ? MXO_DEQUANT_LOST
-           : s == r->rounded[0] || s == r->rounded[1]
-               ? MXO_DEQUANT_ROUNDED_SUBNORMAL
-           : s < r->normal_from ? MXO_DEQUANT_EXACT_SUBNORMAL
-           : s < r->inf_from    ? MXO_DEQUANT_EXACT
-                                : MXO_DEQUANT_OVERFLOW;
+    if (s <= r->zero_to) {
+        return MXO_DEQUANT_LOST;
+    }
+    if (s == r->rounded[0] || s == r->rounded[1]) {
+        return MXO_DEQUANT_ROUNDED_SUBNORMAL;
+    }
+    return s < r->normal_from ? MXO_DEQUANT_EXACT_SUBNORMAL
+           : s < r->inf_from  ? MXO_DEQUANT_EXACT
+                              : MXO_DEQUANT_OVERFLOW;
 }
 
 START_TEST(f16_follows_the_table_of_limits)

@@ -23,10 +23,8 @@ static void fill_blocks(uint32_t *x)
         const int k = i % COLS;
         float y = k % 3 == 0 ? top / (float)(1 << k % 11) : top * (float)k / 40;
 
-        y = k == 0    ? top
-            : k == 31 ? top * 0x1p-20F
-            : k > 26  ? top * three[k - 27]
-                      : y;
+        y = k > 26 && k < 31 ? top * three[k - 27] : y;
+        y = k == 0 ? top : k == 31 ? top * 0x1p-20F : y;
         y = k % 2 == 0 ? y : -y;
         memcpy(&x[i], &y, sizeof y);
     }
