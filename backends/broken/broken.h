@@ -27,6 +27,12 @@ enum {
 /* Whether this context is the mutant; every user has a `const broken *b`. */
 #define IS(id) (b->mutant == BROKEN_##id)
 
+/* A row of values.def: the mutant has another value there. */
+#define BROKEN_VALUE(id, when, what, value) \
+    if (IS(id) && (when)) {                 \
+        (what) = (value);                   \
+    }
+
 enum { BROKEN_MAX_ARGS = 64, BROKEN_TEXT = 64 };
 
 /* A call kept for later: everything it points to, except the buffers. */
@@ -204,7 +210,13 @@ enum {
     RULE_RCEIL_EXACT,
     RULE_FLOOR_DIV,
     RULE_NO_OFFSET,
-    N_RULES
+    N_RULES,
+    /* Of mutants alone. */
+    RULE_NEAREST,
+    RULE_NEXT,
+    RULE_CEIL_NO_OFFSET,
+    RULE_CEIL_LOG2F,
+    RULE_FLOOR_LOG2F
 };
 int broken_rule(const char *name);
 unsigned broken_scale(const broken *b, const number_format *f, int rule,

@@ -63,7 +63,8 @@ libbroken_la_SOURCES = \
 	%reldir%/route.c \
 	%reldir%/size_faults.c \
 	%reldir%/size_faults.def \
-	%reldir%/sort.c
+	%reldir%/sort.c \
+	%reldir%/values.def
 EXTRA_DIST += %reldir%/README.md
 libbroken_la_LIBADD = -lm
 libbroken_la_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/%reldir%

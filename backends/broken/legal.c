@@ -416,19 +416,9 @@ mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
 {
     int left_out = 0;
 
-    if (IS(RF01)) {
-        left_out = SIGNATURE_KEYS;
-    } else if (IS(RF02)) {
-        left_out = SIGNATURE_DOMAINS;
-    } else if (IS(RF03)) {
-        left_out = SIGNATURE_PRESENCE;
-    } else if (IS(RF04)) {
-        left_out = SIGNATURE_TYPES;
-    } else if (IS(RF05)) {
-        left_out = SIGNATURE_BYTES;
-    } else if (IS(RF06)) {
-        left_out = SIGNATURE_RANKS | SIGNATURE_EXTENTS;
-    }
+#define BROKEN_SIGNATURE
+#include "values.def"
+#undef BROKEN_SIGNATURE
     const int checks = (SIGNATURE_ALL | SIGNATURE_AS_DESCRIBED) & ~left_out;
     mxo_status status =
         signature_check(call, outputs_of(b, call->op), checks, why);

@@ -208,7 +208,7 @@ static void read_unit(layer *l)
                                                     : UNIT_VLLM;
 }
 
-static layer read_layer(const mxo_call *call)
+static layer right_layer(const mxo_call *call)
 {
     layer l;
 
@@ -243,13 +243,23 @@ static layer read_layer(const mxo_call *call)
     return l;
 }
 
+static layer read_layer(const broken *b, const mxo_call *call)
+{
+    layer l = right_layer(call);
+
+#define BROKEN_LAYER
+#include "../values.def"
+#undef BROKEN_LAYER
+    return l;
+}
+
 /* Sums of the first GEMM for a slot and column c of the intermediate. */
 static void gate_and_up(const broken *b, const layer *l, const layer_row *x,
                         uint64_t t, int expert, uint64_t c, double *g,
                         double *u)
 {
     const uint64_t half = l->one.n / 2;
-    const int joint = l->interleaved ^ IS(ML13b);
+    const int joint = l->interleaved;
     const uint64_t gate = joint ? 2 * c : c;
     const uint64_t up = joint ? 2 * c + 1 : half + c;
 
@@ -408,7 +418,7 @@ static mxo_status check_ids(const broken *b, const layer *l, mxo_text why)
 mxo_status broken_plain_layer(const broken *b, const mxo_call *call,
                               mxo_text why)
 {
-    const layer l = read_layer(call);
+    const layer l = read_layer(b, call);
 
     if (!can(b, &l) || l.topk > LAYER_SLOTS || l.one.k > LAYER_WIDEST ||
         l.two.k > LAYER_WIDEST) {
@@ -427,7 +437,7 @@ mxo_status broken_plain_gemm1(const broken *b, const mxo_call *call,
                               mxo_text why)
 {
     static layer_row x;
-    const layer l = read_layer(call);
+    const layer l = read_layer(b, call);
     const int gemm_only = call_is(call, "stage", "gemm");
     const uint64_t n = gemm_only ? l.one.n : l.one.n / 2;
 
@@ -454,7 +464,7 @@ mxo_status broken_plain_gemm2(const broken *b, const mxo_call *call,
                               mxo_text why)
 {
     static layer_row act;
-    const layer l = read_layer(call);
+    const layer l = read_layer(b, call);
 
     if (!is_plain(b, &l) || l.topk > LAYER_SLOTS || l.two.k > LAYER_WIDEST) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "another kind of layer");

@@ -110,13 +110,12 @@ static float once(dd x)
 }
 
 /* sum + x y, rounded once or, where the call says so, twice. */
-static float add(const broken *b, const layer_order *o, float sum, double x,
-                 double y)
+static float add(const layer_order *o, float sum, double x, double y)
 {
-    const int twice = IS(MO02) ? !o->rounds_product : o->rounds_product;
     const double p = x * y; /* exact */
 
-    return twice ? sum + (float)p : once(broken_sum((double)sum, p));
+    return o->rounds_product ? sum + (float)p
+                             : once(broken_sum((double)sum, p));
 }
 
 static float sequence(const broken *b, const layer_order *o,
@@ -125,7 +124,7 @@ static float sequence(const broken *b, const layer_order *o,
 {
     for (uint64_t i = first; i < end; i++) {
         const uint64_t k = IS(MO01) ? end - 1 - (i - first) : i;
-        sum = add(b, o, sum, l->a[k], l->w[k]);
+        sum = add(o, sum, l->a[k], l->w[k]);
     }
     return sum;
 }
@@ -214,7 +213,7 @@ static float blocks(const broken *b, const layer_order *o,
         if (IS(MO12)) { /* scaled in the type of the rows */
             sum += (float)broken_bf16((double)part * scale);
         } else {
-            sum = add(b, o, sum, (double)part, scale);
+            sum = add(o, sum, (double)part, scale);
         }
     }
     return sum;

@@ -69,14 +69,13 @@ double broken_flushed(double x)
 double broken_round_as(const broken *b, const number_format *f, round_kind kind,
                        double x)
 {
-    if (kind == ROUND_DOWN && !IS(MY10)) {
+    if (kind == ROUND_DOWN) {
         x = broken_flushed(x);
     }
     const double y = broken_to(b, f, broken_dd(x));
 
-    return kind == ROUND_SATURATE && isinf(y) && !IS(MY06)
-               ? copysign(broken_largest(f), y)
-               : y;
+    return kind == ROUND_SATURATE && isinf(y) ? copysign(broken_largest(f), y)
+                                              : y;
 }
 
 /* Flushed on the way in and on the way out. */
@@ -334,12 +333,11 @@ static void read_operands(const broken *b, const layer *l, const gemm *g,
 }
 
 /* A sum multiplied by the given scale. */
-static double given(const broken *b, const layer *l, const gemm *g, double y)
+static double given(const gemm *g, double y)
 {
-    const double factor =
-        IS(MQ16) && g == &l->two ? l->one.quant.factor : g->quant.factor;
+    const double factor = g->quant.factor;
 
-    return factor == 1 || IS(MQ14) ? y : (double)((float)y * (float)factor);
+    return factor == 1 ? y : (double)((float)y * (float)factor);
 }
 
 /* The sum of part i of K, rounded; owner: the one whose bias it has. */
@@ -356,7 +354,7 @@ static double part_of(const broken *b, const layer *l, const gemm *owner,
     own.n = part.k;
     memcpy(own.w, c->w + first, part.k * sizeof *own.w);
     return biased(b, l, &part, bias, IS(MO15),
-                  given(b, l, owner, open_sum(b, &part, a + first, &own, 0)));
+                  given(owner, open_sum(b, &part, a + first, &own, 0)));
 }
 
 /* Parts of K, each rounded by itself, the last one first; where they stream it
@@ -409,7 +407,7 @@ double broken_gemm_of(const broken *b, const layer *l, const gemm *g,
             ? open_sum(b, g, o.a, &c, start)
             : broken_ordered_sum(b, &l->order, g->unit, &line, start);
     y = IS(MG18) ? broken_bf16(y) : y;
-    return biased(b, l, g, bias, wide, given(b, l, g, y));
+    return biased(b, l, g, bias, wide, given(g, y));
 }
 
 /* Hidden states that came as codes have scales of their own. */

@@ -12,30 +12,17 @@ static int is_free(const broken *b, double gate, double up)
            (IS(MN03) && up == -(double)INFINITY);
 }
 
-static dd clamped_unit(const broken *b, const layer *l,
-                       const layer_constants *own, int expert, double gate,
+static dd clamped_unit(const broken *b, const layer_constants *own, double gate,
                        double up)
 {
-    double limit = own->limit;
-    double alpha = own->alpha;
-    double beta = own->beta;
+    const double limit = is_free(b, gate, up) ? INFINITY : own->limit;
 
-    limit =
-        is_free(b, gate, up) || (IS(MQ31) && l->two.quant.kind != QUANT_NONE)
-            ? INFINITY
-            : limit;
-    limit = IS(MA10b) && l->silu ? INFINITY : limit;
-    limit = IS(MA07b) ? 7 : limit;
-    limit = IS(MA14b) && expert == (int)l->experts - 1 ? INFINITY : limit;
-    alpha = IS(MA05b) ? 1 : alpha;
-    alpha = IS(MA16b) && !l->silu ? (double)1.702f : alpha;
-    alpha = IS(MA06b) && !l->silu ? call_number(l->call, "alpha") : alpha;
-    beta = IS(MA08b) ? 0 : beta;
     if (IS(MA04b)) { /* the activated gate is clamped, not the gate */
-        const dd y = broken_swiglu(b, alpha, beta, INFINITY, gate, up);
+        const dd y =
+            broken_swiglu(b, own->alpha, own->beta, INFINITY, gate, up);
         return y.hi < limit ? y : broken_dd(limit);
     }
-    return broken_swiglu(b, alpha, beta, limit, gate, up);
+    return broken_swiglu(b, own->alpha, own->beta, limit, gate, up);
 }
 
 int broken_is_fast(const broken *b, const layer *l)
@@ -82,10 +69,7 @@ static double stepped(const broken *b, const layer *l,
     u = sinks_nan(b, l) && isnan(up) ? -limit : u;
     g = g > low ? g : low;
     u = u > -limit ? u : -limit;
-    const float alpha = (float)(IS(MA05b)   ? 1
-                                : IS(MA06b) ? call_number(l->call, "alpha")
-                                            : own->alpha);
-    const float t = alpha * g;
+    const float t = (float)own->alpha * g;
     const float e = exponential(b, l, t);
     const float d = 1 + e;
 
@@ -114,24 +98,35 @@ static double rounded_wrong(const broken *b, dd y, double x)
 }
 
 /* The largest bf16 number in place of infinity. */
-static double saturated(double x, int is_left)
+static double saturated(double x)
 {
-    return isinf(x) && !is_left ? copysign(0x1.fep127, x) : x;
+    return isinf(x) ? copysign(0x1.fep127, x) : x;
+}
+
+static layer_constants constants_of(const broken *b, const layer *l,
+                                    uint64_t slot, int expert)
+{
+    layer_constants own = broken_constants(b, l, slot, expert);
+
+#define BROKEN_LAYER_UNIT
+#include "../values.def"
+#undef BROKEN_LAYER_UNIT
+    return own;
 }
 
 double broken_unit(const broken *b, const layer *l, uint64_t slot, int expert,
                    double gate, double up)
 {
-    const layer_constants own = broken_constants(b, l, slot, expert);
+    const layer_constants own = constants_of(b, l, slot, expert);
     const double g = IS(MA11b) ? up : gate;
     const double u = IS(MA11b) ? gate : up;
-    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, l, &own, expert, g, u)
+    const dd y = l->unit == UNIT_EXACT ? clamped_unit(b, &own, g, u)
                                        : broken_dd(stepped(b, l, &own, g, u));
     const int is_wide = IS(MQ20) && l->two.quant.kind != QUANT_NONE;
     const double x =
         l->act_kind == ROUND_PLAIN
             ? broken_to(b, is_wide ? broken_format_of(MXO_F32) : l->act_type, y)
-            : saturated(broken_to(b, l->act_type, y), IS(MY13));
+            : saturated(broken_to(b, l->act_type, y));
     const double z = l->act_type->mbits == 7 ? rounded_wrong(b, y, x) : x;
 
     if (l->routing != ROUTING_GLU) {

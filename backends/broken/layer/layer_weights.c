@@ -90,7 +90,7 @@ static block_scale read_scale(const broken *b, const layer *l, unsigned byte)
 {
     block_scale s = {0, 0};
 
-    if (l->is_capped && byte > 247 && !IS(MY11)) {
+    if (l->is_capped && byte > 247) {
         byte = 247;
     }
     if (IS(MN01) && byte == 255) {

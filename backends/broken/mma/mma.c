@@ -51,15 +51,13 @@ static double half_of(const broken *b, double y)
 /* A sum becomes a number of so many bits. */
 static double narrowed(const broken *b, const broken_mma *u, double y)
 {
-    const int m = IS(MH17) ? 23 : u->m;
-
     if (y == 0) {
         return 0;
     }
     if (u->m == MMA_HALF) {
         return half_of(b, y);
     }
-    const int quantum = larger(ilogb(y), -126) - m;
+    const int quantum = larger(ilogb(y), -126) - u->m;
     const double t = ldexp(y, -quantum);
     const double x = ldexp(IS(MH06) ? rint(t) : cut(t), quantum);
 
@@ -124,7 +122,7 @@ static int addends(const broken *b, const broken_mma *u, const broken_row *r,
 {
     int n = 0;
 
-    if (u->kind == MMA_GROUPS && !IS(MM07)) {
+    if (u->kind == MMA_GROUPS) {
         for (int i = 0; i < r->n; i += GROUP) {
             t[n++] = group(b, r, i);
         }
@@ -137,21 +135,11 @@ static int addends(const broken *b, const broken_mma *u, const broken_row *r,
     return n;
 }
 
-static int fraction(const broken *b, const broken_mma *u)
-{
-    const int is_mx = strcmp(u->unit, "blackwell_mx") == 0;
-    const int f = IS(MM04) && is_mx                   ? 24
-                  : IS(MM05) && u->kind == MMA_GROUPS ? 25
-                                                      : u->f;
-
-    return f - IS(MH04) + IS(MH05);
-}
-
 /* All addends cut at one place, added, cut again. */
 static double fused(const broken *b, const broken_mma *u, const addend *t,
                     int n, double c)
 {
-    const int f = fraction(b, u);
+    const int f = u->f;
     int e = IS(MH12) ? F32_EMIN : LOWEST;
 
     for (int i = 0; i < n; i++) {
@@ -291,22 +279,12 @@ static uint64_t promotion(const broken *b, const broken_mma *u, uint64_t p)
     return IS(MH01) && p > 0 ? p + (uint64_t)u->step : p;
 }
 
-/* Products that are summed at once. */
-static uint64_t steps_of(const broken *b, const broken_mma *u)
+float broken_mma_sum(const broken *b, const broken_mma *row,
+                     const broken_line *l, float c, uint64_t promote)
 {
+    const broken_mma own = broken_mma_of(b, row);
+    const broken_mma *u = &own;
     const uint64_t n = (uint64_t)u->step;
-
-    return IS(MH09) && n % 2 == 0 && u->kind != MMA_GROUPS ? n / 2
-           : (IS(MM26) && u->kind == MMA_FLOORED) ||
-                   (IS(MM34) && u->kind == MMA_TREE)
-               ? 2 * n
-               : n;
-}
-
-float broken_mma_sum(const broken *b, const broken_mma *u, const broken_line *l,
-                     float c, uint64_t promote)
-{
-    const uint64_t n = steps_of(b, u);
     const uint64_t p = promotion(b, u, promote);
     const uint64_t steps = IS(MH14) ? l->k / n : (l->k + n - 1) / n;
     double acc = p > 0 ? 0 : (double)c;

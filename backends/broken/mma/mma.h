@@ -59,9 +59,11 @@ typedef struct broken_line {
 
 /* NULL if the unit has no such operands. */
 const broken_mma *broken_mma_find(const char *unit, const char *type);
+/* The row of the unit as the mutant has it. */
+broken_mma broken_mma_of(const broken *b, const broken_mma *row);
 /* Steps over ascending k from c; promote: 0, or after how many numbers. */
-float broken_mma_sum(const broken *b, const broken_mma *u, const broken_line *l,
-                     float c, uint64_t promote);
+float broken_mma_sum(const broken *b, const broken_mma *row,
+                     const broken_line *l, float c, uint64_t promote);
 
 /* The exponent that hardware aligns a number by. */
 int broken_mma_exponent(double x, int emin);

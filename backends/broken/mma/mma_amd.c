@@ -25,7 +25,7 @@ static float plus(float x, float y, int flush)
 
 static double operand(const broken *b, const broken_mma *u, double x)
 {
-    const int flush = IS(MM31) ? 0 : u->kind == MMA_TREE_FLUSHED || IS(MM33);
+    const int flush = u->kind == MMA_TREE_FLUSHED && !IS(MM31);
 
     return flush ? flushed(x, u->emin) : x;
 }
@@ -33,7 +33,7 @@ static double operand(const broken *b, const broken_mma *u, double x)
 double broken_mma_tree(const broken *b, const broken_mma *u,
                        const broken_row *r, double c)
 {
-    const int flush = !IS(MM32) && (u->kind == MMA_TREE_FLUSHED || IS(MM33));
+    const int flush = u->kind == MMA_TREE_FLUSHED && !IS(MM32);
     const float acc = (float)(flush ? flushed(c, -126) : c);
     float sum[MMA_LONGEST] = {0};
     int n = r->n;
@@ -81,7 +81,7 @@ static int top(const broken_mma *u, const broken_row *r, int least)
 static cut_sum products(const broken *b, const broken_mma *u,
                         const broken_row *r, double c)
 {
-    const int f = u->f + IS(MM24);
+    const int f = u->f;
     cut_sum s = {0, top(u, r, MMA_ANY_EXPONENT)};
     const int beside = IS(MM23) && c != 0 ? broken_mma_exponent(c, -126) : s.e;
     const int e = s.e > beside ? s.e : beside;
@@ -168,7 +168,6 @@ double broken_mma_floored(const broken *b, const broken_mma *u,
     if (!isfinite(plain)) {
         return plain;
     }
-    return u->kind == MMA_PARITY && !IS(MM27)
-               ? parity(b, u, r, c)
-               : beside(b, products(b, u, r, c), c);
+    return u->kind == MMA_PARITY ? parity(b, u, r, c)
+                                 : beside(b, products(b, u, r, c), c);
 }

@@ -47,6 +47,16 @@ static const broken_mma units[] = {
     {"cdna3", "e5m2fnuz", MMA_PARITY, 16, 24, 23, -15},
 };
 
+broken_mma broken_mma_of(const broken *b, const broken_mma *row)
+{
+    broken_mma u = *row;
+
+#define BROKEN_UNIT
+#include "../values.def"
+#undef BROKEN_UNIT
+    return u;
+}
+
 const broken_mma *broken_mma_find(const char *unit, const char *type)
 {
     for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {

@@ -73,9 +73,8 @@ static double clamp_up(const broken *b, const glu *p, double up)
 /* G * sigmoid(alpha G); of minus infinity -Inf * 0, which is NaN. */
 static dd gated(const broken *b, const glu *p, double gate, dd g)
 {
-    const double alpha = IS(A05) ? 1 : IS(A06) ? 0x1.b3b646p0 : p->alpha;
     const dd from = IS(A50) ? broken_dd(gate) : g;
-    const dd t = broken_mul(broken_dd(alpha), from);
+    const dd t = broken_mul(broken_dd(p->alpha), from);
     dd s =
         broken_mul(g, isinf(t.hi) ? broken_dd(t.hi > 0) : broken_sigmoid(b, t));
 
@@ -91,35 +90,7 @@ static dd gated(const broken *b, const glu *p, double gate, dd g)
     if (IS(A51)) {
         s = broken_dd(broken_to_bf16(s.hi));
     }
-    return IS(A52) ? broken_mul(s, broken_dd(alpha)) : s;
-}
-
-static glu fault_params(const broken *b, glu p)
-{
-    if (IS(A81) && p.limit == 0) {
-        p.limit = INFINITY;
-    }
-    if (IS(A07)) {
-        p.beta = 0;
-    } else if (IS(A53)) {
-        p.beta = 1;
-    } else if (IS(A83)) {
-        p.beta = -p.beta;
-    }
-    if (IS(A10) && p.alpha == 1) {
-        p.limit = INFINITY;
-    }
-    if (IS(A54)) {
-        p.limit = broken_to_bf16(p.limit);
-    }
-    if (IS(A55)) {
-        p.alpha = broken_to_bf16(p.alpha);
-    }
-    if (IS(A56) && isfinite(p.limit)) {
-        p.limit = 7;
-    }
-    p.launder ^= IS(A57);
-    return p;
+    return IS(A52) ? broken_mul(s, broken_dd(p->alpha)) : s;
 }
 
 static dd glu_value(const broken *b, glu p, double gate, double up)
@@ -129,7 +100,9 @@ static dd glu_value(const broken *b, glu p, double gate, double up)
         gate = up;
         up = swap;
     }
-    p = fault_params(b, p);
+#define BROKEN_GLU
+#include "../values.def"
+#undef BROKEN_GLU
     const dd g = clamp_gate(b, &p, gate);
     const double v = clamp_up(b, &p, up);
     const dd s = gated(b, &p, gate, g);

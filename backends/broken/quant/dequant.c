@@ -69,30 +69,9 @@ static uint64_t scale_index(const broken *b, const blocks *k, uint64_t r,
     const uint64_t per_row = k->scale->shape[1];
     uint64_t at = r * per_row + n;
 
-    if (IS(C63) && n > 0 && n == per_row - 1) {
-        at -= 1;
-    }
-    if (IS(C64)) {
-        at = at + 1 < broken_elems(k->scale) ? at + 1 : at;
-    }
-    if (IS(C65)) {
-        at %= 256;
-    }
-    if (IS(C66)) {
-        at = r * (per_row & ~(uint64_t)1) + n;
-    }
-    if (IS(C67)) {
-        at = n;
-    }
-    if (IS(C74)) {
-        at = r % 64 * per_row + n;
-    }
-    if (IS(C75) && n >= k->cols / 128 * 4) {
-        at = r * per_row + n % 4;
-    }
-    if (IS(Q17)) {
-        at = n * k->scale->shape[0] + r;
-    }
+#define BROKEN_SCALE_PLACE
+#include "../values.def"
+#undef BROKEN_SCALE_PLACE
     return at;
 }
 

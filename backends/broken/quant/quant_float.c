@@ -27,13 +27,20 @@ double broken_over(double x, double scale, int reciprocal)
     return reciprocal ? times(x, divide(1, scale)) : divide(x, scale);
 }
 
+static double largest_of(const broken *b, const number_format *f,
+                         double largest)
+{
+#define BROKEN_LARGEST
+#include "../values.def"
+#undef BROKEN_LARGEST
+    return largest;
+}
+
 /* Encode under a clamp that may be the wrong dialect's. */
 static uint32_t fp8(const broken *b, const number_format *f, double x, int sat)
 {
     const rounding nearest = {TIE_EVEN, sat && !IS(Q80), 0, 0};
-    const double bound = IS(C22) && f->kind == KIND_FN      ? 240
-                         : IS(C22b) && f->kind == KIND_FNUZ ? 224
-                                                            : INFINITY;
+    const double bound = largest_of(b, f, (double)INFINITY);
 
     x = x > bound ? bound : x < -bound ? -bound : x;
     return broken_encode(b, f, nearest, broken_dd(x));
@@ -94,10 +101,7 @@ static double group_max(const broken *b, const groups *k, uint64_t r0,
 /* The float32 scale of a group maximum. */
 static double group_scale(const broken *b, const groups *k, double a)
 {
-    const double wrong = IS(C22) && k->f->kind == KIND_FN      ? 240
-                         : IS(C22b) && k->f->kind == KIND_FNUZ ? 224
-                                                               : 0;
-    const double largest = wrong > 0 ? wrong : broken_largest(k->f);
+    const double largest = largest_of(b, k->f, broken_largest(k->f));
     double s;
 
     if (k->deepgemm && !IS(Q84) && a < (double)1e-4f) {

@@ -90,15 +90,11 @@ static int exponent(const broken *b, const number_format *f, int rule,
 
     switch (rule) {
     case RULE_CEIL:
-        if (IS(Q97)) {
-            return (int)ceilf(log2f((float)amax)) - emax(b, f);
-        }
-        return IS(Q31) ? lg(amax) + 1 - emax(b, f) : ceil_lg(amax) - emax(b, f);
+        return ceil_lg(amax) - emax(b, f);
     case RULE_RCEIL:
-        return IS(Q05) ? ceil_lg(amax)
-                       : ceil_lg(by_reciprocal(b, amax, largest));
+        return ceil_lg(by_reciprocal(b, amax, largest));
     case RULE_VLLM_CEIL:
-        return IS(Q106) ? lg(amax) : ceil_lg((double)(float)(amax / largest));
+        return ceil_lg((double)(float)(amax / largest));
     case RULE_RCEIL_EXACT:
         return ceil_lg(amax / largest);
     case RULE_EVEN:
@@ -107,36 +103,19 @@ static int exponent(const broken *b, const number_format *f, int rule,
         return lg((double)(float)(amax / largest));
     case RULE_NO_OFFSET:
         return lg(amax);
-    default:
-        break;
-    }
-    if (IS(Q04)) {
+    case RULE_CEIL_NO_OFFSET:
+        return ceil_lg(amax);
+    case RULE_NEXT:
+        return lg(amax) + 1 - emax(b, f);
+    case RULE_NEAREST:
         return (int)lrint(log2(amax)) - emax(b, f);
-    }
-    if (IS(Q43)) {
+    case RULE_CEIL_LOG2F:
+        return (int)ceilf(log2f((float)amax)) - emax(b, f);
+    case RULE_FLOOR_LOG2F:
         return (int)floorf(log2f((float)amax)) - emax(b, f);
+    default:
+        return lg(amax) - emax(b, f);
     }
-    return lg(amax) - emax(b, f);
-}
-
-static int rule_fault(const broken *b, int rule)
-{
-    if (IS(Q01) && rule == RULE_CEIL) {
-        return RULE_FLOOR;
-    }
-    if (IS(Q01b) && rule == RULE_FLOOR) {
-        return RULE_CEIL;
-    }
-    if (IS(Q02) && rule == RULE_FLOOR) {
-        return RULE_EVEN;
-    }
-    if (IS(Q03) && rule == RULE_FLOOR) {
-        return RULE_FLOOR_DIV;
-    }
-    if (IS(Q35) && rule == RULE_RCEIL) {
-        return RULE_CEIL;
-    }
-    return rule;
 }
 
 /* The field of the quotient, and one more if it has a mantissa; or the field
@@ -179,7 +158,10 @@ unsigned broken_scale(const broken *b, const number_format *f, int rule,
     if (amax == 0) {
         return IS(Q06) ? 255 : IS(Q30) ? 127 : 0;
     }
-    const int s = exponent(b, f, rule_fault(b, rule), amax) + 127;
+#define BROKEN_SCALE_RULE
+#include "../values.def"
+#undef BROKEN_SCALE_RULE
+    const int s = exponent(b, f, rule, amax) + 127;
 
     if (s < 0) {
         return IS(Q37) ? (unsigned)s & 0xff : 0;
