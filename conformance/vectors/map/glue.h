@@ -7,28 +7,24 @@
  * BASE       a tensor by name; mantissas(T): four binary32 patterns from 1.0
  *            upwards per element of T; positions(T): 0, 1, .. for T's elements
  * view(a,b|c)  split axis 0 into a x b, keep axis 1 as c, ...; * = the rest
- * lead         the first of the last axis;  tail: the others
- * merge        the last two axes become one;  flat: all of them
+ * merge        the last two axes become one
  * part(a,i,n): the i-th of n parts of axis a
  * cast(u8)     the same bits under another type of the size
  * rows         all axes but the last become one
  * perm(1,0)    new axis i is old axis perm[i]
- * pad(r,c)     round the last two axes up to multiples; pads count for nothing
- * padwith(r,c,v)  the same, pads hold v and count
+ * pad(r,c,v)   round the last two axes up to multiples; pads hold v and count
  * valid        1 where an element counts, 0 in pads
  * diagonal     element [i,i] of the last two axes
  * where(T)     elements count where T is not 0
- * cols(n)      the first n of the last axis
- * repeat(n)    the whole tensor n times over
+ * cols(a,b)    a, .., b - 1 of the last axis
  * pack4 unpack4  nibbles, even index low
  * bytes        elements as little-endian bytes;  words(T): the way back, as
  *            many and of the type of T
  * shaped(T,r,c)  in the shape of T, its last two axes rounded up to multiples
  *              of r and c (1 if left out)
- * take(T)      rows (axis 0) by index;  index(T): T[element]
+ * take(T)      rows (axis 0) by index
  * head(T)      the first elements, as many as T has, in T's shape
- * div(n)       integer quotient;  filled(v)  every element the binary32 number
- *              0, 1 or inf
+ * filled(v)    every element the binary32 number 0, 1 or inf
  * identity     bf16 rows as a product with the identity shows them: sums
  *              from +0, and 0 times Inf or NaN is NaN in the other columns
  * wide         bf16 as binary32

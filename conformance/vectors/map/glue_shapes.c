@@ -7,14 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-mxo_status glue_flat(glue *g, const step_call *call)
-{
-    (void)call;
-    g->rank = 1;
-    g->shape[0] = g->n;
-    return MXO_OK;
-}
-
 mxo_status glue_merge(glue *g, const step_call *call)
 {
     (void)call;
@@ -23,41 +15,6 @@ mxo_status glue_merge(glue *g, const step_call *call)
         g->shape[g->rank - 1] *= g->shape[g->rank];
     }
     return MXO_OK;
-}
-
-/* Elements from, .., to - 1 of the last axis. */
-static mxo_status last_axis(glue *g, uint64_t from, uint64_t to)
-{
-    const uint64_t cols = g->shape[g->rank - 1];
-    uint64_t shape[GLUE_RANK];
-    glue out;
-
-    memcpy(shape, g->shape, sizeof shape);
-    shape[g->rank - 1] = to - from;
-    const mxo_status status =
-        glue_make(&out, g->dtype, g->rank, shape, g->valid != NULL);
-
-    if (status == MXO_OK) {
-        for (uint64_t i = 0; i < out.n; i++) {
-            glue_move(&out, i, g,
-                      i / (to - from) * cols + from + i % (to - from));
-        }
-        glue_clear(g);
-        *g = out;
-    }
-    return status;
-}
-
-mxo_status glue_lead(glue *g, const step_call *call)
-{
-    MXO_TRY(last_axis(g, 0, 1));
-    return glue_merge(g, call);
-}
-
-mxo_status glue_tail(glue *g, const step_call *call)
-{
-    (void)call;
-    return last_axis(g, 1, g->shape[g->rank - 1]);
 }
 
 mxo_status glue_cast(glue *g, const step_call *call)

@@ -31,9 +31,6 @@ MXO_MUST_CHECK mxo_status glue_make(glue *g, uint32_t dtype, uint32_t rank,
 mxo_status glue_filled(glue *g, const step_call *call);
 mxo_status glue_head(glue *g, const step_call *call);
 mxo_status glue_wide(glue *g, const step_call *call);
-mxo_status glue_flat(glue *g, const step_call *call);
-mxo_status glue_lead(glue *g, const step_call *call);
-mxo_status glue_tail(glue *g, const step_call *call);
 mxo_status glue_merge(glue *g, const step_call *call);
 mxo_status glue_cast(glue *g, const step_call *call);
 mxo_status glue_part(glue *g, const step_call *call);

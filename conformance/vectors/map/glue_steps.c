@@ -116,20 +116,26 @@ static mxo_status step_perm(glue *g, const step_call *call)
     return MXO_OK;
 }
 
-/* New size of the last two axes; elements keep their row and column. */
-static mxo_status resize(glue *g, uint64_t rows, uint64_t cols, int valid,
-                         uint64_t fill)
+/* Last two axes rounded up to multiples; the pads hold a number. */
+static mxo_status step_pad(glue *g, const step_call *call)
 {
-    const uint64_t old_rows = g->shape[g->rank - 2];
-    const uint64_t old_cols = g->shape[g->rank - 1];
+    uint64_t n[MAX_NUMBERS] = {1, 1, 0};
     uint64_t shape[GLUE_RANK];
     glue to;
+
+    if (g->rank < 2 || numbers(call->arguments, n) != 3 || n[0] == 0 ||
+        n[1] == 0) {
+        return refuse(call, "a tensor to pad has no rows");
+    }
+    const uint64_t old_rows = g->shape[g->rank - 2];
+    const uint64_t old_cols = g->shape[g->rank - 1];
+    const uint64_t rows = round_up(old_rows, n[0]);
+    const uint64_t cols = round_up(old_cols, n[1]);
 
     memcpy(shape, g->shape, sizeof shape);
     shape[g->rank - 2] = rows;
     shape[g->rank - 1] = cols;
-
-    MXO_TRY(glue_make(&to, g->dtype, g->rank, shape, valid));
+    MXO_TRY(glue_make(&to, g->dtype, g->rank, shape, 0));
     for (uint64_t i = 0; i < to.n; i++) {
         const uint64_t c = i % cols;
         const uint64_t r = i / cols % rows;
@@ -137,33 +143,11 @@ static mxo_status resize(glue *g, uint64_t rows, uint64_t cols, int valid,
         if (r < old_rows && c < old_cols) {
             glue_move(&to, i, g, (outer * old_rows + r) * old_cols + c);
         } else {
-            glue_put(&to, i, fill);
+            glue_put(&to, i, n[2]);
         }
     }
     replace(g, &to);
     return MXO_OK;
-}
-
-static mxo_status pad(glue *g, const step_call *call, int valid)
-{
-    uint64_t n[MAX_NUMBERS] = {1, 1, 0};
-
-    if (g->rank < 2 || numbers(call->arguments, n) < 2 || n[0] == 0 ||
-        n[1] == 0) {
-        return refuse(call, "a tensor to pad has no rows");
-    }
-    return resize(g, round_up(g->shape[g->rank - 2], n[0]),
-                  round_up(g->shape[g->rank - 1], n[1]), valid, n[2]);
-}
-
-static mxo_status step_pad(glue *g, const step_call *call)
-{
-    return pad(g, call, 1);
-}
-
-static mxo_status step_padwith(glue *g, const step_call *call)
-{
-    return pad(g, call, 0);
 }
 
 static mxo_status step_valid(glue *g, const step_call *call)
@@ -179,27 +163,25 @@ static mxo_status step_valid(glue *g, const step_call *call)
     return MXO_OK;
 }
 
+/* Elements from, .., to - 1 of the last axis. */
 static mxo_status step_cols(glue *g, const step_call *call)
 {
+    const uint64_t cols = g->shape[g->rank - 1];
     uint64_t n[MAX_NUMBERS] = {0};
-
-    if (g->rank < 2 || numbers(call->arguments, n) != 1 ||
-        n[0] > g->shape[g->rank - 1]) {
-        return refuse(call, "a row is too short");
-    }
-    return resize(g, g->shape[g->rank - 2], n[0], g->valid != NULL, 0);
-}
-
-static mxo_status step_repeat(glue *g, const step_call *call)
-{
-    uint64_t n[MAX_NUMBERS] = {1};
+    uint64_t shape[GLUE_RANK];
     glue to;
 
-    (void)numbers(call->arguments, n);
+    if (g->rank < 2 || numbers(call->arguments, n) != 2 || n[0] > n[1] ||
+        n[1] > cols) {
+        return refuse(call, "a row is too short");
+    }
+    const uint64_t width = n[1] - n[0];
 
-    MXO_TRY(glue_make(&to, g->dtype, 2, (uint64_t[]){n[0], g->n}, 0));
+    memcpy(shape, g->shape, sizeof shape);
+    shape[g->rank - 1] = width;
+    MXO_TRY(glue_make(&to, g->dtype, g->rank, shape, g->valid != NULL));
     for (uint64_t i = 0; i < to.n; i++) {
-        glue_move(&to, i, g, i % g->n);
+        glue_move(&to, i, g, i / width * cols + n[0] + i % width);
     }
     replace(g, &to);
     return MXO_OK;
@@ -327,43 +309,6 @@ static mxo_status step_take(glue *g, const step_call *call)
     return status;
 }
 
-static mxo_status step_index(glue *g, const step_call *call)
-{
-    const host_tensor *table;
-    glue to;
-    mxo_status status = other(call, &table);
-
-    if (status == MXO_OK) {
-        status = glue_make(&to, table->dtype, g->rank, g->shape, 0);
-    }
-    if (status != MXO_OK) {
-        return status;
-    }
-    for (uint64_t i = 0; i < to.n; i++) {
-        const uint64_t at = glue_load(g, i);
-        if (at >= tensor_elems(table)) {
-            glue_clear(&to);
-            return refuse(call, "an index is out of range");
-        }
-        glue_put(&to, i, tensor_load(table, at));
-    }
-    replace(g, &to);
-    return MXO_OK;
-}
-
-static mxo_status step_div(glue *g, const step_call *call)
-{
-    uint64_t n[MAX_NUMBERS] = {0};
-
-    if (numbers(call->arguments, n) != 1 || n[0] == 0) {
-        return refuse(call, "a divisor is 0");
-    }
-    for (uint64_t i = 0; i < g->n; i++) {
-        glue_put(g, i, glue_load(g, i) / n[0]);
-    }
-    return MXO_OK;
-}
-
 static mxo_status step_delta2(glue *g, const step_call *call)
 {
     const host_tensor *base;
@@ -437,19 +382,15 @@ static mxo_status step_identity(glue *g, const step_call *call)
 static const step_row steps[] = {
     {"bytes", step_bytes},       {"cast", glue_cast},
     {"cols", step_cols},         {"delta2", step_delta2},
-    {"diagonal", glue_diagonal}, {"div", step_div},
-    {"filled", glue_filled},     {"flat", glue_flat},
+    {"diagonal", glue_diagonal}, {"filled", glue_filled},
     {"head", glue_head},         {"identity", step_identity},
-    {"index", step_index},       {"pack4", step_pack4},
-    {"lead", glue_lead},         {"merge", glue_merge},
-    {"pad", step_pad},           {"padwith", step_padwith},
-    {"part", glue_part},         {"perm", step_perm},
-    {"repeat", step_repeat},     {"rows", step_rows},
-    {"shaped", glue_shaped},     {"tail", glue_tail},
-    {"take", step_take},         {"unpack4", step_unpack4},
-    {"valid", step_valid},       {"view", step_view},
-    {"where", step_where},       {"wide", glue_wide},
-    {"words", step_words},
+    {"merge", glue_merge},       {"pack4", step_pack4},
+    {"pad", step_pad},           {"part", glue_part},
+    {"perm", step_perm},         {"rows", step_rows},
+    {"shaped", glue_shaped},     {"take", step_take},
+    {"unpack4", step_unpack4},   {"valid", step_valid},
+    {"view", step_view},         {"where", step_where},
+    {"wide", glue_wide},         {"words", step_words},
 };
 
 glue_step glue_find_step(const char *name)
