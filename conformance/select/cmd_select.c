@@ -19,7 +19,8 @@
 
 typedef struct select_command {
     select_question q;
-    int why, json, matrix, env, verbose;
+    int why, json, matrix, env, verbose, has_form;
+    int asks;      /* a key of the question was given */
     int is_replay; /* an option of --cases was given */
     select_form form;
     const char *cases;
@@ -49,6 +50,7 @@ static int take_format(select_command *s, const char *value)
 {
     static const char *const names[] = {"text", "markdown", "csv"};
 
+    s->has_form = 1;
     for (int i = 0; i < 3; i++) {
         if (strcmp(names[i], value) == 0) {
             s->form = (select_form)i;
@@ -122,6 +124,7 @@ static int take_key(select_command *s, const char *key, const char *value)
 {
     char why[512] = "";
 
+    s->asks = 1;
     return select_set(&s->q, key, value, (mxo_text){why, sizeof why}) == 0
                ? -1
                : cli_refuse("%s", why);
@@ -236,6 +239,30 @@ static int compare(const select_command *s)
                : cli_refuse("%s", why);
 }
 
+/* What would be passed over in silence; NULL: nothing. */
+static const char *left_over(const select_command *s)
+{
+    if (s->cases != NULL) {
+        return s->asks || s->matrix || s->since != NULL || s->why || s->env ||
+                       s->has_form
+                   ? "--cases=FILE asks what the file asks: it takes no "
+                     "question"
+                   : NULL;
+    }
+    if (s->is_replay || s->verbose) {
+        return "reports, --verbose and --budget need --cases=FILE";
+    }
+    if (s->has_form && (!s->matrix || s->since != NULL)) {
+        return "--format is of --matrix alone";
+    }
+    if (s->since != NULL && (s->matrix || s->json || s->why)) {
+        return "--since takes no --matrix, --json or --why";
+    }
+    return s->matrix && (s->json || s->why)
+               ? "--matrix takes no --json or --why; it has --format=csv"
+               : NULL;
+}
+
 int cmd_select(int argc, char **argv)
 {
     select_command s = {.form = SELECT_TEXT};
@@ -247,15 +274,15 @@ int cmd_select(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
+    if (left_over(&s) != NULL) {
+        return cli_refuse("%s", left_over(&s));
+    }
     if (s.cases != NULL) {
         stop_after(s.budget_s);
         return report_options_check(&s.reports) == EXIT_PASS &&
                        report_options_spare(&s.reports, s.cases) == EXIT_PASS
                    ? select_replay(s.cases, s.verbose, &s.reports)
                    : EXIT_USAGE;
-    }
-    if (s.is_replay) {
-        return cli_refuse("reports and --budget need --cases=FILE");
     }
     if (s.env) {
         read_environment(&s.q.config);

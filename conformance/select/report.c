@@ -199,25 +199,35 @@ static void print_weights(const select_page *page)
     row("allocated", text);
 }
 
-static void print_kernel(const select_page *page)
+int select_say_kernel(const mxo_select_config *c, const mxo_select_result *r,
+                      mxo_text text)
 {
     mxo_sel_kernel k;
     mxo_sel_quant q;
-    char text[256];
 
-    if (page->q->config.version == MXO_SEL_2025_08) {
-        return;
+    if (c->version == MXO_SEL_2025_08) {
+        return 0;
     }
-    mxo_select_kernel(&page->q->config, page->r->backend, page->r->experts, &k);
-    mxo_select_quant(&page->q->config, page->r->backend, &q);
-    (void)snprintf(text, sizeof text, "%s%s, %s%s%s%s",
+    mxo_select_kernel(c, r->backend, r->experts, &k);
+    mxo_select_quant(c, r->backend, &q);
+    (void)snprintf(text.ptr, text.size, "%s%s, %s%s%s%s",
                    k.monolithic ? "monolithic (routes by itself)" : "modular",
                    k.batched ? ", batched activations" : "",
                    k.inplace ? "may work in place" : "not in place",
                    k.skip_forward_padding ? ", no padding before it" : "",
                    q.scheme == NULL ? "" : ", scheme ",
                    q.scheme == NULL ? "" : q.scheme);
-    row("kernel", text);
+    return 1;
+}
+
+static void print_kernel(const select_page *page)
+{
+    char text[256];
+
+    if (select_say_kernel(&page->q->config, page->r,
+                          (mxo_text){text, sizeof text})) {
+        row("kernel", text);
+    }
 }
 
 static void print_tile(const select_page *page)

@@ -41,5 +41,8 @@ int select_print_since(const select_question *q, mxo_sel_version from,
 /* Treatment of activations, in a few words. */
 void select_say_activations(const mxo_select_config *c, mxo_sel_backend b,
                             mxo_text text);
+/* The kernel object, in a few words; 0: the version does not tell. */
+int select_say_kernel(const mxo_select_config *c, const mxo_select_result *r,
+                      mxo_text text);
 
 #endif
