@@ -29,7 +29,8 @@ typedef struct options {
     int has_at;
     int has_byte;
     int page;
-    int drawn; /* --picture */
+    int drawn;   /* --picture */
+    int has_any; /* of these and the ones below */
     uint32_t elem_bytes;
     const char *svg;
 } options;
@@ -98,6 +99,7 @@ static int take_option(options *o, int code, const char *value)
 {
     uint64_t n = 0;
 
+    o->has_any = 1;
     switch (code) {
     case OPT_explain_shape:
         o->has_shape = 1;
@@ -140,22 +142,33 @@ static int read_options(options *o, int argc, char **argv)
     char *value;
     int code;
 
+    int list = 0;
+    int n = 0;
+
     options_start();
     while ((code = options_next(OPTIONS_explain, argc, argv, &value)) != -1) {
+        int status = EXIT_PASS;
+        n++;
         if (code == OPT_explain_help) {
             return usage();
         }
-        if (code == OPT_explain_list) {
-            return list_layouts();
+        if (code == OPT_explain_list || code == OPT_explain_conversions) {
+            list = code;
+        } else {
+            status = code == '?' ? EXIT_USAGE : take_option(o, code, value);
         }
-        if (code == OPT_explain_conversions) {
-            return list_conversions();
-        }
-        const int status =
-            code == '?' ? EXIT_USAGE : take_option(o, code, value);
         if (status != EXIT_PASS) {
             return status;
         }
+    }
+    if (list != 0 && (n > 1 || optind != argc)) {
+        return cli_refuse("explain --%s takes nothing else", options_id(list));
+    }
+    if (list != 0) {
+        return list == OPT_explain_list ? list_layouts() : list_conversions();
+    }
+    if (o->page && (o->has_at || o->has_byte || o->svg != NULL || o->drawn)) {
+        return cli_refuse("--page takes no --at, --byte, --svg or --picture");
     }
     if (optind != argc - 1) {
         return cli_refuse("explain takes one layout; explain --list names "
@@ -406,7 +419,10 @@ int cmd_explain(int argc, char **argv)
         return status;
     }
     if (mxo_conversion_find(o.name) != NULL) {
-        return say_conversion(mxo_conversion_find(o.name), o.name);
+        return o.has_any ? cli_refuse("%s has several tensors: name one of "
+                                      "them, as in %s.w13",
+                                      o.name, o.name)
+                         : say_conversion(mxo_conversion_find(o.name), o.name);
     }
     status = bind(&o, &s);
     if (status == EXIT_PASS) {
