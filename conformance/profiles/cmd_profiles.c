@@ -292,10 +292,12 @@ int cmd_profiles(int argc, char **argv)
     while ((code = options_next(OPTIONS_profiles, argc, argv, &value)) != -1) {
         switch (code) {
         case OPT_profiles_json:
-            form = FORM_JSON;
-            break;
         case OPT_profiles_markdown:
-            form = FORM_MARKDOWN;
+            if (form != FORM_TEXT) {
+                return cli_refuse("profiles takes one of --json and "
+                                  "--markdown");
+            }
+            form = code == OPT_profiles_json ? FORM_JSON : FORM_MARKDOWN;
             break;
         case OPT_profiles_help:
             return usage();
