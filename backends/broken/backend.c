@@ -283,10 +283,12 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
 
 static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
 {
-    const mxo_status status = run_call(ctx, call, why);
+    broken *b = ctx;
+    const mxo_status status = run_call(b, call, why);
 
+    b->n_plain++;
     if (status == MXO_OK) {
-        broken_keep_choices(ctx, call);
+        broken_keep_choices(b, call);
     }
     return status;
 }
@@ -317,7 +319,8 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     const broken *b = ctx;
     broken_job *job = IS(H65) && b->captured != NULL ? b->captured : graph;
 
-    if (IS(H61) && job->n_launches++ > 0) {
+    if ((IS(H61) && job->n_launches++ > 0) ||
+        (IS(H70) && job->n_plain != b->n_plain)) {
         return MXO_OK;
     }
     job->call.stream = IS(H62) ? NULL : stream;

@@ -50,6 +50,7 @@ typedef struct broken_job {
     mxo_tensor choices;        /* H60: topk_ids as they were captured */
     uint64_t room;             /* H60: of an expert, in rows */
     int n_launches;            /* H61 */
+    uint64_t n_plain;          /* H70: of the context, at its capture */
 } broken_job;
 
 /* Bytes that are to be there when a stream comes to them. */
@@ -83,6 +84,7 @@ typedef struct broken {
     broken_past *past;
     broken_job *captured; /* H65: the last graph, while it is open */
     int is_former;        /* another context was opened after it */
+    uint64_t n_plain;     /* calls that were no graph's */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

@@ -331,6 +331,7 @@ mxo_status broken_capture(broken *b, const mxo_call *call, void **graph,
     keep_data(b, job);
     keep_routing(b, job);
     b->captured = job;
+    job->n_plain = b->n_plain;
     *graph = job;
     return MXO_OK;
 }
