@@ -3,9 +3,7 @@
 #include "device_buffers.h"
 
 #include "base/memory.h"
-
 #include "launch.h"
-
 #include "system/system.h"
 
 #include <inttypes.h>
@@ -134,8 +132,10 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     p->guards = memory_need(2 * STAGE_GUARD);
     judge_bytes_guard(&g->s->secret, p->salt, 0, p->guards, 2 * STAGE_GUARD,
                       GUARDS_AT);
-    if (g->s->table->alloc(g->s->ctx, p->size, &p->buffer) != MXO_OK) {
-        (void)snprintf(why.ptr, why.size, "no memory for %" PRIu64 " bytes",
+    const mxo_status got = g->s->table->alloc(g->s->ctx, p->size, &p->buffer);
+    if (got != MXO_OK) {
+        (void)snprintf(why.ptr, why.size, "no %s %" PRIu64 " bytes",
+                       got == MXO_E_NOMEM ? "memory for" : "buffer of",
                        p->size);
         p->buffer = NULL;
         return MXO_E_NOMEM;

@@ -397,9 +397,13 @@ static mxo_status check(const mxo_backend *b, const char *name, mxo_text why)
                   b->struct_size, sizeof *b);
     }
     if (b->name == NULL || b->name[0] == '\0' || b->version == NULL ||
-        b->ops == NULL || strlen(b->name) >= BACKEND_NAME) {
+        b->ops == NULL) {
         return no(MXO_E_UNSUPPORTED, why,
                   "%s lacks a name, a version or its operations", name);
+    }
+    if (strlen(b->name) >= BACKEND_NAME) {
+        return no(MXO_E_UNSUPPORTED, why, "%s has a name of more than %d bytes",
+                  name, BACKEND_NAME - 1);
     }
     const char *wrong = wrong_of(b);
 

@@ -3,7 +3,8 @@
  * Plugins that must be refused with a sentence, one per -DFAULT=n: 1 built
  * for another ABI version, 2 with a table of another size, 3 no entry, 4 an
  * entry that returns NULL, 5 a table without run(), 6 without a name,
- * 7 with an alignment that is none, 8 and 9 with part of streams and graphs.
+ * 7 with an alignment that is none, 8 and 9 with part of streams and graphs,
+ * 10 with a name of 64 bytes.
  */
 #include <mxoracle/abi.h>
 
@@ -38,7 +39,11 @@ const mxo_backend *ENTRY(uint32_t abi_version)
     static const mxo_backend table = {
         .abi_version = FAULT == 1 ? MXO_ABI_VERSION + 1 : MXO_ABI_VERSION,
         .struct_size = sizeof(mxo_backend) - (FAULT == 2 ? 16 : 0),
-        .name = FAULT == 6 ? NULL : "bad",
+        .name = FAULT == 6 ? NULL
+                : FAULT == 10
+                    ? "bad_0123456789abcdef0123456789abcdef0123456789ab"
+                      "cdef0123456789ab"
+                    : "bad",
         .version = "1",
         .ops = ops,
         .run = FAULT == 5 ? NULL : nothing,

@@ -85,6 +85,9 @@ static const struct {
     {"workspace-word", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
                        "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
                        "[\"workspace\"]}"},
+    {"memory-refused", "{\"name\":\"x\",\"version\":\"1\",\"device\":\"d\","
+                       "\"driver\":\"\",\"ops\":[\"dequant.mx\"],\"does\":"
+                       "[\"memory\"]}"},
     DESCRIBED("describe-word"),
     DESCRIBED("describe-half"),
     DESCRIBED("describe-fails"),
