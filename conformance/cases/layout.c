@@ -258,7 +258,7 @@ static const grid_row grid[] = {
      "align=2|8|64,ends_align=0|1|5,experts=1,rows=1|2|64|129,cols=1|7,"
      "n=1|2|9,data=powers"},
     {2, 0,
-     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=2|7,"
+     "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=1|2|7,"
      "experts=3,rows=4,cols=9,data=powers"},
     {1, 0, "layout.groups:align=1|32|128,total=1024|160,n=1|3|8"},
     {1, 0, "layout.index:rows=5760|1,cols=90|1,n=97"},

@@ -295,6 +295,19 @@ static const grid_row grid[] = {
      "moe.layer_routed:tokens=" TILES ",top_k=1,experts=8,hidden=32,inter=32,"
      "data=orderfree"},
     {2, 0,
+     "moe.layer_routed:tokens=" COUNTS ",top_k=1,experts=8,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=3,top_k=1,experts=128|384,hidden=32,inter=32,"
+     "data=orderfree"},
+    {2, GRID_PAIRS, /* more choices than eight */
+     "moe.layer_routed:dialect=*,logits=*,top_k=9|10|16,renormalize=*,"
+     "profile=exact|MARLIN|TRITON,tokens=3,hidden=32,experts=16|128,inter=32,"
+     "data=ordinary"},
+    {2, 0, /* routers alone */
+     "route.topk:tokens=" COUNTS "|" TILES ",experts=16,top_k=2"},
+    {2, 0, "route.topk:dialect=*,tokens=96|129,experts=16,top_k=1|9"},
+    {2, 0,
      "moe.layer_routed:tokens=3,top_k=1,experts=12,hidden=" LONG_K
      ",inter=32,data=orderfree"},
     {2, 0,
