@@ -35,7 +35,7 @@ static uint32_t few_tokens_shared_bytes(const small_batch_args *a)
 static int few_tokens_buffers(small_batch_args *a)
 {
     const uint32_t rows = a->tokens + (uint32_t)a->p.pairs;
-    const uint32_t limit = a->tokens > 1 ? FEW_TOKENS_BUFFERS : rows;
+    const uint32_t limit = a->tokens > 1 ? (uint32_t)FEW_TOKENS_BUFFERS : rows;
     const uint32_t most = rows < limit ? rows : limit;
 
     a->buffers = 0;
