@@ -19,8 +19,13 @@ static const struct {
 
 enum { N_SIGNALS = sizeof signals / sizeof signals[0] };
 
+/* timeout(1) and shells send one to the process and one to its group: what
+   comes so soon behind the first is no second thought. */
+static const double same_s = 0.5;
+
 static volatile sig_atomic_t caught;
-static double deadline_s; /* 0: none */
+static volatile double caught_s[N_SIGNALS]; /* 0: not yet */
+static double deadline_s;                   /* 0: none */
 static const char *own_reason;
 static int is_late;
 
@@ -32,9 +37,24 @@ double clock_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* A second one ends the process; but nobody sends SIGPIPE: whatever is written
+   from now on raises it again. */
 static void on_signal(int number)
 {
+    const double now_s = clock_s();
+
     caught = number;
+    for (int i = 0; i < N_SIGNALS; i++) {
+        if (signals[i].number != number || number == SIGPIPE) {
+            continue;
+        }
+        if (caught_s[i] == 0) {
+            caught_s[i] = now_s;
+        } else if (now_s - caught_s[i] > same_s) {
+            (void)signal(number, SIG_DFL);
+            (void)raise(number);
+        }
+    }
 }
 
 void stop_catch_signals(void)
@@ -45,11 +65,8 @@ void stop_catch_signals(void)
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
     for (int i = 0; i < N_SIGNALS; i++) {
-        /* A second one ends the process at once; but nobody sends SIGPIPE:
-           whatever is written from now on raises it again. What is being
-           written is written on, lest it counts as lost. */
-        action.sa_flags =
-            signals[i].number == SIGPIPE ? 0 : (int)SA_RESETHAND | SA_RESTART;
+        /* What is being written is written on, lest it counts as lost. */
+        action.sa_flags = signals[i].number == SIGPIPE ? 0 : SA_RESTART;
         if (sigaction(signals[i].number, NULL, &before) == 0 &&
             before.sa_handler != SIG_IGN) {
             (void)sigaction(signals[i].number, &action, NULL);

@@ -9,8 +9,9 @@
 
 enum { EXIT_BUDGET = 124 }; /* the time budget ran out (as timeout(1)) */
 
-/* SIGINT, SIGTERM, SIGHUP and SIGPIPE stop instead of ending the process; the
-   second of a kind ends it. Signals that are ignored stay ignored. */
+/* SIGINT, SIGTERM, SIGHUP and SIGPIPE stop instead of ending the process; a
+   second of a kind, half a second later or more, ends it. Signals that are
+   ignored stay ignored. */
 void stop_catch_signals(void);
 /* From now on so many seconds; 0: no limit. */
 void stop_after(double seconds);
