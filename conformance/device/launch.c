@@ -239,7 +239,8 @@ static void close_bystander(const subject *s, bystander *o)
 }
 
 /* Make it plainly, launch it, or neither: what one place keeps of the call that
-   is made last is not the first graph's.  It may be declined, but not fail. */
+   is made last is not the first graph's.  It may be declined, but not fail.
+   It is on noise, which a graph cannot refuse. */
 static mxo_status make_bystander(stage *g, const made_call *m, void *graph,
                                  mxo_text why)
 {
@@ -250,8 +251,9 @@ static mxo_status make_bystander(stage *g, const made_call *m, void *graph,
     case 0:
         return MXO_OK;
     case 1:
-        status =
-            graph == NULL ? MXO_OK : s->table->launch(s->ctx, graph, NULL, why);
+        status = graph == NULL || !g->takes_noise
+                     ? MXO_OK
+                     : s->table->launch(s->ctx, graph, NULL, why);
         break;
     default:
         status = m->is_refused ? MXO_OK : s->table->run(s->ctx, &m->call, why);
