@@ -81,7 +81,8 @@ static inline int route_is_general(const route_plan *p)
 }
 
 /* A sentence, or NULL: groups that the dialect can do. */
-static inline const char *route_groups_flaw(const route_plan *p, int has_bias)
+static inline const char *route_groups_refusal(const route_plan *p,
+                                               int has_bias)
 {
     const int is_grouped = p->groups > 1;
 
@@ -113,8 +114,8 @@ static inline int route_is_beyond(uint32_t n, uint32_t most)
 
 /* The limit of a vendor's kernel that legal sizes exceed, or NULL:
    docs/ops/route.topk.md, Limits. */
-static inline const char *route_kernel_flaw(const route_plan *p,
-                                            const route_row *row)
+static inline const char *route_kernel_refusal(const route_plan *p,
+                                               const route_row *row)
 {
     const int in_groups = (p->flags & ROUTE_BIAS_BF16) != 0 && p->groups > 1;
 
@@ -134,7 +135,7 @@ static inline const char *route_kernel_flaw(const route_plan *p,
                : NULL;
 }
 
-static inline const char *route_flaw(const route_call *r)
+static inline const char *route_refusal(const route_call *r)
 {
     const route_plan *const p = &r->plan;
     const int has_bias = r->bias != NULL;
@@ -152,9 +153,9 @@ static inline const char *route_flaw(const route_call *r)
     if (r->table != NULL && (p->score != ROUTE_SOFTPLUS || has_bias)) {
         return "a table needs vllm_softplus_sqrt without a bias";
     }
-    const char *const sentence = route_groups_flaw(p, has_bias);
+    const char *const sentence = route_groups_refusal(p, has_bias);
 
-    return sentence != NULL ? sentence : route_kernel_flaw(p, r->row);
+    return sentence != NULL ? sentence : route_kernel_refusal(p, r->row);
 }
 
 static inline uint32_t route_type(const mxo_call *call, const char *key)
@@ -288,7 +289,7 @@ static inline mxo_status route_read(const mxo_call *call, route_call *r,
     const int is_typed = (p->flags & ROUTE_TORCH) != 0 && is_own;
 
     p->choice_type = p->general || is_typed ? p->from : (uint32_t)ROUTE_F32;
-    const char *const sentence = route_flaw(r);
+    const char *const sentence = route_refusal(r);
 
     return sentence != NULL ? call_refuse(call, MXO_E_PARAM, why, sentence)
                             : route_outputs(call, r, why);

@@ -9,24 +9,29 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef enum flaw_target { ON_CALL, ON_TENSOR, ON_DIM, ON_PARAM } flaw_target;
+typedef enum invalid_target {
+    ON_CALL,
+    ON_TENSOR,
+    ON_DIM,
+    ON_PARAM
+} invalid_target;
 
 static const struct {
     const char *name;
-    flaw_target on;
+    invalid_target on;
     mxo_status status;
     const char *what;
-} flaws[N_FLAWS] = {
-#define MXO_FLAW(name, on, status, what) {#name, ON_##on, status, what},
+} invalid[N_INVALID] = {
+#define MXO_INVALID_CALL(name, on, status, what) {#name, ON_##on, status, what},
 #include "invalid_calls.def"
-#undef MXO_FLAW
+#undef MXO_INVALID_CALL
 };
 
 static int kind_of(word_span name)
 {
     int i = 0;
 
-    while (i < N_FLAWS && !span_equals(name, flaws[i].name)) {
+    while (i < N_INVALID && !span_equals(name, invalid[i].name)) {
         i++;
     }
     return i;
@@ -51,7 +56,7 @@ static int has_tensor(const test_case *c, const char *name)
     return 0;
 }
 
-static int has_target(const test_case *c, flaw_target on, const char *name)
+static int has_target(const test_case *c, invalid_target on, const char *name)
 {
     const int dim = op_dim_index(c->schema, name);
 
@@ -67,43 +72,43 @@ static int has_target(const test_case *c, flaw_target on, const char *name)
     }
 }
 
-static int unknown_flaw(const char *value, mxo_text why)
+static int unknown_invalid(const char *value, mxo_text why)
 {
     cli_nearest near = {NULL, 0};
     char hint[80];
 
-    for (int i = 0; i < N_FLAWS; i++) {
-        cli_offer(&near, value, flaws[i].name);
+    for (int i = 0; i < N_INVALID; i++) {
+        cli_offer(&near, value, invalid[i].name);
     }
     (void)snprintf(why.ptr, why.size, "flaw=%s is not NAME.TARGET of a flaw%s",
                    value, cli_suggestion(&near, hint, sizeof hint));
     return -1;
 }
 
-int case_check_flaw(const test_case *c, mxo_text why)
+int case_check_invalid(const test_case *c, mxo_text why)
 {
     static const char *const kinds[] = {"call", "tensor", "dimension",
                                         "parameter"};
     word_span rest = {c->flaw, strlen(c->flaw)};
     const int kind = kind_of(span_cut(&rest, '.'));
 
-    if (kind == N_FLAWS) {
-        return unknown_flaw(c->flaw, why);
+    if (kind == N_INVALID) {
+        return unknown_invalid(c->flaw, why);
     }
-    if (!has_target(c, flaws[kind].on, rest.ptr)) {
+    if (!has_target(c, invalid[kind].on, rest.ptr)) {
         (void)snprintf(why.ptr, why.size,
                        "flaw=%s: with these parameters %s has no such %s",
-                       c->flaw, c->schema->info->name, kinds[flaws[kind].on]);
+                       c->flaw, c->schema->info->name, kinds[invalid[kind].on]);
         return -1;
     }
     return 0;
 }
 
-case_flaw case_flaw_of(const test_case *c)
+case_invalid case_invalid_of(const test_case *c)
 {
     word_span rest = {c->flaw, strlen(c->flaw)};
     const int kind = kind_of(span_cut(&rest, '.'));
 
-    return (case_flaw){(flaw_kind)kind, flaws[kind].status, rest.ptr,
-                       flaws[kind].what};
+    return (case_invalid){(invalid_kind)kind, invalid[kind].status, rest.ptr,
+                          invalid[kind].what};
 }

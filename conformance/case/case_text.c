@@ -322,7 +322,7 @@ int case_parse(test_case *c, const char *text, mxo_text why)
         }
     }
     if (complete_dims(c, given, why) != 0 ||
-        (c->flaw[0] != '\0' && case_check_flaw(c, why) != 0)) {
+        (c->flaw[0] != '\0' && case_check_invalid(c, why) != 0)) {
         return -1;
     }
     return fill_check_ids(c, why) != 0 ? -1 : fill_check_stretch(c, why);

@@ -128,9 +128,9 @@ static int write_case(const gen_options *o, const case_item *item, progress *p)
     return EXIT_PASS;
 }
 
-/* The flaw of a call is in no tensor's bytes: its file would be a good one's.
- */
-static int check_flaws(const case_list *list)
+/* What makes a call invalid is in no tensor's bytes: its file would be that of
+   a good one. */
+static int check_invalid(const case_list *list)
 {
     char sentence[SENTENCE];
     int status = list->n > 0 ? EXIT_PASS : cli_refuse("no case matches");
@@ -167,7 +167,7 @@ static int read_cases(char *const args[], int n, uint64_t seed, case_list *list)
             return cli_refuse("%s", sentence);
         }
     }
-    return check_flaws(list);
+    return check_invalid(list);
 }
 
 static int generate(const gen_options *o, char *const args[], int n)

@@ -14,7 +14,7 @@
 
 typedef struct spoiling {
     const test_case *c;
-    flaw_call *call;
+    invalid_call *call;
     const char *target;
     tensor_set *set; /* holds the tensor; NULL: the target is none */
     uint32_t at;
@@ -54,7 +54,7 @@ static int lengthen(host_tensor *t, int by)
     return reshape(t, t->rank, shape);
 }
 
-static int flaw_bytes(const spoiling *s)
+static int spoil_bytes(const spoiling *s)
 {
     host_tensor *t = tensor_of(s);
 
@@ -63,7 +63,7 @@ static int flaw_bytes(const spoiling *s)
 }
 
 /* Another reading of the same bytes. */
-static int flaw_dtype(const spoiling *s)
+static int spoil_dtype(const spoiling *s)
 {
     static const uint32_t other[][2] = {
         {MXO_U8, MXO_E4M3},  {MXO_E8M0, MXO_U8}, {MXO_BF16, MXO_F16},
@@ -79,7 +79,7 @@ static int flaw_dtype(const spoiling *s)
     return dtype_bytes(was) == dtype_bytes(t->dtype) ? 0 : -1;
 }
 
-static int flaw_flat(const spoiling *s)
+static int spoil_flat(const spoiling *s)
 {
     host_tensor *t = tensor_of(s);
     const uint64_t n = tensor_elems(t);
@@ -90,12 +90,12 @@ static int flaw_flat(const spoiling *s)
     return 0;
 }
 
-static int flaw_long(const spoiling *s)
+static int spoil_long(const spoiling *s)
 {
     return lengthen(tensor_of(s), 1);
 }
 
-static int flaw_missing(const spoiling *s)
+static int spoil_missing(const spoiling *s)
 {
     free(tensor_of(s)->data);
     s->set->n--;
@@ -109,7 +109,7 @@ static int reshape_inputs(const spoiling *s)
     test_case c;
     int bad = 0;
 
-    flaw_resize(s->c, &c);
+    invalid_call_resize(s->c, &c);
     for (int i = 0; i < c.schema->n_inputs && !bad; i++) {
         const op_input *in = &c.schema->inputs[i];
         host_tensor *t = tensor_set_find(s->call->in, in->name);
@@ -123,22 +123,22 @@ static int reshape_inputs(const spoiling *s)
     return bad;
 }
 
-static int flaw_odd(const spoiling *s)
+static int spoil_odd(const spoiling *s)
 {
     return reshape_inputs(s);
 }
 
-static int flaw_off(const spoiling *s)
+static int spoil_off(const spoiling *s)
 {
     return reshape_inputs(s);
 }
 
-static int flaw_short(const spoiling *s)
+static int spoil_short(const spoiling *s)
 {
     return lengthen(tensor_of(s), -1);
 }
 
-static int flaw_turned(const spoiling *s)
+static int spoil_turned(const spoiling *s)
 {
     host_tensor *t = tensor_of(s);
 
@@ -152,14 +152,14 @@ static int flaw_turned(const spoiling *s)
     return 0;
 }
 
-static int flaw_unknown(const spoiling *s)
+static int spoil_unknown(const spoiling *s)
 {
     s->call->params[s->call->n_params++] =
         (mxo_param){"no_such_parameter", "1", 1};
     return 0;
 }
 
-static int flaw_unset(const spoiling *s)
+static int spoil_unset(const spoiling *s)
 {
     const uint32_t at = (uint32_t)op_param_index(s->c->schema, s->target);
 
@@ -169,7 +169,7 @@ static int flaw_unset(const spoiling *s)
     return 0;
 }
 
-static int flaw_value(const spoiling *s)
+static int spoil_value(const spoiling *s)
 {
     mxo_param *p = &s->call->params[op_param_index(s->c->schema, s->target)];
 
@@ -179,7 +179,7 @@ static int flaw_value(const spoiling *s)
 }
 
 /* Its bytes, counted in 64 bits, are those it has. */
-static int flaw_vast(const spoiling *s)
+static int spoil_vast(const spoiling *s)
 {
     host_tensor *t = tensor_of(s);
 
@@ -193,24 +193,24 @@ static int flaw_vast(const spoiling *s)
     return 0;
 }
 
-static int (*const does[N_FLAWS])(const spoiling *) = {
-#define MXO_FLAW(name, on, status, what) flaw_##name,
+static int (*const does[N_INVALID])(const spoiling *) = {
+#define MXO_INVALID_CALL(name, on, status, what) spoil_##name,
 #include "case/invalid_calls.def"
-#undef MXO_FLAW
+#undef MXO_INVALID_CALL
 };
 
-void flaw_resize(const test_case *c, test_case *changed)
+void invalid_call_resize(const test_case *c, test_case *changed)
 {
-    const case_flaw flaw = case_flaw_of(c);
-    const uint64_t by = flaw.kind == FLAW_odd ? 1 : 2;
+    const case_invalid how = case_invalid_of(c);
+    const uint64_t by = how.kind == INVALID_odd ? 1 : 2;
     char value[OP_WORD];
     char text[OP_WORD];
 
     *changed = *c;
-    if (flaw.kind == FLAW_odd || flaw.kind == FLAW_off) {
+    if (how.kind == INVALID_odd || how.kind == INVALID_off) {
         (void)snprintf(value, sizeof value, "%llu",
-                       (unsigned long long)(case_dim(c, flaw.target) + by));
-        (void)case_vary(changed, flaw.target, value,
+                       (unsigned long long)(case_dim(c, how.target) + by));
+        (void)case_vary(changed, how.target, value,
                         (mxo_text){text, sizeof text});
     }
 }
@@ -230,16 +230,16 @@ static void find_tensor(spoiling *s)
     }
 }
 
-int flaw_apply(const test_case *c, flaw_call *call, mxo_text why)
+int invalid_call_make(const test_case *c, invalid_call *call, mxo_text why)
 {
-    const case_flaw flaw = case_flaw_of(c);
-    spoiling s = {c, call, flaw.target, NULL, 0};
-    const int is_about_tensor = op_dim_index(c->schema, flaw.target) < 0 &&
-                                op_param_index(c->schema, flaw.target) < 0 &&
-                                flaw.target[0] != '\0';
+    const case_invalid how = case_invalid_of(c);
+    spoiling s = {c, call, how.target, NULL, 0};
+    const int is_about_tensor = op_dim_index(c->schema, how.target) < 0 &&
+                                op_param_index(c->schema, how.target) < 0 &&
+                                how.target[0] != '\0';
 
     find_tensor(&s);
-    if ((is_about_tensor && s.set == NULL) || does[flaw.kind](&s) != 0) {
+    if ((is_about_tensor && s.set == NULL) || does[how.kind](&s) != 0) {
         (void)snprintf(why.ptr, why.size, "flaw=%s cannot be done to this call",
                        c->flaw);
         return -1;

@@ -371,16 +371,17 @@ static void mend(drawing *d)
 
 static void spoil(drawing *d)
 {
-    const uint32_t kind = slot16(d->r, DRAW_FLAW);
+    const uint32_t kind = slot16(d->r, DRAW_INVALID);
     char why[256];
 
     if (kind > 0 && d->base->flaw[0] == '\0' &&
         !draw_is_pinned(d->plan, d->c, "flaw") &&
         draw_is_served(d->c, slot32(d->r, DRAW_SEED))) {
-        value_of_flaw(d->c, kind - 1, slot16(d->r, DRAW_TARGET), d->c->flaw);
+        value_of_invalid_call(d->c, kind - 1, slot16(d->r, DRAW_TARGET),
+                              d->c->flaw);
     }
     if (d->c->flaw[0] != '\0' &&
-        case_check_flaw(d->c, (mxo_text){why, sizeof why}) != 0) {
+        case_check_invalid(d->c, (mxo_text){why, sizeof why}) != 0) {
         d->c->flaw[0] = '\0';
     }
 }

@@ -35,17 +35,17 @@
 enum { DRAW_VERSION = 6 };
 
 enum {
-    DRAW_GROUP = 0,   /* u16 */
-    DRAW_BASE = 2,    /* u16 */
-    DRAW_SEED = 4,    /* u32 */
-    DRAW_DATA = 8,    /* u16: 0 keeps the kind of data */
-    DRAW_FLAGS = 10,  /* u8: bit 0 leaves a call that is refused as it is,
-                         bits 1 and 2 halve how large it may be, bit 3 keeps
-                         on the way back what was drawn */
-    DRAW_LARGE = 11,  /* u8: 0xff lets it be 64 times as large */
-    DRAW_FLAW = 12,   /* u16: 0 none, else an invalid_calls.def row */
-    DRAW_TARGET = 14, /* u16: target of that row */
-    DRAW_DIMS = 16,   /* u32 each */
+    DRAW_GROUP = 0,    /* u16 */
+    DRAW_BASE = 2,     /* u16 */
+    DRAW_SEED = 4,     /* u32 */
+    DRAW_DATA = 8,     /* u16: 0 keeps the kind of data */
+    DRAW_FLAGS = 10,   /* u8: bit 0 leaves a call that is refused as it is,
+                          bits 1 and 2 halve how large it may be, bit 3 keeps
+                          on the way back what was drawn */
+    DRAW_LARGE = 11,   /* u8: 0xff lets it be 64 times as large */
+    DRAW_INVALID = 12, /* u16: 0 none, else an invalid_calls.def row */
+    DRAW_TARGET = 14,  /* u16: target of that row */
+    DRAW_DIMS = 16,    /* u32 each */
     DRAW_PARAMS = DRAW_DIMS + 4 * OP_MAX_DIMS, /* u16 each */
     DRAW_BYTES = DRAW_PARAMS + 2 * OP_MAX_PARAMS
 };

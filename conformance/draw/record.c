@@ -82,7 +82,7 @@ void draw_random(const draw_plan *p, prng *rng, draw_record *r)
     r->byte[DRAW_FLAGS] = (uint8_t)(bits | (prng_below(rng, 16) == 0));
     r->byte[DRAW_LARGE] = prng_below(rng, LARGE) == 0 ? 0xff : 0;
     if (prng_below(rng, 32) == 0) {
-        put16(r, DRAW_FLAW, any(rng));
+        put16(r, DRAW_INVALID, any(rng));
         put16(r, DRAW_TARGET, any(rng));
     }
     for (int k = 0; k < s->n_dims; k++) {
@@ -136,7 +136,7 @@ void draw_mutate(const draw_plan *p, prng *rng, draw_record *r)
         put16(r, DRAW_DATA, any(rng));
         break;
     case 6:
-        put16(r, DRAW_FLAW, prng_below(rng, 2) == 0 ? 0 : any(rng));
+        put16(r, DRAW_INVALID, prng_below(rng, 2) == 0 ? 0 : any(rng));
         put16(r, DRAW_TARGET, any(rng));
         break;
     case 7:

@@ -188,37 +188,38 @@ static int is_empty(const test_case *c, int input)
     return !any;
 }
 
-void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
-                   char word[OP_WORD])
+void value_of_invalid_call(const test_case *c, uint32_t kind, uint32_t target,
+                           char word[OP_WORD])
 {
     static const struct {
         const char *name;
         const char *on;
-    } flaws[] = {/* Those that no other parameter or shape makes legal. */
-                 {"bytes", "TENSOR"}, {"missing", "TENSOR"},
-                 {"unknown", "CALL"}, {"unset", "PARAM"},
-                 {"value", "PARAM"},  {"vast", "TENSOR"}};
+    } invalid[] = {/* Those that no other parameter or shape makes legal. */
+                   {"bytes", "TENSOR"}, {"missing", "TENSOR"},
+                   {"unknown", "CALL"}, {"unset", "PARAM"},
+                   {"value", "PARAM"},  {"vast", "TENSOR"}};
     const op_schema *s = c->schema;
-    const size_t i = kind % (sizeof flaws / sizeof flaws[0]);
+    const size_t i = kind % (sizeof invalid / sizeof invalid[0]);
     const char *of = "";
     int is_drawn = 1;
 
-    if (strcmp(flaws[i].on, "TENSOR") == 0 && s->n_inputs > 0) {
+    if (strcmp(invalid[i].on, "TENSOR") == 0 && s->n_inputs > 0) {
         const int input = (int)(target % (uint32_t)s->n_inputs);
 
-        is_drawn = strcmp(flaws[i].name, "missing") == 0 || !is_empty(c, input);
+        is_drawn =
+            strcmp(invalid[i].name, "missing") == 0 || !is_empty(c, input);
         of = s->inputs[input].name;
-    } else if (strcmp(flaws[i].on, "DIM") == 0 && s->n_dims > 0) {
+    } else if (strcmp(invalid[i].on, "DIM") == 0 && s->n_dims > 0) {
         of = s->dims[target % (uint32_t)s->n_dims];
-    } else if (strcmp(flaws[i].on, "PARAM") == 0 && s->n_params > 0) {
+    } else if (strcmp(invalid[i].on, "PARAM") == 0 && s->n_params > 0) {
         const op_param *p = &s->params[target % (uint32_t)s->n_params];
 
         /* A text where a real number is wanted is 0, which may be legal. */
-        is_drawn = strcmp(flaws[i].name, "value") != 0 ||
+        is_drawn = strcmp(invalid[i].name, "value") != 0 ||
                    (p->kind != PARAM_REAL && p->kind != PARAM_REAL_OR_NONE);
         of = p->key;
     }
-    const int n = snprintf(word, OP_WORD, "%s%s%s", flaws[i].name,
+    const int n = snprintf(word, OP_WORD, "%s%s%s", invalid[i].name,
                            of[0] == '\0' ? "" : ".", of);
 
     if (!is_drawn || n < 0 || n >= OP_WORD) {

@@ -21,8 +21,8 @@ int value_of_param(const test_case *c, int param, uint32_t slot,
                    char word[OP_WORD]);
 /* Of a list of kinds, as fill_data_kinds() has it. */
 int value_of_data(const char *kinds, uint32_t slot, char word[OP_WORD]);
-void value_of_flaw(const test_case *c, uint32_t kind, uint32_t target,
-                   char word[OP_WORD]);
+void value_of_invalid_call(const test_case *c, uint32_t kind, uint32_t target,
+                           char word[OP_WORD]);
 /* Extents of memory of a layout.apply whose logical extents are given; those
    of a stack become one expert's, as memory has it. */
 int value_padded(const test_case *c, uint64_t extent[3], uint64_t padded[3]);

@@ -176,13 +176,13 @@ static int check_keys(const json_t *o, mxo_text why)
 int greeting_read(greeting *g, const char *text, mxo_text why)
 {
     memset(g, 0, sizeof *g);
-    json_error_t flaw;
+    json_error_t error;
 
-    g->object = json_loads(text, JSON_REJECT_DUPLICATES, &flaw);
+    g->object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     const json_t *o = g->object;
 
     if (o == NULL) {
-        return no(why, "its hello is no JSON object: %.150s", flaw.text);
+        return no(why, "its hello is no JSON object: %.150s", error.text);
     }
     if (!json_is_object(o)) {
         return no(why, "its hello is no JSON object: %.100s", text);

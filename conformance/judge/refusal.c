@@ -119,7 +119,7 @@ void refusal_judge(judge *j, const test_case *c, const op_call *call,
     }
 }
 
-/* Does the oracle refuse the flawed call, by its inputs or, if there are any,
+/* Does the oracle refuse the invalid call, by its inputs or, if there are any,
    by its outputs? */
 static mxo_status oracle_says(judge *j, const op_call *call, tensor_set *out,
                               mxo_text why)
@@ -135,41 +135,41 @@ static mxo_status oracle_says(judge *j, const op_call *call, tensor_set *out,
     return status;
 }
 
-static void judge_flawed(judge *j, const test_case *c, flaw_call *made,
-                         verdict *v)
+static void judge_invalid(judge *j, const test_case *c, invalid_call *made,
+                          verdict *v)
 {
     char text[SENTENCE] = "";
-    const case_flaw flaw = case_flaw_of(c);
+    const case_invalid how = case_invalid_of(c);
     const op_call call = {c->schema->info->name, made->params, made->n_params,
                           made->in};
-    const refusing r = {j, &call, flaw.status, text, v};
-    const int is_resized = flaw.kind == FLAW_odd || flaw.kind == FLAW_off;
+    const refusing r = {j, &call, how.status, text, v};
+    const int is_resized = how.kind == INVALID_odd || how.kind == INVALID_off;
     const mxo_status status = oracle_says(
         j, &call, is_resized ? NULL : made->out, (mxo_text){text, sizeof text});
 
-    if (!is_right(status, flaw.status)) {
+    if (!is_right(status, how.status)) {
         verdict_conclude(v, VERDICT_ERROR, "oracle",
                          "%s %s, and the emulator says %s (%.200s)",
-                         flaw.target[0] == '\0' ? "the call" : flaw.target,
-                         flaw.what, status_name(status), text);
+                         how.target[0] == '\0' ? "the call" : how.target,
+                         how.what, status_name(status), text);
     } else if (is_resized) {
         test_case resized;
 
-        flaw_resize(c, &resized);
+        invalid_call_resize(c, &resized);
         ask_near(&r, &resized);
     } else {
         ask(&r, made->out);
     }
 }
 
-void refusal_judge_flaw(judge *j, const test_case *c, tensor_set *in,
-                        verdict *v)
+void refusal_judge_invalid(judge *j, const test_case *c, tensor_set *in,
+                           verdict *v)
 {
     mxo_param params[OP_MAX_PARAMS + 1];
     tensor_set out = {0};
     char text[SENTENCE] = "";
     const mxo_text why = {text, sizeof text};
-    flaw_call made = {in, &out, params, (uint32_t)c->schema->n_params};
+    invalid_call made = {in, &out, params, (uint32_t)c->schema->n_params};
     const op_call call = {c->schema->info->name, params, made.n_params, in};
 
     case_params(c, params);
@@ -177,10 +177,10 @@ void refusal_judge_flaw(judge *j, const test_case *c, tensor_set *in,
         verdict_conclude(v, VERDICT_UNSUPPORTED, "operation",
                          "the operation is not among those it has");
     } else if (subject_infer(&j->oracle, &call, &out, why) != MXO_OK ||
-               flaw_apply(c, &made, why) != 0) {
+               invalid_call_make(c, &made, why) != 0) {
         verdict_conclude(v, VERDICT_ERROR, "inputs", "%s", text);
     } else {
-        judge_flawed(j, c, &made, v);
+        judge_invalid(j, c, &made, v);
     }
     tensor_set_clear(&out);
 }

@@ -16,7 +16,7 @@ void refusal_judge(judge *j, const test_case *c, const op_call *call,
                    verdict *v);
 
 /* A case of an invalid call, made from these inputs. */
-void refusal_judge_flaw(judge *j, const test_case *c, tensor_set *in,
-                        verdict *v);
+void refusal_judge_invalid(judge *j, const test_case *c, tensor_set *in,
+                           verdict *v);
 
 #endif

@@ -112,7 +112,7 @@ static void run_draw(judge *j, const test_case *c, uint64_t seed, verdict *v)
                          is_vast ? "memory" : "inputs", "%s", text);
     } else if (c->flaw[0] != '\0') {
         if (judge_begins(j, v)) {
-            refusal_judge_flaw(j, c, in, v);
+            refusal_judge_invalid(j, c, in, v);
         }
     } else {
         j->checkpoint = &checkpoint;

@@ -205,7 +205,7 @@ void worker_read_hello(const json_t *o, backend_info *info)
                  "left");
 }
 
-const char *worker_hello_flaw(const json_t *a, const json_t *b)
+const char *worker_hello_difference(const json_t *a, const json_t *b)
 {
     const json_t *const said = json_object_get(a, "said");
     const json_t *const again = json_object_get(b, "said");

@@ -58,7 +58,7 @@ void worker_read_hello(const json_t *o, backend_info *info);
 /* Of two first lines: NULL if their subjects said the same of themselves and
    are the same file, or a sentence.  Who says less in another process would
    leave its cases out unseen. */
-const char *worker_hello_flaw(const json_t *a, const json_t *b);
+const char *worker_hello_difference(const json_t *a, const json_t *b);
 /* 0, or -1 if the worker is gone. */
 int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief);
 /* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */

@@ -297,14 +297,14 @@ static void conclude(campaign *g, slot *s, verdict_status status,
 /* The hello of a further worker, or of one that was started again. */
 static void greet(campaign *g, slot *s, const json_t *hello)
 {
-    const char *const flaw = worker_hello_flaw(g->c->hello, hello);
+    const char *const difference = worker_hello_difference(g->c->hello, hello);
     backend_info again;
 
     memset(&again, 0, sizeof again);
     worker_read_hello(hello, &again);
     s->greeted = 1;
-    if (again.why_not[0] == '\0' && flaw != NULL) {
-        (void)snprintf(again.why_not, sizeof again.why_not, "%s", flaw);
+    if (again.why_not[0] == '\0' && difference != NULL) {
+        (void)snprintf(again.why_not, sizeof again.why_not, "%s", difference);
     }
     if (again.why_not[0] != '\0') {
         conclude(g, s, VERDICT_ERROR, "open", again.why_not);

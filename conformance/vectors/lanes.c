@@ -103,13 +103,13 @@ static void fail(void *state, const char *why)
 /* The hello of a further process. */
 static int greet_again(const race *r, const json_t *o, const vector_greeting *g)
 {
-    const char *const flaw =
-        g->status != MXO_OK ? g->why : worker_hello_flaw(r->hello, o);
+    const char *const sentence =
+        g->status != MXO_OK ? g->why : worker_hello_difference(r->hello, o);
 
-    if (flaw == NULL) {
+    if (sentence == NULL) {
         return 0;
     }
-    fail(NULL, flaw);
+    fail(NULL, sentence);
     return PROCESS_POOL_FAILED;
 }
 
