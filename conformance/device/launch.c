@@ -240,24 +240,24 @@ static void close_bystander(const subject *s, bystander *o)
 
 /* Make it plainly, launch it, or neither: what one place keeps of the call that
    is made last is not the first graph's.  It may be declined, but not fail.
-   It is on noise, which a graph cannot refuse. */
-static mxo_status make_bystander(stage *g, const made_call *m, void *graph,
-                                 mxo_text why)
+   It is on noise, which a graph cannot refuse: it is launched where the plain
+   call on noise is taken, which the one of other sizes is asked first. */
+static mxo_status make_bystander(stage *g, const made_call *m, int is_other,
+                                 void *graph, mxo_text why)
 {
     const subject *s = g->s;
+    const uint64_t drawn = launch_hash(g) >> 13 & 3;
+    const int is_launched = drawn == 1;
     mxo_status status = MXO_OK;
 
-    switch (launch_hash(g) >> 13 & 3) {
-    case 0:
+    if (drawn == 0 || m->is_refused || (is_launched && graph == NULL)) {
         return MXO_OK;
-    case 1:
-        status = graph == NULL || !g->takes_noise
-                     ? MXO_OK
-                     : s->table->launch(s->ctx, graph, NULL, why);
-        break;
-    default:
-        status = m->is_refused ? MXO_OK : s->table->run(s->ctx, &m->call, why);
-        break;
+    }
+    if (!is_launched || is_other) {
+        status = s->table->run(s->ctx, &m->call, why);
+    }
+    if (status == MXO_OK && is_launched && (is_other || g->takes_noise)) {
+        status = s->table->launch(s->ctx, graph, NULL, why);
     }
     const mxo_status done = s->table->synchronize(
         s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
@@ -288,7 +288,7 @@ static mxo_status capture_bystander(stage *g, bystander *o, mxo_text why)
     if (s->table->capture(s->ctx, &m.call, &o->graph, unused) != MXO_OK) {
         o->graph = NULL;
     }
-    const mxo_status status = make_bystander(g, &m, o->graph, why);
+    const mxo_status status = make_bystander(g, &m, is_other, o->graph, why);
 
     if ((h >> 12 & 1) != 0) {
         close_bystander(s, o);
