@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See call_before.h. */
 #include "call_before.h"
 
 #include <string.h>

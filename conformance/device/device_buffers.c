@@ -425,7 +425,6 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
 
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
 {
-
     for (uint32_t i = 0; i < g->n_out; i++) {
         MXO_TRY(send_one(g, &g->out[i], NULL, run, why));
     }

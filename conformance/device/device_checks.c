@@ -118,7 +118,6 @@ static mxo_status check_input(stage *g, const placed *p, char *text,
 
 mxo_status stage_check_guards(stage *g, run_checks *d, mxo_text why)
 {
-
     for (uint32_t i = 0; i < g->n_in; i++) {
         MXO_TRY(check_guards(g, &g->in[i], d->guards, why));
         MXO_TRY(check_input(g, &g->in[i], d->inputs, why));
@@ -183,7 +182,6 @@ static void compare_chunk(const stage *g, const placed *p, const host_tensor *t,
 mxo_status stage_compare_outputs(stage *g, const tensor_set *out, run_checks *d,
                                  mxo_text why)
 {
-
     for (uint32_t i = 0; i < g->n_out; i++) {
         const host_tensor *t = &out->t[i];
         for (uint64_t at = 0; at < t->n_bytes; at += STAGE_CHUNK) {

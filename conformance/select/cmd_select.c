@@ -274,8 +274,10 @@ int cmd_select(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
-    if (left_over(&s) != NULL) {
-        return cli_refuse("%s", left_over(&s));
+    const char *const sentence = left_over(&s);
+
+    if (sentence != NULL) {
+        return cli_refuse("%s", sentence);
     }
     if (s.cases != NULL) {
         stop_after(s.budget_s);

@@ -194,7 +194,6 @@ static mxo_status read_absent(layer *l, mxo_text why)
 
 mxo_status cpu_layer_group(layer *l, mxo_text why)
 {
-
     size_t absent = 0;
 
     l->expert = malloc((l->slots + 1) * sizeof *l->expert);

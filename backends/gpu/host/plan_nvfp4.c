@@ -196,7 +196,6 @@ static mxo_status nvfp4_positive(const mxo_call *call,
                                  const nvfp4_scalars_job *a, int in,
                                  mxo_text why)
 {
-
     for (uint64_t i = 0; i < a->count[in]; i++) {
         float x = 0;
         MXO_TRY(call_fetch(call, &x, a->in[in] + 4 * i, 4, why));
