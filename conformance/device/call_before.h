@@ -13,6 +13,7 @@ typedef struct call_before {
     op_call call;
     tensor_set *out;  /* shaped by the oracle; its answer */
     const char *name; /* its case */
+    int legal_only;   /* the subject takes no such call that must be refused */
     int is_made;
     int is_answered; /* and not declined: out is its answer */
 } call_before;

@@ -6,6 +6,7 @@
 #include "call_before.h"
 #include "device_buffers.h"
 #include "launch.h"
+#include "refused_call.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -310,6 +311,34 @@ static mxo_status run_behind_operation(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
+/* Two more runs behind a call that must be refused. */
+static mxo_status run_behind_refusal(stage *g, refused_kind kind,
+                                     tensor_set *out, run_checks *d,
+                                     mxo_text why)
+{
+    char behind[SUBJECT_TEXT] = "";
+
+    if (!refused_call_is_before(g, kind)) {
+        return MXO_OK;
+    }
+    mxo_status status = turn(g, 0, why);
+
+    if (status == MXO_OK) {
+        refused_call_make(g, kind, (mxo_text){behind, sizeof behind});
+    }
+    for (int i = 0; !is_wrong(status, d) && i < 2; i++) {
+        char words[SUBJECT_TEXT];
+
+        status = run_filled(g, 1, 1, out, d, why);
+        (void)snprintf(words, sizeof words, "%s%.200s",
+                       i == 0 ? "" : "in the second call ", behind);
+        if (is_wrong(status, d)) {
+            add_words(words, status, d, why);
+        }
+    }
+    return status;
+}
+
 /* The call of other sizes, or of every other call that of another operation. */
 static mxo_status place_behind(stage *behind, const stage *g, int is_operation,
                                mxo_text why)
@@ -391,6 +420,10 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
     }
     if (!is_wrong(status, d)) {
         status = run_behind_operation(g, out, d, why);
+    }
+    for (refused_kind k = REFUSED_OWN; k <= REFUSED_OPERATION; k++) {
+        status = is_wrong(status, d) ? status
+                                     : run_behind_refusal(g, k, out, d, why);
     }
     if (status == MXO_OK && g->s->table->kernel != NULL) {
         g->s->table->kernel(g->s->ctx, (mxo_text){d->kernel, sizeof d->kernel});

@@ -7,8 +7,9 @@
  * that the backend declares (launch.h); both runs must agree and a byte that
  * follows the fill was never written.  A subject first runs the same call on
  * noise, and in the end once more behind another call, of other sizes and
- * constants, there or in a second context, and behind one of another operation
- * (call_before.h); nobody looks at the answers of the first two.  Where its
+ * constants, there or in a second context, behind one of another operation
+ * (call_before.h) and behind one that must be refused (refused_call.h); nobody
+ * looks at the answers of the first two.  Where its
  * memory is this process's, no byte before an input can be read in the first
  * run, and none behind it in the second and on noise.  The emulator is driven
  * by the same code.
@@ -71,6 +72,7 @@ typedef struct subject {
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
     struct call_before *before;  /* one of another operation; NULL: none */
+    int legal_only;              /* it takes no call that must be refused */
     int once;                    /* no second run: believed, as the oracle is */
     int all_cores;       /* large calls are cut by tokens (by_token.h) */
     uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is

@@ -26,6 +26,8 @@ typedef enum launch_way {
 unsigned launch_draw(const stage *g);
 /* A number drawn by the call: its operation, parameters and shapes. */
 uint64_t launch_hash(const stage *g);
+/* Of the inputs and outputs of the call. */
+uint64_t launch_bytes(const stage *g);
 /* Is the call at most so many bytes, or one in sixteen of the others? */
 int launch_is_chosen(const stage *g, uint64_t small);
 /* Is this call made before it is made on noise? One in eight: where tables are

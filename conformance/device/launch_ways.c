@@ -96,8 +96,7 @@ uint64_t launch_hash(const stage *g)
     return h ^ h >> 32;
 }
 
-/* The inputs and outputs of the call. */
-static uint64_t bytes_of_call(const stage *g)
+uint64_t launch_bytes(const stage *g)
 {
     uint64_t n_bytes = 0;
 
@@ -112,7 +111,7 @@ static uint64_t bytes_of_call(const stage *g)
 
 int launch_is_chosen(const stage *g, uint64_t small)
 {
-    const uint64_t n_bytes = bytes_of_call(g);
+    const uint64_t n_bytes = launch_bytes(g);
 
     return n_bytes <= small || n_bytes * 0x9e3779b97f4a7c15u >> 60 == 0;
 }

@@ -328,6 +328,7 @@ static mxo_status ask_once(judgement *g, tensor_set *got, mxo_text why)
         j->subject.other_out = &other.out;
     }
     j->subject.before = g->operation == NULL ? NULL : &g->operation->before;
+    j->subject.legal_only = j->legal_only;
     const mxo_status status =
         subject_run(&j->subject, &g->call, got, &g->doubts, why);
 

@@ -110,6 +110,15 @@ static int is_small(const test_case *c)
     return 1;
 }
 
+/* Does the subject declare that it takes only legal calls of its kind? */
+static int is_legal_only(const judge *j, const test_case *c)
+{
+    test_case refused = *c;
+
+    (void)snprintf(refused.flaw, sizeof refused.flaw, "unknown");
+    return j->takes != NULL && !j->takes(j->taker, &refused);
+}
+
 /* The case, its inputs and the oracle's answer. */
 static int set_up(judge *j, const char *text, other_operation *o)
 {
@@ -131,7 +140,8 @@ static int set_up(judge *j, const char *text, other_operation *o)
     o->before = (call_before){.call = {o->c.schema->info->name, o->params,
                                        (uint32_t)o->c.schema->n_params, &o->in},
                               .out = &o->got,
-                              .name = o->name};
+                              .name = o->name,
+                              .legal_only = is_legal_only(j, &o->c)};
     return fill_inputs(&o->c, SEED, &o->in, why) == 0 &&
            subject_infer(&j->oracle, &o->before.call, &o->want, why) ==
                MXO_OK &&

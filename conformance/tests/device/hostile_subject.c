@@ -12,6 +12,7 @@
 
 #include "hostile_process.h"
 #include "kept_answer.h"
+#include "refused_calls.h"
 #include "two_operations.h"
 
 static const char *fault = "";
@@ -59,7 +60,9 @@ static int has_two_operations(void)
 {
     return is_fault("ok-two") || is_fault("other-operation") ||
            is_fault("decode-behind") || is_fault("dequant-behind") ||
-           is_fault("decode-wrong") || is_fault("first-behind");
+           is_fault("decode-wrong") || is_fault("first-behind") ||
+           is_fault("first-behind-refused") ||
+           is_fault("second-behind-refused") || is_fault("first-behind-decode");
 }
 
 /* Hellos that the judge refuses, by the fault that sends them. */
@@ -272,6 +275,28 @@ static int change_by_table(json_t *request)
     return run(request);
 }
 
+static int decode(json_t *request, bytes code, bytes y)
+{
+    const char *format, *to, *nan, *zero, *packed;
+
+    if (json_unpack_ex(json_object_get(request, "params"), NULL, JSON_STRICT,
+                       "{s:s, s:s, s:s, s:s, s:s}", "format", &format, "to",
+                       &to, "nan", &nan, "zero", &zero, "packed",
+                       &packed) != 0) {
+        return refuse(PARAM, "format.decode has five parameters");
+    }
+    if (strcmp(format, "e2m1") != 0 || strcmp(to, "f32") != 0 ||
+        strcmp(nan, "quiet") != 0 || strcmp(zero, "keep") != 0 ||
+        strcmp(packed, "0") != 0) {
+        return refuse(UNSUPPORTED, "E2M1 to binary32 only");
+    }
+    if (code.n == 0 || y.n != 4 * code.n) {
+        return refuse(SHAPE, "code and y do not fit each other");
+    }
+    decode_codes(code.at, code.n, y.at);
+    return refuse(OK, "table");
+}
+
 /* The call of one of two operations. */
 static int run_one_of_two(json_t *request)
 {
@@ -282,12 +307,14 @@ static int run_one_of_two(json_t *request)
     int status = 0;
 
     if (is_decode) {
-        decode_codes(whole(in).at, whole(in).n, bytes_of(y));
-        text = "table";
+        status = decode(request, whole(in), whole(y));
     } else {
         status = change_by_table(request);
     }
     if (status == 0 && finds_other(fault, is_decode)) {
+        bytes_of(y)[0] ^= 1;
+    }
+    if (finds_refused(fault, is_decode, status)) {
         bytes_of(y)[0] ^= 1;
     }
     return status;

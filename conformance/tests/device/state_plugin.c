@@ -11,6 +11,7 @@
 
 #include "kept_answer.h"
 #include "late_calls.h"
+#include "refused_calls.h"
 #include "two_operations.h"
 
 static char contexts[64]; /* their addresses are what tells them apart */
@@ -150,6 +151,13 @@ static mxo_status decode_run(const char *fault, const mxo_call *call,
         !says(call, "packed", "0")) {
         return refuse(MXO_E_UNSUPPORTED, why, "E2M1 to binary32 only");
     }
+    if (call->n_params != 5) {
+        return refuse(MXO_E_PARAM, why, "format.decode has five parameters");
+    }
+    if (call->n_in != 1 || call->n_out != 1 ||
+        call->out[0].n_bytes != 4 * call->in[0].n_bytes) {
+        return refuse(MXO_E_SHAPE, why, "code and y do not fit each other");
+    }
     if (strcmp(fault, "decode-ends") == 0) {
         abort();
     }
@@ -163,18 +171,39 @@ static mxo_status decode_run(const char *fault, const mxo_call *call,
     return MXO_OK;
 }
 
+/* dequant.mx; *end is how it ends. */
+static mxo_status dequant_run(const char *fault, void *ctx,
+                              const mxo_call *call, int *end, mxo_text why)
+{
+    if (call->n_in == 2 && declines_scales(fault, bytes_of(&call->in[1]).at,
+                                           call->in[1].n_bytes)) {
+        *end = DECLINED_DATA;
+        return refuse(MXO_E_UNSUPPORTED, why, "no scales near 1");
+    }
+    const mxo_status status = example_run(ctx, call, why);
+
+    *end = (int)status;
+    return status;
+}
+
 static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     const char *const given = getenv("FAULT");
+    int end = ANSWERED;
 
     if (strcmp(call->op, "format.decode") == 0) {
-        return decode_run(given == NULL ? "" : given, call, why);
+        const mxo_status status =
+            decode_run(given == NULL ? "" : given, call, why);
+        (void)finds_refused(given == NULL ? "" : given, 1, (int)status);
+        return status;
     }
     if (given != NULL && is_late(given)) {
         return late_run(given, call, why);
     }
     if (call->n_in == 0 || call->n_out == 0 || call->out[0].n_bytes < 4) {
-        return example_run(ctx, call, why);
+        const mxo_status status = example_run(ctx, call, why);
+        (void)finds_refused(given == NULL ? "" : given, 0, (int)status);
+        return status;
     }
     uint8_t *out = (uint8_t *)call->out[0].buffer + call->out[0].offset;
     uint8_t former[4];
@@ -182,7 +211,8 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
     const int was_made = has_slope(out);
 
     memcpy(former, out, sizeof former);
-    const mxo_status status = example_run(ctx, call, why);
+    const mxo_status status =
+        dequant_run(given == NULL ? "" : given, ctx, call, &end, why);
     const int was_there = memcmp(former, out, sizeof former) == 0;
 
     if (status == MXO_OK && call->n_in == 2) {
@@ -191,6 +221,7 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
                     bytes_of(&call->out[0]));
         out[0] ^= (uint8_t)finds_other(fault, 0);
     }
+    out[0] ^= (uint8_t)finds_refused(given == NULL ? "" : given, 0, end);
     if (status == MXO_OK && is_fault("keeps-place")) {
         keep_by_place(&call->in[0], bytes_of(&call->out[0]));
     }
@@ -223,6 +254,25 @@ static mxo_status state_open(void **ctx, int device, mxo_text why)
     return status;
 }
 
+/* A subject that takes legal calls alone ends where it is given another. */
+static mxo_status legal_run(void *ctx, const mxo_call *call, mxo_text why)
+{
+    const mxo_status status = state_run(ctx, call, why);
+
+    if (status != MXO_OK) {
+        abort();
+    }
+    return status;
+}
+
+static const char legal_limits[] =
+    "{\"*\":{\"calls\":\"legal\"},\"dequant.mx\":{\"params\":{\"rule\":["
+    "\"ocp\"],"
+    "\"element\":[\"e2m1\"],\"to\":[\"bf16\"],\"axis\":[\"-1\"],\"zero\":["
+    "\"keep\"]"
+    "}},\"format.decode\":{\"params\":{\"format\":[\"e2m1\"],\"to\":[\"f32\"],"
+    "\"nan\":[\"quiet\"],\"zero\":[\"keep\"],\"packed\":[\"0\"]}}}";
+
 MXO_EXPORT const mxo_backend *mxo_backend_entry(uint32_t abi_version);
 
 const mxo_backend *mxo_backend_entry(uint32_t abi_version)
@@ -235,7 +285,8 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.ops = ops;
     table.open = state_open;
     table.dealloc = state_dealloc;
-    table.run = state_run;
+    table.run = is_fault("ok-legal-alone") ? legal_run : state_run;
+    table.limits = is_fault("ok-legal-alone") ? legal_limits : NULL;
     table.synchronize = late_synchronize;
     table.strides = NULL;
     table.stream_open = NULL;
