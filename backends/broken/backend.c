@@ -287,8 +287,13 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     const mxo_status status = run_call(b, call, why);
 
     b->n_plain++;
+    b->past->n_since++;
     if (status == MXO_OK) {
         broken_keep_choices(b, call);
+    } else {
+        (void)snprintf(b->past->refused, sizeof b->past->refused, "%s",
+                       call->op);
+        b->past->n_since = 0;
     }
     return status;
 }

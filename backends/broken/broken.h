@@ -66,8 +66,10 @@ typedef struct broken_past {
     uint64_t tokens; /* of the last layer */
     uint64_t size;   /* of the first input of the last call; 0: none yet */
     double constants;
-    char op[BROKEN_TEXT]; /* of the last call */
-    int32_t choices[256]; /* of the last call that was no graph's */
+    char op[BROKEN_TEXT];      /* of the last call */
+    char refused[BROKEN_TEXT]; /* the last operation that refused a call */
+    uint64_t n_since;          /* calls since then */
+    int32_t choices[256];      /* of the last call that was no graph's */
     uint64_t n_choices;
     double work[4096];
 } broken_past;

@@ -109,6 +109,18 @@ static double constants_of(const mxo_call *call)
     return sum;
 }
 
+/* Whether a call that was refused spoils this one. */
+static int is_spoilt_by_refusal(const broken *b, const mxo_call *call)
+{
+    const broken_past *past = b->past;
+    const int is_own = strcmp(past->refused, call->op) == 0;
+
+    return (IS(H71) && is_own && past->n_since == 0) ||
+           (IS(H72) && is_own && past->n_since == 1) ||
+           (IS(H73) && past->refused[0] != '\0' && !is_own &&
+            past->n_since == 0);
+}
+
 /* Whether the state of an earlier call spoils this one. */
 static int is_spoilt_by_past(const broken *b, const mxo_call *call)
 {
@@ -120,7 +132,9 @@ static int is_spoilt_by_past(const broken *b, const mxo_call *call)
            (IS(H57) && b->is_former) ||
            (IS(H68) && strcmp(call->op, "act.glu") == 0 &&
             strcmp(past->op, "dequant.mx") == 0) ||
-           (IS(H69) && past->op[0] != '\0' && strcmp(past->op, call->op) != 0);
+           (IS(H69) && past->op[0] != '\0' &&
+            strcmp(past->op, call->op) != 0) ||
+           is_spoilt_by_refusal(b, call);
 }
 
 /* Bytes from which on output t keeps its former contents. */
