@@ -593,6 +593,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/data/test_gemm_probe_inputs.c \
 	%reldir%/unit/device/test_channel.c \
 	%reldir%/unit/device/test_fence.c \
+	%reldir%/unit/device/test_other_operation.c \
 	%reldir%/unit/device/test_reroute.c \
 	%reldir%/unit/emu_call.c \
 	%reldir%/unit/emu_call.h \

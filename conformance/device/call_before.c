@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+call_before *call_before_drawn(const stage *g)
+{
+    const subject *s = g->s;
+
+    return s->n_before == 0
+               ? NULL
+               : s->before[(launch_hash(g) >> 22) % (uint64_t)s->n_before];
+}
+
 mxo_status call_before_place(stage *g, subject *s, call_before *b, mxo_text why)
 {
     b->is_made = 1;

@@ -18,6 +18,8 @@ typedef struct call_before {
     int is_answered; /* and not declined: out is its answer */
 } call_before;
 
+/* One of those beside the call, drawn by it; NULL: there is none. */
+call_before *call_before_drawn(const stage *g);
 /* Its tensors, with their bytes.  To be released, whatever the status is. */
 mxo_status call_before_place(stage *g, subject *s, call_before *b,
                              mxo_text why);

@@ -180,12 +180,12 @@ static void add_words(const char *words, mxo_status status, run_checks *d,
 }
 
 /* The same, and the case of the call of another operation. */
-static void add_operation(const char *words, const stage *g, mxo_status status,
-                          run_checks *d, mxo_text why)
+static void add_operation(const char *words, const call_before *b,
+                          mxo_status status, run_checks *d, mxo_text why)
 {
     char text[SUBJECT_TEXT];
 
-    (void)snprintf(text, sizeof text, "%s: %s", words, g->s->before->name);
+    (void)snprintf(text, sizeof text, "%s: %s", words, b->name);
     add_words(text, status, d, why);
 }
 
@@ -291,22 +291,21 @@ static mxo_status run_beside(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
-/* A fourth run, with a call of another operation between the uploads and it. */
-static mxo_status run_behind_operation(stage *g, tensor_set *out, run_checks *d,
-                                       mxo_text why)
+/* Further runs, each with a call of another operation before it. */
+static mxo_status run_behind_operations(stage *g, tensor_set *out,
+                                        run_checks *d, mxo_text why)
 {
-    if (g->s->before == NULL) {
-        return MXO_OK;
-    }
-    mxo_status status = turn(g, 0, why);
+    subject *s = g->s;
+    mxo_status status = s->n_before > 0 ? turn(g, 0, why) : MXO_OK;
 
-    if (status != MXO_OK) {
-        return status;
-    }
-    status = call_before_make(g->s, g->s->before, why);
-    status = is_failure(status) ? status : run_filled(g, 1, 1, out, d, why);
-    if (is_wrong(status, d)) {
-        add_operation("behind a call of another operation", g, status, d, why);
+    for (int i = 0; i < s->n_before && !is_wrong(status, d); i++) {
+        call_before *b = s->before[i];
+        status = call_before_make(s, b, why);
+        status = is_failure(status) ? status : run_filled(g, 1, 1, out, d, why);
+        if (is_wrong(status, d)) {
+            add_operation("behind a call of another operation", b, status, d,
+                          why);
+        }
     }
     return status;
 }
@@ -346,7 +345,7 @@ static mxo_status place_behind(stage *behind, const stage *g, int is_operation,
     subject *s = g->s;
 
     return is_operation
-               ? call_before_place(behind, s, s->before, why)
+               ? call_before_place(behind, s, call_before_drawn(g), why)
                : stage_on_noise(behind, s, s->other, s->other_out, why);
 }
 
@@ -361,7 +360,7 @@ static mxo_status run_pending(stage *g, tensor_set *out, run_checks *d,
         s->link != NULL ? s->link->has_behind : s->table->stream_open != NULL;
     const int is_operation = (launch_hash(g) >> 21 & 1) != 0;
     const int is_there = is_operation
-                             ? s->before != NULL
+                             ? s->n_before > 0
                              : s->other != NULL && s->other_out->n <= MAX_OUT;
     stage behind;
 
@@ -379,8 +378,8 @@ static mxo_status run_pending(stage *g, tensor_set *out, run_checks *d,
     }
     stage_release(&behind);
     if (is_wrong(status, d) && is_operation) {
-        add_operation("with a call of another operation behind it", g, status,
-                      d, why);
+        add_operation("with a call of another operation behind it",
+                      call_before_drawn(g), status, d, why);
     } else if (is_wrong(status, d)) {
         add_words("with a call of other sizes behind it", status, d, why);
     }
@@ -419,7 +418,7 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
         status = run_beside(g, out, d, why);
     }
     if (!is_wrong(status, d)) {
-        status = run_behind_operation(g, out, d, why);
+        status = run_behind_operations(g, out, d, why);
     }
     for (refused_kind k = REFUSED_OWN; k <= REFUSED_OPERATION; k++) {
         status = is_wrong(status, d) ? status

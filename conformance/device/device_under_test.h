@@ -71,9 +71,10 @@ typedef struct subject {
     uint32_t soak; /* and as often more */
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
-    struct call_before *before;  /* one of another operation; NULL: none */
-    int legal_only;              /* it takes no call that must be refused */
-    int once;                    /* no second run: believed, as the oracle is */
+    struct call_before *const *before; /* n_before of other operations */
+    int n_before;
+    int legal_only;      /* it takes no call that must be refused */
+    int once;            /* no second run: believed, as the oracle is */
     int all_cores;       /* large calls are cut by tokens (by_token.h) */
     uint64_t host_align; /* of inputs before a fence (fence.h); 0: its memory is
                             not this process's, or it is believed */

@@ -193,9 +193,9 @@ int refused_call_is_before(const stage *g, refused_kind kind)
     const subject *s = g->s;
     const uint64_t n = launch_bytes(g);
     const uint64_t one_in = n <= SMALL ? 1 : n <= LARGE ? 4 : 32;
-    const int is_legal_only = kind == REFUSED_OPERATION
-                                  ? s->before == NULL || s->before->legal_only
-                                  : s->legal_only;
+    const call_before *b = call_before_drawn(g);
+    const int is_legal_only =
+        kind == REFUSED_OPERATION ? b == NULL || b->legal_only : s->legal_only;
 
     return s->decoy && !is_legal_only && (draw(g) >> 32) % one_in == 0;
 }
@@ -207,9 +207,10 @@ static int place_other(stage *other, stage *g, int is_operation)
     char text[SUBJECT_TEXT];
     const mxo_text unheard = {text, sizeof text};
 
-    return (is_operation ? call_before_place(other, s, s->before, unheard)
-                         : stage_on_noise(other, s, s->other, s->other_out,
-                                          unheard)) == MXO_OK;
+    return (is_operation
+                ? call_before_place(other, s, call_before_drawn(g), unheard)
+                : stage_on_noise(other, s, s->other, s->other_out, unheard)) ==
+           MXO_OK;
 }
 
 void refused_call_make(stage *g, refused_kind kind, mxo_text words)
@@ -234,6 +235,6 @@ void refused_call_make(stage *g, refused_kind kind, mxo_text words)
                    is_operation ? " of another operation: "
                    : is_other   ? " of other sizes: "
                                 : ": ",
-                   is_operation ? s->before->name : "", is_operation ? "," : "",
-                   flaw);
+                   is_operation ? call_before_drawn(g)->name : "",
+                   is_operation ? "," : "", flaw);
 }

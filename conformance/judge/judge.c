@@ -318,7 +318,8 @@ int judge_accepts(judge *j, const test_case *c, const op_call *call,
     return !differs;
 }
 
-static mxo_status ask_once(judgement *g, tensor_set *got, mxo_text why)
+static mxo_status ask_once(judgement *g, const other_list *beside,
+                           tensor_set *got, mxo_text why)
 {
     judge *j = g->evidence.j;
     other_call other;
@@ -327,49 +328,65 @@ static mxo_status ask_once(judgement *g, tensor_set *got, mxo_text why)
         j->subject.other = &other.call;
         j->subject.other_out = &other.out;
     }
-    j->subject.before = g->operation == NULL ? NULL : &g->operation->before;
+    j->subject.before = beside->before;
+    j->subject.n_before = beside->n;
     j->subject.legal_only = j->legal_only;
     const mxo_status status =
         subject_run(&j->subject, &g->call, got, &g->doubts, why);
 
     j->subject.other = NULL;
-    j->subject.before = NULL;
+    j->subject.n_before = 0;
     other_call_clear(&other);
     return status;
 }
 
-/* The subject's answer, with other calls beside it.  Where that of another
-   operation is no good in itself, it is not to blame on the case. */
-static mxo_status ask_subject(judgement *g, tensor_set *got, mxo_text why)
+/* Leave out those that were made and are no good in themselves: how many. */
+static int leave_bad_out(judge *j, other_list *beside)
 {
-    judge *j = g->evidence.j;
-    verdict doubts = {0};
+    const int n = beside->n;
 
-    g->operation = other_operation_for(j, g->evidence.c, g->call.in);
-    const mxo_status status = ask_once(g, got, why);
-
-    if (g->operation == NULL || !g->operation->before.is_made ||
-        other_operation_prove(j, g->operation)) {
-        return status;
+    beside->n = 0;
+    for (int i = 0; i < n; i++) {
+        other_operation *o = beside->at[i];
+        if (!o->before.is_made || other_operation_prove(j, o)) {
+            beside->before[beside->n] = &o->before;
+            beside->at[beside->n++] = o;
+        }
     }
-    g->operation = NULL;
-    return status == MXO_OK && !doubts_are_red(&g->doubts, &doubts)
-               ? status
-               : ask_once(g, got, why);
+    return n - beside->n;
 }
 
-/* The answer to the call of another operation before it. */
-static void judge_operation(judgement *g, verdict *v)
+/* The subject's answer, with other calls beside it.  Where one of another
+   operation is no good in itself, it is not to blame on the case. */
+static mxo_status ask_subject(judgement *g, other_list *beside, tensor_set *got,
+                              mxo_text why)
+{
+    judge *j = g->evidence.j;
+    int is_good;
+    mxo_status status;
+
+    other_operations_for(j, g->evidence.c, g->call.in, beside);
+    do {
+        verdict doubts = {0};
+        status = ask_once(g, beside, got, why);
+        is_good = status == MXO_OK && !doubts_are_red(&g->doubts, &doubts);
+    } while (leave_bad_out(j, beside) > 0 && !is_good);
+    return status;
+}
+
+/* The answers to the calls of other operations before it. */
+static void judge_operations(judge *j, const other_list *beside, verdict *v)
 {
     char what[SENTENCE];
 
-    if (g->operation != NULL && !verdict_is_red(v->status) &&
-        !other_operation_is_right(g->evidence.j, g->operation,
-                                  (mxo_text){what, sizeof what})) {
-        verdict_conclude(v, VERDICT_FAIL, "other operation",
-                         "a call of another operation is wrong behind it, and "
-                         "right behind itself: %s: %.200s",
-                         g->operation->before.name, what);
+    for (int i = 0; i < beside->n && !verdict_is_red(v->status); i++) {
+        other_operation *o = beside->at[i];
+        if (!other_operation_is_right(j, o, (mxo_text){what, sizeof what})) {
+            verdict_conclude(v, VERDICT_FAIL, "other operation",
+                             "a call of another operation is wrong behind it, "
+                             "and right behind itself: %s: %.200s",
+                             o->before.name, what);
+        }
     }
 }
 
@@ -382,6 +399,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     judge *j = g->evidence.j;
     const op_call *call = &g->call;
     run_checks *d = &g->doubts;
+    other_list beside;
     mxo_status status = subject_infer(&j->oracle, call, want, why);
 
     if (status == MXO_OK) {
@@ -400,7 +418,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
         verdict_conclude(v, VERDICT_SKIP, "memory", "%s", text);
         return;
     }
-    status = ask_subject(g, got, why);
+    status = ask_subject(g, &beside, got, why);
     v->ms = d->ms;
     (void)snprintf(v->kernel, sizeof v->kernel, "%s", d->kernel);
     (void)snprintf(v->called, sizeof v->called, "%.190s", d->called);
@@ -413,7 +431,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     const uint64_t n_moved = row_order_settle(g->evidence.c, call, want, got);
 
     decide(g, call->in, v);
-    judge_operation(g, v);
+    judge_operations(j, &beside, v);
     if (n_free + n_moved > 0 && strcmp(v->rule, "bits") == 0) {
         (void)snprintf(v->rule, sizeof v->rule,
                        n_free > 0 ? "nan_block" : "row_order");

@@ -73,7 +73,6 @@ typedef struct judgement {
     op_call call;
     mxo_param params[OP_MAX_PARAMS];
     run_checks doubts;
-    struct other_operation *operation; /* beside it; NULL: none */
     int differs;      /* the evidence names an output that differs */
     int has_evidence; /* outputs were compared, and the verdict is red */
 } judgement;

@@ -10,15 +10,22 @@
 
 enum { SENTENCE = 256, SEED = 1 };
 
-/* One call in four up to SMALL bytes has another operation beside it, one in
-   eight up to LARGE, and one in 32 of the others. */
-enum { SMALL = 1 << 12, LARGE = 1 << 16 };
+/* Calls up to SMALL bytes stand behind as many others as their row says, up to
+   LARGE behind half as many, and one in 32 of the rest behind one. */
+enum { SMALL = 1 << 12, LARGE = 1 << 16, IN = 32 };
 
 /* The most bytes of its inputs: within limits a row may become larger. */
 enum { MOST = 1 << 18 };
 
 static const char *const rows[] = {
-#define MXO_OTHER_OPERATION(text) text,
+#define MXO_OTHER_OPERATION(n, text) text,
+#include "other_operation.def"
+#undef MXO_OTHER_OPERATION
+};
+
+/* Of sixteen small calls. */
+static const int n_behind[] = {
+#define MXO_OTHER_OPERATION(n, text) n,
 #include "other_operation.def"
 #undef MXO_OTHER_OPERATION
 };
@@ -75,14 +82,45 @@ static uint64_t hash(const test_case *c)
     return h ^ h >> 32;
 }
 
-static int is_chosen(uint64_t h, const tensor_set *in)
+static int row_by_name(const char *op)
+{
+    const size_t n = strlen(op);
+    int i = 0;
+
+    while (i < N_ROWS && (strncmp(rows[i], op, n) != 0 || rows[i][n] != ':')) {
+        i++;
+    }
+    return i;
+}
+
+static uint64_t bytes_of(const tensor_set *in)
 {
     uint64_t n = 0;
 
     for (uint32_t i = 0; i < in->n; i++) {
         n += in->t[i].n_bytes;
     }
-    return (h >> 48) % (n <= SMALL ? 4 : n <= LARGE ? 8 : 32) == 0;
+    return n;
+}
+
+int other_operation_draw(const test_case *c, uint64_t n_bytes,
+                         int row[OTHER_MOST])
+{
+    const uint64_t h = hash(c);
+    const int own = row_by_name(c->schema->info->name);
+    const int of_row = own == N_ROWS ? 0 : n_behind[own];
+    const int share = n_bytes <= SMALL   ? 2 * of_row
+                      : n_bytes <= LARGE ? of_row
+                                         : of_row > 0;
+    const int drawn = share / IN + ((int)(h >> 48) % IN < share % IN);
+    const int n = drawn < OTHER_MOST ? drawn : OTHER_MOST;
+
+    for (int i = 0; i < n; i++) { /* of all others, as far apart as may be */
+        const int k =
+            (int)((h + (uint64_t)(i * (N_ROWS - 1) / n)) % (N_ROWS - 1));
+        row[i] = k < own ? k : k + 1;
+    }
+    return n;
 }
 
 static int is_small(const test_case *c)
@@ -233,25 +271,47 @@ static other_operation *row_of(judge *j, int i)
     return all->row[i];
 }
 
-other_operation *other_operation_for(judge *j, const test_case *c,
-                                     const tensor_set *in)
+/* Add the row, unless it is of no use or there already. */
+static int add(judge *j, const test_case *c, int row, other_list *list)
 {
-    const uint64_t h = hash(c);
+    other_operation *o = row_of(j, row);
+    int is_there = 0;
 
-    if (!j->subject.decoy || !is_chosen(h, in)) {
-        return NULL;
+    for (int i = 0; i < list->n; i++) {
+        is_there |= list->at[i] == o;
+    }
+    if (o == NULL || o->is_bad || o->c.schema == c->schema || is_there) {
+        return 0;
+    }
+    o->before.is_made = o->before.is_answered = 0;
+    list->before[list->n] = &o->before;
+    list->at[list->n++] = o;
+    return 1;
+}
+
+void other_operations_for(judge *j, const test_case *c, const tensor_set *in,
+                          other_list *list)
+{
+    int row[OTHER_MOST];
+
+    list->n = 0;
+    if (!j->subject.decoy) {
+        return;
     }
     if (j->operations == NULL) {
         j->operations = calloc(1, sizeof *j->operations);
     }
-    for (int i = 0; j->operations != NULL && i < N_ROWS; i++) {
-        other_operation *o = row_of(j, (int)((h + (uint64_t)i) % N_ROWS));
-        if (o != NULL && !o->is_bad && o->c.schema != c->schema) {
-            o->before.is_made = o->before.is_answered = 0;
-            return o;
+    if (j->operations == NULL) {
+        return;
+    }
+    const int n = other_operation_draw(c, bytes_of(in), row);
+
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (k < N_ROWS && !add(j, c, (row[i] + k) % N_ROWS, list)) {
+            k++;
         }
     }
-    return NULL;
 }
 
 int other_operation_is_right(judge *j, other_operation *o, mxo_text what)

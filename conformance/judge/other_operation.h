@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call of another operation beside the one that is judged, one of each in
+ * Calls of other operations beside the one that is judged, one of each in
  * other_operation.def: which is drawn by the case, so that over a grid each
- * stands behind and before many.  It is made on data, and its own answer has
- * to be right, as it then stands behind the operation of the case.
+ * stands behind all others.  They are made on data, and their own answers have
+ * to be right, as they then stand behind the operation of the case.
  */
 #ifndef MXO_OTHER_OPERATION_H
 #define MXO_OTHER_OPERATION_H
@@ -26,9 +26,22 @@ typedef struct other_operation {
     int is_bad;    /* it has none */
 } other_operation;
 
-/* NULL: there is none, or it is not worth its time.  Borrowed from j. */
-other_operation *other_operation_for(judge *j, const test_case *c,
-                                     const tensor_set *in);
+/* The most beside one call; what is in a list is borrowed. */
+enum { OTHER_MOST = 20 };
+typedef struct other_list {
+    int n;
+    other_operation *at[OTHER_MOST];
+    call_before *before[OTHER_MOST]; /* of these */
+} other_list;
+
+/* Which rows of other_operation.def stand before a case whose inputs have so
+   many bytes: their number.  Where the subject lacks one the next is taken. */
+int other_operation_draw(const test_case *c, uint64_t n_bytes,
+                         int row[OTHER_MOST]);
+
+/* Those that the case draws; none: it is not worth its time. */
+void other_operations_for(judge *j, const test_case *c, const tensor_set *in,
+                          other_list *list);
 
 /* Behind the case, once: twice in a row, without any call between.  0: what
    it declines, fails or answers wrongly then is no call to stand beside

@@ -252,6 +252,7 @@ static int is_quantised(const mxo_call *call)
 
 static void judge_text(const char *text, verdict *v)
 {
+    static const char *const ops[] = {"moe.layer", NULL}; /* and none beside */
     char why[256];
     test_case c;
     judge j;
@@ -261,6 +262,7 @@ static void judge_text(const char *text, verdict *v)
     table = *mxo_emulator();
     table.name = "changed";
     table.run = run_changed;
+    table.ops = ops;
     ck_assert_msg(case_parse(&c, text, (mxo_text){why, sizeof why}) == 0, "%s",
                   why);
     ck_assert_int_eq(judge_open(&j, &table, 0, (mxo_text){why, sizeof why}),
