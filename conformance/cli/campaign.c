@@ -96,8 +96,9 @@ static uint64_t describe_subjects(campaign_plan *p, const run_options *o,
     uint64_t files = FNV_START;
     char common[448];
 
-    (void)snprintf(common, sizeof common, "%s%s%s --also-rule=%s",
-                   o->soak_option, o->strict ? " --strict" : "",
+    (void)snprintf(common, sizeof common, "%s%s%s%s --also-rule=%s",
+                   o->soak_option, o->beside_option,
+                   o->strict ? " --strict" : "",
                    o->allow_declines ? " --allow-declines" : "", o->also);
     (void)snprintf(p->options, sizeof p->options,
                    "--device=%d --isolate=%d --plugin-symbols=%d%s",

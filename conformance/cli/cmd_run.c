@@ -117,9 +117,10 @@ static void write_repro(const session *s, const char *before, const char *text,
     device_option(&s->chosen.ref[s->current], how->device, option,
                   sizeof option);
     (void)snprintf(repro, size,
-                   "mxoracle run %.4000s%s%s --seed=%" PRIu64 " %.1023s%s%s",
-                   option, s->o->soak_option, s->o->strict ? " --strict" : "",
-                   seed, before, before[0] == '\0' ? "" : " ", text);
+                   "mxoracle run %.4000s%s%s%s --seed=%" PRIu64 " %.1023s%s%s",
+                   option, s->o->soak_option, s->o->beside_option,
+                   s->o->strict ? " --strict" : "", seed, before,
+                   before[0] == '\0' ? "" : " ", text);
 }
 
 /* To every report, in the light of the baseline. */

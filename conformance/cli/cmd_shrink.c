@@ -46,8 +46,8 @@ static int conclude(const shrinking *h, const run_options *o,
     char option[2 * BACKEND_COMMAND];
 
     device_option(ref, o->pool.device, option, sizeof option);
-    printf("repro: mxoracle run %s --seed=%" PRIu64 " %s\n", option, o->seed,
-           text);
+    printf("repro: mxoracle run %s%s%s --seed=%" PRIu64 " %s\n", option,
+           h->beside[0] == '\0' ? "" : " --beside=", h->beside, o->seed, text);
     return o->save == NULL ? EXIT_PASS : save_line(o, text);
 }
 
@@ -90,6 +90,7 @@ static int with_backend(const run_options *o, const backend_ref *ref)
     }
     memset(&h, 0, sizeof h);
     h.seed = o->seed;
+    memcpy(h.beside, o->pool.beside, sizeof h.beside);
     h.c = worker_pool_create(ref, &options, &info);
     if (info.why_not[0] != '\0') {
         status = cli_refuse("%s: %s", info.name, info.why_not);

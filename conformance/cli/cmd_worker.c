@@ -108,6 +108,7 @@ static json_t *answer(opened_judge *by, const char *line)
     } else if (case_parse(&c, text, (mxo_text){v.reason, sizeof v.reason}) ==
                0) {
         by->j.is_brief = json_is_true(json_object_get(request, "brief"));
+        worker_field(by->j.beside, sizeof by->j.beside, request, "beside");
         opened_judge_case(by, &c, (uint64_t)seed, &v);
     }
     o = verdict_to_json(&v);

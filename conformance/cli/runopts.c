@@ -286,6 +286,19 @@ static int take_pattern(run_options *o, int code, char *text)
 }
 
 /* Options that name files. */
+static int take_beside(run_options *o, const char *text)
+{
+    if (op_by_name(text) == NULL) {
+        return cli_refuse("--beside=%s: there is no such operation (mxoracle "
+                          "list names them)",
+                          text);
+    }
+    (void)snprintf(o->pool.beside, sizeof o->pool.beside, "%s", text);
+    (void)snprintf(o->beside_option, sizeof o->beside_option, " --beside=%s",
+                   text);
+    return -1;
+}
+
 static int take_path(run_options *o, int code, const char *text)
 {
     switch (code) {
@@ -339,6 +352,8 @@ static int take(run_options *o, int code, char *text)
         return take_seeds(o, text);
     case OPT_run_shard:
         return take_shard(o, text);
+    case OPT_run_beside:
+        return take_beside(o, text);
     case OPT_run_budget:
         return take_budget(o, text);
     case OPT_run_isolate:

@@ -47,6 +47,7 @@ typedef struct run_options {
     const char *baseline;
     double budget_s;      /* 0: no limit */
     char soak_option[24]; /* " --soak=N" as it was given; "": it was not */
+    char beside_option[OP_WORD + 16]; /* " --beside=OPERATION", the same */
     int fail_fast;
     int has_seed; /* --seed was given, or */
     int has_repeat;

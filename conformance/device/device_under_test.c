@@ -186,6 +186,7 @@ static void add_operation(const char *words, const call_before *b,
     char text[SUBJECT_TEXT];
 
     (void)snprintf(text, sizeof text, "%s: %s", words, b->name);
+    (void)snprintf(d->beside, sizeof d->beside, "%s", b->call.op);
     add_words(text, status, d, why);
 }
 
@@ -333,6 +334,9 @@ static mxo_status run_behind_refusal(stage *g, refused_kind kind,
                        i == 0 ? "" : "in the second call ", behind);
         if (is_wrong(status, d)) {
             add_words(words, status, d, why);
+            (void)snprintf(
+                d->beside, sizeof d->beside, "%s",
+                kind == REFUSED_OPERATION ? call_before_drawn(g)->call.op : "");
         }
     }
     return status;

@@ -98,6 +98,7 @@ struct run_checks {
     char kernel[SUBJECT_TEXT];   /* kernel that served the call; "" if
                                     unknown */
     char called[SUBJECT_TEXT];   /* how the second run was: launch_say() */
+    char beside[SUBJECT_TEXT];   /* other operation that a finding takes */
     double ms;                   /* of the first run */
 };
 

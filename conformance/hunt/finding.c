@@ -22,7 +22,8 @@ static void write_repro(finding *f, const backend_ref *ref, int device)
 
     device_option(ref, device, option, sizeof option);
     (void)snprintf(f->repro, sizeof f->repro,
-                   "mxoracle run %.4100s --seed=%" PRIu64 " %.4000s", option,
+                   "mxoracle run %.4000s%s%s --seed=%" PRIu64 " %.4000s",
+                   option, f->beside[0] == '\0' ? "" : " --beside=", f->beside,
                    f->seed, f->text);
 }
 
@@ -42,13 +43,17 @@ static int make_with(finding *f, worker_pool *c, const char *text,
         return -1;
     }
     case_print(&s.best, 0, f->text);
+    memcpy(f->beside, s.beside, sizeof f->beside);
     f->seed = seed;
-    if (worker_pool_case(c, f->text, seed, &f->v) == 0 &&
-        verdict_is_red(f->v.status)) {
-        return 0;
+    const int is_red = worker_pool_case(c, f->text, seed, &f->v) == 0 &&
+                       verdict_is_red(f->v.status);
+
+    worker_pool_set_beside(c, "");
+    if (!is_red) {
+        verdict_clear(&f->v);
+        f->beside[0] = '\0';
     }
-    verdict_clear(&f->v);
-    return -1;
+    return is_red ? 0 : -1;
 }
 
 /* As it was drawn: a subject that keeps state, or races, has no smaller one. */

@@ -11,6 +11,7 @@
 typedef struct finding {
     char text[CASE_TEXT]; /* the smallest case */
     uint64_t seed;
+    char beside[64]; /* the other operation that it takes; "": none */
     char repro[8192];
     verdict v; /* of the smallest; to be cleared */
 } finding;

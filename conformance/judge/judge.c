@@ -386,6 +386,8 @@ static void judge_operations(judge *j, const other_list *beside, verdict *v)
                              "a call of another operation is wrong behind it, "
                              "and right behind itself: %s: %.200s",
                              o->before.name, what);
+            (void)snprintf(v->beside, sizeof v->beside, "%s",
+                           o->before.call.op);
         }
     }
 }
@@ -420,6 +422,7 @@ static void judge_outputs(judgement *g, tensor_set *want, tensor_set *got,
     }
     status = ask_subject(g, &beside, got, why);
     v->ms = d->ms;
+    (void)snprintf(v->beside, sizeof v->beside, "%.63s", d->beside);
     (void)snprintf(v->kernel, sizeof v->kernel, "%s", d->kernel);
     (void)snprintf(v->called, sizeof v->called, "%.190s", d->called);
     if (status != MXO_OK) {

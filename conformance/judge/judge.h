@@ -23,6 +23,8 @@ typedef struct judge {
     int (*bring_within)(void *taker, subject *oracle, test_case *c);
     void *taker;                         /* borrowed */
     struct other_operations *operations; /* owned; NULL: none yet */
+    char beside[OP_WORD]; /* the one operation to put beside cases; "": those
+                             that they draw */
     /* Of the case in hand, the inputs before a loader had them; NULL: only
        those of the call are known. */
     const tensor_set *checkpoint;

@@ -292,6 +292,7 @@ static int add(judge *j, const test_case *c, int row, other_list *list)
 void other_operations_for(judge *j, const test_case *c, const tensor_set *in,
                           other_list *list)
 {
+    const int given = row_by_name(j->beside);
     int row[OTHER_MOST];
 
     list->n = 0;
@@ -302,6 +303,10 @@ void other_operations_for(judge *j, const test_case *c, const tensor_set *in,
         j->operations = calloc(1, sizeof *j->operations);
     }
     if (j->operations == NULL) {
+        return;
+    }
+    if (given < N_ROWS) {
+        (void)add(j, c, given, list);
         return;
     }
     const int n = other_operation_draw(c, bytes_of(in), row);

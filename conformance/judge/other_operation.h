@@ -39,7 +39,8 @@ typedef struct other_list {
 int other_operation_draw(const test_case *c, uint64_t n_bytes,
                          int row[OTHER_MOST]);
 
-/* Those that the case draws; none: it is not worth its time. */
+/* Those that the case draws, or j->beside alone; none: it is not worth its
+   time. */
 void other_operations_for(judge *j, const test_case *c, const tensor_set *in,
                           other_list *list);
 

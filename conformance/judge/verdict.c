@@ -31,7 +31,7 @@ static const struct {
     }
     FIELD(reason), FIELD(tensor), FIELD(index),  FIELD(want),
     FIELD(got),    FIELD(kind),   FIELD(rule),   FIELD(kernel),
-    FIELD(called), FIELD(also),   FIELD(before),
+    FIELD(called), FIELD(also),   FIELD(before), FIELD(beside),
 #undef FIELD
 };
 

@@ -47,6 +47,7 @@ typedef struct verdict {
     char called[192];  /* how its second run was: "with a stream" */
     char also[192];    /* of a failure: others' rules that accept it */
     char before[1024]; /* of a failure: cases that must go before it */
+    char beside[64];   /* of a failure: the other operation that it takes */
     int limits;        /* 1: another case, within declared limits, was judged;
                           2: the case lies outside and was not asked */
     verdict_use use;   /* all zero if bits were compared */

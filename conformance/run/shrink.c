@@ -5,6 +5,7 @@
 #include "case/case_shape.h"
 #include "data/fill.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Does the candidate fail in the same way, and itself, not another within
@@ -153,6 +154,10 @@ verdict_status shrink_case(shrinking *h)
     const verdict_status status = v.status;
 
     memcpy(h->kind, v.kind, sizeof h->kind);
+    if (h->beside[0] == '\0' && v.beside[0] != '\0') {
+        (void)snprintf(h->beside, sizeof h->beside, "%s", v.beside);
+        worker_pool_set_beside(h->c, h->beside);
+    }
     if (v.asked != NULL) {
         (void)case_parse(&h->best, v.asked, (mxo_text){why, sizeof why});
     }

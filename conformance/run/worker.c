@@ -241,11 +241,13 @@ int worker_send(int socket, json_t *object)
     return n > 0 && sent == n ? 0 : -1;
 }
 
-int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief)
+int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief,
+               const char *beside)
 {
     return worker_send(w->socket,
-                       json_pack("{s:s, s:I, s:b}", "case", case_text, "seed",
-                                 (json_int_t)seed, "brief", is_brief));
+                       json_pack("{s:s, s:I, s:b, s:s}", "case", case_text,
+                                 "seed", (json_int_t)seed, "brief", is_brief,
+                                 "beside", beside));
 }
 
 /* The first complete line as JSON; NULL if there is none yet. */

@@ -60,7 +60,8 @@ void worker_read_hello(const json_t *o, backend_info *info);
    leave its cases out unseen. */
 const char *worker_hello_difference(const json_t *a, const json_t *b);
 /* 0, or -1 if the worker is gone. */
-int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief);
+int worker_ask(worker *w, const char *case_text, uint64_t seed, int is_brief,
+               const char *beside);
 /* Wait at most timeout_ms for an answer. On LINE, *answer is the caller's. */
 worker_state worker_answer(worker *w, int timeout_ms, json_t **answer);
 /* Nothing more is asked: its subject is to end, and it, too. */

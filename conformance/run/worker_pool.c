@@ -144,14 +144,9 @@ static int wants_workers(const worker_pool *c)
     if (backend_is_apart(&c->ref)) {
         return c->options.jobs > 1 && c->options.isolate != ISOLATE_NONE;
     }
-    switch (c->options.isolate) {
-    case ISOLATE_NONE:
-        return 0;
-    case ISOLATE_AUTO:
-        return c->ref.is_risky || c->options.jobs > 1;
-    default:
-        return 1;
-    }
+    return c->options.isolate == ISOLATE_AUTO
+               ? c->ref.is_risky || c->options.jobs > 1
+               : c->options.isolate != ISOLATE_NONE;
 }
 
 worker_pool *worker_pool_create(const backend_ref *ref,
@@ -247,6 +242,7 @@ static void judge_here(worker_pool *c, const char *text, uint64_t seed,
     v->status = VERDICT_ERROR;
     if (case_parse(&parsed, text, (mxo_text){v->reason, sizeof v->reason}) ==
         0) {
+        memcpy(c->local.j.beside, c->options.beside, sizeof c->local.j.beside);
         opened_judge_case(&c->local, &parsed, seed, v);
     }
     if (c->options.isolate == ISOLATE_CASE && c->local.proxy != NULL) {
@@ -358,7 +354,8 @@ static int assign(campaign *g, slot *s)
     s->cpu_timeout =
         cpu_timeout_begin(limit_of(g->c), process_clock(), worker_cpu_s(&s->w));
     /* A worker that is gone already is noticed when it is listened to. */
-    (void)worker_ask(&s->w, item->text, item->seed, g->c->is_brief);
+    (void)worker_ask(&s->w, item->text, item->seed, g->c->is_brief,
+                     g->c->options.beside);
     return 0;
 }
 
@@ -483,6 +480,11 @@ void worker_pool_set_brief(worker_pool *c, int is_brief)
 {
     c->is_brief = is_brief;
     c->local.j.is_brief = is_brief;
+}
+
+void worker_pool_set_beside(worker_pool *c, const char *op)
+{
+    (void)snprintf(c->options.beside, sizeof c->options.beside, "%s", op);
 }
 
 int worker_pool_case(worker_pool *c, const char *text, uint64_t seed,

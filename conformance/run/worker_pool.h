@@ -29,6 +29,7 @@ typedef struct worker_pool_options {
     double timeout_s; /* of one case, in a worker */
     int is_drawn;     /* as of open_options */
     uint32_t soak;    /* calls before each that is judged */
+    char beside[64];  /* as worker_pool_set_beside() */
     int is_silent;    /* as of open_options */
 } worker_pool_options;
 
@@ -56,6 +57,9 @@ void worker_pool_enough(worker_pool *c);
 /* Whether verdicts come without the words that explain a red one, which cost
    many times what the call does. */
 void worker_pool_set_brief(worker_pool *c, int is_brief);
+/* The one operation whose call stands beside each case; "": as cases draw it.
+ */
+void worker_pool_set_beside(worker_pool *c, const char *op);
 /* One case, for commands that ask again and again. */
 int worker_pool_case(worker_pool *c, const char *text, uint64_t seed,
                      verdict *v);
