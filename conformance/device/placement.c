@@ -29,6 +29,35 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
     return (n + unit - 1) / unit * unit;
 }
 
+/* Whether strides are odd, aligned to so many bytes, or twice what they need.
+ */
+typedef enum gap_kind { GAP_ODD, GAP_16, GAP_256, GAP_TWICE } gap_kind;
+
+static gap_kind draw_gap(const host_tensor *h)
+{
+    static const gap_kind kinds[] = {GAP_ODD, GAP_ODD, GAP_ODD, GAP_16,
+                                     GAP_16,  GAP_16,  GAP_256, GAP_TWICE};
+    uint64_t drawn = h->n_bytes;
+
+    for (const char *at = h->name; *at != '\0'; at++) {
+        drawn = (drawn ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
+    }
+    return kinds[drawn * UINT64_C(0x9e3779b97f4a7c15) >> 61];
+}
+
+/* From one of axis a's to the next, each of them `below` bytes. */
+static uint64_t stride_of(gap_kind kind, const host_tensor *h, uint32_t a,
+                          uint64_t below, uint64_t unit)
+{
+    const uint64_t align = kind == GAP_16 ? 16 : 256;
+
+    return kind == GAP_ODD ? round_up(below, unit) +
+                                 unit * (2 * (uint64_t)(h->rank - a) - 1)
+           : kind == GAP_TWICE
+               ? 2 * round_up(below, unit)
+               : round_up(below + 1, align > unit ? align : unit);
+}
+
 int placement_part(placement *p, const host_tensor *h, uint64_t unit,
                    uint64_t most)
 {
@@ -41,13 +70,12 @@ int placement_part(placement *p, const host_tensor *h, uint64_t unit,
         return 0;
     }
     placement parted = {{0}, h->n_bytes / n_rows(h)};
+    const gap_kind kind = draw_gap(h);
     uint64_t below = parted.n_bytes;
 
     parted.stride[h->rank - 1] = dtype_bytes(h->dtype);
     for (uint32_t a = h->rank - 1; a-- > 0;) {
-        const uint64_t gap = unit * (2 * (uint64_t)(h->rank - a) - 1);
-
-        parted.stride[a] = round_up(below, unit) + gap;
+        parted.stride[a] = stride_of(kind, h, a, below, unit);
         parted.n_bytes += (h->shape[a] - 1) * parted.stride[a];
         below = h->shape[a] * parted.stride[a];
     }
