@@ -216,6 +216,9 @@ libjudge_la_SOURCES = \
 	%reldir%/device/launch.h \
 	%reldir%/device/placement.c \
 	%reldir%/device/placement.h \
+	%reldir%/device/checked_run.h \
+	%reldir%/device/other_runs.c \
+	%reldir%/device/other_runs.h \
 	%reldir%/device/refused_call.c \
 	%reldir%/device/refused_call.h \
 	%reldir%/device/reroute.c \

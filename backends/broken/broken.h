@@ -85,7 +85,10 @@ typedef struct broken {
     void *layout;       /* of the one that keeps its first layout */
     broken_past *past;
     broken_job *captured; /* H65: the last graph, while it is open */
-    int is_former;        /* another context was opened after it */
+    int is_former;        /* another context was opened after it, */
+    int is_later;         /* before it */
+    uint64_t n_waiting;   /* calls since the last synchronize() */
+    void *last_output;    /* of the last call */
     uint64_t n_plain;     /* calls that were no graph's */
 } broken;
 

@@ -46,8 +46,10 @@ enum { PART_INPUTS = 1, PART_OUTPUTS = 2, PART_ALL = 3 };
 
 typedef struct stage {
     subject *s;
-    struct stage *behind; /* a call that is made behind it, before one
-                             synchronize(); NULL: none */
+    struct stage *beside; /* a call that waits for the same synchronize();
+                             NULL: none */
+    int is_behind;        /* it is made behind that one, not before it */
+    int is_over;          /* and has the same outputs: their last bytes count */
     const op_call *call;
     placed *in; /* owned, n_in of them */
     placed *out;

@@ -3,7 +3,9 @@
  * Checks after a run: guards, gaps and inputs as they were sent; outputs read
  * from the backend's memory.  See device_buffers.h.
  */
+#include "checked_run.h"
 #include "device_buffers.h"
+#include "launch.h"
 
 #include "base/say.h"
 
@@ -252,4 +254,63 @@ mxo_status stage_check_capture(stage *g, int run, mxo_text why)
         MXO_TRY(check_kept(g, &g->out[i], run, "its capture wrote", text, why));
     }
     return text[0] == '\0' ? MXO_OK : say(MXO_E_DEVICE, why, "%s", text);
+}
+
+mxo_status checked_run(stage *g, int run, int n_runs, tensor_set *out,
+                       run_checks *d, mxo_text why)
+{
+    mxo_status status = stage_send_outputs(g, run, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    status = launch_make(g, run, n_runs, d, why);
+    const mxo_text unheard = {NULL, 0};
+    const mxo_text after = status == MXO_OK ? why : unheard;
+    mxo_status back = stage_check_guards(g, d, after);
+
+    if (back == MXO_OK && status != MXO_OK) {
+        back = stage_check_refusal(g, run, d, after);
+    } else if (back == MXO_OK && run == 0) {
+        back = stage_fetch_outputs(g, out, after);
+    } else if (back == MXO_OK) {
+        back = stage_compare_outputs(g, out, d, after);
+    }
+    if (d->guards[0] == '\0') {
+        (void)snprintf(d->guards, sizeof d->guards, "%s", g->gap);
+    }
+    return status == MXO_OK ? back : status;
+}
+
+mxo_status checked_turn(stage *g, unsigned ways, mxo_text why)
+{
+    const mxo_status status = stage_turn(g, ways, why);
+
+    return status == MXO_OK ? stage_send_inputs(g, launch_sends_late(ways), why)
+                            : status;
+}
+
+int checked_is_failure(mxo_status status)
+{
+    return status == MXO_E_NOMEM || status >= MXO_E_DEVICE;
+}
+
+void checked_add_words(const char *words, mxo_status status, run_checks *d,
+                       mxo_text why)
+{
+    const mxo_text said =
+        status != MXO_OK       ? why
+        : d->guards[0] != '\0' ? (mxo_text){d->guards, sizeof d->guards}
+        : d->n_unwritten > 0   ? (mxo_text){d->unwritten, sizeof d->unwritten}
+                               : (mxo_text){d->changing, sizeof d->changing};
+    const size_t used = strlen(said.ptr);
+
+    (void)snprintf(said.ptr + used, said.size - used, "%s%.200s",
+                   used > 0 ? ", " : "", words);
+}
+
+int checked_is_wrong(mxo_status status, const run_checks *d)
+{
+    return status != MXO_OK || d->n_unwritten > 0 || d->n_changing > 0 ||
+           d->guards[0] != '\0';
 }

@@ -30,18 +30,21 @@ typedef struct run_checks run_checks;
    is its owner's. */
 typedef struct subject_link {
     void *state;
-    int has_fence;    /* its inputs can be fenced */
-    int has_runs;     /* one request can be for many runs */
-    int has_behind;   /* and for another call behind them */
-    const char *left; /* what loading it changed; "": nothing */
+    int has_fence;        /* its inputs can be fenced */
+    int has_runs;         /* one request can be for many runs */
+    int has_behind;       /* and for another call behind them, */
+    int has_behind_graph; /* or a graph */
+    const char *left;     /* what loading it changed; "": nothing */
     /* A case begins: start the process if it is gone. */
     mxo_status (*begin)(void *state, mxo_text why);
     /* In the next run this page of a buffer must not be touched. */
     void (*fence)(void *state, const fence_place *f, void *buffer);
     /* The next request to run is for so many runs before one synchronize(). */
     void (*ahead)(void *state, int n_runs);
-    /* Behind it, before that synchronize(), this call is made. */
-    void (*behind)(void *state, const mxo_call *call);
+    /* Behind it, before that synchronize(), this call is made, or, if it is
+       NULL, this graph launched. */
+    void (*behind)(void *state, const mxo_call *call, void *graph,
+                   void *stream);
     /* From now on requests are for its second context, or for the first again.
        0: it has but one. */
     int (*second)(void *state, int is_second);

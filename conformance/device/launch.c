@@ -107,23 +107,60 @@ static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
                : s->table->run(s->ctx, &m->call, why);
 }
 
-/* The call behind it, if there is one; that it is declined is no failure. */
-static mxo_status make_behind(const subject *s, const mxo_call *call,
+/* It may be declined, but not fail. */
+static mxo_status make_beside(const subject *s, const made_call *beside,
                               mxo_text why)
 {
     char text[SUBJECT_TEXT] = "";
-    mxo_status status = MXO_OK;
+    const mxo_status status =
+        make_once(s, beside, (mxo_text){text, sizeof text});
 
-    if (call != NULL && s->link == NULL) {
-        status = s->table->run(s->ctx, call, (mxo_text){text, sizeof text});
-    }
     return status == MXO_OK || is_refusal(status)
                ? MXO_OK
                : say(status, why, "%s", text);
 }
 
+/* One request for both.  If the first is declined the other was not made, and
+   is made alone. */
+static mxo_status ask_for_both(stage *g, const made_call *m,
+                               const made_call *beside, mxo_text why)
+{
+    const subject *s = g->s;
+    const made_call *first = g->is_behind ? beside : m;
+    const made_call *second = g->is_behind ? m : beside;
+    char text[SUBJECT_TEXT] = "";
+
+    s->link->behind(s->link->state,
+                    second->graph == NULL ? &second->call : NULL, second->graph,
+                    second->stream);
+    const mxo_status status =
+        make_once(s, first, (mxo_text){text, sizeof text});
+
+    return g->is_behind && is_refusal(status) ? make_once(s, m, why)
+           : status != MXO_OK                 ? say(status, why, "%s", text)
+                                              : MXO_OK;
+}
+
+/* The call, and one that waits beside it. */
+static mxo_status make_both(stage *g, const made_call *m,
+                            const made_call *beside, mxo_text why)
+{
+    const subject *s = g->s;
+
+    if (s->link != NULL) {
+        return ask_for_both(g, m, beside, why);
+    }
+    if (g->is_behind) {
+        MXO_TRY(make_beside(s, beside, why));
+        return make_once(s, m, why);
+    }
+    MXO_TRY(make_once(s, m, why));
+    return make_beside(s, beside, why);
+}
+
+/* beside: NULL where no other call waits, else n_runs is 1. */
 static mxo_status make_all(stage *g, const made_call *m, int n_runs,
-                           const mxo_call *behind, run_checks *d, mxo_text why)
+                           const made_call *beside, run_checks *d, mxo_text why)
 {
     const subject *s = g->s;
     mxo_status status = MXO_OK;
@@ -132,16 +169,15 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     if (s->link != NULL) {
         s->link->ahead(s->link->state, n_runs);
         n_runs = 1;
-        if (behind != NULL) {
-            s->link->behind(s->link->state, behind);
-        }
     }
     const double start = now_ms();
 
-    for (int i = 0; status == MXO_OK && i < n_runs; i++) {
+    if (beside != NULL) {
+        status = make_both(g, m, beside, why);
+    }
+    for (int i = 0; beside == NULL && status == MXO_OK && i < n_runs; i++) {
         status = make_once(s, m, why);
     }
-    status = status == MXO_OK ? make_behind(s, behind, why) : status;
     const mxo_status done = s->table->synchronize(
         s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
 
@@ -167,65 +203,28 @@ static mxo_status replay_early(stage *g, const made_call *m, int run,
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
 
-/* All inputs noise, or as they are to be; but these choices of experts. */
-static mxo_status send_rerouted(stage *g, int noise, const int32_t *ids,
-                                mxo_text why)
-{
-    mxo_status status = stage_send_inputs(g, noise, why);
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        const host_tensor *h = g->in[i].host;
-        if (reroute_is_choice(h)) {
-            status = stage_send_input(g, i, ids, why);
-        } else if (reroute_is_map(h)) {
-            status = stage_send_input(g, i, h->data, why);
-        }
-    }
-    return status;
-}
-
-/* Other choices of experts than the call's, to be freed; NULL: it has none. */
-static int32_t *other_choices(const stage *g)
-{
-    const host_tensor *ids = NULL;
-    int has_map = 0;
-
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        ids = reroute_is_choice(g->in[i].host) ? g->in[i].host : ids;
-        has_map |= reroute_is_map(g->in[i].host);
-    }
-    int32_t *to = ids == NULL ? NULL : memory_need((size_t)ids->n_bytes + 1);
-
-    if (to != NULL &&
-        !reroute(ids, has_map, (launch_hash(g) >> 9 & 1) != 0, to)) {
-        free(to);
-        to = NULL;
-    }
-    return to;
-}
-
 /* Before a capture: the call as it is made without a graph, with other choices
-   of experts, which the capture then sees.  What a host keeps of either is not
-   how the graph may go on.  A call that is declined so is as if it had not been
-   made. */
+   of experts and another map, which the capture then sees.  What a host keeps
+   of either is not how the graph may go on.  A call that is declined so is as
+   if it had not been made. */
 static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
 {
-    int32_t *const ids = other_choices(g);
     run_checks unused;
-    mxo_status status;
+    rerouted r;
 
-    if (ids == NULL) {
+    if (!reroute_draw(g, &r)) {
         return MXO_OK;
     }
     memset(&unused, 0, sizeof unused);
-    status = send_rerouted(g, g->takes_noise, ids, why);
+    mxo_status status = reroute_send(g, g->takes_noise, &r, why);
+
     status = status == MXO_OK ? make_all(g, m, 1, NULL, &unused, why) : status;
     if (is_refusal(status)) {
         status = stage_send_inputs(g, 1, why);
     } else if (status == MXO_OK && !g->takes_noise) {
-        status = send_rerouted(g, 1, ids, why);
+        status = reroute_send(g, 1, &r, why);
     }
-    free(ids);
+    reroute_clear(&r);
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
 
@@ -347,6 +346,36 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
                : stage_stream_inputs(g, m->stream, MICROSECONDS, why);
 }
 
+/* The call that waits beside it: on the same stream where both have the same
+   outputs, as nothing else says which of them is the last, and in every other
+   call of the rest; in every other one as a graph.  0: there is
+   none. */
+static int make_call_beside(stage *g, int run, const made_call *m,
+                            made_call *beside)
+{
+    const subject *s = g->s;
+    const mxo_text unheard = {NULL, 0};
+
+    if (g->beside == NULL ||
+        make_call(g->beside, run, beside, unheard) != MXO_OK ||
+        beside->is_refused) {
+        return 0;
+    }
+    if (g->is_over) {
+        memcpy(beside->out, m->out, g->n_out * sizeof m->out[0]);
+    }
+    if (s->table->capture != NULL && (launch_hash(g) >> 23 & 1) != 0 &&
+        (g->is_behind || launch_may_be_behind(s)) &&
+        s->table->capture(s->ctx, &beside->call, &beside->graph, unheard) !=
+            MXO_OK) {
+        beside->graph = NULL;
+    }
+    if (g->is_over || (launch_hash(g) >> 22 & 1) != 0) {
+        beside->stream = beside->call.stream = m->stream;
+    }
+    return 1;
+}
+
 mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
                        mxo_text why)
 {
@@ -362,13 +391,13 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;
     if (status == MXO_OK) {
         const int spent = m.on_noise && n_runs > 1;
-        made_call behind;
-        const int has_behind =
-            g->behind != NULL &&
-            make_call(g->behind, run, &behind, (mxo_text){NULL, 0}) == MXO_OK &&
-            !behind.is_refused;
-        status = make_all(g, &m, n_runs - spent,
-                          has_behind ? &behind.call : NULL, d, why);
+        made_call beside;
+        const int has_beside = make_call_beside(g, run, &m, &beside);
+        status = make_all(g, &m, n_runs - spent, has_beside ? &beside : NULL, d,
+                          why);
+        if (has_beside && beside.graph != NULL) {
+            s->table->graph_close(s->ctx, beside.graph);
+        }
     }
     close_bystander(s, &m.beside);
     if (m.graph != NULL) {
@@ -378,6 +407,11 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
         s->table->stream_close(s->ctx, m.stream);
     }
     return status;
+}
+
+int launch_may_be_behind(const subject *s)
+{
+    return s->link == NULL || s->link->has_behind_graph;
 }
 
 int launch_at_once(const subject *s, double ms)

@@ -36,6 +36,8 @@ int launch_comes_first(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */
 int launch_sends_late(unsigned ways);
+/* Can a graph be launched behind a call that waits? */
+int launch_may_be_behind(const subject *s);
 /* How many calls are made in one request where one takes so many milliseconds:
    processor time is limited for each request. */
 int launch_at_once(const subject *s, double ms);

@@ -2,20 +2,22 @@
 /* See reroute.h. */
 #include "reroute.h"
 
+#include "launch.h"
+
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int reroute_is_choice(const host_tensor *t)
+static int is_choice(const host_tensor *t)
 {
     return strcmp(t->name, "topk_ids") == 0 && t->dtype == MXO_I32 &&
            t->rank == 2;
 }
 
-int reroute_is_map(const host_tensor *t)
+static int is_map(const host_tensor *t)
 {
-    return strcmp(t->name, "expert_map") == 0;
+    return strcmp(t->name, "expert_map") == 0 && t->dtype == MXO_I32;
 }
 
 static int32_t id_at(const host_tensor *ids, uint64_t i)
@@ -44,7 +46,8 @@ static int32_t largest(const host_tensor *ids)
     return most;
 }
 
-int reroute(const host_tensor *ids, int has_map, int is_crowd, int32_t *to)
+int reroute_choices(const host_tensor *ids, int has_map, int is_crowd,
+                    int32_t *to)
 {
     const int32_t most = largest(ids);
     const uint64_t n = tensor_elems(ids);
@@ -65,4 +68,87 @@ int reroute(const host_tensor *ids, int has_map, int is_crowd, int32_t *to)
     }
     free(legal);
     return differs;
+}
+
+int reroute_map(const host_tensor *map, int32_t *to)
+{
+    const uint64_t n = tensor_elems(map);
+    uint64_t last = n;
+    int differs = 0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        to[i] = id_at(map, i);
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        if (id_at(map, i) < 0) {
+            continue;
+        }
+        do {
+            last--;
+        } while (id_at(map, last) < 0);
+        to[i] = id_at(map, last);
+        differs |= to[i] != id_at(map, i);
+    }
+    return differs;
+}
+
+/* Room for another tensor like it, to be freed. */
+static int32_t *room_for(const host_tensor *t)
+{
+    return memory_need((size_t)t->n_bytes + 1);
+}
+
+static void drop(int32_t **p)
+{
+    free(*p);
+    *p = NULL;
+}
+
+int reroute_draw(const stage *g, rerouted *r)
+{
+    const host_tensor *ids = NULL;
+    const host_tensor *map = NULL;
+
+    memset(r, 0, sizeof *r);
+    for (uint32_t i = 0; i < g->n_in; i++) {
+        const host_tensor *t = g->in[i].host;
+        ids = is_choice(t) ? t : ids;
+        map = is_map(t) ? t : map;
+    }
+    if (ids != NULL) {
+        r->ids = room_for(ids);
+        if (!reroute_choices(ids, map != NULL, (launch_hash(g) >> 9 & 1) != 0,
+                             r->ids)) {
+            drop(&r->ids);
+        }
+    }
+    if (map != NULL) {
+        r->map = room_for(map);
+        if (!reroute_map(map, r->map)) {
+            drop(&r->map);
+        }
+    }
+    return r->ids != NULL || r->map != NULL;
+}
+
+void reroute_clear(rerouted *r)
+{
+    drop(&r->ids);
+    drop(&r->map);
+}
+
+mxo_status reroute_send(stage *g, int noise, const rerouted *r, mxo_text why)
+{
+    mxo_status status = stage_send_inputs(g, noise, why);
+
+    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+        const host_tensor *h = g->in[i].host;
+        if (is_choice(h) && r->ids != NULL) {
+            status = stage_send_input(g, i, r->ids, why);
+        } else if (is_map(h)) {
+            status = stage_send_input(
+                g, i, r->map != NULL ? (const void *)r->map : h->data, why);
+        }
+    }
+    return status;
 }

@@ -11,12 +11,19 @@
 static const struct {
     greeting_can can;
     const char *word;
-} words[] = {{CAN_TIME, "time"},         {CAN_TIME_COPY, "time_copy"},
-             {CAN_THREADS, "threads"},   {CAN_FENCE, "fence"},
-             {CAN_DESCRIBE, "describe"}, {CAN_MEMORY, "memory"},
-             {CAN_KERNEL, "kernel"},     {CAN_WORKSPACE, "workspace"},
-             {CAN_STREAM, "stream"},     {CAN_GRAPH, "graph"},
-             {CAN_CONTEXTS, "contexts"}, {CAN_BEHIND, "behind"}};
+} words[] = {{CAN_TIME, "time"},
+             {CAN_TIME_COPY, "time_copy"},
+             {CAN_THREADS, "threads"},
+             {CAN_FENCE, "fence"},
+             {CAN_DESCRIBE, "describe"},
+             {CAN_MEMORY, "memory"},
+             {CAN_KERNEL, "kernel"},
+             {CAN_WORKSPACE, "workspace"},
+             {CAN_STREAM, "stream"},
+             {CAN_GRAPH, "graph"},
+             {CAN_CONTEXTS, "contexts"},
+             {CAN_BEHIND, "behind"},
+             {CAN_BEHIND_GRAPH, "behind_graph"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -88,6 +95,11 @@ static int read_does(greeting *g, const json_t *list, mxo_text why)
     }
     if ((g->can & CAN_BEHIND) != 0 && (g->can & CAN_MEMORY) == 0) {
         return no(why, "it does behind and not %s", "memory");
+    }
+    if ((g->can & CAN_BEHIND_GRAPH) != 0 &&
+        (g->can & (CAN_BEHIND | CAN_GRAPH)) != (CAN_BEHIND | CAN_GRAPH)) {
+        return no(why, "it does behind_graph and not %s",
+                  (g->can & CAN_GRAPH) == 0 ? "graph" : "behind");
     }
     return (g->can & CAN_TIME) != 0 && (g->can & CAN_TIME_COPY) == 0
                ? no(why, "it does time and not %s", "time_copy")

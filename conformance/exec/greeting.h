@@ -22,7 +22,8 @@ typedef enum greeting_can {
     CAN_GRAPH = 512,
     CAN_CONTEXTS = 1024,
     CAN_BEHIND = 2048,
-    CAN_LAST = CAN_BEHIND
+    CAN_BEHIND_GRAPH = 4096,
+    CAN_LAST = CAN_BEHIND_GRAPH
 } greeting_can;
 
 typedef struct greeting {

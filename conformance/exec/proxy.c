@@ -276,13 +276,18 @@ static void run_ahead(void *state, int n_runs)
     p->n_runs = n_runs;
 }
 
-static void run_behind(void *state, const mxo_call *call)
+static void run_behind(void *state, const mxo_call *call, void *graph,
+                       void *stream)
 {
     proxy *p = state;
 
     json_decref(p->behind);
     p->behind = json_object();
-    call_to_json(call, place_own, p->behind);
+    if (call != NULL) {
+        call_to_json(call, place_own, p->behind);
+    } else {
+        proxy_add_launch(p->behind, graph, stream);
+    }
 }
 
 static int use_second(void *state, int is_second)
@@ -323,6 +328,7 @@ static void fill_table(proxy *p)
                              .begin = proxy_begin,
                              .fence = link_fence,
                              .has_behind = (can & CAN_BEHIND) != 0,
+                             .has_behind_graph = (can & CAN_BEHIND_GRAPH) != 0,
                              .left = p->hello.left,
                              .ahead = run_ahead,
                              .behind = run_behind,

@@ -91,16 +91,21 @@ static mxo_status proxy_capture(void *ctx, const mxo_call *call, void **graph,
                       why);
 }
 
-static mxo_status proxy_launch(void *ctx, void *graph, void *stream,
-                               mxo_text why)
+void proxy_add_launch(json_t *o, void *graph, void *stream)
 {
-    json_t *o = proxy_request("launch");
-
     (void)json_object_set_new(o, "graph", json_u64((uint64_t)(uintptr_t)graph));
     if (stream != NULL) {
         (void)json_object_set_new(o, "stream",
                                   json_u64((uint64_t)(uintptr_t)stream));
     }
+}
+
+static mxo_status proxy_launch(void *ctx, void *graph, void *stream,
+                               mxo_text why)
+{
+    json_t *o = proxy_request("launch");
+
+    proxy_add_launch(o, graph, stream);
     return proxy_ask_to_run(ctx, o, why);
 }
 

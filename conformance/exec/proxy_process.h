@@ -70,6 +70,8 @@ mxo_status proxy_upload(void *ctx, void *buffer, uint64_t offset,
 mxo_status proxy_download(void *ctx, void *dst, void *buffer, uint64_t offset,
                           uint64_t n_bytes, mxo_text why);
 /* The members of the table for workspaces, streams and graphs. */
+/* What a request to launch says. */
+void proxy_add_launch(json_t *o, void *graph, void *stream);
 void proxy_fill_launches(proxy *p);
 /* Start it and read its hello. */
 mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why);

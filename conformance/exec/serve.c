@@ -125,7 +125,8 @@ static json_t *list_does(const server *s)
         (t->kernel != NULL ? CAN_KERNEL : 0) | (s->is_address ? CAN_FENCE : 0) |
         (t->workspace != NULL ? CAN_WORKSPACE : 0) |
         (t->stream_open != NULL ? CAN_STREAM : 0) |
-        (t->capture != NULL ? CAN_GRAPH : 0) | CAN_CONTEXTS | CAN_BEHIND;
+        (t->capture != NULL ? CAN_GRAPH | CAN_BEHIND_GRAPH : 0) | CAN_CONTEXTS |
+        CAN_BEHIND;
     json_t *list = json_array();
 
     for (unsigned bit = 1; bit <= CAN_LAST; bit *= 2) {

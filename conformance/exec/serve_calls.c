@@ -50,24 +50,31 @@ typedef struct made {
     void *stream;
 } made;
 
-static mxo_status make(server *s, const made *m)
+static mxo_status make(server *s, const made *m, mxo_text why)
 {
-    return m->call != NULL ? s->table->run(s->ctx, m->call, serve_text_of(s))
-                           : s->table->launch(s->ctx, m->graph, m->stream,
-                                              serve_text_of(s));
+    return m->call != NULL ? s->table->run(s->ctx, m->call, why)
+                           : s->table->launch(s->ctx, m->graph, m->stream, why);
 }
 
-/* The call of a request that is made behind its own, read into r, which stays
-   until both are waited for.  It may be declined. */
+static void *handle_in(const json_t *request, const char *key)
+{
+    return (void *)(uintptr_t)serve_number_in(request, key);
+}
+
+/* What a request wants behind its own call: a graph, or a call, read into r,
+   which stays until both are waited for.  It may be declined. */
 static mxo_status make_behind(server *s, const json_t *behind, read_call *r)
 {
     char text[sizeof s->text];
 
-    if (behind == NULL || call_from_json(r, behind) != 0) {
+    void *const graph = behind == NULL ? NULL : handle_in(behind, "graph");
+    const made m = {graph == NULL ? &r->call : NULL, graph,
+                    behind == NULL ? NULL : handle_in(behind, "stream")};
+
+    if (behind == NULL || (graph == NULL && call_from_json(r, behind) != 0)) {
         return MXO_OK;
     }
-    const mxo_status status =
-        s->table->run(s->ctx, &r->call, (mxo_text){text, sizeof text});
+    const mxo_status status = make(s, &m, (mxo_text){text, sizeof text});
 
     if (status != MXO_E_NOMEM && status < MXO_E_DEVICE) {
         return MXO_OK;
@@ -85,10 +92,10 @@ static void make_and_reply(server *s, const made *m, const json_t *request)
 
     process_state_reset(s->order);
     raise_fences(s, json_object_get(request, "fence"));
-    mxo_status status = make(s, m);
+    mxo_status status = make(s, m, serve_text_of(s));
 
     for (uint64_t i = 1; status == MXO_OK && i < n_runs; i++) {
-        status = make(s, m);
+        status = make(s, m, serve_text_of(s));
     }
     s->text[sizeof s->text - 1] = '\0';
     if (status == MXO_OK) {
@@ -139,11 +146,6 @@ void serve_run(server *s, const json_t *request)
     if (read_request(s, &r, request)) {
         make_and_reply(s, &(made){&r.call, NULL, NULL}, request);
     }
-}
-
-static void *handle_in(const json_t *request, const char *key)
-{
-    return (void *)(uintptr_t)serve_number_in(request, key);
 }
 
 void serve_launch(server *s, const json_t *request)

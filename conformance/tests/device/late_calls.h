@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the example plugin that are made when it is asked to synchronize:
-   each of them, read at once or then by a pointer, or the last alone. */
+   each of them, read at once or then by a pointer; the last alone; the last
+   first; or wrong where another waits before it. */
 #ifndef MXO_LATE_CALLS_H
 #define MXO_LATE_CALLS_H
 
@@ -9,13 +10,17 @@ enum { MOST_LATE = 64 };
 static struct {
     job job;
     const mxo_call *call; /* to be read then; NULL: job is what was read */
+    int is_spoilt;
 } late[MOST_LATE];
 static int n_late;
+static int is_last_first;
 
 static int is_late(const char *fault)
 {
     return strcmp(fault, "ok-late") == 0 || strcmp(fault, "one-place") == 0 ||
-           strcmp(fault, "ok-pointer") == 0;
+           strcmp(fault, "ok-pointer") == 0 ||
+           strcmp(fault, "last-first") == 0 ||
+           strcmp(fault, "behind-waiting") == 0;
 }
 
 static mxo_status late_run(const char *fault, const mxo_call *call,
@@ -28,6 +33,10 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
         n_late = strcmp(fault, "one-place") == 0 ? 0 : n_late % MOST_LATE;
         late[n_late].job = j;
         late[n_late].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
+        late[n_late].is_spoilt = strcmp(fault, "behind-waiting") == 0 &&
+                                 n_late > 0 &&
+                                 late[0].job.y.n_bytes != j.y.n_bytes;
+        is_last_first = strcmp(fault, "last-first") == 0;
         n_late++;
     }
     return status;
@@ -36,11 +45,15 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
 static mxo_status late_synchronize(void *ctx, mxo_text why)
 {
     (void)ctx;
-    for (int i = 0; i < n_late; i++) {
+    for (int n = 0; n < n_late; n++) {
+        const int i = is_last_first ? n_late - 1 - n : n;
+        job *j = &late[i].job;
+
         if (late[i].call != NULL) {
-            (void)check(late[i].call, &late[i].job, why);
+            (void)check(late[i].call, j, why);
         }
-        work(&late[i].job);
+        work(j);
+        ((uint8_t *)j->y.buffer)[j->y.offset] ^= (uint8_t)late[i].is_spoilt;
     }
     n_late = 0;
     return MXO_OK;

@@ -95,6 +95,7 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("last-size") && before.size != 0 && size != before.size) ||
            (is_fault("first-constants") && constants != kept.constants) ||
            (is_fault("last-context") && ctx != latest) ||
+           (is_fault("second-context") && ctx != contexts) ||
            (is_fault("thousandth") && kept.n_runs > 1000) ||
            (is_fault("after-three-rows") && before.had_three_rows &&
             call->in[0].shape[0] != 3) ||

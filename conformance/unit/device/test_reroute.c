@@ -40,8 +40,29 @@ START_TEST(choices_are_others_and_legal)
     const host_tensor t = choices(rows[_i].ids);
     int32_t to[4] = {0, 0, 0, 0};
 
-    ck_assert_int_eq(reroute(&t, rows[_i].has_map, rows[_i].is_crowd, to),
-                     rows[_i].differs);
+    ck_assert_int_eq(
+        reroute_choices(&t, rows[_i].has_map, rows[_i].is_crowd, to),
+        rows[_i].differs);
+    ck_assert_int_eq(memcmp(to, rows[_i].want, sizeof to), 0);
+}
+END_TEST
+
+START_TEST(maps_are_turned)
+{
+    static const struct {
+        int32_t map[4];
+        int differs;
+        int32_t want[4];
+    } rows[] = {
+        {{0, -1, 1, 2}, 1, {2, -1, 1, 0}},
+        {{-1, 1, 0, -1}, 1, {-1, 0, 1, -1}},
+        {{-1, 0, -1, -1}, 0, {-1, 0, -1, -1}},
+        {{-1, -1, -1, -1}, 0, {-1, -1, -1, -1}},
+    };
+    const host_tensor t = choices(rows[_i].map);
+    int32_t to[4] = {0, 0, 0, 0};
+
+    ck_assert_int_eq(reroute_map(&t, to), rows[_i].differs);
     ck_assert_int_eq(memcmp(to, rows[_i].want, sizeof to), 0);
 }
 END_TEST
@@ -53,6 +74,7 @@ Suite *suite_reroute(void)
     TCase *t = tcase_create("reroute");
 
     tcase_add_loop_test(t, choices_are_others_and_legal, 0, 7);
+    tcase_add_loop_test(t, maps_are_turned, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See other_runs.h. */
+#include "other_runs.h"
+
+#include "call_before.h"
+#include "checked_run.h"
+#include "launch.h"
+#include "refused_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The subject with its second context at work; 0: it has but one. */
+static int enter_second(subject *s, subject *other)
+{
+    char text[SUBJECT_TEXT];
+
+    *other = *s;
+    if (s->link != NULL) {
+        return s->link->second(s->link->state, 1);
+    }
+    if (s->second == NULL &&
+        s->table->open(&s->second, s->device_index,
+                       (mxo_text){text, sizeof text}) != MXO_OK) {
+        s->second = NULL;
+    }
+    other->ctx = s->second;
+    return s->second != NULL;
+}
+
+/* On noise; nobody looks at its answer. Its status, if it can be made. */
+static mxo_status make_other(subject *s, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+    run_checks unused;
+    stage g;
+
+    memset(&unused, 0, sizeof unused);
+    if (stage_on_noise(&g, s, s->other, s->other_out, why) == MXO_OK) {
+        status = launch_make(&g, 0, 1, &unused, why);
+    }
+    stage_release(&g);
+    return status;
+}
+
+/* The other call, its status, and its words if a difference comes behind it. */
+static const char *run_other(const stage *g, mxo_status *status, mxo_text why)
+{
+    subject *s = g->s;
+    subject other = *s;
+    const int is_second =
+        (launch_hash(g) >> 20 & 1) != 0 && enter_second(s, &other);
+
+    if (!is_second) {
+        other = *s;
+    }
+    *status = make_other(&other, why);
+    s->n_placed = other.n_placed;
+    if (s->link != NULL) {
+        (void)s->link->second(s->link->state, 0);
+    }
+    return is_second ? "behind another call in a second context"
+                     : "behind a call of other sizes";
+}
+
+/* The words, and the case of the call of another operation. */
+static void add_operation(const char *words, const call_before *b,
+                          mxo_status status, run_checks *d, mxo_text why)
+{
+    char text[SUBJECT_TEXT];
+
+    (void)snprintf(text, sizeof text, "%s: %s", words, b->name);
+    (void)snprintf(d->beside, sizeof d->beside, "%s", b->call.op);
+    checked_add_words(text, status, d, why);
+}
+
+/* A third run, with a call of other sizes and constants between the uploads and
+   it.  Not before the first, where it would come between the call on noise and
+   that: what repeats the answer before shows there.  Once, as what is spoilt by
+   the other is right again behind itself. */
+static mxo_status run_beside(stage *g, tensor_set *out, run_checks *d,
+                             mxo_text why)
+{
+    if (g->s->other == NULL || g->s->other_out->n > MAX_OUT) {
+        return MXO_OK;
+    }
+    mxo_status status = checked_turn(g, 0, why);
+
+    if (status != MXO_OK) {
+        return status;
+    }
+    const char *const words = run_other(g, &status, why);
+
+    status =
+        checked_is_failure(status) ? status : checked_run(g, 1, 1, out, d, why);
+    if (checked_is_wrong(status, d)) {
+        checked_add_words(words, status, d, why);
+    }
+    return status;
+}
+
+/* Further runs, each with a call of another operation before it. */
+static mxo_status run_behind_operations(stage *g, tensor_set *out,
+                                        run_checks *d, mxo_text why)
+{
+    subject *s = g->s;
+    mxo_status status = s->n_before > 0 ? checked_turn(g, 0, why) : MXO_OK;
+
+    for (int i = 0; i < s->n_before && !checked_is_wrong(status, d); i++) {
+        call_before *b = s->before[i];
+        status = call_before_make(s, b, why);
+        status = checked_is_failure(status) ? status
+                                            : checked_run(g, 1, 1, out, d, why);
+        if (checked_is_wrong(status, d)) {
+            add_operation("behind a call of another operation", b, status, d,
+                          why);
+        }
+    }
+    return status;
+}
+
+/* Two more runs behind a call that must be refused. */
+static mxo_status run_behind_refusal(stage *g, refused_kind kind,
+                                     tensor_set *out, run_checks *d,
+                                     mxo_text why)
+{
+    char behind[SUBJECT_TEXT] = "";
+
+    if (!refused_call_is_before(g, kind)) {
+        return MXO_OK;
+    }
+    mxo_status status = checked_turn(g, 0, why);
+
+    if (status == MXO_OK) {
+        refused_call_make(g, kind, (mxo_text){behind, sizeof behind});
+    }
+    for (int i = 0; !checked_is_wrong(status, d) && i < 2; i++) {
+        char words[SUBJECT_TEXT];
+
+        status = checked_run(g, 1, 1, out, d, why);
+        (void)snprintf(words, sizeof words, "%s%.200s",
+                       i == 0 ? "" : "in the second call ", behind);
+        if (checked_is_wrong(status, d)) {
+            checked_add_words(words, status, d, why);
+            (void)snprintf(
+                d->beside, sizeof d->beside, "%s",
+                kind == REFUSED_OPERATION ? call_before_drawn(g)->call.op : "");
+        }
+    }
+    return status;
+}
+
+/* What waits beside the call. */
+typedef enum waiting_kind {
+    WAITING_SIZES,     /* the call of other sizes */
+    WAITING_OPERATION, /* that of another operation */
+    WAITING_SAME,      /* the same call on noise, with the same outputs */
+    N_WAITING
+} waiting_kind;
+
+/* Whether the call is made before what waits, or behind it. */
+static const char *const waiting_words[N_WAITING][2] = {
+    {"with a call of other sizes behind it",
+     "behind a call of other sizes that waits"},
+    {"with a call of another operation behind it",
+     "behind a call of another operation that waits"},
+    {NULL, "behind the same call on noise, to the same outputs, that waits"}};
+
+/* Can it stand there? */
+static int can_stand(const stage *g, waiting_kind kind)
+{
+    const subject *s = g->s;
+
+    return kind == WAITING_SIZES
+               ? s->other != NULL && s->other_out->n <= MAX_OUT
+           : kind == WAITING_OPERATION ? s->n_before > 0
+                                       : g->takes_noise;
+}
+
+/* One of them, drawn by the call; N_WAITING: none.  The same call alone is not
+   worth a run of every call. */
+static waiting_kind draw_waiting(const stage *g)
+{
+    const uint64_t drawn = launch_hash(g) >> 21;
+
+    if (!can_stand(g, WAITING_SIZES) && !can_stand(g, WAITING_OPERATION)) {
+        return N_WAITING;
+    }
+    for (uint64_t i = 0; i < N_WAITING; i++) {
+        const waiting_kind kind = (waiting_kind)((drawn + i) % N_WAITING);
+
+        if (can_stand(g, kind)) {
+            return kind;
+        }
+    }
+    return N_WAITING;
+}
+
+static mxo_status place_waiting(stage *beside, const stage *g,
+                                waiting_kind kind, mxo_text why)
+{
+    subject *s = g->s;
+
+    return kind == WAITING_SIZES
+               ? stage_on_noise(beside, s, s->other, s->other_out, why)
+           : kind == WAITING_OPERATION
+               ? call_before_place(beside, s, call_before_drawn(g), why)
+               : stage_on_noise(beside, s, g->call, g->want, why);
+}
+
+/* A run with another call before it or behind it, and both waited for at once:
+   what is kept of a call until it is made, in one place for all, is that of the
+   other by then; and what comes behind must not overtake. */
+static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
+                              mxo_text why)
+{
+    subject *s = g->s;
+    const int can_wait =
+        s->link != NULL ? s->link->has_behind : s->table->stream_open != NULL;
+    const waiting_kind kind = can_wait ? draw_waiting(g) : N_WAITING;
+    stage beside;
+
+    if (kind == N_WAITING) {
+        return MXO_OK;
+    }
+    memset(&beside, 0, sizeof beside);
+    g->is_over = kind == WAITING_SAME;
+    g->is_behind = g->is_over || (launch_hash(g) >> 24 & 1) != 0;
+    const unsigned graph =
+        g->is_behind && !launch_may_be_behind(s) ? 0 : LAUNCH_GRAPH;
+    mxo_status status =
+        checked_turn(g, launch_draw(g) & (LAUNCH_STREAM | graph), why);
+
+    if (status == MXO_OK && place_waiting(&beside, g, kind, why) == MXO_OK) {
+        g->beside = &beside;
+        status = checked_run(g, 1, 1, out, d, why);
+        g->beside = NULL;
+    }
+    stage_release(&beside);
+    if (checked_is_wrong(status, d)) {
+        const char *const words = waiting_words[kind][g->is_behind];
+
+        if (kind == WAITING_OPERATION) {
+            add_operation(words, call_before_drawn(g), status, d, why);
+        } else {
+            checked_add_words(words, status, d, why);
+        }
+    }
+    return status;
+}
+
+/* The call's tensors with their bytes in this context; to be released. */
+static mxo_status place_call(stage *h, subject *s, const stage *g, mxo_text why)
+{
+    MXO_TRY(stage_open(h, s, g->call, g->want->n));
+    MXO_TRY(stage_place_inputs(h, why));
+    MXO_TRY(stage_place_outputs(h, g->want, why));
+    return stage_send_inputs(h, 0, why);
+}
+
+/* The call in a second context, on tensors of its own: of small calls, and of
+   some others.  A second context that has no room for them is none. */
+static mxo_status run_in_second(const stage *g, tensor_set *out, run_checks *d,
+                                mxo_text why)
+{
+    char text[SUBJECT_TEXT];
+    subject *s = g->s;
+    mxo_status status = MXO_OK;
+    subject other;
+    stage h;
+
+    if (!launch_is_chosen(g, 1 << 12) || (launch_hash(g) >> 25 & 1) == 0 ||
+        !enter_second(s, &other)) {
+        return MXO_OK;
+    }
+    if (place_call(&h, &other, g, (mxo_text){text, sizeof text}) == MXO_OK) {
+        status = checked_run(&h, 1, 1, out, d, why);
+    }
+    stage_release(&h);
+    s->n_placed = other.n_placed;
+    if (s->link != NULL) {
+        (void)s->link->second(s->link->state, 0);
+    }
+    if (checked_is_wrong(status, d)) {
+        checked_add_words("in a second context", status, d, why);
+    }
+    return status;
+}
+
+mxo_status other_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why)
+{
+    mxo_status status = run_beside(g, out, d, why);
+
+    if (!checked_is_wrong(status, d)) {
+        status = run_behind_operations(g, out, d, why);
+    }
+    for (refused_kind k = REFUSED_OWN; k <= REFUSED_OPERATION; k++) {
+        status = checked_is_wrong(status, d)
+                     ? status
+                     : run_behind_refusal(g, k, out, d, why);
+    }
+    return status;
+}
+
+mxo_status other_runs_elsewhere(stage *g, tensor_set *out, run_checks *d,
+                                mxo_text why)
+{
+    const mxo_status status = run_waiting(g, out, d, why);
+
+    return checked_is_wrong(status, d) ? status : run_in_second(g, out, d, why);
+}

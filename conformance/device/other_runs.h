@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The runs of a call that has other calls beside it: its answer must be the
+ * first run's each time.  The second context is opened by the first of them
+ * that has a use for it.
+ */
+#ifndef MXO_OTHER_RUNS_H
+#define MXO_OTHER_RUNS_H
+
+#include "device_buffers.h"
+
+/* Behind a call of other sizes and constants, there or in a second context,
+   behind one of another operation, and behind calls that must be refused. */
+mxo_status other_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why);
+
+/* With another call before it or behind it that waits for the same
+   synchronize(); and in the second context.  What kernel served the call before
+   is forgotten. */
+mxo_status other_runs_elsewhere(stage *g, tensor_set *out, run_checks *d,
+                                mxo_text why);
+
+#endif
