@@ -4,6 +4,7 @@
  * of them alone: a K of more than 1024 and of more than 16384, as many rows of
  * weights, one expert for all tokens, more experts than a warp has lanes.  A
  * kernel that is built once for each profile may be wrong there in one of them.
+ * And every count of rows from 1 to 64 in each operation that works row by row.
  */
 #include "data/fills.h"
 
@@ -92,6 +93,16 @@ static const fill_row fills[] = {
 #define EXPERTS "8|16|32|64|128|256|384|512"
 #define ROWS "rows=1030,cols="
 #define SOME "profile=exact|MARLIN|TRITON,"
+#define MODEL_SIZES "2880|3072|4096|7168"
+/* A remainder of whatever tile is one of them. */
+#define COUNTS                                                             \
+    "1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24|25|26" \
+    "|27|28|29|30|31|32|33|34|35|36|37|38|39|40|41|42|43|44|45|46|47|48"   \
+    "|49|50|51|52|53|54|55|56|57|58|59|60|61|62|63|64|96|128|129|256|1025"
+#define COUNTED(op, extents)                 \
+    {                                        \
+        2, 0, op ":" extents ",rows=" COUNTS \
+    }
 
 static const grid_row grid[] = {
     /* a long K */
@@ -350,6 +361,60 @@ static const grid_row grid[] = {
     {2, 0, "format.e8m0_decode:n=1030"},
     {2, 0, "format.ue4m3:n=1030"},
     {2, 0, "quant.mx_exponent:n=1030"},
+    /* every count of rows, where an operation works row by row */
+    COUNTED("act.glu", "cols=32"),
+    COUNTED("act.glu_quant", "cols=256"),
+    COUNTED("dequant.group", "cols=128"),
+    COUNTED("dequant.mx", "cols=32"),
+    COUNTED("dequant.nvfp4", "cols=16"),
+    COUNTED("dequant.nvfp4_engine", "cols=64"),
+    COUNTED("gemm.mx", "k=32,cols=9"),
+    COUNTED("gemm.q8_0", "k=64,cols=3"),
+    COUNTED("quant.engine", "cols=32"),
+    COUNTED("quant.group", "cols=128"),
+    COUNTED("quant.mx", "cols=32"),
+    COUNTED("quant.mxfp4_to_nvfp4", "cols=32"),
+    COUNTED("quant.nvfp4", "cols=16"),
+    COUNTED("quant.nvfp4_engine", "cols=64"),
+    COUNTED("quant.q8_0", "cols=32"),
+    COUNTED("quant.qdq", "cols=32"),
+    COUNTED("quant.requant", "cols=32"),
+    COUNTED("quant.scaled", "cols=32"),
+    COUNTED("quant.static", "cols=9"),
+    /* sizes and experts of models */
+    {2, 0, "gemm.mx:rows=2,cols=3,k=256|384|768|1408|1536,data=ordinary"},
+    {2, 0, "gemm.mx:rows=2,k=32,cols=192|256|258|512|1026"},
+    {2, 0,
+     "layout.convert:conversion=" SMALL_TILES
+     ",experts=128|384,inter=32,hidden=32,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" SMALL_TILES
+     ",experts=2,inter=32,hidden=" MODEL_SIZES ",data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" SMALL_TILES ",experts=2,inter=" MODEL_SIZES
+     ",hidden=32,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" LARGE_TILES
+     ",experts=128,inter=128,hidden=256,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" LARGE_TILES
+     ",experts=1,inter=128,hidden=3072|4096|7168,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=" LARGE_TILES
+     ",experts=1,inter=3072|4096|7168,hidden=256,data=coded"},
+    {2, 0, "layout.apply:experts=128|384,rows=9,cols=4,data=coded"},
+    {2, 0,
+     "layout.grouped:layout=vllm.as_is,dtype=u8,align=8,experts=1,"
+     "rows=9,n=3,data=powers,cols=" MODEL_SIZES},
+    {2, 0,
+     "act.glu:per_expert=limit,rows=9,cols=8,data=limits,"
+     "experts=128|384"},
+    {2, 0,
+     "moe.nvfp4_layer:tokens=1,topk=1,experts=2,hidden=16,"
+     "data=ordinary,inter=" MODEL_SIZES},
+    {2, 0,
+     "moe.layer_routed:tokens=1,top_k=1,experts=2,hidden=32,"
+     "data=ordinary,inter=" MODEL_SIZES},
     {2, 0, /* more than 65,536 blocks of 16 rows */
      "moe.sort:layout=triton,num_experts=2,tokens=1048600,top_k=1"},
     {0, 0, NULL},
