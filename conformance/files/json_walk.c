@@ -65,9 +65,15 @@ static int fail(json_walk *w, const char *sentence)
 static json_t *parse(json_walk *w, const char *text, size_t n)
 {
     json_error_t error;
-    json_t *value =
-        json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *value = NULL;
 
+    /* Jansson passes over one behind a number. */
+    if (memchr(text, '\0', n) != NULL) {
+        (void)fail(w, "a byte 00 stands in it");
+        return NULL;
+    }
+    value =
+        json_loadb(text, n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     if (value == NULL) {
         (void)fail(w, error.text);
     }
