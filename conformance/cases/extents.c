@@ -415,6 +415,12 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer_routed:tokens=1,top_k=1,experts=2,hidden=32,"
      "data=ordinary,inter=" MODEL_SIZES},
+    /* more than 2^25 codes of one tensor */
+    {2, 0, "dequant.mx:rows=1,cols=33554496,data=random"},
+    {2, 0, "quant.mx:rows=1,cols=33554496,data=ordinary"},
+    {2, 0,
+     "layout.convert:conversion=identity,experts=1,inter=64,"
+     "hidden=262176,data=random"},
     {2, 0, /* more than 65,536 blocks of 16 rows */
      "moe.sort:layout=triton,num_experts=2,tokens=1048600,top_k=1"},
     {0, 0, NULL},
