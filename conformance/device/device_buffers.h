@@ -50,6 +50,8 @@ typedef struct stage {
                              NULL: none */
     int is_behind;        /* it is made behind that one, not before it */
     int is_over;          /* and has the same outputs: their last bytes count */
+    int is_read; /* input number reads of that one is output number writes */
+    uint32_t reads, writes;
     const op_call *call;
     placed *in; /* owned, n_in of them */
     placed *out;

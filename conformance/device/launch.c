@@ -347,9 +347,9 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
 }
 
 /* The call that waits beside it: on the same stream where both have the same
-   outputs, as nothing else says which of them is the last, and in every other
-   call of the rest; in every other one as a graph.  0: there is
-   none. */
+   outputs, or one reads the other's, as nothing else says which of them is the
+   last, and in every other call of the rest; in every other one as a graph.  0:
+   there is none. */
 static int make_call_beside(stage *g, int run, const made_call *m,
                             made_call *beside)
 {
@@ -364,13 +364,17 @@ static int make_call_beside(stage *g, int run, const made_call *m,
     if (g->is_over) {
         memcpy(beside->out, m->out, g->n_out * sizeof m->out[0]);
     }
+    if (g->is_read) {
+        beside->in[g->reads].buffer = m->out[g->writes].buffer;
+        beside->in[g->reads].offset = m->out[g->writes].offset;
+    }
     if (s->table->capture != NULL && (launch_hash(g) >> 23 & 1) != 0 &&
         (g->is_behind || launch_may_be_behind(s)) &&
         s->table->capture(s->ctx, &beside->call, &beside->graph, unheard) !=
             MXO_OK) {
         beside->graph = NULL;
     }
-    if (g->is_over || (launch_hash(g) >> 22 & 1) != 0) {
+    if (g->is_over || g->is_read || (launch_hash(g) >> 22 & 1) != 0) {
         beside->stream = beside->call.stream = m->stream;
     }
     return 1;

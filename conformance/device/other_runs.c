@@ -7,6 +7,8 @@
 #include "launch.h"
 #include "refused_call.h"
 
+#include "base/memory.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -196,6 +198,13 @@ static waiting_kind draw_waiting(const stage *g)
     return N_WAITING;
 }
 
+/* Can two of its calls wait at once? */
+static int can_wait(const subject *s)
+{
+    return s->link != NULL ? s->link->has_behind
+                           : s->table->stream_open != NULL;
+}
+
 static mxo_status place_waiting(stage *beside, const stage *g,
                                 waiting_kind kind, mxo_text why)
 {
@@ -215,9 +224,7 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
                               mxo_text why)
 {
     subject *s = g->s;
-    const int can_wait =
-        s->link != NULL ? s->link->has_behind : s->table->stream_open != NULL;
-    const waiting_kind kind = can_wait ? draw_waiting(g) : N_WAITING;
+    const waiting_kind kind = can_wait(s) ? draw_waiting(g) : N_WAITING;
     stage beside;
 
     if (kind == N_WAITING) {
@@ -249,12 +256,13 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
-/* The call's tensors with their bytes in this context; to be released. */
-static mxo_status place_call(stage *h, subject *s, const stage *g, mxo_text why)
+/* A call of these outputs with its bytes, in this context; to be released. */
+static mxo_status place_call(stage *h, subject *s, const op_call *call,
+                             const tensor_set *want, mxo_text why)
 {
-    MXO_TRY(stage_open(h, s, g->call, g->want->n));
+    MXO_TRY(stage_open(h, s, call, want->n));
     MXO_TRY(stage_place_inputs(h, why));
-    MXO_TRY(stage_place_outputs(h, g->want, why));
+    MXO_TRY(stage_place_outputs(h, want, why));
     return stage_send_inputs(h, 0, why);
 }
 
@@ -273,7 +281,8 @@ static mxo_status run_in_second(const stage *g, tensor_set *out, run_checks *d,
         !enter_second(s, &other)) {
         return MXO_OK;
     }
-    if (place_call(&h, &other, g, (mxo_text){text, sizeof text}) == MXO_OK) {
+    if (place_call(&h, &other, g->call, g->want,
+                   (mxo_text){text, sizeof text}) == MXO_OK) {
         status = checked_run(&h, 1, 1, out, d, why);
     }
     stage_release(&h);
@@ -283,6 +292,103 @@ static mxo_status run_in_second(const stage *g, tensor_set *out, run_checks *d,
     }
     if (checked_is_wrong(status, d)) {
         checked_add_words("in a second context", status, d, why);
+    }
+    return status;
+}
+
+/* Can the input be these bytes?  Any are codes or scales. */
+static int can_be(const host_tensor *in, const host_tensor *out)
+{
+    return in->n_bytes > 0 &&
+           (in->dtype == out->dtype
+                ? in->n_bytes == out->n_bytes
+                : (in->dtype == MXO_U8 || in->dtype == MXO_E8M0) &&
+                      in->n_bytes <= out->n_bytes);
+}
+
+/* The first input that can be an output of the same call. */
+static int find_read(stage *g, const tensor_set *out)
+{
+    const tensor_set *in = g->call->in;
+
+    for (uint32_t i = 0; i < in->n; i++) {
+        const uint32_t dtype = in->t[i].dtype;
+        for (uint32_t k = 0; k < out->n; k++) {
+            if (dtype != MXO_I32 && dtype != MXO_I64 &&
+                can_be(&in->t[i], &out->t[k])) {
+                g->reads = i;
+                g->writes = k;
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Outputs like these, with bytes of their own; to be cleared. */
+static void like(const tensor_set *from, tensor_set *to)
+{
+    *to = *from;
+    for (uint32_t i = 0; i < to->n; i++) {
+        to->t[i].data = memory_need_zeros((size_t)to->t[i].n_bytes + 1, 1);
+    }
+}
+
+/* Call h, whose input is an output of g: what it gives on those bytes, it has
+   to give where it waits behind g and reads them. */
+static mxo_status run_behind_its_input(stage *g, stage *h, tensor_set *answer,
+                                       tensor_set *out, run_checks *d,
+                                       mxo_text why)
+{
+    char text[SUBJECT_TEXT];
+    run_checks unused;
+
+    memset(&unused, 0, sizeof unused);
+    if (checked_run(h, 0, 1, answer, &unused, (mxo_text){text, sizeof text}) !=
+        MXO_OK) {
+        return MXO_OK;
+    }
+    mxo_status status = checked_turn(g, launch_draw(g) & LAUNCH_STREAM, why);
+
+    status = status == MXO_OK ? stage_send_outputs(h, 1, why) : status;
+    g->beside = h;
+    g->is_behind = g->is_over = 0;
+    g->is_read = 1;
+    status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
+    g->beside = NULL;
+    g->is_read = 0;
+    return checked_is_wrong(status, d)
+               ? status
+               : stage_compare_outputs(h, answer, d, why);
+}
+
+/* The call behind itself, on what it gave.  Of small calls. */
+static mxo_status run_chained(stage *g, tensor_set *out, run_checks *d,
+                              mxo_text why)
+{
+    char text[SUBJECT_TEXT];
+    tensor_set in = *g->call->in;
+    op_call call = *g->call;
+    mxo_status status = MXO_OK;
+    tensor_set answer;
+    stage h;
+
+    if (!can_wait(g->s) || !launch_is_chosen(g, 1 << 12) ||
+        !find_read(g, out)) {
+        return MXO_OK;
+    }
+    in.t[g->reads].data = out->t[g->writes].data;
+    call.in = &in;
+    like(out, &answer);
+    if (place_call(&h, g->s, &call, g->want, (mxo_text){text, sizeof text}) ==
+        MXO_OK) {
+        status = run_behind_its_input(g, &h, &answer, out, d, why);
+    }
+    stage_release(&h);
+    tensor_set_clear(&answer);
+    if (checked_is_wrong(status, d)) {
+        checked_add_words("where the call behind it reads its output", status,
+                          d, why);
     }
     return status;
 }
@@ -305,7 +411,8 @@ mxo_status other_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why)
 mxo_status other_runs_elsewhere(stage *g, tensor_set *out, run_checks *d,
                                 mxo_text why)
 {
-    const mxo_status status = run_waiting(g, out, d, why);
+    mxo_status status = run_waiting(g, out, d, why);
 
+    status = checked_is_wrong(status, d) ? status : run_chained(g, out, d, why);
     return checked_is_wrong(status, d) ? status : run_in_second(g, out, d, why);
 }

@@ -260,7 +260,9 @@ void proxy_seen(void *state, run_checks *d)
     }
     (void)snprintf(d->left, sizeof d->left, "%s", p->left);
     (void)snprintf(d->gone, sizeof d->gone, "%s", p->gone);
-    (void)snprintf(d->kernel, sizeof d->kernel, "%s", p->kernel);
+    if (d->kernel[0] == '\0') { /* else it is of an earlier run */
+        (void)snprintf(d->kernel, sizeof d->kernel, "%s", p->kernel);
+    }
     d->is_late = p->is_late;
     p->is_told = p->channel.pid == 0;
     p->untold[0] = '\0';

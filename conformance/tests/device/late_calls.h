@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the example plugin that are made when it is asked to synchronize:
    each of them, read at once or then by a pointer; the last alone; the last
-   first; or wrong where another waits before it. */
+   first; or wrong where another waits before it, or gives what it reads. */
 #ifndef MXO_LATE_CALLS_H
 #define MXO_LATE_CALLS_H
 
@@ -20,7 +20,19 @@ static int is_late(const char *fault)
     return strcmp(fault, "ok-late") == 0 || strcmp(fault, "one-place") == 0 ||
            strcmp(fault, "ok-pointer") == 0 ||
            strcmp(fault, "last-first") == 0 ||
-           strcmp(fault, "behind-waiting") == 0;
+           strcmp(fault, "behind-waiting") == 0 ||
+           strcmp(fault, "reads-early") == 0;
+}
+
+/* Whether what waits before a call spoils it. */
+static int is_spoilt_by_waiting(const char *fault, const job *j)
+{
+    const job *first = &late[0].job;
+
+    return n_late > 0 && ((strcmp(fault, "behind-waiting") == 0 &&
+                           first->y.n_bytes != j->y.n_bytes) ||
+                          (strcmp(fault, "reads-early") == 0 &&
+                           first->y.buffer == j->q.buffer));
 }
 
 static mxo_status late_run(const char *fault, const mxo_call *call,
@@ -33,9 +45,7 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
         n_late = strcmp(fault, "one-place") == 0 ? 0 : n_late % MOST_LATE;
         late[n_late].job = j;
         late[n_late].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
-        late[n_late].is_spoilt = strcmp(fault, "behind-waiting") == 0 &&
-                                 n_late > 0 &&
-                                 late[0].job.y.n_bytes != j.y.n_bytes;
+        late[n_late].is_spoilt = is_spoilt_by_waiting(fault, &j);
         is_last_first = strcmp(fault, "last-first") == 0;
         n_late++;
     }
