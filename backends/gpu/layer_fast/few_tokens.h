@@ -95,12 +95,12 @@ typedef struct few_tokens_shared {
                                                make them void */
     uint32_t sizes[FEW_TOKENS_ACT_ROWS]
                   [FEW_TOKENS_ACTIVATION_LOADERS]; /* of activations, ORed */
-    uint16_t scale_at[2][FEW_TOKENS_UNITS]
+    /* Of both GEMMs' units, one behind the other. */
+    uint16_t scale_at[2 * FEW_TOKENS_UNITS]
                      [SMALL_BATCH_ROWS]; /* behind a stage's codes */
-    few_tokens_unit unit[2][FEW_TOKENS_UNITS];
-    uint8_t last[FEW_TOKENS_ACT_ROWS];   /* unit that needs them, of both
-                         GEMMs' */
-    uint8_t buffer[FEW_TOKENS_ACT_ROWS]; /* where they are */
+    few_tokens_unit unit[2 * FEW_TOKENS_UNITS];
+    uint32_t task[2 * FEW_TOKENS_UNITS]; /* of few_tokens_task_of() */
+    uint8_t last[FEW_TOKENS_ACT_ROWS];   /* unit that needs them */
     few_tokens_list list;
     int32_t expert[FEW_TOKENS_PAIRS]; /* of the list, as what follows */
     uint32_t pair[FEW_TOKENS_PAIRS];
@@ -374,26 +374,49 @@ GPU_FN uint32_t few_tokens_scale_at(const small_batch_args *a,
            (line - p.line) * (small_batch_k(a, second) / LAYER_BLOCK);
 }
 
-/* What is known of rows of activations. */
-GPU_FN void few_tokens_row_tables(const small_batch_args *a,
-                                  const few_tokens_share *s, uint32_t i)
+/* The last unit that needs a row of activations. */
+GPU_FN uint32_t few_tokens_last_of_row(const small_batch_args *a,
+                                       const few_tokens_share *s, uint32_t i)
 {
-    few_tokens_shared *const here = few_tokens_state();
-    const uint32_t one = few_tokens_units(s, 0, &here->list);
-    uint32_t buffer = i;
+    const few_tokens_list *const list = &few_tokens_state()->list;
+    const uint32_t one = few_tokens_units(s, 0, list);
 
-    GPU_LOOP
-    while (buffer >= a->buffers) {
-        buffer -= a->buffers;
-    }
-    here->buffer[i] = (uint8_t)buffer;
-    here->last[i] =
-        (uint8_t)(i < a->tokens ? one - 1
-                                : one + few_tokens_last(s, 1, &here->list,
-                                                        i - a->tokens));
+    return i < a->tokens ? one - 1
+                         : one + few_tokens_last(s, 1, list, i - a->tokens);
 }
 
-/* Addresses of every unit's scales, computed by the warps that multiply. */
+/* The buffer of a row of activations. */
+GPU_FN uint32_t few_tokens_buffer(const small_batch_args *a, uint32_t row)
+{
+    GPU_LOOP
+    while (row >= a->buffers) {
+        row -= a->buffers;
+    }
+    return row;
+}
+
+/*
+ * All that those who multiply a unit have to know of it besides where its
+ * scales are, in one word: rows of its first pair, and whether it is twins';
+ * the row of activations with which all are there that it needs; the buffers of
+ * its first pair's and of the other one's.
+ */
+GPU_FN uint32_t few_tokens_task_of(const small_batch_args *a,
+                                   const few_tokens_share *s, uint32_t second,
+                                   const few_tokens_unit *x)
+{
+    const uint32_t is_twin = (uint32_t)few_tokens_is_twin(s->few, x->at);
+    const uint32_t one = few_tokens_act_row(a, s->few, second, x->at);
+    const uint32_t two = x->first < x->count || is_twin
+                             ? few_tokens_act_row(a, s->few, second, x->at + 1)
+                             : one;
+
+    return (x->first | is_twin << 7) | (one < two ? two : one) << 8 |
+           few_tokens_buffer(a, one) << 16 | few_tokens_buffer(a, two) << 24;
+}
+
+/* Tables of units and of rows of activations, computed by the warps that
+   multiply. */
 GPU_FN void few_tokens_tables(const small_batch_args *a,
                               const few_tokens_share *s)
 {
@@ -403,7 +426,7 @@ GPU_FN void few_tokens_tables(const small_batch_args *a,
     const uint32_t self = gpu_thread() - 32 * FEW_TOKENS_MATH;
 
     if (s->few && self < a->tokens + few_tokens_pairs(&here->list)) {
-        few_tokens_row_tables(a, s, self);
+        here->last[self] = (uint8_t)few_tokens_last_of_row(a, s, self);
     }
     GPU_LOOP
     for (uint32_t i = self; i < 16 * (one + two);
@@ -413,10 +436,11 @@ GPU_FN void few_tokens_tables(const small_batch_args *a,
         const few_tokens_unit x =
             few_tokens_unit_of(s, second, &here->list, unit);
 
-        here->scale_at[second][unit][i % 16] =
+        here->scale_at[i / 16][i % 16] =
             (uint16_t)few_tokens_scale_at(a, s, &x, second, i % 16);
         if (i % 16 == 0) {
-            here->unit[second][unit] = x;
+            here->unit[i / 16] = x;
+            here->task[i / 16] = few_tokens_task_of(a, s, second, &x);
         }
     }
 }

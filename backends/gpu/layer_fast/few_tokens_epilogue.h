@@ -86,8 +86,8 @@ GPU_FN uint32_t few_tokens_epilogue_pair(few_tokens_epilogue *e,
     return x->at + (e->is_there ? r.next : 0);
 }
 
-/* Unit i of a GEMM, and what is to be known of it long before its sums are
-   there. */
+/* Unit i of both GEMMs', and what is to be known of it long before its sums
+   are there. */
 GPU_FN void few_tokens_epilogue_turn_to(few_tokens_epilogue *e,
                                         const few_tokens_share *s,
                                         uint32_t second, uint32_t i)
@@ -96,7 +96,7 @@ GPU_FN void few_tokens_epilogue_turn_to(few_tokens_epilogue *e,
     const few_tokens_shared *const here = few_tokens_state();
     const uint32_t lane = gpu_thread() % 32;
     const uint32_t n = small_batch_n(a, second);
-    const few_tokens_unit x = here->unit[second][i];
+    const few_tokens_unit x = here->unit[i];
 
     e->second = second;
     e->tells = e->is_real && !second && lane < few_tokens_pairs(&here->list) &&
@@ -247,7 +247,7 @@ GPU_FN void few_tokens_epilogue_unit(few_tokens_epilogue *e,
 {
     const uint32_t second = i >= one;
 
-    few_tokens_epilogue_turn_to(e, s, second, second ? i - one : i);
+    few_tokens_epilogue_turn_to(e, s, second, i);
     if (e->is_real) {
         mbarrier_wait(&few_tokens_state()->mbarrier.sums_full[e->slot],
                       e->parity);

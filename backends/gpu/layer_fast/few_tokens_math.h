@@ -17,6 +17,13 @@
 #include "ops/dequant.h"
 #include "port/device.h"
 
+/* Of a unit and a lane's two rows, fetched while the unit before is multiplied:
+   few_tokens_task_of()'s word, and where scales are, in low and high half. */
+typedef struct few_tokens_task {
+    uint32_t word;
+    uint32_t scales;
+} few_tokens_task;
+
 typedef struct few_tokens_warp {
     uint32_t few;
     uint32_t lane;
@@ -27,12 +34,16 @@ typedef struct few_tokens_warp {
     uint32_t stage, parity;
     uint32_t slot, slot_parity; /* of its sums */
     uint32_t freed, to_free;    /* rows of activations: others wait for them */
+    uint32_t last;              /* unit that needs row `freed` */
+    uint32_t all;               /* units */
+    few_tokens_task task;       /* of unit i */
 } few_tokens_warp;
 
 /* A warp's share of a GEMM's units: two rows, neighbours, and every
    FEW_TOKENS_TEAM-th chunk, two of them at a time. */
 typedef struct few_tokens_lane {
     uint32_t second;
+    uint32_t laid;
     uint32_t half;  /* bytes from one row to the next */
     uint32_t codes; /* in a stage */
     uint32_t block;
@@ -49,6 +60,7 @@ GPU_FN few_tokens_lane few_tokens_lane_of(const small_batch_args *a,
     few_tokens_lane d;
 
     d.second = second;
+    d.laid = a->g[0].laid;
     d.half = k / 2;
     d.block = p->mate * 4 + p->lane % 4;
     d.codes = p->lane / 4 * 2 * d.half + d.block * (LAYER_BLOCK / 2);
@@ -170,22 +182,22 @@ GPU_FN uint32_t few_tokens_multiply(const small_batch_args *a,
    both. */
 GPU_FN void few_tokens_hand_on(const small_batch_args *a,
                                const few_tokens_warp *p, uint32_t second,
-                               const few_tokens_unit *x,
-                               const few_tokens_sums *sums, uint32_t largest)
+                               uint32_t word, const few_tokens_sums *sums,
+                               uint32_t largest)
 {
     few_tokens_shared *const s = few_tokens_state();
     const uint32_t row = p->lane / 4 * 2;
     const uint32_t part = p->mate * 4 + p->lane % 4;
+    const uint32_t first = word & 0x7f;
     const uint32_t rare = warp_ballot(largest > 128);
     const uint32_t low = p->few ? few_tokens_output(a, second, row) : row;
     const uint32_t high =
         p->few ? few_tokens_output(a, second, row + 1) : row + 1;
 
-    s->sums[p->slot][0][row][part] =
-        low < x->first ? sums->low[0] : sums->low[1];
+    s->sums[p->slot][0][row][part] = low < first ? sums->low[0] : sums->low[1];
     s->sums[p->slot][0][row + 1][part] =
-        high < x->first ? sums->high[0] : sums->high[1];
-    if (few_tokens_is_twin(p->few, x->at)) {
+        high < first ? sums->high[0] : sums->high[1];
+    if (p->few && (word & 0x80) != 0) {
         s->sums[p->slot][1][row][part] = sums->low[1];
         s->sums[p->slot][1][row + 1][part] = sums->high[1];
     }
@@ -194,35 +206,43 @@ GPU_FN void few_tokens_hand_on(const small_batch_args *a,
     }
 }
 
-/* Unit i of a GEMM. */
-GPU_FN void few_tokens_one(const small_batch_args *a, const few_tokens_warp *p,
-                           const few_tokens_lane *d, uint32_t i)
+/* Of unit i, or of the last one. */
+GPU_FN few_tokens_task few_tokens_read_task(const few_tokens_warp *p,
+                                            uint32_t i)
+{
+    const few_tokens_shared *const here = few_tokens_state();
+    const uint32_t at = i < p->all ? i : p->all - 1;
+    const uint16_t *const scales = here->scale_at[at] + p->lane / 4 * 2;
+    few_tokens_task t;
+
+    t.word = here->task[at];
+    t.scales = scales[0] | (uint32_t)scales[1] << 16;
+    return t;
+}
+
+/* The team's unit, of a GEMM. */
+GPU_FN void few_tokens_one(const small_batch_args *a, few_tokens_warp *p,
+                           const few_tokens_lane *d)
 {
     few_tokens_shared *const here = few_tokens_state();
-    const few_tokens_unit x = here->unit[d->second][i];
-    const uint16_t *const scale_at =
-        here->scale_at[d->second][i] + p->lane / 4 * 2;
-    const uint32_t scale = scale_at[0];
-    const uint32_t apart = scale_at[1] - scale;
-    const uint32_t one = few_tokens_act_row(a, p->few, d->second, x.at);
-    const uint32_t two =
-        x.first < x.count || few_tokens_is_twin(p->few, x.at)
-            ? few_tokens_act_row(a, p->few, d->second, x.at + 1)
-            : one;
-    const uint32_t row = p->lane / 4 % 2 ? two : one;
-    const uint32_t buffer = p->few ? here->buffer[row] : row;
+    const few_tokens_task t = p->task;
+    const uint32_t scale = t.scales & 0xffff;
+    const uint32_t apart = (t.scales >> 16) - scale;
+    const uint32_t buffer = t.word >> ((p->lane & 4) * 2 + 16) & 0xff;
     few_tokens_sums sums = {{0, 0}, {0, 0}};
 
-    mbarrier_wait(&here->mbarrier.row[one < two ? two : one].ready, 0);
-    mbarrier_wait(&here->mbarrier.full[p->stage], p->parity);
+    mbarrier_wait_three(&here->mbarrier.row[t.word >> 8 & 0xff].ready, 0,
+                        &here->mbarrier.full[p->stage], p->parity,
+                        &here->mbarrier.sums_empty[p->slot],
+                        p->slot_parity ^ 1);
+    p->task = few_tokens_read_task(p, p->i + FEW_TOKENS_TEAMS);
     const uint32_t largest =
-        a->g[0].laid == LAYER_LAID_HOPPER
+        d->laid == LAYER_LAID_HOPPER
             ? few_tokens_multiply(a, p, d, LAYER_LAID_HOPPER, scale, apart,
                                   buffer, &sums)
             : few_tokens_multiply(a, p, d, LAYER_LAID_PLAIN, scale, apart,
                                   buffer, &sums);
-    mbarrier_wait(&here->mbarrier.sums_empty[p->slot], p->slot_parity ^ 1);
-    few_tokens_hand_on(a, p, d->second, &x, &sums, largest);
+    few_tokens_hand_on(a, p, d->second, t.word, &sums, largest);
     warp_sync();
     if (p->lane == 0) {
         mbarrier_arrive(&here->mbarrier.sums_full[p->slot]);
@@ -246,17 +266,22 @@ GPU_FN void few_tokens_step(few_tokens_warp *p)
     }
 }
 
+/* The last unit that needs the row to be freed next; ~0: none is. */
+GPU_FN uint32_t few_tokens_last_to_free(const few_tokens_warp *p)
+{
+    return p->freed < p->to_free ? few_tokens_state()->last[p->freed] : ~0u;
+}
+
 /* Rows of activations that the warp needs no more make room in the ring. */
 GPU_FN void few_tokens_free(few_tokens_warp *p)
 {
-    few_tokens_shared *const here = few_tokens_state();
-
     GPU_LOOP
-    while (p->freed < p->to_free && here->last[p->freed] < p->i) {
+    while (p->last < p->i) {
         if (p->lane == 0) {
-            mbarrier_arrive(&here->mbarrier.row[p->freed].freed);
+            mbarrier_arrive(&few_tokens_state()->mbarrier.row[p->freed].freed);
         }
         p->freed++;
+        p->last = few_tokens_last_to_free(p);
     }
 }
 
@@ -265,38 +290,41 @@ GPU_FN void few_tokens_math(const small_batch_args *a,
                             const few_tokens_share *s)
 {
     const uint32_t warp = gpu_thread() / 32 - FEW_TOKENS_MATH;
-    const uint32_t team = warp / FEW_TOKENS_TEAM;
     const few_tokens_list *const list = &few_tokens_state()->list;
     const uint32_t rows = a->tokens + few_tokens_pairs(list);
-    uint32_t from = 0;
-    few_tokens_warp p = {
-        s->few,
-        keep_in_register(gpu_thread() % 32),
-        keep_in_register(warp % FEW_TOKENS_TEAM),
-        keep_in_register((a->g[0].rule & DEQUANT_ZERO) != 0 ? 0 : 255),
-        keep_in_register(gpu_thread() % 32 / 8 == gpu_thread() % 4),
-        team,
-        team,
-        0,
-        team,
-        0,
-        0,
-        s->few && rows > a->buffers ? rows - a->buffers : 0};
+    const uint32_t one = few_tokens_units(s, 0, list);
+    few_tokens_warp p;
 
+    p.few = s->few;
+    p.lane = keep_in_register(gpu_thread() % 32);
+    p.mate = keep_in_register(warp % FEW_TOKENS_TEAM);
+    p.more = keep_in_register((a->g[0].rule & DEQUANT_ZERO) != 0 ? 0 : 255);
+    p.has = keep_in_register(gpu_thread() % 32 / 8 == gpu_thread() % 4);
+    p.i = warp / FEW_TOKENS_TEAM;
+    p.stage = p.i;
+    p.parity = 0;
+    p.slot = p.i;
+    p.slot_parity = 0;
+    p.freed = 0;
+    p.to_free = s->few && rows > a->buffers ? rows - a->buffers : 0;
+    p.last = few_tokens_last_to_free(&p);
+    p.all = one + few_tokens_units(s, 1, list);
+    if (p.all == 0) {
+        return;
+    }
+    p.task = few_tokens_read_task(&p, p.i);
     GPU_LOOP
     for (uint32_t second = 0; second < 2; second++) {
         const few_tokens_lane d = few_tokens_lane_of(a, &p, second);
-        const uint32_t end = from + few_tokens_units(s, second, list);
 
         GPU_LOOP
-        while (p.i < end) {
-            few_tokens_one(a, &p, &d, p.i - from);
+        while (p.i < (second ? p.all : one)) {
+            few_tokens_one(a, &p, &d);
             few_tokens_step(&p);
             if (s->few) {
                 few_tokens_free(&p);
             }
         }
-        from = end;
     }
 }
 

@@ -93,6 +93,31 @@ GPU_FN void mbarrier_wait(mbarrier *g, uint32_t parity)
     }
 }
 
+/* Until each of three phases has ended: one wait where all have. */
+GPU_FN void mbarrier_wait_three(mbarrier *g, uint32_t g_parity, mbarrier *h,
+                                uint32_t h_parity, mbarrier *i,
+                                uint32_t i_parity)
+{
+    uint32_t done = 0;
+
+    while (!done) {
+        asm volatile("{\n"
+                     ".reg .pred p, q, r;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 q, [%3], %4;\n"
+                     "mbarrier.try_wait.parity.shared::cta.b64 r, [%5], %6;\n"
+                     "and.pred p, p, q;\n"
+                     "and.pred p, p, r;\n"
+                     "selp.u32 %0, 1, 0, p;\n"
+                     "}"
+                     : "=r"(done)
+                     : "r"(MBARRIER_ADDRESS(g)), "r"(g_parity),
+                       "r"(MBARRIER_ADDRESS(h)), "r"(h_parity),
+                       "r"(MBARRIER_ADDRESS(i)), "r"(i_parity)
+                     : "memory");
+    }
+}
+
 /* Addresses and bytes are multiples of 16. */
 GPU_FN void bulk_copy(void *to, const void *from, uint32_t bytes, mbarrier *g)
 {

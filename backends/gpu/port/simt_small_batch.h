@@ -95,6 +95,15 @@ GPU_FN void tensor_copy(void *to, const gpu_map *map, uint32_t element,
     mbarrier_flip(g);
 }
 
+GPU_FN void mbarrier_wait_three(mbarrier *g, uint32_t g_parity, mbarrier *h,
+                                uint32_t h_parity, mbarrier *i,
+                                uint32_t i_parity)
+{
+    mbarrier_wait(g, g_parity);
+    mbarrier_wait(h, h_parity);
+    mbarrier_wait(i, i_parity);
+}
+
 GPU_FN uint32_t multiply_bf16x2(uint32_t x, uint32_t y)
 {
     return gpu_round_bf16(gpu_float(x << 16) * gpu_float(y << 16),
