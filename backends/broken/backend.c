@@ -246,7 +246,10 @@ static mxo_status backend_synchronize(void *ctx, mxo_text why)
 /* Can the operation do this call?  Asked before an answer is put off. */
 static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
 {
-    mxo_status status = IS(V14) ? finish(b, why) : MXO_OK;
+    if (IS(V40)) {
+        broken_end_uploads(b); /* they came before */
+    }
+    mxo_status status = IS(V14) || IS(V40) ? finish(b, why) : MXO_OK;
 
     status = status == MXO_OK ? run_now(b, call, why) : status;
     for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
