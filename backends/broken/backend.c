@@ -274,6 +274,9 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
     if (call_is(call, "bounds", "1") || call_is(call, "bounds", "open")) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "results, not their bounds");
     }
+    if (IS(H78) && call->stream == b->last_stream) {
+        broken_end_uploads(b);
+    }
     broken_look_behind(b, call);
     call = IS(V13) ? unbox(b, call) : call;
     if (call == NULL) {

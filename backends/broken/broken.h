@@ -89,7 +89,10 @@ typedef struct broken {
     int is_later;         /* before it */
     uint64_t n_waiting;   /* calls since the last synchronize() */
     void *last_output;    /* of the last call */
-    uint64_t n_plain;     /* calls that were no graph's */
+    char stream[64];      /* their addresses are what tells them apart */
+    uint64_t n_streams;   /* opened so far */
+    void *last_stream;
+    uint64_t n_plain; /* calls that were no graph's */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

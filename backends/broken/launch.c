@@ -162,8 +162,11 @@ void broken_align(const mxo_call *call, broken_job *job)
 
 mxo_status broken_stream_open(void *ctx, void **stream, mxo_text why)
 {
+    broken *b = ctx;
+
     (void)why;
-    *stream = ctx;
+    b->n_streams++;
+    *stream = b->last_stream = b->stream + b->n_streams % sizeof b->stream;
     return MXO_OK;
 }
 
@@ -186,7 +189,7 @@ void broken_end_uploads(broken *b)
 mxo_status broken_put_upload(broken *b, uint8_t *to, const void *src,
                              uint64_t n_bytes, mxo_text why)
 {
-    if (!IS(V40) && !IS(H52) && !IS(H62)) {
+    if (!IS(V40) && !IS(H52) && !IS(H62) && !IS(H78)) {
         memcpy(to, src, (size_t)n_bytes);
         return MXO_OK;
     }

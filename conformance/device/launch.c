@@ -32,6 +32,7 @@ typedef struct made_call {
     mxo_tensor out[MAX_OUT];
     mxo_tensor workspace;
     void *stream; /* owned by the backend; NULL: none */
+    void *idle;   /* a stream that was opened after it, without work */
     void *graph;
     int is_early;   /* it is made on other data before its capture */
     int on_noise;   /* the graph is launched on noise, too */
@@ -88,7 +89,7 @@ static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
                          .params = g->call->params,
                          .in = m->in,
                          .out = m->out};
-    m->stream = m->graph = NULL;
+    m->stream = m->graph = m->idle = NULL;
     memset(&m->beside, 0, sizeof m->beside);
     for (uint32_t i = 0; i < g->n_in; i++) {
         stage_describe_placed(&m->in[i], &g->in[i]);
@@ -311,6 +312,18 @@ static mxo_status capture(stage *g, made_call *m, int run, mxo_text why)
     return status;
 }
 
+/* Another stream beside the call's, in every other call. */
+static void open_idle(const stage *g, made_call *m)
+{
+    const subject *s = g->s;
+
+    if (m->stream != NULL && (launch_hash(g) >> 26 & 1) != 0 &&
+        s->table->stream_open(s->ctx, &m->idle, (mxo_text){NULL, 0}) !=
+            MXO_OK) {
+        m->idle = NULL;
+    }
+}
+
 /* Streams and graphs; then the inputs hold their bytes, or will.  A capture
    sees noise and other choices of experts: one that depends on what it sees is
    none. */
@@ -334,6 +347,7 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
         status = s->table->stream_open(s->ctx, &m->stream, why);
         m->stream = status == MXO_OK ? m->stream : NULL;
         m->call.stream = m->stream;
+        open_idle(g, m);
     }
     if (status == MXO_OK && m->on_noise) {
         status = replay_early(g, m, run, why);
@@ -409,6 +423,9 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     }
     if (m.stream != NULL) {
         s->table->stream_close(s->ctx, m.stream);
+    }
+    if (m.idle != NULL) {
+        s->table->stream_close(s->ctx, m.idle);
     }
     return status;
 }
