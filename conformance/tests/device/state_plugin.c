@@ -65,6 +65,15 @@ static struct {
     int n_gone;
 } answer;
 
+/* As many threads as it was told to use; 0: all. */
+static int n_threads;
+
+static void state_set_threads(void *ctx, int n)
+{
+    (void)ctx;
+    n_threads = n;
+}
+
 static void state_dealloc(void *ctx, void *buffer)
 {
     const uint8_t *bytes = buffer;
@@ -96,6 +105,7 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("first-constants") && constants != kept.constants) ||
            (is_fault("last-context") && ctx != latest) ||
            (is_fault("second-context") && ctx != contexts) ||
+           (is_fault("one-thread") && n_threads == 1) ||
            (is_fault("thousandth") && kept.n_runs > 1000) ||
            (is_fault("after-three-rows") && before.had_three_rows &&
             call->in[0].shape[0] != 3) ||
@@ -318,6 +328,7 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.run = is_fault("ok-legal-alone") ? legal_run : state_run;
     table.limits = is_fault("ok-legal-alone") ? legal_limits : NULL;
     table.synchronize = late_synchronize;
+    table.set_threads = state_set_threads;
     table.strides = NULL;
     table.stream_open = NULL;
     table.stream_close = NULL;
