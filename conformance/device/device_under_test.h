@@ -74,6 +74,7 @@ typedef struct subject {
     uint32_t soak; /* and as often more */
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
+    const char *other_has;       /* others than the call: "sizes" or "words" */
     struct call_before *const *before; /* n_before of other operations */
     int n_before;
     int legal_only;      /* it takes no call that must be refused */

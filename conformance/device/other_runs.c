@@ -46,7 +46,7 @@ static mxo_status make_other(subject *s, mxo_text why)
 }
 
 /* The other call, its status, and its words if a difference comes behind it. */
-static const char *run_other(const stage *g, mxo_status *status, mxo_text why)
+static mxo_status run_other(const stage *g, mxo_text words, mxo_text why)
 {
     subject *s = g->s;
     subject other = *s;
@@ -56,13 +56,15 @@ static const char *run_other(const stage *g, mxo_status *status, mxo_text why)
     if (!is_second) {
         other = *s;
     }
-    *status = make_other(&other, why);
+    const mxo_status status = make_other(&other, why);
+
     s->n_placed = other.n_placed;
     if (s->link != NULL) {
         (void)s->link->second(s->link->state, 0);
     }
-    return is_second ? "behind another call in a second context"
-                     : "behind a call of other sizes";
+    (void)snprintf(words.ptr, words.size, "behind a call of other %s%s",
+                   s->other_has, is_second ? " in a second context" : "");
+    return status;
 }
 
 /* The words, and the case of the call of another operation. */
@@ -91,8 +93,9 @@ static mxo_status run_beside(stage *g, tensor_set *out, run_checks *d,
     if (status != MXO_OK) {
         return status;
     }
-    const char *const words = run_other(g, &status, why);
+    char words[SUBJECT_TEXT];
 
+    status = run_other(g, (mxo_text){words, sizeof words}, why);
     status =
         checked_is_failure(status) ? status : checked_run(g, 1, 1, out, d, why);
     if (checked_is_wrong(status, d)) {
@@ -154,26 +157,18 @@ static mxo_status run_behind_refusal(stage *g, refused_kind kind,
 
 /* What waits beside the call. */
 typedef enum waiting_kind {
-    WAITING_SIZES,     /* the call of other sizes */
+    WAITING_OTHER,     /* the call of other sizes or words */
     WAITING_OPERATION, /* that of another operation */
     WAITING_SAME,      /* the same call on noise, with the same outputs */
     N_WAITING
 } waiting_kind;
-
-/* Whether the call is made before what waits, or behind it. */
-static const char *const waiting_words[N_WAITING][2] = {
-    {"with a call of other sizes behind it",
-     "behind a call of other sizes that waits"},
-    {"with a call of another operation behind it",
-     "behind a call of another operation that waits"},
-    {NULL, "behind the same call on noise, to the same outputs, that waits"}};
 
 /* Can it stand there? */
 static int can_stand(const stage *g, waiting_kind kind)
 {
     const subject *s = g->s;
 
-    return kind == WAITING_SIZES
+    return kind == WAITING_OTHER
                ? s->other != NULL && s->other_out->n <= MAX_OUT
            : kind == WAITING_OPERATION ? s->n_before > 0
                                        : g->takes_noise;
@@ -185,7 +180,7 @@ static waiting_kind draw_waiting(const stage *g)
 {
     const uint64_t drawn = launch_hash(g) >> 21;
 
-    if (!can_stand(g, WAITING_SIZES) && !can_stand(g, WAITING_OPERATION)) {
+    if (!can_stand(g, WAITING_OTHER) && !can_stand(g, WAITING_OPERATION)) {
         return N_WAITING;
     }
     for (uint64_t i = 0; i < N_WAITING; i++) {
@@ -210,11 +205,35 @@ static mxo_status place_waiting(stage *beside, const stage *g,
 {
     subject *s = g->s;
 
-    return kind == WAITING_SIZES
+    return kind == WAITING_OTHER
                ? stage_on_noise(beside, s, s->other, s->other_out, why)
            : kind == WAITING_OPERATION
                ? call_before_place(beside, s, call_before_drawn(g), why)
                : stage_on_noise(beside, s, g->call, g->want, why);
+}
+
+/* The words of a difference beside it. */
+static void say_what_waits(const stage *g, waiting_kind kind, mxo_status status,
+                           run_checks *d, mxo_text why)
+{
+    char words[SUBJECT_TEXT / 2];
+
+    if (kind == WAITING_OPERATION) {
+        add_operation(g->is_behind
+                          ? "behind a call of another operation that waits"
+                          : "with a call of another operation behind it",
+                      call_before_drawn(g), status, d, why);
+    } else if (kind == WAITING_SAME) {
+        checked_add_words(
+            "behind the same call on noise, to the same outputs, that waits",
+            status, d, why);
+    } else {
+        (void)snprintf(words, sizeof words,
+                       g->is_behind ? "behind a call of other %s that waits"
+                                    : "with a call of other %s behind it",
+                       g->s->other_has);
+        checked_add_words(words, status, d, why);
+    }
 }
 
 /* A run with another call before it or behind it, and both waited for at once:
@@ -245,13 +264,7 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     }
     stage_release(&beside);
     if (checked_is_wrong(status, d)) {
-        const char *const words = waiting_words[kind][g->is_behind];
-
-        if (kind == WAITING_OPERATION) {
-            add_operation(words, call_before_drawn(g), status, d, why);
-        } else {
-            checked_add_words(words, status, d, why);
-        }
+        say_what_waits(g, kind, status, d, why);
     }
     return status;
 }

@@ -233,8 +233,13 @@ void refused_call_make(stage *g, refused_kind kind, mxo_text words)
     stage_release(&other);
     (void)snprintf(words.ptr, words.size, "behind a refused call%s%s%s%.100s",
                    is_operation ? " of another operation: "
-                   : is_other   ? " of other sizes: "
+                   : is_other   ? " of other "
                                 : ": ",
-                   is_operation ? call_before_drawn(g)->name : "",
-                   is_operation ? "," : "", flaw);
+                   is_operation ? call_before_drawn(g)->name
+                   : is_other   ? s->other_has
+                                : "",
+                   is_operation ? ","
+                   : is_other   ? ": "
+                                : "",
+                   flaw);
 }

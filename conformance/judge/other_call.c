@@ -182,8 +182,12 @@ static int takes(const judge *j, const test_case *c)
 /* In one of four calls words are others, not numbers. */
 static int change_all(judge *j, const test_case *c, other_call *o)
 {
-    return (draw(c) % 4 == 0 && change_words(j, c, o) && takes(j, &o->c)) ||
-           (change_numbers(j, c, o) && takes(j, &o->c));
+    if (draw(c) % 4 == 0 && change_words(j, c, o) && takes(j, &o->c)) {
+        j->subject.other_has = "words";
+        return 1;
+    }
+    j->subject.other_has = "sizes";
+    return change_numbers(j, c, o) && takes(j, &o->c);
 }
 
 int other_call_make(judge *j, const test_case *c, const tensor_set *in,
