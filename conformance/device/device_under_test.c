@@ -110,7 +110,8 @@ static mxo_status run_decoy(stage *g, run_checks *d, mxo_text why)
     return status;
 }
 
-/* Are the threads for it said?  Of every other small call, and of some more. */
+/* Whether the second run has one thread: of every other small call, and of some
+   of the rest. */
 static int has_one_thread(const stage *g)
 {
     return g->s->table->set_threads != NULL && launch_is_chosen(g, 1 << 14) &&

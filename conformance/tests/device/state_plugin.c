@@ -182,10 +182,11 @@ static mxo_status decode_run(const char *fault, const mxo_call *call,
     return MXO_OK;
 }
 
-/* Do the codes begin as an answer did?  It is noted. */
+/* How the answers so far began. */
 static uint8_t given_bytes[4096][16];
 static int n_given;
 
+/* Do the codes begin as an answer did? */
 static int was_given(bytes q)
 {
     for (int i = 0; i < n_given && q.n >= sizeof given_bytes[0]; i++) {
