@@ -125,7 +125,7 @@ static const grid_row grid[] = {
     {2, 0, "layout.index:n=4,rows=-1"},
     {2, 0, "layout.index:n=4,cols=-1"},
     {2, 0, "act.glu:rows=2,cols=32,limit=-1|nan"},
-    {2, 0, "act.glu:rows=3,cols=32,tile=0|-1,per_expert=limit"},
+    {2, 0, "act.glu:rows=3,cols=32,tile=0|-1,per_expert=none|limit"},
     {2, 0, "act.glu:rows=2,cols=32,alpha=nan"},
     {2, 0, "act.glu:rows=2,cols=32,beta=nan"},
     {2, 0, "act.glu:rows=2,cols=32,gather=1,picks=3,alpha=nan"},

@@ -346,11 +346,11 @@ static mxo_status read_choosers(glu_job *job, const mxo_call *call,
     if (gather) {
         job->row = vector(call, "row", MXO_I32, &job->rows, &status, why);
     }
+    if (status == MXO_OK && !(tile >= 1 && tile <= 1 << 30)) {
+        status = cpu_fail(MXO_E_PARAM, why, "tile is at least 1");
+    }
     if (call_is(call, "per_expert", "none") || status != MXO_OK) {
         return status;
-    }
-    if (!(tile >= 1 && tile <= 1 << 30)) {
-        return cpu_fail(MXO_E_PARAM, why, "tile is at least 1");
     }
     job->tile = (uint64_t)tile;
     job->expert = vector(call, "expert", MXO_I32, n_expert, &status, why);

@@ -109,17 +109,12 @@ static mxo_status glu_put_table(const mxo_call *call, glu_args *a,
 static mxo_status glu_choosers(const mxo_call *call, glu_args *a,
                                gpu_scratch *scratch, mxo_text why)
 {
-    const double tile = call_number(call, "tile");
     glu_chosen c;
 
     memset(&c, 0, sizeof c);
     c.rows = a->cols == 0 ? 0 : a->outputs / a->cols;
-    c.tile = tile >= 1 && tile <= 1 << 30 ? (uint64_t)tile : 1;
+    c.tile = (uint64_t)call_number(call, "tile");
     mxo_status status = glu_read_chosen(call, &c, why);
-
-    if (status == MXO_OK && (double)c.tile != tile) {
-        status = gpu_fail(MXO_E_PARAM, why, "act.glu: tile is at least 1");
-    }
     const uint64_t rows = c.v[GLU_ROW] != NULL ? c.n[GLU_ROW] : c.rows;
 
     if (status == MXO_OK) {

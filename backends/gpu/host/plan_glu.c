@@ -406,8 +406,12 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
     a->from = (uint32_t)from;
     a->to = (uint32_t)to;
 
+    const double tile = call_number(call, "tile");
     uint32_t gather = 0;
 
+    if (!(tile >= 1 && tile <= 1 << 30)) {
+        return gpu_fail(MXO_E_PARAM, why, "act.glu: tile is at least 1");
+    }
     MXO_TRY(call_flag(call, "gather", &gather, why));
     MXO_TRY(glu_numbers(call, a, why));
     MXO_TRY(glu_operands(call, a, why));
@@ -422,8 +426,8 @@ mxo_status plan_glu(const mxo_call *call, gpu_plan *plan, mxo_text why)
         return glu_plan_wide(call, plan, why);
     }
     plan->kernel = glu_kernel(a);
-    const uint64_t tile = (uint64_t)GPU_BLOCK * GLU_UNROLLED;
-    plan->blocks = a->n != 0 ? (a->n + tile - 1) / tile
+    const uint64_t each = (uint64_t)GPU_BLOCK * GLU_UNROLLED;
+    plan->blocks = a->n != 0 ? (a->n + each - 1) / each
                              : (a->outputs + GPU_BLOCK - 1) / GPU_BLOCK;
     plan->waves = a->n != 0 ? 0 : 1;
     return MXO_OK;
