@@ -369,14 +369,18 @@ static void mend(drawing *d)
     memcpy(d->c->flaw, drawn.flaw, sizeof d->c->flaw);
 }
 
+/* A flaw is one of a call that is taken without it. */
 static void spoil(drawing *d)
 {
     const uint32_t kind = slot16(d->r, DRAW_INVALID);
+    const int is_given = draw_is_pinned(d->plan, d->c, "flaw");
+    const int is_new = kind > 0 && d->base->flaw[0] == '\0' && !is_given;
+    const int is_kept = d->c->flaw[0] != '\0' && !is_given;
     char why[256];
 
-    if (kind > 0 && d->base->flaw[0] == '\0' &&
-        !draw_is_pinned(d->plan, d->c, "flaw") &&
-        draw_is_served(d->c, slot32(d->r, DRAW_SEED))) {
+    if ((is_new || is_kept) && !draw_is_served(d->c, slot32(d->r, DRAW_SEED))) {
+        d->c->flaw[0] = '\0';
+    } else if (is_new) {
         value_of_invalid_call(d->c, kind - 1, slot16(d->r, DRAW_TARGET),
                               d->c->flaw);
     }

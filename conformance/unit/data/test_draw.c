@@ -228,6 +228,21 @@ START_TEST(given_keys_stay)
 }
 END_TEST
 
+/* Codes that the emulator refuses when it runs, not when it infers. */
+START_TEST(a_call_that_is_refused_gets_no_flaw)
+{
+    draw_plan p;
+    prng rng;
+
+    make(&p, "quant.requant_table:data=unfit");
+    prng_seed(&rng, 5);
+    for (int i = 0; i < 2000; i++) {
+        ck_assert_str_eq(draw_call(&p, &rng).flaw, "");
+    }
+    draw_plan_clear(&p);
+}
+END_TEST
+
 /* Of 500 draws: how many have the layout, how many with a parameter set. */
 static void count_names(const char *wanted, const char *layout, int *named,
                         int *set)
@@ -360,6 +375,7 @@ Suite *suite_draw(void)
     tcase_add_test(t, sizes_meet_every_edge_of_the_layout);
     tcase_add_test(t, some_draws_go_beyond_65536_rows);
     tcase_add_test(t, given_keys_stay);
+    tcase_add_test(t, a_call_that_is_refused_gets_no_flaw);
     tcase_add_test(t, rare_draws_are_large_on_each_side);
     tcase_add_test(t, a_star_leaves_the_parameters_of_a_layout_free);
     tcase_add_test(
