@@ -347,7 +347,9 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     if (status == MXO_OK) {
         broken_launched(ctx, job);
     }
-    return status;
+    return status != MXO_OK && IS(V41)
+               ? broken_fail(MXO_E_DEVICE, why, "a graph cannot refuse")
+               : status;
 }
 
 static void backend_kernel(void *ctx, mxo_text name)

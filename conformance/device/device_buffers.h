@@ -64,8 +64,9 @@ typedef struct stage {
     unsigned can_part;      /* of PART_*: where gaps are possible */
     const tensor_set *want; /* borrowed: the outputs' shapes */
     int takes_noise;        /* the call on noise was made, and not declined */
-    placed workspace;       /* of the call under way */
-    host_tensor room;       /* its description */
+    int may_refuse;   /* as `beside`: whether its noise is taken is not known */
+    placed workspace; /* of the call under way */
+    host_tensor room; /* its description */
     char gap[SUBJECT_TEXT]; /* where a gap was written to; "": nowhere */
 } stage;
 

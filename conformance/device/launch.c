@@ -360,6 +360,16 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
                : stage_stream_inputs(g, m->stream, MICROSECONDS, why);
 }
 
+/* Is the call made plainly on what a graph of it would be launched on?  That
+   could not refuse it. */
+static int is_taken(const subject *s, const made_call *m)
+{
+    const mxo_text unheard = {NULL, 0};
+    const mxo_status status = s->table->run(s->ctx, &m->call, unheard);
+
+    return s->table->synchronize(s->ctx, unheard) == MXO_OK && status == MXO_OK;
+}
+
 /* The call that waits beside it: on the same stream where both have the same
    outputs, or one reads the other's, as nothing else says which of them is the
    last, and in every other call of the rest; in every other one as a graph.  0:
@@ -384,6 +394,7 @@ static int make_call_beside(stage *g, int run, const made_call *m,
     }
     if (s->table->capture != NULL && (launch_hash(g) >> 23 & 1) != 0 &&
         (g->is_behind || launch_may_be_behind(s)) &&
+        (!g->beside->may_refuse || is_taken(s, beside)) &&
         s->table->capture(s->ctx, &beside->call, &beside->graph, unheard) !=
             MXO_OK) {
         beside->graph = NULL;

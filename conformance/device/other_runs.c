@@ -258,6 +258,7 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
         checked_turn(g, launch_draw(g) & (LAUNCH_STREAM | graph), why);
 
     if (status == MXO_OK && place_waiting(&beside, g, kind, why) == MXO_OK) {
+        beside.may_refuse = kind == WAITING_OTHER;
         g->beside = &beside;
         status = checked_run(g, 1, 1, out, d, why);
         g->beside = NULL;
