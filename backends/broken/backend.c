@@ -263,6 +263,24 @@ static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
                : status;
 }
 
+static const mxo_tensor *tensor_of(const mxo_call *call, uint32_t i)
+{
+    return i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
+}
+
+/* Where the tensors of the call lie in their buffers. */
+static void look_at_places(broken *b, const mxo_call *call)
+{
+    b->shares_a_buffer = b->starts_a_buffer = 0;
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        b->starts_a_buffer |= tensor_of(call, i)->offset == 0;
+        for (uint32_t k = 0; k < i; k++) {
+            b->shares_a_buffer |=
+                tensor_of(call, i)->buffer == tensor_of(call, k)->buffer;
+        }
+    }
+}
+
 static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
 {
     if (find(call->op) == NULL) {
@@ -278,6 +296,7 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
         broken_end_uploads(b);
     }
     broken_look_behind(b, call);
+    look_at_places(b, call);
     call = IS(V13) ? unbox(b, call) : call;
     if (call == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");

@@ -92,7 +92,9 @@ typedef struct broken {
     char stream[64];      /* their addresses are what tells them apart */
     uint64_t n_streams;   /* opened so far */
     void *last_stream;
-    uint64_t n_plain; /* calls that were no graph's */
+    uint64_t n_plain;    /* calls that were no graph's */
+    int shares_a_buffer; /* H79: two tensors of the call do */
+    int starts_a_buffer; /* H80: one does */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

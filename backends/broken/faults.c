@@ -121,6 +121,12 @@ static int is_spoilt_by_refusal(const broken *b, const mxo_call *call)
             past->n_since == 0);
 }
 
+/* Whether the places of its tensors spoil this one. */
+static int is_spoilt_by_places(const broken *b)
+{
+    return (IS(H79) && b->shares_a_buffer) || (IS(H80) && b->starts_a_buffer);
+}
+
 /* Whether the state of an earlier call spoils this one. */
 static int is_spoilt_by_past(const broken *b, const mxo_call *call)
 {
@@ -217,7 +223,7 @@ static void spoil(broken *b, const mxo_call *call, uint32_t i,
         repeat_alike(b, in, t);
     } else if (IS(H18)) {
         data[last] ^= (uint8_t)(tensor_address(in)[in->n_bytes] != 0);
-    } else if (is_spoilt_by_past(b, call)) {
+    } else if (is_spoilt_by_past(b, call) || is_spoilt_by_places(b)) {
         data[last] ^= 1;
     } else if (IS(H24)) {
         memset(data + t->n_bytes, 0x5a, PAGE);

@@ -16,11 +16,7 @@ call_before *call_before_drawn(const stage *g)
 mxo_status call_before_place(stage *g, subject *s, call_before *b, mxo_text why)
 {
     b->is_made = 1;
-    MXO_TRY(stage_open(g, s, &b->call, b->out->n));
-    MXO_TRY(stage_place_inputs(g, why));
-    MXO_TRY(stage_place_outputs(g, b->out, why));
-    MXO_TRY(stage_send_inputs(g, 0, why));
-    return stage_send_outputs(g, 0, why);
+    return stage_place_call(g, s, &b->call, b->out, 0, why);
 }
 
 mxo_status call_before_make(subject *s, call_before *b, mxo_text why)

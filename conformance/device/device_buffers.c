@@ -3,17 +3,15 @@
 #include "device_buffers.h"
 
 #include "base/memory.h"
+#include "base/say.h"
 #include "launch.h"
-#include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Guard bytes that tell an address; and where guards are drawn, beyond any
-   place in a buffer. */
-enum { SEEN = 16 };
+/* Where guards are drawn, beyond any place in a buffer. */
 #define GUARDS_AT (UINT64_C(1) << 40)
 
 void stage_describe(mxo_tensor *t, const host_tensor *h, void *buffer,
@@ -56,6 +54,12 @@ mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
     return MXO_OK;
 }
 
+/* Tensor number i: outputs follow inputs. */
+static placed *tensor_at(const stage *g, uint32_t i)
+{
+    return i < g->n_in ? &g->in[i] : &g->out[i - g->n_in];
+}
+
 /* Whether the backend takes this tensor with strides. */
 static int may_be_parted(const char *list, const char *name)
 {
@@ -81,7 +85,7 @@ static uint64_t low_align(const stage *g, const host_tensor *h)
 }
 
 /* The same of a tensor with a fence. */
-static uint64_t fence_align(const stage *g, const placed *p)
+uint64_t stage_fence_align(const stage *g, const placed *p)
 {
     return (g->ways & LAUNCH_ALIGN) != 0 ? low_align(g, p->host)
                                          : g->s->host_align;
@@ -104,20 +108,19 @@ static unsigned parted_now(const stage *g)
 static void locate(const stage *g, placed *p)
 {
     const int is_low = (g->ways & LAUNCH_ALIGN) != 0;
-    const uint64_t align = low_align(g, p->host);
-
+    const uint64_t align = is_low ? low_align(g, p->host) : STAGE_ALIGN;
     const unsigned part = p->is_output ? PART_OUTPUTS : PART_INPUTS;
 
     p->at = (parted_now(g) & part) != 0 ? p->parted : placement_dense(p->host);
-    p->offset = p->is_fenced
-                    ? fence_offset(p->buffer, STAGE_GUARD, p->at.n_bytes,
-                                   fence_align(g, p), g->side)
-                : is_low && align < STAGE_ALIGN ? STAGE_GUARD + align
-                                                : STAGE_GUARD;
+    p->offset = p->is_first ? 0 : p->start + STAGE_GUARD + align % STAGE_ALIGN;
+    if (p->is_fenced) {
+        p->offset = fence_offset(p->buffer, STAGE_GUARD, p->at.n_bytes,
+                                 stage_fence_align(g, p), g->side);
+    }
 }
 
-static mxo_status place(stage *g, placed *p, const host_tensor *h,
-                        int is_fenced, mxo_text why)
+/* A tensor that has no place yet: how much room it takes. */
+static void measure(stage *g, placed *p, const host_tensor *h, int is_fenced)
 {
     p->host = h;
     p->is_fenced = is_fenced;
@@ -132,14 +135,26 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     p->guards = memory_need(2 * STAGE_GUARD);
     judge_bytes_guard(&g->s->secret, p->salt, 0, p->guards, 2 * STAGE_GUARD,
                       GUARDS_AT);
-    const mxo_status got = g->s->table->alloc(g->s->ctx, p->size, &p->buffer);
-    if (got != MXO_OK) {
-        (void)snprintf(why.ptr, why.size, "no %s %" PRIu64 " bytes",
-                       got == MXO_E_NOMEM ? "memory for" : "buffer of",
-                       p->size);
-        p->buffer = NULL;
-        return MXO_E_NOMEM;
+}
+
+static mxo_status allocate(const subject *s, uint64_t n, void **buffer,
+                           mxo_text why)
+{
+    const mxo_status got = s->table->alloc(s->ctx, n, buffer);
+
+    if (got == MXO_OK) {
+        return MXO_OK;
     }
+    *buffer = NULL;
+    return say(MXO_E_NOMEM, why, "no %s %" PRIu64 " bytes",
+               got == MXO_E_NOMEM ? "memory for" : "buffer of", n);
+}
+
+static mxo_status place(stage *g, placed *p, const host_tensor *h,
+                        int is_fenced, mxo_text why)
+{
+    measure(g, p, h, is_fenced);
+    MXO_TRY(allocate(g->s, p->size, &p->buffer, why));
     locate(g, p);
     return MXO_OK;
 }
@@ -170,14 +185,6 @@ void stage_make_gaps(const stage *g, const placed *p, uint8_t *to, uint64_t n,
     judge_bytes_guard(&g->s->secret, p->salt, p->is_flipped, to, n, at);
 }
 
-uint8_t stage_fill_byte(const placed *p, int run, uint64_t i)
-{
-    uint8_t byte;
-
-    judge_bytes_fill(p->salt, run, &byte, 1, i);
-    return byte;
-}
-
 /* First byte after the tensor. */
 uint64_t stage_end_of(const placed *p)
 {
@@ -199,7 +206,9 @@ static void unplace(stage *g, placed *p)
     if (p->buffer != NULL) {
         (void)scrub(g, p, p->offset, stage_end_of(p),
                     (mxo_text){text, sizeof text});
-        g->s->table->dealloc(g->s->ctx, p->buffer);
+        if (p->buffer != g->shared) {
+            g->s->table->dealloc(g->s->ctx, p->buffer);
+        }
     }
     free(p->guards);
 }
@@ -287,7 +296,9 @@ static mxo_status send_one(stage *g, placed *p, const uint8_t *bytes, int run,
                            mxo_text why)
 {
     flip_guards(p, run == STAGE_NOISE ? g->side == FENCE_BEHIND : run);
-    MXO_TRY(send_guard(g, p, stage_front_of(p), why));
+    if (!p->is_first) {
+        MXO_TRY(send_guard(g, p, stage_front_of(p), why));
+    }
     if (!placement_is_dense(&p->at)) {
         MXO_TRY(send_parted(g, p, bytes, run, why));
     } else if (bytes == NULL) {
@@ -301,14 +312,12 @@ static mxo_status send_one(stage *g, placed *p, const uint8_t *bytes, int run,
 
 mxo_status stage_place_inputs(stage *g, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->call->in->n; i++) {
-        const host_tensor *h = &g->call->in->t[i];
+    for (uint32_t i = 0; i < g->call->in->n; i++) {
         g->n_in = i + 1;
-        status = place(g, &g->in[i], h, g->s->host_align > 0, why);
+        MXO_TRY(
+            place(g, &g->in[i], &g->call->in->t[i], g->s->host_align > 0, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 /* Nothing is left of where it was, but for what its bytes and guards will
@@ -330,30 +339,25 @@ static mxo_status move_one(stage *g, placed *p, mxo_text why)
 mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)
 {
     const unsigned moves = LAUNCH_APART | LAUNCH_ALIGN;
-    const int moves_outputs = ((ways | g->ways) & moves) != 0;
+    const int moves_all = ((ways | g->ways) & moves) != 0;
 
     g->ways = ways;
     g->side = g->side == FENCE_BEHIND ? FENCE_BEFORE : FENCE_BEHIND;
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        if (g->in[i].is_fenced || moves_outputs) {
-            MXO_TRY(move_one(g, &g->in[i], why));
+    for (uint32_t i = 0; i < g->n_in + g->n_out; i++) {
+        if (moves_all || tensor_at(g, i)->is_fenced) {
+            MXO_TRY(move_one(g, tensor_at(g, i), why));
         }
-    }
-    for (uint32_t i = 0; moves_outputs && i < g->n_out; i++) {
-        MXO_TRY(move_one(g, &g->out[i], why));
     }
     return MXO_OK;
 }
 
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
 {
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
+    for (uint32_t i = 0; i < g->n_in; i++) {
         placed *p = &g->in[i];
-        status = send_one(g, p, noise ? NULL : p->host->data, STAGE_NOISE, why);
+        MXO_TRY(send_one(g, p, noise ? NULL : p->host->data, STAGE_NOISE, why));
     }
-    return status;
+    return MXO_OK;
 }
 
 mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
@@ -433,58 +437,56 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
                : MXO_OK;
 }
 
-mxo_status stage_on_noise(stage *g, subject *s, const op_call *call,
-                          const tensor_set *out, mxo_text why)
+mxo_status stage_place_call(stage *g, subject *s, const op_call *call,
+                            const tensor_set *out, int noise, mxo_text why)
 {
     MXO_TRY(stage_open(g, s, call, out->n));
     MXO_TRY(stage_place_inputs(g, why));
     MXO_TRY(stage_place_outputs(g, out, why));
-    MXO_TRY(stage_send_inputs(g, 1, why));
+    MXO_TRY(stage_send_inputs(g, noise, why));
     return stage_send_outputs(g, 0, why);
 }
 
-/* A handle is an address if the guard is found there. */
-static void add_fence(const stage *g, placed *p)
+mxo_status stage_place_in_one(stage *g, subject *s, const op_call *call,
+                              const tensor_set *out, uint32_t first,
+                              mxo_text why)
 {
-    const uint8_t *bytes = p->buffer;
-    const subject_link *link = g->s->link;
-    const int is_before = g->side == FENCE_BEFORE;
-    const uint64_t edge = is_before ? p->offset : stage_end_of(p);
+    const uint32_t n_in = call->in->n;
+    const uint32_t n = n_in + out->n;
+    uint64_t size = 0;
 
-    if (link != NULL) {
-        const fence_place f = {
-            p->host->name, g->side, edge,
-            fence_page(p->buffer, edge, fence_align(g, p), g->side)};
-        link->fence(link->state, &f, p->buffer);
-        return;
-    }
-    const uint64_t n = is_before ? SEEN : 0; /* of them before the edge */
+    MXO_TRY(stage_open(g, s, call, out->n));
+    g->want = out;
+    g->n_in = n_in;
+    g->n_out = out->n;
+    for (uint32_t k = 0; k < n; k++) {
+        const uint32_t i = (first + k) % n;
+        placed *p = tensor_at(g, i);
 
-    p->is_address =
-        p->is_address ||
-        system_sees(bytes + edge - n, p->guards + STAGE_GUARD - n, SEEN);
-    if (p->is_address) {
-        fence_add(bytes + edge, fence_align(g, p), p->host->name, g->side);
+        p->is_output = i >= n_in;
+        p->is_first = k == 0;
+        p->start = size;
+        measure(g, p, i < n_in ? &call->in->t[i] : &out->t[i - n_in], 0);
+        size += (p->size / STAGE_ALIGN + 1) * STAGE_ALIGN;
     }
-}
-
-void stage_raise_fences(const stage *g)
-{
-    for (uint32_t i = 0; i < g->n_in && g->s->host_align > 0; i++) {
-        add_fence(g, &g->in[i]);
+    MXO_TRY(allocate(s, size, &g->shared, why));
+    for (uint32_t i = 0; i < n; i++) {
+        tensor_at(g, i)->buffer = g->shared;
+        locate(g, tensor_at(g, i));
     }
-    fence_raise();
+    MXO_TRY(stage_send_inputs(g, 0, why));
+    return stage_send_outputs(g, 0, why);
 }
 
 void stage_release(stage *g)
 {
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        unplace(g, &g->in[i]);
-    }
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        unplace(g, &g->out[i]);
+    for (uint32_t i = 0; i < g->n_in + g->n_out; i++) {
+        unplace(g, tensor_at(g, i));
     }
     unplace(g, &g->workspace);
+    if (g->shared != NULL) {
+        g->s->table->dealloc(g->s->ctx, g->shared);
+    }
     free(g->in);
     free(g->out);
     free(g->chunk);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tensors of one call in a backend's memory, each between guard bytes in
- * a buffer of its own: placing them, moving their bytes, and seeing what was
- * written where nothing may be.
+ * The tensors of one call in a backend's memory, each between guard bytes,
+ * mostly in a buffer of its own: placing them, moving their bytes, and seeing
+ * what was written where nothing may be.
  */
 #ifndef MXO_STAGE_H
 #define MXO_STAGE_H
@@ -23,11 +23,13 @@ enum { STAGE_ALIGN = 256 };
    for being uploaded or looked at. */
 enum { STAGE_CHUNK = 4 << 20, STAGE_NOISE = -1 };
 
-/* A tensor in the backend's memory: guard, bytes, guard. */
+/* A tensor in the backend's memory: guard, bytes, guard; the first in a buffer
+   that holds all of them has no guard before it. */
 typedef struct placed {
     const host_tensor *host;
     void *buffer;
     uint64_t size;
+    uint64_t start;  /* of its part of the buffer */
     uint64_t offset; /* of the bytes */
     uint64_t salt;   /* of the guard bytes */
     uint8_t *guards; /* owned: as they were sent, before and behind */
@@ -35,6 +37,7 @@ typedef struct placed {
     int is_fenced;
     int is_address; /* the handle: what was sent is found there */
     int is_output;
+    int is_first;     /* at the start of a buffer that holds others, too */
     placement at;     /* how the bytes lie now */
     placement parted; /* how they lie with gaps; dense: it can have none */
 } placed;
@@ -59,6 +62,7 @@ typedef struct stage {
     uint32_t n_out;
     uint8_t *chunk;         /* owned: STAGE_CHUNK bytes */
     uint8_t *image;         /* owned: as many, of a tensor with gaps */
+    void *shared;           /* owned: one buffer for all tensors, or NULL */
     fence_side side;        /* of inputs */
     unsigned ways;          /* of launch_way: how tensors lie now */
     unsigned can_part;      /* of PART_*: where gaps are possible */
@@ -89,10 +93,15 @@ mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
                             mxo_text why);
 /* Fill outputs for run number 0 or 1. */
 mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
-/* All of these, of a call on noise; then it can be made.  To be released,
-   whatever the status is. */
-mxo_status stage_on_noise(stage *g, subject *s, const op_call *call,
-                          const tensor_set *out, mxo_text why);
+/* All of these, of a call on noise or its own bytes; then it can be made.  To
+   be released, whatever the status is. */
+mxo_status stage_place_call(stage *g, subject *s, const op_call *call,
+                            const tensor_set *out, int noise, mxo_text why);
+/* The same on its own bytes, with all tensors in one buffer, number first of
+   them (outputs follow inputs) at its start; none is fenced. */
+mxo_status stage_place_in_one(stage *g, subject *s, const op_call *call,
+                              const tensor_set *out, uint32_t first,
+                              mxo_text why);
 
 /* From now on inputs have the fence on their other side, and all tensors lie
    as these ways want it.  Their bytes are to be sent again. */
@@ -105,16 +114,17 @@ mxo_status stage_stream_inputs(stage *g, void *stream, uint32_t microseconds,
 mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
                                  mxo_text why);
 
+/* To what an input before a fence is aligned. */
+uint64_t stage_fence_align(const stage *g, const placed *p);
 /* No page at that side of an input may be touched any more, where the backend's
    memory is this process's (fence.h); until fence_lower(). */
 void stage_raise_fences(const stage *g);
 
-/* The bytes of gaps, and of outputs before a run. */
+/* The bytes of gaps. */
 void stage_make_gaps(const stage *g, const placed *p, uint8_t *to, uint64_t n,
                      uint64_t at);
 /* The guard that was sent to this place of the buffer. */
 uint8_t *stage_guard_at(const placed *p, uint64_t at);
-uint8_t stage_fill_byte(const placed *p, int run, uint64_t i);
 /* First byte after the tensor, and of the guard before it. */
 uint64_t stage_end_of(const placed *p);
 uint64_t stage_front_of(const placed *p);

@@ -1,17 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks after a run: guards, gaps and inputs as they were sent; outputs read
- * from the backend's memory.  See device_buffers.h.
+ * Checks during a run, fences, and after it: guards, gaps and inputs as they
+ * were sent; outputs read from the backend's memory.  See device_buffers.h.
  */
 #include "checked_run.h"
 #include "device_buffers.h"
 #include "launch.h"
 
 #include "base/say.h"
+#include "system/system.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* Guard bytes that tell an address. */
+enum { SEEN = 16 };
+
+/* A handle is an address if the guard is found there. */
+static void add_fence(const stage *g, placed *p)
+{
+    const uint8_t *bytes = p->buffer;
+    const subject_link *link = g->s->link;
+    const int is_before = g->side == FENCE_BEFORE;
+    const uint64_t edge = is_before ? p->offset : stage_end_of(p);
+
+    if (link != NULL) {
+        const fence_place f = {
+            p->host->name, g->side, edge,
+            fence_page(p->buffer, edge, stage_fence_align(g, p), g->side)};
+        link->fence(link->state, &f, p->buffer);
+        return;
+    }
+    const uint64_t n = is_before ? SEEN : 0; /* of them before the edge */
+
+    p->is_address =
+        p->is_address ||
+        system_sees(bytes + edge - n, p->guards + STAGE_GUARD - n, SEEN);
+    if (p->is_address) {
+        fence_add(bytes + edge, stage_fence_align(g, p), p->host->name,
+                  g->side);
+    }
+}
+
+void stage_raise_fences(const stage *g)
+{
+    for (uint32_t i = 0; i < g->n_in && g->s->host_align > 0; i++) {
+        add_fence(g, &g->in[i]);
+    }
+    fence_raise();
+}
 
 static uint64_t shorter(uint64_t a, uint64_t b)
 {
@@ -86,10 +124,10 @@ static mxo_status check_guard(stage *g, const placed *p, uint64_t at,
 static mxo_status check_guards(stage *g, const placed *p, char *text,
                                mxo_text why)
 {
-    const mxo_status status = check_guard(g, p, stage_front_of(p), text, why);
-
-    return status == MXO_OK ? check_guard(g, p, stage_end_of(p), text, why)
-                            : status;
+    if (!p->is_first) {
+        MXO_TRY(check_guard(g, p, stage_front_of(p), text, why));
+    }
+    return check_guard(g, p, stage_end_of(p), text, why);
 }
 
 static mxo_status check_input(stage *g, const placed *p, char *text,
@@ -148,6 +186,14 @@ mxo_status stage_fetch_outputs(stage *g, tensor_set *out, mxo_text why)
     return status;
 }
 
+static uint8_t fill_byte(const placed *p, int run, uint64_t i)
+{
+    uint8_t byte;
+
+    judge_bytes_fill(p->salt, run, &byte, 1, i);
+    return byte;
+}
+
 static void note_first(char *text, const host_tensor *t, uint64_t byte)
 {
     if (text[0] == '\0') {
@@ -170,8 +216,8 @@ static void compare_chunk(const stage *g, const placed *p, const host_tensor *t,
         if (first[k] == second[k]) {
             continue;
         }
-        if (first[k] == stage_fill_byte(p, 0, at + k) &&
-            second[k] == stage_fill_byte(p, 1, at + k)) {
+        if (first[k] == fill_byte(p, 0, at + k) &&
+            second[k] == fill_byte(p, 1, at + k)) {
             d->n_unwritten++;
             note_first(d->unwritten, t, at + k);
         } else {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One call on one backend, and its checks.  Every tensor lies between guard
- * bytes in a buffer of its own; outputs hold bytes without a pattern, and in a
+ * bytes in a buffer of its own, but for one run of some calls, where one buffer
+ * holds all of them; outputs hold bytes without a pattern, and in a
  * second run others; inputs must come back unchanged; in the second run small
  * calls, and some others, are made thrice before one synchronize, and in ways
  * that the backend declares (launch.h); both runs must agree and a byte that

@@ -280,8 +280,8 @@ static mxo_status capture_bystander(stage *g, bystander *o, mxo_text why)
     if (!launch_is_chosen(g, 1 << 18) || want->n > MAX_OUT) {
         return MXO_OK;
     }
-    if (stage_on_noise(&o->at, s, is_other ? s->other : g->call, want,
-                       unused) != MXO_OK ||
+    if (stage_place_call(&o->at, s, is_other ? s->other : g->call, want, 1,
+                         unused) != MXO_OK ||
         make_call(&o->at, 0, &m, unused) != MXO_OK) {
         return MXO_OK;
     }

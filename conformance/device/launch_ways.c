@@ -113,7 +113,8 @@ int launch_is_chosen(const stage *g, uint64_t small)
 {
     const uint64_t n_bytes = launch_bytes(g);
 
-    return n_bytes <= small || n_bytes * 0x9e3779b97f4a7c15u >> 60 == 0;
+    return n_bytes <= small ||
+           (n_bytes + launch_hash(g)) * 0x9e3779b97f4a7c15u >> 60 == 0;
 }
 
 int launch_comes_first(const stage *g)

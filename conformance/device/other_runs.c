@@ -38,7 +38,7 @@ static mxo_status make_other(subject *s, mxo_text why)
     stage g;
 
     memset(&unused, 0, sizeof unused);
-    if (stage_on_noise(&g, s, s->other, s->other_out, why) == MXO_OK) {
+    if (stage_place_call(&g, s, s->other, s->other_out, 1, why) == MXO_OK) {
         status = launch_make(&g, 0, 1, &unused, why);
     }
     stage_release(&g);
@@ -206,10 +206,10 @@ static mxo_status place_waiting(stage *beside, const stage *g,
     subject *s = g->s;
 
     return kind == WAITING_OTHER
-               ? stage_on_noise(beside, s, s->other, s->other_out, why)
+               ? stage_place_call(beside, s, s->other, s->other_out, 1, why)
            : kind == WAITING_OPERATION
                ? call_before_place(beside, s, call_before_drawn(g), why)
-               : stage_on_noise(beside, s, g->call, g->want, why);
+               : stage_place_call(beside, s, g->call, g->want, 1, why);
 }
 
 /* The words of a difference beside it. */
@@ -270,44 +270,49 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
-/* A call of these outputs with its bytes, in this context; to be released. */
-static mxo_status place_call(stage *h, subject *s, const op_call *call,
-                             const tensor_set *want, mxo_text why)
-{
-    MXO_TRY(stage_open(h, s, call, want->n));
-    MXO_TRY(stage_place_inputs(h, why));
-    MXO_TRY(stage_place_outputs(h, want, why));
-    return stage_send_inputs(h, 0, why);
-}
-
-/* The call in a second context, on tensors of its own: of small calls, and of
-   some others.  A second context that has no room for them is none. */
-static mxo_status run_in_second(const stage *g, tensor_set *out, run_checks *d,
-                                mxo_text why)
+/* The call on tensors of its own: in a second context, or all of them in one
+   buffer, one that the call draws at its start.  What has no room for them is
+   left out. */
+static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
+                             run_checks *d, mxo_text why)
 {
     char text[SUBJECT_TEXT];
+    const mxo_text unheard = {text, sizeof text};
     subject *s = g->s;
     mxo_status status = MXO_OK;
-    subject other;
+    subject other = *s;
     stage h;
 
-    if (!launch_is_chosen(g, 1 << 12) || (launch_hash(g) >> 25 & 1) == 0 ||
-        !enter_second(s, &other)) {
+    if (is_second && !enter_second(s, &other)) {
         return MXO_OK;
     }
-    if (place_call(&h, &other, g->call, g->want,
-                   (mxo_text){text, sizeof text}) == MXO_OK) {
+    other.host_align = is_second ? s->host_align : 0; /* no fence */
+    if ((is_second ? stage_place_call(&h, &other, g->call, g->want, 0, unheard)
+                   : stage_place_in_one(&h, &other, g->call, g->want,
+                                        (uint32_t)(launch_hash(g) >> 28) & 0xff,
+                                        unheard)) == MXO_OK) {
         status = checked_run(&h, 1, 1, out, d, why);
     }
     stage_release(&h);
     s->n_placed = other.n_placed;
-    if (s->link != NULL) {
+    if (is_second && s->link != NULL) {
         (void)s->link->second(s->link->state, 0);
     }
     if (checked_is_wrong(status, d)) {
-        checked_add_words("in a second context", status, d, why);
+        checked_add_words(is_second ? "in a second context"
+                                    : "with all tensors in one buffer",
+                          status, d, why);
     }
     return status;
+}
+
+/* Of small calls, and of some others: one half there, one half so. */
+static mxo_status run_on_others(const stage *g, tensor_set *out, run_checks *d,
+                                mxo_text why)
+{
+    return launch_is_chosen(g, 1 << 12)
+               ? run_on_own(g, (launch_hash(g) >> 25 & 1) != 0, out, d, why)
+               : MXO_OK;
 }
 
 /* Can the input be these bytes?  Any are codes or scales. */
@@ -394,8 +399,8 @@ static mxo_status run_chained(stage *g, tensor_set *out, run_checks *d,
     in.t[g->reads].data = out->t[g->writes].data;
     call.in = &in;
     like(out, &answer);
-    if (place_call(&h, g->s, &call, g->want, (mxo_text){text, sizeof text}) ==
-        MXO_OK) {
+    if (stage_place_call(&h, g->s, &call, g->want, 0,
+                         (mxo_text){text, sizeof text}) == MXO_OK) {
         status = run_behind_its_input(g, &h, &answer, out, d, why);
     }
     stage_release(&h);
@@ -428,5 +433,5 @@ mxo_status other_runs_elsewhere(stage *g, tensor_set *out, run_checks *d,
     mxo_status status = run_waiting(g, out, d, why);
 
     status = checked_is_wrong(status, d) ? status : run_chained(g, out, d, why);
-    return checked_is_wrong(status, d) ? status : run_in_second(g, out, d, why);
+    return checked_is_wrong(status, d) ? status : run_on_others(g, out, d, why);
 }

@@ -14,8 +14,8 @@
 mxo_status other_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why);
 
 /* With another call before it or behind it that waits for the same
-   synchronize(); and in the second context.  What kernel served the call before
-   is forgotten. */
+   synchronize(); and in the second context, or on tensors in one buffer.  What
+   kernel served the call before is forgotten. */
 mxo_status other_runs_elsewhere(stage *g, tensor_set *out, run_checks *d,
                                 mxo_text why);
 

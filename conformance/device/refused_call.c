@@ -209,8 +209,8 @@ static int place_other(stage *other, stage *g, int is_operation)
 
     return (is_operation
                 ? call_before_place(other, s, call_before_drawn(g), unheard)
-                : stage_on_noise(other, s, s->other, s->other_out, unheard)) ==
-           MXO_OK;
+                : stage_place_call(other, s, s->other, s->other_out, 1,
+                                   unheard)) == MXO_OK;
 }
 
 void refused_call_make(stage *g, refused_kind kind, mxo_text words)

@@ -106,6 +106,11 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("last-context") && ctx != latest) ||
            (is_fault("second-context") && ctx != contexts) ||
            (is_fault("one-thread") && n_threads == 1) ||
+           (is_fault("one-buffer") &&
+            call->in[0].buffer == call->out[0].buffer) ||
+           (is_fault("at-start") &&
+            (call->in[0].offset == 0 || call->in[1].offset == 0 ||
+             call->out[0].offset == 0)) ||
            (is_fault("thousandth") && kept.n_runs > 1000) ||
            (is_fault("after-three-rows") && before.had_three_rows &&
             call->in[0].shape[0] != 3) ||
