@@ -54,6 +54,13 @@ static uint8_t *memory_of(const broken *b, void *handle)
 
 /* H57: the context that was opened last, of those that are open. */
 static broken *latest;
+/* H81: how many were closed. */
+static uint64_t n_closed;
+
+uint64_t broken_closed(void)
+{
+    return n_closed;
+}
 
 static void backend_close(void *ctx)
 {
@@ -61,6 +68,7 @@ static void backend_close(void *ctx)
 
     latest = latest == b ? NULL : latest;
     if (b != NULL) {
+        n_closed++;
         broken_end_uploads(b);
         free(b->first);
         free(b->layout);
@@ -88,6 +96,7 @@ static mxo_status backend_open(void **ctx, int device, mxo_text why)
     if (latest != NULL) {
         latest->is_former = b->is_later = latest->mutant == device;
     }
+    b->n_closed = n_closed;
     *ctx = latest = b;
     return MXO_OK;
 }
@@ -109,6 +118,9 @@ static mxo_status backend_alloc(void *ctx, uint64_t n_bytes, void **buffer)
 {
     const broken *b = ctx;
 
+    if (IS(H84) && b->waiting != NULL) {
+        b->waiting[0] ^= 1;
+    }
     *buffer = n_bytes < SIZE_MAX ? malloc((size_t)n_bytes + 1) : NULL;
     if (IS(V13) && *buffer != NULL) {
         box *handle = malloc(sizeof *handle);
@@ -240,6 +252,7 @@ static mxo_status backend_synchronize(void *ctx, mxo_text why)
 
     broken_end_uploads(b);
     b->n_waiting = 0;
+    b->waiting = NULL;
     return IS(H20) ? MXO_OK : finish(b, why);
 }
 
@@ -320,6 +333,8 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
     b->n_plain++;
     b->past->n_since++;
     if (status == MXO_OK) {
+        b->waiting =
+            call->out[0].n_bytes > 0 ? tensor_address(&call->out[0]) : NULL;
         broken_keep_choices(b, call);
     } else {
         (void)snprintf(b->past->refused, sizeof b->past->refused, "%s",
@@ -352,7 +367,7 @@ static mxo_status backend_capture(void *ctx, const mxo_call *call, void **graph,
 static mxo_status backend_launch(void *ctx, void *graph, void *stream,
                                  mxo_text why)
 {
-    const broken *b = ctx;
+    broken *b = ctx;
     broken_job *job = IS(H65) && b->captured != NULL ? b->captured : graph;
 
     if ((IS(H61) && job->n_launches++ > 0) ||
@@ -360,11 +375,13 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
         return MXO_OK;
     }
     job->call.stream = IS(H62) ? NULL : stream;
-    broken_launching(ctx, job);
-    const mxo_status status = run_call(ctx, &job->call, why);
+    broken_launching(b, job);
+    b->is_fourth = IS(H82) && ++job->n_launches > 3;
+    const mxo_status status = run_call(b, &job->call, why);
 
+    b->is_fourth = 0;
     if (status == MXO_OK) {
-        broken_launched(ctx, job);
+        broken_launched(b, job);
     }
     return status != MXO_OK && IS(V41)
                ? broken_fail(MXO_E_DEVICE, why, "a graph cannot refuse")

@@ -49,7 +49,7 @@ typedef struct broken_job {
     uint8_t *answer;           /* H58: of the first launch */
     mxo_tensor choices;        /* H60: topk_ids as they were captured */
     uint64_t room;             /* H60: of an expert, in rows */
-    int n_launches;            /* H61 */
+    int n_launches;            /* H61, H82 */
     uint64_t n_plain;          /* H70: of the context, at its capture */
 } broken_job;
 
@@ -95,6 +95,9 @@ typedef struct broken {
     uint64_t n_plain;    /* calls that were no graph's */
     int shares_a_buffer; /* H79: two tensors of the call do */
     int starts_a_buffer; /* H80: one does */
+    uint64_t n_closed;   /* H81: contexts, before it was opened */
+    int is_fourth;       /* H82: launch of a graph, or a later one */
+    uint8_t *waiting;    /* H84: where the answer of the last call begins */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */
@@ -277,6 +280,9 @@ mxo_status broken_beyond_size(const broken *b, broken_op_fn op,
 void broken_look_behind(const broken *b, const mxo_call *call);
 mxo_status broken_around(broken *b, broken_op_fn op, const mxo_call *call,
                          mxo_text why);
+
+/* backend.c: how many contexts were closed so far. */
+uint64_t broken_closed(void);
 
 /* async.c: calls answered later. 0 if the call is too big to be kept. */
 int broken_keep(broken_job *job, const mxo_call *call);

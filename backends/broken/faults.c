@@ -136,6 +136,8 @@ static int is_spoilt_by_past(const broken *b, const mxo_call *call)
            (IS(H56) && past->size != 0 &&
             past->constants != constants_of(call)) ||
            (IS(H57) && b->is_former) || (IS(H76) && b->is_later) ||
+           (IS(H81) && b->n_closed != broken_closed()) ||
+           (IS(H82) && b->is_fourth) || (IS(H83) && b->n_waiting > 3) ||
            (IS(H77) && b->n_waiting > 0 &&
             call->in[0].buffer == b->last_output) ||
            (IS(H74) && b->n_waiting > 0 && past->size != call->in[0].n_bytes) ||

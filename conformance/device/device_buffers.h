@@ -51,6 +51,8 @@ typedef struct stage {
     subject *s;
     struct stage *beside; /* a call that waits for the same synchronize();
                              NULL: none */
+    int n_beside;         /* it is made so many times */
+    int is_busy;          /* launch_meanwhile() comes before synchronize() */
     int is_behind;        /* it is made behind that one, not before it */
     int is_over;          /* and has the same outputs: their last bytes count */
     int is_read; /* input number reads of that one is output number writes */

@@ -35,6 +35,7 @@ typedef struct subject_link {
     int has_runs;         /* one request can be for many runs */
     int has_behind;       /* and for another call behind them, */
     int has_behind_graph; /* or a graph */
+    int has_meanwhile;    /* and for launch_meanwhile() */
     const char *left;     /* what loading it changed; "": nothing */
     /* A case begins: start the process if it is gone. */
     mxo_status (*begin)(void *state, mxo_text why);
@@ -42,13 +43,18 @@ typedef struct subject_link {
     void (*fence)(void *state, const fence_place *f, void *buffer);
     /* The next request to run is for so many runs before one synchronize(). */
     void (*ahead)(void *state, int n_runs);
-    /* Behind it, before that synchronize(), this call is made, or, if it is
-       NULL, this graph launched. */
-    void (*behind)(void *state, const mxo_call *call, void *graph,
-                   void *stream);
+    /* Behind it, before that synchronize(), this call is made so many times,
+       or, if it is NULL, this graph launched. */
+    void (*behind)(void *state, const mxo_call *call, void *graph, void *stream,
+                   int n_runs);
+    /* Before that synchronize() the subject is busy: launch_meanwhile(). */
+    void (*meanwhile)(void *state);
     /* From now on requests are for its second context, or for the first again.
        0: it has but one. */
     int (*second)(void *state, int is_second);
+    /* The second context is closed; a later request opens another.  0: it
+       cannot be. */
+    int (*close_second)(void *state);
     /* Findings since the case began: left, gone, is_late, kernel. */
     void (*seen)(void *state, run_checks *d);
     /* Append what it printed and long messages, as lines. */

@@ -108,14 +108,16 @@ static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
                : s->table->run(s->ctx, &m->call, why);
 }
 
-/* It may be declined, but not fail. */
+/* So many times.  It may be declined, but not fail. */
 static mxo_status make_beside(const subject *s, const made_call *beside,
-                              mxo_text why)
+                              int n_times, mxo_text why)
 {
     char text[SUBJECT_TEXT] = "";
-    const mxo_status status =
-        make_once(s, beside, (mxo_text){text, sizeof text});
+    mxo_status status = MXO_OK;
 
+    for (int i = 0; status == MXO_OK && i < n_times; i++) {
+        status = make_once(s, beside, (mxo_text){text, sizeof text});
+    }
     return status == MXO_OK || is_refusal(status)
                ? MXO_OK
                : say(status, why, "%s", text);
@@ -131,12 +133,14 @@ static mxo_status ask_for_both(stage *g, const made_call *m,
     const made_call *second = g->is_behind ? m : beside;
     char text[SUBJECT_TEXT] = "";
 
+    s->link->ahead(s->link->state, g->is_behind ? g->n_beside : 1);
     s->link->behind(s->link->state,
                     second->graph == NULL ? &second->call : NULL, second->graph,
-                    second->stream);
+                    second->stream, g->is_behind ? 1 : g->n_beside);
     const mxo_status status =
         make_once(s, first, (mxo_text){text, sizeof text});
 
+    s->link->ahead(s->link->state, 1);
     return g->is_behind && is_refusal(status) ? make_once(s, m, why)
            : status != MXO_OK                 ? say(status, why, "%s", text)
                                               : MXO_OK;
@@ -152,11 +156,11 @@ static mxo_status make_both(stage *g, const made_call *m,
         return ask_for_both(g, m, beside, why);
     }
     if (g->is_behind) {
-        MXO_TRY(make_beside(s, beside, why));
+        MXO_TRY(make_beside(s, beside, g->n_beside, why));
         return make_once(s, m, why);
     }
     MXO_TRY(make_once(s, m, why));
-    return make_beside(s, beside, why);
+    return make_beside(s, beside, g->n_beside, why);
 }
 
 /* beside: NULL where no other call waits, else n_runs is 1. */
@@ -171,6 +175,9 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
         s->link->ahead(s->link->state, n_runs);
         n_runs = 1;
     }
+    if (g->is_busy && s->link != NULL && s->link->has_meanwhile) {
+        s->link->meanwhile(s->link->state);
+    }
     const double start = now_ms();
 
     if (beside != NULL) {
@@ -178,6 +185,9 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     }
     for (int i = 0; beside == NULL && status == MXO_OK && i < n_runs; i++) {
         status = make_once(s, m, why);
+    }
+    if (g->is_busy && s->link == NULL) {
+        launch_meanwhile(s->table, s->ctx, m->graph == NULL ? &m->call : NULL);
     }
     const mxo_status done = s->table->synchronize(
         s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
@@ -439,50 +449,4 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
         s->table->stream_close(s->ctx, m.idle);
     }
     return status;
-}
-
-int launch_may_be_behind(const subject *s)
-{
-    return s->link == NULL || s->link->has_behind_graph;
-}
-
-int launch_at_once(const subject *s, double ms)
-{
-    enum { MOST = 64, MOST_MS = 250 };
-
-    if (s->link != NULL && !s->link->has_runs) {
-        return 1;
-    }
-    return ms <= (double)MOST_MS / MOST ? MOST
-           : ms < MOST_MS               ? (int)(MOST_MS / ms)
-                                        : 1;
-}
-
-int launch_place_workspace(const subject *s, mxo_call *call, mxo_tensor *t,
-                           mxo_text why)
-{
-    const mxo_backend *b = s->table;
-
-    *t = (mxo_tensor){.name = "workspace", .dtype = MXO_U8, .rank = 1};
-    if (b->workspace == NULL) {
-        return 0;
-    }
-    if (b->workspace(s->ctx, call, &t->n_bytes, why) != MXO_OK) {
-        return -1;
-    }
-    t->shape[0] = t->n_bytes;
-    if (t->n_bytes > 0 && b->alloc(s->ctx, t->n_bytes, &t->buffer) != MXO_OK) {
-        t->buffer = NULL;
-        (void)snprintf(why.ptr, why.size, "no memory for its workspace");
-        return -1;
-    }
-    call->workspace = t->n_bytes > 0 ? t : NULL;
-    return 0;
-}
-
-void launch_free_workspace(const subject *s, const mxo_tensor *t)
-{
-    if (t->buffer != NULL) {
-        s->table->dealloc(s->ctx, t->buffer);
-    }
 }

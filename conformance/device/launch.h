@@ -33,6 +33,9 @@ int launch_is_chosen(const stage *g, uint64_t small);
 /* Is this call made before it is made on noise? One in eight: where tables are
    made or kernels tuned, only the first answer of its kind may be wrong. */
 int launch_comes_first(const stage *g);
+/* Is this call, a small one in sixteen, made nine times at once, and another
+   beside it eight times?  Rings of what waits have four or eight places. */
+int launch_is_many(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */
 int launch_sends_late(unsigned ways);
@@ -46,6 +49,10 @@ int launch_at_once(const subject *s, double ms);
    before one synchronize(). */
 mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
                        mxo_text why);
+
+/* What a host does while calls wait: a buffer comes, gets bytes and goes, so
+   does a stream, and a graph of the call, if there is one. */
+void launch_meanwhile(const mxo_backend *b, void *ctx, const mxo_call *call);
 
 /* "with gaps between rows, on a stream" */
 void launch_say(unsigned ways, mxo_text text);

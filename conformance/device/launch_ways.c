@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls are made in which ways; see launch.h. */
+/* Which calls are made in which ways, and what goes with them; see launch.h. */
 #include "launch.h"
 
 #include "device_buffers.h"
@@ -122,6 +122,11 @@ int launch_comes_first(const stage *g)
     return (launch_hash(g) >> 40 & 7) == 0;
 }
 
+int launch_is_many(const stage *g)
+{
+    return launch_bytes(g) <= 1 << 14 && (launch_hash(g) >> 45 & 15) == 0;
+}
+
 unsigned launch_draw(const stage *g)
 {
     /* Mostly all at once, as that shows most. */
@@ -150,5 +155,77 @@ void launch_say(unsigned ways, mxo_text text)
             used += (size_t)snprintf(text.ptr + used, text.size - used, "%s%s",
                                      used == 0 ? "with " : " and ", words[i]);
         }
+    }
+}
+
+int launch_may_be_behind(const subject *s)
+{
+    return s->link == NULL || s->link->has_behind_graph;
+}
+
+int launch_at_once(const subject *s, double ms)
+{
+    enum { MOST = 64, MOST_MS = 250 };
+
+    if (s->link != NULL && !s->link->has_runs) {
+        return 1;
+    }
+    return ms <= (double)MOST_MS / MOST ? MOST
+           : ms < MOST_MS               ? (int)(MOST_MS / ms)
+                                        : 1;
+}
+
+int launch_place_workspace(const subject *s, mxo_call *call, mxo_tensor *t,
+                           mxo_text why)
+{
+    const mxo_backend *b = s->table;
+
+    *t = (mxo_tensor){.name = "workspace", .dtype = MXO_U8, .rank = 1};
+    if (b->workspace == NULL) {
+        return 0;
+    }
+    if (b->workspace(s->ctx, call, &t->n_bytes, why) != MXO_OK) {
+        return -1;
+    }
+    t->shape[0] = t->n_bytes;
+    if (t->n_bytes > 0 && b->alloc(s->ctx, t->n_bytes, &t->buffer) != MXO_OK) {
+        t->buffer = NULL;
+        (void)snprintf(why.ptr, why.size, "no memory for its workspace");
+        return -1;
+    }
+    call->workspace = t->n_bytes > 0 ? t : NULL;
+    return 0;
+}
+
+void launch_free_workspace(const subject *s, const mxo_tensor *t)
+{
+    if (t->buffer != NULL) {
+        s->table->dealloc(s->ctx, t->buffer);
+    }
+}
+
+void launch_meanwhile(const mxo_backend *b, void *ctx, const mxo_call *call)
+{
+    const uint8_t bytes[64] = {0};
+    char text[64];
+    const mxo_text unheard = {text, sizeof text};
+    void *buffer = NULL;
+    void *stream = NULL;
+    void *graph = NULL;
+    const int has_buffer = b->alloc(ctx, sizeof bytes, &buffer) == MXO_OK;
+    const int has_stream = b->stream_open != NULL &&
+                           b->stream_open(ctx, &stream, unheard) == MXO_OK;
+    const int has_graph = call != NULL && b->capture != NULL &&
+                          b->capture(ctx, call, &graph, unheard) == MXO_OK;
+
+    if (has_buffer) {
+        (void)b->upload(ctx, buffer, 0, bytes, sizeof bytes, unheard);
+        b->dealloc(ctx, buffer);
+    }
+    if (has_graph) {
+        b->graph_close(ctx, graph);
+    }
+    if (has_stream) {
+        b->stream_close(ctx, stream);
     }
 }

@@ -216,24 +216,28 @@ static mxo_status place_waiting(stage *beside, const stage *g,
 static void say_what_waits(const stage *g, waiting_kind kind, mxo_status status,
                            run_checks *d, mxo_text why)
 {
+    const char *const where = g->is_behind ? "behind" : "with";
+    const char *const how = g->is_behind ? "that waits" : "behind it";
+    const char *const busy =
+        g->is_busy ? ", a buffer, stream and graph made meanwhile" : "";
     char words[SUBJECT_TEXT / 2];
 
     if (kind == WAITING_OPERATION) {
-        add_operation(g->is_behind
-                          ? "behind a call of another operation that waits"
-                          : "with a call of another operation behind it",
-                      call_before_drawn(g), status, d, why);
-    } else if (kind == WAITING_SAME) {
-        checked_add_words(
-            "behind the same call on noise, to the same outputs, that waits",
-            status, d, why);
-    } else {
         (void)snprintf(words, sizeof words,
-                       g->is_behind ? "behind a call of other %s that waits"
-                                    : "with a call of other %s behind it",
-                       g->s->other_has);
-        checked_add_words(words, status, d, why);
+                       "%s a call of another operation %s%s", where, how, busy);
+        add_operation(words, call_before_drawn(g), status, d, why);
+        return;
     }
+    if (kind == WAITING_SAME) {
+        (void)snprintf(words, sizeof words,
+                       "behind the same call on noise, to the same outputs, "
+                       "that waits%s",
+                       busy);
+    } else {
+        (void)snprintf(words, sizeof words, "%s a call of other %s %s%s", where,
+                       g->s->other_has, how, busy);
+    }
+    checked_add_words(words, status, d, why);
 }
 
 /* A run with another call before it or behind it, and both waited for at once:
@@ -260,6 +264,8 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     if (status == MXO_OK && place_waiting(&beside, g, kind, why) == MXO_OK) {
         beside.may_refuse = kind == WAITING_OTHER;
         g->beside = &beside;
+        g->n_beside = launch_is_many(g) ? 8 : 1;
+        g->is_busy = (int)(launch_hash(g) >> 29 & 1);
         status = checked_run(g, 1, 1, out, d, why);
         g->beside = NULL;
     }
@@ -267,6 +273,7 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     if (checked_is_wrong(status, d)) {
         say_what_waits(g, kind, status, d, why);
     }
+    g->is_busy = 0;
     return status;
 }
 
@@ -306,13 +313,53 @@ static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
     return status;
 }
 
-/* Of small calls, and of some others: one half there, one half so. */
-static mxo_status run_on_others(const stage *g, tensor_set *out, run_checks *d,
+/* 0: it has none. */
+static int close_second(subject *s)
+{
+    void *const second = s->second;
+
+    if (s->link != NULL) {
+        return s->link->close_second(s->link->state);
+    }
+    s->second = NULL;
+    if (second != NULL) {
+        s->table->close(second);
+    }
+    return second != NULL;
+}
+
+/* A run in the first context, once the second is closed. */
+static mxo_status run_behind_close(stage *g, tensor_set *out, run_checks *d,
+                                   mxo_text why)
+{
+    if (!close_second(g->s)) {
+        return MXO_OK;
+    }
+    mxo_status status = checked_turn(g, 0, why);
+
+    status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
+    if (checked_is_wrong(status, d)) {
+        checked_add_words("where a second context was closed", status, d, why);
+    }
+    return status;
+}
+
+/* Of small calls, and of some others: one half there, one half so.  In one of
+   sixteen the second context is closed behind that. */
+static mxo_status run_on_others(stage *g, tensor_set *out, run_checks *d,
                                 mxo_text why)
 {
-    return launch_is_chosen(g, 1 << 12)
-               ? run_on_own(g, (launch_hash(g) >> 25 & 1) != 0, out, d, why)
-               : MXO_OK;
+    const uint64_t drawn = launch_hash(g) >> 25;
+
+    if (!launch_is_chosen(g, 1 << 12)) {
+        return MXO_OK;
+    }
+    const mxo_status status = run_on_own(g, (drawn & 1) != 0, out, d, why);
+
+    return checked_is_wrong(status, d) || (drawn & 1) == 0 ||
+                   (drawn >> 21 & 15) != 0
+               ? status
+               : run_behind_close(g, out, d, why);
 }
 
 /* Can the input be these bytes?  Any are codes or scales. */
@@ -371,6 +418,7 @@ static mxo_status run_behind_its_input(stage *g, stage *h, tensor_set *answer,
 
     status = status == MXO_OK ? stage_send_outputs(h, 1, why) : status;
     g->beside = h;
+    g->n_beside = 1;
     g->is_behind = g->is_over = 0;
     g->is_read = 1;
     status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;

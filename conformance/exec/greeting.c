@@ -23,7 +23,9 @@ static const struct {
              {CAN_GRAPH, "graph"},
              {CAN_CONTEXTS, "contexts"},
              {CAN_BEHIND, "behind"},
-             {CAN_BEHIND_GRAPH, "behind_graph"}};
+             {CAN_BEHIND_GRAPH, "behind_graph"},
+             {CAN_CLOSE, "close"},
+             {CAN_MEANWHILE, "meanwhile"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -95,6 +97,12 @@ static int read_does(greeting *g, const json_t *list, mxo_text why)
     }
     if ((g->can & CAN_BEHIND) != 0 && (g->can & CAN_MEMORY) == 0) {
         return no(why, "it does behind and not %s", "memory");
+    }
+    if ((g->can & CAN_MEANWHILE) != 0 && (g->can & CAN_MEMORY) == 0) {
+        return no(why, "it does meanwhile and not %s", "memory");
+    }
+    if ((g->can & CAN_CLOSE) != 0 && (g->can & CAN_CONTEXTS) == 0) {
+        return no(why, "it does close and not %s", "contexts");
     }
     if ((g->can & CAN_BEHIND_GRAPH) != 0 &&
         (g->can & (CAN_BEHIND | CAN_GRAPH)) != (CAN_BEHIND | CAN_GRAPH)) {

@@ -23,7 +23,9 @@ typedef enum greeting_can {
     CAN_CONTEXTS = 1024,
     CAN_BEHIND = 2048,
     CAN_BEHIND_GRAPH = 4096,
-    CAN_LAST = CAN_BEHIND_GRAPH
+    CAN_CLOSE = 8192,
+    CAN_MEANWHILE = 16384,
+    CAN_LAST = CAN_MEANWHILE
 } greeting_can;
 
 typedef struct greeting {

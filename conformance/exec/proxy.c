@@ -113,6 +113,10 @@ mxo_status proxy_ask_to_run(proxy *p, json_t *o, mxo_text why)
     if (proxy_has_memory(p) && p->n_runs > 1) {
         (void)json_object_set_new(o, "runs", json_integer(p->n_runs));
     }
+    if (p->is_busy) {
+        (void)json_object_set_new(o, "meanwhile", json_true());
+        p->is_busy = 0;
+    }
     if (is_last) {
         p->kernel[0] = '\0';
     }
@@ -277,7 +281,7 @@ static void run_ahead(void *state, int n_runs)
 }
 
 static void run_behind(void *state, const mxo_call *call, void *graph,
-                       void *stream)
+                       void *stream, int n_runs)
 {
     proxy *p = state;
 
@@ -288,6 +292,16 @@ static void run_behind(void *state, const mxo_call *call, void *graph,
     } else {
         proxy_add_launch(p->behind, graph, stream);
     }
+    if (n_runs > 1) {
+        (void)json_object_set_new(p->behind, "runs", json_integer(n_runs));
+    }
+}
+
+static void run_meanwhile(void *state)
+{
+    proxy *p = state;
+
+    p->is_busy = 1;
 }
 
 static int use_second(void *state, int is_second)
@@ -296,6 +310,24 @@ static int use_second(void *state, int is_second)
 
     p->in_second = is_second && (p->hello.can & CAN_CONTEXTS) != 0;
     return p->in_second;
+}
+
+static int close_second(void *state)
+{
+    proxy *p = state;
+    const char *text;
+
+    if ((p->hello.can & CAN_CLOSE) == 0) {
+        return 0;
+    }
+    p->in_second = 1;
+    const mxo_status status = proxy_ask(p, proxy_request("close"), &text);
+
+    p->in_second = 0;
+    if (status != MXO_OK) {
+        proxy_say_left(p, "close fails", text);
+    }
+    return status == MXO_OK;
 }
 
 static void fill_table(proxy *p)
@@ -332,7 +364,10 @@ static void fill_table(proxy *p)
                              .left = p->hello.left,
                              .ahead = run_ahead,
                              .behind = run_behind,
+                             .has_meanwhile = (can & CAN_MEANWHILE) != 0,
+                             .meanwhile = run_meanwhile,
                              .second = use_second,
+                             .close_second = close_second,
                              .seen = proxy_seen,
                              .say = proxy_say};
 }

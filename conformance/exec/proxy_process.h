@@ -28,6 +28,7 @@ struct proxy {
     greeting hello; /* "file" in its object is that of the first process */
     json_t *fences; /* of the next run */
     json_t *behind; /* the call behind it */
+    int is_busy;    /* it comes with launch_meanwhile() */
     strbuf message; /* of the last failure, all of it */
     char left[SUBJECT_TEXT]; /* changed by a call since begin() */
     char gone[512];          /* why it is over since begin() */

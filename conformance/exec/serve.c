@@ -126,7 +126,7 @@ static json_t *list_does(const server *s)
         (t->workspace != NULL ? CAN_WORKSPACE : 0) |
         (t->stream_open != NULL ? CAN_STREAM : 0) |
         (t->capture != NULL ? CAN_GRAPH | CAN_BEHIND_GRAPH : 0) | CAN_CONTEXTS |
-        CAN_BEHIND;
+        CAN_CLOSE | CAN_MEANWHILE | CAN_BEHIND;
     json_t *list = json_array();
 
     for (unsigned bit = 1; bit <= CAN_LAST; bit *= 2) {
@@ -400,6 +400,7 @@ static const struct {
                 {"time_copy", do_time_copy},
                 {"threads", do_threads},
                 {"describe", do_describe},
+                {"close", serve_close},
                 {"hello", do_hello},
                 {"workspace", serve_workspace},
                 {"stream_open", serve_stream_open},

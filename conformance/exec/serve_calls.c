@@ -4,6 +4,7 @@
 
 #include "call_json.h"
 #include "device/fence.h"
+#include "device/launch.h"
 #include "reply.h"
 #include "system/system.h"
 
@@ -74,8 +75,12 @@ static mxo_status make_behind(server *s, const json_t *behind, read_call *r)
     if (behind == NULL || (graph == NULL && call_from_json(r, behind) != 0)) {
         return MXO_OK;
     }
-    const mxo_status status = make(s, &m, (mxo_text){text, sizeof text});
+    const uint64_t n_runs = serve_number_in(behind, "runs");
+    mxo_status status = make(s, &m, (mxo_text){text, sizeof text});
 
+    for (uint64_t i = 1; status == MXO_OK && i < n_runs; i++) {
+        status = make(s, &m, (mxo_text){text, sizeof text});
+    }
     if (status != MXO_E_NOMEM && status < MXO_E_DEVICE) {
         return MXO_OK;
     }
@@ -100,6 +105,10 @@ static void make_and_reply(server *s, const made *m, const json_t *request)
     s->text[sizeof s->text - 1] = '\0';
     if (status == MXO_OK) {
         status = make_behind(s, json_object_get(request, "behind"), &behind);
+    }
+    if (status == MXO_OK &&
+        json_is_true(json_object_get(request, "meanwhile"))) {
+        launch_meanwhile(s->table, s->ctx, m->call);
     }
     if (status == MXO_OK) {
         status = s->table->synchronize(s->ctx, serve_text_of(s));
@@ -247,6 +256,24 @@ void serve_graph_close(server *s, const json_t *request)
 {
     if (s->table->graph_close != NULL) {
         s->table->graph_close(s->ctx, handle_in(request, "graph"));
+    }
+    (void)serve_text_of(s);
+    serve_reply_status(s, MXO_OK);
+}
+
+/* Of the second context; what that changes in the process is no call's. */
+void serve_close(server *s, const json_t *request)
+{
+    const int was_changed = process_state_differs(s->order, serve_text_of(s));
+
+    (void)request;
+    if (s->contexts[1] != NULL && s->ctx == s->contexts[1]) {
+        s->table->close(s->ctx);
+        s->contexts[1] = NULL;
+        s->ctx = s->contexts[0];
+    }
+    if (!was_changed) {
+        process_state_loaded(s->order);
     }
     (void)serve_text_of(s);
     serve_reply_status(s, MXO_OK);

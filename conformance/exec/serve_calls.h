@@ -48,5 +48,6 @@ void serve_stream_upload(server *s, const json_t *request);
 void serve_capture(server *s, const json_t *request);
 void serve_launch(server *s, const json_t *request);
 void serve_graph_close(server *s, const json_t *request);
+void serve_close(server *s, const json_t *request);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the example plugin that are made when it is asked to synchronize:
    each of them, read at once or then by a pointer; the last alone; the last
-   first; or wrong where another waits before it, or gives what it reads. */
+   first; the last four; or wrong where another waits before it, or four, or
+   gives what it reads, or where a buffer comes or gets bytes meanwhile. */
 #ifndef MXO_LATE_CALLS_H
 #define MXO_LATE_CALLS_H
 
@@ -13,6 +14,7 @@ static struct {
     int is_spoilt;
 } late[MOST_LATE];
 static int n_late;
+static int n_places;
 static int is_last_first;
 
 static int is_late(const char *fault)
@@ -21,7 +23,11 @@ static int is_late(const char *fault)
            strcmp(fault, "ok-pointer") == 0 ||
            strcmp(fault, "last-first") == 0 ||
            strcmp(fault, "behind-waiting") == 0 ||
-           strcmp(fault, "reads-early") == 0;
+           strcmp(fault, "reads-early") == 0 ||
+           strcmp(fault, "four-wait") == 0 ||
+           strcmp(fault, "ring-of-four") == 0 ||
+           strcmp(fault, "alloc-meanwhile") == 0 ||
+           strcmp(fault, "upload-meanwhile") == 0;
 }
 
 /* Whether what waits before a call spoils it. */
@@ -31,8 +37,17 @@ static int is_spoilt_by_waiting(const char *fault, const job *j)
 
     return n_late > 0 && ((strcmp(fault, "behind-waiting") == 0 &&
                            first->y.n_bytes != j->y.n_bytes) ||
+                          (strcmp(fault, "four-wait") == 0 && n_late > 3) ||
                           (strcmp(fault, "reads-early") == 0 &&
                            first->y.buffer == j->q.buffer));
+}
+
+/* What is allocated or uploaded meanwhile spoils what waits. */
+static void spoil_late(int is_so)
+{
+    for (int i = 0; is_so && i < n_late; i++) {
+        late[i].is_spoilt = 1;
+    }
 }
 
 static mxo_status late_run(const char *fault, const mxo_call *call,
@@ -42,10 +57,13 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
     const mxo_status status = check(call, &j, why);
 
     if (status == MXO_OK) {
+        const int is_ring = strcmp(fault, "ring-of-four") == 0;
         n_late = strcmp(fault, "one-place") == 0 ? 0 : n_late % MOST_LATE;
-        late[n_late].job = j;
-        late[n_late].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
-        late[n_late].is_spoilt = is_spoilt_by_waiting(fault, &j);
+        const int i = is_ring ? n_late % 4 : n_late;
+        late[i].job = j;
+        late[i].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
+        late[i].is_spoilt = is_spoilt_by_waiting(fault, &j);
+        n_places = is_ring ? 4 : MOST_LATE;
         is_last_first = strcmp(fault, "last-first") == 0;
         n_late++;
     }
@@ -55,7 +73,7 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
 static mxo_status late_synchronize(void *ctx, mxo_text why)
 {
     (void)ctx;
-    for (int n = 0; n < n_late; n++) {
+    for (int n = 0; n < n_late && n < n_places; n++) {
         const int i = is_last_first ? n_late - 1 - n : n;
         job *j = &late[i].job;
 

@@ -16,6 +16,7 @@
 
 static char contexts[64]; /* their addresses are what tells them apart */
 static int n_open;
+static int n_closed;
 static void *latest; /* the context that was opened last */
 
 static int is_fault(const char *name)
@@ -106,6 +107,7 @@ static int is_spoilt(void *ctx, const mxo_call *call, int guard_is_made,
            (is_fault("last-context") && ctx != latest) ||
            (is_fault("second-context") && ctx != contexts) ||
            (is_fault("one-thread") && n_threads == 1) ||
+           (is_fault("after-close") && n_closed > 0) ||
            (is_fault("one-buffer") &&
             call->in[0].buffer == call->out[0].buffer) ||
            (is_fault("at-start") &&
@@ -300,6 +302,25 @@ static mxo_status state_open(void **ctx, int device, mxo_text why)
     return status;
 }
 
+static mxo_status state_alloc(void *ctx, uint64_t n_bytes, void **buffer)
+{
+    spoil_late(is_fault("alloc-meanwhile"));
+    return example_alloc(ctx, n_bytes, buffer);
+}
+
+static mxo_status state_upload(void *ctx, void *buffer, uint64_t offset,
+                               const void *src, uint64_t n_bytes, mxo_text why)
+{
+    spoil_late(is_fault("upload-meanwhile"));
+    return example_upload(ctx, buffer, offset, src, n_bytes, why);
+}
+
+static void state_close(void *ctx)
+{
+    n_closed++;
+    example_close(ctx);
+}
+
 /* A subject that takes legal calls alone ends where it is given another. */
 static mxo_status legal_run(void *ctx, const mxo_call *call, mxo_text why)
 {
@@ -330,6 +351,9 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.name = "state";
     table.ops = ops;
     table.open = state_open;
+    table.close = state_close;
+    table.alloc = state_alloc;
+    table.upload = state_upload;
     table.dealloc = state_dealloc;
     table.run = is_fault("ok-legal-alone") ? legal_run : state_run;
     table.limits = is_fault("ok-legal-alone") ? legal_limits : NULL;
