@@ -94,6 +94,13 @@ static const fill_row fills[] = {
 #define ROWS "rows=1030,cols="
 #define SOME "profile=exact|MARLIN|TRITON,"
 #define MODEL_SIZES "2880|3072|4096|7168"
+#define PROMPT "tokens=480|2048,topk=2,experts=36|60,"
+#define ROUTED "top_k=1,"
+/* One profile of each backend with a swigluoai. */
+#define BACKENDS                                                       \
+    "MARLIN|TRITON|CPU|EMULATION|HUMMING|FLASHINFER_TRTLLM_MXFP4_BF16" \
+    "|FLASHINFER_TRTLLM_MXFP4_MXFP8|FLASHINFER_CUTLASS_MXFP4_BF16"     \
+    "|AITER_MXFP4_BF16|AITER_TRITON_MXFP4_BF16|B12X_MXFP4_BF16"
 /* A remainder of whatever tile is one of them. */
 #define COUNTS                                                             \
     "1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23|24|25|26" \
@@ -415,6 +422,34 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.layer_routed:tokens=1,top_k=1,experts=2,hidden=32,"
      "data=ordinary,inter=" MODEL_SIZES},
+    /* a size that is promised beside each profile, not the first alone */
+    EVERY("moe.layer_routed",
+          ROUTED "tokens=17,experts=5,hidden=32,inter=32,data=orderfree"),
+    OF("moe.layer_routed", BACKENDS,
+       ROUTED "tokens=33|129,experts=5,hidden=32,inter=32,data=orderfree"),
+    EVERY("moe.layer_routed",
+          ROUTED "tokens=2,experts=128|384,hidden=32,inter=32,data=orderfree"),
+    EVERY("moe.layer_routed",
+          ROUTED "tokens=1,experts=2,hidden=2880|7168,inter=32,data=ordinary"),
+    /* tokens of a long prompt, and experts of models that are no power of two
+     */
+    {2, 0, "moe.sort:layout=*,tokens=480|2048,top_k=2,num_experts=36|60"},
+    {2, 0, "moe.gemm1:" SOME PROMPT "hidden=32,inter=4,data=orderfree"},
+    {2, 0, "moe.gemm2:" SOME PROMPT "hidden=8,inter=32,data=ordinary"},
+    {2, 0, "moe.layer:" SOME PROMPT "hidden=32,inter=32,data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:" ROUTED
+     "tokens=480|2048,experts=36|60,hidden=32,inter=32,data=orderfree"},
+    {2, 0, "moe.nvfp4_gemm1:" PROMPT "hidden=16,inter=16,data=orderfree"},
+    {2, 0, "moe.nvfp4_gemm2:" PROMPT "hidden=16,inter=16,data=orderfree"},
+    {2, 0, "moe.nvfp4_layer:" PROMPT "hidden=16,inter=16,data=orderfree"},
+    {2, 0, "moe.finalize:tokens=480|2048,slots=2,rows=60,cols=8"},
+    {2, 0,
+     "moe.finalize:map=1,tokens=480|2048,slots=2,rows=60,cols=8,"
+     "experts=36|60"},
+    {2, 0, "moe.permute:sources=480|2048,rows=60,row_bytes=32"},
+    {2, 0, "route.topk:tokens=480|2048,experts=36|60,top_k=2"},
+    {2, 0, "route.topk:dialect=*,tokens=9,experts=36|60,top_k=1|4"},
     /* more than 2^25 codes of one tensor */
     {2, 0, "dequant.mx:rows=1,cols=33554496,data=random"},
     {2, 0, "quant.mx:rows=1,cols=33554496,data=ordinary"},
