@@ -389,9 +389,11 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
                   "layer %.200s: the sizes in the metadata leave out bytes "
                   "that are no pad",
                   l->prefix);
+        j->is_bad_input = 1;
         return -1;
     }
     if (i % W2 == 2 && restore_biases(l, live, rows, why) != 0) {
+        j->is_bad_input = 1;
         return -1;
     }
     bytes = file_bytes(l, i, bytes);

@@ -55,7 +55,9 @@ static int move(job *j, const convert_options *o, mxo_text why)
         o->to != NULL ? job_run_forward(j, why) : job_run_back(j, why);
 
     job_progress_end(j);
-    return status != 0 ? stop_exit_status(EXIT_RED) : EXIT_PASS;
+    return status == 0
+               ? EXIT_PASS
+               : stop_exit_status(j->is_bad_input ? EXIT_USAGE : EXIT_RED);
 }
 
 static void conclude(const job *j, const convert_options *o)

@@ -24,6 +24,7 @@ typedef struct job {
     const char *conversion;
     mover mover;
     sink sink;
+    int is_bad_input; /* back: the bytes are not what its metadata say */
     int is_stoppable; /* a signal or the time budget ends it */
     int is_slow; /* the oracle moves the bytes: one expert between two stops */
     progress
