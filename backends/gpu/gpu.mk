@@ -247,7 +247,7 @@ mxoplugins_DATA += plugins/mxo_hip.so
 CLEANFILES += plugins/mxo_hip.so $(hip_objects) $(hip_objects:.o=.d) \
 	$(hip_objects:=.log) plugins/hip.log
 -include $(hip_objects:.o=.d)
-hip_unit = $(MKDIR_P) $(@D) && { $(HIPCC) -x hip $(HIP_ARCH) $(GPU_HIPFLAGS) \
+hip_unit = $(MKDIR_P) $(@D) && { $(HIPCC) -x hip $(GPU_HIPFLAGS) $(HIP_ARCH) \
 	$(GPU_CPPFLAGS) -MD -MP -c -o $@ $< 2>$@.log || \
 	{ cat $@.log >&2; exit 1; }; }
 plugins/hip/%.o: $(top_srcdir)/%reldir%/%.c
