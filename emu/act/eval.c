@@ -191,7 +191,7 @@ uint64_t mxo_act_gated_eval(const mxo_act_gated *a, mxo_format to,
         return encode_class(to, y, y == MXO_CLASS_NAN ? 0 : neg);
     }
     /* alpha = 0: t stays zero, the sigmoid is 1/2 and the result exact.
-       alpha infinite: the sigmoid is 1, as for any t beyond the cut. */
+       alpha infinite: the sigmoid is 1, which is 1/2 of twice the gate. */
     mxo_act_problem p = {0};
 
     p.fn = MXO_F_SIGMOID;
@@ -205,8 +205,7 @@ uint64_t mxo_act_gated_eval(const mxo_act_gated *a, mxo_format to,
         p.t = mxo_mul64(a->alpha.mant, a->gate.mant);
         p.t_exp = a->alpha.exp + a->gate.exp;
     } else if (t == MXO_CLASS_INF) {
-        p.t.lo = 1;
-        p.t_exp = MXO_ACT_T_LG;
+        p.g.exp++;
     }
     return mxo_act_solve(&p, to, bits);
 }

@@ -43,6 +43,14 @@ static uint32_t to_f32(mxo_real x)
     return (uint32_t)encode(MXO_FMT_F32, x);
 }
 
+/* A number above zero in binary32, or zero, which stands for 1. */
+static int is_scale(mxo_real x)
+{
+    const uint32_t bits = to_f32(x);
+
+    return bits < INFINITE_F32 || bits == SIGN_F32;
+}
+
 const char *mxo_glu_check(const mxo_glu *unit)
 {
     const glu_rule *rule = &rules[unit->dialect];
@@ -64,6 +72,9 @@ const char *mxo_glu_check(const mxo_glu *unit)
     if (rule->beta == BETA_TWO_WAY && (to_f32(unit->beta) & ~SIGN_F32) != 0 &&
         to_f32(unit->beta) != ONE_F32) {
         return "beta is 0 or 1 in this dialect";
+    }
+    if (rule->alpha == ALPHA_FOLDED && !is_scale(unit->scale_gate)) {
+        return "scale_gate is a positive number";
     }
     return NULL;
 }
@@ -134,10 +145,10 @@ static uint32_t load(const glu_state *s, mxo_format from, uint64_t code)
     return s->rule->input == INPUT_BF16 ? mxo_glu_through(MXO_FMT_BF16, x) : x;
 }
 
-/* A positive finite number, or 0. */
+/* A positive number, infinity among them, or 0. */
 static uint32_t positive(mxo_real x)
 {
-    return x.cls == MXO_CLASS_FINITE && !x.neg ? to_f32(x) : 0;
+    return x.cls != MXO_CLASS_NAN && !x.neg ? to_f32(x) : 0;
 }
 
 void mxo_glu_start(glu_state *s, const mxo_glu *unit, uint64_t gate,
@@ -275,10 +286,10 @@ static mxo_real exact_up(const mxo_glu *unit, mxo_real x)
         if (nan_rule(unit) == MXO_GLU_NAN_PROPAGATE) {
             return x;
         }
-        bound.neg = nan_rule(unit) == MXO_GLU_NAN_LAUNDER_LOW;
+        bound.neg ^= nan_rule(unit) == MXO_GLU_NAN_LAUNDER_LOW;
         return bound;
     }
-    bound.neg = x.neg;
+    bound.neg ^= x.neg; /* a limit may be -0 */
     return mxo_real_cmp_abs(x, bound) > 0 ? bound : x;
 }
 

@@ -61,13 +61,13 @@ static mxo_real clamp(mxo_real x, mxo_real bound, int both)
         return x;
     }
     if (x.cls == MXO_CLASS_NAN) {
-        bound.neg = (uint8_t)both;
+        bound.neg ^= (uint8_t)both;
         return bound;
     }
     if ((x.neg && !both) || mxo_real_cmp_abs(x, bound) <= 0) {
         return x;
     }
-    bound.neg = x.neg;
+    bound.neg ^= x.neg; /* a limit may be -0 */
     return bound;
 }
 

@@ -62,6 +62,16 @@ static mxo_status check_choosers(const mxo_call *call, mxo_text why)
     return check_vector(call, "beta", experts, why);
 }
 
+/* SiTU's beta of ups; 0: none. */
+static mxo_real linear_of(const mxo_call *call)
+{
+    const mxo_real none = {0, 0, MXO_CLASS_ZERO, 0, 0};
+
+    return mxo_call_is(call, "linear_beta", "none")
+               ? none
+               : mxo_act_param(call, "linear_beta");
+}
+
 /* The unit that the parameters alone describe. */
 static mxo_glu unit_of(const mxo_call *call)
 {
@@ -81,7 +91,7 @@ static mxo_glu unit_of(const mxo_call *call)
         mxo_act_param(call, "alpha"),
         mxo_act_param(call, "beta"),
         mxo_act_param(call, "limit"),
-        mxo_act_param(call, "linear_beta"),
+        linear_of(call),
         mxo_act_param(call, "scale_gate"),
         !mxo_call_is(call, "limit", "none"),
     };

@@ -13,7 +13,8 @@ mxo_status infer_act_unary(const mxo_call *call, mxo_tensor *out_tensor,
     const mxo_tensor *x = mxo_call_in(call, "x");
     const char *to = mxo_call_text(call, "to");
 
-    if (mxo_act_param(call, "alpha").cls == MXO_CLASS_NAN) {
+    if (mxo_call_is(call, "fn", "silu_alpha") &&
+        mxo_act_param(call, "alpha").cls == MXO_CLASS_NAN) {
         return mxo_fail(MXO_E_PARAM, why, "act.unary: alpha is not a number");
     }
     mxo_out(out_tensor, 0, "y", mxo_dtype_by_name(to, strlen(to)), x->rank,

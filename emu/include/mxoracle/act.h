@@ -113,7 +113,7 @@ typedef struct mxo_glu {
     mxo_real alpha;  /* a constant that the dialect lacks is ignored */
     mxo_real beta;
     mxo_real limit;       /* MXO_CLASS_INF: none */
-    mxo_real linear_beta; /* of SiTU's up half; not positive or Inf: none */
+    mxo_real linear_beta; /* of SiTU's up half; not positive or NaN: none */
     mxo_real scale_gate;  /* of trtllm_gen: what gate and up are worth; zero
                              stands for 1 */
     int has_limit;        /* of trtllm_gen: infinity is a limit, not none */
@@ -126,7 +126,8 @@ const char *mxo_glu_name(mxo_glu_dialect dialect);
  * @brief The sentence that says why a unit cannot be evaluated, or NULL.
  *
  * Errors   EXACT alone takes from = f64; no constant is NaN; aiter_triton knows
- *          beta = 0 and beta = 1 only; a limit is not negative.
+ *          beta = 0 and beta = 1 only; a limit is not negative; scale_gate is
+ *          positive and finite, or zero.
  * Threads  pure.
  */
 const char *mxo_glu_check(const mxo_glu *unit);
