@@ -44,8 +44,11 @@ static int fits_constants(const mxo_call *call)
 {
     const double alpha = call_number(call, "alpha");
     const double beta = call_number(call, "beta");
+    const float scale = call_is(call, "dialect", "trtllm_gen")
+                            ? (float)call_number(call, "scale_gate")
+                            : 1;
 
-    return !(alpha != alpha || beta != beta);
+    return !(alpha != alpha || beta != beta) && scale >= 0 && isfinite(scale);
 }
 
 /* A unit with u or u + 1 behind the silu, and nothing between. */

@@ -36,7 +36,7 @@ typedef struct glu_call {
 /* min that propagates NaN, or returns the other one. */
 static double low(double a, double limit, int launder)
 {
-    return a < limit || (isnan(a) && !launder) ? a : limit;
+    return a <= limit || (isnan(a) && !launder) ? a : limit;
 }
 
 static double high(double a, double limit)
@@ -188,7 +188,7 @@ static float positive(const mxo_call *call, const char *key, float without)
 {
     const float x = (float)call_number(call, key);
 
-    return !call_is(call, key, "none") && x > 0 && isfinite(x) ? x : without;
+    return !call_is(call, key, "none") && x > 0 ? x : without;
 }
 
 /* Of results in binary64, and in binary32 for all others. */

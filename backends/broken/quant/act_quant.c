@@ -13,6 +13,12 @@ typedef struct fused {
     double limit;
 } fused;
 
+/* What is not below the limit, NaN too, becomes it; equal zeros stay. */
+static float least(float x, float limit)
+{
+    return x <= limit ? x : limit;
+}
+
 static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
                         double limit)
 {
@@ -20,11 +26,11 @@ static double activated(const broken *b, const fused *k, uint64_t r, uint64_t c,
     float u = (float)broken_load(k->x, r * 2 * k->cols + k->cols + c);
 
     if (isfinite(limit) && !IS(A70)) {
-        g = fminf(g, (float)limit);
+        g = least(g, (float)limit);
     }
     if (isfinite(limit)) {
-        u = IS(A71) ? u : fmaxf(u, -(float)limit);
-        u = fminf(u, (float)limit);
+        u = IS(A71) || u >= -(float)limit ? u : -(float)limit;
+        u = least(u, (float)limit);
     }
     const float e = (float)exp(-(double)g);
     const float d = 1.0f + e;

@@ -331,7 +331,7 @@ GLU_WIDE_FN codes_real glu_wide_gated(double g, const glu_wide *t, int endless,
         endless || (!is_level && !t->neg && glu_wide_is_below(&bound, t));
     const glu_wide gate = glu_wide_of(g);
     glu_wide y = glu_wide_times(&gate, is_far && (halves || ends) ? big : sum);
-    int side = -1;
+    int side = endless ? 0 : -1; /* the sigmoid of infinity is 1 */
 
     if (!halves && !ends) {
         return glu_wide_direct(&y, *t);

@@ -101,6 +101,11 @@ int cpu_steps_two_way(const cpu_steps *row)
     return (row->flags & TWO_WAY) != 0;
 }
 
+int cpu_steps_scaled(const cpu_steps *row)
+{
+    return (row->flags & FOLDED) != 0;
+}
+
 int cpu_steps_any_limit(const cpu_steps *row)
 {
     return (row->flags & (POSITIVE | NEVER)) != 0;

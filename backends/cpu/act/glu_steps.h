@@ -17,6 +17,8 @@ const cpu_steps *cpu_steps_of(const char *name);
 uint8_t cpu_steps_nan(const cpu_steps *row);
 /* 1 if beta must be 0 or 1. */
 int cpu_steps_two_way(const cpu_steps *row);
+/* 1 if it has a scale, which is positive; 0 stands for 1. */
+int cpu_steps_scaled(const cpu_steps *row);
 /* 1 if a negative limit is a way of having none. */
 int cpu_steps_any_limit(const cpu_steps *row);
 

@@ -55,6 +55,10 @@ mxo_status cpu_glu_check(const cpu_glu_unit *unit, const cpu_glu *c,
         c->beta != 1) {
         return cpu_fail(MXO_E_PARAM, why, "beta is 0 or 1 in this dialect");
     }
+    if (unit->steps != NULL && cpu_steps_scaled(unit->steps) &&
+        !(c->scale >= 0 && c->scale - c->scale == 0)) {
+        return cpu_fail(MXO_E_PARAM, why, "scale_gate is a positive number");
+    }
     if (finite != 0) {
         return cpu_fail(MXO_E_UNSUPPORTED, why,
                         "the cpu backend wants finite constants");

@@ -368,8 +368,8 @@ static mxo_status check(const mxo_call *call, finalize_job *job, mxo_text why)
         (job->slots == 0 || job->x->shape[0] != shape[0] * job->slots)) {
         return cpu_fail(MXO_E_PARAM, why, "top_k does not divide x's rows");
     }
-    if (y_shape[1] > job->x->shape[1]) {
-        return cpu_fail(MXO_E_PARAM, why, "hidden_dim is beyond x");
+    if (hidden < 0 || y_shape[1] > job->x->shape[1]) {
+        return cpu_fail(MXO_E_PARAM, why, "hidden_dim is below 0, or beyond x");
     }
     return check_pairs(call, shape, why);
 }

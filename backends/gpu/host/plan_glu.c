@@ -198,9 +198,12 @@ mxo_status glu_numbers(const mxo_call *call, glu_args *a, mxo_text why)
     if (row->alpha == GLU_ALPHA_TYPED && a->to != GLU_F64) {
         a->alpha = host_through((int)a->from, a->alpha);
     }
-    a->scale = call_number(call, "scale_gate") == 0
-                   ? 1.0f
-                   : (float)call_number(call, "scale_gate");
+    a->scale = (float)call_number(call, "scale_gate");
+    if (row->d.folded && !(a->scale >= 0 && a->scale - a->scale == 0)) {
+        return gpu_fail(MXO_E_PARAM, why,
+                        "act.glu: scale_gate is a positive number");
+    }
+    a->scale = a->scale == 0 ? 1.0f : a->scale;
     a->linear = call_is(call, "linear_beta", "none")
                     ? 0.0f
                     : (float)call_number(call, "linear_beta");

@@ -198,10 +198,10 @@ static mxo_status finalize_shapes(const mxo_call *call, finalize_args *a,
         return gpu_fail(MXO_E_SHAPE, why,
                         "moe.finalize: too many slots, or too few rows");
     }
-    if (a->cols > a->x_cols ||
+    if (hidden < 0 || a->cols > a->x_cols ||
         (pairs == NULL && (slots == 0 || x->shape[0] != tokens * slots))) {
         return gpu_fail(MXO_E_PARAM, why,
-                        "moe.finalize: hidden_dim is beyond x, or top_k does "
+                        "moe.finalize: hidden_dim is not in x, or top_k does "
                         "not divide its rows");
     }
     const gpu_want want = {finalize_dtype(a->to), 2, {tokens, a->cols}};

@@ -282,10 +282,10 @@ GPU_FN uint32_t glu_tier3(int to, double t, glu_product f)
     const glu_pair one = {1, 0};
     glu_pair product = {f.first, f.second + f.third};
 
-    if (t > 70) { /* the product less a little */
+    if (t > 70) { /* the product less a little; nothing, if t is infinite */
         const double rest = f.second != 0 ? f.second : f.third;
         const int side = glu_direction(f.first, rest);
-        return glu_round(to, f.first, side == 0 ? -1 : side);
+        return glu_round(to, f.first, side == 0 && t - t == 0 ? -1 : side);
     }
     if (t < 0x1p-60 && t > -0x1p-60) {
         const double second = f.second + f.first * (t / 2);
