@@ -181,6 +181,26 @@ static const grid_row grid[] = {
     {2, 0,
      "act.glu:dialect=*,from=f32,to=f32|bf16,limit=none,rows=3,cols=65,"
      "data=corners"},
+    {2, 0, /* -0 is a limit, and the clamps compare with it */
+     "act.glu:dialect=exact|triton|triton_torch|aiter|aiter_triton|"
+     "gpt_oss_torch|trtllm,nan=*,beta=0|1,limit=-0,from=f32,to=f32|f64,rows=3,"
+     "cols=9,data=limits|corners"},
+    {2, 0,
+     "act.glu_quant:dialect=*,from=*,limit=-0,group=32,rows=5,cols=64,"
+     "data=corners|ordinary"},
+    {2, 0, /* an infinite alpha: the sigmoid is 1 or 0, and halves are ties */
+     "act.glu:dialect=exact,from=*,to=*,alpha=inf|-inf,beta=0,limit=none,"
+     "rows=3,cols=33,data=ordinary|verges"},
+    {2, 0, "act.unary:fn=silu_alpha,to=*,alpha=inf|-inf|1e39,n=46,data=verges"},
+    {2, 0, /* a parameter that the function does not have */
+     "act.unary:fn=exp|tanh|silu|exp_u20,to=*,alpha=nan,n=33,data=ordinary"},
+    {2, 0, /* an infinite beta of ups goes through the steps; NaN is none */
+     "act.glu:dialect=situ|situ_vllm|situ_aiter|situ_flashinfer|situ_mega|"
+     "situ_b12x,linear_beta=inf|1e39|nan,from=f32,to=f32|bf16,rows=5,cols=9,"
+     "data=ordinary|corners"},
+    {2, 0, /* what is zero in binary32 stands for 1 */
+     "act.glu:dialect=trtllm_gen,from=f32,to=f32,scale_gate=0|1e-46|1e-40,"
+     "rows=3,cols=9,data=ordinary"},
     {2, 0, /* a factor of gate and up, as NVFP4 layers have it */
      "act.glu:dialect=trtllm_gen,from=f32,to=f32,scale_gate=0.0037|3,alpha=1,"
      "beta=0|0.5,limit=none|7,rows=3,cols=65,data=ordinary"},

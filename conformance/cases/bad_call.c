@@ -66,6 +66,7 @@ static const grid_row grid[] = {
     {2, 0, PERMUTE "top_k=0|-1"},
     {2, 0, PERMUTE "pad=-1|256"},
     {2, 0, FINALIZE "rows=6,tokens=3,slots=2,hidden_dim=-1|9"},
+    {2, 0, "moe.finalize:sum=*,cols=1,rows=6,tokens=3,slots=2,hidden_dim=-1"},
     {2, 0, FINALIZE "source=pairs,rows=5,tokens=3,slots=2"},
     {2, 0, FINALIZE "source=pairs,weight=none,rows=5,top_k=2|0|-1"},
     {2, 0, "quant.group:rows=4,cols=256,group_cols=-1"},
@@ -125,6 +126,10 @@ static const grid_row grid[] = {
     {2, 0, "layout.index:n=4,rows=-1"},
     {2, 0, "layout.index:n=4,cols=-1"},
     {2, 0, "act.glu:rows=2,cols=32,limit=-1|nan"},
+    {2, 0,
+     "act.glu:dialect=trtllm_gen,to=*,rows=2,cols=32,scale_gate=-1|nan|inf|"
+     "1e39"},
+    {2, 0, "act.unary:fn=silu_alpha,to=*,n=33,alpha=nan"},
     {2, 0, "act.glu:rows=3,cols=32,tile=0|-1,per_expert=none|limit"},
     {2, 0, "act.glu:rows=2,cols=32,alpha=nan"},
     {2, 0, "act.glu:rows=2,cols=32,beta=nan"},
