@@ -150,9 +150,13 @@ static int64_t row_of(const plan *p, uint64_t pair)
     return p->index != NULL ? (int32_t)mxo_load(p->index, pair) : (int64_t)pair;
 }
 
+/* An index is looked at even where the map leaves the pair out. */
 static mxo_status check_data(const plan *p, mxo_text why)
 {
     for (uint64_t i = 0; i < p->tokens * p->top_k; i++) {
+        const int64_t row =
+            p->index != NULL ? (int32_t)mxo_load(p->index, i) : (int64_t)i;
+
         if (p->map != NULL &&
             (int32_t)mxo_load(p->ids, i) >= (int64_t)p->map->shape[0]) {
             return mxo_fail(MXO_E_PARAM, why,
@@ -161,8 +165,6 @@ static mxo_status check_data(const plan *p, mxo_text why)
                             (unsigned long long)(i / p->top_k),
                             (unsigned long long)(i % p->top_k));
         }
-        const int64_t row = row_of(p, i);
-
         if (row < -1 || row >= (int64_t)p->x->shape[0]) {
             return mxo_fail(MXO_E_PARAM, why,
                             "moe.finalize: index[%llu,%llu] = %lld is no row "

@@ -174,6 +174,8 @@ START_TEST(bad_indices_are_refused)
     const float w[2] = {0};
     const int32_t over[] = {0, 2};
     const int32_t under[] = {-2, 0};
+    const int32_t ids[] = {0, 0};
+    const int32_t nowhere[] = {-1};
     emu_call c;
 
     emu_begin(&c, "moe.finalize", "from=f32");
@@ -186,6 +188,13 @@ START_TEST(bad_indices_are_refused)
     emu_in(&c, "index", MXO_I32, under, 2, 1, 2);
     emu_in(&c, "topk_weights", MXO_F32, w, 2, 1, 2);
     emu_refuses(&c, MXO_E_PARAM, "index[0,0]");
+    emu_begin(&c, "moe.finalize", "from=f32,map=1");
+    emu_in(&c, "x", MXO_F32, x, 2, 2, 1);
+    emu_in(&c, "index", MXO_I32, over, 2, 1, 2);
+    emu_in(&c, "topk_weights", MXO_F32, w, 2, 1, 2);
+    emu_in(&c, "topk_ids", MXO_I32, ids, 2, 1, 2);
+    emu_in(&c, "expert_map", MXO_I32, nowhere, 1, 1);
+    emu_refuses(&c, MXO_E_PARAM, "index[0,1]"); /* of a pair left out */
     emu_begin(&c, "moe.finalize", "from=f32,weight=none,source=pairs,top_k=3");
     emu_in(&c, "x", MXO_F32, x, 2, 2, 1);
     emu_refuses(&c, MXO_E_PARAM, "top_k");
