@@ -276,6 +276,10 @@ static int64_t *rows_of(const mxo_call *call, uint64_t pairs, uint64_t rows,
     *status = row == NULL ? MXO_E_NOMEM : MXO_OK;
     for (uint64_t i = 0; *status == MXO_OK && i < pairs; i++) {
         row[i] = index != NULL ? index_at(index, i) : (int64_t)i;
+        if (row[i] < -1 || row[i] >= (int64_t)rows) {
+            *status = cpu_fail(MXO_E_PARAM, why, "an index is no row of x");
+            break;
+        }
         if (map != NULL) {
             const int32_t id = index_at(ids, i);
 
@@ -285,9 +289,6 @@ static int64_t *rows_of(const mxo_call *call, uint64_t pairs, uint64_t rows,
                 break;
             }
             row[i] = id < 0 || index_at(map, (uint64_t)id) < 0 ? -1 : row[i];
-        }
-        if (row[i] < -1 || row[i] >= (int64_t)rows) {
-            *status = cpu_fail(MXO_E_PARAM, why, "an index is no row of x");
         }
     }
     if (*status != MXO_OK) {
