@@ -348,6 +348,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.finalize:source=permuted,tokens=3,slots=2,rows=6,cols=8,data=under"},
     {2, 0,
+     "moe.finalize:source=permuted,map=1,experts=1|2,tokens=3,slots=2,rows=6,"
+     "cols=8,data=stray|under"},
+    {2, 0,
      "moe.finalize:map=1,experts=4,tokens=3,slots=2,rows=6,cols=8,"
      "data=astray"},
     {2, 0,
