@@ -78,9 +78,7 @@ static void judge_vendor(judging *j, const char *op)
     if (j->n_rows == 0) {
         finding_add(&j->found, VECTOR_UNKNOWN,
                     "no row of the table fits its parameters %.200s",
-                    safetensors_meta(j->scope.file, "params") == NULL
-                        ? "{}"
-                        : safetensors_meta(j->scope.file, "params"));
+                    safetensors_meta(j->scope.file, "params"));
     }
     check_coverage(j);
 }

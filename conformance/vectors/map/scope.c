@@ -24,12 +24,14 @@ mxo_status scope_open(scope *s, const char *path, safetensors *file,
     memset(s, 0, sizeof *s);
     s->path = path;
     s->file = file;
-    if (text != NULL && strlen(text) > MOST_PARAMS) {
+    if (text == NULL) {
+        return say(MXO_E_SHAPE, why, "has no params in its metadata");
+    }
+    if (strlen(text) > MOST_PARAMS) {
         return say(MXO_E_SHAPE, why, "has params of more than %d bytes",
                    MOST_PARAMS);
     }
-    s->params =
-        json_loads(text == NULL ? "{}" : text, JSON_REJECT_DUPLICATES, &error);
+    s->params = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(s->params)) {
         return say(MXO_E_SHAPE, why, "has params that are no JSON object");
     }

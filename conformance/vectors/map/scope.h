@@ -25,7 +25,7 @@ typedef struct scope {
     uint32_t judged[MXO_MAX_TENSORS]; /* times compared */
 } scope;
 
-/* Parse the metadata "params"; SHAPE if it is no JSON object. */
+/* Parse the metadata "params"; SHAPE if there is none, or no JSON object. */
 MXO_MUST_CHECK mxo_status scope_open(scope *s, const char *path,
                                      safetensors *file, mxo_text why);
 void scope_close(scope *s);
