@@ -278,6 +278,19 @@ static int find_op(const op_schema **schema, word_span name, mxo_text why)
                   cli_suggestion(&near, hint, sizeof hint));
 }
 
+/* Do the sizes of every tensor come out whole? */
+static int check_sizes(const test_case *c, mxo_text why)
+{
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t dtype;
+    int bad = 0;
+
+    for (int i = 0; i < c->schema->n_inputs && !bad; i++) {
+        bad = case_has_input(c, i) && case_input(c, i, &dtype, shape, why) != 0;
+    }
+    return bad ? -1 : 0;
+}
+
 int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
@@ -321,7 +334,7 @@ int case_parse(test_case *c, const char *text, mxo_text why)
             return refuse(why, "%s is given twice", key);
         }
     }
-    if (complete_dims(c, given, why) != 0 ||
+    if (complete_dims(c, given, why) != 0 || check_sizes(c, why) != 0 ||
         (c->flaw[0] != '\0' && case_check_invalid(c, why) != 0)) {
         return -1;
     }

@@ -173,7 +173,9 @@ START_TEST(inexact_extents_are_refused)
     uint32_t dtype;
     test_case c;
 
-    ck_assert_int_eq(case_parse(&c, "dequant.mx:rows=1,cols=48", why), 0);
+    ck_assert_int_eq(case_parse(&c, "dequant.mx:rows=1,cols=48", why), -1);
+    ck_assert_str_eq(sentence, "cols=48 is not a multiple of 32");
+    sentence[0] = '\0';
     ck_assert_int_eq(case_input(&c, 0, &dtype, shape, why), 0);
     ck_assert_uint_eq(shape[1], 24);
     ck_assert_int_eq(case_input(&c, 1, &dtype, shape, why), -1);
