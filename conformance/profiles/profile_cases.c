@@ -141,6 +141,12 @@ static int declare(layer_grid *t, const char *profile, const char *entry)
     char name[OP_WORD];
     char key[OP_WORD];
 
+    if (entry[left.len] == '=' && span_copy(left, key) &&
+        op_dim_index(layer, key) >= 0) {
+        return cli_refuse("--profile=%s,%s: %s is a size, and the cases of a "
+                          "profile have their own",
+                          profile, entry, key);
+    }
     if (entry[left.len] != '=' || !span_copy(left, key) ||
         op_param_index(layer, key) < 0) {
         return cli_refuse("--profile=%s,%s: %s has no such key=value", profile,
