@@ -19,6 +19,7 @@ EXTRA_DIST += \
 	%reldir%/killers \
 	%reldir%/lane-distcheck \
 	%reldir%/lane-oss-fuzz \
+	%reldir%/lane-drawn \
 	%reldir%/lane-hip-targets \
 	%reldir%/lane-portable \
 	%reldir%/lane-sanitizers \
