@@ -2,12 +2,17 @@
 /* See stop.h. */
 #include "stop.h"
 
+#include "cli.h"
 #include "number.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const struct {
     int number;
@@ -27,7 +32,19 @@ static volatile sig_atomic_t caught;
 static volatile double caught_s[N_SIGNALS]; /* 0: not yet */
 static double deadline_s;                   /* 0: none */
 static const char *own_reason;
-static int is_late;
+static _Atomic int is_late;
+
+/* Whoever leaves work that goes on; see stop_leave_with(). */
+enum { IDLE, WORKING, LEAVING };
+
+enum { LEAVE_STACK = 1 << 20, LOOK_MS = 50 };
+
+static const double patience_s = 2;
+static _Atomic int phase = IDLE;
+static volatile sig_atomic_t is_watched; /* there is a thread that waits */
+static sem_t told;                       /* of a signal */
+static int (*leave_work)(void *state);
+static void *leave_state;
 
 double clock_s(void)
 {
@@ -44,6 +61,9 @@ static void on_signal(int number)
     const double now_s = clock_s();
 
     caught = number;
+    if (is_watched) {
+        (void)sem_post(&told);
+    }
     for (int i = 0; i < N_SIGNALS; i++) {
         if (signals[i].number != number || number == SIGPIPE) {
             continue;
@@ -120,6 +140,90 @@ int stop_exit_status(int otherwise)
 int stop_exit_status_of(const char *reason, int otherwise)
 {
     return reason == NULL ? otherwise : stop_exit_status(otherwise);
+}
+
+void stop_work_begin(void)
+{
+    phase = WORKING;
+}
+
+void stop_work_end(void)
+{
+    int expected = WORKING;
+
+    while (!atomic_compare_exchange_strong(&phase, &expected, IDLE)) {
+        (void)pause(); /* the process ends; a second signal does it at once */
+        expected = WORKING;
+    }
+}
+
+static void sleep_s(double seconds)
+{
+    const time_t whole = (time_t)seconds;
+    const struct timespec t = {whole, (long)((seconds - (double)whole) * 1e9)};
+
+    (void)nanosleep(&t, NULL);
+}
+
+/* Until there is a reason to stop. */
+static void wait_for_reason(void)
+{
+    struct timespec until;
+
+    while (!stop_requested()) {
+        if (deadline_s <= 0) {
+            (void)sem_wait(&told);
+            continue;
+        }
+        const double left_s = stop_left();
+
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += (time_t)left_s + 1;
+        (void)sem_timedwait(&told, &until);
+    }
+}
+
+/* The work goes on meanwhile, so that no lock stays taken for good. */
+static void *watch(void *unused)
+{
+    int expected = WORKING;
+
+    (void)unused;
+    wait_for_reason();
+    sleep_s(patience_s);
+    while (!atomic_compare_exchange_strong(&phase, &expected, LEAVING)) {
+        sleep_s(LOOK_MS / 1e3);
+        expected = WORKING;
+    }
+    const int status = leave_work(leave_state);
+
+    _exit(cli_end(status));
+}
+
+void stop_leave_with(int (*leave)(void *state), void *state)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+
+    leave_work = leave;
+    leave_state = state;
+    if (is_watched || sem_init(&told, 0, 0) != 0 ||
+        pthread_attr_init(&attributes) != 0) {
+        return;
+    }
+    /* Signals go to the thread that works. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    (void)pthread_attr_setstacksize(&attributes, LEAVE_STACK);
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    is_watched = 1; /* before the thread waits */
+    if (pthread_create(&thread, &attributes, watch, NULL) != 0) {
+        is_watched = 0;
+    }
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
 }
 
 double stop_parse_budget(const char *text)

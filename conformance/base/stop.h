@@ -34,6 +34,16 @@ int stop_exit_status(int otherwise);
    A signal that comes later is too late for both. */
 int stop_exit_status_of(const char *reason, int otherwise);
 
+/* Between these two stands work that asks nothing, however long it takes: a
+   fill, a call in this process, a comparison.  If a signal or the end of the
+   time budget is two seconds old and it still goes on, leave(state) is called
+   in a thread beside it, and the process ends with the status that it returns.
+   What leave() reads the work must not write.  They do not nest. */
+void stop_work_begin(void);
+void stop_work_end(void);
+/* From now on, in this process; without memory for a thread nothing is. */
+void stop_leave_with(int (*leave)(void *state), void *state);
+
 /* "90", "90s", "10m" or "2h" in seconds; 0 if it is none of them. */
 double stop_parse_budget(const char *text);
 

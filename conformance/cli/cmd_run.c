@@ -43,18 +43,6 @@ typedef struct session {
     char last_repro[sizeof((report_result *)NULL)->repro];
 } session;
 
-/* What loading it changed is undone before calls are judged, as it may only lie
-   in what it links; an engine that loads the same does not undo it. */
-static void tell_left(const backend_info *info)
-{
-    if (info->left[0] != '\0') {
-        cli_line(stderr, 2,
-                 "note: loading %s leaves something behind: %s. That is undone "
-                 "before calls are judged.",
-                 info->name, info->left);
-    }
-}
-
 /* A plugin the user named must load: anything else is bad usage. */
 static int open_pools(session *s)
 {
@@ -67,7 +55,7 @@ static int open_pools(session *s)
                       ref->shown[0] == '\0' ? info->name : ref->shown);
         memcpy(info->name, s->chosen.ref[i].shown, sizeof info->name);
         info->is_given = ref->is_given;
-        tell_left(info);
+        subject_lines_left(info);
         if (info->is_given && info->version[0] == '\0' &&
             info->absent == VERDICT_ERROR) {
             char option[2 * BACKEND_COMMAND];
@@ -126,15 +114,13 @@ static void write_repro(const session *s, const char *before, const char *text,
 /* To every report, in the light of the baseline. */
 static void report(session *s, report_result *r, verdict *v)
 {
-    const int is_noisy = s->o->verbose > 0;
-
     r->backend = &s->infos[s->current];
     r->judged = v->status;
     r->v = v;
     if (s->o->baseline != NULL) {
         baseline_judge(&s->expected, r, v);
     }
-    if (is_noisy || verdict_is_red(v->status)) {
+    if (s->o->verbose > 0 || verdict_is_red(v->status)) {
         progress_wipe(&s->progress);
     }
     report_set_result(&s->reports, r);
@@ -242,18 +228,15 @@ static void find_pending(session *s)
     }
 }
 
-/* How much of what was asked for the backend does not take. */
-static void say_outside(const session *s)
+/* What is left to say of the backend at work. */
+static int end_verdicts(session *s)
 {
-    const size_t n = s->n_near + s->n_outside;
-
-    if (n > 0 && s->o->verbose >= 0) {
-        (void)fprintf(stderr,
-                      "mxoracle: %s: %zu of %zu cases lie outside its declared "
-                      "limits; %zu of these were judged as the nearest "
-                      "within\n",
-                      s->infos[s->current].name, n, s->pending.n, s->n_near);
+    replay_until(s, s->plan.cases.n);
+    if (s->o->verbose >= 0) {
+        subject_lines_outside(&s->infos[s->current], s->n_near + s->n_outside,
+                              s->n_near, s->pending.n);
     }
+    return 0;
 }
 
 static int judge_backend(session *s)
@@ -270,11 +253,7 @@ static int judge_backend(session *s)
     if (s->pending.n > 0) {
         status = worker_pool_run(s->pools[s->current], &s->pending, judged, s);
     }
-    if (status == 0) {
-        replay_until(s, s->plan.cases.n);
-    }
-    say_outside(s);
-    return status;
+    return status == 0 ? end_verdicts(s) : status;
 }
 
 /* Cases that are given by name, and a part of a run, cover what they cover. */
@@ -335,6 +314,20 @@ static void end_backend(session *s)
     verdict_clear(&v);
 }
 
+/* Nothing more is judged. */
+static void end_reports(session *s)
+{
+    progress_end(&s->progress);
+    s->run.stopped = stop_reason();
+    report_lost(s);
+    for (int k = 0; !s->o->allow_declines && k < s->chosen.n && is_whole(s);
+         k++) {
+        const subject_lines lines = lines_of(s, k);
+        subject_lines_undeclared(&lines, &s->counts, &s->expected);
+    }
+    report_set_end(&s->reports, &s->counts);
+}
+
 static int judge_all(session *s)
 {
     int status = 0;
@@ -348,16 +341,7 @@ static int judge_all(session *s)
         }
         worker_pool_destroy(&s->pools[i]);
     }
-    progress_end(&s->progress);
-    s->run.stopped = stop_reason();
-    report_lost(s);
-    for (int k = 0; k < s->chosen.n && is_whole(s); k++) {
-        const subject_lines lines = lines_of(s, k);
-        if (!s->o->allow_declines) {
-            subject_lines_undeclared(&lines, &s->counts, &s->expected);
-        }
-    }
-    report_set_end(&s->reports, &s->counts);
+    end_reports(s);
     return status == 0 && !s->is_unwritten ? EXIT_PASS : EXIT_BROKEN;
 }
 
@@ -435,6 +419,26 @@ static int prepare(session *s)
     return status;
 }
 
+static int close_reports(session *s, int status)
+{
+    const int closed = report_set_close(&s->reports);
+    const int worse = status != EXIT_PASS ? status : closed;
+
+    return worse != EXIT_PASS
+               ? worse
+               : stop_exit_status_of(s->run.stopped, exit_status(s));
+}
+
+/* In the middle of a case, which is not judged. */
+static int leave(void *state)
+{
+    session *s = state;
+
+    (void)end_verdicts(s);
+    end_reports(s);
+    return close_reports(s, s->is_unwritten ? EXIT_BROKEN : EXIT_PASS);
+}
+
 static int run_session(session *s)
 {
     report_run_begin(&s->run, "run");
@@ -448,13 +452,8 @@ static int run_session(session *s)
     }
     progress_begin(&s->progress, s->run.n_planned, s->o->verbose >= 0);
     progress_tick(&s->progress);
-    status = judge_all(s);
-    const int closed = report_set_close(&s->reports);
-
-    if (status != EXIT_PASS || closed != EXIT_PASS) {
-        return status != EXIT_PASS ? status : closed;
-    }
-    return stop_exit_status_of(s->run.stopped, exit_status(s));
+    stop_leave_with(leave, s);
+    return close_reports(s, judge_all(s));
 }
 
 static void clear(session *s)

@@ -6,7 +6,6 @@
 #include "base/cli.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/stop.h"
 #include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
@@ -87,16 +86,7 @@ static int call(const command *c, int argc, char **argv)
     /* Whoever reads along, or what is left of a run that is killed, has whole
        lines. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    const int status = c->function(argc, argv);
-    const int is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
-
-    if (is_lost && stop_is_unread()) {
-        return stop_exit_status(status);
-    }
-    if (is_lost && status != EXIT_BROKEN) {
-        fputs("mxoracle: standard output cannot be written in full\n", stderr);
-    }
-    return is_lost ? EXIT_BROKEN : status;
+    return cli_end(c->function(argc, argv));
 }
 
 static int show_help(int argc, char **argv)

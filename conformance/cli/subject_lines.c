@@ -2,6 +2,8 @@
 /* See subject_lines.h. */
 #include "subject_lines.h"
 
+#include "base/cli.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -46,5 +48,27 @@ void subject_lines_end(const subject_lines *l, verdict *v, const char *repro)
     if (verdict_is_red(v->status)) {
         (void)snprintf(r.repro, sizeof r.repro, "%s", repro);
         say(l, &r, v);
+    }
+}
+
+void subject_lines_left(const backend_info *who)
+{
+    if (who->left[0] != '\0') {
+        cli_line(stderr, 2,
+                 "note: loading %s leaves something behind: %s. That is undone "
+                 "before calls are judged.",
+                 who->name, who->left);
+    }
+}
+
+void subject_lines_outside(const backend_info *who, size_t n, size_t n_near,
+                           size_t n_asked)
+{
+    if (n > 0) {
+        (void)fprintf(stderr,
+                      "mxoracle: %s: %zu of %zu cases lie outside its declared "
+                      "limits; %zu of these were judged as the nearest "
+                      "within\n",
+                      who->name, n, n_asked, n_near);
     }
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/say.h"
+#include "base/stop.h"
 #include "exec/process_state.h"
 #include "limits.h"
 #include "past.h"
@@ -294,11 +295,13 @@ void opened_judge_case(opened_judge *o, const test_case *c, uint64_t seed,
     limits_place place = limits_find(limits, &o->j.oracle, o->is_drawn, &asked);
 
     memset(v, 0, sizeof *v);
+    stop_work_begin();
     if (place == LIMITS_OUTSIDE) {
         conclude_outside(v);
     } else {
         place = judge_within(o, limits, &asked, seed, place, v);
     }
+    stop_work_end();
     v->limits = (int)place;
 }
 

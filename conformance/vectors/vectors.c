@@ -98,7 +98,9 @@ static int judge_subject(const vector_subject *who, const path_list *list,
     }
     report_subject(report, who, &greeting);
     for (size_t i = 0; !stop_requested() && i < list->n; i++) {
+        stop_work_begin();
         vector_judge(list->path[i], &o.j, &result);
+        stop_work_end();
         report_judged(report, list->path[i], &result);
     }
     if (stop_requested()) {
@@ -113,6 +115,13 @@ static int judge_subject(const vector_subject *who, const path_list *list,
     return 0;
 }
 
+/* In the middle of a file, which is not judged. */
+static int leave(void *state)
+{
+    report_subject_end(state);
+    return report_end(state);
+}
+
 static int judge_all(const vector_subject *subjects, int n,
                      const path_list *list, const vector_options *options)
 {
@@ -120,6 +129,7 @@ static int judge_all(const vector_subject *subjects, int n,
     const int opened = report_start(&report, subjects, n, list->n, options);
     int bad = 0;
 
+    stop_leave_with(leave, &report);
     for (int i = 0; opened == EXIT_PASS && !bad && !report.refused &&
                     !stop_requested() && i < n;
          i++) {
