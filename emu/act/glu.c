@@ -43,17 +43,10 @@ static uint32_t to_f32(mxo_real x)
     return (uint32_t)encode(MXO_FMT_F32, x);
 }
 
-/* A number above zero in binary32, or zero, which stands for 1. */
-static int is_scale(mxo_real x)
-{
-    const uint32_t bits = to_f32(x);
-
-    return bits < INFINITE_F32 || bits == SIGN_F32;
-}
-
 const char *mxo_glu_check(const mxo_glu *unit)
 {
     const glu_rule *rule = &rules[unit->dialect];
+    const uint32_t scale = to_f32(unit->scale_gate); /* zero stands for 1 */
 
     if (unit->alpha.cls == MXO_CLASS_NAN || unit->beta.cls == MXO_CLASS_NAN) {
         return "alpha and beta are numbers";
@@ -73,7 +66,8 @@ const char *mxo_glu_check(const mxo_glu *unit)
         to_f32(unit->beta) != ONE_F32) {
         return "beta is 0 or 1 in this dialect";
     }
-    if (rule->alpha == ALPHA_FOLDED && !is_scale(unit->scale_gate)) {
+    if (rule->alpha == ALPHA_FOLDED && scale >= INFINITE_F32 &&
+        scale != SIGN_F32) {
         return "scale_gate is a positive number";
     }
     return NULL;
