@@ -310,6 +310,7 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
     }
     broken_look_behind(b, call);
     look_at_places(b, call);
+    b->is_wrong_way = broken_is_wrong_way(b, call);
     call = IS(V13) ? unbox(b, call) : call;
     if (call == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
@@ -377,9 +378,10 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     job->call.stream = IS(H62) ? NULL : stream;
     broken_launching(b, job);
     b->is_fourth = IS(H82) && ++job->n_launches > 3;
+    b->is_launch = 1;
     const mxo_status status = run_call(b, &job->call, why);
 
-    b->is_fourth = 0;
+    b->is_launch = b->is_fourth = 0;
     if (status == MXO_OK) {
         broken_launched(b, job);
     }

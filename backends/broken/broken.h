@@ -97,6 +97,8 @@ typedef struct broken {
     int starts_a_buffer; /* H80: one does */
     uint64_t n_closed;   /* H81: contexts, before it was opened */
     int is_fourth;       /* H82: launch of a graph, or a later one */
+    int is_launch;       /* the call under way is a graph's */
+    int is_wrong_way;    /* H90 to H96: it is wrong as it is made */
     uint8_t *waiting;    /* H84: where the answer of the last call begins */
 } broken;
 

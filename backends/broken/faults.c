@@ -121,10 +121,11 @@ static int is_spoilt_by_refusal(const broken *b, const mxo_call *call)
             past->n_since == 0);
 }
 
-/* Whether the places of its tensors spoil this one. */
+/* Whether the places of its tensors, or how it is made, spoil this one. */
 static int is_spoilt_by_places(const broken *b)
 {
-    return (IS(H79) && b->shares_a_buffer) || (IS(H80) && b->starts_a_buffer);
+    return (IS(H79) && b->shares_a_buffer) || (IS(H80) && b->starts_a_buffer) ||
+           b->is_wrong_way;
 }
 
 /* Whether the state of an earlier call spoils this one. */

@@ -76,6 +76,15 @@ static void copy_rows(const broken *b, const mxo_tensor *t, uint8_t *dense,
     }
 }
 
+int broken_is_wrong_way(const broken *b, const mxo_call *call)
+{
+    const int is_stream = call->stream != NULL;
+    const int has_wrong_stream = (IS(H90) && is_stream && !b->is_launch) ||
+                                 (IS(H91) && !is_stream && b->is_launch);
+
+    return (has_wrong_stream && broken_has_gaps(call));
+}
+
 /* Outputs too hold what they held: not every mutant writes them. */
 static int make_dense(const broken *b, mxo_tensor *t)
 {
