@@ -277,14 +277,29 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
-/* The call on tensors of its own: in a second context, or all of them in one
-   buffer, one that the call draws at its start.  What has no room for them is
-   left out. */
+/* Where a call on tensors of its own is wrong. */
+static void say_own(int is_second, unsigned ways, mxo_status status,
+                    run_checks *d, mxo_text why)
+{
+    const char *const where =
+        is_second ? "in a second context" : "with all tensors in one buffer";
+    char with[SUBJECT_TEXT / 2];
+    char words[SUBJECT_TEXT];
+
+    launch_say(ways, (mxo_text){with, sizeof with});
+    (void)snprintf(words, sizeof words, "%s %s", where, with);
+    checked_add_words(ways != 0 ? words : where, status, d, why);
+}
+
+/* The call on tensors of its own: in a second context, in one half of the calls
+   in ways that it draws, or all of them in one buffer, one that the call draws
+   at its start.  What has no room for them is left out. */
 static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
                              run_checks *d, mxo_text why)
 {
-    char text[SUBJECT_TEXT];
-    const mxo_text unheard = {text, sizeof text};
+    const mxo_text unheard = {NULL, 0};
+    const unsigned ways =
+        is_second && (launch_hash(g) >> 30 & 1) != 0 ? launch_draw(g) : 0;
     subject *s = g->s;
     mxo_status status = MXO_OK;
     subject other = *s;
@@ -298,7 +313,9 @@ static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
                    : stage_place_in_one(&h, &other, g->call, g->want,
                                         (uint32_t)(launch_hash(g) >> 28) & 0xff,
                                         unheard)) == MXO_OK) {
-        status = checked_run(&h, 1, 1, out, d, why);
+        h.takes_noise = g->takes_noise;
+        status = ways != 0 ? checked_turn(&h, ways, why) : MXO_OK;
+        status = status == MXO_OK ? checked_run(&h, 1, 1, out, d, why) : status;
     }
     stage_release(&h);
     s->n_placed = other.n_placed;
@@ -306,9 +323,7 @@ static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
         (void)s->link->second(s->link->state, 0);
     }
     if (checked_is_wrong(status, d)) {
-        checked_add_words(is_second ? "in a second context"
-                                    : "with all tensors in one buffer",
-                          status, d, why);
+        say_own(is_second, ways, status, d, why);
     }
     return status;
 }
