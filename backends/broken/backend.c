@@ -378,10 +378,14 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     job->call.stream = IS(H62) ? NULL : stream;
     broken_launching(b, job);
     b->is_fourth = IS(H82) && ++job->n_launches > 3;
+    if (IS(H95) && job->n_launches++ == 0) {
+        job->stream = stream;
+    }
+    b->is_moved = IS(H95) && job->stream != stream;
     b->is_launch = 1;
     const mxo_status status = run_call(b, &job->call, why);
 
-    b->is_launch = b->is_fourth = 0;
+    b->is_launch = b->is_moved = b->is_fourth = 0;
     if (status == MXO_OK) {
         broken_launched(b, job);
     }

@@ -49,7 +49,8 @@ typedef struct broken_job {
     uint8_t *answer;           /* H58: of the first launch */
     mxo_tensor choices;        /* H60: topk_ids as they were captured */
     uint64_t room;             /* H60: of an expert, in rows */
-    int n_launches;            /* H61, H82 */
+    int n_launches;            /* H61, H82, H95 */
+    void *stream;              /* H95: of the first launch */
     uint64_t n_plain;          /* H70: of the context, at its capture */
 } broken_job;
 
@@ -98,6 +99,7 @@ typedef struct broken {
     uint64_t n_closed;   /* H81: contexts, before it was opened */
     int is_fourth;       /* H82: launch of a graph, or a later one */
     int is_launch;       /* the call under way is a graph's */
+    int is_moved;        /* H95: from the stream of its first launch */
     int is_wrong_way;    /* H90 to H96: it is wrong as it is made */
     uint8_t *waiting;    /* H84: where the answer of the last call begins */
 } broken;

@@ -82,7 +82,7 @@ int broken_is_wrong_way(const broken *b, const mxo_call *call)
     const int has_wrong_stream = (IS(H90) && is_stream && !b->is_launch) ||
                                  (IS(H91) && !is_stream && b->is_launch);
 
-    return (has_wrong_stream && broken_has_gaps(call)) ||
+    return (has_wrong_stream && broken_has_gaps(call)) || b->is_moved ||
            (IS(H96) && is_stream && b->is_later);
 }
 
