@@ -76,14 +76,42 @@ static void copy_rows(const broken *b, const mxo_tensor *t, uint8_t *dense,
     }
 }
 
+static const mxo_tensor *tensor_of(const mxo_call *call, uint32_t i)
+{
+    return i < call->n_in ? &call->in[i] : &call->out[i - call->n_in];
+}
+
+/* Is something between one of axis a's and the next? */
+static int is_apart(const mxo_tensor *t, uint32_t a)
+{
+    return t->stride[a] != t->shape[a + 1] * t->stride[a + 1];
+}
+
+/* H92 to H94. */
+static int has_wrong_gaps(const broken *b, const mxo_tensor *t)
+{
+    if (t->rank < 2 || !has_gaps(t)) {
+        return 0;
+    }
+    const int is_first = is_apart(t, 0);
+    const int is_row = is_apart(t, t->rank - 2);
+
+    return (IS(H92) && !is_first && !is_row) ||
+           (IS(H93) && is_first && !is_row) || (IS(H94) && !is_first && is_row);
+}
+
 int broken_is_wrong_way(const broken *b, const mxo_call *call)
 {
     const int is_stream = call->stream != NULL;
     const int has_wrong_stream = (IS(H90) && is_stream && !b->is_launch) ||
                                  (IS(H91) && !is_stream && b->is_launch);
+    int found = (has_wrong_stream && broken_has_gaps(call)) || b->is_moved ||
+                (IS(H96) && is_stream && b->is_later);
 
-    return (has_wrong_stream && broken_has_gaps(call)) || b->is_moved ||
-           (IS(H96) && is_stream && b->is_later);
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        found |= has_wrong_gaps(b, tensor_of(call, i));
+    }
+    return found;
 }
 
 /* Outputs too hold what they held: not every mutant writes them. */

@@ -33,19 +33,56 @@ static uint64_t round_up(uint64_t n, uint64_t unit)
  */
 typedef enum gap_kind { GAP_ODD, GAP_16, GAP_256, GAP_TWICE } gap_kind;
 
-static gap_kind draw_gap(const host_tensor *h)
+/* Where gaps are: a tensor can be a part of a wider one along any axis. */
+typedef enum gap_place {
+    BETWEEN_ALL,
+    BETWEEN_ROWS,    /* of the last two axes alone */
+    BETWEEN_EXPERTS, /* none of these: where there are three axes */
+    NOWHERE          /* the strides say what is so without them */
+} gap_place;
+
+static uint64_t draw(const host_tensor *h)
 {
-    static const gap_kind kinds[] = {GAP_ODD, GAP_ODD, GAP_ODD, GAP_16,
-                                     GAP_16,  GAP_16,  GAP_256, GAP_TWICE};
     uint64_t drawn = h->n_bytes;
 
     for (const char *at = h->name; *at != '\0'; at++) {
         drawn = (drawn ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
     }
-    return kinds[drawn * UINT64_C(0x9e3779b97f4a7c15) >> 61];
+    return drawn * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* From one of axis a's to the next, each of them `below` bytes. */
+static gap_kind draw_gap(const host_tensor *h)
+{
+    static const gap_kind kinds[] = {GAP_ODD, GAP_ODD, GAP_ODD, GAP_16,
+                                     GAP_16,  GAP_16,  GAP_256, GAP_TWICE};
+
+    return kinds[draw(h) >> 61];
+}
+
+/* In one of sixteen tensors nowhere; of those with experts, in one of four
+   between these alone, in one of four between rows alone. */
+static gap_place draw_place(const host_tensor *h)
+{
+    const uint64_t drawn = draw(h) >> 57 & 15;
+
+    if (drawn == 0) {
+        return NOWHERE;
+    }
+    if (h->rank < 3 || drawn >= 9) {
+        return BETWEEN_ALL;
+    }
+    return drawn % 2 == 0 ? BETWEEN_ROWS : BETWEEN_EXPERTS;
+}
+
+static int has_gap(gap_place place, const host_tensor *h, uint32_t a)
+{
+    const int is_row = a + 2 == h->rank;
+
+    return place == BETWEEN_ALL || (place == BETWEEN_ROWS && is_row) ||
+           (place == BETWEEN_EXPERTS && !is_row);
+}
+
+/* With a gap, from one of axis a's to the next, each of them `below` bytes. */
 static uint64_t stride_of(gap_kind kind, const host_tensor *h, uint32_t a,
                           uint64_t below, uint64_t unit)
 {
@@ -71,11 +108,14 @@ int placement_part(placement *p, const host_tensor *h, uint64_t unit,
     }
     placement parted = {{0}, h->n_bytes / n_rows(h)};
     const gap_kind kind = draw_gap(h);
+    const gap_place place = draw_place(h);
     uint64_t below = parted.n_bytes;
 
     parted.stride[h->rank - 1] = dtype_bytes(h->dtype);
     for (uint32_t a = h->rank - 1; a-- > 0;) {
-        parted.stride[a] = stride_of(kind, h, a, below, unit);
+        parted.stride[a] = has_gap(place, h, a)
+                               ? stride_of(kind, h, a, below, unit)
+                               : round_up(below, unit);
         parted.n_bytes += (h->shape[a] - 1) * parted.stride[a];
         below = h->shape[a] * parted.stride[a];
     }

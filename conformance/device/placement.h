@@ -17,8 +17,9 @@ placement placement_dense(const host_tensor *h);
 
 /* With gaps; strides are multiples of unit, a power of two.  Drawn by the
    tensor's name and size: odd ones, no two alike; multiples of 16 or of 256
-   bytes; rows twice as wide.  0: it has no rows to part, or takes more than
-   most bytes then, and *p is dense. */
+   bytes; rows twice as wide; between all, between rows or experts alone, or
+   none, which the strides say then.  0: it has no rows to part, or takes more
+   than most bytes then, and *p is dense. */
 int placement_part(placement *p, const host_tensor *h, uint64_t unit,
                    uint64_t most);
 int placement_is_dense(const placement *p);
