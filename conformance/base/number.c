@@ -38,7 +38,11 @@ static size_t take_digits(const char *text, uint64_t most, uint64_t *n)
 
 void number_standard(void)
 {
+#if defined(__x86_64__)
+    __asm__ volatile("fninit"); /* precision and registers of long double */
+#endif
     (void)fesetenv(FE_DFL_ENV);
+    (void)uselocale(LC_GLOBAL_LOCALE);
     (void)setlocale(LC_ALL, "C");
 }
 

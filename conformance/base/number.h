@@ -20,8 +20,9 @@ static inline uint64_t round_up(uint64_t n, uint64_t by)
     return (n + by - 1) / by * by;
 }
 
-/* Rounding to nearest, subnormal numbers and the locale C, in which numbers are
-   computed, read and printed, whatever somebody's library has left. */
+/* Rounding to nearest, subnormal numbers, long double as it is and the locale
+   C, in which numbers are computed, read and printed, whatever somebody's
+   library has left. */
 void number_standard(void);
 /* strtod() to nearest, subnormal numbers kept, in the locale C, whatever the
    caller's are. */

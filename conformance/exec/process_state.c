@@ -10,6 +10,7 @@
 #include <fenv.h>
 #include <locale.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,32 @@ static unsigned standard_bits(void)
 #if defined(__SSE__)
     return 0x1f80;
 #else
+    return 0;
+#endif
+}
+
+static int differs(mxo_text what, const char *format, const char *word)
+{
+    (void)say(MXO_OK, what, format, word);
+    return 1;
+}
+
+/* The registers of long double, which MMX uses, too: how they compute, and
+   whether numbers are left in them, which the next long double would miss. */
+static int long_double_differs(mxo_text what)
+{
+#if defined(__x86_64__)
+    enum { PRECISION = 0x300, CONTROL_AT = 1, USED_AT = 4 };
+    _Alignas(16) uint8_t state[512];
+
+    __asm__ volatile("fxsave %0" : "=m"(state));
+    return (state[CONTROL_AT] << 8 & PRECISION) != PRECISION
+               ? differs(what, "%s", "the precision of long double is less")
+           : state[USED_AT] != 0
+               ? differs(what, "%s", "registers of long double are in use")
+               : 0;
+#else
+    (void)what;
     return 0;
 #endif
 }
@@ -211,12 +238,6 @@ void process_state_reset(process_state *s)
     s->n_timers = count_timers();
 }
 
-static int differs(mxo_text what, const char *format, const char *word)
-{
-    (void)say(MXO_OK, what, format, word);
-    return 1;
-}
-
 int process_state_numbers_differ(mxo_text what)
 {
     static const struct {
@@ -233,7 +254,7 @@ int process_state_numbers_differ(mxo_text what)
         }
     }
     return control_bits() == standard_bits()
-               ? 0
+               ? long_double_differs(what)
                : differs(what, "%s",
                          control_bits() & 0x8040
                              ? "subnormal numbers are taken for zero"
@@ -244,6 +265,9 @@ static int locale_differs(mxo_text what)
 {
     const char *now = setlocale(LC_ALL, NULL);
 
+    if (uselocale((locale_t)0) != LC_GLOBAL_LOCALE) {
+        return differs(what, "%s", "the locale is another in its thread");
+    }
     return now == NULL || strcmp(now, "C") == 0
                ? 0
                : differs(what, "the locale is %.100s", now);

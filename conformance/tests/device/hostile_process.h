@@ -200,8 +200,26 @@ static void lose_precision(void)
     word = (uint16_t)(word & ~0x300);
     __asm__ volatile("fldcw %0" : : "m"(word));
 }
+
+static void leave_number(void)
+{
+    __asm__ volatile("fld1");
+}
+
+static void leave_mmx(void)
+{
+    __asm__ volatile("pxor %mm0, %mm0");
+}
 #else
 static void lose_precision(void)
+{
+}
+
+static void leave_number(void)
+{
+}
+
+static void leave_mmx(void)
 {
 }
 #endif
@@ -334,6 +352,8 @@ static int change_rest(const char *fault)
         (void)umask(0777);
     } else if (strcmp(fault, "locale-numeric") == 0) {
         (void)setlocale(LC_NUMERIC, "C.UTF-8");
+    } else if (strcmp(fault, "locale-thread") == 0) {
+        (void)uselocale(newlocale(LC_ALL_MASK, "C.UTF-8", (locale_t)0));
     } else if (strcmp(fault, "round-down") == 0) {
         (void)fesetround(FE_DOWNWARD);
     } else if (strcmp(fault, "environment") == 0) {
@@ -351,6 +371,10 @@ static int change_rest(const char *fault)
         limit(RLIMIT_FSIZE, 0);
     } else if (strcmp(fault, "precision") == 0) {
         lose_precision();
+    } else if (strcmp(fault, "registers") == 0) {
+        leave_number();
+    } else if (strcmp(fault, "mmx") == 0) {
+        leave_mmx();
     } else {
         return 0;
     }
