@@ -223,9 +223,9 @@ static const grid_row grid[] = {
     {2, 0, "quant.scaled:rows=65600,cols=32,data=ordinary"},
     {2, 0, "quant.q8_0:rows=1025,cols=32,data=ordinary"},
     {2, 0, "quant.q8_0:rows=65537,cols=32,data=random"},
-    {2, 0, "quant.nvfp4_engine:rows=65537,cols=16,data=ordinary"},
+    {2, 0, "quant.nvfp4_engine:rule=modelopt,rows=65537,cols=16,data=ordinary"},
     {2, 0, "act.glu_quant:dialect=*,rows=1025,cols=256,data=ordinary"},
-    {2, 0, "act.glu_quant:dialect=*,group=4,rows=65537,cols=4,data=ordinary"},
+    {2, 0, "act.glu_quant:group=4,rows=65537,cols=4,data=ordinary"},
     {2, 0, "dequant.mx_table:codes=66000,scales=1"},
     {2, 0, "dequant.mx_table:codes=1,scales=66000"},
     {2, 0, "quant.requant_table:codes=66000,offsets=1"},
@@ -258,9 +258,6 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:tokens=65537,topk=1,hidden=4,experts=2,inter=32,"
      "data=ordinary"},
-    {2, 0,
-     "moe.nvfp4_gemm2:tokens=65537,topk=1,hidden=16,experts=2,inter=16,"
-     "data=orderfree"},
     {2, 0, "moe.sort:layout=*,num_experts=3,tokens=65537,top_k=1"},
     {2, 0, "layout.index:n=" ENDS "|1025|66000,rows=1,cols=90"},
     {2, 0, "layout.groups:n=" ENDS "|1025|66000"},
