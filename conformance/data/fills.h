@@ -61,6 +61,12 @@ void fill_scale_twins(const test_case *c, host_tensor *t, prng *rng);
 /* Scale bytes: 2^-8 to 2^7. */
 void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
 
+/* Ordinary, but at the end of each row, and eight times in the last one, NaN,
+   infinities, zeros, subnormal and largest numbers, whatever the seed is; of
+   codes in bytes, those of the format that a case names. */
+void fill_tail(const test_case *c, host_tensor *t, prng *rng);
+void fill_tail_codes(const test_case *c, host_tensor *t, prng *rng);
+
 /* Number format a case's elements are in: parameter element, format or to. */
 const code_format *fill_element(const test_case *c);
 /* Store one of what fill_corners draws from. */
