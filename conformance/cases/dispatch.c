@@ -219,6 +219,7 @@ static const fill_row fills[] = {
     {"moe.finalize", "topk_ids", "*", fill_mapped_ids},
     {"moe.finalize", "expert_map", "*", fill_map},
     {"moe.finalize", "topk_weights", "corners", fill_wild_weights},
+    {"moe.finalize", "topk_weights", "tail", fill_tail},
     {"moe.finalize", "topk_weights", "thirds", fill_thirds},
     {"moe.finalize", "topk_weights", "ties", fill_tie_weights},
     {"moe.finalize", "x", "ties", fill_tie_rows},

@@ -10,6 +10,11 @@
  * quant.nvfp4 with math=vllm or E4M3 input; engines but ggml, gguf_py,
  * modelopt and torchao; quant.q8_0; the kernel of vLLM's fused router for few
  * experts.
+ *
+ * And data=tail: one special value at the end of every row, all of them in the
+ * last row or the last elements, whatever the seed is.  What stands there goes
+ * through a scalar loop, a masked load or a tile of few rows; and in a large
+ * call through threads, each of which has flags of its own.
  */
 #include "data/fills.h"
 
@@ -43,10 +48,28 @@ static void fill_nan_tokens(const test_case *c, host_tensor *t, prng *rng)
 static const fill_row fills[] = {
     {"quant.*", "x", "void", fill_nan_rows},
     {"route.topk", "logits", "void", fill_nan_tokens},
+    {"act.glu*", "*", "tail", fill_tail},
+    {"act.unary", "x", "tail", fill_tail},
+    {"format.decode", "code", "tail", fill_tail_codes},
+    {"format.encode", "x", "tail", fill_tail},
+    {"format.convert", "x", "tail", fill_tail},
+    {"math.*", "x", "tail", fill_tail},
+    {"quant.*", "x", "tail", fill_tail},
+    {"dequant.*", "scale", "tail", fill_tail},
+    {"gemm.q8_0", "?_scale", "tail", fill_tail},
+    {"moe.finalize", "x", "tail", fill_tail},
+    {"moe.gemm1", "x", "tail", fill_tail},
+    {"moe.gemm1", "w13_scale", "tail", fill_scale_ordinary},
+    {"moe.nvfp4_gemm2", "act", "tail", fill_tail},
+    {"moe.nvfp4_gemm2", "w2_scale", "tail", fill_tail},
     {NULL, NULL, NULL, NULL},
 };
 
 #define ROWS "rows=4,cols=64,data=void"
+#define FEW "67|71|75"
+#define SHORT "rows=47,"
+#define MANY "rows=4099,"
+#define TAIL "data=tail"
 static const grid_row grid[] = {
     {2, 0, /* byte 255: numerics 3.3, engines 6.4; its codes are nobody's */
      "quant.mx:element=e2m1|e4m3fn,rule=floor|ceil|rceil|even|rceil_div|"
@@ -97,6 +120,68 @@ static const grid_row grid[] = {
     {2, 0, /* activation-vllm 8.4: no candidate, so weights of 1 / k */
      "route.topk:dialect=vllm_fused_scores|vllm_fused_sigmoid,bias=f32,"
      "top_k=9,n_group=1|4,tokens=4,experts=64,data=void"},
+    /* short vectors, short last tiles of rows */
+    {2, 0, "act.unary:fn=*,to=*,n=" FEW "," TAIL},
+    {2, 0, "act.glu:dialect=*,from=*,to=f32|bf16,rows=31,cols=35," TAIL},
+    {2, 0, "act.glu_quant:dialect=*,from=*,group=32," SHORT "cols=96," TAIL},
+    {2, 0,
+     "format.decode:format=e4m3fn|e4m3fnuz|e5m2|e5m2fnuz,to=*,n=" FEW "," TAIL},
+    {2, 0, "format.encode:format=*,from=*,n=" FEW "," TAIL},
+    {2, 0, "format.convert:from=*,to=bf16|f16,n=" FEW "," TAIL},
+    {2, 0, "format.convert:from=f64,to=f32,n=" FEW "," TAIL},
+    {2, 0, "math.lg2:ftz=*,n=" FEW "," TAIL},
+    {2, 0, "math.rcp:mode=*,n=" FEW "," TAIL},
+    {2, 0, "quant.mx:rule=*,element=e2m1|e4m3fn," SHORT "cols=288," TAIL},
+    {2, 0,
+     "quant.group:rule=*,element=*,group_cols=32," SHORT "cols=288," TAIL},
+    {2, 0, "quant.group:from=*,pow2=*,group_cols=32," SHORT "cols=299," TAIL},
+    {2, 0,
+     "quant.group:rule=aiter_token,element=*,group_cols=0," SHORT
+     "cols=299," TAIL},
+    {2, 0, "quant.nvfp4:from=*,math=*," SHORT "cols=272," TAIL},
+    {2, 0, "quant.nvfp4:scale=e8m0," SHORT "cols=288," TAIL},
+    {2, 0, "quant.engine:rule=*," SHORT "cols=288," TAIL},
+    {2, 0, "quant.engine:rule=*,from=bf16|f16," SHORT "cols=96," TAIL},
+    {2, 0, "quant.engine:rule=*,element=e4m3fn," SHORT "cols=288," TAIL},
+    {2, 0, "quant.nvfp4_engine:rule=*,from=*," SHORT "cols=192," TAIL},
+    {2, 0,
+     "quant.static:element=*,from=*,apply=*,nan=*," SHORT "cols=67," TAIL},
+    {2, 0, "quant.scaled:from=*,scale=*," SHORT "cols=288," TAIL},
+    {2, 0, "quant.qdq:rule=*,from=*," SHORT "cols=288," TAIL},
+    {2, 0, "quant.q8_0:" SHORT "cols=288," TAIL},
+    {2, 0, "dequant.mx:element=*,to=*," SHORT "cols=1184," TAIL},
+    {2, 0, "dequant.group:element=*,to=*,group_cols=2," SHORT "cols=74," TAIL},
+    {2, 0, "dequant.nvfp4:to=*," SHORT "cols=592," TAIL},
+    {2, 0, "dequant.nvfp4_engine:rule=*,to=*," SHORT "cols=704," TAIL},
+    {2, 0, "gemm.q8_0:order=*,weights=*,rows=47,k=704,cols=47," TAIL},
+    {2, 0,
+     "moe.finalize:sum=*,from=*,to=*,tokens=15,slots=9,rows=143,cols=19," TAIL},
+    {2, 0, "moe.finalize:weight=*,tokens=47,slots=9,rows=431,cols=19," TAIL},
+    /* and in large calls, at sizes that take another way */
+    {2, 0, "act.unary:fn=*,n=4103|16391," TAIL},
+    {2, 0, "act.unary:to=f32|bf16,n=65543," TAIL},
+    {2, 0, "act.unary:fn=exp,to=bf16,n=262151," TAIL},
+    {2, 0, "act.glu:dialect=exact|triton|trtllm,rows=1027,cols=64," TAIL},
+    {2, 0,
+     "act.glu_quant:dialect=vllm_packed|vllm_colmajor,group=32,rows=1027,cols="
+     "64," TAIL},
+    {2, 0, "format.convert:from=*,to=bf16|f16,n=65543|262151," TAIL},
+    {2, 0, "quant.mx:element=e2m1|e4m3fn," MANY "cols=64," TAIL},
+    {2, 0, "quant.group:rule=*,group_cols=32,rows=1027,cols=64," TAIL},
+    {2, 0, "quant.group:group_cols=32," MANY "cols=64," TAIL},
+    {2, 0, "quant.nvfp4:from=*," MANY "cols=64," TAIL},
+    {2, 0, "quant.engine:rule=*,rows=259,cols=64," TAIL},
+    {2, 0, "quant.engine:rule=torchao_even," MANY "cols=64," TAIL},
+    {2, 0, "quant.nvfp4_engine:rule=*,rows=259,cols=64," TAIL},
+    {2, 0, "quant.nvfp4_engine:rule=modelopt," MANY "cols=64," TAIL},
+    {2, 0, "quant.static:element=*,apply=*," MANY "cols=64," TAIL},
+    {2, 0, "quant.qdq:rule=*,from=*," MANY "cols=64," TAIL},
+    {2, 0, "quant.scaled:scale=*," MANY "cols=64," TAIL},
+    {2, 0, "dequant.group:to=*,group_cols=2," MANY "cols=128," TAIL},
+    {2, 0, "dequant.mx:to=*," MANY "cols=2048," TAIL},
+    {2, 0, "moe.gemm1:tokens=4099,topk=1,hidden=64,experts=2,inter=4," TAIL},
+    {2, 0,
+     "moe.nvfp4_gemm2:tokens=4099,topk=1,inter=64,experts=2,hidden=64," TAIL},
     {0, 0, NULL},
 };
 
