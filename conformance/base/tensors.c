@@ -74,6 +74,16 @@ uint64_t tensor_room(void)
     return room;
 }
 
+uint64_t tensor_set_bytes(const tensor_set *set)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < set->n; i++) {
+        n += set->t[i].n_bytes;
+    }
+    return n;
+}
+
 static int fits(const tensor_set *set, uint64_t n_bytes)
 {
     uint64_t left = tensor_room();

@@ -38,6 +38,7 @@ uint64_t tensor_dense_bytes(uint32_t dtype, uint32_t rank,
                             const uint64_t *shape);
 /* Most bytes of a set: half of the machine's memory. */
 uint64_t tensor_room(void);
+uint64_t tensor_set_bytes(const tensor_set *set);
 host_tensor *tensor_set_find(const tensor_set *set, const char *name);
 void tensor_set_clear(tensor_set *set);
 

@@ -162,3 +162,21 @@ int fill_check_memory(const test_case *c, mxo_text why)
     }
     return 0;
 }
+
+uint64_t fill_bytes(const test_case *c)
+{
+    uint64_t shape[MXO_MAX_RANK];
+    uint32_t dtype;
+    uint64_t n = 0;
+    char why[128];
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        if (case_has_input(c, i) &&
+            case_input(c, i, &dtype, shape, (mxo_text){why, sizeof why}) == 0) {
+            const uint64_t more =
+                tensor_dense_bytes(dtype, c->schema->inputs[i].rank, shape);
+            n = more > UINT64_MAX / 4 - n ? UINT64_MAX / 4 : n + more;
+        }
+    }
+    return n;
+}

@@ -21,5 +21,7 @@ int fill_inputs(const test_case *c, uint64_t seed, tensor_set *in,
 
 /* 0, or -1 and a sentence: the inputs need more memory than there is. */
 int fill_check_memory(const test_case *c, mxo_text why);
+/* Bytes of all inputs; at most 2^62. */
+uint64_t fill_bytes(const test_case *c);
 
 #endif

@@ -128,6 +128,8 @@ void subject_see(const subject *s, run_checks *d);
 void subject_fence(subject *s);
 int subject_has_op(const subject *s, const char *op);
 
+/* Is so much memory free now?  0 after a sentence; what is small is. */
+int subject_has_room(uint64_t n_bytes, mxo_text why);
 /* Append the outputs this backend's infer() wants for the call; zeroed. */
 mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
                          mxo_text why);

@@ -2,7 +2,9 @@
 /* Which outputs a call has, as a backend says; see device_under_test.h. */
 #include "device_buffers.h"
 #include "device_under_test.h"
+#include "system/system.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static mxo_call plain_call(const op_call *call)
@@ -16,6 +18,21 @@ static mxo_call plain_call(const op_call *call)
     };
 
     return c;
+}
+
+int subject_has_room(uint64_t n_bytes, mxo_text why)
+{
+    const uint64_t small = (uint64_t)256 << 20;
+    const uint64_t left = n_bytes <= small ? small : system_free_memory();
+
+    if (n_bytes <= left) {
+        return 1;
+    }
+    (void)snprintf(why.ptr, why.size,
+                   "it takes some %" PRIu64 " MiB to judge, and %" PRIu64
+                   " MiB of memory are free",
+                   n_bytes >> 20, left >> 20);
+    return 0;
 }
 
 mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
@@ -43,5 +60,11 @@ mxo_status subject_infer(subject *s, const op_call *call, tensor_set *out,
             (void)snprintf(why.ptr, why.size, "no memory for %s", want[i].name);
         }
     }
-    return status;
+    /* Inputs are in a buffer once more; outputs are the oracle's, the
+       subject's, in a buffer, and kept while it is called again. */
+    return status == MXO_OK && !subject_has_room(tensor_set_bytes(call->in) +
+                                                     4 * tensor_set_bytes(out),
+                                                 why)
+               ? MXO_E_NOMEM
+               : status;
 }

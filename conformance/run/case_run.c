@@ -105,8 +105,11 @@ static void run_draw(judge *j, const test_case *c, uint64_t seed, verdict *v)
     const mxo_text why = {text, sizeof text};
 
     memset(v, 0, sizeof *v);
-    if (fill_checkpoint(c, seed, &checkpoint, why) != 0 ||
-        (has_loader && fill_load_copy(c, &checkpoint, &loaded, why) != 0)) {
+    if (!subject_has_room(2 * fill_bytes(c), why)) { /* twice: the subject's */
+        verdict_conclude(v, VERDICT_SKIP, "memory", "%s", text);
+    } else if (fill_checkpoint(c, seed, &checkpoint, why) != 0 ||
+               (has_loader &&
+                fill_load_copy(c, &checkpoint, &loaded, why) != 0)) {
         const int is_vast = fill_check_memory(c, why) != 0;
         verdict_conclude(v, is_vast ? VERDICT_SKIP : VERDICT_ERROR,
                          is_vast ? "memory" : "inputs", "%s", text);

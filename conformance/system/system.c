@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,6 +263,25 @@ unsigned system_cores(void)
     const long n = sysconf(_SC_NPROCESSORS_ONLN);
 
     return n > 0 ? (unsigned)n : 1;
+}
+
+uint64_t system_free_memory(void)
+{
+    uint64_t kib = UINT64_MAX;
+#if IS_LINUX
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) {
+            break;
+        }
+    }
+    if (f != NULL) {
+        (void)fclose(f);
+    }
+#endif
+    return kib > UINT64_MAX >> 10 ? UINT64_MAX : kib << 10;
 }
 
 int system_lock(int fd)

@@ -48,6 +48,8 @@ void system_end_with_parent(void);
 int system_random(uint8_t *bytes, size_t n);
 /* Cores that this process may use, at least 1. */
 unsigned system_cores(void);
+/* Bytes of memory that nobody needs now; UINT64_MAX: unknown. */
+uint64_t system_free_memory(void);
 /* This open file is no other's from now on.  Waits for two seconds: a process
    that was killed may have left the lock to one that it had begun to start. 0,
    or -1: another holds it. */
