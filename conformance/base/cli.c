@@ -4,7 +4,6 @@
 
 #include "number.h"
 #include "say.h"
-#include "stop.h"
 #include "strbuf.h"
 
 #include <fnmatch.h>
@@ -238,19 +237,6 @@ const char *cli_suggestion(const cli_nearest *n, char *buf, size_t size)
         (void)snprintf(buf, size, "; did you mean %s?", n->best);
     }
     return buf;
-}
-
-int cli_end(int status)
-{
-    const int is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
-
-    if (is_lost && stop_is_unread()) {
-        return stop_exit_status(status);
-    }
-    if (is_lost && status != EXIT_BROKEN) {
-        fputs("mxoracle: standard output cannot be written in full\n", stderr);
-    }
-    return is_lost ? EXIT_BROKEN : status;
 }
 
 int cli_take_once(const char **to, const char *what, const char *text)

@@ -29,9 +29,6 @@ __attribute__((format(printf, 1, 2)))
 #endif
 int cli_refuse(const char *format, ...);
 
-/* The status with which a command ends, once all it said has arrived. */
-int cli_end(int status);
-
 /* head and word, that between apostrophes, as a shell reads it. */
 void cli_quote(const char *head, const char *word, char *text, size_t size);
 /* An option that may be given once: -1, or a refusal if *to is there already.

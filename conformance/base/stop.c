@@ -142,6 +142,19 @@ int stop_exit_status_of(const char *reason, int otherwise)
     return reason == NULL ? otherwise : stop_exit_status(otherwise);
 }
 
+int stop_end(int status)
+{
+    const int is_lost = fflush(stdout) != 0 || ferror(stdout) != 0;
+
+    if (is_lost && stop_is_unread()) {
+        return stop_exit_status(status);
+    }
+    if (is_lost && status != EXIT_BROKEN) {
+        fputs("mxoracle: standard output cannot be written in full\n", stderr);
+    }
+    return is_lost ? EXIT_BROKEN : status;
+}
+
 void stop_work_begin(void)
 {
     phase = WORKING;
@@ -197,7 +210,7 @@ static void *watch(void *unused)
     }
     const int status = leave_work(leave_state);
 
-    _exit(cli_end(status));
+    _exit(stop_end(status));
 }
 
 void stop_leave_with(int (*leave)(void *state), void *state)

@@ -34,6 +34,9 @@ int stop_exit_status(int otherwise);
    A signal that comes later is too late for both. */
 int stop_exit_status_of(const char *reason, int otherwise);
 
+/* The status with which a command ends, once all it said has arrived. */
+int stop_end(int status);
+
 /* Between these two stands work that asks nothing, however long it takes: a
    fill, a call in this process, a comparison.  If a signal or the end of the
    time budget is two seconds old and it still goes on, leave(state) is called

@@ -6,6 +6,7 @@
 #include "base/cli.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/stop.h"
 #include "system/system.h"
 
 #include <mxoracle/mxoracle.h>
@@ -86,7 +87,7 @@ static int call(const command *c, int argc, char **argv)
     /* Whoever reads along, or what is left of a run that is killed, has whole
        lines. */
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    return cli_end(c->function(argc, argv));
+    return stop_end(c->function(argc, argv));
 }
 
 static int show_help(int argc, char **argv)
