@@ -13,21 +13,11 @@ static uint64_t per_pair(const host_tensor *t, uint64_t column)
     return is_weight ? t->shape[1] * (2 * t->shape[2] + column) : 0;
 }
 
-static uint64_t n_bytes(const tensor_set *in)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < in->n; i++) {
-        n += in->t[i].n_bytes;
-    }
-    return n;
-}
-
 uint64_t explain_work_of(const test_case *c, const tensor_set *in,
                          uint64_t column)
 {
     const uint64_t pairs = case_dim(c, "tokens") * case_dim(c, "topk");
-    uint64_t n = n_bytes(in);
+    uint64_t n = tensor_set_bytes(in);
 
     for (uint32_t i = 0; i < in->n; i++) {
         n += pairs * per_pair(&in->t[i], column);
@@ -44,7 +34,7 @@ static int take(explain_work *w, uint64_t n)
 
 int explain_work_edit(explain_work *w, const tensor_set *in)
 {
-    return take(w, n_bytes(in));
+    return take(w, tensor_set_bytes(in));
 }
 
 int explain_work_ask(explain_work *w, const test_case *c, const tensor_set *in,

@@ -21,8 +21,8 @@ uint64_t draw_bytes(const test_case *c);
 /* Does the emulator take the call?  *most is the bytes of its inputs or of its
    outputs, whichever are more; only where it does. */
 int draw_is_legal(const test_case *c, uint64_t *most);
-/* Does it, with the data of this seed?  Calls of more than 256 KiB are not
- * asked. */
+/* Does it, with the data of this seed?  0 of calls of more than 256 KiB, which
+   are not asked. */
 int draw_is_served(const test_case *c, uint64_t seed);
 
 #endif

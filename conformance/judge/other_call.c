@@ -140,19 +140,9 @@ static int change_numbers(judge *j, const test_case *c, other_call *o)
     return n_made > 0 && is_legal(j, &o->c, &o->out);
 }
 
-static uint64_t bytes_of(const tensor_set *set)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < set->n; i++) {
-        n += set->t[i].n_bytes;
-    }
-    return n;
-}
-
 static int is_chosen(const tensor_set *in)
 {
-    const uint64_t n = bytes_of(in);
+    const uint64_t n = tensor_set_bytes(in);
 
     return n <= SMALL ||
            (n <= LARGEST && n * UINT64_C(0x9e3779b97f4a7c15) >> 62 == 0);

@@ -93,16 +93,6 @@ static int row_by_name(const char *op)
     return i;
 }
 
-static uint64_t bytes_of(const tensor_set *in)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < in->n; i++) {
-        n += in->t[i].n_bytes;
-    }
-    return n;
-}
-
 int other_operation_draw(const test_case *c, uint64_t n_bytes,
                          int row[OTHER_MOST])
 {
@@ -309,7 +299,7 @@ void other_operations_for(judge *j, const test_case *c, const tensor_set *in,
         (void)add(j, c, given, list);
         return;
     }
-    const int n = other_operation_draw(c, bytes_of(in), row);
+    const int n = other_operation_draw(c, tensor_set_bytes(in), row);
 
     for (int i = 0; i < n; i++) {
         int k = 0;

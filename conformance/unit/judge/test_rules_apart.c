@@ -106,16 +106,6 @@ static int is_asked(const table *t, int a, int b)
            (t->n_cases[a] % ALIKE_PART == 0 || !are_alike(t, a, b));
 }
 
-static uint64_t bytes_of(const tensor_set *in)
-{
-    uint64_t n = 0;
-
-    for (uint32_t i = 0; i < in->n; i++) {
-        n += in->t[i].n_bytes;
-    }
-    return n;
-}
-
 /* The rules that a case tells from its own. */
 static void ask(table *t, judge *j, const case_item *item, int is_small)
 {
@@ -132,7 +122,8 @@ static void ask(table *t, judge *j, const case_item *item, int is_small)
     }
     ck_assert_msg(fill_inputs(&c, item->seed, &in, why) == 0, "%s: %s",
                   item->text, sentence);
-    for (int b = 0; b < t->n && (bytes_of(&in) < SMALL) == is_small; b++) {
+    for (int b = 0; b < t->n && (tensor_set_bytes(&in) < SMALL) == is_small;
+         b++) {
         verdict v;
         if (!is_asked(t, a, b)) {
             continue;
