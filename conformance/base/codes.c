@@ -33,6 +33,18 @@ const code_format *code_format_by_name(const char *name)
     return NULL;
 }
 
+double code_scaled(double x, int exponent)
+{
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+
+    if (exponent < -1022 || exponent > 1023) {
+        return ldexp(x, exponent);
+    }
+    memcpy(&power, &bits, sizeof power);
+    return x * power;
+}
+
 static uint64_t sign_bit(const code_format *f)
 {
     return UINT64_C(1) << (f->bits - 1);
@@ -71,8 +83,8 @@ static double magnitude_value(const code_format *f, uint64_t magnitude)
     const int exponent = (int)(magnitude >> f->mbits);
     const uint64_t hidden = exponent == 0 ? 0 : one;
 
-    return ldexp((double)((magnitude & (one - 1)) | hidden),
-                 (exponent == 0 ? 1 : exponent) - f->bias - f->mbits);
+    return code_scaled((double)((magnitude & (one - 1)) | hidden),
+                       (exponent == 0 ? 1 : exponent) - f->bias - f->mbits);
 }
 
 double code_value(const code_format *f, uint64_t code)
@@ -84,7 +96,7 @@ double code_value(const code_format *f, uint64_t code)
         return (double)NAN;
     }
     if (f->special == 'e') {
-        return ldexp(1, (int)code - 127);
+        return code_scaled(1, (int)code - 127);
     }
     if (f->special == '8') {
         return ldexp((double)(int8_t)code, -f->mbits);
@@ -104,7 +116,7 @@ static uint64_t magnitude_below(const code_format *f, double size)
     e = size == 0 || e - 1 < least ? least : e - 1;
     /* The hidden bit of a normal number supplies the missing 1. */
     return ((uint64_t)(e - least) << f->mbits) +
-           (uint64_t)ldexp(size, f->mbits - e);
+           (uint64_t)code_scaled(size, f->mbits - e);
 }
 
 uint64_t code_nearest(const code_format *f, double x)

@@ -43,6 +43,8 @@ const code_format *code_format_by_name(const char *name);
 /* The value of a code; NAN and infinities included. */
 double code_value(const code_format *f, uint64_t code);
 int code_is_nan(const code_format *f, uint64_t code);
+/* x times 2^exponent, as ldexp has it, for every element of a large input. */
+double code_scaled(double x, int exponent);
 /* Largest finite magnitude code of a float format. */
 uint64_t code_last_finite(const code_format *f);
 /* The code nearest to x, which is no NaN; ties to even; beyond the range the

@@ -13,7 +13,7 @@ enum { PATCH = 128 };
 
 double fill_uniform(prng *rng)
 {
-    return ldexp((double)(prng_next(rng) >> 40), -24);
+    return (double)(prng_next(rng) >> 40) * 0x1p-24;
 }
 
 void fill_put(host_tensor *t, uint64_t i, double x)
@@ -177,7 +177,7 @@ void fill_ordinary(const test_case *c, host_tensor *t, prng *rng)
         for (int k = 0; k < 4; k++) {
             x += fill_uniform(rng);
         }
-        fill_put(t, i, ldexp(x, shift));
+        fill_put(t, i, code_scaled(x, shift));
     }
 }
 
@@ -188,7 +188,7 @@ void fill_positive(const test_case *c, host_tensor *t, prng *rng)
     (void)c;
     for (uint64_t i = 0; i < n; i++) {
         const double mantissa = 1 + fill_uniform(rng);
-        fill_put(t, i, ldexp(mantissa, (int)prng_below(rng, 8) - 4));
+        fill_put(t, i, code_scaled(mantissa, (int)prng_below(rng, 8) - 4));
     }
 }
 
