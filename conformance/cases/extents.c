@@ -253,6 +253,21 @@ static const grid_row grid[] = {
      "moe.layer_routed:tokens=4099,hidden=32,experts=8,inter=32,top_k=1,"
      "data=orderfree"},
     {2, 0,
+     "moe.layer:tokens=65539,topk=1,hidden=4,experts=2,inter=2,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.layer_routed:tokens=65539,top_k=1,hidden=4,experts=2,inter=2,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm1:tokens=65539,topk=1,hidden=16,experts=2,inter=1,"
+     "data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:order=exact,tokens=65539,topk=1,hidden=1,experts=2,"
+     "inter=16,data=ordinary"},
+    {2, 0, /* its smallest rows cost six times as much */
+     "moe.nvfp4_layer:tokens=16387,topk=1,hidden=16,experts=2,inter=16,"
+     "data=orderfree"},
+    {2, 0,
      "moe.gemm1:tokens=65537,topk=1,hidden=32,experts=2,inter=4,"
      "data=orderfree"},
     {2, 0,

@@ -45,6 +45,16 @@ static void fill_nan_tokens(const test_case *c, host_tensor *t, prng *rng)
     spoil_rows(t);
 }
 
+/* Of as many scales as there are rows, as theirs ends; one for all is plain. */
+static void fill_tail_scales(const test_case *c, host_tensor *t, prng *rng)
+{
+    if (tensor_elems(t) > 1) {
+        fill_tail(c, t, rng);
+    } else {
+        fill_positive(c, t, rng);
+    }
+}
+
 static const fill_row fills[] = {
     {"quant.*", "x", "void", fill_nan_rows},
     {"route.topk", "logits", "void", fill_nan_tokens},
@@ -55,6 +65,7 @@ static const fill_row fills[] = {
     {"format.convert", "x", "tail", fill_tail},
     {"math.*", "x", "tail", fill_tail},
     {"quant.*", "x", "tail", fill_tail},
+    {"quant.nvfp4", "global_scale", "tail", fill_tail_scales},
     {"dequant.*", "scale", "tail", fill_tail},
     {"gemm.q8_0", "?_scale", "tail", fill_tail},
     {"moe.finalize", "x", "tail", fill_tail},
@@ -140,6 +151,9 @@ static const grid_row grid[] = {
      "cols=299," TAIL},
     {2, 0, "quant.nvfp4:from=*,math=*," SHORT "cols=272," TAIL},
     {2, 0, "quant.nvfp4:scale=e8m0," SHORT "cols=288," TAIL},
+    {2, 0, "quant.nvfp4:from=*,math=*,rcp=*,gscales=47," SHORT "cols=64," TAIL},
+    {2, 0, "quant.nvfp4:from=*,math=*,gscales=51,rows=51,cols=64," TAIL},
+    {2, 0, "quant.nvfp4:math=*,inverted=*,gscales=55,rows=55,cols=64," TAIL},
     {2, 0, "quant.engine:rule=*," SHORT "cols=288," TAIL},
     {2, 0, "quant.engine:rule=*,from=bf16|f16," SHORT "cols=96," TAIL},
     {2, 0, "quant.engine:rule=*,element=e4m3fn," SHORT "cols=288," TAIL},
@@ -170,6 +184,7 @@ static const grid_row grid[] = {
     {2, 0, "quant.group:rule=*,group_cols=32,rows=1027,cols=64," TAIL},
     {2, 0, "quant.group:group_cols=32," MANY "cols=64," TAIL},
     {2, 0, "quant.nvfp4:from=*," MANY "cols=64," TAIL},
+    {2, 0, "quant.nvfp4:math=fast|vllm,gscales=4099," MANY "cols=64," TAIL},
     {2, 0, "quant.engine:rule=*,rows=259,cols=64," TAIL},
     {2, 0, "quant.engine:rule=torchao_even," MANY "cols=64," TAIL},
     {2, 0, "quant.nvfp4_engine:rule=*,rows=259,cols=64," TAIL},

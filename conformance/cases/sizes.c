@@ -196,6 +196,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm2:tokens=4,topk=4,experts=1024,inter=64,hidden=640,"
      "data=ordinary"},
+    {2, 0, /* and beyond 2^29 */
+     "moe.gemm1:tokens=8,topk=4,experts=20000,hidden=512,inter=32,"
+     "data=ordinary"},
     {3, 0, /* 2^29 and 2^31 */
      "moe.gemm1:tokens=4,topk=4,experts=16384|65536,hidden=512,inter=32,"
      "data=ordinary"},
