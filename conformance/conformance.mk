@@ -264,6 +264,8 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/memory.h \
 	%reldir%/exec/noise.c \
 	%reldir%/exec/noise.h \
+	%reldir%/exec/kernel_state.c \
+	%reldir%/exec/kernel_state.h \
 	%reldir%/exec/process_state.c \
 	%reldir%/exec/process_state.h \
 	%reldir%/exec/proxy.c \

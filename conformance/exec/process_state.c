@@ -2,6 +2,8 @@
 /* See process_state.h. */
 #include "process_state.h"
 
+#include "kernel_state.h"
+
 #include "base/number.h"
 #include "base/say.h"
 #include "system/system.h"
@@ -36,6 +38,7 @@ struct process_state {
     int n_leaks;    /* calls in a row that left more of them */
     int n_timers;   /* of timer_create() */
     int n_children; /* that loading left */
+    kernel_state kernel;
 };
 
 /* Control bits that no call leaves changed: rounding, traps, flushing to zero;
@@ -204,11 +207,15 @@ process_state *process_state_take(void)
     s->umask = umask_now();
     s->n_open = system_open_files();
     s->n_timers = count_timers();
+    kernel_state_take(&s->kernel);
     return s;
 }
 
 void process_state_free(process_state **s)
 {
+    if (*s != NULL) {
+        kernel_state_free(&(*s)->kernel);
+    }
     free(*s);
     *s = NULL;
 }
@@ -217,11 +224,13 @@ void process_state_loaded(process_state *s)
 {
     set_files(s);
     s->n_children = count_children();
+    kernel_state_loaded(&s->kernel);
     process_state_reset(s);
 }
 
 void process_state_reset(process_state *s)
 {
+    kernel_state_reset(&s->kernel);
     number_standard();
     for (int i = 1; i < N_SIGNALS; i++) {
         if (is_ours(i)) {
@@ -341,7 +350,8 @@ static int rest_differs(const process_state *s, mxo_text what)
 
 int process_state_differs(process_state *s, mxo_text what)
 {
-    return process_state_numbers_differ(what) || locale_differs(what) ||
+    return kernel_state_differs(&s->kernel, what) ||
+           process_state_numbers_differ(what) || locale_differs(what) ||
            signals_differ(s, what) || files_differ(s, what) ||
            rest_differs(s, what);
 }

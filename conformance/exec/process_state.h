@@ -2,8 +2,8 @@
 /*
  * State that a call may not change in its process: floating-point environment,
  * locale, signal handlers and masks, descriptors, working directory, mask of
- * new files, timers, child processes.  The serving side puts all of it in order
- * before a call and looks at it after the call.
+ * new files, timers, child processes, and that of kernel_state.h.  The serving
+ * side puts all of it in order before a call and looks at it after the call.
  */
 #ifndef MXO_EXEC_PROCESS_STATE_H
 #define MXO_EXEC_PROCESS_STATE_H

@@ -395,6 +395,8 @@ static mxo_status hostile_open(void **ctx, int device, mxo_text why)
 {
     if (is_fault("at-open-child") || is_fault("at-open-children")) {
         leave_child();
+    } else if (is_fault("at-open-stack")) {
+        take_signal_stack();
     } else if (is_fault("at-open-files")) {
         for (int fd = 0; fd < 3; fd++) {
             open_as("/", fd);

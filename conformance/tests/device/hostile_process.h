@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -232,6 +233,19 @@ static void take_signal_stack(void)
     (void)sigaltstack(&s, NULL);
 }
 
+/* One page; all memory that comes; or all that is there, which a limit may
+   forbid: then what comes. */
+static void lock_memory(const char *what)
+{
+    static char page[4096];
+
+    if (strcmp(what, "page") == 0) {
+        (void)mlock(page, sizeof page);
+    } else if (strcmp(what, "memory") == 0 || mlockall(MCL_CURRENT) != 0) {
+        (void)mlockall(MCL_FUTURE);
+    }
+}
+
 static void say_control(void)
 {
     (void)printf("\033[2J\033]0;x\a\r2 passed, 0 failed\n\302\233");
@@ -338,8 +352,6 @@ static int change_signals(const char *fault)
         (void)sigaddset(&one,
                         strcmp(fault, "mask-segv") == 0 ? SIGSEGV : SIGRTMAX);
         (void)sigprocmask(SIG_BLOCK, &one, NULL);
-    } else if (strcmp(fault, "stack-signal") == 0) {
-        take_signal_stack();
     } else {
         return 0;
     }
@@ -375,6 +387,24 @@ static int change_rest(const char *fault)
         leave_number();
     } else if (strcmp(fault, "mmx") == 0) {
         leave_mmx();
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static int change_kernel(const char *fault)
+{
+    if (strcmp(fault, "stack-signal") == 0) {
+        take_signal_stack();
+    } else if (strcmp(fault, "parent-end") == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, 0);
+    } else if (strcmp(fault, "counter") == 0) {
+#if defined(PR_SET_TSC)
+        (void)prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+#endif
+    } else if (strncmp(fault, "lock-", 5) == 0) {
+        lock_memory(fault + 5);
     } else {
         return 0;
     }
@@ -453,7 +483,7 @@ static int do_to_process(const char *fault)
         return traces_judge() ? -1 : 1;
     }
     return end_as(fault) || change_files(fault) || change_signals(fault) ||
-           change_rest(fault) || leave_behind(fault);
+           change_rest(fault) || change_kernel(fault) || leave_behind(fault);
 }
 
 #endif
