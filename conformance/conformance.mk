@@ -116,6 +116,14 @@ libjudge_la_SOURCES = \
 	%reldir%/base/progress.h \
 	%reldir%/base/stop.c \
 	%reldir%/base/stop.h \
+	%reldir%/device/call_before.c \
+	%reldir%/device/call_before.h \
+	%reldir%/device/other_runs.c \
+	%reldir%/device/other_runs.h \
+	%reldir%/device/refused_call.c \
+	%reldir%/device/refused_call.h \
+	%reldir%/device/waiting_runs.c \
+	%reldir%/device/waiting_runs.h \
 	%reldir%/bench/bench.h \
 	%reldir%/bench/copy.c \
 	%reldir%/bench/gemm.c \
@@ -197,11 +205,9 @@ libjudge_la_SOURCES = \
 	%reldir%/data/nearest_legal_shape.h \
 	%reldir%/device/alike.c \
 	%reldir%/device/alike.h \
-	%reldir%/device/by_token.c \
-	%reldir%/device/by_token.def \
-	%reldir%/device/by_token.h \
-	%reldir%/device/call_before.c \
-	%reldir%/device/call_before.h \
+	%reldir%/by_token/by_token.c \
+	%reldir%/by_token/by_token.def \
+	%reldir%/by_token/by_token.h \
 	%reldir%/device/device_buffers.c \
 	%reldir%/device/device_buffers.h \
 	%reldir%/device/device_checks.c \
@@ -217,10 +223,6 @@ libjudge_la_SOURCES = \
 	%reldir%/device/placement.c \
 	%reldir%/device/placement.h \
 	%reldir%/device/checked_run.h \
-	%reldir%/device/other_runs.c \
-	%reldir%/device/other_runs.h \
-	%reldir%/device/refused_call.c \
-	%reldir%/device/refused_call.h \
 	%reldir%/device/reroute.c \
 	%reldir%/device/reroute.h \
 	%reldir%/device/subject_infer.c \
@@ -561,7 +563,7 @@ mxoracle_LDADD = libjudge.la libmxoracle.la $(JANSSON_LIBS) -lm
 # Unit suites: unit/ROOM/test_NAME.c has the Check suite NAME. Those that try
 # pairs, of faults, rules and entries, take as long as all others: a program of
 # their own, pair_tests, that runs beside the first.
-EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/hostile_threads.h %reldir%/tests/device/hostile_ways.h %reldir%/tests/device/kept_answer.h %reldir%/tests/device/late_calls.h %reldir%/tests/device/refused_calls.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/two_operations.h %reldir%/tests/device/zoo_plugin.c %reldir%/tests/device/modes_preload.c %reldir%/tests/judge/fail_malloc.c %reldir%/digest/digest.c
+EXTRA_DIST += %reldir%/tests/device/bad_plugin.c %reldir%/tests/device/embed_plugin.c %reldir%/tests/device/hostile_plugin.c %reldir%/tests/device/hostile_subject.c %reldir%/tests/device/hostile.def %reldir%/tests/device/hostile_process.h %reldir%/tests/device/hostile_threads.h %reldir%/tests/device/hostile_ways.h %reldir%/tests/device/kept_answer.h %reldir%/tests/device/late_calls.h %reldir%/tests/device/moved_graph.h %reldir%/tests/device/refused_calls.h %reldir%/tests/device/state_plugin.c %reldir%/tests/device/two_operations.h %reldir%/tests/device/zoo_plugin.c %reldir%/tests/device/modes_preload.c %reldir%/tests/judge/fail_malloc.c %reldir%/digest/digest.c
 if MXO_CHECK
 check_PROGRAMS += unit_tests
 unit_tests_SOURCES = \

@@ -2,6 +2,9 @@
 /* See call_before.h. */
 #include "call_before.h"
 
+#include "checked_run.h"
+
+#include <stdio.h>
 #include <string.h>
 
 call_before *call_before_drawn(const stage *g)
@@ -35,4 +38,14 @@ mxo_status call_before_make(subject *s, call_before *b, mxo_text why)
     stage_release(&g);
     s->n_placed = unfenced.n_placed;
     return status;
+}
+
+void call_before_add_words(const char *words, const call_before *b,
+                           mxo_status status, run_checks *d, mxo_text why)
+{
+    char text[SUBJECT_TEXT];
+
+    (void)snprintf(text, sizeof text, "%s: %s", words, b->name);
+    (void)snprintf(d->beside, sizeof d->beside, "%s", b->call.op);
+    checked_add_words(text, status, d, why);
 }

@@ -25,5 +25,8 @@ mxo_status call_before_place(stage *g, subject *s, call_before *b,
                              mxo_text why);
 /* Make it; the status is the backend's. */
 mxo_status call_before_make(subject *s, call_before *b, mxo_text why);
+/* Words behind what was seen first (checked_run.h), and its case. */
+void call_before_add_words(const char *words, const call_before *b,
+                           mxo_status status, run_checks *d, mxo_text why);
 
 #endif

@@ -14,11 +14,13 @@
 #include <string.h>
 
 /* Of runs before one synchronize(): in the second run three, of calls that are
-   chosen, as that costs runs, or nine.  An odd number: what alternates from run
-   to run shows between the two answers. */
+   chosen, as that costs runs, or more than a ring has places.  An odd number:
+   what alternates from run to run shows between the two answers. */
 static int runs_ahead(const stage *g)
 {
-    return launch_is_many(g) ? 9 : launch_is_chosen(g, 1 << 14) ? 3 : 1;
+    const int places = launch_places(g);
+
+    return places > 1 ? places + 1 : launch_is_chosen(g, 1 << 14) ? 3 : 1;
 }
 
 /* Note another device than the one it was opened as. */

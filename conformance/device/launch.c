@@ -2,7 +2,7 @@
 /* See launch.h. */
 #include "launch.h"
 
-#include "by_token.h"
+#include "by_token/by_token.h"
 #include "device_buffers.h"
 #include "fence.h"
 #include "reroute.h"
@@ -201,16 +201,22 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     return status == MXO_OK ? done : status;
 }
 
+/* Is the graph's launch on noise elsewhere than the next one? */
+static int is_elsewhere(const stage *g)
+{
+    return (int)(launch_hash(g) >> 5 & 1);
+}
+
 /* A graph on what the inputs hold before they hold their bytes: what one launch
    leaves behind must not be the next one's answer.  In half of the calls not on
-   the stream of the next one. */
+   the stream of the next one, which may be none. */
 static mxo_status replay_early(stage *g, made_call *m, int run, mxo_text why)
 {
     void *const stream = m->stream;
     run_checks unused;
 
     memset(&unused, 0, sizeof unused);
-    m->stream = (launch_hash(g) >> 5 & 1) != 0 ? m->idle : stream;
+    m->stream = is_elsewhere(g) ? m->idle : stream;
     const mxo_status status = make_all(g, m, 1, NULL, &unused, why);
 
     m->stream = stream;
@@ -325,12 +331,15 @@ static mxo_status capture(stage *g, made_call *m, int run, mxo_text why)
     return status;
 }
 
-/* Another stream beside the call's, in every other call. */
+/* Another stream beside the call's, in every other call; one for a graph that
+   is launched on none, where it is on one before. */
 static void open_idle(const stage *g, made_call *m)
 {
     const subject *s = g->s;
+    const int wants = m->stream != NULL ? (int)(launch_hash(g) >> 26 & 1)
+                                        : m->on_noise && is_elsewhere(g);
 
-    if (m->stream != NULL && (launch_hash(g) >> 26 & 1) != 0 &&
+    if (wants && s->table->stream_open != NULL &&
         s->table->stream_open(s->ctx, &m->idle, (mxo_text){NULL, 0}) !=
             MXO_OK) {
         m->idle = NULL;
@@ -360,6 +369,8 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
         status = s->table->stream_open(s->ctx, &m->stream, why);
         m->stream = status == MXO_OK ? m->stream : NULL;
         m->call.stream = m->stream;
+    }
+    if (status == MXO_OK) {
         open_idle(g, m);
     }
     if (status == MXO_OK && m->on_noise) {

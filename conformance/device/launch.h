@@ -33,9 +33,12 @@ int launch_is_chosen(const stage *g, uint64_t small);
 /* Is this call made before it is made on noise? One in eight: where tables are
    made or kernels tuned, only the first answer of its kind may be wrong. */
 int launch_comes_first(const stage *g);
-/* Is this call, a small one in sixteen, made nine times at once, and another
-   beside it eight times?  Rings of what waits have four or eight places. */
-int launch_is_many(const stage *g);
+/* The places of a ring of what waits that are all taken where the call is made
+   once more, or another so often beside it: 8 in one small call in sixteen; all
+   of LAUNCH_PLACES in one in 32 of those that are tiny, and one in four where
+   an operation has few cases, so that many others stand beside each; else 1. */
+enum { LAUNCH_PLACES = 32 };
+int launch_places(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */
 int launch_sends_late(unsigned ways);

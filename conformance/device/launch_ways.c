@@ -122,9 +122,16 @@ int launch_comes_first(const stage *g)
     return (launch_hash(g) >> 40 & 7) == 0;
 }
 
-int launch_is_many(const stage *g)
+int launch_places(const stage *g)
 {
-    return launch_bytes(g) <= 1 << 14 && (launch_hash(g) >> 45 & 15) == 0;
+    enum { SMALL = 1 << 14, TINY = 1 << 12 };
+    const uint64_t n_bytes = launch_bytes(g);
+    const uint64_t drawn = launch_hash(g) >> 45;
+
+    if (n_bytes <= TINY && (drawn & (g->s->n_before > 1 ? 3 : 31)) == 0) {
+        return LAUNCH_PLACES;
+    }
+    return n_bytes <= SMALL && (drawn & 15) == 0 ? 8 : 1;
 }
 
 unsigned launch_draw(const stage *g)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of the example plugin that are made when it is asked to synchronize:
    each of them, read at once or then by a pointer; the last alone; the last
-   first; the last four; or wrong where another waits before it, or four, or
-   gives what it reads, or where a buffer comes or gets bytes meanwhile. */
+   first; the last four, sixteen or 32; or wrong where another waits before it,
+   or four, or gives what it reads, or where a buffer comes or gets bytes
+   meanwhile. */
 #ifndef MXO_LATE_CALLS_H
 #define MXO_LATE_CALLS_H
 
@@ -25,7 +26,7 @@ static int is_late(const char *fault)
            strcmp(fault, "behind-waiting") == 0 ||
            strcmp(fault, "reads-early") == 0 ||
            strcmp(fault, "four-wait") == 0 ||
-           strcmp(fault, "ring-of-four") == 0 ||
+           strncmp(fault, "ring-of-", 8) == 0 ||
            strcmp(fault, "alloc-meanwhile") == 0 ||
            strcmp(fault, "upload-meanwhile") == 0;
 }
@@ -50,6 +51,22 @@ static void spoil_late(int is_so)
     }
 }
 
+static int places_of(const char *fault)
+{
+    static const struct {
+        const char *fault;
+        int n;
+    } rings[] = {
+        {"ring-of-four", 4}, {"ring-of-sixteen", 16}, {"ring-of-32", 32}};
+
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(fault, rings[i].fault) == 0) {
+            return rings[i].n;
+        }
+    }
+    return MOST_LATE;
+}
+
 static mxo_status late_run(const char *fault, const mxo_call *call,
                            mxo_text why)
 {
@@ -57,13 +74,13 @@ static mxo_status late_run(const char *fault, const mxo_call *call,
     const mxo_status status = check(call, &j, why);
 
     if (status == MXO_OK) {
-        const int is_ring = strcmp(fault, "ring-of-four") == 0;
+        const int ring = places_of(fault);
         n_late = strcmp(fault, "one-place") == 0 ? 0 : n_late % MOST_LATE;
-        const int i = is_ring ? n_late % 4 : n_late;
+        const int i = n_late % ring;
         late[i].job = j;
         late[i].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
         late[i].is_spoilt = is_spoilt_by_waiting(fault, &j);
-        n_places = is_ring ? 4 : MOST_LATE;
+        n_places = ring;
         is_last_first = strcmp(fault, "last-first") == 0;
         n_late++;
     }

@@ -11,6 +11,7 @@
 
 #include "kept_answer.h"
 #include "late_calls.h"
+#include "moved_graph.h"
 #include "refused_calls.h"
 #include "two_operations.h"
 
@@ -79,6 +80,7 @@ static void state_dealloc(void *ctx, void *buffer)
 {
     const uint8_t *bytes = buffer;
 
+    n_deallocs++;
     if (buffer == answer.buffer) {
         answer.n_gone +=
             memcmp(answer.place, answer.bytes, sizeof answer.bytes) != 0;
@@ -305,6 +307,7 @@ static mxo_status state_open(void **ctx, int device, mxo_text why)
 static mxo_status state_alloc(void *ctx, uint64_t n_bytes, void **buffer)
 {
     spoil_late(is_fault("alloc-meanwhile"));
+    n_allocs++;
     return example_alloc(ctx, n_bytes, buffer);
 }
 
@@ -346,6 +349,8 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
 {
     static const char *const ops[] = {"dequant.mx", "format.decode", NULL};
     static mxo_backend table;
+    const char *const given = getenv("FAULT");
+    const int given_graphs = given != NULL && has_graphs(given);
 
     table = *example_entry(abi_version);
     table.name = "state";
@@ -360,12 +365,15 @@ const mxo_backend *mxo_backend_entry(uint32_t abi_version)
     table.synchronize = late_synchronize;
     table.set_threads = state_set_threads;
     table.strides = NULL;
-    table.stream_open = NULL;
-    table.stream_close = NULL;
-    table.stream_upload = NULL;
-    table.launch = NULL;
-    table.capture = NULL;
-    table.graph_close = NULL;
+    if (!is_fault("graph-to-none") && !is_fault("graph-from-none") &&
+        !is_fault("ok-graph-streams")) {
+        table.stream_open = NULL;
+        table.stream_close = NULL;
+        table.stream_upload = NULL;
+    }
+    table.launch = given_graphs ? moved_launch : NULL;
+    table.capture = given_graphs ? moved_capture : NULL;
+    table.graph_close = given_graphs ? moved_close : NULL;
     table.workspace = NULL;
     return &table;
 }

@@ -4,7 +4,7 @@
  * every operation that by_token.def lists, whatever their profile, data and
  * conversion.
  */
-#include "device/by_token.h"
+#include "by_token/by_token.h"
 
 #include "case/grid.h"
 #include "data/fill.h"
@@ -143,7 +143,7 @@ START_TEST(parts_have_the_bytes_of_the_whole)
     static const char *const ops[] = {
 #define MXO_BY_BATCH(key, value)
 #define MXO_BY_TOKEN(op, inputs) op,
-#include "device/by_token.def"
+#include "by_token/by_token.def"
 #undef MXO_BY_TOKEN
 #undef MXO_BY_BATCH
     };
