@@ -291,6 +291,29 @@ static int check_sizes(const test_case *c, mxo_text why)
     return bad ? -1 : 0;
 }
 
+/* The oracle looks at every choice of an expert for each of them. */
+static int check_work(const test_case *c, mxo_text why)
+{
+    const uint64_t most = UINT64_C(1) << 28;
+    const int param = op_param_index(c->schema, "num_experts");
+
+    if (param < 0 || op_dim_index(c->schema, "top_k") < 0) {
+        return 0;
+    }
+    const uint64_t experts = case_count(c, "num_experts", 0);
+    const uint64_t tokens = case_dim(c, "tokens");
+    const uint64_t top_k = case_dim(c, "top_k");
+
+    return experts <= most / (tokens + 1) / (top_k + 1)
+               ? 0
+               : refuse(why,
+                        "num_experts=%" PRIu64 " with %" PRIu64
+                        " tokens and top_k=%" PRIu64
+                        " is more than the oracle computes: their product is "
+                        "2^28 at most",
+                        experts, tokens, top_k);
+}
+
 int case_parse(test_case *c, const char *text, mxo_text why)
 {
     word_span rest = {text, strlen(text)};
@@ -335,6 +358,7 @@ int case_parse(test_case *c, const char *text, mxo_text why)
         }
     }
     if (complete_dims(c, given, why) != 0 || check_sizes(c, why) != 0 ||
+        check_work(c, why) != 0 ||
         (c->flaw[0] != '\0' && case_check_invalid(c, why) != 0)) {
         return -1;
     }

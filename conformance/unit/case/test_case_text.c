@@ -149,6 +149,8 @@ START_TEST(bad_text_is_refused_with_a_hint)
     REFUSES("act.unary:n=1,alpha=none", "not a number");
     REFUSES("act.unary:n=1,alpha=0x1p3", "not a number");
     REFUSES("act.glu:rows=1,cols=1,experts=3", "means nothing");
+    REFUSES("moe.sort:tokens=3,top_k=2,num_experts=2147483647",
+            "more than the oracle computes");
     REFUSES("", "not an operation");
 }
 END_TEST
