@@ -531,6 +531,8 @@ libjudge_la_SOURCES = \
 	%reldir%/vectors/vectors.c \
 	%reldir%/vectors/vectors.h \
 	%reldir%/vectors/walk.c \
+	%reldir%/vectors/wanted.c \
+	%reldir%/vectors/wanted.h \
 	%reldir%/vectors/walk.h
 libjudge_la_CPPFLAGS = $(AM_CPPFLAGS) -D_GNU_SOURCE -I$(top_srcdir)/conformance \
 	-I$(top_srcdir)/backends -DMXO_PLUGIN_DIR='"$(pkglibdir)"' \

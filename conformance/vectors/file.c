@@ -6,6 +6,7 @@
 #include "base/say.h"
 #include "rows.h"
 #include "vectors.h"
+#include "wanted.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -167,7 +168,9 @@ static void judge_file(judging *j, const char *path, safetensors *file)
         finding_add(&j->found, VECTOR_FAILED,
                     "has no out.* tensor: there is nothing to judge");
     } else if (op_by_name(op) != NULL) {
-        judge_native(j, op);
+        if (wanted_check(j, op) == 0) {
+            judge_native(j, op);
+        }
     } else {
         judge_vendor(j, op);
     }
