@@ -5,6 +5,7 @@
  */
 #include "base/memory.h"
 #include "base/say.h"
+#include "base/stop.h"
 #include "base/tensors.h"
 #include "files/json_walk.h"
 #include "globals.h"
@@ -381,7 +382,13 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
 
     live_rows(p, i, &rows, &bytes);
     for (uint64_t r = 0; r < rows; r++) {
+        if (r % (JOB_PIECE / pitch + 1) == 0 && job_stopped(j, why)) {
+            return -1;
+        }
         put_row(l, p, i, live, r, from + padded_row(l, p, i, r) * pitch);
+    }
+    if (job_stopped(j, why)) {
+        return -1;
     }
     if (count_set(from, part_rows(p, i) * pitch) !=
         count_set(live, rows * bytes)) {
@@ -398,8 +405,8 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
     }
     bytes = file_bytes(l, i, bytes);
     if (!l->style->is_split) {
-        return sink_put(&j->sink, first, e * rows * bytes, live, rows * bytes,
-                        NULL, why);
+        return job_put(j, first, e * rows * bytes, live, rows * bytes, NULL,
+                       why);
     }
     const uint64_t pieces = i < W2 ? 2 : 1;
     const uint64_t piece = rows * bytes / pieces;
@@ -407,9 +414,9 @@ static int put_expert(job *j, const moe_layer *l, const layer_part *p, int i,
     const int stacked = l->style->is_stacked;
 
     for (uint64_t k = 0; k < pieces; k++) {
-        if (sink_put(&j->sink, first + (size_t)((stacked ? 0 : e * pieces) + k),
-                     stacked ? e * piece : 0, live + k * piece, piece, NULL,
-                     why) != 0) {
+        if (job_put(j, first + (size_t)((stacked ? 0 : e * pieces) + k),
+                    stacked ? e * piece : 0, live + k * piece, piece, NULL,
+                    why) != 0) {
             return -1;
         }
     }
@@ -433,9 +440,11 @@ static int run_tensor(job *j, const moe_layer *l, const layer_part *p, int i,
         const uint8_t *from = t->bytes + e * each;
         /* A stack may have a pad behind the last expert. */
         const uint64_t n_bytes = n == p->experts ? t->n_bytes : n * each;
-        bad = job_stopped(j, why) ||
-              mover_back(&j->mover, p, i, dtype_by_file_name(t->dtype), n, from,
-                         n_bytes, logical, why) != 0;
+        bad = job_stopped(j, why);
+        stop_work_begin();
+        bad = bad || mover_back(&j->mover, p, i, dtype_by_file_name(t->dtype),
+                                n, from, n_bytes, logical, why) != 0;
+        stop_work_end();
         for (uint64_t k = 0; k < n && !bad; k++) {
             bad = put_expert(j, l, p, i, e + k, first, logical + k * padded,
                              live, why);

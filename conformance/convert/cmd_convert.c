@@ -60,6 +60,19 @@ static int move(job *j, const convert_options *o, mxo_text why)
                : stop_exit_status(j->is_bad_input ? EXIT_USAGE : EXIT_RED);
 }
 
+/* A signal is two seconds old, and the backend is still at work on an expert:
+   nothing is written meanwhile. */
+static int leave(void *state)
+{
+    job *j = state;
+    char sentence[600] = "";
+
+    (void)job_stopped(j, (mxo_text){sentence, sizeof sentence});
+    (void)cli_refuse("%s", sentence);
+    new_file_close(&j->sink.out);
+    return stop_exit_status(EXIT_RED);
+}
+
 static void conclude(const job *j, const convert_options *o)
 {
     cli_line(stdout, 2, "%s %s: %zu tensors, %.1f MB, %s",
@@ -70,6 +83,7 @@ static void conclude(const job *j, const convert_options *o)
 
 static int write_file(job *j, const convert_options *o, mxo_text why)
 {
+    stop_leave_with(leave, j);
     int status =
         create(j, o, why) != 0 ? stop_exit_status(EXIT_RED) : move(j, o, why);
 

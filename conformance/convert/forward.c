@@ -3,6 +3,7 @@
 #include "base/cli.h"
 #include "base/memory.h"
 #include "base/say.h"
+#include "base/stop.h"
 #include "base/tensors.h"
 #include "globals.h"
 
@@ -290,12 +291,42 @@ static void convert_run(uint8_t *to, const char *dtype, const row_run *run)
     checkpoint_forget(run->from, run->rows * run->pitch);
 }
 
+/* Rows of a tensor to theirs, in pieces: of rows, or where the bytes of a row
+   lie apart of columns.  -1: it is stopped between them. */
+static int stage_run(job *j, const char *bias_dtype, uint8_t *to,
+                     uint64_t pitch, const row_run *run, mxo_text why)
+{
+    const int is_whole = run->step == 1;
+    const uint64_t n = is_whole ? run->rows : run->bytes;
+    const uint64_t most = JOB_PIECE / (is_whole ? pitch : run->rows) + 1;
+
+    for (uint64_t at = 0; at < n; at += most) {
+        const uint64_t some = n - at < most ? n - at : most;
+        row_run part = *run;
+
+        part.from += at * (is_whole ? run->pitch : run->step);
+        *(is_whole ? &part.rows : &part.bytes) = some;
+        if (job_stopped(j, why)) {
+            return -1;
+        }
+        if (bias_dtype != NULL) {
+            convert_run(to + at * pitch, bias_dtype, &part);
+        } else {
+            run_copy(to + at * (is_whole ? pitch : 1), pitch, &part);
+        }
+    }
+    return 0;
+}
+
 /* Tensor i of experts e.. as the logical tensor, zeros in the pads. */
 static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
                  uint64_t e, uint64_t n, mxo_text why)
 {
     const uint64_t pitch = part_row_bytes(p, i);
     const uint64_t each = part_rows(p, i) * pitch;
+    const char *const bias = i % W2 == 2 && strcmp(l->bias_dtype, "BF16") != 0
+                                 ? l->bias_dtype
+                                 : NULL;
     uint8_t *to = mover_staging(&j->mover, n * each, why);
     int padded = p->padded_hidden != p->hidden || p->padded_inter != p->inter;
 
@@ -311,14 +342,16 @@ static int stage(job *j, const moe_layer *l, const layer_part *p, int i,
         const int n_runs = part_runs(l, p, &j->part, i, e + k, run);
         for (int r = 0; r < n_runs; r++) {
             uint8_t *first = to + k * each + run[r].to_row * pitch;
-            if (i % W2 == 2 && strcmp(l->bias_dtype, "BF16") != 0) {
-                convert_run(first, l->bias_dtype, &run[r]);
-            } else {
-                run_copy(first, pitch, &run[r]);
+            if (stage_run(j, bias, first, pitch, &run[r], why) != 0) {
+                return -1;
             }
         }
     }
-    return mover_upload(&j->mover, i, n * each, why);
+    stop_work_begin();
+    const int status = mover_upload(&j->mover, i, n * each, why);
+
+    stop_work_end();
+    return status;
 }
 
 /* The mask that follows output i, in host memory; NULL: all is defined. */
@@ -349,12 +382,14 @@ static int put_outputs(job *j, size_t first, const mxo_tensor *out, int n_out,
             continue;
         }
         uint8_t *bytes = mover_staging(&j->mover, out[i].n_bytes, why);
+        stop_work_begin();
         int bad = bytes == NULL ||
                   mover_download(&j->mover, i, bytes, out[i].n_bytes, why) ||
                   take_mask(j, out, i, n_out, &mask, why) != 0;
+        stop_work_end();
         if (!bad) {
-            bad = sink_put(&j->sink, at++, e * (out[i].n_bytes / n), bytes,
-                           out[i].n_bytes, mask, why);
+            bad = job_put(j, at++, e * (out[i].n_bytes / n), bytes,
+                          out[i].n_bytes, mask, why);
             free(mask);
         }
         if (bad) {
@@ -399,7 +434,12 @@ static int run_layer(job *j, size_t number, mxo_text why)
                 bad = stage(j, l, &p, i, e, n, why);
             }
         }
-        if (!bad && mover_forward(&j->mover, &p, l->biased, n, why) != 0) {
+        bad = bad || job_stopped(j, why);
+        stop_work_begin();
+        const int refused =
+            !bad && mover_forward(&j->mover, &p, l->biased, n, why) != 0;
+        stop_work_end();
+        if (refused) {
             name_layer(l, p.first_expert + e, n, why);
             bad = 1;
         }

@@ -20,6 +20,24 @@ int job_stopped(const job *j, mxo_text why)
     return 1;
 }
 
+int job_put(job *j, size_t i, uint64_t offset, const uint8_t *bytes,
+            uint64_t n_bytes, const uint8_t *valid, mxo_text why)
+{
+    uint64_t at = 0;
+    int bad = 0;
+
+    do {
+        const uint64_t left = n_bytes - at;
+        const uint64_t n = left < JOB_PIECE ? left : JOB_PIECE;
+
+        bad = job_stopped(j, why) ||
+              sink_put(&j->sink, i, offset + at, bytes + at, n,
+                       valid == NULL ? NULL : valid + at, why) != 0;
+        at += n;
+    } while (!bad && at < n_bytes);
+    return bad ? -1 : 0;
+}
+
 /* Sizes are told in megabytes, small ones in kilobytes. */
 static uint64_t unit_of(const job *j)
 {

@@ -86,8 +86,13 @@ int job_run_forward(job *j, mxo_text why);
 int job_run_back(job *j, mxo_text why);
 void job_clear(job *j);
 
+/* Bytes that move before a signal or the budget is asked for again. */
+#define JOB_PIECE ((uint64_t)64 << 20)
 /* Stop at this chunk? Then with a sentence. */
 int job_stopped(const job *j, mxo_text why);
+/* As sink_put, in pieces; -1 where it is stopped between them, too. */
+int job_put(job *j, size_t i, uint64_t offset, const uint8_t *bytes,
+            uint64_t n_bytes, const uint8_t *valid, mxo_text why);
 /* The status line: from when bytes begin to move, after each chunk, until
    nothing moves. */
 void job_progress_begin(job *j, int is_wanted);
