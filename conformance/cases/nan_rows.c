@@ -18,7 +18,9 @@
  */
 #include "data/fills.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Every third row, from the second on. */
 static void spoil_rows(host_tensor *t)
@@ -45,13 +47,106 @@ static void fill_nan_tokens(const test_case *c, host_tensor *t, prng *rng)
     spoil_rows(t);
 }
 
-/* Of as many scales as there are rows, as theirs ends; one for all is plain. */
+/* Bytes for the tail of a tensor: in turn at the end of each row, and all of
+   them along the last. */
+static void put_bytes(host_tensor *t, const uint8_t bytes[8])
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+    const uint64_t step = cols < 16 ? 1 : cols / 8;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t back = cols - 1 - i % cols;
+        if (back == 0 || (i + cols >= n && back % step == 0)) {
+            tensor_store(t, i, bytes[(i / cols + back / step) % 8]);
+        }
+    }
+}
+
+/* Offsets whose upper bit is no other offset's. */
+static void fill_tail_offsets(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t bytes[] = {0x80, 0, 0x81, 1, 0xff, 0x83, 0x10, 0x82};
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, prng_below(rng, 4));
+    }
+    put_bytes(t, bytes);
+}
+
+/* Scale bytes of MXFP4: the largest that k_max has, the ones below it, the last
+   that fits without loss and the next, the least. */
+static void fill_tail_exponents(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint8_t most = (uint8_t)(case_number(c, "k_max") + 127);
+    const uint8_t bytes[] = {most,
+                             (uint8_t)(most - 1),
+                             0,
+                             (uint8_t)(most - 17),
+                             (uint8_t)(most - 18),
+                             1,
+                             most,
+                             (uint8_t)(most - 2)};
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, most - 3 - prng_below(rng, 16));
+    }
+    put_bytes(t, bytes);
+}
+
+/* And a block whose maximum is so small that subnormal numbers count. */
+static void fill_tail_small(const test_case *c, host_tensor *t, prng *rng)
+{
+    enum { BLOCK = 32 };
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_tail(c, t, rng);
+    for (uint64_t i = 0; i < BLOCK && n >= 2 * cols; i++) {
+        fill_put(t, n - 2 * cols + i,
+                 i == 0 ? 0x1p-121 : ldexp((double)i, -132));
+    }
+}
+
+/* Of as many scales as there are rows, as theirs ends; one for all is plain, and
+   of FP16 so small that infinity has another scale than the largest number. */
 static void fill_tail_scales(const test_case *c, host_tensor *t, prng *rng)
 {
+    const int is_half = strcmp(case_value(c, "from"), "f16") == 0;
+
     if (tensor_elems(t) > 1) {
         fill_tail(c, t, rng);
+    } else if (is_half && tensor_elems(t) == 1) {
+        fill_put(t, 0, (1 + fill_uniform(rng)) / 64);
     } else {
         fill_positive(c, t, rng);
+    }
+}
+
+/* And a row of the least scales, which another scale's product would hide. */
+static void fill_tail_faint(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_tail(c, t, rng);
+    for (uint64_t i = 0; i < cols && n >= 2 * cols; i++) {
+        tensor_store(t, n - 2 * cols + i, i % 3 == 1);
+    }
+}
+
+/* Codes of a scale, whose format no parameter names. */
+static void fill_tail_scale_codes(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const uint8_t bytes[] = {0x7f, 0x80, 0xff, 1, 0x7e, 0, 0xfe, 0x81};
+    const uint64_t n = tensor_elems(t);
+
+    fill_counting(c, t, rng);
+    for (uint64_t back = 0; back < n && back < 16; back++) {
+        tensor_store(t, n - 1 - back, bytes[(back + n / 4 * 3) % 8]);
     }
 }
 
@@ -63,16 +158,24 @@ static const fill_row fills[] = {
     {"format.decode", "code", "tail", fill_tail_codes},
     {"format.encode", "x", "tail", fill_tail},
     {"format.convert", "x", "tail", fill_tail},
+    {"format.classify", "code", "tail", fill_tail_codes},
+    {"format.e8m0_decode", "code", "tail", fill_tail},
+    {"format.e8m0_encode", "x", "tail", fill_tail},
+    {"format.ue4m3", "code", "tail", fill_tail_scale_codes},
+    {"format.ue4m3", "x", "tail", fill_tail},
     {"math.*", "x", "tail", fill_tail},
-    {"quant.*", "x", "tail", fill_tail},
+    {"quant.q8_0", "x", "tail", fill_tail_small},
     {"quant.nvfp4", "global_scale", "tail", fill_tail_scales},
+    {"quant.*", "x", "tail", fill_tail},
+    {"quant.requant", "offset", "tail", fill_tail_offsets},
+    {"quant.mxfp4_to_nvfp4", "scale", "tail", fill_tail_exponents},
+    {"dequant.group", "q", "tail", fill_counting},
     {"dequant.*", "scale", "tail", fill_tail},
+    {"gemm.q8_0", "w_scale", "tail", fill_tail_faint},
     {"gemm.q8_0", "?_scale", "tail", fill_tail},
     {"moe.finalize", "x", "tail", fill_tail},
     {"moe.gemm1", "x", "tail", fill_tail},
     {"moe.gemm1", "w13_scale", "tail", fill_scale_ordinary},
-    {"moe.nvfp4_gemm2", "act", "tail", fill_tail},
-    {"moe.nvfp4_gemm2", "w2_scale", "tail", fill_tail},
     {NULL, NULL, NULL, NULL},
 };
 
@@ -80,6 +183,8 @@ static const fill_row fills[] = {
 #define FEW "67|71|75"
 #define SHORT "rows=47,"
 #define MANY "rows=4099,"
+#define LONG "1331|1335|1339|1343|1347|1351|1355|1359"
+#define WIDE "rows=8,cols=800"
 #define TAIL "data=tail"
 static const grid_row grid[] = {
     {2, 0, /* byte 255: numerics 3.3, engines 6.4; its codes are nobody's */
@@ -171,6 +276,45 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.finalize:sum=*,from=*,to=*,tokens=15,slots=9,rows=143,cols=19," TAIL},
     {2, 0, "moe.finalize:weight=*,tokens=47,slots=9,rows=431,cols=19," TAIL},
+    /* beyond a second tile, and every special value at the end */
+    {2, GRID_PAIRS,
+     "format.decode:format=e4m3fn|e4m3fnuz|e5m2|e5m2fnuz,to=*,n=" LONG
+     "," TAIL},
+    {2, GRID_PAIRS, "format.encode:format=*,from=*,n=" LONG "," TAIL},
+    {2, GRID_PAIRS, "format.convert:from=*,to=bf16|f16,tie=*,n=" LONG "," TAIL},
+    {2, 0, "format.classify:format=e4m3fn|e5m2,n=" LONG "," TAIL},
+    {2, GRID_PAIRS, "format.classify:format=*,n=" FEW "|" LONG "," TAIL},
+    {2, GRID_PAIRS, "format.e8m0_decode:rule=*,to=*,n=" LONG "," TAIL},
+    {2, GRID_PAIRS, "format.e8m0_encode:rule=*,from=*,sat=*,n=" LONG "," TAIL},
+    {2, 0, "format.ue4m3:dir=*,n=" LONG "," TAIL},
+    {2, 0, "math.lg2:ftz=*,n=" LONG "," TAIL},
+    {2, GRID_PAIRS, "math.rcp:mode=*,n=" LONG "," TAIL},
+    {2, 0, "quant.q8_0:rows=68|132,cols=96," TAIL},
+    {2, 0, "quant.q8_0:" WIDE "," TAIL},
+    {2, 0, "quant.engine:rule=*," WIDE "," TAIL},
+    {2, GRID_PAIRS,
+     "quant.engine:rule=*,from=*,element=*,rows=68,cols=96," TAIL},
+    {2, 0,
+     "quant.nvfp4_engine:rule=ggml|ggml_cuda|mlx|mlx_global,from=*,rows=8,"
+     "cols=832," TAIL},
+    {2, 0, "quant.nvfp4:from=*,math=*,rows=68,cols=96," TAIL},
+    {2, 0, "quant.nvfp4:from=*," WIDE "," TAIL},
+    {2, 0, "quant.scaled:from=*,scale=*," WIDE "," TAIL},
+    {2, 0, "quant.scaled:from=*,scale=*,rows=68,cols=96," TAIL},
+    {2, GRID_PAIRS,
+     "quant.static:element=*,from=*,apply=*,nan=*,rows=8,cols=867," TAIL},
+    {2, 0, "quant.requant:container=*,rows=36,cols=608," TAIL},
+    {2, 0, "quant.mxfp4_to_nvfp4:k_max=127|0|-100,rows=38,cols=608," TAIL},
+    {2, 0, "quant.mxfp4_to_nvfp4:k_max=127,rows=9,cols=8480," TAIL},
+    {2, 0,
+     "dequant.group:element=e2m1,to=*,group_cols=2,rows=68,cols=290," TAIL},
+    {2, 0, "act.glu_quant:dialect=*,from=*,group=32,rows=68,cols=96," TAIL},
+    {2, 0, "act.glu_quant:dialect=*,from=*,group=32,rows=8,cols=544," TAIL},
+    {2, 0, "gemm.q8_0:order=*,weights=*,rows=9,k=1280,cols=132," TAIL},
+    {2, 0, "gemm.q8_0:weights=*,rows=68,k=64,cols=17," TAIL},
+    {2, GRID_PAIRS,
+     "moe.finalize:sum=*,from=*,to=*,weight=f32|bf16|f16,tokens=68,slots=5,"
+     "rows=1100,cols=43," TAIL},
     /* and in large calls, at sizes that take another way */
     {2, 0, "act.unary:fn=*,n=4103|16391," TAIL},
     {2, 0, "act.unary:to=f32|bf16,n=65543," TAIL},
@@ -197,6 +341,14 @@ static const grid_row grid[] = {
     {2, 0, "moe.gemm1:tokens=4099,topk=1,hidden=64,experts=2,inter=4," TAIL},
     {2, 0,
      "moe.nvfp4_gemm2:tokens=4099,topk=1,inter=64,experts=2,hidden=64," TAIL},
+    /* pairs that are nowhere behind a first tile, in every order of a sum */
+    {2, GRID_PAIRS,
+     "moe.finalize:sum=*,source=*,absent=*,map=1,from=f32,to=f32,experts=300,"
+     "rows=340,tokens=68,slots=5,cols=43,data=steps|ends"},
+    {2, 0, "moe.sort:layout=*,num_experts=300,tokens=20,top_k=20,data=holes"},
+    {2, 0,
+     "moe.sort:layout=*,local=map|mask,num_experts=600,experts=600,tokens=68,"
+     "top_k=5,data=distinct"},
     {0, 0, NULL},
 };
 

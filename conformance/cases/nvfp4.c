@@ -200,8 +200,87 @@ static void fill_faint_scalar(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* The end of every row in turn: a number, NaN, infinities, -0, subnormal. */
+static void put_ends(host_tensor *t)
+{
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t inf = dtype_infinity(t->dtype);
+    const uint64_t sign = dtype_sign(t->dtype);
+    const uint64_t bits[] = {dtype_nan(t->dtype), inf | sign, sign,
+                             inf | sign | 1,      inf,        1};
+
+    for (uint64_t r = 0; (r + 1) * cols <= tensor_elems(t); r++) {
+        if (r % 7 != 0) {
+            tensor_store(t, (r + 1) * cols - 1, bits[r % 7 - 1]);
+        }
+    }
+}
+
+static void fill_tail_blocks(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_blocks(c, t, rng);
+    put_ends(t);
+}
+
+static void fill_tail_act(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_ordinary(c, t, rng);
+    put_ends(t);
+}
+
+/* At the end of rows in turn NaN, zeros and scales with a sign; some rows have
+   subnormal scales alone, as the order of a sum must not show. */
+static void put_scale_ends(host_tensor *t)
+{
+    static const uint8_t ends[] = {0x7f, 0, 0x80, 0xff, 0xb8, 0x86};
+    enum { TURNS = 17, SUBNORMAL = 5 };
+    const uint64_t cols = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t turn = i / cols % TURNS;
+        if (turn < sizeof ends && i % cols + 1 == cols) {
+            tensor_store(t, i, ends[turn]);
+        } else if (turn == SUBNORMAL) {
+            tensor_store(t, i, i % 2 == 0 ? 4 : 6);
+        }
+    }
+}
+
+static void fill_tail_window(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_window(c, t, rng);
+    put_scale_ends(t);
+}
+
+static void fill_tail_coded(const test_case *c, host_tensor *t, prng *rng)
+{
+    fill_coded(c, t, rng);
+    put_scale_ends(t);
+}
+
+/* Every fifth token is nowhere, of the others one choice at times. */
+static void fill_tail_ids(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t topk = t->shape[t->rank - 1];
+    const uint64_t n = tensor_elems(t);
+
+    fill_distinct_ids(c, t, rng);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t row = i / topk;
+        if (row % 5 == 4 || (row % 5 == 2 && i % topk == row % topk)) {
+            tensor_store(t, i, ABSENT);
+        }
+    }
+}
+
 static const fill_row fills[] = {
     {"moe.nvfp4_scalars", "*", "faint", fill_faint_scalar},
+    {"moe.nvfp4_*", "x", "tail", fill_tail_blocks},
+    {"moe.nvfp4_*", "act", "tail", fill_tail_act},
+    {"moe.nvfp4_*", "w13_scale", "tail", fill_tail_window},
+    {"moe.nvfp4_*", "w2_scale", "tail", fill_tail_coded},
+    {"moe.nvfp4_*", "topk_ids", "tail", fill_tail_ids},
     {"moe.nvfp4_scalars", "*", "*", fill_checkpoint_scalar},
     {"moe.nvfp4_*", "x", "ordinary", fill_ordinary},
     {"moe.nvfp4_*", "x", "corners", fill_corner_patches},
@@ -386,6 +465,25 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.nvfp4_scalars:scales=*,scale_c=*,experts=9,projections=2,"
      "data=faint"},
+    /* special values of each profile, behind a first tile */
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,activation=*,tokens=20,topk=2,experts=11,"
+     "hidden=272,inter=16,data=tail"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,tokens=20,topk=2,experts=11,inter=272,"
+     "hidden=32,data=tail"},
+    {2, 0,
+     "moe.nvfp4_gemm2:sum=*,absent=skip|zero,tokens=37,topk=3,experts=300,"
+     "inter=32,hidden=32,data=tail"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=*,activation=*,tokens=20,topk=2,experts=11,"
+     "hidden=80,inter=48,data=tail"},
+    {2, 0, /* ids beyond a byte */
+     "moe.nvfp4_gemm1:profile=*,tokens=24,topk=4,experts=300,hidden=32,"
+     "inter=16,data=orderfree"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,tokens=24,topk=4,experts=300,inter=32,"
+     "hidden=32,data=orderfree"},
     {3, 0,
      "moe.nvfp4_layer:profile=*,tokens=9|33,topk=1|4,experts=9,hidden=128|160,"
      "inter=64|128,data=orderfree"},
