@@ -262,6 +262,8 @@ libjudge_la_SOURCES = \
 	%reldir%/exec/clock_check.h \
 	%reldir%/exec/greeting.c \
 	%reldir%/exec/greeting.h \
+	%reldir%/exec/libraries.c \
+	%reldir%/exec/libraries.h \
 	%reldir%/exec/memory.c \
 	%reldir%/exec/memory.h \
 	%reldir%/exec/noise.c \
@@ -491,6 +493,8 @@ libjudge_la_SOURCES = \
 	%reldir%/selftest/zoo.h \
 	%reldir%/system/cpu_timeout.c \
 	%reldir%/system/cpu_timeout.h \
+	%reldir%/system/libraries.c \
+	%reldir%/system/libraries.h \
 	%reldir%/system/mapped.c \
 	%reldir%/system/mapped.h \
 	%reldir%/system/new_file.c \

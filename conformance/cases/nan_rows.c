@@ -111,8 +111,9 @@ static void fill_tail_small(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* Of as many scales as there are rows, as theirs ends; one for all is plain, and
-   of FP16 so small that infinity has another scale than the largest number. */
+/* Of as many scales as there are rows, as theirs ends; one for all is plain,
+   and of FP16 so small that infinity has another scale than the largest number.
+ */
 static void fill_tail_scales(const test_case *c, host_tensor *t, prng *rng)
 {
     const int is_half = strcmp(case_value(c, "from"), "f16") == 0;

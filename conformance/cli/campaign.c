@@ -136,6 +136,23 @@ int campaign_plan_make(campaign_plan *p, const run_options *o,
     return status;
 }
 
+static void mix_text(char digest[24], const char *text)
+{
+    const uint64_t mix = fnv_text(fnv_text(FNV_START, digest), text);
+
+    (void)snprintf(digest, 24, "%016" PRIx64, mix);
+}
+
+void campaign_plan_add_code(campaign_plan *p, const backend_info *infos, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (infos[i].code[0] != '\0') {
+            mix_text(p->digest, infos[i].code);
+            mix_text(p->subjects, infos[i].code);
+        }
+    }
+}
+
 void campaign_plan_clear(campaign_plan *p)
 {
     case_list_clear(&p->cases);

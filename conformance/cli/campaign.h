@@ -6,6 +6,7 @@
 #ifndef MXO_CAMPAIGN_H
 #define MXO_CAMPAIGN_H
 
+#include "report/report.h"
 #include "runopts.h"
 
 typedef struct campaign_plan {
@@ -20,6 +21,8 @@ typedef struct campaign_plan {
    wrong, after a sentence. */
 int campaign_plan_make(campaign_plan *p, const run_options *o,
                        const backend_list *chosen);
+/* Once they are open: what their processes have loaded is theirs, too. */
+void campaign_plan_add_code(campaign_plan *p, const backend_info *infos, int n);
 void campaign_plan_clear(campaign_plan *p);
 
 /* Does --exclude leave out the case, or its operation? */

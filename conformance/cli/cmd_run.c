@@ -87,6 +87,7 @@ static void describe(session *s)
     for (int i = 0; i < s->chosen.n; i++) {
         run->n_planned += s->infos[i].why_not[0] == '\0' ? s->plan.cases.n : 1;
     }
+    campaign_plan_add_code(&s->plan, s->infos, s->chosen.n);
     run->shard = o->shard;
     run->n_shards = o->n_shards;
     run->baseline = o->baseline;

@@ -174,8 +174,9 @@ static int read_ops(greeting *g, const json_t *list, mxo_text why)
 static int check_keys(const json_t *o, mxo_text why)
 {
     static const char *const known[] = {
-        "name", "version", "device",  "driver",     "ops", "limits",
-        "does", "align",   "strides", "uncaptured", "left"};
+        "name",   "version",   "device", "driver",  "ops",
+        "limits", "does",      "align",  "strides", "uncaptured",
+        "left",   "libraries", "code"};
     const char *key;
     json_t *value;
 
@@ -191,6 +192,33 @@ static int check_keys(const json_t *o, mxo_text why)
         }
     }
     return 0;
+}
+
+/* The files that it has loaded, if it names them. */
+static int check_libraries(const json_t *list, mxo_text why)
+{
+    const char *path;
+    json_t *file;
+
+    if (list != NULL && !json_is_object(list)) {
+        return no(why, "%s is no object of texts", "libraries");
+    }
+    json_object_foreach((json_t *)list, path, file)
+    {
+        if (!json_is_string(file)) {
+            return no(why, "libraries has no text for \"%.100s\"", path);
+        }
+    }
+    return 0;
+}
+
+/* A text that may be left out. */
+static int read_choice(const json_t *o, const char *key, char *to, size_t size,
+                       mxo_text why)
+{
+    return json_object_get(o, key) == NULL
+               ? 0
+               : read_text(o, key, to, size, 0, why);
 }
 
 int greeting_read(greeting *g, const char *text, mxo_text why)
@@ -215,8 +243,9 @@ int greeting_read(greeting *g, const char *text, mxo_text why)
         read_text(o, "driver", g->driver, sizeof g->driver, 1, why) != 0) {
         return -1;
     }
-    if (json_object_get(o, "left") != NULL &&
-        read_text(o, "left", g->left, sizeof g->left, 0, why) != 0) {
+    if (read_choice(o, "left", g->left, sizeof g->left, why) != 0 ||
+        read_choice(o, "code", g->code, sizeof g->code, why) != 0 ||
+        check_libraries(json_object_get(o, "libraries"), why) != 0) {
         return -1;
     }
     return read_does(g, json_object_get(o, "does"), why) == 0 &&

@@ -34,6 +34,7 @@ typedef struct greeting {
     char device[GREETING_TEXT];
     char driver[GREETING_TEXT];
     char left[GREETING_TEXT];     /* what loading it changed; "": nothing */
+    char code[20];                /* digest of what it loaded; "": unknown */
     unsigned can;                 /* of greeting_can */
     uint32_t align;               /* as mxo_backend has it */
     char strides[GREETING_WORDS]; /* "" none; else as mxo_backend has it */

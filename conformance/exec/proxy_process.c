@@ -4,6 +4,7 @@
 
 #include "base/say.h"
 #include "call_json.h"
+#include "libraries.h"
 #include "system/system.h"
 
 #include <errno.h>
@@ -192,17 +193,26 @@ static int is_other_file(const greeting *a, const greeting *b)
                        json_object_get(b->object, "file"));
 }
 
-/* Check that its greeting is the one of before, and its file. */
+/* Check that its greeting is the one of before, and its files. */
 static mxo_status greet_again(proxy *p, mxo_text why)
 {
     greeting again = {.object = NULL};
     mxo_status status = proxy_greet(p, &again, why);
+    const char *const library = libraries_other(p->hello.object, again.object);
 
     if (status == MXO_OK && is_other_file(&again, &p->hello)) {
         status = say(MXO_E_UNSUPPORTED, why,
                      "its file was replaced or written while it was judged");
         channel_stop(&p->channel);
-    } else if (status == MXO_OK && !json_equal(again.object, p->hello.object)) {
+    } else if (status == MXO_OK && library != NULL) {
+        status = say(MXO_E_UNSUPPORTED, why,
+                     "its library %.200s was replaced or written while it was "
+                     "judged",
+                     library);
+        say_printable(why.ptr);
+        channel_stop(&p->channel);
+    } else if (status == MXO_OK &&
+               !libraries_alone_differ(again.object, p->hello.object)) {
         status =
             say(MXO_E_UNSUPPORTED, why, "started again, it says another hello");
     }

@@ -7,6 +7,7 @@
 #include "channel.h"
 #include "device/fence.h"
 #include "greeting.h"
+#include "libraries.h"
 #include "process_state.h"
 #include "reply.h"
 #include "serve_calls.h"
@@ -195,6 +196,7 @@ static mxo_status make_hello(server *s, const char *left)
     if (left[0] != '\0') {
         (void)json_object_set_new(o, "left", text_json(left));
     }
+    libraries_tell(&s->libraries, o);
     if (t->limits != NULL) {
         json_t *limits = read_limits(s);
         status = limits == NULL ? MXO_E_UNSUPPORTED : MXO_OK;
@@ -222,6 +224,7 @@ static void do_hello(server *s, const json_t *request)
     if (s->table == NULL) {
         status = s->load(s->state, &s->table, serve_text_of(s));
     }
+    libraries_note(&s->libraries);
     if (status == MXO_OK) {
         status = s->table->open(&s->ctx, device, serve_text_of(s));
     }
@@ -231,6 +234,7 @@ static void do_hello(server *s, const json_t *request)
         return;
     }
     (void)process_state_numbers_differ((mxo_text){left, sizeof left});
+    libraries_note(&s->libraries);
     s->contexts[0] = s->ctx;
     s->device = device;
     s->greeted = *s->table;
@@ -489,6 +493,7 @@ int serve(serve_load *load, void *state)
     }
     reply_close(0);
     process_state_free(&s.order);
+    json_decref(s.libraries);
     (void)fclose(in);
     return 0;
 }

@@ -21,6 +21,7 @@ typedef struct server {
     void *ctx;           /* of the request */
     void *contexts[2];   /* the second: NULL until it is asked for */
     int device;
+    json_t *libraries; /* owned; loaded before it says hello */
     uint8_t *memory;
     uint64_t memory_size;
     process_state *order;     /* of the process, between calls */

@@ -24,12 +24,12 @@ static int refuse(const char *path, mxo_text why, const char *sentence)
 static json_t *header(const hunt_options *o, const backend_info *info)
 {
     report_run run;
-    char digest[20];
+    char digest[40];
     json_t *wanted = json_array();
 
     report_run_begin(&run, "fuzz");
-    (void)snprintf(digest, sizeof digest, "%016" PRIx64,
-                   backend_digest(o->ref));
+    (void)snprintf(digest, sizeof digest, "%016" PRIx64 "%s",
+                   backend_digest(o->ref), info->code);
     for (size_t i = 0; i < o->n_wanted; i++) {
         (void)json_array_append_new(wanted, json_string(o->wanted[i]));
     }

@@ -20,6 +20,7 @@ typedef struct backend_info {
     char device[256];
     char driver[256];
     char left[256];    /* what loading it changed; "": nothing, or unknown */
+    char code[20];     /* digest of what its process loaded; "": unknown */
     char why_not[512]; /* not "": its cases are skipped or in error, and why */
     verdict_status absent; /* SKIP or ERROR, if why_not is not "" */
     int is_given;          /* by --plugin or --exec */

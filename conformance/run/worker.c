@@ -3,6 +3,7 @@
 #include "worker.h"
 
 #include "base/stop.h"
+#include "exec/libraries.h"
 #include "system/process.h"
 #include "system/system.h"
 
@@ -175,8 +176,10 @@ void worker_say_absent(backend_info *info, mxo_status status)
     }
 }
 
-void worker_say_present(backend_info *info, const subject *s)
+void worker_say_present(backend_info *info, const opened_judge *o)
 {
+    const subject *s = &o->j.subject;
+
     info->why_not[0] = '\0';
     (void)snprintf(info->name, sizeof info->name, "%s", s->table->name);
     (void)snprintf(info->version, sizeof info->version, "%s",
@@ -185,6 +188,8 @@ void worker_say_present(backend_info *info, const subject *s)
     (void)snprintf(info->driver, sizeof info->driver, "%s", s->driver);
     (void)snprintf(info->left, sizeof info->left, "%s",
                    s->link == NULL ? "" : s->link->left);
+    worker_field(info->code, sizeof info->code,
+                 o->proxy == NULL ? NULL : proxy_hello(o->proxy), "code");
 }
 
 void worker_read_hello(const json_t *o, backend_info *info)
@@ -203,6 +208,8 @@ void worker_read_hello(const json_t *o, backend_info *info)
     worker_field(info->driver, sizeof info->driver, o, "driver");
     worker_field(info->left, sizeof info->left, json_object_get(o, "said"),
                  "left");
+    worker_field(info->code, sizeof info->code, json_object_get(o, "said"),
+                 "code");
 }
 
 const char *worker_hello_difference(const json_t *a, const json_t *b)
@@ -210,14 +217,21 @@ const char *worker_hello_difference(const json_t *a, const json_t *b)
     const json_t *const said = json_object_get(a, "said");
     const json_t *const again = json_object_get(b, "said");
 
-    if (said == again || json_equal(said, again)) {
+    if (said == again) {
         return NULL;
     }
-    return json_equal(json_object_get(said, "file"),
-                      json_object_get(again, "file"))
-               ? "in another process it says another hello"
-               : "in another process it is another file: that was replaced or "
-                 "written while it was judged";
+    if (!json_equal(json_object_get(said, "file"),
+                    json_object_get(again, "file"))) {
+        return "in another process it is another file: that was replaced or "
+               "written while it was judged";
+    }
+    if (libraries_other(said, again) != NULL) {
+        return "in another process one of its libraries is another file: that "
+               "was replaced or written while it was judged";
+    }
+    return libraries_alone_differ(said, again)
+               ? NULL
+               : "in another process it says another hello";
 }
 
 int worker_send(int socket, json_t *object)

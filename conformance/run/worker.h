@@ -52,7 +52,7 @@ void worker_field(char *to, size_t size, const json_t *o, const char *key);
 /* The status of an absent backend: no device is a skip, the rest is red. */
 void worker_say_absent(backend_info *info, mxo_status status);
 /* What an open one says of itself. */
-void worker_say_present(backend_info *info, const subject *s);
+void worker_say_present(backend_info *info, const opened_judge *o);
 /* What its first line says. */
 void worker_read_hello(const json_t *o, backend_info *info);
 /* Of two first lines: NULL if their subjects said the same of themselves and

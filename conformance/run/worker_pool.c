@@ -51,7 +51,6 @@ typedef struct campaign {
 static void open_local(worker_pool *c, backend_info *info)
 {
     const mxo_text why = {info->why_not, sizeof info->why_not};
-    const subject *s = &c->local.j.subject;
     const mxo_status status =
         opened_judge_open(&c->local, &c->ref, &c->how, why);
 
@@ -59,7 +58,7 @@ static void open_local(worker_pool *c, backend_info *info)
         worker_say_absent(info, status);
         return;
     }
-    worker_say_present(info, s);
+    worker_say_present(info, &c->local);
     if (c->local.left[0] != '\0') {
         (void)snprintf(info->left, sizeof info->left, "%s", c->local.left);
     }
