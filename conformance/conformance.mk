@@ -213,10 +213,10 @@ libjudge_la_SOURCES = \
 	%reldir%/device/device_checks.c \
 	%reldir%/device/device_under_test.c \
 	%reldir%/device/device_under_test.h \
-	%reldir%/device/fence.c \
-	%reldir%/device/fence.h \
-	%reldir%/device/judge_bytes.c \
-	%reldir%/device/judge_bytes.h \
+	%reldir%/system/fence.c \
+	%reldir%/system/fence.h \
+	%reldir%/system/judge_bytes.c \
+	%reldir%/system/judge_bytes.h \
 	%reldir%/device/launch.c \
 	%reldir%/device/launch_ways.c \
 	%reldir%/device/launch.h \

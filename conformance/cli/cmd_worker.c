@@ -7,8 +7,8 @@
  */
 #include "base/cli.h"
 #include "base/say.h"
-#include "device/fence.h"
 #include "run/worker.h"
+#include "system/fence.h"
 #include "system/system.h"
 #include "vectors/lanes.h"
 

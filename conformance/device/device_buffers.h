@@ -8,9 +8,9 @@
 #define MXO_STAGE_H
 
 #include "device_under_test.h"
-#include "fence.h"
 #include "launch.h"
 #include "placement.h"
+#include "system/fence.h"
 
 /* Bytes before and after a tensor; keeps offsets aligned for any device. */
 enum { STAGE_GUARD = 4096 };

@@ -20,8 +20,8 @@
 
 #include "base/strbuf.h"
 #include "base/tensors.h"
-#include "fence.h"
-#include "judge_bytes.h"
+#include "system/fence.h"
+#include "system/judge_bytes.h"
 
 enum { SUBJECT_TEXT = 256 };
 

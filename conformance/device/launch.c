@@ -4,8 +4,8 @@
 
 #include "by_token/by_token.h"
 #include "device_buffers.h"
-#include "fence.h"
 #include "reroute.h"
+#include "system/fence.h"
 
 #include "base/memory.h"
 #include "base/say.h"

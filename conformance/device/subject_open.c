@@ -2,7 +2,7 @@
 /* Opening a backend, and what is asked of it without a call; see
    device_under_test.h. */
 #include "device_under_test.h"
-#include "fence.h"
+#include "system/fence.h"
 #include "system/system.h"
 
 #include <string.h>

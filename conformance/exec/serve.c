@@ -5,12 +5,12 @@
 #include "base/say.h"
 #include "call_json.h"
 #include "channel.h"
-#include "device/fence.h"
 #include "greeting.h"
 #include "libraries.h"
 #include "process_state.h"
 #include "reply.h"
 #include "serve_calls.h"
+#include "system/fence.h"
 #include "system/system.h"
 
 #include <inttypes.h>

@@ -3,9 +3,9 @@
 #include "serve_calls.h"
 
 #include "call_json.h"
-#include "device/fence.h"
 #include "device/launch.h"
 #include "reply.h"
+#include "system/fence.h"
 #include "system/system.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
  * shows them, and told before they end the process.  A byte before the end is
  * nobody's fault, nor is the first.
  */
-#include "device/fence.h"
 #include "judge/judge.h"
 #include "run/case_run.h"
+#include "system/fence.h"
 #include "system/system.h"
 
 #include <mxoracle/mxoracle.h>

@@ -3,7 +3,7 @@
  * Bytes of the judge: a function of secret, buffer, purpose and place, without
  * a pattern, and every bit another where that is promised.
  */
-#include "device/judge_bytes.h"
+#include "system/judge_bytes.h"
 
 #include <check.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* See judge_bytes.h. */
 #include "judge_bytes.h"
 
-#include "system/system.h"
+#include "system.h"
 
 #include <mxoracle/abi.h>
 
