@@ -208,6 +208,10 @@ libjudge_la_SOURCES = \
 	%reldir%/by_token/by_token.c \
 	%reldir%/by_token/by_token.def \
 	%reldir%/by_token/by_token.h \
+	%reldir%/device/bystander.c \
+	%reldir%/device/bystander.h \
+	%reldir%/device/made_call.c \
+	%reldir%/device/made_call.h \
 	%reldir%/device/device_buffers.c \
 	%reldir%/device/device_buffers.h \
 	%reldir%/device/device_checks.c \

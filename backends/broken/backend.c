@@ -243,7 +243,12 @@ static mxo_status finish(broken *b, mxo_text why)
         return MXO_OK;
     }
     b->job.waiting = 0;
-    return run_now(b, &b->job.call, why);
+    const mxo_status status = run_now(b, &b->job.call, why);
+
+    if (IS(V42) && status != MXO_OK) {
+        b->late = MXO_E_DEVICE;
+    }
+    return IS(V42) ? MXO_OK : status;
 }
 
 static mxo_status backend_synchronize(void *ctx, mxo_text why)
@@ -253,19 +258,28 @@ static mxo_status backend_synchronize(void *ctx, mxo_text why)
     broken_end_uploads(b);
     b->n_waiting = 0;
     b->waiting = NULL;
-    return IS(H20) ? MXO_OK : finish(b, why);
+    const mxo_status status = IS(H20) ? MXO_OK : finish(b, why);
+    const mxo_status late = b->late;
+
+    b->late = MXO_OK;
+    return late != MXO_OK
+               ? broken_fail(late, why, "a stream's data are refused")
+               : status;
 }
 
 /* Can the operation do this call?  Asked before an answer is put off. */
 static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
 {
-    if (IS(V40)) {
+    if (IS(V40) || IS(V42)) {
         broken_end_uploads(b); /* they came before */
     }
-    mxo_status status = IS(V14) || IS(V40) ? finish(b, why) : MXO_OK;
+    mxo_status status = IS(V14) || IS(V40) || IS(V42) ? finish(b, why) : MXO_OK;
 
     status = status == MXO_OK ? run_now(b, call, why) : status;
-    for (uint32_t i = 0; status == MXO_OK && i < call->n_out; i++) {
+    const int is_late = IS(V42) && status == MXO_E_PARAM;
+
+    status = is_late ? MXO_OK : status;
+    for (uint32_t i = 0; status == MXO_OK && !is_late && i < call->n_out; i++) {
         if (!broken_has_gaps(call)) {
             memset(tensor_address(&call->out[i]), 0x33,
                    (size_t)call->out[i].n_bytes);
@@ -316,7 +330,7 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
         return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
     }
     return IS(V14) || IS(H20) || IS(H67) ||
-                   ((IS(V40) || IS(H62)) && call->stream != NULL)
+                   ((IS(V40) || IS(V42) || IS(H62)) && call->stream != NULL)
                ? put_off(b, call, why)
                : run_now(b, call, why);
 }
@@ -378,10 +392,11 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     job->call.stream = IS(H62) ? NULL : stream;
     broken_launching(b, job);
     b->is_fourth = IS(H82) && ++job->n_launches > 3;
-    if (IS(H95) && job->n_launches++ == 0) {
+    if ((IS(H95) || IS(H97)) && job->n_launches++ == 0) {
         job->stream = stream;
     }
-    b->is_moved = IS(H95) && job->stream != stream;
+    b->is_moved = (IS(H95) && job->stream != stream) ||
+                  (IS(H97) && job->stream != NULL && *(char *)job->stream);
     b->is_launch = 1;
     const mxo_status status = run_call(b, &job->call, why);
 

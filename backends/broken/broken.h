@@ -49,8 +49,8 @@ typedef struct broken_job {
     uint8_t *answer;           /* H58: of the first launch */
     mxo_tensor choices;        /* H60: topk_ids as they were captured */
     uint64_t room;             /* H60: of an expert, in rows */
-    int n_launches;            /* H61, H82, H95 */
-    void *stream;              /* H95: of the first launch */
+    int n_launches;            /* H61, H82, H95, H97 */
+    void *stream;              /* H95, H97: of the first launch */
     uint64_t n_plain;          /* H70: of the context, at its capture */
 } broken_job;
 
@@ -90,7 +90,7 @@ typedef struct broken {
     int is_later;         /* before it */
     uint64_t n_waiting;   /* calls since the last synchronize() */
     void *last_output;    /* of the last call */
-    char stream[64];      /* their addresses are what tells them apart */
+    char stream[64];      /* their addresses tell them apart; 1: closed */
     uint64_t n_streams;   /* opened so far */
     void *last_stream;
     uint64_t n_plain;    /* calls that were no graph's */
@@ -99,7 +99,8 @@ typedef struct broken {
     uint64_t n_closed;   /* H81: contexts, before it was opened */
     int is_fourth;       /* H82: launch of a graph, or a later one */
     int is_launch;       /* the call under way is a graph's */
-    int is_moved;        /* H95: from the stream of its first launch */
+    int is_moved;        /* H95, H97: from the stream of its first launch */
+    mxo_status late;     /* V42: of calls on streams */
     int is_wrong_way;    /* H90 to H96: it is wrong as it is made */
     uint8_t *waiting;    /* H84: where the answer of the last call begins */
 } broken;

@@ -204,14 +204,17 @@ mxo_status broken_stream_open(void *ctx, void **stream, mxo_text why)
 
     (void)why;
     b->n_streams++;
-    *stream = b->last_stream = b->stream + b->n_streams % sizeof b->stream;
+    char *const at = b->stream + b->n_streams % sizeof b->stream;
+
+    *at = 0;
+    *stream = b->last_stream = at;
     return MXO_OK;
 }
 
 void broken_stream_close(void *ctx, void *stream)
 {
     (void)ctx;
-    (void)stream;
+    *(char *)stream = 1;
 }
 
 void broken_end_uploads(broken *b)
@@ -227,7 +230,7 @@ void broken_end_uploads(broken *b)
 mxo_status broken_put_upload(broken *b, uint8_t *to, const void *src,
                              uint64_t n_bytes, mxo_text why)
 {
-    if (!IS(V40) && !IS(H52) && !IS(H62) && !IS(H78)) {
+    if (!IS(V40) && !IS(V42) && !IS(H52) && !IS(H62) && !IS(H78)) {
         memcpy(to, src, (size_t)n_bytes);
         return MXO_OK;
     }

@@ -2,8 +2,9 @@
 /* See launch.h. */
 #include "launch.h"
 
-#include "by_token/by_token.h"
+#include "bystander.h"
 #include "device_buffers.h"
+#include "made_call.h"
 #include "reroute.h"
 #include "system/fence.h"
 
@@ -18,94 +19,12 @@
 /* Delay of a stream's work before the inputs have their bytes. */
 enum { MICROSECONDS = 2000 };
 
-/* Another graph, captured behind the call's own: what a backend keeps of a
-   capture in one place is not the call's any more. */
-typedef struct bystander {
-    stage at;
-    void *graph; /* NULL: there is none */
-} bystander;
-
-/* A call as a backend gets it; tensors stand in here. */
-typedef struct made_call {
-    mxo_call call;
-    mxo_tensor in[MXO_MAX_TENSORS];
-    mxo_tensor out[MAX_OUT];
-    mxo_tensor workspace;
-    void *stream; /* owned by the backend; NULL: none */
-    void *idle;   /* a stream that was opened after it, without work */
-    void *graph;
-    int is_early;   /* it is made on other data before its capture */
-    int on_noise;   /* the graph is launched on noise, too */
-    int is_refused; /* its workspace is; then the call has to be */
-    bystander beside;
-} made_call;
-
 static double now_ms(void)
 {
     struct timespec t;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static int is_refusal(mxo_status status)
-{
-    return status == MXO_E_UNSUPPORTED || status == MXO_E_SHAPE ||
-           status == MXO_E_PARAM;
-}
-
-/* The workspace that the call asks for.  What refuses to say how much refuses
-   the call when it is made. */
-static mxo_status add_workspace(stage *g, int run, made_call *m, mxo_text why)
-{
-    const subject *s = g->s;
-    uint64_t n_bytes = 0;
-    mxo_status status = MXO_OK;
-
-    m->is_refused = 0;
-    if (s->table->workspace == NULL) {
-        return MXO_OK;
-    }
-    status = s->table->workspace(s->ctx, &m->call, &n_bytes, why);
-    if (status != MXO_OK) {
-        m->is_refused = is_refusal(status);
-        return m->is_refused ? MXO_OK : status;
-    }
-    status = stage_place_workspace(g, n_bytes, run, why);
-    if (status == MXO_OK && n_bytes > 0) {
-        stage_describe_placed(&m->workspace, &g->workspace);
-        m->call.workspace = &m->workspace;
-    }
-    return status;
-}
-
-static mxo_status make_call(stage *g, int run, made_call *m, mxo_text why)
-{
-    m->call = (mxo_call){.struct_size = sizeof m->call,
-                         .n_params = g->call->n_params,
-                         .n_in = g->n_in,
-                         .n_out = g->n_out,
-                         .op = g->call->op,
-                         .params = g->call->params,
-                         .in = m->in,
-                         .out = m->out};
-    m->stream = m->graph = m->idle = NULL;
-    memset(&m->beside, 0, sizeof m->beside);
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        stage_describe_placed(&m->in[i], &g->in[i]);
-    }
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        stage_describe_placed(&m->out[i], &g->out[i]);
-    }
-    return add_workspace(g, run, m, why);
-}
-
-static mxo_status make_once(const subject *s, const made_call *m, mxo_text why)
-{
-    return m->graph != NULL ? s->table->launch(s->ctx, m->graph, m->stream, why)
-           : s->all_cores
-               ? by_token_run_all_cores(s->table, s->ctx, &m->call, why)
-               : s->table->run(s->ctx, &m->call, why);
 }
 
 /* So many times.  It may be declined, but not fail. */
@@ -116,9 +35,9 @@ static mxo_status make_beside(const subject *s, const made_call *beside,
     mxo_status status = MXO_OK;
 
     for (int i = 0; status == MXO_OK && i < n_times; i++) {
-        status = make_once(s, beside, (mxo_text){text, sizeof text});
+        status = made_call_make(s, beside, (mxo_text){text, sizeof text});
     }
-    return status == MXO_OK || is_refusal(status)
+    return status == MXO_OK || made_call_is_refusal(status)
                ? MXO_OK
                : say(status, why, "%s", text);
 }
@@ -138,12 +57,13 @@ static mxo_status ask_for_both(stage *g, const made_call *m,
                     second->graph == NULL ? &second->call : NULL, second->graph,
                     second->stream, g->is_behind ? 1 : g->n_beside);
     const mxo_status status =
-        make_once(s, first, (mxo_text){text, sizeof text});
+        made_call_make(s, first, (mxo_text){text, sizeof text});
 
     s->link->ahead(s->link->state, 1);
-    return g->is_behind && is_refusal(status) ? make_once(s, m, why)
-           : status != MXO_OK                 ? say(status, why, "%s", text)
-                                              : MXO_OK;
+    return g->is_behind && made_call_is_refusal(status)
+               ? made_call_make(s, m, why)
+           : status != MXO_OK ? say(status, why, "%s", text)
+                              : MXO_OK;
 }
 
 /* The call, and one that waits beside it. */
@@ -157,9 +77,9 @@ static mxo_status make_both(stage *g, const made_call *m,
     }
     if (g->is_behind) {
         MXO_TRY(make_beside(s, beside, g->n_beside, why));
-        return make_once(s, m, why);
+        return made_call_make(s, m, why);
     }
-    MXO_TRY(make_once(s, m, why));
+    MXO_TRY(made_call_make(s, m, why));
     return make_beside(s, beside, g->n_beside, why);
 }
 
@@ -184,7 +104,7 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
         status = make_both(g, m, beside, why);
     }
     for (int i = 0; beside == NULL && status == MXO_OK && i < n_runs; i++) {
-        status = make_once(s, m, why);
+        status = made_call_make(s, m, why);
     }
     if (g->is_busy && s->link == NULL) {
         launch_meanwhile(s->table, s->ctx, m->graph == NULL ? &m->call : NULL);
@@ -207,6 +127,23 @@ static int is_elsewhere(const stage *g)
     return (int)(launch_hash(g) >> 5 & 1);
 }
 
+/* In one of four calls the stream of that launch, which is over, goes: the next
+   one is on the other, or on none. */
+static void close_early(const stage *g, made_call *m)
+{
+    const subject *s = g->s;
+    void *const early = is_elsewhere(g) ? m->idle : m->stream;
+
+    if (early == NULL || (launch_hash(g) >> 15 & 3) != 0) {
+        return;
+    }
+    if (!is_elsewhere(g)) {
+        m->stream = m->call.stream = m->idle;
+    }
+    m->idle = NULL;
+    s->table->stream_close(s->ctx, early);
+}
+
 /* A graph on what the inputs hold before they hold their bytes: what one launch
    leaves behind must not be the next one's answer.  In half of the calls not on
    the stream of the next one, which may be none. */
@@ -220,6 +157,7 @@ static mxo_status replay_early(stage *g, made_call *m, int run, mxo_text why)
     const mxo_status status = make_all(g, m, 1, NULL, &unused, why);
 
     m->stream = stream;
+    close_early(g, m);
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
 
@@ -239,80 +177,13 @@ static mxo_status run_rerouted(stage *g, made_call *m, int run, mxo_text why)
     mxo_status status = reroute_send(g, g->takes_noise, &r, why);
 
     status = status == MXO_OK ? make_all(g, m, 1, NULL, &unused, why) : status;
-    if (is_refusal(status)) {
+    if (made_call_is_refusal(status)) {
         status = stage_send_inputs(g, 1, why);
     } else if (status == MXO_OK && !g->takes_noise) {
         status = reroute_send(g, 1, &r, why);
     }
     reroute_clear(&r);
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
-}
-
-static void close_bystander(const subject *s, bystander *o)
-{
-    if (o->graph != NULL) {
-        s->table->graph_close(s->ctx, o->graph);
-    }
-    stage_release(&o->at);
-    memset(o, 0, sizeof *o);
-}
-
-/* Make it plainly, launch it, or neither: what one place keeps of the call that
-   is made last is not the first graph's.  It may be declined, but not fail.
-   It is on noise, which a graph cannot refuse: it is launched where the plain
-   call on noise is taken, which the one of other sizes is asked first. */
-static mxo_status make_bystander(stage *g, const made_call *m, int is_other,
-                                 void *graph, mxo_text why)
-{
-    const subject *s = g->s;
-    const uint64_t drawn = launch_hash(g) >> 13 & 3;
-    const int is_launched = drawn == 1;
-    mxo_status status = MXO_OK;
-
-    if (drawn == 0 || m->is_refused || (is_launched && graph == NULL)) {
-        return MXO_OK;
-    }
-    if (!is_launched || is_other) {
-        status = s->table->run(s->ctx, &m->call, why);
-    }
-    if (status == MXO_OK && is_launched && (is_other || g->takes_noise)) {
-        status = s->table->launch(s->ctx, graph, NULL, why);
-    }
-    const mxo_status done = s->table->synchronize(
-        s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
-
-    return status == MXO_OK ? done : is_refusal(status) ? MXO_OK : status;
-}
-
-/* The same call elsewhere, or the one of other sizes and constants, on noise.
-   It may be declined; in half of the calls it is gone before the launches. */
-static mxo_status capture_bystander(stage *g, bystander *o, mxo_text why)
-{
-    subject *s = g->s;
-    const uint64_t h = launch_hash(g);
-    const int is_other = s->other != NULL && (h >> 11 & 1) != 0;
-    const tensor_set *want = is_other ? s->other_out : g->want;
-    char text[SUBJECT_TEXT];
-    const mxo_text unused = {text, sizeof text};
-    made_call m;
-
-    if (!launch_is_chosen(g, 1 << 18) || want->n > MAX_OUT) {
-        return MXO_OK;
-    }
-    if (stage_place_call(&o->at, s, is_other ? s->other : g->call, want, 1,
-                         unused) != MXO_OK ||
-        make_call(&o->at, 0, &m, unused) != MXO_OK) {
-        return MXO_OK;
-    }
-    if (s->table->capture(s->ctx, &m.call, &o->graph, unused) != MXO_OK) {
-        o->graph = NULL;
-    }
-    const mxo_status status = make_bystander(g, &m, is_other, o->graph, why);
-
-    if ((h >> 12 & 1) != 0) {
-        close_bystander(s, o);
-    }
-    return status;
 }
 
 /* A capture makes no call, and is not the last one. */
@@ -326,7 +197,7 @@ static mxo_status capture(stage *g, made_call *m, int run, mxo_text why)
     } else if (m->is_early) {
         status = stage_check_capture(g, run, why);
         status =
-            status == MXO_OK ? capture_bystander(g, &m->beside, why) : status;
+            status == MXO_OK ? bystander_capture(g, &m->beside, why) : status;
     }
     return status;
 }
@@ -384,31 +255,28 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
                : stage_stream_inputs(g, m->stream, MICROSECONDS, why);
 }
 
-/* Is the call made plainly on what a graph of it would be launched on?  That
-   could not refuse it. */
-static int is_taken(const subject *s, const made_call *m)
+/* Is another call beside it?  Not where its data may be refused and are,
+   plainly made: asked before anything is on a stream, as that waits for all of
+   them. */
+static int describe_beside(stage *g, int run, made_call *beside)
 {
     const mxo_text unheard = {NULL, 0};
-    const mxo_status status = s->table->run(s->ctx, &m->call, unheard);
 
-    return s->table->synchronize(s->ctx, unheard) == MXO_OK && status == MXO_OK;
+    return g->beside != NULL &&
+           made_call_describe(g->beside, run, beside, unheard) == MXO_OK &&
+           !beside->is_refused &&
+           (!g->beside->may_refuse || made_call_is_taken(g->s, beside));
 }
 
 /* The call that waits beside it: on the same stream where both have the same
    outputs, or one reads the other's, as nothing else says which of them is the
-   last, and in every other call of the rest; in every other one as a graph.  0:
-   there is none. */
-static int make_call_beside(stage *g, int run, const made_call *m,
-                            made_call *beside)
+   last, and in every other call of the rest; in every other one as a graph. */
+static void prepare_beside(const stage *g, const made_call *m,
+                           made_call *beside)
 {
     const subject *s = g->s;
     const mxo_text unheard = {NULL, 0};
 
-    if (g->beside == NULL ||
-        make_call(g->beside, run, beside, unheard) != MXO_OK ||
-        beside->is_refused) {
-        return 0;
-    }
     if (g->is_over) {
         memcpy(beside->out, m->out, g->n_out * sizeof m->out[0]);
     }
@@ -418,7 +286,6 @@ static int make_call_beside(stage *g, int run, const made_call *m,
     }
     if (s->table->capture != NULL && (launch_hash(g) >> 23 & 1) != 0 &&
         (g->is_behind || launch_may_be_behind(s)) &&
-        (!g->beside->may_refuse || is_taken(s, beside)) &&
         s->table->capture(s->ctx, &beside->call, &beside->graph, unheard) !=
             MXO_OK) {
         beside->graph = NULL;
@@ -426,7 +293,6 @@ static int make_call_beside(stage *g, int run, const made_call *m,
     if (g->is_over || g->is_read || (launch_hash(g) >> 22 & 1) != 0) {
         beside->stream = beside->call.stream = m->stream;
     }
-    return 1;
 }
 
 mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
@@ -434,7 +300,9 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
 {
     const subject *s = g->s;
     made_call m;
-    mxo_status status = make_call(g, run, &m, why);
+    made_call beside;
+    mxo_status status = made_call_describe(g, run, &m, why);
+    const int has_beside = status == MXO_OK && describe_beside(g, run, &beside);
 
     /* One of several launches, or one more of every second call: not where
        noise is refused, which a graph cannot do. */
@@ -444,15 +312,16 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;
     if (status == MXO_OK) {
         const int spent = m.on_noise && n_runs > 1;
-        made_call beside;
-        const int has_beside = make_call_beside(g, run, &m, &beside);
+        if (has_beside) {
+            prepare_beside(g, &m, &beside);
+        }
         status = make_all(g, &m, n_runs - spent, has_beside ? &beside : NULL, d,
                           why);
         if (has_beside && beside.graph != NULL) {
             s->table->graph_close(s->ctx, beside.graph);
         }
     }
-    close_bystander(s, &m.beside);
+    bystander_close(s, &m.beside);
     if (m.graph != NULL) {
         s->table->graph_close(s->ctx, m.graph);
     }
