@@ -43,6 +43,8 @@ libdraw_la_SOURCES = \
 	%reldir%/case/opinfo.h \
 	%reldir%/case/profile_fact.c \
 	%reldir%/case/profile_fact.h \
+	%reldir%/case/reach.c \
+	%reldir%/case/reach.h \
 	%reldir%/case/test_case.c \
 	%reldir%/case/test_case.h \
 	%reldir%/cases/act.c \

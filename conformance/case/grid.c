@@ -12,6 +12,7 @@
 #include "base/prng.h"
 #include "cover.h"
 #include "family.h"
+#include "reach.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,23 +189,34 @@ static word_span nth_value(const axis *a, uint64_t which)
     return value;
 }
 
+/* Where cases go. */
+typedef struct grid_sink {
+    case_list *list;
+    reach *reach; /* NULL: nobody asks how far they go */
+    uint64_t seed;
+} grid_sink;
+
 /* The case, and where it leaves columns dead those that it takes to meet every
    one of them. */
-static void add_stretches(case_list *l, test_case *c, uint64_t seed)
+static void add_stretches(const grid_sink *to, test_case *c)
 {
     const uint64_t end = c->stretch > 0 ? c->stretch + 1 : fill_stretches(c);
 
     for (; c->stretch < end; c->stretch++) {
+        const size_t before = to->list->n;
         char text[CASE_TEXT];
 
         case_print(c, 0, text);
-        case_list_add(l, text, seed);
+        case_list_add(to->list, text, to->seed);
+        if (to->reach != NULL && to->list->n > before) {
+            reach_note(to->reach, c, to->list->n - 1);
+        }
     }
 }
 
 /* The case with value choice[i] on axis i, in its default spelling. */
-static int add_choice(case_list *l, const grid_template *t,
-                      const uint64_t *choice, uint64_t seed, mxo_text why)
+static int add_choice(const grid_sink *to, const grid_template *t,
+                      const uint64_t *choice, mxo_text why)
 {
     char text[CASE_TEXT];
     size_t used = (size_t)snprintf(text, sizeof text, "%s", t->op);
@@ -223,18 +235,18 @@ static int add_choice(case_list *l, const grid_template *t,
     if (case_parse(&c, text, why) != 0) {
         return -1;
     }
-    add_stretches(l, &c, seed);
+    add_stretches(to, &c);
     return 0;
 }
 
-static int expand_product(case_list *l, const grid_template *t, uint64_t seed,
+static int expand_product(const grid_sink *to, const grid_template *t,
                           mxo_text why)
 {
     uint64_t choice[MAX_KEYS] = {0};
     int i = 0;
 
     while (i < t->n_axes || t->n_axes == 0) {
-        if (add_choice(l, t, choice, seed, why) != 0) {
+        if (add_choice(to, t, choice, why) != 0) {
             return -1;
         }
         for (i = 0; i < t->n_axes && ++choice[i] == t->axes[i].n; i++) {
@@ -247,26 +259,26 @@ static int expand_product(case_list *l, const grid_template *t, uint64_t seed,
     return 0;
 }
 
-static int expand_picks(case_list *l, const grid_template *t, int picks,
-                        uint64_t seed, const char *text, mxo_text why)
+static int expand_picks(const grid_sink *to, const grid_template *t, int picks,
+                        const char *text, mxo_text why)
 {
     uint64_t choice[MAX_KEYS] = {0};
     prng rng;
 
-    prng_seed(&rng, seed_of(seed, text, "grid"));
+    prng_seed(&rng, seed_of(to->seed, text, "grid"));
     for (int k = 0; k < picks; k++) {
         for (int i = 0; i < t->n_axes; i++) {
             choice[i] = prng_below(&rng, t->axes[i].n);
         }
-        if (add_choice(l, t, choice, seed, why) != 0) {
+        if (add_choice(to, t, choice, why) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int expand_cover(case_list *l, const grid_template *t, int strength,
-                        uint64_t seed, mxo_text why)
+static int expand_cover(const grid_sink *to, const grid_template *t,
+                        int strength, mxo_text why)
 {
     uint64_t choice[MAX_KEYS] = {0};
     uint64_t size[MAX_KEYS];
@@ -284,23 +296,29 @@ static int expand_cover(case_list *l, const grid_template *t, int strength,
         return refuse(why, "out of memory", t->op);
     }
     while (status == 0 && cover_next(c, choice)) {
-        status = add_choice(l, t, choice, seed, why);
+        status = add_choice(to, t, choice, why);
     }
     cover_free(c);
     return status;
 }
 
-int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
-                mxo_text why)
+static int expand(const grid_sink *to, const char *text, int picks,
+                  mxo_text why)
 {
     grid_template t;
 
     if (parse_template(&t, text, why) != 0) {
         return -1;
     }
-    return picks == 0  ? expand_product(l, &t, seed, why)
-           : picks < 0 ? expand_cover(l, &t, -picks, seed, why)
-                       : expand_picks(l, &t, picks, seed, text, why);
+    return picks == 0  ? expand_product(to, &t, why)
+           : picks < 0 ? expand_cover(to, &t, -picks, why)
+                       : expand_picks(to, &t, picks, text, why);
+}
+
+int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,
+                mxo_text why)
+{
+    return expand(&(grid_sink){l, NULL, seed}, text, picks, why);
 }
 
 static int op_wanted(const char *template_text, char *const patterns[],
@@ -318,18 +336,34 @@ static int op_wanted(const char *template_text, char *const patterns[],
     return n == 0;
 }
 
-int grid_append(case_list *l, int level, char *const patterns[],
-                size_t n_patterns, uint64_t seed, mxo_text why)
+static int append_families(const grid_sink *to, int level,
+                           char *const patterns[], size_t n_patterns,
+                           mxo_text why)
 {
     for (int f = 0; f < family_count(); f++) {
         for (const grid_row *r = family_at(f)->grid; r->text != NULL; r++) {
             if (r->level <= level && op_wanted(r->text, patterns, n_patterns) &&
-                grid_expand(l, r->text, r->picks, seed, why) != 0) {
+                expand(to, r->text, r->picks, why) != 0) {
                 return -1;
             }
         }
     }
     return 0;
+}
+
+int grid_append(case_list *l, int level, char *const patterns[],
+                size_t n_patterns, uint64_t seed, mxo_text why)
+{
+    const grid_sink to = {l, level >= 2 ? reach_new() : NULL, seed};
+    const int status = append_families(&to, level, patterns, n_patterns, why);
+
+    if (to.reach != NULL) {
+        if (status == 0) {
+            reach_append(to.reach, l);
+        }
+        reach_free(to.reach);
+    }
+    return status;
 }
 
 static int add_line(case_list *l, char *line, uint64_t seed, mxo_text why)

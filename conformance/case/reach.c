@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reach.h"
+
+#include "base/memory.h"
+#include "base/prng.h"
+#include "base/tensors.h"
+#include "case_shape.h"
+#include "case_text.h"
+#include "family.h"
+
+#include <mxoracle/mxoracle.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A value of a parameter. */
+typedef struct reached {
+    const op_schema *schema;
+    int param;
+    char value[OP_WORD];
+    uint64_t most[OP_MAX_DIMS];
+    /* Two of its cases: that with most other values, and the smallest. */
+    size_t rich, small;
+    int others;
+    uint64_t size; /* of the smallest, in elements; UINT64_MAX: none yet */
+} reached;
+
+typedef uint64_t extents[OP_MAX_DIMS];
+
+struct reach {
+    size_t n, capacity;
+    reached *v; /* as they were met */
+    size_t n_slots;
+    size_t *slot; /* 1 + its number, or 0 */
+    /* Of each operation: its cases' largest, and those to be met (0: none). */
+    extents *most, *wanted;
+};
+
+static int is_layer(const op_schema *s)
+{
+    return strstr(s->info->name, "layer") != NULL;
+}
+
+/* Have a layer's halves the parameter, too?  A profile is a layer's own. */
+static int is_step(const op_schema *s, const char *key)
+{
+    static const char *const halves[] = {"moe.gemm1", "moe.gemm2",
+                                         "moe.nvfp4_gemm1", "moe.nvfp4_gemm2"};
+    int found = 0;
+
+    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++) {
+        found |= op_param_index(op_by_name(halves[i]), key) >= 0;
+    }
+    return is_layer(s) && found && strcmp(key, "profile") != 0;
+}
+
+/* Numbers have no kernels of their own, and nobody waits for a default. */
+static int is_counted(const test_case *c, int param)
+{
+    const op_param *p = &c->schema->params[param];
+
+    return (p->kind == PARAM_CHOICE || p->kind == PARAM_BOOL ||
+            p->kind == PARAM_NAME) &&
+           strcmp(c->value[param], p->standard) != 0 &&
+           !is_step(c->schema, p->key);
+}
+
+/* Is the extent the case's own choice? */
+static int is_free(const test_case *c, int dim)
+{
+    return case_uses_dim(c, dim) && !case_dim_is_standard(c, dim);
+}
+
+static size_t *slot_of(const reach *r, const op_schema *s, int param,
+                       const char *value)
+{
+    for (uint64_t at = seed_of((uint64_t)param, s->info->name, value);; at++) {
+        size_t *const slot = &r->slot[at & (r->n_slots - 1)];
+        const reached *const v = &r->v[*slot - 1];
+
+        if (*slot == 0 || (v->schema == s && v->param == param &&
+                           strcmp(v->value, value) == 0)) {
+            return slot;
+        }
+    }
+}
+
+/* Room for one more, with at least two slots for each. */
+static void make_room(reach *r)
+{
+    if (r->n < r->capacity) {
+        return;
+    }
+    r->capacity = r->capacity == 0 ? 1024 : 2 * r->capacity;
+    r->n_slots = 2 * r->capacity;
+    r->v = memory_need_more(r->v, r->capacity * sizeof *r->v);
+    free(r->slot);
+    r->slot = memory_need_zeros(r->n_slots, sizeof *r->slot);
+    for (size_t i = 0; i < r->n; i++) {
+        *slot_of(r, r->v[i].schema, r->v[i].param, r->v[i].value) = i + 1;
+    }
+}
+
+static reached *find(reach *r, const test_case *c, int param)
+{
+    make_room(r);
+    size_t *const slot = slot_of(r, c->schema, param, c->value[param]);
+
+    if (*slot == 0) {
+        reached *const v = &r->v[r->n++];
+
+        memset(v, 0, sizeof *v);
+        v->schema = c->schema;
+        v->param = param;
+        v->others = -1;
+        v->size = UINT64_MAX;
+        memcpy(v->value, c->value[param], sizeof v->value);
+        *slot = r->n;
+    }
+    return &r->v[*slot - 1];
+}
+
+static void note_extents(uint64_t *most, const test_case *c)
+{
+    for (int i = 0; i < c->schema->n_dims; i++) {
+        if (is_free(c, i) && c->dim[i] > most[i]) {
+            most[i] = c->dim[i];
+        }
+    }
+}
+
+static int number_of(const op_schema *s)
+{
+    int i = 0;
+
+    while (op_at(i) != s) {
+        i++;
+    }
+    return i;
+}
+
+/* Elements of the largest tensor. */
+static uint64_t size_of(const test_case *c)
+{
+    uint64_t most = 0;
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        uint64_t shape[MXO_MAX_RANK];
+        uint64_t n = 1;
+
+        case_shape_up(c, i, shape);
+        for (uint32_t k = 0; k < c->schema->inputs[i].rank; k++) {
+            n *= shape[k];
+        }
+        most = case_has_input(c, i) && n > most ? n : most;
+    }
+    return most;
+}
+
+/* Is the input as a loader leaves it, in shapes of its own? */
+static int is_loaded(const test_case *c, const op_input *in)
+{
+    return in->conversion >= 0 &&
+           strcmp(c->value[in->conversion],
+                  c->schema->params[in->conversion].standard) != 0;
+}
+
+/* Does the emulator know outputs of such a call, on zeros?  It is not asked of
+   loaded weights and of large ones. */
+static int is_served(const test_case *c)
+{
+    static const uint64_t zeros[1 << 17];
+    mxo_param params[OP_MAX_PARAMS];
+    mxo_tensor in[OP_MAX_INPUTS] = {{0}};
+    mxo_tensor out[MXO_MAX_TENSORS];
+    uint32_t n_out = MXO_MAX_TENSORS;
+    uint32_t n = 0;
+
+    for (int i = 0; i < c->schema->n_inputs; i++) {
+        const op_input *const one = &c->schema->inputs[i];
+        mxo_tensor *const t = &in[n];
+
+        if (!case_has_input(c, i)) {
+            continue;
+        }
+        if (is_loaded(c, one)) {
+            return 1;
+        }
+        t->buffer = (void *)(uintptr_t)zeros; /* nobody writes to inputs */
+        if (case_input(c, i, &t->dtype, t->shape, (mxo_text){NULL, 0}) != 0) {
+            return 0;
+        }
+        t->name = one->name;
+        t->rank = one->rank;
+        t->n_bytes = tensor_dense_bytes(t->dtype, t->rank, t->shape);
+        if (t->n_bytes > sizeof zeros) {
+            return 1;
+        }
+        n++;
+    }
+    case_params(c, params);
+    const mxo_call call = {.struct_size = sizeof call,
+                           .n_params = (uint32_t)c->schema->n_params,
+                           .n_in = n,
+                           .op = c->schema->info->name,
+                           .params = params,
+                           .in = in};
+
+    return mxo_emulator()->infer(NULL, &call, out, &n_out,
+                                 (mxo_text){NULL, 0}) == MXO_OK;
+}
+
+static int others_of(const test_case *c)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->schema->n_params; i++) {
+        n += is_counted(c, i);
+    }
+    return n;
+}
+
+/* Calls that must be refused, and parts of cases, reach nothing. */
+static int is_whole(const test_case *c)
+{
+    return c->flaw[0] == '\0' && case_keeps_all(c) && c->stretch == 0;
+}
+
+void reach_note(reach *r, const test_case *c, size_t at)
+{
+    /* A case that is extended is small before, too. */
+    enum { SMALL = 1 << 13 };
+    const int is_legal = is_whole(c) && is_served(c);
+    const int others = is_legal ? others_of(c) : 0;
+    const uint64_t size = others > 0 ? size_of(c) : 0;
+
+    if (is_legal) {
+        note_extents(r->most[number_of(c->schema)], c);
+    }
+    for (int i = 0; others > 0 && i < c->schema->n_params; i++) {
+        if (!is_counted(c, i)) {
+            continue;
+        }
+        reached *const v = find(r, c, i);
+
+        note_extents(v->most, c);
+        if (others > v->others && size <= SMALL) {
+            v->others = others;
+            v->rich = at;
+        }
+        if (size < v->size) {
+            v->size = size;
+            v->small = at;
+        }
+    }
+}
+
+static int is_last_axis(const op_schema *s, int dim)
+{
+    for (int i = 0; i < s->n_inputs; i++) {
+        const op_input *in = &s->inputs[i];
+
+        if (in->rank > 1 && in->shape[in->rank - 1].dim == dim) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static uint64_t wanted_of(const op_schema *s, int dim)
+{
+    if (is_last_axis(s, dim)) {
+        return is_layer(s) ? REACH_LAYER_COLUMNS : REACH_COLUMNS;
+    }
+    return is_layer(s) ? REACH_LAYER_ROWS : REACH_ROWS;
+}
+
+/* Experts are crossed with everything in grids of their own. */
+static void want(reach *r, int op)
+{
+    const op_schema *const s = op_at(op);
+
+    for (int dim = 0; dim < s->n_dims; dim++) {
+        const uint64_t n = wanted_of(s, dim);
+
+        if (strcmp(s->dims[dim], "experts") != 0 && r->most[op][dim] >= n) {
+            r->wanted[op][dim] = n;
+        }
+    }
+}
+
+static int waits(const reached *v, int dim, int is_column,
+                 const uint64_t *wanted)
+{
+    return v->most[dim] < wanted[dim] &&
+           is_last_axis(v->schema, dim) == is_column;
+}
+
+/* The case with a multiple of each such extent that is wanted.  Is there any?
+ */
+static int extend(test_case *c, int is_column, const uint64_t *wanted)
+{
+    int found = 0;
+
+    for (int dim = 0; dim < c->schema->n_dims; dim++) {
+        const uint64_t n = c->dim[dim];
+
+        if (wanted[dim] > n && n > 0 && is_free(c, dim) &&
+            is_last_axis(c->schema, dim) == is_column) {
+            case_vary_dim(c, dim, (wanted[dim] + n - 1) / n * n);
+            found = 1;
+        }
+    }
+    return found;
+}
+
+/* Extends the case, unless it is large then.  Is it in the list? */
+static int reach_by(reach *r, case_list *l, size_t at, int is_column,
+                    const uint64_t *wanted)
+{
+    enum { SMALL = 1 << 17 };
+    char text[CASE_TEXT];
+    test_case c;
+
+    if (case_parse(&c, l->item[at].text, (mxo_text){NULL, 0}) != 0 ||
+        !extend(&c, is_column, wanted) || size_of(&c) > SMALL ||
+        !is_served(&c)) {
+        return 0;
+    }
+    const uint64_t end = fill_stretches(&c);
+    const uint64_t seed = l->item[at].seed;
+
+    for (; c.stretch < end; c.stretch++) {
+        const size_t before = l->n;
+
+        case_print(&c, 0, text);
+        case_list_add(l, text, seed);
+        if (l->n > before) {
+            reach_note(r, &c, before);
+        }
+    }
+    return 1;
+}
+
+static void reach_value(reach *r, case_list *l, size_t i, int is_column)
+{
+    const uint64_t *const wanted = r->wanted[number_of(r->v[i].schema)];
+    int is_waiting = 0;
+
+    for (int dim = 0; dim < r->v[i].schema->n_dims; dim++) {
+        is_waiting |= waits(&r->v[i], dim, is_column, wanted);
+    }
+    /* Columns cost most where there are most rows. */
+    if (is_waiting && (is_column || r->v[i].others < 0 ||
+                       !reach_by(r, l, r->v[i].rich, is_column, wanted))) {
+        (void)reach_by(r, l, r->v[i].small, is_column, wanted);
+    }
+}
+
+reach *reach_new(void)
+{
+    reach *const r = memory_need_zeros(1, sizeof *r);
+
+    r->most = memory_need_zeros((size_t)op_count(), sizeof *r->most);
+    r->wanted = memory_need_zeros((size_t)op_count(), sizeof *r->wanted);
+    return r;
+}
+
+void reach_free(reach *r)
+{
+    free(r->most);
+    free(r->wanted);
+    free(r->slot);
+    free(r->v);
+    free(r);
+}
+
+void reach_append(reach *r, case_list *l)
+{
+    for (int i = 0; i < op_count(); i++) {
+        want(r, i);
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        reach_value(r, l, i, 0);
+        reach_value(r, l, i, 1);
+    }
+}

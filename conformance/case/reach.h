@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How far cases go: the largest extent of each dimension together with each
+ * value of a parameter that is not its default.  Grids cross extents with
+ * defaults, and values with small extents; a kernel that is built once for each
+ * value may be wrong in its second tile for one of them.
+ */
+#ifndef MXO_REACH_H
+#define MXO_REACH_H
+
+#include "grid.h"
+
+/* Extents that every value meets, where some case of its operation goes as far:
+   of an input's last axis, and of all others.  They are beyond one tile.  Of a
+   whole layer, which costs more, they are less, and values of its steps are
+   left to its halves. */
+enum {
+    REACH_COLUMNS = 257,
+    REACH_ROWS = 66,
+    REACH_LAYER_COLUMNS = 129,
+    REACH_LAYER_ROWS = 18
+};
+
+typedef struct reach reach;
+
+reach *reach_new(void);
+void reach_free(reach *r);
+/* A case that the list has got as its item `at`. */
+void reach_note(reach *r, const test_case *c, size_t at);
+/* Append what they do not reach: small ones of them, with multiples of their
+   extents, as what divides these divides multiples. */
+void reach_append(reach *r, case_list *l);
+
+#endif
