@@ -603,8 +603,10 @@ unit_tests_SOURCES = \
 	%reldir%/unit/base/test_tensors.c \
 	%reldir%/unit/case/test_case_text.c \
 	%reldir%/unit/case/test_cover.c \
+	%reldir%/unit/case/served.h \
 	%reldir%/unit/case/test_grid.c \
 	%reldir%/unit/case/test_opinfo.c \
+	%reldir%/unit/case/test_reach.c \
 	%reldir%/unit/data/test_derive.c \
 	%reldir%/unit/data/test_draw.c \
 	%reldir%/unit/data/test_fill.c \

@@ -196,20 +196,18 @@ typedef struct grid_sink {
     uint64_t seed;
 } grid_sink;
 
-/* The case, and where it leaves columns dead those that it takes to meet every
-   one of them. */
-static void add_stretches(const grid_sink *to, test_case *c)
+void grid_add_stretches(case_list *l, reach *r, test_case *c, uint64_t seed)
 {
     const uint64_t end = c->stretch > 0 ? c->stretch + 1 : fill_stretches(c);
 
     for (; c->stretch < end; c->stretch++) {
-        const size_t before = to->list->n;
+        const size_t before = l->n;
         char text[CASE_TEXT];
 
         case_print(c, 0, text);
-        case_list_add(to->list, text, to->seed);
-        if (to->reach != NULL && to->list->n > before) {
-            reach_note(to->reach, c, to->list->n - 1);
+        case_list_add(l, text, seed);
+        if (r != NULL && l->n > before) {
+            reach_note(r, c, before);
         }
     }
 }
@@ -235,7 +233,7 @@ static int add_choice(const grid_sink *to, const grid_template *t,
     if (case_parse(&c, text, why) != 0) {
         return -1;
     }
-    add_stretches(to, &c);
+    grid_add_stretches(to->list, to->reach, &c, to->seed);
     return 0;
 }
 

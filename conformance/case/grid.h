@@ -25,6 +25,13 @@ typedef struct case_list {
 void case_list_add(case_list *l, const char *text, uint64_t seed);
 void case_list_clear(case_list *l);
 
+/* How far cases go (reach.h). */
+typedef struct reach reach;
+
+/* Append the case and, where it leaves columns dead, those that it takes to
+   meet every one of them; r, unless NULL, notes what is new. */
+void grid_add_stretches(case_list *l, reach *r, test_case *c, uint64_t seed);
+
 /* Append the cases of one template, as grid_row has it; draws depend on seed
    and template only. 0, or -1 and a sentence. */
 int grid_expand(case_list *l, const char *text, int picks, uint64_t seed,

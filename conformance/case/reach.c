@@ -6,7 +6,6 @@
 #include "base/tensors.h"
 #include "case_shape.h"
 #include "case_text.h"
-#include "family.h"
 
 #include <mxoracle/mxoracle.h>
 
@@ -46,12 +45,16 @@ static int is_step(const op_schema *s, const char *key)
 {
     static const char *const halves[] = {"moe.gemm1", "moe.gemm2",
                                          "moe.nvfp4_gemm1", "moe.nvfp4_gemm2"};
-    int found = 0;
 
-    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++) {
-        found |= op_param_index(op_by_name(halves[i]), key) >= 0;
+    if (!is_layer(s) || strcmp(key, "profile") == 0) {
+        return 0;
     }
-    return is_layer(s) && found && strcmp(key, "profile") != 0;
+    for (size_t i = 0; i < sizeof halves / sizeof halves[0]; i++) {
+        if (op_param_index(op_by_name(halves[i]), key) >= 0) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Numbers have no kernels of their own, and nobody waits for a default. */
@@ -71,15 +74,19 @@ static int is_free(const test_case *c, int dim)
     return case_uses_dim(c, dim) && !case_dim_is_standard(c, dim);
 }
 
+static int is_of(const reached *v, const op_schema *s, int param,
+                 const char *value)
+{
+    return v->schema == s && v->param == param && strcmp(v->value, value) == 0;
+}
+
 static size_t *slot_of(const reach *r, const op_schema *s, int param,
                        const char *value)
 {
     for (uint64_t at = seed_of((uint64_t)param, s->info->name, value);; at++) {
         size_t *const slot = &r->slot[at & (r->n_slots - 1)];
-        const reached *const v = &r->v[*slot - 1];
 
-        if (*slot == 0 || (v->schema == s && v->param == param &&
-                           strcmp(v->value, value) == 0)) {
+        if (*slot == 0 || is_of(&r->v[*slot - 1], s, param, value)) {
             return slot;
         }
     }
@@ -228,8 +235,7 @@ static int is_whole(const test_case *c)
 
 void reach_note(reach *r, const test_case *c, size_t at)
 {
-    /* A case that is extended is small before, too. */
-    enum { SMALL = 1 << 13 };
+    enum { SMALL_BEFORE = 1 << 13 }; /* elements of what may be extended */
     const int is_legal = is_whole(c) && is_served(c);
     const int others = is_legal ? others_of(c) : 0;
     const uint64_t size = others > 0 ? size_of(c) : 0;
@@ -244,7 +250,7 @@ void reach_note(reach *r, const test_case *c, size_t at)
         reached *const v = find(r, c, i);
 
         note_extents(v->most, c);
-        if (others > v->others && size <= SMALL) {
+        if (others > v->others && size <= SMALL_BEFORE) {
             v->others = others;
             v->rich = at;
         }
@@ -296,8 +302,7 @@ static int waits(const reached *v, int dim, int is_column,
            is_last_axis(v->schema, dim) == is_column;
 }
 
-/* The case with a multiple of each such extent that is wanted.  Is there any?
- */
+/* Gives the case multiples of extents as are wanted.  Does it change? */
 static int extend(test_case *c, int is_column, const uint64_t *wanted)
 {
     int found = 0;
@@ -318,27 +323,15 @@ static int extend(test_case *c, int is_column, const uint64_t *wanted)
 static int reach_by(reach *r, case_list *l, size_t at, int is_column,
                     const uint64_t *wanted)
 {
-    enum { SMALL = 1 << 17 };
-    char text[CASE_TEXT];
+    enum { SMALL_BEHIND = 1 << 17 };
     test_case c;
 
     if (case_parse(&c, l->item[at].text, (mxo_text){NULL, 0}) != 0 ||
-        !extend(&c, is_column, wanted) || size_of(&c) > SMALL ||
+        !extend(&c, is_column, wanted) || size_of(&c) > SMALL_BEHIND ||
         !is_served(&c)) {
         return 0;
     }
-    const uint64_t end = fill_stretches(&c);
-    const uint64_t seed = l->item[at].seed;
-
-    for (; c.stretch < end; c.stretch++) {
-        const size_t before = l->n;
-
-        case_print(&c, 0, text);
-        case_list_add(l, text, seed);
-        if (l->n > before) {
-            reach_note(r, &c, before);
-        }
-    }
+    grid_add_stretches(l, r, &c, l->item[at].seed);
     return 1;
 }
 

@@ -21,8 +21,6 @@ enum {
     REACH_LAYER_ROWS = 18
 };
 
-typedef struct reach reach;
-
 reach *reach_new(void);
 void reach_free(reach *r);
 /* A case that the list has got as its item `at`. */
