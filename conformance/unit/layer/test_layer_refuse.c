@@ -21,6 +21,10 @@ START_TEST(unknown_entries_are_named)
     layer_clear(&l);
     refuses(&l, "profile=NONE", MXO_E_UNSUPPORTED, "does not say weight_rule");
     refuses(&l, "profile=NONE,weight_rule=ocp", MXO_E_UNSUPPORTED, "scale_at");
+    refuses(&l,
+            "profile=NONE,weight_rule=ocp,scale_at=weight,order=any,"
+            "quant=quant.mx,quant_element=e4m3fn",
+            MXO_E_UNSUPPORTED, "does not say quant_rule");
     refuses(&l, "profile=FLASHINFER_TRTLLM_NVFP4", MXO_E_UNSUPPORTED,
             "are not MXFP4");
     refuses(&l, "profile=TRITON,activation=silu", MXO_E_UNSUPPORTED,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits of the kernels behind the dialects, transcribed from both sources
- * once more: the largest legal size, and the next one.
+ * once more: the largest legal size, and the next one. And tensors whose
+ * sizes do not agree.
  */
 #include "unit/emu_call.h"
 
@@ -120,6 +121,32 @@ START_TEST(fused_routers_have_32_groups_and_choices)
 }
 END_TEST
 
+/* One token of four experts: its bias, or its id and a table for it. */
+static void disagrees(const char *params, int n, int top_k, const char *word)
+{
+    static const float row[5];
+    static const int32_t id[5];
+    emu_call c;
+
+    begin(&c, params, 4);
+    if (strstr(params, "bias") != NULL) {
+        emu_in(&c, "bias", MXO_F32, row, 1, n);
+    } else {
+        emu_in(&c, "input_ids", MXO_I32, id, 1, n);
+        emu_in(&c, "tid2eid", MXO_I32, id, 2, 1, top_k);
+    }
+    emu_refuses(&c, MXO_E_SHAPE, word);
+}
+
+#define TABLE "vllm_softplus_sqrt,top_k=2,table=1"
+START_TEST(sizes_that_disagree_are_refused)
+{
+    disagrees("softmax_topk,top_k=2,bias=f32", 5, 0, "number per expert");
+    disagrees(TABLE, 2, 2, "id per token");
+    disagrees(TABLE, 1, 3, "top_k experts");
+}
+END_TEST
+
 Suite *suite_route_limits(void);
 Suite *suite_route_limits(void)
 {
@@ -132,6 +159,7 @@ Suite *suite_route_limits(void)
     tcase_add_test(t, deepseek_has_limits_in_groups_alone);
     tcase_add_test(t, softplus_has_kernels_of_one_warp);
     tcase_add_test(t, fused_routers_have_32_groups_and_choices);
+    tcase_add_test(t, sizes_that_disagree_are_refused);
     suite_add_tcase(s, t);
     return s;
 }
