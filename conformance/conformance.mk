@@ -217,6 +217,7 @@ libjudge_la_SOURCES = \
 	%reldir%/device/device_buffers.c \
 	%reldir%/device/device_buffers.h \
 	%reldir%/device/device_checks.c \
+	%reldir%/device/device_sends.c \
 	%reldir%/device/device_under_test.c \
 	%reldir%/device/device_under_test.h \
 	%reldir%/system/fence.c \

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE = 64, MARK = 0x77, STEP = 16 };
+enum { WORKSPACE = 64, LARGE = 12 << 20, MARK = 0x77, STEP = 16 };
 
 static int has_gaps(const mxo_tensor *t)
 {
@@ -87,7 +87,7 @@ static int is_apart(const mxo_tensor *t, uint32_t a)
     return t->stride[a] != t->shape[a + 1] * t->stride[a + 1];
 }
 
-/* H92 to H94. */
+/* H92 to H94, H102, H103. */
 static int has_wrong_gaps(const broken *b, const mxo_tensor *t)
 {
     if (t->rank < 2 || !has_gaps(t)) {
@@ -96,8 +96,28 @@ static int has_wrong_gaps(const broken *b, const mxo_tensor *t)
     const int is_first = is_apart(t, 0);
     const int is_row = is_apart(t, t->rank - 2);
 
-    return (IS(H92) && !is_first && !is_row) ||
+    const uint32_t last = t->rank - 1;
+    const uint64_t wider = (t->shape[last] + 1) * t->stride[last];
+
+    return (IS(H102) && t->stride[last - 1] == wider) ||
+           (IS(H103) && rows_of(t) == 1) || (IS(H92) && !is_first && !is_row) ||
            (IS(H93) && is_first && !is_row) || (IS(H94) && !is_first && is_row);
+}
+
+static unsigned past_step(const mxo_tensor *t)
+{
+    return (unsigned)((uintptr_t)tensor_address(t) % STEP);
+}
+
+/* H100, H101, H104. */
+static int has_wrong_places(const broken *b, const mxo_call *call)
+{
+    const unsigned x = past_step(&call->in[0]);
+    const unsigned y = past_step(&call->out[0]);
+
+    return (IS(H100) && y == STEP / 2) || (IS(H101) && x != 0 && y == 0) ||
+           (IS(H104) && x + y != 0 &&
+            call_is(call, "conversion", "triton_strided_gate_up"));
 }
 
 int broken_is_wrong_way(const broken *b, const mxo_call *call)
@@ -106,7 +126,8 @@ int broken_is_wrong_way(const broken *b, const mxo_call *call)
     const int has_wrong_stream = (IS(H90) && is_stream && !b->is_launch) ||
                                  (IS(H91) && !is_stream && b->is_launch);
     int found = (has_wrong_stream && broken_has_gaps(call)) || b->is_moved ||
-                (IS(H96) && is_stream && b->is_later);
+                (IS(H96) && is_stream && b->is_later) ||
+                has_wrong_places(b, call);
 
     for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
         found |= has_wrong_gaps(b, tensor_of(call, i));
@@ -166,11 +187,24 @@ mxo_status broken_run_dense(broken *b, const mxo_call *call, broken_run_fn *run,
 mxo_status broken_workspace(void *ctx, const mxo_call *call, uint64_t *n_bytes,
                             mxo_text why)
 {
-    (void)ctx;
+    const broken *b = ctx;
+
     (void)call;
     (void)why;
-    *n_bytes = WORKSPACE;
+    *n_bytes = IS(H105) || IS(H106) ? LARGE : WORKSPACE;
     return MXO_OK;
+}
+
+/* Anything but 0 in the half around its middle? */
+static int is_used(const mxo_tensor *room)
+{
+    const uint8_t *at = tensor_address(room) + room->n_bytes / 4;
+    const uint8_t *const end = at + room->n_bytes / 2;
+
+    while (at < end && *at == 0) {
+        at++;
+    }
+    return at < end;
 }
 
 void broken_use_workspace(const broken *b, const mxo_call *call)
@@ -184,7 +218,11 @@ void broken_use_workspace(const broken *b, const mxo_call *call)
         return;
     }
     memset(room, MARK, (size_t)WORKSPACE + IS(H48));
-    if ((IS(H49) && !was_zero) || (IS(H50) && !was_kept)) {
+    if (IS(H106)) {
+        room[LARGE] = MARK;
+    }
+    if ((IS(H105) && is_used(call->workspace)) || (IS(H49) && !was_zero) ||
+        (IS(H50) && !was_kept)) {
         tensor_address(&call->out[0])[0] ^= 1;
     }
 }

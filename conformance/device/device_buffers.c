@@ -43,6 +43,7 @@ mxo_status stage_open(stage *g, subject *s, const op_call *call, uint32_t n_out)
     memset(g, 0, sizeof *g);
     g->s = s;
     g->call = call;
+    g->hash = launch_hash_of(call);
     g->side = s->decoy ? FENCE_BEHIND : FENCE_BEFORE;
     if (judge_bytes_draw(&s->secret) != 0) {
         return MXO_E_DEVICE;
@@ -60,22 +61,6 @@ static placed *tensor_at(const stage *g, uint32_t i)
     return i < g->n_in ? &g->in[i] : &g->out[i - g->n_in];
 }
 
-/* Whether the backend takes this tensor with strides. */
-static int may_be_parted(const char *list, const char *name)
-{
-    const size_t n = strlen(name);
-
-    while (list != NULL && *list != '\0') {
-        const size_t word = strcspn(list, " ");
-        if ((word == 1 && *list == '*') ||
-            (word == n && strncmp(list, name, n) == 0)) {
-            return 1;
-        }
-        list += word + (list[word] == ' ');
-    }
-    return 0;
-}
-
 /* Alignment of a tensor's first byte where it is low. */
 static uint64_t low_align(const stage *g, const host_tensor *h)
 {
@@ -91,28 +76,47 @@ uint64_t stage_fence_align(const stage *g, const placed *p)
                                          : g->s->host_align;
 }
 
-/* Where tensors have gaps in the way of g->ways: in half of the calls that
-   can have them everywhere in inputs or outputs alone, as a kernel that takes
-   one's strides for the other's is right where both have them. */
-static unsigned parted_now(const stage *g)
+unsigned stage_parted(const stage *g)
 {
     static const unsigned drawn[4] = {PART_ALL, PART_INPUTS, PART_ALL,
                                       PART_OUTPUTS};
 
-    return (g->ways & LAUNCH_APART) == 0 ? 0
-           : g->can_part != PART_ALL     ? g->can_part
-                                         : drawn[launch_hash(g) >> 16 & 3];
+    if ((g->ways & LAUNCH_APART) == 0) {
+        return 0;
+    }
+    if (g->parts != 0) {
+        return g->parts;
+    }
+    return g->can_part != PART_ALL ? g->can_part
+                                   : drawn[launch_hash(g) >> 16 & 3];
+}
+
+/* To what its first byte is aligned, and to no more, in the way of g->ways. */
+static uint64_t align_now(const stage *g, const placed *p)
+{
+    const subject *s = g->s;
+
+    if ((g->ways & LAUNCH_ALIGN) != 0) {
+        return placement_align(p->host, launch_hash(g), low_align(g, p->host),
+                               STAGE_ALIGN);
+    }
+    return s->table->align == 0 && s->host_align > 0 &&
+                   (launch_hash(g) >> 34 & 1) != 0
+               ? placement_align(p->host, launch_hash(g), s->host_align,
+                                 STAGE_ALIGN)
+               : STAGE_ALIGN;
 }
 
 /* Where its bytes lie in its buffer, in the way of g->ways. */
 static void locate(const stage *g, placed *p)
 {
-    const int is_low = (g->ways & LAUNCH_ALIGN) != 0;
-    const uint64_t align = is_low ? low_align(g, p->host) : STAGE_ALIGN;
     const unsigned part = p->is_output ? PART_OUTPUTS : PART_INPUTS;
 
-    p->at = (parted_now(g) & part) != 0 ? p->parted : placement_dense(p->host);
-    p->offset = p->is_first ? 0 : p->start + STAGE_GUARD + align % STAGE_ALIGN;
+    p->at =
+        (stage_parted(g) & part) != 0 ? p->parted : placement_dense(p->host);
+    p->offset = p->is_first
+                    ? 0
+                    : p->start + STAGE_GUARD + align_now(g, p) % STAGE_ALIGN;
     if (p->is_fenced) {
         p->offset = fence_offset(p->buffer, STAGE_GUARD, p->at.n_bytes,
                                  stage_fence_align(g, p), g->side);
@@ -125,8 +129,9 @@ static void measure(stage *g, placed *p, const host_tensor *h, int is_fenced)
     p->host = h;
     p->is_fenced = is_fenced;
     p->parted = placement_dense(h);
-    if (may_be_parted(g->s->table->strides, h->name) &&
-        placement_part(&p->parted, h, low_align(g, h), STAGE_CHUNK)) {
+    if (placement_is_listed(g->s->table->strides, h->name) &&
+        placement_part(&p->parted, h, launch_hash(g), low_align(g, h),
+                       STAGE_CHUNK)) {
         g->can_part |= p->is_output ? PART_OUTPUTS : PART_INPUTS;
     }
     p->size = p->parted.n_bytes + 2 * (uint64_t)STAGE_GUARD + STAGE_ALIGN +
@@ -159,32 +164,6 @@ static mxo_status place(stage *g, placed *p, const host_tensor *h,
     return MXO_OK;
 }
 
-/* Nothing is left of what bytes from .. end of a buffer were. */
-static mxo_status scrub(stage *g, const placed *p, uint64_t from, uint64_t end,
-                        mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    if (from >= end) {
-        return MXO_OK;
-    }
-    judge_bytes_scrub(&g->s->secret, p->salt, g->chunk,
-                      shorter(end - from, STAGE_CHUNK), from);
-    while (status == MXO_OK && from < end) {
-        const uint64_t n = shorter(end - from, STAGE_CHUNK);
-        status =
-            g->s->table->upload(g->s->ctx, p->buffer, from, g->chunk, n, why);
-        from += n;
-    }
-    return status;
-}
-
-void stage_make_gaps(const stage *g, const placed *p, uint8_t *to, uint64_t n,
-                     uint64_t at)
-{
-    judge_bytes_guard(&g->s->secret, p->salt, p->is_flipped, to, n, at);
-}
-
 /* First byte after the tensor. */
 uint64_t stage_end_of(const placed *p)
 {
@@ -201,113 +180,13 @@ uint64_t stage_front_of(const placed *p)
    where the tensor lies, as where it lay was scrubbed when it moved. */
 static void unplace(stage *g, placed *p)
 {
-    char text[SUBJECT_TEXT];
-
     if (p->buffer != NULL) {
-        (void)scrub(g, p, p->offset, stage_end_of(p),
-                    (mxo_text){text, sizeof text});
+        stage_scrub_all(g, p);
         if (p->buffer != g->shared) {
             g->s->table->dealloc(g->s->ctx, p->buffer);
         }
     }
     free(p->guards);
-}
-
-uint8_t *stage_guard_at(const placed *p, uint64_t at)
-{
-    return p->guards + (at < p->offset ? 0 : STAGE_GUARD);
-}
-
-/* The guard before the tensor or after it. */
-static mxo_status send_guard(stage *g, const placed *p, uint64_t at,
-                             mxo_text why)
-{
-    return g->s->table->upload(g->s->ctx, p->buffer, at, stage_guard_at(p, at),
-                               STAGE_GUARD, why);
-}
-
-/* By words: every launch does it. */
-static void flip_guards(placed *p, int is_flipped)
-{
-    uint64_t word;
-
-    for (uint8_t *at = p->guards;
-         p->is_flipped != is_flipped && at < p->guards + 2 * STAGE_GUARD;
-         at += sizeof word) {
-        memcpy(&word, at, sizeof word);
-        word = ~word;
-        memcpy(at, &word, sizeof word);
-    }
-    p->is_flipped = is_flipped;
-}
-
-/* n bytes from byte at on: noise, or what an output holds before run number 0
-   or 1; into the chunk. */
-static void make_bytes(stage *g, const placed *p, int run, uint64_t at,
-                       uint64_t n)
-{
-    if (run == STAGE_NOISE) {
-        judge_bytes_noise(p->host->dtype, p->salt, g->chunk, n, at);
-    } else {
-        judge_bytes_fill(p->salt, run, g->chunk, n, at);
-    }
-}
-
-/* Noise repeats after a chunk: no result of it is looked at. */
-static mxo_status send_made(stage *g, const placed *p, int run, mxo_text why)
-{
-    const uint64_t n_bytes = p->host->n_bytes;
-    mxo_status status = MXO_OK;
-
-    for (uint64_t at = 0; status == MXO_OK && at < n_bytes; at += STAGE_CHUNK) {
-        const uint64_t n = shorter(n_bytes - at, STAGE_CHUNK);
-        if (at == 0 || run != STAGE_NOISE) {
-            make_bytes(g, p, run, at, n);
-        }
-        status = g->s->table->upload(g->s->ctx, p->buffer, p->offset + at,
-                                     g->chunk, n, why);
-    }
-    return status;
-}
-
-/* Bytes with what lies between their rows, into the image. */
-static void make_image(stage *g, const placed *p, const uint8_t *bytes)
-{
-    stage_make_gaps(g, p, g->image, p->at.n_bytes, p->offset);
-    placement_scatter(&p->at, p->host, bytes, g->image);
-}
-
-static mxo_status send_parted(stage *g, const placed *p, const uint8_t *bytes,
-                              int run, mxo_text why)
-{
-    if (bytes == NULL) {
-        make_bytes(g, p, run, 0, p->host->n_bytes);
-    }
-    make_image(g, p, bytes == NULL ? g->chunk : bytes);
-    return g->s->table->upload(g->s->ctx, p->buffer, p->offset, g->image,
-                               p->at.n_bytes, why);
-}
-
-/* A tensor between its guards: bytes, or what is made if there are none.  By
-   parts: a transfer that loses its last byte loses one of the tensor.  Every
-   bit of a guard is another behind an output of the second run, and of an input
-   whose fence moved: no byte that is written passes for both. */
-static mxo_status send_one(stage *g, placed *p, const uint8_t *bytes, int run,
-                           mxo_text why)
-{
-    flip_guards(p, run == STAGE_NOISE ? g->side == FENCE_BEHIND : run);
-    if (!p->is_first) {
-        MXO_TRY(send_guard(g, p, stage_front_of(p), why));
-    }
-    if (!placement_is_dense(&p->at)) {
-        MXO_TRY(send_parted(g, p, bytes, run, why));
-    } else if (bytes == NULL) {
-        MXO_TRY(send_made(g, p, run, why));
-    } else if (p->host->n_bytes > 0) {
-        MXO_TRY(g->s->table->upload(g->s->ctx, p->buffer, p->offset, bytes,
-                                    p->host->n_bytes, why));
-    }
-    return send_guard(g, p, stage_end_of(p), why);
 }
 
 mxo_status stage_place_inputs(stage *g, mxo_text why)
@@ -330,10 +209,11 @@ static mxo_status move_one(stage *g, placed *p, mxo_text why)
     locate(g, p);
     const uint64_t front = stage_front_of(p);
     const uint64_t rear = stage_end_of(p) + STAGE_GUARD;
-    const mxo_status status = scrub(g, p, from, shorter(end, front), why);
+    const mxo_status status = stage_scrub(g, p, from, shorter(end, front), why);
 
-    return status == MXO_OK ? scrub(g, p, from > rear ? from : rear, end, why)
-                            : status;
+    return status == MXO_OK
+               ? stage_scrub(g, p, from > rear ? from : rear, end, why)
+               : status;
 }
 
 mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)
@@ -349,43 +229,6 @@ mxo_status stage_turn(stage *g, unsigned ways, mxo_text why)
         }
     }
     return MXO_OK;
-}
-
-mxo_status stage_send_inputs(stage *g, int noise, mxo_text why)
-{
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        placed *p = &g->in[i];
-        MXO_TRY(send_one(g, p, noise ? NULL : p->host->data, STAGE_NOISE, why));
-    }
-    return MXO_OK;
-}
-
-mxo_status stage_send_input(stage *g, uint32_t i, const void *bytes,
-                            mxo_text why)
-{
-    return send_one(g, &g->in[i], bytes, STAGE_NOISE, why);
-}
-
-mxo_status stage_stream_inputs(stage *g, void *stream, uint32_t microseconds,
-                               mxo_text why)
-{
-    mxo_status status = MXO_OK;
-
-    for (uint32_t i = 0; status == MXO_OK && i < g->n_in; i++) {
-        const placed *p = &g->in[i];
-        const int is_dense = placement_is_dense(&p->at);
-        if (!is_dense) {
-            make_image(g, p, p->host->data);
-        }
-        if (p->at.n_bytes > 0) {
-            status = g->s->table->stream_upload(
-                g->s->ctx, stream, p->buffer, p->offset,
-                is_dense ? p->host->data : g->image, p->at.n_bytes,
-                microseconds, why);
-            microseconds = 0;
-        }
-    }
-    return status;
 }
 
 mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
@@ -410,7 +253,7 @@ mxo_status stage_place_workspace(stage *g, uint64_t n_bytes, int run,
                             .n_bytes = n_bytes};
     const mxo_status status = place(g, &g->workspace, &g->room, 0, why);
 
-    return status == MXO_OK ? send_one(g, &g->workspace, NULL, run, why)
+    return status == MXO_OK ? stage_send_one(g, &g->workspace, NULL, run, why)
                             : status;
 }
 
@@ -425,16 +268,6 @@ mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why)
         status = place(g, &g->out[i], &out->t[i], 0, why);
     }
     return status;
-}
-
-mxo_status stage_send_outputs(stage *g, int run, mxo_text why)
-{
-    for (uint32_t i = 0; i < g->n_out; i++) {
-        MXO_TRY(send_one(g, &g->out[i], NULL, run, why));
-    }
-    return g->workspace.buffer != NULL
-               ? send_one(g, &g->workspace, NULL, run, why)
-               : MXO_OK;
 }
 
 mxo_status stage_place_call(stage *g, subject *s, const op_call *call,

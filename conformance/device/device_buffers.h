@@ -58,7 +58,8 @@ typedef struct stage {
     int is_read; /* input number reads of that one is output number writes */
     uint32_t reads, writes;
     const op_call *call;
-    placed *in; /* owned, n_in of them */
+    uint64_t hash; /* launch_hash_of() that */
+    placed *in;    /* owned, n_in of them */
     placed *out;
     uint32_t n_in;
     uint32_t n_out;
@@ -68,6 +69,7 @@ typedef struct stage {
     fence_side side;        /* of inputs */
     unsigned ways;          /* of launch_way: how tensors lie now */
     unsigned can_part;      /* of PART_*: where gaps are possible */
+    unsigned parts;         /* where they are now; 0: the call draws it */
     const tensor_set *want; /* borrowed: the outputs' shapes */
     int takes_noise;        /* the call on noise was made, and not declined */
     int may_refuse;   /* as `beside`: whether its noise is taken is not known */
@@ -88,6 +90,15 @@ mxo_status stage_place_inputs(stage *g, mxo_text why);
 mxo_status stage_place_outputs(stage *g, const tensor_set *out, mxo_text why);
 void stage_release(stage *g);
 
+/* Nothing is left of what bytes from .. end of its buffer were; or of what the
+   tensor was, as far as one is filled. */
+mxo_status stage_scrub(stage *g, const placed *p, uint64_t from, uint64_t end,
+                       mxo_text why);
+void stage_scrub_all(stage *g, const placed *p);
+/* A tensor between its guards: bytes, or what is made if there are none; of a
+   workspace of more than a chunk its ends and pages between them. */
+mxo_status stage_send_one(stage *g, placed *p, const uint8_t *bytes, int run,
+                          mxo_text why);
 /* All inputs: noise, or what they are to be. */
 mxo_status stage_send_inputs(stage *g, int noise, mxo_text why);
 /* Input number i: these bytes. */
@@ -122,6 +133,10 @@ uint64_t stage_fence_align(const stage *g, const placed *p);
    memory is this process's (fence.h); until fence_lower(). */
 void stage_raise_fences(const stage *g);
 
+/* Where tensors have gaps in the way of g->ways: in half of the calls that
+   can have them everywhere in inputs or outputs alone, as a kernel that takes
+   one's strides for the other's is right where both have them. */
+unsigned stage_parted(const stage *g);
 /* The bytes of gaps. */
 void stage_make_gaps(const stage *g, const placed *p, uint8_t *to, uint64_t n,
                      uint64_t at);

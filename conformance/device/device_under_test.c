@@ -135,18 +135,14 @@ static void blame_thread(stage *g, tensor_set *out, mxo_status status,
     }
 }
 
-/* The second run, in other ways than the first where it declares some. */
-static mxo_status run_otherwise(stage *g, int is_alone, tensor_set *out,
-                                run_checks *d, mxo_text why)
+/* So many runs in these ways at once. */
+static mxo_status run_in(stage *g, unsigned ways, int n_runs, int is_alone,
+                         tensor_set *out, run_checks *d, mxo_text why)
 {
-    unsigned ways = launch_draw(g);
-
-    launch_say(ways, (mxo_text){d->called, sizeof d->called});
     mxo_status status =
         g->s->host_align > 0 || ways != 0 ? checked_turn(g, ways, why) : MXO_OK;
 
-    status = status == MXO_OK ? checked_run(g, 1, runs_ahead(g), out, d, why)
-                              : status;
+    status = status == MXO_OK ? checked_run(g, 1, n_runs, out, d, why) : status;
     const int is_gone = g->s->link != NULL && status == MXO_E_DEVICE;
 
     if (!checked_is_wrong(status, d)) {
@@ -164,6 +160,49 @@ static mxo_status run_otherwise(stage *g, int is_alone, tensor_set *out,
     }
     /* It took the call once. */
     return status == MXO_E_UNSUPPORTED ? MXO_E_DEVICE : status;
+}
+
+/* The second run, in other ways than the first where it declares some. */
+static mxo_status run_otherwise(stage *g, int is_alone, tensor_set *out,
+                                run_checks *d, mxo_text why)
+{
+    const unsigned ways = launch_draw(g);
+
+    launch_say(ways, (mxo_text){d->called, sizeof d->called});
+    return run_in(g, ways, runs_ahead(g), is_alone, out, d, why);
+}
+
+/* Behind the ways that it was called in. */
+static void add_called(unsigned ways, run_checks *d)
+{
+    const size_t used = strlen(d->called);
+    const mxo_text rest = {d->called + used, sizeof d->called - used};
+    char with[SUBJECT_TEXT];
+
+    launch_say(ways, (mxo_text){with, sizeof with});
+    (void)snprintf(rest.ptr, rest.size, "%s%s", used > 0 ? ", then " : "",
+                   with);
+}
+
+/* Of small calls: the declared ways that the second run left out, as a value of
+   a parameter may have one small call alone. */
+static mxo_status run_left_out(stage *g, tensor_set *out, run_checks *d,
+                               mxo_text why)
+{
+    unsigned left = launch_left_out(g);
+    mxo_status status = MXO_OK;
+
+    while (left != 0 && !checked_is_wrong(status, d)) {
+        /* Of a graph's calls none is asked of run(). */
+        const unsigned now =
+            (left & LAUNCH_STREAM) != 0 ? left & ~(unsigned)LAUNCH_GRAPH : left;
+
+        add_called(now, d);
+        status = run_in(g, now, 1, 0, out, d, why);
+        left &= ~now;
+    }
+    g->parts = 0;
+    return status;
 }
 
 /* In every other small call by one thread, where it takes their number. */
@@ -211,6 +250,9 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
         return status;
     }
     status = g->s->once ? MXO_OK : run_again(g, out, d, why);
+    if (!g->s->once && !checked_is_wrong(status, d)) {
+        status = run_left_out(g, out, d, why);
+    }
     if (!checked_is_wrong(status, d)) {
         status = other_runs(g, out, d, why);
     }

@@ -24,7 +24,12 @@ typedef enum launch_way {
 /* Of the ways that the backend declares: those of a call's second run. Drawn
    from what the call is, so that it is always the same. */
 unsigned launch_draw(const stage *g);
+/* Of a small call: those that its second run left out, a stream where
+   that was a graph alone, and gaps where one had none. The stage parts these.
+ */
+unsigned launch_left_out(stage *g);
 /* A number drawn by the call: its operation, parameters and shapes. */
+uint64_t launch_hash_of(const op_call *call);
 uint64_t launch_hash(const stage *g);
 /* Of the inputs and outputs of the call. */
 uint64_t launch_bytes(const stage *g);

@@ -82,18 +82,22 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-uint64_t launch_hash(const stage *g)
+uint64_t launch_hash_of(const op_call *c)
 {
-    const op_call *c = g->call;
     uint64_t h = mix(UINT64_C(0xcbf29ce484222325), c->op, strlen(c->op));
 
     for (uint32_t i = 0; i < c->n_params; i++) {
         h = mix(h, c->params[i].text, strlen(c->params[i].text));
     }
-    for (uint32_t i = 0; i < g->n_in; i++) {
-        h = mix(h, g->in[i].host->shape, sizeof g->in[i].host->shape);
+    for (uint32_t i = 0; i < c->in->n; i++) {
+        h = mix(h, c->in->t[i].shape, sizeof c->in->t[i].shape);
     }
     return h ^ h >> 32;
+}
+
+uint64_t launch_hash(const stage *g)
+{
+    return g->hash;
 }
 
 uint64_t launch_bytes(const stage *g)
@@ -141,6 +145,32 @@ unsigned launch_draw(const stage *g)
     const uint64_t h = launch_hash(g);
 
     return declared(g) & ((h & 1) != 0 ? LAUNCH_ALL : (h >> 1) % 16);
+}
+
+/* The most bytes of a call that is made in the ways left out: where a parameter
+   has many values of few sizes, each with code of its own; 0: none is. */
+static uint64_t most_left_out(const char *op)
+{
+    const int is_small =
+        strncmp(op, "format.", 7) == 0 || strcmp(op, "dequant.mx_table") == 0;
+
+    return strncmp(op, "layout.", 7) == 0 ? 1 << 18 : is_small ? 1 << 12 : 0;
+}
+
+/* The ways of the second run are the stage's still. */
+unsigned launch_left_out(stage *g)
+{
+    const unsigned was_graph = g->ways & LAUNCH_GRAPH;
+    const unsigned parted = stage_parted(g);
+    unsigned done = g->ways;
+
+    if (launch_bytes(g) > most_left_out(g->call->op)) {
+        return 0;
+    }
+    g->parts = parted == g->can_part ? 0 : g->can_part & ~parted;
+    done &= ~(g->parts != 0 ? (unsigned)LAUNCH_APART : 0);
+    done &= ~(was_graph != 0 ? (unsigned)LAUNCH_STREAM : 0);
+    return declared(g) & ~done;
 }
 
 int launch_sends_late(unsigned ways)

@@ -14,6 +14,21 @@ static uint64_t n_rows(const host_tensor *h)
     return n;
 }
 
+int placement_is_listed(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+
+    while (list != NULL && *list != '\0') {
+        const size_t word = strcspn(list, " ");
+        if ((word == 1 && *list == '*') ||
+            (word == n && strncmp(list, name, n) == 0)) {
+            return 1;
+        }
+        list += word + (list[word] == ' ');
+    }
+    return 0;
+}
+
 placement placement_dense(const host_tensor *h)
 {
     return (placement){{0}, h->n_bytes};
@@ -41,9 +56,9 @@ typedef enum gap_place {
     NOWHERE          /* the strides say what is so without them */
 } gap_place;
 
-static uint64_t draw(const host_tensor *h)
+static uint64_t draw(const host_tensor *h, uint64_t call)
 {
-    uint64_t drawn = h->n_bytes;
+    uint64_t drawn = call ^ h->n_bytes;
 
     for (const char *at = h->name; *at != '\0'; at++) {
         drawn = (drawn ^ (uint8_t)*at) * UINT64_C(0x100000001b3);
@@ -51,27 +66,27 @@ static uint64_t draw(const host_tensor *h)
     return drawn * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-static gap_kind draw_gap(const host_tensor *h)
+static gap_kind draw_gap(uint64_t drawn)
 {
     static const gap_kind kinds[] = {GAP_ODD, GAP_ODD, GAP_ODD, GAP_16,
                                      GAP_16,  GAP_16,  GAP_256, GAP_TWICE};
 
-    return kinds[draw(h) >> 61];
+    return kinds[drawn >> 61];
 }
 
 /* In one of sixteen tensors nowhere; of those with experts, in one of four
    between these alone, in one of four between rows alone. */
-static gap_place draw_place(const host_tensor *h)
+static gap_place draw_place(const host_tensor *h, uint64_t drawn)
 {
-    const uint64_t drawn = draw(h) >> 57 & 15;
+    const uint64_t place = drawn >> 57 & 15;
 
-    if (drawn == 0) {
+    if (place == 0) {
         return NOWHERE;
     }
-    if (h->rank < 3 || drawn >= 9) {
+    if (h->rank < 3 || place >= 9) {
         return BETWEEN_ALL;
     }
-    return drawn % 2 == 0 ? BETWEEN_ROWS : BETWEEN_EXPERTS;
+    return place % 2 == 0 ? BETWEEN_ROWS : BETWEEN_EXPERTS;
 }
 
 static int has_gap(gap_place place, const host_tensor *h, uint32_t a)
@@ -82,39 +97,63 @@ static int has_gap(gap_place place, const host_tensor *h, uint32_t a)
            (place == BETWEEN_EXPERTS && !is_row);
 }
 
-/* With a gap, from one of axis a's to the next, each of them `below` bytes. */
-static uint64_t stride_of(gap_kind kind, const host_tensor *h, uint32_t a,
+/* Units in an odd gap between rows: a part of any vector, or a whole one. */
+static uint64_t draw_units(uint64_t drawn)
+{
+    static const uint8_t units[] = {1, 1, 2, 2, 3, 4, 4, 8};
+
+    return units[drawn >> 54 & 7];
+}
+
+/* With a gap, from one of axis a's to the next, each of them `below` bytes; of
+   odd ones each axis has two units more than the next. */
+static uint64_t stride_of(uint64_t drawn, const host_tensor *h, uint32_t a,
                           uint64_t below, uint64_t unit)
 {
+    const gap_kind kind = draw_gap(drawn);
     const uint64_t align = kind == GAP_16 ? 16 : 256;
 
     return kind == GAP_ODD ? round_up(below, unit) +
-                                 unit * (2 * (uint64_t)(h->rank - a) - 1)
+                                 unit * (draw_units(drawn) +
+                                         2 * (uint64_t)(h->rank - 2 - a))
            : kind == GAP_TWICE
                ? 2 * round_up(below, unit)
                : round_up(below + 1, align > unit ? align : unit);
 }
 
-int placement_part(placement *p, const host_tensor *h, uint64_t unit,
-                   uint64_t most)
+uint64_t placement_align(const host_tensor *h, uint64_t call, uint64_t least,
+                         uint64_t most)
 {
+    const uint64_t drawn = draw(h, call);
+    uint64_t n = 1; /* powers of two from least to most */
+
+    while (least << n <= most) {
+        n++;
+    }
+    return (drawn >> 39 & 1) != 0 ? least : least << (drawn >> 40 & 0xfff) % n;
+}
+
+int placement_part(placement *p, const host_tensor *h, uint64_t call,
+                   uint64_t unit, uint64_t most)
+{
+    const uint64_t drawn = draw(h, call);
+
     *p = placement_dense(h);
     /* A call that must be refused has tensors whose shape says other bytes. */
     if (h->rank < 2 || h->rank > MXO_MAX_RANK || h->n_bytes == 0 ||
         h->n_bytes > most ||
         h->n_bytes != tensor_dense_bytes(h->dtype, h->rank, h->shape) ||
-        n_rows(h) < 2) {
+        (n_rows(h) < 2 && (drawn >> 53 & 1) != 0)) {
         return 0;
     }
     placement parted = {{0}, h->n_bytes / n_rows(h)};
-    const gap_kind kind = draw_gap(h);
-    const gap_place place = draw_place(h);
+    const gap_place place = draw_place(h, drawn);
     uint64_t below = parted.n_bytes;
 
     parted.stride[h->rank - 1] = dtype_bytes(h->dtype);
     for (uint32_t a = h->rank - 1; a-- > 0;) {
         parted.stride[a] = has_gap(place, h, a)
-                               ? stride_of(kind, h, a, below, unit)
+                               ? stride_of(drawn, h, a, below, unit)
                                : round_up(below, unit);
         parted.n_bytes += (h->shape[a] - 1) * parted.stride[a];
         below = h->shape[a] * parted.stride[a];

@@ -13,15 +13,22 @@ typedef struct placement {
     uint64_t n_bytes;              /* from the first byte to the last */
 } placement;
 
+/* Is the name one of the list, which spaces separate and "*" fills? */
+int placement_is_listed(const char *list, const char *name);
 placement placement_dense(const host_tensor *h);
 
-/* With gaps; strides are multiples of unit, a power of two.  Drawn by the
-   tensor's name and size: odd ones, no two alike; multiples of 16 or of 256
-   bytes; rows twice as wide; between all, between rows or experts alone, or
-   none, which the strides say then.  0: it has no rows to part, or takes more
-   than most bytes then, and *p is dense. */
-int placement_part(placement *p, const host_tensor *h, uint64_t unit,
-                   uint64_t most);
+/* A power of two from least to most: the least for half of the tensors.  Drawn
+   by the tensor's name and size, and a number of the call. */
+uint64_t placement_align(const host_tensor *h, uint64_t call, uint64_t least,
+                         uint64_t most);
+/* With gaps; strides are multiples of unit, a power of two.  Drawn by the same:
+   one to eight units between rows and two more between experts; multiples of 16
+   or of 256 bytes; rows twice as wide; between all, between rows or experts
+   alone, or none, which the strides say then, as they may of one row alone.  0:
+   it has no rows to part, or takes more than most bytes then, and *p is
+   dense. */
+int placement_part(placement *p, const host_tensor *h, uint64_t call,
+                   uint64_t unit, uint64_t most);
 int placement_is_dense(const placement *p);
 
 /* The tensor's bytes into an image of its memory, and out of it. */

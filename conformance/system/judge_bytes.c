@@ -136,3 +136,22 @@ void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
         drawn += golden;
     }
 }
+
+judge_span judge_bytes_sample(uint64_t n_bytes, uint64_t salt, uint64_t i)
+{
+    enum { END = 1 << 20, PART = 4 << 20, PAGES = 16 << 10 };
+
+    const uint64_t n_parts = n_bytes / PART + 1;
+    const uint64_t part = n_bytes / n_parts;
+    const uint64_t drawn =
+        (salt * (n_parts + 1) + i) * UINT64_C(0x9e3779b97f4a7c15) >> 24;
+
+    if (i > n_parts + 1) {
+        return (judge_span){n_bytes, 0};
+    }
+    return i == 0 ? (judge_span){0, END}
+           : i <= n_parts
+               ? (judge_span){(i - 1) * part + drawn % (part - PAGES + 1),
+                              PAGES}
+               : (judge_span){n_bytes - END, END};
+}

@@ -36,4 +36,15 @@ void judge_bytes_fill(uint64_t salt, int run, uint8_t *to, uint64_t n,
 void judge_bytes_noise(uint32_t dtype, uint64_t salt, uint8_t *to, uint64_t n,
                        uint64_t at);
 
+/* Bytes at .. at + n. */
+typedef struct judge_span {
+    uint64_t at;
+    uint64_t n;
+} judge_span;
+
+/* Span number i of those that are filled of very many bytes: 1 MiB at each end,
+   and 16 KiB in each part of 4 MiB or less, where the salt draws them; n is 0
+   behind the last one. */
+judge_span judge_bytes_sample(uint64_t n_bytes, uint64_t salt, uint64_t i);
+
 #endif

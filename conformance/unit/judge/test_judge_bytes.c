@@ -120,6 +120,26 @@ START_TEST(nothing_repeats_within_a_guard)
 }
 END_TEST
 
+START_TEST(samples_hold_both_ends_and_a_page_of_each_part)
+{
+    const uint64_t n_bytes = (UINT64_C(256) << 20) + 5;
+    uint64_t end = 0;
+    uint64_t i = 0;
+    judge_span part = judge_bytes_sample(n_bytes, 7, 0);
+
+    ck_assert_uint_eq(part.at, 0);
+    for (; part.n > 0; part = judge_bytes_sample(n_bytes, 7, ++i)) {
+        ck_assert_uint_ge(part.n, 16 << 10);
+        ck_assert_uint_lt(part.at, end + (8 << 20));
+        end = part.at + part.n;
+    }
+    ck_assert_uint_eq(end, n_bytes);
+    ck_assert_uint_eq(i, 65 + 2);
+    ck_assert_uint_ne(judge_bytes_sample(n_bytes, 7, 9).at,
+                      judge_bytes_sample(n_bytes, 8, 9).at);
+}
+END_TEST
+
 Suite *suite_judge_bytes(void);
 Suite *suite_judge_bytes(void)
 {
@@ -131,6 +151,7 @@ Suite *suite_judge_bytes(void)
     tcase_add_test(t, every_bit_is_another_when_flipped_and_in_a_second_run);
     tcase_add_test(t, parts_are_the_bytes_of_the_whole);
     tcase_add_test(t, nothing_repeats_within_a_guard);
+    tcase_add_test(t, samples_hold_both_ends_and_a_page_of_each_part);
     suite_add_tcase(s, t);
     return s;
 }
