@@ -215,6 +215,9 @@ static json_t *ask_description(proxy *p)
         json_is_string(json_object_get(o, "driver"))) {
         return o;
     }
+    if (p->left[0] != '\0' && text[0] == '\0') {
+        return NULL; /* what it left was said */
+    }
     proxy_say_left(p,
                    status == MXO_OK ? "describe gives no device and driver"
                                     : "describe fails",

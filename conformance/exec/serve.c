@@ -38,14 +38,20 @@ void serve_reply_status(server *s, mxo_status status)
 /* Bytes behind a text, as they are to stay. */
 enum { UNTOUCHED = 0xa5 };
 
-static int text_was_overrun(const server *s)
+static int was_touched(const char *behind)
 {
     size_t n = 0;
 
-    while (n < sizeof s->behind && (uint8_t)s->behind[n] == UNTOUCHED) {
+    while (n < BEHIND_TEXT && (uint8_t)behind[n] == UNTOUCHED) {
         n++;
     }
-    return n < sizeof s->behind;
+    return n < BEHIND_TEXT;
+}
+
+static void reply_overrun(server *s)
+{
+    memset(s->behind, UNTOUCHED, sizeof s->behind);
+    reply_send("left", "bytes behind the room for a sentence or a name");
 }
 
 mxo_text serve_text_of(server *s)
@@ -104,16 +110,28 @@ static json_t *text_json(const char *text)
     return o != NULL ? o : json_string("(not UTF-8)");
 }
 
+/* A text of describe(), and what must stay behind it. */
+typedef struct described {
+    char text[GREETING_TEXT];
+    char behind[BEHIND_TEXT];
+} described;
+
+/* What is written behind either text is told as bytes behind the server's. */
 static void add_device(server *s, json_t *o)
 {
-    char device[GREETING_TEXT] = "";
-    char driver[GREETING_TEXT] = "";
+    described device = {.text = ""};
+    described driver = {.text = ""};
 
-    s->table->describe(s->ctx, (mxo_text){device, sizeof device},
-                       (mxo_text){driver, sizeof driver});
-    device[sizeof device - 1] = driver[sizeof driver - 1] = '\0';
-    (void)json_object_set_new(o, "device", text_json(device));
-    (void)json_object_set_new(o, "driver", text_json(driver));
+    memset(device.behind, UNTOUCHED, sizeof device.behind);
+    memset(driver.behind, UNTOUCHED, sizeof driver.behind);
+    s->table->describe(s->ctx, (mxo_text){device.text, sizeof device.text},
+                       (mxo_text){driver.text, sizeof driver.text});
+    if (was_touched(device.behind) || was_touched(driver.behind)) {
+        s->behind[0] = '\0';
+    }
+    device.text[GREETING_TEXT - 1] = driver.text[GREETING_TEXT - 1] = '\0';
+    (void)json_object_set_new(o, "device", text_json(device.text));
+    (void)json_object_set_new(o, "driver", text_json(driver.text));
 }
 
 static json_t *list_does(const server *s)
@@ -251,7 +269,11 @@ static void do_describe(server *s, const json_t *request)
     (void)request;
     add_device(s, o);
     text = json_dumps(o, JSON_COMPACT);
-    reply_send("0", text == NULL ? "{}" : text);
+    if (was_touched(s->behind)) {
+        reply_overrun(s);
+    } else {
+        reply_send("0", text == NULL ? "{}" : text);
+    }
     free(text);
     json_decref(o);
 }
@@ -347,47 +369,9 @@ void serve_reply_after_call(server *s, mxo_status status)
         reply_send("left", "it changes its table");
         return;
     }
-    if (text_was_overrun(s)) {
-        memset(s->behind, UNTOUCHED, sizeof s->behind);
-        reply_send("left", "bytes behind the room for a sentence or a name");
+    if (was_touched(s->behind)) {
+        reply_overrun(s);
         return;
-    }
-    serve_reply_status(s, status);
-}
-
-static void do_time(server *s, const json_t *request)
-{
-    read_call r;
-    double seconds = 0;
-    mxo_status status = MXO_E_UNSUPPORTED;
-
-    process_state_reset(s->order);
-    (void)serve_text_of(s);
-    if (call_from_json(&r, request) == 0 && s->table->time != NULL) {
-        status = s->table->time(s->ctx, &r.call,
-                                (uint32_t)serve_number_in(request, "repeat"),
-                                &seconds, serve_text_of(s));
-    }
-    if (status == MXO_OK) {
-        (void)snprintf(s->text, sizeof s->text, "%.17g", seconds);
-    }
-    serve_reply_after_call(s, status);
-}
-
-static void do_time_copy(server *s, const json_t *request)
-{
-    double seconds = 0;
-    mxo_status status = MXO_E_UNSUPPORTED;
-
-    (void)serve_text_of(s);
-    if (s->table->time_copy != NULL) {
-        status =
-            s->table->time_copy(s->ctx, serve_number_in(request, "bytes"),
-                                (uint32_t)serve_number_in(request, "repeat"),
-                                &seconds, serve_text_of(s));
-    }
-    if (status == MXO_OK) {
-        (void)snprintf(s->text, sizeof s->text, "%.17g", seconds);
     }
     serve_reply_status(s, status);
 }
@@ -400,8 +384,8 @@ static const struct {
                 {"download", do_download},
                 {"alloc", do_alloc},
                 {"dealloc", do_dealloc},
-                {"time", do_time},
-                {"time_copy", do_time_copy},
+                {"time", serve_time},
+                {"time_copy", serve_time_copy},
                 {"threads", do_threads},
                 {"describe", do_describe},
                 {"close", serve_close},

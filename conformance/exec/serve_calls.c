@@ -261,6 +261,43 @@ void serve_graph_close(server *s, const json_t *request)
     serve_reply_status(s, MXO_OK);
 }
 
+void serve_time(server *s, const json_t *request)
+{
+    read_call r;
+    double seconds = 0;
+    mxo_status status = MXO_E_UNSUPPORTED;
+
+    process_state_reset(s->order);
+    (void)serve_text_of(s);
+    if (call_from_json(&r, request) == 0 && s->table->time != NULL) {
+        status = s->table->time(s->ctx, &r.call,
+                                (uint32_t)serve_number_in(request, "repeat"),
+                                &seconds, serve_text_of(s));
+    }
+    if (status == MXO_OK) {
+        (void)snprintf(s->text, sizeof s->text, "%.17g", seconds);
+    }
+    serve_reply_after_call(s, status);
+}
+
+void serve_time_copy(server *s, const json_t *request)
+{
+    double seconds = 0;
+    mxo_status status = MXO_E_UNSUPPORTED;
+
+    (void)serve_text_of(s);
+    if (s->table->time_copy != NULL) {
+        status =
+            s->table->time_copy(s->ctx, serve_number_in(request, "bytes"),
+                                (uint32_t)serve_number_in(request, "repeat"),
+                                &seconds, serve_text_of(s));
+    }
+    if (status == MXO_OK) {
+        (void)snprintf(s->text, sizeof s->text, "%.17g", seconds);
+    }
+    serve_reply_status(s, status);
+}
+
 /* Of the second context; what that changes in the process is no call's. */
 void serve_close(server *s, const json_t *request)
 {

@@ -49,6 +49,8 @@ void serve_stream_upload(server *s, const json_t *request);
 void serve_capture(server *s, const json_t *request);
 void serve_launch(server *s, const json_t *request);
 void serve_graph_close(server *s, const json_t *request);
+void serve_time(server *s, const json_t *request);
+void serve_time_copy(server *s, const json_t *request);
 void serve_close(server *s, const json_t *request);
 
 #endif

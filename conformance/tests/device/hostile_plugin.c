@@ -424,6 +424,10 @@ static void hostile_describe(void *ctx, mxo_text device, mxo_text driver)
 
     end_at(getenv("FAULT"), "hello");
     example_describe(ctx, device, driver);
+    if (is_fault("long-device") || is_fault("long-driver")) {
+        const mxo_text room = is_fault("long-device") ? device : driver;
+        room.ptr[room.size] = '.';
+    }
     if ((is_fault("another-device") && n++ > 2) ||
         (is_fault("describe-other") && n++ > 0)) {
         (void)refuse(MXO_OK, device, "another CPU");
