@@ -153,6 +153,7 @@ AC_DEFUN([MXO_OPTION_CUDA], [
     AC_ARG_WITH([cuda], AS_HELP_STRING([--without-cuda], [no CUDA backend]))
     AC_ARG_VAR([NVCC], [CUDA compiler])
     AC_ARG_VAR([NVCC_ARCH], [flags that choose the GPU code, of all units])
+    AC_ARG_VAR([NVCCFLAGS], [more flags of the CUDA compiler])
     mxo_cuda=no
     mxo_cuda_says="no: switched off"
     AS_IF([test "x$with_cuda" != xno], [
@@ -162,7 +163,7 @@ AC_DEFUN([MXO_OPTION_CUDA], [
             [mxo_cuda_says="no: nvcc not found; kernel logic is still checked under the SIMT shim"])
     ])
     AS_IF([test $mxo_cuda = yes],
-        [mxo_cuda_says="yes ($NVCC, ${NVCC_ARCH:-code for 9.0 and PTX for 8.0})"])
+        [mxo_cuda_says="yes ($NVCC${NVCCFLAGS:+ $NVCCFLAGS}, ${NVCC_ARCH:-code for 9.0 and PTX for 8.0})"])
     AM_CONDITIONAL([MXO_CUDA], [test $mxo_cuda = yes])
 ])
 

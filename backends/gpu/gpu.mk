@@ -231,7 +231,7 @@ CLEANFILES += plugins/mxo_cuda.so $(cuda_objects) $(cuda_objects:.o=.d)
 -include $(cuda_objects:.o=.d)
 cuda_unit = $(MKDIR_P) $(@D) && $(NVCC) -x $(cuda_language) \
 	$(if $(NVCC_ARCH),$(NVCC_ARCH),$(cuda_arch)) $(GPU_NVCCFLAGS) \
-	$(GPU_CPPFLAGS) -MD -MP -c -o $@
+	$(NVCCFLAGS) $(GPU_CPPFLAGS) -MD -MP -c -o $@
 plugins/cuda/%.o: $(top_srcdir)/%reldir%/%.c
 	$(AM_V_GEN)$(cuda_unit) $<
 plugins/cuda/%.o: $(top_srcdir)/%reldir%/%.cu
