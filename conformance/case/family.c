@@ -32,6 +32,11 @@ const case_family *family_at(int i)
     return i >= 0 && i < N_FAMILIES ? families[i] : NULL;
 }
 
+int family_is_refused(int i)
+{
+    return family_at(i) == &cases_bad_input;
+}
+
 /* The row after *family, *row that names this operation; NULL at the end. */
 static const fill_row *next_row(const char *op, int *family, int *row)
 {

@@ -48,6 +48,8 @@ void fill_one_live(const test_case *c, host_tensor *t, prng *rng);
 
 int family_count(void);
 const case_family *family_at(int i);
+/* Must its calls be refused, for the values of their data? */
+int family_is_refused(int i);
 
 /* Does some row give this operation this kind of data? */
 int fill_has_data(const char *op, const char *data);

@@ -339,9 +339,13 @@ static int append_families(const grid_sink *to, int level,
                            mxo_text why)
 {
     for (int f = 0; f < family_count(); f++) {
+        /* Calls that are refused reach nothing. */
+        const grid_sink here = {
+            to->list, family_is_refused(f) ? NULL : to->reach, to->seed};
+
         for (const grid_row *r = family_at(f)->grid; r->text != NULL; r++) {
             if (r->level <= level && op_wanted(r->text, patterns, n_patterns) &&
-                expand(to, r->text, r->picks, why) != 0) {
+                expand(&here, r->text, r->picks, why) != 0) {
                 return -1;
             }
         }

@@ -22,17 +22,22 @@ typedef struct reached {
     size_t rich, small;
     int others;
     uint64_t size; /* of the smallest, in elements; UINT64_MAX: none yet */
+    int is_joint;  /* has it a case beyond one tile on all axes at once? */
 } reached;
 
 typedef uint64_t extents[OP_MAX_DIMS];
+
+/* Axes of inputs: their last ones, and all others. */
+enum { ROWS = 1, COLUMNS = 2 };
 
 struct reach {
     size_t n, capacity;
     reached *v; /* as they were met */
     size_t n_slots;
     size_t *slot; /* 1 + its number, or 0 */
-    /* Of each operation: its cases' largest, and those to be met (0: none). */
-    extents *most, *wanted;
+    /* Of each operation: its cases' largest, those to be met (0: none), and
+       those to be met at once. */
+    extents *most, *wanted, *joint;
 };
 
 static int is_layer(const op_schema *s)
@@ -125,6 +130,59 @@ static reached *find(reach *r, const test_case *c, int param)
         *slot = r->n;
     }
     return &r->v[*slot - 1];
+}
+
+static int is_last_axis(const op_schema *s, int dim)
+{
+    for (int i = 0; i < s->n_inputs; i++) {
+        const op_input *in = &s->inputs[i];
+
+        if (in->rank > 1 && in->shape[in->rank - 1].dim == dim) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Experts are crossed with everything in grids of their own, but for a
+   router's columns. */
+static int is_extended(const op_schema *s, int dim)
+{
+    return strcmp(s->dims[dim], "experts") != 0 ||
+           (!is_layer(s) && is_last_axis(s, dim));
+}
+
+static uint64_t wanted_of(const op_schema *s, int dim)
+{
+    if (is_last_axis(s, dim)) {
+        return is_layer(s) ? REACH_LAYER_COLUMNS : REACH_COLUMNS;
+    }
+    return is_layer(s) ? REACH_LAYER_ROWS : REACH_ROWS;
+}
+
+/* Products, whose extents multiply, go no further at once than a layer; and
+   what lies behind the first expert has tiles, too. */
+static uint64_t joint_of(const op_schema *s, int dim)
+{
+    const char *const name = s->info->name;
+
+    if (!is_extended(s, dim)) {
+        return 2;
+    }
+    if (strstr(name, "gemm") == NULL && strncmp(name, "mma.", 4) != 0) {
+        return wanted_of(s, dim);
+    }
+    return is_last_axis(s, dim) ? REACH_LAYER_COLUMNS : REACH_LAYER_ROWS;
+}
+
+static int is_joint(const test_case *c)
+{
+    for (int i = 0; i < c->schema->n_dims; i++) {
+        if (is_free(c, i) && c->dim[i] < joint_of(c->schema, i)) {
+            return 0;
+        }
+    }
+    return 1;
 }
 
 static void note_extents(uint64_t *most, const test_case *c)
@@ -250,6 +308,7 @@ void reach_note(reach *r, const test_case *c, size_t at)
         reached *const v = find(r, c, i);
 
         note_extents(v->most, c);
+        v->is_joint |= is_joint(c);
         if (others > v->others && size <= SMALL_BEFORE) {
             v->others = others;
             v->rich = at;
@@ -261,49 +320,39 @@ void reach_note(reach *r, const test_case *c, size_t at)
     }
 }
 
-static int is_last_axis(const op_schema *s, int dim)
+static void want(reach *r, int op)
 {
-    for (int i = 0; i < s->n_inputs; i++) {
-        const op_input *in = &s->inputs[i];
+    const op_schema *const s = op_at(op);
 
-        if (in->rank > 1 && in->shape[in->rank - 1].dim == dim) {
+    for (int dim = 0; dim < s->n_dims; dim++) {
+        const uint64_t most = r->most[op][dim];
+
+        if (is_extended(s, dim) && most >= wanted_of(s, dim)) {
+            r->wanted[op][dim] = wanted_of(s, dim);
+        }
+        if (most >= joint_of(s, dim)) {
+            r->joint[op][dim] = joint_of(s, dim);
+        }
+    }
+}
+
+static int is_among(const op_schema *s, int dim, int axes)
+{
+    return (axes & (is_last_axis(s, dim) ? COLUMNS : ROWS)) != 0;
+}
+
+static int waits(const reached *v, int axes, const uint64_t *wanted)
+{
+    for (int dim = 0; dim < v->schema->n_dims; dim++) {
+        if (v->most[dim] < wanted[dim] && is_among(v->schema, dim, axes)) {
             return 1;
         }
     }
     return 0;
 }
 
-static uint64_t wanted_of(const op_schema *s, int dim)
-{
-    if (is_last_axis(s, dim)) {
-        return is_layer(s) ? REACH_LAYER_COLUMNS : REACH_COLUMNS;
-    }
-    return is_layer(s) ? REACH_LAYER_ROWS : REACH_ROWS;
-}
-
-/* Experts are crossed with everything in grids of their own. */
-static void want(reach *r, int op)
-{
-    const op_schema *const s = op_at(op);
-
-    for (int dim = 0; dim < s->n_dims; dim++) {
-        const uint64_t n = wanted_of(s, dim);
-
-        if (strcmp(s->dims[dim], "experts") != 0 && r->most[op][dim] >= n) {
-            r->wanted[op][dim] = n;
-        }
-    }
-}
-
-static int waits(const reached *v, int dim, int is_column,
-                 const uint64_t *wanted)
-{
-    return v->most[dim] < wanted[dim] &&
-           is_last_axis(v->schema, dim) == is_column;
-}
-
 /* Gives the case multiples of extents as are wanted.  Does it change? */
-static int extend(test_case *c, int is_column, const uint64_t *wanted)
+static int extend(test_case *c, int axes, const uint64_t *wanted)
 {
     int found = 0;
 
@@ -311,7 +360,7 @@ static int extend(test_case *c, int is_column, const uint64_t *wanted)
         const uint64_t n = c->dim[dim];
 
         if (wanted[dim] > n && n > 0 && is_free(c, dim) &&
-            is_last_axis(c->schema, dim) == is_column) {
+            is_among(c->schema, dim, axes)) {
             case_vary_dim(c, dim, (wanted[dim] + n - 1) / n * n);
             found = 1;
         }
@@ -320,14 +369,14 @@ static int extend(test_case *c, int is_column, const uint64_t *wanted)
 }
 
 /* Extends the case, unless it is large then.  Is it in the list? */
-static int reach_by(reach *r, case_list *l, size_t at, int is_column,
+static int reach_by(reach *r, case_list *l, size_t at, int axes,
                     const uint64_t *wanted)
 {
     enum { SMALL_BEHIND = 1 << 17 };
     test_case c;
 
     if (case_parse(&c, l->item[at].text, (mxo_text){NULL, 0}) != 0 ||
-        !extend(&c, is_column, wanted) || size_of(&c) > SMALL_BEHIND ||
+        !extend(&c, axes, wanted) || size_of(&c) > SMALL_BEHIND ||
         !is_served(&c)) {
         return 0;
     }
@@ -335,18 +384,28 @@ static int reach_by(reach *r, case_list *l, size_t at, int is_column,
     return 1;
 }
 
-static void reach_value(reach *r, case_list *l, size_t i, int is_column)
+/* From the case with most other values, or else from the smallest. */
+static void reach_along(reach *r, case_list *l, size_t i, int axes,
+                        const uint64_t *wanted)
 {
-    const uint64_t *const wanted = r->wanted[number_of(r->v[i].schema)];
-    int is_waiting = 0;
+    if (r->v[i].others < 0 || !reach_by(r, l, r->v[i].rich, axes, wanted)) {
+        (void)reach_by(r, l, r->v[i].small, axes, wanted);
+    }
+}
 
-    for (int dim = 0; dim < r->v[i].schema->n_dims; dim++) {
-        is_waiting |= waits(&r->v[i], dim, is_column, wanted);
+static void reach_value(reach *r, case_list *l, size_t i)
+{
+    const int op = number_of(r->v[i].schema);
+
+    if (!r->v[i].is_joint) {
+        reach_along(r, l, i, ROWS | COLUMNS, r->joint[op]);
+    }
+    if (waits(&r->v[i], ROWS, r->wanted[op])) {
+        reach_along(r, l, i, ROWS, r->wanted[op]);
     }
     /* Columns cost most where there are most rows. */
-    if (is_waiting && (is_column || r->v[i].others < 0 ||
-                       !reach_by(r, l, r->v[i].rich, is_column, wanted))) {
-        (void)reach_by(r, l, r->v[i].small, is_column, wanted);
+    if (waits(&r->v[i], COLUMNS, r->wanted[op])) {
+        (void)reach_by(r, l, r->v[i].small, COLUMNS, r->wanted[op]);
     }
 }
 
@@ -356,6 +415,7 @@ reach *reach_new(void)
 
     r->most = memory_need_zeros((size_t)op_count(), sizeof *r->most);
     r->wanted = memory_need_zeros((size_t)op_count(), sizeof *r->wanted);
+    r->joint = memory_need_zeros((size_t)op_count(), sizeof *r->joint);
     return r;
 }
 
@@ -363,6 +423,7 @@ void reach_free(reach *r)
 {
     free(r->most);
     free(r->wanted);
+    free(r->joint);
     free(r->slot);
     free(r->v);
     free(r);
@@ -374,7 +435,6 @@ void reach_append(reach *r, case_list *l)
         want(r, i);
     }
     for (size_t i = 0; i < r->n; i++) {
-        reach_value(r, l, i, 0);
-        reach_value(r, l, i, 1);
+        reach_value(r, l, i);
     }
 }

@@ -3,7 +3,8 @@
  * How far cases go: the largest extent of each dimension together with each
  * value of a parameter that is not its default.  Grids cross extents with
  * defaults, and values with small extents; a kernel that is built once for each
- * value may be wrong in its second tile for one of them.
+ * value may be wrong in its second tile for one of them, or in a tile that is
+ * the second one of rows and of columns at once.
  */
 #ifndef MXO_REACH_H
 #define MXO_REACH_H
@@ -11,9 +12,10 @@
 #include "grid.h"
 
 /* Extents that every value meets, where some case of its operation goes as far:
-   of an input's last axis, and of all others.  They are beyond one tile.  Of a
-   whole layer, which costs more, they are less, and values of its steps are
-   left to its halves. */
+   of an input's last axis, and of all others; first all of them in one case,
+   then what no case has.  They are beyond one tile.  Of a whole layer, which
+   costs more, they are less, and so they are of all extents of a product at
+   once; values of a layer's steps are left to its halves. */
 enum {
     REACH_COLUMNS = 257,
     REACH_ROWS = 66,

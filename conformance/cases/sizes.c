@@ -40,6 +40,35 @@ static const fill_row fills[] = {
 #define BOTH_NVFP4 "FLASHINFER_TRTLLM_NVFP4|FLASHINFER_CUTLASS_NVFP4"
 #define NVFP4_SMALL "hidden=32,inter=16,data=orderfree"
 #define NVFP4_FLAT ",topk=1,experts=2," NVFP4_SMALL
+/* Beyond the tiles of rows, of columns and of K, and more than one expert. */
+#define FEW_AT_ONCE "tokens=300,topk=2,experts=2,hidden=544,inter=544"
+#define IN_FLOAT "exact|MARLIN|TRITON|AITER_MXFP4_BF16"
+#define NVFP4_AT_ONCE \
+    "tokens=34,topk=4,experts=9,hidden=160,inter=160,data=orderfree"
+#define MANY_AT_ONCE \
+    "tokens=70,topk=9,experts=20,hidden=288,inter=288,data=orderfree"
+/* Those that take any experts, with their biases. */
+#define CONVERSIONS                                             \
+    "aiter_mxfp4_bf16|aiter_mxfp4_bf16_gate_up"                 \
+    "|aiter_mxfp4_bf16_situ|aiter_mxfp4_bf16_situ_a8w4"         \
+    "|aiter_mxfp4_mxfp4|aiter_triton_mxfp4"                     \
+    "|aiter_triton_mxfp4_gate_up|cpu_amx|cutlass_mxfp4_bf16"    \
+    "|cutlass_mxfp4_bf16_general|cutlass_mxfp4_bf16_rev0"       \
+    "|cutlass_mxfp4_mxfp4|cutlass_mxfp4_mxfp8"                  \
+    "|cutlass_mxfp4_mxfp8_general|cutlass_nvfp4|deepgemm"       \
+    "|deepgemm_mega|deepgemm_packed|humming|humming/mma"        \
+    "|identity|marlin|marlin_2025_08|marlin_fp8|mxo_hopper"     \
+    "|mxo_hopper_gate_up|triton_blackwell|triton_blackwell_37"  \
+    "|triton_blackwell_37_generic|triton_blackwell_generic"     \
+    "|triton_cdna4|triton_cdna4_37|triton_cdna4_37_generic"     \
+    "|triton_cdna4_gate_up|triton_cdna4_generic|triton_gfx1250" \
+    "|triton_gfx1250_gate_up|triton_hopper"                     \
+    "|triton_hopper_generic|triton_hopper_pad4"                 \
+    "|triton_hopper_pad4_generic|triton_strided"                \
+    "|triton_strided_gate_up|triton_strided_generic"            \
+    "|trtllm_general"
+#define WIDE "rows=520,cols=1056,data=ordinary"
+
 static const grid_row grid[] = {
     {2, 0, /* tokens beside the tiles of kernels */
      "moe.layer:tokens=" COUNTS "|" TILES "," FLAT},
@@ -323,6 +352,67 @@ static const grid_row grid[] = {
     {2, 0,
      "quant.nvfp4_engine:rule=*,rows=1023|1024|1025,cols=32,data=ordinary"},
     {2, 0, "quant.nvfp4_engine:rule=*,rows=3,cols=" LONG_K ",data=ordinary"},
+    {2, 0, /* all extents beyond tiles at once: few experts, then many */
+     "moe.gemm1:profile=exact|MARLIN|TRITON," FEW_AT_ONCE ",data=orderfree"},
+    {2, 0, "moe.gemm2:profile=exact|MARLIN," FEW_AT_ONCE ",data=ordinary"},
+    {2, 0, "moe.layer:" FEW_AT_ONCE ",data=orderfree"},
+    {2, 0, "moe.gemm1:profile=" IN_FLOAT "," MANY_AT_ONCE},
+    {2, 0, "moe.gemm2:profile=" IN_FLOAT "," MANY_AT_ONCE},
+    {2, 0, "moe.layer:profile=" IN_FLOAT "," MANY_AT_ONCE},
+    {2, 0,
+     "moe.layer_routed:top_k=1,experts=20,tokens=300,hidden=288,inter=288,"
+     "data=orderfree"},
+    {2, 0, "moe.nvfp4_gemm1:profile=" BOTH_NVFP4 "," NVFP4_AT_ONCE},
+    {2, 0, "moe.nvfp4_gemm2:profile=" BOTH_NVFP4 "," NVFP4_AT_ONCE},
+    {2, 0, "moe.nvfp4_layer:profile=" BOTH_NVFP4 "," NVFP4_AT_ONCE},
+    {2, 0,
+     "moe.finalize:rows=600,cols=520,tokens=70,slots=9,sum=*,data="
+     "ordinary"},
+    {2, 0,
+     "moe.finalize:rows=600,cols=520,tokens=70,slots=9,experts=20,sum=*,"
+     "map=1,absent=zero,data=ordinary"},
+    {2, 0,
+     "moe.finalize:rows=630,cols=520,tokens=70,slots=9,sum=vllm,"
+     "source=pairs,top_k=9,data=ordinary"},
+    {2, 0,
+     "moe.permute:sources=300,row_bytes=1040,rows=2700,ids=*,top_k=9,"
+     "per_pair=*"},
+    {2, 0,
+     "moe.sort:layout=*,tokens=600,top_k=10,num_experts=160,block_size=256,"
+     "data=distinct"},
+    {2, 0, "route.topk:dialect=*,tokens=300,experts=288,top_k=9,data=logits"},
+    {2, 0,
+     "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=130,experts=288,"
+     "vocabulary=300,slots=9,top_k=9,data=logits"},
+    {2, 0, "layout.grouped:experts=3,rows=300,cols=288,n=5,data=powers"},
+    {2, 0, "gemm.mx:rows=130,cols=520,k=1056,data=ordinary"},
+    {2, 0, "gemm.q8_0:rows=66,cols=260,k=544,data=random"},
+    {2, 0, "act.glu:rows=300,cols=544,data=ordinary"},
+    {2, 0,
+     "act.glu:rows=300,cols=288,experts=20,per_expert=limit|all,data=ordinary"},
+    {2, 0, "act.glu_quant:" WIDE},
+    {2, 0, "dequant.group:" WIDE},
+    {2, 0, "dequant.nvfp4:" WIDE},
+    {2, 0, "dequant.nvfp4_engine:" WIDE},
+    {2, 0, "quant.engine:" WIDE},
+    {2, 0, "quant.group:" WIDE},
+    {2, 0, "quant.mx:" WIDE},
+    {2, 0, "quant.mxfp4_to_nvfp4:" WIDE},
+    {2, 0, "quant.nvfp4:" WIDE},
+    {2, 0, "quant.nvfp4_engine:" WIDE},
+    {2, 0, "quant.q8_0:" WIDE},
+    {2, 0, "quant.qdq:" WIDE},
+    {2, 0, "quant.requant:" WIDE},
+    {2, 0, "quant.scaled:" WIDE},
+    {2, 0, "quant.static:" WIDE},
+    {2, 0,
+     "layout.convert:conversion=" CONVERSIONS
+     ",experts=2,inter=512,hidden=512,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=trtllm_nvfp4,scale=e4m3,group=16,bias=0,"
+     "experts=2,inter=512,hidden=512,data=coded"},
+    {2, 0,
+     "layout.convert:conversion=identity,experts=20,inter=256,hidden=320"},
     {0, 0, NULL},
 };
 
