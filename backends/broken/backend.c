@@ -335,6 +335,19 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
                : run_now(b, call, why);
 }
 
+/* H107, H108: scratch memory that is as large as the largest input. */
+static void grow(broken *b, const mxo_call *call)
+{
+    if (call->n_in == 0 || call->in[0].n_bytes <= b->most) {
+        return;
+    }
+    b->most = call->in[0].n_bytes;
+    b->n_grown++;
+    if (IS(H108) && b->waiting != NULL) {
+        b->waiting[0] ^= 1;
+    }
+}
+
 static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
 {
     broken *b = ctx;
@@ -343,6 +356,9 @@ static mxo_status backend_run(void *ctx, const mxo_call *call, mxo_text why)
         IS(H75) && b->n_waiting > 0 && output == b->last_output;
     const mxo_status status = is_first_kept ? MXO_OK : run_call(b, call, why);
 
+    if (status == MXO_OK) {
+        grow(b, call);
+    }
     b->n_waiting++;
     b->last_output = output;
     b->n_plain++;
@@ -386,7 +402,8 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     broken_job *job = IS(H65) && b->captured != NULL ? b->captured : graph;
 
     if ((IS(H61) && job->n_launches++ > 0) ||
-        (IS(H70) && job->n_plain != b->n_plain)) {
+        (IS(H70) && job->n_plain != b->n_plain) ||
+        (IS(H107) && job->n_grown != b->n_grown)) {
         return MXO_OK;
     }
     job->call.stream = IS(H62) ? NULL : stream;

@@ -52,6 +52,7 @@ typedef struct broken_job {
     int n_launches;            /* H61, H82, H95, H97 */
     void *stream;              /* H95, H97: of the first launch */
     uint64_t n_plain;          /* H70: of the context, at its capture */
+    uint64_t n_grown;          /* H107: as that */
 } broken_job;
 
 /* Bytes that are to be there when a stream comes to them. */
@@ -102,7 +103,9 @@ typedef struct broken {
     int is_moved;        /* H95, H97: from the stream of its first launch */
     mxo_status late;     /* V42: of calls on streams */
     int is_wrong_way;    /* H90 to H96: it is wrong as it is made */
-    uint8_t *waiting;    /* H84: where the answer of the last call begins */
+    uint8_t *waiting;    /* H84, H108: where the last call's answer begins */
+    uint64_t most;       /* bytes that a call had of input so far */
+    uint64_t n_grown;    /* how often that grew */
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

@@ -414,6 +414,7 @@ mxo_status broken_capture(broken *b, const mxo_call *call, void **graph,
     keep_routing(b, job);
     b->captured = job;
     job->n_plain = b->n_plain;
+    job->n_grown = b->n_grown;
     *graph = job;
     return MXO_OK;
 }

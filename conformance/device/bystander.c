@@ -15,6 +15,17 @@ void bystander_close(const subject *s, bystander *o)
     memset(o, 0, sizeof *o);
 }
 
+void bystander_grow(stage *g, int run)
+{
+    made_call m;
+    char text[SUBJECT_TEXT];
+
+    if (made_call_describe(g->grown, run, &m, (mxo_text){text, sizeof text}) ==
+        MXO_OK) {
+        (void)made_call_is_taken(g->s, &m);
+    }
+}
+
 /* Make it plainly, launch it, or neither: what one place keeps of the call that
    is made last is not the first graph's.  It may be declined, but not fail.
    It is on noise, which a graph cannot refuse: it is launched where the plain

@@ -9,6 +9,9 @@
 #include "made_call.h"
 
 mxo_status bystander_capture(stage *g, bystander *o, mxo_text why);
+/* The larger call plainly: memory that grows by it is not where the graph has
+   it. */
+void bystander_grow(stage *g, int run);
 void bystander_close(const subject *s, bystander *o);
 
 #endif

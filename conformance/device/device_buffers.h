@@ -72,9 +72,11 @@ typedef struct stage {
     unsigned parts;         /* where they are now; 0: the call draws it */
     const tensor_set *want; /* borrowed: the outputs' shapes */
     int takes_noise;        /* the call on noise was made, and not declined */
-    int may_refuse;   /* as `beside`: whether its noise is taken is not known */
-    placed workspace; /* of the call under way */
-    host_tensor room; /* its description */
+    int may_refuse; /* as `beside`: whether its noise is taken is not known */
+    int is_larger;  /* as `beside`: no graph of it was captured before */
+    struct stage *grown; /* a larger call, made behind a capture; NULL: none */
+    placed workspace;    /* of the call under way */
+    host_tensor room;    /* its description */
     char gap[SUBJECT_TEXT]; /* where a gap was written to; "": nowhere */
 } stage;
 

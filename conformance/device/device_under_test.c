@@ -7,6 +7,7 @@
 #include "device_buffers.h"
 #include "launch.h"
 #include "other_runs.h"
+#include "waiting_runs.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -249,7 +250,10 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
     if (status != MXO_OK) {
         return status;
     }
-    status = g->s->once ? MXO_OK : run_again(g, out, d, why);
+    status = g->s->once ? MXO_OK : growing_runs(g, out, d, why);
+    if (!g->s->once && !checked_is_wrong(status, d)) {
+        status = run_again(g, out, d, why);
+    }
     if (!g->s->once && !checked_is_wrong(status, d)) {
         status = run_left_out(g, out, d, why);
     }
@@ -268,6 +272,23 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
+/* Of the largest call of the operation that was made, as far as it is known. */
+static void note_size(subject *s, const stage *g)
+{
+    const uint64_t own = tensor_set_bytes(g->call->in);
+
+    if (s->most_op != g->call->op || own > s->most_bytes) {
+        s->most_op = g->call->op;
+        s->most_bytes = own;
+    }
+    for (int i = -1; i < N_LARGER; i++) {
+        const op_call *c = i < 0 ? s->other : s->larger[i];
+        const uint64_t n = c == NULL ? 0 : tensor_set_bytes(c->in);
+
+        s->most_bytes = n > s->most_bytes ? n : s->most_bytes;
+    }
+}
+
 mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
                        run_checks *d, mxo_text why)
 {
@@ -284,6 +305,7 @@ mxo_status subject_run(subject *s, const op_call *call, tensor_set *out,
     status = status == MXO_OK ? stage_place_inputs(&g, why) : status;
     status = status == MXO_OK ? stage_place_outputs(&g, out, why) : status;
     status = status == MXO_OK ? run_twice(&g, out, d, why) : status;
+    note_size(s, &g);
     stage_release(&g);
     subject_see(s, d);
     return status;

@@ -69,6 +69,9 @@ typedef struct op_call {
     const tensor_set *in;
 } op_call;
 
+/* One behind a capture, and one twice as large behind the call that waits. */
+enum { LARGER_CAPTURED, LARGER_WAITING, N_LARGER };
+
 typedef struct subject {
     const mxo_backend *table; /* borrowed */
     void *ctx;
@@ -82,6 +85,11 @@ typedef struct subject {
     const op_call *other;        /* a call beside it, on noise; NULL: none */
     const tensor_set *other_out; /* as the oracle shapes its outputs */
     const char *other_has;       /* others than the call: "sizes" or "words" */
+    /* Larger calls, on bytes that are legal; NULL: none. */
+    const op_call *larger[N_LARGER];
+    const tensor_set *larger_out[N_LARGER];
+    uint64_t most_bytes; /* of the inputs of a call so far, of */
+    const char *most_op; /* the last operation that was judged; borrowed */
     struct call_before *const *before; /* n_before of other operations */
     int n_before;
     int legal_only;      /* it takes no call that must be refused */

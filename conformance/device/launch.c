@@ -192,6 +192,9 @@ static mxo_status capture(stage *g, made_call *m, int run, mxo_text why)
     const subject *s = g->s;
     mxo_status status = s->table->capture(s->ctx, &m->call, &m->graph, why);
 
+    if (status == MXO_OK && g->grown != NULL) {
+        bystander_grow(g, run);
+    }
     if (status != MXO_OK) {
         m->graph = NULL;
     } else if (m->is_early) {
@@ -284,7 +287,8 @@ static void prepare_beside(const stage *g, const made_call *m,
         beside->in[g->reads].buffer = m->out[g->writes].buffer;
         beside->in[g->reads].offset = m->out[g->writes].offset;
     }
-    if (s->table->capture != NULL && (launch_hash(g) >> 23 & 1) != 0 &&
+    if (s->table->capture != NULL && !g->beside->is_larger &&
+        (launch_hash(g) >> 23 & 1) != 0 &&
         (g->is_behind || launch_may_be_behind(s)) &&
         s->table->capture(s->ctx, &beside->call, &beside->graph, unheard) !=
             MXO_OK) {

@@ -24,6 +24,7 @@ typedef enum launch_way {
 /* Of the ways that the backend declares: those of a call's second run. Drawn
    from what the call is, so that it is always the same. */
 unsigned launch_draw(const stage *g);
+unsigned launch_declared(const stage *g);
 /* Of a small call: those that its second run left out, a stream where
    that was a graph alone, and gaps where one had none. The stage parts these.
  */

@@ -62,7 +62,7 @@ static int captures(const mxo_backend *b, const op_call *c)
     return b->capture != NULL;
 }
 
-static unsigned declared(const stage *g)
+unsigned launch_declared(const stage *g)
 {
     const mxo_backend *b = g->s->table;
 
@@ -144,7 +144,7 @@ unsigned launch_draw(const stage *g)
        the rest, as a way can be right because of another. */
     const uint64_t h = launch_hash(g);
 
-    return declared(g) & ((h & 1) != 0 ? LAUNCH_ALL : (h >> 1) % 16);
+    return launch_declared(g) & ((h & 1) != 0 ? LAUNCH_ALL : (h >> 1) % 16);
 }
 
 /* The most bytes of a call that is made in the ways left out: where a parameter
@@ -170,7 +170,7 @@ unsigned launch_left_out(stage *g)
     g->parts = parted == g->can_part ? 0 : g->can_part & ~parted;
     done &= ~(g->parts != 0 ? (unsigned)LAUNCH_APART : 0);
     done &= ~(was_graph != 0 ? (unsigned)LAUNCH_STREAM : 0);
-    return declared(g) & ~done;
+    return launch_declared(g) & ~done;
 }
 
 int launch_sends_late(unsigned ways)

@@ -234,6 +234,54 @@ static mxo_status run_chained(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
+/* With the larger call: behind its capture, or behind it while it waits. */
+static mxo_status run_growing(stage *g, stage *larger, int i, tensor_set *out,
+                              run_checks *d, mxo_text why)
+{
+    const unsigned ways = i == LARGER_CAPTURED
+                              ? LAUNCH_GRAPH | (launch_draw(g) & LAUNCH_STREAM)
+                              : LAUNCH_STREAM | (launch_draw(g) & LAUNCH_GRAPH);
+    mxo_status status = checked_turn(g, ways, why);
+
+    larger->is_larger = 1;
+    g->grown = i == LARGER_CAPTURED ? larger : NULL;
+    g->beside = i == LARGER_WAITING ? larger : NULL;
+    g->n_beside = 1;
+    g->is_behind = g->is_over = 0;
+    status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
+    g->grown = g->beside = NULL;
+    if (checked_is_wrong(status, d)) {
+        checked_add_words(i == LARGER_CAPTURED
+                              ? "with a larger call between capture and launch"
+                              : "with a larger call behind it",
+                          status, d, why);
+    }
+    return status;
+}
+
+mxo_status growing_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why)
+{
+    static const unsigned ways[N_LARGER] = {LAUNCH_GRAPH, LAUNCH_STREAM};
+    subject *s = g->s;
+    char text[SUBJECT_TEXT];
+    mxo_status status = MXO_OK;
+
+    for (int i = 0; i < N_LARGER && !checked_is_wrong(status, d); i++) {
+        stage larger;
+        if (s->larger[i] == NULL || s->larger_out[i]->n > MAX_OUT ||
+            (launch_declared(g) & ways[i]) == 0 ||
+            (i == LARGER_WAITING && !can_wait(s))) {
+            continue;
+        }
+        if (stage_place_call(&larger, s, s->larger[i], s->larger_out[i], 0,
+                             (mxo_text){text, sizeof text}) == MXO_OK) {
+            status = run_growing(g, &larger, i, out, d, why);
+        }
+        stage_release(&larger);
+    }
+    return status;
+}
+
 mxo_status waiting_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why)
 {
     const mxo_status status = run_waiting(g, out, d, why);

@@ -8,6 +8,10 @@
 
 #include "device_buffers.h"
 
+/* Of a call that has larger ones: a graph behind whose capture one is made, and
+   the call with one behind it while it waits.  Before others are made, as what
+   grows does it once. */
+mxo_status growing_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why);
 mxo_status waiting_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why);
 
 #endif

@@ -322,21 +322,17 @@ static mxo_status ask_once(judgement *g, const other_list *beside,
                            tensor_set *got, mxo_text why)
 {
     judge *j = g->evidence.j;
-    other_call other;
+    other_calls others;
 
-    if (other_call_make(j, g->evidence.c, g->call.in, &other) == 0) {
-        j->subject.other = &other.call;
-        j->subject.other_out = &other.out;
-    }
+    other_calls_make(j, g->evidence.c, g->call.in, &others);
     j->subject.before = beside->before;
     j->subject.n_before = beside->n;
     j->subject.legal_only = j->legal_only;
     const mxo_status status =
         subject_run(&j->subject, &g->call, got, &g->doubts, why);
 
-    j->subject.other = NULL;
     j->subject.n_before = 0;
-    other_call_clear(&other);
+    other_calls_clear(j, &others);
     return status;
 }
 

@@ -79,6 +79,12 @@ static int change_word(test_case *c, int i)
            strcmp(word, c->value[i]) != 0 && vary(c, p->key, word);
 }
 
+static void other_call_clear(other_call *o)
+{
+    tensor_set_clear(&o->in);
+    tensor_set_clear(&o->out);
+}
+
 static int is_legal(judge *j, const test_case *c, tensor_set *out)
 {
     char text[SENTENCE];
@@ -180,25 +186,129 @@ static int change_all(judge *j, const test_case *c, other_call *o)
     return change_numbers(j, c, o) && takes(j, &o->c);
 }
 
-int other_call_make(judge *j, const test_case *c, const tensor_set *in,
-                    other_call *o)
+static void describe(other_call *o)
+{
+    case_params(&o->c, o->params);
+    o->call = (op_call){o->c.schema->info->name, o->params,
+                        (uint32_t)o->c.schema->n_params, &o->in};
+}
+
+/* 0: there is none. */
+static int make_other(judge *j, const test_case *c, const tensor_set *in,
+                      other_call *o)
 {
     char text[SENTENCE];
 
-    memset(o, 0, sizeof *o);
     if (!j->subject.decoy || !is_chosen(in) || !change_all(j, c, o) ||
         nearest_inputs(&o->c, &o->in, (mxo_text){text, sizeof text}) !=
             MXO_OK) {
-        return -1;
+        return 0;
     }
-    case_params(&o->c, o->params);
-    o->call = (op_call){c->schema->info->name, o->params,
-                        (uint32_t)c->schema->n_params, &o->in};
+    describe(o);
+    return 1;
+}
+
+/* The inputs' bytes, again and again. */
+static void repeat(const tensor_set *from, tensor_set *to)
+{
+    for (uint32_t i = 0; i < to->n && i < from->n; i++) {
+        const uint8_t *const bytes = from->t[i].data;
+        uint8_t *const at = to->t[i].data;
+
+        for (uint64_t k = 0; from->t[i].n_bytes > 0 && k < to->t[i].n_bytes;
+             k++) {
+            at[k] = bytes[k % from->t[i].n_bytes];
+        }
+    }
+}
+
+/* Has the call an answer? */
+static int is_answered(judge *j, other_call *o)
+{
+    char text[SENTENCE];
+    const mxo_text why = {text, sizeof text};
+    run_checks unused;
+
+    tensor_set_clear(&o->out);
+    return subject_infer(&j->oracle, &o->call, &o->out, why) == MXO_OK &&
+           subject_run(&j->oracle, &o->call, &o->out, &unused, why) == MXO_OK;
+}
+
+/* Dimension i so many times as large. */
+static int enlarge(judge *j, const test_case *c, int i, int factor,
+                   const tensor_set *in, other_call *o)
+{
+    char text[SENTENCE];
+
+    other_call_clear(o);
+    o->c = *c;
+    for (int n = 1; n < factor; n *= 2) {
+        if (!change_dim(&o->c, i, 1)) {
+            return 0;
+        }
+    }
+    if (!is_legal(j, &o->c, &o->out) || !takes(j, &o->c) ||
+        nearest_inputs(&o->c, &o->in, (mxo_text){text, sizeof text}) !=
+            MXO_OK) {
+        return 0;
+    }
+    repeat(in, &o->in);
+    describe(o);
+    return is_answered(j, o);
+}
+
+/* 0: no dimension can be. */
+static int make_larger(judge *j, const test_case *c, const tensor_set *in,
+                       int factor, other_call *o)
+{
+    for (int i = 0; i < c->schema->n_dims; i++) {
+        if (enlarge(j, c, i, factor, in, o)) {
+            return 1;
+        }
+    }
     return 0;
 }
 
-void other_call_clear(other_call *o)
+/* Does memory grow by it, as far as it is the operation's?  Of calls that are
+   no larger than those before one in sixteen has them, too: another process or
+   a shorter run may begin with it. */
+static int wants_larger(const judge *j, const test_case *c,
+                        const tensor_set *in)
 {
-    tensor_set_clear(&o->in);
-    tensor_set_clear(&o->out);
+    const uint64_t n = tensor_set_bytes(in);
+    const subject *s = &j->subject;
+    const int grows =
+        s->most_op != c->schema->info->name || n > s->most_bytes / 2;
+
+    return s->decoy && n <= LARGEST && (grows || (draw(c) >> 8 & 15) == 0);
+}
+
+void other_calls_make(judge *j, const test_case *c, const tensor_set *in,
+                      other_calls *o)
+{
+    subject *s = &j->subject;
+    const int can[N_LARGER] = {s->table->capture != NULL,
+                               s->table->stream_open != NULL};
+
+    memset(o, 0, sizeof *o);
+    if (make_other(j, c, in, &o->other)) {
+        s->other = &o->other.call;
+        s->other_out = &o->other.out;
+    }
+    for (int i = 0; i < N_LARGER && wants_larger(j, c, in); i++) {
+        if (can[i] && make_larger(j, c, in, 2 << i, &o->larger[i])) {
+            s->larger[i] = &o->larger[i].call;
+            s->larger_out[i] = &o->larger[i].out;
+        }
+    }
+}
+
+void other_calls_clear(judge *j, other_calls *o)
+{
+    j->subject.other = NULL;
+    other_call_clear(&o->other);
+    for (int i = 0; i < N_LARGER; i++) {
+        j->subject.larger[i] = NULL;
+        other_call_clear(&o->larger[i]);
+    }
 }

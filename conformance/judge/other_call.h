@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The call that a subject makes between the uploads and the last run of the one
- * that is judged: the same operation with other sizes and constants, or other
- * words, on noise.  What a subject keeps of a call, and takes for that of
- * another, is spoilt by it.
+ * Calls that a subject makes beside the one that is judged.  Between the
+ * uploads and the last run: the same operation with other sizes and constants,
+ * or other words, on noise.  What a subject keeps of a call, and takes for that
+ * of another, is spoilt by it.  Behind a capture, and behind the call while it
+ * waits: a larger one on its own bytes repeated.  Memory that grows then is not
+ * where the graph or the call that waits had it.
  */
 #ifndef MXO_OTHER_CALL_H
 #define MXO_OTHER_CALL_H
@@ -18,10 +20,15 @@ typedef struct other_call {
     op_call call;
 } other_call;
 
-/* 0, and the subject knows what it has others of; or -1: there is no such call,
-   or it is not worth its time.  Clear it either way. */
-int other_call_make(judge *j, const test_case *c, const tensor_set *in,
-                    other_call *o);
-void other_call_clear(other_call *o);
+typedef struct other_calls {
+    other_call other;
+    other_call larger[N_LARGER];
+} other_calls;
+
+/* Those that there are, and that are worth their time: the subject knows them
+   until they are cleared. */
+void other_calls_make(judge *j, const test_case *c, const tensor_set *in,
+                      other_calls *o);
+void other_calls_clear(judge *j, other_calls *o);
 
 #endif
