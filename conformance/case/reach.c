@@ -113,6 +113,15 @@ static void make_room(reach *r)
     }
 }
 
+/* NULL: no case has been noted that has the parameter's value. */
+static const reached *known(const reach *r, const test_case *c, int param)
+{
+    const size_t at =
+        r->n == 0 ? 0 : *slot_of(r, c->schema, param, c->value[param]);
+
+    return at == 0 ? NULL : &r->v[at - 1];
+}
+
 static reached *find(reach *r, const test_case *c, int param)
 {
     make_room(r);
@@ -188,7 +197,7 @@ static int is_joint(const test_case *c)
 static void note_extents(uint64_t *most, const test_case *c)
 {
     for (int i = 0; i < c->schema->n_dims; i++) {
-        if (is_free(c, i) && c->dim[i] > most[i]) {
+        if (c->dim[i] > most[i] && is_free(c, i)) {
             most[i] = c->dim[i];
         }
     }
@@ -275,46 +284,91 @@ static int is_served(const test_case *c)
                                  (mxo_text){NULL, 0}) == MXO_OK;
 }
 
-static int others_of(const test_case *c)
-{
-    int n = 0;
-
-    for (int i = 0; i < c->schema->n_params; i++) {
-        n += is_counted(c, i);
-    }
-    return n;
-}
-
 /* Calls that must be refused, and parts of cases, reach nothing. */
 static int is_whole(const test_case *c)
 {
     return c->flaw[0] == '\0' && case_keeps_all(c) && c->stretch == 0;
 }
 
-void reach_note(reach *r, const test_case *c, size_t at)
+/* What a case may tell: its counted parameters, its size, and whether it is
+   beyond one tile on all axes. */
+typedef struct told {
+    const test_case *c;
+    int n, param[OP_MAX_PARAMS];
+    uint64_t size;
+    int is_joint;
+} told;
+
+static told told_by(const test_case *c)
+{
+    told t = {.c = c};
+
+    for (int i = 0; i < c->schema->n_params; i++) {
+        if (is_counted(c, i)) {
+            t.param[t.n++] = i;
+        }
+    }
+    t.size = t.n > 0 ? size_of(c) : 0;
+    t.is_joint = t.n > 0 && is_joint(c);
+    return t;
+}
+
+static int goes_farther(const uint64_t *most, const test_case *c)
+{
+    for (int i = 0; i < c->schema->n_dims; i++) {
+        if (c->dim[i] > most[i] && is_free(c, i)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int is_richer(const told *t, const reached *v)
 {
     enum { SMALL_BEFORE = 1 << 13 }; /* elements of what may be extended */
-    const int is_legal = is_whole(c) && is_served(c);
-    const int others = is_legal ? others_of(c) : 0;
-    const uint64_t size = others > 0 ? size_of(c) : 0;
 
-    if (is_legal) {
-        note_extents(r->most[number_of(c->schema)], c);
+    return t->n > v->others && t->size <= SMALL_BEFORE;
+}
+
+/* Would its note change anything?  To ask the emulator costs most. */
+static int is_news(reach *r, const told *t)
+{
+    if (goes_farther(r->most[number_of(t->c->schema)], t->c)) {
+        return 1;
     }
-    for (int i = 0; others > 0 && i < c->schema->n_params; i++) {
-        if (!is_counted(c, i)) {
-            continue;
+    for (int k = 0; k < t->n; k++) {
+        const reached *const v = known(r, t->c, t->param[k]);
+
+        if (v == NULL || goes_farther(v->most, t->c) || is_richer(t, v) ||
+            t->is_joint > v->is_joint || t->size < v->size) {
+            return 1;
         }
-        reached *const v = find(r, c, i);
+    }
+    return 0;
+}
+
+void reach_note(reach *r, const test_case *c, size_t at)
+{
+    if (!is_whole(c)) {
+        return;
+    }
+    const told t = told_by(c);
+
+    if (!is_news(r, &t) || !is_served(c)) {
+        return;
+    }
+    note_extents(r->most[number_of(c->schema)], c);
+    for (int k = 0; k < t.n; k++) {
+        reached *const v = find(r, c, t.param[k]);
 
         note_extents(v->most, c);
-        v->is_joint |= is_joint(c);
-        if (others > v->others && size <= SMALL_BEFORE) {
-            v->others = others;
+        v->is_joint |= t.is_joint;
+        if (is_richer(&t, v)) {
+            v->others = t.n;
             v->rich = at;
         }
-        if (size < v->size) {
-            v->size = size;
+        if (t.size < v->size) {
+            v->size = t.size;
             v->small = at;
         }
     }
