@@ -67,6 +67,12 @@ static const fill_row fills[] = {
     "|triton_hopper_pad4_generic|triton_strided"                \
     "|triton_strided_gate_up|triton_strided_generic"            \
     "|trtllm_general"
+#define SERVED                                                      \
+    "exact|MARLIN|BATCHED_MARLIN|TRITON|TRITON_UNFUSED|HUMMING"     \
+    "|FLASHINFER_TRTLLM_MXFP4_BF16|FLASHINFER_TRTLLM_MXFP4_MXFP8"   \
+    "|FLASHINFER_CUTLASS_MXFP4_BF16|FLASHINFER_CUTLASS_MXFP4_MXFP8" \
+    "|AITER_MXFP4_BF16|AITER_TRITON_MXFP4_BF16|B12X_MXFP4_BF16"
+#define EVEN_OR_NOT "rows=256|141,cols=512|544,data=ordinary"
 #define WIDE "rows=520,cols=1056,data=ordinary"
 
 static const grid_row grid[] = {
@@ -413,6 +419,55 @@ static const grid_row grid[] = {
      "experts=2,inter=512,hidden=512,data=coded"},
     {2, 0,
      "layout.convert:conversion=identity,experts=20,inter=256,hidden=320"},
+    /* whole tiles on one axis and a short one at the end of another */
+    {2, 0, "gemm.mx:rows=256|141,cols=256|149,k=256|160,data=ordinary"},
+    {2, 0, "gemm.q8_0:rows=128|77,cols=256|149,k=256|160,data=random"},
+    {2, GRID_TRIPLES,
+     "moe.gemm1:profile=" SERVED ",tokens=64|45,topk=1,experts=1,"
+     "hidden=256|288,inter=256|144,data=orderfree"},
+    {2, GRID_TRIPLES,
+     "moe.gemm2:profile=" SERVED ",tokens=64|45,topk=1,experts=1,"
+     "hidden=256|144,inter=256|288,data=ordinary"},
+    {2, GRID_TRIPLES,
+     "moe.layer:profile=" IN_FLOAT ",tokens=64|45,topk=1,experts=1,"
+     "hidden=256|288,inter=256|288,data=orderfree"},
+    {2, GRID_TRIPLES,
+     "moe.nvfp4_gemm1:profile=" BOTH_NVFP4 ",tokens=64|45,topk=1,experts=1,"
+     "hidden=256|144,inter=128|80,data=orderfree"},
+    {2, GRID_TRIPLES,
+     "moe.nvfp4_gemm2:profile=" BOTH_NVFP4 ",tokens=64|45,topk=1,experts=1,"
+     "hidden=256|144,inter=128|80,data=orderfree"},
+    {2, 0, "route.topk:dialect=*,tokens=64|45,experts=256|144,data=logits"},
+    {2, 0,
+     "moe.sort:layout=*,tokens=256|141,top_k=4,num_experts=128|77,data="
+     "distinct"},
+    {2, 0,
+     "moe.permute:sources=256,row_bytes=512|301,rows=256|141,ids=*,top_k=2"},
+    {2, 0,
+     "moe.finalize:rows=1100,cols=512|277,tokens=256|141,slots=4,sum=*,data="
+     "ordinary"},
+    {2, 0, "act.glu:rows=256|141,cols=512|277,data=ordinary"},
+    {2, 0, "act.glu_quant:" EVEN_OR_NOT},
+    {2, 0, "dequant.group:" EVEN_OR_NOT},
+    {2, 0, "dequant.mx:" EVEN_OR_NOT},
+    {2, 0, "dequant.nvfp4:" EVEN_OR_NOT},
+    {2, 0, "dequant.nvfp4_engine:" EVEN_OR_NOT},
+    {2, 0, "quant.engine:" EVEN_OR_NOT},
+    {2, 0, "quant.group:" EVEN_OR_NOT},
+    {2, 0, "quant.mx:" EVEN_OR_NOT},
+    {2, 0, "quant.mxfp4_to_nvfp4:" EVEN_OR_NOT},
+    {2, 0, "quant.nvfp4:" EVEN_OR_NOT},
+    {2, 0, "quant.nvfp4_engine:" EVEN_OR_NOT},
+    {2, 0, "quant.q8_0:" EVEN_OR_NOT},
+    {2, 0, "quant.qdq:" EVEN_OR_NOT},
+    {2, 0, "quant.requant:" EVEN_OR_NOT},
+    {2, 0, "quant.scaled:" EVEN_OR_NOT},
+    {2, 0, "quant.static:" EVEN_OR_NOT},
+    {2, 0,
+     "layout.convert:conversion=identity|cpu_amx|deepgemm|humming|mxo_hopper"
+     "|triton_blackwell|triton_hopper|triton_strided|triton_cdna4_37,"
+     "experts=2,inter=512|544,hidden=512|544,data=coded"},
+    {2, 0, "mma.chain:rows=32|21,cols=64|37,k=64|96"},
     {0, 0, NULL},
 };
 
