@@ -52,6 +52,9 @@ void mxo_limbs_div_small(uint32_t *x, int n, uint32_t d)
 {
     uint64_t rest = 0;
 
+    while (n > 0 && x[n - 1] == 0) { /* terms of a series shrink */
+        n--;
+    }
     for (int i = n - 1; i >= 0; i--) {
         rest = rest << 32 | x[i];
         x[i] = (uint32_t)(rest / d);
@@ -64,8 +67,9 @@ void mxo_limbs_mul(uint32_t *dst, const uint32_t *a, int na, const uint32_t *b,
 {
     memset(dst, 0, (size_t)(na + nb) * sizeof dst[0]);
     for (int i = 0; i < na; i++) {
+        const int used = a[i] == 0 ? 0 : nb; /* as of terms that shrink */
         uint64_t carry = 0;
-        for (int j = 0; j < nb; j++) {
+        for (int j = 0; j < used; j++) {
             carry += (uint64_t)a[i] * b[j] + dst[i + j];
             dst[i + j] = (uint32_t)carry;
             carry >>= 32;
