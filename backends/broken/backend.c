@@ -204,8 +204,11 @@ static const mxo_call *unbox(broken *b, const mxo_call *call)
 /* A call whose handles are addresses, on dense tensors. */
 static mxo_status run_plain(broken *b, const mxo_call *call, mxo_text why)
 {
-    MXO_TRY(broken_legal(b, call, why));
+    const mxo_status legal = broken_legal(b, call, why);
 
+    if (legal != MXO_OK) {
+        return b->forgets ? MXO_OK : legal;
+    }
     MXO_TRY(broken_around(b, find(call->op), call, why));
     broken_use_workspace(b, call);
     return MXO_OK;
@@ -324,6 +327,7 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
     }
     broken_look_behind(b, call);
     look_at_places(b, call);
+    b->forgets = broken_forgets(b, call);
     b->is_wrong_way = broken_is_wrong_way(b, call);
     call = IS(V13) ? unbox(b, call) : call;
     if (call == NULL) {

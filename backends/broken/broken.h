@@ -102,6 +102,7 @@ typedef struct broken {
     int is_launch;       /* the call under way is a graph's */
     int is_moved;        /* H95, H97: from the stream of its first launch */
     mxo_status late;     /* V42: of calls on streams */
+    int forgets;         /* H109 to H113: checks no call that is made so */
     int is_wrong_way;    /* H90 to H96: it is wrong as it is made */
     uint8_t *waiting;    /* H84, H108: where the last call's answer begins */
     uint64_t most;       /* bytes that a call had of input so far */

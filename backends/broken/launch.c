@@ -120,6 +120,13 @@ static int has_wrong_places(const broken *b, const mxo_call *call)
             call_is(call, "conversion", "triton_strided_gate_up"));
 }
 
+int broken_forgets(const broken *b, const mxo_call *call)
+{
+    return (IS(H109) && broken_has_gaps(call)) || (IS(H110) && b->is_launch) ||
+           (IS(H111) && call->stream != NULL) || (IS(H112) && b->is_later) ||
+           (IS(H113) && past_step(&call->in[0]) != 0);
+}
+
 int broken_is_wrong_way(const broken *b, const mxo_call *call)
 {
     const int is_stream = call->stream != NULL;

@@ -10,6 +10,8 @@ typedef mxo_status broken_run_fn(broken *b, const mxo_call *call, mxo_text why);
 int broken_has_gaps(const mxo_call *call);
 /* H90 to H96, H100 to H104: is this the way in which a call is wrong? */
 int broken_is_wrong_way(const broken *b, const mxo_call *call);
+/* H109 to H113: is this the way in which no call is checked? */
+int broken_forgets(const broken *b, const mxo_call *call);
 /* The call on dense copies of its tensors. */
 mxo_status broken_run_dense(broken *b, const mxo_call *call, broken_run_fn *run,
                             mxo_text why);

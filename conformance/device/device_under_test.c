@@ -248,7 +248,7 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
     const double first_ms = d->ms;
 
     if (status != MXO_OK) {
-        return status;
+        return refused_runs(g, status, out, d, why);
     }
     status = g->s->once ? MXO_OK : growing_runs(g, out, d, why);
     if (!g->s->once && !checked_is_wrong(status, d)) {

@@ -69,6 +69,13 @@ typedef struct op_call {
     const tensor_set *in;
 } op_call;
 
+/* Must it be refused, and for what? */
+typedef enum must_refuse {
+    REFUSE_NOTHING,
+    REFUSE_NUMBERS, /* of its tensors, perhaps when a stream comes to them */
+    REFUSE_CALL     /* sizes, tensors or parameters, before it is made */
+} must_refuse;
+
 /* One behind a capture, and one twice as large behind the call that waits. */
 enum { LARGER_CAPTURED, LARGER_WAITING, N_LARGER };
 
@@ -92,6 +99,7 @@ typedef struct subject {
     const char *most_op; /* the last operation that was judged; borrowed */
     struct call_before *const *before; /* n_before of other operations */
     int n_before;
+    must_refuse refuses; /* the call in hand */
     int legal_only;      /* it takes no call that must be refused */
     int once;            /* no second run: believed, as the oracle is */
     int all_cores;       /* large calls are cut by tokens (by_token.h) */

@@ -311,6 +311,7 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
     /* One of several launches, or one more of every second call: not where
        noise is refused, which a graph cannot do. */
     m.is_early = (g->ways & LAUNCH_GRAPH) != 0 &&
+                 s->refuses == REFUSE_NOTHING &&
                  (n_runs > 1 || (launch_hash(g) >> 8 & 1) != 0);
     m.on_noise = m.is_early && g->takes_noise;
     status = status == MXO_OK ? prepare(g, &m, run, why) : status;

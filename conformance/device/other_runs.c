@@ -194,6 +194,83 @@ static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
     return status;
 }
 
+/* A call that must be refused, in this way. */
+static mxo_status ask_in_way(stage *g, unsigned way, tensor_set *out,
+                             run_checks *d, mxo_text why)
+{
+    const mxo_status status = checked_turn(g, way, why);
+
+    launch_say(way, (mxo_text){d->called, sizeof d->called});
+    return status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
+}
+
+/* The same in a second context; SHAPE as well where there is none. */
+static mxo_status ask_in_second(const stage *g, tensor_set *out, run_checks *d,
+                                mxo_text why)
+{
+    subject *s = g->s;
+    mxo_status status = MXO_E_SHAPE;
+    subject other = *s;
+    stage h;
+
+    if (!enter_second(s, &other)) {
+        return status;
+    }
+    if (stage_place_call(&h, &other, g->call, g->want, 0, why) == MXO_OK) {
+        (void)snprintf(d->called, sizeof d->called, "in a second context");
+        status = checked_run(&h, 1, 1, out, d, why);
+    }
+    stage_release(&h);
+    s->n_placed = other.n_placed;
+    if (s->link != NULL) {
+        (void)s->link->second(s->link->state, 0);
+    }
+    return status;
+}
+
+/* Is it taken, does it fail, or is something written?  Work on a stream may
+   still end in a failure that says no more. */
+static int is_no_refusal(mxo_status status, int is_late, const run_checks *d)
+{
+    return status == MXO_OK || (!is_late && checked_is_failure(status)) ||
+           d->guards[0] != '\0' || d->refusal[0] != '\0';
+}
+
+mxo_status refused_runs(stage *g, mxo_status refused, tensor_set *out,
+                        run_checks *d, mxo_text why)
+{
+    enum { LARGEST = 1 << 16 };
+    const subject *s = g->s;
+    char text[SUBJECT_TEXT] = "";
+    const mxo_text said = {text, sizeof text};
+    const unsigned now =
+        launch_declared(g) &
+        (s->refuses == REFUSE_CALL ? LAUNCH_ALL : LAUNCH_APART | LAUNCH_ALIGN);
+    mxo_status status = refused;
+    int found = 0;
+
+    if ((refused != MXO_E_SHAPE && refused != MXO_E_PARAM) ||
+        s->refuses == REFUSE_NOTHING || launch_bytes(g) > LARGEST) {
+        return refused;
+    }
+    for (unsigned way = 1; way < LAUNCH_ALL && !found; way *= 2) {
+        if ((now & way) != 0) {
+            status = ask_in_way(g, way, out, d, said);
+            found = is_no_refusal(status, launch_sends_late(way), d);
+        }
+    }
+    if (!found) {
+        status = ask_in_second(g, out, d, said);
+        found = is_no_refusal(status, 0, d);
+    }
+    if (!found) {
+        d->called[0] = '\0';
+        return refused;
+    }
+    (void)snprintf(why.ptr, why.size, "%.150s, %.90s", text, d->called);
+    return status;
+}
+
 /* 0: it has none. */
 static int close_second(subject *s)
 {

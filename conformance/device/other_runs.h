@@ -19,4 +19,10 @@ mxo_status other_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why);
 mxo_status other_runs_elsewhere(stage *g, tensor_set *out, run_checks *d,
                                 mxo_text why);
 
+/* A call that was refused: again in each way, and in a second context, if it
+   must be.  OK, and how in called: it was accepted so.  Numbers are refused on
+   a stream when they are there, if at all: not asked. */
+mxo_status refused_runs(stage *g, mxo_status refused, tensor_set *out,
+                        run_checks *d, mxo_text why);
+
 #endif

@@ -15,6 +15,7 @@ typedef struct refusing {
     const op_call *call;
     mxo_status status;    /* required; OK: SHAPE or PARAM */
     const char *sentence; /* of the oracle */
+    must_refuse what;
     verdict *v;
 } refusing;
 
@@ -34,13 +35,15 @@ static int is_right(mxo_status said, mxo_status asked)
 }
 
 /* Conclude the verdict from the subject's status. */
-static void weigh(const refusing *r, mxo_status said, const char *text)
+static void weigh(const refusing *r, mxo_status said, const char *called,
+                  const char *text)
 {
     verdict *v = r->v;
 
     if (said == MXO_OK) {
         verdict_conclude(v, VERDICT_FAIL, "accepted",
-                         "it accepts what must be refused: %s", r->sentence);
+                         "it accepts what must be refused%s%s: %s",
+                         called[0] == '\0' ? "" : ", ", called, r->sentence);
     } else if (text[0] == '\0') {
         verdict_conclude(v, VERDICT_FAIL, "silent",
                          "it refuses without a word; the emulator: %s",
@@ -65,13 +68,17 @@ static void ask(const refusing *r, tensor_set *out)
 {
     run_checks d;
     char text[SENTENCE] = "";
-    const mxo_status said = subject_run(&r->j->subject, r->call, out, &d,
-                                        (mxo_text){text, sizeof text});
+    subject *s = &r->j->subject;
 
+    s->refuses = r->what;
+    const mxo_status said =
+        subject_run(s, r->call, out, &d, (mxo_text){text, sizeof text});
+
+    s->refuses = REFUSE_NOTHING;
     r->v->reason[0] = '\0';
     (void)snprintf(r->v->kernel, sizeof r->v->kernel, "%s", d.kernel);
     if (said == MXO_OK || !doubts_are_red(&d, r->v)) {
-        weigh(r, said, text);
+        weigh(r, said, d.called, text);
     }
 }
 
@@ -97,7 +104,12 @@ void refusal_judge(judge *j, const test_case *c, const op_call *call,
                    tensor_set *out, mxo_status status, const char *sentence,
                    verdict *v)
 {
-    const refusing r = {j, call, MXO_OK, sentence, v};
+    const refusing r = {.j = j,
+                        .call = call,
+                        .status = MXO_OK,
+                        .sentence = sentence,
+                        .what = out->n == 0 ? REFUSE_CALL : REFUSE_NUMBERS,
+                        .v = v};
 
     if (status == MXO_E_UNSUPPORTED) {
         verdict_conclude(v, VERDICT_UNSUPPORTED, "oracle", "the emulator: %s",
@@ -142,7 +154,12 @@ static void judge_invalid(judge *j, const test_case *c, invalid_call *made,
     const case_invalid how = case_invalid_of(c);
     const op_call call = {c->schema->info->name, made->params, made->n_params,
                           made->in};
-    const refusing r = {j, &call, how.status, text, v};
+    const refusing r = {.j = j,
+                        .call = &call,
+                        .status = how.status,
+                        .sentence = text,
+                        .what = REFUSE_CALL,
+                        .v = v};
     const int is_resized = how.kind == INVALID_odd || how.kind == INVALID_off;
     const mxo_status status = oracle_says(
         j, &call, is_resized ? NULL : made->out, (mxo_text){text, sizeof text});

@@ -277,10 +277,12 @@ typedef struct mxo_backend {
     /**
      * (opt, the three together) The call kept as a graph, not made: the text
      * and the tensors of call may be gone when capture() returns, their buffers
-     * stay; capture() writes no byte of an output.  launch() makes it with the
-     * bytes that the buffers hold by then, as often as it is asked for, on a
-     * stream or (NULL) in the backend's order; other calls may have been made,
-     * and other graphs captured, launched and closed, meanwhile.
+     * stay; capture() writes no byte of an output.  Sizes, tensors and
+     * parameters that run() refuses are refused by it or by launch().  launch()
+     * makes it with the bytes that the buffers hold by then, as often as it is
+     * asked for, on a stream or (NULL) in the backend's order; other calls may
+     * have been made, and other graphs captured, launched and closed,
+     * meanwhile.
      */
     mxo_status (*capture)(void *ctx, const mxo_call *call, void **graph,
                           mxo_text why);
