@@ -61,6 +61,13 @@ static int fits_two_way(const mxo_call *call)
     return !is_two_way || beta == 0 || beta == 1;
 }
 
+static int fits_one_matrix(const mxo_call *call)
+{
+    const mxo_tensor *x = call_in(call, "x");
+
+    return call_is(call, "rule", "repeat") || x == NULL || x->shape[0] == 1;
+}
+
 static int fits_topk(const mxo_call *call)
 {
     const uint64_t experts = last_of(call_in(call, "logits"));

@@ -235,6 +235,8 @@ static const grid_row grid[] = {
     {2, 0,
      "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,"
      "input_scale=1,data=faint"},
+    {2, 0, /* refused: groups are rows of one matrix */
+     "layout.grouped:experts=3,rows=12,cols=5,n=2,data=powers"},
     {2, 0,
      "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,bias=*,"
      "scale=*,"

@@ -390,7 +390,7 @@ static const grid_row grid[] = {
     {2, 0,
      "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=130,experts=288,"
      "vocabulary=300,slots=9,top_k=9,data=logits"},
-    {2, 0, "layout.grouped:experts=3,rows=300,cols=288,n=5,data=powers"},
+    {2, 0, "layout.grouped:experts=1,rows=300,cols=288,n=5,data=powers"},
     {2, 0, "gemm.mx:rows=130,cols=520,k=1056,data=ordinary"},
     {2, 0, "gemm.q8_0:rows=66,cols=260,k=544,data=random"},
     {2, 0, "act.glu:rows=300,cols=544,data=ordinary"},
