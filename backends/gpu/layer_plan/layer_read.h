@@ -76,11 +76,11 @@ static inline mxo_status job_sizes(layer_job *j, mxo_text why)
     const mxo_tensor *const w = call_in(call, j->has_one ? "w13" : "w2");
 
     if (ids == NULL || ids->rank != 2 || w == NULL || w->rank != 3 ||
-        ids->shape[1] == 0 || ids->shape[1] > UINT32_MAX ||
+        ids->shape[1] == 0 || ids->shape[1] > UINT32_MAX || w->shape[0] == 0 ||
         w->shape[0] > INT32_MAX) {
         return gpu_fail(MXO_E_SHAPE, why,
                         "%s on %s: topk_ids is a matrix, weights have three "
-                        "dimensions",
+                        "dimensions, and experts are at least one",
                         call->op, GPU_NAME);
     }
     j->tokens = ids->shape[0];
