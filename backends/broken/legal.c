@@ -61,6 +61,18 @@ static int fits_two_way(const mxo_call *call)
     return !is_two_way || beta == 0 || beta == 1;
 }
 
+/* Rows are 31 bits, of AITER 24 of a token and 7 of a slot. */
+static int fits_sorted(const mxo_call *call)
+{
+    const mxo_tensor *ids = call_in(call, "topk_ids");
+    const double blocks = call_number(call, "num_experts");
+    const double pads = blocks * (call_number(call, "block_size") - 1);
+
+    return call_is(call, "layout", "triton") ||
+           ((!call_is(call, "layout", "aiter") || last_of(ids) < 128) &&
+            (double)broken_elems(ids) + pads <= 2147483647.0);
+}
+
 static int fits_one_matrix(const mxo_call *call)
 {
     const mxo_tensor *x = call_in(call, "x");

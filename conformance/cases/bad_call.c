@@ -378,6 +378,22 @@ static const grid_row grid[] = {
          "topk_weights") "|" VECTOR("g2_alphas") "|" TENSOR("y") "|unknown|odd."
                                                                  "inter|odd."
                                                                  "hidden"},
+    {2, 0, /* parameters beyond what the call can have */
+     "layout.tp_pad:n=7,ranks=3,block=0|65537"},
+    {2, 0, "layout.tp_pad:n=7,ranks=3,align=0|65537"},
+    {2, 0, "act.glu:rows=3,cols=32,bounds=1"},
+    {2, 0, "act.glu_quant:rows=3,cols=256,limit=-1"},
+    {2, 0, "quant.mxfp4_to_nvfp4:rows=3,cols=64,k_max=-1|4096"},
+    {2, 0,
+     "layout.grouped:experts=1,rows=8,cols=64,n=2,layout=marlin.weight,data="
+     "powers"},
+    {2, 0, SORT "layout=aiter|deepgemm|trtllm|vllm,block_size=2147483647"},
+    {2, 0, "moe.sort:tokens=5,top_k=128,layout=aiter,num_experts=256"},
+    {2, 0, "mma.chain:rows=4,cols=4,k=64,promote=3"},
+    {2, 0, "mma.chain:rows=4,cols=4,k=64,acc=f16,promote=64"},
+    {2, 0,
+     "moe.gemm1:tokens=3,topk=1,experts=2,hidden=64,inter=32,"
+     "order=hopper_wgmma,promote=3"},
     {0, 0, NULL},
 };
 
