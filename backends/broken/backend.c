@@ -56,6 +56,11 @@ static uint8_t *memory_of(const broken *b, void *handle)
 static broken *latest;
 /* H81: how many were closed. */
 static uint64_t n_closed;
+/* H115: the context of the last call that waits. */
+static const broken *waits;
+/* H114: a waiting call of any context, and whose it is. */
+static broken_job shared;
+static const broken *owner;
 
 uint64_t broken_closed(void)
 {
@@ -67,6 +72,8 @@ static void backend_close(void *ctx)
     broken *b = ctx;
 
     latest = latest == b ? NULL : latest;
+    waits = waits == b ? NULL : waits;
+    owner = owner == b ? NULL : owner;
     if (b != NULL) {
         n_closed++;
         broken_end_uploads(b);
@@ -240,13 +247,21 @@ static mxo_status run_now(broken *b, const mxo_call *call, mxo_text why)
     return IS(H51) ? run_aligned(b, call, why) : run_any(b, call, why);
 }
 
+/* The place of a call that waits. */
+static broken_job *place_of(broken *b)
+{
+    return IS(H114) ? &shared : &b->job;
+}
+
 static mxo_status finish(broken *b, mxo_text why)
 {
-    if (!b->job.waiting) {
+    broken_job *job = place_of(b);
+
+    if (!job->waiting || (IS(H114) && owner != b)) {
         return MXO_OK;
     }
-    b->job.waiting = 0;
-    const mxo_status status = run_now(b, &b->job.call, why);
+    job->waiting = 0;
+    const mxo_status status = run_now(b, &job->call, why);
 
     if (IS(V42) && status != MXO_OK) {
         b->late = MXO_E_DEVICE;
@@ -260,7 +275,9 @@ static mxo_status backend_synchronize(void *ctx, mxo_text why)
 
     broken_end_uploads(b);
     b->n_waiting = 0;
+    b->n_synchronized++;
     b->waiting = NULL;
+    waits = waits == b ? NULL : waits;
     const mxo_status status = IS(H20) ? MXO_OK : finish(b, why);
     const mxo_status late = b->late;
 
@@ -276,7 +293,8 @@ static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
     if (IS(V40) || IS(V42)) {
         broken_end_uploads(b); /* they came before */
     }
-    mxo_status status = IS(V14) || IS(V40) || IS(V42) ? finish(b, why) : MXO_OK;
+    mxo_status status =
+        IS(V14) || IS(V40) || IS(V42) || IS(H114) ? finish(b, why) : MXO_OK;
 
     status = status == MXO_OK ? run_now(b, call, why) : status;
     const int is_late = IS(V42) && status == MXO_E_PARAM;
@@ -288,7 +306,8 @@ static mxo_status put_off(broken *b, const mxo_call *call, mxo_text why)
                    (size_t)call->out[i].n_bytes);
         }
     }
-    return status == MXO_OK && !broken_keep(&b->job, call)
+    owner = b;
+    return status == MXO_OK && !broken_keep(place_of(b), call)
                ? broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments")
                : status;
 }
@@ -327,13 +346,15 @@ static mxo_status run_call(broken *b, const mxo_call *call, mxo_text why)
     }
     broken_look_behind(b, call);
     look_at_places(b, call);
+    b->is_crossed = waits != NULL && waits != b;
+    waits = b;
     b->forgets = broken_forgets(b, call);
     b->is_wrong_way = broken_is_wrong_way(b, call);
     call = IS(V13) ? unbox(b, call) : call;
     if (call == NULL) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "too many arguments");
     }
-    return IS(V14) || IS(H20) || IS(H67) ||
+    return IS(V14) || IS(H20) || IS(H67) || IS(H114) ||
                    ((IS(V40) || IS(V42) || IS(H62)) && call->stream != NULL)
                ? put_off(b, call, why)
                : run_now(b, call, why);
@@ -419,8 +440,10 @@ static mxo_status backend_launch(void *ctx, void *graph, void *stream,
     b->is_moved = (IS(H95) && job->stream != stream) ||
                   (IS(H97) && job->stream != NULL && *(char *)job->stream);
     b->is_launch = 1;
+    const mxo_tensor given = broken_put_slot(b, job);
     const mxo_status status = run_call(b, &job->call, why);
 
+    job->in[0] = given;
     b->is_launch = b->is_moved = b->is_fourth = 0;
     if (status == MXO_OK) {
         broken_launched(b, job);

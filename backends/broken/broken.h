@@ -53,6 +53,9 @@ typedef struct broken_job {
     void *stream;              /* H95, H97: of the first launch */
     uint64_t n_plain;          /* H70: of the context, at its capture */
     uint64_t n_grown;          /* H107: as that */
+    uint8_t *slot[16];         /* H116, H117: its first input, launch by */
+    uint64_t n_slots;          /* launch that was waited for */
+    uint64_t n_synchronized;   /* of the context, at the last of them */
 } broken_job;
 
 /* Bytes that are to be there when a stream comes to them. */
@@ -107,6 +110,8 @@ typedef struct broken {
     uint8_t *waiting;    /* H84, H108: where the last call's answer begins */
     uint64_t most;       /* bytes that a call had of input so far */
     uint64_t n_grown;    /* how often that grew */
+    int is_crossed;      /* H115: a call of another context waits */
+    uint64_t n_synchronized;
 } broken;
 
 /* hi + lo, |lo| at most half an ulp of hi. */

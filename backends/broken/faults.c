@@ -138,6 +138,7 @@ static int is_spoilt_by_past(const broken *b, const mxo_call *call)
             past->constants != constants_of(call)) ||
            (IS(H57) && b->is_former) || (IS(H76) && b->is_later) ||
            (IS(H81) && b->n_closed != broken_closed()) ||
+           (IS(H115) && b->is_crossed && strcmp(call->op, "dequant.mx") == 0) ||
            (IS(H82) && b->is_fourth) || (IS(H83) && b->n_waiting > 3) ||
            (IS(H77) && b->n_waiting > 0 &&
             call->in[0].buffer == b->last_output) ||

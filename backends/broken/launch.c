@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORKSPACE = 64, LARGE = 12 << 20, MARK = 0x77, STEP = 16 };
+enum { WORKSPACE = 64, LARGE = 12 << 20, MARK = 0x77, STEP = 16, FEW = 4096 };
 
 static int has_gaps(const mxo_tensor *t)
 {
@@ -109,13 +109,25 @@ static unsigned past_step(const mxo_tensor *t)
     return (unsigned)((uintptr_t)tensor_address(t) % STEP);
 }
 
-/* H100, H101, H104. */
+/* H118: does a small call have a tensor 64 KiB from where its buffer begins? */
+static int is_far(const mxo_call *call)
+{
+    int found = 0;
+
+    for (uint32_t i = 0; i < call->n_in + call->n_out; i++) {
+        found |= tensor_of(call, i)->offset > UINT16_MAX;
+    }
+    return found && call->in[0].n_bytes <= FEW;
+}
+
+/* H100, H101, H104, H118. */
 static int has_wrong_places(const broken *b, const mxo_call *call)
 {
     const unsigned x = past_step(&call->in[0]);
     const unsigned y = past_step(&call->out[0]);
 
     return (IS(H100) && y == STEP / 2) || (IS(H101) && x != 0 && y == 0) ||
+           (IS(H118) && is_far(call)) ||
            (IS(H104) && x + y != 0 &&
             call_is(call, "conversion", "triton_strided_gate_up"));
 }
@@ -426,6 +438,29 @@ mxo_status broken_capture(broken *b, const mxo_call *call, void **graph,
     return MXO_OK;
 }
 
+mxo_tensor broken_put_slot(const broken *b, broken_job *job)
+{
+    const mxo_tensor given = job->in[0];
+    const uint64_t n_slots = IS(H116) ? 4 : 16;
+    const size_t n = (size_t)span_of(&given);
+
+    if (!IS(H116) && !IS(H117)) {
+        return given;
+    }
+    job->n_slots += job->n_synchronized != b->n_synchronized;
+    job->n_synchronized = b->n_synchronized;
+    uint8_t **slot = &job->slot[job->n_slots % n_slots];
+
+    if (*slot == NULL && (*slot = malloc(n + 1)) != NULL) {
+        memcpy(*slot, tensor_address(&given), n);
+    }
+    if (*slot != NULL) {
+        job->in[0].buffer = *slot;
+        job->in[0].offset = 0;
+    }
+    return given;
+}
+
 void broken_launched(const broken *b, broken_job *job)
 {
     const mxo_tensor *y = &job->out[0];
@@ -454,6 +489,9 @@ void broken_graph_close(void *ctx, void *graph)
         if (job->owns[i]) {
             free(job->in[i].buffer);
         }
+    }
+    for (size_t i = 0; i < sizeof job->slot / sizeof job->slot[0]; i++) {
+        free(job->slot[i]);
     }
     free(job->answer);
     free(job);

@@ -8,7 +8,7 @@
 typedef mxo_status broken_run_fn(broken *b, const mxo_call *call, mxo_text why);
 
 int broken_has_gaps(const mxo_call *call);
-/* H90 to H96, H100 to H104: is this the way in which a call is wrong? */
+/* H90 to H96, H100 to H104, H118: is this the way in which a call is wrong? */
 int broken_is_wrong_way(const broken *b, const mxo_call *call);
 /* H109 to H113: is this the way in which no call is checked? */
 int broken_forgets(const broken *b, const mxo_call *call);
@@ -36,6 +36,8 @@ mxo_status broken_capture(broken *b, const mxo_call *call, void **graph,
 void broken_keep_choices(broken *b, const mxo_call *call);
 /* Before and after the answer of a graph. */
 void broken_launching(const broken *b, broken_job *job);
+/* H116, H117: the first input out of a slot; what it was. */
+mxo_tensor broken_put_slot(const broken *b, broken_job *job);
 void broken_launched(const broken *b, broken_job *job);
 void broken_graph_close(void *ctx, void *graph);
 

@@ -282,7 +282,7 @@ mxo_status stage_place_call(stage *g, subject *s, const op_call *call,
 
 mxo_status stage_place_in_one(stage *g, subject *s, const op_call *call,
                               const tensor_set *out, uint32_t first,
-                              mxo_text why)
+                              uint64_t further, mxo_text why)
 {
     const uint32_t n_in = call->in->n;
     const uint32_t n = n_in + out->n;
@@ -301,6 +301,7 @@ mxo_status stage_place_in_one(stage *g, subject *s, const op_call *call,
         p->start = size;
         measure(g, p, i < n_in ? &call->in->t[i] : &out->t[i - n_in], 0);
         size += (p->size / STAGE_ALIGN + 1) * STAGE_ALIGN;
+        size += k == 0 ? further : 0;
     }
     MXO_TRY(allocate(s, size, &g->shared, why));
     for (uint32_t i = 0; i < n; i++) {

@@ -72,8 +72,9 @@ typedef struct stage {
     unsigned parts;         /* where they are now; 0: the call draws it */
     const tensor_set *want; /* borrowed: the outputs' shapes */
     int takes_noise;        /* the call on noise was made, and not declined */
-    int may_refuse; /* as `beside`: whether its noise is taken is not known */
-    int is_larger;  /* as `beside`: no graph of it was captured before */
+    int may_refuse;  /* as `beside`: whether its noise is taken is not known */
+    int is_larger;   /* as `beside`: no graph of it was captured before */
+    int is_replayed; /* a graph is launched LAUNCH_REPLAYS times */
     struct stage *grown; /* a larger call, made behind a capture; NULL: none */
     placed workspace;    /* of the call under way */
     host_tensor room;    /* its description */
@@ -113,10 +114,11 @@ mxo_status stage_send_outputs(stage *g, int run, mxo_text why);
 mxo_status stage_place_call(stage *g, subject *s, const op_call *call,
                             const tensor_set *out, int noise, mxo_text why);
 /* The same on its own bytes, with all tensors in one buffer, number first of
-   them (outputs follow inputs) at its start; none is fenced. */
+   them (outputs follow inputs) at its start, and the others so many bytes
+   further away; none is fenced. */
 mxo_status stage_place_in_one(stage *g, subject *s, const op_call *call,
                               const tensor_set *out, uint32_t first,
-                              mxo_text why);
+                              uint64_t further, mxo_text why);
 
 /* From now on inputs have the fence on their other side, and all tensors lie
    as these ways want it.  Their bytes are to be sent again. */

@@ -355,6 +355,56 @@ void checked_add_words(const char *words, mxo_status status, run_checks *d,
                    used > 0 ? ", " : "", words);
 }
 
+int checked_differs(stage *g, unsigned ways, int n_runs, tensor_set *out)
+{
+    char text[SUBJECT_TEXT];
+    const mxo_text why = {text, sizeof text};
+    run_checks d;
+
+    memset(&d, 0, sizeof d);
+    g->gap[0] = '\0';
+    return checked_turn(g, ways, why) != MXO_OK ||
+           checked_run(g, 1, n_runs, out, &d, why) != MXO_OK ||
+           d.n_unwritten + d.n_changing > 0 || d.guards[0] != '\0';
+}
+
+unsigned checked_to_blame(stage *g, unsigned ways, int n_runs, tensor_set *out)
+{
+    /* Twice: a result that alternates may be right once. */
+    for (int i = 0; i < 2; i++) {
+        if (checked_differs(g, 0, n_runs, out)) {
+            return 0;
+        }
+    }
+    for (unsigned way = 1; way < LAUNCH_ALL; way *= 2) {
+        if ((ways & way) != 0 && checked_differs(g, way, n_runs, out)) {
+            return way;
+        }
+    }
+    return ways;
+}
+
+void checked_add_cause(stage *g, unsigned ways, const char *words,
+                       tensor_set *out, mxo_status status, run_checks *d,
+                       mxo_text why)
+{
+    const int is_gone = g->s->link != NULL && status == MXO_E_DEVICE;
+    char with[SUBJECT_TEXT / 2];
+    char text[SUBJECT_TEXT];
+
+    if (ways == 0 || is_gone || !checked_differs(g, ways, 1, out)) {
+        checked_add_words(words, status, d, why);
+        return;
+    }
+    const unsigned way = checked_to_blame(g, ways, 1, out);
+
+    launch_say(way, (mxo_text){with, sizeof with});
+    (void)snprintf(text, sizeof text,
+                   way != 0 ? "when called %s" : "%s, and without",
+                   way != 0 ? with : words);
+    checked_add_words(text, status, d, why);
+}
+
 int checked_is_wrong(mxo_status status, const run_checks *d)
 {
     return status != MXO_OK || d->n_unwritten > 0 || d->n_changing > 0 ||

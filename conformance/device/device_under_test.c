@@ -39,37 +39,6 @@ static void check_device(const stage *g, run_checks *d)
     }
 }
 
-/* Another second run, of which only counts whether it differs too. */
-static int differs(stage *g, unsigned ways, tensor_set *out)
-{
-    char text[SUBJECT_TEXT];
-    const mxo_text why = {text, sizeof text};
-    run_checks d;
-
-    memset(&d, 0, sizeof d);
-    g->gap[0] = '\0';
-    return checked_turn(g, ways, why) != MXO_OK ||
-           checked_run(g, 1, runs_ahead(g), out, &d, why) != MXO_OK ||
-           d.n_unwritten + d.n_changing > 0 || d.guards[0] != '\0';
-}
-
-/* The way of calling that makes it fail; 0: none. */
-static unsigned to_blame(stage *g, unsigned ways, tensor_set *out)
-{
-    /* Twice: a result that alternates may be right once. */
-    for (int i = 0; i < 2; i++) {
-        if (differs(g, 0, out)) {
-            return 0;
-        }
-    }
-    for (unsigned way = 1; way < LAUNCH_ALL; way *= 2) {
-        if ((ways & way) != 0 && differs(g, way, out)) {
-            return way;
-        }
-    }
-    return ways;
-}
-
 /* The call on inputs that are its own in part, and noise elsewhere.  Of small
    calls, and of some others. */
 static mxo_status run_alike(stage *g, mxo_text why)
@@ -131,7 +100,7 @@ static void blame_thread(stage *g, tensor_set *out, mxo_status status,
                          run_checks *d, mxo_text why)
 {
     set_threads(g, 0);
-    if (!differs(g, 0, out)) {
+    if (!checked_differs(g, 0, runs_ahead(g), out)) {
         checked_add_words("with one thread", status, d, why);
     }
 }
@@ -149,7 +118,8 @@ static mxo_status run_in(stage *g, unsigned ways, int n_runs, int is_alone,
     if (!checked_is_wrong(status, d)) {
         return status;
     }
-    ways = ways != 0 && !is_gone ? to_blame(g, ways, out) : ways;
+    ways = ways != 0 && !is_gone ? checked_to_blame(g, ways, runs_ahead(g), out)
+                                 : ways;
     if (ways != 0) {
         char with[SUBJECT_TEXT];
         char words[SUBJECT_TEXT];
@@ -206,6 +176,36 @@ static mxo_status run_left_out(stage *g, tensor_set *out, run_checks *d,
     return status;
 }
 
+/* A graph that is launched often, mostly on other data. */
+static mxo_status run_replayed(stage *g, tensor_set *out, run_checks *d,
+                               mxo_text why)
+{
+    enum { LARGEST = 1 << 14 };
+    const unsigned ways = LAUNCH_GRAPH | (launch_draw(g) & LAUNCH_STREAM);
+    const uint64_t drawn = launch_hash(g) >> 54;
+
+    if ((launch_declared(g) & LAUNCH_GRAPH) == 0 || !g->takes_noise ||
+        launch_bytes(g) > LARGEST ||
+        (drawn & (g->s->n_before > 1 ? 1 : 15)) != 0) {
+        return MXO_OK;
+    }
+    mxo_status status = checked_turn(g, ways, why);
+
+    g->is_replayed = 1;
+    status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
+    g->is_replayed = 0;
+    if (checked_is_wrong(status, d)) {
+        char words[SUBJECT_TEXT];
+        (void)snprintf(
+            words, sizeof words,
+            "in the last of %d launches of a graph, on other data than "
+            "those before",
+            LAUNCH_REPLAYS);
+        checked_add_cause(g, ways, words, out, status, d, why);
+    }
+    return status;
+}
+
 /* In every other small call by one thread, where it takes their number. */
 static mxo_status run_again(stage *g, tensor_set *out, run_checks *d,
                             mxo_text why)
@@ -256,6 +256,9 @@ static mxo_status run_twice(stage *g, tensor_set *out, run_checks *d,
     }
     if (!g->s->once && !checked_is_wrong(status, d)) {
         status = run_left_out(g, out, d, why);
+    }
+    if (!g->s->once && !checked_is_wrong(status, d)) {
+        status = run_replayed(g, out, d, why);
     }
     if (!checked_is_wrong(status, d)) {
         status = other_runs(g, out, d, why);

@@ -31,12 +31,13 @@ typedef struct run_checks run_checks;
    is its owner's. */
 typedef struct subject_link {
     void *state;
-    int has_fence;        /* its inputs can be fenced */
-    int has_runs;         /* one request can be for many runs */
-    int has_behind;       /* and for another call behind them, */
-    int has_behind_graph; /* or a graph */
-    int has_meanwhile;    /* and for launch_meanwhile() */
-    const char *left;     /* what loading it changed; "": nothing */
+    int has_fence;          /* its inputs can be fenced */
+    int has_runs;           /* one request can be for many runs */
+    int has_behind;         /* and for another call behind them, */
+    int has_behind_graph;   /* or a graph */
+    int has_behind_context; /* or for what waits in another context */
+    int has_meanwhile;      /* and for launch_meanwhile() */
+    const char *left;       /* what loading it changed; "": nothing */
     /* A case begins: start the process if it is gone. */
     mxo_status (*begin)(void *state, mxo_text why);
     /* In the next run this page of a buffer must not be touched. */
@@ -44,9 +45,9 @@ typedef struct subject_link {
     /* The next request to run is for so many runs before one synchronize(). */
     void (*ahead)(void *state, int n_runs);
     /* Behind it, before that synchronize(), this call is made so many times,
-       or, if it is NULL, this graph launched. */
+       or, if it is NULL, this graph launched; in the second context or not. */
     void (*behind)(void *state, const mxo_call *call, void *graph, void *stream,
-                   int n_runs);
+                   int n_runs, int is_second);
     /* Before that synchronize() the subject is busy: launch_meanwhile(). */
     void (*meanwhile)(void *state);
     /* From now on requests are for its second context, or for the first again.
@@ -83,6 +84,7 @@ typedef struct subject {
     const mxo_backend *table; /* borrowed */
     void *ctx;
     void *second;             /* another context, open from its first use on */
+    int is_second;            /* that one is at work */
     int device_index;         /* of both */
     const subject_link *link; /* borrowed; NULL: it is in this process */
     char device[SUBJECT_TEXT];
@@ -140,6 +142,12 @@ void subject_close(subject *s);
 mxo_status subject_begin(const subject *s, mxo_text why);
 /* What its link has seen, where it has one; also without a call. */
 void subject_see(const subject *s, run_checks *d);
+/* The subject with its second context at work, until subject_leave_second(); 0:
+   it has but one. */
+int subject_enter_second(subject *s, subject *other);
+void subject_leave_second(subject *s, const subject *other);
+/* From now on its link asks the context that is at work. */
+void subject_turn_to(const subject *s);
 /* Find out whether the memory it gives is this process's, and fence it. */
 void subject_fence(subject *s);
 int subject_has_op(const subject *s, const char *op);

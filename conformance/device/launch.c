@@ -50,16 +50,21 @@ static mxo_status ask_for_both(stage *g, const made_call *m,
     const subject *s = g->s;
     const made_call *first = g->is_behind ? beside : m;
     const made_call *second = g->is_behind ? m : beside;
+    const subject *first_of = g->is_behind ? g->beside->s : s;
+    const subject *second_of = g->is_behind ? s : g->beside->s;
     char text[SUBJECT_TEXT] = "";
 
+    subject_turn_to(first_of);
     s->link->ahead(s->link->state, g->is_behind ? g->n_beside : 1);
     s->link->behind(s->link->state,
                     second->graph == NULL ? &second->call : NULL, second->graph,
-                    second->stream, g->is_behind ? 1 : g->n_beside);
+                    second->stream, g->is_behind ? 1 : g->n_beside,
+                    second_of->is_second);
     const mxo_status status =
-        made_call_make(s, first, (mxo_text){text, sizeof text});
+        made_call_make(first_of, first, (mxo_text){text, sizeof text});
 
     s->link->ahead(s->link->state, 1);
+    subject_turn_to(s);
     return g->is_behind && made_call_is_refusal(status)
                ? made_call_make(s, m, why)
            : status != MXO_OK ? say(status, why, "%s", text)
@@ -76,11 +81,35 @@ static mxo_status make_both(stage *g, const made_call *m,
         return ask_for_both(g, m, beside, why);
     }
     if (g->is_behind) {
-        MXO_TRY(make_beside(s, beside, g->n_beside, why));
+        MXO_TRY(make_beside(g->beside->s, beside, g->n_beside, why));
         return made_call_make(s, m, why);
     }
     MXO_TRY(made_call_make(s, m, why));
-    return make_beside(s, beside, g->n_beside, why);
+    return make_beside(g->beside->s, beside, g->n_beside, why);
+}
+
+/* Does the call beside it wait in the second context? */
+static int is_in_two(const stage *g)
+{
+    return g->beside != NULL && g->beside->s->is_second;
+}
+
+/* Of two contexts that of the call that was made last is the first. */
+static mxo_status synchronize(const stage *g, mxo_text why)
+{
+    const subject *s = g->s;
+
+    if (!is_in_two(g)) {
+        return s->table->synchronize(s->ctx, why);
+    }
+    const subject *const other = g->beside->s;
+    const mxo_status status =
+        s->table->synchronize(g->is_behind ? s->ctx : other->ctx, why);
+    const mxo_status last =
+        s->table->synchronize(g->is_behind ? other->ctx : s->ctx,
+                              status == MXO_OK ? why : (mxo_text){NULL, 0});
+
+    return status == MXO_OK ? last : status;
 }
 
 /* beside: NULL where no other call waits, else n_runs is 1. */
@@ -90,7 +119,9 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     const subject *s = g->s;
     mxo_status status = MXO_OK;
 
-    stage_raise_fences(g);
+    if (!is_in_two(g)) { /* fences are of the context that is asked */
+        stage_raise_fences(g);
+    }
     if (s->link != NULL) {
         s->link->ahead(s->link->state, n_runs);
         n_runs = 1;
@@ -109,8 +140,8 @@ static mxo_status make_all(stage *g, const made_call *m, int n_runs,
     if (g->is_busy && s->link == NULL) {
         launch_meanwhile(s->table, s->ctx, m->graph == NULL ? &m->call : NULL);
     }
-    const mxo_status done = s->table->synchronize(
-        s->ctx, status == MXO_OK ? why : (mxo_text){NULL, 0});
+    const mxo_status done =
+        synchronize(g, status == MXO_OK ? why : (mxo_text){NULL, 0});
 
     d->ms = now_ms() - start;
     fence_lower();
@@ -158,6 +189,26 @@ static mxo_status replay_early(stage *g, made_call *m, int run, mxo_text why)
 
     m->stream = stream;
     close_early(g, m);
+    return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
+}
+
+/* More launches, each waited for: of the first sixteen all but two are on
+   noise.  A ring of up to ten places, of twelve or of fourteen to sixteen comes
+   round to none of the two by the last launch. */
+static mxo_status replay_often(stage *g, made_call *m, int run, mxo_text why)
+{
+    mxo_status status = MXO_OK;
+    run_checks unused;
+
+    memset(&unused, 0, sizeof unused);
+    for (int i = 2; status == MXO_OK && i < LAUNCH_REPLAYS; i++) {
+        const int is_own = i == 4 || i == 6;
+        if (is_own || i == 5 || i == 7) {
+            status = stage_send_inputs(g, !is_own, why);
+        }
+        status =
+            status == MXO_OK ? make_all(g, m, 1, NULL, &unused, why) : status;
+    }
     return status == MXO_OK ? stage_send_outputs(g, run, why) : status;
 }
 
@@ -249,6 +300,9 @@ static mxo_status prepare(stage *g, made_call *m, int run, mxo_text why)
     }
     if (status == MXO_OK && m->on_noise) {
         status = replay_early(g, m, run, why);
+        status = status == MXO_OK && g->is_replayed
+                     ? replay_often(g, m, run, why)
+                     : status;
     }
     if (status != MXO_OK || !launch_sends_late(ways)) {
         return status;
@@ -265,10 +319,44 @@ static int describe_beside(stage *g, int run, made_call *beside)
 {
     const mxo_text unheard = {NULL, 0};
 
-    return g->beside != NULL &&
-           made_call_describe(g->beside, run, beside, unheard) == MXO_OK &&
-           !beside->is_refused &&
-           (!g->beside->may_refuse || made_call_is_taken(g->s, beside));
+    if (g->beside == NULL) {
+        return 0;
+    }
+    subject_turn_to(g->beside->s);
+    const int is_beside =
+        made_call_describe(g->beside, run, beside, unheard) == MXO_OK &&
+        !beside->is_refused &&
+        (!g->beside->may_refuse || made_call_is_taken(g->beside->s, beside));
+
+    subject_turn_to(g->s);
+    return is_beside;
+}
+
+/* In the second context it has a stream of its own where the call has one. */
+static void open_beside(const stage *g, const made_call *m, made_call *beside)
+{
+    const subject *s = g->beside->s;
+
+    if (m->stream != NULL &&
+        s->table->stream_open(s->ctx, &beside->stream, (mxo_text){NULL, 0}) !=
+            MXO_OK) {
+        beside->stream = NULL;
+    }
+    beside->call.stream = beside->stream;
+}
+
+static void close_beside(const stage *g, made_call *beside)
+{
+    const subject *s = g->beside->s;
+
+    subject_turn_to(s);
+    if (beside->graph != NULL) {
+        s->table->graph_close(s->ctx, beside->graph);
+    }
+    if (is_in_two(g) && beside->stream != NULL) {
+        s->table->stream_close(s->ctx, beside->stream);
+    }
+    subject_turn_to(g->s);
 }
 
 /* The call that waits beside it: on the same stream where both have the same
@@ -277,9 +365,10 @@ static int describe_beside(stage *g, int run, made_call *beside)
 static void prepare_beside(const stage *g, const made_call *m,
                            made_call *beside)
 {
-    const subject *s = g->s;
+    const subject *s = g->beside->s;
     const mxo_text unheard = {NULL, 0};
 
+    subject_turn_to(s);
     if (g->is_over) {
         memcpy(beside->out, m->out, g->n_out * sizeof m->out[0]);
     }
@@ -294,9 +383,12 @@ static void prepare_beside(const stage *g, const made_call *m,
             MXO_OK) {
         beside->graph = NULL;
     }
-    if (g->is_over || g->is_read || (launch_hash(g) >> 22 & 1) != 0) {
+    if (is_in_two(g)) {
+        open_beside(g, m, beside);
+    } else if (g->is_over || g->is_read || (launch_hash(g) >> 22 & 1) != 0) {
         beside->stream = beside->call.stream = m->stream;
     }
+    subject_turn_to(g->s);
 }
 
 mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
@@ -322,8 +414,8 @@ mxo_status launch_make(stage *g, int run, int n_runs, run_checks *d,
         }
         status = make_all(g, &m, n_runs - spent, has_beside ? &beside : NULL, d,
                           why);
-        if (has_beside && beside.graph != NULL) {
-            s->table->graph_close(s->ctx, beside.graph);
+        if (has_beside) {
+            close_beside(g, &beside);
         }
     }
     bystander_close(s, &m.beside);

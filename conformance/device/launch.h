@@ -44,6 +44,8 @@ int launch_comes_first(const stage *g);
    of LAUNCH_PLACES in one in 32 of those that are tiny, and one in four where
    an operation has few cases, so that many others stand beside each; else 1. */
 enum { LAUNCH_PLACES = 32 };
+/* Launches of a graph that is launched often. */
+enum { LAUNCH_REPLAYS = 17 };
 int launch_places(const stage *g);
 
 /* Do the inputs hold noise until the call is under way? */

@@ -11,24 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The subject with its second context at work; 0: it has but one. */
-static int enter_second(subject *s, subject *other)
-{
-    char text[SUBJECT_TEXT];
-
-    *other = *s;
-    if (s->link != NULL) {
-        return s->link->second(s->link->state, 1);
-    }
-    if (s->second == NULL &&
-        s->table->open(&s->second, s->device_index,
-                       (mxo_text){text, sizeof text}) != MXO_OK) {
-        s->second = NULL;
-    }
-    other->ctx = s->second;
-    return s->second != NULL;
-}
-
 /* On noise; nobody looks at its answer. Its status, if it can be made. */
 static mxo_status make_other(subject *s, mxo_text why)
 {
@@ -50,17 +32,14 @@ static mxo_status run_other(const stage *g, mxo_text words, mxo_text why)
     subject *s = g->s;
     subject other = *s;
     const int is_second =
-        (launch_hash(g) >> 20 & 1) != 0 && enter_second(s, &other);
+        (launch_hash(g) >> 20 & 1) != 0 && subject_enter_second(s, &other);
 
     if (!is_second) {
         other = *s;
     }
     const mxo_status status = make_other(&other, why);
 
-    s->n_placed = other.n_placed;
-    if (s->link != NULL) {
-        (void)s->link->second(s->link->state, 0);
-    }
+    subject_leave_second(s, &other);
     (void)snprintf(words.ptr, words.size, "behind a call of other %s%s",
                    s->other_has, is_second ? " in a second context" : "");
     return status;
@@ -144,11 +123,14 @@ static mxo_status run_behind_refusal(stage *g, refused_kind kind,
 }
 
 /* Where a call on tensors of its own is wrong. */
-static void say_own(int is_second, unsigned ways, mxo_status status,
-                    run_checks *d, mxo_text why)
+static void say_own(int is_second, uint64_t further, unsigned ways,
+                    mxo_status status, run_checks *d, mxo_text why)
 {
     const char *const where =
-        is_second ? "in a second context" : "with all tensors in one buffer";
+        is_second      ? "in a second context"
+        : further == 0 ? "with all tensors in one buffer"
+                       : "with all tensors in one buffer, all but one of them "
+                         "beyond its first 64 KiB";
     char with[SUBJECT_TEXT / 2];
     char words[SUBJECT_TEXT];
 
@@ -159,11 +141,15 @@ static void say_own(int is_second, unsigned ways, mxo_status status,
 
 /* The call on tensors of its own: in a second context, in one half of the calls
    in ways that it draws, or all of them in one buffer, one that the call draws
-   at its start.  What has no room for them is left out. */
+   at its start, in one half the others beyond what 16 bits count.  What has no
+   room for them is left out. */
 static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
                              run_checks *d, mxo_text why)
 {
+    enum { FURTHER = 1 << 16 };
     const mxo_text unheard = {NULL, 0};
+    const uint64_t further =
+        !is_second && (launch_hash(g) >> 53 & 1) != 0 ? FURTHER : 0;
     const unsigned ways =
         is_second && (launch_hash(g) >> 30 & 1) != 0 ? launch_draw(g) : 0;
     subject *s = g->s;
@@ -171,25 +157,22 @@ static mxo_status run_on_own(const stage *g, int is_second, tensor_set *out,
     subject other = *s;
     stage h;
 
-    if (is_second && !enter_second(s, &other)) {
+    if (is_second && !subject_enter_second(s, &other)) {
         return MXO_OK;
     }
     other.host_align = is_second ? s->host_align : 0; /* no fence */
     if ((is_second ? stage_place_call(&h, &other, g->call, g->want, 0, unheard)
                    : stage_place_in_one(&h, &other, g->call, g->want,
                                         (uint32_t)(launch_hash(g) >> 28) & 0xff,
-                                        unheard)) == MXO_OK) {
+                                        further, unheard)) == MXO_OK) {
         h.takes_noise = g->takes_noise;
         status = ways != 0 ? checked_turn(&h, ways, why) : MXO_OK;
         status = status == MXO_OK ? checked_run(&h, 1, 1, out, d, why) : status;
     }
     stage_release(&h);
-    s->n_placed = other.n_placed;
-    if (is_second && s->link != NULL) {
-        (void)s->link->second(s->link->state, 0);
-    }
+    subject_leave_second(s, &other);
     if (checked_is_wrong(status, d)) {
-        say_own(is_second, ways, status, d, why);
+        say_own(is_second, further, ways, status, d, why);
     }
     return status;
 }
@@ -213,7 +196,7 @@ static mxo_status ask_in_second(const stage *g, tensor_set *out, run_checks *d,
     subject other = *s;
     stage h;
 
-    if (!enter_second(s, &other)) {
+    if (!subject_enter_second(s, &other)) {
         return status;
     }
     if (stage_place_call(&h, &other, g->call, g->want, 0, why) == MXO_OK) {
@@ -221,10 +204,7 @@ static mxo_status ask_in_second(const stage *g, tensor_set *out, run_checks *d,
         status = checked_run(&h, 1, 1, out, d, why);
     }
     stage_release(&h);
-    s->n_placed = other.n_placed;
-    if (s->link != NULL) {
-        (void)s->link->second(s->link->state, 0);
-    }
+    subject_leave_second(s, &other);
     return status;
 }
 

@@ -49,6 +49,37 @@ void subject_see(const subject *s, run_checks *d)
     }
 }
 
+void subject_turn_to(const subject *s)
+{
+    if (s->link != NULL) {
+        (void)s->link->second(s->link->state, s->is_second);
+    }
+}
+
+int subject_enter_second(subject *s, subject *other)
+{
+    char text[SUBJECT_TEXT];
+
+    *other = *s;
+    other->is_second = 1;
+    if (s->link != NULL) {
+        return s->link->second(s->link->state, 1);
+    }
+    if (s->second == NULL &&
+        s->table->open(&s->second, s->device_index,
+                       (mxo_text){text, sizeof text}) != MXO_OK) {
+        s->second = NULL;
+    }
+    other->second = other->ctx = s->second;
+    return s->second != NULL;
+}
+
+void subject_leave_second(subject *s, const subject *other)
+{
+    s->n_placed = other->n_placed;
+    subject_turn_to(s);
+}
+
 void subject_close(subject *s)
 {
     if (s->second != NULL) {

@@ -32,15 +32,9 @@ static int can_stand(const stage *g, waiting_kind kind)
                : g->takes_noise && launch_places(g) < LAUNCH_PLACES;
 }
 
-/* One of them, drawn by the call; N_WAITING: none.  The same call alone is not
-   worth a run of every call. */
-static waiting_kind draw_waiting(const stage *g)
+/* One of them; N_WAITING: none. */
+static waiting_kind draw_waiting(const stage *g, uint64_t drawn)
 {
-    const uint64_t drawn = launch_hash(g) >> 21;
-
-    if (!can_stand(g, WAITING_OTHER) && !can_stand(g, WAITING_OPERATION)) {
-        return N_WAITING;
-    }
     for (uint64_t i = 0; i < N_WAITING; i++) {
         const waiting_kind kind = (waiting_kind)((drawn + i) % N_WAITING);
 
@@ -58,11 +52,19 @@ static int can_wait(const subject *s)
                            : s->table->stream_open != NULL;
 }
 
-static mxo_status place_waiting(stage *beside, const stage *g,
+/* The same call alone is not worth a run of every call. */
+static waiting_kind draw_in_one(const stage *g)
+{
+    return can_wait(g->s) && (can_stand(g, WAITING_OTHER) ||
+                              can_stand(g, WAITING_OPERATION))
+               ? draw_waiting(g, launch_hash(g) >> 21)
+               : N_WAITING;
+}
+
+/* s: the subject in the context of the call that waits. */
+static mxo_status place_waiting(stage *beside, const stage *g, subject *s,
                                 waiting_kind kind, mxo_text why)
 {
-    subject *s = g->s;
-
     return kind == WAITING_OTHER
                ? stage_place_call(beside, s, s->other, s->other_out, 1, why)
            : kind == WAITING_OPERATION
@@ -105,7 +107,7 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
                               mxo_text why)
 {
     subject *s = g->s;
-    const waiting_kind kind = can_wait(s) ? draw_waiting(g) : N_WAITING;
+    const waiting_kind kind = draw_in_one(g);
     stage beside;
 
     if (kind == N_WAITING) {
@@ -120,7 +122,7 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
     mxo_status status =
         checked_turn(g, launch_draw(g) & (LAUNCH_STREAM | graph), why);
 
-    if (status == MXO_OK && place_waiting(&beside, g, kind, why) == MXO_OK) {
+    if (status == MXO_OK && place_waiting(&beside, g, s, kind, why) == MXO_OK) {
         beside.may_refuse = kind == WAITING_OTHER;
         g->beside = &beside;
         g->n_beside = launch_places(g);
@@ -133,6 +135,93 @@ static mxo_status run_waiting(stage *g, tensor_set *out, run_checks *d,
         say_what_waits(g, kind, status, d, why);
     }
     g->is_busy = 0;
+    return status;
+}
+
+/* May it be so in two contexts? */
+static int can_wait_in_two(const subject *s)
+{
+    return s->link != NULL ? s->link->has_behind_context
+                           : s->table->stream_open != NULL;
+}
+
+/* One small call in four, and some others; each of these where an operation has
+   few cases, so that many others stand beside it: which call waits in the
+   second context; N_WAITING: none. */
+static waiting_kind draw_in_two(const stage *g)
+{
+    const uint64_t drawn = launch_hash(g) >> 50;
+
+    return can_wait_in_two(g->s) && launch_is_chosen(g, 1 << 12) &&
+                   (g->s->n_before > 1 || (drawn & 3) == 0)
+               ? draw_waiting(g, drawn >> 3)
+               : N_WAITING;
+}
+
+static void say_in_two(stage *g, waiting_kind kind, unsigned ways,
+                       tensor_set *out, mxo_status status, run_checks *d,
+                       mxo_text why)
+{
+    const char *const where = g->is_behind ? "before it" : "behind it";
+    const char *const in_two = "where a call waits in each of two contexts";
+    char words[SUBJECT_TEXT];
+
+    if (kind == WAITING_OPERATION) {
+        (void)snprintf(words, sizeof words, "%s, one of another operation %s",
+                       in_two, where);
+        call_before_add_words(words, call_before_drawn(g), status, d, why);
+        return;
+    }
+    (void)snprintf(words, sizeof words, "%s, %s%s %s", in_two,
+                   kind == WAITING_OTHER ? "one of other "
+                                         : "the same on noise",
+                   kind == WAITING_OTHER ? g->s->other_has : "", where);
+    checked_add_cause(g, ways, words, out, status, d, why);
+}
+
+/* One call waits in each of two contexts: what a subject keeps of the process
+   in place of the context is the other one's by then. */
+static mxo_status run_in_two(stage *g, tensor_set *out, run_checks *d,
+                             mxo_text why)
+{
+    subject *s = g->s;
+    const waiting_kind kind = draw_in_two(g);
+    mxo_status status = MXO_OK;
+    unsigned ways = 0;
+    char text[SUBJECT_TEXT];
+    subject other;
+    stage beside;
+
+    if (kind == N_WAITING || !subject_enter_second(s, &other)) {
+        return MXO_OK;
+    }
+    memset(&beside, 0, sizeof beside);
+    other.host_align = 0; /* no fence */
+    const int is_placed =
+        place_waiting(&beside, g, &other, kind,
+                      (mxo_text){text, sizeof text}) == MXO_OK;
+
+    subject_leave_second(s, &other);
+    s->n_placed++; /* the other's workspace */
+    if (is_placed) {
+        beside.may_refuse = kind == WAITING_OTHER;
+        g->is_over = 0;
+        g->is_behind = (int)(launch_hash(g) >> 52 & 1);
+        ways = launch_draw(g) &
+               (LAUNCH_STREAM |
+                (g->is_behind && !launch_may_be_behind(s) ? 0u : LAUNCH_GRAPH));
+        status = checked_turn(g, ways, why);
+        g->beside = &beside;
+        g->n_beside = launch_places(g);
+        status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
+        g->beside = NULL;
+    }
+    subject_turn_to(&other);
+    stage_release(&beside);
+    subject_turn_to(s);
+    if (checked_is_wrong(status, d)) {
+        say_in_two(g, kind, ways, out, status, d, why);
+    }
     return status;
 }
 
@@ -251,10 +340,11 @@ static mxo_status run_growing(stage *g, stage *larger, int i, tensor_set *out,
     status = status == MXO_OK ? checked_run(g, 1, 1, out, d, why) : status;
     g->grown = g->beside = NULL;
     if (checked_is_wrong(status, d)) {
-        checked_add_words(i == LARGER_CAPTURED
+        checked_add_cause(g, ways,
+                          i == LARGER_CAPTURED
                               ? "with a larger call between capture and launch"
                               : "with a larger call behind it",
-                          status, d, why);
+                          out, status, d, why);
     }
     return status;
 }
@@ -284,7 +374,8 @@ mxo_status growing_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why)
 
 mxo_status waiting_runs(stage *g, tensor_set *out, run_checks *d, mxo_text why)
 {
-    const mxo_status status = run_waiting(g, out, d, why);
+    mxo_status status = run_waiting(g, out, d, why);
 
+    status = checked_is_wrong(status, d) ? status : run_in_two(g, out, d, why);
     return checked_is_wrong(status, d) ? status : run_chained(g, out, d, why);
 }

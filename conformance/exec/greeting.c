@@ -25,7 +25,8 @@ static const struct {
              {CAN_BEHIND, "behind"},
              {CAN_BEHIND_GRAPH, "behind_graph"},
              {CAN_CLOSE, "close"},
-             {CAN_MEANWHILE, "meanwhile"}};
+             {CAN_MEANWHILE, "meanwhile"},
+             {CAN_BEHIND_CONTEXT, "behind_context"}};
 
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -108,6 +109,11 @@ static int read_does(greeting *g, const json_t *list, mxo_text why)
         (g->can & (CAN_BEHIND | CAN_GRAPH)) != (CAN_BEHIND | CAN_GRAPH)) {
         return no(why, "it does behind_graph and not %s",
                   (g->can & CAN_GRAPH) == 0 ? "graph" : "behind");
+    }
+    if ((g->can & CAN_BEHIND_CONTEXT) != 0 &&
+        (g->can & (CAN_BEHIND | CAN_CONTEXTS)) != (CAN_BEHIND | CAN_CONTEXTS)) {
+        return no(why, "it does behind_context and not %s",
+                  (g->can & CAN_CONTEXTS) == 0 ? "contexts" : "behind");
     }
     return (g->can & CAN_TIME) != 0 && (g->can & CAN_TIME_COPY) == 0
                ? no(why, "it does time and not %s", "time_copy")

@@ -25,7 +25,8 @@ typedef enum greeting_can {
     CAN_BEHIND_GRAPH = 4096,
     CAN_CLOSE = 8192,
     CAN_MEANWHILE = 16384,
-    CAN_LAST = CAN_MEANWHILE
+    CAN_BEHIND_CONTEXT = 32768,
+    CAN_LAST = CAN_BEHIND_CONTEXT
 } greeting_can;
 
 typedef struct greeting {

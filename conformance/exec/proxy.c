@@ -257,25 +257,6 @@ static void proxy_keep(void *ctx)
     (void)ctx;
 }
 
-static void link_fence(void *state, const fence_place *f, void *buffer)
-{
-    proxy *p = state;
-    const uint64_t base =
-        proxy_has_memory(p) ? 0 : number_of(buffer) - PROXY_HANDLE;
-    json_t *o = json_object();
-
-    p->fences = p->fences == NULL ? json_array() : p->fences;
-    (void)json_object_set_new(o, "name", json_string(f->name));
-    (void)json_object_set_new(
-        o, "side", json_string(f->side == FENCE_BEFORE ? "before" : "behind"));
-    (void)json_object_set_new(o, "edge", json_u64(base + f->edge));
-    (void)json_object_set_new(o, "at", json_u64(base + f->page));
-    if (proxy_has_memory(p)) {
-        (void)json_object_set_new(o, "buffer", json_u64(number_of(buffer)));
-    }
-    (void)json_array_append_new(p->fences, o);
-}
-
 static void run_ahead(void *state, int n_runs)
 {
     proxy *p = state;
@@ -284,7 +265,7 @@ static void run_ahead(void *state, int n_runs)
 }
 
 static void run_behind(void *state, const mxo_call *call, void *graph,
-                       void *stream, int n_runs)
+                       void *stream, int n_runs, int is_second)
 {
     proxy *p = state;
 
@@ -297,6 +278,10 @@ static void run_behind(void *state, const mxo_call *call, void *graph,
     }
     if (n_runs > 1) {
         (void)json_object_set_new(p->behind, "runs", json_integer(n_runs));
+    }
+    if (is_second != p->in_second) {
+        (void)json_object_set_new(p->behind, "context",
+                                  json_integer(is_second));
     }
 }
 
@@ -357,22 +342,24 @@ static void fill_table(proxy *p)
         .time = can & CAN_TIME ? proxy_time : NULL,
         .time_copy = can & CAN_TIME_COPY ? proxy_time_copy : NULL};
     proxy_fill_launches(p);
-    p->link = (subject_link){.state = p,
-                             .has_fence = (can & CAN_FENCE) != 0,
-                             .has_runs = proxy_has_memory(p),
-                             .begin = proxy_begin,
-                             .fence = link_fence,
-                             .has_behind = (can & CAN_BEHIND) != 0,
-                             .has_behind_graph = (can & CAN_BEHIND_GRAPH) != 0,
-                             .left = p->hello.left,
-                             .ahead = run_ahead,
-                             .behind = run_behind,
-                             .has_meanwhile = (can & CAN_MEANWHILE) != 0,
-                             .meanwhile = run_meanwhile,
-                             .second = use_second,
-                             .close_second = close_second,
-                             .seen = proxy_seen,
-                             .say = proxy_say};
+    p->link =
+        (subject_link){.state = p,
+                       .has_fence = (can & CAN_FENCE) != 0,
+                       .has_runs = proxy_has_memory(p),
+                       .begin = proxy_begin,
+                       .fence = proxy_fence,
+                       .has_behind = (can & CAN_BEHIND) != 0,
+                       .has_behind_graph = (can & CAN_BEHIND_GRAPH) != 0,
+                       .has_behind_context = (can & CAN_BEHIND_CONTEXT) != 0,
+                       .left = p->hello.left,
+                       .ahead = run_ahead,
+                       .behind = run_behind,
+                       .has_meanwhile = (can & CAN_MEANWHILE) != 0,
+                       .meanwhile = run_meanwhile,
+                       .second = use_second,
+                       .close_second = close_second,
+                       .seen = proxy_seen,
+                       .say = proxy_say};
 }
 
 /* What its hello named must be what it says when it is asked. */

@@ -91,6 +91,26 @@ static mxo_status proxy_capture(void *ctx, const mxo_call *call, void **graph,
                       why);
 }
 
+void proxy_fence(void *state, const fence_place *f, void *buffer)
+{
+    proxy *p = state;
+    const uint64_t base =
+        proxy_has_memory(p) ? 0 : (uint64_t)(uintptr_t)buffer - PROXY_HANDLE;
+    json_t *o = json_object();
+
+    p->fences = p->fences == NULL ? json_array() : p->fences;
+    (void)json_object_set_new(o, "name", json_string(f->name));
+    (void)json_object_set_new(
+        o, "side", json_string(f->side == FENCE_BEFORE ? "before" : "behind"));
+    (void)json_object_set_new(o, "edge", json_u64(base + f->edge));
+    (void)json_object_set_new(o, "at", json_u64(base + f->page));
+    if (proxy_has_memory(p)) {
+        (void)json_object_set_new(o, "buffer",
+                                  json_u64((uint64_t)(uintptr_t)buffer));
+    }
+    (void)json_array_append_new(p->fences, o);
+}
+
 void proxy_add_launch(json_t *o, void *graph, void *stream)
 {
     (void)json_object_set_new(o, "graph", json_u64((uint64_t)(uintptr_t)graph));

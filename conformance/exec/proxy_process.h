@@ -74,6 +74,8 @@ mxo_status proxy_download(void *ctx, void *dst, void *buffer, uint64_t offset,
 /* What a request to launch says. */
 void proxy_add_launch(json_t *o, void *graph, void *stream);
 void proxy_fill_launches(proxy *p);
+/* Of subject_link. */
+void proxy_fence(void *state, const fence_place *f, void *buffer);
 /* Start it and read its hello. */
 mxo_status proxy_greet(proxy *p, greeting *g, mxo_text why);
 

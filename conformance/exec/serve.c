@@ -145,7 +145,7 @@ static json_t *list_does(const server *s)
         (t->workspace != NULL ? CAN_WORKSPACE : 0) |
         (t->stream_open != NULL ? CAN_STREAM : 0) |
         (t->capture != NULL ? CAN_GRAPH | CAN_BEHIND_GRAPH : 0) | CAN_CONTEXTS |
-        CAN_CLOSE | CAN_MEANWHILE | CAN_BEHIND;
+        CAN_CLOSE | CAN_MEANWHILE | CAN_BEHIND | CAN_BEHIND_CONTEXT;
     json_t *list = json_array();
 
     for (unsigned bit = 1; bit <= CAN_LAST; bit *= 2) {

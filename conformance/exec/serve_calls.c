@@ -51,15 +51,25 @@ typedef struct made {
     void *stream;
 } made;
 
-static mxo_status make(server *s, const made *m, mxo_text why)
+static mxo_status make(server *s, void *ctx, const made *m, mxo_text why)
 {
-    return m->call != NULL ? s->table->run(s->ctx, m->call, why)
-                           : s->table->launch(s->ctx, m->graph, m->stream, why);
+    return m->call != NULL ? s->table->run(ctx, m->call, why)
+                           : s->table->launch(ctx, m->graph, m->stream, why);
 }
 
 static void *handle_in(const json_t *request, const char *key)
 {
     return (void *)(uintptr_t)serve_number_in(request, key);
+}
+
+/* The context of what stands behind: that of the request, or another that is
+   open. */
+static void *context_behind(const server *s, const json_t *behind)
+{
+    const json_t *context = json_object_get(behind, "context");
+    void *const named = s->contexts[json_integer_value(context) == 1];
+
+    return context == NULL || named == NULL ? s->ctx : named;
 }
 
 /* What a request wants behind its own call: a graph, or a call, read into r,
@@ -76,10 +86,11 @@ static mxo_status make_behind(server *s, const json_t *behind, read_call *r)
         return MXO_OK;
     }
     const uint64_t n_runs = serve_number_in(behind, "runs");
-    mxo_status status = make(s, &m, (mxo_text){text, sizeof text});
+    void *const ctx = context_behind(s, behind);
+    mxo_status status = make(s, ctx, &m, (mxo_text){text, sizeof text});
 
     for (uint64_t i = 1; status == MXO_OK && i < n_runs; i++) {
-        status = make(s, &m, (mxo_text){text, sizeof text});
+        status = make(s, ctx, &m, (mxo_text){text, sizeof text});
     }
     if (status != MXO_E_NOMEM && status < MXO_E_DEVICE) {
         return MXO_OK;
@@ -87,6 +98,19 @@ static mxo_status make_behind(server *s, const json_t *behind, read_call *r)
     text[sizeof text - 1] = '\0';
     memcpy(s->text, text, sizeof text);
     return status;
+}
+
+/* The context of what stands behind first.  text: of a failure; "" else. */
+static mxo_status wait_for(server *s, const json_t *behind, mxo_text text)
+{
+    void *const ctx = context_behind(s, behind);
+    const mxo_status other =
+        ctx == s->ctx ? MXO_OK : s->table->synchronize(ctx, text);
+    char unheard[64];
+    const mxo_status own = s->table->synchronize(
+        s->ctx, other == MXO_OK ? text : (mxo_text){unheard, sizeof unheard});
+
+    return other == MXO_OK ? own : other;
 }
 
 /* Once, or more often before one synchronize(). */
@@ -97,25 +121,25 @@ static void make_and_reply(server *s, const made *m, const json_t *request)
 
     process_state_reset(s->order);
     raise_fences(s, json_object_get(request, "fence"));
-    mxo_status status = make(s, m, serve_text_of(s));
+    const json_t *beside = json_object_get(request, "behind");
+    mxo_status status = make(s, s->ctx, m, serve_text_of(s));
 
     for (uint64_t i = 1; status == MXO_OK && i < n_runs; i++) {
-        status = make(s, m, serve_text_of(s));
+        status = make(s, s->ctx, m, serve_text_of(s));
     }
     s->text[sizeof s->text - 1] = '\0';
     if (status == MXO_OK) {
-        status = make_behind(s, json_object_get(request, "behind"), &behind);
+        status = make_behind(s, beside, &behind);
     }
     if (status == MXO_OK &&
         json_is_true(json_object_get(request, "meanwhile"))) {
         launch_meanwhile(s->table, s->ctx, m->call);
     }
     if (status == MXO_OK) {
-        status = s->table->synchronize(s->ctx, serve_text_of(s));
+        status = wait_for(s, beside, serve_text_of(s));
     } else {
         char unheard[64];
-        (void)s->table->synchronize(s->ctx,
-                                    (mxo_text){unheard, sizeof unheard});
+        (void)wait_for(s, beside, (mxo_text){unheard, sizeof unheard});
     }
     const int is_fenced = fence_is_intact();
 

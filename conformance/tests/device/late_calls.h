@@ -3,7 +3,8 @@
    each of them, read at once or then by a pointer; the last alone; the last
    first; the last four, sixteen or 32; or wrong where another waits before it,
    or four, or gives what it reads, or where a buffer comes or gets bytes
-   meanwhile. */
+   meanwhile; or, of two contexts that have a call waiting, those of one alone.
+ */
 #ifndef MXO_LATE_CALLS_H
 #define MXO_LATE_CALLS_H
 
@@ -11,6 +12,7 @@ enum { MOST_LATE = 64 };
 
 static struct {
     job job;
+    const void *ctx;
     const mxo_call *call; /* to be read then; NULL: job is what was read */
     int is_spoilt;
 } late[MOST_LATE];
@@ -26,6 +28,8 @@ static int is_late(const char *fault)
            strcmp(fault, "behind-waiting") == 0 ||
            strcmp(fault, "reads-early") == 0 ||
            strcmp(fault, "four-wait") == 0 ||
+           strcmp(fault, "first-of-contexts") == 0 ||
+           strcmp(fault, "last-of-contexts") == 0 ||
            strncmp(fault, "ring-of-", 8) == 0 ||
            strcmp(fault, "alloc-meanwhile") == 0 ||
            strcmp(fault, "upload-meanwhile") == 0;
@@ -67,17 +71,29 @@ static int places_of(const char *fault)
     return MOST_LATE;
 }
 
-static mxo_status late_run(const char *fault, const mxo_call *call,
-                           mxo_text why)
+/* A call of another context waits: it or this one is lost. */
+static int is_lost(const char *fault, const void *ctx)
+{
+    const int is_other = n_late > 0 && late[0].ctx != ctx;
+
+    if (is_other && strcmp(fault, "last-of-contexts") == 0) {
+        n_late = 0;
+    }
+    return is_other && strcmp(fault, "first-of-contexts") == 0;
+}
+
+static mxo_status late_run(const char *fault, const void *ctx,
+                           const mxo_call *call, mxo_text why)
 {
     job j;
     const mxo_status status = check(call, &j, why);
 
-    if (status == MXO_OK) {
+    if (status == MXO_OK && !is_lost(fault, ctx)) {
         const int ring = places_of(fault);
         n_late = strcmp(fault, "one-place") == 0 ? 0 : n_late % MOST_LATE;
         const int i = n_late % ring;
         late[i].job = j;
+        late[i].ctx = ctx;
         late[i].call = strcmp(fault, "ok-pointer") == 0 ? call : NULL;
         late[i].is_spoilt = is_spoilt_by_waiting(fault, &j);
         n_places = ring;

@@ -248,7 +248,7 @@ static mxo_status state_run(void *ctx, const mxo_call *call, mxo_text why)
         return status;
     }
     if (given != NULL && is_late(given)) {
-        return late_run(given, call, why);
+        return late_run(given, ctx, call, why);
     }
     if (call->n_in == 0 || call->n_out == 0 || call->out[0].n_bytes < 4) {
         const mxo_status status = example_run(ctx, call, why);
