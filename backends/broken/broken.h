@@ -199,6 +199,8 @@ mxo_status broken_fail(mxo_status status, mxo_text why, const char *sentence);
 mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why);
 /* Is a limit below zero none, or no clamp at all, to its dialect? */
 int broken_takes_any_limit(const mxo_call *call);
+/* A unit with u or u + 1 behind the silu, and nothing between. */
+int broken_is_two_way(const mxo_call *call);
 
 /* double_double.c: double-double. */
 static inline dd broken_dd(double x)

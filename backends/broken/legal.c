@@ -51,14 +51,17 @@ static int fits_constants(const mxo_call *call)
     return !(alpha != alpha || beta != beta) && scale >= 0 && isfinite(scale);
 }
 
-/* A unit with u or u + 1 behind the silu, and nothing between. */
+int broken_is_two_way(const mxo_call *call)
+{
+    return call_is(call, "dialect", "aiter") ||
+           call_is(call, "dialect", "aiter_triton");
+}
+
 static int fits_two_way(const mxo_call *call)
 {
     const float beta = (float)call_number(call, "beta");
-    const int is_two_way = call_is(call, "dialect", "aiter") ||
-                           call_is(call, "dialect", "aiter_triton");
 
-    return !is_two_way || beta == 0 || beta == 1;
+    return !broken_is_two_way(call) || beta == 0 || beta == 1;
 }
 
 /* Rows are 31 bits, of AITER 24 of a token and 7 of a slot. */

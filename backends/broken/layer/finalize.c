@@ -200,6 +200,7 @@ mxo_status broken_moe_permute(const broken *b, const mxo_call *call,
 {
     const mxo_tensor *x = call_in(call, "x");
     const mxo_tensor *y = call_out(call, "y");
+    const mxo_tensor *valid = call_in(call, "num_valid");
     const size_t bytes = (size_t)x->shape[1];
     const int pad = IS(E65) ? 0 : (int)call_number(call, "pad");
 
@@ -209,6 +210,9 @@ mxo_status broken_moe_permute(const broken *b, const mxo_call *call,
     if (call_number(call, "per_pair") != 0 &&
         x->shape[0] % (uint64_t)call_number(call, "top_k") != 0) {
         return broken_fail(MXO_E_SHAPE, why, "x has no row for every pair");
+    }
+    if (valid != NULL && broken_elems(valid) == 0) {
+        return broken_fail(MXO_E_SHAPE, why, "num_valid is empty");
     }
     for (uint64_t r = 0; r < y->shape[0]; r++) {
         const int64_t from = source(b, call, (int64_t)r);

@@ -116,7 +116,8 @@ static int read_layout(const broken *b, lay *l, const char *name,
 {
     const lay_row *row = lay_row_of(name);
 
-    if (row == NULL ||
+    if (row == NULL || (!lay_takes_width(row, elem_bytes) && !IS(RF58)) ||
+        (!lay_knows(row, name) && !IS(RF59)) ||
         lay_read(l, row, row->map, name, elem_bytes, extent) != 0) {
         return -1;
     }
@@ -317,7 +318,10 @@ mxo_status broken_move(const broken *b, const char *name,
     }
     const int to_records = step->back && strchr(m.row->map, '@') != NULL;
 
-    if (read_layout(m.b, &m.l, name, lay_width(step->back ? m.x : m.y),
+    const int is_kept = strcmp(m.row->values, "keep") == 0;
+
+    if (read_layout(m.b, &m.l, name,
+                    lay_width(step->back || is_kept ? m.x : m.y),
                     to_records ? m.y->shape : m.x->shape) != 0) {
         return broken_fail(MXO_E_SHAPE, why, "the layout does not fit");
     }
@@ -349,38 +353,61 @@ mxo_status broken_layout_apply(const broken *b, const mxo_call *call,
                : broken_move(b, call_text(call, "layout"), &step, why);
 }
 
-/* One part of a record: what is there stays there. */
-static mxo_status put_part(const broken *b, const mxo_call *call,
-                           const char *part, int is_over, mxo_text why)
+/* One part of a record, and the buffer as that part sees it. */
+typedef struct record_part {
+    mover m;
+    mxo_tensor y;
+} record_part;
+
+static mxo_status read_part(const broken *b, const mxo_call *call,
+                            const char *part, record_part *p, mxo_text why)
 {
     const char *record = call_text(call, "record");
     const int id = (int)strcspn(record, "/");
-    mxo_tensor y = *call_out(call, "y");
+    mover *const m = &p->m;
     char name[128];
-    mover m = {.b = b, .x = call_in(call, part), .y = &y, .is_over = is_over};
 
     (void)snprintf(name, sizeof name, "%.*s_%s%s", id, record, part,
                    record + id);
-    m.row = lay_row_of(name);
-    if (m.x == NULL || m.row == NULL) {
-        return broken_fail(MXO_E_UNSUPPORTED, why, "no such record here");
+    *m = (mover){.b = b, .row = lay_row_of(name), .x = call_in(call, part)};
+    m->y = &p->y;
+    p->y = *call_out(call, "y");
+    if (m->x == NULL || m->row == NULL) {
+        return broken_fail(MXO_E_PARAM, why, "no such record here");
     }
-    y.dtype = m.x->dtype;
-    y.rank = 1;
-    y.shape[0] = y.n_bytes / lay_width(m.x);
-    if (read_layout(b, &m.l, name, lay_width(m.x), m.x->shape) != 0) {
-        return broken_fail(MXO_E_SHAPE, why, "the record does not fit");
-    }
-    forward(&m, NULL);
-    return MXO_OK;
+    p->y.dtype = m->x->dtype;
+    p->y.rank = 1;
+    p->y.shape[0] = p->y.n_bytes / lay_width(m->x);
+    return read_layout(b, &m->l, name, lay_width(m->x), m->x->shape) != 0 ||
+                   m->l.n_records == 0
+               ? broken_fail(MXO_E_SHAPE, why, "the record does not fit")
+               : MXO_OK;
 }
 
+static uint64_t memory_bytes(const mover *m)
+{
+    return m->l.n_units / parts(&m->l) * lay_width(m->x);
+}
+
+/* What the codes left there stays beside the scales. */
 mxo_status broken_layout_record(const broken *b, const mxo_call *call,
                                 mxo_text why)
 {
-    MXO_TRY(put_part(b, call, "codes", 0, why));
+    record_part codes;
+    record_part scale;
+
+    MXO_TRY(read_part(b, call, "codes", &codes, why));
+    MXO_TRY(read_part(b, call, "scale", &scale, why));
+    const uint64_t n = memory_bytes(&codes.m);
+
+    if (memory_bytes(&scale.m) > n ||
+        (memory_bytes(&scale.m) < n && !IS(RF57))) {
+        return broken_fail(MXO_E_SHAPE, why, "codes and scales do not fit");
+    }
+    forward(&codes.m, NULL);
+    scale.m.is_over = 1;
     if (!IS(EN20)) {
-        MXO_TRY(put_part(b, call, "scale", 1, why));
+        forward(&scale.m, NULL);
     }
     return MXO_OK;
 }

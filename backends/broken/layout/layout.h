@@ -17,6 +17,7 @@ enum { LAY_ANYTHING = -1 };                           /* pad not defined */
 
 typedef struct lay_row {
     const char *id;
+    const char *bits;
     const char *values;
     const char *params;
     const char *where;
@@ -72,6 +73,10 @@ typedef struct lay_at {
 
 /* The row of a layout name, NULL. */
 const lay_row *lay_row_of(const char *name);
+/* Does the row move elements of that size, and has it the parameters that stand
+   behind a layout's name? */
+int lay_takes_width(const lay_row *row, uint32_t elem_bytes);
+int lay_knows(const lay_row *row, const char *name);
 /* 0, or -1 if map (of the row, or another one) does not fit the extents. */
 int lay_read(lay *l, const lay_row *row, const char *map, const char *name,
              uint32_t elem_bytes, const uint64_t *extent);

@@ -48,6 +48,21 @@ static const char *value_in(const char *words, const char *key, size_t n)
     return NULL;
 }
 
+/* Is each "/key=value" behind the name a parameter of the row? */
+static int knows(const conversion *c, const char *name)
+{
+    int known = 1;
+
+    for (const char *p = name; (p = strchr(p, '/')) != NULL && known;) {
+        const size_t n = strspn(++p, "abcdefghijklmnopqrstuvwxyz_0123456789");
+        char key[32];
+
+        (void)snprintf(key, sizeof key, "%.*s", (int)n, p);
+        known = n > 0 && p[n] == '=' && value_in(c->params, key, n) != NULL;
+    }
+    return known;
+}
+
 /* The chain with $name filled in. */
 static void fill_in(const conversion *c, const char *name, const char *chain,
                     char *to)
@@ -166,6 +181,9 @@ mxo_status broken_layout_convert(const broken *b, const mxo_call *call,
 
     if (c == NULL || call_number(call, "input_scale") != 0) {
         return broken_fail(MXO_E_UNSUPPORTED, why, "no such conversion here");
+    }
+    if (!knows(c, call_text(call, "conversion")) && !IS(RF59)) {
+        return broken_fail(MXO_E_PARAM, why, "no such parameter here");
     }
     /* All six are checked before the first is written. */
     for (int at = 0; at < 2 * TENSORS; at++) {

@@ -8,7 +8,7 @@
 static const lay_row rows[] = {
 #define MXO_LAYOUT(id, bits, values, params, where, needs, map, summary, \
                    source)                                               \
-    {id, values, params, where, map},
+    {id, bits, values, params, where, map},
 #include <mxoracle/layouts.def>
 #undef MXO_LAYOUT
 };
@@ -159,6 +159,48 @@ static void override(lay_names *names, const char *name)
         }
         name += strcspn(name, "/");
     }
+}
+
+int lay_takes_width(const lay_row *row, uint32_t elem_bytes)
+{
+    const char *at = row->bits;
+    int takes = strcmp(row->bits, "any") == 0;
+
+    while (*at != '\0' && !takes) {
+        char *end;
+
+        takes = strtoull(at, &end, 10) == 8 * (uint64_t)elem_bytes;
+        at = *end == '|' ? end + 1 : end;
+    }
+    return takes;
+}
+
+/* Is it one of "name=value name=value"? */
+static int has_param(const char *params, const char *key)
+{
+    char name[LAY_WORD];
+    int has = 0;
+
+    for (blanks(&params); *params != '\0' && !has; blanks(&params)) {
+        word(&params, name);
+        has = strcmp(name, key) == 0;
+        params += strcspn(params, " ");
+    }
+    return has;
+}
+
+int lay_knows(const lay_row *row, const char *name)
+{
+    char key[LAY_WORD];
+    int knows = 1;
+
+    for (name += strcspn(name, "/"); *name == '/' && knows;) {
+        name++;
+        word(&name, key);
+        knows = *name == '=' && has_param(row->params, key);
+        name += strcspn(name, "/");
+    }
+    return knows;
 }
 
 static int read_digit(lay *l, const lay_names *names, const char **s, int axis)

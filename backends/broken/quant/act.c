@@ -23,6 +23,7 @@ typedef struct glu_call {
     uint64_t source_rows;
     uint64_t tile; /* rows that share an expert */
     int takes_any_limit;
+    int is_two_way; /* beta is 0 or 1 */
     glu common;
     int halves;
     int up_first;
@@ -210,6 +211,7 @@ static glu_call read_call(const broken *b, const mxo_call *call)
     k.row = call_in(call, "row");
     k.expert = call_in(call, "expert");
     k.takes_any_limit = broken_takes_any_limit(call);
+    k.is_two_way = broken_is_two_way(call) && !IS(RF54);
     k.tile = (uint64_t)call_number(call, "tile");
     k.alpha = call_in(call, "alpha");
     k.beta = call_in(call, "beta");
@@ -301,7 +303,8 @@ static int fits_expert(const glu_call *k, uint64_t e)
     const double beta = k->beta == NULL ? 0 : broken_load(k->beta, e);
 
     return (k->takes_any_limit || broken_load(k->limit, e) >= 0) &&
-           alpha == alpha && beta == beta;
+           (!k->is_two_way || beta == 0 || beta == 1) && alpha == alpha &&
+           beta == beta;
 }
 
 /* Whether each row and each row's expert is one that there is, with constants
