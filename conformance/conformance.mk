@@ -86,6 +86,7 @@ libdraw_la_SOURCES = \
 	%reldir%/data/fills_ids.c \
 	%reldir%/data/fills_nudged.c \
 	%reldir%/data/fills_random.c \
+	%reldir%/data/fills_specials.c \
 	%reldir%/data/fills_ties.c \
 	%reldir%/data/kinds.def \
 	%reldir%/draw/decode.c \

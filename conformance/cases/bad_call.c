@@ -44,6 +44,13 @@ static const fill_row fills[] = {
 #define TENSOR(t) VECTOR(t) "|turned." t
 #define MEMORY(t) "missing." t "|bytes." t "|vast." t
 #define KINDS(t) MEMORY(t) "|dtype." t
+/* Of a vector whose length is nobody else's. */
+#define MAP                                                                 \
+    "missing.expert_map|dtype.expert_map|flat.expert_map|bytes.expert_map|" \
+    "vast.expert_map"
+#define GIVEN                                                                \
+    ",input_scale=given,quant=quant.static,quant_element=e4m3fn,quant_rule=" \
+    "divide"
 
 static const grid_row grid[] = {
     {1, 0, ROUTE "top_k=-1|0|9|2147483647"},
@@ -394,6 +401,81 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm1:tokens=3,topk=1,experts=2,hidden=64,inter=32,"
      "order=hopper_wgmma,promote=3"},
+    /* records that codes and scales do not share, or that nobody has */
+    {2, 0, "layout.record:experts=3,rows=16,cols=48,groups=0|2|4"},
+    {2, 0, "layout.record:experts=3,rows=16,cols=47,groups=3"},
+    {2, 0,
+     "layout.record:record=ggml.mxfp4_x4|ggml.mxfp4_x8|ggml.ik_mxfp4_r8,"
+     "experts=3,rows=17,cols=48,groups=3"},
+    {2, 0,
+     "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=3,rows=4,"
+     "cols=96,groups=2|6"},
+    {2, 0,
+     "layout.record:record=ggml.nvfp4,scale=e4m3,experts=3,rows=4,cols=96,"
+     "groups=11"},
+    {2, 0,
+     "layout.record:record=ggml|ggml.mxfp4_codes|ggml.mxfp4/none=1|mxo.hopper|"
+     "triton.hopper,experts=3,rows=16,cols=48,groups=3"},
+    {2, 0, "layout.record:scale=f16,experts=3,rows=16,cols=48,groups=3"},
+    {2, 0, /* elements of another size, parameters of another layout */
+     APPLY ",layout=marlin.scale,dtype=bf16|f32"},
+    {2, 0, APPLY ",layout=ggml.q8_0_scale|deepgemm.transpose_sf_for_utccp"},
+    {2, 0, APPLY ",layout=marlin.scale/none=1|aiter.shuffle_weight/out=32"},
+    {2, 0,
+     "layout.convert:conversion=humming/none=1,experts=1,inter=64,hidden=128"},
+    {2, 0, /* tensors that few calls have */
+     "act.glu_quant:dialect=deepgemm_mega,rows=3,cols=256,flaw=" TENSOR(
+         "gate") "|" TENSOR("up") "|" VECTOR("topk_weight")},
+    {2, 0,
+     "format.encode:n=64,tie=sr,flaw=short.rand|long.rand|" KINDS("rand")},
+    {2, 0,
+     "layout.convert:conversion=identity,experts=2,inter=32,hidden=96,"
+     "input_scale=1,flaw=" KINDS("w13_input_scale") "|" KINDS(
+         "w2_input_scale")},
+    {2, 0, FIRST ",map=1,global=9,flaw=" MAP},
+    {2, 0, SECOND ",map=1,global=9,flaw=" MAP},
+    {2, 0, ROUTED "top_k=2,map=1,global=9,flaw=" MAP},
+    {2, 0, NVFP4_FIRST ",map=1,global=9,flaw=" MAP},
+    {2, 0, NVFP4_SECOND ",map=1,global=9,flaw=" MAP},
+    {2, 0, NVFP4_LAYER ",map=1,global=9,flaw=" MAP},
+    {2, 0,
+     FIRST
+     ",per_expert=all,flaw=" VECTOR("gemm1_alpha") "|" VECTOR("gemm1_beta")},
+    {2, 0, FIRST ",bias=bf16,flaw=" TENSOR("w13_bias")},
+    {2, 0, SECOND ",bias=bf16,flaw=" TENSOR("w2_bias")},
+    {2, 0,
+     ROUTED "top_k=2,bias=bf16,flaw=" TENSOR("w13_bias") "|" TENSOR("w2_bias")},
+    {2, 0, FIRST ",from=e2m1,flaw=" TENSOR("x_scale")},
+    {2, 0,
+     ROUTED "dialect=trtllm_deepseek_v3,top_k=2,correction=f32,flaw=" VECTOR(
+         "correction_bias")},
+    {2, 0, ROUTED "top_k=2,from=e2m1,flaw=" TENSOR("x_scale")},
+    {2, 0,
+     FIRST GIVEN ",flaw=missing.w13_input_scale|dtype.w13_input_scale|"
+                 "short.w13_input_scale|long.w13_input_scale"},
+    {2, 0,
+     SECOND GIVEN ",flaw=missing.w2_input_scale|dtype.w2_input_scale|"
+                  "short.w2_input_scale|long.w2_input_scale"},
+    {2, 0,
+     NVFP4_LAYER
+     ",flaw=" TENSOR("topk_ids") "|" TENSOR("w13") "|" TENSOR("w13_scale") "|" VECTOR(
+         "a1_gscale") "|" VECTOR("g1_alphas") "|" TENSOR("w2") "|" VECTOR("g1_"
+                                                                          "scal"
+                                                                          "e_"
+                                                                          "c")},
+    {2, 0,
+     "moe.permute:ids=aiter,sources=4,row_bytes=16,rows=8,top_k=2,flaw=missing"
+     ".num_valid|dtype.num_valid|bytes.num_valid|short.num_valid"},
+    {2, 0,
+     "quant.scaled:rows=3,cols=64,scale=e4m3,flaw=short.global_scale|"
+     "long.global_scale|" KINDS("global_scale")},
+    {2, 0,
+     "route.topk:dialect=vllm_softmax,bias=f32,tokens=3,experts=8,top_k=2,"
+     "flaw=" VECTOR("bias")},
+    {2, 0,
+     "route.topk:dialect=vllm_softplus_sqrt,table=1,tokens=3,experts=8,"
+     "slots=2,vocabulary=5,top_k=2,flaw=" VECTOR("input_ids") "|" KINDS(
+         "tid2eid")},
     {0, 0, NULL},
 };
 

@@ -149,6 +149,47 @@ static void fill_unfit_scalar(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* The same of the global scales of a layer or of one of its halves. */
+static void fill_unfit_global(const test_case *c, host_tensor *t, prng *rng)
+{
+    static const char *const names[N_SCALARS] = {"g1_scale_c", "g2_alphas",
+                                                 "a1_gscale", "g1_alphas"};
+    const uint64_t experts = case_dim(c, "experts");
+    const char *op = c->schema->info->name;
+    const uint64_t which = strcmp(op, "moe.nvfp4_gemm1") == 0 ? 2 + experts % 2
+                           : strcmp(op, "moe.nvfp4_gemm2") == 0 ? experts % 2
+                                                                : experts % 4;
+    const uint64_t n = tensor_elems(t);
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, 0x3f800000u);
+    }
+    if (strcmp(t->name, names[which]) == 0) {
+        tensor_store(t, prng_below(rng, n),
+                     unfit[experts / N_SCALARS % N_UNFIT]);
+    }
+}
+
+/* Exponents just below the largest there may be, and one that is above it, 255
+   or, where nothing may be lost, too far below. */
+static void fill_unfit_exponent(const test_case *c, host_tensor *t, prng *rng)
+{
+    enum { BIAS = 127, SPAN = 17, OWN = 128 };
+    const int given = (int)case_number(c, "k_max");
+    const int k_max = given == -OWN ? 0 : given;
+    const uint64_t n = tensor_elems(t);
+    const int unfit_exponent = case_value(c, "lossless")[0] == '1'
+                                   ? k_max - SPAN - 1
+                               : given == -OWN ? OWN
+                                               : k_max + 1;
+
+    for (uint64_t i = 0; i < n; i++) {
+        tensor_store(t, i, (uint64_t)(BIAS + k_max - (int)(i % 3)));
+    }
+    tensor_store(t, prng_below(rng, n - 1) + 1,
+                 (uint64_t)(BIAS + unfit_exponent));
+}
+
 /* Codes of E2M1, and one byte that is none. */
 static void fill_unfit_code(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -309,6 +350,11 @@ static const fill_row fills[] = {
     {"layout.grouped", "groups", "unfit", fill_halves},
     {"layout.convert", "*", "unfit", fill_unfit_layer},
     {"moe.nvfp4_scalars", "*", "unfit", fill_unfit_scalar},
+    {"moe.nvfp4_*", "a1_gscale", "unfit", fill_unfit_global},
+    {"moe.nvfp4_*", "g1_scale_c", "unfit", fill_unfit_global},
+    {"moe.nvfp4_*", "g?_alphas", "unfit", fill_unfit_global},
+    {"moe.nvfp4_*", "topk_ids", "unfit", fill_distinct_ids},
+    {"quant.mxfp4_to_nvfp4", "scale", "unfit", fill_unfit_exponent},
     {"quant.requant_table", "code", "unfit", fill_unfit_code},
     {"moe.layer*", "expert_map", "lost", fill_lost},
     {"moe.gemm*", "expert_map", "lost", fill_lost},
@@ -321,6 +367,9 @@ static const fill_row fills[] = {
 };
 
 #define SMALL "tokens=3,topk=2,experts=4,hidden=64,inter=64"
+/* Each number that is no scale, in each of four tensors and of two. */
+#define OF_EACH "experts=4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|21|22|23"
+#define OF_TWO "experts=4|5|8|9|12|13|16|17|20|21"
 static const grid_row grid[] = {
     {1, 0, "moe.layer:profile=exact|MARLIN|TRITON," SMALL ",data=stray"},
     {2, 0, "moe.gemm1:profile=exact|TRITON,stage=*," SMALL ",data=stray"},
@@ -381,9 +430,21 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.nvfp4_layer:map=1,global=9,tokens=3,topk=2,experts=4,hidden=64,"
      "inter=64,data=stray|lost"},
+    {2, 0, "moe.nvfp4_scalars:" OF_EACH ",projections=2,data=unfit"},
     {2, 0,
-     "moe.nvfp4_scalars:experts=4|5|6|7|8|9|10|11|12|13|14|15|16|17|18|19|20|"
-     "21|22|23,projections=2,data=unfit"},
+     "moe.nvfp4_layer:profile=FLASHINFER_TRTLLM_NVFP4|FLASHINFER_CUTLASS_NVFP4,"
+     "tokens=3,topk=2," OF_EACH ",hidden=64,inter=32,data=unfit"},
+    {2, 0,
+     "moe.nvfp4_gemm1:tokens=3,topk=2," OF_TWO
+     ",hidden=64,inter=32,data=unfit"},
+    {2, 0,
+     "moe.nvfp4_gemm2:tokens=3,topk=2," OF_TWO
+     ",hidden=64,inter=32,data=unfit"},
+    {2, 0,
+     "quant.mxfp4_to_nvfp4:k_max=-128|-5|0|127,rows=3|40,cols=96,data=unfit"},
+    {2, 0,
+     "quant.mxfp4_to_nvfp4:k_max=-128|0|127,lossless=1,rows=3|40,cols=96,"
+     "data=unfit"},
     {2, 0, "quant.requant_table:codes=1|5|70,offsets=3,data=unfit"},
     {2, 0,
      "layout.convert:conversion=marlin_fp8,experts=1|2|8|9,inter=64,hidden=128,"

@@ -53,12 +53,21 @@ static void fill_powers(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
-/* How many rows group i has: now and then none, but not the first. */
-static uint64_t draw_size(prng *rng, uint64_t i, uint64_t left)
+/* How many rows group i of n has: now and then none, but not the first; of
+   data=ordinary a share of those that are left, and all of them the last; of
+   data=crowd all but one, which the first has, and the others none. */
+static uint64_t draw_size(const test_case *c, prng *rng, uint64_t i, uint64_t n,
+                          uint64_t left)
 {
     const uint64_t kind = prng_below(rng, 4);
     const uint64_t some = prng_below(rng, left + 1);
 
+    if (strcmp(c->data, "ordinary") == 0) {
+        return i + 1 == n ? left : some % (2 * left / (n - i) + 1);
+    }
+    if (strcmp(c->data, "crowd") == 0) {
+        return i == n / 2 ? left : i == 0 && left > 0;
+    }
     if (i == 0) {
         return left < 2 ? left : 1 + some % (left - 1);
     }
@@ -86,7 +95,7 @@ static void fill_groups(const test_case *c, host_tensor *t, prng *rng)
             const uint64_t all = case_dim(c, "rows");
             left = start < all ? all - start : 0;
         }
-        const uint64_t rows = draw_size(rng, i, left);
+        const uint64_t rows = draw_size(c, rng, i, n, left);
         const uint64_t short_by = prng_below(rng, gran);
         const uint64_t size = rows == 0 ? 0 : rows * gran - short_by;
         left -= rows;
@@ -133,7 +142,7 @@ static void fill_sizes(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t start = round_up(end, align);
         const uint64_t size =
-            draw_size(rng, i, start < total ? total - start : 0);
+            draw_size(c, rng, i, n, start < total ? total - start : 0);
         end = start + size;
         tensor_store(t, i, size);
     }
@@ -195,13 +204,25 @@ static const fill_row fills[] = {
     {"layout.grouped", "groups", "*", fill_groups},
     {"layout.grouped", "x", "powers", fill_powers},
     {"layout.grouped", "x", "few", fill_powers},
+    {"layout.grouped", "x", "ordinary", fill_powers},
+    {"layout.grouped", "x", "crowd", fill_powers},
     {"layout.groups", "sizes", "few", fill_few_rows},
     {"layout.groups", "sizes", "random", fill_sizes},
+    {"layout.groups", "sizes", "ordinary", fill_sizes},
+    {"layout.groups", "sizes", "crowd", fill_sizes},
     {"layout.index", "at", "random", fill_positions},
+    {"layout.record", "scale", "corners", fill_corners},
+    {"layout.record", "codes", "corners", fill_random},
     {"layout.record", "*", "random", fill_random},
     {"layout.tp_pad", "*", "random", fill_small},
     {NULL, NULL, NULL, NULL},
 };
+
+#define BYTES "layout=vllm.as_is,dtype=u8,"
+#define PACKED_UE8M0 \
+    "layout=deepgemm.mn_major_tma_aligned_packed_ue8m0,dtype=f32,"
+#define EIGHT "ggml.mxfp4_x8|ggml.ik_mxfp4_r8"
+#define RECORDS ",data=random|corners"
 
 static const grid_row grid[] = {
     {1, 0, "layout.apply:experts=1|3,rows=128|130|31,cols=4|5|90,data=coded"},
@@ -263,6 +284,79 @@ static const grid_row grid[] = {
      "layout.grouped:layout=vllm.as_is,dtype=u8,rule=repeat,gran=1|2|7,"
      "experts=3,rows=4,cols=9,data=powers"},
     {1, 0, "layout.groups:align=1|32|128,total=1024|160,n=1|3|8"},
+    {2, 0, /* buffers that are full, of one group or of shares */
+     "layout.groups:align=1|32|128,total=160|1024,n=2|17,"
+     "data=ordinary|crowd"},
+    {2, 0, "layout.groups:align=1|128,total=66003,n=33|128|300,data=ordinary"},
+    {2, 0,
+     "layout.grouped:" BYTES "align=1|8,experts=1,rows=1|2|37,cols=5,"
+     "n=1|2|17,data=ordinary|crowd"},
+    {2, 0, /* many groups, rows and columns at once */
+     "layout.grouped:experts=1,rows=300,cols=288,n=20,data=ordinary|crowd"},
+    {2, 0,
+     "layout.grouped:" BYTES "gran=1|3,align=4,experts=1,rows=333,cols=301,"
+     "n=33,data=ordinary|crowd|few"},
+    {2, 0,
+     "layout.grouped:" PACKED_UE8M0 "align=4,experts=1,rows=333,cols=300,n=33,"
+     "data=ordinary|crowd"},
+    {2, 0,
+     "layout.grouped:" PACKED_UE8M0 "rule=in_place,ends_align=4,experts=1,"
+     "rows=333,cols=260,n=33,data=ordinary"},
+    {2, 0,
+     "layout.grouped:layout=deepgemm.k_grouped_packed_ue8m0,dtype=f32,gran=32,"
+     "align=4,experts=1,rows=333,cols=264,n=33,data=ordinary"},
+    {2, 0,
+     "layout.grouped:" BYTES "rule=repeat,gran=2,experts=20,rows=70,cols=301,"
+     "data=powers"},
+    {2, 0,
+     "layout.grouped:" PACKED_UE8M0 "rule=repeat,gran=3,align=1,experts=20,"
+     "rows=70,cols=261,data=powers"},
+    /* one record, a few, and many of them in rows of many experts */
+    {2, 0,
+     "layout.record:record=ggml.mxfp4|quark.mxfp4_17,experts=1,rows=1,cols=16,"
+     "groups=1" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.mxfp4|quark.mxfp4_17,experts=1,rows=1,cols=32,"
+     "groups=2" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.mxfp4|quark.mxfp4_17,experts=20,rows=70,"
+     "cols=272,groups=17" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.mxfp4_x4,experts=1,rows=4,cols=16,groups="
+     "1" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.mxfp4_x4,experts=20,rows=68,cols=272,groups="
+     "17" RECORDS},
+    {2, 0,
+     "layout.record:record=" EIGHT
+     ",experts=1,rows=8,cols=16,groups=1" RECORDS},
+    {2, 0,
+     "layout.record:record=" EIGHT
+     ",experts=20,rows=72,cols=272,groups=17" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.nvfp4,scale=e4m3,experts=1,rows=1,cols=32,"
+     "groups=4" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.nvfp4,scale=e4m3,experts=20,rows=70,cols=288,"
+     "groups=36" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.cuda_nvfp4,scale=e4m3,experts=1,rows=1,"
+     "cols=8,groups=1" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.cuda_nvfp4,scale=e4m3,experts=20,rows=70,"
+     "cols=288,groups=36" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.cuda_mxfp4,experts=1,rows=1,cols=16,groups="
+     "1" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.cuda_mxfp4,experts=20,rows=70,cols=304,"
+     "groups=19" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=1,rows=1,"
+     "cols=32,groups=1" RECORDS},
+    {2, 0,
+     "layout.record:record=ggml.q8_0,codes=i8,scale=f16,experts=20,rows=70,"
+     "cols=544,groups=17" RECORDS},
     {1, 0, "layout.index:rows=5760|1,cols=90|1,n=97"},
     {2, 0,
      "layout.index:dir=*,experts=128,rows=65537|131072,cols=511|512,n=997"},

@@ -231,7 +231,39 @@ static void fill_rare_sizes(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* One row that counts. */
+static void fill_one_valid(const test_case *c, host_tensor *t, prng *rng)
+{
+    (void)c;
+    (void)rng;
+    tensor_store(t, 0, 1);
+}
+
 static const fill_row fills[] = {
+    {"act.glu", "alpha", "specials", fill_rare_constants},
+    {"act.glu", "beta", "specials", fill_rare_constants},
+    {"act.glu", "limit", "specials", fill_rare_constants},
+    {"act.glu", "x", "specials", fill_ordinary},
+    {"act.glu_quant", "topk_weight", "specials", fill_signed_weights},
+    {"act.glu_quant", "*", "specials", fill_ordinary},
+    {"gemm.mx", "w", "specials", fill_tail},
+    {"gemm.mx", "a", "specials", fill_ordinary},
+    {"gemm.mx", "?_scale", "specials", fill_scale_ordinary},
+    {"moe.layer", "x", "specials", fill_rare_operand},
+    {"moe.layer*", "x_scale", "specials", fill_end_scales},
+    {"moe.gemm1", "x_scale", "specials", fill_end_scales},
+    {"moe.layer", "w*_scale", "specials", fill_scale_ordinary},
+    {"moe.gemm1", "w*_scale", "specials", fill_scale_ordinary},
+    {"moe.layer*", "w13_bias", "specials", fill_expert_biases},
+    {"moe.layer*", "w2_bias", "specials", fill_expert_biases},
+    {"moe.layer_routed", "correction_bias", "specials", fill_ordinary},
+    {"moe.nvfp4_*", "topk_weights", "specials", fill_signed_weights},
+    {"moe.permute", "num_valid", "specials", fill_one_valid},
+    {"moe.permute", "x", "specials", fill_random},
+    {"moe.sort", "topk_weights", "specials", fill_signed_weights},
+    {"quant.scaled", "x", "specials", fill_ordinary},
+    {"quant.scaled", "scale", "specials", fill_tail},
+    {"quant.scaled", "global_scale", "specials", fill_rare_scale},
     {"act.glu_quant", "gate", "rare", fill_rare_rows},
     {"act.glu_quant", "up", "rare", fill_ordinary},
     {"act.glu_quant", "topk_weight", "rare", fill_rare_weights},
@@ -363,6 +395,54 @@ static const grid_row grid[] = {
     {2, GRID_PAIRS,
      "moe.layer:tokens=5,topk=2,experts=4,hidden=64,inter=32,alpha=-1.7|1,"
      "beta=-0.3|1,limit=none|inf|7,data=ordinary"},
+    {2, 0, /* special numbers where others are, and weights below zero */
+     "act.glu:dialect=*,per_expert=all|limit,rows=13,cols=24,"
+     "experts=7,data=specials"},
+    {2, 0,
+     "act.glu_quant:dialect=deepgemm_mega,from=*,scale=*,rows=33,cols=256,"
+     "data=specials"},
+    {2, 0,
+     "gemm.mx:element=bf16|f16|f32|e4m3fn|e5m2,from=bf16,rows=5,k=96,cols=27,"
+     "data=specials"},
+    {2, 0,
+     "moe.layer:from=*,profile=exact|MARLIN|TRITON,tokens=17,topk=2,experts=5,"
+     "hidden=64,inter=32,data=specials"},
+    {2, 0,
+     "moe.gemm1:from=e2m1,tokens=17,topk=2,experts=5,hidden=64,inter=32,"
+     "data=specials"},
+    {2, 0,
+     "moe.layer:bias=bf16|f16|f32,profile=exact|MARLIN|TRITON|EMULATION|"
+     "HUMMING,"
+     "tokens=17,topk=2,experts=5,hidden=64,inter=32,data=specials"},
+    {2, 0,
+     "moe.layer_routed:dialect=trtllm_deepseek_v3,correction=*,tokens=9,"
+     "top_k=2,experts=8,hidden=64,inter=32,data=specials"},
+    {2, 0,
+     "moe.layer_routed:bias=bf16|f16|f32,profile=exact|MARLIN|TRITON,tokens=17,"
+     "top_k=2,experts=5,hidden=64,inter=32,data=specials"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,stage=*,tokens=35,topk=3,experts=5,inter=64,"
+     "hidden=32,data=specials"},
+    {2, 0,
+     "moe.nvfp4_gemm2:profile=*,from=bf16|f16,tokens=9,topk=2,experts=5,"
+     "inter=64,hidden=32,data=tail"},
+    {2, 0,
+     "moe.nvfp4_gemm1:profile=*,from=f16,tokens=15,topk=2,experts=5,hidden=64,"
+     "inter=32,data=tail"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=*,from=*,tokens=35,topk=3,experts=5,hidden=64,"
+     "inter=32,data=specials"},
+    {2, 0,
+     "moe.nvfp4_layer:profile=*,from=f16,tokens=15,topk=3,experts=5,hidden=64,"
+     "inter=32,data=tail"},
+    {2, 0,
+     "moe.permute:ids=aiter,per_pair=*,sources=5,row_bytes=33,rows=9,top_k=2,"
+     "data=specials"},
+    {2, 0,
+     "moe.sort:layout=aiter|triton,num_experts=9,tokens=33,top_k=3,"
+     "data=specials"},
+    {2, 0, "quant.scaled:scale=bf16,from=*,rows=3|6,cols=288,data=specials"},
+    {2, 0, "quant.scaled:scale=e4m3,from=*,rows=1|4|6,cols=288,data=specials"},
     {0, 0, NULL},
 };
 

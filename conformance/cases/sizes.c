@@ -56,7 +56,7 @@ static const fill_row fills[] = {
     "|cutlass_mxfp4_bf16_general|cutlass_mxfp4_bf16_rev0"       \
     "|cutlass_mxfp4_mxfp4|cutlass_mxfp4_mxfp8"                  \
     "|cutlass_mxfp4_mxfp8_general|cutlass_nvfp4|deepgemm"       \
-    "|deepgemm_mega|deepgemm_packed|humming|humming/mma"        \
+    "|deepgemm_mega|deepgemm_packed|humming|humming/mma=wgmma"  \
     "|identity|marlin|marlin_2025_08|marlin_fp8|mxo_hopper"     \
     "|mxo_hopper_gate_up|triton_blackwell|triton_blackwell_37"  \
     "|triton_blackwell_37_generic|triton_blackwell_generic"     \

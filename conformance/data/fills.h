@@ -67,6 +67,13 @@ void fill_scale_ordinary(const test_case *c, host_tensor *t, prng *rng);
 void fill_tail(const test_case *c, host_tensor *t, prng *rng);
 void fill_tail_codes(const test_case *c, host_tensor *t, prng *rng);
 
+/* Special numbers where others are: weights of tokens, biases of experts,
+   scales of activations, constants of experts. */
+void fill_signed_weights(const test_case *c, host_tensor *t, prng *rng);
+void fill_expert_biases(const test_case *c, host_tensor *t, prng *rng);
+void fill_end_scales(const test_case *c, host_tensor *t, prng *rng);
+void fill_rare_constants(const test_case *c, host_tensor *t, prng *rng);
+
 /* Number format a case's elements are in: parameter element, format or to. */
 const code_format *fill_element(const test_case *c);
 /* Store one of what fill_corners draws from. */
