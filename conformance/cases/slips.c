@@ -430,8 +430,8 @@ static const grid_row grid[] = {
      "moe.gemm1:glu=aiter_ck,glu_out=bf16sat,limit=none,from=f32,tokens=8,"
      "topk=2,experts=4,hidden=32,inter=32,data=corners"},
     {2, 0,
-     "moe.nvfp4_gemm1:glu_out=bf16sat,tokens=3,topk=2,experts=4,hidden=32,"
-     "inter=16,data=slips"},
+     "moe.nvfp4_gemm1:order=exact,glu_out=bf16sat,tokens=3,topk=2,experts=4,"
+     "hidden=32,inter=16,data=slips"},
     {2, 0,
      "moe.gemm2:sum=by_expert,ids=repeated,routing_at=rounded,row_out=f32,"
      "out=f32,tokens=20,topk=6,experts=4,inter=32,hidden=32,data=ordinary"},

@@ -13,7 +13,7 @@
 #include <check.h>
 #include <string.h>
 
-enum { N = 16, EXPERTS = 2 };
+enum { N = 16, EXPERTS = 2, ONE_IN = 11 };
 
 typedef struct fp4_layer {
     uint16_t x[N];
@@ -342,10 +342,11 @@ static int is_open(const test_case *c)
     return strcmp(order, "profile") == 0 || strcmp(order, "any") == 0;
 }
 
-/* Ids and maps of the others are there to be refused. */
+/* Ids, maps and scales of the others are there to be refused. */
 static int leads_somewhere(const test_case *c)
 {
-    return strcmp(c->data, "stray") != 0 && strcmp(c->data, "lost") != 0;
+    return strcmp(c->data, "stray") != 0 && strcmp(c->data, "lost") != 0 &&
+           strcmp(c->data, "unfit") != 0;
 }
 
 static void fill_call(mxo_call *call, mxo_param *params, mxo_tensor *in,
@@ -412,14 +413,14 @@ START_TEST(data_of_open_orders_are_exact_in_any)
     ck_assert_msg(grid_append(&cases, 2, patterns, 1, 7 + (uint64_t)_i,
                               (mxo_text){said, sizeof said}) == 0,
                   "%s", said);
-    for (size_t i = 0; i < cases.n; i += 3 * (size_t)unit_part()) {
+    for (size_t i = 0; i < cases.n; i += unit_step(ONE_IN)) {
         ck_assert_int_eq(
             case_parse(&c, cases.item[i].text, (mxo_text){said, sizeof said}),
             0);
         n += is_open(&c) && leads_somewhere(&c) &&
              answered(&c, cases.item[i].seed, cases.item[i].text);
     }
-    ck_assert_int_gt(n, 50 / (int)unit_part());
+    ck_assert_int_gt(n, 20 / (int)unit_part());
     case_list_clear(&cases);
 }
 END_TEST
