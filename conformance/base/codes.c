@@ -106,33 +106,31 @@ double code_value(const code_format *f, uint64_t code)
     return (code & sign_bit(f)) != 0 ? -value : value;
 }
 
-/* The largest magnitude code whose value is at most size. */
-static uint64_t magnitude_below(const code_format *f, double size)
-{
-    const int least = 1 - f->bias; /* exponent of subnormals */
-    int e;
-
-    (void)frexp(size, &e);
-    e = size == 0 || e - 1 < least ? least : e - 1;
-    /* The hidden bit of a normal number supplies the missing 1. */
-    return ((uint64_t)(e - least) << f->mbits) +
-           (uint64_t)code_scaled(size, f->mbits - e);
-}
-
 uint64_t code_nearest(const code_format *f, double x)
 {
-    const uint64_t negative = signbit(x) ? sign_bit(f) : 0;
-    const double size = fabs(x);
+    const uint64_t one = UINT64_C(1) << 52;
+    const int least = 1 - f->bias; /* exponent of subnormals */
+    const uint64_t last = code_last_finite(f);
+    uint64_t bits;
 
-    if (size >= magnitude_value(f, code_last_finite(f))) {
-        return negative | code_last_finite(f);
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t negative = bits >> 63 != 0 ? sign_bit(f) : 0;
+    const int field = (int)(bits >> 52 & 0x7ff);
+    const int own = (field == 0 ? 1 : field) - 1023;
+    const int e = own < least ? least : own;
+    const int shift = 52 - f->mbits + e - own;
+    const uint64_t mantissa = (bits & (one - 1)) | (field == 0 ? 0 : one);
+    /* The hidden bit of a normal number supplies the missing 1. */
+    uint64_t magnitude = (uint64_t)(e - least) << f->mbits;
+
+    if (shift <= 54) { /* above, it is less than half of the least code */
+        magnitude += mantissa >> shift;
     }
-    const uint64_t low = magnitude_below(f, size);
-    const uint64_t high = low + 1;
-    const double below = size - magnitude_value(f, low);
-    const double above = magnitude_value(f, high) - size;
-    const int up = below > above || (!(below < above) && low % 2 == 1);
-    const uint64_t magnitude = up ? high : low;
-
+    if (shift > 0 && shift <= 54) {
+        const uint64_t half = UINT64_C(1) << (shift - 1);
+        const uint64_t rest = mantissa & (2 * half - 1);
+        magnitude += rest > half || (rest == half && magnitude % 2 == 1);
+    }
+    magnitude = magnitude > last ? last : magnitude;
     return magnitude == 0 && f->special == 'z' ? 0 : negative | magnitude;
 }
