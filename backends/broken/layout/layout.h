@@ -37,6 +37,7 @@ typedef struct lay_digit {
     int is_free;
     uint64_t size;
     uint64_t weight; /* in its axis */
+    int shift;       /* weight is 2^shift, or -1: it is no power of two */
 } lay_digit;
 
 /* Neighbours in memory that move as one. */

@@ -12,6 +12,16 @@ uint64_t lay_size(const lay *l, const lay_term *t)
     return size;
 }
 
+static int power_of_two(uint64_t n)
+{
+    int shift = 0;
+
+    while (shift < 63 && n >> shift != 1) {
+        shift++;
+    }
+    return n == UINT64_C(1) << shift ? shift : -1;
+}
+
 void lay_measure(lay *l)
 {
     uint64_t weight[LAY_AXES] = {1, 1, 1, 1};
@@ -22,6 +32,7 @@ void lay_measure(lay *l)
         const lay_axis *a = &l->axis[d->axis];
         d->size = d->is_free ? a->padded / a->granule : d->size;
         d->weight = weight[d->axis];
+        d->shift = power_of_two(d->weight);
         weight[d->axis] *= d->size;
     }
     for (int i = l->n_terms - 1; i >= 0; i--) {
@@ -68,6 +79,14 @@ int lay_is_gap(const lay *l, uint64_t place)
     return 0;
 }
 
+/* A digit of a coordinate; most are found without a division. */
+static uint64_t digit_of(const lay_digit *d, uint64_t at)
+{
+    const uint64_t n = d->shift < 0 ? at / d->weight : at >> d->shift;
+
+    return n < d->size ? n : n % d->size;
+}
+
 uint64_t lay_place(const lay *l, lay_at from)
 {
     uint64_t place = 0;
@@ -77,7 +96,7 @@ uint64_t lay_place(const lay *l, lay_at from)
         uint64_t value = 0;
         for (int j = 0; j < t->n; j++) {
             const lay_digit *d = &l->digit[t->digit[j]];
-            value = value * d->size + from.at[d->axis] / d->weight % d->size;
+            value = value * d->size + digit_of(d, from.at[d->axis]);
         }
         place += (t->n_entries > 0 ? t->entry[value] : value) * t->stride;
     }
