@@ -829,10 +829,11 @@ all_repeating_tests = \
 	%reldir%/tests/judge/progress.test \
 	%reldir%/tests/house/docs.test
 # Processes that are spoilt, limited or stopped: alike with and without optional
-# parts, so that ci/lane-distcheck can leave them out.
+# parts, and mostly time that others take, so that both lanes leave them out, too.
 process_tests = $(all_process_tests)
 all_process_tests = \
 	%reldir%/tests/judge/stopped.test \
+	%reldir%/tests/device/state.test \
 	%reldir%/tests/device/hostile_subjects.test \
 	%reldir%/tests/device/hostile_process.test \
 	%reldir%/tests/device/hostile.test \
@@ -866,7 +867,6 @@ dist_check_SCRIPTS = \
 	%reldir%/tests/fuzzing/fuzz_run.test \
 	%reldir%/tests/files/gen.test \
 	%reldir%/tests/house/exports.test \
-	%reldir%/tests/device/state.test \
 	%reldir%/tests/judge/memory.test \
 	%reldir%/tests/judge/short_of_memory.test \
 	%reldir%/tests/device/plugins.test \

@@ -216,9 +216,11 @@ static int take_apart(mutant *m, const char *layer)
     int is_shown = differs(m, &c, &in);
 
     if (is_shown) {
+        m->j.subject.once = strcmp(m->class, "State") != 0;
         m->j.checkpoint = &checkpoint;
         stages_say(&e, &lines);
         m->j.checkpoint = NULL;
+        m->j.subject.once = 0;
         is_shown = expect_place(m, layer, strbuf_text(&lines));
     }
     strbuf_clear(&lines);

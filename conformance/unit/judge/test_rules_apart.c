@@ -106,35 +106,56 @@ static int is_asked(const table *t, int a, int b)
            (t->n_cases[a] % ALIKE_PART == 0 || !are_alike(t, a, b));
 }
 
-/* The rules that a case tells from its own. */
-static void ask(table *t, judge *j, const case_item *item, int is_small)
+static int is_any_asked(const table *t, int a)
+{
+    int b = 0;
+
+    while (b < t->n && !is_asked(t, a, b)) {
+        b++;
+    }
+    return b < t->n;
+}
+
+/* The rules that a case of rule a tells from its own. */
+static void ask_others(table *t, judge *j, const test_case *c, uint64_t seed,
+                       int a)
 {
     char sentence[SUBJECT_TEXT] = "";
-    const mxo_text why = {sentence, sizeof sentence};
     static tensor_set in;
-    test_case c;
 
-    ck_assert_msg(case_parse(&c, item->text, why) == 0, "%s", sentence);
-    const int a = index_of(t, case_value(&c, t->key));
-
-    if (a < 0) {
-        return;
-    }
-    ck_assert_msg(fill_inputs(&c, item->seed, &in, why) == 0, "%s: %s",
-                  item->text, sentence);
-    for (int b = 0; b < t->n && (tensor_set_bytes(&in) < SMALL) == is_small;
-         b++) {
+    ck_assert_msg(
+        fill_inputs(c, seed, &in, (mxo_text){sentence, sizeof sentence}) == 0,
+        "%s", sentence);
+    for (int b = 0; b < t->n; b++) {
         verdict v;
         if (!is_asked(t, a, b)) {
             continue;
         }
         other_word_now.word = t->rule[b];
-        judge_inputs(j, &c, &in, &v);
+        judge_inputs(j, c, &in, &v);
         t->told[a][b] = v.status == VERDICT_FAIL;
         verdict_clear(&v);
     }
-    t->n_cases[a]++;
     tensor_set_clear(&in);
+}
+
+static void ask(table *t, judge *j, const case_item *item, int is_small)
+{
+    char sentence[SUBJECT_TEXT] = "";
+    test_case c;
+
+    ck_assert_msg(
+        case_parse(&c, item->text, (mxo_text){sentence, sizeof sentence}) == 0,
+        "%s", sentence);
+    const int a = index_of(t, case_value(&c, t->key));
+
+    if (a < 0) {
+        return;
+    }
+    if ((fill_bytes(&c) < SMALL) == is_small && is_any_asked(t, a)) {
+        ask_others(t, j, &c, item->seed, a);
+    }
+    t->n_cases[a]++;
 }
 
 /* Is every row of alikes still needed? */
