@@ -48,11 +48,14 @@ static uint64_t blocks_of_part(const layer_gemm *g)
     return blocks / n + (blocks % n != 0);
 }
 
+/* Of no columns there is one part, of which the bias is left. */
 uint64_t layer_parts(const layer_gemm *g)
 {
     const uint64_t size = blocks_of_part(g);
 
-    return g->recipe->parts == 1 ? 1 : (layer_blocks(g->k) + size - 1) / size;
+    return g->recipe->parts == 1 || size == 0
+               ? 1
+               : (layer_blocks(g->k) + size - 1) / size;
 }
 
 uint64_t layer_part_at(const layer_gemm *g, uint64_t part)

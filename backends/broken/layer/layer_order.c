@@ -134,6 +134,9 @@ uint64_t broken_part_size(const broken *b, uint64_t parts, uint64_t k)
     const uint64_t blocks = (k + BLOCK - 1) / BLOCK;
     const uint64_t splits = parts - (IS(MO04) && parts > 1);
 
+    if (k == 0) {
+        return BLOCK;
+    }
     return IS(MO03) ? (k + splits - 1) / splits
                     : (blocks + splits - 1) / splits * BLOCK;
 }

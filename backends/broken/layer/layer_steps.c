@@ -364,7 +364,7 @@ static double parted(const broken *b, const layer *l, const gemm *g,
 {
     const number_format *to = broken_format_of(MXO_BF16);
     const uint64_t size = broken_part_size(b, g->parts, g->k);
-    const uint64_t n = (g->k + size - 1) / size;
+    const uint64_t n = g->k == 0 ? 1 : (g->k + size - 1) / size;
     gemm bare = *g;
     double y = 0;
 

@@ -210,7 +210,7 @@ int cpu_plane_columns(cpu_plane_tile *t, const cpu_weights *w, size_t first,
     job.item = t->item;
     job.items = t->first[t->m];
     job.packed = t->packed;
-    if (cpu_plane_spread(w->k) < 0 || !t->by->mac(&job)) {
+    if (w->k == 0 || cpu_plane_spread(w->k) < 0 || !t->by->mac(&job)) {
         return 0;
     }
     cpu_plane_join all = join_of(&job);

@@ -253,7 +253,8 @@ static void parted_columns(const layer_panel *a, const cpu_weights *w,
     const layer_gemm *g = a->p->g;
     const size_t blocks = cpu_blocks_of(g->k);
     const size_t size = (blocks + g->parts - 1) / g->parts;
-    const size_t parts = (blocks + size - 1) / size;
+    /* Of no columns one, which has the bias. */
+    const size_t parts = blocks == 0 ? 1 : (blocks + size - 1) / size;
     const ending whole = ending_of(a->p);
     ending bare = whole;
     float sum[LAYER_TILE_ROWS][CPU_MAC_COLS];

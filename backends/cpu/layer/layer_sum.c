@@ -153,10 +153,11 @@ static void put_slot(const layer *l, token *t, const float *rows, size_t slot)
 {
     const int sorts =
         l->sum == LAYER_SUM_BY_EXPERT || l->sum == LAYER_SUM_EXPERTS;
+    const size_t pitch = l->hidden > 0 ? l->hidden : 1;
     size_t at = t->n++;
 
     while (sorts && at > 0) {
-        const size_t before = (size_t)(t->row[at - 1] - rows) / l->hidden;
+        const size_t before = (size_t)(t->row[at - 1] - rows) / pitch;
         if (l->expert[before] <= l->expert[slot]) {
             break;
         }

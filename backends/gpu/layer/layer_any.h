@@ -77,7 +77,7 @@ GPU_FN float layer_any_part(const layer_row *r, uint64_t first, uint64_t end)
 }
 
 /* Parts of K, each rounded by itself: from the last one on, which has the bias;
-   of two halves it comes behind the sum. */
+   of two halves it comes behind the sum.  Of no columns there is one. */
 GPU_FN float layer_any_parts(const layer_args *a, float bias, uint64_t pair,
                              uint64_t w)
 {
@@ -91,7 +91,7 @@ GPU_FN float layer_any_parts(const layer_args *a, float bias, uint64_t pair,
     uint64_t end = g->k;
     float y = 0;
 
-    for (uint64_t i = (blocks + size - 1) / size; i-- > 0;) {
+    for (uint64_t i = blocks == 0 ? 1 : (blocks + size - 1) / size; i-- > 0;) {
         const uint64_t first = i * size * LAYER_BLOCK;
         const float sum = layer_any_part(&r, first, end);
         const float x = layer_any_finish(a, at, sum, bias);
