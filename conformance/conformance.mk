@@ -612,6 +612,7 @@ unit_tests_SOURCES = \
 	%reldir%/unit/data/test_derive.c \
 	%reldir%/unit/data/test_draw.c \
 	%reldir%/unit/data/test_fill.c \
+	%reldir%/unit/data/test_fill_extents.c \
 	%reldir%/unit/data/test_fill_ids.c \
 	%reldir%/unit/data/test_gemm_probe_inputs.c \
 	%reldir%/unit/device/test_channel.c \

@@ -186,7 +186,7 @@ static void fill_unfit_exponent(const test_case *c, host_tensor *t, prng *rng)
     for (uint64_t i = 0; i < n; i++) {
         tensor_store(t, i, (uint64_t)(BIAS + k_max - (int)(i % 3)));
     }
-    tensor_store(t, prng_below(rng, n - 1) + 1,
+    tensor_store(t, n - 1 - prng_below(rng, n > 1 ? n - 1 : 1),
                  (uint64_t)(BIAS + unfit_exponent));
 }
 
@@ -298,7 +298,10 @@ static void fill_unfit_expert(const test_case *c, host_tensor *t, prng *rng)
 
     (void)rng;
     for (uint64_t i = 0; i < tensor_elems(t); i++) {
-        tensor_store(t, i, is_each ? i % experts : experts - 1);
+        tensor_store(t, i,
+                     experts == 0 ? 0
+                     : is_each    ? i % experts
+                                  : experts - 1);
     }
 }
 

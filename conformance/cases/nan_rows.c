@@ -103,9 +103,10 @@ static void fill_tail_small(const test_case *c, host_tensor *t, prng *rng)
     enum { BLOCK = 32 };
     const uint64_t cols = t->shape[t->rank - 1];
     const uint64_t n = tensor_elems(t);
+    const uint64_t n_small = cols >= BLOCK && n >= 2 * cols ? BLOCK : 0;
 
     fill_tail(c, t, rng);
-    for (uint64_t i = 0; i < BLOCK && n >= 2 * cols; i++) {
+    for (uint64_t i = 0; i < n_small; i++) {
         fill_put(t, n - 2 * cols + i,
                  i == 0 ? 0x1p-121 : ldexp((double)i, -132));
     }

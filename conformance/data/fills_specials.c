@@ -38,7 +38,7 @@ void fill_expert_biases(const test_case *c, host_tensor *t, prng *rng)
     const uint64_t cols = t->shape[t->rank - 1];
     const uint64_t inf = dtype_infinity(t->dtype);
     const uint64_t sign = dtype_sign(t->dtype);
-    const uint64_t n = inf == 0 ? 0 : tensor_elems(t);
+    const uint64_t n = inf == 0 || cols < 3 ? 0 : tensor_elems(t);
 
     fill_ordinary(c, t, rng);
     for (uint64_t e = 1; e * cols < n; e++) {
