@@ -199,14 +199,25 @@ void code_store(uint8_t *data, uint32_t width, uint64_t i, uint64_t code)
     }
 }
 
+static int has_element(const host_tensor *t, uint32_t width, uint64_t i)
+{
+    return width > 0 && i < t->n_bytes / width;
+}
+
 uint64_t tensor_load(const host_tensor *t, uint64_t i)
 {
-    return code_load(t->data, dtype_bytes(t->dtype), i);
+    const uint32_t width = dtype_bytes(t->dtype);
+
+    return has_element(t, width, i) ? code_load(t->data, width, i) : 0;
 }
 
 void tensor_store(host_tensor *t, uint64_t i, uint64_t code)
 {
-    code_store(t->data, dtype_bytes(t->dtype), i, code);
+    const uint32_t width = dtype_bytes(t->dtype);
+
+    if (has_element(t, width, i)) {
+        code_store(t->data, width, i, code);
+    }
 }
 
 const char *dtype_name(uint32_t dtype)

@@ -46,6 +46,8 @@ uint64_t tensor_elems(const host_tensor *t);
 /* Code i of an array of codes that have so many bytes each. */
 uint64_t code_load(const uint8_t *data, uint32_t width, uint64_t i);
 void code_store(uint8_t *data, uint32_t width, uint64_t i, uint64_t code);
+/* Beyond the tensor there is 0, and nothing is stored: kinds of data are
+   written for tensors that have what they put in. */
 uint64_t tensor_load(const host_tensor *t, uint64_t i);
 void tensor_store(host_tensor *t, uint64_t i, uint64_t code);
 
