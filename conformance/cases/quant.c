@@ -298,6 +298,11 @@ static const grid_row grid[] = {
     {2, 0,
      "quant.group:rule=aiter_tensor,element=e4m3fn|e4m3fnuz,"
      "group_rows=0,group_cols=0,rows=5,cols=192,data=ordinary|ties"},
+    {2, 0, /* an empty tensor has its one scale */
+     "quant.group:rule=*,group_rows=0,group_cols=0,rows=3,cols=0"},
+    {2, 0,
+     "quant.group:scale=packed|packed_mn,element=e2m1,pow2=1,group_rows=0,"
+     "group_cols=0,rows=0,cols=64"},
     {2, 0,
      "quant.group:group_rows=128,group_cols=128,rows=130,cols=256,"
      "data=ordinary|amax"},

@@ -51,6 +51,12 @@ static uint64_t group_size(int64_t given, uint64_t axis)
     return given > 0 ? (uint64_t)given : axis + (axis == 0);
 }
 
+/* A whole tensor is one group, though it be empty. */
+static uint64_t group_count(uint64_t axis, uint64_t size, int whole)
+{
+    return whole ? 1 : (axis + size - 1) / size;
+}
+
 static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
 {
     const mxo_tensor *x = mxo_call_in(call, "x");
@@ -78,8 +84,8 @@ static mxo_status make_plan(const mxo_call *call, plan *p, mxo_text why)
     mxo_tensor_split(x, -1, &p->rows, &p->cols, &inner);
     p->height = group_size(height, p->rows);
     p->width = group_size(width, p->cols);
-    p->down = (p->rows + p->height - 1) / p->height;
-    p->across = (p->cols + p->width - 1) / p->width;
+    p->down = group_count(p->rows, p->height, height == 0 && width == 0);
+    p->across = group_count(p->cols, p->width, height == 0 && width == 0);
     return check(call, p, why);
 }
 

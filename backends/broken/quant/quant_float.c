@@ -147,6 +147,12 @@ static void group_codes(const broken *b, const groups *k, uint64_t r0,
     }
 }
 
+/* Of an axis; a whole tensor is one, though it be empty. */
+static uint64_t parts(uint64_t n, uint64_t size, int whole)
+{
+    return whole ? 1 : n == 0 ? 0 : (n + size - 1) / size;
+}
+
 static int supported(const mxo_call *call)
 {
     return (call_is(call, "rule", "deepgemm") ||
@@ -179,8 +185,8 @@ mxo_status broken_quant_group(const broken *b, const mxo_call *call,
         return broken_fail(MXO_E_UNSUPPORTED, why,
                            "deepgemm, FP8 by aiter_token, scale=f32 only");
     }
-    const uint64_t down = (k.rows + k.high - 1) / k.high;
-    const uint64_t across = (k.cols + k.wide - 1) / k.wide;
+    const uint64_t down = parts(k.rows, k.high, high == 0 && wide == 0);
+    const uint64_t across = parts(k.cols, k.wide, high == 0 && wide == 0);
 
     for (uint64_t i = 0; i < down; i++) {
         for (uint64_t j = 0; j < across; j++) {

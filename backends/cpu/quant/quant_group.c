@@ -65,6 +65,7 @@ static mxo_status read_shape(group_job *job, const mxo_call *call, mxo_text why)
     const double height = call_number(call, "group_rows");
     const double width = call_number(call, "group_cols");
     const int packs = job->quant.element->bits == 4;
+    const int whole = height == 0 && width == 0; /* one group, if empty too */
 
     if (height < 0 || width < 0) {
         return cpu_fail(MXO_E_PARAM, why,
@@ -82,8 +83,8 @@ static mxo_status read_shape(group_job *job, const mxo_call *call, mxo_text why)
     }
     job->height = group_size(height, job->rows);
     job->width = group_size(width, job->cols);
-    job->down = (job->rows + job->height - 1) / job->height;
-    job->across = (job->cols + job->width - 1) / job->width;
+    job->down = whole ? 1 : (job->rows + job->height - 1) / job->height;
+    job->across = whole ? 1 : (job->cols + job->width - 1) / job->width;
     if (packs && job->cols % 2 != 0) {
         return cpu_fail(MXO_E_SHAPE, why,
                         "quant.group: E2M1 columns do not pair up");

@@ -45,6 +45,7 @@ static mxo_status group_shape(const mxo_call *call, quant_group_args *a,
     const mxo_tensor *const x = call_in(call, "x");
     const double height = call_number(call, "group_rows");
     const double width = call_number(call, "group_cols");
+    const int whole = height == 0 && width == 0; /* one group, if empty too */
 
     if (height < 0 || width < 0) {
         return gpu_fail(MXO_E_PARAM, why,
@@ -62,8 +63,8 @@ static mxo_status group_shape(const mxo_call *call, quant_group_args *a,
     }
     a->height = group_size(height, a->rows);
     a->width = group_size(width, a->cols);
-    a->down = (a->rows + a->height - 1) / a->height;
-    a->across = (a->cols + a->width - 1) / a->width;
+    a->down = whole ? 1 : (a->rows + a->height - 1) / a->height;
+    a->across = whole ? 1 : (a->cols + a->width - 1) / a->width;
     a->n_codes = a->rows * a->cols / (a->packed ? 2 : 1);
     if (a->packed && a->cols % 2 != 0) {
         return gpu_fail(MXO_E_SHAPE, why,
