@@ -284,9 +284,14 @@ static int is_served(const test_case *c)
                                  (mxo_text){NULL, 0}) == MXO_OK;
 }
 
-/* Calls that must be refused, and parts of cases, reach nothing. */
+/* Calls that must be refused, parts of cases, and nothing reach nothing. */
 static int is_whole(const test_case *c)
 {
+    for (int i = 0; i < c->schema->n_dims; i++) {
+        if (c->dim[i] == 0 && case_uses_dim(c, i)) {
+            return 0;
+        }
+    }
     return c->flaw[0] == '\0' && case_keeps_all(c) && c->stretch == 0;
 }
 

@@ -3,7 +3,7 @@
  * Layers of one token or two, which kernels do by ways of their own: a block
  * may have some rows of each of the tokens' experts, of some for both tokens at
  * once, codes may be widened under another exponent and activations lifted to
- * make that good.
+ * make that good.  And extents of one, or of nothing: of no K the bias is left.
  */
 #include "data/fills.h"
 
@@ -77,7 +77,77 @@ static const fill_row fills[] = {
     {NULL, NULL, NULL, NULL},
 };
 
+/* Profiles with a bias in front of the activation, and those without. */
+#define OAI                                                               \
+    "exact|MARLIN|BATCHED_MARLIN|BATCHED_MARLIN/naive|TRITON|TRITON/3.5"  \
+    "|TRITON/split_k|TRITON_UNFUSED|CPU|EMULATION|EMULATION/triton"       \
+    "|HUMMING|HUMMING/native|FLASHINFER_TRTLLM_MXFP4_MXFP8"               \
+    "|FLASHINFER_TRTLLM_MXFP4_BF16|FLASHINFER_CUTLASS_MXFP4_MXFP8"        \
+    "|FLASHINFER_CUTLASS_MXFP4_MXFP8/fused|FLASHINFER_CUTLASS_MXFP4_BF16" \
+    "|AITER_MXFP4_BF16|AITER_MXFP4_BF16/split2|AITER_TRITON_MXFP4_BF16"
+#define SPLIT "HUMMING/streamk,splits=3"
+#define GIVEN "AITER_MXFP4_FP8,input_scale=given"
+#define SILU "CK|XPU|XPU/clamp"
+#define OAI_BARE "AITER_MXFP4_MXFP4/flydsl|B12X_MXFP4_BF16"
+#define SILU_BARE "DEEPGEMM_MXFP4|AITER_MXFP4_MXFP4"
+#define HALVES ",activation=silu,rows=halves"
+#define BARE_UNLIMITED "B12X_MXFP4_MXFP8" HALVES ",limit=none"
+#define EACH(op, extents)                            \
+    {2, 0, op ":profile=" OAI "," extents},          \
+        {2, 0, op ":profile=" SPLIT "," extents},    \
+        {2, 0, op ":profile=" GIVEN "," extents},    \
+    {                                                \
+        2, 0, op ":profile=" SILU HALVES "," extents \
+    }
+#define EACH_BARE(op, extents)                               \
+    {2, 0, op ":profile=" OAI_BARE "," extents},             \
+        {2, 0, op ":profile=" SILU_BARE HALVES "," extents}, \
+    {                                                        \
+        2, 0, op ":profile=" BARE_UNLIMITED "," extents      \
+    }
+#define EACH_SECOND(extents)                                      \
+    {2, 0,                                                        \
+     "moe.gemm2:profile=" OAI "|" SILU "|" OAI_BARE "|" SILU_BARE \
+     "|B12X_MXFP4_MXFP8," extents},                               \
+        {2, 0, "moe.gemm2:profile=" SPLIT "," extents},           \
+    {                                                             \
+        2, 0, "moe.gemm2:profile=" GIVEN "," extents              \
+    }
+#define FEW "tokens=3,topk=2,experts=3,"
+#define BIASED ",bias=bf16,data=ordinary"
+
 static const grid_row grid[] = {
+    /* of no K */
+    {2, 0,
+     "gemm.mx:acc=exact|f32|tc25|tc13|seq,bias=sum|to,to=f32|bf16,rows=3,"
+     "k=0,cols=9,data=ordinary"},
+    {2, 0,
+     "gemm.mx:acc=pairwise|split|block|dpbf16|amx,bias=f32|to,to=f32|bf16,"
+     "rows=3,k=0,cols=9,data=ordinary"},
+    {2, 0, "gemm.mx:acc=wgmma,bias=sum|to,rows=3,k=0,cols=9,data=ordinary"},
+    {2, 0,
+     "gemm.mx:from=e4m3fn|e2m1,a_scale=mx,sums=1,bias=sum,rows=3,k=0,cols=9,"
+     "data=ordinary"},
+    EACH("moe.gemm1", FEW "hidden=0,inter=8" BIASED),
+    EACH("moe.layer", FEW "hidden=32,inter=0" BIASED),
+    EACH_SECOND(FEW "inter=0,hidden=8" BIASED),
+    {2, 0,
+     "moe.gemm1:stage=gemm,profile=exact|TRITON,map=1,global=5," FEW
+     "hidden=0,inter=8" BIASED},
+    /* of one column */
+    EACH("moe.gemm1", FEW "hidden=32,inter=1" BIASED),
+    EACH_BARE("moe.gemm1", FEW "hidden=32,inter=1,data=ordinary"),
+    EACH_SECOND(FEW "inter=32,hidden=1" BIASED),
+    {2, 0,
+     "moe.layer_routed:profile=exact|TRITON,tokens=3,top_k=2,experts=3,"
+     "hidden=32,inter=0" BIASED},
+    {2, 0, /* of one expert */
+     "moe.layer_routed:profile=exact|TRITON,tokens=3,top_k=1,experts=1,"
+     "hidden=32,inter=32" BIASED},
+    {2, 0,
+     "moe.nvfp4_layer:profile=FLASHINFER_TRTLLM_NVFP4"
+     "|FLASHINFER_CUTLASS_NVFP4,tokens=3,topk=1,experts=1,hidden=32,inter=32,"
+     "data=orderfree"},
     {2, 0,
      "moe.layer:profile=MARLIN|TRITON|TRITON_UNFUSED,tokens=1,topk=1|3|8,"
      "experts=9,hidden=288,inter=160,bias=f32,data=orderfree|ordinary"},
