@@ -478,6 +478,9 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.nvfp4_layer:profile=*,activation=*,tokens=20,topk=2,experts=11,"
      "hidden=80,inter=48,data=tail"},
+    {2, 0, /* rows in FP16 and one rounding behind them */
+     "moe.nvfp4_gemm2:sum=exact,row_out=f16,out=bf16|f16|f32,tokens=5,"
+     "topk=3|7,experts=9,inter=32,hidden=32,data=orderfree"},
     {2, 0, /* ids beyond a byte */
      "moe.nvfp4_gemm1:profile=*,tokens=24,topk=4,experts=300,hidden=32,"
      "inter=16,data=orderfree"},

@@ -36,7 +36,8 @@ typedef struct nvfp4_gemm_args {
     uint64_t n, k;
     uint32_t share; /* pairs of a row of a */
     uint32_t is_seq;
-    uint32_t type;   /* of y */
+    uint32_t type;   /* that y is rounded to */
+    uint32_t leaves; /* that y is stored in */
     uint32_t turn;   /* the halves of n change places */
     uint32_t weighs; /* times the routing weight, before it is rounded */
 } nvfp4_gemm_args;
@@ -138,7 +139,7 @@ GPU_FN void nvfp4_gemm_body(const nvfp4_gemm_args *g)
                     : y * gpu_float(gpu_load_u32(g->alpha, (uint64_t)expert));
             y = g->weighs ? y * layer_weight_of(&g->p, pair) : y;
         }
-        layer_put(g->type, g->y, i, layer_to(g->type, y));
+        layer_put(g->leaves, g->y, i, layer_to(g->type, y));
     }
 }
 

@@ -337,7 +337,13 @@ static mxo_status nvfp4_place(nvfp4_job *f, gpu_scratch *scratch, mxo_text why)
     }
     f->rows[1].by_expert = 1;
     j->sum.rows = f->gemm[1].y;
-    j->sum.row_type = f->gemm[1].type;
+    for (int i = 0; i < 2; i++) {
+        f->gemm[i].leaves = f->gemm[i].type;
+    }
+    if (j->has_sum && f->gemm[1].type == LAYER_F16) {
+        f->gemm[1].leaves = LAYER_F32; /* layer_fetch() knows no binary16 */
+    }
+    j->sum.row_type = f->gemm[1].leaves;
     j->sum.step = f->gemm[1].type;
     j->sum.y = j->y;
     if (j->table != NULL) {
