@@ -20,6 +20,7 @@ libbroken_la_SOURCES = \
 	%reldir%/layer/layer_constants.c \
 	%reldir%/layer/layer_entries.c \
 	%reldir%/layer/layer_faults.c \
+	%reldir%/layer/layer_legal.c \
 	%reldir%/layer/layer_loaded.c \
 	%reldir%/layer/layer_nvfp4.c \
 	%reldir%/layer/layer_order.c \

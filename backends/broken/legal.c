@@ -14,6 +14,8 @@
 
 enum { AXIS_BLOCK = 32, MOST_EXPERTS = 2048 };
 
+#define MXFP4_LAYERS "moe.gemm1 moe.gemm2 moe.layer moe.layer_routed"
+
 static uint64_t last_of(const mxo_tensor *t)
 {
     return t->rank == 0 ? 0 : t->shape[t->rank - 1];
@@ -240,6 +242,21 @@ static int fits_steps(const mxo_call *call)
             promote % u->step == 0);
 }
 
+/* Who multiplies scales needs them, and nobody else takes any. */
+static int fits_scale(const mxo_call *call)
+{
+    const int is_plain = call_is(call, "scale", "none");
+
+    return call_is(call, "unit", "blackwell_mx")
+               ? call_is(call, "scale", "e8m0")
+               : is_plain != call_is(call, "unit", "blackwell_fp4");
+}
+
+static int fits_factor(const mxo_call *call)
+{
+    return isfinite(call_number(call, "routed_scaling_factor"));
+}
+
 static int fits_kept(const mxo_call *call)
 {
     const mxo_tensor *x = call_in(call, "x");
@@ -453,6 +470,9 @@ mxo_status broken_legal(const broken *b, const mxo_call *call, mxo_text why)
     }
     status = status == MXO_OK ? check_ranges(b, call, why) : status;
     status = status == MXO_OK ? check_rules(b, call, why) : status;
+    if (status == MXO_OK && is_for(MXFP4_LAYERS, call->op)) {
+        status = broken_layer_legal(b, call, why);
+    }
     if (status != MXO_OK && status != MXO_E_UNSUPPORTED) {
         status = IS(RF08) ? MXO_E_DEVICE : status;
         if (IS(RF09)) {

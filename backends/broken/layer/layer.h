@@ -157,6 +157,9 @@ double broken_round_as(const broken *b, const number_format *f, round_kind kind,
 int broken_knows_profile(const mxo_call *call);
 /* Whether the call's entry, or else the profile's, is this word. */
 int broken_entry_is(const mxo_call *call, const char *key, const char *word);
+/* layer_legal.c: that its words do not contradict each other. */
+mxo_status broken_layer_legal(const broken *b, const mxo_call *call,
+                              mxo_text why);
 /* layer_order.c: orders that a call declares; scale: of each block. */
 layer_order broken_read_order(const mxo_call *call);
 /* The unit that an order names, for these activations; NULL: it has none. */
