@@ -157,11 +157,12 @@ static void sort_aiter(const sorting *s, int64_t *next)
     const broken *b = s->b;
     const mxo_tensor *weights = call_in(s->call, "topk_weights");
     uint8_t *to = tensor_address(call_out(s->call, "sorted_weights"));
-    const int64_t tokens = s->pairs / s->top_k;
+    const int64_t tokens = (int64_t)s->ids->shape[0];
+    const int64_t slots = (int64_t)s->ids->shape[1];
     int64_t rows = 0;
     int64_t pair;
 
-    fill(s, "sorted_ids", IS(E08) ? 0 : s->top_k << 24 | tokens);
+    fill(s, "sorted_ids", IS(E08) ? 0 : slots << 24 | tokens);
     fill(s, "sorted_weights", 0);
     fill(s, "sorted_expert_ids", -1);
     for (int64_t i = 0; i < s->used; i++) {

@@ -4,7 +4,9 @@
  * share a constant, no constant is a default or a bf16 number, and maps put
  * experts where their global numbers are not: whose constant was taken shows.
  * data=spoilt has one expert whose limit is none at all, so that the call must
- * be refused, whether a token goes there or not.
+ * be refused, whether a token goes there or not.  And scales that are given:
+ * one below zero, and those that are missing, of another type or of another
+ * shape.
  */
 #include "data/fills.h"
 
@@ -69,6 +71,13 @@ static const fill_row fills[] = {
     "weight_rule=ocp,scale_at=weight,order=any,requant=none,bias1=acc,"     \
     "bias2=acc,gemm1_out=f32,glu_out=bf16,routing_at=sum,routing_type=f32," \
     "row_out=f32,sum=fma,out=bf16,absent=skip,"
+#define FAULTS(t)                                                          \
+    "missing." t "|dtype." t "|flat." t "|short." t "|long." t "|bytes." t \
+    "|vast." t
+#define UNFIT                                                               \
+    "input_scale=given,quant=quant.static,quant_element=e4m3fn,quant_rule=" \
+    "divide,requant=same,tokens=3,experts=4,hidden=64,inter=96,"
+
 static const grid_row grid[] = {
     {1, 0, "moe.layer:per_expert=all," SMALL ",bias=f32,data=orderfree"},
     {2, 0, "moe.layer:per_expert=alpha|beta|limit," SMALL ",data=orderfree"},
@@ -115,6 +124,12 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.gemm1:activation=silu,per_expert=alpha|beta|all," SMALL
      ",data=orderfree"},
+    {2, 0,
+     "moe.layer:" UNFIT
+     "topk=2,flaw=" FAULTS("w13_input_scale") "|" FAULTS("w2_input_scale")},
+    {2, 0,
+     "moe.layer_routed:" UNFIT
+     "top_k=2,flaw=" FAULTS("w13_input_scale") "|" FAULTS("w2_input_scale")},
     {0, 0, NULL},
 };
 

@@ -478,6 +478,8 @@ static const grid_row grid[] = {
     {2, 0,
      "moe.nvfp4_layer:profile=*,activation=*,tokens=20,topk=2,experts=11,"
      "hidden=80,inter=48,data=tail"},
+    {2, 0, "moe.nvfp4_scalars:experts=5,projections=0|1|3"},
+    {2, 0, "moe.nvfp4_scalars:experts=0,projections=2"},
     {2, 0, /* rows in FP16 and one rounding behind them */
      "moe.nvfp4_gemm2:sum=exact,row_out=f16,out=bf16|f16|f32,tokens=5,"
      "topk=3|7,experts=9,inter=32,hidden=32,data=orderfree"},

@@ -207,6 +207,18 @@ static void fill_rare_scale(const test_case *c, host_tensor *t, prng *rng)
     }
 }
 
+/* A scale that somebody gives below zero. */
+static void fill_below_zero(const test_case *c, host_tensor *t, prng *rng)
+{
+    const uint64_t n = tensor_elems(t);
+
+    (void)c;
+    (void)rng;
+    for (uint64_t i = 0; i < n; i++) {
+        fill_put(t, i, -0.046630859375);
+    }
+}
+
 /* The last rows of the source, in order. */
 static void fill_last_rows(const test_case *c, host_tensor *t, prng *rng)
 {
@@ -252,6 +264,7 @@ static const fill_row fills[] = {
     {"moe.layer", "x", "specials", fill_rare_operand},
     {"moe.layer*", "x_scale", "specials", fill_end_scales},
     {"moe.gemm1", "x_scale", "specials", fill_end_scales},
+    {"moe.*", "*_input_scale", "specials", fill_below_zero},
     {"moe.layer", "w*_scale", "specials", fill_scale_ordinary},
     {"moe.gemm1", "w*_scale", "specials", fill_scale_ordinary},
     {"moe.layer*", "w13_bias", "specials", fill_expert_biases},
@@ -395,6 +408,10 @@ static const grid_row grid[] = {
     {2, GRID_PAIRS,
      "moe.layer:tokens=5,topk=2,experts=4,hidden=64,inter=32,alpha=-1.7|1,"
      "beta=-0.3|1,limit=none|inf|7,data=ordinary"},
+    {2, 0, /* its sign comes back behind the sum */
+     "moe.layer:input_scale=given,quant=quant.static,quant_element=e4m3fn,"
+     "quant_rule=divide|reciprocal,requant=same,bias=f32,bias1=acc,bias2=acc,"
+     "tokens=5,topk=3,experts=5,hidden=64,inter=64,data=specials"},
     {2, 0, /* special numbers where others are, and weights below zero */
      "act.glu:dialect=*,per_expert=all|limit,rows=13,cols=24,"
      "experts=7,data=specials"},

@@ -418,9 +418,20 @@ static int is_positive(const mxo_tensor *t)
     return is_good;
 }
 
+/* Both of w13's projections have numbers, and somebody does. */
+static int has_pairs(const mxo_call *call)
+{
+    return call_in(call, "w13_scale_2")->shape[0] > 0 &&
+           call_in(call, "w13_scale_2")->shape[1] == 2 &&
+           call_in(call, "w13_input_scale")->shape[1] == 2;
+}
+
 mxo_status broken_moe_nvfp4_scalars(const broken *b, const mxo_call *call,
                                     mxo_text why)
 {
+    if (!has_pairs(call) && !IS(RF68)) {
+        return broken_fail(MXO_E_SHAPE, why, "not one for w1 and one for w3");
+    }
     const uint64_t experts = call_in(call, "w2_scale_2")->shape[0];
     const float a13 = largest(b, call, "w13_input_scale", IS(NS03) ? 2 : 1);
     const float a2 = largest(b, call, "w2_input_scale", 1);
