@@ -9,15 +9,16 @@
 #include <string.h>
 
 enum {
-    SMALL = 4096, /* elements of inputs */
-    SAMPLE = 64,  /* one of so many, of other operations' cases */
+    SMALL = 4096,   /* elements of inputs */
+    MOST = 1 << 20, /* in a part of the cases; ci/nightly asks all */
+    SAMPLE = 64,    /* one of so many, of other operations' cases */
     LARGE = 4 /* of a part's large cases one in so many: they take longest */
 };
 
 /* What the faultless device did with a case. */
 enum { UNASKED, PASSED, NOT_PASSED };
 
-static int is_small(const char *text)
+static int has_at_most(uint64_t most, const char *text)
 {
     uint64_t shape[MXO_MAX_RANK];
     uint64_t n = 0;
@@ -26,16 +27,16 @@ static int is_small(const char *text)
     if (case_parse(&c, text, (mxo_text){NULL, 0}) != 0) {
         return 0;
     }
-    for (int i = 0; i < c.schema->n_inputs && n <= SMALL; i++) {
+    for (int i = 0; i < c.schema->n_inputs && n <= most; i++) {
         uint64_t elements = 1;
         case_shape_up(&c, i, shape);
-        for (uint32_t d = 0; d < c.schema->inputs[i].rank && elements <= SMALL;
+        for (uint32_t d = 0; d < c.schema->inputs[i].rank && elements <= most;
              d++) {
             elements *= shape[d];
         }
         n += elements;
     }
-    return n <= SMALL;
+    return n <= most;
 }
 
 /* Cases that are known to kill a mutant. */
@@ -88,7 +89,7 @@ int case_pool_begin(case_pool *pool)
         return -1;
     }
     for (size_t i = 0; i < all->n; i++) {
-        small[i] = (uint8_t)is_small(all->item[i].text);
+        small[i] = (uint8_t)has_at_most(SMALL, all->item[i].text);
         pool->n_small += small[i];
     }
     for (int turn = 1; turn >= 0; turn--) {
@@ -320,6 +321,17 @@ static int ask_some(case_pool *pool, worker_pool *c, const uint8_t *chosen,
     return status == 0 ? w.status : status;
 }
 
+/* Whether one in so many of the cases has case i, the nth of its kind. */
+static uint8_t is_in_part(const case_pool *pool, size_t i, uint64_t nth,
+                          uint64_t part)
+{
+    if (part == 1 || i < pool->n_small) {
+        return nth % part == 0;
+    }
+    return nth % (LARGE * part) == 0 &&
+           has_at_most(MOST, pool->cases.item[i].text);
+}
+
 int hunt_legal(case_pool *pool, worker_pool *c, const mutant *m, uint64_t part,
                const case_share *share, hunt *h)
 {
@@ -329,10 +341,9 @@ int hunt_legal(case_pool *pool, worker_pool *c, const mutant *m, uint64_t part,
 
     for (size_t i = 0; chosen != NULL && i < pool->cases.n; i++) {
         const int is_large = i >= pool->n_small;
-        const uint64_t every = is_large && part > 1 ? LARGE * part : part;
 
         chosen[i] = is_case_of(pool->cases.item[i].text, m->op)
-                        ? n_own[is_large]++ % every == 0
+                        ? is_in_part(pool, i, n_own[is_large]++, part)
                         : !is_large && i % (SAMPLE * part) == 0;
     }
     if (chosen != NULL) {
@@ -348,8 +359,8 @@ int hunt_faultless(case_pool *pool, uint64_t part, const case_share *share,
     uint8_t *chosen = calloc(pool->cases.n + 1, 1);
     int status = -1;
 
-    for (size_t i = 0; chosen != NULL && i < pool->cases.n; i += part) {
-        chosen[i] = 1;
+    for (size_t i = 0; chosen != NULL && i < pool->cases.n; i++) {
+        chosen[i] = is_in_part(pool, i, i, part);
     }
     if (chosen != NULL) {
         status = ask_some(pool, pool->faultless, chosen, share, h);

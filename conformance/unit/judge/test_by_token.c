@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OUT = 16, ONE_IN = 8 };
+enum { MAX_OUT = 16, ONE_IN = 20 };
 
 static const uint64_t MOST_WORK = 400000;
 

@@ -367,9 +367,10 @@ START_TEST(every_property_of_a_layer_is_asked)
 }
 END_TEST
 
+/* Of one fault in two; of each with WHOLE=1 (ci/nightly). */
 START_TEST(an_open_exponential_is_asked_as_well)
 {
-    if (unit_asks((uint32_t)_i)) {
+    if ((uint32_t)_i % unit_step(2) == 0) {
         expect_open(faults[_i].wrong, faults[_i].property);
     }
 }

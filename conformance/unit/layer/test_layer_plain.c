@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Products of a case; the plain layer does some millions a second. */
-enum { MOST_PRODUCTS = 400000, MAX_OUT = 4, ONE_IN = 3 };
+enum { MOST_PRODUCTS = 400000, MAX_OUT = 4, ONE_IN = 8 };
 
 typedef struct both_calls {
     mxo_call call;
@@ -128,7 +128,7 @@ START_TEST(the_fast_layer_has_the_bits_of_the_plain_one)
             n += compare(&c, cases.item[i].seed, cases.item[i].text);
         }
     }
-    ck_assert_int_gt(n, 500 / (int)unit_part());
+    ck_assert_int_gt(n, 200 / (int)unit_part());
     case_list_clear(&cases);
 }
 END_TEST
